@@ -1,0 +1,235 @@
+#include "common/base/fs.h"
+
+#include "common/base/alloc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static status fail_errno(error *err, const char *what, const char *path)
+{
+    return FAIL(err, E_IO, "%s '%s': %s", what, path, strerror(errno));
+}
+
+status fs_read(const char *path, size_t limit, buf *ret, error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(err, "open", path);
+    status st = OK;
+    size_t begin = ret->size;
+    for (;;) {
+        buf_reserve(ret, 64 * 1024);
+        ssize_t n = read(fd, ret->data + ret->size, 64 * 1024);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            st = fail_errno(err, "read", path);
+            break;
+        }
+        if (n == 0)
+            break;
+        ret->size += (size_t)n;
+        if (ret->size - begin > limit) {
+            st = FAIL(err, E_IO, "read '%s': larger than %zu bytes", path, limit);
+            break;
+        }
+    }
+    if (ret->data)
+        ret->data[ret->size] = '\0';
+    close(fd);
+    return st;
+}
+
+status fs_write_all(int fd, const void *data, size_t bytes, const char *path, error *err)
+{
+    const char *p = data;
+    while (bytes) {
+        ssize_t n = write(fd, p, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_errno(err, "write", path);
+        p += n;
+        bytes -= (size_t)n;
+    }
+    return OK;
+}
+
+status fs_sync_dir(const char *dir, error *err)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(err, "open", dir);
+    int failed = fsync(fd);
+    int cause = errno;
+    close(fd);
+    errno = cause;
+    /* some file systems cannot sync a folder; that is not ours to fail on */
+    return failed && cause != EINVAL ? fail_errno(err, "sync", dir) : OK;
+}
+
+static status sync_parent(const char *path, error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = !slash ? xstrdup(".") : slash == path ? xstrdup("/")
+                                                      : xstrndup(path, (size_t)(slash - path));
+    status st = fs_sync_dir(dir, err);
+    free(dir);
+    return st;
+}
+
+status fs_write_atomic(const char *path, const void *data, size_t bytes, error *err)
+{
+    char *temporary = xasprintf("%s.tmp.%ld", path, (long)getpid());
+    status st = OK;
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        st = fail_errno(err, "create", temporary);
+        goto out;
+    }
+    st = fs_write_all(fd, data, bytes, temporary, err);
+    if (st == OK && fsync(fd) != 0)
+        st = fail_errno(err, "sync", temporary);
+    if (close(fd) != 0 && st == OK)
+        st = fail_errno(err, "close", temporary);
+    if (st == OK && rename(temporary, path) != 0)
+        st = fail_errno(err, "rename to", path);
+    if (st == OK)
+        st = sync_parent(path, err);
+    else
+        unlink(temporary);
+out:
+    free(temporary);
+    return st;
+}
+
+status fs_mkdirs(const char *dir, error *err)
+{
+    char *path = xstrdup(dir);
+    status st = OK;
+    for (char *p = path + 1; st == OK && *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            st = fail_errno(err, "create folder", path);
+        *p = '/';
+    }
+    if (st == OK && mkdir(path, 0777) != 0 && errno != EEXIST)
+        st = fail_errno(err, "create folder", path);
+    struct stat info;
+    if (st == OK && (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)))
+        st = FAIL(err, E_IO, "create folder '%s': a file of that name is there", path);
+    free(path);
+    return st;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *walk)
+{
+    (void)info;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+status fs_remove_tree(const char *path, error *err)
+{
+    struct stat info;
+    if (lstat(path, &info) != 0)
+        return errno == ENOENT ? OK : fail_errno(err, "look at", path);
+    if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
+        return fail_errno(err, "remove", path);
+    return OK;
+}
+
+bool fs_exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+status fs_is_empty_dir(const char *dir, bool *ret_empty, error *err)
+{
+    if (!fs_exists(dir)) {
+        *ret_empty = true;
+        return OK;
+    }
+    char **names = NULL;
+    size_t n = 0;
+    TRY(fs_list(dir, &names, &n, err));
+    fs_list_free(names, n);
+    *ret_empty = n == 0;
+    return OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+status fs_list(const char *dir, char ***ret_names, size_t *ret_n, error *err)
+{
+    DIR *d = opendir(dir);
+    if (!d)
+        return fail_errno(err, "open folder", dir);
+    char **names = NULL;
+    size_t n = 0, cap = 0;
+    for (struct dirent *entry; (entry = readdir(d));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        GROW(names, cap, n + 1);
+        names[n++] = xstrdup(entry->d_name);
+    }
+    closedir(d);
+    if (n)
+        qsort(names, n, sizeof *names, by_name);
+    *ret_names = names;
+    *ret_n = n;
+    return OK;
+}
+
+void fs_list_free(char **names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+}
+
+status fs_map_open(const char *path, fs_map *ret, error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(err, "open", path);
+    struct stat info;
+    status st = OK;
+    if (fstat(fd, &info) != 0) {
+        st = fail_errno(err, "look at", path);
+    } else if (!S_ISREG(info.st_mode)) {
+        st = FAIL(err, E_IO, "open '%s': not a regular file", path);
+    } else if (info.st_size == 0) {
+        *ret = (fs_map){.data = NULL, .bytes = 0};
+    } else {
+        void *p = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED)
+            st = fail_errno(err, "map", path);
+        else
+            *ret = (fs_map){.data = p, .bytes = (size_t)info.st_size};
+    }
+    close(fd);
+    return st;
+}
+
+void fs_map_close(fs_map *m)
+{
+    if (m->data)
+        munmap((void *)(uintptr_t)m->data, m->bytes);
+    *m = (fs_map){.data = NULL, .bytes = 0};
+}

@@ -1,0 +1,42 @@
+/*
+ * Files. Whatever must not be seen half written is written beside its place, synced and renamed.
+ * Any thread.
+ */
+#ifndef TEQUIO_COMMON_BASE_FS_H
+#define TEQUIO_COMMON_BASE_FS_H
+
+#include "common/base/buf.h"
+#include "common/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Appends the file's bytes; E_IO, also when it holds more than `limit` bytes. */
+MUST_USE status fs_read(const char *path, size_t limit, buf *ret, error *err);
+
+/* Temporary file in the same folder, fsync, rename, fsync of the folder. Old content stays on failure. */
+MUST_USE status fs_write_atomic(const char *path, const void *data, size_t bytes, error *err);
+
+/* write(2) until all is out */
+MUST_USE status fs_write_all(int fd, const void *data, size_t bytes, const char *path, error *err);
+MUST_USE status fs_sync_dir(const char *dir, error *err);
+
+MUST_USE status fs_mkdirs(const char *dir, error *err);          /* as `mkdir -p` */
+MUST_USE status fs_remove_tree(const char *path, error *err);    /* as `rm -rf`; absent is fine */
+bool fs_exists(const char *path);
+MUST_USE status fs_is_empty_dir(const char *dir, bool *ret_empty, error *err);   /* absent: empty */
+
+/* Names in `dir`, sorted, without "." and "..". Free each and the array. */
+MUST_USE status fs_list(const char *dir, char ***ret_names, size_t *ret_n, error *err);
+void fs_list_free(char **names, size_t n);
+
+/* A whole file, read only, mapped. `data` is NULL for an empty file. */
+typedef struct fs_map {
+    const unsigned char *data;
+    size_t bytes;
+} fs_map;
+MUST_USE status fs_map_open(const char *path, fs_map *ret, error *err);
+void fs_map_close(fs_map *m);
+
+#endif

@@ -1,0 +1,75 @@
+#include "common/base/rng.h"
+
+#include "common/base/detmath.h"
+
+uint64_t rng_mix(uint64_t a, uint64_t b)
+{
+    uint64_t z = a + 0x9e3779b97f4a7c15u * (b + 1);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+rng rng_make(uint64_t seed, rng_purpose purpose, uint64_t id)
+{
+    uint64_t key = rng_mix(seed, (uint64_t)purpose);
+    return (rng){
+        .key = {(uint32_t)key, (uint32_t)(key >> 32)},
+        .id = {(uint32_t)id, (uint32_t)(id >> 32)},
+    };
+}
+
+void rng_block(const rng *r, uint64_t block, uint32_t ret[4])
+{
+    uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32), c2 = r->id[0], c3 = r->id[1];
+    uint32_t k0 = r->key[0], k1 = r->key[1];
+    for (int round = 0; round < 10; round++) {
+        uint64_t p0 = (uint64_t)0xD2511F53u * c0;
+        uint64_t p1 = (uint64_t)0xCD9E8D57u * c2;
+        uint32_t n0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+        uint32_t n2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+        c1 = (uint32_t)p1;
+        c3 = (uint32_t)p0;
+        c0 = n0;
+        c2 = n2;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    ret[0] = c0;
+    ret[1] = c1;
+    ret[2] = c2;
+    ret[3] = c3;
+}
+
+uint32_t rng_u32(const rng *r, uint64_t element)
+{
+    uint32_t words[4];
+    rng_block(r, element / 4, words);
+    return words[element % 4];
+}
+
+uint64_t rng_below(const rng *r, uint64_t element, uint64_t bound)
+{
+    uint32_t words[4];
+    rng_block(r, element, words);
+    uint64_t x = (uint64_t)words[1] << 32 | words[0];
+    return (uint64_t)(((unsigned __int128)x * bound) >> 64);
+}
+
+float rng_uniform(const rng *r, uint64_t element)
+{
+    return (float)(rng_u32(r, element) >> 8) * 0x1p-24f;
+}
+
+/* Box and Muller (1958): one pair of normals takes two of a block's words. */
+float rng_normal(const rng *r, uint64_t element)
+{
+    uint32_t words[4];
+    rng_block(r, element / 4, words);
+    unsigned pair = (unsigned)(element % 4) / 2 * 2;
+    double u = ((double)words[pair] + 1.0) * 0x1p-32;       /* (0, 1] */
+    double v = (double)words[pair + 1] * 0x1p-32 * 2.0;     /* [0, 2) turns of pi */
+    double radius = det_sqrt(-2.0 * det_log(u));
+    /* sin(pi v) = cos(pi (v - 1/2)) */
+    return (float)(radius * det_cos_pi(element % 2 ? v - 0.5 : v));
+}

@@ -1,0 +1,69 @@
+#include "common/base/thread.h"
+
+#include "common/base/alloc.h"
+#include "common/base/log.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct start {
+    const char *task;
+    void *(*run)(void *);
+    void *arg;
+} start;
+
+static void *enter(void *arg)
+{
+    start s = *(start *)arg;
+    free(arg);
+    log_set_task(s.task);
+    return s.run(s.arg);
+}
+
+status thread_start(pthread_t *ret, const char *task, void *(*run)(void *), void *arg, error *err)
+{
+    start *s = xmalloc(sizeof *s);
+    *s = (start){.task = task, .run = run, .arg = arg};
+
+    /* signals are the main thread's business */
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_t thread;
+    int cause = pthread_create(&thread, NULL, enter, s);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (cause) {
+        free(s);
+        return FAIL(err, E_FAIL, "start a thread for %s: %s", task, strerror(cause));
+    }
+    char name[16];
+    snprintf(name, sizeof name, "%s", task);
+    pthread_setname_np(thread, name);
+    *ret = thread;
+    return OK;
+}
+
+/* cgroup v2: "max 100000" or "<quota> <period>" */
+static int cgroup_cpus(void)
+{
+    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re");
+    if (!f)
+        return 0;
+    long quota = 0, period = 0;
+    int n = fscanf(f, "%ld %ld", &quota, &period);
+    fclose(f);
+    return n == 2 && period > 0 ? (int)((quota + period - 1) / period) : 0;
+}
+
+int thread_cpus(void)
+{
+    cpu_set_t set;
+    int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    int quota = cgroup_cpus();
+    if (quota > 0 && quota < cpus)
+        cpus = quota;
+    return cpus > 0 ? cpus : 1;
+}

@@ -1,0 +1,18 @@
+/*
+ * Threads of our own. Share nothing where you can; what is shared is named in the header of the
+ * thing and guarded by its lock.
+ */
+#ifndef TEQUIO_COMMON_BASE_THREAD_H
+#define TEQUIO_COMMON_BASE_THREAD_H
+
+#include "common/base/error.h"
+
+#include <pthread.h>
+
+/* `task` names the thread's log lines (kept by reference) and, cut to 15 bytes, the thread itself. */
+MUST_USE status thread_start(pthread_t *ret, const char *task, void *(*run)(void *), void *arg,
+                             error *err);
+
+int thread_cpus(void);      /* CPUs this process may use: affinity mask and cgroup quota, at least 1 */
+
+#endif

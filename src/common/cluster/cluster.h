@@ -1,0 +1,72 @@
+/*
+ * The cluster: who there is, and which task this process plays. Read from TF_CONFIG, CLUSTER_SPEC
+ * (Vertex AI), Slurm, SageMaker, or nothing (local).
+ *
+ * Both `chief` and `master` name the master role. The evaluator may stand in `cluster` or not; it
+ * is never a training member. Without a chief, worker 0 is the chief. A cluster of workers only has
+ * its servers co-hosted in the workers. A sparse cluster (a list given as an object index ->
+ * address) leaves the unknown addresses NULL.
+ *
+ * Ownership: a cluster owns its strings. Immutable once made, so any thread may read.
+ */
+#ifndef TEQUIO_COMMON_CLUSTER_CLUSTER_H
+#define TEQUIO_COMMON_CLUSTER_CLUSTER_H
+
+#include "common/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum role { ROLE_MASTER, ROLE_WORKER, ROLE_PS, ROLE_EVALUATOR, ROLE_COUNT } role;
+
+typedef struct task {
+    role role;
+    int32_t index;
+} task;
+
+typedef struct cluster_job {            /* the tasks of one role */
+    int32_t n;                          /* highest index + 1; 0: none known */
+    const char **address;               /* [n] "host:port"; NULL where a sparse cluster leaves it out */
+    bool sparse;                        /* more may exist than are listed */
+} cluster_job;
+
+typedef enum cluster_origin { CLUSTER_LOCAL, CLUSTER_TF_CONFIG, CLUSTER_VERTEX, CLUSTER_SLURM,
+                              CLUSTER_SAGEMAKER } cluster_origin;
+
+typedef struct cluster {
+    cluster_origin origin;
+    cluster_job jobs[ROLE_COUNT];
+    task task;                          /* what this process plays */
+    bool is_chief;                      /* it plays master: by role, or as worker 0 without one */
+    bool master_is_worker;              /* no chief in the cluster: worker 0 is chief */
+    bool hosted_servers;                /* no ps: every worker hosts a server behind its own port */
+    bool primary_called_master;         /* the cluster says "master", not "chief" */
+    int32_t global_id;                  /* as RunConfig counts: chief 0, ..., ps last; -1 evaluator */
+    const char *environment;            /* "cloud" or NULL */
+    const char *trial;                  /* task.trial as text, or NULL */
+    const char *job_json;               /* field `job` as JSON text, or NULL */
+} cluster;
+
+/* Looks at the environment: TF_CONFIG, then CLUSTER_SPEC, then Slurm, then SageMaker, then local.
+ * The messages are the Estimator's where it has one (E_CONFIG). */
+MUST_USE status cluster_from_env(cluster **ret, error *err);
+
+/* The same from given texts, for tests and tools. */
+MUST_USE status cluster_from_tf_config(const char *json, cluster **ret, error *err);
+MUST_USE status cluster_from_cluster_spec(const char *json, cluster **ret, error *err);
+MUST_USE status cluster_local(cluster **ret, error *err);
+void cluster_destroy(cluster **c);
+
+const char *cluster_address(const cluster *c, task t);      /* NULL if not known */
+int32_t cluster_count(const cluster *c, role r);            /* tasks known of that role */
+
+const char *role_name(role r);                              /* "master", "worker", "ps", "evaluator" */
+bool role_of(const char *name, role *ret);                  /* accepts "chief" too */
+enum { TASK_NAME = 24 };
+const char *task_name(task t, char buffer[TASK_NAME]);      /* "worker.3" */
+
+/* Split "host:port"; E_CONFIG says what is wrong with it. Port text must be a number here. */
+MUST_USE status address_split(const char *address, char *host, size_t bytes, int *ret_port, error *err);
+
+#endif

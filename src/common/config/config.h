@@ -1,0 +1,73 @@
+/*
+ * Configuration: a jsonnet file (libjsonnet), overrides and flags, checked against one table.
+ *
+ * options.def holds a row for every key: path, kind, default, bounds, help. The table makes the
+ * defaults, the checks, `--help`, the man page and docs/options.md. An unknown key is an error with
+ * the nearest known one; a wrong kind or a value out of bounds names key, value and what is right.
+ * Precedence: file < environment < -o < flags.
+ *
+ * Variants: a section with a key `type` (model, trainer.optimizer, ...) takes the keys of that type
+ * only; rows name the types they belong to.
+ *
+ * Ownership: a config owns its tree; a section borrows from its parent and needs no destroying.
+ * Immutable after config_load, so any thread may read.
+ */
+#ifndef TEQUIO_COMMON_CONFIG_CONFIG_H
+#define TEQUIO_COMMON_CONFIG_CONFIG_H
+
+#include "common/base/buf.h"
+#include "common/base/error.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct config config;
+
+typedef struct config_source {
+    const char *path;                   /* jsonnet file; or, when NULL, `text` */
+    const char *text;
+    const char *overrides;              /* -o: a jsonnet object, nested or dotted keys; or NULL.
+                                         * "overrides dict contains unused keys" as AllenNLP */
+    const char *const *settings;        /* flags, "dotted.key=json" strings, NULL-terminated; or NULL */
+} config_source;
+
+/* All environment variables are jsonnet extVars, as in AllenNLP; TEQUIO_SET may hold more settings,
+ * separated by newlines. E_CONFIG. */
+MUST_USE status config_load(const config_source *source, config **ret, error *err);
+void config_destroy(config **c);
+
+/* A section by dotted path ("trainer.optimizer", "model.layers[2]"); NULL when absent or null. */
+const config *config_section(const config *c, const char *path);
+
+/* Every known key has a value after loading (its default if nothing else); asking for one that is
+ * not in the table is a BUG. Paths are relative to the section. */
+bool config_has(const config *c, const char *path);     /* present and not null */
+int64_t config_int(const config *c, const char *path);
+double config_f64(const config *c, const char *path);
+bool config_bool(const config *c, const char *path);
+const char *config_str(const config *c, const char *path);      /* NULL when null */
+size_t config_count(const config *c, const char *path);         /* items of a list; 0 when null */
+const json_t *config_json(const config *c, const char *path);   /* NULL when absent */
+const char *config_path(const config *c);               /* of the section, "" at the top: for messages */
+
+/* The resolved configuration, every default filled in; keys in table order. */
+char *config_dump(const config *c);                     /* pretty JSON; the caller frees it */
+
+/* What decides the result: the resolved config without `distributed` (but for what changes bits)
+ * and without keys marked not-result in the table (paths, logging). SHA-256 hex[65]. */
+void config_digest(const config *c, char *ret_hex);
+
+/* "key=<8 hex digits>" lines of the same keys, so that two sides can name what differs. */
+void config_digest_lines(const config *c, buf *ret);
+/* The first key that differs between two such texts, and false if none does. */
+bool config_digest_differs(const char *ours, const char *theirs, char *ret_key, size_t bytes);
+
+/* --help, the man page and docs/options.md from the table. */
+void config_help_text(buf *ret);
+void config_help_markdown(buf *ret);
+
+/* The nearest of `names` to `word`, or NULL when none is near (edit distance <= 1 + length / 4). */
+const char *config_did_you_mean(const char *word, const char *const *names, size_t n);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * The flat vector: every declared tensor at its place in one long row of float32, and the parts it
+ * is cut into. A pure function of the declaration; it knows nothing of servers.
+ *
+ * Order: trainable and state tensors in the order in which their gradients become ready (the
+ * declarer's order), then frozen ones. Each tensor starts at a multiple of 64 elements; the gaps
+ * hold zeros and are never read as values. The live range (trainable and state) and the frozen
+ * range are cut separately, so that a part is either wholly live (pushed every step) or wholly
+ * frozen (pulled once). Part edges lie at multiples of 4096 elements, a part has at most 2^20
+ * elements (4 MB).
+ *
+ * Ownership: a flat owns everything it points to. Immutable once created, so any thread may read.
+ */
+#ifndef TEQUIO_COMMON_PARTS_FLAT_H
+#define TEQUIO_COMMON_PARTS_FLAT_H
+
+#include "common/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TENSOR_RANK = 8, FLAT_ALIGN = 64, PART_GRAIN = 4096, PART_MAX = 1 << 20 };
+
+typedef enum tensor_kind {
+    TENSOR_TRAINABLE,   /* moved by the optimizer */
+    TENSOR_STATE,       /* batch-norm statistics: one moving average per step */
+    TENSOR_FROZEN,      /* never moved */
+} tensor_kind;
+
+typedef enum init_kind {
+    INIT_CONSTANT,      /* a */
+    INIT_UNIFORM,       /* in [a, b) */
+    INIT_NORMAL,        /* mean a, deviation b */
+    INIT_PUSHED,        /* the declarer pushes version 0 */
+} init_kind;
+
+typedef struct init_rule {
+    init_kind kind;
+    float a, b;
+} init_rule;
+
+typedef struct tensor_decl {
+    const char *name;               /* unique, not empty */
+    int32_t rank;                   /* 0 .. TENSOR_RANK */
+    int64_t dim[TENSOR_RANK];
+    tensor_kind kind;
+    init_rule init;
+    float momentum;                 /* TENSOR_STATE: new = momentum * old + (1 - momentum) * value */
+    bool decay;                     /* TENSOR_TRAINABLE: weight decay applies */
+} tensor_decl;
+
+typedef struct part_range {
+    int64_t begin, end;             /* elements of the flat vector */
+    bool frozen;
+} part_range;
+
+/* A run of elements of one part that belong to one tensor. */
+typedef struct part_segment {
+    int32_t tensor;
+    int64_t at;                     /* element of the flat vector */
+    int64_t in_tensor;              /* the same element's index in its tensor */
+    int64_t n;
+} part_segment;
+
+typedef struct flat {
+    int32_t n_tensors, n_parts, n_live_parts;   /* live parts come first */
+    const tensor_decl *tensors;
+    const int64_t *offset;          /* [n_tensors] first element of each tensor */
+    const int64_t *count;           /* [n_tensors] elements of each tensor */
+    const part_range *parts;        /* [n_parts] in order, without holes */
+    int64_t n_live, n_elements;     /* ends of the live range and of the whole vector */
+    const uint64_t *tensor_id;      /* [n_tensors] hash of the name: the id random numbers use */
+} flat;
+
+/* `tensors` are copied. E_UNSUPPORTED on overflow, E_CONFIG on an empty or doubled name or a
+ * negative dimension. */
+MUST_USE status flat_create(const tensor_decl *tensors, size_t n, flat **ret, error *err);
+void flat_destroy(flat **f);
+
+int64_t flat_part_elements(const flat *f, int32_t part);
+
+/* The part's segments, in order. Borrowed from `f`. */
+const part_segment *flat_part_segments(const flat *f, int32_t part, size_t *ret_n);
+
+/* Index of the tensor of that name, -1 if there is none. */
+int32_t flat_find(const flat *f, const char *name);
+
+/* Draws version 0 of one part: out[0 .. part elements). INIT_PUSHED tensors are left zero. */
+void flat_part_init(const flat *f, int32_t part, uint64_t seed, float *out);
+
+/* SHA-256 over everything declared, lower-case hex (65 bytes). Equal digests mean equal layouts. */
+void flat_digest(const flat *f, char *ret_hex);
+
+/* SHA-256 over the f32 bytes of all tensors in name order: `params_sha256`. `values` is the whole
+ * flat vector. */
+void flat_params_sha256(const flat *f, const float *values, char *ret_hex);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * The fixed binary tree over a step's slots, and the antichain that sums into it.
+ *
+ * Leaves are slots 0..n-1 in batch order. Node (level, index) covers the slots
+ * [index * 2^level, min((index+1) * 2^level, n)). A node whose right half is empty equals its left
+ * child. A parent's value is left + right, element by element, so the root's bits do not depend on
+ * who summed what, or when.
+ *
+ * A `fold` keeps, for one part of one step, an antichain of nodes: an incoming node covered by one
+ * held is dropped; otherwise it replaces the held nodes it covers and is combined with its sibling
+ * whenever that is there. Both the servers and the workers (for what their lanes produce) use it.
+ *
+ * Blocks: a fold moves `fold_block`s, refcounted spans of float32. A block that is not `writable`
+ * (borrowed memory: a gradient slab, an in-process message) is never written; the sum then goes to
+ * a fresh block from the pool.
+ *
+ * Threads: a fold, its blocks and its pool belong to one thread at a time (or one lock).
+ */
+#ifndef TEQUIO_COMMON_PARTS_TREE_H
+#define TEQUIO_COMMON_PARTS_TREE_H
+
+#include "common/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tree_node {
+    uint8_t level;
+    uint32_t index;
+} tree_node;
+
+uint8_t tree_root_level(uint32_t n_slots);                          /* n_slots >= 1 */
+bool tree_node_is_valid(tree_node a, uint32_t n_slots);
+bool tree_node_covers(tree_node a, tree_node b);                    /* also when equal */
+tree_node tree_node_parent(tree_node a);
+tree_node tree_node_sibling(tree_node a);
+uint32_t tree_node_first(tree_node a);
+uint32_t tree_node_end(tree_node a, uint32_t n_slots);              /* one past the last slot */
+
+/* The highest nodes that cover exactly the slots [first, end): at most 2 * 32 of them, in order.
+ * Returns their number. A node with an empty right half is reported at its highest level. */
+size_t tree_cover(uint32_t first, uint32_t end, uint32_t n_slots, tree_node ret[64]);
+
+typedef struct fold_block {
+    float *data;
+    size_t n;
+    bool writable;
+    void (*release)(struct fold_block *b);      /* called once, when the fold is done with it */
+    void *owner;                                /* the releaser's */
+} fold_block;
+
+/* Where fresh blocks of at least n floats come from. */
+typedef struct fold_pool {
+    MUST_USE status (*take)(void *owner, size_t n, fold_block **ret, error *err);
+    void *owner;
+} fold_pool;
+
+typedef struct fold fold;
+
+typedef enum fold_result {
+    FOLD_HELD,          /* taken; `target` not complete yet */
+    FOLD_COVERED,       /* dropped: what it holds already covers it */
+    FOLD_COMPLETE,      /* `target` is complete: fold_take gives it */
+} fold_result;
+
+/* A fold serves one part and is reused step after step with fold_begin. */
+MUST_USE status fold_create(uint32_t max_slots, fold **ret, error *err);
+void fold_destroy(fold **f);                    /* releases what is held */
+
+/* Start a step of n_slots slots; releases what is held. */
+void fold_begin(fold *f, uint32_t n_slots);
+
+/* Move a node in. `block` becomes the fold's in every case but failure. `target`: the node the
+ * caller waits for (a server: the root; a worker: the node it owns that covers this one). */
+MUST_USE status fold_add(fold *f, tree_node node, fold_block *block, tree_node target,
+                         const fold_pool *pool, fold_result *ret, error *err);
+
+/* The block of a complete node moves out; NULL if that node is not held. */
+fold_block *fold_take(fold *f, tree_node node);
+
+size_t fold_held(const fold *f);                /* blocks held */
+/* Which slots have arrived, as bits of ret[(max_slots + 63) / 64]; for messages about waiting. */
+void fold_arrived(const fold *f, uint64_t *ret);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * Checkpoints: JOB_DIR/checkpoints/step-<9 digits>/{ps-<i>-of-<n>.safetensors, manifest.json}.
+ *
+ * Shards hold parts, so they can be restored on any number of servers: "part.<6 digits>.weights"
+ * and "part.<6 digits>.<optimizer slot>", F32 [elements of the part]. They are written into
+ * step-N.tmp.<era>/; the manifest goes in last, then the folder gets its name: a checkpoint without
+ * a manifest never existed. The text file `checkpoint` names the newest (TensorFlow's format).
+ *
+ * The manifest lists every tensor (name, shape, kind, offset), every part with its shard, every
+ * shard with bytes and SHA-256, the step, the optimizer and its slots, K, seed, the digest of the
+ * config, and `final`.
+ *
+ * Threads: functions without shared state; a checkpoint opened for reading is immutable.
+ */
+#ifndef TEQUIO_COMMON_STORE_CHECKPOINT_H
+#define TEQUIO_COMMON_STORE_CHECKPOINT_H
+
+#include "common/base/error.h"
+#include "common/parts/flat.h"
+#include "common/store/jobdir.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CHECKPOINT_SLOTS = 3 };
+
+/* --- writing a shard: a server's part of the work, on its writer thread --- */
+
+typedef struct shard_part {
+    int32_t part;
+    const float *weights;                           /* [elements of the part] */
+    const float *slots[CHECKPOINT_SLOTS];           /* optimizer state; as many as n_slots */
+} shard_part;
+
+typedef struct shard_request {
+    const char *path;                               /* of the .safetensors file */
+    const flat *flat;
+    const shard_part *parts;
+    size_t n_parts;
+    const char *const *slot_names;
+    size_t n_slots;
+    int64_t step;
+} shard_request;
+
+MUST_USE status shard_write(const shard_request *request, char *ret_sha256, uint64_t *ret_bytes, error *err);
+
+/* --- the manifest: the master's part --- */
+
+typedef struct manifest_shard {
+    char *file;                                     /* "ps-0-of-2.safetensors" */
+    uint64_t bytes;
+    char sha256[65];
+} manifest_shard;
+
+typedef struct manifest {
+    int64_t step;
+    bool final;
+    uint64_t seed;
+    int64_t batches_per_step;
+    int64_t epochs_done;
+    char config_digest[65];
+    char flat_digest[65];
+    flat *flat;                                     /* owned */
+    size_t n_slots;
+    char *slot_names[CHECKPOINT_SLOTS];             /* owned */
+    size_t n_shards;
+    manifest_shard *shards;                         /* owned */
+    int32_t *part_shard;                            /* [flat->n_parts], owned */
+} manifest;
+
+void manifest_fini(manifest *m);
+
+/* Writes manifest.json into step-N.tmp.<era>/, syncs, renames the folder, updates `checkpoint`.
+ * If step-N exists already (a replay reached it again), the new one replaces it. */
+MUST_USE status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error *err);
+
+/* Removes all but the newest `keep`, `best_step` (-1: none), and those a live reader has pinned;
+ * also step-*.tmp.* of eras below `era`. keep <= 0: keeps all. */
+MUST_USE status checkpoint_prune(const jobdir *d, int64_t keep, int64_t best_step, uint32_t era, error *err);
+
+/* --- reading --- */
+
+/* Steps of complete checkpoints, ascending. Free the array. */
+MUST_USE status checkpoint_list(const jobdir *d, int64_t **ret_steps, size_t *ret_n, error *err);
+
+typedef struct checkpoint checkpoint;
+
+/* `dir` is a step-N folder. Checks sizes, header and coverage at once, SHA-256 when `verify`.
+ * E_DATA names the file and what is wrong. */
+MUST_USE status checkpoint_open(const char *dir, bool verify, checkpoint **ret, error *err);
+void checkpoint_close(checkpoint **c);
+const manifest *checkpoint_manifest(const checkpoint *c);
+
+/* Copies a part out: weights (may be NULL) and n_slots optimizer vectors (may be NULL). */
+MUST_USE status checkpoint_read_part(const checkpoint *c, int32_t part, float *weights, float *const *slots,
+                                     error *err);
+/* The whole flat vector's weights: out[flat->n_elements]. */
+MUST_USE status checkpoint_read_flat(const checkpoint *c, float *out, error *err);
+
+/* Keeps a step from being pruned while a reader uses it (a file pins/<step>.<pid>; stale ones,
+ * whose process is gone, are ignored and removed). */
+MUST_USE status checkpoint_pin(const jobdir *d, int64_t step, error *err);
+void checkpoint_unpin(const jobdir *d, int64_t step);
+
+/* model.safetensors: every tensor by name, {"format":"pt"} in the metadata; written atomically. */
+MUST_USE status checkpoint_export(const flat *f, const float *values, const char *path, error *err);
+
+#endif

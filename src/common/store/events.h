@@ -1,0 +1,47 @@
+/*
+ * TensorBoard event files: TFRecord framing (length, masked CRC-32C, data, masked CRC-32C) around
+ * proto/event.proto (a minimal subset of TensorFlow's Event and Summary).
+ * Threads: a writer belongs to one thread at a time.
+ */
+#ifndef TEQUIO_COMMON_STORE_EVENTS_H
+#define TEQUIO_COMMON_STORE_EVENTS_H
+
+#include "common/base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct events events;
+
+/* Creates dir/events.out.tfevents.<unix>.<host>.<pid>. */
+MUST_USE status events_open(const char *dir, events **ret, error *err);
+void events_close(events **e);
+MUST_USE status events_scalar(events *e, int64_t step, const char *tag, float value, error *err);
+
+/* A histogram in TensorBoard's exponential buckets, filled with events_histogram_add. */
+typedef struct events_histogram events_histogram;
+events_histogram *events_histogram_create(void);
+void events_histogram_destroy(events_histogram **h);
+void events_histogram_clear(events_histogram *h);
+void events_histogram_add(events_histogram *h, const float *values, size_t n);
+/* merge the raw form a server sent: as made by events_histogram_pack */
+size_t events_histogram_packed_bytes(void);
+void events_histogram_pack(const events_histogram *h, void *ret);
+MUST_USE status events_histogram_merge(events_histogram *h, const void *packed, size_t bytes, error *err);
+MUST_USE status events_add_histogram(events *e, int64_t step, const char *tag, const events_histogram *h, error *err);
+MUST_USE status events_flush(events *e, error *err);
+
+/* Reading, for `inspect` and tests. */
+typedef struct event_record {
+    double wall_time;
+    int64_t step;
+    const char *tag;                /* NULL for the file_version record */
+    int kind;                       /* 0 version, 1 scalar, 2 histogram */
+    double value;                   /* scalar */
+    double min, max, num, sum;      /* histogram */
+} event_record;
+typedef status events_visit(void *user, const event_record *r, error *err);
+/* A torn last record (a writer is at work) ends the walk without error. E_DATA names the offset. */
+MUST_USE status events_read(const char *path, events_visit *visit, void *user, error *err);
+
+#endif

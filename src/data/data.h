@@ -1,0 +1,72 @@
+/*
+ * Data: examples with random access, in an order that is a pure function of (seed, epoch).
+ *
+ * A dataset gives example i's fields, decoded, at any time, from any thread. A loader turns
+ * (epoch, batch) into filled buffers: order, augmentation and decoding depend on nothing but
+ * (seed, batch id), so any lane can make any batch. One thread of its own fills a ring of buffers
+ * ahead of use.
+ *
+ * Errors: E_DATA names file, offset or example, what is wrong and what would be right.
+ */
+#ifndef TEQUIO_DATA_DATA_H
+#define TEQUIO_DATA_DATA_H
+
+#include "common/base/dtype.h"
+#include "common/base/error.h"
+#include "common/config/config.h"
+#include "common/parts/flat.h"
+#include "common/parts/steps.h"
+
+enum { DATA_FIELDS = 8 };
+
+/* One field of an example, e.g. "image" f32 [1,28,28] or "label" i64 []. */
+typedef struct data_field {
+    const char *name;
+    dtype dtype;
+    int32_t rank;
+    int64_t dim[TENSOR_RANK];
+    int64_t classes;                /* labels: 0 .. classes-1 are valid; otherwise 0 */
+} data_field;
+
+typedef struct dataset dataset;
+
+/* Opens what `reader` (the section dataset_reader) says at `path`. */
+MUST_USE status dataset_open(const config *reader, const char *path, dataset **ret, error *err);
+void dataset_close(dataset **d);
+int64_t dataset_examples(const dataset *d);
+const data_field *dataset_fields(const dataset *d, size_t *ret_n);
+
+/* The order of an epoch: a keyed permutation of 0 .. n-1 with O(1) memory and random access
+ * (a 4-round Feistel network on ceil(log2 n) bits with cycle walking; Black and Rogaway 2002).
+ * Gives the example at `place`. Pure. */
+int64_t data_permute(uint64_t seed, int64_t epoch, int64_t n, int64_t place);
+
+typedef struct data_batch {
+    step_slot slot;
+    size_t n_fields;
+    const data_field *fields;       /* per-example shapes */
+    const void *data[DATA_FIELDS];  /* [slot.n, field shape...], row-major */
+} data_batch;
+
+typedef struct loader_options {
+    const dataset *dataset;         /* kept until loader_destroy */
+    int64_t batch_size;
+    uint64_t seed;
+    bool shuffle;
+    const config *augment;          /* section dataset_reader.augment, or NULL; kept */
+    size_t depth;                   /* buffers in the ring, >= 2 */
+} loader_options;
+
+typedef struct loader loader;
+
+MUST_USE status loader_create(const loader_options *options, loader **ret, error *err);
+void loader_destroy(loader **l);
+
+/* Ask for a batch ahead of use; dropped silently when the ring is full or it is there already. */
+void loader_prefetch(loader *l, const step_slot *slot);
+
+/* The batch, made now if nobody asked. Borrowed until loader_release of the same batch. */
+MUST_USE status loader_take(loader *l, const step_slot *slot, const data_batch **ret, error *err);
+void loader_release(loader *l, const data_batch *batch);
+
+#endif

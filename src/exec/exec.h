@@ -1,0 +1,61 @@
+/*
+ * One lane's engine: runs plans on a backend and says when parts are ready.
+ *
+ * An exec holds one or more variants of the same model (the full batch, the epoch's smaller last
+ * batch), prepared before step 0. They share the slabs: grad, io, temp and workspace are the
+ * largest any variant needs. Parameters lie in memory the caller binds (shared by the lanes of a
+ * worker). After exec_create nothing is allocated.
+ *
+ * Threads: an exec belongs to one thread, the one that created it. Hooks run on that thread.
+ */
+#ifndef TEQUIO_EXEC_EXEC_H
+#define TEQUIO_EXEC_EXEC_H
+
+#include "backend/backend.h"
+#include "graph/graph.h"
+#include "graph/plan.h"
+
+#include <stdatomic.h>
+
+typedef struct exec exec;
+
+typedef struct exec_options {
+    const backend_ops *backend;
+    backend_options device;
+    const flat *flat;               /* kept until exec_destroy; NULL for graphs without parameters */
+    const graph *const *graphs;     /* the variants; kept until exec_destroy */
+    size_t n_graphs;
+} exec_options;
+
+typedef struct exec_memory {        /* bytes by slab, for --dry-run */
+    size_t param, grad, io, temp, constant, workspace;
+} exec_memory;
+
+typedef struct exec_hooks {
+    /* Before the first node that reads a weight of `part`: returns when it may be read. NULL: at once. */
+    status (*need)(void *user, int32_t part, error *err);
+    /* After the last node that makes a gradient or reads a weight of the live part. NULL: nobody asks. */
+    status (*ready)(void *user, int32_t part, const float *grad, error *err);
+    void *user;
+    const atomic_bool *cancel;      /* looked at between nodes; NULL: never */
+} exec_hooks;
+
+MUST_USE status exec_create(const exec_options *options, exec **ret, error *err);
+void exec_destroy(exec **e);
+
+/* The flat vector to read weights from; must stay valid while runs go on. */
+void exec_bind_params(exec *e, const float *flat_values);
+
+/* Where to put an input, or read a kept value of a variant: plain row-major. NULL if the graph has
+ * no such value. Valid until exec_destroy; contents until the next run. */
+void *exec_value(exec *e, size_t variant, const char *name, const graph_value **ret_value);
+
+float *exec_grad(exec *e);          /* the gradient slab: live range of the flat vector */
+
+/* E_LOST with the text "cancelled" when *cancel became true. */
+MUST_USE status exec_run(exec *e, size_t variant, const exec_hooks *hooks, error *err);
+
+exec_memory exec_memory_use(const exec *e);
+void exec_fingerprint(const exec *e, char *ret, size_t bytes);
+
+#endif

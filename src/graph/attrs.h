@@ -1,0 +1,85 @@
+/*
+ * Attributes of operators, as ONNX names them (pads are [begins..., ends...]). Only ops that have
+ * any stand here; the struct is copied into the graph. Axes are normalised to 0 .. rank-1 by the
+ * op's shape rule where it says so.
+ */
+#ifndef TEQUIO_GRAPH_ATTRS_H
+#define TEQUIO_GRAPH_ATTRS_H
+
+#include "graph/graph.h"
+
+enum { SPATIAL = 3 };
+
+/* CONV, CONV_BWD_DATA, CONV_BWD_WEIGHTS. x [N,C,spatial...], w [M,C/group,kernel...] */
+typedef struct conv_attr {
+    int64_t strides[SPATIAL], pads[2 * SPATIAL], dilations[SPATIAL];    /* 0 stride or dilation: 1 */
+    int64_t group;                      /* 0: 1 */
+    graph_shape x, w;                   /* backward ops: the shape to produce */
+    bool with_bias;                     /* CONV_BWD_WEIGHTS: output 1 is wanted */
+} conv_attr;
+
+/* MAX_POOL, AVERAGE_POOL, MAX_POOL_BWD, AVERAGE_POOL_BWD (GLOBAL_AVERAGE_POOL's gradient too) */
+typedef struct pool_attr {
+    int64_t kernel[SPATIAL], strides[SPATIAL], pads[2 * SPATIAL], dilations[SPATIAL];
+    bool ceil_mode, count_include_pad;
+    graph_shape x;                      /* backward ops: the shape to produce */
+} pool_attr;
+
+/* GEMM: y = alpha * op(a) op(b) + beta * c, c broadcast to [M,N] */
+typedef struct gemm_attr {
+    float alpha, beta;                  /* 0 counts as 1 (use a node less for a real zero) */
+    bool trans_a, trans_b;
+} gemm_attr;
+
+/* MATMUL: ONNX has no transposes; backward uses them (last two axes) */
+typedef struct matmul_attr {
+    bool trans_a, trans_b;
+} matmul_attr;
+
+typedef struct gelu_attr {              /* GELU, GELU_BWD */
+    bool tanh;                          /* approximate="tanh"; otherwise erf */
+} gelu_attr;
+
+typedef struct axis_attr {              /* SOFTMAX, LOG_SOFTMAX and their gradients, FLATTEN, CONCAT */
+    int32_t axis;                       /* ONNX's defaults must be given: -1, -1, 1 */
+} axis_attr;
+
+/* SOFTMAX_CROSS_ENTROPY_LOSS: scores [N,C,d...], labels int64 [N,d...], optional weights [C] */
+typedef struct sce_attr {
+    enum { SCE_MEAN, SCE_SUM, SCE_NONE } reduction;
+    bool has_ignore_index;
+    int64_t ignore_index;
+} sce_attr;
+
+typedef struct batch_norm_attr {        /* forward and backward */
+    float epsilon;                      /* 0: 1e-5 */
+    bool training;                      /* statistics of this batch; otherwise the inputs' */
+} batch_norm_attr;
+
+typedef struct dropout_attr {
+    float ratio;                        /* in [0, 1) */
+    uint64_t seed, stream;              /* mask bit of element e: rng (seed, RNG_DROPOUT,
+                                         * rng_mix(stream, batch id)), word e >= ratio * 2^32 */
+} dropout_attr;
+
+typedef struct shape_attr {             /* RESHAPE, EXPAND, SUM_TO, ZERO (f32) */
+    graph_shape shape;                  /* RESHAPE: one -1 and zeros ("copy") as in ONNX */
+} shape_attr;
+
+typedef struct transpose_attr {
+    int32_t perm[GRAPH_RANK];
+    bool reverse;                       /* no perm given: reverse the axes */
+} transpose_attr;
+
+typedef struct reduce_attr {            /* REDUCE_MEAN, REDUCE_SUM */
+    int32_t axes[GRAPH_RANK];
+    int32_t n_axes;                     /* 0: all */
+    bool drop_dims;                     /* keepdims=0 */
+} reduce_attr;
+
+typedef struct slice_attr {
+    int32_t axis;
+    int64_t begin, end;
+} slice_attr;
+
+#endif

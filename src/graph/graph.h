@@ -1,0 +1,147 @@
+/*
+ * The graph: a list of nodes in static single assignment, with ONNX operator semantics.
+ *
+ * Values and nodes are indices, never pointers. Order of creation is a topological order and the
+ * order of execution. Shapes are static: a graph is built for one batch size. Whatever backward
+ * needs of forward (masks, saved means) is an ordinary output, so the planner sees every byte.
+ * Forward nodes are a prefix of the list; graph_backward appends the rest.
+ *
+ * An operator's identity is a row of ops.def; its shape rule and gradient rule live in
+ * `graph_op_<name>`, a const struct at the end of graph/ops/<name>.c; its attributes in attrs.h.
+ *
+ * Ownership: everything of a graph lives in its arena and dies with it; attributes, names and
+ * constants are copied in. Threads: one at a time while it grows; any number once it is built.
+ */
+#ifndef TEQUIO_GRAPH_GRAPH_H
+#define TEQUIO_GRAPH_GRAPH_H
+
+#include "common/base/alloc.h"
+#include "common/base/dtype.h"
+#include "common/base/error.h"
+#include "common/parts/flat.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { GRAPH_NONE = -1, GRAPH_RANK = TENSOR_RANK, GRAPH_IN = 8, GRAPH_OUT = 4 };
+
+/* traits of an operator, in ops.def */
+enum {
+    OP_PLAIN = 0,
+    OP_INPLACE = 1,         /* output 0 may take the memory of input 0 when that dies here */
+    OP_BACKWARD = 2,        /* appears only in what graph_backward appends; has no gradient itself */
+    OP_ALIAS = 4,           /* output 0 has the bytes of input 0 under another shape */
+};
+
+typedef int32_t graph_val;
+
+typedef enum graph_op {
+#define OP(ID, name, min_in, max_in, n_out, traits) OP_##ID,
+#include "graph/ops.def"
+#undef OP
+    OP_COUNT
+} graph_op;
+
+typedef enum graph_kind {
+    VAL_INPUT,      /* filled by the caller before a run */
+    VAL_PARAM,      /* lies in the flat vector */
+    VAL_CONST,      /* fixed bytes, `data` */
+    VAL_TEMP,       /* made by node `def` */
+} graph_kind;
+
+typedef struct graph_shape {
+    int32_t rank;
+    int64_t dim[GRAPH_RANK];
+} graph_shape;
+
+typedef struct graph_value {
+    const char *name;           /* tensor name in files and on servers; generated for temporaries */
+    graph_kind kind;
+    dtype dtype;
+    graph_shape shape;
+    int32_t def;                /* VAL_TEMP: the node that makes it, else GRAPH_NONE */
+    bool keep;                  /* read after the run: loss, logits, metrics; never reused */
+    const void *data;           /* VAL_CONST */
+    /* VAL_PARAM: */
+    const tensor_decl *param;
+    graph_val grad;             /* its gradient, or for TENSOR_STATE its new value times the slot's
+                                 * weight; a value of its own, GRAPH_NONE before graph_backward and
+                                 * for frozen ones */
+} graph_value;
+
+typedef struct graph_node {
+    graph_op op;
+    int32_t n_in, n_out;
+    graph_val in[GRAPH_IN];     /* GRAPH_NONE where an optional input is absent */
+    graph_val out[GRAPH_OUT];   /* GRAPH_NONE where an optional output is not wanted */
+    const void *attr;           /* the op's struct of attrs.h, zeroed if none was given */
+    const char *name;           /* "conv1", for messages and random streams; unique */
+} graph_node;
+
+typedef struct graph graph;
+
+typedef struct graph_op_info {
+    graph_op op;
+    const char *name;           /* as ONNX spells it ("Conv"); backward ops "ConvBwdData" */
+    int32_t min_in, max_in, n_out;
+    int traits;
+    size_t attr_bytes;
+    /* Shapes and types of the outputs from those of the inputs. Messages name the shapes. */
+    status (*infer)(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err);
+    /* Appends the nodes of the gradient. dout[i] is the gradient of output i or GRAPH_NONE;
+     * ret_din[i] is set for the inputs with want_din[i]. NULL: no gradient flows through. */
+    status (*grad)(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err);
+} graph_op_info;
+
+const graph_op_info *graph_op_of(graph_op op);
+
+/* Life cycle */
+MUST_USE status graph_create(graph **ret, error *err);
+void graph_destroy(graph **g);
+
+/* Building. Names are copied; a doubled name is E_CONFIG. */
+MUST_USE status graph_input(graph *g, const char *name, dtype t, graph_shape shape, graph_val *ret,
+                            error *err);
+MUST_USE status graph_param(graph *g, const tensor_decl *decl, graph_val *ret, error *err);
+MUST_USE status graph_const(graph *g, const char *name, dtype t, graph_shape shape, const void *data,
+                            graph_val *ret, error *err);
+
+/* Append a node. `name` may be NULL (made from the op). ret_out has room for the op's n_out values.
+ * An error names the node, its operator and the shapes that do not fit (E_CONFIG). */
+MUST_USE status graph_add(graph *g, graph_op op, const char *name, const graph_val *in, int32_t n_in,
+                          const void *attr, graph_val *ret_out, error *err);
+void graph_keep(graph *g, graph_val v);
+
+/* Reading. Pointers are valid until the next node is added. */
+int32_t graph_n_values(const graph *g);
+int32_t graph_n_nodes(const graph *g);
+const graph_value *graph_value_at(const graph *g, graph_val v);
+const graph_node *graph_node_at(const graph *g, int32_t node);
+graph_val graph_find(const graph *g, const char *name);             /* GRAPH_NONE if absent */
+arena *graph_arena(graph *g);
+
+int64_t graph_shape_elements(const graph_shape *s);
+bool graph_shape_equal(const graph_shape *a, const graph_shape *b);
+const char *graph_shape_text(const graph_shape *s, char *buffer, size_t bytes);   /* "[8,1,28,28]" */
+
+/* Multiply-adds times two of all nodes, for --dry-run. */
+double graph_flops(const graph *g);
+
+/*
+ * Appends backward for the scalar `loss`, seeded with the input `weight` (f32, one element: this
+ * slot's examples / the step's examples), so that the sum over slots is the gradient of the mean
+ * loss of the step. Every trainable parameter gets a gradient of its own (zeros when the loss does
+ * not depend on it), every state tensor its batch value times `weight`. Nodes nobody reads are
+ * dropped. A gradient that cannot be formed is E_UNSUPPORTED and lists every node at once.
+ */
+MUST_USE status graph_backward(graph *g, graph_val loss, graph_val weight, error *err);
+
+/* The parameters in flat-vector order: live ones as their gradients become ready (index of the
+ * defining node, then creation), frozen ones last. ret[graph_n_params(g)]. */
+int32_t graph_n_params(const graph *g);
+void graph_param_order(const graph *g, graph_val *ret);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * Metrics that merge: each is a sum and a count in double, so any split of the examples over lanes
+ * and batches gives the same value once the parts are added in batch order.
+ * Threads: one at a time.
+ */
+#ifndef TEQUIO_METRIC_METRIC_H
+#define TEQUIO_METRIC_METRIC_H
+
+#include "common/base/error.h"
+
+#include <stdint.h>
+
+enum { METRIC_COUNT_MAX = 8 };
+
+typedef struct metric_value {
+    const char *name;               /* "loss", "accuracy"; static or longer-lived than the set */
+    double sum, count;
+} metric_value;
+
+typedef struct metric_set {
+    metric_value at[METRIC_COUNT_MAX];
+    size_t n;
+} metric_set;
+
+void metric_reset(metric_set *m);
+void metric_add(metric_set *m, const char *name, double sum, double count);
+void metric_merge(metric_set *into, const metric_set *from);
+double metric_result(const metric_set *m, const char *name);        /* NaN when absent or count 0 */
+
+/* Rows whose largest score (first one on ties) is the label: adds "accuracy". scores [rows, classes]. */
+void metric_add_accuracy(metric_set *m, const float *scores, const int64_t *labels, int64_t rows,
+                         int64_t classes);
+
+/* AllenNLP's validation_metric: "-loss", "+accuracy". better: +1 larger, -1 smaller. E_CONFIG. */
+MUST_USE status metric_goal_parse(const char *text, const char **ret_name, int *ret_better, error *err);
+
+#endif

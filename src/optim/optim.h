@@ -1,0 +1,72 @@
+/*
+ * Optimizers on spans of float32. The servers use them on parts, a one-process run on the same
+ * parts: same code, same order, same bits.
+ *
+ * Every update is element-wise, so its bits do not depend on how a tensor is cut; the vectorised
+ * kernels have one body for all elements (no scalar tail with another rounding) and use only
+ * IEEE 754 add, multiply, divide and square root, without contraction.
+ *
+ * Formulas (g is the summed, clipped gradient; t counts from 1; as in PyTorch):
+ *   sgd      v = momentum*v + (1-dampening)*g (first step: v = g); w -= lr*(nesterov ? g + momentum*v : v);
+ *            weight decay is added to g first
+ *   adam     L2 decay added to g; adamw: w *= 1 - lr*decay first; bias-corrected, eps outside the root
+ *   adagrad  lr / (1 + (t-1)*lr_decay); s += g*g; w -= lr*g/(sqrt(s)+eps)
+ *   rmsprop  s = alpha*s + (1-alpha)*g*g; w -= lr*g/(sqrt(s)+eps); optional momentum, centered
+ *
+ * Threads: an optim is immutable once made.
+ */
+#ifndef TEQUIO_OPTIM_OPTIM_H
+#define TEQUIO_OPTIM_OPTIM_H
+
+#include "common/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum optim_kind { OPTIM_SGD, OPTIM_ADAM, OPTIM_ADAMW, OPTIM_ADAGRAD, OPTIM_RMSPROP } optim_kind;
+
+enum { OPTIM_SLOTS = 3 };
+
+typedef struct optim {
+    optim_kind kind;
+    float momentum, dampening;          /* sgd, rmsprop */
+    bool nesterov;                      /* sgd */
+    float beta1, beta2;                 /* adam, adamw */
+    float alpha;                        /* rmsprop */
+    bool centered;                      /* rmsprop */
+    float eps;
+    float weight_decay;
+    float lr_decay;                     /* adagrad */
+    float initial_accumulator;          /* adagrad */
+} optim;
+
+const char *optim_name(optim_kind kind);
+bool optim_kind_of(const char *name, optim_kind *ret);      /* "sgd", "adam", "adamw", "adagrad", "rmsprop" */
+
+/* The state vectors this optimizer keeps for each weight, at most OPTIM_SLOTS. */
+size_t optim_slots(const optim *o);
+const char *optim_slot_name(const optim *o, size_t slot);   /* "momentum", "exp_avg", ... */
+float optim_slot_initial(const optim *o, size_t slot);
+
+typedef struct optim_call {
+    int64_t step;                       /* t, from 1 */
+    float rate;                         /* learning rate of this step */
+    float scale;                        /* multiplies g first (total-norm clipping); 1 for none */
+    float clip_value;                   /* then g is clamped to [-clip_value, clip_value]; 0: no */
+    bool decay;                         /* weight decay applies to this span */
+} optim_call;
+
+/* n elements. in and out may be the same memory or not overlap at all; state_in/out have
+ * optim_slots(o) entries. */
+void optim_apply(const optim *o, const optim_call *call, size_t n, const float *grad,
+                 const float *weight_in, float *weight_out, const float *const *state_in,
+                 float *const *state_out);
+
+/* out = momentum*in + (1-momentum)*value: batch-norm statistics. */
+void optim_average(float momentum, size_t n, const float *value, const float *in, float *out);
+
+/* Sum of squares of n <= 4096 elements in double, in a fixed order: one block of a norm. */
+double optim_square_sum(const float *x, size_t n);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Learning-rate schedules: rate(step) is a pure function, computed without libm. Any thread.
+ *
+ *   constant           base
+ *   step               base * gamma^floor(s / step_size)
+ *   cosine             minimum + (base - minimum) * (1 + cos(pi * s / n)) / 2
+ *   linear             base * (1 - s / n), not below minimum
+ *   slanted_triangular Howard and Ruder 2018, as AllenNLP: cut = int(n * cut_fraction),
+ *                      p = s < cut ? s / cut : 1 - (s - cut) / (n - cut), base * (1 + p*(ratio-1)) / ratio
+ *
+ * s = step - warmup_steps, n = total_steps - warmup_steps. During warm-up the rate climbs linearly:
+ * base * (step + 1) / (warmup_steps + 1). `step` counts from 0.
+ */
+#ifndef TEQUIO_OPTIM_SCHEDULE_H
+#define TEQUIO_OPTIM_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum schedule_kind {
+    SCHEDULE_CONSTANT,
+    SCHEDULE_STEP,
+    SCHEDULE_COSINE,
+    SCHEDULE_LINEAR,
+    SCHEDULE_SLANTED_TRIANGULAR,
+} schedule_kind;
+
+typedef struct schedule {
+    schedule_kind kind;
+    double base, minimum;
+    int64_t warmup_steps, total_steps;
+    int64_t step_size;              /* step */
+    double gamma;                   /* step */
+    double cut_fraction, ratio;     /* slanted_triangular */
+} schedule;
+
+bool schedule_kind_of(const char *name, schedule_kind *ret);
+const char *schedule_name(schedule_kind kind);
+float schedule_rate(const schedule *s, int64_t step);
+
+#endif

@@ -22,37 +22,48 @@ typedef struct exec exec;
 typedef struct exec_options {
     const backend_ops *backend;
     backend_options device;
-    const flat *flat;               /* kept until exec_destroy; NULL for graphs without parameters */
-    const graph *const *graphs;     /* the variants; kept until exec_destroy */
-    size_t n_graphs;
+    const flat *flat;           /* kept until exec_destroy; NULL for graphs without parameters */
+    const graph *const *graphs; /* the variants; kept until exec_destroy */
+    size_t n_graphs;            /* at least 1 */
 } exec_options;
 
-typedef struct exec_memory {        /* bytes by slab, for --dry-run */
+/* Bytes by slab, for --dry-run. */
+typedef struct exec_memory {
     size_t param, grad, io, temp, constant, workspace;
 } exec_memory;
 
+/* Parts that fall on the same node come in ascending order. What a hook fails with, exec_run
+ * returns as it is. */
 typedef struct exec_hooks {
-    /* Before the first node that reads a weight of `part`: returns when it may be read. NULL: at once. */
+    /* Before the first node that reads a weight of `part`: returns when it may be read.
+     * NULL: every part may be read at once. */
     status (*need)(void *user, int32_t part, error *err);
-    /* After the last node that makes a gradient or reads a weight of the live part. NULL: nobody asks. */
+    /* After the last node that makes a gradient or reads a weight of the live part; at the end for
+     * a live part no node touches. Once per part and run. `grad` is the part's first element, NULL
+     * if no variant makes gradients. NULL: nobody asks. */
     status (*ready)(void *user, int32_t part, const float *grad, error *err);
     void *user;
-    const atomic_bool *cancel;      /* looked at between nodes; NULL: never */
+    const atomic_bool *cancel; /* looked at between nodes; NULL: never */
 } exec_hooks;
 
+/* E_CONFIG if a graph's parameters are not those of the flat vector, or if it has gradients but not
+ * one for every live tensor. Messages name the variant and the tensor or node. */
 MUST_USE status exec_create(const exec_options *options, exec **ret, error *err);
 void exec_destroy(exec **e);
 
-/* The flat vector to read weights from; must stay valid while runs go on. */
+/* The flat vector to read weights from; must stay valid while runs go on. Cheap: may be called
+ * before every run. */
 void exec_bind_params(exec *e, const float *flat_values);
 
 /* Where to put an input, or read a kept value of a variant: plain row-major. NULL if the graph has
  * no such value. Valid until exec_destroy; contents until the next run. */
 void *exec_value(exec *e, size_t variant, const char *name, const graph_value **ret_value);
 
-float *exec_grad(exec *e);          /* the gradient slab: live range of the flat vector */
+/* The gradient slab: the live range of the flat vector, the gaps between tensors zero. */
+float *exec_grad(exec *e);
 
-/* E_LOST with the text "cancelled" when *cancel became true. */
+/* Parameters must be bound. E_LOST with the text "cancelled" when *cancel became true; a kernel's
+ * error begins with its node's name. After a failure the exec may run again. */
 MUST_USE status exec_run(exec *e, size_t variant, const exec_hooks *hooks, error *err);
 
 exec_memory exec_memory_use(const exec *e);

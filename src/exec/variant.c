@@ -1,0 +1,192 @@
+#include "exec/variant.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static status check_param(const graph_value *value, const flat *layout, error *err)
+{
+    if (!layout)
+        return FAIL(err, E_CONFIG, "parameter '%s': there is no flat vector to read it from",
+                    value->name);
+    int32_t tensor = flat_find(layout, value->name);
+    if (tensor < 0)
+        return FAIL(err, E_CONFIG, "parameter '%s' is not in the flat vector", value->name);
+    const tensor_decl *decl = &layout->tensors[tensor];
+    graph_shape declared = {.rank = decl->rank};
+    for (int32_t i = 0; i < decl->rank; i++)
+        declared.dim[i] = decl->dim[i];
+    if (!graph_shape_equal(&declared, &value->shape)) {
+        char here[128], there[128];
+        return FAIL(err, E_CONFIG, "parameter '%s' is %s here and %s in the flat vector",
+                    value->name, graph_shape_text(&value->shape, here, sizeof here),
+                    graph_shape_text(&declared, there, sizeof there));
+    }
+    if (decl->kind != value->param->kind)
+        return FAIL(err, E_CONFIG, "parameter '%s' is of another kind in the flat vector",
+                    value->name);
+    return OK;
+}
+
+/* A run must fill the whole live range, or a step would sum what another variant left there. */
+static status check_gradients(const graph *g, const flat *layout, error *err)
+{
+    for (int32_t t = 0; t < layout->n_tensors; t++) {
+        const tensor_decl *decl = &layout->tensors[t];
+        if (decl->kind == TENSOR_FROZEN)
+            continue;
+        graph_val v = graph_find(g, decl->name);
+        if (v == GRAPH_NONE || graph_value_at(g, v)->grad == GRAPH_NONE)
+            return FAIL(err, E_CONFIG, "no gradient is made for '%s' of the flat vector",
+                        decl->name);
+    }
+    return OK;
+}
+
+static status check_layout(const graph *g, const flat *layout, error *err)
+{
+    bool has_gradients = false;
+    for (graph_val v = 0; v < graph_n_values(g); v++) {
+        const graph_value *value = graph_value_at(g, v);
+        if (value->kind != VAL_PARAM)
+            continue;
+        TRY(check_param(value, layout, err));
+        has_gradients = has_gradients || value->grad != GRAPH_NONE;
+    }
+    return has_gradients ? check_gradients(g, layout, err) : OK;
+}
+
+static status make_plan(variant *v, const flat *layout, error *err)
+{
+    int32_t n_values = graph_n_values(v->graph), n_nodes = graph_n_nodes(v->graph);
+    size_t *bytes = xcalloc((size_t)n_values + 1, sizeof *bytes);
+    bool *no_inplace = xcalloc((size_t)n_nodes + 1, sizeof *no_inplace);
+    bool *no_alias = xcalloc((size_t)n_nodes + 1, sizeof *no_alias);
+    for (graph_val i = 0; i < n_values; i++)
+        bytes[i] = v->backend->value_bytes(v->program, i);
+    for (int32_t i = 0; i < n_nodes; i++) {
+        int traits = graph_op_of(graph_node_at(v->graph, i)->op)->traits;
+        no_inplace[i] = traits & OP_INPLACE && !v->backend->can_run_inplace(v->program, i);
+        no_alias[i] = traits & OP_ALIAS && !v->backend->can_alias(v->program, i);
+    }
+    plan_options options = {
+        .value_bytes = bytes, .no_inplace = no_inplace, .no_alias = no_alias, .flat = layout};
+    status st = plan_create(v->graph, &options, &v->plan, err);
+    free(bytes);
+    free(no_inplace);
+    free(no_alias);
+    return st;
+}
+
+static status prepare_kernels(variant *v, error *err)
+{
+    int32_t n_nodes = graph_n_nodes(v->graph);
+    v->kernels = xcalloc((size_t)n_nodes + 1, sizeof *v->kernels);
+    for (int32_t i = 0; i < n_nodes; i++) {
+        TRYF(v->backend->prepare(v->program, i, &v->kernels[i], err), err, "%s",
+             graph_node_at(v->graph, i)->name);
+        if (v->kernels[i].workspace_bytes > v->workspace_bytes)
+            v->workspace_bytes = v->kernels[i].workspace_bytes;
+    }
+    return OK;
+}
+
+/* Each variant has constants of its own: two batch sizes may well differ in them. */
+static status place_constants(variant *v, error *err)
+{
+    TRY(mem_alloc(plan_slab_bytes(v->plan, SLAB_CONST), "constants", &v->constants, err));
+    for (graph_val i = 0; i < graph_n_values(v->graph); i++) {
+        const graph_value *value = graph_value_at(v->graph, i);
+        const plan_place *place = plan_place_of(v->plan, i);
+        if (value->kind != VAL_CONST || !place->materialised)
+            continue;
+        size_t bytes = (size_t)graph_shape_elements(&value->shape) * dtype_bytes(value->dtype);
+        BUG_ON(place->bytes < bytes);
+        memcpy((char *)v->constants + place->offset, value->data, bytes);
+    }
+    return OK;
+}
+
+static int event_order(const void *a, const void *b)
+{
+    const part_event *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->part < y->part ? -1 : x->part > y->part;
+}
+
+static void schedule_parts(variant *v, const flat *layout)
+{
+    size_t n_parts = layout ? (size_t)layout->n_parts : 0;
+    v->need.items = xcalloc(n_parts + 1, sizeof *v->need.items);
+    v->ready.items = xcalloc(n_parts + 1, sizeof *v->ready.items);
+    for (int32_t part = 0; part < (int32_t)n_parts; part++) {
+        int32_t need = plan_part_need_before(v->plan, part);
+        if (need >= 0)
+            v->need.items[v->need.n++] = (part_event){need, part};
+        if (layout->parts[part].frozen)
+            continue;
+        int32_t ready = plan_part_ready_after(v->plan, part);
+        if (ready < 0)
+            ready = graph_n_nodes(v->graph);
+        v->ready.items[v->ready.n++] = (part_event){ready, part};
+    }
+    qsort(v->need.items, v->need.n, sizeof *v->need.items, event_order);
+    qsort(v->ready.items, v->ready.n, sizeof *v->ready.items, event_order);
+}
+
+status variant_load(variant *v, const backend_ops *ops, backend *device, const graph *g,
+                    const flat *layout, error *err)
+{
+    v->graph = g;
+    v->backend = ops;
+    TRY(check_layout(g, layout, err));
+    TRY(ops->load(device, g, &v->program, err));
+    TRY(make_plan(v, layout, err));
+    TRY(prepare_kernels(v, err));
+    TRY(place_constants(v, err));
+    schedule_parts(v, layout);
+    v->addresses = xcalloc((size_t)graph_n_values(g) + 1, sizeof *v->addresses);
+    v->in_flat = xcalloc((size_t)graph_n_values(g) + 1, sizeof *v->in_flat);
+    return OK;
+}
+
+void variant_unload(variant *v)
+{
+    if (v->program)
+        v->backend->unload(&v->program);
+    plan_destroy(&v->plan);
+    free(v->kernels);
+    free(v->addresses);
+    free(v->in_flat);
+    mem_free(v->constants);
+    free(v->need.items);
+    free(v->ready.items);
+    *v = (variant){0};
+}
+
+void variant_resolve(variant *v, void *const slabs[SLAB_COUNT])
+{
+    v->n_in_flat = 0;
+    for (graph_val i = 0; i < graph_n_values(v->graph); i++) {
+        const plan_place *place = plan_place_of(v->plan, i);
+        if (!place->materialised)
+            continue;
+        if (place->slab == SLAB_PARAM) {
+            v->in_flat[v->n_in_flat++] = i;
+            continue;
+        }
+        char *slab = place->slab == SLAB_CONST ? v->constants : slabs[place->slab];
+        v->addresses[i] = slab + place->offset;
+    }
+}
+
+void variant_bind(variant *v, const float *flat_values)
+{
+    /* Kernels take one table of writable addresses; none of them writes a parameter. */
+    char *base = (char *)(uintptr_t)flat_values;
+    for (size_t i = 0; i < v->n_in_flat; i++) {
+        graph_val value = v->in_flat[i];
+        v->addresses[value] = base ? base + plan_place_of(v->plan, value)->offset : NULL;
+    }
+}

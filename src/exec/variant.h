@@ -1,0 +1,53 @@
+/*
+ * One variant of an exec: a graph made ready to run. It holds the backend's program, the plan, the
+ * kernel of every node, the address of every value, and at which nodes parts are needed and done.
+ *
+ * The order of making one: load (program, plan, kernels: sizes are known then), resolve (the
+ * exec's slabs are allocated, so addresses are known), bind (parameters, any number of times).
+ *
+ * Threads: belongs to the thread of its exec.
+ */
+#ifndef TEQUIO_EXEC_VARIANT_H
+#define TEQUIO_EXEC_VARIANT_H
+
+#include "backend/backend.h"
+#include "graph/graph.h"
+#include "graph/plan.h"
+
+/* Something that happens to a part at a node. */
+typedef struct part_event {
+    int32_t node;
+    int32_t part;
+} part_event;
+
+/* In the order of a run: by node, then by part. */
+typedef struct part_events {
+    part_event *items;
+    size_t n;
+} part_events;
+
+typedef struct variant {
+    const graph *graph;
+    const backend_ops *backend;
+    backend_program *program;
+    plan *plan;
+    backend_kernel *kernels; /* [n_nodes] */
+    void **addresses;        /* [n_values] */
+    graph_val *in_flat;      /* values whose memory is the flat vector's */
+    size_t n_in_flat;
+    void *constants;         /* SLAB_CONST, of this variant alone */
+    part_events need, ready; /* live parts no node touches are ready at node n_nodes */
+    size_t workspace_bytes;  /* of the kernel that wants most */
+} variant;
+
+/* `v` is zeroed. `flat` may be NULL. On failure `v` is fit for variant_unload. */
+MUST_USE status variant_load(variant *v, const backend_ops *ops, backend *device, const graph *g,
+                             const flat *layout, error *err);
+void variant_unload(variant *v);
+
+/* Fills the addresses of everything but the parameters; slabs[SLAB_PARAM] and slabs[SLAB_CONST]
+ * are not looked at. */
+void variant_resolve(variant *v, void *const slabs[SLAB_COUNT]);
+void variant_bind(variant *v, const float *flat_values);
+
+#endif

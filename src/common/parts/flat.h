@@ -3,11 +3,14 @@
  * is cut into. A pure function of the declaration; it knows nothing of servers.
  *
  * Order: trainable and state tensors in the order in which their gradients become ready (the
- * declarer's order), then frozen ones. Each tensor starts at a multiple of 64 elements; the gaps
- * hold zeros and are never read as values. The live range (trainable and state) and the frozen
- * range are cut separately, so that a part is either wholly live (pushed every step) or wholly
- * frozen (pulled once). Part edges lie at multiples of 4096 elements, a part has at most 2^20
- * elements (4 MB).
+ * declarer's order), then frozen ones. A tensor's index stays that of its declaration. Each tensor
+ * starts at a multiple of 64 elements; the gaps hold zeros and are never read as values. The live
+ * range (trainable and state) and the frozen range are cut separately, so that a part is either
+ * wholly live (pushed every step) or wholly frozen (pulled once).
+ *
+ * The cut: about 32 parts a range, each a multiple of 4096 elements and at least 65536 of them,
+ * but at most 2^20 (4 MB); the last part of a range may be smaller. The live range is filled up to
+ * a multiple of 4096 when frozen tensors follow, so that parts touch and their edges stay on it.
  *
  * Ownership: a flat owns everything it points to. Immutable once created, so any thread may read.
  */
@@ -20,7 +23,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TENSOR_RANK = 8, FLAT_ALIGN = 64, PART_GRAIN = 4096, PART_MAX = 1 << 20 };
+enum {
+    TENSOR_RANK = 8,
+    FLAT_ALIGN = 64,
+    PART_GRAIN = 4096,
+    PART_MIN = 1 << 16,
+    PART_MAX = 1 << 20,
+    PARTS_WANTED = 32,
+};
+
+#define FLAT_MAX ((int64_t)1 << 40) /* elements of the longest flat vector: 4 TiB */
 
 typedef enum tensor_kind {
     TENSOR_TRAINABLE,   /* moved by the optimizer */
@@ -71,22 +83,27 @@ typedef struct flat {
     const part_range *parts;        /* [n_parts] in order, without holes */
     int64_t n_live, n_elements;     /* ends of the live range and of the whole vector */
     const uint64_t *tensor_id;      /* [n_tensors] hash of the name: the id random numbers use */
+    const int32_t *by_name;         /* [n_tensors] tensors in the order of their names' bytes */
+    const part_segment *segments;   /* of all parts, in order: flat_part_segments */
+    const int64_t *segment_from;    /* [n_parts + 1] */
+    struct arena *memory;
 } flat;
 
-/* `tensors` are copied. E_UNSUPPORTED on overflow, E_CONFIG on an empty or doubled name or a
- * negative dimension. */
+/* `tensors` are copied. E_UNSUPPORTED above FLAT_MAX elements; E_CONFIG on an empty or doubled
+ * name, a rank, dimension, kind, rule or momentum out of its range. */
 MUST_USE status flat_create(const tensor_decl *tensors, size_t n, flat **ret, error *err);
 void flat_destroy(flat **f);
 
 int64_t flat_part_elements(const flat *f, int32_t part);
 
-/* The part's segments, in order. Borrowed from `f`. */
+/* The part's segments, in order; none is empty. Borrowed from `f`. */
 const part_segment *flat_part_segments(const flat *f, int32_t part, size_t *ret_n);
 
 /* Index of the tensor of that name, -1 if there is none. */
 int32_t flat_find(const flat *f, const char *name);
 
-/* Draws version 0 of one part: out[0 .. part elements). INIT_PUSHED tensors are left zero. */
+/* Draws version 0 of one part: out[0 .. part elements). INIT_PUSHED tensors are left zero. A number
+ * depends on (seed, tensor name, index in the tensor) only, not on the cut. */
 void flat_part_init(const flat *f, int32_t part, uint64_t seed, float *out);
 
 /* SHA-256 over everything declared, lower-case hex (65 bytes). Equal digests mean equal layouts. */

@@ -1,8 +1,9 @@
 /*
  * From step number to batches: a pure function of (examples, batch size, K). Any thread.
  *
- * An epoch has ceil(examples / batch_size) batches, the last one maybe smaller (or dropped);
- * a step takes up to K consecutive batches of one epoch. Batch ids run on over epochs.
+ * An epoch has ceil(examples / batch_size) batches, the last one maybe smaller (drop_last: then it
+ * is dropped, unless it is the only one, so an epoch is never empty); a step takes up to K
+ * consecutive batches of one epoch. Batch ids run on over epochs. Steps count from 0.
  */
 #ifndef TEQUIO_COMMON_PARTS_STEPS_H
 #define TEQUIO_COMMON_PARTS_STEPS_H
@@ -13,7 +14,7 @@
 typedef struct steps {
     int64_t examples;           /* per epoch, > 0 */
     int64_t batch_size;         /* > 0 */
-    int64_t per_step;           /* K > 0 */
+    int64_t per_step;           /* K, 1 .. UINT32_MAX */
     bool drop_last;
 } steps;
 

@@ -6,8 +6,12 @@
  * the nearest known one; a wrong kind or a value out of bounds names key, value and what is right.
  * Precedence: file < environment < -o < flags.
  *
+ * Defaults that follow from other keys are filled in too: validation_dataset_reader (the training
+ * reader without augment and labels), validation_data_loader.batch_size (the training batch size).
+ *
  * Variants: a section with a key `type` (model, trainer.optimizer, ...) takes the keys of that type
- * only; rows name the types they belong to.
+ * only; rows name the types they belong to. It may be written as its type alone: "relu" for
+ * {type: "relu"}.
  *
  * Ownership: a config owns its tree; a section borrows from its parent and needs no destroying.
  * Immutable after config_load, so any thread may read.
@@ -29,7 +33,8 @@ typedef struct config_source {
     const char *text;
     const char *overrides;              /* -o: a jsonnet object, nested or dotted keys; or NULL.
                                          * "overrides dict contains unused keys" as AllenNLP */
-    const char *const *settings;        /* flags, "dotted.key=json" strings, NULL-terminated; or NULL */
+    const char *const *settings;        /* flags, "dotted.key=json", NULL-terminated; or NULL. A value
+                                         * that is no JSON is a string */
 } config_source;
 
 /* All environment variables are jsonnet extVars, as in AllenNLP; TEQUIO_SET may hold more settings,
@@ -41,14 +46,16 @@ void config_destroy(config **c);
 const config *config_section(const config *c, const char *path);
 
 /* Every known key has a value after loading (its default if nothing else); asking for one that is
- * not in the table is a BUG. Paths are relative to the section. */
+ * not in the table, or as what it never is, is a BUG. What is null, of another kind this time, or
+ * a key that the section's type does not have reads as 0, false, NULL. Paths are relative to the
+ * section; "" is the section itself. */
 bool config_has(const config *c, const char *path);     /* present and not null */
 int64_t config_int(const config *c, const char *path);
 double config_f64(const config *c, const char *path);
 bool config_bool(const config *c, const char *path);
 const char *config_str(const config *c, const char *path);      /* NULL when null */
 size_t config_count(const config *c, const char *path);         /* items of a list; 0 when null */
-const json_t *config_json(const config *c, const char *path);   /* NULL when absent */
+const json_t *config_json(const config *c, const char *path);   /* NULL when absent or null */
 const char *config_path(const config *c);               /* of the section, "" at the top: for messages */
 
 /* The resolved configuration, every default filled in; keys in table order. */

@@ -1,0 +1,420 @@
+/*
+ * Checking and filling, section by section along the table. Within a section the type comes first,
+ * then unknown keys in the order they were written, then values in the order of the table; so the
+ * same mistake gives the same message.
+ */
+#include "common/config/resolve.h"
+
+#include "common/base/alloc.h"
+#include "common/base/json.h"
+#include "common/config/config.h"
+#include "common/config/options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct resolver {
+    arena *memory; /* paths and texts for messages */
+    error *err;
+} resolver;
+
+static status resolve_value(resolver *r, const option *row, const char *path, const json_t *value,
+                            json_t **ret);
+
+static const char *path_below(resolver *r, const char *path, const char *key)
+{
+    return arena_printf(r->memory, "%s%s%s", path, *path ? "." : "", key);
+}
+
+static const char *expected(resolver *r, const option *row)
+{
+    buf text = BUF_INIT;
+    option_expected(row, &text);
+    const char *copy = arena_strdup(r->memory, text.data);
+    buf_fini(&text);
+    return copy;
+}
+
+static status fail_kind(resolver *r, const option *row, const char *path, const json_t *value)
+{
+    if (json_is_object(value) || json_is_array(value) || json_is_null(value))
+        return FAIL(r->err, E_CONFIG, "%s: got %s; expected %s", path, json_kind(value),
+                    expected(r, row));
+    char *text = json_text(value);
+    status st = FAIL(r->err, E_CONFIG, "%s: got %s %.200s; expected %s", path, json_kind(value),
+                     text, expected(r, row));
+    free(text);
+    return st;
+}
+
+/* "; did you mean 'x'?" or nothing */
+static const char *hint(resolver *r, const char *word, const char *const *names, size_t n)
+{
+    const char *near = config_did_you_mean(word, names, n);
+    return near ? arena_printf(r->memory, "; did you mean '%s'?", near) : "";
+}
+
+static status check_choice(resolver *r, const option *row, const char *path, const char *word)
+{
+    const char *names[32];
+    size_t n = 0;
+    char choice[64];
+    for (const char *cursor = row->bounds; option_word(&cursor, choice, sizeof choice);) {
+        if (strcmp(choice, word) == 0)
+            return OK;
+        BUG_ON(n == COUNT_OF(names));
+        if (!strchr("<>#", choice[0]))
+            names[n++] = arena_strdup(r->memory, choice);
+    }
+    const char *near = hint(r, word, names, n);
+    const char *end = *near ? "" : ";";
+    if (row->kinds & ~(unsigned)(OPTION_CHOICE | OPTION_TYPE | OPTION_NONE))
+        return FAIL(r->err, E_CONFIG, "%s: '%s' is not known%s%s expected %s", path, word, near,
+                    end, expected(r, row));
+    buf known = BUF_INIT;
+    for (size_t i = 0; i < n; i++)
+        buf_addf(&known, " %s", names[i]);
+    status st = FAIL(r->err, E_CONFIG, "%s: '%s' is not known%s%s known:%s", path, word, near, end,
+                     known.data);
+    buf_fini(&known);
+    return st;
+}
+
+static status check_bounds(resolver *r, const option *row, const char *path, const json_t *value)
+{
+    char word[64];
+    for (const char *cursor = row->bounds; option_word(&cursor, word, sizeof word);) {
+        if (option_bound_holds(word, json_number_value(value)))
+            continue;
+        char *text = json_text(value);
+        status st = FAIL(r->err, E_CONFIG, "%s: %s is out of range; expected %s", path, text,
+                         expected(r, row));
+        free(text);
+        return st;
+    }
+    return OK;
+}
+
+/* A number as the table wants it; NULL when it cannot be that. */
+static json_t *as_number(unsigned kinds, const json_t *value)
+{
+    if (!json_is_number(value))
+        return NULL;
+    if (kinds & (OPTION_NUMBER | OPTION_NUMBERS))
+        return json_real(json_number_value(value));
+    if (json_is_integer(value))
+        return json_integer(json_integer_value(value));
+    double x = json_real_value(value);
+    bool is_whole = fabs(x) <= 9007199254740992.0 && x == (double)(int64_t)x;
+    return is_whole ? json_integer((json_int_t)x) : NULL;
+}
+
+static status resolve_number(resolver *r, const option *row, const char *path, const json_t *value,
+                             json_t **ret)
+{
+    json_t *number = as_number(row->kinds, value);
+    if (!number)
+        return fail_kind(r, row, path, value);
+    status st = check_bounds(r, row, path, number);
+    if (st == OK)
+        *ret = number;
+    else
+        json_decref(number);
+    return st;
+}
+
+static status resolve_numbers(resolver *r, const option *row, const char *path, const json_t *value,
+                              json_t **ret)
+{
+    const char *count = strchr(row->bounds, '#');
+    size_t n = json_array_size(value);
+    if (count && n != strtoul(count + 1, NULL, 10))
+        return FAIL(r->err, E_CONFIG, "%s: got %zu items; expected %s", path, n, expected(r, row));
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_t *number = NULL;
+        status st = resolve_number(r, row, arena_printf(r->memory, "%s[%zu]", path, i),
+                                   json_array_get(value, i), &number);
+        if (st != OK) {
+            json_decref(list);
+            return st;
+        }
+        json_array_append_new(list, number);
+    }
+    *ret = list;
+    return OK;
+}
+
+static status resolve_string(resolver *r, const option *row, const char *path, const json_t *value,
+                             json_t **ret)
+{
+    const char *text = json_string_value(value);
+    if (row->kinds & OPTION_STRING) {
+        bool starts_well = text[0] && (!row->bounds[0] || strchr(row->bounds, text[0]));
+        if (!starts_well)
+            return FAIL(r->err, E_CONFIG, "%s: '%s' is no good; expected %s", path, text,
+                        expected(r, row));
+    } else {
+        TRY(check_choice(r, row, path, text));
+    }
+    *ret = json_string(text);
+    return OK;
+}
+
+/* The value of the section's `type`, checked; NULL for a section without one. */
+static status section_type(resolver *r, const char *schema, const char *path, const json_t *object,
+                           const char **ret)
+{
+    const option *row = option_find(schema, "type", NULL);
+    if (!row) {
+        *ret = NULL;
+        return OK;
+    }
+    json_t *value = json_object_get(object, "type");
+    json_t *initial = NULL;
+    const char *where = path_below(r, path, "type");
+    if (!value && !row->initial)
+        return FAIL(r->err, E_CONFIG, "%s: missing; expected %s", where, expected(r, row));
+    if (!value)
+        value = initial = json_loads(row->initial, JSON_DECODE_ANY, NULL);
+    status st = json_is_string(value) ? check_choice(r, row, where, json_string_value(value))
+                                      : fail_kind(r, row, where, value);
+    if (st == OK)
+        *ret = arena_strdup(r->memory, json_string_value(value));
+    json_decref(initial);
+    return st;
+}
+
+static status fail_unknown(resolver *r, const char *schema, const char *type, const char *path,
+                           const char *key)
+{
+    const char *where = path_below(r, path, key);
+    for (size_t i = 0; i < option_count; i++) {
+        const option *o = &option_table[i];
+        if (option_is_in(o, schema) && strcmp(option_key(o), key) == 0)
+            return FAIL(r->err, E_CONFIG, "%s: type '%s' does not have this key; it belongs to: %s",
+                        where, type, o->types);
+    }
+    const char *names[64];
+    size_t n = 0;
+    buf known = BUF_INIT;
+    for (size_t i = 0; i < option_count; i++) {
+        const option *o = &option_table[i];
+        if (!option_is_in(o, schema) || !option_has_type(o, type))
+            continue;
+        BUG_ON(n == COUNT_OF(names));
+        names[n++] = option_key(o);
+        buf_addf(&known, " %s", option_key(o));
+    }
+    const char *near = hint(r, key, names, n);
+    status st = *near ? FAIL(r->err, E_CONFIG, "%s: unknown key%s", where, near)
+                      : FAIL(r->err, E_CONFIG, "%s: unknown key; known:%s", where, known.data);
+    buf_fini(&known);
+    return st;
+}
+
+static status resolve_key(resolver *r, const option *row, const char *path, const json_t *object,
+                          json_t *out)
+{
+    const char *key = option_key(row);
+    const char *where = path_below(r, path, key);
+    const json_t *value = json_object_get(object, key);
+    json_t *initial = NULL;
+    if (!value) {
+        if (!row->initial)
+            return FAIL(r->err, E_CONFIG, "%s: missing; expected %s", where, expected(r, row));
+        value = initial = json_loads(row->initial, JSON_DECODE_ANY, NULL);
+        if (!initial)
+            BUG("default of %s is no JSON: %s", row->path, row->initial);
+    }
+    json_t *resolved = NULL;
+    status st = resolve_value(r, row, where, value, &resolved);
+    if (st == OK)
+        json_object_set_new(out, key, resolved);
+    json_decref(initial);
+    return st;
+}
+
+static status fill_section(resolver *r, const char *schema, const char *path, const json_t *object,
+                           json_t *out)
+{
+    const char *type = NULL;
+    TRY(section_type(r, schema, path, object, &type));
+    const char *key;
+    json_t *ignored;
+    json_object_foreach((json_t *)object, key, ignored)
+    {
+        if (!option_find(schema, key, type))
+            return fail_unknown(r, schema, type, path, key);
+    }
+    for (size_t i = 0; i < option_count; i++) {
+        const option *row = &option_table[i];
+        if (option_is_in(row, schema) && option_has_type(row, type))
+            TRY(resolve_key(r, row, path, object, out));
+    }
+    return OK;
+}
+
+/* A section with types may be written as its type alone: "relu" for {type: "relu"}. */
+static status resolve_section(resolver *r, const option *row, const char *path, const json_t *value,
+                              json_t **ret)
+{
+    json_t *short_form = NULL;
+    if (json_is_string(value) && option_find(row->bounds, "type", NULL)) {
+        short_form = json_object();
+        json_object_set(short_form, "type", (json_t *)value);
+        value = short_form;
+    }
+    json_t *out = json_object();
+    status st = json_is_object(value) ? fill_section(r, row->bounds, path, value, out)
+                : row->kinds & OPTION_ITEMS
+                    ? FAIL(r->err, E_CONFIG, "%s: got %s; expected an object or the name of a type",
+                           path, json_kind(value))
+                    : fail_kind(r, row, path, value);
+    json_decref(short_form);
+    if (st == OK)
+        *ret = out;
+    else
+        json_decref(out);
+    return st;
+}
+
+static status resolve_items(resolver *r, const option *row, const char *path, const json_t *value,
+                            json_t **ret)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        json_t *item = NULL;
+        status st = resolve_section(r, row, arena_printf(r->memory, "%s[%zu]", path, i),
+                                    json_array_get(value, i), &item);
+        if (st != OK) {
+            json_decref(list);
+            return st;
+        }
+        json_array_append_new(list, item);
+    }
+    *ret = list;
+    return OK;
+}
+
+static status resolve_value(resolver *r, const option *row, const char *path, const json_t *value,
+                            json_t **ret)
+{
+    unsigned kinds = row->kinds;
+    if (json_is_null(value) && (kinds & OPTION_NONE)) {
+        *ret = json_null();
+        return OK;
+    }
+    if (kinds & OPTION_SECTION)
+        return resolve_section(r, row, path, value, ret);
+    if (json_is_array(value) && (kinds & OPTION_ITEMS))
+        return resolve_items(r, row, path, value, ret);
+    if (json_is_array(value) && (kinds & (OPTION_INTS | OPTION_NUMBERS)))
+        return resolve_numbers(r, row, path, value, ret);
+    if (json_is_string(value) && (kinds & (OPTION_STRING | OPTION_CHOICE | OPTION_TYPE)))
+        return resolve_string(r, row, path, value, ret);
+    if (json_is_number(value) && (kinds & (OPTION_INT | OPTION_NUMBER)))
+        return resolve_number(r, row, path, value, ret);
+    if (json_is_boolean(value) && (kinds & OPTION_BOOL)) {
+        *ret = json_boolean(json_is_true(value));
+        return OK;
+    }
+    return fail_kind(r, row, path, value);
+}
+
+/* The value at a dotted path of sections. */
+static json_t *value_at(const json_t *tree, const char *path)
+{
+    const json_t *value = tree;
+    while (value && *path) {
+        size_t n = strcspn(path, ".");
+        char key[64];
+        BUG_ON(n >= sizeof key);
+        memcpy(key, path, n);
+        key[n] = '\0';
+        value = json_object_get(value, key);
+        path += n + (path[n] == '.');
+    }
+    return (json_t *)value;
+}
+
+static status check_limits(resolver *r, const json_t *tree)
+{
+    for (size_t i = 0; i < option_limit_count; i++) {
+        const option_limit *limit = &option_limits[i];
+        json_t *accepted = json_loads(limit->accepted, 0, NULL);
+        const json_t *value = value_at(tree, limit->path);
+        bool is_accepted = false;
+        for (size_t k = 0; k < json_array_size(accepted); k++)
+            is_accepted = is_accepted || json_equal(json_array_get(accepted, k), value);
+        status st = OK;
+        if (!is_accepted) {
+            char *got = json_text(value);
+            char *right = json_text(json_array_get(accepted, json_array_size(accepted) - 1));
+            st = FAIL(r->err, E_CONFIG, "%s: %s is not supported by this version; use %s",
+                      limit->path, got, right);
+            free(got);
+            free(right);
+        }
+        json_decref(accepted);
+        TRY(st);
+    }
+    return OK;
+}
+
+/* What one row cannot say. */
+static status check_together(resolver *r, const json_t *tree)
+{
+    const json_t *optimizer = value_at(tree, "trainer.optimizer");
+    if (json_is_true(json_object_get(optimizer, "nesterov")) &&
+        (json_real_value(json_object_get(optimizer, "momentum")) <= 0 ||
+         json_real_value(json_object_get(optimizer, "dampening")) != 0))
+        return FAIL(r->err, E_CONFIG,
+                    "trainer.optimizer.nesterov: needs momentum > 0 and dampening 0");
+    const json_t *schedule = value_at(tree, "trainer.learning_rate_scheduler");
+    const json_t *total = json_object_get(schedule, "total_steps");
+    int64_t warmup = json_integer_value(json_object_get(schedule, "warmup_steps"));
+    if (json_is_integer(total) && json_integer_value(total) <= warmup)
+        return FAIL(r->err, E_CONFIG,
+                    "trainer.learning_rate_scheduler.total_steps: %lld is out of range; expected "
+                    "more than warmup_steps, which is %lld",
+                    (long long)json_integer_value(total), (long long)warmup);
+    if (json_is_true(value_at(tree, "evaluate_on_test")) &&
+        json_is_null(value_at(tree, "test_data_path")))
+        return FAIL(r->err, E_CONFIG, "evaluate_on_test: needs test_data_path");
+    return OK;
+}
+
+/* Defaults that follow from other keys. The labels of the training data do not fit other images. */
+static void derive(json_t *tree)
+{
+    if (json_is_null(value_at(tree, "validation_dataset_reader"))) {
+        json_t *reader = json_deep_copy(value_at(tree, "dataset_reader"));
+        json_object_set_new(reader, "augment", json_null());
+        json_object_set_new(reader, "labels", json_null());
+        json_object_set_new(tree, "validation_dataset_reader", reader);
+    }
+    json_t *loader = value_at(tree, "validation_data_loader");
+    if (json_is_null(json_object_get(loader, "batch_size")))
+        json_object_set(loader, "batch_size", value_at(tree, "data_loader.batch_size"));
+}
+
+status config_resolve(const json_t *written, json_t **ret, error *err)
+{
+    resolver r = {.memory = arena_create(), .err = err};
+    json_t *tree = json_object();
+    status st = fill_section(&r, "", "", written, tree);
+    if (st == OK)
+        st = check_limits(&r, tree);
+    if (st == OK)
+        st = check_together(&r, tree);
+    arena_destroy(&r.memory);
+    if (st != OK) {
+        json_decref(tree);
+        return st;
+    }
+    derive(tree);
+    *ret = tree;
+    return OK;
+}

@@ -26,6 +26,7 @@ typedef struct data_field {
     int32_t rank;
     int64_t dim[TENSOR_RANK];
     int64_t classes;                /* labels: 0 .. classes-1 are valid; otherwise 0 */
+    float background;               /* images: what a pixel outside the picture reads as */
 } data_field;
 
 typedef struct dataset dataset;
@@ -35,6 +36,10 @@ MUST_USE status dataset_open(const config *reader, const char *path, dataset **r
 void dataset_close(dataset **d);
 int64_t dataset_examples(const dataset *d);
 const data_field *dataset_fields(const dataset *d, size_t *ret_n);
+size_t data_field_bytes(const data_field *f);           /* of one example */
+
+/* Decodes example i: ret[field] has room for data_field_bytes. Any thread; allocates nothing. */
+MUST_USE status dataset_read(const dataset *d, int64_t example, void *const *ret, error *err);
 
 /* The order of an epoch: a keyed permutation of 0 .. n-1 with O(1) memory and random access
  * (a 4-round Feistel network on ceil(log2 n) bits with cycle walking; Black and Rogaway 2002).
@@ -57,12 +62,17 @@ typedef struct loader_options {
     size_t depth;                   /* buffers in the ring, >= 2 */
 } loader_options;
 
+/*
+ * Threads: any number may call these at a time. At most `depth` batches may be borrowed at once.
+ * Nothing is allocated after loader_create.
+ */
 typedef struct loader loader;
 
 MUST_USE status loader_create(const loader_options *options, loader **ret, error *err);
 void loader_destroy(loader **l);
 
-/* Ask for a batch ahead of use; dropped silently when the ring is full or it is there already. */
+/* Ask for a batch ahead of use; dropped silently when the ring is full or it is there already.
+ * A batch asked for but never taken leaves the ring once a later one has been taken. */
 void loader_prefetch(loader *l, const step_slot *slot);
 
 /* The batch, made now if nobody asked. Borrowed until loader_release of the same batch. */

@@ -1,0 +1,30 @@
+/*
+ * Augmentation of images: a random horizontal flip, then a random shift in x and y. What moves in
+ * from outside is background.
+ *
+ * A pure function of (seed, batch id, place in the batch): the same on any lane. Threads: any.
+ */
+#ifndef TEQUIO_DATA_AUGMENT_H
+#define TEQUIO_DATA_AUGMENT_H
+
+#include "common/base/rng.h"
+#include "common/config/config.h"
+#include "data/data.h"
+
+typedef struct augment {
+    int64_t shift;      /* at most so many pixels each way */
+    bool flip;
+} augment;
+
+/* `section` is dataset_reader.augment; NULL asks for nothing. */
+augment augment_read(const config *section);
+bool augment_is_on(const augment *a);
+
+/* Fields it applies to: float32 [C,H,W]. */
+bool augment_takes(const data_field *f);
+
+/* `draws` is (seed, RNG_AUGMENT, batch id); `i` the example's place in the batch. in != out. */
+void augment_apply(const augment *a, const rng *draws, int64_t i, const data_field *f,
+                   const float *in, float *out);
+
+#endif

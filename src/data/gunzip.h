@@ -1,0 +1,30 @@
+/*
+ * gzip (RFC 1952) as a stream of bytes, inflated by zlib. Several members in a row are one stream,
+ * as gzip itself reads them; the checksum of every member is checked.
+ * Threads: a gunzip belongs to one thread at a time.
+ */
+#ifndef TEQUIO_DATA_GUNZIP_H
+#define TEQUIO_DATA_GUNZIP_H
+
+#include "common/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct gunzip gunzip;
+
+bool gunzip_is_gzip(const void *data, size_t bytes);
+
+/* No stream of `bytes` compressed bytes inflates to more than this. */
+size_t gunzip_limit(size_t bytes);
+
+/* `data` is kept until gunzip_close; `origin` names it in messages and is kept too. */
+MUST_USE status gunzip_open(const void *data, size_t bytes, const char *origin, gunzip **ret,
+                            error *err);
+void gunzip_close(gunzip **g);
+
+/* Up to `want` bytes; fewer only where the stream ends. E_DATA on damage, truncation and bytes
+ * after the end that are not gzip. */
+MUST_USE status gunzip_read(gunzip *g, void *out, size_t want, size_t *ret_got, error *err);
+
+#endif

@@ -1,0 +1,318 @@
+/*
+ * The loader (data.h): a ring of buffers, filled ahead of use by one thread of its own.
+ *
+ * A buffer goes FREE -> WANTED -> FILLING -> READY -> TAKEN -> FREE. Its state is guarded by the
+ * loader's lock; its contents belong to whoever set FILLING, then to the borrowers. What a batch
+ * holds depends on nothing but its slot, so it does not matter which thread fills it, or in what
+ * order: a taker that finds its batch not begun fills it itself.
+ */
+#include "data/data.h"
+
+#include "common/base/alloc.h"
+#include "common/base/thread.h"
+#include "data/augment.h"
+
+#include <stdlib.h>
+
+typedef enum buffer_state { FREE, WANTED, FILLING, READY, TAKEN } buffer_state;
+
+typedef struct buffer {
+    data_batch batch; /* first: loader_release gets here by its address */
+    void *data[DATA_FIELDS];
+    buffer_state state;
+    uint64_t turn;    /* order of asking, for WANTED */
+    int64_t borrowed; /* TAKEN: by how many */
+    float *scratch;   /* one example before augmentation; NULL without */
+    status result;
+    error reason;
+} buffer;
+
+struct loader {
+    loader_options options;
+    augment augment;
+    int64_t examples;
+    size_t n_fields;
+    const data_field *fields;
+    buffer *ring; /* [options.depth] */
+
+    pthread_mutex_t lock; /* guards everything below and the buffers' states */
+    pthread_cond_t work;  /* something is WANTED, or stop */
+    pthread_cond_t done;  /* a buffer left FILLING */
+    uint64_t turns;
+    int64_t newest_taken; /* batch id */
+    bool stop;
+    bool has_thread;
+    pthread_t thread;
+};
+
+/* Making a batch: no lock held */
+
+static status read_augmented(const loader *l, buffer *b, const rng *draws, int64_t i,
+                             int64_t example, void *const *out, error *err)
+{
+    void *raw[DATA_FIELDS];
+    size_t at = 0;
+    for (size_t f = 0; f < l->n_fields; f++) {
+        bool moves = augment_takes(&l->fields[f]);
+        raw[f] = moves ? b->scratch + at : out[f];
+        at += moves ? data_field_bytes(&l->fields[f]) / sizeof(float) : 0;
+    }
+    TRY(dataset_read(l->options.dataset, example, raw, err));
+    for (size_t f = 0; f < l->n_fields; f++)
+        if (augment_takes(&l->fields[f]))
+            augment_apply(&l->augment, draws, i, &l->fields[f], raw[f], out[f]);
+    return OK;
+}
+
+static status make_batch(const loader *l, buffer *b, error *err)
+{
+    const step_slot *slot = &b->batch.slot;
+    rng draws = rng_make(l->options.seed, RNG_AUGMENT, (uint64_t)slot->batch_id);
+    for (int64_t i = 0; i < slot->n; i++) {
+        int64_t place = slot->first + i;
+        int64_t example = l->options.shuffle
+                              ? data_permute(l->options.seed, slot->epoch, l->examples, place)
+                              : place;
+        void *out[DATA_FIELDS];
+        for (size_t f = 0; f < l->n_fields; f++)
+            out[f] = (char *)b->data[f] + (size_t)i * data_field_bytes(&l->fields[f]);
+        if (b->scratch)
+            TRY(read_augmented(l, b, &draws, i, example, out, err));
+        else
+            TRY(dataset_read(l->options.dataset, example, out, err));
+    }
+    return OK;
+}
+
+/* Fills a buffer in state FILLING. */
+static void fill(const loader *l, buffer *b)
+{
+    error_clear(&b->reason);
+    b->result = make_batch(l, b, &b->reason);
+}
+
+/* Finding buffers: with the lock held */
+
+static bool same_slot(const step_slot *a, const step_slot *b)
+{
+    return a->batch_id == b->batch_id && a->epoch == b->epoch && a->first == b->first &&
+           a->n == b->n;
+}
+
+static buffer *find(loader *l, const step_slot *slot)
+{
+    for (size_t i = 0; i < l->options.depth; i++)
+        if (l->ring[i].state != FREE && same_slot(&l->ring[i].batch.slot, slot))
+            return &l->ring[i];
+    return NULL;
+}
+
+static buffer *first_wanted(loader *l)
+{
+    buffer *first = NULL;
+    for (size_t i = 0; i < l->options.depth; i++) {
+        buffer *b = &l->ring[i];
+        if (b->state == WANTED && (!first || b->turn < first->turn))
+            first = b;
+    }
+    return first;
+}
+
+/* A buffer for a new batch: a free one, or else the one whose batch is least likely to be taken
+ * still, if its id is below `give_up_below`. */
+static buffer *make_room(loader *l, int64_t give_up_below)
+{
+    buffer *oldest = NULL;
+    for (size_t i = 0; i < l->options.depth; i++) {
+        buffer *b = &l->ring[i];
+        if (b->state == FREE)
+            return b;
+        if ((b->state == WANTED || b->state == READY) && b->batch.slot.batch_id < give_up_below &&
+            (!oldest || b->batch.slot.batch_id < oldest->batch.slot.batch_id))
+            oldest = b;
+    }
+    return oldest;
+}
+
+static void want(loader *l, buffer *b, const step_slot *slot)
+{
+    b->batch.slot = *slot;
+    b->state = WANTED;
+    b->turn = l->turns++;
+}
+
+/* Takes and gives back the lock around the filling. */
+static void fill_unlocked(loader *l, buffer *b)
+{
+    b->state = FILLING;
+    pthread_mutex_unlock(&l->lock);
+    fill(l, b);
+    pthread_mutex_lock(&l->lock);
+    b->state = READY;
+    pthread_cond_broadcast(&l->done);
+}
+
+static void *run(void *arg)
+{
+    loader *l = arg;
+    pthread_mutex_lock(&l->lock);
+    while (!l->stop) {
+        buffer *b = first_wanted(l);
+        if (b)
+            fill_unlocked(l, b);
+        else
+            pthread_cond_wait(&l->work, &l->lock);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return NULL;
+}
+
+/* Life cycle */
+
+static status create_buffer(const loader *l, buffer *b, error *err)
+{
+    size_t scratch = 0;
+    for (size_t f = 0; f < l->n_fields; f++) {
+        size_t one = data_field_bytes(&l->fields[f]), all;
+        if (!size_mul(one, (size_t)l->options.batch_size, &all))
+            return FAIL(err, E_NOMEM, "a batch of %lld examples is larger than memory",
+                        (long long)l->options.batch_size);
+        TRY(mem_alloc(all, "a batch of examples", &b->data[f], err));
+        b->batch.data[f] = b->data[f];
+        scratch += augment_takes(&l->fields[f]) ? one : 0;
+    }
+    b->batch.n_fields = l->n_fields;
+    b->batch.fields = l->fields;
+    if (augment_is_on(&l->augment) && scratch > 0) {
+        void *p = NULL;
+        TRY(mem_alloc(scratch, "an example", &p, err));
+        b->scratch = p;
+    }
+    return OK;
+}
+
+status loader_create(const loader_options *options, loader **ret, error *err)
+{
+    BUG_ON(options->depth < 2 || options->batch_size < 1);
+    loader *l = xcalloc(1, sizeof *l);
+    l->options = *options;
+    l->augment = augment_read(options->augment);
+    l->examples = dataset_examples(options->dataset);
+    l->fields = dataset_fields(options->dataset, &l->n_fields);
+    l->newest_taken = -1;
+    l->ring = xcalloc(options->depth, sizeof *l->ring);
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->work, NULL);
+    pthread_cond_init(&l->done, NULL);
+    status st = OK;
+    for (size_t i = 0; i < options->depth; i++)
+        TRY_OUT(st, create_buffer(l, &l->ring[i], err));
+    TRY_OUT(st, thread_start(&l->thread, "loader", run, l, err));
+    l->has_thread = true;
+    *ret = l;
+out:
+    if (st != OK)
+        loader_destroy(&l);
+    return st;
+}
+
+void loader_destroy(loader **l)
+{
+    loader *p = *l;
+    if (!p)
+        return;
+    if (p->has_thread) {
+        pthread_mutex_lock(&p->lock);
+        p->stop = true;
+        pthread_cond_signal(&p->work);
+        pthread_mutex_unlock(&p->lock);
+        pthread_join(p->thread, NULL);
+    }
+    for (size_t i = 0; i < p->options.depth; i++) {
+        for (size_t f = 0; f < p->n_fields; f++)
+            mem_free(p->ring[i].data[f]);
+        mem_free(p->ring[i].scratch);
+    }
+    free(p->ring);
+    pthread_cond_destroy(&p->done);
+    pthread_cond_destroy(&p->work);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+    *l = NULL;
+}
+
+/* Verbs */
+
+static bool slot_fits(const loader *l, const step_slot *slot)
+{
+    return slot->n >= 1 && slot->n <= l->options.batch_size && slot->first >= 0 &&
+           slot->first <= l->examples - slot->n;
+}
+
+void loader_prefetch(loader *l, const step_slot *slot)
+{
+    if (!slot_fits(l, slot))
+        return;
+    pthread_mutex_lock(&l->lock);
+    buffer *b = find(l, slot) ? NULL : make_room(l, l->newest_taken);
+    if (b) {
+        want(l, b, slot);
+        pthread_cond_signal(&l->work);
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* The buffer of this slot, filled; waits while another thread is filling it. Lock held. */
+static buffer *filled(loader *l, const step_slot *slot)
+{
+    for (;;) {
+        buffer *b = find(l, slot);
+        if (!b && (b = make_room(l, INT64_MAX)) != NULL)
+            want(l, b, slot);
+        if (b && b->state == WANTED)
+            fill_unlocked(l, b);
+        if (b && b->state != FILLING)
+            return b;
+        bool someone_fills = false;
+        for (size_t i = 0; i < l->options.depth; i++)
+            someone_fills = someone_fills || l->ring[i].state == FILLING;
+        if (!someone_fills)
+            BUG("all %zu batches of a loader are borrowed", l->options.depth);
+        pthread_cond_wait(&l->done, &l->lock);
+    }
+}
+
+status loader_take(loader *l, const step_slot *slot, const data_batch **ret, error *err)
+{
+    if (!slot_fits(l, slot))
+        return FAIL(err, E_DATA, "batch %lld takes places %lld to %lld; there are %lld examples",
+                    (long long)slot->batch_id, (long long)slot->first,
+                    (long long)(slot->first + slot->n - 1), (long long)l->examples);
+    pthread_mutex_lock(&l->lock);
+    buffer *b = filled(l, slot);
+    status st = b->result;
+    if (st == OK) {
+        b->state = TAKEN;
+        b->borrowed++;
+        if (slot->batch_id > l->newest_taken)
+            l->newest_taken = slot->batch_id;
+        *ret = &b->batch;
+    } else {
+        if (err)
+            *err = b->reason;
+        error_prepend(err, "batch %lld", (long long)slot->batch_id);
+        b->state = FREE;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return st;
+}
+
+void loader_release(loader *l, const data_batch *batch)
+{
+    buffer *b = (buffer *)(uintptr_t)batch;
+    pthread_mutex_lock(&l->lock);
+    BUG_ON(b->state != TAKEN);
+    if (--b->borrowed == 0)
+        b->state = FREE;
+    pthread_mutex_unlock(&l->lock);
+}

@@ -1,0 +1,39 @@
+/*
+ * What a reader of one file format gives the rest of the floor: an operations table and the common
+ * head of its dataset. To add a reader, write one file and give it a row in dataset.c.
+ * Threads: as in data.h.
+ */
+#ifndef TEQUIO_DATA_READER_H
+#define TEQUIO_DATA_READER_H
+
+#include "data/data.h"
+
+typedef struct reader_ops {
+    status (*read)(const dataset *d, int64_t example, void *const *ret, error *err);
+    void (*close)(dataset *d);                      /* frees the whole dataset */
+} reader_ops;
+
+/* First member of every reader's own struct. */
+struct dataset {
+    const reader_ops *ops;
+    int64_t examples;
+    size_t n_fields;
+    data_field fields[DATA_FIELDS];
+};
+
+typedef struct idx_reader_options {
+    const char *labels;             /* path; NULL: from the images' path, by MNIST's naming */
+    double mean, std;               /* of the pixels, after u8 was divided by 255 */
+    int64_t classes;                /* 0: the largest label + 1 */
+    int64_t limit;                  /* the first so many examples; 0: all */
+} idx_reader_options;
+
+/* Images and labels in IDX files: "image" f32 [C,H,W] ((x/255 - mean) / std; other types than u8
+ * are not divided by 255; [H,W] files have one channel, [D] files give [D]) and "label" i64 []. */
+MUST_USE status idx_reader_open(const idx_reader_options *options, const char *path, dataset **ret,
+                                error *err);
+/* The same with the options of a section `dataset_reader`. */
+MUST_USE status idx_reader_configure(const config *reader, const char *path, dataset **ret,
+                                     error *err);
+
+#endif

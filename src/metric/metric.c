@@ -1,0 +1,76 @@
+/* See metric.h. */
+#include "metric/metric.h"
+
+#include <math.h>
+#include <string.h>
+
+void metric_reset(metric_set *m)
+{
+    m->n = 0;
+}
+
+static const metric_value *find(const metric_set *m, const char *name)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->at[i].name, name) == 0)
+            return &m->at[i];
+    return NULL;
+}
+
+void metric_add(metric_set *m, const char *name, double sum, double count)
+{
+    const metric_value *known = find(m, name);
+    size_t i = known ? (size_t)(known - m->at) : m->n;
+    if (!known) {
+        BUG_ON(m->n == METRIC_COUNT_MAX);
+        m->at[m->n++] = (metric_value){.name = name};
+    }
+    m->at[i].sum += sum;
+    m->at[i].count += count;
+}
+
+void metric_merge(metric_set *into, const metric_set *from)
+{
+    for (size_t i = 0; i < from->n; i++)
+        metric_add(into, from->at[i].name, from->at[i].sum, from->at[i].count);
+}
+
+double metric_result(const metric_set *m, const char *name)
+{
+    const metric_value *v = find(m, name);
+    return v && v->count != 0.0 ? v->sum / v->count : (double)NAN;
+}
+
+/* Index of the largest score, the first one on ties; -1 when any is not a number. */
+static int64_t best_class(const float *scores, int64_t classes)
+{
+    int64_t best = 0;
+    for (int64_t c = 0; c < classes; c++) {
+        if (isnan(scores[c]))
+            return -1;
+        if (scores[c] > scores[best])
+            best = c;
+    }
+    return best;
+}
+
+void metric_add_accuracy(metric_set *m, const float *scores, const int64_t *labels, int64_t rows,
+                         int64_t classes)
+{
+    int64_t right = 0;
+    for (int64_t i = 0; i < rows; i++)
+        right += best_class(scores + i * classes, classes) == labels[i];
+    metric_add(m, "accuracy", (double)right, (double)rows);
+}
+
+status metric_goal_parse(const char *text, const char **ret_name, int *ret_better, error *err)
+{
+    if ((text[0] != '-' && text[0] != '+') || text[1] == '\0')
+        return FAIL(err, E_CONFIG,
+                    "'%s' does not say what is better: write \"+accuracy\" (larger) or \"-loss\" "
+                    "(smaller)",
+                    text);
+    *ret_name = text + 1;
+    *ret_better = text[0] == '+' ? 1 : -1;
+    return OK;
+}

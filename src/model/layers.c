@@ -1,0 +1,224 @@
+/* See layers.h. */
+#include "model/layers.h"
+
+#include "common/base/detmath.h"
+#include "common/base/hash.h"
+#include "graph/attrs.h"
+
+#include <string.h>
+
+enum { SHAPE_BYTES = 128 };
+
+const graph_shape *net_shape(const net *n)
+{
+    return &graph_value_at(n->g, n->end)->shape;
+}
+
+static status append(net *n, graph_op op, const char *name, const graph_val *in, int32_t n_in,
+                     const void *attr, error *err)
+{
+    graph_val out[GRAPH_OUT];
+    TRY(graph_add(n->g, op, name, in, n_in, attr, out, err));
+    n->end = out[0];
+    return OK;
+}
+
+static status wants(const net *n, const char *name, int32_t rank, const char *layer, error *err)
+{
+    if (net_shape(n)->rank == rank)
+        return OK;
+    char text[SHAPE_BYTES];
+    graph_shape_text(net_shape(n), text, sizeof text);
+    if (rank == 2)
+        return FAIL(
+            err, E_CONFIG,
+            "layer '%s': a %s layer takes [batch, features], not %s; a flatten layer before "
+            "it would make them fit",
+            name, layer, text);
+    return FAIL(err, E_CONFIG,
+                "layer '%s': a %s layer takes [batch, channels, height, width], not %s", name,
+                layer, text);
+}
+
+static status declare(net *n, const char *layer, const char *what, tensor_decl decl, graph_val *ret,
+                      error *err)
+{
+    decl.name = arena_printf(graph_arena(n->g), "%s.%s", layer, what);
+    return graph_param(n->g, &decl, ret, err);
+}
+
+/* PyTorch's default for weights and biases alike: kaiming_uniform with a = sqrt(5). */
+static init_rule by_fan_in(double fan_in)
+{
+    float bound = (float)(1.0 / det_sqrt(fan_in));
+    return (init_rule){.kind = INIT_UNIFORM, .a = -bound, .b = bound};
+}
+
+static status weight_and_bias(net *n, const char *layer, tensor_decl weight, bool bias,
+                              graph_val ret_in[2], error *err)
+{
+    double fan_in = 1.0;
+    for (int32_t i = 1; i < weight.rank; i++)
+        fan_in *= (double)weight.dim[i];
+    weight.kind = TENSOR_TRAINABLE;
+    weight.init = by_fan_in(fan_in);
+    weight.decay = true;
+    TRY(declare(n, layer, "weight", weight, &ret_in[0], err));
+    ret_in[1] = GRAPH_NONE;
+    if (!bias)
+        return OK;
+    tensor_decl row = weight;
+    row.rank = 1;
+    return declare(n, layer, "bias", row, &ret_in[1], err);
+}
+
+static void conv_pads(const conv_layer *l, int64_t pads[2 * SPATIAL])
+{
+    for (int axis = 0; axis < 2; axis++) {
+        int64_t total = l->padding == PADDING_SAME ? l->kernel - 1 : 2 * l->padding;
+        pads[axis] = total / 2;
+        pads[2 + axis] = total - total / 2;
+    }
+}
+
+status net_conv(net *n, const char *name, const conv_layer *l, error *err)
+{
+    TRY(wants(n, name, 4, "conv", err));
+    int64_t channels = net_shape(n)->dim[1];
+    if (channels % l->groups != 0 || l->filters % l->groups != 0)
+        return FAIL(err, E_CONFIG,
+                    "layer '%s': %lld groups divide neither its %lld input channels nor its %lld "
+                    "filters evenly; both must be multiples of it",
+                    name, (long long)l->groups, (long long)channels, (long long)l->filters);
+    tensor_decl weight = {.rank = 4,
+                          .dim = {l->filters, channels / l->groups, l->kernel, l->kernel}};
+    graph_val in[3] = {n->end};
+    TRY(weight_and_bias(n, name, weight, l->bias, in + 1, err));
+    conv_attr attr = {.strides = {l->stride, l->stride}, .group = l->groups};
+    conv_pads(l, attr.pads);
+    return append(n, OP_CONV, name, in, 3, &attr, err);
+}
+
+status net_linear(net *n, const char *name, int64_t features, bool bias, error *err)
+{
+    TRY(wants(n, name, 2, "linear", err));
+    tensor_decl weight = {.rank = 2, .dim = {features, net_shape(n)->dim[1]}};
+    graph_val in[3] = {n->end};
+    TRY(weight_and_bias(n, name, weight, bias, in + 1, err));
+    return append(n, OP_GEMM, name, in, 3, &(gemm_attr){.trans_b = true}, err);
+}
+
+status net_batch_norm(net *n, const char *name, double momentum, double epsilon, error *err)
+{
+    if (net_shape(n)->rank < 2)
+        return wants(n, name, 4, "batch_norm", err);
+    int64_t channels = net_shape(n)->dim[1];
+    const struct {
+        const char *what;
+        tensor_kind kind;
+        float start;
+    } rows[] = {
+        {"weight", TENSOR_TRAINABLE, 1.0f},
+        {"bias", TENSOR_TRAINABLE, 0.0f},
+        {"running_mean", TENSOR_STATE, 0.0f},
+        {"running_var", TENSOR_STATE, 1.0f},
+    };
+    graph_val in[5] = {n->end};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        tensor_decl decl = {
+            .rank = 1,
+            .dim = {channels},
+            .kind = rows[i].kind,
+            .init = {.kind = INIT_CONSTANT, .a = rows[i].start},
+            .momentum = rows[i].kind == TENSOR_STATE ? (float)momentum : 0.0f,
+            .decay = rows[i].kind == TENSOR_TRAINABLE,
+        };
+        TRY(declare(n, name, rows[i].what, decl, &in[1 + i], err));
+    }
+    batch_norm_attr attr = {.epsilon = (float)epsilon, .training = n->mode == MODEL_TRAIN};
+    return append(n, OP_BATCH_NORMALIZATION, name, in, 5, &attr, err);
+}
+
+status net_dropout(net *n, const char *name, double p, error *err)
+{
+    if (n->mode == MODEL_EVAL || p <= 0.0)
+        return OK;
+    dropout_attr attr = {.ratio = (float)p, .seed = n->seed, .stream = fnv1a(name, strlen(name))};
+    graph_val in[2] = {n->end, n->batch_id};
+    return append(n, OP_DROPOUT, name, in, 2, &attr, err);
+}
+
+status net_activation(net *n, const char *name, const char *kind, error *err)
+{
+    static const struct {
+        const char *kind;
+        graph_op op;
+        gelu_attr gelu;
+    } table[] = {
+        {"relu", OP_RELU, {0}},
+        {"tanh", OP_TANH, {0}},
+        {"sigmoid", OP_SIGMOID, {0}},
+        {"gelu", OP_GELU, {.tanh = false}},
+        {"gelu_tanh", OP_GELU, {.tanh = true}},
+    };
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if (strcmp(kind, table[i].kind) == 0)
+            return append(n, table[i].op, name, &n->end, 1,
+                          table[i].op == OP_GELU ? &table[i].gelu : NULL, err);
+    return FAIL(err, E_CONFIG,
+                "layer '%s': no activation '%s'; there are relu, gelu, tanh, sigmoid", name, kind);
+}
+
+static pool_attr pool_attributes(const pool_layer *l)
+{
+    return (pool_attr){
+        .kernel = {l->kernel, l->kernel},
+        .strides = {l->stride, l->stride},
+        .pads = {l->padding, l->padding, l->padding, l->padding},
+        .count_include_pad = true,
+    };
+}
+
+static status pool(net *n, graph_op op, const char *name, const char *layer, const pool_layer *l,
+                   error *err)
+{
+    TRY(wants(n, name, 4, layer, err));
+    const graph_shape *x = net_shape(n);
+    char text[SHAPE_BYTES];
+    for (int32_t axis = 2; axis < 4; axis++)
+        if (x->dim[axis] + 2 * l->padding < l->kernel)
+            return FAIL(
+                err, E_CONFIG,
+                "layer '%s': a window of %lld x %lld does not fit into %s with padding %lld", name,
+                (long long)l->kernel, (long long)l->kernel, graph_shape_text(x, text, sizeof text),
+                (long long)l->padding);
+    pool_attr attr = pool_attributes(l);
+    return append(n, op, name, &n->end, 1, &attr, err);
+}
+
+status net_max_pool(net *n, const char *name, const pool_layer *l, error *err)
+{
+    return pool(n, OP_MAX_POOL, name, "max_pool", l, err);
+}
+
+status net_average_pool(net *n, const char *name, const pool_layer *l, error *err)
+{
+    return pool(n, OP_AVERAGE_POOL, name, "average_pool", l, err);
+}
+
+status net_global_average_pool(net *n, const char *name, error *err)
+{
+    TRY(wants(n, name, 4, "global_average_pool", err));
+    return append(n, OP_GLOBAL_AVERAGE_POOL, name, &n->end, 1, NULL, err);
+}
+
+status net_flatten(net *n, const char *name, error *err)
+{
+    return append(n, OP_FLATTEN, name, &n->end, 1, &(axis_attr){.axis = 1}, err);
+}
+
+status net_add(net *n, const char *name, graph_val other, error *err)
+{
+    graph_val in[2] = {n->end, other};
+    return append(n, OP_ADD, name, in, 2, NULL, err);
+}

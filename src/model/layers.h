@@ -1,0 +1,56 @@
+/*
+ * Layers: what architectures are made of. A net is a graph under construction that remembers where
+ * it ends; each function appends one layer there, declares its parameters with PyTorch's names
+ * ("<layer>.weight") and draws them as PyTorch does by default.
+ *
+ * Errors name the layer, what it takes and what it was given (E_CONFIG).
+ * Threads: one at a time.
+ */
+#ifndef TEQUIO_MODEL_LAYERS_H
+#define TEQUIO_MODEL_LAYERS_H
+
+#include "graph/graph.h"
+#include "model/model.h"
+
+typedef struct net {
+    graph *g;
+    model_mode mode;
+    uint64_t seed;          /* of dropout masks */
+    graph_val batch_id;     /* their other key */
+    graph_val end;          /* what the next layer takes */
+} net;
+
+enum { PADDING_SAME = -1 };
+
+typedef struct conv_layer {
+    int64_t filters, kernel;
+    int64_t stride;         /* >= 1 */
+    int64_t padding;        /* PADDING_SAME: the size stays at stride 1 */
+    int64_t groups;         /* >= 1 */
+    bool bias;
+} conv_layer;
+
+typedef struct pool_layer {
+    int64_t kernel, stride, padding;
+} pool_layer;
+
+const graph_shape *net_shape(const net *n);     /* of the end; valid until the next layer */
+
+MUST_USE status net_conv(net *n, const char *name, const conv_layer *l, error *err);
+MUST_USE status net_linear(net *n, const char *name, int64_t features, bool bias, error *err);
+/* Training normalises by the batch and feeds the running statistics; evaluation uses them.
+ * `momentum` is ONNX's: the share of the old statistics that stays. */
+MUST_USE status net_batch_norm(net *n, const char *name, double momentum, double epsilon,
+                               error *err);
+/* Nothing at all in evaluation and for p = 0. */
+MUST_USE status net_dropout(net *n, const char *name, double p, error *err);
+/* `kind`: "relu", "tanh", "sigmoid", "gelu" (by the error function), "gelu_tanh". */
+MUST_USE status net_activation(net *n, const char *name, const char *kind, error *err);
+MUST_USE status net_max_pool(net *n, const char *name, const pool_layer *l, error *err);
+MUST_USE status net_average_pool(net *n, const char *name, const pool_layer *l, error *err);
+MUST_USE status net_global_average_pool(net *n, const char *name, error *err);
+MUST_USE status net_flatten(net *n, const char *name, error *err);
+/* end + other, of the same shape */
+MUST_USE status net_add(net *n, const char *name, graph_val other, error *err);
+
+#endif

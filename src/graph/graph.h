@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 enum { GRAPH_NONE = -1, GRAPH_RANK = TENSOR_RANK, GRAPH_IN = 8, GRAPH_OUT = 4 };
+enum { SHAPE_TEXT = 176 };     /* room for the text of any shape */
 
 /* traits of an operator, in ops.def */
 enum {
@@ -87,13 +88,20 @@ typedef struct graph_op_info {
     int32_t min_in, max_in, n_out;
     int traits;
     size_t attr_bytes;
-    /* Shapes and types of the outputs from those of the inputs. Messages name the shapes. */
+    /* Shapes and types of the outputs from those of the inputs. Messages name the shapes. Called
+     * once a node, by graph_add, with the graph's own copy of the attributes, which it completes
+     * (defaults, axes 0 .. rank-1). An output left at rank GRAPH_NONE is not made. */
     status (*infer)(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err);
     /* Appends the nodes of the gradient. dout[i] is the gradient of output i or GRAPH_NONE;
      * ret_din[i] is set for the inputs with want_din[i]. NULL: no gradient flows through. */
     status (*grad)(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
                    graph_val *ret_din, error *err);
+    /* The output that holds this run's own value of the state tensor at input i, or GRAPH_NONE.
+     * NULL: the op moves no state. */
+    graph_val (*state)(const graph_node *n, int32_t i);
+    /* Multiply-adds times two. NULL: none worth counting. */
+    double (*flops)(const graph *g, const graph_node *n);
 } graph_op_info;
 
 const graph_op_info *graph_op_of(graph_op op);
@@ -115,6 +123,9 @@ MUST_USE status graph_add(graph *g, graph_op op, const char *name, const graph_v
                           const void *attr, graph_val *ret_out, error *err);
 void graph_keep(graph *g, graph_val v);
 
+/* Output 0 of a node has the node's name; this gives a value another one ("logits"). */
+MUST_USE status graph_rename(graph *g, graph_val v, const char *name, error *err);
+
 /* Reading. Pointers are valid until the next node is added. */
 int32_t graph_n_values(const graph *g);
 int32_t graph_n_nodes(const graph *g);
@@ -134,8 +145,10 @@ double graph_flops(const graph *g);
  * Appends backward for the scalar `loss`, seeded with the input `weight` (f32, one element: this
  * slot's examples / the step's examples), so that the sum over slots is the gradient of the mean
  * loss of the step. Every trainable parameter gets a gradient of its own (zeros when the loss does
- * not depend on it), every state tensor its batch value times `weight`. Nodes nobody reads are
- * dropped. A gradient that cannot be formed is E_UNSUPPORTED and lists every node at once.
+ * not depend on it), every state tensor its batch value times `weight` (its old value when no node
+ * moves it). Of what is appended, nodes nobody reads are dropped, and outputs nobody reads are
+ * GRAPH_NONE; forward nodes and values keep their indices. A gradient that cannot be formed is
+ * E_UNSUPPORTED and lists every node at once; on failure the graph is as before.
  */
 MUST_USE status graph_backward(graph *g, graph_val loss, graph_val weight, error *err);
 

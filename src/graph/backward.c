@@ -1,0 +1,341 @@
+/*
+ * Backward: the chain rule over the list of nodes, from the last to the first.
+ *
+ * `needs` marks what depends on a trainable parameter; nothing else is ever asked of a gradient
+ * rule, so the first layer of a net makes no gradient for the data. `total` holds, per forward
+ * value, the sum of what its readers have sent back so far; since readers come later in the list,
+ * it is complete when the walk reaches the value's own node. A parameter's sum is complete when the
+ * walk has passed its first reader, and its gradient is settled there, which is what puts gradients
+ * of later layers first and makes their parts ready early. Within a node weights come before data:
+ * the saved input then dies before the gradient that will take its place is made.
+ *
+ * A gradient must be a value of its own, because it gets its own place in the flat vector: one that
+ * also serves another parameter, is not made by backward, or is only a view of other bytes, is
+ * copied.
+ *
+ * The order of everything appended is a function of the graph alone.
+ */
+#include "common/base/buf.h"
+#include "graph/internal.h"
+#include "graph/ops/emit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct walk {
+    graph *g;
+    int32_t n_nodes, n_values; /* of the forward part */
+    graph_val weight;          /* as a scalar */
+    bool *needs;               /* [n_values] */
+    graph_val *total;          /* [n_values] */
+    int32_t *first_reader;     /* [n_values] */
+    buf refusals;
+    int32_t n_refusals;
+} walk;
+
+static status check_ends(const graph *g, graph_val loss, graph_val weight, error *err)
+{
+    const graph_val ends[] = {loss, weight};
+    static const char *const what[] = {"loss", "weight"};
+    if (g->has_backward)
+        return FAIL(err, E_CONFIG, "backward: this graph has its gradients already");
+    for (int i = 0; i < 2; i++) {
+        char text[SHAPE_TEXT];
+        if (ends[i] < 0 || ends[i] >= g->n_values)
+            return FAIL(err, E_CONFIG, "backward: the %s is not a value of this graph", what[i]);
+        const graph_value *v = graph_value_at(g, ends[i]);
+        if (v->dtype != DT_F32 || graph_shape_elements(&v->shape) != 1)
+            return FAIL(err, E_CONFIG, "backward: the %s '%s' is %s %s, must be one float32",
+                        what[i], v->name, dtype_name(v->dtype),
+                        graph_shape_text(&v->shape, text, sizeof text));
+    }
+    return OK;
+}
+
+static void walk_init(walk *w, graph *g)
+{
+    *w = (walk){.g = g, .n_nodes = g->n_nodes, .n_values = g->n_values};
+    w->needs = xcalloc((size_t)w->n_values, sizeof *w->needs);
+    w->total = xcalloc((size_t)w->n_values, sizeof *w->total);
+    w->first_reader = xcalloc((size_t)w->n_values, sizeof *w->first_reader);
+    for (graph_val v = 0; v < w->n_values; v++) {
+        const graph_value *value = &g->values[v];
+        w->needs[v] = value->kind == VAL_PARAM && value->param->kind == TENSOR_TRAINABLE;
+        w->total[v] = w->first_reader[v] = GRAPH_NONE;
+    }
+    for (int32_t i = 0; i < w->n_nodes; i++) {
+        const graph_node *n = &g->nodes[i];
+        bool any = false;
+        for (int32_t k = 0; k < n->n_in; k++) {
+            graph_val v = n->in[k];
+            if (v == GRAPH_NONE)
+                continue;
+            any |= w->needs[v];
+            if (w->first_reader[v] == GRAPH_NONE)
+                w->first_reader[v] = i;
+        }
+        for (int32_t k = 0; k < n->n_out; k++) {
+            if (n->out[k] != GRAPH_NONE)
+                w->needs[n->out[k]] = any && g->values[n->out[k]].dtype == DT_F32;
+        }
+    }
+}
+
+static void walk_fini(walk *w)
+{
+    free(w->needs);
+    free(w->total);
+    free(w->first_reader);
+    buf_fini(&w->refusals);
+}
+
+static void refuse(walk *w, const graph_node *n, const char *why)
+{
+    buf_addf(&w->refusals, "%s%s (%s): %s", w->n_refusals ? "; " : "", n->name,
+             graph_op_of(n->op)->name, why);
+    w->n_refusals++;
+}
+
+static status add_to_total(walk *w, graph_val v, graph_val d, error *err)
+{
+    if (w->total[v] == GRAPH_NONE) {
+        w->total[v] = d;
+        return OK;
+    }
+    return emit_2(w->g, OP_ADD, w->total[v], d, NULL, &w->total[v], err);
+}
+
+/* Sends the gradients of a node's outputs to its inputs. */
+static status pass_node(walk *w, int32_t node, error *err)
+{
+    graph_node n = w->g->nodes[node];
+    graph_val dout[GRAPH_OUT], din[GRAPH_IN];
+    bool want[GRAPH_IN] = {false}, any_dout = false, any_want = false;
+    for (int32_t k = 0; k < GRAPH_OUT; k++) {
+        dout[k] = n.out[k] == GRAPH_NONE ? GRAPH_NONE : w->total[n.out[k]];
+        any_dout |= dout[k] != GRAPH_NONE;
+    }
+    for (int32_t k = 0; k < GRAPH_IN; k++) {
+        want[k] = n.in[k] != GRAPH_NONE && w->needs[n.in[k]];
+        any_want |= want[k];
+        din[k] = GRAPH_NONE;
+    }
+    if (!any_dout || !any_want)
+        return OK;
+    const graph_op_info *info = graph_op_of(n.op);
+    if (!info->grad) {
+        refuse(w, &n, "this operator has no gradient");
+        return OK;
+    }
+    error why = ERROR_INIT;
+    status st = info->grad(w->g, node, dout, want, din, &why);
+    if (st == E_UNSUPPORTED) {
+        refuse(w, &n, why.text);
+        return OK;
+    }
+    if (st != OK)
+        return FAIL(err, st, "gradient of %s (%s): %s", n.name, info->name, why.text);
+    for (int32_t k = 0; k < n.n_in; k++) {
+        if (!want[k])
+            continue;
+        BUG_ON(din[k] == GRAPH_NONE);
+        BUG_ON(!graph_shape_equal(&w->g->values[din[k]].shape, &w->g->values[n.in[k]].shape));
+        TRY(add_to_total(w, n.in[k], din[k], err));
+    }
+    return OK;
+}
+
+/* State tensors take this batch's value, times the slot's share of the step. */
+static status pass_state(walk *w, int32_t node, error *err)
+{
+    graph_node n = w->g->nodes[node];
+    const graph_op_info *info = graph_op_of(n.op);
+    for (int32_t k = 0; info->state && k < n.n_in; k++) {
+        graph_val v = n.in[k], from = info->state(&n, k);
+        if (v == GRAPH_NONE || from == GRAPH_NONE)
+            continue;
+        const graph_value *value = &w->g->values[v];
+        if (value->kind != VAL_PARAM || value->param->kind != TENSOR_STATE)
+            continue;
+        if (value->grad != GRAPH_NONE) {
+            char why[256];
+            snprintf(why, sizeof why, "state tensor '%s' is moved by another node too",
+                     value->name);
+            refuse(w, &n, why);
+            continue;
+        }
+        graph_val own;
+        TRY(emit_2(w->g, OP_MUL, from, w->weight, NULL, &own, err));
+        w->g->values[v].grad = own;
+    }
+    return OK;
+}
+
+static bool is_taken(const walk *w, graph_val d)
+{
+    for (graph_val v = 0; v < w->n_values; v++) {
+        if (w->g->values[v].grad == d)
+            return true;
+    }
+    return false;
+}
+
+static bool can_own(const walk *w, graph_val d)
+{
+    const graph_value *value = &w->g->values[d];
+    if (d < w->n_values || value->kind != VAL_TEMP)
+        return false;
+    if (graph_op_of(w->g->nodes[value->def].op)->traits & OP_ALIAS)
+        return false;
+    return !is_taken(w, d);
+}
+
+/* Settles the gradients of the parameters whose first reader is this node. */
+static status settle_params(walk *w, int32_t node, error *err)
+{
+    graph_node n = w->g->nodes[node];
+    for (int32_t k = 0; k < n.n_in; k++) {
+        graph_val v = n.in[k];
+        if (v == GRAPH_NONE || w->g->values[v].kind != VAL_PARAM || w->first_reader[v] != node)
+            continue;
+        graph_val d = w->total[v];
+        if (d == GRAPH_NONE || w->g->values[v].grad != GRAPH_NONE)
+            continue;
+        if (!can_own(w, d))
+            TRY(emit_1(w->g, OP_IDENTITY, d, NULL, &d, err));
+        w->g->values[v].grad = d;
+    }
+    return OK;
+}
+
+/* Parameters the loss does not depend on, and state no node moves. */
+static status settle_rest(walk *w, error *err)
+{
+    for (graph_val v = 0; v < w->n_values; v++) {
+        graph_value value = w->g->values[v];
+        if (value.kind != VAL_PARAM || value.grad != GRAPH_NONE ||
+            value.param->kind == TENSOR_FROZEN)
+            continue;
+        w->g->prefix = value.name;
+        graph_val own;
+        if (value.param->kind == TENSOR_STATE)
+            TRY(emit_2(w->g, OP_MUL, v, w->weight, NULL, &own, err));
+        else
+            TRY(emit_zero(w->g, &value.shape, &own, err));
+        w->g->values[v].grad = own;
+    }
+    return OK;
+}
+
+static status append_gradients(walk *w, graph_val loss, graph_val weight, error *err)
+{
+    graph *g = w->g;
+    graph_shape loss_shape = g->values[loss].shape;
+    g->prefix = g->values[loss].name;
+    TRY(emit_reshape(g, weight, &(graph_shape){.rank = 0}, &w->weight, err));
+    TRY(emit_reshape(g, w->weight, &loss_shape, &w->total[loss], err));
+    for (int32_t i = w->n_nodes - 1; i >= 0; i--) {
+        g->prefix = g->nodes[i].name;
+        TRY(pass_node(w, i, err));
+        TRY(pass_state(w, i, err));
+        TRY(settle_params(w, i, err));
+    }
+    TRY(settle_rest(w, err));
+    if (w->n_refusals)
+        return FAIL(err, E_UNSUPPORTED, "no gradient for %" PRId32 " node%s: %s", w->n_refusals,
+                    w->n_refusals == 1 ? "" : "s", w->refusals.data);
+    return OK;
+}
+
+/* What is read, from the gradients backwards. Everything of forward stays. */
+static void mark_live(const walk *w, bool *live)
+{
+    const graph *g = w->g;
+    for (graph_val v = 0; v < w->n_values; v++) {
+        live[v] = true;
+        if (g->values[v].grad != GRAPH_NONE)
+            live[g->values[v].grad] = true;
+    }
+    for (int32_t i = g->n_nodes - 1; i >= w->n_nodes; i--) {
+        const graph_node *n = &g->nodes[i];
+        bool any = false;
+        for (int32_t k = 0; k < n->n_out; k++)
+            any |= n->out[k] != GRAPH_NONE && live[n->out[k]];
+        for (int32_t k = 0; any && k < n->n_in; k++) {
+            if (n->in[k] != GRAPH_NONE)
+                live[n->in[k]] = true;
+        }
+    }
+}
+
+static void renumber(graph_val *v, const graph_val *to)
+{
+    if (*v != GRAPH_NONE)
+        *v = to[*v];
+}
+
+/* Drops what nobody reads and closes the gaps. */
+static void drop_dead(walk *w)
+{
+    graph *g = w->g;
+    bool *live = xcalloc((size_t)g->n_values, sizeof *live);
+    graph_val *to = xcalloc((size_t)g->n_values, sizeof *to);
+    int32_t n_values = 0, n_nodes = w->n_nodes;
+    mark_live(w, live);
+    for (graph_val v = 0; v < g->n_values; v++) {
+        to[v] = live[v] ? n_values : GRAPH_NONE;
+        if (live[v])
+            g->values[n_values++] = g->values[v];
+    }
+    for (int32_t i = w->n_nodes; i < g->n_nodes; i++) {
+        graph_node n = g->nodes[i];
+        bool any = false;
+        for (int32_t k = 0; k < n.n_out; k++) {
+            renumber(&n.out[k], to);
+            any |= n.out[k] != GRAPH_NONE;
+        }
+        if (!any)
+            continue;
+        for (int32_t k = 0; k < n.n_in; k++)
+            renumber(&n.in[k], to);
+        for (int32_t k = 0; k < n.n_out; k++) {
+            if (n.out[k] != GRAPH_NONE)
+                g->values[n.out[k]].def = n_nodes;
+        }
+        g->nodes[n_nodes++] = n;
+    }
+    for (graph_val v = 0; v < w->n_values; v++)
+        renumber(&g->values[v].grad, to);
+    g->n_values = n_values;
+    g->n_nodes = n_nodes;
+    free(live);
+    free(to);
+}
+
+static void take_back(walk *w)
+{
+    w->g->n_nodes = w->n_nodes;
+    w->g->n_values = w->n_values;
+    for (graph_val v = 0; v < w->n_values; v++)
+        w->g->values[v].grad = GRAPH_NONE;
+}
+
+status graph_backward(graph *g, graph_val loss, graph_val weight, error *err)
+{
+    walk w;
+    TRY(check_ends(g, loss, weight, err));
+    walk_init(&w, g);
+    status st = append_gradients(&w, loss, weight, err);
+    g->prefix = NULL;
+    if (st == OK) {
+        drop_dead(&w);
+        g->has_backward = true;
+    } else {
+        take_back(&w);
+    }
+    graph_reindex(g);
+    walk_fini(&w);
+    return st;
+}

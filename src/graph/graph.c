@@ -1,0 +1,387 @@
+/*
+ * The list of values and nodes, and the one door through which both come in.
+ *
+ * graph_add is where a graph is kept right: it checks the number and kind of inputs, copies the
+ * attributes, lets the operator's shape rule complete that copy and infer the outputs, and only
+ * then appends. So a node that stands in a graph has passed its shape rule, and a failed graph_add
+ * leaves the graph as it was.
+ *
+ * Output 0 carries its node's name, output k the name with ".k". Names nobody gave are made from
+ * the operator and the node's index, or, while a gradient is formed, from the forward node's name.
+ */
+#include "graph/graph.h"
+
+#include "graph/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+status graph_create(graph **ret, error *err)
+{
+    (void)err;
+    graph *g = xcalloc(1, sizeof *g);
+    g->arena = arena_create();
+    *ret = g;
+    return OK;
+}
+
+void graph_destroy(graph **g)
+{
+    if (!g || !*g)
+        return;
+    free((*g)->values);
+    free((*g)->nodes);
+    names_fini(&(*g)->value_names);
+    names_fini(&(*g)->node_names);
+    arena_destroy(&(*g)->arena);
+    free(*g);
+    *g = NULL;
+}
+
+/* Whether a tensor of this shape can exist: sizes are positive and its bytes can be counted. */
+static const char *shape_defect(const graph_shape *s, dtype t)
+{
+    if (s->rank < 0 || s->rank > GRAPH_RANK)
+        return "has more than 8 axes";
+    size_t bytes = dtype_bytes(t);
+    for (int32_t i = 0; i < s->rank; i++) {
+        if (s->dim[i] <= 0)
+            return "has an axis that is not positive";
+        if (!size_mul(bytes, (size_t)s->dim[i], &bytes) || bytes > INT64_MAX / 4)
+            return "is too large to be addressed";
+    }
+    return NULL;
+}
+
+static status check_outer(const graph *g, const char *what, const char *name, dtype t,
+                          const graph_shape *s, error *err)
+{
+    char text[SHAPE_TEXT];
+    if (!name || !*name)
+        return FAIL(err, E_CONFIG, "%s needs a name", what);
+    if (names_get(&g->value_names, name, NULL))
+        return FAIL(err, E_CONFIG, "%s '%s': the name is taken already", what, name);
+    const char *defect = shape_defect(s, t);
+    if (defect)
+        return FAIL(err, E_CONFIG, "%s '%s': the shape %s %s", what, name,
+                    graph_shape_text(s, text, sizeof text), defect);
+    return OK;
+}
+
+static graph_val append_value(graph *g, const graph_value *value)
+{
+    GROW(g->values, g->cap_values, g->n_values + 1);
+    g->values[g->n_values] = *value;
+    names_put(&g->value_names, value->name, g->n_values);
+    return g->n_values++;
+}
+
+status graph_input(graph *g, const char *name, dtype t, graph_shape shape, graph_val *ret,
+                   error *err)
+{
+    TRY(check_outer(g, "input", name, t, &shape, err));
+    *ret = append_value(g, &(graph_value){.name = arena_strdup(g->arena, name),
+                                          .kind = VAL_INPUT,
+                                          .dtype = t,
+                                          .shape = shape,
+                                          .def = GRAPH_NONE,
+                                          .grad = GRAPH_NONE});
+    return OK;
+}
+
+status graph_param(graph *g, const tensor_decl *decl, graph_val *ret, error *err)
+{
+    graph_shape shape = {.rank = decl->rank};
+    for (int32_t i = 0; i < decl->rank && i < GRAPH_RANK; i++)
+        shape.dim[i] = decl->dim[i];
+    TRY(check_outer(g, "parameter", decl->name, DT_F32, &shape, err));
+    tensor_decl *copy = arena_alloc(g->arena, sizeof *copy);
+    *copy = *decl;
+    copy->name = arena_strdup(g->arena, decl->name);
+    *ret = append_value(g, &(graph_value){.name = copy->name,
+                                          .kind = VAL_PARAM,
+                                          .dtype = DT_F32,
+                                          .shape = shape,
+                                          .def = GRAPH_NONE,
+                                          .param = copy,
+                                          .grad = GRAPH_NONE});
+    return OK;
+}
+
+/* `base` if it is free, otherwise with a number behind it. */
+static const char *free_name(graph *g, const names *taken, const char *base, int32_t number)
+{
+    const char *name = base;
+    while (names_get(taken, name, NULL))
+        name = arena_printf(g->arena, "%s.%" PRId32, base, number++);
+    return name;
+}
+
+status graph_const(graph *g, const char *name, dtype t, graph_shape shape, const void *data,
+                   graph_val *ret, error *err)
+{
+    if (!name)
+        name = free_name(g, &g->value_names, "const", g->n_values);
+    TRY(check_outer(g, "constant", name, t, &shape, err));
+    size_t bytes = (size_t)graph_shape_elements(&shape) * dtype_bytes(t);
+    void *copy = arena_alloc(g->arena, bytes);
+    memcpy(copy, data, bytes);
+    *ret = append_value(g, &(graph_value){.name = arena_strdup(g->arena, name),
+                                          .kind = VAL_CONST,
+                                          .dtype = t,
+                                          .shape = shape,
+                                          .def = GRAPH_NONE,
+                                          .data = copy,
+                                          .grad = GRAPH_NONE});
+    return OK;
+}
+
+static status name_node(graph *g, const graph_op_info *info, const char *name, graph_node *node,
+                        error *err)
+{
+    if (name && *name) {
+        if (names_get(&g->node_names, name, NULL))
+            return FAIL(err, E_CONFIG, "node '%s' (%s): another node has that name", name,
+                        info->name);
+        if (names_get(&g->value_names, name, NULL))
+            return FAIL(err, E_CONFIG, "node '%s' (%s): another value has that name", name,
+                        info->name);
+        node->name = arena_strdup(g->arena, name);
+        return OK;
+    }
+    const char *base = g->prefix ? arena_printf(g->arena, "%s.%s", g->prefix, info->name)
+                                 : arena_printf(g->arena, "%s.%" PRId32, info->name, g->n_nodes);
+    const char *made = free_name(g, &g->node_names, base, g->n_nodes);
+    while (names_get(&g->value_names, made, NULL) || names_get(&g->node_names, made, NULL))
+        made = arena_printf(g->arena, "%s_", made);
+    node->name = made;
+    return OK;
+}
+
+static status take_inputs(const graph *g, const graph_op_info *info, const graph_val *in,
+                          int32_t n_in, graph_node *node, error *err)
+{
+    while (n_in > info->min_in && in[n_in - 1] == GRAPH_NONE)
+        n_in--;
+    if (n_in < info->min_in || n_in > info->max_in) {
+        const char *bound = info->min_in == info->max_in ? "exactly"
+                            : n_in < info->min_in        ? "at least"
+                                                         : "at most";
+        return FAIL(err, E_CONFIG, "%s (%s): has %" PRId32 " inputs, takes %s %" PRId32, node->name,
+                    info->name, n_in, bound, n_in < info->min_in ? info->min_in : info->max_in);
+    }
+    node->n_in = n_in;
+    for (int32_t i = 0; i < GRAPH_IN; i++)
+        node->in[i] = i < n_in ? in[i] : GRAPH_NONE;
+    for (int32_t i = 0; i < n_in; i++) {
+        bool absent = in[i] == GRAPH_NONE && i >= info->min_in;
+        if (!absent && (in[i] < 0 || in[i] >= g->n_values))
+            return FAIL(err, E_CONFIG, "%s (%s): input %" PRId32 " is not a value of this graph",
+                        node->name, info->name, i);
+    }
+    return OK;
+}
+
+static void append_outputs(graph *g, graph_node *node, const graph_shape *shapes,
+                           const dtype *dtypes)
+{
+    for (int32_t i = 0; i < GRAPH_OUT; i++) {
+        node->out[i] = GRAPH_NONE;
+        if (i >= node->n_out || shapes[i].rank == GRAPH_NONE)
+            continue;
+        const char *name = node->name;
+        if (i > 0)
+            name = free_name(g, &g->value_names, arena_printf(g->arena, "%s.%" PRId32, name, i),
+                             g->n_nodes);
+        node->out[i] = append_value(g, &(graph_value){.name = name,
+                                                      .kind = VAL_TEMP,
+                                                      .dtype = dtypes[i],
+                                                      .shape = shapes[i],
+                                                      .def = g->n_nodes,
+                                                      .grad = GRAPH_NONE});
+    }
+}
+
+status graph_add(graph *g, graph_op op, const char *name, const graph_val *in, int32_t n_in,
+                 const void *attr, graph_val *ret_out, error *err)
+{
+    const graph_op_info *info = graph_op_of(op);
+    graph_node node = {.op = op, .n_out = info->n_out};
+    TRY(name_node(g, info, name, &node, err));
+    TRY(take_inputs(g, info, in, n_in, &node, err));
+    if (info->attr_bytes) {
+        void *copy = arena_alloc(g->arena, info->attr_bytes);
+        if (attr)
+            memcpy(copy, attr, info->attr_bytes);
+        node.attr = copy;
+    }
+    graph_shape shapes[GRAPH_OUT];
+    dtype dtypes[GRAPH_OUT];
+    for (int32_t i = 0; i < GRAPH_OUT; i++) {
+        shapes[i] = (graph_shape){.rank = GRAPH_NONE};
+        dtypes[i] = DT_F32;
+    }
+    TRY(info->infer(g, &node, shapes, dtypes, err));
+    for (int32_t i = 0; i < info->n_out; i++) {
+        char text[SHAPE_TEXT];
+        const char *defect =
+            shapes[i].rank == GRAPH_NONE ? NULL : shape_defect(&shapes[i], dtypes[i]);
+        if (defect)
+            return FAIL(err, E_CONFIG, "%s (%s): the output %s %s", node.name, info->name,
+                        graph_shape_text(&shapes[i], text, sizeof text), defect);
+    }
+    append_outputs(g, &node, shapes, dtypes);
+    GROW(g->nodes, g->cap_nodes, g->n_nodes + 1);
+    g->nodes[g->n_nodes] = node;
+    names_put(&g->node_names, node.name, g->n_nodes);
+    g->n_nodes++;
+    for (int32_t i = 0; i < info->n_out; i++)
+        ret_out[i] = node.out[i];
+    return OK;
+}
+
+void graph_keep(graph *g, graph_val v)
+{
+    BUG_ON(v < 0 || v >= g->n_values);
+    g->values[v].keep = true;
+}
+
+status graph_rename(graph *g, graph_val v, const char *name, error *err)
+{
+    BUG_ON(v < 0 || v >= g->n_values);
+    if (strcmp(g->values[v].name, name) == 0)
+        return OK;
+    if (names_get(&g->value_names, name, NULL))
+        return FAIL(err, E_CONFIG, "value '%s' cannot be called '%s': the name is taken already",
+                    g->values[v].name, name);
+    g->values[v].name = arena_strdup(g->arena, name);
+    graph_reindex(g);
+    return OK;
+}
+
+int32_t graph_n_values(const graph *g)
+{
+    return g->n_values;
+}
+
+int32_t graph_n_nodes(const graph *g)
+{
+    return g->n_nodes;
+}
+
+const graph_value *graph_value_at(const graph *g, graph_val v)
+{
+    BUG_ON(v < 0 || v >= g->n_values);
+    return &g->values[v];
+}
+
+const graph_node *graph_node_at(const graph *g, int32_t node)
+{
+    BUG_ON(node < 0 || node >= g->n_nodes);
+    return &g->nodes[node];
+}
+
+graph_val graph_find(const graph *g, const char *name)
+{
+    graph_val v;
+    return names_get(&g->value_names, name, &v) ? v : GRAPH_NONE;
+}
+
+arena *graph_arena(graph *g)
+{
+    return g->arena;
+}
+
+int64_t graph_shape_elements(const graph_shape *s)
+{
+    int64_t n = 1;
+    for (int32_t i = 0; i < s->rank; i++)
+        n *= s->dim[i];
+    return n;
+}
+
+bool graph_shape_equal(const graph_shape *a, const graph_shape *b)
+{
+    if (a->rank != b->rank)
+        return false;
+    for (int32_t i = 0; i < a->rank; i++) {
+        if (a->dim[i] != b->dim[i])
+            return false;
+    }
+    return true;
+}
+
+const char *graph_shape_text(const graph_shape *s, char *buffer, size_t bytes)
+{
+    BUG_ON(bytes == 0);
+    size_t at = 0;
+    buffer[0] = '\0';
+    for (int32_t i = -1; i <= s->rank && at < bytes; i++) {
+        int n;
+        if (i < 0)
+            n = snprintf(buffer + at, bytes - at, "[");
+        else if (i == s->rank || i == GRAPH_RANK)
+            n = snprintf(buffer + at, bytes - at, "]");
+        else
+            n = snprintf(buffer + at, bytes - at, "%s%" PRId64, i ? "," : "", s->dim[i]);
+        at += (size_t)n;
+        if (i == GRAPH_RANK)
+            break;
+    }
+    return buffer;
+}
+
+int32_t graph_n_params(const graph *g)
+{
+    int32_t n = 0;
+    for (int32_t v = 0; v < g->n_values; v++)
+        n += g->values[v].kind == VAL_PARAM;
+    return n;
+}
+
+typedef struct param_key {
+    bool frozen;
+    int32_t ready; /* node that makes the gradient */
+    graph_val v;   /* creation */
+} param_key;
+
+static int compare_keys(const void *left, const void *right)
+{
+    const param_key *a = left, *b = right;
+    if (a->frozen != b->frozen)
+        return a->frozen ? 1 : -1;
+    if (a->ready != b->ready)
+        return a->ready < b->ready ? -1 : 1;
+    return a->v < b->v ? -1 : a->v > b->v;
+}
+
+void graph_param_order(const graph *g, graph_val *ret)
+{
+    int32_t n = graph_n_params(g), at = 0;
+    param_key *keys = xcalloc((size_t)n, sizeof *keys);
+    for (int32_t v = 0; v < g->n_values; v++) {
+        const graph_value *value = &g->values[v];
+        if (value->kind != VAL_PARAM)
+            continue;
+        bool made = value->grad != GRAPH_NONE;
+        keys[at++] = (param_key){.frozen = value->param->kind == TENSOR_FROZEN,
+                                 .ready = made ? g->values[value->grad].def : 0,
+                                 .v = v};
+    }
+    qsort(keys, (size_t)n, sizeof *keys, compare_keys);
+    for (int32_t i = 0; i < n; i++)
+        ret[i] = keys[i].v;
+    free(keys);
+}
+
+void graph_reindex(graph *g)
+{
+    names_clear(&g->value_names);
+    names_clear(&g->node_names);
+    for (int32_t i = 0; i < g->n_values; i++)
+        names_put(&g->value_names, g->values[i].name, i);
+    for (int32_t i = 0; i < g->n_nodes; i++)
+        names_put(&g->node_names, g->nodes[i].name, i);
+}

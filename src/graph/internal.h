@@ -1,0 +1,22 @@
+/* The inside of a graph, for graph.c and backward.c alone. */
+#ifndef TEQUIO_GRAPH_INTERNAL_H
+#define TEQUIO_GRAPH_INTERNAL_H
+
+#include "graph/graph.h"
+#include "graph/names.h"
+
+struct graph {
+    arena *arena;
+    graph_value *values;
+    int32_t n_values, cap_values;
+    graph_node *nodes;
+    int32_t n_nodes, cap_nodes;
+    names value_names, node_names;
+    const char *prefix; /* names of unnamed nodes begin with it; NULL outside backward */
+    bool has_backward;
+};
+
+/* Builds both tables of names anew, after nodes and values were moved. */
+void graph_reindex(graph *g);
+
+#endif

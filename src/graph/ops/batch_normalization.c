@@ -1,0 +1,99 @@
+/*
+ * BatchNormalization. In training it normalises by this batch's mean and population variance, its
+ * outputs 1 and 2; otherwise by the inputs, and has no other outputs. The moving averages are the
+ * servers' business: here they are only named as the state those outputs feed.
+ */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+static batch_norm_attr *complete(const graph_node *n)
+{
+    batch_norm_attr *a = (batch_norm_attr *)n->attr;
+    a->epsilon = a->epsilon == 0.0f ? 1e-5f : a->epsilon;
+    return a;
+}
+
+/* Inputs first .. last are vectors of x's channels. */
+static status check_channels(const graph *g, const graph_node *n, int32_t first, int32_t last,
+                             graph_shape *ret, error *err)
+{
+    static const char *const what[] = {"", "the scale", "the bias", "the mean", "the variance"};
+    const graph_shape *x = rule_shape(g, n, 0);
+    TRY(rule_float(g, n, 0, err));
+    if (x->rank < 2)
+        return rule_fail(n, err, "the input %s must have a channel axis", SHAPE(x));
+    graph_shape channels = {.rank = 1, .dim = {x->dim[1]}};
+    for (int32_t i = first; i <= last; i++)
+        TRY(rule_expect(g, n, i, what[i + (first == 2 ? 1 : 0)], &channels, err));
+    *ret = channels;
+    return OK;
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    graph_shape channels;
+    TRY(check_channels(g, n, 1, 4, &channels, err));
+    ret_shape[0] = *rule_shape(g, n, 0);
+    ret_dtype[0] = ret_dtype[1] = ret_dtype[2] = rule_type(g, n, 0);
+    if (complete(n)->training)
+        ret_shape[1] = ret_shape[2] = channels;
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    bool training = ((const batch_norm_attr *)n.attr)->training;
+    if (dout[1] != GRAPH_NONE || dout[2] != GRAPH_NONE)
+        return FAIL(err, E_UNSUPPORTED, "no gradient through the batch's mean and variance");
+    if (want_din[3] || want_din[4])
+        return FAIL(err, E_UNSUPPORTED, "no gradient for the running mean and variance");
+    graph_val in[] = {n.in[0], n.in[1], training ? n.out[1] : n.in[3],
+                      training ? n.out[2] : n.in[4], dout[0]};
+    graph_val out[GRAPH_OUT];
+    TRY(graph_add(g, OP_BATCH_NORMALIZATION_BWD, NULL, in, 5, n.attr, out, err));
+    for (int32_t i = 0; i < 3; i++) {
+        if (want_din[i])
+            ret_din[i] = out[i];
+    }
+    return OK;
+}
+
+static graph_val state(const graph_node *n, int32_t i)
+{
+    bool training = ((const batch_norm_attr *)n->attr)->training;
+    return training && (i == 3 || i == 4) ? n->out[i - 2] : GRAPH_NONE;
+}
+
+const graph_op_info graph_op_batch_normalization = {
+    OP_ROW(BATCH_NORMALIZATION),
+    .name = "BatchNormalization",
+    .attr_bytes = sizeof(batch_norm_attr),
+    .infer = infer,
+    .grad = grad,
+    .state = state,
+};
+
+static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
+{
+    graph_shape channels;
+    TRY(rule_expect(g, n, 1, "the scale",
+                    &(graph_shape){.rank = 1, .dim = {rule_shape(g, n, 0)->dim[1]}}, err));
+    TRY(check_channels(g, n, 2, 3, &channels, err));
+    TRY(rule_expect(g, n, 4, "the gradient", rule_shape(g, n, 0), err));
+    complete(n);
+    ret_shape[0] = *rule_shape(g, n, 0);
+    ret_shape[1] = ret_shape[2] = channels;
+    ret_dtype[0] = ret_dtype[1] = ret_dtype[2] = rule_type(g, n, 0);
+    return OK;
+}
+
+const graph_op_info graph_op_batch_normalization_bwd = {
+    OP_ROW(BATCH_NORMALIZATION_BWD),
+    .name = "BatchNormalizationBwd",
+    .attr_bytes = sizeof(batch_norm_attr),
+    .infer = infer_bwd,
+};

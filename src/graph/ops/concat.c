@@ -1,0 +1,48 @@
+/* Concat along one axis; its gradient is a Slice an input. */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+#include <inttypes.h>
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    axis_attr *a = (axis_attr *)n->attr;
+    graph_shape y = *rule_shape(g, n, 0);
+    TRY(rule_axis(n, y.rank, &a->axis, err));
+    for (int32_t i = 1; i < n->n_in; i++) {
+        if (!rule_has(n, i))
+            return rule_fail(n, err, "input %" PRId32 " is absent", i);
+        const graph_shape *s = rule_shape(g, n, i);
+        graph_shape rest = *s;
+        TRY(rule_same_type(g, n, 0, i, err));
+        if (s->rank == y.rank)
+            rest.dim[a->axis] = y.dim[a->axis];
+        if (!graph_shape_equal(&rest, &y))
+            return rule_fail(n, err, "the inputs %s and %s differ beside axis %" PRId32,
+                             SHAPE(rule_shape(g, n, 0)), SHAPE(s), a->axis);
+        if (__builtin_add_overflow(y.dim[a->axis], s->dim[a->axis], &y.dim[a->axis]))
+            return rule_fail(n, err, "the output is too large to be addressed");
+    }
+    ret_shape[0] = y;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    slice_attr a = {.axis = ((const axis_attr *)n.attr)->axis};
+    for (int32_t i = 0; i < n.n_in; i++) {
+        a.begin = a.end;
+        a.end += emit_shape_of(g, n.in[i]).dim[a.axis];
+        if (want_din[i])
+            TRY(emit_1(g, OP_SLICE, dout[0], &a, &ret_din[i], err));
+    }
+    return OK;
+}
+
+const graph_op_info graph_op_concat = {
+    OP_ROW(CONCAT), .name = "Concat", .attr_bytes = sizeof(axis_attr), .infer = infer, .grad = grad,
+};

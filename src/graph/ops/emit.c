@@ -1,0 +1,60 @@
+#include "graph/ops/emit.h"
+
+status emit_1(graph *g, graph_op op, graph_val a, const void *attr, graph_val *ret, error *err)
+{
+    graph_val out[GRAPH_OUT];
+    TRY(graph_add(g, op, NULL, &a, 1, attr, out, err));
+    *ret = out[0];
+    return OK;
+}
+
+status emit_2(graph *g, graph_op op, graph_val a, graph_val b, const void *attr, graph_val *ret,
+              error *err)
+{
+    graph_val out[GRAPH_OUT];
+    TRY(graph_add(g, op, NULL, (const graph_val[]){a, b}, 2, attr, out, err));
+    *ret = out[0];
+    return OK;
+}
+
+status emit_zero(graph *g, const graph_shape *shape, graph_val *ret, error *err)
+{
+    graph_val out[GRAPH_OUT];
+    TRY(graph_add(g, OP_ZERO, NULL, NULL, 0, &(shape_attr){.shape = *shape}, out, err));
+    *ret = out[0];
+    return OK;
+}
+
+status emit_scale(graph *g, graph_val v, float factor, graph_val *ret, error *err)
+{
+    if (factor == 1.0f) {
+        *ret = v;
+        return OK;
+    }
+    graph_val k;
+    TRY(graph_const(g, NULL, DT_F32, (graph_shape){.rank = 0}, &factor, &k, err));
+    return emit_2(g, OP_MUL, v, k, NULL, ret, err);
+}
+
+status emit_reshape(graph *g, graph_val v, const graph_shape *shape, graph_val *ret, error *err)
+{
+    if (graph_shape_equal(&graph_value_at(g, v)->shape, shape)) {
+        *ret = v;
+        return OK;
+    }
+    return emit_1(g, OP_RESHAPE, v, &(shape_attr){.shape = *shape}, ret, err);
+}
+
+status emit_sum_to(graph *g, graph_val v, const graph_shape *shape, graph_val *ret, error *err)
+{
+    if (graph_shape_equal(&graph_value_at(g, v)->shape, shape)) {
+        *ret = v;
+        return OK;
+    }
+    return emit_1(g, OP_SUM_TO, v, &(shape_attr){.shape = *shape}, ret, err);
+}
+
+graph_shape emit_shape_of(const graph *g, graph_val v)
+{
+    return graph_value_at(g, v)->shape;
+}

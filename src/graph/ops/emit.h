@@ -1,0 +1,27 @@
+/*
+ * What gradient rules share: appending the nodes of a gradient tersely. A function that needs no
+ * node (a sum to the same shape, a scale of 1) gives its input back. Only for the graph floor.
+ */
+#ifndef TEQUIO_GRAPH_OPS_EMIT_H
+#define TEQUIO_GRAPH_OPS_EMIT_H
+
+#include "graph/attrs.h"
+#include "graph/graph.h"
+
+/* One node, output 0. `attr` as in graph_add. */
+MUST_USE status emit_1(graph *g, graph_op op, graph_val a, const void *attr, graph_val *ret,
+                       error *err);
+MUST_USE status emit_2(graph *g, graph_op op, graph_val a, graph_val b, const void *attr,
+                       graph_val *ret, error *err);
+
+MUST_USE status emit_zero(graph *g, const graph_shape *shape, graph_val *ret, error *err);
+MUST_USE status emit_scale(graph *g, graph_val v, float factor, graph_val *ret, error *err);
+MUST_USE status emit_reshape(graph *g, graph_val v, const graph_shape *shape, graph_val *ret,
+                             error *err);
+/* undoes broadcasting from `shape` */
+MUST_USE status emit_sum_to(graph *g, graph_val v, const graph_shape *shape, graph_val *ret,
+                            error *err);
+
+graph_shape emit_shape_of(const graph *g, graph_val v); /* a copy: adding nodes moves values */
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * Gemm: y = alpha op(a) op(b) + beta c. Each gradient of a matrix is one Gemm whose flags are set
+ * so that the result lies as the matrix does; the gradient of c is the sum that undoes its
+ * broadcast.
+ */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    gemm_attr *attr = (gemm_attr *)n->attr;
+    attr->alpha = attr->alpha == 0.0f ? 1.0f : attr->alpha;
+    attr->beta = attr->beta == 0.0f ? 1.0f : attr->beta;
+    const graph_shape *a = rule_shape(g, n, 0), *b = rule_shape(g, n, 1);
+    TRY(rule_float(g, n, 0, err));
+    TRY(rule_same_type(g, n, 0, 1, err));
+    if (a->rank != 2 || b->rank != 2)
+        return rule_fail(n, err, "the inputs %s and %s must be matrices", SHAPE(a), SHAPE(b));
+    if (a->dim[attr->trans_a ? 0 : 1] != b->dim[attr->trans_b ? 1 : 0])
+        return rule_fail(n, err, "the inputs %s%s and %s%s do not multiply", SHAPE(a),
+                         attr->trans_a ? " transposed" : "", SHAPE(b),
+                         attr->trans_b ? " transposed" : "");
+    graph_shape y = {.rank = 2,
+                     .dim = {a->dim[attr->trans_a ? 1 : 0], b->dim[attr->trans_b ? 0 : 1]}};
+    if (rule_has(n, 2)) {
+        TRY(rule_same_type(g, n, 0, 2, err));
+        const graph_shape *c = rule_shape(g, n, 2);
+        if (!rule_broadcasts_to(c, &y))
+            return rule_fail(n, err, "the bias %s does not broadcast to the product %s", SHAPE(c),
+                             SHAPE(&y));
+    }
+    ret_shape[0] = y;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    gemm_attr f = *(const gemm_attr *)n.attr;
+    graph_val a = n.in[0], b = n.in[1], dy = dout[0];
+    if (want_din[1]) {
+        gemm_attr t = {.alpha = f.alpha,
+                       .trans_a = f.trans_b || !f.trans_a,
+                       .trans_b = f.trans_b && f.trans_a};
+        TRY(f.trans_b ? emit_2(g, OP_GEMM, dy, a, &t, &ret_din[1], err)
+                      : emit_2(g, OP_GEMM, a, dy, &t, &ret_din[1], err));
+    }
+    if (want_din[2]) {
+        graph_shape c = emit_shape_of(g, n.in[2]);
+        TRY(emit_sum_to(g, dy, &c, &ret_din[2], err));
+        TRY(emit_scale(g, ret_din[2], f.beta, &ret_din[2], err));
+    }
+    if (want_din[0]) {
+        gemm_attr t = {.alpha = f.alpha,
+                       .trans_a = f.trans_a && f.trans_b,
+                       .trans_b = f.trans_a || !f.trans_b};
+        TRY(f.trans_a ? emit_2(g, OP_GEMM, b, dy, &t, &ret_din[0], err)
+                      : emit_2(g, OP_GEMM, dy, b, &t, &ret_din[0], err));
+    }
+    return OK;
+}
+
+static double flops(const graph *g, const graph_node *n)
+{
+    const gemm_attr *attr = n->attr;
+    const graph_shape *a = rule_shape(g, n, 0);
+    return 2.0 * (double)graph_shape_elements(&graph_value_at(g, n->out[0])->shape) *
+           (double)a->dim[attr->trans_a ? 0 : 1];
+}
+
+const graph_op_info graph_op_gemm = {
+    OP_ROW(GEMM),   .name = "Gemm", .attr_bytes = sizeof(gemm_attr),
+    .infer = infer, .grad = grad,   .flops = flops,
+};

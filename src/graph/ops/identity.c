@@ -1,0 +1,27 @@
+/* Identity: a copy. Its gradient passes through untouched. */
+#include "graph/ops/rule.h"
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    (void)err;
+    ret_shape[0] = *rule_shape(g, n, 0);
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    (void)g, (void)node, (void)err;
+    if (want_din[0])
+        ret_din[0] = dout[0];
+    return OK;
+}
+
+const graph_op_info graph_op_identity = {
+    OP_ROW(IDENTITY),
+    .name = "Identity",
+    .infer = infer,
+    .grad = grad,
+};

@@ -1,0 +1,140 @@
+/*
+ * MatMul with numpy's rules: leading axes broadcast, a vector on the left is a row, on the right a
+ * column, and the axis added for it vanishes from the result. The transposes ONNX lacks swap the
+ * last two axes; vectors have none to swap.
+ */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+/* A vector as the matrix it stands for: a row on the left, a column on the right. */
+static graph_shape as_matrix(const graph_shape *s, bool left)
+{
+    if (s->rank != 1)
+        return *s;
+    return (graph_shape){.rank = 2, .dim = {left ? 1 : s->dim[0], left ? s->dim[0] : 1}};
+}
+
+static int64_t last_axis(const graph_shape *s, int32_t from_end)
+{
+    return s->dim[s->rank - from_end];
+}
+
+/* The product with both added axes still in it; false if the shapes do not fit. */
+static bool product(const graph_shape *a, const graph_shape *b, const matmul_attr *attr,
+                    graph_shape *ret)
+{
+    if (last_axis(a, attr->trans_a ? 2 : 1) != last_axis(b, attr->trans_b ? 1 : 2))
+        return false;
+    graph_shape batch_a = *a, batch_b = *b, y;
+    batch_a.rank -= 2;
+    batch_b.rank -= 2;
+    if (!rule_broadcast(&batch_a, &batch_b, &y))
+        return false;
+    y.dim[y.rank++] = last_axis(a, attr->trans_a ? 1 : 2);
+    y.dim[y.rank++] = last_axis(b, attr->trans_b ? 2 : 1);
+    *ret = y;
+    return true;
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    const matmul_attr *attr = n->attr;
+    const graph_shape *a = rule_shape(g, n, 0), *b = rule_shape(g, n, 1);
+    TRY(rule_float(g, n, 0, err));
+    TRY(rule_same_type(g, n, 0, 1, err));
+    if (a->rank < 1 || b->rank < 1)
+        return rule_fail(n, err, "the inputs %s and %s must have at least one axis", SHAPE(a),
+                         SHAPE(b));
+    if ((a->rank == 1 && attr->trans_a) || (b->rank == 1 && attr->trans_b))
+        return rule_fail(n, err, "of the inputs %s and %s a vector cannot be transposed", SHAPE(a),
+                         SHAPE(b));
+    graph_shape matrix_a = as_matrix(a, true), matrix_b = as_matrix(b, false), full;
+    if (!product(&matrix_a, &matrix_b, attr, &full))
+        return rule_fail(n, err, "the inputs %s%s and %s%s do not multiply", SHAPE(a),
+                         attr->trans_a ? " transposed" : "", SHAPE(b),
+                         attr->trans_b ? " transposed" : "");
+    int32_t rows = full.rank - 2;
+    graph_shape y = {.rank = rows};
+    for (int32_t i = 0; i < rows; i++)
+        y.dim[i] = full.dim[i];
+    if (a->rank != 1)
+        y.dim[y.rank++] = full.dim[rows];
+    if (b->rank != 1)
+        y.dim[y.rank++] = full.dim[rows + 1];
+    ret_shape[0] = y;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
+static graph_shape flat_rows(const graph_shape *s)
+{
+    int64_t columns = last_axis(s, 1);
+    return (graph_shape){.rank = 2, .dim = {graph_shape_elements(s) / columns, columns}};
+}
+
+/* A weight matrix under many rows: one Gemm over all of them instead of a batch and a sum. */
+static status weight_grad(graph *g, graph_val a, graph_val dy, bool trans_b, graph_val *ret,
+                          error *err)
+{
+    graph_shape rows_a = emit_shape_of(g, a), rows_dy = emit_shape_of(g, dy);
+    rows_a = flat_rows(&rows_a);
+    rows_dy = flat_rows(&rows_dy);
+    TRY(emit_reshape(g, a, &rows_a, &a, err));
+    TRY(emit_reshape(g, dy, &rows_dy, &dy, err));
+    gemm_attr t = {.alpha = 1, .trans_a = true};
+    return trans_b ? emit_2(g, OP_GEMM, dy, a, &t, ret, err)
+                   : emit_2(g, OP_GEMM, a, dy, &t, ret, err);
+}
+
+/* Multiplies, sums over the broadcast batch, and drops the axis a vector was given. */
+static status batched_grad(graph *g, graph_val left, graph_val right, matmul_attr t,
+                           const graph_shape *matrix, const graph_shape *shape, graph_val *ret,
+                           error *err)
+{
+    graph_val d;
+    TRY(emit_2(g, OP_MATMUL, left, right, &t, &d, err));
+    TRY(emit_sum_to(g, d, matrix, &d, err));
+    return emit_reshape(g, d, shape, ret, err);
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    matmul_attr f = *(const matmul_attr *)n.attr;
+    graph_shape shape_a = emit_shape_of(g, n.in[0]), shape_b = emit_shape_of(g, n.in[1]);
+    graph_shape matrix_a = as_matrix(&shape_a, true), matrix_b = as_matrix(&shape_b, false), full;
+    graph_val a, b, dy;
+    BUG_ON(!product(&matrix_a, &matrix_b, &f, &full));
+    TRY(emit_reshape(g, n.in[0], &matrix_a, &a, err));
+    TRY(emit_reshape(g, n.in[1], &matrix_b, &b, err));
+    TRY(emit_reshape(g, dout[0], &full, &dy, err));
+    if (want_din[1]) {
+        matmul_attr t = {.trans_a = f.trans_b || !f.trans_a, .trans_b = f.trans_b && f.trans_a};
+        if (shape_b.rank == 2 && matrix_a.rank > 2 && !f.trans_a)
+            TRY(weight_grad(g, a, dy, f.trans_b, &ret_din[1], err));
+        else
+            TRY(batched_grad(g, f.trans_b ? dy : a, f.trans_b ? a : dy, t, &matrix_b, &shape_b,
+                             &ret_din[1], err));
+    }
+    if (want_din[0]) {
+        matmul_attr t = {.trans_a = f.trans_a && f.trans_b, .trans_b = f.trans_a || !f.trans_b};
+        TRY(batched_grad(g, f.trans_a ? b : dy, f.trans_a ? dy : b, t, &matrix_a, &shape_a,
+                         &ret_din[0], err));
+    }
+    return OK;
+}
+
+static double flops(const graph *g, const graph_node *n)
+{
+    const matmul_attr *attr = n->attr;
+    const graph_shape *a = rule_shape(g, n, 0);
+    return 2.0 * (double)graph_shape_elements(&graph_value_at(g, n->out[0])->shape) *
+           (double)last_axis(a, attr->trans_a ? 2 : 1);
+}
+
+const graph_op_info graph_op_matmul = {
+    OP_ROW(MATMUL), .name = "MatMul", .attr_bytes = sizeof(matmul_attr),
+    .infer = infer, .grad = grad,     .flops = flops,
+};

@@ -1,0 +1,16 @@
+/* ReduceMean over some axes or all. */
+#include "graph/ops/reduce.h"
+#include "graph/ops/rule.h"
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    if (!want_din[0])
+        return OK;
+    return reduce_spread(g, node, dout[0], true, &ret_din[0], err);
+}
+
+const graph_op_info graph_op_reduce_mean = {
+    OP_ROW(REDUCE_MEAN),   .name = "ReduceMean", .attr_bytes = sizeof(reduce_attr),
+    .infer = reduce_infer, .grad = grad,
+};

@@ -1,0 +1,25 @@
+/* Relu; its gradient needs the output only, so the input may be overwritten. */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_val y = graph_node_at(g, node)->out[0];
+    if (!want_din[0])
+        return OK;
+    return emit_2(g, OP_RELU_BWD, dout[0], y, NULL, &ret_din[0], err);
+}
+
+const graph_op_info graph_op_relu = {
+    OP_ROW(RELU),
+    .name = "Relu",
+    .infer = rule_unary,
+    .grad = grad,
+};
+
+const graph_op_info graph_op_relu_bwd = {
+    OP_ROW(RELU_BWD),
+    .name = "ReluBwd",
+    .infer = rule_unary_bwd,
+};

@@ -1,0 +1,53 @@
+/* Reshape: 0 copies the input's axis, one -1 takes what is left. */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+static status misfit(const graph_node *n, const graph_shape *x, const graph_shape *asked,
+                     error *err)
+{
+    return rule_fail(n, err, "the input %s cannot take the shape %s", SHAPE(x), SHAPE(asked));
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    const graph_shape *x = rule_shape(g, n, 0);
+    graph_shape asked = ((const shape_attr *)n->attr)->shape, y = asked;
+    int64_t known = 1, total = graph_shape_elements(x);
+    int32_t open = GRAPH_NONE;
+    if (asked.rank < 0 || asked.rank > GRAPH_RANK)
+        return rule_fail(n, err, "a shape has 0 to 8 axes, not %d", (int)asked.rank);
+    for (int32_t i = 0; i < y.rank; i++) {
+        if (y.dim[i] == 0 && i < x->rank)
+            y.dim[i] = x->dim[i];
+        if (y.dim[i] == -1 && open == GRAPH_NONE) {
+            open = i;
+            continue;
+        }
+        if (y.dim[i] < 1 || __builtin_mul_overflow(known, y.dim[i], &known))
+            return misfit(n, x, &asked, err);
+    }
+    if (open != GRAPH_NONE) {
+        y.dim[open] = total / known;
+        known *= y.dim[open];
+    }
+    if (known != total || total == 0)
+        return misfit(n, x, &asked, err);
+    ((shape_attr *)n->attr)->shape = ret_shape[0] = y;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_shape x = emit_shape_of(g, graph_node_at(g, node)->in[0]);
+    if (!want_din[0])
+        return OK;
+    return emit_reshape(g, dout[0], &x, &ret_din[0], err);
+}
+
+const graph_op_info graph_op_reshape = {
+    OP_ROW(RESHAPE), .name = "Reshape", .attr_bytes = sizeof(shape_attr),
+    .infer = infer,  .grad = grad,
+};

@@ -1,0 +1,47 @@
+/* Transpose: axis i of the output is axis perm[i] of the input. */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+#include <inttypes.h>
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    const graph_shape *x = rule_shape(g, n, 0);
+    transpose_attr *a = (transpose_attr *)n->attr;
+    unsigned seen = 0;
+    graph_shape y = {.rank = x->rank};
+    for (int32_t i = 0; i < x->rank; i++) {
+        if (a->reverse)
+            a->perm[i] = x->rank - 1 - i;
+        TRY(rule_axis(n, x->rank, &a->perm[i], err));
+        if (seen & 1u << a->perm[i])
+            return rule_fail(n, err, "perm names axis %" PRId32 " of the input %s twice",
+                             a->perm[i], SHAPE(x));
+        seen |= 1u << a->perm[i];
+        y.dim[i] = x->dim[a->perm[i]];
+    }
+    a->reverse = false;
+    ret_shape[0] = y;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    const transpose_attr *a = n.attr;
+    transpose_attr inverse = {.reverse = false};
+    int32_t rank = emit_shape_of(g, n.in[0]).rank;
+    for (int32_t i = 0; i < rank; i++)
+        inverse.perm[a->perm[i]] = i;
+    if (!want_din[0])
+        return OK;
+    return emit_1(g, OP_TRANSPOSE, dout[0], &inverse, &ret_din[0], err);
+}
+
+const graph_op_info graph_op_transpose = {
+    OP_ROW(TRANSPOSE), .name = "Transpose", .attr_bytes = sizeof(transpose_attr),
+    .infer = infer,    .grad = grad,
+};

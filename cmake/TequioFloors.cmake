@@ -15,7 +15,7 @@ function(tequio_floor name)
         message(FATAL_ERROR "floor ${name}: no sources below ${FLOOR_DIRS}")
     endif()
     add_library(tequio_${name} STATIC ${sources})
-    target_include_directories(tequio_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_include_directories(tequio_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
     target_link_libraries(tequio_${name} PUBLIC ${FLOOR_DEPENDS})
 endfunction()
 

@@ -1,0 +1,111 @@
+/*
+ * The transport: messages of one 64-byte head and at most one payload, between tasks.
+ *
+ * The only room that knows ZeroMQ. A listener (ROUTER) serves many peers and answers each by the
+ * `net_peer` its message came from; a dial (DEALER) has one peer. Endpoints are "tcp://host:port",
+ * "tcp://host:0" (the kernel picks a port) or "inproc://name" (threads of one process).
+ *
+ * Payloads travel without copying: sent from the caller's memory, which is given back through
+ * `release`, and read in place where they were received. What does not have exactly the shape of a
+ * message is counted and dropped here; what the head says is wire's business.
+ *
+ * One dial per peer. When its connection is lost the event NET_DOWN says so: close the dial (its
+ * buffers come back) and open a new one. Nothing here blocks but net_poll.
+ *
+ * Threads: a net may be shared; a socket belongs to one thread at a time; net_waker_wake may be
+ * called from any. `release` may run on any thread.
+ */
+#ifndef TEQUIO_COMMON_NET_NET_H
+#define TEQUIO_COMMON_NET_NET_H
+
+#include "common/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NET_HEAD = 64, NET_PEER = 16, NET_PAYLOAD_MAX = 64 << 20 };
+
+typedef struct net net;
+typedef struct net_socket net_socket;
+typedef struct net_waker net_waker;
+
+typedef struct net_peer {
+    uint8_t size;
+    unsigned char id[NET_PEER];
+} net_peer;
+
+/* A received payload: ours to read; ours to write too unless the head says it is lent (WIRE_LENT). */
+typedef struct net_payload {
+    _Alignas(8) unsigned char opaque[64];
+} net_payload;
+
+typedef struct net_message {
+    net_peer from;                  /* listeners only */
+    int connection;                 /* listeners: matches net_event.connection; -1 unknown */
+    unsigned char head[NET_HEAD];
+    net_payload payload;            /* 0 bytes when there was none; close it in any case */
+} net_message;
+
+/* Memory to send. With `release` it is borrowed until release(data, hint) is called, exactly once,
+ * also on failure; without, it is copied. */
+typedef struct net_buffer {
+    const void *data;
+    size_t bytes;
+    void (*release)(void *data, void *hint);
+    void *hint;
+} net_buffer;
+
+typedef enum net_event_kind { NET_UP, NET_DOWN } net_event_kind;
+
+typedef struct net_event {
+    net_event_kind kind;
+    int connection;                 /* listeners: which one, as in net_message */
+} net_event;
+
+MUST_USE status net_create(net **ret, error *err);
+void net_destroy(net **n);          /* after all its sockets are closed */
+
+/* Binds every endpoint; `listen_fd` >= 0 is a listening socket to use for the first tcp one
+ * instead of binding. E_CONFIG names the endpoint ("port 2222 is in use"). */
+MUST_USE status net_listen(net *n, const char *const *endpoints, size_t n_endpoints, int listen_fd,
+                           net_socket **ret, error *err);
+
+/* Starts connecting and keeps trying. E_CONFIG for an endpoint that is none. */
+MUST_USE status net_dial(net *n, const char *endpoint, net_socket **ret, error *err);
+
+/* Waits at most linger_ms for what is still to be sent. */
+void net_close(net_socket **s, int linger_ms);
+
+const char *net_endpoint(const net_socket *s);      /* as bound (real port) or dialled */
+bool net_is_local(const net_socket *s);             /* a dial over inproc: payloads are shared memory */
+uint64_t net_dropped(const net_socket *s);          /* messages dropped for their shape */
+
+/* `to` is NULL on a dial. payload may be NULL. E_LOST when a listener's peer is gone. */
+MUST_USE status net_send(net_socket *s, const net_peer *to, const void *head,
+                         const net_buffer *payload, error *err);
+
+bool net_receive(net_socket *s, net_message *ret);  /* false: nothing there */
+bool net_next_event(net_socket *s, net_event *ret);
+
+const void *net_payload_data(const net_payload *p);
+size_t net_payload_bytes(const net_payload *p);
+void net_payload_close(net_payload *p);
+/* A payload moves: `from` is empty afterwards, `to` was not in use. */
+void net_payload_move(net_payload *to, net_payload *from);
+
+bool net_peer_equal(const net_peer *a, const net_peer *b);
+
+MUST_USE status net_waker_create(net_waker **ret, error *err);
+void net_waker_destroy(net_waker **w);
+void net_waker_wake(net_waker *w);                  /* also from signal handlers */
+
+/* Waits until a socket has a message or event, the waker was woken, or timeout_ms passed (-1: no
+ * limit). NULL entries are skipped. */
+MUST_USE status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int timeout_ms,
+                         error *err);
+
+/* "4.3.4" */
+const char *net_library_version(char *buffer, size_t bytes);
+
+#endif

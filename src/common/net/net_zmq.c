@@ -1,0 +1,442 @@
+/*
+ * net over ZeroMQ.
+ *
+ * Blocks of parts are megabytes: malloc must not hand them back to the kernel after every message,
+ * a fresh mapping each halves the throughput, hence the mallopt calls. High-water marks are off:
+ * what is in flight is bounded by credits one floor up, and a ROUTER at its mark drops silently.
+ */
+#include "common/net/net.h"
+
+#include "common/base/alloc.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <zmq.h>
+
+struct net {
+    void *context;
+};
+
+struct net_socket {
+    void *socket, *monitor;
+    bool is_listener, is_local;
+    bool announce_up;               /* inproc has no monitor: say NET_UP once */
+    uint64_t dropped;
+    char endpoint[256];
+};
+
+struct net_waker {
+    int fd;
+};
+
+_Static_assert(sizeof(zmq_msg_t) <= sizeof(net_payload), "a payload holds a zmq_msg_t");
+
+static zmq_msg_t *msg_of(const net_payload *p)
+{
+    return (zmq_msg_t *)(void *)(uintptr_t)p->opaque;
+}
+
+static void keep_blocks(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    mallopt(M_TOP_PAD, 16 << 20);
+}
+
+status net_create(net **ret, error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, keep_blocks);
+    void *context = zmq_ctx_new();
+    if (!context)
+        return FAIL(err, E_FAIL, "start ZeroMQ: %s", zmq_strerror(errno));
+    *ret = xcalloc(1, sizeof **ret);
+    (*ret)->context = context;
+    return OK;
+}
+
+void net_destroy(net **n)
+{
+    if (!n || !*n)
+        return;
+    while (zmq_ctx_term((*n)->context) != 0 && errno == EINTR)
+        ;
+    free(*n);
+    *n = NULL;
+}
+
+static void set_int(void *socket, int option, int value)
+{
+    if (zmq_setsockopt(socket, option, &value, sizeof value) != 0)
+        BUG("ZeroMQ option %d: %s", option, zmq_strerror(errno));
+}
+
+static status monitor_open(net *n, net_socket *s, int events, error *err)
+{
+    char name[64];
+    snprintf(name, sizeof name, "inproc://monitor-%p", (void *)s);
+    if (zmq_socket_monitor(s->socket, name, events) != 0)
+        return FAIL(err, E_FAIL, "watch a socket: %s", zmq_strerror(errno));
+    s->monitor = zmq_socket(n->context, ZMQ_PAIR);
+    if (!s->monitor || zmq_connect(s->monitor, name) != 0)
+        return FAIL(err, E_FAIL, "watch a socket: %s", zmq_strerror(errno));
+    return OK;
+}
+
+static status socket_open(net *n, int type, int events, net_socket **ret, error *err)
+{
+    net_socket *s = xcalloc(1, sizeof *s);
+    s->is_listener = type == ZMQ_ROUTER;
+    s->socket = zmq_socket(n->context, type);
+    if (!s->socket) {
+        status st = FAIL(err, E_FAIL, "open a socket: %s", zmq_strerror(errno));
+        free(s);
+        return st;
+    }
+    set_int(s->socket, ZMQ_SNDHWM, 0);
+    set_int(s->socket, ZMQ_RCVHWM, 0);
+    set_int(s->socket, ZMQ_LINGER, 0);
+    set_int(s->socket, ZMQ_IPV6, 1);
+    set_int(s->socket, ZMQ_TCP_KEEPALIVE, 1);
+    int64_t limit = NET_PAYLOAD_MAX;
+    zmq_setsockopt(s->socket, ZMQ_MAXMSGSIZE, &limit, sizeof limit);
+    status st = monitor_open(n, s, events, err);
+    if (st != OK) {
+        net_close(&s, 0);
+        return st;
+    }
+    *ret = s;
+    return OK;
+}
+
+static status bind_one(net_socket *s, const char *endpoint, error *err)
+{
+    if (zmq_bind(s->socket, endpoint) == 0) {
+        size_t bytes = sizeof s->endpoint;
+        if (zmq_getsockopt(s->socket, ZMQ_LAST_ENDPOINT, s->endpoint, &bytes) != 0)
+            BUG("ZeroMQ does not know what it bound");
+        return OK;
+    }
+    const char *port = strrchr(endpoint, ':');
+    if (errno == EADDRINUSE)
+        return FAIL(err, E_CONFIG, "listen on '%s': port %s is in use by another program",
+                    endpoint, port ? port + 1 : "");
+    if (errno == EADDRNOTAVAIL || errno == ENODEV)
+        return FAIL(err, E_CONFIG, "listen on '%s': not an address of this host", endpoint);
+    return FAIL(err, E_CONFIG, "listen on '%s': %s", endpoint, zmq_strerror(errno));
+}
+
+status net_listen(net *n, const char *const *endpoints, size_t n_endpoints, int listen_fd,
+                  net_socket **ret, error *err)
+{
+    net_socket *s = NULL;
+    TRY(socket_open(n, ZMQ_ROUTER, ZMQ_EVENT_DISCONNECTED, &s, err));
+    set_int(s->socket, ZMQ_ROUTER_MANDATORY, 1);
+    bool fd_used = listen_fd < 0;
+    status st = OK;
+    for (size_t i = 0; st == OK && i < n_endpoints; i++) {
+        bool hand_over = !fd_used && strncmp(endpoints[i], "tcp://", 6) == 0;
+        if (hand_over) {
+            set_int(s->socket, ZMQ_USE_FD, listen_fd);
+            fd_used = true;
+        }
+        st = bind_one(s, endpoints[i], err);
+        if (hand_over)
+            set_int(s->socket, ZMQ_USE_FD, -1);
+    }
+    if (st != OK)
+        net_close(&s, 0);
+    else
+        *ret = s;
+    return st;
+}
+
+status net_dial(net *n, const char *endpoint, net_socket **ret, error *err)
+{
+    net_socket *s = NULL;
+    TRY(socket_open(n, ZMQ_DEALER, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED, &s, err));
+    set_int(s->socket, ZMQ_RECONNECT_IVL, 20);
+    set_int(s->socket, ZMQ_RECONNECT_IVL_MAX, 500);
+    snprintf(s->endpoint, sizeof s->endpoint, "%s", endpoint);
+    s->is_local = strncmp(endpoint, "inproc://", 9) == 0;
+    s->announce_up = s->is_local;
+    if (zmq_connect(s->socket, endpoint) != 0) {
+        status st = FAIL(err, E_CONFIG, "connect to '%s': %s", endpoint, zmq_strerror(errno));
+        net_close(&s, 0);
+        return st;
+    }
+    *ret = s;
+    return OK;
+}
+
+void net_close(net_socket **s, int linger_ms)
+{
+    if (!s || !*s)
+        return;
+    if ((*s)->monitor) {
+        zmq_socket_monitor((*s)->socket, NULL, 0);
+        set_int((*s)->monitor, ZMQ_LINGER, 0);
+        zmq_close((*s)->monitor);
+    }
+    set_int((*s)->socket, ZMQ_LINGER, linger_ms);
+    zmq_close((*s)->socket);
+    free(*s);
+    *s = NULL;
+}
+
+const char *net_endpoint(const net_socket *s)
+{
+    return s->endpoint;
+}
+
+bool net_is_local(const net_socket *s)
+{
+    return s->is_local;
+}
+
+uint64_t net_dropped(const net_socket *s)
+{
+    return s->dropped;
+}
+
+static void give_back(const net_buffer *payload)
+{
+    if (payload && payload->release)
+        payload->release((void *)(uintptr_t)payload->data, payload->hint);
+}
+
+static status send_failed(error *err)
+{
+    if (errno == EHOSTUNREACH)
+        return FAIL(err, E_LOST, "the peer is gone");
+    return FAIL(err, E_LOST, "send: %s", zmq_strerror(errno));
+}
+
+status net_send(net_socket *s, const net_peer *to, const void *head, const net_buffer *payload,
+                error *err)
+{
+    bool more = payload && payload->bytes;
+    if (to && zmq_send(s->socket, to->id, to->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
+        status st = send_failed(err);
+        give_back(payload);
+        return st;
+    }
+    if (zmq_send(s->socket, head, NET_HEAD, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) < 0) {
+        status st = send_failed(err);
+        give_back(payload);
+        return st;
+    }
+    if (!more) {
+        give_back(payload);
+        return OK;
+    }
+    zmq_msg_t msg;
+    if (payload->release) {
+        if (zmq_msg_init_data(&msg, (void *)(uintptr_t)payload->data, payload->bytes,
+                              payload->release, payload->hint) != 0)
+            BUG("out of memory for a message");
+    } else {
+        if (zmq_msg_init_size(&msg, payload->bytes) != 0)
+            return FAIL(err, E_NOMEM, "send %zu bytes: out of memory", payload->bytes);
+        memcpy(zmq_msg_data(&msg), payload->data, payload->bytes);
+    }
+    if (zmq_msg_send(&msg, s->socket, ZMQ_DONTWAIT) < 0) {
+        status st = send_failed(err);
+        zmq_msg_close(&msg);
+        return st;
+    }
+    return OK;
+}
+
+static bool has_more(void *socket)
+{
+    int more = 0;
+    size_t bytes = sizeof more;
+    zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &bytes);
+    return more;
+}
+
+/* Reads away the rest of a message that is not ours. */
+static void drop_rest(net_socket *s)
+{
+    s->dropped++;
+    zmq_msg_t msg;
+    while (has_more(s->socket)) {
+        zmq_msg_init(&msg);
+        if (zmq_msg_recv(&msg, s->socket, ZMQ_DONTWAIT) < 0) {
+            zmq_msg_close(&msg);
+            return;
+        }
+        zmq_msg_close(&msg);
+    }
+}
+
+typedef enum frame_result { FRAME_OK, FRAME_NONE, FRAME_BAD } frame_result;
+
+/* Routing id (listeners), head, optional payload; and nothing after it. */
+static frame_result receive_one(net_socket *s, net_message *ret)
+{
+    if (s->is_listener) {
+        int n = zmq_recv(s->socket, ret->from.id, NET_PEER, ZMQ_DONTWAIT);
+        if (n < 0)
+            return FRAME_NONE;
+        ret->from.size = (uint8_t)n;
+        if (n > NET_PEER || !has_more(s->socket))
+            return FRAME_BAD;
+    }
+    zmq_msg_t head;
+    zmq_msg_init(&head);
+    if (zmq_msg_recv(&head, s->socket, ZMQ_DONTWAIT) < 0) {
+        zmq_msg_close(&head);
+        return FRAME_NONE;
+    }
+    bool good = zmq_msg_size(&head) == NET_HEAD;
+    if (good)
+        memcpy(ret->head, zmq_msg_data(&head), NET_HEAD);
+    ret->connection = s->is_listener ? zmq_msg_get(&head, ZMQ_SRCFD) : -1;
+    zmq_msg_close(&head);
+    if (!good)
+        return FRAME_BAD;
+    zmq_msg_init(msg_of(&ret->payload));
+    if (!has_more(s->socket))
+        return FRAME_OK;
+    if (zmq_msg_recv(msg_of(&ret->payload), s->socket, ZMQ_DONTWAIT) < 0 || has_more(s->socket)) {
+        zmq_msg_close(msg_of(&ret->payload));
+        return FRAME_BAD;
+    }
+    return FRAME_OK;
+}
+
+bool net_receive(net_socket *s, net_message *ret)
+{
+    for (;;) {
+        ret->from.size = 0;
+        switch (receive_one(s, ret)) {
+        case FRAME_OK:
+            return true;
+        case FRAME_NONE:
+            return false;
+        case FRAME_BAD:
+            drop_rest(s);
+        }
+    }
+}
+
+bool net_next_event(net_socket *s, net_event *ret)
+{
+    if (s->announce_up) {
+        s->announce_up = false;
+        *ret = (net_event){.kind = NET_UP, .connection = -1};
+        return true;
+    }
+    /* frame 1: u16 event, u32 value; frame 2: the address */
+    unsigned char frame[6];
+    int n = zmq_recv(s->monitor, frame, sizeof frame, ZMQ_DONTWAIT);
+    if (n < 0)
+        return false;
+    char address[256];
+    if (has_more(s->monitor))
+        zmq_recv(s->monitor, address, sizeof address, ZMQ_DONTWAIT);
+    uint16_t event;
+    int32_t value;
+    memcpy(&event, frame, 2);
+    memcpy(&value, frame + 2, 4);
+    *ret = (net_event){.kind = event == ZMQ_EVENT_DISCONNECTED ? NET_DOWN : NET_UP,
+                       .connection = s->is_listener ? value : -1};
+    return true;
+}
+
+const void *net_payload_data(const net_payload *p)
+{
+    return zmq_msg_data(msg_of(p));
+}
+
+size_t net_payload_bytes(const net_payload *p)
+{
+    return zmq_msg_size(msg_of(p));
+}
+
+void net_payload_close(net_payload *p)
+{
+    zmq_msg_close(msg_of(p));
+    zmq_msg_init(msg_of(p));
+}
+
+void net_payload_move(net_payload *to, net_payload *from)
+{
+    zmq_msg_init(msg_of(to));
+    zmq_msg_move(msg_of(to), msg_of(from));
+}
+
+bool net_peer_equal(const net_peer *a, const net_peer *b)
+{
+    return a->size == b->size && memcmp(a->id, b->id, a->size) == 0;
+}
+
+status net_waker_create(net_waker **ret, error *err)
+{
+    int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (fd < 0)
+        return FAIL(err, E_FAIL, "create an event descriptor: %s", strerror(errno));
+    *ret = xcalloc(1, sizeof **ret);
+    (*ret)->fd = fd;
+    return OK;
+}
+
+void net_waker_destroy(net_waker **w)
+{
+    if (!w || !*w)
+        return;
+    close((*w)->fd);
+    free(*w);
+    *w = NULL;
+}
+
+void net_waker_wake(net_waker *w)
+{
+    uint64_t one = 1;
+    ssize_t n = write(w->fd, &one, sizeof one);
+    (void)n;        /* full means it is awake already */
+}
+
+enum { POLL_MAX = 256 };
+
+status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int timeout_ms, error *err)
+{
+    zmq_pollitem_t items[2 * POLL_MAX + 1];
+    int n_items = 0;
+    BUG_ON(n > POLL_MAX);
+    for (size_t i = 0; i < n; i++) {
+        if (!sockets[i])
+            continue;
+        if (sockets[i]->announce_up)
+            timeout_ms = 0;
+        items[n_items++] = (zmq_pollitem_t){.socket = sockets[i]->socket, .events = ZMQ_POLLIN};
+        items[n_items++] = (zmq_pollitem_t){.socket = sockets[i]->monitor, .events = ZMQ_POLLIN};
+    }
+    if (waker)
+        items[n_items++] = (zmq_pollitem_t){.fd = waker->fd, .events = ZMQ_POLLIN};
+    if (zmq_poll(items, n_items, timeout_ms) < 0 && errno != EINTR)
+        return FAIL(err, E_FAIL, "wait for messages: %s", zmq_strerror(errno));
+    if (waker) {
+        uint64_t count;
+        ssize_t got = read(waker->fd, &count, sizeof count);
+        (void)got;
+    }
+    return OK;
+}
+
+const char *net_library_version(char *buffer, size_t bytes)
+{
+    int major, minor, patch;
+    zmq_version(&major, &minor, &patch);
+    snprintf(buffer, bytes, "%d.%d.%d", major, minor, patch);
+    return buffer;
+}

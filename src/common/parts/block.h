@@ -1,0 +1,44 @@
+/*
+ * Blocks: refcounted spans of float32, the memory of one part's weights, optimizer state or sums.
+ *
+ * An update writes into a block nobody else holds; answers to pulls and checkpoints hold the blocks
+ * they read. So nothing is ever overwritten under a reader, and nothing is copied for one.
+ *
+ * A pool serves one part. It grows to what readers keep busy and then stays. Blocks start zeroed;
+ * what nobody writes (the gaps between tensors) stays zero.
+ *
+ * Threads: taking from a pool belongs to one thread at a time (or one lock); block_hold where the
+ * block is held already; block_drop from any.
+ */
+#ifndef TEQUIO_COMMON_PARTS_BLOCK_H
+#define TEQUIO_COMMON_PARTS_BLOCK_H
+
+#include "common/parts/tree.h"
+
+#include <stdatomic.h>
+
+typedef struct block {
+    float *data;
+    size_t n;
+    atomic_int refs;            /* 0: free */
+    fold_block fold;            /* this block as a fold wants it: writable, release drops it */
+} block;
+
+typedef struct block_pool {
+    block **blocks;
+    size_t n_blocks, cap, n;    /* n: floats in each */
+} block_pool;
+
+void block_pool_init(block_pool *p, size_t n);
+void block_pool_fini(block_pool *p);            /* all blocks must be free */
+
+/* A block with one reference. */
+MUST_USE status block_pool_take(block_pool *p, block **ret, error *err);
+
+/* The pool as a fold wants it. */
+fold_pool block_pool_for_fold(block_pool *p);
+
+block *block_hold(block *b);
+void block_drop(block *b);                      /* NULL is fine */
+
+#endif

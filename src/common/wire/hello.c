@@ -1,0 +1,76 @@
+#include "common/wire/hello.h"
+
+#include "common/base/alloc.h"
+#include "common/base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+uint64_t hello_life(void)
+{
+    uint64_t life = 0;
+    while (life == 0)
+        if (getrandom(&life, sizeof life, 0) != (ssize_t)sizeof life)
+            life = 0;
+    return life;
+}
+
+static char *text_of(const char *s)
+{
+    return (char *)(uintptr_t)(s ? s : "");
+}
+
+void hello_pack(const hello_facts *facts, buf *ret)
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    char digest[SHA256_HEX];
+    config_digest(facts->config, digest);
+    buf lines = BUF_INIT;
+    config_digest_lines(facts->config, &lines);
+
+    Wire__Hello m = WIRE__HELLO__INIT;
+    m.protocol = WIRE_PROTOCOL;
+    m.role = text_of(role_name(facts->task.role));
+    m.index = (uint32_t)facts->task.index;
+    m.life = facts->life;
+    m.job_id = facts->job_id;
+    m.config_digest = digest;
+    m.config_lines = text_of(lines.data);
+    m.fingerprint = text_of(facts->fingerprint);
+    m.lanes = facts->lanes;
+    m.host = host;
+    m.pid = (uint64_t)getpid();
+    m.master_address = text_of(facts->master_address);
+    m.flat_digest = text_of(facts->flat_digest);
+    wire_pack(&m.base, ret);
+    buf_fini(&lines);
+}
+
+status hello_check(const Wire__Hello *hello, const config *ours, task *ret_task, error *err)
+{
+    if (hello->protocol != WIRE_PROTOCOL)
+        return FAIL(err, E_PROTOCOL, "protocol %u is spoken there, %d here: use one version of tequio",
+                    hello->protocol, WIRE_PROTOCOL);
+    task t = {.index = (int32_t)hello->index};
+    if (!role_of(hello->role, &t.role) || t.index < 0 || hello->life == 0)
+        return FAIL(err, E_PROTOCOL, "a hello from no role of ours");
+    char digest[SHA256_HEX];
+    config_digest(ours, digest);
+    if (strcmp(digest, hello->config_digest) != 0) {
+        buf lines = BUF_INIT;
+        config_digest_lines(ours, &lines);
+        char key[256] = "";
+        config_digest_differs(lines.data, hello->config_lines, key, sizeof key);
+        buf_fini(&lines);
+        char name[TASK_NAME];
+        return FAIL(err, E_CONFIG,
+                    "%s on host %s was started with another configuration: '%s' differs; start every "
+                    "task with the same one",
+                    task_name(t, name), hello->host, key);
+    }
+    *ret_task = t;
+    return OK;
+}

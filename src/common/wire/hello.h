@@ -1,0 +1,31 @@
+/*
+ * Hello: how two tasks make sure they belong together before they exchange anything else.
+ * Pure functions.
+ */
+#ifndef TEQUIO_COMMON_WIRE_HELLO_H
+#define TEQUIO_COMMON_WIRE_HELLO_H
+
+#include "common/config/config.h"
+#include "common/wire/wire.h"
+
+typedef struct hello_facts {
+    const config *config;
+    task task;
+    uint64_t life;              /* hello_life() of this process */
+    uint64_t job_id;            /* 0: not known yet */
+    const char *fingerprint;    /* NULL: makes no bits */
+    uint32_t lanes;
+    const char *master_address; /* NULL: not said */
+    const char *flat_digest;    /* NULL: declares nothing */
+} hello_facts;
+
+uint64_t hello_life(void);      /* a fresh random number, never 0 */
+
+/* The packed Hello. */
+void hello_pack(const hello_facts *facts, buf *ret);
+
+/* Does the other side's hello fit our config? E_CONFIG names the key that differs, E_PROTOCOL a
+ * version we do not speak. *ret_task: who it is. */
+MUST_USE status hello_check(const Wire__Hello *hello, const config *ours, task *ret_task, error *err);
+
+#endif

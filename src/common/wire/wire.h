@@ -1,0 +1,88 @@
+/*
+ * The wire: heads and control payloads to and from bytes. Pure; trusts nothing it decodes.
+ *
+ * Every message starts with a head of 64 bytes, little-endian:
+ *
+ *     0 u32 magic "TQ1\0"     16 u32 era             32 u64 step (or version)
+ *     4 u8  type              20 u32 incarnation     40 u32 node index
+ *     5 u8  flags             24 u32 part            44 u8  node level, 3 bytes zero
+ *     6 u8  encoding          28 u32 slots           48 u64 payload bytes
+ *     7 u8  zero               8 u64 job id          56 u64 tag
+ *
+ * `slots` is the number of slots of the step (so that a server need not know the data). Types and
+ * who may send them are proto/messages.def; control payloads are proto/control.proto.
+ *
+ * This header is the one place that includes the generated protobuf code.
+ * Threads: pure functions.
+ */
+#ifndef TEQUIO_COMMON_WIRE_WIRE_H
+#define TEQUIO_COMMON_WIRE_WIRE_H
+
+#include "common/base/buf.h"
+#include "common/base/error.h"
+#include "common/cluster/cluster.h"
+#include "common/net/net.h"
+#include "common/parts/flat.h"
+#include "common/parts/tree.h"
+
+#include "proto/control.pb-c.h"
+
+enum { WIRE_PROTOCOL = 1, WIRE_PART_NONE = 0x7fffffff };
+
+typedef enum wire_type {
+#define MESSAGE(name, number, from, to, phase, payload) WIRE_##name = number,
+#include "proto/messages.def"
+#undef MESSAGE
+    WIRE_TYPE_END
+} wire_type;
+
+enum {
+    WIRE_LENT = 1,          /* the payload is the sender's memory (same process): read only */
+};
+
+typedef enum wire_encoding { WIRE_F32 = 0 } wire_encoding;
+
+typedef struct wire_head {
+    wire_type type;
+    uint8_t flags;
+    wire_encoding encoding;
+    uint64_t job_id;
+    uint32_t era, incarnation;
+    int32_t part;
+    uint32_t slots;
+    int64_t step;
+    tree_node node;
+    uint64_t bytes;
+    uint64_t tag;
+} wire_head;
+
+const char *wire_type_name(wire_type type);             /* "PUSH"; "?" for none of ours */
+
+void wire_head_encode(const wire_head *h, unsigned char ret[NET_HEAD]);
+
+/* E_PROTOCOL: magic, type, flags, encoding, reserved bytes, ranges, or a payload whose size is not
+ * the head's or not one the type can have. `sender`: may that role say this? */
+MUST_USE status wire_head_decode(const unsigned char head[NET_HEAD], size_t payload_bytes,
+                                 wire_head *ret, error *err);
+bool wire_may_say(wire_type type, role from, role to);
+
+/* Control payloads. pack gives bytes in `ret` (cleared first). unpack: E_PROTOCOL, names the type;
+ * the caller frees with wire_free. */
+void wire_pack(const ProtobufCMessage *m, buf *ret);
+MUST_USE status wire_unpack(wire_type type, const void *data, size_t bytes, ProtobufCMessage **ret,
+                            error *err);
+void wire_free(ProtobufCMessage *m);
+
+/* Declarations. */
+typedef struct wire_declaration {
+    flat *flat;
+    int64_t examples_per_epoch;
+} wire_declaration;
+
+/* The message borrows names from `f`; release with wire_declaration_clear. */
+void wire_declaration_fill(const flat *f, int64_t examples_per_epoch, Wire__Declaration *ret);
+void wire_declaration_clear(Wire__Declaration *m);
+/* Checks ranges, recomputes the digest and compares. E_PROTOCOL, E_UNSUPPORTED. */
+MUST_USE status wire_declaration_read(const Wire__Declaration *m, wire_declaration *ret, error *err);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * kv: push and pull of parts over the servers of a job, with credits.
+ *
+ * One dial per server. Pushes wait in a queue per server until their bytes fit its credit (bytes
+ * pushed and not yet acknowledged); among the waiting the highest part goes first, for it belongs
+ * to the layers the next forward needs first. A lost connection is dialled anew; what was not
+ * acknowledged or answered there is sent again (servers take a node once).
+ *
+ * What arrives is handed to the callbacks from kv_serve, on the caller's thread.
+ *
+ * Threads: a kv belongs to one thread. A push's `release` may run on any thread, once the server
+ * has acknowledged and the transport is done with the memory.
+ */
+#ifndef TEQUIO_KV_KV_H
+#define TEQUIO_KV_KV_H
+
+#include "common/net/net.h"
+#include "common/parts/flat.h"
+#include "common/wire/wire.h"
+
+typedef struct kv kv;
+
+typedef struct kv_hooks {
+    void (*welcome)(void *user, int32_t server, const Wire__Welcome *m);
+    void (*part)(void *user, int32_t part, int64_t version, const float *data, size_t n);
+    void (*gone)(void *user, int32_t part, int64_t newest);
+    void (*refused)(void *user, int32_t server, const wire_head *head, const Wire__Refused *m);
+    void *user;
+} kv_hooks;
+
+typedef struct kv_options {
+    net *net;
+    const char *const *servers;     /* endpoints, "tcp://host:port"; copied */
+    int32_t n_servers;
+    size_t credit_bytes;            /* per server; one part is always let through */
+    const buf *hello;               /* packed Hello for every new connection; kept */
+    kv_hooks hooks;
+} kv_options;
+
+MUST_USE status kv_create(const kv_options *options, kv **ret, error *err);
+void kv_destroy(kv **k);
+
+/* Who we are and how parts lie; drops every push and pull under way (a new era). `flat` is kept. */
+void kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, const flat *f);
+
+/* Queue a push of `node` of `part` for `step` (which has `slots` slots). */
+MUST_USE status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node,
+                        const net_buffer *data, error *err);
+
+/* Ask for exactly `version` of `part`; the answer is hooks.part or hooks.gone. */
+MUST_USE status kv_pull(kv *k, int32_t part, int64_t version, error *err);
+
+/* Handles what arrived and sends what may go. Never blocks. */
+MUST_USE status kv_serve(kv *k, error *err);
+
+/* Say hello again where no welcome has come yet, and keep connections alive; call about once a second. */
+MUST_USE status kv_tick(kv *k, error *err);
+
+/* The sockets to poll, [n_servers]. */
+net_socket *const *kv_sockets(const kv *k);
+
+/* For messages about waiting. */
+int32_t kv_server_of(const kv *k, int32_t part);
+const char *kv_server_name(const kv *k, int32_t server);        /* its endpoint */
+bool kv_server_is_up(const kv *k, int32_t server);
+size_t kv_unacknowledged(const kv *k, int32_t server);          /* pushes waiting or in flight */
+
+#endif

@@ -1,0 +1,76 @@
+#include "optim/settings.h"
+
+#include "common/base/error.h"
+
+#include <string.h>
+
+static float number(const config *section, const char *key)
+{
+    return (float)config_f64(section, key);
+}
+
+optim optim_settings(const config *c)
+{
+    const config *s = config_section(c, "trainer.optimizer");
+    optim o = {.weight_decay = number(s, "weight_decay")};
+    if (!optim_kind_of(config_str(s, "type"), &o.kind))
+        BUG("the option table knows an optimizer that optim does not");
+    switch (o.kind) {
+    case OPTIM_SGD:
+        o.momentum = number(s, "momentum");
+        o.dampening = number(s, "dampening");
+        o.nesterov = config_bool(s, "nesterov");
+        break;
+    case OPTIM_ADAM:
+    case OPTIM_ADAMW:
+        o.beta1 = (float)json_number_value(json_array_get(config_json(s, "betas"), 0));
+        o.beta2 = (float)json_number_value(json_array_get(config_json(s, "betas"), 1));
+        o.eps = number(s, "eps");
+        break;
+    case OPTIM_ADAGRAD:
+        o.eps = number(s, "eps");
+        o.lr_decay = number(s, "lr_decay");
+        o.initial_accumulator = number(s, "initial_accumulator_value");
+        break;
+    case OPTIM_RMSPROP:
+        o.eps = number(s, "eps");
+        o.alpha = number(s, "alpha");
+        o.centered = config_bool(s, "centered");
+        o.momentum = number(s, "momentum");
+        break;
+    }
+    return o;
+}
+
+schedule schedule_settings(const config *c, int64_t total_steps)
+{
+    const config *s = config_section(c, "trainer.learning_rate_scheduler");
+    schedule r = {
+        .base = config_f64(c, "trainer.optimizer.lr"),
+        .warmup_steps = config_int(s, "warmup_steps"),
+        .total_steps = total_steps,
+    };
+    if (!schedule_kind_of(config_str(s, "type"), &r.kind))
+        BUG("the option table knows a schedule that schedule does not");
+    switch (r.kind) {
+    case SCHEDULE_CONSTANT:
+        break;
+    case SCHEDULE_STEP:
+        r.step_size = config_int(s, "step_size");
+        r.gamma = config_f64(s, "gamma");
+        break;
+    case SCHEDULE_SLANTED_TRIANGULAR:
+        r.cut_fraction = config_f64(s, "cut_frac");
+        r.ratio = config_f64(s, "ratio");
+        if (config_has(s, "total_steps"))
+            r.total_steps = config_int(s, "total_steps");
+        break;
+    case SCHEDULE_COSINE:
+    case SCHEDULE_LINEAR:
+        r.minimum = config_f64(s, "minimum");
+        if (config_has(s, "total_steps"))
+            r.total_steps = config_int(s, "total_steps");
+        break;
+    }
+    return r;
+}

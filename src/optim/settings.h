@@ -1,0 +1,15 @@
+/*
+ * What the section `trainer` says about updates. Pure; any thread.
+ */
+#ifndef TEQUIO_OPTIM_SETTINGS_H
+#define TEQUIO_OPTIM_SETTINGS_H
+
+#include "common/config/config.h"
+#include "optim/optim.h"
+#include "optim/schedule.h"
+
+/* `config` is the whole configuration; `total_steps` what a schedule without total_steps spans. */
+optim optim_settings(const config *config);
+schedule schedule_settings(const config *config, int64_t total_steps);
+
+#endif

@@ -1,0 +1,251 @@
+#include "ps/cut.h"
+
+#include "common/base/alloc.h"
+#include "common/base/thread.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct frozen {
+    bool is;
+    block *weights;
+    block *slots[OPTIM_SLOTS];
+} frozen;
+
+typedef struct cut {
+    uint32_t id;
+    int64_t version;
+    char *dir;
+    int64_t batches;
+    int32_t missing;                /* parts not frozen yet */
+    frozen *parts;                  /* [n_parts] */
+    cut_result result;
+    struct cut *next;
+} cut;
+
+struct cuts {
+    cuts_options o;
+    int32_t n_held;
+    cut *open;                      /* announced, not complete; the server's */
+    pthread_t writer;
+    bool writer_runs;
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    bool stop;                      /* under lock, like the two lists */
+    cut *complete, *done;
+};
+
+static void append(cut **list, cut *c)
+{
+    while (*list)
+        list = &(*list)->next;
+    c->next = NULL;
+    *list = c;
+}
+
+static cut *pop(cut **list)
+{
+    cut *c = *list;
+    if (c)
+        *list = c->next;
+    return c;
+}
+
+static void cut_free(const cuts *c, cut *one)
+{
+    for (int32_t p = 0; one && p < c->o.flat->n_parts; p++) {
+        block_drop(one->parts[p].weights);
+        for (size_t i = 0; i < OPTIM_SLOTS; i++)
+            block_drop(one->parts[p].slots[i]);
+    }
+    if (one) {
+        free(one->parts);
+        free(one->dir);
+        free(one);
+    }
+}
+
+static void write_cut(const cuts *c, cut *one)
+{
+    cut_result *r = &one->result;
+    r->id = one->id;
+    r->batches = one->batches;
+    r->error = (error)ERROR_INIT;
+    snprintf(r->file, sizeof r->file, "ps-%d-of-%d.safetensors", c->o.server, c->o.n_servers);
+    shard_part *parts = xcalloc((size_t)c->n_held + 1, sizeof *parts);
+    size_t n = 0;
+    for (int32_t p = 0; p < c->o.flat->n_parts; p++) {
+        const frozen *f = &one->parts[p];
+        if (!f->is)
+            continue;
+        parts[n] = (shard_part){.part = p, .weights = f->weights->data};
+        for (size_t i = 0; i < c->o.n_slots; i++)
+            parts[n].slots[i] = f->slots[i] ? f->slots[i]->data : NULL;
+        n++;
+    }
+    char *path = xasprintf("%s/%s", one->dir, r->file);
+    r->status = shard_write(
+        &(shard_request){
+            .path = path,
+            .flat = c->o.flat,
+            .parts = parts,
+            .n_parts = n,
+            .slot_names = c->o.slot_names,
+            .n_slots = c->o.n_slots,
+            .step = one->version,
+        },
+        r->sha256, &r->bytes, &r->error);
+    free(path);
+    free(parts);
+}
+
+static void *writer_run(void *arg)
+{
+    cuts *c = arg;
+    pthread_mutex_lock(&c->lock);
+    for (;;) {
+        cut *one = pop(&c->complete);
+        if (!one && c->stop)
+            break;
+        if (!one) {
+            pthread_cond_wait(&c->work, &c->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&c->lock);
+        write_cut(c, one);
+        pthread_mutex_lock(&c->lock);
+        append(&c->done, one);
+        net_waker_wake(c->o.waker);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+status cuts_create(const cuts_options *options, cuts **ret, error *err)
+{
+    cuts *c = xcalloc(1, sizeof *c);
+    c->o = *options;
+    for (int32_t p = 0; p < options->flat->n_parts; p++)
+        c->n_held += options->placement[p] == options->server;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->work, NULL);
+    status st = thread_start(&c->writer, "checkpoint", writer_run, c, err);
+    c->writer_runs = st == OK;
+    if (st != OK)
+        cuts_destroy(&c);
+    else
+        *ret = c;
+    return st;
+}
+
+void cuts_destroy(cuts **c)
+{
+    if (!c || !*c)
+        return;
+    if ((*c)->writer_runs) {
+        pthread_mutex_lock(&(*c)->lock);
+        (*c)->stop = true;
+        pthread_cond_signal(&(*c)->work);
+        pthread_mutex_unlock(&(*c)->lock);
+        pthread_join((*c)->writer, NULL);
+    }
+    for (cut *one; (one = pop(&(*c)->open));)
+        cut_free(*c, one);
+    for (cut *one; (one = pop(&(*c)->done));)
+        cut_free(*c, one);
+    pthread_cond_destroy(&(*c)->work);
+    pthread_mutex_destroy(&(*c)->lock);
+    free(*c);
+    *c = NULL;
+}
+
+static void hand_to_writer(cuts *c, cut *one)
+{
+    for (cut **at = &c->open; *at; at = &(*at)->next)
+        if (*at == one) {
+            *at = one->next;
+            break;
+        }
+    pthread_mutex_lock(&c->lock);
+    append(&c->complete, one);
+    pthread_cond_signal(&c->work);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void freeze(cuts *c, table *t, cut *one, int32_t part)
+{
+    frozen *f = &one->parts[part];
+    if (f->is)
+        return;
+    f->is = true;
+    table_freeze(t, part, &f->weights, f->slots);
+    if (!c->o.flat->parts[part].frozen)
+        one->batches = table_batches(t, part);
+    one->missing--;
+}
+
+static void withdraw(cuts *c, uint32_t id)
+{
+    for (cut **at = &c->open; *at; at = &(*at)->next)
+        if ((*at)->id == id) {
+            cut *one = *at;
+            *at = one->next;
+            cut_free(c, one);
+            return;
+        }
+}
+
+void cuts_announce(cuts *c, table *t, uint32_t id, int64_t version, const char *dir, bool *ret_late)
+{
+    withdraw(c, id);
+    *ret_late = table_newest(t) > version;
+    if (*ret_late)
+        return;
+    cut *one = xcalloc(1, sizeof *one);
+    one->id = id;
+    one->version = version;
+    one->dir = xstrdup(dir);
+    one->missing = c->n_held;
+    one->parts = xcalloc((size_t)c->o.flat->n_parts, sizeof *one->parts);
+    append(&c->open, one);
+    for (int32_t p = 0; p < c->o.flat->n_parts; p++)
+        if (c->o.placement[p] == c->o.server &&
+            (c->o.flat->parts[p].frozen || table_version(t, p) == version))
+            freeze(c, t, one, p);
+    if (!one->missing)
+        hand_to_writer(c, one);
+}
+
+void cuts_applied(cuts *c, table *t, int32_t part, int64_t version)
+{
+    for (cut *one = c->open, *next; one; one = next) {
+        next = one->next;
+        if (one->version != version)
+            continue;
+        freeze(c, t, one, part);
+        if (!one->missing)
+            hand_to_writer(c, one);
+    }
+}
+
+bool cuts_under_way(const cuts *c)
+{
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&c->lock;
+    pthread_mutex_lock(lock);
+    bool any = c->open || c->complete || c->done;
+    pthread_mutex_unlock(lock);
+    return any;
+}
+
+bool cuts_next_result(cuts *c, cut_result *ret)
+{
+    pthread_mutex_lock(&c->lock);
+    cut *one = pop(&c->done);
+    pthread_mutex_unlock(&c->lock);
+    if (!one)
+        return false;
+    *ret = one->result;
+    cut_free(c, one);
+    return true;
+}

@@ -1,0 +1,52 @@
+/*
+ * Cuts: a server's side of checkpoints.
+ *
+ * The master announces a version ahead. As each part reaches it, its newest blocks are held
+ * (frozen); the next update writes into others. When all parts are frozen a writer thread streams
+ * them into a shard and lets the blocks go. Several cuts may be under way; they are written in the
+ * order in which they became complete.
+ *
+ * Threads: belongs to the server's thread; the writer shares only finished cuts, under a lock.
+ */
+#ifndef TEQUIO_PS_CUT_H
+#define TEQUIO_PS_CUT_H
+
+#include "common/net/net.h"
+#include "ps/table.h"
+
+typedef struct cuts cuts;
+
+typedef struct cuts_options {
+    const flat *flat;
+    const int32_t *placement;
+    int32_t server, n_servers;
+    const char *const *slot_names;
+    size_t n_slots;
+    net_waker *waker;               /* woken when a shard is written */
+} cuts_options;
+
+MUST_USE status cuts_create(const cuts_options *options, cuts **ret, error *err);
+void cuts_destroy(cuts **c);        /* finishes what is being written */
+
+/* A cut at `version`, its shard to go into folder `dir`. An announcement with the id of one not yet
+ * complete replaces it. *ret_late: some part is past that version already, nothing was done. */
+void cuts_announce(cuts *c, table *t, uint32_t id, int64_t version, const char *dir, bool *ret_late);
+
+/* `part` has just reached `version`. */
+void cuts_applied(cuts *c, table *t, int32_t part, int64_t version);
+
+bool cuts_under_way(const cuts *c);
+
+typedef struct cut_result {
+    uint32_t id;
+    char file[64];
+    char sha256[65];
+    uint64_t bytes;
+    int64_t batches;                /* applied, the same for every live part */
+    status status;
+    error error;                    /* of a failed write */
+} cut_result;
+
+bool cuts_next_result(cuts *c, cut_result *ret);
+
+#endif

@@ -1,0 +1,113 @@
+#include "ps/histograms.h"
+
+#include "common/base/alloc.h"
+#include "common/store/events.h"
+#include "common/wire/wire.h"
+
+#include <stdlib.h>
+
+struct histograms {
+    const flat *flat;
+    const int32_t *placement;
+    int32_t server, n_held, missing;    /* live parts */
+    int64_t version;                    /* -1: nothing ordered */
+    bool begun;
+    events_histogram **weights;         /* [n_tensors] */
+    events_histogram **gradients;
+};
+
+histograms *histograms_create(const flat *f, const int32_t *placement, int32_t server)
+{
+    histograms *h = xcalloc(1, sizeof *h);
+    h->flat = f;
+    h->placement = placement;
+    h->server = server;
+    h->version = -1;
+    for (int32_t p = 0; p < f->n_live_parts; p++)
+        h->n_held += placement[p] == server;
+    h->weights = xcalloc((size_t)f->n_tensors, sizeof *h->weights);
+    h->gradients = xcalloc((size_t)f->n_tensors, sizeof *h->gradients);
+    for (int32_t i = 0; i < f->n_tensors; i++) {
+        h->weights[i] = events_histogram_create();
+        h->gradients[i] = events_histogram_create();
+    }
+    return h;
+}
+
+void histograms_destroy(histograms **h)
+{
+    if (!h || !*h)
+        return;
+    for (int32_t i = 0; i < (*h)->flat->n_tensors; i++) {
+        events_histogram_destroy(&(*h)->weights[i]);
+        events_histogram_destroy(&(*h)->gradients[i]);
+    }
+    free((*h)->weights);
+    free((*h)->gradients);
+    free(*h);
+    *h = NULL;
+}
+
+void histograms_order(histograms *h, int64_t version)
+{
+    if (h->begun)
+        return;
+    h->version = version;
+    h->missing = h->n_held;
+    for (int32_t i = 0; i < h->flat->n_tensors; i++) {
+        events_histogram_clear(h->weights[i]);
+        events_histogram_clear(h->gradients[i]);
+    }
+}
+
+void histograms_applied(histograms *h, table *t, int32_t part, int64_t version, const float *grad)
+{
+    if (version != h->version)
+        return;
+    h->begun = true;
+    h->missing--;
+    block *held = table_weights(t, part, version);
+    size_t n_segments;
+    const part_segment *s = flat_part_segments(h->flat, part, &n_segments);
+    for (size_t i = 0; i < n_segments; i++) {
+        size_t at = (size_t)(s[i].at - h->flat->parts[part].begin);
+        events_histogram_add(h->weights[s[i].tensor], held->data + at, (size_t)s[i].n);
+        events_histogram_add(h->gradients[s[i].tensor], grad + at, (size_t)s[i].n);
+    }
+    block_drop(held);
+}
+
+static Wire__Histogram__One *item(const flat *f, int32_t tensor, bool gradient, const events_histogram *from)
+{
+    Wire__Histogram__One *one = xmalloc(sizeof *one);
+    wire__histogram__one__init(one);
+    one->tensor = (char *)(uintptr_t)f->tensors[tensor].name;
+    one->gradient = gradient;
+    one->packed.len = events_histogram_packed_bytes();
+    one->packed.data = xmalloc(one->packed.len);
+    events_histogram_pack(from, one->packed.data);
+    return one;
+}
+
+bool histograms_next(histograms *h, int64_t *ret_version, buf *ret)
+{
+    if (h->version < 0 || !h->begun || h->missing)
+        return false;
+    Wire__Histogram m = WIRE__HISTOGRAM__INIT;
+    m.items = xcalloc((size_t)h->flat->n_tensors * 2, sizeof *m.items);
+    for (int32_t i = 0; i < h->flat->n_tensors; i++) {
+        m.items[m.n_items++] = item(h->flat, i, false, h->weights[i]);
+        if (h->flat->tensors[i].kind == TENSOR_TRAINABLE)
+            m.items[m.n_items++] = item(h->flat, i, true, h->gradients[i]);
+    }
+    wire_pack(&m.base, ret);
+    for (size_t i = 0; i < m.n_items; i++) {
+        free(m.items[i]->packed.data);
+        free(m.items[i]);
+    }
+    free(m.items);
+    *ret_version = h->version;
+    h->version = -1;
+    h->begun = false;
+    return true;
+}

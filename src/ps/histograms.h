@@ -1,0 +1,26 @@
+/*
+ * Histograms of weights and gradients at a version the master names ahead, tensor by tensor, over
+ * the parts this server holds. The master merges what the servers send.
+ * Threads: belongs to the server's thread.
+ */
+#ifndef TEQUIO_PS_HISTOGRAMS_H
+#define TEQUIO_PS_HISTOGRAMS_H
+
+#include "common/base/buf.h"
+#include "ps/table.h"
+
+typedef struct histograms histograms;
+
+histograms *histograms_create(const flat *f, const int32_t *placement, int32_t server);
+void histograms_destroy(histograms **h);
+
+/* Gather at `version`; a later order replaces one not yet begun. */
+void histograms_order(histograms *h, int64_t version);
+
+/* `part` has just reached `version` by `grad`. */
+void histograms_applied(histograms *h, table *t, int32_t part, int64_t version, const float *grad);
+
+/* A complete gathering as a packed Histogram message; false: none. */
+bool histograms_next(histograms *h, int64_t *ret_version, buf *ret);
+
+#endif

@@ -1,0 +1,309 @@
+#include "ps/table.h"
+
+#include "common/base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct entry {
+    bool held, live;
+    int64_t version;
+    int64_t batches;
+    block_pool pool;                /* weights, state and sums of this part */
+    block *weights[2];              /* [version & 1] is the newest, the other the one before */
+    block *slots[OPTIM_SLOTS];
+    fold *fold;
+    uint32_t step_slots;            /* 0: no step under way */
+    fold_block *root;               /* complete, waiting for the verdict */
+} entry;
+
+struct table {
+    table_options o;
+    table_hooks hooks;
+    size_t n_slots;
+    entry *entries;                 /* [n_parts] */
+};
+
+static status entry_load(table *t, int32_t part, error *err)
+{
+    entry *e = &t->entries[part];
+    int64_t n = flat_part_elements(t->o.flat, part);
+    e->held = true;
+    e->live = !t->o.flat->parts[part].frozen;
+    e->version = t->o.step;
+    e->batches = steps_batches_until(&t->o.steps, t->o.step);
+    block_pool_init(&e->pool, (size_t)n);
+    block **newest = &e->weights[e->version & 1];
+    TRY(block_pool_take(&e->pool, newest, err));
+    float *slots[OPTIM_SLOTS] = {NULL};
+    for (size_t i = 0; e->live && i < t->n_slots; i++) {
+        TRY(block_pool_take(&e->pool, &e->slots[i], err));
+        slots[i] = e->slots[i]->data;
+    }
+    if (e->live)
+        TRY(fold_create((uint32_t)t->o.steps.per_step, &e->fold, err));
+    if (t->o.restore)
+        return checkpoint_read_part(t->o.restore, part, (*newest)->data, e->live ? slots : NULL, err);
+    flat_part_init(t->o.flat, part, t->o.seed, (*newest)->data);
+    for (size_t i = 0; e->live && i < t->n_slots; i++) {
+        float initial = optim_slot_initial(&t->o.optim, i);
+        for (int64_t k = 0; k < n; k++)
+            slots[i][k] = initial;
+    }
+    return OK;
+}
+
+status table_create(const table_options *options, const table_hooks *hooks, table **ret, error *err)
+{
+    table *t = xcalloc(1, sizeof *t);
+    t->o = *options;
+    t->hooks = *hooks;
+    t->n_slots = optim_slots(&options->optim);
+    t->entries = xcalloc((size_t)options->flat->n_parts, sizeof *t->entries);
+    status st = OK;
+    for (int32_t p = 0; st == OK && p < options->flat->n_parts; p++)
+        if (options->placement[p] == options->server)
+            st = entry_load(t, p, err);
+    if (st != OK)
+        table_destroy(&t);
+    else
+        *ret = t;
+    return st;
+}
+
+void table_destroy(table **t)
+{
+    if (!t || !*t)
+        return;
+    for (int32_t p = 0; p < (*t)->o.flat->n_parts; p++) {
+        entry *e = &(*t)->entries[p];
+        if (!e->held)
+            continue;
+        fold_destroy(&e->fold);
+        if (e->root)
+            e->root->release(e->root);
+        block_drop(e->weights[0]);
+        block_drop(e->weights[1]);
+        for (size_t i = 0; i < OPTIM_SLOTS; i++)
+            block_drop(e->slots[i]);
+        block_pool_fini(&e->pool);
+    }
+    free((*t)->entries);
+    free(*t);
+    *t = NULL;
+}
+
+bool table_holds(const table *t, int32_t part)
+{
+    return part >= 0 && part < t->o.flat->n_parts && t->entries[part].held;
+}
+
+size_t table_bytes(const table *t)
+{
+    size_t bytes = 0;
+    for (int32_t p = 0; p < t->o.flat->n_parts; p++)
+        if (t->entries[p].held)
+            bytes += t->entries[p].pool.n * sizeof(float);
+    return bytes;
+}
+
+int64_t table_version(const table *t, int32_t part)
+{
+    return t->entries[part].version;
+}
+
+int64_t table_newest(const table *t)
+{
+    int64_t newest = t->o.step;
+    for (int32_t p = 0; p < t->o.flat->n_live_parts; p++)
+        if (t->entries[p].held && t->entries[p].version > newest)
+            newest = t->entries[p].version;
+    return newest;
+}
+
+int64_t table_batches(const table *t, int32_t part)
+{
+    return t->entries[part].batches;
+}
+
+/* Squares of the trainable elements, block by block of the flat vector's grid of 4096: a part's
+ * sum does not depend on who holds it. */
+static double square_sum(const table *t, int32_t part, const float *grad)
+{
+    const flat *f = t->o.flat;
+    size_t n_segments;
+    const part_segment *s = flat_part_segments(f, part, &n_segments);
+    int64_t begin = f->parts[part].begin;
+    double sum = 0;
+    for (size_t i = 0; i < n_segments; i++) {
+        if (f->tensors[s[i].tensor].kind != TENSOR_TRAINABLE)
+            continue;
+        for (int64_t at = s[i].at, end = s[i].at + s[i].n; at < end;) {
+            int64_t stop = (at / PART_GRAIN + 1) * PART_GRAIN;
+            if (stop > end)
+                stop = end;
+            sum += optim_square_sum(grad + (at - begin), (size_t)(stop - at));
+            at = stop;
+        }
+    }
+    return sum;
+}
+
+/* State nobody else holds is updated in place; state a cut holds moves to a fresh block. */
+static status slots_writable(table *t, entry *e, block *ret_out[OPTIM_SLOTS], error *err)
+{
+    for (size_t i = 0; i < t->n_slots; i++) {
+        ret_out[i] = e->slots[i];
+        if (atomic_load(&e->slots[i]->refs) > 1)
+            TRY(block_pool_take(&e->pool, &ret_out[i], err));
+    }
+    return OK;
+}
+
+static void update(const table *t, int32_t part, float scale, const float *grad, const block *in,
+                   block *out, block *const *slots_out)
+{
+    const flat *f = t->o.flat;
+    const entry *e = &t->entries[part];
+    optim_call call = {
+        .step = e->version + 1,
+        .rate = schedule_rate(&t->o.schedule, e->version),
+        .scale = scale,
+        .clip_value = t->o.clip_value,
+    };
+    size_t n_segments;
+    const part_segment *s = flat_part_segments(f, part, &n_segments);
+    for (size_t i = 0; i < n_segments; i++) {
+        const tensor_decl *d = &f->tensors[s[i].tensor];
+        size_t at = (size_t)(s[i].at - f->parts[part].begin), n = (size_t)s[i].n;
+        if (d->kind == TENSOR_STATE) {
+            optim_average(d->momentum, n, grad + at, in->data + at, out->data + at);
+            continue;
+        }
+        const float *state_in[OPTIM_SLOTS];
+        float *state_out[OPTIM_SLOTS];
+        for (size_t k = 0; k < t->n_slots; k++) {
+            state_in[k] = e->slots[k]->data + at;
+            state_out[k] = slots_out[k]->data + at;
+        }
+        call.decay = d->decay;
+        optim_apply(&t->o.optim, &call, n, grad + at, in->data + at, out->data + at, state_in, state_out);
+    }
+}
+
+/* Version t becomes t+1. The block of version t-1 goes first, so that its memory can serve. */
+static status apply(table *t, int32_t part, fold_block *root, float scale, error *err)
+{
+    entry *e = &t->entries[part];
+    int64_t next = e->version + 1;
+    block_drop(e->weights[next & 1]);
+    e->weights[next & 1] = NULL;
+    block *out = NULL, *slots[OPTIM_SLOTS] = {NULL};
+    status st = block_pool_take(&e->pool, &out, err);
+    if (st == OK)
+        st = slots_writable(t, e, slots, err);
+    if (st != OK) {
+        root->release(root);
+        return st;
+    }
+    update(t, part, scale, root->data, e->weights[e->version & 1], out, slots);
+    for (size_t i = 0; i < t->n_slots; i++) {
+        if (slots[i] != e->slots[i])
+            block_drop(e->slots[i]);
+        e->slots[i] = slots[i];
+    }
+    e->weights[next & 1] = out;
+    e->version = next;
+    e->batches += e->step_slots;
+    e->step_slots = 0;
+    st = t->hooks.applied(t->hooks.user, part, next, root->data, err);
+    root->release(root);
+    return st;
+}
+
+static status root_reached(table *t, int32_t part, fold_block *root, error *err)
+{
+    entry *e = &t->entries[part];
+    if (!t->o.votes)
+        return apply(t, part, root, 1.0f, err);
+    e->root = root;
+    return t->hooks.voted(t->hooks.user, part, e->version, square_sum(t, part, root->data), err);
+}
+
+status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node,
+                  fold_block *b, push_result *ret, error *err)
+{
+    entry *e = table_holds(t, part) ? &t->entries[part] : NULL;
+    *ret = PUSH_WRONG;
+    if (!e || !e->live)
+        error_set(err, E_PROTOCOL, "part %d is not trained on this server", part);
+    else if (step > e->version || step < 0)
+        error_set(err, E_PROTOCOL, "part %d: step %lld was pushed at version %lld", part,
+                  (long long)step, (long long)e->version);
+    else if (step == e->version && (n_slots != steps_slots(&t->o.steps, step) ||
+                                    !tree_node_is_valid(node, n_slots) || b->n != e->pool.n))
+        error_set(err, E_PROTOCOL, "part %d: node (%u,%u) of %u slots and %zu elements does not fit",
+                  part, node.level, node.index, n_slots, b->n);
+    else
+        *ret = step < e->version || e->root ? PUSH_STALE : PUSH_TAKEN;
+    if (*ret != PUSH_TAKEN) {
+        b->release(b);
+        return OK;
+    }
+    if (!e->step_slots) {
+        e->step_slots = n_slots;
+        fold_begin(e->fold, n_slots);
+    }
+    tree_node root = {.level = tree_root_level(n_slots)};
+    fold_pool pool = block_pool_for_fold(&e->pool);
+    fold_result result;
+    TRY(fold_add(e->fold, node, b, root, &pool, &result, err));
+    return result == FOLD_COMPLETE ? root_reached(t, part, fold_take(e->fold, root), err) : OK;
+}
+
+status table_verdict(table *t, int64_t step, float scale, error *err)
+{
+    for (int32_t p = 0; p < t->o.flat->n_live_parts; p++) {
+        entry *e = &t->entries[p];
+        if (!e->held || e->version != step || !e->root)
+            continue;
+        fold_block *root = e->root;
+        e->root = NULL;
+        TRY(apply(t, p, root, scale, err));
+    }
+    return OK;
+}
+
+block *table_weights(table *t, int32_t part, int64_t version)
+{
+    entry *e = &t->entries[part];
+    if (!e->live)
+        return block_hold(e->weights[e->version & 1]);
+    if (version > e->version || version < e->version - 1 || version < 0)
+        return NULL;
+    block *b = e->weights[version & 1];
+    return b ? block_hold(b) : NULL;
+}
+
+void table_freeze(table *t, int32_t part, block **ret_weights, block *ret_slots[OPTIM_SLOTS])
+{
+    entry *e = &t->entries[part];
+    *ret_weights = block_hold(e->weights[e->version & 1]);
+    for (size_t i = 0; i < OPTIM_SLOTS; i++)
+        ret_slots[i] = e->slots[i] ? block_hold(e->slots[i]) : NULL;
+}
+
+void table_missing(const table *t, int32_t part, char *ret, size_t bytes)
+{
+    const entry *e = &t->entries[part];
+    uint64_t arrived[64] = {0};
+    uint32_t n = steps_slots(&t->o.steps, e->version);
+    if (e->step_slots && n <= 64 * 64)
+        fold_arrived(e->fold, arrived);
+    size_t used = 0;
+    ret[0] = '\0';
+    for (uint32_t s = 0; s < n && s < 64 * 64 && used + 12 < bytes; s++)
+        if (!(arrived[s / 64] >> s % 64 & 1))
+            used += (size_t)snprintf(ret + used, bytes - used, "%s%u", used ? "," : "", s);
+}

@@ -1,0 +1,78 @@
+/*
+ * The table: the parts a server holds, their versions, and the step that moves them.
+ *
+ * Per live part: the weights of the newest version and of the one before (written out of place, so
+ * a slot can be recomputed), the optimizer's state, and the fold of the step under way. When the
+ * root of the tree is there the update is applied, at once or, with a vote, when the verdict comes.
+ * Frozen parts have every version.
+ *
+ * Threads: belongs to the server's thread; blocks that went out may be dropped from any.
+ */
+#ifndef TEQUIO_PS_TABLE_H
+#define TEQUIO_PS_TABLE_H
+
+#include "common/parts/block.h"
+#include "common/parts/flat.h"
+#include "common/parts/steps.h"
+#include "common/parts/tree.h"
+#include "common/store/checkpoint.h"
+#include "optim/optim.h"
+#include "optim/schedule.h"
+
+typedef struct table table;
+
+typedef struct table_options {
+    const flat *flat;               /* kept */
+    const int32_t *placement;       /* [n_parts] which server holds it */
+    int32_t server;                 /* this one */
+    steps steps;
+    optim optim;
+    schedule schedule;
+    float clip_value;               /* 0: none */
+    bool votes;                     /* apply only after table_verdict */
+    int64_t step;                   /* version to start from */
+    uint64_t seed;                  /* draws version 0 */
+    const checkpoint *restore;      /* or where `step` is read from; NULL: draw */
+} table_options;
+
+/* What happens in the table that others must hear of. Called from table_push and table_verdict. */
+typedef struct table_hooks {
+    /* Version `version` of `part` exists now: answer pulls, freeze for cuts. */
+    status (*applied)(void *user, int32_t part, int64_t version, const float *grad, error *err);
+    /* The root is there and waits for the verdict. */
+    status (*voted)(void *user, int32_t part, int64_t step, double square_sum, error *err);
+    void *user;
+} table_hooks;
+
+MUST_USE status table_create(const table_options *options, const table_hooks *hooks, table **ret, error *err);
+void table_destroy(table **t);
+
+bool table_holds(const table *t, int32_t part);
+size_t table_bytes(const table *t);                         /* weights of the parts held */
+int64_t table_version(const table *t, int32_t part);        /* newest */
+int64_t table_newest(const table *t);                       /* highest of any live part */
+int64_t table_batches(const table *t, int32_t part);        /* batches applied to it, over the job's life */
+
+typedef enum push_result {
+    PUSH_TAKEN,         /* summed, or covered by what is there */
+    PUSH_STALE,         /* of a step already applied */
+    PUSH_WRONG,         /* no such part, node, size or step; *err says which */
+} push_result;
+
+/* One node of a step. `b` moves in; its release is called when its memory is no longer needed. */
+MUST_USE status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node,
+                           fold_block *b, push_result *ret, error *err);
+
+/* The vote on `step`: scale gradients by this and apply every part that waits for it. */
+MUST_USE status table_verdict(table *t, int64_t step, float scale, error *err);
+
+/* The weights of exactly that version, held for the caller; NULL if it is gone or not there yet. */
+block *table_weights(table *t, int32_t part, int64_t version);
+
+/* The newest weights and state, held for the caller, for a cut. */
+void table_freeze(table *t, int32_t part, block **ret_weights, block *ret_slots[OPTIM_SLOTS]);
+
+/* Slots of the step under way that have not arrived for `part`, as text ("1,3"), for messages. */
+void table_missing(const table *t, int32_t part, char *ret, size_t bytes);
+
+#endif

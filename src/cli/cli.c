@@ -1,0 +1,107 @@
+#include "cli/cli.h"
+
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "common/base/alloc.h"
+#include "common/base/buf.h"
+#include "common/base/log.h"
+#include "common/config/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const command *const table[] = {
+    &command_train,  &command_evaluate, &command_inspect,
+    &command_doctor, &command_help,     &command_version,
+};
+
+const command *const *cli_commands(size_t *ret_n)
+{
+    *ret_n = COUNT_OF(table);
+    return table;
+}
+
+const command *cli_command_of(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if (strcmp(table[i]->name, name) == 0)
+            return table[i];
+    return NULL;
+}
+
+static status unknown_command(const char *word, error *err)
+{
+    const char *names[COUNT_OF(table)];
+    buf known = BUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        names[i] = table[i]->name;
+        buf_addf(&known, "%s%s", i ? ", " : "", names[i]);
+    }
+    const char *near = config_did_you_mean(word, names, COUNT_OF(names));
+    status st =
+        FAIL(err, E_USAGE, "unknown subcommand '%s'%s%s%s; there are: %s", word,
+             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "", known.data);
+    buf_fini(&known);
+    return st;
+}
+
+/* libgomp reads OMP_WAIT_POLICY before main. Threads that spin while they wait would take the cores
+ * from the other tasks of this machine, so a process without a policy starts once more with one. */
+static void wait_passively(char *const *argv)
+{
+    if (getenv("OMP_WAIT_POLICY"))
+        return;
+    setenv("OMP_WAIT_POLICY", "passive", 1);
+    execv("/proc/self/exe", argv);
+    LOG_D("EXEC", "cannot start again with OMP_WAIT_POLICY=passive: %m");
+}
+
+static int run_command(const command *c, int argc, char *const *argv, error *err)
+{
+    args a;
+    status st = args_parse(c, argc, argv, &a, err);
+    if (st != OK)
+        return status_exit_code(st);
+    if (a.help)
+        return help_print_command(c);
+    return c->run(&a, err);
+}
+
+static int dispatch(int argc, char *const *argv, error *err)
+{
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (!word)
+        return status_exit_code(
+            FAIL(err, E_USAGE, "a subcommand is missing; 'tequio --help' lists them"));
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        word = "help";
+    else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        word = "version";
+    const command *c = cli_command_of(word);
+    if (!c)
+        return status_exit_code(unknown_command(word, err));
+    if (c->needs_passive_waits)
+        wait_passively(argv);
+    return run_command(c, argc - 2, argv + 2, err);
+}
+
+/* A result that could not be written is a failure, even if all else went well. */
+static int flush_results(int code, error *err)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    if (code == 0)
+        code = status_exit_code(FAIL(err, E_IO, "write to standard output: %m"));
+    return code;
+}
+
+int cli_main(int argc, char **argv)
+{
+    error err = ERROR_INIT;
+    int code = flush_results(dispatch(argc, argv, &err), &err);
+    if (err.code != OK)
+        fprintf(stderr, "tequio: %s\n", err.text);
+    return code;
+}

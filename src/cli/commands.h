@@ -1,0 +1,14 @@
+/* The subcommands; each is defined in the file of its name. */
+#ifndef TEQUIO_CLI_COMMANDS_H
+#define TEQUIO_CLI_COMMANDS_H
+
+#include "cli/command.h"
+
+extern const command command_train;
+extern const command command_evaluate;
+extern const command command_inspect;
+extern const command command_doctor;
+extern const command command_help;
+extern const command command_version;
+
+#endif

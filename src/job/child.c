@@ -1,0 +1,187 @@
+#include "job/child.h"
+
+#include "common/base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In the child, between fork and exec: only what POSIX allows there. */
+_Noreturn static void become(const child_start *start, const int *pipes, pid_t launcher)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != launcher) /* it died before the line above */
+        _exit(127);
+    setpgid(0, 0);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    int null = open("/dev/null", O_RDONLY);
+    dup2(null, STDIN_FILENO);
+    dup2(pipes[0], STDOUT_FILENO);
+    dup2(pipes[1], STDERR_FILENO);
+    if (null > STDERR_FILENO)
+        close(null);
+    if (start->listen_fd >= 0)
+        fcntl(start->listen_fd, F_SETFD, 0);
+    execve("/proc/self/exe", start->argv, start->envp);
+    static const char text[] = "tequio: cannot start /proc/self/exe\n";
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+static status open_pipes(child *c, int *ret_write, error *err)
+{
+    for (int i = 0; i < CHILD_STREAMS; i++) {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC))
+            return FAIL(err, E_IO, "open a pipe for %s: %s", c->name, strerror(errno));
+        c->streams[i].fd = ends[0];
+        ret_write[i] = ends[1];
+        fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    }
+    return OK;
+}
+
+status child_run(child *ret, const child_start *start, error *err)
+{
+    int pipes[CHILD_STREAMS] = {-1, -1};
+    status st = OK;
+    *ret = (child){.task = start->task, .streams = {{.fd = -1}, {.fd = -1}}};
+    task_name(start->task, ret->name);
+    ret->log = fopen(start->log_path, "ae");
+    if (!ret->log) {
+        st = FAIL(err, E_IO, "open '%s': %s", start->log_path, strerror(errno));
+        goto out;
+    }
+    TRY_OUT(st, open_pipes(ret, pipes, err));
+    pid_t launcher = getpid();
+    pid_t pid = fork();
+    if (pid == 0)
+        become(start, pipes, launcher);
+    if (pid < 0) {
+        st = FAIL(err, E_IO, "start a process for %s: %s", ret->name, strerror(errno));
+        goto out;
+    }
+    setpgid(pid, pid); /* whoever of the two comes first */
+    ret->pid = pid;
+out:
+    for (int i = 0; i < CHILD_STREAMS; i++)
+        if (pipes[i] >= 0)
+            close(pipes[i]);
+    if (st != OK)
+        child_fini(ret);
+    return st;
+}
+
+void child_fini(child *c)
+{
+    for (int i = 0; i < CHILD_STREAMS; i++) {
+        if (c->streams[i].fd >= 0)
+            close(c->streams[i].fd);
+        c->streams[i].fd = -1;
+        buf_fini(&c->streams[i].line);
+    }
+    if (c->log)
+        fclose(c->log);
+    c->log = NULL;
+    for (size_t i = 0; i < CHILD_LAST_LINES; i++) {
+        free(c->last[i]);
+        c->last[i] = NULL;
+    }
+    c->n_lines = 0;
+}
+
+static void keep_line(child *c, const char *line)
+{
+    char **place = &c->last[c->n_lines++ % CHILD_LAST_LINES];
+    free(*place);
+    *place = xstrdup(line);
+    fprintf(c->log, "%s\n", line);
+    fflush(c->log);
+}
+
+static void end_line(child *c, int stream, bool is_bar, child_line *tell, void *user)
+{
+    buf *line = &c->streams[stream].line;
+    buf_reserve(line, 1);
+    line->data[line->size] = 0;
+    if (!is_bar)
+        keep_line(c, line->data);
+    tell(user, c, stream, line->data, is_bar);
+    buf_clear(line);
+}
+
+static void split(child *c, int stream, const char *data, size_t bytes, child_line *tell,
+                  void *user)
+{
+    buf *line = &c->streams[stream].line;
+    for (size_t i = 0; i < bytes; i++) {
+        bool is_bar = data[i] == '\r' && line->size > 0;
+        if (data[i] == '\n' || is_bar || line->size == CHILD_LINE_MAX)
+            end_line(c, stream, is_bar, tell, user);
+        if (data[i] != '\n' && data[i] != '\r')
+            buf_add(line, data + i, 1);
+    }
+}
+
+void child_read(child *c, int stream, child_line *tell, void *user)
+{
+    child_stream *s = &c->streams[stream];
+    char data[16384];
+    ssize_t n = s->fd >= 0 ? read(s->fd, data, sizeof data) : 0;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n > 0) {
+        split(c, stream, data, (size_t)n, tell, user);
+        return;
+    }
+    if (s->line.size > 0)
+        end_line(c, stream, false, tell, user);
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+}
+
+void child_kill(const child *c, int signal)
+{
+    if (c->pid > 0 && !c->has_ended)
+        kill(-c->pid, signal);
+}
+
+int child_exit_code(const child *c)
+{
+    return WIFSIGNALED(c->wait_status) ? 128 + WTERMSIG(c->wait_status)
+                                       : WEXITSTATUS(c->wait_status);
+}
+
+void child_describe_end(const child *c, char *ret, size_t bytes)
+{
+    if (WIFSIGNALED(c->wait_status))
+        snprintf(ret, bytes, "killed by signal %d (%s)", WTERMSIG(c->wait_status),
+                 strsignal(WTERMSIG(c->wait_status)));
+    else
+        snprintf(ret, bytes, "exit %d", WEXITSTATUS(c->wait_status));
+}
+
+void child_last_lines(const child *c, size_t bytes, buf *ret)
+{
+    size_t kept = c->n_lines < CHILD_LAST_LINES ? c->n_lines : CHILD_LAST_LINES;
+    size_t first = c->n_lines, used = 0;
+    while (c->n_lines - first < kept) {
+        size_t more = strlen(c->last[(first - 1) % CHILD_LAST_LINES]) + strlen("\n    ");
+        if (used + more > bytes)
+            break;
+        used += more;
+        first--;
+    }
+    for (size_t i = first; i < c->n_lines; i++)
+        buf_addf(ret, "\n    %s", c->last[i % CHILD_LAST_LINES]);
+}

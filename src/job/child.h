@@ -1,0 +1,70 @@
+/*
+ * One task of a local cluster as a child process: how it is started, what it prints, how it ended.
+ *
+ * A child leads a process group of its own, so that the terminal's signals reach the launcher only
+ * and the group can be killed whole; it dies with the launcher, whatever kills that. Its two
+ * outputs are pipes, cut into lines here: a line ends with '\n', or with '\r' where a progress bar
+ * was drawn.
+ *
+ * Threads: the launcher's only one.
+ */
+#ifndef TEQUIO_JOB_CHILD_H
+#define TEQUIO_JOB_CHILD_H
+
+#include "common/base/buf.h"
+#include "common/cluster/cluster.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+enum { CHILD_STREAMS = 2, CHILD_LAST_LINES = 20, CHILD_LINE_MAX = 8192 };
+
+typedef struct child_stream {
+    int fd;   /* -1: closed, or not open yet */
+    buf line; /* what has come of the line being read */
+} child_stream;
+
+typedef struct child {
+    task task;
+    char name[TASK_NAME];
+    pid_t pid;       /* 0: not running */
+    int wait_status; /* as of waitpid, once it has ended */
+    bool has_ended;
+    child_stream streams[CHILD_STREAMS]; /* standard output, standard error */
+    FILE *log;                           /* every line, as it came */
+    char *last[CHILD_LAST_LINES];        /* ring of its last lines */
+    size_t n_lines;
+} child;
+
+typedef struct child_start {
+    task task;
+    const char *log_path;
+    char *const *argv; /* argv[0] included */
+    char *const *envp;
+    int listen_fd; /* the one descriptor it inherits, or -1 */
+} child_start;
+
+/* Tells a line: `stream` 0 or 1; a bar's redrawing is no line for logs. */
+typedef void child_line(void *user, child *c, int stream, const char *line, bool is_bar);
+
+/* E_IO. On failure `ret` is as child_fini leaves it. */
+MUST_USE status child_run(child *ret, const child_start *start, error *err);
+void child_fini(child *c);
+
+/* Reads what is there without waiting; closes the stream at its end, then with a last line. */
+void child_read(child *c, int stream, child_line *tell, void *user);
+
+/* Signals the whole group; nothing once it has ended. */
+void child_kill(const child *c, int signal);
+
+/* The exit code, 128 + signal when a signal ended it. */
+int child_exit_code(const child *c);
+
+/* "exit 3", "killed by signal 9 (Killed)" */
+void child_describe_end(const child *c, char *ret, size_t bytes);
+
+/* Its last lines, oldest first, indented, as many as fit into `bytes` from the end. */
+void child_last_lines(const child *c, size_t bytes, buf *ret);
+
+#endif

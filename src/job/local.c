@@ -1,0 +1,296 @@
+#include "job/local.h"
+
+#include "cli/progress.h"
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "job/child.h"
+#include "job/spec.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LOST_PEER = 200, PREEMPTED = 143, STORY = 1500 };
+
+typedef struct local {
+    const local_options *options;
+    spec spec;
+    child *children;
+    int n, n_running;
+    int signals; /* signalfd of SIGCHLD, SIGINT, SIGTERM and SIGHUP */
+    sigset_t old_mask;
+    struct pollfd *polls; /* [1 + 2 * n] */
+    child *first;         /* the one that failed first */
+    bool is_stop_asked;   /* the master was asked for the end of all */
+    bool is_preempted;    /* some task left with the code for it */
+    bool is_ending;       /* the others are being stopped */
+    int64_t kill_at_us;   /* when whoever still runs is killed; INT64_MAX: never */
+    char bar[1024];       /* on the screen now, "" if there is none */
+} local;
+
+/* --- the screen --- */
+
+static void print_plain(local *l, const char *prefix, const char *line)
+{
+    fprintf(stderr, "%s%s%s\n", l->bar[0] ? "\r\033[K" : "", prefix, line);
+    if (l->bar[0])
+        fprintf(stderr, "%s\r", l->bar);
+    fflush(stderr);
+}
+
+static void show_line(void *user, child *c, int stream, const char *line, bool is_bar)
+{
+    local *l = user;
+    bool is_master = c->task.role == ROLE_MASTER;
+    if (is_master && stream == 0) {
+        printf("%s\n", line);
+        fflush(stdout);
+        return;
+    }
+    if (is_master && is_bar) {
+        snprintf(l->bar, sizeof l->bar, "%s", line);
+        fprintf(stderr, "\r%s\r", line);
+        fflush(stderr);
+        return;
+    }
+    if (is_master && !*line && l->bar[0]) { /* the bar is done: leave its line */
+        l->bar[0] = 0;
+        fputc('\n', stderr);
+        return;
+    }
+    char prefix[TASK_NAME + 8];
+    snprintf(prefix, sizeof prefix, "[%s %d] ", role_name(c->task.role), c->task.index);
+    bool is_progress = is_master && strncmp(line, PROGRESS_MARK, strlen(PROGRESS_MARK)) == 0;
+    print_plain(l, is_progress ? "" : prefix, line);
+}
+
+/* --- ends --- */
+
+static void signal_all(local *l, int signal)
+{
+    for (int i = 0; i < l->n; i++)
+        child_kill(&l->children[i], signal);
+}
+
+static void stop_others(local *l)
+{
+    if (l->is_ending)
+        return;
+    l->is_ending = true;
+    l->kill_at_us = clock_us() + l->options->grace_ms * 1000;
+    signal_all(l, SIGTERM);
+}
+
+/* A task that lost its peer speaks of another's end: among those found dead together it comes last.
+ */
+static bool is_better_cause(const child *a, const child *b)
+{
+    return !b || (child_exit_code(b) == LOST_PEER && child_exit_code(a) != LOST_PEER);
+}
+
+static void note_end(local *l, child *c, child **worst)
+{
+    int code = child_exit_code(c);
+    if (code == 0)
+        return;
+    if (code == PREEMPTED) {
+        /* somebody stopped a task, or we the job: the master ends the others, in bounded time */
+        l->is_preempted = true;
+        if (l->kill_at_us == INT64_MAX)
+            l->kill_at_us = clock_us() + 2 * l->options->grace_ms * 1000;
+        return;
+    }
+    if (!l->is_ending && is_better_cause(c, *worst))
+        *worst = c;
+}
+
+static void reap(local *l)
+{
+    child *worst = NULL;
+    for (int i = 0; i < l->n; i++) {
+        child *c = &l->children[i];
+        if (c->has_ended || waitpid(c->pid, &c->wait_status, WNOHANG) != c->pid)
+            continue;
+        child_kill(c, SIGKILL); /* what it may have started itself */
+        c->has_ended = true;
+        l->n_running--;
+        note_end(l, c, &worst);
+    }
+    if (worst) {
+        l->first = worst;
+        stop_others(l);
+    }
+}
+
+static void take_signal(local *l, int signal)
+{
+    if (l->is_stop_asked || l->is_ending) {
+        signal_all(l, SIGKILL);
+        l->is_preempted = true;
+        l->is_ending = true;
+        return;
+    }
+    l->is_stop_asked = true;
+    print_plain(l, "",
+                signal == SIGINT ? "tequio: stopping after a checkpoint; Ctrl-C again kills"
+                                 : "tequio: stopping after a checkpoint");
+    child_kill(&l->children[0], SIGTERM);
+    l->kill_at_us = clock_us() + 2 * l->options->grace_ms * 1000;
+}
+
+static void read_signals(local *l)
+{
+    struct signalfd_siginfo info;
+    while (read(l->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo == SIGCHLD)
+            reap(l);
+        else
+            take_signal(l, (int)info.ssi_signo);
+}
+
+/* --- the loop --- */
+
+static int time_left_ms(const local *l)
+{
+    if (l->kill_at_us == INT64_MAX)
+        return -1;
+    int64_t us = l->kill_at_us - clock_us();
+    return us <= 0 ? 0 : us > 1000 * 1000 * 1000 ? 1000 * 1000 : (int)((us + 999) / 1000);
+}
+
+static status turn(local *l, error *err)
+{
+    struct pollfd *polls = l->polls;
+    polls[0] = (struct pollfd){.fd = l->signals, .events = POLLIN};
+    for (int i = 0; i < l->n * CHILD_STREAMS; i++)
+        polls[1 + i] = (struct pollfd){
+            .fd = l->children[i / CHILD_STREAMS].streams[i % CHILD_STREAMS].fd, .events = POLLIN};
+    if (poll(polls, (nfds_t)(1 + l->n * CHILD_STREAMS), time_left_ms(l)) < 0 && errno != EINTR)
+        return FAIL(err, E_IO, "wait for the tasks: %s", strerror(errno));
+    for (int i = 0; i < l->n * CHILD_STREAMS; i++)
+        if (polls[1 + i].revents)
+            child_read(&l->children[i / CHILD_STREAMS], i % CHILD_STREAMS, show_line, l);
+    if (polls[0].revents)
+        read_signals(l);
+    if (clock_us() >= l->kill_at_us) {
+        l->kill_at_us = INT64_MAX;
+        l->is_ending = true;
+        signal_all(l, SIGKILL);
+    }
+    return OK;
+}
+
+/* What is left in the pipes; nobody writes any more. */
+static void drain(local *l)
+{
+    for (int i = 0; i < l->n; i++)
+        for (int stream = 0; stream < CHILD_STREAMS; stream++)
+            while (l->children[i].streams[stream].fd >= 0)
+                child_read(&l->children[i], stream, show_line, l);
+}
+
+static status start_children(local *l, error *err)
+{
+    extern char **environ;
+    int n_arguments = 0;
+    while (l->options->arguments[n_arguments])
+        n_arguments++;
+    char **argv = xcalloc((size_t)n_arguments + 2, sizeof *argv);
+    argv[0] = "tequio";
+    for (int i = 0; i < n_arguments; i++)
+        argv[1 + i] = (char *)l->options->arguments[i];
+    status st = OK;
+    for (; l->n < l->spec.n && st == OK; l->n += st == OK) {
+        const spec_task *t = &l->spec.tasks[l->n];
+        char name[TASK_NAME];
+        char *path = xasprintf("%s/%s.log", l->options->log_dir, task_name(t->task, name));
+        char **environment = spec_environment(&l->spec, l->n, l->options, environ);
+        child_start start = {.task = t->task,
+                             .log_path = path,
+                             .argv = argv,
+                             .envp = environment,
+                             .listen_fd = t->listen_fd};
+        st = child_run(&l->children[l->n], &start, err);
+        spec_environment_free(environment);
+        free(path);
+    }
+    l->n_running = l->n;
+    free(argv);
+    return st;
+}
+
+static status open_signals(local *l, error *err)
+{
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGCHLD);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    sigaddset(&ours, SIGHUP);
+    sigprocmask(SIG_BLOCK, &ours, &l->old_mask);
+    signal(SIGPIPE, SIG_IGN); /* a closed terminal must not end the job */
+    l->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (l->signals < 0)
+        return FAIL(err, E_IO, "open a signalfd: %s", strerror(errno));
+    return OK;
+}
+
+static int tell_story(const local *l, error *err)
+{
+    const child *c = l->first;
+    char end[80];
+    child_describe_end(c, end, sizeof end);
+    buf lines = BUF_INIT;
+    child_last_lines(c, STORY, &lines);
+    int code = child_exit_code(c);
+    (void)FAIL(err, E_FAIL, "%s failed first: %s; %s%s", c->name, end,
+               lines.size ? "its last lines:" : "it printed nothing", lines.size ? lines.data : "");
+    buf_fini(&lines);
+    return code;
+}
+
+static int verdict(const local *l, error *err)
+{
+    if (l->first)
+        return tell_story(l, err);
+    if (l->is_preempted || l->is_stop_asked) {
+        (void)FAIL(err, E_PREEMPTED, "stopped on request; the same command with --recover goes on");
+        return PREEMPTED;
+    }
+    if (l->is_ending)
+        return status_exit_code(FAIL(err, E_TIMEOUT, "the tasks did not end in time"));
+    return 0;
+}
+
+int local_run(const local_options *options, error *err)
+{
+    local l = {.options = options, .signals = -1, .kill_at_us = INT64_MAX};
+    status st = OK;
+    TRY_OUT(st, open_signals(&l, err));
+    TRY_OUT(st, spec_open(options, &l.spec, err));
+    l.children = xcalloc((size_t)l.spec.n, sizeof *l.children);
+    l.polls = xcalloc((size_t)(1 + l.spec.n * CHILD_STREAMS), sizeof *l.polls);
+    TRY_OUT(st, start_children(&l, err));
+    spec_close(&l.spec); /* the tasks hold them now */
+    while (l.n_running > 0)
+        TRY_OUT(st, turn(&l, err));
+    drain(&l);
+out:
+    signal_all(&l, SIGKILL);
+    int code = st == OK ? verdict(&l, err) : status_exit_code(st);
+    for (int i = 0; i < l.n; i++)
+        child_fini(&l.children[i]);
+    spec_close(&l.spec);
+    free(l.children);
+    free(l.polls);
+    if (l.signals >= 0)
+        close(l.signals);
+    sigprocmask(SIG_SETMASK, &l.old_mask, NULL);
+    return code;
+}

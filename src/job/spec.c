@@ -1,0 +1,152 @@
+#include "job/spec.h"
+
+#include "common/base/alloc.h"
+#include "common/base/json.h"
+#include "job/ports.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Servers before workers: what others dial is there first. */
+static const role order[] = {ROLE_MASTER, ROLE_PS, ROLE_WORKER, ROLE_EVALUATOR};
+
+static int count_of(const local_options *options, role r)
+{
+    switch (r) {
+    case ROLE_MASTER:
+        return 1;
+    case ROLE_PS:
+        return options->ps;
+    case ROLE_WORKER:
+        return options->workers;
+    default:
+        return options->evaluators;
+    }
+}
+
+status spec_open(const local_options *options, spec *ret, error *err)
+{
+    int total = 1 + options->workers + options->ps + options->evaluators;
+    spec s = {.tasks = xcalloc((size_t)total, sizeof *s.tasks)};
+    for (size_t o = 0; o < COUNT_OF(order); o++)
+        for (int i = 0; i < count_of(options, order[o]); i++) {
+            spec_task *t = &s.tasks[s.n];
+            char name[TASK_NAME];
+            t->task = (task){.role = order[o], .index = i};
+            int port = options->start_port ? options->start_port + s.n : 0;
+            status st = port_listen(port, task_name(t->task, name), &t->listen_fd, &t->port, err);
+            if (st != OK) {
+                spec_close(&s);
+                return st;
+            }
+            s.n++;
+        }
+    *ret = s;
+    return OK;
+}
+
+void spec_close(spec *s)
+{
+    for (int i = 0; i < s->n; i++)
+        close(s->tasks[i].listen_fd);
+    free(s->tasks);
+    *s = (spec){.n = 0};
+}
+
+/* TensorFlow's word for it: a primary called "master" could not be evaluated by another task. */
+static const char *job_of(role r)
+{
+    return r == ROLE_MASTER ? "chief" : role_name(r);
+}
+
+char *spec_tf_config(const spec *s, int i)
+{
+    json_t *jobs = json_object();
+    for (int k = 0; k < s->n; k++) {
+        const char *job = job_of(s->tasks[k].task.role);
+        if (!json_object_get(jobs, job))
+            json_object_set_new(jobs, job, json_array());
+        char address[64];
+        snprintf(address, sizeof address, PORTS_HOST ":%d", s->tasks[k].port);
+        json_array_append_new(json_object_get(jobs, job), json_string(address));
+    }
+    task self = s->tasks[i].task;
+    json_t *all = json_pack("{s:o, s:{s:s, s:i}}", "cluster", jobs, "task", "type",
+                            job_of(self.role), "index", (int)self.index);
+    BUG_ON(!all);
+    char *text = json_text(all);
+    json_decref(all);
+    return text;
+}
+
+static bool is_named(const char *entry, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(entry, name, n) == 0 && entry[n] == '=';
+}
+
+/* Takes over `entry`, which is "NAME=value"; it replaces one of that name. */
+static void put(char **e, size_t *n, char *entry)
+{
+    size_t bytes = strcspn(entry, "=");
+    char *name = xstrndup(entry, bytes);
+    size_t at = 0;
+    while (at < *n && !is_named(e[at], name))
+        at++;
+    free(name);
+    if (at < *n)
+        free(e[at]);
+    else
+        ++*n;
+    e[at] = entry;
+}
+
+/* A bar is drawn by the master, into a pipe; only the launcher sees the terminal. */
+static int terminal_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+static const char *value_in(char *const *base, const char *name)
+{
+    for (; *base; base++)
+        if (is_named(*base, name))
+            return *base + strlen(name) + 1;
+    return NULL;
+}
+
+char **spec_environment(const spec *s, int i, const local_options *options, char *const *base)
+{
+    enum { OWN = 8 };
+    size_t n = 0, n_base = 0;
+    while (base[n_base])
+        n_base++;
+    char **e = xcalloc(n_base + OWN, sizeof *e);
+    for (; n < n_base; n++)
+        e[n] = xstrdup(base[n]);
+
+    char *tf_config = spec_tf_config(s, i);
+    put(e, &n, xasprintf("TF_CONFIG=%s", tf_config));
+    free(tf_config);
+    put(e, &n, xasprintf("TEQUIO_LISTEN_FD=%d", s->tasks[i].listen_fd));
+    put(e, &n, xstrdup("OMP_WAIT_POLICY=passive"));
+    const char *given = value_in(base, "TEQUIO_SET");
+    const char *more = options->settings ? options->settings : "";
+    put(e, &n, xasprintf("TEQUIO_SET=%s%s%s", more, given ? "\n" : "", given ? given : ""));
+    if (options->threads > 0)
+        put(e, &n, xasprintf("OMP_NUM_THREADS=%d", options->threads));
+    if (terminal_columns() > 0)
+        put(e, &n, xasprintf("COLUMNS=%d", terminal_columns()));
+    return e;
+}
+
+void spec_environment_free(char **e)
+{
+    for (size_t i = 0; e && e[i]; i++)
+        free(e[i]);
+    free(e);
+}

@@ -28,12 +28,12 @@ enum { CHECKPOINT_SLOTS = 3 };
 
 typedef struct shard_part {
     int32_t part;
-    const float *weights;                           /* [elements of the part] */
-    const float *slots[CHECKPOINT_SLOTS];           /* optimizer state; as many as n_slots */
+    const float *weights;                 /* [elements of the part] */
+    const float *slots[CHECKPOINT_SLOTS]; /* optimizer state; as many as n_slots */
 } shard_part;
 
 typedef struct shard_request {
-    const char *path;                               /* of the .safetensors file */
+    const char *path; /* of the .safetensors file */
     const flat *flat;
     const shard_part *parts;
     size_t n_parts;
@@ -42,12 +42,13 @@ typedef struct shard_request {
     int64_t step;
 } shard_request;
 
-MUST_USE status shard_write(const shard_request *request, char *ret_sha256, uint64_t *ret_bytes, error *err);
+MUST_USE status shard_write(const shard_request *request, char *ret_sha256, uint64_t *ret_bytes,
+                            error *err);
 
 /* --- the manifest: the master's part --- */
 
 typedef struct manifest_shard {
-    char *file;                                     /* "ps-0-of-2.safetensors" */
+    char *file; /* "ps-0-of-2.safetensors" */
     uint64_t bytes;
     char sha256[65];
 } manifest_shard;
@@ -60,12 +61,12 @@ typedef struct manifest {
     int64_t epochs_done;
     char config_digest[65];
     char flat_digest[65];
-    flat *flat;                                     /* owned */
+    flat *flat; /* owned */
     size_t n_slots;
-    char *slot_names[CHECKPOINT_SLOTS];             /* owned */
+    char *slot_names[CHECKPOINT_SLOTS]; /* owned */
     size_t n_shards;
-    manifest_shard *shards;                         /* owned */
-    int32_t *part_shard;                            /* [flat->n_parts], owned */
+    manifest_shard *shards; /* owned */
+    int32_t *part_shard;    /* [flat->n_parts], owned */
 } manifest;
 
 void manifest_fini(manifest *m);
@@ -76,7 +77,8 @@ MUST_USE status checkpoint_commit(const jobdir *d, uint32_t era, const manifest 
 
 /* Removes all but the newest `keep`, `best_step` (-1: none), and those a live reader has pinned;
  * also step-*.tmp.* of eras below `era`. keep <= 0: keeps all. */
-MUST_USE status checkpoint_prune(const jobdir *d, int64_t keep, int64_t best_step, uint32_t era, error *err);
+MUST_USE status checkpoint_prune(const jobdir *d, int64_t keep, int64_t best_step, uint32_t era,
+                                 error *err);
 
 /* --- reading --- */
 
@@ -92,8 +94,8 @@ void checkpoint_close(checkpoint **c);
 const manifest *checkpoint_manifest(const checkpoint *c);
 
 /* Copies a part out: weights (may be NULL) and n_slots optimizer vectors (may be NULL). */
-MUST_USE status checkpoint_read_part(const checkpoint *c, int32_t part, float *weights, float *const *slots,
-                                     error *err);
+MUST_USE status checkpoint_read_part(const checkpoint *c, int32_t part, float *weights,
+                                     float *const *slots, error *err);
 /* The whole flat vector's weights: out[flat->n_elements]. */
 MUST_USE status checkpoint_read_flat(const checkpoint *c, float *out, error *err);
 

@@ -27,18 +27,20 @@ void events_histogram_add(events_histogram *h, const float *values, size_t n);
 /* merge the raw form a server sent: as made by events_histogram_pack */
 size_t events_histogram_packed_bytes(void);
 void events_histogram_pack(const events_histogram *h, void *ret);
-MUST_USE status events_histogram_merge(events_histogram *h, const void *packed, size_t bytes, error *err);
-MUST_USE status events_add_histogram(events *e, int64_t step, const char *tag, const events_histogram *h, error *err);
+MUST_USE status events_histogram_merge(events_histogram *h, const void *packed, size_t bytes,
+                                       error *err);
+MUST_USE status events_add_histogram(events *e, int64_t step, const char *tag,
+                                     const events_histogram *h, error *err);
 MUST_USE status events_flush(events *e, error *err);
 
 /* Reading, for `inspect` and tests. */
 typedef struct event_record {
     double wall_time;
     int64_t step;
-    const char *tag;                /* NULL for the file_version record */
-    int kind;                       /* 0 version, 1 scalar, 2 histogram */
-    double value;                   /* scalar */
-    double min, max, num, sum;      /* histogram */
+    const char *tag;           /* NULL for the file_version record */
+    int kind;                  /* 0 version, 1 scalar, 2 histogram */
+    double value;              /* scalar */
+    double min, max, num, sum; /* histogram */
 } event_record;
 typedef status events_visit(void *user, const event_record *r, error *err);
 /* A torn last record (a writer is at work) ends the walk without error. E_DATA names the offset. */

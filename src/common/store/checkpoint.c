@@ -1,0 +1,398 @@
+/*
+ * The folder checkpoints/: what is complete, how a step gets its name, what may go.
+ *
+ * A step-N folder is a checkpoint exactly while manifest.json is in it. So a commit renames a
+ * folder that has one, and pruning unlinks the manifest first. A replaced step is swapped by one
+ * atomic exchange; where the file system cannot do that, the old folder is set aside as
+ * step-N.old.<era> and jobdir_prepare puts it back should the commit die between the two renames.
+ *
+ * Pinning and pruning exclude each other by flock on the folder pins/, so a pin that succeeded is
+ * seen by every later prune.
+ */
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/store/manifest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FOREIGN_PIN_S = 3600, PIN_TEXT_MAX = 4096 };
+
+#define STEP_FOLDER "step-%09lld"
+
+/* --- names --- */
+
+/* Reads "step-<9 or more digits>"; what follows is *ret_rest. */
+static bool parse_step(const char *name, int64_t *ret_step, const char **ret_rest)
+{
+    static const char head[] = "step-";
+    if (strncmp(name, head, strlen(head)) != 0)
+        return false;
+    const char *digits = name + strlen(head);
+    size_t n = strspn(digits, "0123456789");
+    if (n < 9 || n > 18 || (n > 9 && digits[0] == '0'))
+        return false;
+    *ret_step = strtoll(digits, NULL, 10);
+    *ret_rest = digits + n;
+    return true;
+}
+
+static bool is_complete(const jobdir *d, int64_t step)
+{
+    char *path = jobdir_file(d, "checkpoints/" STEP_FOLDER "/manifest.json", (long long)step);
+    bool there = fs_exists(path);
+    free(path);
+    return there;
+}
+
+static status list_folder(const jobdir *d, const char *folder, char ***ret, size_t *ret_n,
+                          error *err)
+{
+    char *path = jobdir_file(d, "%s", folder);
+    status st = OK;
+    *ret = NULL;
+    *ret_n = 0;
+    if (fs_exists(path))
+        st = fs_list(path, ret, ret_n, err);
+    free(path);
+    return st;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* --- the text file `checkpoint` --- */
+
+/* The entries are relative to the job dir, so that it can be moved. */
+static status write_index(const jobdir *d, const int64_t *steps, size_t n, error *err)
+{
+    char *path = jobdir_file(d, "checkpoint");
+    buf text = BUF_INIT;
+    if (n)
+        buf_addf(&text, "model_checkpoint_path: \"checkpoints/" STEP_FOLDER "\"\n",
+                 (long long)steps[n - 1]);
+    for (size_t i = 0; i < n; i++)
+        buf_addf(&text, "all_model_checkpoint_paths: \"checkpoints/" STEP_FOLDER "\"\n",
+                 (long long)steps[i]);
+    status st = fs_write_atomic(path, text.data ? text.data : "", text.size, err);
+    buf_fini(&text);
+    free(path);
+    return st;
+}
+
+static status refresh_index(const jobdir *d, error *err)
+{
+    int64_t *steps = NULL;
+    size_t n = 0;
+    TRY(checkpoint_list(d, &steps, &n, err));
+    status st = write_index(d, steps, n, err);
+    free(steps);
+    return st;
+}
+
+/* --- commit --- */
+
+static status check_shards(const char *folder, const manifest *m, error *err)
+{
+    for (size_t i = 0; i < m->n_shards; i++) {
+        char *path = xasprintf("%s/%s", folder, m->shards[i].file);
+        struct stat info;
+        status st = OK;
+        if (stat(path, &info) != 0)
+            st = FAIL(err, E_IO, "look at '%s': %s", path, strerror(errno));
+        else if ((uint64_t)info.st_size != m->shards[i].bytes)
+            st = FAIL(err, E_DATA, "'%s': %lld bytes, its server reported %llu", path,
+                      (long long)info.st_size, (unsigned long long)m->shards[i].bytes);
+        free(path);
+        TRY(st);
+    }
+    return OK;
+}
+
+static status rename_to(const char *from, const char *to, error *err)
+{
+    if (rename(from, to) != 0)
+        return FAIL(err, E_IO, "rename '%s' to '%s': %s", from, to, strerror(errno));
+    return OK;
+}
+
+/* A folder that must not count as a checkpoint for a moment longer loses its manifest first. */
+static status remove_checkpoint(const char *folder, error *err)
+{
+    char *path = xasprintf("%s/manifest.json", folder);
+    status st = OK;
+    if (unlink(path) != 0 && errno != ENOENT)
+        st = FAIL(err, E_IO, "remove '%s': %s", path, strerror(errno));
+    free(path);
+    return st == OK ? fs_remove_tree(folder, err) : st;
+}
+
+static status replace(const char *fresh, const char *place, uint32_t era, error *err)
+{
+    if (renameat2(AT_FDCWD, fresh, AT_FDCWD, place, RENAME_EXCHANGE) == 0)
+        return remove_checkpoint(fresh, err);
+    char *aside = xasprintf("%s.old.%u", place, era);
+    status st = fs_remove_tree(aside, err);
+    if (st == OK)
+        st = rename_to(place, aside, err);
+    if (st == OK)
+        st = rename_to(fresh, place, err);
+    if (st == OK)
+        st = remove_checkpoint(aside, err);
+    free(aside);
+    return st;
+}
+
+static status give_name(const char *fresh, const char *place, uint32_t era, error *err)
+{
+    char *path = xasprintf("%s/manifest.json", place);
+    bool complete = fs_exists(path);
+    free(path);
+    if (complete)
+        return replace(fresh, place, era, err);
+    TRY(fs_remove_tree(place, err));
+    return rename_to(fresh, place, err);
+}
+
+status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error *err)
+{
+    char *root = jobdir_file(d, "checkpoints");
+    char *place = xasprintf("%s/" STEP_FOLDER, root, (long long)m->step);
+    char *fresh = xasprintf("%s.tmp.%u", place, era);
+    char *path = xasprintf("%s/manifest.json", fresh);
+    status st = OK;
+    TRY_OUT(st, check_shards(fresh, m, err));
+    TRY_OUT(st, manifest_write(m, path, err));
+    TRY_OUT(st, fs_sync_dir(fresh, err));
+    TRY_OUT(st, give_name(fresh, place, era, err));
+    TRY_OUT(st, fs_sync_dir(root, err));
+    TRY_OUT(st, refresh_index(d, err));
+out:
+    if (st != OK)
+        error_prepend(err, "checkpoint of step %lld", (long long)m->step);
+    free(path);
+    free(fresh);
+    free(place);
+    free(root);
+    return st;
+}
+
+/* --- pins --- */
+
+/* Held while pins or what they protect change; -1 where folders cannot be locked. */
+static int lock_pins(const jobdir *d)
+{
+    char *path = jobdir_file(d, "pins");
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(path);
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
+        ;
+    return fd;
+}
+
+static void unlock_pins(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+static void host_name(char ret[256])
+{
+    memset(ret, 0, 256);
+    if (gethostname(ret, 255) != 0)
+        ret[0] = '\0';
+}
+
+/* A pin made on another host (or in another container) cannot be asked for its process; it holds
+ * for an hour. */
+static bool is_pin_live(const char *path, long pid)
+{
+    char here[256];
+    host_name(here);
+    buf there = BUF_INIT;
+    struct stat info;
+    bool live = false;
+    if (fs_read(path, PIN_TEXT_MAX, &there, NULL) == OK && stat(path, &info) == 0) {
+        if (strcmp(there.data, here) == 0)
+            live = kill((pid_t)pid, 0) == 0 || errno == EPERM;
+        else
+            live = time(NULL) - info.st_mtime < FOREIGN_PIN_S;
+    }
+    buf_fini(&there);
+    return live;
+}
+
+/* Steps with a live pin; removes the pins of processes that are gone. */
+static status list_pinned(const jobdir *d, int64_t **ret, size_t *ret_n, error *err)
+{
+    char **names = NULL;
+    size_t n = 0, n_pinned = 0;
+    TRY(list_folder(d, "pins", &names, &n, err));
+    int64_t *pinned = xcalloc(n + 1, sizeof *pinned);
+    for (size_t i = 0; i < n; i++) {
+        char *dot, *end;
+        long long step = strtoll(names[i], &dot, 10);
+        if (dot == names[i] || *dot != '.')
+            continue;
+        long pid = strtol(dot + 1, &end, 10);
+        if (*end || pid <= 0)
+            continue;
+        char *path = jobdir_file(d, "pins/%s", names[i]);
+        if (is_pin_live(path, pid))
+            pinned[n_pinned++] = step;
+        else
+            unlink(path);
+        free(path);
+    }
+    fs_list_free(names, n);
+    *ret = pinned;
+    *ret_n = n_pinned;
+    return OK;
+}
+
+/* --- prune --- */
+
+static bool contains(const int64_t *steps, size_t n, int64_t step)
+{
+    for (size_t i = 0; i < n; i++)
+        if (steps[i] == step)
+            return true;
+    return false;
+}
+
+/* Left-overs: unfinished folders of eras that are over, and set-aside ones whose successor stands.
+ */
+static status remove_left_overs(const jobdir *d, uint32_t era, error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    TRY(list_folder(d, "checkpoints", &names, &n, err));
+    status st = OK;
+    for (size_t i = 0; st == OK && i < n; i++) {
+        int64_t step;
+        const char *rest;
+        if (!parse_step(names[i], &step, &rest))
+            continue;
+        bool over = strncmp(rest, ".tmp.", 5) == 0 && strtoull(rest + 5, NULL, 10) < era;
+        bool replaced = strncmp(rest, ".old.", 5) == 0 && is_complete(d, step);
+        if (!over && !replaced && !(*rest == '\0' && !is_complete(d, step)))
+            continue;
+        char *path = jobdir_file(d, "checkpoints/%s", names[i]);
+        st = fs_remove_tree(path, err);
+        free(path);
+    }
+    fs_list_free(names, n);
+    return st;
+}
+
+static status remove_steps(const jobdir *d, const int64_t *steps, size_t n, error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *path = jobdir_file(d, "checkpoints/" STEP_FOLDER, (long long)steps[i]);
+        status st = remove_checkpoint(path, err);
+        free(path);
+        TRY(st);
+    }
+    return OK;
+}
+
+/* Sorts the steps into those that stay and those that go; the index names only what stays before
+ * anything goes. */
+static status prune_locked(const jobdir *d, int64_t keep, int64_t best_step, error *err)
+{
+    int64_t *steps = NULL, *pinned = NULL;
+    size_t n = 0, n_pinned = 0;
+    status st = OK;
+    TRY(checkpoint_list(d, &steps, &n, err));
+    int64_t *stay = xcalloc(n + 1, sizeof *stay), *go = xcalloc(n + 1, sizeof *go);
+    TRY_OUT(st, list_pinned(d, &pinned, &n_pinned, err));
+    size_t n_stay = 0, n_go = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool stays = keep <= 0 || n - i <= (size_t)keep || steps[i] == best_step ||
+                     contains(pinned, n_pinned, steps[i]);
+        if (stays)
+            stay[n_stay++] = steps[i];
+        else
+            go[n_go++] = steps[i];
+    }
+    if (n_go) {
+        TRY_OUT(st, write_index(d, stay, n_stay, err));
+        TRY_OUT(st, remove_steps(d, go, n_go, err));
+    }
+out:
+    free(go);
+    free(stay);
+    free(pinned);
+    free(steps);
+    return st;
+}
+
+status checkpoint_prune(const jobdir *d, int64_t keep, int64_t best_step, uint32_t era, error *err)
+{
+    int lock = lock_pins(d);
+    status st = prune_locked(d, keep, best_step, err);
+    unlock_pins(lock);
+    if (st == OK)
+        st = remove_left_overs(d, era, err);
+    if (st != OK)
+        error_prepend(err, "prune checkpoints");
+    return st;
+}
+
+status checkpoint_list(const jobdir *d, int64_t **ret_steps, size_t *ret_n, error *err)
+{
+    char **names = NULL;
+    size_t n = 0, n_steps = 0;
+    TRY(list_folder(d, "checkpoints", &names, &n, err));
+    int64_t *steps = xcalloc(n + 1, sizeof *steps);
+    for (size_t i = 0; i < n; i++) {
+        int64_t step;
+        const char *rest;
+        if (parse_step(names[i], &step, &rest) && !*rest && is_complete(d, step))
+            steps[n_steps++] = step;
+    }
+    qsort(steps, n_steps, sizeof *steps, by_number);
+    fs_list_free(names, n);
+    *ret_steps = steps;
+    *ret_n = n_steps;
+    return OK;
+}
+
+status checkpoint_pin(const jobdir *d, int64_t step, error *err)
+{
+    char host[256];
+    host_name(host);
+    char *folder = jobdir_file(d, "pins");
+    char *path = xasprintf("%s/%lld.%ld", folder, (long long)step, (long)getpid());
+    status st = fs_mkdirs(folder, err);
+    if (st == OK) {
+        int lock = lock_pins(d);
+        if (is_complete(d, step))
+            st = fs_write_atomic(path, host, strlen(host), err);
+        else
+            st = FAIL(err, E_DATA, "'%s' has no checkpoint of step %lld (pruned meanwhile?)",
+                      jobdir_path(d), (long long)step);
+        unlock_pins(lock);
+    }
+    free(path);
+    free(folder);
+    return st;
+}
+
+void checkpoint_unpin(const jobdir *d, int64_t step)
+{
+    char *path = jobdir_file(d, "pins/%lld.%ld", (long long)step, (long)getpid());
+    unlink(path);
+    free(path);
+}

@@ -1,0 +1,185 @@
+/*
+ * Reading a checkpoint. Everything is mapped and checked while opening, so a reader that got its
+ * handle keeps its bytes even when the folder is replaced or pruned behind its back.
+ */
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/base/hash.h"
+#include "common/store/manifest.h"
+#include "common/store/safetensors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_BYTES = 64, ROWS = 1 + CHECKPOINT_SLOTS };
+
+typedef struct shard {
+    char *path;
+    fs_map map;
+    st_file *file;
+} shard;
+
+/* Where a part's vectors are: weights, then the optimizer slots (NULL for a frozen part). */
+typedef struct part_rows {
+    const st_tensor *row[ROWS];
+} part_rows;
+
+struct checkpoint {
+    manifest manifest;
+    shard *shards;    /* [manifest.n_shards] */
+    part_rows *parts; /* [manifest.flat->n_parts] */
+};
+
+static status check_sha256(const shard *s, const char *expected, error *err)
+{
+    char digest[SHA256_HEX];
+    sha256_hex(s->map.data, s->map.bytes, digest);
+    if (strcmp(digest, expected) != 0)
+        return FAIL(err, E_DATA,
+                    "%s: damaged: its SHA-256 is %.16s..., the manifest states %.16s...", s->path,
+                    digest, expected);
+    return OK;
+}
+
+/* The shard says itself of which step and which layout it is. */
+static status check_origin(const shard *s, const manifest *m, error *err)
+{
+    char step[32];
+    snprintf(step, sizeof step, "%lld", (long long)m->step);
+    const char *its_step = st_metadata(s->file, "step");
+    const char *its_digest = st_metadata(s->file, "flat_digest");
+    if (!its_step || strcmp(its_step, step) != 0)
+        return FAIL(err, E_DATA, "%s: is a shard of step %s, the manifest of step %s", s->path,
+                    its_step ? its_step : "(none)", step);
+    if (!its_digest || strcmp(its_digest, m->flat_digest) != 0)
+        return FAIL(err, E_DATA, "%s: is a shard of another model's parameters", s->path);
+    return OK;
+}
+
+static status open_shard(const char *dir, const manifest *m, size_t i, bool verify, shard *s,
+                         error *err)
+{
+    const manifest_shard *listed = &m->shards[i];
+    s->path = xasprintf("%s/%s", dir, listed->file);
+    TRY(fs_map_open(s->path, &s->map, err));
+    if (s->map.bytes != listed->bytes)
+        return FAIL(err, E_DATA, "%s: %zu bytes, the manifest states %llu (truncated?)", s->path,
+                    s->map.bytes, (unsigned long long)listed->bytes);
+    if (verify)
+        TRY(check_sha256(s, listed->sha256, err));
+    TRY(st_open_memory(s->map.data, s->map.bytes, s->path, &s->file, err));
+    return check_origin(s, m, err);
+}
+
+static status find_row(const shard *s, int32_t part, const char *slot, int64_t elements,
+                       const st_tensor **ret, error *err)
+{
+    char name[NAME_BYTES];
+    manifest_part_name(part, slot, name, sizeof name);
+    const st_tensor *t = st_find(s->file, name);
+    if (!t)
+        return FAIL(err, E_DATA, "%s: has no tensor '%s'", s->path, name);
+    if (t->dtype != DT_F32 || t->rank != 1 || t->dim[0] != elements)
+        return FAIL(err, E_DATA, "%s: tensor '%s' must be F32 of %lld elements", s->path, name,
+                    (long long)elements);
+    *ret = t;
+    return OK;
+}
+
+/* Every part's vectors are where the manifest says. Names are unique in a file, so when the counts
+ * agree as well there is nothing twice and nothing too much. */
+static status cover(checkpoint *c, error *err)
+{
+    const manifest *m = &c->manifest;
+    size_t *expected = xcalloc(m->n_shards + 1, sizeof *expected);
+    status st = OK;
+    for (int32_t i = 0; i < m->flat->n_parts; i++) {
+        const shard *s = &c->shards[m->part_shard[i]];
+        int64_t n = flat_part_elements(m->flat, i);
+        const st_tensor **row = c->parts[i].row;
+        size_t slots = m->flat->parts[i].frozen ? 0 : m->n_slots;
+        TRY_OUT(st, find_row(s, i, "weights", n, &row[0], err));
+        for (size_t k = 0; k < slots; k++)
+            TRY_OUT(st, find_row(s, i, m->slot_names[k], n, &row[1 + k], err));
+        expected[m->part_shard[i]] += 1 + slots;
+    }
+    for (size_t i = 0; i < m->n_shards; i++) {
+        if (st_count(c->shards[i].file) == expected[i])
+            continue;
+        st = FAIL(err, E_DATA, "%s: holds %zu tensors, by the manifest they should be %zu",
+                  c->shards[i].path, st_count(c->shards[i].file), expected[i]);
+        break;
+    }
+out:
+    free(expected);
+    return st;
+}
+
+status checkpoint_open(const char *dir, bool verify, checkpoint **ret, error *err)
+{
+    checkpoint *c = xcalloc(1, sizeof *c);
+    char *path = xasprintf("%s/manifest.json", dir);
+    status st = OK;
+    TRY_OUT(st, manifest_read(path, &c->manifest, err));
+    c->shards = xcalloc(c->manifest.n_shards + 1, sizeof *c->shards);
+    c->parts = xcalloc((size_t)c->manifest.flat->n_parts + 1, sizeof *c->parts);
+    for (size_t i = 0; i < c->manifest.n_shards; i++)
+        TRY_OUT(st, open_shard(dir, &c->manifest, i, verify, &c->shards[i], err));
+    TRY_OUT(st, cover(c, err));
+    *ret = c;
+    c = NULL;
+out:
+    checkpoint_close(&c);
+    free(path);
+    return st;
+}
+
+void checkpoint_close(checkpoint **c)
+{
+    if (!*c)
+        return;
+    for (size_t i = 0; (*c)->shards && i < (*c)->manifest.n_shards; i++) {
+        shard *s = &(*c)->shards[i];
+        st_close(&s->file);
+        fs_map_close(&s->map);
+        free(s->path);
+    }
+    free((*c)->shards);
+    free((*c)->parts);
+    manifest_fini(&(*c)->manifest);
+    free(*c);
+    *c = NULL;
+}
+
+const manifest *checkpoint_manifest(const checkpoint *c)
+{
+    return &c->manifest;
+}
+
+status checkpoint_read_part(const checkpoint *c, int32_t part, float *weights, float *const *slots,
+                            error *err)
+{
+    const manifest *m = &c->manifest;
+    if (part < 0 || part >= m->flat->n_parts)
+        return FAIL(err, E_DATA, "part %d of a checkpoint with %d parts", part, m->flat->n_parts);
+    size_t bytes = (size_t)flat_part_elements(m->flat, part) * sizeof(float);
+    const part_rows *p = &c->parts[part];
+    if (weights)
+        memcpy(weights, p->row[0]->data, bytes);
+    for (size_t k = 0; slots && k < m->n_slots; k++) {
+        if (slots[k] && p->row[1 + k])
+            memcpy(slots[k], p->row[1 + k]->data, bytes);
+        else if (slots[k])
+            memset(slots[k], 0, bytes);
+    }
+    return OK;
+}
+
+status checkpoint_read_flat(const checkpoint *c, float *out, error *err)
+{
+    const flat *f = c->manifest.flat;
+    for (int32_t i = 0; i < f->n_parts; i++)
+        TRY(checkpoint_read_part(c, i, out + f->parts[i].begin, NULL, err));
+    return OK;
+}

@@ -1,0 +1,143 @@
+/*
+ * Writing tensors: a server's shard and the exported model. Both declare first and stream then;
+ * nothing is copied on the way but what the kernel copies.
+ */
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/base/hash.h"
+#include "common/store/manifest.h"
+#include "common/store/safetensors.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAME_BYTES = 64 };
+
+/* One row of the file: a name in st_tensor, and where the bytes are. */
+typedef struct rows {
+    size_t n;
+    st_tensor *tensors;
+    char (*names)[NAME_BYTES];
+} rows;
+
+static void rows_add(rows *r, int32_t part, const char *slot, const float *values, int64_t n)
+{
+    BUG_ON(!values);
+    BUG_ON(strlen(slot) > NAME_BYTES / 2);
+    char *name = r->names[r->n];
+    manifest_part_name(part, slot, name, NAME_BYTES);
+    r->tensors[r->n++] = (st_tensor){.name = name,
+                                     .dtype = DT_F32,
+                                     .rank = 1,
+                                     .dim = {n},
+                                     .data = values,
+                                     .bytes = (size_t)n * sizeof(float)};
+}
+
+static rows list_rows(const shard_request *q)
+{
+    BUG_ON(q->n_slots > CHECKPOINT_SLOTS);
+    rows r = {.n = 0};
+    size_t most = q->n_parts * (1 + q->n_slots) + 1;
+    r.tensors = xcalloc(most, sizeof *r.tensors);
+    r.names = xcalloc(most, sizeof *r.names);
+    for (size_t i = 0; i < q->n_parts; i++) {
+        const shard_part *p = &q->parts[i];
+        int64_t n = flat_part_elements(q->flat, p->part);
+        rows_add(&r, p->part, "weights", p->weights, n);
+        /* nothing ever moves a frozen part, so it has no optimizer state */
+        for (size_t s = 0; s < q->n_slots && !q->flat->parts[p->part].frozen; s++)
+            rows_add(&r, p->part, q->slot_names[s], p->slots[s], n);
+    }
+    return r;
+}
+
+static void rows_fini(rows *r)
+{
+    free(r->tensors);
+    free(r->names);
+}
+
+/* The folder a path lies in; the caller frees it. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return xstrdup(".");
+    return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
+}
+
+status shard_write(const shard_request *request, char *ret_sha256, uint64_t *ret_bytes, error *err)
+{
+    char step[32], digest[SHA256_HEX];
+    snprintf(step, sizeof step, "%lld", (long long)request->step);
+    flat_digest(request->flat, digest);
+    const st_meta meta[] = {{"step", step}, {"flat_digest", digest}};
+
+    char *folder = folder_of(request->path);
+    rows r = list_rows(request);
+    st_writer *w = NULL;
+    status st = OK;
+    TRY_OUT(st, fs_mkdirs(folder, err));
+    TRY_OUT(st, st_writer_open(request->path, r.tensors, r.n, meta, COUNT_OF(meta), &w, err));
+    for (size_t i = 0; i < r.n; i++)
+        TRY_OUT(st, st_writer_add(w, r.tensors[i].data, r.tensors[i].bytes, err));
+    st = st_writer_close(&w, ret_sha256, ret_bytes, err);
+out:
+    st_writer_abort(&w);
+    rows_fini(&r);
+    free(folder);
+    return st;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const st_tensor *)a)->name, ((const st_tensor *)b)->name);
+}
+
+/* Views of all tensors inside the flat vector, in name order; the caller frees it. */
+static st_tensor *list_tensors(const flat *f, const float *values)
+{
+    st_tensor *tensors = xcalloc((size_t)f->n_tensors + 1, sizeof *tensors);
+    for (int32_t i = 0; i < f->n_tensors; i++) {
+        const tensor_decl *d = &f->tensors[i];
+        tensors[i] = (st_tensor){.name = d->name,
+                                 .dtype = DT_F32,
+                                 .rank = d->rank,
+                                 .data = values + f->offset[i],
+                                 .bytes = (size_t)f->count[i] * sizeof(float)};
+        memcpy(tensors[i].dim, d->dim, sizeof tensors[i].dim);
+    }
+    qsort(tensors, (size_t)f->n_tensors, sizeof *tensors, by_name);
+    return tensors;
+}
+
+status checkpoint_export(const flat *f, const float *values, const char *path, error *err)
+{
+    const st_meta meta[] = {{"format", "pt"}};
+    size_t n = (size_t)f->n_tensors;
+    st_tensor *tensors = list_tensors(f, values);
+    char *temporary = xasprintf("%s.tmp.%ld", path, (long)getpid());
+    char *folder = folder_of(path);
+    st_writer *w = NULL;
+    status st = OK;
+    TRY_OUT(st, st_writer_open(temporary, tensors, n, meta, COUNT_OF(meta), &w, err));
+    for (size_t i = 0; i < n; i++)
+        TRY_OUT(st, st_writer_add(w, tensors[i].data, tensors[i].bytes, err));
+    TRY_OUT(st, st_writer_close(&w, NULL, NULL, err));
+    if (rename(temporary, path) != 0) {
+        st = FAIL(err, E_IO, "rename to '%s': %s", path, strerror(errno));
+        unlink(temporary);
+        goto out;
+    }
+    st = fs_sync_dir(folder, err);
+out:
+    st_writer_abort(&w);
+    free(folder);
+    free(temporary);
+    free(tensors);
+    return st;
+}

@@ -1,0 +1,14 @@
+/*
+ * A file that one process holds at a time, by flock: the lock dies with its holder, whatever kills
+ * it. The text inside says who that is; the file itself stays behind.
+ */
+#ifndef TEQUIO_COMMON_STORE_LOCKFILE_H
+#define TEQUIO_COMMON_STORE_LOCKFILE_H
+
+#include "common/base/error.h"
+
+/* E_USAGE, naming process and host, when somebody else holds it. */
+MUST_USE status lockfile_take(const char *path, int *ret_fd, error *err);
+void lockfile_release(int *fd); /* -1: nothing held */
+
+#endif

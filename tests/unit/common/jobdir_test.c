@@ -1,0 +1,424 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/base/json.h"
+#include "common/store/jobdir.h"
+#include "unit/common/support_folder.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static config *load(const char *overrides)
+{
+    config_source source = {.text = "{train_data_path: 'x', model: {type: 'mlp'}, "
+                                    "data_loader: {batch_size: 8}, trainer: {num_epochs: 1}}",
+                            .overrides = overrides};
+    config *c = NULL;
+    error err = ERROR_INIT;
+    if (config_load(&source, &c, &err) != OK)
+        fail_msg("%s", err.text);
+    return c;
+}
+
+/* A request for a fresh folder of the test's own name. */
+static char *place(const char *name)
+{
+    return folder_file("%s", name);
+}
+
+static jobdir *prepare(jobdir_request request)
+{
+    jobdir *d = NULL;
+    bool done = true;
+    error err = ERROR_INIT;
+    if (jobdir_prepare(&request, &d, &done, &err) != OK)
+        fail_msg("%s", err.text);
+    assert_false(done);
+    return d;
+}
+
+static void assert_refused(jobdir_request request, status expected, const char *text)
+{
+    jobdir *d = NULL;
+    bool done;
+    error err = ERROR_INIT;
+    assert_int_equal(jobdir_prepare(&request, &d, &done, &err), expected);
+    assert_null(d);
+    if (!strstr(err.text, text))
+        fail_msg("'%s' does not say '%s'", err.text, text);
+}
+
+static void put(const char *dir, const char *name, const char *text)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+    assert_int_equal(fs_mkdirs(dir, NULL), OK);
+    assert_int_equal(fs_write_atomic(path, text, strlen(text), NULL), OK);
+    free(path);
+}
+
+static bool has(const char *dir, const char *name)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+    bool there = fs_exists(path);
+    free(path);
+    return there;
+}
+
+static void test_first_start(void **state)
+{
+    (void)state;
+    char *path = place("first/below");
+    config *c = load(NULL);
+    jobdir *d = prepare((jobdir_request){.path = path, .config = c});
+    assert_string_equal(jobdir_path(d), path);
+    assert_true(jobdir_job_id(d) != 0);
+    assert_int_equal(strlen(jobdir_token(d)), 32);
+    assert_int_equal(jobdir_batches_per_step(d), 0);
+    char *file = jobdir_file(d, "checkpoints/step-%09lld", 40LL), *dump = config_dump(c);
+    assert_non_null(strstr(file, "first/below/checkpoints/step-000000040"));
+    free(file);
+
+    file = jobdir_file(d, "config.json");
+    json_t *written = NULL, *expected = NULL;
+    assert_int_equal(json_read_file(file, &written, NULL), OK);
+    assert_int_equal(json_parse(dump, strlen(dump), "dump", E_DATA, &expected, NULL), OK);
+    assert_true(json_equal(written, expected));
+    json_decref(written);
+    json_decref(expected);
+    free(file);
+    free(dump);
+
+    file = jobdir_file(d, "job.json");
+    assert_int_equal(json_read_file(file, &written, NULL), OK);
+    char id[17];
+    snprintf(id, sizeof id, "%016llx", (unsigned long long)jobdir_job_id(d));
+    assert_string_equal(json_string_value(json_object_get(written, "job_id")), id);
+    assert_string_equal(json_string_value(json_object_get(written, "tequio_version")),
+                        TEQUIO_VERSION);
+    assert_true(json_array_size(json_object_get(written, "config_digest_lines")) > 3);
+    json_decref(written);
+    free(file);
+    jobdir_close(&d);
+    assert_null(d);
+    jobdir_close(&d);
+    config_destroy(&c);
+    free(path);
+}
+
+static void test_what_is_fixed_stays_fixed(void **state)
+{
+    (void)state;
+    char *path = place("fixed/");
+    config *c = load(NULL);
+    jobdir *d = prepare((jobdir_request){.path = path, .config = c});
+    int64_t restarts = -1;
+    assert_int_equal(jobdir_count_start(d, &restarts, NULL), OK);
+    assert_int_equal(restarts, 0);
+    assert_int_equal(jobdir_set_batches_per_step(d, 4, NULL), OK);
+    assert_int_equal(jobdir_set_batches_per_step(d, 4, NULL), OK);
+    error err = ERROR_INIT;
+    assert_int_equal(jobdir_set_batches_per_step(d, 5, &err), E_CONFIG);
+    assert_non_null(strstr(err.text, "began with 4"));
+    uint64_t id = jobdir_job_id(d);
+    char *token = xstrdup(jobdir_token(d));
+    jobdir_close(&d);
+
+    d = prepare((jobdir_request){.path = path, .config = c, .recover = true});
+    assert_true(jobdir_job_id(d) == id);
+    assert_string_equal(jobdir_token(d), token);
+    assert_int_equal(jobdir_batches_per_step(d), 4);
+    assert_int_equal(jobdir_count_start(d, &restarts, NULL), OK);
+    assert_int_equal(restarts, 1);
+
+    jobdir *looker = NULL;
+    assert_int_equal(jobdir_open(path, &looker, NULL), OK);
+    assert_true(jobdir_job_id(looker) == id);
+    assert_string_equal(jobdir_token(looker), token);
+    assert_int_equal(jobdir_batches_per_step(looker), 4);
+    jobdir_close(&looker);
+    jobdir_close(&d);
+    free(token);
+    config_destroy(&c);
+    free(path);
+}
+
+static void test_open_makes_the_folder_only(void **state)
+{
+    (void)state;
+    char *path = place("opened");
+    jobdir *d = NULL;
+    assert_int_equal(jobdir_open(path, &d, NULL), OK);
+    assert_true(fs_exists(path));
+    assert_false(has(path, "config.json"));
+    assert_true(jobdir_job_id(d) == 0);
+    assert_string_equal(jobdir_token(d), "");
+    assert_int_equal(jobdir_batches_per_step(d), 0);
+    error err = ERROR_INIT;
+    int64_t restarts;
+    assert_int_equal(jobdir_count_start(d, &restarts, &err), E_IO);
+    assert_non_null(strstr(err.text, "no job was started"));
+    jobdir_close(&d);
+
+    /* roles that came first and logged are not in the master's way */
+    char *log = xasprintf("%s/log", path);
+    put(log, "ps.0.log", "hello");
+    free(log);
+    config *c = load(NULL);
+    d = prepare((jobdir_request){.path = path, .config = c});
+    jobdir_close(&d);
+    config_destroy(&c);
+    free(path);
+}
+
+static void test_allennlp_rule(void **state)
+{
+    (void)state;
+    char *path = place("allennlp"), *expected;
+    config *c = load(NULL), *other = load("{random_seed: 7}");
+    config *elsewhere = load("{distributed: {workers: 3}}");
+    jobdir_request plain = {.path = path, .config = c}, recover = plain, force = plain;
+    recover.recover = true;
+    force.force = true;
+    jobdir *d = prepare(recover);
+    uint64_t id = jobdir_job_id(d);
+    jobdir_close(&d);
+
+    expected = xasprintf("Serialization directory (%s) already exists and is not empty. Specify "
+                         "--recover to recover from an existing output folder.",
+                         path);
+    assert_refused(plain, E_CONFIG, expected);
+    free(expected);
+    jobdir_request both = recover;
+    both.force = true;
+    assert_refused(both, E_CONFIG, "Illegal arguments: both force and recover are true.");
+    jobdir_request foreign = recover;
+    foreign.config = other;
+    assert_refused(foreign, E_CONFIG,
+                   "Training configuration does not match the configuration we're recovering "
+                   "from. First difference: random_seed");
+    recover.config = elsewhere;
+    d = prepare(recover);
+    assert_true(jobdir_job_id(d) == id);
+    jobdir_close(&d);
+
+    put(path, "left-over", "x");
+    force.config = other;
+    d = prepare(force);
+    assert_true(jobdir_job_id(d) != id);
+    assert_false(has(path, "left-over"));
+    jobdir_close(&d);
+    config_destroy(&c);
+    config_destroy(&other);
+    config_destroy(&elsewhere);
+    free(path);
+}
+
+static void test_estimator_rule(void **state)
+{
+    (void)state;
+    char *path = place("estimator");
+    config *c = load(NULL), *other = load("{random_seed: 7}");
+    jobdir_request request = {.path = path, .rule = JOBDIR_ESTIMATOR, .config = c};
+    put(path, "notes.txt", "mine");
+    jobdir *d = prepare(request);
+    uint64_t id = jobdir_job_id(d);
+    jobdir_close(&d);
+    d = prepare(request);
+    assert_true(jobdir_job_id(d) == id);
+    jobdir_close(&d);
+
+    request.config = other;
+    assert_refused(request, E_CONFIG, "first difference: random_seed");
+    assert_refused(request, E_CONFIG, "give -f");
+    request.force = true;
+    d = prepare(request);
+    assert_true(jobdir_job_id(d) != id);
+    assert_false(has(path, "notes.txt"));
+    jobdir_close(&d);
+    config_destroy(&c);
+    config_destroy(&other);
+    free(path);
+}
+
+static void test_finished_jobs_are_left_alone(void **state)
+{
+    (void)state;
+    char *path = place("finished");
+    config *c = load(NULL);
+    jobdir_request request = {.path = path, .rule = JOBDIR_ESTIMATOR, .config = c};
+    jobdir *d = prepare(request);
+    jobdir_close(&d);
+    put(path, "summary.json", "{\"complete\": false}");
+    d = prepare(request);
+    jobdir_close(&d);
+
+    char *lock = xasprintf("%s/job.lock", path);
+    put(path, "summary.json", "{\"complete\": true, \"steps\": 3}");
+    unlink(lock);
+    for (int rule = 0; rule < 2; rule++) {
+        request.rule = (jobdir_rule)rule;
+        request.recover = rule == JOBDIR_ALLENNLP;
+        bool done = false;
+        assert_int_equal(jobdir_prepare(&request, &d, &done, NULL), OK);
+        assert_true(done);
+        assert_true(jobdir_job_id(d) != 0);
+        jobdir_close(&d);
+        assert_false(fs_exists(lock));
+    }
+    put(path, "summary.json", "{");
+    assert_refused(request, E_DATA, "summary.json");
+    free(lock);
+    config_destroy(&c);
+    free(path);
+}
+
+static void test_foreign_folders_are_left_alone(void **state)
+{
+    (void)state;
+    char *path = place("foreign");
+    config *c = load(NULL);
+    jobdir_request force = {.path = path, .config = c, .force = true}, recover = force;
+    recover.force = false;
+    recover.recover = true;
+    put(path, "thesis.tex", "years of work");
+    assert_refused(force, E_CONFIG, "does not look like a job dir");
+    assert_refused(recover, E_CONFIG, "no job.json");
+    assert_true(has(path, "thesis.tex"));
+    assert_false(has(path, "job.lock"));
+    put(path, "config.json", "{}");
+    recover.rule = JOBDIR_ESTIMATOR;
+    recover.recover = false;
+    assert_refused(recover, E_CONFIG, "no job.json");
+    jobdir *d = prepare(force);
+    assert_false(has(path, "thesis.tex"));
+    jobdir_close(&d);
+
+    put(path, "job.json", "{\"job_id\": \"0\"}");
+    recover.recover = true;
+    assert_refused(recover, E_DATA, "not a Tequio job");
+    put(path, "job.json", "nonsense");
+    assert_refused(recover, E_DATA, "job.json");
+    error err = ERROR_INIT;
+    assert_int_equal(jobdir_open(path, &d, &err), E_DATA);
+    assert_non_null(strstr(err.text, "job.json"));
+    config_destroy(&c);
+    free(path);
+}
+
+static void test_bad_places(void **state)
+{
+    (void)state;
+    char *path = place("a-file");
+    config *c = load(NULL);
+    assert_int_equal(fs_write_atomic(path, "x", 1, NULL), OK);
+    assert_refused((jobdir_request){.path = path, .config = c}, E_IO, "a-file");
+    assert_refused((jobdir_request){.path = "", .config = c}, E_USAGE, "empty");
+    config_destroy(&c);
+    free(path);
+}
+
+/* A start cut short after job.json and before config.json is a start: it resumes. */
+static void test_config_json_is_written_again(void **state)
+{
+    (void)state;
+    char *path = place("cut-short"), *file = xasprintf("%s/config.json", path);
+    config *c = load(NULL);
+    jobdir *d = prepare((jobdir_request){.path = path, .config = c});
+    jobdir_close(&d);
+    unlink(file);
+    d = prepare((jobdir_request){.path = path, .config = c, .recover = true});
+    jobdir_close(&d);
+    assert_true(fs_exists(file));
+    config_destroy(&c);
+    free(file);
+    free(path);
+}
+
+static void test_a_checkpoint_set_aside_comes_back(void **state)
+{
+    (void)state;
+    char *path = place("aside");
+    config *c = load(NULL);
+    jobdir_request request = {.path = path, .rule = JOBDIR_ESTIMATOR, .config = c};
+    jobdir *d = prepare(request);
+    char *aside = jobdir_file(d, "checkpoints/step-000000007.old.3");
+    put(aside, "manifest.json", "{}");
+    jobdir_close(&d);
+    d = prepare(request);
+    assert_false(fs_exists(aside));
+    assert_true(has(path, "checkpoints/step-000000007/manifest.json"));
+    jobdir_close(&d);
+    free(aside);
+    config_destroy(&c);
+    free(path);
+}
+
+/* The holder is another process; the refusal names it, and its death frees the folder. */
+static void test_two_masters(void **state)
+{
+    (void)state;
+    char *path = place("two-masters");
+    config *c = load(NULL);
+    jobdir_request request = {.path = path, .rule = JOBDIR_ESTIMATOR, .config = c};
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        jobdir *d = NULL;
+        bool done;
+        char ok = jobdir_prepare(&request, &d, &done, NULL) == OK;
+        if (write(ready[1], &ok, 1) == 1)
+            pause();
+        _exit(1);
+    }
+    char ok = 0;
+    assert_int_equal(read(ready[0], &ok, 1), 1);
+    assert_int_equal(ok, 1);
+    char *expected = xasprintf("in use by process %ld on ", (long)child);
+    assert_refused(request, E_USAGE, expected);
+    request.force = true;
+    assert_refused(request, E_USAGE, expected);
+    assert_true(has(path, "job.json"));
+    request.force = false;
+    jobdir *looker = NULL;
+    assert_int_equal(jobdir_open(path, &looker, NULL), OK);
+    jobdir_close(&looker);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    jobdir *d = prepare(request);
+    jobdir_close(&d);
+    close(ready[0]);
+    close(ready[1]);
+    free(expected);
+    config_destroy(&c);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_first_start),
+        cmocka_unit_test(test_what_is_fixed_stays_fixed),
+        cmocka_unit_test(test_open_makes_the_folder_only),
+        cmocka_unit_test(test_allennlp_rule),
+        cmocka_unit_test(test_estimator_rule),
+        cmocka_unit_test(test_finished_jobs_are_left_alone),
+        cmocka_unit_test(test_foreign_folders_are_left_alone),
+        cmocka_unit_test(test_bad_places),
+        cmocka_unit_test(test_config_json_is_written_again),
+        cmocka_unit_test(test_a_checkpoint_set_aside_comes_back),
+        cmocka_unit_test(test_two_masters),
+    };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}

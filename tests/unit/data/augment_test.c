@@ -1,0 +1,133 @@
+/* Augmentation against a plain reference: every pixel moved and mirrored by itself. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "data/augment.h"
+#include "support_config.h"
+
+#include <string.h>
+
+enum { C = 2, H = 6, W = 5, PIXELS = C * H * W };
+
+static const data_field image = {
+    .name = "image", .dtype = DT_F32, .rank = 3, .dim = {C, H, W}, .background = -0.5f};
+
+static void fill(float *pixels)
+{
+    for (int i = 0; i < PIXELS; i++)
+        pixels[i] = (float)(i + 1);
+}
+
+/* Whether `out` is `in`, mirrored or not, moved by (dx, dy). */
+static bool is_moved(const float *in, const float *out, int dx, int dy, bool flip)
+{
+    for (int c = 0; c < C; c++)
+        for (int y = 0; y < H; y++)
+            for (int x = 0; x < W; x++) {
+                int fy = y - dy, fx = x - dx;
+                float want = image.background;
+                if (fy >= 0 && fy < H && fx >= 0 && fx < W)
+                    want = in[(c * H + fy) * W + (flip ? W - 1 - fx : fx)];
+                if (out[(c * H + y) * W + x] != want)
+                    return false;
+            }
+    return true;
+}
+
+static void test_moves_and_mirrors(void **state)
+{
+    (void)state;
+    const augment a = {.shift = 2, .flip = true};
+    float in[PIXELS], out[PIXELS];
+    int seen[2][5][5] = {0};
+    fill(in);
+    for (uint64_t batch = 0; batch < 60; batch++) {
+        rng draws = rng_make(4, RNG_AUGMENT, batch);
+        for (int64_t i = 0; i < 32; i++) {
+            int matches = 0;
+            augment_apply(&a, &draws, i, &image, in, out);
+            for (int flip = 0; flip < 2; flip++)
+                for (int dy = -2; dy <= 2; dy++)
+                    for (int dx = -2; dx <= 2; dx++)
+                        if (is_moved(in, out, dx, dy, flip)) {
+                            matches++;
+                            seen[flip][dy + 2][dx + 2]++;
+                        }
+            assert_int_equal(matches, 1);
+        }
+    }
+    for (int k = 0; k < 50; k++) /* 1920 draws of 50 outcomes */
+        assert_in_range((&seen[0][0][0])[k], 15, 70);
+}
+
+static void test_is_a_pure_function(void **state)
+{
+    (void)state;
+    const augment a = {.shift = 2, .flip = true};
+    float in[PIXELS], out[2][PIXELS];
+    fill(in);
+    int differing = 0;
+    for (uint64_t batch = 0; batch < 50; batch++) {
+        rng draws = rng_make(1, RNG_AUGMENT, batch), other = rng_make(1, RNG_AUGMENT, batch + 1);
+        augment_apply(&a, &draws, 3, &image, in, out[0]);
+        augment_apply(&a, &draws, 3, &image, in, out[1]);
+        assert_memory_equal(out[0], out[1], sizeof out[0]);
+        augment_apply(&a, &other, 3, &image, in, out[1]);
+        differing += memcmp(out[0], out[1], sizeof out[0]) != 0;
+    }
+    assert_true(differing > 40);
+}
+
+static void test_nothing_asked_nothing_done(void **state)
+{
+    (void)state;
+    const augment none = {0};
+    float in[PIXELS], out[PIXELS];
+    rng draws = rng_make(1, RNG_AUGMENT, 0);
+    fill(in);
+    assert_false(augment_is_on(&none));
+    augment_apply(&none, &draws, 0, &image, in, out);
+    assert_memory_equal(in, out, sizeof in);
+}
+
+static void test_a_shift_beyond_the_image_leaves_background(void **state)
+{
+    (void)state;
+    const augment wide = {.shift = 1000000};
+    float in[PIXELS], out[PIXELS];
+    rng draws = rng_make(1, RNG_AUGMENT, 0);
+    fill(in);
+    augment_apply(&wide, &draws, 0, &image, in, out);
+    for (int i = 0; i < PIXELS; i++)
+        assert_true(out[i] == image.background);
+}
+
+static void test_reads_its_section(void **state)
+{
+    (void)state;
+    config *c = test_config("{augment: {shift: 3, flip: true}}");
+    augment a = augment_read(config_section(c, "dataset_reader.augment"));
+    assert_int_equal(a.shift, 3);
+    assert_true(a.flip);
+    a = augment_read(NULL);
+    assert_false(augment_is_on(&a));
+    config_destroy(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_moves_and_mirrors),
+        cmocka_unit_test(test_is_a_pure_function),
+        cmocka_unit_test(test_nothing_asked_nothing_done),
+        cmocka_unit_test(test_a_shift_beyond_the_image_leaves_background),
+        cmocka_unit_test(test_reads_its_section),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

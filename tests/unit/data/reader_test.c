@@ -1,0 +1,206 @@
+/* Labelled images: values, names of label files, and every error. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "data/reader.h"
+#include "support_idx.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const idx_reader_options plain = {.std = 1.0};
+
+static void expect_error(const idx_reader_options *options, const char *path, const char *part)
+{
+    error err = ERROR_INIT;
+    dataset *d = NULL;
+    assert_int_equal(idx_reader_open(options, path, &d, &err), E_DATA);
+    assert_null(d);
+    if (!strstr(err.text, part))
+        fail_msg("message \"%s\" lacks \"%s\"", err.text, part);
+}
+
+static dataset *opens(const idx_reader_options *options, const char *path)
+{
+    error err = ERROR_INIT;
+    dataset *d = NULL;
+    if (idx_reader_open(options, path, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    return d;
+}
+
+static void test_gives_normalised_images(void **state)
+{
+    char *images = test_pair(*state, 25, 4, 3);
+    dataset *d = opens(&(idx_reader_options){.mean = 0.25, .std = 0.5}, images);
+    size_t n;
+    const data_field *fields = dataset_fields(d, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(fields[0].name, "image");
+    assert_int_equal(fields[0].rank, 3);
+    assert_int_equal(fields[0].dim[0], 1);
+    assert_int_equal(fields[0].dim[1], 4);
+    assert_int_equal(fields[0].dim[2], 3);
+    assert_int_equal(data_field_bytes(&fields[0]), 48);
+    assert_true(fields[0].background == -0.5f);
+    assert_string_equal(fields[1].name, "label");
+    assert_int_equal(fields[1].rank, 0);
+    assert_int_equal(fields[1].classes, 10);
+    assert_int_equal(dataset_examples(d), 25);
+
+    for (int64_t i = 0; i < 25; i++) {
+        float image[12];
+        int64_t label;
+        assert_int_equal(dataset_read(d, i, (void *[]){image, &label}, NULL), OK);
+        assert_int_equal(label, i % 10);
+        for (int k = 0; k < 12; k++) {
+            double pixel = (double)((i * 7 + k) % 256);
+            assert_true(fabs((double)image[k] - (pixel / 255.0 - 0.25) / 0.5) < 1e-6);
+        }
+    }
+    dataset_close(&d);
+    dataset_close(&d);
+    free(images);
+}
+
+static void test_limit_and_classes(void **state)
+{
+    char *images = test_pair(*state, 25, 2, 2);
+    dataset *d = opens(&(idx_reader_options){.std = 1.0, .limit = 4, .classes = 12}, images);
+    size_t n;
+    assert_int_equal(dataset_examples(d), 4);
+    assert_int_equal(dataset_fields(d, &n)[1].classes, 12);
+    dataset_close(&d);
+    d = opens(&(idx_reader_options){.std = 1.0, .limit = 1000}, images);
+    assert_int_equal(dataset_examples(d), 25);
+    dataset_close(&d);
+    expect_error(&(idx_reader_options){.std = 1.0, .classes = 7}, images,
+                 "example 7 has label 7; with 7 classes, 0 to 6 are valid");
+    free(images);
+}
+
+static char *write_idx(const char *dir, const char *name, int type, int rank, const uint32_t *dims,
+                       const char *bytes, size_t n)
+{
+    buf b = BUF_INIT;
+    idx_header(&b, type, rank, dims);
+    buf_add(&b, bytes, n);
+    char *path = test_file(dir, name, &b);
+    buf_fini(&b);
+    return path;
+}
+
+static void test_finds_labels_by_name(void **state)
+{
+    static const char *const names[][2] = {
+        {"train-images-idx3-ubyte", "train-labels-idx1-ubyte.gz"},
+        {"b-images-idx3-ubyte.gz", "b-labels-idx1-ubyte"},
+        {"images.idx", "labels.idx"},
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        char *images = write_idx(*state, names[i][0], 8, 2, (uint32_t[]){1, 2}, "ab", 2);
+        expect_error(&plain, images, "its labels are missing: neither");
+        char *labels = write_idx(*state, names[i][1], 8, 1, (uint32_t[]){1}, "\3", 1);
+        dataset *d = opens(&plain, images);
+        size_t n;
+        assert_int_equal(dataset_fields(d, &n)[0].rank, 1); /* N x D gives [D] */
+        assert_int_equal(dataset_fields(d, &n)[1].classes, 4);
+        dataset_close(&d);
+        free(images);
+        free(labels);
+    }
+}
+
+static void test_labels_given(void **state)
+{
+    char *images = write_idx(*state, "pixels", 8, 2, (uint32_t[]){1, 2}, "ab", 2);
+    expect_error(&plain, images, "no \"images\" in it); set dataset_reader.labels");
+    char *labels = write_idx(*state, "targets", 0x0c, 1, (uint32_t[]){1}, "\0\0\1\0", 4);
+    dataset *d = opens(&(idx_reader_options){.std = 1.0, .labels = labels}, images);
+    int64_t label;
+    float pixels[2];
+    assert_int_equal(dataset_read(d, 0, (void *[]){pixels, &label}, NULL), OK);
+    assert_int_equal(label, 256);
+    dataset_close(&d);
+    expect_error(&(idx_reader_options){.std = 1.0, .labels = "/nonexistent"}, images,
+                 "/nonexistent");
+    free(images);
+    free(labels);
+}
+
+static void test_files_that_do_not_fit(void **state)
+{
+    char *dir = *state;
+    char *row = write_idx(dir, "row-images", 8, 1, (uint32_t[]){2}, "ab", 2);
+    char *labels = write_idx(dir, "row-labels", 8, 1, (uint32_t[]){2}, "\0\1", 2);
+    expect_error(&plain, row, "row-images': holds 2 u8; images are N x D, N x H x W");
+    char *grid = write_idx(dir, "grid-images", 8, 2, (uint32_t[]){2, 1}, "ab", 2);
+    expect_error(&(idx_reader_options){.std = 1.0, .labels = grid}, grid,
+                 "holds 2 x 1 u8; labels are one row of integers");
+    char *three = write_idx(dir, "three", 8, 1, (uint32_t[]){3}, "\0\1\2", 3);
+    expect_error(&(idx_reader_options){.std = 1.0, .labels = three}, grid,
+                 "grid-images' holds 2 images, but ");
+    char *none = write_idx(dir, "none-images", 8, 2, (uint32_t[]){0, 4}, "", 0);
+    char *no_labels = write_idx(dir, "none-labels", 8, 1, (uint32_t[]){0}, "", 0);
+    expect_error(&plain, none, "holds 0 x 4 u8: no examples");
+    char *negative = write_idx(dir, "negative", 9, 1, (uint32_t[]){2}, "\1\377", 2);
+    expect_error(&(idx_reader_options){.std = 1.0, .labels = negative}, grid,
+                 "example 1 has label -1");
+    expect_error(&plain, "/nonexistent-images", "/nonexistent-images");
+    free(row);
+    free(labels);
+    free(grid);
+    free(three);
+    free(none);
+    free(no_labels);
+    free(negative);
+}
+
+static void test_other_types_are_not_scaled(void **state)
+{
+    char *images = write_idx(*state, "f-images", 0x0d, 4, (uint32_t[]){2, 1, 1, 2},
+                             "\77\200\0\0\300\0\0\0\177\200\0\0\0\0\0\0", 16); /* 1 -2 inf 0 */
+    char *labels = write_idx(*state, "f-labels", 8, 1, (uint32_t[]){2}, "\0\1", 2);
+    dataset *d = opens(&(idx_reader_options){.mean = 1.0, .std = 2.0}, images);
+    float pixels[2];
+    int64_t label;
+    assert_int_equal(dataset_read(d, 0, (void *[]){pixels, &label}, NULL), OK);
+    assert_true(pixels[0] == 0.0f && pixels[1] == -1.5f);
+    error err = ERROR_INIT;
+    assert_int_equal(dataset_read(d, 1, (void *[]){pixels, &label}, &err), E_DATA);
+    assert_non_null(strstr(err.text, "example 1, value 0 is not a finite number"));
+    dataset_close(&d);
+    free(images);
+    free(labels);
+}
+
+static int setup(void **state)
+{
+    *state = test_dir_make();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    test_dir_remove(*state);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_gives_normalised_images), TEST(test_limit_and_classes),
+        TEST(test_finds_labels_by_name),    TEST(test_labels_given),
+        TEST(test_files_that_do_not_fit),   TEST(test_other_types_are_not_scaled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,91 @@
+/* Metrics: sums that merge, accuracy with its corner cases, the words of a goal. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "metric/metric.h"
+
+#include <math.h>
+#include <string.h>
+
+static void test_any_split_gives_the_same(void **state)
+{
+    (void)state;
+    metric_set whole = {0}, merged = {0}, part;
+    for (int i = 0; i < 100; i++)
+        metric_add(&whole, "loss", (double)i, 2.0);
+    for (int p = 0; p < 10; p++) {
+        metric_reset(&part);
+        for (int i = 10 * p; i < 10 * p + 10; i++)
+            metric_add(&part, "loss", (double)i, 2.0);
+        metric_merge(&merged, &part);
+    }
+    assert_true(metric_result(&whole, "loss") == 24.75);
+    assert_true(metric_result(&merged, "loss") == 24.75);
+}
+
+static void test_absent_or_empty_is_nan(void **state)
+{
+    (void)state;
+    metric_set m = {0};
+    assert_true(isnan(metric_result(&m, "loss")));
+    metric_add(&m, "loss", 0.0, 0.0);
+    assert_true(isnan(metric_result(&m, "loss")));
+    metric_add(&m, "accuracy", 1.0, 2.0);
+    assert_true(metric_result(&m, "accuracy") == 0.5);
+    metric_reset(&m);
+    assert_int_equal(m.n, 0);
+}
+
+static void test_accuracy(void **state)
+{
+    (void)state;
+    const float scores[] = {
+        1,         3,  2,        /* 1 */
+        5,         5,  0,        /* a tie: the first */
+        -1,        -3, -2,       /* 0 */
+        0,         0,  NAN,      /* never right */
+        NAN,       1,  0,        /* never right */
+        -INFINITY, 0,  INFINITY, /* 2 */
+    };
+    const int64_t labels[] = {1, 0, 2, 0, 1, 2};
+    metric_set m = {0};
+    metric_add_accuracy(&m, scores, labels, 6, 3);
+    assert_true(m.at[0].sum == 3.0 && m.at[0].count == 6.0);
+    metric_add_accuracy(&m, scores, labels, 2, 3);
+    assert_true(metric_result(&m, "accuracy") == 5.0 / 8.0);
+}
+
+static void test_goals(void **state)
+{
+    (void)state;
+    const char *name;
+    int better;
+    assert_int_equal(metric_goal_parse("-loss", &name, &better, NULL), OK);
+    assert_string_equal(name, "loss");
+    assert_int_equal(better, -1);
+    assert_int_equal(metric_goal_parse("+accuracy", &name, &better, NULL), OK);
+    assert_string_equal(name, "accuracy");
+    assert_int_equal(better, 1);
+    static const char *const wrong[] = {"", "loss", "+", "-", "accuracy+"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        error err = ERROR_INIT;
+        assert_int_equal(metric_goal_parse(wrong[i], &name, &better, &err), E_CONFIG);
+        assert_non_null(strstr(err.text, "write \"+accuracy\" (larger) or \"-loss\" (smaller)"));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_split_gives_the_same),
+        cmocka_unit_test(test_absent_or_empty_is_nan),
+        cmocka_unit_test(test_accuracy),
+        cmocka_unit_test(test_goals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

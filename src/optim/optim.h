@@ -12,6 +12,9 @@
  *   adam     L2 decay added to g; adamw: w *= 1 - lr*decay first; bias-corrected, eps outside the root
  *   adagrad  lr / (1 + (t-1)*lr_decay); s += g*g; w -= lr*g/(sqrt(s)+eps)
  *   rmsprop  s = alpha*s + (1-alpha)*g*g; w -= lr*g/(sqrt(s)+eps); optional momentum, centered
+ *            (s minus the square of the average g, not below 0)
+ *
+ * Constants are combined in double and rounded to float once (1 - beta2 keeps its digits).
  *
  * Threads: an optim is immutable once made.
  */
@@ -30,15 +33,16 @@ enum { OPTIM_SLOTS = 3 };
 
 typedef struct optim {
     optim_kind kind;
-    float momentum, dampening;          /* sgd, rmsprop */
+    double momentum;                    /* sgd, rmsprop */
+    double dampening;                   /* sgd */
     bool nesterov;                      /* sgd */
-    float beta1, beta2;                 /* adam, adamw */
-    float alpha;                        /* rmsprop */
+    double beta1, beta2;                /* adam, adamw */
+    double alpha;                       /* rmsprop */
     bool centered;                      /* rmsprop */
-    float eps;
-    float weight_decay;
-    float lr_decay;                     /* adagrad */
-    float initial_accumulator;          /* adagrad */
+    double eps;
+    double weight_decay;
+    double lr_decay;                    /* adagrad */
+    double initial_accumulator;         /* adagrad */
 } optim;
 
 const char *optim_name(optim_kind kind);
@@ -66,7 +70,8 @@ void optim_apply(const optim *o, const optim_call *call, size_t n, const float *
 /* out = momentum*in + (1-momentum)*value: batch-norm statistics. */
 void optim_average(float momentum, size_t n, const float *value, const float *in, float *out);
 
-/* Sum of squares of n <= 4096 elements in double, in a fixed order: one block of a norm. */
+/* Sum of squares of n <= 4096 elements in double, in a fixed order: one block of a norm. Element i
+ * goes to lane i % 16; the lanes are then added pairwise. */
 double optim_square_sum(const float *x, size_t n);
 
 #endif

@@ -9,7 +9,8 @@
  *                      p = s < cut ? s / cut : 1 - (s - cut) / (n - cut), base * (1 + p*(ratio-1)) / ratio
  *
  * s = step - warmup_steps, n = total_steps - warmup_steps. During warm-up the rate climbs linearly:
- * base * (step + 1) / (warmup_steps + 1). `step` counts from 0.
+ * base * (step + 1) / (warmup_steps + 1). `step` counts from 0. From step total_steps on the rate
+ * stays what it is there. With nothing to fall over (n <= 0) it stays at base. Never negative.
  */
 #ifndef TEQUIO_OPTIM_SCHEDULE_H
 #define TEQUIO_OPTIM_SCHEDULE_H

@@ -1,0 +1,449 @@
+/*
+ * The optimizers against PyTorch's results (data/optim.json, made by tests/golden/make_optim.py),
+ * against the formulas written out in double, and against themselves cut into pieces.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/hash.h"
+#include "common/base/json.h"
+#include "common/base/rng.h"
+#include "optim/optim.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N = 150 };
+
+typedef struct vectors {
+    float w[N], state[OPTIM_SLOTS][N];
+} vectors;
+
+static void apply(const optim *o, const optim_call *call, size_t first, size_t n, const float *grad,
+                  const vectors *in, vectors *out)
+{
+    const float *state_in[OPTIM_SLOTS];
+    float *state_out[OPTIM_SLOTS];
+    for (int s = 0; s < OPTIM_SLOTS; s++) {
+        state_in[s] = in->state[s] + first;
+        state_out[s] = out->state[s] + first;
+    }
+    optim_apply(o, call, n, grad + first, in->w + first, out->w + first, state_in, state_out);
+}
+
+static void start_state(const optim *o, vectors *v)
+{
+    for (size_t s = 0; s < optim_slots(o); s++)
+        for (int i = 0; i < N; i++)
+            v->state[s][i] = optim_slot_initial(o, s);
+}
+
+/* ---- PyTorch ---------------------------------------------------------------------------- */
+
+static double number(const json_t *object, const char *key, double otherwise)
+{
+    const json_t *v = json_object_get(object, key);
+    return v ? json_number_value(v) : otherwise;
+}
+
+static optim optim_of(const json_t *c)
+{
+    const json_t *options = json_object_get(c, "options");
+    optim o = {
+        .momentum = number(options, "momentum", 0),
+        .dampening = number(options, "dampening", 0),
+        .nesterov = json_is_true(json_object_get(options, "nesterov")),
+        .beta1 = number(options, "beta1", 0),
+        .beta2 = number(options, "beta2", 0),
+        .alpha = number(options, "alpha", 0),
+        .centered = json_is_true(json_object_get(options, "centered")),
+        .eps = number(options, "eps", 0),
+        .weight_decay = number(options, "weight_decay", 0),
+        .lr_decay = number(options, "lr_decay", 0),
+        .initial_accumulator = number(options, "initial_accumulator", 0),
+    };
+    const char *kind = json_string_value(json_object_get(c, "kind"));
+    assert_true(optim_kind_of(kind, &o.kind));
+    assert_string_equal(optim_name(o.kind), kind);
+    return o;
+}
+
+/* Within 1e-6 of the largest of the vector, and of each number that is not tiny beside it. */
+static void assert_close(const float *got, const json_t *want)
+{
+    double largest = 0;
+    size_t i;
+    json_t *v;
+    json_array_foreach(want, i, v) largest = fmax(largest, fabs(json_number_value(v)));
+    json_array_foreach(want, i, v)
+    {
+        double x = json_number_value(v);
+        double room = 1e-6 * fmax(fabs(x), 0.1 * largest);
+        if (!(fabs((double)got[i] - x) <= room))
+            fail_msg("element %zu: %.9g, want %.9g", i, (double)got[i], x);
+    }
+}
+
+static void play_case(const json_t *file, const json_t *c)
+{
+    optim o = optim_of(c);
+    const json_t *before = json_object_get(c, "before"), *row, *x;
+    vectors v = {0};
+    size_t step, i, n = json_array_size(json_object_get(file, "start"));
+    json_array_foreach(json_object_get(file, "start"), i, x) v.w[i] = (float)json_number_value(x);
+    start_state(&o, &v);
+    json_array_foreach(json_object_get(file, "grads"), step, row)
+    {
+        float grad[N];
+        json_array_foreach(row, i, x) grad[i] = (float)json_number_value(x);
+        optim_call call = {
+            .step = (int64_t)step + 1,
+            .rate = (float)number(file, "rate", 0),
+            .scale = (float)number(before, "scale", 1),
+            .clip_value = (float)number(before, "clip_value", 0),
+            .decay = true,
+        };
+        apply(&o, &call, 0, n, grad, &v, &v);
+        assert_close(v.w, json_array_get(json_object_get(c, "weights"), step));
+    }
+    assert_int_equal(json_object_size(json_object_get(c, "state")), optim_slots(&o));
+    for (size_t s = 0; s < optim_slots(&o); s++) {
+        const json_t *want = json_object_get(json_object_get(c, "state"), optim_slot_name(&o, s));
+        assert_non_null(want);
+        assert_close(v.state[s], want);
+    }
+}
+
+static void results_are_those_of_pytorch(void **state)
+{
+    (void)state;
+    json_t *file = NULL, *c;
+    error err = ERROR_INIT;
+    if (json_read_file(TEST_DATA_DIR "/optim.json", &file, &err) != OK)
+        fail_msg("%s", err.text);
+    size_t i, seen[OPTIM_RMSPROP + 1] = {0};
+    json_array_foreach(json_object_get(file, "cases"), i, c)
+    {
+        play_case(file, c);
+        seen[optim_of(c).kind]++;
+    }
+    for (size_t k = 0; k <= OPTIM_RMSPROP; k++)
+        assert_true(seen[k] >= 2);
+    json_decref(file);
+}
+
+/* ---- the formulas in double ------------------------------------------------------------- */
+
+typedef struct scalar {
+    double w, state[OPTIM_SLOTS];
+} scalar;
+
+static void formula(const optim *o, const optim_call *call, double g, scalar *x)
+{
+    double t = (double)call->step, lr = (double)call->rate, *s = x->state;
+    double decay = call->decay ? o->weight_decay : 0;
+    g *= (double)call->scale;
+    if (call->clip_value > 0)
+        g = fmax(-(double)call->clip_value, fmin((double)call->clip_value, g));
+    if (o->kind == OPTIM_ADAMW)
+        x->w -= lr * decay * x->w;
+    else
+        g += decay * x->w;
+    switch (o->kind) {
+    case OPTIM_SGD:
+        if (o->momentum != 0) {
+            s[0] = t == 1 ? g : o->momentum * s[0] + (1 - o->dampening) * g;
+            g = o->nesterov ? g + o->momentum * s[0] : s[0];
+        }
+        x->w -= lr * g;
+        break;
+    case OPTIM_ADAM:
+    case OPTIM_ADAMW:
+        s[0] = o->beta1 * s[0] + (1 - o->beta1) * g;
+        s[1] = o->beta2 * s[1] + (1 - o->beta2) * g * g;
+        x->w -= lr * s[0] / (1 - pow(o->beta1, t)) / (sqrt(s[1] / (1 - pow(o->beta2, t))) + o->eps);
+        break;
+    case OPTIM_ADAGRAD:
+        s[0] += g * g;
+        x->w -= lr / (1 + (t - 1) * o->lr_decay) * g / (sqrt(s[0]) + o->eps);
+        break;
+    case OPTIM_RMSPROP: {
+        s[0] = o->alpha * s[0] + (1 - o->alpha) * g * g;
+        double spread = s[0];
+        if (o->centered) {
+            s[1] = o->alpha * s[1] + (1 - o->alpha) * g;
+            spread -= s[1] * s[1];
+        }
+        double move = g / (sqrt(spread) + o->eps);
+        if (o->momentum != 0) {
+            double *v = &s[o->centered ? 2 : 1];
+            *v = o->momentum * *v + move;
+            move = *v;
+        }
+        x->w -= lr * move;
+        break;
+    }
+    }
+}
+
+static bool coin(const rng *r, uint64_t *at)
+{
+    return rng_below(r, (*at)++, 2);
+}
+
+/* Any optimizer with any of its options on or off. */
+static optim random_optim(const rng *r, uint64_t *at)
+{
+    return (optim){
+        .kind = (optim_kind)rng_below(r, (*at)++, OPTIM_RMSPROP + 1),
+        .momentum = coin(r, at) ? 0.9 : 0,
+        .dampening = coin(r, at) ? 0.2 : 0,
+        .nesterov = coin(r, at),
+        .beta1 = coin(r, at) ? 0.9 : 0.5,
+        .beta2 = coin(r, at) ? 0.999 : 0.9,
+        .alpha = coin(r, at) ? 0.99 : 0.8,
+        .centered = coin(r, at),
+        .eps = coin(r, at) ? 1e-8 : 1e-3,
+        .weight_decay = coin(r, at) ? 0.1 : 0,
+        .lr_decay = coin(r, at) ? 0.05 : 0,
+        .initial_accumulator = coin(r, at) ? 0.1 : 0,
+    };
+}
+
+static optim_call random_call(const rng *r, uint64_t *at, int64_t step)
+{
+    return (optim_call){
+        .step = step,
+        .rate = coin(r, at) ? 0.01f : 0.1f,
+        .scale = coin(r, at) ? 1.0f : 0.37f,
+        .clip_value = coin(r, at) ? 0.0f : 0.8f,
+        .decay = coin(r, at),
+    };
+}
+
+static void results_are_those_of_the_formulas(void **state)
+{
+    (void)state;
+    for (uint64_t number = 0; number < 400; number++) {
+        rng r = rng_make(11, RNG_TEST, number);
+        uint64_t at = 0;
+        optim o = random_optim(&r, &at);
+        vectors v = {0};
+        scalar x[N] = {0};
+        start_state(&o, &v);
+        for (int i = 0; i < N; i++) {
+            v.w[i] = 1 + rng_uniform(&r, at++);
+            x[i].w = (double)v.w[i];
+            for (size_t s = 0; s < optim_slots(&o); s++)
+                x[i].state[s] = (double)v.state[s][i];
+        }
+        for (int64_t step = 1; step <= 5; step++) {
+            optim_call call = random_call(&r, &at, step);
+            float grad[N];
+            for (int i = 0; i < N; i++)
+                grad[i] = rng_normal(&r, at++);
+            apply(&o, &call, 0, N, grad, &v, &v);
+            for (int i = 0; i < N; i++)
+                formula(&o, &call, (double)grad[i], &x[i]);
+        }
+        for (int i = 0; i < N; i++)
+            if (!(fabs((double)v.w[i] - x[i].w) <= 2e-5 * fmax(1, fabs(x[i].w))))
+                fail_msg("case %d element %d: %.9g, want %.9g", (int)number, i, (double)v.w[i],
+                         x[i].w);
+    }
+}
+
+/* ---- bits ------------------------------------------------------------------------------- */
+
+static void fill(const rng *r, uint64_t *at, const optim *o, float *grad, vectors *v)
+{
+    for (int i = 0; i < N; i++) {
+        grad[i] = rng_normal(r, (*at)++);
+        v->w[i] = rng_normal(r, (*at)++);
+        for (size_t s = 0; s < optim_slots(o); s++)
+            v->state[s][i] = rng_uniform(r, (*at)++);
+    }
+}
+
+/* Nor on the instruction set, the compiler or its optimisation: the checksum is the same anywhere.
+ */
+static void bits_do_not_depend_on_the_cut(void **state)
+{
+    (void)state;
+    uint32_t crc = 0;
+    for (uint64_t number = 0; number < 300; number++) {
+        rng r = rng_make(13, RNG_TEST, number);
+        uint64_t at = 0;
+        optim o = random_optim(&r, &at);
+        optim_call call = random_call(&r, &at, 1 + (int64_t)rng_below(&r, at++, 5));
+        float grad[N];
+        vectors in = {0}, whole = {0};
+        fill(&r, &at, &o, grad, &in);
+        apply(&o, &call, 0, N, grad, &in, &whole);
+        crc = crc32c(crc, &whole, sizeof whole);
+        for (size_t cut = 0; cut <= N; cut++) {
+            vectors parts = {0}, same = in;
+            apply(&o, &call, cut, N - cut, grad, &in, &parts);
+            apply(&o, &call, 0, cut, grad, &in, &parts);
+            assert_memory_equal(&parts, &whole, sizeof whole);
+            apply(&o, &call, 0, cut, grad, &same, &same); /* in place */
+            apply(&o, &call, cut, N - cut, grad, &same, &same);
+            assert_memory_equal(&same, &whole, sizeof whole);
+        }
+    }
+    assert_int_equal(crc, 0xd21770d6);
+}
+
+/* Without decay and clipping a span is moved as if neither was configured. */
+static void decay_and_clipping_can_be_off(void **state)
+{
+    (void)state;
+    rng r = rng_make(17, RNG_TEST, 0);
+    uint64_t at = 0;
+    for (int kind = 0; kind <= OPTIM_RMSPROP; kind++) {
+        optim with = {.kind = (optim_kind)kind,
+                      .momentum = 0.9,
+                      .beta1 = 0.9,
+                      .beta2 = 0.99,
+                      .alpha = 0.9,
+                      .eps = 1e-8,
+                      .weight_decay = 0.5};
+        optim without = with;
+        without.weight_decay = 0;
+        optim_call call = {.step = 3, .rate = 0.1f, .scale = 1, .decay = false};
+        float grad[N];
+        vectors in = {0}, a = {0}, b = {0};
+        fill(&r, &at, &with, grad, &in);
+        apply(&with, &call, 0, N, grad, &in, &a);
+        call.decay = true;
+        apply(&without, &call, 0, N, grad, &in, &b);
+        assert_memory_equal(&a, &b, sizeof a);
+    }
+}
+
+static void not_a_number_is_not_hidden(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind <= OPTIM_RMSPROP; kind++) {
+        optim o = {.kind = (optim_kind)kind,
+                   .beta1 = 0.9,
+                   .beta2 = 0.99,
+                   .alpha = 0.9,
+                   .eps = 1e-8,
+                   .centered = true};
+        optim_call call = {.step = 1, .rate = 0.1f, .scale = 1, .clip_value = 1};
+        float grad[N];
+        vectors v = {0};
+        for (int i = 0; i < N; i++)
+            grad[i] = i % 2 ? NAN : 1.0f;
+        apply(&o, &call, 0, N, grad, &v, &v);
+        for (int i = 0; i < N; i++)
+            assert_int_equal(isnan(v.w[i]) != 0, i % 2);
+    }
+}
+
+/* A gradient that never changes has no spread; rounding must not make it negative. */
+static void centered_rmsprop_stays_finite(void **state)
+{
+    (void)state;
+    optim o = {.kind = OPTIM_RMSPROP, .alpha = 0.9, .eps = 1e-8, .centered = true};
+    float grad[N];
+    vectors v = {0};
+    for (int i = 0; i < N; i++)
+        grad[i] = 0.1f * (float)(i + 1);
+    for (int64_t step = 1; step <= 500; step++) {
+        optim_call call = {.step = step, .rate = 1e-6f, .scale = 1};
+        apply(&o, &call, 0, N, grad, &v, &v);
+    }
+    for (int i = 0; i < N; i++)
+        assert_true(isfinite(v.w[i]));
+}
+
+static void names_and_slots(void **state)
+{
+    (void)state;
+    optim_kind kind = OPTIM_ADAM;
+    assert_false(optim_kind_of("lamb", &kind));
+    assert_int_equal(kind, OPTIM_ADAM);
+    assert_string_equal(optim_name((optim_kind)99), "unknown");
+    optim o = {.kind = OPTIM_SGD};
+    assert_int_equal(optim_slots(&o), 0);
+    o = (optim){.kind = OPTIM_RMSPROP, .momentum = 0.9, .centered = true};
+    assert_int_equal(optim_slots(&o), OPTIM_SLOTS);
+    assert_string_equal(optim_slot_name(&o, 2), "momentum");
+    o = (optim){.kind = OPTIM_ADAGRAD, .initial_accumulator = 0.5};
+    assert_true(optim_slot_initial(&o, 0) == 0.5f);
+}
+
+static void average_moves_by_its_momentum(void **state)
+{
+    (void)state;
+    rng r = rng_make(19, RNG_TEST, 0);
+    float value[N], in[N], whole[N];
+    for (uint64_t i = 0; i < N; i++) {
+        value[i] = rng_normal(&r, i);
+        in[i] = rng_normal(&r, N + i);
+    }
+    optim_average(0.9f, N, value, in, whole);
+    for (int i = 0; i < N; i++)
+        assert_true(fabs(0.9 * (double)in[i] + 0.1 * (double)value[i] - (double)whole[i]) < 1e-6);
+    for (size_t cut = 0; cut <= N; cut++) {
+        float parts[N];
+        memcpy(parts, in, sizeof in);
+        optim_average(0.9f, cut, value, parts, parts);
+        optim_average(0.9f, N - cut, value + cut, parts + cut, parts + cut);
+        assert_memory_equal(parts, whole, sizeof whole);
+    }
+}
+
+/* Sixteen lanes and a tree, spelled out without any vectors. */
+static double lanes(const float *x, size_t n)
+{
+    double lane[16];
+    for (size_t j = 0; j < 16; j++) {
+        volatile double sum = 0;
+        for (size_t i = j; i < n; i += 16)
+            sum = sum + (double)x[i] * (double)x[i];
+        lane[j] = sum;
+    }
+    for (size_t width = 8; width > 0; width /= 2)
+        for (size_t j = 0; j < width; j++)
+            lane[j] = lane[j] + lane[j + width];
+    return lane[0];
+}
+
+static void square_sum_has_one_order(void **state)
+{
+    (void)state;
+    static float x[4096 + 16];
+    rng r = rng_make(23, RNG_TEST, 0);
+    for (uint64_t i = 0; i < 4096 + 16; i++)
+        x[i] = rng_normal(&r, i) * (float)(1 << i % 20);
+    for (size_t first = 0; first < 16; first++)
+        for (size_t n = 0; n <= 4096; n += n < 100 ? 1 : 333) {
+            double got = optim_square_sum(x + first, n), want = lanes(x + first, n);
+            assert_memory_equal(&got, &want, sizeof got);
+        }
+    double got = optim_square_sum(x, 4096), want = lanes(x, 4096);
+    assert_memory_equal(&got, &want, sizeof got);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_are_those_of_pytorch),
+        cmocka_unit_test(results_are_those_of_the_formulas),
+        cmocka_unit_test(bits_do_not_depend_on_the_cut),
+        cmocka_unit_test(decay_and_clipping_can_be_off),
+        cmocka_unit_test(not_a_number_is_not_hidden),
+        cmocka_unit_test(centered_rmsprop_stays_finite),
+        cmocka_unit_test(names_and_slots),
+        cmocka_unit_test(average_moves_by_its_momentum),
+        cmocka_unit_test(square_sum_has_one_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

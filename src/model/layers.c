@@ -87,8 +87,8 @@ status net_conv(net *n, const char *name, const conv_layer *l, error *err)
     int64_t channels = net_shape(n)->dim[1];
     if (channels % l->groups != 0 || l->filters % l->groups != 0)
         return FAIL(err, E_CONFIG,
-                    "layer '%s': %lld groups divide neither its %lld input channels nor its %lld "
-                    "filters evenly; both must be multiples of it",
+                    "layer '%s': its %lld groups must divide its %lld input channels and its %lld "
+                    "filters",
                     name, (long long)l->groups, (long long)channels, (long long)l->filters);
     tensor_decl weight = {.rank = 4,
                           .dim = {l->filters, channels / l->groups, l->kernel, l->kernel}};

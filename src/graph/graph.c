@@ -18,6 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* 16 TB: no sum of sizes over a graph can overflow. */
+#define LARGEST_TENSOR ((size_t)1 << 44)
+
 status graph_create(graph **ret, error *err)
 {
     (void)err;
@@ -49,8 +52,8 @@ static const char *shape_defect(const graph_shape *s, dtype t)
     for (int32_t i = 0; i < s->rank; i++) {
         if (s->dim[i] <= 0)
             return "has an axis that is not positive";
-        if (!size_mul(bytes, (size_t)s->dim[i], &bytes) || bytes > INT64_MAX / 4)
-            return "is too large to be addressed";
+        if (!size_mul(bytes, (size_t)s->dim[i], &bytes) || bytes > LARGEST_TENSOR)
+            return "is larger than 16 TB";
     }
     return NULL;
 }

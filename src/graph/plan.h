@@ -7,8 +7,10 @@
  * input's place when that dies there), CONST. One workspace of the largest kernel's size is the
  * executor's business.
  *
- * A value whose bytes the backend gives as 0 is never materialised (fused away). An OP_ALIAS output
- * shares its input's place and prolongs its life.
+ * A value whose bytes the backend gives as 0 is never materialised (fused away); its maker and its
+ * readers then count as one kernel that may run at any of their turns. An OP_ALIAS output shares its
+ * input's place and prolongs its life, unless it is kept, a gradient, or of another size: then its
+ * kernel must copy, as for no_alias.
  *
  * Threads: immutable once created.
  */
@@ -24,12 +26,14 @@ typedef enum plan_slab { SLAB_PARAM, SLAB_GRAD, SLAB_IO, SLAB_TEMP, SLAB_CONST, 
 typedef struct plan_place {
     plan_slab slab;
     size_t offset, bytes;
-    int32_t first, last;        /* nodes: defined at, last used at; n_nodes for `keep` */
+    int32_t first, last;        /* nodes: defined at, last used at by anything that shares the place;
+                                 * first is -1 for what exists before the run; last is n_nodes for
+                                 * kept values and gradients */
     bool materialised;
 } plan_place;
 
 typedef struct plan_options {
-    const size_t *value_bytes;  /* [graph_n_values]; what the backend wants for each value */
+    const size_t *value_bytes;  /* [graph_n_values] or NULL: plain; what the backend wants for each */
     const bool *no_inplace;     /* [graph_n_nodes] or NULL: nodes whose kernel cannot run in place */
     const bool *no_alias;       /* [graph_n_nodes] or NULL: OP_ALIAS nodes that must copy (layouts) */
     const flat *flat;           /* layout of parameters and gradients; NULL: none in the graph */
@@ -37,6 +41,7 @@ typedef struct plan_options {
 
 typedef struct plan plan;
 
+/* E_CONFIG if a parameter is not in the flat vector or stands there with another shape. */
 MUST_USE status plan_create(const graph *g, const plan_options *options, plan **ret, error *err);
 void plan_destroy(plan **p);
 

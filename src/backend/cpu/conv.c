@@ -1,0 +1,123 @@
+/*
+ * Convolution and its gradients on oneDNN. Every operand may lie as oneDNN likes best; weights are
+ * plain in the flat vector, so they are reordered at each run, which costs little beside the work.
+ */
+#include "backend/cpu/program.h"
+#include "backend/cpu/window.h"
+#include "common/base/alloc.h"
+
+#include <string.h>
+
+/* Layouts of x, w, b, y: any for what oneDNN may choose. */
+typedef struct conv_layouts {
+    shim_window window;
+    const shim_layout *x, *w, *b, *y;
+    const shim_layout *w_view; /* plain; [group, M/group, C/group, kernel...] when grouped */
+} conv_layouts;
+
+static void grouped_shape(const graph_shape *w, int64_t group, graph_shape *ret)
+{
+    *ret = *w;
+    if (group == 1)
+        return;
+    ret->rank = w->rank + 1;
+    ret->dim[0] = group;
+    ret->dim[1] = w->dim[0] / group;
+    memcpy(ret->dim + 2, w->dim + 1, (size_t)(w->rank - 1) * sizeof *w->dim);
+}
+
+static status describe(backend_program *p, const conv_attr *a, const graph_shape *x,
+                       const graph_shape *w, const graph_shape *y, conv_layouts *ret, error *err)
+{
+    TRY(window_make(w->dim + 2, a->strides, a->pads, a->dilations, x, y, &ret->window, err));
+    graph_shape grouped, bias = {.rank = 1, .dim = {w->dim[0]}};
+    grouped_shape(w, a->group ? a->group : 1, &grouped);
+    TRY(layout_any(p, x, &ret->x, err));
+    TRY(layout_any(p, y, &ret->y, err));
+    TRY(layout_any(p, &grouped, &ret->w, err));
+    TRY(layout_plain(p, &grouped, &ret->w_view, err));
+    return layout_plain(p, &bias, &ret->b, err);
+}
+
+static status run_conv(const cpu_node *n, const cpu_call *c, error *err)
+{
+    shim_primitive *conv = (shim_primitive *)(uintptr_t)n->state;
+    TRY(shim_set(conv, SHIM_SRC, c->in[0], err));
+    TRY(shim_set(conv, SHIM_WEIGHTS, c->in[1], err));
+    TRY(shim_set(conv, SHIM_BIAS, c->in[2], err));
+    TRY(shim_set(conv, SHIM_DST, c->out[0], err));
+    return node_execute(conv, c->scratch, err);
+}
+
+status plan_conv(backend_program *p, cpu_node *n, error *err)
+{
+    conv_layouts l;
+    TRY(describe(p, n->node->attr, &node_in(n, 0)->shape, &node_in(n, 1)->shape,
+                 &node_out(n, 0)->shape, &l, err));
+    bool relu = p->relu_after[n->index] != GRAPH_NONE;
+    shim_primitive *conv;
+    TRY(shim_conv(p->shim, &l.window, l.x, l.w, node_in(n, 2) ? l.b : NULL, l.y, relu, &conv, err));
+    n->body = run_conv;
+    n->state = conv;
+    n->scratch_bytes = shim_bytes_of(conv, SHIM_SCRATCH);
+    n->in[0].want = shim_layout_of(conv, SHIM_SRC);
+    n->in[1].want = shim_layout_of(conv, SHIM_WEIGHTS);
+    n->in[1].view = l.w_view;
+    n->out[0].want = shim_layout_of(conv, SHIM_DST);
+    return OK;
+}
+
+static status run_bwd_data(const cpu_node *n, const cpu_call *c, error *err)
+{
+    shim_primitive *conv = (shim_primitive *)(uintptr_t)n->state;
+    TRY(shim_set(conv, SHIM_DIFF_DST, c->in[0], err));
+    TRY(shim_set(conv, SHIM_WEIGHTS, c->in[1], err));
+    TRY(shim_set(conv, SHIM_DIFF_SRC, c->out[0], err));
+    return node_execute(conv, c->scratch, err);
+}
+
+status plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err)
+{
+    conv_layouts l;
+    TRY(describe(p, n->node->attr, &node_out(n, 0)->shape, &node_in(n, 1)->shape,
+                 &node_in(n, 0)->shape, &l, err));
+    shim_primitive *conv;
+    TRY(shim_conv_bwd_data(p->shim, &l.window, l.x, l.w, l.y, &conv, err));
+    n->body = run_bwd_data;
+    n->state = conv;
+    n->scratch_bytes = shim_bytes_of(conv, SHIM_SCRATCH);
+    n->in[0].want = shim_layout_of(conv, SHIM_DIFF_DST);
+    n->in[1].want = shim_layout_of(conv, SHIM_WEIGHTS);
+    n->in[1].view = l.w_view;
+    n->out[0].want = shim_layout_of(conv, SHIM_DIFF_SRC);
+    return OK;
+}
+
+static status run_bwd_weights(const cpu_node *n, const cpu_call *c, error *err)
+{
+    shim_primitive *conv = (shim_primitive *)(uintptr_t)n->state;
+    TRY(shim_set(conv, SHIM_SRC, c->in[0], err));
+    TRY(shim_set(conv, SHIM_DIFF_DST, c->in[1], err));
+    TRY(shim_set(conv, SHIM_DIFF_WEIGHTS, c->out[0], err));
+    TRY(shim_set(conv, SHIM_DIFF_BIAS, c->out[1], err));
+    return node_execute(conv, c->scratch, err);
+}
+
+status plan_conv_bwd_weights(backend_program *p, cpu_node *n, error *err)
+{
+    const conv_attr *a = n->node->attr;
+    conv_layouts l;
+    TRY(describe(p, a, &node_in(n, 0)->shape, &a->w, &node_in(n, 1)->shape, &l, err));
+    bool with_bias = a->with_bias && node_out(n, 1);
+    shim_primitive *conv;
+    TRY(shim_conv_bwd_weights(p->shim, &l.window, l.x, l.w, with_bias ? l.b : NULL, l.y, &conv,
+                              err));
+    n->body = run_bwd_weights;
+    n->state = conv;
+    n->scratch_bytes = shim_bytes_of(conv, SHIM_SCRATCH);
+    n->in[0].want = shim_layout_of(conv, SHIM_SRC);
+    n->in[1].want = shim_layout_of(conv, SHIM_DIFF_DST);
+    n->out[0].want = shim_layout_of(conv, SHIM_DIFF_WEIGHTS);
+    n->out[0].view = l.w_view;
+    return OK;
+}

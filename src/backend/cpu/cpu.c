@@ -1,0 +1,283 @@
+#include "backend/cpu/cpu.h"
+
+#include "backend/cpu/program.h"
+#include "backend/cpu/team.h"
+#include "common/base/alloc.h"
+#include "common/base/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cpu_plan plan_of[OP_COUNT] = {
+    [OP_CONV] = plan_conv,
+    [OP_MAX_POOL] = plan_pool,
+    [OP_AVERAGE_POOL] = plan_pool,
+    [OP_GLOBAL_AVERAGE_POOL] = plan_pool,
+    [OP_GEMM] = plan_gemm,
+    [OP_MATMUL] = plan_matmul,
+    [OP_ADD] = plan_binary,
+    [OP_SUB] = plan_binary,
+    [OP_MUL] = plan_binary,
+    [OP_DIV] = plan_binary,
+    [OP_RELU] = plan_unary,
+    [OP_SIGMOID] = plan_unary,
+    [OP_TANH] = plan_unary,
+    [OP_GELU] = plan_unary,
+    [OP_SOFTMAX] = plan_softmax,
+    [OP_LOG_SOFTMAX] = plan_softmax,
+    [OP_SOFTMAX_CROSS_ENTROPY_LOSS] = plan_loss,
+    [OP_BATCH_NORMALIZATION] = plan_batch_norm,
+    [OP_DROPOUT] = plan_dropout,
+    [OP_FLATTEN] = plan_copy,
+    [OP_RESHAPE] = plan_copy,
+    [OP_TRANSPOSE] = plan_strided,
+    [OP_CONCAT] = plan_concat,
+    [OP_REDUCE_MEAN] = plan_reduce,
+    [OP_REDUCE_SUM] = plan_reduce,
+    [OP_IDENTITY] = plan_copy,
+    [OP_EXPAND] = plan_strided,
+    [OP_SLICE] = plan_strided,
+    [OP_ZERO] = plan_zero,
+    [OP_CONV_BWD_DATA] = plan_conv_bwd_data,
+    [OP_CONV_BWD_WEIGHTS] = plan_conv_bwd_weights,
+    [OP_MAX_POOL_BWD] = plan_pool_bwd,
+    [OP_AVERAGE_POOL_BWD] = plan_pool_bwd,
+    [OP_RELU_BWD] = plan_unary,
+    [OP_SIGMOID_BWD] = plan_unary,
+    [OP_TANH_BWD] = plan_unary,
+    [OP_GELU_BWD] = plan_unary,
+    [OP_SOFTMAX_BWD] = plan_softmax_bwd,
+    [OP_LOG_SOFTMAX_BWD] = plan_softmax_bwd,
+    [OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD] = plan_loss_bwd,
+    [OP_BATCH_NORMALIZATION_BWD] = plan_batch_norm_bwd,
+    [OP_DROPOUT_BWD] = plan_dropout_bwd,
+    [OP_SUM_TO] = plan_reduce,
+};
+
+static status cpu_open(const backend_options *options, backend **ret, error *err)
+{
+    if (options->threads < 1)
+        return FAIL(err, E_CONFIG, "a CPU lane needs at least 1 thread, not %d", options->threads);
+    backend *b = xcalloc(1, sizeof *b);
+    b->threads = options->threads;
+    team_set(b->threads);
+    *ret = b;
+    return OK;
+}
+
+static void cpu_close(backend **b)
+{
+    free(*b);
+    *b = NULL;
+}
+
+static void cpu_unload(backend_program **p)
+{
+    backend_program *d = *p;
+    if (!d)
+        return;
+    shim_destroy(&d->shim);
+    arena_destroy(&d->arena);
+    free(d);
+    *p = NULL;
+}
+
+/* Inputs, parameters and constants come as they are; whatever others read must be plain. */
+static status begin_values(backend_program *p, error *err)
+{
+    int32_t n_values = graph_n_values(p->g);
+    for (graph_val v = 0; v < n_values; v++) {
+        const graph_value *value = graph_value_at(p->g, v);
+        size_t elements = (size_t)graph_shape_elements(&value->shape);
+        if (!size_mul(elements, dtype_bytes(value->dtype), &p->bytes[v]))
+            return FAIL(err, E_NOMEM, "value '%s' is too large", value->name);
+        if (value->kind != VAL_TEMP && value->dtype == DT_F32)
+            TRY(layout_plain(p, &value->shape, &p->layout[v], err));
+        if (value->keep)
+            p->must_be_plain[v] = true;
+        if (value->kind == VAL_PARAM && value->grad != GRAPH_NONE)
+            p->must_be_plain[value->grad] = true;
+    }
+    return OK;
+}
+
+static void begin_nodes(backend_program *p)
+{
+    int32_t n_nodes = graph_n_nodes(p->g);
+    for (int32_t i = 0; i < n_nodes; i++) {
+        cpu_node *n = &p->nodes[i];
+        n->program = p;
+        n->node = graph_node_at(p->g, i);
+        n->index = i;
+        n->takes_inplace = graph_op_of(n->node->op)->traits & OP_INPLACE;
+        p->relu_after[i] = GRAPH_NONE;
+        for (int k = 0; k < n->node->n_in; k++)
+            if (n->node->in[k] != GRAPH_NONE)
+                p->n_readers[n->node->in[k]]++;
+    }
+}
+
+/*
+ * A Relu right behind a Conv or a Gemm, and nobody else reads what is between: the first node does
+ * its work too. The Relu's output takes the place of its input (it dies there), so both are the
+ * same bytes; should a plan place them apart, the Relu copies.
+ */
+static void find_fusions(backend_program *p)
+{
+    int32_t n_nodes = graph_n_nodes(p->g);
+    for (int32_t i = 0; i < n_nodes; i++) {
+        const graph_node *relu = p->nodes[i].node;
+        if (relu->op != OP_RELU)
+            continue;
+        const graph_value *between = graph_value_at(p->g, relu->in[0]);
+        if (between->def == GRAPH_NONE || between->keep || p->n_readers[relu->in[0]] != 1)
+            continue;
+        graph_op maker = p->nodes[between->def].node->op;
+        if (maker != OP_CONV && maker != OP_GEMM)
+            continue;
+        p->relu_after[between->def] = i;
+        p->nodes[i].fused = true;
+        /* the maker then writes what the Relu's readers want */
+        p->must_be_plain[relu->in[0]] |= p->must_be_plain[relu->out[0]];
+    }
+}
+
+static status plan_one(backend_program *p, cpu_node *n, error *err)
+{
+    for (int i = 0; i < n->node->n_out; i++) {
+        const graph_value *v = node_out(n, i);
+        if (v && v->dtype != DT_F32 && v->dtype != DT_I64 && v->dtype != DT_U8)
+            return FAIL(err, E_UNSUPPORTED, "it makes %s, known are float32, int64 and uint8",
+                        dtype_name(v->dtype));
+    }
+    TRY(plan_of[n->node->op](p, n, err));
+    return node_finish(p, n, err);
+}
+
+/* Every node is tried, so that the message names all that have no kernel. */
+static status plan_all(backend_program *p, error *err)
+{
+    buf missing = BUF_INIT;
+    status st = OK;
+    int32_t n_nodes = graph_n_nodes(p->g);
+    for (int32_t i = 0; i < n_nodes && st == OK; i++) {
+        cpu_node *n = &p->nodes[i];
+        error why = ERROR_INIT;
+        st = plan_one(p, n, &why);
+        if (st == E_UNSUPPORTED) {
+            buf_addf(&missing, "%s%s (%s): %s", missing.size ? "; " : "", n->node->name,
+                     graph_op_of(n->node->op)->name, why.text);
+            /* readers of its outputs still need a layout to be looked at */
+            for (int k = 0; k < n->node->n_out; k++)
+                if (node_out(n, k) && node_out(n, k)->dtype == DT_F32)
+                    TRY_OUT(st, layout_plain(p, &node_out(n, k)->shape, &p->layout[n->node->out[k]],
+                                             err));
+            st = OK;
+        } else if (st != OK) {
+            FAIL(err, st, "%s: %s", n->node->name, why.text);
+        }
+    }
+    if (st == OK && missing.size)
+        st = FAIL(err, E_UNSUPPORTED, "the CPU has no kernel for %s", missing.data);
+out:
+    buf_fini(&missing);
+    return st;
+}
+
+static status cpu_load(backend *b, const graph *g, backend_program **ret, error *err)
+{
+    team_set(b->threads); /* oneDNN picks algorithms for the team it will get */
+    size_t n_values = (size_t)graph_n_values(g), n_nodes = (size_t)graph_n_nodes(g);
+    backend_program *p = xcalloc(1, sizeof *p);
+    p->backend = b;
+    p->g = g;
+    p->arena = arena_create();
+    p->nodes = arena_alloc(p->arena, n_nodes * sizeof *p->nodes);
+    p->layout = arena_alloc(p->arena, n_values * sizeof *p->layout);
+    p->bytes = arena_alloc(p->arena, n_values * sizeof *p->bytes);
+    p->must_be_plain = arena_alloc(p->arena, n_values * sizeof *p->must_be_plain);
+    p->n_readers = arena_alloc(p->arena, n_values * sizeof *p->n_readers);
+    p->relu_after = arena_alloc(p->arena, n_nodes * sizeof *p->relu_after);
+    status st;
+    TRY_OUT(st, shim_create(&p->shim, err));
+    TRY_OUT(st, begin_values(p, err));
+    begin_nodes(p);
+    find_fusions(p);
+    TRY_OUT(st, plan_all(p, err));
+    *ret = p;
+    return OK;
+out:
+    cpu_unload(&p);
+    return st;
+}
+
+static size_t cpu_value_bytes(const backend_program *p, graph_val v)
+{
+    return p->bytes[v];
+}
+
+static bool cpu_can_run_inplace(const backend_program *p, int32_t node)
+{
+    const cpu_node *n = &p->nodes[node];
+    return n->takes_inplace && p->bytes[n->node->in[0]] == p->bytes[n->node->out[0]];
+}
+
+static bool cpu_can_alias(const backend_program *p, int32_t node)
+{
+    return p->nodes[node].aliases;
+}
+
+static status cpu_prepare(backend_program *p, int32_t node, backend_kernel *ret, error *err)
+{
+    (void)err;
+    cpu_node *n = &p->nodes[node];
+    team_set(p->backend->threads);
+    *ret = (backend_kernel){
+        .run = node_run,
+        .state = n,
+        .workspace_bytes = n->workspace_bytes,
+    };
+    return OK;
+}
+
+static void cpu_fingerprint(const backend *b, char *ret, size_t bytes)
+{
+    char version[32];
+    shim_version(version, sizeof version);
+    snprintf(ret, bytes, "oneDNN %s isa=%s threads=%d", version, shim_isa(), b->threads);
+}
+
+const backend_ops backend_cpu = {
+    .name = "cpu",
+    .open = cpu_open,
+    .close = cpu_close,
+    .load = cpu_load,
+    .unload = cpu_unload,
+    .value_bytes = cpu_value_bytes,
+    .can_run_inplace = cpu_can_run_inplace,
+    .can_alias = cpu_can_alias,
+    .prepare = cpu_prepare,
+    .fingerprint = cpu_fingerprint,
+};
+
+int cpu_node_reorders(const backend_program *p, int32_t node)
+{
+    const cpu_node *n = &p->nodes[node];
+    int count = 0;
+    for (int i = 0; i < GRAPH_IN; i++)
+        count += n->in[i].reorder != NULL;
+    for (int i = 0; i < GRAPH_OUT; i++)
+        count += n->out[i].reorder != NULL;
+    return count;
+}
+
+bool cpu_node_is_fused(const backend_program *p, int32_t node)
+{
+    return p->nodes[node].fused;
+}
+
+bool cpu_value_is_blocked(const backend_program *p, graph_val v)
+{
+    return p->layout[v] && !shim_layout_is_plain(p->layout[v]);
+}

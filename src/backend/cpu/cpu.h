@@ -1,0 +1,19 @@
+/*
+ * What loading decided, for tests and for `doctor`: the CPU backend's programs opened up.
+ * Threads: as backend.h says.
+ */
+#ifndef TEQUIO_BACKEND_CPU_CPU_H
+#define TEQUIO_BACKEND_CPU_CPU_H
+
+#include "backend/backend.h"
+
+/* Inputs and outputs of the node that are reordered around its kernel at every run. */
+int cpu_node_reorders(const backend_program *p, int32_t node);
+
+/* The node's work is done by the node that makes its input. */
+bool cpu_node_is_fused(const backend_program *p, int32_t node);
+
+/* The value lies in an order of oneDNN's own. */
+bool cpu_value_is_blocked(const backend_program *p, graph_val v);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * Matrix products of plain operands on oneDNN's sgemm, which beats its primitives for f32. Gemm's
+ * bias and a Relu behind it share one pass over the result while it is warm.
+ */
+#include "backend/cpu/lanes.h"
+#include "backend/cpu/program.h"
+#include "backend/cpu/team.h"
+#include "common/base/alloc.h"
+
+#include <string.h>
+
+typedef struct gemm_state {
+    int64_t m, n, k;
+    float alpha, beta;
+    bool relu, has_c;
+    shim_matrix a, b;        /* data set at each run */
+    int64_t c_row, c_column; /* elements from row to row and column to column; 0: broadcast */
+} gemm_state;
+
+typedef struct finish_task { /* y = beta * c + y, then max(y, 0) */
+    const gemm_state *s;
+    const float *c;
+    float *y;
+} finish_task;
+
+SIMD_CLONES
+static void finish_row(float *y, const float *c, int64_t n, float beta, bool relu)
+{
+    if (!relu) {
+        SIMD_LOOP
+        for (int64_t j = 0; j < n; j++)
+            y[j] += beta * c[j];
+        return;
+    }
+    SIMD_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        float v = y[j] + beta * c[j];
+        y[j] = v > 0.0f ? v : 0.0f;
+    }
+}
+
+SIMD_CLONES
+static void finish_row_scalar(float *y, float c, int64_t n, bool relu)
+{
+    if (!relu) {
+        SIMD_LOOP
+        for (int64_t j = 0; j < n; j++)
+            y[j] += c;
+        return;
+    }
+    SIMD_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        float v = y[j] + c;
+        y[j] = v > 0.0f ? v : 0.0f;
+    }
+}
+
+static void finish_rows(int64_t begin, int64_t end, void *arg)
+{
+    const finish_task *t = arg;
+    const gemm_state *s = t->s;
+    for (int64_t i = begin; i < end; i++) {
+        float *y = t->y + i * s->n;
+        const float *c = t->c ? t->c + i * s->c_row : NULL;
+        if (c && s->c_column)
+            finish_row(y, c, s->n, s->beta, s->relu);
+        else
+            finish_row_scalar(y, c ? s->beta * c[0] : 0.0f, s->n, s->relu);
+    }
+}
+
+static status run_gemm(const cpu_node *n, const cpu_call *call, error *err)
+{
+    const gemm_state *s = n->state;
+    shim_matrix a = s->a, b = s->b;
+    a.data = call->in[0];
+    b.data = call->in[1];
+    TRY(shim_sgemm(s->m, s->n, s->k, s->alpha, a, b, call->out[0], err));
+    if (!s->has_c && !s->relu)
+        return OK;
+    finish_task t = {.s = s, .c = s->has_c ? call->in[2] : NULL, .y = call->out[0]};
+    int64_t rows = s->n < 16384 ? 16384 / s->n + 1 : 1;
+    team_for(s->m, rows, finish_rows, &t);
+    return OK;
+}
+
+static void broadcast_c(gemm_state *s, const graph_shape *c)
+{
+    int64_t columns = c->rank >= 1 ? c->dim[c->rank - 1] : 1;
+    int64_t rows = c->rank >= 2 ? c->dim[c->rank - 2] : 1;
+    s->has_c = true;
+    s->c_column = columns > 1 ? 1 : 0;
+    s->c_row = rows > 1 ? columns : 0;
+}
+
+status plan_gemm(backend_program *p, cpu_node *n, error *err)
+{
+    (void)err;
+    const gemm_attr *attr = n->node->attr;
+    const graph_shape *a = &node_in(n, 0)->shape, *y = &node_out(n, 0)->shape;
+    gemm_state *s = arena_alloc(p->arena, sizeof *s);
+    s->m = y->dim[0];
+    s->n = y->dim[1];
+    s->k = a->dim[attr->trans_a ? 0 : 1];
+    s->alpha = attr->alpha != 0.0f ? attr->alpha : 1.0f;
+    s->beta = attr->beta != 0.0f ? attr->beta : 1.0f;
+    s->relu = p->relu_after[n->index] != GRAPH_NONE;
+    s->a = (shim_matrix){.stride = a->dim[1], .transposed = attr->trans_a};
+    s->b = (shim_matrix){.stride = node_in(n, 1)->shape.dim[1], .transposed = attr->trans_b};
+    if (node_in(n, 2))
+        broadcast_c(s, &node_in(n, 2)->shape);
+    n->body = run_gemm;
+    n->state = s;
+    return OK;
+}
+
+typedef struct matmul_state {
+    int64_t m, n, k, batches;
+    shim_matrix a, b;
+    const int64_t *a_offset, *b_offset; /* by batch, in elements */
+} matmul_state;
+
+static status run_matmul(const cpu_node *n, const cpu_call *c, error *err)
+{
+    const matmul_state *s = n->state;
+    for (int64_t i = 0; i < s->batches; i++) {
+        shim_matrix a = s->a, b = s->b;
+        a.data = (const float *)c->in[0] + s->a_offset[i];
+        b.data = (const float *)c->in[1] + s->b_offset[i];
+        TRY(shim_sgemm(s->m, s->n, s->k, 1.0f, a, b, (float *)c->out[0] + i * s->m * s->n, err));
+    }
+    return OK;
+}
+
+/* A vector is one row on the left, one column on the right; ONNX drops that axis of y again. */
+static graph_shape as_matrix(const graph_shape *s, bool left)
+{
+    if (s->rank != 1)
+        return *s;
+    return (graph_shape){.rank = 2, .dim = {left ? 1 : s->dim[0], left ? s->dim[0] : 1}};
+}
+
+/* Where the operand's matrix of each batch begins; axes of size 1 are broadcast. */
+static const int64_t *batch_offsets(arena *mem, const graph_shape *s, const int64_t *batch_dim,
+                                    int batch_rank, int64_t batches)
+{
+    int64_t stride[GRAPH_RANK] = {0}, step = s->dim[s->rank - 1] * s->dim[s->rank - 2];
+    for (int i = s->rank - 3, j = batch_rank - 1; i >= 0; i--, j--) {
+        stride[j] = s->dim[i] > 1 ? step : 0;
+        step *= s->dim[i];
+    }
+    int64_t *ret = arena_alloc(mem, (size_t)batches * sizeof *ret);
+    for (int64_t b = 0; b < batches; b++) {
+        int64_t rest = b;
+        for (int j = batch_rank - 1; j >= 0; j--) {
+            ret[b] += rest % batch_dim[j] * stride[j];
+            rest /= batch_dim[j];
+        }
+    }
+    return ret;
+}
+
+static int batch_shape(const graph_shape *a, const graph_shape *b, int64_t *ret_dim)
+{
+    int rank = (a->rank > b->rank ? a->rank : b->rank) - 2;
+    for (int j = 0; j < rank; j++) {
+        int i = a->rank - 2 - rank + j, k = b->rank - 2 - rank + j;
+        int64_t da = i >= 0 ? a->dim[i] : 1, db = k >= 0 ? b->dim[k] : 1;
+        ret_dim[j] = da > 1 ? da : db;
+    }
+    return rank;
+}
+
+status plan_matmul(backend_program *p, cpu_node *n, error *err)
+{
+    (void)err;
+    const matmul_attr *attr = n->node->attr;
+    const graph_shape *raw_a = &node_in(n, 0)->shape, *raw_b = &node_in(n, 1)->shape;
+    graph_shape a = as_matrix(raw_a, true), b = as_matrix(raw_b, false);
+    bool trans_a = attr->trans_a && raw_a->rank > 1, trans_b = attr->trans_b && raw_b->rank > 1;
+    matmul_state *s = arena_alloc(p->arena, sizeof *s);
+    int64_t batch_dim[GRAPH_RANK];
+    int batch_rank = batch_shape(&a, &b, batch_dim);
+    s->batches = 1;
+    for (int i = 0; i < batch_rank; i++)
+        s->batches *= batch_dim[i];
+    s->m = a.dim[a.rank - (trans_a ? 1 : 2)];
+    s->k = a.dim[a.rank - (trans_a ? 2 : 1)];
+    s->n = b.dim[b.rank - (trans_b ? 2 : 1)];
+    s->a = (shim_matrix){.stride = a.dim[a.rank - 1], .transposed = trans_a};
+    s->b = (shim_matrix){.stride = b.dim[b.rank - 1], .transposed = trans_b};
+    if (b.rank == 2 && !trans_a) { /* the rows of all batches are one tall matrix */
+        s->m *= s->batches;
+        s->batches = 1;
+    }
+    s->a_offset = batch_offsets(p->arena, &a, batch_dim, batch_rank, s->batches);
+    s->b_offset = batch_offsets(p->arena, &b, batch_dim, batch_rank, s->batches);
+    n->body = run_matmul;
+    n->state = s;
+    return OK;
+}

@@ -1,0 +1,34 @@
+/*
+ * Sums over explicit lanes: LANES independent columns, added pairwise at the end. Every vector
+ * width can follow this order, so a reduction has the same bits on all of them.
+ * Pure functions.
+ */
+#ifndef TEQUIO_BACKEND_CPU_LANES_H
+#define TEQUIO_BACKEND_CPU_LANES_H
+
+#include "common/base/simd.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { LANES = 16 };
+
+INLINE float lanes_sum(const float lane[LANES])
+{
+    float s[LANES];
+    for (int j = 0; j < LANES; j++)
+        s[j] = lane[j];
+    for (int half = LANES / 2; half > 0; half /= 2)
+        for (int j = 0; j < half; j++)
+            s[j] += s[j + half];
+    return s[0];
+}
+
+INLINE float lanes_max(const float lane[LANES])
+{
+    float m = lane[0];
+    for (int j = 1; j < LANES; j++)
+        m = lane[j] > m ? lane[j] : m;
+    return m;
+}
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * Inside of a loaded program: what every kernel family sees.
+ *
+ * Loading walks the nodes once, in order. A node's plan function picks its kernel body and says,
+ * per input and output, in which layout the body wants or gives the bytes; the layout of a value is
+ * then what its producer gives, unless it must be plain (parameters' gradients, kept values). Where
+ * wish and value differ, node_finish puts a reorder through the workspace around the body. So
+ * bodies never reorder, and between convolutions, where wishes agree, nothing is moved.
+ *
+ * Threads: as backend.h says.
+ */
+#ifndef TEQUIO_BACKEND_CPU_PROGRAM_H
+#define TEQUIO_BACKEND_CPU_PROGRAM_H
+
+#include "backend/backend.h"
+#include "backend/cpu/dnnl_shim.h"
+#include "graph/attrs.h"
+
+typedef struct cpu_node cpu_node;
+
+/* One execution: addresses in the layouts the body asked for; NULL where the node has no value. */
+typedef struct cpu_call {
+    const void *in[GRAPH_IN];
+    void *out[GRAPH_OUT];
+    void *scratch; /* scratch_bytes, 64-byte aligned */
+} cpu_call;
+
+typedef status (*cpu_body)(const cpu_node *n, const cpu_call *c, error *err);
+
+typedef struct cpu_edge {
+    const shim_layout *want; /* what the body reads or writes; NULL: the value's own bytes */
+    const shim_layout *view; /* the same bytes as the value under another shape; NULL: its own */
+    shim_primitive *reorder; /* set by node_finish where value and wish differ */
+    size_t offset, bytes;    /* of the reordered copy in the workspace */
+} cpu_edge;
+
+struct cpu_node {
+    backend_program *program;
+    const graph_node *node;
+    int32_t index;
+    cpu_body body;
+    const void *state; /* the body's, in the program's arena */
+    size_t scratch_bytes;
+    bool takes_inplace; /* the body may write output 0 over input 0 */
+    bool fused;         /* its work is done by the node that makes its input */
+    bool aliases;       /* OP_ALIAS: output 0 is input 0, byte for byte */
+    cpu_edge in[GRAPH_IN], out[GRAPH_OUT];
+    size_t workspace_bytes;
+};
+
+struct backend {
+    int threads;
+};
+
+struct backend_program {
+    const backend *backend;
+    const graph *g;
+    arena *arena;
+    shim *shim;
+    cpu_node *nodes;
+    const shim_layout **layout; /* by value; NULL: not f32, or nothing chose one */
+    size_t *bytes;              /* by value */
+    bool *must_be_plain;        /* by value */
+    int32_t *n_readers;         /* by value */
+    int32_t *relu_after;        /* by node: the Relu whose work it does too, or GRAPH_NONE */
+};
+
+/* Chooses body, layouts and scratch. E_UNSUPPORTED with the reason if there is no kernel. */
+typedef status (*cpu_plan)(backend_program *p, cpu_node *n, error *err);
+
+/* Values and shapes of a node's edges */
+const graph_value *node_in(const cpu_node *n, int i); /* NULL if absent */
+const graph_value *node_out(const cpu_node *n, int i);
+MUST_USE status layout_plain(backend_program *p, const graph_shape *s, const shim_layout **ret,
+                             error *err);
+MUST_USE status layout_any(backend_program *p, const graph_shape *s, const shim_layout **ret,
+                           error *err);
+
+/* For element-wise bodies: all inputs listed and output 0 in one layout, a blocked one if any of
+ * the inputs has one. `zero_stays` says that f(0, 0) = 0, so padding may be computed too; otherwise
+ * padded layouts are not followed. *ret_elements counts padding. */
+MUST_USE status node_follow(backend_program *p, cpu_node *n, int n_in, bool zero_stays,
+                            int64_t *ret_elements, error *err);
+
+/* The first blocked layout that a reader of v has beside it, or NULL: a good choice for v. */
+const shim_layout *node_wished_layout(const backend_program *p, graph_val v);
+
+/* After the plan function: fixes the layouts of the outputs, places reorders and scratch. */
+MUST_USE status node_finish(backend_program *p, cpu_node *n, error *err);
+
+/* Runs a primitive whose roles were set; its scratch is c->scratch. */
+MUST_USE status node_execute(shim_primitive *primitive, void *scratch, error *err);
+
+/* The body of nodes that have nothing to compute: copies input 0 to output 0 unless the plan gave
+ * both the same place. */
+status node_copy_apart(const cpu_node *n, const cpu_call *c, error *err);
+
+/* Bodies' home: backend_kernel.run */
+status node_run(void *state, void *const *addresses, void *workspace, error *err);
+
+/* One line per family: the file of the same name. */
+MUST_USE status plan_conv(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_conv_bwd_weights(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_pool(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_pool_bwd(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_batch_norm(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_batch_norm_bwd(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_gemm(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_matmul(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_binary(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_unary(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_softmax(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_softmax_bwd(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_loss(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_loss_bwd(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_dropout(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_dropout_bwd(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_copy(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_strided(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_concat(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_zero(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_reduce(backend_program *p, cpu_node *n, error *err);
+
+#endif

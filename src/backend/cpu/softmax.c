@@ -1,0 +1,276 @@
+/*
+ * Softmax and LogSoftmax over one axis, and their gradients. The tensor is [outer, axis, inner];
+ * with inner 1 a row is reduced over fixed lanes, otherwise LANES neighbours run side by side.
+ */
+#include "backend/cpu/softmax.h"
+
+#include "backend/cpu/program.h"
+#include "backend/cpu/team.h"
+#include "backend/cpu/vecmath.h"
+#include "common/base/alloc.h"
+
+enum { SOFTMAX_GRAIN = 8192 }; /* elements */
+
+SIMD_CLONES
+static float row_max(const float *x, int64_t n)
+{
+    float lane[LANES];
+    for (int j = 0; j < LANES; j++)
+        lane[j] = -__builtin_inff();
+    int64_t whole = n / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+        for (int j = 0; j < LANES; j++)
+            lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
+    for (int64_t i = whole; i < n; i++)
+        lane[i - whole] = x[i] > lane[i - whole] ? x[i] : lane[i - whole];
+    return lanes_max(lane);
+}
+
+SIMD_CLONES
+static void exp_minus(float *y, const float *x, float max, int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t i = 0; i < n; i++)
+        y[i] = vec_exp(x[i] - max);
+}
+
+SIMD_CLONES
+static float row_sum(const float *x, int64_t n)
+{
+    float lane[LANES] = {0};
+    int64_t whole = n / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+        for (int j = 0; j < LANES; j++)
+            lane[j] += x[i + j];
+    for (int64_t i = whole; i < n; i++)
+        lane[i - whole] += x[i];
+    return lanes_sum(lane);
+}
+
+SIMD_CLONES
+static float exp_minus_sum(const float *x, float max, int64_t n)
+{
+    float lane[LANES] = {0};
+    int64_t whole = n / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+        for (int j = 0; j < LANES; j++)
+            lane[j] += vec_exp(x[i + j] - max);
+    for (int64_t i = whole; i < n; i++)
+        lane[i - whole] += vec_exp(x[i] - max);
+    return lanes_sum(lane);
+}
+
+SIMD_CLONES
+static float row_dot(const float *x, const float *y, int64_t n)
+{
+    float lane[LANES] = {0};
+    int64_t whole = n / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+        for (int j = 0; j < LANES; j++)
+            lane[j] += x[i + j] * y[i + j];
+    for (int64_t i = whole; i < n; i++)
+        lane[i - whole] += x[i] * y[i];
+    return lanes_sum(lane);
+}
+
+SIMD_CLONES
+static void row_divide(float *y, float by, int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t i = 0; i < n; i++)
+        y[i] /= by;
+}
+
+SIMD_CLONES
+static void row_subtract(float *y, const float *x, float max, float log_sum, int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (x[i] - max) - log_sum;
+}
+
+SIMD_CLONES
+static void row_softmax_bwd(float *dx, const float *dy, const float *y, float dot, int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t i = 0; i < n; i++)
+        dx[i] = y[i] * (dy[i] - dot);
+}
+
+SIMD_CLONES
+static void row_log_softmax_bwd(float *dx, const float *dy, const float *y, float sum, int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t i = 0; i < n; i++)
+        dx[i] = dy[i] - vec_exp(y[i]) * sum;
+}
+
+void softmax_log_row(float *y, const float *x, int64_t n)
+{
+    float max = row_max(x, n);
+    float log_sum = vec_log(exp_minus_sum(x, max, n));
+    row_subtract(y, x, max, log_sum, n);
+}
+
+static void row_softmax(float *y, const float *x, int64_t n)
+{
+    exp_minus(y, x, row_max(x, n), n);
+    row_divide(y, row_sum(y, n), n);
+}
+
+/* Columns: up to LANES neighbours of the inner axis, `step` elements from one to the next. */
+SIMD_CLONES
+void softmax_log_columns(float *y, const float *x, int64_t n, int64_t step, int width)
+{
+    float max[LANES], sum[LANES] = {0};
+    for (int j = 0; j < width; j++)
+        max[j] = x[j];
+    for (int64_t i = 1; i < n; i++)
+        for (int j = 0; j < width; j++)
+            max[j] = x[i * step + j] > max[j] ? x[i * step + j] : max[j];
+    for (int64_t i = 0; i < n; i++)
+        for (int j = 0; j < width; j++)
+            sum[j] += vec_exp(x[i * step + j] - max[j]);
+    for (int j = 0; j < width; j++)
+        sum[j] = vec_log(sum[j]);
+    for (int64_t i = 0; i < n; i++)
+        for (int j = 0; j < width; j++)
+            y[i * step + j] = (x[i * step + j] - max[j]) - sum[j];
+}
+
+SIMD_CLONES
+static void columns_softmax(float *y, const float *x, int64_t n, int64_t step, int width)
+{
+    float max[LANES], sum[LANES] = {0};
+    for (int j = 0; j < width; j++)
+        max[j] = x[j];
+    for (int64_t i = 1; i < n; i++)
+        for (int j = 0; j < width; j++)
+            max[j] = x[i * step + j] > max[j] ? x[i * step + j] : max[j];
+    for (int64_t i = 0; i < n; i++)
+        for (int j = 0; j < width; j++) {
+            float e = vec_exp(x[i * step + j] - max[j]);
+            y[i * step + j] = e;
+            sum[j] += e;
+        }
+    for (int64_t i = 0; i < n; i++)
+        for (int j = 0; j < width; j++)
+            y[i * step + j] /= sum[j];
+}
+
+SIMD_CLONES
+static void columns_bwd(float *dx, const float *dy, const float *y, int64_t n, int64_t step,
+                        int width, bool log)
+{
+    float sum[LANES] = {0};
+    for (int64_t i = 0; i < n; i++)
+        for (int j = 0; j < width; j++)
+            sum[j] += log ? dy[i * step + j] : dy[i * step + j] * y[i * step + j];
+    for (int64_t i = 0; i < n; i++)
+        for (int j = 0; j < width; j++) {
+            int64_t k = i * step + j;
+            dx[k] = log ? dy[k] - vec_exp(y[k]) * sum[j] : y[k] * (dy[k] - sum[j]);
+        }
+}
+
+typedef struct softmax_state {
+    int64_t outer, axis, inner;
+    bool log;
+} softmax_state;
+
+typedef struct softmax_task {
+    const softmax_state *s;
+    float *y;
+    const float *x, *z; /* backward: x is dy, z is y */
+} softmax_task;
+
+static void forward_outer(int64_t begin, int64_t end, void *arg)
+{
+    const softmax_task *t = arg;
+    const softmax_state *s = t->s;
+    for (int64_t o = begin; o < end; o++) {
+        float *y = t->y + o * s->axis * s->inner;
+        const float *x = t->x + o * s->axis * s->inner;
+        if (s->inner == 1) {
+            (s->log ? softmax_log_row : row_softmax)(y, x, s->axis);
+            continue;
+        }
+        for (int64_t i = 0; i < s->inner; i += LANES) {
+            int width = s->inner - i < LANES ? (int)(s->inner - i) : LANES;
+            (s->log ? softmax_log_columns : columns_softmax)(y + i, x + i, s->axis, s->inner,
+                                                             width);
+        }
+    }
+}
+
+static void backward_outer(int64_t begin, int64_t end, void *arg)
+{
+    const softmax_task *t = arg;
+    const softmax_state *s = t->s;
+    for (int64_t o = begin; o < end; o++) {
+        int64_t at = o * s->axis * s->inner;
+        float *dx = t->y + at;
+        const float *dy = t->x + at, *y = t->z + at;
+        if (s->inner == 1 && s->log)
+            row_log_softmax_bwd(dx, dy, y, row_sum(dy, s->axis), s->axis);
+        else if (s->inner == 1)
+            row_softmax_bwd(dx, dy, y, row_dot(dy, y, s->axis), s->axis);
+        else
+            for (int64_t i = 0; i < s->inner; i += LANES) {
+                int width = s->inner - i < LANES ? (int)(s->inner - i) : LANES;
+                columns_bwd(dx + i, dy + i, y + i, s->axis, s->inner, width, s->log);
+            }
+    }
+}
+
+static int64_t outer_grain(const softmax_state *s)
+{
+    return SOFTMAX_GRAIN / (s->axis * s->inner + 1) + 1;
+}
+
+static status run_softmax(const cpu_node *n, const cpu_call *c, error *err)
+{
+    (void)err;
+    const softmax_state *s = n->state;
+    softmax_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
+    team_for(s->outer, outer_grain(s), forward_outer, &t);
+    return OK;
+}
+
+static status run_softmax_bwd(const cpu_node *n, const cpu_call *c, error *err)
+{
+    (void)err;
+    const softmax_state *s = n->state;
+    softmax_task t = {.s = s, .y = c->out[0], .x = c->in[0], .z = c->in[1]};
+    team_for(s->outer, outer_grain(s), backward_outer, &t);
+    return OK;
+}
+
+static softmax_state *state_new(backend_program *p, const cpu_node *n)
+{
+    const graph_shape *x = &node_in(n, 0)->shape;
+    int axis = ((const axis_attr *)n->node->attr)->axis;
+    axis = axis < 0 ? axis + x->rank : axis;
+    softmax_state *s = arena_alloc(p->arena, sizeof *s);
+    *s = (softmax_state){.outer = 1, .axis = 1, .inner = 1};
+    s->log = n->node->op == OP_LOG_SOFTMAX || n->node->op == OP_LOG_SOFTMAX_BWD;
+    for (int i = 0; i < x->rank; i++)
+        *(i < axis ? &s->outer : i == axis ? &s->axis : &s->inner) *= x->dim[i];
+    return s;
+}
+
+status plan_softmax(backend_program *p, cpu_node *n, error *err)
+{
+    (void)err;
+    n->body = run_softmax;
+    n->state = state_new(p, n);
+    return OK;
+}
+
+status plan_softmax_bwd(backend_program *p, cpu_node *n, error *err)
+{
+    (void)err;
+    n->body = run_softmax_bwd;
+    n->state = state_new(p, n);
+    return OK;
+}

@@ -5,7 +5,8 @@
  * Both `chief` and `master` name the master role. The evaluator may stand in `cluster` or not; it
  * is never a training member. Without a chief, worker 0 is the chief. A cluster of workers only has
  * its servers co-hosted in the workers. A sparse cluster (a list given as an object index ->
- * address) leaves the unknown addresses NULL.
+ * address) leaves the unknown addresses NULL. An evaluator's cluster is empty: it works from the job
+ * dir alone.
  *
  * Ownership: a cluster owns its strings. Immutable once made, so any thread may read.
  */
@@ -46,9 +47,13 @@ typedef struct cluster {
     const char *environment;            /* "cloud" or NULL */
     const char *trial;                  /* task.trial as text, or NULL */
     const char *job_json;               /* field `job` as JSON text, or NULL */
+    const char *model_dir;              /* field `model_dir`, or NULL */
 } cluster;
 
-/* Looks at the environment: TF_CONFIG, then CLUSTER_SPEC, then Slurm, then SageMaker, then local.
+/* Looks at the environment: TF_CONFIG, then CLUSTER_SPEC, then Slurm, then SageMaker, then local; a
+ * variable that is empty counts as absent, and a Slurm step or SageMaker job of one task as local.
+ * TEQUIO_SLURM_JOBS ("master:1,ps:2,worker:5") deals the tasks of a Slurm step to roles, in the
+ * alphabetical order of their names; without it all are workers.
  * The messages are the Estimator's where it has one (E_CONFIG). */
 MUST_USE status cluster_from_env(cluster **ret, error *err);
 
@@ -59,14 +64,15 @@ MUST_USE status cluster_local(cluster **ret, error *err);
 void cluster_destroy(cluster **c);
 
 const char *cluster_address(const cluster *c, task t);      /* NULL if not known */
-int32_t cluster_count(const cluster *c, role r);            /* tasks known of that role */
+int32_t cluster_count(const cluster *c, role r);            /* tasks known of that role, see job.n */
 
 const char *role_name(role r);                              /* "master", "worker", "ps", "evaluator" */
 bool role_of(const char *name, role *ret);                  /* accepts "chief" too */
 enum { TASK_NAME = 24 };
 const char *task_name(task t, char buffer[TASK_NAME]);      /* "worker.3" */
 
-/* Split "host:port"; E_CONFIG says what is wrong with it. Port text must be a number here. */
+/* Split "host:port" or "[::1]:port" (the host comes without brackets); E_CONFIG says what is wrong
+ * with it. The port must be a number here. */
 MUST_USE status address_split(const char *address, char *host, size_t bytes, int *ret_port, error *err);
 
 #endif

@@ -1,0 +1,77 @@
+/* The shape of a run: defaults that depend on the number of CPUs, and what does not fit. */
+#include "cli/shape.h"
+#include "common/base/alloc.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+
+#define BASE                                                                                       \
+    "{train_data_path: 'x', model: {type: 'mlp'}, data_loader: {batch_size: 8}} + "
+
+static status shape_from(const char *more, int cpus, shape *ret, error *err)
+{
+    char *text = xasprintf("%s%s", BASE, more);
+    config_source source = {.text = text};
+    config *c = NULL;
+    assert_int_equal(config_load(&source, &c, err), OK);
+    status st = shape_of(c, cpus, ret, err);
+    config_destroy(&c);
+    free(text);
+    return st;
+}
+
+static void expect(const char *more, int cpus, shape wanted)
+{
+    shape s;
+    assert_int_equal(shape_from(more, cpus, &s, NULL), OK);
+    assert_int_equal(s.workers, wanted.workers);
+    assert_int_equal(s.ps, wanted.ps);
+    assert_int_equal(s.evaluators, wanted.evaluators);
+    assert_int_equal(s.lanes, wanted.lanes);
+    assert_int_equal(s.threads, wanted.threads);
+    assert_int_equal(s.batches_per_step, wanted.batches_per_step);
+}
+
+static void defaults_follow_the_cpus(void **state)
+{
+    (void)state;
+    expect("{}", 4, (shape){.lanes = 4, .threads = 1, .batches_per_step = 4});
+    expect("{trainer: {threads: 3}}", 4, (shape){.lanes = 1, .threads = 3, .batches_per_step = 1});
+    expect("{trainer: {threads: 8}}", 4, (shape){.lanes = 1, .threads = 8, .batches_per_step = 1});
+    expect("{distributed: {workers: 2}}", 8,
+           (shape){.workers = 2, .ps = 1, .lanes = 4, .threads = 1, .batches_per_step = 8});
+    expect("{distributed: {workers: 3, ps: 2, evaluators: 1, lanes: 2}, "
+           "trainer: {num_gradient_accumulation_steps: 2}}",
+           1,
+           (shape){.workers = 3, .ps = 2, .evaluators = 1, .lanes = 2, .threads = 1,
+                   .batches_per_step = 12});
+    expect("{trainer: {batches_per_step: 5}}", 2,
+           (shape){.lanes = 2, .threads = 1, .batches_per_step = 5});
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    shape s;
+    error err = ERROR_INIT;
+    assert_int_equal(shape_from("{distributed: {ps: 2}}", 4, &s, &err), E_USAGE);
+    assert_string_equal(err.text, "2 parameter servers without workers: add --workers N, or leave "
+                                  "out --ps to train in one process");
+    error_clear(&err);
+    assert_int_equal(shape_from("{distributed: {evaluators: 1}}", 4, &s, &err), E_USAGE);
+    assert_string_equal(err.text, "an evaluator without workers: add --workers N, or leave out "
+                                  "--evaluators: one process evaluates by itself");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_follow_the_cpus),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -93,25 +93,20 @@ out:
     return st;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const st_tensor *)a)->name, ((const st_tensor *)b)->name);
-}
-
 /* Views of all tensors inside the flat vector, in name order; the caller frees it. */
 static st_tensor *list_tensors(const flat *f, const float *values)
 {
     st_tensor *tensors = xcalloc((size_t)f->n_tensors + 1, sizeof *tensors);
     for (int32_t i = 0; i < f->n_tensors; i++) {
-        const tensor_decl *d = &f->tensors[i];
+        int32_t t = f->by_name[i];
+        const tensor_decl *d = &f->tensors[t];
         tensors[i] = (st_tensor){.name = d->name,
                                  .dtype = DT_F32,
                                  .rank = d->rank,
-                                 .data = values + f->offset[i],
-                                 .bytes = (size_t)f->count[i] * sizeof(float)};
+                                 .data = values + f->offset[t],
+                                 .bytes = (size_t)f->count[t] * sizeof(float)};
         memcpy(tensors[i].dim, d->dim, sizeof tensors[i].dim);
     }
-    qsort(tensors, (size_t)f->n_tensors, sizeof *tensors, by_name);
     return tensors;
 }
 

@@ -7,9 +7,10 @@
  * IEEE 754 add, multiply, divide and square root, without contraction.
  *
  * Formulas (g is the summed, clipped gradient; t counts from 1; as in PyTorch):
- *   sgd      v = momentum*v + (1-dampening)*g (first step: v = g); w -= lr*(nesterov ? g + momentum*v : v);
- *            weight decay is added to g first
- *   adam     L2 decay added to g; adamw: w *= 1 - lr*decay first; bias-corrected, eps outside the root
+ *   sgd      v = momentum*v + (1-dampening)*g (first step: v = g);
+ *            w -= lr*(nesterov ? g + momentum*v : v); weight decay is added to g first
+ *   adam     L2 decay added to g; adamw: w *= 1 - lr*decay first;
+ *            bias-corrected, eps outside the root
  *   adagrad  lr / (1 + (t-1)*lr_decay); s += g*g; w -= lr*g/(sqrt(s)+eps)
  *   rmsprop  s = alpha*s + (1-alpha)*g*g; w -= lr*g/(sqrt(s)+eps); optional momentum, centered
  *            (s minus the square of the average g, not below 0)
@@ -27,38 +28,46 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum optim_kind { OPTIM_SGD, OPTIM_ADAM, OPTIM_ADAMW, OPTIM_ADAGRAD, OPTIM_RMSPROP } optim_kind;
+typedef enum optim_kind {
+    OPTIM_SGD,
+    OPTIM_ADAM,
+    OPTIM_ADAMW,
+    OPTIM_ADAGRAD,
+    OPTIM_RMSPROP
+} optim_kind;
 
 enum { OPTIM_SLOTS = 3 };
 
 typedef struct optim {
     optim_kind kind;
-    double momentum;                    /* sgd, rmsprop */
-    double dampening;                   /* sgd */
-    bool nesterov;                      /* sgd */
-    double beta1, beta2;                /* adam, adamw */
-    double alpha;                       /* rmsprop */
-    bool centered;                      /* rmsprop */
+    double momentum;     /* sgd, rmsprop */
+    double dampening;    /* sgd */
+    bool nesterov;       /* sgd */
+    double beta1, beta2; /* adam, adamw */
+    double alpha;        /* rmsprop */
+    bool centered;       /* rmsprop */
     double eps;
     double weight_decay;
-    double lr_decay;                    /* adagrad */
-    double initial_accumulator;         /* adagrad */
+    double lr_decay;            /* adagrad */
+    double initial_accumulator; /* adagrad */
 } optim;
 
 const char *optim_name(optim_kind kind);
-bool optim_kind_of(const char *name, optim_kind *ret);      /* "sgd", "adam", "adamw", "adagrad", "rmsprop" */
+
+/* "sgd", "adam", "adamw", "adagrad", "rmsprop"; false for any other name. */
+bool optim_kind_of(const char *name, optim_kind *ret);
 
 /* The state vectors this optimizer keeps for each weight, at most OPTIM_SLOTS. */
 size_t optim_slots(const optim *o);
-const char *optim_slot_name(const optim *o, size_t slot);   /* "momentum", "exp_avg", ... */
+const char *optim_slot_name(const optim *o, size_t slot); /* "momentum", "exp_avg", ... */
 float optim_slot_initial(const optim *o, size_t slot);
 
 typedef struct optim_call {
-    int64_t step;                       /* t, from 1 */
-    float rate;                         /* learning rate of this step */
-    float scale;                        /* multiplies g first (total-norm clipping); 1 for none */
-    float clip_value;                   /* then g is clamped to [-clip_value, clip_value]; 0: no */
-    bool decay;                         /* weight decay applies to this span */
+    int64_t step;     /* t, from 1 */
+    float rate;       /* learning rate of this step */
+    float scale;      /* multiplies g first (total-norm clipping); 1 for none */
+    float clip_value; /* then g is clamped to [-clip_value, clip_value]; 0: no */
+    bool decay;       /* weight decay applies to this span */
 } optim_call;
 
 /* n elements. in and out may be the same memory or not overlap at all; state_in/out have

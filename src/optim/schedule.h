@@ -6,7 +6,8 @@
  *   cosine             minimum + (base - minimum) * (1 + cos(pi * s / n)) / 2
  *   linear             base * (1 - s / n), not below minimum
  *   slanted_triangular Howard and Ruder 2018, as AllenNLP: cut = int(n * cut_fraction),
- *                      p = s < cut ? s / cut : 1 - (s - cut) / (n - cut), base * (1 + p*(ratio-1)) / ratio
+ *                      p = s < cut ? s / cut : 1 - (s - cut) / (n - cut),
+ *                      base * (1 + p*(ratio-1)) / ratio
  *
  * s = step - warmup_steps, n = total_steps - warmup_steps. During warm-up the rate climbs linearly:
  * base * (step + 1) / (warmup_steps + 1). `step` counts from 0. From step total_steps on the rate
@@ -30,9 +31,9 @@ typedef struct schedule {
     schedule_kind kind;
     double base, minimum;
     int64_t warmup_steps, total_steps;
-    int64_t step_size;              /* step */
-    double gamma;                   /* step */
-    double cut_fraction, ratio;     /* slanted_triangular */
+    int64_t step_size;          /* step */
+    double gamma;               /* step */
+    double cut_fraction, ratio; /* slanted_triangular */
 } schedule;
 
 bool schedule_kind_of(const char *name, schedule_kind *ret);

@@ -35,16 +35,16 @@ enum {
 #define FLAT_MAX ((int64_t)1 << 40) /* elements of the longest flat vector: 4 TiB */
 
 typedef enum tensor_kind {
-    TENSOR_TRAINABLE,   /* moved by the optimizer */
-    TENSOR_STATE,       /* batch-norm statistics: one moving average per step */
-    TENSOR_FROZEN,      /* never moved */
+    TENSOR_TRAINABLE, /* moved by the optimizer */
+    TENSOR_STATE,     /* batch-norm statistics: one moving average per step */
+    TENSOR_FROZEN,    /* never moved */
 } tensor_kind;
 
 typedef enum init_kind {
-    INIT_CONSTANT,      /* a */
-    INIT_UNIFORM,       /* in [a, b) */
-    INIT_NORMAL,        /* mean a, deviation b */
-    INIT_PUSHED,        /* the declarer pushes version 0 */
+    INIT_CONSTANT, /* a */
+    INIT_UNIFORM,  /* in [a, b) */
+    INIT_NORMAL,   /* mean a, deviation b */
+    INIT_PUSHED,   /* the declarer pushes version 0 */
 } init_kind;
 
 typedef struct init_rule {
@@ -53,39 +53,39 @@ typedef struct init_rule {
 } init_rule;
 
 typedef struct tensor_decl {
-    const char *name;               /* unique, not empty */
-    int32_t rank;                   /* 0 .. TENSOR_RANK */
+    const char *name; /* unique, not empty */
+    int32_t rank;     /* 0 .. TENSOR_RANK */
     int64_t dim[TENSOR_RANK];
     tensor_kind kind;
     init_rule init;
-    float momentum;                 /* TENSOR_STATE: new = momentum * old + (1 - momentum) * value */
-    bool decay;                     /* TENSOR_TRAINABLE: weight decay applies */
+    float momentum; /* TENSOR_STATE: new = momentum * old + (1 - momentum) * value */
+    bool decay;     /* TENSOR_TRAINABLE: weight decay applies */
 } tensor_decl;
 
 typedef struct part_range {
-    int64_t begin, end;             /* elements of the flat vector */
+    int64_t begin, end; /* elements of the flat vector */
     bool frozen;
 } part_range;
 
 /* A run of elements of one part that belong to one tensor. */
 typedef struct part_segment {
     int32_t tensor;
-    int64_t at;                     /* element of the flat vector */
-    int64_t in_tensor;              /* the same element's index in its tensor */
+    int64_t at;        /* element of the flat vector */
+    int64_t in_tensor; /* the same element's index in its tensor */
     int64_t n;
 } part_segment;
 
 typedef struct flat {
-    int32_t n_tensors, n_parts, n_live_parts;   /* live parts come first */
+    int32_t n_tensors, n_parts, n_live_parts; /* live parts come first */
     const tensor_decl *tensors;
-    const int64_t *offset;          /* [n_tensors] first element of each tensor */
-    const int64_t *count;           /* [n_tensors] elements of each tensor */
-    const part_range *parts;        /* [n_parts] in order, without holes */
-    int64_t n_live, n_elements;     /* ends of the live range and of the whole vector */
-    const uint64_t *tensor_id;      /* [n_tensors] hash of the name: the id random numbers use */
-    const int32_t *by_name;         /* [n_tensors] tensors in the order of their names' bytes */
-    const part_segment *segments;   /* of all parts, in order: flat_part_segments */
-    const int64_t *segment_from;    /* [n_parts + 1] */
+    const int64_t *offset;        /* [n_tensors] first element of each tensor */
+    const int64_t *count;         /* [n_tensors] elements of each tensor */
+    const part_range *parts;      /* [n_parts] in order, without holes */
+    int64_t n_live, n_elements;   /* ends of the live range and of the whole vector */
+    const uint64_t *tensor_id;    /* [n_tensors] hash of the name: the id random numbers use */
+    const int32_t *by_name;       /* [n_tensors] tensors in the order of their names' bytes */
+    const part_segment *segments; /* of all parts, in order: flat_part_segments */
+    const int64_t *segment_from;  /* [n_parts + 1] */
     struct arena *memory;
 } flat;
 

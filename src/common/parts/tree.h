@@ -31,14 +31,14 @@ typedef struct tree_node {
     uint32_t index;
 } tree_node;
 
-uint8_t tree_root_level(uint32_t n_slots);                          /* n_slots >= 1 */
+uint8_t tree_root_level(uint32_t n_slots); /* n_slots >= 1 */
 bool tree_node_is_valid(tree_node a, uint32_t n_slots);
-bool tree_node_covers(tree_node a, tree_node b);                    /* also when equal */
+bool tree_node_covers(tree_node a, tree_node b); /* also when equal */
 tree_node tree_node_parent(tree_node a);
 tree_node tree_node_sibling(tree_node a);
 uint32_t tree_node_first(tree_node a);
-uint32_t tree_node_end(tree_node a, uint32_t n_slots);              /* one past the last slot */
-tree_node tree_node_top(tree_node a, uint32_t n_slots);             /* the highest node equal to a */
+uint32_t tree_node_end(tree_node a, uint32_t n_slots);  /* one past the last slot */
+tree_node tree_node_top(tree_node a, uint32_t n_slots); /* the highest node equal to a */
 
 /* The highest nodes that cover exactly the slots [first, end): at most 2 * 32 of them, in order.
  * Returns their number. A node with an empty right half is reported at its highest level.
@@ -52,8 +52,8 @@ typedef struct fold_block {
     float *data;
     size_t n;
     bool writable;
-    void (*release)(struct fold_block *b);      /* called once, when the fold is done with it */
-    void *owner;                                /* the releaser's */
+    void (*release)(struct fold_block *b); /* called once, when the fold is done with it */
+    void *owner;                           /* the releaser's */
 } fold_block;
 
 /* Where fresh, writable blocks of at least n floats come from. The fold sets the block's `n`. */
@@ -65,15 +65,15 @@ typedef struct fold_pool {
 typedef struct fold fold;
 
 typedef enum fold_result {
-    FOLD_HELD,          /* taken; `target` not complete yet */
-    FOLD_COVERED,       /* dropped: what it holds already covers it */
-    FOLD_COMPLETE,      /* `target` is complete: fold_take gives it */
+    FOLD_HELD,     /* taken; `target` not complete yet */
+    FOLD_COVERED,  /* dropped: what it holds already covers it */
+    FOLD_COMPLETE, /* `target` is complete: fold_take gives it */
 } fold_result;
 
 /* A fold serves one part and is reused step after step with fold_begin. All its memory is taken
  * here: later only the pool gives any. max_slots >= 1. */
 MUST_USE status fold_create(uint32_t max_slots, fold **ret, error *err);
-void fold_destroy(fold **f);                    /* releases what is held */
+void fold_destroy(fold **f); /* releases what is held */
 
 /* Start a step of 1 .. max_slots slots; releases what is held. */
 void fold_begin(fold *f, uint32_t n_slots);
@@ -92,7 +92,7 @@ MUST_USE status fold_add(fold *f, tree_node node, fold_block *block, tree_node t
  * covers anything: the same node may come again. */
 fold_block *fold_take(fold *f, tree_node node);
 
-size_t fold_held(const fold *f);                /* blocks held */
+size_t fold_held(const fold *f); /* blocks held */
 /* Which slots have arrived since fold_begin, also if taken since, as bits of
  * ret[(max_slots + 63) / 64]; for messages about waiting. */
 void fold_arrived(const fold *f, uint64_t *ret);

@@ -1,0 +1,85 @@
+# Helpers for the system tests; source it first:  . "$(dirname "$0")/support.sh"
+#
+# TEQUIO, MAKE_IDX and SOURCE_DIR come from CTest. Every test works in a folder of its own, $dir,
+# which is removed at its end; nothing outlives it.
+set -eu
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/tequio-system-XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 143' TERM INT
+limit=${TEST_LIMIT:-120}
+
+fail() {
+    echo "FAILED: $*" >&2
+    for file in "$dir/out" "$dir/err"; do
+        [ -s "$file" ] && { echo "--- $(basename "$file")" && tail -n 40 "$file"; } >&2
+    done
+    exit 1
+}
+
+# run COMMAND...: its exit code in $code, what it printed in $dir/out and $dir/err
+run() {
+    code=0
+    timeout -k 5 "$limit" "$@" >"$dir/out" 2>"$dir/err" || code=$?
+    [ "$code" -ne 124 ] || fail "'$*' did not end within $limit s"
+}
+
+# expect CODE COMMAND...
+expect() {
+    wanted=$1
+    shift
+    run "$@"
+    [ "$code" -eq "$wanted" ] || fail "'$*' ended with $code, not $wanted"
+}
+
+# says FILE TEXT: $dir/FILE holds TEXT, word by word
+says() {
+    grep -qF -- "$2" "$dir/$1" || fail "'$1' does not say: $2"
+}
+
+says_not() {
+    ! grep -qF -- "$2" "$dir/$1" || fail "'$1' says: $2"
+}
+
+# refuses CODE TEXT COMMAND...: exactly one message, and this one
+refuses() {
+    wanted=$1 text=$2
+    shift 2
+    expect "$wanted" "$@"
+    says err "tequio: $text"
+    [ "$(grep -c '^tequio: ' "$dir/err")" -eq 1 ] || fail "more than one message"
+}
+
+# json FILE KEY: the value of a top-level or nested key that stands in FILE once
+json() {
+    sed -n "s/^ *\"$2\": *\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$1" | head -n 1
+}
+
+# no_task_left MARK: no process has MARK among its arguments
+no_task_left() {
+    for process in /proc/[0-9]*; do
+        if tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -qF -- "tequio train $1"; then
+            fail "a process was left behind: $process"
+        fi
+    done
+}
+
+# make_data [EXAMPLES]: data and a configuration that learns it in seconds, $dir/config.jsonnet
+make_data() {
+    "$MAKE_IDX" "$dir/train" "${1:-256}"
+    "$MAKE_IDX" "$dir/validation" 64 8
+    cat >"$dir/config.jsonnet" <<END
+{
+    dataset_reader: { type: "idx" },
+    train_data_path: "$dir/train/images-idx3-ubyte",
+    validation_data_path: "$dir/validation/images-idx3-ubyte",
+    model: { type: "mlp", hidden: [16] },
+    data_loader: { batch_size: 16 },
+    trainer: {
+        num_epochs: 2,
+        batches_per_step: 4,
+        optimizer: { type: "adam", lr: 0.01 },
+    },
+}
+END
+}

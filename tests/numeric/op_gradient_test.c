@@ -1,0 +1,165 @@
+/*
+ * The gradient graph_backward makes for every differentiable operator, run on the CPU backend,
+ * against central differences of the double reference: along single elements of every operand, and
+ * along random signs of all its elements at once, which no wrong element escapes. Operands keep
+ * away from kinks and ties.
+ *
+ * Tolerance: 2e-5 of the gradient's size; backward is one more sum after the forward one.
+ */
+#include "common/base/rng.h"
+#include "numeric/support_cases.h"
+#include "numeric/support_compare.h"
+#include "numeric/support_lane.h"
+#include "numeric/support_reference.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const double TOLERANCE = 2e-5;
+static const double WEIGHT = 0.75; /* of the slot in its step: scales every gradient */
+
+enum { ELEMENTS = 7 }; /* single elements per operand; the first and the last among them */
+
+static bool met[OP_COUNT]; /* operators that stood in some backward graph */
+
+typedef struct setup {
+    const op_case *c;
+    case_frame frame;
+    case_graph forward, backward;
+    reference *reference;
+    lane lane;
+} setup;
+
+static void fill(setup *s)
+{
+    const graph *g = s->forward.graph;
+    for (graph_val v = 0; v < graph_n_values(g); v++) {
+        const graph_value *value = graph_value_at(g, v);
+        if (value->kind != VAL_INPUT && value->kind != VAL_PARAM)
+            continue;
+        double *x = reference_value(s->reference, v);
+        case_fill_value(s->c, value, x);
+        /* An operand backward does not need is dropped with the nodes that read it. */
+        if (graph_find(s->backward.graph, value->name) != GRAPH_NONE)
+            lane_set(&s->lane, 0, value->name, x);
+    }
+    lane_set(&s->lane, 0, "weight", &WEIGHT);
+}
+
+static void set_up(setup *s, const op_case *c, case_frame frame)
+{
+    error err = ERROR_INIT;
+    *s = (setup){.c = c, .frame = frame};
+    s->forward = case_build(c, frame, true);
+    s->backward = case_build(c, frame, true);
+    graph *g = s->backward.graph;
+    graph_val weight = GRAPH_NONE;
+    must(graph_input(g, "weight", DT_F32, (graph_shape){.rank = 0}, &weight, &err), &err);
+    must(graph_backward(g, s->backward.loss, weight, &err), &err);
+    for (int32_t i = 0; i < graph_n_nodes(g); i++)
+        met[graph_node_at(g, i)->op] = true;
+    s->reference = reference_create(s->forward.graph);
+    lane_init(&s->lane, (const graph *const *)&s->backward.graph, 1, 1);
+    fill(s);
+}
+
+static void tear_down(setup *s)
+{
+    lane_fini(&s->lane);
+    reference_destroy(&s->reference);
+    graph_destroy(&s->forward.graph);
+    graph_destroy(&s->backward.graph);
+}
+
+/* The lane's slope along a direction, held against the reference's. `size` is what the sum of the
+ * terms would be if none cancelled. */
+static bool check_slope(setup *s, graph_val x, const double *direction)
+{
+    const graph_value *value = graph_value_at(s->forward.graph, x);
+    const float *grad = lane_grad(&s->lane, value->name);
+    int64_t n = reference_elements(s->reference, x);
+    double got = 0, squares = 0, used = 0;
+    for (int64_t i = 0; i < n; i++) {
+        got += (double)grad[i] * direction[i];
+        squares += (double)grad[i] * (double)grad[i];
+        used += direction[i] * direction[i];
+    }
+    double want = WEIGHT * reference_slope(s->reference, s->forward.loss, x, direction);
+    double size = sqrt(squares / (double)n * used);
+    bool close = fabs(got - want) <= TOLERANCE * (size + fabs(want)) + 1e-9;
+    if (!close)
+        print_error("%s, %s: the slope along %g elements of '%s' is %.9g, the reference says "
+                    "%.9g\n",
+                    s->c->name, case_frame_names[s->frame], used, value->name, got, want);
+    return close;
+}
+
+static bool check_operand(setup *s, graph_val x)
+{
+    int64_t n = reference_elements(s->reference, x);
+    double *direction = xcalloc((size_t)n, sizeof *direction);
+    rng signs = rng_make(5, RNG_TEST, (uint64_t)x);
+    for (int64_t i = 0; i < n; i++)
+        direction[i] = rng_u32(&signs, (uint64_t)i) & 1 ? 1 : -1;
+    bool close = check_slope(s, x, direction);
+    memset(direction, 0, (size_t)n * sizeof *direction);
+    int64_t elements = n < ELEMENTS ? n : ELEMENTS;
+    for (int64_t k = 0; k < elements; k++) {
+        int64_t i = elements > 1 ? k * (n - 1) / (elements - 1) : 0;
+        direction[i] = 1;
+        close = check_slope(s, x, direction) && close;
+        direction[i] = 0;
+    }
+    free(direction);
+    return close;
+}
+
+static bool check_case(const op_case *c, case_frame frame)
+{
+    setup s;
+    set_up(&s, c, frame);
+    lane_run(&s.lane, 0, NULL);
+    bool close = true;
+    for (graph_val v = 0; v < graph_n_values(s.forward.graph); v++)
+        if (graph_value_at(s.forward.graph, v)->kind == VAL_PARAM)
+            close = check_operand(&s, v) && close;
+    tear_down(&s);
+    return close;
+}
+
+static void test_operator(void **state)
+{
+    const graph_op_info *op = *state;
+    int wrong = 0;
+    for (size_t i = 0; i < n_op_cases; i++)
+        for (case_frame frame = FRAME_BARE; frame < FRAME_COUNT; frame++)
+            if (op_cases[i].op == op->op && case_fits(&op_cases[i], frame))
+                wrong += !check_case(&op_cases[i], frame);
+    assert_int_equal(wrong, 0);
+}
+
+/* Runs last: the cases must have led through every operator that only backward appends. */
+static void test_every_backward_operator_was_met(void **state)
+{
+    (void)state;
+    for (graph_op op = 0; op < OP_COUNT; op++)
+        if (graph_op_of(op)->traits & OP_BACKWARD && !met[op])
+            fail_msg("no case leads to %s", graph_op_of(op)->name);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[OP_ZERO + 1] = {0};
+    for (graph_op op = 0; op < OP_ZERO; op++)
+        tests[op] = (struct CMUnitTest){.name = graph_op_of(op)->name,
+                                        .test_func = test_operator,
+                                        .initial_state = (void *)(uintptr_t)graph_op_of(op)};
+    tests[OP_ZERO] = (struct CMUnitTest)cmocka_unit_test(test_every_backward_operator_was_met);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+#include "numeric/support_cases.h"
+
+#include "common/base/rng.h"
+#include "numeric/support_lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const case_frame_names[FRAME_COUNT] = {"bare", "temp", "conv"};
+
+enum { FRAME_CHANNELS = 5, FRAME_MAPS = 19 };
+
+bool case_fits(const op_case *c, case_frame frame)
+{
+    switch (frame) {
+    case FRAME_TEMP:
+        return graph_op_of(c->op)->traits & (OP_INPLACE | OP_ALIAS);
+    case FRAME_CONV:
+        return c->in[0].shape.rank == 4;
+    default:
+        return true;
+    }
+}
+
+static bool has_gradient(const op_case *c, int32_t operand)
+{
+    switch (c->op) {
+    case OP_BATCH_NORMALIZATION:
+        return operand < 3;
+    case OP_SOFTMAX_CROSS_ENTROPY_LOSS:
+        return operand == 0;
+    default:
+        return c->in[operand].fill < FILL_LABEL;
+    }
+}
+
+static graph_val add_source(graph *g, const char *name, graph_shape shape, dtype t, bool param)
+{
+    error err = ERROR_INIT;
+    graph_val v = GRAPH_NONE;
+    tensor_decl decl = {.name = name, .rank = shape.rank};
+    memcpy(decl.dim, shape.dim, sizeof shape.dim);
+    must(param ? graph_param(g, &decl, &v, &err) : graph_input(g, name, t, shape, &v, &err), &err);
+    return v;
+}
+
+static graph_val add_node(graph *g, graph_op op, const char *name, const graph_val *in, int32_t n,
+                          const void *attr)
+{
+    error err = ERROR_INIT;
+    graph_val out[GRAPH_OUT];
+    must(graph_add(g, op, name, in, n, attr, out, &err), &err);
+    return out[0];
+}
+
+static graph_val add_const(graph *g, const char *name, graph_shape shape, uint64_t stream)
+{
+    error err = ERROR_INIT;
+    graph_val v = GRAPH_NONE;
+    int64_t n = graph_shape_elements(&shape);
+    float *data = xcalloc((size_t)n + 1, sizeof *data);
+    rng r = rng_make(2, RNG_TEST, stream);
+    for (int64_t i = 0; i < n; i++)
+        data[i] = rng_normal(&r, (uint64_t)i);
+    must(graph_const(g, name, DT_F32, shape, data, &v, &err), &err);
+    free(data);
+    return v;
+}
+
+/* Operand 0 as the frame hands it to the operator. */
+static graph_val enter_frame(graph *g, const op_case *c, case_frame frame, bool param)
+{
+    const case_operand *x = &c->in[0];
+    if (frame == FRAME_CONV) {
+        graph_shape images = x->shape;
+        images.dim[1] = FRAME_CHANNELS;
+        graph_shape weights = {4, {x->shape.dim[1], FRAME_CHANNELS, 3, 3}};
+        graph_val in[] = {add_source(g, "before.x", images, DT_F32, param),
+                          add_source(g, "before.w", weights, DT_F32, param)};
+        return add_node(g, OP_CONV, "before", in, 2, &(conv_attr){.pads = {1, 1, 1, 1}});
+    }
+    graph_val v = add_source(g, "x0", x->shape, DT_F32, param);
+    if (frame == FRAME_BARE)
+        return v;
+    graph_val in[] = {v, add_const(g, "factor", (graph_shape){1, {1}}, 3)};
+    return add_node(g, OP_MUL, "before", in, 2, NULL);
+}
+
+static graph_val leave_frame(graph *g, case_frame frame, graph_val y, bool param)
+{
+    graph_shape shape = graph_value_at(g, y)->shape;
+    if (frame != FRAME_CONV || shape.rank != 4)
+        return y;
+    graph_shape weights = {4, {FRAME_MAPS, shape.dim[1], 1, 1}};
+    graph_val in[] = {y, add_source(g, "after.w", weights, DT_F32, param)};
+    return add_node(g, OP_CONV, "after", in, 2, NULL);
+}
+
+static graph_val add_loss(graph *g, graph_val y)
+{
+    graph_shape shape = graph_value_at(g, y)->shape;
+    if (shape.rank == 0)
+        return y;
+    graph_val in[] = {y, add_const(g, "mix", shape, 4)};
+    graph_val mixed = add_node(g, OP_MUL, "mixed", in, 2, NULL);
+    return add_node(g, OP_REDUCE_SUM, "loss", &mixed, 1, &(reduce_attr){.drop_dims = true});
+}
+
+int32_t case_n_outputs(const op_case *c)
+{
+    bool one = c->op == OP_MAX_POOL ||
+               (c->op == OP_BATCH_NORMALIZATION && !((const batch_norm_attr *)c->attr)->training);
+    return one ? 1 : graph_op_of(c->op)->n_out;
+}
+
+case_graph case_build(const op_case *c, case_frame frame, bool differentiable)
+{
+    error err = ERROR_INIT;
+    case_graph b = {.loss = GRAPH_NONE};
+    must(graph_create(&b.graph, &err), &err);
+    graph_val in[CASE_IN];
+    in[0] = enter_frame(b.graph, c, frame, differentiable);
+    for (int32_t i = 1; i < c->n_in; i++) {
+        char name[] = {'x', (char)('0' + i), '\0'};
+        dtype t = c->in[i].fill < FILL_LABEL ? DT_F32 : DT_I64;
+        in[i] = add_source(b.graph, name, c->in[i].shape, t, differentiable && has_gradient(c, i));
+    }
+    must(graph_add(b.graph, c->op, "tested", in, c->n_in, c->attr, b.out, &err), &err);
+    b.last = leave_frame(b.graph, frame, b.out[0], differentiable);
+    if (differentiable) {
+        b.loss = add_loss(b.graph, b.last);
+        graph_keep(b.graph, b.loss);
+        return b;
+    }
+    graph_keep(b.graph, b.last);
+    for (int32_t i = 0; i < case_n_outputs(c) && frame == FRAME_BARE; i++)
+        graph_keep(b.graph, b.out[i]);
+    return b;
+}
+
+static double fill_element(const op_case *c, case_fill fill, const rng *r, int64_t i, int64_t n)
+{
+    uint64_t e = (uint64_t)i;
+    const sce_attr *loss = c->op == OP_SOFTMAX_CROSS_ENTROPY_LOSS ? c->attr : NULL;
+    switch (fill) {
+    case FILL_POSITIVE:
+        return (double)(0.5f + 1.5f * rng_uniform(r, e));
+    case FILL_OFF_ZERO:
+        return (double)((0.2f + rng_uniform(r, e)) * (rng_u32(r, e) & 1 ? 1 : -1));
+    case FILL_DISTINCT: /* 7919 is prime: a permutation of 0 .. n-1 when it does not divide n */
+        return (double)((float)(i * 7919 % n) * 0.125f - 3.0f);
+    case FILL_LABEL:
+        if (loss && loss->has_ignore_index && i % 3 == 1)
+            return (double)loss->ignore_index;
+        return (double)rng_below(r, e, (uint64_t)c->in[0].shape.dim[1]);
+    case FILL_BATCH:
+        return 41;
+    default:
+        return (double)rng_normal(r, e);
+    }
+}
+
+void case_fill_value(const op_case *c, const graph_value *v, double *ret)
+{
+    bool is_operand = v->name[0] == 'x';
+    case_fill fill = is_operand ? c->in[v->name[1] - '0'].fill : FILL_NORMAL;
+    uint64_t stream = 0;
+    for (const char *s = v->name; *s; s++)
+        stream = rng_mix(stream, (unsigned char)*s);
+    rng r = rng_make(1, RNG_TEST, stream);
+    int64_t n = graph_shape_elements(&v->shape);
+    for (int64_t i = 0; i < n; i++)
+        ret[i] = fill_element(c, fill, &r, i, n) * (is_operand ? 1 : 0.25);
+}

@@ -1,0 +1,277 @@
+#include "numeric/support_cases.h"
+
+#include <stddef.h>
+
+#define COUNT(...) ((int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
+#define SHAPE(...)                                                                                 \
+    {                                                                                              \
+        .rank = COUNT(__VA_ARGS__), .dim = { __VA_ARGS__ }                                         \
+    }
+#define X(...)                                                                                     \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_NORMAL                                                            \
+    }
+#define POSITIVE(...)                                                                              \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_POSITIVE                                                          \
+    }
+#define OFF_ZERO(...)                                                                              \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_OFF_ZERO                                                          \
+    }
+#define DISTINCT(...)                                                                              \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_DISTINCT                                                          \
+    }
+#define LABELS(...)                                                                                \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_LABEL                                                             \
+    }
+#define BATCH                                                                                      \
+    {                                                                                              \
+        SHAPE(1), FILL_BATCH                                                                       \
+    }
+#define SCALAR                                                                                     \
+    {                                                                                              \
+        {.rank = 0}, FILL_NORMAL                                                                   \
+    }
+#define POSITIVE_SCALAR                                                                            \
+    {                                                                                              \
+        {.rank = 0}, FILL_POSITIVE                                                                 \
+    }
+
+#define ATTR(type, ...)                                                                            \
+    &(const type)                                                                                  \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+/* One row: operator, what is special, number of operands, operands and attributes. */
+#define CASE(ID, what, n, ...)                                                                     \
+    {                                                                                              \
+        .name = #ID " " what, .op = OP_##ID, .n_in = n, __VA_ARGS__                                \
+    }
+#define IN(...)     .in = {__VA_ARGS__}
+#define CONV_(...)  .attr = ATTR(conv_attr, __VA_ARGS__)
+#define POOL(...)   .attr = ATTR(pool_attr, __VA_ARGS__)
+#define AXIS(a)     .attr = ATTR(axis_attr, .axis = a)
+#define GEMM_(...)  .attr = ATTR(gemm_attr, __VA_ARGS__)
+#define LOSS(...)   .attr = ATTR(sce_attr, __VA_ARGS__)
+#define NORM(...)   .attr = ATTR(batch_norm_attr, __VA_ARGS__)
+#define REDUCE(...) .attr = ATTR(reduce_attr, __VA_ARGS__)
+
+/* The broadcasts of a binary operator; Y fills the second operand. */
+#define BINARY(ID, Y)                                                                              \
+    CASE(ID, "equal shapes", 2, IN(X(4, 5), Y(4, 5))),                                             \
+        CASE(ID, "odd length", 2, IN(X(1003), Y(1003))),                                           \
+        CASE(ID, "a row", 2, IN(X(2, 3, 17), Y(17))),                                              \
+        CASE(ID, "a channel", 2, IN(X(2, 3, 4, 5), Y(3, 1, 1))),                                   \
+        CASE(ID, "a column", 2, IN(X(2, 3, 4), Y(3, 1))),                                          \
+        CASE(ID, "both ways", 2, IN(X(2, 1, 4), Y(3, 1))),                                         \
+        CASE(ID, "first is smaller", 2, IN(X(5), Y(2, 3, 5))),                                     \
+        CASE(ID, "one element", 2, IN(X(3, 7), Y(1))),                                             \
+        CASE(ID, "scalar", 2, IN(X(3, 7), Y##_SCALAR)),                                            \
+        CASE(ID, "rank 5", 2, IN(X(2, 1, 3, 2, 4), Y(2, 3, 1, 2, 1)))
+#define X_SCALAR SCALAR
+
+#define UNARY(ID, what, Y, ...)                                                                    \
+    CASE(ID, what "one element", 1, IN(Y(1)), __VA_ARGS__),                                        \
+        CASE(ID, what "rank 2", 1, IN(Y(3, 5)), __VA_ARGS__),                                      \
+        CASE(ID, what "rank 4", 1, IN(Y(2, 17, 4, 5)), __VA_ARGS__),                               \
+        CASE(ID, what "rank 5", 1, IN(Y(2, 3, 2, 3, 2)), __VA_ARGS__),                             \
+        CASE(ID, what "odd length", 1, IN(Y(1003)), __VA_ARGS__)
+
+#define ALONG(ID)                                                                                  \
+    CASE(ID, "rank 1", 1, IN(X(7)), AXIS(0)), CASE(ID, "last axis", 1, IN(X(5, 33)), AXIS(-1)),    \
+        CASE(ID, "first axis", 1, IN(X(5, 6)), AXIS(0)),                                           \
+        CASE(ID, "channels", 1, IN(X(2, 19, 4, 3)), AXIS(1)),                                      \
+        CASE(ID, "rank 5", 1, IN(X(2, 3, 4, 2, 3)), AXIS(-2)),                                     \
+        CASE(ID, "one class", 1, IN(X(4, 1)), AXIS(1))
+
+#define REDUCTION(ID)                                                                              \
+    CASE(ID, "all", 1, IN(X(3, 4, 5)), REDUCE(.drop_dims = true)),                                 \
+        CASE(ID, "all, dimensions kept", 1, IN(X(3, 4, 5)), REDUCE(.n_axes = 0)),                  \
+        CASE(ID, "rank 1", 1, IN(X(1003)), REDUCE(.axes = {0}, .n_axes = 1)),                      \
+        CASE(ID, "first axis", 1, IN(X(6, 17)), REDUCE(.axes = {0}, .n_axes = 1)),                 \
+        CASE(ID, "last axis dropped", 1, IN(X(6, 17)),                                             \
+             REDUCE(.axes = {-1}, .n_axes = 1, .drop_dims = true)),                                \
+        CASE(ID, "middle of rank 4", 1, IN(X(2, 3, 4, 5)),                                         \
+             REDUCE(.axes = {1, 2}, .n_axes = 2, .drop_dims = true)),                              \
+        CASE(ID, "two apart", 1, IN(X(2, 18, 4, 5)), REDUCE(.axes = {3, 1}, .n_axes = 2)),         \
+        CASE(ID, "rank 5", 1, IN(X(2, 3, 2, 3, 2)),                                                \
+             REDUCE(.axes = {0, 2, -1}, .n_axes = 3, .drop_dims = true))
+
+const op_case op_cases[] = {
+    CASE(CONV, "3x3", 3, IN(X(2, 3, 8, 8), X(16, 3, 3, 3), X(16)), CONV_(.pads = {1, 1, 1, 1})),
+    CASE(CONV, "defaults, no bias", 2, IN(X(2, 3, 6, 7), X(4, 3, 3, 2))),
+    CASE(CONV, "batch 1, one channel", 3, IN(X(1, 1, 12, 12), X(8, 1, 5, 5), X(8)),
+         CONV_(.strides = {1, 1})),
+    CASE(CONV, "pads on one side, strides", 3, IN(X(2, 3, 9, 8), X(5, 3, 3, 3), X(5)),
+         CONV_(.strides = {2, 1}, .pads = {0, 1, 2, 1})),
+    CASE(CONV, "dilations", 3, IN(X(1, 2, 9, 10), X(3, 2, 3, 3), X(3)),
+         CONV_(.dilations = {2, 3}, .pads = {1, 0, 1, 2})),
+    CASE(CONV, "two groups", 3, IN(X(2, 4, 7, 6), X(6, 2, 3, 3), X(6)),
+         CONV_(.group = 2, .pads = {1, 1, 1, 1})),
+    CASE(CONV, "depthwise", 3, IN(X(2, 8, 6, 5), X(8, 1, 3, 3), X(8)),
+         CONV_(.group = 8, .pads = {1, 1, 1, 1})),
+    CASE(CONV, "1x1, odd channels", 3, IN(X(2, 17, 5, 5), X(33, 17, 1, 1), X(33))),
+    CASE(CONV, "1x1, stride 2", 2, IN(X(2, 16, 7, 7), X(32, 16, 1, 1)), CONV_(.strides = {2, 2})),
+    CASE(CONV, "whole vectors of channels", 3, IN(X(2, 32, 5, 5), X(48, 32, 3, 3), X(48)),
+         CONV_(.pads = {1, 1, 1, 1})),
+    CASE(CONV, "the kernel is the image", 3, IN(X(3, 4, 4, 4), X(10, 4, 4, 4), X(10))),
+    CASE(CONV, "one spatial axis", 3, IN(X(2, 3, 11), X(4, 3, 3), X(4)),
+         CONV_(.strides = {2}, .pads = {1, 0})),
+    CASE(CONV, "three spatial axes", 3, IN(X(1, 2, 4, 5, 6), X(3, 2, 2, 3, 3), X(3)),
+         CONV_(.pads = {0, 1, 1, 1, 1, 1}, .strides = {1, 2, 1})),
+
+    CASE(MAX_POOL, "2x2", 1, IN(DISTINCT(2, 3, 8, 8)), POOL(.kernel = {2, 2}, .strides = {2, 2})),
+    CASE(MAX_POOL, "overlap and pads", 1, IN(DISTINCT(2, 17, 7, 7)),
+         POOL(.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1})),
+    CASE(MAX_POOL, "stride 1", 1, IN(DISTINCT(1, 2, 6, 5)), POOL(.kernel = {3, 2})),
+    CASE(MAX_POOL, "ceil_mode", 1, IN(DISTINCT(1, 16, 6, 8)),
+         POOL(.kernel = {3, 3}, .strides = {2, 2}, .ceil_mode = true)),
+    CASE(MAX_POOL, "pads on one side", 1, IN(DISTINCT(2, 3, 6, 6)),
+         POOL(.kernel = {3, 3}, .strides = {2, 2}, .pads = {0, 0, 1, 1})),
+    CASE(MAX_POOL, "dilations", 1, IN(DISTINCT(1, 3, 9, 9)),
+         POOL(.kernel = {2, 3}, .dilations = {3, 2}, .strides = {1, 2})),
+    CASE(MAX_POOL, "one spatial axis", 1, IN(DISTINCT(2, 3, 11)),
+         POOL(.kernel = {3}, .strides = {2}, .pads = {1, 1})),
+    CASE(MAX_POOL, "three spatial axes", 1, IN(DISTINCT(1, 2, 4, 6, 4)),
+         POOL(.kernel = {2, 2, 2}, .strides = {2, 2, 2})),
+
+    CASE(AVERAGE_POOL, "2x2", 1, IN(X(2, 3, 8, 8)), POOL(.kernel = {2, 2}, .strides = {2, 2})),
+    CASE(AVERAGE_POOL, "pads not counted", 1, IN(X(2, 17, 7, 7)),
+         POOL(.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1})),
+    CASE(
+        AVERAGE_POOL, "pads counted", 1, IN(X(2, 17, 7, 7)),
+        POOL(.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1}, .count_include_pad = true)),
+    CASE(AVERAGE_POOL, "pads on one side", 1, IN(X(2, 3, 6, 6)),
+         POOL(.kernel = {3, 3}, .strides = {2, 2}, .pads = {0, 0, 1, 1})),
+    CASE(AVERAGE_POOL, "ceil_mode", 1, IN(X(1, 4, 6, 8)),
+         POOL(.kernel = {3, 3}, .strides = {2, 2}, .ceil_mode = true)),
+    CASE(AVERAGE_POOL, "ceil_mode, pads counted", 1, IN(X(1, 4, 6, 8)),
+         POOL(.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1}, .ceil_mode = true,
+              .count_include_pad = true)),
+    CASE(AVERAGE_POOL, "one spatial axis", 1, IN(X(2, 3, 11)),
+         POOL(.kernel = {3}, .strides = {2}, .pads = {1, 1})),
+    CASE(AVERAGE_POOL, "three spatial axes", 1, IN(X(1, 2, 4, 6, 4)),
+         POOL(.kernel = {2, 2, 2}, .strides = {2, 2, 2})),
+
+    CASE(GLOBAL_AVERAGE_POOL, "2 axes", 1, IN(X(2, 5, 4, 3))),
+    CASE(GLOBAL_AVERAGE_POOL, "7x7", 1, IN(X(1, 32, 7, 7))),
+    CASE(GLOBAL_AVERAGE_POOL, "1 axis", 1, IN(X(2, 3, 5))),
+    CASE(GLOBAL_AVERAGE_POOL, "3 axes", 1, IN(X(2, 3, 2, 3, 4))),
+
+    CASE(GEMM, "plain", 2, IN(X(4, 5), X(5, 6))),
+    CASE(GEMM, "bias row", 3, IN(X(4, 5), X(5, 6), X(6))),
+    CASE(GEMM, "a linear layer", 3, IN(X(8, 129), X(33, 129), X(33)), GEMM_(.trans_b = true)),
+    CASE(GEMM, "batch 1", 3, IN(X(1, 40), X(10, 40), X(10)), GEMM_(.trans_b = true)),
+    CASE(GEMM, "a transposed, bias column", 3, IN(X(17, 3), X(17, 5), X(3, 1)),
+         GEMM_(.trans_a = true)),
+    CASE(GEMM, "both transposed, factors", 3, IN(X(7, 4), X(5, 7), X(1, 5)),
+         GEMM_(.trans_a = true, .trans_b = true, .alpha = 0.5f, .beta = -2)),
+    CASE(GEMM, "scalar bias", 3, IN(X(3, 1), X(1, 4), SCALAR), GEMM_(.beta = 3)),
+    CASE(GEMM, "full bias", 3, IN(X(65, 17), X(17, 3), X(65, 3)), GEMM_(.alpha = 2)),
+
+    CASE(MATMUL, "matrices", 2, IN(X(3, 17), X(17, 5))),
+    CASE(MATMUL, "equal batches", 2, IN(X(2, 3, 4), X(2, 4, 5))),
+    CASE(MATMUL, "second has no batch", 2, IN(X(2, 3, 4), X(4, 5))),
+    CASE(MATMUL, "first has no batch", 2, IN(X(3, 4), X(2, 4, 5))),
+    CASE(MATMUL, "batches broadcast", 2, IN(X(2, 1, 3, 4), X(5, 4, 2))),
+    CASE(MATMUL, "transposed", 2, IN(X(2, 4, 3), X(2, 5, 4)),
+         .attr = ATTR(matmul_attr, .trans_a = true, .trans_b = true)),
+    CASE(MATMUL, "rank 5", 2, IN(X(2, 1, 2, 3, 4), X(2, 3, 1, 4, 2))),
+
+    BINARY(ADD, X),
+    BINARY(SUB, X),
+    BINARY(MUL, X),
+    BINARY(DIV, POSITIVE),
+
+    UNARY(RELU, "", OFF_ZERO, .attr = NULL),
+    UNARY(SIGMOID, "", X, .attr = NULL),
+    UNARY(TANH, "", X, .attr = NULL),
+    UNARY(IDENTITY, "", X, .attr = NULL),
+    UNARY(GELU, "erf, ", X, .attr = NULL),
+    UNARY(GELU, "tanh, ", X, .attr = ATTR(gelu_attr, .tanh = true)),
+
+    ALONG(SOFTMAX),
+    ALONG(LOG_SOFTMAX),
+
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "mean", 2, IN(X(8, 10), LABELS(8)),
+         LOSS(.reduction = SCE_MEAN)),
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "sum", 2, IN(X(5, 17), LABELS(5)), LOSS(.reduction = SCE_SUM)),
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "none", 2, IN(X(5, 7), LABELS(5)),
+         LOSS(.reduction = SCE_NONE)),
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "batch 1", 2, IN(X(1, 3), LABELS(1)),
+         LOSS(.reduction = SCE_MEAN)),
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "weights", 3, IN(X(6, 4), LABELS(6), POSITIVE(4)),
+         LOSS(.reduction = SCE_MEAN)),
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "ignored label", 2, IN(X(8, 5), LABELS(8)),
+         LOSS(.reduction = SCE_MEAN, .has_ignore_index = true, .ignore_index = -100)),
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "ignored class", 2, IN(X(8, 5), LABELS(8)),
+         LOSS(.reduction = SCE_SUM, .has_ignore_index = true, .ignore_index = 2)),
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "images, weights, ignored label", 3,
+         IN(X(2, 5, 3, 4), LABELS(2, 3, 4), POSITIVE(5)),
+         LOSS(.reduction = SCE_MEAN, .has_ignore_index = true, .ignore_index = -1)),
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "images, none, weights", 3,
+         IN(X(2, 5, 3), LABELS(2, 3), POSITIVE(5)), LOSS(.reduction = SCE_NONE)),
+
+    CASE(BATCH_NORMALIZATION, "training, images", 5,
+         IN(X(4, 3, 5, 5), X(3), X(3), X(3), POSITIVE(3)), NORM(.training = true)),
+    CASE(BATCH_NORMALIZATION, "training, odd channels", 5,
+         IN(X(2, 17, 3, 4), X(17), X(17), X(17), POSITIVE(17)), NORM(.training = true)),
+    CASE(BATCH_NORMALIZATION, "training, rows", 5, IN(X(8, 6), X(6), X(6), X(6), POSITIVE(6)),
+         NORM(.training = true, .epsilon = 1e-3f)),
+    CASE(BATCH_NORMALIZATION, "training, one axis", 5,
+         IN(X(2, 5, 7), X(5), X(5), X(5), POSITIVE(5)), NORM(.training = true)),
+    CASE(BATCH_NORMALIZATION, "training, three axes", 5,
+         IN(X(2, 3, 2, 3, 2), X(3), X(3), X(3), POSITIVE(3)), NORM(.training = true)),
+    CASE(BATCH_NORMALIZATION, "inference", 5, IN(X(1, 18, 4, 4), X(18), X(18), X(18), POSITIVE(18)),
+         NORM(.training = false)),
+    CASE(BATCH_NORMALIZATION, "inference, rows", 5, IN(X(3, 6), X(6), X(6), X(6), POSITIVE(6)),
+         NORM(.training = false)),
+
+    CASE(DROPOUT, "half", 2, IN(X(4, 33), BATCH),
+         .attr = ATTR(dropout_attr, .ratio = 0.5f, .seed = 7, .stream = 3)),
+    CASE(DROPOUT, "a third of images", 2, IN(X(2, 17, 5, 3), BATCH),
+         .attr = ATTR(dropout_attr, .ratio = 1.0f / 3, .seed = 8, .stream = 1)),
+    CASE(DROPOUT, "nothing", 2, IN(X(5), BATCH), .attr = ATTR(dropout_attr, .ratio = 0)),
+
+    CASE(FLATTEN, "axis 1", 1, IN(X(2, 3, 4, 5)), AXIS(1)),
+    CASE(FLATTEN, "axis 0", 1, IN(X(2, 3, 4)), AXIS(0)),
+    CASE(FLATTEN, "negative axis", 1, IN(X(2, 3, 4)), AXIS(-1)),
+    CASE(FLATTEN, "vectors of channels", 1, IN(X(2, 32, 3, 3)), AXIS(1)),
+    CASE(RESHAPE, "inferred", 1, IN(X(2, 3, 4)),
+         .attr = ATTR(shape_attr, {.rank = 2, .dim = {0, -1}})),
+    CASE(RESHAPE, "to rank 4", 1, IN(X(2, 34)),
+         .attr = ATTR(shape_attr, {.rank = 4, .dim = {2, 17, 2, 1}})),
+    CASE(RESHAPE, "images", 1, IN(X(2, 16, 4, 6)),
+         .attr = ATTR(shape_attr, {.rank = 4, .dim = {2, 32, 2, 6}})),
+    CASE(TRANSPOSE, "reversed", 1, IN(X(3, 17)), .attr = ATTR(transpose_attr, .reverse = true)),
+    CASE(TRANSPOSE, "rank 3", 1, IN(X(2, 3, 5)), .attr = ATTR(transpose_attr, .perm = {1, 2, 0})),
+    CASE(TRANSPOSE, "channels last", 1, IN(X(2, 17, 3, 4)),
+         .attr = ATTR(transpose_attr, .perm = {0, 2, 3, 1})),
+    CASE(TRANSPOSE, "rank 5", 1, IN(X(2, 3, 2, 4, 3)),
+         .attr = ATTR(transpose_attr, .perm = {4, 0, 3, 1, 2})),
+    CASE(CONCAT, "first axis", 2, IN(X(2, 5), X(3, 5)), AXIS(0)),
+    CASE(CONCAT, "channels", 3, IN(X(2, 3, 4, 5), X(2, 17, 4, 5), X(2, 1, 4, 5)), AXIS(1)),
+    CASE(CONCAT, "vectors of channels", 2, IN(X(2, 16, 3, 3), X(2, 32, 3, 3)), AXIS(1)),
+    CASE(CONCAT, "last axis of rank 5", 2, IN(X(2, 1, 3, 2, 4), X(2, 1, 3, 2, 3)), AXIS(-1)),
+    CASE(CONCAT, "rank 1", 2, IN(X(3), X(4)), AXIS(0)),
+    CASE(CONCAT, "alone", 1, IN(X(2, 3)), AXIS(1)),
+
+    REDUCTION(REDUCE_SUM),
+    REDUCTION(REDUCE_MEAN),
+
+    CASE(EXPAND, "a row", 1, IN(X(5)), .attr = ATTR(shape_attr, {.rank = 2, .dim = {3, 5}})),
+    CASE(EXPAND, "a column of images", 1, IN(X(2, 3, 1, 1)),
+         .attr = ATTR(shape_attr, {.rank = 4, .dim = {2, 3, 4, 5}})),
+    CASE(EXPAND, "scalar", 1, IN(SCALAR), .attr = ATTR(shape_attr, {.rank = 2, .dim = {3, 5}})),
+    CASE(SLICE, "rows", 1, IN(X(7, 3)), .attr = ATTR(slice_attr, .axis = 0, .begin = 2, .end = 5)),
+    CASE(SLICE, "channels", 1, IN(X(2, 19, 3, 4)),
+         .attr = ATTR(slice_attr, .axis = 1, .begin = 1, .end = 18)),
+    CASE(SLICE, "last of rank 5", 1, IN(X(2, 1, 3, 2, 4)),
+         .attr = ATTR(slice_attr, .axis = 4, .begin = 0, .end = 1)),
+};
+
+const size_t n_op_cases = sizeof op_cases / sizeof *op_cases;

@@ -1,0 +1,393 @@
+#include "numeric/support_reference.h"
+
+#include "numeric/support_reference_ops.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reference {
+    const graph *graph;
+    ref_tensor *values;
+};
+
+void ref_unravel(const graph_shape *s, int64_t i, int64_t *ret_at)
+{
+    for (int32_t d = s->rank - 1; d >= 0; d--) {
+        ret_at[d] = i % s->dim[d];
+        i /= s->dim[d];
+    }
+}
+
+int64_t ref_ravel(const graph_shape *s, const int64_t *at)
+{
+    int64_t i = 0;
+    for (int32_t d = 0; d < s->rank; d++)
+        i = i * s->dim[d] + at[d];
+    return i;
+}
+
+ref_axis ref_split(const graph_shape *s, int32_t axis)
+{
+    axis += axis < 0 ? s->rank : 0;
+    ref_axis a = {.outer = 1, .n = s->dim[axis], .inner = 1};
+    for (int32_t d = 0; d < axis; d++)
+        a.outer *= s->dim[d];
+    for (int32_t d = axis + 1; d < s->rank; d++)
+        a.inner *= s->dim[d];
+    return a;
+}
+
+/* The element of `from` that broadcasting puts at coordinates `at` of `to`. */
+static int64_t broadcast_from(const graph_shape *from, const graph_shape *to, const int64_t *at)
+{
+    int64_t i = 0;
+    for (int32_t d = 0; d < from->rank; d++) {
+        int64_t coordinate = at[to->rank - from->rank + d];
+        i = i * from->dim[d] + (from->dim[d] == 1 ? 0 : coordinate);
+    }
+    return i;
+}
+
+typedef double binary_fn(double a, double b);
+
+static double plus(double a, double b)
+{
+    return a + b;
+}
+
+static double minus(double a, double b)
+{
+    return a - b;
+}
+
+static double times(double a, double b)
+{
+    return a * b;
+}
+
+static double over(double a, double b)
+{
+    return a / b;
+}
+
+static void binary(const ref_tensor *in, const ref_tensor *out, binary_fn *f)
+{
+    int64_t at[GRAPH_RANK];
+    for (int64_t i = 0; i < out->n; i++) {
+        ref_unravel(&out->shape, i, at);
+        out->x[i] = f(in[0].x[broadcast_from(&in[0].shape, &out->shape, at)],
+                      in[1].x[broadcast_from(&in[1].shape, &out->shape, at)]);
+    }
+}
+
+static double gelu(double x, bool by_tanh)
+{
+    if (by_tanh)
+        return 0.5 * x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    return 0.5 * x * (1 + erf(x / sqrt(2)));
+}
+
+static double unary_of(graph_op op, double x, const void *attr)
+{
+    switch (op) {
+    case OP_RELU:
+        return x > 0 ? x : 0;
+    case OP_SIGMOID:
+        return 1 / (1 + exp(-x));
+    case OP_TANH:
+        return tanh(x);
+    case OP_GELU:
+        return gelu(x, ((const gelu_attr *)attr)->tanh);
+    default:
+        return x;
+    }
+}
+
+static void gemm(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
+{
+    const gemm_attr *a = attr;
+    double alpha = a->alpha == 0 ? 1 : (double)a->alpha, beta = a->beta == 0 ? 1 : (double)a->beta;
+    int64_t m = out->shape.dim[0], n = out->shape.dim[1];
+    int64_t depth = in[0].shape.dim[a->trans_a ? 0 : 1];
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < depth; k++)
+                sum += in[0].x[a->trans_a ? k * m + i : i * depth + k] *
+                       in[1].x[a->trans_b ? j * depth + k : k * n + j];
+            double c = 0;
+            if (n_in > 2 && in[2].x)
+                c = in[2].x[broadcast_from(&in[2].shape, &out->shape, (int64_t[]){i, j})];
+            out->x[i * n + j] = alpha * sum + beta * c;
+        }
+    }
+}
+
+/* Row-major matrices below the leading axes, which broadcast. */
+static const double *matrix_at(const ref_tensor *t, const graph_shape *to, const int64_t *at)
+{
+    graph_shape lead = t->shape, to_lead = *to;
+    lead.rank -= 2;
+    to_lead.rank -= 2;
+    return t->x + broadcast_from(&lead, &to_lead, at) * t->shape.dim[lead.rank] *
+                      t->shape.dim[lead.rank + 1];
+}
+
+static void matmul(const ref_tensor *in, const ref_tensor *out, const void *attr)
+{
+    const matmul_attr *a = attr;
+    int32_t rank = out->shape.rank, rank_a = in[0].shape.rank;
+    int64_t m = out->shape.dim[rank - 2], n = out->shape.dim[rank - 1];
+    int64_t depth = in[0].shape.dim[rank_a - (a->trans_a ? 2 : 1)];
+    int64_t at[GRAPH_RANK];
+    for (int64_t element = 0; element < out->n; element++) {
+        ref_unravel(&out->shape, element, at);
+        const double *x = matrix_at(&in[0], &out->shape, at);
+        const double *y = matrix_at(&in[1], &out->shape, at);
+        int64_t i = at[rank - 2], j = at[rank - 1];
+        double sum = 0;
+        for (int64_t k = 0; k < depth; k++)
+            sum += x[a->trans_a ? k * m + i : i * depth + k] *
+                   y[a->trans_b ? j * depth + k : k * n + j];
+        out->x[element] = sum;
+    }
+}
+
+static void transpose(const ref_tensor *in, const ref_tensor *out, const void *attr)
+{
+    const transpose_attr *a = attr;
+    int32_t rank = in->shape.rank;
+    int64_t from[GRAPH_RANK], to[GRAPH_RANK];
+    for (int64_t i = 0; i < in->n; i++) {
+        ref_unravel(&in->shape, i, from);
+        for (int32_t d = 0; d < rank; d++)
+            to[d] = from[a->reverse ? rank - 1 - d : a->perm[d]];
+        out->x[ref_ravel(&out->shape, to)] = in->x[i];
+    }
+}
+
+static void concat(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
+{
+    int32_t axis = ((const axis_attr *)attr)->axis;
+    ref_axis whole = ref_split(&out->shape, axis);
+    int64_t begin = 0;
+    for (int32_t k = 0; k < n_in; k++) {
+        ref_axis part = ref_split(&in[k].shape, axis);
+        int64_t run = part.n * part.inner;
+        for (int64_t o = 0; o < part.outer; o++)
+            memcpy(out->x + (o * whole.n + begin) * whole.inner, in[k].x + o * run,
+                   (size_t)run * sizeof(double));
+        begin += part.n;
+    }
+}
+
+static void slice(const ref_tensor *in, const ref_tensor *out, const void *attr)
+{
+    const slice_attr *a = attr;
+    ref_axis from = ref_split(&in->shape, a->axis), to = ref_split(&out->shape, a->axis);
+    int64_t begin = a->begin < 0 ? a->begin + from.n : a->begin;
+    for (int64_t o = 0; o < to.outer; o++)
+        memcpy(out->x + o * to.n * to.inner, in->x + (o * from.n + begin) * from.inner,
+               (size_t)(to.n * to.inner) * sizeof(double));
+}
+
+static void reduce(const ref_tensor *in, const ref_tensor *out, const void *attr, bool mean)
+{
+    const reduce_attr *a = attr;
+    bool reduced[GRAPH_RANK] = {false};
+    for (int32_t d = 0; d < in->shape.rank && a->n_axes == 0; d++)
+        reduced[d] = true;
+    for (int32_t k = 0; k < a->n_axes; k++)
+        reduced[a->axes[k] < 0 ? a->axes[k] + in->shape.rank : a->axes[k]] = true;
+    memset(out->x, 0, (size_t)out->n * sizeof(double));
+    int64_t at[GRAPH_RANK];
+    for (int64_t i = 0; i < in->n; i++) {
+        ref_unravel(&in->shape, i, at);
+        int64_t o = 0;
+        for (int32_t d = 0; d < in->shape.rank; d++)
+            o = reduced[d] ? o : o * in->shape.dim[d] + at[d];
+        out->x[o] += in->x[i];
+    }
+    for (int64_t i = 0; mean && i < out->n; i++)
+        out->x[i] /= (double)(in->n / out->n);
+}
+
+static void expand(const ref_tensor *in, const ref_tensor *out)
+{
+    int64_t at[GRAPH_RANK];
+    for (int64_t i = 0; i < out->n; i++) {
+        ref_unravel(&out->shape, i, at);
+        out->x[i] = in->x[broadcast_from(&in->shape, &out->shape, at)];
+    }
+}
+
+static void run_plain(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
+                      const void *attr)
+{
+    switch (op) {
+    case OP_ADD:
+        return binary(in, out, plus);
+    case OP_SUB:
+        return binary(in, out, minus);
+    case OP_MUL:
+        return binary(in, out, times);
+    case OP_DIV:
+        return binary(in, out, over);
+    case OP_GEMM:
+        return gemm(in, n_in, out, attr);
+    case OP_MATMUL:
+        return matmul(in, out, attr);
+    case OP_TRANSPOSE:
+        return transpose(in, out, attr);
+    case OP_CONCAT:
+        return concat(in, n_in, out, attr);
+    case OP_SLICE:
+        return slice(in, out, attr);
+    case OP_REDUCE_MEAN:
+        return reduce(in, out, attr, true);
+    case OP_REDUCE_SUM:
+        return reduce(in, out, attr, false);
+    case OP_EXPAND:
+        return expand(in, out);
+    case OP_RELU:
+    case OP_SIGMOID:
+    case OP_TANH:
+    case OP_GELU:
+    case OP_IDENTITY:
+    case OP_FLATTEN:
+    case OP_RESHAPE:
+        for (int64_t i = 0; i < out->n; i++)
+            out->x[i] = unary_of(op, in->x[i], attr);
+        return;
+    default:
+        BUG("the reference knows no %s", graph_op_of(op)->name);
+    }
+}
+
+/* The operators of support_reference_nn.c. */
+static ref_op *network_op(graph_op op)
+{
+    switch (op) {
+    case OP_CONV:
+        return ref_conv;
+    case OP_MAX_POOL:
+        return ref_max_pool;
+    case OP_AVERAGE_POOL:
+        return ref_average_pool;
+    case OP_GLOBAL_AVERAGE_POOL:
+        return ref_global_average_pool;
+    case OP_SOFTMAX:
+        return ref_softmax;
+    case OP_LOG_SOFTMAX:
+        return ref_log_softmax;
+    case OP_SOFTMAX_CROSS_ENTROPY_LOSS:
+        return ref_cross_entropy;
+    case OP_BATCH_NORMALIZATION:
+        return ref_batch_norm;
+    case OP_DROPOUT:
+        return ref_dropout;
+    default:
+        return NULL;
+    }
+}
+
+static void load_const(const graph_value *value, const ref_tensor *t)
+{
+    for (int64_t i = 0; i < t->n; i++) {
+        if (value->dtype == DT_F32)
+            t->x[i] = (double)((const float *)value->data)[i];
+        else if (value->dtype == DT_I64)
+            t->x[i] = (double)((const int64_t *)value->data)[i];
+        else
+            BUG("constant '%s' is %s", value->name, dtype_name(value->dtype));
+    }
+}
+
+reference *reference_create(const graph *g)
+{
+    reference *r = xcalloc(1, sizeof *r);
+    r->graph = g;
+    r->values = xcalloc((size_t)graph_n_values(g) + 1, sizeof *r->values);
+    for (graph_val v = 0; v < graph_n_values(g); v++) {
+        const graph_value *value = graph_value_at(g, v);
+        ref_tensor *t = &r->values[v];
+        t->shape = value->shape;
+        t->n = graph_shape_elements(&value->shape);
+        t->x = xcalloc((size_t)t->n + 1, sizeof *t->x);
+        if (value->kind == VAL_CONST)
+            load_const(value, t);
+    }
+    return r;
+}
+
+void reference_destroy(reference **r)
+{
+    if (!r || !*r)
+        return;
+    for (graph_val v = 0; v < graph_n_values((*r)->graph); v++)
+        free((*r)->values[v].x);
+    free((*r)->values);
+    free(*r);
+    *r = NULL;
+}
+
+double *reference_value(reference *r, graph_val v)
+{
+    return r->values[v].x;
+}
+
+double *reference_named(reference *r, const char *name)
+{
+    graph_val v = graph_find(r->graph, name);
+    BUG_ON(v == GRAPH_NONE);
+    return r->values[v].x;
+}
+
+int64_t reference_elements(const reference *r, graph_val v)
+{
+    return r->values[v].n;
+}
+
+void reference_run(reference *r)
+{
+    for (int32_t i = 0; i < graph_n_nodes(r->graph); i++) {
+        const graph_node *node = graph_node_at(r->graph, i);
+        ref_tensor in[GRAPH_IN] = {0}, out[GRAPH_OUT] = {0};
+        for (int32_t k = 0; k < node->n_in; k++)
+            if (node->in[k] != GRAPH_NONE)
+                in[k] = r->values[node->in[k]];
+        for (int32_t k = 0; k < node->n_out; k++)
+            if (node->out[k] != GRAPH_NONE)
+                out[k] = r->values[node->out[k]];
+        ref_op *op = network_op(node->op);
+        if (op)
+            op(in, node->n_in, out, node->attr);
+        else
+            run_plain(node->op, in, node->n_in, out, node->attr);
+    }
+}
+
+static double loss_at(reference *r, graph_val loss, ref_tensor *x, const double *from, double step,
+                      const double *direction)
+{
+    for (int64_t i = 0; i < x->n; i++)
+        x->x[i] = from[i] + step * direction[i];
+    reference_run(r);
+    return r->values[loss].x[0];
+}
+
+/* With h = 1e-5 truncation is about 1e-10 of the third derivative and rounding 1e-11 of the loss:
+ * far below what float kernels show. */
+double reference_slope(reference *r, graph_val loss, graph_val x, const double *direction)
+{
+    const double h = 1e-5;
+    ref_tensor *t = &r->values[x];
+    double *before = xcalloc((size_t)t->n + 1, sizeof *before);
+    memcpy(before, t->x, (size_t)t->n * sizeof *before);
+    double above = loss_at(r, loss, t, before, h, direction);
+    double below = loss_at(r, loss, t, before, -h, direction);
+    memcpy(t->x, before, (size_t)t->n * sizeof *before);
+    free(before);
+    return (above - below) / (2 * h);
+}

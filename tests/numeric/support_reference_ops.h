@@ -1,0 +1,30 @@
+/* The loops behind support_reference.h, for its two files alone. */
+#ifndef TEQUIO_TESTS_NUMERIC_SUPPORT_REFERENCE_OPS_H
+#define TEQUIO_TESTS_NUMERIC_SUPPORT_REFERENCE_OPS_H
+
+#include "graph/attrs.h"
+#include "graph/graph.h"
+
+typedef struct ref_tensor {
+    graph_shape shape;
+    int64_t n;
+    double *x; /* NULL: the operand is absent */
+} ref_tensor;
+
+/* in[] and out[] as the node has them. */
+typedef void ref_op(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr);
+
+/* The coordinates of element i of a tensor of that shape, and back. */
+void ref_unravel(const graph_shape *s, int64_t i, int64_t *ret_at);
+int64_t ref_ravel(const graph_shape *s, const int64_t *at);
+
+/* Elements before, along and after an axis: [outer, n, inner]. */
+typedef struct ref_axis {
+    int64_t outer, n, inner;
+} ref_axis;
+ref_axis ref_split(const graph_shape *s, int32_t axis);
+
+ref_op ref_conv, ref_max_pool, ref_average_pool, ref_global_average_pool;
+ref_op ref_softmax, ref_log_softmax, ref_cross_entropy, ref_batch_norm, ref_dropout;
+
+#endif

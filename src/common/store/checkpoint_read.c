@@ -62,6 +62,8 @@ static status open_shard(const char *dir, const manifest *m, size_t i, bool veri
 {
     const manifest_shard *listed = &m->shards[i];
     s->path = xasprintf("%s/%s", dir, listed->file);
+    if (!fs_exists(s->path))
+        return FAIL(err, E_DATA, "%s: missing, though the manifest lists it", s->path);
     TRY(fs_map_open(s->path, &s->map, err));
     if (s->map.bytes != listed->bytes)
         return FAIL(err, E_DATA, "%s: %zu bytes, the manifest states %llu (truncated?)", s->path,
@@ -121,6 +123,10 @@ status checkpoint_open(const char *dir, bool verify, checkpoint **ret, error *er
     checkpoint *c = xcalloc(1, sizeof *c);
     char *path = xasprintf("%s/manifest.json", dir);
     status st = OK;
+    if (!fs_exists(path)) {
+        st = FAIL(err, E_DATA, "'%s' has no manifest.json, so it is no checkpoint", dir);
+        goto out;
+    }
     TRY_OUT(st, manifest_read(path, &c->manifest, err));
     c->shards = xcalloc(c->manifest.n_shards + 1, sizeof *c->shards);
     c->parts = xcalloc((size_t)c->manifest.flat->n_parts + 1, sizeof *c->parts);

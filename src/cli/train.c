@@ -65,14 +65,23 @@ static status choose_dir(job *j, error *err)
 {
     const char *allennlp = args_text(j->args, "serialization-dir");
     const char *estimator = args_text(j->args, "job-dir");
-    if (!allennlp == !estimator)
+    if (allennlp && estimator)
         return FAIL(err, E_USAGE,
-                    allennlp ? "train: -s DIR and --job-dir DIR exclude each other: the first "
-                               "refuses a directory that is not empty, the second resumes by itself"
-                             : "train: where to write is missing: give -s DIR (refuses a directory "
-                               "that is not empty) or --job-dir DIR (resumes by itself)");
-    j->job_dir = allennlp ? allennlp : estimator;
+                    "train: -s DIR and --job-dir DIR exclude each other: the first refuses a "
+                    "directory that is not empty, the second resumes by itself");
+    const char *named = j->cluster->model_dir;
+    j->job_dir = allennlp ? allennlp : estimator ? estimator : named;
     j->rule = allennlp ? JOBDIR_ALLENNLP : JOBDIR_ESTIMATOR;
+    if (!j->job_dir)
+        return FAIL(
+            err, E_USAGE,
+            "train: where to write is missing: give -s DIR (refuses a directory that is not "
+            "empty) or --job-dir DIR (resumes by itself)");
+    if (named && strcmp(named, j->job_dir) != 0)
+        return FAIL(err, E_USAGE,
+                    "train: the command line writes to '%s', but model_dir in TF_CONFIG is '%s': "
+                    "give the same, or only one",
+                    j->job_dir, named);
     return OK;
 }
 
@@ -86,10 +95,7 @@ static progress_mode choose_progress(const args *a)
 
 static bool is_in_cluster(const cluster *c)
 {
-    int32_t tasks = 0;
-    for (int r = 0; r < ROLE_COUNT; r++)
-        tasks += c->jobs[r].n;
-    return tasks > 0 || c->task.role == ROLE_EVALUATOR;
+    return c->origin != CLUSTER_LOCAL;
 }
 
 static const char *origin_name(const cluster *c)
@@ -245,14 +251,14 @@ static status read_job(const args *a, job *ret, error *err)
     if (a->n_operands == 0)
         return FAIL(err, E_USAGE, "train: CONFIG is missing; usage: tequio train CONFIG -s DIR");
     ret->path = a->operands[0];
-    if (!args_has(a, "dry-run"))
-        TRY(choose_dir(ret, err));
     if (args_has(a, "recover") && args_has(a, "force"))
         return FAIL(err, E_USAGE, "Illegal arguments: both force and recover are true.");
     if (args_has(a, "json") && !args_has(a, "dry-run"))
         return FAIL(err, E_USAGE, "train: --json is the form of --dry-run's report; add --dry-run");
     ret->progress = choose_progress(a);
     TRY(find_cluster(ret, err));
+    if (!args_has(a, "dry-run"))
+        TRY(choose_dir(ret, err));
     return load_config(ret, err);
 }
 

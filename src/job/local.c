@@ -4,7 +4,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "job/child.h"
-#include "job/spec.h"
+#include "job/roster.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -20,7 +20,7 @@ enum { LOST_PEER = 200, PREEMPTED = 143, STORY = 1500 };
 
 typedef struct local {
     const local_options *options;
-    spec spec;
+    roster roster;
     child *children;
     int n, n_running;
     int signals; /* signalfd of SIGCHLD, SIGINT, SIGTERM and SIGHUP */
@@ -206,23 +206,32 @@ static status start_children(local *l, error *err)
     for (int i = 0; i < n_arguments; i++)
         argv[1 + i] = (char *)l->options->arguments[i];
     status st = OK;
-    for (; l->n < l->spec.n && st == OK; l->n += st == OK) {
-        const spec_task *t = &l->spec.tasks[l->n];
+    for (; l->n < l->roster.n && st == OK; l->n += st == OK) {
+        const roster_task *t = &l->roster.tasks[l->n];
         char name[TASK_NAME];
         char *path = xasprintf("%s/%s.log", l->options->log_dir, task_name(t->task, name));
-        char **environment = spec_environment(&l->spec, l->n, l->options, environ);
+        char **environment = roster_environment(&l->roster, l->n, l->options, environ);
         child_start start = {.task = t->task,
                              .log_path = path,
                              .argv = argv,
                              .envp = environment,
                              .listen_fd = t->listen_fd};
         st = child_run(&l->children[l->n], &start, err);
-        spec_environment_free(environment);
+        roster_environment_free(environment);
         free(path);
     }
     l->n_running = l->n;
     free(argv);
     return st;
+}
+
+/* Whoever still runs when the launcher itself failed. */
+static void end_all(local *l)
+{
+    signal_all(l, SIGKILL);
+    for (int i = 0; i < l->n; i++)
+        if (!l->children[i].has_ended)
+            waitpid(l->children[i].pid, NULL, 0);
 }
 
 static status open_signals(local *l, error *err)
@@ -273,20 +282,20 @@ int local_run(const local_options *options, error *err)
     local l = {.options = options, .signals = -1, .kill_at_us = INT64_MAX};
     status st = OK;
     TRY_OUT(st, open_signals(&l, err));
-    TRY_OUT(st, spec_open(options, &l.spec, err));
-    l.children = xcalloc((size_t)l.spec.n, sizeof *l.children);
-    l.polls = xcalloc((size_t)(1 + l.spec.n * CHILD_STREAMS), sizeof *l.polls);
+    TRY_OUT(st, roster_open(options, &l.roster, err));
+    l.children = xcalloc((size_t)l.roster.n, sizeof *l.children);
+    l.polls = xcalloc((size_t)(1 + l.roster.n * CHILD_STREAMS), sizeof *l.polls);
     TRY_OUT(st, start_children(&l, err));
-    spec_close(&l.spec); /* the tasks hold them now */
+    roster_close(&l.roster); /* the tasks hold them now */
     while (l.n_running > 0)
         TRY_OUT(st, turn(&l, err));
     drain(&l);
 out:
-    signal_all(&l, SIGKILL);
+    end_all(&l);
     int code = st == OK ? verdict(&l, err) : status_exit_code(st);
     for (int i = 0; i < l.n; i++)
         child_fini(&l.children[i]);
-    spec_close(&l.spec);
+    roster_close(&l.roster);
     free(l.children);
     free(l.polls);
     if (l.signals >= 0)

@@ -3,11 +3,11 @@
 #include "cli/help.h"
 #include "common/base/alloc.h"
 
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +45,9 @@ static void every_way_to_write_a_flag(void **state)
 {
     (void)state;
     static const char *const lines[] = {
-        "c -s d -f --workers 3", "-fs d c --workers=3", "--dir=d c --force --workers 3",
+        "c -s d -f --workers 3",
+        "-fs d c --workers=3",
+        "--dir=d c --force --workers 3",
         "--workers 3 -sd -f -- c",
     };
     for (size_t i = 0; i < COUNT_OF(lines); i++) {

@@ -6,7 +6,7 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "job/ports.h"
-#include "job/spec.h"
+#include "job/roster.h"
 #include "unit/cli/support_task.h"
 
 #include <cmocka.h>
@@ -271,11 +271,11 @@ static void environment_names_the_task(void **state)
     (void)state;
     local_options options = {
         .workers = 2, .ps = 1, .evaluators = 1, .settings = "a=1", .threads = 2};
-    spec s;
-    assert_int_equal(spec_open(&options, &s, NULL), OK);
+    roster s;
+    assert_int_equal(roster_open(&options, &s, NULL), OK);
     assert_int_equal(s.n, 5);
     char *base[] = {"PATH=/bin", "TEQUIO_SET=b=2", "TF_CONFIG=old", NULL};
-    char **e = spec_environment(&s, 3, &options, base); /* master, ps, worker.0, worker.1 */
+    char **e = roster_environment(&s, 3, &options, base); /* master, ps, worker.0, worker.1 */
     assert_string_equal(e[0], "PATH=/bin");
     assert_string_equal(e[1], "TEQUIO_SET=a=1\nb=2");
     char expected[400];
@@ -286,8 +286,8 @@ static void environment_names_the_task(void **state)
         "\"task\":{\"index\":1,\"type\":\"worker\"}}",
         s.tasks[0].port, s.tasks[4].port, s.tasks[1].port, s.tasks[2].port, s.tasks[3].port);
     assert_string_equal(e[2], expected);
-    spec_environment_free(e);
-    spec_close(&s);
+    roster_environment_free(e);
+    roster_close(&s);
 }
 
 int main(int argc, char **argv)

@@ -2,15 +2,14 @@
 #include "cli/shape.h"
 #include "common/base/alloc.h"
 
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdlib.h>
 
-#define BASE                                                                                       \
-    "{train_data_path: 'x', model: {type: 'mlp'}, data_loader: {batch_size: 8}} + "
+#define BASE "{train_data_path: 'x', model: {type: 'mlp'}, data_loader: {batch_size: 8}} + "
 
 static status shape_from(const char *more, int cpus, shape *ret, error *err)
 {
@@ -47,7 +46,11 @@ static void defaults_follow_the_cpus(void **state)
     expect("{distributed: {workers: 3, ps: 2, evaluators: 1, lanes: 2}, "
            "trainer: {num_gradient_accumulation_steps: 2}}",
            1,
-           (shape){.workers = 3, .ps = 2, .evaluators = 1, .lanes = 2, .threads = 1,
+           (shape){.workers = 3,
+                   .ps = 2,
+                   .evaluators = 1,
+                   .lanes = 2,
+                   .threads = 1,
                    .batches_per_step = 12});
     expect("{trainer: {batches_per_step: 5}}", 2,
            (shape){.lanes = 2, .threads = 1, .batches_per_step = 5});

@@ -1,4 +1,4 @@
-#include "job/spec.h"
+#include "job/roster.h"
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
@@ -27,19 +27,19 @@ static int count_of(const local_options *options, role r)
     }
 }
 
-status spec_open(const local_options *options, spec *ret, error *err)
+status roster_open(const local_options *options, roster *ret, error *err)
 {
     int total = 1 + options->workers + options->ps + options->evaluators;
-    spec s = {.tasks = xcalloc((size_t)total, sizeof *s.tasks)};
+    roster s = {.tasks = xcalloc((size_t)total, sizeof *s.tasks)};
     for (size_t o = 0; o < COUNT_OF(order); o++)
         for (int i = 0; i < count_of(options, order[o]); i++) {
-            spec_task *t = &s.tasks[s.n];
+            roster_task *t = &s.tasks[s.n];
             char name[TASK_NAME];
             t->task = (task){.role = order[o], .index = i};
             int port = options->start_port ? options->start_port + s.n : 0;
             status st = port_listen(port, task_name(t->task, name), &t->listen_fd, &t->port, err);
             if (st != OK) {
-                spec_close(&s);
+                roster_close(&s);
                 return st;
             }
             s.n++;
@@ -48,12 +48,12 @@ status spec_open(const local_options *options, spec *ret, error *err)
     return OK;
 }
 
-void spec_close(spec *s)
+void roster_close(roster *s)
 {
     for (int i = 0; i < s->n; i++)
         close(s->tasks[i].listen_fd);
     free(s->tasks);
-    *s = (spec){.n = 0};
+    *s = (roster){.n = 0};
 }
 
 /* TensorFlow's word for it: a primary called "master" could not be evaluated by another task. */
@@ -62,7 +62,7 @@ static const char *job_of(role r)
     return r == ROLE_MASTER ? "chief" : role_name(r);
 }
 
-char *spec_tf_config(const spec *s, int i)
+char *roster_tf_config(const roster *s, int i)
 {
     json_t *jobs = json_object();
     for (int k = 0; k < s->n; k++) {
@@ -119,7 +119,7 @@ static const char *value_in(char *const *base, const char *name)
     return NULL;
 }
 
-char **spec_environment(const spec *s, int i, const local_options *options, char *const *base)
+char **roster_environment(const roster *s, int i, const local_options *options, char *const *base)
 {
     enum { OWN = 8 };
     size_t n = 0, n_base = 0;
@@ -129,7 +129,7 @@ char **spec_environment(const spec *s, int i, const local_options *options, char
     for (; n < n_base; n++)
         e[n] = xstrdup(base[n]);
 
-    char *tf_config = spec_tf_config(s, i);
+    char *tf_config = roster_tf_config(s, i);
     put(e, &n, xasprintf("TF_CONFIG=%s", tf_config));
     free(tf_config);
     put(e, &n, xasprintf("TEQUIO_LISTEN_FD=%d", s->tasks[i].listen_fd));
@@ -144,7 +144,7 @@ char **spec_environment(const spec *s, int i, const local_options *options, char
     return e;
 }
 
-void spec_environment_free(char **e)
+void roster_environment_free(char **e)
 {
     for (size_t i = 0; e && e[i]; i++)
         free(e[i]);

@@ -1,0 +1,31 @@
+/*
+ * What each task of a local cluster is told: its place in the cluster and its environment.
+ * Pure functions, except roster_open, which opens the listening sockets.
+ */
+#ifndef TEQUIO_JOB_ROSTER_H
+#define TEQUIO_JOB_ROSTER_H
+
+#include "common/cluster/cluster.h"
+#include "job/local.h"
+
+typedef struct roster_task {
+    task task;
+    int port, listen_fd;
+} roster_task;
+
+typedef struct roster {
+    int n; /* tasks: master, ps, workers, evaluators */
+    roster_task *tasks;
+} roster;
+
+MUST_USE status roster_open(const local_options *options, roster *ret, error *err);
+void roster_close(roster *s); /* also what was only half opened */
+
+/* TF_CONFIG of task i, as JSON; the caller frees it. */
+char *roster_tf_config(const roster *s, int i);
+
+/* `base` with the task's own variables in their places; free with roster_environment_free. */
+char **roster_environment(const roster *s, int i, const local_options *options, char *const *base);
+void roster_environment_free(char **e);
+
+#endif

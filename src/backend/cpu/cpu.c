@@ -264,7 +264,8 @@ const backend_ops backend_cpu = {
 int cpu_node_reorders(const backend_program *p, int32_t node)
 {
     const cpu_node *n = &p->nodes[node];
-    int count = 0;
+    bool is_alias = graph_op_of(n->node->op)->traits & OP_ALIAS;
+    int count = is_alias && !n->aliases;
     for (int i = 0; i < GRAPH_IN; i++)
         count += n->in[i].reorder != NULL;
     for (int i = 0; i < GRAPH_OUT; i++)

@@ -7,7 +7,8 @@
 
 #include "backend/backend.h"
 
-/* Inputs and outputs of the node that are reordered around its kernel at every run. */
+/* Inputs and outputs of the node that are reordered at every run: around its kernel, or because an
+ * alias operator met a blocked input. */
 int cpu_node_reorders(const backend_program *p, int32_t node);
 
 /* The node's work is done by the node that makes its input. */

@@ -4,7 +4,7 @@
 
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 struct shim_layout {
     dnnl_memory_desc_t desc;

@@ -1,11 +1,13 @@
 /*
  * Pooling on oneDNN, in the layout its input has. MaxPool's second output is oneDNN's own memory of
  * where the maxima were: opaque bytes, as many as the primitive says.
+ *
+ * An average that counts padding divides by the elements of image and padding under the window. What
+ * ceil_mode lets the last window hang over beyond them never counts, but is padding to oneDNN: there
+ * the primitive runs on plain layouts and a factor per output element puts its divisor right.
  */
 #include "backend/cpu/program.h"
 #include "backend/cpu/window.h"
-
-#include <string.h>
 
 static status window_of(const cpu_node *n, const graph_shape *x, const graph_shape *y,
                         shim_window *ret, error *err)
@@ -15,7 +17,13 @@ static status window_of(const cpu_node *n, const graph_shape *x, const graph_sha
         return window_make(x->dim + 2, zeros, zeros, zeros, x, y, ret, err);
     }
     const pool_attr *a = n->node->attr;
-    return window_make(a->kernel, a->strides, a->pads, a->dilations, x, y, ret, err);
+    TRY(window_make(a->kernel, a->strides, a->pads, a->dilations, x, y, ret, err));
+    for (int i = 0; i < ret->rank && a->count_include_pad; i++)
+        if (ret->end[i] > a->pads[ret->rank + i]) /* oneDNN would count the overhang */
+            return FAIL(err, E_UNSUPPORTED,
+                        "count_include_pad with windows that ceil_mode lets "
+                        "hang over the padding");
+    return OK;
 }
 
 static shim_pooling kind_of(const cpu_node *n)
@@ -37,11 +45,85 @@ static status run_pool(const cpu_node *n, const cpu_call *c, error *err)
     return node_execute(pool, c->scratch, err);
 }
 
+/* How many elements of the window at place `o` of axis i lie in image or padding. */
+static int64_t count_axis(const shim_window *w, const pool_attr *a, const graph_shape *x, int i,
+                          int64_t o)
+{
+    int64_t end = x->dim[2 + i] + a->pads[i] + a->pads[w->rank + i], count = 0;
+    for (int64_t k = 0; k < w->kernel[i]; k++)
+        count += o * w->stride[i] + k * w->dilation[i] < end;
+    return count;
+}
+
+/* NULL: every window counts whole. */
+static hanging_pool *find_overhang(backend_program *p, const cpu_node *n, const shim_window *w,
+                                   const graph_shape *x, const graph_shape *y)
+{
+    if (kind_of(n) != SHIM_POOL_MEAN_PADDED)
+        return NULL;
+    const pool_attr *a = n->node->attr;
+    bool hangs = false;
+    hanging_pool h = {.n_out = 1, .n_planes = y->dim[0] * y->dim[1]};
+    for (int i = 0; i < w->rank; i++) {
+        hangs |= w->end[i] > a->pads[w->rank + i];
+        h.n_out *= y->dim[2 + i];
+    }
+    if (!hangs)
+        return NULL;
+    float *factor = arena_alloc(p->arena, (size_t)h.n_out * sizeof *factor);
+    for (int64_t o = 0; o < h.n_out; o++) {
+        int64_t whole = 1, counted = 1, rest = o;
+        for (int i = w->rank - 1; i >= 0; i--) {
+            whole *= w->kernel[i];
+            counted *= count_axis(w, a, x, i, rest % y->dim[2 + i]);
+            rest /= y->dim[2 + i];
+        }
+        factor[o] = (float)whole / (float)counted;
+    }
+    h.factor = factor;
+    hanging_pool *ret = arena_alloc(p->arena, sizeof *ret);
+    *ret = h;
+    return ret;
+}
+
+static void scale_planes(const hanging_pool *h, const float *from, float *to)
+{
+    for (int64_t plane = 0; plane < h->n_planes; plane++)
+        for (int64_t o = 0; o < h->n_out; o++)
+            to[plane * h->n_out + o] = from[plane * h->n_out + o] * h->factor[o];
+}
+
+static status run_hanging_pool(const cpu_node *n, const cpu_call *c, error *err)
+{
+    const hanging_pool *h = n->state;
+    TRY(shim_set(h->pool, SHIM_SRC, c->in[0], err));
+    TRY(shim_set(h->pool, SHIM_DST, c->out[0], err));
+    TRY(node_execute(h->pool, c->scratch, err));
+    scale_planes(h, c->out[0], c->out[0]);
+    return OK;
+}
+
+static status plan_hanging_pool(backend_program *p, cpu_node *n, const shim_window *w,
+                                hanging_pool *h, error *err)
+{
+    TRY(layout_plain(p, &node_in(n, 0)->shape, &n->in[0].want, err));
+    TRY(layout_plain(p, &node_out(n, 0)->shape, &n->out[0].want, err));
+    TRY(shim_pool(p->shim, SHIM_POOL_MEAN_PADDED, w, n->in[0].want, n->out[0].want, false,
+                  &h->pool, err));
+    n->body = run_hanging_pool;
+    n->state = h;
+    n->scratch_bytes = shim_bytes_of(h->pool, SHIM_SCRATCH);
+    return OK;
+}
+
 status plan_pool(backend_program *p, cpu_node *n, error *err)
 {
     const graph_shape *x = &node_in(n, 0)->shape, *y = &node_out(n, 0)->shape;
     shim_window w;
     TRY(window_of(n, x, y, &w, err));
+    hanging_pool *hanging = find_overhang(p, n, &w, x, y);
+    if (hanging)
+        return plan_hanging_pool(p, n, &w, hanging, err);
     const shim_layout *src = p->layout[n->node->in[0]], *dst;
     TRY(layout_any(p, y, &dst, err));
     bool training = n->node->op == OP_MAX_POOL && node_out(n, 1);
@@ -64,6 +146,30 @@ static status run_pool_bwd(const cpu_node *n, const cpu_call *c, error *err)
     TRY(shim_set(pool, SHIM_WORKSPACE, c->in[1], err));
     TRY(shim_set(pool, SHIM_DIFF_SRC, c->out[0], err));
     return node_execute(pool, c->scratch, err);
+}
+
+static status run_hanging_bwd(const cpu_node *n, const cpu_call *c, error *err)
+{
+    const hanging_pool *h = n->state;
+    float *scaled = (float *)((char *)c->scratch + h->scaled_at);
+    scale_planes(h, c->in[0], scaled);
+    TRY(shim_set(h->pool, SHIM_DIFF_DST, scaled, err));
+    TRY(shim_set(h->pool, SHIM_DIFF_SRC, c->out[0], err));
+    return node_execute(h->pool, c->scratch, err);
+}
+
+static status plan_hanging_bwd(backend_program *p, cpu_node *n, const shim_window *w,
+                               hanging_pool *h, error *err)
+{
+    TRY(layout_plain(p, &node_in(n, 0)->shape, &n->in[0].want, err));
+    TRY(layout_plain(p, &node_out(n, 0)->shape, &n->out[0].want, err));
+    TRY(shim_mean_pool_bwd(p->shim, SHIM_POOL_MEAN_PADDED, w, n->out[0].want, n->in[0].want,
+                           &h->pool, err));
+    n->body = run_hanging_bwd;
+    n->state = h;
+    h->scaled_at = size_round_up(shim_bytes_of(h->pool, SHIM_SCRATCH), MEM_ALIGN);
+    n->scratch_bytes = h->scaled_at + shim_layout_bytes(n->in[0].want);
+    return OK;
 }
 
 static status plan_max_bwd(backend_program *p, cpu_node *n, const shim_window *w,
@@ -94,8 +200,12 @@ static status plan_mean_bwd(backend_program *p, cpu_node *n, const shim_window *
 
 status plan_pool_bwd(backend_program *p, cpu_node *n, error *err)
 {
+    const graph_shape *x = &node_out(n, 0)->shape, *y = &node_in(n, 0)->shape;
     shim_window w;
-    TRY(window_of(n, &node_out(n, 0)->shape, &node_in(n, 0)->shape, &w, err));
+    TRY(window_of(n, x, y, &w, err));
+    hanging_pool *hanging = find_overhang(p, n, &w, x, y);
+    if (hanging)
+        return plan_hanging_bwd(p, n, &w, hanging, err);
     shim_primitive *pool;
     if (n->node->op == OP_MAX_POOL_BWD)
         TRY(plan_max_bwd(p, n, &w, &pool, err));

@@ -1,5 +1,6 @@
 #include "backend/cpu/program.h"
 
+#include "backend/cpu/team.h"
 #include "common/base/alloc.h"
 
 #include <string.h>
@@ -161,12 +162,14 @@ status node_execute(shim_primitive *primitive, void *scratch, error *err)
 status node_copy_apart(const cpu_node *n, const cpu_call *c, error *err)
 {
     (void)err;
-    if (c->in[0] != c->out[0])
-        memcpy(c->out[0], c->in[0], n->program->bytes[n->node->out[0]]);
+    if (c->in[0] == c->out[0])
+        return OK;
+    const shim_layout *l = n->out[0].want;
+    memcpy(c->out[0], c->in[0], l ? shim_layout_bytes(l) : n->program->bytes[n->node->out[0]]);
     return OK;
 }
 
-static status reorder_now(shim_primitive *reorder, const void *from, void *to, error *err)
+status node_reorder(shim_primitive *reorder, const void *from, void *to, error *err)
 {
     TRY(shim_set(reorder, SHIM_SRC, from, err));
     TRY(shim_set(reorder, SHIM_DST, to, err));
@@ -177,12 +180,14 @@ status node_run(void *state, void *const *addresses, void *workspace, error *err
 {
     const cpu_node *n = state;
     cpu_call c = {.scratch = workspace};
+    if (team_size() != n->program->backend->threads)
+        team_set(n->program->backend->threads);
     for (int i = 0; i < n->node->n_in; i++) {
         graph_val v = n->node->in[i];
         c.in[i] = v == GRAPH_NONE ? NULL : addresses[v];
         if (n->in[i].reorder) {
             void *copy = (char *)workspace + n->in[i].offset;
-            TRYF(reorder_now(n->in[i].reorder, c.in[i], copy, err), err, "%s", n->node->name);
+            TRYF(node_reorder(n->in[i].reorder, c.in[i], copy, err), err, "%s", n->node->name);
             c.in[i] = copy;
         }
     }
@@ -195,7 +200,7 @@ status node_run(void *state, void *const *addresses, void *workspace, error *err
     TRYF(n->body(n, &c, err), err, "%s", n->node->name);
     for (int i = 0; i < n->node->n_out; i++)
         if (n->out[i].reorder)
-            TRYF(reorder_now(n->out[i].reorder, c.out[i], addresses[n->node->out[i]], err), err,
+            TRYF(node_reorder(n->out[i].reorder, c.out[i], addresses[n->node->out[i]], err), err,
                  "%s", n->node->name);
     return OK;
 }

@@ -91,6 +91,8 @@ MUST_USE status node_finish(backend_program *p, cpu_node *n, error *err);
 /* Runs a primitive whose roles were set; its scratch is c->scratch. */
 MUST_USE status node_execute(shim_primitive *primitive, void *scratch, error *err);
 
+MUST_USE status node_reorder(shim_primitive *reorder, const void *from, void *to, error *err);
+
 /* The body of nodes that have nothing to compute: copies input 0 to output 0 unless the plan gave
  * both the same place. */
 status node_copy_apart(const cpu_node *n, const cpu_call *c, error *err);

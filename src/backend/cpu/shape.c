@@ -11,22 +11,31 @@
 
 enum { COPY_GRAIN = 16384 }; /* elements */
 
-/* Identity goes along with its input's layout; the alias operators need row-major bytes. */
+static status run_straighten(const cpu_node *n, const cpu_call *c, error *err)
+{
+    return node_reorder((shim_primitive *)(uintptr_t)n->state, c->in[0], c->out[0], err);
+}
+
+/* Identity goes along with its input's layout; the alias operators need row-major bytes and make
+ * them themselves where they have to. */
 status plan_copy(backend_program *p, cpu_node *n, error *err)
 {
     const graph_value *x = node_in(n, 0);
+    const shim_layout *own = p->layout[n->node->in[0]], *plain;
     n->body = node_copy_apart;
     if (n->node->op == OP_IDENTITY) {
-        n->in[0].want = n->out[0].want = p->layout[n->node->in[0]];
+        n->in[0].want = n->out[0].want = own;
         return OK;
     }
-    if (x->dtype != DT_F32) {
-        n->aliases = true;
+    n->aliases = x->dtype != DT_F32 || shim_layout_is_plain(own);
+    if (n->aliases)
         return OK;
-    }
-    const shim_layout *plain;
+    shim_primitive *reorder;
     TRY(layout_plain(p, &x->shape, &plain, err));
-    n->aliases = shim_layout_same(p->layout[n->node->in[0]], plain);
+    TRY(shim_reorder(p->shim, own, plain, &reorder, err));
+    n->body = run_straighten;
+    n->state = reorder;
+    n->in[0].want = own;
     return OK;
 }
 

@@ -1,0 +1,267 @@
+#include "support_graph.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void must(status st, const error *err)
+{
+    if (st != OK)
+        fail_msg("%s: %s", status_name(st), err->text);
+}
+
+graph *make_graph(void)
+{
+    graph *g;
+    error err = ERROR_INIT;
+    must(graph_create(&g, &err), &err);
+    return g;
+}
+
+graph_val make_input(graph *g, const char *name, dtype t, graph_shape shape)
+{
+    graph_val v;
+    error err = ERROR_INIT;
+    must(graph_input(g, name, t, shape, &v, &err), &err);
+    return v;
+}
+
+graph_val make_param(graph *g, const char *name, tensor_kind kind, graph_shape shape)
+{
+    tensor_decl decl = {.name = name, .rank = shape.rank, .kind = kind};
+    for (int32_t i = 0; i < shape.rank; i++)
+        decl.dim[i] = shape.dim[i];
+    graph_val v;
+    error err = ERROR_INIT;
+    must(graph_param(g, &decl, &v, &err), &err);
+    return v;
+}
+
+graph_val make_node(graph *g, graph_op op, const char *name, const graph_val *in, size_t n_in,
+                    const void *attr)
+{
+    graph_val out[GRAPH_OUT];
+    error err = ERROR_INIT;
+    must(graph_add(g, op, name, in, (int32_t)n_in, attr, out, &err), &err);
+    return out[0];
+}
+
+graph_val make_loss(graph *g, graph_val v)
+{
+    graph_val loss = make_node(g, OP_REDUCE_MEAN, "loss", IN(v), &(reduce_attr){.drop_dims = true});
+    graph_keep(g, loss);
+    return loss;
+}
+
+void make_backward(graph *g, graph_val loss)
+{
+    graph_val weight = make_input(g, "weight", DT_F32, DIMS(1));
+    error err = ERROR_INIT;
+    must(graph_backward(g, loss, weight, &err), &err);
+}
+
+void assert_shape(const graph *g, graph_val v, const char *text)
+{
+    char buffer[SHAPE_TEXT];
+    assert_int_not_equal(v, GRAPH_NONE);
+    assert_string_equal(graph_shape_text(&graph_value_at(g, v)->shape, buffer, sizeof buffer),
+                        text);
+}
+
+void assert_refused(graph *g, graph_op op, const char *name, const graph_val *in, size_t n_in,
+                    const void *attr, const char *text)
+{
+    int32_t n_nodes = graph_n_nodes(g), n_values = graph_n_values(g);
+    graph_val out[GRAPH_OUT];
+    error err = ERROR_INIT;
+    assert_int_equal(graph_add(g, op, name, in, (int32_t)n_in, attr, out, &err), E_CONFIG);
+    assert_string_equal(err.text, text);
+    assert_int_equal(graph_n_nodes(g), n_nodes);
+    assert_int_equal(graph_n_values(g), n_values);
+}
+
+flat *make_flat(const graph *g)
+{
+    size_t n = (size_t)graph_n_params(g);
+    if (n == 0)
+        return NULL;
+    graph_val *order = xcalloc(n, sizeof *order);
+    tensor_decl *decls = xcalloc(n, sizeof *decls);
+    graph_param_order(g, order);
+    for (size_t i = 0; i < n; i++)
+        decls[i] = *graph_value_at(g, order[i])->param;
+    flat *f;
+    error err = ERROR_INIT;
+    must(flat_create(decls, n, &f, &err), &err);
+    free(order);
+    free(decls);
+    return f;
+}
+
+/* Random graphs: operators are tried on random values, and those that do not fit are refused. */
+
+typedef struct dice {
+    rng stream;
+    uint64_t thrown;
+} dice;
+
+static int64_t throw_dice(dice *d, int64_t sides)
+{
+    return (int64_t)rng_below(&d->stream, d->thrown++, (uint64_t)sides);
+}
+
+/* Any value but a second output: through these no gradient flows. */
+static graph_val pick(const graph *g, dice *d)
+{
+    for (;;) {
+        graph_val v = (graph_val)throw_dice(d, graph_n_values(g));
+        int32_t def = graph_value_at(g, v)->def;
+        if (def == GRAPH_NONE || graph_node_at(g, def)->out[0] == v)
+            return v;
+    }
+}
+
+static graph_shape random_shape(dice *d, int64_t side)
+{
+    switch (throw_dice(d, 6)) {
+    case 0:
+        return DIMS(side);
+    case 1:
+        return DIMS(side, 1);
+    case 2:
+        return DIMS(2, side / 2, side);
+    default:
+        return DIMS(side, side);
+    }
+}
+
+static void add_outer(graph *g, dice *d, int64_t side, int32_t number)
+{
+    static const tensor_kind kinds[] = {TENSOR_TRAINABLE, TENSOR_TRAINABLE, TENSOR_TRAINABLE,
+                                        TENSOR_FROZEN, TENSOR_STATE};
+    char name[32];
+    snprintf(name, sizeof name, "outer%d", (int)number);
+    if (throw_dice(d, 5) == 0)
+        make_input(g, name, DT_F32, random_shape(d, side));
+    else
+        make_param(g, name, kinds[throw_dice(d, 5)], random_shape(d, side));
+}
+
+static status try_batch_norm(graph *g, dice *d, graph_val x, int64_t side, int32_t number,
+                             graph_val *out, error *err)
+{
+    graph_val in[5] = {x};
+    char name[32];
+    for (int i = 1; i < 5; i++) {
+        snprintf(name, sizeof name, "bn%d.%d", (int)number, i);
+        in[i] = make_param(g, name, i < 3 ? TENSOR_TRAINABLE : TENSOR_STATE, DIMS(side));
+    }
+    return graph_add(g, OP_BATCH_NORMALIZATION, NULL, in, 5,
+                     &(batch_norm_attr){.training = throw_dice(d, 3) > 0}, out, err);
+}
+
+/* One attempt; true if a node was added. */
+static bool try_node(graph *g, dice *d, int64_t side, int32_t number)
+{
+    static const graph_op ops[] = {
+        OP_ADD,     OP_ADD,       OP_SUB,         OP_MUL,         OP_DIV,        OP_RELU,
+        OP_RELU,    OP_TANH,      OP_SIGMOID,     OP_GELU,        OP_SOFTMAX,    OP_LOG_SOFTMAX,
+        OP_MATMUL,  OP_MATMUL,    OP_GEMM,        OP_RESHAPE,     OP_RESHAPE,    OP_FLATTEN,
+        OP_CONCAT,  OP_TRANSPOSE, OP_REDUCE_MEAN, OP_REDUCE_SUM,  OP_IDENTITY,   OP_EXPAND,
+        OP_DROPOUT, OP_SLICE,     OP_BATCH_NORMALIZATION};
+    graph_op op = ops[throw_dice(d, COUNT_OF(ops))];
+    graph_val a = pick(g, d), b = pick(g, d), in[3] = {a, b, pick(g, d)}, out[GRAPH_OUT];
+    if (graph_value_at(g, a)->dtype != DT_F32 || graph_value_at(g, b)->dtype != DT_F32)
+        return false;
+    graph_shape s = graph_value_at(g, a)->shape;
+    int64_t rows = s.rank ? s.dim[0] : 1;
+    if (op != OP_SLICE && graph_shape_elements(&s) > 4 * side * side)
+        return false;
+    gemm_attr gemm = {.trans_a = throw_dice(d, 2), .trans_b = throw_dice(d, 2)};
+    matmul_attr matmul = {.trans_a = throw_dice(d, 4) == 0, .trans_b = throw_dice(d, 4) == 0};
+    shape_attr flat_shape = {.shape = throw_dice(d, 2) ? DIMS(-1) : DIMS(side, -1)};
+    shape_attr wide = {.shape = DIMS(side, side)};
+    slice_attr slice = {.begin = throw_dice(d, 2), .end = rows - throw_dice(d, 2)};
+    dropout_attr dropout = {.ratio = 0.5f};
+    transpose_attr transpose = {.reverse = true};
+    reduce_attr reduce = {.axes = {0}, .n_axes = 1, .drop_dims = throw_dice(d, 2)};
+    axis_attr first = {.axis = 0};
+    error err = ERROR_INIT;
+    switch (op) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+        return graph_add(g, op, NULL, in, 2, NULL, out, &err) == OK;
+    case OP_MATMUL:
+        return graph_add(g, op, NULL, in, 2, &matmul, out, &err) == OK;
+    case OP_GEMM:
+        return graph_add(g, op, NULL, in, 2 + (int32_t)throw_dice(d, 2), &gemm, out, &err) == OK;
+    case OP_CONCAT:
+        return graph_add(g, op, NULL, in, 1 + (int32_t)throw_dice(d, 2), &first, out, &err) == OK;
+    case OP_SOFTMAX:
+    case OP_LOG_SOFTMAX:
+    case OP_FLATTEN:
+        return graph_add(g, op, NULL, in, 1, &first, out, &err) == OK;
+    case OP_RESHAPE:
+        return graph_add(g, op, NULL, in, 1, &flat_shape, out, &err) == OK;
+    case OP_EXPAND:
+        return graph_add(g, op, NULL, in, 1, &wide, out, &err) == OK;
+    case OP_SLICE:
+        return graph_add(g, op, NULL, in, 1, &slice, out, &err) == OK;
+    case OP_TRANSPOSE:
+        return graph_add(g, op, NULL, in, 1, &transpose, out, &err) == OK;
+    case OP_REDUCE_MEAN:
+    case OP_REDUCE_SUM:
+        return graph_add(g, op, NULL, in, 1, &reduce, out, &err) == OK;
+    case OP_DROPOUT:
+        in[1] = graph_find(g, "batch.id");
+        return graph_add(g, op, NULL, in, 2, &dropout, out, &err) == OK;
+    case OP_BATCH_NORMALIZATION:
+        return s.rank >= 2 && s.dim[1] == side &&
+               try_batch_norm(g, d, a, side, number, out, &err) == OK;
+    default:
+        return graph_add(g, op, NULL, in, 1, NULL, out, &err) == OK;
+    }
+}
+
+/* The sum of the means of the last values, so that most of the graph matters. */
+static graph_val random_loss(graph *g)
+{
+    graph_val sum = GRAPH_NONE;
+    int32_t n_nodes = graph_n_nodes(g);
+    for (int32_t i = n_nodes > 6 ? n_nodes - 6 : 0; i < n_nodes; i++) {
+        graph_val v = graph_node_at(g, i)->out[0];
+        v = make_node(g, OP_REDUCE_MEAN, NULL, IN(v), &(reduce_attr){.drop_dims = true});
+        sum = sum == GRAPH_NONE ? v : make_node(g, OP_ADD, NULL, IN(sum, v), NULL);
+    }
+    graph_keep(g, sum);
+    return sum;
+}
+
+graph *random_graph(uint64_t seed, int32_t n_nodes, int64_t side, bool with_backward)
+{
+    dice d = {.stream = rng_make(seed, RNG_TEST, 0)};
+    graph *g = make_graph();
+    make_input(g, "batch.id", DT_I64, DIMS(1));
+    make_input(g, "x", DT_F32, DIMS(side, side));
+    make_param(g, "w", TENSOR_TRAINABLE, DIMS(side, side));
+    for (int32_t i = 0; i < 5; i++)
+        add_outer(g, &d, side, i);
+    for (int32_t added = 0; added < n_nodes;)
+        added += try_node(g, &d, side, added);
+    for (int i = 0; i < 3; i++) {
+        graph_val v = pick(g, &d);
+        if (graph_value_at(g, v)->kind == VAL_TEMP)
+            graph_keep(g, v);
+    }
+    graph_val loss = random_loss(g);
+    if (with_backward)
+        make_backward(g, loss);
+    return g;
+}

@@ -2,12 +2,21 @@
  * Pooling on oneDNN, in the layout its input has. MaxPool's second output is oneDNN's own memory of
  * where the maxima were: opaque bytes, as many as the primitive says.
  *
- * An average that counts padding divides by the elements of image and padding under the window. What
- * ceil_mode lets the last window hang over beyond them never counts, but is padding to oneDNN: there
- * the primitive runs on plain layouts and a factor per output element puts its divisor right.
+ * An average that counts padding divides by the elements of image and padding under the window.
+ * What ceil_mode lets the last window hang over beyond them never counts, but is padding to oneDNN:
+ * there the primitive runs on plain layouts and a factor per output element puts its divisor right.
  */
 #include "backend/cpu/program.h"
 #include "backend/cpu/window.h"
+#include "common/base/alloc.h"
+
+typedef struct hanging_pool {
+    shim_primitive *pool;
+    const float *factor; /* [n_out]: elements of the window / those that count */
+    int64_t n_out;       /* of one plane */
+    int64_t n_planes;
+    size_t scaled_at; /* backward: where in the scratch the scaled gradient lies */
+} hanging_pool;
 
 static status window_of(const cpu_node *n, const graph_shape *x, const graph_shape *y,
                         shim_window *ret, error *err)
@@ -17,13 +26,7 @@ static status window_of(const cpu_node *n, const graph_shape *x, const graph_sha
         return window_make(x->dim + 2, zeros, zeros, zeros, x, y, ret, err);
     }
     const pool_attr *a = n->node->attr;
-    TRY(window_make(a->kernel, a->strides, a->pads, a->dilations, x, y, ret, err));
-    for (int i = 0; i < ret->rank && a->count_include_pad; i++)
-        if (ret->end[i] > a->pads[ret->rank + i]) /* oneDNN would count the overhang */
-            return FAIL(err, E_UNSUPPORTED,
-                        "count_include_pad with windows that ceil_mode lets "
-                        "hang over the padding");
-    return OK;
+    return window_make(a->kernel, a->strides, a->pads, a->dilations, x, y, ret, err);
 }
 
 static shim_pooling kind_of(const cpu_node *n)
@@ -108,8 +111,8 @@ static status plan_hanging_pool(backend_program *p, cpu_node *n, const shim_wind
 {
     TRY(layout_plain(p, &node_in(n, 0)->shape, &n->in[0].want, err));
     TRY(layout_plain(p, &node_out(n, 0)->shape, &n->out[0].want, err));
-    TRY(shim_pool(p->shim, SHIM_POOL_MEAN_PADDED, w, n->in[0].want, n->out[0].want, false,
-                  &h->pool, err));
+    TRY(shim_pool(p->shim, SHIM_POOL_MEAN_PADDED, w, n->in[0].want, n->out[0].want, false, &h->pool,
+                  err));
     n->body = run_hanging_pool;
     n->state = h;
     n->scratch_bytes = shim_bytes_of(h->pool, SHIM_SCRATCH);

@@ -1,0 +1,243 @@
+/* See evaluation.h. */
+#include "evaluator/evaluation.h"
+
+#include "common/base/alloc.h"
+#include "common/parts/steps.h"
+#include "common/store/safetensors.h"
+#include "data/data.h"
+#include "exec/exec.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FULL_BATCH, LAST_BATCH, VARIANTS, RING = 2 };
+
+struct evaluation {
+    const atomic_bool *stop;
+    dataset *data;
+    loader *loader;
+    steps batches;           /* a "step" is one batch */
+    graph *graphs[VARIANTS]; /* the last batch may be smaller; NULL if it is not */
+    flat *flat;
+    float *params;
+    exec *exec;
+};
+
+static status open_data(evaluation *e, const evaluation_options *o, error *err)
+{
+    const char *path = o->data_path ? o->data_path : config_str(o->config, "validation_data_path");
+    if (!path)
+        return FAIL(err, E_CONFIG,
+                    "there is nothing to evaluate on: set validation_data_path, or give the data");
+    const config *reader = config_section(o->config, "validation_dataset_reader");
+    if (!reader)
+        reader = config_section(o->config, "dataset_reader");
+    TRYF(dataset_open(reader, path, &e->data, err), err, "validation data");
+
+    int64_t size = config_has(o->config, "validation_data_loader.batch_size")
+                       ? config_int(o->config, "validation_data_loader.batch_size")
+                       : config_int(o->config, "data_loader.batch_size");
+    int64_t examples = dataset_examples(e->data);
+    e->batches = (steps){
+        .examples = examples, .batch_size = size < examples ? size : examples, .per_step = 1};
+    loader_options options = {
+        .dataset = e->data, .batch_size = e->batches.batch_size, .depth = RING};
+    return loader_create(&options, &e->loader, err);
+}
+
+static status build_graph(evaluation *e, const config *job, int64_t batch_size, graph **ret,
+                          error *err)
+{
+    model_request request = {
+        .model = config_section(job, "model"),
+        .batch_size = batch_size,
+        .seed = (uint64_t)config_int(job, "random_seed"),
+        .mode = MODEL_EVAL,
+    };
+    request.fields = dataset_fields(e->data, &request.n_fields);
+    return model_build(&request, ret, err);
+}
+
+static status build_model(evaluation *e, const evaluation_options *o, error *err)
+{
+    int64_t size = e->batches.batch_size, last = e->batches.examples % size;
+    TRY(build_graph(e, o->config, size, &e->graphs[FULL_BATCH], err));
+    if (last > 0)
+        TRY(build_graph(e, o->config, last, &e->graphs[LAST_BATCH], err));
+    TRY(model_flat(e->graphs[FULL_BATCH], &e->flat, err));
+    void *memory = NULL;
+    TRY(mem_alloc((size_t)e->flat->n_elements * sizeof(float), "parameters", &memory, err));
+    e->params = memory;
+
+    exec_options options = {
+        .backend = &backend_cpu,
+        .device = {.threads = o->threads},
+        .flat = e->flat,
+        .graphs = (const graph *const *)e->graphs,
+        .n_graphs = last > 0 ? 2 : 1,
+    };
+    TRY(exec_create(&options, &e->exec, err));
+    exec_bind_params(e->exec, e->params);
+    return OK;
+}
+
+status evaluation_open(const evaluation_options *options, evaluation **ret, error *err)
+{
+    evaluation *e = xcalloc(1, sizeof *e);
+    e->stop = options->stop;
+    status st;
+    TRY_OUT(st, open_data(e, options, err));
+    TRY_OUT(st, build_model(e, options, err));
+    *ret = e;
+out:
+    if (st != OK)
+        evaluation_close(&e);
+    return st;
+}
+
+void evaluation_close(evaluation **e)
+{
+    evaluation *p = *e;
+    if (!p)
+        return;
+    exec_destroy(&p->exec);
+    for (int i = 0; i < VARIANTS; i++)
+        if (p->graphs[i])
+            graph_destroy(&p->graphs[i]);
+    flat_destroy(&p->flat);
+    mem_free(p->params);
+    loader_destroy(&p->loader);
+    dataset_close(&p->data);
+    free(p);
+    *e = NULL;
+}
+
+int64_t evaluation_examples(const evaluation *e)
+{
+    return e->batches.examples;
+}
+
+/* --- weights --- */
+
+static status check_shape(const tensor_decl *want, int32_t rank, const int64_t *dim,
+                          const char *origin, error *err)
+{
+    graph_shape ours = {.rank = want->rank}, theirs = {.rank = rank};
+    memcpy(ours.dim, want->dim, sizeof ours.dim);
+    memcpy(theirs.dim, dim, sizeof theirs.dim);
+    char a[128], b[128];
+    if (graph_shape_equal(&ours, &theirs))
+        return OK;
+    return FAIL(err, E_DATA, "'%s': tensor '%s' is %s, the model asks for %s", origin, want->name,
+                graph_shape_text(&theirs, a, sizeof a), graph_shape_text(&ours, b, sizeof b));
+}
+
+static status missing(const char *name, const char *origin, error *err)
+{
+    return FAIL(err, E_DATA, "'%s': has no tensor '%s', which the model asks for", origin, name);
+}
+
+status evaluation_load_checkpoint(evaluation *e, const checkpoint *c, const char *origin,
+                                  error *err)
+{
+    const flat *theirs = checkpoint_manifest(c)->flat;
+    void *values = NULL;
+    TRY(mem_alloc((size_t)theirs->n_elements * sizeof(float), "a checkpoint", &values, err));
+    status st;
+    TRY_OUT(st, checkpoint_read_flat(c, values, err));
+    for (int32_t t = 0; t < e->flat->n_tensors; t++) {
+        const tensor_decl *want = &e->flat->tensors[t];
+        int32_t found = flat_find(theirs, want->name);
+        if (found < 0)
+            TRY_OUT(st, missing(want->name, origin, err));
+        const tensor_decl *have = &theirs->tensors[found];
+        TRY_OUT(st, check_shape(want, have->rank, have->dim, origin, err));
+        memcpy(e->params + e->flat->offset[t], (float *)values + theirs->offset[found],
+               (size_t)e->flat->count[t] * sizeof(float));
+    }
+out:
+    mem_free(values);
+    return st;
+}
+
+static status take_tensor(evaluation *e, int32_t t, const st_file *f, const char *path, error *err)
+{
+    const tensor_decl *want = &e->flat->tensors[t];
+    const st_tensor *have = st_find(f, want->name);
+    if (!have)
+        return missing(want->name, path, err);
+    if (have->dtype != DT_F32)
+        return FAIL(err, E_DATA, "'%s': tensor '%s' is %s, the model asks for float32", path,
+                    want->name, dtype_name(have->dtype));
+    TRY(check_shape(want, have->rank, have->dim, path, err));
+    memcpy(e->params + e->flat->offset[t], have->data, (size_t)e->flat->count[t] * sizeof(float));
+    return OK;
+}
+
+status evaluation_load_safetensors(evaluation *e, const char *path, error *err)
+{
+    st_file *f = NULL;
+    TRY(st_open(path, &f, err));
+    status st = OK;
+    for (int32_t t = 0; t < e->flat->n_tensors && st == OK; t++)
+        st = take_tensor(e, t, f, path, err);
+    st_close(&f);
+    return st;
+}
+
+/* --- running --- */
+
+static void feed(evaluation *e, size_t variant, const data_batch *batch)
+{
+    for (size_t i = 0; i < batch->n_fields; i++) {
+        const data_field *f = &batch->fields[i];
+        void *input = exec_value(e->exec, variant, f->name, NULL);
+        memcpy(input, batch->data[i], (size_t)batch->slot.n * data_field_bytes(f));
+    }
+    int64_t *id = exec_value(e->exec, variant, "batch.id", NULL);
+    *id = batch->slot.batch_id;
+}
+
+static void score(evaluation *e, size_t variant, const data_batch *batch, metric_set *into)
+{
+    int64_t n = batch->slot.n;
+    const graph_value *shape = NULL;
+    const float *logits = exec_value(e->exec, variant, "logits", &shape);
+    const float *loss = exec_value(e->exec, variant, "loss", NULL);
+    metric_add(into, "loss", (double)*loss * (double)n, (double)n);
+    for (size_t i = 0; i < batch->n_fields; i++)
+        if (batch->fields[i].classes > 0) {
+            metric_add_accuracy(into, logits, batch->data[i], n, shape->shape.dim[1]);
+            return;
+        }
+}
+
+static status run_batch(evaluation *e, int64_t index, metric_set *into, error *err)
+{
+    step_slot slot = steps_slot(&e->batches, index, 0);
+    size_t variant = slot.n == e->batches.batch_size ? FULL_BATCH : LAST_BATCH;
+    const data_batch *batch = NULL;
+    TRY(loader_take(e->loader, &slot, &batch, err));
+    if (index + 1 < steps_batches_per_epoch(&e->batches)) {
+        step_slot next = steps_slot(&e->batches, index + 1, 0);
+        loader_prefetch(e->loader, &next);
+    }
+    feed(e, variant, batch);
+    status st = exec_run(e->exec, variant, &(exec_hooks){.cancel = e->stop}, err);
+    if (st == OK)
+        score(e, variant, batch, into);
+    loader_release(e->loader, batch);
+    return st;
+}
+
+status evaluation_run(evaluation *e, metric_set *ret, error *err)
+{
+    metric_set sums = {0};
+    int64_t n = steps_batches_per_epoch(&e->batches);
+    for (int64_t i = 0; i < n; i++)
+        TRYF(run_batch(e, i, &sums, err), err, "evaluate batch %lld of %lld", (long long)i,
+             (long long)n);
+    *ret = sums;
+    return OK;
+}

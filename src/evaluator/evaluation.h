@@ -1,0 +1,42 @@
+/*
+ * An evaluation: a model in evaluation mode over a whole set of examples, made once and run for as
+ * many weights as come along. Weights are taken by tensor name, from a checkpoint or from a
+ * safetensors file, so it does not matter how the training job laid them out.
+ *
+ * The metrics are a pure function of (weights, data, batch size, threads): examples in their own
+ * order, sums in double.
+ *
+ * Threads: an evaluation belongs to the thread that opened it.
+ */
+#ifndef TEQUIO_EVALUATOR_EVALUATION_H
+#define TEQUIO_EVALUATOR_EVALUATION_H
+
+#include "common/config/config.h"
+#include "common/store/checkpoint.h"
+#include "metric/metric.h"
+
+#include <stdatomic.h>
+
+typedef struct evaluation evaluation;
+
+typedef struct evaluation_options {
+    const config *config;       /* of the whole job; kept until evaluation_close */
+    const char *data_path;      /* NULL: validation_data_path */
+    int threads;                /* CPU threads; >= 1 */
+    const atomic_bool *stop;    /* ends a run between two nodes; NULL: never. Kept */
+} evaluation_options;
+
+/* E_CONFIG, E_DATA as the data and the model have it. After this, runs allocate nothing. */
+MUST_USE status evaluation_open(const evaluation_options *options, evaluation **ret, error *err);
+void evaluation_close(evaluation **e);
+int64_t evaluation_examples(const evaluation *e);
+
+/* E_DATA names the tensor that is missing or has another shape; tensors too many are ignored. */
+MUST_USE status evaluation_load_checkpoint(evaluation *e, const checkpoint *c, const char *origin,
+                                           error *err);
+MUST_USE status evaluation_load_safetensors(evaluation *e, const char *path, error *err);
+
+/* "loss" (mean) and "accuracy" over all examples. E_LOST when *stop became true. */
+MUST_USE status evaluation_run(evaluation *e, metric_set *ret, error *err);
+
+#endif

@@ -1,0 +1,325 @@
+/*
+ * The evaluator's loop (evaluator.h):
+ *
+ *     look at the job dir  ->  something to evaluate: pin, evaluate, report, unpin, look again
+ *                          ->  nothing, and the job is over: end
+ *                          ->  nothing: wait a little
+ *
+ * Whether the job is over is looked at before the checkpoints are: what was committed before the
+ * end is then certainly seen. All it remembers is a convenience; the truth lies on disk.
+ */
+#include "evaluator/evaluator.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/fs.h"
+#include "common/base/hash.h"
+#include "common/base/json.h"
+#include "common/base/log.h"
+#include "common/base/rng.h"
+#include "common/store/manifest.h"
+#include "evaluator/evaluation.h"
+#include "evaluator/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { POLL_MS = 100, TELL_S = 60, NONE = -1 };
+
+typedef struct evaluator {
+    const jobdir *dir;
+    const atomic_bool *stop;
+    evaluation *evaluation;
+    events *events;         /* NULL until the first report */
+    int64_t settled;        /* no checkpoint up to this step needs evaluating; NONE: not known */
+    int64_t stumbled;       /* the step that could not be read last time; NONE */
+    uint64_t first_summary; /* what summary.json was like at our start */
+    int64_t lost_us, moved_at_us, told_at_us;
+    uint64_t traces; /* of everything in the job dir, to see it move */
+} evaluator;
+
+/* --- the job dir --- */
+
+/* What a file is like now; 0 if it is not there. */
+static uint64_t trace_of(const char *path)
+{
+    struct stat s;
+    if (stat(path, &s) != 0)
+        return 0;
+    uint64_t when = (uint64_t)s.st_mtim.tv_sec * 1000000000u + (uint64_t)s.st_mtim.tv_nsec;
+    return rng_mix(rng_mix(when, (uint64_t)s.st_size), (uint64_t)s.st_ino) | 1;
+}
+
+static uint64_t summary_trace(const jobdir *d)
+{
+    char *path = jobdir_file(d, "summary.json");
+    uint64_t trace = trace_of(path);
+    free(path);
+    return trace;
+}
+
+/* Of everything but what evaluators and log writers touch: sign of a master at work. */
+static uint64_t dir_traces(const jobdir *d)
+{
+    static const char *const others[] = {"eval", "pins", "log"};
+    char **names = NULL;
+    size_t n = 0;
+    uint64_t all = 0;
+    if (fs_list(jobdir_path(d), &names, &n, NULL) != OK)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        bool counts = true;
+        for (size_t k = 0; k < COUNT_OF(others); k++)
+            counts = counts && strcmp(names[i], others[k]) != 0;
+        char *path = jobdir_file(d, "%s", names[i]);
+        if (counts)
+            all = rng_mix(all, rng_mix(fnv1a(names[i], strlen(names[i])), trace_of(path)));
+        free(path);
+    }
+    fs_list_free(names, n);
+    return all;
+}
+
+/* summary.json closes a job; one that says "complete": false closes this life of it, unless it was
+ * there before us. */
+static bool job_is_over(const evaluator *e)
+{
+    char *path = jobdir_file(e->dir, "summary.json");
+    json_t *summary = NULL;
+    bool over = false;
+    if (fs_exists(path) && json_read_file(path, &summary, NULL) == OK)
+        over = !json_is_false(json_object_get(summary, "complete")) ||
+               summary_trace(e->dir) != e->first_summary;
+    json_decref(summary);
+    free(path);
+    return over;
+}
+
+/* --- which checkpoint --- */
+
+static status read_manifest(const evaluator *e, int64_t step, manifest *ret, error *err)
+{
+    char *path = jobdir_file(e->dir, "checkpoints/step-%09lld/manifest.json", (long long)step);
+    status st = manifest_read(path, ret, err);
+    free(path);
+    return st;
+}
+
+/* NONE when the checkpoint is gone or cannot be read. */
+static int64_t epochs_done(const evaluator *e, int64_t step)
+{
+    manifest m = {0};
+    if (read_manifest(e, step, &m, NULL) != OK)
+        return NONE;
+    int64_t epochs = m.epochs_done;
+    manifest_fini(&m);
+    return epochs;
+}
+
+/* The first checkpoint after an epoch's end is the one at its end. Where its forerunner is gone
+ * this may be one too many, never one too few. */
+static bool ends_epoch(const evaluator *e, const int64_t *steps, size_t i)
+{
+    int64_t epochs = epochs_done(e, steps[i]);
+    return epochs > 0 && (i == 0 || epochs > epochs_done(e, steps[i - 1]));
+}
+
+static bool is_final(const evaluator *e, int64_t step)
+{
+    manifest m = {0};
+    bool final = read_manifest(e, step, &m, NULL) == OK && m.final;
+    manifest_fini(&m);
+    return final;
+}
+
+/* The next checkpoint to evaluate, or NONE; then *ret_final tells whether the final one is done. */
+static int64_t choose(evaluator *e, const int64_t *steps, size_t n, bool *ret_final)
+{
+    *ret_final = false;
+    if (n == 0)
+        return NONE;
+    int64_t newest = steps[n - 1];
+    if (newest < e->settled)
+        e->settled = NONE; /* the job went back, or began anew */
+    if (!report_exists(e->dir, newest))
+        return newest;
+    for (size_t i = n - 1; i-- > 0 && steps[i] > e->settled;)
+        if (!report_exists(e->dir, steps[i]) && ends_epoch(e, steps, i))
+            return steps[i];
+    e->settled = newest;
+    if (!is_final(e, newest))
+        return NONE;
+    if (!report_is_final(e->dir, newest))
+        return newest;
+    *ret_final = true;
+    return NONE;
+}
+
+/* --- evaluating --- */
+
+static status evaluate_open(evaluator *e, const checkpoint *c, const char *path, error *err)
+{
+    const manifest *m = checkpoint_manifest(c);
+    int64_t begin = clock_us();
+    report r = {.step = m->step,
+                .epochs_done = m->epochs_done,
+                .final = m->final,
+                .examples = evaluation_examples(e->evaluation)};
+    TRY(evaluation_load_checkpoint(e->evaluation, c, path, err));
+    TRY(evaluation_run(e->evaluation, &r.metrics, err));
+    r.seconds = (double)(clock_us() - begin) * 1e-6;
+    TRYF(report_write(e->dir, &r, &e->events, err), err, "report on step %lld", (long long)r.step);
+    LOG_I("EVALUATED", "step=%lld epochs_done=%lld loss=%.5f accuracy=%.5f seconds=%.2f final=%d",
+          (long long)r.step, (long long)r.epochs_done, metric_result(&r.metrics, "loss"),
+          metric_result(&r.metrics, "accuracy"), r.seconds, r.final);
+    return OK;
+}
+
+static bool is_stopped(const evaluator *e)
+{
+    return e->stop && atomic_load(e->stop);
+}
+
+/* A checkpoint may be pruned or replaced between our look and our grasp: gone is no error, and one
+ * that cannot be read gets a second chance. */
+static status evaluate_step(evaluator *e, int64_t step, error *err)
+{
+    char *path = jobdir_file(e->dir, "checkpoints/step-%09lld", (long long)step);
+    checkpoint *c = NULL;
+    error why = ERROR_INIT;
+    status st = checkpoint_pin(e->dir, step, &why);
+    if (st == OK)
+        st = checkpoint_open(path, true, &c, &why);
+    if (st == OK) {
+        e->stumbled = NONE;
+        st = evaluate_open(e, c, path, err);
+        if (st == E_LOST && is_stopped(e)) {
+            error_clear(err);
+            st = OK;
+        }
+    } else if (!fs_exists(path) || e->stumbled != step) {
+        e->stumbled = step;
+        st = OK;
+    } else if (err) {
+        *err = why;
+    }
+    checkpoint_close(&c);
+    checkpoint_unpin(e->dir, step);
+    free(path);
+    return st;
+}
+
+/* --- waiting --- */
+
+static status watch_for_life(evaluator *e, const int64_t *steps, size_t n, error *err)
+{
+    int64_t now = clock_us();
+    uint64_t traces = dir_traces(e->dir);
+    if (traces != e->traces) {
+        e->traces = traces;
+        e->moved_at_us = now;
+    }
+    long long still = (now - e->moved_at_us) / 1000000;
+    char newest[64] = "no checkpoint yet";
+    if (n > 0)
+        snprintf(newest, sizeof newest, "newest checkpoint step-%09lld", (long long)steps[n - 1]);
+    if (now - e->moved_at_us >= e->lost_us)
+        return FAIL(err, E_LOST,
+                    "nothing has moved in '%s' for %lld s (%s): the master is gone, or "
+                    "distributed.lost_timeout is too short",
+                    jobdir_path(e->dir), still, newest);
+    if (now - e->told_at_us >= (int64_t)TELL_S * 1000000) {
+        e->told_at_us = now;
+        LOG_I("WAITING", "for=checkpoint newest=%lld still_s=%lld",
+              n ? (long long)steps[n - 1] : -1, still);
+    }
+    return OK;
+}
+
+/* One look and what follows from it. */
+static status look(evaluator *e, bool *ret_done, error *err)
+{
+    bool over = job_is_over(e), final;
+    int64_t *steps = NULL;
+    size_t n = 0;
+    TRY(checkpoint_list(e->dir, &steps, &n, err));
+    int64_t step = choose(e, steps, n, &final);
+    status st = OK;
+    if (step != NONE) {
+        st = evaluate_step(e, step, err);
+        e->moved_at_us = e->told_at_us = clock_us();
+        if (e->stumbled == step)
+            nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
+    } else if (final || over) {
+        *ret_done = true;
+    } else {
+        st = watch_for_life(e, steps, n, err);
+        nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
+    }
+    free(steps);
+    return st;
+}
+
+status evaluator_run(const evaluator_options *options, error *err)
+{
+    double lost_s = options->lost_timeout_s > 0.0
+                        ? options->lost_timeout_s
+                        : config_f64(options->config, "distributed.lost_timeout");
+    evaluator e = {
+        .dir = options->dir,
+        .stop = options->stop,
+        .settled = NONE,
+        .stumbled = NONE,
+        .first_summary = summary_trace(options->dir),
+        .lost_us = (int64_t)(lost_s * 1e6),
+        .moved_at_us = clock_us(),
+        .told_at_us = clock_us(),
+        .traces = dir_traces(options->dir),
+    };
+    evaluation_options how = {.config = options->config,
+                              .data_path = options->data_path,
+                              .threads = options->threads,
+                              .stop = options->stop};
+    status st = evaluation_open(&how, &e.evaluation, err);
+    bool done = false;
+    while (st == OK && !done && !is_stopped(&e))
+        st = look(&e, &done, err);
+    evaluation_close(&e.evaluation);
+    events_close(&e.events);
+    return st;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+static status load_any(evaluation *e, const char *path, error *err)
+{
+    if (!is_folder(path))
+        return evaluation_load_safetensors(e, path, err);
+    checkpoint *c = NULL;
+    TRY(checkpoint_open(path, true, &c, err));
+    status st = evaluation_load_checkpoint(e, c, path, err);
+    checkpoint_close(&c);
+    return st;
+}
+
+status evaluator_evaluate(const evaluator_request *request, metric_set *ret, error *err)
+{
+    evaluation_options how = {.config = request->config,
+                              .data_path = request->data_path,
+                              .threads = request->threads,
+                              .stop = request->stop};
+    evaluation *e = NULL;
+    TRY(evaluation_open(&how, &e, err));
+    status st = load_any(e, request->model, err);
+    if (st == OK)
+        st = evaluation_run(e, ret, err);
+    evaluation_close(&e);
+    return st;
+}

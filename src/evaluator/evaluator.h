@@ -1,0 +1,48 @@
+/*
+ * The evaluator: a process of its own that follows a training job through its job dir alone.
+ *
+ * It evaluates checkpoints as they appear, the newest first. One that was overtaken may be skipped,
+ * but not the final one and not one at the end of an epoch, as long as they exist. What it reads
+ * it pins. For each it appends to eval/metrics.jsonl and to the events in eval/, and writes
+ * eval/step-<9 digits>.json last: that file says the checkpoint is done with, also to an evaluator
+ * that is started again, and it is what a master waits for.
+ *
+ * It ends by itself once the final checkpoint is evaluated, or once summary.json says that the job
+ * is over and nothing is left to evaluate.
+ *
+ * Threads: everything runs on the caller's.
+ */
+#ifndef TEQUIO_EVALUATOR_EVALUATOR_H
+#define TEQUIO_EVALUATOR_EVALUATOR_H
+
+#include "common/config/config.h"
+#include "common/store/jobdir.h"
+#include "metric/metric.h"
+
+#include <stdatomic.h>
+
+typedef struct evaluator_options {
+    const config *config;
+    const jobdir *dir;
+    int threads;                /* >= 1 */
+    const atomic_bool *stop;    /* NULL: never */
+    const char *data_path;      /* NULL: validation_data_path */
+    double lost_timeout_s;      /* 0: distributed.lost_timeout */
+} evaluator_options;
+
+/* OK at the end of the job and when *stop became true. E_LOST when nothing in the job dir has moved
+ * for lost_timeout. */
+MUST_USE status evaluator_run(const evaluator_options *options, error *err);
+
+typedef struct evaluator_request {
+    const config *config;
+    const char *model;          /* a folder checkpoints/step-N, or a .safetensors file */
+    const char *data_path;      /* NULL: validation_data_path */
+    int threads;                /* >= 1 */
+    const atomic_bool *stop;    /* NULL: never */
+} evaluator_request;
+
+/* One model, once: "loss" and "accuracy". */
+MUST_USE status evaluator_evaluate(const evaluator_request *request, metric_set *ret, error *err);
+
+#endif

@@ -13,18 +13,22 @@
 
 typedef struct events events;
 
-/* Creates dir/events.out.tfevents.<unix>.<host>.<pid>. */
+/* Creates dir/events.out.tfevents.<unix>.<host>.<pid>, with a number behind when that is taken. A
+ * record is in the file after events_flush, or when enough of them have gathered; a flush that
+ * fails leaves whole records in the file and may be tried again. */
 MUST_USE status events_open(const char *dir, events **ret, error *err);
 void events_close(events **e);
 MUST_USE status events_scalar(events *e, int64_t step, const char *tag, float value, error *err);
 
-/* A histogram in TensorBoard's exponential buckets, filled with events_histogram_add. */
+/* A histogram in TensorBoard's exponential buckets, filled with events_histogram_add, which leaves
+ * out what is not finite. */
 typedef struct events_histogram events_histogram;
 events_histogram *events_histogram_create(void);
 void events_histogram_destroy(events_histogram **h);
 void events_histogram_clear(events_histogram *h);
 void events_histogram_add(events_histogram *h, const float *values, size_t n);
-/* merge the raw form a server sent: as made by events_histogram_pack */
+/* The raw form servers send, with magic and version in front. Merging refuses, with E_DATA and `h`
+ * as it was, whatever events_histogram_pack would not have made. */
 size_t events_histogram_packed_bytes(void);
 void events_histogram_pack(const events_histogram *h, void *ret);
 MUST_USE status events_histogram_merge(events_histogram *h, const void *packed, size_t bytes,
@@ -43,7 +47,8 @@ typedef struct event_record {
     double min, max, num, sum; /* histogram */
 } event_record;
 typedef status events_visit(void *user, const event_record *r, error *err);
-/* A torn last record (a writer is at work) ends the walk without error. E_DATA names the offset. */
+/* A torn last record (a writer is at work) ends the walk without error. E_DATA names the offset. A
+ * status other than OK from `visit` ends the walk and is returned. */
 MUST_USE status events_read(const char *path, events_visit *visit, void *user, error *err);
 
 #endif

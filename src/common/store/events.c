@@ -1,0 +1,266 @@
+/*
+ * Event files. Records are gathered in memory and written whole, in one write where the kernel
+ * takes it, so that a reader which follows the file rarely meets half a record; when it does, the
+ * walk simply ends there.
+ */
+#include "common/store/events.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/fs.h"
+#include "common/base/hash.h"
+#include "common/store/histogram.h"
+#include "proto/event.pb-c.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    HEAD_BYTES = 12, /* u64 length, u32 masked CRC of it */
+    TAIL_BYTES = 4,  /* u32 masked CRC of the data */
+    FLUSH_BYTES = 1 << 16,
+    NAME_TRIES = 100,
+};
+
+/* --- framing --- */
+
+static uint32_t masked_crc(const void *data, size_t bytes)
+{
+    uint32_t crc = crc32c(0, data, bytes);
+    return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
+}
+
+static void store_le(unsigned char *p, uint64_t x, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        p[i] = (unsigned char)(x >> (8 * i));
+}
+
+static uint64_t load_le(const unsigned char *p, int bytes)
+{
+    uint64_t x = 0;
+    for (int i = bytes - 1; i >= 0; i--)
+        x = x << 8 | p[i];
+    return x;
+}
+
+/* --- writing --- */
+
+struct events {
+    char *path;
+    int fd;
+    off_t written; /* bytes of whole records in the file */
+    buf pending;
+};
+
+static void add_record(events *e, const Tequio__Tb__Event *event)
+{
+    size_t bytes = tequio__tb__event__get_packed_size(event);
+    unsigned char head[HEAD_BYTES], tail[TAIL_BYTES];
+    store_le(head, bytes, 8);
+    store_le(head + 8, masked_crc(head, 8), 4);
+    buf_reserve(&e->pending, HEAD_BYTES + bytes + TAIL_BYTES);
+    buf_add(&e->pending, head, sizeof head);
+    unsigned char *data = (unsigned char *)e->pending.data + e->pending.size;
+    tequio__tb__event__pack(event, data);
+    store_le(tail, masked_crc(data, bytes), 4);
+    e->pending.size += bytes;
+    buf_add(&e->pending, tail, sizeof tail);
+}
+
+static status add_value(events *e, int64_t step, Tequio__Tb__Summary__Value *value, error *err)
+{
+    Tequio__Tb__Summary summary = TEQUIO__TB__SUMMARY__INIT;
+    summary.n_value = 1;
+    summary.value = &value;
+    Tequio__Tb__Event event = TEQUIO__TB__EVENT__INIT;
+    event.wall_time = clock_wall_s();
+    event.step = step;
+    event.what_case = TEQUIO__TB__EVENT__WHAT_SUMMARY;
+    event.summary = &summary;
+    add_record(e, &event);
+    return e->pending.size < FLUSH_BYTES ? OK : events_flush(e, err);
+}
+
+/* One process may open two files within a second; the second one gets a number behind its name. */
+static status create_file(const char *dir, events *e, error *err)
+{
+    char host[256] = "";
+    if (gethostname(host, sizeof host - 1) != 0 || !host[0])
+        strcpy(host, "localhost");
+    for (int i = 0; i < NAME_TRIES; i++) {
+        char number[16] = "";
+        if (i)
+            snprintf(number, sizeof number, ".%d", i);
+        free(e->path);
+        e->path = xasprintf("%s/events.out.tfevents.%010lld.%s.%ld%s", dir,
+                            (long long)clock_wall_s(), host, (long)getpid(), number);
+        e->fd = open(e->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+        if (e->fd >= 0)
+            return OK;
+        if (errno != EEXIST)
+            break;
+    }
+    return FAIL(err, E_IO, "create '%s': %s", e->path, strerror(errno));
+}
+
+status events_open(const char *dir, events **ret, error *err)
+{
+    TRY(fs_mkdirs(dir, err));
+    events *e = xcalloc(1, sizeof *e);
+    e->fd = -1;
+    status st = create_file(dir, e, err);
+    if (st == OK) {
+        Tequio__Tb__Event event = TEQUIO__TB__EVENT__INIT;
+        event.wall_time = clock_wall_s();
+        event.what_case = TEQUIO__TB__EVENT__WHAT_FILE_VERSION;
+        event.file_version = (char *)(uintptr_t) "brain.Event:2";
+        add_record(e, &event);
+        st = events_flush(e, err);
+    }
+    if (st != OK) {
+        events_close(&e);
+        return st;
+    }
+    *ret = e;
+    return OK;
+}
+
+void events_close(events **e)
+{
+    if (!*e)
+        return;
+    if ((*e)->fd >= 0) {
+        /* who wants to know whether the last records are out flushes before */
+        if (events_flush(*e, NULL) != OK)
+            buf_clear(&(*e)->pending);
+        close((*e)->fd);
+    }
+    buf_fini(&(*e)->pending);
+    free((*e)->path);
+    free(*e);
+    *e = NULL;
+}
+
+status events_scalar(events *e, int64_t step, const char *tag, float value, error *err)
+{
+    Tequio__Tb__Summary__Value v = TEQUIO__TB__SUMMARY__VALUE__INIT;
+    v.tag = (char *)(uintptr_t)tag;
+    v.value_case = TEQUIO__TB__SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
+    v.simple_value = value;
+    return add_value(e, step, &v, err);
+}
+
+status events_add_histogram(events *e, int64_t step, const char *tag, const events_histogram *h,
+                            error *err)
+{
+    histogram_summary s;
+    histogram_summarise(h, &s);
+    Tequio__Tb__HistogramProto proto = TEQUIO__TB__HISTOGRAM_PROTO__INIT;
+    proto.min = s.min;
+    proto.max = s.max;
+    proto.num = s.num;
+    proto.sum = s.sum;
+    proto.sum_squares = s.sum_squares;
+    proto.n_bucket_limit = s.n_buckets;
+    proto.bucket_limit = s.limit;
+    proto.n_bucket = s.n_buckets;
+    proto.bucket = s.count;
+    Tequio__Tb__Summary__Value v = TEQUIO__TB__SUMMARY__VALUE__INIT;
+    v.tag = (char *)(uintptr_t)tag;
+    v.value_case = TEQUIO__TB__SUMMARY__VALUE__VALUE_HISTO;
+    v.histo = &proto;
+    status st = add_value(e, step, &v, err);
+    histogram_summary_fini(&s);
+    return st;
+}
+
+status events_flush(events *e, error *err)
+{
+    if (!e->pending.size)
+        return OK;
+    status st = fs_write_all(e->fd, e->pending.data, e->pending.size, e->path, err);
+    if (st != OK) {
+        /* half a record in the middle would spoil the file for good; a later flush tries again */
+        if (ftruncate(e->fd, e->written) != 0)
+            error_prepend(err, "'%s' cannot be cut back to whole records", e->path);
+        return st;
+    }
+    e->written += (off_t)e->pending.size;
+    buf_clear(&e->pending);
+    return OK;
+}
+
+/* --- reading --- */
+
+static status visit_event(const Tequio__Tb__Event *event, events_visit *visit, void *user,
+                          error *err)
+{
+    event_record r = {.wall_time = event->wall_time, .step = event->step};
+    if (event->what_case == TEQUIO__TB__EVENT__WHAT_FILE_VERSION)
+        return visit(user, &r, err);
+    if (event->what_case != TEQUIO__TB__EVENT__WHAT_SUMMARY)
+        return OK;
+    for (size_t i = 0; i < event->summary->n_value; i++) {
+        const Tequio__Tb__Summary__Value *v = event->summary->value[i];
+        r.tag = v->tag;
+        if (v->value_case == TEQUIO__TB__SUMMARY__VALUE__VALUE_SIMPLE_VALUE) {
+            r.kind = 1;
+            r.value = (double)v->simple_value;
+        } else if (v->value_case == TEQUIO__TB__SUMMARY__VALUE__VALUE_HISTO) {
+            r.kind = 2;
+            r.min = v->histo->min;
+            r.max = v->histo->max;
+            r.num = v->histo->num;
+            r.sum = v->histo->sum;
+        } else {
+            continue; /* images and the like, by other programs */
+        }
+        TRY(visit(user, &r, err));
+    }
+    return OK;
+}
+
+/* One record at *at, which moves past it; *ret_torn when the file ends inside it. */
+static status read_record(const char *path, const fs_map *map, size_t *at, bool *ret_torn,
+                          events_visit *visit, void *user, error *err)
+{
+    const unsigned char *p = map->data + *at;
+    size_t left = map->bytes - *at;
+    *ret_torn = true;
+    if (left < HEAD_BYTES)
+        return OK;
+    uint64_t bytes = load_le(p, 8);
+    if (load_le(p + 8, 4) != masked_crc(p, 8))
+        return FAIL(err, E_DATA, "%s: offset %zu: the length of a record has a wrong checksum%s",
+                    path, *at, *at ? "" : " (not an event file?)");
+    if (bytes > left - HEAD_BYTES || left - HEAD_BYTES - bytes < TAIL_BYTES)
+        return OK;
+    const unsigned char *data = p + HEAD_BYTES;
+    if (load_le(data + bytes, 4) != masked_crc(data, bytes))
+        return FAIL(err, E_DATA, "%s: offset %zu: a record has a wrong checksum", path, *at);
+    Tequio__Tb__Event *event = tequio__tb__event__unpack(NULL, bytes, data);
+    if (!event)
+        return FAIL(err, E_DATA, "%s: offset %zu: a record that is no Event", path, *at);
+    status st = visit_event(event, visit, user, err);
+    tequio__tb__event__free_unpacked(event, NULL);
+    *at += HEAD_BYTES + bytes + TAIL_BYTES;
+    *ret_torn = false;
+    return st;
+}
+
+status events_read(const char *path, events_visit *visit, void *user, error *err)
+{
+    fs_map map;
+    TRY(fs_map_open(path, &map, err));
+    status st = OK;
+    bool torn = false;
+    for (size_t at = 0; st == OK && !torn && at < map.bytes;)
+        st = read_record(path, &map, &at, &torn, visit, user, err);
+    fs_map_close(&map);
+    return st;
+}

@@ -187,7 +187,7 @@ status node_run(void *state, void *const *addresses, void *workspace, error *err
         c.in[i] = v == GRAPH_NONE ? NULL : addresses[v];
         if (n->in[i].reorder) {
             void *copy = (char *)workspace + n->in[i].offset;
-            TRYF(node_reorder(n->in[i].reorder, c.in[i], copy, err), err, "%s", n->node->name);
+            TRY(node_reorder(n->in[i].reorder, c.in[i], copy, err));
             c.in[i] = copy;
         }
     }
@@ -197,10 +197,9 @@ status node_run(void *state, void *const *addresses, void *workspace, error *err
                    : n->out[i].reorder ? (char *)workspace + n->out[i].offset
                                        : addresses[v];
     }
-    TRYF(n->body(n, &c, err), err, "%s", n->node->name);
+    TRY(n->body(n, &c, err));
     for (int i = 0; i < n->node->n_out; i++)
         if (n->out[i].reorder)
-            TRYF(node_reorder(n->out[i].reorder, c.out[i], addresses[n->node->out[i]], err), err,
-                 "%s", n->node->name);
+            TRY(node_reorder(n->out[i].reorder, c.out[i], addresses[n->node->out[i]], err));
     return OK;
 }

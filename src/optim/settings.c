@@ -4,39 +4,39 @@
 
 #include <string.h>
 
-static float number(const config *section, const char *key)
+static double beta(const config *section, size_t which)
 {
-    return (float)config_f64(section, key);
+    return json_number_value(json_array_get(config_json(section, "betas"), which));
 }
 
 optim optim_settings(const config *c)
 {
     const config *s = config_section(c, "trainer.optimizer");
-    optim o = {.weight_decay = number(s, "weight_decay")};
+    optim o = {.weight_decay = config_f64(s, "weight_decay")};
     if (!optim_kind_of(config_str(s, "type"), &o.kind))
         BUG("the option table knows an optimizer that optim does not");
     switch (o.kind) {
     case OPTIM_SGD:
-        o.momentum = number(s, "momentum");
-        o.dampening = number(s, "dampening");
+        o.momentum = config_f64(s, "momentum");
+        o.dampening = config_f64(s, "dampening");
         o.nesterov = config_bool(s, "nesterov");
         break;
     case OPTIM_ADAM:
     case OPTIM_ADAMW:
-        o.beta1 = (float)json_number_value(json_array_get(config_json(s, "betas"), 0));
-        o.beta2 = (float)json_number_value(json_array_get(config_json(s, "betas"), 1));
-        o.eps = number(s, "eps");
+        o.beta1 = beta(s, 0);
+        o.beta2 = beta(s, 1);
+        o.eps = config_f64(s, "eps");
         break;
     case OPTIM_ADAGRAD:
-        o.eps = number(s, "eps");
-        o.lr_decay = number(s, "lr_decay");
-        o.initial_accumulator = number(s, "initial_accumulator_value");
+        o.eps = config_f64(s, "eps");
+        o.lr_decay = config_f64(s, "lr_decay");
+        o.initial_accumulator = config_f64(s, "initial_accumulator_value");
         break;
     case OPTIM_RMSPROP:
-        o.eps = number(s, "eps");
-        o.alpha = number(s, "alpha");
+        o.eps = config_f64(s, "eps");
+        o.alpha = config_f64(s, "alpha");
         o.centered = config_bool(s, "centered");
-        o.momentum = number(s, "momentum");
+        o.momentum = config_f64(s, "momentum");
         break;
     }
     return o;

@@ -98,6 +98,7 @@ void arena_destroy(arena **a)
 
 void *arena_alloc(arena *a, size_t bytes)
 {
+    BUG_ON(bytes > SIZE_MAX / 2);
     bytes = size_round_up(bytes ? bytes : 1, ARENA_ALIGN);
     chunk *c = a->head;
     if (!c || c->bytes - c->used < bytes) {

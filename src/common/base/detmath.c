@@ -122,9 +122,13 @@ double det_pow(double x, double y)
         for (double square = x; n; n >>= 1, square *= square)
             if (n & 1)
                 power *= square;
-        return y < 0 ? 1.0 / power : power;
+        if (y > 0)
+            return power;
+        if (power < INFINITY)
+            return 1.0 / power;
+        /* beyond the range of `power` the result may still be a subnormal number */
     }
-    if (x == 0)
+    if (x == 0 && y == y)
         return y > 0 ? 0.0 : INFINITY;
     return det_exp(y * det_log(x));
 }

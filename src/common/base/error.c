@@ -39,20 +39,18 @@ void error_prepend(error *err, const char *format, ...)
 {
     if (!err || err->code == OK)
         return;
-    char context[ERROR_TEXT];
+    char context[ERROR_TEXT / 2]; /* however long, it leaves the cause half of the room */
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(context, sizeof context - 3, format, args);
+    int n = vsnprintf(context, sizeof context - 2, format, args);
     va_end(args);
     if (n < 0)
         return;
-    size_t used = (size_t)n < sizeof context - 3 ? (size_t)n : sizeof context - 4;
-    memcpy(context + used, ": ", 3);
+    size_t used = (size_t)n < sizeof context - 2 ? (size_t)n : sizeof context - 3;
+    memcpy(context + used, ": ", 2);
     used += 2;
     size_t room = sizeof err->text - 1;
     size_t kept = strlen(err->text);
-    if (used > room)
-        used = room;
     if (kept > room - used)
         kept = room - used;
     memmove(err->text + used, err->text, kept);

@@ -59,7 +59,8 @@ int status_exit_code(status s);
 /* Record the first cause and return `s`. A second call on a filled error keeps the first text. */
 status error_set(error *err, status s, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* Prepend "<context>: " to what is there. */
+/* Prepend "<context>: " to what is there; the context may take up to half of the room, and what
+ * does not fit is cut off at the end. */
 void error_prepend(error *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Empty it, so that it may be filled again. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +43,9 @@ status fs_read(const char *path, size_t limit, buf *ret, error *err)
             break;
         }
     }
-    if (ret->data)
-        ret->data[ret->size] = '\0';
+    if (st != OK)
+        ret->size = begin;
+    ret->data[ret->size] = '\0';
     close(fd);
     return st;
 }
@@ -88,7 +90,9 @@ static status sync_parent(const char *path, error *err)
 
 status fs_write_atomic(const char *path, const void *data, size_t bytes, error *err)
 {
-    char *temporary = xasprintf("%s.tmp.%ld", path, (long)getpid());
+    static atomic_uint writes; /* two threads may write the same path: the later rename counts */
+    char *temporary =
+        xasprintf("%s.tmp.%ld.%u", path, (long)getpid(), atomic_fetch_add(&writes, 1));
     status st = OK;
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
@@ -115,8 +119,8 @@ status fs_mkdirs(const char *dir, error *err)
 {
     char *path = xstrdup(dir);
     status st = OK;
-    for (char *p = path + 1; st == OK && *p; p++) {
-        if (*p != '/')
+    for (char *p = path; st == OK && *p; p++) {
+        if (*p != '/' || p == path)
             continue;
         *p = '\0';
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
@@ -182,13 +186,22 @@ status fs_list(const char *dir, char ***ret_names, size_t *ret_n, error *err)
         return fail_errno(err, "open folder", dir);
     char **names = NULL;
     size_t n = 0, cap = 0;
-    for (struct dirent *entry; (entry = readdir(d));) {
+    for (;;) {
+        errno = 0;
+        struct dirent *entry = readdir(d);
+        if (!entry)
+            break;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         GROW(names, cap, n + 1);
         names[n++] = xstrdup(entry->d_name);
     }
+    status st = errno ? fail_errno(err, "read folder", dir) : OK;
     closedir(d);
+    if (st != OK) {
+        fs_list_free(names, n);
+        return st;
+    }
     if (n)
         qsort(names, n, sizeof *names, by_name);
     *ret_names = names;

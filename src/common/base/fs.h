@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Appends the file's bytes; E_IO, also when it holds more than `limit` bytes. */
+/* Appends the file's bytes; E_IO, also when it holds more than `limit` bytes, and then nothing is
+ * appended. */
 MUST_USE status fs_read(const char *path, size_t limit, buf *ret, error *err);
 
 /* Temporary file in the same folder, fsync, rename, fsync of the folder. Old content stays on failure. */

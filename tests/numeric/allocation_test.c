@@ -119,6 +119,7 @@ static void count_runs(lane *l)
 {
     const exec_hooks hooks = {.need = on_need, .ready = on_ready};
     atomic_store(&n_ours, 0);
+    atomic_store(&n_foreign, 0);
     for (int run = 0; run < 6; run++) {
         size_t variant = run % 2;
         model_fill_batch(l->graphs[variant], (uint64_t)run, 1, l, variant, NULL);
@@ -136,6 +137,7 @@ static void check_model(const model_size *size, int threads)
     lane_init(&l, graphs, 2, threads);
     model_fill_params(full, &l, NULL);
     count_runs(&l);
+    print_message("4 runs: %d allocations by oneDNN\n", atomic_load(&n_foreign));
     Dl_info info = {0};
     if (atomic_load(&n_ours) > 0 && dladdr(atomic_load(&first_caller), &info))
         print_error("the first was called from %s in %s (%p)\n",

@@ -71,7 +71,9 @@
         CASE(ID, "first is smaller", 2, IN(X(5), Y(2, 3, 5))),                                     \
         CASE(ID, "one element", 2, IN(X(3, 7), Y(1))),                                             \
         CASE(ID, "scalar", 2, IN(X(3, 7), Y##_SCALAR)),                                            \
-        CASE(ID, "rank 5", 2, IN(X(2, 1, 3, 2, 4), Y(2, 3, 1, 2, 1)))
+        CASE(ID, "rank 5", 2, IN(X(2, 1, 3, 2, 4), Y(2, 3, 1, 2, 1))),                             \
+        CASE(ID, "long", 2, IN(X(5, 8191), Y(5, 8191))),                                           \
+        CASE(ID, "long rows", 2, IN(X(40, 1027), Y(1027)))
 #define X_SCALAR SCALAR
 
 #define UNARY(ID, what, Y, ...)                                                                    \
@@ -79,14 +81,17 @@
         CASE(ID, what "rank 2", 1, IN(Y(3, 5)), __VA_ARGS__),                                      \
         CASE(ID, what "rank 4", 1, IN(Y(2, 17, 4, 5)), __VA_ARGS__),                               \
         CASE(ID, what "rank 5", 1, IN(Y(2, 3, 2, 3, 2)), __VA_ARGS__),                             \
-        CASE(ID, what "odd length", 1, IN(Y(1003)), __VA_ARGS__)
+        CASE(ID, what "odd length", 1, IN(Y(1003)), __VA_ARGS__),                                  \
+        CASE(ID, what "long", 1, IN(Y(5, 8191)), __VA_ARGS__)
 
 #define ALONG(ID)                                                                                  \
     CASE(ID, "rank 1", 1, IN(X(7)), AXIS(0)), CASE(ID, "last axis", 1, IN(X(5, 33)), AXIS(-1)),    \
         CASE(ID, "first axis", 1, IN(X(5, 6)), AXIS(0)),                                           \
         CASE(ID, "channels", 1, IN(X(2, 19, 4, 3)), AXIS(1)),                                      \
         CASE(ID, "rank 5", 1, IN(X(2, 3, 4, 2, 3)), AXIS(-2)),                                     \
-        CASE(ID, "one class", 1, IN(X(4, 1)), AXIS(1))
+        CASE(ID, "one class", 1, IN(X(4, 1)), AXIS(1)),                                            \
+        CASE(ID, "long", 1, IN(X(70, 333)), AXIS(1)),                                              \
+        CASE(ID, "long columns", 1, IN(X(3, 257, 40)), AXIS(1))
 
 #define REDUCTION(ID)                                                                              \
     CASE(ID, "all", 1, IN(X(3, 4, 5)), REDUCE(.drop_dims = true)),                                 \
@@ -99,7 +104,10 @@
              REDUCE(.axes = {1, 2}, .n_axes = 2, .drop_dims = true)),                              \
         CASE(ID, "two apart", 1, IN(X(2, 18, 4, 5)), REDUCE(.axes = {3, 1}, .n_axes = 2)),         \
         CASE(ID, "rank 5", 1, IN(X(2, 3, 2, 3, 2)),                                                \
-             REDUCE(.axes = {0, 2, -1}, .n_axes = 3, .drop_dims = true))
+             REDUCE(.axes = {0, 2, -1}, .n_axes = 3, .drop_dims = true)),                          \
+        CASE(ID, "long, all", 1, IN(X(3, 9001)), REDUCE(.drop_dims = true)),                       \
+        CASE(ID, "long columns", 1, IN(X(300, 130)), REDUCE(.axes = {0}, .n_axes = 1)),            \
+        CASE(ID, "long rows", 1, IN(X(130, 300)), REDUCE(.axes = {1}, .n_axes = 1))
 
 const op_case op_cases[] = {
     CASE(CONV, "3x3", 3, IN(X(2, 3, 8, 8), X(16, 3, 3, 3), X(16)), CONV_(.pads = {1, 1, 1, 1})),
@@ -152,6 +160,8 @@ const op_case op_cases[] = {
     CASE(AVERAGE_POOL, "ceil_mode, pads counted", 1, IN(X(1, 4, 6, 8)),
          POOL(.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1}, .ceil_mode = true,
               .count_include_pad = true)),
+    CASE(AVERAGE_POOL, "ceil_mode without pads, counted", 1, IN(X(2, 3, 5)),
+         POOL(.kernel = {2}, .strides = {2}, .ceil_mode = true, .count_include_pad = true)),
     CASE(AVERAGE_POOL, "one spatial axis", 1, IN(X(2, 3, 11)),
          POOL(.kernel = {3}, .strides = {2}, .pads = {1, 1})),
     CASE(AVERAGE_POOL, "three spatial axes", 1, IN(X(1, 2, 4, 6, 4)),
@@ -171,6 +181,7 @@ const op_case op_cases[] = {
     CASE(GEMM, "both transposed, factors", 3, IN(X(7, 4), X(5, 7), X(1, 5)),
          GEMM_(.trans_a = true, .trans_b = true, .alpha = 0.5f, .beta = -2)),
     CASE(GEMM, "scalar bias", 3, IN(X(3, 1), X(1, 4), SCALAR), GEMM_(.beta = 3)),
+    CASE(GEMM, "blocks", 3, IN(X(130, 300), X(300, 70), X(70))),
     CASE(GEMM, "full bias", 3, IN(X(65, 17), X(17, 3), X(65, 3)), GEMM_(.alpha = 2)),
 
     CASE(MATMUL, "matrices", 2, IN(X(3, 17), X(17, 5))),
@@ -180,6 +191,9 @@ const op_case op_cases[] = {
     CASE(MATMUL, "batches broadcast", 2, IN(X(2, 1, 3, 4), X(5, 4, 2))),
     CASE(MATMUL, "transposed", 2, IN(X(2, 4, 3), X(2, 5, 4)),
          .attr = ATTR(matmul_attr, .trans_a = true, .trans_b = true)),
+    CASE(MATMUL, "two vectors", 2, IN(X(7), X(7))),
+    CASE(MATMUL, "vector and matrices", 2, IN(X(4), X(2, 4, 5))),
+    CASE(MATMUL, "matrices and vector", 2, IN(X(2, 3, 4), X(4))),
     CASE(MATMUL, "rank 5", 2, IN(X(2, 1, 2, 3, 4), X(2, 3, 1, 4, 2))),
 
     BINARY(ADD, X),
@@ -204,6 +218,8 @@ const op_case op_cases[] = {
          LOSS(.reduction = SCE_NONE)),
     CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "batch 1", 2, IN(X(1, 3), LABELS(1)),
          LOSS(.reduction = SCE_MEAN)),
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "many classes", 2, IN(X(70, 333), LABELS(70)),
+         LOSS(.reduction = SCE_MEAN)),
     CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "weights", 3, IN(X(6, 4), LABELS(6), POSITIVE(4)),
          LOSS(.reduction = SCE_MEAN)),
     CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "ignored label", 2, IN(X(8, 5), LABELS(8)),
@@ -226,6 +242,8 @@ const op_case op_cases[] = {
          IN(X(2, 5, 7), X(5), X(5), X(5), POSITIVE(5)), NORM(.training = true)),
     CASE(BATCH_NORMALIZATION, "training, three axes", 5,
          IN(X(2, 3, 2, 3, 2), X(3), X(3), X(3), POSITIVE(3)), NORM(.training = true)),
+    CASE(BATCH_NORMALIZATION, "training, many", 5,
+         IN(X(8, 20, 11, 11), X(20), X(20), X(20), POSITIVE(20)), NORM(.training = true)),
     CASE(BATCH_NORMALIZATION, "inference", 5, IN(X(1, 18, 4, 4), X(18), X(18), X(18), POSITIVE(18)),
          NORM(.training = false)),
     CASE(BATCH_NORMALIZATION, "inference, rows", 5, IN(X(3, 6), X(6), X(6), X(6), POSITIVE(6)),
@@ -235,6 +253,8 @@ const op_case op_cases[] = {
          .attr = ATTR(dropout_attr, .ratio = 0.5f, .seed = 7, .stream = 3)),
     CASE(DROPOUT, "a third of images", 2, IN(X(2, 17, 5, 3), BATCH),
          .attr = ATTR(dropout_attr, .ratio = 1.0f / 3, .seed = 8, .stream = 1)),
+    CASE(DROPOUT, "long", 2, IN(X(3, 6007), BATCH),
+         .attr = ATTR(dropout_attr, .ratio = 0.1f, .seed = 9, .stream = 1)),
     CASE(DROPOUT, "nothing", 2, IN(X(5), BATCH), .attr = ATTR(dropout_attr, .ratio = 0)),
 
     CASE(FLATTEN, "axis 1", 1, IN(X(2, 3, 4, 5)), AXIS(1)),
@@ -251,6 +271,7 @@ const op_case op_cases[] = {
     CASE(TRANSPOSE, "rank 3", 1, IN(X(2, 3, 5)), .attr = ATTR(transpose_attr, .perm = {1, 2, 0})),
     CASE(TRANSPOSE, "channels last", 1, IN(X(2, 17, 3, 4)),
          .attr = ATTR(transpose_attr, .perm = {0, 2, 3, 1})),
+    CASE(TRANSPOSE, "long", 1, IN(X(130, 70, 3)), .attr = ATTR(transpose_attr, .perm = {2, 0, 1})),
     CASE(TRANSPOSE, "rank 5", 1, IN(X(2, 3, 2, 4, 3)),
          .attr = ATTR(transpose_attr, .perm = {4, 0, 3, 1, 2})),
     CASE(CONCAT, "first axis", 2, IN(X(2, 5), X(3, 5)), AXIS(0)),

@@ -124,32 +124,58 @@ static void gemm(const ref_tensor *in, int32_t n_in, const ref_tensor *out, cons
     }
 }
 
-/* Row-major matrices below the leading axes, which broadcast. */
-static const double *matrix_at(const ref_tensor *t, const graph_shape *to, const int64_t *at)
+/* A vector is a row on the left and a column on the right. */
+static graph_shape as_matrices(const graph_shape *s, bool left)
 {
-    graph_shape lead = t->shape, to_lead = *to;
+    if (s->rank > 1)
+        return *s;
+    return left ? (graph_shape){2, {1, s->dim[0]}} : (graph_shape){2, {s->dim[0], 1}};
+}
+
+/* Row-major matrices below the leading axes, which broadcast. */
+static const double *matrix_at(const double *x, const graph_shape *shape, const graph_shape *to,
+                               const int64_t *at)
+{
+    graph_shape lead = *shape, to_lead = *to;
     lead.rank -= 2;
     to_lead.rank -= 2;
-    return t->x + broadcast_from(&lead, &to_lead, at) * t->shape.dim[lead.rank] *
-                      t->shape.dim[lead.rank + 1];
+    return x +
+           broadcast_from(&lead, &to_lead, at) * shape->dim[lead.rank] * shape->dim[lead.rank + 1];
+}
+
+/* The product's shape before the axes that vectors brought are dropped. */
+static graph_shape product_shape(const graph_shape *a, const graph_shape *b, const void *attr)
+{
+    const matmul_attr *t = attr;
+    const graph_shape *longer = a->rank > b->rank ? a : b;
+    graph_shape y = *longer;
+    for (int32_t d = 0; d < y.rank - 2; d++) {
+        int32_t i = d - (y.rank - a->rank), j = d - (y.rank - b->rank);
+        int64_t da = i >= 0 ? a->dim[i] : 1, db = j >= 0 ? b->dim[j] : 1;
+        y.dim[d] = da > db ? da : db;
+    }
+    y.dim[y.rank - 2] = a->dim[a->rank - (t->trans_a ? 1 : 2)];
+    y.dim[y.rank - 1] = b->dim[b->rank - (t->trans_b ? 2 : 1)];
+    return y;
 }
 
 static void matmul(const ref_tensor *in, const ref_tensor *out, const void *attr)
 {
-    const matmul_attr *a = attr;
-    int32_t rank = out->shape.rank, rank_a = in[0].shape.rank;
-    int64_t m = out->shape.dim[rank - 2], n = out->shape.dim[rank - 1];
-    int64_t depth = in[0].shape.dim[rank_a - (a->trans_a ? 2 : 1)];
+    const matmul_attr *t = attr;
+    graph_shape a = as_matrices(&in[0].shape, true), b = as_matrices(&in[1].shape, false);
+    graph_shape y = product_shape(&a, &b, attr);
+    int64_t m = y.dim[y.rank - 2], n = y.dim[y.rank - 1];
+    int64_t depth = a.dim[a.rank - (t->trans_a ? 2 : 1)];
     int64_t at[GRAPH_RANK];
     for (int64_t element = 0; element < out->n; element++) {
-        ref_unravel(&out->shape, element, at);
-        const double *x = matrix_at(&in[0], &out->shape, at);
-        const double *y = matrix_at(&in[1], &out->shape, at);
-        int64_t i = at[rank - 2], j = at[rank - 1];
+        ref_unravel(&y, element, at);
+        const double *left = matrix_at(in[0].x, &a, &y, at);
+        const double *right = matrix_at(in[1].x, &b, &y, at);
+        int64_t i = at[y.rank - 2], j = at[y.rank - 1];
         double sum = 0;
         for (int64_t k = 0; k < depth; k++)
-            sum += x[a->trans_a ? k * m + i : i * depth + k] *
-                   y[a->trans_b ? j * depth + k : k * n + j];
+            sum += left[t->trans_a ? k * m + i : i * depth + k] *
+                   right[t->trans_b ? j * depth + k : k * n + j];
         out->x[element] = sum;
     }
 }

@@ -55,11 +55,11 @@ json() {
     sed -n "s/^ *\"$2\": *\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$1" | head -n 1
 }
 
-# no_task_left MARK: no process has MARK among its arguments
+# no_task_left: no process works for a job in $dir any more
 no_task_left() {
     for process in /proc/[0-9]*; do
-        if tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -qF -- "tequio train $1"; then
-            fail "a process was left behind: $process"
+        if tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -qF -- "--job-dir $dir/"; then
+            fail "left behind: $(tr '\0' ' ' <"$process/cmdline")"
         fi
     done
 }
@@ -82,4 +82,29 @@ make_data() {
     },
 }
 END
+}
+
+# start COMMAND...: in the background, as $pid; ends with the test at the latest
+start() {
+    "$@" >"$dir/out" 2>"$dir/err" &
+    pid=$!
+    trap 'kill -KILL $pid 2>/dev/null || :; rm -rf "$dir"' EXIT
+}
+
+# await TEXT: until $dir/err of what was started says it
+await() {
+    looks=$((limit * 10))
+    until grep -qF -- "$1" "$dir/err"; do
+        kill -0 "$pid" 2>/dev/null || fail "it ended before it said: $1"
+        looks=$((looks - 1))
+        [ "$looks" -gt 0 ] || fail "it did not say within $limit s: $1"
+        sleep 0.1
+    done
+}
+
+# ends CODE: what was started ends with that
+ends() {
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" -eq "$1" ] || fail "it ended with $code, not $1"
 }

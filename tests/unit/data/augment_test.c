@@ -1,9 +1,8 @@
 /* Augmentation against a plain reference: every pixel moved and mirrored by itself. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <setjmp.h>
 
 #include <cmocka.h>
 

@@ -1,9 +1,8 @@
 /* IDX files: every type, plain and gzip, and every way in which they can lie. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <setjmp.h>
 
 #include <cmocka.h>
 

@@ -1,9 +1,8 @@
 /* The loader: what a batch holds, the ring's rules, many threads at once, errors, no allocation. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <setjmp.h>
 
 #include <cmocka.h>
 

@@ -1,9 +1,8 @@
 /* The order of an epoch: a bijection for every n, another one for every seed and epoch, fixed. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <setjmp.h>
 
 #include <cmocka.h>
 

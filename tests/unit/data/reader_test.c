@@ -1,9 +1,8 @@
 /* Labelled images: values, names of label files, and every error. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <setjmp.h>
 
 #include <cmocka.h>
 

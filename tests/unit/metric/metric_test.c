@@ -1,9 +1,8 @@
 /* Metrics: sums that merge, accuracy with its corner cases, the words of a goal. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <setjmp.h>
 
 #include <cmocka.h>
 

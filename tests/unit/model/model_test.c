@@ -1,9 +1,8 @@
 /* Built-in models: parameters as PyTorch has them, both modes, sequential, every error. */
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <setjmp.h>
 
 #include <cmocka.h>
 

@@ -293,16 +293,21 @@ void optim_apply(const optim *o, const optim_call *call, size_t n, const float *
 }
 
 SIMD_CLONES
-void optim_average(float momentum, size_t n, const float *value, const float *in, float *out)
+static void average(float keep, float take, size_t n, const float *value, const float *in,
+                    float *out)
 {
-    float take = 1.0f - momentum;
     SIMD_LOOP
     for (size_t i = 0; i < n; i++)
-        out[i] = momentum * in[i] + take * value[i];
+        out[i] = keep * in[i] + take * value[i];
+}
+
+void optim_average(float momentum, size_t n, const float *value, const float *in, float *out)
+{
+    average(momentum, 1.0f - momentum, n, value, in, out);
 }
 
 SIMD_CLONES
-double optim_square_sum(const float *x, size_t n)
+static double square_sum(const float *x, size_t n)
 {
     enum { LANES = 16 };
     double lane[LANES] = {0};
@@ -316,4 +321,9 @@ double optim_square_sum(const float *x, size_t n)
         for (size_t j = 0; j < width; j++)
             lane[j] += lane[j + width];
     return lane[0];
+}
+
+double optim_square_sum(const float *x, size_t n)
+{
+    return square_sum(x, n);
 }

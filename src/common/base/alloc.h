@@ -60,7 +60,9 @@ typedef struct arena arena;
 
 arena *arena_create(void);
 void arena_destroy(arena **a);                   /* NULL and already destroyed are fine */
-void *arena_alloc(arena *a, size_t bytes);       /* zeroed, 16-byte aligned, lives as long as the arena */
+
+/* Zeroed, 16-byte aligned, lives as long as the arena. */
+void *arena_alloc(arena *a, size_t bytes);
 char *arena_strdup(arena *a, const char *s);
 char *arena_strndup(arena *a, const char *s, size_t n);
 char *arena_printf(arena *a, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -16,7 +16,8 @@
  * appended. */
 MUST_USE status fs_read(const char *path, size_t limit, buf *ret, error *err);
 
-/* Temporary file in the same folder, fsync, rename, fsync of the folder. Old content stays on failure. */
+/* Temporary file in the same folder, fsync, rename, fsync of the folder. Old content stays on
+ * failure. Several threads may write one path: it is always wholly of one of them. */
 MUST_USE status fs_write_atomic(const char *path, const void *data, size_t bytes, error *err);
 
 /* write(2) until all is out */

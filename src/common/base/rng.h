@@ -15,7 +15,7 @@ typedef enum rng_purpose {
     RNG_INIT = 1,       /* id: hash of the tensor's name; element: index in the tensor */
     RNG_SHUFFLE = 2,    /* id: epoch */
     RNG_AUGMENT = 3,    /* id: batch id; element: example and draw */
-    RNG_DROPOUT = 4,    /* id: batch id mixed with the node's stream; element: index in the tensor */
+    RNG_DROPOUT = 4,    /* id: batch id and the node's stream; element: index in the tensor */
     RNG_TEST = 5,
 } rng_purpose;
 

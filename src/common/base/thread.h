@@ -9,10 +9,11 @@
 
 #include <pthread.h>
 
-/* `task` names the thread's log lines (kept by reference) and, cut to 15 bytes, the thread itself. */
+/* `task` names the thread's log lines (kept by reference) and, cut to 15 bytes, the thread. */
 MUST_USE status thread_start(pthread_t *ret, const char *task, void *(*run)(void *), void *arg,
                              error *err);
 
-int thread_cpus(void);      /* CPUs this process may use: affinity mask and cgroup quota, at least 1 */
+/* CPUs this process may use: affinity mask and cgroup quota, at least 1. */
+int thread_cpus(void);
 
 #endif

@@ -68,9 +68,14 @@ size_t tree_cover(uint32_t first, uint32_t end, uint32_t n_slots, tree_node ret[
 }
 
 SIMD_CLONES
-void tree_sum(float *dst, const float *a, const float *b, size_t n)
+static void sum(float *dst, const float *a, const float *b, size_t n)
 {
     SIMD_LOOP
     for (size_t i = 0; i < n; i++)
         dst[i] = a[i] + b[i];
+}
+
+void tree_sum(float *dst, const float *a, const float *b, size_t n)
+{
+    sum(dst, a, b, n);
 }

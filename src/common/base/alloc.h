@@ -59,7 +59,7 @@ static inline size_t size_round_up(size_t x, size_t multiple)
 typedef struct arena arena;
 
 arena *arena_create(void);
-void arena_destroy(arena **a);                   /* NULL and already destroyed are fine */
+void arena_destroy(arena **a); /* NULL and already destroyed are fine */
 
 /* Zeroed, 16-byte aligned, lives as long as the arena. */
 void *arena_alloc(arena *a, size_t bytes);

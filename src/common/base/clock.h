@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-int64_t clock_us(void);         /* monotonic microseconds */
-double clock_wall_s(void);      /* seconds since 1970, with fraction */
+int64_t clock_us(void);    /* monotonic microseconds */
+double clock_wall_s(void); /* seconds since 1970, with fraction */
 
 #endif

@@ -96,9 +96,9 @@ double det_cos_pi(double x)
         return NAN;
     x = x < 0 ? -x : x;
     if (x >= 0x1p53)
-        return 1.0;     /* an even integer: the spacing of doubles is at least 2 */
-    x -= 2.0 * (double)(int64_t)(x * 0.5);                  /* [0, 2) */
-    int64_t quarter = (int64_t)(x * 2.0 + 0.5);             /* nearest multiple of 1/2 */
+        return 1.0; /* an even integer: the spacing of doubles is at least 2 */
+    x -= 2.0 * (double)(int64_t)(x * 0.5);      /* [0, 2) */
+    int64_t quarter = (int64_t)(x * 2.0 + 0.5); /* nearest multiple of 1/2 */
     double t = (x - (double)quarter * 0.5) * 0x1.921fb54442d18p+1;
     switch (quarter % 4) {
     case 0:

@@ -81,8 +81,9 @@ status fs_sync_dir(const char *dir, error *err)
 static status sync_parent(const char *path, error *err)
 {
     const char *slash = strrchr(path, '/');
-    char *dir = !slash ? xstrdup(".") : slash == path ? xstrdup("/")
-                                                      : xstrndup(path, (size_t)(slash - path));
+    char *dir = !slash          ? xstrdup(".")
+                : slash == path ? xstrdup("/")
+                                : xstrndup(path, (size_t)(slash - path));
     status st = fs_sync_dir(dir, err);
     free(dir);
     return st;

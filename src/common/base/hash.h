@@ -11,15 +11,15 @@
 enum { SHA256_BYTES = 32, SHA256_HEX = 65 };
 
 typedef struct sha256 {
-    _Alignas(16) unsigned char state[112];   /* opaque */
+    _Alignas(16) unsigned char state[112]; /* opaque */
 } sha256;
 
 void sha256_begin(sha256 *h);
 void sha256_add(sha256 *h, const void *data, size_t bytes);
-void sha256_end(sha256 *h, char ret_hex[SHA256_HEX]);        /* lower-case hex, terminated */
+void sha256_end(sha256 *h, char ret_hex[SHA256_HEX]); /* lower-case hex, terminated */
 void sha256_hex(const void *data, size_t bytes, char ret_hex[SHA256_HEX]);
 
-uint32_t crc32c(uint32_t crc, const void *data, size_t bytes);  /* start with 0, chain at will */
+uint32_t crc32c(uint32_t crc, const void *data, size_t bytes); /* start with 0, chain at will */
 
 uint64_t fnv1a(const void *data, size_t bytes);
 

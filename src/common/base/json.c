@@ -45,8 +45,8 @@ status json_write_file(const char *path, const json_t *value, error *err)
 
 char *json_text(const json_t *value)
 {
-    char *text = json_dumps(
-        value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+    char *text = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY |
+                                       JSON_REAL_PRECISION(17));
     if (!text)
         BUG("a JSON value that cannot be printed");
     return text;

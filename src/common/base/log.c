@@ -11,9 +11,9 @@
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static FILE *file;                          /* under lock */
+static FILE *file; /* under lock */
 static atomic_bool to_stderr = true;
-static atomic_int max_level = -1;           /* -1: ask the environment first */
+static atomic_int max_level = -1; /* -1: ask the environment first */
 static _Thread_local const char *task_name = "tequio";
 
 static int level_from_environment(void)

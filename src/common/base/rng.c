@@ -67,8 +67,8 @@ float rng_normal(const rng *r, uint64_t element)
     uint32_t words[4];
     rng_block(r, element / 4, words);
     unsigned pair = (unsigned)(element % 4) / 2 * 2;
-    double u = ((double)words[pair] + 1.0) * 0x1p-32;       /* (0, 1] */
-    double v = (double)words[pair + 1] * 0x1p-32 * 2.0;     /* [0, 2) turns of pi */
+    double u = ((double)words[pair] + 1.0) * 0x1p-32;   /* (0, 1] */
+    double v = (double)words[pair + 1] * 0x1p-32 * 2.0; /* [0, 2) turns of pi */
     double radius = det_sqrt(-2.0 * det_log(u));
     /* sin(pi v) = cos(pi (v - 1/2)) */
     return (float)(radius * det_cos_pi(element % 2 ? v - 0.5 : v));

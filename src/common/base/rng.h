@@ -12,10 +12,10 @@
 
 /* The purposes keep streams apart; their numbers are part of the result and never change. */
 typedef enum rng_purpose {
-    RNG_INIT = 1,       /* id: hash of the tensor's name; element: index in the tensor */
-    RNG_SHUFFLE = 2,    /* id: epoch */
-    RNG_AUGMENT = 3,    /* id: batch id; element: example and draw */
-    RNG_DROPOUT = 4,    /* id: batch id and the node's stream; element: index in the tensor */
+    RNG_INIT = 1,    /* id: hash of the tensor's name; element: index in the tensor */
+    RNG_SHUFFLE = 2, /* id: epoch */
+    RNG_AUGMENT = 3, /* id: batch id; element: example and draw */
+    RNG_DROPOUT = 4, /* id: batch id and the node's stream; element: index in the tensor */
     RNG_TEST = 5,
 } rng_purpose;
 
@@ -30,9 +30,9 @@ rng rng_make(uint64_t seed, rng_purpose purpose, uint64_t id);
 void rng_block(const rng *r, uint64_t block, uint32_t ret[4]);
 
 uint32_t rng_u32(const rng *r, uint64_t element);
-uint64_t rng_below(const rng *r, uint64_t element, uint64_t bound);    /* 0 .. bound-1; bound > 0 */
-float rng_uniform(const rng *r, uint64_t element);                     /* [0, 1), 24 bits */
-float rng_normal(const rng *r, uint64_t element);                      /* mean 0, deviation 1 */
+uint64_t rng_below(const rng *r, uint64_t element, uint64_t bound); /* 0 .. bound-1; bound > 0 */
+float rng_uniform(const rng *r, uint64_t element);                  /* [0, 1), 24 bits */
+float rng_normal(const rng *r, uint64_t element);                   /* mean 0, deviation 1 */
 
 /* 64-bit mix of two words (splitmix64 finaliser), for building ids. */
 uint64_t rng_mix(uint64_t a, uint64_t b);

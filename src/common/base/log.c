@@ -98,6 +98,9 @@ void log_line(log_level level, const char *id, const char *format, ...)
     used = n < 0 ? used : used + (size_t)n;
     if (used > sizeof line - 2)
         used = sizeof line - 2;
+    for (size_t i = 0; i < used; i++) /* a text of a peer must not pass for another line */
+        if ((unsigned char)line[i] < ' ')
+            line[i] = ' ';
     line[used++] = '\n';
 
     pthread_mutex_lock(&lock);

@@ -268,13 +268,11 @@ static int verdict(const local *l, error *err)
 {
     if (l->first)
         return tell_story(l, err);
-    if (l->is_preempted || l->is_stop_asked) {
-        (void)FAIL(err, E_PREEMPTED, "stopped on request; the same command with --recover goes on");
-        return PREEMPTED;
-    }
-    if (l->is_ending)
-        return status_exit_code(FAIL(err, E_TIMEOUT, "the tasks did not end in time"));
-    return 0;
+    if (!l->is_ending && !l->is_preempted)
+        return 0; /* also when a stop was asked for, but the job was done first */
+    (void)FAIL(err, E_PREEMPTED, "stopped on request%s; --recover goes on from the last checkpoint",
+               l->is_ending ? ", and killed when that took too long" : "");
+    return PREEMPTED;
 }
 
 int local_run(const local_options *options, error *err)

@@ -3,11 +3,13 @@
 #include "cli/help.h"
 #include "common/base/alloc.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
+
 #include <stdlib.h>
 #include <string.h>
 

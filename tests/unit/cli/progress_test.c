@@ -1,11 +1,13 @@
 /* Progress: when a line is due, and what it looks like. */
 #include "cli/progress.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,11 +2,13 @@
 #include "cli/shape.h"
 #include "common/base/alloc.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
+
 #include <stdlib.h>
 
 #define BASE "{train_data_path: 'x', model: {type: 'mlp'}, data_loader: {batch_size: 8}} + "

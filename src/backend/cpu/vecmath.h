@@ -72,12 +72,12 @@ INLINE float vec_pow2(float k) /* k an integer in [-126, 127] */
 
 INLINE float vec_exp(float x)
 {
-    float in = x > 88.0f ? 88.0f : x;
+    float in = x > 89.0f ? 89.0f : x;
     in = in < -87.0f ? -87.0f : in;
     float k;
     float r = vec_reduce_exp(in, &k);
-    float y = (1.0f + (r + r * r * vec_exp_tail(r))) * vec_pow2(k);
-    y = x > 88.722839f ? __builtin_inff() : (x > 88.0f ? y * vec_pow2(0.0f) : y);
+    float beyond = k > 127.0f ? 1.0f : 0.0f; /* 2^128 is no float, 2 * 2^127 times less than 1 is */
+    float y = (1.0f + (r + r * r * vec_exp_tail(r))) * vec_pow2(k - beyond) * (1.0f + beyond);
     y = x < -87.33654f ? 0.0f : y;
     return x != x ? x : y;
 }

@@ -1,0 +1,117 @@
+/* Opening and loading: what is refused, and how it is said. */
+#include "unit/backend/support_program.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+static void test_a_lane_needs_a_thread(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    backend *b = NULL;
+    assert_int_equal(backend_cpu.open(&(backend_options){.threads = 0}, &b, &err), E_CONFIG);
+    assert_string_equal(err.text, "a CPU lane needs at least 1 thread, not 0");
+    assert_null(b);
+}
+
+static void test_fingerprint_names_what_decides_bits(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    backend *b = NULL;
+    assert_int_equal(backend_cpu.open(&(backend_options){.threads = 3}, &b, &err), OK);
+    char text[128], again[128];
+    backend_cpu.fingerprint(b, text, sizeof text);
+    backend_cpu.fingerprint(b, again, sizeof again);
+    assert_string_equal(text, again);
+    assert_ptr_equal(strstr(text, "oneDNN "), text);
+    assert_non_null(strstr(text, " isa="));
+    assert_non_null(strstr(text, " threads=3"));
+    backend_cpu.close(&b);
+    assert_null(b);
+}
+
+static void test_all_nodes_without_a_kernel_are_listed(void **state)
+{
+    (void)state;
+    program p;
+    program_init(&p);
+    graph_val i = program_input(&p, "i", DT_I64, (graph_shape){2, {4, 4}});
+    graph_val x = program_input(&p, "x", DT_F32, (graph_shape){2, {4, 4}});
+    graph_val in[GRAPH_IN] = {i, i};
+    graph_val ret[GRAPH_OUT];
+    /* a graph may refuse such nodes itself; what it lets through the backend must name */
+    bool has_add = graph_add(p.g, OP_ADD, "whole_sum", in, 2, NULL, ret, NULL) == OK;
+    bool has_sum = graph_add(p.g, OP_REDUCE_SUM, "whole_total", in, 1, NULL, ret, NULL) == OK;
+    program_node(&p, OP_TANH, "fine", NULL, 1, &x, NULL);
+    status st = program_try_load(&p, 1);
+    assert_int_equal(st, has_add || has_sum ? E_UNSUPPORTED : OK);
+    if (has_add)
+        assert_non_null(strstr(p.err.text, "whole_sum (Add): "));
+    if (has_sum)
+        assert_non_null(strstr(p.err.text, "whole_total (ReduceSum): "));
+    assert_null(strstr(p.err.text, "fine"));
+    program_fini(&p);
+}
+
+static void test_too_many_spatial_axes_are_named(void **state)
+{
+    (void)state;
+    program p;
+    program_init(&p);
+    graph_val x = program_input(&p, "x", DT_F32, (graph_shape){6, {1, 2, 3, 3, 3, 3}});
+    graph_val ret[GRAPH_OUT];
+    bool one = graph_add(p.g, OP_GLOBAL_AVERAGE_POOL, "deep", &x, 1, NULL, ret, NULL) == OK;
+    bool two = graph_add(p.g, OP_GLOBAL_AVERAGE_POOL, "deeper", &x, 1, NULL, ret, NULL) == OK;
+    if (one && two) {
+        assert_int_equal(program_try_load(&p, 1), E_UNSUPPORTED);
+        assert_string_equal(p.err.text,
+                            "the CPU has no kernel for deep (GlobalAveragePool): 4 spatial axes, "
+                            "known are 1 to 3; deeper (GlobalAveragePool): 4 spatial axes, known "
+                            "are 1 to 3");
+    }
+    program_fini(&p);
+}
+
+static void test_a_label_out_of_range_is_named(void **state)
+{
+    (void)state;
+    program p;
+    program_init(&p);
+    graph_val x = program_input(&p, "x", DT_F32, (graph_shape){2, {4, 10}});
+    graph_val labels = program_input(&p, "labels", DT_I64, (graph_shape){1, {4}});
+    sce_attr attr = {.has_ignore_index = true, .ignore_index = -100};
+    graph_val loss = program_node(&p, OP_SOFTMAX_CROSS_ENTROPY_LOSS, "loss", &attr, 2,
+                                  (graph_val[]){x, labels}, NULL);
+    graph_keep(p.g, loss);
+    program_load(&p, 1);
+    program_fill_sources(&p);
+    const int64_t good[4] = {0, 9, -100, 3}, bad[4] = {0, 9, 12, 3};
+    memcpy(program_ints(&p, labels), good, sizeof good);
+    program_run(&p);
+    float before = program_floats(&p, loss)[0];
+    assert_true(before > 0.0f && before < 10.0f);
+    memcpy(program_ints(&p, labels), bad, sizeof bad);
+    error err = ERROR_INIT;
+    assert_int_equal(p.kernels[0].run(p.kernels[0].state, p.addresses, p.workspace, &err), E_DATA);
+    assert_string_equal(err.text, "row 2: label 12 is outside 0..9");
+    program_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_lane_needs_a_thread),
+        cmocka_unit_test(test_fingerprint_names_what_decides_bits),
+        cmocka_unit_test(test_all_nodes_without_a_kernel_are_listed),
+        cmocka_unit_test(test_too_many_spatial_axes_are_named),
+        cmocka_unit_test(test_a_label_out_of_range_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

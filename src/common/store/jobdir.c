@@ -1,7 +1,7 @@
 /*
  * The job dir. A start is decided by looking only (`decide`), once before the lock and once more
  * under it, so a refused start leaves nothing behind and two masters cannot both believe they are
- * first. The lock is flock on job.lock: it dies with its holder, whatever kills it.
+ * first. The lock on job.lock dies with its holder, whatever kills it.
  *
  * Order at a first start: job.json, then config.json. job.json is the truth; a folder with only a
  * config.json was made by somebody else and is left alone.

@@ -1,14 +1,21 @@
 #include "common/store/lockfile.h"
 
+#include "common/base/alloc.h"
 #include "common/base/fs.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 enum { TEXT_MAX = 4096 };
+
+static int whole_file(int fd, int command, struct flock *ret)
+{
+    *ret = (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, command, ret);
+}
 
 static status fail_held(const char *path, error *err)
 {
@@ -40,9 +47,10 @@ status lockfile_take(const char *path, int *ret_fd, error *err)
     if (fd < 0)
         return FAIL(err, E_IO, "create '%s': %s", path, strerror(errno));
     status st = OK;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+    struct flock lock;
+    if (whole_file(fd, F_OFD_SETLK, &lock) == 0)
         st = sign(fd, path, err);
-    else if (errno == EWOULDBLOCK)
+    else if (errno == EAGAIN || errno == EACCES)
         st = fail_held(path, err);
     else
         st = FAIL(err, E_IO, "lock '%s': %s", path, strerror(errno));
@@ -59,4 +67,20 @@ void lockfile_release(int *fd)
     if (*fd >= 0)
         close(*fd);
     *fd = -1;
+}
+
+char *lockfile_holder(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    struct flock lock;
+    bool held = whole_file(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    buf text = BUF_INIT;
+    if (!held || fs_read(path, TEXT_MAX, &text, NULL) != OK) {
+        buf_fini(&text);
+        return held ? xstrdup("") : NULL;
+    }
+    return buf_detach(&text);
 }

@@ -305,6 +305,14 @@ const char *st_metadata(const st_file *f, const char *key)
     return json_string_value(json_object_get(json_object_get(f->header, metadata_key), key));
 }
 
+const char *st_metadata_key(const st_file *f, size_t i)
+{
+    void *at = json_object_iter(json_object_get(f->header, metadata_key));
+    while (at && i--)
+        at = json_object_iter_next(json_object_get(f->header, metadata_key), at);
+    return at ? json_object_iter_key(at) : NULL;
+}
+
 /* --- writer --- */
 
 struct st_writer {

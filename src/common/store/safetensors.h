@@ -38,6 +38,7 @@ size_t st_count(const st_file *f);
 const st_tensor *st_at(const st_file *f, size_t i);           /* in file order */
 const st_tensor *st_find(const st_file *f, const char *name); /* NULL if absent */
 const char *st_metadata(const st_file *f, const char *key);   /* NULL if absent */
+const char *st_metadata_key(const st_file *f, size_t i);      /* NULL behind the last one */
 
 /* Streaming writer: header first from the declared tensors (data ignored), then the bytes in the
  * order of declaration. Written at `path` itself; the caller renames and syncs folders. */

@@ -9,6 +9,7 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/store/jobdir.h"
+#include "common/store/lockfile.h"
 #include "unit/common/support_folder.h"
 
 #include <signal.h>
@@ -394,8 +395,13 @@ static void test_two_masters(void **state)
     jobdir *looker = NULL;
     assert_int_equal(jobdir_open(path, &looker, NULL), OK);
     jobdir_close(&looker);
+    char *lock = xasprintf("%s/job.lock", path), *holder = lockfile_holder(lock);
+    assert_int_equal(strtol(holder, NULL, 10), child);
+    free(holder);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_null(lockfile_holder(lock));
+    free(lock);
     jobdir *d = prepare(request);
     jobdir_close(&d);
     close(ready[0]);

@@ -70,6 +70,8 @@ static void test_reads_what_the_format_says(void **state)
     assert_int_equal(st_at(f, 3)->bytes, 2);
     assert_string_equal(st_metadata(f, "format"), "pt");
     assert_null(st_metadata(f, "step"));
+    assert_string_equal(st_metadata_key(f, 0), "format");
+    assert_null(st_metadata_key(f, 1));
     st_close(&f);
     assert_null(f);
     st_close(&f);

@@ -132,22 +132,37 @@ static void split(child *c, int stream, const char *data, size_t bytes, child_li
     }
 }
 
-void child_read(child *c, int stream, child_line *tell, void *user)
+bool child_read(child *c, int stream, child_line *tell, void *user)
 {
     child_stream *s = &c->streams[stream];
     char data[16384];
-    ssize_t n = s->fd >= 0 ? read(s->fd, data, sizeof data) : 0;
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n > 0) {
+    if (s->fd < 0)
+        return false;
+    ssize_t n = read(s->fd, data, sizeof data);
+    if (n > 0)
         split(c, stream, data, (size_t)n, tell, user);
-        return;
-    }
+    if (n > 0 || (n < 0 && errno == EINTR))
+        return true;
+    if (n < 0 && errno == EAGAIN)
+        return false;
     if (s->line.size > 0)
         end_line(c, stream, false, tell, user);
-    if (s->fd >= 0)
-        close(s->fd);
+    close(s->fd);
     s->fd = -1;
+    return false;
+}
+
+/* Looked at first and reaped last, so that its group cannot be anybody else's when it is killed. */
+bool child_reap(child *c)
+{
+    siginfo_t info = {.si_pid = 0};
+    if (c->has_ended || waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
+        info.si_pid != c->pid)
+        return false;
+    kill(-c->pid, SIGKILL);
+    waitpid(c->pid, &c->wait_status, 0);
+    c->has_ended = true;
+    return true;
 }
 
 void child_kill(const child *c, int signal)

@@ -52,8 +52,12 @@ typedef void child_line(void *user, child *c, int stream, const char *line, bool
 MUST_USE status child_run(child *ret, const child_start *start, error *err);
 void child_fini(child *c);
 
-/* Reads what is there without waiting; closes the stream at its end, then with a last line. */
-void child_read(child *c, int stream, child_line *tell, void *user);
+/* Reads once what is there, without waiting; at the end of the stream closes it, after a last line
+ * if one is open. False when there was nothing (more) to read. */
+bool child_read(child *c, int stream, child_line *tell, void *user);
+
+/* True once, when it has ended; whatever is left of its group is killed. */
+bool child_reap(child *c);
 
 /* Signals the whole group; nothing once it has ended. */
 void child_kill(const child *c, int signal);

@@ -115,10 +115,8 @@ static void reap(local *l)
     child *worst = NULL;
     for (int i = 0; i < l->n; i++) {
         child *c = &l->children[i];
-        if (c->has_ended || waitpid(c->pid, &c->wait_status, WNOHANG) != c->pid)
+        if (!child_reap(c))
             continue;
-        child_kill(c, SIGKILL); /* what it may have started itself */
-        c->has_ended = true;
         l->n_running--;
         note_end(l, c, &worst);
     }
@@ -186,13 +184,13 @@ static status turn(local *l, error *err)
     return OK;
 }
 
-/* What is left in the pipes; nobody writes any more. */
+/* What is left in the pipes; no task writes any more. */
 static void drain(local *l)
 {
     for (int i = 0; i < l->n; i++)
         for (int stream = 0; stream < CHILD_STREAMS; stream++)
-            while (l->children[i].streams[stream].fd >= 0)
-                child_read(&l->children[i], stream, show_line, l);
+            while (child_read(&l->children[i], stream, show_line, l))
+                ;
 }
 
 static status start_children(local *l, error *err)

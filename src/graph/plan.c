@@ -30,7 +30,7 @@ typedef struct planner {
     plan *p;
     int32_t n_values, n_nodes;
     int32_t *begins, *ends; /* [n_nodes] */
-    int32_t *first_read;    /* [n_values] by any view; n_nodes if none */
+    int32_t *first_read;    /* [n_values]; n_nodes if none */
     bool *is_grad;          /* [n_values] */
 } planner;
 
@@ -169,8 +169,6 @@ static void join(planner *s, graph_val v, graph_val from)
     s->p->owner[v] = owner;
     if (place->last < s->p->places[v].last)
         place->last = s->p->places[v].last;
-    if (s->first_read[owner] > s->first_read[v])
-        s->first_read[owner] = s->first_read[v];
 }
 
 /* From the last node to the first, so that a view of a view is joined before it is a view. */
@@ -206,8 +204,7 @@ static void join_inplace(planner *s)
         const graph_node *n = graph_node_at(s->g, i);
         if (!(graph_op_of(n->op)->traits & OP_INPLACE))
             continue;
-        if ((s->options->no_inplace && s->options->no_inplace[i]) || s->begins[i] != i ||
-            s->ends[i] != i)
+        if ((s->options->no_inplace && s->options->no_inplace[i]) || s->begins[i] != i)
             continue;
         graph_val to = n->out[0], from = owner_of(s->p, n->in[0]);
         if (to == GRAPH_NONE || slab_of(s, to) != SLAB_TEMP || slab_of(s, from) != SLAB_TEMP)

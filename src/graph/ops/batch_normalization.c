@@ -13,18 +13,17 @@ static batch_norm_attr *complete(const graph_node *n)
     return a;
 }
 
-/* Inputs first .. last are vectors of x's channels. */
+/* x has channels, and inputs first .. last are vectors of as many, named `what` in messages. */
 static status check_channels(const graph *g, const graph_node *n, int32_t first, int32_t last,
-                             graph_shape *ret, error *err)
+                             const char *const *what, graph_shape *ret, error *err)
 {
-    static const char *const what[] = {"", "the scale", "the bias", "the mean", "the variance"};
     const graph_shape *x = rule_shape(g, n, 0);
     TRY(rule_float(g, n, 0, err));
     if (x->rank < 2)
         return rule_fail(n, err, "the input %s must have a channel axis", SHAPE(x));
     graph_shape channels = {.rank = 1, .dim = {x->dim[1]}};
     for (int32_t i = first; i <= last; i++)
-        TRY(rule_expect(g, n, i, what[i + (first == 2 ? 1 : 0)], &channels, err));
+        TRY(rule_expect(g, n, i, what[i - first], &channels, err));
     *ret = channels;
     return OK;
 }
@@ -32,8 +31,9 @@ static status check_channels(const graph *g, const graph_node *n, int32_t first,
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
 {
+    static const char *const what[] = {"the scale", "the bias", "the mean", "the variance"};
     graph_shape channels;
-    TRY(check_channels(g, n, 1, 4, &channels, err));
+    TRY(check_channels(g, n, 1, 4, what, &channels, err));
     ret_shape[0] = *rule_shape(g, n, 0);
     ret_dtype[0] = ret_dtype[1] = ret_dtype[2] = rule_type(g, n, 0);
     if (complete(n)->training)
@@ -79,10 +79,9 @@ const graph_op_info graph_op_batch_normalization = {
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
 {
+    static const char *const what[] = {"the scale", "the mean", "the variance"};
     graph_shape channels;
-    TRY(rule_expect(g, n, 1, "the scale",
-                    &(graph_shape){.rank = 1, .dim = {rule_shape(g, n, 0)->dim[1]}}, err));
-    TRY(check_channels(g, n, 2, 3, &channels, err));
+    TRY(check_channels(g, n, 1, 3, what, &channels, err));
     TRY(rule_expect(g, n, 4, "the gradient", rule_shape(g, n, 0), err));
     complete(n);
     ret_shape[0] = *rule_shape(g, n, 0);

@@ -6,10 +6,11 @@
 
 #include "support_graph.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
+
 #include <cmocka.h>
 
 #include <stdlib.h>
@@ -23,12 +24,12 @@ typedef struct sim {
     plan_options options;
     size_t *bytes;
     bool *no_inplace, *no_alias;
-    int32_t *turn;              /* [nodes] when its kernel runs */
+    int32_t *turn; /* [nodes] when its kernel runs */
     flat *f;
     int32_t *memory[SLAB_COUNT];
-    int32_t *content;           /* [values] the tag that a reader must find */
-    int32_t *wrote, *read;      /* [parts] brute force: last turn, by bytes */
-    int32_t *first_read;        /* [parts] */
+    int32_t *content;      /* [values] the tag that a reader must find */
+    int32_t *wrote, *read; /* [parts] brute force: last turn, by bytes */
+    int32_t *first_read;   /* [parts] */
     bool is_fused;
 } sim;
 
@@ -79,8 +80,8 @@ static int32_t legal_turn(const sim *s, const int32_t *kernel, int32_t led, uint
         if (inside)
             members[count++] = i;
         for (int32_t k = 0; k < n->n_in; k++) {
-            int32_t maker = n->in[k] == GRAPH_NONE ? GRAPH_NONE
-                                                   : graph_value_at(s->g, n->in[k])->def;
+            int32_t maker =
+                n->in[k] == GRAPH_NONE ? GRAPH_NONE : graph_value_at(s->g, n->in[k])->def;
             if (maker == GRAPH_NONE)
                 continue;
             bool made_inside = leader(kernel, maker) == led;
@@ -196,6 +197,12 @@ static void check_places(const sim *s)
         if (!place->materialised)
             continue;
         assert_int_equal(place->bytes, s->bytes[v]);
+        if (value->kind == VAL_TEMP) {
+            assert_true(place->first <= value->def && place->last >= value->def);
+            assert_int_equal(place->last == graph_n_nodes(s->g), value->keep || is_grad(s->g, v));
+        } else {
+            assert_int_equal(place->first, GRAPH_NONE);
+        }
         assert_int_equal(place->offset % PLAN_ALIGN, 0);
         assert_true(place->offset + place->bytes <= plan_slab_bytes(s->p, place->slab));
         if (value->kind == VAL_PARAM) {

@@ -1,9 +1,10 @@
 #include "support_graph.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
+
 #include <cmocka.h>
 
 #include <stdio.h>
@@ -168,12 +169,15 @@ static status try_batch_norm(graph *g, dice *d, graph_val x, int64_t side, int32
 /* One attempt; true if a node was added. */
 static bool try_node(graph *g, dice *d, int64_t side, int32_t number)
 {
-    static const graph_op ops[] = {
-        OP_ADD,     OP_ADD,       OP_SUB,         OP_MUL,         OP_DIV,        OP_RELU,
-        OP_RELU,    OP_TANH,      OP_SIGMOID,     OP_GELU,        OP_SOFTMAX,    OP_LOG_SOFTMAX,
-        OP_MATMUL,  OP_MATMUL,    OP_GEMM,        OP_RESHAPE,     OP_RESHAPE,    OP_FLATTEN,
-        OP_CONCAT,  OP_TRANSPOSE, OP_REDUCE_MEAN, OP_REDUCE_SUM,  OP_IDENTITY,   OP_EXPAND,
-        OP_DROPOUT, OP_SLICE,     OP_BATCH_NORMALIZATION};
+    static const graph_op ops[] = {OP_ADD,        OP_ADD,       OP_SUB,
+                                   OP_MUL,        OP_DIV,       OP_RELU,
+                                   OP_RELU,       OP_TANH,      OP_SIGMOID,
+                                   OP_GELU,       OP_SOFTMAX,   OP_LOG_SOFTMAX,
+                                   OP_MATMUL,     OP_MATMUL,    OP_GEMM,
+                                   OP_RESHAPE,    OP_RESHAPE,   OP_FLATTEN,
+                                   OP_CONCAT,     OP_TRANSPOSE, OP_REDUCE_MEAN,
+                                   OP_REDUCE_SUM, OP_IDENTITY,  OP_EXPAND,
+                                   OP_DROPOUT,    OP_SLICE,     OP_BATCH_NORMALIZATION};
     graph_op op = ops[throw_dice(d, COUNT_OF(ops))];
     graph_val a = pick(g, d), b = pick(g, d), in[3] = {a, b, pick(g, d)}, out[GRAPH_OUT];
     if (graph_value_at(g, a)->dtype != DT_F32 || graph_value_at(g, b)->dtype != DT_F32)

@@ -9,15 +9,13 @@
 
 static void print_metrics(const json_t *summary, const char *key, const char *title)
 {
+    static const char *const names[] = {"accuracy", "loss"};
     const json_t *metrics = json_object_get(summary, key);
-    const char *name;
-    json_t *value;
     int n = 0;
-    json_object_foreach((json_t *)metrics, name, value)
-    {
-        if (!json_is_number(value))
-            continue;
-        printf("%s%s %.4f", n++ ? "  " : title, name, json_number_value(value));
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const json_t *value = json_object_get(metrics, names[i]);
+        if (json_is_number(value))
+            printf("%s%s %.4f", n++ ? "  " : title, names[i], json_number_value(value));
     }
     if (n)
         printf("\n");

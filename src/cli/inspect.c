@@ -77,9 +77,11 @@ static bool ends_with(const char *text, const char *tail)
 
 static status look_into_file(const char *path, bool verify, json_t **ret, error *err)
 {
-    if (ends_with(path, "/manifest.json")) {
-        char *dir = xstrndup(path, strlen(path) - strlen("/manifest.json"));
-        status st = inspect_look_checkpoint(dir, verify, ret, err);
+    static const char manifest[] = "manifest.json";
+    size_t before = strlen(path) >= strlen(manifest) ? strlen(path) - strlen(manifest) : 0;
+    if (strcmp(path + before, manifest) == 0 && (!before || path[before - 1] == '/')) {
+        char *dir = before ? xstrndup(path, before - 1) : xstrdup(".");
+        status st = inspect_look_checkpoint(*dir ? dir : "/", verify, ret, err);
         free(dir);
         return st;
     }

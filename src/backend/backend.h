@@ -21,7 +21,8 @@ typedef struct backend_options {
 } backend_options;
 
 typedef struct backend_kernel {
-    /* addresses[v] is value v's memory, NULL if never materialised. No allocation. */
+    /* addresses[v] is value v's memory, NULL if never materialised. No allocation. Errors do not
+     * name the node: who walks the nodes does. */
     status (*run)(void *state, void *const *addresses, void *workspace, error *err);
     void *state;            /* the program's; freed with it. run == NULL: nothing to do (fused) */
     size_t workspace_bytes;

@@ -24,7 +24,7 @@
 static const double TOLERANCE = 2e-5;
 static const double WEIGHT = 0.75; /* of the slot in its step: scales every gradient */
 
-enum { ELEMENTS = 7 }; /* single elements per operand; the first and the last among them */
+enum { MANY = 4096, ELEMENTS = 7, ELEMENTS_OF_MANY = 2 }; /* single ones per operand */
 
 static bool met[OP_COUNT]; /* operators that stood in some backward graph */
 
@@ -109,7 +109,7 @@ static bool check_operand(setup *s, graph_val x)
         direction[i] = rng_u32(&signs, (uint64_t)i) & 1 ? 1 : -1;
     bool close = check_slope(s, x, direction);
     memset(direction, 0, (size_t)n * sizeof *direction);
-    int64_t elements = n < ELEMENTS ? n : ELEMENTS;
+    int64_t wanted = n < MANY ? ELEMENTS : ELEMENTS_OF_MANY, elements = n < wanted ? n : wanted;
     for (int64_t k = 0; k < elements; k++) {
         int64_t i = elements > 1 ? k * (n - 1) / (elements - 1) : 0;
         direction[i] = 1;
@@ -144,6 +144,56 @@ static void test_operator(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* y = tanh(x w) w^T: two nodes read w, so its gradient is the sum of theirs. */
+static graph *build_tied(graph_val *ret_loss, graph_val *ret_w)
+{
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    graph_val x, out[GRAPH_OUT];
+    tensor_decl decl = {.name = "w", .rank = 2, .dim = {5, 6}};
+    must(graph_create(&g, &err), &err);
+    must(graph_input(g, "x", DT_F32, (graph_shape){2, {3, 5}}, &x, &err), &err);
+    must(graph_param(g, &decl, ret_w, &err), &err);
+    must(graph_add(g, OP_GEMM, "in", (graph_val[]){x, *ret_w}, 2, NULL, out, &err), &err);
+    must(graph_add(g, OP_TANH, "tanh", out, 1, NULL, out, &err), &err);
+    must(graph_add(g, OP_GEMM, "out", (graph_val[]){out[0], *ret_w}, 2,
+                   &(gemm_attr){.trans_b = true}, out, &err),
+         &err);
+    must(graph_add(g, OP_REDUCE_MEAN, "loss", out, 1, &(reduce_attr){.drop_dims = true}, out, &err),
+         &err);
+    *ret_loss = out[0];
+    return g;
+}
+
+static void test_a_parameter_read_twice(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    const op_case unnamed = {.name = "tied weights", .in = {{{.rank = 2}, FILL_NORMAL}}};
+    setup s = {.c = &unnamed};
+    graph_val weight, w, loss;
+    s.forward.graph = build_tied(&s.forward.loss, &w);
+    s.backward.graph = build_tied(&loss, &w);
+    graph *g = s.backward.graph;
+    must(graph_input(g, "weight", DT_F32, (graph_shape){.rank = 0}, &weight, &err), &err);
+    must(graph_backward(g, loss, weight, &err), &err);
+    s.reference = reference_create(s.forward.graph);
+    lane_init(&s.lane, (const graph *const *)&s.backward.graph, 1, 1);
+    double values[30];
+    for (graph_val v = 0; v <= w; v++) {
+        const graph_value *value = graph_value_at(s.forward.graph, v);
+        for (int i = 0; i < graph_shape_elements(&value->shape); i++)
+            values[i] = (double)(float)((double)(i * 7 % 11) * 0.1 - 0.45);
+        memcpy(reference_value(s.reference, v), values,
+               (size_t)reference_elements(s.reference, v) * sizeof *values);
+        lane_set(&s.lane, 0, value->name, values);
+    }
+    lane_set(&s.lane, 0, "weight", &WEIGHT);
+    lane_run(&s.lane, 0, NULL);
+    assert_true(check_operand(&s, w));
+    tear_down(&s);
+}
+
 /* Runs last: the cases must have led through every operator that only backward appends. */
 static void test_every_backward_operator_was_met(void **state)
 {
@@ -155,11 +205,12 @@ static void test_every_backward_operator_was_met(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[OP_ZERO + 1] = {0};
+    struct CMUnitTest tests[OP_ZERO + 2] = {0};
     for (graph_op op = 0; op < OP_ZERO; op++)
         tests[op] = (struct CMUnitTest){.name = graph_op_of(op)->name,
                                         .test_func = test_operator,
                                         .initial_state = (void *)(uintptr_t)graph_op_of(op)};
-    tests[OP_ZERO] = (struct CMUnitTest)cmocka_unit_test(test_every_backward_operator_was_met);
+    tests[OP_ZERO] = (struct CMUnitTest)cmocka_unit_test(test_a_parameter_read_twice);
+    tests[OP_ZERO + 1] = (struct CMUnitTest)cmocka_unit_test(test_every_backward_operator_was_met);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,8 @@
  * Both `chief` and `master` name the master role. The evaluator may stand in `cluster` or not; it
  * is never a training member. Without a chief, worker 0 is the chief. A cluster of workers only has
  * its servers co-hosted in the workers. A sparse cluster (a list given as an object index ->
- * address) leaves the unknown addresses NULL. An evaluator's cluster is empty: it works from the job
- * dir alone.
+ * address) leaves the unknown addresses NULL. An evaluator's cluster is empty: it works from the
+ * job dir alone.
  *
  * Ownership: a cluster owns its strings. Immutable once made, so any thread may read.
  */
@@ -28,7 +28,7 @@ typedef struct task {
 
 typedef struct cluster_job {            /* the tasks of one role */
     int32_t n;                          /* highest index + 1; 0: none known */
-    const char **address;               /* [n] "host:port"; NULL where a sparse cluster leaves it out */
+    const char **address;               /* [n] "host:port"; NULL where a sparse one leaves it out */
     bool sparse;                        /* more may exist than are listed */
 } cluster_job;
 
@@ -43,7 +43,7 @@ typedef struct cluster {
     bool master_is_worker;              /* no chief in the cluster: worker 0 is chief */
     bool hosted_servers;                /* no ps: every worker hosts a server behind its own port */
     bool primary_called_master;         /* the cluster says "master", not "chief" */
-    int32_t global_id;                  /* as RunConfig counts: chief 0, ..., ps last; -1 evaluator */
+    int32_t global_id;                  /* as RunConfig counts: chief 0, ps last; evaluator -1 */
     const char *environment;            /* "cloud" or NULL */
     const char *trial;                  /* task.trial as text, or NULL */
     const char *job_json;               /* field `job` as JSON text, or NULL */
@@ -64,15 +64,16 @@ MUST_USE status cluster_local(cluster **ret, error *err);
 void cluster_destroy(cluster **c);
 
 const char *cluster_address(const cluster *c, task t);      /* NULL if not known */
-int32_t cluster_count(const cluster *c, role r);            /* tasks known of that role, see job.n */
+int32_t cluster_count(const cluster *c, role r);            /* tasks known of that role */
 
-const char *role_name(role r);                              /* "master", "worker", "ps", "evaluator" */
-bool role_of(const char *name, role *ret);                  /* accepts "chief" too */
+const char *role_name(role r);          /* "master", "worker", "ps", "evaluator" */
+bool role_of(const char *name, role *ret);      /* accepts "chief" too */
 enum { TASK_NAME = 24 };
 const char *task_name(task t, char buffer[TASK_NAME]);      /* "worker.3" */
 
 /* Split "host:port" or "[::1]:port" (the host comes without brackets); E_CONFIG says what is wrong
  * with it. The port must be a number here. */
-MUST_USE status address_split(const char *address, char *host, size_t bytes, int *ret_port, error *err);
+MUST_USE status address_split(const char *address, char *host, size_t bytes, int *ret_port,
+                              error *err);
 
 #endif

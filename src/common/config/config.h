@@ -33,8 +33,8 @@ typedef struct config_source {
     const char *text;
     const char *overrides;              /* -o: a jsonnet object, nested or dotted keys; or NULL.
                                          * "overrides dict contains unused keys" as AllenNLP */
-    const char *const *settings;        /* flags, "dotted.key=json", NULL-terminated; or NULL. A value
-                                         * that is no JSON is a string */
+    const char *const *settings;        /* flags, "dotted.key=json", NULL-terminated; or NULL. What
+                                         * is no JSON is a string */
 } config_source;
 
 /* All environment variables are jsonnet extVars, as in AllenNLP; TEQUIO_SET may hold more settings,
@@ -56,7 +56,7 @@ bool config_bool(const config *c, const char *path);
 const char *config_str(const config *c, const char *path);      /* NULL when null */
 size_t config_count(const config *c, const char *path);         /* items of a list; 0 when null */
 const json_t *config_json(const config *c, const char *path);   /* NULL when absent or null */
-const char *config_path(const config *c);               /* of the section, "" at the top: for messages */
+const char *config_path(const config *c);   /* of the section, "" at the top: for messages */
 
 /* The resolved configuration, every default filled in; keys in table order. */
 char *config_dump(const config *c);                     /* pretty JSON; the caller frees it */

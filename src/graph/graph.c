@@ -172,8 +172,9 @@ static status take_inputs(const graph *g, const graph_op_info *info, const graph
         const char *bound = info->min_in == info->max_in ? "exactly"
                             : n_in < info->min_in        ? "at least"
                                                          : "at most";
-        return FAIL(err, E_CONFIG, "%s (%s): has %" PRId32 " inputs, takes %s %" PRId32, node->name,
-                    info->name, n_in, bound, n_in < info->min_in ? info->min_in : info->max_in);
+        return FAIL(err, E_CONFIG, "%s (%s): has %" PRId32 " input%s, takes %s %" PRId32,
+                    node->name, info->name, n_in, n_in == 1 ? "" : "s", bound,
+                    n_in < info->min_in ? info->min_in : info->max_in);
     }
     node->n_in = n_in;
     for (int32_t i = 0; i < GRAPH_IN; i++)

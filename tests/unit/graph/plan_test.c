@@ -411,12 +411,118 @@ static void parts_are_ready_when_their_last_byte_was_used(void **state)
     run_random(LARGE_SIDE, 100, true, false);
 }
 
+/* A chain of in-place operators and views over one product needs the place of that product alone.
+ */
+static void a_chain_runs_in_one_place(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val x = make_input(g, "x", DT_F32, DIMS(8, 8)), chain[4], kept;
+    chain[0] = make_node(g, OP_MATMUL, NULL, IN(x, x), NULL);
+    chain[1] = make_node(g, OP_RELU, NULL, IN(chain[0]), NULL);
+    chain[2] = make_node(g, OP_FLATTEN, NULL, IN(chain[1]), &(axis_attr){0});
+    chain[3] = make_node(g, OP_TANH, NULL, IN(chain[2]), NULL);
+    kept = make_node(g, OP_RELU, "out", IN(chain[3]), NULL);
+    graph_keep(g, kept);
+    plan *p;
+    error err = ERROR_INIT;
+    assert_int_equal(plan_create(g, &(plan_options){.value_bytes = NULL}, &p, &err), OK);
+    assert_int_equal(plan_slab_bytes(p, SLAB_TEMP), 256);
+    assert_int_equal(plan_slab_bytes(p, SLAB_IO), 512);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(plan_aliased(p, chain[i]), chain[0]);
+    assert_int_equal(plan_aliased(p, kept), kept);
+    plan_destroy(&p);
+    graph_destroy(&g);
+}
+
+static void dead_bytes_are_used_again(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val v = make_input(g, "x", DT_F32, DIMS(8, 8));
+    for (int i = 0; i < 20; i++)
+        v = make_node(g, OP_MATMUL, NULL, IN(v, v), NULL);
+    plan *p;
+    error err = ERROR_INIT;
+    assert_int_equal(plan_create(g, &(plan_options){.value_bytes = NULL}, &p, &err), OK);
+    assert_int_equal(plan_slab_bytes(p, SLAB_TEMP), 512);
+    plan_destroy(&p);
+    graph_destroy(&g);
+}
+
+static void a_layout_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    const struct {
+        const char *name;
+        int64_t rows;
+        tensor_kind kind;
+        const char *text;
+    } rows[] = {
+        {NULL, 0, TENSOR_TRAINABLE, "plan: parameter 'w' has no place: no layout was given"},
+        {"v", 4, TENSOR_TRAINABLE, "plan: parameter 'w' is not in the flat vector"},
+        {"w", 5, TENSOR_TRAINABLE,
+         "plan: parameter 'w' is [4] in the graph but [5] in the flat vector"},
+        {"w", 4, TENSOR_FROZEN,
+         "plan: parameter 'w' has a gradient but is frozen in the flat vector"},
+    };
+    graph *g = make_graph();
+    make_backward(g, make_loss(g, make_param(g, "w", TENSOR_TRAINABLE, DIMS(4))));
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        tensor_decl decl = {
+            .name = rows[i].name, .rank = 1, .dim = {rows[i].rows}, .kind = rows[i].kind};
+        flat *f = NULL;
+        plan *p = NULL;
+        error err = ERROR_INIT;
+        if (rows[i].name)
+            assert_int_equal(flat_create(&decl, 1, &f, &err), OK);
+        assert_int_equal(plan_create(g, &(plan_options){.flat = f}, &p, &err), E_CONFIG);
+        assert_string_equal(err.text, rows[i].text);
+        assert_null(p);
+        flat_destroy(&f);
+    }
+    graph_destroy(&g);
+}
+
+static void parts_nobody_touches_have_no_turn(void **state)
+{
+    (void)state;
+    const tensor_decl decls[] = {
+        {.name = "w", .rank = 1, .dim = {4}},
+        {.name = "elsewhere", .rank = 1, .dim = {3 * PART_MAX}},
+        {.name = "cold", .rank = 1, .dim = {5}, .kind = TENSOR_FROZEN},
+    };
+    graph *g = make_graph();
+    make_backward(g, make_loss(g, make_param(g, "w", TENSOR_TRAINABLE, DIMS(4))));
+    flat *f;
+    plan *p;
+    error err = ERROR_INIT;
+    assert_int_equal(flat_create(decls, 3, &f, &err), OK);
+    assert_int_equal(plan_create(g, &(plan_options){.flat = f}, &p, &err), OK);
+    assert_int_equal(plan_part_ready_after(p, 0), graph_n_nodes(g) - 1);
+    assert_int_equal(plan_part_need_before(p, 0), 0);
+    for (int32_t i = 1; i < f->n_parts; i++) {
+        assert_int_equal(plan_part_ready_after(p, i), -1);
+        assert_int_equal(plan_part_need_before(p, i), -1);
+    }
+    assert_int_equal(plan_slab_bytes(p, SLAB_PARAM), f->n_elements * 4);
+    assert_int_equal(plan_slab_bytes(p, SLAB_GRAD), f->n_live * 4);
+    plan_destroy(&p);
+    flat_destroy(&f);
+    graph_destroy(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_read_sees_what_was_written),
         cmocka_unit_test(fused_kernels_may_run_at_any_of_their_turns),
         cmocka_unit_test(parts_are_ready_when_their_last_byte_was_used),
+        cmocka_unit_test(a_chain_runs_in_one_place),
+        cmocka_unit_test(dead_bytes_are_used_again),
+        cmocka_unit_test(a_layout_that_does_not_fit_is_refused),
+        cmocka_unit_test(parts_nobody_touches_have_no_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -329,7 +329,7 @@ static void elementwise(void **state)
          NULL,
          {0},
          "input 'in0' is float32 but input 'in1' is int64; they must be of one type"},
-        {OP_ADD, {F(2, 3)}, NULL, {0}, "has 1 inputs, takes exactly 2"},
+        {OP_ADD, {F(2, 3)}, NULL, {0}, "has 1 input, takes exactly 2"},
         {OP_RELU, {F(2, 3)}, NULL, {"[2,3]"}, NULL},
         {OP_SIGMOID, {F(2, 3)}, NULL, {"[2,3]"}, NULL},
         {OP_TANH, {F0}, NULL, {"[]"}, NULL},

@@ -244,8 +244,7 @@ static graph_val random_loss(graph *g)
         v = make_node(g, OP_REDUCE_MEAN, NULL, IN(v), &(reduce_attr){.drop_dims = true});
         sum = sum == GRAPH_NONE ? v : make_node(g, OP_ADD, NULL, IN(sum, v), NULL);
     }
-    graph_keep(g, sum);
-    return sum;
+    return make_loss(g, sum);
 }
 
 graph *random_graph(uint64_t seed, int32_t n_nodes, int64_t side, bool with_backward)

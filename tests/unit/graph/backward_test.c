@@ -1,0 +1,538 @@
+/* What graph_backward appends: its structure, who owns which gradient, what it refuses. */
+#include "graph/graph.h"
+#include "graph/plan.h"
+#include "graph/print.h"
+
+#include "support_graph.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int32_t count_ops(const graph *g, graph_op op)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < graph_n_nodes(g); i++)
+        n += graph_node_at(g, i)->op == op;
+    return n;
+}
+
+static const graph_node *maker_of_grad(const graph *g, graph_val param)
+{
+    graph_val grad = graph_value_at(g, param)->grad;
+    assert_int_not_equal(grad, GRAPH_NONE);
+    return graph_node_at(g, graph_value_at(g, grad)->def);
+}
+
+/* The operators from `first` on, as "Mul Gemm ...". */
+static void assert_ops(const graph *g, int32_t first, const char *expected)
+{
+    buf text = BUF_INIT;
+    for (int32_t i = first; i < graph_n_nodes(g); i++)
+        buf_addf(&text, "%s%s", i > first ? " " : "", graph_op_of(graph_node_at(g, i)->op)->name);
+    assert_string_equal(text.data ? text.data : "", expected);
+    buf_fini(&text);
+}
+
+/* Defined once and before use, by the node it names; every appended node is read or owned. */
+static void assert_valid(const graph *g)
+{
+    int32_t n_values = graph_n_values(g);
+    bool *read = xcalloc((size_t)n_values, sizeof *read);
+    int32_t *owners = xcalloc((size_t)n_values, sizeof *owners);
+    for (graph_val v = 0; v < n_values; v++) {
+        const graph_value *value = graph_value_at(g, v);
+        assert_int_equal(graph_find(g, value->name), v);
+        assert_int_equal(value->kind == VAL_TEMP, value->def != GRAPH_NONE);
+        if (value->kind == VAL_PARAM && value->grad != GRAPH_NONE) {
+            const graph_value *grad = graph_value_at(g, value->grad);
+            assert_true(graph_shape_equal(&grad->shape, &value->shape));
+            assert_int_equal(grad->kind, VAL_TEMP);
+            assert_int_equal(owners[value->grad]++, 0);
+            read[value->grad] = true;
+        }
+        if (value->kind == VAL_PARAM && value->param->kind == TENSOR_FROZEN)
+            assert_int_equal(value->grad, GRAPH_NONE);
+    }
+    for (int32_t i = 0; i < graph_n_nodes(g); i++) {
+        const graph_node *n = graph_node_at(g, i);
+        for (int32_t k = 0; k < n->n_in; k++) {
+            if (n->in[k] == GRAPH_NONE)
+                continue;
+            assert_in_range(n->in[k], 0, n_values - 1);
+            assert_true(graph_value_at(g, n->in[k])->def < i);
+            read[n->in[k]] = true;
+        }
+        for (int32_t k = 0; k < n->n_out; k++)
+            assert_true(n->out[k] == GRAPH_NONE || graph_value_at(g, n->out[k])->def == i);
+    }
+    int32_t first = graph_value_at(g, graph_find(g, "loss"))->def + 1;
+    for (int32_t i = first; i < graph_n_nodes(g); i++) {
+        const graph_node *n = graph_node_at(g, i);
+        for (int32_t k = 0; k < n->n_out; k++)
+            assert_true(n->out[k] == GRAPH_NONE || read[n->out[k]]);
+    }
+    free(read);
+    free(owners);
+}
+
+static graph_val cross_entropy(graph *g, graph_val scores, int64_t batch)
+{
+    graph_val label = make_input(g, "label", DT_I64, DIMS(batch));
+    graph_val loss = make_node(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, "loss", IN(scores, label), NULL);
+    graph_keep(g, loss);
+    return loss;
+}
+
+static void a_perceptron_makes_no_gradient_for_its_input(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val x = make_input(g, "x", DT_F32, DIMS(8, 20));
+    graph_val w1 = make_param(g, "fc1.weight", TENSOR_TRAINABLE, DIMS(16, 20));
+    graph_val b1 = make_param(g, "fc1.bias", TENSOR_TRAINABLE, DIMS(16));
+    graph_val w2 = make_param(g, "fc2.weight", TENSOR_TRAINABLE, DIMS(10, 16));
+    graph_val b2 = make_param(g, "fc2.bias", TENSOR_TRAINABLE, DIMS(10));
+    const gemm_attr nt = {.trans_b = true};
+    graph_val h = make_node(g, OP_GEMM, "fc1", IN(x, w1, b1), &nt);
+    h = make_node(g, OP_RELU, "relu", IN(h), NULL);
+    h = make_node(g, OP_GEMM, "fc2", IN(h, w2, b2), &nt);
+    make_backward(g, cross_entropy(g, h, 8));
+    assert_valid(g);
+    assert_ops(g, 4, "Reshape SoftmaxCrossEntropyLossBwd Gemm SumTo Gemm ReluBwd Gemm SumTo");
+    const graph_node *dw = maker_of_grad(g, w1);
+    assert_int_equal(dw->op, OP_GEMM);
+    assert_true(((const gemm_attr *)dw->attr)->trans_a);
+    assert_false(((const gemm_attr *)dw->attr)->trans_b);
+    graph_val order[4];
+    graph_param_order(g, order);
+    assert_int_equal(order[0], w2);
+    assert_int_equal(order[1], b2);
+    assert_int_equal(order[2], w1);
+    assert_int_equal(order[3], b1);
+    graph_destroy(&g);
+}
+
+static void each_weight_of_a_gemm_gets_one_gemm(void **state)
+{
+    (void)state;
+    for (int flags = 0; flags < 4; flags++) {
+        gemm_attr attr = {.trans_a = flags & 1, .trans_b = flags & 2, .alpha = 0.5f, .beta = 3};
+        graph *g = make_graph();
+        graph_val a = make_param(g, "a", TENSOR_TRAINABLE, flags & 1 ? DIMS(3, 2) : DIMS(2, 3));
+        graph_val b = make_param(g, "b", TENSOR_TRAINABLE, flags & 2 ? DIMS(4, 3) : DIMS(3, 4));
+        graph_val c = make_param(g, "c", TENSOR_TRAINABLE, DIMS(2, 1));
+        graph_val y = make_node(g, OP_GEMM, "y", IN(a, b, c), &attr);
+        make_backward(g, make_loss(g, y));
+        assert_valid(g);
+        assert_int_equal(count_ops(g, OP_GEMM), 3);
+        assert_int_equal(maker_of_grad(g, a)->op, OP_GEMM);
+        assert_int_equal(maker_of_grad(g, b)->op, OP_GEMM);
+        assert_true(((const gemm_attr *)maker_of_grad(g, b)->attr)->alpha == 0.5f);
+        assert_int_equal(maker_of_grad(g, c)->op, OP_MUL);
+        graph_destroy(&g);
+    }
+}
+
+static void a_small_cnn_is_library_shaped(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val x = make_input(g, "x", DT_F32, DIMS(8, 1, 12, 12));
+    graph_val w1 = make_param(g, "conv1.weight", TENSOR_TRAINABLE, DIMS(4, 1, 3, 3));
+    graph_val b1 = make_param(g, "conv1.bias", TENSOR_TRAINABLE, DIMS(4));
+    graph_val w2 = make_param(g, "conv2.weight", TENSOR_FROZEN, DIMS(6, 4, 3, 3));
+    graph_val b2 = make_param(g, "conv2.bias", TENSOR_TRAINABLE, DIMS(6));
+    graph_val h = make_node(g, OP_CONV, "conv1", IN(x, w1, b1), NULL);
+    h = make_node(g, OP_RELU, "relu", IN(h), NULL);
+    h = make_node(g, OP_MAX_POOL, "pool", IN(h), &(pool_attr){.kernel = {2, 2}, .strides = {2, 2}});
+    h = make_node(g, OP_CONV, "conv2", IN(h, w2, b2), NULL);
+    h = make_node(g, OP_GLOBAL_AVERAGE_POOL, "mean", IN(h), NULL);
+    h = make_node(g, OP_FLATTEN, "flat", IN(h), &(axis_attr){1});
+    make_backward(g, cross_entropy(g, h, 8));
+    assert_valid(g);
+    assert_ops(g, 7,
+               "Reshape SoftmaxCrossEntropyLossBwd Reshape AveragePoolBwd ReduceSum "
+               "ConvBwdData MaxPoolBwd ReluBwd ConvBwdWeights");
+    assert_int_equal(graph_value_at(g, w2)->grad, GRAPH_NONE);
+    const graph_node *dw = maker_of_grad(g, w1);
+    assert_int_equal(dw->out[0], graph_value_at(g, w1)->grad);
+    assert_int_equal(dw->out[1], graph_value_at(g, b1)->grad);
+    assert_int_equal(maker_of_grad(g, b2)->op, OP_REDUCE_SUM);
+    graph_destroy(&g);
+}
+
+static void state_takes_the_batch_value_times_the_weight(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val x = make_input(g, "x", DT_F32, DIMS(8, 4, 3, 3));
+    graph_val in[] = {x, make_param(g, "scale", TENSOR_TRAINABLE, DIMS(4)),
+                      make_param(g, "bias", TENSOR_TRAINABLE, DIMS(4)),
+                      make_param(g, "mean", TENSOR_STATE, DIMS(4)),
+                      make_param(g, "var", TENSOR_STATE, DIMS(4))};
+    graph_val alone = make_param(g, "alone", TENSOR_STATE, DIMS(2));
+    graph_val y =
+        make_node(g, OP_BATCH_NORMALIZATION, "bn", in, 5, &(batch_norm_attr){.training = true});
+    make_backward(g, make_loss(g, y));
+    assert_valid(g);
+    const graph_node *bn = graph_node_at(g, 0);
+    graph_val scalar = graph_find(g, "loss.Reshape");
+    for (int i = 0; i < 2; i++) {
+        const graph_node *own = maker_of_grad(g, in[3 + i]);
+        assert_int_equal(own->op, OP_MUL);
+        assert_int_equal(own->in[0], bn->out[1 + i]);
+        assert_int_equal(own->in[1], scalar);
+    }
+    assert_int_equal(maker_of_grad(g, alone)->op, OP_MUL);
+    assert_int_equal(maker_of_grad(g, alone)->in[0], alone);
+    const graph_node *bwd = maker_of_grad(g, in[1]);
+    assert_int_equal(bwd->op, OP_BATCH_NORMALIZATION_BWD);
+    assert_int_equal(bwd->in[2], bn->out[1]);
+    assert_int_equal(bwd->out[0], GRAPH_NONE); /* nobody asked for the data's gradient */
+    assert_int_equal(bwd->out[2], graph_value_at(g, in[2])->grad);
+    graph_destroy(&g);
+}
+
+static void state_moves_even_where_no_gradient_flows(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val x = make_input(g, "x", DT_F32, DIMS(8, 4));
+    graph_val in[] = {x, make_param(g, "scale", TENSOR_FROZEN, DIMS(4)),
+                      make_param(g, "bias", TENSOR_FROZEN, DIMS(4)),
+                      make_param(g, "mean", TENSOR_STATE, DIMS(4)),
+                      make_param(g, "var", TENSOR_STATE, DIMS(4))};
+    graph_val y =
+        make_node(g, OP_BATCH_NORMALIZATION, "bn", in, 5, &(batch_norm_attr){.training = true});
+    make_backward(g, make_loss(g, y));
+    assert_valid(g);
+    assert_ops(g, 2, "Reshape Mul Mul");
+    graph_destroy(&g);
+}
+
+static void evaluation_statistics_are_read_from_the_parameters(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val in[] = {make_param(g, "x", TENSOR_TRAINABLE, DIMS(8, 4)),
+                      make_param(g, "scale", TENSOR_TRAINABLE, DIMS(4)),
+                      make_param(g, "bias", TENSOR_TRAINABLE, DIMS(4)),
+                      make_param(g, "mean", TENSOR_STATE, DIMS(4)),
+                      make_param(g, "var", TENSOR_STATE, DIMS(4))};
+    graph_val y = make_node(g, OP_BATCH_NORMALIZATION, "bn", in, 5, NULL);
+    make_backward(g, make_loss(g, y));
+    assert_valid(g);
+    const graph_node *bwd = maker_of_grad(g, in[0]);
+    assert_int_equal(bwd->op, OP_BATCH_NORMALIZATION_BWD);
+    assert_int_equal(bwd->in[2], in[3]);
+    assert_int_equal(bwd->in[3], in[4]);
+    assert_int_equal(maker_of_grad(g, in[3])->in[0], in[3]);
+    graph_destroy(&g);
+}
+
+static void a_tied_parameter_sums_over_its_readers(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val x = make_input(g, "x", DT_F32, DIMS(8, 6));
+    graph_val w = make_param(g, "w", TENSOR_TRAINABLE, DIMS(6, 6));
+    graph_val h = make_node(g, OP_GEMM, "fc1", IN(x, w), NULL);
+    h = make_node(g, OP_GEMM, "fc2", IN(h, w), &(gemm_attr){.trans_b = true});
+    make_backward(g, make_loss(g, h));
+    assert_valid(g);
+    const graph_node *sum = maker_of_grad(g, w);
+    assert_int_equal(sum->op, OP_ADD);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(graph_node_at(g, graph_value_at(g, sum->in[i])->def)->op, OP_GEMM);
+    assert_int_equal(graph_value_at(g, graph_value_at(g, w)->grad)->def, graph_n_nodes(g) - 1);
+    graph_destroy(&g);
+}
+
+static void a_value_read_twice_sums_both_ways(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val p = make_param(g, "p", TENSOR_TRAINABLE, DIMS(3));
+    graph_val y = make_node(g, OP_MUL, "square", IN(p, p), NULL);
+    make_backward(g, make_loss(g, y));
+    assert_valid(g);
+    assert_int_equal(maker_of_grad(g, p)->op, OP_ADD);
+    graph_destroy(&g);
+}
+
+static void an_unused_parameter_gets_zeros(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val p = make_param(g, "p", TENSOR_TRAINABLE, DIMS(3));
+    graph_val unread = make_param(g, "unread", TENSOR_TRAINABLE, DIMS(2, 5));
+    graph_val beside = make_param(g, "beside", TENSOR_TRAINABLE, DIMS(3));
+    graph_val frozen = make_param(g, "frozen", TENSOR_FROZEN, DIMS(3));
+    make_node(g, OP_RELU, "nowhere", IN(beside), NULL);
+    graph_val y = make_node(g, OP_MUL, "y", IN(p, frozen), NULL);
+    make_backward(g, make_loss(g, y));
+    assert_valid(g);
+    assert_int_equal(maker_of_grad(g, unread)->op, OP_ZERO);
+    assert_int_equal(maker_of_grad(g, beside)->op, OP_ZERO);
+    assert_int_equal(maker_of_grad(g, p)->op, OP_MUL);
+    assert_int_equal(graph_value_at(g, frozen)->grad, GRAPH_NONE);
+    assert_int_equal(graph_value_at(g, graph_find(g, "nowhere"))->def, 0);
+    graph_destroy(&g);
+}
+
+static void a_shared_gradient_is_copied(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val p = make_param(g, "p", TENSOR_TRAINABLE, DIMS(3));
+    graph_val q = make_param(g, "q", TENSOR_TRAINABLE, DIMS(3));
+    graph_val y = make_node(g, OP_ADD, "y", IN(p, q), NULL);
+    make_backward(g, make_loss(g, y));
+    assert_valid(g);
+    assert_int_equal(maker_of_grad(g, p)->op, OP_EXPAND);
+    assert_int_equal(maker_of_grad(g, q)->op, OP_IDENTITY);
+    graph_destroy(&g);
+}
+
+static void a_view_is_no_gradient_of_its_own(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val p = make_param(g, "p", TENSOR_TRAINABLE, DIMS(3, 4));
+    graph_val y = make_node(g, OP_FLATTEN, "y", IN(p), &(axis_attr){0});
+    y = make_node(g, OP_RELU, "relu", IN(y), NULL);
+    make_backward(g, make_loss(g, y));
+    assert_valid(g);
+    assert_int_equal(maker_of_grad(g, p)->op, OP_IDENTITY);
+    graph_destroy(&g);
+
+    g = make_graph(); /* here the gradient is the weight itself */
+    p = make_param(g, "p", TENSOR_TRAINABLE, DIMS(1));
+    y = make_node(g, OP_IDENTITY, "loss", IN(p), NULL);
+    make_backward(g, y);
+    assert_valid(g);
+    assert_int_equal(maker_of_grad(g, p)->op, OP_IDENTITY);
+    graph_destroy(&g);
+}
+
+/* Each row: an operator over two trained matrices, and what its gradient is made of. */
+static void gradients_are_made_of_known_operators(void **state)
+{
+    (void)state;
+    const struct {
+        graph_op op;
+        graph_shape a, b; /* rank -1: one input */
+        const void *attr;
+        const char *ops;
+    } rows[] = {
+        {OP_ADD, DIMS(2, 3), DIMS(3), NULL, "SumTo"},
+        {OP_SUB, DIMS(2, 3), DIMS(2, 3), NULL, "Mul"},
+        {OP_SUB, DIMS(2, 3), DIMS(3), NULL, "SumTo Mul"},
+        {OP_MUL, DIMS(2, 3), DIMS(2, 1), NULL, "Mul Mul SumTo"},
+        {OP_DIV, DIMS(2, 3), DIMS(3), NULL, "Div Mul SumTo Mul"},
+        {OP_MATMUL, DIMS(2, 3), DIMS(3, 4), NULL, "MatMul MatMul"},
+        {OP_MATMUL, DIMS(5, 2, 3), DIMS(3, 4), NULL, "Reshape Reshape Gemm MatMul"},
+        {OP_MATMUL, DIMS(5, 2, 3), DIMS(4, 3), &(matmul_attr){.trans_b = true},
+         "Reshape Reshape Gemm MatMul"},
+        {OP_MATMUL, DIMS(5, 3, 2), DIMS(3, 4), &(matmul_attr){.trans_a = true},
+         "MatMul SumTo MatMul"},
+        {OP_MATMUL, DIMS(5, 1, 2, 3), DIMS(6, 3, 4), NULL, "MatMul SumTo MatMul SumTo"},
+        {OP_MATMUL, DIMS(3), DIMS(3, 4), NULL, "Reshape Reshape MatMul MatMul Reshape Identity"},
+        {OP_CONCAT, DIMS(2, 3), DIMS(4, 3), &(axis_attr){0}, "Slice Slice"},
+        {OP_SLICE,
+         DIMS(5, 3),
+         {-1, {0}},
+         &(slice_attr){.axis = 0, .begin = 1, .end = 3},
+         "Zero Zero Concat"},
+        {OP_SLICE, DIMS(5, 3), {-1, {0}}, &(slice_attr){.axis = 0, .end = 3}, "Zero Concat"},
+        {OP_EXPAND, DIMS(3), {-1, {0}}, &(shape_attr){.shape = DIMS(2, 3)}, "SumTo"},
+        {OP_TRANSPOSE, DIMS(2, 3, 4), {-1, {0}}, &(transpose_attr){.perm = {1, 2, 0}}, "Transpose"},
+        {OP_REDUCE_SUM, DIMS(2, 3), {-1, {0}}, &(reduce_attr){.axes = {1}, .n_axes = 1}, "Expand"},
+        {OP_REDUCE_MEAN,
+         DIMS(2, 3),
+         {-1, {0}},
+         &(reduce_attr){.axes = {1}, .n_axes = 1, .drop_dims = true},
+         "Reshape Mul Expand"},
+        {OP_SIGMOID, DIMS(2, 3), {-1, {0}}, NULL, "SigmoidBwd"},
+        {OP_TANH, DIMS(2, 3), {-1, {0}}, NULL, "TanhBwd"},
+        {OP_GELU, DIMS(2, 3), {-1, {0}}, &(gelu_attr){.tanh = true}, "GeluBwd"},
+        {OP_SOFTMAX, DIMS(2, 3), {-1, {0}}, &(axis_attr){-1}, "SoftmaxBwd"},
+        {OP_LOG_SOFTMAX, DIMS(2, 3), {-1, {0}}, &(axis_attr){-1}, "LogSoftmaxBwd"},
+        {OP_AVERAGE_POOL, DIMS(2, 3, 8), {-1, {0}}, &(pool_attr){.kernel = {2}}, "AveragePoolBwd"},
+        {OP_MAX_POOL, DIMS(2, 3, 8), {-1, {0}}, &(pool_attr){.kernel = {2}}, "MaxPoolBwd"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        graph *g = make_graph();
+        graph_val in[2] = {make_param(g, "a", TENSOR_TRAINABLE, rows[i].a)};
+        if (rows[i].b.rank >= 0)
+            in[1] = make_param(g, "b", TENSOR_TRAINABLE, rows[i].b);
+        graph_val y = make_node(g, rows[i].op, "y", in, rows[i].b.rank >= 0 ? 2 : 1, rows[i].attr);
+        /* the labels of a sum make dy a value that nobody owns yet */
+        graph_val z = make_input(g, "z", DT_F32, graph_value_at(g, y)->shape);
+        y = make_node(g, OP_MUL, "times", IN(y, z), NULL);
+        make_backward(g, make_loss(g, y));
+        assert_valid(g);
+        int32_t first = 0;
+        while (strcmp(graph_node_at(g, first)->name, "times.Mul") != 0)
+            first++;
+        assert_ops(g, first + 1, rows[i].ops);
+        graph_destroy(&g);
+    }
+}
+
+static void the_log_probabilities_have_a_gradient_too(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val p = make_param(g, "p", TENSOR_TRAINABLE, DIMS(4, 3)), out[GRAPH_OUT];
+    graph_val label = make_input(g, "label", DT_I64, DIMS(4));
+    error err = ERROR_INIT;
+    assert_int_equal(graph_add(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, "ce", (graph_val[]){p, label}, 2,
+                               NULL, out, &err),
+                     OK);
+    graph_val mean =
+        make_node(g, OP_REDUCE_MEAN, "mean", IN(out[1]), &(reduce_attr){.drop_dims = true});
+    graph_val loss = make_node(g, OP_SUB, "loss", IN(out[0], mean), NULL);
+    make_backward(g, loss);
+    assert_valid(g);
+    assert_int_equal(count_ops(g, OP_LOG_SOFTMAX_BWD), 1);
+    assert_int_equal(maker_of_grad(g, p)->op, OP_ADD);
+    graph_destroy(&g);
+}
+
+static void refused_gradients_are_listed_at_once(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val x = make_param(g, "x", TENSOR_TRAINABLE, DIMS(4, 3));
+    graph_val weights = make_param(g, "classes", TENSOR_TRAINABLE, DIMS(3));
+    graph_val label = make_input(g, "label", DT_I64, DIMS(4));
+    graph_val weight = make_input(g, "weight", DT_F32, DIMS(1));
+    graph_val h = make_node(g, OP_SUM_TO, "fold", IN(x), &(shape_attr){.shape = DIMS(1, 3)});
+    h = make_node(g, OP_ADD, "spread", IN(h, x), NULL);
+    graph_val loss =
+        make_node(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, "loss", IN(h, label, weights), NULL);
+    loss = make_node(g, OP_MUL, "twice", IN(loss, loss), NULL);
+    graph_val through = make_node(g, OP_SUM_TO, "last", IN(loss), NULL);
+    graph_val total = make_node(g, OP_ADD, "total", IN(through, loss), NULL);
+    int32_t n_nodes = graph_n_nodes(g), n_values = graph_n_values(g);
+    error err = ERROR_INIT;
+    assert_int_equal(graph_backward(g, total, weight, &err), E_UNSUPPORTED);
+    assert_string_equal(err.text,
+                        "no gradient for 2 nodes: last (SumTo): this operator has no gradient; "
+                        "loss (SoftmaxCrossEntropyLoss): no gradient for trained class weights");
+    assert_int_equal(graph_n_nodes(g), n_nodes);
+    assert_int_equal(graph_n_values(g), n_values);
+    assert_int_equal(graph_find(g, "total.Reshape"), GRAPH_NONE);
+    assert_int_equal(graph_value_at(g, x)->grad, GRAPH_NONE);
+    graph_destroy(&g);
+}
+
+static void statistics_have_one_mover_and_no_gradient(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val x = make_param(g, "x", TENSOR_TRAINABLE, DIMS(8, 4));
+    graph_val weight = make_input(g, "weight", DT_F32, DIMS(1));
+    graph_val s = make_param(g, "s", TENSOR_TRAINABLE, DIMS(4));
+    graph_val mean = make_param(g, "mean", TENSOR_STATE, DIMS(4));
+    graph_val var = make_param(g, "var", TENSOR_TRAINABLE, DIMS(4)), out[GRAPH_OUT];
+    graph_val in[] = {x, s, s, mean, var};
+    const batch_norm_attr training = {.training = true};
+    error err = ERROR_INIT;
+    assert_int_equal(graph_add(g, OP_BATCH_NORMALIZATION, "bn1", in, 5, &training, out, &err), OK);
+    graph_val y = make_node(g, OP_ADD, "y", IN(out[0], out[1]), NULL);
+    in[0] = y;
+    y = make_node(g, OP_BATCH_NORMALIZATION, "bn2", in, 5, &training);
+    graph_val loss = make_loss(g, y);
+    assert_int_equal(graph_backward(g, loss, weight, &err), E_UNSUPPORTED);
+    assert_string_equal(err.text,
+                        "no gradient for 2 nodes: bn2 (BatchNormalization): no gradient for the "
+                        "running mean and variance; bn1 (BatchNormalization): state tensor 'mean' "
+                        "is moved by another node too");
+    graph_destroy(&g);
+}
+
+static void wrong_ends_are_refused(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val p = make_param(g, "p", TENSOR_TRAINABLE, DIMS(2));
+    graph_val one = make_input(g, "one", DT_F32, DIMS(1));
+    graph_val label = make_input(g, "label", DT_I64, DIMS(1));
+    graph_val loss = make_loss(g, p);
+    error err = ERROR_INIT;
+    assert_int_equal(graph_backward(g, p, one, &err), E_CONFIG);
+    assert_string_equal(err.text, "backward: the loss 'p' is float32 [2], must be one float32");
+    error_clear(&err);
+    assert_int_equal(graph_backward(g, loss, label, &err), E_CONFIG);
+    assert_string_equal(err.text, "backward: the weight 'label' is int64 [1], must be one float32");
+    error_clear(&err);
+    assert_int_equal(graph_backward(g, 99, one, &err), E_CONFIG);
+    assert_string_equal(err.text, "backward: the loss is not a value of this graph");
+    error_clear(&err);
+    assert_int_equal(graph_backward(g, loss, one, &err), OK);
+    assert_int_equal(graph_backward(g, loss, one, &err), E_CONFIG);
+    assert_string_equal(err.text, "backward: this graph has its gradients already");
+    graph_destroy(&g);
+}
+
+static void random_graphs_stay_valid_and_come_out_the_same(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        graph *g = random_graph(seed, 3 + (int32_t)(seed % 60), 4, true);
+        graph *again = random_graph(seed, 3 + (int32_t)(seed % 60), 4, true);
+        buf text = BUF_INIT, text_again = BUF_INIT;
+        assert_valid(g);
+        graph_print(g, &text);
+        graph_print(again, &text_again);
+        assert_string_equal(text.data, text_again.data);
+        graph_val *order = xcalloc((size_t)graph_n_params(g), sizeof *order);
+        graph_param_order(g, order);
+        for (int32_t i = 0, ready = -1; i < graph_n_params(g); i++) {
+            const graph_value *v = graph_value_at(g, order[i]);
+            int32_t def = v->grad == GRAPH_NONE ? INT32_MAX : graph_value_at(g, v->grad)->def;
+            assert_true(def >= ready);
+            assert_int_equal(def == INT32_MAX, v->param->kind == TENSOR_FROZEN);
+            ready = def;
+        }
+        free(order);
+        buf_fini(&text);
+        buf_fini(&text_again);
+        graph_destroy(&g);
+        graph_destroy(&again);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_perceptron_makes_no_gradient_for_its_input),
+        cmocka_unit_test(each_weight_of_a_gemm_gets_one_gemm),
+        cmocka_unit_test(a_small_cnn_is_library_shaped),
+        cmocka_unit_test(state_takes_the_batch_value_times_the_weight),
+        cmocka_unit_test(state_moves_even_where_no_gradient_flows),
+        cmocka_unit_test(evaluation_statistics_are_read_from_the_parameters),
+        cmocka_unit_test(a_tied_parameter_sums_over_its_readers),
+        cmocka_unit_test(a_value_read_twice_sums_both_ways),
+        cmocka_unit_test(an_unused_parameter_gets_zeros),
+        cmocka_unit_test(a_shared_gradient_is_copied),
+        cmocka_unit_test(a_view_is_no_gradient_of_its_own),
+        cmocka_unit_test(gradients_are_made_of_known_operators),
+        cmocka_unit_test(the_log_probabilities_have_a_gradient_too),
+        cmocka_unit_test(refused_gradients_are_listed_at_once),
+        cmocka_unit_test(statistics_have_one_mover_and_no_gradient),
+        cmocka_unit_test(wrong_ends_are_refused),
+        cmocka_unit_test(random_graphs_stay_valid_and_come_out_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

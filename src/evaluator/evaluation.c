@@ -17,6 +17,7 @@ struct evaluation {
     const atomic_bool *stop;
     dataset *data;
     loader *loader;
+    bool counted_classes;    /* the data said how many there are, not the configuration */
     steps batches;           /* a "step" is one batch */
     graph *graphs[VARIANTS]; /* the last batch may be smaller; NULL if it is not */
     flat *flat;
@@ -24,16 +25,32 @@ struct evaluation {
     exec *exec;
 };
 
+/* The training reader serves, unless it names the labels of the training data by file. */
+static status choose_reader(const config *job, const char *path, const config **ret, error *err)
+{
+    *ret = config_section(job, "validation_dataset_reader");
+    if (*ret)
+        return OK;
+    *ret = config_section(job, "dataset_reader");
+    const char *labels = json_string_value(config_json(*ret, "labels"));
+    if (labels && strcmp(path, config_str(job, "train_data_path")) != 0)
+        return FAIL(err, E_CONFIG,
+                    "'%s' would be read with the labels of the training data, '%s' "
+                    "(dataset_reader.labels): give validation_dataset_reader its own",
+                    path, labels);
+    return OK;
+}
+
 static status open_data(evaluation *e, const evaluation_options *o, error *err)
 {
     const char *path = o->data_path ? o->data_path : config_str(o->config, "validation_data_path");
     if (!path)
         return FAIL(err, E_CONFIG,
                     "there is nothing to evaluate on: set validation_data_path, or give the data");
-    const config *reader = config_section(o->config, "validation_dataset_reader");
-    if (!reader)
-        reader = config_section(o->config, "dataset_reader");
+    const config *reader = NULL;
+    TRY(choose_reader(o->config, path, &reader, err));
     TRYF(dataset_open(reader, path, &e->data, err), err, "validation data");
+    e->counted_classes = !json_is_integer(config_json(reader, "classes"));
 
     int64_t size = config_has(o->config, "validation_data_loader.batch_size")
                        ? config_int(o->config, "validation_data_loader.batch_size")
@@ -120,8 +137,8 @@ int64_t evaluation_examples(const evaluation *e)
 
 /* --- weights --- */
 
-static status check_shape(const tensor_decl *want, int32_t rank, const int64_t *dim,
-                          const char *origin, error *err)
+static status check_shape(const evaluation *e, const tensor_decl *want, int32_t rank,
+                          const int64_t *dim, const char *origin, error *err)
 {
     graph_shape ours = {.rank = want->rank}, theirs = {.rank = rank};
     memcpy(ours.dim, want->dim, sizeof ours.dim);
@@ -129,8 +146,11 @@ static status check_shape(const tensor_decl *want, int32_t rank, const int64_t *
     char a[128], b[128];
     if (graph_shape_equal(&ours, &theirs))
         return OK;
-    return FAIL(err, E_DATA, "'%s': tensor '%s' is %s, the model asks for %s", origin, want->name,
-                graph_shape_text(&theirs, a, sizeof a), graph_shape_text(&ours, b, sizeof b));
+    return FAIL(err, E_DATA, "'%s': tensor '%s' is %s, the model asks for %s%s", origin, want->name,
+                graph_shape_text(&theirs, a, sizeof a), graph_shape_text(&ours, b, sizeof b),
+                e->counted_classes
+                    ? " (with the classes counted in the data: dataset_reader.classes is not set)"
+                    : "");
 }
 
 static status missing(const char *name, const char *origin, error *err)
@@ -152,7 +172,7 @@ status evaluation_load_checkpoint(evaluation *e, const checkpoint *c, const char
         if (found < 0)
             TRY_OUT(st, missing(want->name, origin, err));
         const tensor_decl *have = &theirs->tensors[found];
-        TRY_OUT(st, check_shape(want, have->rank, have->dim, origin, err));
+        TRY_OUT(st, check_shape(e, want, have->rank, have->dim, origin, err));
         memcpy(e->params + e->flat->offset[t], (float *)values + theirs->offset[found],
                (size_t)e->flat->count[t] * sizeof(float));
     }
@@ -170,7 +190,7 @@ static status take_tensor(evaluation *e, int32_t t, const st_file *f, const char
     if (have->dtype != DT_F32)
         return FAIL(err, E_DATA, "'%s': tensor '%s' is %s, the model asks for float32", path,
                     want->name, dtype_name(have->dtype));
-    TRY(check_shape(want, have->rank, have->dim, path, err));
+    TRY(check_shape(e, want, have->rank, have->dim, path, err));
     memcpy(e->params + e->flat->offset[t], have->data, (size_t)e->flat->count[t] * sizeof(float));
     return OK;
 }

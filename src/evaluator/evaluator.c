@@ -205,6 +205,7 @@ static status evaluate_step(evaluator *e, int64_t step, error *err)
         st = OK;
     } else if (err) {
         *err = why;
+        error_prepend(err, "step %lld", (long long)step);
     }
     checkpoint_close(&c);
     checkpoint_unpin(e->dir, step);

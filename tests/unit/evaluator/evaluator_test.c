@@ -290,8 +290,7 @@ static void test_a_damaged_checkpoint_is_an_error(void **state)
     job_fini(&j);
 }
 
-static void expect_refusal(const job *j, const config *c, const char *model, status st,
-                           const char *text)
+static void expect_refusal(const config *c, const char *model, status st, const char *text)
 {
     error err = ERROR_INIT;
     metric_set m;
@@ -299,7 +298,6 @@ static void expect_refusal(const job *j, const config *c, const char *model, sta
     assert_int_equal(evaluator_evaluate(&r, &m, &err), st);
     if (!strstr(err.text, text))
         fail_msg("message \"%s\" lacks \"%s\"", err.text, text);
-    (void)j;
 }
 
 static void test_models_that_do_not_fit(void **state)
@@ -308,6 +306,8 @@ static void test_models_that_do_not_fit(void **state)
     job j = job_make("");
     job wider = job_make("model: {type: 'mlp', hidden: [6], batch_norm: true}");
     job plain = job_make("model: {type: 'mlp', hidden: [5]}");
+    job counted = job_make("dataset_reader: {}, model: {type: 'mlp', hidden: [6]}");
+    job labelled = job_make("dataset_reader: {labels: 'mine'}, train_data_path: 'elsewhere'");
     job blind = job_make("validation_data_path: null");
     job_commit(&j, (job_save){.step = 7});
     char *folder = jobdir_file(j.dir, "checkpoints/step-000000007");
@@ -315,18 +315,24 @@ static void test_models_that_do_not_fit(void **state)
     assert_int_equal(checkpoint_export(j.flat, j.weights, file, NULL), OK);
     const char *models[] = {folder, file};
     for (size_t i = 0; i < COUNT_OF(models); i++) {
-        expect_refusal(&j, wider.config, models[i], E_DATA, "' is [5");
-        expect_refusal(&j, wider.config, models[i], E_DATA, ", the model asks for [6");
-        expect_refusal(&j, blind.config, models[i], E_CONFIG, "set validation_data_path");
+        expect_refusal(wider.config, models[i], E_DATA, "' is [5");
+        expect_refusal(wider.config, models[i], E_DATA, ", the model asks for [6");
+        expect_refusal(counted.config, models[i], E_DATA, "dataset_reader.classes is not set");
+        expect_refusal(labelled.config, models[i], E_CONFIG,
+                       "give validation_dataset_reader its own");
+        expect_refusal(blind.config, models[i], E_CONFIG, "set validation_data_path");
     }
-    expect_refusal(&j, plain.config, file, E_DATA, "has no tensor 'fc1.bias', which the model asks for");
-    expect_refusal(&j, j.config, "/nonexistent.safetensors", E_IO, "/nonexistent.safetensors");
+    expect_refusal(plain.config, file, E_DATA,
+                   "has no tensor 'fc1.bias', which the model asks for");
+    expect_refusal(j.config, "/nonexistent.safetensors", E_IO, "/nonexistent.safetensors");
     free(folder);
     free(file);
     job_fini(&j);
     job_fini(&wider);
     job_fini(&plain);
     job_fini(&blind);
+    job_fini(&counted);
+    job_fini(&labelled);
 }
 
 int main(void)

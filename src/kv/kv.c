@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum push_state { PUSH_FREE, PUSH_QUEUED, PUSH_SENT } push_state;
+typedef enum push_state { PUSH_FREE, PUSH_QUEUED, PUSH_SENT, PUSH_ORPHAN } push_state;
 
 /* A push keeps its memory until the server acknowledged it and the transport let go of it. */
 typedef struct push {
@@ -53,7 +53,8 @@ static void push_unref(push *p)
         return;
     if (p->data.release)
         p->data.release((void *)(uintptr_t)p->data.data, p->data.hint);
-    atomic_store(&p->state, PUSH_FREE);
+    if (atomic_exchange(&p->state, PUSH_FREE) == PUSH_ORPHAN)
+        free(p);
 }
 
 static void push_sent(void *data, void *hint)
@@ -144,9 +145,9 @@ void kv_destroy(kv **k)
         net_close(&(*k)->sockets[s], 0);
         free((*k)->servers[s].endpoint);
     }
-    /* pushes the transport has not let go of yet outlive the kv; they are few and end with the net */
+    /* a push the transport has not let go of yet outlives the kv and frees itself */
     for (size_t i = 0; i < (*k)->n_pushes; i++)
-        if (atomic_load(&(*k)->pushes[i]->state) == PUSH_FREE)
+        if (atomic_exchange(&(*k)->pushes[i]->state, PUSH_ORPHAN) == PUSH_FREE)
             free((*k)->pushes[i]);
     free((*k)->pushes);
     free((*k)->pulls);
@@ -191,7 +192,7 @@ static status pushes_flow(kv *k, int32_t s, error *err)
         push *next = NULL;
         for (size_t i = 0; i < k->n_pushes; i++) {
             push *p = k->pushes[i];
-            if (atomic_load(&p->state) == PUSH_QUEUED && p->server == s &&
+            if (p->server == s && atomic_load(&p->state) == PUSH_QUEUED &&
                 (!next || p->head.part > next->head.part))
                 next = p;
         }

@@ -70,6 +70,7 @@ static void write_cut(const cuts *c, cut *one)
 {
     cut_result *r = &one->result;
     r->id = one->id;
+    r->version = one->version;
     r->batches = one->batches;
     r->error = (error)ERROR_INIT;
     snprintf(r->file, sizeof r->file, "ps-%d-of-%d.safetensors", c->o.server, c->o.n_servers);

@@ -39,6 +39,7 @@ bool cuts_under_way(const cuts *c);
 
 typedef struct cut_result {
     uint32_t id;
+    int64_t version;
     char file[64];
     char sha256[65];
     uint64_t bytes;

@@ -377,7 +377,8 @@ static status take_cut(ps *s, const wire_head *h, const Wire__Cut *m, error *err
     Wire__CutLate answer = WIRE__CUT_LATE__INIT;
     answer.id = m->id;
     answer.newest = table_newest(s->table);
-    return reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_LATE}, &answer.base, err);
+    return reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_LATE, .step = h->step}, &answer.base,
+                       err);
 }
 
 static status send_cut_results(ps *s, error *err)
@@ -392,7 +393,8 @@ static status send_cut_results(ps *s, error *err)
         m.bytes = r.bytes;
         m.sha256 = r.sha256;
         m.batches_applied = r.batches;
-        TRY(reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_DONE}, &m.base, err));
+        TRY(reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_DONE, .step = r.version},
+                        &m.base, err));
     }
     return OK;
 }

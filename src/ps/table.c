@@ -155,7 +155,7 @@ static status slots_writable(table *t, entry *e, block *ret_out[OPTIM_SLOTS], er
 {
     for (size_t i = 0; i < t->n_slots; i++) {
         ret_out[i] = e->slots[i];
-        if (atomic_load(&e->slots[i]->refs) > 1)
+        if (block_is_shared(e->slots[i]))
             TRY(block_pool_take(&e->pool, &ret_out[i], err));
     }
     return OK;

@@ -9,13 +9,18 @@ void block_pool_init(block_pool *p, size_t n)
     *p = (block_pool){.n = n};
 }
 
+static void unref(block *b)
+{
+    if (atomic_fetch_sub(&b->refs, 1) != 1)
+        return;
+    mem_free(b->data);
+    free(b);
+}
+
 void block_pool_fini(block_pool *p)
 {
-    for (size_t i = 0; i < p->n_blocks; i++) {
-        BUG_ON(atomic_load(&p->blocks[i]->refs) != 0);
-        mem_free(p->blocks[i]->data);
-        free(p->blocks[i]);
-    }
+    for (size_t i = 0; i < p->n_blocks; i++)
+        unref(p->blocks[i]);
     free(p->blocks);
     block_pool_init(p, 0);
 }
@@ -28,8 +33,8 @@ static void fold_release(fold_block *f)
 status block_pool_take(block_pool *p, block **ret, error *err)
 {
     for (size_t i = 0; i < p->n_blocks; i++) {
-        int nobody = 0;
-        if (atomic_compare_exchange_strong(&p->blocks[i]->refs, &nobody, 1)) {
+        int free_refs = 1;
+        if (atomic_compare_exchange_strong(&p->blocks[i]->refs, &free_refs, 2)) {
             *ret = p->blocks[i];
             return OK;
         }
@@ -39,7 +44,7 @@ status block_pool_take(block_pool *p, block **ret, error *err)
     block *b = xcalloc(1, sizeof *b);
     b->data = data;
     b->n = p->n;
-    atomic_store(&b->refs, 1);
+    atomic_store(&b->refs, 2);
     b->fold = (fold_block){
         .data = data, .n = p->n, .writable = true, .release = fold_release, .owner = b};
     GROW(p->blocks, p->cap, p->n_blocks + 1);
@@ -69,8 +74,13 @@ block *block_hold(block *b)
     return b;
 }
 
+bool block_is_shared(const block *b)
+{
+    return atomic_load(&b->refs) > 2;
+}
+
 void block_drop(block *b)
 {
     if (b)
-        BUG_ON(atomic_fetch_sub(&b->refs, 1) <= 0);
+        unref(b);
 }

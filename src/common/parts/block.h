@@ -20,7 +20,7 @@
 typedef struct block {
     float *data;
     size_t n;
-    atomic_int refs;            /* 0: free */
+    atomic_int refs;            /* 1 while the pool is the only holder: free */
     fold_block fold;            /* this block as a fold wants it: writable, release drops it */
 } block;
 
@@ -30,15 +30,17 @@ typedef struct block_pool {
 } block_pool;
 
 void block_pool_init(block_pool *p, size_t n);
-void block_pool_fini(block_pool *p);            /* all blocks must be free */
+/* Blocks still held elsewhere (a message under way) outlive the pool and end with their last drop. */
+void block_pool_fini(block_pool *p);
 
-/* A block with one reference. */
+/* A free block, held for the caller. */
 MUST_USE status block_pool_take(block_pool *p, block **ret, error *err);
 
 /* The pool as a fold wants it. */
 fold_pool block_pool_for_fold(block_pool *p);
 
 block *block_hold(block *b);
+bool block_is_shared(const block *b);           /* somebody beside one holder holds it */
 void block_drop(block *b);                      /* NULL is fine */
 
 #endif

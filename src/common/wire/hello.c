@@ -45,6 +45,7 @@ void hello_pack(const hello_facts *facts, buf *ret)
     m.pid = (uint64_t)getpid();
     m.master_address = text_of(facts->master_address);
     m.flat_digest = text_of(facts->flat_digest);
+    m.trainer = facts->trainer;
     wire_pack(&m.base, ret);
     buf_fini(&lines);
 }

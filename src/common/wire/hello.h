@@ -17,6 +17,7 @@ typedef struct hello_facts {
     uint32_t lanes;
     const char *master_address; /* NULL: not said */
     const char *flat_digest;    /* NULL: declares nothing */
+    bool trainer;               /* the lanes of the master's own process */
 } hello_facts;
 
 uint64_t hello_life(void);      /* a fresh random number, never 0 */

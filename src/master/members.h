@@ -1,0 +1,50 @@
+/*
+ * Members: the workers that said hello, each life of a task once.
+ * Threads: belongs to the master's thread.
+ */
+#ifndef TEQUIO_MASTER_MEMBERS_H
+#define TEQUIO_MASTER_MEMBERS_H
+
+#include "common/net/net.h"
+#include "common/wire/wire.h"
+#include "master/view.h"
+
+typedef struct member {
+    bool alive;                     /* says hello and heartbeats; dead ones keep their place */
+    bool trainer;
+    uint32_t index;
+    uint64_t life;
+    uint32_t incarnation;
+    uint32_t lanes;
+    net_peer peer;
+    int connection;
+    int64_t heard_us;
+    char host[64];
+} member;
+
+typedef struct members {
+    member *at;
+    size_t n, cap;
+    uint32_t incarnations;          /* issued so far */
+    char fingerprint[512];          /* the first worker's; all must have it */
+} members;
+
+void members_fini(members *m);
+
+/* A hello: a new member, a new life of one, or the same one on a new connection. E_CONFIG when its
+ * fingerprint differs from the others'. *ret_changed: the view must be dealt anew. */
+MUST_USE status members_hello(members *m, const Wire__Hello *hello, const net_message *message,
+                              int64_t now_us, member **ret, bool *ret_changed, error *err);
+
+member *members_by_peer(members *m, const net_peer *peer);      /* NULL if unknown */
+member *members_by_connection(members *m, int connection);
+uint32_t members_alive(const members *m);
+uint32_t members_lanes(const members *m);
+
+/* The lanes of the living, trainer first, then by index. Free the array. */
+view_lane *members_lane_list(const members *m, size_t *ret_n);
+
+/* The name people know it by. */
+const char *member_name(const member *m, char buffer[TASK_NAME]);
+
+#endif

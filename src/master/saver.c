@@ -1,0 +1,258 @@
+#include "master/saver.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/parts/placement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CUTS_OPEN = 4, CUTS_AHEAD = 2, FIRST_MARGIN = 4 };
+
+typedef struct open_cut {
+    bool used, planned;
+    uint32_t id;
+    int64_t version, batches;
+    int64_t margin;
+    int32_t n_shards;
+    manifest_shard *shards;         /* [n_servers], file NULL until written */
+} open_cut;
+
+struct saver {
+    saver_options o;
+    int32_t *placement;
+    open_cut open[CUTS_OPEN];
+    uint32_t next_id;
+    int64_t announced;              /* the furthest planned cut announced */
+    int64_t last, batches;          /* newest committed */
+    int64_t last_us;                /* when that was, or when we began */
+    bool hurry, hurried;            /* asked for; announced */
+    int64_t hurried_version;
+};
+
+saver *saver_create(const saver_options *options)
+{
+    saver *s = xcalloc(1, sizeof *s);
+    s->o = *options;
+    s->announced = s->last = options->begin;
+    s->batches = steps_batches_until(&options->steps, options->begin);
+    s->last_us = clock_us();
+    s->next_id = 1;
+    s->placement = xcalloc((size_t)options->flat->n_parts, sizeof *s->placement);
+    placement_deal(options->flat, options->n_servers, s->placement);
+    return s;
+}
+
+static void cut_close(const saver *s, open_cut *c)
+{
+    for (int32_t i = 0; c->used && i < s->o.n_servers; i++)
+        free(c->shards[i].file);
+    free(c->shards);
+    *c = (open_cut){.used = false};
+}
+
+void saver_destroy(saver **s)
+{
+    if (!s || !*s)
+        return;
+    for (int i = 0; i < CUTS_OPEN; i++)
+        cut_close(*s, &(*s)->open[i]);
+    free((*s)->placement);
+    free(*s);
+    *s = NULL;
+}
+
+/* The first planned version after `v`. */
+static int64_t next_planned(const saver *s, int64_t v)
+{
+    int64_t next = s->o.total;
+    int64_t per_epoch = steps_per_epoch(&s->o.steps);
+    if (s->o.epoch_ends && (v / per_epoch + 1) * per_epoch < next)
+        next = (v / per_epoch + 1) * per_epoch;
+    if (s->o.every_steps && (v / s->o.every_steps + 1) * s->o.every_steps < next)
+        next = (v / s->o.every_steps + 1) * s->o.every_steps;
+    return next;
+}
+
+static open_cut *free_cut(saver *s)
+{
+    for (int i = 0; i < CUTS_OPEN; i++)
+        if (!s->open[i].used)
+            return &s->open[i];
+    return NULL;
+}
+
+static int planned_open(const saver *s)
+{
+    int n = 0;
+    for (int i = 0; i < CUTS_OPEN; i++)
+        n += s->open[i].used && s->open[i].planned;
+    return n;
+}
+
+static void order_of(const saver *s, const open_cut *c, cut_order *ret)
+{
+    ret->id = c->id;
+    ret->version = c->version;
+    snprintf(ret->dir, sizeof ret->dir, "checkpoints/step-%09lld.tmp.%u", (long long)c->version,
+             s->o.era);
+}
+
+static void cut_begin(saver *s, open_cut *c, int64_t version, bool planned, cut_order *ret)
+{
+    *c = (open_cut){.used = true, .planned = planned, .id = s->next_id++, .version = version,
+                    .margin = FIRST_MARGIN};
+    c->shards = xcalloc((size_t)s->o.n_servers, sizeof *c->shards);
+    order_of(s, c, ret);
+}
+
+static bool is_open_at(const saver *s, int64_t version)
+{
+    for (int i = 0; i < CUTS_OPEN; i++)
+        if (s->open[i].used && s->open[i].version == version)
+            return true;
+    return false;
+}
+
+/* A cut nobody planned: by the clock, or in a hurry. */
+static bool unplanned(saver *s, open_cut *c, int64_t reported, cut_order *ret)
+{
+    int64_t version = reported + FIRST_MARGIN;
+    if (version > s->announced && s->announced > reported)
+        version = s->announced;
+    if (version > s->o.total)
+        version = s->o.total;
+    if (s->hurry) {
+        s->hurry = false;
+        s->hurried = true;
+        s->hurried_version = version;
+    }
+    if (is_open_at(s, version))
+        return false;
+    cut_begin(s, c, version, false, ret);
+    return true;
+}
+
+bool saver_next_order(saver *s, int64_t now_us, int64_t reported, cut_order *ret)
+{
+    open_cut *c = free_cut(s);
+    if (!c)
+        return false;
+    if (s->hurry)
+        return unplanned(s, c, reported, ret);
+    if (s->hurried)
+        return false;
+    if (s->announced < s->o.total && planned_open(s) < CUTS_AHEAD) {
+        s->announced = next_planned(s, s->announced);
+        cut_begin(s, c, s->announced, true, ret);
+        return true;
+    }
+    bool due = s->o.every_s > 0 && (double)(now_us - s->last_us) * 1e-6 >= s->o.every_s;
+    if (!due || reported + FIRST_MARGIN >= s->o.total || reported <= s->last)
+        return false;
+    s->last_us = now_us;
+    return unplanned(s, c, reported, ret);
+}
+
+int64_t saver_limit(const saver *s)
+{
+    return s->hurried ? s->hurried_version : s->announced;
+}
+
+void saver_hurry(saver *s)
+{
+    if (!s->hurried)
+        s->hurry = true;
+}
+
+bool saver_is_hurried(const saver *s)
+{
+    return s->hurry || s->hurried;
+}
+
+static open_cut *find(saver *s, uint32_t id)
+{
+    for (int i = 0; i < CUTS_OPEN; i++)
+        if (s->open[i].used && s->open[i].id == id)
+            return &s->open[i];
+    return NULL;
+}
+
+bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
+{
+    open_cut *c = find(s, id);
+    if (!c || newest <= c->version)
+        return false;
+    bool was_hurried = s->hurried && s->hurried_version == c->version;
+    c->margin *= 2;
+    c->version = newest + c->margin < s->o.total ? newest + c->margin : s->o.total;
+    if (was_hurried)
+        s->hurried_version = c->version;
+    for (int32_t i = 0; i < s->o.n_servers; i++) {
+        free(c->shards[i].file);
+        c->shards[i] = (manifest_shard){.file = NULL};
+    }
+    c->n_shards = 0;
+    order_of(s, c, ret);
+    return true;
+}
+
+static status commit(saver *s, const open_cut *c, int64_t best_step, error *err)
+{
+    manifest m = {
+        .step = c->version,
+        .final = c->version == s->o.total,
+        .seed = s->o.seed,
+        .batches_per_step = s->o.steps.per_step,
+        .epochs_done = c->version / steps_per_epoch(&s->o.steps),
+        .flat = (flat *)(uintptr_t)s->o.flat,
+        .n_slots = s->o.n_slots,
+        .n_shards = (size_t)s->o.n_servers,
+        .shards = c->shards,
+        .part_shard = s->placement,
+    };
+    snprintf(m.config_digest, sizeof m.config_digest, "%s", s->o.config_digest);
+    flat_digest(s->o.flat, m.flat_digest);
+    for (size_t i = 0; i < s->o.n_slots; i++)
+        m.slot_names[i] = (char *)(uintptr_t)s->o.slot_names[i];
+    TRY(checkpoint_commit(s->o.dir, s->o.era, &m, err));
+    return checkpoint_prune(s->o.dir, s->o.keep, best_step, s->o.era, err);
+}
+
+status saver_shard(saver *s, const shard_report *r, int64_t best_step, int64_t *ret_step, error *err)
+{
+    *ret_step = -1;
+    open_cut *c = find(s, r->id);
+    if (!c || c->version != r->version || c->shards[r->server].file)
+        return OK;
+    if (c->n_shards && c->batches != r->batches)
+        return FAIL(err, E_FAIL, "checkpoint step %lld: servers applied %lld and %lld batches",
+                    (long long)c->version, (long long)c->batches, (long long)r->batches);
+    c->batches = r->batches;
+    manifest_shard *shard = &c->shards[r->server];
+    shard->file = xstrdup(r->file);
+    shard->bytes = r->bytes;
+    snprintf(shard->sha256, sizeof shard->sha256, "%s", r->sha256);
+    if (++c->n_shards < s->o.n_servers)
+        return OK;
+    TRYF(commit(s, c, best_step, err), err, "checkpoint step %lld", (long long)c->version);
+    if (c->version > s->last) {
+        s->last = c->version;
+        s->batches = c->batches;
+    }
+    s->last_us = clock_us();
+    *ret_step = c->version;
+    cut_close(s, c);
+    return OK;
+}
+
+int64_t saver_last(const saver *s)
+{
+    return s->last;
+}
+
+int64_t saver_batches(const saver *s)
+{
+    return s->batches;
+}

@@ -1,0 +1,75 @@
+/*
+ * The saver: which checkpoints are cut when, and their commit once every server has written.
+ *
+ * Planned cuts (epoch ends, every save_checkpoints_steps, the last step) are known ahead: at most
+ * two are announced at a time, and workers may not run past the second (saver_limit), so a server
+ * is never late for one. A cut by the clock or before preemption is announced a little ahead of
+ * what was reported; a server that is past it says so and it is announced again, further ahead.
+ *
+ * Threads: belongs to the master's thread.
+ */
+#ifndef TEQUIO_MASTER_SAVER_H
+#define TEQUIO_MASTER_SAVER_H
+
+#include "common/parts/steps.h"
+#include "common/store/checkpoint.h"
+
+typedef struct saver saver;
+
+typedef struct saver_options {
+    const jobdir *dir;
+    const flat *flat;
+    steps steps;
+    int64_t begin, total;           /* versions */
+    bool epoch_ends;                /* a checkpoint at every epoch's end */
+    int64_t every_steps;            /* 0: no */
+    double every_s;                 /* 0: no */
+    int64_t keep;
+    int32_t n_servers;
+    uint32_t era;
+    uint64_t seed;
+    const char *config_digest;
+    const char *const *slot_names;
+    size_t n_slots;
+} saver_options;
+
+typedef struct cut_order {
+    uint32_t id;
+    int64_t version;
+    char dir[64];                   /* inside the job dir */
+} cut_order;
+
+saver *saver_create(const saver_options *options);
+void saver_destroy(saver **s);
+
+/* A cut to announce to every server now; false: none. `reported`: steps complete so far. */
+bool saver_next_order(saver *s, int64_t now_us, int64_t reported, cut_order *ret);
+
+/* Workers may run up to this version. */
+int64_t saver_limit(const saver *s);
+
+/* Cut as soon as possible, and nothing after it. */
+void saver_hurry(saver *s);
+
+/* A server is past the cut; true: announce *ret to every server. */
+bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret);
+
+typedef struct shard_report {
+    uint32_t id;
+    int64_t version;
+    int32_t server;
+    const char *file, *sha256;
+    uint64_t bytes;
+    int64_t batches;
+} shard_report;
+
+/* A shard is written. When it is the last of its cut the checkpoint is committed and *ret_step is
+ * its version, else -1. E_FAIL if servers disagree about the batches applied. */
+MUST_USE status saver_shard(saver *s, const shard_report *r, int64_t best_step, int64_t *ret_step,
+                            error *err);
+
+int64_t saver_last(const saver *s);                 /* newest committed, begin if none */
+int64_t saver_batches(const saver *s);              /* applied at that cut */
+bool saver_is_hurried(const saver *s);
+
+#endif

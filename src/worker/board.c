@@ -1,0 +1,164 @@
+#include "worker/board.h"
+
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct queue {
+    note *at;                   /* ring */
+    size_t cap, first, n;
+} queue;
+
+struct board {
+    const flat *flat;
+    net_waker *waker;
+    float *weights;
+    pthread_mutex_t lock;       /* versions, queues, failure */
+    pthread_cond_t arrived;
+    int64_t *versions;
+    queue queues[2];
+    status failed;
+    error failure;
+};
+
+status board_create(const flat *f, net_waker *waker, board **ret, error *err)
+{
+    void *weights = NULL;
+    TRY(mem_alloc((size_t)f->n_elements * sizeof(float), "the flat vector", &weights, err));
+    board *b = xcalloc(1, sizeof *b);
+    b->flat = f;
+    b->waker = waker;
+    b->weights = weights;
+    b->versions = xcalloc((size_t)f->n_parts, sizeof *b->versions);
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->arrived, NULL);
+    board_forget(b);
+    *ret = b;
+    return OK;
+}
+
+void board_destroy(board **b)
+{
+    if (!b || !*b)
+        return;
+    pthread_cond_destroy(&(*b)->arrived);
+    pthread_mutex_destroy(&(*b)->lock);
+    free((*b)->queues[0].at);
+    free((*b)->queues[1].at);
+    free((*b)->versions);
+    mem_free((*b)->weights);
+    free(*b);
+    *b = NULL;
+}
+
+const float *board_weights(const board *b)
+{
+    return b->weights;
+}
+
+void board_put_part(board *b, int32_t part, int64_t version, const float *data)
+{
+    const part_range *range = &b->flat->parts[part];
+    memcpy(b->weights + range->begin, data, (size_t)(range->end - range->begin) * sizeof(float));
+    pthread_mutex_lock(&b->lock);
+    b->versions[part] = version;
+    pthread_cond_broadcast(&b->arrived);
+    pthread_mutex_unlock(&b->lock);
+}
+
+int64_t board_version(const board *b, int32_t part)
+{
+    return b->versions[part];       /* only the worker's thread, who asks, writes it */
+}
+
+void board_drop_part(board *b, int32_t part)
+{
+    pthread_mutex_lock(&b->lock);
+    b->versions[part] = -1;
+    pthread_mutex_unlock(&b->lock);
+}
+
+void board_forget(board *b)
+{
+    pthread_mutex_lock(&b->lock);
+    for (int32_t p = 0; p < b->flat->n_parts; p++)
+        b->versions[p] = -1;
+    pthread_mutex_unlock(&b->lock);
+}
+
+status board_wait_part(board *b, int32_t part, int64_t version, const atomic_bool *cancel, error *err)
+{
+    bool frozen = b->flat->parts[part].frozen;
+    pthread_mutex_lock(&b->lock);
+    while (!atomic_load(cancel) &&
+           (frozen ? b->versions[part] < 0 : b->versions[part] != version))
+        pthread_cond_wait(&b->arrived, &b->lock);
+    pthread_mutex_unlock(&b->lock);
+    return atomic_load(cancel) ? FAIL(err, E_LOST, "cancelled") : OK;
+}
+
+void board_wake(board *b)
+{
+    pthread_mutex_lock(&b->lock);
+    pthread_cond_broadcast(&b->arrived);
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* Only the first turns of the queue grow it; after that a step's notes fit. */
+static void queue_reserve(queue *q)
+{
+    if (q->n < q->cap)
+        return;
+    size_t cap = q->cap ? 2 * q->cap : 256;
+    note *at = xmalloc(cap * sizeof *at);
+    for (size_t i = 0; i < q->n; i++)
+        at[i] = q->at[(q->first + i) % q->cap];
+    free(q->at);
+    *q = (queue){.at = at, .cap = cap, .first = 0, .n = q->n};
+}
+
+void board_post(board *b, const note *n)
+{
+    pthread_mutex_lock(&b->lock);
+    queue *q = &b->queues[n->step & 1];
+    queue_reserve(q);
+    q->at[(q->first + q->n++) % q->cap] = *n;
+    pthread_mutex_unlock(&b->lock);
+    net_waker_wake(b->waker);
+}
+
+void board_fail(board *b, status st, const error *why)
+{
+    pthread_mutex_lock(&b->lock);
+    if (b->failed == OK) {
+        b->failed = st;
+        b->failure = *why;
+    }
+    pthread_mutex_unlock(&b->lock);
+    net_waker_wake(b->waker);
+}
+
+bool board_take_note(board *b, int64_t step, note *ret)
+{
+    pthread_mutex_lock(&b->lock);
+    queue *q = &b->queues[step & 1];
+    bool any = q->n > 0 && q->at[q->first].step <= step;
+    if (any) {
+        *ret = q->at[q->first];
+        q->first = (q->first + 1) % q->cap;
+        q->n--;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return any;
+}
+
+status board_failure(board *b, error *err)
+{
+    pthread_mutex_lock(&b->lock);
+    status st = b->failed;
+    if (st != OK)
+        error_set(err, st, "%s", b->failure.text);
+    pthread_mutex_unlock(&b->lock);
+    return st;
+}

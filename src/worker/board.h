@@ -1,0 +1,65 @@
+/*
+ * The board: what a worker's lanes and its own thread share.
+ *
+ *   weights   the flat vector, each part with its version; lanes wait here for a version
+ *   notes     what lanes have to say (a part is ready, a slot is done, something failed), in order,
+ *             one queue for even and one for odd steps: a lane may be a step ahead of another
+ *
+ * Threads: board_put_part, board_take_note and the life cycle belong to the worker's thread;
+ * everything else to any lane.
+ */
+#ifndef TEQUIO_WORKER_BOARD_H
+#define TEQUIO_WORKER_BOARD_H
+
+#include "common/net/net.h"
+#include "common/parts/flat.h"
+#include "common/parts/tree.h"
+#include "metric/metric.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef enum note_kind { NOTE_READY, NOTE_DONE, NOTE_FAILED } note_kind;
+
+typedef struct note {
+    note_kind kind;
+    int64_t step;
+    uint32_t slot;
+    int32_t lane;
+    /* NOTE_READY: this slot is finished with `part`; `block` is a complete node to push, or NULL */
+    int32_t part;
+    tree_node node;
+    fold_block *block;
+    /* NOTE_DONE */
+    metric_set metrics;
+    int64_t examples;
+    double seconds;
+} note;
+
+typedef struct board board;
+
+MUST_USE status board_create(const flat *f, net_waker *waker, board **ret, error *err);
+void board_destroy(board **b);
+
+const float *board_weights(const board *b);
+
+/* Copies a part in; wakes lanes that wait for it. No lane may be reading an older version of it. */
+void board_put_part(board *b, int32_t part, int64_t version, const float *data);
+int64_t board_version(const board *b, int32_t part);        /* -1: none yet */
+void board_drop_part(board *b, int32_t part);               /* its version back to -1 */
+void board_forget(board *b);                                /* all of them */
+
+/* Returns when `part` has `version`; E_LOST "cancelled" once *cancel is true. */
+MUST_USE status board_wait_part(board *b, int32_t part, int64_t version, const atomic_bool *cancel,
+                                error *err);
+void board_wake(board *b);                                  /* waiting lanes look at cancel */
+
+void board_post(board *b, const note *n);
+/* NOTE_FAILED: the first failure is kept with its text. */
+void board_fail(board *b, status st, const error *why);
+
+/* The oldest note of that step, or a failure; false: none. */
+bool board_take_note(board *b, int64_t step, note *ret);
+status board_failure(board *b, error *err);                 /* OK: none */
+
+#endif

@@ -1,0 +1,133 @@
+#include "worker/gather.h"
+
+#include "common/base/alloc.h"
+#include "common/parts/block.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct part_sum {
+    pthread_mutex_t lock;
+    int64_t step;               /* of the fold; -1: none */
+    fold *fold;
+    block_pool pool;
+} part_sum;
+
+typedef struct step_plan {
+    int64_t step;
+    uint32_t n_slots;
+    tree_node *target;          /* [max_slots] the node a slot's leaf goes into */
+} step_plan;
+
+struct gather {
+    const flat *flat;
+    step_plan plans[2];         /* [step & 1] */
+    part_sum *parts;            /* [n_live_parts] */
+};
+
+status gather_create(const flat *f, uint32_t max_slots, gather **ret, error *err)
+{
+    gather *g = xcalloc(1, sizeof *g);
+    g->flat = f;
+    g->parts = xcalloc((size_t)f->n_live_parts, sizeof *g->parts);
+    for (int i = 0; i < 2; i++)
+        g->plans[i] = (step_plan){.step = -1, .target = xcalloc(max_slots, sizeof(tree_node))};
+    status st = OK;
+    for (int32_t p = 0; p < f->n_live_parts; p++) {
+        part_sum *s = &g->parts[p];
+        s->step = -1;
+        pthread_mutex_init(&s->lock, NULL);
+        block_pool_init(&s->pool, (size_t)flat_part_elements(f, p));
+        if (st == OK)
+            st = fold_create(max_slots, &s->fold, err);
+    }
+    if (st != OK)
+        gather_destroy(&g);
+    else
+        *ret = g;
+    return st;
+}
+
+void gather_destroy(gather **g)
+{
+    if (!g || !*g)
+        return;
+    for (int32_t p = 0; p < (*g)->flat->n_live_parts; p++) {
+        part_sum *s = &(*g)->parts[p];
+        fold_destroy(&s->fold);
+        block_pool_fini(&s->pool);
+        pthread_mutex_destroy(&s->lock);
+    }
+    free((*g)->plans[0].target);
+    free((*g)->plans[1].target);
+    free((*g)->parts);
+    free(*g);
+    *g = NULL;
+}
+
+static void plan_run(step_plan *plan, uint32_t first, uint32_t end)
+{
+    tree_node nodes[64];
+    size_t n = tree_cover(first, end, plan->n_slots, nodes);
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t s = tree_node_first(nodes[i]); s < tree_node_end(nodes[i], plan->n_slots); s++)
+            plan->target[s] = nodes[i];
+}
+
+void gather_plan(gather *g, int64_t step, uint32_t n_slots, const uint32_t *slots, uint32_t n)
+{
+    step_plan *plan = &g->plans[step & 1];
+    plan->step = step;
+    plan->n_slots = n_slots;
+    for (uint32_t i = 0; i < n;) {
+        uint32_t run = i + 1;
+        while (run < n && slots[run] == slots[run - 1] + 1)
+            run++;
+        plan_run(plan, slots[i], slots[run - 1] + 1);
+        i = run;
+    }
+}
+
+static status leaf_of(part_sum *s, const float *grad, fold_block *lent, fold_block **ret, error *err)
+{
+    if (lent) {
+        *ret = lent;
+        return OK;
+    }
+    block *copy = NULL;
+    TRY(block_pool_take(&s->pool, &copy, err));
+    memcpy(copy->data, grad, copy->n * sizeof(float));
+    *ret = &copy->fold;
+    return OK;
+}
+
+static status add_locked(part_sum *s, const step_plan *plan, uint32_t slot, const float *grad,
+                         fold_block *lent, fold_block **ret_block, error *err)
+{
+    if (s->step != plan->step) {
+        fold_begin(s->fold, plan->n_slots);
+        s->step = plan->step;
+    }
+    tree_node target = plan->target[slot];
+    fold_block *leaf = NULL;
+    TRY(leaf_of(s, grad, lent, &leaf, err));
+    fold_pool pool = block_pool_for_fold(&s->pool);
+    fold_result result;
+    TRY(fold_add(s->fold, (tree_node){.level = 0, .index = slot}, leaf, target, &pool, &result, err));
+    *ret_block = result == FOLD_COMPLETE ? fold_take(s->fold, target) : NULL;
+    return OK;
+}
+
+status gather_add(gather *g, int32_t part, int64_t step, uint32_t slot, const float *grad,
+                  fold_block *lent, tree_node *ret_node, fold_block **ret_block, error *err)
+{
+    part_sum *s = &g->parts[part];
+    const step_plan *plan = &g->plans[step & 1];
+    BUG_ON(plan->step != step);
+    *ret_node = plan->target[slot];
+    pthread_mutex_lock(&s->lock);
+    status st = add_locked(s, plan, slot, grad, lent, ret_block, err);
+    pthread_mutex_unlock(&s->lock);
+    return st;
+}

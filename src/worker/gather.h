@@ -1,0 +1,31 @@
+/*
+ * Gather: sums what a worker's lanes compute into the tree nodes the worker owns, part by part.
+ *
+ * A plan says which slots of a step the worker computes; its runs of slots are covered by the
+ * highest nodes possible, and a node is handed out for pushing as soon as its last slot's gradient
+ * of the part is there. Plans of two steps exist at a time: a lane may be a step ahead of another.
+ *
+ * Threads: gather_plan before the lanes hear of the step; gather_add from any lane (a lock per part).
+ */
+#ifndef TEQUIO_WORKER_GATHER_H
+#define TEQUIO_WORKER_GATHER_H
+
+#include "common/parts/flat.h"
+#include "common/parts/tree.h"
+
+typedef struct gather gather;
+
+MUST_USE status gather_create(const flat *f, uint32_t max_slots, gather **ret, error *err);
+void gather_destroy(gather **g);
+
+/* This worker computes `slots` (ascending) of `step`, which has n_slots. More slots of a step
+ * already planned are covered by nodes of their own. */
+void gather_plan(gather *g, int64_t step, uint32_t n_slots, const uint32_t *slots, uint32_t n);
+
+/* The gradient of one slot's part. If it is not `lent` it is copied; a lent span is used where it
+ * lies (and may be summed into) until `leaf->release`. *ret_block: a complete node to push (its
+ * release is to be called when the push is over), or NULL. */
+MUST_USE status gather_add(gather *g, int32_t part, int64_t step, uint32_t slot, const float *grad,
+                           fold_block *lent, tree_node *ret_node, fold_block **ret_block, error *err);
+
+#endif

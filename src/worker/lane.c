@@ -1,0 +1,346 @@
+#include "worker/lane.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/base/thread.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LANE_QUEUE = 1024 };
+
+typedef struct inputs {
+    void *field[DATA_FIELDS];       /* where the batch's fields go */
+    int64_t *batch_id;
+    float *slot_weight;
+    const float *loss, *logits;
+    const int64_t *labels;          /* among the fields, or NULL */
+    int64_t classes;
+} inputs;
+
+/* The span of a gradient slab lent to gather and the transport. */
+typedef struct lent_part {
+    fold_block fold;
+    lane *lane;
+} lent_part;
+
+struct lane {
+    lane_options o;
+    char name[48];
+    pthread_t thread;
+    bool started;
+
+    exec *exec;                     /* the lane's thread only, like the next two */
+    loader *loader;
+    inputs *inputs;                 /* [n_graphs] */
+    gather *gather;
+    lent_part *lent;                /* [n_live_parts] */
+    char fingerprint[256];
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    lane_slot queue[LANE_QUEUE];    /* ring; all below under lock */
+    size_t first, n;
+    bool busy, stop, built;
+    int n_lent;
+    status build_status;
+    error build_error;
+    atomic_bool cancel;
+
+    lane_slot now;                  /* the slot being computed */
+};
+
+static void lent_release(fold_block *b)
+{
+    lent_part *p = b->owner;
+    pthread_mutex_lock(&p->lane->lock);
+    p->lane->n_lent--;
+    pthread_cond_broadcast(&p->lane->changed);
+    pthread_mutex_unlock(&p->lane->lock);
+}
+
+/* --- the lane's thread: building --- */
+
+static status bind_inputs(lane *l, size_t variant, error *err)
+{
+    inputs *in = &l->inputs[variant];
+    size_t n_fields;
+    const data_field *fields = dataset_fields(l->o.loader.dataset, &n_fields);
+    for (size_t i = 0; i < n_fields; i++) {
+        in->field[i] = exec_value(l->exec, variant, fields[i].name, NULL);
+        if (fields[i].dtype == DT_I64 && fields[i].rank == 0)
+            in->labels = in->field[i];
+    }
+    const graph_value *logits = NULL;
+    in->batch_id = exec_value(l->exec, variant, "batch.id", NULL);
+    in->slot_weight = exec_value(l->exec, variant, "slot.weight", NULL);
+    in->loss = exec_value(l->exec, variant, "loss", NULL);
+    in->logits = exec_value(l->exec, variant, "logits", &logits);
+    if (!in->loss || !in->slot_weight)
+        return FAIL(err, E_UNSUPPORTED, "the model has no value 'loss' or input 'slot.weight'");
+    if (logits && logits->shape.rank == 2)
+        in->classes = logits->shape.dim[1];
+    return OK;
+}
+
+static status build(lane *l, error *err)
+{
+    TRY(exec_create(
+        &(exec_options){
+            .backend = l->o.backend,
+            .device = l->o.device,
+            .flat = l->o.flat,
+            .graphs = l->o.graphs,
+            .n_graphs = l->o.n_graphs,
+        },
+        &l->exec, err));
+    exec_bind_params(l->exec, board_weights(l->o.board));
+    exec_fingerprint(l->exec, l->fingerprint, sizeof l->fingerprint);
+    l->inputs = xcalloc(l->o.n_graphs, sizeof *l->inputs);
+    for (size_t i = 0; i < l->o.n_graphs; i++)
+        TRY(bind_inputs(l, i, err));
+    l->lent = xcalloc((size_t)l->o.flat->n_live_parts, sizeof *l->lent);
+    for (int32_t p = 0; p < l->o.flat->n_live_parts; p++)
+        l->lent[p] = (lent_part){
+            .fold = {.data = exec_grad(l->exec) + l->o.flat->parts[p].begin,
+                     .n = (size_t)flat_part_elements(l->o.flat, p),
+                     .writable = true,
+                     .release = lent_release,
+                     .owner = &l->lent[p]},
+            .lane = l,
+        };
+    return loader_create(&l->o.loader, &l->loader, err);
+}
+
+/* --- the lane's thread: one slot --- */
+
+static status need(void *user, int32_t part, error *err)
+{
+    lane *l = user;
+    return board_wait_part(l->o.board, part, l->now.step, &l->cancel, err);
+}
+
+/* The first part that is ready comes after the loss: nothing of a bad slot is ever pushed. */
+static status check_loss(const lane *l, const inputs *in, error *err)
+{
+    float loss = *in->loss;
+    if (loss - loss == 0)
+        return OK;
+    const flat *f = l->o.flat;
+    const float *w = board_weights(l->o.board);
+    const char *bad = NULL;
+    for (int32_t t = 0; !bad && t < f->n_tensors; t++)
+        for (int64_t i = 0; !bad && i < f->count[t]; i++)
+            if (w[f->offset[t] + i] - w[f->offset[t] + i] != 0)
+                bad = f->tensors[t].name;
+    if (bad)
+        return FAIL(err, E_NONFINITE, "step %lld: the loss is %g; the first bad tensor is '%s'",
+                    (long long)l->now.step, (double)loss, bad);
+    return FAIL(err, E_NONFINITE,
+                "step %lld: the loss of batch %lld is %g although all weights are finite: the first "
+                "bad tensor is 'logits'; a smaller learning rate or clipping may help",
+                (long long)l->now.step, (long long)l->now.batch.batch_id, (double)loss);
+}
+
+static size_t variant_of(const lane *l, int64_t n)
+{
+    for (size_t i = 0; i < l->o.n_graphs; i++)
+        if (l->o.batch_sizes[i] == n)
+            return i;
+    BUG("no variant for a batch of %lld", (long long)n);
+}
+
+static status ready(void *user, int32_t part, const float *grad, error *err)
+{
+    lane *l = user;
+    TRY(check_loss(l, &l->inputs[variant_of(l, l->now.batch.n)], err));
+    fold_block *lent = NULL;
+    if (l->now.last) {
+        lent = &l->lent[part].fold;
+        pthread_mutex_lock(&l->lock);
+        l->n_lent++;
+        pthread_mutex_unlock(&l->lock);
+    }
+    note n = {.kind = NOTE_READY, .step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
+              .part = part};
+    TRY(gather_add(l->gather, part, l->now.step, l->now.slot, grad, lent, &n.node, &n.block, err));
+    board_post(l->o.board, &n);
+    return OK;
+}
+
+static status fill(lane *l, const inputs *in, error *err)
+{
+    const data_batch *batch = NULL;
+    TRY(loader_take(l->loader, &l->now.batch, &batch, err));
+    for (size_t i = 0; i < batch->n_fields; i++)
+        if (in->field[i])
+            memcpy(in->field[i], batch->data[i],
+                   data_field_bytes(&batch->fields[i]) * (size_t)l->now.batch.n);
+    loader_release(l->loader, batch);
+    if (in->batch_id)
+        *in->batch_id = l->now.batch.batch_id;
+    *in->slot_weight = l->now.weight;
+    if (l->now.next.n)
+        loader_prefetch(l->loader, &l->now.next);
+    return OK;
+}
+
+static status compute(lane *l, error *err)
+{
+    int64_t begin = clock_us();
+    size_t variant = variant_of(l, l->now.batch.n);
+    const inputs *in = &l->inputs[variant];
+    TRY(fill(l, in, err));
+    exec_hooks hooks = {.need = need, .ready = ready, .user = l, .cancel = &l->cancel};
+    TRY(exec_run(l->exec, variant, &hooks, err));
+    note n = {.kind = NOTE_DONE, .step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
+              .examples = l->now.batch.n, .seconds = (double)(clock_us() - begin) * 1e-6};
+    double count = (double)l->now.batch.n;
+    metric_add(&n.metrics, "loss", (double)*in->loss * count, count);
+    if (in->logits && in->labels && in->classes)
+        metric_add_accuracy(&n.metrics, in->logits, in->labels, l->now.batch.n, in->classes);
+    board_post(l->o.board, &n);
+    return OK;
+}
+
+/* The next slot, once the spans lent from the gradient slab are back; false: stop. */
+static bool next_slot(lane *l)
+{
+    pthread_mutex_lock(&l->lock);
+    l->busy = false;
+    pthread_cond_broadcast(&l->changed);
+    while (!l->stop && (!l->n || l->n_lent || atomic_load(&l->cancel)))
+        pthread_cond_wait(&l->changed, &l->lock);
+    bool go = !l->stop;
+    if (go) {
+        l->now = l->queue[l->first];
+        l->first = (l->first + 1) % LANE_QUEUE;
+        l->n--;
+        l->busy = true;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return go;
+}
+
+static void *lane_run(void *arg)
+{
+    lane *l = arg;
+    log_set_task(l->o.task);
+    error failure = ERROR_INIT;
+    status st = build(l, &failure);
+    pthread_mutex_lock(&l->lock);
+    l->built = true;
+    l->build_status = st;
+    l->build_error = failure;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+    while (st == OK && next_slot(l)) {
+        st = compute(l, &failure);
+        if (st != OK && atomic_load(&l->cancel)) {
+            error_clear(&failure);
+            st = OK;
+        }
+        if (st != OK)
+            board_fail(l->o.board, st, &failure);
+    }
+    pthread_mutex_lock(&l->lock);
+    l->busy = false;
+    pthread_cond_broadcast(&l->changed);
+    while (!l->stop || l->n_lent)
+        pthread_cond_wait(&l->changed, &l->lock);
+    pthread_mutex_unlock(&l->lock);
+    loader_destroy(&l->loader);
+    exec_destroy(&l->exec);
+    return NULL;
+}
+
+/* --- the worker's thread --- */
+
+status lane_create(const lane_options *options, lane **ret, error *err)
+{
+    lane *l = xcalloc(1, sizeof *l);
+    l->o = *options;
+    snprintf(l->name, sizeof l->name, "lane.%d", options->index);
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->changed, NULL);
+    status st = thread_start(&l->thread, l->name, lane_run, l, err);
+    l->started = st == OK;
+    if (st == OK) {
+        pthread_mutex_lock(&l->lock);
+        while (!l->built)
+            pthread_cond_wait(&l->changed, &l->lock);
+        st = l->build_status;
+        if (st != OK)
+            error_set(err, st, "%s", l->build_error.text);
+        pthread_mutex_unlock(&l->lock);
+    }
+    if (st != OK)
+        lane_destroy(&l);
+    else
+        *ret = l;
+    return st;
+}
+
+void lane_destroy(lane **l)
+{
+    if (!l || !*l)
+        return;
+    if ((*l)->started) {
+        atomic_store(&(*l)->cancel, true);
+        board_wake((*l)->o.board);
+        pthread_mutex_lock(&(*l)->lock);
+        (*l)->stop = true;
+        pthread_cond_broadcast(&(*l)->changed);
+        pthread_mutex_unlock(&(*l)->lock);
+        pthread_join((*l)->thread, NULL);
+    }
+    pthread_cond_destroy(&(*l)->changed);
+    pthread_mutex_destroy(&(*l)->lock);
+    free((*l)->lent);
+    free((*l)->inputs);
+    free(*l);
+    *l = NULL;
+}
+
+void lane_set_gather(lane *l, gather *g)
+{
+    l->gather = g;
+}
+
+void lane_give(lane *l, const lane_slot *slot)
+{
+    pthread_mutex_lock(&l->lock);
+    BUG_ON(l->n == LANE_QUEUE);
+    l->queue[(l->first + l->n++) % LANE_QUEUE] = *slot;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+}
+
+size_t lane_pending(const lane *l)
+{
+    lane *mutable = (lane *)(uintptr_t)l;
+    pthread_mutex_lock(&mutable->lock);
+    size_t n = l->n + l->busy;
+    pthread_mutex_unlock(&mutable->lock);
+    return n;
+}
+
+void lane_cancel(lane *l)
+{
+    atomic_store(&l->cancel, true);
+    board_wake(l->o.board);
+    pthread_mutex_lock(&l->lock);
+    l->n = 0;
+    pthread_cond_broadcast(&l->changed);
+    while (l->busy)
+        pthread_cond_wait(&l->changed, &l->lock);
+    atomic_store(&l->cancel, false);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void lane_fingerprint(const lane *l, char *ret, size_t bytes)
+{
+    snprintf(ret, bytes, "%s", l->fingerprint);
+}

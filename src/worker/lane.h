@@ -1,0 +1,60 @@
+/*
+ * A lane: one compute device (or group of CPU threads) that turns batches into gradients.
+ *
+ * The lane's thread builds its own engine and loader, then computes the slots it is given: fills
+ * the inputs, runs forward and backward, hands each part's gradient to gather as soon as it is
+ * ready, and posts notes to the board. It waits for weights part by part.
+ *
+ * Threads: lane_create, lane_give, lane_cancel and lane_destroy belong to the worker's thread.
+ */
+#ifndef TEQUIO_WORKER_LANE_H
+#define TEQUIO_WORKER_LANE_H
+
+#include "common/parts/steps.h"
+#include "data/data.h"
+#include "exec/exec.h"
+#include "worker/board.h"
+#include "worker/gather.h"
+
+typedef struct lane lane;
+
+typedef struct lane_options {
+    int32_t index;
+    const char *task;               /* for log lines; kept */
+    const backend_ops *backend;
+    backend_options device;
+    const flat *flat;
+    const graph *const *graphs;     /* variants: the full batch, and maybe the smaller last one */
+    const int64_t *batch_sizes;     /* of the variants */
+    size_t n_graphs;
+    loader_options loader;
+    board *board;
+} lane_options;
+
+typedef struct lane_slot {
+    int64_t step;
+    uint32_t slot;
+    step_slot batch;
+    float weight;                   /* the slot's share of the step's examples */
+    bool last;                      /* the lane's last slot of the step: its gradients stay in place */
+    step_slot next;                 /* what to read ahead; n == 0: nothing */
+} lane_slot;
+
+/* Starts the thread and returns when its engine stands (or failed to). Options are copied. */
+MUST_USE status lane_create(const lane_options *options, lane **ret, error *err);
+/* Cancels and waits for the thread, and for lent spans: end gather and kv first. */
+void lane_destroy(lane **l);
+
+/* The engine needs this before the first slot; once. */
+void lane_set_gather(lane *l, gather *g);
+
+void lane_give(lane *l, const lane_slot *slot);
+size_t lane_pending(const lane *l);         /* slots given and not finished */
+
+/* Drops what was given; returns when the lane is idle. */
+void lane_cancel(lane *l);
+
+/* What the bits depend on. */
+void lane_fingerprint(const lane *l, char *ret, size_t bytes);
+
+#endif

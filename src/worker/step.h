@@ -1,0 +1,56 @@
+/*
+ * Following versions: which slots this worker owes, what has arrived, what may go.
+ *
+ * The rules, all local:
+ *  - version t is held once every part of it is here
+ *  - a part's version t+1 is asked for when no slot of ours will read its version t again
+ *  - notes of step t are handled, and so its nodes pushed, only once version t is held: versions of
+ *    any two parts differ by at most 1 (docs/PROTOCOL.md, the lemma)
+ *  - lanes that are done with step t get their slots of step t+1 at once: they read data ahead and
+ *    wait for weights part by part
+ *
+ * Threads: belongs to the worker's thread.
+ */
+#ifndef TEQUIO_WORKER_STEP_H
+#define TEQUIO_WORKER_STEP_H
+
+#include "common/parts/steps.h"
+#include "kv/kv.h"
+#include "worker/board.h"
+#include "worker/gather.h"
+#include "worker/lane.h"
+
+typedef struct follower follower;
+
+typedef struct follower_options {
+    const flat *flat;
+    kv *kv;
+    board *board;
+    lane **lanes;
+    int32_t n_lanes;
+} follower_options;
+
+MUST_USE status follower_create(const follower_options *options, follower **ret, error *err);
+void follower_destroy(follower **f);
+
+/* Begin (or begin again, in a new era) at `step`: asks for every part of that version. */
+MUST_USE status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit, error *err);
+
+/* The lanes' slots from now on: lane_of_slot[s->per_step] is a lane of ours or -1. */
+MUST_USE status follower_own(follower *f, const int32_t *lane_of_slot, error *err);
+MUST_USE status follower_limit(follower *f, int64_t limit, error *err);
+
+/* From kv's hooks. */
+MUST_USE status follower_part(follower *f, int32_t part, int64_t version, const float *data, error *err);
+MUST_USE status follower_gone(follower *f, int32_t part, int64_t newest, error *err);
+
+/* Handles the lanes' notes; `done` hears of each slot that is computed. */
+typedef status follower_done_fn(void *user, const note *n, error *err);
+MUST_USE status follower_serve(follower *f, follower_done_fn *done, void *user, error *err);
+
+int64_t follower_step(const follower *f);               /* the version held completely, -1: none */
+/* What is missing for the next step, for messages: parts of the next version not here. */
+int32_t follower_missing(const follower *f, int32_t *ret_first_part);
+bool follower_is_computing(const follower *f);
+
+#endif

@@ -1,0 +1,60 @@
+#include "worker/variants.h"
+
+#include "model/model.h"
+
+static status build_one(const config *c, const variants *v, int64_t batch_size, graph **ret, error *err)
+{
+    size_t n_fields;
+    const data_field *fields = dataset_fields(v->data, &n_fields);
+    return model_build(
+        &(model_request){
+            .model = config_section(c, "model"),
+            .fields = fields,
+            .n_fields = n_fields,
+            .batch_size = batch_size,
+            .seed = (uint64_t)config_int(c, "random_seed"),
+            .mode = MODEL_TRAIN,
+        },
+        ret, err);
+}
+
+static status build_all(const config *c, variants *v, error *err)
+{
+    const char *path = config_str(c, "train_data_path");
+    TRYF(dataset_open(config_section(c, "dataset_reader"), path, &v->data, err), err,
+         "train_data_path");
+    int64_t examples = dataset_examples(v->data);
+    int64_t full = config_int(c, "data_loader.batch_size");
+    bool drop_last = config_bool(c, "data_loader.drop_last");
+    if (drop_last && examples < full)
+        return FAIL(err, E_CONFIG,
+                    "data_loader.drop_last: %lld examples do not fill one batch of %lld",
+                    (long long)examples, (long long)full);
+    if (examples >= full)
+        v->batch_sizes[v->n++] = full;
+    if (examples % full && !drop_last)
+        v->batch_sizes[v->n++] = examples % full;
+    for (size_t i = 0; i < v->n; i++)
+        TRY(build_one(c, v, v->batch_sizes[i], &v->graphs[i], err));
+    return model_flat(v->graphs[0], &v->flat, err);
+}
+
+status variants_build(const config *c, variants *ret, error *err)
+{
+    variants v = {.data = NULL};
+    status st = build_all(c, &v, err);
+    if (st == OK)
+        *ret = v;
+    else
+        variants_fini(&v);
+    return st;
+}
+
+void variants_fini(variants *v)
+{
+    flat_destroy(&v->flat);
+    for (size_t i = 0; i < v->n; i++)
+        graph_destroy(&v->graphs[i]);
+    dataset_close(&v->data);
+    *v = (variants){.data = NULL};
+}

@@ -1,0 +1,492 @@
+/*
+ * The worker's loop: the dial to the master, the kv to the servers, the follower of versions.
+ */
+#include "worker/worker.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/wire/hello.h"
+#include "worker/step.h"
+#include "worker/variants.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct worker {
+    const worker_options *o;
+    char name[TASK_NAME];
+    variants variants;
+    net_waker *waker;
+    board *board;
+    lane **lanes;
+    kv *kv;
+    follower *follower;
+    buf hello;
+
+    net_socket *master;             /* NULL until its address is known */
+    char *master_endpoint;
+    wire_head identity;             /* job id, era, incarnation */
+    bool welcomed, has_view, stopped, preempt_said;
+    int64_t master_heard_us, tick_us;
+    status outcome;
+    error *err;
+
+    int64_t progress_us, warned_us; /* when a version last became complete; when to speak next */
+    int64_t seen_step;
+} worker;
+
+enum { TICK_MS = 100, SECOND_US = 1000000 };
+
+/* --- to the master --- */
+
+static status send_head(worker *w, wire_type type, int64_t step, tree_node node, const net_buffer *payload,
+                        error *err)
+{
+    wire_head h = w->identity;
+    h.type = type;
+    h.step = step;
+    h.node = node;
+    h.bytes = payload ? payload->bytes : 0;
+    unsigned char head[NET_HEAD];
+    wire_head_encode(&h, head);
+    return net_send(w->master, NULL, head, payload, err);
+}
+
+static status send_proto(worker *w, wire_type type, int64_t step, tree_node node, const ProtobufCMessage *m,
+                         error *err)
+{
+    buf packed = BUF_INIT;
+    wire_pack(m, &packed);
+    net_buffer payload = {.data = packed.data, .bytes = packed.size};
+    status st = send_head(w, type, step, node, &payload, err);
+    buf_fini(&packed);
+    return st;
+}
+
+static status say_hello(worker *w, error *err)
+{
+    net_buffer payload = {.data = w->hello.data, .bytes = w->hello.size};
+    return send_head(w, WIRE_HELLO, 0, (tree_node){.level = 0}, &payload, err);
+}
+
+static status dial_master(worker *w, const char *endpoint, error *err)
+{
+    net_close(&w->master, 0);
+    if (endpoint != w->master_endpoint) {
+        free(w->master_endpoint);
+        w->master_endpoint = xstrdup(endpoint);
+    }
+    w->welcomed = false;
+    return net_dial(w->o->net, w->master_endpoint, &w->master, err);
+}
+
+static status declare(worker *w, error *err)
+{
+    Wire__Declaration m;
+    wire_declaration_fill(w->variants.flat, dataset_examples(w->variants.data), &m);
+    status st = send_proto(w, WIRE_DECLARE, 0, (tree_node){.level = 0}, &m.base, err);
+    wire_declaration_clear(&m);
+    return st;
+}
+
+static status report(void *user, const note *n, error *err)
+{
+    worker *w = user;
+    Wire__Report__Metric metrics[METRIC_COUNT_MAX];
+    Wire__Report__Metric *pointers[METRIC_COUNT_MAX];
+    Wire__Report m = WIRE__REPORT__INIT;
+    m.examples = n->examples;
+    m.seconds = n->seconds;
+    m.lane = (uint32_t)n->lane;
+    m.n_metrics = n->metrics.n;
+    m.metrics = pointers;
+    for (size_t i = 0; i < n->metrics.n; i++) {
+        wire__report__metric__init(&metrics[i]);
+        metrics[i].name = (char *)(uintptr_t)n->metrics.at[i].name;
+        metrics[i].sum = n->metrics.at[i].sum;
+        metrics[i].count = n->metrics.at[i].count;
+        pointers[i] = &metrics[i];
+    }
+    return send_proto(w, WIRE_REPORT, n->step, (tree_node){.level = 0, .index = n->slot}, &m.base, err);
+}
+
+/* --- from the master --- */
+
+static status take_welcome(worker *w, const wire_head *h, const Wire__Welcome *m, error *err)
+{
+    w->identity.job_id = h->job_id;
+    w->identity.era = h->era;
+    w->identity.incarnation = m->incarnation;
+    w->welcomed = true;
+    return m->declare ? declare(w, err) : OK;
+}
+
+static status begin_era(worker *w, const wire_head *h, const Wire__View *m, error *err)
+{
+    steps s = {.examples = m->examples_per_epoch,
+               .batch_size = m->batch_size,
+               .per_step = (int64_t)m->n_slots,
+               .drop_last = m->drop_last};
+    w->identity.era = h->era;
+    w->has_view = true;
+    w->progress_us = clock_us();
+    LOG_I("BEGIN", "step=%lld era=%u slots=%zu lanes=%d", (long long)m->start_step, h->era, m->n_slots,
+          w->o->n_lanes);
+    kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat);
+    return follower_begin(w->follower, &s, m->start_step, m->limit, err);
+}
+
+static status take_view(worker *w, const wire_head *h, const Wire__View *m, error *err)
+{
+    if (!m->n_slots || m->n_slots > 1 << 20 || m->examples_per_epoch <= 0 || m->batch_size <= 0 ||
+        m->start_step < 0)
+        return FAIL(err, E_PROTOCOL, "VIEW: a field is out of range");
+    if (!w->has_view || h->era != w->identity.era)
+        TRY(begin_era(w, h, m, err));
+    int32_t *lanes = xmalloc(m->n_slots * sizeof *lanes);
+    for (size_t s = 0; s < m->n_slots; s++) {
+        const Wire__View__Owner *o = m->slots[s];
+        bool ours = o->trainer == w->o->trainer && (int32_t)o->worker == w->o->self.index &&
+                    (int32_t)o->lane < w->o->n_lanes;
+        lanes[s] = ours ? (int32_t)o->lane : -1;
+    }
+    status st = follower_own(w->follower, lanes, err);
+    free(lanes);
+    if (st == OK)
+        st = follower_limit(w->follower, m->limit, err);
+    return st;
+}
+
+static void take_stop(worker *w, const Wire__Stop *m)
+{
+    w->stopped = true;
+    w->outcome = m->status < STATUS_COUNT ? (status)m->status : E_FAIL;
+    if (w->outcome != OK)
+        error_set(w->err, w->outcome, "stopped by the master: %s", m->text);
+}
+
+static status take_refused(const Wire__Refused *m, error *err)
+{
+    if (m->status == OK || m->status >= STATUS_COUNT)
+        return OK;
+    return FAIL(err, (status)m->status, "refused by the master: %s", m->text);
+}
+
+static status take_proto(worker *w, const net_message *m, const wire_head *h, error *err)
+{
+    ProtobufCMessage *message = NULL;
+    if (wire_unpack(h->type, net_payload_data(&m->payload), net_payload_bytes(&m->payload), &message,
+                    NULL) != OK)
+        return OK;
+    status st = OK;
+    switch (h->type) {
+    case WIRE_WELCOME:
+        st = take_welcome(w, h, (const Wire__Welcome *)message, err);
+        break;
+    case WIRE_VIEW:
+        st = take_view(w, h, (const Wire__View *)message, err);
+        break;
+    case WIRE_REFUSED:
+        st = take_refused((const Wire__Refused *)message, err);
+        break;
+    case WIRE_STOP:
+        take_stop(w, (const Wire__Stop *)message);
+        break;
+    default:
+        break;
+    }
+    wire_free(message);
+    return st;
+}
+
+static status take(worker *w, const net_message *m, error *err)
+{
+    wire_head h;
+    if (wire_head_decode(m->head, net_payload_bytes(&m->payload), &h, NULL) != OK ||
+        !wire_may_say(h.type, ROLE_MASTER, ROLE_WORKER))
+        return OK;
+    bool hello_phase = h.type == WIRE_WELCOME || h.type == WIRE_REFUSED || h.type == WIRE_STOP;
+    if (!hello_phase && (!w->welcomed || h.job_id != w->identity.job_id))
+        return OK;
+    w->master_heard_us = clock_us();
+    if (h.type == WIRE_ALIVE)
+        return OK;
+    if (h.type == WIRE_LIMIT)
+        return w->has_view ? follower_limit(w->follower, h.step, err) : OK;
+    return take_proto(w, m, &h, err);
+}
+
+static status serve_master(worker *w, error *err)
+{
+    net_event event;
+    while (w->master && net_next_event(w->master, &event)) {
+        if (event.kind == NET_UP)
+            TRY(say_hello(w, err));
+        else
+            TRY(dial_master(w, w->master_endpoint, err));
+    }
+    net_message m;
+    while (w->master && !w->stopped && net_receive(w->master, &m)) {
+        status st = take(w, &m, err);
+        net_payload_close(&m.payload);
+        TRY(st);
+    }
+    return OK;
+}
+
+/* --- from the servers: kv's hooks. A failure is kept and leaves the loop --- */
+
+static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
+{
+    worker *w = user;
+    (void)server;
+    if (w->master || !m->master_address[0] || w->outcome != OK)
+        return;
+    char *endpoint = xasprintf("tcp://%s", m->master_address);
+    LOG_I("RELAY", "master=%s told by a server", m->master_address);
+    w->outcome = dial_master(w, endpoint, w->err);
+    free(endpoint);
+}
+
+static void on_part(void *user, int32_t part, int64_t version, const float *data, size_t n)
+{
+    worker *w = user;
+    (void)n;
+    if (w->outcome == OK)
+        w->outcome = follower_part(w->follower, part, version, data, w->err);
+}
+
+static void on_gone(void *user, int32_t part, int64_t newest)
+{
+    worker *w = user;
+    if (w->outcome == OK)
+        w->outcome = follower_gone(w->follower, part, newest, w->err);
+}
+
+static void on_refused(void *user, int32_t server, const wire_head *h, const Wire__Refused *m)
+{
+    worker *w = user;
+    if (m->status == OK || m->status >= STATUS_COUNT || w->outcome != OK)
+        return;
+    w->outcome = FAIL(w->err, (status)m->status, "refused by server %s: %s",
+                      kv_server_name(w->kv, server), m->text);
+    (void)h;
+}
+
+/* --- waiting --- */
+
+static void say_wait(worker *w, double waited)
+{
+    if (!w->master || !w->welcomed) {
+        LOG_W("WAIT", "for=master endpoint=%s since=%.1fs%s", w->master_endpoint ? w->master_endpoint : "?",
+              waited, w->master ? "" : " (no server knows its address yet)");
+        return;
+    }
+    if (!w->has_view) {
+        LOG_W("WAIT", "for=view since=%.1fs: the master waits for other tasks", waited);
+        return;
+    }
+    int32_t part, missing = follower_missing(w->follower, &part);
+    if (part < 0)
+        return;
+    int32_t s = kv_server_of(w->kv, part);
+    LOG_W("WAIT", "for=%s server=%d %s version=%lld parts_missing=%d first=%d since=%.1fs",
+          kv_server_name(w->kv, s), s, kv_server_is_up(w->kv, s) ? "up" : "not connected",
+          (long long)follower_step(w->follower) + 1, missing, part, waited);
+}
+
+static void warn_of_waits(worker *w, int64_t now)
+{
+    int64_t step = w->has_view ? follower_step(w->follower) : -1;
+    if (step != w->seen_step || (w->has_view && follower_is_computing(w->follower))) {
+        w->seen_step = step;
+        w->progress_us = now;
+        w->warned_us = 0;
+        return;
+    }
+    int64_t patience = (int64_t)(config_f64(w->o->config, "distributed.wait_warning") * SECOND_US);
+    int64_t waited = now - w->progress_us;
+    if (waited < patience || now < w->warned_us)
+        return;
+    say_wait(w, (double)waited / SECOND_US);
+    w->warned_us = now + 2 * waited;
+}
+
+static status tick(worker *w, error *err)
+{
+    int64_t now = clock_us();
+    warn_of_waits(w, now);
+    if (now - w->tick_us < SECOND_US)
+        return OK;
+    w->tick_us = now;
+    TRY(kv_tick(w->kv, err));
+    if (w->master)
+        TRY(w->welcomed ? send_head(w, WIRE_HEARTBEAT, 0, (tree_node){.level = 0}, NULL, err)
+                        : say_hello(w, err));
+    if (w->o->stop && atomic_load(w->o->stop) && w->welcomed && !w->preempt_said) {
+        w->preempt_said = true;
+        TRY(send_head(w, WIRE_PREEMPT, 0, (tree_node){.level = 0}, NULL, err));
+    }
+    double silent = (double)(now - w->master_heard_us) / SECOND_US;
+    double limit = config_f64(w->o->config, w->welcomed ? "distributed.lost_timeout"
+                                                        : "distributed.start_timeout");
+    if (silent > limit)
+        return FAIL(err, E_LOST, "no word from the master%s%s for %.0f s",
+                    w->master_endpoint ? " at " : "", w->master_endpoint ? w->master_endpoint : "", silent);
+    return OK;
+}
+
+static status loop(worker *w, error *err)
+{
+    size_t n = (size_t)w->o->n_servers;
+    net_socket **sockets = xcalloc(n + 1, sizeof *sockets);
+    w->master_heard_us = w->progress_us = clock_us();
+    status st = OK;
+    while (st == OK && !w->stopped && w->outcome == OK) {
+        if (w->o->abort && atomic_load(w->o->abort)) {
+            st = FAIL(err, E_FAIL, "told to leave at once");
+            break;
+        }
+        memcpy(sockets, kv_sockets(w->kv), n * sizeof *sockets);
+        sockets[n] = w->master;
+        st = net_poll(sockets, n + 1, w->waker, TICK_MS, err);
+        if (st == OK)
+            st = serve_master(w, err);
+        if (st == OK)
+            st = kv_serve(w->kv, err);
+        if (st == OK && w->has_view && w->outcome == OK)
+            st = follower_serve(w->follower, report, w, err);
+        if (st == OK)
+            st = tick(w, err);
+    }
+    free(sockets);
+    return st == OK ? w->outcome : st;
+}
+
+/* --- life --- */
+
+static status build_lanes(worker *w, error *err)
+{
+    const config *c = w->o->config;
+    w->lanes = xcalloc((size_t)w->o->n_lanes, sizeof(lane *));
+    for (int32_t i = 0; i < w->o->n_lanes; i++)
+        TRYF(lane_create(
+                 &(lane_options){
+                     .index = i,
+                     .task = w->name,
+                     .backend = w->o->backend,
+                     .device = {.threads = (int)config_int(c, "trainer.threads")},
+                     .flat = w->variants.flat,
+                     .graphs = (const graph *const *)w->variants.graphs,
+                     .batch_sizes = w->variants.batch_sizes,
+                     .n_graphs = w->variants.n,
+                     .loader = {.dataset = w->variants.data,
+                                .batch_size = config_int(c, "data_loader.batch_size"),
+                                .seed = (uint64_t)config_int(c, "random_seed"),
+                                .shuffle = config_bool(c, "data_loader.shuffle"),
+                                .augment = config_section(c, "dataset_reader.augment"),
+                                .depth = (size_t)config_int(c, "data_loader.prefetch") + 2},
+                     .board = w->board,
+                 },
+                 &w->lanes[i], err),
+             err, "lane %d", i);
+    return OK;
+}
+
+static void build_hello(worker *w)
+{
+    char digest[65], engine[256], fingerprint[512];
+    flat_digest(w->variants.flat, digest);
+    lane_fingerprint(w->lanes[0], engine, sizeof engine);
+    snprintf(fingerprint, sizeof fingerprint, "tequio %s; %s; threads %d", TEQUIO_VERSION, engine,
+             (int)config_int(w->o->config, "trainer.threads"));
+    hello_pack(
+        &(hello_facts){
+            .config = w->o->config,
+            .task = w->o->self,
+            .life = hello_life(),
+            .fingerprint = fingerprint,
+            .lanes = (uint32_t)w->o->n_lanes,
+            .flat_digest = digest,
+            .trainer = w->o->trainer,
+        },
+        &w->hello);
+}
+
+static status build(worker *w, error *err)
+{
+    TRY(variants_build(w->o->config, &w->variants, err));
+    TRY(net_waker_create(&w->waker, err));
+    TRY(board_create(w->variants.flat, w->waker, &w->board, err));
+    TRY(build_lanes(w, err));
+    build_hello(w);
+    TRY(kv_create(
+        &(kv_options){
+            .net = w->o->net,
+            .servers = w->o->servers,
+            .n_servers = w->o->n_servers,
+            .credit_bytes = (size_t)config_int(w->o->config, "distributed.credit_bytes"),
+            .hello = &w->hello,
+            .hooks = {.welcome = on_welcome, .part = on_part, .gone = on_gone, .refused = on_refused,
+                      .user = w},
+        },
+        &w->kv, err));
+    TRY(follower_create(
+        &(follower_options){
+            .flat = w->variants.flat,
+            .kv = w->kv,
+            .board = w->board,
+            .lanes = w->lanes,
+            .n_lanes = w->o->n_lanes,
+        },
+        &w->follower, err));
+    return w->o->master ? dial_master(w, w->o->master, err) : OK;
+}
+
+/* The master must hear why we leave, even when we never got as far as its view. */
+static void say_failed(worker *w, status st, const error *why)
+{
+    if (w->stopped)
+        return;
+    if (!w->master && w->o->master && dial_master(w, w->o->master, NULL) != OK)
+        return;
+    if (!w->master)
+        return;
+    Wire__Stop m = WIRE__STOP__INIT;
+    m.status = st;
+    m.text = (char *)(uintptr_t)why->text;
+    m.task = w->name;
+    (void)send_proto(w, WIRE_FAILED, 0, (tree_node){.level = 0}, &m.base, NULL);
+}
+
+/* Memory under way goes first: kv gives pushes back, the follower its sums, then lanes may end. */
+static void unbuild(worker *w)
+{
+    kv_destroy(&w->kv);
+    follower_destroy(&w->follower);
+    for (int32_t i = 0; w->lanes && i < w->o->n_lanes; i++)
+        lane_destroy(&w->lanes[i]);
+    free(w->lanes);
+    board_destroy(&w->board);
+    net_close(&w->master, 1000);
+    free(w->master_endpoint);
+    buf_fini(&w->hello);
+    net_waker_destroy(&w->waker);
+    variants_fini(&w->variants);
+}
+
+status worker_run(const worker_options *options, error *err)
+{
+    error mine = ERROR_INIT;
+    worker w = {.o = options, .seen_step = -2, .err = err ? err : &mine};
+    task_name(options->self, w.name);
+    status st = build(&w, w.err);
+    if (st == OK)
+        st = loop(&w, w.err);
+    if (st != OK)
+        say_failed(&w, st, w.err);
+    unbuild(&w);
+    return st;
+}

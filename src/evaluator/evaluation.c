@@ -25,36 +25,17 @@ struct evaluation {
     exec *exec;
 };
 
-/* The training reader serves, unless it names the labels of the training data by file. */
-static status choose_reader(const config *job, const char *path, const config **ret, error *err)
-{
-    *ret = config_section(job, "validation_dataset_reader");
-    if (*ret)
-        return OK;
-    *ret = config_section(job, "dataset_reader");
-    const char *labels = json_string_value(config_json(*ret, "labels"));
-    if (labels && strcmp(path, config_str(job, "train_data_path")) != 0)
-        return FAIL(err, E_CONFIG,
-                    "'%s' would be read with the labels of the training data, '%s' "
-                    "(dataset_reader.labels): give validation_dataset_reader its own",
-                    path, labels);
-    return OK;
-}
-
 static status open_data(evaluation *e, const evaluation_options *o, error *err)
 {
     const char *path = o->data_path ? o->data_path : config_str(o->config, "validation_data_path");
     if (!path)
         return FAIL(err, E_CONFIG,
                     "there is nothing to evaluate on: set validation_data_path, or give the data");
-    const config *reader = NULL;
-    TRY(choose_reader(o->config, path, &reader, err));
+    const config *reader = config_section(o->config, "validation_dataset_reader");
     TRYF(dataset_open(reader, path, &e->data, err), err, "validation data");
     e->counted_classes = !json_is_integer(config_json(reader, "classes"));
 
-    int64_t size = config_has(o->config, "validation_data_loader.batch_size")
-                       ? config_int(o->config, "validation_data_loader.batch_size")
-                       : config_int(o->config, "data_loader.batch_size");
+    int64_t size = config_int(o->config, "validation_data_loader.batch_size");
     int64_t examples = dataset_examples(e->data);
     e->batches = (steps){
         .examples = examples, .batch_size = size < examples ? size : examples, .per_step = 1};

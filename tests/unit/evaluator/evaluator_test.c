@@ -307,7 +307,6 @@ static void test_models_that_do_not_fit(void **state)
     job wider = job_make("model: {type: 'mlp', hidden: [6], batch_norm: true}");
     job plain = job_make("model: {type: 'mlp', hidden: [5]}");
     job counted = job_make("dataset_reader: {}, model: {type: 'mlp', hidden: [6]}");
-    job labelled = job_make("dataset_reader: {labels: 'mine'}, train_data_path: 'elsewhere'");
     job blind = job_make("validation_data_path: null");
     job_commit(&j, (job_save){.step = 7});
     char *folder = jobdir_file(j.dir, "checkpoints/step-000000007");
@@ -318,8 +317,6 @@ static void test_models_that_do_not_fit(void **state)
         expect_refusal(wider.config, models[i], E_DATA, "' is [5");
         expect_refusal(wider.config, models[i], E_DATA, ", the model asks for [6");
         expect_refusal(counted.config, models[i], E_DATA, "dataset_reader.classes is not set");
-        expect_refusal(labelled.config, models[i], E_CONFIG,
-                       "give validation_dataset_reader its own");
         expect_refusal(blind.config, models[i], E_CONFIG, "set validation_data_path");
     }
     expect_refusal(plain.config, file, E_DATA,
@@ -332,7 +329,6 @@ static void test_models_that_do_not_fit(void **state)
     job_fini(&plain);
     job_fini(&blind);
     job_fini(&counted);
-    job_fini(&labelled);
 }
 
 int main(void)

@@ -54,9 +54,8 @@ status plan_conv(backend_program *p, cpu_node *n, error *err)
     conv_layouts l;
     TRY(describe(p, n->node->attr, &node_in(n, 0)->shape, &node_in(n, 1)->shape,
                  &node_out(n, 0)->shape, &l, err));
-    bool relu = p->relu_after[n->index] != GRAPH_NONE;
     shim_primitive *conv;
-    TRY(shim_conv(p->shim, &l.window, l.x, l.w, node_in(n, 2) ? l.b : NULL, l.y, relu, &conv, err));
+    TRY(shim_conv(p->shim, &l.window, l.x, l.w, node_in(n, 2) ? l.b : NULL, l.y, &conv, err));
     n->body = run_conv;
     n->state = conv;
     n->scratch_bytes = shim_bytes_of(conv, SHIM_SCRATCH);

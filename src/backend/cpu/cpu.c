@@ -119,9 +119,12 @@ static void begin_nodes(backend_program *p)
 }
 
 /*
- * A Relu right behind a Conv or a Gemm, and nobody else reads what is between: the first node does
- * its work too. The Relu's output takes the place of its input (it dies there), so both are the
- * same bytes; should a plan place them apart, the Relu copies.
+ * A Relu behind a Gemm, and nobody else reads what is between: the Gemm does its work too, in the
+ * pass that adds the bias. The Relu's output takes the place of its input (it dies there), so both
+ * are the same bytes; should a plan place them apart, the Relu copies.
+ *
+ * Not behind a Conv: oneDNN's own Relu turns NaN into 0, and a run that has gone wrong would look
+ * like one that merely does not learn.
  */
 static void find_fusions(backend_program *p)
 {
@@ -133,13 +136,10 @@ static void find_fusions(backend_program *p)
         const graph_value *between = graph_value_at(p->g, relu->in[0]);
         if (between->def == GRAPH_NONE || between->keep || p->n_readers[relu->in[0]] != 1)
             continue;
-        graph_op maker = p->nodes[between->def].node->op;
-        if (maker != OP_CONV && maker != OP_GEMM)
+        if (p->nodes[between->def].node->op != OP_GEMM)
             continue;
         p->relu_after[between->def] = i;
         p->nodes[i].fused = true;
-        /* the maker then writes what the Relu's readers want */
-        p->must_be_plain[relu->in[0]] |= p->must_be_plain[relu->out[0]];
     }
 }
 

@@ -25,8 +25,7 @@ struct shim_primitive {
 struct shim {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
-    dnnl_primitive_attr_t attr;      /* scratch memory is the caller's */
-    dnnl_primitive_attr_t attr_relu; /* the same, then max(x, 0) */
+    dnnl_primitive_attr_t attr; /* scratch memory is the caller's */
     arena *layouts;
     shim_primitive *primitives;
 };
@@ -53,20 +52,11 @@ static status check(dnnl_status_t st, const char *what, error *err)
     }
 }
 
-static status create_attrs(shim *s, error *err)
+static status create_attr(shim *s, error *err)
 {
-    const char *what = "attribute";
-    TRY(check(dnnl_primitive_attr_create(&s->attr), what, err));
-    TRY(check(dnnl_primitive_attr_set_scratchpad_mode(s->attr, dnnl_scratchpad_mode_user), what,
-              err));
-    TRY(check(dnnl_primitive_attr_clone(&s->attr_relu, s->attr), what, err));
-    dnnl_post_ops_t ops;
-    TRY(check(dnnl_post_ops_create(&ops), what, err));
-    dnnl_status_t st = dnnl_post_ops_append_eltwise(ops, 1.0f, dnnl_eltwise_relu, 0.0f, 0.0f);
-    if (st == dnnl_success)
-        st = dnnl_primitive_attr_set_post_ops(s->attr_relu, ops);
-    dnnl_post_ops_destroy(ops);
-    return check(st, what, err);
+    TRY(check(dnnl_primitive_attr_create(&s->attr), "attribute", err));
+    return check(dnnl_primitive_attr_set_scratchpad_mode(s->attr, dnnl_scratchpad_mode_user),
+                 "attribute", err);
 }
 
 status shim_create(shim **ret, error *err)
@@ -77,7 +67,7 @@ status shim_create(shim **ret, error *err)
     TRY_OUT(st, check(dnnl_engine_create(&s->engine, dnnl_cpu, 0), "CPU engine", err));
     TRY_OUT(st, check(dnnl_stream_create(&s->stream, s->engine, dnnl_stream_default_flags),
                       "stream", err));
-    TRY_OUT(st, create_attrs(s, err));
+    TRY_OUT(st, create_attr(s, err));
     *ret = s;
     return OK;
 out:
@@ -106,8 +96,6 @@ void shim_destroy(shim **s)
         d->primitives = p->next;
         primitive_free(p);
     }
-    if (d->attr_relu)
-        dnnl_primitive_attr_destroy(d->attr_relu);
     if (d->attr)
         dnnl_primitive_attr_destroy(d->attr);
     if (d->stream)
@@ -301,8 +289,7 @@ static dims dims_of(const shim_window *w)
 
 static status describe_conv(shim *s, const shim_window *w, const shim_layout *src,
                             const shim_layout *weights, const shim_layout *bias,
-                            const shim_layout *dst, bool relu, dnnl_primitive_desc_t *ret,
-                            error *err)
+                            const shim_layout *dst, dnnl_primitive_desc_t *ret, error *err)
 {
     const char *what = "convolution";
     dims d = dims_of(w);
@@ -311,15 +298,14 @@ static status describe_conv(shim *s, const shim_window *w, const shim_layout *sr
                   &op, dnnl_forward_training, dnnl_convolution_direct, &src->desc, &weights->desc,
                   bias ? &bias->desc : NULL, &dst->desc, d.stride, d.gaps, d.begin, d.end),
               what, err));
-    return describe(s, &op, relu ? s->attr_relu : s->attr, NULL, what, ret, err);
+    return describe(s, &op, s->attr, NULL, what, ret, err);
 }
 
 status shim_conv(shim *s, const shim_window *w, const shim_layout *src, const shim_layout *weights,
-                 const shim_layout *bias, const shim_layout *dst, bool relu, shim_primitive **ret,
-                 error *err)
+                 const shim_layout *bias, const shim_layout *dst, shim_primitive **ret, error *err)
 {
     dnnl_primitive_desc_t desc;
-    TRY(describe_conv(s, w, src, weights, bias, dst, relu, &desc, err));
+    TRY(describe_conv(s, w, src, weights, bias, dst, &desc, err));
     return primitive_new(s, desc, "convolution", ret, err);
 }
 
@@ -335,7 +321,7 @@ status shim_conv_bwd_data(shim *s, const shim_window *w, const shim_layout *src,
                   d.gaps, d.begin, d.end),
               what, err));
     dnnl_primitive_desc_t hint, desc = NULL;
-    TRY(describe_conv(s, w, src, weights, NULL, dst, false, &hint, err));
+    TRY(describe_conv(s, w, src, weights, NULL, dst, &hint, err));
     status st = describe(s, &op, s->attr, hint, what, &desc, err);
     dnnl_primitive_desc_destroy(hint);
     TRY(st);
@@ -354,7 +340,7 @@ status shim_conv_bwd_weights(shim *s, const shim_window *w, const shim_layout *s
                   bias ? &bias->desc : NULL, &dst->desc, d.stride, d.gaps, d.begin, d.end),
               what, err));
     dnnl_primitive_desc_t hint, desc = NULL;
-    TRY(describe_conv(s, w, src, weights, bias, dst, false, &hint, err));
+    TRY(describe_conv(s, w, src, weights, bias, dst, &hint, err));
     status st = describe(s, &op, s->attr, hint, what, &desc, err);
     dnnl_primitive_desc_destroy(hint);
     TRY(st);

@@ -83,7 +83,7 @@ MUST_USE status shim_reorder(shim *s, const shim_layout *from, const shim_layout
                              shim_primitive **ret, error *err);
 MUST_USE status shim_conv(shim *s, const shim_window *w, const shim_layout *src,
                           const shim_layout *weights, const shim_layout *bias,
-                          const shim_layout *dst, bool relu, shim_primitive **ret, error *err);
+                          const shim_layout *dst, shim_primitive **ret, error *err);
 MUST_USE status shim_conv_bwd_data(shim *s, const shim_window *w, const shim_layout *src,
                                    const shim_layout *weights, const shim_layout *dst,
                                    shim_primitive **ret, error *err);

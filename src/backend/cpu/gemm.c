@@ -35,7 +35,7 @@ static void finish_row(float *y, const float *c, int64_t n, float beta, bool rel
     SIMD_LOOP
     for (int64_t j = 0; j < n; j++) {
         float v = y[j] + beta * c[j];
-        y[j] = v > 0.0f ? v : 0.0f;
+        y[j] = v < 0.0f ? 0.0f : v;
     }
 }
 
@@ -51,7 +51,7 @@ static void finish_row_scalar(float *y, float c, int64_t n, bool relu)
     SIMD_LOOP
     for (int64_t j = 0; j < n; j++) {
         float v = y[j] + c;
-        y[j] = v > 0.0f ? v : 0.0f;
+        y[j] = v < 0.0f ? 0.0f : v;
     }
 }
 

@@ -1,6 +1,7 @@
 /* Where values lie in oneDNN's order, where they are reordered, and what runs as one. */
 #include "unit/backend/support_program.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -214,6 +215,31 @@ static void test_relu_is_fused_where_nobody_else_looks(void **state)
     program_fini(&p);
 }
 
+/* A NaN must reach the loss, or nobody learns that the run has gone wrong. */
+static void test_relu_lets_nan_through(void **state)
+{
+    (void)state;
+    program p;
+    program_init(&p);
+    graph_val x = program_input(&p, "x", DT_F32, (graph_shape){4, {1, 16, 4, 4}});
+    graph_val w = program_param(&p, "w", (graph_shape){4, {16, 16, 1, 1}});
+    graph_val m = program_input(&p, "m", DT_F32, (graph_shape){2, {2, 4}});
+    graph_val v = program_param(&p, "v", (graph_shape){2, {4, 4}});
+    graph_val c = program_node(&p, OP_CONV, "conv", NULL, 2, (graph_val[]){x, w}, NULL);
+    c = program_node(&p, OP_RELU, "relu_conv", NULL, 1, &c, NULL);
+    graph_val g = program_node(&p, OP_GEMM, "gemm", NULL, 2, (graph_val[]){m, v}, NULL);
+    g = program_node(&p, OP_RELU, "relu_gemm", NULL, 1, &g, NULL);
+    graph_keep(p.g, c);
+    graph_keep(p.g, g);
+    program_load(&p, 1);
+    program_fill_sources(&p);
+    program_floats(&p, x)[0] = program_floats(&p, m)[0] = NAN;
+    program_run(&p);
+    assert_true(isnan(program_floats(&p, c)[0]) && !isnan(program_floats(&p, c)[1]));
+    assert_true(isnan(program_floats(&p, g)[0]) && !isnan(program_floats(&p, g)[4]));
+    program_fini(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_flatten_shares_memory_of_plain_values_only),
         cmocka_unit_test(test_padded_channels_do_not_leak),
         cmocka_unit_test(test_relu_is_fused_where_nobody_else_looks),
+        cmocka_unit_test(test_relu_lets_nan_through),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "common/base/alloc.h"
 #include "data/reader.h"
+#include "support_config.h"
 #include "support_idx.h"
 
 #include <math.h>
@@ -180,6 +181,32 @@ static void test_other_types_are_not_scaled(void **state)
     free(labels);
 }
 
+static void test_opens_by_configuration(void **state)
+{
+    char *images = test_pair(*state, 25, 2, 2);
+    static const struct {
+        const char *reader;
+        int64_t examples, classes;
+        float black;
+    } cases[] = {
+        {"{}", 25, 10, 0.0f},
+        {"{mean: 0.5, std: 0.25, classes: 11, limit: 5}", 5, 11, -2.0f},
+        {"'idx'", 25, 10, 0.0f},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        config *c = test_config(cases[i].reader);
+        dataset *d = NULL;
+        size_t n;
+        assert_int_equal(dataset_open(config_section(c, "dataset_reader"), images, &d, NULL), OK);
+        assert_int_equal(dataset_examples(d), cases[i].examples);
+        assert_int_equal(dataset_fields(d, &n)[1].classes, cases[i].classes);
+        assert_true(dataset_fields(d, &n)[0].background == cases[i].black);
+        dataset_close(&d);
+        config_destroy(&c);
+    }
+    free(images);
+}
+
 static int setup(void **state)
 {
     *state = test_dir_make();
@@ -200,6 +227,7 @@ int main(void)
         TEST(test_gives_normalised_images), TEST(test_limit_and_classes),
         TEST(test_finds_labels_by_name),    TEST(test_labels_given),
         TEST(test_files_that_do_not_fit),   TEST(test_other_types_are_not_scaled),
+        TEST(test_opens_by_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,7 @@
+/*
+ * `tequio inspect`: finds out what lies at a path, by its content more than by its name, and hands
+ * it to the report of that kind. Also what the reports share: statistics, numbers, tables.
+ */
 #include "cli/inspect.h"
 
 #include "cli/commands.h"
@@ -231,6 +235,13 @@ void inspect_table_number(inspect_table *t, const json_t *value)
     buf_fini(&text);
 }
 
+static void end_row(buf *out)
+{
+    while (out->size && out->data[out->size - 1] == ' ')
+        out->data[--out->size] = '\0';
+    buf_adds(out, "\n");
+}
+
 void inspect_table_flush(inspect_table *t, buf *out)
 {
     int width[INSPECT_COLUMNS] = {0};
@@ -242,9 +253,10 @@ void inspect_table_flush(inspect_table *t, buf *out)
     }
     for (size_t i = 0; i < t->n; i++) {
         size_t column = i % t->columns;
-        buf_addf(out, "  %*s%s", column ? width[column] : -width[0], t->cells[i],
-                 column + 1 == t->columns ? "\n" : "");
+        buf_addf(out, "  %*s", column ? width[column] : -width[0], t->cells[i]);
         free(t->cells[i]);
+        if (column + 1 == t->columns)
+            end_row(out);
     }
     free(t->cells);
     *t = (inspect_table){.columns = t->columns};

@@ -1,3 +1,4 @@
+/* Checkpoints: what the manifest says, after everything it says was checked. */
 #include "cli/inspect.h"
 
 #include "common/base/alloc.h"

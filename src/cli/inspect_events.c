@@ -1,3 +1,4 @@
+/* Event files: one row a tag, in the order of first appearance, with the newest value. */
 #include "cli/inspect.h"
 
 #include "common/base/alloc.h"

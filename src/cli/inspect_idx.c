@@ -1,3 +1,4 @@
+/* IDX: shape and range, read as the data readers read it. */
 #include "cli/inspect.h"
 
 #include "common/base/alloc.h"

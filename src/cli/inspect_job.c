@@ -1,3 +1,4 @@
+/* Job dirs: how the job stands, from the files that are there; a job that runs may be looked at. */
 #include "cli/inspect.h"
 
 #include "common/base/alloc.h"

@@ -1,3 +1,4 @@
+/* safetensors: the range of every tensor, whatever its type. */
 #include "cli/inspect.h"
 
 #include "common/base/alloc.h"

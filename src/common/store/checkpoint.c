@@ -179,8 +179,6 @@ status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error
     TRY_OUT(st, fs_sync_dir(root, err));
     TRY_OUT(st, refresh_index(d, err));
 out:
-    if (st != OK)
-        error_prepend(err, "checkpoint of step %lld", (long long)m->step);
     free(path);
     free(fresh);
     free(place);
@@ -190,11 +188,14 @@ out:
 
 /* --- pins --- */
 
-/* Held while pins or what they protect change; -1 where folders cannot be locked. */
+/* Held while pins or what they protect change; -1 where folders cannot be locked. The folder is
+ * made first, so that the first of all pins is no exception. */
 static int lock_pins(const jobdir *d)
 {
     char *path = jobdir_file(d, "pins");
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = -1;
+    if (fs_mkdirs(path, NULL) == OK)
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(path);
     while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
         ;
@@ -373,20 +374,16 @@ status checkpoint_pin(const jobdir *d, int64_t step, error *err)
 {
     char host[256];
     host_name(host);
-    char *folder = jobdir_file(d, "pins");
-    char *path = xasprintf("%s/%lld.%ld", folder, (long long)step, (long)getpid());
-    status st = fs_mkdirs(folder, err);
-    if (st == OK) {
-        int lock = lock_pins(d);
-        if (is_complete(d, step))
-            st = fs_write_atomic(path, host, strlen(host), err);
-        else
-            st = FAIL(err, E_DATA, "'%s' has no checkpoint of step %lld (pruned meanwhile?)",
-                      jobdir_path(d), (long long)step);
-        unlock_pins(lock);
-    }
+    char *path = jobdir_file(d, "pins/%lld.%ld", (long long)step, (long)getpid());
+    int lock = lock_pins(d);
+    status st = OK;
+    if (is_complete(d, step))
+        st = fs_write_atomic(path, host, strlen(host), err);
+    else
+        st = FAIL(err, E_DATA, "'%s' has no checkpoint of step %lld (pruned meanwhile?)",
+                  jobdir_path(d), (long long)step);
+    unlock_pins(lock);
     free(path);
-    free(folder);
     return st;
 }
 

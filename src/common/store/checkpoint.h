@@ -7,8 +7,8 @@
  * a manifest never existed. The text file `checkpoint` names the newest (TensorFlow's format).
  *
  * The manifest lists every tensor (name, shape, kind, offset), every part with its shard, every
- * shard with bytes and SHA-256, the step, the optimizer and its slots, K, seed, the digest of the
- * config, and `final`.
+ * shard with bytes and SHA-256, the step, the optimizer's slots, K, seed, the digests of config and
+ * layout, and `final`; its last line is the SHA-256 of all that (manifest.h).
  *
  * Threads: functions without shared state; a checkpoint opened for reading is immutable.
  */
@@ -29,7 +29,7 @@ enum { CHECKPOINT_SLOTS = 3 };
 typedef struct shard_part {
     int32_t part;
     const float *weights;                 /* [elements of the part] */
-    const float *slots[CHECKPOINT_SLOTS]; /* optimizer state; as many as n_slots */
+    const float *slots[CHECKPOINT_SLOTS]; /* as many as n_slots; not looked at for a frozen part */
 } shard_part;
 
 typedef struct shard_request {
@@ -42,6 +42,8 @@ typedef struct shard_request {
     int64_t step;
 } shard_request;
 
+/* Makes the folder when it is missing, syncs the file; a file that could not be written whole (E_IO
+ * names it) is removed. Frozen parts have no optimizer state, so only their weights are written. */
 MUST_USE status shard_write(const shard_request *request, char *ret_sha256, uint64_t *ret_bytes,
                             error *err);
 
@@ -71,8 +73,9 @@ typedef struct manifest {
 
 void manifest_fini(manifest *m);
 
-/* Writes manifest.json into step-N.tmp.<era>/, syncs, renames the folder, updates `checkpoint`.
- * If step-N exists already (a replay reached it again), the new one replaces it. */
+/* Writes manifest.json into step-N.tmp.<era>/, syncs, renames the folder, updates `checkpoint`. All
+ * shards must be there with their sizes. If step-N exists already (a replay reached it again), the
+ * new one replaces it and at no moment is there none. */
 MUST_USE status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error *err);
 
 /* Removes all but the newest `keep`, `best_step` (-1: none), and those a live reader has pinned;
@@ -93,14 +96,17 @@ MUST_USE status checkpoint_open(const char *dir, bool verify, checkpoint **ret, 
 void checkpoint_close(checkpoint **c);
 const manifest *checkpoint_manifest(const checkpoint *c);
 
-/* Copies a part out: weights (may be NULL) and n_slots optimizer vectors (may be NULL). */
+/* Copies a part out: weights (may be NULL) and n_slots optimizer vectors (`slots` and any of them
+ * may be NULL); those of a frozen part are zeros. */
 MUST_USE status checkpoint_read_part(const checkpoint *c, int32_t part, float *weights,
                                      float *const *slots, error *err);
 /* The whole flat vector's weights: out[flat->n_elements]. */
 MUST_USE status checkpoint_read_flat(const checkpoint *c, float *out, error *err);
 
-/* Keeps a step from being pruned while a reader uses it (a file pins/<step>.<pid>; stale ones,
- * whose process is gone, are ignored and removed). */
+/* Keeps a step from being pruned while a reader uses it: a file pins/<step>.<pid> with the host's
+ * name inside. Stale ones, whose process is gone or which another host left an hour ago, are
+ * ignored and removed. E_DATA when the step is not there (any more). Pin first, open then; after
+ * opening nothing can be pulled from under the reader. */
 MUST_USE status checkpoint_pin(const jobdir *d, int64_t step, error *err);
 void checkpoint_unpin(const jobdir *d, int64_t step);
 

@@ -1,14 +1,22 @@
 #include "cli/progress.h"
 
 #include "common/base/alloc.h"
+#include "common/base/buf.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { BAR_EVERY_US = 100 * 1000, PLAIN_EVERY_US = 10 * 1000 * 1000, BAR_CELLS = 24, LINE = 256 };
+enum {
+    BAR_EVERY_US = 100 * 1000,
+    PLAIN_EVERY_US = 10 * 1000 * 1000,
+    BAR_CELLS = 24,
+    LINE = 256,
+    ETA_MAX_S = 10 * 1000 * 1000
+};
 
 static const char *const mode_names[] = {"none", "plain", "bar"};
 
@@ -105,28 +113,33 @@ void progress_finish(progress *p)
     progress_init(p, p->mode, p->out);
 }
 
-static int add_time(char *ret, size_t bytes, double seconds)
+static void add_time(buf *text, double seconds)
 {
     int64_t s = (int64_t)(seconds + 0.5);
     if (s >= 3600)
-        return snprintf(ret, bytes, "%" PRId64 ":%02d:%02d", s / 3600, (int)(s / 60 % 60),
-                        (int)(s % 60));
-    return snprintf(ret, bytes, "%d:%02d", (int)(s / 60), (int)(s % 60));
+        buf_addf(text, "  eta %" PRId64 ":%02d:%02d", s / 3600, (int)(s / 60 % 60), (int)(s % 60));
+    else
+        buf_addf(text, "  eta %d:%02d", (int)(s / 60), (int)(s % 60));
 }
 
+/* Numbers that are not known yet are left out. */
 void progress_text(const progress_state *s, char *ret, size_t bytes)
 {
-    char total[32] = "", epochs[32] = "", eta[32] = "";
+    buf text = BUF_INIT;
+    buf_addf(&text, "step %" PRId64, s->step);
     if (s->total_steps > 0)
-        snprintf(total, sizeof total, "/%" PRId64, s->total_steps);
+        buf_addf(&text, "/%" PRId64, s->total_steps);
+    buf_addf(&text, "  epoch %" PRId64, s->epoch + 1);
     if (s->epochs > 0)
-        snprintf(epochs, sizeof epochs, "/%" PRId64, s->epochs);
-    if (s->eta_s >= 0 && s->eta_s < 1e7) {
-        int n = snprintf(eta, sizeof eta, "  eta ");
-        add_time(eta + n, sizeof eta - (size_t)n, s->eta_s);
-    }
-    snprintf(ret, bytes,
-             "step %" PRId64 "%s  epoch %" PRId64 "%s  loss %.4f  rate %.3g  %.0f "
-             "examples/s%s",
-             s->step, total, s->epoch + 1, epochs, s->loss, s->rate, s->examples_per_s, eta);
+        buf_addf(&text, "/%" PRId64, s->epochs);
+    if (!isnan(s->loss))
+        buf_addf(&text, "  loss %.4f", s->loss);
+    if (!isnan(s->rate))
+        buf_addf(&text, "  rate %.3g", s->rate);
+    if (s->examples_per_s > 0)
+        buf_addf(&text, "  %.0f examples/s", s->examples_per_s);
+    if (s->eta_s >= 0 && s->eta_s < ETA_MAX_S)
+        add_time(&text, s->eta_s);
+    snprintf(ret, bytes, "%s", text.data);
+    buf_fini(&text);
 }

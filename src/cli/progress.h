@@ -23,9 +23,9 @@ typedef enum progress_mode { PROGRESS_NONE, PROGRESS_PLAIN, PROGRESS_BAR } progr
 typedef struct progress_state {
     int64_t step, total_steps; /* total 0: unknown */
     int64_t epoch, epochs;     /* epoch counts from 0; epochs 0: unknown */
-    double loss, rate;
-    double examples_per_s;
-    double eta_s; /* < 0: unknown */
+    double loss, rate;         /* NaN: unknown */
+    double examples_per_s;     /* <= 0: unknown */
+    double eta_s;              /* < 0: unknown */
 } progress_state;
 
 typedef struct progress {

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,12 +128,14 @@ static void unknown_ends_are_left_out(void **state)
 {
     (void)state;
     char text[256];
-    progress_state s = {.step = 7, .eta_s = -1, .loss = 1, .rate = 0.1};
+    progress_state s = {.step = 7, .eta_s = -1, .loss = NAN, .rate = NAN};
     progress_text(&s, text, sizeof text);
-    assert_string_equal(text, "step 7  epoch 1  loss 1.0000  rate 0.1  0 examples/s");
+    assert_string_equal(text, "step 7  epoch 1");
+    s.loss = 1;
+    s.rate = 0.1;
     s.eta_s = 3725;
     progress_text(&s, text, sizeof text);
-    assert_non_null(strstr(text, "eta 1:02:05"));
+    assert_string_equal(text, "step 7  epoch 1  loss 1.0000  rate 0.1  eta 1:02:05");
 }
 
 static void auto_is_plain_off_a_terminal(void **state)

@@ -12,7 +12,8 @@ enum { SPATIAL = 3 };
 
 /* CONV, CONV_BWD_DATA, CONV_BWD_WEIGHTS. x [N,C,spatial...], w [M,C/group,kernel...] */
 typedef struct conv_attr {
-    int64_t strides[SPATIAL], pads[2 * SPATIAL], dilations[SPATIAL];    /* 0 stride or dilation: 1 */
+    int64_t strides[SPATIAL], dilations[SPATIAL];       /* 0: 1 */
+    int64_t pads[2 * SPATIAL];
     int64_t group;                      /* 0: 1 */
     graph_shape x, w;                   /* backward ops: the shape to produce */
     bool with_bias;                     /* CONV_BWD_WEIGHTS: output 1 is wanted */
@@ -40,7 +41,8 @@ typedef struct gelu_attr {              /* GELU, GELU_BWD */
     bool tanh;                          /* approximate="tanh"; otherwise erf */
 } gelu_attr;
 
-typedef struct axis_attr {              /* SOFTMAX, LOG_SOFTMAX and their gradients, FLATTEN, CONCAT */
+/* SOFTMAX, LOG_SOFTMAX and their gradients, FLATTEN, CONCAT */
+typedef struct axis_attr {
     int32_t axis;                       /* ONNX's defaults must be given: -1, -1, 1 */
 } axis_attr;
 

@@ -31,7 +31,7 @@ enum { SHAPE_TEXT = 176 };     /* room for the text of any shape */
 enum {
     OP_PLAIN = 0,
     OP_INPLACE = 1,         /* output 0 may take the memory of input 0 when that dies here */
-    OP_BACKWARD = 2,        /* appears only in what graph_backward appends; has no gradient itself */
+    OP_BACKWARD = 2,        /* only in what graph_backward appends; has no gradient itself */
     OP_ALIAS = 4,           /* output 0 has the bytes of input 0 under another shape */
 };
 
@@ -114,13 +114,13 @@ void graph_destroy(graph **g);
 MUST_USE status graph_input(graph *g, const char *name, dtype t, graph_shape shape, graph_val *ret,
                             error *err);
 MUST_USE status graph_param(graph *g, const tensor_decl *decl, graph_val *ret, error *err);
-MUST_USE status graph_const(graph *g, const char *name, dtype t, graph_shape shape, const void *data,
-                            graph_val *ret, error *err);
+MUST_USE status graph_const(graph *g, const char *name, dtype t, graph_shape shape,
+                            const void *data, graph_val *ret, error *err);
 
 /* Append a node. `name` may be NULL (made from the op). ret_out has room for the op's n_out values.
  * An error names the node, its operator and the shapes that do not fit (E_CONFIG). */
-MUST_USE status graph_add(graph *g, graph_op op, const char *name, const graph_val *in, int32_t n_in,
-                          const void *attr, graph_val *ret_out, error *err);
+MUST_USE status graph_add(graph *g, graph_op op, const char *name, const graph_val *in,
+                          int32_t n_in, const void *attr, graph_val *ret_out, error *err);
 void graph_keep(graph *g, graph_val v);
 
 /* Output 0 of a node has the node's name; this gives a value another one ("logits"). */
@@ -136,7 +136,8 @@ arena *graph_arena(graph *g);
 
 int64_t graph_shape_elements(const graph_shape *s);
 bool graph_shape_equal(const graph_shape *a, const graph_shape *b);
-const char *graph_shape_text(const graph_shape *s, char *buffer, size_t bytes);   /* "[8,1,28,28]" */
+/* "[8,1,28,28]" */
+const char *graph_shape_text(const graph_shape *s, char *buffer, size_t bytes);
 
 /* Multiply-adds times two of all nodes, for --dry-run. */
 double graph_flops(const graph *g);

@@ -8,9 +8,9 @@
  * executor's business.
  *
  * A value whose bytes the backend gives as 0 is never materialised (fused away); its maker and its
- * readers then count as one kernel that may run at any of their turns. An OP_ALIAS output shares its
- * input's place and prolongs its life, unless it is kept, a gradient, or of another size: then its
- * kernel must copy, as for no_alias.
+ * readers then count as one kernel that may run at any of their turns. An OP_ALIAS output shares
+ * its input's place and prolongs its life, unless it is kept, a gradient, or of another size: then
+ * its kernel must copy, as for no_alias.
  *
  * Threads: immutable once created.
  */
@@ -21,21 +21,27 @@
 
 enum { PLAN_ALIGN = 256 };
 
-typedef enum plan_slab { SLAB_PARAM, SLAB_GRAD, SLAB_IO, SLAB_TEMP, SLAB_CONST, SLAB_COUNT } plan_slab;
+typedef enum plan_slab {
+    SLAB_PARAM,
+    SLAB_GRAD,
+    SLAB_IO,
+    SLAB_TEMP,
+    SLAB_CONST,
+    SLAB_COUNT
+} plan_slab;
 
 typedef struct plan_place {
     plan_slab slab;
     size_t offset, bytes;
-    int32_t first, last;        /* nodes: defined at, last used at by anything that shares the place;
-                                 * first is -1 for what exists before the run; last is n_nodes for
-                                 * kept values and gradients */
+    int32_t first, last;        /* nodes: defined at (-1: before the run), last used at; of the owner
+                                 * by whatever shares its place (n_nodes: kept, a gradient) */
     bool materialised;
 } plan_place;
 
 typedef struct plan_options {
-    const size_t *value_bytes;  /* [graph_n_values] or NULL: plain; what the backend wants for each */
-    const bool *no_inplace;     /* [graph_n_nodes] or NULL: nodes whose kernel cannot run in place */
-    const bool *no_alias;       /* [graph_n_nodes] or NULL: OP_ALIAS nodes that must copy (layouts) */
+    const size_t *value_bytes;  /* [graph_n_values] as the backend wants them; NULL: row-major */
+    const bool *no_inplace;     /* [graph_n_nodes] or NULL: its kernel cannot run in place */
+    const bool *no_alias;       /* [graph_n_nodes] or NULL: an OP_ALIAS that must copy (layouts) */
     const flat *flat;           /* layout of parameters and gradients; NULL: none in the graph */
 } plan_options;
 
@@ -47,7 +53,7 @@ void plan_destroy(plan **p);
 
 const plan_place *plan_place_of(const plan *p, graph_val v);
 size_t plan_slab_bytes(const plan *p, plan_slab slab);
-graph_val plan_aliased(const plan *p, graph_val v);     /* the value whose memory v uses (v itself mostly) */
+graph_val plan_aliased(const plan *p, graph_val v);     /* whose memory v uses; mostly its own */
 
 /*
  * Per part of options.flat (index of the node; -1 for a part nothing reads or makes):

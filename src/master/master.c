@@ -525,13 +525,13 @@ static status roll_back(master *m, int32_t s, error *err)
 
 /* --- failures --- */
 
-static void fail_from(master *m, status st, const char *task, const char *text)
+static void fail_from(master *m, status st, const char *who, const char *text)
 {
     if (m->failed != OK)
         return;
     m->failed = st;
     error_clear(&m->failure);
-    error_set(&m->failure, st, "%s: %s", task, text);
+    error_set(&m->failure, st, "%s: %s", who, text);
 }
 
 static void take_failed(master *m, const Wire__Stop *s)
@@ -884,6 +884,8 @@ static status loop(master *m, error *err)
             st = serve_workers(m, err);
         if (st == OK && m->view_due)
             send_view(m, NULL);
+        if (st == OK && m->failed == OK && m->o->abort && atomic_load(m->o->abort))
+            st = FAIL(err, E_FAIL, "told to leave at once");
         if (st == OK)
             st = tick(m, err);
     }

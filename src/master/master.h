@@ -38,6 +38,7 @@ typedef struct master_options {
                                          * 0: not known, one is enough */
     bool evaluates;                     /* an evaluator will read the checkpoints */
     const atomic_bool *stop;            /* SIGTERM: cut and leave with E_PREEMPTED */
+    const atomic_bool *abort;           /* leave at once; NULL: never */
     void (*progress)(void *user, const master_progress *p);
     void *user;
 } master_options;

@@ -111,7 +111,6 @@ static void begin_nodes(backend_program *p)
         n->node = graph_node_at(p->g, i);
         n->index = i;
         n->takes_inplace = graph_op_of(n->node->op)->traits & OP_INPLACE;
-        p->relu_after[i] = GRAPH_NONE;
         for (int k = 0; k < n->node->n_in; k++)
             if (n->node->in[k] != GRAPH_NONE)
                 p->n_readers[n->node->in[k]]++;
@@ -138,7 +137,7 @@ static void find_fusions(backend_program *p)
             continue;
         if (p->nodes[between->def].node->op != OP_GEMM)
             continue;
-        p->relu_after[between->def] = i;
+        p->does_relu[between->def] = true;
         p->nodes[i].fused = true;
     }
 }
@@ -198,7 +197,7 @@ static status cpu_load(backend *b, const graph *g, backend_program **ret, error 
     p->bytes = arena_alloc(p->arena, n_values * sizeof *p->bytes);
     p->must_be_plain = arena_alloc(p->arena, n_values * sizeof *p->must_be_plain);
     p->n_readers = arena_alloc(p->arena, n_values * sizeof *p->n_readers);
-    p->relu_after = arena_alloc(p->arena, n_nodes * sizeof *p->relu_after);
+    p->does_relu = arena_alloc(p->arena, n_nodes * sizeof *p->does_relu);
     status st;
     TRY_OUT(st, shim_create(&p->shim, err));
     TRY_OUT(st, begin_values(p, err));

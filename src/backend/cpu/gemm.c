@@ -104,7 +104,7 @@ status plan_gemm(backend_program *p, cpu_node *n, error *err)
     s->k = a->dim[attr->trans_a ? 0 : 1];
     s->alpha = attr->alpha != 0.0f ? attr->alpha : 1.0f;
     s->beta = attr->beta != 0.0f ? attr->beta : 1.0f;
-    s->relu = p->relu_after[n->index] != GRAPH_NONE;
+    s->relu = p->does_relu[n->index];
     s->a = (shim_matrix){.stride = a->dim[1], .transposed = attr->trans_a};
     s->b = (shim_matrix){.stride = node_in(n, 1)->shape.dim[1], .transposed = attr->trans_b};
     if (node_in(n, 2))

@@ -62,7 +62,7 @@ struct backend_program {
     size_t *bytes;              /* by value */
     bool *must_be_plain;        /* by value */
     int32_t *n_readers;         /* by value */
-    int32_t *relu_after;        /* by node: the Relu whose work it does too, or GRAPH_NONE */
+    bool *does_relu;            /* by node: it does the work of the Relu behind it too */
 };
 
 /* Chooses body, layouts and scratch. E_UNSUPPORTED with the reason if there is no kernel. */

@@ -166,72 +166,66 @@ static status try_batch_norm(graph *g, dice *d, graph_val x, int64_t side, int32
                      &(batch_norm_attr){.training = throw_dice(d, 3) > 0}, out, err);
 }
 
+/* What is tried on a random value, and with it on the others an operator takes. */
+static const struct attempt {
+    graph_op op;
+    int32_t n_in;
+    const void *attr;
+} attempts[] = {
+    {OP_ADD, 2, NULL},
+    {OP_ADD, 2, NULL},
+    {OP_SUB, 2, NULL},
+    {OP_MUL, 2, NULL},
+    {OP_DIV, 2, NULL},
+    {OP_RELU, 1, NULL},
+    {OP_RELU, 1, NULL},
+    {OP_TANH, 1, NULL},
+    {OP_SIGMOID, 1, NULL},
+    {OP_GELU, 1, NULL},
+    {OP_IDENTITY, 1, NULL},
+    {OP_SOFTMAX, 1, &(const axis_attr){0}},
+    {OP_LOG_SOFTMAX, 1, &(const axis_attr){-1}},
+    {OP_MATMUL, 2, NULL},
+    {OP_MATMUL, 2, &(const matmul_attr){.trans_a = true}},
+    {OP_MATMUL, 2, &(const matmul_attr){.trans_b = true}},
+    {OP_GEMM, 3, NULL},
+    {OP_GEMM, 2, &(const gemm_attr){.trans_a = true}},
+    {OP_GEMM, 3, &(const gemm_attr){.trans_b = true, .alpha = 2}},
+    {OP_RESHAPE, 1, &(const shape_attr){.shape = {.rank = 1, .dim = {-1}}}},
+    {OP_RESHAPE, 1, &(const shape_attr){.shape = {.rank = 2, .dim = {0, -1}}}},
+    {OP_RESHAPE, 1, &(const shape_attr){.shape = {.rank = 2, .dim = {-1, 4}}}},
+    {OP_FLATTEN, 1, &(const axis_attr){0}},
+    {OP_CONCAT, 1, &(const axis_attr){0}},
+    {OP_CONCAT, 2, &(const axis_attr){0}},
+    {OP_TRANSPOSE, 1, &(const transpose_attr){.reverse = true}},
+    {OP_REDUCE_MEAN, 1, &(const reduce_attr){.n_axes = 1}},
+    {OP_REDUCE_SUM, 1, &(const reduce_attr){.n_axes = 1, .drop_dims = true}},
+    {OP_EXPAND, 1, &(const shape_attr){.shape = {.rank = 3, .dim = {2, 1, 1}}}},
+    {OP_SLICE, 1, &(const slice_attr){.begin = 1, .end = INT64_MAX}},
+    {OP_SLICE, 1, &(const slice_attr){.begin = 1, .end = -1}},
+    {OP_DROPOUT, 2, &(const dropout_attr){.ratio = 0.5f}},
+    {OP_BATCH_NORMALIZATION, 5, NULL},
+};
+
 /* One attempt; true if a node was added. */
 static bool try_node(graph *g, dice *d, int64_t side, int32_t number)
 {
-    static const graph_op ops[] = {OP_ADD,        OP_ADD,       OP_SUB,
-                                   OP_MUL,        OP_DIV,       OP_RELU,
-                                   OP_RELU,       OP_TANH,      OP_SIGMOID,
-                                   OP_GELU,       OP_SOFTMAX,   OP_LOG_SOFTMAX,
-                                   OP_MATMUL,     OP_MATMUL,    OP_GEMM,
-                                   OP_RESHAPE,    OP_RESHAPE,   OP_FLATTEN,
-                                   OP_CONCAT,     OP_TRANSPOSE, OP_REDUCE_MEAN,
-                                   OP_REDUCE_SUM, OP_IDENTITY,  OP_EXPAND,
-                                   OP_DROPOUT,    OP_SLICE,     OP_BATCH_NORMALIZATION};
-    graph_op op = ops[throw_dice(d, COUNT_OF(ops))];
-    graph_val a = pick(g, d), b = pick(g, d), in[3] = {a, b, pick(g, d)}, out[GRAPH_OUT];
-    if (graph_value_at(g, a)->dtype != DT_F32 || graph_value_at(g, b)->dtype != DT_F32)
-        return false;
-    graph_shape s = graph_value_at(g, a)->shape;
-    int64_t rows = s.rank ? s.dim[0] : 1;
-    if (op != OP_SLICE && graph_shape_elements(&s) > 4 * side * side)
-        return false;
-    gemm_attr gemm = {.trans_a = throw_dice(d, 2), .trans_b = throw_dice(d, 2)};
-    matmul_attr matmul = {.trans_a = throw_dice(d, 4) == 0, .trans_b = throw_dice(d, 4) == 0};
-    shape_attr flat_shape = {.shape = throw_dice(d, 2) ? DIMS(-1) : DIMS(side, -1)};
-    shape_attr wide = {.shape = DIMS(side, side)};
-    slice_attr slice = {.begin = throw_dice(d, 2), .end = rows - throw_dice(d, 2)};
-    dropout_attr dropout = {.ratio = 0.5f};
-    transpose_attr transpose = {.reverse = true};
-    reduce_attr reduce = {.axes = {0}, .n_axes = 1, .drop_dims = throw_dice(d, 2)};
-    axis_attr first = {.axis = 0};
+    const struct attempt *t = &attempts[throw_dice(d, COUNT_OF(attempts))];
+    graph_val in[GRAPH_IN] = {pick(g, d), pick(g, d), pick(g, d)}, out[GRAPH_OUT];
+    graph_shape s = graph_value_at(g, in[0])->shape;
     error err = ERROR_INIT;
-    switch (op) {
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_DIV:
-        return graph_add(g, op, NULL, in, 2, NULL, out, &err) == OK;
-    case OP_MATMUL:
-        return graph_add(g, op, NULL, in, 2, &matmul, out, &err) == OK;
-    case OP_GEMM:
-        return graph_add(g, op, NULL, in, 2 + (int32_t)throw_dice(d, 2), &gemm, out, &err) == OK;
-    case OP_CONCAT:
-        return graph_add(g, op, NULL, in, 1 + (int32_t)throw_dice(d, 2), &first, out, &err) == OK;
-    case OP_SOFTMAX:
-    case OP_LOG_SOFTMAX:
-    case OP_FLATTEN:
-        return graph_add(g, op, NULL, in, 1, &first, out, &err) == OK;
-    case OP_RESHAPE:
-        return graph_add(g, op, NULL, in, 1, &flat_shape, out, &err) == OK;
-    case OP_EXPAND:
-        return graph_add(g, op, NULL, in, 1, &wide, out, &err) == OK;
-    case OP_SLICE:
-        return graph_add(g, op, NULL, in, 1, &slice, out, &err) == OK;
-    case OP_TRANSPOSE:
-        return graph_add(g, op, NULL, in, 1, &transpose, out, &err) == OK;
-    case OP_REDUCE_MEAN:
-    case OP_REDUCE_SUM:
-        return graph_add(g, op, NULL, in, 1, &reduce, out, &err) == OK;
-    case OP_DROPOUT:
-        in[1] = graph_find(g, "batch.id");
-        return graph_add(g, op, NULL, in, 2, &dropout, out, &err) == OK;
-    case OP_BATCH_NORMALIZATION:
-        return s.rank >= 2 && s.dim[1] == side &&
-               try_batch_norm(g, d, a, side, number, out, &err) == OK;
-    default:
-        return graph_add(g, op, NULL, in, 1, NULL, out, &err) == OK;
+    for (int i = 0; i < 3; i++) {
+        if (graph_value_at(g, in[i])->dtype != DT_F32)
+            return false;
     }
+    if (t->op != OP_SLICE && graph_shape_elements(&s) > 4 * side * side)
+        return false;
+    if (t->op == OP_BATCH_NORMALIZATION)
+        return s.rank >= 2 && s.dim[1] == side &&
+               try_batch_norm(g, d, in[0], side, number, out, &err) == OK;
+    if (t->op == OP_DROPOUT)
+        in[1] = graph_find(g, "batch.id");
+    return graph_add(g, t->op, NULL, in, t->n_in, t->attr, out, &err) == OK;
 }
 
 /* The sum of the means of the last values, so that most of the graph matters. */

@@ -12,7 +12,8 @@
         .rank = sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), .dim = { __VA_ARGS__ }         \
     }
 #define SCALAR ((graph_shape){.rank = 0})
-#define IN(...) (const graph_val[]){__VA_ARGS__}, sizeof((graph_val[]){__VA_ARGS__}) / sizeof(graph_val)
+#define IN(...)                                                                                    \
+    (const graph_val[]){__VA_ARGS__}, sizeof((graph_val[]){__VA_ARGS__}) / sizeof(graph_val)
 
 graph *make_graph(void);
 graph_val make_input(graph *g, const char *name, dtype t, graph_shape shape);

@@ -1,0 +1,368 @@
+#include "cli/play.h"
+
+#include "backend/backend.h"
+#include "cli/endpoints.h"
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/base/thread.h"
+#include "common/net/net.h"
+#include "evaluator/evaluator.h"
+#include "master/master.h"
+#include "ps/ps.h"
+#include "worker/worker.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARTS_MAX = 4 };
+
+typedef struct play play;
+
+/* One role of this process, on its thread. */
+typedef struct part {
+    status (*run)(play *p, error *err);
+    char name[TASK_NAME];
+    pthread_t thread;
+    play *play;
+    error error;
+} part;
+
+struct play {
+    const play_options *o;
+    const cluster *c;
+    net *net;
+    jobdir *dir;                        /* of the process that plays master */
+    bool plays_master, plays_worker, plays_ps, evaluates_here, evaluates;
+    bool is_alone;                      /* everything over inproc */
+    task worker, ps;                    /* who it is as worker and as server */
+    bool trainer;
+    int32_t lanes;
+
+    char *listen, *master;              /* endpoints; NULL: none, not known */
+    char **servers;
+    int32_t n_servers;
+    char *relay;
+
+    progress progress;
+    part parts[PARTS_MAX];
+    size_t n_parts;
+    atomic_bool abort, evaluator_stop;
+    pthread_mutex_t lock;
+    status failed;                      /* the first failure of a part */
+    error failure;
+};
+
+/* --- which roles --- */
+
+static bool master_trains(const play *p)
+{
+    const json_t *value = config_json(p->o->config, "distributed.master_trains");
+    return json_is_boolean(value) ? json_is_true(value) : true;
+}
+
+static bool is_single(const cluster *c)
+{
+    return c->origin == CLUSTER_LOCAL ||
+           (!c->jobs[ROLE_PS].n && !c->hosted_servers && c->task.role != ROLE_EVALUATOR &&
+            c->task.role != ROLE_PS);
+}
+
+static void choose_roles(play *p)
+{
+    const cluster *c = p->c;
+    p->is_alone = is_single(c);
+    p->plays_master = p->is_alone || c->is_chief;
+    p->plays_worker = p->is_alone || c->task.role == ROLE_WORKER ||
+                      (c->task.role == ROLE_MASTER && master_trains(p));
+    p->plays_ps = p->is_alone || c->task.role == ROLE_PS ||
+                  (c->hosted_servers && c->task.role == ROLE_WORKER && !c->is_chief);
+    p->trainer = p->is_alone || c->task.role == ROLE_MASTER;
+    p->worker = (task){ROLE_WORKER, p->trainer ? 0 : c->task.index};
+    p->ps = (task){ROLE_PS, p->is_alone ? 0 : c->task.index};
+    p->evaluates = config_has(p->o->config, "validation_data_path");
+    p->evaluates_here = p->plays_master && p->evaluates && !c->jobs[ROLE_EVALUATOR].n;
+    int64_t threads = config_int(p->o->config, "trainer.threads");
+    int64_t lanes = config_has(p->o->config, "distributed.lanes")
+                        ? config_int(p->o->config, "distributed.lanes")
+                        : thread_cpus() / threads;
+    p->lanes = lanes > 0 ? (int32_t)lanes : 1;
+}
+
+/* --- where they listen and dial --- */
+
+/* The tasks that are servers, in the order of the deal. */
+static status dial_servers(play *p, error *err)
+{
+    const cluster *c = p->c;
+    role host = c->hosted_servers ? ROLE_WORKER : ROLE_PS;
+    p->servers = xcalloc((size_t)c->jobs[host].n + 1, sizeof(char *));
+    for (int32_t i = 0; i < c->jobs[host].n; i++) {
+        if (c->hosted_servers && c->master_is_worker && i == 0)
+            continue;               /* the chief's port is the master's */
+        TRY(endpoint_dial(p->o->config, c, (task){host, i}, p->o->stop, &p->servers[p->n_servers], err));
+        p->n_servers++;
+    }
+    return OK;
+}
+
+static status choose_endpoints(play *p, error *err)
+{
+    const cluster *c = p->c;
+    if (p->is_alone) {
+        p->servers = xcalloc(1, sizeof(char *));
+        p->servers[p->n_servers++] = xstrdup("inproc://ps");
+        p->master = xstrdup("inproc://master");
+        return OK;
+    }
+    if (p->plays_master || p->plays_ps)
+        TRY(endpoint_listen(p->o->config, c, c->task, &p->listen, err));
+    if (p->plays_master || p->plays_worker)
+        TRY(dial_servers(p, err));
+    task chief = {c->master_is_worker ? ROLE_WORKER : ROLE_MASTER, 0};
+    const char *address = cluster_address(c, chief);
+    if (p->plays_master) {
+        p->master = xstrdup("inproc://master");
+        p->relay = address ? xstrdup(address) : NULL;
+    } else if (p->plays_worker && address) {
+        TRY(endpoint_dial(p->o->config, c, chief, p->o->stop, &p->master, err));
+    }
+    return OK;
+}
+
+static int listen_fd(void)
+{
+    const char *text = getenv("TEQUIO_LISTEN_FD");
+    return text && text[0] ? atoi(text) : -1;
+}
+
+/* --- the roles --- */
+
+static void show_progress(void *user, const master_progress *m)
+{
+    play *p = user;
+    progress_show(&p->progress,
+                  &(progress_state){
+                      .step = m->step,
+                      .total_steps = m->total_steps,
+                      .epoch = m->epoch,
+                      .epochs = m->epochs,
+                      .loss = m->loss,
+                      .rate = m->rate,
+                      .examples_per_s = m->examples_per_s,
+                      .eta_s = isnan(m->eta_s) ? -1 : m->eta_s,
+                  },
+                  clock_us());
+}
+
+static status run_master(play *p, error *err)
+{
+    const char *endpoints[2] = {"inproc://master"};
+    size_t n = 1;
+    if (p->listen)
+        endpoints[n++] = p->listen;
+    int32_t workers = p->c->jobs[ROLE_WORKER].sparse ? 0 : p->c->jobs[ROLE_WORKER].n;
+    if (p->is_alone)
+        workers = 1;
+    else if (p->trainer && p->plays_worker && workers)
+        workers++;
+    progress_init(&p->progress, p->o->progress, stderr);
+    status st = master_run(
+        &(master_options){
+            .config = p->o->config,
+            .net = p->net,
+            .endpoints = endpoints,
+            .n_endpoints = n,
+            .listen_fd = listen_fd(),
+            .relay_address = p->relay,
+            .servers = (const char *const *)p->servers,
+            .n_servers = p->n_servers,
+            .dir = p->dir,
+            .n_workers = workers,
+            .evaluates = p->evaluates,
+            .stop = p->o->stop,
+            .abort = &p->abort,
+            .progress = show_progress,
+            .user = p,
+        },
+        err);
+    progress_finish(&p->progress);
+    if (st != OK)
+        atomic_store(&p->evaluator_stop, true);
+    return st;
+}
+
+/* SIGTERM is the master's to act on where there is one in this process. */
+static const atomic_bool *stop_of(const play *p)
+{
+    return p->plays_master ? NULL : p->o->stop;
+}
+
+static status run_worker(play *p, error *err)
+{
+    return worker_run(
+        &(worker_options){
+            .config = p->o->config,
+            .self = p->worker,
+            .trainer = p->trainer,
+            .net = p->net,
+            .master = p->master,
+            .servers = (const char *const *)p->servers,
+            .n_servers = p->n_servers,
+            .n_lanes = p->lanes,
+            .backend = &backend_cpu,
+            .stop = stop_of(p),
+            .abort = &p->abort,
+        },
+        err);
+}
+
+static status run_ps(play *p, error *err)
+{
+    const char *endpoint = p->is_alone ? "inproc://ps" : p->listen;
+    return ps_run(
+        &(ps_options){
+            .config = p->o->config,
+            .self = p->ps,
+            .net = p->net,
+            .endpoints = &endpoint,
+            .n_endpoints = 1,
+            .listen_fd = p->is_alone ? -1 : listen_fd(),
+            .job_dir = p->o->job_dir,
+            .stop = stop_of(p),
+            .abort = &p->abort,
+        },
+        err);
+}
+
+static status run_evaluator(play *p, error *err)
+{
+    jobdir *dir = NULL;
+    TRY(jobdir_open(p->o->job_dir, &dir, err));
+    status st = evaluator_run(
+        &(evaluator_options){
+            .config = p->o->config,
+            .dir = dir,
+            .threads = (int)config_int(p->o->config, "trainer.threads"),
+            .stop = p->plays_master ? &p->evaluator_stop : p->o->stop,
+        },
+        err);
+    jobdir_close(&dir);
+    return st;
+}
+
+/* --- running them together --- */
+
+static void add_part(play *p, status (*run)(play *, error *), task t)
+{
+    part *one = &p->parts[p->n_parts++];
+    one->run = run;
+    one->play = p;
+    task_name(t, one->name);
+}
+
+/* The first failure is the process's; the other parts are told to leave. */
+static void run_part(part *one)
+{
+    play *p = one->play;
+    status st = one->run(p, &one->error);
+    if (st == OK)
+        return;
+    pthread_mutex_lock(&p->lock);
+    if (p->failed == OK) {
+        p->failed = st;
+        p->failure = one->error;
+    }
+    pthread_mutex_unlock(&p->lock);
+    atomic_store(&p->evaluator_stop, true);
+    atomic_store(&p->abort, true);
+}
+
+static void *part_thread(void *arg)
+{
+    run_part(arg);
+    return NULL;
+}
+
+static status run_parts(play *p, error *err)
+{
+    size_t started = 1;
+    status st = OK;
+    for (; st == OK && started < p->n_parts; started++)
+        st = thread_start(&p->parts[started].thread, p->parts[started].name, part_thread,
+                          &p->parts[started], err);
+    log_set_task(p->parts[0].name);
+    if (st == OK)
+        run_part(&p->parts[0]);
+    else
+        atomic_store(&p->abort, true);
+    for (size_t i = 1; i < (st == OK ? started : started - 1); i++)
+        pthread_join(p->parts[i].thread, NULL);
+    if (st == OK && p->failed != OK)
+        st = FAIL(err, p->failed, "%s", p->failure.text);
+    return st;
+}
+
+static void choose_parts(play *p)
+{
+    if (p->plays_master)
+        add_part(p, run_master, (task){ROLE_MASTER, 0});
+    if (p->plays_worker)
+        add_part(p, run_worker, p->worker);
+    if (p->plays_ps)
+        add_part(p, run_ps, p->ps);
+    if (p->evaluates_here || p->c->task.role == ROLE_EVALUATOR)
+        add_part(p, run_evaluator, (task){ROLE_EVALUATOR, 0});
+}
+
+static status prepare_dir(play *p, bool *ret_done, error *err)
+{
+    TRY(jobdir_prepare(
+        &(jobdir_request){
+            .path = p->o->job_dir,
+            .rule = p->o->rule,
+            .recover = p->o->recover,
+            .force = p->o->force,
+            .config = p->o->config,
+        },
+        &p->dir, ret_done, err));
+    if (*ret_done || !p->is_alone)
+        return OK;
+    char *log = jobdir_file(p->dir, "log/master.0.log");
+    status st = log_open_file(log, err);
+    free(log);
+    return st;
+}
+
+static status run_task(play *p, error *err)
+{
+    choose_roles(p);
+    bool done = false;
+    if (p->plays_master)
+        TRY(prepare_dir(p, &done, err));
+    if (done)
+        return OK;
+    TRY(choose_endpoints(p, err));
+    TRY(net_create(&p->net, err));
+    choose_parts(p);
+    return run_parts(p, err);
+}
+
+status play_task(const play_options *options, error *err)
+{
+    play p = {.o = options, .c = options->cluster};
+    pthread_mutex_init(&p.lock, NULL);
+    status st = run_task(&p, err);
+    net_destroy(&p.net);
+    jobdir_close(&p.dir);
+    log_close_file();
+    for (int32_t i = 0; i < p.n_servers; i++)
+        free(p.servers[i]);
+    free(p.servers);
+    free(p.listen);
+    free(p.master);
+    free(p.relay);
+    pthread_mutex_destroy(&p.lock);
+    return st;
+}

@@ -1,0 +1,288 @@
+/* Shape rules, second half: losses, norms, reductions, and what moves elements about. */
+#include "support_rows.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void losses_and_norms(void **state)
+{
+    (void)state;
+    const axis_attr last = {-1}, third = {3}, below = {-4};
+    const sce_attr none = {.reduction = SCE_NONE};
+    const batch_norm_attr training = {.training = true};
+    const dropout_attr half = {.ratio = 0.5f}, all = {.ratio = 1.0f};
+    const row rows[] = {
+        {OP_SOFTMAX, {F(2, 3)}, &last, {"[2,3]"}, NULL},
+        {OP_LOG_SOFTMAX, {F(2, 3, 4)}, &last, {"[2,3,4]"}, NULL},
+        {OP_SOFTMAX, {F(2, 3, 4)}, &third, {0}, "axis 3 is not within -3 .. 2"},
+        {OP_LOG_SOFTMAX, {F(2, 3, 4)}, &below, {0}, "axis -4 is not within -3 .. 2"},
+        {OP_SOFTMAX_BWD, {F(2, 3), F(2, 3)}, &last, {"[2,3]"}, NULL},
+        {OP_LOG_SOFTMAX_BWD,
+         {F(2, 3), F(2, 2)},
+         &last,
+         {0},
+         "the saved value [2,2] must have the shape [2,3]"},
+        {OP_SOFTMAX_CROSS_ENTROPY_LOSS, {F(8, 10), L(8)}, NULL, {"[]", "[8,10]"}, NULL},
+        {OP_SOFTMAX_CROSS_ENTROPY_LOSS,
+         {F(8, 10, 3, 4), L(8, 3, 4), F(10)},
+         &none,
+         {"[8,3,4]", "[8,10,3,4]"},
+         NULL},
+        {OP_SOFTMAX_CROSS_ENTROPY_LOSS,
+         {F(8, 10), F(8)},
+         NULL,
+         {0},
+         "the labels are float32, must be int64 or int32"},
+        {OP_SOFTMAX_CROSS_ENTROPY_LOSS,
+         {F(8, 10), L(9)},
+         NULL,
+         {0},
+         "the tensor of labels [9] must have the shape [8]"},
+        {OP_SOFTMAX_CROSS_ENTROPY_LOSS,
+         {F(8, 10), L(8), F(9)},
+         NULL,
+         {0},
+         "the tensor of class weights [9] must have the shape [10]"},
+        {OP_SOFTMAX_CROSS_ENTROPY_LOSS,
+         {F(8), L(8)},
+         NULL,
+         {0},
+         "the scores [8] must be [batch,classes] and maybe more axes"},
+        {OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD, {F0, F(8, 10), L(8)}, NULL, {"[8,10]"}, NULL},
+        {OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD, {F0, F(8, 10), L(8), F(10)}, NULL, {"[8,10]"}, NULL},
+        {OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD,
+         {F0, F(8, 10), L(8)},
+         &none,
+         {0},
+         "the gradient [] must have the shape [8]"},
+        {OP_BATCH_NORMALIZATION,
+         {F(8, 4, 5, 5), F(4), F(4), F(4), F(4)},
+         &training,
+         {"[8,4,5,5]", "[4]", "[4]"},
+         NULL},
+        {OP_BATCH_NORMALIZATION,
+         {F(8, 4), F(4), F(4), F(4), F(4)},
+         NULL,
+         {"[8,4]", NULL, NULL},
+         NULL},
+        {OP_BATCH_NORMALIZATION,
+         {F(8, 4), F(4), F(4), F(3), F(4)},
+         NULL,
+         {0},
+         "the mean [3] must have the shape [4]"},
+        {OP_BATCH_NORMALIZATION,
+         {F(8), F(8), F(8), F(8), F(8)},
+         NULL,
+         {0},
+         "the input [8] must have a channel axis"},
+        {OP_BATCH_NORMALIZATION_BWD,
+         {F(8, 4), F(4), F(4), F(4), F(8, 4)},
+         NULL,
+         {"[8,4]", "[4]", "[4]"},
+         NULL},
+        {OP_BATCH_NORMALIZATION_BWD,
+         {F(8, 4), F(4), F(4), F(5), F(8, 4)},
+         NULL,
+         {0},
+         "the variance [5] must have the shape [4]"},
+        {OP_BATCH_NORMALIZATION_BWD,
+         {F(8), F(4), F(4), F(5), F(8)},
+         NULL,
+         {0},
+         "the input [8] must have a channel axis"},
+        {OP_DROPOUT, {F(8, 4), L(1)}, &half, {"[8,4]", "[8,4]"}, NULL},
+        {OP_DROPOUT, {F(8, 4), L(1)}, &all, {0}, "the ratio 1 must be in [0,1)"},
+        {OP_DROPOUT, {F(8, 4), F(1)}, &half, {0}, "the batch id is float32 [1], must be one int64"},
+        {OP_DROPOUT, {F(8, 4), L(2)}, &half, {0}, "the batch id is int64 [2], must be one int64"},
+        {OP_DROPOUT_BWD, {F(8, 4), U8(8, 4)}, &half, {"[8,4]"}, NULL},
+    };
+    CHECK_ROWS(rows);
+}
+
+#define SHAPED(...) (&(shape_attr){.shape = DIMS(__VA_ARGS__)})
+
+static void moves(void **state)
+{
+    (void)state;
+    const axis_attr first = {0}, second = {1}, third = {2}, third_from_end = {-3};
+    const row rows[] = {
+        {OP_FLATTEN, {F(2, 3, 4)}, &second, {"[2,12]"}, NULL},
+        {OP_FLATTEN, {F(2, 3, 4)}, &first, {"[1,24]"}, NULL},
+        {OP_FLATTEN, {F(2, 3)}, &third, {"[6,1]"}, NULL},
+        {OP_FLATTEN, {F0}, &first, {"[1,1]"}, NULL},
+        {OP_FLATTEN, {F(2, 3)}, &third_from_end, {0}, "axis -3 is not within -2 .. 1"},
+        {OP_RESHAPE, {F(2, 3, 4)}, SHAPED(0, -1), {"[2,12]"}, NULL},
+        {OP_RESHAPE, {F(2, 3, 4)}, SHAPED(4, 0, 2), {"[4,3,2]"}, NULL},
+        {OP_RESHAPE, {F(1)}, NULL, {"[]"}, NULL},
+        {OP_RESHAPE,
+         {F(2, 3, 4)},
+         SHAPED(5, -1),
+         {0},
+         "the input [2,3,4] cannot take the shape [5,-1]"},
+        {OP_RESHAPE,
+         {F(2, 3, 4)},
+         SHAPED(-1, -1),
+         {0},
+         "the input [2,3,4] cannot take the shape [-1,-1]"},
+        {OP_RESHAPE,
+         {F(2, 3)},
+         SHAPED(2, 3, 0),
+         {0},
+         "the input [2,3] cannot take the shape [2,3,0]"},
+        {OP_RESHAPE,
+         {F(2, 3)},
+         SHAPED(INT64_MAX, INT64_MAX),
+         {0},
+         "the input [2,3] cannot take the shape [9223372036854775807,9223372036854775807]"},
+        {OP_TRANSPOSE, {F(2, 3, 4)}, &(transpose_attr){.perm = {0, -1, 1}}, {"[2,4,3]"}, NULL},
+        {OP_TRANSPOSE, {F(2, 3, 4)}, &(transpose_attr){.reverse = true}, {"[4,3,2]"}, NULL},
+        {OP_TRANSPOSE, {F(2, 3)}, NULL, {0}, "perm names axis 0 of the input [2,3] twice"},
+        {OP_TRANSPOSE,
+         {F(2, 3)},
+         &(transpose_attr){.perm = {0, 2}},
+         {0},
+         "axis 2 is not within -2 .. 1"},
+        {OP_CONCAT, {F(2, 3), F(2, 5), F(2, 1)}, &second, {"[2,9]"}, NULL},
+        {OP_CONCAT, {F(2, 3)}, &first, {"[2,3]"}, NULL},
+        {OP_CONCAT,
+         {F(2, 3), F(2, 5)},
+         &first,
+         {0},
+         "the inputs [2,3] and [2,5] differ beside axis 0"},
+        {OP_CONCAT, {F(2, 3), F(2)}, &first, {0}, "the inputs [2,3] and [2] differ beside axis 0"},
+        {OP_CONCAT, {F(2, 3), NIL, F(2, 3)}, &first, {0}, "input 1 is absent"},
+        {OP_CONCAT,
+         {F(2, 3), L(2, 3)},
+         &first,
+         {0},
+         "input 'in0' is float32 but input 'in1' is int64; they must be of one type"},
+        {OP_EXPAND, {F(3, 1)}, SHAPED(2, 1, 4), {"[2,3,4]"}, NULL},
+        {OP_EXPAND, {F(3, 4)}, SHAPED(1), {"[3,4]"}, NULL},
+        {OP_EXPAND, {F(3, 4)}, SHAPED(2), {0}, "the input [3,4] does not expand to [2]"},
+        {OP_SLICE, {F(5, 6)}, &(slice_attr){.axis = 1, .begin = 2, .end = 4}, {"[5,2]"}, NULL},
+        {OP_SLICE,
+         {F(5, 6)},
+         &(slice_attr){.axis = -1, .begin = -2, .end = INT64_MAX},
+         {"[5,2]"},
+         NULL},
+        {OP_SLICE,
+         {F(5, 6)},
+         &(slice_attr){.axis = 0, .begin = INT64_MIN, .end = -1},
+         {"[4,6]"},
+         NULL},
+        {OP_SLICE,
+         {F(5, 6)},
+         &(slice_attr){.axis = 0, .begin = 3, .end = 3},
+         {0},
+         "elements 3 to 3 of axis 0 of the input [5,6] are none"},
+        {OP_ZERO, {{END}}, SHAPED(2, 3), {"[2,3]"}, NULL},
+        {OP_ZERO,
+         {{END}},
+         SHAPED(2, -3),
+         {0},
+         "the output [2,-3] has an axis that is not positive"},
+        {OP_ZERO,
+         {{END}},
+         SHAPED(1 << 22, 1 << 22),
+         {0},
+         "the output [4194304,4194304] is larger than 16 TB"},
+        {OP_ZERO,
+         {{END}},
+         &(shape_attr){.shape = {.rank = 9}},
+         {0},
+         "a shape has 0 to 8 axes, not 9"},
+        {OP_SUM_TO, {F(2, 3, 4)}, SHAPED(3, 1), {"[3,1]"}, NULL},
+        {OP_SUM_TO, {F(2, 3)}, NULL, {"[]"}, NULL},
+        {OP_SUM_TO,
+         {F(2, 3)},
+         SHAPED(2),
+         {0},
+         "the shape [2] does not broadcast to the input [2,3]"},
+    };
+    CHECK_ROWS(rows);
+}
+
+static void reductions(void **state)
+{
+    (void)state;
+    const row rows[] = {
+        {OP_REDUCE_MEAN, {F(2, 3, 4)}, NULL, {"[1,1,1]"}, NULL},
+        {OP_REDUCE_SUM, {F(2, 3, 4)}, &(reduce_attr){.drop_dims = true}, {"[]"}, NULL},
+        {OP_REDUCE_SUM,
+         {F(2, 3, 4)},
+         &(reduce_attr){.axes = {-1, 0}, .n_axes = 2},
+         {"[1,3,1]"},
+         NULL},
+        {OP_REDUCE_MEAN,
+         {F(2, 3, 4)},
+         &(reduce_attr){.axes = {2, 0}, .n_axes = 2, .drop_dims = true},
+         {"[3]"},
+         NULL},
+        {OP_REDUCE_MEAN, {F0}, NULL, {"[]"}, NULL},
+        {OP_REDUCE_MEAN,
+         {F(2, 3)},
+         &(reduce_attr){.axes = {2}, .n_axes = 1},
+         {0},
+         "axis 2 is not within -2 .. 1"},
+        {OP_REDUCE_SUM,
+         {F(2, 3)},
+         &(reduce_attr){.axes = {1, -1}, .n_axes = 2},
+         {0},
+         "axis 1 of the input [2,3] is named twice"},
+        {OP_REDUCE_SUM, {F(2, 3)}, &(reduce_attr){.n_axes = 9}, {0}, "cannot reduce 9 axes"},
+        {OP_REDUCE_SUM, {L(2, 3)}, NULL, {0}, "input 'in0' is int64, must be a floating type"},
+    };
+    CHECK_ROWS(rows);
+}
+
+static void attributes_are_completed_in_the_copy(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val x = make_input(g, "x", DT_F32, DIMS(2, 3, 8, 8));
+    graph_val w = make_input(g, "w", DT_F32, DIMS(4, 3, 3, 3));
+    conv_attr given = {.pads = {1, 1, 1, 1}};
+    make_node(g, OP_CONV, "conv", IN(x, w), &given);
+    assert_int_equal(given.group, 0);
+    const conv_attr *conv = graph_node_at(g, 0)->attr;
+    assert_int_equal(conv->group, 1);
+    assert_int_equal(conv->strides[1], 1);
+    assert_int_equal(conv->dilations[2], 1);
+    make_node(g, OP_REDUCE_SUM, "all", IN(x), NULL);
+    const reduce_attr *all = graph_node_at(g, 1)->attr;
+    assert_int_equal(all->n_axes, 4);
+    assert_int_equal(all->axes[3], 3);
+    make_node(g, OP_REDUCE_SUM, "some", IN(x), &(reduce_attr){.axes = {-1, 1}, .n_axes = 2});
+    const reduce_attr *some = graph_node_at(g, 2)->attr;
+    assert_int_equal(some->axes[0], 1);
+    assert_int_equal(some->axes[1], 3);
+    make_node(g, OP_RESHAPE, "rows", IN(x), SHAPED(0, -1));
+    assert_int_equal(((const shape_attr *)graph_node_at(g, 3)->attr)->shape.dim[1], 192);
+    make_node(g, OP_TRANSPOSE, "turned", IN(x), &(transpose_attr){.reverse = true});
+    const transpose_attr *turned = graph_node_at(g, 4)->attr;
+    assert_int_equal(turned->perm[0], 3);
+    assert_false(turned->reverse);
+    make_node(g, OP_SOFTMAX, "soft", IN(x), &(axis_attr){-1});
+    assert_int_equal(((const axis_attr *)graph_node_at(g, 5)->attr)->axis, 3);
+    make_node(g, OP_SLICE, "cut", IN(x), &(slice_attr){.axis = -1, .begin = -3, .end = 99});
+    const slice_attr *cut = graph_node_at(g, 6)->attr;
+    assert_int_equal(cut->axis, 3);
+    assert_int_equal(cut->begin, 5);
+    assert_int_equal(cut->end, 8);
+    graph_destroy(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(losses_and_norms),
+        cmocka_unit_test(moves),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(attributes_are_completed_in_the_copy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -14,42 +14,11 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/config/config.h"
-#include "common/config/options.h"
+#include "unit/common/support_config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char smallest[] =
-    "{train_data_path: 'x', model: {type: 'mlp'}, data_loader: {batch_size: 8}}";
-
-static const char layered[] = "{train_data_path: 'x', data_loader: {batch_size: 8},\n"
-                              " model: {type: 'sequential', layers: [\n"
-                              "   {type: 'conv', filters: 4, kernel: 3, name: 'first'}, 'relu',\n"
-                              "   {type: 'residual', layers: [{type: 'residual', layers: ['tanh', "
-                              "{type: 'dropout', p: 0}]}]},\n"
-                              "   'flatten', {type: 'linear', features: 10, bias: false}]}}";
-
-/* Loads or fails the test. */
-static config *load(const config_source *source)
-{
-    config *c = NULL;
-    error err = ERROR_INIT;
-    if (config_load(source, &c, &err) != OK)
-        fail_msg("%s", err.text);
-    return c;
-}
-
-static config *load_text(const char *text)
-{
-    return load(&(config_source){.text = text});
-}
-
-static config *load_set(const char *text, const char *setting)
-{
-    const char *settings[] = {setting, NULL};
-    return load(&(config_source){.text = text, .settings = settings});
-}
 
 static void assert_refused(const config_source *source, const char *text)
 {
@@ -65,7 +34,7 @@ static void assert_refused(const config_source *source, const char *text)
 static void defaults_are_filled_in(void **state)
 {
     (void)state;
-    config *c = load_text(smallest);
+    config *c = config_load_text(config_smallest);
     assert_int_equal(config_int(c, "random_seed"), 13370);
     assert_int_equal(config_int(c, "trainer.num_epochs"), 20);
     assert_string_equal(config_str(c, "dataset_reader.type"), "idx");
@@ -87,14 +56,14 @@ static void defaults_are_filled_in(void **state)
 static void defaults_follow_the_type(void **state)
 {
     (void)state;
-    config *c = load_set(smallest, "trainer.optimizer=adagrad");
+    config *c = config_load_set(config_smallest, "trainer.optimizer=adagrad");
     assert_true(config_f64(c, "trainer.optimizer.lr") == 1e-2);
     assert_true(config_f64(c, "trainer.optimizer.eps") == 1e-10);
     config_destroy(&c);
-    c = load_set(smallest, "trainer.optimizer.type=adamw");
+    c = config_load_set(config_smallest, "trainer.optimizer.type=adamw");
     assert_true(config_f64(c, "trainer.optimizer.weight_decay") == 1e-2);
     config_destroy(&c);
-    c = load_set(smallest, "model.type=cnn");
+    c = config_load_set(config_smallest, "model.type=cnn");
     assert_int_equal(config_int(c, "model.hidden[0]"), 128);
     config_destroy(&c);
 }
@@ -102,7 +71,7 @@ static void defaults_follow_the_type(void **state)
 static void null_and_foreign_keys_read_as_nothing(void **state)
 {
     (void)state;
-    config *c = load_text(smallest);
+    config *c = config_load_text(config_smallest);
     assert_false(config_has(c, "trainer.patience"));
     assert_int_equal(config_int(c, "trainer.patience"), 0);
     assert_null(config_json(c, "trainer.patience"));
@@ -119,11 +88,11 @@ static void null_and_foreign_keys_read_as_nothing(void **state)
 static void alternatives_read_as_what_they_are(void **state)
 {
     (void)state;
-    config *c = load_text(smallest);
+    config *c = config_load_text(config_smallest);
     assert_string_equal(config_str(c, "distributed.master_trains"), "auto");
     assert_false(config_bool(c, "distributed.master_trains"));
     config_destroy(&c);
-    c = load_set(smallest, "distributed.master_trains=true");
+    c = config_load_set(config_smallest, "distributed.master_trains=true");
     assert_null(config_str(c, "distributed.master_trains"));
     assert_true(config_bool(c, "distributed.master_trains"));
     config_destroy(&c);
@@ -132,7 +101,7 @@ static void alternatives_read_as_what_they_are(void **state)
 static void sections_borrow_and_know_their_place(void **state)
 {
     (void)state;
-    config *c = load_text(layered);
+    config *c = config_load_text(config_layered);
     assert_string_equal(config_path(c), "");
     const config *model = config_section(c, "model");
     assert_int_equal(config_count(model, "layers"), 5);
@@ -154,9 +123,9 @@ static void sections_borrow_and_know_their_place(void **state)
 static void validation_follows_training(void **state)
 {
     (void)state;
-    config *c =
-        load_set(smallest, "dataset_reader={\"mean\": 0.5, \"labels\": \"l\", \"limit\": 9, "
-                           "\"augment\": {\"shift\": 2}}");
+    config *c = config_load_set(config_smallest,
+                                "dataset_reader={\"mean\": 0.5, \"labels\": \"l\", \"limit\": 9, "
+                                "\"augment\": {\"shift\": 2}}");
     const config *reader = config_section(c, "validation_dataset_reader");
     assert_true(config_f64(reader, "mean") == 0.5);
     assert_int_equal(config_int(reader, "limit"), 9);
@@ -166,7 +135,7 @@ static void validation_follows_training(void **state)
     assert_false(config_bool(c, "dataset_reader.augment.flip"));
     assert_int_equal(config_int(c, "validation_data_loader.batch_size"), 8);
     config_destroy(&c);
-    c = load_set(smallest, "validation_dataset_reader.std=2");
+    c = config_load_set(config_smallest, "validation_dataset_reader.std=2");
     assert_false(config_has(c, "validation_dataset_reader.mean"));
     assert_true(config_f64(c, "validation_dataset_reader.std") == 2.0);
     config_destroy(&c);
@@ -175,14 +144,14 @@ static void validation_follows_training(void **state)
 static void numbers_take_one_form(void **state)
 {
     (void)state;
-    config *c = load_set(smallest, "trainer.num_epochs=3.0");
+    config *c = config_load_set(config_smallest, "trainer.num_epochs=3.0");
     assert_true(json_is_integer(config_json(c, "trainer.num_epochs")));
     assert_int_equal(config_int(c, "trainer.num_epochs"), 3);
     config_destroy(&c);
-    c = load_set(smallest, "trainer.grad_norm=1");
+    c = config_load_set(config_smallest, "trainer.grad_norm=1");
     assert_true(json_is_real(config_json(c, "trainer.grad_norm")));
     config_destroy(&c);
-    c = load_set(smallest, "random_seed=9223372036854775807");
+    c = config_load_set(config_smallest, "random_seed=9223372036854775807");
     assert_true(config_int(c, "random_seed") == INT64_MAX);
     config_destroy(&c);
 }
@@ -200,7 +169,7 @@ static void sources_lie_over_each_other(void **state)
         .settings = settings,
     };
     setenv("TEQUIO_SET", "\ntrainer.threads=2\n  \ntrainer.num_epochs=2\ntrainer.max_steps=2\n", 1);
-    config *c = load(&source);
+    config *c = config_load_or_fail(&source);
     unsetenv("TEQUIO_SET");
     assert_int_equal(config_int(c, "trainer.threads"), 4);
     assert_int_equal(config_int(c, "trainer.num_epochs"), 3);
@@ -213,7 +182,8 @@ static void environment_settings_name_themselves(void **state)
 {
     (void)state;
     setenv("TEQUIO_SET", "trainer.threads=2\nfast", 1);
-    assert_refused(&(config_source){.text = smallest}, "TEQUIO_SET: 'fast': expected key=value");
+    assert_refused(&(config_source){.text = config_smallest},
+                   "TEQUIO_SET: 'fast': expected key=value");
     unsetenv("TEQUIO_SET");
 }
 
@@ -221,14 +191,14 @@ static void overrides_nest_or_have_dots(void **state)
 {
     (void)state;
     config_source source = {
-        .text = layered,
+        .text = config_layered,
         .overrides = "{'trainer.optimizer.type': 'sgd', 'trainer.optimizer.lr': 0.5,\n"
                      " trainer: {optimizer: {momentum: 0.25}, 'learning_rate_scheduler.type': "
                      "'linear'},\n"
                      " 'model.layers[0].filters': 6, 'model.layers.4.features': 7,\n"
                      " 'model.layers.2.layers.0.layers.1.p': 0.75}",
     };
-    config *c = load(&source);
+    config *c = config_load_or_fail(&source);
     assert_string_equal(config_str(c, "trainer.optimizer.type"), "sgd");
     assert_true(config_f64(c, "trainer.optimizer.lr") == 0.5);
     assert_true(config_f64(c, "trainer.optimizer.momentum") == 0.25);
@@ -242,7 +212,7 @@ static void overrides_nest_or_have_dots(void **state)
 static void settings_take_words_as_strings(void **state)
 {
     (void)state;
-    config *c = load_set(smallest, "train_data_path=/data/a=b.gz");
+    config *c = config_load_set(config_smallest, "train_data_path=/data/a=b.gz");
     assert_string_equal(config_str(c, "train_data_path"), "/data/a=b.gz");
     config_destroy(&c);
 }
@@ -252,10 +222,10 @@ static void environment_reaches_jsonnet(void **state)
     (void)state;
     setenv("TEQUIO_TEST_EPOCHS", "7", 1);
     config_source source = {
-        .text = smallest,
+        .text = config_smallest,
         .overrides = "{trainer: {num_epochs: std.parseInt(std.extVar('TEQUIO_TEST_EPOCHS'))}}",
     };
-    config *c = load(&source);
+    config *c = config_load_or_fail(&source);
     assert_int_equal(config_int(c, "trainer.num_epochs"), 7);
     config_destroy(&c);
     unsetenv("TEQUIO_TEST_EPOCHS");
@@ -298,7 +268,7 @@ static void files_import_from_their_folder(void **state)
     static const char top[] = "(import 'base.libsonnet') + {train_data_path: 'x', model: 'cnn'}";
     char *base_path = write_file(f, "base.libsonnet", base, strlen(base));
     char *path = write_file(f, "top.jsonnet", top, strlen(top));
-    config *c = load(&(config_source){.path = path});
+    config *c = config_load_or_fail(&(config_source){.path = path});
     assert_int_equal(config_int(c, "data_loader.batch_size"), 16);
     config_destroy(&c);
     free(base_path);
@@ -342,7 +312,7 @@ static bool is_refused_rightly(const json_t *row)
     for (size_t i = 0; i < json_array_size(set); i++)
         settings[i] = json_string_value(json_array_get(set, i));
     config_source source = {
-        .text = text ? text : smallest,
+        .text = text ? text : config_smallest,
         .overrides = json_string_value(json_object_get(row, "overrides")),
         .settings = settings,
     };
@@ -404,203 +374,6 @@ static void nearest_word_is_found(void **state)
     assert_null(config_did_you_mean("adam", NULL, 0));
 }
 
-/* --- dump, digest, help --- */
-
-static void dump_reads_back_as_itself(void **state)
-{
-    (void)state;
-    static const char *const texts[] = {smallest, layered};
-    for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        config *c = load_text(texts[i]);
-        char *text = config_dump(c);
-        config *again = load_text(text);
-        char *text_again = config_dump(again);
-        assert_string_equal(text, text_again);
-        char digest[65], digest_again[65];
-        config_digest(c, digest);
-        config_digest(again, digest_again);
-        assert_string_equal(digest, digest_again);
-        free(text);
-        free(text_again);
-        config_destroy(&c);
-        config_destroy(&again);
-    }
-}
-
-static void dump_is_for_people(void **state)
-{
-    (void)state;
-    config *c = load_text(smallest);
-    char *text = config_dump(c);
-    assert_non_null(strstr(text, "\n      \"lr\": 0.001,\n"));
-    assert_non_null(strstr(text, "\n    \"hidden\": [512, 512],\n"));
-    assert_non_null(strstr(text, "\n    \"heartbeat_timeout\": 10.0,\n"));
-    free(text);
-    config_destroy(&c);
-}
-
-static bool digest_changes(const char *setting, char *ret_key, size_t bytes)
-{
-    config *a = load_text(smallest), *b = load_set(smallest, setting);
-    char digest_a[65], digest_b[65];
-    buf lines_a = BUF_INIT, lines_b = BUF_INIT;
-    config_digest(a, digest_a);
-    config_digest(b, digest_b);
-    config_digest_lines(a, &lines_a);
-    config_digest_lines(b, &lines_b);
-    bool differs = config_digest_differs(lines_a.data, lines_b.data, ret_key, bytes);
-    assert_true(differs == (strcmp(digest_a, digest_b) != 0));
-    buf_fini(&lines_a);
-    buf_fini(&lines_b);
-    config_destroy(&a);
-    config_destroy(&b);
-    return differs;
-}
-
-static void digest_holds_what_decides_the_result(void **state)
-{
-    (void)state;
-    static const char *const decide[][2] = {
-        {"random_seed=1", "random_seed"},
-        {"model.hidden=[8]", "model.hidden"},
-        {"model.type=cnn", "model.type"},
-        {"data_loader.batch_size=9", "data_loader.batch_size"},
-        {"data_loader.shuffle=false", "data_loader.shuffle"},
-        {"dataset_reader.mean=0.5", "dataset_reader.mean"},
-        {"dataset_reader.augment={\"shift\": 1}", "dataset_reader.augment"},
-        {"trainer.threads=2", "trainer.threads"},
-        {"trainer.batches_per_step=2", "trainer.batches_per_step"},
-        {"trainer.optimizer.lr=0.5", "trainer.optimizer.lr"},
-        {"trainer.optimizer=sgd", "trainer.optimizer.type"},
-        {"trainer.grad_norm=1", "trainer.grad_norm"},
-    };
-    static const char *const leave[] = {
-        "train_data_path=/y",
-        "validation_data_path=/y",
-        "dataset_reader.labels=/y",
-        "data_loader.prefetch=4",
-        "distributed.workers=4",
-        "distributed.ps=2",
-        "distributed.lanes=2",
-        "distributed.job_id=x",
-        "trainer.save_checkpoints_steps=5",
-        "trainer.keep_checkpoint_max=1",
-        "trainer.save_summary_steps=1",
-        "trainer.final_eval_timeout=1",
-        "trainer.optimizer.lr=0.001",
-        "trainer.num_epochs=20.0",
-    };
-    char key[64];
-    for (size_t i = 0; i < COUNT_OF(decide); i++) {
-        assert_true(digest_changes(decide[i][0], key, sizeof key));
-        assert_string_equal(key, decide[i][1]);
-    }
-    for (size_t i = 0; i < COUNT_OF(leave); i++)
-        if (digest_changes(leave[i], key, sizeof key))
-            fail_msg("%s changes the digest at %s", leave[i], key);
-}
-
-static void differing_key_is_named_from_either_side(void **state)
-{
-    (void)state;
-    char key[8];
-    assert_false(config_digest_differs("a=1\nb=2\n", "a=1\nb=2\n", key, sizeof key));
-    assert_true(config_digest_differs("a=1\nb=2\n", "a=1\nb=3\n", key, sizeof key));
-    assert_string_equal(key, "b");
-    assert_true(config_digest_differs("a=1\n", "a=1\nc=3\n", key, sizeof key));
-    assert_string_equal(key, "c");
-    assert_true(config_digest_differs("a-long-key=1\n", "", key, sizeof key));
-    assert_string_equal(key, "a-long-");
-}
-
-/* The table itself: defaults are valid (loading the smallest one shows it for the types it has),
- * sections are described, every row has a sentence. */
-static void table_is_sound(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < option_count; i++) {
-        const option *o = &option_table[i];
-        size_t n = strlen(o->help);
-        assert_true(n > 0 && o->help[n - 1] == '.');
-        if (o->initial) {
-            json_t *value = json_loads(o->initial, JSON_DECODE_ANY, NULL);
-            assert_non_null(value);
-            json_decref(value);
-        }
-        for (size_t k = 0; k < i; k++) {
-            const option *other = &option_table[k];
-            char word[64];
-            if (strcmp(other->path, o->path) != 0)
-                continue;
-            assert_true(o->types[0] && other->types[0]);
-            for (const char *cursor = o->types; option_word(&cursor, word, sizeof word);)
-                assert_false(option_has_type(other, word));
-        }
-        if (!(o->kinds & (OPTION_SECTION | OPTION_ITEMS)))
-            continue;
-        bool is_described = false;
-        for (size_t k = 0; k < option_count; k++)
-            is_described = is_described || option_is_in(&option_table[k], o->bounds);
-        assert_true(is_described);
-    }
-    for (size_t i = 0; i < option_limit_count; i++) {
-        json_t *accepted = json_loads(option_limits[i].accepted, 0, NULL);
-        assert_true(json_array_size(accepted) > 0);
-        json_decref(accepted);
-    }
-}
-
-/* Every type's own defaults pass the checks once what must be given is given. */
-static void every_type_loads(void **state)
-{
-    (void)state;
-    static const char *const settings[] = {
-        "trainer.optimizer=adam",
-        "trainer.optimizer=adamw",
-        "trainer.optimizer=sgd",
-        "trainer.optimizer=adagrad",
-        "trainer.optimizer=rmsprop",
-        "trainer.learning_rate_scheduler=constant",
-        "trainer.learning_rate_scheduler={\"type\": \"step\", \"step_size\": 1}",
-        "trainer.learning_rate_scheduler=cosine",
-        "trainer.learning_rate_scheduler=linear",
-        "trainer.learning_rate_scheduler=slanted_triangular",
-        "model=mlp",
-        "model=cnn",
-        "model={\"type\": \"sequential\", \"layers\": []}",
-        "model={\"type\": \"sequential\", \"layers\": [\"max_pool\", \"average_pool\", "
-        "\"global_average_pool\", \"batch_norm\", \"dropout\", \"flatten\", \"relu\", \"gelu\", "
-        "\"tanh\", \"sigmoid\"]}",
-    };
-    for (size_t i = 0; i < COUNT_OF(settings); i++) {
-        config *c = load_set(smallest, settings[i]);
-        config_destroy(&c);
-    }
-}
-
-static void help_names_every_key(void **state)
-{
-    (void)state;
-    buf text = BUF_INIT, markdown = BUF_INIT;
-    config_help_text(&text);
-    config_help_markdown(&markdown);
-    for (size_t i = 0; i < option_count; i++) {
-        char *row =
-            xasprintf("\n| `%s` | %s | ", option_key(&option_table[i]), option_table[i].types);
-        assert_non_null(strstr(text.data, option_table[i].path));
-        assert_non_null(strstr(markdown.data, row));
-        free(row);
-    }
-    assert_non_null(strstr(text.data,
-                           "  data_loader.batch_size: an integer >= 1; must be given\n"
-                           "      Examples of one batch, the unit of work of one lane.\n"));
-    assert_non_null(strstr(markdown.data, "\n## `trainer.optimizer`\n"));
-    for (const char *line = text.data; *line; line += strcspn(line, "\n") + 1)
-        assert_true(strcspn(line, "\n") <= 80);
-    buf_fini(&text);
-    buf_fini(&markdown);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -620,13 +393,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(bad_files_are_named, make_folder, remove_folder),
         cmocka_unit_test(refusals_say_what_is_right),
         cmocka_unit_test(nearest_word_is_found),
-        cmocka_unit_test(dump_reads_back_as_itself),
-        cmocka_unit_test(dump_is_for_people),
-        cmocka_unit_test(digest_holds_what_decides_the_result),
-        cmocka_unit_test(differing_key_is_named_from_either_side),
-        cmocka_unit_test(table_is_sound),
-        cmocka_unit_test(every_type_loads),
-        cmocka_unit_test(help_names_every_key),
     };
     unsetenv("TEQUIO_SET");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,7 +190,7 @@ static status get_f32(const reader *r, const json_t *o, const char *where, const
 static status get_digest(const reader *r, const json_t *o, const char *where, const char *key,
                          char ret[SHA256_HEX])
 {
-    const char *text;
+    const char *text = "";
     TRY(get_str(r, o, where, key, &text));
     if (strlen(text) != SHA256_HEX - 1 || strspn(text, "0123456789abcdef") != SHA256_HEX - 1)
         return lacks(r, where, key, "64 hex digits");
@@ -201,7 +201,7 @@ static status get_digest(const reader *r, const json_t *o, const char *where, co
 static status get_word(const reader *r, const json_t *o, const char *where, const char *key,
                        const char *const *words, size_t n, int *ret)
 {
-    const char *text;
+    const char *text = "";
     TRY(get_str(r, o, where, key, &text));
     for (size_t i = 0; i < n; i++) {
         if (strcmp(text, words[i]) == 0) {
@@ -215,8 +215,8 @@ static status get_word(const reader *r, const json_t *o, const char *where, cons
 
 static status read_head(const reader *r, const json_t *root, manifest *m)
 {
-    const char *format, *seed;
-    int64_t version;
+    const char *format = "", *seed = "";
+    int64_t version = 0;
     TRY(get_str(r, root, "manifest", "format", &format));
     if (strcmp(format, "tequio-checkpoint") != 0)
         return FAIL(r->err, E_DATA, "%s: format '%s' is not 'tequio-checkpoint'", r->path, format);
@@ -237,7 +237,7 @@ static status read_head(const reader *r, const json_t *root, manifest *m)
 
 static status read_slots(const reader *r, const json_t *root, manifest *m)
 {
-    const json_t *slots;
+    const json_t *slots = NULL;
     TRY(get_list(r, root, "manifest", "slots", CHECKPOINT_SLOTS, &slots));
     for (size_t i = 0; i < json_array_size(slots); i++) {
         const char *name = json_string_value(json_array_get(slots, i));
@@ -251,14 +251,14 @@ static status read_slots(const reader *r, const json_t *root, manifest *m)
 
 static status read_shards(const reader *r, const json_t *root, manifest *m)
 {
-    const json_t *shards;
+    const json_t *shards = NULL;
     TRY(get_list(r, root, "manifest", "shards", INT32_MAX, &shards));
     m->n_shards = json_array_size(shards);
     m->shards = xcalloc(m->n_shards + 1, sizeof *m->shards);
     for (size_t i = 0; i < m->n_shards; i++) {
         const json_t *entry = json_array_get(shards, i);
-        const char *file;
-        int64_t bytes;
+        const char *file = "";
+        int64_t bytes = 0;
         TRY(get_str(r, entry, "shards", "file", &file));
         if (!*file || *file == '.' || strchr(file, '/'))
             return lacks(r, "shards", "file", "the name of a file beside the manifest");
@@ -275,7 +275,7 @@ static status read_shards(const reader *r, const json_t *root, manifest *m)
 
 static status read_tensor(const reader *r, const json_t *entry, tensor_decl *t)
 {
-    const json_t *shape, *init = json_object_get(entry, "init");
+    const json_t *shape = NULL, *init = json_object_get(entry, "init");
     int kind = 0, rule = 0;
     TRY(get_str(r, entry, "tensors", "name", &t->name));
     TRY(get_list(r, entry, t->name, "shape", TENSOR_RANK, &shape));
@@ -314,7 +314,7 @@ static status check_elements(const reader *r, const tensor_decl *t, size_t n, si
 
 static status read_flat(const reader *r, const json_t *root, size_t n_parts, manifest *m)
 {
-    const json_t *tensors;
+    const json_t *tensors = NULL;
     TRY(get_list(r, root, "manifest", "tensors", INT32_MAX, &tensors));
     size_t n = json_array_size(tensors);
     tensor_decl *decls = xcalloc(n + 1, sizeof *decls);
@@ -331,7 +331,7 @@ static status read_flat(const reader *r, const json_t *root, size_t n_parts, man
         goto out;
     }
     for (size_t i = 0; i < n; i++) {
-        int64_t offset;
+        int64_t offset = 0;
         TRY_OUT(st, get_int(r, json_array_get(tensors, i), decls[i].name, "offset",
                             m->flat->offset[i], m->flat->offset[i], &offset));
     }
@@ -346,7 +346,7 @@ out:
 
 static status read_parts(const reader *r, const json_t *root, manifest *m)
 {
-    const json_t *parts;
+    const json_t *parts = NULL;
     TRY(get_list(r, root, "manifest", "parts", 1 << 24, &parts));
     size_t n = json_array_size(parts);
     TRY(read_flat(r, root, n, m));
@@ -359,8 +359,8 @@ static status read_parts(const reader *r, const json_t *root, manifest *m)
         const part_range *p = &m->flat->parts[i];
         char where[32];
         snprintf(where, sizeof where, "part %zu", i);
-        int64_t begin, end, shard;
-        bool frozen;
+        int64_t begin = 0, end = 0, shard = 0;
+        bool frozen = false;
         TRY(get_int(r, entry, where, "begin", p->begin, p->begin, &begin));
         TRY(get_int(r, entry, where, "end", p->end, p->end, &end));
         TRY(get_bool(r, entry, where, "frozen", &frozen));

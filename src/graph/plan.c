@@ -171,10 +171,9 @@ static void join(planner *s, graph_val v, graph_val from)
         place->last = s->p->places[v].last;
 }
 
-/* From the last node to the first, so that a view of a view is joined before it is a view. */
 static void join_views(planner *s)
 {
-    for (int32_t i = s->n_nodes - 1; i >= 0; i--) {
+    for (int32_t i = 0; i < s->n_nodes; i++) {
         const graph_node *n = graph_node_at(s->g, i);
         if (!(graph_op_of(n->op)->traits & OP_ALIAS))
             continue;
@@ -197,7 +196,8 @@ static bool reads_group_elsewhere(const planner *s, const graph_node *n, graph_v
     return false;
 }
 
-/* From the first node to the last, so that a chain of them runs in one place. */
+/* After the views, whose readers count as readers of what they show. In the order of the nodes, so
+ * that a chain runs in one place. */
 static void join_inplace(planner *s)
 {
     for (int32_t i = 0; i < s->n_nodes; i++) {

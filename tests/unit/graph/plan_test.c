@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { SIDE = 4, LARGE_SIDE = 1400, N_GRAPHS = 300 };
+enum { SIDE = 4, LARGE_SIDE = 1400, N_GRAPHS = 500 };
 
 static void run_random(int64_t side, int32_t count, bool is_fused, bool with_memory)
 {

@@ -47,39 +47,45 @@ static void tie(const sim *s, int32_t *kernel)
     }
 }
 
-/* A turn at which the whole kernel may run: after all it reads, before all who read it. */
-static int32_t legal_turn(const sim *s, const int32_t *kernel, int32_t led, uint64_t seed)
+/* Every kernel runs at the turn of one of its nodes, drawn once for its leader and size. */
+static void draw_turns(sim *s, const int32_t *kernel, uint64_t seed)
 {
-    int32_t earliest = 0, latest = graph_n_nodes(s->g) - 1, count = 0;
-    int32_t members[1024];
+    int32_t n_nodes = graph_n_nodes(s->g);
+    int32_t *left = xcalloc((size_t)n_nodes, sizeof *left);
+    int32_t *turn = xcalloc((size_t)n_nodes, sizeof *turn);
+    for (int32_t i = 0; i < n_nodes; i++)
+        left[leader(kernel, i)]++;
+    for (int32_t i = 0; i < n_nodes; i++) {
+        rng stream = rng_make(seed, RNG_TEST, (uint64_t)i);
+        if (left[i])
+            left[i] = 1 + (int32_t)rng_below(&stream, (uint64_t)left[i], (uint64_t)left[i]);
+    }
+    for (int32_t i = 0; i < n_nodes; i++) {
+        if (--left[leader(kernel, i)] == 0)
+            turn[leader(kernel, i)] = i;
+    }
+    for (int32_t i = 0; i < n_nodes; i++)
+        s->turn[i] = turn[leader(kernel, i)];
+    free(left);
+    free(turn);
+}
+
+/* Whatever is read from another kernel was made at an earlier turn. */
+static bool turns_are_legal(const sim *s)
+{
     for (int32_t i = 0; i < graph_n_nodes(s->g); i++) {
         const graph_node *n = graph_node_at(s->g, i);
-        bool inside = leader(kernel, i) == led;
-        if (inside)
-            members[count++] = i;
         for (int32_t k = 0; k < n->n_in; k++) {
             int32_t maker =
                 n->in[k] == GRAPH_NONE ? GRAPH_NONE : graph_value_at(s->g, n->in[k])->def;
-            if (maker == GRAPH_NONE)
-                continue;
-            bool made_inside = leader(kernel, maker) == led;
-            if (inside && !made_inside && maker >= earliest)
-                earliest = maker + 1;
-            if (!inside && made_inside && i <= latest)
-                latest = i - 1;
+            if (maker != GRAPH_NONE && s->turn[maker] > s->turn[i])
+                return false;
         }
     }
-    rng stream = rng_make(seed, RNG_TEST, (uint64_t)led);
-    int32_t pick = (int32_t)rng_below(&stream, 0, (uint64_t)count);
-    for (int32_t i = 0; i < count; i++) {
-        int32_t at = members[(pick + i) % count];
-        if (at >= earliest && at <= latest)
-            return at;
-    }
-    return GRAPH_NONE;
+    return true;
 }
 
-/* Fuses some values away; kernels that would have to run in two places are left unfused. */
+/* Fuses some values away, as far as there is an order in which the kernels can run. */
 static void fuse(sim *s, uint64_t seed)
 {
     rng stream = rng_make(seed, RNG_TEST, 7);
@@ -87,18 +93,17 @@ static void fuse(sim *s, uint64_t seed)
     for (graph_val v = 0; v < graph_n_values(s->g); v++) {
         const graph_value *value = graph_value_at(s->g, v);
         if (!s->is_fused || value->kind != VAL_TEMP || value->keep || is_grad(s->g, v) ||
-            rng_below(&stream, (uint64_t)v, 6) != 0)
+            rng_below(&stream, (uint64_t)v, 3) != 0)
             continue;
         s->bytes[v] = 0;
         tie(s, kernel);
-        if (legal_turn(s, kernel, leader(kernel, value->def), seed) == GRAPH_NONE)
+        draw_turns(s, kernel, seed);
+        if (!turns_are_legal(s))
             s->bytes[v] = plain_bytes(s->g, v);
     }
     tie(s, kernel);
-    for (int32_t i = 0; i < graph_n_nodes(s->g); i++) {
-        s->turn[i] = legal_turn(s, kernel, leader(kernel, i), seed);
-        assert_true(s->turn[i] >= 0);
-    }
+    draw_turns(s, kernel, seed);
+    assert_true(turns_are_legal(s));
     free(kernel);
 }
 

@@ -72,6 +72,30 @@ static void a_chain_runs_in_one_place(void **state)
     graph_destroy(&g);
 }
 
+/* The sum may run with the fused node, before the last reader of its first input. */
+static void a_kernel_that_may_run_early_does_not_run_in_place(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val x = make_input(g, "x", DT_F32, DIMS(8, 8));
+    graph_val a = make_node(g, OP_MATMUL, "a", IN(x, x), NULL);
+    graph_val fused = make_node(g, OP_RELU, "fused", IN(x), NULL);
+    graph_keep(g, make_node(g, OP_RELU, "reader", IN(a), NULL));
+    graph_val sum = make_node(g, OP_ADD, "sum", IN(a, fused), NULL);
+    graph_keep(g, make_node(g, OP_MATMUL, "out", IN(sum, sum), NULL));
+    for (int is_fused = 0; is_fused < 2; is_fused++) {
+        size_t bytes[] = {256, 256, is_fused ? 0 : 256, 256, 256, 256};
+        plan *p;
+        error err = ERROR_INIT;
+        assert_int_equal(plan_create(g, &(plan_options){.value_bytes = bytes}, &p, &err), OK);
+        assert_int_equal(plan_aliased(p, sum), is_fused ? sum : a);
+        assert_int_equal(plan_place_of(p, sum)->first, is_fused ? 1 : 3);
+        assert_int_equal(plan_place_of(p, fused)->materialised, !is_fused);
+        plan_destroy(&p);
+    }
+    graph_destroy(&g);
+}
+
 static void dead_bytes_are_used_again(void **state)
 {
     (void)state;
@@ -156,6 +180,7 @@ int main(void)
         cmocka_unit_test(fused_kernels_may_run_at_any_of_their_turns),
         cmocka_unit_test(parts_are_ready_when_their_last_byte_was_used),
         cmocka_unit_test(a_chain_runs_in_one_place),
+        cmocka_unit_test(a_kernel_that_may_run_early_does_not_run_in_place),
         cmocka_unit_test(dead_bytes_are_used_again),
         cmocka_unit_test(a_layout_that_does_not_fit_is_refused),
         cmocka_unit_test(parts_nobody_touches_have_no_turn),

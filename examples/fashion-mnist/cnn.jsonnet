@@ -1,5 +1,5 @@
-// Two convolutions and two linear layers: better than 0.91 of the test images right, in a minute or
-// two on two cores.
+// Two convolutions and two linear layers: 0.92 of the test images right, after a minute or two on
+// two cores.
 (import 'data.libsonnet') + {
   model: { type: 'cnn', channels: [32, 64], hidden: [128] },
   data_loader: { batch_size: 64 },

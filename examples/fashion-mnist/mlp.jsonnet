@@ -3,7 +3,7 @@
   model: { type: 'mlp', hidden: [512, 512], dropout: 0.2 },
   data_loader: { batch_size: 64 },
   trainer: {
-    num_epochs: 5,
+    num_epochs: 8,
     batches_per_step: 2,
     optimizer: { type: 'adam', lr: 1e-3 },
     learning_rate_scheduler: { type: 'linear' },

@@ -115,30 +115,26 @@ void shim_version(char *ret, size_t bytes)
 
 const char *shim_isa(void)
 {
-    switch (dnnl_get_effective_cpu_isa()) {
-    case dnnl_cpu_isa_sse41:
-        return "sse41";
-    case dnnl_cpu_isa_avx:
-        return "avx";
-    case dnnl_cpu_isa_avx2:
-        return "avx2";
-    case dnnl_cpu_isa_avx2_vnni:
-        return "avx2_vnni";
-    case dnnl_cpu_isa_avx512_mic:
-        return "avx512_mic";
-    case dnnl_cpu_isa_avx512_mic_4ops:
-        return "avx512_mic_4ops";
-    case dnnl_cpu_isa_avx512_core:
-        return "avx512_core";
-    case dnnl_cpu_isa_avx512_core_vnni:
-        return "avx512_core_vnni";
-    case dnnl_cpu_isa_avx512_core_bf16:
-        return "avx512_core_bf16";
-    case dnnl_cpu_isa_avx512_core_amx:
-        return "avx512_core_amx";
-    default:
-        return "generic";
-    }
+    static const struct {
+        dnnl_cpu_isa_t isa;
+        const char *name;
+    } known[] = {
+        {dnnl_cpu_isa_sse41, "sse41"},
+        {dnnl_cpu_isa_avx, "avx"},
+        {dnnl_cpu_isa_avx2, "avx2"},
+        {dnnl_cpu_isa_avx2_vnni, "avx2_vnni"},
+        {dnnl_cpu_isa_avx512_mic, "avx512_mic"},
+        {dnnl_cpu_isa_avx512_mic_4ops, "avx512_mic_4ops"},
+        {dnnl_cpu_isa_avx512_core, "avx512_core"},
+        {dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni"},
+        {dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16"},
+        {dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx"},
+    };
+    dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (known[i].isa == isa)
+            return known[i].name;
+    return "generic";
 }
 
 static shim_layout *layout_new(shim *s, const dnnl_memory_desc_t *desc)
@@ -357,14 +353,6 @@ static dnnl_alg_kind_t pooling_kind(shim_pooling kind)
     return kinds[kind];
 }
 
-static bool is_dilated(const shim_window *w)
-{
-    for (int i = 0; i < w->rank; i++)
-        if (w->dilation[i] != 1)
-            return true;
-    return false;
-}
-
 static status describe_pool(shim *s, shim_pooling kind, const shim_window *w,
                             const shim_layout *src, const shim_layout *dst, bool training,
                             dnnl_primitive_desc_t *ret, error *err)
@@ -372,13 +360,6 @@ static status describe_pool(shim *s, shim_pooling kind, const shim_window *w,
     const char *what = "pooling";
     dims d = dims_of(w);
     dnnl_prop_kind_t prop = training ? dnnl_forward_training : dnnl_forward_inference;
-    if (!is_dilated(w)) { /* more fast implementations know only the undilated form */
-        dnnl_pooling_desc_t op;
-        TRY(check(dnnl_pooling_forward_desc_init(&op, prop, pooling_kind(kind), &src->desc,
-                                                 &dst->desc, d.stride, d.kernel, d.begin, d.end),
-                  what, err));
-        return describe(s, &op, s->attr, NULL, what, ret, err);
-    }
     dnnl_pooling_v2_desc_t op;
     TRY(check(dnnl_pooling_v2_forward_desc_init(&op, prop, pooling_kind(kind), &src->desc,
                                                 &dst->desc, d.stride, d.kernel, d.gaps, d.begin,
@@ -402,14 +383,6 @@ static status pool_bwd(shim *s, shim_pooling kind, const shim_window *w, const s
     const char *what = "pooling gradient";
     dims d = dims_of(w);
     dnnl_primitive_desc_t desc;
-    if (!is_dilated(w)) {
-        dnnl_pooling_desc_t op;
-        TRY(check(dnnl_pooling_backward_desc_init(&op, pooling_kind(kind), &src->desc, &dst->desc,
-                                                  d.stride, d.kernel, d.begin, d.end),
-                  what, err));
-        TRY(describe(s, &op, s->attr, hint, what, &desc, err));
-        return primitive_new(s, desc, what, ret, err);
-    }
     dnnl_pooling_v2_desc_t op;
     TRY(check(dnnl_pooling_v2_backward_desc_init(&op, pooling_kind(kind), &src->desc, &dst->desc,
                                                  d.stride, d.kernel, d.gaps, d.begin, d.end),

@@ -9,14 +9,15 @@
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 
+#include <endian.h>
 #include <string.h>
 
-enum { BLOCKS = 16, WORDS = 4 * BLOCKS, DROPOUT_GRAIN = 64 * WORDS };
+enum { BLOCKS = 64, WORDS = 4 * BLOCKS, DROPOUT_GRAIN = 16 * WORDS };
 
 typedef struct dropout_state {
     int64_t elements;
     uint64_t seed, stream;
-    uint64_t threshold; /* kept if the word is at least this */
+    uint32_t threshold; /* kept if the word is at least this */
     float scale;
 } dropout_state;
 
@@ -28,37 +29,38 @@ typedef struct dropout_task {
     uint8_t *mask; /* backward: read only */
 } dropout_task;
 
-static void philox_round(uint32_t c[4][BLOCKS], uint32_t k0, uint32_t k1)
+INLINE uint32_t high_half(uint32_t a, uint32_t b)
 {
-    for (int j = 0; j < BLOCKS; j++) {
-        uint64_t p0 = (uint64_t)0xD2511F53u * c[0][j];
-        uint64_t p1 = (uint64_t)0xCD9E8D57u * c[2][j];
-        c[0][j] = (uint32_t)(p1 >> 32) ^ c[1][j] ^ k0;
-        c[2][j] = (uint32_t)(p0 >> 32) ^ c[3][j] ^ k1;
-        c[1][j] = (uint32_t)p1;
-        c[3][j] = (uint32_t)p0;
-    }
+    return (uint32_t)(((uint64_t)a * b) >> 32);
 }
 
+/* Blocks are independent, so the outer loop is the wide one; the rounds are written out in it. */
 SIMD_CLONES
-static void mask_words(uint8_t *mask, const rng *r, uint64_t block, uint64_t threshold)
+static void mask_words(uint8_t *mask, const rng *r, uint64_t block, uint32_t threshold)
 {
-    uint32_t c[4][BLOCKS];
-    for (int j = 0; j < BLOCKS; j++) {
-        c[0][j] = (uint32_t)(block + (uint64_t)j);
-        c[1][j] = (uint32_t)((block + (uint64_t)j) >> 32);
-        c[2][j] = r->id[0];
-        c[3][j] = r->id[1];
-    }
-    uint32_t k0 = r->key[0], k1 = r->key[1];
-    for (int round = 0; round < 10; round++) {
-        philox_round(c, k0, k1);
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
+    uint32_t bytes[BLOCKS]; /* word w of a block decides byte w */
+    uint32_t low = (uint32_t)block, high = (uint32_t)(block >> 32);
+    const uint32_t key0 = r->key[0], key1 = r->key[1], id0 = r->id[0], id1 = r->id[1];
+    for (uint32_t j = 0; j < BLOCKS; j++) {
+        uint32_t c0 = low + j, c1 = high + (c0 < low), c2 = id0, c3 = id1;
+        uint32_t k0 = key0, k1 = key1;
+#pragma GCC unroll 10
+        for (int round = 0; round < 10; round++) {
+            uint32_t n0 = high_half(0xCD9E8D57u, c2) ^ c1 ^ k0;
+            uint32_t n2 = high_half(0xD2511F53u, c0) ^ c3 ^ k1;
+            c1 = 0xCD9E8D57u * c2;
+            c3 = 0xD2511F53u * c0;
+            c0 = n0;
+            c2 = n2;
+            k0 += 0x9E3779B9u;
+            k1 += 0xBB67AE85u;
+        }
+        bytes[j] = (uint32_t)(c0 >= threshold) | (uint32_t)(c1 >= threshold) << 8 |
+                   (uint32_t)(c2 >= threshold) << 16 | (uint32_t)(c3 >= threshold) << 24;
     }
     for (int j = 0; j < BLOCKS; j++)
-        for (int w = 0; w < 4; w++)
-            mask[4 * j + w] = c[w][j] >= threshold;
+        bytes[j] = htole32(bytes[j]);
+    memcpy(mask, bytes, sizeof bytes);
 }
 
 SIMD_CLONES
@@ -123,7 +125,7 @@ static dropout_state *state_new(backend_program *p, const cpu_node *n)
     s->elements = graph_shape_elements(&node_in(n, 0)->shape);
     s->seed = a->seed;
     s->stream = a->stream;
-    s->threshold = (uint64_t)threshold;
+    s->threshold = (uint32_t)threshold; /* a ratio below 1 leaves room for one more */
     if ((double)s->threshold < threshold)
         s->threshold++;
     s->scale = 1.0f / (1.0f - a->ratio);

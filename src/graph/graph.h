@@ -94,7 +94,8 @@ typedef struct graph_op_info {
     status (*infer)(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err);
     /* Appends the nodes of the gradient. dout[i] is the gradient of output i or GRAPH_NONE;
-     * ret_din[i] is set for the inputs with want_din[i]. NULL: no gradient flows through. */
+     * ret_din[i] is set for the inputs with want_din[i]. Called with at least one of each; only
+     * floating inputs are ever wanted. NULL: no gradient flows through. */
     status (*grad)(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
                    graph_val *ret_din, error *err);
     /* The output that holds this run's own value of the state tensor at input i, or GRAPH_NONE.

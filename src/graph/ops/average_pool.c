@@ -14,11 +14,10 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
 static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
                    graph_val *ret_din, error *err)
 {
+    (void)want_din;
     graph_node n = *graph_node_at(g, node);
     pool_attr a = *(const pool_attr *)n.attr;
     a.x = emit_shape_of(g, n.in[0]);
-    if (!want_din[0])
-        return OK;
     return emit_1(g, OP_AVERAGE_POOL_BWD, dout[0], &a, &ret_din[0], err);
 }
 

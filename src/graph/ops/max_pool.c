@@ -16,11 +16,10 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
 static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
                    graph_val *ret_din, error *err)
 {
+    (void)want_din;
     graph_node n = *graph_node_at(g, node);
     pool_attr a = *(const pool_attr *)n.attr;
     a.x = emit_shape_of(g, n.in[0]);
-    if (!want_din[0])
-        return OK;
     return emit_2(g, OP_MAX_POOL_BWD, dout[0], n.out[1], &a, &ret_din[0], err);
 }
 

@@ -35,13 +35,12 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
 static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
                    graph_val *ret_din, error *err)
 {
+    (void)want_din;
     graph_node n = *graph_node_at(g, node);
     const slice_attr *a = n.attr;
     graph_shape x = emit_shape_of(g, n.in[0]), gap = x;
     graph_val in[3], out[GRAPH_OUT];
     int32_t n_in = 0;
-    if (!want_din[0])
-        return OK;
     if (a->begin > 0) {
         gap.dim[a->axis] = a->begin;
         TRY(emit_zero(g, &gap, &in[n_in++], err));

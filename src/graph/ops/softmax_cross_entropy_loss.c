@@ -62,8 +62,6 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     graph_node n = *graph_node_at(g, node);
     if (n.n_in > 2 && want_din[2])
         return FAIL(err, E_UNSUPPORTED, "no gradient for trained class weights");
-    if (!want_din[0])
-        return OK;
     graph_val through_loss = GRAPH_NONE, through_log = GRAPH_NONE;
     if (dout[0] != GRAPH_NONE) {
         graph_val in[] = {dout[0], n.out[1], n.in[1], n.in[2]}, out[GRAPH_OUT];

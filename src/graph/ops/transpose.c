@@ -30,14 +30,13 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
 static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
                    graph_val *ret_din, error *err)
 {
+    (void)want_din;
     graph_node n = *graph_node_at(g, node);
     const transpose_attr *a = n.attr;
     transpose_attr inverse = {.reverse = false};
     int32_t rank = emit_shape_of(g, n.in[0]).rank;
     for (int32_t i = 0; i < rank; i++)
         inverse.perm[a->perm[i]] = i;
-    if (!want_din[0])
-        return OK;
     return emit_1(g, OP_TRANSPOSE, dout[0], &inverse, &ret_din[0], err);
 }
 

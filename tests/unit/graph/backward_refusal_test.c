@@ -61,6 +61,26 @@ static void statistics_have_one_mover_and_no_gradient(void **state)
     graph_destroy(&g);
 }
 
+static void the_batch_statistics_pass_no_gradient(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val s = make_param(g, "s", TENSOR_TRAINABLE, DIMS(4)), out[GRAPH_OUT];
+    graph_val x = make_param(g, "x", TENSOR_TRAINABLE, DIMS(8, 4));
+    graph_val frozen = make_param(g, "frozen", TENSOR_FROZEN, DIMS(4));
+    graph_val weight = make_input(g, "weight", DT_F32, DIMS(1));
+    error err = ERROR_INIT;
+    assert_int_equal(graph_add(g, OP_BATCH_NORMALIZATION, "bn",
+                               (graph_val[]){x, s, s, frozen, frozen}, 5,
+                               &(batch_norm_attr){.training = true}, out, &err),
+                     OK);
+    graph_val loss = make_loss(g, out[2]);
+    assert_int_equal(graph_backward(g, loss, weight, &err), E_UNSUPPORTED);
+    assert_string_equal(err.text, "no gradient for 1 node: bn (BatchNormalization): no gradient "
+                                  "through the batch's mean and variance");
+    graph_destroy(&g);
+}
+
 static void wrong_ends_are_refused(void **state)
 {
     (void)state;
@@ -90,6 +110,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused_gradients_are_listed_at_once),
         cmocka_unit_test(statistics_have_one_mover_and_no_gradient),
+        cmocka_unit_test(the_batch_statistics_pass_no_gradient),
         cmocka_unit_test(wrong_ends_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

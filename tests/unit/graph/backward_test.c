@@ -321,6 +321,17 @@ static void a_view_is_no_gradient_of_its_own(void **state)
     assert_valid(g);
     assert_int_equal(maker_of_grad(g, p)->op, OP_IDENTITY);
     graph_destroy(&g);
+
+    g = make_graph(); /* and here not even reshaped */
+    p = make_param(g, "p", TENSOR_TRAINABLE, SCALAR);
+    y = make_node(g, OP_IDENTITY, "loss", IN(p), NULL);
+    error err = ERROR_INIT;
+    graph_val weight = make_input(g, "weight", DT_F32, SCALAR);
+    assert_int_equal(graph_backward(g, y, weight, &err), OK);
+    assert_valid(g);
+    assert_int_equal(maker_of_grad(g, p)->op, OP_IDENTITY);
+    assert_int_equal(maker_of_grad(g, p)->in[0], weight);
+    graph_destroy(&g);
 }
 
 /* Each row: an operator over two trained matrices, and what its gradient is made of. */
@@ -353,6 +364,7 @@ static void gradients_are_made_of_known_operators(void **state)
          &(slice_attr){.axis = 0, .begin = 1, .end = 3},
          "Zero Zero Concat"},
         {OP_SLICE, DIMS(5, 3), {-1, {0}}, &(slice_attr){.axis = 0, .end = 3}, "Zero Concat"},
+        {OP_SLICE, DIMS(5, 3), {-1, {0}}, &(slice_attr){.axis = 1, .end = 3}, ""},
         {OP_EXPAND, DIMS(3), {-1, {0}}, &(shape_attr){.shape = DIMS(2, 3)}, "SumTo"},
         {OP_TRANSPOSE, DIMS(2, 3, 4), {-1, {0}}, &(transpose_attr){.perm = {1, 2, 0}}, "Transpose"},
         {OP_REDUCE_SUM, DIMS(2, 3), {-1, {0}}, &(reduce_attr){.axes = {1}, .n_axes = 1}, "Expand"},

@@ -8,6 +8,8 @@
 
 #include "common/base/simd.h"
 
+#include <stdint.h>
+
 #define INLINE static inline __attribute__((always_inline))
 
 enum { LANES = 16 };
@@ -29,6 +31,19 @@ INLINE float lanes_max(const float lane[LANES])
     for (int j = 1; j < LANES; j++)
         m = lane[j] > m ? lane[j] : m;
     return m;
+}
+
+/* The sum of a row; call it from a function with SIMD_CLONES. */
+INLINE float lanes_row_sum(const float *x, int64_t n)
+{
+    float lane[LANES] = {0};
+    int64_t whole = n / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
+        for (int j = 0; j < LANES; j++)
+            lane[j] += x[i + j];
+    for (int64_t i = whole; i < n; i++)
+        lane[i - whole] += x[i];
+    return lanes_sum(lane);
 }
 
 #endif

@@ -45,14 +45,7 @@ static int64_t offset_of(const reduce_axes *a, int64_t position)
 SIMD_CLONES
 static float run_sum(const float *x, int64_t n)
 {
-    float lane[LANES] = {0};
-    int64_t whole = n / LANES * LANES;
-    for (int64_t i = 0; i < whole; i += LANES)
-        for (int j = 0; j < LANES; j++)
-            lane[j] += x[i + j];
-    for (int64_t i = whole; i < n; i++)
-        lane[i - whole] += x[i];
-    return lanes_sum(lane);
+    return lanes_row_sum(x, n);
 }
 
 enum { RUN = 4096 }; /* floats that are summed before going over to double */

@@ -37,14 +37,7 @@ static void exp_minus(float *y, const float *x, float max, int64_t n)
 SIMD_CLONES
 static float row_sum(const float *x, int64_t n)
 {
-    float lane[LANES] = {0};
-    int64_t whole = n / LANES * LANES;
-    for (int64_t i = 0; i < whole; i += LANES)
-        for (int j = 0; j < LANES; j++)
-            lane[j] += x[i + j];
-    for (int64_t i = whole; i < n; i++)
-        lane[i - whole] += x[i];
-    return lanes_sum(lane);
+    return lanes_row_sum(x, n);
 }
 
 SIMD_CLONES

@@ -76,7 +76,7 @@ static status check_security(const config *c, const char *endpoint, error *err)
                 endpoint);
 }
 
-status endpoint_listen(const config *config, const cluster *c, task t, char **ret, error *err)
+status endpoint_listen(const config *conf, const cluster *c, task t, char **ret, error *err)
 {
     char name[TASK_NAME], host[HOST_BYTES], numeric[HOST_BYTES] = "";
     int port = 0;
@@ -84,14 +84,14 @@ status endpoint_listen(const config *config, const cluster *c, task t, char **re
     if (!address)
         return FAIL(err, E_CONFIG, "%s has no address in the cluster", task_name(t, name));
     TRYF(address_split(address, host, sizeof host, &port, err), err, "%s", task_name(t, name));
-    const char *bind = config_str(config, "distributed.bind");
+    const char *bind = config_str(conf, "distributed.bind");
     host_kind kind = look_up(bind ? bind : host, numeric, sizeof numeric);
     if (bind && (kind == HOST_UNKNOWN || kind == HOST_ELSEWHERE) && strcmp(bind, "*") != 0 &&
         strcmp(bind, "0.0.0.0") != 0)
         return FAIL(err, E_CONFIG, "distributed.bind: '%s' is not an address of this host", bind);
     bool everywhere = kind == HOST_UNKNOWN || kind == HOST_ELSEWHERE;
     char *endpoint = xasprintf("tcp://%s:%d", everywhere ? "*" : numeric, port);
-    status st = kind == HOST_LOOPBACK ? OK : check_security(config, endpoint, err);
+    status st = kind == HOST_LOOPBACK ? OK : check_security(conf, endpoint, err);
     if (st == OK)
         *ret = endpoint;
     else
@@ -99,7 +99,7 @@ status endpoint_listen(const config *config, const cluster *c, task t, char **re
     return st;
 }
 
-status endpoint_dial(const config *config, const cluster *c, task t, const atomic_bool *stop, char **ret,
+status endpoint_dial(const config *conf, const cluster *c, task t, const atomic_bool *stop, char **ret,
                      error *err)
 {
     char name[TASK_NAME], host[HOST_BYTES], numeric[HOST_BYTES] = "";
@@ -108,7 +108,7 @@ status endpoint_dial(const config *config, const cluster *c, task t, const atomi
     if (!address)
         return FAIL(err, E_CONFIG, "%s has no address in the cluster", task_name(t, name));
     TRYF(address_split(address, host, sizeof host, &port, err), err, "%s", task_name(t, name));
-    int64_t begin = clock_us(), patience = (int64_t)(config_f64(config, "distributed.start_timeout") * 1e6);
+    int64_t begin = clock_us(), patience = (int64_t)(config_f64(conf, "distributed.start_timeout") * 1e6);
     bool warned = false;
     while (look_up(host, numeric, sizeof numeric) == HOST_UNKNOWN) {
         if (clock_us() - begin > patience || (stop && atomic_load(stop)))

@@ -58,7 +58,7 @@ void board_post(board *b, const note *n);
 /* NOTE_FAILED: the first failure is kept with its text. */
 void board_fail(board *b, status st, const error *why);
 
-/* The oldest note of that step, or a failure; false: none. */
+/* The oldest note in that step's queue, of that step or an earlier one; false: none. */
 bool board_take_note(board *b, int64_t step, note *ret);
 status board_failure(board *b, error *err);                 /* OK: none */
 

@@ -264,7 +264,8 @@ static status take_ready(follower *f, const note *n, error *err)
 status follower_serve(follower *f, follower_done_fn *done, void *user, error *err)
 {
     note n;
-    while (board_take_note(f->o.board, f->held, &n)) {
+    /* the end of a step may be noted after its last part made the next version complete */
+    while (board_take_note(f->o.board, f->held - 1, &n) || board_take_note(f->o.board, f->held, &n)) {
         if (n.kind == NOTE_READY) {
             TRY(take_ready(f, &n, err));
             continue;

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOST_PEER = 200, PREEMPTED = 143, STORY = 1500 };
+enum { LOST_PEER = 200, PREEMPTED = 143, STORY = 1500, SETTLE_US = 500 * 1000 };
 
 typedef struct local {
     const local_options *options;
@@ -26,10 +26,12 @@ typedef struct local {
     int signals; /* signalfd of SIGCHLD, SIGINT, SIGTERM and SIGHUP */
     sigset_t old_mask;
     struct pollfd *polls; /* [1 + 2 * n] */
-    child *first;         /* the one that failed first */
+    child *first;         /* whose failure was seen first */
+    child *blamed;        /* who failed first as the master has it; NULL: it has not said */
     bool is_stop_asked;   /* the master was asked for the end of all */
     bool is_preempted;    /* some task left with the code for it */
     bool is_ending;       /* the others are being stopped */
+    int64_t stop_at_us;   /* when the others are stopped; INT64_MAX: never */
     int64_t kill_at_us;   /* when whoever still runs is killed; INT64_MAX: never */
     char bar[1024];       /* on the screen now, "" if there is none */
 } local;
@@ -44,6 +46,20 @@ static void print_plain(local *l, const char *prefix, const char *line)
     fflush(stderr);
 }
 
+/* The master's own words, by their stable id: "... error FAILED task=worker.1 ...". */
+static void note_blame(local *l, const char *line)
+{
+    static const char sign[] = " error FAILED task=";
+    const char *name = strstr(line, sign);
+    if (!name || l->blamed)
+        return;
+    name += sizeof sign - 1;
+    size_t bytes = strcspn(name, " ");
+    for (int i = 0; i < l->n; i++)
+        if (strlen(l->children[i].name) == bytes && !memcmp(l->children[i].name, name, bytes))
+            l->blamed = &l->children[i];
+}
+
 static void show_line(void *user, child *c, int stream, const char *line, bool is_bar)
 {
     local *l = user;
@@ -53,6 +69,8 @@ static void show_line(void *user, child *c, int stream, const char *line, bool i
         fflush(stdout);
         return;
     }
+    if (is_master)
+        note_blame(l, line);
     if (is_master && is_bar) {
         snprintf(l->bar, sizeof l->bar, "%s", line);
         fprintf(stderr, "\r%s\r", line);
@@ -120,9 +138,11 @@ static void reap(local *l)
         l->n_running--;
         note_end(l, c, &worst);
     }
-    if (worst) {
+    if (worst && !l->first) {
         l->first = worst;
-        stop_others(l);
+        /* one that can speak told the master, and it tells the others: let them say goodbye */
+        bool has_spoken = child_exit_code(worst) < 128;
+        l->stop_at_us = clock_us() + (has_spoken ? SETTLE_US : 0);
     }
 }
 
@@ -156,9 +176,10 @@ static void read_signals(local *l)
 
 static int time_left_ms(const local *l)
 {
-    if (l->kill_at_us == INT64_MAX)
+    int64_t next_us = l->stop_at_us < l->kill_at_us ? l->stop_at_us : l->kill_at_us;
+    if (next_us == INT64_MAX)
         return -1;
-    int64_t us = l->kill_at_us - clock_us();
+    int64_t us = next_us - clock_us();
     return us <= 0 ? 0 : us > 1000 * 1000 * 1000 ? 1000 * 1000 : (int)((us + 999) / 1000);
 }
 
@@ -176,6 +197,10 @@ static status turn(local *l, error *err)
             child_read(&l->children[i / CHILD_STREAMS], i % CHILD_STREAMS, show_line, l);
     if (polls[0].revents)
         read_signals(l);
+    if (clock_us() >= l->stop_at_us) {
+        l->stop_at_us = INT64_MAX;
+        stop_others(l);
+    }
     if (clock_us() >= l->kill_at_us) {
         l->kill_at_us = INT64_MAX;
         l->is_ending = true;
@@ -248,9 +273,18 @@ static status open_signals(local *l, error *err)
     return OK;
 }
 
+/* A task that could only repeat what the master told it may well be the first to be gone. */
+static const child *who_failed_first(const local *l)
+{
+    bool has_died = child_exit_code(l->first) >= 128;
+    bool has_own_end =
+        l->blamed && child_exit_code(l->blamed) > 0 && child_exit_code(l->blamed) < 128;
+    return !has_died && has_own_end ? l->blamed : l->first;
+}
+
 static int tell_story(const local *l, error *err)
 {
-    const child *c = l->first;
+    const child *c = who_failed_first(l);
     char end[80];
     child_describe_end(c, end, sizeof end);
     buf lines = BUF_INIT;
@@ -275,7 +309,7 @@ static int verdict(const local *l, error *err)
 
 int local_run(const local_options *options, error *err)
 {
-    local l = {.options = options, .signals = -1, .kill_at_us = INT64_MAX};
+    local l = {.options = options, .signals = -1, .stop_at_us = INT64_MAX, .kill_at_us = INT64_MAX};
     status st = OK;
     TRY_OUT(st, open_signals(&l, err));
     TRY_OUT(st, roster_open(options, &l.roster, err));

@@ -116,6 +116,18 @@ static void first_failure_is_told(void **state)
     done(&r);
 }
 
+static void the_master_knows_who_was_first(void **state)
+{
+    (void)state;
+    run r = LAUNCH(2, 1, 0, "chief.0=blame:1", "worker.0=exit:3", "worker.1=exit:4", "ps.0=exit:3");
+    assert_int_equal(r.code, 4);
+    assert_non_null(strstr(r.err.text, "worker.1 failed first: exit 4;"));
+    done(&r);
+    r = LAUNCH(2, 1, 0, "chief.0=blame:1", "worker.0=wait", "worker.1=wait", "ps.0=kill:9");
+    assert_int_equal(r.err.code, E_FAIL);
+    done(&r);
+}
+
 static void killed_task_is_told(void **state)
 {
     (void)state;
@@ -299,6 +311,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(success_needs_every_task),
         cmocka_unit_test(first_failure_is_told),
+        cmocka_unit_test(the_master_knows_who_was_first),
         cmocka_unit_test(killed_task_is_told),
         cmocka_unit_test(stubborn_tasks_are_killed),
         cmocka_unit_test(last_lines_are_at_most_twenty),

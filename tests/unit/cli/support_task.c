@@ -35,6 +35,10 @@ static int act(const char *name, const char *what)
         fprintf(stderr, "%s is going to fail\n", name);
         return n;
     }
+    if (strncmp(what, "blame:", 6) == 0) {
+        fprintf(stderr, "12:00:00.000 master.0 error FAILED task=worker.%d for a test\n", n);
+        return 3;
+    }
     if (strncmp(what, "kill:", 5) == 0)
         raise(n);
     if (strcmp(what, "wait") == 0 || strcmp(what, "stubborn") == 0) {

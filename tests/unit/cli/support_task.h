@@ -4,8 +4,9 @@
  *
  *     worker.1=exit:3
  *
- * ok, exit:N, kill:N (raise a signal), wait (until SIGTERM, then exit 143), stubborn (ignores
- * SIGTERM), print:N (N lines), bar, partial (a line without an end).
+ * ok, exit:N, blame:N (say that worker N failed, exit 3), kill:N (raise a signal), wait (until
+ * SIGTERM, then exit 143), stubborn (ignores SIGTERM), print:N (N lines), bar, partial (a line
+ * without an end).
  */
 #ifndef TESTS_UNIT_CLI_SUPPORT_TASK_H
 #define TESTS_UNIT_CLI_SUPPORT_TASK_H

@@ -273,13 +273,17 @@ static status open_signals(local *l, error *err)
     return OK;
 }
 
-/* A task that could only repeat what the master told it may well be the first to be gone. */
+static bool is_own_failure(const child *c)
+{
+    return child_exit_code(c) > 0 && child_exit_code(c) < 128;
+}
+
+/* A task that only repeats what the master told it may well be the first to be gone. Unless one
+ * died, it is the task that the master names or, where it names none, the master itself. */
 static const child *who_failed_first(const local *l)
 {
-    bool has_died = child_exit_code(l->first) >= 128;
-    bool has_own_end =
-        l->blamed && child_exit_code(l->blamed) > 0 && child_exit_code(l->blamed) < 128;
-    return !has_died && has_own_end ? l->blamed : l->first;
+    const child *named = l->blamed ? l->blamed : &l->children[0];
+    return is_own_failure(l->first) && is_own_failure(named) ? named : l->first;
 }
 
 static int tell_story(const local *l, error *err)

@@ -123,8 +123,9 @@ static void the_master_knows_who_was_first(void **state)
     assert_int_equal(r.code, 4);
     assert_non_null(strstr(r.err.text, "worker.1 failed first: exit 4;"));
     done(&r);
-    r = LAUNCH(2, 1, 0, "chief.0=blame:1", "worker.0=wait", "worker.1=wait", "ps.0=kill:9");
-    assert_int_equal(r.err.code, E_FAIL);
+    r = LAUNCH(2, 1, 0, "chief.0=exit:2", "worker.0=exit:3", "worker.1=exit:4", "ps.0=exit:3");
+    assert_int_equal(r.code, 2);
+    assert_non_null(strstr(r.err.text, "master.0 failed first: exit 2;"));
     done(&r);
 }
 

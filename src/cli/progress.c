@@ -129,7 +129,8 @@ void progress_text(const progress_state *s, char *ret, size_t bytes)
     buf_addf(&text, "step %" PRId64, s->step);
     if (s->total_steps > 0)
         buf_addf(&text, "/%" PRId64, s->total_steps);
-    buf_addf(&text, "  epoch %" PRId64, s->epoch + 1);
+    int64_t epoch = s->epochs > 0 && s->epoch >= s->epochs ? s->epochs : s->epoch + 1;
+    buf_addf(&text, "  epoch %" PRId64, epoch);
     if (s->epochs > 0)
         buf_addf(&text, "/%" PRId64, s->epochs);
     if (!isnan(s->loss))

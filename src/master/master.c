@@ -47,6 +47,7 @@ typedef struct master {
     uint32_t rollbacks;
     int64_t restarts;
 
+    char digest[65];                /* of the configuration */
     wire_declaration declaration;   /* flat == NULL before the first DECLARE */
     optim optim;
     const char *slot_names[OPTIM_SLOTS];
@@ -192,8 +193,6 @@ static void close_books(master *m)
 static status open_books(master *m, int64_t step, error *err)
 {
     const config *c = m->o->config;
-    char digest[65];
-    config_digest(c, digest);
     close_books(m);
     schedule rates = schedule_settings(c, m->total);
     TRY(ledger_open(
@@ -231,7 +230,7 @@ static status open_books(master *m, int64_t step, error *err)
         .n_servers = m->o->n_servers,
         .era = m->identity.era,
         .seed = (uint64_t)config_int(c, "random_seed"),
-        .config_digest = digest,
+        .config_digest = m->digest,
         .slot_names = m->slot_names,
         .n_slots = optim_slots(&m->optim),
     });
@@ -943,6 +942,7 @@ static status build(master *m, error *err)
 {
     TRY(jobdir_count_start(m->o->dir, &m->restarts, err));
     m->identity.job_id = jobdir_job_id(m->o->dir);
+    config_digest(m->o->config, m->digest);
     hello_pack(
         &(hello_facts){
             .config = m->o->config,

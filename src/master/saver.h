@@ -28,7 +28,7 @@ typedef struct saver_options {
     int32_t n_servers;
     uint32_t era;
     uint64_t seed;
-    const char *config_digest;
+    const char *config_digest;      /* kept, like the names */
     const char *const *slot_names;
     size_t n_slots;
 } saver_options;

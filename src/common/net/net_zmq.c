@@ -13,6 +13,8 @@
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
+#include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,8 +82,10 @@ static void set_int(void *socket, int option, int value)
 
 static status monitor_open(net *n, net_socket *s, int events, error *err)
 {
+    /* never a name used before: a closed socket's monitor holds on to its own for a while */
+    static atomic_uint_fast64_t number;
     char name[64];
-    snprintf(name, sizeof name, "inproc://monitor-%p", (void *)s);
+    snprintf(name, sizeof name, "inproc://monitor-%" PRIuFAST64, atomic_fetch_add(&number, 1));
     if (zmq_socket_monitor(s->socket, name, events) != 0)
         return FAIL(err, E_FAIL, "watch a socket: %s", zmq_strerror(errno));
     s->monitor = zmq_socket(n->context, ZMQ_PAIR);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static const command *const table[] = {
-    &command_train,  &command_evaluate, &command_inspect,
+    &command_train,  &command_evaluate, &command_inspect, &command_bench,
     &command_doctor, &command_help,     &command_version,
 };
 

@@ -1,0 +1,56 @@
+/* `tequio bench`: measures this machine with the product's own code paths. */
+#include "cli/bench_net.h"
+#include "cli/bench_step.h"
+#include "cli/commands.h"
+#include "common/base/alloc.h"
+
+#include <string.h>
+
+typedef struct verb {
+    const char *name;
+    status (*run)(const args *a, error *err);
+} verb;
+
+static const verb verbs[] = {{"net", bench_net_run}, {"step", bench_step_run}};
+
+static int run_bench(const args *a, error *err)
+{
+    for (size_t i = 0; i < COUNT_OF(verbs); i++)
+        if (strcmp(a->operands[0], verbs[i].name) == 0)
+            return status_exit_code(verbs[i].run(a, err));
+    return status_exit_code(FAIL(err, E_USAGE, "bench: '%s': must be net or step", a->operands[0]));
+}
+
+#define BOTH "Both"
+#define NET  "bench net"
+#define STEP "bench step"
+
+static const flag bench_flags[] = {
+    {"rounds", 0, FLAG_COUNT, "N", BOTH, "How often everything is measured; medians count. 5.", 1,
+     1000},
+    {"seconds", 0, FLAG_COUNT, "N", BOTH, "How long one measurement takes. 2.", 1, 3600},
+    {"json", 0, FLAG_SWITCH, NULL, BOTH, "Print JSON.", 0, 0},
+    {"what", 0, FLAG_TEXT, "LIST", NET, "Any of push,pull,pushpull; all of them.", 0, 0},
+    {"bytes", 0, FLAG_TEXT, "LIST", NET, "Sizes of a part; 64K,1M,4M.", 0, 0},
+    {"workers", 0, FLAG_COUNT, "N", NET, "Worker processes. 1.", 1, 64},
+    {"ps", 0, FLAG_COUNT, "N", NET, "Parameter servers, a process each. 1.", 1, 64},
+    {"model", 0, FLAG_CHOICE, "mlp|cnn", STEP, "What is trained; mlp.", 0, 0},
+    {"threads", 0, FLAG_COUNT, "N", STEP, "Threads of the lane. 1.", 1, 4096},
+    {"batch-size", 0, FLAG_COUNT, "N", STEP, "Examples in a batch; the model's own.", 1, 1 << 20},
+};
+
+const command command_bench = {
+    .name = "bench",
+    .operands = "net|step",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "Measure this machine: the network path, or one training step.",
+    .about = "net: goodput of push, pull and both at once between workers and parameter servers, "
+             "all of them processes on loopback, in rounds that alternate with iperf3 where it is "
+             "installed.\n\n"
+             "step: examples per second of forward, backward and update on one lane.",
+    .flags = bench_flags,
+    .n_flags = COUNT_OF(bench_flags),
+    .needs_passive_waits = true,
+    .run = run_bench,
+};

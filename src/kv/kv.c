@@ -158,7 +158,7 @@ void kv_destroy(kv **k)
     *k = NULL;
 }
 
-void kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, const flat *f)
+status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, const flat *f, error *err)
 {
     drop_all(k);
     k->identity = (wire_head){.job_id = job_id, .era = era, .incarnation = incarnation};
@@ -170,6 +170,11 @@ void kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, const 
     }
     for (int32_t p = 0; p < f->n_parts; p++)
         k->pulls[p].version = -1;
+    /* servers were not ready when they first heard of us; now they are */
+    for (int32_t s = 0; s < k->n_servers; s++)
+        if (!k->servers[s].welcomed)
+            TRY(say_hello(k, s, err));
+    return OK;
 }
 
 static status push_send(kv *k, push *p, error *err)

@@ -134,7 +134,7 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
     w->progress_us = clock_us();
     LOG_I("BEGIN", "step=%lld era=%u slots=%zu lanes=%d", (long long)m->start_step, h->era, m->n_slots,
           w->o->n_lanes);
-    kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat);
+    TRY(kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat, err));
     return follower_begin(w->follower, &s, m->start_step, m->limit, err);
 }
 

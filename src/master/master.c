@@ -63,7 +63,7 @@ typedef struct master {
     vote *vote;
     summaries *summaries;
 
-    int64_t begun_us, tick_us, progress_us, warned_us, drain_us;
+    int64_t begun_us, tick_us, progress_us, warned_us, drain_us, preempt_us;
     bool preempted;
     status failed;                  /* the first failure of a task */
     error failure;
@@ -545,6 +545,7 @@ static void take_preempt(master *m, const char *who)
     if (m->preempted)
         return;
     m->preempted = true;
+    m->preempt_us = clock_us();
     LOG_W("PREEMPT", "%s is asked to leave: cutting a checkpoint, then the job stops (resumable)", who);
     if (m->saver)
         saver_hurry(m->saver);
@@ -853,6 +854,9 @@ static status tick(master *m, error *err)
 /* Nothing is left to wait for but the last evaluation. */
 static bool is_drained(const master *m)
 {
+    double preempted_s = m->preempted ? (double)(clock_us() - m->preempt_us) / SECOND_US : 0;
+    if (m->preempted && (m->phase < RUN || preempted_s > option(m, "distributed.preempt_grace")))
+        return true;
     if (m->phase != DRAIN)
         return false;
     if (m->preempted || !m->o->evaluates)
@@ -869,10 +873,6 @@ static status loop(master *m, error *err)
     net_socket **sockets = xcalloc(n + 1, sizeof *sockets);
     status st = OK;
     while (st == OK && m->failed == OK && !is_drained(m)) {
-        if (m->preempted && m->phase < RUN) {
-            m->phase = DRAIN;
-            break;
-        }
         for (size_t i = 0; i < n; i++)
             sockets[i] = m->servers[i].socket;
         sockets[n] = m->listener;

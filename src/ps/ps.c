@@ -55,7 +55,7 @@ typedef struct ps {
     cuts *cuts;
     histograms *histograms;
     pull_list *pulls;               /* [n_parts] */
-    int64_t warned_us;
+    int64_t warned_us, stop_us;
     uint64_t refused;
 } ps;
 
@@ -520,14 +520,28 @@ static void warn_of_waits(ps *s, int64_t now)
     s->warned_us = now + limit / 2;
 }
 
+/* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever. */
+static status ask_to_leave(ps *s, int64_t now, error *err)
+{
+    if (!s->o->stop || !atomic_load(s->o->stop))
+        return OK;
+    if (!s->stop_us)
+        s->stop_us = now;
+    if (s->has_master && !s->preempt_said) {
+        s->preempt_said = true;
+        TRY(reply(s, &s->master, (wire_head){.type = WIRE_PREEMPT}, NULL, err));
+    }
+    double waited = (double)(now - s->stop_us) * 1e-6;
+    if (waited < config_f64(s->o->config, "distributed.preempt_grace"))
+        return OK;
+    return FAIL(err, E_PREEMPTED, "preempted; the master did not stop the job within %.0f s", waited);
+}
+
 static status tick(ps *s, error *err)
 {
     int64_t now = clock_us();
     warn_of_waits(s, now);
-    if (s->o->stop && atomic_load(s->o->stop) && s->has_master && !s->preempt_said) {
-        s->preempt_said = true;
-        TRY(reply(s, &s->master, (wire_head){.type = WIRE_PREEMPT}, NULL, err));
-    }
+    TRY(ask_to_leave(s, now, err));
     double silent_s = (double)(now - s->master_heard_us) * 1e-6;
     double limit = config_f64(s->o->config, s->set_up ? "distributed.lost_timeout"
                                                       : "distributed.start_timeout");

@@ -29,7 +29,7 @@ typedef struct worker {
     char *master_endpoint;
     wire_head identity;             /* job id, era, incarnation */
     bool welcomed, has_view, stopped, preempt_said;
-    int64_t master_heard_us, tick_us;
+    int64_t master_heard_us, tick_us, stop_us;
     status outcome;
     error *err;
 
@@ -314,6 +314,23 @@ static void warn_of_waits(worker *w, int64_t now)
     w->warned_us = now + 2 * waited;
 }
 
+/* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever. */
+static status ask_to_leave(worker *w, int64_t now, error *err)
+{
+    if (!w->o->stop || !atomic_load(w->o->stop))
+        return OK;
+    if (!w->stop_us)
+        w->stop_us = now;
+    if (w->welcomed && !w->preempt_said) {
+        w->preempt_said = true;
+        TRY(send_head(w, WIRE_PREEMPT, 0, (tree_node){.level = 0}, NULL, err));
+    }
+    double waited = (double)(now - w->stop_us) / SECOND_US;
+    if (waited < config_f64(w->o->config, "distributed.preempt_grace"))
+        return OK;
+    return FAIL(err, E_PREEMPTED, "preempted; the master did not stop the job within %.0f s", waited);
+}
+
 static status tick(worker *w, error *err)
 {
     int64_t now = clock_us();
@@ -325,10 +342,7 @@ static status tick(worker *w, error *err)
     if (w->master)
         TRY(w->welcomed ? send_head(w, WIRE_HEARTBEAT, 0, (tree_node){.level = 0}, NULL, err)
                         : say_hello(w, err));
-    if (w->o->stop && atomic_load(w->o->stop) && w->welcomed && !w->preempt_said) {
-        w->preempt_said = true;
-        TRY(send_head(w, WIRE_PREEMPT, 0, (tree_node){.level = 0}, NULL, err));
-    }
+    TRY(ask_to_leave(w, now, err));
     double silent = (double)(now - w->master_heard_us) / SECOND_US;
     double limit = config_f64(w->o->config, w->welcomed ? "distributed.lost_timeout"
                                                         : "distributed.start_timeout");

@@ -10,10 +10,10 @@
 #include "common/base/alloc.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct net {
 struct net_socket {
     void *socket, *monitor;
     bool is_listener, is_local;
-    bool announce_up;               /* inproc has no monitor: say NET_UP once */
+    bool announce_up; /* inproc has no monitor: say NET_UP once */
     uint64_t dropped;
     char endpoint[256];
 };
@@ -130,8 +130,8 @@ static status bind_one(net_socket *s, const char *endpoint, error *err)
     }
     const char *port = strrchr(endpoint, ':');
     if (errno == EADDRINUSE)
-        return FAIL(err, E_CONFIG, "listen on '%s': port %s is in use by another program",
-                    endpoint, port ? port + 1 : "");
+        return FAIL(err, E_CONFIG, "listen on '%s': port %s is in use by another program", endpoint,
+                    port ? port + 1 : "");
     if (errno == EADDRNOTAVAIL || errno == ENODEV)
         return FAIL(err, E_CONFIG, "listen on '%s': not an address of this host", endpoint);
     return FAIL(err, E_CONFIG, "listen on '%s': %s", endpoint, zmq_strerror(errno));
@@ -165,7 +165,8 @@ status net_listen(net *n, const char *const *endpoints, size_t n_endpoints, int 
 status net_dial(net *n, const char *endpoint, net_socket **ret, error *err)
 {
     net_socket *s = NULL;
-    TRY(socket_open(n, ZMQ_DEALER, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED, &s, err));
+    TRY(socket_open(n, ZMQ_DEALER, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED, &s,
+                    err));
     set_int(s->socket, ZMQ_RECONNECT_IVL, 20);
     set_int(s->socket, ZMQ_RECONNECT_IVL_MAX, 500);
     snprintf(s->endpoint, sizeof s->endpoint, "%s", endpoint);
@@ -407,7 +408,7 @@ void net_waker_wake(net_waker *w)
 {
     uint64_t one = 1;
     ssize_t n = write(w->fd, &one, sizeof one);
-    (void)n;        /* full means it is awake already */
+    (void)n; /* full means it is awake already */
 }
 
 enum { POLL_MAX = 256 };

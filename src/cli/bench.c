@@ -36,7 +36,12 @@ static const flag bench_flags[] = {
     {"ps", 0, FLAG_COUNT, "N", NET, "Parameter servers, a process each. 1.", 1, 64},
     {"model", 0, FLAG_CHOICE, "mlp|cnn", STEP, "What is trained; mlp.", 0, 0},
     {"threads", 0, FLAG_COUNT, "N", STEP, "Threads of the lane. 1.", 1, 4096},
-    {"batch-size", 0, FLAG_COUNT, "N", STEP, "Examples in a batch; the model's own.", 1, 1 << 20},
+    {"batch", 0, FLAG_COUNT, "N", STEP, "Examples in a batch; 256 of mlp, 128 of cnn.", 1, 1 << 20},
+    {"optimizer", 0, FLAG_CHOICE, "sgd|adamw", STEP, "What updates the weights; sgd.", 0, 0},
+    {"steps", 0, FLAG_COUNT, "N", STEP, "Steps that are timed, each round. 10.", 1, 1 << 20},
+    {"warmup", 0, FLAG_COUNT, "N", STEP, "Steps before them. 3.", 0, 1 << 20},
+    {"peer", 0, FLAG_TEXT, "COMMAND", STEP,
+     "Alternate with this command, which measures the same and prints JSON.", 0, 0},
 };
 
 const command command_bench = {

@@ -720,6 +720,17 @@ static status take_server(master *m, int32_t s, const net_message *message, erro
     return take_server_proto(m, s, message, &h, err);
 }
 
+static status receive_server(master *m, int32_t i, error *err)
+{
+    net_message message;
+    while (net_receive(m->servers[i].socket, &message)) {
+        status st = take_server(m, i, &message, err);
+        net_payload_close(&message.payload);
+        TRY(st);
+    }
+    return OK;
+}
+
 static status serve_servers(master *m, error *err)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++) {
@@ -730,16 +741,13 @@ static status serve_servers(master *m, error *err)
                 say_hello(m, s);
                 continue;
             }
+            /* what came before the loss counts: it may say why the server left */
+            TRY(receive_server(m, i, err));
             net_close(&s->socket, 0);
             s->welcomed = false;
             TRY(net_dial(m->o->net, m->o->servers[i], &s->socket, err));
         }
-        net_message message;
-        while (net_receive(s->socket, &message)) {
-            status st = take_server(m, i, &message, err);
-            net_payload_close(&message.payload);
-            TRY(st);
-        }
+        TRY(receive_server(m, i, err));
     }
     return OK;
 }

@@ -218,15 +218,8 @@ static status take(worker *w, const net_message *m, error *err)
     return take_proto(w, m, &h, err);
 }
 
-static status serve_master(worker *w, error *err)
+static status receive_master(worker *w, error *err)
 {
-    net_event event;
-    while (w->master && net_next_event(w->master, &event)) {
-        if (event.kind == NET_UP)
-            TRY(say_hello(w, err));
-        else
-            TRY(dial_master(w, w->master_endpoint, err));
-    }
     net_message m;
     while (w->master && !w->stopped && net_receive(w->master, &m)) {
         status st = take(w, &m, err);
@@ -234,6 +227,22 @@ static status serve_master(worker *w, error *err)
         TRY(st);
     }
     return OK;
+}
+
+static status serve_master(worker *w, error *err)
+{
+    net_event event;
+    while (w->master && !w->stopped && net_next_event(w->master, &event)) {
+        if (event.kind == NET_UP) {
+            TRY(say_hello(w, err));
+            continue;
+        }
+        /* what came before the loss counts: it may be the STOP */
+        TRY(receive_master(w, err));
+        if (!w->stopped)
+            TRY(dial_master(w, w->master_endpoint, err));
+    }
+    return receive_master(w, err);
 }
 
 /* --- from the servers: kv's hooks. A failure is kept and leaves the loop --- */

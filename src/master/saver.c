@@ -102,7 +102,7 @@ static void order_of(const saver *s, const open_cut *c, cut_order *ret)
 static void cut_begin(saver *s, open_cut *c, int64_t version, bool planned, cut_order *ret)
 {
     *c = (open_cut){.used = true, .planned = planned, .id = s->next_id++, .version = version,
-                    .margin = FIRST_MARGIN};
+                    .batches = -1, .margin = FIRST_MARGIN};
     c->shards = xcalloc((size_t)s->o.n_servers, sizeof *c->shards);
     order_of(s, c, ret);
 }
@@ -194,6 +194,7 @@ bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
         c->shards[i] = (manifest_shard){.file = NULL};
     }
     c->n_shards = 0;
+    c->batches = -1;
     order_of(s, c, ret);
     return true;
 }
@@ -226,10 +227,11 @@ status saver_shard(saver *s, const shard_report *r, int64_t best_step, int64_t *
     open_cut *c = find(s, r->id);
     if (!c || c->version != r->version || c->shards[r->server].file)
         return OK;
-    if (c->n_shards && c->batches != r->batches)
+    if (c->batches >= 0 && r->batches >= 0 && c->batches != r->batches)
         return FAIL(err, E_FAIL, "checkpoint step %lld: servers applied %lld and %lld batches",
                     (long long)c->version, (long long)c->batches, (long long)r->batches);
-    c->batches = r->batches;
+    if (r->batches >= 0)
+        c->batches = r->batches;
     manifest_shard *shard = &c->shards[r->server];
     shard->file = xstrdup(r->file);
     shard->bytes = r->bytes;

@@ -60,7 +60,7 @@ typedef struct shard_report {
     int32_t server;
     const char *file, *sha256;
     uint64_t bytes;
-    int64_t batches;
+    int64_t batches;                /* -1: the server holds no live part */
 } shard_report;
 
 /* A shard is written. When it is the last of its cut the checkpoint is committed and *ret_step is

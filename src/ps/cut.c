@@ -208,6 +208,7 @@ void cuts_announce(cuts *c, table *t, uint32_t id, int64_t version, const char *
     one->version = version;
     one->dir = xstrdup(dir);
     one->missing = c->n_held;
+    one->batches = -1;
     one->parts = xcalloc((size_t)c->o.flat->n_parts, sizeof *one->parts);
     append(&c->open, one);
     for (int32_t p = 0; p < c->o.flat->n_parts; p++)

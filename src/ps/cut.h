@@ -43,7 +43,7 @@ typedef struct cut_result {
     char file[64];
     char sha256[65];
     uint64_t bytes;
-    int64_t batches;                /* applied, the same for every live part */
+    int64_t batches;                /* applied, the same for every live part; -1: holds none */
     status status;
     error error;                    /* of a failed write */
 } cut_result;

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "common/base/alloc.h"
+#include "common/config/config.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -106,6 +107,8 @@ int help_print_command(const command *c)
 static const flag help_flags[] = {
     {"man", 0, FLAG_SWITCH, NULL, "Other forms", "The manual page tequio(1), in roff.", 0, 0},
     {"bash", 0, FLAG_SWITCH, NULL, "Other forms", "Completion for bash.", 0, 0},
+    {"options", 0, FLAG_SWITCH, NULL, "Other forms",
+     "Every key of a configuration, in Markdown: docs/options.md.", 0, 0},
 };
 
 static int run_help(const args *a, error *err)
@@ -124,6 +127,8 @@ static int run_help(const args *a, error *err)
         help_man(&text);
     else if (args_has(a, "bash"))
         help_bash(&text);
+    else if (args_has(a, "options"))
+        config_help_markdown(&text);
     else
         help_overview(&text);
     return print_and_free(&text);
@@ -134,7 +139,9 @@ const command command_help = {
     .operands = "[SUBCOMMAND]",
     .max_operands = 1,
     .summary = "Explain a subcommand; manual page and completion.",
-    .about = "Explains a subcommand, or writes the manual page or the completion of all of them.",
+    .about =
+        "Explains a subcommand, or writes the manual page or the completion of all of them, or the "
+        "keys of a configuration.",
     .flags = help_flags,
     .n_flags = COUNT_OF(help_flags),
     .run = run_help,

@@ -299,8 +299,12 @@ static status run_parts(play *p, error *err)
         atomic_store(&p->abort, true);
     for (size_t i = 1; i < (st == OK ? started : started - 1); i++)
         pthread_join(p->parts[i].thread, NULL);
+    /* the first role's own word, unless it only left because another one failed */
+    const error *first = &p->parts[0].error;
+    bool is_its_own = first->code != OK && first->code != E_ABORTED;
     if (st == OK && p->failed != OK)
-        st = FAIL(err, p->failed, "%s", p->failure.text);
+        st = is_its_own ? FAIL(err, first->code, "%s", first->text)
+                        : FAIL(err, p->failed, "%s", p->failure.text);
     return st;
 }
 

@@ -16,6 +16,7 @@
 #include "cli/shape.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
+#include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
@@ -33,16 +34,23 @@
 
 static atomic_bool stop;
 
-/* The second signal of a kind finds the default action again, and ends the process. */
+enum { SECOND_US = 1000000 };
+
+/* The first signal asks for a checkpoint and an end; one that comes a second later or more ends the
+ * process. Some senders deliver the first one twice, to the process and to its group. */
 static void ask_to_stop(int signal)
 {
-    (void)signal;
-    atomic_store(&stop, true);
+    static int64_t first_us;
+    int64_t now = clock_us();
+    if (!atomic_exchange(&stop, true))
+        first_us = now;
+    else if (now - first_us > SECOND_US)
+        _exit(128 + signal);
 }
 
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
 }

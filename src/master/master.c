@@ -892,7 +892,7 @@ static status loop(master *m, error *err)
         if (st == OK && m->view_due)
             send_view(m, NULL);
         if (st == OK && m->failed == OK && m->o->abort && atomic_load(m->o->abort))
-            st = FAIL(err, E_FAIL, "told to leave at once");
+            st = FAIL(err, E_ABORTED, "another role of this process failed");
         if (st == OK)
             st = tick(m, err);
     }

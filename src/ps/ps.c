@@ -555,7 +555,7 @@ static status loop(ps *s, error *err)
     s->master_heard_us = clock_us();
     while (!s->stopped) {
         if (s->o->abort && atomic_load(s->o->abort))
-            return FAIL(err, E_FAIL, "told to leave at once");
+            return FAIL(err, E_ABORTED, "another role of this process failed");
         TRY(net_poll(&s->socket, 1, s->waker, TICK_MS, err));
         net_event event;
         while (net_next_event(s->socket, &event))

@@ -369,7 +369,7 @@ static status loop(worker *w, error *err)
     status st = OK;
     while (st == OK && !w->stopped && w->outcome == OK) {
         if (w->o->abort && atomic_load(w->o->abort)) {
-            st = FAIL(err, E_FAIL, "told to leave at once");
+            st = FAIL(err, E_ABORTED, "another role of this process failed");
             break;
         }
         memcpy(sockets, kv_sockets(w->kv), n * sizeof *sockets);

@@ -24,6 +24,7 @@
     X(E_IO, "input/output error", 1)                                                               \
     X(E_NOMEM, "out of memory", 1)                                                                 \
     X(E_TIMEOUT, "timed out", 1)                                                                   \
+    X(E_ABORTED, "told to leave", 1)                                                               \
     X(E_NONFINITE, "non-finite number", 1)                                                         \
     X(E_USAGE, "usage error", 2)                                                                   \
     X(E_CONFIG, "configuration error", 2)                                                          \

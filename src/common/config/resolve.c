@@ -380,9 +380,6 @@ static status check_together(resolver *r, const json_t *tree)
                     "trainer.learning_rate_scheduler.total_steps: %lld is out of range; expected "
                     "more than warmup_steps, which is %lld",
                     (long long)json_integer_value(total), (long long)warmup);
-    if (json_is_true(value_at(tree, "evaluate_on_test")) &&
-        json_is_null(value_at(tree, "test_data_path")))
-        return FAIL(r->err, E_CONFIG, "evaluate_on_test: needs test_data_path");
     return OK;
 }
 

@@ -92,7 +92,6 @@ static void digest_holds_what_decides_the_result(void **state)
         "distributed.workers=4",
         "distributed.ps=2",
         "distributed.lanes=2",
-        "distributed.job_id=x",
         "trainer.save_checkpoints_steps=5",
         "trainer.keep_checkpoint_max=1",
         "trainer.save_summary_steps=1",

@@ -66,7 +66,8 @@ static status make_config(bench *b, error *err)
     for (size_t i = 0; i < COUNT_OF(optimizers); i++)
         if (strcmp(b->optimizer, optimizers[i].name) == 0)
             optimizer = optimizers[i].section;
-    char *text = xasprintf("{ train_data_path: 'none', model: %s, trainer: { optimizer: %s } }",
+    char *text = xasprintf("{ train_data_path: 'none', data_loader: { batch_size: 1 }, "
+                           "model: %s, trainer: { optimizer: %s } }",
                            b->subject->model, optimizer);
     status st = config_load(&(config_source){.text = text}, &b->config, err);
     free(text);
@@ -193,27 +194,27 @@ static status measure(bench *b, timing *ret, error *err)
 }
 
 /* Fills `last` with the last line that the command printed. */
-static status run_peer(const char *command, char *last, int bytes, error *err)
+static status run_peer(const char *peer, char *last, int bytes, error *err)
 {
-    FILE *out = popen(command, "re");
+    FILE *out = popen(peer, "re");
     if (!out)
-        return FAIL(err, E_IO, "--peer: cannot run '%s': %m", command);
+        return FAIL(err, E_IO, "--peer: cannot run '%s': %m", peer);
     last[0] = '\0';
     while (fgets(last, bytes, out))
         ;
     int code = pclose(out);
     if (!WIFEXITED(code) || WEXITSTATUS(code) != 0)
-        return FAIL(err, E_FAIL, "--peer: '%s' ended with %s %d", command,
+        return FAIL(err, E_FAIL, "--peer: '%s' ended with %s %d", peer,
                     WIFEXITED(code) ? "exit code" : "signal",
                     WIFEXITED(code) ? WEXITSTATUS(code) : WTERMSIG(code));
     return OK;
 }
 
-static status measure_peer(const char *command, timing *ret, error *err)
+static status measure_peer(const char *peer, timing *ret, error *err)
 {
     char line[4096];
     json_t *result = NULL;
-    TRY(run_peer(command, line, sizeof line, err));
+    TRY(run_peer(peer, line, sizeof line, err));
     TRY(json_parse(line, strlen(line), "--peer: its last line", E_DATA, &result, err));
     ret->median_ms = json_number_value(json_object_get(result, "step_ms"));
     ret->best_ms = json_number_value(json_object_get(result, "best_ms"));
@@ -294,17 +295,17 @@ static void print_line(const json_t *r)
 
 static status run_rounds(bench *b, const args *a, error *err)
 {
-    const char *command = args_text(a, "peer");
-    size_t n = (size_t)args_count(a, "rounds", command ? 5 : 1);
+    const char *peer = args_text(a, "peer");
+    size_t n = (size_t)args_count(a, "rounds", peer ? 5 : 1);
     timing *ours = xcalloc(n, sizeof *ours), *theirs = xcalloc(n, sizeof *theirs);
     status st = OK;
     for (size_t i = 0; st == OK && i < n; i++) {
         st = measure(b, &ours[i], err);
-        if (st == OK && command)
-            st = measure_peer(command, &theirs[i], err);
+        if (st == OK && peer)
+            st = measure_peer(peer, &theirs[i], err);
     }
     if (st == OK) {
-        json_t *r = report(b, ours, command ? theirs : NULL, n);
+        json_t *r = report(b, ours, peer ? theirs : NULL, n);
         if (!args_has(a, "json"))
             print_line(r);
         else if (json_dumpf(r, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0)

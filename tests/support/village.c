@@ -1,0 +1,319 @@
+/* See village.h. */
+#include "support/village.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "backend/backend.h"
+#include "cli/play.h"
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/base/json.h"
+#include "common/base/log.h"
+#include "common/base/thread.h"
+#include "evaluator/evaluator.h"
+#include "master/master.h"
+#include "ps/ps.h"
+#include "worker/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PIXELS = VILLAGE_SIDE * VILLAGE_SIDE,
+    TASKS = 16,
+};
+
+static void must(status st, const error *err)
+{
+    if (st != OK)
+        fail_msg("%s", err->text);
+}
+
+/* --- data and configuration --- */
+
+static char *write_data(const char *dir)
+{
+    unsigned char images[16 + VILLAGE_EXAMPLES * PIXELS] = {
+        0, 0, 8, 3, 0, 0, 0, VILLAGE_EXAMPLES, 0, 0, 0, VILLAGE_SIDE, 0, 0, 0, VILLAGE_SIDE};
+    unsigned char labels[8 + VILLAGE_EXAMPLES] = {0, 0, 8, 1, 0, 0, 0, VILLAGE_EXAMPLES};
+    for (int i = 0; i < VILLAGE_EXAMPLES; i++) {
+        labels[8 + i] = (unsigned char)(i * 7 % VILLAGE_CLASSES);
+        for (int k = 0; k < PIXELS; k++)
+            images[16 + i * PIXELS + k] = (unsigned char)(i * 37 + k * k * 11 + k * i * 3);
+    }
+    error err = ERROR_INIT;
+    char *path = xasprintf("%s/v-images-idx3-ubyte", dir);
+    char *other = xasprintf("%s/v-labels-idx1-ubyte", dir);
+    must(fs_write_atomic(path, images, sizeof images, &err), &err);
+    must(fs_write_atomic(other, labels, sizeof labels, &err), &err);
+    free(other);
+    return path;
+}
+
+village village_make(const char *more)
+{
+    const char *base = getenv("TMPDIR");
+    village v = {.path = xasprintf("%s/tequio-test-XXXXXX", base ? base : "/tmp")};
+    if (!mkdtemp(v.path))
+        abort();
+    v.images = write_data(v.path);
+    char *text = xasprintf("{train_data_path: '%s', dataset_reader: {classes: %d}} + {%s}",
+                           v.images, VILLAGE_CLASSES, more);
+    error err = ERROR_INIT;
+    must(config_load(&(config_source){.text = text}, &v.config, &err), &err);
+    free(text);
+    if (!getenv("TEQUIO_LOG_LEVEL"))
+        log_set_level(LOG_ERROR);
+    return v;
+}
+
+void village_fini(village *v)
+{
+    error err = ERROR_INIT;
+    config_destroy(&v->config);
+    must(fs_remove_tree(v->path, &err), &err);
+    free(v->images);
+    free(v->path);
+}
+
+/* --- one run --- */
+
+typedef struct run run;
+
+typedef struct role_thread {
+    run *run;
+    task task;
+    char name[TASK_NAME];
+    char *address, *back_door; /* a server's for workers, for the master */
+    status (*play)(struct role_thread *t, error *err);
+    pthread_t thread;
+    status status;
+    error error;
+} role_thread;
+
+struct run {
+    const village *village;
+    const village_shape *shape;
+    char *job_dir;
+    net *net;
+    jobdir *dir;                   /* the master's */
+    const char *servers[TASKS];    /* where workers dial them */
+    const char *back_doors[TASKS]; /* where the master does */
+    const char *master;
+    role_thread tasks[TASKS];
+    int n_tasks;
+    atomic_bool abort;
+};
+
+static void on_progress(void *user, const master_progress *p)
+{
+    run *r = user;
+    if (r->shape->on_step)
+        r->shape->on_step(r->shape->user, p->step);
+}
+
+static status play_master(role_thread *t, error *err)
+{
+    run *r = t->run;
+    const char *endpoint = t->address;
+    return master_run(
+        &(master_options){
+            .config = r->village->config,
+            .net = r->net,
+            .endpoints = &endpoint,
+            .n_endpoints = 1,
+            .listen_fd = -1,
+            .servers = r->back_doors,
+            .n_servers = r->shape->servers,
+            .dir = r->dir,
+            .n_workers = r->shape->workers,
+            .evaluates = r->shape->evaluator,
+            .abort = &r->abort,
+            .progress = on_progress,
+            .user = r,
+        },
+        err);
+}
+
+static status play_ps(role_thread *t, error *err)
+{
+    run *r = t->run;
+    const char *endpoints[] = {t->address, t->back_door};
+    return ps_run(
+        &(ps_options){
+            .config = r->village->config,
+            .self = t->task,
+            .net = r->net,
+            .endpoints = endpoints,
+            .n_endpoints = COUNT_OF(endpoints),
+            .listen_fd = -1,
+            .job_dir = r->job_dir,
+            .abort = &r->abort,
+        },
+        err);
+}
+
+static status play_worker(role_thread *t, error *err)
+{
+    run *r = t->run;
+    return worker_run(
+        &(worker_options){
+            .config = r->village->config,
+            .self = t->task,
+            .net = r->net,
+            .master = r->master,
+            .servers = r->servers,
+            .n_servers = r->shape->servers,
+            .n_lanes = r->shape->lanes,
+            .backend = &backend_cpu,
+            .abort = &r->abort,
+        },
+        err);
+}
+
+static status play_evaluator(role_thread *t, error *err)
+{
+    run *r = t->run;
+    jobdir *dir = NULL;
+    TRY(jobdir_open(r->job_dir, &dir, err));
+    status st = evaluator_run(
+        &(evaluator_options){
+            .config = r->village->config,
+            .dir = dir,
+            .threads = (int)config_int(r->village->config, "trainer.threads"),
+            .stop = &r->abort,
+        },
+        err);
+    jobdir_close(&dir);
+    return st;
+}
+
+static void *role_run(void *arg)
+{
+    role_thread *t = arg;
+    t->status = t->play(t, &t->error);
+    if (t->status != OK)
+        atomic_store(&t->run->abort, true);
+    return NULL;
+}
+
+static char *address_of(const run *r, const char *name, const char *suffix)
+{
+    const char *format = r->shape->address ? r->shape->address : "inproc://%s";
+    const char *mark = strstr(format, "%s");
+    return xasprintf("%.*s%s%s%s", (int)(mark - format), format, name, suffix, mark + 2);
+}
+
+static role_thread *add_task(run *r, role which, int index,
+                             status (*play)(role_thread *t, error *err))
+{
+    role_thread *t = &r->tasks[r->n_tasks++];
+    t->run = r;
+    t->task = (task){which, index};
+    t->play = play;
+    task_name(t->task, t->name);
+    t->address = address_of(r, t->name, "");
+    return t;
+}
+
+/* Workers and servers first: they must bear a master that comes late. */
+static void choose_tasks(run *r)
+{
+    for (int i = 0; i < r->shape->servers; i++) {
+        role_thread *t = add_task(r, ROLE_PS, i, play_ps);
+        t->back_door = address_of(r, t->name, ".master");
+        r->servers[i] = t->address;
+        r->back_doors[i] = t->back_door;
+    }
+    for (int i = 0; i < r->shape->workers; i++)
+        add_task(r, ROLE_WORKER, i, play_worker);
+    if (r->shape->evaluator)
+        add_task(r, ROLE_EVALUATOR, 0, play_evaluator);
+    r->master = add_task(r, ROLE_MASTER, 0, play_master)->address;
+}
+
+static village_result read_summary(const char *job_dir)
+{
+    error err = ERROR_INIT;
+    json_t *summary = NULL;
+    char *path = xasprintf("%s/summary.json", job_dir);
+    must(json_read_file(path, &summary, &err), &err);
+    free(path);
+    village_result r = {
+        .steps = json_integer_value(json_object_get(summary, "steps")),
+        .batches_applied = json_integer_value(json_object_get(summary, "batches_applied")),
+    };
+    snprintf(r.params_sha256, sizeof r.params_sha256, "%s",
+             json_string_value(json_object_get(summary, "params_sha256")));
+    json_decref(summary);
+    return r;
+}
+
+static void run_tasks(run *r)
+{
+    error err = ERROR_INIT;
+    for (int i = 0; i < r->n_tasks; i++)
+        must(thread_start(&r->tasks[i].thread, r->tasks[i].name, role_run, &r->tasks[i], &err),
+             &err);
+    for (int i = 0; i < r->n_tasks; i++)
+        pthread_join(r->tasks[i].thread, NULL);
+    for (int i = 0; i < r->n_tasks; i++)
+        if (r->tasks[i].status != OK)
+            fail_msg("%s: %s", r->tasks[i].name, r->tasks[i].error.text);
+}
+
+village_result village_train(village *v, const village_shape *shape)
+{
+    error err = ERROR_INIT;
+    bool done = false;
+    run *r = xcalloc(1, sizeof *r);
+    r->village = v;
+    r->shape = shape;
+    r->job_dir = xasprintf("%s/job-%d", v->path, v->jobs++);
+    must(jobdir_prepare(&(jobdir_request){.path = r->job_dir, .config = v->config}, &r->dir, &done,
+                        &err),
+         &err);
+    must(net_create(&r->net, &err), &err);
+    choose_tasks(r);
+    run_tasks(r);
+    net_destroy(&r->net);
+    jobdir_close(&r->dir);
+    village_result result = read_summary(r->job_dir);
+    for (int i = 0; i < r->n_tasks; i++) {
+        free(r->tasks[i].address);
+        free(r->tasks[i].back_door);
+    }
+    free(r->job_dir);
+    free(r);
+    return result;
+}
+
+village_result village_play(village *v)
+{
+    error err = ERROR_INIT;
+    cluster *alone = NULL;
+    atomic_bool stop = false;
+    must(cluster_local(&alone, &err), &err);
+    char *job_dir = xasprintf("%s/job-%d", v->path, v->jobs++);
+    must(play_task(
+             &(play_options){
+                 .config = v->config,
+                 .cluster = alone,
+                 .job_dir = job_dir,
+                 .rule = JOBDIR_ALLENNLP,
+                 .stop = &stop,
+                 .progress = PROGRESS_NONE,
+             },
+             &err),
+         &err);
+    cluster_destroy(&alone);
+    village_result result = read_summary(job_dir);
+    free(job_dir);
+    return result;
+}

@@ -1,0 +1,46 @@
+/*
+ * A whole cluster in this process: master, servers, workers and perhaps an evaluator, each on a
+ * thread of its own, over one net. Data, configuration and job dirs lie in one folder that goes
+ * with the test.
+ */
+#ifndef TEST_SUPPORT_VILLAGE_H
+#define TEST_SUPPORT_VILLAGE_H
+
+#include "common/base/hash.h"
+#include "common/config/config.h"
+
+enum { VILLAGE_EXAMPLES = 37, VILLAGE_SIDE = 6, VILLAGE_CLASSES = 10 };
+
+typedef struct village {
+    char *path;                     /* the folder of everything */
+    char *images;
+    config *config;
+    int jobs;                       /* started so far; each has a job dir of its own */
+} village;
+
+/* `more` is a jsonnet object that is merged into the configuration. */
+village village_make(const char *more);
+void village_fini(village *v);
+
+typedef struct village_shape {
+    int servers, workers, lanes;    /* lanes of each worker */
+    const char *address;            /* of the tasks, by name: "inproc://%s"; NULL: that. The master
+                                     * dials servers at "ps.0.master", so that a test can tell */
+    bool evaluator;
+    /* on the master's thread, whenever a step is complete; NULL: nobody wants to know */
+    void (*on_step)(void *user, int64_t step);
+    void *user;
+} village_shape;
+
+typedef struct village_result {
+    int64_t steps, batches_applied;
+    char params_sha256[SHA256_HEX];
+} village_result;
+
+/* Trains from scratch; any role's failure fails the test with its text. */
+village_result village_train(village *v, const village_shape *shape);
+
+/* The same in one process, as `tequio train` does it without a cluster. */
+village_result village_play(village *v);
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * Master, servers, workers and lanes as threads of one process: whatever the cluster's shape, the
+ * weights are those of one process alone, bit by bit, and every batch counts once.
+ *
+ * CTest labels: smoke
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "support/village.h"
+
+/* 37 examples in batches of 4, up to 4 batches a step: an epoch has 10 batches, the last one of a
+ * single example, in steps of 4, 4 and 2; the weights fill three parts. */
+static const char *const everything =
+    "model: {type: 'mlp', hidden: [300, 450], dropout: 0.3, batch_norm: true},"
+    "data_loader: {batch_size: 4},"
+    "trainer: {num_epochs: 3, batches_per_step: 4, grad_norm: 0.5, save_checkpoints_steps: 2,"
+    "          save_summary_steps: 1,"
+    "          optimizer: {type: 'sgd', lr: 0.05, momentum: 0.9}}";
+
+static void check_shapes(const char *text, const village_shape *shapes, size_t n)
+{
+    village v = village_make(text);
+    village_result alone = village_play(&v);
+    for (size_t i = 0; i < n; i++) {
+        village_result r = village_train(&v, &shapes[i]);
+        assert_string_equal(r.params_sha256, alone.params_sha256);
+        assert_int_equal(r.steps, alone.steps);
+        assert_int_equal(r.batches_applied, alone.batches_applied);
+    }
+    village_fini(&v);
+}
+
+static void no_shape_changes_the_weights(void **state)
+{
+    (void)state;
+    static const village_shape shapes[] = {
+        {.servers = 1, .workers = 1, .lanes = 1},
+        {.servers = 2, .workers = 2, .lanes = 2},
+        {.servers = 3, .workers = 1, .lanes = 3},
+    };
+    check_shapes(everything, shapes, COUNT_OF(shapes));
+}
+
+static void every_batch_counts_once(void **state)
+{
+    (void)state;
+    village v = village_make(everything);
+    village_result r = village_train(&v, &(village_shape){.servers = 2, .workers = 2, .lanes = 2});
+    assert_int_equal(r.steps, 9);
+    assert_int_equal(r.batches_applied, 30);
+    village_fini(&v);
+}
+
+/* More lanes than slots, whole epochs ending in the middle of what fits a step, and a stop short
+ * of an epoch's end. */
+static void idle_lanes_only_wait(void **state)
+{
+    (void)state;
+    static const village_shape shape = {.servers = 2, .workers = 2, .lanes = 2};
+    check_shapes(
+        "model: {type: 'mlp', hidden: [20], dropout: 0.5},"
+        "data_loader: {batch_size: 10, drop_last: true},"
+        "dataset_reader+: {augment: {shift: 1, flip: true}},"
+        "trainer: {max_steps: 5, batches_per_step: 2, optimizer: {type: 'adam', lr: 0.01}}",
+        &shape, 1);
+}
+
+static void an_evaluator_beside_them_changes_nothing(void **state)
+{
+    (void)state;
+    static const village_shape shape = {.servers = 2, .workers = 2, .lanes = 1, .evaluator = true};
+    check_shapes("validation_data_path: self.train_data_path,"
+                 "model: {type: 'mlp', hidden: [20], batch_norm: true},"
+                 "data_loader: {batch_size: 8},"
+                 "trainer: {num_epochs: 2, batches_per_step: 2}",
+                 &shape, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_shape_changes_the_weights),
+        cmocka_unit_test(every_batch_counts_once),
+        cmocka_unit_test(idle_lanes_only_wait),
+        cmocka_unit_test(an_evaluator_beside_them_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+/* Blocks: a free one is taken again, a held one never, and those still out outlive their pool. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/base/thread.h"
+#include "common/parts/block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 100 };
+
+static block *take(block_pool *p)
+{
+    block *b = NULL;
+    assert_int_equal(block_pool_take(p, &b, NULL), OK);
+    assert_int_equal(b->n, N);
+    return b;
+}
+
+static void test_free_blocks_are_taken_again(void **state)
+{
+    (void)state;
+    block_pool p;
+    block_pool_init(&p, N);
+    block *a = take(&p), *b = take(&p);
+    assert_ptr_not_equal(a, b);
+    block_drop(a);
+    assert_ptr_equal(take(&p), a);
+    block_drop(a);
+    block_drop(b);
+    for (int i = 0; i < 100; i++) {
+        block *c = take(&p), *d = take(&p);
+        block_drop(c);
+        block_drop(d);
+    }
+    assert_int_equal(p.n_blocks, 2);
+    block_pool_fini(&p);
+    block_drop(NULL);
+}
+
+static void test_a_held_block_is_left_alone(void **state)
+{
+    (void)state;
+    block_pool p;
+    block_pool_init(&p, N);
+    block *a = take(&p);
+    assert_false(block_is_shared(a));
+    assert_ptr_equal(block_hold(a), a);
+    assert_true(block_is_shared(a));
+    block_drop(a);
+    assert_false(block_is_shared(a));
+    block *b = take(&p);
+    assert_ptr_not_equal(a, b);
+    block_drop(a);
+    block_drop(b);
+    block_pool_fini(&p);
+}
+
+static void test_new_blocks_are_zero_and_aligned(void **state)
+{
+    (void)state;
+    block_pool p;
+    block_pool_init(&p, N);
+    block *b = take(&p);
+    static const float zero[N];
+    assert_memory_equal(b->data, zero, sizeof zero);
+    assert_int_equal((uintptr_t)b->data % MEM_ALIGN, 0);
+    block_drop(b);
+    block_pool_fini(&p);
+}
+
+static void test_blocks_outlive_the_pool(void **state)
+{
+    (void)state;
+    block_pool p;
+    block_pool_init(&p, N);
+    block *a = take(&p), *b = take(&p);
+    block_drop(b);
+    block_pool_fini(&p);
+    memset(a->data, 1, N * sizeof(float));
+    block_drop(a); /* the sanitizers see a leak or a second free */
+}
+
+static void test_as_a_fold_wants_them(void **state)
+{
+    (void)state;
+    block_pool p;
+    block_pool_init(&p, N);
+    fold_pool f = block_pool_for_fold(&p);
+    fold_block *b = NULL;
+    assert_int_equal(f.take(f.owner, N, &b, NULL), OK);
+    assert_true(b->writable);
+    assert_int_equal(b->n, N);
+    block *behind = b->owner;
+    assert_ptr_equal(b->data, behind->data);
+    b->release(b);
+    assert_ptr_equal(take(&p), behind);
+    block_drop(behind);
+    block_pool_fini(&p);
+}
+
+enum { ROUNDS = 20000 };
+
+typedef struct handover {
+    _Atomic(block *) slot;
+} handover;
+
+/* Drops what is handed over; its value must still be what the giver wrote. */
+static void *drop_all(void *arg)
+{
+    handover *h = arg;
+    for (float want = 0; want < ROUNDS;) {
+        block *b = atomic_exchange(&h->slot, NULL);
+        if (!b)
+            continue;
+        if (b->data[0] != want || b->data[N - 1] != want)
+            abort();
+        want++;
+        block_drop(b);
+    }
+    return NULL;
+}
+
+/* CTest labels: tsan */
+static void test_dropped_on_another_thread(void **state)
+{
+    (void)state;
+    block_pool p;
+    block_pool_init(&p, N);
+    handover h = {.slot = NULL};
+    pthread_t thread;
+    assert_int_equal(thread_start(&thread, "drop", drop_all, &h, NULL), OK);
+    for (int i = 0; i < ROUNDS; i++) {
+        block *b = take(&p);
+        for (int k = 0; k < N; k++)
+            b->data[k] = (float)i;
+        block *empty = NULL;
+        while (!atomic_compare_exchange_weak(&h.slot, &empty, b))
+            empty = NULL;
+    }
+    pthread_join(thread, NULL);
+    assert_in_range(p.n_blocks, 1, 3);
+    block_pool_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_free_blocks_are_taken_again),
+        cmocka_unit_test(test_a_held_block_is_left_alone),
+        cmocka_unit_test(test_new_blocks_are_zero_and_aligned),
+        cmocka_unit_test(test_blocks_outlive_the_pool),
+        cmocka_unit_test(test_as_a_fold_wants_them),
+        cmocka_unit_test(test_dropped_on_another_thread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

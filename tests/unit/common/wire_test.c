@@ -1,0 +1,523 @@
+/*
+ * Heads survive the trip, nothing doubtful is taken; the grammar is messages.def; every control
+ * message packs and unpacks; a declaration that was tampered with is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/base/hash.h"
+#include "common/base/rng.h"
+#include "common/wire/wire.h"
+#include "unit/common/support_flats.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { M = 1 << ROLE_MASTER, W = 1 << ROLE_WORKER, P = 1 << ROLE_PS };
+enum { NONE, PROTO, FLOATS };
+
+static const struct row {
+    const char *name;
+    int type, from, to, payload;
+} rows[] = {
+#define MESSAGE(n, number, f, t, phase, p) {#n, number, f, t, p},
+#include "proto/messages.def"
+#undef MESSAGE
+};
+
+static size_t payload_for(const struct row *row, uint64_t draw)
+{
+    return row->payload == NONE     ? 0
+           : row->payload == FLOATS ? 4 * (size_t)(1 + draw % PART_MAX)
+                                    : (size_t)(draw % 10000);
+}
+
+/* --- heads --- */
+
+static wire_head random_head(uint64_t number, size_t *ret_payload)
+{
+    rng r = rng_make(3, RNG_TEST, number);
+    uint32_t x[16];
+    for (uint64_t i = 0; i < 16; i++)
+        x[i] = rng_u32(&r, i);
+    const struct row *row = &rows[x[0] % COUNT_OF(rows)];
+    *ret_payload = payload_for(row, x[1]);
+    return (wire_head){
+        .type = (wire_type)row->type,
+        .flags = x[2] & WIRE_LENT,
+        .job_id = (uint64_t)x[3] << 32 | x[4],
+        .era = x[5],
+        .incarnation = x[6],
+        .part = (int32_t)(x[7] & INT32_MAX),
+        .slots = x[8],
+        .step = (int64_t)((uint64_t)(x[9] & INT32_MAX) << 32 | x[10]),
+        .node = {.level = x[11] % 32, .index = x[12]},
+        .bytes = *ret_payload,
+        .tag = (uint64_t)x[13] << 32 | x[14],
+    };
+}
+
+static void test_heads_round_trip(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 20000; i++) {
+        size_t payload;
+        wire_head h = random_head(i, &payload), back;
+        unsigned char head[NET_HEAD], again[NET_HEAD];
+        wire_head_encode(&h, head);
+        assert_int_equal(wire_head_decode(head, payload, &back, NULL), OK);
+        wire_head_encode(&back, again);
+        assert_memory_equal(head, again, NET_HEAD);
+        assert_true(back.type == h.type && back.flags == h.flags && back.job_id == h.job_id &&
+                    back.era == h.era && back.incarnation == h.incarnation && back.part == h.part &&
+                    back.slots == h.slots && back.step == h.step &&
+                    back.node.level == h.node.level && back.node.index == h.node.index &&
+                    back.bytes == h.bytes && back.tag == h.tag);
+    }
+}
+
+/* The layout is a promise to other builds: byte for byte. */
+static void test_head_bytes(void **state)
+{
+    (void)state;
+    static const unsigned char want[NET_HEAD] = {
+        'T',  'Q',  '1', 0, 9, 1, 0, 0, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
+        7,    0,    0,   0, 3, 0, 0, 0, 0x05, 0x01, 0,    0,    8,    0,    0,    0,
+        0x39, 0x30, 0,   0, 0, 0, 0, 0, 2,    0,    0,    0,    1,    0,    0,    0,
+        0x00, 0x01, 0,   0, 0, 0, 0, 0, 0xff, 0,    0,    0,    0,    0,    0,    0x80,
+    };
+    unsigned char head[NET_HEAD];
+    wire_head_encode(&(wire_head){.type = WIRE_PUSH,
+                                  .flags = WIRE_LENT,
+                                  .job_id = 0x1122334455667788,
+                                  .era = 7,
+                                  .incarnation = 3,
+                                  .part = 0x105,
+                                  .slots = 8,
+                                  .step = 12345,
+                                  .node = {.level = 1, .index = 2},
+                                  .bytes = 256,
+                                  .tag = 0x80000000000000ff},
+                     head);
+    assert_memory_equal(head, want, NET_HEAD);
+}
+
+static void check_refused(const unsigned char head[NET_HEAD], size_t payload, const char *text)
+{
+    wire_head h = {.tag = 77};
+    error err = ERROR_INIT;
+    assert_int_equal(wire_head_decode(head, payload, &h, &err), E_PROTOCOL);
+    assert_string_equal(err.text, text);
+    assert_int_equal(h.tag, 77);
+}
+
+static void check_byte_refused(size_t at, unsigned char value, const char *text)
+{
+    unsigned char head[NET_HEAD];
+    wire_head_encode(&(wire_head){.type = WIRE_PUSH, .bytes = 8}, head);
+    head[at] = value;
+    check_refused(head, 8, text);
+}
+
+static void test_heads_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        check_byte_refused(i, 'x', "not a message of ours");
+    check_byte_refused(4, 0, "no message has type 0");
+    check_byte_refused(4, WIRE_TYPE_END, "no message has type 27");
+    check_byte_refused(4, 255, "no message has type 255");
+    const char *reserved = "PUSH: flags or reserved bytes are set";
+    check_byte_refused(5, 2, reserved);
+    check_byte_refused(6, 1, reserved);
+    for (size_t at = 45; at < 48; at++)
+        check_byte_refused(at, 1, reserved);
+    check_byte_refused(7, 1, reserved);
+    const char *range = "PUSH: part, step or node out of range";
+    check_byte_refused(27, 0x80, range);
+    check_byte_refused(39, 0x80, range);
+    check_byte_refused(44, 32, range);
+    check_byte_refused(48, 4, "PUSH: the head says 4 bytes of payload, 8 came");
+    check_byte_refused(55, 0x80,
+                       "PUSH: the head says 9223372036854775816 bytes of payload, 8 came");
+}
+
+static void check_payload_refused(wire_type type, size_t bytes, const char *text)
+{
+    unsigned char head[NET_HEAD];
+    wire_head_encode(&(wire_head){.type = type, .bytes = bytes}, head);
+    check_refused(head, bytes, text);
+}
+
+static void test_payload_sizes(void **state)
+{
+    (void)state;
+    check_payload_refused(WIRE_PULL, 4, "PULL: a payload where none belongs");
+    check_payload_refused(WIRE_HEARTBEAT, 1, "HEARTBEAT: a payload where none belongs");
+    check_payload_refused(WIRE_PUSH, 0, "PUSH: 0 bytes are not a part");
+    check_payload_refused(WIRE_PART, 6, "PART: 6 bytes are not a part");
+    check_payload_refused(WIRE_PART, 4 * PART_MAX + 4, "PART: 4194308 bytes are not a part");
+}
+
+/* Any single bit that is wrong is refused or comes back as it was: nothing is silently dropped. */
+static void test_no_bit_is_ignored(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 200; i++) {
+        size_t payload;
+        wire_head h = random_head(i, &payload), back;
+        for (size_t bit = 0; bit < NET_HEAD * 8; bit++) {
+            unsigned char head[NET_HEAD], again[NET_HEAD];
+            wire_head_encode(&h, head);
+            head[bit / 8] ^= (unsigned char)(1 << bit % 8);
+            if (wire_head_decode(head, payload, &back, NULL) != OK)
+                continue;
+            wire_head_encode(&back, again);
+            assert_memory_equal(head, again, NET_HEAD);
+        }
+    }
+}
+
+/* --- the grammar --- */
+
+static void test_grammar(void **state)
+{
+    (void)state;
+    for (int type = -1; type < WIRE_TYPE_END + 2; type++) {
+        const struct row *row = NULL;
+        for (size_t i = 0; i < COUNT_OF(rows); i++)
+            if (rows[i].type == type)
+                row = &rows[i];
+        assert_string_equal(wire_type_name((wire_type)type), row ? row->name : "?");
+        for (int from = 0; from < ROLE_COUNT; from++)
+            for (int to = 0; to < ROLE_COUNT; to++)
+                assert_int_equal(wire_may_say((wire_type)type, (role)from, (role)to),
+                                 row && row->from >> from & 1 && row->to >> to & 1);
+    }
+    assert_true(wire_may_say(WIRE_PUSH, ROLE_WORKER, ROLE_PS));
+    assert_false(wire_may_say(WIRE_PUSH, ROLE_MASTER, ROLE_PS));
+    assert_false(wire_may_say(WIRE_STOP, ROLE_WORKER, ROLE_PS));
+    assert_false(wire_may_say(WIRE_SETUP, ROLE_WORKER, ROLE_PS));
+    assert_false(wire_may_say(WIRE_HELLO, ROLE_EVALUATOR, ROLE_MASTER));
+}
+
+/* --- control messages --- */
+
+/* Sets a scalar of a message or of a list, drawn from `r`. */
+static void fill_scalar(const ProtobufCFieldDescriptor *f, void *at, uint64_t draw)
+{
+    switch (f->type) {
+    case PROTOBUF_C_TYPE_BOOL:
+        *(protobuf_c_boolean *)at = draw & 1;
+        break;
+    case PROTOBUF_C_TYPE_UINT32:
+        *(uint32_t *)at = (uint32_t)draw;
+        break;
+    case PROTOBUF_C_TYPE_FLOAT:
+        *(float *)at = (float)draw * 0x1p-40f - 100;
+        break;
+    case PROTOBUF_C_TYPE_DOUBLE:
+        *(double *)at = (double)draw * 0x1p-40 - 100;
+        break;
+    case PROTOBUF_C_TYPE_INT64:
+    case PROTOBUF_C_TYPE_UINT64:
+        *(uint64_t *)at = draw;
+        break;
+    default:
+        fail_msg("field %s has a type this test does not know", f->name);
+    }
+}
+
+static size_t scalar_bytes(const ProtobufCFieldDescriptor *f)
+{
+    switch (f->type) {
+    case PROTOBUF_C_TYPE_BOOL:
+    case PROTOBUF_C_TYPE_UINT32:
+    case PROTOBUF_C_TYPE_FLOAT:
+        return 4;
+    case PROTOBUF_C_TYPE_MESSAGE:
+    case PROTOBUF_C_TYPE_STRING:
+        return sizeof(void *);
+    default:
+        return 8;
+    }
+}
+
+static ProtobufCMessage *random_message(const ProtobufCMessageDescriptor *d, uint64_t number);
+
+static void fill_one(const ProtobufCFieldDescriptor *f, void *at, uint64_t draw)
+{
+    if (f->type == PROTOBUF_C_TYPE_MESSAGE) {
+        *(ProtobufCMessage **)at = random_message(f->descriptor, draw);
+    } else if (f->type == PROTOBUF_C_TYPE_STRING) {
+        *(char **)at = xasprintf("%s %llx", f->name, (unsigned long long)draw);
+    } else if (f->type == PROTOBUF_C_TYPE_BYTES) {
+        ProtobufCBinaryData *b = at;
+        b->len = draw % 100;
+        b->data = xmalloc(b->len + 1);
+        memset(b->data, (int)(draw >> 8 & 255), b->len + 1);
+    } else {
+        fill_scalar(f, at, draw);
+    }
+}
+
+/* A message with every field set, made as the library makes them, so that it frees it. */
+static ProtobufCMessage *random_message(const ProtobufCMessageDescriptor *d, uint64_t number)
+{
+    rng r = rng_make(9, RNG_TEST, number);
+    ProtobufCMessage *m = xmalloc(d->sizeof_message);
+    d->message_init(m);
+    for (uint64_t i = 0; i < d->n_fields; i++) {
+        const ProtobufCFieldDescriptor *f = &d->fields[i];
+        char *at = (char *)m + f->offset;
+        uint64_t draw = (uint64_t)rng_u32(&r, 2 * i) << 32 | rng_u32(&r, 2 * i + 1);
+        if (f->label != PROTOBUF_C_LABEL_REPEATED) {
+            fill_one(f, at, draw);
+            continue;
+        }
+        size_t n = draw % 5;
+        *(size_t *)(void *)((char *)m + f->quantifier_offset) = n;
+        char *items = n ? xcalloc(n, scalar_bytes(f)) : NULL;
+        for (size_t k = 0; k < n; k++)
+            fill_one(f, items + k * scalar_bytes(f), rng_mix(draw, k));
+        *(void **)(void *)at = items;
+    }
+    return m;
+}
+
+static void check_control(wire_type type, uint64_t number)
+{
+    ProtobufCMessage *empty = NULL, *back = NULL;
+    assert_int_equal(wire_unpack(type, "", 0, &empty, NULL), OK);
+    ProtobufCMessage *m = random_message(empty->descriptor, number);
+    buf first = BUF_INIT, second = BUF_INIT;
+    buf_adds(&second, "what was there before");
+    wire_pack(m, &first);
+    assert_int_equal(wire_unpack(type, first.data, first.size, &back, NULL), OK);
+    assert_ptr_equal(back->descriptor, m->descriptor);
+    wire_pack(back, &second);
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.data, second.data, first.size);
+    wire_free(empty);
+    wire_free(m);
+    wire_free(back);
+    buf_fini(&first);
+    buf_fini(&second);
+}
+
+static void test_control_messages_round_trip(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        wire_type type = (wire_type)rows[i].type;
+        if (rows[i].payload == PROTO) {
+            for (uint64_t number = 0; number < 50; number++)
+                check_control(type, 100 * i + number);
+            continue;
+        }
+        ProtobufCMessage *m = NULL;
+        error err = ERROR_INIT;
+        assert_int_equal(wire_unpack(type, "", 0, &m, &err), E_PROTOCOL);
+        char want[64];
+        snprintf(want, sizeof want, "%s carries no fields", rows[i].name);
+        assert_string_equal(err.text, want);
+    }
+    wire_free(NULL);
+}
+
+static void test_payload_that_does_not_decode(void **state)
+{
+    (void)state;
+    ProtobufCMessage *m = NULL;
+    error err = ERROR_INIT;
+    assert_int_equal(wire_unpack(WIRE_VIEW, "\x12\x7f", 2, &m, &err), E_PROTOCOL);
+    assert_string_equal(err.text, "VIEW: 2 bytes that do not decode");
+    assert_null(m);
+}
+
+/* --- declarations --- */
+
+static flat *flat_or_fail(const tensor_decl *tensors, size_t n)
+{
+    flat *f = NULL;
+    error err = ERROR_INIT;
+    if (flat_create(tensors, n, &f, &err) != OK)
+        fail_msg("%s", err.text);
+    return f;
+}
+
+static void test_declarations_round_trip(void **state)
+{
+    (void)state;
+    for (uint64_t number = 0; number < 40; number++) {
+        flats_case c;
+        flats_random(number, 1 << 21, &c);
+        flat *f = flat_or_fail(c.tensors, c.n);
+        Wire__Declaration m;
+        wire_declaration_fill(f, 60000 + (int64_t)number, &m);
+        buf packed = BUF_INIT;
+        wire_pack(&m.base, &packed);
+        ProtobufCMessage *back = NULL;
+        assert_int_equal(wire_unpack(WIRE_DECLARE, packed.data, packed.size, &back, NULL), OK);
+        wire_declaration d = {.flat = NULL};
+        assert_int_equal(wire_declaration_read((Wire__Declaration *)back, &d, NULL), OK);
+        wire_free(back); /* the flat borrows nothing from the message */
+        assert_int_equal(d.examples_per_epoch, 60000 + (int64_t)number);
+        char ours[SHA256_HEX], theirs[SHA256_HEX];
+        flat_digest(f, ours);
+        flat_digest(d.flat, theirs);
+        assert_string_equal(ours, theirs);
+        assert_int_equal(d.flat->n_parts, f->n_parts);
+        for (int32_t i = 0; i < f->n_tensors; i++) {
+            assert_string_equal(d.flat->tensors[i].name, f->tensors[i].name);
+            assert_int_equal(d.flat->offset[i], f->offset[i]);
+        }
+        flat_destroy(&d.flat);
+        wire_declaration_clear(&m);
+        flat_destroy(&f);
+        buf_fini(&packed);
+    }
+}
+
+typedef void tamper_fn(Wire__Declaration *m);
+
+static void other_digest(Wire__Declaration *m)
+{
+    m->digest[5] = m->digest[5] == 'a' ? 'b' : 'a';
+}
+
+static void no_digest(Wire__Declaration *m)
+{
+    m->digest[0] = '\0';
+}
+
+static void other_momentum(Wire__Declaration *m)
+{
+    m->tensors[1]->momentum = 0.5f;
+}
+
+static void one_tensor_less(Wire__Declaration *m)
+{
+    free(m->tensors[--m->n_tensors]);
+}
+
+static void no_examples(Wire__Declaration *m)
+{
+    m->examples_per_epoch = 0;
+}
+
+static void rank_nine(Wire__Declaration *m)
+{
+    m->tensors[0]->n_dim = TENSOR_RANK + 1;
+}
+
+static void kind_three(Wire__Declaration *m)
+{
+    m->tensors[0]->kind = TENSOR_FROZEN + 1;
+}
+
+static void kind_huge(Wire__Declaration *m)
+{
+    m->tensors[0]->kind = UINT32_MAX;
+}
+
+static void rule_four(Wire__Declaration *m)
+{
+    m->tensors[0]->init = INIT_PUSHED + 1;
+}
+
+static void no_name(Wire__Declaration *m)
+{
+    m->tensors[0]->name = (char *)(uintptr_t) "";
+}
+
+static void same_name(Wire__Declaration *m)
+{
+    m->tensors[0]->name = m->tensors[1]->name;
+}
+
+static void negative_size(Wire__Declaration *m)
+{
+    static int64_t dim[] = {-1};
+    m->tensors[0]->dim = dim;
+}
+
+static void endless(Wire__Declaration *m)
+{
+    static int64_t dim[] = {INT64_MAX};
+    m->tensors[0]->dim = dim;
+}
+
+static void momentum_nan(Wire__Declaration *m)
+{
+    m->tensors[1]->momentum = NAN;
+}
+
+static const struct {
+    tamper_fn *tamper;
+    status code;
+    const char *text;
+} tampered[] = {
+    {other_digest, E_PROTOCOL, "declaration: the digest does not match the tensors"},
+    {no_digest, E_PROTOCOL, "declaration: the digest does not match the tensors"},
+    {other_momentum, E_PROTOCOL, "declaration: the digest does not match the tensors"},
+    {one_tensor_less, E_PROTOCOL, "declaration: the digest does not match the tensors"},
+    {no_examples, E_PROTOCOL, "declaration: 0 examples per epoch"},
+    {rank_nine, E_PROTOCOL, "declaration of 'w': rank, kind or rule out of range"},
+    {kind_three, E_PROTOCOL, "declaration of 'w': rank, kind or rule out of range"},
+    {kind_huge, E_PROTOCOL, "declaration of 'w': rank, kind or rule out of range"},
+    {rule_four, E_PROTOCOL, "declaration of 'w': rank, kind or rule out of range"},
+    {no_name, E_CONFIG, NULL},
+    {same_name, E_CONFIG, "tensor 'mean' is declared twice"},
+    {negative_size, E_CONFIG, "tensor 'w': dimension 0 is -1, want 0 or more"},
+    {endless, E_UNSUPPORTED, "tensor 'w': more than 1099511627776 elements"},
+    {momentum_nan, E_CONFIG, NULL},
+};
+
+static void test_tampered_declarations(void **state)
+{
+    (void)state;
+    tensor_decl tensors[] = {flats_vector("w", 100, TENSOR_TRAINABLE),
+                             flats_vector("mean", 10, TENSOR_STATE),
+                             flats_vector("frozen", 10, TENSOR_FROZEN)};
+    tensors[1].momentum = 0.9f;
+    flat *f = flat_or_fail(tensors, COUNT_OF(tensors));
+    for (size_t i = 0; i < COUNT_OF(tampered); i++) {
+        Wire__Declaration m;
+        wire_declaration_fill(f, 10, &m);
+        tampered[i].tamper(&m);
+        wire_declaration d = {.flat = NULL};
+        error err = ERROR_INIT;
+        assert_int_equal(wire_declaration_read(&m, &d, &err), tampered[i].code);
+        if (tampered[i].text)
+            assert_string_equal(err.text, tampered[i].text);
+        assert_true(err.text[0] != '\0');
+        assert_null(d.flat);
+        wire_declaration_clear(&m);
+    }
+    flat_destroy(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_heads_round_trip),
+        cmocka_unit_test(test_head_bytes),
+        cmocka_unit_test(test_heads_are_refused),
+        cmocka_unit_test(test_payload_sizes),
+        cmocka_unit_test(test_no_bit_is_ignored),
+        cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_control_messages_round_trip),
+        cmocka_unit_test(test_payload_that_does_not_decode),
+        cmocka_unit_test(test_declarations_round_trip),
+        cmocka_unit_test(test_tampered_declarations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -51,6 +51,7 @@ typedef struct ps {
     int32_t *placement;
     int32_t server, n_servers;
     optim optim;
+    const char *slot_names[OPTIM_SLOTS];
     table *table;
     cuts *cuts;
     histograms *histograms;
@@ -214,16 +215,15 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
     s->pulls = xcalloc((size_t)f->n_parts, sizeof *s->pulls);
     s->optim = optim_settings(s->o->config);
     TRY(build_table(s, m, err));
-    static const char *slot_names[OPTIM_SLOTS];
     for (size_t i = 0; i < optim_slots(&s->optim); i++)
-        slot_names[i] = optim_slot_name(&s->optim, i);
+        s->slot_names[i] = optim_slot_name(&s->optim, i);
     TRY(cuts_create(
         &(cuts_options){
             .flat = f,
             .placement = s->placement,
             .server = s->server,
             .n_servers = s->n_servers,
-            .slot_names = slot_names,
+            .slot_names = s->slot_names,
             .n_slots = optim_slots(&s->optim),
             .waker = s->waker,
         },

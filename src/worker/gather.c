@@ -78,14 +78,25 @@ static void plan_run(step_plan *plan, uint32_t first, uint32_t end)
 void gather_plan(gather *g, int64_t step, uint32_t n_slots, const uint32_t *slots, uint32_t n)
 {
     step_plan *plan = &g->plans[step & 1];
-    plan->step = step;
-    plan->n_slots = n_slots;
+    if (plan->step != step) {       /* else lanes may be reading it: only new slots are written */
+        plan->step = step;
+        plan->n_slots = n_slots;
+    }
     for (uint32_t i = 0; i < n;) {
         uint32_t run = i + 1;
         while (run < n && slots[run] == slots[run - 1] + 1)
             run++;
         plan_run(plan, slots[i], slots[run - 1] + 1);
         i = run;
+    }
+}
+
+void gather_forget(gather *g)
+{
+    g->plans[0].step = g->plans[1].step = -1;
+    for (int32_t p = 0; p < g->flat->n_live_parts; p++) {
+        fold_begin(g->parts[p].fold, 1);
+        g->parts[p].step = -1;
     }
 }
 

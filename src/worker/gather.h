@@ -5,7 +5,8 @@
  * highest nodes possible, and a node is handed out for pushing as soon as its last slot's gradient
  * of the part is there. Plans of two steps exist at a time: a lane may be a step ahead of another.
  *
- * Threads: gather_plan before the lanes hear of the step; gather_add from any lane (a lock per part).
+ * Threads: gather_plan before the lanes hear of the slots; gather_forget while no lane computes;
+ * gather_add from any lane (a lock per part).
  */
 #ifndef TEQUIO_WORKER_GATHER_H
 #define TEQUIO_WORKER_GATHER_H
@@ -21,6 +22,9 @@ void gather_destroy(gather **g);
 /* This worker computes `slots` (ascending) of `step`, which has n_slots. More slots of a step
  * already planned are covered by nodes of their own. */
 void gather_plan(gather *g, int64_t step, uint32_t n_slots, const uint32_t *slots, uint32_t n);
+
+/* Gives up what was planned and releases what is held of it. */
+void gather_forget(gather *g);
 
 /* The gradient of one slot's part. If it is not `lent` it is copied; a lent span is used where it
  * lies (and may be summed into) until `leaf->release`. *ret_block: a complete node to push (its

@@ -83,6 +83,7 @@ status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit, 
 {
     cancel_lanes(f);
     TRY(reserve(f, s, err));
+    gather_forget(f->gather);       /* lanes get back what it held of the cancelled step */
     f->steps = *s;
     f->start = step;
     f->held = f->given = step - 1;

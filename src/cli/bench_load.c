@@ -1,0 +1,68 @@
+#include "cli/bench_load.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *bench_traffic_name(bench_traffic t)
+{
+    static const char *const names[] = {"push", "pull", "pushpull"};
+    return names[t];
+}
+
+static status declare(int64_t elements, flat **ret, error *err)
+{
+    tensor_decl t = {
+        .name = "vector",
+        .rank = 1,
+        .dim = {elements},
+        .kind = TENSOR_TRAINABLE,
+        .init = {.kind = INIT_CONSTANT, .a = 1.0f},
+    };
+    return flat_create(&t, 1, ret, err);
+}
+
+/* Nothing of it is trained; it says how the servers update, and what else a role asks for. */
+static status settings(config **ret, error *err)
+{
+    config_source source = {
+        .text = "{train_data_path: 'none', model: 'mlp', data_loader: {batch_size: 1},"
+                " trainer: {optimizer: {type: 'sgd', lr: 1e-6}}}",
+    };
+    return config_load(&source, ret, err);
+}
+
+status bench_load_make(const bench_request *r, bench_load *ret, error *err)
+{
+    bool is_small = r->bytes < PART_MIN * (int64_t)sizeof(float);
+    int64_t grain = is_small ? FLAT_ALIGN : PART_GRAIN,
+            elements = r->bytes / (int64_t)sizeof(float);
+    if (r->bytes < BENCH_BYTES_MIN || r->bytes > BENCH_BYTES_MAX ||
+        r->bytes % (grain * (int64_t)sizeof(float)))
+        return FAIL(err, E_USAGE,
+                    "no part has %" PRId64 " bytes: must be a multiple of %" PRId64
+                    " from %d to %d",
+                    r->bytes, grain * (int64_t)sizeof(float), BENCH_BYTES_MIN, BENCH_BYTES_MAX);
+    bench_load l = {
+        .request = *r,
+        .n_groups = is_small ? BENCH_IN_FLIGHT * r->servers : 1,
+        .group_servers = is_small ? 1 : r->servers,
+    };
+    l.n_ports = l.n_groups * l.group_servers;
+    status st = settings(&l.config, err);
+    if (st == OK)
+        st = declare(is_small ? elements : elements * PARTS_WANTED, &l.flat, err);
+    if (st != OK) {
+        bench_load_fini(&l);
+        return st;
+    }
+    BUG_ON(flat_part_elements(l.flat, 0) != elements);
+    *ret = l;
+    return OK;
+}
+
+void bench_load_fini(bench_load *l)
+{
+    flat_destroy(&l->flat);
+    config_destroy(&l->config);
+}

@@ -1,0 +1,245 @@
+#include "cli/bench_worker.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/net/net.h"
+#include "common/wire/hello.h"
+#include "kv/kv.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WARM_UP = 3, SILENCE_MS = 1000, JOB = 1, ERA = 1 };
+
+typedef struct bench_worker bench_worker;
+
+typedef struct group {
+    bench_worker *worker;
+    kv *kv;
+    float *grad, *weights;
+    int32_t next[BENCH_SERVERS]; /* where to look for the next part of each server */
+} group;
+
+struct bench_worker {
+    const bench_load *load;
+    const flat *flat;
+    int index;
+    bool pushes, pulls;
+    int64_t step;
+    int64_t missing; /* parts asked for that have not come */
+    buf hello;
+    net *net;
+    group *groups;
+    net_socket **sockets;
+    status failed;
+    error *err;
+};
+
+static void fail(bench_worker *w, status st)
+{
+    if (w->failed == OK)
+        w->failed = st;
+}
+
+/* The next part of that server goes on its way, if there is one. */
+static status start_next(group *g, int32_t server, error *err)
+{
+    bench_worker *w = g->worker;
+    int32_t p = g->next[server];
+    while (p < w->flat->n_parts && kv_server_of(g->kv, p) != server)
+        p++;
+    g->next[server] = p + 1;
+    if (p >= w->flat->n_parts)
+        return OK;
+    if (w->pushes) {
+        net_buffer data = {
+            .data = g->grad + w->flat->parts[p].begin,
+            .bytes = (size_t)flat_part_elements(w->flat, p) * sizeof(float),
+        };
+        tree_node leaf = {.level = 0, .index = (uint32_t)w->index};
+        TRY(kv_push(g->kv, p, w->step, (uint32_t)w->load->request.workers, leaf, &data, err));
+    }
+    return w->pulls ? kv_pull(g->kv, p, w->pushes ? w->step + 1 : w->step, err) : OK;
+}
+
+static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
+{
+    (void)user;
+    (void)server;
+    (void)m;
+}
+
+static void on_part(void *user, int32_t part, int64_t version, const float *data, size_t n)
+{
+    (void)version;
+    group *g = user;
+    bench_worker *w = g->worker;
+    memcpy(g->weights + w->flat->parts[part].begin, data, n * sizeof *data);
+    w->missing--;
+    fail(w, start_next(g, kv_server_of(g->kv, part), w->err));
+}
+
+static void on_gone(void *user, int32_t part, int64_t newest)
+{
+    group *g = user;
+    fail(g->worker, FAIL(g->worker->err, E_PROTOCOL,
+                         "part %" PRId32 " is at version %" PRId64 " already", part, newest));
+}
+
+static void on_refused(void *user, int32_t server, const wire_head *head, const Wire__Refused *m)
+{
+    group *g = user;
+    fail(g->worker,
+         FAIL(g->worker->err, E_PROTOCOL, "server %" PRId32 " refused %s of part %" PRId32 ": %s",
+              server, wire_type_name(head->type), head->part, m->text));
+}
+
+/* A push without a pull is bounded by its credit, the others by the window of start_all. */
+static status open_group(bench_worker *w, group *g, const char *const *endpoints, error *err)
+{
+    g->worker = w;
+    void *grad = NULL, *weights = NULL;
+    size_t bytes = (size_t)w->flat->n_elements * sizeof(float);
+    TRY(mem_alloc(bytes, "gradients", &grad, err));
+    g->grad = grad;
+    TRY(mem_alloc(bytes, "weights", &weights, err));
+    g->weights = weights;
+    for (int64_t i = 0; i < w->flat->n_elements; i++)
+        g->grad[i] = 1.0f;
+    TRY(kv_create(
+        &(kv_options){
+            .net = w->net,
+            .servers = endpoints,
+            .n_servers = w->load->group_servers,
+            .credit_bytes = (size_t)BENCH_IN_FLIGHT * (size_t)w->load->request.bytes,
+            .hello = &w->hello,
+            .hooks = {.welcome = on_welcome,
+                      .part = on_part,
+                      .gone = on_gone,
+                      .refused = on_refused,
+                      .user = g},
+        },
+        &g->kv, err));
+    return kv_begin(g->kv, JOB, ERA, 1, w->flat, err);
+}
+
+static status open_all(bench_worker *w, const char *const *endpoints, error *err)
+{
+    hello_pack(
+        &(hello_facts){
+            .config = w->load->config,
+            .task = {ROLE_WORKER, w->index},
+            .life = hello_life(),
+            .job_id = JOB,
+            .lanes = 1,
+        },
+        &w->hello);
+    TRY(net_create(&w->net, err));
+    int n = w->load->group_servers;
+    for (int i = 0; i < w->load->n_groups; i++)
+        TRY(open_group(w, &w->groups[i], endpoints + i * n, err));
+    return OK;
+}
+
+static void close_all(bench_worker *w)
+{
+    for (int i = 0; i < w->load->n_groups; i++) {
+        kv_destroy(&w->groups[i].kv);
+    }
+    net_destroy(&w->net); /* nothing is under way in the groups' memory after this */
+    for (int i = 0; i < w->load->n_groups; i++) {
+        mem_free(w->groups[i].grad);
+        mem_free(w->groups[i].weights);
+    }
+    buf_fini(&w->hello);
+    free(w->groups);
+    free(w->sockets);
+}
+
+static status start_all(bench_worker *w, error *err)
+{
+    int window = w->pulls ? BENCH_IN_FLIGHT : w->flat->n_parts;
+    w->missing = w->pulls ? (int64_t)w->load->n_groups * w->flat->n_parts : 0;
+    for (int i = 0; i < w->load->n_groups; i++) {
+        group *g = &w->groups[i];
+        memset(g->next, 0, sizeof g->next);
+        for (int32_t s = 0; s < w->load->group_servers; s++)
+            for (int k = 0; k < window; k++)
+                TRY(start_next(g, s, err));
+    }
+    return OK;
+}
+
+static bool is_done(const bench_worker *w)
+{
+    if (w->missing)
+        return false;
+    for (int i = 0; w->pushes && i < w->load->n_groups; i++)
+        for (int32_t s = 0; s < w->load->group_servers; s++)
+            if (kv_unacknowledged(w->groups[i].kv, s))
+                return false;
+    return true;
+}
+
+/* Every part once. */
+static status move_all(bench_worker *w, error *err)
+{
+    int n_servers = w->load->group_servers;
+    TRY(start_all(w, err));
+    while (!is_done(w)) {
+        for (int i = 0; i < w->load->n_groups; i++)
+            memcpy(w->sockets + i * n_servers, kv_sockets(w->groups[i].kv),
+                   (size_t)n_servers * sizeof *w->sockets);
+        TRY(net_poll(w->sockets, (size_t)w->load->n_ports, NULL, SILENCE_MS, err));
+        for (int i = 0; i < w->load->n_groups; i++)
+            TRY(kv_serve(w->groups[i].kv, err));
+        TRY(w->failed);
+    }
+    return OK;
+}
+
+static status measure(bench_worker *w, bench_page *page, error *err)
+{
+    bench_result *r = &page->results[w->index];
+    double limit = w->load->request.seconds;
+    int64_t begin = 0;
+    for (int64_t turn = 0;; turn++) {
+        if (turn == WARM_UP)
+            begin = clock_us();
+        TRY(move_all(w, err));
+        if (w->pushes)
+            w->step++;
+        if (turn >= WARM_UP && w->index == 0 && (double)(clock_us() - begin) * 1e-6 >= limit)
+            atomic_store(&page->last, turn);
+        pthread_barrier_wait(&page->turn);
+        if (turn < atomic_load(&page->last))
+            continue;
+        r->seconds = (double)(clock_us() - begin) * 1e-6;
+        r->parts = (turn + 1 - WARM_UP) * w->load->n_groups * w->flat->n_parts;
+        return OK;
+    }
+}
+
+status bench_worker_run(const bench_load *l, int index, const char *const *endpoints,
+                        bench_page *page, error *err)
+{
+    bench_worker w = {
+        .load = l,
+        .flat = l->flat,
+        .index = index,
+        .pushes = l->request.traffic != BENCH_PULL,
+        .pulls = l->request.traffic != BENCH_PUSH,
+        .groups = xcalloc((size_t)l->n_groups, sizeof(group)),
+        .sockets = xcalloc((size_t)l->n_ports, sizeof(net_socket *)),
+        .err = err,
+    };
+    while (!atomic_load(&page->ready))
+        usleep(1000);
+    status st = open_all(&w, endpoints, err);
+    if (st == OK)
+        st = measure(&w, page, err);
+    close_all(&w);
+    return st;
+}

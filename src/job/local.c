@@ -112,6 +112,14 @@ static bool is_better_cause(const child *a, const child *b)
     return !b || (child_exit_code(b) == LOST_PEER && child_exit_code(a) != LOST_PEER);
 }
 
+/* They only watch the job dir, where nothing says that a job was interrupted. */
+static void end_evaluators(const local *l)
+{
+    for (int i = 0; i < l->n; i++)
+        if (l->children[i].task.role == ROLE_EVALUATOR)
+            child_kill(&l->children[i], SIGTERM);
+}
+
 static void note_end(local *l, child *c, child **worst)
 {
     int code = child_exit_code(c);
@@ -120,6 +128,8 @@ static void note_end(local *l, child *c, child **worst)
     if (code == PREEMPTED) {
         /* somebody stopped a task, or we the job: the master ends the others, in bounded time */
         l->is_preempted = true;
+        if (c->task.role == ROLE_MASTER)
+            end_evaluators(l);
         if (l->kill_at_us == INT64_MAX)
             l->kill_at_us = clock_us() + 2 * l->options->grace_ms * 1000;
         return;

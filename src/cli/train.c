@@ -157,7 +157,18 @@ static status load_config(job *j, error *err)
 
 /* --- doing it --- */
 
-static status prepare_dir(const job *j, bool *ret_done, error *err)
+/* For the tasks of a launch: they read what was resolved once, instead of each evaluating jsonnet.
+ */
+static status write_resolved(const job *j, const char *path, error *err)
+{
+    char *text = config_dump(j->config);
+    status st = fs_write_atomic(path, text, strlen(text), err);
+    free(text);
+    return st;
+}
+
+static status prepare_dir(const job *j, const char *logs, const char *resolved, bool *ret_done,
+                          error *err)
 {
     jobdir_request request = {
         .path = j->job_dir,
@@ -168,41 +179,22 @@ static status prepare_dir(const job *j, bool *ret_done, error *err)
     };
     jobdir *dir = NULL;
     TRY(jobdir_prepare(&request, &dir, ret_done, err));
-    status st = OK;
-    if (!*ret_done) {
-        char *logs = jobdir_file(dir, "log");
-        st = fs_mkdirs(logs, err);
-        free(logs);
-    }
     jobdir_close(&dir); /* the master takes its lock */
-    return st;
+    if (*ret_done)
+        return OK;
+    TRY(fs_mkdirs(logs, err));
+    return write_resolved(j, resolved, err);
 }
 
-static int launch(const job *j, error *err)
+static int run_tasks(const job *j, const char *logs, const char *resolved, error *err)
 {
-    bool done = false;
-    status st = prepare_dir(j, &done, err);
-    if (st == OK && done)
-        st = result_print(j->job_dir, err);
-    if (st != OK || done)
-        return status_exit_code(st);
-
-    const char *overrides = args_text(j->args, "overrides");
     const char *arguments[] = {
-        "train",
-        j->path,
-        "--job-dir",
-        j->job_dir,
-        "--progress",
-        progress_mode_name(j->progress),
-        overrides ? "--overrides" : NULL,
-        overrides,
+        "train", resolved, "--job-dir", j->job_dir, "--progress", progress_mode_name(j->progress),
         NULL,
     };
     char *settings = xasprintf("distributed.master_trains=false\ndistributed.workers=%d\n"
                                "distributed.ps=%d\ndistributed.evaluators=%d\ndistributed.lanes=%d",
                                j->shape.workers, j->shape.ps, j->shape.evaluators, j->shape.lanes);
-    char *logs = xasprintf("%s/log", j->job_dir);
     local_options options = {
         .workers = j->shape.workers,
         .ps = j->shape.ps,
@@ -218,6 +210,18 @@ static int launch(const job *j, error *err)
     };
     int code = local_run(&options, err);
     free(settings);
+    return code;
+}
+
+static int launch(const job *j, error *err)
+{
+    char *logs = xasprintf("%s/log", j->job_dir), *resolved = xasprintf("%s/config.json", logs);
+    bool done = false;
+    status st = prepare_dir(j, logs, resolved, &done, err);
+    if (st == OK && done)
+        st = result_print(j->job_dir, err);
+    int code = st != OK || done ? status_exit_code(st) : run_tasks(j, logs, resolved, err);
+    free(resolved);
     free(logs);
     return code;
 }

@@ -26,7 +26,7 @@ typedef struct local_options {
     int workers, ps, evaluators;  /* beside the master */
     int start_port;               /* of the master, the others follow; 0: the kernel chooses */
     const char *const *arguments; /* of every task, without the program; NULL at the end */
-    const char *settings;         /* further lines of TEQUIO_SET */
+    const char *settings;         /* TEQUIO_SET of the tasks, in place of the launcher's own */
     const char *log_dir;          /* must be there */
     int threads;                  /* OMP_NUM_THREADS of the tasks; 0: leave it as it is */
     int64_t grace_ms;             /* from SIGTERM to SIGKILL */

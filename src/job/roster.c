@@ -111,14 +111,6 @@ static int terminal_columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-static const char *value_in(char *const *base, const char *name)
-{
-    for (; *base; base++)
-        if (is_named(*base, name))
-            return *base + strlen(name) + 1;
-    return NULL;
-}
-
 char **roster_environment(const roster *s, int i, const local_options *options, char *const *base)
 {
     enum { OWN = 8 };
@@ -134,9 +126,7 @@ char **roster_environment(const roster *s, int i, const local_options *options, 
     free(tf_config);
     put(e, &n, xasprintf("TEQUIO_LISTEN_FD=%d", s->tasks[i].listen_fd));
     put(e, &n, xstrdup("OMP_WAIT_POLICY=passive"));
-    const char *given = value_in(base, "TEQUIO_SET");
-    const char *more = options->settings ? options->settings : "";
-    put(e, &n, xasprintf("TEQUIO_SET=%s%s%s", more, given ? "\n" : "", given ? given : ""));
+    put(e, &n, xasprintf("TEQUIO_SET=%s", options->settings ? options->settings : ""));
     if (options->threads > 0)
         put(e, &n, xasprintf("OMP_NUM_THREADS=%d", options->threads));
     if (terminal_columns() > 0)

@@ -58,7 +58,7 @@ json() {
 # no_task_left: no process works for a job in $dir any more
 no_task_left() {
     for process in /proc/[0-9]*; do
-        if tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -qF -- "--job-dir $dir/"; then
+        if tr '\0' ' ' 2>/dev/null <"$process/cmdline" | grep -qF -- "--job-dir $dir/"; then
             fail "left behind: $(tr '\0' ' ' <"$process/cmdline")"
         fi
     done

@@ -206,7 +206,6 @@ void cuts_announce(cuts *c, table *t, uint32_t id, int64_t version, const char *
     cut *one = xcalloc(1, sizeof *one);
     one->id = id;
     one->version = version;
-    one->batches = -1;
     one->dir = xstrdup(dir);
     one->missing = c->n_held;
     one->batches = -1;

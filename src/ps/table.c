@@ -25,7 +25,7 @@ struct table {
     entry *entries;                 /* [n_parts] */
 };
 
-static status entry_load(table *t, int32_t part, error *err)
+static status entry_create(table *t, int32_t part, error *err)
 {
     entry *e = &t->entries[part];
     int64_t n = flat_part_elements(t->o.flat, part);
@@ -43,6 +43,8 @@ static status entry_load(table *t, int32_t part, error *err)
     }
     if (e->live)
         TRY(fold_create((uint32_t)t->o.steps.per_step, &e->fold, err));
+    if (t->o.loads)
+        return OK;
     if (t->o.restore)
         return checkpoint_read_part(t->o.restore, part, (*newest)->data, e->live ? slots : NULL, err);
     flat_part_init(t->o.flat, part, t->o.seed, (*newest)->data);
@@ -64,7 +66,7 @@ status table_create(const table_options *options, const table_hooks *hooks, tabl
     status st = OK;
     for (int32_t p = 0; st == OK && p < options->flat->n_parts; p++)
         if (options->placement[p] == options->server)
-            st = entry_load(t, p, err);
+            st = entry_create(t, p, err);
     if (st != OK)
         table_destroy(&t);
     else
@@ -92,6 +94,24 @@ void table_destroy(table **t)
     free((*t)->entries);
     free(*t);
     *t = NULL;
+}
+
+uint64_t table_rows(const table *t, int32_t part)
+{
+    if (!table_holds(t, part))
+        return 0;
+    return t->entries[part].live ? 1 + t->n_slots : 1;
+}
+
+status table_load(table *t, int32_t part, uint64_t row, const float *data, size_t n, error *err)
+{
+    if (row >= table_rows(t, part) || n != t->entries[part].pool.n)
+        return FAIL(err, E_PROTOCOL, "part %d has no vector %llu of %zu elements here", part,
+                    (unsigned long long)row, n);
+    entry *e = &t->entries[part];
+    const block *to = row ? e->slots[row - 1] : e->weights[e->version & 1];
+    memcpy(to->data, data, n * sizeof(float));
+    return OK;
 }
 
 bool table_holds(const table *t, int32_t part)
@@ -258,7 +278,11 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
     tree_node root = {.level = tree_root_level(n_slots)};
     fold_pool pool = block_pool_for_fold(&e->pool);
     fold_result result;
-    TRY(fold_add(e->fold, node, b, root, &pool, &result, err));
+    status st = fold_add(e->fold, node, b, root, &pool, &result, err);
+    if (st != OK) {
+        b->release(b);
+        return st;
+    }
     return result == FOLD_COMPLETE ? root_reached(t, part, fold_take(e->fold, root), err) : OK;
 }
 

@@ -61,9 +61,11 @@ const char *wire_type_name(wire_type type);             /* "PUSH"; "?" for none 
 void wire_head_encode(const wire_head *h, unsigned char ret[NET_HEAD]);
 
 /* E_PROTOCOL: magic, type, flags, encoding, reserved bytes, ranges, or a payload whose size is not
- * the head's or not one the type can have. `sender`: may that role say this? */
+ * the head's or not one the type can have. */
 MUST_USE status wire_head_decode(const unsigned char head[NET_HEAD], size_t payload_bytes,
                                  wire_head *ret, error *err);
+
+/* May that role say this to that one? The grammar of proto/messages.def. */
 bool wire_may_say(wire_type type, role from, role to);
 
 /* Control payloads. pack gives bytes in `ret` (cleared first). unpack: E_PROTOCOL, names the type;

@@ -1,0 +1,352 @@
+/*
+ * Cuts: frozen at the version announced while updates go on, late when it is past, replaced when it
+ * is announced anew; what was written goes on bit for bit, also on another number of servers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "ps/cut.h"
+#include "unit/ps/support_table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char folder[256];
+
+static int folder_make(void **state)
+{
+    (void)state;
+    const char *base = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/tequio-test-XXXXXX", base ? base : "/tmp");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int folder_remove(void **state)
+{
+    (void)state;
+    return fs_remove_tree(folder, NULL) == OK ? 0 : -1;
+}
+
+/* Servers whose every update is told to their cuts, as the server's loop does it. */
+typedef struct village {
+    shape shape;
+    servers servers;
+    cuts *cuts[SERVERS_MAX];
+    net_waker *waker;
+} village;
+
+static status tell_cuts(void *user, int32_t part, int64_t version, const float *grad, error *err)
+{
+    (void)grad, (void)err;
+    village *v = user;
+    int32_t i = v->servers.placement[part];
+    cuts_applied(v->cuts[i], v->servers.tables[i], part, version);
+    return OK;
+}
+
+static status no_vote(void *user, int32_t part, int64_t step, double square_sum, error *err)
+{
+    (void)user, (void)part, (void)step, (void)square_sum;
+    return FAIL(err, E_FAIL, "nobody votes here");
+}
+
+static const char *slot_names[OPTIM_SLOTS];
+
+static void village_make(village *v, shape s, int32_t n, int64_t step, const checkpoint *restore)
+{
+    *v = (village){.shape = s};
+    table_hooks hooks = {.applied = tell_cuts, .voted = no_vote, .user = v};
+    v->servers = servers_make(&v->shape, n, &hooks, step, restore);
+    assert_int_equal(net_waker_create(&v->waker, NULL), OK);
+    for (size_t k = 0; k < optim_slots(&s.optim); k++)
+        slot_names[k] = optim_slot_name(&s.optim, k);
+    for (int32_t i = 0; i < n; i++) {
+        cuts_options options = {
+            .flat = s.flat,
+            .placement = v->servers.placement,
+            .server = i,
+            .n_servers = n,
+            .slot_names = slot_names,
+            .n_slots = optim_slots(&s.optim),
+            .waker = v->waker,
+        };
+        assert_int_equal(cuts_create(&options, &v->cuts[i], NULL), OK);
+    }
+}
+
+static void village_fini(village *v)
+{
+    for (int32_t i = 0; i < v->servers.n; i++)
+        cuts_destroy(&v->cuts[i]);
+    servers_fini(&v->servers);
+    shape_fini(&v->shape);
+    net_waker_destroy(&v->waker);
+    assert_int_equal(hands_out(), 0);
+}
+
+static bool announce(village *v, int32_t i, uint32_t id, int64_t version, const char *dir)
+{
+    bool late = true;
+    cuts_announce(v->cuts[i], v->servers.tables[i], id, version, dir, &late);
+    return late;
+}
+
+static cut_result wait_result(village *v, int32_t i)
+{
+    cut_result r;
+    while (!cuts_next_result(v->cuts[i], &r))
+        assert_int_equal(net_poll(NULL, 0, v->waker, 10000, NULL), OK);
+    return r;
+}
+
+/* What the master does with the shards. */
+static checkpoint *commit(village *v, const char *job, int64_t step, const cut_result *results)
+{
+    const flat *f = v->shape.flat;
+    manifest m = {.step = step,
+                  .seed = SEED,
+                  .batches_per_step = v->shape.steps.per_step,
+                  .flat = v->shape.flat,
+                  .n_slots = optim_slots(&v->shape.optim),
+                  .n_shards = (size_t)v->servers.n,
+                  .part_shard = v->servers.placement};
+    manifest_shard shards[SERVERS_MAX];
+    memset(m.config_digest, 'c', 64);
+    flat_digest(f, m.flat_digest);
+    m.shards = shards;
+    for (size_t k = 0; k < m.n_slots; k++)
+        m.slot_names[k] = (char *)(uintptr_t)slot_names[k];
+    for (int32_t i = 0; i < v->servers.n; i++) {
+        shards[i] =
+            (manifest_shard){.file = (char *)(uintptr_t)results[i].file, .bytes = results[i].bytes};
+        memcpy(shards[i].sha256, results[i].sha256, sizeof shards[i].sha256);
+    }
+    jobdir *d = NULL;
+    checkpoint *c = NULL;
+    error err = ERROR_INIT;
+    assert_int_equal(jobdir_open(job, &d, NULL), OK);
+    if (checkpoint_commit(d, 1, &m, &err) != OK)
+        fail_msg("%s", err.text);
+    char *dir = jobdir_file(d, "checkpoints/step-%09lld", (long long)step);
+    if (checkpoint_open(dir, true, &c, &err) != OK)
+        fail_msg("%s", err.text);
+    free(dir);
+    jobdir_close(&d);
+    return c;
+}
+
+enum { AT = 3, END = 6 };
+
+/* Trains to END on `n` servers, cut at AT on the way; the checkpoint goes on on `n_next` servers.
+ */
+static void check_goes_on(int32_t n, int32_t n_next)
+{
+    char *job = xasprintf("%s/job-%d-%d", folder, n, n_next);
+    char *dir = xasprintf("%s/checkpoints/step-%09d.tmp.1", job, AT);
+    village v, next;
+    village_make(&v, shape_large(3), n, 0, NULL);
+    for (int64_t step = 0; step < END; step++) {
+        for (int32_t i = 0; step == 1 && i < n; i++)
+            assert_false(announce(&v, i, 5, AT, dir));
+        servers_push_all(&v.servers, step);
+    }
+    cut_result results[SERVERS_MAX];
+    for (int32_t i = 0; i < n; i++) {
+        results[i] = wait_result(&v, i);
+        assert_int_equal(results[i].status, OK);
+        assert_int_equal(results[i].id, 5);
+        assert_int_equal(results[i].version, AT);
+        assert_int_equal(results[i].batches, 9); /* also of one that holds no live part */
+    }
+    checkpoint *c = commit(&v, job, AT, results);
+    shape s = shape_large(3);
+    village_make(&next, s, n_next, AT, c);
+    whole w = whole_make(&next.shape);
+    for (int64_t step = 0; step < AT; step++)
+        whole_step(&w, 1);
+    servers_check(&next.servers, &w);
+    for (int64_t step = AT; step < END; step++) {
+        servers_push_all(&next.servers, step);
+        whole_step(&w, 1);
+    }
+    servers_check(&next.servers, &w);
+    servers_check(&v.servers, &w);
+    whole_fini(&w);
+    checkpoint_close(&c);
+    village_fini(&v);
+    village_fini(&next);
+    free(dir);
+    free(job);
+}
+
+static void test_what_was_cut_goes_on(void **state)
+{
+    (void)state;
+    check_goes_on(1, 2);
+    check_goes_on(2, 1);
+    check_goes_on(4, 3);
+}
+
+/* Parts come to the version one by one, and the first is well past it before the last is there. */
+static void test_parts_freeze_alone(void **state)
+{
+    (void)state;
+    char *dir = xasprintf("%s/alone", folder);
+    village v;
+    village_make(&v, shape_large(2), 1, 0, NULL);
+    assert_false(announce(&v, 0, 1, 1, dir));
+    for (int64_t step = 0; step < 2; step++) {
+        servers_push_step(&v.servers, 0, step);
+        servers_push_step(&v.servers, 2, step);
+    }
+    cut_result r;
+    assert_false(cuts_next_result(v.cuts[0], &r));
+    assert_true(cuts_under_way(v.cuts[0]));
+    servers_push_step(&v.servers, 1, 0);
+    r = wait_result(&v, 0);
+    assert_int_equal(r.status, OK);
+    assert_int_equal(r.version, 1);
+    assert_int_equal(r.batches, 2);
+    assert_string_equal(r.file, "ps-0-of-1.safetensors");
+    char *path = xasprintf("%s/%s", dir, r.file);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_size, r.bytes);
+    assert_false(cuts_under_way(v.cuts[0]));
+    free(path);
+    free(dir);
+    village_fini(&v);
+}
+
+static void test_late(void **state)
+{
+    (void)state;
+    char *dir = xasprintf("%s/late", folder);
+    village v;
+    village_make(&v, shape_large(2), 1, 0, NULL);
+    servers_push_step(&v.servers, 1, 0);
+    assert_true(announce(&v, 0, 1, 0, dir)); /* one part is past it */
+    assert_false(cuts_under_way(v.cuts[0]));
+    assert_false(announce(&v, 0, 1, 1, dir));
+    assert_true(cuts_under_way(v.cuts[0]));
+    assert_true(announce(&v, 0, 1, 0, dir)); /* late, and the one before is off too */
+    assert_false(cuts_under_way(v.cuts[0]));
+    village_fini(&v);
+    free(dir);
+}
+
+static void test_announced_anew(void **state)
+{
+    (void)state;
+    char *dir = xasprintf("%s/anew", folder);
+    village v;
+    village_make(&v, shape_large(2), 1, 0, NULL);
+    assert_false(announce(&v, 0, 7, 1, dir));
+    servers_push_step(&v.servers, 0, 0);
+    assert_false(announce(&v, 0, 7, 2, dir));
+    servers_push_step(&v.servers, 1, 0);
+    servers_push_step(&v.servers, 2, 0); /* version 1 is whole, nobody wants it */
+    assert_true(cuts_under_way(v.cuts[0]));
+    servers_push_all(&v.servers, 1);
+    cut_result r = wait_result(&v, 0);
+    assert_int_equal(r.version, 2);
+    assert_int_equal(r.id, 7);
+    assert_false(cuts_next_result(v.cuts[0], &r));
+    assert_false(cuts_under_way(v.cuts[0]));
+    village_fini(&v);
+    free(dir);
+}
+
+static void test_several_at_once(void **state)
+{
+    (void)state;
+    village v;
+    village_make(&v, shape_large(2), 1, 0, NULL);
+    for (uint32_t id = 1; id <= 3; id++) {
+        char *dir = xasprintf("%s/several-%u", folder, id);
+        assert_false(announce(&v, 0, id, 4 - (int64_t)id, dir));
+        free(dir);
+    }
+    for (int64_t step = 0; step < 3; step++)
+        servers_push_all(&v.servers, step);
+    for (uint32_t id = 3; id >= 1; id--) {
+        cut_result r = wait_result(&v, 0);
+        assert_int_equal(r.status, OK);
+        assert_int_equal(r.id, id);
+        assert_int_equal(r.version, 4 - (int64_t)id);
+    }
+    village_fini(&v);
+}
+
+/* At the version it stands at: nothing has to move for it. */
+static void test_here_and_now(void **state)
+{
+    (void)state;
+    char *dir = xasprintf("%s/now", folder);
+    village v;
+    village_make(&v, shape_large(2), 2, 0, NULL);
+    servers_push_all(&v.servers, 0);
+    for (int32_t i = 0; i < 2; i++) {
+        assert_false(announce(&v, i, 1, 1, dir));
+        assert_int_equal(wait_result(&v, i).batches, 2);
+    }
+    village_fini(&v);
+    free(dir);
+}
+
+static void test_a_shard_that_cannot_be_written(void **state)
+{
+    (void)state;
+    char *file = xasprintf("%s/a-file", folder), *dir = xasprintf("%s/below", file);
+    assert_int_equal(fs_write_atomic(file, "x", 1, NULL), OK);
+    village v;
+    village_make(&v, shape_small(2), 1, 0, NULL);
+    assert_false(announce(&v, 0, 1, 0, dir));
+    cut_result r = wait_result(&v, 0);
+    assert_int_equal(r.status, E_IO);
+    assert_non_null(strstr(r.error.text, file));
+    village_fini(&v);
+    free(file);
+    free(dir);
+}
+
+/* Destroyed with one cut waiting for a version and another just handed to the writer. */
+static void test_left_in_the_midst(void **state)
+{
+    (void)state;
+    char *dir = xasprintf("%s/midst", folder);
+    village v;
+    village_make(&v, shape_large(2), 1, 0, NULL);
+    assert_false(announce(&v, 0, 1, 0, dir));
+    assert_false(announce(&v, 0, 2, 9, dir));
+    village_fini(&v);
+    char *path = xasprintf("%s/ps-0-of-1.safetensors", dir);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    free(path);
+    free(dir);
+}
+
+/* CTest labels: tsan */
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_was_cut_goes_on),
+        cmocka_unit_test(test_parts_freeze_alone),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_announced_anew),
+        cmocka_unit_test(test_several_at_once),
+        cmocka_unit_test(test_here_and_now),
+        cmocka_unit_test(test_a_shard_that_cannot_be_written),
+        cmocka_unit_test(test_left_in_the_midst),
+    };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}

@@ -52,8 +52,6 @@ static epoch *epoch_add(results *r, int64_t number, int64_t step, json_t *metric
     return &r->epochs[r->n_epochs++];
 }
 
-static status judge(results *r, epoch *e, error *err);
-
 /* Epochs of earlier starts, up to `step`; later ones are undone. */
 static status read_back(results *r, int64_t step, error *err)
 {
@@ -70,13 +68,12 @@ static status read_back(results *r, int64_t step, error *err)
         free(path);
         TRY(st);
         if (!is_there)
-            return OK;
-        if (!metrics)
-            continue;
-        epoch *e = epoch_add(r, n, (n + 1) * per_epoch, metrics);
-        if (r->o.evaluates && results_has(r, e->step))
-            TRY(judge(r, e, err));
+            break;
+        if (metrics)
+            epoch_add(r, n, (n + 1) * per_epoch, metrics);
     }
+    bool stop = false;
+    return results_poll(r, &stop, err);
 }
 
 status results_open(const results_options *options, int64_t step, results **ret, error *err)
@@ -192,7 +189,8 @@ static void put_validation(results *r, epoch *e, const json_t *evaluation)
     json_object_set_new(e->metrics, "best_epoch", json_integer(r->best_epoch));
 }
 
-/* Epochs are judged in their order: a strictly better value is the best. */
+/* Epochs are judged in their order: a strictly better value is the best. One that is not finite
+ * (null in JSON) is never better. */
 static status judge(results *r, epoch *e, error *err)
 {
     char *path = evaluation_file(r, e->step);
@@ -201,12 +199,13 @@ static status judge(results *r, epoch *e, error *err)
     free(path);
     TRY(st);
     const json_t *value = json_object_get(evaluation, r->metric);
-    if (!json_is_number(value)) {
+    if (!json_is_number(value) && !json_is_null(value)) {
         json_decref(evaluation);
         return FAIL(err, E_CONFIG, "trainer.validation_metric: the evaluation has no '%s'", r->metric);
     }
     double x = json_number_value(value);
-    bool improved = r->best_step < 0 || (r->better > 0 ? x > r->best : x < r->best);
+    bool improved = json_is_number(value) &&
+                    (r->best_step < 0 || (r->better > 0 ? x > r->best : x < r->best));
     r->without_improvement = improved ? 0 : r->without_improvement + 1;
     if (improved) {
         r->best = x;
@@ -267,7 +266,6 @@ static json_t *summary_of(const results *r, const results_end *e, const char *di
                           "wall_s", t->wall_s, "examples_per_s", speed);
     json_object_set_new(s, "training_loss", isfinite(loss) ? json_real(loss) : json_null());
     json_object_set(s, "validation", r->validation ? r->validation : json_null());
-    json_object_set_new(s, "best_epoch", r->best_epoch < 0 ? json_null() : json_integer(r->best_epoch));
     json_object_set_new(s, "lanes", json_integer(e->lanes));
     json_object_set_new(s, "workers", json_integer(e->workers));
     json_object_set_new(s, "ps", json_integer(e->ps));

@@ -1,0 +1,161 @@
+/* Members: one entry a task, one incarnation a life, one fingerprint for all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "master/members.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct caller {
+    uint32_t index, lanes;
+    uint64_t life;
+    bool trainer;
+    unsigned char peer;      /* its address, and the number of its connection */
+    const char *fingerprint; /* NULL: "here" */
+} caller;
+
+static status say(members *m, caller c, int64_t now, member **ret, bool *changed, error *err)
+{
+    Wire__Hello hello = WIRE__HELLO__INIT;
+    hello.index = c.index;
+    hello.lanes = c.lanes;
+    hello.life = c.life;
+    hello.trainer = c.trainer;
+    hello.host = (char *)(uintptr_t) "box";
+    hello.fingerprint = (char *)(uintptr_t)(c.fingerprint ? c.fingerprint : "here");
+    net_message message = {.from = {.size = 1, .id = {c.peer}}, .connection = c.peer};
+    return members_hello(m, &hello, &message, now, ret, changed, err);
+}
+
+static member *come(members *m, caller c, bool expect_change)
+{
+    member *one = NULL;
+    bool changed = !expect_change;
+    assert_int_equal(say(m, c, 0, &one, &changed, NULL), OK);
+    assert_int_equal(changed, expect_change);
+    return one;
+}
+
+static void lives_are_counted(void **state)
+{
+    (void)state;
+    members m = {.at = NULL};
+    char name[TASK_NAME];
+    member *one = come(&m, (caller){.index = 3, .lanes = 2, .life = 10, .peer = 1}, true);
+    assert_int_equal(one->incarnation, 1);
+    assert_string_equal(member_name(one, name), "worker.3");
+    assert_string_equal(one->host, "box");
+
+    /* the same life on another connection */
+    one = come(&m, (caller){.index = 3, .lanes = 2, .life = 10, .peer = 2}, false);
+    assert_int_equal(one->incarnation, 1);
+    assert_int_equal(one->connection, 2);
+
+    /* a new life of it */
+    one = come(&m, (caller){.index = 3, .lanes = 4, .life = 11, .peer = 3}, true);
+    assert_int_equal(one->incarnation, 2);
+    assert_int_equal(m.n, 1);
+    assert_int_equal(members_lanes(&m), 4);
+
+    /* declared lost, and there again */
+    one->alive = false;
+    assert_int_equal(members_alive(&m), 0);
+    one = come(&m, (caller){.index = 3, .lanes = 4, .life = 11, .peer = 3}, true);
+    assert_int_equal(one->incarnation, 2);
+    assert_int_equal(members_alive(&m), 1);
+    members_fini(&m);
+}
+
+static void they_are_found(void **state)
+{
+    (void)state;
+    members m = {.at = NULL};
+    for (uint32_t i = 0; i < 20; i++)
+        come(&m, (caller){.index = i, .lanes = 1, .life = i + 1, .peer = (unsigned char)(40 + i)},
+             true);
+    net_peer there = {.size = 1, .id = {47}}, nobody = {.size = 1, .id = {7}};
+    assert_int_equal(members_by_peer(&m, &there)->index, 7);
+    assert_null(members_by_peer(&m, &nobody));
+    assert_int_equal(members_by_connection(&m, 59)->index, 19);
+    assert_null(members_by_connection(&m, 60));
+    assert_null(members_by_connection(&m, -1));
+    members_fini(&m);
+}
+
+static void lanes_are_listed_in_order(void **state)
+{
+    (void)state;
+    members m = {.at = NULL};
+    come(&m, (caller){.index = 2, .lanes = 2, .life = 1, .peer = 1}, true);
+    come(&m, (caller){.index = 1, .lanes = 3, .life = 2, .peer = 2}, true)->alive = false;
+    come(&m, (caller){.index = 0, .lanes = 1, .life = 3, .peer = 3}, true);
+    member *trainer =
+        come(&m, (caller){.index = 0, .lanes = 2, .life = 4, .trainer = true, .peer = 4}, true);
+    char name[TASK_NAME];
+    assert_string_equal(member_name(trainer, name), "master.0");
+    static const view_lane expected[] = {
+        {true, 0, 0}, {true, 0, 1}, {false, 0, 0}, {false, 2, 0}, {false, 2, 1}};
+    size_t n = 0;
+    view_lane *lanes = members_lane_list(&m, &n);
+    assert_int_equal(n, 5);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(lanes[i].trainer, expected[i].trainer);
+        assert_int_equal(lanes[i].worker, expected[i].worker);
+        assert_int_equal(lanes[i].lane, expected[i].lane);
+    }
+    assert_int_equal(members_alive(&m), 3);
+    assert_int_equal(members_lanes(&m), 5);
+    free(lanes);
+    members_fini(&m);
+}
+
+static void other_bits_are_refused(void **state)
+{
+    (void)state;
+    members m = {.at = NULL};
+    come(&m, (caller){.index = 0, .lanes = 1, .life = 1, .peer = 1, .fingerprint = "avx512"}, true);
+    member *one = NULL;
+    bool changed = false;
+    error err = ERROR_INIT;
+    caller other = {.index = 1, .lanes = 1, .life = 2, .peer = 2, .fingerprint = "avx2"};
+    assert_int_equal(say(&m, other, 0, &one, &changed, &err), E_CONFIG);
+    assert_string_equal(err.text,
+                        "worker.1 on host box computes other bits: 'avx2' there, 'avx512' on the "
+                        "first worker; use one build, one processor type and one trainer.threads");
+    assert_int_equal(members_alive(&m), 1);
+    members_fini(&m);
+}
+
+static void lanes_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    static const uint32_t wrong[] = {0, 4097, UINT32_MAX};
+    members m = {.at = NULL};
+    for (int i = 0; i < 3; i++) {
+        member *one = NULL;
+        bool changed = false;
+        error err = ERROR_INIT;
+        caller c = {.index = 5, .lanes = wrong[i], .life = 1, .peer = 1};
+        assert_int_equal(say(&m, c, 0, &one, &changed, &err), E_PROTOCOL);
+        assert_non_null(strstr(err.text, "worker.5 has "));
+    }
+    assert_int_equal(m.n, 0);
+    members_fini(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lives_are_counted),
+        cmocka_unit_test(they_are_found),
+        cmocka_unit_test(lanes_are_listed_in_order),
+        cmocka_unit_test(other_bits_are_refused),
+        cmocka_unit_test(lanes_out_of_range_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

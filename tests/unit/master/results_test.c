@@ -1,0 +1,357 @@
+/* Results: epochs are judged in their order, whenever their evaluations come; what is written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/base/hash.h"
+#include "master/results.h"
+#include "unit/master/support_books.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* an epoch has 2 steps */
+static const steps job = {.examples = 16, .batch_size = 4, .per_step = 2};
+enum { PER_EPOCH = 2 };
+
+typedef struct judging {
+    const char *metric;
+    int64_t patience;
+} judging;
+
+static results *results_at(const books *b, int64_t step, judging j)
+{
+    error err = ERROR_INIT;
+    results *r = NULL;
+    results_options o = {.dir = b->dir,
+                         .flat = b->flat,
+                         .steps = job,
+                         .validation_metric = j.metric,
+                         .patience = j.patience,
+                         .evaluates = true};
+    must(results_open(&o, step, &r, &err), &err);
+    return r;
+}
+
+/* The epoch's checkpoint, all of whose weights are its number, and what was trained. */
+static void end_epoch(const books *b, results *r, int epoch)
+{
+    error err = ERROR_INIT;
+    metric_set training = {.n = 0};
+    metric_add(&training, "loss", 3.0, 4.0);
+    metric_add(&training, "accuracy", 1.0, 4.0);
+    books_commit(b, (epoch + 1) * PER_EPOCH, (float)epoch);
+    must(results_epoch(r, (epoch + 1) * PER_EPOCH, &training, 1.5, &err), &err);
+}
+
+static void evaluate(const books *b, int epoch, const char *loss, const char *accuracy)
+{
+    char name[64];
+    snprintf(name, sizeof name, "eval/step-%09d.json", (epoch + 1) * PER_EPOCH);
+    char *text = xasprintf("{\"step\": %d, \"loss\": %s, \"accuracy\": %s}",
+                           (epoch + 1) * PER_EPOCH, loss, accuracy);
+    books_write(b, name, text);
+    free(text);
+}
+
+static bool poll_stops(results *r)
+{
+    error err = ERROR_INIT;
+    bool stop = false;
+    must(results_poll(r, &stop, &err), &err);
+    return stop;
+}
+
+static double number_in(const books *b, const char *file, const char *key)
+{
+    json_t *o = books_json(b, file);
+    assert_true(json_is_number(json_object_get(o, key)));
+    double x = json_number_value(json_object_get(o, key));
+    json_decref(o);
+    return x;
+}
+
+static void the_best_is_kept(void **state)
+{
+    (void)state;
+    books b = books_make();
+    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    assert_int_equal(results_best_step(r), -1);
+    static const char *const losses[] = {"0.5", "0.25", "0.25", "0.3"};
+    for (int e = 0; e < 4; e++) {
+        end_epoch(&b, r, e);
+        assert_true(results_waiting(r));
+        evaluate(&b, e, losses[e], "0.1");
+        assert_false(poll_stops(r));
+        assert_false(results_waiting(r));
+    }
+    assert_int_equal(results_best_step(r), 2 * PER_EPOCH); /* the first that was as good */
+    assert_true(books_has(&b, "best/model.safetensors"));
+    assert_true(number_in(&b, "best/metrics.json", "validation_loss") == 0.25);
+    assert_true(number_in(&b, "best/metrics.json", "epoch") == 1);
+    assert_true(number_in(&b, "metrics_epoch_3.json", "best_epoch") == 1);
+    assert_true(number_in(&b, "metrics_epoch_0.json", "validation_accuracy") == 0.1);
+    assert_true(number_in(&b, "metrics_epoch_0.json", "training_loss") == 0.75);
+    results_close(&r);
+    results_close(&r);
+    books_fini(&b);
+}
+
+static void more_is_better_behind_a_plus(void **state)
+{
+    (void)state;
+    books b = books_make();
+    results *r = results_at(&b, 0, (judging){"+accuracy", 0});
+    static const char *const accuracies[] = {"0.5", "0.75", "0.6"};
+    for (int e = 0; e < 3; e++) {
+        end_epoch(&b, r, e);
+        evaluate(&b, e, "1.0", accuracies[e]);
+        poll_stops(r);
+    }
+    assert_int_equal(results_best_step(r), 2 * PER_EPOCH);
+    results_close(&r);
+    books_fini(&b);
+}
+
+static void evaluations_out_of_order_wait(void **state)
+{
+    (void)state;
+    books b = books_make();
+    results *r = results_at(&b, 0, (judging){"-loss", 2});
+    for (int e = 0; e < 3; e++)
+        end_epoch(&b, r, e);
+    evaluate(&b, 2, "0.3", "0");
+    evaluate(&b, 1, "0.2", "0");
+    assert_false(poll_stops(r));
+    assert_int_equal(results_best_step(r), -1);
+    assert_true(results_has(r, 3 * PER_EPOCH));
+    assert_false(results_has(r, 1 * PER_EPOCH));
+    evaluate(&b, 0, "0.1", "0");
+    assert_true(poll_stops(r)); /* the first was the best, two have passed since */
+    assert_int_equal(results_best_step(r), PER_EPOCH);
+    results_close(&r);
+    books_fini(&b);
+}
+
+static void patience_counts_epochs_without_a_better_one(void **state)
+{
+    (void)state;
+    books b = books_make();
+    results *r = results_at(&b, 0, (judging){"-loss", 2});
+    static const char *const losses[] = {"0.5", "0.6", "0.4", "null", "0.4"};
+    for (int e = 0; e < 5; e++) {
+        end_epoch(&b, r, e);
+        evaluate(&b, e, losses[e], "0");
+        assert_int_equal(poll_stops(r), e == 4);
+    }
+    assert_int_equal(results_best_step(r), 3 * PER_EPOCH);
+    results_close(&r);
+    books_fini(&b);
+}
+
+static void a_loss_that_is_not_finite_is_never_best(void **state)
+{
+    (void)state;
+    books b = books_make();
+    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    end_epoch(&b, r, 0);
+    evaluate(&b, 0, "null", "0");
+    poll_stops(r);
+    assert_int_equal(results_best_step(r), -1);
+    end_epoch(&b, r, 1);
+    evaluate(&b, 1, "7.5", "0");
+    poll_stops(r);
+    assert_int_equal(results_best_step(r), 2 * PER_EPOCH);
+    results_close(&r);
+    books_fini(&b);
+}
+
+static void a_restart_reads_back(void **state)
+{
+    (void)state;
+    books b = books_make();
+    results *r = results_at(&b, 0, (judging){"-loss", 2});
+    static const char *const losses[] = {"0.1", "0.2", "0.05"};
+    for (int e = 0; e < 3; e++) {
+        end_epoch(&b, r, e);
+        evaluate(&b, e, losses[e], "0");
+        poll_stops(r);
+    }
+    results_close(&r);
+
+    r = results_at(&b, 5, (judging){"-loss", 2}); /* the third epoch is undone */
+    assert_false(books_has(&b, "metrics_epoch_2.json"));
+    assert_true(books_has(&b, "metrics_epoch_1.json"));
+    assert_int_equal(results_best_step(r), PER_EPOCH);
+    assert_false(results_waiting(r));
+    end_epoch(&b, r, 2);
+    evaluate(&b, 2, "0.3", "0");
+    assert_true(poll_stops(r)); /* the epoch before the restart counts */
+    results_close(&r);
+    books_fini(&b);
+}
+
+/* The job was killed while an earlier epoch's evaluation was still missing. */
+static void a_restart_judges_in_order_too(void **state)
+{
+    (void)state;
+    books b = books_make();
+    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    for (int e = 0; e < 2; e++)
+        end_epoch(&b, r, e);
+    evaluate(&b, 1, "0.2", "0");
+    results_close(&r);
+
+    r = results_at(&b, 4, (judging){"-loss", 0});
+    assert_int_equal(results_best_step(r), -1);
+    assert_true(results_waiting(r));
+    evaluate(&b, 0, "0.1", "0");
+    poll_stops(r);
+    assert_false(results_waiting(r));
+    assert_int_equal(results_best_step(r), PER_EPOCH);
+    assert_true(number_in(&b, "metrics_epoch_1.json", "validation_loss") == 0.2);
+    results_close(&r);
+    books_fini(&b);
+}
+
+static void a_metric_nobody_measures_is_refused(void **state)
+{
+    (void)state;
+    books b = books_make();
+    results *r = results_at(&b, 0, (judging){"+f1", 0});
+    error err = ERROR_INIT;
+    bool stop = false;
+    end_epoch(&b, r, 0);
+    evaluate(&b, 0, "1", "1");
+    assert_int_equal(results_poll(r, &stop, &err), E_CONFIG);
+    assert_string_equal(err.text, "trainer.validation_metric: the evaluation has no 'f1'");
+    results_close(&r);
+    books_fini(&b);
+}
+
+static void finish(results *r, int64_t steps_done)
+{
+    error err = ERROR_INIT;
+    ledger_totals totals = {.step = steps_done, .examples = 64, .seen = 32, .wall_s = 4};
+    metric_add(&totals.last_epoch, "loss", 3.0, 2.0);
+    results_end end = {.totals = &totals,
+                       .steps_done = steps_done,
+                       .batches_applied = 2 * steps_done,
+                       .lanes = 4,
+                       .workers = 2,
+                       .ps = 3,
+                       .restarts = 1};
+    must(results_finish(r, &end, &err), &err);
+}
+
+static void check_number(const json_t *o, const char *key, double expected)
+{
+    assert_true(json_number_value(json_object_get(o, key)) == expected);
+}
+
+static void the_summary_is_what_is_promised(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {
+        "steps",         "epochs",          "examples",      "wall_s",  "examples_per_s",
+        "training_loss", "validation",      "lanes",         "workers", "ps",
+        "restarts",      "batches_applied", "params_sha256", "bits",    "tequio_version"};
+    books b = books_make();
+    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    end_epoch(&b, r, 0);
+    evaluate(&b, 0, "0.5", "0.9");
+    poll_stops(r);
+    books_commit(&b, 3, 7);
+    finish(r, 3);
+    json_t *s = books_json(&b, "summary.json");
+    size_t n = 0;
+    for (void *i = json_object_iter(s); i; i = json_object_iter_next(s, i), n++)
+        assert_string_equal(json_object_iter_key(i), keys[n]);
+    assert_int_equal(n, COUNT_OF(keys));
+    check_number(s, "steps", 3);
+    check_number(s, "epochs", 1.5);
+    check_number(s, "examples", 64);
+    check_number(s, "wall_s", 4);
+    check_number(s, "examples_per_s", 8); /* of this start */
+    check_number(s, "training_loss", 1.5);
+    check_number(json_object_get(s, "validation"), "accuracy", 0.9);
+    check_number(s, "lanes", 4);
+    check_number(s, "workers", 2);
+    check_number(s, "ps", 3);
+    check_number(s, "restarts", 1);
+    check_number(s, "batches_applied", 6);
+    assert_string_equal(json_string_value(json_object_get(s, "bits")), "exact");
+    assert_string_equal(json_string_value(json_object_get(s, "tequio_version")), TEQUIO_VERSION);
+
+    float *weights = xcalloc((size_t)b.flat->n_elements, sizeof *weights);
+    for (int64_t i = 0; i < b.flat->n_elements; i++)
+        weights[i] = 7;
+    char digest[SHA256_HEX];
+    flat_params_sha256(b.flat, weights, digest);
+    assert_string_equal(json_string_value(json_object_get(s, "params_sha256")), digest);
+    free(weights);
+    json_decref(s);
+    results_close(&r);
+    books_fini(&b);
+}
+
+static void the_last_evaluation_is_the_summarys(void **state)
+{
+    (void)state;
+    books b = books_make();
+    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    for (int e = 0; e < 2; e++) {
+        end_epoch(&b, r, e);
+        evaluate(&b, e, e ? "0.75" : "0.5", "0");
+    }
+    poll_stops(r);
+    finish(r, 2 * PER_EPOCH);
+    assert_true(books_has(&b, "model.safetensors"));
+    json_t *s = books_json(&b, "summary.json");
+    check_number(json_object_get(s, "validation"), "loss", 0.75);
+    json_decref(s);
+    assert_true(number_in(&b, "metrics.json", "best_validation_loss") == 0.5);
+    assert_true(number_in(&b, "metrics.json", "best_epoch") == 0);
+    assert_true(number_in(&b, "metrics.json", "validation_loss") == 0.75);
+    assert_true(number_in(&b, "metrics.json", "training_loss") == 0.75);
+    assert_true(number_in(&b, "metrics.json", "training_duration_s") == 4);
+    results_close(&r);
+    books_fini(&b);
+}
+
+static void without_the_last_checkpoint_nothing_is_claimed(void **state)
+{
+    (void)state;
+    books b = books_make();
+    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    error err = ERROR_INIT;
+    ledger_totals totals = {.step = 5};
+    assert_int_not_equal(
+        results_finish(r, &(results_end){.totals = &totals, .steps_done = 5}, &err), OK);
+    assert_non_null(strstr(err.text, "step-000000005"));
+    assert_false(books_has(&b, "summary.json"));
+    results_close(&r);
+    books_fini(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_best_is_kept),
+        cmocka_unit_test(more_is_better_behind_a_plus),
+        cmocka_unit_test(evaluations_out_of_order_wait),
+        cmocka_unit_test(patience_counts_epochs_without_a_better_one),
+        cmocka_unit_test(a_loss_that_is_not_finite_is_never_best),
+        cmocka_unit_test(a_restart_reads_back),
+        cmocka_unit_test(a_restart_judges_in_order_too),
+        cmocka_unit_test(a_metric_nobody_measures_is_refused),
+        cmocka_unit_test(the_summary_is_what_is_promised),
+        cmocka_unit_test(the_last_evaluation_is_the_summarys),
+        cmocka_unit_test(without_the_last_checkpoint_nothing_is_claimed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

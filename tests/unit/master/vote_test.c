@@ -1,0 +1,132 @@
+/* The vote: complete when every part is in, the same bits in whatever order they came. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/rng.h"
+#include "master/vote.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PARTS = 13, CASES = 200 };
+
+static void shuffle(const rng *r, uint64_t at, int32_t *order, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        order[i] = i;
+    for (int32_t i = n - 1; i > 0; i--) {
+        int32_t k = (int32_t)rng_below(r, at + (uint64_t)i, (uint64_t)i + 1), swap = order[i];
+        order[i] = order[k];
+        order[k] = swap;
+    }
+}
+
+/* Hands the parts in by `order`, some twice; returns the scale. */
+static float hold_vote(vote *v, int64_t step, const double *sums, const int32_t *order)
+{
+    float scale = -1;
+    for (int32_t i = 0; i < PARTS; i++) {
+        bool complete = true;
+        assert_int_equal(vote_add(v, step, order[i], sums[order[i]], &complete, &scale, NULL), OK);
+        assert_int_equal(complete, i == PARTS - 1);
+        if (i % 3 || i == PARTS - 1)
+            continue;
+        assert_int_equal(vote_add(v, step, order[i], 1e30, &complete, &scale, NULL), OK);
+        assert_false(complete); /* a part counts once */
+    }
+    return scale;
+}
+
+static void arrival_does_not_show(void **state)
+{
+    (void)state;
+    for (uint64_t c = 0; c < CASES; c++) {
+        rng r = rng_make(7, RNG_TEST, c);
+        double sums[PARTS];
+        for (uint64_t i = 0; i < PARTS; i++)
+            sums[i] = fabs((double)rng_normal(&r, i)) * (double)(1u << rng_below(&r, 50 + i, 30));
+        vote *v = vote_create(PARTS, 0.25);
+        float first = 0;
+        double norm = 0;
+        for (int64_t step = 0; step < 4; step++) {
+            int32_t order[PARTS];
+            shuffle(&r, 100 * (uint64_t)(step + 1), order, PARTS);
+            float scale = hold_vote(v, step, sums, order);
+            double now = vote_norm(v);
+            if (step == 0) {
+                first = scale;
+                norm = now;
+            }
+            assert_memory_equal(&scale, &first, sizeof scale);
+            assert_memory_equal(&now, &norm, sizeof now);
+        }
+        vote_destroy(&v);
+    }
+}
+
+static void it_is_clip_grad_norm(void **state)
+{
+    (void)state;
+    bool complete = false;
+    float scale = 0;
+    vote *v = vote_create(2, 1.0);
+    assert_int_equal(vote_add(v, 0, 0, 9.0, &complete, &scale, NULL), OK);
+    assert_int_equal(vote_add(v, 0, 1, 16.0, &complete, &scale, NULL), OK);
+    assert_true(complete);
+    assert_true(vote_norm(v) == 5.0);
+    assert_true(scale == (float)(1.0 / (5.0 + 1e-6)));
+    assert_int_equal(vote_add(v, 1, 1, 0.0, &complete, &scale, NULL), OK);
+    assert_int_equal(vote_add(v, 1, 0, 0.25, &complete, &scale, NULL), OK);
+    assert_true(scale == 1.0f); /* never up */
+    vote_destroy(&v);
+    vote_destroy(&v);
+}
+
+static void other_steps_and_unknown_parts_do_not_count(void **state)
+{
+    (void)state;
+    bool complete = true;
+    float scale = 0;
+    vote *v = vote_create(1, 1.0);
+    vote_begin(v, 5);
+    assert_int_equal(vote_add(v, 4, 0, 1.0, &complete, &scale, NULL), OK);
+    assert_false(complete);
+    assert_int_equal(vote_add(v, 6, 0, NAN, &complete, &scale, NULL), OK);
+    assert_int_equal(vote_add(v, 5, 1, 1.0, &complete, &scale, NULL), OK);
+    assert_false(complete);
+    assert_int_equal(vote_add(v, 5, 0, 4.0, &complete, &scale, NULL), OK);
+    assert_true(complete);
+    vote_destroy(&v);
+}
+
+static void a_gradient_that_is_not_finite_is_named(void **state)
+{
+    (void)state;
+    const double bad[] = {NAN, INFINITY, -INFINITY};
+    for (int i = 0; i < 3; i++) {
+        bool complete = true;
+        float scale = 0;
+        error err = ERROR_INIT;
+        vote *v = vote_create(4, 1.0);
+        vote_begin(v, 17);
+        assert_int_equal(vote_add(v, 17, 2, bad[i], &complete, &scale, &err), E_NONFINITE);
+        assert_string_equal(err.text, "step 17: the gradient of part 2 is not finite");
+        assert_false(complete);
+        vote_destroy(&v);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrival_does_not_show),
+        cmocka_unit_test(it_is_clip_grad_norm),
+        cmocka_unit_test(other_steps_and_unknown_parts_do_not_count),
+        cmocka_unit_test(a_gradient_that_is_not_finite_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -33,6 +33,7 @@ typedef struct table_options {
     int64_t step;                   /* version to start from */
     uint64_t seed;                  /* draws version 0 */
     const checkpoint *restore;      /* or where `step` is read from; NULL: draw */
+    bool loads;                     /* or table_load brings every vector */
 } table_options;
 
 /* What happens in the table that others must hear of. Called from table_push and table_verdict. */
@@ -46,6 +47,12 @@ typedef struct table_hooks {
 
 MUST_USE status table_create(const table_options *options, const table_hooks *hooks, table **ret, error *err);
 void table_destroy(table **t);
+
+/* Vector `row` of a part: 0 its weights, 1.. its optimizer slots (live parts only). E_PROTOCOL when
+ * there is no such vector here. */
+MUST_USE status table_load(table *t, int32_t part, uint64_t row, const float *data, size_t n, error *err);
+/* How many vectors a part has: 1 when frozen, 0 when it is not held. */
+uint64_t table_rows(const table *t, int32_t part);
 
 bool table_holds(const table *t, int32_t part);
 size_t table_bytes(const table *t);                         /* weights of the parts held */

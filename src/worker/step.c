@@ -19,6 +19,7 @@ struct follower {
     int64_t given;
     uint32_t n_given, owed;     /* slots given; of those not done */
     bool *is_given;             /* [per_step] */
+    bool *was_given;            /* [per_step] the same of the step before */
     uint32_t *readers;          /* [n_live_parts] slots given that still read the part */
     uint32_t *scratch;          /* [per_step] */
 };
@@ -58,6 +59,7 @@ void follower_destroy(follower **f)
     gather_destroy(&(*f)->gather);
     free((*f)->lane_of_slot);
     free((*f)->is_given);
+    free((*f)->was_given);
     free((*f)->scratch);
     free((*f)->readers);
     free(*f);
@@ -75,6 +77,7 @@ static status reserve(follower *f, const steps *s, error *err)
         lane_set_gather(f->o.lanes[i], f->gather);
     f->lane_of_slot = xrealloc(f->lane_of_slot, k * sizeof *f->lane_of_slot);
     f->is_given = xrealloc(f->is_given, k * sizeof *f->is_given);
+    f->was_given = xrealloc(f->was_given, k * sizeof *f->was_given);
     f->scratch = xrealloc(f->scratch, k * sizeof *f->scratch);
     return OK;
 }
@@ -89,6 +92,7 @@ status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit, 
     f->held = f->given = step - 1;
     f->limit = limit;
     f->n_given = f->owed = 0;
+    memset(f->is_given, 0, (size_t)s->per_step * sizeof *f->is_given);
     for (int64_t i = 0; i < s->per_step; i++)
         f->lane_of_slot[i] = -1;
     memset(f->readers, 0, (size_t)f->o.flat->n_live_parts * sizeof *f->readers);
@@ -164,6 +168,7 @@ static status turn(follower *f, error *err)
     while (!f->owed && f->given <= f->held && f->given + 1 < f->limit) {
         f->given++;
         f->n_given = 0;
+        memcpy(f->was_given, f->is_given, (size_t)f->steps.per_step * sizeof *f->is_given);
         memset(f->is_given, 0, (size_t)f->steps.per_step * sizeof *f->is_given);
         if (!give_slots(f) && f->given == f->held)
             TRY(ask_next(f, err));
@@ -189,15 +194,32 @@ static status give_late(follower *f, error *err)
     return OK;
 }
 
+static bool owes_more(const follower *f, int64_t step, const bool *is_given)
+{
+    for (uint32_t s = 0; step >= f->start && s < steps_slots(&f->steps, step); s++)
+        if (f->lane_of_slot[s] >= 0 && !is_given[s])
+            return true;
+    return false;
+}
+
+/* Lanes that were a step ahead cannot have got far: version held + 1 is not here. */
+static void step_back(follower *f)
+{
+    cancel_lanes(f);
+    f->given = f->held;
+    f->owed = 0;
+    f->n_given = 0;
+    for (int64_t s = 0; s < f->steps.per_step; s++)
+        f->n_given += f->is_given[s] = f->was_given[s];
+    memset(f->readers, 0, (size_t)f->o.flat->n_live_parts * sizeof *f->readers);
+}
+
 status follower_own(follower *f, const int32_t *lane_of_slot, error *err)
 {
-    bool more = false;
-    for (int64_t s = 0; s < f->steps.per_step; s++) {
-        f->lane_of_slot[s] = lane_of_slot[s];
-        more |= lane_of_slot[s] >= 0 && f->given >= f->start && !f->is_given[s] &&
-                s < (int64_t)steps_slots(&f->steps, f->given);
-    }
-    if (more)
+    memcpy(f->lane_of_slot, lane_of_slot, (size_t)f->steps.per_step * sizeof *lane_of_slot);
+    if (f->given > f->held && owes_more(f, f->held, f->was_given))
+        step_back(f);
+    if (owes_more(f, f->given, f->is_given))
         TRY(give_late(f, err));
     return turn(f, err);
 }

@@ -107,12 +107,13 @@ static void cut_begin(saver *s, open_cut *c, int64_t version, bool planned, cut_
     order_of(s, c, ret);
 }
 
-static bool is_open_at(const saver *s, int64_t version)
+/* Two cuts of one version would write the same files: they become one. */
+static open_cut *open_at(saver *s, int64_t version)
 {
     for (int i = 0; i < CUTS_OPEN; i++)
         if (s->open[i].used && s->open[i].version == version)
-            return true;
-    return false;
+            return &s->open[i];
+    return NULL;
 }
 
 /* A cut nobody planned: by the clock, or in a hurry. */
@@ -128,7 +129,7 @@ static bool unplanned(saver *s, open_cut *c, int64_t reported, cut_order *ret)
         s->hurried = true;
         s->hurried_version = version;
     }
-    if (is_open_at(s, version))
+    if (open_at(s, version))
         return false;
     cut_begin(s, c, version, false, ret);
     return true;
@@ -143,10 +144,14 @@ bool saver_next_order(saver *s, int64_t now_us, int64_t reported, cut_order *ret
         return unplanned(s, c, reported, ret);
     if (s->hurried)
         return false;
-    if (s->announced < s->o.total && planned_open(s) < CUTS_AHEAD) {
+    while (s->announced < s->o.total && planned_open(s) < CUTS_AHEAD) {
         s->announced = next_planned(s, s->announced);
-        cut_begin(s, c, s->announced, true, ret);
-        return true;
+        open_cut *same = open_at(s, s->announced);
+        if (!same) {
+            cut_begin(s, c, s->announced, true, ret);
+            return true;
+        }
+        same->planned = true;
     }
     bool due = s->o.every_s > 0 && (double)(now_us - s->last_us) * 1e-6 >= s->o.every_s;
     if (!due || reported + FIRST_MARGIN >= s->o.total || reported <= s->last)
@@ -186,9 +191,14 @@ bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
         return false;
     bool was_hurried = s->hurried && s->hurried_version == c->version;
     c->margin *= 2;
-    c->version = newest + c->margin < s->o.total ? newest + c->margin : s->o.total;
+    int64_t version = newest + c->margin < s->o.total ? newest + c->margin : s->o.total;
     if (was_hurried)
-        s->hurried_version = c->version;
+        s->hurried_version = version;
+    if (open_at(s, version)) {
+        cut_close(s, c);
+        return false;
+    }
+    c->version = version;
     for (int32_t i = 0; i < s->o.n_servers; i++) {
         free(c->shards[i].file);
         c->shards[i] = (manifest_shard){.file = NULL};

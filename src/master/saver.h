@@ -51,7 +51,8 @@ int64_t saver_limit(const saver *s);
 /* Cut as soon as possible, and nothing after it. */
 void saver_hurry(saver *s);
 
-/* A server is past the cut; true: announce *ret to every server. */
+/* A server is past the cut; true: announce *ret to every server. false: it is announced already, or
+ * falls into another cut that is. */
 bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret);
 
 typedef struct shard_report {

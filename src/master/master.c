@@ -14,6 +14,7 @@
 #include "common/base/log.h"
 #include "common/store/checkpoint.h"
 #include "common/wire/hello.h"
+#include "master/fetch.h"
 #include "master/ledger.h"
 #include "master/members.h"
 #include "master/results.h"
@@ -60,6 +61,8 @@ typedef struct master {
     ledger *ledger;
     results *results;
     saver *saver;
+    fetches *fetches;
+    checkpoint *restore;            /* during SETUP: for servers that do not see the job dir */
     vote *vote;
     summaries *summaries;
 
@@ -166,19 +169,18 @@ static status newest_checkpoint(const master *m, int64_t *ret, error *err)
 }
 
 /* What a checkpoint says must fit the job; the servers check their parts themselves. */
-static status check_restore(const master *m, const char *dir, error *err)
+static status open_restore(master *m, const char *dir, error *err)
 {
-    checkpoint *c = NULL;
+    checkpoint_close(&m->restore);
     char *path = jobdir_file(m->o->dir, "%s", dir);
-    status st = checkpoint_open(path, false, &c, err);
+    status st = checkpoint_open(path, false, &m->restore, err);
     free(path);
     TRY(st);
     char digest[65];
     flat_digest(m->declaration.flat, digest);
-    if (strcmp(checkpoint_manifest(c)->flat_digest, digest) != 0)
-        st = FAIL(err, E_DATA, "%s: its tensors are not this model's", dir);
-    checkpoint_close(&c);
-    return st;
+    if (strcmp(checkpoint_manifest(m->restore)->flat_digest, digest) != 0)
+        return FAIL(err, E_DATA, "%s: its tensors are not this model's", dir);
+    return OK;
 }
 
 static void close_books(master *m)
@@ -186,6 +188,7 @@ static void close_books(master *m)
     ledger_close(&m->ledger);
     results_close(&m->results);
     saver_destroy(&m->saver);
+    fetches_destroy(&m->fetches);
     vote_destroy(&m->vote);
     summaries_destroy(&m->summaries);
 }
@@ -234,6 +237,7 @@ static status open_books(master *m, int64_t step, error *err)
         .slot_names = m->slot_names,
         .n_slots = optim_slots(&m->optim),
     });
+    m->fetches = fetches_create(m->o->dir);
     if (config_has(c, "trainer.grad_norm")) {
         m->vote = vote_create(m->declaration.flat->n_live_parts, option(m, "trainer.grad_norm"));
         vote_begin(m->vote, step);
@@ -256,7 +260,7 @@ static status begin_setup(master *m, error *err)
     char dir[64] = "";
     if (step >= 0) {
         snprintf(dir, sizeof dir, "checkpoints/step-%09lld", (long long)step);
-        TRYF(check_restore(m, dir, err), err, "resume");
+        TRYF(open_restore(m, dir, err), err, "resume");
         LOG_I("RESUME", "step=%lld of=%lld from=%s", (long long)step, (long long)m->total, dir);
     }
     m->identity.era = (uint32_t)(m->restarts + 1) << 12 | m->rollbacks;
@@ -388,6 +392,7 @@ static void order_histograms(master *m)
 static status begin_run(master *m, error *err)
 {
     m->phase = RUN;
+    checkpoint_close(&m->restore);
     m->limit = 0;
     m->progress_us = clock_us();
     int64_t step = ledger_totals_of(m->ledger)->step;
@@ -485,21 +490,80 @@ static status checkpoint_done(master *m, int64_t step, error *err)
     return OK;
 }
 
-static status take_cut_done(master *m, int32_t s, const wire_head *h, const Wire__CutDone *c, error *err)
+static status shard_done(master *m, const shard_report *r, error *err)
 {
     int64_t step = -1;
-    TRY(saver_shard(m->saver,
-                    &(shard_report){
-                        .id = c->id,
-                        .version = h->step,
-                        .server = s,
-                        .file = c->file,
-                        .sha256 = c->sha256,
-                        .bytes = c->bytes,
-                        .batches = c->batches_applied,
-                    },
-                    results_best_step(m->results), &step, err));
+    saver_unevaluated(m->saver, results_first_waiting(m->results));
+    TRY(saver_shard(m->saver, r, results_best_step(m->results), &step, err));
     return step >= 0 ? checkpoint_done(m, step, err) : OK;
+}
+
+static void ask_piece(master *m, int32_t s, uint32_t id, uint64_t offset)
+{
+    Wire__Shard ask = WIRE__SHARD__INIT;
+    ask.id = id;
+    ask.offset = offset;
+    send_to(m->servers[s].socket, NULL, head_of(m, WIRE_SHARD, 0), &ask.base);
+}
+
+static status take_cut_done(master *m, int32_t s, const wire_head *h, const Wire__CutDone *c, error *err)
+{
+    shard_report r = {
+        .id = c->id,
+        .version = h->step,
+        .server = s,
+        .file = c->file,
+        .sha256 = c->sha256,
+        .bytes = c->bytes,
+        .batches = c->batches_applied,
+    };
+    char dir[64];
+    if (!c->spooled)
+        return shard_done(m, &r, err);
+    if (!saver_dir(m->saver, c->id, dir))
+        return OK;
+    TRY(fetches_begin(m->fetches, &r, dir, err));
+    ask_piece(m, s, c->id, 0);
+    return OK;
+}
+
+static status take_shard(master *m, int32_t s, const Wire__Shard *piece, error *err)
+{
+    bool next = false, done = false;
+    uint64_t offset = 0;
+    shard_report r;
+    TRY(fetches_take(m->fetches, s, piece->id, piece->offset, piece->data.data, piece->data.len, &next,
+                     &offset, &done, &r, err));
+    if (next)
+        ask_piece(m, s, piece->id, offset);
+    return done ? shard_done(m, &r, err) : OK;
+}
+
+/* A server that does not see the job dir restores one vector. */
+static status take_load(master *m, int32_t s, const wire_head *h, error *err)
+{
+    const flat *f = m->declaration.flat;
+    if (!m->restore || h->part >= f->n_parts || h->tag > optim_slots(&m->optim))
+        return OK;
+    size_t n = (size_t)flat_part_elements(f, h->part), rows = 1 + optim_slots(&m->optim);
+    void *memory = NULL;
+    TRY(mem_alloc(n * rows * sizeof(float), "a part to restore", &memory, err));
+    float *vectors = memory, *slots[OPTIM_SLOTS] = {NULL};
+    for (size_t i = 1; i < rows; i++)
+        slots[i - 1] = vectors + i * n;
+    status st = checkpoint_read_part(m->restore, h->part, vectors, f->parts[h->part].frozen ? NULL : slots,
+                                     err);
+    wire_head answer = head_of(m, WIRE_LOADED, 0);
+    answer.part = h->part;
+    answer.tag = h->tag;
+    answer.bytes = n * sizeof(float);
+    unsigned char head[NET_HEAD];
+    wire_head_encode(&answer, head);
+    net_buffer payload = {.data = vectors + h->tag * n, .bytes = n * sizeof(float)};
+    if (st == OK && net_send(m->servers[s].socket, NULL, head, &payload, NULL) != OK)
+        LOG_D("SEND", "type=LOADED");
+    mem_free(memory);
+    return st;
 }
 
 static void take_cut_late(master *m, const Wire__CutLate *c)
@@ -689,6 +753,8 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
         st = take_norm(m, h, (const Wire__Norm *)p, err);
     } else if (h->type == WIRE_CUT_DONE && current) {
         st = take_cut_done(m, s, h, (const Wire__CutDone *)p, err);
+    } else if (h->type == WIRE_SHARD && current) {
+        st = take_shard(m, s, (const Wire__Shard *)p, err);
     } else if (h->type == WIRE_CUT_LATE && current) {
         take_cut_late(m, (const Wire__CutLate *)p);
     } else if (h->type == WIRE_HISTOGRAM && current) {
@@ -715,7 +781,9 @@ static status take_server(master *m, int32_t s, const net_message *message, erro
     char name[TASK_NAME];
     if (h.type == WIRE_PREEMPT)
         take_preempt(m, task_name((task){ROLE_PS, s}, name));
-    if (h.type == WIRE_ALIVE || h.type == WIRE_PREEMPT)
+    if (h.type == WIRE_LOAD && h.era == m->identity.era)
+        return take_load(m, s, &h, err);
+    if (h.type == WIRE_ALIVE || h.type == WIRE_PREEMPT || h.type == WIRE_LOAD)
         return OK;
     return take_server_proto(m, s, message, &h, err);
 }
@@ -920,6 +988,8 @@ static status finish(master *m, error *err)
     if (m->preempted && saver_last(m->saver) < m->total)
         return FAIL(err, E_PREEMPTED, "preempted: checkpoint step %lld is complete; start again to resume",
                     (long long)saver_last(m->saver));
+    saver_unevaluated(m->saver, results_first_waiting(m->results));
+    TRY(saver_prune(m->saver, results_best_step(m->results), err));
     results_end end = {
         .totals = ledger_totals_of(m->ledger),
         .steps_done = m->total,
@@ -974,6 +1044,7 @@ static void unbuild(master *m)
         net_close(&m->servers[i].socket, 2000);
     net_close(&m->listener, 2000);
     close_books(m);
+    checkpoint_close(&m->restore);
     members_fini(&m->members);
     flat_destroy(&m->declaration.flat);
     buf_fini(&m->hello);

@@ -52,6 +52,15 @@ static epoch *epoch_add(results *r, int64_t number, int64_t step, json_t *metric
     return &r->epochs[r->n_epochs++];
 }
 
+/* An epoch nobody evaluated, and whose checkpoint is gone, is waited for in vain. */
+static bool can_be_judged(const results *r, int64_t step)
+{
+    char *path = jobdir_file(r->o.dir, "checkpoints/step-%09lld", (long long)step);
+    bool can = results_has(r, step) || fs_exists(path);
+    free(path);
+    return can;
+}
+
 /* Epochs of earlier starts, up to `step`; later ones are undone. */
 static status read_back(results *r, int64_t step, error *err)
 {
@@ -69,8 +78,10 @@ static status read_back(results *r, int64_t step, error *err)
         TRY(st);
         if (!is_there)
             break;
-        if (metrics)
+        if (metrics && can_be_judged(r, (n + 1) * per_epoch))
             epoch_add(r, n, (n + 1) * per_epoch, metrics);
+        else
+            json_decref(metrics);
     }
     bool stop = false;
     return results_poll(r, &stop, err);
@@ -235,6 +246,11 @@ status results_poll(results *r, bool *ret_stop, error *err)
 bool results_waiting(const results *r)
 {
     return r->o.evaluates && r->n_judged < r->n_epochs;
+}
+
+int64_t results_first_waiting(const results *r)
+{
+    return results_waiting(r) ? r->epochs[r->n_judged].step : -1;
 }
 
 int64_t results_best_step(const results *r)

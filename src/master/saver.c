@@ -29,6 +29,7 @@ struct saver {
     int64_t last_us;                /* when that was, or when we began */
     bool hurry, hurried;            /* asked for; announced */
     int64_t hurried_version;
+    int64_t unevaluated;            /* the first epoch end that waits for its evaluation; -1: none */
 };
 
 saver *saver_create(const saver_options *options)
@@ -184,6 +185,17 @@ static open_cut *find(saver *s, uint32_t id)
     return NULL;
 }
 
+bool saver_dir(const saver *s, uint32_t id, char ret[64])
+{
+    cut_order order;
+    const open_cut *c = find((saver *)(uintptr_t)s, id);
+    if (!c)
+        return false;
+    order_of(s, c, &order);
+    memcpy(ret, order.dir, sizeof order.dir);
+    return true;
+}
+
 bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
 {
     open_cut *c = find(s, id);
@@ -209,6 +221,19 @@ bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
     return true;
 }
 
+status saver_prune(const saver *s, int64_t best_step, error *err)
+{
+    int64_t per_epoch = steps_per_epoch(&s->o.steps);
+    int64_t *spare = xcalloc((size_t)(s->o.total / per_epoch) + 2, sizeof *spare);
+    size_t n = 0;
+    spare[n++] = best_step;
+    for (int64_t step = s->unevaluated; step > 0 && step <= s->o.total; step += per_epoch)
+        spare[n++] = step;
+    status st = checkpoint_prune(s->o.dir, s->o.keep, spare, n, s->o.era, err);
+    free(spare);
+    return st;
+}
+
 static status commit(saver *s, const open_cut *c, int64_t best_step, error *err)
 {
     manifest m = {
@@ -228,7 +253,12 @@ static status commit(saver *s, const open_cut *c, int64_t best_step, error *err)
     for (size_t i = 0; i < s->o.n_slots; i++)
         m.slot_names[i] = (char *)(uintptr_t)s->o.slot_names[i];
     TRY(checkpoint_commit(s->o.dir, s->o.era, &m, err));
-    return checkpoint_prune(s->o.dir, s->o.keep, best_step, s->o.era, err);
+    return saver_prune(s, best_step, err);
+}
+
+void saver_unevaluated(saver *s, int64_t step)
+{
+    s->unevaluated = step;
 }
 
 status saver_shard(saver *s, const shard_report *r, int64_t best_step, int64_t *ret_step, error *err)

@@ -51,6 +51,9 @@ int64_t saver_limit(const saver *s);
 /* Cut as soon as possible, and nothing after it. */
 void saver_hurry(saver *s);
 
+/* The folder of an open cut, inside the job dir; false: there is no such cut. */
+bool saver_dir(const saver *s, uint32_t id, char ret[64]);
+
 /* A server is past the cut; true: announce *ret to every server. false: it is announced already, or
  * falls into another cut that is. */
 bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret);
@@ -63,6 +66,11 @@ typedef struct shard_report {
     uint64_t bytes;
     int64_t batches;                /* -1: the server holds no live part */
 } shard_report;
+
+/* From `step` on the epochs' ends wait for their evaluation and are kept; -1: none waits. */
+void saver_unevaluated(saver *s, int64_t step);
+/* Removes what need not be kept: all but the newest, the best and those that wait. */
+MUST_USE status saver_prune(const saver *s, int64_t best_step, error *err);
 
 /* A shard is written. When it is the last of its cut the checkpoint is committed and *ret_step is
  * its version, else -1. E_FAIL if servers disagree about the batches applied. */

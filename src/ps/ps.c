@@ -15,6 +15,7 @@
 #include "optim/settings.h"
 #include "ps/cut.h"
 #include "ps/histograms.h"
+#include "ps/spool.h"
 #include "ps/table.h"
 
 #include <stdio.h>
@@ -47,6 +48,9 @@ typedef struct ps {
     error *err;
 
     jobdir *dir;
+    spool *spool;                   /* instead, where the master's job dir is not seen */
+    int32_t load_part;              /* restoring through the master: the vector asked for */
+    uint64_t load_row;
     wire_declaration declaration;
     int32_t *placement;
     int32_t server, n_servers;
@@ -152,24 +156,26 @@ static void setup_clear(ps *s)
 static status on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err);
 static status on_voted(void *user, int32_t part, int64_t step, double square_sum, error *err);
 
-static status open_dir(ps *s, const Wire__Setup *m, error *err)
+/* The job dir here is the master's if its job.json has the master's token. */
+static status find_dir(ps *s, const Wire__Setup *m, error *err)
 {
-    if (s->dir)
+    if (s->dir || s->spool)
         return OK;
     TRY(jobdir_open(s->o->job_dir, &s->dir, err));
-    if (strcmp(jobdir_token(s->dir), m->dir_token) != 0)
-        return FAIL(err, E_CONFIG,
-                    "the job dir '%s' here is not the master's: share it between the hosts (its "
-                    "job.json carries another token)",
-                    s->o->job_dir);
-    return OK;
+    const char *token = jobdir_token(s->dir);
+    if (token && strcmp(token, m->dir_token) == 0)
+        return OK;
+    jobdir_close(&s->dir);
+    LOG_I("NO_JOB_DIR", "'%s' is not the master's here: shards go through the master", s->o->job_dir);
+    return spool_create(&s->spool, err);
 }
 
 static status build_table(ps *s, const Wire__Setup *m, error *err)
 {
     const config *c = s->o->config;
     checkpoint *restore = NULL;
-    if (m->restore_dir[0]) {
+    bool restores = m->restore_dir[0];
+    if (restores && s->dir) {
         char *path = jobdir_file(s->dir, "%s", m->restore_dir);
         status st = checkpoint_open(path, true, &restore, err);
         free(path);
@@ -192,6 +198,7 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
         .step = m->step,
         .seed = (uint64_t)config_int(c, "random_seed"),
         .restore = restore,
+        .loads = restores && s->spool,
     };
     table_hooks hooks = {.applied = on_applied, .voted = on_voted, .user = s};
     status st = table_create(&options, &hooks, &s->table, err);
@@ -204,7 +211,7 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
     if (!m->declaration || !m->servers || m->server >= m->servers || m->step < 0 ||
         m->batch_size <= 0 || m->batches_per_step <= 0)
         return FAIL(err, E_PROTOCOL, "SETUP: a field is out of range");
-    TRY(open_dir(s, m, err));
+    TRY(find_dir(s, m, err));
     setup_clear(s);
     TRY(wire_declaration_read(m->declaration, &s->declaration, err));
     const flat *f = s->declaration.flat;
@@ -229,8 +236,43 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
         },
         &s->cuts, err));
     s->histograms = histograms_create(f, s->placement, s->server);
-    s->set_up = true;
     return OK;
+}
+
+static status say_ready(ps *s, error *err)
+{
+    s->set_up = true;
+    Wire__Ready ready = WIRE__READY__INIT;
+    ready.step = table_newest(s->table);
+    ready.bytes = table_bytes(s->table);
+    ready.sees_job_dir = s->dir != NULL;
+    LOG_I("READY", "server=%d/%d step=%lld bytes=%zu era=%u", s->server, s->n_servers,
+          (long long)ready.step, table_bytes(s->table), s->identity.era);
+    return reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base, err);
+}
+
+/* Asks the master for the next vector of a part of ours; ready when there is none left. */
+static status load_next(ps *s, error *err)
+{
+    while (s->load_part < s->declaration.flat->n_parts &&
+           s->load_row >= table_rows(s->table, s->load_part)) {
+        s->load_part++;
+        s->load_row = 0;
+    }
+    if (s->load_part == s->declaration.flat->n_parts)
+        return say_ready(s, err);
+    return reply(s, &s->master,
+                 (wire_head){.type = WIRE_LOAD, .part = s->load_part, .tag = s->load_row}, NULL, err);
+}
+
+static status take_loaded(ps *s, const net_message *m, const wire_head *h, error *err)
+{
+    if (s->set_up || h->part != s->load_part || h->tag != s->load_row)
+        return OK;
+    TRY(table_load(s->table, h->part, h->tag, net_payload_data(&m->payload),
+                   net_payload_bytes(&m->payload) / sizeof(float), err));
+    s->load_row++;
+    return load_next(s, err);
 }
 
 static status take_setup(ps *s, const net_message *m, const wire_head *h, const Wire__Setup *setup,
@@ -243,13 +285,9 @@ static status take_setup(ps *s, const net_message *m, const wire_head *h, const 
     s->identity.job_id = h->job_id;
     s->identity.era = h->era;
     TRY(set_up(s, setup, err));
-    Wire__Ready ready = WIRE__READY__INIT;
-    ready.step = setup->step;
-    ready.bytes = table_bytes(s->table);
-    ready.sees_job_dir = true;
-    LOG_I("READY", "server=%d/%d step=%lld bytes=%zu era=%u", s->server, s->n_servers,
-          (long long)setup->step, table_bytes(s->table), h->era);
-    return reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base, err);
+    s->load_part = 0;
+    s->load_row = 0;
+    return s->spool && setup->restore_dir[0] ? load_next(s, err) : say_ready(s, err);
 }
 
 /* --- pulls and pushes --- */
@@ -366,7 +404,7 @@ static status take_push(ps *s, net_message *m, const wire_head *h, error *err)
 
 static status take_cut(ps *s, const wire_head *h, const Wire__Cut *m, error *err)
 {
-    char *dir = jobdir_file(s->dir, "%s", m->dir);
+    char *dir = s->dir ? jobdir_file(s->dir, "%s", m->dir) : spool_dir(s->spool, m->id);
     bool late = false;
     status st = fs_mkdirs(dir, err);
     if (st == OK)
@@ -393,10 +431,32 @@ static status send_cut_results(ps *s, error *err)
         m.bytes = r.bytes;
         m.sha256 = r.sha256;
         m.batches_applied = r.batches;
+        m.spooled = s->spool != NULL;
+        if (s->spool)
+            spool_add(s->spool, r.id, r.file);
         TRY(reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_DONE, .step = r.version},
                         &m.base, err));
     }
     return OK;
+}
+
+/* The next piece of a shard the master fetches. */
+static status take_shard(ps *s, const net_message *from, const wire_head *h, const Wire__Shard *m, error *err)
+{
+    buf piece = BUF_INIT;
+    error wrong = ERROR_INIT;
+    status st = s->spool ? spool_read(s->spool, m->id, m->offset, &piece, &wrong)
+                         : FAIL(&wrong, E_PROTOCOL, "shards of this server lie in the job dir");
+    if (st != OK)
+        return refuse(s, &from->from, h, st, wrong.text, err);
+    Wire__Shard answer = WIRE__SHARD__INIT;
+    answer.id = m->id;
+    answer.offset = m->offset;
+    answer.data.data = (uint8_t *)piece.data;
+    answer.data.len = piece.size;
+    st = reply_proto(s, &from->from, (wire_head){.type = WIRE_SHARD, .step = h->step}, &answer.base, err);
+    buf_fini(&piece);
+    return st;
 }
 
 static status send_histograms(ps *s, error *err)
@@ -442,6 +502,9 @@ static status take_proto(ps *s, const net_message *m, const wire_head *h, error 
     case WIRE_CUT:
         st = take_cut(s, h, (const Wire__Cut *)message, err);
         break;
+    case WIRE_SHARD:
+        st = take_shard(s, m, h, (const Wire__Shard *)message, err);
+        break;
     case WIRE_VERDICT:
         st = table_verdict(s->table, h->step, ((const Wire__Verdict *)message)->scale, err);
         break;
@@ -471,6 +534,8 @@ static bool is_expected(const ps *s, const net_message *m, const wire_head *h)
         return true;
     if (h->type == WIRE_SETUP)
         return master;
+    if (h->type == WIRE_LOADED)
+        return master && s->table && h->era == s->identity.era;
     if (!s->set_up || h->job_id != s->identity.job_id)
         return h->type == WIRE_STOP && master;
     return wire_may_say(h->type, master ? ROLE_MASTER : ROLE_WORKER, ROLE_PS);
@@ -490,6 +555,8 @@ static status take(ps *s, net_message *m, error *err)
         return reply(s, &m->from, (wire_head){.type = WIRE_ALIVE}, NULL, err);
     if ((h.type == WIRE_PUSH || h.type == WIRE_PULL) && h.era != s->identity.era)
         return refuse(s, &m->from, &h, OK, "another era", err);
+    if (h.type == WIRE_LOADED)
+        return take_loaded(s, m, &h, err);
     if (h.type == WIRE_PUSH)
         return take_push(s, m, &h, err);
     if (h.type == WIRE_PULL)
@@ -603,6 +670,7 @@ status ps_run(const ps_options *options, error *err)
     net_close(&s.socket, 1000);
     setup_clear(&s);
     jobdir_close(&s.dir);
+    spool_destroy(&s.spool);
     free(s.master_address);
     net_waker_destroy(&s.waker);
     return st;

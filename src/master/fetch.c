@@ -1,0 +1,126 @@
+#include "master/fetch.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/base/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct fetch {
+    shard_report report;
+    char file[64], sha256[SHA256_HEX];
+    char *path;
+    int fd;
+    uint64_t have;
+    struct sha256 hash;
+    struct fetch *next;
+} fetch;
+
+struct fetches {
+    const jobdir *dir;
+    fetch *open;
+    fetch *done;            /* the one last completed: its report is borrowed */
+};
+
+fetches *fetches_create(const jobdir *dir)
+{
+    fetches *f = xcalloc(1, sizeof *f);
+    f->dir = dir;
+    return f;
+}
+
+static void fetch_free(fetch *one)
+{
+    if (!one)
+        return;
+    if (one->fd >= 0)
+        close(one->fd);
+    free(one->path);
+    free(one);
+}
+
+void fetches_destroy(fetches **f)
+{
+    if (!f || !*f)
+        return;
+    for (fetch *one = (*f)->open; one;) {
+        fetch *next = one->next;
+        fetch_free(one);
+        one = next;
+    }
+    fetch_free((*f)->done);
+    free(*f);
+    *f = NULL;
+}
+
+status fetches_begin(fetches *f, const shard_report *r, const char *dir, error *err)
+{
+    if (strchr(r->file, '/') || strlen(r->file) >= sizeof(((fetch *)0)->file))
+        return FAIL(err, E_PROTOCOL, "ps.%d: '%s' is no name of a shard", r->server, r->file);
+    char *folder = jobdir_file(f->dir, "%s", dir);
+    status st = fs_mkdirs(folder, err);
+    free(folder);
+    TRY(st);
+    fetch *one = xcalloc(1, sizeof *one);
+    one->report = *r;
+    snprintf(one->file, sizeof one->file, "%s", r->file);
+    snprintf(one->sha256, sizeof one->sha256, "%s", r->sha256);
+    one->report.file = one->file;
+    one->report.sha256 = one->sha256;
+    one->path = jobdir_file(f->dir, "%s/%s", dir, r->file);
+    one->fd = open(one->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (one->fd < 0) {
+        st = FAIL(err, E_IO, "create '%s': %s", one->path, strerror(errno));
+        fetch_free(one);
+        return st;
+    }
+    sha256_begin(&one->hash);
+    one->next = f->open;
+    f->open = one;
+    return OK;
+}
+
+static status complete(fetch *one, error *err)
+{
+    char digest[SHA256_HEX];
+    sha256_end(&one->hash, digest);
+    if (strcmp(digest, one->sha256) != 0)
+        return FAIL(err, E_DATA, "%s: came with SHA-256 %.16s..., ps.%d wrote %.16s...", one->path, digest,
+                    one->report.server, one->sha256);
+    if (fsync(one->fd) != 0)
+        return FAIL(err, E_IO, "sync '%s': %s", one->path, strerror(errno));
+    return OK;
+}
+
+status fetches_take(fetches *f, int32_t server, uint32_t id, uint64_t offset, const void *data,
+                    size_t bytes, bool *ret_next, uint64_t *ret_offset, bool *ret_done, shard_report *ret,
+                    error *err)
+{
+    *ret_next = *ret_done = false;
+    fetch **at = &f->open;
+    while (*at && ((*at)->report.server != server || (*at)->report.id != id))
+        at = &(*at)->next;
+    fetch *one = *at;
+    if (!one || offset != one->have || one->have + bytes > one->report.bytes)
+        return OK;
+    TRY(fs_write_all(one->fd, data, bytes, one->path, err));
+    sha256_add(&one->hash, data, bytes);
+    one->have += bytes;
+    *ret_next = bytes > 0;
+    *ret_offset = one->have;
+    if (bytes || one->have < one->report.bytes)
+        return bytes ? OK : FAIL(err, E_DATA, "%s: ps.%d ended it after %llu of %llu bytes", one->path, server,
+                                 (unsigned long long)one->have, (unsigned long long)one->report.bytes);
+    *at = one->next;
+    fetch_free(f->done);
+    f->done = one;
+    TRY(complete(one, err));
+    *ret = one->report;
+    *ret_done = true;
+    return OK;
+}

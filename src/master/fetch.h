@@ -1,0 +1,27 @@
+/*
+ * Fetching shards of servers that do not see the job dir, piece by piece, into the checkpoint's
+ * folder. The master asks for each piece from the offset it has, so nothing piles up.
+ * Threads: belongs to the master's thread.
+ */
+#ifndef TEQUIO_MASTER_FETCH_H
+#define TEQUIO_MASTER_FETCH_H
+
+#include "common/store/jobdir.h"
+#include "master/saver.h"
+
+typedef struct fetches fetches;
+
+fetches *fetches_create(const jobdir *dir);
+void fetches_destroy(fetches **f);          /* drops what is half fetched */
+
+/* Begin to fetch what `r` announces into folder `dir` (inside the job dir). */
+MUST_USE status fetches_begin(fetches *f, const shard_report *r, const char *dir, error *err);
+
+/* A piece at `offset`. *ret_next: ask for that offset; or *ret_done: the file is complete, synced
+ * and its SHA-256 right, and *ret is its report (borrowed until the next call). Foreign pieces are
+ * ignored: neither. E_IO, E_DATA. */
+MUST_USE status fetches_take(fetches *f, int32_t server, uint32_t id, uint64_t offset, const void *data,
+                             size_t bytes, bool *ret_next, uint64_t *ret_offset, bool *ret_done,
+                             shard_report *ret, error *err);
+
+#endif

@@ -1,0 +1,100 @@
+#include "ps/spool.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct shard {
+    uint32_t id;
+    int fd;
+    struct shard *next;
+} shard;
+
+struct spool {
+    char *root;
+    shard *shards;
+};
+
+status spool_create(spool **ret, error *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *root = xasprintf("%s/tequio-spool-XXXXXX", tmp && tmp[0] ? tmp : "/tmp");
+    if (!mkdtemp(root)) {
+        status st = FAIL(err, E_IO, "create folder '%s': %s", root, strerror(errno));
+        free(root);
+        return st;
+    }
+    *ret = xcalloc(1, sizeof **ret);
+    (*ret)->root = root;
+    return OK;
+}
+
+char *spool_dir(const spool *s, uint32_t id)
+{
+    return xasprintf("%s/%u", s->root, id);
+}
+
+/* At worst a folder in TMPDIR stays. */
+static void remove_quietly(const char *path)
+{
+    status ignored = fs_remove_tree(path, NULL);
+    (void)ignored;
+}
+
+static void forget(spool *s, shard **at)
+{
+    shard *gone = *at;
+    *at = gone->next;
+    if (gone->fd >= 0)
+        close(gone->fd);
+    char *dir = spool_dir(s, gone->id);
+    remove_quietly(dir);
+    free(dir);
+    free(gone);
+}
+
+void spool_destroy(spool **s)
+{
+    if (!s || !*s)
+        return;
+    while ((*s)->shards)
+        forget(*s, &(*s)->shards);
+    remove_quietly((*s)->root);
+    free((*s)->root);
+    free(*s);
+    *s = NULL;
+}
+
+void spool_add(spool *s, uint32_t id, const char *file)
+{
+    char *dir = spool_dir(s, id);
+    char *path = xasprintf("%s/%s", dir, file);
+    shard *one = xcalloc(1, sizeof *one);
+    *one = (shard){.id = id, .fd = open(path, O_RDONLY | O_CLOEXEC), .next = s->shards};
+    s->shards = one;
+    free(path);
+    free(dir);
+}
+
+status spool_read(spool *s, uint32_t id, uint64_t offset, buf *ret, error *err)
+{
+    shard **at = &s->shards;
+    while (*at && (*at)->id != id)
+        at = &(*at)->next;
+    if (!*at)
+        return FAIL(err, E_PROTOCOL, "no shard of cut %u is kept here", id);
+    buf_clear(ret);
+    buf_reserve(ret, SPOOL_PIECE);
+    ssize_t n = pread((*at)->fd, ret->data, SPOOL_PIECE, (off_t)offset);
+    if (n < 0)
+        return FAIL(err, E_IO, "read the shard of cut %u: %s", id, strerror(errno));
+    ret->size = (size_t)n;
+    if (n == 0)
+        forget(s, at);
+    return OK;
+}

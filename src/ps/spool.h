@@ -1,0 +1,31 @@
+/*
+ * The spool: where a server that does not see the job dir writes its shards, until the master has
+ * fetched them piece by piece. A private folder under TMPDIR, gone with the server.
+ * Threads: belongs to the server's thread; the writer thread only writes into folders named here.
+ */
+#ifndef TEQUIO_PS_SPOOL_H
+#define TEQUIO_PS_SPOOL_H
+
+#include "common/base/buf.h"
+#include "common/base/error.h"
+
+#include <stdint.h>
+
+enum { SPOOL_PIECE = 1 << 20 };
+
+typedef struct spool spool;
+
+MUST_USE status spool_create(spool **ret, error *err);
+void spool_destroy(spool **s);                      /* removes what is left */
+
+/* The folder for cut `id`; the caller frees it. */
+char *spool_dir(const spool *s, uint32_t id);
+
+/* A cut's shard is written: `file` in its folder may be asked for. */
+void spool_add(spool *s, uint32_t id, const char *file);
+
+/* Up to SPOOL_PIECE bytes from `offset`. None at the end of the file: then it is removed.
+ * E_PROTOCOL when there is no such cut. */
+MUST_USE status spool_read(spool *s, uint32_t id, uint64_t offset, buf *ret, error *err);
+
+#endif

@@ -310,7 +310,8 @@ static status remove_steps(const jobdir *d, const int64_t *steps, size_t n, erro
 
 /* Sorts the steps into those that stay and those that go; the index names only what stays before
  * anything goes. */
-static status prune_locked(const jobdir *d, int64_t keep, int64_t best_step, error *err)
+static status prune_locked(const jobdir *d, int64_t keep, const int64_t *spare, size_t n_spare,
+                           error *err)
 {
     int64_t *steps = NULL, *pinned = NULL;
     size_t n = 0, n_pinned = 0;
@@ -320,7 +321,7 @@ static status prune_locked(const jobdir *d, int64_t keep, int64_t best_step, err
     TRY_OUT(st, list_pinned(d, &pinned, &n_pinned, err));
     size_t n_stay = 0, n_go = 0;
     for (size_t i = 0; i < n; i++) {
-        bool stays = keep <= 0 || n - i <= (size_t)keep || steps[i] == best_step ||
+        bool stays = keep <= 0 || n - i <= (size_t)keep || contains(spare, n_spare, steps[i]) ||
                      contains(pinned, n_pinned, steps[i]);
         if (stays)
             stay[n_stay++] = steps[i];
@@ -339,10 +340,11 @@ out:
     return st;
 }
 
-status checkpoint_prune(const jobdir *d, int64_t keep, int64_t best_step, uint32_t era, error *err)
+status checkpoint_prune(const jobdir *d, int64_t keep, const int64_t *spare, size_t n_spare,
+                        uint32_t era, error *err)
 {
     int lock = lock_pins(d);
-    status st = prune_locked(d, keep, best_step, err);
+    status st = prune_locked(d, keep, spare, n_spare, err);
     unlock_pins(lock);
     if (st == OK)
         st = remove_left_overs(d, era, err);

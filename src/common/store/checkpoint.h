@@ -78,9 +78,10 @@ void manifest_fini(manifest *m);
  * new one replaces it and at no moment is there none. */
 MUST_USE status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error *err);
 
-/* Removes all but the newest `keep`, `best_step` (-1: none), and those a live reader has pinned;
- * also step-*.tmp.* of eras below `era`. keep <= 0: keeps all. */
-MUST_USE status checkpoint_prune(const jobdir *d, int64_t keep, int64_t best_step, uint32_t era,
+/* Removes all but the newest `keep`, the steps in `spare`, and those a live reader has pinned; also
+ * step-*.tmp.* of eras below `era`. keep <= 0: keeps all. */
+MUST_USE status checkpoint_prune(const jobdir *d, int64_t keep, const int64_t *spare,
+                                 size_t n_spare, uint32_t era,
                                  error *err);
 
 /* --- reading --- */

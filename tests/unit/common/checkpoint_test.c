@@ -52,7 +52,7 @@ static void commit(const trained *t, const jobdir *d, trained_save save)
 static void prune(const jobdir *d, int64_t keep, int64_t best, uint32_t era)
 {
     error err = ERROR_INIT;
-    if (checkpoint_prune(d, keep, best, era, &err) != OK)
+    if (checkpoint_prune(d, keep, &best, 1, era, &err) != OK)
         fail_msg("%s", err.text);
 }
 

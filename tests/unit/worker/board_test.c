@@ -1,0 +1,237 @@
+/*
+ * The board: weights are there when their version is said to be, waits end, notes keep their order.
+ *
+ * CTest labels: tsan
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/base/thread.h"
+#include "unit/worker/support_flat.h"
+#include "worker/board.h"
+
+#include <stdlib.h>
+
+enum { LANES = 3, STEPS = 60, NOTES = 500, FROZEN_PART = 3 };
+
+typedef struct bench {
+    flat *flat;
+    net_waker *waker;
+    board *board;
+} bench;
+
+static bench bench_make(void)
+{
+    bench b = {.flat = support_flat()};
+    assert_int_equal(b.flat->n_live_parts, FROZEN_PART);
+    assert_int_equal(net_waker_create(&b.waker, NULL), OK);
+    assert_int_equal(board_create(b.flat, b.waker, &b.board, NULL), OK);
+    return b;
+}
+
+static void bench_fini(bench *b)
+{
+    board_destroy(&b->board);
+    board_destroy(&b->board);
+    net_waker_destroy(&b->waker);
+    flat_destroy(&b->flat);
+}
+
+/* A part of this version: every weight says which. */
+static void put(const bench *b, int32_t part, int64_t version)
+{
+    int64_t n = flat_part_elements(b->flat, part);
+    float *data = xcalloc((size_t)n, sizeof *data);
+    for (int64_t i = 0; i < n; i++)
+        data[i] = (float)version;
+    board_put_part(b->board, part, version, data);
+    free(data);
+}
+
+static void versions_are_kept_by_part(void **state)
+{
+    (void)state;
+    bench b = bench_make();
+    atomic_bool cancel = false;
+    assert_int_equal(board_version(b.board, 1), -1);
+    put(&b, 1, 5);
+    put(&b, FROZEN_PART, 2);
+    assert_int_equal(board_version(b.board, 1), 5);
+    assert_int_equal(board_version(b.board, 2), -1);
+    assert_true(board_weights(b.board)[b.flat->parts[1].begin] == 5.0f);
+    assert_int_equal(board_wait_part(b.board, 1, 5, &cancel, NULL), OK);
+    /* frozen parts serve every version */
+    assert_int_equal(board_wait_part(b.board, FROZEN_PART, 99, &cancel, NULL), OK);
+    board_drop_part(b.board, 1);
+    assert_int_equal(board_version(b.board, 1), -1);
+    board_forget(b.board);
+    assert_int_equal(board_version(b.board, FROZEN_PART), -1);
+    bench_fini(&b);
+}
+
+static void a_cancelled_wait_ends(void **state)
+{
+    (void)state;
+    bench b = bench_make();
+    error err = ERROR_INIT;
+    atomic_bool cancel = true;
+    assert_int_equal(board_wait_part(b.board, 0, 0, &cancel, &err), E_LOST);
+    assert_string_equal(err.text, "cancelled");
+    bench_fini(&b);
+}
+
+/* --- lanes that follow versions --- */
+
+typedef struct reader {
+    bench *bench;
+    int32_t lane;
+    atomic_bool *cancel;
+    pthread_t thread;
+    int64_t wrong;
+    status end;
+} reader;
+
+/* Each step: every part is read, first and last weight, and then said to be done with. */
+static void *follow(void *arg)
+{
+    reader *r = arg;
+    const bench *b = r->bench;
+    for (int64_t t = 0;; t++)
+        for (int32_t p = 0; p < b->flat->n_live_parts; p++) {
+            r->end = board_wait_part(b->board, p, t, r->cancel, NULL);
+            if (r->end != OK)
+                return NULL;
+            const float *w = board_weights(b->board);
+            r->wrong += w[b->flat->parts[p].begin] != (float)t;
+            r->wrong += w[b->flat->parts[p].end - 1] != (float)t;
+            board_post(b->board,
+                       &(note){.kind = NOTE_READY, .step = t, .lane = r->lane, .part = p});
+        }
+}
+
+static void wait_for_notes(const bench *b, int64_t step, int n)
+{
+    note got;
+    for (int seen = 0; seen < n;) {
+        assert_int_equal(net_poll(NULL, 0, b->waker, 10000, NULL), OK);
+        while (board_take_note(b->board, step, &got)) {
+            assert_int_equal(got.step, step);
+            seen++;
+        }
+    }
+}
+
+static void parts_are_overwritten_when_all_have_read_them(void **state)
+{
+    (void)state;
+    bench b = bench_make();
+    atomic_bool cancel = false;
+    reader readers[LANES];
+    for (int32_t i = 0; i < LANES; i++) {
+        readers[i] = (reader){.bench = &b, .lane = i, .cancel = &cancel};
+        assert_int_equal(thread_start(&readers[i].thread, "lane", follow, &readers[i], NULL), OK);
+    }
+    for (int64_t t = 0; t < STEPS; t++) {
+        for (int32_t p = 0; p < b.flat->n_live_parts; p++)
+            put(&b, p, t);
+        wait_for_notes(&b, t, LANES * b.flat->n_live_parts);
+    }
+    atomic_store(&cancel, true);
+    board_wake(b.board);
+    for (int32_t i = 0; i < LANES; i++) {
+        pthread_join(readers[i].thread, NULL);
+        assert_int_equal(readers[i].wrong, 0);
+        assert_int_equal(readers[i].end, E_LOST);
+    }
+    bench_fini(&b);
+}
+
+/* --- notes --- */
+
+static void notes_keep_their_order_by_step(void **state)
+{
+    (void)state;
+    bench b = bench_make();
+    note n;
+    board_post(b.board, &(note){.step = 4, .slot = 0});
+    board_post(b.board, &(note){.step = 5, .slot = 1}); /* a lane that is ahead */
+    board_post(b.board, &(note){.step = 4, .slot = 2});
+    assert_true(board_take_note(b.board, 4, &n));
+    assert_int_equal(n.slot, 0);
+    assert_true(board_take_note(b.board, 4, &n));
+    assert_int_equal(n.slot, 2);
+    assert_false(board_take_note(b.board, 4, &n));
+    assert_false(board_take_note(b.board, 3, &n)); /* what is of step 5 waits */
+    assert_true(board_take_note(b.board, 5, &n));
+    assert_int_equal(n.slot, 1);
+    board_post(b.board, &(note){.step = 6, .slot = 3});
+    assert_false(board_take_note(b.board, 4, &n));
+    assert_true(board_take_note(b.board, 8, &n)); /* an earlier step of that queue */
+    assert_int_equal(n.slot, 3);
+    bench_fini(&b);
+}
+
+static void *post_many(void *arg)
+{
+    reader *r = arg;
+    for (uint32_t i = 0; i < NOTES; i++)
+        board_post(r->bench->board, &(note){.step = 2 * (i / 100), .lane = r->lane, .slot = i});
+    return NULL;
+}
+
+static void queues_grow_and_lose_nothing(void **state)
+{
+    (void)state;
+    bench b = bench_make();
+    reader posters[LANES];
+    uint32_t next[LANES] = {0};
+    for (int32_t i = 0; i < LANES; i++) {
+        posters[i] = (reader){.bench = &b, .lane = i};
+        assert_int_equal(thread_start(&posters[i].thread, "lane", post_many, &posters[i], NULL),
+                         OK);
+    }
+    note n;
+    for (int seen = 0; seen < LANES * NOTES;) {
+        assert_int_equal(net_poll(NULL, 0, b.waker, 10000, NULL), OK);
+        while (board_take_note(b.board, 1000, &n)) {
+            assert_int_equal(n.slot, next[n.lane]++); /* each lane's own in order */
+            seen++;
+        }
+    }
+    for (int32_t i = 0; i < LANES; i++)
+        pthread_join(posters[i].thread, NULL);
+    bench_fini(&b);
+}
+
+static void the_first_failure_is_kept(void **state)
+{
+    (void)state;
+    bench b = bench_make();
+    error first = ERROR_INIT, second = ERROR_INIT, err = ERROR_INIT;
+    error_set(&first, E_NONFINITE, "the loss is nan");
+    error_set(&second, E_IO, "and the disk is full");
+    assert_int_equal(board_failure(b.board, &err), OK);
+    board_fail(b.board, E_NONFINITE, &first);
+    board_fail(b.board, E_IO, &second);
+    assert_int_equal(board_failure(b.board, &err), E_NONFINITE);
+    assert_string_equal(err.text, "the loss is nan");
+    bench_fini(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(versions_are_kept_by_part),
+        cmocka_unit_test(a_cancelled_wait_ends),
+        cmocka_unit_test(parts_are_overwritten_when_all_have_read_them),
+        cmocka_unit_test(notes_keep_their_order_by_step),
+        cmocka_unit_test(queues_grow_and_lose_nothing),
+        cmocka_unit_test(the_first_failure_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -283,6 +283,20 @@ static void drop_rest(net_socket *s)
     }
 }
 
+/* ZeroMQ leaves small frames where they lie in its read buffer; floats want to be read in place. */
+static bool align_payload(zmq_msg_t *msg)
+{
+    if ((uintptr_t)zmq_msg_data(msg) % sizeof(float) == 0)
+        return true;
+    zmq_msg_t copy;
+    if (zmq_msg_init_size(&copy, zmq_msg_size(msg)) != 0)
+        return false;
+    memcpy(zmq_msg_data(&copy), zmq_msg_data(msg), zmq_msg_size(msg));
+    zmq_msg_move(msg, &copy);
+    zmq_msg_close(&copy);
+    return true;
+}
+
 typedef enum frame_result { FRAME_OK, FRAME_NONE, FRAME_BAD } frame_result;
 
 /* Routing id (listeners), head, optional payload; and nothing after it. */
@@ -312,7 +326,8 @@ static frame_result receive_one(net_socket *s, net_message *ret)
     zmq_msg_init(msg_of(&ret->payload));
     if (!has_more(s->socket))
         return FRAME_OK;
-    if (zmq_msg_recv(msg_of(&ret->payload), s->socket, ZMQ_DONTWAIT) < 0 || has_more(s->socket)) {
+    if (zmq_msg_recv(msg_of(&ret->payload), s->socket, ZMQ_DONTWAIT) < 0 || has_more(s->socket) ||
+        !align_payload(msg_of(&ret->payload))) {
         zmq_msg_close(msg_of(&ret->payload));
         return FRAME_BAD;
     }

@@ -132,7 +132,9 @@ static void test_heads_are_refused(void **state)
     for (size_t i = 0; i < 4; i++)
         check_byte_refused(i, 'x', "not a message of ours");
     check_byte_refused(4, 0, "no message has type 0");
-    check_byte_refused(4, WIRE_TYPE_END, "no message has type 27");
+    char text[64];
+    snprintf(text, sizeof text, "no message has type %d", WIRE_TYPE_END);
+    check_byte_refused(4, WIRE_TYPE_END, text);
     check_byte_refused(4, 255, "no message has type 255");
     const char *reserved = "PUSH: flags or reserved bytes are set";
     check_byte_refused(5, 2, reserved);

@@ -1,0 +1,268 @@
+/*
+ * What arrives: every message is decoded, checked against the grammar, the phase and the era, and
+ * handed to the file that knows what it means.
+ */
+#include "master/state.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/wire/hello.h"
+
+#include <string.h>
+
+/* --- failures --- */
+
+static void fail_from(master *m, status st, const char *who, const char *text)
+{
+    if (m->failed != OK)
+        return;
+    m->failed = st;
+    error_clear(&m->failure);
+    error_set(&m->failure, st, "%s: %s", who, text);
+}
+
+static void take_failed(master *m, const Wire__Stop *s)
+{
+    status st = s->status > OK && s->status < STATUS_COUNT ? (status)s->status : E_FAIL;
+    LOG_E("FAILED", "task=%s %s", s->task, s->text);
+    fail_from(m, st, s->task, s->text);
+}
+
+void master_preempt(master *m, const char *who)
+{
+    if (m->preempted)
+        return;
+    m->preempted = true;
+    m->preempt_us = clock_us();
+    LOG_W("PREEMPT", "%s is asked to leave: cutting a checkpoint, then the job stops (resumable)",
+          who);
+    if (m->saver)
+        saver_hurry(m->saver);
+}
+
+/* --- dispatch --- */
+
+static status take_hello(master *m, const net_message *message, const Wire__Hello *hello,
+                         error *err)
+{
+    error why = ERROR_INIT;
+    task who;
+    member *one = NULL;
+    bool changed = false;
+    status st = hello_check(hello, m->o->config, &who, &why);
+    if (st == OK && who.role != ROLE_WORKER)
+        st = FAIL(&why, E_PROTOCOL, "%s says hello to a master", hello->role);
+    if (st == OK)
+        st = members_hello(&m->members, hello, message, clock_us(), &one, &changed, &why);
+    if (st != OK) {
+        Wire__Refused r = WIRE__REFUSED__INIT;
+        r.status = st;
+        r.text = why.text;
+        LOG_W("REFUSED", "%s", why.text);
+        master_send(m->listener, &message->from, master_head(m, WIRE_REFUSED, 0), &r.base);
+        return OK;
+    }
+    char name[TASK_NAME];
+    if (changed)
+        LOG_I("HELLO", "task=%s host=%s lanes=%u incarnation=%u", member_name(one, name), one->host,
+              one->lanes, one->incarnation);
+    Wire__Welcome w = WIRE__WELCOME__INIT;
+    w.incarnation = one->incarnation;
+    w.declare = true;
+    w.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
+    master_send(m->listener, &message->from, master_head(m, WIRE_WELCOME, 0), &w.base);
+    m->view_due |= changed && m->phase >= RUN;
+    if (!changed && m->phase >= RUN)
+        master_send_view(m, &message->from);
+    return master_try_setup(m, err);
+}
+
+static status take_declare(master *m, const member *from, const Wire__Declaration *d, error *err)
+{
+    char name[TASK_NAME];
+    wire_declaration declared;
+    TRYF(wire_declaration_read(d, &declared, err), err, "%s", member_name(from, name));
+    if (!m->declaration.flat) {
+        m->declaration = declared;
+        return master_try_setup(m, err);
+    }
+    char ours[65], theirs[65];
+    flat_digest(m->declaration.flat, ours);
+    flat_digest(declared.flat, theirs);
+    bool same = strcmp(ours, theirs) == 0 &&
+                declared.examples_per_epoch == m->declaration.examples_per_epoch;
+    int64_t examples = declared.examples_per_epoch;
+    flat_destroy(&declared.flat);
+    if (!same)
+        return FAIL(
+            err, E_DATA,
+            "%s declares another model or other data (%lld examples, %lld on the first worker): "
+            "every worker must see the same files",
+            member_name(from, name), (long long)examples,
+            (long long)m->declaration.examples_per_epoch);
+    return OK;
+}
+
+static status take_worker_proto(master *m, const net_message *message, const wire_head *h,
+                                member *from, error *err)
+{
+    ProtobufCMessage *p = NULL;
+    if (wire_unpack(h->type, net_payload_data(&message->payload),
+                    net_payload_bytes(&message->payload), &p, NULL) != OK)
+        return OK;
+    status st = OK;
+    switch (h->type) {
+    case WIRE_HELLO:
+        st = take_hello(m, message, (const Wire__Hello *)p, err);
+        break;
+    case WIRE_DECLARE:
+        st = from ? take_declare(m, from, (const Wire__Declaration *)p, err) : OK;
+        break;
+    case WIRE_REPORT:
+        if (from && m->phase == RUN && h->era == m->identity.era)
+            st = master_take_report(m, h, (const Wire__Report *)p, err);
+        break;
+    case WIRE_FAILED:
+        take_failed(m, (const Wire__Stop *)p);
+        break;
+    default:
+        break;
+    }
+    wire_free(p);
+    return st;
+}
+
+static status take_worker(master *m, const net_message *message, error *err)
+{
+    wire_head h;
+    if (wire_head_decode(message->head, net_payload_bytes(&message->payload), &h, NULL) != OK ||
+        !wire_may_say(h.type, ROLE_WORKER, ROLE_MASTER))
+        return OK;
+    member *from = members_by_peer(&m->members, &message->from);
+    if (from) {
+        from->heard_us = clock_us();
+        if (!from->alive) {
+            from->alive = true;
+            m->view_due = m->phase >= RUN;
+        }
+    }
+    char name[TASK_NAME];
+    if (h.type == WIRE_HEARTBEAT)
+        master_send(m->listener, &message->from, master_head(m, WIRE_ALIVE, 0), NULL);
+    if (h.type == WIRE_PREEMPT && from)
+        master_preempt(m, member_name(from, name));
+    if (h.type == WIRE_HEARTBEAT || h.type == WIRE_PREEMPT)
+        return OK;
+    return take_worker_proto(m, message, &h, from, err);
+}
+
+static status take_server_proto(master *m, int32_t s, const net_message *message,
+                                const wire_head *h, error *err)
+{
+    ProtobufCMessage *p = NULL;
+    if (wire_unpack(h->type, net_payload_data(&message->payload),
+                    net_payload_bytes(&message->payload), &p, NULL) != OK)
+        return OK;
+    bool current = h->era == m->identity.era && m->phase >= SETUP;
+    server *from = &m->servers[s];
+    status st = OK;
+    if (h->type == WIRE_WELCOME) {
+        const Wire__Welcome *w = (const Wire__Welcome *)p;
+        bool lost_parts =
+            m->phase >= SETUP && m->phase < OVER && from->life && from->life != w->life;
+        from->life = w->life;
+        from->welcomed = true;
+        st = lost_parts ? master_roll_back(m, s, err) : master_try_setup(m, err);
+    } else if (h->type == WIRE_READY && current && m->phase == SETUP) {
+        from->ready = true;
+        if (master_all_servers(m, true))
+            st = master_begin_run(m, err);
+    } else if (h->type == WIRE_NORM && current) {
+        st = master_take_norm(m, h, (const Wire__Norm *)p, err);
+    } else if (h->type == WIRE_CUT_DONE && current) {
+        st = master_take_cut_done(m, s, h, (const Wire__CutDone *)p, err);
+    } else if (h->type == WIRE_SHARD && current) {
+        st = master_take_shard(m, s, (const Wire__Shard *)p, err);
+    } else if (h->type == WIRE_CUT_LATE && current) {
+        master_take_cut_late(m, (const Wire__CutLate *)p);
+    } else if (h->type == WIRE_HISTOGRAM && current) {
+        st = summaries_take(m->summaries, ledger_events(m->ledger), h->step,
+                            (const Wire__Histogram *)p, err);
+    } else if (h->type == WIRE_FAILED) {
+        take_failed(m, (const Wire__Stop *)p);
+    } else if (h->type == WIRE_REFUSED && ((const Wire__Refused *)p)->status != OK) {
+        char name[TASK_NAME];
+        fail_from(m, (status)((const Wire__Refused *)p)->status,
+                  task_name((task){ROLE_PS, s}, name), ((const Wire__Refused *)p)->text);
+    }
+    wire_free(p);
+    return st;
+}
+
+static status take_server(master *m, int32_t s, const net_message *message, error *err)
+{
+    wire_head h;
+    if (wire_head_decode(message->head, net_payload_bytes(&message->payload), &h, NULL) != OK ||
+        !wire_may_say(h.type, ROLE_PS, ROLE_MASTER))
+        return OK;
+    m->servers[s].heard_us = clock_us();
+    char name[TASK_NAME];
+    if (h.type == WIRE_PREEMPT)
+        master_preempt(m, task_name((task){ROLE_PS, s}, name));
+    if (h.type == WIRE_LOAD && h.era == m->identity.era)
+        return master_take_load(m, s, &h, err);
+    if (h.type == WIRE_ALIVE || h.type == WIRE_PREEMPT || h.type == WIRE_LOAD)
+        return OK;
+    return take_server_proto(m, s, message, &h, err);
+}
+
+static status receive_server(master *m, int32_t i, error *err)
+{
+    net_message message;
+    while (net_receive(m->servers[i].socket, &message)) {
+        status st = take_server(m, i, &message, err);
+        net_payload_close(&message.payload);
+        TRY(st);
+    }
+    return OK;
+}
+
+status master_serve_servers(master *m, error *err)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        server *s = &m->servers[i];
+        net_event event;
+        while (net_next_event(s->socket, &event)) {
+            if (event.kind == NET_UP) {
+                master_say_hello(m, s);
+                continue;
+            }
+            /* what came before the loss counts: it may say why the server left */
+            TRY(receive_server(m, i, err));
+            net_close(&s->socket, 0);
+            s->welcomed = false;
+            TRY(net_dial(m->o->net, m->o->servers[i], &s->socket, err));
+        }
+        TRY(receive_server(m, i, err));
+    }
+    return OK;
+}
+
+status master_serve_workers(master *m, error *err)
+{
+    net_event event;
+    while (net_next_event(m->listener, &event)) {
+        member *lost = members_by_connection(&m->members, event.connection);
+        char name[TASK_NAME];
+        if (lost && lost->alive && m->phase < OVER)
+            LOG_W("SUSPECT", "task=%s: its connection is gone", member_name(lost, name));
+    }
+    net_message message;
+    for (int i = 0; i < 256 && net_receive(m->listener, &message); i++) {
+        status st = take_worker(m, &message, err);
+        net_payload_close(&message.payload);
+        TRY(st);
+    }
+    return OK;
+}

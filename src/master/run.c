@@ -1,0 +1,258 @@
+/*
+ * The steady state: views and limits, reports, votes, cuts and what servers send for them.
+ */
+#include "master/state.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "optim/settings.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t limit_now(const master *m)
+{
+    int64_t limit = saver_limit(m->saver), per_epoch = steps_per_epoch(&m->steps);
+    bool decides = config_has(m->o->config, "trainer.patience") && m->o->evaluates;
+    if (decides) {
+        /* early stopping is decided at the epoch's end, from that epoch's checkpoint */
+        int64_t done = ledger_totals_of(m->ledger)->step / per_epoch;
+        int64_t edge = (results_waiting(m->results) ? done : done + 1) * per_epoch;
+        limit = edge < limit ? edge : limit;
+    }
+    return limit;
+}
+
+void master_send_view(master *m, const net_peer *only)
+{
+    size_t n_lanes = 0;
+    view_lane *lanes = members_lane_list(&m->members, &n_lanes);
+    size_t k = (size_t)m->steps.per_step;
+    view_lane *owners = xcalloc(k, sizeof *owners);
+    Wire__View__Owner *slots = xcalloc(k, sizeof *slots), **pointers = xcalloc(k, sizeof *pointers);
+    if (n_lanes)
+        view_deal(lanes, n_lanes, (uint32_t)k, owners);
+    for (size_t i = 0; i < k; i++) {
+        wire__view__owner__init(&slots[i]);
+        slots[i].worker = owners[i].worker;
+        slots[i].lane = owners[i].lane;
+        slots[i].trainer = owners[i].trainer;
+        pointers[i] = &slots[i];
+    }
+    Wire__View v = WIRE__VIEW__INIT;
+    v.id = ++m->view_id;
+    v.n_slots = k;
+    v.slots = pointers;
+    v.start_step = ledger_totals_of(m->ledger)->step;
+    v.limit = m->limit;
+    v.examples_per_epoch = m->steps.examples;
+    v.batch_size = m->steps.batch_size;
+    v.drop_last = m->steps.drop_last;
+    if (n_lanes && only)
+        master_send(m->listener, only, master_head(m, WIRE_VIEW, 0), &v.base);
+    else if (n_lanes)
+        master_send_workers(m, master_head(m, WIRE_VIEW, 0), &v.base);
+    free(pointers);
+    free(slots);
+    free(owners);
+    free(lanes);
+    m->view_due = false;
+}
+
+void master_order_cuts(master *m)
+{
+    cut_order order;
+    while (saver_next_order(m->saver, clock_us(), ledger_totals_of(m->ledger)->step, &order)) {
+        Wire__Cut cut = WIRE__CUT__INIT;
+        cut.id = order.id;
+        cut.dir = order.dir;
+        master_send_servers(m, master_head(m, WIRE_CUT, order.version), &cut.base);
+    }
+    int64_t limit = limit_now(m);
+    if (limit == m->limit)
+        return;
+    m->limit = limit;
+    master_send_workers(m, master_head(m, WIRE_LIMIT, limit), NULL);
+}
+
+static void order_histograms(master *m)
+{
+    int64_t version = summaries_order(m->summaries, ledger_totals_of(m->ledger)->step, m->total);
+    if (version < 0)
+        return;
+    Wire__Histogram h = WIRE__HISTOGRAM__INIT;
+    master_send_servers(m, master_head(m, WIRE_HISTOGRAM, version), &h.base);
+}
+
+status master_begin_run(master *m, error *err)
+{
+    m->phase = RUN;
+    checkpoint_close(&m->restore);
+    m->limit = 0;
+    m->progress_us = clock_us();
+    int64_t step = ledger_totals_of(m->ledger)->step;
+    master_order_cuts(m);
+    order_histograms(m);
+    master_send_view(m, NULL);
+    LOG_I("RUN", "step=%lld limit=%lld workers=%u lanes=%u servers=%d era=%u", (long long)step,
+          (long long)m->limit, members_alive(&m->members), members_lanes(&m->members),
+          m->o->n_servers, m->identity.era);
+    if (step >= m->total)
+        m->phase = DRAIN;
+    (void)err;
+    return OK;
+}
+
+static void say_progress(const master *m)
+{
+    if (!m->o->progress)
+        return;
+    const ledger_totals *t = ledger_totals_of(m->ledger);
+    int64_t per_epoch = steps_per_epoch(&m->steps);
+    double left = (double)(m->total - t->step) * (double)(m->steps.batch_size * m->steps.per_step);
+    master_progress p = {
+        .step = t->step,
+        .total_steps = m->total,
+        .epoch = t->step / per_epoch,
+        .epochs = (m->total + per_epoch - 1) / per_epoch,
+        .loss = metric_result(&t->last_step, "loss"),
+        .accuracy = metric_result(&t->last_step, "accuracy"),
+        .rate = (double)schedule_rate(&(schedule){.kind = SCHEDULE_CONSTANT}, 0),
+        .examples_per_s = t->examples_per_s,
+        .eta_s = t->examples_per_s > 0 ? left / t->examples_per_s : NAN,
+    };
+    schedule rates = schedule_settings(m->o->config, m->total);
+    p.rate = (double)schedule_rate(&rates, t->step > 0 ? t->step - 1 : 0);
+    m->o->progress(m->o->user, &p);
+}
+
+/* Names in messages die with them; metrics live on. */
+static const char *metric_name_of(const char *name)
+{
+    static const char *const known[] = {"loss", "accuracy"};
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (strcmp(known[i], name) == 0)
+            return known[i];
+    return NULL;
+}
+
+status master_take_report(master *m, const wire_head *h, const Wire__Report *r, error *err)
+{
+    metric_set set = {.n = 0};
+    for (size_t i = 0; i < r->n_metrics && i < METRIC_COUNT_MAX; i++) {
+        const char *name = metric_name_of(r->metrics[i]->name);
+        if (name)
+            metric_add(&set, name, r->metrics[i]->sum, r->metrics[i]->count);
+    }
+    int64_t steps_done = 0;
+    int64_t before = ledger_totals_of(m->ledger)->step;
+    TRY(ledger_report(m->ledger, h->step, h->node.index, &set, r->examples, &steps_done, err));
+    if (!steps_done)
+        return OK;
+    m->progress_us = clock_us();
+    m->warned_us = 0;
+    if (before == 0)
+        LOG_I("FIRST_STEP", "after=%.3fs", (double)(clock_us() - m->begun_us) / SECOND_US);
+    order_histograms(m);
+    master_order_cuts(m);
+    say_progress(m);
+    return OK;
+}
+
+status master_take_norm(master *m, const wire_head *h, const Wire__Norm *n, error *err)
+{
+    bool complete = false;
+    Wire__Verdict v = WIRE__VERDICT__INIT;
+    if (!m->vote)
+        return OK;
+    TRY(vote_add(m->vote, h->step, h->part, n->square_sum, &complete, &v.scale, err));
+    if (complete)
+        master_send_servers(m, master_head(m, WIRE_VERDICT, h->step), &v.base);
+    return OK;
+}
+
+static status checkpoint_done(master *m, int64_t step, error *err)
+{
+    LOG_I("CHECKPOINT", "step=%lld", (long long)step);
+    const ledger_totals *t = ledger_totals_of(m->ledger);
+    if (m->o->evaluates && step % steps_per_epoch(&m->steps) == 0)
+        TRY(results_epoch(m->results, step, &t->last_epoch, t->wall_s, err));
+    if (step == m->total || (saver_is_hurried(m->saver) && step == saver_limit(m->saver))) {
+        m->phase = DRAIN;
+        m->drain_us = clock_us();
+    }
+    master_order_cuts(m);
+    return OK;
+}
+
+static status shard_done(master *m, const shard_report *r, error *err)
+{
+    int64_t step = -1;
+    saver_unevaluated(m->saver, results_first_waiting(m->results));
+    TRY(saver_shard(m->saver, r, results_best_step(m->results), &step, err));
+    return step >= 0 ? checkpoint_done(m, step, err) : OK;
+}
+
+static void ask_piece(master *m, int32_t s, uint32_t id, uint64_t offset)
+{
+    Wire__Shard ask = WIRE__SHARD__INIT;
+    ask.id = id;
+    ask.offset = offset;
+    master_send(m->servers[s].socket, NULL, master_head(m, WIRE_SHARD, 0), &ask.base);
+}
+
+status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire__CutDone *c,
+                            error *err)
+{
+    shard_report r = {
+        .id = c->id,
+        .version = h->step,
+        .server = s,
+        .file = c->file,
+        .sha256 = c->sha256,
+        .bytes = c->bytes,
+        .batches = c->batches_applied,
+    };
+    char dir[64];
+    if (!c->spooled)
+        return shard_done(m, &r, err);
+    if (!saver_dir(m->saver, c->id, dir))
+        return OK;
+    TRY(fetches_begin(m->fetches, &r, dir, err));
+    ask_piece(m, s, c->id, 0);
+    return OK;
+}
+
+status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *err)
+{
+    bool next = false, done = false;
+    uint64_t offset = 0;
+    shard_report r;
+    TRY(fetches_take(m->fetches, s, piece->id, piece->offset, piece->data.data, piece->data.len,
+                     &next, &offset, &done, &r, err));
+    if (next)
+        ask_piece(m, s, piece->id, offset);
+    return done ? shard_done(m, &r, err) : OK;
+}
+
+void master_take_cut_late(master *m, const Wire__CutLate *c)
+{
+    cut_order order;
+    if (!saver_late(m->saver, c->id, c->newest, &order))
+        return;
+    Wire__Cut cut = WIRE__CUT__INIT;
+    cut.id = order.id;
+    cut.dir = order.dir;
+    master_send_servers(m, master_head(m, WIRE_CUT, order.version), &cut.base);
+    master_order_cuts(m);
+}
+
+/* A server came back without its parts: a new era from the last checkpoint. */
+status master_roll_back(master *m, int32_t s, error *err)
+{
+    LOG_W("ROLLBACK", "ps.%d started anew without its parts: back to the last checkpoint", s);
+    m->rollbacks++;
+    return master_begin_setup(m, err);
+}

@@ -1,0 +1,241 @@
+/*
+ * From the first hello to READY: K and the plan of steps are settled, a checkpoint is found, the
+ * books are opened, every server gets its parts.
+ */
+#include "master/state.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/wire/hello.h"
+#include "optim/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void master_say_hello(master *m, server *s)
+{
+    wire_head h = master_head(m, WIRE_HELLO, 0);
+    h.bytes = m->hello.size;
+    unsigned char head[NET_HEAD];
+    wire_head_encode(&h, head);
+    net_buffer payload = {.data = m->hello.data, .bytes = m->hello.size};
+    if (net_send(s->socket, NULL, head, &payload, NULL) != OK)
+        LOG_D("SEND", "type=HELLO");
+}
+
+static status settle_k(master *m, error *err)
+{
+    const config *c = m->o->config;
+    int64_t k = jobdir_batches_per_step(m->o->dir);
+    if (!k) {
+        k = config_has(c, "trainer.batches_per_step")
+                ? config_int(c, "trainer.batches_per_step")
+                : members_lanes(&m->members) *
+                      config_int(c, "trainer.num_gradient_accumulation_steps");
+        TRY(jobdir_set_batches_per_step(m->o->dir, k, err));
+    }
+    m->steps = (steps){.examples = m->declaration.examples_per_epoch,
+                       .batch_size = config_int(c, "data_loader.batch_size"),
+                       .per_step = k,
+                       .drop_last = config_bool(c, "data_loader.drop_last")};
+    m->total = config_int(c, "trainer.num_epochs") * steps_per_epoch(&m->steps);
+    if (config_has(c, "trainer.max_steps") && config_int(c, "trainer.max_steps") < m->total)
+        m->total = config_int(c, "trainer.max_steps");
+    uint32_t lanes = members_lanes(&m->members);
+    LOG_I("JOB",
+          "steps=%lld steps_per_epoch=%lld batches_per_step=%lld effective_batch=%lld lanes=%u",
+          (long long)m->total, (long long)steps_per_epoch(&m->steps), (long long)k,
+          (long long)(k * m->steps.batch_size), lanes);
+    if (lanes > k)
+        LOG_W("IDLE_LANES",
+              "%u lanes for %lld slots: %lld of them only wait; raise trainer.batches_per_step",
+              lanes, (long long)k, (long long)(lanes - k));
+    return OK;
+}
+
+status master_newest_checkpoint(const master *m, int64_t *ret, error *err)
+{
+    int64_t *list = NULL;
+    size_t n = 0;
+    TRY(checkpoint_list(m->o->dir, &list, &n, err));
+    *ret = n ? list[n - 1] : -1;
+    free(list);
+    return OK;
+}
+
+/* What a checkpoint says must fit the job; the servers check their parts themselves. */
+static status open_restore(master *m, const char *dir, error *err)
+{
+    checkpoint_close(&m->restore);
+    char *path = jobdir_file(m->o->dir, "%s", dir);
+    status st = checkpoint_open(path, false, &m->restore, err);
+    free(path);
+    TRY(st);
+    char digest[65];
+    flat_digest(m->declaration.flat, digest);
+    if (strcmp(checkpoint_manifest(m->restore)->flat_digest, digest) != 0)
+        return FAIL(err, E_DATA, "%s: its tensors are not this model's", dir);
+    return OK;
+}
+
+void master_close_books(master *m)
+{
+    ledger_close(&m->ledger);
+    results_close(&m->results);
+    saver_destroy(&m->saver);
+    fetches_destroy(&m->fetches);
+    vote_destroy(&m->vote);
+    summaries_destroy(&m->summaries);
+}
+
+static status open_books(master *m, int64_t step, error *err)
+{
+    const config *c = m->o->config;
+    master_close_books(m);
+    schedule rates = schedule_settings(c, m->total);
+    TRY(ledger_open(
+        &(ledger_options){
+            .dir = m->o->dir,
+            .steps = m->steps,
+            .schedule = rates,
+            .summary_steps = config_int(c, "trainer.save_summary_steps"),
+        },
+        step, &m->ledger, err));
+    TRY(results_open(
+        &(results_options){
+            .dir = m->o->dir,
+            .flat = m->declaration.flat,
+            .steps = m->steps,
+            .validation_metric = config_str(c, "trainer.validation_metric"),
+            .patience = config_has(c, "trainer.patience") ? config_int(c, "trainer.patience") : 0,
+            .evaluates = m->o->evaluates,
+        },
+        step, &m->results, err));
+    m->saver = saver_create(&(saver_options){
+        .dir = m->o->dir,
+        .flat = m->declaration.flat,
+        .steps = m->steps,
+        .begin = step,
+        .total = m->total,
+        .epoch_ends = m->o->evaluates,
+        .every_steps = config_has(c, "trainer.save_checkpoints_steps")
+                           ? config_int(c, "trainer.save_checkpoints_steps")
+                           : 0,
+        .every_s = config_has(c, "trainer.save_checkpoints_secs")
+                       ? config_f64(c, "trainer.save_checkpoints_secs")
+                       : 0,
+        .keep = config_int(c, "trainer.keep_checkpoint_max"),
+        .n_servers = m->o->n_servers,
+        .era = m->identity.era,
+        .seed = (uint64_t)config_int(c, "random_seed"),
+        .config_digest = m->digest,
+        .slot_names = m->slot_names,
+        .n_slots = optim_slots(&m->optim),
+    });
+    m->fetches = fetches_create(m->o->dir);
+    if (config_has(c, "trainer.grad_norm")) {
+        m->vote =
+            vote_create(m->declaration.flat->n_live_parts, master_option(m, "trainer.grad_norm"));
+        vote_begin(m->vote, step);
+    }
+    m->summaries = summaries_create(m->declaration.flat, m->o->n_servers,
+                                    config_has(c, "trainer.save_histogram_steps")
+                                        ? config_int(c, "trainer.save_histogram_steps")
+                                        : steps_per_epoch(&m->steps));
+    return OK;
+}
+
+status master_begin_setup(master *m, error *err)
+{
+    m->optim = optim_settings(m->o->config);
+    for (size_t i = 0; i < optim_slots(&m->optim); i++)
+        m->slot_names[i] = optim_slot_name(&m->optim, i);
+    TRY(settle_k(m, err));
+    int64_t step = -1;
+    TRY(master_newest_checkpoint(m, &step, err));
+    char dir[64] = "";
+    if (step >= 0) {
+        snprintf(dir, sizeof dir, "checkpoints/step-%09lld", (long long)step);
+        TRYF(open_restore(m, dir, err), err, "resume");
+        LOG_I("RESUME", "step=%lld of=%lld from=%s", (long long)step, (long long)m->total, dir);
+    }
+    m->identity.era = (uint32_t)(m->restarts + 1) << 12 | m->rollbacks;
+    TRY(open_books(m, step < 0 ? 0 : step, err));
+
+    Wire__Declaration declaration;
+    wire_declaration_fill(m->declaration.flat, m->declaration.examples_per_epoch, &declaration);
+    Wire__Setup s = WIRE__SETUP__INIT;
+    s.declaration = &declaration;
+    s.servers = (uint32_t)m->o->n_servers;
+    s.step = step < 0 ? 0 : step;
+    s.restore_dir = dir;
+    s.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
+    s.batch_size = m->steps.batch_size;
+    s.batches_per_step = m->steps.per_step;
+    s.drop_last = m->steps.drop_last;
+    s.total_steps = m->total;
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        s.server = (uint32_t)i;
+        m->servers[i].ready = false;
+        master_send(m->servers[i].socket, NULL, master_head(m, WIRE_SETUP, 0), &s.base);
+    }
+    wire_declaration_clear(&declaration);
+    m->phase = SETUP;
+    return OK;
+}
+
+bool master_all_servers(const master *m, bool ready)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        if (!(ready ? m->servers[i].ready : m->servers[i].welcomed))
+            return false;
+    return true;
+}
+
+bool master_all_workers(const master *m)
+{
+    int32_t wanted = m->o->n_workers > 0 ? m->o->n_workers : 1;
+    return (int32_t)members_alive(&m->members) >= wanted;
+}
+
+/* A first start waits for all, so that K counts them; a resumed job knows its K and waits for one.
+ */
+status master_try_setup(master *m, error *err)
+{
+    if (m->phase != GATHER || !m->declaration.flat || !master_all_servers(m, false))
+        return OK;
+    double waited = (double)(clock_us() - m->begun_us) / SECOND_US;
+    bool patient = waited < master_option(m, "distributed.start_timeout") &&
+                   !jobdir_batches_per_step(m->o->dir);
+    bool short_of_time = waited < 5 && !master_all_workers(m);
+    return master_all_workers(m) || (!patient && !short_of_time) ? master_begin_setup(m, err) : OK;
+}
+
+/* A server that does not see the job dir restores one vector. */
+status master_take_load(master *m, int32_t s, const wire_head *h, error *err)
+{
+    const flat *f = m->declaration.flat;
+    if (!m->restore || h->part >= f->n_parts || h->tag > optim_slots(&m->optim))
+        return OK;
+    size_t n = (size_t)flat_part_elements(f, h->part), rows = 1 + optim_slots(&m->optim);
+    void *memory = NULL;
+    TRY(mem_alloc(n * rows * sizeof(float), "a part to restore", &memory, err));
+    float *vectors = memory, *slots[OPTIM_SLOTS] = {NULL};
+    for (size_t i = 1; i < rows; i++)
+        slots[i - 1] = vectors + i * n;
+    status st = checkpoint_read_part(m->restore, h->part, vectors,
+                                     f->parts[h->part].frozen ? NULL : slots, err);
+    wire_head answer = master_head(m, WIRE_LOADED, 0);
+    answer.part = h->part;
+    answer.tag = h->tag;
+    answer.bytes = n * sizeof(float);
+    unsigned char head[NET_HEAD];
+    wire_head_encode(&answer, head);
+    net_buffer payload = {.data = vectors + h->tag * n, .bytes = n * sizeof(float)};
+    if (st == OK && net_send(m->servers[s].socket, NULL, head, &payload, NULL) != OK)
+        LOG_D("SEND", "type=LOADED");
+    mem_free(memory);
+    return st;
+}

@@ -1,0 +1,111 @@
+/*
+ * What the master knows, shared by the files of this folder and by nobody else.
+ *
+ * Phases:
+ *   GATHER   servers are dialled, workers say hello, the first declares the flat vector
+ *   SETUP    every server loads its parts (from a checkpoint or drawn) and says READY
+ *   RUN      views, reports, votes, cuts
+ *   DRAIN    the last cut is committed; the last evaluation is awaited
+ *   OVER     everybody was told to stop
+ *
+ * Threads: everything here belongs to the master's thread.
+ */
+#ifndef TEQUIO_MASTER_STATE_H
+#define TEQUIO_MASTER_STATE_H
+
+#include "common/store/checkpoint.h"
+#include "common/wire/wire.h"
+#include "master/fetch.h"
+#include "master/ledger.h"
+#include "master/master.h"
+#include "master/members.h"
+#include "master/results.h"
+#include "master/saver.h"
+#include "master/summaries.h"
+#include "master/vote.h"
+#include "optim/optim.h"
+
+typedef enum phase { GATHER, SETUP, RUN, DRAIN, OVER } phase;
+
+typedef struct server {
+    net_socket *socket;
+    uint64_t life;                  /* of the process that answered; 0: none yet */
+    bool welcomed, ready;
+    int64_t heard_us;
+} server;
+
+typedef struct master {
+    const master_options *o;
+    phase phase;
+    net_socket *listener;
+    server *servers;
+    members members;
+    buf hello;
+    wire_head identity;             /* job id, era */
+    uint32_t rollbacks;
+    int64_t restarts;
+
+    char digest[65];                /* of the configuration */
+    wire_declaration declaration;   /* flat == NULL before the first DECLARE */
+    optim optim;
+    const char *slot_names[OPTIM_SLOTS];
+    steps steps;
+    int64_t total;                  /* versions to reach */
+    int64_t limit;                  /* last said to workers */
+    uint32_t view_id;
+    bool view_due;
+
+    ledger *ledger;
+    results *results;
+    saver *saver;
+    fetches *fetches;
+    checkpoint *restore;            /* during SETUP: for servers that do not see the job dir */
+    vote *vote;
+    summaries *summaries;
+
+    int64_t begun_us, tick_us, progress_us, warned_us, drain_us, preempt_us;
+    bool preempted;
+    status failed;                  /* the first failure of a task */
+    error failure;
+} master;
+
+enum { TICK_MS = 100, SECOND_US = 1000000 };
+
+/* send.c */
+double master_option(const master *m, const char *key);
+wire_head master_head(const master *m, wire_type type, int64_t step);
+void master_send(net_socket *s, const net_peer *to, wire_head h, const ProtobufCMessage *message);
+void master_send_servers(master *m, wire_head h, const ProtobufCMessage *message);
+void master_send_workers(master *m, wire_head h, const ProtobufCMessage *message);
+
+/* setup.c */
+void master_say_hello(master *m, server *s);
+bool master_all_servers(const master *m, bool ready);
+bool master_all_workers(const master *m);
+MUST_USE status master_newest_checkpoint(const master *m, int64_t *ret, error *err);    /* -1: none */
+void master_close_books(master *m);
+/* Servers load their parts, from the newest checkpoint or drawn, in the era that begins now. */
+MUST_USE status master_begin_setup(master *m, error *err);
+/* The same once everybody is there that must be. */
+MUST_USE status master_try_setup(master *m, error *err);
+MUST_USE status master_take_load(master *m, int32_t s, const wire_head *h, error *err);
+
+/* run.c */
+MUST_USE status master_begin_run(master *m, error *err);
+void master_send_view(master *m, const net_peer *only);     /* NULL: to all */
+void master_order_cuts(master *m);
+MUST_USE status master_take_report(master *m, const wire_head *h, const Wire__Report *r, error *err);
+MUST_USE status master_take_norm(master *m, const wire_head *h, const Wire__Norm *n, error *err);
+MUST_USE status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire__CutDone *c,
+                                     error *err);
+MUST_USE status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *err);
+void master_take_cut_late(master *m, const Wire__CutLate *c);
+/* Server `s` came back without its parts: a new era from the last checkpoint. */
+MUST_USE status master_roll_back(master *m, int32_t s, error *err);
+
+/* hear.c */
+void master_preempt(master *m, const char *who);
+MUST_USE status master_serve_servers(master *m, error *err);
+MUST_USE status master_serve_workers(master *m, error *err);
+
+#endif

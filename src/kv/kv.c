@@ -162,12 +162,10 @@ status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, cons
 {
     drop_all(k);
     k->identity = (wire_head){.job_id = job_id, .era = era, .incarnation = incarnation};
-    if (k->flat != f) {
-        k->flat = f;
-        k->placement = xrealloc(k->placement, (size_t)f->n_parts * sizeof *k->placement);
-        k->pulls = xrealloc(k->pulls, (size_t)f->n_parts * sizeof *k->pulls);
-        placement_deal(f, k->n_servers, k->placement);
-    }
+    k->flat = f;
+    k->placement = xrealloc(k->placement, (size_t)f->n_parts * sizeof *k->placement);
+    k->pulls = xrealloc(k->pulls, (size_t)f->n_parts * sizeof *k->pulls);
+    placement_deal(f, k->n_servers, k->placement);
     for (int32_t p = 0; p < f->n_parts; p++)
         k->pulls[p].version = -1;
     /* servers were not ready when they first heard of us; now they are */

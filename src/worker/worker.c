@@ -116,8 +116,7 @@ static status report(void *user, const note *n, error *err)
 
 static status take_welcome(worker *w, const wire_head *h, const Wire__Welcome *m, error *err)
 {
-    w->identity.job_id = h->job_id;
-    w->identity.era = h->era;
+    w->identity.job_id = h->job_id; /* the era comes with the view that begins it */
     w->identity.incarnation = m->incarnation;
     w->welcomed = true;
     return m->declare ? declare(w, err) : OK;

@@ -1,0 +1,42 @@
+#include "ps/state.h"
+
+#include "common/base/log.h"
+
+status ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payload, error *err)
+{
+    h.job_id = s->identity.job_id;
+    h.era = s->identity.era;
+    h.bytes = payload ? payload->bytes : 0;
+    unsigned char head[NET_HEAD];
+    wire_head_encode(&h, head);
+    error gone = ERROR_INIT;
+    /* a peer that left does not concern us: it will be back, or the master will say so */
+    if (net_send(s->socket, to, head, payload, &gone) != OK)
+        LOG_D("SEND", "type=%s %s", wire_type_name(h.type), gone.text);
+    (void)err;
+    return OK;
+}
+
+status ps_reply_proto(ps *s, const net_peer *to, wire_head h, const ProtobufCMessage *m, error *err)
+{
+    buf packed = BUF_INIT;
+    wire_pack(m, &packed);
+    net_buffer payload = {.data = packed.data, .bytes = packed.size};
+    status st = ps_reply(s, to, h, &payload, err);
+    buf_fini(&packed);
+    return st;
+}
+
+status ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, const char *text,
+                 error *err)
+{
+    s->refused++;
+    Wire__Refused m = WIRE__REFUSED__INIT;
+    m.status = code;
+    m.text = (char *)(uintptr_t)text;
+    wire_head h = {
+        .type = WIRE_REFUSED, .part = about->part, .step = about->step, .node = about->node};
+    LOG_D("REFUSE", "type=%s part=%d step=%lld: %s", wire_type_name(about->type), about->part,
+          (long long)about->step, text);
+    return ps_reply_proto(s, to, h, &m.base, err);
+}

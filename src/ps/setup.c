@@ -1,0 +1,196 @@
+/*
+ * From hello to READY: what the master's Setup makes of a server.
+ */
+#include "ps/state.h"
+
+#include "common/base/alloc.h"
+#include "common/base/log.h"
+#include "common/parts/placement.h"
+#include "common/wire/hello.h"
+#include "optim/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static status welcome(ps *s, const net_peer *to, error *err)
+{
+    Wire__Welcome m = WIRE__WELCOME__INIT;
+    m.life = s->life;
+    m.ready = s->set_up;
+    if (s->master_address)
+        m.master_address = s->master_address;
+    return ps_reply_proto(s, to, (wire_head){.type = WIRE_WELCOME}, &m.base, err);
+}
+
+status ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__Hello *hello,
+                     error *err)
+{
+    error why = ERROR_INIT;
+    task who;
+    status st = hello_check(hello, s->o->config, &who, &why);
+    if (st != OK) {
+        char name[TASK_NAME];
+        LOG_W("REFUSED", "%s: %s", task_name((task){ROLE_PS, s->o->self.index}, name), why.text);
+        return ps_refuse(s, &m->from, h, st, why.text, err);
+    }
+    if (who.role == ROLE_MASTER) {
+        s->master = m->from;
+        s->has_master = true;
+        if (hello->master_address[0]) {
+            free(s->master_address);
+            s->master_address = xstrdup(hello->master_address);
+        }
+    }
+    return welcome(s, &m->from, err);
+}
+
+void ps_setup_clear(ps *s)
+{
+    cuts_destroy(&s->cuts);
+    histograms_destroy(&s->histograms);
+    table_destroy(&s->table);
+    for (int32_t p = 0; s->pulls && p < s->declaration.flat->n_parts; p++)
+        free(s->pulls[p].at);
+    free(s->pulls);
+    s->pulls = NULL;
+    free(s->placement);
+    s->placement = NULL;
+    flat_destroy(&s->declaration.flat);
+    s->set_up = false;
+}
+
+/* The job dir here is the master's if its job.json has the master's token. */
+static status find_dir(ps *s, const Wire__Setup *m, error *err)
+{
+    if (s->dir || s->spool)
+        return OK;
+    TRY(jobdir_open(s->o->job_dir, &s->dir, err));
+    const char *token = jobdir_token(s->dir);
+    if (token && strcmp(token, m->dir_token) == 0)
+        return OK;
+    jobdir_close(&s->dir);
+    LOG_I("NO_JOB_DIR", "'%s' is not the master's here: shards go through the master",
+          s->o->job_dir);
+    return spool_create(&s->spool, err);
+}
+
+static status build_table(ps *s, const Wire__Setup *m, error *err)
+{
+    const config *c = s->o->config;
+    checkpoint *restore = NULL;
+    bool restores = m->restore_dir[0];
+    if (restores && s->dir) {
+        char *path = jobdir_file(s->dir, "%s", m->restore_dir);
+        status st = checkpoint_open(path, true, &restore, err);
+        free(path);
+        TRYF(st, err, "restore step %lld", (long long)m->step);
+    }
+    table_options options = {
+        .flat = s->declaration.flat,
+        .placement = s->placement,
+        .server = s->server,
+        .steps = {.examples = s->declaration.examples_per_epoch,
+                  .batch_size = m->batch_size,
+                  .per_step = m->batches_per_step,
+                  .drop_last = m->drop_last},
+        .optim = s->optim,
+        .schedule = schedule_settings(c, m->total_steps),
+        .clip_value = config_has(c, "trainer.grad_clipping")
+                          ? (float)config_f64(c, "trainer.grad_clipping")
+                          : 0,
+        .votes = config_has(c, "trainer.grad_norm"),
+        .step = m->step,
+        .seed = (uint64_t)config_int(c, "random_seed"),
+        .restore = restore,
+        .loads = restores && s->spool,
+    };
+    table_hooks hooks = {.applied = ps_on_applied, .voted = ps_on_voted, .user = s};
+    status st = table_create(&options, &hooks, &s->table, err);
+    checkpoint_close(&restore);
+    return st;
+}
+
+static status set_up(ps *s, const Wire__Setup *m, error *err)
+{
+    if (!m->declaration || !m->servers || m->server >= m->servers || m->step < 0 ||
+        m->batch_size <= 0 || m->batches_per_step <= 0)
+        return FAIL(err, E_PROTOCOL, "SETUP: a field is out of range");
+    TRY(find_dir(s, m, err));
+    ps_setup_clear(s);
+    TRY(wire_declaration_read(m->declaration, &s->declaration, err));
+    const flat *f = s->declaration.flat;
+    s->server = (int32_t)m->server;
+    s->n_servers = (int32_t)m->servers;
+    s->placement = xcalloc((size_t)f->n_parts, sizeof *s->placement);
+    placement_deal(f, s->n_servers, s->placement);
+    s->pulls = xcalloc((size_t)f->n_parts, sizeof *s->pulls);
+    s->optim = optim_settings(s->o->config);
+    TRY(build_table(s, m, err));
+    for (size_t i = 0; i < optim_slots(&s->optim); i++)
+        s->slot_names[i] = optim_slot_name(&s->optim, i);
+    TRY(cuts_create(
+        &(cuts_options){
+            .flat = f,
+            .placement = s->placement,
+            .server = s->server,
+            .n_servers = s->n_servers,
+            .slot_names = s->slot_names,
+            .n_slots = optim_slots(&s->optim),
+            .waker = s->waker,
+        },
+        &s->cuts, err));
+    s->histograms = histograms_create(f, s->placement, s->server);
+    return OK;
+}
+
+static status say_ready(ps *s, error *err)
+{
+    s->set_up = true;
+    Wire__Ready ready = WIRE__READY__INIT;
+    ready.step = table_newest(s->table);
+    ready.bytes = table_bytes(s->table);
+    ready.sees_job_dir = s->dir != NULL;
+    LOG_I("READY", "server=%d/%d step=%lld bytes=%zu era=%u", s->server, s->n_servers,
+          (long long)ready.step, table_bytes(s->table), s->identity.era);
+    return ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base, err);
+}
+
+/* Asks the master for the next vector of a part of ours; ready when there is none left. */
+static status load_next(ps *s, error *err)
+{
+    while (s->load_part < s->declaration.flat->n_parts &&
+           s->load_row >= table_rows(s->table, s->load_part)) {
+        s->load_part++;
+        s->load_row = 0;
+    }
+    if (s->load_part == s->declaration.flat->n_parts)
+        return say_ready(s, err);
+    return ps_reply(s, &s->master,
+                    (wire_head){.type = WIRE_LOAD, .part = s->load_part, .tag = s->load_row}, NULL,
+                    err);
+}
+
+status ps_take_loaded(ps *s, const net_message *m, const wire_head *h, error *err)
+{
+    if (s->set_up || h->part != s->load_part || h->tag != s->load_row)
+        return OK;
+    TRY(table_load(s->table, h->part, h->tag, net_payload_data(&m->payload),
+                   net_payload_bytes(&m->payload) / sizeof(float), err));
+    s->load_row++;
+    return load_next(s, err);
+}
+
+status ps_take_setup(ps *s, const net_message *m, const wire_head *h, const Wire__Setup *setup,
+                     error *err)
+{
+    if (s->set_up && h->era < s->identity.era)
+        return ps_refuse(s, &m->from, h, OK, "an older era", err);
+    s->master = m->from;
+    s->has_master = true;
+    s->identity.job_id = h->job_id;
+    s->identity.era = h->era;
+    TRY(set_up(s, setup, err));
+    s->load_part = 0;
+    s->load_row = 0;
+    return s->spool && setup->restore_dir[0] ? load_next(s, err) : say_ready(s, err);
+}

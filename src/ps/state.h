@@ -1,0 +1,85 @@
+/*
+ * What a parameter server knows, shared by the files of this folder and by nobody else.
+ * Threads: everything here belongs to the server's thread.
+ */
+#ifndef TEQUIO_PS_STATE_H
+#define TEQUIO_PS_STATE_H
+
+#include "common/store/jobdir.h"
+#include "common/wire/wire.h"
+#include "ps/cut.h"
+#include "ps/histograms.h"
+#include "ps/ps.h"
+#include "ps/spool.h"
+#include "ps/table.h"
+
+typedef struct waiting_pull {
+    net_peer peer;
+    int64_t version;
+    int64_t since_us;
+} waiting_pull;
+
+typedef struct pull_list {
+    waiting_pull *at;
+    size_t n, cap;
+} pull_list;
+
+typedef struct ps {
+    const ps_options *o;
+    net_socket *socket;
+    net_waker *waker;
+    uint64_t life;
+
+    bool has_master, set_up, stopped, preempt_said;
+    net_peer master;
+    int64_t master_heard_us;
+    char *master_address;
+    wire_head identity;             /* job id and era of the job we serve */
+    status outcome;
+    error *err;
+
+    jobdir *dir;
+    spool *spool;                   /* instead, where the master's job dir is not seen */
+    int32_t load_part;              /* restoring through the master: the vector asked for */
+    uint64_t load_row;
+    wire_declaration declaration;
+    int32_t *placement;
+    int32_t server, n_servers;
+    optim optim;
+    const char *slot_names[OPTIM_SLOTS];
+    table *table;
+    cuts *cuts;
+    histograms *histograms;
+    pull_list *pulls;               /* [n_parts] */
+    int64_t warned_us, stop_us;
+    uint64_t refused;
+} ps;
+
+enum { TICK_MS = 200, WAITING_MAX = 4096 };
+
+/* send.c: a peer that left does not concern the server: it comes back, or the master says so */
+status ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payload, error *err);
+status ps_reply_proto(ps *s, const net_peer *to, wire_head h, const ProtobufCMessage *m, error *err);
+status ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, const char *text,
+                 error *err);
+
+/* setup.c */
+MUST_USE status ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__Hello *hello,
+                              error *err);
+MUST_USE status ps_take_setup(ps *s, const net_message *m, const wire_head *h, const Wire__Setup *setup,
+                              error *err);
+MUST_USE status ps_take_loaded(ps *s, const net_message *m, const wire_head *h, error *err);
+void ps_setup_clear(ps *s);
+
+/* serve.c */
+MUST_USE status ps_on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err);
+MUST_USE status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, error *err);
+MUST_USE status ps_take_pull(ps *s, const net_message *m, const wire_head *h, error *err);
+MUST_USE status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err);
+MUST_USE status ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m, error *err);
+MUST_USE status ps_send_cut_results(ps *s, error *err);
+MUST_USE status ps_take_shard(ps *s, const net_message *from, const wire_head *h, const Wire__Shard *m,
+                              error *err);
+MUST_USE status ps_send_histograms(ps *s, error *err);
+
+#endif

@@ -3,11 +3,10 @@
  * under the thread sanitizer, which cannot see into ZeroMQ.
  *
  * A program that links net_fake.c does not get ZeroMQ's side of net.h. Endpoints are names: inproc
- * ones belong to their net, a tcp one for all hosts hears what is dialled at any, and port 0 becomes
- * a fresh number.
- * A dial may come before its listener. What is sent arrives in order; lent memory is read in place
- * over inproc and copied on the receiver's thread over tcp, and given back there. Every inbox has a
- * lock of its own, so that the transport orders no more than it must.
+ * ones belong to their net, a tcp one for all hosts hears what is dialled at any, and port 0
+ * becomes a fresh number. A dial may come before its listener. What is sent arrives in order; lent
+ * memory is read in place over inproc and copied on the receiver's thread over tcp, and given back
+ * there. Every inbox has a lock of its own, so that the transport orders no more than it must.
  */
 #ifndef TEST_SUPPORT_NET_FAKE_H
 #define TEST_SUPPORT_NET_FAKE_H

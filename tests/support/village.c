@@ -108,12 +108,56 @@ struct run {
     const char *master;
     role_thread tasks[TASKS];
     int n_tasks;
-    atomic_bool abort;
+    atomic_bool abort, stop;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    int64_t step; /* complete; under lock */
 };
 
+enum { LATE = 2 };
+
+static void move_to(run *r, int64_t step)
+{
+    pthread_mutex_lock(&r->lock);
+    r->step = step > r->step ? step : r->step;
+    pthread_cond_broadcast(&r->moved);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* How many engines stand. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int n;
+} engines = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static status counted_open(const backend_options *options, backend **ret, error *err)
+{
+    TRY(backend_cpu.open(options, ret, err));
+    pthread_mutex_lock(&engines.lock);
+    engines.n++;
+    pthread_cond_broadcast(&engines.changed);
+    pthread_mutex_unlock(&engines.lock);
+    return OK;
+}
+
+static void wait_for_engines(int n)
+{
+    pthread_mutex_lock(&engines.lock);
+    while (engines.n < n)
+        pthread_cond_wait(&engines.changed, &engines.lock);
+    pthread_mutex_unlock(&engines.lock);
+}
+
+/* The job goes on when the late ones are about to say hello. */
 static void on_progress(void *user, const master_progress *p)
 {
     run *r = user;
+    move_to(r, p->step);
+    if (r->shape->late && p->step >= LATE)
+        wait_for_engines(r->shape->workers * r->shape->lanes);
+    if (r->shape->preempt_at && p->step >= r->shape->preempt_at)
+        atomic_store(&r->stop, true);
     if (r->shape->on_step)
         r->shape->on_step(r->shape->user, p->step);
 }
@@ -132,8 +176,9 @@ static status play_master(role_thread *t, error *err)
             .servers = r->back_doors,
             .n_servers = r->shape->servers,
             .dir = r->dir,
-            .n_workers = r->shape->workers,
+            .n_workers = r->shape->workers - r->shape->late,
             .evaluates = r->shape->evaluator,
+            .stop = &r->stop,
             .abort = &r->abort,
             .progress = on_progress,
             .user = r,
@@ -162,6 +207,13 @@ static status play_ps(role_thread *t, error *err)
 static status play_worker(role_thread *t, error *err)
 {
     run *r = t->run;
+    backend_ops counted = backend_cpu;
+    counted.open = counted_open;
+    int64_t come_at = t->task.index < r->shape->workers - r->shape->late ? 0 : LATE;
+    pthread_mutex_lock(&r->lock);
+    while (r->step < come_at)
+        pthread_cond_wait(&r->moved, &r->lock);
+    pthread_mutex_unlock(&r->lock);
     return worker_run(
         &(worker_options){
             .config = r->village->config,
@@ -171,7 +223,7 @@ static status play_worker(role_thread *t, error *err)
             .servers = r->servers,
             .n_servers = r->shape->servers,
             .n_lanes = r->shape->lanes,
-            .backend = &backend_cpu,
+            .backend = &counted,
             .abort = &r->abort,
         },
         err);
@@ -198,8 +250,10 @@ static void *role_run(void *arg)
 {
     role_thread *t = arg;
     t->status = t->play(t, &t->error);
-    if (t->status != OK)
-        atomic_store(&t->run->abort, true);
+    if (t->status == OK || t->status == E_PREEMPTED)
+        return NULL;
+    atomic_store(&t->run->abort, true);
+    move_to(t->run, INT64_MAX);
     return NULL;
 }
 
@@ -263,8 +317,9 @@ static void run_tasks(run *r)
              &err);
     for (int i = 0; i < r->n_tasks; i++)
         pthread_join(r->tasks[i].thread, NULL);
+    status expected = r->shape->preempt_at ? E_PREEMPTED : OK;
     for (int i = 0; i < r->n_tasks; i++)
-        if (r->tasks[i].status != OK)
+        if (r->tasks[i].status != expected)
             fail_msg("%s: %s", r->tasks[i].name, r->tasks[i].error.text);
 }
 
@@ -275,16 +330,24 @@ village_result village_train(village *v, const village_shape *shape)
     run *r = xcalloc(1, sizeof *r);
     r->village = v;
     r->shape = shape;
-    r->job_dir = xasprintf("%s/job-%d", v->path, v->jobs++);
-    must(jobdir_prepare(&(jobdir_request){.path = r->job_dir, .config = v->config}, &r->dir, &done,
-                        &err),
+    r->job_dir = xasprintf("%s/job-%d", v->path, v->jobs);
+    v->jobs += !shape->preempt_at;
+    engines.n = 0;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->moved, NULL);
+    must(jobdir_prepare(&(jobdir_request){.path = r->job_dir, .recover = true, .config = v->config},
+                        &r->dir, &done, &err),
          &err);
     must(net_create(&r->net, &err), &err);
     choose_tasks(r);
     run_tasks(r);
     net_destroy(&r->net);
     jobdir_close(&r->dir);
-    village_result result = read_summary(r->job_dir);
+    village_result result = {.steps = -1};
+    if (!shape->preempt_at)
+        result = read_summary(r->job_dir);
+    pthread_cond_destroy(&r->moved);
+    pthread_mutex_destroy(&r->lock);
     for (int i = 0; i < r->n_tasks; i++) {
         free(r->tasks[i].address);
         free(r->tasks[i].back_door);

@@ -12,10 +12,10 @@
 enum { VILLAGE_EXAMPLES = 37, VILLAGE_SIDE = 6, VILLAGE_CLASSES = 10 };
 
 typedef struct village {
-    char *path;                     /* the folder of everything */
+    char *path; /* the folder of everything */
     char *images;
     config *config;
-    int jobs;                       /* started so far; each has a job dir of its own */
+    int jobs; /* started so far; each has a job dir of its own */
 } village;
 
 /* `more` is a jsonnet object that is merged into the configuration. */
@@ -23,10 +23,12 @@ village village_make(const char *more);
 void village_fini(village *v);
 
 typedef struct village_shape {
-    int servers, workers, lanes;    /* lanes of each worker */
-    const char *address;            /* of the tasks, by name: "inproc://%s"; NULL: that. The master
-                                     * dials servers at "ps.0.master", so that a test can tell */
+    int servers, workers, lanes; /* lanes of each worker */
+    const char *address;         /* of the tasks, by name: "inproc://%s"; NULL: that. The master
+                                  * dials servers at "ps.0.master", so that a test can tell */
     bool evaluator;
+    int late;           /* the last so many workers come only after step 2 */
+    int64_t preempt_at; /* tell the master to leave after that step; 0: never */
     /* on the master's thread, whenever a step is complete; NULL: nobody wants to know */
     void (*on_step)(void *user, int64_t step);
     void *user;
@@ -37,7 +39,8 @@ typedef struct village_result {
     char params_sha256[SHA256_HEX];
 } village_result;
 
-/* Trains from scratch; any role's failure fails the test with its text. */
+/* Trains from scratch, or goes on with a job that was told to leave. Any role's failure fails the
+ * test with its text. The result of a job that was told to leave has -1 steps. */
 village_result village_train(village *v, const village_shape *shape);
 
 /* The same in one process, as `tequio train` does it without a cluster. */

@@ -2,7 +2,7 @@
  * Connections break at any moment of a run: what was on its way is sent again, taken once, and the
  * weights stay the same.
  *
- * CTest labels: tsan
+ * CTest labels: tsan smoke
  */
 #include <setjmp.h>
 #include <stdarg.h>

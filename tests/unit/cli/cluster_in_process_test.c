@@ -82,6 +82,31 @@ static void an_evaluator_beside_them_changes_nothing(void **state)
                  &shape, 1);
 }
 
+/* Its slots are taken from lanes in the middle of their work. */
+static void a_worker_that_comes_late_changes_nothing(void **state)
+{
+    (void)state;
+    static const village_shape shape = {.servers = 2, .workers = 2, .lanes = 2, .late = 1};
+    check_shapes("model: {type: 'mlp', hidden: [300, 450], dropout: 0.3},"
+                 "data_loader: {batch_size: 4},"
+                 "trainer: {num_epochs: 8, batches_per_step: 4, save_checkpoints_steps: 2}",
+                 &shape, 1);
+}
+
+static void a_job_told_to_leave_goes_on_in_another_shape(void **state)
+{
+    (void)state;
+    village v = village_make(everything);
+    village_result alone = village_play(&v);
+    village_result r = village_train(
+        &v, &(village_shape){.servers = 2, .workers = 2, .lanes = 1, .preempt_at = 1});
+    assert_int_equal(r.steps, -1);
+    r = village_train(&v, &(village_shape){.servers = 3, .workers = 1, .lanes = 2});
+    assert_string_equal(r.params_sha256, alone.params_sha256);
+    assert_int_equal(r.batches_applied, alone.batches_applied);
+    village_fini(&v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -89,6 +114,8 @@ int main(void)
         cmocka_unit_test(every_batch_counts_once),
         cmocka_unit_test(idle_lanes_only_wait),
         cmocka_unit_test(an_evaluator_beside_them_changes_nothing),
+        cmocka_unit_test(a_worker_that_comes_late_changes_nothing),
+        cmocka_unit_test(a_job_told_to_leave_goes_on_in_another_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

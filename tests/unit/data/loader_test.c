@@ -1,4 +1,8 @@
-/* The loader: what a batch holds, the ring's rules, many threads at once, errors, no allocation. */
+/*
+ * The loader: what a batch holds, the ring's rules, many threads at once, errors, no allocation.
+ *
+ * CTest labels: tsan
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -74,17 +74,30 @@ static status find_dir(ps *s, const Wire__Setup *m, error *err)
     return spool_create(&s->spool, err);
 }
 
+/* A checkpoint of another layout must not be read into our parts. */
+static status open_restore(ps *s, const Wire__Setup *m, checkpoint **ret, error *err)
+{
+    char *path = jobdir_file(s->dir, "%s", m->restore_dir);
+    status st = checkpoint_open(path, true, ret, err);
+    free(path);
+    TRYF(st, err, "restore step %lld", (long long)m->step);
+    const manifest *found = checkpoint_manifest(*ret);
+    if (found->step == m->step && strcmp(found->flat_digest, m->declaration->digest) == 0 &&
+        found->n_slots == optim_slots(&s->optim))
+        return OK;
+    checkpoint_close(ret);
+    return FAIL(err, E_DATA,
+                "restore step %lld: '%s' is of another step, model or optimizer than what is trained",
+                (long long)m->step, m->restore_dir);
+}
+
 static status build_table(ps *s, const Wire__Setup *m, error *err)
 {
     const config *c = s->o->config;
     checkpoint *restore = NULL;
     bool restores = m->restore_dir[0];
-    if (restores && s->dir) {
-        char *path = jobdir_file(s->dir, "%s", m->restore_dir);
-        status st = checkpoint_open(path, true, &restore, err);
-        free(path);
-        TRYF(st, err, "restore step %lld", (long long)m->step);
-    }
+    if (restores && s->dir)
+        TRY(open_restore(s, m, &restore, err));
     table_options options = {
         .flat = s->declaration.flat,
         .placement = s->placement,
@@ -112,8 +125,9 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
 
 static status set_up(ps *s, const Wire__Setup *m, error *err)
 {
-    if (!m->declaration || !m->servers || m->server >= m->servers || m->step < 0 ||
-        m->batch_size <= 0 || m->batches_per_step <= 0)
+    if (!m->declaration || !m->servers || m->servers > INT32_MAX || m->server >= m->servers ||
+        m->step < 0 || m->batch_size <= 0 || m->batches_per_step <= 0 ||
+        m->batches_per_step > UINT32_MAX)
         return FAIL(err, E_PROTOCOL, "SETUP: a field is out of range");
     TRY(find_dir(s, m, err));
     ps_setup_clear(s);

@@ -1,0 +1,235 @@
+#include "unit/ps/support_server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/fs.h"
+#include "common/base/thread.h"
+#include "optim/settings.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static const char text[] =
+    "{train_data_path: 'x', model: {type: 'mlp'}, data_loader: {batch_size: 2}, random_seed: 77,"
+    " trainer: {optimizer: {type: 'adam', lr: 0.01}}}";
+
+static void folder_make(server *s)
+{
+    const char *base = getenv("TMPDIR");
+    snprintf(s->folder, sizeof s->folder, "%s/tequio-test-XXXXXX", base ? base : "/tmp");
+    assert_non_null(mkdtemp(s->folder));
+    jobdir_request request = {.path = s->folder, .rule = JOBDIR_ESTIMATOR, .config = s->config};
+    bool done = false;
+    error err = ERROR_INIT;
+    if (jobdir_prepare(&request, &s->dir, &done, &err) != OK)
+        fail_msg("%s", err.text);
+}
+
+static int listening_socket(char *ret_endpoint, size_t bytes)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(fd, 16), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    snprintf(ret_endpoint, bytes, "tcp://127.0.0.1:%d", ntohs(at.sin_port));
+    return fd;
+}
+
+static void *run(void *arg)
+{
+    server *s = arg;
+    s->outcome = ps_run(&s->options, &s->error);
+    return NULL;
+}
+
+server *server_start(const char *setting)
+{
+    server *s = xcalloc(1, sizeof *s);
+    const char *settings[] = {setting, NULL};
+    error err = ERROR_INIT;
+    if (config_load(&(config_source){.text = text, .settings = settings}, &s->config, &err) != OK)
+        fail_msg("%s", err.text);
+    folder_make(s);
+    s->shape = shape_small(4);
+    s->shape.optim = optim_settings(s->config);
+    s->shape.schedule = schedule_settings(s->config, TOTAL);
+    assert_int_equal(net_create(&s->net, NULL), OK);
+    s->endpoints[0] = "inproc://ps";
+    s->endpoints[1] = s->tcp;
+    s->options = (ps_options){
+        .config = s->config,
+        .self = {ROLE_PS, 1},
+        .net = s->net,
+        .endpoints = s->endpoints,
+        .n_endpoints = 2,
+        .listen_fd = listening_socket(s->tcp, sizeof s->tcp),
+        .job_dir = s->folder,
+        .stop = &s->stop,
+        .abort = &s->abort,
+    };
+    assert_int_equal(thread_start(&s->thread, "ps.1", run, s, NULL), OK);
+    return s;
+}
+
+status server_end(server *s)
+{
+    pthread_join(s->thread, NULL);
+    return s->outcome;
+}
+
+void server_fini(server *s)
+{
+    net_destroy(&s->net);
+    shape_fini(&s->shape);
+    jobdir_close(&s->dir);
+    config_destroy(&s->config);
+    assert_int_equal(fs_remove_tree(s->folder, NULL), OK);
+    free(s);
+}
+
+peer peer_dial(server *s, const char *endpoint)
+{
+    peer p = {.server = s, .head = {.job_id = JOB_ID, .era = ERA}};
+    error err = ERROR_INIT;
+    if (net_dial(s->net, endpoint, &p.socket, &err) != OK)
+        fail_msg("%s", err.text);
+    return p;
+}
+
+static void forget(peer *p)
+{
+    wire_free(p->message);
+    free(p->floats);
+    p->message = NULL;
+    p->floats = NULL;
+    p->n = 0;
+}
+
+void peer_close(peer *p)
+{
+    forget(p);
+    net_close(&p->socket, 0);
+}
+
+void say(peer *p, wire_head h, const void *data, size_t bytes)
+{
+    unsigned char head[NET_HEAD];
+    h.bytes = bytes;
+    wire_head_encode(&h, head);
+    net_buffer payload = {.data = data, .bytes = bytes};
+    assert_int_equal(net_send(p->socket, NULL, head, &payload, NULL), OK);
+}
+
+void say_proto(peer *p, wire_head h, const ProtobufCMessage *m)
+{
+    buf packed = BUF_INIT;
+    wire_pack(m, &packed);
+    say(p, h, packed.data, packed.size);
+    buf_fini(&packed);
+}
+
+void say_hello(peer *p, role r, const config *c, const char *master_address)
+{
+    buf packed = BUF_INIT;
+    hello_pack(&(hello_facts){.config = c,
+                              .task = {r, 0},
+                              .life = hello_life(),
+                              .job_id = JOB_ID,
+                              .master_address = master_address},
+               &packed);
+    say(p, (wire_head){.type = WIRE_HELLO}, packed.data, packed.size);
+    buf_fini(&packed);
+}
+
+void say_setup(peer *p, uint32_t era, int64_t step, int32_t place, int32_t n_servers)
+{
+    const shape *s = &p->server->shape;
+    Wire__Declaration declaration;
+    wire_declaration_fill(s->flat, s->steps.examples, &declaration);
+    Wire__Setup m = WIRE__SETUP__INIT;
+    m.declaration = &declaration;
+    m.servers = (uint32_t)n_servers;
+    m.server = (uint32_t)place;
+    m.step = step;
+    m.dir_token = (char *)(uintptr_t)jobdir_token(p->server->dir);
+    m.batch_size = s->steps.batch_size;
+    m.batches_per_step = s->steps.per_step;
+    m.total_steps = TOTAL;
+    say_proto(p, (wire_head){.type = WIRE_SETUP, .job_id = JOB_ID, .era = era}, &m.base);
+    wire_declaration_clear(&declaration);
+}
+
+void say_stop(peer *p, status code, const char *why)
+{
+    Wire__Stop m = WIRE__STOP__INIT;
+    m.status = code;
+    m.text = (char *)(uintptr_t)why;
+    say_proto(p, (wire_head){.type = WIRE_STOP, .job_id = JOB_ID, .era = ERA}, &m.base);
+}
+
+static void keep(peer *p, const net_message *m)
+{
+    size_t bytes = net_payload_bytes(&m->payload);
+    const void *data = net_payload_data(&m->payload);
+    error err = ERROR_INIT;
+    forget(p);
+    if (wire_head_decode(m->head, bytes, &p->head, &err) != OK)
+        fail_msg("the server says nonsense: %s", err.text);
+    if (p->head.type == WIRE_PART) {
+        p->n = bytes / sizeof(float);
+        p->floats = xmalloc(bytes);
+        memcpy(p->floats, data, bytes);
+    } else if (wire_unpack(p->head.type, data, bytes, &p->message, NULL) != OK) {
+        assert_int_equal(bytes, 0);
+    }
+}
+
+void hear(peer *p, wire_type type)
+{
+    int64_t until = clock_us() + 20000000;
+    net_message m;
+    while (!net_receive(p->socket, &m)) {
+        net_event event;
+        while (net_next_event(p->socket, &event))
+            ;
+        assert_int_equal(net_poll(&p->socket, 1, NULL, 100, NULL), OK);
+        if (clock_us() > until)
+            fail_msg("the server never said %s", wire_type_name(type));
+    }
+    keep(p, &m);
+    net_payload_close(&m.payload);
+    if (p->head.type != type)
+        fail_msg("the server said %s, not %s", wire_type_name(p->head.type), wire_type_name(type));
+}
+
+void hear_nothing(peer *p)
+{
+    say(p, (wire_head){.type = WIRE_HEARTBEAT}, NULL, 0);
+    hear(p, WIRE_ALIVE);
+}
+
+void server_set_up(server *s, peer *ret_master, peer *ret_worker)
+{
+    *ret_master = peer_dial(s, s->tcp);
+    *ret_worker = peer_dial(s, s->endpoints[0]);
+    say_hello(ret_master, ROLE_MASTER, s->config, "master:1");
+    hear(ret_master, WIRE_WELCOME);
+    say_setup(ret_master, ERA, 0, 0, 1);
+    hear(ret_master, WIRE_READY);
+    say_hello(ret_worker, ROLE_WORKER, s->config, NULL);
+    hear(ret_worker, WIRE_WELCOME);
+}

@@ -4,6 +4,10 @@
  * Blocks of parts are megabytes: malloc must not hand them back to the kernel after every message,
  * a fresh mapping each halves the throughput, hence the mallopt calls. High-water marks are off:
  * what is in flight is bounded by credits one floor up, and a ROUTER at its mark drops silently.
+ *
+ * A ZeroMQ socket's descriptor tells of news only once the socket has been looked at and was empty,
+ * and anything sent through it may swallow the sign. Looking costs system calls, so each socket
+ * remembers what its descriptor is worth (see `watch`).
  */
 #include "common/net/net.h"
 
@@ -26,8 +30,17 @@ struct net {
     void *context;
 };
 
+/* What is known of a ZeroMQ socket's input without looking. */
+typedef struct watch {
+    void *socket;
+    int fd;
+    bool is_drained; /* it was empty and nothing was sent since: fd will tell of news */
+    bool is_quiet;   /* net_poll has just found nothing: the next look can be spared */
+} watch;
+
 struct net_socket {
     void *socket, *monitor;
+    watch messages, events; /* of the one and of the other */
     bool is_listener, is_local;
     bool announce_up; /* inproc has no monitor: say NET_UP once */
     uint64_t dropped;
@@ -74,6 +87,39 @@ void net_destroy(net **n)
     *n = NULL;
 }
 
+static void watch_begin(watch *w, void *socket)
+{
+    size_t bytes = sizeof w->fd;
+    *w = (watch){.socket = socket};
+    if (zmq_getsockopt(socket, ZMQ_FD, &w->fd, &bytes) != 0)
+        BUG("a ZeroMQ socket without a descriptor: %s", zmq_strerror(errno));
+}
+
+static bool watch_spares_look(watch *w)
+{
+    bool is_quiet = w->is_quiet;
+    w->is_quiet = false;
+    return is_quiet;
+}
+
+/* Makes the descriptor tell, unless there is something to read already. */
+static bool watch_has_input(watch *w)
+{
+    int events = 0;
+    size_t bytes = sizeof events;
+    if (w->is_drained)
+        return false;
+    zmq_getsockopt(w->socket, ZMQ_EVENTS, &events, &bytes);
+    w->is_drained = !(events & ZMQ_POLLIN);
+    return !w->is_drained;
+}
+
+static void watch_end_poll(watch *w, bool is_readable)
+{
+    w->is_quiet = w->is_drained && !is_readable;
+    w->is_drained = w->is_quiet;
+}
+
 static void set_int(void *socket, int option, int value)
 {
     if (zmq_setsockopt(socket, option, &value, sizeof value) != 0)
@@ -116,6 +162,8 @@ static status socket_open(net *n, int type, int events, net_socket **ret, error 
         net_close(&s, 0);
         return st;
     }
+    watch_begin(&s->messages, s->socket);
+    watch_begin(&s->events, s->monitor);
     *ret = s;
     return OK;
 }
@@ -228,6 +276,7 @@ status net_send(net_socket *s, const net_peer *to, const void *head, const net_b
                 error *err)
 {
     bool more = payload && payload->bytes;
+    s->messages.is_drained = false;
     if (to && zmq_send(s->socket, to->id, to->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
         status st = send_failed(err);
         give_back(payload);
@@ -336,12 +385,15 @@ static frame_result receive_one(net_socket *s, net_message *ret)
 
 bool net_receive(net_socket *s, net_message *ret)
 {
+    if (watch_spares_look(&s->messages))
+        return false;
     for (;;) {
         ret->from.size = 0;
         switch (receive_one(s, ret)) {
         case FRAME_OK:
             return true;
         case FRAME_NONE:
+            s->messages.is_drained = true;
             return false;
         case FRAME_BAD:
             drop_rest(s);
@@ -356,11 +408,15 @@ bool net_next_event(net_socket *s, net_event *ret)
         *ret = (net_event){.kind = NET_UP, .connection = -1};
         return true;
     }
+    if (watch_spares_look(&s->events))
+        return false;
     /* frame 1: u16 event, u32 value; frame 2: the address */
     unsigned char frame[6];
     int n = zmq_recv(s->monitor, frame, sizeof frame, ZMQ_DONTWAIT);
-    if (n < 0)
+    if (n < 0) {
+        s->events.is_drained = true;
         return false;
+    }
     char address[256];
     if (has_more(s->monitor))
         zmq_recv(s->monitor, address, sizeof address, ZMQ_DONTWAIT);
@@ -430,22 +486,29 @@ enum { POLL_MAX = 256 };
 
 status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int timeout_ms, error *err)
 {
-    zmq_pollitem_t items[2 * POLL_MAX + 1];
-    int n_items = 0;
+    watch *watches[2 * POLL_MAX];
+    struct pollfd fds[2 * POLL_MAX + 1];
+    nfds_t n_fds = 0;
     BUG_ON(n > POLL_MAX);
     for (size_t i = 0; i < n; i++) {
         if (!sockets[i])
             continue;
-        if (sockets[i]->announce_up)
-            timeout_ms = 0;
-        items[n_items++] = (zmq_pollitem_t){.socket = sockets[i]->socket, .events = ZMQ_POLLIN};
-        items[n_items++] = (zmq_pollitem_t){.socket = sockets[i]->monitor, .events = ZMQ_POLLIN};
+        watch *both[] = {&sockets[i]->messages, &sockets[i]->events};
+        for (int k = 0; k < 2; k++) {
+            if (watch_has_input(both[k]) || sockets[i]->announce_up)
+                timeout_ms = 0;
+            watches[n_fds] = both[k];
+            fds[n_fds++] = (struct pollfd){.fd = both[k]->fd, .events = POLLIN};
+        }
     }
+    nfds_t n_watches = n_fds;
     if (waker)
-        items[n_items++] = (zmq_pollitem_t){.fd = waker->fd, .events = ZMQ_POLLIN};
-    if (zmq_poll(items, n_items, timeout_ms) < 0 && errno != EINTR)
-        return FAIL(err, E_FAIL, "wait for messages: %s", zmq_strerror(errno));
-    if (waker) {
+        fds[n_fds++] = (struct pollfd){.fd = waker->fd, .events = POLLIN};
+    if (poll(fds, n_fds, timeout_ms) < 0 && errno != EINTR)
+        return FAIL(err, E_FAIL, "wait for messages: %s", strerror(errno));
+    for (nfds_t i = 0; i < n_watches; i++)
+        watch_end_poll(watches[i], fds[i].revents != 0);
+    if (waker && fds[n_watches].revents) {
         uint64_t count;
         ssize_t got = read(waker->fd, &count, sizeof count);
         (void)got;

@@ -144,6 +144,9 @@ static status ask_to_leave(ps *s, int64_t now, error *err)
 static status tick(ps *s, error *err)
 {
     int64_t now = clock_us();
+    if (now < s->tick_us)
+        return OK;
+    s->tick_us = now + TICK_MS * 1000 / 2;
     warn_of_waits(s, now);
     TRY(ask_to_leave(s, now, err));
     double silent_s = (double)(now - s->master_heard_us) * 1e-6;

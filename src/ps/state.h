@@ -52,6 +52,7 @@ typedef struct ps {
     histograms *histograms;
     pull_list *pulls;               /* [n_parts] */
     int64_t warned_us, stop_us;
+    int64_t tick_us; /* nothing that time decides is looked at before */
     uint64_t refused;
 } ps;
 

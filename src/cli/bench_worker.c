@@ -19,6 +19,9 @@ typedef struct group {
     bench_worker *worker;
     kv *kv;
     float *grad, *weights;
+    int64_t step;
+    int passes;                  /* over its parts, still to be begun in this turn */
+    int32_t missing;             /* parts asked for that have not come */
     int32_t next[BENCH_SERVERS]; /* where to look for the next part of each server */
 } group;
 
@@ -27,8 +30,7 @@ struct bench_worker {
     const flat *flat;
     int index;
     bool pushes, pulls;
-    int64_t step;
-    int64_t missing; /* parts asked for that have not come */
+    int passes; /* in a turn */
     buf hello;
     net *net;
     group *groups;
@@ -59,9 +61,9 @@ static status start_next(group *g, int32_t server, error *err)
             .bytes = (size_t)flat_part_elements(w->flat, p) * sizeof(float),
         };
         tree_node leaf = {.level = 0, .index = (uint32_t)w->index};
-        TRY(kv_push(g->kv, p, w->step, (uint32_t)w->load->request.workers, leaf, &data, err));
+        TRY(kv_push(g->kv, p, g->step, (uint32_t)w->load->request.workers, leaf, &data, err));
     }
-    return w->pulls ? kv_pull(g->kv, p, w->pushes ? w->step + 1 : w->step, err) : OK;
+    return w->pulls ? kv_pull(g->kv, p, w->pushes ? g->step + 1 : g->step, err) : OK;
 }
 
 static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
@@ -77,7 +79,7 @@ static void on_part(void *user, int32_t part, int64_t version, const float *data
     group *g = user;
     bench_worker *w = g->worker;
     memcpy(g->weights + w->flat->parts[part].begin, data, n * sizeof *data);
-    w->missing--;
+    g->missing--;
     fail(w, start_next(g, kv_server_of(g->kv, part), w->err));
 }
 
@@ -96,10 +98,11 @@ static void on_refused(void *user, int32_t server, const wire_head *head, const 
               server, wire_type_name(head->type), head->part, m->text));
 }
 
-/* A push without a pull is bounded by its credit, the others by the window of start_all. */
+/* A push without a pull is bounded by its credit, the others by the window of start_pass. */
 static status open_group(bench_worker *w, group *g, const char *const *endpoints, error *err)
 {
     g->worker = w;
+    g->step = w->pushes ? -1 : 0; /* a pass begins with its number */
     void *grad = NULL, *weights = NULL;
     size_t bytes = (size_t)w->flat->n_elements * sizeof(float);
     TRY(mem_alloc(bytes, "gradients", &grad, err));
@@ -158,46 +161,67 @@ static void close_all(bench_worker *w)
     free(w->sockets);
 }
 
-static status start_all(bench_worker *w, error *err)
+/* One pass of the group over its parts. */
+static status start_pass(group *g, error *err)
 {
+    const bench_worker *w = g->worker;
     int window = w->pulls ? BENCH_IN_FLIGHT : w->flat->n_parts;
-    w->missing = w->pulls ? (int64_t)w->load->n_groups * w->flat->n_parts : 0;
-    for (int i = 0; i < w->load->n_groups; i++) {
-        group *g = &w->groups[i];
-        memset(g->next, 0, sizeof g->next);
-        for (int32_t s = 0; s < w->load->group_servers; s++)
-            for (int k = 0; k < window; k++)
-                TRY(start_next(g, s, err));
-    }
+    g->passes--;
+    g->missing = w->pulls ? w->flat->n_parts : 0;
+    memset(g->next, 0, sizeof g->next);
+    for (int32_t s = 0; s < w->load->group_servers; s++)
+        for (int k = 0; k < window; k++)
+            TRY(start_next(g, s, err));
     return OK;
 }
 
-static bool is_done(const bench_worker *w)
+static bool is_under_way(const group *g)
 {
-    if (w->missing)
-        return false;
-    for (int i = 0; w->pushes && i < w->load->n_groups; i++)
-        for (int32_t s = 0; s < w->load->group_servers; s++)
-            if (kv_unacknowledged(w->groups[i].kv, s))
-                return false;
-    return true;
+    if (g->missing)
+        return true;
+    for (int32_t s = 0; g->worker->pushes && s < g->worker->load->group_servers; s++)
+        if (kv_unacknowledged(g->kv, s))
+            return true;
+    return false;
 }
 
-/* Every part once. */
-static status move_all(bench_worker *w, error *err)
+/* Hears what has come for the group and begins its next pass when the last one is over. */
+static status attend(group *g, bool *ret_busy, error *err)
 {
-    int n_servers = w->load->group_servers;
-    TRY(start_all(w, err));
-    while (!is_done(w)) {
-        for (int i = 0; i < w->load->n_groups; i++)
-            memcpy(w->sockets + i * n_servers, kv_sockets(w->groups[i].kv),
-                   (size_t)n_servers * sizeof *w->sockets);
-        TRY(net_poll(w->sockets, (size_t)w->load->n_ports, NULL, SILENCE_MS, err));
-        for (int i = 0; i < w->load->n_groups; i++)
-            TRY(kv_serve(w->groups[i].kv, err));
-        TRY(w->failed);
+    TRY(kv_serve(g->kv, err));
+    TRY(g->worker->failed);
+    *ret_busy = is_under_way(g);
+    if (*ret_busy || !g->passes)
+        return OK;
+    g->step += g->worker->pushes;
+    *ret_busy = true;
+    return start_pass(g, err);
+}
+
+static status wait_for_any(bench_worker *w, error *err)
+{
+    int n = w->load->group_servers;
+    for (int i = 0; i < w->load->n_groups; i++)
+        memcpy(w->sockets + i * n, kv_sockets(w->groups[i].kv), (size_t)n * sizeof *w->sockets);
+    return net_poll(w->sockets, (size_t)w->load->n_ports, NULL, SILENCE_MS, err);
+}
+
+/* All the passes of every group. */
+static status take_turn(bench_worker *w, error *err)
+{
+    for (int i = 0; i < w->load->n_groups; i++)
+        w->groups[i].passes = w->passes;
+    for (;;) {
+        int n_busy = 0;
+        for (int i = 0; i < w->load->n_groups; i++) {
+            bool is_busy;
+            TRY(attend(&w->groups[i], &is_busy, err));
+            n_busy += is_busy;
+        }
+        if (!n_busy)
+            return OK;
+        TRY(wait_for_any(w, err));
     }
-    return OK;
 }
 
 static status measure(bench_worker *w, bench_page *page, error *err)
@@ -208,18 +232,24 @@ static status measure(bench_worker *w, bench_page *page, error *err)
     for (int64_t turn = 0;; turn++) {
         if (turn == WARM_UP)
             begin = clock_us();
-        TRY(move_all(w, err));
-        if (w->pushes)
-            w->step++;
+        TRY(take_turn(w, err));
         if (turn >= WARM_UP && w->index == 0 && (double)(clock_us() - begin) * 1e-6 >= limit)
             atomic_store(&page->last, turn);
         pthread_barrier_wait(&page->turn);
         if (turn < atomic_load(&page->last))
             continue;
         r->seconds = (double)(clock_us() - begin) * 1e-6;
-        r->parts = (turn + 1 - WARM_UP) * w->load->n_groups * w->flat->n_parts;
+        r->parts = (turn + 1 - WARM_UP) * w->passes * w->load->n_groups * w->flat->n_parts;
         return OK;
     }
+}
+
+/* A turn of small parts is made longer, so that the pause between turns does not count for much.
+ * Not where only the end of a turn tells that the others have pushed too. */
+static int passes_of(const bench_load *l)
+{
+    bool waits = l->request.traffic == BENCH_PUSH && l->request.workers > 1;
+    return l->flat->n_parts > 1 || waits ? 1 : PARTS_WANTED;
 }
 
 status bench_worker_run(const bench_load *l, int index, const char *const *endpoints,
@@ -231,6 +261,7 @@ status bench_worker_run(const bench_load *l, int index, const char *const *endpo
         .index = index,
         .pushes = l->request.traffic != BENCH_PULL,
         .pulls = l->request.traffic != BENCH_PUSH,
+        .passes = passes_of(l),
         .groups = xcalloc((size_t)l->n_groups, sizeof(group)),
         .sockets = xcalloc((size_t)l->n_ports, sizeof(net_socket *)),
         .err = err,

@@ -1,6 +1,6 @@
 /*
- * A worker of `bench net`: moves every part of every group once, waits for the other workers, and
- * again, until the time is over. At most BENCH_IN_FLIGHT parts are under way per server.
+ * A worker of `bench net`: moves every part of every group, waits for the other workers, and again,
+ * until the time is over. At most BENCH_IN_FLIGHT parts are under way per server process.
  *
  *   push      done when all are acknowledged; as the workers wait for one another, every part has
  *             then been summed and applied and has its next version

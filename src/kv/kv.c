@@ -314,7 +314,8 @@ static status take(kv *k, int32_t s, const net_message *m, error *err)
         return take_pushed(k, s, &h, err);
     if (h.type == WIRE_PART)
         take_part(k, &h, m);
-    if (h.type == WIRE_GONE && k->pulls[h.part].version >= 0) {
+    if (h.type == WIRE_GONE && k->pulls[h.part].version >= 0 &&
+        (uint64_t)k->pulls[h.part].version == h.tag) {
         k->pulls[h.part].version = -1;
         k->hooks.gone(k->hooks.user, h.part, h.step);
     }

@@ -51,7 +51,11 @@ status ps_take_pull(ps *s, const net_message *m, const wire_head *h, error *err)
         pull_wait(s, &m->from, h->part, h->step);
     else
         return ps_reply(s, &m->from,
-                        (wire_head){.type = WIRE_GONE, .part = h->part, .step = newest}, NULL, err);
+                        (wire_head){.type = WIRE_GONE,
+                                    .part = h->part,
+                                    .step = newest,
+                                    .tag = (uint64_t)h->step},
+                        NULL, err);
     return OK;
 }
 

@@ -12,6 +12,7 @@ struct follower {
     int64_t start;              /* the version begun with */
     int64_t held;               /* version held completely; start - 1 before the first */
     int64_t limit;
+    int64_t behind;             /* newest version heard of after ours was gone; -1: not left behind */
     int32_t missing;            /* parts of version held + 1 not here yet */
     int32_t *lane_of_slot;      /* [per_step] */
 
@@ -91,6 +92,7 @@ status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit, 
     f->start = step;
     f->held = f->given = step - 1;
     f->limit = limit;
+    f->behind = -1;
     f->n_given = f->owed = 0;
     memset(f->is_given, 0, (size_t)s->per_step * sizeof *f->is_given);
     for (int64_t i = 0; i < s->per_step; i++)
@@ -250,17 +252,37 @@ status follower_part(follower *f, int32_t part, int64_t version, const float *da
     return OK;
 }
 
-status follower_gone(follower *f, int32_t part, int64_t newest, error *err)
+/* Left behind by more than a step: begin again where the servers are, with the same slots. */
+static status catch_up(follower *f, error *err)
 {
-    (void)part;
-    /* left behind by more than a step: begin again where the servers are, with the same slots */
-    int32_t *lanes = xmalloc((size_t)f->steps.per_step * sizeof *lanes);
-    memcpy(lanes, f->lane_of_slot, (size_t)f->steps.per_step * sizeof *lanes);
-    status st = follower_begin(f, &f->steps, newest, f->limit, err);
+    int32_t *owners = xmalloc((size_t)f->steps.per_step * sizeof *owners);
+    memcpy(owners, f->lane_of_slot, (size_t)f->steps.per_step * sizeof *owners);
+    status st = follower_begin(f, &f->steps, f->behind, f->limit, err);
     if (st == OK)
-        st = follower_own(f, lanes, err);
-    free(lanes);
+        st = follower_own(f, owners, err);
+    free(owners);
     return st;
+}
+
+static bool owns_slots(const follower *f)
+{
+    for (int64_t s = 0; s < f->steps.per_step; s++)
+        if (f->lane_of_slot[s] >= 0)
+            return true;
+    return false;
+}
+
+status follower_gone(follower *f, int64_t newest, error *err)
+{
+    if (newest > f->behind)
+        f->behind = newest;
+    /* with nothing to compute there is no hurry: follower_tick */
+    return owns_slots(f) ? catch_up(f, err) : OK;
+}
+
+status follower_tick(follower *f, error *err)
+{
+    return f->behind >= 0 ? catch_up(f, err) : OK;
 }
 
 static void push_over(void *data, void *hint)

@@ -42,7 +42,10 @@ MUST_USE status follower_limit(follower *f, int64_t limit, error *err);
 
 /* From kv's hooks. */
 MUST_USE status follower_part(follower *f, int32_t part, int64_t version, const float *data, error *err);
-MUST_USE status follower_gone(follower *f, int32_t part, int64_t newest, error *err);
+/* The version we follow is gone: the servers are further. A worker without slots catches up with
+ * follower_tick, called about once a second; one with slots at once. */
+MUST_USE status follower_gone(follower *f, int64_t newest, error *err);
+MUST_USE status follower_tick(follower *f, error *err);
 
 /* Handles the lanes' notes; `done` hears of each slot that is computed. */
 typedef status follower_done_fn(void *user, const note *n, error *err);

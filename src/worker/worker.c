@@ -269,8 +269,9 @@ static void on_part(void *user, int32_t part, int64_t version, const float *data
 static void on_gone(void *user, int32_t part, int64_t newest)
 {
     worker *w = user;
+    (void)part;
     if (w->outcome == OK)
-        w->outcome = follower_gone(w->follower, part, newest, w->err);
+        w->outcome = follower_gone(w->follower, newest, w->err);
 }
 
 static void on_refused(void *user, int32_t server, const wire_head *h, const Wire__Refused *m)
@@ -347,6 +348,8 @@ static status tick(worker *w, error *err)
         return OK;
     w->tick_us = now;
     TRY(kv_tick(w->kv, err));
+    if (w->has_view)
+        TRY(follower_tick(w->follower, err));
     if (w->master)
         TRY(w->welcomed ? send_head(w, WIRE_HEARTBEAT, 0, (tree_node){.level = 0}, NULL, err)
                         : say_hello(w, err));

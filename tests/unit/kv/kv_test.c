@@ -467,7 +467,10 @@ static void test_pulls(void **state)
 
     assert_int_equal(kv_pull(s->kv, of[1], 2, NULL), OK);
     expect(s, 1, WIRE_PULL);
-    say(s, 1, head_of(WIRE_GONE, of[1], 8), NULL, 0);
+    say(s, 1, head_of(WIRE_GONE, of[1], 7), NULL, 0); /* an earlier request's */
+    wire_head gone = head_of(WIRE_GONE, of[1], 8);
+    gone.tag = 2;
+    say(s, 1, gone, NULL, 0);
     SERVE_UNTIL(s, s->answer.n_gone);
     assert_int_equal(s->answer.part, of[1]);
     assert_int_equal(s->answer.version, 8);

@@ -184,6 +184,7 @@ static void test_steps_of_two_workers(void **state)
     hear(&far, WIRE_GONE);
     assert_int_equal(far.head.step, 12);
     assert_int_equal(far.head.part, 0);
+    assert_int_equal(far.head.tag, 10);
     whole_fini(&w);
     peer_close(&far);
     end_well(s, &master, &near);

@@ -120,7 +120,7 @@ static status take_worker_proto(master *m, const net_message *message, const wir
         st = from ? take_declare(m, from, (const Wire__Declaration *)p, err) : OK;
         break;
     case WIRE_REPORT:
-        if (from && m->phase == RUN && h->era == m->identity.era)
+        if (from && (m->phase == RUN || m->phase == DRAIN) && h->era == m->identity.era)
             st = master_take_report(m, h, (const Wire__Report *)p, err);
         break;
     case WIRE_FAILED:

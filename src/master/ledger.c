@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPEN_STEPS = 4 };            /* reports of at most this many steps overlap */
+enum {
+    OPEN_STEPS = 4,                 /* reports of at most this many steps overlap */
+    EPOCHS_KEPT = 8,                /* a checkpoint is fewer epochs behind the reports */
+};
 
 typedef struct open_step {
     uint32_t reported;
@@ -23,6 +26,7 @@ struct ledger {
     ledger_options o;
     open_step open[OPEN_STEPS];     /* [step % OPEN_STEPS] */
     ledger_totals totals;
+    metric_set epochs[EPOCHS_KEPT]; /* [epoch % EPOCHS_KEPT] */
     events *events;
     FILE *lines;
     char *lines_path;
@@ -194,9 +198,18 @@ static status step_complete(ledger *l, error *err)
     bool epoch_end = t->step % steps_per_epoch(&l->o.steps) == 0;
     if (epoch_end) {
         t->last_epoch = t->epoch;
+        l->epochs[steps_epoch_of(&l->o.steps, t->step - 1) % EPOCHS_KEPT] = t->epoch;
         metric_reset(&t->epoch);
     }
     return epoch_end || t->step % l->o.summary_steps == 0 ? write_line(l, err) : OK;
+}
+
+/* Nobody is four steps ahead of another: what is still missing was lost with its worker. The batches
+ * count all the same, for the weights have them. */
+static status step_forgotten(ledger *l, error *err)
+{
+    l->open[l->totals.step % OPEN_STEPS].examples = steps_examples(&l->o.steps, l->totals.step);
+    return step_complete(l, err);
 }
 
 status ledger_report(ledger *l, int64_t step, uint32_t slot, const metric_set *m, int64_t examples,
@@ -204,8 +217,10 @@ status ledger_report(ledger *l, int64_t step, uint32_t slot, const metric_set *m
 {
     *ret_steps = 0;
     int64_t ahead = step - l->totals.step;
-    if (ahead < 0 || ahead >= OPEN_STEPS || slot >= steps_slots(&l->o.steps, step))
-        return OK;                  /* computed twice, or of a rolled-back step */
+    if (ahead < 0 || ahead >= 2 * OPEN_STEPS || slot >= steps_slots(&l->o.steps, step))
+        return OK;                  /* computed twice, of a rolled-back step, or nonsense */
+    for (; ahead >= OPEN_STEPS; ahead--, ++*ret_steps)
+        TRY(step_forgotten(l, err));
     open_step *s = &l->open[step % OPEN_STEPS];
     if (s->is_in[slot])
         return OK;
@@ -218,6 +233,12 @@ status ledger_report(ledger *l, int64_t step, uint32_t slot, const metric_set *m
         ++*ret_steps;
     }
     return OK;
+}
+
+const metric_set *ledger_epoch(const ledger *l, int64_t epoch)
+{
+    bool is_complete = (epoch + 1) * steps_per_epoch(&l->o.steps) <= l->totals.step;
+    return is_complete ? &l->epochs[epoch % EPOCHS_KEPT] : &l->totals.epoch;
 }
 
 const ledger_totals *ledger_totals_of(const ledger *l)

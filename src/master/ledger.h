@@ -43,6 +43,8 @@ MUST_USE status ledger_report(ledger *l, int64_t step, uint32_t slot, const metr
                               int64_t examples, int64_t *ret_steps, error *err);
 
 const ledger_totals *ledger_totals_of(const ledger *l);
+/* Training metrics of an epoch, one of the last few; as far as they go if it is not complete. */
+const metric_set *ledger_epoch(const ledger *l, int64_t epoch);
 events *ledger_events(ledger *l);
 
 /* Slots of the oldest incomplete step that did not report, as text. */

@@ -81,6 +81,7 @@ static status tick(master *m, error *err)
         master_preempt(m, "the master");
     if (m->phase >= RUN) {
         bool stop = false;
+        TRY(master_book_epochs(m, err));
         TRY(results_poll(m->results, &stop, err));
         if (stop && m->phase == RUN && !saver_is_hurried(m->saver)) {
             m->total = saver_last(m->saver);
@@ -114,7 +115,7 @@ static bool is_drained(const master *m)
     if (m->preempted &&
         (m->phase < RUN || preempted_s > master_option(m, "distributed.preempt_grace")))
         return true;
-    if (m->phase != DRAIN)
+    if (m->phase != DRAIN || !master_has_reports(m))
         return false;
     if (m->preempted || !m->o->evaluates)
         return true;
@@ -171,7 +172,7 @@ static status finish(master *m, error *err)
         return FAIL(err, E_PREEMPTED,
                     "preempted: checkpoint step %lld is complete; start again to resume",
                     (long long)saver_last(m->saver));
-    saver_unevaluated(m->saver, results_first_waiting(m->results));
+    saver_unevaluated(m->saver, results_next_judged(m->results));
     TRY(saver_prune(m->saver, results_best_step(m->results), err));
     results_end end = {
         .totals = ledger_totals_of(m->ledger),

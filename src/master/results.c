@@ -21,6 +21,7 @@ struct results {
     int better;                     /* +1: larger is better */
     epoch *epochs;
     size_t n_epochs, cap_epochs, n_judged;
+    int64_t begin;                  /* epochs done when we began */
     int64_t best_epoch, best_step;
     double best;
     int64_t without_improvement;
@@ -61,7 +62,8 @@ static bool can_be_judged(const results *r, int64_t step)
     return can;
 }
 
-/* Epochs of earlier starts, up to `step`; later ones are undone. */
+/* Epochs of earlier starts, up to `step`; later ones are undone. A start that was killed between an
+ * epoch's checkpoint and its entry left one out, which then has no training metrics. */
 static status read_back(results *r, int64_t step, error *err)
 {
     int64_t per_epoch = steps_per_epoch(&r->o.steps);
@@ -76,6 +78,8 @@ static status read_back(results *r, int64_t step, error *err)
             st = json_read_file(path, &metrics, err);
         free(path);
         TRY(st);
+        if (!is_there && (n + 1) * per_epoch == step && r->o.evaluates)
+            TRY(results_epoch(r, step, &(metric_set){.n = 0}, 0, err));
         if (!is_there)
             break;
         if (metrics && can_be_judged(r, (n + 1) * per_epoch))
@@ -92,6 +96,7 @@ status results_open(const results_options *options, int64_t step, results **ret,
     results *r = xcalloc(1, sizeof *r);
     r->o = *options;
     r->best_step = r->best_epoch = -1;
+    r->begin = step / steps_per_epoch(&options->steps);
     status st = metric_goal_parse(options->validation_metric, &r->metric, &r->better, err);
     if (st == OK)
         st = read_back(r, step, err);
@@ -248,9 +253,17 @@ bool results_waiting(const results *r)
     return r->o.evaluates && r->n_judged < r->n_epochs;
 }
 
-int64_t results_first_waiting(const results *r)
+int64_t results_settled(const results *r)
 {
-    return results_waiting(r) ? r->epochs[r->n_judged].step : -1;
+    if (results_waiting(r))
+        return r->epochs[r->n_judged].number;
+    int64_t known = r->n_epochs ? r->epochs[r->n_epochs - 1].number + 1 : 0;
+    return known > r->begin ? known : r->begin;
+}
+
+int64_t results_next_judged(const results *r)
+{
+    return r->o.evaluates ? (results_settled(r) + 1) * steps_per_epoch(&r->o.steps) : -1;
 }
 
 int64_t results_best_step(const results *r)

@@ -14,12 +14,11 @@
 
 static int64_t limit_now(const master *m)
 {
-    int64_t limit = saver_limit(m->saver), per_epoch = steps_per_epoch(&m->steps);
+    int64_t limit = saver_limit(m->saver);
     bool decides = config_has(m->o->config, "trainer.patience") && m->o->evaluates;
     if (decides) {
         /* early stopping is decided at the epoch's end, from that epoch's checkpoint */
-        int64_t done = ledger_totals_of(m->ledger)->step / per_epoch;
-        int64_t edge = (results_waiting(m->results) ? done : done + 1) * per_epoch;
+        int64_t edge = results_next_judged(m->results);
         limit = edge < limit ? edge : limit;
     }
     return limit;
@@ -99,8 +98,10 @@ status master_begin_run(master *m, error *err)
     LOG_I("RUN", "step=%lld limit=%lld workers=%u lanes=%u servers=%d era=%u", (long long)step,
           (long long)m->limit, members_alive(&m->members), members_lanes(&m->members),
           m->o->n_servers, m->identity.era);
-    if (step >= m->total)
+    if (step >= m->total) {
         m->phase = DRAIN;
+        m->drain_us = clock_us();
+    }
     (void)err;
     return OK;
 }
@@ -138,6 +139,24 @@ static const char *metric_name_of(const char *name)
     return NULL;
 }
 
+bool master_has_reports(const master *m)
+{
+    return ledger_totals_of(m->ledger)->step >= saver_last(m->saver) ||
+           (m->phase == DRAIN && clock_us() - m->drain_us > REPORTS_US);
+}
+
+status master_book_epochs(master *m, error *err)
+{
+    const ledger_totals *t = ledger_totals_of(m->ledger);
+    int64_t per_epoch = steps_per_epoch(&m->steps), next = m->epoch_booked + per_epoch;
+    for (; next <= m->epoch_saved && (next <= t->step || master_has_reports(m)); next += per_epoch) {
+        const metric_set *training = ledger_epoch(m->ledger, next / per_epoch - 1);
+        TRY(results_epoch(m->results, next, training, t->wall_s, err));
+        m->epoch_booked = next;
+    }
+    return OK;
+}
+
 status master_take_report(master *m, const wire_head *h, const Wire__Report *r, error *err)
 {
     metric_set set = {.n = 0};
@@ -155,10 +174,12 @@ status master_take_report(master *m, const wire_head *h, const Wire__Report *r, 
     m->warned_us = 0;
     if (before == 0)
         LOG_I("FIRST_STEP", "after=%.3fs", (double)(clock_us() - m->begun_us) / SECOND_US);
-    order_histograms(m);
-    master_order_cuts(m);
+    if (m->phase == RUN) {
+        order_histograms(m);
+        master_order_cuts(m);
+    }
     say_progress(m);
-    return OK;
+    return master_book_epochs(m, err);
 }
 
 status master_take_norm(master *m, const wire_head *h, const Wire__Norm *n, error *err)
@@ -176,9 +197,9 @@ status master_take_norm(master *m, const wire_head *h, const Wire__Norm *n, erro
 static status checkpoint_done(master *m, int64_t step, error *err)
 {
     LOG_I("CHECKPOINT", "step=%lld", (long long)step);
-    const ledger_totals *t = ledger_totals_of(m->ledger);
     if (m->o->evaluates && step % steps_per_epoch(&m->steps) == 0)
-        TRY(results_epoch(m->results, step, &t->last_epoch, t->wall_s, err));
+        m->epoch_saved = step;
+    TRY(master_book_epochs(m, err));
     if (step == m->total || (saver_is_hurried(m->saver) && step == saver_limit(m->saver))) {
         m->phase = DRAIN;
         m->drain_us = clock_us();
@@ -190,7 +211,7 @@ static status checkpoint_done(master *m, int64_t step, error *err)
 static status shard_done(master *m, const shard_report *r, error *err)
 {
     int64_t step = -1;
-    saver_unevaluated(m->saver, results_first_waiting(m->results));
+    saver_unevaluated(m->saver, results_next_judged(m->results));
     TRY(saver_shard(m->saver, r, results_best_step(m->results), &step, err));
     return step >= 0 ? checkpoint_done(m, step, err) : OK;
 }

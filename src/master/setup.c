@@ -113,6 +113,7 @@ static status open_books(master *m, int64_t step, error *err)
             .evaluates = m->o->evaluates,
         },
         step, &m->results, err));
+    m->epoch_saved = m->epoch_booked = step - step % steps_per_epoch(&m->steps);
     m->saver = saver_create(&(saver_options){
         .dir = m->o->dir,
         .flat = m->declaration.flat,

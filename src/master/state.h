@@ -63,13 +63,14 @@ typedef struct master {
     vote *vote;
     summaries *summaries;
 
+    int64_t epoch_saved, epoch_booked; /* newest epoch's end with a checkpoint; in the results */
     int64_t begun_us, tick_us, progress_us, warned_us, drain_us, preempt_us;
     bool preempted;
     status failed;                  /* the first failure of a task */
     error failure;
 } master;
 
-enum { TICK_MS = 100, SECOND_US = 1000000 };
+enum { TICK_MS = 100, SECOND_US = 1000000, REPORTS_US = SECOND_US };
 
 /* send.c */
 double master_option(const master *m, const char *key);
@@ -95,6 +96,11 @@ MUST_USE status master_begin_run(master *m, error *err);
 void master_send_view(master *m, const net_peer *only);     /* NULL: to all */
 void master_order_cuts(master *m);
 MUST_USE status master_take_report(master *m, const wire_head *h, const Wire__Report *r, error *err);
+/* All that were owed until the newest checkpoint. They come on other ways than it does, and at the
+ * end those of a lost worker are waited for a little only. */
+bool master_has_reports(const master *m);
+/* Epochs enter the results when their checkpoint and all their reports are here. */
+MUST_USE status master_book_epochs(master *m, error *err);
 MUST_USE status master_take_norm(master *m, const wire_head *h, const Wire__Norm *n, error *err);
 MUST_USE status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire__CutDone *c,
                                      error *err);

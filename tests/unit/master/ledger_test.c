@@ -168,7 +168,7 @@ static void what_does_not_count_is_ignored(void **state)
     ledger *l = ledger_at(&b, 0, 100);
     report_steps(l, 0, 2);
     assert_int_equal(report(l, 0, 1), 0); /* of a step that is over */
-    assert_int_equal(report(l, 6, 0), 0); /* too far ahead */
+    assert_int_equal(report(l, 10, 0), 0); /* nonsense */
     int64_t done = -1;
     metric_set m = metrics_of(2, 0), other = metrics_of(1, 3);
     assert_int_equal(ledger_report(l, 2, 2, &m, 4, &done, NULL), OK); /* it has slots 0 and 1 */
@@ -178,6 +178,24 @@ static void what_does_not_count_is_ignored(void **state)
     metric_set sum = step_sum(2);
     check_same(&ledger_totals_of(l)->last_step, &sum);
     assert_int_equal(ledger_totals_of(l)->examples, 37);
+    ledger_close(&l);
+    books_fini(&b);
+}
+
+/* A report that was lost with its worker holds nobody up: four steps later it is given up. */
+static void lost_reports_are_given_up(void **state)
+{
+    (void)state;
+    books b = books_make();
+    ledger *l = ledger_at(&b, 0, 100);
+    report(l, 0, 0);
+    report_steps(l, 1, 4);
+    assert_int_equal(ledger_totals_of(l)->step, 0);
+    assert_int_equal(report(l, 4, 0), 4);
+    assert_int_equal(ledger_totals_of(l)->step, 4);
+    ledger *whole = ledger_at(&b, 4, 100);
+    assert_int_equal(ledger_totals_of(l)->examples, ledger_totals_of(whole)->examples);
+    ledger_close(&whole);
     ledger_close(&l);
     books_fini(&b);
 }
@@ -286,6 +304,7 @@ int main(void)
         cmocka_unit_test(the_order_of_reports_does_not_show),
         cmocka_unit_test(a_step_waits_for_those_before_it),
         cmocka_unit_test(what_does_not_count_is_ignored),
+        cmocka_unit_test(lost_reports_are_given_up),
         cmocka_unit_test(lines_come_by_steps_and_at_epoch_ends),
         cmocka_unit_test(a_restart_takes_lines_back),
         cmocka_unit_test(dropped_batches_are_not_counted),

@@ -2,8 +2,6 @@
  * A kv and servers played by hand, on one thread over real sockets: credits hold, the highest part
  * goes first, what a lost connection swallowed is said again, foreign answers are ignored, and the
  * memory of every push comes back exactly once.
- *
- * CTest labels: tsan
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,6 @@
 /*
  * A server in its role: who may come in, what it answers and when, what it holds against one
  * process, what it ignores, and how it ends.
- *
- * CTest labels: tsan
  */
 #include <setjmp.h>
 #include <stdarg.h>

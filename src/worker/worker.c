@@ -24,6 +24,7 @@ typedef struct worker {
     kv *kv;
     follower *follower;
     buf hello;
+    buf packed;                     /* the control payload being sent; kept, so that steps allocate nothing */
 
     net_socket *master;             /* NULL until its address is known */
     char *master_endpoint;
@@ -41,6 +42,7 @@ enum { TICK_MS = 100, SECOND_US = 1000000 };
 
 /* --- to the master --- */
 
+/* A master that left comes back, or its silence is noticed, or its last word is still unread. */
 static status send_head(worker *w, wire_type type, int64_t step, tree_node node, const net_buffer *payload,
                         error *err)
 {
@@ -51,18 +53,21 @@ static status send_head(worker *w, wire_type type, int64_t step, tree_node node,
     h.bytes = payload ? payload->bytes : 0;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);
-    return net_send(w->master, NULL, head, payload, err);
+    error gone = ERROR_INIT;
+    status st = net_send(w->master, NULL, head, payload, &gone);
+    if (st == E_LOST) {
+        LOG_D("SEND", "type=%s %s", wire_type_name(type), gone.text);
+        return OK;
+    }
+    return st == OK ? OK : FAIL(err, st, "%s", gone.text);
 }
 
 static status send_proto(worker *w, wire_type type, int64_t step, tree_node node, const ProtobufCMessage *m,
                          error *err)
 {
-    buf packed = BUF_INIT;
-    wire_pack(m, &packed);
-    net_buffer payload = {.data = packed.data, .bytes = packed.size};
-    status st = send_head(w, type, step, node, &payload, err);
-    buf_fini(&packed);
-    return st;
+    wire_pack(m, &w->packed);
+    net_buffer payload = {.data = w->packed.data, .bytes = w->packed.size};
+    return send_head(w, type, step, node, &payload, err);
 }
 
 static status say_hello(worker *w, error *err)
@@ -300,6 +305,11 @@ static void say_wait(worker *w, double waited)
     int32_t part, missing = follower_missing(w->follower, &part);
     if (part < 0)
         return;
+    if (follower_is_held_back(w->follower)) {
+        LOG_I("WAIT", "for=master step=%lld since=%.1fs: checkpoints and evaluations come first",
+              (long long)follower_step(w->follower), waited);
+        return;
+    }
     int32_t s = kv_server_of(w->kv, part);
     LOG_W("WAIT", "for=%s server=%d %s version=%lld parts_missing=%d first=%d since=%.1fs",
           kv_server_name(w->kv, s), s, kv_server_is_up(w->kv, s) ? "up" : "not connected",
@@ -498,6 +508,7 @@ static void unbuild(worker *w)
     net_close(&w->master, 1000);
     free(w->master_endpoint);
     buf_fini(&w->hello);
+    buf_fini(&w->packed);
     net_waker_destroy(&w->waker);
     variants_fini(&w->variants);
 }

@@ -336,6 +336,11 @@ int32_t follower_missing(const follower *f, int32_t *ret_first_part)
     return f->missing;
 }
 
+bool follower_is_held_back(const follower *f)
+{
+    return f->held >= f->limit;
+}
+
 bool follower_is_computing(const follower *f)
 {
     return f->owed > 0;

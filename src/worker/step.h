@@ -54,6 +54,7 @@ MUST_USE status follower_serve(follower *f, follower_done_fn *done, void *user, 
 int64_t follower_step(const follower *f);               /* the version held completely, -1: none */
 /* What is missing for the next step, for messages: parts of the next version not here. */
 int32_t follower_missing(const follower *f, int32_t *ret_first_part);
+bool follower_is_held_back(const follower *f);              /* the limit is reached */
 bool follower_is_computing(const follower *f);
 
 #endif

@@ -30,7 +30,7 @@ static status take_proto(ps *s, const net_message *m, const wire_head *h, error 
     status st = OK;
     switch (h->type) {
     case WIRE_HELLO:
-        st = ps_take_hello(s, m, h, (const Wire__Hello *)message, err);
+        ps_take_hello(s, m, h, (const Wire__Hello *)message);
         break;
     case WIRE_SETUP:
         st = ps_take_setup(s, m, h, (const Wire__Setup *)message, err);
@@ -39,7 +39,7 @@ static status take_proto(ps *s, const net_message *m, const wire_head *h, error 
         st = ps_take_cut(s, h, (const Wire__Cut *)message, err);
         break;
     case WIRE_SHARD:
-        st = ps_take_shard(s, m, h, (const Wire__Shard *)message, err);
+        ps_take_shard(s, m, h, (const Wire__Shard *)message);
         break;
     case WIRE_VERDICT:
         st = table_verdict(s->table, h->step, ((const Wire__Verdict *)message)->scale, err);
@@ -87,19 +87,22 @@ static status take(ps *s, net_message *m, error *err)
     }
     if (from_master(s, m))
         s->master_heard_us = clock_us();
-    if (h.type == WIRE_HEARTBEAT)
-        return ps_reply(s, &m->from, (wire_head){.type = WIRE_ALIVE}, NULL, err);
-    if ((h.type == WIRE_PUSH || h.type == WIRE_PULL) && h.era != s->identity.era)
-        return ps_refuse(s, &m->from, &h, OK, "another era", err);
+    if (h.type == WIRE_HEARTBEAT) {
+        ps_reply(s, &m->from, (wire_head){.type = WIRE_ALIVE}, NULL);
+        return OK;
+    }
+    if ((h.type == WIRE_PUSH || h.type == WIRE_PULL) && h.era != s->identity.era) {
+        ps_refuse(s, &m->from, &h, OK, "another era");
+        return OK;
+    }
     if (h.type == WIRE_LOADED)
         return ps_take_loaded(s, m, &h, err);
     if (h.type == WIRE_PUSH)
         return ps_take_push(s, m, &h, err);
-    if (h.type == WIRE_PULL)
-        return h.part < s->declaration.flat->n_parts
-                   ? ps_take_pull(s, m, &h, err)
-                   : ps_refuse(s, &m->from, &h, E_PROTOCOL, "no such part", err);
-    return take_proto(s, m, &h, err);
+    if (h.type != WIRE_PULL)
+        return take_proto(s, m, &h, err);
+    ps_take_pull(s, m, &h);
+    return OK;
 }
 
 /* A wait always speaks: pulls that wait longer than wait_warning, and for which slots. */
@@ -132,7 +135,7 @@ static status ask_to_leave(ps *s, int64_t now, error *err)
         s->stop_us = now;
     if (s->has_master && !s->preempt_said) {
         s->preempt_said = true;
-        TRY(ps_reply(s, &s->master, (wire_head){.type = WIRE_PREEMPT}, NULL, err));
+        ps_reply(s, &s->master, (wire_head){.type = WIRE_PREEMPT}, NULL);
     }
     double waited = (double)(now - s->stop_us) * 1e-6;
     if (waited < config_f64(s->o->config, "distributed.preempt_grace"))
@@ -174,7 +177,7 @@ static status loop(ps *s, error *err)
             TRY(st);
         }
         TRY(ps_send_cut_results(s, err));
-        TRY(ps_send_histograms(s, err));
+        ps_send_histograms(s);
         TRY(tick(s, err));
     }
     return s->outcome;
@@ -190,7 +193,7 @@ static void say_failed(ps *s, status st, const error *why)
     m.status = st;
     m.text = (char *)(uintptr_t)why->text;
     m.task = (char *)(uintptr_t)task_name(s->o->self, name);
-    (void)ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_FAILED}, &m.base, NULL);
+    ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_FAILED}, &m.base);
 }
 
 status ps_run(const ps_options *options, error *err)

@@ -2,7 +2,7 @@
 
 #include "common/base/log.h"
 
-status ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payload, error *err)
+void ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payload)
 {
     h.job_id = s->identity.job_id;
     h.era = s->identity.era;
@@ -13,22 +13,18 @@ status ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payloa
     /* a peer that left does not concern us: it will be back, or the master will say so */
     if (net_send(s->socket, to, head, payload, &gone) != OK)
         LOG_D("SEND", "type=%s %s", wire_type_name(h.type), gone.text);
-    (void)err;
-    return OK;
 }
 
-status ps_reply_proto(ps *s, const net_peer *to, wire_head h, const ProtobufCMessage *m, error *err)
+void ps_reply_proto(ps *s, const net_peer *to, wire_head h, const ProtobufCMessage *m)
 {
     buf packed = BUF_INIT;
     wire_pack(m, &packed);
     net_buffer payload = {.data = packed.data, .bytes = packed.size};
-    status st = ps_reply(s, to, h, &payload, err);
+    ps_reply(s, to, h, &payload);
     buf_fini(&packed);
-    return st;
 }
 
-status ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, const char *text,
-                 error *err)
+void ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, const char *text)
 {
     s->refused++;
     Wire__Refused m = WIRE__REFUSED__INIT;
@@ -38,5 +34,5 @@ status ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code,
         .type = WIRE_REFUSED, .part = about->part, .step = about->step, .node = about->node};
     LOG_D("REFUSE", "type=%s part=%d step=%lld: %s", wire_type_name(about->type), about->part,
           (long long)about->step, text);
-    return ps_reply_proto(s, to, h, &m.base, err);
+    ps_reply_proto(s, to, h, &m.base);
 }

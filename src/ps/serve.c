@@ -16,13 +16,11 @@ static void part_sent(void *data, void *hint)
     block_drop(hint);
 }
 
-static status send_part(ps *s, const net_peer *to, int32_t part, int64_t version, block *held,
-                        error *err)
+static void send_part(ps *s, const net_peer *to, int32_t part, int64_t version, block *held)
 {
     net_buffer payload = {
         .data = held->data, .bytes = held->n * sizeof(float), .release = part_sent, .hint = held};
-    return ps_reply(s, to, (wire_head){.type = WIRE_PART, .part = part, .step = version}, &payload,
-                    err);
+    ps_reply(s, to, (wire_head){.type = WIRE_PART, .part = part, .step = version}, &payload);
 }
 
 static void pull_wait(ps *s, const net_peer *from, int32_t part, int64_t version)
@@ -39,28 +37,26 @@ static void pull_wait(ps *s, const net_peer *from, int32_t part, int64_t version
     l->at[l->n++] = (waiting_pull){.peer = *from, .version = version, .since_us = clock_us()};
 }
 
-status ps_take_pull(ps *s, const net_message *m, const wire_head *h, error *err)
+void ps_take_pull(ps *s, const net_message *m, const wire_head *h)
 {
-    if (!table_holds(s->table, h->part))
-        return ps_refuse(s, &m->from, h, E_PROTOCOL, "that part is not on this server", err);
+    if (!table_holds(s->table, h->part)) {
+        ps_refuse(s, &m->from, h, E_PROTOCOL, "that part is not on this server");
+        return;
+    }
     block *held = table_weights(s->table, h->part, h->step);
-    if (held)
-        return send_part(s, &m->from, h->part, h->step, held, err);
     int64_t newest = table_version(s->table, h->part);
-    if (h->step > newest)
+    wire_head gone = {.type = WIRE_GONE, .part = h->part, .step = newest, .tag = (uint64_t)h->step};
+    if (held)
+        send_part(s, &m->from, h->part, h->step, held);
+    else if (h->step > newest)
         pull_wait(s, &m->from, h->part, h->step);
     else
-        return ps_reply(s, &m->from,
-                        (wire_head){.type = WIRE_GONE,
-                                    .part = h->part,
-                                    .step = newest,
-                                    .tag = (uint64_t)h->step},
-                        NULL, err);
-    return OK;
+        ps_reply(s, &m->from, gone, NULL);
 }
 
 status ps_on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err)
 {
+    (void)err;
     ps *s = user;
     histograms_applied(s->histograms, s->table, part, version, grad);
     cuts_applied(s->cuts, s->table, part, version);
@@ -75,18 +71,20 @@ status ps_on_applied(void *user, int32_t part, int64_t version, const float *gra
         net_peer to = l->at[i].peer;
         int64_t wanted = l->at[i].version;
         l->at[i] = l->at[--l->n];
-        TRY(send_part(s, &to, part, wanted, held, err));
+        send_part(s, &to, part, wanted, held);
     }
     return OK;
 }
 
 status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, error *err)
 {
+    (void)err;
     ps *s = user;
     Wire__Norm m = WIRE__NORM__INIT;
     m.square_sum = square_sum;
-    return ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_NORM, .part = part, .step = step},
-                          &m.base, err);
+    ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_NORM, .part = part, .step = step},
+                   &m.base);
+    return OK;
 }
 
 /* A received payload in a fold's clothes. */
@@ -119,12 +117,14 @@ status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)
         table_push(s->table, h->part, h->step, h->slots, h->node, &p->fold, &result, &wrong);
     if (st != OK)
         return FAIL(err, st, "%s", wrong.text);
-    if (result == PUSH_WRONG)
-        return ps_refuse(s, &m->from, h, E_PROTOCOL, wrong.text, err);
-    return ps_reply(
-        s, &m->from,
-        (wire_head){.type = WIRE_PUSHED, .part = h->part, .step = h->step, .node = h->node}, NULL,
-        err);
+    if (result == PUSH_WRONG) {
+        ps_refuse(s, &m->from, h, E_PROTOCOL, wrong.text);
+        return OK;
+    }
+    ps_reply(s, &m->from,
+             (wire_head){.type = WIRE_PUSHED, .part = h->part, .step = h->step, .node = h->node},
+             NULL);
+    return OK;
 }
 
 /* --- cuts and histograms --- */
@@ -142,8 +142,9 @@ status ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m, error *err)
     Wire__CutLate answer = WIRE__CUT_LATE__INIT;
     answer.id = m->id;
     answer.newest = table_newest(s->table);
-    return ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_LATE, .step = h->step},
-                          &answer.base, err);
+    ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_LATE, .step = h->step},
+                   &answer.base);
+    return OK;
 }
 
 status ps_send_cut_results(ps *s, error *err)
@@ -161,43 +162,39 @@ status ps_send_cut_results(ps *s, error *err)
         m.spooled = s->spool != NULL;
         if (s->spool)
             spool_add(s->spool, r.id, r.file);
-        TRY(ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_DONE, .step = r.version},
-                           &m.base, err));
+        ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_DONE, .step = r.version},
+                       &m.base);
     }
     return OK;
 }
 
 /* The next piece of a shard the master fetches. */
-status ps_take_shard(ps *s, const net_message *from, const wire_head *h, const Wire__Shard *m,
-                     error *err)
+void ps_take_shard(ps *s, const net_message *from, const wire_head *h, const Wire__Shard *m)
 {
     buf piece = BUF_INIT;
     error wrong = ERROR_INIT;
     status st = s->spool ? spool_read(s->spool, m->id, m->offset, &piece, &wrong)
                          : FAIL(&wrong, E_PROTOCOL, "shards of this server lie in the job dir");
-    if (st != OK)
-        return ps_refuse(s, &from->from, h, st, wrong.text, err);
+    if (st != OK) {
+        ps_refuse(s, &from->from, h, st, wrong.text);
+        return;
+    }
     Wire__Shard answer = WIRE__SHARD__INIT;
     answer.id = m->id;
     answer.offset = m->offset;
     answer.data.data = (uint8_t *)piece.data;
     answer.data.len = piece.size;
-    st = ps_reply_proto(s, &from->from, (wire_head){.type = WIRE_SHARD, .step = h->step},
-                        &answer.base, err);
+    ps_reply_proto(s, &from->from, (wire_head){.type = WIRE_SHARD, .step = h->step}, &answer.base);
     buf_fini(&piece);
-    return st;
 }
 
-status ps_send_histograms(ps *s, error *err)
+void ps_send_histograms(ps *s)
 {
     buf packed = BUF_INIT;
     int64_t version;
-    status st = OK;
-    while (st == OK && s->histograms && histograms_next(s->histograms, &version, &packed)) {
+    while (s->histograms && histograms_next(s->histograms, &version, &packed)) {
         net_buffer payload = {.data = packed.data, .bytes = packed.size};
-        st = ps_reply(s, &s->master, (wire_head){.type = WIRE_HISTOGRAM, .step = version}, &payload,
-                      err);
+        ps_reply(s, &s->master, (wire_head){.type = WIRE_HISTOGRAM, .step = version}, &payload);
     }
     buf_fini(&packed);
-    return st;
 }

@@ -12,18 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static status welcome(ps *s, const net_peer *to, error *err)
+static void welcome(ps *s, const net_peer *to)
 {
     Wire__Welcome m = WIRE__WELCOME__INIT;
     m.life = s->life;
     m.ready = s->set_up;
     if (s->master_address)
         m.master_address = s->master_address;
-    return ps_reply_proto(s, to, (wire_head){.type = WIRE_WELCOME}, &m.base, err);
+    ps_reply_proto(s, to, (wire_head){.type = WIRE_WELCOME}, &m.base);
 }
 
-status ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__Hello *hello,
-                     error *err)
+void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__Hello *hello)
 {
     error why = ERROR_INIT;
     task who;
@@ -31,7 +30,8 @@ status ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire
     if (st != OK) {
         char name[TASK_NAME];
         LOG_W("REFUSED", "%s: %s", task_name((task){ROLE_PS, s->o->self.index}, name), why.text);
-        return ps_refuse(s, &m->from, h, st, why.text, err);
+        ps_refuse(s, &m->from, h, st, why.text);
+        return;
     }
     if (who.role == ROLE_MASTER) {
         s->master = m->from;
@@ -41,7 +41,7 @@ status ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire
             s->master_address = xstrdup(hello->master_address);
         }
     }
-    return welcome(s, &m->from, err);
+    welcome(s, &m->from);
 }
 
 void ps_setup_clear(ps *s)
@@ -86,9 +86,10 @@ static status open_restore(ps *s, const Wire__Setup *m, checkpoint **ret, error 
         found->n_slots == optim_slots(&s->optim))
         return OK;
     checkpoint_close(ret);
-    return FAIL(err, E_DATA,
-                "restore step %lld: '%s' is of another step, model or optimizer than what is trained",
-                (long long)m->step, m->restore_dir);
+    return FAIL(
+        err, E_DATA,
+        "restore step %lld: '%s' is of another step, model or optimizer than what is trained",
+        (long long)m->step, m->restore_dir);
 }
 
 static status build_table(ps *s, const Wire__Setup *m, error *err)
@@ -157,7 +158,7 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
     return OK;
 }
 
-static status say_ready(ps *s, error *err)
+static void say_ready(ps *s)
 {
     s->set_up = true;
     Wire__Ready ready = WIRE__READY__INIT;
@@ -166,11 +167,11 @@ static status say_ready(ps *s, error *err)
     ready.sees_job_dir = s->dir != NULL;
     LOG_I("READY", "server=%d/%d step=%lld bytes=%zu era=%u", s->server, s->n_servers,
           (long long)ready.step, table_bytes(s->table), s->identity.era);
-    return ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base, err);
+    ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base);
 }
 
 /* Asks the master for the next vector of a part of ours; ready when there is none left. */
-static status load_next(ps *s, error *err)
+static void load_next(ps *s)
 {
     while (s->load_part < s->declaration.flat->n_parts &&
            s->load_row >= table_rows(s->table, s->load_part)) {
@@ -178,10 +179,10 @@ static status load_next(ps *s, error *err)
         s->load_row = 0;
     }
     if (s->load_part == s->declaration.flat->n_parts)
-        return say_ready(s, err);
-    return ps_reply(s, &s->master,
-                    (wire_head){.type = WIRE_LOAD, .part = s->load_part, .tag = s->load_row}, NULL,
-                    err);
+        say_ready(s);
+    else
+        ps_reply(s, &s->master,
+                 (wire_head){.type = WIRE_LOAD, .part = s->load_part, .tag = s->load_row}, NULL);
 }
 
 status ps_take_loaded(ps *s, const net_message *m, const wire_head *h, error *err)
@@ -191,14 +192,17 @@ status ps_take_loaded(ps *s, const net_message *m, const wire_head *h, error *er
     TRY(table_load(s->table, h->part, h->tag, net_payload_data(&m->payload),
                    net_payload_bytes(&m->payload) / sizeof(float), err));
     s->load_row++;
-    return load_next(s, err);
+    load_next(s);
+    return OK;
 }
 
 status ps_take_setup(ps *s, const net_message *m, const wire_head *h, const Wire__Setup *setup,
                      error *err)
 {
-    if (s->set_up && h->era < s->identity.era)
-        return ps_refuse(s, &m->from, h, OK, "an older era", err);
+    if (s->set_up && h->era < s->identity.era) {
+        ps_refuse(s, &m->from, h, OK, "an older era");
+        return OK;
+    }
     s->master = m->from;
     s->has_master = true;
     s->identity.job_id = h->job_id;
@@ -206,5 +210,9 @@ status ps_take_setup(ps *s, const net_message *m, const wire_head *h, const Wire
     TRY(set_up(s, setup, err));
     s->load_part = 0;
     s->load_row = 0;
-    return s->spool && setup->restore_dir[0] ? load_next(s, err) : say_ready(s, err);
+    if (s->spool && setup->restore_dir[0])
+        load_next(s);
+    else
+        say_ready(s);
+    return OK;
 }

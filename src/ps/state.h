@@ -59,14 +59,12 @@ typedef struct ps {
 enum { TICK_MS = 200, WAITING_MAX = 4096 };
 
 /* send.c: a peer that left does not concern the server: it comes back, or the master says so */
-status ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payload, error *err);
-status ps_reply_proto(ps *s, const net_peer *to, wire_head h, const ProtobufCMessage *m, error *err);
-status ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, const char *text,
-                 error *err);
+void ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payload);
+void ps_reply_proto(ps *s, const net_peer *to, wire_head h, const ProtobufCMessage *m);
+void ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, const char *text);
 
 /* setup.c */
-MUST_USE status ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__Hello *hello,
-                              error *err);
+void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__Hello *hello);
 MUST_USE status ps_take_setup(ps *s, const net_message *m, const wire_head *h, const Wire__Setup *setup,
                               error *err);
 MUST_USE status ps_take_loaded(ps *s, const net_message *m, const wire_head *h, error *err);
@@ -75,12 +73,11 @@ void ps_setup_clear(ps *s);
 /* serve.c */
 MUST_USE status ps_on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err);
 MUST_USE status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, error *err);
-MUST_USE status ps_take_pull(ps *s, const net_message *m, const wire_head *h, error *err);
+void ps_take_pull(ps *s, const net_message *m, const wire_head *h);
 MUST_USE status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err);
 MUST_USE status ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m, error *err);
 MUST_USE status ps_send_cut_results(ps *s, error *err);
-MUST_USE status ps_take_shard(ps *s, const net_message *from, const wire_head *h, const Wire__Shard *m,
-                              error *err);
-MUST_USE status ps_send_histograms(ps *s, error *err);
+void ps_take_shard(ps *s, const net_message *from, const wire_head *h, const Wire__Shard *m);
+void ps_send_histograms(ps *s);
 
 #endif

@@ -1,4 +1,5 @@
 /* `tequio bench`: measures this machine with the product's own code paths. */
+#include "cli/bench_load.h"
 #include "cli/bench_net.h"
 #include "cli/bench_step.h"
 #include "cli/commands.h"
@@ -13,27 +14,43 @@ typedef struct verb {
 
 static const verb verbs[] = {{"net", bench_net_run}, {"step", bench_step_run}};
 
-static int run_bench(const args *a, error *err)
-{
-    for (size_t i = 0; i < COUNT_OF(verbs); i++)
-        if (strcmp(a->operands[0], verbs[i].name) == 0)
-            return status_exit_code(verbs[i].run(a, err));
-    return status_exit_code(FAIL(err, E_USAGE, "bench: '%s': must be net or step", a->operands[0]));
-}
-
 #define BOTH "Both"
 #define NET  "bench net"
 #define STEP "bench step"
 
+/* A flag of the other verb is a mistake, not a wish to be ignored. */
+static status check_flags(const args *a, const char *word, error *err)
+{
+    for (size_t i = 0; i < a->command->n_flags; i++) {
+        const flag *f = &a->command->flags[i];
+        if (a->values[i] && strcmp(f->group, BOTH) != 0 &&
+            strcmp(f->group + strlen("bench "), word) != 0)
+            return FAIL(err, E_USAGE, "bench %s: --%s is of '%s'", word, f->name, f->group);
+    }
+    return OK;
+}
+
+static int run_bench(const args *a, error *err)
+{
+    const char *word = a->operands[0];
+    for (size_t i = 0; i < COUNT_OF(verbs); i++) {
+        if (strcmp(word, verbs[i].name) != 0)
+            continue;
+        status st = check_flags(a, word, err);
+        return status_exit_code(st == OK ? verbs[i].run(a, err) : st);
+    }
+    return status_exit_code(FAIL(err, E_USAGE, "bench: '%s': must be net or step", word));
+}
+
 static const flag bench_flags[] = {
     {"rounds", 0, FLAG_COUNT, "N", BOTH, "How often everything is measured; medians count. 5.", 1,
      1000},
-    {"seconds", 0, FLAG_COUNT, "N", BOTH, "How long one measurement takes. 2.", 1, 3600},
     {"json", 0, FLAG_SWITCH, NULL, BOTH, "Print JSON.", 0, 0},
     {"what", 0, FLAG_TEXT, "LIST", NET, "Any of push,pull,pushpull; all of them.", 0, 0},
     {"bytes", 0, FLAG_TEXT, "LIST", NET, "Sizes of a part; 64K,1M,4M.", 0, 0},
-    {"workers", 0, FLAG_COUNT, "N", NET, "Worker processes. 1.", 1, 64},
-    {"ps", 0, FLAG_COUNT, "N", NET, "Parameter servers, a process each. 1.", 1, 64},
+    {"workers", 0, FLAG_COUNT, "N", NET, "Worker processes. 1.", 1, BENCH_WORKERS},
+    {"ps", 0, FLAG_COUNT, "N", NET, "Parameter servers, a process each. 1.", 1, BENCH_SERVERS},
+    {"seconds", 0, FLAG_COUNT, "N", NET, "How long one measurement takes. 1.", 1, 3600},
     {"model", 0, FLAG_CHOICE, "mlp|cnn", STEP, "What is trained; mlp.", 0, 0},
     {"threads", 0, FLAG_COUNT, "N", STEP, "Threads of the lane. 1.", 1, 4096},
     {"batch", 0, FLAG_COUNT, "N", STEP, "Examples in a batch; 256 of mlp, 128 of cnn.", 1, 1 << 20},

@@ -75,6 +75,15 @@ static status read_sizes(const char *list, int64_t ret[SIZES], size_t *ret_n, er
     return OK;
 }
 
+static status check_size(int64_t bytes, error *err)
+{
+    bench_request r = {.bytes = bytes, .workers = 1, .servers = 1};
+    bench_load load;
+    TRYF(bench_load_make(&r, &load, err), err, "--bytes");
+    bench_load_fini(&load);
+    return OK;
+}
+
 static double *room_of(const plan *p)
 {
     return xcalloc((size_t)p->rounds, sizeof(double));
@@ -88,6 +97,8 @@ static status read_plan(const args *a, plan *ret, error *err)
     const char *what = args_text(a, "what"), *bytes = args_text(a, "bytes");
     TRY(read_traffic(what ? what : "push,pull,pushpull", wanted, err));
     TRY(read_sizes(bytes ? bytes : "64K,1M,4M", sizes, &n_sizes, err));
+    for (size_t i = 0; i < n_sizes; i++)
+        TRY(check_size(sizes[i], err));
     plan p = {
         .workers = (int)args_count(a, "workers", 1),
         .servers = (int)args_count(a, "ps", 1),

@@ -74,6 +74,18 @@ static push *push_take(kv *k)
     return p;
 }
 
+/* A server that has left is no failure of ours: it comes back, or the master has a word for us. */
+static status send_message(kv *k, int32_t s, const wire_head *h, const net_buffer *payload, error *err)
+{
+    unsigned char head[NET_HEAD];
+    wire_head_encode(h, head);
+    error gone = ERROR_INIT;
+    status st = net_send(k->sockets[s], NULL, head, payload, &gone);
+    if (st == E_LOST)
+        LOG_D("SEND", "type=%s server=%s %s", wire_type_name(h->type), k->servers[s].endpoint, gone.text);
+    return st == OK || st == E_LOST ? OK : FAIL(err, st, "%s", gone.text);
+}
+
 static status send_head(kv *k, int32_t s, wire_type type, int32_t part, int64_t step,
                         const net_buffer *payload, error *err)
 {
@@ -82,9 +94,7 @@ static status send_head(kv *k, int32_t s, wire_type type, int32_t part, int64_t 
     h.part = part;
     h.step = step;
     h.bytes = payload ? payload->bytes : 0;
-    unsigned char head[NET_HEAD];
-    wire_head_encode(&h, head);
-    return net_send(k->sockets[s], NULL, head, payload, err);
+    return send_message(k, s, &h, payload, err);
 }
 
 static status say_hello(kv *k, int32_t s, error *err)
@@ -178,14 +188,12 @@ status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, cons
 static status push_send(kv *k, push *p, error *err)
 {
     link *s = &k->servers[p->server];
-    unsigned char head[NET_HEAD];
-    wire_head_encode(&p->head, head);
     net_buffer payload = p->data;
     payload.release = push_sent;
     payload.hint = p;
     s->in_flight += p->data.bytes;
     atomic_store(&p->state, PUSH_SENT);
-    return net_send(k->sockets[p->server], NULL, head, &payload, err);
+    return send_message(k, p->server, &p->head, &payload, err);
 }
 
 /* Sends what the credit of server `s` lets through, front layers first. */

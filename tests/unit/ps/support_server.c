@@ -155,22 +155,37 @@ void say_hello(peer *p, role r, const config *c, const char *master_address)
     buf_fini(&packed);
 }
 
-void say_setup(peer *p, uint32_t era, int64_t step, int32_t place, int32_t n_servers)
+static void say_setup_as(peer *p, uint32_t era, Wire__Setup m)
 {
     const shape *s = &p->server->shape;
     Wire__Declaration declaration;
     wire_declaration_fill(s->flat, s->steps.examples, &declaration);
-    Wire__Setup m = WIRE__SETUP__INIT;
     m.declaration = &declaration;
-    m.servers = (uint32_t)n_servers;
-    m.server = (uint32_t)place;
-    m.step = step;
-    m.dir_token = (char *)(uintptr_t)jobdir_token(p->server->dir);
     m.batch_size = s->steps.batch_size;
     m.batches_per_step = s->steps.per_step;
     m.total_steps = TOTAL;
     say_proto(p, (wire_head){.type = WIRE_SETUP, .job_id = JOB_ID, .era = era}, &m.base);
     wire_declaration_clear(&declaration);
+}
+
+void say_setup(peer *p, uint32_t era, int64_t step, int32_t place, int32_t n_servers)
+{
+    Wire__Setup m = WIRE__SETUP__INIT;
+    m.servers = (uint32_t)n_servers;
+    m.server = (uint32_t)place;
+    m.step = step;
+    m.dir_token = (char *)(uintptr_t)jobdir_token(p->server->dir);
+    say_setup_as(p, era, m);
+}
+
+void say_restore(peer *p, uint32_t era, int64_t step, const char *dir, const char *token)
+{
+    Wire__Setup m = WIRE__SETUP__INIT;
+    m.servers = 1;
+    m.step = step;
+    m.restore_dir = (char *)(uintptr_t)dir;
+    m.dir_token = (char *)(uintptr_t)(token ? token : jobdir_token(p->server->dir));
+    say_setup_as(p, era, m);
 }
 
 void say_stop(peer *p, status code, const char *why)

@@ -52,6 +52,8 @@ void say(peer *p, wire_head h, const void *data, size_t bytes);
 void say_proto(peer *p, wire_head h, const ProtobufCMessage *m);
 void say_hello(peer *p, role r, const config *c, const char *master_address);
 void say_setup(peer *p, uint32_t era, int64_t step, int32_t place, int32_t n_servers);
+/* From a checkpoint, as the only server; `token` of the master's job dir, NULL: the right one. */
+void say_restore(peer *p, uint32_t era, int64_t step, const char *dir, const char *token);
 void say_stop(peer *p, status code, const char *text);
 
 /* The next message must be of that type. */

@@ -2,49 +2,20 @@
  * A line joins a dial and a listener. Its two ends are pointers that become NULL when that side
  * closes; then nothing is delivered there any more.
  *
- * Order of locks: registry, a listener's list of lines, line, inbox or waker, sleeper.
+ * Order of locks: registry, a listener's list of lines, line, inbox.
  */
 #include "support/net_fake.h"
 
 #include "common/base/alloc.h"
-#include "common/net/net.h"
+#include "support/net_fake_inbox.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { DIAL, LISTENER, FIRST_PORT = 50000, ENDPOINT = 256, ENDPOINTS = 4 };
-
-/* A thread that waits in net_poll. */
-typedef struct sleeper {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool woken;
-} sleeper;
-
-typedef struct parcel {
-    struct parcel *next;
-    uint32_t line;
-    bool is_shared; /* inproc: the receiver reads the sender's memory */
-    unsigned char head[NET_HEAD];
-    net_buffer payload; /* without `release`: our copy */
-} parcel;
-
-typedef struct happening {
-    struct happening *next;
-    net_event event;
-} happening;
-
-typedef struct inbox {
-    pthread_mutex_t lock;
-    parcel *parcels;
-    happening *happenings;
-    sleeper *sleeper;
-} inbox;
 
 typedef struct line {
     pthread_mutex_t lock;
@@ -73,12 +44,6 @@ struct net_socket {
     size_t n_lines, cap_lines;
 };
 
-struct net_waker {
-    pthread_mutex_t lock;
-    bool woken;
-    sleeper *sleeper;
-};
-
 /* Listeners, and dials that wait for one. */
 static struct {
     pthread_mutex_t lock;
@@ -87,116 +52,6 @@ static struct {
     uint32_t lines;
     int port;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER, .port = FIRST_PORT};
-
-/* --- parcels and inboxes --- */
-
-static void payload_end(net_buffer *b)
-{
-    if (b->release)
-        b->release((void *)(uintptr_t)b->data, b->hint);
-    else
-        free((void *)(uintptr_t)b->data);
-    *b = (net_buffer){.data = NULL};
-}
-
-static void payload_copy(net_buffer *b)
-{
-    if (!b->release)
-        return;
-    void *copy = xmalloc(b->bytes + 1);
-    memcpy(copy, b->data, b->bytes);
-    net_buffer own = {.data = copy, .bytes = b->bytes};
-    payload_end(b);
-    *b = own;
-}
-
-static void parcels_drop(parcel *list)
-{
-    while (list) {
-        parcel *next = list->next;
-        payload_end(&list->payload);
-        free(list);
-        list = next;
-    }
-}
-
-static void wake(sleeper *s)
-{
-    if (!s)
-        return;
-    pthread_mutex_lock(&s->lock);
-    s->woken = true;
-    pthread_cond_signal(&s->changed);
-    pthread_mutex_unlock(&s->lock);
-}
-
-static void parcel_append(parcel **list, parcel *p)
-{
-    while (*list)
-        list = &(*list)->next;
-    *list = p;
-}
-
-static void inbox_put(inbox *in, parcel *p)
-{
-    pthread_mutex_lock(&in->lock);
-    parcel_append(&in->parcels, p);
-    wake(in->sleeper);
-    pthread_mutex_unlock(&in->lock);
-}
-
-static void inbox_tell(inbox *in, net_event event)
-{
-    happening *h = xcalloc(1, sizeof *h);
-    h->event = event;
-    pthread_mutex_lock(&in->lock);
-    happening **at = &in->happenings;
-    while (*at)
-        at = &(*at)->next;
-    *at = h;
-    wake(in->sleeper);
-    pthread_mutex_unlock(&in->lock);
-}
-
-/* What came over `id` and was not received; the caller ends it, without our lock. */
-static parcel *inbox_take_back(inbox *in, uint32_t id)
-{
-    parcel *taken = NULL;
-    pthread_mutex_lock(&in->lock);
-    for (parcel **at = &in->parcels; *at;) {
-        parcel *p = *at;
-        if (p->line != id) {
-            at = &p->next;
-            continue;
-        }
-        *at = p->next;
-        p->next = NULL;
-        parcel_append(&taken, p);
-    }
-    pthread_mutex_unlock(&in->lock);
-    return taken;
-}
-
-/* The sender's memory comes back, the messages stay. */
-static void inbox_keep_copies(inbox *in, uint32_t id)
-{
-    pthread_mutex_lock(&in->lock);
-    for (parcel *p = in->parcels; p; p = p->next)
-        if (p->line == id)
-            payload_copy(&p->payload);
-    pthread_mutex_unlock(&in->lock);
-}
-
-static void inbox_fini(inbox *in)
-{
-    parcels_drop(in->parcels);
-    while (in->happenings) {
-        happening *next = in->happenings->next;
-        free(in->happenings);
-        in->happenings = next;
-    }
-    pthread_mutex_destroy(&in->lock);
-}
 
 /* --- lines --- */
 
@@ -341,7 +196,7 @@ static net_socket *socket_open(const net *n, bool is_listener)
     net_socket *s = xcalloc(1, sizeof *s);
     s->net = n;
     s->is_listener = is_listener;
-    pthread_mutex_init(&s->inbox.lock, NULL);
+    inbox_init(&s->inbox);
     pthread_mutex_init(&s->lines_lock, NULL);
     return s;
 }
@@ -476,23 +331,6 @@ size_t net_fake_cut(const char *endpoint)
 
 /* --- messages --- */
 
-static parcel *parcel_make(const line *l, const void *head, const net_buffer *payload)
-{
-    parcel *p = xcalloc(1, sizeof *p);
-    p->line = l->id;
-    p->is_shared = l->is_local;
-    memcpy(p->head, head, NET_HEAD);
-    if (!payload)
-        return p;
-    p->payload = *payload;
-    if (!payload->release) {
-        void *copy = xmalloc(payload->bytes + 1);
-        memcpy(copy, payload->data, payload->bytes);
-        p->payload.data = copy;
-    }
-    return p;
-}
-
 /* false: nobody is there, and the parcel is gone. */
 static bool line_carry(line *l, int from, parcel *p)
 {
@@ -529,172 +367,44 @@ status net_send(net_socket *s, const net_peer *to, const void *head, const net_b
 {
     if (!s->is_listener) {
         /* a lost line says so by its event */
-        line_carry(s->dial, DIAL, parcel_make(s->dial, head, payload));
+        line_carry(s->dial, DIAL, parcel_make(s->dial->id, s->dial->is_local, head, payload));
         return OK;
     }
     line *l = line_of_peer(s, to);
-    BUG_ON(!l);
-    if (line_carry(l, LISTENER, parcel_make(l, head, payload)))
+    parcel *p = parcel_make(l ? l->id : 0, l && l->is_local, head, payload);
+    if (l && line_carry(l, LISTENER, p))
         return OK;
+    if (!l)
+        parcels_drop(p);
     return FAIL(err, E_LOST, "the peer is gone");
-}
-
-_Static_assert(sizeof(net_buffer) <= sizeof(net_payload), "a payload holds a buffer");
-
-static net_buffer *buffer_of(const net_payload *p)
-{
-    return (net_buffer *)(void *)(uintptr_t)p->opaque;
 }
 
 bool net_receive(net_socket *s, net_message *ret)
 {
-    pthread_mutex_lock(&s->inbox.lock);
-    parcel *p = s->inbox.parcels;
-    if (p)
-        s->inbox.parcels = p->next;
-    pthread_mutex_unlock(&s->inbox.lock);
-    if (!p)
+    uint32_t from;
+    if (!inbox_receive(&s->inbox, ret, &from))
         return false;
-    *ret = (net_message){.connection = -1};
-    memcpy(ret->head, p->head, NET_HEAD);
-    if (s->is_listener) {
-        ret->connection = (int)p->line;
-        ret->from.size = sizeof p->line;
-        memcpy(ret->from.id, &p->line, sizeof p->line);
-    }
-    if (!p->is_shared)
-        payload_copy(&p->payload);
-    *buffer_of(&ret->payload) = p->payload;
-    free(p);
+    if (!s->is_listener)
+        return true;
+    ret->connection = (int)from;
+    ret->from.size = sizeof from;
+    memcpy(ret->from.id, &from, sizeof from);
     return true;
 }
 
 bool net_next_event(net_socket *s, net_event *ret)
 {
-    pthread_mutex_lock(&s->inbox.lock);
-    happening *h = s->inbox.happenings;
-    if (h)
-        s->inbox.happenings = h->next;
-    pthread_mutex_unlock(&s->inbox.lock);
-    if (!h)
-        return false;
-    *ret = h->event;
-    free(h);
-    return true;
+    return inbox_next_event(&s->inbox, ret);
 }
 
-const void *net_payload_data(const net_payload *p)
+inbox *inbox_of(net_socket *s)
 {
-    return buffer_of(p)->data;
-}
-
-size_t net_payload_bytes(const net_payload *p)
-{
-    return buffer_of(p)->bytes;
-}
-
-void net_payload_close(net_payload *p)
-{
-    payload_end(buffer_of(p));
-}
-
-void net_payload_move(net_payload *to, net_payload *from)
-{
-    *to = *from;
-    *buffer_of(from) = (net_buffer){.data = NULL};
+    return &s->inbox;
 }
 
 bool net_peer_equal(const net_peer *a, const net_peer *b)
 {
     return a->size == b->size && memcmp(a->id, b->id, a->size) == 0;
-}
-
-/* --- waiting --- */
-
-status net_waker_create(net_waker **ret, error *err)
-{
-    (void)err;
-    *ret = xcalloc(1, sizeof **ret);
-    pthread_mutex_init(&(*ret)->lock, NULL);
-    return OK;
-}
-
-void net_waker_destroy(net_waker **w)
-{
-    if (!w || !*w)
-        return;
-    pthread_mutex_destroy(&(*w)->lock);
-    free(*w);
-    *w = NULL;
-}
-
-void net_waker_wake(net_waker *w)
-{
-    pthread_mutex_lock(&w->lock);
-    w->woken = true;
-    wake(w->sleeper);
-    pthread_mutex_unlock(&w->lock);
-}
-
-/* Lets `me` be woken by all of them (NULL: no more); true: one has something already. */
-static bool attach(net_socket *const *sockets, size_t n, net_waker *waker, sleeper *me)
-{
-    bool ready = false;
-    for (size_t i = 0; i < n; i++) {
-        if (!sockets[i])
-            continue;
-        inbox *in = &sockets[i]->inbox;
-        pthread_mutex_lock(&in->lock);
-        in->sleeper = me;
-        ready |= in->parcels || in->happenings;
-        pthread_mutex_unlock(&in->lock);
-    }
-    if (waker) {
-        pthread_mutex_lock(&waker->lock);
-        waker->sleeper = me;
-        ready |= waker->woken;
-        waker->woken &= me != NULL;
-        pthread_mutex_unlock(&waker->lock);
-    }
-    return ready;
-}
-
-static void sleep_until_woken(sleeper *me, int timeout_ms)
-{
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_sec += timeout_ms / 1000;
-    end.tv_nsec += timeout_ms % 1000 * 1000000L;
-    if (end.tv_nsec >= 1000000000L) {
-        end.tv_sec++;
-        end.tv_nsec -= 1000000000L;
-    }
-    pthread_mutex_lock(&me->lock);
-    while (!me->woken) {
-        if (timeout_ms < 0)
-            pthread_cond_wait(&me->changed, &me->lock);
-        else if (pthread_cond_timedwait(&me->changed, &me->lock, &end) == ETIMEDOUT)
-            break;
-    }
-    pthread_mutex_unlock(&me->lock);
-}
-
-status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int timeout_ms, error *err)
-{
-    (void)err;
-    sleeper me = {.woken = false};
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&me.changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    pthread_mutex_init(&me.lock, NULL);
-    if (!attach(sockets, n, waker, &me))
-        sleep_until_woken(&me, timeout_ms);
-    attach(sockets, n, waker, NULL);
-    pthread_cond_destroy(&me.changed);
-    pthread_mutex_destroy(&me.lock);
-    return OK;
 }
 
 const char *net_library_version(char *buffer, size_t bytes)

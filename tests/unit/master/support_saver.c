@@ -1,0 +1,18 @@
+#include "unit/master/support_saver.h"
+
+saver *saver_of(const books *b, const plan *p)
+{
+    return saver_create(&(saver_options){
+        .dir = b->dir,
+        .flat = b->flat,
+        .steps = {.examples = 2 * p->per_epoch, .batch_size = 1, .per_step = 2},
+        .begin = p->begin,
+        .total = p->total,
+        .epoch_ends = p->epoch_ends,
+        .every_steps = p->every_steps,
+        .every_s = p->every_s,
+        .n_servers = SERVERS,
+        .era = 7,
+        .config_digest = "0000000000000000000000000000000000000000000000000000000000000000",
+    });
+}

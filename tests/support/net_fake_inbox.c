@@ -59,7 +59,8 @@ parcel *parcel_make(uint32_t line, bool is_shared, const void *head, const net_b
     p->payload = *payload;
     if (!payload->release) {
         void *copy = xmalloc(payload->bytes + 1);
-        memcpy(copy, payload->data, payload->bytes);
+        if (payload->bytes)
+            memcpy(copy, payload->data, payload->bytes);
         p->payload.data = copy;
     }
     return p;

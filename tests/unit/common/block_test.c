@@ -10,6 +10,7 @@
 #include "common/base/thread.h"
 #include "common/parts/block.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,7 +106,7 @@ static void test_as_a_fold_wants_them(void **state)
     block_pool_fini(&p);
 }
 
-enum { ROUNDS = 20000 };
+enum { ROUNDS = 2000 };
 
 typedef struct handover {
     _Atomic(block *) slot;
@@ -117,8 +118,10 @@ static void *drop_all(void *arg)
     handover *h = arg;
     for (float want = 0; want < ROUNDS;) {
         block *b = atomic_exchange(&h->slot, NULL);
-        if (!b)
+        if (!b) {
+            sched_yield();
             continue;
+        }
         if (b->data[0] != want || b->data[N - 1] != want)
             abort();
         want++;
@@ -141,8 +144,10 @@ static void test_dropped_on_another_thread(void **state)
         for (int k = 0; k < N; k++)
             b->data[k] = (float)i;
         block *empty = NULL;
-        while (!atomic_compare_exchange_weak(&h.slot, &empty, b))
+        while (!atomic_compare_exchange_weak(&h.slot, &empty, b)) {
             empty = NULL;
+            sched_yield();
+        }
     }
     pthread_join(thread, NULL);
     assert_in_range(p.n_blocks, 1, 3);

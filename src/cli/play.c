@@ -97,6 +97,9 @@ static status dial_servers(play *p, error *err)
 {
     const cluster *c = p->c;
     role host = c->hosted_servers ? ROLE_WORKER : ROLE_PS;
+    if (c->jobs[host].n >= NET_POLL_MAX)
+        return FAIL(err, E_CONFIG, "the cluster has %d servers, at most %d are supported",
+                    c->jobs[host].n, NET_POLL_MAX - 1);
     p->servers = xcalloc((size_t)c->jobs[host].n + 1, sizeof(char *));
     for (int32_t i = 0; i < c->jobs[host].n; i++) {
         if (c->hosted_servers && c->master_is_worker && i == 0)

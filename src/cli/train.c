@@ -312,7 +312,7 @@ static const flag train_flags[] = {
     {"help-config", 0, FLAG_SWITCH, NULL, CONF, "Explain every key of a configuration.", 0, 0},
     {"workers", 0, FLAG_COUNT, "N", SHAPE,
      "Workers, beside a master that does not train; 0: everything in one process.", 0, 4096},
-    {"ps", 0, FLAG_COUNT, "N", SHAPE, "Parameter servers; 1 where there are workers.", 0, 4096},
+    {"ps", 0, FLAG_COUNT, "N", SHAPE, "Parameter servers; 1 where there are workers.", 0, 255},
     {"evaluators", 0, FLAG_COUNT, "N", SHAPE, "A process of its own that evaluates checkpoints.", 0,
      1},
     {"start-port", 0, FLAG_COUNT, "PORT", SHAPE,

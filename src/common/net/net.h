@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NET_HEAD = 64, NET_PEER = 16, NET_PAYLOAD_MAX = 64 << 20 };
+enum { NET_HEAD = 64, NET_PEER = 16, NET_PAYLOAD_MAX = 64 << 20, NET_POLL_MAX = 256 };
 
 typedef struct net net;
 typedef struct net_socket net_socket;
@@ -101,7 +101,7 @@ void net_waker_destroy(net_waker **w);
 void net_waker_wake(net_waker *w);                  /* also from signal handlers */
 
 /* Waits until a socket has a message or event, the waker was woken, or timeout_ms passed (-1: no
- * limit). NULL entries are skipped. */
+ * limit). At most NET_POLL_MAX sockets; NULL entries are skipped. */
 MUST_USE status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int timeout_ms,
                          error *err);
 

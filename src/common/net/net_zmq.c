@@ -482,14 +482,12 @@ void net_waker_wake(net_waker *w)
     (void)n; /* full means it is awake already */
 }
 
-enum { POLL_MAX = 256 };
-
 status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int timeout_ms, error *err)
 {
-    watch *watches[2 * POLL_MAX];
-    struct pollfd fds[2 * POLL_MAX + 1];
+    watch *watches[2 * NET_POLL_MAX];
+    struct pollfd fds[2 * NET_POLL_MAX + 1];
     nfds_t n_fds = 0;
-    BUG_ON(n > POLL_MAX);
+    BUG_ON(n > NET_POLL_MAX);
     for (size_t i = 0; i < n; i++) {
         if (!sockets[i])
             continue;

@@ -6,8 +6,8 @@
  * "tcp://host:0" (the kernel picks a port) or "inproc://name" (threads of one process).
  *
  * Payloads travel without copying: sent from the caller's memory, which is given back through
- * `release`, and read in place where they were received, aligned for floats. What does not have exactly the shape of a
- * message is counted and dropped here; what the head says is wire's business.
+ * `release`, and read in place where they were received, aligned for floats. What does not have
+ * exactly the shape of a message is counted and dropped here; what the head says is wire's business.
  *
  * One dial per peer. When its connection is lost the event NET_DOWN says so: close the dial (its
  * buffers come back) and open a new one. Nothing here blocks but net_poll.

@@ -1,6 +1,6 @@
 /*
  * The transport over real ZeroMQ: what is sent arrives whole and its memory comes back exactly
- * once; what has another shape is dropped and counted; connections come and go with a word.
+ * once; connections come and go with a word.
  *
  * CTest labels: smoke
  */
@@ -15,7 +15,7 @@
 #include "common/base/clock.h"
 #include "common/base/thread.h"
 #include "common/net/net.h"
-#include "unit/common/support_zmtp.h"
+#include "unit/common/support_net.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -26,76 +26,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-enum { LIMIT_MS = 20000 };
-
-/* A listener and one dial to it. */
-typedef struct pair {
-    net *net;
-    net_socket *listener, *dial;
-} pair;
-
-static net_socket *listen_on(net *n, const char *endpoint)
-{
-    net_socket *s = NULL;
-    error err = ERROR_INIT;
-    if (net_listen(n, &endpoint, 1, -1, &s, &err) != OK)
-        fail_msg("%s", err.text);
-    return s;
-}
-
-static net_socket *dial_to(net *n, const char *endpoint)
-{
-    net_socket *s = NULL;
-    error err = ERROR_INIT;
-    if (net_dial(n, endpoint, &s, &err) != OK)
-        fail_msg("%s", err.text);
-    return s;
-}
-
-static pair pair_make(const char *endpoint)
-{
-    pair p = {.net = NULL};
-    assert_int_equal(net_create(&p.net, NULL), OK);
-    p.listener = listen_on(p.net, endpoint);
-    p.dial = dial_to(p.net, net_endpoint(p.listener));
-    return p;
-}
-
-static void pair_fini(pair *p)
-{
-    net_close(&p->dial, 0);
-    net_close(&p->listener, 0);
-    net_destroy(&p->net);
-    assert_null(p->net);
-}
-
-static void wait_event(net_socket *s, net_event_kind kind)
-{
-    net_event event;
-    while (!net_next_event(s, &event))
-        assert_int_equal(net_poll(&s, 1, NULL, LIMIT_MS, NULL), OK);
-    assert_int_equal(event.kind, kind);
-}
-
-static void wait_message(net_socket *s, net_message *ret)
-{
-    int64_t until = clock_us() + LIMIT_MS * 1000;
-    while (!net_receive(s, ret)) {
-        net_event event;
-        while (net_next_event(s, &event))
-            ;
-        assert_int_equal(net_poll(&s, 1, NULL, 1000, NULL), OK);
-        assert_true(clock_us() < until);
-    }
-}
-
-static const unsigned char *head_of(int fill)
-{
-    static unsigned char head[NET_HEAD];
-    memset(head, fill, sizeof head);
-    return head;
-}
 
 /* Memory that is lent: how often it came back. */
 typedef struct loan {
@@ -418,112 +348,6 @@ static void test_a_socket_handed_over(void **state)
     pair_fini(&p);
 }
 
-/* --- strangers --- */
-
-/* A good message from a dial of ours arrives, and nothing before it. */
-static void check_still_served(pair *p, uint64_t dropped)
-{
-    assert_int_equal(net_send(p->dial, NULL, head_of('g'), NULL, NULL), OK);
-    net_message m;
-    wait_message(p->listener, &m);
-    assert_memory_equal(m.head, head_of('g'), NET_HEAD);
-    net_payload_close(&m.payload);
-    int64_t until = clock_us() + LIMIT_MS * 1000;
-    while (net_dropped(p->listener) < dropped && clock_us() < until) {
-        assert_false(net_receive(p->listener, &m));
-        assert_int_equal(net_poll(&p->listener, 1, NULL, 100, NULL), OK);
-    }
-    assert_int_equal(net_dropped(p->listener), dropped);
-}
-
-static void test_messages_of_another_shape(void **state)
-{
-    (void)state;
-    pair p = pair_make("tcp://127.0.0.1:0");
-    int fd = raw_connect(net_endpoint(p.listener));
-    zmtp_greet(fd, NULL);
-    static const size_t shapes[][5] = {
-        {1}, {63}, {65}, {200}, {64, 8, 8}, {64, 8, 8, 8}, {10, 64}, {1, 1, 1, 1},
-    };
-    for (size_t i = 0; i < COUNT_OF(shapes); i++)
-        for (int k = 0; k < 5 && shapes[i][k]; k++)
-            zmtp_frame(fd, shapes[i][k], 'z', k < 4 && shapes[i][k + 1]);
-    zmtp_frame(fd, 0, 0, 0);
-    zmtp_frame(fd, 0, 0, 1);
-    zmtp_frame(fd, 0, 0, 0);
-    check_still_served(&p, COUNT_OF(shapes) + 2);
-
-    /* the stranger may still say something well-formed, and is answered */
-    zmtp_frame(fd, NET_HEAD, 'w', 1);
-    zmtp_frame(fd, 3, 'p', 0);
-    net_message m;
-    wait_message(p.listener, &m);
-    assert_memory_equal(m.head, head_of('w'), NET_HEAD);
-    assert_int_equal(net_payload_bytes(&m.payload), 3);
-    net_payload_close(&m.payload);
-    assert_int_equal(net_send(p.listener, &m.from, head_of('a'), NULL, NULL), OK);
-    close(fd);
-    pair_fini(&p);
-}
-
-static void test_a_name_that_is_too_long(void **state)
-{
-    (void)state;
-    pair p = pair_make("tcp://127.0.0.1:0");
-    int fd = raw_connect(net_endpoint(p.listener));
-    char name[201];
-    memset(name, 'n', 200);
-    name[200] = '\0';
-    zmtp_greet(fd, name);
-    zmtp_frame(fd, NET_HEAD, 'w', 0);
-    zmtp_frame(fd, NET_HEAD, 'w', 1);
-    zmtp_frame(fd, 3, 'p', 0);
-    check_still_served(&p, 2);
-    close(fd);
-    pair_fini(&p);
-}
-
-/* Never trusted with a length: the connection is closed, not the memory filled. */
-static void test_a_frame_that_claims_too_much(void **state)
-{
-    (void)state;
-    pair p = pair_make("tcp://127.0.0.1:0");
-    static const uint64_t claims[] = {NET_PAYLOAD_MAX + 1, (uint64_t)1 << 40, UINT64_MAX};
-    for (size_t i = 0; i < COUNT_OF(claims); i++) {
-        int fd = raw_connect(net_endpoint(p.listener));
-        zmtp_greet(fd, NULL);
-        zmtp_claim(fd, claims[i]);
-        raw_wait_closed(fd);
-        check_still_served(&p, 0);
-    }
-    pair_fini(&p);
-}
-
-static void test_noise(void **state)
-{
-    (void)state;
-    pair p = pair_make("tcp://127.0.0.1:0");
-    static const char *const noises[] = {
-        "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-        "\xff",
-        "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
-        "",
-        "\x16\x03\x01\x02",
-    };
-    for (size_t i = 0; i < COUNT_OF(noises); i++) {
-        int fd = raw_connect(net_endpoint(p.listener));
-        raw_write(fd, noises[i], strlen(noises[i]));
-        shutdown(fd, SHUT_WR);
-        raw_wait_closed(fd);
-    }
-    int half = raw_connect(net_endpoint(p.listener)); /* leaves in the midst of a message */
-    zmtp_greet(half, NULL);
-    zmtp_frame(half, NET_HEAD, 'h', 1);
-    close(half);
-    check_still_served(&p, 0);
-    pair_fini(&p);
-}
-
 /* --- waiting --- */
 
 static void *wake_it(void *arg)
@@ -582,10 +406,6 @@ int main(void)
         cmocka_unit_test(test_where_nobody_can_listen),
         cmocka_unit_test(test_several_endpoints),
         cmocka_unit_test(test_a_socket_handed_over),
-        cmocka_unit_test(test_messages_of_another_shape),
-        cmocka_unit_test(test_a_name_that_is_too_long),
-        cmocka_unit_test(test_a_frame_that_claims_too_much),
-        cmocka_unit_test(test_noise),
         cmocka_unit_test(test_the_waker),
         cmocka_unit_test(test_closing_what_is_not_there),
     };

@@ -1,7 +1,7 @@
 /*
  * Elementary functions whose bits depend on nothing but IEEE 754 double arithmetic: no libm, no
  * contraction (the build sets -ffp-contract=off). Used where a value decides weights: initial
- * weights, schedules, losses. Relative error below 1e-14 on the stated domains, except det_pow.
+ * weights, schedules, optimizers. Relative error below 1e-14 on the stated domains, except det_pow.
  *
  * Threads: pure functions.
  */

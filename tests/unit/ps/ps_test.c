@@ -1,6 +1,5 @@
 /*
- * A server in its role: who may come in, what it answers and when, what it holds against one
- * process, what it ignores, and how it ends.
+ * A server at work: what it answers and when, what it holds against one process, what it ignores.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,141 +8,9 @@
 
 #include <cmocka.h>
 
-#include "common/base/alloc.h"
-#include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/rng.h"
 #include "unit/ps/support_server.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
-static const Wire__Welcome *welcome_of(const peer *p)
-{
-    return (const Wire__Welcome *)p->message;
-}
-
-static const Wire__Refused *refused_of(const peer *p)
-{
-    return (const Wire__Refused *)p->message;
-}
-
-static wire_head head_of(wire_type type, int32_t part, int64_t step)
-{
-    return (wire_head){.type = type, .job_id = JOB_ID, .era = ERA, .part = part, .step = step};
-}
-
-static void push(peer *p, int64_t step, tree_node node)
-{
-    const shape *s = &p->server->shape;
-    fold_block *b = hand(s, 0, step, node, false);
-    wire_head h = head_of(WIRE_PUSH, 0, step);
-    h.slots = steps_slots(&s->steps, step);
-    h.node = node;
-    say(p, h, b->data, b->n * sizeof(float));
-    b->release(b);
-}
-
-static void hear_pushed(peer *p, int64_t step, tree_node node)
-{
-    hear(p, WIRE_PUSHED);
-    assert_int_equal(p->head.step, step);
-    assert_int_equal(p->head.node.level, node.level);
-    assert_int_equal(p->head.node.index, node.index);
-    assert_int_equal(p->head.job_id, JOB_ID);
-}
-
-static void push_step(peer *p, int64_t step)
-{
-    for (uint32_t i = 0; i < steps_slots(&p->server->shape.steps, step); i++) {
-        push(p, step, (tree_node){0, i});
-        hear_pushed(p, step, (tree_node){0, i});
-    }
-}
-
-static void hear_weights(peer *p, const whole *w)
-{
-    hear(p, WIRE_PART);
-    assert_int_equal(p->head.step, w->version);
-    assert_int_equal(p->n, w->shape->flat->n_elements);
-    assert_memory_equal(p->floats, w->weights, p->n * sizeof(float));
-}
-
-static void check_weights(peer *p, const whole *w)
-{
-    say(p, head_of(WIRE_PULL, 0, w->version), NULL, 0);
-    hear_weights(p, w);
-}
-
-static void end_well(server *s, peer *master, peer *worker)
-{
-    say_stop(master, OK, "");
-    assert_int_equal(server_end(s), OK);
-    assert_string_equal(s->error.text, "");
-    peer_close(master);
-    peer_close(worker);
-    server_fini(s);
-}
-
-/* --- coming in --- */
-
-static void test_another_configuration_is_refused(void **state)
-{
-    (void)state;
-    server *s = server_start(NULL), *other = server_start("trainer.optimizer.lr=0.5");
-    peer worker = peer_dial(s, s->tcp), master = peer_dial(other, other->tcp);
-    say_hello(&worker, ROLE_WORKER, other->config, NULL);
-    hear(&worker, WIRE_REFUSED);
-    assert_int_equal(refused_of(&worker)->status, E_CONFIG);
-    assert_non_null(strstr(refused_of(&worker)->text, "'trainer.optimizer.lr' differs"));
-    say_hello(&worker, ROLE_WORKER, s->config, NULL); /* and with ours it is let in */
-    hear(&worker, WIRE_WELCOME);
-    /* a master that was refused is none: it cannot even stop us */
-    say_hello(&worker, ROLE_MASTER, other->config, NULL);
-    hear(&worker, WIRE_REFUSED);
-    say_stop(&worker, OK, "");
-    hear_nothing(&worker);
-    atomic_store(&s->abort, true);
-    atomic_store(&other->abort, true);
-    assert_int_not_equal(server_end(s), OK);
-    assert_int_not_equal(server_end(other), OK);
-    peer_close(&worker);
-    peer_close(&master);
-    server_fini(s);
-    server_fini(other);
-}
-
-static void test_the_masters_address_is_relayed(void **state)
-{
-    (void)state;
-    server *s = server_start(NULL);
-    peer master = peer_dial(s, s->endpoints[0]), worker = peer_dial(s, s->tcp);
-    say_hello(&worker, ROLE_WORKER, s->config, NULL);
-    hear(&worker, WIRE_WELCOME);
-    assert_string_equal(welcome_of(&worker)->master_address, "");
-    assert_false(welcome_of(&worker)->ready);
-    uint64_t life = welcome_of(&worker)->life;
-    assert_true(life != 0);
-    say_hello(&master, ROLE_MASTER, s->config, "10.0.0.1:2222");
-    hear(&master, WIRE_WELCOME);
-    say_hello(&worker, ROLE_WORKER, s->config, NULL);
-    hear(&worker, WIRE_WELCOME);
-    assert_string_equal(welcome_of(&worker)->master_address, "10.0.0.1:2222");
-    assert_false(welcome_of(&worker)->ready);
-    say_setup(&master, ERA, 0, 0, 1);
-    hear(&master, WIRE_READY);
-    const Wire__Ready *ready = (const Wire__Ready *)master.message;
-    assert_int_equal(ready->step, 0);
-    assert_int_equal(ready->bytes, (size_t)s->shape.flat->n_elements * sizeof(float));
-    assert_true(ready->sees_job_dir);
-    say_hello(&worker, ROLE_WORKER, s->config, NULL);
-    hear(&worker, WIRE_WELCOME);
-    assert_true(welcome_of(&worker)->ready);
-    assert_int_equal(welcome_of(&worker)->life, life);
-    end_well(s, &master, &worker);
-}
 
 /* --- steps --- */
 
@@ -213,18 +80,6 @@ static void test_pulls_that_wait(void **state)
     hear_pushed(&worker, 1, (tree_node){0, 3});
     whole_fini(&w);
     end_well(s, &master, &worker);
-}
-
-static void check_refused(peer *p, wire_head h, const void *data, size_t bytes, status code,
-                          const char *why)
-{
-    say(p, h, data, bytes);
-    hear(p, WIRE_REFUSED);
-    assert_int_equal(refused_of(p)->status, code);
-    assert_string_equal(refused_of(p)->text, why);
-    assert_int_equal(p->head.era, ERA);
-    assert_int_equal(p->head.part, h.part);
-    assert_int_equal(p->head.step, h.step);
 }
 
 static void test_refusals(void **state)
@@ -303,7 +158,7 @@ static void test_what_is_ignored(void **state)
     end_well(s, &master, &worker);
 }
 
-/* --- eras, cuts, votes --- */
+/* --- eras and votes --- */
 
 static void test_a_new_era_begins_anew(void **state)
 {
@@ -329,172 +184,6 @@ static void test_a_new_era_begins_anew(void **state)
     h.era++;
     say(&worker, h, NULL, 0);
     hear_weights(&worker, &w);
-    whole_fini(&w);
-    end_well(s, &master, &worker);
-}
-
-static void say_cut(peer *master, uint32_t id, int64_t version)
-{
-    Wire__Cut m = WIRE__CUT__INIT;
-    m.id = id;
-    char dir[64];
-    snprintf(dir, sizeof dir, "checkpoints/step-%09lld.tmp.%d", (long long)version, ERA);
-    m.dir = dir;
-    say_proto(master, head_of(WIRE_CUT, 0, version), &m.base);
-}
-
-static void test_cuts(void **state)
-{
-    (void)state;
-    server *s = server_start(NULL);
-    peer master, worker;
-    server_set_up(s, &master, &worker);
-    say_cut(&master, 8, 2);
-    hear_nothing(&master);
-    push_step(&worker, 0);
-    push_step(&worker, 1);
-    hear(&master, WIRE_CUT_DONE);
-    const Wire__CutDone *done = (const Wire__CutDone *)master.message;
-    assert_int_equal(master.head.step, 2);
-    assert_int_equal(done->id, 8);
-    assert_int_equal(done->batches_applied, 8);
-    assert_string_equal(done->file, "ps-0-of-1.safetensors");
-    char *path = xasprintf("%s/checkpoints/step-000000002.tmp.3/%s", s->folder, done->file);
-    struct stat st;
-    assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_size, done->bytes);
-    free(path);
-    say_cut(&master, 9, 1);
-    hear(&master, WIRE_CUT_LATE);
-    const Wire__CutLate *late = (const Wire__CutLate *)master.message;
-    assert_int_equal(late->id, 9);
-    assert_int_equal(late->newest, 2);
-    end_well(s, &master, &worker);
-}
-
-/* What the master makes of the shard that CUT_DONE told of. */
-static void commit(const server *s, const Wire__CutDone *done, int64_t step)
-{
-    manifest_shard shard = {.file = done->file, .bytes = done->bytes};
-    memcpy(shard.sha256, done->sha256, sizeof shard.sha256);
-    int32_t part_shard[] = {0};
-    manifest m = {.step = step,
-                  .batches_per_step = 4,
-                  .flat = s->shape.flat,
-                  .n_slots = optim_slots(&s->shape.optim),
-                  .n_shards = 1,
-                  .shards = &shard,
-                  .part_shard = part_shard};
-    for (size_t i = 0; i < m.n_slots; i++)
-        m.slot_names[i] = (char *)(uintptr_t)optim_slot_name(&s->shape.optim, i);
-    memset(m.config_digest, 'c', 64);
-    flat_digest(s->shape.flat, m.flat_digest);
-    error err = ERROR_INIT;
-    if (checkpoint_commit(s->dir, ERA, &m, &err) != OK)
-        fail_msg("%s", err.text);
-}
-
-static void test_restored_from_its_checkpoint(void **state)
-{
-    (void)state;
-    const char *dir = "checkpoints/step-000000002";
-    server *s = server_start(NULL);
-    peer master, worker;
-    server_set_up(s, &master, &worker);
-    say_cut(&master, 8, 2);
-    whole w = whole_make(&s->shape);
-    for (int64_t step = 0; step < 3; step++) {
-        push_step(&worker, step);
-        if (step < 2)
-            whole_step(&w, 1);
-    }
-    hear(&master, WIRE_CUT_DONE);
-    commit(s, (const Wire__CutDone *)master.message, 2);
-    say_restore(&master, ERA, 2, dir, NULL);
-    hear(&master, WIRE_READY);
-    assert_int_equal(((const Wire__Ready *)master.message)->step, 2);
-    check_weights(&worker, &w);
-    push_step(&worker, 2);
-    whole_step(&w, 1);
-    check_weights(&worker, &w);
-    /* a checkpoint that is not what the master says it is */
-    say_restore(&master, ERA, 3, dir, NULL);
-    hear(&master, WIRE_FAILED);
-    assert_int_equal(server_end(s), E_DATA);
-    assert_string_equal(s->error.text, "restore step 3: 'checkpoints/step-000000002' is of another "
-                                       "step, model or optimizer than what is trained");
-    whole_fini(&w);
-    peer_close(&master);
-    peer_close(&worker);
-    server_fini(s);
-}
-
-/* The vectors the server asks for, one by one, till it is ready. */
-static void load_all(peer *master, const whole *w)
-{
-    const flat *f = w->shape->flat;
-    for (uint64_t row = 0; row <= optim_slots(&w->shape->optim); row++) {
-        hear(master, WIRE_LOAD);
-        assert_int_equal(master->head.part, 0);
-        assert_int_equal(master->head.tag, row);
-        wire_head h = head_of(WIRE_LOADED, 0, 0);
-        const float *values = row ? w->slots[row - 1] : w->weights;
-        h.tag = row + 1; /* not what was asked for */
-        say(master, h, values, (size_t)f->n_elements * sizeof(float));
-        h.tag = row;
-        say(master, h, values, (size_t)f->n_elements * sizeof(float));
-    }
-    hear(master, WIRE_READY);
-}
-
-static void fetch_shard(peer *master, uint32_t id, const char *digest)
-{
-    buf all = BUF_INIT;
-    Wire__Shard ask = WIRE__SHARD__INIT;
-    ask.id = id;
-    size_t before;
-    do {
-        before = all.size;
-        ask.offset = all.size;
-        say_proto(master, head_of(WIRE_SHARD, 0, 0), &ask.base);
-        hear(master, WIRE_SHARD);
-        const Wire__Shard *piece = (const Wire__Shard *)master->message;
-        assert_int_equal(piece->offset, all.size);
-        buf_add(&all, piece->data.data, piece->data.len);
-    } while (all.size > before);
-    char hex[SHA256_HEX];
-    sha256_hex(all.data, all.size, hex);
-    assert_string_equal(hex, digest);
-    buf_fini(&all);
-    /* all was fetched: it is kept no longer */
-    say_proto(master, head_of(WIRE_SHARD, 0, 0), &ask.base);
-    hear(master, WIRE_REFUSED);
-}
-
-static void test_a_job_dir_it_does_not_see(void **state)
-{
-    (void)state;
-    server *s = server_start(NULL);
-    peer master = peer_dial(s, s->tcp), worker = peer_dial(s, s->tcp);
-    whole w = whole_make(&s->shape);
-    for (int i = 0; i < 3; i++)
-        whole_step(&w, 1);
-    say_hello(&master, ROLE_MASTER, s->config, NULL);
-    hear(&master, WIRE_WELCOME);
-    say_restore(&master, ERA, 3, "checkpoints/step-000000003", "of another dir");
-    load_all(&master, &w);
-    assert_false(((const Wire__Ready *)master.message)->sees_job_dir);
-    check_weights(&worker, &w);
-    push_step(&worker, 3);
-    whole_step(&w, 1);
-    check_weights(&worker, &w);
-    say_cut(&master, 8, 4);
-    hear(&master, WIRE_CUT_DONE);
-    const Wire__CutDone *done = (const Wire__CutDone *)master.message;
-    assert_true(done->spooled);
-    char digest[SHA256_HEX];
-    snprintf(digest, sizeof digest, "%s", done->sha256);
-    fetch_shard(&master, 8, digest);
     whole_fini(&w);
     end_well(s, &master, &worker);
 }
@@ -525,139 +214,6 @@ static void test_the_vote(void **state)
     end_well(s, &master, &worker);
 }
 
-static void test_more_servers_than_parts(void **state)
-{
-    (void)state;
-    server *s = server_start(NULL);
-    peer master = peer_dial(s, s->tcp), worker = peer_dial(s, s->tcp);
-    say_hello(&master, ROLE_MASTER, s->config, NULL);
-    hear(&master, WIRE_WELCOME);
-    say_setup(&master, ERA, 0, 1, 2);
-    hear(&master, WIRE_READY);
-    assert_int_equal(((const Wire__Ready *)master.message)->bytes, 0);
-    check_refused(&worker, head_of(WIRE_PULL, 0, 0), NULL, 0, E_PROTOCOL,
-                  "that part is not on this server");
-    say_cut(&master, 8, 2);
-    hear(&master, WIRE_CUT_DONE);
-    assert_int_equal(((const Wire__CutDone *)master.message)->batches_applied, -1);
-    end_well(s, &master, &worker);
-}
-
-/* --- ends --- */
-
-static void test_the_master_stops_it(void **state)
-{
-    (void)state;
-    server *s = server_start(NULL);
-    peer master, worker;
-    server_set_up(s, &master, &worker);
-    say_stop(&master, E_DATA, "worker.3: no such file");
-    assert_int_equal(server_end(s), E_DATA);
-    assert_string_equal(s->error.text, "stopped by the master: worker.3: no such file");
-    peer_close(&master);
-    peer_close(&worker);
-    server_fini(s);
-}
-
-static void test_a_signal(void **state)
-{
-    (void)state;
-    server *s = server_start(NULL);
-    peer master, worker;
-    server_set_up(s, &master, &worker);
-    atomic_store(&s->stop, true);
-    hear(&master, WIRE_PREEMPT);
-    push_step(&worker, 0); /* it goes on until it is told */
-    say_stop(&master, E_PREEMPTED, "preempted");
-    assert_int_equal(server_end(s), E_PREEMPTED);
-    peer_close(&master);
-    peer_close(&worker);
-    server_fini(s);
-}
-
-static void check_bad_setup(Wire__Setup *m, const char *why)
-{
-    server *s = server_start(NULL);
-    peer master = peer_dial(s, s->tcp);
-    say_hello(&master, ROLE_MASTER, s->config, NULL);
-    hear(&master, WIRE_WELCOME);
-    Wire__Declaration declaration;
-    wire_declaration_fill(s->shape.flat, 100, &declaration);
-    if (m->declaration)
-        m->declaration = &declaration;
-    m->dir_token = (char *)(uintptr_t)jobdir_token(s->dir);
-    say_proto(&master, (wire_head){.type = WIRE_SETUP, .job_id = JOB_ID, .era = ERA}, &m->base);
-    hear(&master, WIRE_FAILED);
-    const Wire__Stop *failed = (const Wire__Stop *)master.message;
-    assert_int_equal(failed->status, server_end(s));
-    assert_string_equal(failed->text, s->error.text);
-    assert_string_equal(failed->task, "ps.1");
-    assert_int_not_equal(s->outcome, OK);
-    if (!strstr(s->error.text, why))
-        fail_msg("'%s' does not say '%s'", s->error.text, why);
-    wire_declaration_clear(&declaration);
-    peer_close(&master);
-    server_fini(s);
-}
-
-/* What the master demands and cannot be done ends the server, and the master hears why. */
-static void test_setups_that_cannot_be(void **state)
-{
-    (void)state;
-    Wire__Declaration any = WIRE__DECLARATION__INIT;
-    Wire__Setup good = WIRE__SETUP__INIT, m;
-    good.servers = 1;
-    good.batch_size = 2;
-    good.batches_per_step = 4;
-    m = good;
-    check_bad_setup(&m, "SETUP: a field is out of range");
-    good.declaration = &any;
-    m = good;
-    m.server = 1;
-    check_bad_setup(&m, "SETUP: a field is out of range");
-    m = good;
-    m.servers = UINT32_MAX;
-    check_bad_setup(&m, "SETUP: a field is out of range");
-    m = good;
-    m.step = -1;
-    check_bad_setup(&m, "SETUP: a field is out of range");
-    m = good;
-    m.batch_size = 0;
-    check_bad_setup(&m, "SETUP: a field is out of range");
-    m = good;
-    m.batches_per_step = (int64_t)1 << 32;
-    check_bad_setup(&m, "SETUP: a field is out of range");
-    m = good;
-    m.step = 7;
-    m.restore_dir = (char *)(uintptr_t) "checkpoints/step-000000007";
-    check_bad_setup(&m, "restore step 7: ");
-}
-
-static void test_no_master_comes(void **state)
-{
-    (void)state;
-    server *s = server_start("distributed.start_timeout=1");
-    assert_int_equal(server_end(s), E_LOST);
-    assert_non_null(strstr(s->error.text, "no word from the master for 1 s"));
-    server_fini(s);
-}
-
-static void test_left_at_once(void **state)
-{
-    (void)state;
-    server *s = server_start(NULL);
-    peer master, worker;
-    server_set_up(s, &master, &worker);
-    for (uint32_t i = 0; i < 3; i++)
-        push(&worker, 0, (tree_node){0, i});
-    say(&worker, head_of(WIRE_PULL, 0, 1), NULL, 0);
-    atomic_store(&s->abort, true);
-    assert_int_not_equal(server_end(s), OK);
-    peer_close(&master);
-    peer_close(&worker);
-    server_fini(s);
-}
-
 static int be_quiet(void **state)
 {
     (void)state;
@@ -668,23 +224,12 @@ static int be_quiet(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_another_configuration_is_refused),
-        cmocka_unit_test(test_the_masters_address_is_relayed),
         cmocka_unit_test(test_steps_of_two_workers),
         cmocka_unit_test(test_pulls_that_wait),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_what_is_ignored),
         cmocka_unit_test(test_a_new_era_begins_anew),
-        cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_restored_from_its_checkpoint),
-        cmocka_unit_test(test_a_job_dir_it_does_not_see),
         cmocka_unit_test(test_the_vote),
-        cmocka_unit_test(test_more_servers_than_parts),
-        cmocka_unit_test(test_the_master_stops_it),
-        cmocka_unit_test(test_a_signal),
-        cmocka_unit_test(test_setups_that_cannot_be),
-        cmocka_unit_test(test_no_master_comes),
-        cmocka_unit_test(test_left_at_once),
     };
     return cmocka_run_group_tests(tests, be_quiet, NULL);
 }

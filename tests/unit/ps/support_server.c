@@ -248,3 +248,82 @@ void server_set_up(server *s, peer *ret_master, peer *ret_worker)
     say_hello(ret_worker, ROLE_WORKER, s->config, NULL);
     hear(ret_worker, WIRE_WELCOME);
 }
+
+const Wire__Welcome *welcome_of(const peer *p)
+{
+    return (const Wire__Welcome *)p->message;
+}
+
+const Wire__Refused *refused_of(const peer *p)
+{
+    return (const Wire__Refused *)p->message;
+}
+
+wire_head head_of(wire_type type, int32_t part, int64_t step)
+{
+    return (wire_head){.type = type, .job_id = JOB_ID, .era = ERA, .part = part, .step = step};
+}
+
+void push(peer *p, int64_t step, tree_node node)
+{
+    const shape *s = &p->server->shape;
+    fold_block *b = hand(s, 0, step, node, false);
+    wire_head h = head_of(WIRE_PUSH, 0, step);
+    h.slots = steps_slots(&s->steps, step);
+    h.node = node;
+    say(p, h, b->data, b->n * sizeof(float));
+    b->release(b);
+}
+
+void hear_pushed(peer *p, int64_t step, tree_node node)
+{
+    hear(p, WIRE_PUSHED);
+    assert_int_equal(p->head.step, step);
+    assert_int_equal(p->head.node.level, node.level);
+    assert_int_equal(p->head.node.index, node.index);
+    assert_int_equal(p->head.job_id, JOB_ID);
+}
+
+void push_step(peer *p, int64_t step)
+{
+    for (uint32_t i = 0; i < steps_slots(&p->server->shape.steps, step); i++) {
+        push(p, step, (tree_node){0, i});
+        hear_pushed(p, step, (tree_node){0, i});
+    }
+}
+
+void hear_weights(peer *p, const whole *w)
+{
+    hear(p, WIRE_PART);
+    assert_int_equal(p->head.step, w->version);
+    assert_int_equal(p->n, w->shape->flat->n_elements);
+    assert_memory_equal(p->floats, w->weights, p->n * sizeof(float));
+}
+
+void check_weights(peer *p, const whole *w)
+{
+    say(p, head_of(WIRE_PULL, 0, w->version), NULL, 0);
+    hear_weights(p, w);
+}
+
+void end_well(server *s, peer *master, peer *worker)
+{
+    say_stop(master, OK, "");
+    assert_int_equal(server_end(s), OK);
+    assert_string_equal(s->error.text, "");
+    peer_close(master);
+    peer_close(worker);
+    server_fini(s);
+}
+
+void check_refused(peer *p, wire_head h, const void *data, size_t bytes, status code,
+                   const char *why)
+{
+    say(p, h, data, bytes);
+    hear(p, WIRE_REFUSED);
+    assert_int_equal(refused_of(p)->status, code);
+    assert_string_equal(refused_of(p)->text, why);
+    assert_int_equal(p->head.era, ERA);
+    assert_int_equal(p->head.part, h.part);
+    assert_int_equal(p->head.step, h.step);
+}

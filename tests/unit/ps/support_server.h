@@ -65,4 +65,22 @@ void hear_nothing(peer *p);
 /* Master and worker in, the server set up alone. */
 void server_set_up(server *s, peer *ret_master, peer *ret_worker);
 
+/* --- what most scripts say and hear --- */
+
+const Wire__Welcome *welcome_of(const peer *p);
+const Wire__Refused *refused_of(const peer *p);
+wire_head head_of(wire_type type, int32_t part, int64_t step);
+/* One node of part 0, as support_table draws it; a step is all its slots, acknowledged. */
+void push(peer *p, int64_t step, tree_node node);
+void hear_pushed(peer *p, int64_t step, tree_node node);
+void push_step(peer *p, int64_t step);
+/* Part 0 at the version of one process, bit for bit: awaited, or asked for. */
+void hear_weights(peer *p, const whole *w);
+void check_weights(peer *p, const whole *w);
+/* The master says stop, all is well. */
+void end_well(server *s, peer *master, peer *worker);
+/* Says it, and is refused for that reason, with the era that holds. */
+void check_refused(peer *p, wire_head h, const void *data, size_t bytes, status code,
+                   const char *why);
+
 #endif

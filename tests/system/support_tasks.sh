@@ -48,6 +48,7 @@ cluster_of() {
 background() {
     name=$1
     shift
+    : >"$dir/$name.log" # now, not when the process comes to it: nobody may read an older one's
     "$@" >"$dir/$name.log" 2>&1 &
     tasks="$tasks $name=$!"
 }

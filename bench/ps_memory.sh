@@ -13,7 +13,7 @@ tequio=${TEQUIO:-$here/build/release/tequio}
 hidden=${1:-2048}
 dir=$(mktemp -d)
 launcher=
-trap '[ -z "$launcher" ] || kill -KILL "$launcher" 2>/dev/null || true; wait; rm -rf "$dir"' EXIT
+trap '[ -z "$launcher" ] || kill -KILL "$launcher" 2>/dev/null || true; wait 2>/dev/null; rm -rf "$dir"' EXIT
 
 config=$here/examples/fashion-mnist/mlp.jsonnet
 overrides="{\"model\": {\"hidden\": [$hidden, $hidden]}, \"validation_data_path\": null,

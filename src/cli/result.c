@@ -7,15 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void print_metrics(const json_t *summary, const char *key, const char *title)
+static void print_validation(const json_t *summary)
 {
     static const char *const names[] = {"accuracy", "loss"};
-    const json_t *metrics = json_object_get(summary, key);
+    const json_t *metrics = json_object_get(summary, "validation");
     int n = 0;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const json_t *value = json_object_get(metrics, names[i]);
         if (json_is_number(value))
-            printf("%s%s %.4f", n++ ? "  " : title, names[i], json_number_value(value));
+            printf("%s%s %.4f", n++ ? "  " : "validation: ", names[i], json_number_value(value));
     }
     if (n)
         printf("\n");
@@ -40,8 +40,7 @@ status result_print(const char *job_dir, error *err)
            (long long)json_integer_value(json_object_get(s, "steps")),
            json_number_value(json_object_get(s, "wall_s")),
            json_number_value(json_object_get(s, "examples_per_s")));
-    print_metrics(s, "validation", "validation: ");
-    print_metrics(s, "test", "test:       ");
+    print_validation(s);
     json_decref(s);
 
     printf("\nresults:\n");

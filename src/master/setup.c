@@ -162,7 +162,10 @@ status master_begin_setup(master *m, error *err)
         TRYF(open_restore(m, dir, err), err, "resume");
         LOG_I("RESUME", "step=%lld of=%lld from=%s", (long long)step, (long long)m->total, dir);
     }
-    m->identity.era = (uint32_t)(m->restarts + 1) << 12 | m->rollbacks;
+    if (m->restarts + 1 > ERA_STARTS || m->rollbacks > ERA_ROLLBACKS)
+        return FAIL(err, E_FAIL, "after %lld starts and %u rollbacks there is no era left",
+                    (long long)m->restarts + 1, m->rollbacks);
+    m->identity.era = (uint32_t)(m->restarts + 1) << 16 | m->rollbacks;
     TRY(open_books(m, step < 0 ? 0 : step, err));
 
     Wire__Declaration declaration;

@@ -70,6 +70,8 @@ typedef struct master {
     error failure;
 } master;
 
+enum { ERA_STARTS = 0xffff, ERA_ROLLBACKS = 0xffff };   /* halves of the 32 bits of an era */
+
 enum { TICK_MS = 100, SECOND_US = 1000000, REPORTS_US = SECOND_US };
 
 /* send.c */

@@ -74,6 +74,8 @@ static bool is_expected(const ps *s, const net_message *m, const wire_head *h)
         return master && s->table && h->era == s->identity.era;
     if (!s->set_up || h->job_id != s->identity.job_id)
         return h->type == WIRE_STOP && master;
+    if (master && h->type != WIRE_STOP && h->era != s->identity.era)
+        return false;
     return wire_may_say(h->type, master ? ROLE_MASTER : ROLE_WORKER, ROLE_PS);
 }
 

@@ -167,7 +167,7 @@ static void what_does_not_count_is_ignored(void **state)
     books b = books_make();
     ledger *l = ledger_at(&b, 0, 100);
     report_steps(l, 0, 2);
-    assert_int_equal(report(l, 0, 1), 0); /* of a step that is over */
+    assert_int_equal(report(l, 0, 1), 0);  /* of a step that is over */
     assert_int_equal(report(l, 10, 0), 0); /* nonsense */
     int64_t done = -1;
     metric_set m = metrics_of(2, 0), other = metrics_of(1, 3);

@@ -85,6 +85,7 @@ static void test_restored_from_its_checkpoint(void **state)
     peer master, worker;
     server_set_up(s, &master, &worker);
     say_cut(&master, 8, 2);
+    hear_nothing(&master);
     whole w = whole_make(&s->shape);
     for (int64_t step = 0; step < 3; step++) {
         push_step(&worker, step);

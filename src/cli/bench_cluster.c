@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PORTS = BENCH_IN_FLIGHT * BENCH_SERVERS, ERA = 1, JOB = 1 };
+enum { ERA = 1, JOB = 1 };
 enum { LOOK_MS = 20, ALIVE_US = 1000000, SET_UP_S = 30, STOP_US = 5000000 };
 
 typedef struct process {
@@ -42,7 +42,7 @@ typedef struct cluster_run {
     bench_load load;
     const char *job_dir;
     bench_page *page;
-    port ports[PORTS];
+    port ports[BENCH_SERVERS];
     process servers[BENCH_SERVERS], workers[BENCH_WORKERS];
     double cpu_s[2]; /* of servers, of workers, once they have ended */
     net *net;
@@ -50,63 +50,32 @@ typedef struct cluster_run {
     int64_t alive_us;
 } cluster_run;
 
-/* --- a server process --- */
+/* --- the roles of the children --- */
 
-typedef struct server_loop {
-    const cluster_run *run;
-    const port *port;
-    net *net;
-    pthread_t thread;
-    int index;
-    status status;
-    error error;
-} server_loop;
-
-static void *serve(void *arg)
-{
-    server_loop *s = arg;
-    const char *endpoint = s->port->endpoint;
-    s->status = ps_run(
-        &(ps_options){
-            .config = s->run->load.config,
-            .self = {ROLE_PS, s->index},
-            .net = s->net,
-            .endpoints = &endpoint,
-            .n_endpoints = 1,
-            .listen_fd = s->port->fd,
-            .job_dir = s->run->job_dir,
-        },
-        &s->error);
-    return NULL;
-}
-
-/* All loops of one process over one transport, as roles of a process share it. */
 static status server_process(const cluster_run *r, int index, error *err)
 {
-    int step = r->load.request.servers, n = r->load.n_ports / step;
-    server_loop *loops = xcalloc((size_t)n, sizeof *loops);
+    const char *endpoint = r->ports[index].endpoint;
     net *transport = NULL;
     TRY(net_create(&transport, err));
-    for (int i = 0; i < n; i++) {
-        int p = index + i * step;
-        loops[i] = (server_loop){.run = r, .port = &r->ports[p], .net = transport, .index = p};
-        TRY(thread_start(&loops[i].thread, "ps", serve, &loops[i], err));
-    }
-    status st = OK;
-    for (int i = 0; i < n; i++) {
-        pthread_join(loops[i].thread, NULL);
-        if (loops[i].status != OK && st == OK)
-            st = error_set(err, loops[i].status, "%s", loops[i].error.text);
-    }
+    status st = ps_run(
+        &(ps_options){
+            .config = r->load.config,
+            .self = {ROLE_PS, index},
+            .net = transport,
+            .endpoints = &endpoint,
+            .n_endpoints = 1,
+            .listen_fd = r->ports[index].fd,
+            .job_dir = r->job_dir,
+        },
+        err);
     net_destroy(&transport);
-    free(loops);
     return st;
 }
 
 static status worker_process(const cluster_run *r, int index, error *err)
 {
-    const char *endpoints[PORTS];
-    for (int p = 0; p < r->load.n_ports; p++) {
+    const char *endpoints[BENCH_SERVERS];
+    for (int p = 0; p < r->load.request.servers; p++) {
         endpoints[p] = r->ports[p].endpoint;
         close(r->ports[p].fd);
     }
@@ -206,16 +175,15 @@ static status say(const port *p, wire_type type, const buf *payload, error *err)
 
 static status say_setup(const cluster_run *r, const port *p, const jobdir *dir, error *err)
 {
-    const bench_request *q = &r->load.request;
     Wire__Declaration declaration;
     wire_declaration_fill(r->load.flat, INT64_MAX / 4, &declaration);
     Wire__Setup m = WIRE__SETUP__INIT;
     m.declaration = &declaration;
-    m.servers = (uint32_t)r->load.group_servers;
-    m.server = (uint32_t)((p - r->ports) % r->load.group_servers);
+    m.servers = (uint32_t)r->load.client_servers;
+    m.server = (uint32_t)((p - r->ports) % r->load.client_servers);
     m.dir_token = (char *)(uintptr_t)jobdir_token(dir);
     m.batch_size = 1;
-    m.batches_per_step = q->workers;
+    m.batches_per_step = r->load.n_slots;
     m.total_steps = INT64_MAX / 8;
     buf packed = BUF_INIT;
     wire_pack(&m.base, &packed);
@@ -259,14 +227,14 @@ static status hear(const cluster_run *r, port *p, const jobdir *dir, const net_m
 /* Waits a little for servers and says and hears what is due. */
 static status attend(cluster_run *r, const jobdir *dir, error *err)
 {
-    net_socket *sockets[PORTS];
-    for (int i = 0; i < r->load.n_ports; i++)
+    net_socket *sockets[BENCH_SERVERS];
+    for (int i = 0; i < r->load.request.servers; i++)
         sockets[i] = r->ports[i].socket;
-    TRY(net_poll(sockets, (size_t)r->load.n_ports, NULL, LOOK_MS, err));
+    TRY(net_poll(sockets, (size_t)r->load.request.servers, NULL, LOOK_MS, err));
     bool is_due = clock_us() >= r->alive_us;
     if (is_due)
         r->alive_us = clock_us() + ALIVE_US;
-    for (int i = 0; i < r->load.n_ports; i++) {
+    for (int i = 0; i < r->load.request.servers; i++) {
         port *p = &r->ports[i];
         net_event event;
         while (net_next_event(p->socket, &event))
@@ -286,7 +254,7 @@ static status attend(cluster_run *r, const jobdir *dir, error *err)
 
 static bool all_ready(const cluster_run *r)
 {
-    for (int i = 0; i < r->load.n_ports; i++)
+    for (int i = 0; i < r->load.request.servers; i++)
         if (!r->ports[i].ready)
             return false;
     return true;
@@ -294,7 +262,7 @@ static bool all_ready(const cluster_run *r)
 
 static status stop_servers(cluster_run *r, error *err)
 {
-    for (int i = 0; i < r->load.n_ports; i++)
+    for (int i = 0; i < r->load.request.servers; i++)
         TRY(say_stop(&r->ports[i], err));
     int64_t give_up = clock_us() + STOP_US;
     int running = 1;
@@ -312,7 +280,7 @@ static status play_master(cluster_run *r, const jobdir *dir, error *err)
 {
     const bench_request *q = &r->load.request;
     int64_t give_up = clock_us() + (int64_t)((q->seconds + SET_UP_S) * 1e6);
-    for (int i = 0; i < r->load.n_ports; i++)
+    for (int i = 0; i < r->load.request.servers; i++)
         TRY(net_dial(r->net, r->ports[i].endpoint, &r->ports[i].socket, err));
     int workers = 1, servers = 0;
     while (workers) {
@@ -342,7 +310,7 @@ static status be_master(cluster_run *r, error *err)
     status st = net_create(&r->net, err);
     if (st == OK)
         st = play_master(r, dir, err);
-    for (int i = 0; i < r->load.n_ports; i++)
+    for (int i = 0; i < r->load.request.servers; i++)
         net_close(&r->ports[i].socket, 0);
     net_destroy(&r->net);
     buf_fini(&r->hello);
@@ -354,9 +322,9 @@ static status be_master(cluster_run *r, error *err)
 
 static status open_ports(cluster_run *r, error *err)
 {
-    for (int i = 0; i < r->load.n_ports; i++)
+    for (int i = 0; i < r->load.request.servers; i++)
         r->ports[i].fd = -1;
-    for (int i = 0; i < r->load.n_ports; i++) {
+    for (int i = 0; i < r->load.request.servers; i++) {
         port *p = &r->ports[i];
         int number = 0;
         TRY(port_listen(0, "bench", &p->fd, &number, err));
@@ -403,7 +371,7 @@ static status run(cluster_run *r, error *err)
     TRY(open_ports(r, err));
     TRY(open_page(r->load.request.workers, &r->page, err));
     status st = start_all(r, err);
-    for (int i = 0; i < r->load.n_ports; i++)
+    for (int i = 0; i < r->load.request.servers; i++)
         close(r->ports[i].fd);
     return st == OK ? be_master(r, err) : st;
 }

@@ -45,10 +45,11 @@ status bench_load_make(const bench_request *r, bench_load *ret, error *err)
                     r->bytes, grain * (int64_t)sizeof(float), BENCH_BYTES_MIN, BENCH_BYTES_MAX);
     bench_load l = {
         .request = *r,
-        .n_groups = is_small ? BENCH_IN_FLIGHT * r->servers : 1,
-        .group_servers = is_small ? 1 : r->servers,
+        .is_small = is_small,
+        .n_clients = is_small ? BENCH_IN_FLIGHT * r->servers : 1,
+        .client_servers = is_small ? 1 : r->servers,
+        .n_slots = is_small ? BENCH_IN_FLIGHT * r->workers : r->workers,
     };
-    l.n_ports = l.n_groups * l.group_servers;
     status st = settings(&l.config, err);
     if (st == OK)
         st = declare(is_small ? elements : elements * PARTS_WANTED, &l.flat, err);
@@ -65,4 +66,15 @@ void bench_load_fini(bench_load *l)
 {
     flat_destroy(&l->flat);
     config_destroy(&l->config);
+}
+
+int bench_load_server(const bench_load *l, int client)
+{
+    return l->is_small ? client % l->request.servers : 0;
+}
+
+uint32_t bench_load_slot(const bench_load *l, int worker, int client)
+{
+    int of_server = client / l->request.servers;
+    return (uint32_t)(l->is_small ? worker * BENCH_IN_FLIGHT + of_server : worker);
 }

@@ -3,10 +3,10 @@
  *
  * A flat vector is cut by its own rule (common/parts/flat.h), which makes parts of 256 KiB to 4 MiB
  * and about 32 of them; its length is chosen so that they have the size wanted. A smaller part
- * exists only where a whole vector is that small, so then every part is a vector of its own with
- * its own server loop: as many as are to be in flight, in each server process.
+ * exists only where a whole vector is that small: then each server holds a vector of its own, and
+ * what is in flight are the slots of a step, each from a client of its own.
  *
- * A group is one such vector with its servers; a port is one server loop.
+ * A client is one kv: one for all servers, or, of small parts, BENCH_IN_FLIGHT for each server.
  *
  * Immutable once made. `bench_page` is memory that all processes of one measurement share.
  */
@@ -37,15 +37,20 @@ typedef struct bench_request {
 
 typedef struct bench_load {
     bench_request request;
-    flat *flat; /* of every group */
+    flat *flat; /* of all servers together, or of each */
     config *config;
-    int n_groups, group_servers; /* servers of a group */
-    int n_ports;                 /* n_groups * group_servers; port p is of process p % servers */
+    bool is_small;
+    int n_clients, client_servers; /* of a worker; servers of each of them */
+    int n_slots;                   /* of a step */
 } bench_load;
 
 /* E_USAGE for a size no part can have. */
 MUST_USE status bench_load_make(const bench_request *r, bench_load *ret, error *err);
 void bench_load_fini(bench_load *l);
+
+/* The first server of a client, and the slot it pushes as one of that worker's. */
+int bench_load_server(const bench_load *l, int client);
+uint32_t bench_load_slot(const bench_load *l, int worker, int client);
 
 typedef struct bench_result {
     double seconds;

@@ -4,7 +4,6 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/base/thread.h"
 #include "common/net/net.h"
 #include "common/store/jobdir.h"
 #include "common/wire/hello.h"

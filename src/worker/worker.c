@@ -354,6 +354,7 @@ static status tick(worker *w, error *err)
 {
     int64_t now = clock_us();
     warn_of_waits(w, now);
+    TRY(ask_to_leave(w, now, err));
     if (now - w->tick_us < SECOND_US)
         return OK;
     w->tick_us = now;
@@ -363,7 +364,6 @@ static status tick(worker *w, error *err)
     if (w->master)
         TRY(w->welcomed ? send_head(w, WIRE_HEARTBEAT, 0, (tree_node){.level = 0}, NULL, err)
                         : say_hello(w, err));
-    TRY(ask_to_leave(w, now, err));
     double silent = (double)(now - w->master_heard_us) / SECOND_US;
     double limit = config_f64(w->o->config, w->welcomed ? "distributed.lost_timeout"
                                                         : "distributed.start_timeout");

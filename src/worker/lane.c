@@ -5,6 +5,7 @@
 #include "common/base/log.h"
 #include "common/base/thread.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,7 @@ static status check_loss(const lane *l, const inputs *in, error *err)
     float loss = *in->loss;
     if (loss - loss == 0)
         return OK;
+    double shown = loss != loss ? (double)NAN : (double)loss;   /* "nan", whatever its sign */
     const flat *f = l->o.flat;
     const float *w = board_weights(l->o.board);
     const char *bad = NULL;
@@ -137,11 +139,11 @@ static status check_loss(const lane *l, const inputs *in, error *err)
                 bad = f->tensors[t].name;
     if (bad)
         return FAIL(err, E_NONFINITE, "step %lld: the loss is %g; the first bad tensor is '%s'",
-                    (long long)l->now.step, (double)loss, bad);
+                    (long long)l->now.step, shown, bad);
     return FAIL(err, E_NONFINITE,
                 "step %lld: the loss of batch %lld is %g although all weights are finite: the first "
                 "bad tensor is 'logits'; a smaller learning rate or clipping may help",
-                (long long)l->now.step, (long long)l->now.batch.batch_id, (double)loss);
+                (long long)l->now.step, (long long)l->now.batch.batch_id, shown);
 }
 
 static size_t variant_of(const lane *l, int64_t n)

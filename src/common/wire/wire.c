@@ -167,6 +167,29 @@ static const ProtobufCMessageDescriptor *descriptor_of(wire_type type)
     }
 }
 
+/* Is there a field, at any depth, that the descriptors do not have? Both sides speak one version of
+ * the protocol, so such a message is none of ours. */
+static bool has_unknown(const ProtobufCMessage *m)
+{
+    if (m->n_unknown_fields)
+        return true;
+    for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
+        const ProtobufCFieldDescriptor *f = &m->descriptor->fields[i];
+        if (f->type != PROTOBUF_C_TYPE_MESSAGE)
+            continue;
+        const char *at = (const char *)m + f->offset;
+        bool is_list = f->label == PROTOBUF_C_LABEL_REPEATED;
+        size_t n = is_list ? *(const size_t *)(const void *)((const char *)m + f->quantifier_offset) : 1;
+        const ProtobufCMessage *const *items = (const ProtobufCMessage *const *)(const void *)at;
+        if (is_list)
+            items = *(const ProtobufCMessage *const *const *)(const void *)at;
+        for (size_t k = 0; k < n; k++)
+            if (items[k] && has_unknown(items[k]))
+                return true;
+    }
+    return false;
+}
+
 status wire_unpack(wire_type type, const void *data, size_t bytes, ProtobufCMessage **ret, error *err)
 {
     const ProtobufCMessageDescriptor *descriptor = descriptor_of(type);
@@ -175,6 +198,11 @@ status wire_unpack(wire_type type, const void *data, size_t bytes, ProtobufCMess
     ProtobufCMessage *m = protobuf_c_message_unpack(descriptor, NULL, bytes, data);
     if (!m)
         return FAIL(err, E_PROTOCOL, "%s: %zu bytes that do not decode", wire_type_name(type), bytes);
+    if (has_unknown(m)) {
+        protobuf_c_message_free_unpacked(m, NULL);
+        return FAIL(err, E_PROTOCOL, "%s: fields that protocol %d does not have", wire_type_name(type),
+                    WIRE_PROTOCOL);
+    }
     *ret = m;
     return OK;
 }

@@ -68,7 +68,8 @@ MUST_USE status wire_head_decode(const unsigned char head[NET_HEAD], size_t payl
 /* May that role say this to that one? The grammar of proto/messages.def. */
 bool wire_may_say(wire_type type, role from, role to);
 
-/* Control payloads. pack gives bytes in `ret` (cleared first). unpack: E_PROTOCOL, names the type;
+/* Control payloads. pack gives bytes in `ret` (cleared first). unpack: E_PROTOCOL, names the type,
+ * also for fields this version does not have;
  * the caller frees with wire_free. */
 void wire_pack(const ProtobufCMessage *m, buf *ret);
 MUST_USE status wire_unpack(wire_type type, const void *data, size_t bytes, ProtobufCMessage **ret,

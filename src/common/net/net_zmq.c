@@ -4,52 +4,20 @@
  * Blocks of parts are megabytes: malloc must not hand them back to the kernel after every message,
  * a fresh mapping each halves the throughput, hence the mallopt calls. High-water marks are off:
  * what is in flight is bounded by credits one floor up, and a ROUTER at its mark drops silently.
- *
- * A ZeroMQ socket's descriptor tells of news only once the socket has been looked at and was empty,
- * and anything sent through it may swallow the sign. Looking costs system calls, so each socket
- * remembers what its descriptor is worth (see `watch`).
  */
-#include "common/net/net.h"
+#include "common/net/net_zmq.h"
 
 #include "common/base/alloc.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 #include <zmq.h>
-
-struct net {
-    void *context;
-};
-
-/* What is known of a ZeroMQ socket's input without looking. */
-typedef struct watch {
-    void *socket;
-    int fd;
-    bool is_drained; /* it was empty and nothing was sent since: fd will tell of news */
-    bool is_quiet;   /* net_poll has just found nothing: the next look can be spared */
-} watch;
-
-struct net_socket {
-    void *socket, *monitor;
-    watch messages, events; /* of the one and of the other */
-    bool is_listener, is_local;
-    bool announce_up; /* inproc has no monitor: say NET_UP once */
-    uint64_t dropped;
-    char endpoint[256];
-};
-
-struct net_waker {
-    int fd;
-};
 
 _Static_assert(sizeof(zmq_msg_t) <= sizeof(net_payload), "a payload holds a zmq_msg_t");
 
@@ -85,39 +53,6 @@ void net_destroy(net **n)
         ;
     free(*n);
     *n = NULL;
-}
-
-static void watch_begin(watch *w, void *socket)
-{
-    size_t bytes = sizeof w->fd;
-    *w = (watch){.socket = socket};
-    if (zmq_getsockopt(socket, ZMQ_FD, &w->fd, &bytes) != 0)
-        BUG("a ZeroMQ socket without a descriptor: %s", zmq_strerror(errno));
-}
-
-static bool watch_spares_look(watch *w)
-{
-    bool is_quiet = w->is_quiet;
-    w->is_quiet = false;
-    return is_quiet;
-}
-
-/* Makes the descriptor tell, unless there is something to read already. */
-static bool watch_has_input(watch *w)
-{
-    int events = 0;
-    size_t bytes = sizeof events;
-    if (w->is_drained)
-        return false;
-    zmq_getsockopt(w->socket, ZMQ_EVENTS, &events, &bytes);
-    w->is_drained = !(events & ZMQ_POLLIN);
-    return !w->is_drained;
-}
-
-static void watch_end_poll(watch *w, bool is_readable)
-{
-    w->is_quiet = w->is_drained && !is_readable;
-    w->is_drained = w->is_quiet;
 }
 
 static void set_int(void *socket, int option, int value)
@@ -454,64 +389,6 @@ void net_payload_move(net_payload *to, net_payload *from)
 bool net_peer_equal(const net_peer *a, const net_peer *b)
 {
     return a->size == b->size && memcmp(a->id, b->id, a->size) == 0;
-}
-
-status net_waker_create(net_waker **ret, error *err)
-{
-    int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (fd < 0)
-        return FAIL(err, E_FAIL, "create an event descriptor: %s", strerror(errno));
-    *ret = xcalloc(1, sizeof **ret);
-    (*ret)->fd = fd;
-    return OK;
-}
-
-void net_waker_destroy(net_waker **w)
-{
-    if (!w || !*w)
-        return;
-    close((*w)->fd);
-    free(*w);
-    *w = NULL;
-}
-
-void net_waker_wake(net_waker *w)
-{
-    uint64_t one = 1;
-    ssize_t n = write(w->fd, &one, sizeof one);
-    (void)n; /* full means it is awake already */
-}
-
-status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int timeout_ms, error *err)
-{
-    watch *watches[2 * NET_POLL_MAX];
-    struct pollfd fds[2 * NET_POLL_MAX + 1];
-    nfds_t n_fds = 0;
-    BUG_ON(n > NET_POLL_MAX);
-    for (size_t i = 0; i < n; i++) {
-        if (!sockets[i])
-            continue;
-        watch *both[] = {&sockets[i]->messages, &sockets[i]->events};
-        for (int k = 0; k < 2; k++) {
-            if (watch_has_input(both[k]) || sockets[i]->announce_up)
-                timeout_ms = 0;
-            watches[n_fds] = both[k];
-            fds[n_fds++] = (struct pollfd){.fd = both[k]->fd, .events = POLLIN};
-        }
-    }
-    nfds_t n_watches = n_fds;
-    if (waker)
-        fds[n_fds++] = (struct pollfd){.fd = waker->fd, .events = POLLIN};
-    if (poll(fds, n_fds, timeout_ms) < 0 && errno != EINTR)
-        return FAIL(err, E_FAIL, "wait for messages: %s", strerror(errno));
-    for (nfds_t i = 0; i < n_watches; i++)
-        watch_end_poll(watches[i], fds[i].revents != 0);
-    if (waker && fds[n_watches].revents) {
-        uint64_t count;
-        ssize_t got = read(waker->fd, &count, sizeof count);
-        (void)got;
-    }
-    return OK;
 }
 
 const char *net_library_version(char *buffer, size_t bytes)

@@ -1,0 +1,106 @@
+/* Waiting: what is known of sockets without looking, wakers, and net_poll over both. */
+#include "common/net/net_zmq.h"
+
+#include "common/base/alloc.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <zmq.h>
+
+struct net_waker {
+    int fd;
+};
+
+void watch_begin(watch *w, void *socket)
+{
+    size_t bytes = sizeof w->fd;
+    *w = (watch){.socket = socket};
+    if (zmq_getsockopt(socket, ZMQ_FD, &w->fd, &bytes) != 0)
+        BUG("a ZeroMQ socket without a descriptor: %s", zmq_strerror(errno));
+}
+
+bool watch_spares_look(watch *w)
+{
+    bool is_quiet = w->is_quiet;
+    w->is_quiet = false;
+    return is_quiet;
+}
+
+bool watch_has_input(watch *w)
+{
+    int events = 0;
+    size_t bytes = sizeof events;
+    if (w->is_drained)
+        return false;
+    zmq_getsockopt(w->socket, ZMQ_EVENTS, &events, &bytes);
+    w->is_drained = !(events & ZMQ_POLLIN);
+    return !w->is_drained;
+}
+
+void watch_end_poll(watch *w, bool is_readable)
+{
+    w->is_quiet = w->is_drained && !is_readable;
+    w->is_drained = w->is_quiet;
+}
+
+status net_waker_create(net_waker **ret, error *err)
+{
+    int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (fd < 0)
+        return FAIL(err, E_FAIL, "create an event descriptor: %s", strerror(errno));
+    *ret = xcalloc(1, sizeof **ret);
+    (*ret)->fd = fd;
+    return OK;
+}
+
+void net_waker_destroy(net_waker **w)
+{
+    if (!w || !*w)
+        return;
+    close((*w)->fd);
+    free(*w);
+    *w = NULL;
+}
+
+void net_waker_wake(net_waker *w)
+{
+    uint64_t one = 1;
+    ssize_t n = write(w->fd, &one, sizeof one);
+    (void)n; /* full means it is awake already */
+}
+
+status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int timeout_ms, error *err)
+{
+    watch *watches[2 * NET_POLL_MAX];
+    struct pollfd fds[2 * NET_POLL_MAX + 1];
+    nfds_t n_fds = 0;
+    BUG_ON(n > NET_POLL_MAX);
+    for (size_t i = 0; i < n; i++) {
+        if (!sockets[i])
+            continue;
+        watch *both[] = {&sockets[i]->messages, &sockets[i]->events};
+        for (int k = 0; k < 2; k++) {
+            if (watch_has_input(both[k]) || sockets[i]->announce_up)
+                timeout_ms = 0;
+            watches[n_fds] = both[k];
+            fds[n_fds++] = (struct pollfd){.fd = both[k]->fd, .events = POLLIN};
+        }
+    }
+    nfds_t n_watches = n_fds;
+    if (waker)
+        fds[n_fds++] = (struct pollfd){.fd = waker->fd, .events = POLLIN};
+    if (poll(fds, n_fds, timeout_ms) < 0 && errno != EINTR)
+        return FAIL(err, E_FAIL, "wait for messages: %s", strerror(errno));
+    for (nfds_t i = 0; i < n_watches; i++)
+        watch_end_poll(watches[i], fds[i].revents != 0);
+    if (waker && fds[n_watches].revents) {
+        uint64_t count;
+        ssize_t got = read(waker->fd, &count, sizeof count);
+        (void)got;
+    }
+    return OK;
+}

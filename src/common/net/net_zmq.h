@@ -1,0 +1,41 @@
+/*
+ * The innards of a net over ZeroMQ, for the files of this room only: its structs, and `watch`.
+ *
+ * A ZeroMQ socket's descriptor tells of news only once the socket has been looked at and was empty,
+ * and anything sent through it may swallow the sign. Looking costs system calls, so each socket
+ * remembers what its descriptor is worth.
+ */
+#ifndef TEQUIO_COMMON_NET_NET_ZMQ_H
+#define TEQUIO_COMMON_NET_NET_ZMQ_H
+
+#include "common/net/net.h"
+
+struct net {
+    void *context;
+};
+
+/* What is known of a ZeroMQ socket's input without looking. */
+typedef struct watch {
+    void *socket;
+    int fd;
+    bool is_drained; /* it was empty and nothing was sent since: fd will tell of news */
+    bool is_quiet;   /* net_poll has just found nothing: the next look can be spared */
+} watch;
+
+struct net_socket {
+    void *socket, *monitor;
+    watch messages, events; /* of the one and of the other */
+    bool is_listener, is_local;
+    bool announce_up; /* inproc has no monitor: say NET_UP once */
+    uint64_t dropped;
+    char endpoint[256];
+};
+
+void watch_begin(watch *w, void *socket);
+bool watch_spares_look(watch *w);
+
+/* Makes the descriptor tell, unless there is something to read already. */
+bool watch_has_input(watch *w);
+void watch_end_poll(watch *w, bool is_readable);
+
+#endif

@@ -67,7 +67,8 @@ typedef struct job {
     shape shape;
 } job;
 
-static const char *const shape_flags[] = {"workers", "ps", "evaluators", "start-port"};
+static const char *const shape_flags[] = {"workers", "ps", "evaluators", "start-port",
+                                          "max-restarts"};
 
 static status choose_dir(job *j, error *err)
 {
@@ -140,7 +141,8 @@ static status find_cluster(job *j, error *err)
 static status load_config(job *j, error *err)
 {
     static const char *const keys[] = {"distributed.workers", "distributed.ps",
-                                       "distributed.evaluators", "distributed.start_port"};
+                                       "distributed.evaluators", "distributed.start_port",
+                                       "distributed.max_restarts"};
     char text[COUNT_OF(keys)][64];
     const char *settings[COUNT_OF(keys) + 1] = {NULL};
     size_t n = 0;
@@ -192,6 +194,9 @@ static int run_tasks(const job *j, const char *logs, const char *resolved, error
         "train", resolved, "--job-dir", j->job_dir, "--progress", progress_mode_name(j->progress),
         NULL,
     };
+    const char *again[COUNT_OF(arguments) + 1] = {NULL};
+    memcpy(again, arguments, sizeof arguments);
+    again[COUNT_OF(arguments) - 1] = "--recover";
     char *settings = xasprintf("distributed.master_trains=false\ndistributed.workers=%d\n"
                                "distributed.ps=%d\ndistributed.evaluators=%d\ndistributed.lanes=%d",
                                j->shape.workers, j->shape.ps, j->shape.evaluators, j->shape.lanes);
@@ -203,6 +208,8 @@ static int run_tasks(const job *j, const char *logs, const char *resolved, error
                           ? (int)config_int(j->config, "distributed.start_port")
                           : 0,
         .arguments = arguments,
+        .arguments_again = again,
+        .max_restarts = (int)config_int(j->config, "distributed.max_restarts"),
         .settings = settings,
         .log_dir = logs,
         .threads = j->shape.threads,
@@ -317,6 +324,8 @@ static const flag train_flags[] = {
      1},
     {"start-port", 0, FLAG_COUNT, "PORT", SHAPE,
      "Listen on this port and the following ones instead of free ones.", 1, 65535},
+    {"max-restarts", 0, FLAG_COUNT, "N", SHAPE,
+     "Start a task that died again, up to N times each; 5 if not given, 0: never.", 0, 1000000},
     {"dry-run", 0, FLAG_SWITCH, NULL, SHOW,
      "Print parameters, FLOPs, memory, parts per server and steps; do not train.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON.", 0, 0},

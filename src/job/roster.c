@@ -111,7 +111,8 @@ static int terminal_columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-char **roster_environment(const roster *s, int i, const local_options *options, char *const *base)
+char **roster_environment(const roster *s, int i, int life, const local_options *options,
+                          char *const *base)
 {
     enum { OWN = 8 };
     size_t n = 0, n_base = 0;
@@ -127,6 +128,8 @@ char **roster_environment(const roster *s, int i, const local_options *options, 
     put(e, &n, xasprintf("TEQUIO_LISTEN_FD=%d", s->tasks[i].listen_fd));
     put(e, &n, xstrdup("OMP_WAIT_POLICY=passive"));
     put(e, &n, xasprintf("TEQUIO_SET=%s", options->settings ? options->settings : ""));
+    if (life > 1)
+        put(e, &n, xasprintf("TEQUIO_FAULT_LIFE=%d", life));
     if (options->threads > 0)
         put(e, &n, xasprintf("OMP_NUM_THREADS=%d", options->threads));
     if (terminal_columns() > 0)

@@ -24,8 +24,10 @@ void roster_close(roster *s); /* also what was only half opened */
 /* TF_CONFIG of task i, as JSON; the caller frees it. */
 char *roster_tf_config(const roster *s, int i);
 
-/* `base` with the task's own variables in their places; free with roster_environment_free. */
-char **roster_environment(const roster *s, int i, const local_options *options, char *const *base);
+/* `base` with the variables of the task's `life`, counted from 1, in their places; free with
+ * roster_environment_free. */
+char **roster_environment(const roster *s, int i, int life, const local_options *options,
+                          char *const *base);
 void roster_environment_free(char **e);
 
 #endif

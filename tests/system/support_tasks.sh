@@ -78,6 +78,21 @@ pid_of() {
     done
 }
 
+# pid_playing TASK: of the task of a local cluster that works on $dir/job, e.g. worker.1
+pid_playing() {
+    type=${1%.*} index=${1#*.}
+    [ "$type" != master ] || type=chief
+    for process in /proc/[0-9]*; do
+        if tr '\0' '\n' 2>/dev/null <"$process/cmdline" | grep -qxF -- "$dir/job" &&
+            tr '\0' '\n' 2>/dev/null <"$process/environ" |
+            grep -qF "\"task\":{\"index\":$index,\"type\":\"$type\"}"; then
+            echo "${process#/proc/}"
+            return
+        fi
+    done
+    fail "no process plays $1"
+}
+
 log_says() {
     grep -qF -- "$2" "$dir/$1.log"
 }

@@ -6,6 +6,7 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "job/ports.h"
+#include "job/restart.h"
 #include "job/roster.h"
 #include "unit/cli/support_task.h"
 
@@ -21,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,16 +68,12 @@ static void make_dir(run *r)
     assert_non_null(mkdtemp(r->dir));
 }
 
-static run launch(int workers, int ps, int evaluators, const char *const *what)
+static run launch(local_options options)
 {
     run r = {.err = ERROR_INIT};
     make_dir(&r);
-    local_options options = {.workers = workers,
-                             .ps = ps,
-                             .evaluators = evaluators,
-                             .arguments = what,
-                             .log_dir = r.dir,
-                             .grace_ms = 300};
+    options.log_dir = r.dir;
+    options.grace_ms = 300;
     fflush(NULL);
     int out = redirect(r.dir, "out", STDOUT_FILENO), errors = redirect(r.dir, "err", STDERR_FILENO);
     r.code = local_run(&options, &r.err);
@@ -94,7 +92,10 @@ static void done(run *r)
     assert_int_equal(fs_remove_tree(r->dir, NULL), OK);
 }
 
-#define LAUNCH(w, p, e, ...) launch(w, p, e, (const char *const[]){__VA_ARGS__, NULL})
+#define TASKS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define LAUNCH(w, p, e, ...)                                                                       \
+    launch((local_options){                                                                        \
+        .workers = (w), .ps = (p), .evaluators = (e), .arguments = TASKS(__VA_ARGS__)})
 
 static void success_needs_every_task(void **state)
 {
@@ -137,6 +138,89 @@ static void killed_task_is_told(void **state)
     assert_string_equal(r.err.text,
                         "ps.0 failed first: killed by signal 9 (Killed); it printed nothing");
     done(&r);
+}
+
+static void dead_task_starts_again(void **state)
+{
+    (void)state;
+    run place = {.code = 0};
+    char fifo[128];
+    make_dir(&place);
+    snprintf(fifo, sizeof fifo, "%s/fifo", place.dir);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    setenv("SUPPORT_FIFO", fifo, 1);
+    run r = launch((local_options){
+        .workers = 1,
+        .ps = 1,
+        .max_restarts = 3,
+        .arguments = TASKS("ps.0=mortal:2", "worker.0=ok", "chief.0=kill:9"),
+        .arguments_again = TASKS("ps.0=mortal:2", "chief.0=await"),
+    });
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.errors, "tequio: master.0: killed by signal 9 (Killed); it is started "
+                                     "again (1 of 3)\n"));
+    assert_non_null(strstr(r.errors, "tequio: ps.0: killed by signal 9 (Killed); it is started "
+                                     "again (1 of 3)\n"));
+    assert_non_null(strstr(r.errors, "it is started again in 0.2 s (2 of 3)\n"));
+    char *log = read_text(r.dir, "ps.0.log");
+    assert_string_equal(log, "ps.0 life 1\nps.0 life 2\nps.0 life 3\n");
+    free(log);
+    done(&r);
+    assert_int_equal(fs_remove_tree(place.dir, NULL), OK);
+}
+
+static void restarts_have_a_limit(void **state)
+{
+    (void)state;
+    run r = launch((local_options){.workers = 1,
+                                   .ps = 1,
+                                   .max_restarts = 2,
+                                   .arguments = TASKS("chief.0=wait", "worker.0=wait", "ps.0=exit:200")});
+    assert_int_equal(r.code, 200);
+    assert_string_equal(r.err.text, "ps.0 failed first: exit 200 after 2 restarts; its last lines:\n"
+                                    "    ps.0 is going to fail");
+    done(&r);
+}
+
+static void permanent_failure_is_final(void **state)
+{
+    (void)state;
+    run r = launch((local_options){.workers = 1,
+                                   .ps = 1,
+                                   .max_restarts = 5,
+                                   .arguments = TASKS("chief.0=wait", "worker.0=exit:3", "ps.0=wait")});
+    assert_int_equal(r.code, 3);
+    assert_null(strstr(r.errors, "started again"));
+    done(&r);
+}
+
+static void done_job_waits_for_nobody(void **state)
+{
+    (void)state;
+    run r = LAUNCH(1, 1, 0, "chief.0=ok", "worker.0=stubborn", "ps.0=wait");
+    assert_int_equal(r.code, 0);
+    assert_int_equal(r.err.code, OK);
+    done(&r);
+}
+
+static void pauses_grow(void **state)
+{
+    (void)state;
+    static const int64_t expected_ms[] = {0, 200, 400, 800, 1600, 3200, 5000, 5000};
+    restart r = RESTART_INIT;
+    for (size_t i = 0; i < COUNT_OF(expected_ms); i++) {
+        int64_t pause_us = -1;
+        assert_true(restart_plan(&r, COUNT_OF(expected_ms), 1000, &pause_us));
+        assert_int_equal(pause_us, expected_ms[i] * 1000);
+        assert_int_equal(r.due_us, 1000 + pause_us);
+    }
+    int64_t pause_us;
+    assert_false(restart_plan(&r, COUNT_OF(expected_ms), 1000, &pause_us));
+    static const int final[] = {0, 1, 2, 3, 4, 127, 143}, passing[] = {128 + 9, 128 + 6, 200, 201};
+    for (size_t i = 0; i < COUNT_OF(final); i++)
+        assert_false(restart_may_help(final[i]));
+    for (size_t i = 0; i < COUNT_OF(passing); i++)
+        assert_true(restart_may_help(passing[i]));
 }
 
 static void stubborn_tasks_are_killed(void **state)
@@ -290,7 +374,7 @@ static void environment_names_the_task(void **state)
     assert_int_equal(roster_open(&options, &s, NULL), OK);
     assert_int_equal(s.n, 5);
     char *base[] = {"PATH=/bin", "TEQUIO_SET=b=2", "TF_CONFIG=old", NULL};
-    char **e = roster_environment(&s, 3, &options, base); /* master, ps, worker.0, worker.1 */
+    char **e = roster_environment(&s, 3, 1, &options, base); /* master, ps, worker.0, worker.1 */
     assert_string_equal(e[0], "PATH=/bin");
     assert_string_equal(e[1], "TEQUIO_SET=a=1");
     char expected[400];
@@ -314,6 +398,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(first_failure_is_told),
         cmocka_unit_test(the_master_knows_who_was_first),
         cmocka_unit_test(killed_task_is_told),
+        cmocka_unit_test(dead_task_starts_again),
+        cmocka_unit_test(restarts_have_a_limit),
+        cmocka_unit_test(permanent_failure_is_final),
+        cmocka_unit_test(done_job_waits_for_nobody),
+        cmocka_unit_test(pauses_grow),
         cmocka_unit_test(stubborn_tasks_are_killed),
         cmocka_unit_test(last_lines_are_at_most_twenty),
         cmocka_unit_test(bar_and_result_of_the_master_pass),

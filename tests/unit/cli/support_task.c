@@ -2,6 +2,7 @@
 
 #include "common/base/json.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,15 @@ static int act(const char *name, const char *what)
     }
     if (strncmp(what, "kill:", 5) == 0)
         raise(n);
+    if (strncmp(what, "mortal:", 7) == 0) {
+        const char *life = getenv("TEQUIO_FAULT_LIFE");
+        fprintf(stderr, "%s life %s\n", name, life ? life : "1");
+        if ((life ? atoi(life) : 1) <= n)
+            raise(SIGKILL);
+        open(getenv("SUPPORT_FIFO"), O_WRONLY | O_CLOEXEC); /* once somebody awaits us */
+    }
+    if (strcmp(what, "await") == 0)
+        open(getenv("SUPPORT_FIFO"), O_RDONLY | O_CLOEXEC);
     if (strcmp(what, "wait") == 0 || strcmp(what, "stubborn") == 0) {
         signal(SIGTERM, strcmp(what, "wait") == 0 ? leave : SIG_IGN);
         fprintf(stderr, "%s waits\n", name);

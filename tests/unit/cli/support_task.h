@@ -6,7 +6,8 @@
  *
  * ok, exit:N, blame:N (say that worker N failed, exit 3), kill:N (raise a signal), wait (until
  * SIGTERM, then exit 143), stubborn (ignores SIGTERM), print:N (N lines), bar, partial (a line
- * without an end).
+ * without an end), mortal:N (says which life it is; lives up to the N-th are killed, the next one
+ * waits at $SUPPORT_FIFO for an `await`), await (waits for a `mortal` that lives).
  */
 #ifndef TESTS_UNIT_CLI_SUPPORT_TASK_H
 #define TESTS_UNIT_CLI_SUPPORT_TASK_H

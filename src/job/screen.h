@@ -1,0 +1,23 @@
+/*
+ * What a local cluster shows: the master's results and progress as they are, everybody's lines with
+ * their task in front, and a progress bar that stays the last line.
+ *
+ * Threads: the launcher's only one.
+ */
+#ifndef TEQUIO_JOB_SCREEN_H
+#define TEQUIO_JOB_SCREEN_H
+
+#include "common/base/error.h"
+#include "job/child.h"
+
+typedef struct screen {
+    char bar[1024]; /* shown now, "" if there is none */
+} screen;
+
+/* A line of the launcher's own. */
+void screen_say(screen *s, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* A line of a task; as child_line. */
+void screen_show(screen *s, const child *c, int stream, const char *line, bool is_bar);
+
+#endif

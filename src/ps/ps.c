@@ -171,13 +171,15 @@ static status loop(ps *s, error *err)
         TRY(net_poll(&s->socket, 1, s->waker, TICK_MS, err));
         net_event event;
         while (net_next_event(s->socket, &event))
-            ;
+            if (event.kind == NET_DOWN)
+                ps_drop_pulls(s, event.connection);
         net_message m;
         for (int i = 0; i < 64 && !s->stopped && net_receive(s->socket, &m); i++) {
             status st = take(s, &m, err);
             net_payload_close(&m.payload);
             TRY(st);
         }
+        ps_answer_pulls(s);
         TRY(ps_send_cut_results(s, err));
         ps_send_histograms(s);
         TRY(tick(s, err));
@@ -207,6 +209,7 @@ status ps_run(const ps_options *options, error *err)
         st = net_listen(options->net, options->endpoints, options->n_endpoints, options->listen_fd,
                         &s.socket, s.err);
     if (st == OK) {
+        s.outbox = outbox_create(OUTBOX_LIMIT, s.waker);
         LOG_D("LISTEN", "endpoint=%s", net_endpoint(s.socket));
         st = loop(&s, s.err);
         if (st != OK)
@@ -216,6 +219,7 @@ status ps_run(const ps_options *options, error *err)
     ps_setup_clear(&s);
     jobdir_close(&s.dir);
     spool_destroy(&s.spool);
+    outbox_close(&s.outbox);
     free(s.master_address);
     net_waker_destroy(&s.waker);
     return st;

@@ -10,31 +10,44 @@
 
 #include <stdlib.h>
 
-static void part_sent(void *data, void *hint)
+/* PART or GONE; false: the version is not there yet, or the peer has no room for it. */
+static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t version)
 {
-    (void)data;
-    block_drop(hint);
-}
-
-static void send_part(ps *s, const net_peer *to, int32_t part, int64_t version, block *held)
-{
-    net_buffer payload = {
-        .data = held->data, .bytes = held->n * sizeof(float), .release = part_sent, .hint = held};
+    int64_t newest = table_version(s->table, part);
+    block *held = table_weights(s->table, part, version);
+    if (!held && version > newest)
+        return false;
+    if (!held) {
+        wire_head gone = {.type = WIRE_GONE, .part = part, .step = newest, .tag = (uint64_t)version};
+        ps_reply(s, to, gone, NULL);
+        return true;
+    }
+    if (!outbox_has_room(s->outbox, to, held->n * sizeof(float))) {
+        block_drop(held);
+        return false;
+    }
+    net_buffer payload = outbox_add(s->outbox, to, held);
     ps_reply(s, to, (wire_head){.type = WIRE_PART, .part = part, .step = version}, &payload);
+    return true;
 }
 
-static void pull_wait(ps *s, const net_peer *from, int32_t part, int64_t version)
+static void pull_wait(ps *s, const net_message *m, const wire_head *h)
 {
-    pull_list *l = &s->pulls[part];
+    pull_list *l = &s->pulls[h->part];
     for (size_t i = 0; i < l->n; i++)
-        if (net_peer_equal(&l->at[i].peer, from)) {
-            l->at[i].version = version;
+        if (net_peer_equal(&l->at[i].peer, &m->from)) {
+            l->at[i].version = h->step;
             return;
         }
-    if (l->n == WAITING_MAX)
+    if (l->n == WAITING_MAX) {
+        ps_refuse(s, &m->from, h, OK, "too many pulls of that part wait already");
         return;
+    }
     GROW(l->at, l->cap, l->n + 1);
-    l->at[l->n++] = (waiting_pull){.peer = *from, .version = version, .since_us = clock_us()};
+    l->at[l->n++] = (waiting_pull){.peer = m->from,
+                                   .connection = m->connection,
+                                   .version = h->step,
+                                   .since_us = clock_us()};
 }
 
 void ps_take_pull(ps *s, const net_message *m, const wire_head *h)
@@ -43,15 +56,39 @@ void ps_take_pull(ps *s, const net_message *m, const wire_head *h)
         ps_refuse(s, &m->from, h, E_PROTOCOL, "that part is not on this server");
         return;
     }
-    block *held = table_weights(s->table, h->part, h->step);
-    int64_t newest = table_version(s->table, h->part);
-    wire_head gone = {.type = WIRE_GONE, .part = h->part, .step = newest, .tag = (uint64_t)h->step};
-    if (held)
-        send_part(s, &m->from, h->part, h->step, held);
-    else if (h->step > newest)
-        pull_wait(s, &m->from, h->part, h->step);
-    else
-        ps_reply(s, &m->from, gone, NULL);
+    if (!answer_pull(s, &m->from, h->part, h->step))
+        pull_wait(s, m, h);
+}
+
+static void answer_waiting(ps *s, int32_t part)
+{
+    pull_list *l = &s->pulls[part];
+    for (size_t i = 0; i < l->n;) {
+        if (answer_pull(s, &l->at[i].peer, part, l->at[i].version))
+            l->at[i] = l->at[--l->n];
+        else
+            i++;
+    }
+}
+
+void ps_answer_pulls(ps *s)
+{
+    bool news = outbox_has_news(s->outbox);
+    for (int32_t p = 0; news && s->pulls && p < s->declaration.flat->n_parts; p++)
+        answer_waiting(s, p);
+}
+
+void ps_drop_pulls(ps *s, int connection)
+{
+    for (int32_t p = 0; s->pulls && p < s->declaration.flat->n_parts; p++) {
+        pull_list *l = &s->pulls[p];
+        for (size_t i = 0; i < l->n;) {
+            if (l->at[i].connection == connection)
+                l->at[i] = l->at[--l->n];
+            else
+                i++;
+        }
+    }
 }
 
 status ps_on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err)
@@ -60,19 +97,7 @@ status ps_on_applied(void *user, int32_t part, int64_t version, const float *gra
     ps *s = user;
     histograms_applied(s->histograms, s->table, part, version, grad);
     cuts_applied(s->cuts, s->table, part, version);
-    pull_list *l = &s->pulls[part];
-    for (size_t i = 0; i < l->n;) {
-        block *held =
-            l->at[i].version <= version ? table_weights(s->table, part, l->at[i].version) : NULL;
-        if (!held) {
-            i++;
-            continue;
-        }
-        net_peer to = l->at[i].peer;
-        int64_t wanted = l->at[i].version;
-        l->at[i] = l->at[--l->n];
-        send_part(s, &to, part, wanted, held);
-    }
+    answer_waiting(s, part);
     return OK;
 }
 

@@ -9,12 +9,14 @@
 #include "common/wire/wire.h"
 #include "ps/cut.h"
 #include "ps/histograms.h"
+#include "ps/outbox.h"
 #include "ps/ps.h"
 #include "ps/spool.h"
 #include "ps/table.h"
 
 typedef struct waiting_pull {
     net_peer peer;
+    int connection;
     int64_t version;
     int64_t since_us;
 } waiting_pull;
@@ -50,7 +52,8 @@ typedef struct ps {
     table *table;
     cuts *cuts;
     histograms *histograms;
-    pull_list *pulls;               /* [n_parts] */
+    pull_list *pulls;               /* [n_parts]; of versions to come, and of peers without room */
+    outbox *outbox;
     int64_t warned_us, stop_us;
     int64_t tick_us; /* nothing that time decides is looked at before */
     uint64_t refused;
@@ -74,6 +77,8 @@ void ps_setup_clear(ps *s);
 MUST_USE status ps_on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err);
 MUST_USE status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, error *err);
 void ps_take_pull(ps *s, const net_message *m, const wire_head *h);
+void ps_answer_pulls(ps *s);                    /* of peers that have room again */
+void ps_drop_pulls(ps *s, int connection);      /* it is lost: nobody waits there any more */
 MUST_USE status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err);
 MUST_USE status ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m, error *err);
 MUST_USE status ps_send_cut_results(ps *s, error *err);

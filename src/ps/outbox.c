@@ -1,0 +1,135 @@
+#include "ps/outbox.h"
+
+#include "common/base/alloc.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+typedef struct account {
+    net_peer peer;
+    size_t bytes;
+    bool waits; /* was told no */
+} account;
+
+struct outbox {
+    pthread_mutex_t lock; /* of everything below */
+    net_waker *waker;     /* NULL once closed */
+    size_t limit, refs;   /* refs: the server's, and one for each parcel under way */
+    account *accounts;    /* only of peers with something on its way */
+    size_t n_accounts, cap_accounts;
+    bool news;
+};
+
+typedef struct parcel {
+    outbox *from;
+    block *held;
+    net_peer to;
+} parcel;
+
+outbox *outbox_create(size_t limit, net_waker *waker)
+{
+    outbox *o = xcalloc(1, sizeof *o);
+    pthread_mutex_init(&o->lock, NULL);
+    o->waker = waker;
+    o->limit = limit;
+    o->refs = 1;
+    return o;
+}
+
+/* With the lock, which it gives up. */
+static void unref(outbox *o)
+{
+    bool last = --o->refs == 0;
+    pthread_mutex_unlock(&o->lock);
+    if (!last)
+        return;
+    pthread_mutex_destroy(&o->lock);
+    free(o->accounts);
+    free(o);
+}
+
+void outbox_close(outbox **o)
+{
+    if (!o || !*o)
+        return;
+    pthread_mutex_lock(&(*o)->lock);
+    (*o)->waker = NULL;
+    unref(*o);
+    *o = NULL;
+}
+
+static account *find(outbox *o, const net_peer *peer)
+{
+    for (size_t i = 0; i < o->n_accounts; i++)
+        if (net_peer_equal(&o->accounts[i].peer, peer))
+            return &o->accounts[i];
+    return NULL;
+}
+
+bool outbox_has_room(outbox *o, const net_peer *to, size_t bytes)
+{
+    pthread_mutex_lock(&o->lock);
+    account *a = find(o, to);
+    bool fits = !a || a->bytes + bytes <= o->limit;
+    if (!fits)
+        a->waits = true;
+    pthread_mutex_unlock(&o->lock);
+    return fits;
+}
+
+/* Half of the limit must be free before a peer that waits is served: a wake-up serves many parts.
+ */
+static void settle(outbox *o, account *a, size_t bytes)
+{
+    a->bytes -= bytes;
+    if (a->waits && a->bytes <= o->limit / 2) {
+        a->waits = false;
+        o->news = true;
+        if (o->waker)
+            net_waker_wake(o->waker);
+    }
+    if (!a->bytes)
+        *a = o->accounts[--o->n_accounts];
+}
+
+static void parcel_left(void *data, void *hint)
+{
+    (void)data;
+    parcel *p = hint;
+    outbox *o = p->from;
+    size_t bytes = p->held->n * sizeof(float);
+    block_drop(p->held);
+    pthread_mutex_lock(&o->lock);
+    account *a = find(o, &p->to);
+    BUG_ON(!a);
+    settle(o, a, bytes);
+    free(p);
+    unref(o);
+}
+
+net_buffer outbox_add(outbox *o, const net_peer *to, block *held)
+{
+    size_t bytes = held->n * sizeof(float);
+    parcel *p = xmalloc(sizeof *p);
+    *p = (parcel){.from = o, .held = held, .to = *to};
+    pthread_mutex_lock(&o->lock);
+    account *a = find(o, to);
+    if (!a) {
+        GROW(o->accounts, o->cap_accounts, o->n_accounts + 1);
+        a = &o->accounts[o->n_accounts++];
+        *a = (account){.peer = *to};
+    }
+    a->bytes += bytes;
+    o->refs++;
+    pthread_mutex_unlock(&o->lock);
+    return (net_buffer){.data = held->data, .bytes = bytes, .release = parcel_left, .hint = p};
+}
+
+bool outbox_has_news(outbox *o)
+{
+    pthread_mutex_lock(&o->lock);
+    bool news = o->news;
+    o->news = false;
+    pthread_mutex_unlock(&o->lock);
+    return news;
+}

@@ -1,0 +1,32 @@
+/*
+ * The outbox: how many bytes of parts are on their way to each peer. A peer that does not read must
+ * not hold more of a server's memory than that, so who is over the limit waits until earlier parts
+ * have left; then the waker is woken. Blocks are lent, never copied.
+ * Threads: belongs to the server's thread; the transport gives blocks back on a thread of its own,
+ * also after the outbox was closed.
+ */
+#ifndef TEQUIO_PS_OUTBOX_H
+#define TEQUIO_PS_OUTBOX_H
+
+#include "common/net/net.h"
+#include "common/parts/block.h"
+
+/* Far more than a connection needs to be kept busy, and any part fits many times. */
+enum { OUTBOX_LIMIT = 64 << 20 };
+
+typedef struct outbox outbox;
+
+outbox *outbox_create(size_t limit, net_waker *waker);
+void outbox_close(outbox **o); /* what is still on its way is given back all the same */
+
+/* Is there room for `bytes` more to that peer? One message always fits. A peer that is told no is
+ * remembered until it has room. */
+bool outbox_has_room(outbox *o, const net_peer *to, size_t bytes);
+
+/* `held` moves in: send what is returned, exactly once. */
+net_buffer outbox_add(outbox *o, const net_peer *to, block *held);
+
+/* True once after a peer that was told no has room again. */
+bool outbox_has_news(outbox *o);
+
+#endif

@@ -18,6 +18,9 @@ static const fact environment[] = {
      "AI set it; train then plays that task. CLUSTER_SPEC and the variables of Slurm "
      "and SageMaker are read where it is not set."},
     {"TEQUIO_SET", "Settings \"dotted.key=json\", one a line; between the file and --overrides."},
+    {"TEQUIO_FAULT", "What --fault says, for a task that is started without it."},
+    {"TEQUIO_FAULT_LIFE", "Which life of its task this is, from 1: kills and freezes are of the "
+                          "first one unless another is named. A local cluster sets it."},
     {"TEQUIO_LOG_LEVEL", "error, warn, info (default) or debug."},
     {"OMP_WAIT_POLICY", "passive unless set: threads that wait leave the cores to other tasks."},
     {"TMPDIR", "Folder for temporary files."},

@@ -2,6 +2,7 @@
 
 #include "backend/backend.h"
 #include "cli/endpoints.h"
+#include "cli/rehearsal.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -26,6 +27,7 @@ typedef struct part {
     char name[TASK_NAME];
     pthread_t thread;
     play *play;
+    fault *fault;                       /* of the task whose part it is */
     error error;
 } part;
 
@@ -257,18 +259,28 @@ static status run_evaluator(play *p, error *err)
 
 /* --- running them together --- */
 
-static void add_part(play *p, status (*run)(play *, error *), task t)
+/* Lanes beside a chief are its own: another task is worker 0. */
+static task fault_task(const play *p, task t)
+{
+    bool is_chiefs = t.role == ROLE_WORKER && p->trainer && !p->is_alone;
+    return is_chiefs ? (task){ROLE_MASTER, 0} : t;
+}
+
+static status add_part(play *p, status (*run)(play *, error *), task t, error *err)
 {
     part *one = &p->parts[p->n_parts++];
     one->run = run;
     one->play = p;
     task_name(t, one->name);
+    return p->o->rehearsal ? rehearsal_fault(p->o->rehearsal, fault_task(p, t), &one->fault, err)
+                           : OK;
 }
 
 /* The first failure is the process's; the other parts are told to leave. */
 static void run_part(part *one)
 {
     play *p = one->play;
+    fault_enter(one->fault);
     status st = one->run(p, &one->error);
     if (st == OK)
         return;
@@ -311,16 +323,17 @@ static status run_parts(play *p, error *err)
     return st;
 }
 
-static void choose_parts(play *p)
+static status choose_parts(play *p, error *err)
 {
     if (p->plays_master)
-        add_part(p, run_master, (task){ROLE_MASTER, 0});
+        TRY(add_part(p, run_master, (task){ROLE_MASTER, 0}, err));
     if (p->plays_worker)
-        add_part(p, run_worker, p->worker);
+        TRY(add_part(p, run_worker, p->worker, err));
     if (p->plays_ps)
-        add_part(p, run_ps, p->ps);
+        TRY(add_part(p, run_ps, p->ps, err));
     if (p->evaluates_here || p->c->task.role == ROLE_EVALUATOR)
-        add_part(p, run_evaluator, (task){ROLE_EVALUATOR, 0});
+        TRY(add_part(p, run_evaluator, (task){ROLE_EVALUATOR, 0}, err));
+    return OK;
 }
 
 static status prepare_dir(play *p, bool *ret_done, error *err)
@@ -352,7 +365,7 @@ static status run_task(play *p, error *err)
         return OK;
     TRY(choose_endpoints(p, err));
     TRY(net_create(&p->net, err));
-    choose_parts(p);
+    TRY(choose_parts(p, err));
     return run_parts(p, err);
 }
 

@@ -23,6 +23,8 @@
 
 #include <stdatomic.h>
 
+struct rehearsal;
+
 typedef struct play_options {
     const config *config;
     const cluster *cluster;
@@ -31,6 +33,7 @@ typedef struct play_options {
     bool recover, force;
     const atomic_bool *stop;
     progress_mode progress;
+    struct rehearsal *rehearsal;           /* what shall go wrong; NULL: nothing */
 } play_options;
 
 MUST_USE status play_task(const play_options *options, error *err);

@@ -12,6 +12,7 @@
 #include "cli/dryrun.h"
 #include "cli/play.h"
 #include "cli/progress.h"
+#include "cli/rehearsal.h"
 #include "cli/result.h"
 #include "cli/shape.h"
 #include "common/base/alloc.h"
@@ -65,6 +66,7 @@ typedef struct job {
     cluster *cluster;
     config *config;
     shape shape;
+    rehearsal rehearsal;
 } job;
 
 static const char *const shape_flags[] = {"workers", "ps", "evaluators", "start-port",
@@ -211,6 +213,7 @@ static int run_tasks(const job *j, const char *logs, const char *resolved, error
         .arguments_again = again,
         .max_restarts = (int)config_int(j->config, "distributed.max_restarts"),
         .settings = settings,
+        .fault = j->rehearsal.text,
         .log_dir = logs,
         .threads = j->shape.threads,
         .grace_ms = (int64_t)(config_f64(j->config, "distributed.preempt_grace") * 1000),
@@ -233,7 +236,7 @@ static int launch(const job *j, error *err)
     return code;
 }
 
-static int play(const job *j, error *err)
+static int play(job *j, error *err)
 {
     catch_signals();
     play_options options = {
@@ -245,6 +248,7 @@ static int play(const job *j, error *err)
         .force = args_has(j->args, "force"),
         .stop = &stop,
         .progress = j->progress,
+        .rehearsal = &j->rehearsal,
     };
     status st = play_task(&options, err);
     if (st == OK && j->cluster->is_chief)
@@ -255,6 +259,8 @@ static int play(const job *j, error *err)
 static int run_job(job *j, error *err)
 {
     status st = shape_of(j->config, thread_cpus(), &j->shape, err);
+    if (st == OK && !is_in_cluster(j->cluster))
+        st = rehearsal_check(&j->rehearsal, &j->shape, err);
     if (st != OK)
         return status_exit_code(st);
     if (args_has(j->args, "dry-run"))
@@ -275,6 +281,7 @@ static status read_job(const args *a, job *ret, error *err)
     if (args_has(a, "json") && !args_has(a, "dry-run"))
         return FAIL(err, E_USAGE, "train: --json is the form of --dry-run's report; add --dry-run");
     ret->progress = choose_progress(a);
+    TRY(rehearsal_read(args_text(a, "fault"), &ret->rehearsal, err));
     TRY(find_cluster(ret, err));
     if (!args_has(a, "dry-run"))
         TRY(choose_dir(ret, err));
@@ -297,6 +304,7 @@ static int run_train(const args *a, error *err)
     job j = {.args = a};
     status st = read_job(a, &j, err);
     int code = st == OK ? run_job(&j, err) : status_exit_code(st);
+    rehearsal_fini(&j.rehearsal);
     config_destroy(&j.config);
     cluster_destroy(&j.cluster);
     return code;
@@ -306,6 +314,7 @@ static int run_train(const args *a, error *err)
 #define SHAPE "A cluster on this machine, one process a task"
 #define SHOW  "What to show"
 #define CONF  "Configuration"
+#define FAULT "What shall go wrong"
 
 static const flag train_flags[] = {
     {"serialization-dir", 's', FLAG_PATH, "DIR", DIRS,
@@ -326,6 +335,11 @@ static const flag train_flags[] = {
      "Listen on this port and the following ones instead of free ones.", 1, 65535},
     {"max-restarts", 0, FLAG_COUNT, "N", SHAPE,
      "Start a task that died again, up to N times each; 5 if not given, 0: never.", 0, 1000000},
+    {"fault", 0, FLAG_TEXT, "SPEC", FAULT,
+     "Rehearse failures: kill=TASK@WHEN, freeze=TASK[@WHEN]:TIME, delay=TASK:TIME, drop=TASK:P%, "
+     "seed=N, separated by commas, as in kill=worker.1@push:40,drop=ps.0:2%. TASK is master.0, "
+     "worker.1, ps.0, evaluator.0; WHEN the N-th message MESSAGE:N, or a time as 3s.",
+     0, 0},
     {"dry-run", 0, FLAG_SWITCH, NULL, SHOW,
      "Print parameters, FLOPs, memory, parts per server and steps; do not train.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON.", 0, 0},

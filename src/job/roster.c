@@ -114,7 +114,7 @@ static int terminal_columns(void)
 char **roster_environment(const roster *s, int i, int life, const local_options *options,
                           char *const *base)
 {
-    enum { OWN = 8 };
+    enum { OWN = 10 };
     size_t n = 0, n_base = 0;
     while (base[n_base])
         n_base++;
@@ -128,6 +128,8 @@ char **roster_environment(const roster *s, int i, int life, const local_options 
     put(e, &n, xasprintf("TEQUIO_LISTEN_FD=%d", s->tasks[i].listen_fd));
     put(e, &n, xstrdup("OMP_WAIT_POLICY=passive"));
     put(e, &n, xasprintf("TEQUIO_SET=%s", options->settings ? options->settings : ""));
+    if (options->fault)
+        put(e, &n, xasprintf("TEQUIO_FAULT=%s", options->fault));
     if (life > 1)
         put(e, &n, xasprintf("TEQUIO_FAULT_LIFE=%d", life));
     if (options->threads > 0)

@@ -17,6 +17,7 @@ typedef enum rng_purpose {
     RNG_AUGMENT = 3, /* id: batch id; element: example and draw */
     RNG_DROPOUT = 4, /* id: batch id and the node's stream; element: index in the tensor */
     RNG_TEST = 5,
+    RNG_FAULT = 6,   /* id: hash of the task's name; element: messages sent before */
 } rng_purpose;
 
 typedef struct rng {

@@ -2,6 +2,7 @@
 #include "common/net/net_zmq.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -73,6 +74,17 @@ void net_waker_wake(net_waker *w)
     (void)n; /* full means it is awake already */
 }
 
+/* Sends what is due and returns how long it may be waited for the rest. */
+static int wait_of_held(net_socket *s, int timeout_ms)
+{
+    if (!s->held.n)
+        return timeout_ms;
+    int64_t now = clock_us();
+    net_send_held(s, now);
+    int wait_ms = held_wait_ms(&s->held, now);
+    return wait_ms < 0 || (timeout_ms >= 0 && timeout_ms < wait_ms) ? timeout_ms : wait_ms;
+}
+
 status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int timeout_ms, error *err)
 {
     watch *watches[2 * NET_POLL_MAX];
@@ -82,6 +94,7 @@ status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int time
     for (size_t i = 0; i < n; i++) {
         if (!sockets[i])
             continue;
+        timeout_ms = wait_of_held(sockets[i], timeout_ms);
         watch *both[] = {&sockets[i]->messages, &sockets[i]->events};
         for (int k = 0; k < 2; k++) {
             if (watch_has_input(both[k]) || sockets[i]->announce_up)

@@ -8,6 +8,7 @@
 #include "common/net/net_zmq.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -79,6 +80,7 @@ static status socket_open(net *n, int type, int events, net_socket **ret, error 
 {
     net_socket *s = xcalloc(1, sizeof *s);
     s->is_listener = type == ZMQ_ROUTER;
+    s->fault = fault_current();
     s->socket = zmq_socket(n->context, type);
     if (!s->socket) {
         status st = FAIL(err, E_FAIL, "open a socket: %s", zmq_strerror(errno));
@@ -168,6 +170,9 @@ void net_close(net_socket **s, int linger_ms)
 {
     if (!s || !*s)
         return;
+    if (linger_ms)
+        net_send_held(*s, INT64_MAX);
+    held_fini(&(*s)->held);
     if ((*s)->monitor) {
         zmq_socket_monitor((*s)->socket, NULL, 0);
         set_int((*s)->monitor, ZMQ_LINGER, 0);
@@ -207,8 +212,8 @@ static status send_failed(error *err)
     return FAIL(err, E_LOST, "send: %s", zmq_strerror(errno));
 }
 
-status net_send(net_socket *s, const net_peer *to, const void *head, const net_buffer *payload,
-                error *err)
+static status send_now(net_socket *s, const net_peer *to, const void *head,
+                       const net_buffer *payload, error *err)
 {
     bool more = payload && payload->bytes;
     s->messages.is_drained = false;
@@ -241,6 +246,29 @@ status net_send(net_socket *s, const net_peer *to, const void *head, const net_b
         zmq_msg_close(&msg);
         return st;
     }
+    return OK;
+}
+
+void net_send_held(net_socket *s, int64_t by_us)
+{
+    held_message m;
+    while (held_take(&s->held, by_us, &m))
+        (void)send_now(s, m.has_to ? &m.to : NULL, m.head, &m.payload, NULL);
+}
+
+status net_send(net_socket *s, const net_peer *to, const void *head, const net_buffer *payload,
+                error *err)
+{
+    if (!s->fault)
+        return send_now(s, to, head, payload, err);
+    if (fault_on_send(s->fault, head)) {
+        give_back(payload);
+        return OK;
+    }
+    int64_t delay_us = fault_delay_us(s->fault);
+    if (!delay_us)
+        return send_now(s, to, head, payload, err);
+    held_add(&s->held, to, head, payload, clock_us() + delay_us);
     return OK;
 }
 
@@ -326,6 +354,8 @@ bool net_receive(net_socket *s, net_message *ret)
         ret->from.size = 0;
         switch (receive_one(s, ret)) {
         case FRAME_OK:
+            if (s->fault)
+                fault_on_receive(s->fault, ret->head);
             return true;
         case FRAME_NONE:
             s->messages.is_drained = true;

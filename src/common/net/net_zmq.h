@@ -8,6 +8,8 @@
 #ifndef TEQUIO_COMMON_NET_NET_ZMQ_H
 #define TEQUIO_COMMON_NET_NET_ZMQ_H
 
+#include "common/fault/fault.h"
+#include "common/net/held.h"
 #include "common/net/net.h"
 
 struct net {
@@ -29,7 +31,12 @@ struct net_socket {
     bool announce_up; /* inproc has no monitor: say NET_UP once */
     uint64_t dropped;
     char endpoint[256];
+    fault *fault; /* of the task whose socket it is; NULL: nothing goes wrong on purpose */
+    held held;    /* what a fault delays */
 };
+
+/* Sends what is held and due by then; what was for a peer that is gone is lost. */
+void net_send_held(net_socket *s, int64_t by_us);
 
 void watch_begin(watch *w, void *socket);
 bool watch_spares_look(watch *w);

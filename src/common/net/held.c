@@ -1,0 +1,75 @@
+#include "common/net/held.h"
+
+#include "common/base/alloc.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void free_copy(void *data, void *hint)
+{
+    (void)hint;
+    free(data);
+}
+
+static void keep_payload(held_message *m, const net_buffer *payload)
+{
+    m->payload = *payload;
+    if (payload->release)
+        return;
+    void *copy = xmalloc(payload->bytes ? payload->bytes : 1);
+    memcpy(copy, payload->data, payload->bytes);
+    m->payload = (net_buffer){.data = copy, .bytes = payload->bytes, .release = free_copy};
+}
+
+/* Makes room behind the last one; moves them only when that pays. */
+static void make_room(held *h)
+{
+    if (h->first > h->n && h->first + h->n == h->cap) {
+        memmove(h->at, h->at + h->first, h->n * sizeof *h->at);
+        h->first = 0;
+    }
+    GROW(h->at, h->cap, h->first + h->n + 1);
+}
+
+void held_add(held *h, const net_peer *to, const void *head, const net_buffer *payload,
+              int64_t due_us)
+{
+    make_room(h);
+    held_message *m = &h->at[h->first + h->n++];
+    *m = (held_message){.has_to = to != NULL, .due_us = due_us};
+    if (to)
+        m->to = *to;
+    memcpy(m->head, head, NET_HEAD);
+    if (payload)
+        keep_payload(m, payload);
+}
+
+bool held_take(held *h, int64_t now_us, held_message *ret)
+{
+    if (!h->n || h->at[h->first].due_us > now_us)
+        return false;
+    *ret = h->at[h->first++];
+    if (!--h->n)
+        h->first = 0;
+    return true;
+}
+
+int held_wait_ms(const held *h, int64_t now_us)
+{
+    if (!h->n)
+        return -1;
+    int64_t ms = (h->at[h->first].due_us - now_us + 999) / 1000;
+    return ms < 0 ? 0 : ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+void held_fini(held *h)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        const net_buffer *p = &h->at[h->first + i].payload;
+        if (p->release)
+            p->release((void *)(uintptr_t)p->data, p->hint);
+    }
+    free(h->at);
+    *h = (held){.at = NULL};
+}

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MARGIN = 2, MARGIN_MAX = 1024 };
+
 struct follower {
     follower_options o;
     steps steps;
@@ -12,9 +14,10 @@ struct follower {
     int64_t start;              /* the version begun with */
     int64_t held;               /* version held completely; start - 1 before the first */
     int64_t limit;
-    int64_t behind;             /* newest version heard of after ours was gone; -1: not left behind */
+    bool ahead;                 /* the version begun with is still to come: no slot is owed from it on */
+    int64_t margin;             /* how far ahead to begin the next time */
     int32_t missing;            /* parts of version held + 1 not here yet */
-    int32_t *lane_of_slot;      /* [per_step] */
+    int32_t *own, *hedged;      /* [per_step] */
 
     /* the step whose slots the lanes have, or had last: held or held + 1 */
     int64_t given;
@@ -58,7 +61,8 @@ void follower_destroy(follower **f)
         return;
     cancel_lanes(*f);
     gather_destroy(&(*f)->gather);
-    free((*f)->lane_of_slot);
+    free((*f)->own);
+    free((*f)->hedged);
     free((*f)->is_given);
     free((*f)->was_given);
     free((*f)->scratch);
@@ -76,27 +80,24 @@ static status reserve(follower *f, const steps *s, error *err)
     TRY(gather_create(f->o.flat, (uint32_t)k, &f->gather, err));
     for (int32_t i = 0; i < f->o.n_lanes; i++)
         lane_set_gather(f->o.lanes[i], f->gather);
-    f->lane_of_slot = xrealloc(f->lane_of_slot, k * sizeof *f->lane_of_slot);
+    f->own = xrealloc(f->own, k * sizeof *f->own);
+    f->hedged = xrealloc(f->hedged, k * sizeof *f->hedged);
     f->is_given = xrealloc(f->is_given, k * sizeof *f->is_given);
     f->was_given = xrealloc(f->was_given, k * sizeof *f->was_given);
     f->scratch = xrealloc(f->scratch, k * sizeof *f->scratch);
     return OK;
 }
 
-status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit, error *err)
+/* Everything under way is dropped; every part is asked for. The share stays. */
+static status begin_at(follower *f, int64_t step, error *err)
 {
     cancel_lanes(f);
-    TRY(reserve(f, s, err));
     gather_forget(f->gather);       /* lanes get back what it held of the cancelled step */
-    f->steps = *s;
     f->start = step;
     f->held = f->given = step - 1;
-    f->limit = limit;
-    f->behind = -1;
+    f->ahead = false;
     f->n_given = f->owed = 0;
-    memset(f->is_given, 0, (size_t)s->per_step * sizeof *f->is_given);
-    for (int64_t i = 0; i < s->per_step; i++)
-        f->lane_of_slot[i] = -1;
+    memset(f->is_given, 0, (size_t)f->steps.per_step * sizeof *f->is_given);
     memset(f->readers, 0, (size_t)f->o.flat->n_live_parts * sizeof *f->readers);
     board_forget(f->o.board);
     f->missing = f->o.flat->n_parts;
@@ -105,33 +106,44 @@ status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit, 
     return OK;
 }
 
-/* The slot this lane will most likely compute after this one. */
-static step_slot read_ahead(const follower *f, int64_t step, uint32_t slot)
+status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit, error *err)
 {
-    int32_t owner = f->lane_of_slot[slot];
+    cancel_lanes(f);
+    TRY(reserve(f, s, err));
+    f->steps = *s;
+    f->limit = limit;
+    f->margin = MARGIN;
+    for (int64_t i = 0; i < s->per_step; i++)
+        f->own[i] = f->hedged[i] = -1;
+    return begin_at(f, step, err);
+}
+
+/* The slot this lane will most likely compute after this one. */
+static step_slot read_ahead(const follower *f, int64_t step, uint32_t slot, int32_t owner)
+{
     for (uint32_t s = slot + 1; s < steps_slots(&f->steps, step); s++)
-        if (f->lane_of_slot[s] == owner)
+        if (f->own[s] == owner)
             return steps_slot(&f->steps, step, s);
     for (uint32_t s = 0; step + 1 < f->limit && s < steps_slots(&f->steps, step + 1); s++)
-        if (f->lane_of_slot[s] == owner)
+        if (f->own[s] == owner)
             return steps_slot(&f->steps, step + 1, s);
     return (step_slot){.n = 0};
 }
 
-static bool is_last_of_lane(const follower *f, const uint32_t *slots, uint32_t n, uint32_t i)
+static bool is_last_of_lane(const int32_t *lane_of_slot, const uint32_t *slots, uint32_t n, uint32_t i)
 {
     for (uint32_t k = i + 1; k < n; k++)
-        if (f->lane_of_slot[slots[k]] == f->lane_of_slot[slots[i]])
+        if (lane_of_slot[slots[k]] == lane_of_slot[slots[i]])
             return false;
     return true;
 }
 
-/* Our slots of the step `given` that no lane has yet. Returns their number. */
-static uint32_t give_slots(follower *f)
+/* Those of our slots of the step `given` that no lane has yet. Returns their number. */
+static uint32_t give(follower *f, const int32_t *lane_of_slot)
 {
     uint32_t n = 0, *slots = f->scratch;
     for (uint32_t s = 0; s < steps_slots(&f->steps, f->given); s++)
-        if (f->lane_of_slot[s] >= 0 && !f->is_given[s])
+        if (lane_of_slot[s] >= 0 && !f->is_given[s])
             slots[n++] = s;
     if (!n)
         return 0;
@@ -142,18 +154,26 @@ static uint32_t give_slots(follower *f)
     gather_plan(f->gather, f->given, steps_slots(&f->steps, f->given), slots, n);
     double examples = (double)steps_examples(&f->steps, f->given);
     for (uint32_t i = 0; i < n; i++) {
+        int32_t owner = lane_of_slot[slots[i]];
         lane_slot work = {
             .step = f->given,
             .slot = slots[i],
             .batch = steps_slot(&f->steps, f->given, slots[i]),
-            .last = is_last_of_lane(f, slots, n, i),
-            .next = read_ahead(f, f->given, slots[i]),
+            .last = is_last_of_lane(lane_of_slot, slots, n, i),
+            .next = read_ahead(f, f->given, slots[i], owner),
         };
         work.weight = (float)((double)work.batch.n / examples);
         f->is_given[slots[i]] = true;
-        lane_give(f->o.lanes[f->lane_of_slot[slots[i]]], &work);
+        lane_give(f->o.lanes[owner], &work);
     }
     return n;
+}
+
+/* Hedged slots come last, and in nodes of their own: ours do not wait for them. */
+static uint32_t give_slots(follower *f)
+{
+    uint32_t n = give(f, f->own);
+    return n + give(f, f->hedged);
 }
 
 /* Nothing of ours reads the weights of the version held: ask for the next one. */
@@ -199,7 +219,7 @@ static status give_late(follower *f, error *err)
 static bool owes_more(const follower *f, int64_t step, const bool *is_given)
 {
     for (uint32_t s = 0; step >= f->start && s < steps_slots(&f->steps, step); s++)
-        if (f->lane_of_slot[s] >= 0 && !is_given[s])
+        if ((f->own[s] >= 0 || f->hedged[s] >= 0) && !is_given[s])
             return true;
     return false;
 }
@@ -216,12 +236,25 @@ static void step_back(follower *f)
     memset(f->readers, 0, (size_t)f->o.flat->n_live_parts * sizeof *f->readers);
 }
 
-status follower_own(follower *f, const int32_t *lane_of_slot, error *err)
+static bool owns_slots(const follower *f)
 {
-    memcpy(f->lane_of_slot, lane_of_slot, (size_t)f->steps.per_step * sizeof *lane_of_slot);
+    for (int64_t s = 0; s < f->steps.per_step; s++)
+        if (f->own[s] >= 0 || f->hedged[s] >= 0)
+            return true;
+    return false;
+}
+
+status follower_own(follower *f, const follower_share *share, error *err)
+{
+    size_t k = (size_t)f->steps.per_step;
+    memcpy(f->own, share->own, k * sizeof *f->own);
+    memcpy(f->hedged, share->hedged, k * sizeof *f->hedged);
+    if (f->ahead && owns_slots(f))
+        TRY(begin_at(f, share->since, err));
     if (f->given > f->held && owes_more(f, f->held, f->was_given))
         step_back(f);
-    if (owes_more(f, f->given, f->is_given))
+    /* at the limit the last step given may be over: nothing of it is owed */
+    if (f->given >= f->held && owes_more(f, f->given, f->is_given))
         TRY(give_late(f, err));
     return turn(f, err);
 }
@@ -237,6 +270,8 @@ static status version_complete(follower *f, error *err)
 {
     f->held++;
     f->missing = f->o.flat->n_live_parts;
+    f->ahead = false;
+    f->margin = MARGIN;
     if (f->given == f->held && !f->n_given)
         TRY(ask_next(f, err));
     return turn(f, err);
@@ -244,45 +279,38 @@ static status version_complete(follower *f, error *err)
 
 status follower_part(follower *f, int32_t part, int64_t version, const float *data, error *err)
 {
-    if (version != f->held && version != f->held + 1)
-        return OK;
+    bool is_wanted = version == f->held || version == f->held + 1;
+    if (!is_wanted || board_version(f->o.board, part) == version)
+        return OK;                  /* lanes may be reading what is here */
     board_put_part(f->o.board, part, version, data);
     if (version == f->held + 1 && --f->missing == 0)
         return version_complete(f, err);
     return OK;
 }
 
-/* Left behind by more than a step: begin again where the servers are, with the same slots. */
-static status catch_up(follower *f, error *err)
+/* One version below the newest of a part all parts have been, and their next step may be owed. A
+ * part that was restored at its newest has no older one, and then nobody owes the step before. */
+static int64_t lowest_owed(const follower *f, int64_t newest)
 {
-    int32_t *owners = xmalloc((size_t)f->steps.per_step * sizeof *owners);
-    memcpy(owners, f->lane_of_slot, (size_t)f->steps.per_step * sizeof *owners);
-    status st = follower_begin(f, &f->steps, f->behind, f->limit, err);
-    if (st == OK)
-        st = follower_own(f, owners, err);
-    free(owners);
-    return st;
+    bool asks_for_first = !follower_is_whole(f) && newest - 1 <= f->start;
+    return asks_for_first ? newest : newest - 1;
 }
 
-static bool owns_slots(const follower *f)
+/* The next time further ahead, if the servers are faster than the question. */
+static int64_t still_to_come(follower *f, int64_t newest)
 {
-    for (int64_t s = 0; s < f->steps.per_step; s++)
-        if (f->lane_of_slot[s] >= 0)
-            return true;
-    return false;
+    int64_t to = newest + f->margin;
+    if (f->margin < MARGIN_MAX)
+        f->margin *= 2;
+    return to > f->limit && f->limit > newest ? f->limit : to;
 }
 
 status follower_gone(follower *f, int64_t newest, error *err)
 {
-    if (newest > f->behind)
-        f->behind = newest;
-    /* with nothing to compute there is no hurry: follower_tick */
-    return owns_slots(f) ? catch_up(f, err) : OK;
-}
-
-status follower_tick(follower *f, error *err)
-{
-    return f->behind >= 0 ? catch_up(f, err) : OK;
+    bool ahead = !owns_slots(f);
+    TRY(begin_at(f, ahead ? still_to_come(f, newest) : lowest_owed(f, newest), err));
+    f->ahead = ahead;
+    return turn(f, err);
 }
 
 static void push_over(void *data, void *hint)
@@ -325,6 +353,11 @@ status follower_serve(follower *f, follower_done_fn *done, void *user, error *er
 int64_t follower_step(const follower *f)
 {
     return f->held;
+}
+
+bool follower_is_whole(const follower *f)
+{
+    return f->held >= f->start;
 }
 
 int32_t follower_missing(const follower *f, int32_t *ret_first_part)

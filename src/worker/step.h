@@ -8,6 +8,11 @@
  *    any two parts differ by at most 1 (docs/PROTOCOL.md, the lemma)
  *  - lanes that are done with step t get their slots of step t+1 at once: they read data ahead and
  *    wait for weights part by part
+ *  - slots that come late are owed from the first step whose next version is not held; their step's
+ *    version is pulled again where it was overwritten
+ *  - whose version is gone and who owes slots begins again one version below the newest it heard
+ *    of: some part may still be there. Who owes none asks for one that is still to come, so that
+ *    it gets all of it however fast the steps are
  *
  * Threads: belongs to the worker's thread.
  */
@@ -36,22 +41,27 @@ void follower_destroy(follower **f);
 /* Begin (or begin again, in a new era) at `step`: asks for every part of that version. */
 MUST_USE status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit, error *err);
 
-/* The lanes' slots from now on: lane_of_slot[s->per_step] is a lane of ours or -1. */
-MUST_USE status follower_own(follower *f, const int32_t *lane_of_slot, error *err);
+/* What this worker computes of every step, by slot: [s->per_step], a lane of ours or -1. */
+typedef struct follower_share {
+    const int32_t *own;
+    const int32_t *hedged;      /* another's, which we compute too, after ours */
+    int64_t since;              /* no step before it is owed: where one begins who holds nothing */
+} follower_share;
+
+MUST_USE status follower_own(follower *f, const follower_share *share, error *err);
 MUST_USE status follower_limit(follower *f, int64_t limit, error *err);
 
 /* From kv's hooks. */
 MUST_USE status follower_part(follower *f, int32_t part, int64_t version, const float *data, error *err);
-/* The version we follow is gone: the servers are further. A worker without slots catches up with
- * follower_tick, called about once a second; one with slots at once. */
+/* The version we follow is gone: the servers are further. */
 MUST_USE status follower_gone(follower *f, int64_t newest, error *err);
-MUST_USE status follower_tick(follower *f, error *err);
 
 /* Handles the lanes' notes; `done` hears of each slot that is computed. */
 typedef status follower_done_fn(void *user, const note *n, error *err);
 MUST_USE status follower_serve(follower *f, follower_done_fn *done, void *user, error *err);
 
-int64_t follower_step(const follower *f);               /* the version held completely, -1: none */
+int64_t follower_step(const follower *f);               /* the version held or, before that, begun with less 1 */
+bool follower_is_whole(const follower *f);              /* it is held completely */
 /* What is missing for the next step, for messages: parts of the next version not here. */
 int32_t follower_missing(const follower *f, int32_t *ret_first_part);
 bool follower_is_held_back(const follower *f);              /* the limit is reached */

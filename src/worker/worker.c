@@ -142,6 +142,14 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
     return follower_begin(w->follower, &s, m->start_step, m->limit, err);
 }
 
+/* The lane of ours that is meant, or -1. */
+static int32_t lane_of(const worker *w, const Wire__View__Owner *o)
+{
+    bool ours = o->trainer == w->o->trainer && (int32_t)o->worker == w->o->self.index &&
+                (int32_t)o->lane < w->o->n_lanes;
+    return ours ? (int32_t)o->lane : -1;
+}
+
 static status take_view(worker *w, const wire_head *h, const Wire__View *m, error *err)
 {
     if (!m->n_slots || m->n_slots > 1 << 20 || m->examples_per_epoch <= 0 || m->batch_size <= 0 ||
@@ -149,14 +157,13 @@ static status take_view(worker *w, const wire_head *h, const Wire__View *m, erro
         return FAIL(err, E_PROTOCOL, "VIEW: a field is out of range");
     if (!w->has_view || h->era != w->identity.era)
         TRY(begin_era(w, h, m, err));
-    int32_t *lanes = xmalloc(m->n_slots * sizeof *lanes);
+    int32_t *lanes = xmalloc(2 * m->n_slots * sizeof *lanes), *hedged = lanes + m->n_slots;
     for (size_t s = 0; s < m->n_slots; s++) {
-        const Wire__View__Owner *o = m->slots[s];
-        bool ours = o->trainer == w->o->trainer && (int32_t)o->worker == w->o->self.index &&
-                    (int32_t)o->lane < w->o->n_lanes;
-        lanes[s] = ours ? (int32_t)o->lane : -1;
+        lanes[s] = lane_of(w, m->slots[s]);
+        hedged[s] = -1;
     }
-    status st = follower_own(w->follower, lanes, err);
+    follower_share share = {.own = lanes, .hedged = hedged, .since = m->start_step};
+    status st = follower_own(w->follower, &share, err);
     free(lanes);
     if (st == OK)
         st = follower_limit(w->follower, m->limit, err);
@@ -359,8 +366,6 @@ static status tick(worker *w, error *err)
         return OK;
     w->tick_us = now;
     TRY(kv_tick(w->kv, err));
-    if (w->has_view)
-        TRY(follower_tick(w->follower, err));
     if (w->master)
         TRY(w->welcomed ? send_head(w, WIRE_HEARTBEAT, 0, (tree_node){.level = 0}, NULL, err)
                         : say_hello(w, err));

@@ -1,0 +1,359 @@
+/* See support_hand.h: the fake kv and lanes come first, the hand that owns them last. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "unit/worker/support_hand.h"
+
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum kind { PUSH, PULL, PUSHED, PART, GONE } kind;
+
+typedef struct message {
+    kind kind;
+    int64_t step, newest;
+    tree_node node;
+    float data[KEEP_PART_N];
+} message;
+
+typedef struct channel {
+    message *at;
+    size_t n, cap;
+} channel;
+
+typedef struct push {
+    int32_t part;
+    message message;
+    net_buffer memory;
+} push;
+
+struct kv {
+    channel out[KEEP_PARTS], in[KEEP_PARTS];
+    int64_t wanted[KEEP_PARTS]; /* -1: no pull under way */
+    int64_t waits[KEEP_PARTS];  /* the server's memory of a pull it cannot answer yet; -1 */
+    push *pushes;               /* not acknowledged */
+    size_t n_pushes, cap_pushes;
+};
+
+struct lane {
+    hand *hand;
+    lane_slot queue[64], now;
+    size_t n;
+    bool busy;
+    int done; /* bits of work done of `now` */
+    int n_lent;
+    gather *gather;
+    float grad[KEEP_LIVE][KEEP_PART_N];
+    fold_block spans[KEEP_LIVE];
+};
+
+struct hand {
+    keep *keep;
+    kv kv;
+    net_waker *waker;
+    board *board;
+    lane lanes[HAND_LANES], *pointers[HAND_LANES];
+    follower *follower;
+    hand_report *reports;
+    size_t n_reports, cap_reports;
+};
+
+static void must(status st)
+{
+    assert_int_equal(st, OK);
+}
+
+static void put(channel *c, const message *m)
+{
+    GROW(c->at, c->cap, c->n + 1);
+    c->at[c->n++] = *m;
+}
+
+static bool take(channel *c, message *ret)
+{
+    if (!c->n)
+        return false;
+    *ret = c->at[0];
+    memmove(c->at, c->at + 1, --c->n * sizeof *c->at);
+    return true;
+}
+
+/* --- kv --- */
+
+status kv_pull(kv *k, int32_t part, int64_t version, error *err)
+{
+    (void)err;
+    k->wanted[part] = version;
+    put(&k->out[part], &(message){.kind = PULL, .step = version});
+    return OK;
+}
+
+status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node,
+               const net_buffer *data, error *err)
+{
+    (void)slots;
+    (void)err;
+    assert_int_equal(data->bytes, KEEP_PART_N * sizeof(float));
+    push p = {.part = part,
+              .message = {.kind = PUSH, .step = step, .node = node},
+              .memory = *data};
+    memcpy(p.message.data, data->data, sizeof p.message.data);
+    GROW(k->pushes, k->cap_pushes, k->n_pushes + 1);
+    k->pushes[k->n_pushes++] = p;
+    put(&k->out[part], &p.message);
+    return OK;
+}
+
+static void push_end(kv *k, size_t i)
+{
+    net_buffer memory = k->pushes[i].memory;
+    k->pushes[i] = k->pushes[--k->n_pushes];
+    memory.release((void *)(uintptr_t)memory.data, memory.hint);
+}
+
+static void take_pushed(kv *k, int32_t part, const message *m)
+{
+    for (size_t i = 0; i < k->n_pushes; i++) {
+        const push *p = &k->pushes[i];
+        if (p->part == part && p->message.step == m->step &&
+            p->message.node.level == m->node.level && p->message.node.index == m->node.index) {
+            push_end(k, i);
+            return;
+        }
+    }
+}
+
+static void answer(hand *h, int32_t part, int64_t version)
+{
+    message m = {.kind = PART, .step = version};
+    keep_answer a = keep_pull(h->keep, part, version);
+    if (a == KEEP_LATER) {
+        h->kv.waits[part] = version;
+        return;
+    }
+    if (a == KEEP_GONE) {
+        m.kind = GONE;
+        m.newest = h->keep->version[part];
+    }
+    keep_weights(part, version, m.data);
+    put(&h->kv.in[part], &m);
+}
+
+/* --- lanes --- */
+
+static void lent_release(fold_block *b)
+{
+    ((lane *)b->owner)->n_lent--;
+}
+
+void lane_set_gather(lane *l, gather *g)
+{
+    l->gather = g;
+}
+
+void lane_give(lane *l, const lane_slot *slot)
+{
+    assert_true(l->n < COUNT_OF(l->queue));
+    l->queue[l->n++] = *slot;
+}
+
+void lane_cancel(lane *l)
+{
+    l->n = 0;
+    l->busy = false;
+}
+
+/* The weights of this part are those of the slot's step. */
+static void check_reads(const lane *l, int32_t part)
+{
+    const part_range *range = &keep_flat()->parts[part];
+    int64_t version = part < KEEP_LIVE ? l->now.step : 0;
+    if (!keep_is_weights(part, version, board_weights(l->hand->board) + range->begin))
+        fail_msg("slot %u of step %lld reads other weights of part %d", l->now.slot,
+                 (long long)l->now.step, part);
+}
+
+static void ready(lane *l, int32_t part)
+{
+    fold_block *lent = NULL;
+    keep_gradient(part, l->now.step, l->now.slot, l->grad[part]);
+    if (l->now.last) {
+        l->spans[part] = (fold_block){.data = l->grad[part],
+                                      .n = KEEP_PART_N,
+                                      .writable = true,
+                                      .release = lent_release,
+                                      .owner = l};
+        lent = &l->spans[part];
+        l->n_lent++;
+    }
+    note n = {.kind = NOTE_READY, .step = l->now.step, .slot = l->now.slot, .part = part};
+    must(gather_add(l->gather, part, l->now.step, l->now.slot, l->grad[part], lent, &n.node,
+                    &n.block, NULL));
+    board_post(l->hand->board, &n);
+}
+
+bool hand_move_lane(hand *h, int32_t i)
+{
+    lane *l = &h->lanes[i];
+    if (!l->busy) {
+        if (!l->n || l->n_lent)
+            return false;
+        l->now = l->queue[0];
+        memmove(l->queue, l->queue + 1, --l->n * sizeof l->queue[0]);
+        l->busy = true;
+        l->done = 0;
+        return true;
+    }
+    int32_t forward = l->done, backward = KEEP_PARTS + KEEP_LIVE - 1 - l->done;
+    if (forward < KEEP_PARTS) {
+        int64_t have = board_version(h->board, forward);
+        if (forward < KEEP_LIVE ? have != l->now.step : have < 0)
+            return false;
+    }
+    l->done++;
+    int32_t read = forward < KEEP_PARTS ? forward : backward;
+    for (int32_t p = 0; p <= read && p < KEEP_PARTS; p++)
+        check_reads(l, p);
+    if (forward >= KEEP_PARTS && backward >= 0)
+        ready(l, backward);
+    if (backward < 0) {
+        note n = {.kind = NOTE_DONE, .step = l->now.step, .slot = l->now.slot, .lane = i};
+        board_post(h->board, &n);
+        l->busy = false;
+    }
+    return true;
+}
+
+/* --- the hand --- */
+
+hand *hand_start(keep *k)
+{
+    hand *h = xcalloc(1, sizeof *h);
+    h->keep = k;
+    for (int32_t p = 0; p < KEEP_PARTS; p++)
+        h->kv.wanted[p] = h->kv.waits[p] = -1;
+    must(net_waker_create(&h->waker, NULL));
+    must(board_create(keep_flat(), h->waker, &h->board, NULL));
+    for (int32_t i = 0; i < HAND_LANES; i++) {
+        h->lanes[i].hand = h;
+        h->pointers[i] = &h->lanes[i];
+    }
+    must(follower_create(&(follower_options){.flat = keep_flat(),
+                                             .kv = &h->kv,
+                                             .board = h->board,
+                                             .lanes = h->pointers,
+                                             .n_lanes = HAND_LANES},
+                         &h->follower, NULL));
+    return h;
+}
+
+void hand_kill(hand **h, hand *const *all, size_t n_all, size_t delivered)
+{
+    for (size_t i = 0; i < delivered; i++)
+        for (int32_t p = 0; p < KEEP_PARTS; p++)
+            hand_say(*h, p, all, n_all);
+    while ((*h)->kv.n_pushes)
+        push_end(&(*h)->kv, 0);
+    follower_destroy(&(*h)->follower);
+    for (int32_t i = 0; i < HAND_LANES; i++)
+        assert_int_equal((*h)->lanes[i].n_lent, 0);
+    for (int32_t p = 0; p < KEEP_PARTS; p++) {
+        free((*h)->kv.out[p].at);
+        free((*h)->kv.in[p].at);
+    }
+    board_destroy(&(*h)->board);
+    net_waker_destroy(&(*h)->waker);
+    free((*h)->kv.pushes);
+    free((*h)->reports);
+    free(*h);
+    *h = NULL;
+}
+
+follower *hand_follower(hand *h)
+{
+    return h->follower;
+}
+
+void hand_answer_waiting(hand *h, int32_t part)
+{
+    int64_t waits = h ? h->kv.waits[part] : -1;
+    if (waits < 0 || keep_pull(h->keep, part, waits) == KEEP_LATER)
+        return;
+    h->kv.waits[part] = -1;
+    answer(h, part, waits);
+}
+
+bool hand_say(hand *h, int32_t part, hand *const *all, size_t n_all)
+{
+    message m;
+    if (!take(&h->kv.out[part], &m))
+        return false;
+    if (m.kind == PULL) {
+        answer(h, part, m.step);
+        return true;
+    }
+    bool moved = keep_push(h->keep, part, m.step, m.node, m.data);
+    put(&h->kv.in[part], &(message){.kind = PUSHED, .step = m.step, .node = m.node});
+    for (size_t i = 0; moved && i < n_all; i++)
+        hand_answer_waiting(all[i], part);
+    return true;
+}
+
+bool hand_hear(hand *h, int32_t part)
+{
+    message m;
+    if (!take(&h->kv.in[part], &m))
+        return false;
+    if (m.kind == PUSHED) {
+        take_pushed(&h->kv, part, &m);
+        return true;
+    }
+    if (h->kv.wanted[part] != m.step)
+        return true;
+    h->kv.wanted[part] = -1;
+    if (m.kind == PART)
+        must(follower_part(h->follower, part, m.step, m.data, NULL));
+    else
+        must(follower_gone(h->follower, m.newest, NULL));
+    return true;
+}
+
+static status on_done(void *user, const note *n, error *err)
+{
+    (void)err;
+    hand *h = user;
+    GROW(h->reports, h->cap_reports, h->n_reports + 1);
+    h->reports[h->n_reports++] = (hand_report){n->step, n->slot};
+    return OK;
+}
+
+void hand_serve(hand *h)
+{
+    must(follower_serve(h->follower, on_done, h, NULL));
+}
+
+bool hand_take_report(hand *h, hand_report *ret)
+{
+    if (!h->n_reports)
+        return false;
+    *ret = h->reports[0];
+    memmove(h->reports, h->reports + 1, --h->n_reports * sizeof *h->reports);
+    return true;
+}
+
+void hand_redial(hand *h, int32_t part)
+{
+    h->kv.out[part].n = h->kv.in[part].n = 0;
+    h->kv.waits[part] = -1;
+    if (h->kv.wanted[part] >= 0)
+        put(&h->kv.out[part], &(message){.kind = PULL, .step = h->kv.wanted[part]});
+    for (size_t i = 0; i < h->kv.n_pushes; i++)
+        if (h->kv.pushes[i].part == part)
+            put(&h->kv.out[part], &h->kv.pushes[i].message);
+}

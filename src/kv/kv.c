@@ -27,6 +27,7 @@ typedef struct pull {
 typedef struct link {
     char *endpoint;
     bool welcomed;
+    const char *refused;        /* why it could not be connected to; NULL: nothing is wrong */
     size_t in_flight;           /* bytes sent, not acknowledged */
 } link;
 
@@ -352,6 +353,7 @@ static status events_take(kv *k, int32_t s, error *err)
 {
     net_event event;
     while (net_next_event(k->sockets[s], &event)) {
+        k->servers[s].refused = event.why;
         if (event.kind == NET_UP)
             TRY(say_hello(k, s, err));
         else
@@ -400,6 +402,11 @@ const char *kv_server_name(const kv *k, int32_t server)
 bool kv_server_is_up(const kv *k, int32_t server)
 {
     return k->servers[server].welcomed;
+}
+
+const char *kv_server_refused(const kv *k, int32_t server)
+{
+    return k->servers[server].refused;
 }
 
 size_t kv_unacknowledged(const kv *k, int32_t server)

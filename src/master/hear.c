@@ -234,6 +234,7 @@ status master_serve_servers(master *m, error *err)
         server *s = &m->servers[i];
         net_event event;
         while (net_next_event(s->socket, &event)) {
+            s->refused = event.why;
             if (event.kind == NET_UP) {
                 master_say_hello(m, s);
                 continue;
@@ -253,6 +254,10 @@ status master_serve_workers(master *m, error *err)
 {
     net_event event;
     while (net_next_event(m->listener, &event)) {
+        if (event.kind == NET_REFUSED) {
+            LOG_W("STRANGER", "not let in: %s; more like it are only counted", event.why);
+            continue;
+        }
         member *lost = members_by_connection(&m->members, event.connection);
         char name[TASK_NAME];
         if (lost && lost->alive && m->phase < OVER)

@@ -9,6 +9,7 @@
 #include "common/base/log.h"
 #include "common/wire/hello.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,9 @@ static void say_gather_wait(const master *m, double waited)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)
         if (!m->servers[i].welcomed)
-            LOG_W("WAIT", "for=ps.%d endpoint=%s since=%.1fs", i, m->o->servers[i], waited);
+            LOG_W("WAIT", "for=ps.%d endpoint=%s since=%.1fs%s%s", i, m->o->servers[i], waited,
+                  m->servers[i].refused ? ": " : "",
+                  m->servers[i].refused ? m->servers[i].refused : "");
     if (!master_all_workers(m))
         LOG_W("WAIT", "for=workers here=%u of=%d since=%.1fs", members_alive(&m->members),
               m->o->n_workers, waited);
@@ -227,6 +230,8 @@ static void unbuild(master *m)
 {
     for (int32_t i = 0; m->servers && i < m->o->n_servers; i++)
         net_close(&m->servers[i].socket, 2000);
+    if (m->listener && net_refused(m->listener))
+        LOG_I("STRANGER", "refused=%" PRIu64 " in all", net_refused(m->listener));
     net_close(&m->listener, 2000);
     master_close_books(m);
     checkpoint_close(&m->restore);

@@ -31,6 +31,7 @@ typedef struct server {
     net_socket *socket;
     uint64_t life;                  /* of the process that answered; 0: none yet */
     bool welcomed, ready;
+    const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
     int64_t heard_us;
 } server;
 

@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/wire/hello.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static status take_stop(ps *s, const Wire__Stop *m)
@@ -173,6 +174,8 @@ static status loop(ps *s, error *err)
         while (net_next_event(s->socket, &event))
             if (event.kind == NET_DOWN)
                 ps_drop_pulls(s, event.connection);
+            else if (event.kind == NET_REFUSED)
+                LOG_W("STRANGER", "not let in: %s; more like it are only counted", event.why);
         net_message m;
         for (int i = 0; i < 64 && !s->stopped && net_receive(s->socket, &m); i++) {
             status st = take(s, &m, err);
@@ -212,6 +215,8 @@ status ps_run(const ps_options *options, error *err)
         s.outbox = outbox_create(OUTBOX_LIMIT, s.waker);
         LOG_D("LISTEN", "endpoint=%s", net_endpoint(s.socket));
         st = loop(&s, s.err);
+        if (net_refused(s.socket))
+            LOG_I("STRANGER", "refused=%" PRIu64 " in all", net_refused(s.socket));
         if (st != OK)
             say_failed(&s, st, s.err);
     }

@@ -28,6 +28,7 @@ typedef struct worker {
 
     net_socket *master;             /* NULL until its address is known */
     char *master_endpoint;
+    const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
     wire_head identity;             /* job id, era, incarnation */
     bool welcomed, has_view, stopped, preempt_said;
     int64_t master_heard_us, tick_us, stop_us;
@@ -244,6 +245,7 @@ static status serve_master(worker *w, error *err)
 {
     net_event event;
     while (w->master && !w->stopped && net_next_event(w->master, &event)) {
+        w->refused = event.why;
         if (event.kind == NET_UP) {
             TRY(say_hello(w, err));
             continue;
@@ -298,11 +300,23 @@ static void on_refused(void *user, int32_t server, const wire_head *h, const Wir
 
 /* --- waiting --- */
 
+/* Why there is no word from the master, as far as we know; NULL: we do not. */
+static const char *master_trouble(const worker *w)
+{
+    if (w->master)
+        return w->refused;
+    for (int32_t s = 0; s < w->o->n_servers; s++)
+        if (kv_server_refused(w->kv, s))
+            return kv_server_refused(w->kv, s);
+    return "no server knows its address yet";
+}
+
 static void say_wait(worker *w, double waited)
 {
     if (!w->master || !w->welcomed) {
-        LOG_W("WAIT", "for=master endpoint=%s since=%.1fs%s", w->master_endpoint ? w->master_endpoint : "?",
-              waited, w->master ? "" : " (no server knows its address yet)");
+        const char *trouble = master_trouble(w);
+        LOG_W("WAIT", "for=master endpoint=%s since=%.1fs%s%s", w->master_endpoint ? w->master_endpoint : "?",
+              waited, trouble ? ": " : "", trouble ? trouble : "");
         return;
     }
     if (!w->has_view) {
@@ -318,9 +332,11 @@ static void say_wait(worker *w, double waited)
         return;
     }
     int32_t s = kv_server_of(w->kv, part);
-    LOG_W("WAIT", "for=%s server=%d %s version=%lld parts_missing=%d first=%d since=%.1fs",
+    const char *refused = kv_server_refused(w->kv, s);
+    LOG_W("WAIT", "for=%s server=%d %s version=%lld parts_missing=%d first=%d since=%.1fs%s%s",
           kv_server_name(w->kv, s), s, kv_server_is_up(w->kv, s) ? "up" : "not connected",
-          (long long)follower_step(w->follower) + 1, missing, part, waited);
+          (long long)follower_step(w->follower) + 1, missing, part, waited, refused ? ": " : "",
+          refused ? refused : "");
 }
 
 static void warn_of_waits(worker *w, int64_t now)
@@ -372,9 +388,11 @@ static status tick(worker *w, error *err)
     double silent = (double)(now - w->master_heard_us) / SECOND_US;
     double limit = config_f64(w->o->config, w->welcomed ? "distributed.lost_timeout"
                                                         : "distributed.start_timeout");
+    const char *trouble = master_trouble(w);
     if (silent > limit)
-        return FAIL(err, E_LOST, "no word from the master%s%s for %.0f s",
-                    w->master_endpoint ? " at " : "", w->master_endpoint ? w->master_endpoint : "", silent);
+        return FAIL(err, E_LOST, "no word from the master%s%s for %.0f s%s%s",
+                    w->master_endpoint ? " at " : "", w->master_endpoint ? w->master_endpoint : "", silent,
+                    trouble ? ": " : "", trouble ? trouble : "");
     return OK;
 }
 

@@ -9,10 +9,13 @@
  * `release`, and read in place where they were received, aligned for floats. What does not have
  * exactly the shape of a message is counted and dropped here; what the head says is wire's business.
  *
+ * With a key (net_use_key) what goes over tcp is encrypted, and only who has the key of the job can
+ * connect or be connected to; the others are refused, which is counted.
+ *
  * One dial per peer. When its connection is lost the event NET_DOWN says so: close the dial (its
  * buffers come back) and open a new one. Nothing here blocks but net_poll.
  *
- * Threads: a net may be shared; a socket belongs to one thread at a time; net_waker_wake may be
+ * Threads: a net may be shared, once it has its key; a socket belongs to one thread at a time; net_waker_wake may be
  * called from any. `release` may run on any thread.
  */
 #ifndef TEQUIO_COMMON_NET_NET_H
@@ -25,6 +28,8 @@
 #include <stdint.h>
 
 enum { NET_HEAD = 64, NET_PEER = 16, NET_PAYLOAD_MAX = 64 << 20, NET_POLL_MAX = 256 };
+
+struct jobkey;
 
 typedef struct net net;
 typedef struct net_socket net_socket;
@@ -56,22 +61,32 @@ typedef struct net_buffer {
     void *hint;
 } net_buffer;
 
-typedef enum net_event_kind { NET_UP, NET_DOWN } net_event_kind;
+typedef enum net_event_kind {
+    NET_UP,      /* dials only */
+    NET_DOWN,
+    NET_REFUSED, /* listeners only, once for each cause: somebody was not let in */
+} net_event_kind;
 
 typedef struct net_event {
     net_event_kind kind;
     int connection;                 /* listeners: which one, as in net_message */
+    const char *why;                /* NET_REFUSED, and NET_DOWN of a dial that never was up: the
+                                     * cause, a constant text; else NULL */
 } net_event;
 
 MUST_USE status net_create(net **ret, error *err);
 void net_destroy(net **n);          /* after all its sockets are closed */
+
+/* Of tcp, not of inproc. Before the first socket; the key itself is not kept. */
+MUST_USE status net_use_key(net *n, const struct jobkey *key, error *err);
 
 /* Binds every endpoint; `listen_fd` >= 0 is a listening socket to use for the first tcp one
  * instead of binding. E_CONFIG names the endpoint ("port 2222 is in use"). */
 MUST_USE status net_listen(net *n, const char *const *endpoints, size_t n_endpoints, int listen_fd,
                            net_socket **ret, error *err);
 
-/* Starts connecting and keeps trying. E_CONFIG for an endpoint that is none. */
+/* Starts connecting and keeps trying; NET_DOWN also if the listener refuses us, or we it. E_CONFIG
+ * for an endpoint that is none. */
 MUST_USE status net_dial(net *n, const char *endpoint, net_socket **ret, error *err);
 
 /* Waits at most linger_ms for what is still to be sent. */
@@ -80,6 +95,7 @@ void net_close(net_socket **s, int linger_ms);
 const char *net_endpoint(const net_socket *s);      /* as bound (real port) or dialled */
 bool net_is_local(const net_socket *s);             /* a dial over inproc: payloads are shared memory */
 uint64_t net_dropped(const net_socket *s);          /* messages dropped for their shape */
+uint64_t net_refused(const net_socket *s);          /* handshakes that failed, as far as events were read */
 
 /* `to` is NULL on a dial. payload may be NULL. E_LOST when a listener's peer is gone. */
 MUST_USE status net_send(net_socket *s, const net_peer *to, const void *head,

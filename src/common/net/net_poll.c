@@ -74,15 +74,23 @@ void net_waker_wake(net_waker *w)
     (void)n; /* full means it is awake already */
 }
 
-/* Sends what is due and returns how long it may be waited for the rest. */
-static int wait_of_held(net_socket *s, int timeout_ms)
+/* The sooner of two timeouts; -1: none. */
+static int sooner(int timeout_ms, int wait_ms)
 {
-    if (!s->held.n)
+    return wait_ms < 0 || (timeout_ms >= 0 && timeout_ms < wait_ms) ? timeout_ms : wait_ms;
+}
+
+/* Sends what is due, and returns how long it may be waited for what else time brings. */
+static int wait_of_clock(net_socket *s, int timeout_ms)
+{
+    if (!s->held.n && !s->down_at_us)
         return timeout_ms;
     int64_t now = clock_us();
     net_send_held(s, now);
-    int wait_ms = held_wait_ms(&s->held, now);
-    return wait_ms < 0 || (timeout_ms >= 0 && timeout_ms < wait_ms) ? timeout_ms : wait_ms;
+    int64_t pause_us = s->down_at_us - now;
+    if (s->down_at_us)
+        timeout_ms = sooner(timeout_ms, pause_us > 0 ? (int)(pause_us / 1000) + 1 : 0);
+    return sooner(timeout_ms, held_wait_ms(&s->held, now));
 }
 
 status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int timeout_ms, error *err)
@@ -94,7 +102,7 @@ status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int time
     for (size_t i = 0; i < n; i++) {
         if (!sockets[i])
             continue;
-        timeout_ms = wait_of_held(sockets[i], timeout_ms);
+        timeout_ms = wait_of_clock(sockets[i], timeout_ms);
         watch *both[] = {&sockets[i]->messages, &sockets[i]->events};
         for (int k = 0; k < 2; k++) {
             if (watch_has_input(both[k]) || sockets[i]->announce_up)

@@ -11,10 +11,8 @@
 #include "common/base/clock.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +50,7 @@ void net_destroy(net **n)
         return;
     while (zmq_ctx_term((*n)->context) != 0 && errno == EINTR)
         ;
+    curve_end(&(*n)->curve);
     free(*n);
     *n = NULL;
 }
@@ -62,21 +61,10 @@ static void set_int(void *socket, int option, int value)
         BUG("ZeroMQ option %d: %s", option, zmq_strerror(errno));
 }
 
-static status monitor_open(net *n, net_socket *s, int events, error *err)
-{
-    /* never a name used before: a closed socket's monitor holds on to its own for a while */
-    static atomic_uint_fast64_t number;
-    char name[64];
-    snprintf(name, sizeof name, "inproc://monitor-%" PRIuFAST64, atomic_fetch_add(&number, 1));
-    if (zmq_socket_monitor(s->socket, name, events) != 0)
-        return FAIL(err, E_FAIL, "watch a socket: %s", zmq_strerror(errno));
-    s->monitor = zmq_socket(n->context, ZMQ_PAIR);
-    if (!s->monitor || zmq_connect(s->monitor, name) != 0)
-        return FAIL(err, E_FAIL, "watch a socket: %s", zmq_strerror(errno));
-    return OK;
-}
+/* Who has not greeted by then is cut off. */
+enum { HANDSHAKE_MS = 5000 };
 
-static status socket_open(net *n, int type, int events, net_socket **ret, error *err)
+static status socket_open(net *n, int type, net_socket **ret, error *err)
 {
     net_socket *s = xcalloc(1, sizeof *s);
     s->is_listener = type == ZMQ_ROUTER;
@@ -92,9 +80,10 @@ static status socket_open(net *n, int type, int events, net_socket **ret, error 
     set_int(s->socket, ZMQ_LINGER, 0);
     set_int(s->socket, ZMQ_IPV6, 1);
     set_int(s->socket, ZMQ_TCP_KEEPALIVE, 1);
+    set_int(s->socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS);
     int64_t limit = NET_PAYLOAD_MAX;
     zmq_setsockopt(s->socket, ZMQ_MAXMSGSIZE, &limit, sizeof limit);
-    status st = monitor_open(n, s, events, err);
+    status st = monitor_open(n, s, err);
     if (st != OK) {
         net_close(&s, 0);
         return st;
@@ -126,8 +115,9 @@ status net_listen(net *n, const char *const *endpoints, size_t n_endpoints, int 
                   net_socket **ret, error *err)
 {
     net_socket *s = NULL;
-    TRY(socket_open(n, ZMQ_ROUTER, ZMQ_EVENT_DISCONNECTED, &s, err));
+    TRY(socket_open(n, ZMQ_ROUTER, &s, err));
     set_int(s->socket, ZMQ_ROUTER_MANDATORY, 1);
+    curve_apply(n->curve, s);
     bool fd_used = listen_fd < 0;
     status st = OK;
     for (size_t i = 0; st == OK && i < n_endpoints; i++) {
@@ -150,13 +140,13 @@ status net_listen(net *n, const char *const *endpoints, size_t n_endpoints, int 
 status net_dial(net *n, const char *endpoint, net_socket **ret, error *err)
 {
     net_socket *s = NULL;
-    TRY(socket_open(n, ZMQ_DEALER, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED, &s,
-                    err));
+    TRY(socket_open(n, ZMQ_DEALER, &s, err));
     set_int(s->socket, ZMQ_RECONNECT_IVL, 20);
     set_int(s->socket, ZMQ_RECONNECT_IVL_MAX, 500);
     snprintf(s->endpoint, sizeof s->endpoint, "%s", endpoint);
     s->is_local = strncmp(endpoint, "inproc://", 9) == 0;
     s->announce_up = s->is_local;
+    curve_apply(n->curve, s);
     if (zmq_connect(s->socket, endpoint) != 0) {
         status st = FAIL(err, E_CONFIG, "connect to '%s': %s", endpoint, zmq_strerror(errno));
         net_close(&s, 0);
@@ -197,6 +187,11 @@ bool net_is_local(const net_socket *s)
 uint64_t net_dropped(const net_socket *s)
 {
     return s->dropped;
+}
+
+uint64_t net_refused(const net_socket *s)
+{
+    return s->n_refused;
 }
 
 static void give_back(const net_buffer *payload)
@@ -272,7 +267,7 @@ status net_send(net_socket *s, const net_peer *to, const void *head, const net_b
     return OK;
 }
 
-static bool has_more(void *socket)
+bool socket_has_more(void *socket)
 {
     int more = 0;
     size_t bytes = sizeof more;
@@ -285,7 +280,7 @@ static void drop_rest(net_socket *s)
 {
     s->dropped++;
     zmq_msg_t msg;
-    while (has_more(s->socket)) {
+    while (socket_has_more(s->socket)) {
         zmq_msg_init(&msg);
         if (zmq_msg_recv(&msg, s->socket, ZMQ_DONTWAIT) < 0) {
             zmq_msg_close(&msg);
@@ -319,7 +314,7 @@ static frame_result receive_one(net_socket *s, net_message *ret)
         if (n < 0)
             return FRAME_NONE;
         ret->from.size = (uint8_t)n;
-        if (n > NET_PEER || !has_more(s->socket))
+        if (n > NET_PEER || !socket_has_more(s->socket))
             return FRAME_BAD;
     }
     zmq_msg_t head;
@@ -336,9 +331,9 @@ static frame_result receive_one(net_socket *s, net_message *ret)
     if (!good)
         return FRAME_BAD;
     zmq_msg_init(msg_of(&ret->payload));
-    if (!has_more(s->socket))
+    if (!socket_has_more(s->socket))
         return FRAME_OK;
-    if (zmq_msg_recv(msg_of(&ret->payload), s->socket, ZMQ_DONTWAIT) < 0 || has_more(s->socket) ||
+    if (zmq_msg_recv(msg_of(&ret->payload), s->socket, ZMQ_DONTWAIT) < 0 || socket_has_more(s->socket) ||
         !align_payload(msg_of(&ret->payload))) {
         zmq_msg_close(msg_of(&ret->payload));
         return FRAME_BAD;
@@ -364,34 +359,6 @@ bool net_receive(net_socket *s, net_message *ret)
             drop_rest(s);
         }
     }
-}
-
-bool net_next_event(net_socket *s, net_event *ret)
-{
-    if (s->announce_up) {
-        s->announce_up = false;
-        *ret = (net_event){.kind = NET_UP, .connection = -1};
-        return true;
-    }
-    if (watch_spares_look(&s->events))
-        return false;
-    /* frame 1: u16 event, u32 value; frame 2: the address */
-    unsigned char frame[6];
-    int n = zmq_recv(s->monitor, frame, sizeof frame, ZMQ_DONTWAIT);
-    if (n < 0) {
-        s->events.is_drained = true;
-        return false;
-    }
-    char address[256];
-    if (has_more(s->monitor))
-        zmq_recv(s->monitor, address, sizeof address, ZMQ_DONTWAIT);
-    uint16_t event;
-    int32_t value;
-    memcpy(&event, frame, 2);
-    memcpy(&value, frame + 2, 4);
-    *ret = (net_event){.kind = event == ZMQ_EVENT_DISCONNECTED ? NET_DOWN : NET_UP,
-                       .connection = s->is_listener ? value : -1};
-    return true;
 }
 
 const void *net_payload_data(const net_payload *p)

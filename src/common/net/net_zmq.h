@@ -1,5 +1,6 @@
 /*
- * The innards of a net over ZeroMQ, for the files of this room only: its structs, and `watch`.
+ * The innards of a net over ZeroMQ, for the files of this room only: its structs, `watch`
+ * (net_poll.c), the monitor (net_events.c), and who may connect (net_curve.c).
  *
  * A ZeroMQ socket's descriptor tells of news only once the socket has been looked at and was empty,
  * and anything sent through it may swallow the sign. Looking costs system calls, so each socket
@@ -12,8 +13,20 @@
 #include "common/net/held.h"
 #include "common/net/net.h"
 
+typedef struct curve curve;
+
+/* Why a connection did not come about. */
+typedef enum refusal {
+    REFUSAL_KEY,       /* another key, or a replay */
+    REFUSAL_PLAIN,     /* only we encrypt */
+    REFUSAL_ENCRYPTED, /* only the peer does */
+    REFUSAL_BROKEN,    /* the greeting was not finished, or was none */
+    REFUSALS
+} refusal;
+
 struct net {
     void *context;
+    curve *curve; /* NULL: in the clear */
 };
 
 /* What is known of a ZeroMQ socket's input without looking. */
@@ -28,8 +41,13 @@ struct net_socket {
     void *socket, *monitor;
     watch messages, events; /* of the one and of the other */
     bool is_listener, is_local;
-    bool announce_up; /* inproc has no monitor: say NET_UP once */
-    uint64_t dropped;
+    bool announce_up;   /* inproc has no monitor: say NET_UP once */
+    bool encrypts;      /* over tcp */
+    bool is_up;         /* dials */
+    int64_t down_at_us; /* dials that were refused: when NET_DOWN is said; 0: not refused */
+    refusal refusal;    /* the last one */
+    unsigned refusals;  /* set of those that there were */
+    uint64_t dropped, n_refused;
     char endpoint[256];
     fault *fault; /* of the task whose socket it is; NULL: nothing goes wrong on purpose */
     held held;    /* what a fault delays */
@@ -44,5 +62,17 @@ bool watch_spares_look(watch *w);
 /* Makes the descriptor tell, unless there is something to read already. */
 bool watch_has_input(watch *w);
 void watch_end_poll(watch *w, bool is_readable);
+
+bool socket_has_more(void *socket); /* frames of the message being read */
+
+MUST_USE status monitor_open(net *n, net_socket *s, error *err);
+
+/* Before the socket is bound or connected; `c` may be NULL. */
+void curve_apply(const curve *c, net_socket *s);
+void curve_end(curve **c); /* after the end of the context */
+
+/* Notes a handshake that failed, as the monitor tells it; false if there was one of its kind. */
+bool refusal_take(net_socket *s, int event, int value);
+const char *refusal_text(const net_socket *s, refusal why);
 
 #endif

@@ -11,6 +11,27 @@
 
 typedef enum push_state { PUSH_FREE, PUSH_QUEUED, PUSH_SENT, PUSH_ORPHAN } push_state;
 
+/* When to say again what was not answered: later each time. */
+typedef struct patience {
+    int64_t wait_us, until_us;
+} patience;
+
+enum { PATIENCE_US = 1000000, PATIENCE_MAX_US = 8000000 };
+
+static void patience_begin(patience *p, int64_t now)
+{
+    *p = (patience){.wait_us = PATIENCE_US, .until_us = now + PATIENCE_US};
+}
+
+static bool patience_ends(patience *p, int64_t now)
+{
+    if (now < p->until_us)
+        return false;
+    p->wait_us = p->wait_us < PATIENCE_MAX_US / 2 ? 2 * p->wait_us : PATIENCE_MAX_US;
+    p->until_us = now + p->wait_us;
+    return true;
+}
+
 /* A push keeps its memory until the server acknowledged it and the transport let go of it. */
 typedef struct push {
     _Atomic(push_state) state;
@@ -18,10 +39,12 @@ typedef struct push {
     int32_t server;
     wire_head head;
     net_buffer data;
+    patience patience;
 } push;
 
 typedef struct pull {
     int64_t version;            /* -1: none under way */
+    patience patience;
 } pull;
 
 typedef struct link {
@@ -193,6 +216,7 @@ static status push_send(kv *k, push *p, error *err)
     payload.release = push_sent;
     payload.hint = p;
     s->in_flight += p->data.bytes;
+    patience_begin(&p->patience, clock_us());
     atomic_store(&p->state, PUSH_SENT);
     return send_message(k, p->server, &p->head, &payload, err);
 }
@@ -238,6 +262,7 @@ status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node
 status kv_pull(kv *k, int32_t part, int64_t version, error *err)
 {
     k->pulls[part].version = version;
+    patience_begin(&k->pulls[part].patience, clock_us());
     int32_t s = k->placement[part];
     return k->servers[s].welcomed ? send_head(k, s, WIRE_PULL, part, version, NULL, err) : OK;
 }
@@ -297,14 +322,17 @@ static void take_part(kv *k, const wire_head *h, const net_message *m)
     k->hooks.part(k->hooks.user, h->part, h->step, net_payload_data(&m->payload), n);
 }
 
-static void take_refused(kv *k, int32_t s, const wire_head *h, const net_message *m)
+static status take_refused(kv *k, int32_t s, const wire_head *h, const net_message *m, error *err)
 {
     ProtobufCMessage *message = NULL;
     if (wire_unpack(WIRE_REFUSED, net_payload_data(&m->payload), net_payload_bytes(&m->payload),
                     &message, NULL) != OK)
-        return;
+        return OK;
     k->hooks.refused(k->hooks.user, s, h, (const Wire__Refused *)message);
     wire_free(message);
+    /* a newer era: the server may know its master's address */
+    bool is_behind = h->job_id == k->identity.job_id && h->era > k->identity.era;
+    return is_behind ? say_hello(k, s, err) : OK;
 }
 
 static status take(kv *k, int32_t s, const net_message *m, error *err)
@@ -316,7 +344,7 @@ static status take(kv *k, int32_t s, const net_message *m, error *err)
     if (h.type == WIRE_WELCOME)
         return take_welcome(k, s, m, err);
     if (h.type == WIRE_REFUSED)
-        take_refused(k, s, &h, m);
+        return take_refused(k, s, &h, m, err);
     if (!is_current(k, &h) || k->placement[h.part] != s)
         return OK;
     if (h.type == WIRE_PUSHED)
@@ -376,12 +404,40 @@ status kv_serve(kv *k, error *err)
     return OK;
 }
 
+/* Acknowledgement and copy under way are two things: only what has left is sent once more. */
+static status push_again(kv *k, push *p, error *err)
+{
+    if (atomic_load(&p->refs) > 1)
+        return OK;
+    net_buffer payload = p->data;
+    payload.release = push_sent;
+    payload.hint = p;
+    atomic_fetch_add(&p->refs, 1);
+    return send_message(k, p->server, &p->head, &payload, err);
+}
+
+static status say_again(kv *k, int64_t now, error *err)
+{
+    for (size_t i = 0; i < k->n_pushes; i++) {
+        push *p = k->pushes[i];
+        if (atomic_load(&p->state) == PUSH_SENT && p->server >= 0 && patience_ends(&p->patience, now))
+            TRY(push_again(k, p, err));
+    }
+    for (int32_t p = 0; k->flat && p < k->flat->n_parts; p++) {
+        int32_t s = k->placement[p];
+        if (k->pulls[p].version >= 0 && k->servers[s].welcomed &&
+            patience_ends(&k->pulls[p].patience, now))
+            TRY(send_head(k, s, WIRE_PULL, p, k->pulls[p].version, NULL, err));
+    }
+    return OK;
+}
+
 status kv_tick(kv *k, error *err)
 {
     for (int32_t s = 0; s < k->n_servers; s++)
         TRY(k->servers[s].welcomed ? send_head(k, s, WIRE_HEARTBEAT, 0, 0, NULL, err)
                                    : say_hello(k, s, err));
-    return OK;
+    return say_again(k, clock_us(), err);
 }
 
 net_socket *const *kv_sockets(const kv *k)

@@ -55,7 +55,8 @@ MUST_USE status kv_pull(kv *k, int32_t part, int64_t version, error *err);
 /* Handles what arrived and sends what may go. Never blocks. */
 MUST_USE status kv_serve(kv *k, error *err);
 
-/* Say hello again where no welcome has come yet, and keep connections alive; call about once a second. */
+/* Keep connections alive, and say again what was not answered: hellos each time, pushes and pulls at
+ * growing intervals. Call about once a second. */
 MUST_USE status kv_tick(kv *k, error *err);
 
 /* The sockets to poll, [n_servers]. */

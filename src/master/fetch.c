@@ -17,6 +17,7 @@ typedef struct fetch {
     char *path;
     int fd;
     uint64_t have;
+    bool is_idle;           /* nothing came since fetches_next_idle looked */
     struct sha256 hash;
     struct fetch *next;
 } fetch;
@@ -58,8 +59,35 @@ void fetches_destroy(fetches **f)
     *f = NULL;
 }
 
+static fetch **find(fetches *f, int32_t server, uint32_t id)
+{
+    fetch **at = &f->open;
+    while (*at && ((*at)->report.server != server || (*at)->report.id != id))
+        at = &(*at)->next;
+    return at;
+}
+
+bool fetches_next_idle(fetches *f, void **at, int32_t *ret_server, uint32_t *ret_id,
+                       uint64_t *ret_offset)
+{
+    for (fetch *one = *at ? ((fetch *)*at)->next : f->open; one; one = one->next) {
+        bool was_idle = one->is_idle;
+        one->is_idle = true;
+        if (!was_idle)
+            continue;
+        *at = one;
+        *ret_server = one->report.server;
+        *ret_id = one->report.id;
+        *ret_offset = one->have;
+        return true;
+    }
+    return false;
+}
+
 status fetches_begin(fetches *f, const shard_report *r, const char *dir, error *err)
 {
+    if (*find(f, r->server, r->id))
+        return OK;
     if (strchr(r->file, '/') || strlen(r->file) >= sizeof(((fetch *)0)->file))
         return FAIL(err, E_PROTOCOL, "ps.%d: '%s' is no name of a shard", r->server, r->file);
     char *folder = jobdir_file(f->dir, "%s", dir);
@@ -102,12 +130,11 @@ status fetches_take(fetches *f, int32_t server, uint32_t id, uint64_t offset, co
                     error *err)
 {
     *ret_next = *ret_done = false;
-    fetch **at = &f->open;
-    while (*at && ((*at)->report.server != server || (*at)->report.id != id))
-        at = &(*at)->next;
+    fetch **at = find(f, server, id);
     fetch *one = *at;
     if (!one || offset != one->have || one->have + bytes > one->report.bytes)
         return OK;
+    one->is_idle = false;
     TRY(fs_write_all(one->fd, data, bytes, one->path, err));
     sha256_add(&one->hash, data, bytes);
     one->have += bytes;

@@ -14,8 +14,14 @@ typedef struct fetches fetches;
 fetches *fetches_create(const jobdir *dir);
 void fetches_destroy(fetches **f);          /* drops what is half fetched */
 
-/* Begin to fetch what `r` announces into folder `dir` (inside the job dir). */
+/* Begin to fetch what `r` announces into folder `dir` (inside the job dir), unless that is under
+ * way already. */
 MUST_USE status fetches_begin(fetches *f, const shard_report *r, const char *dir, error *err);
+
+/* Where to go on, of those no piece came for since the last call: *at counts them from NULL; false:
+ * no more. */
+bool fetches_next_idle(fetches *f, void **at, int32_t *ret_server, uint32_t *ret_id,
+                       uint64_t *ret_offset);
 
 /* A piece at `offset`. *ret_next: ask for that offset; or *ret_done: the file is complete, synced
  * and its SHA-256 right, and *ret is its report (borrowed until the next call). Foreign pieces are

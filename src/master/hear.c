@@ -133,6 +133,16 @@ static status take_worker_proto(master *m, const net_message *message, const wir
     return st;
 }
 
+/* A newer master leads the job: we leave, and nobody stops because of us. */
+static status check_term(master *m, const wire_head *h, error *err)
+{
+    if (h->job_id != m->identity.job_id || h->era <= m->identity.era)
+        return OK;
+    m->superseded = true;
+    return FAIL(err, E_LOST, "a newer master leads the job: its era is %u, ours was %u", h->era,
+                m->identity.era);
+}
+
 static status take_worker(master *m, const net_message *message, error *err)
 {
     wire_head h;
@@ -141,6 +151,7 @@ static status take_worker(master *m, const net_message *message, error *err)
         return OK;
     member *from = members_by_peer(&m->members, &message->from);
     if (from) {
+        TRY(check_term(m, &h, err));
         from->heard_us = clock_us();
         if (!from->alive) {
             from->alive = true;
@@ -148,13 +159,30 @@ static status take_worker(master *m, const net_message *message, error *err)
         }
     }
     char name[TASK_NAME];
-    if (h.type == WIRE_HEARTBEAT)
-        master_send(m->listener, &message->from, master_head(m, WIRE_ALIVE, 0), NULL);
+    if (h.type == WIRE_HEARTBEAT) {
+        wire_head alive = master_head(m, WIRE_ALIVE, m->limit);
+        alive.tag = m->phase >= RUN ? m->view_id : 0;
+        master_send(m->listener, &message->from, alive, NULL);
+    }
     if (h.type == WIRE_PREEMPT && from)
         master_preempt(m, member_name(from, name));
     if (h.type == WIRE_HEARTBEAT || h.type == WIRE_PREEMPT)
         return OK;
     return take_worker_proto(m, message, &h, from, err);
+}
+
+static status take_server_welcome(master *m, int32_t s, const wire_head *h, const Wire__Welcome *w,
+                                  error *err)
+{
+    server *one = &m->servers[s];
+    bool is_new = one->life && one->life != w->life;
+    one->life = w->life;
+    one->welcomed = true;
+    one->lineage = h->job_id == m->identity.job_id ? w->lineage : 0;
+    if (!is_new || m->phase < SETUP || m->phase > RUN)
+        return master_try_setup(m, err);
+    LOG_W("ROLLBACK", "ps.%d started anew without its parts: back to the last checkpoint", s);
+    return master_begin_setup(m, err);
 }
 
 static status take_server_proto(master *m, int32_t s, const net_message *message,
@@ -165,21 +193,13 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
                     net_payload_bytes(&message->payload), &p, NULL) != OK)
         return OK;
     bool current = h->era == m->identity.era && m->phase >= SETUP;
-    server *from = &m->servers[s];
     status st = OK;
     if (h->type == WIRE_WELCOME) {
-        const Wire__Welcome *w = (const Wire__Welcome *)p;
-        bool lost_parts =
-            m->phase >= SETUP && m->phase < OVER && from->life && from->life != w->life;
-        from->life = w->life;
-        from->welcomed = true;
-        st = lost_parts ? master_roll_back(m, s, err) : master_try_setup(m, err);
-    } else if (h->type == WIRE_READY && current && m->phase == SETUP) {
-        from->ready = true;
-        if (master_all_servers(m, true))
-            st = master_begin_run(m, err);
+        st = take_server_welcome(m, s, h, (const Wire__Welcome *)p, err);
+    } else if (h->type == WIRE_READY && current) {
+        st = master_take_ready(m, s, (const Wire__Ready *)p, err);
     } else if (h->type == WIRE_NORM && current) {
-        st = master_take_norm(m, h, (const Wire__Norm *)p, err);
+        st = master_take_norm(m, s, h, (const Wire__Norm *)p, err);
     } else if (h->type == WIRE_CUT_DONE && current) {
         st = master_take_cut_done(m, s, h, (const Wire__CutDone *)p, err);
     } else if (h->type == WIRE_SHARD && current) {
@@ -206,6 +226,7 @@ static status take_server(master *m, int32_t s, const net_message *message, erro
     if (wire_head_decode(message->head, net_payload_bytes(&message->payload), &h, NULL) != OK ||
         !wire_may_say(h.type, ROLE_PS, ROLE_MASTER))
         return OK;
+    TRY(check_term(m, &h, err));
     m->servers[s].heard_us = clock_us();
     char name[TASK_NAME];
     if (h.type == WIRE_PREEMPT)

@@ -107,6 +107,7 @@ static status tick(master *m, error *err)
         else
             master_say_hello(m, &m->servers[i]);
     }
+    master_say_again(m);
     TRY(master_try_setup(m, err));
     return check_lost(m, now, err);
 }
@@ -158,17 +159,6 @@ static status loop(master *m, error *err)
 
 /* --- the end --- */
 
-static void stop_all(master *m, status st, const char *text)
-{
-    Wire__Stop s = WIRE__STOP__INIT;
-    s.status = st;
-    s.text = (char *)(uintptr_t)text;
-    s.task = (char *)(uintptr_t) "master.0";
-    master_send_workers(m, master_head(m, WIRE_STOP, 0), &s.base);
-    master_send_servers(m, master_head(m, WIRE_STOP, 0), &s.base);
-    m->phase = OVER;
-}
-
 static status finish(master *m, error *err)
 {
     if (m->preempted && saver_last(m->saver) < m->total)
@@ -207,6 +197,7 @@ static status build(master *m, error *err)
 {
     TRY(jobdir_count_start(m->o->dir, &m->restarts, err));
     m->identity.job_id = jobdir_job_id(m->o->dir);
+    m->identity.era = (uint32_t)(m->restarts + 1) << 16;
     config_digest(m->o->config, m->digest);
     hello_pack(
         &(hello_facts){
@@ -254,8 +245,8 @@ status master_run(const master_options *options, error *err)
     if (st == OK)
         st = finish(&m, e);
     name_last_checkpoint(&m, st, e);
-    if (m.listener)
-        stop_all(&m, st, e->text);
+    if (m.listener && !m.superseded)
+        master_say_goodbye(&m, st, e->text);
     unbuild(&m);
     return st;
 }

@@ -12,6 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Steps complete as far as we know: servers may be past what was reported. */
+static int64_t step_now(const master *m)
+{
+    int64_t step = ledger_totals_of(m->ledger)->step;
+    return step > m->start ? step : m->start;
+}
+
 static int64_t limit_now(const master *m)
 {
     int64_t limit = saver_limit(m->saver);
@@ -41,10 +48,11 @@ void master_send_view(master *m, const net_peer *only)
         pointers[i] = &slots[i];
     }
     Wire__View v = WIRE__VIEW__INIT;
-    v.id = ++m->view_id;
+    m->view_id += !only;
+    v.id = m->view_id;
     v.n_slots = k;
     v.slots = pointers;
-    v.start_step = ledger_totals_of(m->ledger)->step;
+    v.start_step = step_now(m);
     v.limit = m->limit;
     v.examples_per_epoch = m->steps.examples;
     v.batch_size = m->steps.batch_size;
@@ -60,15 +68,21 @@ void master_send_view(master *m, const net_peer *only)
     m->view_due = false;
 }
 
+static void say_cut(master *m, int32_t s, cut_order *order)
+{
+    Wire__Cut cut = WIRE__CUT__INIT;
+    cut.id = order->id;
+    cut.dir = order->dir;
+    cut.replaces = order->replaces;
+    master_send(m->servers[s].socket, NULL, master_head(m, WIRE_CUT, order->version), &cut.base);
+}
+
 void master_order_cuts(master *m)
 {
     cut_order order;
-    while (saver_next_order(m->saver, clock_us(), ledger_totals_of(m->ledger)->step, &order)) {
-        Wire__Cut cut = WIRE__CUT__INIT;
-        cut.id = order.id;
-        cut.dir = order.dir;
-        master_send_servers(m, master_head(m, WIRE_CUT, order.version), &cut.base);
-    }
+    while (saver_next_order(m->saver, clock_us(), step_now(m), &order))
+        for (int32_t s = 0; s < m->o->n_servers; s++)
+            say_cut(m, s, &order);
     int64_t limit = limit_now(m);
     if (limit == m->limit)
         return;
@@ -78,7 +92,7 @@ void master_order_cuts(master *m)
 
 static void order_histograms(master *m)
 {
-    int64_t version = summaries_order(m->summaries, ledger_totals_of(m->ledger)->step, m->total);
+    int64_t version = summaries_order(m->summaries, step_now(m), m->total);
     if (version < 0)
         return;
     Wire__Histogram h = WIRE__HISTOGRAM__INIT;
@@ -91,14 +105,14 @@ status master_begin_run(master *m, error *err)
     checkpoint_close(&m->restore);
     m->limit = 0;
     m->progress_us = clock_us();
-    int64_t step = ledger_totals_of(m->ledger)->step;
     master_order_cuts(m);
     order_histograms(m);
     master_send_view(m, NULL);
-    LOG_I("RUN", "step=%lld limit=%lld workers=%u lanes=%u servers=%d era=%u", (long long)step,
-          (long long)m->limit, members_alive(&m->members), members_lanes(&m->members),
-          m->o->n_servers, m->identity.era);
-    if (step >= m->total) {
+    LOG_I("RUN", "step=%lld limit=%lld workers=%u lanes=%u servers=%d era=%u%s",
+          (long long)m->start, (long long)m->limit, members_alive(&m->members),
+          members_lanes(&m->members), m->o->n_servers, m->identity.era,
+          m->keeps ? " (nothing was lost)" : "");
+    if (saver_last(m->saver) >= m->total) {
         m->phase = DRAIN;
         m->drain_us = clock_us();
     }
@@ -182,15 +196,23 @@ status master_take_report(master *m, const wire_head *h, const Wire__Report *r, 
     return master_book_epochs(m, err);
 }
 
-status master_take_norm(master *m, const wire_head *h, const Wire__Norm *n, error *err)
+status master_take_norm(master *m, int32_t s, const wire_head *h, const Wire__Norm *n, error *err)
 {
     bool complete = false;
     Wire__Verdict v = WIRE__VERDICT__INIT;
-    if (!m->vote)
+    if (!m->vote || m->phase != RUN)
         return OK;
+    if (h->step == m->verdict_step) {   /* it has not heard */
+        v.scale = m->verdict_scale;
+        master_send(m->servers[s].socket, NULL, master_head(m, WIRE_VERDICT, h->step), &v.base);
+        return OK;
+    }
     TRY(vote_add(m->vote, h->step, h->part, n->square_sum, &complete, &v.scale, err));
-    if (complete)
-        master_send_servers(m, master_head(m, WIRE_VERDICT, h->step), &v.base);
+    if (!complete)
+        return OK;
+    m->verdict_step = h->step;
+    m->verdict_scale = v.scale;
+    master_send_servers(m, master_head(m, WIRE_VERDICT, h->step), &v.base);
     return OK;
 }
 
@@ -263,17 +285,26 @@ void master_take_cut_late(master *m, const Wire__CutLate *c)
     cut_order order;
     if (!saver_late(m->saver, c->id, c->newest, &order))
         return;
-    Wire__Cut cut = WIRE__CUT__INIT;
-    cut.id = order.id;
-    cut.dir = order.dir;
-    master_send_servers(m, master_head(m, WIRE_CUT, order.version), &cut.base);
+    for (int32_t s = 0; s < m->o->n_servers; s++)
+        say_cut(m, s, &order);
     master_order_cuts(m);
 }
 
-/* A server came back without its parts: a new era from the last checkpoint. */
-status master_roll_back(master *m, int32_t s, error *err)
+void master_say_again(master *m)
 {
-    LOG_W("ROLLBACK", "ps.%d started anew without its parts: back to the last checkpoint", s);
-    m->rollbacks++;
-    return master_begin_setup(m, err);
+    for (int32_t s = 0; s < m->o->n_servers; s++) {
+        const server *one = &m->servers[s];
+        cut_order order;
+        size_t at = 0;
+        if (m->phase == SETUP && one->welcomed && !one->ready)
+            master_say_setup(m, s);
+        while (m->phase == RUN && one->welcomed && saver_open_order(m->saver, s, &at, &order))
+            say_cut(m, s, &order);
+    }
+    void *at = NULL;
+    int32_t s;
+    uint32_t id;
+    uint64_t offset;
+    while (m->phase == RUN && fetches_next_idle(m->fetches, &at, &s, &id, &offset))
+        ask_piece(m, s, id, offset);
 }

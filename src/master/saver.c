@@ -23,7 +23,6 @@ struct saver {
     saver_options o;
     int32_t *placement;
     open_cut open[CUTS_OPEN];
-    uint32_t next_id;
     int64_t announced;              /* the furthest planned cut announced */
     int64_t last, batches;          /* newest committed */
     int64_t last_us;                /* when that was, or when we began */
@@ -39,7 +38,6 @@ saver *saver_create(const saver_options *options)
     s->announced = s->last = options->begin;
     s->batches = steps_batches_until(&options->steps, options->begin);
     s->last_us = clock_us();
-    s->next_id = 1;
     s->placement = xcalloc((size_t)options->flat->n_parts, sizeof *s->placement);
     placement_deal(options->flat, options->n_servers, s->placement);
     return s;
@@ -94,15 +92,19 @@ static int planned_open(const saver *s)
 
 static void order_of(const saver *s, const open_cut *c, cut_order *ret)
 {
-    ret->id = c->id;
-    ret->version = c->version;
+    *ret = (cut_order){.id = c->id, .version = c->version};
     snprintf(ret->dir, sizeof ret->dir, "checkpoints/step-%09lld.tmp.%u", (long long)c->version,
-             s->o.era);
+             s->o.lineage);
+}
+
+static uint32_t id_of(int64_t version)
+{
+    return (uint32_t)(version % UINT32_MAX) + 1;
 }
 
 static void cut_begin(saver *s, open_cut *c, int64_t version, bool planned, cut_order *ret)
 {
-    *c = (open_cut){.used = true, .planned = planned, .id = s->next_id++, .version = version,
+    *c = (open_cut){.used = true, .planned = planned, .id = id_of(version), .version = version,
                     .batches = -1, .margin = FIRST_MARGIN};
     c->shards = xcalloc((size_t)s->o.n_servers, sizeof *c->shards);
     order_of(s, c, ret);
@@ -206,11 +208,15 @@ bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
     int64_t version = newest + c->margin < s->o.total ? newest + c->margin : s->o.total;
     if (was_hurried)
         s->hurried_version = version;
-    if (open_at(s, version)) {
+    const open_cut *other = open_at(s, version);
+    if (other) {
         cut_close(s, c);
-        return false;
+        order_of(s, other, ret);
+        ret->replaces = id;
+        return true;
     }
     c->version = version;
+    c->id = id_of(version);
     for (int32_t i = 0; i < s->o.n_servers; i++) {
         free(c->shards[i].file);
         c->shards[i] = (manifest_shard){.file = NULL};
@@ -218,7 +224,20 @@ bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
     c->n_shards = 0;
     c->batches = -1;
     order_of(s, c, ret);
+    ret->replaces = id;
     return true;
+}
+
+bool saver_open_order(const saver *s, int32_t server, size_t *at, cut_order *ret)
+{
+    while (*at < CUTS_OPEN) {
+        const open_cut *c = &s->open[(*at)++];
+        if (!c->used || c->shards[server].file)
+            continue;
+        order_of(s, c, ret);
+        return true;
+    }
+    return false;
 }
 
 status saver_prune(const saver *s, int64_t best_step, error *err)
@@ -229,7 +248,7 @@ status saver_prune(const saver *s, int64_t best_step, error *err)
     spare[n++] = best_step;
     for (int64_t step = s->unevaluated; step > 0 && step <= s->o.total; step += per_epoch)
         spare[n++] = step;
-    status st = checkpoint_prune(s->o.dir, s->o.keep, spare, n, s->o.era, err);
+    status st = checkpoint_prune(s->o.dir, s->o.keep, spare, n, s->o.lineage, err);
     free(spare);
     return st;
 }
@@ -252,7 +271,7 @@ static status commit(saver *s, const open_cut *c, int64_t best_step, error *err)
     flat_digest(s->o.flat, m.flat_digest);
     for (size_t i = 0; i < s->o.n_slots; i++)
         m.slot_names[i] = (char *)(uintptr_t)s->o.slot_names[i];
-    TRY(checkpoint_commit(s->o.dir, s->o.era, &m, err));
+    TRY(checkpoint_commit(s->o.dir, s->o.lineage, &m, err));
     return saver_prune(s, best_step, err);
 }
 

@@ -26,7 +26,7 @@ typedef struct saver_options {
     double every_s;                 /* 0: no */
     int64_t keep;
     int32_t n_servers;
-    uint32_t era;
+    uint32_t lineage;               /* of the versions: shards of another one are not mixed in */
     uint64_t seed;
     const char *config_digest;      /* kept, like the names */
     const char *const *slot_names;
@@ -34,9 +34,10 @@ typedef struct saver_options {
 } saver_options;
 
 typedef struct cut_order {
-    uint32_t id;
+    uint32_t id;                    /* a pure function of the version: the next master means the same */
     int64_t version;
     char dir[64];                   /* inside the job dir */
+    uint32_t replaces;              /* the cut it takes the place of; 0: none */
 } cut_order;
 
 saver *saver_create(const saver_options *options);
@@ -54,9 +55,12 @@ void saver_hurry(saver *s);
 /* The folder of an open cut, inside the job dir; false: there is no such cut. */
 bool saver_dir(const saver *s, uint32_t id, char ret[64]);
 
-/* A server is past the cut; true: announce *ret to every server. false: it is announced already, or
- * falls into another cut that is. */
+/* A server is past the cut; true: announce *ret, in its place, to every server. false: that was
+ * done already. */
 bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret);
+
+/* The open cuts that `server` has not written: *at counts them from 0; false: no more. */
+bool saver_open_order(const saver *s, int32_t server, size_t *at, cut_order *ret);
 
 typedef struct shard_report {
     uint32_t id;

@@ -90,7 +90,8 @@ void master_close_books(master *m)
     summaries_destroy(&m->summaries);
 }
 
-static status open_books(master *m, int64_t step, error *err)
+/* Checkpoints and epochs go on from the newest checkpoint, steps from the version begun with. */
+static status open_books(master *m, int64_t saved, int64_t step, error *err)
 {
     const config *c = m->o->config;
     master_close_books(m);
@@ -112,13 +113,13 @@ static status open_books(master *m, int64_t step, error *err)
             .patience = config_has(c, "trainer.patience") ? config_int(c, "trainer.patience") : 0,
             .evaluates = m->o->evaluates,
         },
-        step, &m->results, err));
-    m->epoch_saved = m->epoch_booked = step - step % steps_per_epoch(&m->steps);
+        saved, &m->results, err));
+    m->epoch_saved = m->epoch_booked = saved - saved % steps_per_epoch(&m->steps);
     m->saver = saver_create(&(saver_options){
         .dir = m->o->dir,
         .flat = m->declaration.flat,
         .steps = m->steps,
-        .begin = step,
+        .begin = saved,
         .total = m->total,
         .epoch_ends = m->o->evaluates,
         .every_steps = config_has(c, "trainer.save_checkpoints_steps")
@@ -129,7 +130,7 @@ static status open_books(master *m, int64_t step, error *err)
                        : 0,
         .keep = config_int(c, "trainer.keep_checkpoint_max"),
         .n_servers = m->o->n_servers,
-        .era = m->identity.era,
+        .lineage = m->lineage,
         .seed = (uint64_t)config_int(c, "random_seed"),
         .config_digest = m->digest,
         .slot_names = m->slot_names,
@@ -140,6 +141,7 @@ static status open_books(master *m, int64_t step, error *err)
         m->vote =
             vote_create(m->declaration.flat->n_live_parts, master_option(m, "trainer.grad_norm"));
         vote_begin(m->vote, step);
+        m->verdict_step = -1;
     }
     m->summaries = summaries_create(m->declaration.flat, m->o->n_servers,
                                     config_has(c, "trainer.save_histogram_steps")
@@ -148,46 +150,106 @@ static status open_books(master *m, int64_t step, error *err)
     return OK;
 }
 
+/* Versions of one lineage fit together: no two parts differ by more than one. */
+static bool parts_fit(const master *m)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        if (!m->servers[i].lineage || m->servers[i].lineage != m->servers[0].lineage)
+            return false;
+    return true;
+}
+
+static status next_era(master *m, error *err)
+{
+    if (m->restarts + 1 > ERA_STARTS || m->turns > ERA_TURNS)
+        return FAIL(err, E_FAIL, "after %lld starts and %u turns there is no era left",
+                    (long long)m->restarts + 1, m->turns);
+    m->identity.era = (uint32_t)(m->restarts + 1) << 16 | m->turns++;
+    return OK;
+}
+
+/* What all servers will load; *ret_step: its version. */
+static status choose_restore(master *m, int64_t saved, error *err)
+{
+    m->lineage = m->identity.era;
+    m->restore_dir[0] = '\0';
+    if (saved < 0)
+        return OK;
+    snprintf(m->restore_dir, sizeof m->restore_dir, "checkpoints/step-%09lld", (long long)saved);
+    TRYF(open_restore(m, m->restore_dir, err), err, "resume");
+    LOG_I("RESUME", "step=%lld of=%lld from=%s", (long long)saved, (long long)m->total,
+          m->restore_dir);
+    return OK;
+}
+
+void master_say_setup(master *m, int32_t s)
+{
+    Wire__Declaration declaration;
+    wire_declaration_fill(m->declaration.flat, m->declaration.examples_per_epoch, &declaration);
+    Wire__Setup w = WIRE__SETUP__INIT;
+    w.declaration = &declaration;
+    w.servers = (uint32_t)m->o->n_servers;
+    w.server = (uint32_t)s;
+    w.step = m->start;
+    w.restore_dir = m->restore_dir;
+    w.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
+    w.batch_size = m->steps.batch_size;
+    w.batches_per_step = m->steps.per_step;
+    w.drop_last = m->steps.drop_last;
+    w.total_steps = m->total;
+    w.keep = m->keeps;
+    w.lineage = m->lineage;
+    master_send(m->servers[s].socket, NULL, master_head(m, WIRE_SETUP, 0), &w.base);
+    wire_declaration_clear(&declaration);
+}
+
 status master_begin_setup(master *m, error *err)
 {
     m->optim = optim_settings(m->o->config);
     for (size_t i = 0; i < optim_slots(&m->optim); i++)
         m->slot_names[i] = optim_slot_name(&m->optim, i);
     TRY(settle_k(m, err));
-    int64_t step = -1;
-    TRY(master_newest_checkpoint(m, &step, err));
-    char dir[64] = "";
-    if (step >= 0) {
-        snprintf(dir, sizeof dir, "checkpoints/step-%09lld", (long long)step);
-        TRYF(open_restore(m, dir, err), err, "resume");
-        LOG_I("RESUME", "step=%lld of=%lld from=%s", (long long)step, (long long)m->total, dir);
-    }
-    if (m->restarts + 1 > ERA_STARTS || m->rollbacks > ERA_ROLLBACKS)
-        return FAIL(err, E_FAIL, "after %lld starts and %u rollbacks there is no era left",
-                    (long long)m->restarts + 1, m->rollbacks);
-    m->identity.era = (uint32_t)(m->restarts + 1) << 16 | m->rollbacks;
-    TRY(open_books(m, step < 0 ? 0 : step, err));
-
-    Wire__Declaration declaration;
-    wire_declaration_fill(m->declaration.flat, m->declaration.examples_per_epoch, &declaration);
-    Wire__Setup s = WIRE__SETUP__INIT;
-    s.declaration = &declaration;
-    s.servers = (uint32_t)m->o->n_servers;
-    s.step = step < 0 ? 0 : step;
-    s.restore_dir = dir;
-    s.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
-    s.batch_size = m->steps.batch_size;
-    s.batches_per_step = m->steps.per_step;
-    s.drop_last = m->steps.drop_last;
-    s.total_steps = m->total;
-    for (int32_t i = 0; i < m->o->n_servers; i++) {
-        s.server = (uint32_t)i;
-        m->servers[i].ready = false;
-        master_send(m->servers[i].socket, NULL, master_head(m, WIRE_SETUP, 0), &s.base);
-    }
-    wire_declaration_clear(&declaration);
+    TRY(next_era(m, err));
+    int64_t saved = -1;
+    TRY(master_newest_checkpoint(m, &saved, err));
+    m->keeps = parts_fit(m);
+    if (m->keeps)
+        m->lineage = m->servers[0].lineage;
+    else
+        TRY(choose_restore(m, saved, err));
+    m->start = saved < 0 ? 0 : saved;
     m->phase = SETUP;
+    m->progress_us = clock_us();
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        m->servers[i].ready = false;
+        master_say_setup(m, i);
+    }
     return OK;
+}
+
+status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
+{
+    server *one = &m->servers[s];
+    if (m->phase != SETUP)
+        return OK;
+    if (r->lost) {
+        LOG_W("ROLLBACK", "ps.%d no longer holds its parts: back to the last checkpoint", s);
+        one->lineage = 0;
+        return master_begin_setup(m, err);
+    }
+    one->ready = true;
+    one->lineage = m->lineage;
+    one->lowest = r->step;
+    if (!master_all_servers(m, true))
+        return OK;
+    int64_t saved = m->start;
+    for (int32_t i = 0, first = 1; m->keeps && i < m->o->n_servers; i++)
+        if (m->servers[i].lowest >= 0 && (first || m->servers[i].lowest < m->start)) {
+            m->start = m->servers[i].lowest;
+            first = 0;
+        }
+    TRY(open_books(m, saved, m->start, err));
+    return master_begin_run(m, err);
 }
 
 bool master_all_servers(const master *m, bool ready)

@@ -30,8 +30,10 @@ typedef enum phase { GATHER, SETUP, RUN, DRAIN, OVER } phase;
 typedef struct server {
     net_socket *socket;
     uint64_t life;                  /* of the process that answered; 0: none yet */
+    uint32_t lineage;               /* of the parts it holds; 0: none of this job's */
     bool welcomed, ready;
     const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
+    int64_t lowest;                 /* version it is ready at */
     int64_t heard_us;
 } server;
 
@@ -43,7 +45,10 @@ typedef struct master {
     members members;
     buf hello;
     wire_head identity;             /* job id, era */
-    uint32_t rollbacks;
+    uint32_t lineage;               /* era in which the servers last loaded their parts */
+    uint32_t turns;                 /* eras after this start's first */
+    bool keeps;                     /* this era: the servers go on with what they hold */
+    bool superseded;                /* a newer master leads the job: nobody stops because of us */
     int64_t restarts;
 
     char digest[65];                /* of the configuration */
@@ -55,6 +60,8 @@ typedef struct master {
     int64_t limit;                  /* last said to workers */
     uint32_t view_id;
     bool view_due;
+    int64_t start;                  /* version this era begins with */
+    char restore_dir[64];           /* what is loaded; "": drawn from the seed */
 
     ledger *ledger;
     results *results;
@@ -67,13 +74,15 @@ typedef struct master {
     int64_t epoch_saved, epoch_booked; /* newest epoch's end with a checkpoint; in the results */
     int64_t begun_us, tick_us, progress_us, warned_us, drain_us, preempt_us;
     bool preempted;
+    int64_t verdict_step;           /* the last one announced; -1: none */
+    float verdict_scale;
     status failed;                  /* the first failure of a task */
     error failure;
 } master;
 
-enum { ERA_STARTS = 0xffff, ERA_ROLLBACKS = 0xffff };   /* halves of the 32 bits of an era */
+enum { ERA_STARTS = 0xffff, ERA_TURNS = 0xffff };   /* halves of the 32 bits of an era */
 
-enum { TICK_MS = 100, SECOND_US = 1000000, REPORTS_US = SECOND_US };
+enum { TICK_MS = 100, SECOND_US = 1000000, REPORTS_US = SECOND_US, GOODBYE_US = 3 * SECOND_US };
 
 /* send.c */
 double master_option(const master *m, const char *key);
@@ -88,8 +97,11 @@ bool master_all_servers(const master *m, bool ready);
 bool master_all_workers(const master *m);
 MUST_USE status master_newest_checkpoint(const master *m, int64_t *ret, error *err);    /* -1: none */
 void master_close_books(master *m);
-/* Servers load their parts, from the newest checkpoint or drawn, in the era that begins now. */
+/* A new era begins: the servers go on with the parts they hold where these fit together, else all
+ * load theirs, from the newest checkpoint or drawn. */
 MUST_USE status master_begin_setup(master *m, error *err);
+void master_say_setup(master *m, int32_t s);
+MUST_USE status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err);
 /* The same once everybody is there that must be. */
 MUST_USE status master_try_setup(master *m, error *err);
 MUST_USE status master_take_load(master *m, int32_t s, const wire_head *h, error *err);
@@ -104,13 +116,17 @@ MUST_USE status master_take_report(master *m, const wire_head *h, const Wire__Re
 bool master_has_reports(const master *m);
 /* Epochs enter the results when their checkpoint and all their reports are here. */
 MUST_USE status master_book_epochs(master *m, error *err);
-MUST_USE status master_take_norm(master *m, const wire_head *h, const Wire__Norm *n, error *err);
+MUST_USE status master_take_norm(master *m, int32_t s, const wire_head *h, const Wire__Norm *n,
+                                 error *err);
 MUST_USE status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire__CutDone *c,
                                      error *err);
 MUST_USE status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *err);
 void master_take_cut_late(master *m, const Wire__CutLate *c);
-/* Server `s` came back without its parts: a new era from the last checkpoint. */
-MUST_USE status master_roll_back(master *m, int32_t s, error *err);
+/* Once a second: what a server has not answered is said to it again. */
+void master_say_again(master *m);
+
+/* goodbye.c: says how it ended to all, until they have left or for GOODBYE_US. */
+void master_say_goodbye(master *m, status st, const char *text);
 
 /* hear.c */
 void master_preempt(master *m, const char *who);

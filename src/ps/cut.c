@@ -24,6 +24,14 @@ typedef struct cut {
     struct cut *next;
 } cut;
 
+/* The newest results: the master may ask for them again. */
+typedef struct past {
+    cut_result result;
+    bool is_asked_for;
+} past;
+
+enum { PAST = 4 };
+
 struct cuts {
     cuts_options o;
     int32_t n_held;
@@ -32,8 +40,10 @@ struct cuts {
     bool writer_runs;
     pthread_mutex_t lock;
     pthread_cond_t work;
-    bool stop;                      /* under lock, like the two lists */
-    cut *complete, *done;
+    bool stop;                      /* under lock, like the lists */
+    cut *complete, *writing, *done;
+    past past[PAST];                /* told already; the server's */
+    size_t n_past;
 };
 
 static void append(cut **list, cut *c)
@@ -113,9 +123,11 @@ static void *writer_run(void *arg)
             pthread_cond_wait(&c->work, &c->lock);
             continue;
         }
+        c->writing = one;
         pthread_mutex_unlock(&c->lock);
         write_cut(c, one);
         pthread_mutex_lock(&c->lock);
+        c->writing = NULL;
         append(&c->done, one);
         net_waker_wake(c->o.waker);
     }
@@ -197,16 +209,39 @@ static void withdraw(cuts *c, uint32_t id)
         }
 }
 
-void cuts_announce(cuts *c, table *t, uint32_t id, int64_t version, const char *dir, bool *ret_late)
+static bool is_in(const cut *list, uint32_t id)
 {
-    withdraw(c, id);
+    while (list && list->id != id)
+        list = list->next;
+    return list != NULL;
+}
+
+static bool is_known(cuts *c, uint32_t id)
+{
+    for (size_t i = 0; i < PAST && i < c->n_past; i++)
+        if (c->past[i].result.id == id)
+            return c->past[i].is_asked_for = true;
+    pthread_mutex_lock(&c->lock);
+    bool is = is_in(c->complete, id) || is_in(c->done, id) || (c->writing && c->writing->id == id);
+    pthread_mutex_unlock(&c->lock);
+    return is || is_in(c->open, id);
+}
+
+void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late)
+{
+    int64_t version = call->version;
+    *ret_late = false;
+    if (call->replaces)
+        withdraw(c, call->replaces);
+    if (is_known(c, call->id))
+        return;
     *ret_late = table_newest(t) > version;
     if (*ret_late)
         return;
     cut *one = xcalloc(1, sizeof *one);
-    one->id = id;
+    one->id = call->id;
     one->version = version;
-    one->dir = xstrdup(dir);
+    one->dir = xstrdup(call->dir);
     one->missing = c->n_held;
     one->batches = -1;
     one->parts = xcalloc((size_t)c->o.flat->n_parts, sizeof *one->parts);
@@ -235,9 +270,20 @@ bool cuts_under_way(const cuts *c)
 {
     pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&c->lock;
     pthread_mutex_lock(lock);
-    bool any = c->open || c->complete || c->done;
+    bool any = c->open || c->complete || c->writing || c->done;
     pthread_mutex_unlock(lock);
     return any;
+}
+
+static bool next_again(cuts *c, cut_result *ret)
+{
+    for (size_t i = 0; i < PAST; i++)
+        if (c->past[i].is_asked_for) {
+            c->past[i].is_asked_for = false;
+            *ret = c->past[i].result;
+            return true;
+        }
+    return false;
 }
 
 bool cuts_next_result(cuts *c, cut_result *ret)
@@ -246,8 +292,10 @@ bool cuts_next_result(cuts *c, cut_result *ret)
     cut *one = pop(&c->done);
     pthread_mutex_unlock(&c->lock);
     if (!one)
-        return false;
+        return next_again(c, ret);
     *ret = one->result;
+    if (ret->status == OK)
+        c->past[c->n_past++ % PAST] = (past){.result = *ret};
     cut_free(c, one);
     return true;
 }

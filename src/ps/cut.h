@@ -28,9 +28,16 @@ typedef struct cuts_options {
 MUST_USE status cuts_create(const cuts_options *options, cuts **ret, error *err);
 void cuts_destroy(cuts **c);        /* finishes what is being written */
 
-/* A cut at `version`, its shard to go into folder `dir`. An announcement with the id of one not yet
- * complete replaces it. *ret_late: some part is past that version already, nothing was done. */
-void cuts_announce(cuts *c, table *t, uint32_t id, int64_t version, const char *dir, bool *ret_late);
+typedef struct cut_call {
+    uint32_t id;
+    int64_t version;
+    const char *dir;                /* the shard goes there */
+    uint32_t replaces;              /* withdraw this one if it is not complete; 0: none */
+} cut_call;
+
+/* A cut is announced. One that is known already goes on; if it is written its result comes again.
+ * *ret_late: some part is past that version already, nothing was begun. */
+void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late);
 
 /* `part` has just reached `version`. */
 void cuts_applied(cuts *c, table *t, int32_t part, int64_t version);

@@ -80,11 +80,22 @@ static bool is_expected(const ps *s, const net_message *m, const wire_head *h)
     return wire_may_say(h->type, master ? ROLE_MASTER : ROLE_WORKER, ROLE_PS);
 }
 
+/* A master that a newer one has replaced, and does not know it yet. */
+static void refuse_over(ps *s, const net_message *m, const wire_head *h)
+{
+    if (ps_is_over(s, h) && wire_may_say(h->type, ROLE_MASTER, ROLE_PS))
+        ps_refuse(s, &m->from, h, E_LOST, "that era is over");
+}
+
 static status take(ps *s, net_message *m, error *err)
 {
     wire_head h;
-    if (wire_head_decode(m->head, net_payload_bytes(&m->payload), &h, NULL) != OK ||
-        !is_expected(s, m, &h)) {
+    if (wire_head_decode(m->head, net_payload_bytes(&m->payload), &h, NULL) != OK) {
+        s->refused++;
+        return OK;
+    }
+    if (!is_expected(s, m, &h)) {
+        refuse_over(s, m, &h);
         s->refused++;
         return OK;
     }
@@ -155,6 +166,10 @@ static status tick(ps *s, error *err)
     s->tick_us = now + TICK_MS * 1000 / 2;
     warn_of_waits(s, now);
     TRY(ask_to_leave(s, now, err));
+    if (s->set_up && now - s->said_us > SAY_AGAIN_US) {
+        s->said_us = now;
+        TRY(table_say_votes(s->table, err));
+    }
     double silent_s = (double)(now - s->master_heard_us) * 1e-6;
     double limit = config_f64(s->o->config,
                               s->set_up ? "distributed.lost_timeout" : "distributed.start_timeout");

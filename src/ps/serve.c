@@ -159,8 +159,9 @@ status ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m, error *err)
     char *dir = s->dir ? jobdir_file(s->dir, "%s", m->dir) : spool_dir(s->spool, m->id);
     bool late = false;
     status st = fs_mkdirs(dir, err);
+    cut_call call = {.id = m->id, .version = h->step, .dir = dir, .replaces = m->replaces};
     if (st == OK)
-        cuts_announce(s->cuts, s->table, m->id, h->step, dir, &late);
+        cuts_announce(s->cuts, s->table, &call, &late);
     free(dir);
     if (st != OK || !late)
         return st;

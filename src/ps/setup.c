@@ -17,9 +17,15 @@ static void welcome(ps *s, const net_peer *to)
     Wire__Welcome m = WIRE__WELCOME__INIT;
     m.life = s->life;
     m.ready = s->set_up;
+    m.lineage = s->set_up ? s->lineage : 0;
     if (s->master_address)
         m.master_address = s->master_address;
     ps_reply_proto(s, to, (wire_head){.type = WIRE_WELCOME}, &m.base);
+}
+
+bool ps_is_over(const ps *s, const wire_head *h)
+{
+    return h->job_id == s->identity.job_id && h->era < s->identity.era;
 }
 
 void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__Hello *hello)
@@ -27,6 +33,8 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
     error why = ERROR_INIT;
     task who;
     status st = hello_check(hello, s->o->config, &who, &why);
+    if (st == OK && who.role == ROLE_MASTER && ps_is_over(s, h))
+        st = FAIL(&why, E_LOST, "a newer master leads the job, in era %u", s->identity.era);
     if (st != OK) {
         char name[TASK_NAME];
         LOG_W("REFUSED", "%s: %s", task_name((task){ROLE_PS, s->o->self.index}, name), why.text);
@@ -162,12 +170,31 @@ static void say_ready(ps *s)
 {
     s->set_up = true;
     Wire__Ready ready = WIRE__READY__INIT;
-    ready.step = table_newest(s->table);
+    ready.step = table_lowest(s->table);
     ready.bytes = table_bytes(s->table);
     ready.sees_job_dir = s->dir != NULL;
-    LOG_I("READY", "server=%d/%d step=%lld bytes=%zu era=%u", s->server, s->n_servers,
-          (long long)ready.step, table_bytes(s->table), s->identity.era);
+    LOG_I("READY", "server=%d/%d step=%lld newest=%lld bytes=%zu era=%u", s->server, s->n_servers,
+          (long long)ready.step, (long long)table_newest(s->table), table_bytes(s->table),
+          s->identity.era);
     ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base);
+}
+
+/* The parts held go on in a new era: what the last one has not finished is said again to the new
+ * master, and workers ask anew. */
+static status keep(ps *s, const Wire__Setup *m, error *err)
+{
+    bool holds = s->set_up && s->lineage == m->lineage && s->server == (int32_t)m->server &&
+                 s->n_servers == (int32_t)m->servers;
+    if (!holds) {
+        Wire__Ready ready = WIRE__READY__INIT;
+        ready.lost = true;
+        ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base);
+        return OK;
+    }
+    for (int32_t p = 0; p < s->declaration.flat->n_parts; p++)
+        s->pulls[p].n = 0;
+    say_ready(s);
+    return table_say_votes(s->table, err);
 }
 
 /* Asks the master for the next vector of a part of ours; ready when there is none left. */
@@ -199,18 +226,25 @@ status ps_take_loaded(ps *s, const net_message *m, const wire_head *h, error *er
 status ps_take_setup(ps *s, const net_message *m, const wire_head *h, const Wire__Setup *setup,
                      error *err)
 {
-    if (s->set_up && h->era < s->identity.era) {
-        ps_refuse(s, &m->from, h, OK, "an older era");
+    bool again = s->table && h->job_id == s->identity.job_id && h->era == s->identity.era;
+    if (ps_is_over(s, h)) {
+        ps_refuse(s, &m->from, h, E_LOST, "that era is over");
         return OK;
     }
     s->master = m->from;
     s->has_master = true;
     s->identity.job_id = h->job_id;
     s->identity.era = h->era;
-    TRY(set_up(s, setup, err));
-    s->load_part = 0;
-    s->load_row = 0;
-    if (s->spool && setup->restore_dir[0])
+    if (setup->keep)
+        return keep(s, setup, err);
+    if (!again) {
+        TRY(set_up(s, setup, err));
+        s->lineage = setup->lineage;
+        s->loads = s->spool && setup->restore_dir[0];
+        s->load_part = 0;
+        s->load_row = 0;
+    }
+    if (s->loads && !s->set_up)
         load_next(s);
     else
         say_ready(s);

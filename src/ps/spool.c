@@ -17,8 +17,10 @@ typedef struct shard {
 
 struct spool {
     char *root;
-    shard *shards;
+    shard *shards;              /* newest first */
 };
+
+enum { KEPT = 3 };              /* a next master may ask for what the last one had half of */
 
 status spool_create(spool **ret, error *err)
 {
@@ -74,6 +76,11 @@ void spool_add(spool *s, uint32_t id, const char *file)
 {
     char *dir = spool_dir(s, id);
     char *path = xasprintf("%s/%s", dir, file);
+    shard **last = &s->shards;
+    for (int n = 1; *last && n < KEPT; n++)
+        last = &(*last)->next;
+    if (*last)
+        forget(s, last);
     shard *one = xcalloc(1, sizeof *one);
     *one = (shard){.id = id, .fd = open(path, O_RDONLY | O_CLOEXEC), .next = s->shards};
     s->shards = one;
@@ -83,18 +90,16 @@ void spool_add(spool *s, uint32_t id, const char *file)
 
 status spool_read(spool *s, uint32_t id, uint64_t offset, buf *ret, error *err)
 {
-    shard **at = &s->shards;
-    while (*at && (*at)->id != id)
-        at = &(*at)->next;
-    if (!*at)
+    const shard *one = s->shards;
+    while (one && one->id != id)
+        one = one->next;
+    if (!one)
         return FAIL(err, E_PROTOCOL, "no shard of cut %u is kept here", id);
     buf_clear(ret);
     buf_reserve(ret, SPOOL_PIECE);
-    ssize_t n = pread((*at)->fd, ret->data, SPOOL_PIECE, (off_t)offset);
+    ssize_t n = pread(one->fd, ret->data, SPOOL_PIECE, (off_t)offset);
     if (n < 0)
         return FAIL(err, E_IO, "read the shard of cut %u: %s", id, strerror(errno));
     ret->size = (size_t)n;
-    if (n == 0)
-        forget(s, at);
     return OK;
 }

@@ -37,12 +37,14 @@ typedef struct ps {
     int64_t master_heard_us;
     char *master_address;
     wire_head identity;             /* job id and era of the job we serve */
+    uint32_t lineage;               /* era in which the parts were loaded */
     status outcome;
     error *err;
 
     jobdir *dir;
     spool *spool;                   /* instead, where the master's job dir is not seen */
-    int32_t load_part;              /* restoring through the master: the vector asked for */
+    bool loads;                     /* restores through the master */
+    int32_t load_part;              /* the vector asked for */
     uint64_t load_row;
     wire_declaration declaration;
     int32_t *placement;
@@ -56,10 +58,11 @@ typedef struct ps {
     outbox *outbox;
     int64_t warned_us, stop_us;
     int64_t tick_us; /* nothing that time decides is looked at before */
+    int64_t said_us; /* when votes were last said again */
     uint64_t refused;
 } ps;
 
-enum { TICK_MS = 200, WAITING_MAX = 4096 };
+enum { TICK_MS = 200, WAITING_MAX = 4096, SAY_AGAIN_US = 1000000 };
 
 /* send.c: a peer that left does not concern the server: it comes back, or the master says so */
 void ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payload);
@@ -67,6 +70,8 @@ void ps_reply_proto(ps *s, const net_peer *to, wire_head h, const ProtobufCMessa
 void ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, const char *text);
 
 /* setup.c */
+/* Of our job, but from before the era it is in. */
+bool ps_is_over(const ps *s, const wire_head *h);
 void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__Hello *hello);
 MUST_USE status ps_take_setup(ps *s, const net_message *m, const wire_head *h, const Wire__Setup *setup,
                               error *err);

@@ -16,6 +16,7 @@ typedef struct entry {
     fold *fold;
     uint32_t step_slots;            /* 0: no step under way */
     fold_block *root;               /* complete, waiting for the verdict */
+    double norm, last_norm;         /* square sums of the root, of the step before */
 } entry;
 
 struct table {
@@ -142,6 +143,15 @@ int64_t table_newest(const table *t)
     return newest;
 }
 
+int64_t table_lowest(const table *t)
+{
+    int64_t lowest = -1;
+    for (int32_t p = 0; p < t->o.flat->n_live_parts; p++)
+        if (t->entries[p].held && (lowest < 0 || t->entries[p].version < lowest))
+            lowest = t->entries[p].version;
+    return lowest;
+}
+
 int64_t table_batches(const table *t, int32_t part)
 {
     return t->entries[part].batches;
@@ -248,7 +258,21 @@ static status root_reached(table *t, int32_t part, fold_block *root, error *err)
     if (!t->o.votes)
         return apply(t, part, root, 1.0f, err);
     e->root = root;
-    return t->hooks.voted(t->hooks.user, part, e->version, square_sum(t, part, root->data), err);
+    e->last_norm = e->norm;
+    e->norm = square_sum(t, part, root->data);
+    return t->hooks.voted(t->hooks.user, part, e->version, e->norm, err);
+}
+
+status table_say_votes(table *t, error *err)
+{
+    for (int32_t p = 0; p < t->o.flat->n_live_parts; p++) {
+        const entry *e = &t->entries[p];
+        if (e->held && e->root)
+            TRY(t->hooks.voted(t->hooks.user, p, e->version, e->norm, err));
+        if (t->o.votes && e->held && e->version > t->o.step)
+            TRY(t->hooks.voted(t->hooks.user, p, e->version - 1, e->root ? e->last_norm : e->norm, err));
+    }
+    return OK;
 }
 
 status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node,

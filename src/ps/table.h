@@ -57,7 +57,8 @@ uint64_t table_rows(const table *t, int32_t part);
 bool table_holds(const table *t, int32_t part);
 size_t table_bytes(const table *t);                         /* weights of the parts held */
 int64_t table_version(const table *t, int32_t part);        /* newest */
-int64_t table_newest(const table *t);                       /* highest of any live part */
+int64_t table_newest(const table *t);                       /* highest of any live part held */
+int64_t table_lowest(const table *t);                       /* lowest; of none: -1 */
 int64_t table_batches(const table *t, int32_t part);        /* batches applied to it, over the job's life */
 
 typedef enum push_result {
@@ -69,6 +70,10 @@ typedef enum push_result {
 /* One node of a step. `b` moves in; its release is called when its memory is no longer needed. */
 MUST_USE status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node,
                            fold_block *b, push_result *ret, error *err);
+
+/* Calls hooks.voted again for every part that waits for a verdict, and for the step before: a new
+ * master counts both, whatever the last one has heard. */
+MUST_USE status table_say_votes(table *t, error *err);
 
 /* The vote on `step`: scale gradients by this and apply every part that waits for it. */
 MUST_USE status table_verdict(table *t, int64_t step, float scale, error *err);

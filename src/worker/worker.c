@@ -30,6 +30,7 @@ typedef struct worker {
     char *master_endpoint;
     const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
     wire_head identity;             /* job id, era, incarnation */
+    uint64_t view_id;
     bool welcomed, has_view, stopped, preempt_said;
     int64_t master_heard_us, tick_us, stop_us;
     status outcome;
@@ -156,6 +157,7 @@ static status take_view(worker *w, const wire_head *h, const Wire__View *m, erro
     if (!m->n_slots || m->n_slots > 1 << 20 || m->examples_per_epoch <= 0 || m->batch_size <= 0 ||
         m->start_step < 0)
         return FAIL(err, E_PROTOCOL, "VIEW: a field is out of range");
+    w->view_id = m->id;
     if (!w->has_view || h->era != w->identity.era)
         TRY(begin_era(w, h, m, err));
     int32_t *lanes = xmalloc(2 * m->n_slots * sizeof *lanes), *hedged = lanes + m->n_slots;
@@ -213,6 +215,14 @@ static status take_proto(worker *w, const net_message *m, const wire_head *h, er
     return st;
 }
 
+/* What the master last announced: a view or limit that did not arrive is asked for. */
+static status take_alive(worker *w, const wire_head *h, error *err)
+{
+    if (h->tag && (h->era != w->identity.era || h->tag != w->view_id))
+        return say_hello(w, err);
+    return w->has_view ? follower_limit(w->follower, h->step, err) : OK;
+}
+
 static status take(worker *w, const net_message *m, error *err)
 {
     wire_head h;
@@ -220,11 +230,14 @@ static status take(worker *w, const net_message *m, error *err)
         !wire_may_say(h.type, ROLE_MASTER, ROLE_WORKER))
         return OK;
     bool hello_phase = h.type == WIRE_WELCOME || h.type == WIRE_REFUSED || h.type == WIRE_STOP;
-    if (!hello_phase && (!w->welcomed || h.job_id != w->identity.job_id))
+    bool of_our_job = h.job_id == w->identity.job_id;
+    if (!hello_phase && (!w->welcomed || !of_our_job))
         return OK;
+    if (of_our_job && h.era < w->identity.era)
+        return OK;                  /* a newer master leads the job */
     w->master_heard_us = clock_us();
     if (h.type == WIRE_ALIVE)
-        return OK;
+        return take_alive(w, &h, err);
     if (h.type == WIRE_LIMIT)
         return w->has_view ? follower_limit(w->follower, h.step, err) : OK;
     return take_proto(w, m, &h, err);
@@ -264,11 +277,13 @@ static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
 {
     worker *w = user;
     (void)server;
-    if (w->master || !m->master_address[0] || w->outcome != OK)
+    if (w->o->master || !m->master_address[0] || w->outcome != OK)
         return;
     char *endpoint = xasprintf("tcp://%s", m->master_address);
-    LOG_I("RELAY", "master=%s told by a server", m->master_address);
-    w->outcome = dial_master(w, endpoint, w->err);
+    if (!w->master_endpoint || strcmp(endpoint, w->master_endpoint) != 0) {
+        LOG_I("RELAY", "master=%s told by a server", m->master_address);
+        w->outcome = dial_master(w, endpoint, w->err);
+    }
     free(endpoint);
 }
 

@@ -134,12 +134,12 @@ static void a_server_that_is_past_gets_more_room(void **state)
     early.batches = 48;
     must(saver_shard(s, &early, -1, &step, &err), &err);
     assert_true(saver_late(s, order.id, 30, &again));
-    assert_int_equal(again.id, order.id);
+    assert_int_equal(again.replaces, order.id);
     assert_int_equal(again.version, 38);
     assert_string_equal(again.dir, "checkpoints/step-000000038.tmp.7");
-    assert_true(saver_late(s, order.id, 60, &again));
+    assert_false(saver_late(s, order.id, 60, &again)); /* the other server's word about 24 */
+    assert_true(saver_late(s, again.id, 60, &again));
     assert_int_equal(again.version, 76);
-    assert_false(saver_late(s, order.id, 76, &again)); /* the other server's word about 38 */
 
     /* the early shard does not count for the later cut */
     must(saver_shard(s, &early, -1, &step, &err), &err);
@@ -161,7 +161,9 @@ static void late_cuts_fall_into_planned_ones(void **state)
     assert_true(saver_next_order(s, now, 0, &last));
     assert_true(saver_next_order(s, now + 2 * SECOND_US, 25, &order));
     assert_int_equal(order.version, 29);
-    assert_false(saver_late(s, order.id, 35, &again));
+    assert_true(saver_late(s, order.id, 35, &again));
+    assert_int_equal(again.id, last.id);
+    assert_int_equal(again.replaces, order.id);
     assert_false(saver_late(s, order.id, 36, &again));
     assert_int_equal(commit(s, &b, &last, 0), 40);
     saver_destroy(&s);
@@ -219,8 +221,40 @@ static void a_hurried_and_late_cut_falls_into_the_end(void **state)
     expect_orders(s, 0, (int64_t[]){40}, 1);
     saver_hurry(s);
     assert_true(saver_next_order(s, clock_us(), 20, &order));
-    assert_false(saver_late(s, order.id, 39, &again));
+    assert_true(saver_late(s, order.id, 39, &again));
+    assert_int_equal(again.version, 40);
     assert_int_equal(saver_limit(s), 40);
+    saver_destroy(&s);
+    books_fini(&b);
+}
+
+/* What a server has not answered is said to it again; the next master says the same. */
+static void open_cuts_are_told_by_server(void **state)
+{
+    (void)state;
+    books b = books_make();
+    plan p = {.total = 40, .per_epoch = 100, .every_steps = 10};
+    saver *s = saver_of(&b, &p), *next = saver_of(&b, &p);
+    cut_order orders[2], seen, later;
+    assert_true(saver_next_order(s, clock_us(), 0, &orders[0]));
+    assert_true(saver_next_order(s, clock_us(), 0, &orders[1]));
+    error err = ERROR_INIT;
+    int64_t step = -1;
+    shard_report first = books_shard(&b, &orders[0], 0, SERVERS, 1);
+    must(saver_shard(s, &first, -1, &step, &err), &err);
+    size_t at = 0;
+    assert_true(saver_open_order(s, 0, &at, &seen));
+    assert_int_equal(seen.id, orders[1].id);
+    assert_false(saver_open_order(s, 0, &at, &seen));
+    at = 0;
+    assert_true(saver_open_order(s, 1, &at, &seen));
+    assert_int_equal(seen.version, 10);
+    assert_true(saver_open_order(s, 1, &at, &seen));
+    assert_int_equal(seen.version, 20);
+    assert_true(saver_next_order(next, clock_us(), 0, &later));
+    assert_int_equal(later.id, orders[0].id);
+    assert_string_equal(later.dir, orders[0].dir);
+    saver_destroy(&next);
     saver_destroy(&s);
     books_fini(&b);
 }
@@ -312,6 +346,7 @@ int main(void)
         cmocka_unit_test(a_hurried_cut_is_the_last),
         cmocka_unit_test(a_hurried_cut_may_be_one_announced_before),
         cmocka_unit_test(a_hurried_and_late_cut_falls_into_the_end),
+        cmocka_unit_test(open_cuts_are_told_by_server),
         cmocka_unit_test(a_cut_is_committed_once),
         cmocka_unit_test(servers_must_agree),
         cmocka_unit_test(a_shard_that_is_not_there_is_named),

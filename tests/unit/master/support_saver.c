@@ -12,7 +12,7 @@ saver *saver_of(const books *b, const plan *p)
         .every_steps = p->every_steps,
         .every_s = p->every_s,
         .n_servers = SERVERS,
-        .era = 7,
+        .lineage = 7,
         .config_digest = "0000000000000000000000000000000000000000000000000000000000000000",
     });
 }

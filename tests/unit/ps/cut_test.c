@@ -92,11 +92,18 @@ static void village_fini(village *v)
     assert_int_equal(hands_out(), 0);
 }
 
-static bool announce(village *v, int32_t i, uint32_t id, int64_t version, const char *dir)
+static bool replace(village *v, int32_t i, uint32_t id, int64_t version, const char *dir,
+                    uint32_t replaces)
 {
     bool late = true;
-    cuts_announce(v->cuts[i], v->servers.tables[i], id, version, dir, &late);
+    cut_call call = {.id = id, .version = version, .dir = dir, .replaces = replaces};
+    cuts_announce(v->cuts[i], v->servers.tables[i], &call, &late);
     return late;
+}
+
+static bool announce(village *v, int32_t i, uint32_t id, int64_t version, const char *dir)
+{
+    return replace(v, i, id, version, dir, 0);
 }
 
 static cut_result wait_result(village *v, int32_t i)
@@ -243,9 +250,9 @@ static void test_late(void **state)
     servers_push_step(&v.servers, 1, 0);
     assert_true(announce(&v, 0, 1, 0, dir)); /* one part is past it */
     assert_false(cuts_under_way(v.cuts[0]));
-    assert_false(announce(&v, 0, 1, 1, dir));
+    assert_false(announce(&v, 0, 2, 1, dir));
     assert_true(cuts_under_way(v.cuts[0]));
-    assert_true(announce(&v, 0, 1, 0, dir)); /* late, and the one before is off too */
+    assert_true(replace(&v, 0, 1, 0, dir, 2)); /* late, and the one before is off too */
     assert_false(cuts_under_way(v.cuts[0]));
     village_fini(&v);
     free(dir);
@@ -257,9 +264,9 @@ static void test_announced_anew(void **state)
     char *dir = xasprintf("%s/anew", folder);
     village v;
     village_make(&v, shape_large(2), 1, 0, NULL);
-    assert_false(announce(&v, 0, 7, 1, dir));
+    assert_false(announce(&v, 0, 6, 1, dir));
     servers_push_step(&v.servers, 0, 0);
-    assert_false(announce(&v, 0, 7, 2, dir));
+    assert_false(replace(&v, 0, 7, 2, dir, 6));
     servers_push_step(&v.servers, 1, 0);
     servers_push_step(&v.servers, 2, 0); /* version 1 is whole, nobody wants it */
     assert_true(cuts_under_way(v.cuts[0]));
@@ -269,6 +276,30 @@ static void test_announced_anew(void **state)
     assert_int_equal(r.id, 7);
     assert_false(cuts_next_result(v.cuts[0], &r));
     assert_false(cuts_under_way(v.cuts[0]));
+    village_fini(&v);
+    free(dir);
+}
+
+/* The master, or the next one, did not hear: frozen parts stay frozen, results come again. */
+static void test_said_again(void **state)
+{
+    (void)state;
+    char *dir = xasprintf("%s/again", folder);
+    village v;
+    village_make(&v, shape_large(2), 1, 0, NULL);
+    assert_false(announce(&v, 0, 2, 1, dir));
+    servers_push_step(&v.servers, 0, 0);
+    assert_false(announce(&v, 0, 2, 1, dir)); /* a part is at 1, and frozen */
+    servers_push_step(&v.servers, 1, 0);
+    servers_push_step(&v.servers, 2, 0);
+    cut_result first = wait_result(&v, 0), again;
+    servers_push_all(&v.servers, 1);
+    assert_false(cuts_next_result(v.cuts[0], &again));
+    assert_false(announce(&v, 0, 2, 1, dir)); /* long past, but written */
+    assert_true(cuts_next_result(v.cuts[0], &again));
+    assert_int_equal(again.id, 2);
+    assert_string_equal(again.sha256, first.sha256);
+    assert_false(cuts_next_result(v.cuts[0], &again));
     village_fini(&v);
     free(dir);
 }
@@ -351,6 +382,7 @@ int main(void)
         cmocka_unit_test(test_parts_freeze_alone),
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_announced_anew),
+        cmocka_unit_test(test_said_again),
         cmocka_unit_test(test_several_at_once),
         cmocka_unit_test(test_here_and_now),
         cmocka_unit_test(test_a_shard_that_cannot_be_written),

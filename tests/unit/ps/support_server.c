@@ -58,6 +58,7 @@ static void *run(void *arg)
 
 server *server_start(const char *setting)
 {
+    era_said = ERA;
     server *s = xcalloc(1, sizeof *s);
     const char *settings[] = {setting, NULL};
     error err = ERROR_INIT;
@@ -151,7 +152,8 @@ void say_hello(peer *p, role r, const config *c, const char *master_address)
                               .job_id = JOB_ID,
                               .master_address = master_address},
                &packed);
-    say(p, (wire_head){.type = WIRE_HELLO}, packed.data, packed.size);
+    wire_head h = r == ROLE_MASTER ? head_of(WIRE_HELLO, 0, 0) : (wire_head){.type = WIRE_HELLO};
+    say(p, h, packed.data, packed.size);
     buf_fini(&packed);
 }
 
@@ -164,6 +166,8 @@ static void say_setup_as(peer *p, uint32_t era, Wire__Setup m)
     m.batch_size = s->steps.batch_size;
     m.batches_per_step = s->steps.per_step;
     m.total_steps = TOTAL;
+    if (!m.keep)
+        m.lineage = era;
     say_proto(p, (wire_head){.type = WIRE_SETUP, .job_id = JOB_ID, .era = era}, &m.base);
     wire_declaration_clear(&declaration);
 }
@@ -174,6 +178,16 @@ void say_setup(peer *p, uint32_t era, int64_t step, int32_t place, int32_t n_ser
     m.servers = (uint32_t)n_servers;
     m.server = (uint32_t)place;
     m.step = step;
+    m.dir_token = (char *)(uintptr_t)jobdir_token(p->server->dir);
+    say_setup_as(p, era, m);
+}
+
+void say_keep(peer *p, uint32_t era, uint32_t lineage)
+{
+    Wire__Setup m = WIRE__SETUP__INIT;
+    m.servers = 1;
+    m.keep = true;
+    m.lineage = lineage;
     m.dir_token = (char *)(uintptr_t)jobdir_token(p->server->dir);
     say_setup_as(p, era, m);
 }
@@ -259,9 +273,11 @@ const Wire__Refused *refused_of(const peer *p)
     return (const Wire__Refused *)p->message;
 }
 
+uint32_t era_said = ERA;
+
 wire_head head_of(wire_type type, int32_t part, int64_t step)
 {
-    return (wire_head){.type = type, .job_id = JOB_ID, .era = ERA, .part = part, .step = step};
+    return (wire_head){.type = type, .job_id = JOB_ID, .era = era_said, .part = part, .step = step};
 }
 
 void push(peer *p, int64_t step, tree_node node)
@@ -323,7 +339,7 @@ void check_refused(peer *p, wire_head h, const void *data, size_t bytes, status 
     hear(p, WIRE_REFUSED);
     assert_int_equal(refused_of(p)->status, code);
     assert_string_equal(refused_of(p)->text, why);
-    assert_int_equal(p->head.era, ERA);
+    assert_int_equal(p->head.era, era_said);
     assert_int_equal(p->head.part, h.part);
     assert_int_equal(p->head.step, h.step);
 }

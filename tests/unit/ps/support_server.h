@@ -52,6 +52,8 @@ void say(peer *p, wire_head h, const void *data, size_t bytes);
 void say_proto(peer *p, wire_head h, const ProtobufCMessage *m);
 void say_hello(peer *p, role r, const config *c, const char *master_address);
 void say_setup(peer *p, uint32_t era, int64_t step, int32_t place, int32_t n_servers);
+/* As the only server, go on with the parts of that lineage. */
+void say_keep(peer *p, uint32_t era, uint32_t lineage);
 /* From a checkpoint, as the only server; `token` of the master's job dir, NULL: the right one. */
 void say_restore(peer *p, uint32_t era, int64_t step, const char *dir, const char *token);
 void say_stop(peer *p, status code, const char *text);
@@ -69,6 +71,7 @@ void server_set_up(server *s, peer *ret_master, peer *ret_worker);
 
 const Wire__Welcome *welcome_of(const peer *p);
 const Wire__Refused *refused_of(const peer *p);
+extern uint32_t era_said; /* by head_of; ERA when a server starts */
 wire_head head_of(wire_type type, int32_t part, int64_t step);
 /* One node of part 0, as support_table draws it; a step is all its slots, acknowledged. */
 void push(peer *p, int64_t step, tree_node node);

@@ -27,7 +27,7 @@
 
 #include "proto/control.pb-c.h"
 
-enum { WIRE_PROTOCOL = 1, WIRE_PART_NONE = 0x7fffffff };
+enum { WIRE_PROTOCOL = 2, WIRE_PART_NONE = 0x7fffffff };
 
 typedef enum wire_type {
 #define MESSAGE(name, number, from, to, phase, payload) WIRE_##name = number,

@@ -365,6 +365,8 @@ static status run_task(play *p, error *err)
         return OK;
     TRY(choose_endpoints(p, err));
     TRY(net_create(&p->net, err));
+    double silence_s = config_f64(p->o->config, "distributed.heartbeat_timeout");
+    net_set_patience(p->net, silence_s < 1e6 ? (int)(2000 * silence_s) : 0);
     TRY(choose_parts(p, err));
     return run_parts(p, err);
 }

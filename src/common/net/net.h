@@ -30,6 +30,9 @@
 enum { NET_HEAD = 64, NET_PEER = 16, NET_PAYLOAD_MAX = 64 << 20, NET_POLL_MAX = 256 };
 
 struct jobkey;
+/* Messages a listener keeps for one peer, either way; and how long a connection lives that takes
+ * nothing of what is sent there. */
+enum { NET_QUEUE = 1024, NET_PATIENCE_MS = 20000 };
 
 typedef struct net net;
 typedef struct net_socket net_socket;
@@ -76,6 +79,7 @@ typedef struct net_event {
 
 MUST_USE status net_create(net **ret, error *err);
 void net_destroy(net **n);          /* after all its sockets are closed */
+void net_set_patience(net *n, int ms);  /* of sockets opened from now on */
 
 /* Of tcp, not of inproc. Before the first socket; the key itself is not kept. */
 MUST_USE status net_use_key(net *n, const struct jobkey *key, error *err);
@@ -97,7 +101,8 @@ bool net_is_local(const net_socket *s);             /* a dial over inproc: paylo
 uint64_t net_dropped(const net_socket *s);          /* messages dropped for their shape */
 uint64_t net_refused(const net_socket *s);          /* handshakes that failed, as far as events were read */
 
-/* `to` is NULL on a dial. payload may be NULL. E_LOST when a listener's peer is gone. */
+/* `to` is NULL on a dial. payload may be NULL. E_LOST when a listener's peer is gone or does not
+ * read: NET_QUEUE messages wait for it. */
 MUST_USE status net_send(net_socket *s, const net_peer *to, const void *head,
                          const net_buffer *payload, error *err);
 

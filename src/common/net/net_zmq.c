@@ -2,8 +2,13 @@
  * net over ZeroMQ.
  *
  * Blocks of parts are megabytes: malloc must not hand them back to the kernel after every message,
- * a fresh mapping each halves the throughput, hence the mallopt calls. High-water marks are off:
- * what is in flight is bounded by credits one floor up, and a ROUTER at its mark drops silently.
+ * a fresh mapping each halves the throughput, hence the mallopt calls.
+ *
+ * What a peer of ours may have on its way is bounded by credits one floor up. Against others a
+ * listener has high-water marks: what it has not read stays with the sender, and who does not read
+ * gets no more answers. Dials have none, and heartbeats of ZeroMQ's own nobody has: with marks they
+ * bring the library down (docs/decisions/010), and a connection that is stuck they do not notice.
+ * The kernel does: it resets what takes nothing for as long as the patience lasts.
  */
 #include "common/net/net_zmq.h"
 
@@ -17,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
+
+enum { KEEPALIVE_S = 5 };
 
 _Static_assert(sizeof(zmq_msg_t) <= sizeof(net_payload), "a payload holds a zmq_msg_t");
 
@@ -41,7 +48,13 @@ status net_create(net **ret, error *err)
         return FAIL(err, E_FAIL, "start ZeroMQ: %s", zmq_strerror(errno));
     *ret = xcalloc(1, sizeof **ret);
     (*ret)->context = context;
+    (*ret)->patience_ms = NET_PATIENCE_MS;
     return OK;
+}
+
+void net_set_patience(net *n, int ms)
+{
+    n->patience_ms = ms;
 }
 
 void net_destroy(net **n)
@@ -81,6 +94,9 @@ static status socket_open(net *n, int type, net_socket **ret, error *err)
     set_int(s->socket, ZMQ_IPV6, 1);
     set_int(s->socket, ZMQ_TCP_KEEPALIVE, 1);
     set_int(s->socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS);
+    set_int(s->socket, ZMQ_TCP_KEEPALIVE_IDLE, KEEPALIVE_S);
+    set_int(s->socket, ZMQ_TCP_KEEPALIVE_INTVL, KEEPALIVE_S);
+    set_int(s->socket, ZMQ_TCP_MAXRT, n->patience_ms);
     int64_t limit = NET_PAYLOAD_MAX;
     zmq_setsockopt(s->socket, ZMQ_MAXMSGSIZE, &limit, sizeof limit);
     status st = monitor_open(n, s, err);
@@ -118,6 +134,8 @@ status net_listen(net *n, const char *const *endpoints, size_t n_endpoints, int 
     TRY(socket_open(n, ZMQ_ROUTER, &s, err));
     set_int(s->socket, ZMQ_ROUTER_MANDATORY, 1);
     curve_apply(n->curve, s);
+    set_int(s->socket, ZMQ_SNDHWM, NET_QUEUE);
+    set_int(s->socket, ZMQ_RCVHWM, NET_QUEUE);
     bool fd_used = listen_fd < 0;
     status st = OK;
     for (size_t i = 0; st == OK && i < n_endpoints; i++) {
@@ -204,6 +222,8 @@ static status send_failed(error *err)
 {
     if (errno == EHOSTUNREACH)
         return FAIL(err, E_LOST, "the peer is gone");
+    if (errno == EAGAIN)
+        return FAIL(err, E_LOST, "the peer does not read: %d messages wait for it", NET_QUEUE);
     return FAIL(err, E_LOST, "send: %s", zmq_strerror(errno));
 }
 

@@ -27,6 +27,7 @@ typedef enum refusal {
 struct net {
     void *context;
     curve *curve; /* NULL: in the clear */
+    int patience_ms;
 };
 
 /* What is known of a ZeroMQ socket's input without looking. */

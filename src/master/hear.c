@@ -168,6 +168,10 @@ static status take_worker(master *m, const net_message *message, error *err)
         master_preempt(m, member_name(from, name));
     if (h.type == WIRE_HEARTBEAT || h.type == WIRE_PREEMPT)
         return OK;
+    /* nobody else's are worth unpacking; who fails before its hello is told of before the run */
+    bool may_fail = h.type == WIRE_FAILED && (m->phase < RUN || h.job_id == m->identity.job_id);
+    if (!from && h.type != WIRE_HELLO && !may_fail)
+        return OK;
     return take_worker_proto(m, message, &h, from, err);
 }
 

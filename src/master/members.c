@@ -23,9 +23,27 @@ static member *find(members *m, bool trainer, uint32_t index)
     for (size_t i = 0; i < m->n; i++)
         if (m->at[i].trainer == trainer && m->at[i].index == index)
             return &m->at[i];
+    return NULL;
+}
+
+static member *add(members *m, bool trainer, uint32_t index)
+{
     GROW(m->at, m->cap, m->n + 1);
     m->at[m->n] = (member){.trainer = trainer, .index = index, .connection = -1};
     return &m->at[m->n++];
+}
+
+/* Whoever knows the configuration may call itself any worker; what it makes us keep has an end. */
+static status check_room(const members *m, const member *known, const Wire__Hello *hello, error *err)
+{
+    uint32_t lanes = members_lanes(m) - (known && known->alive ? known->lanes : 0);
+    if (!known && m->n >= MEMBERS_MAX)
+        return FAIL(err, E_PROTOCOL, "worker.%u: %d workers have come, more are not taken",
+                    hello->index, MEMBERS_MAX);
+    if (lanes + hello->lanes > MEMBERS_LANES_MAX)
+        return FAIL(err, E_PROTOCOL, "worker.%u has %u lanes, the others %u: more than %d are not taken",
+                    hello->index, hello->lanes, lanes, MEMBERS_LANES_MAX);
+    return OK;
 }
 
 /* The bits depend on it: everybody's must be the first one's. */
@@ -48,6 +66,9 @@ status members_hello(members *m, const Wire__Hello *hello, const net_message *me
         return FAIL(err, E_PROTOCOL, "worker.%u has %u lanes", hello->index, hello->lanes);
     TRY(check_fingerprint(m, hello, err));
     member *one = find(m, hello->trainer, hello->index);
+    TRY(check_room(m, one, hello, err));
+    if (!one)
+        one = add(m, hello->trainer, hello->index);
     bool new_life = one->life != hello->life;
     *ret_changed = new_life || !one->alive;
     if (new_life)

@@ -9,6 +9,8 @@
 #include "common/wire/wire.h"
 #include "master/view.h"
 
+enum { MEMBERS_MAX = 4096, MEMBERS_LANES_MAX = 65536 };
+
 typedef struct member {
     bool alive;                     /* says hello and heartbeats; dead ones keep their place */
     bool trainer;
@@ -32,7 +34,8 @@ typedef struct members {
 void members_fini(members *m);
 
 /* A hello: a new member, a new life of one, or the same one on a new connection. E_CONFIG when its
- * fingerprint differs from the others'. *ret_changed: the view must be dealt anew. */
+ * fingerprint differs from the others', E_PROTOCOL when there are too many.
+ * *ret_changed: the view must be dealt anew. */
 MUST_USE status members_hello(members *m, const Wire__Hello *hello, const net_message *message,
                               int64_t now_us, member **ret, bool *ret_changed, error *err);
 

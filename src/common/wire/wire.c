@@ -68,6 +68,22 @@ void wire_head_encode(const wire_head *h, unsigned char ret[NET_HEAD])
     put(ret + 56, h->tag, 8);
 }
 
+/* A small payload can unpack to forty times its size. Only what describes a whole model, or carries
+ * data, may be large; whoever may say that is known by then. */
+static size_t proto_limit(wire_type type)
+{
+    switch (type) {
+    case WIRE_DECLARE:
+    case WIRE_SETUP:
+    case WIRE_VIEW:
+    case WIRE_SHARD:
+    case WIRE_HISTOGRAM:
+        return NET_PAYLOAD_MAX;
+    default:
+        return WIRE_SMALL_MAX;
+    }
+}
+
 static status check_payload(const wire_head *h, size_t payload_bytes, error *err)
 {
     const char *name = wire_type_name(h->type);
@@ -84,6 +100,8 @@ static status check_payload(const wire_head *h, size_t payload_bytes, error *err
             return FAIL(err, E_PROTOCOL, "%s: %zu bytes are not a part", name, payload_bytes);
         break;
     case PROTO:
+        if (payload_bytes > proto_limit(h->type))
+            return FAIL(err, E_PROTOCOL, "%s: %zu bytes are too many", name, payload_bytes);
         break;
     }
     return OK;

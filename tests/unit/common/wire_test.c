@@ -163,6 +163,8 @@ static void test_payload_sizes(void **state)
     check_payload_refused(WIRE_PUSH, 0, "PUSH: 0 bytes are not a part");
     check_payload_refused(WIRE_PART, 6, "PART: 6 bytes are not a part");
     check_payload_refused(WIRE_PART, 4 * PART_MAX + 4, "PART: 4194308 bytes are not a part");
+    check_payload_refused(WIRE_HELLO, WIRE_SMALL_MAX + 1, "HELLO: 1048577 bytes are too many");
+    check_payload_refused(WIRE_FAILED, NET_PAYLOAD_MAX, "FAILED: 67108864 bytes are too many");
 }
 
 /* Any single bit that is wrong is refused or comes back as it was: nothing is silently dropped. */

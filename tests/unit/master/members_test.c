@@ -148,6 +148,42 @@ static void lanes_out_of_range_are_refused(void **state)
     members_fini(&m);
 }
 
+/* Made-up workers, each in good order. */
+static void their_number_is_bounded(void **state)
+{
+    (void)state;
+    members m = {.at = NULL};
+    member *one = NULL;
+    bool changed = false;
+    error err = ERROR_INIT;
+    for (uint32_t i = 0; i < MEMBERS_MAX; i++)
+        come(&m, (caller){.index = i, .lanes = 1, .life = i + 1, .peer = 1}, true);
+    caller more = {.index = MEMBERS_MAX, .lanes = 1, .life = 1, .peer = 2};
+    assert_int_equal(say(&m, more, 0, &one, &changed, &err), E_PROTOCOL);
+    assert_string_equal(err.text, "worker.4096: 4096 workers have come, more are not taken");
+    come(&m, (caller){.index = 7, .lanes = 2, .life = 8, .peer = 3}, false);
+    members_fini(&m);
+}
+
+static void their_lanes_are_bounded(void **state)
+{
+    (void)state;
+    members m = {.at = NULL};
+    member *one = NULL;
+    bool changed = false;
+    error err = ERROR_INIT;
+    for (uint32_t i = 0; i < MEMBERS_LANES_MAX / 4096; i++)
+        come(&m, (caller){.index = i, .lanes = 4096, .life = i + 1, .peer = 1}, true);
+    caller more = {.index = 16, .lanes = 1, .life = 1, .peer = 2};
+    assert_int_equal(say(&m, more, 0, &one, &changed, &err), E_PROTOCOL);
+    assert_string_equal(err.text, "worker.16 has 1 lanes, the others 65536: more than 65536 are not "
+                                  "taken");
+    m.at[3].alive = false;
+    come(&m, more, true);
+    assert_int_equal(members_lanes(&m), MEMBERS_LANES_MAX - 4095);
+    members_fini(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +192,8 @@ int main(void)
         cmocka_unit_test(lanes_are_listed_in_order),
         cmocka_unit_test(other_bits_are_refused),
         cmocka_unit_test(lanes_out_of_range_are_refused),
+        cmocka_unit_test(their_number_is_bounded),
+        cmocka_unit_test(their_lanes_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

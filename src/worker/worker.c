@@ -277,7 +277,9 @@ static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
 {
     worker *w = user;
     (void)server;
-    if (w->o->master || !m->master_address[0] || w->outcome != OK)
+    double silent = (double)(clock_us() - w->master_heard_us) / SECOND_US;
+    bool is_ours_well = w->o->master && silent < config_f64(w->o->config, "distributed.heartbeat_timeout");
+    if (is_ours_well || !m->master_address[0] || w->outcome != OK)
         return;
     char *endpoint = xasprintf("tcp://%s", m->master_address);
     if (!w->master_endpoint || strcmp(endpoint, w->master_endpoint) != 0) {

@@ -113,6 +113,19 @@ status fetches_begin(fetches *f, const shard_report *r, const char *dir, error *
     return OK;
 }
 
+void fetches_drop(fetches *f, uint32_t id)
+{
+    for (fetch **at = &f->open; *at;) {
+        fetch *one = *at;
+        if (one->report.id != id) {
+            at = &one->next;
+            continue;
+        }
+        *at = one->next;
+        fetch_free(one);
+    }
+}
+
 static status complete(fetch *one, error *err)
 {
     char digest[SHA256_HEX];

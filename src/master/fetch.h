@@ -23,6 +23,9 @@ MUST_USE status fetches_begin(fetches *f, const shard_report *r, const char *dir
 bool fetches_next_idle(fetches *f, void **at, int32_t *ret_server, uint32_t *ret_id,
                        uint64_t *ret_offset);
 
+/* Its cut has failed: what was fetched of it is dropped. */
+void fetches_drop(fetches *f, uint32_t id);
+
 /* A piece at `offset`. *ret_next: ask for that offset; or *ret_done: the file is complete, synced
  * and its SHA-256 right, and *ret is its report (borrowed until the next call). Foreign pieces are
  * ignored: neither. E_IO, E_DATA. */

@@ -242,8 +242,15 @@ static status judge(results *r, epoch *e, error *err)
 
 status results_poll(results *r, bool *ret_stop, error *err)
 {
-    while (r->o.evaluates && r->n_judged < r->n_epochs && results_has(r, r->epochs[r->n_judged].step))
-        TRY(judge(r, &r->epochs[r->n_judged], err));
+    while (results_waiting(r)) {
+        epoch *e = &r->epochs[r->n_judged];
+        if (results_has(r, e->step))
+            TRY(judge(r, e, err));
+        else if (can_be_judged(r, e->step))
+            break;
+        else
+            r->n_judged++; /* its checkpoint could not be written */
+    }
     *ret_stop = r->o.patience > 0 && r->without_improvement >= r->o.patience;
     return OK;
 }

@@ -9,6 +9,7 @@
 #include "optim/settings.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,11 +231,44 @@ static status checkpoint_done(master *m, int64_t step, error *err)
     return OK;
 }
 
+/* The checkpoint before stays, and the next cut tries again; only the last one must be. */
+static status cut_failed(master *m, uint32_t id, const char *why, error *err)
+{
+    int64_t step = saver_fail(m->saver, id);
+    if (step < 0)
+        return OK;
+    fetches_drop(m->fetches, id);
+    if (step == m->total)
+        return FAIL(err, E_IO, "write the last checkpoint, step %lld: %s", (long long)step, why);
+    LOG_W("CHECKPOINT_FAILED", "step=%lld newest=%lld %s", (long long)step,
+          (long long)saver_last(m->saver), why);
+    if (m->o->evaluates && step % steps_per_epoch(&m->steps) == 0)
+        m->epoch_saved = step;          /* an epoch like others, which nobody can evaluate */
+    if (saver_is_hurried(m->saver) && step == saver_limit(m->saver)) {
+        m->phase = DRAIN;
+        m->drain_us = clock_us();
+    }
+    TRY(master_book_epochs(m, err));
+    master_order_cuts(m);
+    return OK;
+}
+
+/* What the disk did to one cut is not what ends a job. */
+static status settle(master *m, uint32_t id, status st, const error *why, error *err)
+{
+    if (st == E_IO || st == E_DATA)
+        return cut_failed(m, id, why->text, err);
+    return st == OK ? OK : FAIL(err, st, "%s", why->text);
+}
+
 static status shard_done(master *m, const shard_report *r, error *err)
 {
     int64_t step = -1;
+    error why = ERROR_INIT;
     saver_unevaluated(m->saver, results_next_judged(m->results));
-    TRY(saver_shard(m->saver, r, results_best_step(m->results), &step, err));
+    status st = saver_shard(m->saver, r, results_best_step(m->results), &step, &why);
+    if (st != OK)
+        return settle(m, r->id, st, &why, err);
     return step >= 0 ? checkpoint_done(m, step, err) : OK;
 }
 
@@ -258,14 +292,20 @@ status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire
         .bytes = c->bytes,
         .batches = c->batches_applied,
     };
-    char dir[64];
+    char dir[64], text[ERROR_TEXT];
+    error why = ERROR_INIT;
+    if (c->failure[0]) {
+        snprintf(text, sizeof text, "ps.%d: %s", s, c->failure);
+        return cut_failed(m, c->id, text, err);
+    }
     if (!c->spooled)
         return shard_done(m, &r, err);
     if (!saver_dir(m->saver, c->id, dir))
         return OK;
-    TRY(fetches_begin(m->fetches, &r, dir, err));
-    ask_piece(m, s, c->id, 0);
-    return OK;
+    status st = fetches_begin(m->fetches, &r, dir, &why);
+    if (st == OK)
+        ask_piece(m, s, c->id, 0);
+    return settle(m, c->id, st, &why, err);
 }
 
 status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *err)
@@ -273,8 +313,11 @@ status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *
     bool next = false, done = false;
     uint64_t offset = 0;
     shard_report r;
-    TRY(fetches_take(m->fetches, s, piece->id, piece->offset, piece->data.data, piece->data.len,
-                     &next, &offset, &done, &r, err));
+    error why = ERROR_INIT;
+    status st = fetches_take(m->fetches, s, piece->id, piece->offset, piece->data.data,
+                             piece->data.len, &next, &offset, &done, &r, &why);
+    if (st != OK)
+        return settle(m, piece->id, st, &why, err);
     if (next)
         ask_piece(m, s, piece->id, offset);
     return done ? shard_done(m, &r, err) : OK;

@@ -2,13 +2,15 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/fs.h"
+#include "common/base/log.h"
 #include "common/parts/placement.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CUTS_OPEN = 4, CUTS_AHEAD = 2, FIRST_MARGIN = 4 };
+enum { CUTS_OPEN = 4, CUTS_FAILED = 16, CUTS_AHEAD = 2, FIRST_MARGIN = 4 };
 
 typedef struct open_cut {
     bool used, planned;
@@ -28,6 +30,8 @@ struct saver {
     int64_t last_us;                /* when that was, or when we began */
     bool hurry, hurried;            /* asked for; announced */
     int64_t hurried_version;
+    int64_t failed[CUTS_FAILED];    /* versions whose folders are still there */
+    size_t n_failed;
     int64_t unevaluated;            /* the first epoch end that waits for its evaluation; -1: none */
 };
 
@@ -253,7 +257,7 @@ status saver_prune(const saver *s, int64_t best_step, error *err)
     return st;
 }
 
-static status commit(saver *s, const open_cut *c, int64_t best_step, error *err)
+static status commit(const saver *s, const open_cut *c, error *err)
 {
     manifest m = {
         .step = c->version,
@@ -271,8 +275,23 @@ static status commit(saver *s, const open_cut *c, int64_t best_step, error *err)
     flat_digest(s->o.flat, m.flat_digest);
     for (size_t i = 0; i < s->o.n_slots; i++)
         m.slot_names[i] = (char *)(uintptr_t)s->o.slot_names[i];
-    TRY(checkpoint_commit(s->o.dir, s->o.lineage, &m, err));
-    return saver_prune(s, best_step, err);
+    return checkpoint_commit(s->o.dir, s->o.lineage, &m, err);
+}
+
+/* What need not stay takes room and does no other harm: a disk that errs here is no reason to end. */
+static void tidy(saver *s, int64_t best_step)
+{
+    error why = ERROR_INIT;
+    status st = saver_prune(s, best_step, &why);
+    while (st == OK && s->n_failed) {
+        char *path = jobdir_file(s->o.dir, "checkpoints/step-%09lld.tmp.%u",
+                                 (long long)s->failed[s->n_failed - 1], s->o.lineage);
+        st = fs_remove_tree(path, &why);
+        free(path);
+        s->n_failed -= st == OK;
+    }
+    if (st != OK)
+        LOG_W("CHECKPOINTS", "old ones stay: %s", why.text);
 }
 
 void saver_unevaluated(saver *s, int64_t step)
@@ -297,7 +316,7 @@ status saver_shard(saver *s, const shard_report *r, int64_t best_step, int64_t *
     snprintf(shard->sha256, sizeof shard->sha256, "%s", r->sha256);
     if (++c->n_shards < s->o.n_servers)
         return OK;
-    TRYF(commit(s, c, best_step, err), err, "checkpoint step %lld", (long long)c->version);
+    TRYF(commit(s, c, err), err, "checkpoint step %lld", (long long)c->version);
     if (c->version > s->last) {
         s->last = c->version;
         s->batches = c->batches;
@@ -305,7 +324,21 @@ status saver_shard(saver *s, const shard_report *r, int64_t best_step, int64_t *
     s->last_us = clock_us();
     *ret_step = c->version;
     cut_close(s, c);
+    tidy(s, best_step);
     return OK;
+}
+
+int64_t saver_fail(saver *s, uint32_t id)
+{
+    open_cut *c = find(s, id);
+    if (!c)
+        return -1;
+    int64_t version = c->version;
+    if (s->n_failed < CUTS_FAILED)
+        s->failed[s->n_failed++] = version;
+    s->last_us = clock_us();
+    cut_close(s, c);
+    return version;
 }
 
 int64_t saver_last(const saver *s)

@@ -77,9 +77,14 @@ void saver_unevaluated(saver *s, int64_t step);
 MUST_USE status saver_prune(const saver *s, int64_t best_step, error *err);
 
 /* A shard is written. When it is the last of its cut the checkpoint is committed and *ret_step is
- * its version, else -1. E_FAIL if servers disagree about the batches applied. */
+ * its version, else -1. E_FAIL if servers disagree about the batches applied; E_IO or E_DATA if it
+ * could not be committed: then the cut has failed. */
 MUST_USE status saver_shard(saver *s, const shard_report *r, int64_t best_step, int64_t *ret_step,
                             error *err);
+
+/* There will be no checkpoint of this cut: its version; -1: there is no such cut. What was written
+ * of it goes with the next commit, when no server writes there any more. */
+int64_t saver_fail(saver *s, uint32_t id);
 
 int64_t saver_last(const saver *s);                 /* newest committed, begin if none */
 int64_t saver_batches(const saver *s);              /* applied at that cut */

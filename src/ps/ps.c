@@ -37,7 +37,7 @@ static status take_proto(ps *s, const net_message *m, const wire_head *h, error 
         st = ps_take_setup(s, m, h, (const Wire__Setup *)message, err);
         break;
     case WIRE_CUT:
-        st = ps_take_cut(s, h, (const Wire__Cut *)message, err);
+        ps_take_cut(s, h, (const Wire__Cut *)message);
         break;
     case WIRE_SHARD:
         ps_take_shard(s, m, h, (const Wire__Shard *)message);
@@ -198,7 +198,7 @@ static status loop(ps *s, error *err)
             TRY(st);
         }
         ps_answer_pulls(s);
-        TRY(ps_send_cut_results(s, err));
+        ps_send_cut_results(s);
         ps_send_histograms(s);
         TRY(tick(s, err));
     }

@@ -6,7 +6,6 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "common/base/fs.h"
 
 #include <stdlib.h>
 
@@ -154,31 +153,27 @@ status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)
 
 /* --- cuts and histograms --- */
 
-status ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m, error *err)
+void ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m)
 {
     char *dir = s->dir ? jobdir_file(s->dir, "%s", m->dir) : spool_dir(s->spool, m->id);
     bool late = false;
-    status st = fs_mkdirs(dir, err);
     cut_call call = {.id = m->id, .version = h->step, .dir = dir, .replaces = m->replaces};
-    if (st == OK)
-        cuts_announce(s->cuts, s->table, &call, &late);
+    cuts_announce(s->cuts, s->table, &call, &late);
     free(dir);
-    if (st != OK || !late)
-        return st;
+    if (!late)
+        return;
     Wire__CutLate answer = WIRE__CUT_LATE__INIT;
     answer.id = m->id;
     answer.newest = table_newest(s->table);
     ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_LATE, .step = h->step},
                    &answer.base);
-    return OK;
 }
 
-status ps_send_cut_results(ps *s, error *err)
+/* A shard that could not be written is the master's to judge: the job itself is well. */
+void ps_send_cut_results(ps *s)
 {
     cut_result r;
     while (s->cuts && cuts_next_result(s->cuts, &r)) {
-        if (r.status != OK)
-            return FAIL(err, r.status, "write a checkpoint: %s", r.error.text);
         Wire__CutDone m = WIRE__CUT_DONE__INIT;
         m.id = r.id;
         m.file = r.file;
@@ -186,12 +181,13 @@ status ps_send_cut_results(ps *s, error *err)
         m.sha256 = r.sha256;
         m.batches_applied = r.batches;
         m.spooled = s->spool != NULL;
-        if (s->spool)
+        if (r.status != OK)
+            m.failure = r.error.text;
+        if (s->spool && r.status == OK)
             spool_add(s->spool, r.id, r.file);
         ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_DONE, .step = r.version},
                        &m.base);
     }
-    return OK;
 }
 
 /* The next piece of a shard the master fetches. */

@@ -85,8 +85,8 @@ void ps_take_pull(ps *s, const net_message *m, const wire_head *h);
 void ps_answer_pulls(ps *s);                    /* of peers that have room again */
 void ps_drop_pulls(ps *s, int connection);      /* it is lost: nobody waits there any more */
 MUST_USE status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err);
-MUST_USE status ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m, error *err);
-MUST_USE status ps_send_cut_results(ps *s, error *err);
+void ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m);
+void ps_send_cut_results(ps *s);
 void ps_take_shard(ps *s, const net_message *from, const wire_head *h, const Wire__Shard *m);
 void ps_send_histograms(ps *s);
 

@@ -140,7 +140,8 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
     w->progress_us = clock_us();
     LOG_I("BEGIN", "step=%lld era=%u slots=%zu lanes=%d", (long long)m->start_step, h->era, m->n_slots,
           w->o->n_lanes);
-    TRY(kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat, err));
+    TRY(kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat,
+                 m->n_acting ? m->acting : NULL, err));
     return follower_begin(w->follower, &s, m->start_step, m->limit, err);
 }
 
@@ -155,8 +156,11 @@ static int32_t lane_of(const worker *w, const Wire__View__Owner *o)
 static status take_view(worker *w, const wire_head *h, const Wire__View *m, error *err)
 {
     if (!m->n_slots || m->n_slots > 1 << 20 || m->examples_per_epoch <= 0 || m->batch_size <= 0 ||
-        m->start_step < 0)
+        m->start_step < 0 || (m->n_acting && m->n_acting != (size_t)w->o->n_servers))
         return FAIL(err, E_PROTOCOL, "VIEW: a field is out of range");
+    for (size_t i = 0; i < m->n_acting; i++)
+        if (m->acting[i] >= (uint32_t)w->o->n_servers)
+            return FAIL(err, E_PROTOCOL, "VIEW: shard %zu has no server", i);
     w->view_id = m->id;
     if (!w->has_view || h->era != w->identity.era)
         TRY(begin_era(w, h, m, err));

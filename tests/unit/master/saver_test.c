@@ -325,7 +325,7 @@ static void a_shard_that_is_not_there_is_named(void **state)
     assert_true(saver_next_order(s, clock_us(), 0, &order));
     shard_report r = books_shard(&b, &order, 0, SERVERS, 1);
     must(saver_shard(s, &r, -1, &step, &err), &err);
-    r.server = 1;
+    r.shard = 1;
     r.file = "ps-1-of-2.safetensors";
     assert_int_not_equal(saver_shard(s, &r, -1, &step, &err), OK);
     assert_non_null(strstr(err.text, "checkpoint step 4: "));

@@ -72,6 +72,8 @@ static status take_hello(master *m, const net_message *message, const Wire__Hell
     w.declare = true;
     w.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
     master_send(m->listener, &message->from, master_head(m, WIRE_WELCOME, 0), &w.base);
+    if (changed && m->deal)
+        deal_forget_worker(m->deal, &(view_lane){one->trainer, one->index, 0});
     m->view_due |= changed && m->phase >= RUN;
     if (!changed && m->phase >= RUN)
         master_send_view(m, &message->from);
@@ -121,7 +123,7 @@ static status take_worker_proto(master *m, const net_message *message, const wir
         break;
     case WIRE_REPORT:
         if (from && (m->phase == RUN || m->phase == DRAIN) && h->era == m->identity.era)
-            st = master_take_report(m, h, (const Wire__Report *)p, err);
+            st = master_take_report(m, from, h, (const Wire__Report *)p, err);
         break;
     case WIRE_FAILED:
         take_failed(m, (const Wire__Stop *)p);
@@ -143,6 +145,18 @@ static status check_term(master *m, const wire_head *h, error *err)
                 m->identity.era);
 }
 
+/* Who came in mid-run gets slots once it holds a version. */
+static void note_version(master *m, member *from, const wire_head *h)
+{
+    char name[TASK_NAME];
+    if (from->whole || m->phase != RUN || h->era != m->identity.era || !h->step)
+        return;
+    LOG_I("WHOLE", "task=%s holds version %lld: slots are dealt anew", member_name(from, name),
+          (long long)h->step - 1);
+    from->whole = true;
+    m->view_due = true;
+}
+
 static status take_worker(master *m, const net_message *message, error *err)
 {
     wire_head h;
@@ -157,6 +171,8 @@ static status take_worker(master *m, const net_message *message, error *err)
             from->alive = true;
             m->view_due = m->phase >= RUN;
         }
+        if (h.type == WIRE_HEARTBEAT)
+            note_version(m, from, &h);
     }
     char name[TASK_NAME];
     if (h.type == WIRE_HEARTBEAT) {
@@ -180,14 +196,13 @@ static status take_server_welcome(master *m, int32_t s, const wire_head *h, cons
 {
     server *one = &m->servers[s];
     bool is_new = one->life && one->life != w->life;
-    bool is_back = m->assign.copies && !assign_needs(&m->assign, s);
     one->life = w->life;
     one->welcomed = true;
     one->lineage = h->job_id == m->identity.job_id ? w->lineage : 0;
-    master_note_shards(m, one, w);
-    if (!(is_new || is_back) || m->phase < SETUP || m->phase > RUN)
+    if (!is_new || m->phase < SETUP || m->phase > RUN)
         return master_try_setup(m, err);
-    return master_turn(m, s, is_back ? "is back" : "started anew without its parts", err);
+    LOG_W("ROLLBACK", "ps.%d started anew without its parts: back to the last checkpoint", s);
+    return master_begin_setup(m, err);
 }
 
 static status take_server_proto(master *m, int32_t s, const net_message *message,
@@ -238,9 +253,7 @@ static status take_server(master *m, int32_t s, const net_message *message, erro
         master_preempt(m, task_name((task){ROLE_PS, s}, name));
     if (h.type == WIRE_LOAD && h.era == m->identity.era)
         return master_take_load(m, s, &h, err);
-    if (h.type == WIRE_BACKED && h.era == m->identity.era)
-        master_take_backed(m, s, &h);
-    if (h.type == WIRE_ALIVE || h.type == WIRE_PREEMPT || h.type == WIRE_LOAD || h.type == WIRE_BACKED)
+    if (h.type == WIRE_ALIVE || h.type == WIRE_PREEMPT || h.type == WIRE_LOAD)
         return OK;
     return take_server_proto(m, s, message, &h, err);
 }
@@ -288,7 +301,10 @@ status master_serve_workers(master *m, error *err)
         }
         member *lost = members_by_connection(&m->members, event.connection);
         char name[TASK_NAME];
-        if (lost && lost->alive && m->phase < OVER)
+        if (!lost)
+            continue;
+        lost->suspect = true;
+        if (lost->alive && m->phase < OVER)
             LOG_W("SUSPECT", "task=%s: its connection is gone", member_name(lost, name));
     }
     net_message message;

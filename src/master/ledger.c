@@ -251,6 +251,19 @@ events *ledger_events(ledger *l)
     return l->events;
 }
 
+const bool *ledger_open_step(const ledger *l)
+{
+    return l->open[l->totals.step % OPEN_STEPS].is_in;
+}
+
+bool ledger_has(const ledger *l, int64_t step, uint32_t slot)
+{
+    int64_t ahead = step - l->totals.step;
+    if (slot >= (uint32_t)l->o.steps.per_step)
+        return true;
+    return ahead < 0 || (ahead < OPEN_STEPS && l->open[step % OPEN_STEPS].is_in[slot]);
+}
+
 void ledger_missing(const ledger *l, char *ret, size_t bytes)
 {
     const open_step *s = &l->open[l->totals.step % OPEN_STEPS];

@@ -26,7 +26,7 @@ static void drop_silent(master *m, int64_t now)
             continue;
         LOG_W("LOST", "task=%s silent=%.1fs: its slots go to the other lanes",
               member_name(one, name), silent);
-        one->alive = false;
+        one->alive = one->whole = false;
         m->view_due = m->phase >= RUN;
     }
 }
@@ -55,10 +55,6 @@ static void warn_of_waits(master *m, int64_t now)
     double seconds = (double)waited / SECOND_US;
     if (m->phase == GATHER)
         say_gather_wait(m, seconds);
-    for (int32_t i = 0; m->phase == SETUP && i < m->o->n_servers; i++)
-        if (!m->servers[i].ready)
-            LOG_W("WAIT", "for=ps.%d to be ready %s since=%.1fs", i,
-                  m->servers[i].welcomed ? "up" : "not connected", seconds);
     if (m->phase != RUN || results_waiting(m->results))
         return;
     char missing[128];
@@ -97,8 +93,10 @@ static status tick(master *m, error *err)
             m->phase = DRAIN;
             m->drain_us = now;
         }
-        if (m->phase == RUN)
+        if (m->phase == RUN) {
             master_order_cuts(m);
+            master_watch_lanes(m, now);
+        }
     }
     warn_of_waits(m, now);
     if (now - m->tick_us < SECOND_US)
@@ -111,7 +109,6 @@ static status tick(master *m, error *err)
         else
             master_say_hello(m, &m->servers[i]);
     }
-    TRY(master_watch_servers(m, now, err));
     master_say_again(m);
     TRY(master_try_setup(m, err));
     return check_lost(m, now, err);
@@ -150,7 +147,7 @@ static status loop(master *m, error *err)
         if (st == OK)
             st = master_serve_workers(m, err);
         if (st == OK && m->view_due)
-            master_send_view(m, NULL);
+            master_deal(m);
         if (st == OK && m->failed == OK && m->o->abort && atomic_load(m->o->abort))
             st = FAIL(err, E_ABORTED, "another role of this process failed");
         if (st == OK)
@@ -216,8 +213,6 @@ static status build(master *m, error *err)
     TRY(net_listen(m->o->net, m->o->endpoints, m->o->n_endpoints, m->o->listen_fd, &m->listener,
                    err));
     m->servers = xcalloc((size_t)m->o->n_servers, sizeof *m->servers);
-    assign_init(&m->assign, m->o->n_servers, config_int(m->o->config, "distributed.ps_replicas"));
-    m->verdict_step = -1;
     for (int32_t i = 0; i < m->o->n_servers; i++)
         TRY(net_dial(m->o->net, m->o->servers[i], &m->servers[i].socket, err));
     m->begun_us = m->progress_us = clock_us();
@@ -226,10 +221,8 @@ static status build(master *m, error *err)
 
 static void unbuild(master *m)
 {
-    for (int32_t i = 0; m->servers && i < m->o->n_servers; i++) {
+    for (int32_t i = 0; m->servers && i < m->o->n_servers; i++)
         net_close(&m->servers[i].socket, 2000);
-        free(m->servers[i].shards);
-    }
     if (m->listener && net_refused(m->listener))
         LOG_I("STRANGER", "refused=%" PRIu64 " in all", net_refused(m->listener));
     net_close(&m->listener, 2000);
@@ -239,7 +232,6 @@ static void unbuild(master *m)
     flat_destroy(&m->declaration.flat);
     buf_fini(&m->hello);
     free(m->servers);
-    assign_fini(&m->assign);
 }
 
 status master_run(const master_options *options, error *err)

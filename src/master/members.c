@@ -71,9 +71,12 @@ status members_hello(members *m, const Wire__Hello *hello, const net_message *me
         one = add(m, hello->trainer, hello->index);
     bool new_life = one->life != hello->life;
     *ret_changed = new_life || !one->alive;
-    if (new_life)
+    if (new_life) {
         one->incarnation = ++m->incarnations;
+        one->whole = false;
+    }
     one->alive = true;
+    one->suspect = false;
     one->life = hello->life;
     one->lanes = hello->lanes;
     one->peer = message->from;
@@ -116,9 +119,15 @@ uint32_t members_lanes(const members *m)
     return n;
 }
 
+void members_all_whole(members *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        m->at[i].whole |= m->at[i].alive;
+}
+
 static int by_order(const void *a, const void *b)
 {
-    const view_lane *x = a, *y = b;
+    const view_lane *x = &((const hedge_lane *)a)->lane, *y = &((const hedge_lane *)b)->lane;
     if (x->trainer != y->trainer)
         return x->trainer ? -1 : 1;
     if (x->worker != y->worker)
@@ -126,14 +135,22 @@ static int by_order(const void *a, const void *b)
     return x->lane < y->lane ? -1 : x->lane > y->lane;
 }
 
-view_lane *members_lane_list(const members *m, size_t *ret_n)
+hedge_lane *members_lane_list(const members *m, size_t *ret_n)
 {
-    view_lane *lanes = xcalloc(members_lanes(m) + 1, sizeof *lanes);
+    hedge_lane *lanes = xcalloc(members_lanes(m) + 1, sizeof *lanes);
+    bool any_whole = false;
     size_t n = 0;
     for (size_t i = 0; i < m->n; i++)
-        for (uint32_t k = 0; m->at[i].alive && k < m->at[i].lanes; k++)
-            lanes[n++] =
-                (view_lane){.trainer = m->at[i].trainer, .worker = m->at[i].index, .lane = k};
+        any_whole |= m->at[i].alive && m->at[i].whole;
+    for (size_t i = 0; i < m->n; i++) {
+        const member *one = &m->at[i];
+        bool may = one->alive && (one->whole || !any_whole);
+        for (uint32_t k = 0; may && k < one->lanes; k++)
+            lanes[n++] = (hedge_lane){
+                .lane = {.trainer = one->trainer, .worker = one->index, .lane = k},
+                .suspect = one->suspect,
+            };
+    }
     qsort(lanes, n, sizeof *lanes, by_order);
     *ret_n = n;
     return lanes;

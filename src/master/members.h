@@ -7,12 +7,14 @@
 
 #include "common/net/net.h"
 #include "common/wire/wire.h"
-#include "master/view.h"
+#include "master/hedge.h"
 
 enum { MEMBERS_MAX = 4096, MEMBERS_LANES_MAX = 65536 };
 
 typedef struct member {
     bool alive;                     /* says hello and heartbeats; dead ones keep their place */
+    bool suspect;                   /* its connection is gone, and it did not say hello again */
+    bool whole;                     /* was there when the era began, or holds a version since */
     bool trainer;
     uint32_t index;
     uint64_t life;
@@ -44,8 +46,11 @@ member *members_by_connection(members *m, int connection);
 uint32_t members_alive(const members *m);
 uint32_t members_lanes(const members *m);
 
-/* The lanes of the living, trainer first, then by index. Free the array. */
-view_lane *members_lane_list(const members *m, size_t *ret_n);
+/* An era begins: whoever is there may get slots at once. */
+void members_all_whole(members *m);
+/* The lanes that may get slots, trainer first, then by index: of the living that are whole or, when
+ * nobody is, of all the living. Free the array. */
+hedge_lane *members_lane_list(const members *m, size_t *ret_n);
 
 /* The name people know it by. */
 const char *member_name(const member *m, char buffer[TASK_NAME]);

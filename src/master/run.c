@@ -1,5 +1,5 @@
 /*
- * The steady state: views and limits, reports, votes, cuts and what servers send for them.
+ * The steady state: limits, reports, votes, cuts and what servers send for them.
  */
 #include "master/state.h"
 
@@ -32,52 +32,12 @@ static int64_t limit_now(const master *m)
     return limit;
 }
 
-void master_send_view(master *m, const net_peer *only)
-{
-    size_t n_lanes = 0;
-    view_lane *lanes = members_lane_list(&m->members, &n_lanes);
-    size_t k = (size_t)m->steps.per_step;
-    view_lane *owners = xcalloc(k, sizeof *owners);
-    Wire__View__Owner *slots = xcalloc(k, sizeof *slots), **pointers = xcalloc(k, sizeof *pointers);
-    if (n_lanes)
-        view_deal(lanes, n_lanes, (uint32_t)k, owners);
-    for (size_t i = 0; i < k; i++) {
-        wire__view__owner__init(&slots[i]);
-        slots[i].worker = owners[i].worker;
-        slots[i].lane = owners[i].lane;
-        slots[i].trainer = owners[i].trainer;
-        pointers[i] = &slots[i];
-    }
-    Wire__View v = WIRE__VIEW__INIT;
-    m->view_id += !only;
-    v.id = m->view_id;
-    v.n_slots = k;
-    v.slots = pointers;
-    v.start_step = step_now(m);
-    v.limit = m->limit;
-    v.examples_per_epoch = m->steps.examples;
-    v.batch_size = m->steps.batch_size;
-    v.drop_last = m->steps.drop_last;
-    v.acting = master_list_acting(m, &v.n_acting);
-    if (n_lanes && only)
-        master_send(m->listener, only, master_head(m, WIRE_VIEW, 0), &v.base);
-    else if (n_lanes)
-        master_send_workers(m, master_head(m, WIRE_VIEW, 0), &v.base);
-    free(v.acting);
-    free(pointers);
-    free(slots);
-    free(owners);
-    free(lanes);
-    m->view_due = false;
-}
-
 static void say_cut(master *m, int32_t s, cut_order *order)
 {
     Wire__Cut cut = WIRE__CUT__INIT;
     cut.id = order->id;
     cut.dir = order->dir;
     cut.replaces = order->replaces;
-    cut.saved = saver_last(m->saver);
     master_send(m->servers[s].socket, NULL, master_head(m, WIRE_CUT, order->version), &cut.base);
 }
 
@@ -111,7 +71,8 @@ status master_begin_run(master *m, error *err)
     m->progress_us = clock_us();
     master_order_cuts(m);
     order_histograms(m);
-    master_send_view(m, NULL);
+    members_all_whole(&m->members);     /* all begin alike */
+    master_deal(m);
     LOG_I("RUN", "step=%lld limit=%lld workers=%u lanes=%u servers=%d era=%u%s",
           (long long)m->start, (long long)m->limit, members_alive(&m->members),
           members_lanes(&m->members), m->o->n_servers, m->identity.era,
@@ -175,8 +136,10 @@ status master_book_epochs(master *m, error *err)
     return OK;
 }
 
-status master_take_report(master *m, const wire_head *h, const Wire__Report *r, error *err)
+status master_take_report(master *m, const member *from, const wire_head *h, const Wire__Report *r,
+                          error *err)
 {
+    master_count_lane(m, from, h, r);
     metric_set set = {.n = 0};
     for (size_t i = 0; i < r->n_metrics && i < METRIC_COUNT_MAX; i++) {
         const char *name = metric_name_of(r->metrics[i]->name);
@@ -190,6 +153,7 @@ status master_take_report(master *m, const wire_head *h, const Wire__Report *r, 
         return OK;
     m->progress_us = clock_us();
     m->warned_us = 0;
+    deal_step(m->deal, m->progress_us);
     if (before == 0)
         LOG_I("FIRST_STEP", "after=%.3fs", (double)(clock_us() - m->begun_us) / SECOND_US);
     if (m->phase == RUN) {
@@ -275,24 +239,20 @@ static status shard_done(master *m, const shard_report *r, error *err)
     return step >= 0 ? checkpoint_done(m, step, err) : OK;
 }
 
-static void ask_piece(master *m, const shard_piece *p)
+static void ask_piece(master *m, int32_t s, uint32_t id, uint64_t offset)
 {
     Wire__Shard ask = WIRE__SHARD__INIT;
-    ask.id = p->id;
-    ask.shard = (uint32_t)p->shard;
-    ask.offset = p->offset;
-    master_send(m->servers[p->server].socket, NULL, master_head(m, WIRE_SHARD, 0), &ask.base);
+    ask.id = id;
+    ask.offset = offset;
+    master_send(m->servers[s].socket, NULL, master_head(m, WIRE_SHARD, 0), &ask.base);
 }
 
 status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire__CutDone *c,
                             error *err)
 {
-    if (c->shard >= (uint32_t)m->o->n_servers)
-        return OK;
     shard_report r = {
         .id = c->id,
         .version = h->step,
-        .shard = (int32_t)c->shard,
         .server = s,
         .file = c->file,
         .sha256 = c->sha256,
@@ -311,22 +271,22 @@ status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire
         return OK;
     status st = fetches_begin(m->fetches, &r, dir, &why);
     if (st == OK)
-        ask_piece(m, &(shard_piece){.server = s, .shard = r.shard, .id = c->id});
+        ask_piece(m, s, c->id, 0);
     return settle(m, c->id, st, &why, err);
 }
 
 status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *err)
 {
     bool next = false, done = false;
-    shard_piece at = {.server = s, .shard = (int32_t)piece->shard, .id = piece->id, .offset = piece->offset};
+    uint64_t offset = 0;
     shard_report r;
     error why = ERROR_INIT;
-    status st = fetches_take(m->fetches, &at, piece->data.data, piece->data.len, &next, &at.offset,
-                             &done, &r, &why);
+    status st = fetches_take(m->fetches, s, piece->id, piece->offset, piece->data.data,
+                             piece->data.len, &next, &offset, &done, &r, &why);
     if (st != OK)
         return settle(m, piece->id, st, &why, err);
     if (next)
-        ask_piece(m, &at);
+        ask_piece(m, s, piece->id, offset);
     return done ? shard_done(m, &r, err) : OK;
 }
 
@@ -342,20 +302,19 @@ void master_take_cut_late(master *m, const Wire__CutLate *c)
 
 void master_say_again(master *m)
 {
-    for (int32_t s = 0; m->phase == SETUP && s < m->o->n_servers; s++)
-        if (m->servers[s].welcomed && !m->servers[s].ready)
-            master_say_setup(m, s);
-    for (int32_t s = 0; m->phase == RUN && s < m->assign.n; s++) {
-        const holders *h = &m->assign.shards[s];
+    for (int32_t s = 0; s < m->o->n_servers; s++) {
+        const server *one = &m->servers[s];
         cut_order order;
-        for (size_t at = 0; saver_open_order(m->saver, s, &at, &order);) {
-            say_cut(m, h->acting, &order);
-            if (h->standby != HOLDER_NONE)
-                say_cut(m, h->standby, &order);
-        }
+        size_t at = 0;
+        if (m->phase == SETUP && one->welcomed && !one->ready)
+            master_say_setup(m, s);
+        while (m->phase == RUN && one->welcomed && saver_open_order(m->saver, s, &at, &order))
+            say_cut(m, s, &order);
     }
     void *at = NULL;
-    shard_piece piece;
-    while (m->phase == RUN && fetches_next_idle(m->fetches, &at, &piece))
-        ask_piece(m, &piece);
+    int32_t s;
+    uint32_t id;
+    uint64_t offset;
+    while (m->phase == RUN && fetches_next_idle(m->fetches, &at, &s, &id, &offset))
+        ask_piece(m, s, id, offset);
 }

@@ -82,6 +82,7 @@ static status open_restore(master *m, const char *dir, error *err)
 
 void master_close_books(master *m)
 {
+    deal_destroy(&m->deal);
     ledger_close(&m->ledger);
     results_close(&m->results);
     saver_destroy(&m->saver);
@@ -137,19 +138,28 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
         .n_slots = optim_slots(&m->optim),
     });
     m->fetches = fetches_create(m->o->dir);
+    m->deal =
+        deal_create((uint32_t)m->steps.per_step, config_bool(c, "distributed.rebalance"));
     if (config_has(c, "trainer.grad_norm")) {
         m->vote =
             vote_create(m->declaration.flat->n_live_parts, master_option(m, "trainer.grad_norm"));
-        if (!m->keeps)
-            m->verdict_step = -1;
-        /* who has not heard the last verdict asks for it by voting again */
-        vote_begin(m->vote, step + (m->verdict_step == step));
+        vote_begin(m->vote, step);
+        m->verdict_step = -1;
     }
-    m->summaries = summaries_create(m->declaration.flat, &m->assign,
+    m->summaries = summaries_create(m->declaration.flat, m->o->n_servers,
                                     config_has(c, "trainer.save_histogram_steps")
                                         ? config_int(c, "trainer.save_histogram_steps")
                                         : steps_per_epoch(&m->steps));
     return OK;
+}
+
+/* Versions of one lineage fit together: no two parts differ by more than one. */
+static bool parts_fit(const master *m)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        if (!m->servers[i].lineage || m->servers[i].lineage != m->servers[0].lineage)
+            return false;
+    return true;
 }
 
 static status next_era(master *m, error *err)
@@ -192,9 +202,7 @@ void master_say_setup(master *m, int32_t s)
     w.total_steps = m->total;
     w.keep = m->keeps;
     w.lineage = m->lineage;
-    master_fill_shards(m, &w);
     master_send(m->servers[s].socket, NULL, master_head(m, WIRE_SETUP, 0), &w.base);
-    master_clear_shards(&w);
     wire_declaration_clear(&declaration);
 }
 
@@ -207,42 +215,19 @@ status master_begin_setup(master *m, error *err)
     TRY(next_era(m, err));
     int64_t saved = -1;
     TRY(master_newest_checkpoint(m, &saved, err));
-    m->keeps = master_assign(m);
-    if (!m->keeps)
+    m->keeps = parts_fit(m);
+    if (m->keeps)
+        m->lineage = m->servers[0].lineage;
+    else
         TRY(choose_restore(m, saved, err));
     m->start = saved < 0 ? 0 : saved;
     m->phase = SETUP;
     m->progress_us = clock_us();
     for (int32_t i = 0; i < m->o->n_servers; i++) {
-        m->servers[i].ready = !assign_needs(&m->assign, i);
-        if (!m->servers[i].ready)
-            master_say_setup(m, i);
+        m->servers[i].ready = false;
+        master_say_setup(m, i);
     }
     return OK;
-}
-
-/* All go on from the lowest version; who is one further answers with the one before. */
-static bool find_start(master *m)
-{
-    int64_t lowest = -1, newest = -1;
-    for (int32_t i = 0; i < m->o->n_servers; i++) {
-        const server *s = &m->servers[i];
-        if (!assign_acts(&m->assign, i) || s->lowest < 0)
-            continue;
-        lowest = lowest < 0 || s->lowest < lowest ? s->lowest : lowest;
-        newest = s->newest > newest ? s->newest : newest;
-    }
-    if (lowest >= 0)
-        m->start = lowest;
-    return newest <= lowest + 1;
-}
-
-/* Copies that do not fit together, as no single loss leaves them. */
-static status give_up_parts(master *m, int32_t s, error *err)
-{
-    for (int32_t i = 0; i < m->o->n_servers; i++)
-        m->servers[i].lineage = 0;
-    return master_turn(m, s, "and others hold versions that do not fit together", err);
 }
 
 status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
@@ -251,18 +236,21 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     if (m->phase != SETUP)
         return OK;
     if (r->lost) {
+        LOG_W("ROLLBACK", "ps.%d no longer holds its parts: back to the last checkpoint", s);
         one->lineage = 0;
-        return master_turn(m, s, "no longer holds its parts", err);
+        return master_begin_setup(m, err);
     }
     one->ready = true;
     one->lineage = m->lineage;
     one->lowest = r->step;
-    one->newest = r->newest;
     if (!master_all_servers(m, true))
         return OK;
     int64_t saved = m->start;
-    if (m->keeps && !find_start(m))
-        return give_up_parts(m, s, err);
+    for (int32_t i = 0, first = 1; m->keeps && i < m->o->n_servers; i++)
+        if (m->servers[i].lowest >= 0 && (first || m->servers[i].lowest < m->start)) {
+            m->start = m->servers[i].lowest;
+            first = 0;
+        }
     TRY(open_books(m, saved, m->start, err));
     return master_begin_run(m, err);
 }

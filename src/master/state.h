@@ -15,7 +15,7 @@
 
 #include "common/store/checkpoint.h"
 #include "common/wire/wire.h"
-#include "master/assign.h"
+#include "master/deal.h"
 #include "master/fetch.h"
 #include "master/ledger.h"
 #include "master/master.h"
@@ -32,12 +32,9 @@ typedef struct server {
     net_socket *socket;
     uint64_t life;                  /* of the process that answered; 0: none yet */
     uint32_t lineage;               /* of the parts it holds; 0: none of this job's */
-    uint32_t era;                   /* it was in last, and the shards it holds completely */
-    uint32_t *shards;
-    size_t n_shards;
     bool welcomed, ready;
     const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
-    int64_t lowest, newest;         /* versions of the parts it acts for; -1: none */
+    int64_t lowest;                 /* version it is ready at */
     int64_t heard_us;
 } server;
 
@@ -47,7 +44,6 @@ typedef struct master {
     net_socket *listener;
     server *servers;
     members members;
-    assign assign;                  /* who holds which shard */
     buf hello;
     wire_head identity;             /* job id, era */
     uint32_t lineage;               /* era in which the servers last loaded their parts */
@@ -64,7 +60,8 @@ typedef struct master {
     int64_t total;                  /* versions to reach */
     int64_t limit;                  /* last said to workers */
     uint32_t view_id;
-    bool view_due;
+    bool view_due;                  /* lanes came or went */
+    deal *deal;
     int64_t start;                  /* version this era begins with */
     char restore_dir[64];           /* what is loaded; "": drawn from the seed */
 
@@ -111,26 +108,11 @@ MUST_USE status master_take_ready(master *m, int32_t s, const Wire__Ready *r, er
 MUST_USE status master_try_setup(master *m, error *err);
 MUST_USE status master_take_load(master *m, int32_t s, const wire_head *h, error *err);
 
-/* shards.c */
-/* Who acts and stands by in the era that begins. True: all is held, and goes on; m->lineage is what
- * they have in common. False: all must be loaded, as dealt. */
-bool master_assign(master *m);
-void master_note_shards(const master *m, server *s, const Wire__Welcome *w);
-/* Something happened to server `s`: a new era. */
-MUST_USE status master_turn(master *m, int32_t s, const char *why, error *err);
-/* Once a second: a lost server that has a standby is not waited for, one that is abreast again acts
- * again. */
-MUST_USE status master_watch_servers(master *m, int64_t now_us, error *err);
-void master_take_backed(master *m, int32_t s, const wire_head *h);
-void master_fill_shards(const master *m, Wire__Setup *ret);
-void master_clear_shards(Wire__Setup *s);
-uint32_t *master_list_acting(const master *m, size_t *ret_n);   /* free it; none without copies */
-
 /* run.c */
 MUST_USE status master_begin_run(master *m, error *err);
-void master_send_view(master *m, const net_peer *only);     /* NULL: to all */
 void master_order_cuts(master *m);
-MUST_USE status master_take_report(master *m, const wire_head *h, const Wire__Report *r, error *err);
+MUST_USE status master_take_report(master *m, const member *from, const wire_head *h,
+                                   const Wire__Report *r, error *err);
 /* All that were owed until the newest checkpoint. They come on other ways than it does, and at the
  * end those of a lost worker are waited for a little only. */
 bool master_has_reports(const master *m);
@@ -147,6 +129,15 @@ void master_say_again(master *m);
 
 /* goodbye.c: says how it ended to all, until they have left or for GOODBYE_US. */
 void master_say_goodbye(master *m, status st, const char *text);
+
+/* views.c */
+/* Deals slots to the lanes that are there and says it to all workers. */
+void master_deal(master *m);
+void master_send_view(master *m, const net_peer *only);     /* as it stands; NULL: to all */
+/* A slot's report says how fast its lane is, and whether it is in time. */
+void master_count_lane(master *m, const member *from, const wire_head *h, const Wire__Report *r);
+/* Now and then: late lanes are hedged, slow ones get fewer slots. */
+void master_watch_lanes(master *m, int64_t now);
 
 /* hear.c */
 void master_preempt(master *m, const char *who);

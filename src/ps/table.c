@@ -1,20 +1,40 @@
+#include "ps/table.h"
+
 #include "common/base/alloc.h"
-#include "ps/table_entry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct entry {
+    bool held, live;
+    int64_t version;
+    int64_t batches;
+    block_pool pool;                /* weights, state and sums of this part */
+    block *weights[2];              /* [version & 1] is the newest, the other the one before */
+    block *slots[OPTIM_SLOTS];
+    fold *fold;
+    uint32_t step_slots;            /* 0: no step under way */
+    fold_block *root;               /* complete, waiting for the verdict */
+    double norm, last_norm;         /* square sums of the root, of the step before */
+} entry;
+
+struct table {
+    table_options o;
+    table_hooks hooks;
+    size_t n_slots;
+    entry *entries;                 /* [n_parts] */
+};
+
 static status entry_create(table *t, int32_t part, error *err)
 {
     entry *e = &t->entries[part];
     int64_t n = flat_part_elements(t->o.flat, part);
-    TRY(entry_open(t, part, err));
-    if (t->o.parts[part] == PART_AWAITED)
-        return OK;
-    e->version = e->norms_from = t->o.step;
+    e->held = true;
+    e->live = !t->o.flat->parts[part].frozen;
+    e->version = t->o.step;
     e->batches = steps_batches_until(&t->o.steps, t->o.step);
-    e->awaited = 0;
+    block_pool_init(&e->pool, (size_t)n);
     block **newest = &e->weights[e->version & 1];
     TRY(block_pool_take(&e->pool, newest, err));
     float *slots[OPTIM_SLOTS] = {NULL};
@@ -22,6 +42,8 @@ static status entry_create(table *t, int32_t part, error *err)
         TRY(block_pool_take(&e->pool, &e->slots[i], err));
         slots[i] = e->slots[i]->data;
     }
+    if (e->live)
+        TRY(fold_create((uint32_t)t->o.steps.per_step, &e->fold, err));
     if (t->o.loads)
         return OK;
     if (t->o.restore)
@@ -40,14 +62,12 @@ status table_create(const table_options *options, const table_hooks *hooks, tabl
     table *t = xcalloc(1, sizeof *t);
     t->o = *options;
     t->hooks = *hooks;
-    t->verdict_step = -1;
     t->n_slots = optim_slots(&options->optim);
     t->entries = xcalloc((size_t)options->flat->n_parts, sizeof *t->entries);
     status st = OK;
     for (int32_t p = 0; st == OK && p < options->flat->n_parts; p++)
-        if (options->parts[p] != PART_ELSEWHERE)
+        if (options->placement[p] == options->server)
             st = entry_create(t, p, err);
-    t->o.parts = NULL; /* the caller's */
     if (st != OK)
         table_destroy(&t);
     else
@@ -59,8 +79,19 @@ void table_destroy(table **t)
 {
     if (!t || !*t)
         return;
-    for (int32_t p = 0; p < (*t)->o.flat->n_parts; p++)
-        entry_close(&(*t)->entries[p]);
+    for (int32_t p = 0; p < (*t)->o.flat->n_parts; p++) {
+        entry *e = &(*t)->entries[p];
+        if (!e->held)
+            continue;
+        fold_destroy(&e->fold);
+        if (e->root)
+            e->root->release(e->root);
+        block_drop(e->weights[0]);
+        block_drop(e->weights[1]);
+        for (size_t i = 0; i < OPTIM_SLOTS; i++)
+            block_drop(e->slots[i]);
+        block_pool_fini(&e->pool);
+    }
     free((*t)->entries);
     free(*t);
     *t = NULL;
@@ -68,7 +99,7 @@ void table_destroy(table **t)
 
 uint64_t table_rows(const table *t, int32_t part)
 {
-    if (!table_is_complete(t, part))
+    if (!table_holds(t, part))
         return 0;
     return t->entries[part].live ? 1 + t->n_slots : 1;
 }
@@ -110,6 +141,15 @@ int64_t table_newest(const table *t)
         if (t->entries[p].held && t->entries[p].version > newest)
             newest = t->entries[p].version;
     return newest;
+}
+
+int64_t table_lowest(const table *t)
+{
+    int64_t lowest = -1;
+    for (int32_t p = 0; p < t->o.flat->n_live_parts; p++)
+        if (t->entries[p].held && (lowest < 0 || t->entries[p].version < lowest))
+            lowest = t->entries[p].version;
+    return lowest;
 }
 
 int64_t table_batches(const table *t, int32_t part)
@@ -212,26 +252,15 @@ static status apply(table *t, int32_t part, fold_block *root, float scale, error
     return st;
 }
 
-static status apply_root(table *t, int32_t part, float scale, error *err)
-{
-    fold_block *root = t->entries[part].root;
-    t->entries[part].root = NULL;
-    return apply(t, part, root, scale, err);
-}
-
 static status root_reached(table *t, int32_t part, fold_block *root, error *err)
 {
     entry *e = &t->entries[part];
-    if (t->hooks.summed)
-        t->hooks.summed(t->hooks.user, part, e->version, e->step_slots, &root);
     if (!t->o.votes)
         return apply(t, part, root, 1.0f, err);
     e->root = root;
     e->last_norm = e->norm;
     e->norm = square_sum(t, part, root->data);
-    TRY(t->hooks.voted(t->hooks.user, part, e->version, e->norm, err));
-    /* a standby hears the verdict from the master and the sum from another server, in any order */
-    return e->version == t->verdict_step ? apply_root(t, part, t->verdict_scale, err) : OK;
+    return t->hooks.voted(t->hooks.user, part, e->version, e->norm, err);
 }
 
 status table_say_votes(table *t, error *err)
@@ -240,7 +269,7 @@ status table_say_votes(table *t, error *err)
         const entry *e = &t->entries[p];
         if (e->held && e->root)
             TRY(t->hooks.voted(t->hooks.user, p, e->version, e->norm, err));
-        if (t->o.votes && e->held && e->version > e->norms_from)
+        if (t->o.votes && e->held && e->version > t->o.step)
             TRY(t->hooks.voted(t->hooks.user, p, e->version - 1, e->root ? e->last_norm : e->norm, err));
     }
     return OK;
@@ -253,8 +282,6 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
     *ret = PUSH_WRONG;
     if (!e || !e->live)
         error_set(err, E_PROTOCOL, "part %d is not trained on this server", part);
-    else if (e->awaited)
-        error_set(err, E_PROTOCOL, "part %d is not complete on this server", part);
     else if (step > e->version || step < 0)
         error_set(err, E_PROTOCOL, "part %d: step %lld was pushed at version %lld", part,
                   (long long)step, (long long)e->version);
@@ -285,12 +312,13 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
 
 status table_verdict(table *t, int64_t step, float scale, error *err)
 {
-    t->verdict_step = step;
-    t->verdict_scale = scale;
     for (int32_t p = 0; p < t->o.flat->n_live_parts; p++) {
-        const entry *e = &t->entries[p];
-        if (e->held && e->version == step && e->root)
-            TRY(apply_root(t, p, scale, err));
+        entry *e = &t->entries[p];
+        if (!e->held || e->version != step || !e->root)
+            continue;
+        fold_block *root = e->root;
+        e->root = NULL;
+        TRY(apply(t, p, root, scale, err));
     }
     return OK;
 }
@@ -298,8 +326,6 @@ status table_verdict(table *t, int64_t step, float scale, error *err)
 block *table_weights(table *t, int32_t part, int64_t version)
 {
     entry *e = &t->entries[part];
-    if (e->awaited)
-        return NULL;
     if (!e->live)
         return block_hold(e->weights[e->version & 1]);
     if (version > e->version || version < e->version - 1 || version < 0)

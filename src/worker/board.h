@@ -33,7 +33,7 @@ typedef struct note {
     /* NOTE_DONE */
     metric_set metrics;
     int64_t examples;
-    double seconds;
+    double seconds;             /* computing and reading, without waiting for weights */
 } note;
 
 typedef struct board board;

@@ -51,6 +51,7 @@ struct lane {
     atomic_bool cancel;
 
     lane_slot now;                  /* the slot being computed */
+    int64_t waited_us;              /* in it, for weights: says nothing about this lane */
 };
 
 static void lent_release(fold_block *b)
@@ -120,7 +121,10 @@ static status build(lane *l, error *err)
 static status need(void *user, int32_t part, error *err)
 {
     lane *l = user;
-    return board_wait_part(l->o.board, part, l->now.step, &l->cancel, err);
+    int64_t begin = clock_us();
+    status st = board_wait_part(l->o.board, part, l->now.step, &l->cancel, err);
+    l->waited_us += clock_us() - begin;
+    return st;
 }
 
 /* The first part that is ready comes after the loss: nothing of a bad slot is ever pushed. */
@@ -194,11 +198,12 @@ static status compute(lane *l, error *err)
     int64_t begin = clock_us();
     size_t variant = variant_of(l, l->now.batch.n);
     const inputs *in = &l->inputs[variant];
+    l->waited_us = 0;
     TRY(fill(l, in, err));
     exec_hooks hooks = {.need = need, .ready = ready, .user = l, .cancel = &l->cancel};
     TRY(exec_run(l->exec, variant, &hooks, err));
     note n = {.kind = NOTE_DONE, .step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
-              .examples = l->now.batch.n, .seconds = (double)(clock_us() - begin) * 1e-6};
+              .examples = l->now.batch.n, .seconds = (double)(clock_us() - begin - l->waited_us) * 1e-6};
     double count = (double)l->now.batch.n;
     metric_add(&n.metrics, "loss", (double)*in->loss * count, count);
     if (in->logits && in->labels && in->classes)

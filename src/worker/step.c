@@ -247,6 +247,8 @@ static bool owns_slots(const follower *f)
 status follower_own(follower *f, const follower_share *share, error *err)
 {
     size_t k = (size_t)f->steps.per_step;
+    if (share->n_slots != k)
+        return FAIL(err, E_PROTOCOL, "VIEW: %zu slots, but the era began with %zu", share->n_slots, k);
     memcpy(f->own, share->own, k * sizeof *f->own);
     memcpy(f->hedged, share->hedged, k * sizeof *f->hedged);
     if (f->ahead && owns_slots(f))

@@ -41,13 +41,15 @@ void follower_destroy(follower **f);
 /* Begin (or begin again, in a new era) at `step`: asks for every part of that version. */
 MUST_USE status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit, error *err);
 
-/* What this worker computes of every step, by slot: [s->per_step], a lane of ours or -1. */
+/* What this worker computes of every step, by slot: a lane of ours or -1. */
 typedef struct follower_share {
+    size_t n_slots;
     const int32_t *own;
     const int32_t *hedged;      /* another's, which we compute too, after ours */
     int64_t since;              /* no step before it is owed: where one begins who holds nothing */
 } follower_share;
 
+/* E_PROTOCOL unless it has as many slots as the steps begun with. */
 MUST_USE status follower_own(follower *f, const follower_share *share, error *err);
 MUST_USE status follower_limit(follower *f, int64_t limit, error *err);
 

@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/wire/hello.h"
+#include "worker/share.h"
 #include "worker/step.h"
 #include "worker/variants.h"
 
@@ -140,41 +141,23 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
     w->progress_us = clock_us();
     LOG_I("BEGIN", "step=%lld era=%u slots=%zu lanes=%d", (long long)m->start_step, h->era, m->n_slots,
           w->o->n_lanes);
-    TRY(kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat,
-                 m->n_acting ? m->acting : NULL, err));
+    TRY(kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat, err));
     return follower_begin(w->follower, &s, m->start_step, m->limit, err);
-}
-
-/* The lane of ours that is meant, or -1. */
-static int32_t lane_of(const worker *w, const Wire__View__Owner *o)
-{
-    bool ours = o->trainer == w->o->trainer && (int32_t)o->worker == w->o->self.index &&
-                (int32_t)o->lane < w->o->n_lanes;
-    return ours ? (int32_t)o->lane : -1;
 }
 
 static status take_view(worker *w, const wire_head *h, const Wire__View *m, error *err)
 {
-    if (!m->n_slots || m->n_slots > 1 << 20 || m->examples_per_epoch <= 0 || m->batch_size <= 0 ||
-        m->start_step < 0 || (m->n_acting && m->n_acting != (size_t)w->o->n_servers))
-        return FAIL(err, E_PROTOCOL, "VIEW: a field is out of range");
-    for (size_t i = 0; i < m->n_acting; i++)
-        if (m->acting[i] >= (uint32_t)w->o->n_servers)
-            return FAIL(err, E_PROTOCOL, "VIEW: shard %zu has no server", i);
+    follower_share share;
+    share_reader self = {w->o->trainer, w->o->self.index, w->o->n_lanes};
+    TRY(share_read(m, &self, &share, err));
+    status st = OK;
     w->view_id = m->id;
     if (!w->has_view || h->era != w->identity.era)
-        TRY(begin_era(w, h, m, err));
-    int32_t *lanes = xmalloc(2 * m->n_slots * sizeof *lanes), *hedged = lanes + m->n_slots;
-    for (size_t s = 0; s < m->n_slots; s++) {
-        lanes[s] = lane_of(w, m->slots[s]);
-        hedged[s] = -1;
-    }
-    follower_share share = {.own = lanes, .hedged = hedged, .since = m->start_step};
-    status st = follower_own(w->follower, &share, err);
-    free(lanes);
+        st = begin_era(w, h, m, err);
     if (st == OK)
-        st = follower_limit(w->follower, m->limit, err);
-    return st;
+        st = follower_own(w->follower, &share, err);
+    share_free(&share);
+    return st == OK ? follower_limit(w->follower, m->limit, err) : st;
 }
 
 static void take_stop(worker *w, const Wire__Stop *m)
@@ -403,8 +386,9 @@ static status tick(worker *w, error *err)
         return OK;
     w->tick_us = now;
     TRY(kv_tick(w->kv, err));
+    int64_t whole = w->has_view && follower_is_whole(w->follower) ? follower_step(w->follower) : -1;
     if (w->master)
-        TRY(w->welcomed ? send_head(w, WIRE_HEARTBEAT, 0, (tree_node){.level = 0}, NULL, err)
+        TRY(w->welcomed ? send_head(w, WIRE_HEARTBEAT, whole + 1, (tree_node){.level = 0}, NULL, err)
                         : say_hello(w, err));
     double silent = (double)(now - w->master_heard_us) / SECOND_US;
     double limit = config_f64(w->o->config, w->welcomed ? "distributed.lost_timeout"

@@ -101,16 +101,60 @@ static void lanes_are_listed_in_order(void **state)
     static const view_lane expected[] = {
         {true, 0, 0}, {true, 0, 1}, {false, 0, 0}, {false, 2, 0}, {false, 2, 1}};
     size_t n = 0;
-    view_lane *lanes = members_lane_list(&m, &n);
+    hedge_lane *lanes = members_lane_list(&m, &n);
     assert_int_equal(n, 5);
     for (size_t i = 0; i < n; i++) {
-        assert_int_equal(lanes[i].trainer, expected[i].trainer);
-        assert_int_equal(lanes[i].worker, expected[i].worker);
-        assert_int_equal(lanes[i].lane, expected[i].lane);
+        assert_int_equal(lanes[i].lane.trainer, expected[i].trainer);
+        assert_int_equal(lanes[i].lane.worker, expected[i].worker);
+        assert_int_equal(lanes[i].lane.lane, expected[i].lane);
     }
     assert_int_equal(members_alive(&m), 3);
     assert_int_equal(members_lanes(&m), 5);
     free(lanes);
+    members_fini(&m);
+}
+
+static size_t lanes_of(const members *m)
+{
+    size_t n = 0;
+    free(members_lane_list(m, &n));
+    return n;
+}
+
+static void who_comes_late_gets_slots_once_whole(void **state)
+{
+    (void)state;
+    members m = {.at = NULL};
+    /* nobody is whole: all get slots */
+    come(&m, (caller){.index = 0, .lanes = 1, .life = 1, .peer = 1}, true);
+    come(&m, (caller){.index = 1, .lanes = 2, .life = 2, .peer = 2}, true);
+    assert_int_equal(lanes_of(&m), 3);
+    members_all_whole(&m);
+    come(&m, (caller){.index = 7, .lanes = 4, .life = 3, .peer = 3}, true);
+    assert_int_equal(lanes_of(&m), 3);
+    members_by_connection(&m, 3)->whole = true;
+    assert_int_equal(lanes_of(&m), 7);
+    /* a new life of one holds nothing */
+    come(&m, (caller){.index = 7, .lanes = 4, .life = 4, .peer = 4}, true);
+    assert_int_equal(lanes_of(&m), 3);
+    /* the others die */
+    members_by_connection(&m, 1)->alive = members_by_connection(&m, 2)->alive = false;
+    assert_int_equal(lanes_of(&m), 4);
+    members_fini(&m);
+}
+
+static void a_new_connection_lifts_suspicion(void **state)
+{
+    (void)state;
+    members m = {.at = NULL};
+    member *one = come(&m, (caller){.index = 0, .lanes = 1, .life = 1, .peer = 1}, true);
+    one->suspect = true;
+    size_t n = 0;
+    hedge_lane *lanes = members_lane_list(&m, &n);
+    assert_int_equal(n, 1);
+    assert_true(lanes[0].suspect);
+    free(lanes);
+    assert_false(come(&m, (caller){.index = 0, .lanes = 1, .life = 1, .peer = 2}, false)->suspect);
     members_fini(&m);
 }
 
@@ -190,6 +234,8 @@ int main(void)
         cmocka_unit_test(lives_are_counted),
         cmocka_unit_test(they_are_found),
         cmocka_unit_test(lanes_are_listed_in_order),
+        cmocka_unit_test(who_comes_late_gets_slots_once_whole),
+        cmocka_unit_test(a_new_connection_lifts_suspicion),
         cmocka_unit_test(other_bits_are_refused),
         cmocka_unit_test(lanes_out_of_range_are_refused),
         cmocka_unit_test(their_number_is_bounded),

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "unit/worker/support_hand.h"
 
@@ -102,7 +103,8 @@ static void take_report(world *w, int i)
     w->is_in[r.step][r.slot] = true;
     for (;;) {
         uint32_t n = 0;
-        for (uint32_t s = 0; w->reported < TOTAL && s < steps_slots(&w->keep.steps, w->reported); s++)
+        for (uint32_t s = 0; w->reported < TOTAL && s < steps_slots(&w->keep.steps, w->reported);
+             s++)
             n += w->is_in[w->reported][s];
         if (w->reported == TOTAL || n < steps_slots(&w->keep.steps, w->reported))
             return;
@@ -128,7 +130,7 @@ static void take_view(world *w, int i)
         own[s] = v.owner[s] >= 0 && v.owner[s] / HAND_LANES == i ? v.owner[s] % HAND_LANES : -1;
         hedged[s] = v.hedge[s] >= 0 && v.hedge[s] / HAND_LANES == i ? v.hedge[s] % HAND_LANES : -1;
     }
-    follower_share share = {.own = own, .hedged = hedged, .since = v.since};
+    follower_share share = {(size_t)w->keep.steps.per_step, own, hedged, v.since};
     assert_int_equal(follower_own(f, &share, NULL), OK);
     assert_int_equal(follower_limit(f, v.limit, NULL), OK);
 }
@@ -142,7 +144,7 @@ static void start(world *w, int i)
     if (draw(w, 2))
         deal(w, true);
     else
-        send_view(w, i);    /* it begins without slots */
+        send_view(w, i); /* it begins without slots */
 }
 
 static void kill_one(world *w, int i)
@@ -205,7 +207,7 @@ static void something_breaks(world *w)
         start(w, i);
         break;
     case 3:
-        p->believed = p->hand && draw(w, 4);    /* sometimes wrongly suspected */
+        p->believed = p->hand && draw(w, 4); /* sometimes wrongly suspected */
         deal(w, true);
         break;
     case 4:
@@ -248,7 +250,7 @@ static void run_world(uint64_t seed)
     for (int i = 0; i < HANDS; i++)
         start(&w, i);
     deal(&w, false);
-    uint64_t calm = 4 + draw(&w, 200);     /* events between two accidents */
+    uint64_t calm = 4 + draw(&w, 200); /* events between two accidents */
     for (int i = 0; i < WAR; i++) {
         something_happens(&w);
         if (draw(&w, calm) == 0)
@@ -281,7 +283,7 @@ static void race(int speed)
     keep_begin(&k, &s, 0);
     hand *h = hand_start(&k);
     int32_t none[] = {-1, -1, -1};
-    follower_share share = {.own = none, .hedged = none};
+    follower_share share = {COUNT_OF(none), none, none, 0};
     assert_int_equal(follower_begin(hand_follower(h), &s, 0, INT64_MAX, NULL), OK);
     assert_int_equal(follower_own(hand_follower(h), &share, NULL), OK);
     for (int turn = 0; turn < 100 && !follower_is_whole(hand_follower(h)); turn++)

@@ -100,9 +100,7 @@ status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node
     (void)slots;
     (void)err;
     assert_int_equal(data->bytes, KEEP_PART_N * sizeof(float));
-    push p = {.part = part,
-              .message = {.kind = PUSH, .step = step, .node = node},
-              .memory = *data};
+    push p = {.part = part, .message = {.kind = PUSH, .step = step, .node = node}, .memory = *data};
     memcpy(p.message.data, data->data, sizeof p.message.data);
     GROW(k->pushes, k->cap_pushes, k->n_pushes + 1);
     k->pushes[k->n_pushes++] = p;

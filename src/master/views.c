@@ -1,0 +1,170 @@
+/*
+ * Views: the deal between lanes as workers hear of it, and what their reports say about the lanes.
+ */
+#include "master/state.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The oldest step that may be owed. Who reported a slot of a step held its version completely, but
+ * its pushes may have died with it. */
+static int64_t oldest_owed(const master *m)
+{
+    int64_t step = ledger_totals_of(m->ledger)->step - 1;
+    return step > m->start ? step : m->start;
+}
+
+static Wire__View__Owner owner_of(const view_lane *lane)
+{
+    Wire__View__Owner o = WIRE__VIEW__OWNER__INIT;
+    o.worker = lane->worker;
+    o.lane = lane->lane;
+    o.trainer = lane->trainer;
+    return o;
+}
+
+typedef struct announcement {
+    Wire__View__Owner *owners; /* [K] of slots, then [K] who hedge them */
+    Wire__View__Hedge *hedges;
+    Wire__View__Owner **slots; /* what the message points to */
+    Wire__View__Hedge **hedged;
+    size_t n_hedges;
+} announcement;
+
+static announcement announce(const master *m)
+{
+    size_t k = (size_t)m->steps.per_step;
+    announcement a = {
+        .owners = xcalloc(2 * k, sizeof *a.owners),
+        .hedges = xcalloc(k, sizeof *a.hedges),
+        .slots = xcalloc(k, sizeof *a.slots),
+        .hedged = xcalloc(k, sizeof *a.hedged),
+    };
+    for (size_t i = 0; i < k; i++) {
+        a.owners[i] = owner_of(&deal_owners(m->deal)[i]);
+        a.slots[i] = &a.owners[i];
+        const view_lane *by = deal_hedge(m->deal, (uint32_t)i);
+        if (!by)
+            continue;
+        Wire__View__Hedge *h = &a.hedges[a.n_hedges];
+        wire__view__hedge__init(h);
+        a.owners[k + i] = owner_of(by);
+        h->slot = (uint32_t)i;
+        h->owner = &a.owners[k + i];
+        a.hedged[a.n_hedges++] = h;
+    }
+    return a;
+}
+
+static void announcement_fini(announcement *a)
+{
+    free(a->hedged);
+    free(a->slots);
+    free(a->hedges);
+    free(a->owners);
+}
+
+void master_send_view(master *m, const net_peer *only)
+{
+    if (!deal_owners(m->deal))
+        return;
+    announcement a = announce(m);
+    Wire__View v = WIRE__VIEW__INIT;
+    v.id = m->view_id;
+    v.n_slots = (size_t)m->steps.per_step;
+    v.slots = a.slots;
+    v.n_hedges = a.n_hedges;
+    v.hedges = a.hedged;
+    v.start_step = oldest_owed(m);
+    v.limit = m->limit;
+    v.examples_per_epoch = m->steps.examples;
+    v.batch_size = m->steps.batch_size;
+    v.drop_last = m->steps.drop_last;
+    if (only)
+        master_send(m->listener, only, master_head(m, WIRE_VIEW, 0), &v.base);
+    else
+        master_send_workers(m, master_head(m, WIRE_VIEW, 0), &v.base);
+    announcement_fini(&a);
+}
+
+static void say_new_view(master *m)
+{
+    m->view_id++;
+    master_send_view(m, NULL);
+}
+
+void master_deal(master *m)
+{
+    size_t n = 0;
+    hedge_lane *lanes = members_lane_list(&m->members, &n);
+    m->view_due = false;
+    if (n) {
+        deal_anew(m->deal, lanes, n, clock_us());
+        say_new_view(m);
+    }
+    free(lanes);
+}
+
+void master_count_lane(master *m, const member *from, const wire_head *h, const Wire__Report *r)
+{
+    if (h->node.level || r->examples <= 0 || r->lane >= from->lanes)
+        return;
+    view_lane lane = {.trainer = from->trainer, .worker = from->index, .lane = r->lane};
+    double seconds = r->seconds * (double)m->steps.batch_size / (double)r->examples;
+    bool first = !ledger_has(m->ledger, h->step, h->node.index);
+    if (!deal_report(m->deal, &lane, h->node.index, seconds, first, clock_us()))
+        return;
+    char name[TASK_NAME];
+    LOG_I("IN_TIME", "task=%s step=%lld: its slots are hedged no longer", member_name(from, name),
+          (long long)h->step);
+    say_new_view(m);
+}
+
+static void say_hedges(const master *m)
+{
+    char missing[128];
+    ledger_missing(m->ledger, missing, sizeof missing);
+    LOG_I("HEDGE", "step=%lld slots=%s: other lanes compute them too",
+          (long long)ledger_totals_of(m->ledger)->step, missing);
+}
+
+/* "worker.0=5 worker.1=3": slots, as the lanes follow each other. */
+static void say_deal(const master *m, const hedge_lane *lanes, size_t n)
+{
+    char text[256];
+    size_t used = 0;
+    for (size_t i = 0; i < n && used + 2 * TASK_NAME < sizeof text; i++) {
+        char name[TASK_NAME];
+        task t = {lanes[i].lane.trainer ? ROLE_MASTER : ROLE_WORKER, (int32_t)lanes[i].lane.worker};
+        uint32_t slots = 0;
+        for (int64_t k = 0; k < m->steps.per_step; k++)
+            slots += view_same_lane(&deal_owners(m->deal)[k], &lanes[i].lane);
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, " %s=%u", task_name(t, name), slots);
+    }
+    LOG_I("REBALANCE", "slots:%s", text);
+}
+
+void master_watch_lanes(master *m, int64_t now)
+{
+    int64_t step = ledger_totals_of(m->ledger)->step;
+    if (step >= m->limit) {
+        deal_pause(m->deal, now);
+        return;
+    }
+    size_t n = 0;
+    hedge_lane *lanes = members_lane_list(&m->members, &n);
+    deal_change change = deal_look(m->deal, lanes, n, ledger_open_step(m->ledger),
+                                   steps_slots(&m->steps, step), now);
+    if (change == DEAL_HEDGED)
+        say_hedges(m);
+    if (change == DEAL_REBALANCED)
+        say_deal(m, lanes, n);
+    if (change != DEAL_SAME)
+        say_new_view(m);
+    free(lanes);
+}

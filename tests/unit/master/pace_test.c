@@ -1,0 +1,123 @@
+/* How fast a lane is said to be: after several reports, whatever one of them says, and not for
+ * ever. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "master/pace.h"
+
+#include <math.h>
+
+enum { LANES = 3, SECOND = 1000000 };
+
+static const view_lane lanes[LANES] = {{.worker = 0}, {.worker = 0, .lane = 1}, {.worker = 1}};
+
+static void say(pace *p, int i, double seconds, int n, int64_t now_us)
+{
+    for (int k = 0; k < n; k++)
+        pace_report(p, &lanes[i], seconds, now_us);
+}
+
+static void speaks_after_several_reports(void **state)
+{
+    (void)state;
+    pace *p = pace_create();
+    double s[LANES] = {7, 7, 7};
+    assert_false(pace_of(p, lanes, LANES, 0, s));
+    say(p, 0, 0.5, PACE_LEAST - 1, 0);
+    assert_false(pace_of(p, lanes, LANES, 0, s));
+    assert_true(s[0] == 7);
+    say(p, 0, 0.5, 1, 0);
+    assert_true(pace_of(p, lanes, LANES, 0, s));
+    assert_true(s[0] == 0.5);
+    pace_destroy(&p);
+    pace_destroy(&p);
+}
+
+static void one_slow_report_changes_nothing(void **state)
+{
+    (void)state;
+    pace *p = pace_create();
+    double s[LANES];
+    say(p, 0, 0.25, 4 * PACE_KEPT, 0);
+    say(p, 0, 30, PACE_KEPT / 2, 0);
+    assert_true(pace_of(p, lanes, 1, 0, s));
+    assert_true(s[0] == 0.25);
+    say(p, 0, 30, 1, 0);
+    assert_true(pace_of(p, lanes, 1, 0, s));
+    assert_true(s[0] == 30);
+    pace_destroy(&p);
+}
+
+static void who_is_not_known_is_ordinary(void **state)
+{
+    (void)state;
+    pace *p = pace_create();
+    double s[LANES];
+    say(p, 0, 1, PACE_LEAST, 0);
+    say(p, 1, 4, PACE_LEAST, 0);
+    assert_true(pace_of(p, lanes, LANES, 0, s));
+    assert_true(s[0] == 1 && s[1] == 4 && s[2] == 1);
+    pace_destroy(&p);
+}
+
+static void what_is_old_is_forgotten(void **state)
+{
+    (void)state;
+    pace *p = pace_create();
+    double s[LANES];
+    say(p, 0, 1, PACE_LEAST, 0);
+    say(p, 2, 9, PACE_LEAST, 0);
+    say(p, 0, 1, 1, PACE_FORGET_US);
+    assert_true(pace_of(p, lanes, LANES, PACE_FORGET_US, s));
+    assert_true(s[2] == 9);
+    assert_true(pace_of(p, lanes, LANES, PACE_FORGET_US + 1, s));
+    assert_true(s[2] == 1);
+    /* and has to speak up several times again */
+    say(p, 2, 9, PACE_LEAST - 1, PACE_FORGET_US + 2);
+    assert_true(pace_of(p, lanes, LANES, PACE_FORGET_US + 2, s));
+    assert_true(s[2] == 1);
+    pace_destroy(&p);
+}
+
+static void another_life_is_another_machine(void **state)
+{
+    (void)state;
+    pace *p = pace_create();
+    double s[LANES];
+    for (int i = 0; i < LANES; i++)
+        say(p, i, 1 + i, PACE_LEAST, SECOND);
+    pace_forget_worker(p, &lanes[0]);
+    assert_true(pace_of(p, lanes, LANES, SECOND, s));
+    assert_true(s[0] == 3 && s[1] == 3 && s[2] == 3);
+    pace_destroy(&p);
+}
+
+static void nonsense_is_no_report(void **state)
+{
+    (void)state;
+    pace *p = pace_create();
+    double s[LANES];
+    say(p, 0, 0, PACE_LEAST, 0);
+    say(p, 0, -1, PACE_LEAST, 0);
+    say(p, 0, (double)NAN, PACE_LEAST, 0);
+    say(p, 0, (double)INFINITY, PACE_LEAST, 0);
+    assert_false(pace_of(p, lanes, LANES, 0, s));
+    pace_destroy(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(speaks_after_several_reports),
+        cmocka_unit_test(one_slow_report_changes_nothing),
+        cmocka_unit_test(who_is_not_known_is_ordinary),
+        cmocka_unit_test(what_is_old_is_forgotten),
+        cmocka_unit_test(another_life_is_another_machine),
+        cmocka_unit_test(nonsense_is_no_report),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

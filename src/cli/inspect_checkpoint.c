@@ -29,11 +29,32 @@ static json_t *tell_slots(const manifest *m)
     return slots;
 }
 
+/* In the modes ssp and async: which batches every part has. NULL in mode sync. */
+static status tell_batches(const checkpoint *c, json_t **ret, error *err)
+{
+    batch_set applied = BATCH_SET_INIT;
+    *ret = NULL;
+    if (!checkpoint_manifest(c)->unordered)
+        return OK;
+    status st = checkpoint_read_applied_by_all(c, &applied, err);
+    if (st == OK)
+        *ret = json_pack("{s:I, s:I}", "floor", (json_int_t)applied.floor, "beyond",
+                         (json_int_t)applied.beyond);
+    batch_set_fini(&applied);
+    return st;
+}
+
 status inspect_look_checkpoint(const char *dir, bool verify, json_t **ret, error *err)
 {
     checkpoint *c = NULL;
     TRY(checkpoint_open(dir, verify, &c, err));
     const manifest *m = checkpoint_manifest(c);
+    json_t *batches = NULL;
+    status st = tell_batches(c, &batches, err);
+    if (st != OK) {
+        checkpoint_close(&c);
+        return st;
+    }
     json_int_t elements = 0;
     for (int32_t i = 0; i < m->flat->n_tensors; i++)
         elements += m->flat->count[i];
@@ -48,6 +69,8 @@ status inspect_look_checkpoint(const char *dir, bool verify, json_t **ret, error
                      "config_digest", m->config_digest, "flat_digest", m->flat_digest, "verified",
                      (int)verify);
     BUG_ON(!*ret);
+    if (batches)
+        json_object_set_new(*ret, "batches_of_all_parts", batches);
     checkpoint_close(&c);
     return OK;
 }
@@ -60,6 +83,10 @@ void inspect_print_checkpoint(const json_t *report, buf *ret)
              inspect_int(report, "step"), inspect_true(report, "final") ? ", the final one" : "");
     buf_addf(ret, "  epochs done       %lld\n", inspect_int(report, "epochs_done"));
     buf_addf(ret, "  batches per step  %lld\n", inspect_int(report, "batches_per_step"));
+    const json_t *batches = json_object_get(report, "batches_of_all_parts");
+    if (batches)
+        buf_addf(ret, "  batches           every part has all below %lld, and %lld beyond\n",
+                 inspect_int(batches, "floor"), inspect_int(batches, "beyond"));
     buf_addf(ret, "  seed              %s\n", inspect_str(report, "seed"));
     buf_addf(ret, "  parameters        %lld elements in %lld tensors, %lld parts\n",
              inspect_int(report, "elements"), inspect_int(report, "tensors"),

@@ -11,6 +11,7 @@ typedef struct frozen {
     bool is;
     block *weights;
     block *slots[OPTIM_SLOTS];
+    batch_set applied;              /* unordered, of a live part */
 } frozen;
 
 typedef struct cut {
@@ -68,6 +69,7 @@ static void cut_free(const cuts *c, cut *one)
         block_drop(one->parts[p].weights);
         for (size_t i = 0; i < OPTIM_SLOTS; i++)
             block_drop(one->parts[p].slots[i]);
+        batch_set_fini(&one->parts[p].applied);
     }
     if (one) {
         free(one->parts);
@@ -93,6 +95,7 @@ static void write_cut(const cuts *c, cut *one)
         parts[n] = (shard_part){.part = p, .weights = f->weights->data};
         for (size_t i = 0; i < c->o.n_slots; i++)
             parts[n].slots[i] = f->slots[i] ? f->slots[i]->data : NULL;
+        parts[n].applied = c->o.unordered && !c->o.flat->parts[p].frozen ? &f->applied : NULL;
         n++;
     }
     char *path = xasprintf("%s/%s", one->dir, r->file);
@@ -193,8 +196,11 @@ static void freeze(cuts *c, table *t, cut *one, int32_t part)
         return;
     f->is = true;
     table_freeze(t, part, &f->weights, f->slots);
-    if (!c->o.flat->parts[part].frozen)
+    if (!c->o.flat->parts[part].frozen) {
         one->batches = table_batches(t, part);
+        batch_set_copy(&f->applied, table_applied(t, part));
+        BUG_ON(c->o.unordered && batch_set_count(&f->applied) != one->version);
+    }
     one->missing--;
 }
 

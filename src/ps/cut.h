@@ -22,6 +22,7 @@ typedef struct cuts_options {
     int32_t server, n_servers;
     const char *const *slot_names;
     size_t n_slots;
+    bool unordered;                 /* modes ssp and async: shards say which batches parts have */
     net_waker *waker;               /* woken when a shard is written */
 } cuts_options;
 

@@ -13,7 +13,8 @@ typedef struct entry {
     block_pool pool;                /* weights, state and sums of this part */
     block *weights[2];              /* [version & 1] is the newest, the other the one before */
     block *slots[OPTIM_SLOTS];
-    fold *fold;
+    fold *fold;                     /* NULL when unordered */
+    batch_set applied;              /* unordered */
     uint32_t step_slots;            /* 0: no step under way */
     fold_block *root;               /* complete, waiting for the verdict */
     double norm, last_norm;         /* square sums of the root, of the step before */
@@ -42,10 +43,12 @@ static status entry_create(table *t, int32_t part, error *err)
         TRY(block_pool_take(&e->pool, &e->slots[i], err));
         slots[i] = e->slots[i]->data;
     }
-    if (e->live)
+    if (e->live && !t->o.unordered)
         TRY(fold_create((uint32_t)t->o.steps.per_step, &e->fold, err));
     if (t->o.loads)
         return OK;
+    if (t->o.restore && e->live && t->o.unordered)
+        TRY(checkpoint_read_applied(t->o.restore, part, &e->applied, err));
     if (t->o.restore)
         return checkpoint_read_part(t->o.restore, part, (*newest)->data, e->live ? slots : NULL, err);
     flat_part_init(t->o.flat, part, t->o.seed, (*newest)->data);
@@ -84,6 +87,7 @@ void table_destroy(table **t)
         if (!e->held)
             continue;
         fold_destroy(&e->fold);
+        batch_set_fini(&e->applied);
         if (e->root)
             e->root->release(e->root);
         block_drop(e->weights[0]);
@@ -101,17 +105,21 @@ uint64_t table_rows(const table *t, int32_t part)
 {
     if (!table_holds(t, part))
         return 0;
-    return t->entries[part].live ? 1 + t->n_slots : 1;
+    return t->entries[part].live ? 1 + t->n_slots + t->o.unordered : 1;
 }
 
-status table_load(table *t, int32_t part, uint64_t row, const float *data, size_t n, error *err)
+status table_load(table *t, int32_t part, uint64_t row, const void *data, size_t bytes, error *err)
 {
-    if (row >= table_rows(t, part) || n != t->entries[part].pool.n)
-        return FAIL(err, E_PROTOCOL, "part %d has no vector %llu of %zu elements here", part,
-                    (unsigned long long)row, n);
+    bool is_set = row == 1 + t->n_slots;
+    if (row >= table_rows(t, part) ||
+        (!is_set && bytes != t->entries[part].pool.n * sizeof(float)))
+        return FAIL(err, E_PROTOCOL, "part %d has no vector %llu of %zu bytes here", part,
+                    (unsigned long long)row, bytes);
     entry *e = &t->entries[part];
+    if (is_set)
+        return batch_set_unpack(data, bytes, &e->applied, err);
     const block *to = row ? e->slots[row - 1] : e->weights[e->version & 1];
-    memcpy(to->data, data, n * sizeof(float));
+    memcpy(to->data, data, bytes);
     return OK;
 }
 
@@ -155,6 +163,19 @@ int64_t table_lowest(const table *t)
 int64_t table_batches(const table *t, int32_t part)
 {
     return t->entries[part].batches;
+}
+
+const batch_set *table_applied(const table *t, int32_t part)
+{
+    return &t->entries[part].applied;
+}
+
+void table_applied_by_all(const table *t, batch_set *ret)
+{
+    batch_set_fill(ret, t->o.total);
+    for (int32_t p = 0; p < t->o.flat->n_live_parts; p++)
+        if (t->entries[p].held)
+            batch_set_intersect(ret, &t->entries[p].applied);
 }
 
 /* Squares of the trainable elements, block by block of the flat vector's grid of 4096: a part's
@@ -275,9 +296,35 @@ status table_say_votes(table *t, error *err)
     return OK;
 }
 
+/* The gradient of a batch, in whatever order batches come. */
+static status push_batch(table *t, int32_t part, int64_t batch, fold_block *b, push_result *ret,
+                         error *err)
+{
+    entry *e = table_holds(t, part) ? &t->entries[part] : NULL;
+    *ret = PUSH_WRONG;
+    if (!e || !e->live)
+        error_set(err, E_PROTOCOL, "part %d is not trained on this server", part);
+    else if (batch < 0 || batch >= t->o.total || !batch_set_fits(&e->applied, batch))
+        error_set(err, E_PROTOCOL, "part %d: batch %lld of %lld was pushed when all below %lld are in",
+                  part, (long long)batch, (long long)t->o.total, (long long)e->applied.floor);
+    else if (b->n != e->pool.n)
+        error_set(err, E_PROTOCOL, "part %d: %zu elements were pushed, it has %zu", part, b->n,
+                  e->pool.n);
+    else
+        *ret = batch_set_add(&e->applied, batch) ? PUSH_TAKEN : PUSH_STALE;
+    if (*ret == PUSH_TAKEN) {
+        e->step_slots = 1;
+        return apply(t, part, b, 1.0f, err);
+    }
+    b->release(b);
+    return OK;
+}
+
 status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node,
                   fold_block *b, push_result *ret, error *err)
 {
+    if (t->o.unordered)
+        return push_batch(t, part, step, b, ret, err);
     entry *e = table_holds(t, part) ? &t->entries[part] : NULL;
     *ret = PUSH_WRONG;
     if (!e || !e->live)
@@ -345,6 +392,10 @@ void table_freeze(table *t, int32_t part, block **ret_weights, block *ret_slots[
 void table_missing(const table *t, int32_t part, char *ret, size_t bytes)
 {
     const entry *e = &t->entries[part];
+    if (t->o.unordered) {
+        snprintf(ret, bytes, "%lld", (long long)e->applied.floor);
+        return;
+    }
     uint64_t arrived[64] = {0};
     uint32_t n = steps_slots(&t->o.steps, e->version);
     if (e->step_slots && n <= 64 * 64)

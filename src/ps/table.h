@@ -1,16 +1,21 @@
 /*
- * The table: the parts a server holds, their versions, and the step that moves them.
+ * The table: the parts a server holds, their versions, and the steps that move them.
  *
  * Per live part: the weights of the newest version and of the one before (written out of place, so
  * a slot can be recomputed), the optimizer's state, and the fold of the step under way. When the
  * root of the tree is there the update is applied, at once or, with a vote, when the verdict comes.
  * Frozen parts have every version.
  *
+ * In the modes ssp and async (`unordered`) a step is one batch, batches come in any order, and each
+ * is applied as it comes, once: a part's version is the number of batches it has, and a set says
+ * which.
+ *
  * Threads: belongs to the server's thread; blocks that went out may be dropped from any.
  */
 #ifndef TEQUIO_PS_TABLE_H
 #define TEQUIO_PS_TABLE_H
 
+#include "common/parts/batch_set.h"
 #include "common/parts/block.h"
 #include "common/parts/flat.h"
 #include "common/parts/steps.h"
@@ -30,6 +35,8 @@ typedef struct table_options {
     schedule schedule;
     float clip_value;               /* 0: none */
     bool votes;                     /* apply only after table_verdict */
+    bool unordered;                 /* modes ssp and async: steps.per_step is 1, and no votes */
+    int64_t total;                  /* unordered: batches of the job, ids 0 .. total-1 */
     int64_t step;                   /* version to start from */
     uint64_t seed;                  /* draws version 0 */
     const checkpoint *restore;      /* or where `step` is read from; NULL: draw */
@@ -48,10 +55,10 @@ typedef struct table_hooks {
 MUST_USE status table_create(const table_options *options, const table_hooks *hooks, table **ret, error *err);
 void table_destroy(table **t);
 
-/* Vector `row` of a part: 0 its weights, 1.. its optimizer slots (live parts only). E_PROTOCOL when
- * there is no such vector here. */
-MUST_USE status table_load(table *t, int32_t part, uint64_t row, const float *data, size_t n, error *err);
-/* How many vectors a part has: 1 when frozen, 0 when it is not held. */
+/* Vector `row` of a part: 0 its weights, 1.. its optimizer slots (live parts only), then, unordered,
+ * the packed set of its batches. E_PROTOCOL when there is no such vector here. */
+MUST_USE status table_load(table *t, int32_t part, uint64_t row, const void *data, size_t bytes, error *err);
+/* How many of them a part has: 1 when frozen, 0 when it is not held. */
 uint64_t table_rows(const table *t, int32_t part);
 
 bool table_holds(const table *t, int32_t part);
@@ -61,13 +68,17 @@ int64_t table_newest(const table *t);                       /* highest of any li
 int64_t table_lowest(const table *t);                       /* lowest; of none: -1 */
 int64_t table_batches(const table *t, int32_t part);        /* batches applied to it, over the job's life */
 
+/* Unordered: which batches a live part has; which every live part held here has (all, if none is). */
+const batch_set *table_applied(const table *t, int32_t part);
+void table_applied_by_all(const table *t, batch_set *ret);
+
 typedef enum push_result {
-    PUSH_TAKEN,         /* summed, or covered by what is there */
-    PUSH_STALE,         /* of a step already applied */
+    PUSH_TAKEN,         /* summed, or covered by what is there; unordered: applied */
+    PUSH_STALE,         /* of a step (unordered: a batch) already applied */
     PUSH_WRONG,         /* no such part, node, size or step; *err says which */
 } push_result;
 
-/* One node of a step. `b` moves in; its release is called when its memory is no longer needed. */
+/* One node of a step; unordered: the gradient of batch `step`. `b` moves in; its release is called when its memory is no longer needed. */
 MUST_USE status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node,
                            fold_block *b, push_result *ret, error *err);
 
@@ -84,7 +95,8 @@ block *table_weights(table *t, int32_t part, int64_t version);
 /* The newest weights and state, held for the caller, for a cut. */
 void table_freeze(table *t, int32_t part, block **ret_weights, block *ret_slots[OPTIM_SLOTS]);
 
-/* Slots of the step under way that have not arrived for `part`, as text ("1,3"), for messages. */
+/* Slots of the step under way that have not arrived for `part`, as text ("1,3"), for messages;
+ * unordered: the lowest batch that has not. */
 void table_missing(const table *t, int32_t part, char *ret, size_t bytes);
 
 #endif

@@ -2,7 +2,8 @@
  * Checkpoints: JOB_DIR/checkpoints/step-<9 digits>/{ps-<i>-of-<n>.safetensors, manifest.json}.
  *
  * Shards hold parts, so they can be restored on any number of servers: "part.<6 digits>.weights"
- * and "part.<6 digits>.<optimizer slot>", F32 [elements of the part]. They are written into
+ * and "part.<6 digits>.<optimizer slot>", F32 [elements of the part], and in the modes ssp and async
+ * "part.<6 digits>.applied", U8, the packed set of batches it has. They are written into
  * step-N.tmp.<era>/; the manifest goes in last, then the folder gets its name: a checkpoint without
  * a manifest never existed. The text file `checkpoint` names the newest (TensorFlow's format).
  *
@@ -16,6 +17,7 @@
 #define TEQUIO_COMMON_STORE_CHECKPOINT_H
 
 #include "common/base/error.h"
+#include "common/parts/batch_set.h"
 #include "common/parts/flat.h"
 #include "common/store/jobdir.h"
 
@@ -30,6 +32,7 @@ typedef struct shard_part {
     int32_t part;
     const float *weights;                 /* [elements of the part] */
     const float *slots[CHECKPOINT_SLOTS]; /* as many as n_slots; not looked at for a frozen part */
+    const batch_set *applied;             /* NULL in mode sync, and for a frozen part */
 } shard_part;
 
 typedef struct shard_request {
@@ -61,6 +64,7 @@ typedef struct manifest {
     uint64_t seed;
     int64_t batches_per_step;
     int64_t epochs_done;
+    bool unordered; /* of mode ssp or async: live parts say which batches they have */
     char config_digest[65];
     char flat_digest[65];
     flat *flat; /* owned */
@@ -101,6 +105,11 @@ const manifest *checkpoint_manifest(const checkpoint *c);
  * may be NULL); those of a frozen part are zeros. */
 MUST_USE status checkpoint_read_part(const checkpoint *c, int32_t part, float *weights,
                                      float *const *slots, error *err);
+/* Which batches a live part has; E_DATA in a checkpoint of mode sync, which has no such sets. */
+MUST_USE status checkpoint_read_applied(const checkpoint *c, int32_t part, batch_set *ret,
+                                        error *err);
+/* The batches that every live part has. The same. */
+MUST_USE status checkpoint_read_applied_by_all(const checkpoint *c, batch_set *ret, error *err);
 /* The whole flat vector's weights: out[flat->n_elements]. */
 MUST_USE status checkpoint_read_flat(const checkpoint *c, float *out, error *err);
 

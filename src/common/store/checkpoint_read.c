@@ -23,6 +23,7 @@ typedef struct shard {
 /* Where a part's vectors are: weights, then the optimizer slots (NULL for a frozen part). */
 typedef struct part_rows {
     const st_tensor *row[ROWS];
+    const st_tensor *applied; /* the packed set of batches; NULL in mode sync */
 } part_rows;
 
 struct checkpoint {
@@ -74,19 +75,48 @@ static status open_shard(const char *dir, const manifest *m, size_t i, bool veri
     return check_origin(s, m, err);
 }
 
-static status find_row(const shard *s, int32_t part, const char *slot, int64_t elements,
-                       const st_tensor **ret, error *err)
+static status find(const shard *s, int32_t part, const char *slot, const st_tensor **ret,
+                   error *err)
 {
     char name[NAME_BYTES];
     manifest_part_name(part, slot, name, sizeof name);
     const st_tensor *t = st_find(s->file, name);
     if (!t)
         return FAIL(err, E_DATA, "%s: has no tensor '%s'", s->path, name);
+    *ret = t;
+    return OK;
+}
+
+static status find_row(const shard *s, int32_t part, const char *slot, int64_t elements,
+                       const st_tensor **ret, error *err)
+{
+    const st_tensor *t = NULL;
+    TRY(find(s, part, slot, &t, err));
     if (t->dtype != DT_F32 || t->rank != 1 || t->dim[0] != elements)
-        return FAIL(err, E_DATA, "%s: tensor '%s' must be F32 of %lld elements", s->path, name,
+        return FAIL(err, E_DATA, "%s: tensor '%s' must be F32 of %lld elements", s->path, t->name,
                     (long long)elements);
     *ret = t;
     return OK;
+}
+
+/* The set is of as many batches as the checkpoint's version says. */
+static status find_applied(const shard *s, int32_t part, int64_t version, const st_tensor **ret,
+                           error *err)
+{
+    const st_tensor *t = NULL;
+    TRY(find(s, part, "applied", &t, err));
+    if (t->dtype != DT_U8 || t->rank != 1)
+        return FAIL(err, E_DATA, "%s: tensor '%s' must be U8 of rank 1", s->path, t->name);
+    batch_set set = BATCH_SET_INIT;
+    status st = batch_set_unpack(t->data, t->bytes, &set, err);
+    if (st != OK)
+        error_prepend(err, "%s: tensor '%s'", s->path, t->name);
+    else if (batch_set_count(&set) != version)
+        st = FAIL(err, E_DATA, "%s: tensor '%s' is of %lld batches, the checkpoint of %lld",
+                  s->path, t->name, (long long)batch_set_count(&set), (long long)version);
+    batch_set_fini(&set);
+    *ret = t;
+    return st;
 }
 
 /* Every part's vectors are where the manifest says. Names are unique in a file, so when the counts
@@ -104,7 +134,10 @@ static status cover(checkpoint *c, error *err)
         TRY_OUT(st, find_row(s, i, "weights", n, &row[0], err));
         for (size_t k = 0; k < slots; k++)
             TRY_OUT(st, find_row(s, i, m->slot_names[k], n, &row[1 + k], err));
-        expected[m->part_shard[i]] += 1 + slots;
+        bool has_set = m->unordered && !m->flat->parts[i].frozen;
+        if (has_set)
+            TRY_OUT(st, find_applied(s, i, m->step, &c->parts[i].applied, err));
+        expected[m->part_shard[i]] += 1 + slots + has_set;
     }
     for (size_t i = 0; i < m->n_shards; i++) {
         if (st_count(c->shards[i].file) == expected[i])
@@ -180,6 +213,30 @@ status checkpoint_read_part(const checkpoint *c, int32_t part, float *weights, f
             memset(slots[k], 0, bytes);
     }
     return OK;
+}
+
+status checkpoint_read_applied(const checkpoint *c, int32_t part, batch_set *ret, error *err)
+{
+    const manifest *m = &c->manifest;
+    const st_tensor *t = part >= 0 && part < m->flat->n_parts ? c->parts[part].applied : NULL;
+    if (!t)
+        return FAIL(err, E_DATA, "the checkpoint of step %lld does not say which batches part %d has",
+                    (long long)m->step, part);
+    return batch_set_unpack(t->data, t->bytes, ret, err);
+}
+
+status checkpoint_read_applied_by_all(const checkpoint *c, batch_set *ret, error *err)
+{
+    TRY(checkpoint_read_applied(c, 0, ret, err));
+    batch_set one = BATCH_SET_INIT;
+    status st = OK;
+    for (int32_t p = 1; st == OK && p < c->manifest.flat->n_live_parts; p++) {
+        st = checkpoint_read_applied(c, p, &one, err);
+        if (st == OK)
+            batch_set_intersect(ret, &one);
+    }
+    batch_set_fini(&one);
+    return st;
 }
 
 status checkpoint_read_flat(const checkpoint *c, float *out, error *err)

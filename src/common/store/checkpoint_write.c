@@ -21,42 +21,57 @@ typedef struct rows {
     size_t n;
     st_tensor *tensors;
     char (*names)[NAME_BYTES];
+    buf *packed; /* [n] of sets of batches; empty for other rows */
 } rows;
 
-static void rows_add(rows *r, int32_t part, const char *slot, const float *values, int64_t n)
+static void rows_add(rows *r, int32_t part, const char *slot, dtype type, const void *data,
+                     int64_t n)
 {
-    BUG_ON(!values);
+    BUG_ON(!data);
     BUG_ON(strlen(slot) > NAME_BYTES / 2);
     char *name = r->names[r->n];
     manifest_part_name(part, slot, name, NAME_BYTES);
     r->tensors[r->n++] = (st_tensor){.name = name,
-                                     .dtype = DT_F32,
+                                     .dtype = type,
                                      .rank = 1,
                                      .dim = {n},
-                                     .data = values,
-                                     .bytes = (size_t)n * sizeof(float)};
+                                     .data = data,
+                                     .bytes = (size_t)n * dtype_bytes(type)};
+}
+
+static void rows_add_set(rows *r, int32_t part, const batch_set *set)
+{
+    buf *packed = &r->packed[r->n];
+    batch_set_pack(set, packed);
+    rows_add(r, part, "applied", DT_U8, packed->data, (int64_t)packed->size);
 }
 
 static rows list_rows(const shard_request *q)
 {
     BUG_ON(q->n_slots > CHECKPOINT_SLOTS);
     rows r = {.n = 0};
-    size_t most = q->n_parts * (1 + q->n_slots) + 1;
+    size_t most = q->n_parts * (2 + q->n_slots) + 1;
     r.tensors = xcalloc(most, sizeof *r.tensors);
     r.names = xcalloc(most, sizeof *r.names);
+    r.packed = xcalloc(most, sizeof *r.packed);
     for (size_t i = 0; i < q->n_parts; i++) {
         const shard_part *p = &q->parts[i];
         int64_t n = flat_part_elements(q->flat, p->part);
-        rows_add(&r, p->part, "weights", p->weights, n);
+        rows_add(&r, p->part, "weights", DT_F32, p->weights, n);
         /* nothing ever moves a frozen part, so it has no optimizer state */
         for (size_t s = 0; s < q->n_slots && !q->flat->parts[p->part].frozen; s++)
-            rows_add(&r, p->part, q->slot_names[s], p->slots[s], n);
+            rows_add(&r, p->part, q->slot_names[s], DT_F32, p->slots[s], n);
+        if (p->applied)
+            rows_add_set(&r, p->part, p->applied);
     }
     return r;
 }
 
 static void rows_fini(rows *r)
 {
+    for (size_t i = 0; i < r->n; i++)
+        buf_fini(&r->packed[i]);
+    free(r->packed);
     free(r->tensors);
     free(r->names);
 }

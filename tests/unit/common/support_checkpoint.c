@@ -60,6 +60,8 @@ static status write_shard(const trained *t, const jobdir *d, trained_save save, 
         parts[n] = (shard_part){.part = p, .weights = t->weights + begin};
         for (size_t s = 0; s < save.n_slots && !t->flat->parts[p].frozen; s++)
             parts[n].slots[s] = t->slots[s] + begin;
+        if (t->applied && !t->flat->parts[p].frozen)
+            parts[n].applied = &t->applied[p];
         n++;
     }
     listed->file = xasprintf("ps-%zu-of-%zu.safetensors", server, save.n_servers);
@@ -86,6 +88,7 @@ status trained_write_shards(const trained *t, const jobdir *d, trained_save save
                   .seed = UINT64_MAX - 1,
                   .batches_per_step = 4,
                   .epochs_done = 2,
+                  .unordered = t->applied != NULL,
                   .n_slots = save.n_slots,
                   .n_shards = save.n_servers};
     memset(m.config_digest, 'c', 64);

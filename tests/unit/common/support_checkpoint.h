@@ -8,6 +8,7 @@ typedef struct trained {
     flat *flat;
     float *weights;                 /* [flat->n_elements] */
     float *slots[CHECKPOINT_SLOTS]; /* [flat->n_elements] each */
+    const batch_set *applied;       /* [flat->n_parts] of mode ssp or async; NULL: of mode sync */
 } trained;
 
 extern const char *const trained_slot_names[CHECKPOINT_SLOTS];

@@ -149,11 +149,16 @@ static void tensor_step(whole *w, int32_t tensor, float scale, const float *grad
 
 void whole_step(whole *w, float scale)
 {
+    whole_apply(w, w->version, scale);
+}
+
+void whole_apply(whole *w, int64_t step, float scale)
+{
     const flat *f = w->shape->flat;
     float *grad = xcalloc((size_t)f->n_elements, sizeof *grad);
-    tree_node root = {.level = tree_root_level(steps_slots(&w->shape->steps, w->version))};
+    tree_node root = {.level = tree_root_level(steps_slots(&w->shape->steps, step))};
     for (int32_t p = 0; p < f->n_live_parts; p++)
-        shape_node(w->shape, p, w->version, root, grad + f->parts[p].begin);
+        shape_node(w->shape, p, step, root, grad + f->parts[p].begin);
     for (int32_t i = 0; i < f->n_tensors; i++)
         tensor_step(w, i, scale, grad);
     w->version++;
@@ -208,6 +213,8 @@ servers servers_make(const shape *s, int32_t n, const table_hooks *hooks, int64_
             .schedule = s->schedule,
             .clip_value = s->clip_value,
             .votes = s->votes,
+            .unordered = s->unordered,
+            .total = s->total,
             .step = step,
             .seed = SEED,
             .restore = restore,

@@ -14,6 +14,8 @@ typedef struct shape {
     schedule schedule;
     float clip_value;
     bool votes;
+    bool unordered;
+    int64_t total; /* unordered: batches */
 } shape;
 
 shape shape_small(int64_t per_step); /* one live part */
@@ -35,6 +37,8 @@ enum { SEED = 77 };
 whole whole_make(const shape *s);
 void whole_fini(whole *w);
 void whole_step(whole *w, float scale);
+/* The same with the gradient of any step. */
+void whole_apply(whole *w, int64_t step, float scale);
 
 /* Blocks handed to a table; every one must come back. */
 fold_block *hand(const shape *s, int32_t part, int64_t step, tree_node node, bool writable);

@@ -43,7 +43,9 @@ typedef struct push {
 } push;
 
 typedef struct pull {
-    int64_t version;            /* -1: none under way */
+    int64_t version;            /* or batch, for the newest; -1: none under way */
+    bool newest;
+    int64_t floor;              /* that the newest must have */
     patience patience;
 } pull;
 
@@ -259,12 +261,31 @@ status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node
     return pushes_flow(k, p->server, err);
 }
 
+static status pull_send(kv *k, int32_t part, error *err)
+{
+    wire_head h = k->identity;
+    h.type = WIRE_PULL;
+    h.part = part;
+    h.step = k->pulls[part].version;
+    h.tag = (uint64_t)k->pulls[part].floor;
+    return send_message(k, k->placement[part], &h, NULL, err);
+}
+
+static status pull_ask(kv *k, int32_t part, pull what, error *err)
+{
+    k->pulls[part] = what;
+    patience_begin(&k->pulls[part].patience, clock_us());
+    return k->servers[k->placement[part]].welcomed ? pull_send(k, part, err) : OK;
+}
+
 status kv_pull(kv *k, int32_t part, int64_t version, error *err)
 {
-    k->pulls[part].version = version;
-    patience_begin(&k->pulls[part].patience, clock_us());
-    int32_t s = k->placement[part];
-    return k->servers[s].welcomed ? send_head(k, s, WIRE_PULL, part, version, NULL, err) : OK;
+    return pull_ask(k, part, (pull){.version = version}, err);
+}
+
+status kv_pull_newest(kv *k, int32_t part, int64_t batch, int64_t floor, error *err)
+{
+    return pull_ask(k, part, (pull){.version = batch, .newest = true, .floor = floor}, err);
 }
 
 /* After a new connection: everything that server still owes us. */
@@ -274,7 +295,7 @@ static status resend(kv *k, int32_t s, error *err)
         return OK;
     for (int32_t p = 0; p < k->flat->n_parts; p++)
         if (k->placement[p] == s && k->pulls[p].version >= 0)
-            TRY(send_head(k, s, WIRE_PULL, p, k->pulls[p].version, NULL, err));
+            TRY(pull_send(k, p, err));
     return pushes_flow(k, s, err);
 }
 
@@ -307,6 +328,8 @@ static status take_pushed(kv *k, int32_t s, const wire_head *h, error *err)
             p->head.node.index == h->node.index) {
             push_end(k, p);
             p->server = -1;
+            if (k->hooks.pushed)
+                k->hooks.pushed(k->hooks.user, h->part, h->step);
             break;
         }
     }
@@ -316,10 +339,12 @@ static status take_pushed(kv *k, int32_t s, const wire_head *h, error *err)
 static void take_part(kv *k, const wire_head *h, const net_message *m)
 {
     size_t n = net_payload_bytes(&m->payload) / sizeof(float);
-    if (k->pulls[h->part].version != h->step || (int64_t)n != flat_part_elements(k->flat, h->part))
+    int64_t asked = k->pulls[h->part].version;
+    bool is_it = k->pulls[h->part].newest ? (uint64_t)asked == h->tag : asked == h->step;
+    if (!is_it || asked < 0 || (int64_t)n != flat_part_elements(k->flat, h->part))
         return;
     k->pulls[h->part].version = -1;
-    k->hooks.part(k->hooks.user, h->part, h->step, net_payload_data(&m->payload), n);
+    k->hooks.part(k->hooks.user, h->part, asked, net_payload_data(&m->payload), n);
 }
 
 static status take_refused(kv *k, int32_t s, const wire_head *h, const net_message *m, error *err)
@@ -351,7 +376,7 @@ static status take(kv *k, int32_t s, const net_message *m, error *err)
         return take_pushed(k, s, &h, err);
     if (h.type == WIRE_PART)
         take_part(k, &h, m);
-    if (h.type == WIRE_GONE && k->pulls[h.part].version >= 0 &&
+    if (h.type == WIRE_GONE && k->pulls[h.part].version >= 0 && !k->pulls[h.part].newest &&
         (uint64_t)k->pulls[h.part].version == h.tag) {
         k->pulls[h.part].version = -1;
         k->hooks.gone(k->hooks.user, h.part, h.step);
@@ -427,7 +452,7 @@ static status say_again(kv *k, int64_t now, error *err)
         int32_t s = k->placement[p];
         if (k->pulls[p].version >= 0 && k->servers[s].welcomed &&
             patience_ends(&k->pulls[p].patience, now))
-            TRY(send_head(k, s, WIRE_PULL, p, k->pulls[p].version, NULL, err));
+            TRY(pull_send(k, p, err));
     }
     return OK;
 }

@@ -26,6 +26,7 @@ typedef struct kv_hooks {
     void (*gone)(void *user, int32_t part, int64_t newest);
     void (*refused)(void *user, int32_t server, const wire_head *head, const Wire__Refused *m);
     void *user;
+    void (*pushed)(void *user, int32_t part, int64_t step);     /* acknowledged; NULL: not wanted */
 } kv_hooks;
 
 typedef struct kv_options {
@@ -51,6 +52,10 @@ MUST_USE status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_
 
 /* Ask for exactly `version` of `part`; the answer is hooks.part or hooks.gone. */
 MUST_USE status kv_pull(kv *k, int32_t part, int64_t version, error *err);
+
+/* Ask for the newest of `part`, once all batches below `floor` are in it; the answer is hooks.part
+ * with `batch`, the one to be computed with it, for a version. Replaces what was asked before. */
+MUST_USE status kv_pull_newest(kv *k, int32_t part, int64_t batch, int64_t floor, error *err);
 
 /* Handles what arrived and sends what may go. Never blocks. */
 MUST_USE status kv_serve(kv *k, error *err);

@@ -72,18 +72,13 @@ static void lose_all(leases *l, holder *h)
     h->n = 0;
 }
 
-static bool same_lane(const view_lane *a, const view_lane *b)
-{
-    return a->trainer == b->trainer && a->worker == b->worker && a->lane == b->lane;
-}
-
 void leases_lanes(leases *l, const view_lane *lanes, size_t n)
 {
     holder *now = xcalloc(n + 1, sizeof *now);
     for (size_t i = 0; i < n; i++) {
         now[i].lane = lanes[i];
         for (size_t k = 0; k < l->n_lanes; k++)
-            if (same_lane(&l->lanes[k].lane, &lanes[i])) {
+            if (view_same_lane(&l->lanes[k].lane, &lanes[i])) {
                 now[i] = l->lanes[k];
                 l->lanes[k].n = 0;
             }

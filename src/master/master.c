@@ -57,6 +57,10 @@ static void warn_of_waits(master *m, int64_t now)
         say_gather_wait(m, seconds);
     if (m->phase != RUN || results_waiting(m->results))
         return;
+    if (m->leases) {
+        master_say_lend_wait(m, seconds);
+        return;
+    }
     char missing[128];
     ledger_missing(m->ledger, missing, sizeof missing);
     LOG_W("WAIT", "for=reports step=%lld slots=%s workers=%u since=%.1fs",
@@ -148,6 +152,8 @@ static status loop(master *m, error *err)
             st = master_serve_workers(m, err);
         if (st == OK && m->view_due)
             master_deal(m);
+        if (st == OK)
+            master_lend(m);
         if (st == OK && m->failed == OK && m->o->abort && atomic_load(m->o->abort))
             st = FAIL(err, E_ABORTED, "another role of this process failed");
         if (st == OK)
@@ -228,6 +234,8 @@ static void unbuild(master *m)
     net_close(&m->listener, 2000);
     master_close_books(m);
     checkpoint_close(&m->restore);
+    leases_destroy(&m->leases);
+    batch_set_fini(&m->applied);
     members_fini(&m->members);
     flat_destroy(&m->declaration.flat);
     buf_fini(&m->hello);

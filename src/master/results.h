@@ -22,6 +22,7 @@ typedef struct results_options {
     const char *validation_metric;      /* "+accuracy", "-loss" */
     int64_t patience;                   /* epochs without improvement; 0: never stop early */
     bool evaluates;                     /* somebody will evaluate */
+    bool unordered;                     /* modes ssp and async: the bits are no function of the job */
 } results_options;
 
 /* Reads back what epochs before `step` left (metrics_epoch_<n>.json). */

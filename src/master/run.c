@@ -67,6 +67,8 @@ status master_begin_run(master *m, error *err)
 {
     m->phase = RUN;
     checkpoint_close(&m->restore);
+    if (m->mode.unordered)
+        master_lend_begin(m);
     m->limit = 0;
     m->progress_us = clock_us();
     master_order_cuts(m);
@@ -147,8 +149,13 @@ status master_take_report(master *m, const member *from, const wire_head *h, con
             metric_add(&set, name, r->metrics[i]->sum, r->metrics[i]->count);
     }
     int64_t steps_done = 0;
-    int64_t before = ledger_totals_of(m->ledger)->step;
-    TRY(ledger_report(m->ledger, h->step, h->node.index, &set, r->examples, &steps_done, err));
+    int64_t before = ledger_totals_of(m->ledger)->step, step = h->step;
+    if (m->leases) {
+        if (!leases_report(m->leases, h->step))
+            return OK;
+        step = before;      /* batches are booked in the order in which they end */
+    }
+    TRY(ledger_report(m->ledger, step, h->node.index, &set, r->examples, &steps_done, err));
     if (!steps_done)
         return OK;
     m->progress_us = clock_us();

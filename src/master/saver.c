@@ -265,6 +265,7 @@ static status commit(const saver *s, const open_cut *c, error *err)
         .seed = s->o.seed,
         .batches_per_step = s->o.steps.per_step,
         .epochs_done = c->version / steps_per_epoch(&s->o.steps),
+        .unordered = s->o.unordered,
         .flat = (flat *)(uintptr_t)s->o.flat,
         .n_slots = s->o.n_slots,
         .n_shards = (size_t)s->o.n_servers,

@@ -31,6 +31,7 @@ typedef struct saver_options {
     const char *config_digest;      /* kept, like the names */
     const char *const *slot_names;
     size_t n_slots;
+    bool unordered;                 /* modes ssp and async */
 } saver_options;
 
 typedef struct cut_order {

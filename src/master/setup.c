@@ -36,19 +36,23 @@ static status settle_k(master *m, error *err)
                       config_int(c, "trainer.num_gradient_accumulation_steps");
         TRY(jobdir_set_batches_per_step(m->o->dir, k, err));
     }
+    m->mode = mode_settings(c);
+    m->clock = k;
     m->steps = (steps){.examples = m->declaration.examples_per_epoch,
                        .batch_size = config_int(c, "data_loader.batch_size"),
-                       .per_step = k,
+                       .per_step = m->mode.unordered ? 1 : k,
                        .drop_last = config_bool(c, "data_loader.drop_last")};
     m->total = config_int(c, "trainer.num_epochs") * steps_per_epoch(&m->steps);
     if (config_has(c, "trainer.max_steps") && config_int(c, "trainer.max_steps") < m->total)
         m->total = config_int(c, "trainer.max_steps");
     uint32_t lanes = members_lanes(&m->members);
     LOG_I("JOB",
-          "steps=%lld steps_per_epoch=%lld batches_per_step=%lld effective_batch=%lld lanes=%u",
-          (long long)m->total, (long long)steps_per_epoch(&m->steps), (long long)k,
-          (long long)(k * m->steps.batch_size), lanes);
-    if (lanes > k)
+          "mode=%s steps=%lld steps_per_epoch=%lld batches_per_step=%lld effective_batch=%lld "
+          "lanes=%u",
+          config_str(c, "distributed.mode"), (long long)m->total,
+          (long long)steps_per_epoch(&m->steps), (long long)k,
+          (long long)(m->steps.per_step * m->steps.batch_size), lanes);
+    if (lanes > k && !m->mode.unordered)
         LOG_W("IDLE_LANES",
               "%u lanes for %lld slots: %lld of them only wait; raise trainer.batches_per_step",
               lanes, (long long)k, (long long)(lanes - k));
@@ -113,6 +117,7 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
             .validation_metric = config_str(c, "trainer.validation_metric"),
             .patience = config_has(c, "trainer.patience") ? config_int(c, "trainer.patience") : 0,
             .evaluates = m->o->evaluates,
+            .unordered = m->mode.unordered,
         },
         saved, &m->results, err));
     m->epoch_saved = m->epoch_booked = saved - saved % steps_per_epoch(&m->steps);
@@ -136,6 +141,7 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
         .config_digest = m->digest,
         .slot_names = m->slot_names,
         .n_slots = optim_slots(&m->optim),
+        .unordered = m->mode.unordered,
     });
     m->fetches = fetches_create(m->o->dir);
     m->deal =
@@ -221,6 +227,7 @@ status master_begin_setup(master *m, error *err)
     else
         TRY(choose_restore(m, saved, err));
     m->start = saved < 0 ? 0 : saved;
+    master_lend_gather(m);
     m->phase = SETUP;
     m->progress_us = clock_us();
     for (int32_t i = 0; i < m->o->n_servers; i++) {
@@ -228,6 +235,19 @@ status master_begin_setup(master *m, error *err)
         master_say_setup(m, i);
     }
     return OK;
+}
+
+/* What every part has. */
+static int64_t version_of_all(const master *m)
+{
+    if (m->mode.unordered)
+        return batch_set_count(&m->applied);
+    int64_t lowest = -1;
+    for (int32_t i = 0; m->keeps && i < m->o->n_servers; i++) {
+        int64_t its = m->servers[i].lowest;
+        lowest = its >= 0 && (lowest < 0 || its < lowest) ? its : lowest;
+    }
+    return lowest >= 0 ? lowest : m->start;
 }
 
 status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
@@ -240,17 +260,15 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
         one->lineage = 0;
         return master_begin_setup(m, err);
     }
+    if (m->mode.unordered && !one->ready)
+        TRY(master_lend_ready(m, s, r, err));
     one->ready = true;
     one->lineage = m->lineage;
     one->lowest = r->step;
     if (!master_all_servers(m, true))
         return OK;
     int64_t saved = m->start;
-    for (int32_t i = 0, first = 1; m->keeps && i < m->o->n_servers; i++)
-        if (m->servers[i].lowest >= 0 && (first || m->servers[i].lowest < m->start)) {
-            m->start = m->servers[i].lowest;
-            first = 0;
-        }
+    m->start = version_of_all(m);
     TRY(open_books(m, saved, m->start, err));
     return master_begin_run(m, err);
 }
@@ -282,10 +300,41 @@ status master_try_setup(master *m, error *err)
     return master_all_workers(m) || (!patient && !short_of_time) ? master_begin_setup(m, err) : OK;
 }
 
+static void send_loaded(master *m, int32_t s, int32_t part, uint64_t row, const void *data,
+                        size_t bytes)
+{
+    wire_head h = master_head(m, WIRE_LOADED, 0);
+    h.part = part;
+    h.tag = row;
+    h.bytes = bytes;
+    unsigned char head[NET_HEAD];
+    wire_head_encode(&h, head);
+    net_buffer payload = {.data = data, .bytes = bytes};
+    if (net_send(m->servers[s].socket, NULL, head, &payload, NULL) != OK)
+        LOG_D("SEND", "type=LOADED");
+}
+
+/* Which batches a part has, as the last of its vectors. */
+static status load_applied(master *m, int32_t s, int32_t part, error *err)
+{
+    batch_set applied = BATCH_SET_INIT;
+    buf packed = BUF_INIT;
+    status st = checkpoint_read_applied(m->restore, part, &applied, err);
+    if (st == OK) {
+        batch_set_pack(&applied, &packed);
+        send_loaded(m, s, part, 1 + optim_slots(&m->optim), packed.data, packed.size);
+    }
+    buf_fini(&packed);
+    batch_set_fini(&applied);
+    return st;
+}
+
 /* A server that does not see the job dir restores one vector. */
 status master_take_load(master *m, int32_t s, const wire_head *h, error *err)
 {
     const flat *f = m->declaration.flat;
+    if (m->restore && m->mode.unordered && h->tag == 1 + optim_slots(&m->optim))
+        return load_applied(m, s, h->part, err);
     if (!m->restore || h->part >= f->n_parts || h->tag > optim_slots(&m->optim))
         return OK;
     size_t n = (size_t)flat_part_elements(f, h->part), rows = 1 + optim_slots(&m->optim);
@@ -296,15 +345,8 @@ status master_take_load(master *m, int32_t s, const wire_head *h, error *err)
         slots[i - 1] = vectors + i * n;
     status st = checkpoint_read_part(m->restore, h->part, vectors,
                                      f->parts[h->part].frozen ? NULL : slots, err);
-    wire_head answer = master_head(m, WIRE_LOADED, 0);
-    answer.part = h->part;
-    answer.tag = h->tag;
-    answer.bytes = n * sizeof(float);
-    unsigned char head[NET_HEAD];
-    wire_head_encode(&answer, head);
-    net_buffer payload = {.data = vectors + h->tag * n, .bytes = n * sizeof(float)};
-    if (st == OK && net_send(m->servers[s].socket, NULL, head, &payload, NULL) != OK)
-        LOG_D("SEND", "type=LOADED");
+    if (st == OK)
+        send_loaded(m, s, h->part, h->tag, vectors + h->tag * n, n * sizeof(float));
     mem_free(memory);
     return st;
 }

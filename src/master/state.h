@@ -13,10 +13,12 @@
 #ifndef TEQUIO_MASTER_STATE_H
 #define TEQUIO_MASTER_STATE_H
 
+#include "common/config/mode.h"
 #include "common/store/checkpoint.h"
 #include "common/wire/wire.h"
 #include "master/deal.h"
 #include "master/fetch.h"
+#include "master/leases.h"
 #include "master/ledger.h"
 #include "master/master.h"
 #include "master/members.h"
@@ -56,7 +58,9 @@ typedef struct master {
     wire_declaration declaration;   /* flat == NULL before the first DECLARE */
     optim optim;
     const char *slot_names[OPTIM_SLOTS];
-    steps steps;
+    mode mode;
+    steps steps;                    /* of one batch each where mode.unordered, as all that follows */
+    int64_t clock;                  /* K, by which ssp counts */
     int64_t total;                  /* versions to reach */
     int64_t limit;                  /* last said to workers */
     uint32_t view_id;
@@ -72,6 +76,8 @@ typedef struct master {
     checkpoint *restore;            /* during SETUP: for servers that do not see the job dir */
     vote *vote;
     summaries *summaries;
+    batch_set applied;              /* unordered, like the next: on every part, as the era begins */
+    leases *leases;
 
     int64_t epoch_saved, epoch_booked; /* newest epoch's end with a checkpoint; in the results */
     int64_t begun_us, tick_us, progress_us, warned_us, drain_us, preempt_us;
@@ -126,6 +132,15 @@ MUST_USE status master_take_shard(master *m, int32_t s, const Wire__Shard *piece
 void master_take_cut_late(master *m, const Wire__CutLate *c);
 /* Once a second: what a server has not answered is said to it again. */
 void master_say_again(master *m);
+
+/* lend.c: all but the first two do nothing in mode sync */
+void master_lend_gather(master *m);             /* what is applied is about to be heard */
+MUST_USE status master_lend_ready(master *m, int32_t s, const Wire__Ready *r, error *err);
+void master_lend_begin(master *m);
+void master_lend_lanes(master *m, const hedge_lane *lanes, size_t n);   /* who lives */
+void master_lend_hello(master *m, member *one, bool is_new);
+void master_lend(master *m);                    /* says the leases that are due */
+void master_say_lend_wait(const master *m, double seconds);
 
 /* goodbye.c: says how it ended to all, until they have left or for GOODBYE_US. */
 void master_say_goodbye(master *m, status st, const char *text);

@@ -102,6 +102,7 @@ void master_deal(master *m)
     size_t n = 0;
     hedge_lane *lanes = members_lane_list(&m->members, &n);
     m->view_due = false;
+    master_lend_lanes(m, lanes, n);
     if (n) {
         deal_anew(m->deal, lanes, n, clock_us());
         say_new_view(m);
@@ -111,7 +112,7 @@ void master_deal(master *m)
 
 void master_count_lane(master *m, const member *from, const wire_head *h, const Wire__Report *r)
 {
-    if (h->node.level || r->examples <= 0 || r->lane >= from->lanes)
+    if (m->leases || h->node.level || r->examples <= 0 || r->lane >= from->lanes)
         return;
     view_lane lane = {.trainer = from->trainer, .worker = from->index, .lane = r->lane};
     double seconds = r->seconds * (double)m->steps.batch_size / (double)r->examples;
@@ -152,6 +153,8 @@ static void say_deal(const master *m, const hedge_lane *lanes, size_t n)
 void master_watch_lanes(master *m, int64_t now)
 {
     int64_t step = ledger_totals_of(m->ledger)->step;
+    if (m->leases)
+        return;                 /* leases follow the lanes' pace by themselves */
     if (step >= m->limit) {
         deal_pause(m->deal, now);
         return;

@@ -131,9 +131,15 @@ static void warn_of_waits(ps *s, int64_t now)
             continue;
         char missing[128];
         table_missing(s->table, p, missing, sizeof missing);
-        LOG_W("WAIT", "part=%d version=%lld waits for slots=%s of step=%lld since=%.1fs pulls=%zu",
-              p, (long long)l->at[0].version, missing, (long long)table_version(s->table, p),
-              (double)(now - l->at[0].since_us) * 1e-6, l->n);
+        double since = (double)(now - l->at[0].since_us) * 1e-6;
+        if (s->mode.unordered)
+            LOG_W("WAIT", "part=%d batch=%lld waits for batch=%s of=%lld since=%.1fs pulls=%zu", p,
+                  (long long)l->at[0].version, missing, (long long)l->at[0].floor, since, l->n);
+        else
+            LOG_W("WAIT",
+                  "part=%d version=%lld waits for slots=%s of step=%lld since=%.1fs pulls=%zu", p,
+                  (long long)l->at[0].version, missing, (long long)table_version(s->table, p),
+                  since, l->n);
         s->warned_us = now + 2 * (now - l->at[0].since_us);
         return;
     }

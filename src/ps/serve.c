@@ -9,10 +9,15 @@
 
 #include <stdlib.h>
 
-/* PART or GONE; false: the version is not there yet, or the peer has no room for it. */
-static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t version)
+/* PART or GONE; false: the version is not there yet, or the peer has no room for it. Unordered: the
+ * newest, for the batch named, once all batches below `floor` are in it. */
+static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t step, int64_t floor)
 {
     int64_t newest = table_version(s->table, part);
+    bool unordered = s->mode.unordered;
+    if (unordered && !table_has_floor(s->table, part, floor))
+        return false;
+    int64_t version = unordered ? newest : step;
     block *held = table_weights(s->table, part, version);
     if (!held && version > newest)
         return false;
@@ -26,8 +31,16 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t version
         return false;
     }
     net_buffer payload = outbox_add(s->outbox, to, held);
-    ps_reply(s, to, (wire_head){.type = WIRE_PART, .part = part, .step = version}, &payload);
+    wire_head head = {.type = WIRE_PART, .part = part, .step = version};
+    head.tag = unordered ? (uint64_t)step : 0;
+    ps_reply(s, to, head, &payload);
     return true;
+}
+
+/* A floor out of range is never reached. */
+static int64_t floor_asked(const wire_head *h)
+{
+    return h->tag > INT64_MAX ? INT64_MAX : (int64_t)h->tag;
 }
 
 static void pull_wait(ps *s, const net_message *m, const wire_head *h)
@@ -36,6 +49,7 @@ static void pull_wait(ps *s, const net_message *m, const wire_head *h)
     for (size_t i = 0; i < l->n; i++)
         if (net_peer_equal(&l->at[i].peer, &m->from)) {
             l->at[i].version = h->step;
+            l->at[i].floor = floor_asked(h);
             return;
         }
     if (l->n == WAITING_MAX) {
@@ -46,6 +60,7 @@ static void pull_wait(ps *s, const net_message *m, const wire_head *h)
     l->at[l->n++] = (waiting_pull){.peer = m->from,
                                    .connection = m->connection,
                                    .version = h->step,
+                                   .floor = floor_asked(h),
                                    .since_us = clock_us()};
 }
 
@@ -55,7 +70,7 @@ void ps_take_pull(ps *s, const net_message *m, const wire_head *h)
         ps_refuse(s, &m->from, h, E_PROTOCOL, "that part is not on this server");
         return;
     }
-    if (!answer_pull(s, &m->from, h->part, h->step))
+    if (!answer_pull(s, &m->from, h->part, h->step, floor_asked(h)))
         pull_wait(s, m, h);
 }
 
@@ -63,7 +78,7 @@ static void answer_waiting(ps *s, int32_t part)
 {
     pull_list *l = &s->pulls[part];
     for (size_t i = 0; i < l->n;) {
-        if (answer_pull(s, &l->at[i].peer, part, l->at[i].version))
+        if (answer_pull(s, &l->at[i].peer, part, l->at[i].version, l->at[i].floor))
             l->at[i] = l->at[--l->n];
         else
             i++;

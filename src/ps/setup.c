@@ -91,12 +91,12 @@ static status open_restore(ps *s, const Wire__Setup *m, checkpoint **ret, error 
     TRYF(st, err, "restore step %lld", (long long)m->step);
     const manifest *found = checkpoint_manifest(*ret);
     if (found->step == m->step && strcmp(found->flat_digest, m->declaration->digest) == 0 &&
-        found->n_slots == optim_slots(&s->optim))
+        found->n_slots == optim_slots(&s->optim) && found->unordered == s->mode.unordered)
         return OK;
     checkpoint_close(ret);
     return FAIL(
         err, E_DATA,
-        "restore step %lld: '%s' is of another step, model or optimizer than what is trained",
+        "restore step %lld: '%s' is of another step, model, optimizer or mode than what is trained",
         (long long)m->step, m->restore_dir);
 }
 
@@ -121,6 +121,8 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
                           ? (float)config_f64(c, "trainer.grad_clipping")
                           : 0,
         .votes = config_has(c, "trainer.grad_norm"),
+        .unordered = s->mode.unordered,
+        .total = m->total_steps,
         .step = m->step,
         .seed = (uint64_t)config_int(c, "random_seed"),
         .restore = restore,
@@ -136,7 +138,8 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
 {
     if (!m->declaration || !m->servers || m->servers > INT32_MAX || m->server >= m->servers ||
         m->step < 0 || m->batch_size <= 0 || m->batches_per_step <= 0 ||
-        m->batches_per_step > UINT32_MAX)
+        m->batches_per_step > UINT32_MAX ||
+        (mode_settings(s->o->config).unordered && m->batches_per_step != 1))
         return FAIL(err, E_PROTOCOL, "SETUP: a field is out of range");
     TRY(find_dir(s, m, err));
     ps_setup_clear(s);
@@ -148,6 +151,7 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
     placement_deal(f, s->n_servers, s->placement);
     s->pulls = xcalloc((size_t)f->n_parts, sizeof *s->pulls);
     s->optim = optim_settings(s->o->config);
+    s->mode = mode_settings(s->o->config);
     TRY(build_table(s, m, err));
     for (size_t i = 0; i < optim_slots(&s->optim); i++)
         s->slot_names[i] = optim_slot_name(&s->optim, i);
@@ -159,11 +163,20 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
             .n_servers = s->n_servers,
             .slot_names = s->slot_names,
             .n_slots = optim_slots(&s->optim),
+            .unordered = s->mode.unordered,
             .waker = s->waker,
         },
         &s->cuts, err));
     s->histograms = histograms_create(f, s->placement, s->server);
     return OK;
+}
+
+static void pack_applied(const ps *s, buf *ret)
+{
+    batch_set all = BATCH_SET_INIT;
+    table_applied_by_all(s->table, &all);
+    batch_set_pack(&all, ret);
+    batch_set_fini(&all);
 }
 
 static void say_ready(ps *s)
@@ -173,10 +186,16 @@ static void say_ready(ps *s)
     ready.step = table_lowest(s->table);
     ready.bytes = table_bytes(s->table);
     ready.sees_job_dir = s->dir != NULL;
+    buf applied = BUF_INIT;
+    if (s->mode.unordered)
+        pack_applied(s, &applied);
+    ready.applied.data = (uint8_t *)applied.data;
+    ready.applied.len = applied.size;
     LOG_I("READY", "server=%d/%d step=%lld newest=%lld bytes=%zu era=%u", s->server, s->n_servers,
           (long long)ready.step, (long long)table_newest(s->table), table_bytes(s->table),
           s->identity.era);
     ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base);
+    buf_fini(&applied);
 }
 
 /* The parts held go on in a new era: what the last one has not finished is said again to the new

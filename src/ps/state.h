@@ -5,6 +5,7 @@
 #ifndef TEQUIO_PS_STATE_H
 #define TEQUIO_PS_STATE_H
 
+#include "common/config/mode.h"
 #include "common/store/jobdir.h"
 #include "common/wire/wire.h"
 #include "ps/cut.h"
@@ -17,7 +18,7 @@
 typedef struct waiting_pull {
     net_peer peer;
     int connection;
-    int64_t version;
+    int64_t version, floor;
     int64_t since_us;
 } waiting_pull;
 
@@ -47,6 +48,7 @@ typedef struct ps {
     int32_t load_part;              /* the vector asked for */
     uint64_t load_row;
     wire_declaration declaration;
+    mode mode;
     int32_t *placement;
     int32_t server, n_servers;
     optim optim;

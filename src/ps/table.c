@@ -170,6 +170,12 @@ const batch_set *table_applied(const table *t, int32_t part)
     return &t->entries[part].applied;
 }
 
+bool table_has_floor(const table *t, int32_t part, int64_t floor)
+{
+    const entry *e = &t->entries[part];
+    return !e->live || e->applied.floor >= floor;
+}
+
 void table_applied_by_all(const table *t, batch_set *ret)
 {
     batch_set_fill(ret, t->o.total);

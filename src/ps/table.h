@@ -70,6 +70,7 @@ int64_t table_batches(const table *t, int32_t part);        /* batches applied t
 
 /* Unordered: which batches a live part has; which every live part held here has (all, if none is). */
 const batch_set *table_applied(const table *t, int32_t part);
+bool table_has_floor(const table *t, int32_t part, int64_t floor);   /* of a frozen part: any */
 void table_applied_by_all(const table *t, batch_set *ret);
 
 typedef enum push_result {

@@ -325,6 +325,11 @@ void lane_give(lane *l, const lane_slot *slot)
     pthread_mutex_unlock(&l->lock);
 }
 
+void lane_read_ahead(lane *l, const step_slot *batch)
+{
+    loader_prefetch(l->loader, batch);
+}
+
 size_t lane_pending(const lane *l)
 {
     lane *mutable = (lane *)(uintptr_t)l;

@@ -49,6 +49,8 @@ void lane_destroy(lane **l);
 void lane_set_gather(lane *l, gather *g);
 
 void lane_give(lane *l, const lane_slot *slot);
+/* A batch that will be given soon, for the loader. */
+void lane_read_ahead(lane *l, const step_slot *batch);
 size_t lane_pending(const lane *l);         /* slots given and not finished */
 
 /* Drops what was given; returns when the lane is idle. */

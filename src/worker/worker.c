@@ -1,47 +1,16 @@
 /*
- * The worker's loop: the dial to the master, the kv to the servers, the follower of versions.
+ * The worker's loop: the dial to the master, and what follows from its words.
  */
-#include "worker/worker.h"
+#include "worker/state.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/wire/hello.h"
 #include "worker/share.h"
-#include "worker/step.h"
-#include "worker/variants.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct worker {
-    const worker_options *o;
-    char name[TASK_NAME];
-    variants variants;
-    net_waker *waker;
-    board *board;
-    lane **lanes;
-    kv *kv;
-    follower *follower;
-    buf hello;
-    buf packed;                     /* the control payload being sent; kept, so that steps allocate nothing */
-
-    net_socket *master;             /* NULL until its address is known */
-    char *master_endpoint;
-    const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
-    wire_head identity;             /* job id, era, incarnation */
-    uint64_t view_id;
-    bool welcomed, has_view, stopped, preempt_said;
-    int64_t master_heard_us, tick_us, stop_us;
-    status outcome;
-    error *err;
-
-    int64_t progress_us, warned_us; /* when a version last became complete; when to speak next */
-    int64_t seen_step;
-} worker;
-
-enum { TICK_MS = 100, SECOND_US = 1000000 };
 
 /* --- to the master --- */
 
@@ -79,7 +48,7 @@ static status say_hello(worker *w, error *err)
     return send_head(w, WIRE_HELLO, 0, (tree_node){.level = 0}, &payload, err);
 }
 
-static status dial_master(worker *w, const char *endpoint, error *err)
+status worker_dial_master(worker *w, const char *endpoint, error *err)
 {
     net_close(&w->master, 0);
     if (endpoint != w->master_endpoint) {
@@ -99,7 +68,7 @@ static status declare(worker *w, error *err)
     return st;
 }
 
-static status report(void *user, const note *n, error *err)
+status worker_report(void *user, const note *n, error *err)
 {
     worker *w = user;
     Wire__Report__Metric metrics[METRIC_COUNT_MAX];
@@ -141,6 +110,8 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
     w->progress_us = clock_us();
     LOG_I("BEGIN", "step=%lld era=%u slots=%zu lanes=%d", (long long)m->start_step, h->era, m->n_slots,
           w->o->n_lanes);
+    if (w->unordered)
+        return crew_begin(w->crew, &w->identity, &s, err);
     TRY(kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat, err));
     return follower_begin(w->follower, &s, m->start_step, m->limit, err);
 }
@@ -154,10 +125,10 @@ static status take_view(worker *w, const wire_head *h, const Wire__View *m, erro
     w->view_id = m->id;
     if (!w->has_view || h->era != w->identity.era)
         st = begin_era(w, h, m, err);
-    if (st == OK)
+    if (st == OK && !w->unordered)
         st = follower_own(w->follower, &share, err);
     share_free(&share);
-    return st == OK ? follower_limit(w->follower, m->limit, err) : st;
+    return st == OK && !w->unordered ? follower_limit(w->follower, m->limit, err) : st;
 }
 
 static void take_stop(worker *w, const Wire__Stop *m)
@@ -202,12 +173,24 @@ static status take_proto(worker *w, const net_message *m, const wire_head *h, er
     return st;
 }
 
+/* Unordered the limit is the master's own business. */
+static status take_limit(worker *w, const wire_head *h, error *err)
+{
+    return w->has_view && !w->unordered ? follower_limit(w->follower, h->step, err) : OK;
+}
+
+static status take_lease(worker *w, const wire_head *h, error *err)
+{
+    bool is_current = w->has_view && w->unordered && h->era == w->identity.era;
+    return is_current ? crew_lease(w->crew, h->node.index, h->step, (int64_t)h->tag, err) : OK;
+}
+
 /* What the master last announced: a view or limit that did not arrive is asked for. */
 static status take_alive(worker *w, const wire_head *h, error *err)
 {
     if (h->tag && (h->era != w->identity.era || h->tag != w->view_id))
         return say_hello(w, err);
-    return w->has_view ? follower_limit(w->follower, h->step, err) : OK;
+    return take_limit(w, h, err);
 }
 
 static status take(worker *w, const net_message *m, error *err)
@@ -226,7 +209,9 @@ static status take(worker *w, const net_message *m, error *err)
     if (h.type == WIRE_ALIVE)
         return take_alive(w, &h, err);
     if (h.type == WIRE_LIMIT)
-        return w->has_view ? follower_limit(w->follower, h.step, err) : OK;
+        return take_limit(w, &h, err);
+    if (h.type == WIRE_LEASE)
+        return take_lease(w, &h, err);
     return take_proto(w, m, &h, err);
 }
 
@@ -253,14 +238,19 @@ static status serve_master(worker *w, error *err)
         /* what came before the loss counts: it may be the STOP */
         TRY(receive_master(w, err));
         if (!w->stopped)
-            TRY(dial_master(w, w->master_endpoint, err));
+            TRY(worker_dial_master(w, w->master_endpoint, err));
     }
     return receive_master(w, err);
 }
 
-/* --- from the servers: kv's hooks. A failure is kept and leaves the loop --- */
+/* --- from the servers: kv's hooks --- */
 
-static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
+kv *worker_kv(const worker *w)
+{
+    return w->unordered ? crew_kv(w->crew) : w->kv;
+}
+
+void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m)
 {
     worker *w = user;
     (void)server;
@@ -271,12 +261,12 @@ static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
     char *endpoint = xasprintf("tcp://%s", m->master_address);
     if (!w->master_endpoint || strcmp(endpoint, w->master_endpoint) != 0) {
         LOG_I("RELAY", "master=%s told by a server", m->master_address);
-        w->outcome = dial_master(w, endpoint, w->err);
+        w->outcome = worker_dial_master(w, endpoint, w->err);
     }
     free(endpoint);
 }
 
-static void on_part(void *user, int32_t part, int64_t version, const float *data, size_t n)
+void worker_on_part(void *user, int32_t part, int64_t version, const float *data, size_t n)
 {
     worker *w = user;
     (void)n;
@@ -284,7 +274,7 @@ static void on_part(void *user, int32_t part, int64_t version, const float *data
         w->outcome = follower_part(w->follower, part, version, data, w->err);
 }
 
-static void on_gone(void *user, int32_t part, int64_t newest)
+void worker_on_gone(void *user, int32_t part, int64_t newest)
 {
     worker *w = user;
     (void)part;
@@ -292,72 +282,14 @@ static void on_gone(void *user, int32_t part, int64_t newest)
         w->outcome = follower_gone(w->follower, newest, w->err);
 }
 
-static void on_refused(void *user, int32_t server, const wire_head *h, const Wire__Refused *m)
+void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wire__Refused *m)
 {
     worker *w = user;
     if (m->status == OK || m->status >= STATUS_COUNT || w->outcome != OK)
         return;
     w->outcome = FAIL(w->err, (status)m->status, "refused by server %s: %s",
-                      kv_server_name(w->kv, server), m->text);
+                      kv_server_name(worker_kv(w), server), m->text);
     (void)h;
-}
-
-/* --- waiting --- */
-
-/* Why there is no word from the master, as far as we know; NULL: we do not. */
-static const char *master_trouble(const worker *w)
-{
-    if (w->master)
-        return w->refused;
-    for (int32_t s = 0; s < w->o->n_servers; s++)
-        if (kv_server_refused(w->kv, s))
-            return kv_server_refused(w->kv, s);
-    return "no server knows its address yet";
-}
-
-static void say_wait(worker *w, double waited)
-{
-    if (!w->master || !w->welcomed) {
-        const char *trouble = master_trouble(w);
-        LOG_W("WAIT", "for=master endpoint=%s since=%.1fs%s%s", w->master_endpoint ? w->master_endpoint : "?",
-              waited, trouble ? ": " : "", trouble ? trouble : "");
-        return;
-    }
-    if (!w->has_view) {
-        LOG_W("WAIT", "for=view since=%.1fs: the master waits for other tasks", waited);
-        return;
-    }
-    int32_t part, missing = follower_missing(w->follower, &part);
-    if (part < 0)
-        return;
-    if (follower_is_held_back(w->follower)) {
-        LOG_I("WAIT", "for=master step=%lld since=%.1fs: checkpoints and evaluations come first",
-              (long long)follower_step(w->follower), waited);
-        return;
-    }
-    int32_t s = kv_server_of(w->kv, part);
-    const char *refused = kv_server_refused(w->kv, s);
-    LOG_W("WAIT", "for=%s server=%d %s version=%lld parts_missing=%d first=%d since=%.1fs%s%s",
-          kv_server_name(w->kv, s), s, kv_server_is_up(w->kv, s) ? "up" : "not connected",
-          (long long)follower_step(w->follower) + 1, missing, part, waited, refused ? ": " : "",
-          refused ? refused : "");
-}
-
-static void warn_of_waits(worker *w, int64_t now)
-{
-    int64_t step = w->has_view ? follower_step(w->follower) : -1;
-    if (step != w->seen_step || (w->has_view && follower_is_computing(w->follower))) {
-        w->seen_step = step;
-        w->progress_us = now;
-        w->warned_us = 0;
-        return;
-    }
-    int64_t patience = (int64_t)(config_f64(w->o->config, "distributed.wait_warning") * SECOND_US);
-    int64_t waited = now - w->progress_us;
-    if (waited < patience || now < w->warned_us)
-        return;
-    say_wait(w, (double)waited / SECOND_US);
-    w->warned_us = now + 2 * waited;
 }
 
 /* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever. */
@@ -377,23 +309,30 @@ static status ask_to_leave(worker *w, int64_t now, error *err)
     return FAIL(err, E_PREEMPTED, "preempted; the master did not stop the job within %.0f s", waited);
 }
 
+/* Held completely; -1: none, or nobody asks. */
+static int64_t version_held(const worker *w)
+{
+    bool holds = w->has_view && !w->unordered && follower_is_whole(w->follower);
+    return holds ? follower_step(w->follower) : -1;
+}
+
 static status tick(worker *w, error *err)
 {
     int64_t now = clock_us();
-    warn_of_waits(w, now);
+    worker_warn_of_waits(w, now);
     TRY(ask_to_leave(w, now, err));
     if (now - w->tick_us < SECOND_US)
         return OK;
     w->tick_us = now;
-    TRY(kv_tick(w->kv, err));
-    int64_t whole = w->has_view && follower_is_whole(w->follower) ? follower_step(w->follower) : -1;
+    TRY(w->unordered ? crew_tick(w->crew, err) : kv_tick(w->kv, err));
+    int64_t whole = version_held(w);
     if (w->master)
         TRY(w->welcomed ? send_head(w, WIRE_HEARTBEAT, whole + 1, (tree_node){.level = 0}, NULL, err)
                         : say_hello(w, err));
     double silent = (double)(now - w->master_heard_us) / SECOND_US;
     double limit = config_f64(w->o->config, w->welcomed ? "distributed.lost_timeout"
                                                         : "distributed.start_timeout");
-    const char *trouble = master_trouble(w);
+    const char *trouble = worker_master_trouble(w);
     if (silent > limit)
         return FAIL(err, E_LOST, "no word from the master%s%s for %.0f s%s%s",
                     w->master_endpoint ? " at " : "", w->master_endpoint ? w->master_endpoint : "", silent,
@@ -401,9 +340,17 @@ static status tick(worker *w, error *err)
     return OK;
 }
 
+static status serve_servers(worker *w, error *err)
+{
+    if (w->unordered)
+        return crew_serve(w->crew, err);
+    TRY(kv_serve(w->kv, err));
+    return w->has_view && w->outcome == OK ? follower_serve(w->follower, worker_report, w, err) : OK;
+}
+
 static status loop(worker *w, error *err)
 {
-    size_t n = (size_t)w->o->n_servers;
+    size_t n = (size_t)w->o->n_servers * (size_t)(w->unordered ? w->o->n_lanes : 1);
     net_socket **sockets = xcalloc(n + 1, sizeof *sockets);
     w->master_heard_us = w->progress_us = clock_us();
     status st = OK;
@@ -412,15 +359,13 @@ static status loop(worker *w, error *err)
             st = FAIL(err, E_ABORTED, "another role of this process failed");
             break;
         }
-        memcpy(sockets, kv_sockets(w->kv), n * sizeof *sockets);
+        memcpy(sockets, w->unordered ? crew_sockets(w->crew) : kv_sockets(w->kv), n * sizeof *sockets);
         sockets[n] = w->master;
         st = net_poll(sockets, n + 1, w->waker, TICK_MS, err);
         if (st == OK)
             st = serve_master(w, err);
         if (st == OK)
-            st = kv_serve(w->kv, err);
-        if (st == OK && w->has_view && w->outcome == OK)
-            st = follower_serve(w->follower, report, w, err);
+            st = serve_servers(w, err);
         if (st == OK)
             st = tick(w, err);
     }
@@ -430,90 +375,12 @@ static status loop(worker *w, error *err)
 
 /* --- life --- */
 
-static status build_lanes(worker *w, error *err)
-{
-    const config *c = w->o->config;
-    w->lanes = xcalloc((size_t)w->o->n_lanes, sizeof(lane *));
-    for (int32_t i = 0; i < w->o->n_lanes; i++)
-        TRYF(lane_create(
-                 &(lane_options){
-                     .index = i,
-                     .task = w->name,
-                     .backend = w->o->backend,
-                     .device = {.threads = (int)config_int(c, "trainer.threads")},
-                     .flat = w->variants.flat,
-                     .graphs = (const graph *const *)w->variants.graphs,
-                     .batch_sizes = w->variants.batch_sizes,
-                     .n_graphs = w->variants.n,
-                     .loader = {.dataset = w->variants.data,
-                                .batch_size = config_int(c, "data_loader.batch_size"),
-                                .seed = (uint64_t)config_int(c, "random_seed"),
-                                .shuffle = config_bool(c, "data_loader.shuffle"),
-                                .augment = config_section(c, "dataset_reader.augment"),
-                                .depth = (size_t)config_int(c, "data_loader.prefetch") + 2},
-                     .board = w->board,
-                 },
-                 &w->lanes[i], err),
-             err, "lane %d", i);
-    return OK;
-}
-
-static void build_hello(worker *w)
-{
-    char digest[65], engine[256], fingerprint[512];
-    flat_digest(w->variants.flat, digest);
-    lane_fingerprint(w->lanes[0], engine, sizeof engine);
-    snprintf(fingerprint, sizeof fingerprint, "tequio %s; %s; threads %d", TEQUIO_VERSION, engine,
-             (int)config_int(w->o->config, "trainer.threads"));
-    hello_pack(
-        &(hello_facts){
-            .config = w->o->config,
-            .task = w->o->self,
-            .life = hello_life(),
-            .fingerprint = fingerprint,
-            .lanes = (uint32_t)w->o->n_lanes,
-            .flat_digest = digest,
-            .trainer = w->o->trainer,
-        },
-        &w->hello);
-}
-
-static status build(worker *w, error *err)
-{
-    TRY(variants_build(w->o->config, &w->variants, err));
-    TRY(net_waker_create(&w->waker, err));
-    TRY(board_create(w->variants.flat, w->waker, &w->board, err));
-    TRY(build_lanes(w, err));
-    build_hello(w);
-    TRY(kv_create(
-        &(kv_options){
-            .net = w->o->net,
-            .servers = w->o->servers,
-            .n_servers = w->o->n_servers,
-            .credit_bytes = (size_t)config_int(w->o->config, "distributed.credit_bytes"),
-            .hello = &w->hello,
-            .hooks = {.welcome = on_welcome, .part = on_part, .gone = on_gone, .refused = on_refused,
-                      .user = w},
-        },
-        &w->kv, err));
-    TRY(follower_create(
-        &(follower_options){
-            .flat = w->variants.flat,
-            .kv = w->kv,
-            .board = w->board,
-            .lanes = w->lanes,
-            .n_lanes = w->o->n_lanes,
-        },
-        &w->follower, err));
-    return w->o->master ? dial_master(w, w->o->master, err) : OK;
-}
-
 /* The master must hear why we leave, even when we never got as far as its view. */
 static void say_failed(worker *w, status st, const error *why)
 {
     if (w->stopped)
         return;
-    if (!w->master && w->o->master && dial_master(w, w->o->master, NULL) != OK)
+    if (!w->master && w->o->master && worker_dial_master(w, w->o->master, NULL) != OK)
         return;
     if (!w->master)
         return;
@@ -524,33 +391,16 @@ static void say_failed(worker *w, status st, const error *why)
     (void)send_proto(w, WIRE_FAILED, 0, (tree_node){.level = 0}, &m.base, NULL);
 }
 
-/* Memory under way goes first: kv gives pushes back, the follower its sums, then lanes may end. */
-static void unbuild(worker *w)
-{
-    kv_destroy(&w->kv);
-    follower_destroy(&w->follower);
-    for (int32_t i = 0; w->lanes && i < w->o->n_lanes; i++)
-        lane_destroy(&w->lanes[i]);
-    free(w->lanes);
-    board_destroy(&w->board);
-    net_close(&w->master, 1000);
-    free(w->master_endpoint);
-    buf_fini(&w->hello);
-    buf_fini(&w->packed);
-    net_waker_destroy(&w->waker);
-    variants_fini(&w->variants);
-}
-
 status worker_run(const worker_options *options, error *err)
 {
     error mine = ERROR_INIT;
     worker w = {.o = options, .seen_step = -2, .err = err ? err : &mine};
     task_name(options->self, w.name);
-    status st = build(&w, w.err);
+    status st = worker_build(&w, w.err);
     if (st == OK)
         st = loop(&w, w.err);
     if (st != OK)
         say_failed(&w, st, w.err);
-    unbuild(&w);
+    worker_unbuild(&w);
     return st;
 }

@@ -363,6 +363,30 @@ static status check_limits(resolver *r, const json_t *tree)
     return OK;
 }
 
+/* Modes in which batches are applied one by one leave no room for what looks at a whole step. */
+static status check_mode(resolver *r, const json_t *tree)
+{
+    const char *mode = json_string_value(value_at(tree, "distributed.mode"));
+    int64_t staleness = json_integer_value(value_at(tree, "distributed.staleness"));
+    if (staleness && strcmp(mode, "ssp") != 0)
+        return FAIL(r->err, E_CONFIG,
+                    "distributed.staleness: %lld has no meaning in mode %s; expected 0, or mode ssp",
+                    (long long)staleness, mode);
+    if (strcmp(mode, "sync") == 0)
+        return OK;
+    if (!json_is_null(value_at(tree, "trainer.grad_norm")))
+        return FAIL(r->err, E_CONFIG,
+                    "trainer.grad_norm: mode %s applies every batch to every part by itself, so "
+                    "nobody knows its norm; use trainer.grad_clipping, or mode sync",
+                    mode);
+    if (json_integer_value(value_at(tree, "trainer.num_gradient_accumulation_steps")) > 1)
+        return FAIL(r->err, E_CONFIG,
+                    "trainer.num_gradient_accumulation_steps: mode %s applies every batch by "
+                    "itself; expected 1, with a larger data_loader.batch_size, or mode sync",
+                    mode);
+    return OK;
+}
+
 /* What one row cannot say. */
 static status check_together(resolver *r, const json_t *tree)
 {
@@ -380,7 +404,7 @@ static status check_together(resolver *r, const json_t *tree)
                     "trainer.learning_rate_scheduler.total_steps: %lld is out of range; expected "
                     "more than warmup_steps, which is %lld",
                     (long long)json_integer_value(total), (long long)warmup);
-    return OK;
+    return check_mode(r, tree);
 }
 
 /* Defaults that follow from other keys. The labels of the training data do not fit other images. */

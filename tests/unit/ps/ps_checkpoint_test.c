@@ -106,7 +106,8 @@ static void test_restored_from_its_checkpoint(void **state)
     hear(&master, WIRE_FAILED);
     assert_int_equal(server_end(s), E_DATA);
     assert_string_equal(s->error.text, "restore step 3: 'checkpoints/step-000000002' is of another "
-                                       "step, model or optimizer than what is trained");
+                                       "step, model, optimizer or mode than what is "
+                                       "trained");
     whole_fini(&w);
     peer_close(&master);
     peer_close(&worker);

@@ -1,0 +1,138 @@
+/*
+ * What a worker is made of: lanes with their boards, connections, and what hands work to the lanes.
+ */
+#include "worker/state.h"
+
+#include "common/base/alloc.h"
+#include "common/config/mode.h"
+#include "common/wire/hello.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* In mode sync the lanes share what they compute with; else each has its own. */
+static status build_boards(worker *w, error *err)
+{
+    w->boards = xcalloc((size_t)w->o->n_lanes, sizeof(board *));
+    for (int32_t i = 0; i < (w->unordered ? w->o->n_lanes : 1); i++)
+        TRY(board_create(w->variants.flat, w->waker, &w->boards[i], err));
+    return OK;
+}
+
+static status build_lanes(worker *w, error *err)
+{
+    const config *c = w->o->config;
+    w->lanes = xcalloc((size_t)w->o->n_lanes, sizeof(lane *));
+    for (int32_t i = 0; i < w->o->n_lanes; i++)
+        TRYF(lane_create(
+                 &(lane_options){
+                     .index = i,
+                     .task = w->name,
+                     .backend = w->o->backend,
+                     .device = {.threads = (int)config_int(c, "trainer.threads")},
+                     .flat = w->variants.flat,
+                     .graphs = (const graph *const *)w->variants.graphs,
+                     .batch_sizes = w->variants.batch_sizes,
+                     .n_graphs = w->variants.n,
+                     .loader = {.dataset = w->variants.data,
+                                .batch_size = config_int(c, "data_loader.batch_size"),
+                                .seed = (uint64_t)config_int(c, "random_seed"),
+                                .shuffle = config_bool(c, "data_loader.shuffle"),
+                                .augment = config_section(c, "dataset_reader.augment"),
+                                .depth = (size_t)config_int(c, "data_loader.prefetch") + 2},
+                     .board = w->boards[w->unordered ? i : 0],
+                 },
+                 &w->lanes[i], err),
+             err, "lane %d", i);
+    return OK;
+}
+
+static void build_hello(worker *w)
+{
+    char digest[65], engine[256], fingerprint[512];
+    flat_digest(w->variants.flat, digest);
+    lane_fingerprint(w->lanes[0], engine, sizeof engine);
+    snprintf(fingerprint, sizeof fingerprint, "tequio %s; %s; threads %d", TEQUIO_VERSION, engine,
+             (int)config_int(w->o->config, "trainer.threads"));
+    hello_pack(
+        &(hello_facts){
+            .config = w->o->config,
+            .task = w->o->self,
+            .life = hello_life(),
+            .fingerprint = fingerprint,
+            .lanes = (uint32_t)w->o->n_lanes,
+            .flat_digest = digest,
+            .trainer = w->o->trainer,
+        },
+        &w->hello);
+}
+
+static status build_follower(worker *w, const kv_options *servers, error *err)
+{
+    TRY(kv_create(servers, &w->kv, err));
+    return follower_create(
+        &(follower_options){
+            .flat = w->variants.flat,
+            .kv = w->kv,
+            .board = w->boards[0],
+            .lanes = w->lanes,
+            .n_lanes = w->o->n_lanes,
+        },
+        &w->follower, err);
+}
+
+static status build_crew(worker *w, const kv_options *servers, error *err)
+{
+    return crew_create(
+        &(crew_options){
+            .flat = w->variants.flat,
+            .kv = *servers,
+            .boards = w->boards,
+            .lanes = w->lanes,
+            .n_lanes = w->o->n_lanes,
+            .done = worker_report,
+            .user = w,
+        },
+        &w->crew, err);
+}
+
+status worker_build(worker *w, error *err)
+{
+    w->unordered = mode_settings(w->o->config).unordered;
+    TRY(variants_build(w->o->config, &w->variants, err));
+    TRY(net_waker_create(&w->waker, err));
+    TRY(build_boards(w, err));
+    TRY(build_lanes(w, err));
+    build_hello(w);
+    kv_options servers = {
+        .net = w->o->net,
+        .servers = w->o->servers,
+        .n_servers = w->o->n_servers,
+        .credit_bytes = (size_t)config_int(w->o->config, "distributed.credit_bytes"),
+        .hello = &w->hello,
+        .hooks = {.welcome = worker_on_welcome, .part = worker_on_part, .gone = worker_on_gone,
+                  .refused = worker_on_refused, .user = w},
+    };
+    TRY(w->unordered ? build_crew(w, &servers, err) : build_follower(w, &servers, err));
+    return w->o->master ? worker_dial_master(w, w->o->master, err) : OK;
+}
+
+/* Memory under way goes first: kv gives pushes back, the follower its sums, then lanes may end. */
+void worker_unbuild(worker *w)
+{
+    crew_destroy(&w->crew);
+    kv_destroy(&w->kv);
+    follower_destroy(&w->follower);
+    for (int32_t i = 0; w->lanes && i < w->o->n_lanes; i++)
+        lane_destroy(&w->lanes[i]);
+    free(w->lanes);
+    for (int32_t i = 0; w->boards && i < w->o->n_lanes; i++)
+        board_destroy(&w->boards[i]);
+    free(w->boards);
+    net_close(&w->master, 1000);
+    free(w->master_endpoint);
+    buf_fini(&w->hello);
+    buf_fini(&w->packed);
+    net_waker_destroy(&w->waker);
+    variants_fini(&w->variants);
+}

@@ -1,0 +1,323 @@
+#include "worker/runner.h"
+
+#include "common/base/alloc.h"
+#include "worker/gather.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct lease {
+    int64_t batch, floor;
+} lease;
+
+struct runner {
+    runner_options o;
+    kv *kv;
+    gather *gather;
+    steps steps;
+    status failed; /* of a hook; the next serve returns it */
+    error failure;
+
+    lease waiting[RUNNER_LEASES]; /* ascending */
+    size_t n_waiting;
+    bool busy;
+    lease now;       /* busy: the lane has it */
+    int32_t missing; /* live parts of `now` not here yet */
+    int64_t *asked;  /* [n_live_parts] the batch a part was last asked for; -1 */
+
+    int64_t pushing; /* batch whose pushes are not all acknowledged; -1: none */
+    int32_t unacknowledged;
+    bool computed; /* its last push is out: `result` stands */
+    note result;
+
+    note reports[RUNNER_REPORTS]; /* the last ones, [n_reported % RUNNER_REPORTS] is the next */
+    int64_t n_reported;
+};
+
+/* --- life --- */
+
+static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
+{
+    const runner *r = user;
+    r->o.kv.hooks.welcome(r->o.kv.hooks.user, server, m);
+}
+
+static void on_refused(void *user, int32_t server, const wire_head *head, const Wire__Refused *m)
+{
+    const runner *r = user;
+    r->o.kv.hooks.refused(r->o.kv.hooks.user, server, head, m);
+}
+
+static void on_part(void *user, int32_t part, int64_t batch, const float *data, size_t n)
+{
+    runner *r = user;
+    (void)n;
+    board_put_part(r->o.board, part, batch, data);
+    r->missing -= r->busy && batch == r->now.batch && part < r->o.flat->n_live_parts;
+}
+
+static void on_gone(void *user, int32_t part, int64_t newest)
+{
+    (void)user, (void)part, (void)newest; /* said of versions; the newest is never gone */
+}
+
+static status report(runner *r, const note *n, error *err)
+{
+    return r->o.done(r->o.user, n, err);
+}
+
+/* All servers have all parts of a computed batch. */
+static status end_batch(runner *r, error *err)
+{
+    if (!r->computed || r->unacknowledged)
+        return OK;
+    r->reports[r->n_reported++ % RUNNER_REPORTS] = r->result;
+    r->pushing = -1;
+    r->computed = false;
+    return report(r, &r->result, err);
+}
+
+static void on_pushed(void *user, int32_t part, int64_t batch)
+{
+    runner *r = user;
+    (void)part;
+    if (batch != r->pushing || r->failed != OK)
+        return;
+    r->unacknowledged--;
+    r->failed = end_batch(r, &r->failure);
+}
+
+status runner_create(const runner_options *options, runner **ret, error *err)
+{
+    runner *r = xcalloc(1, sizeof *r);
+    r->o = *options;
+    r->pushing = -1;
+    r->asked = xcalloc((size_t)options->flat->n_live_parts, sizeof *r->asked);
+    kv_options servers = options->kv;
+    servers.hooks = (kv_hooks){.welcome = on_welcome,
+                               .part = on_part,
+                               .gone = on_gone,
+                               .pushed = on_pushed,
+                               .refused = on_refused,
+                               .user = r};
+    status st = kv_create(&servers, &r->kv, err);
+    if (st == OK)
+        st = gather_create(options->flat, 1, &r->gather, err);
+    if (st != OK) {
+        runner_destroy(&r);
+        return st;
+    }
+    lane_set_gather(options->lane, r->gather);
+    *ret = r;
+    return OK;
+}
+
+/* Of one lane, which is idle or computes `now` only. */
+static void release_notes(runner *r)
+{
+    note n;
+    for (int64_t last = INT64_MAX; last >= INT64_MAX - 1; last--)
+        while (board_take_note(r->o.board, last, &n))
+            if (n.kind == NOTE_READY && n.block)
+                n.block->release(n.block);
+}
+
+static void stop_lane(runner *r)
+{
+    lane_cancel(r->o.lane);
+    release_notes(r);
+    r->busy = false;
+}
+
+/* Memory under way goes first: kv gives pushes back, then the lane may end. */
+void runner_destroy(runner **r)
+{
+    if (!r || !*r)
+        return;
+    kv_destroy(&(*r)->kv);
+    stop_lane(*r);
+    gather_destroy(&(*r)->gather);
+    free((*r)->asked);
+    free(*r);
+    *r = NULL;
+}
+
+status runner_begin(runner *r, uint64_t job_id, uint32_t era, uint32_t incarnation, const steps *s,
+                    error *err)
+{
+    const flat *f = r->o.flat;
+    TRY(kv_begin(r->kv, job_id, era, incarnation, f, err));
+    stop_lane(r);
+    gather_forget(r->gather);
+    board_forget(r->o.board);
+    r->steps = *s;
+    r->n_waiting = 0;
+    r->pushing = -1;
+    r->unacknowledged = 0;
+    r->computed = false;
+    r->n_reported = 0;
+    for (int32_t p = 0; p < f->n_live_parts; p++)
+        r->asked[p] = -1;
+    for (int32_t p = f->n_live_parts; p < f->n_parts; p++)
+        TRY(kv_pull_newest(r->kv, p, 0, 0, err));
+    return OK;
+}
+
+/* --- leases --- */
+
+static void keep(runner *r, lease l)
+{
+    size_t at = r->n_waiting++;
+    for (; at > 0 && r->waiting[at - 1].batch > l.batch; at--)
+        r->waiting[at] = r->waiting[at - 1];
+    r->waiting[at] = l;
+}
+
+static status ask(runner *r, int32_t part, lease l, error *err)
+{
+    r->asked[part] = l.batch;
+    return kv_pull_newest(r->kv, part, l.batch, l.floor, err);
+}
+
+/* The weights of `now`: asked for it, and come. */
+static bool is_here(const runner *r, int32_t part)
+{
+    return r->asked[part] == r->now.batch && board_version(r->o.board, part) == r->now.batch;
+}
+
+/* The lowest that waits goes to the lane, which waits for weights part by part. */
+static status start_next(runner *r, error *err)
+{
+    if (r->busy || !r->n_waiting)
+        return OK;
+    r->now = r->waiting[0];
+    r->n_waiting--;
+    memmove(r->waiting, r->waiting + 1, r->n_waiting * sizeof *r->waiting);
+    r->busy = true;
+    r->missing = 0;
+    for (int32_t p = 0; p < r->o.flat->n_live_parts; p++) {
+        r->missing += !is_here(r, p);
+        if (r->asked[p] != r->now.batch)
+            TRY(ask(r, p, r->now, err));
+    }
+    gather_plan(r->gather, r->now.batch, 1, (const uint32_t[]){0}, 1);
+    lane_slot work = {.step = r->now.batch,
+                      .batch = steps_slot(&r->steps, r->now.batch, 0),
+                      .weight = 1,
+                      .last = true};
+    lane_give(r->o.lane, &work);
+    return OK;
+}
+
+static const note *reported(const runner *r, int64_t batch)
+{
+    for (int64_t i = 0; i < r->n_reported && i < RUNNER_REPORTS; i++)
+        if (r->reports[i].step == batch)
+            return &r->reports[i];
+    return NULL;
+}
+
+static bool has(const runner *r, int64_t batch)
+{
+    for (size_t i = 0; i < r->n_waiting; i++)
+        if (r->waiting[i].batch == batch)
+            return true;
+    return (r->busy && r->now.batch == batch) || r->pushing == batch;
+}
+
+status runner_lease(runner *r, int64_t batch, int64_t floor, error *err)
+{
+    const note *old = reported(r, batch);
+    if (old)
+        return report(r, old, err);
+    bool gives_way = r->busy && batch < r->now.batch && r->missing;
+    if (has(r, batch) || r->n_waiting + gives_way >= RUNNER_LEASES)
+        return OK;
+    keep(r, (lease){batch, floor});
+    if (gives_way) {
+        stop_lane(r);
+        keep(r, r->now);
+    }
+    TRY(start_next(r, err));
+    step_slot next = steps_slot(&r->steps, batch, 0);
+    if (r->now.batch != batch)
+        lane_read_ahead(r->o.lane, &next);
+    return OK;
+}
+
+/* --- from the lane --- */
+
+static void push_over(void *data, void *hint)
+{
+    (void)data;
+    fold_block *b = hint;
+    b->release(b);
+}
+
+/* The lane is done with a part of `now`: its gradient goes out, the next batch may have its place.
+ */
+static status take_ready(runner *r, const note *n, error *err)
+{
+    net_buffer data = {.data = n->block->data,
+                       .bytes = n->block->n * sizeof(float),
+                       .release = push_over,
+                       .hint = n->block};
+    if (r->pushing != n->step) {
+        r->pushing = n->step;
+        r->unacknowledged = 0;
+    }
+    r->unacknowledged++;
+    TRY(kv_push(r->kv, n->part, n->step, 1, n->node, &data, err));
+    return r->n_waiting ? ask(r, n->part, r->waiting[0], err) : OK;
+}
+
+static status take_done(runner *r, const note *n, error *err)
+{
+    r->busy = false;
+    r->computed = true;
+    r->result = *n;
+    TRY(end_batch(r, err));
+    return start_next(r, err);
+}
+
+status runner_serve(runner *r, error *err)
+{
+    note n;
+    TRY(kv_serve(r->kv, err));
+    while (r->busy && !r->missing && board_take_note(r->o.board, r->now.batch, &n))
+        TRY(n.kind == NOTE_READY ? take_ready(r, &n, err) : take_done(r, &n, err));
+    TRY(board_failure(r->o.board, err));
+    return r->failed == OK ? OK : FAIL(err, r->failed, "%s", r->failure.text);
+}
+
+status runner_tick(runner *r, error *err)
+{
+    return kv_tick(r->kv, err);
+}
+
+/* --- for messages --- */
+
+kv *runner_kv(const runner *r)
+{
+    return r->kv;
+}
+
+int64_t runner_reported(const runner *r)
+{
+    return r->n_reported;
+}
+
+bool runner_is_computing(const runner *r)
+{
+    return r->busy && !r->missing;
+}
+
+bool runner_is_waiting(const runner *r, int64_t *ret_batch, int32_t *ret_part)
+{
+    if (!r->busy || !r->missing)
+        return false;
+    *ret_batch = r->now.batch;
+    for (*ret_part = 0; is_here(r, *ret_part);)
+        ++*ret_part;
+    return true;
+}

@@ -1,0 +1,64 @@
+/*
+ * What a worker knows, shared by the files of this folder and by nobody else.
+ * Threads: everything here belongs to the worker's thread.
+ */
+#ifndef TEQUIO_WORKER_STATE_H
+#define TEQUIO_WORKER_STATE_H
+
+#include "worker/crew.h"
+#include "worker/step.h"
+#include "worker/variants.h"
+#include "worker/worker.h"
+
+typedef struct worker {
+    const worker_options *o;
+    char name[TASK_NAME];
+    variants variants;
+    net_waker *waker;
+    board **boards;                 /* one of all lanes; unordered: [n_lanes] */
+    lane **lanes;
+    bool unordered;                 /* mode ssp or async */
+    kv *kv;                         /* mode sync */
+    follower *follower;             /* mode sync */
+    crew *crew;                     /* unordered, instead */
+    buf hello;
+    buf packed;                     /* the control payload being sent; kept, so that steps allocate nothing */
+
+    net_socket *master;             /* NULL until its address is known */
+    char *master_endpoint;
+    const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
+    wire_head identity;             /* job id, era, incarnation */
+    uint64_t view_id;
+    bool welcomed, has_view, stopped, preempt_said;
+    int64_t master_heard_us, tick_us, stop_us;
+    status outcome;
+    error *err;
+
+    int64_t progress_us, warned_us; /* when a version last became complete; when to speak next */
+    int64_t seen_step;
+} worker;
+
+enum { TICK_MS = 100, SECOND_US = 1000000 };
+
+/* build.c */
+MUST_USE status worker_build(worker *w, error *err);
+void worker_unbuild(worker *w);
+
+/* waits.c */
+/* Why there is no word from the master, as far as we know; NULL: we do not. */
+const char *worker_master_trouble(const worker *w);
+/* A wait always speaks: called every turn. */
+void worker_warn_of_waits(worker *w, int64_t now);
+
+/* worker.c */
+kv *worker_kv(const worker *w);                 /* of the servers: names, who is up; any of several */
+MUST_USE status worker_dial_master(worker *w, const char *endpoint, error *err);
+/* A batch is computed: REPORT. `user` is the worker. */
+MUST_USE status worker_report(void *user, const note *n, error *err);
+/* kv's hooks. A failure is kept and leaves the loop. */
+void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m);
+void worker_on_part(void *user, int32_t part, int64_t version, const float *data, size_t n);
+void worker_on_gone(void *user, int32_t part, int64_t newest);
+void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wire__Refused *m);
+
+#endif

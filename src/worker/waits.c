@@ -1,0 +1,102 @@
+/*
+ * A wait always speaks: who is awaited, for what, and how much has arrived.
+ */
+#include "worker/state.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+#include <stdlib.h>
+
+const char *worker_master_trouble(const worker *w)
+{
+    if (w->master)
+        return w->refused;
+    for (int32_t s = 0; s < w->o->n_servers; s++)
+        if (kv_server_refused(worker_kv(w), s))
+            return kv_server_refused(worker_kv(w), s);
+    return "no server knows its address yet";
+}
+
+/* "tcp://host:port server=1 up", and why it is not. */
+static char *describe_server(const worker *w, int32_t part)
+{
+    const kv *servers = worker_kv(w);
+    int32_t s = kv_server_of(servers, part);
+    const char *refused = kv_server_refused(servers, s);
+    return xasprintf("%s server=%d %s%s%s", kv_server_name(servers, s), s,
+                     kv_server_is_up(servers, s) ? "up" : "not connected", refused ? ": " : "",
+                     refused ? refused : "");
+}
+
+static void say_follower_wait(const worker *w, double waited)
+{
+    int32_t part, missing = follower_missing(w->follower, &part);
+    if (part < 0)
+        return;
+    if (follower_is_held_back(w->follower)) {
+        LOG_I("WAIT", "for=master step=%lld since=%.1fs: checkpoints and evaluations come first",
+              (long long)follower_step(w->follower), waited);
+        return;
+    }
+    char *server = describe_server(w, part);
+    LOG_W("WAIT", "for=%s version=%lld parts_missing=%d first=%d since=%.1fs", server,
+          (long long)follower_step(w->follower) + 1, missing, part, waited);
+    free(server);
+}
+
+static void say_crew_wait(const worker *w, double waited)
+{
+    int64_t batch;
+    int32_t part;
+    if (!crew_is_waiting(w->crew, &batch, &part)) {
+        LOG_I("WAIT", "for=master since=%.1fs: no batch is leased to us", waited);
+        return;
+    }
+    char *server = describe_server(w, part);
+    LOG_W("WAIT", "for=%s batch=%lld first=%d since=%.1fs: earlier batches are not in yet", server,
+          (long long)batch, part, waited);
+    free(server);
+}
+
+static void say_wait(worker *w, double waited)
+{
+    if (!w->master || !w->welcomed) {
+        const char *trouble = worker_master_trouble(w);
+        LOG_W("WAIT", "for=master endpoint=%s since=%.1fs%s%s", w->master_endpoint ? w->master_endpoint : "?",
+              waited, trouble ? ": " : "", trouble ? trouble : "");
+        return;
+    }
+    if (!w->has_view) {
+        LOG_W("WAIT", "for=view since=%.1fs: the master waits for other tasks", waited);
+        return;
+    }
+    if (w->unordered)
+        say_crew_wait(w, waited);
+    else
+        say_follower_wait(w, waited);
+}
+
+void worker_warn_of_waits(worker *w, int64_t now)
+{
+    int64_t step = -1;
+    bool computing = false;
+    if (w->has_view) {
+        step = w->unordered ? crew_reported(w->crew) : follower_step(w->follower);
+        computing =
+            w->unordered ? crew_is_computing(w->crew) : follower_is_computing(w->follower);
+    }
+    if (step != w->seen_step || computing) {
+        w->seen_step = step;
+        w->progress_us = now;
+        w->warned_us = 0;
+        return;
+    }
+    int64_t patience = (int64_t)(config_f64(w->o->config, "distributed.wait_warning") * SECOND_US);
+    int64_t waited = now - w->progress_us;
+    if (waited < patience || now < w->warned_us)
+        return;
+    say_wait(w, (double)waited / SECOND_US);
+    w->warned_us = now + 2 * waited;
+}

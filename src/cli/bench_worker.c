@@ -128,7 +128,7 @@ static status open_client(bench_worker *w, client *c, const char *const *endpoin
                       .user = c},
         },
         &c->kv, err));
-    return kv_begin(c->kv, JOB, ERA, 1, w->flat, err);
+    return kv_begin(c->kv, JOB, ERA, 1, w->flat, NULL, err);
 }
 
 static status open_all(bench_worker *w, const char *const *endpoints, error *err)

@@ -66,7 +66,7 @@ struct kv {
     net_socket **sockets;
 
     const flat *flat;
-    int32_t *placement;         /* [n_parts] */
+    int32_t *placement;         /* [n_parts] the server that acts for it */
     wire_head identity;         /* job id, era, incarnation for every head */
     push **pushes;              /* each allocated alone: the transport keeps pointers to them */
     size_t n_pushes, cap_pushes;
@@ -194,7 +194,8 @@ void kv_destroy(kv **k)
     *k = NULL;
 }
 
-status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, const flat *f, error *err)
+status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, const flat *f,
+                const uint32_t *acting, error *err)
 {
     drop_all(k);
     k->identity = (wire_head){.job_id = job_id, .era = era, .incarnation = incarnation};
@@ -202,8 +203,11 @@ status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, cons
     k->placement = xrealloc(k->placement, (size_t)f->n_parts * sizeof *k->placement);
     k->pulls = xrealloc(k->pulls, (size_t)f->n_parts * sizeof *k->pulls);
     placement_deal(f, k->n_servers, k->placement);
-    for (int32_t p = 0; p < f->n_parts; p++)
+    for (int32_t p = 0; p < f->n_parts; p++) {
         k->pulls[p].version = -1;
+        if (acting)
+            k->placement[p] = (int32_t)acting[k->placement[p]];
+    }
     /* servers were not ready when they first heard of us; now they are */
     for (int32_t s = 0; s < k->n_servers; s++)
         if (!k->servers[s].welcomed)

@@ -42,9 +42,10 @@ MUST_USE status kv_create(const kv_options *options, kv **ret, error *err);
 void kv_destroy(kv **k);
 
 /* Who we are and how parts lie; drops every push and pull under way (a new era). `flat` is kept.
+ * acting[n_servers]: the server that acts for each shard of the deal; NULL: each for its own.
  * Servers are ready by then: those that were not at our first hello are asked again at once. */
 MUST_USE status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, const flat *f,
-                         error *err);
+                         const uint32_t *acting, error *err);
 
 /* Queue a push of `node` of `part` for `step` (which has `slots` slots). */
 MUST_USE status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node,

@@ -59,16 +59,15 @@ void fetches_destroy(fetches **f)
     *f = NULL;
 }
 
-static fetch **find(fetches *f, int32_t server, uint32_t id)
+static fetch **find(fetches *f, int32_t shard, uint32_t id)
 {
     fetch **at = &f->open;
-    while (*at && ((*at)->report.server != server || (*at)->report.id != id))
+    while (*at && ((*at)->report.shard != shard || (*at)->report.id != id))
         at = &(*at)->next;
     return at;
 }
 
-bool fetches_next_idle(fetches *f, void **at, int32_t *ret_server, uint32_t *ret_id,
-                       uint64_t *ret_offset)
+bool fetches_next_idle(fetches *f, void **at, shard_piece *ret)
 {
     for (fetch *one = *at ? ((fetch *)*at)->next : f->open; one; one = one->next) {
         bool was_idle = one->is_idle;
@@ -76,9 +75,7 @@ bool fetches_next_idle(fetches *f, void **at, int32_t *ret_server, uint32_t *ret
         if (!was_idle)
             continue;
         *at = one;
-        *ret_server = one->report.server;
-        *ret_id = one->report.id;
-        *ret_offset = one->have;
+        *ret = (shard_piece){one->report.server, one->report.shard, one->report.id, one->have};
         return true;
     }
     return false;
@@ -86,7 +83,7 @@ bool fetches_next_idle(fetches *f, void **at, int32_t *ret_server, uint32_t *ret
 
 status fetches_begin(fetches *f, const shard_report *r, const char *dir, error *err)
 {
-    if (*find(f, r->server, r->id))
+    if (*find(f, r->shard, r->id))
         return OK;
     if (strchr(r->file, '/') || strlen(r->file) >= sizeof(((fetch *)0)->file))
         return FAIL(err, E_PROTOCOL, "ps.%d: '%s' is no name of a shard", r->server, r->file);
@@ -138,14 +135,13 @@ static status complete(fetch *one, error *err)
     return OK;
 }
 
-status fetches_take(fetches *f, int32_t server, uint32_t id, uint64_t offset, const void *data,
-                    size_t bytes, bool *ret_next, uint64_t *ret_offset, bool *ret_done, shard_report *ret,
-                    error *err)
+status fetches_take(fetches *f, const shard_piece *piece, const void *data, size_t bytes,
+                    bool *ret_next, uint64_t *ret_offset, bool *ret_done, shard_report *ret, error *err)
 {
     *ret_next = *ret_done = false;
-    fetch **at = find(f, server, id);
+    fetch **at = find(f, piece->shard, piece->id);
     fetch *one = *at;
-    if (!one || offset != one->have || one->have + bytes > one->report.bytes)
+    if (!one || piece->offset != one->have || one->have + bytes > one->report.bytes)
         return OK;
     one->is_idle = false;
     TRY(fs_write_all(one->fd, data, bytes, one->path, err));
@@ -154,7 +150,8 @@ status fetches_take(fetches *f, int32_t server, uint32_t id, uint64_t offset, co
     *ret_next = bytes > 0;
     *ret_offset = one->have;
     if (bytes || one->have < one->report.bytes)
-        return bytes ? OK : FAIL(err, E_DATA, "%s: ps.%d ended it after %llu of %llu bytes", one->path, server,
+        return bytes ? OK : FAIL(err, E_DATA, "%s: ps.%d ended it after %llu of %llu bytes", one->path,
+                                 piece->server,
                                  (unsigned long long)one->have, (unsigned long long)one->report.bytes);
     *at = one->next;
     fetch_free(f->done);

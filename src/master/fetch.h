@@ -18,19 +18,24 @@ void fetches_destroy(fetches **f);          /* drops what is half fetched */
  * way already. */
 MUST_USE status fetches_begin(fetches *f, const shard_report *r, const char *dir, error *err);
 
+typedef struct shard_piece {
+    int32_t server, shard;
+    uint32_t id;
+    uint64_t offset;
+} shard_piece;
+
 /* Where to go on, of those no piece came for since the last call: *at counts them from NULL; false:
  * no more. */
-bool fetches_next_idle(fetches *f, void **at, int32_t *ret_server, uint32_t *ret_id,
-                       uint64_t *ret_offset);
+bool fetches_next_idle(fetches *f, void **at, shard_piece *ret);
 
 /* Its cut has failed: what was fetched of it is dropped. */
 void fetches_drop(fetches *f, uint32_t id);
 
-/* A piece at `offset`. *ret_next: ask for that offset; or *ret_done: the file is complete, synced
+/* A piece at its offset. *ret_next: ask for that offset; or *ret_done: the file is complete, synced
  * and its SHA-256 right, and *ret is its report (borrowed until the next call). Foreign pieces are
  * ignored: neither. E_IO, E_DATA. */
-MUST_USE status fetches_take(fetches *f, int32_t server, uint32_t id, uint64_t offset, const void *data,
-                             size_t bytes, bool *ret_next, uint64_t *ret_offset, bool *ret_done,
-                             shard_report *ret, error *err);
+MUST_USE status fetches_take(fetches *f, const shard_piece *piece, const void *data, size_t bytes,
+                             bool *ret_next, uint64_t *ret_offset, bool *ret_done, shard_report *ret,
+                             error *err);
 
 #endif

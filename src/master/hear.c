@@ -197,13 +197,14 @@ static status take_server_welcome(master *m, int32_t s, const wire_head *h, cons
 {
     server *one = &m->servers[s];
     bool is_new = one->life && one->life != w->life;
+    bool is_back = m->assign.copies && !assign_needs(&m->assign, s);
     one->life = w->life;
     one->welcomed = true;
     one->lineage = h->job_id == m->identity.job_id ? w->lineage : 0;
-    if (!is_new || m->phase < SETUP || m->phase > RUN)
+    master_note_shards(m, one, w);
+    if (!(is_new || is_back) || m->phase < SETUP || m->phase > RUN)
         return master_try_setup(m, err);
-    LOG_W("ROLLBACK", "ps.%d started anew without its parts: back to the last checkpoint", s);
-    return master_begin_setup(m, err);
+    return master_turn(m, s, is_back ? "is back" : "started anew without its parts", err);
 }
 
 static status take_server_proto(master *m, int32_t s, const net_message *message,
@@ -254,7 +255,9 @@ static status take_server(master *m, int32_t s, const net_message *message, erro
         master_preempt(m, task_name((task){ROLE_PS, s}, name));
     if (h.type == WIRE_LOAD && h.era == m->identity.era)
         return master_take_load(m, s, &h, err);
-    if (h.type == WIRE_ALIVE || h.type == WIRE_PREEMPT || h.type == WIRE_LOAD)
+    if (h.type == WIRE_BACKED && h.era == m->identity.era)
+        master_take_backed(m, s, &h);
+    if (h.type == WIRE_ALIVE || h.type == WIRE_PREEMPT || h.type == WIRE_LOAD || h.type == WIRE_BACKED)
         return OK;
     return take_server_proto(m, s, message, &h, err);
 }

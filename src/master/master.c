@@ -55,6 +55,10 @@ static void warn_of_waits(master *m, int64_t now)
     double seconds = (double)waited / SECOND_US;
     if (m->phase == GATHER)
         say_gather_wait(m, seconds);
+    for (int32_t i = 0; m->phase == SETUP && i < m->o->n_servers; i++)
+        if (!m->servers[i].ready)
+            LOG_W("WAIT", "for=ps.%d to be ready %s since=%.1fs", i,
+                  m->servers[i].welcomed ? "up" : "not connected", seconds);
     if (m->phase != RUN || results_waiting(m->results))
         return;
     if (m->leases) {
@@ -113,6 +117,7 @@ static status tick(master *m, error *err)
         else
             master_say_hello(m, &m->servers[i]);
     }
+    TRY(master_watch_servers(m, now, err));
     master_say_again(m);
     TRY(master_try_setup(m, err));
     return check_lost(m, now, err);
@@ -219,6 +224,8 @@ static status build(master *m, error *err)
     TRY(net_listen(m->o->net, m->o->endpoints, m->o->n_endpoints, m->o->listen_fd, &m->listener,
                    err));
     m->servers = xcalloc((size_t)m->o->n_servers, sizeof *m->servers);
+    assign_init(&m->assign, m->o->n_servers, config_int(m->o->config, "distributed.ps_replicas"));
+    m->verdict_step = -1;
     for (int32_t i = 0; i < m->o->n_servers; i++)
         TRY(net_dial(m->o->net, m->o->servers[i], &m->servers[i].socket, err));
     m->begun_us = m->progress_us = clock_us();
@@ -227,8 +234,10 @@ static status build(master *m, error *err)
 
 static void unbuild(master *m)
 {
-    for (int32_t i = 0; m->servers && i < m->o->n_servers; i++)
+    for (int32_t i = 0; m->servers && i < m->o->n_servers; i++) {
         net_close(&m->servers[i].socket, 2000);
+        free(m->servers[i].shards);
+    }
     if (m->listener && net_refused(m->listener))
         LOG_I("STRANGER", "refused=%" PRIu64 " in all", net_refused(m->listener));
     net_close(&m->listener, 2000);
@@ -240,6 +249,7 @@ static void unbuild(master *m)
     flat_destroy(&m->declaration.flat);
     buf_fini(&m->hello);
     free(m->servers);
+    assign_fini(&m->assign);
 }
 
 status master_run(const master_options *options, error *err)

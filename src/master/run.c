@@ -38,6 +38,7 @@ static void say_cut(master *m, int32_t s, cut_order *order)
     cut.id = order->id;
     cut.dir = order->dir;
     cut.replaces = order->replaces;
+    cut.saved = saver_last(m->saver);
     master_send(m->servers[s].socket, NULL, master_head(m, WIRE_CUT, order->version), &cut.base);
 }
 
@@ -246,20 +247,24 @@ static status shard_done(master *m, const shard_report *r, error *err)
     return step >= 0 ? checkpoint_done(m, step, err) : OK;
 }
 
-static void ask_piece(master *m, int32_t s, uint32_t id, uint64_t offset)
+static void ask_piece(master *m, const shard_piece *p)
 {
     Wire__Shard ask = WIRE__SHARD__INIT;
-    ask.id = id;
-    ask.offset = offset;
-    master_send(m->servers[s].socket, NULL, master_head(m, WIRE_SHARD, 0), &ask.base);
+    ask.id = p->id;
+    ask.shard = (uint32_t)p->shard;
+    ask.offset = p->offset;
+    master_send(m->servers[p->server].socket, NULL, master_head(m, WIRE_SHARD, 0), &ask.base);
 }
 
 status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire__CutDone *c,
                             error *err)
 {
+    if (c->shard >= (uint32_t)m->o->n_servers)
+        return OK;
     shard_report r = {
         .id = c->id,
         .version = h->step,
+        .shard = (int32_t)c->shard,
         .server = s,
         .file = c->file,
         .sha256 = c->sha256,
@@ -278,22 +283,22 @@ status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire
         return OK;
     status st = fetches_begin(m->fetches, &r, dir, &why);
     if (st == OK)
-        ask_piece(m, s, c->id, 0);
+        ask_piece(m, &(shard_piece){.server = s, .shard = r.shard, .id = c->id});
     return settle(m, c->id, st, &why, err);
 }
 
 status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *err)
 {
     bool next = false, done = false;
-    uint64_t offset = 0;
+    shard_piece at = {.server = s, .shard = (int32_t)piece->shard, .id = piece->id, .offset = piece->offset};
     shard_report r;
     error why = ERROR_INIT;
-    status st = fetches_take(m->fetches, s, piece->id, piece->offset, piece->data.data,
-                             piece->data.len, &next, &offset, &done, &r, &why);
+    status st = fetches_take(m->fetches, &at, piece->data.data, piece->data.len, &next, &at.offset,
+                             &done, &r, &why);
     if (st != OK)
         return settle(m, piece->id, st, &why, err);
     if (next)
-        ask_piece(m, s, piece->id, offset);
+        ask_piece(m, &at);
     return done ? shard_done(m, &r, err) : OK;
 }
 
@@ -309,19 +314,20 @@ void master_take_cut_late(master *m, const Wire__CutLate *c)
 
 void master_say_again(master *m)
 {
-    for (int32_t s = 0; s < m->o->n_servers; s++) {
-        const server *one = &m->servers[s];
-        cut_order order;
-        size_t at = 0;
-        if (m->phase == SETUP && one->welcomed && !one->ready)
+    for (int32_t s = 0; m->phase == SETUP && s < m->o->n_servers; s++)
+        if (m->servers[s].welcomed && !m->servers[s].ready)
             master_say_setup(m, s);
-        while (m->phase == RUN && one->welcomed && saver_open_order(m->saver, s, &at, &order))
-            say_cut(m, s, &order);
+    for (int32_t s = 0; m->phase == RUN && s < m->assign.n; s++) {
+        const holders *h = &m->assign.shards[s];
+        cut_order order;
+        for (size_t at = 0; saver_open_order(m->saver, s, &at, &order);) {
+            say_cut(m, h->acting, &order);
+            if (h->standby != HOLDER_NONE)
+                say_cut(m, h->standby, &order);
+        }
     }
     void *at = NULL;
-    int32_t s;
-    uint32_t id;
-    uint64_t offset;
-    while (m->phase == RUN && fetches_next_idle(m->fetches, &at, &s, &id, &offset))
-        ask_piece(m, s, id, offset);
+    shard_piece piece;
+    while (m->phase == RUN && fetches_next_idle(m->fetches, &at, &piece))
+        ask_piece(m, &piece);
 }

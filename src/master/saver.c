@@ -232,11 +232,11 @@ bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
     return true;
 }
 
-bool saver_open_order(const saver *s, int32_t server, size_t *at, cut_order *ret)
+bool saver_open_order(const saver *s, int32_t shard, size_t *at, cut_order *ret)
 {
     while (*at < CUTS_OPEN) {
         const open_cut *c = &s->open[(*at)++];
-        if (!c->used || c->shards[server].file)
+        if (!c->used || c->shards[shard].file)
             continue;
         order_of(s, c, ret);
         return true;
@@ -304,14 +304,14 @@ status saver_shard(saver *s, const shard_report *r, int64_t best_step, int64_t *
 {
     *ret_step = -1;
     open_cut *c = find(s, r->id);
-    if (!c || c->version != r->version || c->shards[r->server].file)
+    if (!c || c->version != r->version || c->shards[r->shard].file)
         return OK;
     if (c->batches >= 0 && r->batches >= 0 && c->batches != r->batches)
         return FAIL(err, E_FAIL, "checkpoint step %lld: servers applied %lld and %lld batches",
                     (long long)c->version, (long long)c->batches, (long long)r->batches);
     if (r->batches >= 0)
         c->batches = r->batches;
-    manifest_shard *shard = &c->shards[r->server];
+    manifest_shard *shard = &c->shards[r->shard];
     shard->file = xstrdup(r->file);
     shard->bytes = r->bytes;
     snprintf(shard->sha256, sizeof shard->sha256, "%s", r->sha256);

@@ -60,16 +60,16 @@ bool saver_dir(const saver *s, uint32_t id, char ret[64]);
  * done already. */
 bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret);
 
-/* The open cuts that `server` has not written: *at counts them from 0; false: no more. */
-bool saver_open_order(const saver *s, int32_t server, size_t *at, cut_order *ret);
+/* The open cuts of which `shard` is not written: *at counts them from 0; false: no more. */
+bool saver_open_order(const saver *s, int32_t shard, size_t *at, cut_order *ret);
 
 typedef struct shard_report {
     uint32_t id;
     int64_t version;
-    int32_t server;
+    int32_t shard, server;          /* what was written, and by whom */
     const char *file, *sha256;
     uint64_t bytes;
-    int64_t batches;                /* -1: the server holds no live part */
+    int64_t batches;                /* -1: the shard has no live part */
 } shard_report;
 
 /* From `step` on the epochs' ends wait for their evaluation and are kept; -1: none waits. */

@@ -149,23 +149,16 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
     if (config_has(c, "trainer.grad_norm")) {
         m->vote =
             vote_create(m->declaration.flat->n_live_parts, master_option(m, "trainer.grad_norm"));
-        vote_begin(m->vote, step);
-        m->verdict_step = -1;
+        if (!m->keeps)
+            m->verdict_step = -1;
+        /* who has not heard the last verdict asks for it by voting again */
+        vote_begin(m->vote, step + (m->verdict_step == step));
     }
-    m->summaries = summaries_create(m->declaration.flat, m->o->n_servers,
+    m->summaries = summaries_create(m->declaration.flat, &m->assign,
                                     config_has(c, "trainer.save_histogram_steps")
                                         ? config_int(c, "trainer.save_histogram_steps")
                                         : steps_per_epoch(&m->steps));
     return OK;
-}
-
-/* Versions of one lineage fit together: no two parts differ by more than one. */
-static bool parts_fit(const master *m)
-{
-    for (int32_t i = 0; i < m->o->n_servers; i++)
-        if (!m->servers[i].lineage || m->servers[i].lineage != m->servers[0].lineage)
-            return false;
-    return true;
 }
 
 static status next_era(master *m, error *err)
@@ -208,7 +201,9 @@ void master_say_setup(master *m, int32_t s)
     w.total_steps = m->total;
     w.keep = m->keeps;
     w.lineage = m->lineage;
+    master_fill_shards(m, &w);
     master_send(m->servers[s].socket, NULL, master_head(m, WIRE_SETUP, 0), &w.base);
+    master_clear_shards(&w);
     wire_declaration_clear(&declaration);
 }
 
@@ -221,33 +216,43 @@ status master_begin_setup(master *m, error *err)
     TRY(next_era(m, err));
     int64_t saved = -1;
     TRY(master_newest_checkpoint(m, &saved, err));
-    m->keeps = parts_fit(m);
-    if (m->keeps)
-        m->lineage = m->servers[0].lineage;
-    else
+    m->keeps = master_assign(m);
+    if (!m->keeps)
         TRY(choose_restore(m, saved, err));
     m->start = saved < 0 ? 0 : saved;
     master_lend_gather(m);
     m->phase = SETUP;
     m->progress_us = clock_us();
     for (int32_t i = 0; i < m->o->n_servers; i++) {
-        m->servers[i].ready = false;
-        master_say_setup(m, i);
+        m->servers[i].ready = !assign_needs(&m->assign, i);
+        if (!m->servers[i].ready)
+            master_say_setup(m, i);
     }
     return OK;
 }
 
-/* What every part has. */
-static int64_t version_of_all(const master *m)
+/* All go on from the lowest version; who is one further answers with the one before. */
+static bool find_start(master *m)
 {
-    if (m->mode.unordered)
-        return batch_set_count(&m->applied);
-    int64_t lowest = -1;
-    for (int32_t i = 0; m->keeps && i < m->o->n_servers; i++) {
-        int64_t its = m->servers[i].lowest;
-        lowest = its >= 0 && (lowest < 0 || its < lowest) ? its : lowest;
+    int64_t lowest = -1, newest = -1;
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        const server *s = &m->servers[i];
+        if (!assign_acts(&m->assign, i) || s->lowest < 0)
+            continue;
+        lowest = lowest < 0 || s->lowest < lowest ? s->lowest : lowest;
+        newest = s->newest > newest ? s->newest : newest;
     }
-    return lowest >= 0 ? lowest : m->start;
+    if (lowest >= 0)
+        m->start = lowest;
+    return newest <= lowest + 1;
+}
+
+/* Copies that do not fit together, as no single loss leaves them. */
+static status give_up_parts(master *m, int32_t s, error *err)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        m->servers[i].lineage = 0;
+    return master_turn(m, s, "and others hold versions that do not fit together", err);
 }
 
 status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
@@ -256,19 +261,22 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     if (m->phase != SETUP)
         return OK;
     if (r->lost) {
-        LOG_W("ROLLBACK", "ps.%d no longer holds its parts: back to the last checkpoint", s);
         one->lineage = 0;
-        return master_begin_setup(m, err);
+        return master_turn(m, s, "no longer holds its parts", err);
     }
     if (m->mode.unordered && !one->ready)
         TRY(master_lend_ready(m, s, r, err));
     one->ready = true;
     one->lineage = m->lineage;
     one->lowest = r->step;
+    one->newest = r->newest;
     if (!master_all_servers(m, true))
         return OK;
     int64_t saved = m->start;
-    m->start = version_of_all(m);
+    if (m->mode.unordered)
+        m->start = batch_set_count(&m->applied);
+    else if (m->keeps && !find_start(m))
+        return give_up_parts(m, s, err);
     TRY(open_books(m, saved, m->start, err));
     return master_begin_run(m, err);
 }

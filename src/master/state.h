@@ -16,6 +16,7 @@
 #include "common/config/mode.h"
 #include "common/store/checkpoint.h"
 #include "common/wire/wire.h"
+#include "master/assign.h"
 #include "master/deal.h"
 #include "master/fetch.h"
 #include "master/leases.h"
@@ -34,9 +35,12 @@ typedef struct server {
     net_socket *socket;
     uint64_t life;                  /* of the process that answered; 0: none yet */
     uint32_t lineage;               /* of the parts it holds; 0: none of this job's */
+    uint32_t era;                   /* it was in last, and the shards it holds completely */
+    uint32_t *shards;
+    size_t n_shards;
     bool welcomed, ready;
     const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
-    int64_t lowest;                 /* version it is ready at */
+    int64_t lowest, newest;         /* versions of the parts it acts for; -1: none */
     int64_t heard_us;
 } server;
 
@@ -46,6 +50,7 @@ typedef struct master {
     net_socket *listener;
     server *servers;
     members members;
+    assign assign;                  /* who holds which shard */
     buf hello;
     wire_head identity;             /* job id, era */
     uint32_t lineage;               /* era in which the servers last loaded their parts */
@@ -113,6 +118,21 @@ MUST_USE status master_take_ready(master *m, int32_t s, const Wire__Ready *r, er
 /* The same once everybody is there that must be. */
 MUST_USE status master_try_setup(master *m, error *err);
 MUST_USE status master_take_load(master *m, int32_t s, const wire_head *h, error *err);
+
+/* shards.c */
+/* Who acts and stands by in the era that begins. True: all is held, and goes on; m->lineage is what
+ * they have in common. False: all must be loaded, as dealt. */
+bool master_assign(master *m);
+void master_note_shards(const master *m, server *s, const Wire__Welcome *w);
+/* Something happened to server `s`: a new era. */
+MUST_USE status master_turn(master *m, int32_t s, const char *why, error *err);
+/* Once a second: a lost server that has a standby is not waited for, one that is abreast again acts
+ * again. */
+MUST_USE status master_watch_servers(master *m, int64_t now_us, error *err);
+void master_take_backed(master *m, int32_t s, const wire_head *h);
+void master_fill_shards(const master *m, Wire__Setup *ret);
+void master_clear_shards(Wire__Setup *s);
+uint32_t *master_list_acting(const master *m, size_t *ret_n);   /* free it; none without copies */
 
 /* run.c */
 MUST_USE status master_begin_run(master *m, error *err);

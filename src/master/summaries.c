@@ -10,31 +10,32 @@ struct summaries {
     const flat *flat;
     int64_t every;
     int64_t ordered;                /* version under way; -1: none */
-    int32_t n_senders, missing;     /* servers with live parts; of those not heard */
+    int32_t n_senders, missing;     /* servers that act for live parts; of those not heard */
     events_histogram **weights, **gradients;    /* [n_tensors] */
 };
 
-static int32_t count_senders(const flat *f, int32_t n_servers)
+static int32_t count_senders(const flat *f, const assign *a)
 {
     int32_t *placement = xcalloc((size_t)f->n_parts, sizeof *placement), n = 0;
-    bool *sends = xcalloc((size_t)n_servers, sizeof *sends);
-    placement_deal(f, n_servers, placement);
+    bool *sends = xcalloc((size_t)a->n, sizeof *sends);
+    placement_deal(f, a->n, placement);
     for (int32_t p = 0; p < f->n_live_parts; p++) {
-        n += !sends[placement[p]];
-        sends[placement[p]] = true;
+        int32_t acting = a->shards[placement[p]].acting;
+        n += !sends[acting];
+        sends[acting] = true;
     }
     free(sends);
     free(placement);
     return n;
 }
 
-summaries *summaries_create(const flat *f, int32_t n_servers, int64_t every_steps)
+summaries *summaries_create(const flat *f, const assign *a, int64_t every_steps)
 {
     summaries *s = xcalloc(1, sizeof *s);
     s->flat = f;
     s->every = every_steps;
     s->ordered = -1;
-    s->n_senders = count_senders(f, n_servers);
+    s->n_senders = count_senders(f, a);
     s->weights = xcalloc((size_t)f->n_tensors, sizeof *s->weights);
     s->gradients = xcalloc((size_t)f->n_tensors, sizeof *s->gradients);
     for (int32_t i = 0; i < f->n_tensors; i++) {

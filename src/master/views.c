@@ -84,10 +84,12 @@ void master_send_view(master *m, const net_peer *only)
     v.examples_per_epoch = m->steps.examples;
     v.batch_size = m->steps.batch_size;
     v.drop_last = m->steps.drop_last;
+    v.acting = master_list_acting(m, &v.n_acting);
     if (only)
         master_send(m->listener, only, master_head(m, WIRE_VIEW, 0), &v.base);
     else
         master_send_workers(m, master_head(m, WIRE_VIEW, 0), &v.base);
+    free(v.acting);
     announcement_fini(&a);
 }
 

@@ -16,6 +16,7 @@ typedef struct frozen {
 
 typedef struct cut {
     uint32_t id;
+    int32_t shard;
     int64_t version;
     char *dir;
     int64_t batches;
@@ -31,12 +32,12 @@ typedef struct past {
     bool is_asked_for;
 } past;
 
-enum { PAST = 4 };
+enum { PAST = 16 };
 
 struct cuts {
     cuts_options o;
-    int32_t n_held;
-    cut *open;                      /* announced, not complete; the server's */
+    holders *shards;                /* [n_servers] */
+    cut *open;                      /* announced, not complete or not ours to write; the server's */
     pthread_t writer;
     bool writer_runs;
     pthread_mutex_t lock;
@@ -82,11 +83,12 @@ static void write_cut(const cuts *c, cut *one)
 {
     cut_result *r = &one->result;
     r->id = one->id;
+    r->shard = one->shard;
     r->version = one->version;
     r->batches = one->batches;
     r->error = (error)ERROR_INIT;
-    snprintf(r->file, sizeof r->file, "ps-%d-of-%d.safetensors", c->o.server, c->o.n_servers);
-    shard_part *parts = xcalloc((size_t)c->n_held + 1, sizeof *parts);
+    snprintf(r->file, sizeof r->file, "ps-%d-of-%d.safetensors", one->shard, c->o.n_servers);
+    shard_part *parts = xcalloc((size_t)c->o.flat->n_parts + 1, sizeof *parts);
     size_t n = 0;
     for (int32_t p = 0; p < c->o.flat->n_parts; p++) {
         const frozen *f = &one->parts[p];
@@ -138,12 +140,58 @@ static void *writer_run(void *arg)
     return NULL;
 }
 
+static bool is_ours(const cuts *c, int32_t shard)
+{
+    return c->shards[shard].acting == c->o.server;
+}
+
+/* Acted for, or a copy that is complete or will be. */
+static bool is_held(const cuts *c, int32_t shard)
+{
+    return is_ours(c, shard) || c->shards[shard].standby == c->o.server;
+}
+
+/* Takes a cut out of those that are open. */
+static cut *take_out(cuts *c, cut *one)
+{
+    cut **at = &c->open;
+    while (*at != one)
+        at = &(*at)->next;
+    *at = one->next;
+    return one;
+}
+
+/* All parts are frozen: it is written, by the one who acts. */
+static void hand_to_writer(cuts *c, cut *one)
+{
+    if (one->missing || !is_ours(c, one->shard))
+        return;
+    take_out(c, one);
+    pthread_mutex_lock(&c->lock);
+    append(&c->complete, one);
+    pthread_cond_signal(&c->work);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void cuts_hold(cuts *c, const holders *shards)
+{
+    memcpy(c->shards, shards, (size_t)c->o.n_servers * sizeof *shards);
+    for (cut *one = c->open, *next; one; one = next) {
+        next = one->next;
+        const holders *h = &shards[one->shard];
+        if (h->acting == c->o.server || (h->standby == c->o.server && h->is_backed))
+            hand_to_writer(c, one);
+        else
+            cut_free(c, take_out(c, one));
+    }
+}
+
 status cuts_create(const cuts_options *options, cuts **ret, error *err)
 {
     cuts *c = xcalloc(1, sizeof *c);
     c->o = *options;
-    for (int32_t p = 0; p < options->flat->n_parts; p++)
-        c->n_held += options->placement[p] == options->server;
+    c->shards = xcalloc((size_t)options->n_servers, sizeof *c->shards);
+    cuts_hold(c, options->shards);
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->work, NULL);
     status st = thread_start(&c->writer, "checkpoint", writer_run, c, err);
@@ -172,21 +220,9 @@ void cuts_destroy(cuts **c)
         cut_free(*c, one);
     pthread_cond_destroy(&(*c)->work);
     pthread_mutex_destroy(&(*c)->lock);
+    free((*c)->shards);
     free(*c);
     *c = NULL;
-}
-
-static void hand_to_writer(cuts *c, cut *one)
-{
-    for (cut **at = &c->open; *at; at = &(*at)->next)
-        if (*at == one) {
-            *at = one->next;
-            break;
-        }
-    pthread_mutex_lock(&c->lock);
-    append(&c->complete, one);
-    pthread_cond_signal(&c->work);
-    pthread_mutex_unlock(&c->lock);
 }
 
 static void freeze(cuts *c, table *t, cut *one, int32_t part)
@@ -204,71 +240,86 @@ static void freeze(cuts *c, table *t, cut *one, int32_t part)
     one->missing--;
 }
 
-static void withdraw(cuts *c, uint32_t id)
+/* Lets go of the open cuts that are `id`, or that a standby keeps of versions that are saved. */
+static void withdraw(cuts *c, uint32_t id, int64_t saved)
 {
-    for (cut **at = &c->open; *at; at = &(*at)->next)
-        if ((*at)->id == id) {
-            cut *one = *at;
-            *at = one->next;
-            cut_free(c, one);
-            return;
-        }
+    for (cut *one = c->open, *next; one; one = next) {
+        next = one->next;
+        if (one->id == id || (one->version <= saved && !is_ours(c, one->shard)))
+            cut_free(c, take_out(c, one));
+    }
 }
 
-static bool is_in(const cut *list, uint32_t id)
+static bool is_in(const cut *list, uint32_t id, int32_t shard)
 {
-    while (list && list->id != id)
+    while (list && (list->id != id || list->shard != shard))
         list = list->next;
     return list != NULL;
 }
 
-static bool is_known(cuts *c, uint32_t id)
+static bool is_known(cuts *c, uint32_t id, int32_t shard)
 {
     for (size_t i = 0; i < PAST && i < c->n_past; i++)
-        if (c->past[i].result.id == id)
+        if (c->past[i].result.id == id && c->past[i].result.shard == shard)
             return c->past[i].is_asked_for = true;
     pthread_mutex_lock(&c->lock);
-    bool is = is_in(c->complete, id) || is_in(c->done, id) || (c->writing && c->writing->id == id);
+    bool is = is_in(c->complete, id, shard) || is_in(c->done, id, shard) ||
+              (c->writing && c->writing->id == id && c->writing->shard == shard);
     pthread_mutex_unlock(&c->lock);
-    return is || is_in(c->open, id);
+    return is || is_in(c->open, id, shard);
+}
+
+/* Is some part of the shard past `version`? */
+static bool is_past(const cuts *c, const table *t, int32_t shard, int64_t version)
+{
+    for (int32_t p = 0; p < c->o.flat->n_live_parts; p++)
+        if (c->o.placement[p] == shard && table_version(t, p) > version)
+            return true;
+    return false;
+}
+
+static void begin(cuts *c, table *t, const cut_call *call, int32_t shard)
+{
+    cut *one = xcalloc(1, sizeof *one);
+    one->id = call->id;
+    one->shard = shard;
+    one->version = call->version;
+    one->dir = xstrdup(call->dir);
+    one->batches = -1;
+    one->parts = xcalloc((size_t)c->o.flat->n_parts, sizeof *one->parts);
+    for (int32_t p = 0; p < c->o.flat->n_parts; p++)
+        one->missing += c->o.placement[p] == shard;
+    append(&c->open, one);
+    for (int32_t p = 0; p < c->o.flat->n_parts; p++)
+        if (c->o.placement[p] == shard && table_is_complete(t, p) &&
+            (c->o.flat->parts[p].frozen || table_version(t, p) == call->version))
+            freeze(c, t, one, p);
+    hand_to_writer(c, one);
 }
 
 void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late)
 {
-    int64_t version = call->version;
     *ret_late = false;
-    if (call->replaces)
-        withdraw(c, call->replaces);
-    if (is_known(c, call->id))
-        return;
-    *ret_late = table_newest(t) > version;
-    if (*ret_late)
-        return;
-    cut *one = xcalloc(1, sizeof *one);
-    one->id = call->id;
-    one->version = version;
-    one->dir = xstrdup(call->dir);
-    one->missing = c->n_held;
-    one->batches = -1;
-    one->parts = xcalloc((size_t)c->o.flat->n_parts, sizeof *one->parts);
-    append(&c->open, one);
-    for (int32_t p = 0; p < c->o.flat->n_parts; p++)
-        if (c->o.placement[p] == c->o.server &&
-            (c->o.flat->parts[p].frozen || table_version(t, p) == version))
-            freeze(c, t, one, p);
-    if (!one->missing)
-        hand_to_writer(c, one);
+    withdraw(c, call->replaces, call->saved);
+    for (int32_t i = 0; i < c->o.n_servers; i++) {
+        if (!is_held(c, i) || is_known(c, call->id, i))
+            continue;
+        if (!is_past(c, t, i, call->version))
+            begin(c, t, call, i);
+        else
+            *ret_late |= is_ours(c, i);
+    }
 }
 
 void cuts_applied(cuts *c, table *t, int32_t part, int64_t version)
 {
     for (cut *one = c->open, *next; one; one = next) {
         next = one->next;
-        if (one->version != version)
+        if (one->shard != c->o.placement[part] ||
+            (one->version != version && !c->o.flat->parts[part].frozen))
             continue;
         freeze(c, t, one, part);
-        if (!one->missing)
-            hand_to_writer(c, one);
+        hand_to_writer(c, one);
     }
 }
 

@@ -2,9 +2,10 @@
  * Cuts: a server's side of checkpoints.
  *
  * The master announces a version ahead. As each part reaches it, its newest blocks are held
- * (frozen); the next update writes into others. When all parts are frozen a writer thread streams
- * them into a shard and lets the blocks go. Several cuts may be under way; they are written in the
- * order in which they became complete.
+ * (frozen); the next update writes into others. When all parts of a shard are frozen a writer thread
+ * streams them into the shard's file and lets the blocks go. A standby freezes too and keeps what is
+ * frozen, so that it can write it when it comes to act for the shard, until the checkpoint exists.
+ * Several cuts may be under way; they are written in the order in which they became complete.
  *
  * Threads: belongs to the server's thread; the writer shares only finished cuts, under a lock.
  */
@@ -12,13 +13,15 @@
 #define TEQUIO_PS_CUT_H
 
 #include "common/net/net.h"
+#include "common/parts/holders.h"
 #include "ps/table.h"
 
 typedef struct cuts cuts;
 
 typedef struct cuts_options {
     const flat *flat;
-    const int32_t *placement;
+    const int32_t *placement;       /* [n_parts] the shard of each part */
+    const holders *shards;          /* [n_servers]; copied, see cuts_hold */
     int32_t server, n_servers;
     const char *const *slot_names;
     size_t n_slots;
@@ -29,15 +32,21 @@ typedef struct cuts_options {
 MUST_USE status cuts_create(const cuts_options *options, cuts **ret, error *err);
 void cuts_destroy(cuts **c);        /* finishes what is being written */
 
+/* A new era: who holds which shard. What was frozen of those this server now acts for is written;
+ * what it does not hold completely any more is let go. */
+void cuts_hold(cuts *c, const holders *shards);
+
 typedef struct cut_call {
     uint32_t id;
     int64_t version;
-    const char *dir;                /* the shard goes there */
+    const char *dir;                /* the shards go there */
     uint32_t replaces;              /* withdraw this one if it is not complete; 0: none */
+    int64_t saved;                  /* checkpoints exist up to this version: standbys let theirs go */
 } cut_call;
 
-/* A cut is announced. One that is known already goes on; if it is written its result comes again.
- * *ret_late: some part is past that version already, nothing was begun. */
+/* A cut is announced, of every shard held. One that is known already goes on; if it is written its
+ * result comes again. *ret_late: some part this server acts for is past that version already, and of
+ * its shard nothing was begun. */
 void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late);
 
 /* `part` has just reached `version`. */
@@ -47,6 +56,7 @@ bool cuts_under_way(const cuts *c);
 
 typedef struct cut_result {
     uint32_t id;
+    int32_t shard;
     int64_t version;
     char file[64];
     char sha256[65];

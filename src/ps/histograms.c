@@ -8,23 +8,23 @@
 
 struct histograms {
     const flat *flat;
-    const int32_t *placement;
-    int32_t server, n_held, missing;    /* live parts */
+    bool *is_ours;                      /* [n_live_parts] */
+    int32_t n_ours, missing;            /* of those */
     int64_t version;                    /* -1: nothing ordered */
     bool begun;
     events_histogram **weights;         /* [n_tensors] */
     events_histogram **gradients;
 };
 
-histograms *histograms_create(const flat *f, const int32_t *placement, int32_t server)
+histograms *histograms_create(const flat *f, const int32_t *placement, const holders *shards,
+                              int32_t server)
 {
     histograms *h = xcalloc(1, sizeof *h);
     h->flat = f;
-    h->placement = placement;
-    h->server = server;
     h->version = -1;
+    h->is_ours = xcalloc((size_t)f->n_live_parts + 1, sizeof *h->is_ours);
     for (int32_t p = 0; p < f->n_live_parts; p++)
-        h->n_held += placement[p] == server;
+        h->n_ours += h->is_ours[p] = shards[placement[p]].acting == server;
     h->weights = xcalloc((size_t)f->n_tensors, sizeof *h->weights);
     h->gradients = xcalloc((size_t)f->n_tensors, sizeof *h->gradients);
     for (int32_t i = 0; i < f->n_tensors; i++) {
@@ -42,6 +42,7 @@ void histograms_destroy(histograms **h)
         events_histogram_destroy(&(*h)->weights[i]);
         events_histogram_destroy(&(*h)->gradients[i]);
     }
+    free((*h)->is_ours);
     free((*h)->weights);
     free((*h)->gradients);
     free(*h);
@@ -53,7 +54,7 @@ void histograms_order(histograms *h, int64_t version)
     if (h->begun)
         return;
     h->version = version;
-    h->missing = h->n_held;
+    h->missing = h->n_ours;
     for (int32_t i = 0; i < h->flat->n_tensors; i++) {
         events_histogram_clear(h->weights[i]);
         events_histogram_clear(h->gradients[i]);
@@ -62,7 +63,7 @@ void histograms_order(histograms *h, int64_t version)
 
 void histograms_applied(histograms *h, table *t, int32_t part, int64_t version, const float *grad)
 {
-    if (version != h->version)
+    if (version != h->version || !h->is_ours[part])
         return;
     h->begun = true;
     h->missing--;

@@ -1,17 +1,20 @@
 /*
  * Histograms of weights and gradients at a version the master names ahead, tensor by tensor, over
- * the parts this server holds. The master merges what the servers send.
+ * the parts this server acts for. The master merges what the servers send.
  * Threads: belongs to the server's thread.
  */
 #ifndef TEQUIO_PS_HISTOGRAMS_H
 #define TEQUIO_PS_HISTOGRAMS_H
 
 #include "common/base/buf.h"
+#include "common/parts/holders.h"
 #include "ps/table.h"
 
 typedef struct histograms histograms;
 
-histograms *histograms_create(const flat *f, const int32_t *placement, int32_t server);
+/* shards[]: who holds the shards that `placement` names. */
+histograms *histograms_create(const flat *f, const int32_t *placement, const holders *shards,
+                              int32_t server);
 void histograms_destroy(histograms **h);
 
 /* Gather at `version`; a later order replaces one not yet begun. */

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static status take_stop(ps *s, const Wire__Stop *m)
 {
@@ -77,7 +78,8 @@ static bool is_expected(const ps *s, const net_message *m, const wire_head *h)
         return h->type == WIRE_STOP && master;
     if (master && h->type != WIRE_STOP && h->era != s->identity.era)
         return false;
-    return wire_may_say(h->type, master ? ROLE_MASTER : ROLE_WORKER, ROLE_PS);
+    role who = master ? ROLE_MASTER : ps_is_peer(s, &m->from) ? ROLE_PS : ROLE_WORKER;
+    return wire_may_say(h->type, who, ROLE_PS);
 }
 
 /* A master that a newer one has replaced, and does not know it yet. */
@@ -105,7 +107,8 @@ static status take(ps *s, net_message *m, error *err)
         ps_reply(s, &m->from, (wire_head){.type = WIRE_ALIVE}, NULL);
         return OK;
     }
-    if ((h.type == WIRE_PUSH || h.type == WIRE_PULL) && h.era != s->identity.era) {
+    bool is_of_parts = h.type == WIRE_PUSH || h.type == WIRE_PULL || h.type == WIRE_STATE;
+    if (is_of_parts && h.era != s->identity.era) {
         ps_refuse(s, &m->from, &h, OK, "another era");
         return OK;
     }
@@ -113,6 +116,8 @@ static status take(ps *s, net_message *m, error *err)
         return ps_take_loaded(s, m, &h, err);
     if (h.type == WIRE_PUSH)
         return ps_take_push(s, m, &h, err);
+    if (h.type == WIRE_STATE)
+        return ps_take_state(s, m, &h, err);
     if (h.type != WIRE_PULL)
         return take_proto(s, m, &h, err);
     ps_take_pull(s, m, &h);
@@ -176,6 +181,8 @@ static status tick(ps *s, error *err)
         s->said_us = now;
         TRY(table_say_votes(s->table, err));
     }
+    if (s->mirror)
+        mirror_tick(s->mirror, now);
     double silent_s = (double)(now - s->master_heard_us) * 1e-6;
     double limit = config_f64(s->o->config,
                               s->set_up ? "distributed.lost_timeout" : "distributed.start_timeout");
@@ -184,13 +191,23 @@ static status tick(ps *s, error *err)
     return OK;
 }
 
+static status wait_for_any(ps *s, error *err)
+{
+    net_socket *all[NET_POLL_MAX] = {s->socket};
+    size_t n = 0;
+    net_socket *const *links = s->mirror ? mirror_sockets(s->mirror, &n) : NULL;
+    if (n)
+        memcpy(all + 1, links, n * sizeof(net_socket *));
+    return net_poll(all, 1 + n, s->waker, TICK_MS, err);
+}
+
 static status loop(ps *s, error *err)
 {
     s->master_heard_us = clock_us();
     while (!s->stopped) {
         if (s->o->abort && atomic_load(s->o->abort))
             return FAIL(err, E_ABORTED, "another role of this process failed");
-        TRY(net_poll(&s->socket, 1, s->waker, TICK_MS, err));
+        TRY(wait_for_any(s, err));
         net_event event;
         while (net_next_event(s->socket, &event))
             if (event.kind == NET_DOWN)
@@ -203,6 +220,8 @@ static status loop(ps *s, error *err)
             net_payload_close(&m.payload);
             TRY(st);
         }
+        if (s->mirror)
+            TRY(mirror_serve(s->mirror, err));
         ps_answer_pulls(s);
         ps_send_cut_results(s);
         ps_send_histograms(s);

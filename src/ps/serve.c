@@ -9,16 +9,23 @@
 
 #include <stdlib.h>
 
+/* Held for the caller, if it is here and may be answered. */
+static block *answerable(ps *s, int32_t part, int64_t version)
+{
+    bool is_live = !s->declaration.flat->parts[part].frozen;
+    return is_live && version > ps_visible(s, part) ? NULL : table_weights(s->table, part, version);
+}
+
 /* PART or GONE; false: the version is not there yet, or the peer has no room for it. Unordered: the
  * newest, for the batch named, once all batches below `floor` are in it. */
 static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t step, int64_t floor)
 {
-    int64_t newest = table_version(s->table, part);
+    int64_t newest = ps_visible(s, part);
     bool unordered = s->mode.unordered;
     if (unordered && !table_has_floor(s->table, part, floor))
         return false;
     int64_t version = unordered ? newest : step;
-    block *held = table_weights(s->table, part, version);
+    block *held = answerable(s, part, version);
     if (!held && version > newest)
         return false;
     if (!held) {
@@ -66,7 +73,7 @@ static void pull_wait(ps *s, const net_message *m, const wire_head *h)
 
 void ps_take_pull(ps *s, const net_message *m, const wire_head *h)
 {
-    if (!table_holds(s->table, h->part)) {
+    if (!ps_acts_for(s, h->part)) {
         ps_refuse(s, &m->from, h, E_PROTOCOL, "that part is not on this server");
         return;
     }
@@ -83,6 +90,11 @@ static void answer_waiting(ps *s, int32_t part)
         else
             i++;
     }
+}
+
+void ps_on_visible(void *user, int32_t part)
+{
+    answer_waiting(user, part);
 }
 
 void ps_answer_pulls(ps *s)
@@ -119,6 +131,8 @@ status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, er
 {
     (void)err;
     ps *s = user;
+    if (!ps_acts_for(s, part))
+        return OK; /* who acts for it votes */
     Wire__Norm m = WIRE__NORM__INIT;
     m.square_sum = square_sum;
     ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_NORM, .part = part, .step = step},
@@ -141,6 +155,11 @@ static void push_release(fold_block *b)
 
 status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)
 {
+    const char *refusal = ps_push_refusal(s, m, h);
+    if (refusal) {
+        ps_refuse(s, &m->from, h, E_PROTOCOL, refusal);
+        return OK;
+    }
     push_block *p = xmalloc(sizeof *p);
     net_payload_move(&p->payload, &m->payload);
     p->fold = (fold_block){
@@ -172,7 +191,11 @@ void ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m)
 {
     char *dir = s->dir ? jobdir_file(s->dir, "%s", m->dir) : spool_dir(s->spool, m->id);
     bool late = false;
-    cut_call call = {.id = m->id, .version = h->step, .dir = dir, .replaces = m->replaces};
+    cut_call call = {.id = m->id,
+                     .version = h->step,
+                     .dir = dir,
+                     .replaces = m->replaces,
+                     .saved = m->saved};
     cuts_announce(s->cuts, s->table, &call, &late);
     free(dir);
     if (!late)
@@ -191,6 +214,7 @@ void ps_send_cut_results(ps *s)
     while (s->cuts && cuts_next_result(s->cuts, &r)) {
         Wire__CutDone m = WIRE__CUT_DONE__INIT;
         m.id = r.id;
+        m.shard = (uint32_t)r.shard;
         m.file = r.file;
         m.bytes = r.bytes;
         m.sha256 = r.sha256;
@@ -199,7 +223,7 @@ void ps_send_cut_results(ps *s)
         if (r.status != OK)
             m.failure = r.error.text;
         if (s->spool && r.status == OK)
-            spool_add(s->spool, r.id, r.file);
+            spool_add(s->spool, r.id, r.shard, r.file);
         ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_DONE, .step = r.version},
                        &m.base);
     }
@@ -210,7 +234,7 @@ void ps_take_shard(ps *s, const net_message *from, const wire_head *h, const Wir
 {
     buf piece = BUF_INIT;
     error wrong = ERROR_INIT;
-    status st = s->spool ? spool_read(s->spool, m->id, m->offset, &piece, &wrong)
+    status st = s->spool ? spool_read(s->spool, m->id, (int32_t)m->shard, m->offset, &piece, &wrong)
                          : FAIL(&wrong, E_PROTOCOL, "shards of this server lie in the job dir");
     if (st != OK) {
         ps_refuse(s, &from->from, h, st, wrong.text);
@@ -218,6 +242,7 @@ void ps_take_shard(ps *s, const net_message *from, const wire_head *h, const Wir
     }
     Wire__Shard answer = WIRE__SHARD__INIT;
     answer.id = m->id;
+    answer.shard = m->shard;
     answer.offset = m->offset;
     answer.data.data = (uint8_t *)piece.data;
     answer.data.len = piece.size;

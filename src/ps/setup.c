@@ -18,9 +18,12 @@ static void welcome(ps *s, const net_peer *to)
     m.life = s->life;
     m.ready = s->set_up;
     m.lineage = s->set_up ? s->lineage : 0;
+    m.era = s->set_up ? s->begun : 0;
+    m.shards = ps_list_shards(s, &m.n_shards);
     if (s->master_address)
         m.master_address = s->master_address;
     ps_reply_proto(s, to, (wire_head){.type = WIRE_WELCOME}, &m.base);
+    free(m.shards);
 }
 
 bool ps_is_over(const ps *s, const wire_head *h)
@@ -49,11 +52,16 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
             s->master_address = xstrdup(hello->master_address);
         }
     }
+    if (who.role == ROLE_PS)
+        ps_meet_peer(s, &m->from);
     welcome(s, &m->from);
+    if (who.role == ROLE_MASTER && s->mirror)
+        mirror_say_backed(s->mirror);
 }
 
 void ps_setup_clear(ps *s)
 {
+    mirror_destroy(&s->mirror);
     cuts_destroy(&s->cuts);
     histograms_destroy(&s->histograms);
     table_destroy(&s->table);
@@ -63,6 +71,9 @@ void ps_setup_clear(ps *s)
     s->pulls = NULL;
     free(s->placement);
     s->placement = NULL;
+    free(s->shards);
+    s->shards = NULL;
+    s->begun = 0;
     flat_destroy(&s->declaration.flat);
     s->set_up = false;
 }
@@ -104,13 +115,14 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
 {
     const config *c = s->o->config;
     checkpoint *restore = NULL;
-    bool restores = m->restore_dir[0];
+    bool restores = m->restore_dir[0] && !m->keep;
     if (restores && s->dir)
         TRY(open_restore(s, m, &restore, err));
+    part_hold *parts = xcalloc((size_t)s->declaration.flat->n_parts + 1, sizeof *parts);
+    ps_list_parts(s, parts);
     table_options options = {
         .flat = s->declaration.flat,
-        .placement = s->placement,
-        .server = s->server,
+        .parts = parts,
         .steps = {.examples = s->declaration.examples_per_epoch,
                   .batch_size = m->batch_size,
                   .per_step = m->batches_per_step,
@@ -128,8 +140,10 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
         .restore = restore,
         .loads = restores && s->spool,
     };
-    table_hooks hooks = {.applied = ps_on_applied, .voted = ps_on_voted, .user = s};
+    table_hooks hooks = {
+        .summed = ps_on_summed, .applied = ps_on_applied, .voted = ps_on_voted, .user = s};
     status st = table_create(&options, &hooks, &s->table, err);
+    free(parts);
     checkpoint_close(&restore);
     return st;
 }
@@ -149,6 +163,7 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
     s->n_servers = (int32_t)m->servers;
     s->placement = xcalloc((size_t)f->n_parts, sizeof *s->placement);
     placement_deal(f, s->n_servers, s->placement);
+    TRY(ps_read_holders(s, m, err));
     s->pulls = xcalloc((size_t)f->n_parts, sizeof *s->pulls);
     s->optim = optim_settings(s->o->config);
     s->mode = mode_settings(s->o->config);
@@ -159,6 +174,7 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
         &(cuts_options){
             .flat = f,
             .placement = s->placement,
+            .shards = s->shards,
             .server = s->server,
             .n_servers = s->n_servers,
             .slot_names = s->slot_names,
@@ -167,7 +183,7 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
             .waker = s->waker,
         },
         &s->cuts, err));
-    s->histograms = histograms_create(f, s->placement, s->server);
+    s->histograms = histograms_create(f, s->placement, s->shards, s->server);
     return OK;
 }
 
@@ -179,11 +195,24 @@ static void pack_applied(const ps *s, buf *ret)
     batch_set_fini(&all);
 }
 
+/* Of the parts we act for. */
+static void find_versions(const ps *s, int64_t *ret_lowest, int64_t *ret_newest)
+{
+    *ret_lowest = *ret_newest = -1;
+    for (int32_t p = 0; p < s->declaration.flat->n_live_parts; p++) {
+        int64_t version = ps_acts_for(s, p) ? table_version(s->table, p) : -1;
+        if (version < 0)
+            continue;
+        *ret_lowest = *ret_lowest < 0 || version < *ret_lowest ? version : *ret_lowest;
+        *ret_newest = version > *ret_newest ? version : *ret_newest;
+    }
+}
+
 static void say_ready(ps *s)
 {
     s->set_up = true;
     Wire__Ready ready = WIRE__READY__INIT;
-    ready.step = table_lowest(s->table);
+    find_versions(s, &ready.step, &ready.newest);
     ready.bytes = table_bytes(s->table);
     ready.sees_job_dir = s->dir != NULL;
     buf applied = BUF_INIT;
@@ -192,24 +221,70 @@ static void say_ready(ps *s)
     ready.applied.data = (uint8_t *)applied.data;
     ready.applied.len = applied.size;
     LOG_I("READY", "server=%d/%d step=%lld newest=%lld bytes=%zu era=%u", s->server, s->n_servers,
-          (long long)ready.step, (long long)table_newest(s->table), table_bytes(s->table),
-          s->identity.era);
+          (long long)ready.step, (long long)ready.newest, table_bytes(s->table), s->identity.era);
     ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base);
     buf_fini(&applied);
+    for (size_t i = 0; i < s->n_peers; i++)
+        welcome(s, &s->peers[i]); /* who waits for us to be in this era */
+}
+
+static status say_lost(ps *s)
+{
+    Wire__Ready ready = WIRE__READY__INIT;
+    ready.lost = true;
+    ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base);
+    return OK;
+}
+
+static bool awaits_all(const Wire__Setup *m)
+{
+    for (size_t i = 0; i < m->n_shards; i++)
+        if (m->shards[i]->acting == m->server ||
+            (m->shards[i]->has_standby && m->shards[i]->standby == m->server &&
+             m->shards[i]->is_backed))
+            return false;
+    return m->n_shards > 0;
+}
+
+/* What is held goes on, what is new is awaited. *ret_lost: something is not here. */
+static status hold_on(ps *s, const Wire__Setup *m, bool *ret_lost, error *err)
+{
+    bool holds = s->set_up && s->lineage == m->lineage && s->server == (int32_t)m->server &&
+                 s->n_servers == (int32_t)m->servers;
+    *ret_lost = !holds && !awaits_all(m);
+    if (*ret_lost)
+        return OK;
+    if (!holds) {
+        TRY(set_up(s, m, err));
+        s->lineage = m->lineage;
+        return ps_begin_mirror(s, m, err);
+    }
+    TRY(ps_read_holders(s, m, err));
+    part_hold *parts = xcalloc((size_t)s->declaration.flat->n_parts + 1, sizeof *parts);
+    ps_list_parts(s, parts);
+    status st = table_hold(s->table, parts, err);
+    free(parts);
+    *ret_lost = st == E_PROTOCOL;
+    if (*ret_lost)
+        error_clear(err);
+    if (st != OK)
+        return *ret_lost ? OK : st;
+    cuts_hold(s->cuts, s->shards);
+    histograms_destroy(&s->histograms);
+    s->histograms = histograms_create(s->declaration.flat, s->placement, s->shards, s->server);
+    return ps_begin_mirror(s, m, err);
 }
 
 /* The parts held go on in a new era: what the last one has not finished is said again to the new
  * master, and workers ask anew. */
 static status keep(ps *s, const Wire__Setup *m, error *err)
 {
-    bool holds = s->set_up && s->lineage == m->lineage && s->server == (int32_t)m->server &&
-                 s->n_servers == (int32_t)m->servers;
-    if (!holds) {
-        Wire__Ready ready = WIRE__READY__INIT;
-        ready.lost = true;
-        ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base);
-        return OK;
-    }
+    bool is_lost = false;
+    if (s->begun != s->identity.era)
+        TRY(hold_on(s, m, &is_lost, err));
+    if (is_lost)
+        return say_lost(s);
+    s->begun = s->identity.era;
     for (int32_t p = 0; p < s->declaration.flat->n_parts; p++)
         s->pulls[p].n = 0;
     say_ready(s);
@@ -258,7 +333,9 @@ status ps_take_setup(ps *s, const net_message *m, const wire_head *h, const Wire
         return keep(s, setup, err);
     if (!again) {
         TRY(set_up(s, setup, err));
+        TRY(ps_begin_mirror(s, setup, err));
         s->lineage = setup->lineage;
+        s->begun = h->era;
         s->loads = s->spool && setup->restore_dir[0];
         s->load_part = 0;
         s->load_row = 0;

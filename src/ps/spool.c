@@ -11,6 +11,8 @@
 
 typedef struct shard {
     uint32_t id;
+    int32_t number;
+    char *path;
     int fd;
     struct shard *next;
 } shard;
@@ -55,8 +57,10 @@ static void forget(spool *s, shard **at)
     if (gone->fd >= 0)
         close(gone->fd);
     char *dir = spool_dir(s, gone->id);
-    remove_quietly(dir);
+    unlink(gone->path);
+    rmdir(dir); /* once its last shard is gone */
     free(dir);
+    free(gone->path);
     free(gone);
 }
 
@@ -72,29 +76,31 @@ void spool_destroy(spool **s)
     *s = NULL;
 }
 
-void spool_add(spool *s, uint32_t id, const char *file)
+void spool_add(spool *s, uint32_t id, int32_t number, const char *file)
 {
     char *dir = spool_dir(s, id);
-    char *path = xasprintf("%s/%s", dir, file);
-    shard **last = &s->shards;
-    for (int n = 1; *last && n < KEPT; n++)
-        last = &(*last)->next;
-    if (*last)
-        forget(s, last);
+    shard **at = &s->shards;
+    for (int n = 1; *at; at = &(*at)->next) {
+        if ((*at)->number != number || ++n <= KEPT)
+            continue;
+        forget(s, at);
+        break;
+    }
     shard *one = xcalloc(1, sizeof *one);
-    *one = (shard){.id = id, .fd = open(path, O_RDONLY | O_CLOEXEC), .next = s->shards};
+    *one = (shard){.id = id, .number = number, .next = s->shards};
+    one->path = xasprintf("%s/%s", dir, file);
+    one->fd = open(one->path, O_RDONLY | O_CLOEXEC);
     s->shards = one;
-    free(path);
     free(dir);
 }
 
-status spool_read(spool *s, uint32_t id, uint64_t offset, buf *ret, error *err)
+status spool_read(spool *s, uint32_t id, int32_t number, uint64_t offset, buf *ret, error *err)
 {
     const shard *one = s->shards;
-    while (one && one->id != id)
+    while (one && (one->id != id || one->number != number))
         one = one->next;
     if (!one)
-        return FAIL(err, E_PROTOCOL, "no shard of cut %u is kept here", id);
+        return FAIL(err, E_PROTOCOL, "no shard %d of cut %u is kept here", number, id);
     buf_clear(ret);
     buf_reserve(ret, SPOOL_PIECE);
     ssize_t n = pread(one->fd, ret->data, SPOOL_PIECE, (off_t)offset);

@@ -21,11 +21,13 @@ void spool_destroy(spool **s);                      /* removes what is left */
 /* The folder for cut `id`; the caller frees it. */
 char *spool_dir(const spool *s, uint32_t id);
 
-/* A cut's shard is written: `file` in its folder may be asked for, until three newer ones are. */
-void spool_add(spool *s, uint32_t id, const char *file);
+/* Shard `number` of a cut is written: `file` in its folder may be asked for, until three newer ones
+ * of that number are. */
+void spool_add(spool *s, uint32_t id, int32_t number, const char *file);
 
 /* Up to SPOOL_PIECE bytes from `offset`; none at the end of the file. E_PROTOCOL when there is no
  * such cut. */
-MUST_USE status spool_read(spool *s, uint32_t id, uint64_t offset, buf *ret, error *err);
+MUST_USE status spool_read(spool *s, uint32_t id, int32_t number, uint64_t offset, buf *ret,
+                           error *err);
 
 #endif

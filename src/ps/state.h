@@ -10,10 +10,13 @@
 #include "common/wire/wire.h"
 #include "ps/cut.h"
 #include "ps/histograms.h"
+#include "ps/mirror.h"
 #include "ps/outbox.h"
 #include "ps/ps.h"
 #include "ps/spool.h"
 #include "ps/table.h"
+
+enum { PEERS_MAX = 256 };
 
 typedef struct waiting_pull {
     net_peer peer;
@@ -39,6 +42,7 @@ typedef struct ps {
     char *master_address;
     wire_head identity;             /* job id and era of the job we serve */
     uint32_t lineage;               /* era in which the parts were loaded */
+    uint32_t begun;                 /* the era that began here; 0: none */
     status outcome;
     error *err;
 
@@ -49,8 +53,13 @@ typedef struct ps {
     uint64_t load_row;
     wire_declaration declaration;
     mode mode;
-    int32_t *placement;
-    int32_t server, n_servers;
+    int32_t *placement;             /* [n_parts] the shard of each part */
+    int32_t server, n_servers;      /* which of them we are */
+    holders *shards;                /* [n_servers] */
+    mirror *mirror;                 /* NULL: there are no standbys */
+    buf hello;                      /* for them */
+    net_peer peers[PEERS_MAX];      /* servers that we may stand by for, as they came */
+    size_t n_peers;
     optim optim;
     const char *slot_names[OPTIM_SLOTS];
     table *table;
@@ -80,10 +89,26 @@ MUST_USE status ps_take_setup(ps *s, const net_message *m, const wire_head *h, c
 MUST_USE status ps_take_loaded(ps *s, const net_message *m, const wire_head *h, error *err);
 void ps_setup_clear(ps *s);
 
+/* standby.c */
+bool ps_acts_for(const ps *s, int32_t part);
+int64_t ps_visible(const ps *s, int32_t part);  /* the newest version that may be answered */
+MUST_USE status ps_read_holders(ps *s, const Wire__Setup *m, error *err);
+void ps_list_parts(const ps *s, part_hold *ret);
+MUST_USE status ps_begin_mirror(ps *s, const Wire__Setup *m, error *err);
+void ps_on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, fold_block **root);
+void ps_meet_peer(ps *s, const net_peer *from);
+bool ps_is_peer(const ps *s, const net_peer *from);
+/* Workers push to who acts, an acting server sums to its standby. NULL: it may. */
+const char *ps_push_refusal(const ps *s, const net_message *m, const wire_head *h);
+MUST_USE status ps_take_state(ps *s, const net_message *m, const wire_head *h, error *err);
+/* The shards held completely, for the master; free the array. */
+uint32_t *ps_list_shards(const ps *s, size_t *ret_n);
+
 /* serve.c */
 MUST_USE status ps_on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err);
 MUST_USE status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, error *err);
 void ps_take_pull(ps *s, const net_message *m, const wire_head *h);
+void ps_on_visible(void *user, int32_t part);   /* a later version of it may be answered */
 void ps_answer_pulls(ps *s);                    /* of peers that have room again */
 void ps_drop_pulls(ps *s, int connection);      /* it is lost: nobody waits there any more */
 MUST_USE status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err);

@@ -1,41 +1,20 @@
-#include "ps/table.h"
-
 #include "common/base/alloc.h"
+#include "ps/table_entry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct entry {
-    bool held, live;
-    int64_t version;
-    int64_t batches;
-    block_pool pool;                /* weights, state and sums of this part */
-    block *weights[2];              /* [version & 1] is the newest, the other the one before */
-    block *slots[OPTIM_SLOTS];
-    fold *fold;                     /* NULL when unordered */
-    batch_set applied;              /* unordered */
-    uint32_t step_slots;            /* 0: no step under way */
-    fold_block *root;               /* complete, waiting for the verdict */
-    double norm, last_norm;         /* square sums of the root, of the step before */
-} entry;
-
-struct table {
-    table_options o;
-    table_hooks hooks;
-    size_t n_slots;
-    entry *entries;                 /* [n_parts] */
-};
-
 static status entry_create(table *t, int32_t part, error *err)
 {
     entry *e = &t->entries[part];
     int64_t n = flat_part_elements(t->o.flat, part);
-    e->held = true;
-    e->live = !t->o.flat->parts[part].frozen;
-    e->version = t->o.step;
+    TRY(entry_open(t, part, err));
+    if (t->o.parts[part] == PART_AWAITED)
+        return OK;
+    e->version = e->norms_from = t->o.step;
     e->batches = steps_batches_until(&t->o.steps, t->o.step);
-    block_pool_init(&e->pool, (size_t)n);
+    e->awaited = 0;
     block **newest = &e->weights[e->version & 1];
     TRY(block_pool_take(&e->pool, newest, err));
     float *slots[OPTIM_SLOTS] = {NULL};
@@ -43,8 +22,6 @@ static status entry_create(table *t, int32_t part, error *err)
         TRY(block_pool_take(&e->pool, &e->slots[i], err));
         slots[i] = e->slots[i]->data;
     }
-    if (e->live && !t->o.unordered)
-        TRY(fold_create((uint32_t)t->o.steps.per_step, &e->fold, err));
     if (t->o.loads)
         return OK;
     if (t->o.restore && e->live && t->o.unordered)
@@ -65,12 +42,14 @@ status table_create(const table_options *options, const table_hooks *hooks, tabl
     table *t = xcalloc(1, sizeof *t);
     t->o = *options;
     t->hooks = *hooks;
+    t->verdict_step = -1;
     t->n_slots = optim_slots(&options->optim);
     t->entries = xcalloc((size_t)options->flat->n_parts, sizeof *t->entries);
     status st = OK;
     for (int32_t p = 0; st == OK && p < options->flat->n_parts; p++)
-        if (options->placement[p] == options->server)
+        if (options->parts[p] != PART_ELSEWHERE)
             st = entry_create(t, p, err);
+    t->o.parts = NULL; /* the caller's */
     if (st != OK)
         table_destroy(&t);
     else
@@ -82,20 +61,8 @@ void table_destroy(table **t)
 {
     if (!t || !*t)
         return;
-    for (int32_t p = 0; p < (*t)->o.flat->n_parts; p++) {
-        entry *e = &(*t)->entries[p];
-        if (!e->held)
-            continue;
-        fold_destroy(&e->fold);
-        batch_set_fini(&e->applied);
-        if (e->root)
-            e->root->release(e->root);
-        block_drop(e->weights[0]);
-        block_drop(e->weights[1]);
-        for (size_t i = 0; i < OPTIM_SLOTS; i++)
-            block_drop(e->slots[i]);
-        block_pool_fini(&e->pool);
-    }
+    for (int32_t p = 0; p < (*t)->o.flat->n_parts; p++)
+        entry_close(&(*t)->entries[p]);
     free((*t)->entries);
     free(*t);
     *t = NULL;
@@ -103,7 +70,7 @@ void table_destroy(table **t)
 
 uint64_t table_rows(const table *t, int32_t part)
 {
-    if (!table_holds(t, part))
+    if (!table_is_complete(t, part))
         return 0;
     return t->entries[part].live ? 1 + t->n_slots + t->o.unordered : 1;
 }
@@ -149,15 +116,6 @@ int64_t table_newest(const table *t)
         if (t->entries[p].held && t->entries[p].version > newest)
             newest = t->entries[p].version;
     return newest;
-}
-
-int64_t table_lowest(const table *t)
-{
-    int64_t lowest = -1;
-    for (int32_t p = 0; p < t->o.flat->n_live_parts; p++)
-        if (t->entries[p].held && (lowest < 0 || t->entries[p].version < lowest))
-            lowest = t->entries[p].version;
-    return lowest;
 }
 
 int64_t table_batches(const table *t, int32_t part)
@@ -279,15 +237,26 @@ static status apply(table *t, int32_t part, fold_block *root, float scale, error
     return st;
 }
 
+static status apply_root(table *t, int32_t part, float scale, error *err)
+{
+    fold_block *root = t->entries[part].root;
+    t->entries[part].root = NULL;
+    return apply(t, part, root, scale, err);
+}
+
 static status root_reached(table *t, int32_t part, fold_block *root, error *err)
 {
     entry *e = &t->entries[part];
+    if (t->hooks.summed)
+        t->hooks.summed(t->hooks.user, part, e->version, e->step_slots, &root);
     if (!t->o.votes)
         return apply(t, part, root, 1.0f, err);
     e->root = root;
     e->last_norm = e->norm;
     e->norm = square_sum(t, part, root->data);
-    return t->hooks.voted(t->hooks.user, part, e->version, e->norm, err);
+    TRY(t->hooks.voted(t->hooks.user, part, e->version, e->norm, err));
+    /* a standby hears the verdict from the master and the sum from another server, in any order */
+    return e->version == t->verdict_step ? apply_root(t, part, t->verdict_scale, err) : OK;
 }
 
 status table_say_votes(table *t, error *err)
@@ -296,7 +265,7 @@ status table_say_votes(table *t, error *err)
         const entry *e = &t->entries[p];
         if (e->held && e->root)
             TRY(t->hooks.voted(t->hooks.user, p, e->version, e->norm, err));
-        if (t->o.votes && e->held && e->version > t->o.step)
+        if (t->o.votes && e->held && e->version > e->norms_from)
             TRY(t->hooks.voted(t->hooks.user, p, e->version - 1, e->root ? e->last_norm : e->norm, err));
     }
     return OK;
@@ -335,6 +304,8 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
     *ret = PUSH_WRONG;
     if (!e || !e->live)
         error_set(err, E_PROTOCOL, "part %d is not trained on this server", part);
+    else if (e->awaited)
+        error_set(err, E_PROTOCOL, "part %d is not complete on this server", part);
     else if (step > e->version || step < 0)
         error_set(err, E_PROTOCOL, "part %d: step %lld was pushed at version %lld", part,
                   (long long)step, (long long)e->version);
@@ -365,13 +336,12 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
 
 status table_verdict(table *t, int64_t step, float scale, error *err)
 {
+    t->verdict_step = step;
+    t->verdict_scale = scale;
     for (int32_t p = 0; p < t->o.flat->n_live_parts; p++) {
-        entry *e = &t->entries[p];
-        if (!e->held || e->version != step || !e->root)
-            continue;
-        fold_block *root = e->root;
-        e->root = NULL;
-        TRY(apply(t, p, root, scale, err));
+        const entry *e = &t->entries[p];
+        if (e->held && e->version == step && e->root)
+            TRY(apply_root(t, p, scale, err));
     }
     return OK;
 }
@@ -379,6 +349,8 @@ status table_verdict(table *t, int64_t step, float scale, error *err)
 block *table_weights(table *t, int32_t part, int64_t version)
 {
     entry *e = &t->entries[part];
+    if (e->awaited)
+        return NULL;
     if (!e->live)
         return block_hold(e->weights[e->version & 1]);
     if (version > e->version || version < e->version - 1 || version < 0)

@@ -1,5 +1,6 @@
 /*
- * The table: the parts a server holds, their versions, and the steps that move them.
+ * The table: the parts a server holds, their versions, and the steps that move them. Whether it acts
+ * for a part or stands by is all the same here.
  *
  * Per live part: the weights of the newest version and of the one before (written out of place, so
  * a slot can be recomputed), the optimizer's state, and the fold of the step under way. When the
@@ -26,10 +27,15 @@
 
 typedef struct table table;
 
+typedef enum part_hold {
+    PART_ELSEWHERE,
+    PART_HELD,
+    PART_AWAITED,                   /* comes from another server, by table_take_copy */
+} part_hold;
+
 typedef struct table_options {
     const flat *flat;               /* kept */
-    const int32_t *placement;       /* [n_parts] which server holds it */
-    int32_t server;                 /* this one */
+    const part_hold *parts;         /* [n_parts] not kept */
     steps steps;
     optim optim;
     schedule schedule;
@@ -45,6 +51,9 @@ typedef struct table_options {
 
 /* What happens in the table that others must hear of. Called from table_push and table_verdict. */
 typedef struct table_hooks {
+    /* The sum of a step is complete; nothing is applied yet. A hook that keeps it puts another block
+     * of the same values in its place. May be NULL. */
+    void (*summed)(void *user, int32_t part, int64_t step, uint32_t n_slots, fold_block **root);
     /* Version `version` of `part` exists now: answer pulls, freeze for cuts. */
     status (*applied)(void *user, int32_t part, int64_t version, const float *grad, error *err);
     /* The root is there and waits for the verdict. */
@@ -58,14 +67,13 @@ void table_destroy(table **t);
 /* Vector `row` of a part: 0 its weights, 1.. its optimizer slots (live parts only), then, unordered,
  * the packed set of its batches. E_PROTOCOL when there is no such vector here. */
 MUST_USE status table_load(table *t, int32_t part, uint64_t row, const void *data, size_t bytes, error *err);
-/* How many of them a part has: 1 when frozen, 0 when it is not held. */
+/* How many of them a part has: 1 when frozen, 0 when it is not complete here. */
 uint64_t table_rows(const table *t, int32_t part);
 
 bool table_holds(const table *t, int32_t part);
 size_t table_bytes(const table *t);                         /* weights of the parts held */
 int64_t table_version(const table *t, int32_t part);        /* newest */
 int64_t table_newest(const table *t);                       /* highest of any live part held */
-int64_t table_lowest(const table *t);                       /* lowest; of none: -1 */
 int64_t table_batches(const table *t, int32_t part);        /* batches applied to it, over the job's life */
 
 /* Unordered: which batches a live part has; which every live part held here has (all, if none is). */
@@ -95,6 +103,23 @@ block *table_weights(table *t, int32_t part, int64_t version);
 
 /* The newest weights and state, held for the caller, for a cut. */
 void table_freeze(table *t, int32_t part, block **ret_weights, block *ret_slots[OPTIM_SLOTS]);
+
+/* --- copies, for standbys --- */
+
+/* What is held from now on: what was and is PART_HELD stays as it is, the rest is dropped or
+ * awaited anew. E_PROTOCOL: a part to be held is not here, and nothing was changed. */
+MUST_USE status table_hold(table *t, const part_hold *parts, error *err);
+bool table_is_complete(const table *t, int32_t part);       /* held, and not awaited */
+bool table_is_voting(const table *t, int32_t part);         /* its sum waits for the verdict */
+
+/* The vectors a copy of `part` needs: its weights, the optimizer's state and, where they are here,
+ * the weights of the version before. Held for the caller. */
+uint32_t table_vectors(const table *t, int32_t part);
+block *table_vector(const table *t, int32_t part, uint32_t row);
+/* One of them, of a copy at `version`. Rows of another version begin the copy anew; a copy that is
+ * here is not taken again. E_PROTOCOL when it does not fit. */
+MUST_USE status table_take_copy(table *t, int32_t part, int64_t version, uint64_t row, uint32_t n_vectors,
+                                const float *data, size_t n, bool *ret_complete, error *err);
 
 /* Slots of the step under way that have not arrived for `part`, as text ("1,3"), for messages;
  * unordered: the lowest batch that has not. */

@@ -146,7 +146,7 @@ status runner_begin(runner *r, uint64_t job_id, uint32_t era, uint32_t incarnati
                     error *err)
 {
     const flat *f = r->o.flat;
-    TRY(kv_begin(r->kv, job_id, era, incarnation, f, err));
+    TRY(kv_begin(r->kv, job_id, era, incarnation, f, NULL, err));
     stop_lane(r);
     gather_forget(r->gather);
     board_forget(r->o.board);

@@ -112,12 +112,18 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
           w->o->n_lanes);
     if (w->unordered)
         return crew_begin(w->crew, &w->identity, &s, err);
-    TRY(kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat, err));
+    TRY(kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat,
+                 m->n_acting ? m->acting : NULL, err));
     return follower_begin(w->follower, &s, m->start_step, m->limit, err);
 }
 
 static status take_view(worker *w, const wire_head *h, const Wire__View *m, error *err)
 {
+    if (m->n_acting && m->n_acting != (size_t)w->o->n_servers)
+        return FAIL(err, E_PROTOCOL, "VIEW: %zu shards of %d servers", m->n_acting, w->o->n_servers);
+    for (size_t i = 0; i < m->n_acting; i++)
+        if (m->acting[i] >= (uint32_t)w->o->n_servers)
+            return FAIL(err, E_PROTOCOL, "VIEW: shard %zu has no server", i);
     follower_share share;
     share_reader self = {w->o->trainer, w->o->self.index, w->o->n_lanes};
     TRY(share_read(m, &self, &share, err));

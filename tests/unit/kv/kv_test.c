@@ -58,6 +58,35 @@ static void test_pushes(void **state)
     check_push("inproc://kv-", true);
 }
 
+/* In a new era another server acts for the parts of the first, and has the first one's place. */
+static void test_another_server_acts(void **state)
+{
+    (void)state;
+    static const uint32_t acting[SERVERS] = {1, 1};
+    scene *s = scene_make("tcp://127.0.0.1:0", 1 << 30);
+    greet(s);
+    s->acting = acting;
+    begin(s, era + 1, s->flat);
+    for (int32_t p = 0; p < PARTS; p++) {
+        assert_int_equal(kv_server_of(s->kv, p), 1);
+        do_push(s, p, 5);
+        assert_int_equal(kv_pull(s->kv, p, 6, NULL), OK);
+    }
+    for (int k = 0; k < 2 * PARTS; k++) {
+        wire_head h;
+        assert_true(hear(s, 1, LIMIT_US / 1000, &h, NULL));
+        assert_true(h.type == WIRE_PUSH || h.type == WIRE_PULL);
+        if (h.type == WIRE_PUSH)
+            pushed(s, 1, h);
+        else
+            say_part(s, 1, (wire_head){.type = WIRE_PART, .job_id = job_id, .era = era + 1,
+                                       .part = h.part, .step = 6}, 1);
+    }
+    SERVE_UNTIL(s, !kv_unacknowledged(s->kv, 1) && s->answer.n_parts == PARTS);
+    expect_nothing(s, 0);
+    scene_fini(s);
+}
+
 /* Credit for one part at a time: the next goes when the one before is acknowledged, and of those
  * that wait the highest. */
 static void test_credits_and_order(void **state)
@@ -381,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pushes),
+        cmocka_unit_test(test_another_server_acts),
         cmocka_unit_test(test_credits_and_order),
         cmocka_unit_test(test_foreign_acknowledgements),
         cmocka_unit_test(test_pulls),

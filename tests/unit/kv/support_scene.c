@@ -229,7 +229,7 @@ void expect_nothing(scene *s, int i)
 
 void begin(scene *s, uint32_t in_era, const flat *f)
 {
-    assert_int_equal(kv_begin(s->kv, job_id, in_era, incarnation, f, NULL), OK);
+    assert_int_equal(kv_begin(s->kv, job_id, in_era, incarnation, f, s->acting, NULL), OK);
 }
 
 void greet(scene *s)

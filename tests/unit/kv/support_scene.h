@@ -31,6 +31,7 @@ typedef struct scene {
     net_peer peer[SERVERS]; /* the kv, as each server last heard it */
     flat *flat;
     int32_t placement[PARTS];
+    const uint32_t *acting; /* who acts for each shard, when an era begins; NULL: as dealt */
     buf hello;
     kv *kv;
     answer answer;

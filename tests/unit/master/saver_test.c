@@ -325,11 +325,43 @@ static void a_shard_that_is_not_there_is_named(void **state)
     assert_true(saver_next_order(s, clock_us(), 0, &order));
     shard_report r = books_shard(&b, &order, 0, SERVERS, 1);
     must(saver_shard(s, &r, -1, &step, &err), &err);
-    r.server = 1;
+    r.shard = 1;
     r.file = "ps-1-of-2.safetensors";
     assert_int_not_equal(saver_shard(s, &r, -1, &step, &err), OK);
     assert_non_null(strstr(err.text, "checkpoint step 4: "));
     assert_non_null(strstr(err.text, "ps-1-of-2.safetensors"));
+    saver_destroy(&s);
+    books_fini(&b);
+}
+
+/* The plan goes on; what others still write of the cut is not heard of again, and its folder goes
+ * with the next commit. */
+static void a_cut_that_failed(void **state)
+{
+    (void)state;
+    books b = books_make();
+    plan p = {.total = 12, .every_steps = 4, .per_epoch = 100};
+    saver *s = saver_of(&b, &p);
+    cut_order first, second;
+    error err = ERROR_INIT;
+    int64_t step = -1;
+    assert_true(saver_next_order(s, clock_us(), 0, &first));
+    assert_true(saver_next_order(s, clock_us(), 0, &second));
+    shard_report r = books_shard(&b, &first, 0, SERVERS, 1);
+    must(saver_shard(s, &r, -1, &step, &err), &err);
+    assert_int_equal(saver_fail(s, first.id + 1000), -1);
+    assert_int_equal(saver_fail(s, first.id), 4);
+    assert_int_equal(saver_fail(s, first.id), -1);
+    r = books_shard(&b, &first, 1, SERVERS, 1);
+    must(saver_shard(s, &r, -1, &step, &err), &err);
+    assert_int_equal(step, -1);
+    assert_int_equal(saver_last(s), 0);
+    expect_orders(s, 4, (int64_t[]){12}, 1);
+    assert_true(books_has(&b, "checkpoints/step-000000004.tmp.7"));
+    assert_int_equal(commit(s, &b, &second, 0), 8);
+    assert_int_equal(saver_last(s), 8);
+    assert_false(books_has(&b, "checkpoints/step-000000004.tmp.7"));
+    assert_false(books_has(&b, "checkpoints/step-000000004"));
     saver_destroy(&s);
     books_fini(&b);
 }
@@ -350,6 +382,7 @@ int main(void)
         cmocka_unit_test(a_cut_is_committed_once),
         cmocka_unit_test(servers_must_agree),
         cmocka_unit_test(a_shard_that_is_not_there_is_named),
+        cmocka_unit_test(a_cut_that_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,7 +105,7 @@ shard_report books_shard(const books *b, const cut_order *cut, int32_t server, i
             parts[n++] = (shard_part){.part = p, .weights = weights + f->parts[p].begin};
     snprintf(file, sizeof file, "ps-%d-of-%d.safetensors", server, n_servers);
     shard_report r = {
-        .id = cut->id, .version = cut->version, .server = server, .file = file, .sha256 = sha256};
+        .id = cut->id, .version = cut->version, .shard = server, .server = server, .file = file, .sha256 = sha256};
     char *path = jobdir_file(b->dir, "%s/%s", cut->dir, file);
     must(shard_write(
              &(shard_request){

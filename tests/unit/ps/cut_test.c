@@ -40,6 +40,7 @@ typedef struct village {
     shape shape;
     servers servers;
     cuts *cuts[SERVERS_MAX];
+    holders holders[SERVERS_MAX];
     net_waker *waker;
 } village;
 
@@ -68,10 +69,13 @@ static void village_make(village *v, shape s, int32_t n, int64_t step, const che
     assert_int_equal(net_waker_create(&v->waker, NULL), OK);
     for (size_t k = 0; k < optim_slots(&s.optim); k++)
         slot_names[k] = optim_slot_name(&s.optim, k);
+    for (int32_t i = 0; i < n; i++)
+        v->holders[i] = (holders){.acting = i, .standby = HOLDER_NONE};
     for (int32_t i = 0; i < n; i++) {
         cuts_options options = {
             .flat = s.flat,
             .placement = v->servers.placement,
+            .shards = v->holders,
             .server = i,
             .n_servers = n,
             .slot_names = slot_names,

@@ -203,11 +203,13 @@ servers servers_make(const shape *s, int32_t n, const table_hooks *hooks, int64_
     servers v = {.shape = s, .n = n, .hooks = *hooks};
     v.placement = xcalloc((size_t)s->flat->n_parts, sizeof *v.placement);
     placement_deal(s->flat, n, v.placement);
+    part_hold *parts = xcalloc((size_t)s->flat->n_parts, sizeof *parts);
     for (int32_t i = 0; i < n; i++) {
+        for (int32_t p = 0; p < s->flat->n_parts; p++)
+            parts[p] = v.placement[p] == i ? PART_HELD : PART_ELSEWHERE;
         table_options options = {
             .flat = s->flat,
-            .placement = v.placement,
-            .server = i,
+            .parts = parts,
             .steps = s->steps,
             .optim = s->optim,
             .schedule = s->schedule,
@@ -223,6 +225,7 @@ servers servers_make(const shape *s, int32_t n, const table_hooks *hooks, int64_
         if (table_create(&options, hooks, &v.tables[i], &err) != OK)
             fail_msg("%s", err.text);
     }
+    free(parts);
     return v;
 }
 

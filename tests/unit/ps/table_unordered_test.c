@@ -141,8 +141,10 @@ static void test_load(void **state)
     servers v = servers_make(&s, 1, &quiet_hooks, 0, NULL);
     push_all(&v, 3, PUSH_TAKEN);
     push_all(&v, 1, PUSH_TAKEN);
+    const part_hold parts[] = {PART_HELD, PART_HELD, PART_HELD, PART_HELD, PART_HELD};
+    assert_int_equal(s.flat->n_parts, COUNT_OF(parts));
     table_options options = {.flat = s.flat,
-                             .placement = v.placement,
+                             .parts = parts,
                              .steps = s.steps,
                              .optim = s.optim,
                              .schedule = s.schedule,

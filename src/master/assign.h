@@ -1,0 +1,52 @@
+/*
+ * The assignment: which server acts for each shard and which stands by. Pure.
+ *
+ * As dealt, server i acts for shard i and the next server in the ring stands by. When a server is
+ * lost its standbys act, if their copies are complete; a server that comes back empty stands by
+ * where it was dealt to hold something, and once it is abreast acts again for its own shard.
+ *
+ * Threads: belongs to the master's thread.
+ */
+#ifndef TEQUIO_MASTER_ASSIGN_H
+#define TEQUIO_MASTER_ASSIGN_H
+
+#include "common/parts/holders.h"
+
+typedef struct assign {
+    int32_t n;       /* servers, and shards */
+    bool copies;     /* shards have standbys */
+    holders *shards; /* [n] */
+} assign;
+
+/* As dealt, every copy complete: all servers load the same version. */
+void assign_init(assign *a, int32_t n, bool copies);
+void assign_fini(assign *a);
+void assign_deal(assign *a);
+
+/* What servers say they hold, after the master's start: eras[n] that each was in last (0: it holds
+ * nothing), holds[n * n] whether server i (the row) holds a shard completely. Only who was in the
+ * newest era counts. False: some shard is held by nobody, and nothing was changed. */
+bool assign_find(assign *a, const uint32_t *eras, const bool *holds);
+
+/* `server` is gone with all it held. False: a shard has no complete copy left, and nothing was
+ * changed: all must be loaded again. */
+bool assign_lose(assign *a, int32_t server);
+bool assign_bears(const assign *a, int32_t server); /* assign_lose would be true */
+
+/* `server` is here and holds nothing: it stands by for what it was dealt to act or stand by for,
+ * where there is no standby. False: nothing changes. */
+bool assign_return(assign *a, int32_t server);
+
+/* The standby of `shard` is abreast. False: that was known, or it has no standby. */
+bool assign_back(assign *a, int32_t shard);
+
+/* Servers act again for what they were dealt, where they stand by for it and all copies are
+ * complete. False: nothing changes. */
+bool assign_balance(assign *a);
+
+/* Acts or stands by for some shard. */
+bool assign_needs(const assign *a, int32_t server);
+/* Acts for some shard. */
+bool assign_acts(const assign *a, int32_t server);
+
+#endif

@@ -1,0 +1,154 @@
+/*
+ * Servers come and go: what that makes of the assignment, and what servers and workers hear of it.
+ */
+#include "master/state.h"
+
+#include "common/base/alloc.h"
+#include "common/base/log.h"
+
+#include <stdlib.h>
+
+/* --- the assignment of an era --- */
+
+/* Versions of one lineage fit together: no two parts differ by more than one. */
+static bool parts_fit(const master *m)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        if (!m->servers[i].lineage || m->servers[i].lineage != m->servers[0].lineage)
+            return false;
+    return true;
+}
+
+/* What servers hold tells a master that has just started who acted and stood by. */
+static bool find_holders(master *m)
+{
+    int32_t n = m->o->n_servers;
+    uint32_t *eras = xcalloc((size_t)n, sizeof *eras);
+    bool *holds = xcalloc((size_t)n * (size_t)n, sizeof *holds);
+    for (int32_t i = 0; i < n; i++) {
+        const server *s = &m->servers[i];
+        eras[i] = s->lineage ? s->era : 0;
+        for (size_t k = 0; s->lineage && k < s->n_shards; k++)
+            holds[(size_t)i * (size_t)n + s->shards[k]] = true;
+    }
+    bool found = assign_find(&m->assign, eras, holds);
+    for (int32_t i = 0; found && i < n; i++)
+        if (assign_acts(&m->assign, i))
+            m->lineage = m->servers[i].lineage;
+    free(holds);
+    free(eras);
+    return found;
+}
+
+/* Those who lost their parts are replaced by their standbys; those who are here and hold nothing
+ * stand by. */
+static bool replace_lost(master *m)
+{
+    assign *a = &m->assign;
+    for (int32_t i = 0; i < a->n; i++)
+        if (!m->servers[i].lineage && assign_needs(a, i) && !assign_lose(a, i))
+            return false;
+    for (int32_t i = 0; i < a->n; i++)
+        if (m->servers[i].welcomed && !assign_needs(a, i))
+            (void)assign_return(a, i);
+    return true;
+}
+
+bool master_assign(master *m)
+{
+    bool keeps = m->assign.copies ? (m->phase != GATHER || find_holders(m)) && replace_lost(m)
+                                  : parts_fit(m);
+    if (keeps && !m->assign.copies)
+        m->lineage = m->servers[0].lineage;
+    if (!keeps)
+        assign_deal(&m->assign);
+    return keeps;
+}
+
+void master_note_shards(const master *m, server *s, const Wire__Welcome *w)
+{
+    s->era = w->era;
+    s->n_shards = 0;
+    s->shards = xrealloc(s->shards, (w->n_shards + 1) * sizeof *s->shards);
+    for (size_t i = 0; i < w->n_shards; i++)
+        if (w->shards[i] < (uint32_t)m->o->n_servers)
+            s->shards[s->n_shards++] = w->shards[i];
+}
+
+/* --- what makes a new era --- */
+
+status master_turn(master *m, int32_t s, const char *why, error *err)
+{
+    TRY(master_begin_setup(m, err));
+    if (m->keeps)
+        LOG_W("TURN", "ps.%d %s: nothing is lost, era=%u", s, why, m->identity.era);
+    else
+        LOG_W("ROLLBACK", "ps.%d %s: back to the last checkpoint", s, why);
+    return OK;
+}
+
+status master_watch_servers(master *m, int64_t now_us, error *err)
+{
+    if (!m->assign.copies || m->phase < SETUP || m->phase > RUN)
+        return OK;
+    if (m->phase == RUN && assign_balance(&m->assign))
+        return master_turn(m, 0, "and all others act again for what they were dealt", err);
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        server *s = &m->servers[i];
+        double silent = (double)(now_us - s->heard_us) / SECOND_US;
+        if (s->welcomed || silent < master_option(m, "distributed.heartbeat_timeout") ||
+            !assign_needs(&m->assign, i) || !assign_bears(&m->assign, i))
+            continue;
+        s->lineage = 0;
+        return master_turn(m, i, "is silent and its connection is gone", err);
+    }
+    return OK;
+}
+
+void master_take_backed(master *m, int32_t s, const wire_head *h)
+{
+    if (h->tag >= (uint64_t)m->assign.n || m->assign.shards[h->tag].acting != s ||
+        !assign_back(&m->assign, (int32_t)h->tag))
+        return;
+    LOG_I("BACKED", "shard=%d acting=ps.%d standby=ps.%d", (int)h->tag, s,
+          m->assign.shards[h->tag].standby);
+}
+
+/* --- what is said of it --- */
+
+void master_fill_shards(const master *m, Wire__Setup *ret)
+{
+    const assign *a = &m->assign;
+    size_t n = (size_t)a->n;
+    if (!a->copies)
+        return;
+    Wire__Holders *shards = xcalloc(n, sizeof *shards);
+    ret->shards = xcalloc(n, sizeof *ret->shards);
+    for (size_t i = 0; i < n; i++) {
+        const holders *h = &a->shards[i];
+        wire__holders__init(&shards[i]);
+        shards[i].acting = (uint32_t)h->acting;
+        shards[i].has_standby = h->standby != HOLDER_NONE;
+        shards[i].standby = shards[i].has_standby ? (uint32_t)h->standby : 0;
+        shards[i].is_backed = h->is_backed;
+        ret->shards[i] = &shards[i];
+    }
+    ret->n_shards = ret->n_addresses = n;
+    ret->addresses = (char **)(uintptr_t)m->o->servers;
+}
+
+void master_clear_shards(Wire__Setup *s)
+{
+    if (s->n_shards)
+        free(s->shards[0]);
+    free(s->shards);
+}
+
+uint32_t *master_list_acting(const master *m, size_t *ret_n)
+{
+    *ret_n = m->assign.copies ? (size_t)m->assign.n : 0;
+    uint32_t *acting = xcalloc(*ret_n + 1, sizeof *acting);
+    for (size_t i = 0; i < *ret_n; i++)
+        acting[i] = (uint32_t)m->assign.shards[i].acting;
+    return acting;
+}

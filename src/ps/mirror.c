@@ -1,0 +1,489 @@
+#include "ps/mirror.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "ps/sum.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COPIES_AHEAD = 2, PATIENCE_US = 1000000, PATIENCE_MAX_US = 8000000 };
+
+typedef enum copy_state {
+    COPY_NONE, /* no standby: every version may be answered */
+    COPY_DUE,  /* there is one, and it holds nothing: the same */
+    COPY_SENT, /* on its way; versions wait */
+    COPY_HELD,
+} copy_state;
+
+typedef struct copy {
+    copy_state state;
+    bool is_under_way;  /* COPY_SENT, on this connection */
+    int64_t answerable; /* from COPY_SENT on: highest version that may be answered */
+    int64_t version;    /* COPY_SENT: of its vectors */
+    uint64_t missing;   /* of those, not acknowledged, as bits */
+    sum *root;          /* not acknowledged */
+    int64_t said_us, patience_us;
+} copy;
+
+typedef struct link {
+    net_socket *socket; /* NULL: stands by for none of ours */
+    char *endpoint;
+    bool is_open; /* it is in our era */
+} link;
+
+struct mirror {
+    net *net;
+    const buf *hello;
+    mirror_hooks hooks;
+    mirror_era era;
+    holders *shards;      /* [n] as the era began */
+    copy *copies;         /* [n_parts] */
+    link *links;          /* [n] */
+    net_socket **sockets; /* [n] the links', for polling */
+    bool *is_told;        /* [n] shards that hooks.backed has heard of */
+};
+
+mirror *mirror_create(net *n, const buf *hello, const mirror_hooks *hooks)
+{
+    mirror *m = xcalloc(1, sizeof *m);
+    m->net = n;
+    m->hello = hello;
+    m->hooks = *hooks;
+    return m;
+}
+
+static void copy_forget_root(copy *c)
+{
+    sum_drop(c->root);
+    c->root = NULL;
+}
+
+/* --- sending --- */
+
+static int32_t standby_of(const mirror *m, int32_t part)
+{
+    return m->shards[m->era.placement[part]].standby;
+}
+
+static void say(mirror *m, const link *l, wire_head h, const net_buffer *payload)
+{
+    h.job_id = m->era.identity.job_id;
+    h.era = m->era.identity.era;
+    h.bytes = payload->bytes;
+    h.flags = payload->release && net_is_local(l->socket) ? WIRE_LENT : 0;
+    unsigned char head[NET_HEAD];
+    wire_head_encode(&h, head);
+    error gone = ERROR_INIT;
+    /* it comes back, or the master says that it is gone */
+    if (net_send(l->socket, NULL, head, payload, &gone) != OK)
+        LOG_D("SEND", "type=%s standby=%s %s", wire_type_name(h.type), l->endpoint, gone.text);
+}
+
+static void say_hello(mirror *m, const link *l)
+{
+    net_buffer payload = {.data = m->hello->data, .bytes = m->hello->size};
+    say(m, l, (wire_head){.type = WIRE_HELLO}, &payload);
+}
+
+static void sum_sent(void *data, void *hint)
+{
+    (void)data;
+    sum_drop(hint);
+}
+
+static void send_root(mirror *m, int32_t part)
+{
+    copy *c = &m->copies[part];
+    const link *l = &m->links[standby_of(m, part)];
+    c->said_us = clock_us();
+    if (!l->is_open)
+        return;
+    sum *k = sum_hold(c->root);
+    net_buffer payload = {
+        .data = k->fold.data, .bytes = k->fold.n * sizeof(float), .release = sum_sent, .hint = k};
+    wire_head h = {.type = WIRE_PUSH,
+                   .part = part,
+                   .step = k->step,
+                   .slots = k->n_slots,
+                   .node = {.level = tree_root_level(k->n_slots)}};
+    say(m, l, h, &payload);
+}
+
+static void vector_sent(void *data, void *hint)
+{
+    (void)data;
+    block_drop(hint);
+}
+
+/* All vectors of a part as they are now, and the sum that is not acknowledged behind them. */
+static void send_copy(mirror *m, int32_t part)
+{
+    copy *c = &m->copies[part];
+    const link *l = &m->links[standby_of(m, part)];
+    uint32_t n = table_vectors(m->era.table, part);
+    c->version = table_version(m->era.table, part);
+    if (c->state == COPY_DUE)
+        c->answerable = c->version;
+    c->state = COPY_SENT;
+    c->is_under_way = true;
+    c->missing = ((uint64_t)1 << n) - 1;
+    c->said_us = clock_us();
+    for (uint32_t row = 0; row < n; row++) {
+        block *b = table_vector(m->era.table, part, row);
+        net_buffer payload = {
+            .data = b->data, .bytes = b->n * sizeof(float), .release = vector_sent, .hint = b};
+        wire_head h = {
+            .type = WIRE_STATE, .part = part, .step = c->version, .tag = row, .slots = n};
+        say(m, l, h, &payload);
+    }
+    if (c->root)
+        send_root(m, part);
+}
+
+/* The next copies go, a few at a time, so that sums of other parts are not kept waiting. */
+static void copies_flow(mirror *m, int32_t server)
+{
+    int ahead = 0;
+    for (int32_t p = 0; p < m->era.flat->n_parts; p++)
+        ahead += standby_of(m, p) == server && m->copies[p].is_under_way;
+    for (int32_t p = 0; p < m->era.flat->n_parts && ahead < COPIES_AHEAD; p++) {
+        const copy *c = &m->copies[p];
+        bool is_next = c->state == COPY_DUE || (c->state == COPY_SENT && !c->is_under_way);
+        if (standby_of(m, p) != server || !is_next ||
+            (table_is_voting(m->era.table, p) && !c->root))
+            continue;
+        send_copy(m, p);
+        ahead++;
+    }
+}
+
+void mirror_summed(mirror *m, int32_t part, int64_t step, uint32_t n_slots, fold_block **root)
+{
+    copy *c = &m->copies[part];
+    if (c->state < COPY_SENT)
+        return;
+    copy_forget_root(c);
+    c->root = sum_share(root, step, n_slots);
+    c->patience_us = PATIENCE_US;
+    if (c->state == COPY_HELD || c->is_under_way)
+        send_root(m, part);
+}
+
+int64_t mirror_visible(const mirror *m, int32_t part, int64_t applied)
+{
+    const copy *c = m->copies ? &m->copies[part] : NULL;
+    return c && c->state >= COPY_SENT && c->answerable < applied ? c->answerable : applied;
+}
+
+int32_t mirror_awaits(const mirror *m, int32_t part)
+{
+    const copy *c = m->copies ? &m->copies[part] : NULL;
+    return c && (c->root || c->missing) ? standby_of(m, part) : HOLDER_NONE;
+}
+
+/* --- eras --- */
+
+static void forget_parts(mirror *m)
+{
+    for (int32_t p = 0; m->copies && p < m->era.flat->n_parts; p++)
+        copy_forget_root(&m->copies[p]);
+    free(m->copies);
+    m->copies = NULL;
+}
+
+static void forget_links(mirror *m)
+{
+    for (int32_t i = 0; i < m->era.n; i++) {
+        net_close(&m->links[i].socket, 0);
+        free(m->links[i].endpoint);
+    }
+    free(m->links);
+    free(m->sockets);
+    free(m->shards);
+    free(m->is_told);
+    m->links = NULL;
+    m->sockets = NULL;
+    m->shards = NULL;
+    m->is_told = NULL;
+    m->era.n = 0;
+}
+
+void mirror_destroy(mirror **m)
+{
+    if (!m || !*m)
+        return;
+    forget_parts(*m);
+    forget_links(*m);
+    free(*m);
+    *m = NULL;
+}
+
+/* Is there a part whose copy is not complete? */
+static bool is_backed(const mirror *m, int32_t shard)
+{
+    for (int32_t p = 0; p < m->era.flat->n_parts; p++)
+        if (m->era.placement[p] == shard && m->copies[p].state != COPY_HELD)
+            return false;
+    return true;
+}
+
+static bool has_standby(const mirror *m, int32_t shard)
+{
+    return m->shards[shard].acting == m->era.self && m->shards[shard].standby != HOLDER_NONE;
+}
+
+static void tell_backed(mirror *m, int32_t shard)
+{
+    if (!has_standby(m, shard) || m->shards[shard].is_backed || m->is_told[shard] ||
+        !is_backed(m, shard))
+        return;
+    m->is_told[shard] = true;
+    m->hooks.backed(m->hooks.user, shard);
+}
+
+void mirror_say_backed(const mirror *m)
+{
+    for (int32_t i = 0; i < m->era.n; i++)
+        if (m->is_told[i])
+            m->hooks.backed(m->hooks.user, i);
+}
+
+/* The part's copy as the era begins. What an earlier era left unacknowledged for the same standby
+ * is owed still; `before` is its standby then. */
+static void copy_begin(mirror *m, int32_t part, int32_t before)
+{
+    copy *c = &m->copies[part];
+    int32_t shard = m->era.placement[part];
+    const holders *h = &m->shards[shard];
+    if (!has_standby(m, shard) || h->standby != before || !h->is_backed)
+        copy_forget_root(c);
+    if (!has_standby(m, shard)) {
+        *c = (copy){.state = COPY_NONE};
+    } else if (!h->is_backed) {
+        *c = (copy){.state = COPY_DUE};
+    } else if (h->standby != before || c->state < COPY_SENT) {
+        *c = (copy){.state = COPY_HELD, .answerable = table_version(m->era.table, part)};
+    } else {
+        c->state = COPY_HELD;
+        c->missing = 0;
+        c->is_under_way = false;
+    }
+    c->patience_us = PATIENCE_US;
+}
+
+static status link_begin(mirror *m, int32_t server, const char *endpoint, error *err)
+{
+    link *l = &m->links[server];
+    bool is_needed = false;
+    for (int32_t i = 0; i < m->era.n; i++)
+        is_needed |= has_standby(m, i) && m->shards[i].standby == server;
+    l->is_open = false;
+    if (!is_needed || (l->socket && strcmp(l->endpoint, endpoint) != 0))
+        net_close(&l->socket, 0);
+    if (is_needed && !l->socket) {
+        free(l->endpoint);
+        l->endpoint = xstrdup(endpoint);
+        TRY(net_dial(m->net, endpoint, &l->socket, err));
+    } else if (is_needed) {
+        say_hello(m, l);
+    }
+    m->sockets[server] = l->socket;
+    return OK;
+}
+
+static void make_room(mirror *m, const mirror_era *era)
+{
+    size_t n = (size_t)era->n;
+    m->links = xcalloc(n, sizeof *m->links);
+    m->sockets = xcalloc(n, sizeof(net_socket *));
+    m->is_told = xcalloc(n, sizeof *m->is_told);
+    m->shards = xcalloc(n, sizeof *m->shards);
+    for (size_t i = 0; i < n; i++)
+        m->shards[i] = (holders){HOLDER_NONE, HOLDER_NONE, false};
+}
+
+status mirror_begin(mirror *m, const mirror_era *era, error *err)
+{
+    if (!era->keeps)
+        forget_parts(m);
+    if (era->n != m->era.n) {
+        forget_links(m);
+        make_room(m, era);
+    }
+    holders *before = m->shards;
+    m->era = *era;
+    m->era.addresses = NULL;
+    m->shards = xcalloc((size_t)era->n, sizeof *m->shards);
+    memcpy(m->shards, era->shards, (size_t)era->n * sizeof *m->shards);
+    memset(m->is_told, 0, (size_t)era->n * sizeof *m->is_told);
+    if (!m->copies)
+        m->copies = xcalloc((size_t)era->flat->n_parts, sizeof *m->copies);
+    for (int32_t p = 0; p < era->flat->n_parts; p++) {
+        const holders *h = &before[era->placement[p]];
+        copy_begin(m, p, h->acting == era->self ? h->standby : HOLDER_NONE);
+    }
+    free(before);
+    for (int32_t i = 0; i < era->n; i++) {
+        TRY(link_begin(m, i, era->addresses[i], err));
+        tell_backed(m, i);
+    }
+    return OK;
+}
+
+/* --- hearing --- */
+
+/* The standby is in our era: everything it owes us an acknowledgement for goes to it. */
+static void link_open(mirror *m, int32_t server)
+{
+    m->links[server].is_open = true;
+    for (int32_t p = 0; p < m->era.flat->n_parts; p++) {
+        copy *c = &m->copies[p];
+        if (standby_of(m, p) != server)
+            continue;
+        c->is_under_way = false;
+        if (c->root && c->state == COPY_HELD)
+            send_root(m, p);
+    }
+    copies_flow(m, server);
+}
+
+static void link_close(mirror *m, int32_t server)
+{
+    m->links[server].is_open = false;
+    for (int32_t p = 0; p < m->era.flat->n_parts; p++)
+        if (standby_of(m, p) == server)
+            m->copies[p].is_under_way = false;
+}
+
+static void take_welcome(mirror *m, int32_t server, const net_message *message)
+{
+    ProtobufCMessage *p = NULL;
+    if (wire_unpack(WIRE_WELCOME, net_payload_data(&message->payload),
+                    net_payload_bytes(&message->payload), &p, NULL) != OK)
+        return;
+    const Wire__Welcome *w = (const Wire__Welcome *)p;
+    if (w->era == m->era.identity.era && !m->links[server].is_open)
+        link_open(m, server);
+    wire_free(p);
+}
+
+static void take_copied(mirror *m, int32_t part, const wire_head *h)
+{
+    copy *c = &m->copies[part];
+    if (c->state != COPY_SENT || h->step != c->version || h->tag > 64)
+        return;
+    c->missing &= ~((uint64_t)1 << (h->tag - 1));
+    if (c->missing)
+        return;
+    c->state = COPY_HELD;
+    c->is_under_way = false;
+    if (c->root && c->root->step < c->version)
+        copy_forget_root(c);
+    if (c->answerable < c->version) {
+        c->answerable = c->version;
+        m->hooks.visible(m->hooks.user, part);
+    }
+    tell_backed(m, m->era.placement[part]);
+    copies_flow(m, standby_of(m, part));
+}
+
+static void take_pushed(mirror *m, int32_t server, const wire_head *h)
+{
+    if (h->part >= m->era.flat->n_parts || standby_of(m, h->part) != server)
+        return;
+    copy *c = &m->copies[h->part];
+    if (h->tag) {
+        take_copied(m, h->part, h);
+        return;
+    }
+    if (!c->root || h->step != c->root->step)
+        return;
+    copy_forget_root(c);
+    c->answerable = h->step + 1;
+    m->hooks.visible(m->hooks.user, h->part);
+}
+
+static void take(mirror *m, int32_t server, const net_message *message)
+{
+    wire_head h;
+    if (wire_head_decode(message->head, net_payload_bytes(&message->payload), &h, NULL) != OK ||
+        !wire_may_say(h.type, ROLE_PS, ROLE_PS))
+        return;
+    if (h.type == WIRE_WELCOME)
+        take_welcome(m, server, message);
+    else if (h.type == WIRE_REFUSED)
+        link_close(m, server); /* another era, or its copy is not complete: tick asks again */
+    else if (h.type == WIRE_PUSHED && h.job_id == m->era.identity.job_id &&
+             h.era == m->era.identity.era)
+        take_pushed(m, server, &h);
+}
+
+static status redial(mirror *m, int32_t server, error *err)
+{
+    link *l = &m->links[server];
+    LOG_D("REDIAL", "standby=%s", l->endpoint);
+    link_close(m, server);
+    net_close(&l->socket, 0);
+    m->sockets[server] = NULL;
+    TRY(net_dial(m->net, l->endpoint, &l->socket, err));
+    m->sockets[server] = l->socket;
+    return OK;
+}
+
+static status serve_link(mirror *m, int32_t server, error *err)
+{
+    const link *l = &m->links[server];
+    net_event event;
+    while (net_next_event(l->socket, &event)) {
+        if (event.kind == NET_DOWN)
+            return redial(m, server, err);
+        say_hello(m, l);
+    }
+    net_message message;
+    while (net_receive(l->socket, &message)) {
+        take(m, server, &message);
+        net_payload_close(&message.payload);
+    }
+    return OK;
+}
+
+status mirror_serve(mirror *m, error *err)
+{
+    for (int32_t i = 0; i < m->era.n; i++)
+        if (m->links[i].socket)
+            TRY(serve_link(m, i, err));
+    return OK;
+}
+
+net_socket *const *mirror_sockets(const mirror *m, size_t *ret_n)
+{
+    *ret_n = (size_t)m->era.n;
+    return m->sockets;
+}
+
+static void say_again(mirror *m, int32_t part, int64_t now_us)
+{
+    copy *c = &m->copies[part];
+    bool is_owed = c->root || c->is_under_way;
+    if (!is_owed || now_us - c->said_us < c->patience_us)
+        return;
+    c->patience_us = 2 * c->patience_us < PATIENCE_MAX_US ? 2 * c->patience_us : PATIENCE_MAX_US;
+    if (c->is_under_way)
+        send_copy(m, part);
+    else if (c->state == COPY_HELD)
+        send_root(m, part);
+}
+
+void mirror_tick(mirror *m, int64_t now_us)
+{
+    for (int32_t i = 0; i < m->era.n; i++) {
+        if (m->links[i].socket && !m->links[i].is_open)
+            say_hello(m, &m->links[i]);
+        else if (m->links[i].socket)
+            copies_flow(m, i);
+    }
+    for (int32_t p = 0; m->copies && p < m->era.flat->n_parts; p++)
+        say_again(m, p, now_us);
+}

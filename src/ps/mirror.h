@@ -1,0 +1,69 @@
+/*
+ * The mirror: keeps the standbys abreast of the parts this server acts for.
+ *
+ * A standby is dialled. The complete sum of a step is sent to it from where it lies, before it is
+ * applied here, and kept until it is acknowledged; until then the version it makes is not answered
+ * to anybody (mirror_visible). A standby that holds nothing is sent a copy first, part by part, and
+ * from the moment a part's copy is on its way that part's versions wait for acknowledgement too.
+ *
+ * A lost connection is dialled anew and what was not acknowledged is said again, also after a
+ * while of silence; standbys take a sum once. That a standby is gone is for the master to say.
+ *
+ * Threads: belongs to the server's thread.
+ */
+#ifndef TEQUIO_PS_MIRROR_H
+#define TEQUIO_PS_MIRROR_H
+
+#include "common/base/buf.h"
+#include "common/net/net.h"
+#include "common/parts/holders.h"
+#include "common/wire/wire.h"
+#include "ps/table.h"
+
+typedef struct mirror mirror;
+
+typedef struct mirror_hooks {
+    /* A later version of `part` may be answered. */
+    void (*visible)(void *user, int32_t part);
+    /* The standby of `shard` holds all of it. */
+    void (*backed)(void *user, int32_t shard);
+    void *user;
+} mirror_hooks;
+
+mirror *mirror_create(net *n, const buf *hello, const mirror_hooks *hooks); /* hello is kept */
+void mirror_destroy(mirror **m);
+
+/* What an era says. All is kept until the next era or mirror_destroy, but `addresses`. */
+typedef struct mirror_era {
+    wire_head identity; /* job id and era */
+    table *table;
+    const flat *flat;
+    const int32_t *placement;     /* [n_parts] the shard of each part */
+    const holders *shards;        /* [n] */
+    const char *const *addresses; /* [n] endpoints of the servers */
+    int32_t n, self;
+    bool keeps; /* the parts are those of the era before */
+} mirror_era;
+
+MUST_USE status mirror_begin(mirror *m, const mirror_era *era, error *err);
+
+/* The table's hook `summed`. */
+void mirror_summed(mirror *m, int32_t part, int64_t step, uint32_t n_slots, fold_block **root);
+
+/* The newest version of `part` that may be answered, when `applied` is here. */
+int64_t mirror_visible(const mirror *m, int32_t part, int64_t applied);
+
+/* Says hooks.backed again for what the era has completed. */
+void mirror_say_backed(const mirror *m);
+
+/* The connections to poll, [n], NULL where there is none. */
+net_socket *const *mirror_sockets(const mirror *m, size_t *ret_n);
+/* Handles what arrived. Never blocks. */
+MUST_USE status mirror_serve(mirror *m, error *err);
+/* Says again what was not answered; call several times a second. */
+void mirror_tick(mirror *m, int64_t now_us);
+
+/* For messages about waiting: the standby that has not acknowledged `part`; HOLDER_NONE. */
+int32_t mirror_awaits(const mirror *m, int32_t part);
+
+#endif

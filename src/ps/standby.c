@@ -1,0 +1,199 @@
+/*
+ * Servers among themselves: who acts for which part and who stands by, what an acting server says
+ * to a standby through its mirror, and what a standby hears.
+ */
+#include "ps/state.h"
+
+#include "common/base/alloc.h"
+#include "common/base/log.h"
+#include "common/wire/hello.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool ps_acts_for(const ps *s, int32_t part)
+{
+    return part >= 0 && part < s->declaration.flat->n_parts &&
+           s->shards[s->placement[part]].acting == s->server;
+}
+
+static bool stands_by_for(const ps *s, int32_t part)
+{
+    return part >= 0 && part < s->declaration.flat->n_parts &&
+           s->shards[s->placement[part]].standby == s->server;
+}
+
+/* --- the assignment --- */
+
+static bool is_server(const ps *s, uint32_t number)
+{
+    return number < (uint32_t)s->n_servers;
+}
+
+status ps_read_holders(ps *s, const Wire__Setup *m, error *err)
+{
+    s->shards = xrealloc(s->shards, (size_t)s->n_servers * sizeof *s->shards);
+    for (int32_t i = 0; i < s->n_servers; i++)
+        s->shards[i] = (holders){.acting = i, .standby = HOLDER_NONE};
+    if (!m->n_shards)
+        return OK;
+    if (m->n_shards != (size_t)s->n_servers || m->n_addresses != (size_t)s->n_servers)
+        return FAIL(err, E_PROTOCOL, "SETUP: %zu shards and %zu addresses of %d servers",
+                    m->n_shards, m->n_addresses, s->n_servers);
+    for (int32_t i = 0; i < s->n_servers; i++) {
+        const Wire__Holders *h = m->shards[i];
+        if (!is_server(s, h->acting) ||
+            (h->has_standby && (!is_server(s, h->standby) || h->standby == h->acting)))
+            return FAIL(err, E_PROTOCOL, "SETUP: shard %d is held by no server", i);
+        s->shards[i] = (holders){
+            .acting = (int32_t)h->acting,
+            .standby = h->has_standby ? (int32_t)h->standby : HOLDER_NONE,
+            .is_backed = h->has_standby && h->is_backed,
+        };
+    }
+    return OK;
+}
+
+void ps_list_parts(const ps *s, part_hold *ret)
+{
+    for (int32_t p = 0; p < s->declaration.flat->n_parts; p++) {
+        const holders *h = &s->shards[s->placement[p]];
+        ret[p] = h->acting == s->server ? PART_HELD : PART_ELSEWHERE;
+        if (h->standby == s->server)
+            ret[p] = h->is_backed ? PART_HELD : PART_AWAITED;
+    }
+}
+
+static void on_backed(void *user, int32_t shard);
+
+status ps_begin_mirror(ps *s, const Wire__Setup *m, error *err)
+{
+    if (!m->n_shards) {
+        mirror_destroy(&s->mirror);
+        return OK;
+    }
+    mirror_hooks hooks = {.visible = ps_on_visible, .backed = on_backed, .user = s};
+    if (!s->mirror) {
+        hello_pack(
+            &(hello_facts){
+                .config = s->o->config,
+                .task = {ROLE_PS, s->o->self.index},
+                .life = s->life,
+                .job_id = s->identity.job_id,
+            },
+            &s->hello);
+        s->mirror = mirror_create(s->o->net, &s->hello, &hooks);
+    }
+    return mirror_begin(s->mirror,
+                        &(mirror_era){
+                            .identity = s->identity,
+                            .table = s->table,
+                            .flat = s->declaration.flat,
+                            .placement = s->placement,
+                            .shards = s->shards,
+                            .addresses = (const char *const *)m->addresses,
+                            .n = s->n_servers,
+                            .self = s->server,
+                            .keeps = m->keep,
+                        },
+                        err);
+}
+
+/* --- acting --- */
+
+void ps_on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, fold_block **root)
+{
+    ps *s = user;
+    if (s->mirror && ps_acts_for(s, part))
+        mirror_summed(s->mirror, part, step, n_slots, root);
+}
+
+static void on_backed(void *user, int32_t shard)
+{
+    ps *s = user;
+    LOG_I("BACKED", "shard=%d standby=%d era=%u", shard, s->shards[shard].standby, s->identity.era);
+    ps_reply(s, &s->master, (wire_head){.type = WIRE_BACKED, .tag = (uint64_t)shard}, NULL);
+}
+
+int64_t ps_visible(const ps *s, int32_t part)
+{
+    int64_t newest = table_version(s->table, part);
+    return s->mirror ? mirror_visible(s->mirror, part, newest) : newest;
+}
+
+/* --- standing by --- */
+
+uint32_t *ps_list_shards(const ps *s, size_t *ret_n)
+{
+    uint32_t *list = xcalloc((size_t)s->n_servers + 1, sizeof *list);
+    *ret_n = 0;
+    for (int32_t i = 0; s->begun && i < s->n_servers; i++) {
+        bool is_held = s->shards[i].acting == s->server || s->shards[i].standby == s->server;
+        for (int32_t p = 0; is_held && p < s->declaration.flat->n_parts; p++)
+            is_held = s->placement[p] != i || table_is_complete(s->table, p);
+        if (is_held)
+            list[(*ret_n)++] = (uint32_t)i;
+    }
+    return list;
+}
+
+bool ps_is_peer(const ps *s, const net_peer *from)
+{
+    for (size_t i = 0; i < s->n_peers; i++)
+        if (net_peer_equal(&s->peers[i], from))
+            return true;
+    return false;
+}
+
+/* Of each server the newest connection is enough; those that are gone make room. */
+void ps_meet_peer(ps *s, const net_peer *from)
+{
+    if (ps_is_peer(s, from))
+        return;
+    if (s->n_peers == PEERS_MAX) {
+        memmove(s->peers, s->peers + 1, (PEERS_MAX - 1) * sizeof *s->peers);
+        s->n_peers--;
+    }
+    s->peers[s->n_peers++] = *from;
+}
+
+status ps_take_state(ps *s, const net_message *m, const wire_head *h, error *err)
+{
+    bool is_complete = false;
+    error wrong = ERROR_INIT;
+    status st =
+        stands_by_for(s, h->part)
+            ? table_take_copy(s->table, h->part, h->step, h->tag, h->slots,
+                              net_payload_data(&m->payload),
+                              net_payload_bytes(&m->payload) / sizeof(float), &is_complete, &wrong)
+            : FAIL(&wrong, E_PROTOCOL, "part %d has no standby here", h->part);
+    if (st == E_PROTOCOL) {
+        ps_refuse(s, &m->from, h, st, wrong.text);
+        return OK;
+    }
+    if (st != OK)
+        return FAIL(err, st, "%s", wrong.text);
+    if (is_complete)
+        cuts_applied(s->cuts, s->table, h->part, h->step);
+    ps_reply(s, &m->from,
+             (wire_head){.type = WIRE_PUSHED, .part = h->part, .step = h->step, .tag = h->tag + 1},
+             NULL);
+    return OK;
+}
+
+const char *ps_push_refusal(const ps *s, const net_message *m, const wire_head *h)
+{
+    bool stands_by = stands_by_for(s, h->part);
+    if (ps_is_peer(s, &m->from)) {
+        bool is_whole =
+            h->slots && h->node.index == 0 && h->node.level == tree_root_level(h->slots);
+        return !stands_by ? "that part has no standby here"
+               : is_whole ? NULL
+                          : "a standby takes whole sums";
+    }
+    if (stands_by)
+        return "another server acts for that part";
+    if (s->mirror && ps_acts_for(s, h->part) && h->step > ps_visible(s, h->part))
+        return "nobody can have computed that step";
+    return NULL;
+}

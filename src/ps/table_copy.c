@@ -1,0 +1,140 @@
+/*
+ * Copies of parts: what goes to another server so that it can stand by, and what comes from one.
+ */
+#include "ps/table_entry.h"
+
+#include <string.h>
+
+enum { VECTORS_MAX = 2 + OPTIM_SLOTS };
+
+static void entry_await(entry *e)
+{
+    e->awaited = UINT64_MAX;
+    e->version = e->copied = -1;
+}
+
+status entry_open(table *t, int32_t part, error *err)
+{
+    entry *e = &t->entries[part];
+    e->held = true;
+    e->live = !t->o.flat->parts[part].frozen;
+    block_pool_init(&e->pool, (size_t)flat_part_elements(t->o.flat, part));
+    entry_await(e);
+    if (!e->live || t->o.unordered)
+        return OK;
+    return fold_create((uint32_t)t->o.steps.per_step, &e->fold, err);
+}
+
+void entry_close(entry *e)
+{
+    if (!e->held)
+        return;
+    fold_destroy(&e->fold);
+    batch_set_fini(&e->applied);
+    if (e->root)
+        e->root->release(e->root);
+    block_drop(e->weights[0]);
+    block_drop(e->weights[1]);
+    for (size_t i = 0; i < OPTIM_SLOTS; i++)
+        block_drop(e->slots[i]);
+    block_pool_fini(&e->pool);
+    *e = (entry){.held = false};
+}
+
+status table_hold(table *t, const part_hold *parts, error *err)
+{
+    for (int32_t p = 0; p < t->o.flat->n_parts; p++)
+        if (parts[p] == PART_HELD && !table_is_complete(t, p))
+            return FAIL(err, E_PROTOCOL, "part %d is not here", p);
+    for (int32_t p = 0; p < t->o.flat->n_parts; p++) {
+        if (parts[p] == PART_HELD)
+            continue;
+        entry_close(&t->entries[p]);
+        if (parts[p] == PART_AWAITED)
+            TRY(entry_open(t, p, err));
+    }
+    return OK;
+}
+
+bool table_is_complete(const table *t, int32_t part)
+{
+    return table_holds(t, part) && !t->entries[part].awaited;
+}
+
+bool table_is_voting(const table *t, int32_t part)
+{
+    return t->entries[part].root != NULL;
+}
+
+uint32_t table_vectors(const table *t, int32_t part)
+{
+    const entry *e = &t->entries[part];
+    if (!e->live)
+        return 1;
+    return (uint32_t)(1 + t->n_slots + (e->weights[(e->version + 1) & 1] != NULL));
+}
+
+block *table_vector(const table *t, int32_t part, uint32_t row)
+{
+    const entry *e = &t->entries[part];
+    if (row == 0)
+        return block_hold(e->weights[e->version & 1]);
+    return block_hold(row <= t->n_slots ? e->slots[row - 1] : e->weights[(e->version + 1) & 1]);
+}
+
+/* Blocks of the version before may be read still: a copy comes into others. */
+static status put_vector(table *t, entry *e, uint64_t row, const float *data, error *err)
+{
+    block **at = &e->weights[(e->copied + (row > 0)) & 1];
+    if (row && row <= t->n_slots)
+        at = &e->slots[row - 1];
+    block *fresh = NULL;
+    TRY(block_pool_take(&e->pool, &fresh, err));
+    memcpy(fresh->data, data, e->pool.n * sizeof(float));
+    block_drop(*at);
+    *at = fresh;
+    return OK;
+}
+
+/* A copy of another version begins: what came of the last one does not count. */
+static void copy_begin(table *t, entry *e, int64_t version, uint32_t n_vectors)
+{
+    if (e->root)
+        e->root->release(e->root);
+    e->root = NULL;
+    e->step_slots = 0;
+    entry_await(e);
+    e->copied = version;
+    e->awaited = ((uint64_t)1 << n_vectors) - 1;
+    if (n_vectors == 1 + t->n_slots) {
+        block **before = &e->weights[(version + 1) & 1];
+        block_drop(*before);
+        *before = NULL;
+    }
+}
+
+status table_take_copy(table *t, int32_t part, int64_t version, uint64_t row, uint32_t n_vectors,
+                       const float *data, size_t n, bool *ret_complete, error *err)
+{
+    *ret_complete = false;
+    entry *e = table_holds(t, part) ? &t->entries[part] : NULL;
+    uint32_t least = e && e->live ? (uint32_t)(1 + t->n_slots) : 1,
+             most = e && e->live ? least + 1 : 1;
+    if (!e || n_vectors < least || n_vectors > most || row >= n_vectors || n != e->pool.n)
+        return FAIL(err, E_PROTOCOL, "part %d: vector %llu of %u and %zu elements does not fit",
+                    part, (unsigned long long)row, n_vectors, n);
+    if (!e->awaited && version <= e->version)
+        return OK; /* it is here */
+    if (!e->awaited || version != e->copied)
+        copy_begin(t, e, version, n_vectors);
+    if (!(e->awaited >> row & 1))
+        return OK;
+    TRY(put_vector(t, e, row, data, err));
+    e->awaited &= ~((uint64_t)1 << row);
+    if (e->awaited)
+        return OK;
+    e->version = e->norms_from = version;
+    e->batches = steps_batches_until(&t->o.steps, version);
+    *ret_complete = true;
+    return OK;
+}

@@ -1,0 +1,39 @@
+/*
+ * What a table knows of a part, shared by the files that make up the table and by nobody else.
+ */
+#ifndef TEQUIO_PS_TABLE_ENTRY_H
+#define TEQUIO_PS_TABLE_ENTRY_H
+
+#include "ps/table.h"
+
+typedef struct entry {
+    bool held, live;
+    uint64_t awaited; /* vectors of a copy that have not come, as bits; 0: complete */
+    int64_t copied;   /* the version they are of */
+    int64_t version;  /* -1: none is complete */
+    int64_t batches;
+    block_pool pool;   /* weights, state and sums of this part */
+    block *weights[2]; /* [version & 1] is the newest, the other the one before */
+    block *slots[OPTIM_SLOTS];
+    fold *fold;        /* NULL when unordered */
+    batch_set applied; /* unordered */
+    uint32_t step_slots;    /* 0: no step under way */
+    fold_block *root;       /* complete, waiting for the verdict */
+    double norm, last_norm; /* square sums of the root, of the step before */
+    int64_t norms_from;     /* the first step they are known of */
+} entry;
+
+struct table {
+    table_options o;
+    table_hooks hooks;
+    size_t n_slots;
+    int64_t verdict_step; /* the last one heard; -1: none */
+    float verdict_scale;
+    entry *entries; /* [n_parts] */
+};
+
+/* table_copy.c: an entry that is held, and awaits every vector; and its end. */
+MUST_USE status entry_open(table *t, int32_t part, error *err);
+void entry_close(entry *e);
+
+#endif

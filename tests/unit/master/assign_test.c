@@ -1,0 +1,159 @@
+/*
+ * The assignment: as dealt, after losses and returns, and never a shard that nobody holds whole.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/rng.h"
+#include "master/assign.h"
+
+#include <string.h>
+
+static void check(const assign *a, int32_t shard, int32_t acting, int32_t standby, bool is_backed)
+{
+    assert_int_equal(a->shards[shard].acting, acting);
+    assert_int_equal(a->shards[shard].standby, standby);
+    assert_int_equal(a->shards[shard].is_backed, is_backed);
+}
+
+static void test_as_dealt(void **state)
+{
+    (void)state;
+    assign a;
+    assign_init(&a, 3, true);
+    for (int32_t i = 0; i < 3; i++)
+        check(&a, i, i, (i + 1) % 3, true);
+    assign_fini(&a);
+}
+
+/* Without copies, or without another server to hold them, a loss cannot be borne. */
+static void test_without_copies(void **state)
+{
+    (void)state;
+    const struct {
+        int32_t n;
+        bool copies;
+    } cases[] = {{3, false}, {1, true}, {1, false}};
+    for (size_t c = 0; c < 3; c++) {
+        assign a;
+        assign_init(&a, cases[c].n, cases[c].copies);
+        check(&a, 0, 0, HOLDER_NONE, false);
+        assert_false(assign_lose(&a, 0));
+        check(&a, 0, 0, HOLDER_NONE, false);
+        assert_false(assign_return(&a, 0));
+        assert_false(assign_balance(&a));
+        assert_true(assign_acts(&a, 0));
+        assign_fini(&a);
+    }
+}
+
+/* Lost, promoted, back as a standby, abreast, and acting again for what it was dealt. */
+static void test_a_round(void **state)
+{
+    (void)state;
+    assign a;
+    assign_init(&a, 3, true);
+    assert_true(assign_lose(&a, 1));
+    check(&a, 0, 0, HOLDER_NONE, false);
+    check(&a, 1, 2, HOLDER_NONE, false);
+    check(&a, 2, 2, 0, true);
+    assert_false(assign_needs(&a, 1));
+    assert_false(assign_back(&a, 0));
+    assert_true(assign_return(&a, 1));
+    check(&a, 0, 0, 1, false);
+    check(&a, 1, 2, 1, false);
+    assert_true(assign_needs(&a, 1));
+    assert_false(assign_acts(&a, 1));
+    assert_false(assign_balance(&a));
+    assert_true(assign_back(&a, 1));
+    assert_false(assign_back(&a, 1));
+    assert_false(assign_balance(&a)); /* shard 0 has no copy yet */
+    assert_true(assign_back(&a, 0));
+    assert_true(assign_balance(&a));
+    for (int32_t i = 0; i < 3; i++)
+        check(&a, i, i, (i + 1) % 3, true);
+    assert_false(assign_balance(&a));
+    assign_fini(&a);
+}
+
+/* The copy counts only once it is complete. */
+static void test_two_deaths(void **state)
+{
+    (void)state;
+    assign a, before;
+    holders shards[2];
+    assign_init(&a, 2, true);
+    assert_true(assign_lose(&a, 0));
+    check(&a, 0, 1, HOLDER_NONE, false);
+    check(&a, 1, 1, HOLDER_NONE, false);
+    assert_true(assign_return(&a, 0));
+    before = a;
+    memcpy(shards, a.shards, sizeof shards);
+    assert_false(assign_lose(&a, 1)); /* it alone held all, and nothing has changed */
+    assert_memory_equal(before.shards, shards, sizeof shards);
+    assert_true(assign_lose(&a, 0)); /* the one that held nothing */
+    assert_true(assign_return(&a, 0));
+    assert_true(assign_back(&a, 0));
+    assert_true(assign_back(&a, 1));
+    assert_true(assign_lose(&a, 1));
+    check(&a, 0, 0, HOLDER_NONE, false);
+    check(&a, 1, 0, HOLDER_NONE, false);
+    assign_deal(&a);
+    check(&a, 1, 1, 0, true);
+    assign_fini(&a);
+}
+
+/* Whatever happens: nobody both acts and stands by, and who acts holds the shard whole. */
+static void test_any_course(void **state)
+{
+    (void)state;
+    enum { N = 4, EVENTS = 20000 };
+    assign a;
+    bool holds[N][N], is_here[N] = {false}; /* [server][shard] a complete copy */
+    assign_init(&a, N, true);
+    rng r = rng_make(1, RNG_TEST, 5);
+    for (int i = 0; i < N; i++) {
+        is_here[i] = true;
+        for (int s = 0; s < N; s++)
+            holds[i][s] = s == i || (s + 1) % N == i;
+    }
+    for (uint64_t e = 0; e < EVENTS; e++) {
+        int32_t one = (int32_t)(rng_u32(&r, 2 * e) % N);
+        uint32_t what = rng_u32(&r, 2 * e + 1) % 4;
+        if (what == 0 && is_here[one] && assign_lose(&a, one)) {
+            is_here[one] = false;
+            memset(holds[one], 0, sizeof holds[one]);
+        } else if (what == 1 && !is_here[one]) {
+            is_here[one] = true;
+            (void)assign_return(&a, one);
+        } else if (what == 2 && assign_back(&a, one)) {
+            holds[a.shards[one].standby][one] = true;
+        } else if (what == 3) {
+            (void)assign_balance(&a);
+        }
+        for (int s = 0; s < N; s++) {
+            const holders *h = &a.shards[s];
+            assert_true(is_here[h->acting] && holds[h->acting][s]);
+            assert_true(h->standby != h->acting);
+            if (h->standby != HOLDER_NONE)
+                assert_true(is_here[h->standby] && (!h->is_backed || holds[h->standby][s]));
+            else
+                assert_false(h->is_backed);
+        }
+    }
+    assign_fini(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_as_dealt),   cmocka_unit_test(test_without_copies),
+        cmocka_unit_test(test_a_round),    cmocka_unit_test(test_two_deaths),
+        cmocka_unit_test(test_any_course),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -43,6 +43,15 @@ void master_preempt(master *m, const char *who)
 
 /* --- dispatch --- */
 
+static void refuse(master *m, const net_peer *to, status st, const error *why)
+{
+    Wire__Refused r = WIRE__REFUSED__INIT;
+    r.status = st;
+    r.text = (char *)(uintptr_t)why->text;
+    LOG_W("REFUSED", "%s", why->text);
+    master_send(m->listener, to, master_head(m, WIRE_REFUSED, 0), &r.base);
+}
+
 static status take_hello(master *m, const net_message *message, const Wire__Hello *hello,
                          error *err)
 {
@@ -56,11 +65,7 @@ static status take_hello(master *m, const net_message *message, const Wire__Hell
     if (st == OK)
         st = members_hello(&m->members, hello, message, clock_us(), &one, &changed, &why);
     if (st != OK) {
-        Wire__Refused r = WIRE__REFUSED__INIT;
-        r.status = st;
-        r.text = why.text;
-        LOG_W("REFUSED", "%s", why.text);
-        master_send(m->listener, &message->from, master_head(m, WIRE_REFUSED, 0), &r.base);
+        refuse(m, &message->from, st, &why);
         return OK;
     }
     char name[TASK_NAME];
@@ -81,29 +86,44 @@ static status take_hello(master *m, const net_message *message, const Wire__Hell
     return master_try_setup(m, err);
 }
 
-static status take_declare(master *m, const member *from, const Wire__Declaration *d, error *err)
+static status check_declared(const master *m, const wire_declaration *d, error *err)
+{
+    char ours[65], theirs[65];
+    flat_digest(m->declaration.flat, ours);
+    flat_digest(d->flat, theirs);
+    if (strcmp(ours, theirs) == 0 && d->examples_per_epoch == m->declaration.examples_per_epoch)
+        return OK;
+    return FAIL(err, E_DATA,
+                "another model or other data is declared (%lld examples, %lld on the first worker): "
+                "every worker must see the same files",
+                (long long)d->examples_per_epoch, (long long)m->declaration.examples_per_epoch);
+}
+
+/* Before the run somebody is wrong, and nobody knows who. Later it is who comes: the job goes on. */
+static status take_declare(master *m, const net_message *message, member *from,
+                           const Wire__Declaration *d, error *err)
 {
     char name[TASK_NAME];
     wire_declaration declared;
-    TRYF(wire_declaration_read(d, &declared, err), err, "%s", member_name(from, name));
-    if (!m->declaration.flat) {
+    error why = ERROR_INIT;
+    status st = wire_declaration_read(d, &declared, &why);
+    if (st == OK && !m->declaration.flat) {
         m->declaration = declared;
         return master_try_setup(m, err);
     }
-    char ours[65], theirs[65];
-    flat_digest(m->declaration.flat, ours);
-    flat_digest(declared.flat, theirs);
-    bool same = strcmp(ours, theirs) == 0 &&
-                declared.examples_per_epoch == m->declaration.examples_per_epoch;
-    int64_t examples = declared.examples_per_epoch;
-    flat_destroy(&declared.flat);
-    if (!same)
-        return FAIL(
-            err, E_DATA,
-            "%s declares another model or other data (%lld examples, %lld on the first worker): "
-            "every worker must see the same files",
-            member_name(from, name), (long long)examples,
-            (long long)m->declaration.examples_per_epoch);
+    if (st == OK) {
+        st = check_declared(m, &declared, &why);
+        flat_destroy(&declared.flat);
+    }
+    if (st == OK)
+        return OK;
+    error_prepend(&why, "%s", member_name(from, name));
+    if (m->phase < RUN)
+        return FAIL(err, st, "%s", why.text);
+    refuse(m, &message->from, st, &why);
+    from->refused = true;
+    from->alive = from->whole = false;
+    m->view_due = true;
     return OK;
 }
 
@@ -120,7 +140,7 @@ static status take_worker_proto(master *m, const net_message *message, const wir
         st = take_hello(m, message, (const Wire__Hello *)p, err);
         break;
     case WIRE_DECLARE:
-        st = from ? take_declare(m, from, (const Wire__Declaration *)p, err) : OK;
+        st = from ? take_declare(m, message, from, (const Wire__Declaration *)p, err) : OK;
         break;
     case WIRE_REPORT:
         if (from && (m->phase == RUN || m->phase == DRAIN) && h->era == m->identity.era)
@@ -165,6 +185,8 @@ static status take_worker(master *m, const net_message *message, error *err)
         !wire_may_say(h.type, ROLE_WORKER, ROLE_MASTER))
         return OK;
     member *from = members_by_peer(&m->members, &message->from);
+    if (from && from->refused && h.type != WIRE_HELLO)
+        return OK;                  /* also that it failed: it was told to leave */
     if (from) {
         TRY(check_term(m, &h, err));
         from->heard_us = clock_us();

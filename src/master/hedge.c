@@ -94,45 +94,75 @@ static bool is_suspect(const hedge_scene *s, const view_lane *lane)
     return false;
 }
 
-/* A missing slot for which nobody is on time: neither its owner nor who hedges already. */
-static bool is_due(const hedges *h, const hedge_scene *s, uint32_t k, int64_t now_us, int64_t wait)
+static bool any_suspect(const hedge_scene *s)
 {
-    if (s->is_in[k])
-        return false;
-    const hedge *one = &h->at[k];
-    const view_lane *lane = one->is_set ? &one->lane : &s->owners[k];
-    int64_t since = one->is_set ? one->since_us : h->open_us;
-    return is_suspect(s, lane) || now_us - since > wait;
+    bool any = false;
+    for (size_t i = 0; i < s->n_lanes; i++)
+        any |= s->lanes[i].suspect;
+    return any;
+}
+
+/* Who is to bring slot `k`: its owner, or who hedges it already. */
+static const view_lane *awaited(const hedges *h, const hedge_scene *s, uint32_t k)
+{
+    return h->at[k].is_set ? &h->at[k].lane : &s->owners[k];
 }
 
 /* It has nothing left to do in this step. Workers hedge for each other, not for themselves. */
-static bool is_idle(const hedges *h, const hedge_scene *s, const hedge_lane *lane)
+static bool is_idle(const hedges *h, const hedge_scene *s, const view_lane *lane)
 {
-    bool idle = !lane->suspect;
-    for (uint32_t k = 0; idle && k < s->n_slots; k++) {
-        bool hedged_by_it = h->at[k].is_set && view_same_lane(&h->at[k].lane, &lane->lane);
-        idle = s->is_in[k] || (!view_same_worker(&s->owners[k], &lane->lane) && !hedged_by_it);
+    for (uint32_t k = 0; k < s->n_slots; k++)
+        if (!s->is_in[k] &&
+            (view_same_worker(&s->owners[k], lane) || view_same_lane(awaited(h, s, k), lane)))
+            return false;
+    return true;
+}
+
+/* Hands the slots that are due to `helpers`, in runs. */
+static bool hand_out(hedges *h, const bool *is_due, uint32_t n_slots, const view_lane *helpers,
+                     size_t n_helpers, int64_t now_us)
+{
+    size_t n_due = 0, dealt = 0;
+    for (uint32_t k = 0; k < n_slots; k++)
+        n_due += is_due[k];
+    size_t busy = n_helpers < n_due ? n_helpers : n_due;
+    for (uint32_t k = 0; busy && k < n_slots; k++)
+        if (is_due[k])
+            h->at[k] = (hedge){true, helpers[dealt++ * busy / n_due], now_us};
+    return dealt > 0;
+}
+
+/* Late slots go to idle lanes. When nobody is idle those of suspects go to all others: what a dead
+ * worker had reported but not pushed keeps everybody waiting. */
+static bool hedge_due(hedges *h, const hedge_scene *s, int64_t wait, int64_t now_us)
+{
+    view_lane *helpers = xcalloc(s->n_lanes + 1, sizeof *helpers);
+    bool *is_due = xcalloc(s->n_slots, sizeof *is_due);
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_lanes; i++)
+        if (!s->lanes[i].suspect && is_idle(h, s, &s->lanes[i].lane))
+            helpers[n++] = s->lanes[i].lane;
+    bool any_idle = n > 0;
+    for (size_t i = 0; !any_idle && i < s->n_lanes; i++)
+        if (!s->lanes[i].suspect)
+            helpers[n++] = s->lanes[i].lane;
+    for (uint32_t k = 0; k < s->n_slots; k++) {
+        int64_t since = h->at[k].is_set ? h->at[k].since_us : h->open_us;
+        is_due[k] = !s->is_in[k] &&
+                    (is_suspect(s, awaited(h, s, k)) || (any_idle && now_us - since > wait));
     }
-    return idle;
+    bool any = hand_out(h, is_due, s->n_slots, helpers, n, now_us);
+    free(is_due);
+    free(helpers);
+    return any;
 }
 
 bool hedges_look(hedges *h, const hedge_scene *s, int64_t now_us)
 {
-    view_lane *idle = xcalloc(s->n_lanes + 1, sizeof *idle);
-    size_t n_idle = 0, n_due = 0, dealt = 0;
     int64_t wait = patience(h);
-    for (uint32_t k = 0; k < s->n_slots; k++)
-        n_due += is_due(h, s, k, now_us, wait);
-    for (size_t i = 0; n_due && i < s->n_lanes; i++)
-        if (is_idle(h, s, &s->lanes[i]))
-            idle[n_idle++] = s->lanes[i].lane;
-    for (uint32_t k = 0; n_idle && k < s->n_slots; k++)
-        if (is_due(h, s, k, now_us, wait)) {
-            size_t busy = n_idle < n_due ? n_idle : n_due;
-            h->at[k] = (hedge){true, idle[dealt++ * busy / n_due], now_us};
-        }
-    free(idle);
-    return dealt > 0;
+    if (now_us - h->open_us <= wait && !any_suspect(s))
+        return false;
+    return hedge_due(h, s, wait, now_us);
 }
 
 const view_lane *hedges_of(const hedges *h, uint32_t k)

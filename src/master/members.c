@@ -76,7 +76,7 @@ status members_hello(members *m, const Wire__Hello *hello, const net_message *me
         one->whole = false;
     }
     one->alive = true;
-    one->suspect = false;
+    one->suspect = one->refused = false;
     one->life = hello->life;
     one->lanes = hello->lanes;
     one->peer = message->from;

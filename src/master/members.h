@@ -14,6 +14,7 @@ enum { MEMBERS_MAX = 4096, MEMBERS_LANES_MAX = 65536 };
 typedef struct member {
     bool alive;                     /* says hello and heartbeats; dead ones keep their place */
     bool suspect;                   /* its connection is gone, and it did not say hello again */
+    bool refused;                   /* its declaration is not the job's: nothing it says counts */
     bool whole;                     /* was there when the era began, or holds a version since */
     bool trainer;
     uint32_t index;

@@ -85,7 +85,7 @@ typedef struct master {
     leases *leases;
 
     int64_t epoch_saved, epoch_booked; /* newest epoch's end with a checkpoint; in the results */
-    int64_t begun_us, tick_us, progress_us, warned_us, drain_us, preempt_us;
+    int64_t begun_us, tick_us, watch_us, progress_us, warned_us, drain_us, preempt_us;
     bool preempted;
     int64_t verdict_step;           /* the last one announced; -1: none */
     float verdict_scale;

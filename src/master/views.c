@@ -157,6 +157,9 @@ void master_watch_lanes(master *m, int64_t now)
     int64_t step = ledger_totals_of(m->ledger)->step;
     if (m->leases)
         return;                 /* leases follow the lanes' pace by themselves */
+    if (now - m->watch_us < TICK_MS * 1000)
+        return;
+    m->watch_us = now;
     if (step >= m->limit) {
         deal_pause(m->deal, now);
         return;

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANE_QUEUE = 1024 };
-
 typedef struct inputs {
     void *field[DATA_FIELDS];       /* where the batch's fields go */
     int64_t *batch_id;
@@ -42,8 +40,8 @@ struct lane {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    lane_slot queue[LANE_QUEUE];    /* ring; all below under lock */
-    size_t first, n;
+    lane_slot *queue;               /* ring; all below under lock */
+    size_t first, n, cap;
     bool busy, stop, built;
     int n_lent;
     status build_status;
@@ -223,7 +221,7 @@ static bool next_slot(lane *l)
     bool go = !l->stop;
     if (go) {
         l->now = l->queue[l->first];
-        l->first = (l->first + 1) % LANE_QUEUE;
+        l->first = (l->first + 1) % l->cap;
         l->n--;
         l->busy = true;
     }
@@ -307,6 +305,7 @@ void lane_destroy(lane **l)
     pthread_mutex_destroy(&(*l)->lock);
     free((*l)->lent);
     free((*l)->inputs);
+    free((*l)->queue);
     free(*l);
     *l = NULL;
 }
@@ -316,11 +315,26 @@ void lane_set_gather(lane *l, gather *g)
     l->gather = g;
 }
 
+/* Only a larger share than ever grows it. */
+static void queue_reserve(lane *l)
+{
+    if (l->n < l->cap)
+        return;
+    size_t cap = l->cap ? 2 * l->cap : 64;
+    lane_slot *queue = xmalloc(cap * sizeof *queue);
+    for (size_t i = 0; i < l->n; i++)
+        queue[i] = l->queue[(l->first + i) % l->cap];
+    free(l->queue);
+    l->queue = queue;
+    l->first = 0;
+    l->cap = cap;
+}
+
 void lane_give(lane *l, const lane_slot *slot)
 {
     pthread_mutex_lock(&l->lock);
-    BUG_ON(l->n == LANE_QUEUE);
-    l->queue[(l->first + l->n++) % LANE_QUEUE] = *slot;
+    queue_reserve(l);
+    l->queue[(l->first + l->n++) % l->cap] = *slot;
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->lock);
 }

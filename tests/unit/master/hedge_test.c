@@ -115,6 +115,34 @@ static void a_lost_connection_is_late_at_once(void **state)
     hedges_destroy(&j.hedges);
 }
 
+/* The step that waits is one before the open one: all have reported, but one was not heard. */
+static void nobody_is_idle_when_a_dead_worker_is_missed(void **state)
+{
+    (void)state;
+    job j = job_make(10 * MS);
+    memset(j.is_in, 0, sizeof j.is_in);
+    j.lanes[3].suspect = true;
+    assert_true(look(&j));
+    for (uint32_t k = 0; k < SLOTS; k++) {
+        assert_int_equal(hedges_of(j.hedges, k) != NULL, j.owners[k].worker == 2);
+        assert_true(!hedges_of(j.hedges, k) || hedges_of(j.hedges, k)->worker != 2);
+    }
+    assert_false(look(&j));
+    hedges_destroy(&j.hedges);
+}
+
+static void who_is_alone_hedges_for_nobody(void **state)
+{
+    (void)state;
+    job j = job_make(10 * MS);
+    memset(j.is_in, 0, sizeof j.is_in);
+    for (int i = 0; i < LANES; i++)
+        j.lanes[i].suspect = true;
+    assert_false(look(&j));
+    assert_int_equal(n_hedged(&j), 0);
+    hedges_destroy(&j.hedges);
+}
+
 static void who_computes_does_not_hedge(void **state)
 {
     (void)state;
@@ -194,6 +222,8 @@ int main(void)
         cmocka_unit_test(slow_steps_make_patient),
         cmocka_unit_test(first_steps_are_given_time),
         cmocka_unit_test(a_lost_connection_is_late_at_once),
+        cmocka_unit_test(nobody_is_idle_when_a_dead_worker_is_missed),
+        cmocka_unit_test(who_is_alone_hedges_for_nobody),
         cmocka_unit_test(who_computes_does_not_hedge),
         cmocka_unit_test(who_hedges_and_stops_is_hedged),
         cmocka_unit_test(hedges_last_until_the_owner_is_first),

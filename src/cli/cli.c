@@ -14,7 +14,7 @@
 
 static const command *const table[] = {
     &command_train,  &command_evaluate, &command_inspect, &command_bench,
-    &command_doctor, &command_help,     &command_version,
+    &command_doctor, &command_keygen,   &command_help,    &command_version,
 };
 
 const command *const *cli_commands(size_t *ret_n)

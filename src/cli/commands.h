@@ -9,6 +9,7 @@ extern const command command_evaluate;
 extern const command command_inspect;
 extern const command command_bench;
 extern const command command_doctor;
+extern const command command_keygen;
 extern const command command_help;
 extern const command command_version;
 

@@ -65,18 +65,22 @@ static host_kind look_up(const char *host, char *ret_numeric, size_t bytes)
     return kind;
 }
 
-static status check_security(const config *c, const char *endpoint, error *err)
+/* Addresses of the cluster that are not loopback ones are encrypted without a word; this one is
+ * opened by distributed.bind. */
+static status check_security(const config *c, const char *endpoint, bool encrypts, error *err)
 {
     const char *security = config_str(c, "distributed.security");
-    if (security && strcmp(security, "off") == 0)
+    if (encrypts || (security && strcmp(security, "off") == 0))
         return OK;
     return FAIL(err, E_CONFIG,
-                "listening on %s is open to the network and this version does not encrypt: set "
-                "distributed.security to \"off\" if everybody on that network may be trusted",
+                "listening on %s is open to the network, but nothing is encrypted, as all "
+                "addresses of the cluster are loopback ones: set distributed.security to \"curve\", or to "
+                "\"off\" (--insecure) if everybody on that network may be trusted",
                 endpoint);
 }
 
-status endpoint_listen(const config *conf, const cluster *c, task t, char **ret, error *err)
+status endpoint_listen(const config *conf, const cluster *c, task t, bool encrypts, char **ret,
+                       error *err)
 {
     char name[TASK_NAME], host[HOST_BYTES], numeric[HOST_BYTES] = "";
     int port = 0;
@@ -91,7 +95,7 @@ status endpoint_listen(const config *conf, const cluster *c, task t, char **ret,
         return FAIL(err, E_CONFIG, "distributed.bind: '%s' is not an address of this host", bind);
     bool everywhere = kind == HOST_UNKNOWN || kind == HOST_ELSEWHERE;
     char *endpoint = xasprintf("tcp://%s:%d", everywhere ? "*" : numeric, port);
-    status st = kind == HOST_LOOPBACK ? OK : check_security(conf, endpoint, err);
+    status st = kind == HOST_LOOPBACK ? OK : check_security(conf, endpoint, encrypts, err);
     if (st == OK)
         *ret = endpoint;
     else

@@ -3,7 +3,7 @@
  *
  * Listening: distributed.bind if given, else the address of the cluster if it is this host's, else
  * every address. Off the loopback interface a role refuses to listen in the clear unless
- * distributed.security says "off".
+ * distributed.security says "off" (cli/keys.h decides what is encrypted).
  *
  * Threads: any; may block in name resolution.
  */
@@ -16,7 +16,8 @@
 #include <stdatomic.h>
 
 /* "tcp://host:port" to listen at for `t`; the caller frees it. E_CONFIG. */
-MUST_USE status endpoint_listen(const config *config, const cluster *c, task t, char **ret, error *err);
+MUST_USE status endpoint_listen(const config *config, const cluster *c, task t, bool encrypts,
+                                char **ret, error *err);
 
 /* "tcp://host:port" to dial `t`; waits until its host resolves, at most distributed.start_timeout,
  * or until *stop. E_CONFIG names task and host. */

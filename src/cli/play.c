@@ -38,6 +38,8 @@ struct play {
     jobdir *dir;                        /* of the process that plays master */
     bool plays_master, plays_worker, plays_ps, evaluates_here, evaluates;
     bool is_alone;                      /* everything over inproc */
+    bool encrypts;
+    jobkey key;                         /* if it does; until it has been used */
     task worker, ps;                    /* who it is as worker and as server */
     bool trainer;
     int32_t lanes;
@@ -122,7 +124,7 @@ static status choose_endpoints(play *p, error *err)
         return OK;
     }
     if (p->plays_master || p->plays_ps)
-        TRY(endpoint_listen(p->o->config, c, c->task, &p->listen, err));
+        TRY(endpoint_listen(p->o->config, c, c->task, p->encrypts, &p->listen, err));
     if (p->plays_master || p->plays_worker)
         TRY(dial_servers(p, err));
     task chief = {c->master_is_worker ? ROLE_WORKER : ROLE_MASTER, 0};
@@ -355,18 +357,34 @@ static status prepare_dir(play *p, bool *ret_done, error *err)
     return st;
 }
 
+/* Before anything is begun: without its key a task does not start. */
+static status find_key(play *p, error *err)
+{
+    bool has_connections = !p->is_alone && p->c->task.role != ROLE_EVALUATOR;
+    p->encrypts = has_connections && keys_are_needed(p->o->config, p->c);
+    return p->encrypts ? keys_find(p->o->given, p->o->config, p->o->job_dir, &p->key, err) : OK;
+}
+
+static status open_net(play *p, error *err)
+{
+    TRY(net_create(&p->net, err));
+    double silence_s = config_f64(p->o->config, "distributed.heartbeat_timeout");
+    net_set_patience(p->net, silence_s < 1e6 ? (int)(2000 * silence_s) : 0);
+    return p->encrypts ? net_use_key(p->net, &p->key, err) : OK;
+}
+
 static status run_task(play *p, error *err)
 {
     choose_roles(p);
+    TRY(find_key(p, err));
     bool done = false;
     if (p->plays_master)
         TRY(prepare_dir(p, &done, err));
     if (done)
         return OK;
     TRY(choose_endpoints(p, err));
-    TRY(net_create(&p->net, err));
-    double silence_s = config_f64(p->o->config, "distributed.heartbeat_timeout");
-    net_set_patience(p->net, silence_s < 1e6 ? (int)(2000 * silence_s) : 0);
+    TRY(open_net(p, err));
+    jobkey_wipe(&p->key, sizeof p->key);
     TRY(choose_parts(p, err));
     return run_parts(p, err);
 }
@@ -376,6 +394,7 @@ status play_task(const play_options *options, error *err)
     play p = {.o = options, .c = options->cluster};
     pthread_mutex_init(&p.lock, NULL);
     status st = run_task(&p, err);
+    jobkey_wipe(&p.key, sizeof p.key);
     net_destroy(&p.net);
     jobdir_close(&p.dir);
     log_close_file();

@@ -16,6 +16,7 @@
 #ifndef TEQUIO_CLI_PLAY_H
 #define TEQUIO_CLI_PLAY_H
 
+#include "cli/keys.h"
 #include "cli/progress.h"
 #include "common/cluster/cluster.h"
 #include "common/config/config.h"
@@ -29,6 +30,7 @@ typedef struct play_options {
     const config *config;
     const cluster *cluster;
     const char *job_dir;
+    const keys_given *given;
     jobdir_rule rule;               /* applied by the process that plays master */
     bool recover, force;
     const atomic_bool *stop;

@@ -10,6 +10,7 @@
  */
 #include "cli/commands.h"
 #include "cli/dryrun.h"
+#include "cli/keys.h"
 #include "cli/play.h"
 #include "cli/progress.h"
 #include "cli/rehearsal.h"
@@ -66,6 +67,7 @@ typedef struct job {
     cluster *cluster;
     config *config;
     shape shape;
+    keys_given given;
     rehearsal rehearsal;
 } job;
 
@@ -146,7 +148,7 @@ static status load_config(job *j, error *err)
                                        "distributed.evaluators", "distributed.start_port",
                                        "distributed.max_restarts"};
     char text[COUNT_OF(keys)][64];
-    const char *settings[COUNT_OF(keys) + 1] = {NULL};
+    const char *settings[COUNT_OF(keys) + 2] = {NULL};
     size_t n = 0;
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (args_has(j->args, shape_flags[i])) {
@@ -154,6 +156,8 @@ static status load_config(job *j, error *err)
             settings[n] = text[n];
             n++;
         }
+    if (args_has(j->args, "insecure"))
+        settings[n] = "distributed.security=off";
     config_source source = {
         .path = j->path, .overrides = args_text(j->args, "overrides"), .settings = settings};
     return config_load(&source, &j->config, err);
@@ -190,7 +194,8 @@ static status prepare_dir(const job *j, const char *logs, const char *resolved, 
     return write_resolved(j, resolved, err);
 }
 
-static int run_tasks(const job *j, const char *logs, const char *resolved, error *err)
+static int run_tasks(const job *j, const char *logs, const char *resolved, const char *key_file,
+                     error *err)
 {
     const char *arguments[] = {
         "train", resolved, "--job-dir", j->job_dir, "--progress", progress_mode_name(j->progress),
@@ -213,6 +218,7 @@ static int run_tasks(const job *j, const char *logs, const char *resolved, error
         .arguments_again = again,
         .max_restarts = (int)config_int(j->config, "distributed.max_restarts"),
         .settings = settings,
+        .key_file = key_file,
         .fault = j->rehearsal.text,
         .log_dir = logs,
         .threads = j->shape.threads,
@@ -223,14 +229,28 @@ static int run_tasks(const job *j, const char *logs, const char *resolved, error
     return code;
 }
 
+/* On this machine alone nothing is encrypted unless that is asked for. */
+static status find_key_file(const job *j, char **ret, error *err)
+{
+    const char *security = config_str(j->config, "distributed.security");
+    if (!security || strcmp(security, "curve") != 0)
+        return OK;
+    return keys_find_file(&j->given, j->config, j->job_dir, ret, err);
+}
+
 static int launch(const job *j, error *err)
 {
     char *logs = xasprintf("%s/log", j->job_dir), *resolved = xasprintf("%s/config.json", logs);
+    char *key_file = NULL;
     bool done = false;
     status st = prepare_dir(j, logs, resolved, &done, err);
     if (st == OK && done)
         st = result_print(j->job_dir, err);
-    int code = st != OK || done ? status_exit_code(st) : run_tasks(j, logs, resolved, err);
+    if (st == OK && !done)
+        st = find_key_file(j, &key_file, err);
+    int code =
+        st != OK || done ? status_exit_code(st) : run_tasks(j, logs, resolved, key_file, err);
+    free(key_file);
     free(resolved);
     free(logs);
     return code;
@@ -243,6 +263,7 @@ static int play(job *j, error *err)
         .config = j->config,
         .cluster = j->cluster,
         .job_dir = j->job_dir,
+        .given = &j->given,
         .rule = j->rule,
         .recover = args_has(j->args, "recover"),
         .force = args_has(j->args, "force"),
@@ -302,8 +323,10 @@ static int run_train(const args *a, error *err)
     if (args_has(a, "help-config"))
         return print_config_help();
     job j = {.args = a};
+    keys_take_given(&j.given);
     status st = read_job(a, &j, err);
     int code = st == OK ? run_job(&j, err) : status_exit_code(st);
+    jobkey_wipe(&j.given, sizeof j.given);
     rehearsal_fini(&j.rehearsal);
     config_destroy(&j.config);
     cluster_destroy(&j.cluster);
@@ -325,6 +348,9 @@ static const flag train_flags[] = {
     {"force", 'f', FLAG_SWITCH, NULL, DIRS, "Remove what is in the directory first.", 0, 0},
     {"overrides", 'o', FLAG_TEXT, "JSON", CONF,
      "Values that replace those of CONFIG: an object, nested or with dotted keys.", 0, 0},
+    {"insecure", 0, FLAG_SWITCH, NULL, CONF,
+     "Encrypt nothing and let everybody in who can reach a port (distributed.security: off).", 0,
+     0},
     {"help-config", 0, FLAG_SWITCH, NULL, CONF, "Explain every key of a configuration.", 0, 0},
     {"workers", 0, FLAG_COUNT, "N", SHAPE,
      "Workers, beside a master that does not train; 0: everything in one process.", 0, 4096},

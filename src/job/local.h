@@ -35,6 +35,7 @@ typedef struct local_options {
     const char *const *arguments_again; /* of one that is started again; NULL: the same */
     int max_restarts;                   /* of each task */
     const char *settings;         /* TEQUIO_SET of the tasks, in place of the launcher's own */
+    const char *key_file;         /* TEQUIO_KEY_FILE of the tasks; NULL: as it is */
     const char *fault;            /* TEQUIO_FAULT of the tasks; NULL: as it is */
     const char *log_dir;          /* must be there */
     int threads;                  /* OMP_NUM_THREADS of the tasks; 0: leave it as it is */

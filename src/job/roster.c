@@ -132,6 +132,8 @@ char **roster_environment(const roster *s, int i, int life, const local_options 
         put(e, &n, xasprintf("TEQUIO_FAULT=%s", options->fault));
     if (life > 1)
         put(e, &n, xasprintf("TEQUIO_FAULT_LIFE=%d", life));
+    if (options->key_file)
+        put(e, &n, xasprintf("TEQUIO_KEY_FILE=%s", options->key_file));
     if (options->threads > 0)
         put(e, &n, xasprintf("OMP_NUM_THREADS=%d", options->threads));
     if (terminal_columns() > 0)

@@ -126,6 +126,8 @@ static open_cut *open_at(saver *s, int64_t version)
 /* A cut nobody planned: by the clock, or in a hurry. */
 static bool unplanned(saver *s, open_cut *c, int64_t reported, cut_order *ret)
 {
+    if (reported < s->last) /* reports lag behind servers; what is committed is not cut again */
+        reported = s->last;
     int64_t version = reported + FIRST_MARGIN;
     if (version > s->announced && s->announced > reported)
         version = s->announced;

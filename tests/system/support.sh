@@ -86,6 +86,7 @@ END
 
 # start COMMAND...: in the background, as $pid; ends with the test at the latest
 start() {
+    : >"$dir/err" # now, not when the process comes to it: nobody may await an older one's words
     "$@" >"$dir/out" 2>"$dir/err" &
     pid=$!
     trap 'kill -KILL $pid 2>/dev/null || :; rm -rf "$dir"' EXIT

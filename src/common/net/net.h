@@ -15,8 +15,8 @@
  * One dial per peer. When its connection is lost the event NET_DOWN says so: close the dial (its
  * buffers come back) and open a new one. Nothing here blocks but net_poll.
  *
- * Threads: a net may be shared, once it has its key; a socket belongs to one thread at a time; net_waker_wake may be
- * called from any. `release` may run on any thread.
+ * Threads: a net may be shared, once it has its key; a socket belongs to one thread at a time;
+ * net_waker_wake may be called from any. `release` may run on any thread.
  */
 #ifndef TEQUIO_COMMON_NET_NET_H
 #define TEQUIO_COMMON_NET_NET_H
@@ -99,7 +99,7 @@ void net_close(net_socket **s, int linger_ms);
 const char *net_endpoint(const net_socket *s);      /* as bound (real port) or dialled */
 bool net_is_local(const net_socket *s);             /* a dial over inproc: payloads are shared memory */
 uint64_t net_dropped(const net_socket *s);          /* messages dropped for their shape */
-uint64_t net_refused(const net_socket *s);          /* handshakes that failed, as far as events were read */
+uint64_t net_refused(const net_socket *s);          /* handshakes that failed; grows by events read */
 
 /* `to` is NULL on a dial. payload may be NULL. E_LOST when a listener's peer is gone or does not
  * read: NET_QUEUE messages wait for it. */

@@ -353,8 +353,8 @@ static frame_result receive_one(net_socket *s, net_message *ret)
     zmq_msg_init(msg_of(&ret->payload));
     if (!socket_has_more(s->socket))
         return FRAME_OK;
-    if (zmq_msg_recv(msg_of(&ret->payload), s->socket, ZMQ_DONTWAIT) < 0 || socket_has_more(s->socket) ||
-        !align_payload(msg_of(&ret->payload))) {
+    if (zmq_msg_recv(msg_of(&ret->payload), s->socket, ZMQ_DONTWAIT) < 0 ||
+        socket_has_more(s->socket) || !align_payload(msg_of(&ret->payload))) {
         zmq_msg_close(msg_of(&ret->payload));
         return FRAME_BAD;
     }

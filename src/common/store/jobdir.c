@@ -33,8 +33,12 @@ struct jobdir {
 
 typedef enum action { START_FRESH, START_WIPED, RESUME, ALREADY_DONE } action;
 
-/* What other roles make when they come before the master: does not count as "not empty". */
-static const char *const made_by_roles[] = {"job.lock", "log", "eval", "pins"};
+/* What other roles make when they come before the master, and the key that a user put there: does
+ * not count as "not empty". */
+static const char *const made_before[] = {"job.lock", "key", "log", "eval", "pins"};
+
+/* What outlives a fresh start. */
+static const char *const kept[] = {"job.lock", "key"};
 
 char *jobdir_file(const jobdir *d, const char *format, ...)
 {
@@ -164,10 +168,10 @@ static status save_config(const jobdir *d, const config *c, error *err)
 
 /* --- deciding --- */
 
-static bool is_made_by_roles(const char *name)
+static bool is_among(const char *name, const char *const *names, size_t n)
 {
-    for (size_t i = 0; i < COUNT_OF(made_by_roles); i++)
-        if (strcmp(name, made_by_roles[i]) == 0)
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, names[i]) == 0)
             return true;
     return false;
 }
@@ -181,7 +185,7 @@ static status is_unused(const jobdir *d, bool *ret, error *err)
     size_t n = 0;
     TRY(fs_list(d->path, &names, &n, err));
     for (size_t i = 0; i < n; i++)
-        *ret = *ret && is_made_by_roles(names[i]);
+        *ret = *ret && is_among(names[i], made_before, COUNT_OF(made_before));
     fs_list_free(names, n);
     return OK;
 }
@@ -291,7 +295,7 @@ static status lock(jobdir *d, error *err)
     return st;
 }
 
-/* Everything but the lock we hold; job.json last, so that a wipe cut short can be repeated. */
+/* Everything but the lock we hold and the key; job.json last, so that a wipe cut short can be repeated. */
 static status wipe(jobdir *d, error *err)
 {
     char **names = NULL;
@@ -301,7 +305,7 @@ static status wipe(jobdir *d, error *err)
     for (int round = 0; st == OK && round < 2; round++) {
         for (size_t i = 0; st == OK && i < n; i++) {
             bool last = strcmp(names[i], "job.json") == 0;
-            if (strcmp(names[i], "job.lock") == 0 || last != (round == 1))
+            if (is_among(names[i], kept, COUNT_OF(kept)) || last != (round == 1))
                 continue;
             char *path = jobdir_file(d, "%s", names[i]);
             st = fs_remove_tree(path, err);

@@ -33,7 +33,8 @@ typedef struct jobdir jobdir;
  * A job that is already done (summary.json is there and does not say "complete": false) is
  * ret_done = true: nothing is touched and *ret is as jobdir_open gives it. Otherwise *ret holds the
  * dir's lock until jobdir_close, and a second master is refused (E_USAGE names the process).
- * Folders that other roles make first (log, eval, pins) do not count as "not empty". */
+ * Folders that other roles make first (log, eval, pins) and the job's key do not count as "not
+ * empty"; the key outlives a fresh start. */
 MUST_USE status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool *ret_done,
                                error *err);
 /* Everybody else's: the dir must be there (created when missing, without config.json). */

@@ -211,6 +211,25 @@ static void a_hurried_cut_may_be_one_announced_before(void **state)
     books_fini(&b);
 }
 
+static void a_hurried_cut_is_never_one_that_is_committed(void **state)
+{
+    (void)state;
+    books b = books_make();
+    plan p = {.total = 1000, .per_epoch = 1000, .every_steps = 5};
+    saver *s = saver_of(&b, &p);
+    cut_order first, second, order;
+    assert_true(saver_next_order(s, clock_us(), 0, &first));
+    assert_true(saver_next_order(s, clock_us(), 0, &second));
+    commit(s, &b, &first, 0);
+    commit(s, &b, &second, 0);
+    assert_int_equal(saver_last(s), 10);
+    saver_hurry(s);
+    assert_true(saver_next_order(s, clock_us(), 8, &order)); /* the reports lag behind */
+    assert_int_equal(order.version, 14);
+    saver_destroy(&s);
+    books_fini(&b);
+}
+
 static void a_hurried_and_late_cut_falls_into_the_end(void **state)
 {
     (void)state;
@@ -377,6 +396,7 @@ int main(void)
         cmocka_unit_test(late_cuts_fall_into_planned_ones),
         cmocka_unit_test(a_hurried_cut_is_the_last),
         cmocka_unit_test(a_hurried_cut_may_be_one_announced_before),
+        cmocka_unit_test(a_hurried_cut_is_never_one_that_is_committed),
         cmocka_unit_test(a_hurried_and_late_cut_falls_into_the_end),
         cmocka_unit_test(open_cuts_are_told_by_server),
         cmocka_unit_test(a_cut_is_committed_once),

@@ -158,8 +158,8 @@ static status ask_to_leave(ps *s, int64_t now, error *err)
         return OK;
     if (!s->stop_us)
         s->stop_us = now;
-    if (s->has_master && !s->preempt_said) {
-        s->preempt_said = true;
+    if (s->has_master && now - s->preempt_us > SAY_AGAIN_US) {
+        s->preempt_us = now;
         ps_reply(s, &s->master, (wire_head){.type = WIRE_PREEMPT}, NULL);
     }
     double waited = (double)(now - s->stop_us) * 1e-6;

@@ -36,7 +36,7 @@ typedef struct ps {
     net_waker *waker;
     uint64_t life;
 
-    bool has_master, set_up, stopped, preempt_said;
+    bool has_master, set_up, stopped;
     net_peer master;
     int64_t master_heard_us;
     char *master_address;
@@ -68,6 +68,7 @@ typedef struct ps {
     pull_list *pulls;               /* [n_parts]; of versions to come, and of peers without room */
     outbox *outbox;
     int64_t warned_us, stop_us;
+    int64_t preempt_us;             /* when PREEMPT was last said */
     int64_t tick_us; /* nothing that time decides is looked at before */
     int64_t said_us; /* when votes were last said again */
     uint64_t refused;

@@ -29,8 +29,8 @@ typedef struct worker {
     const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
     wire_head identity;             /* job id, era, incarnation */
     uint64_t view_id;
-    bool welcomed, has_view, stopped, preempt_said;
-    int64_t master_heard_us, tick_us, stop_us;
+    bool welcomed, has_view, stopped;
+    int64_t master_heard_us, tick_us, stop_us, preempt_us;
     status outcome;
     error *err;
 

@@ -305,8 +305,8 @@ static status ask_to_leave(worker *w, int64_t now, error *err)
         return OK;
     if (!w->stop_us)
         w->stop_us = now;
-    if (w->welcomed && !w->preempt_said) {
-        w->preempt_said = true;
+    if (w->welcomed && now - w->preempt_us > SECOND_US) {
+        w->preempt_us = now;
         TRY(send_head(w, WIRE_PREEMPT, 0, (tree_node){.level = 0}, NULL, err));
     }
     double waited = (double)(now - w->stop_us) / SECOND_US;

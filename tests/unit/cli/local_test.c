@@ -268,8 +268,9 @@ static void preempted_task_is_no_failure(void **state)
     done(&r);
 }
 
-/* A launcher in a process of its own, its three tasks waiting; returns once all of them run. */
-static pid_t launch_apart(const char *dir, const char *master)
+/* A launcher in a process of its own, its worker and its server waiting; returns once `n` lines
+ * with `sign` were printed. */
+static pid_t launch_apart(const char *dir, const char *master, const char *sign, int n)
 {
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -278,18 +279,22 @@ static pid_t launch_apart(const char *dir, const char *master)
     if (pid == 0) {
         dup2(ends[1], STDERR_FILENO);
         const char *what[] = {master, "worker.0=stubborn", "ps.0=stubborn", NULL};
-        local_options options = {
-            .workers = 1, .ps = 1, .arguments = what, .log_dir = dir, .grace_ms = 200};
+        local_options options = {.workers = 1,
+                                 .ps = 1,
+                                 .max_restarts = 3,
+                                 .arguments = what,
+                                 .log_dir = dir,
+                                 .grace_ms = 200};
         error err = ERROR_INIT;
         _exit(local_run(&options, &err));
     }
     close(ends[1]);
     FILE *lines = fdopen(ends[0], "r");
     char line[256];
-    for (int waiting = 0; waiting < 3; waiting++)
+    for (; n > 0; n--)
         do
             assert_non_null(fgets(line, sizeof line, lines));
-        while (!strstr(line, " waits\n"));
+        while (!strstr(line, sign));
     fclose(lines);
     return pid;
 }
@@ -299,7 +304,21 @@ static void signal_asks_the_master(void **state)
     (void)state;
     run r = {.code = 0};
     make_dir(&r);
-    pid_t pid = launch_apart(r.dir, "chief.0=wait");
+    pid_t pid = launch_apart(r.dir, "chief.0=wait", " waits\n", 3);
+    kill(pid, SIGTERM);
+    int end = 0;
+    assert_int_equal(waitpid(pid, &end, 0), pid);
+    assert_true(WIFEXITED(end));
+    assert_int_equal(WEXITSTATUS(end), 143);
+    assert_int_equal(fs_remove_tree(r.dir, NULL), OK);
+}
+
+static void signal_ends_a_pause(void **state)
+{
+    (void)state;
+    run r = {.code = 0};
+    make_dir(&r);
+    pid_t pid = launch_apart(r.dir, "chief.0=kill:9", "(3 of 3)\n", 1);
     kill(pid, SIGTERM);
     int end = 0;
     assert_int_equal(waitpid(pid, &end, 0), pid);
@@ -313,7 +332,7 @@ static void second_signal_kills(void **state)
     (void)state;
     run r = {.code = 0};
     make_dir(&r);
-    pid_t pid = launch_apart(r.dir, "chief.0=stubborn");
+    pid_t pid = launch_apart(r.dir, "chief.0=stubborn", " waits\n", 3);
     kill(pid, SIGINT);
     kill(pid, SIGTERM);
     int end = 0;
@@ -330,7 +349,7 @@ static void tasks_die_with_a_killed_launcher(void **state)
     make_dir(&r);
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    pid_t pid = launch_apart(r.dir, "chief.0=stubborn");
+    pid_t pid = launch_apart(r.dir, "chief.0=stubborn", " waits\n", 3);
     close(ends[1]);
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -408,6 +427,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(bar_and_result_of_the_master_pass),
         cmocka_unit_test(preempted_task_is_no_failure),
         cmocka_unit_test(signal_asks_the_master),
+        cmocka_unit_test(signal_ends_a_pause),
         cmocka_unit_test(second_signal_kills),
         cmocka_unit_test(tasks_die_with_a_killed_launcher),
         cmocka_unit_test(port_in_use_is_told),

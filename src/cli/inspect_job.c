@@ -5,6 +5,7 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/store/checkpoint.h"
+#include "common/store/jobstate.h"
 #include "common/store/lockfile.h"
 
 #include <stdio.h>
@@ -91,15 +92,25 @@ static status list_best(const jobdir *d, json_t **ret, error *err)
     return st;
 }
 
-/* Sets "state" and, while a master works in the dir, "master". */
+/* Sets "state" and, while a master works in the dir, "master"; else "end", why the last one left. A
+ * start that was killed could not say so: "unfinished". */
 static void tell_state(const jobdir *d, const json_t *summary, json_t *o)
 {
     char *path = jobdir_file(d, "job.lock"), *holder = lockfile_holder(path);
     bool finished = summary && !json_is_false(json_object_get(summary, "complete"));
+    jobstate last = {.kind = JOBSTATE_NONE};
+    if (jobstate_read(d, &last, NULL) != OK)
+        last.kind = JOBSTATE_NONE;
+    bool told = last.kind == JOBSTATE_FAILED || last.kind == JOBSTATE_PREEMPTED;
     const char *state = holder ? "running" : finished ? "finished" : "unfinished";
+    if (!holder && !finished && told)
+        state = jobstate_word(last.kind);
     json_object_set_new(o, "state", json_string(state));
     if (holder)
         json_object_set_new(o, "master", json_string(holder));
+    else if (!finished && told)
+        json_object_set_new(o, "end", json_string(last.text));
+    jobstate_fini(&last);
     free(holder);
     free(path);
 }
@@ -194,12 +205,14 @@ static void print_list(buf *ret, const char *title, const json_t *list)
 
 void inspect_print_job(const json_t *report, buf *ret)
 {
-    const char *master = inspect_str(report, "master");
+    const char *master = inspect_str(report, "master"), *end = inspect_str(report, "end");
     buf_addf(ret, "%s: job %s, %s%s%s\n", inspect_str(report, "dir"), inspect_str(report, "job_id"),
              inspect_str(report, "state"), *master ? ", master is process " : "", master);
     buf_addf(ret, "  starts %lld, batches per step %lld, tequio %s\n",
              inspect_int(report, "starts"), inspect_int(report, "batches_per_step"),
              inspect_str(report, "tequio_version"));
+    if (*end)
+        buf_addf(ret, "  the last start ended: %s\n", end);
     print_values(ret, "config", json_object_get(report, "config"));
     print_list(ret, "checkpoints", json_object_get(report, "checkpoints"));
     print_list(ret, "best", json_object_get(report, "best"));

@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/thread.h"
 #include "common/net/net.h"
+#include "common/store/jobstate.h"
 #include "evaluator/evaluator.h"
 #include "master/master.h"
 #include "ps/ps.h"
@@ -338,6 +339,11 @@ static status choose_parts(play *p, error *err)
     return OK;
 }
 
+void play_watching(const char *holder)
+{
+    LOG_W("WAIT", "for=job.lock: process %s holds it and shows no sign of life", holder);
+}
+
 static status prepare_dir(play *p, bool *ret_done, error *err)
 {
     TRY(jobdir_prepare(
@@ -347,6 +353,8 @@ static status prepare_dir(play *p, bool *ret_done, error *err)
             .recover = p->o->recover,
             .force = p->o->force,
             .config = p->o->config,
+            .frozen_s = config_f64(p->o->config, "distributed.heartbeat_timeout"),
+            .watching = play_watching,
         },
         &p->dir, ret_done, err));
     if (*ret_done || !p->is_alone)
@@ -373,20 +381,38 @@ static status open_net(play *p, error *err)
     return p->encrypts ? net_use_key(p->net, &p->key, err) : OK;
 }
 
-static status run_task(play *p, error *err)
+static status run_roles(play *p, error *err)
 {
-    choose_roles(p);
-    TRY(find_key(p, err));
-    bool done = false;
-    if (p->plays_master)
-        TRY(prepare_dir(p, &done, err));
-    if (done)
-        return OK;
     TRY(choose_endpoints(p, err));
     TRY(open_net(p, err));
     jobkey_wipe(&p->key, sizeof p->key);
     TRY(choose_parts(p, err));
     return run_parts(p, err);
+}
+
+/* For whoever follows the job dir alone. */
+static void note_end(const play *p, status st, const char *text)
+{
+    error err = ERROR_INIT;
+    if (jobdir_is_ours(p->dir) && jobstate_end(p->dir, st, st == OK ? "" : text, &err) != OK)
+        LOG_W("NO_STATE", "%s", err.text);
+}
+
+static status run_task(play *p, error *err)
+{
+    choose_roles(p);
+    TRY(find_key(p, err));
+    if (!p->plays_master)
+        return run_roles(p, err);
+    bool done = false;
+    TRY(prepare_dir(p, &done, err));
+    if (done)
+        return OK;
+    error mine = ERROR_INIT;
+    err = err ? err : &mine;
+    status st = run_roles(p, err);
+    note_end(p, st, err->text);
+    return st;
 }
 
 status play_task(const play_options *options, error *err)

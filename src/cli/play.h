@@ -40,4 +40,7 @@ typedef struct play_options {
 
 MUST_USE status play_task(const play_options *options, error *err);
 
+/* Says that the holder of a job dir is watched for signs of life (jobdir_request.watching). */
+void play_watching(const char *holder);
+
 #endif

@@ -184,6 +184,8 @@ static status prepare_dir(const job *j, const char *logs, const char *resolved, 
         .recover = args_has(j->args, "recover"),
         .force = args_has(j->args, "force"),
         .config = j->config,
+        .frozen_s = config_f64(j->config, "distributed.heartbeat_timeout"),
+        .watching = play_watching,
     };
     jobdir *dir = NULL;
     TRY(jobdir_prepare(&request, &dir, ret_done, err));

@@ -15,6 +15,8 @@ enum { FULL_BATCH, LAST_BATCH, VARIANTS, RING = 2 };
 
 struct evaluation {
     const atomic_bool *stop;
+    bool (*is_over)(void *user);
+    void *user;
     dataset *data;
     loader *loader;
     bool counted_classes;    /* the data said how many there are, not the configuration */
@@ -84,6 +86,8 @@ status evaluation_open(const evaluation_options *options, evaluation **ret, erro
 {
     evaluation *e = xcalloc(1, sizeof *e);
     e->stop = options->stop;
+    e->is_over = options->is_over;
+    e->user = options->user;
     status st;
     TRY_OUT(st, open_data(e, options, err));
     TRY_OUT(st, build_model(e, options, err));
@@ -236,9 +240,12 @@ status evaluation_run(evaluation *e, metric_set *ret, error *err)
 {
     metric_set sums = {0};
     int64_t n = steps_batches_per_epoch(&e->batches);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        if (e->is_over && e->is_over(e->user))
+            return FAIL(err, E_LOST, "over before batch %lld of %lld", (long long)i, (long long)n);
         TRYF(run_batch(e, i, &sums, err), err, "evaluate batch %lld of %lld", (long long)i,
              (long long)n);
+    }
     *ret = sums;
     return OK;
 }

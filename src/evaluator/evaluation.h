@@ -24,6 +24,8 @@ typedef struct evaluation_options {
     const char *data_path;      /* NULL: validation_data_path */
     int threads;                /* CPU threads; >= 1 */
     const atomic_bool *stop;    /* ends a run between two nodes; NULL: never. Kept */
+    bool (*is_over)(void *user); /* true ends a run between two batches; NULL: never */
+    void *user;
 } evaluation_options;
 
 /* E_CONFIG, E_DATA as the data and the model have it. After this, runs allocate nothing. */
@@ -36,7 +38,8 @@ MUST_USE status evaluation_load_checkpoint(evaluation *e, const checkpoint *c, c
                                            error *err);
 MUST_USE status evaluation_load_safetensors(evaluation *e, const char *path, error *err);
 
-/* "loss" (mean) and "accuracy" over all examples. E_LOST when *stop became true. */
+/* "loss" (mean) and "accuracy" over all examples. E_LOST when *stop became true or the run
+ * was over. */
 MUST_USE status evaluation_run(evaluation *e, metric_set *ret, error *err);
 
 #endif

@@ -5,7 +5,7 @@
  *                          ->  nothing, and the job is over: end
  *                          ->  nothing: wait a little
  *
- * Whether the job is over is looked at before the checkpoints are: what was committed before the
+ * Whether the job is done is looked at before the checkpoints are: what was committed before the
  * end is then certainly seen. All it remembers is a convenience; the truth lies on disk.
  */
 #include "evaluator/evaluator.h"
@@ -13,21 +13,19 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/fs.h"
-#include "common/base/hash.h"
-#include "common/base/json.h"
 #include "common/base/log.h"
-#include "common/base/rng.h"
+#include "common/base/wait.h"
 #include "common/store/manifest.h"
 #include "evaluator/evaluation.h"
 #include "evaluator/report.h"
+#include "evaluator/signs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
-enum { POLL_MS = 100, TELL_S = 60, NONE = -1 };
+enum { POLL_MS = 100, LOOK_US = 500 * 1000, NONE = -1 };
 
 typedef struct evaluator {
     const jobdir *dir;
@@ -36,67 +34,12 @@ typedef struct evaluator {
     events *events;         /* NULL until the first report */
     int64_t settled;        /* no checkpoint up to this step needs evaluating; NONE: not known */
     int64_t stumbled;       /* the step that could not be read last time; NONE */
-    uint64_t first_summary; /* what summary.json was like at our start */
-    int64_t lost_us, moved_at_us, told_at_us;
-    uint64_t traces; /* of everything in the job dir, to see it move */
+    signs signs;
+    double lost_s, warn_s;
+    int64_t evaluated_us;   /* when the last evaluation ended, or we began */
+    int64_t looked_us;      /* when we last looked for the job's end while evaluating */
+    wait checkpoint, master; /* what we wait for */
 } evaluator;
-
-/* --- the job dir --- */
-
-/* What a file is like now; 0 if it is not there. */
-static uint64_t trace_of(const char *path)
-{
-    struct stat s;
-    if (stat(path, &s) != 0)
-        return 0;
-    uint64_t when = (uint64_t)s.st_mtim.tv_sec * 1000000000u + (uint64_t)s.st_mtim.tv_nsec;
-    return rng_mix(rng_mix(when, (uint64_t)s.st_size), (uint64_t)s.st_ino) | 1;
-}
-
-static uint64_t summary_trace(const jobdir *d)
-{
-    char *path = jobdir_file(d, "summary.json");
-    uint64_t trace = trace_of(path);
-    free(path);
-    return trace;
-}
-
-/* Of everything but what evaluators and log writers touch: sign of a master at work. */
-static uint64_t dir_traces(const jobdir *d)
-{
-    static const char *const others[] = {"eval", "pins", "log"};
-    char **names = NULL;
-    size_t n = 0;
-    uint64_t all = 0;
-    if (fs_list(jobdir_path(d), &names, &n, NULL) != OK)
-        return 0;
-    for (size_t i = 0; i < n; i++) {
-        bool counts = true;
-        for (size_t k = 0; k < COUNT_OF(others); k++)
-            counts = counts && strcmp(names[i], others[k]) != 0;
-        char *path = jobdir_file(d, "%s", names[i]);
-        if (counts)
-            all = rng_mix(all, rng_mix(fnv1a(names[i], strlen(names[i])), trace_of(path)));
-        free(path);
-    }
-    fs_list_free(names, n);
-    return all;
-}
-
-/* summary.json closes a job; one that says "complete": false closes this life of it, unless it was
- * there before us. */
-static bool job_is_over(const evaluator *e)
-{
-    char *path = jobdir_file(e->dir, "summary.json");
-    json_t *summary = NULL;
-    bool over = false;
-    if (fs_exists(path) && json_read_file(path, &summary, NULL) == OK)
-        over = !json_is_false(json_object_get(summary, "complete")) ||
-               summary_trace(e->dir) != e->first_summary;
-    json_decref(summary);
-    free(path);
-    return over;
-}
 
 /* --- which checkpoint --- */
 
@@ -183,6 +126,17 @@ static bool is_stopped(const evaluator *e)
     return e->stop && atomic_load(e->stop);
 }
 
+/* A job that fails does not wait for an evaluation to come to its end. */
+static bool has_failed(void *user)
+{
+    evaluator *e = user;
+    int64_t now = clock_us();
+    if (now - e->looked_us < LOOK_US)
+        return false;
+    e->looked_us = now;
+    return signs_check(&e->signs, NULL) != OK;
+}
+
 /* A checkpoint may be pruned or replaced between our look and our grasp: gone is no error, and one
  * that cannot be read gets a second chance. */
 static status evaluate_step(evaluator *e, int64_t step, error *err)
@@ -196,7 +150,7 @@ static status evaluate_step(evaluator *e, int64_t step, error *err)
     if (st == OK) {
         e->stumbled = NONE;
         st = evaluate_open(e, c, path, err);
-        if (st == E_LOST && is_stopped(e)) {
+        if (st == E_LOST) { /* stopped, or the job has failed: the next look tells */
             error_clear(err);
             st = OK;
         }
@@ -215,35 +169,37 @@ static status evaluate_step(evaluator *e, int64_t step, error *err)
 
 /* --- waiting --- */
 
-static status watch_for_life(evaluator *e, const int64_t *steps, size_t n, error *err)
+static void warn_of_waits(evaluator *e, int64_t now, int64_t newest)
+{
+    double waited;
+    if (wait_speaks(&e->master, now, e->signs.alive_us, e->warn_s, &waited))
+        LOG_W("WAIT", "for=master newest=%lld since=%.1fs: no sign of life in '%s'",
+              (long long)newest, waited, jobdir_path(e->dir));
+    if (wait_speaks(&e->checkpoint, now, e->evaluated_us, e->warn_s, &waited))
+        LOG_I("WAIT", "for=checkpoint newest=%lld since=%.1fs", (long long)newest, waited);
+}
+
+static status watch_for_life(evaluator *e, int64_t newest, error *err)
 {
     int64_t now = clock_us();
-    uint64_t traces = dir_traces(e->dir);
-    if (traces != e->traces) {
-        e->traces = traces;
-        e->moved_at_us = now;
-    }
-    long long still = (now - e->moved_at_us) / 1000000;
-    char newest[64] = "no checkpoint yet";
-    if (n > 0)
-        snprintf(newest, sizeof newest, "newest checkpoint step-%09lld", (long long)steps[n - 1]);
-    if (now - e->moved_at_us >= e->lost_us)
+    double silent = (double)(now - e->signs.alive_us) * 1e-6;
+    char name[64] = "no checkpoint yet";
+    if (newest != NONE)
+        snprintf(name, sizeof name, "newest checkpoint step-%09lld", (long long)newest);
+    if (silent >= e->lost_s)
         return FAIL(err, E_LOST,
-                    "nothing has moved in '%s' for %lld s (%s): the master is gone, or "
+                    "no sign of life in '%s' for %.0f s (%s): the master is gone, or "
                     "distributed.lost_timeout is too short",
-                    jobdir_path(e->dir), still, newest);
-    if (now - e->told_at_us >= (int64_t)TELL_S * 1000000) {
-        e->told_at_us = now;
-        LOG_I("WAITING", "for=checkpoint newest=%lld still_s=%lld",
-              n ? (long long)steps[n - 1] : -1, still);
-    }
+                    jobdir_path(e->dir), silent, name);
+    warn_of_waits(e, now, newest);
     return OK;
 }
 
 /* One look and what follows from it. */
 static status look(evaluator *e, bool *ret_done, error *err)
 {
-    bool over = job_is_over(e), final;
+    bool done = signs_done(&e->signs), final;
+    TRY(signs_check(&e->signs, err));
     int64_t *steps = NULL;
     size_t n = 0;
     TRY(checkpoint_list(e->dir, &steps, &n, err));
@@ -251,13 +207,13 @@ static status look(evaluator *e, bool *ret_done, error *err)
     status st = OK;
     if (step != NONE) {
         st = evaluate_step(e, step, err);
-        e->moved_at_us = e->told_at_us = clock_us();
+        e->evaluated_us = clock_us();
         if (e->stumbled == step)
             nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
-    } else if (final || over) {
+    } else if (final || done) {
         *ret_done = true;
     } else {
-        st = watch_for_life(e, steps, n, err);
+        st = watch_for_life(e, n ? steps[n - 1] : NONE, err);
         nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
     }
     free(steps);
@@ -266,24 +222,24 @@ static status look(evaluator *e, bool *ret_done, error *err)
 
 status evaluator_run(const evaluator_options *options, error *err)
 {
-    double lost_s = options->lost_timeout_s > 0.0
-                        ? options->lost_timeout_s
-                        : config_f64(options->config, "distributed.lost_timeout");
+    const config *c = options->config;
     evaluator e = {
         .dir = options->dir,
         .stop = options->stop,
         .settled = NONE,
         .stumbled = NONE,
-        .first_summary = summary_trace(options->dir),
-        .lost_us = (int64_t)(lost_s * 1e6),
-        .moved_at_us = clock_us(),
-        .told_at_us = clock_us(),
-        .traces = dir_traces(options->dir),
+        .signs = signs_begin(options->dir, config_f64(c, "distributed.start_timeout")),
+        .lost_s = options->lost_timeout_s > 0.0 ? options->lost_timeout_s
+                                                : config_f64(c, "distributed.lost_timeout"),
+        .warn_s = config_f64(c, "distributed.wait_warning"),
+        .evaluated_us = clock_us(),
     };
     evaluation_options how = {.config = options->config,
                               .data_path = options->data_path,
                               .threads = options->threads,
-                              .stop = options->stop};
+                              .stop = options->stop,
+                              .is_over = has_failed,
+                              .user = &e};
     status st = evaluation_open(&how, &e.evaluation, err);
     bool done = false;
     while (st == OK && !done && !is_stopped(&e))

@@ -7,8 +7,10 @@
  * eval/step-<9 digits>.json last: that file says the checkpoint is done with, also to an evaluator
  * that is started again, and it is what a master waits for.
  *
- * It ends by itself once the final checkpoint is evaluated, or once summary.json says that the job
- * is over and nothing is left to evaluate.
+ * It ends by itself, by the signs in the job dir (signs.h): with OK once the final checkpoint is
+ * evaluated, or the job is done and nothing is left to evaluate; with the master's own code as soon
+ * as a start that it saw has failed or was preempted; with E_LOST when the master has shown no sign
+ * of life for lost_timeout.
  *
  * Threads: everything runs on the caller's.
  */
@@ -30,8 +32,7 @@ typedef struct evaluator_options {
     double lost_timeout_s;      /* 0: distributed.lost_timeout */
 } evaluator_options;
 
-/* OK at the end of the job and when *stop became true. E_LOST when nothing in the job dir has moved
- * for lost_timeout. */
+/* OK at the end of the job and when *stop became true; otherwise as said above. */
 MUST_USE status evaluator_run(const evaluator_options *options, error *err);
 
 typedef struct evaluator_request {

@@ -103,14 +103,6 @@ static bool is_better_cause(const child *a, const child *b)
     return !b || (child_exit_code(b) == LOST_PEER && child_exit_code(a) != LOST_PEER);
 }
 
-/* They only watch the job dir, where nothing says that a job was interrupted. */
-static void end_evaluators(const local *l)
-{
-    for (int i = 0; i < l->n; i++)
-        if (l->children[i].task.role == ROLE_EVALUATOR)
-            child_kill(&l->children[i], SIGTERM);
-}
-
 static bool is_master(const child *c)
 {
     return c->task.role == ROLE_MASTER;
@@ -129,10 +121,8 @@ static void note_done(local *l)
 static void note_preempted(local *l, const child *c)
 {
     l->is_preempted = true;
-    if (is_master(c)) {
+    if (is_master(c))
         cancel_restarts(l);
-        end_evaluators(l);
-    }
     if (l->kill_at_us == INT64_MAX)
         l->kill_at_us = clock_us() + 2 * l->options->grace_ms * 1000;
 }

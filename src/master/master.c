@@ -151,6 +151,8 @@ static status loop(master *m, error *err)
             sockets[i] = m->servers[i].socket;
         sockets[n] = m->listener;
         st = net_poll(sockets, n + 1, NULL, TICK_MS, err);
+        if (st == OK) /* before anything is heard: we may have been frozen, and followed */
+            st = jobdir_touch(m->o->dir, err);
         if (st == OK)
             st = master_serve_servers(m, err);
         if (st == OK)
@@ -265,6 +267,11 @@ status master_run(const master_options *options, error *err)
     if (st == OK)
         st = finish(&m, e);
     name_last_checkpoint(&m, st, e);
+    if (!jobdir_is_ours(options->dir)) { /* whatever else failed: we were followed */
+        m.superseded = true;
+        error_clear(e);
+        st = jobdir_check_ours(options->dir, e);
+    }
     if (m.listener && !m.superseded)
         master_say_goodbye(&m, st, e->text);
     unbuild(&m);

@@ -28,9 +28,16 @@ struct results {
     json_t *validation;             /* the newest evaluation */
 };
 
+static void epoch_name(int64_t number, char ret[64])
+{
+    snprintf(ret, 64, "metrics_epoch_%lld.json", (long long)number);
+}
+
 static char *epoch_file(const results *r, int64_t number)
 {
-    return jobdir_file(r->o.dir, "metrics_epoch_%lld.json", (long long)number);
+    char name[64];
+    epoch_name(number, name);
+    return jobdir_file(r->o.dir, "%s", name);
 }
 
 static char *evaluation_file(const results *r, int64_t step)
@@ -131,10 +138,9 @@ static void put_metrics(json_t *into, const char *prefix, const metric_set *m)
 
 static status write_epoch(const results *r, const epoch *e, error *err)
 {
-    char *path = epoch_file(r, e->number);
-    status st = json_write_file(path, e->metrics, err);
-    free(path);
-    return st;
+    char name[64];
+    epoch_name(e->number, name);
+    return jobdir_write_json(r->o.dir, name, e->metrics, err);
 }
 
 status results_epoch(results *r, int64_t step, const metric_set *training, double wall_s, error *err)
@@ -168,6 +174,7 @@ static status load_flat(const results *r, int64_t step, float **ret, error *err)
 static status export_model(const results *r, int64_t step, const char *file, char *ret_sha256, error *err)
 {
     float *values = NULL;
+    TRY(jobdir_check_ours(r->o.dir, err));
     TRY(load_flat(r, step, &values, err));
     char *path = jobdir_file(r->o.dir, "%s", file);
     status st = checkpoint_export(r->o.flat, values, path, err);
@@ -186,10 +193,7 @@ static status save_best(const results *r, const epoch *e, error *err)
     free(dir);
     TRY(st);
     TRY(export_model(r, e->step, "best/model.safetensors", NULL, err));
-    char *path = jobdir_file(r->o.dir, "best/metrics.json");
-    st = json_write_file(path, e->metrics, err);
-    free(path);
-    return st;
+    return jobdir_write_json(r->o.dir, "best/metrics.json", e->metrics, err);
 }
 
 static void put_validation(results *r, epoch *e, const json_t *evaluation)
@@ -323,9 +327,7 @@ static status write_metrics(const results *r, const json_t *summary, error *err)
         json_object_set_new(m, key, json_real(r->best));
         json_object_set_new(m, "best_epoch", json_integer(r->best_epoch));
     }
-    char *path = jobdir_file(r->o.dir, "metrics.json");
-    status st = json_write_file(path, m, err);
-    free(path);
+    status st = jobdir_write_json(r->o.dir, "metrics.json", m, err);
     json_decref(m);
     return st;
 }
@@ -337,10 +339,8 @@ status results_finish(results *r, const results_end *end, error *err)
     find_validation(r, end->steps_done);
     json_t *summary = summary_of(r, end, digest);
     status st = write_metrics(r, summary, err);
-    char *path = jobdir_file(r->o.dir, "summary.json");
     if (st == OK)
-        st = json_write_file(path, summary, err);
-    free(path);
+        st = jobdir_write_json(r->o.dir, "summary.json", summary, err);
     json_decref(summary);
     return st;
 }

@@ -91,6 +91,12 @@ static status sync_parent(const char *path, error *err)
 
 status fs_write_atomic(const char *path, const void *data, size_t bytes, error *err)
 {
+    return fs_write_guarded(path, data, bytes, NULL, NULL, err);
+}
+
+status fs_write_guarded(const char *path, const void *data, size_t bytes, fs_guard *guard,
+                        const void *user, error *err)
+{
     static atomic_uint writes; /* two threads may write the same path: the later rename counts */
     char *temporary =
         xasprintf("%s.tmp.%ld.%u", path, (long)getpid(), atomic_fetch_add(&writes, 1));
@@ -105,6 +111,8 @@ status fs_write_atomic(const char *path, const void *data, size_t bytes, error *
         st = fail_errno(err, "sync", temporary);
     if (close(fd) != 0 && st == OK)
         st = fail_errno(err, "close", temporary);
+    if (st == OK && guard)
+        st = guard(user, err);
     if (st == OK && rename(temporary, path) != 0)
         st = fail_errno(err, "rename to", path);
     if (st == OK)

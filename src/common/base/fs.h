@@ -20,6 +20,12 @@ MUST_USE status fs_read(const char *path, size_t limit, buf *ret, error *err);
  * failure. Several threads may write one path: it is always wholly of one of them. */
 MUST_USE status fs_write_atomic(const char *path, const void *data, size_t bytes, error *err);
 
+/* The same; `guard` is asked right before the rename, after all that takes long, whether the file may
+ * still be written. When it does not say OK nothing is, and that is returned. */
+typedef status fs_guard(const void *user, error *err);
+MUST_USE status fs_write_guarded(const char *path, const void *data, size_t bytes, fs_guard *guard,
+                                 const void *user, error *err);
+
 /* write(2) until all is out */
 MUST_USE status fs_write_all(int fd, const void *data, size_t bytes, const char *path, error *err);
 MUST_USE status fs_sync_dir(const char *dir, error *err);

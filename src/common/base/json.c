@@ -30,14 +30,19 @@ status json_read_file(const char *path, json_t **ret, error *err)
     return st;
 }
 
-status json_write_file(const char *path, const json_t *value, error *err)
+void json_pretty(const json_t *value, buf *ret)
 {
     char *text = json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
     if (!text)
         BUG("a JSON value that cannot be printed");
-    buf out = BUF_INIT;
-    buf_addf(&out, "%s\n", text);
+    buf_addf(ret, "%s\n", text);
     free(text);
+}
+
+status json_write_file(const char *path, const json_t *value, error *err)
+{
+    buf out = BUF_INIT;
+    json_pretty(value, &out);
     status st = fs_write_atomic(path, out.data, out.size, err);
     buf_fini(&out);
     return st;

@@ -5,6 +5,7 @@
 #ifndef TEQUIO_COMMON_BASE_JSON_H
 #define TEQUIO_COMMON_BASE_JSON_H
 
+#include "common/base/buf.h"
 #include "common/base/error.h"
 
 #include <jansson.h>
@@ -20,6 +21,9 @@ MUST_USE status json_read_file(const char *path, json_t **ret, error *err); /* E
 MUST_USE status json_write_file(const char *path, const json_t *value, error *err);
 
 char *json_text(const json_t *value); /* compact, keys sorted; the caller frees it */
+
+/* As json_write_file writes it. */
+void json_pretty(const json_t *value, buf *ret);
 
 /* "an object", "a string", ... for messages */
 const char *json_kind(const json_t *value);

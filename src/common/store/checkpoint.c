@@ -7,7 +7,7 @@
  * step-N.old.<era> and jobdir_prepare puts it back should the commit die between the two renames.
  *
  * Pinning and pruning exclude each other by flock on the folder pins/, so a pin that succeeded is
- * seen by every later prune.
+ * seen by every later prune. Where a frozen process keeps that lock, pruning is left for later.
  */
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { PIN_TRIES = 40, PIN_PAUSE_MS = 5 };
 enum { FOREIGN_PIN_S = 3600, PIN_TEXT_MAX = 4096 };
 
 #define STEP_FOLDER "step-%09lld"
@@ -77,7 +78,6 @@ static int by_number(const void *a, const void *b)
 /* The entries are relative to the job dir, so that it can be moved. */
 static status write_index(const jobdir *d, const int64_t *steps, size_t n, error *err)
 {
-    char *path = jobdir_file(d, "checkpoint");
     buf text = BUF_INIT;
     if (n)
         buf_addf(&text, "model_checkpoint_path: \"checkpoints/" STEP_FOLDER "\"\n",
@@ -85,9 +85,8 @@ static status write_index(const jobdir *d, const int64_t *steps, size_t n, error
     for (size_t i = 0; i < n; i++)
         buf_addf(&text, "all_model_checkpoint_paths: \"checkpoints/" STEP_FOLDER "\"\n",
                  (long long)steps[i]);
-    status st = fs_write_atomic(path, text.data ? text.data : "", text.size, err);
+    status st = jobdir_write(d, "checkpoint", text.data ? text.data : "", text.size, err);
     buf_fini(&text);
-    free(path);
     return st;
 }
 
@@ -172,9 +171,11 @@ status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error
     char *fresh = xasprintf("%s.tmp.%u", place, era);
     char *path = xasprintf("%s/manifest.json", fresh);
     status st = OK;
+    TRY_OUT(st, jobdir_check_ours(d, err));
     TRY_OUT(st, check_shards(fresh, m, err));
     TRY_OUT(st, manifest_write(m, path, err));
     TRY_OUT(st, fs_sync_dir(fresh, err));
+    TRY_OUT(st, jobdir_check_ours(d, err)); /* syncing may have taken long */
     TRY_OUT(st, give_name(fresh, place, era, err));
     TRY_OUT(st, fs_sync_dir(root, err));
     TRY_OUT(st, refresh_index(d, err));
@@ -189,17 +190,22 @@ out:
 /* --- pins --- */
 
 /* Held while pins or what they protect change; -1 where folders cannot be locked. The folder is
- * made first, so that the first of all pins is no exception. */
-static int lock_pins(const jobdir *d)
+ * made first, so that the first of all pins is no exception. Nobody holds it for long, unless he is
+ * frozen, and nobody waits long: false then. */
+static bool lock_pins(const jobdir *d, int *ret_fd)
 {
     char *path = jobdir_file(d, "pins");
     int fd = -1;
     if (fs_mkdirs(path, NULL) == OK)
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(path);
-    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
-        ;
-    return fd;
+    *ret_fd = fd;
+    for (int i = 0; fd >= 0 && i < PIN_TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR))
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = PIN_PAUSE_MS * 1000000L}, NULL);
+    }
+    return fd < 0;
 }
 
 static void unlock_pins(int fd)
@@ -300,6 +306,7 @@ static status remove_left_overs(const jobdir *d, uint32_t era, error *err)
 static status remove_steps(const jobdir *d, const int64_t *steps, size_t n, error *err)
 {
     for (size_t i = 0; i < n; i++) {
+        TRY(jobdir_check_ours(d, err));
         char *path = jobdir_file(d, "checkpoints/" STEP_FOLDER, (long long)steps[i]);
         status st = remove_checkpoint(path, err);
         free(path);
@@ -343,10 +350,12 @@ out:
 status checkpoint_prune(const jobdir *d, int64_t keep, const int64_t *spare, size_t n_spare,
                         uint32_t era, error *err)
 {
-    int lock = lock_pins(d);
-    status st = prune_locked(d, keep, spare, n_spare, err);
+    TRY(jobdir_check_ours(d, err));
+    int lock = -1;
+    bool may = lock_pins(d, &lock); /* else the next prune does it */
+    status st = may ? prune_locked(d, keep, spare, n_spare, err) : OK;
     unlock_pins(lock);
-    if (st == OK)
+    if (st == OK && may)
         st = remove_left_overs(d, era, err);
     if (st != OK)
         error_prepend(err, "prune checkpoints");
@@ -372,15 +381,27 @@ status checkpoint_list(const jobdir *d, int64_t **ret_steps, size_t *ret_n, erro
     return OK;
 }
 
-status checkpoint_pin(const jobdir *d, int64_t step, error *err)
+/* Not synced: a pin need not outlive the host, and the folder is locked meanwhile. */
+static status write_pin(const char *path, error *err)
 {
     char host[256];
     host_name(host);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return FAIL(err, E_IO, "create '%s': %s", path, strerror(errno));
+    status st = fs_write_all(fd, host, strlen(host), path, err);
+    close(fd);
+    return st;
+}
+
+status checkpoint_pin(const jobdir *d, int64_t step, error *err)
+{
     char *path = jobdir_file(d, "pins/%lld.%ld", (long long)step, (long)getpid());
-    int lock = lock_pins(d);
+    int lock = -1;
+    (void)lock_pins(d, &lock); /* pruned at this very moment, it is missed when it is opened */
     status st = OK;
     if (is_complete(d, step))
-        st = fs_write_atomic(path, host, strlen(host), err);
+        st = write_pin(path, err);
     else
         st = FAIL(err, E_DATA, "'%s' has no checkpoint of step %lld (pruned meanwhile?)",
                   jobdir_path(d), (long long)step);

@@ -1,13 +1,20 @@
 /*
- * The job dir: every path in it, the rules for starting in one, and the small files.
- * DESIGN: JOB_DIR/{config.json, job.json, summary.json, metrics.jsonl, metrics_epoch_<n>.json,
+ * The job dir: every path in it, the rules for starting in one, whose it is, and the small files.
+ * DESIGN: JOB_DIR/{config.json, job.json, state.json, summary.json, metrics.jsonl, metrics_epoch_<n>.json,
  * metrics.json, events..., eval/, log/, checkpoint, checkpoints/, best/, model.safetensors}.
- * Threads: a jobdir is immutable once opened.
+ *
+ * A master that lives touches its lock about once a second. One that does not (frozen, or cut off
+ * from the files) may be followed by another with a higher start count; it finds out before its next
+ * commit, and leaves without touching anything.
+ *
+ * Threads: jobdir_touch and what writes job.json belong to the thread of the master; all else is
+ * immutable once opened.
  */
 #ifndef TEQUIO_COMMON_STORE_JOBDIR_H
 #define TEQUIO_COMMON_STORE_JOBDIR_H
 
 #include "common/base/error.h"
+#include "common/base/json.h"
 #include "common/config/config.h"
 
 #include <stdbool.h>
@@ -23,6 +30,8 @@ typedef struct jobdir_request {
     jobdir_rule rule;
     bool recover, force;
     const config *config;
+    double frozen_s; /* a master that has shown no life for so long is followed; 0: never */
+    void (*watching)(const char *holder); /* told once when that takes long; NULL: nobody */
 } jobdir_request;
 
 typedef struct jobdir jobdir;
@@ -32,7 +41,8 @@ typedef struct jobdir jobdir;
  *
  * A job that is already done (summary.json is there and does not say "complete": false) is
  * ret_done = true: nothing is touched and *ret is as jobdir_open gives it. Otherwise *ret holds the
- * dir's lock until jobdir_close, and a second master is refused (E_USAGE names the process).
+ * dir's lock until jobdir_close, and a second master is refused (E_USAGE names the process), as
+ * soon as it has seen the first one's sign of life.
  * Folders that other roles make first (log, eval, pins) and the job's key do not count as "not
  * empty"; the key outlives a fresh start. */
 MUST_USE status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool *ret_done,
@@ -49,6 +59,23 @@ int64_t jobdir_batches_per_step(const jobdir *d); /* K fixed at the first start;
 MUST_USE status jobdir_set_batches_per_step(jobdir *d, int64_t k, error *err);
 /* Counts a start in job.json; the number before this one is the number of restarts. */
 MUST_USE status jobdir_count_start(jobdir *d, int64_t *ret_restarts, error *err);
+int64_t jobdir_starts(const jobdir *d); /* so many were counted */
+
+/* The master's sign of life, given at most once a second, however often this is called, and its look
+ * whether the job is still its own: E_LOST names the start that has taken over. */
+MUST_USE status jobdir_touch(jobdir *d, error *err);
+/* The same look alone; whoever holds no lock is told OK. Cheap. */
+MUST_USE status jobdir_check_ours(const jobdir *d, error *err);
+bool jobdir_is_ours(const jobdir *d);
+
+/* Writes a file of the job, atomically and only while the job is ours (E_LOST). */
+MUST_USE status jobdir_write(const jobdir *d, const char *name, const char *text, size_t bytes,
+                             error *err);
+MUST_USE status jobdir_write_json(const jobdir *d, const char *name, const json_t *value,
+                                  error *err);
+
+/* Another number each time the master showed that it lives; 0: none ever did. */
+uint64_t jobdir_pulse(const jobdir *d);
 
 /* Path of a thing inside, e.g. jobdir_file(d, "checkpoints/step-%09lld", n). The caller frees it.
  */

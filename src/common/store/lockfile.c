@@ -1,15 +1,20 @@
 #include "common/store/lockfile.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/fs.h"
+#include "common/base/rng.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { TEXT_MAX = 4096 };
+enum { TEXT_MAX = 4096, LOOK_MS = 50, TELL_US = 1500000 };
 
 static int whole_file(int fd, int command, struct flock *ret)
 {
@@ -41,22 +46,184 @@ static status sign(int fd, const char *path, error *err)
     return st;
 }
 
-status lockfile_take(const char *path, int *ret_fd, error *err)
+/* --- looking --- */
+
+typedef struct trace {
+    dev_t device;
+    ino_t inode;
+    struct timespec touched;
+    off_t bytes;
+} trace;
+
+/* Opened each time: a file system of the network asks its server only then. False: not there. */
+static bool look(const char *path, trace *ret)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return FAIL(err, E_IO, "create '%s': %s", path, strerror(errno));
-    status st = OK;
-    struct flock lock;
-    if (whole_file(fd, F_OFD_SETLK, &lock) == 0)
-        st = sign(fd, path, err);
-    else if (errno == EAGAIN || errno == EACCES)
-        st = fail_held(path, err);
-    else
-        st = FAIL(err, E_IO, "lock '%s': %s", path, strerror(errno));
-    if (st != OK) {
+    struct stat s;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool seen = fd >= 0 && fstat(fd, &s) == 0;
+    if (fd >= 0)
         close(fd);
-        return st;
+    if (seen)
+        *ret = (trace){s.st_dev, s.st_ino, s.st_mtim, s.st_size};
+    return seen;
+}
+
+static bool is_same_file(const trace *a, const trace *b)
+{
+    return a->device == b->device && a->inode == b->inode;
+}
+
+static bool is_untouched(const trace *a, const trace *b)
+{
+    return is_same_file(a, b) && a->touched.tv_sec == b->touched.tv_sec &&
+           a->touched.tv_nsec == b->touched.tv_nsec && a->bytes == b->bytes;
+}
+
+uint64_t lockfile_trace(const char *path)
+{
+    trace t;
+    if (!look(path, &t))
+        return 0;
+    uint64_t when = (uint64_t)t.touched.tv_sec * 1000000000u + (uint64_t)t.touched.tv_nsec;
+    return rng_mix(rng_mix(when, (uint64_t)t.bytes), (uint64_t)t.inode) | 1;
+}
+
+/* Does `fd` have that name? `if_gone`: what to say when nothing has it. */
+static bool has_name(int fd, const char *path, bool if_gone)
+{
+    struct stat s;
+    trace there;
+    if (fstat(fd, &s) != 0)
+        return false;
+    if (!look(path, &there))
+        return if_gone;
+    return is_same_file(&there, &(trace){.device = s.st_dev, .inode = s.st_ino});
+}
+
+bool lockfile_is_ours(int fd, const char *path)
+{
+    return has_name(fd, path, true);
+}
+
+void lockfile_touch(int fd)
+{
+    /* who cannot touch cannot write either, and hears of it there */
+    if (futimens(fd, NULL) != 0)
+        return;
+}
+
+/* --- taking --- */
+
+typedef enum taken { TAKEN, HELD, FAILED } taken;
+
+/* Opens (or makes) the file and locks it; nothing is left open unless it was TAKEN. */
+static taken try_lock(const char *path, int *ret_fd, error *err)
+{
+    struct flock lock;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        (void)FAIL(err, E_IO, "create '%s': %s", path, strerror(errno));
+        return FAILED;
+    }
+    if (whole_file(fd, F_OFD_SETLK, &lock) == 0) {
+        *ret_fd = fd;
+        return TAKEN;
+    }
+    bool is_held = errno == EAGAIN || errno == EACCES;
+    if (!is_held)
+        (void)FAIL(err, E_IO, "lock '%s': %s", path, strerror(errno));
+    close(fd);
+    return is_held ? HELD : FAILED;
+}
+
+/* A file of its own beside `path`, named after the one it replaces and locked before it gets that
+ * one's name: so only one of several that watched the same holder can win. */
+static status replace(const char *path, const trace *frozen, int *ret_fd, error *err)
+{
+    char *fresh = xasprintf("%s.%llx", path, (unsigned long long)frozen->inode);
+    int fd = -1;
+    trace now;
+    status st = OK;
+    taken how = try_lock(fresh, &fd, err);
+    if (how == FAILED)
+        st = E_IO;
+    else if (how == HELD || !has_name(fd, fresh, false))
+        st = fail_held(path, err);
+    else if (!look(path, &now) || !is_untouched(&now, frozen)) {
+        unlink(fresh);
+        st = fail_held(path, err);
+    }
+    if (st == OK)
+        st = sign(fd, fresh, err);
+    if (st == OK && rename(fresh, path) != 0)
+        st = FAIL(err, E_IO, "rename '%s' to '%s': %s", fresh, path, strerror(errno));
+    free(fresh);
+    if (st == OK)
+        *ret_fd = fd;
+    else if (fd >= 0)
+        close(fd);
+    return st;
+}
+
+/* The holder as it was seen first. */
+typedef struct watch {
+    bool begun, told;
+    trace first;
+    int64_t since_us;
+} watch;
+
+static void tell(watch *w, const char *path, const lockfile_patience *patience)
+{
+    if (w->told || !patience->watching || clock_us() - w->since_us < TELL_US)
+        return;
+    w->told = true;
+    buf holder = BUF_INIT;
+    if (fs_read(path, TEXT_MAX, &holder, NULL) == OK && holder.size)
+        patience->watching(patience->user, holder.data);
+    buf_fini(&holder);
+}
+
+/* OK with *ret_fd -1: look again. */
+static status wait_for_holder(watch *w, const char *path, const lockfile_patience *patience,
+                              int *ret_fd, error *err)
+{
+    trace now;
+    *ret_fd = -1;
+    if (!patience || !patience->us)
+        return fail_held(path, err);
+    if (!look(path, &now))
+        return OK;
+    if (!w->begun) {
+        *w = (watch){.begun = true, .first = now, .since_us = clock_us()};
+    } else if (!is_untouched(&now, &w->first)) {
+        return fail_held(path, err);
+    } else if (clock_us() - w->since_us >= patience->us) {
+        return replace(path, &w->first, ret_fd, err);
+    }
+    tell(w, path, patience);
+    nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
+    return OK;
+}
+
+status lockfile_take(const char *path, const lockfile_patience *patience, int *ret_fd, error *err)
+{
+    watch w = {.begun = false};
+    int fd = -1;
+    while (fd < 0) {
+        status st = OK;
+        switch (try_lock(path, &fd, err)) {
+        case HELD:
+            TRY(wait_for_holder(&w, path, patience, &fd, err));
+            continue;
+        case FAILED:
+            return E_IO;
+        case TAKEN:
+            st = sign(fd, path, err);
+        }
+        /* somebody may have renamed another file over it before we had the lock */
+        if (st != OK || !has_name(fd, path, false))
+            lockfile_release(&fd);
+        TRY(st);
     }
     *ret_fd = fd;
     return OK;

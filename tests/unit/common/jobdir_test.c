@@ -11,6 +11,7 @@
 #include "common/store/jobdir.h"
 #include "common/store/lockfile.h"
 #include "unit/common/support_folder.h"
+#include "unit/common/support_jobdir.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -18,54 +19,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static config *load(const char *overrides)
-{
-    config_source source = {.text = "{train_data_path: 'x', model: {type: 'mlp'}, "
-                                    "data_loader: {batch_size: 8}, trainer: {num_epochs: 1}}",
-                            .overrides = overrides};
-    config *c = NULL;
-    error err = ERROR_INIT;
-    if (config_load(&source, &c, &err) != OK)
-        fail_msg("%s", err.text);
-    return c;
-}
-
-/* A request for a fresh folder of the test's own name. */
-static char *place(const char *name)
-{
-    return folder_file("%s", name);
-}
-
-static jobdir *prepare(jobdir_request request)
-{
-    jobdir *d = NULL;
-    bool done = true;
-    error err = ERROR_INIT;
-    if (jobdir_prepare(&request, &d, &done, &err) != OK)
-        fail_msg("%s", err.text);
-    assert_false(done);
-    return d;
-}
-
-static void assert_refused(jobdir_request request, status expected, const char *text)
-{
-    jobdir *d = NULL;
-    bool done;
-    error err = ERROR_INIT;
-    assert_int_equal(jobdir_prepare(&request, &d, &done, &err), expected);
-    assert_null(d);
-    if (!strstr(err.text, text))
-        fail_msg("'%s' does not say '%s'", err.text, text);
-}
-
-static void put(const char *dir, const char *name, const char *text)
-{
-    char *path = xasprintf("%s/%s", dir, name);
-    assert_int_equal(fs_mkdirs(dir, NULL), OK);
-    assert_int_equal(fs_write_atomic(path, text, strlen(text), NULL), OK);
-    free(path);
-}
 
 static bool has(const char *dir, const char *name)
 {
@@ -78,9 +31,9 @@ static bool has(const char *dir, const char *name)
 static void test_first_start(void **state)
 {
     (void)state;
-    char *path = place("first/below");
-    config *c = load(NULL);
-    jobdir *d = prepare((jobdir_request){.path = path, .config = c});
+    char *path = jobdir_place("first/below");
+    config *c = jobdir_config(NULL);
+    jobdir *d = jobdir_start((jobdir_request){.path = path, .config = c});
     assert_string_equal(jobdir_path(d), path);
     assert_true(jobdir_job_id(d) != 0);
     assert_int_equal(strlen(jobdir_token(d)), 32);
@@ -119,9 +72,9 @@ static void test_first_start(void **state)
 static void test_what_is_fixed_stays_fixed(void **state)
 {
     (void)state;
-    char *path = place("fixed/");
-    config *c = load(NULL);
-    jobdir *d = prepare((jobdir_request){.path = path, .config = c});
+    char *path = jobdir_place("fixed/");
+    config *c = jobdir_config(NULL);
+    jobdir *d = jobdir_start((jobdir_request){.path = path, .config = c});
     int64_t restarts = -1;
     assert_int_equal(jobdir_count_start(d, &restarts, NULL), OK);
     assert_int_equal(restarts, 0);
@@ -134,7 +87,7 @@ static void test_what_is_fixed_stays_fixed(void **state)
     char *token = xstrdup(jobdir_token(d));
     jobdir_close(&d);
 
-    d = prepare((jobdir_request){.path = path, .config = c, .recover = true});
+    d = jobdir_start((jobdir_request){.path = path, .config = c, .recover = true});
     assert_true(jobdir_job_id(d) == id);
     assert_string_equal(jobdir_token(d), token);
     assert_int_equal(jobdir_batches_per_step(d), 4);
@@ -156,7 +109,7 @@ static void test_what_is_fixed_stays_fixed(void **state)
 static void test_open_makes_the_folder_only(void **state)
 {
     (void)state;
-    char *path = place("opened");
+    char *path = jobdir_place("opened");
     jobdir *d = NULL;
     assert_int_equal(jobdir_open(path, &d, NULL), OK);
     assert_true(fs_exists(path));
@@ -172,10 +125,10 @@ static void test_open_makes_the_folder_only(void **state)
 
     /* roles that came first and logged are not in the master's way */
     char *log = xasprintf("%s/log", path);
-    put(log, "ps.0.log", "hello");
+    jobdir_put(log, "ps.0.log", "hello");
     free(log);
-    config *c = load(NULL);
-    d = prepare((jobdir_request){.path = path, .config = c});
+    config *c = jobdir_config(NULL);
+    d = jobdir_start((jobdir_request){.path = path, .config = c});
     jobdir_close(&d);
     config_destroy(&c);
     free(path);
@@ -184,37 +137,37 @@ static void test_open_makes_the_folder_only(void **state)
 static void test_allennlp_rule(void **state)
 {
     (void)state;
-    char *path = place("allennlp"), *expected;
-    config *c = load(NULL), *other = load("{random_seed: 7}");
-    config *elsewhere = load("{distributed: {workers: 3}}");
+    char *path = jobdir_place("allennlp"), *expected;
+    config *c = jobdir_config(NULL), *other = jobdir_config("{random_seed: 7}");
+    config *elsewhere = jobdir_config("{distributed: {workers: 3}}");
     jobdir_request plain = {.path = path, .config = c}, recover = plain, force = plain;
     recover.recover = true;
     force.force = true;
-    jobdir *d = prepare(recover);
+    jobdir *d = jobdir_start(recover);
     uint64_t id = jobdir_job_id(d);
     jobdir_close(&d);
 
     expected = xasprintf("Serialization directory (%s) already exists and is not empty. Specify "
                          "--recover to recover from an existing output folder.",
                          path);
-    assert_refused(plain, E_CONFIG, expected);
+    jobdir_refused(plain, E_CONFIG, expected);
     free(expected);
     jobdir_request both = recover;
     both.force = true;
-    assert_refused(both, E_CONFIG, "Illegal arguments: both force and recover are true.");
+    jobdir_refused(both, E_CONFIG, "Illegal arguments: both force and recover are true.");
     jobdir_request foreign = recover;
     foreign.config = other;
-    assert_refused(foreign, E_CONFIG,
+    jobdir_refused(foreign, E_CONFIG,
                    "Training configuration does not match the configuration we're recovering "
                    "from. First difference: random_seed");
     recover.config = elsewhere;
-    d = prepare(recover);
+    d = jobdir_start(recover);
     assert_true(jobdir_job_id(d) == id);
     jobdir_close(&d);
 
-    put(path, "left-over", "x");
+    jobdir_put(path, "left-over", "x");
     force.config = other;
-    d = prepare(force);
+    d = jobdir_start(force);
     assert_true(jobdir_job_id(d) != id);
     assert_false(has(path, "left-over"));
     jobdir_close(&d);
@@ -227,22 +180,22 @@ static void test_allennlp_rule(void **state)
 static void test_estimator_rule(void **state)
 {
     (void)state;
-    char *path = place("estimator");
-    config *c = load(NULL), *other = load("{random_seed: 7}");
+    char *path = jobdir_place("estimator");
+    config *c = jobdir_config(NULL), *other = jobdir_config("{random_seed: 7}");
     jobdir_request request = {.path = path, .rule = JOBDIR_ESTIMATOR, .config = c};
-    put(path, "notes.txt", "mine");
-    jobdir *d = prepare(request);
+    jobdir_put(path, "notes.txt", "mine");
+    jobdir *d = jobdir_start(request);
     uint64_t id = jobdir_job_id(d);
     jobdir_close(&d);
-    d = prepare(request);
+    d = jobdir_start(request);
     assert_true(jobdir_job_id(d) == id);
     jobdir_close(&d);
 
     request.config = other;
-    assert_refused(request, E_CONFIG, "first difference: random_seed");
-    assert_refused(request, E_CONFIG, "give -f");
+    jobdir_refused(request, E_CONFIG, "first difference: random_seed");
+    jobdir_refused(request, E_CONFIG, "give -f");
     request.force = true;
-    d = prepare(request);
+    d = jobdir_start(request);
     assert_true(jobdir_job_id(d) != id);
     assert_false(has(path, "notes.txt"));
     jobdir_close(&d);
@@ -254,17 +207,17 @@ static void test_estimator_rule(void **state)
 static void test_finished_jobs_are_left_alone(void **state)
 {
     (void)state;
-    char *path = place("finished");
-    config *c = load(NULL);
+    char *path = jobdir_place("finished");
+    config *c = jobdir_config(NULL);
     jobdir_request request = {.path = path, .rule = JOBDIR_ESTIMATOR, .config = c};
-    jobdir *d = prepare(request);
+    jobdir *d = jobdir_start(request);
     jobdir_close(&d);
-    put(path, "summary.json", "{\"complete\": false}");
-    d = prepare(request);
+    jobdir_put(path, "summary.json", "{\"complete\": false}");
+    d = jobdir_start(request);
     jobdir_close(&d);
 
     char *lock = xasprintf("%s/job.lock", path);
-    put(path, "summary.json", "{\"complete\": true, \"steps\": 3}");
+    jobdir_put(path, "summary.json", "{\"complete\": true, \"steps\": 3}");
     unlink(lock);
     for (int rule = 0; rule < 2; rule++) {
         request.rule = (jobdir_rule)rule;
@@ -276,8 +229,8 @@ static void test_finished_jobs_are_left_alone(void **state)
         jobdir_close(&d);
         assert_false(fs_exists(lock));
     }
-    put(path, "summary.json", "{");
-    assert_refused(request, E_DATA, "summary.json");
+    jobdir_put(path, "summary.json", "{");
+    jobdir_refused(request, E_DATA, "summary.json");
     free(lock);
     config_destroy(&c);
     free(path);
@@ -286,29 +239,29 @@ static void test_finished_jobs_are_left_alone(void **state)
 static void test_foreign_folders_are_left_alone(void **state)
 {
     (void)state;
-    char *path = place("foreign");
-    config *c = load(NULL);
+    char *path = jobdir_place("foreign");
+    config *c = jobdir_config(NULL);
     jobdir_request force = {.path = path, .config = c, .force = true}, recover = force;
     recover.force = false;
     recover.recover = true;
-    put(path, "thesis.tex", "years of work");
-    assert_refused(force, E_CONFIG, "does not look like a job dir");
-    assert_refused(recover, E_CONFIG, "no job.json");
+    jobdir_put(path, "thesis.tex", "years of work");
+    jobdir_refused(force, E_CONFIG, "does not look like a job dir");
+    jobdir_refused(recover, E_CONFIG, "no job.json");
     assert_true(has(path, "thesis.tex"));
     assert_false(has(path, "job.lock"));
-    put(path, "config.json", "{}");
+    jobdir_put(path, "config.json", "{}");
     recover.rule = JOBDIR_ESTIMATOR;
     recover.recover = false;
-    assert_refused(recover, E_CONFIG, "no job.json");
-    jobdir *d = prepare(force);
+    jobdir_refused(recover, E_CONFIG, "no job.json");
+    jobdir *d = jobdir_start(force);
     assert_false(has(path, "thesis.tex"));
     jobdir_close(&d);
 
-    put(path, "job.json", "{\"job_id\": \"0\"}");
+    jobdir_put(path, "job.json", "{\"job_id\": \"0\"}");
     recover.recover = true;
-    assert_refused(recover, E_DATA, "not a Tequio job");
-    put(path, "job.json", "nonsense");
-    assert_refused(recover, E_DATA, "job.json");
+    jobdir_refused(recover, E_DATA, "not a Tequio job");
+    jobdir_put(path, "job.json", "nonsense");
+    jobdir_refused(recover, E_DATA, "job.json");
     error err = ERROR_INIT;
     assert_int_equal(jobdir_open(path, &d, &err), E_DATA);
     assert_non_null(strstr(err.text, "job.json"));
@@ -319,11 +272,11 @@ static void test_foreign_folders_are_left_alone(void **state)
 static void test_bad_places(void **state)
 {
     (void)state;
-    char *path = place("a-file");
-    config *c = load(NULL);
+    char *path = jobdir_place("a-file");
+    config *c = jobdir_config(NULL);
     assert_int_equal(fs_write_atomic(path, "x", 1, NULL), OK);
-    assert_refused((jobdir_request){.path = path, .config = c}, E_IO, "a-file");
-    assert_refused((jobdir_request){.path = "", .config = c}, E_USAGE, "empty");
+    jobdir_refused((jobdir_request){.path = path, .config = c}, E_IO, "a-file");
+    jobdir_refused((jobdir_request){.path = "", .config = c}, E_USAGE, "empty");
     config_destroy(&c);
     free(path);
 }
@@ -332,12 +285,12 @@ static void test_bad_places(void **state)
 static void test_config_json_is_written_again(void **state)
 {
     (void)state;
-    char *path = place("cut-short"), *file = xasprintf("%s/config.json", path);
-    config *c = load(NULL);
-    jobdir *d = prepare((jobdir_request){.path = path, .config = c});
+    char *path = jobdir_place("cut-short"), *file = xasprintf("%s/config.json", path);
+    config *c = jobdir_config(NULL);
+    jobdir *d = jobdir_start((jobdir_request){.path = path, .config = c});
     jobdir_close(&d);
     unlink(file);
-    d = prepare((jobdir_request){.path = path, .config = c, .recover = true});
+    d = jobdir_start((jobdir_request){.path = path, .config = c, .recover = true});
     jobdir_close(&d);
     assert_true(fs_exists(file));
     config_destroy(&c);
@@ -348,14 +301,14 @@ static void test_config_json_is_written_again(void **state)
 static void test_a_checkpoint_set_aside_comes_back(void **state)
 {
     (void)state;
-    char *path = place("aside");
-    config *c = load(NULL);
+    char *path = jobdir_place("aside");
+    config *c = jobdir_config(NULL);
     jobdir_request request = {.path = path, .rule = JOBDIR_ESTIMATOR, .config = c};
-    jobdir *d = prepare(request);
+    jobdir *d = jobdir_start(request);
     char *aside = jobdir_file(d, "checkpoints/step-000000007.old.3");
-    put(aside, "manifest.json", "{}");
+    jobdir_put(aside, "manifest.json", "{}");
     jobdir_close(&d);
-    d = prepare(request);
+    d = jobdir_start(request);
     assert_false(fs_exists(aside));
     assert_true(has(path, "checkpoints/step-000000007/manifest.json"));
     jobdir_close(&d);
@@ -368,8 +321,8 @@ static void test_a_checkpoint_set_aside_comes_back(void **state)
 static void test_two_masters(void **state)
 {
     (void)state;
-    char *path = place("two-masters");
-    config *c = load(NULL);
+    char *path = jobdir_place("two-masters");
+    config *c = jobdir_config(NULL);
     jobdir_request request = {.path = path, .rule = JOBDIR_ESTIMATOR, .config = c};
     int ready[2];
     assert_int_equal(pipe(ready), 0);
@@ -387,9 +340,9 @@ static void test_two_masters(void **state)
     assert_int_equal(read(ready[0], &ok, 1), 1);
     assert_int_equal(ok, 1);
     char *expected = xasprintf("in use by process %ld on ", (long)child);
-    assert_refused(request, E_USAGE, expected);
+    jobdir_refused(request, E_USAGE, expected);
     request.force = true;
-    assert_refused(request, E_USAGE, expected);
+    jobdir_refused(request, E_USAGE, expected);
     assert_true(has(path, "job.json"));
     request.force = false;
     jobdir *looker = NULL;
@@ -402,7 +355,7 @@ static void test_two_masters(void **state)
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_null(lockfile_holder(lock));
     free(lock);
-    jobdir *d = prepare(request);
+    jobdir *d = jobdir_start(request);
     jobdir_close(&d);
     close(ready[0]);
     close(ready[1]);

@@ -226,10 +226,9 @@ static void *train(void *arg)
 static void test_follows_a_job_to_its_end(void **state)
 {
     (void)state;
-    static const char *const ends[] = {NULL, "{\"steps\": 3}", "{\"complete\": false}"};
+    static const char *const ends[] = {NULL, "{\"steps\": 3}"};
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
         job j = job_make("");
-        put(&j, "summary.json", "{\"complete\": false, \"of\": \"an earlier life\"}");
         master m = {.j = &j, .summary = ends[i]};
         pthread_t thread;
         assert_int_equal(thread_start(&thread, "master", train, &m, NULL), OK);
@@ -255,13 +254,72 @@ static void test_a_silent_job_is_lost(void **state)
     job j = job_make("");
     error err = ERROR_INIT;
     assert_int_equal(run(&j, NULL, 0.3, &err), E_LOST);
-    assert_non_null(strstr(err.text, "nothing has moved in '"));
+    assert_non_null(strstr(err.text, "no sign of life in '"));
     assert_non_null(strstr(err.text, "(no checkpoint yet): the master is gone"));
     job_commit(&j, (job_save){.step = 7});
     error_clear(&err);
     assert_int_equal(run(&j, NULL, 0.3, &err), E_LOST);
     assert_non_null(strstr(err.text, "(newest checkpoint step-000000007)"));
     assert_true(job_has(&j, "eval/step-000000007.json"));
+    job_fini(&j);
+}
+
+typedef struct ending {
+    const char *text; /* of state.json */
+    status code;
+    const char *says;
+} ending;
+
+static const ending endings[] = {
+    {"{\"state\": \"failed\", \"start\": 2, \"exit_code\": 3, \"text\": \"bad labels\"}", E_DATA,
+     "the job has ended: bad labels"},
+    {"{\"state\": \"failed\", \"start\": 2, \"exit_code\": 200, \"text\": \"gone\"}", E_PROTOCOL,
+     "the job has ended: gone"},
+    {"{\"state\": \"preempted\", \"start\": 2, \"exit_code\": 143, \"text\": \"cut\"}", E_PREEMPTED,
+     "the job has ended: cut"},
+};
+
+typedef struct failing {
+    job *j;
+    const ending *end;
+} failing;
+
+static void *fail_after_one(void *arg)
+{
+    const failing *f = arg;
+    job_commit(f->j, (job_save){.step = 1});
+    wait_for(f->j, "eval/step-000000001.json");
+    put(f->j, "state.json", f->end->text);
+    return NULL;
+}
+
+/* What an earlier start ended with does not count while a new one may come. */
+static void test_leaves_with_the_job(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(endings); i++) {
+        job j = job_make("");
+        put(&j, "state.json",
+            "{\"state\": \"failed\", \"start\": 1, \"exit_code\": 1, \"text\": \"before\"}");
+        failing f = {&j, &endings[i]};
+        pthread_t thread;
+        error err = ERROR_INIT;
+        assert_int_equal(thread_start(&thread, "master", fail_after_one, &f, NULL), OK);
+        assert_int_equal(run(&j, NULL, 30.0, &err), endings[i].code);
+        assert_string_equal(err.text, endings[i].says);
+        pthread_join(thread, NULL);
+        job_fini(&j);
+    }
+}
+
+static void test_an_old_end_counts_when_nobody_comes(void **state)
+{
+    (void)state;
+    job j = job_make("distributed: {start_timeout: 0.3}");
+    put(&j, "state.json", endings[0].text);
+    error err = ERROR_INIT;
+    assert_int_equal(run(&j, NULL, 30.0, &err), E_DATA);
+    assert_string_equal(err.text, endings[0].says);
     job_fini(&j);
 }
 
@@ -340,6 +398,8 @@ int main(void)
         cmocka_unit_test(test_a_checkpoint_that_became_final_is_told_so),
         cmocka_unit_test(test_follows_a_job_to_its_end),
         cmocka_unit_test(test_a_silent_job_is_lost),
+        cmocka_unit_test(test_leaves_with_the_job),
+        cmocka_unit_test(test_an_old_end_counts_when_nobody_comes),
         cmocka_unit_test(test_stops_when_told),
         cmocka_unit_test(test_a_damaged_checkpoint_is_an_error),
         cmocka_unit_test(test_models_that_do_not_fit),

@@ -1,0 +1,18 @@
+/*
+ * When a wait that takes long is spoken of: once it is longer than a limit, then at growing
+ * intervals, and from the beginning when the next wait begins.
+ */
+#ifndef TEQUIO_COMMON_BASE_WAIT_H
+#define TEQUIO_COMMON_BASE_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct wait {
+    int64_t next_us; /* not before; 0: has not been spoken of */
+} wait;
+
+/* Speak now of a wait that began at `since_us`? If so, *ret_s is how long it took so far. */
+bool wait_speaks(wait *w, int64_t now_us, int64_t since_us, double limit_s, double *ret_s);
+
+#endif

@@ -1,0 +1,346 @@
+/*
+ * Starting in a job dir. A start is decided by looking only (`decide`), once before the lock and
+ * once more under it, so a refused start leaves nothing behind and two masters cannot both believe
+ * they are first.
+ *
+ * Order at a first start: job.json, then config.json. job.json is the truth; a folder with only a
+ * config.json was made by somebody else and is left alone.
+ */
+#include "common/store/jobdir_internal.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/base/hash.h"
+#include "common/store/lockfile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum { TOKEN_BYTES = 16 };
+
+/* Signs of life come once a second: three must fail. */
+enum { PATIENCE_MIN_US = 3 * 1000 * 1000 };
+
+typedef enum action { START_FRESH, START_WIPED, RESUME, ALREADY_DONE } action;
+
+/* What other roles make when they come before the master, and the key that a user put there: does
+ * not count as "not empty". */
+static const char *const made_before[] = {"key", "log", "eval", "pins"};
+
+/* The lock, or what somebody who wanted to take it over has left. */
+static bool is_lock(const char *name)
+{
+    return strncmp(name, "job.lock", strlen("job.lock")) == 0;
+}
+
+static bool has_file(const jobdir *d, const char *name)
+{
+    char *path = jobdir_file(d, "%s", name);
+    bool there = fs_exists(path);
+    free(path);
+    return there;
+}
+
+/* --- job.json --- */
+
+static status random_hex(size_t bytes, char *ret, error *err)
+{
+    unsigned char raw[TOKEN_BYTES];
+    BUG_ON(bytes > sizeof raw);
+    if (getrandom(raw, bytes, 0) != (ssize_t)bytes)
+        return FAIL(err, E_IO, "the system gives no random numbers: %s", strerror(errno));
+    for (size_t i = 0; i < bytes; i++)
+        snprintf(ret + 2 * i, 3, "%02x", raw[i]);
+    return OK;
+}
+
+static json_t *digest_lines(const config *c)
+{
+    buf text = BUF_INIT;
+    config_digest_lines(c, &text);
+    json_t *lines = json_array();
+    char *rest = text.data;
+    for (char *line; rest && (line = strsep(&rest, "\n"));)
+        if (*line)
+            json_array_append_new(lines, json_string(line));
+    buf_fini(&text);
+    return lines;
+}
+
+static status make_job(jobdir *d, const config *c, error *err)
+{
+    char id[17], token[2 * TOKEN_BYTES + 1], digest[SHA256_HEX];
+    do {
+        TRY(random_hex(8, id, err));
+        d->job_id = strtoull(id, NULL, 16);
+    } while (d->job_id == 0);
+    TRY(random_hex(TOKEN_BYTES, token, err));
+    config_digest(c, digest);
+    d->job = json_pack("{s:s, s:s, s:i, s:i, s:s, s:o, s:s}", "job_id", id, "token", token,
+                       "batches_per_step", 0, "starts", 0, "config_digest", digest,
+                       "config_digest_lines", digest_lines(c), "tequio_version", TEQUIO_VERSION);
+    BUG_ON(!d->job);
+    return jobdir_save(d, err);
+}
+
+static status save_config(const jobdir *d, const config *c, error *err)
+{
+    char *path = jobdir_file(d, "config.json"), *dump = config_dump(c);
+    buf text = BUF_INIT;
+    size_t n = strlen(dump);
+    buf_addf(&text, "%s%s", dump, n && dump[n - 1] == '\n' ? "" : "\n");
+    status st = fs_write_atomic(path, text.data, text.size, err);
+    buf_fini(&text);
+    free(dump);
+    free(path);
+    return st;
+}
+
+/* --- deciding --- */
+
+static bool is_made_before(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(made_before); i++)
+        if (strcmp(name, made_before[i]) == 0)
+            return true;
+    return is_lock(name);
+}
+
+static status is_unused(const jobdir *d, bool *ret, error *err)
+{
+    *ret = true;
+    if (!fs_exists(d->path))
+        return OK;
+    char **names = NULL;
+    size_t n = 0;
+    TRY(fs_list(d->path, &names, &n, err));
+    for (size_t i = 0; i < n; i++)
+        *ret = *ret && is_made_before(names[i]);
+    fs_list_free(names, n);
+    return OK;
+}
+
+/* summary.json is written last of all; one that says "complete": false is a report on the way. */
+static status is_finished(const jobdir *d, bool *ret, error *err)
+{
+    char *path = jobdir_file(d, "summary.json");
+    json_t *summary = NULL;
+    status st = OK;
+    *ret = false;
+    if (fs_exists(path)) {
+        st = json_read_file(path, &summary, err);
+        *ret = st == OK && json_is_object(summary) &&
+               !json_is_false(json_object_get(summary, "complete"));
+    }
+    json_decref(summary);
+    free(path);
+    return st;
+}
+
+static status fail_config_differs(const jobdir *d, const jobdir_request *r, error *err)
+{
+    buf ours = BUF_INIT, theirs = BUF_INIT;
+    config_digest_lines(r->config, &ours);
+    size_t i;
+    json_t *line;
+    json_array_foreach(json_object_get(d->job, "config_digest_lines"), i, line)
+        buf_addf(&theirs, "%s\n", json_is_string(line) ? json_string_value(line) : "");
+    char key[256] = "";
+    bool named = config_digest_differs(ours.data ? ours.data : "", theirs.data ? theirs.data : "",
+                                       key, sizeof key);
+    buf_fini(&ours);
+    buf_fini(&theirs);
+    const char *what = named ? key : "(made by another version of Tequio)";
+    if (r->rule == JOBDIR_ALLENNLP)
+        return FAIL(err, E_CONFIG,
+                    "Training configuration does not match the configuration we're recovering "
+                    "from. First difference: %s",
+                    what);
+    return FAIL(err, E_CONFIG,
+                "job dir '%s' holds a job of another configuration; first difference: %s. Go back "
+                "to its configuration, choose another directory, or give -f to start over",
+                d->path, what);
+}
+
+/* Of a folder in which somebody trained before: is it this job, and is there anything left to do?
+ */
+static status decide_recover(jobdir *d, const jobdir_request *r, action *ret, error *err)
+{
+    if (!has_file(d, "job.json"))
+        return FAIL(err, E_CONFIG,
+                    "'%s' is not empty and has no job.json, so there is no job in it to resume: "
+                    "choose another directory",
+                    d->path);
+    TRY(jobdir_load(d, err));
+    char digest[SHA256_HEX];
+    config_digest(r->config, digest);
+    if (strcmp(digest, json_string_value(json_object_get(d->job, "config_digest"))) != 0)
+        return fail_config_differs(d, r, err);
+    bool finished;
+    TRY(is_finished(d, &finished, err));
+    *ret = finished ? ALREADY_DONE : RESUME;
+    return OK;
+}
+
+static status decide(jobdir *d, const jobdir_request *r, action *ret, error *err)
+{
+    bool unused;
+    TRY(is_unused(d, &unused, err));
+    if (unused) {
+        *ret = START_FRESH;
+        return OK;
+    }
+    bool has_job = has_file(d, "job.json"), has_config = has_file(d, "config.json");
+    if (r->force) {
+        if (!has_job && !has_config)
+            return FAIL(err, E_CONFIG,
+                        "-f would remove '%s', which is not empty and does not look like a job dir "
+                        "(neither job.json nor config.json): remove it yourself if you mean it",
+                        d->path);
+        *ret = START_WIPED;
+        return OK;
+    }
+    if (r->rule == JOBDIR_ALLENNLP && !r->recover)
+        return FAIL(err, E_CONFIG,
+                    "Serialization directory (%s) already exists and is not empty. Specify "
+                    "--recover to recover from an existing output folder.",
+                    r->path);
+    /* an Estimator's folder may hold other things; only a job's own files decide */
+    if (r->rule == JOBDIR_ESTIMATOR && !r->recover && !has_job && !has_config) {
+        *ret = START_FRESH;
+        return OK;
+    }
+    return decide_recover(d, r, ret, err);
+}
+
+/* --- acting --- */
+
+static void tell_watching(void *user, const char *holder)
+{
+    const jobdir_request *r = user;
+    if (r->watching)
+        r->watching(holder);
+}
+
+static status lock(jobdir *d, const jobdir_request *r, error *err)
+{
+    char *path = jobdir_file(d, "job.lock");
+    lockfile_patience patience = {.us = (int64_t)(r->frozen_s * 1e6),
+                                  .watching = tell_watching,
+                                  .user = (void *)(uintptr_t)r};
+    if (patience.us && patience.us < PATIENCE_MIN_US)
+        patience.us = PATIENCE_MIN_US;
+    status st = lockfile_take(path, &patience, &d->lock_fd, err);
+    if (st != OK)
+        error_prepend(err, "job dir '%s'", d->path);
+    free(path);
+    return st;
+}
+
+/* What outlives a fresh start. */
+static bool is_kept(const char *name)
+{
+    return is_lock(name) || strcmp(name, "key") == 0;
+}
+
+/* Everything but that; job.json last, so that a wipe cut short can be repeated. */
+static status wipe(jobdir *d, error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    TRY(fs_list(d->path, &names, &n, err));
+    status st = OK;
+    for (int round = 0; st == OK && round < 2; round++) {
+        for (size_t i = 0; st == OK && i < n; i++) {
+            bool last = strcmp(names[i], "job.json") == 0;
+            if (is_kept(names[i]) || last != (round == 1))
+                continue;
+            char *path = jobdir_file(d, "%s", names[i]);
+            st = fs_remove_tree(path, err);
+            free(path);
+        }
+    }
+    fs_list_free(names, n);
+    json_decref(d->job);
+    d->job = NULL;
+    return st;
+}
+
+/* A commit that replaced a checkpoint may have died after setting the old one aside. */
+static status put_back_set_aside(const jobdir *d, error *err)
+{
+    char *folder = jobdir_file(d, "checkpoints");
+    char **names = NULL;
+    size_t n = 0;
+    status st = fs_exists(folder) ? fs_list(folder, &names, &n, err) : OK;
+    for (size_t i = 0; st == OK && i < n; i++) {
+        const char *aside = strstr(names[i], ".old.");
+        if (!aside)
+            continue;
+        char *from = xasprintf("%s/%s", folder, names[i]);
+        char *to = xasprintf("%s/%.*s", folder, (int)(aside - names[i]), names[i]);
+        if (!fs_exists(to) && rename(from, to) != 0)
+            st = FAIL(err, E_IO, "rename to '%s': %s", to, strerror(errno));
+        free(from);
+        free(to);
+    }
+    fs_list_free(names, n);
+    free(folder);
+    return st;
+}
+
+static status make_folders(const jobdir *d, error *err)
+{
+    static const char *const folders[] = {"checkpoints", "log"};
+    status st = OK;
+    for (size_t i = 0; st == OK && i < COUNT_OF(folders); i++) {
+        char *path = jobdir_file(d, "%s", folders[i]);
+        st = fs_mkdirs(path, err);
+        free(path);
+    }
+    return st;
+}
+
+static status start(jobdir *d, const jobdir_request *r, action what, error *err)
+{
+    if (what == START_WIPED)
+        TRYF(wipe(d, err), err, "-f");
+    if (what == RESUME)
+        TRY(put_back_set_aside(d, err));
+    TRY(make_folders(d, err));
+    if (what != RESUME)
+        TRY(make_job(d, r->config, err));
+    if (what != RESUME || !has_file(d, "config.json"))
+        TRY(save_config(d, r->config, err));
+    return fs_sync_dir(d->path, err);
+}
+
+status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool *ret_done, error *err)
+{
+    if (request->force && request->recover)
+        return FAIL(err, E_CONFIG, "Illegal arguments: both force and recover are true.");
+    if (!request->path || !request->path[0])
+        return FAIL(err, E_USAGE, "the job dir's name is empty");
+    jobdir *d = jobdir_create(request->path);
+    action what = START_FRESH;
+    status st = OK;
+    TRY_OUT(st, decide(d, request, &what, err));
+    if (what != ALREADY_DONE) {
+        TRY_OUT(st, fs_mkdirs(d->path, err));
+        TRY_OUT(st, lock(d, request, err));
+        TRY_OUT(st, decide(d, request, &what, err));
+    }
+    if (what != ALREADY_DONE)
+        TRY_OUT(st, start(d, request, what, err));
+    *ret_done = what == ALREADY_DONE;
+    *ret = d;
+    return OK;
+out:
+    jobdir_close(&d);
+    return st;
+}
+

@@ -1,0 +1,35 @@
+/*
+ * The signs by which one who knows only the job dir learns how the job fares: whether it is done,
+ * how its last start ended, and whether its master lives.
+ *
+ * An end that was written before we began to look may be that of a start that others follow: it
+ * counts only when no master shows up within start_timeout.
+ *
+ * Threads: the evaluator's only one.
+ */
+#ifndef TEQUIO_EVALUATOR_SIGNS_H
+#define TEQUIO_EVALUATOR_SIGNS_H
+
+#include "common/store/jobdir.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct signs {
+    const jobdir *dir;
+    int64_t start_us; /* start_timeout */
+    uint64_t old_end; /* trace of an end that was there before us; 0: none */
+    uint64_t pulse;   /* the master's, as last seen */
+    int64_t alive_us; /* when it last changed; when we began, if it never did */
+    bool has_lived;   /* it changed */
+} signs;
+
+signs signs_begin(const jobdir *d, double start_timeout_s);
+
+/* summary.json is there: nothing will be trained any more. */
+bool signs_done(const signs *s);
+
+/* OK while the job goes on or is done; otherwise what its last start ended with, and why. */
+MUST_USE status signs_check(signs *s, error *err);
+
+#endif

@@ -55,7 +55,7 @@ static status server_process(const cluster_run *r, int index, error *err)
 {
     const char *endpoint = r->ports[index].endpoint;
     net *transport = NULL;
-    TRY(net_create(&transport, err));
+    TRY(bench_load_open_net(&r->load, &transport, err));
     status st = ps_run(
         &(ps_options){
             .config = r->load.config,
@@ -306,7 +306,7 @@ static status be_master(cluster_run *r, error *err)
             .job_id = JOB,
         },
         &r->hello);
-    status st = net_create(&r->net, err);
+    status st = bench_load_open_net(&r->load, &r->net, err);
     if (st == OK)
         st = play_master(r, dir, err);
     for (int i = 0; i < r->load.request.servers; i++)

@@ -68,6 +68,18 @@ void bench_load_fini(bench_load *l)
     config_destroy(&l->config);
 }
 
+status bench_load_open_net(const bench_load *l, net **ret, error *err)
+{
+    net *n = NULL;
+    TRY(net_create(&n, err));
+    status st = l->request.key ? net_use_key(n, l->request.key, err) : OK;
+    if (st == OK)
+        *ret = n;
+    else
+        net_destroy(&n);
+    return st;
+}
+
 int bench_load_server(const bench_load *l, int client)
 {
     return l->is_small ? client % l->request.servers : 0;

@@ -14,7 +14,9 @@
 #define TEQUIO_CLI_BENCH_LOAD_H
 
 #include "common/base/error.h"
+#include "common/base/jobkey.h"
 #include "common/config/config.h"
+#include "common/net/net.h"
 #include "common/parts/flat.h"
 
 #include <pthread.h>
@@ -33,6 +35,7 @@ typedef struct bench_request {
     int64_t bytes;        /* of a part */
     int workers, servers; /* processes */
     double seconds;
+    const jobkey *key; /* of their connections; NULL: in the clear */
 } bench_request;
 
 typedef struct bench_load {
@@ -47,6 +50,9 @@ typedef struct bench_load {
 /* E_USAGE for a size no part can have. */
 MUST_USE status bench_load_make(const bench_request *r, bench_load *ret, error *err);
 void bench_load_fini(bench_load *l);
+
+/* For one process of it. */
+MUST_USE status bench_load_open_net(const bench_load *l, net **ret, error *err);
 
 /* The first server of a client, and the slot it pushes as one of that worker's. */
 int bench_load_server(const bench_load *l, int client);

@@ -26,7 +26,8 @@ typedef struct cell {
 
 typedef struct plan {
     int workers, servers, rounds, seconds;
-    bool has_iperf;
+    bool has_iperf, encrypts;
+    jobkey key;
     cell cells[CELLS];
     size_t n_cells;
 } plan;
@@ -105,7 +106,10 @@ static status read_plan(const args *a, plan *ret, error *err)
         .rounds = (int)args_count(a, "rounds", ROUNDS),
         .seconds = (int)args_count(a, "seconds", SECONDS),
         .has_iperf = bench_iperf_is_here(),
+        .encrypts = args_has(a, "curve"),
     };
+    if (p.encrypts)
+        TRY(jobkey_make(&p.key, err));
     for (size_t i = 0; i < n_sizes; i++)
         for (int t = 0; t < BENCH_TRAFFICS; t++)
             if (wanted[t])
@@ -139,6 +143,7 @@ static status measure_cell(const plan *p, cell *c, int round, const char *job_di
         .workers = p->workers,
         .servers = p->servers,
         .seconds = p->seconds,
+        .key = p->encrypts ? &p->key : NULL,
     };
     TRYF(bench_cluster_measure(&r, job_dir, &c->newest, err), err, "%s of %" PRId64 " bytes",
          bench_traffic_name(c->traffic), c->bytes);
@@ -238,10 +243,11 @@ static void print_json(const plan *p)
     json_t *cells = json_array();
     for (size_t i = 0; i < p->n_cells; i++)
         json_array_append_new(cells, tell_cell(p, &p->cells[i]));
-    json_t *all = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:o}", "bench", "net",
-                            "workers", p->workers, "ps", p->servers, "in_flight", BENCH_IN_FLIGHT,
-                            "rounds", p->rounds, "seconds", p->seconds, "cpus", thread_cpus(),
-                            "zeromq", net_library_version(version, sizeof version), "iperf3",
+    json_t *all = json_pack("{s:s, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:s, s:o}", "bench",
+                            "net", "curve", (int)p->encrypts, "workers", p->workers, "ps",
+                            p->servers, "in_flight", BENCH_IN_FLIGHT, "rounds", p->rounds, "seconds",
+                            p->seconds, "cpus", thread_cpus(), "zeromq",
+                            net_library_version(version, sizeof version), "iperf3",
                             p->has_iperf ? "alternated" : "missing", "results", cells);
     if (json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(4)) == 0)
         printf("\n");
@@ -250,9 +256,10 @@ static void print_json(const plan *p)
 
 static void print_text(const plan *p)
 {
-    printf("%d worker%s, %d server%s, %d parts in flight, %d round%s, %d CPUs; Gbit/s, medians\n",
+    printf("%d worker%s, %d server%s, %d parts in flight, %d round%s, %d CPUs%s; Gbit/s, medians\n",
            p->workers, p->workers == 1 ? "" : "s", p->servers, p->servers == 1 ? "" : "s",
-           BENCH_IN_FLIGHT, p->rounds, p->rounds == 1 ? "" : "s", thread_cpus());
+           BENCH_IN_FLIGHT, p->rounds, p->rounds == 1 ? "" : "s", thread_cpus(),
+           p->encrypts ? ", encrypted" : "");
     printf("%-10s %9s %9s %9s %7s\n", "what", "bytes", "here", "iperf3", "ratio");
     for (size_t i = 0; i < p->n_cells; i++) {
         const cell *c = &p->cells[i];

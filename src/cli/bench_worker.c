@@ -142,7 +142,7 @@ static status open_all(bench_worker *w, const char *const *endpoints, error *err
             .lanes = 1,
         },
         &w->hello);
-    TRY(net_create(&w->net, err));
+    TRY(bench_load_open_net(w->load, &w->net, err));
     for (int i = 0; i < w->load->n_clients; i++)
         TRY(open_client(w, &w->clients[i], endpoints, err));
     return OK;

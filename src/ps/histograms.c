@@ -49,9 +49,9 @@ void histograms_destroy(histograms **h)
     *h = NULL;
 }
 
-void histograms_order(histograms *h, int64_t version)
+void histograms_order(histograms *h, const table *t, int64_t version)
 {
-    if (h->begun)
+    if (h->begun || table_newest(t) >= version)
         return;
     h->version = version;
     h->missing = h->n_ours;

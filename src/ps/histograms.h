@@ -17,8 +17,9 @@ histograms *histograms_create(const flat *f, const int32_t *placement, const hol
                               int32_t server);
 void histograms_destroy(histograms **h);
 
-/* Gather at `version`; a later order replaces one not yet begun. */
-void histograms_order(histograms *h, int64_t version);
+/* Gather at `version`; a later order replaces one not yet begun. One that comes too late, when some
+ * part is there already, is not carried out. */
+void histograms_order(histograms *h, const table *t, int64_t version);
 
 /* `part` has just reached `version` by `grad`. */
 void histograms_applied(histograms *h, table *t, int32_t part, int64_t version, const float *grad);

@@ -47,7 +47,7 @@ static status take_proto(ps *s, const net_message *m, const wire_head *h, error 
         st = table_verdict(s->table, h->step, ((const Wire__Verdict *)message)->scale, err);
         break;
     case WIRE_HISTOGRAM:
-        histograms_order(s->histograms, h->step);
+        histograms_order(s->histograms, s->table, h->step);
         break;
     case WIRE_STOP:
         st = take_stop(s, (const Wire__Stop *)message);

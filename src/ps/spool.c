@@ -50,18 +50,23 @@ static void remove_quietly(const char *path)
     (void)ignored;
 }
 
+static void let_go(shard *gone)
+{
+    if (gone->fd >= 0)
+        close(gone->fd);
+    free(gone->path);
+    free(gone);
+}
+
 static void forget(spool *s, shard **at)
 {
     shard *gone = *at;
     *at = gone->next;
-    if (gone->fd >= 0)
-        close(gone->fd);
     char *dir = spool_dir(s, gone->id);
     unlink(gone->path);
     rmdir(dir); /* once its last shard is gone */
     free(dir);
-    free(gone->path);
-    free(gone);
+    let_go(gone);
 }
 
 void spool_destroy(spool **s)
@@ -76,8 +81,22 @@ void spool_destroy(spool **s)
     *s = NULL;
 }
 
+/* One that was written again, in another era or for another master, lies where it lay. */
+static void replace(spool *s, uint32_t id, int32_t number)
+{
+    shard **at = &s->shards;
+    while (*at && ((*at)->id != id || (*at)->number != number))
+        at = &(*at)->next;
+    shard *gone = *at;
+    if (gone) {
+        *at = gone->next;
+        let_go(gone);
+    }
+}
+
 void spool_add(spool *s, uint32_t id, int32_t number, const char *file)
 {
+    replace(s, id, number);
     char *dir = spool_dir(s, id);
     shard **at = &s->shards;
     for (int n = 1; *at; at = &(*at)->next) {

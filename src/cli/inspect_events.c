@@ -25,14 +25,14 @@ static status gather(void *user, const event_record *r, error *err)
     json_t *row = json_object_get(g->tags, r->tag);
     if (!row) {
         row = json_pack("{s:s, s:s, s:i, s:I}", "tag", r->tag, "type",
-                        r->kind == 2 ? "histogram" : "scalar", "count", 0, "first_step",
+                        r->kind == EVENT_HISTOGRAM ? "histogram" : "scalar", "count", 0, "first_step",
                         (json_int_t)r->step);
         if (!row || json_object_set_new(g->tags, r->tag, row) != 0)
             return OK; /* a tag that is not UTF-8 cannot be told */
     }
     json_object_set_new(row, "count", json_integer(inspect_int(row, "count") + 1));
     json_object_set_new(row, "last_step", json_integer(r->step));
-    if (r->kind == 1) {
+    if (r->kind == EVENT_SCALAR) {
         put_real(row, "last", r->value);
     } else {
         put_real(row, "min", r->min);

@@ -209,10 +209,10 @@ static status visit_event(const Tequio__Tb__Event *event, events_visit *visit, v
         const Tequio__Tb__Summary__Value *v = event->summary->value[i];
         r.tag = v->tag;
         if (v->value_case == TEQUIO__TB__SUMMARY__VALUE__VALUE_SIMPLE_VALUE) {
-            r.kind = 1;
+            r.kind = EVENT_SCALAR;
             r.value = (double)v->simple_value;
         } else if (v->value_case == TEQUIO__TB__SUMMARY__VALUE__VALUE_HISTO) {
-            r.kind = 2;
+            r.kind = EVENT_HISTOGRAM;
             r.min = v->histo->min;
             r.max = v->histo->max;
             r.num = v->histo->num;
@@ -225,31 +225,48 @@ static status visit_event(const Tequio__Tb__Event *event, events_visit *visit, v
     return OK;
 }
 
-/* One record at *at, which moves past it; *ret_torn when the file ends inside it. */
-static status read_record(const char *path, const fs_map *map, size_t *at, bool *ret_torn,
-                          events_visit *visit, void *user, error *err)
+typedef struct frame {
+    const unsigned char *data;
+    size_t bytes, end; /* of the data; where the next record begins */
+} frame;
+
+/* The record at `at`; *ret_torn when the file ends inside it. */
+static status find_frame(const char *path, const fs_map *map, size_t at, bool *ret_torn, frame *ret,
+                         error *err)
 {
-    const unsigned char *p = map->data + *at;
-    size_t left = map->bytes - *at;
+    const unsigned char *p = map->data + at;
+    size_t left = map->bytes - at;
     *ret_torn = true;
     if (left < HEAD_BYTES)
         return OK;
     uint64_t bytes = load_le(p, 8);
     if (load_le(p + 8, 4) != masked_crc(p, 8))
         return FAIL(err, E_DATA, "%s: offset %zu: the length of a record has a wrong checksum%s",
-                    path, *at, *at ? "" : " (not an event file?)");
+                    path, at, at ? "" : " (not an event file?)");
     if (bytes > left - HEAD_BYTES || left - HEAD_BYTES - bytes < TAIL_BYTES)
         return OK;
     const unsigned char *data = p + HEAD_BYTES;
     if (load_le(data + bytes, 4) != masked_crc(data, bytes))
-        return FAIL(err, E_DATA, "%s: offset %zu: a record has a wrong checksum", path, *at);
-    Tequio__Tb__Event *event = tequio__tb__event__unpack(NULL, bytes, data);
+        return FAIL(err, E_DATA, "%s: offset %zu: a record has a wrong checksum", path, at);
+    *ret = (frame){.data = data, .bytes = bytes, .end = at + HEAD_BYTES + bytes + TAIL_BYTES};
+    *ret_torn = false;
+    return OK;
+}
+
+/* One record at *at, which moves past it; *ret_torn when the file ends inside it. */
+static status read_record(const char *path, const fs_map *map, size_t *at, bool *ret_torn,
+                          events_visit *visit, void *user, error *err)
+{
+    frame f;
+    TRY(find_frame(path, map, *at, ret_torn, &f, err));
+    if (*ret_torn)
+        return OK;
+    Tequio__Tb__Event *event = tequio__tb__event__unpack(NULL, f.bytes, f.data);
     if (!event)
         return FAIL(err, E_DATA, "%s: offset %zu: a record that is no Event", path, *at);
     status st = visit_event(event, visit, user, err);
     tequio__tb__event__free_unpacked(event, NULL);
-    *at += HEAD_BYTES + bytes + TAIL_BYTES;
-    *ret_torn = false;
+    *at = f.end;
     return st;
 }
 
@@ -263,4 +280,119 @@ status events_read(const char *path, events_visit *visit, void *user, error *err
         st = read_record(path, &map, &at, &torn, visit, user, err);
     fs_map_close(&map);
     return st;
+}
+
+/* --- going back --- */
+
+typedef status each_file(const char *path, void *user, error *err);
+
+static status for_each_file(const char *dir, each_file *visit, void *user, error *err)
+{
+    static const char prefix[] = "events.out.tfevents.";
+    char **names = NULL;
+    size_t n = 0;
+    if (!fs_exists(dir))
+        return OK;
+    TRY(fs_list(dir, &names, &n, err));
+    status st = OK;
+    for (size_t i = 0; st == OK && i < n; i++) {
+        if (strncmp(names[i], prefix, sizeof prefix - 1) != 0)
+            continue;
+        char *path = xasprintf("%s/%s", dir, names[i]);
+        st = visit(path, user, err);
+        free(path);
+    }
+    fs_list_free(names, n);
+    return st;
+}
+
+static bool is_kept(const frame *f, const events_bounds *until)
+{
+    Tequio__Tb__Event *event = tequio__tb__event__unpack(NULL, f->bytes, f->data);
+    if (!event)
+        return true; /* some other program's */
+    bool scalar = event->what_case == TEQUIO__TB__EVENT__WHAT_SUMMARY && event->summary->n_value &&
+                  event->summary->value[0]->value_case ==
+                      TEQUIO__TB__SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
+    bool kept = event->what_case == TEQUIO__TB__EVENT__WHAT_FILE_VERSION ||
+                event->step <= (scalar ? until->scalars : until->others);
+    tequio__tb__event__free_unpacked(event, NULL);
+    return kept;
+}
+
+/* In the place of the old file, which stays until the new one is whole. The name on the way is none
+ * that a reader of event files would open. */
+static status replace_file(const char *path, const buf *bytes, error *err)
+{
+    char *beside = xasprintf("%.*srewound.events", (int)(strrchr(path, '/') + 1 - path), path);
+    status st = fs_write_atomic(beside, bytes->data, bytes->size, err);
+    if (st == OK && rename(beside, path) != 0)
+        st = FAIL(err, E_IO, "rename to '%s': %s", path, strerror(errno));
+    free(beside);
+    return st;
+}
+
+/* What goes is nearly always the end of the file, but a histogram may stand behind the scalars of
+ * later steps. Nobody reads past half a record or a damaged one: there the file ends. */
+static status rewind_file(const char *path, void *user, error *err)
+{
+    const events_bounds *until = user;
+    fs_map map;
+    TRY(fs_map_open(path, &map, err));
+    buf kept = BUF_INIT;
+    frame f;
+    bool torn = false, in_place = true;
+    size_t at = 0;
+    while (at < map.bytes && find_frame(path, &map, at, &torn, &f, NULL) == OK && !torn) {
+        if (is_kept(&f, until)) {
+            in_place &= kept.size == at;
+            buf_add(&kept, map.data + at, f.end - at);
+        }
+        at = f.end;
+    }
+    status st = OK;
+    if (at && kept.size < map.bytes && in_place && truncate(path, (off_t)kept.size) != 0)
+        st = FAIL(err, E_IO, "shorten '%s': %s", path, strerror(errno));
+    if (at && !in_place)
+        st = replace_file(path, &kept, err);
+    buf_fini(&kept);
+    fs_map_close(&map);
+    return st;
+}
+
+status events_rewind(const char *dir, const events_bounds *until, error *err)
+{
+    events_bounds copy = *until;
+    return for_each_file(dir, rewind_file, &copy, err);
+}
+
+typedef struct last_step {
+    const char *tag;
+    int64_t step;
+} last_step;
+
+static status look_at_step(void *user, const event_record *r, error *err)
+{
+    last_step *l = user;
+    (void)err;
+    if (r->kind == EVENT_SCALAR && strcmp(r->tag, l->tag) == 0 && r->step > l->step)
+        l->step = r->step;
+    return OK;
+}
+
+/* A damaged file tells what stands before the damage. */
+static status look_at_file(const char *path, void *user, error *err)
+{
+    status st = events_read(path, look_at_step, user, err);
+    if (st == E_DATA)
+        error_clear(err);
+    return st == E_DATA ? OK : st;
+}
+
+status events_last_step(const char *dir, const char *tag, int64_t *ret_step, error *err)
+{
+    last_step l = {.tag = tag, .step = -1};
+    TRY(for_each_file(dir, look_at_file, &l, err));
+    *ret_step = l.step;
+    return OK;
 }

@@ -37,12 +37,14 @@ MUST_USE status events_add_histogram(events *e, int64_t step, const char *tag,
                                      const events_histogram *h, error *err);
 MUST_USE status events_flush(events *e, error *err);
 
-/* Reading, for `inspect` and tests. */
+/* Reading. */
+typedef enum event_kind { EVENT_VERSION, EVENT_SCALAR, EVENT_HISTOGRAM } event_kind;
+
 typedef struct event_record {
     double wall_time;
     int64_t step;
     const char *tag;           /* NULL for the file_version record */
-    int kind;                  /* 0 version, 1 scalar, 2 histogram */
+    event_kind kind;
     double value;              /* scalar */
     double min, max, num, sum; /* histogram */
 } event_record;
@@ -50,5 +52,15 @@ typedef status events_visit(void *user, const event_record *r, error *err);
 /* A torn last record (a writer is at work) ends the walk without error. E_DATA names the offset. A
  * status other than OK from `visit` ends the walk and is returned. */
 MUST_USE status events_read(const char *path, events_visit *visit, void *user, error *err);
+
+/* Going back, while nobody writes: scalars of steps beyond `scalars` and everything else of steps
+ * beyond `others` leave every event file in `dir`, and so does half a record at an end. A file that
+ * does not begin with a record is not touched. */
+typedef struct events_bounds {
+    int64_t scalars, others;
+} events_bounds;
+MUST_USE status events_rewind(const char *dir, const events_bounds *until, error *err);
+/* The highest step of the scalars `tag` in the event files in `dir`; -1: there are none. */
+MUST_USE status events_last_step(const char *dir, const char *tag, int64_t *ret_step, error *err);
 
 #endif

@@ -4,46 +4,40 @@
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/json.h"
+#include "common/base/log.h"
+#include "master/journal.h"
+#include "master/tally.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    OPEN_STEPS = 4,                 /* reports of at most this many steps overlap */
-    EPOCHS_KEPT = 8,                /* a checkpoint is fewer epochs behind the reports */
-};
-
-typedef struct open_step {
-    uint32_t reported;
-    bool *is_in;                    /* [per_step] */
-    metric_set *metrics;
-    int64_t examples;
-} open_step;
+enum { BASE_EVERY = 1024 };         /* records of the journal */
 
 struct ledger {
     ledger_options o;
-    open_step open[OPEN_STEPS];     /* [step % OPEN_STEPS] */
+    tally *tally;
+    journal *journal;
     ledger_totals totals;
-    metric_set epochs[EPOCHS_KEPT]; /* [epoch % EPOCHS_KEPT] */
     events *events;
     FILE *lines;
     char *lines_path;
+    int64_t line_told, event_told;  /* these files tell of no later step yet */
+    int64_t begin_examples;         /* over the job, when we began */
     int64_t start_us, mark_us, mark_examples;
 };
 
-static void open_step_clear(const ledger *l, int64_t step)
-{
-    const open_step *s = &l->open[step % OPEN_STEPS];
-    memset(s->is_in, 0, (size_t)l->o.steps.per_step * sizeof *s->is_in);
-    ((open_step *)(uintptr_t)s)->reported = 0;
-    ((open_step *)(uintptr_t)s)->examples = 0;
-}
+/* The last thing of a step that goes into the event file. */
+static const char last_tag[] = "training/examples_per_s";
 
-/* Keeps the lines of steps up to `step`; a line that is not ours ends the file. */
-static status lines_rewind(const char *path, int64_t step, error *err)
+/* --- files --- */
+
+/* Keeps the lines of steps up to `step`; a line that is not ours ends the file. *ret_last: the last
+ * line's step, or 0. */
+static status lines_rewind(const char *path, int64_t step, int64_t *ret_last, error *err)
 {
+    *ret_last = 0;
     if (!fs_exists(path))
         return OK;
     buf text = BUF_INIT, kept = BUF_INIT;
@@ -55,10 +49,12 @@ static status lines_rewind(const char *path, int64_t step, error *err)
         json_t *value = NULL;
         if (json_parse(line, (size_t)(end - line), path, E_DATA, &value, NULL) != OK)
             break;
-        bool keep = json_integer_value(json_object_get(value, "step")) <= step;
+        int64_t at = json_integer_value(json_object_get(value, "step"));
         json_decref(value);
-        if (keep)
-            buf_add(&kept, line, (size_t)(end - line) + 1);
+        if (at > step)
+            continue;
+        *ret_last = at;
+        buf_add(&kept, line, (size_t)(end - line) + 1);
     }
     if (st == OK)
         st = fs_write_atomic(path, kept.data ? kept.data : "", kept.size, err);
@@ -67,73 +63,89 @@ static status lines_rewind(const char *path, int64_t step, error *err)
     return st;
 }
 
-static status lines_open(ledger *l, int64_t step, error *err)
+/* Neither file may tell of steps beyond `step`, nor tell half of one. eval/ needs no going back:
+ * evaluators read committed checkpoints only, and nobody goes back beyond the newest of those. */
+static status files_open(ledger *l, int64_t step, error *err)
 {
-    if (l->lines)
-        fclose(l->lines);
-    l->lines = NULL;
-    TRY(lines_rewind(l->lines_path, step, err));
+    const char *dir = jobdir_path(l->o.dir);
+    l->lines_path = jobdir_file(l->o.dir, "metrics.jsonl");
+    TRY(lines_rewind(l->lines_path, step, &l->line_told, err));
+    TRY(events_last_step(dir, last_tag, &l->event_told, err));
+    if (l->event_told > step)
+        l->event_told = step;
+    TRY(events_rewind(dir, &(events_bounds){.scalars = l->event_told, .others = step}, err));
     l->lines = fopen(l->lines_path, "ae");
     if (!l->lines)
         return FAIL(err, E_IO, "open '%s': %s", l->lines_path, strerror(errno));
+    return events_open(dir, &l->events, err);
+}
+
+static status write_events(ledger *l, float rate, error *err)
+{
+    const ledger_totals *t = &l->totals;
+    for (size_t i = 0; i < t->last_step.n; i++) {
+        const char *name = t->last_step.at[i].name;
+        char tag[64];
+        snprintf(tag, sizeof tag, "training/%s", name);
+        TRY(events_scalar(l->events, t->step, tag, (float)metric_result(&t->last_step, name), err));
+    }
+    TRY(events_scalar(l->events, t->step, "training/learning_rate", rate, err));
+    TRY(events_scalar(l->events, t->step, last_tag, (float)t->examples_per_s, err));
+    return events_flush(l->events, err);
+}
+
+static status write_line(const ledger *l, float rate, error *err)
+{
+    const ledger_totals *t = &l->totals;
+    json_t *line = json_pack("{sI sI sf sf sf sI}", "step", (json_int_t)t->step, "epoch",
+                             (json_int_t)steps_epoch_of(&l->o.steps, t->step - 1), "learning_rate",
+                             (double)rate, "examples_per_s", t->examples_per_s, "wall_s", t->wall_s,
+                             "examples", (json_int_t)t->examples);
+    for (size_t i = 0; i < t->last_step.n; i++) {
+        const char *name = t->last_step.at[i].name;
+        json_object_set_new(line, name, json_real(metric_result(&t->last_step, name)));
+    }
+    char *text = json_text(line);
+    json_decref(line);
+    int n = fprintf(l->lines, "%s\n", text);
+    free(text);
+    if (n < 0 || fflush(l->lines) != 0)
+        return FAIL(err, E_IO, "write '%s': %s", l->lines_path, strerror(errno));
     return OK;
 }
 
-status ledger_open(const ledger_options *options, int64_t step, ledger **ret, error *err)
+static bool is_told(const ledger *l, int64_t step)
 {
-    ledger *l = xcalloc(1, sizeof *l);
-    l->o = *options;
-    l->lines_path = jobdir_file(options->dir, "metrics.jsonl");
-    for (int i = 0; i < OPEN_STEPS; i++) {
-        l->open[i].is_in = xcalloc((size_t)options->steps.per_step, sizeof(bool));
-        l->open[i].metrics = xcalloc((size_t)options->steps.per_step, sizeof(metric_set));
-    }
-    status st = ledger_rewind(l, step, err);
-    if (st == OK)
-        st = events_open(jobdir_path(options->dir), &l->events, err);
-    if (st != OK)
-        ledger_close(&l);
-    else
-        *ret = l;
-    return st;
+    return step % l->o.summary_steps == 0 || step % steps_per_epoch(&l->o.steps) == 0;
 }
 
-void ledger_close(ledger **l)
+/* Of steps that come from the journal the files may tell already. */
+static status tell(ledger *l, error *err)
 {
-    if (!l || !*l)
-        return;
-    for (int i = 0; i < OPEN_STEPS; i++) {
-        free((*l)->open[i].is_in);
-        free((*l)->open[i].metrics);
-    }
-    if ((*l)->lines)
-        fclose((*l)->lines);
-    events_close(&(*l)->events);
-    free((*l)->lines_path);
-    free(*l);
-    *l = NULL;
-}
-
-static int64_t examples_until(const steps *s, int64_t step)
-{
-    int64_t per_epoch = steps_per_epoch(s), epochs = step / per_epoch, sum = 0;
-    for (int64_t t = epochs * per_epoch; t < step; t++)
-        sum += steps_examples(s, t);
-    int64_t epoch_examples = 0;
-    if (epochs)
-        epoch_examples = s->drop_last ? s->examples / s->batch_size * s->batch_size : s->examples;
-    return epochs * epoch_examples + sum;
-}
-
-status ledger_rewind(ledger *l, int64_t step, error *err)
-{
-    TRY(lines_open(l, step, err));
-    l->totals = (ledger_totals){.step = step, .examples = examples_until(&l->o.steps, step)};
-    l->start_us = l->mark_us = clock_us();
-    l->mark_examples = 0;
-    for (int64_t i = 0; i < OPEN_STEPS; i++)
-        open_step_clear(l, i);
+    int64_t step = l->totals.step;
+    float rate = schedule_rate(&l->o.schedule, step - 1);
+    if (!is_told(l, step))
+        return OK;
+    if (step > l->line_told)
+        TRY(write_line(l, rate, err));
+    if (step > l->event_told)
+        TRY(write_events(l, rate, err));
     return OK;
+}
+
+/* --- steps --- */
+
+static void update_totals(ledger *l)
+{
+    const tally_sums *s = tally_sums_of(l->tally);
+    ledger_totals *t = &l->totals;
+    t->step = s->step;
+    t->examples = s->examples;
+    t->seen = s->examples - l->begin_examples;
+    t->last_step = s->last_step;
+    t->epoch = s->epoch;
+    int64_t epochs = s->step / steps_per_epoch(&l->o.steps);
+    t->last_epoch = s->epochs[(epochs + TALLY_EPOCHS - 1) % TALLY_EPOCHS];
 }
 
 static void update_speed(ledger *l)
@@ -150,95 +162,168 @@ static void update_speed(ledger *l)
     l->mark_examples = t->seen;
 }
 
-static status write_line(ledger *l, error *err)
+/* The sums now, and behind them once more what they do not hold yet: reading may begin here. */
+static status write_base(ledger *l, error *err)
 {
-    const ledger_totals *t = &l->totals;
-    float rate = schedule_rate(&l->o.schedule, t->step - 1);
-    json_t *line = json_pack("{sI sI sf sf sf sI}", "step", (json_int_t)t->step, "epoch",
-                             (json_int_t)steps_epoch_of(&l->o.steps, t->step - 1), "learning_rate",
-                             (double)rate, "examples_per_s", t->examples_per_s, "wall_s", t->wall_s,
-                             "examples", (json_int_t)t->examples);
-    for (size_t i = 0; i < t->last_step.n; i++) {
-        const char *name = t->last_step.at[i].name;
-        double value = metric_result(&t->last_step, name);
-        json_object_set_new(line, name, json_real(value));
-        char tag[64];
-        snprintf(tag, sizeof tag, "training/%s", name);
-        status st = events_scalar(l->events, t->step, tag, (float)value, err);
-        if (st != OK) {
-            json_decref(line);
-            return st;
-        }
-    }
-    char *text = json_text(line);
-    json_decref(line);
-    int n = fprintf(l->lines, "%s\n", text);
-    free(text);
-    if (n < 0 || fflush(l->lines) != 0)
-        return FAIL(err, E_IO, "write '%s': %s", l->lines_path, strerror(errno));
-    TRY(events_scalar(l->events, t->step, "training/learning_rate", rate, err));
-    TRY(events_scalar(l->events, t->step, "training/examples_per_s", (float)t->examples_per_s, err));
-    return events_flush(l->events, err);
+    TRY(journal_base(l->journal, tally_sums_of(l->tally), err));
+    slot_report r;
+    for (size_t at = 0; tally_next_open(l->tally, &at, &r);)
+        TRY(journal_report(l->journal, &r, err));
+    return OK;
 }
 
-static status step_complete(ledger *l, error *err)
+/* The oldest open step enters the books. */
+static status step_over(ledger *l, error *err)
 {
-    ledger_totals *t = &l->totals;
-    open_step *s = &l->open[t->step % OPEN_STEPS];
-    uint32_t n = steps_slots(&l->o.steps, t->step);
-    metric_reset(&t->last_step);
-    for (uint32_t i = 0; i < n; i++)
-        metric_merge(&t->last_step, &s->metrics[i]);
-    metric_merge(&t->epoch, &t->last_step);
-    t->examples += s->examples;
-    t->seen += s->examples;
-    open_step_clear(l, t->step);
-    t->step++;
+    update_totals(l);
     update_speed(l);
-    bool epoch_end = t->step % steps_per_epoch(&l->o.steps) == 0;
-    if (epoch_end) {
-        t->last_epoch = t->epoch;
-        l->epochs[steps_epoch_of(&l->o.steps, t->step - 1) % EPOCHS_KEPT] = t->epoch;
-        metric_reset(&t->epoch);
-    }
-    return epoch_end || t->step % l->o.summary_steps == 0 ? write_line(l, err) : OK;
+    TRY(tell(l, err));
+    size_t often = BASE_EVERY + 8 * (size_t)l->o.steps.per_step;
+    return journal_since_base(l->journal) < often ? OK : write_base(l, err);
 }
 
-/* Nobody is four steps ahead of another: what is still missing was lost with its worker. The batches
- * count all the same, for the weights have them. */
-static status step_forgotten(ledger *l, error *err)
+static status close_step(ledger *l, error *err)
 {
-    l->open[l->totals.step % OPEN_STEPS].examples = steps_examples(&l->o.steps, l->totals.step);
-    return step_complete(l, err);
+    char missing[128];
+    ledger_missing(l, missing, sizeof missing);
+    LOG_W("REPORTS_LOST", "step=%lld slots=%s: the weights have them, the metrics do not",
+          (long long)l->totals.step, missing);
+    TRY(journal_closed(l->journal, l->totals.step, err));
+    tally_advance(l->tally, true);
+    return step_over(l, err);
+}
+
+static status advance(ledger *l, int64_t *ret_steps, error *err)
+{
+    for (; tally_advance(l->tally, false); ++*ret_steps)
+        TRY(step_over(l, err));
+    return OK;
 }
 
 status ledger_report(ledger *l, int64_t step, uint32_t slot, const metric_set *m, int64_t examples,
                      int64_t *ret_steps, error *err)
 {
+    slot_report r = {.step = step, .slot = slot, .examples = examples, .metrics = *m};
     *ret_steps = 0;
-    int64_t ahead = step - l->totals.step;
-    if (ahead < 0 || ahead >= 2 * OPEN_STEPS || slot >= steps_slots(&l->o.steps, step))
+    /* so far behind is only what nobody will tell any more */
+    for (; tally_is_too_far(l->tally, step) && tally_highest(l->tally) > l->totals.step; ++*ret_steps)
+        TRY(close_step(l, err));
+    if (!tally_take(l->tally, &r))
         return OK;                  /* computed twice, of a rolled-back step, or nonsense */
-    for (; ahead >= OPEN_STEPS; ahead--, ++*ret_steps)
-        TRY(step_forgotten(l, err));
-    open_step *s = &l->open[step % OPEN_STEPS];
-    if (s->is_in[slot])
-        return OK;
-    s->is_in[slot] = true;
-    s->metrics[slot] = *m;
-    s->examples += examples;
-    s->reported++;
-    while (l->open[l->totals.step % OPEN_STEPS].reported == steps_slots(&l->o.steps, l->totals.step)) {
-        TRY(step_complete(l, err));
+    TRY(journal_report(l->journal, &r, err));
+    return advance(l, ret_steps, err);
+}
+
+status ledger_settle(ledger *l, int64_t until, int64_t *ret_steps, error *err)
+{
+    *ret_steps = 0;
+    while (l->totals.step < until) {
+        TRY(close_step(l, err));
         ++*ret_steps;
+        TRY(advance(l, ret_steps, err));
     }
     return OK;
+}
+
+/* --- life --- */
+
+static status take_record(void *user, const journal_record *r, error *err)
+{
+    ledger *l = user;
+    if (r->kind == JOURNAL_BASE && !l->tally)
+        l->tally = tally_create(&l->o.steps, &r->base);
+    if (r->kind == JOURNAL_REPORT)
+        tally_take(l->tally, &r->report);
+    bool anyway = r->kind == JOURNAL_CLOSED && r->report.step == tally_sums_of(l->tally)->step;
+    for (; tally_advance(l->tally, anyway); anyway = false) {
+        update_totals(l);
+        TRY(tell(l, err));
+    }
+    return OK;
+}
+
+/* The journal as of `saved`, and what it says of the steps from there to `step`. */
+static status read_journal(ledger *l, int64_t saved, int64_t step, error *err)
+{
+    char *path = jobdir_file(l->o.dir, "journal");
+    journal_place place = {
+        .path = path, .job_id = jobdir_job_id(l->o.dir), .saved = saved, .until = step};
+    tally_sums base = tally_sums_at(&l->o.steps, saved);
+    bool found = false;
+    size_t end = 0;
+    status st = journal_open(&place, &base, &l->journal, &found, err);
+    if (st == OK && !found && saved > 0)
+        LOG_W("NO_JOURNAL",
+              "'%s' does not reach back to the checkpoint of step %lld: metrics of its epoch begin "
+              "there",
+              path, (long long)saved);
+    if (st == OK)
+        st = journal_read(path, place.job_id, take_record, l, &end, err);
+    if (st == OK && !l->tally)
+        st = FAIL(err, E_IO, "'%s' was changed while it was read", path);
+    free(path);
+    if (st == OK)
+        update_totals(l);
+    return st;
+}
+
+status ledger_open(const ledger_options *options, int64_t saved, int64_t step, ledger **ret,
+                   error *err)
+{
+    ledger *l = xcalloc(1, sizeof *l);
+    int64_t settled;
+    l->o = *options;
+    l->start_us = l->mark_us = clock_us();
+    status st = files_open(l, step, err);
+    if (st == OK)
+        st = read_journal(l, saved, step, err);
+    /* a checkpoint waits for its reports; so they are lost with the journal alone */
+    if (st == OK && l->totals.step < saved)
+        st = ledger_settle(l, saved, &settled, err);
+    if (st != OK) {
+        ledger_close(&l);
+        return st;
+    }
+    l->begin_examples = l->totals.examples;
+    l->totals.seen = 0;
+    *ret = l;
+    return OK;
+}
+
+void ledger_close(ledger **l)
+{
+    if (!l || !*l)
+        return;
+    if ((*l)->lines)
+        fclose((*l)->lines);
+    events_close(&(*l)->events);
+    journal_close(&(*l)->journal);
+    tally_destroy(&(*l)->tally);
+    free((*l)->lines_path);
+    free(*l);
+    *l = NULL;
+}
+
+status ledger_sync(ledger *l, error *err)
+{
+    return journal_sync(l->journal, err);
+}
+
+status ledger_saved(ledger *l, int64_t step, error *err)
+{
+    return journal_trim(l->journal, step, err);
+}
+
+int64_t ledger_applied(const ledger *l)
+{
+    return tally_highest(l->tally);
 }
 
 const metric_set *ledger_epoch(const ledger *l, int64_t epoch)
 {
     bool is_complete = (epoch + 1) * steps_per_epoch(&l->o.steps) <= l->totals.step;
-    return is_complete ? &l->epochs[epoch % EPOCHS_KEPT] : &l->totals.epoch;
+    const tally_sums *sums = tally_sums_of(l->tally);
+    return is_complete ? &sums->epochs[epoch % TALLY_EPOCHS] : &sums->epoch;
 }
 
 const ledger_totals *ledger_totals_of(const ledger *l)
@@ -266,10 +351,9 @@ bool ledger_has(const ledger *l, int64_t step, uint32_t slot)
 
 void ledger_missing(const ledger *l, char *ret, size_t bytes)
 {
-    const open_step *s = &l->open[l->totals.step % OPEN_STEPS];
     size_t used = 0;
     ret[0] = '\0';
     for (uint32_t i = 0; i < steps_slots(&l->o.steps, l->totals.step) && used + 12 < bytes; i++)
-        if (!s->is_in[i])
+        if (!tally_has(l->tally, l->totals.step, i))
             used += (size_t)snprintf(ret + used, bytes - used, "%s%u", used ? "," : "", i);
 }

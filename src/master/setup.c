@@ -108,7 +108,7 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
             .schedule = rates,
             .summary_steps = config_int(c, "trainer.save_summary_steps"),
         },
-        step, &m->ledger, err));
+        step, step, &m->ledger, err));
     TRY(results_open(
         &(results_options){
             .dir = m->o->dir,

@@ -1,8 +1,19 @@
 /* See metric.h. */
 #include "metric/metric.h"
 
+#include "common/base/alloc.h"
+
 #include <math.h>
 #include <string.h>
+
+const char *metric_known(const char *name)
+{
+    static const char *const known[] = {"loss", "accuracy"};
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (strcmp(known[i], name) == 0)
+            return known[i];
+    return NULL;
+}
 
 void metric_reset(metric_set *m)
 {

@@ -22,6 +22,9 @@ typedef struct metric_set {
     size_t n;
 } metric_set;
 
+/* The lasting name of a metric that came from elsewhere; NULL: Tequio has none of that name. */
+const char *metric_known(const char *name);
+
 void metric_reset(metric_set *m);
 void metric_add(metric_set *m, const char *name, double sum, double count);
 void metric_merge(metric_set *into, const metric_set *from);

@@ -198,6 +198,10 @@ static status take_worker(master *m, const net_message *message, error *err)
             note_version(m, from, &h);
     }
     char name[TASK_NAME];
+    if (h.type == WIRE_HEARTBEAT && from) {
+        from->computing = (int64_t)h.tag - 1;
+        from->computing_era = h.era;
+    }
     if (h.type == WIRE_HEARTBEAT) {
         wire_head alive = master_head(m, WIRE_ALIVE, m->limit);
         alive.tag = m->phase >= RUN ? m->view_id : 0;

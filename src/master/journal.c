@@ -309,7 +309,12 @@ static status take_back(journal *j, const fs_map *map, const choice *c, error *e
             buf_add(&kept, map->data + at, r.end - r.begin);
             n++;
         }
-    status st = rewrite(j, &kept, err);
+    status st = OK;
+    if (kept.size < map->bytes)
+        st = rewrite(j, &kept, err);
+    else
+        st = reopen(j, err);
+    j->bytes = kept.size;
     buf_fini(&kept);
     note_base(j, c->step, FILE_HEAD);
     j->since_base = n - 1;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BASE_EVERY = 1024 };         /* records of the journal */
+enum { BASE_EVERY = 1024 }; /* records of the journal */
 
 struct ledger {
     ledger_options o;
@@ -23,8 +23,8 @@ struct ledger {
     events *events;
     FILE *lines;
     char *lines_path;
-    int64_t line_told, event_told;  /* these files tell of no later step yet */
-    int64_t begin_examples;         /* over the job, when we began */
+    int64_t line_told, event_told; /* these files tell of no later step yet */
+    int64_t begin_examples;        /* over the job, when we began */
     int64_t start_us, mark_us, mark_examples;
 };
 
@@ -56,7 +56,7 @@ static status lines_rewind(const char *path, int64_t step, int64_t *ret_last, er
         *ret_last = at;
         buf_add(&kept, line, (size_t)(end - line) + 1);
     }
-    if (st == OK)
+    if (st == OK && kept.size < text.size)
         st = fs_write_atomic(path, kept.data ? kept.data : "", kept.size, err);
     buf_fini(&text);
     buf_fini(&kept);
@@ -206,10 +206,11 @@ status ledger_report(ledger *l, int64_t step, uint32_t slot, const metric_set *m
     slot_report r = {.step = step, .slot = slot, .examples = examples, .metrics = *m};
     *ret_steps = 0;
     /* so far behind is only what nobody will tell any more */
-    for (; tally_is_too_far(l->tally, step) && tally_highest(l->tally) > l->totals.step; ++*ret_steps)
+    for (; tally_is_too_far(l->tally, step) && tally_highest(l->tally) > l->totals.step;
+         ++*ret_steps)
         TRY(close_step(l, err));
     if (!tally_take(l->tally, &r))
-        return OK;                  /* computed twice, of a rolled-back step, or nonsense */
+        return OK; /* computed twice, of a rolled-back step, or nonsense */
     TRY(journal_report(l->journal, &r, err));
     return advance(l, ret_steps, err);
 }
@@ -338,15 +339,13 @@ events *ledger_events(ledger *l)
 
 const bool *ledger_open_step(const ledger *l)
 {
-    return l->open[l->totals.step % OPEN_STEPS].is_in;
+    return tally_open_step(l->tally);
 }
 
 bool ledger_has(const ledger *l, int64_t step, uint32_t slot)
 {
-    int64_t ahead = step - l->totals.step;
-    if (slot >= (uint32_t)l->o.steps.per_step)
-        return true;
-    return ahead < 0 || (ahead < OPEN_STEPS && l->open[step % OPEN_STEPS].is_in[slot]);
+    bool is_open = step >= l->totals.step && slot < (uint32_t)l->o.steps.per_step;
+    return !is_open || tally_has(l->tally, step, slot);
 }
 
 void ledger_missing(const ledger *l, char *ret, size_t bytes)

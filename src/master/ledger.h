@@ -2,11 +2,12 @@
  * The ledger: what the slots reported, step by step, and the files that tell people about it.
  *
  * A step is complete when every slot has reported (tally.h). Every save_summary_steps steps and at
- * every epoch's end a line goes to metrics.jsonl and scalars go to the event file. Each report is in
- * the journal (journal.h) before anything follows from it.
+ * every epoch's end a line goes to metrics.jsonl and scalars go to the event file. Each report is
+ * in the journal (journal.h) before anything follows from it.
  *
  * Opened again, after a rollback or by another master, it is as it was: the sums come from the
- * journal, the files lose what was told of steps that are computed again, and nothing is told twice.
+ * journal, the files lose what was told of steps that are computed again, and nothing is told
+ * twice.
  *
  * Threads: belongs to the master's thread.
  */
@@ -25,20 +26,20 @@ typedef struct ledger_options {
     const jobdir *dir;
     steps steps;
     schedule schedule;
-    int64_t summary_steps;          /* >= 1 */
+    int64_t summary_steps; /* >= 1 */
 } ledger_options;
 
 typedef struct ledger_totals {
-    int64_t step;                   /* steps complete */
-    int64_t examples, seen;         /* over the job; since this start */
-    double wall_s;                  /* since this start */
+    int64_t step;           /* steps complete */
+    int64_t examples, seen; /* over the job; since this start */
+    double wall_s;          /* since this start */
     metric_set last_step, epoch, last_epoch;
-    double examples_per_s;          /* over the last seconds */
+    double examples_per_s; /* over the last seconds */
 } ledger_totals;
 
-/* Goes on at version `step`, with the newest checkpoint at `saved` <= step: steps from `step` on are
- * computed again, so what was reported and told of them is forgotten. Steps in between are in the
- * weights; those whose reports are not in the journal stay open until they are said again. */
+/* Goes on at version `step`, with the newest checkpoint at `saved` <= step: steps from `step` on
+ * are computed again, so what was reported and told of them is forgotten. Steps in between are in
+ * the weights; those whose reports are not in the journal stay open until they are said again. */
 MUST_USE status ledger_open(const ledger_options *options, int64_t saved, int64_t step,
                             ledger **ret, error *err);
 void ledger_close(ledger **l);

@@ -92,7 +92,6 @@ static status tick(master *m, error *err)
         master_preempt(m, "the master");
     if (m->phase >= RUN) {
         bool stop = false;
-        TRY(master_book_epochs(m, err));
         TRY(results_poll(m->results, &stop, err));
         if (stop && m->phase == RUN && !saver_is_hurried(m->saver)) {
             m->total = saver_last(m->saver);
@@ -119,6 +118,11 @@ static status tick(master *m, error *err)
     }
     TRY(master_watch_servers(m, now, err));
     master_say_again(m);
+    if (m->phase == RUN) {
+        master_say_reported(m);
+        TRY(master_settle_reports(m, err));
+        TRY(ledger_sync(m->ledger, err));
+    }
     TRY(master_try_setup(m, err));
     return check_lost(m, now, err);
 }
@@ -130,7 +134,7 @@ static bool is_drained(const master *m)
     if (m->preempted &&
         (m->phase < RUN || preempted_s > master_option(m, "distributed.preempt_grace")))
         return true;
-    if (m->phase != DRAIN || !master_has_reports(m))
+    if (m->phase != DRAIN)
         return false;
     if (m->preempted || !m->o->evaluates)
         return true;

@@ -24,6 +24,8 @@ typedef struct member {
     net_peer peer;
     int connection;
     int64_t heard_us;
+    int64_t computing;              /* as it said last: the step it computes slots of; -1: none */
+    uint32_t computing_era;         /* when it said so */
     char host[64];
 } member;
 

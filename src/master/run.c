@@ -6,12 +6,6 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "optim/settings.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Steps complete as far as we know: servers may be past what was reported. */
 static int64_t step_now(const master *m)
@@ -55,7 +49,7 @@ void master_order_cuts(master *m)
     master_send_workers(m, master_head(m, WIRE_LIMIT, limit), NULL);
 }
 
-static void order_histograms(master *m)
+void master_order_histograms(master *m)
 {
     int64_t version = summaries_order(m->summaries, step_now(m), m->total);
     if (version < 0)
@@ -71,9 +65,10 @@ status master_begin_run(master *m, error *err)
     if (m->mode.unordered)
         master_lend_begin(m);
     m->limit = 0;
+    m->open_step = -1;
     m->progress_us = clock_us();
     master_order_cuts(m);
-    order_histograms(m);
+    master_order_histograms(m);
     members_all_whole(&m->members);     /* all begin alike */
     master_deal(m);
     LOG_I("RUN", "step=%lld limit=%lld workers=%u lanes=%u servers=%d era=%u%s",
@@ -86,90 +81,6 @@ status master_begin_run(master *m, error *err)
     }
     (void)err;
     return OK;
-}
-
-static void say_progress(const master *m)
-{
-    if (!m->o->progress)
-        return;
-    const ledger_totals *t = ledger_totals_of(m->ledger);
-    int64_t per_epoch = steps_per_epoch(&m->steps);
-    double left = (double)(m->total - t->step) * (double)(m->steps.batch_size * m->steps.per_step);
-    master_progress p = {
-        .step = t->step,
-        .total_steps = m->total,
-        .epoch = t->step / per_epoch,
-        .epochs = (m->total + per_epoch - 1) / per_epoch,
-        .loss = metric_result(&t->last_step, "loss"),
-        .accuracy = metric_result(&t->last_step, "accuracy"),
-        .rate = (double)schedule_rate(&(schedule){.kind = SCHEDULE_CONSTANT}, 0),
-        .examples_per_s = t->examples_per_s,
-        .eta_s = t->examples_per_s > 0 ? left / t->examples_per_s : NAN,
-    };
-    schedule rates = schedule_settings(m->o->config, m->total);
-    p.rate = (double)schedule_rate(&rates, t->step > 0 ? t->step - 1 : 0);
-    m->o->progress(m->o->user, &p);
-}
-
-/* Names in messages die with them; metrics live on. */
-static const char *metric_name_of(const char *name)
-{
-    static const char *const known[] = {"loss", "accuracy"};
-    for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (strcmp(known[i], name) == 0)
-            return known[i];
-    return NULL;
-}
-
-bool master_has_reports(const master *m)
-{
-    return ledger_totals_of(m->ledger)->step >= saver_last(m->saver) ||
-           (m->phase == DRAIN && clock_us() - m->drain_us > REPORTS_US);
-}
-
-status master_book_epochs(master *m, error *err)
-{
-    const ledger_totals *t = ledger_totals_of(m->ledger);
-    int64_t per_epoch = steps_per_epoch(&m->steps), next = m->epoch_booked + per_epoch;
-    for (; next <= m->epoch_saved && (next <= t->step || master_has_reports(m)); next += per_epoch) {
-        const metric_set *training = ledger_epoch(m->ledger, next / per_epoch - 1);
-        TRY(results_epoch(m->results, next, training, t->wall_s, err));
-        m->epoch_booked = next;
-    }
-    return OK;
-}
-
-status master_take_report(master *m, const member *from, const wire_head *h, const Wire__Report *r,
-                          error *err)
-{
-    master_count_lane(m, from, h, r);
-    metric_set set = {.n = 0};
-    for (size_t i = 0; i < r->n_metrics && i < METRIC_COUNT_MAX; i++) {
-        const char *name = metric_name_of(r->metrics[i]->name);
-        if (name)
-            metric_add(&set, name, r->metrics[i]->sum, r->metrics[i]->count);
-    }
-    int64_t steps_done = 0;
-    int64_t before = ledger_totals_of(m->ledger)->step, step = h->step;
-    if (m->leases) {
-        if (!leases_report(m->leases, h->step))
-            return OK;
-        step = before;      /* batches are booked in the order in which they end */
-    }
-    TRY(ledger_report(m->ledger, step, h->node.index, &set, r->examples, &steps_done, err));
-    if (!steps_done)
-        return OK;
-    m->progress_us = clock_us();
-    m->warned_us = 0;
-    deal_step(m->deal, m->progress_us);
-    if (before == 0)
-        LOG_I("FIRST_STEP", "after=%.3fs", (double)(clock_us() - m->begun_us) / SECOND_US);
-    if (m->phase == RUN) {
-        order_histograms(m);
-        master_order_cuts(m);
-    }
-    say_progress(m);
-    return master_book_epochs(m, err);
 }
 
 status master_take_norm(master *m, int32_t s, const wire_head *h, const Wire__Norm *n, error *err)
@@ -190,61 +101,6 @@ status master_take_norm(master *m, int32_t s, const wire_head *h, const Wire__No
     m->verdict_scale = v.scale;
     master_send_servers(m, master_head(m, WIRE_VERDICT, h->step), &v.base);
     return OK;
-}
-
-static status checkpoint_done(master *m, int64_t step, error *err)
-{
-    LOG_I("CHECKPOINT", "step=%lld", (long long)step);
-    if (m->o->evaluates && step % steps_per_epoch(&m->steps) == 0)
-        m->epoch_saved = step;
-    TRY(master_book_epochs(m, err));
-    if (step == m->total || (saver_is_hurried(m->saver) && step == saver_limit(m->saver))) {
-        m->phase = DRAIN;
-        m->drain_us = clock_us();
-    }
-    master_order_cuts(m);
-    return OK;
-}
-
-/* The checkpoint before stays, and the next cut tries again; only the last one must be. */
-static status cut_failed(master *m, uint32_t id, const char *why, error *err)
-{
-    int64_t step = saver_fail(m->saver, id);
-    if (step < 0)
-        return OK;
-    fetches_drop(m->fetches, id);
-    if (step == m->total)
-        return FAIL(err, E_IO, "write the last checkpoint, step %lld: %s", (long long)step, why);
-    LOG_W("CHECKPOINT_FAILED", "step=%lld newest=%lld %s", (long long)step,
-          (long long)saver_last(m->saver), why);
-    if (m->o->evaluates && step % steps_per_epoch(&m->steps) == 0)
-        m->epoch_saved = step;          /* an epoch like others, which nobody can evaluate */
-    if (saver_is_hurried(m->saver) && step == saver_limit(m->saver)) {
-        m->phase = DRAIN;
-        m->drain_us = clock_us();
-    }
-    TRY(master_book_epochs(m, err));
-    master_order_cuts(m);
-    return OK;
-}
-
-/* What the disk did to one cut is not what ends a job. */
-static status settle(master *m, uint32_t id, status st, const error *why, error *err)
-{
-    if (st == E_IO || st == E_DATA)
-        return cut_failed(m, id, why->text, err);
-    return st == OK ? OK : FAIL(err, st, "%s", why->text);
-}
-
-static status shard_done(master *m, const shard_report *r, error *err)
-{
-    int64_t step = -1;
-    error why = ERROR_INIT;
-    saver_unevaluated(m->saver, results_next_judged(m->results));
-    status st = saver_shard(m->saver, r, results_best_step(m->results), &step, &why);
-    if (st != OK)
-        return settle(m, r->id, st, &why, err);
-    return step >= 0 ? checkpoint_done(m, step, err) : OK;
 }
 
 static void ask_piece(master *m, const shard_piece *p)
@@ -271,20 +127,18 @@ status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire
         .bytes = c->bytes,
         .batches = c->batches_applied,
     };
-    char dir[64], text[ERROR_TEXT];
+    char dir[64];
     error why = ERROR_INIT;
-    if (c->failure[0]) {
-        snprintf(text, sizeof text, "ps.%d: %s", s, c->failure);
-        return cut_failed(m, c->id, text, err);
-    }
+    if (c->failure[0])
+        return master_cut_over(m, c->id, FAIL(&why, E_IO, "ps.%d: %s", s, c->failure), &why, err);
     if (!c->spooled)
-        return shard_done(m, &r, err);
+        return master_take_written(m, &r, err);
     if (!saver_dir(m->saver, c->id, dir))
         return OK;
     status st = fetches_begin(m->fetches, &r, dir, &why);
     if (st == OK)
         ask_piece(m, &(shard_piece){.server = s, .shard = r.shard, .id = c->id});
-    return settle(m, c->id, st, &why, err);
+    return master_cut_over(m, c->id, st, &why, err);
 }
 
 status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *err)
@@ -296,10 +150,10 @@ status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *
     status st = fetches_take(m->fetches, &at, piece->data.data, piece->data.len, &next, &at.offset,
                              &done, &r, &why);
     if (st != OK)
-        return settle(m, piece->id, st, &why, err);
+        return master_cut_over(m, piece->id, st, &why, err);
     if (next)
         ask_piece(m, &at);
-    return done ? shard_done(m, &r, err) : OK;
+    return done ? master_take_written(m, &r, err) : OK;
 }
 
 void master_take_cut_late(master *m, const Wire__CutLate *c)

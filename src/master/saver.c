@@ -259,7 +259,7 @@ status saver_prune(const saver *s, int64_t best_step, error *err)
     return st;
 }
 
-static status commit(const saver *s, const open_cut *c, error *err)
+static status write_manifest(const saver *s, const open_cut *c, error *err)
 {
     manifest m = {
         .step = c->version,
@@ -302,9 +302,8 @@ void saver_unevaluated(saver *s, int64_t step)
     s->unevaluated = step;
 }
 
-status saver_shard(saver *s, const shard_report *r, int64_t best_step, int64_t *ret_step, error *err)
+status saver_shard(saver *s, const shard_report *r, error *err)
 {
-    *ret_step = -1;
     open_cut *c = find(s, r->id);
     if (!c || c->version != r->version || c->shards[r->shard].file)
         return OK;
@@ -317,15 +316,38 @@ status saver_shard(saver *s, const shard_report *r, int64_t best_step, int64_t *
     shard->file = xstrdup(r->file);
     shard->bytes = r->bytes;
     snprintf(shard->sha256, sizeof shard->sha256, "%s", r->sha256);
-    if (++c->n_shards < s->o.n_servers)
-        return OK;
-    TRYF(commit(s, c, err), err, "checkpoint step %lld", (long long)c->version);
+    c->n_shards++;
+    return OK;
+}
+
+/* Checkpoints are committed in their order. */
+static open_cut *first_written(const saver *s)
+{
+    const open_cut *first = NULL;
+    for (int i = 0; i < CUTS_OPEN; i++)
+        if (s->open[i].used && (!first || s->open[i].version < first->version))
+            first = &s->open[i];
+    return first && first->n_shards == s->o.n_servers ? (open_cut *)(uintptr_t)first : NULL;
+}
+
+int64_t saver_written(const saver *s, uint32_t *ret_id)
+{
+    const open_cut *c = first_written(s);
+    if (c && ret_id)
+        *ret_id = c->id;
+    return c ? c->version : -1;
+}
+
+status saver_commit(saver *s, int64_t best_step, error *err)
+{
+    open_cut *c = first_written(s);
+    BUG_ON(!c);
+    TRYF(write_manifest(s, c, err), err, "checkpoint step %lld", (long long)c->version);
     if (c->version > s->last) {
         s->last = c->version;
         s->batches = c->batches;
     }
     s->last_us = clock_us();
-    *ret_step = c->version;
     cut_close(s, c);
     tidy(s, best_step);
     return OK;

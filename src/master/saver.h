@@ -77,11 +77,13 @@ void saver_unevaluated(saver *s, int64_t step);
 /* Removes what need not be kept: all but the newest, the best and those that wait. */
 MUST_USE status saver_prune(const saver *s, int64_t best_step, error *err);
 
-/* A shard is written. When it is the last of its cut the checkpoint is committed and *ret_step is
- * its version, else -1. E_FAIL if servers disagree about the batches applied; E_IO or E_DATA if it
- * could not be committed: then the cut has failed. */
-MUST_USE status saver_shard(saver *s, const shard_report *r, int64_t best_step, int64_t *ret_step,
-                            error *err);
+/* A shard is written. E_FAIL if servers disagree about the batches applied. */
+MUST_USE status saver_shard(saver *s, const shard_report *r, error *err);
+
+/* The version of the next cut to commit, all of its shards being written; -1: none is. */
+int64_t saver_written(const saver *s, uint32_t *ret_id);
+/* Commits that one: the checkpoint exists. E_IO or E_DATA: then the cut has failed. */
+MUST_USE status saver_commit(saver *s, int64_t best_step, error *err);
 
 /* There will be no checkpoint of this cut: its version; -1: there is no such cut. What was written
  * of it goes with the next commit, when no server writes there any more. */

@@ -99,6 +99,7 @@ void master_close_books(master *m)
 static status open_books(master *m, int64_t saved, int64_t step, error *err)
 {
     const config *c = m->o->config;
+    int64_t settled = 0;
     master_close_books(m);
     schedule rates = schedule_settings(c, m->total);
     TRY(ledger_open(
@@ -108,7 +109,9 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
             .schedule = rates,
             .summary_steps = config_int(c, "trainer.save_summary_steps"),
         },
-        step, step, &m->ledger, err));
+        saved, step, &m->ledger, err));
+    if (m->mode.unordered)
+        TRY(ledger_settle(m->ledger, step, &settled, err));
     TRY(results_open(
         &(results_options){
             .dir = m->o->dir,

@@ -84,7 +84,8 @@ typedef struct master {
     batch_set applied;              /* unordered, like the next: on every part, as the era begins */
     leases *leases;
 
-    int64_t epoch_saved, epoch_booked; /* newest epoch's end with a checkpoint; in the results */
+    int64_t epoch_saved, epoch_booked; /* newest epoch's end whose cut is over; in the results */
+    int64_t open_step, open_us;     /* the oldest step whose reports are not all here; since then */
     int64_t begun_us, tick_us, watch_us, progress_us, warned_us, drain_us, preempt_us;
     bool preempted;
     int64_t verdict_step;           /* the last one announced; -1: none */
@@ -95,7 +96,7 @@ typedef struct master {
 
 enum { ERA_STARTS = 0xffff, ERA_TURNS = 0xffff };   /* halves of the 32 bits of an era */
 
-enum { TICK_MS = 100, SECOND_US = 1000000, REPORTS_US = SECOND_US, GOODBYE_US = 3 * SECOND_US };
+enum { TICK_MS = 100, SECOND_US = 1000000, REPORTS_US = 3 * SECOND_US, GOODBYE_US = 3 * SECOND_US };
 
 /* send.c */
 double master_option(const master *m, const char *key);
@@ -137,13 +138,7 @@ uint32_t *master_list_acting(const master *m, size_t *ret_n);   /* free it; none
 /* run.c */
 MUST_USE status master_begin_run(master *m, error *err);
 void master_order_cuts(master *m);
-MUST_USE status master_take_report(master *m, const member *from, const wire_head *h,
-                                   const Wire__Report *r, error *err);
-/* All that were owed until the newest checkpoint. They come on other ways than it does, and at the
- * end those of a lost worker are waited for a little only. */
-bool master_has_reports(const master *m);
-/* Epochs enter the results when their checkpoint and all their reports are here. */
-MUST_USE status master_book_epochs(master *m, error *err);
+void master_order_histograms(master *m);
 MUST_USE status master_take_norm(master *m, int32_t s, const wire_head *h, const Wire__Norm *n,
                                  error *err);
 MUST_USE status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire__CutDone *c,
@@ -161,6 +156,20 @@ void master_lend_lanes(master *m, const hedge_lane *lanes, size_t n);   /* who l
 void master_lend_hello(master *m, member *one, bool is_new);
 void master_lend(master *m);                    /* says the leases that are due */
 void master_say_lend_wait(const master *m, double seconds);
+
+/* books.c */
+MUST_USE status master_take_report(master *m, const member *from, const wire_head *h,
+                                   const Wire__Report *r, error *err);
+/* Every part of the servers has this version at least. */
+int64_t master_applied(const master *m);
+/* Tells workers how far the books are complete: they forget what they kept of it. */
+void master_say_reported(master *m);
+/* Steps that wait for reports which nobody has any more enter the books without them. */
+MUST_USE status master_settle_reports(master *m, error *err);
+/* A shard is in its place: what is written is committed, as far as the books are complete. */
+MUST_USE status master_take_written(master *m, const shard_report *r, error *err);
+/* How it went with a cut: what the disk did to one is not what ends a job. */
+MUST_USE status master_cut_over(master *m, uint32_t id, status st, const error *why, error *err);
 
 /* goodbye.c: says how it ended to all, until they have left or for GOODBYE_US. */
 void master_say_goodbye(master *m, status st, const char *text);

@@ -12,23 +12,33 @@ enum {
 };
 
 typedef struct open_slot {
-    bool is_in;
     int64_t examples;
     metric_set metrics;
 } open_slot;
+
+typedef struct open_step {
+    uint32_t reported;
+    bool *is_in; /* [per_step], like the next */
+    open_slot *slots;
+} open_step;
 
 struct tally {
     steps steps;
     tally_sums sums;
     int64_t highest;
-    open_slot *slots;   /* [n_open][per_step]: of step s in row s % n_open */
-    uint32_t *reported; /* [n_open] */
+    open_step *open; /* ring: [step % n_open] */
     int64_t n_open;
 };
 
-static open_slot *row_of(const tally *t, int64_t step)
+static open_step *at_step(const tally *t, int64_t step)
 {
-    return t->slots + step % t->n_open * t->steps.per_step;
+    return &t->open[step % t->n_open];
+}
+
+static open_step new_step(const tally *t)
+{
+    size_t n = (size_t)t->steps.per_step;
+    return (open_step){.is_in = xcalloc(n, sizeof(bool)), .slots = xcalloc(n, sizeof(open_slot))};
 }
 
 tally_sums tally_sums_at(const steps *s, int64_t step)
@@ -49,8 +59,9 @@ tally *tally_create(const steps *s, const tally_sums *from)
     t->sums = *from;
     t->highest = -1;
     t->n_open = FIRST_OPEN;
-    t->slots = xcalloc((size_t)(t->n_open * s->per_step), sizeof *t->slots);
-    t->reported = xcalloc((size_t)t->n_open, sizeof *t->reported);
+    t->open = xcalloc(FIRST_OPEN, sizeof *t->open);
+    for (int64_t i = 0; i < FIRST_OPEN; i++)
+        t->open[i] = new_step(t);
     return t;
 }
 
@@ -58,8 +69,11 @@ void tally_destroy(tally **t)
 {
     if (!t || !*t)
         return;
-    free((*t)->slots);
-    free((*t)->reported);
+    for (int64_t i = 0; i < (*t)->n_open; i++) {
+        free((*t)->open[i].is_in);
+        free((*t)->open[i].slots);
+    }
+    free((*t)->open);
     free(*t);
     *t = NULL;
 }
@@ -86,14 +100,10 @@ static void reserve(tally *t, int64_t step)
         return;
     tally wider = *t;
     wider.n_open = n;
-    wider.slots = xcalloc((size_t)(n * t->steps.per_step), sizeof *wider.slots);
-    wider.reported = xcalloc((size_t)n, sizeof *wider.reported);
-    for (int64_t s = t->sums.step; s < t->sums.step + t->n_open; s++) {
-        memcpy(row_of(&wider, s), row_of(t, s), (size_t)t->steps.per_step * sizeof *t->slots);
-        wider.reported[s % n] = t->reported[s % t->n_open];
-    }
-    free(t->slots);
-    free(t->reported);
+    wider.open = xcalloc((size_t)n, sizeof *wider.open);
+    for (int64_t s = t->sums.step; s < t->sums.step + n; s++)
+        *at_step(&wider, s) = s < t->sums.step + t->n_open ? *at_step(t, s) : new_step(t);
+    free(t->open);
     *t = wider;
 }
 
@@ -103,11 +113,12 @@ bool tally_take(tally *t, const slot_report *r)
         r->slot >= steps_slots(&t->steps, r->step))
         return false;
     reserve(t, r->step);
-    open_slot *s = &row_of(t, r->step)[r->slot];
-    if (s->is_in)
+    open_step *s = at_step(t, r->step);
+    if (s->is_in[r->slot])
         return false;
-    *s = (open_slot){.is_in = true, .examples = r->examples, .metrics = r->metrics};
-    t->reported[r->step % t->n_open]++;
+    s->is_in[r->slot] = true;
+    s->slots[r->slot] = (open_slot){.examples = r->examples, .metrics = r->metrics};
+    s->reported++;
     if (r->step > t->highest)
         t->highest = r->step;
     return true;
@@ -116,19 +127,18 @@ bool tally_take(tally *t, const slot_report *r)
 bool tally_advance(tally *t, bool anyway)
 {
     tally_sums *sums = &t->sums;
-    uint32_t n = steps_slots(&t->steps, sums->step),
-             *reported = &t->reported[sums->step % t->n_open];
-    if (*reported < n && !anyway)
+    open_step *s = at_step(t, sums->step);
+    uint32_t n = steps_slots(&t->steps, sums->step);
+    if (s->reported < n && !anyway)
         return false;
-    open_slot *row = row_of(t, sums->step);
     metric_reset(&sums->last_step);
     for (uint32_t i = 0; i < n; i++)
-        if (row[i].is_in)
-            metric_merge(&sums->last_step, &row[i].metrics);
+        if (s->is_in[i])
+            metric_merge(&sums->last_step, &s->slots[i].metrics);
     metric_merge(&sums->epoch, &sums->last_step);
     sums->examples += steps_examples(&t->steps, sums->step);
-    memset(row, 0, (size_t)t->steps.per_step * sizeof *row);
-    *reported = 0;
+    memset(s->is_in, 0, (size_t)t->steps.per_step * sizeof *s->is_in);
+    s->reported = 0;
     sums->step++;
     if (sums->step % steps_per_epoch(&t->steps) == 0) {
         sums->epochs[steps_epoch_of(&t->steps, sums->step - 1) % TALLY_EPOCHS] = sums->epoch;
@@ -149,20 +159,26 @@ int64_t tally_highest(const tally *t)
 
 bool tally_has(const tally *t, int64_t step, uint32_t slot)
 {
-    return step >= t->sums.step && step < t->sums.step + t->n_open && row_of(t, step)[slot].is_in;
+    bool is_open = step >= t->sums.step && step < t->sums.step + t->n_open;
+    return is_open && at_step(t, step)->is_in[slot];
+}
+
+const bool *tally_open_step(const tally *t)
+{
+    return at_step(t, t->sums.step)->is_in;
 }
 
 bool tally_next_open(const tally *t, size_t *at, slot_report *ret)
 {
     size_t per_step = (size_t)t->steps.per_step, n = (size_t)t->n_open * per_step;
-    for (; *at < n; ++*at) {
+    while (*at < n) {
         int64_t step = t->sums.step + (int64_t)(*at / per_step);
-        uint32_t slot = (uint32_t)(*at % per_step);
-        const open_slot *s = &row_of(t, step)[slot];
-        if (!s->is_in)
-            continue;
-        *ret = (slot_report){step, slot, s->examples, s->metrics};
+        size_t slot = *at % per_step;
+        const open_step *s = at_step(t, step);
         ++*at;
+        if (!s->is_in[slot])
+            continue;
+        *ret = (slot_report){step, (uint32_t)slot, s->slots[slot].examples, s->slots[slot].metrics};
         return true;
     }
     return false;

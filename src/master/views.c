@@ -10,14 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The oldest step that may be owed. Who reported a slot of a step held its version completely, but
- * its pushes may have died with it. */
-static int64_t oldest_owed(const master *m)
-{
-    int64_t step = ledger_totals_of(m->ledger)->step - 1;
-    return step > m->start ? step : m->start;
-}
-
 static Wire__View__Owner owner_of(const view_lane *lane)
 {
     Wire__View__Owner o = WIRE__VIEW__OWNER__INIT;
@@ -79,7 +71,8 @@ void master_send_view(master *m, const net_peer *only)
     v.slots = a.slots;
     v.n_hedges = a.n_hedges;
     v.hedges = a.hedged;
-    v.start_step = oldest_owed(m);
+    /* no older step is owed; this one may be: who reported it may have died before its last push */
+    v.start_step = master_applied(m);
     v.limit = m->limit;
     v.examples_per_epoch = m->steps.examples;
     v.batch_size = m->steps.batch_size;

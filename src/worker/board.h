@@ -19,7 +19,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-typedef enum note_kind { NOTE_READY, NOTE_DONE, NOTE_FAILED } note_kind;
+/* Of a slot, in this order: NOTE_READY of each part, with NOTE_MEASURED before the last of them;
+ * NOTE_DONE. */
+typedef enum note_kind { NOTE_READY, NOTE_MEASURED, NOTE_DONE, NOTE_FAILED } note_kind;
 
 typedef struct note {
     note_kind kind;
@@ -30,7 +32,7 @@ typedef struct note {
     int32_t part;
     tree_node node;
     fold_block *block;
-    /* NOTE_DONE */
+    /* NOTE_MEASURED */
     metric_set metrics;
     int64_t examples;
     double seconds;             /* computing and reading, without waiting for weights */

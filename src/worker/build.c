@@ -101,6 +101,7 @@ status worker_build(worker *w, error *err)
     w->unordered = mode_settings(w->o->config).unordered;
     TRY(variants_build(w->o->config, &w->variants, err));
     TRY(net_waker_create(&w->waker, err));
+    w->reports = reports_create();
     TRY(build_boards(w, err));
     TRY(build_lanes(w, err));
     build_hello(w);
@@ -123,6 +124,7 @@ void worker_unbuild(worker *w)
     crew_destroy(&w->crew);
     kv_destroy(&w->kv);
     follower_destroy(&w->follower);
+    reports_destroy(&w->reports);
     for (int32_t i = 0; w->lanes && i < w->o->n_lanes; i++)
         lane_destroy(&w->lanes[i]);
     free(w->lanes);

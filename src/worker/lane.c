@@ -49,7 +49,9 @@ struct lane {
     atomic_bool cancel;
 
     lane_slot now;                  /* the slot being computed */
-    int64_t waited_us;              /* in it, for weights: says nothing about this lane */
+    int64_t begin_us;               /* since then... */
+    int64_t waited_us;              /* ...in it, for weights: says nothing about this lane */
+    int32_t n_ready;                /* parts of it that are ready */
 };
 
 static void lent_release(fold_block *b)
@@ -156,10 +158,27 @@ static size_t variant_of(const lane *l, int64_t n)
     BUG("no variant for a batch of %lld", (long long)n);
 }
 
+static void measure(const lane *l, const inputs *in)
+{
+    int64_t us = clock_us() - l->begin_us - l->waited_us;
+    note n = {.kind = NOTE_MEASURED, .step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
+              .examples = l->now.batch.n, .seconds = (double)us * 1e-6};
+    double count = (double)l->now.batch.n;
+    metric_add(&n.metrics, "loss", (double)*in->loss * count, count);
+    if (in->logits && in->labels && in->classes)
+        metric_add_accuracy(&n.metrics, in->logits, in->labels, l->now.batch.n, in->classes);
+    board_post(l->o.board, &n);
+}
+
+/* The measures are noted before the last part: a step is not complete before they are on their way
+ * to the master. */
 static status ready(void *user, int32_t part, const float *grad, error *err)
 {
     lane *l = user;
-    TRY(check_loss(l, &l->inputs[variant_of(l, l->now.batch.n)], err));
+    const inputs *in = &l->inputs[variant_of(l, l->now.batch.n)];
+    TRY(check_loss(l, in, err));
+    if (++l->n_ready == l->o.flat->n_live_parts)
+        measure(l, in);
     fold_block *lent = NULL;
     if (l->now.last) {
         lent = &l->lent[part].fold;
@@ -193,20 +212,16 @@ static status fill(lane *l, const inputs *in, error *err)
 
 static status compute(lane *l, error *err)
 {
-    int64_t begin = clock_us();
+    l->begin_us = clock_us();
+    l->n_ready = 0;
     size_t variant = variant_of(l, l->now.batch.n);
     const inputs *in = &l->inputs[variant];
     l->waited_us = 0;
     TRY(fill(l, in, err));
     exec_hooks hooks = {.need = need, .ready = ready, .user = l, .cancel = &l->cancel};
     TRY(exec_run(l->exec, variant, &hooks, err));
-    note n = {.kind = NOTE_DONE, .step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
-              .examples = l->now.batch.n, .seconds = (double)(clock_us() - begin - l->waited_us) * 1e-6};
-    double count = (double)l->now.batch.n;
-    metric_add(&n.metrics, "loss", (double)*in->loss * count, count);
-    if (in->logits && in->labels && in->classes)
-        metric_add_accuracy(&n.metrics, in->logits, in->labels, l->now.batch.n, in->classes);
-    board_post(l->o.board, &n);
+    board_post(l->o.board, &(note){.kind = NOTE_DONE, .step = l->now.step, .slot = l->now.slot,
+                                   .lane = l->o.index});
     return OK;
 }
 

@@ -271,11 +271,10 @@ static status take_ready(runner *r, const note *n, error *err)
     return r->n_waiting ? ask(r, n->part, r->waiting[0], err) : OK;
 }
 
-static status take_done(runner *r, const note *n, error *err)
+static status take_done(runner *r, error *err)
 {
     r->busy = false;
     r->computed = true;
-    r->result = *n;
     TRY(end_batch(r, err));
     return start_next(r, err);
 }
@@ -284,8 +283,14 @@ status runner_serve(runner *r, error *err)
 {
     note n;
     TRY(kv_serve(r->kv, err));
-    while (r->busy && !r->missing && board_take_note(r->o.board, r->now.batch, &n))
-        TRY(n.kind == NOTE_READY ? take_ready(r, &n, err) : take_done(r, &n, err));
+    while (r->busy && !r->missing && board_take_note(r->o.board, r->now.batch, &n)) {
+        if (n.kind == NOTE_READY)
+            TRY(take_ready(r, &n, err));
+        else if (n.kind == NOTE_MEASURED)
+            r->result = n;
+        else
+            TRY(take_done(r, err));
+    }
     TRY(board_failure(r->o.board, err));
     return r->failed == OK ? OK : FAIL(err, r->failed, "%s", r->failure.text);
 }

@@ -6,6 +6,7 @@
 #define TEQUIO_WORKER_STATE_H
 
 #include "worker/crew.h"
+#include "worker/reports.h"
 #include "worker/step.h"
 #include "worker/variants.h"
 #include "worker/worker.h"
@@ -21,6 +22,7 @@ typedef struct worker {
     kv *kv;                         /* mode sync */
     follower *follower;             /* mode sync */
     crew *crew;                     /* unordered, instead */
+    reports *reports;
     buf hello;
     buf packed;                     /* the control payload being sent; kept, so that steps allocate nothing */
 
@@ -53,7 +55,7 @@ void worker_warn_of_waits(worker *w, int64_t now);
 /* worker.c */
 kv *worker_kv(const worker *w);                 /* of the servers: names, who is up; any of several */
 MUST_USE status worker_dial_master(worker *w, const char *endpoint, error *err);
-/* A batch is computed: REPORT. `user` is the worker. */
+/* A slot is measured: REPORT. `user` is the worker. */
 MUST_USE status worker_report(void *user, const note *n, error *err);
 /* kv's hooks. A failure is kept and leaves the loop. */
 void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m);

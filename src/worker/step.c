@@ -336,7 +336,7 @@ static status take_ready(follower *f, const note *n, error *err)
     return OK;
 }
 
-status follower_serve(follower *f, follower_done_fn *done, void *user, error *err)
+status follower_serve(follower *f, follower_measured_fn *measured, void *user, error *err)
 {
     note n;
     /* the end of a step may be noted after its last part made the next version complete */
@@ -345,8 +345,11 @@ status follower_serve(follower *f, follower_done_fn *done, void *user, error *er
             TRY(take_ready(f, &n, err));
             continue;
         }
+        if (n.kind == NOTE_MEASURED) {
+            TRY(measured(user, &n, err));
+            continue;
+        }
         f->owed--;
-        TRY(done(user, &n, err));
         TRY(turn(f, err));
     }
     return board_failure(f->o.board, err);
@@ -376,7 +379,7 @@ bool follower_is_held_back(const follower *f)
     return f->held >= f->limit;
 }
 
-bool follower_is_computing(const follower *f)
+int64_t follower_computing(const follower *f)
 {
-    return f->owed > 0;
+    return f->owed > 0 ? f->given : -1;
 }

@@ -58,15 +58,15 @@ MUST_USE status follower_part(follower *f, int32_t part, int64_t version, const 
 /* The version we follow is gone: the servers are further. */
 MUST_USE status follower_gone(follower *f, int64_t newest, error *err);
 
-/* Handles the lanes' notes; `done` hears of each slot that is computed. */
-typedef status follower_done_fn(void *user, const note *n, error *err);
-MUST_USE status follower_serve(follower *f, follower_done_fn *done, void *user, error *err);
+/* Handles the lanes' notes; `measured` hears of each slot, before its last nodes are pushed. */
+typedef status follower_measured_fn(void *user, const note *n, error *err);
+MUST_USE status follower_serve(follower *f, follower_measured_fn *measured, void *user, error *err);
 
 int64_t follower_step(const follower *f);               /* the version held or, before that, begun with less 1 */
 bool follower_is_whole(const follower *f);              /* it is held completely */
 /* What is missing for the next step, for messages: parts of the next version not here. */
 int32_t follower_missing(const follower *f, int32_t *ret_first_part);
 bool follower_is_held_back(const follower *f);              /* the limit is reached */
-bool follower_is_computing(const follower *f);
+int64_t follower_computing(const follower *f);          /* the step of which slots are computed; -1: none are */
 
 #endif

@@ -85,7 +85,7 @@ void worker_warn_of_waits(worker *w, int64_t now)
     if (w->has_view) {
         step = w->unordered ? crew_reported(w->crew) : follower_step(w->follower);
         computing =
-            w->unordered ? crew_is_computing(w->crew) : follower_is_computing(w->follower);
+            w->unordered ? crew_is_computing(w->crew) : follower_computing(w->follower) >= 0;
     }
     if (step != w->seen_step || computing) {
         w->seen_step = step;

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* --- to the master --- */
 
 /* A master that left comes back, or its silence is noticed, or its last word is still unread. */
@@ -22,6 +21,8 @@ static status send_head(worker *w, wire_type type, int64_t step, tree_node node,
     h.type = type;
     h.step = step;
     h.node = node;
+    if (type == WIRE_HEARTBEAT && w->has_view && !w->unordered)
+        h.tag = (uint64_t)(follower_computing(w->follower) + 1);
     h.bytes = payload ? payload->bytes : 0;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);
@@ -68,25 +69,18 @@ static status declare(worker *w, error *err)
     return st;
 }
 
+static status say_report(void *user, int64_t step, uint32_t slot, const ProtobufCMessage *m, error *err)
+{
+    return send_proto(user, WIRE_REPORT, step, (tree_node){.level = 0, .index = slot}, m, err);
+}
+
+/* Unordered a batch is reported again when its lease is said again. */
 status worker_report(void *user, const note *n, error *err)
 {
     worker *w = user;
-    Wire__Report__Metric metrics[METRIC_COUNT_MAX];
-    Wire__Report__Metric *pointers[METRIC_COUNT_MAX];
-    Wire__Report m = WIRE__REPORT__INIT;
-    m.examples = n->examples;
-    m.seconds = n->seconds;
-    m.lane = (uint32_t)n->lane;
-    m.n_metrics = n->metrics.n;
-    m.metrics = pointers;
-    for (size_t i = 0; i < n->metrics.n; i++) {
-        wire__report__metric__init(&metrics[i]);
-        metrics[i].name = (char *)(uintptr_t)n->metrics.at[i].name;
-        metrics[i].sum = n->metrics.at[i].sum;
-        metrics[i].count = n->metrics.at[i].count;
-        pointers[i] = &metrics[i];
-    }
-    return send_proto(w, WIRE_REPORT, n->step, (tree_node){.level = 0, .index = n->slot}, &m.base, err);
+    if (w->unordered)
+        return reports_say(n, say_report, w, err);
+    return reports_add(w->reports, n, w->welcomed ? say_report : NULL, w, err);
 }
 
 /* --- from the master --- */
@@ -96,7 +90,9 @@ static status take_welcome(worker *w, const wire_head *h, const Wire__Welcome *m
     w->identity.job_id = h->job_id; /* the era comes with the view that begins it */
     w->identity.incarnation = m->incarnation;
     w->welcomed = true;
-    return m->declare ? declare(w, err) : OK;
+    if (m->declare)
+        TRY(declare(w, err));
+    return w->has_view && h->era == w->identity.era ? reports_say_all(w->reports, say_report, w, err) : OK;
 }
 
 static status begin_era(worker *w, const wire_head *h, const Wire__View *m, error *err)
@@ -112,6 +108,8 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
           w->o->n_lanes);
     if (w->unordered)
         return crew_begin(w->crew, &w->identity, &s, err);
+    reports_begin(w->reports, m->start_step);
+    TRY(reports_say_all(w->reports, say_report, w, err));
     TRY(kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat,
                  m->n_acting ? m->acting : NULL, err));
     return follower_begin(w->follower, &s, m->start_step, m->limit, err);
@@ -214,6 +212,8 @@ static status take(worker *w, const net_message *m, error *err)
     w->master_heard_us = clock_us();
     if (h.type == WIRE_ALIVE)
         return take_alive(w, &h, err);
+    if (h.type == WIRE_REPORTED)
+        return h.era == w->identity.era ? reports_booked(w->reports, h.step, say_report, w, err) : OK;
     if (h.type == WIRE_LIMIT)
         return take_limit(w, &h, err);
     if (h.type == WIRE_LEASE)

@@ -121,7 +121,7 @@ static void freeze_and_write(job *j)
             shard_report r = books_shard(j->books, &t->order, s, SERVERS, 1);
             r.batches = 2 * t->order.version;
             int64_t step = -1;
-            must(saver_shard(j->saver, &r, -1, &step, &err), &err);
+            must(saver_take(j->saver, &r, &step, &err), &err);
             if (step < 0)
                 continue;
             assert_int_equal(step, t->order.version);

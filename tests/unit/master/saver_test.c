@@ -19,7 +19,7 @@ static int64_t commit(saver *s, const books *b, const cut_order *order, int32_t 
         shard_report r = books_shard(b, order, (first + i) % SERVERS, SERVERS, 1);
         r.batches = 2 * order->version;
         assert_int_equal(step, -1);
-        must(saver_shard(s, &r, -1, &step, &err), &err);
+        must(saver_take(s, &r, &step, &err), &err);
     }
     return step;
 }
@@ -132,7 +132,7 @@ static void a_server_that_is_past_gets_more_room(void **state)
     shard_report early =
         books_shard(&b, &order, 0, SERVERS, 1); /* by the server that is not late */
     early.batches = 48;
-    must(saver_shard(s, &early, -1, &step, &err), &err);
+    must(saver_take(s, &early, &step, &err), &err);
     assert_true(saver_late(s, order.id, 30, &again));
     assert_int_equal(again.replaces, order.id);
     assert_int_equal(again.version, 38);
@@ -142,7 +142,7 @@ static void a_server_that_is_past_gets_more_room(void **state)
     assert_int_equal(again.version, 76);
 
     /* the early shard does not count for the later cut */
-    must(saver_shard(s, &early, -1, &step, &err), &err);
+    must(saver_take(s, &early, &step, &err), &err);
     assert_int_equal(step, -1);
     assert_int_equal(commit(s, &b, &again, 0), 76);
     saver_destroy(&s);
@@ -260,7 +260,7 @@ static void open_cuts_are_told_by_server(void **state)
     error err = ERROR_INIT;
     int64_t step = -1;
     shard_report first = books_shard(&b, &orders[0], 0, SERVERS, 1);
-    must(saver_shard(s, &first, -1, &step, &err), &err);
+    must(saver_take(s, &first, &step, &err), &err);
     size_t at = 0;
     assert_true(saver_open_order(s, 0, &at, &seen));
     assert_int_equal(seen.id, orders[1].id);
@@ -293,14 +293,14 @@ static void a_cut_is_committed_once(void **state)
     shard_report r = books_shard(&b, &order, 0, SERVERS, 1);
     r.batches = 8;
     for (int i = 0; i < 3; i++) { /* one server's word, thrice */
-        must(saver_shard(s, &r, -1, &step, &err), &err);
+        must(saver_take(s, &r, &step, &err), &err);
         assert_int_equal(step, -1);
     }
     r = books_shard(&b, &order, 1, SERVERS, 1);
     r.batches = 8;
-    must(saver_shard(s, &r, -1, &step, &err), &err);
+    must(saver_take(s, &r, &step, &err), &err);
     assert_int_equal(step, 4);
-    must(saver_shard(s, &r, -1, &step, &err), &err);
+    must(saver_take(s, &r, &step, &err), &err);
     assert_int_equal(step, -1);
     json_t *m = books_json(&b, "checkpoints/step-000000004/manifest.json");
     assert_true(json_is_true(json_object_get(m, "final")));
@@ -321,10 +321,10 @@ static void servers_must_agree(void **state)
     assert_true(saver_next_order(s, clock_us(), 0, &order));
     shard_report r = books_shard(&b, &order, 1, SERVERS, 1);
     r.batches = 8;
-    must(saver_shard(s, &r, -1, &step, &err), &err);
+    must(saver_take(s, &r, &step, &err), &err);
     r = books_shard(&b, &order, 0, SERVERS, 1);
     r.batches = 6;
-    assert_int_equal(saver_shard(s, &r, -1, &step, &err), E_FAIL);
+    assert_int_equal(saver_take(s, &r, &step, &err), E_FAIL);
     assert_string_equal(err.text, "checkpoint step 4: servers applied 8 and 6 batches");
     assert_int_equal(step, -1);
     assert_false(books_has(&b, "checkpoints/step-000000004"));
@@ -343,10 +343,10 @@ static void a_shard_that_is_not_there_is_named(void **state)
     cut_order order;
     assert_true(saver_next_order(s, clock_us(), 0, &order));
     shard_report r = books_shard(&b, &order, 0, SERVERS, 1);
-    must(saver_shard(s, &r, -1, &step, &err), &err);
+    must(saver_take(s, &r, &step, &err), &err);
     r.shard = 1;
     r.file = "ps-1-of-2.safetensors";
-    assert_int_not_equal(saver_shard(s, &r, -1, &step, &err), OK);
+    assert_int_not_equal(saver_take(s, &r, &step, &err), OK);
     assert_non_null(strstr(err.text, "checkpoint step 4: "));
     assert_non_null(strstr(err.text, "ps-1-of-2.safetensors"));
     saver_destroy(&s);
@@ -367,12 +367,12 @@ static void a_cut_that_failed(void **state)
     assert_true(saver_next_order(s, clock_us(), 0, &first));
     assert_true(saver_next_order(s, clock_us(), 0, &second));
     shard_report r = books_shard(&b, &first, 0, SERVERS, 1);
-    must(saver_shard(s, &r, -1, &step, &err), &err);
+    must(saver_take(s, &r, &step, &err), &err);
     assert_int_equal(saver_fail(s, first.id + 1000), -1);
     assert_int_equal(saver_fail(s, first.id), 4);
     assert_int_equal(saver_fail(s, first.id), -1);
     r = books_shard(&b, &first, 1, SERVERS, 1);
-    must(saver_shard(s, &r, -1, &step, &err), &err);
+    must(saver_take(s, &r, &step, &err), &err);
     assert_int_equal(step, -1);
     assert_int_equal(saver_last(s), 0);
     expect_orders(s, 4, (int64_t[]){12}, 1);

@@ -16,3 +16,15 @@ saver *saver_of(const books *b, const plan *p)
         .config_digest = "0000000000000000000000000000000000000000000000000000000000000000",
     });
 }
+
+status saver_take(saver *s, const shard_report *r, int64_t *ret_step, error *err)
+{
+    *ret_step = -1;
+    TRY(saver_shard(s, r, err));
+    int64_t step = saver_written(s, NULL);
+    if (step < 0)
+        return OK;
+    TRY(saver_commit(s, -1, err));
+    *ret_step = step;
+    return OK;
+}

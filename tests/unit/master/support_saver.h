@@ -14,4 +14,7 @@ typedef struct plan {
 
 saver *saver_of(const books *b, const plan *p);
 
+/* A shard comes in; the cut it completes is committed, and *ret_step is its version, else -1. */
+MUST_USE status saver_take(saver *s, const shard_report *r, int64_t *ret_step, error *err);
+
 #endif

@@ -190,7 +190,10 @@ static void ready(lane *l, int32_t part)
         lent = &l->spans[part];
         l->n_lent++;
     }
-    note n = {.kind = NOTE_READY, .step = l->now.step, .slot = l->now.slot, .part = part};
+    note n = {.kind = NOTE_MEASURED, .step = l->now.step, .slot = l->now.slot};
+    if (part == 0) /* the last one */
+        board_post(l->hand->board, &n);
+    n = (note){.kind = NOTE_READY, .step = l->now.step, .slot = l->now.slot, .part = part};
     must(gather_add(l->gather, part, l->now.step, l->now.slot, l->grad[part], lent, &n.node,
                     &n.block, NULL));
     board_post(l->hand->board, &n);

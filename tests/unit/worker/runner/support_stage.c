@@ -295,6 +295,8 @@ bool actor_move_lane(actor *a)
     int32_t read = forward < STAGE_PARTS ? forward : backward;
     for (int32_t p = 0; p <= read && p < STAGE_PARTS; p++)
         check_reads(l, p);
+    if (forward >= STAGE_PARTS && backward == 0)
+        board_post(a->board, &(note){.kind = NOTE_MEASURED, .step = l->now.step});
     if (forward >= STAGE_PARTS && backward >= 0)
         ready(l, backward);
     if (backward < 0) {

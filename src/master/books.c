@@ -1,0 +1,216 @@
+/*
+ * The books: reports become steps and epochs, and checkpoints are committed when the books are
+ * complete up to them: whoever goes back to a checkpoint finds in the journal all that was reported
+ * before it.
+ */
+#include "master/state.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "optim/settings.h"
+
+#include <math.h>
+
+/* --- checkpoints --- */
+
+static bool ends_epoch(const master *m, int64_t step)
+{
+    return m->o->evaluates && step % steps_per_epoch(&m->steps) == 0;
+}
+
+/* An epoch enters the results when its checkpoint is written, before that is committed: one that is
+ * not committed after all goes with the epochs behind the newest checkpoint. */
+static status book_epochs(master *m, error *err)
+{
+    const ledger_totals *t = ledger_totals_of(m->ledger);
+    int64_t per_epoch = steps_per_epoch(&m->steps), next = m->epoch_booked + per_epoch;
+    for (; next <= m->epoch_saved && next <= t->step; next += per_epoch) {
+        const metric_set *training = ledger_epoch(m->ledger, next / per_epoch - 1);
+        TRY(results_epoch(m->results, next, training, t->wall_s, err));
+        m->epoch_booked = next;
+    }
+    return OK;
+}
+
+/* The last cut there was to be is over. */
+static void drain_after(master *m, int64_t step)
+{
+    if (step < m->total && !(saver_is_hurried(m->saver) && step == saver_limit(m->saver)))
+        return;
+    m->phase = DRAIN;
+    m->drain_us = clock_us();
+}
+
+/* The checkpoint before stays, and the next cut tries again; only the last one must be. */
+static status cut_failed(master *m, uint32_t id, const char *why, error *err)
+{
+    int64_t step = saver_fail(m->saver, id);
+    if (step < 0)
+        return OK;
+    fetches_drop(m->fetches, id);
+    if (step == m->total)
+        return FAIL(err, E_IO, "write the last checkpoint, step %lld: %s", (long long)step, why);
+    LOG_W("CHECKPOINT_FAILED", "step=%lld newest=%lld %s", (long long)step,
+          (long long)saver_last(m->saver), why);
+    if (ends_epoch(m, step))
+        m->epoch_saved = step;          /* an epoch like others, which nobody can evaluate */
+    TRY(book_epochs(m, err));
+    drain_after(m, step);
+    master_order_cuts(m);
+    return OK;
+}
+
+status master_cut_over(master *m, uint32_t id, status st, const error *why, error *err)
+{
+    if (st == E_IO || st == E_DATA)
+        return cut_failed(m, id, why->text, err);
+    return st == OK ? OK : FAIL(err, st, "%s", why->text);
+}
+
+static status commit_one(master *m, int64_t step, uint32_t id, error *err)
+{
+    error why = ERROR_INIT;
+    TRY(ledger_sync(m->ledger, err));
+    if (ends_epoch(m, step))
+        m->epoch_saved = step;
+    TRY(book_epochs(m, err));
+    saver_unevaluated(m->saver, results_next_judged(m->results));
+    status st = saver_commit(m->saver, results_best_step(m->results), &why);
+    if (st != OK)
+        return master_cut_over(m, id, st, &why, err);
+    TRY(ledger_saved(m->ledger, step, err));
+    LOG_I("CHECKPOINT", "step=%lld", (long long)step);
+    if (ends_epoch(m, step))
+        master_say_reported(m);
+    drain_after(m, step);
+    master_order_cuts(m);
+    return OK;
+}
+
+static status commit(master *m, error *err)
+{
+    uint32_t id = 0;
+    TRY(book_epochs(m, err));
+    for (int64_t step; (step = saver_written(m->saver, &id)) >= 0;) {
+        if (step > ledger_totals_of(m->ledger)->step)
+            return OK;
+        TRY(commit_one(m, step, id, err));
+    }
+    return OK;
+}
+
+status master_take_written(master *m, const shard_report *r, error *err)
+{
+    TRY(saver_shard(m->saver, r, err));
+    return commit(m, err);
+}
+
+/* --- reports --- */
+
+int64_t master_applied(const master *m)
+{
+    int64_t reported = ledger_applied(m->ledger);
+    return reported > m->start ? reported : m->start;
+}
+
+static void say_progress(const master *m)
+{
+    if (!m->o->progress)
+        return;
+    const ledger_totals *t = ledger_totals_of(m->ledger);
+    int64_t per_epoch = steps_per_epoch(&m->steps);
+    double left = (double)(m->total - t->step) * (double)(m->steps.batch_size * m->steps.per_step);
+    master_progress p = {
+        .step = t->step,
+        .total_steps = m->total,
+        .epoch = t->step / per_epoch,
+        .epochs = (m->total + per_epoch - 1) / per_epoch,
+        .loss = metric_result(&t->last_step, "loss"),
+        .accuracy = metric_result(&t->last_step, "accuracy"),
+        .rate = (double)schedule_rate(&(schedule){.kind = SCHEDULE_CONSTANT}, 0),
+        .examples_per_s = t->examples_per_s,
+        .eta_s = t->examples_per_s > 0 ? left / t->examples_per_s : NAN,
+    };
+    schedule rates = schedule_settings(m->o->config, m->total);
+    p.rate = (double)schedule_rate(&rates, t->step > 0 ? t->step - 1 : 0);
+    m->o->progress(m->o->user, &p);
+}
+
+/* Steps became complete. */
+static status steps_done(master *m, int64_t before, error *err)
+{
+    m->progress_us = clock_us();
+    m->warned_us = 0;
+    deal_step(m->deal, m->progress_us);
+    if (before == 0)
+        LOG_I("FIRST_STEP", "after=%.3fs", (double)(clock_us() - m->begun_us) / SECOND_US);
+    if (m->phase == RUN) {
+        master_order_histograms(m);
+        master_order_cuts(m);
+    }
+    say_progress(m);
+    return commit(m, err);
+}
+
+status master_take_report(master *m, const member *from, const wire_head *h, const Wire__Report *r,
+                          error *err)
+{
+    master_count_lane(m, from, h, r);
+    metric_set set = {.n = 0};
+    for (size_t i = 0; i < r->n_metrics && i < METRIC_COUNT_MAX; i++) {
+        const char *name = metric_known(r->metrics[i]->name);
+        if (name)
+            metric_add(&set, name, r->metrics[i]->sum, r->metrics[i]->count);
+    }
+    int64_t done = 0, before = ledger_totals_of(m->ledger)->step, step = h->step;
+    if (step >= m->total)
+        return OK;
+    if (m->leases) {
+        if (!leases_report(m->leases, step))
+            return OK;
+        step = before;              /* batches are booked in the order in which they end */
+    }
+    TRY(ledger_report(m->ledger, step, h->node.index, &set, r->examples, &done, err));
+    return done ? steps_done(m, before, err) : OK;
+}
+
+void master_say_reported(master *m)
+{
+    int64_t step = ledger_totals_of(m->ledger)->step;
+    master_send_workers(m, master_head(m, WIRE_REPORTED, step), NULL);
+}
+
+/* Steps before the one returned are in the weights, and nobody who lives is computing a slot of
+ * them: what each had to report was said before its heartbeat, on the same connection. */
+static int64_t settled(const master *m)
+{
+    int64_t until = master_applied(m);
+    if (saver_written(m->saver, NULL) > until)
+        until = saver_written(m->saver, NULL);
+    for (size_t i = 0; i < m->members.n; i++) {
+        const member *one = &m->members.at[i];
+        if (one->alive && one->computing_era != m->identity.era)
+            return 0;
+        if (one->alive && one->computing >= 0 && one->computing < until)
+            until = one->computing;
+    }
+    return until;
+}
+
+/* A report whose worker died before it left is waited for a little: it may only be late. */
+status master_settle_reports(master *m, error *err)
+{
+    if (m->mode.unordered)
+        return OK;                  /* a batch without its report is leased again */
+    int64_t now = clock_us(), step = ledger_totals_of(m->ledger)->step, until = settled(m),
+            done = 0;
+    if (step != m->open_step || until <= step) {
+        m->open_step = step;
+        m->open_us = now;
+    }
+    if (until <= step || now - m->open_us < REPORTS_US)
+        return OK;
+    TRY(ledger_settle(m->ledger, until, &done, err));
+    return done ? steps_done(m, step, err) : OK;
+}

@@ -1,6 +1,7 @@
 /*
  * Master, servers, workers and lanes as threads of one process: whatever the cluster's shape, the
- * weights are those of one process alone, bit by bit, and every batch counts once.
+ * weights are those of one process alone, bit by bit, and every batch counts once; in the modes ssp
+ * and async it is the batches alone that count once.
  *
  * CTest labels: smoke
  */
@@ -107,6 +108,70 @@ static void a_job_told_to_leave_goes_on_in_another_shape(void **state)
     village_fini(&v);
 }
 
+/* The same job in a mode in which 30 batches are 30 steps. */
+#define UNORDERED(mode, k)                                                                         \
+    "validation_data_path: self.train_data_path,"                                                  \
+    "model: {type: 'mlp', hidden: [300, 450], dropout: 0.3, batch_norm: true},"                    \
+    "data_loader: {batch_size: 4}, distributed: {" mode "},"                                       \
+    "trainer: {num_epochs: 3, batches_per_step: " k ", save_checkpoints_steps: 4,"                 \
+    "          save_summary_steps: 1,"                                                             \
+    "          optimizer: {type: 'sgd', lr: 0.05, momentum: 0.9}}"
+
+static const char *const unordered[] = {
+    UNORDERED("mode: 'async'", "4"),
+    UNORDERED("mode: 'ssp', staleness: 1", "4"),
+    UNORDERED("mode: 'ssp'", "2"),
+};
+
+static void batches_in_any_order_count_once(void **state)
+{
+    (void)state;
+    static const village_shape shapes[] = {
+        {.servers = 2, .workers = 2, .lanes = 2, .evaluator = true},
+        {.servers = 3, .workers = 3, .lanes = 1, .late = 1},
+    };
+    for (size_t i = 0; i < COUNT_OF(unordered); i++) {
+        village v = village_make(unordered[i]);
+        for (size_t k = 0; k < COUNT_OF(shapes); k++) {
+            village_result r = village_train(&v, &shapes[k]);
+            assert_int_equal(r.steps, 30);
+            assert_int_equal(r.batches_applied, 30);
+        }
+        village_fini(&v);
+    }
+}
+
+/* One lane meets the weights it has just moved: no other order is possible, and the bits are those
+ * of mode sync with steps of one batch. */
+static void one_lane_alone_is_as_in_sync(void **state)
+{
+    (void)state;
+    village v = village_make(UNORDERED("mode: 'sync'", "1"));
+    village_result sync = village_play(&v);
+    village_fini(&v);
+    for (size_t i = 0; i < COUNT_OF(unordered); i++) {
+        v = village_make(unordered[i]);
+        village_result r = village_train(&v, &(village_shape){.servers = 2, .workers = 1, .lanes = 1});
+        assert_string_equal(r.params_sha256, sync.params_sha256);
+        village_fini(&v);
+    }
+}
+
+static void it_goes_on_in_another_shape_with_what_each_part_has(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(unordered); i++) {
+        village v = village_make(unordered[i]);
+        village_result r = village_train(
+            &v, &(village_shape){.servers = 2, .workers = 2, .lanes = 2, .preempt_at = 7});
+        assert_int_equal(r.steps, -1);
+        r = village_train(&v, &(village_shape){.servers = 3, .workers = 1, .lanes = 2});
+        assert_int_equal(r.steps, 30);
+        assert_int_equal(r.batches_applied, 30);
+        village_fini(&v);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +181,9 @@ int main(void)
         cmocka_unit_test(an_evaluator_beside_them_changes_nothing),
         cmocka_unit_test(a_worker_that_comes_late_changes_nothing),
         cmocka_unit_test(a_job_told_to_leave_goes_on_in_another_shape),
+        cmocka_unit_test(batches_in_any_order_count_once),
+        cmocka_unit_test(one_lane_alone_is_as_in_sync),
+        cmocka_unit_test(it_goes_on_in_another_shape_with_what_each_part_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

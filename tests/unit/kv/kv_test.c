@@ -207,6 +207,37 @@ static void test_pulls(void **state)
 }
 
 /* What no server may say, and noise: ignored, never fatal. */
+/* The newest is whatever version comes for the batch that was named last. */
+static void test_pulls_of_the_newest(void **state)
+{
+    (void)state;
+    scene *s = scene_make("tcp://127.0.0.1:0", 1);
+    int32_t of[PARTS];
+    greet(s);
+    parts_of(s, 1, of);
+    assert_int_equal(kv_pull_newest(s->kv, of[0], 9, 4, NULL), OK);
+    wire_head h = expect(s, 1, WIRE_PULL);
+    assert_int_equal(h.part, of[0]);
+    assert_int_equal(h.step, 9);
+    assert_int_equal(h.tag, 4);
+    assert_int_equal(kv_pull_newest(s->kv, of[0], 7, 4, NULL), OK);
+    assert_int_equal(expect(s, 1, WIRE_PULL).step, 7);
+    wire_head part = head_of(WIRE_PART, of[0], 20);
+    part.tag = 9;
+    say_part(s, 1, part, 1); /* of the one given up */
+    wire_head gone = head_of(WIRE_GONE, of[0], 8);
+    gone.tag = 7;
+    say(s, 1, gone, NULL, 0); /* the newest never is */
+    part.tag = 7;
+    part.step = 21;
+    say_part(s, 1, part, 2);
+    SERVE_UNTIL(s, s->answer.n_parts);
+    assert_int_equal(s->answer.n_gone, 0);
+    assert_int_equal(s->answer.version, 7);
+    assert_true(s->answer.first == 2);
+    scene_fini(s);
+}
+
 static void test_what_a_server_may_not_say(void **state)
 {
     (void)state;
@@ -414,6 +445,7 @@ int main(void)
         cmocka_unit_test(test_credits_and_order),
         cmocka_unit_test(test_foreign_acknowledgements),
         cmocka_unit_test(test_pulls),
+        cmocka_unit_test(test_pulls_of_the_newest),
         cmocka_unit_test(test_what_a_server_may_not_say),
         cmocka_unit_test(test_a_server_that_is_not_ready),
         cmocka_unit_test(test_a_lost_connection),

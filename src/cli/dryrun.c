@@ -113,25 +113,28 @@ static size_t optimizer_slots(const config *c)
     return optim_slots(&o);
 }
 
-/* A server keeps two versions of the weights and the optimizer's state, but of frozen parts one. */
-static json_t *servers(const flat *f, int n_servers, size_t slots)
+/* A server keeps two versions of the weights and the optimizer's state, but of frozen parts one; of
+ * the server before it in the ring too, where it stands by. */
+static json_t *servers(const flat *f, int n_servers, size_t slots, bool copies)
 {
     int32_t *server = xcalloc((size_t)f->n_parts + 1, sizeof *server);
     placement_deal(f, n_servers, server);
     json_t *list = json_array();
     for (int i = 0; i < n_servers; i++) {
-        int64_t parts = 0, bytes = 0, idle = 0;
+        int64_t parts = 0, bytes = 0, idle = 0, standby = 0;
         for (int32_t p = 0; p < f->n_parts; p++) {
-            if (server[p] != i)
+            bool stands_by = copies && n_servers > 1 && (server[p] + 1) % n_servers == i;
+            if (server[p] != i && !stands_by)
                 continue;
             int64_t own = flat_part_elements(f, p) * FLOAT;
-            parts++;
-            bytes += own;
+            parts += !stands_by;
+            standby += stands_by;
+            bytes += stands_by ? 0 : own;
             idle += f->parts[p].frozen ? own : own * (int64_t)(2 + slots);
         }
-        json_array_append_new(list,
-                              json_pack("{s:I, s:I, s:I}", "parts", (json_int_t)parts, "bytes",
-                                        (json_int_t)bytes, "idle_memory", (json_int_t)idle));
+        json_array_append_new(list, json_pack("{s:I, s:I, s:I, s:I}", "parts", (json_int_t)parts,
+                                              "bytes", (json_int_t)bytes, "standby_parts",
+                                              (json_int_t)standby, "idle_memory", (json_int_t)idle));
     }
     free(server);
     return list;
@@ -158,7 +161,8 @@ static json_t *report(const config *c, const shape *s, const built *b)
                                   "evaluators", s->evaluators, "lanes_per_worker", s->lanes,
                                   "threads_per_lane", s->threads));
     json_object_set_new(r, "parts", json_integer(b->flat->n_parts));
-    json_object_set_new(r, "servers", servers(b->flat, s->ps > 0 ? s->ps : 1, optimizer_slots(c)));
+    json_object_set_new(r, "servers", servers(b->flat, s->ps > 0 ? s->ps : 1, optimizer_slots(c),
+                                              config_int(c, "distributed.ps_replicas")));
     json_object_set_new(r, "steps",
                         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "examples",
                                   (json_int_t)st->examples, "batch_size",
@@ -209,8 +213,12 @@ static void print_servers(const json_t *r)
     {
         size_text(json_number_value(json_object_get(server, "bytes")), held);
         size_text(json_number_value(json_object_get(server, "idle_memory")), idle);
-        printf("  server %-3zu %4lld parts, %s of weights, %s of memory when idle\n", i,
+        printf("  server %-3zu %4lld parts, %s of weights, %s of memory when idle", i,
                (long long)json_integer_value(json_object_get(server, "parts")), held, idle);
+        long long standby = json_integer_value(json_object_get(server, "standby_parts"));
+        if (standby)
+            printf(", with copies of %lld part%s", standby, standby == 1 ? "" : "s");
+        printf("\n");
     }
 }
 

@@ -115,9 +115,27 @@ static status dial_servers(play *p, error *err)
     return OK;
 }
 
+/* Copies need a second server; one process that does everything has none, and needs none. */
+static status check_replicas(const play *p, error *err)
+{
+    const cluster *c = p->c;
+    int n = c->hosted_servers ? c->jobs[ROLE_WORKER].n - c->master_is_worker : c->jobs[ROLE_PS].n;
+    bool is_known = !c->jobs[c->hosted_servers ? ROLE_WORKER : ROLE_PS].sparse;
+    if (!config_int(p->o->config, "distributed.ps_replicas") || n > 1 || !is_known)
+        return OK;
+    if (!p->is_alone)
+        return FAIL(err, E_CONFIG,
+                    "distributed.ps_replicas: 1 needs a second parameter server to hold the copies, and "
+                    "the cluster has %d; add one or use 0",
+                    n);
+    LOG_I("NO_STANDBY", "distributed.ps_replicas does nothing in one process");
+    return OK;
+}
+
 static status choose_endpoints(play *p, error *err)
 {
     const cluster *c = p->c;
+    TRY(check_replicas(p, err));
     if (p->is_alone) {
         p->servers = xcalloc(1, sizeof(char *));
         p->servers[p->n_servers++] = xstrdup("inproc://ps");

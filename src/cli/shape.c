@@ -17,8 +17,13 @@ status shape_of(const config *c, int cpus, shape *ret, error *err)
         return FAIL(err, E_USAGE,
                     "an evaluator without workers: add --workers N, or leave out --evaluators: one "
                     "process evaluates by itself");
+    bool copies = config_int(c, "distributed.ps_replicas");
     if (s.workers > 0 && s.ps == 0)
-        s.ps = 1;
+        s.ps = copies ? 2 : 1;
+    if (s.ps == 1 && copies)
+        return FAIL(err, E_USAGE,
+                    "distributed.ps_replicas: 1 needs a second parameter server to hold the copies: use "
+                    "--ps 2 or more");
 
     int computing = s.workers > 0 ? s.workers : 1;
     s.lanes = cpus / (s.threads * computing);

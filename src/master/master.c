@@ -116,13 +116,13 @@ static status tick(master *m, error *err)
         else
             master_say_hello(m, &m->servers[i]);
     }
-    TRY(master_watch_servers(m, now, err));
     master_say_again(m);
     if (m->phase == RUN) {
         master_say_reported(m);
         TRY(master_settle_reports(m, err));
         TRY(ledger_sync(m->ledger, err));
     }
+    TRY(master_watch_servers(m, now, err));
     TRY(master_try_setup(m, err));
     return check_lost(m, now, err);
 }

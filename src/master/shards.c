@@ -80,10 +80,13 @@ void master_note_shards(const master *m, server *s, const Wire__Welcome *w)
 status master_turn(master *m, int32_t s, const char *why, error *err)
 {
     TRY(master_begin_setup(m, err));
+    char name[TASK_NAME] = "all servers";
+    if (s >= 0)
+        task_name((task){ROLE_PS, s}, name);
     if (m->keeps)
-        LOG_W("TURN", "ps.%d %s: nothing is lost, era=%u", s, why, m->identity.era);
+        LOG_W("TURN", "%s %s: nothing is lost, era=%u", name, why, m->identity.era);
     else
-        LOG_W("ROLLBACK", "ps.%d %s: back to the last checkpoint", s, why);
+        LOG_W("ROLLBACK", "%s %s: back to the last checkpoint", name, why);
     return OK;
 }
 
@@ -92,7 +95,7 @@ status master_watch_servers(master *m, int64_t now_us, error *err)
     if (!m->assign.copies || m->phase < SETUP || m->phase > RUN)
         return OK;
     if (m->phase == RUN && assign_balance(&m->assign))
-        return master_turn(m, 0, "and all others act again for what they were dealt", err);
+        return master_turn(m, -1, "act again for what they were dealt", err);
     for (int32_t i = 0; i < m->o->n_servers; i++) {
         server *s = &m->servers[i];
         double silent = (double)(now_us - s->heard_us) / SECOND_US;

@@ -125,7 +125,7 @@ MUST_USE status master_take_load(master *m, int32_t s, const wire_head *h, error
  * they have in common. False: all must be loaded, as dealt. */
 bool master_assign(master *m);
 void master_note_shards(const master *m, server *s, const Wire__Welcome *w);
-/* Something happened to server `s`: a new era. */
+/* Something happened to server `s`, or to all (-1): a new era. */
 MUST_USE status master_turn(master *m, int32_t s, const char *why, error *err);
 /* Once a second: a lost server that has a standby is not waited for, one that is abreast again acts
  * again. */

@@ -107,6 +107,7 @@ static void send_root(mirror *m, int32_t part)
                    .part = part,
                    .step = k->step,
                    .slots = k->n_slots,
+                   .tag = k->verdict,
                    .node = {.level = tree_root_level(k->n_slots)}};
     say(m, l, h, &payload);
 }
@@ -166,6 +167,9 @@ void mirror_summed(mirror *m, int32_t part, int64_t step, uint32_t n_slots, fold
         return;
     copy_forget_root(c);
     c->root = sum_share(root, step, n_slots);
+    float scale;
+    if (table_last_verdict(m->era.table, step - 1, &scale))
+        c->root->verdict = sum_pack_verdict(scale);
     c->patience_us = PATIENCE_US;
     if (c->state == COPY_HELD || c->is_under_way)
         send_root(m, part);
@@ -264,7 +268,10 @@ static void copy_begin(mirror *m, int32_t part, int32_t before)
     } else if (!h->is_backed) {
         *c = (copy){.state = COPY_DUE};
     } else if (h->standby != before || c->state < COPY_SENT) {
-        *c = (copy){.state = COPY_HELD, .answerable = table_version(m->era.table, part)};
+        /* it acted before us, so it holds all that we hold, and a sum that waits for the verdict */
+        *c = (copy){.state = COPY_HELD,
+                    .answerable = table_version(m->era.table, part) +
+                                  table_is_voting(m->era.table, part)};
     } else {
         c->state = COPY_HELD;
         c->missing = 0;

@@ -3,6 +3,7 @@
  * of the next version) waits in a list per part.
  */
 #include "ps/state.h"
+#include "ps/sum.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -160,6 +161,8 @@ status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)
         ps_refuse(s, &m->from, h, E_PROTOCOL, refusal);
         return OK;
     }
+    if (h->tag && ps_is_peer(s, &m->from))
+        TRY(table_verdict_on(s->table, h->part, h->step - 1, sum_unpack_verdict(h->tag), err));
     push_block *p = xmalloc(sizeof *p);
     net_payload_move(&p->payload, &m->payload);
     p->fold = (fold_block){

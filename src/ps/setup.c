@@ -280,8 +280,11 @@ static status hold_on(ps *s, const Wire__Setup *m, bool *ret_lost, error *err)
 static status keep(ps *s, const Wire__Setup *m, error *err)
 {
     bool is_lost = false;
-    if (s->begun != s->identity.era)
-        TRY(hold_on(s, m, &is_lost, err));
+    if (s->begun == s->identity.era) {
+        say_ready(s); /* the master has not heard */
+        return OK;
+    }
+    TRY(hold_on(s, m, &is_lost, err));
     if (is_lost)
         return say_lost(s);
     s->begun = s->identity.era;

@@ -3,10 +3,28 @@
 #include "common/base/alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void release(fold_block *b)
 {
     sum_drop(b->owner);
+}
+
+static const uint64_t some = (uint64_t)1 << 32;
+
+uint64_t sum_pack_verdict(float scale)
+{
+    uint32_t bits;
+    memcpy(&bits, &scale, sizeof bits);
+    return some | bits;
+}
+
+float sum_unpack_verdict(uint64_t verdict)
+{
+    uint32_t bits = (uint32_t)verdict;
+    float scale;
+    memcpy(&scale, &bits, sizeof scale);
+    return scale;
 }
 
 sum *sum_share(fold_block **root, int64_t step, uint32_t n_slots)

@@ -16,7 +16,12 @@ typedef struct sum {
     atomic_int refs;
     int64_t step;
     uint32_t n_slots;
+    uint64_t verdict;               /* on the step before, for who has not heard it; 0: none */
 } sum;
+
+/* A verdict as a number that is never 0, and back. */
+uint64_t sum_pack_verdict(float scale);
+float sum_unpack_verdict(uint64_t verdict);
 
 /* The caller holds what is returned, and *root, its other holder, takes the place of what it was.
  */

@@ -334,15 +334,18 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
     return result == FOLD_COMPLETE ? root_reached(t, part, fold_take(e->fold, root), err) : OK;
 }
 
+status table_verdict_on(table *t, int32_t part, int64_t step, float scale, error *err)
+{
+    const entry *e = &t->entries[part];
+    return e->held && e->version == step && e->root ? apply_root(t, part, scale, err) : OK;
+}
+
 status table_verdict(table *t, int64_t step, float scale, error *err)
 {
     t->verdict_step = step;
     t->verdict_scale = scale;
-    for (int32_t p = 0; p < t->o.flat->n_live_parts; p++) {
-        const entry *e = &t->entries[p];
-        if (e->held && e->version == step && e->root)
-            TRY(apply_root(t, p, scale, err));
-    }
+    for (int32_t p = 0; p < t->o.flat->n_live_parts; p++)
+        TRY(table_verdict_on(t, p, step, scale, err));
     return OK;
 }
 

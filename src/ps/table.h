@@ -111,6 +111,10 @@ void table_freeze(table *t, int32_t part, block **ret_weights, block *ret_slots[
 MUST_USE status table_hold(table *t, const part_hold *parts, error *err);
 bool table_is_complete(const table *t, int32_t part);       /* held, and not awaited */
 bool table_is_voting(const table *t, int32_t part);         /* its sum waits for the verdict */
+/* The verdict on `step`, if it is the last one heard. */
+bool table_last_verdict(const table *t, int64_t step, float *ret_scale);
+/* The verdict on `step` for one part that waits for it still. */
+MUST_USE status table_verdict_on(table *t, int32_t part, int64_t step, float scale, error *err);
 
 /* The vectors a copy of `part` needs: its weights, the optimizer's state and, where they are here,
  * the weights of the version before. Held for the caller. */

@@ -66,6 +66,12 @@ bool table_is_voting(const table *t, int32_t part)
     return t->entries[part].root != NULL;
 }
 
+bool table_last_verdict(const table *t, int64_t step, float *ret_scale)
+{
+    *ret_scale = t->verdict_scale;
+    return t->o.votes && step >= 0 && t->verdict_step == step;
+}
+
 uint32_t table_vectors(const table *t, int32_t part)
 {
     const entry *e = &t->entries[part];

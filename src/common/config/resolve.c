@@ -401,6 +401,11 @@ static status check_together(resolver *r, const json_t *tree)
          json_real_value(json_object_get(optimizer, "dampening")) != 0))
         return FAIL(r->err, E_CONFIG,
                     "trainer.optimizer.nesterov: needs momentum > 0 and dampening 0");
+    const char *mode = json_string_value(value_at(tree, "distributed.mode"));
+    if (json_integer_value(value_at(tree, "distributed.ps_replicas")) && strcmp(mode, "sync") != 0)
+        return FAIL(r->err, E_CONFIG,
+                    "distributed.ps_replicas: standbys are kept in mode sync only, not in %s; use 0",
+                    mode);
     const json_t *schedule = value_at(tree, "trainer.learning_rate_scheduler");
     const json_t *total = json_object_get(schedule, "total_steps");
     int64_t warmup = json_integer_value(json_object_get(schedule, "warmup_steps"));

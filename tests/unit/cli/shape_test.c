@@ -54,6 +54,8 @@ static void defaults_follow_the_cpus(void **state)
                    .lanes = 2,
                    .threads = 1,
                    .batches_per_step = 12});
+    expect("{distributed: {workers: 2, ps_replicas: 1}}", 8,
+           (shape){.workers = 2, .ps = 2, .lanes = 4, .threads = 1, .batches_per_step = 8});
     expect("{trainer: {batches_per_step: 5}}", 2,
            (shape){.lanes = 2, .threads = 1, .batches_per_step = 5});
 }

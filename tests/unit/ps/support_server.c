@@ -192,6 +192,28 @@ void say_keep(peer *p, uint32_t era, uint32_t lineage)
     say_setup_as(p, era, m);
 }
 
+void say_assignment(peer *p, const assignment *a)
+{
+    Wire__Setup m = WIRE__SETUP__INIT;
+    Wire__Holders shards[2], *pointers[2] = {&shards[0], &shards[1]};
+    for (int i = 0; i < 2; i++) {
+        wire__holders__init(&shards[i]);
+        shards[i].acting = (uint32_t)a->shards[i].acting;
+        shards[i].has_standby = a->shards[i].standby != HOLDER_NONE;
+        shards[i].standby = shards[i].has_standby ? (uint32_t)a->shards[i].standby : 0;
+        shards[i].is_backed = a->shards[i].is_backed;
+    }
+    m.servers = 2;
+    m.server = (uint32_t)a->place;
+    m.keep = a->keep;
+    m.lineage = a->lineage;
+    m.shards = pointers;
+    m.addresses = (char **)(uintptr_t)a->addresses;
+    m.n_shards = m.n_addresses = 2;
+    m.dir_token = (char *)(uintptr_t)jobdir_token(p->server->dir);
+    say_setup_as(p, a->era, m);
+}
+
 void say_restore(peer *p, uint32_t era, int64_t step, const char *dir, const char *token)
 {
     Wire__Setup m = WIRE__SETUP__INIT;

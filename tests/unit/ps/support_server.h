@@ -6,6 +6,7 @@
 #define TEQUIO_TESTS_UNIT_PS_SUPPORT_SERVER_H
 
 #include "common/net/net.h"
+#include "common/parts/holders.h"
 #include "common/store/jobdir.h"
 #include "common/wire/hello.h"
 #include "ps/ps.h"
@@ -56,6 +57,15 @@ void say_setup(peer *p, uint32_t era, int64_t step, int32_t place, int32_t n_ser
 void say_keep(peer *p, uint32_t era, uint32_t lineage);
 /* From a checkpoint, as the only server; `token` of the master's job dir, NULL: the right one. */
 void say_restore(peer *p, uint32_t era, int64_t step, const char *dir, const char *token);
+/* As one of two servers: who holds which of the two shards, and where the servers listen. */
+typedef struct assignment {
+    uint32_t era, lineage;
+    bool keep;
+    int32_t place;
+    holders shards[2];
+    const char *addresses[2];
+} assignment;
+void say_assignment(peer *p, const assignment *a);
 void say_stop(peer *p, status code, const char *text);
 
 /* The next message must be of that type. */

@@ -156,7 +156,8 @@ static status steps_done(master *m, int64_t before, error *err)
 status master_take_report(master *m, const member *from, const wire_head *h, const Wire__Report *r,
                           error *err)
 {
-    master_count_lane(m, from, h, r);
+    if (from)
+        master_count_lane(m, from, h, r);
     metric_set set = {.n = 0};
     for (size_t i = 0; i < r->n_metrics && i < METRIC_COUNT_MAX; i++) {
         const char *name = metric_known(r->metrics[i]->name);

@@ -127,6 +127,14 @@ static status take_declare(master *m, const net_message *message, member *from,
     return OK;
 }
 
+/* Also the last words of a life that is over and has a successor: what it reports is in the weights. */
+static bool may_report(const master *m, const wire_head *h)
+{
+    bool is_known = h->incarnation > 0 && h->incarnation <= m->members.incarnations;
+    return h->type == WIRE_REPORT && is_known && (m->phase == RUN || m->phase == DRAIN) &&
+           h->job_id == m->identity.job_id && h->era == m->identity.era;
+}
+
 static status take_worker_proto(master *m, const net_message *message, const wire_head *h,
                                 member *from, error *err)
 {
@@ -143,7 +151,7 @@ static status take_worker_proto(master *m, const net_message *message, const wir
         st = from ? take_declare(m, message, from, (const Wire__Declaration *)p, err) : OK;
         break;
     case WIRE_REPORT:
-        if (from && (m->phase == RUN || m->phase == DRAIN) && h->era == m->identity.era)
+        if (may_report(m, h))
             st = master_take_report(m, from, h, (const Wire__Report *)p, err);
         break;
     case WIRE_FAILED:
@@ -213,7 +221,7 @@ static status take_worker(master *m, const net_message *message, error *err)
         return OK;
     /* nobody else's are worth unpacking; who fails before its hello is told of before the run */
     bool may_fail = h.type == WIRE_FAILED && (m->phase < RUN || h.job_id == m->identity.job_id);
-    if (!from && h.type != WIRE_HELLO && !may_fail)
+    if (!from && h.type != WIRE_HELLO && !may_fail && !may_report(m, &h))
         return OK;
     return take_worker_proto(m, message, &h, from, err);
 }

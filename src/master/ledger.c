@@ -184,10 +184,6 @@ static status step_over(ledger *l, error *err)
 
 static status close_step(ledger *l, error *err)
 {
-    char missing[128];
-    ledger_missing(l, missing, sizeof missing);
-    LOG_W("REPORTS_LOST", "step=%lld slots=%s: the weights have them, the metrics do not",
-          (long long)l->totals.step, missing);
     TRY(journal_closed(l->journal, l->totals.step, err));
     tally_advance(l->tally, true);
     return step_over(l, err);
@@ -217,7 +213,13 @@ status ledger_report(ledger *l, int64_t step, uint32_t slot, const metric_set *m
 
 status ledger_settle(ledger *l, int64_t until, int64_t *ret_steps, error *err)
 {
+    char missing[128];
     *ret_steps = 0;
+    ledger_missing(l, missing, sizeof missing);
+    if (l->totals.step < until)
+        LOG_W("REPORTS_LOST", "step=%lld slots=%s%s: the weights have them, the metrics do not",
+              (long long)l->totals.step, missing,
+              l->totals.step + 1 < until ? ", and some of the steps that follow" : "");
     while (l->totals.step < until) {
         TRY(close_step(l, err));
         ++*ret_steps;

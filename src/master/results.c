@@ -69,8 +69,9 @@ static bool can_be_judged(const results *r, int64_t step)
     return can;
 }
 
-/* Epochs of earlier starts, up to `step`; later ones are undone. A start that was killed between an
- * epoch's checkpoint and its entry left one out, which then has no training metrics. */
+/* Epochs of earlier starts, up to `step`; later ones are undone. An epoch is entered before its
+ * checkpoint is committed, so only a file that somebody removed is missing; it is entered again,
+ * without training metrics. */
 static status read_back(results *r, int64_t step, error *err)
 {
     int64_t per_epoch = steps_per_epoch(&r->o.steps);

@@ -158,6 +158,7 @@ void master_lend(master *m);                    /* says the leases that are due 
 void master_say_lend_wait(const master *m, double seconds);
 
 /* books.c */
+/* `from`: NULL when its life is over. */
 MUST_USE status master_take_report(master *m, const member *from, const wire_head *h,
                                    const Wire__Report *r, error *err);
 /* Every part of the servers has this version at least. */

@@ -1,0 +1,145 @@
+/* Reports: said until they are booked, however the connections and eras come and go. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "worker/reports.h"
+
+#include <stdlib.h>
+
+enum { MOST = 8192 };
+
+typedef struct said {
+    size_t n;
+    int64_t steps[MOST];
+    uint32_t slots[MOST];
+} said;
+
+static status hear(void *user, int64_t step, uint32_t slot, const ProtobufCMessage *payload,
+                   error *err)
+{
+    (void)err;
+    said *s = user;
+    const Wire__Report *r = (const Wire__Report *)payload;
+    assert_true(s->n < MOST);
+    assert_int_equal(r->examples, step * 10 + slot);
+    assert_int_equal(r->lane, slot + 1);
+    assert_true(r->seconds == 0.25);
+    assert_int_equal(r->n_metrics, 2);
+    assert_string_equal(r->metrics[0]->name, "loss");
+    assert_true(r->metrics[0]->sum == (double)step);
+    assert_string_equal(r->metrics[1]->name, "accuracy");
+    assert_true(r->metrics[1]->count == 3);
+    s->steps[s->n] = step;
+    s->slots[s->n++] = slot;
+    return OK;
+}
+
+static void add(reports *r, int64_t step, uint32_t slot, said *s)
+{
+    note n = {.kind = NOTE_MEASURED,
+              .step = step,
+              .slot = slot,
+              .lane = (int32_t)slot + 1,
+              .examples = step * 10 + slot,
+              .seconds = 0.25};
+    metric_add(&n.metrics, "loss", (double)step, 1);
+    metric_add(&n.metrics, "accuracy", 2, 3);
+    assert_int_equal(reports_add(r, &n, s ? hear : NULL, s, NULL), OK);
+}
+
+static void check(const said *s, const int64_t *steps, size_t n)
+{
+    assert_int_equal(s->n, n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(s->steps[i], steps[i]);
+}
+
+static void what_is_not_booked_is_said_again(void **state)
+{
+    (void)state;
+    reports *r = reports_create();
+    said *s = xcalloc(1, sizeof *s);
+    add(r, 0, 0, s);
+    add(r, 0, 1, s);
+    add(r, 1, 0, NULL); /* nobody to say it to */
+    check(s, (int64_t[]){0, 0}, 2);
+    s->n = 0;
+    assert_int_equal(reports_say_all(r, hear, s, NULL), OK);
+    check(s, (int64_t[]){0, 0, 1}, 3);
+    assert_int_equal(s->slots[1], 1);
+
+    s->n = 0;
+    assert_int_equal(reports_booked(r, 1, hear, s, NULL), OK);
+    assert_int_equal(reports_count(r), 1);
+    check(s, NULL, 0);
+    assert_int_equal(reports_say_all(r, hear, s, NULL), OK);
+    check(s, (int64_t[]){1}, 1);
+    assert_int_equal(reports_booked(r, 2, hear, s, NULL), OK);
+    assert_int_equal(reports_count(r), 0);
+    reports_destroy(&r);
+    reports_destroy(&r);
+    free(s);
+}
+
+/* One that the master goes without is said again at growing intervals. */
+static void what_got_lost_is_said_again(void **state)
+{
+    (void)state;
+    reports *r = reports_create();
+    said *s = xcalloc(1, sizeof *s);
+    add(r, 5, 0, s);
+    s->n = 0;
+    const size_t expected[] = {0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3};
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        assert_int_equal(reports_booked(r, 5, hear, s, NULL), OK);
+        assert_int_equal(s->n, expected[i]);
+    }
+    reports_destroy(&r);
+    free(s);
+}
+
+static void an_era_takes_back_what_is_computed_again(void **state)
+{
+    (void)state;
+    reports *r = reports_create();
+    said *s = xcalloc(1, sizeof *s);
+    for (int64_t t = 0; t < 6; t++)
+        add(r, t, 0, NULL);
+    reports_begin(r, 4);
+    assert_int_equal(reports_say_all(r, hear, s, NULL), OK);
+    check(s, (int64_t[]){0, 1, 2, 3}, 4);
+    reports_destroy(&r);
+    free(s);
+}
+
+/* A master that is away for long: nothing is lost. */
+static void all_are_kept(void **state)
+{
+    (void)state;
+    reports *r = reports_create();
+    said *s = xcalloc(1, sizeof *s);
+    for (int64_t t = 0; t < MOST; t++)
+        add(r, t, (uint32_t)(t % 3), NULL);
+    assert_int_equal(reports_say_all(r, hear, s, NULL), OK);
+    assert_int_equal(s->n, MOST);
+    for (int64_t t = 0; t < MOST; t++)
+        assert_int_equal(s->steps[t], t);
+    reports_destroy(&r);
+    free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_not_booked_is_said_again),
+        cmocka_unit_test(what_got_lost_is_said_again),
+        cmocka_unit_test(an_era_takes_back_what_is_computed_again),
+        cmocka_unit_test(all_are_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -12,7 +12,7 @@
 
 #include "master/view.h"
 
-enum { PACE_KEPT = 9, PACE_LEAST = 5 }; /* reports of a lane; and how many say something */
+enum { PACE_KEPT = 9, PACE_LEAST = 3 }; /* reports of a lane; and how many say something */
 
 #define PACE_FORGET_US INT64_C(120000000)
 

@@ -119,6 +119,7 @@ static void write_cut(const cuts *c, cut *one)
 static void *writer_run(void *arg)
 {
     cuts *c = arg;
+    thread_give_way();
     pthread_mutex_lock(&c->lock);
     for (;;) {
         cut *one = pop(&c->complete);
@@ -321,6 +322,14 @@ void cuts_applied(cuts *c, table *t, int32_t part, int64_t version)
         freeze(c, t, one, part);
         hand_to_writer(c, one);
     }
+}
+
+int64_t cuts_next(const cuts *c)
+{
+    int64_t next = -1;
+    for (const cut *one = c->open; one; one = one->next)
+        next = next < 0 || one->version < next ? one->version : next;
+    return next;
 }
 
 bool cuts_under_way(const cuts *c)

@@ -53,6 +53,7 @@ void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late);
 void cuts_applied(cuts *c, table *t, int32_t part, int64_t version);
 
 bool cuts_under_way(const cuts *c);
+int64_t cuts_next(const cuts *c);   /* the lowest version of one that is not complete; -1: none */
 
 typedef struct cut_result {
     uint32_t id;

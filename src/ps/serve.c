@@ -124,6 +124,9 @@ status ps_on_applied(void *user, int32_t part, int64_t version, const float *gra
     ps *s = user;
     histograms_applied(s->histograms, s->table, part, version, grad);
     cuts_applied(s->cuts, s->table, part, version);
+    int64_t next = cuts_next(s->cuts);
+    if (next >= 0 && next - version <= SPARES_AHEAD)
+        spares_order(s->spares, s->table, s->declaration.flat->n_parts);
     answer_waiting(s, part);
     return OK;
 }
@@ -213,6 +216,8 @@ void ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m)
 /* A shard that could not be written is the master's to judge: the job itself is well. */
 void ps_send_cut_results(ps *s)
 {
+    if (s->spares)
+        spares_take(s->spares, s->table);
     cut_result r;
     while (s->cuts && cuts_next_result(s->cuts, &r)) {
         Wire__CutDone m = WIRE__CUT_DONE__INIT;

@@ -63,6 +63,7 @@ void ps_setup_clear(ps *s)
 {
     mirror_destroy(&s->mirror);
     cuts_destroy(&s->cuts);
+    spares_destroy(&s->spares);
     histograms_destroy(&s->histograms);
     table_destroy(&s->table);
     for (int32_t p = 0; s->pulls && p < s->declaration.flat->n_parts; p++)
@@ -183,6 +184,7 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
             .waker = s->waker,
         },
         &s->cuts, err));
+    s->spares = spares_create(s->waker);
     s->histograms = histograms_create(f, s->placement, s->shards, s->server);
     return OK;
 }

@@ -13,6 +13,7 @@
 #include "ps/mirror.h"
 #include "ps/outbox.h"
 #include "ps/ps.h"
+#include "ps/spares.h"
 #include "ps/spool.h"
 #include "ps/table.h"
 
@@ -64,6 +65,7 @@ typedef struct ps {
     const char *slot_names[OPTIM_SLOTS];
     table *table;
     cuts *cuts;
+    spares *spares;
     histograms *histograms;
     pull_list *pulls;               /* [n_parts]; of versions to come, and of peers without room */
     outbox *outbox;

@@ -370,6 +370,27 @@ void table_freeze(table *t, int32_t part, block **ret_weights, block *ret_slots[
         ret_slots[i] = e->slots[i] ? block_hold(e->slots[i]) : NULL;
 }
 
+size_t table_lacks(const table *t, int32_t part, size_t *ret_floats)
+{
+    const entry *e = &t->entries[part];
+    if (!table_is_complete(t, part) || !e->live)
+        return 0;
+    size_t needed = 1 + t->n_slots, free_ones = block_pool_free(&e->pool);
+    *ret_floats = e->pool.n;
+    return needed > free_ones ? needed - free_ones : 0;
+}
+
+void table_add_block(table *t, int32_t part, block **b)
+{
+    entry *e = &t->entries[part];
+    if (e->held && e->pool.n == (*b)->n) {
+        block_pool_add(&e->pool, b);
+        return;
+    }
+    block_drop(*b);
+    *b = NULL;
+}
+
 void table_missing(const table *t, int32_t part, char *ret, size_t bytes)
 {
     const entry *e = &t->entries[part];

@@ -104,6 +104,11 @@ block *table_weights(table *t, int32_t part, int64_t version);
 /* The newest weights and state, held for the caller, for a cut. */
 void table_freeze(table *t, int32_t part, block **ret_weights, block *ret_slots[OPTIM_SLOTS]);
 
+/* How many blocks, of *ret_floats each, updates of `part` will lack while a cut holds what they read,
+ * and one more for it (another server's, or too late: it is dropped). */
+size_t table_lacks(const table *t, int32_t part, size_t *ret_floats);
+void table_add_block(table *t, int32_t part, block **b);
+
 /* --- copies, for standbys --- */
 
 /* What is held from now on: what was and is PART_HELD stays as it is, the rest is dropped or

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 typedef struct start {
     const char *task;
@@ -44,6 +45,13 @@ status thread_start(pthread_t *ret, const char *task, void *(*run)(void *), void
     pthread_setname_np(thread, name);
     *ret = thread;
     return OK;
+}
+
+/* On Linux the priority that setpriority calls a process's is a thread's own; the lowest is enough to
+ * run wherever a core has nothing else to do, and not so low that it would never run. */
+void thread_give_way(void)
+{
+    setpriority(PRIO_PROCESS, 0, 19);
 }
 
 /* cgroup v2: "max 100000" or "<quota> <period>" */

@@ -13,6 +13,9 @@
 MUST_USE status thread_start(pthread_t *ret, const char *task, void *(*run)(void *), void *arg,
                              error *err);
 
+/* From now on the calling thread leaves the processor to every other that wants it. */
+void thread_give_way(void);
+
 /* CPUs this process may use: affinity mask and cgroup quota, at least 1. */
 int thread_cpus(void);
 

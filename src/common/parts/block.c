@@ -30,6 +30,36 @@ static void fold_release(fold_block *f)
     block_drop(f->owner);
 }
 
+status block_create(size_t n, block **ret, error *err)
+{
+    void *data = NULL;
+    TRY(mem_alloc(n * sizeof(float), "a part's block", &data, err));
+    block *b = xcalloc(1, sizeof *b);
+    b->data = data;
+    b->n = n;
+    atomic_store(&b->refs, 1);
+    b->fold =
+        (fold_block){.data = data, .n = n, .writable = true, .release = fold_release, .owner = b};
+    *ret = b;
+    return OK;
+}
+
+void block_pool_add(block_pool *p, block **b)
+{
+    BUG_ON((*b)->n != p->n);
+    GROW(p->blocks, p->cap, p->n_blocks + 1);
+    p->blocks[p->n_blocks++] = *b;
+    *b = NULL;
+}
+
+size_t block_pool_free(const block_pool *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_blocks; i++)
+        n += atomic_load(&p->blocks[i]->refs) == 1;
+    return n;
+}
+
 status block_pool_take(block_pool *p, block **ret, error *err)
 {
     for (size_t i = 0; i < p->n_blocks; i++) {
@@ -39,17 +69,10 @@ status block_pool_take(block_pool *p, block **ret, error *err)
             return OK;
         }
     }
-    void *data = NULL;
-    TRY(mem_alloc(p->n * sizeof(float), "a part's block", &data, err));
-    block *b = xcalloc(1, sizeof *b);
-    b->data = data;
-    b->n = p->n;
-    atomic_store(&b->refs, 2);
-    b->fold = (fold_block){
-        .data = data, .n = p->n, .writable = true, .release = fold_release, .owner = b};
-    GROW(p->blocks, p->cap, p->n_blocks + 1);
-    p->blocks[p->n_blocks++] = b;
-    *ret = b;
+    block *b = NULL;
+    TRY(block_create(p->n, &b, err));
+    *ret = block_hold(b);
+    block_pool_add(p, &b);
     return OK;
 }
 

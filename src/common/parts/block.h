@@ -33,6 +33,12 @@ void block_pool_init(block_pool *p, size_t n);
 /* Blocks still held elsewhere (a message under way) outlive the pool and end with their last drop. */
 void block_pool_fini(block_pool *p);
 
+/* A block of `n` floats that no pool has, held for the caller; any thread may make one. */
+MUST_USE status block_create(size_t n, block **ret, error *err);
+/* It moves into a pool of such blocks, free. */
+void block_pool_add(block_pool *p, block **b);
+size_t block_pool_free(const block_pool *p);    /* how many are */
+
 /* A free block, held for the caller. */
 MUST_USE status block_pool_take(block_pool *p, block **ret, error *err);
 

@@ -461,6 +461,13 @@ static status say_again(kv *k, int64_t now, error *err)
     return OK;
 }
 
+status kv_greet(kv *k, error *err)
+{
+    for (int32_t s = 0; s < k->n_servers; s++)
+        TRY(say_hello(k, s, err));
+    return OK;
+}
+
 status kv_tick(kv *k, error *err)
 {
     for (int32_t s = 0; s < k->n_servers; s++)

@@ -61,6 +61,9 @@ MUST_USE status kv_pull_newest(kv *k, int32_t part, int64_t batch, int64_t floor
 /* Handles what arrived and sends what may go. Never blocks. */
 MUST_USE status kv_serve(kv *k, error *err);
 
+/* HELLO to all once more: their answers (hooks.welcome) tell what they know of the master. */
+MUST_USE status kv_greet(kv *k, error *err);
+
 /* Keep connections alive, and say again what was not answered: hellos each time, pushes and pulls at
  * growing intervals. Call about once a second. */
 MUST_USE status kv_tick(kv *k, error *err);

@@ -256,13 +256,17 @@ kv *worker_kv(const worker *w)
     return w->unordered ? crew_kv(w->crew) : w->kv;
 }
 
+static bool is_master_silent(const worker *w)
+{
+    double silent = (double)(clock_us() - w->master_heard_us) / SECOND_US;
+    return silent > config_f64(w->o->config, "distributed.heartbeat_timeout");
+}
+
 void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m)
 {
     worker *w = user;
     (void)server;
-    double silent = (double)(clock_us() - w->master_heard_us) / SECOND_US;
-    bool is_ours_well = w->o->master && silent < config_f64(w->o->config, "distributed.heartbeat_timeout");
-    if (is_ours_well || !m->master_address[0] || w->outcome != OK)
+    if ((w->o->master && !is_master_silent(w)) || !m->master_address[0] || w->outcome != OK)
         return;
     char *endpoint = xasprintf("tcp://%s", m->master_address);
     if (!w->master_endpoint || strcmp(endpoint, w->master_endpoint) != 0) {
@@ -335,6 +339,8 @@ static status tick(worker *w, error *err)
     if (w->master)
         TRY(w->welcomed ? send_head(w, WIRE_HEARTBEAT, whole + 1, (tree_node){.level = 0}, NULL, err)
                         : say_hello(w, err));
+    if (is_master_silent(w))
+        TRY(kv_greet(worker_kv(w), err)); /* the servers may know another one */
     double silent = (double)(now - w->master_heard_us) / SECOND_US;
     double limit = config_f64(w->o->config, w->welcomed ? "distributed.lost_timeout"
                                                         : "distributed.start_timeout");

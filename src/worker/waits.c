@@ -84,8 +84,9 @@ void worker_warn_of_waits(worker *w, int64_t now)
     bool computing = false;
     if (w->has_view) {
         step = w->unordered ? crew_reported(w->crew) : follower_step(w->follower);
-        computing =
-            w->unordered ? crew_is_computing(w->crew) : follower_computing(w->follower) >= 0;
+        /* lanes that were given the next step already only wait */
+        int64_t given = w->unordered ? -1 : follower_computing(w->follower);
+        computing = w->unordered ? crew_is_computing(w->crew) : given >= 0 && given <= step;
     }
     if (step != w->seen_step || computing) {
         w->seen_step = step;

@@ -96,7 +96,7 @@ typedef struct master {
 
 enum { ERA_STARTS = 0xffff, ERA_TURNS = 0xffff };   /* halves of the 32 bits of an era */
 
-enum { TICK_MS = 100, SECOND_US = 1000000, REPORTS_US = 3 * SECOND_US, GOODBYE_US = 3 * SECOND_US };
+enum { TICK_MS = 100, SECOND_US = 1000000, REPORTS_US = 8 * SECOND_US, GOODBYE_US = 3 * SECOND_US };
 
 /* send.c */
 double master_option(const master *m, const char *key);

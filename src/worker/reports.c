@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-enum { ROOM = 1024, FIRST_WAIT = 2, LAST_WAIT = 8 };
+/* Said again with every second word of the master at first, later less often. */
+enum { ROOM = 1024, TIMES_SOON = 4, WAIT_SOON = 2, WAIT_LATER = 8 };
 
 typedef struct kept {
     int64_t step, examples;
@@ -12,7 +13,7 @@ typedef struct kept {
     int32_t lane;
     double seconds;
     metric_set metrics;
-    int waited, wait; /* words of the master since it was said; before it is again */
+    int times, waited; /* it was said; words of the master since then */
 } kept;
 
 struct reports {
@@ -54,6 +55,7 @@ static status say_one(kept *k, reports_say_fn *say, void *user, error *err)
         pointers[i] = &metrics[i];
     }
     k->waited = 0;
+    k->times++;
     return say(user, k->step, k->slot, &m.base, err);
 }
 
@@ -66,7 +68,6 @@ static kept kept_of(const note *measured)
         .lane = measured->lane,
         .seconds = measured->seconds,
         .metrics = measured->metrics,
-        .wait = FIRST_WAIT,
     };
 }
 
@@ -107,9 +108,8 @@ status reports_booked(reports *r, int64_t step, reports_say_fn *say, void *user,
     keep_between(r, step, INT64_MAX);
     for (size_t i = 0; i < r->n; i++) {
         kept *k = &r->at[i];
-        if (++k->waited < k->wait)
+        if (++k->waited < (k->times <= TIMES_SOON ? WAIT_SOON : WAIT_LATER))
             continue;
-        k->wait = k->wait < LAST_WAIT ? 2 * k->wait : LAST_WAIT;
         TRY(say_one(k, say, user, err));
     }
     return OK;

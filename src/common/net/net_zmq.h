@@ -17,10 +17,10 @@ typedef struct curve curve;
 
 /* Why a connection did not come about. */
 typedef enum refusal {
+    REFUSAL_BROKEN,    /* the greeting was not finished, or was none */
     REFUSAL_KEY,       /* another key, or a replay */
     REFUSAL_PLAIN,     /* only we encrypt */
     REFUSAL_ENCRYPTED, /* only the peer does */
-    REFUSAL_BROKEN,    /* the greeting was not finished, or was none */
     REFUSALS
 } refusal;
 

@@ -51,6 +51,8 @@ static const flag bench_flags[] = {
     {"workers", 0, FLAG_COUNT, "N", NET, "Worker processes. 1.", 1, BENCH_WORKERS},
     {"ps", 0, FLAG_COUNT, "N", NET, "Parameter servers, a process each. 1.", 1, BENCH_SERVERS},
     {"curve", 0, FLAG_SWITCH, NULL, NET, "Encrypt, as between hosts.", 0, 0},
+    {"replicas", 0, FLAG_SWITCH, NULL, NET,
+     "Alternate with servers that have standbys; of two servers and pushpull, 1M,4M.", 0, 0},
     {"seconds", 0, FLAG_COUNT, "N", NET, "How long one measurement takes. 1.", 1, 3600},
     {"model", 0, FLAG_CHOICE, "mlp|cnn", STEP, "What is trained; mlp.", 0, 0},
     {"threads", 0, FLAG_COUNT, "N", STEP, "Threads of the lane. 1.", 1, 4096},

@@ -172,8 +172,25 @@ static status say(const port *p, wire_type type, const buf *payload, error *err)
     return net_send(p->socket, NULL, head, &data, err);
 }
 
+/* Every server acts for its own shard, the next one stands by. */
+static void tell_holders(const cluster_run *r, Wire__Holders shards[BENCH_SERVERS],
+                         Wire__Holders *ret_shards[BENCH_SERVERS], char *ret_addresses[BENCH_SERVERS])
+{
+    int n = r->load.request.servers;
+    for (int i = 0; i < n; i++) {
+        wire__holders__init(&shards[i]);
+        shards[i].acting = (uint32_t)i;
+        shards[i].has_standby = shards[i].is_backed = true;
+        shards[i].standby = (uint32_t)((i + 1) % n);
+        ret_shards[i] = &shards[i];
+        ret_addresses[i] = (char *)(uintptr_t)r->ports[i].endpoint;
+    }
+}
+
 static status say_setup(const cluster_run *r, const port *p, const jobdir *dir, error *err)
 {
+    Wire__Holders shards[BENCH_SERVERS], *pointers[BENCH_SERVERS];
+    char *addresses[BENCH_SERVERS];
     Wire__Declaration declaration;
     wire_declaration_fill(r->load.flat, INT64_MAX / 4, &declaration);
     Wire__Setup m = WIRE__SETUP__INIT;
@@ -184,6 +201,12 @@ static status say_setup(const cluster_run *r, const port *p, const jobdir *dir, 
     m.batch_size = 1;
     m.batches_per_step = r->load.n_slots;
     m.total_steps = INT64_MAX / 8;
+    if (r->load.request.copies) {
+        tell_holders(r, shards, pointers, addresses);
+        m.n_shards = m.n_addresses = m.servers;
+        m.shards = pointers;
+        m.addresses = addresses;
+    }
     buf packed = BUF_INIT;
     wire_pack(&m.base, &packed);
     wire_declaration_clear(&declaration);

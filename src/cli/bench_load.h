@@ -34,6 +34,7 @@ typedef struct bench_request {
     bench_traffic traffic;
     int64_t bytes;        /* of a part */
     int workers, servers; /* processes */
+    bool copies;          /* every server has a standby, the next one */
     double seconds;
     const jobkey *key; /* of their connections; NULL: in the clear */
 } bench_request;

@@ -21,12 +21,13 @@ typedef struct cell {
     bench_traffic traffic;
     int64_t bytes;
     double *speed, *iperf, *ratio; /* [rounds]; the last two only with iperf3 */
+    double *copied, *cost;         /* [rounds] with standbys, and that against without; --replicas */
     bench_speed newest;
 } cell;
 
 typedef struct plan {
     int workers, servers, rounds, seconds;
-    bool has_iperf, encrypts;
+    bool has_iperf, encrypts, copies;
     jobkey key;
     cell cells[CELLS];
     size_t n_cells;
@@ -76,11 +77,15 @@ static status read_sizes(const char *list, int64_t ret[SIZES], size_t *ret_n, er
     return OK;
 }
 
-static status check_size(int64_t bytes, error *err)
+static status check_load(const plan *p, bench_traffic traffic, int64_t bytes, error *err)
 {
-    bench_request r = {.bytes = bytes, .workers = 1, .servers = 1};
+    bench_request r = {.traffic = traffic,
+                       .bytes = bytes,
+                       .workers = 1,
+                       .servers = p->servers,
+                       .copies = p->copies};
     bench_load load;
-    TRYF(bench_load_make(&r, &load, err), err, "--bytes");
+    TRYF(bench_load_make(&r, &load, err), err, p->copies ? "--replicas" : "--bytes");
     bench_load_fini(&load);
     return OK;
 }
@@ -90,19 +95,32 @@ static double *room_of(const plan *p)
     return xcalloc((size_t)p->rounds, sizeof(double));
 }
 
+static cell cell_of(const plan *p, bench_traffic traffic, int64_t bytes)
+{
+    return (cell){
+        .traffic = traffic,
+        .bytes = bytes,
+        .speed = room_of(p),
+        .iperf = room_of(p),
+        .ratio = room_of(p),
+        .copied = room_of(p),
+        .cost = room_of(p),
+    };
+}
+
 static status read_plan(const args *a, plan *ret, error *err)
 {
     bool wanted[BENCH_TRAFFICS] = {false};
     int64_t sizes[SIZES];
     size_t n_sizes = 0;
     const char *what = args_text(a, "what"), *bytes = args_text(a, "bytes");
-    TRY(read_traffic(what ? what : "push,pull,pushpull", wanted, err));
-    TRY(read_sizes(bytes ? bytes : "64K,1M,4M", sizes, &n_sizes, err));
-    for (size_t i = 0; i < n_sizes; i++)
-        TRY(check_size(sizes[i], err));
+    bool copies = args_has(a, "replicas");
+    TRY(read_traffic(what ? what : copies ? "pushpull" : "push,pull,pushpull", wanted, err));
+    TRY(read_sizes(bytes ? bytes : copies ? "1M,4M" : "64K,1M,4M", sizes, &n_sizes, err));
     plan p = {
         .workers = (int)args_count(a, "workers", 1),
-        .servers = (int)args_count(a, "ps", 1),
+        .servers = (int)args_count(a, "ps", copies ? 2 : 1),
+        .copies = copies,
         .rounds = (int)args_count(a, "rounds", ROUNDS),
         .seconds = (int)args_count(a, "seconds", SECONDS),
         .has_iperf = bench_iperf_is_here(),
@@ -111,13 +129,12 @@ static status read_plan(const args *a, plan *ret, error *err)
     if (p.encrypts)
         TRY(jobkey_make(&p.key, err));
     for (size_t i = 0; i < n_sizes; i++)
-        for (int t = 0; t < BENCH_TRAFFICS; t++)
-            if (wanted[t])
-                p.cells[p.n_cells++] = (cell){.traffic = (bench_traffic)t,
-                                              .bytes = sizes[i],
-                                              .speed = room_of(&p),
-                                              .iperf = room_of(&p),
-                                              .ratio = room_of(&p)};
+        for (int t = 0; t < BENCH_TRAFFICS; t++) {
+            if (!wanted[t])
+                continue;
+            TRY(check_load(&p, (bench_traffic)t, sizes[i], err));
+            p.cells[p.n_cells++] = cell_of(&p, (bench_traffic)t, sizes[i]);
+        }
     *ret = p;
     return OK;
 }
@@ -128,32 +145,50 @@ static void plan_fini(plan *p)
         free(p->cells[i].speed);
         free(p->cells[i].iperf);
         free(p->cells[i].ratio);
+        free(p->cells[i].copied);
+        free(p->cells[i].cost);
     }
 }
 
 /* --- rounds --- */
 
-static status measure_cell(const plan *p, cell *c, int round, const char *job_dir, error *err)
+static status measure_cluster(const plan *p, const cell *c, bool copies, const char *job_dir,
+                              bench_speed *ret, error *err)
 {
-    if (p->has_iperf)
-        TRY(bench_iperf_measure(c->traffic == BENCH_PUSHPULL, p->seconds, &c->iperf[round], err));
     bench_request r = {
         .traffic = c->traffic,
         .bytes = c->bytes,
         .workers = p->workers,
         .servers = p->servers,
+        .copies = copies,
         .seconds = p->seconds,
         .key = p->encrypts ? &p->key : NULL,
     };
-    TRYF(bench_cluster_measure(&r, job_dir, &c->newest, err), err, "%s of %" PRId64 " bytes",
+    TRYF(bench_cluster_measure(&r, job_dir, ret, err), err, "%s of %" PRId64 " bytes",
          bench_traffic_name(c->traffic), c->bytes);
+    return OK;
+}
+
+static status measure_cell(const plan *p, cell *c, int round, const char *job_dir, error *err)
+{
+    if (p->has_iperf)
+        TRY(bench_iperf_measure(c->traffic == BENCH_PUSHPULL, p->seconds, &c->iperf[round], err));
+    TRY(measure_cluster(p, c, false, job_dir, &c->newest, err));
     c->speed[round] = c->newest.gbit_per_s;
     if (p->has_iperf)
         c->ratio[round] = c->speed[round] / c->iperf[round];
+    bench_speed copied;
+    if (p->copies) {
+        TRY(measure_cluster(p, c, true, job_dir, &copied, err));
+        c->copied[round] = copied.gbit_per_s;
+        c->cost[round] = c->copied[round] / c->speed[round];
+    }
     fprintf(stderr, "round %d of %d: %s of %" PRId64 " bytes: %.1f Gbit/s", round + 1, p->rounds,
             bench_traffic_name(c->traffic), c->bytes, c->speed[round]);
     if (p->has_iperf)
         fprintf(stderr, ", iperf3 %.1f", c->iperf[round]);
+    if (p->copies)
+        fprintf(stderr, ", with standbys %.1f", c->copied[round]);
     fprintf(stderr, "\n");
     return OK;
 }
@@ -232,6 +267,10 @@ static json_t *tell_cell(const plan *p, const cell *c)
         json_object_set_new(o, "iperf3_gbit_per_s", tell_spread(spread_of(c->iperf, p->rounds)));
         json_object_set_new(o, "ratio", tell_spread(spread_of(c->ratio, p->rounds)));
     }
+    if (p->copies) {
+        json_object_set_new(o, "replicas_gbit_per_s", tell_spread(spread_of(c->copied, p->rounds)));
+        json_object_set_new(o, "replicas_ratio", tell_spread(spread_of(c->cost, p->rounds)));
+    }
     json_object_set_new(o, "server_cpus", json_real(c->newest.server_cpus));
     json_object_set_new(o, "worker_cpus", json_real(c->newest.worker_cpus));
     return o;
@@ -260,16 +299,21 @@ static void print_text(const plan *p)
            p->workers, p->workers == 1 ? "" : "s", p->servers, p->servers == 1 ? "" : "s",
            BENCH_IN_FLIGHT, p->rounds, p->rounds == 1 ? "" : "s", thread_cpus(),
            p->encrypts ? ", encrypted" : "");
-    printf("%-10s %9s %9s %9s %7s\n", "what", "bytes", "here", "iperf3", "ratio");
+    printf("%-10s %9s %9s %9s %7s", "what", "bytes", "here", "iperf3", "ratio");
+    printf("%s\n", p->copies ? "  standbys   ratio" : "");
     for (size_t i = 0; i < p->n_cells; i++) {
         const cell *c = &p->cells[i];
         printf("%-10s %9" PRId64 " %9.2f", bench_traffic_name(c->traffic), c->bytes,
                spread_of(c->speed, p->rounds).median);
         if (p->has_iperf)
-            printf(" %9.2f %7.3f\n", spread_of(c->iperf, p->rounds).median,
+            printf(" %9.2f %7.3f", spread_of(c->iperf, p->rounds).median,
                    spread_of(c->ratio, p->rounds).median);
         else
-            printf(" %9s %7s\n", "-", "-");
+            printf(" %9s %7s", "-", "-");
+        if (p->copies)
+            printf(" %9.2f %7.3f", spread_of(c->copied, p->rounds).median,
+                   spread_of(c->cost, p->rounds).median);
+        printf("\n");
     }
     if (!p->has_iperf)
         printf("iperf3 is missing: install it to know what this machine's loopback can do.\n");

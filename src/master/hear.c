@@ -261,7 +261,7 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
     } else if (h->type == WIRE_SHARD && current) {
         st = master_take_shard(m, s, (const Wire__Shard *)p, err);
     } else if (h->type == WIRE_CUT_LATE && current) {
-        master_take_cut_late(m, (const Wire__CutLate *)p);
+        st = master_take_cut_late(m, (const Wire__CutLate *)p, err);
     } else if (h->type == WIRE_HISTOGRAM && current) {
         st = summaries_take(m->summaries, ledger_events(m->ledger), h->step,
                             (const Wire__Histogram *)p, err);

@@ -156,14 +156,18 @@ status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *
     return done ? master_take_written(m, &r, err) : OK;
 }
 
-void master_take_cut_late(master *m, const Wire__CutLate *c)
+status master_take_cut_late(master *m, const Wire__CutLate *c, error *err)
 {
+    /* a standby that was sent its parts after the cut has come to act before it was written */
+    if (m->assign.copies && saver_is_planned(m->saver, c->id))
+        return master_give_up(m, "are past a checkpoint that nobody can write any more", err);
     cut_order order;
     if (!saver_late(m->saver, c->id, c->newest, &order))
-        return;
+        return OK;
     for (int32_t s = 0; s < m->o->n_servers; s++)
         say_cut(m, s, &order);
     master_order_cuts(m);
+    return OK;
 }
 
 void master_say_again(master *m)

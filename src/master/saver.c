@@ -234,6 +234,12 @@ bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
     return true;
 }
 
+bool saver_is_planned(const saver *s, uint32_t id)
+{
+    const open_cut *c = find((saver *)(uintptr_t)s, id);
+    return c && c->planned;
+}
+
 bool saver_open_order(const saver *s, int32_t shard, size_t *at, cut_order *ret)
 {
     while (*at < CUTS_OPEN) {

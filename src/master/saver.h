@@ -60,6 +60,9 @@ bool saver_dir(const saver *s, uint32_t id, char ret[64]);
  * done already. */
 bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret);
 
+/* Is it one that must be written: at an epoch's end, every so many steps, the last? */
+bool saver_is_planned(const saver *s, uint32_t id);
+
 /* The open cuts of which `shard` is not written: *at counts them from 0; false: no more. */
 bool saver_open_order(const saver *s, int32_t shard, size_t *at, cut_order *ret);
 

@@ -250,14 +250,6 @@ static bool find_start(master *m)
     return newest <= lowest + 1;
 }
 
-/* Copies that do not fit together, as no single loss leaves them. */
-static status give_up_parts(master *m, error *err)
-{
-    for (int32_t i = 0; i < m->o->n_servers; i++)
-        m->servers[i].lineage = 0;
-    return master_turn(m, -1, "hold versions that do not fit together", err);
-}
-
 status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
 {
     server *one = &m->servers[s];
@@ -279,7 +271,7 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     if (m->mode.unordered)
         m->start = batch_set_count(&m->applied);
     else if (m->keeps && !find_start(m))
-        return give_up_parts(m, err);
+        return master_give_up(m, "hold versions that do not fit together", err);
     TRY(open_books(m, saved, m->start, err));
     return master_begin_run(m, err);
 }

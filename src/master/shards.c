@@ -90,6 +90,13 @@ status master_turn(master *m, int32_t s, const char *why, error *err)
     return OK;
 }
 
+status master_give_up(master *m, const char *why, error *err)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        m->servers[i].lineage = 0;
+    return master_turn(m, -1, why, err);
+}
+
 status master_watch_servers(master *m, int64_t now_us, error *err)
 {
     if (!m->assign.copies || m->phase < SETUP || m->phase > RUN)

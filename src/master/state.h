@@ -127,6 +127,8 @@ bool master_assign(master *m);
 void master_note_shards(const master *m, server *s, const Wire__Welcome *w);
 /* Something happened to server `s`, or to all (-1): a new era. */
 MUST_USE status master_turn(master *m, int32_t s, const char *why, error *err);
+/* What the servers hold is of no use: all go back, as two losses at once may have it. */
+MUST_USE status master_give_up(master *m, const char *why, error *err);
 /* Once a second: a lost server that has a standby is not waited for, one that is abreast again acts
  * again. */
 MUST_USE status master_watch_servers(master *m, int64_t now_us, error *err);
@@ -144,7 +146,7 @@ MUST_USE status master_take_norm(master *m, int32_t s, const wire_head *h, const
 MUST_USE status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire__CutDone *c,
                                      error *err);
 MUST_USE status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *err);
-void master_take_cut_late(master *m, const Wire__CutLate *c);
+MUST_USE status master_take_cut_late(master *m, const Wire__CutLate *c, error *err);
 /* Once a second: what a server has not answered is said to it again. */
 void master_say_again(master *m);
 

@@ -124,7 +124,26 @@ static status take(ps *s, net_message *m, error *err)
     return OK;
 }
 
-/* A wait always speaks: pulls that wait longer than wait_warning, and for which slots. */
+/* Why the first pull of the part waits. */
+static void say_wait(const ps *s, int32_t part, double since)
+{
+    const pull_list *l = &s->pulls[part];
+    long long wanted = (long long)l->at[0].version;
+    int32_t standby = s->mirror ? mirror_awaits(s->mirror, part) : HOLDER_NONE;
+    char missing[128];
+    table_missing(s->table, part, missing, sizeof missing);
+    if (s->mode.unordered)
+        LOG_W("WAIT", "part=%d batch=%lld waits for batch=%s of=%lld since=%.1fs pulls=%zu", part,
+              wanted, missing, (long long)l->at[0].floor, since, l->n);
+    else if (standby != HOLDER_NONE && wanted <= table_version(s->table, part))
+        LOG_W("WAIT", "part=%d version=%lld waits for its standby, server %d, since=%.1fs pulls=%zu",
+              part, wanted, standby, since, l->n);
+    else
+        LOG_W("WAIT", "part=%d version=%lld waits for slots=%s of step=%lld since=%.1fs pulls=%zu",
+              part, wanted, missing, (long long)table_version(s->table, part), since, l->n);
+}
+
+/* A wait always speaks: pulls that wait longer than wait_warning, and for what. */
 static void warn_of_waits(ps *s, int64_t now)
 {
     int64_t limit = (int64_t)(config_f64(s->o->config, "distributed.wait_warning") * 1e6);
@@ -134,17 +153,7 @@ static void warn_of_waits(ps *s, int64_t now)
         const pull_list *l = &s->pulls[p];
         if (!l->n || now - l->at[0].since_us < limit)
             continue;
-        char missing[128];
-        table_missing(s->table, p, missing, sizeof missing);
-        double since = (double)(now - l->at[0].since_us) * 1e-6;
-        if (s->mode.unordered)
-            LOG_W("WAIT", "part=%d batch=%lld waits for batch=%s of=%lld since=%.1fs pulls=%zu", p,
-                  (long long)l->at[0].version, missing, (long long)l->at[0].floor, since, l->n);
-        else
-            LOG_W("WAIT",
-                  "part=%d version=%lld waits for slots=%s of step=%lld since=%.1fs pulls=%zu", p,
-                  (long long)l->at[0].version, missing, (long long)table_version(s->table, p),
-                  since, l->n);
+        say_wait(s, p, (double)(now - l->at[0].since_us) * 1e-6);
         s->warned_us = now + 2 * (now - l->at[0].since_us);
         return;
     }

@@ -63,6 +63,22 @@ static void a_size_no_part_has_is_refused(void **state)
     }
 }
 
+static void standbys_need_what_they_hold(void **state)
+{
+    (void)state;
+    static const bench_request wrong[] = {
+        {.traffic = BENCH_PUSHPULL, .bytes = 262144, .workers = 1, .servers = 1, .copies = true},
+        {.traffic = BENCH_PUSHPULL, .bytes = 65536, .workers = 1, .servers = 2, .copies = true},
+        {.traffic = BENCH_PUSH, .bytes = 262144, .workers = 1, .servers = 2, .copies = true},
+    };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        bench_load l;
+        error err = ERROR_INIT;
+        assert_int_equal(bench_load_make(&wrong[i], &l, &err), E_USAGE);
+        assert_non_null(strstr(err.text, "standbys need two servers"));
+    }
+}
+
 static char *make_job_dir(void)
 {
     char *path = xasprintf("%s/tequio-bench-test-XXXXXX", getenv("TMPDIR") ?: "/tmp");
@@ -86,9 +102,14 @@ static void every_traffic_moves_and_leaves_nobody_behind(void **state)
     char *dir = make_job_dir();
     static const int64_t sizes[] = {65536, 262144};
     for (int t = 0; t < BENCH_TRAFFICS; t++)
-        for (size_t i = 0; i < COUNT_OF(sizes); i++) {
-            bench_request r = {
-                .traffic = (bench_traffic)t, .bytes = sizes[i], .workers = 2, .servers = 2};
+        for (size_t i = 0; i < 2 * COUNT_OF(sizes); i++) {
+            bench_request r = {.traffic = (bench_traffic)t,
+                               .bytes = sizes[i / 2],
+                               .workers = 2,
+                               .servers = 2,
+                               .copies = i % 2};
+            if (r.copies && (r.bytes < 262144 || t == BENCH_PUSH))
+                continue;
             bench_speed speed = {.gbit_per_s = 0};
             error err = ERROR_INIT;
             status st = bench_cluster_measure(&r, dir, &speed, &err);
@@ -119,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_have_the_size_asked_for),
         cmocka_unit_test(a_size_no_part_has_is_refused),
+        cmocka_unit_test(standbys_need_what_they_hold),
         cmocka_unit_test(every_traffic_moves_and_leaves_nobody_behind),
         cmocka_unit_test(a_server_that_cannot_serve_is_told_of),
     };

@@ -262,6 +262,67 @@ static void test_late(void **state)
     free(dir);
 }
 
+/* A standby freezes and writes nothing, until it acts: then what is long past is written. */
+static void test_standing_by(void **state)
+{
+    (void)state;
+    enum { ELSEWHERE = 7 };
+    char *dir = xasprintf("%s/standing-by", folder);
+    village v;
+    village_make(&v, shape_large(2), 1, 0, NULL);
+    holders h = {.acting = ELSEWHERE, .standby = 0, .is_backed = true};
+    cuts_hold(v.cuts[0], &h);
+    assert_false(announce(&v, 0, 2, 1, dir));
+    assert_false(announce(&v, 0, 4, 3, dir));
+    for (int64_t step = 0; step < 4; step++)
+        servers_push_all(&v.servers, step);
+    assert_false(announce(&v, 0, 2, 1, dir)); /* it is past it, and has it all the same */
+    assert_false(announce(&v, 0, 3, 2, dir)); /* it has it not, but that is not for a standby to say */
+    cut_result r;
+    assert_false(cuts_next_result(v.cuts[0], &r));
+    h = (holders){.acting = 0, .standby = HOLDER_NONE};
+    cuts_hold(v.cuts[0], &h);
+    for (int64_t version = 1; version < 4; version += 2) {
+        r = wait_result(&v, 0);
+        assert_int_equal(r.status, OK);
+        assert_int_equal(r.version, version);
+        assert_int_equal(r.shard, 0);
+        assert_int_equal(r.batches, 2 * version);
+    }
+    assert_true(announce(&v, 0, 3, 2, dir));
+    assert_false(cuts_under_way(v.cuts[0]));
+    village_fini(&v);
+    free(dir);
+}
+
+/* What a standby has frozen goes when the checkpoint exists, or when it holds nothing any more. */
+static void test_a_standby_lets_go(void **state)
+{
+    (void)state;
+    char *dir = xasprintf("%s/lets-go", folder);
+    village v;
+    village_make(&v, shape_large(2), 1, 0, NULL);
+    holders h = {.acting = 7, .standby = 0, .is_backed = true};
+    cuts_hold(v.cuts[0], &h);
+    assert_false(announce(&v, 0, 2, 1, dir));
+    servers_push_all(&v.servers, 0);
+    assert_true(cuts_under_way(v.cuts[0]));
+    bool late;
+    cut_call next = {.id = 3, .version = 2, .dir = dir, .saved = 1};
+    cuts_announce(v.cuts[0], v.servers.tables[0], &next, &late);
+    assert_false(late);
+    h = (holders){.acting = 0, .standby = HOLDER_NONE}; /* of the first nothing is left to write */
+    cuts_hold(v.cuts[0], &h);
+    servers_push_all(&v.servers, 1);
+    assert_int_equal(wait_result(&v, 0).version, 2);
+    h = (holders){.acting = 7, .standby = 0};
+    assert_false(announce(&v, 0, 4, 3, dir));
+    cuts_hold(v.cuts[0], &h);
+    assert_false(cuts_under_way(v.cuts[0]));
+    village_fini(&v);
+    free(dir);
+}
+
 static void test_announced_anew(void **state)
 {
     (void)state;
@@ -385,6 +446,8 @@ int main(void)
         cmocka_unit_test(test_what_was_cut_goes_on),
         cmocka_unit_test(test_parts_freeze_alone),
         cmocka_unit_test(test_late),
+        cmocka_unit_test(test_standing_by),
+        cmocka_unit_test(test_a_standby_lets_go),
         cmocka_unit_test(test_announced_anew),
         cmocka_unit_test(test_said_again),
         cmocka_unit_test(test_several_at_once),

@@ -49,7 +49,7 @@ for ((round = 0; round < rounds; round++)); do
     sed -n 's/.*"step": *\([0-9]*\).*"wall_s": *\([0-9.e-]*\).*/\1 \2/p' "$dir/job/metrics.jsonl" |
         sed "s/^/$round /"
 done | awk -v every="$every" -v cuts="$cuts" -v rounds="$rounds" -v threads="$threads" \
-    -f "$here/bench/stats.awk" -f <(cat <<'END'
+    -f "$here/bench/stats.awk" -f <(cat <<'AWK'
     $2 > 1 { took[$1, $2] = 1000 * ($3 - wall) }
     { wall = $3; last = $2 }
     function ten(r, from,    s, sum) {
@@ -77,5 +77,5 @@ done | awk -v every="$every" -v cuts="$cuts" -v rounds="$rounds" -v threads="$th
         printf "  \"ten_others_excess_ms\": %.1f,\n", median("quiet")
         printf "  \"ten_others_ms\": %s\n}\n", list("quiet", 1)
     }
-END
+AWK
 )

@@ -113,12 +113,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!size)
         return 0;
     tensor_decl d = {.name = "w", .rank = 1, .dim = {N}, .kind = TENSOR_TRAINABLE};
-    int32_t placement[] = {0};
+    const part_hold parts[] = {PART_HELD};
     run r = {.flat = NULL};
     BUG_ON(flat_create(&d, 1, &r.flat, NULL) != OK);
     table_options options = {
         .flat = r.flat,
-        .placement = placement,
+        .parts = parts,
         .steps = {.examples = BATCHES, .batch_size = 1, .per_step = SLOTS},
         .optim = {.kind = OPTIM_SGD},
         .schedule = {.kind = SCHEDULE_CONSTANT, .base = 1},

@@ -48,7 +48,12 @@ static void refuse(master *m, const net_peer *to, status st, const error *why)
     Wire__Refused r = WIRE__REFUSED__INIT;
     r.status = st;
     r.text = (char *)(uintptr_t)why->text;
-    LOG_W("REFUSED", "%s", why->text);
+    unsigned others = 0;
+    bool speaks = log_pace_allows(&m->refused_pace, clock_us(), &others);
+    if (others)
+        LOG_W("REFUSED", "%u others since", others);
+    if (speaks)
+        LOG_W("REFUSED", "%s", why->text);
     master_send(m->listener, to, master_head(m, WIRE_REFUSED, 0), &r.base);
 }
 

@@ -13,6 +13,7 @@
 #ifndef TEQUIO_MASTER_STATE_H
 #define TEQUIO_MASTER_STATE_H
 
+#include "common/base/log.h"
 #include "common/config/mode.h"
 #include "common/store/checkpoint.h"
 #include "common/wire/wire.h"
@@ -90,6 +91,7 @@ typedef struct master {
     bool preempted;
     int64_t verdict_step;           /* the last one announced; -1: none */
     float verdict_scale;
+    log_pace refused_pace;
     status failed;                  /* the first failure of a task */
     error failure;
 } master;

@@ -4,6 +4,7 @@
 #include "ps/state.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/parts/placement.h"
 #include "common/wire/hello.h"
@@ -40,7 +41,12 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
         st = FAIL(&why, E_LOST, "a newer master leads the job, in era %u", s->identity.era);
     if (st != OK) {
         char name[TASK_NAME];
-        LOG_W("REFUSED", "%s: %s", task_name((task){ROLE_PS, s->o->self.index}, name), why.text);
+        unsigned others = 0;
+        bool speaks = log_pace_allows(&s->refused_pace, clock_us(), &others);
+        if (others)
+            LOG_W("REFUSED", "%u others since", others);
+        if (speaks)
+            LOG_W("REFUSED", "%s: %s", task_name((task){ROLE_PS, s->o->self.index}, name), why.text);
         ps_refuse(s, &m->from, h, st, why.text);
         return;
     }

@@ -5,6 +5,7 @@
 #ifndef TEQUIO_PS_STATE_H
 #define TEQUIO_PS_STATE_H
 
+#include "common/base/log.h"
 #include "common/config/mode.h"
 #include "common/store/jobdir.h"
 #include "common/wire/wire.h"
@@ -74,6 +75,7 @@ typedef struct ps {
     int64_t tick_us; /* nothing that time decides is looked at before */
     int64_t said_us; /* when votes were last said again */
     uint64_t refused;
+    log_pace refused_pace;          /* of strangers' hellos */
 } ps;
 
 enum { TICK_MS = 200, WAITING_MAX = 4096, SAY_AGAIN_US = 1000000 };

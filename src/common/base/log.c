@@ -110,3 +110,14 @@ void log_line(log_level level, const char *id, const char *format, ...)
         fwrite(line, 1, used, file);
     pthread_mutex_unlock(&lock);
 }
+
+bool log_pace_allows(log_pace *p, int64_t now_us, unsigned *ret_skipped)
+{
+    if (now_us < p->next_us) {
+        p->skipped++;
+        return false;
+    }
+    *ret_skipped = p->skipped;
+    *p = (log_pace){.next_us = now_us + 1000000};
+    return true;
+}

@@ -11,7 +11,9 @@
 #define TEQUIO_COMMON_BASE_LOG_H
 
 #include "common/base/error.h"
+
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG } log_level;
 
@@ -26,6 +28,15 @@ void log_set_task(const char *task);
 
 bool log_is_on(log_level level);
 void log_line(log_level level, const char *id, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* Of lines that a stranger can cause, one a second and cause is enough. All zero to begin with. */
+typedef struct log_pace {
+    int64_t next_us;
+    unsigned skipped;
+} log_pace;
+
+/* May the line be said now? *ret_skipped: how many of its kind were not since the last one. */
+bool log_pace_allows(log_pace *p, int64_t now_us, unsigned *ret_skipped);
 
 #define LOG_E(id, ...) log_line(LOG_ERROR, (id), __VA_ARGS__)
 #define LOG_W(id, ...) log_line(LOG_WARN, (id), __VA_ARGS__)

@@ -46,7 +46,7 @@ static bool parse_time(const char *text, int64_t *ret_us)
     double unit_us = parse_amount(text, "ms", &value)  ? SECOND_US / 1000
                      : parse_amount(text, "s", &value) ? SECOND_US
                                                        : 0;
-    if (!unit_us || value * unit_us > (double)DAYS * 86400 * SECOND_US)
+    if (unit_us <= 0 || value * unit_us > (double)DAYS * 86400 * SECOND_US)
         return false;
     *ret_us = (int64_t)(value * unit_us);
     return true;

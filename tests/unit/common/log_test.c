@@ -139,6 +139,22 @@ static void there_is_a_cpu(void **state)
     assert_true(thread_cpus() >= 1);
 }
 
+/* What strangers cause is said once a second, and how much was not. */
+static void test_a_pace(void **state)
+{
+    (void)state;
+    log_pace p = {.next_us = 0};
+    unsigned skipped = 7;
+    assert_true(log_pace_allows(&p, 5000000, &skipped));
+    assert_int_equal(skipped, 0);
+    assert_false(log_pace_allows(&p, 5000000, &skipped));
+    assert_false(log_pace_allows(&p, 5999999, &skipped));
+    assert_true(log_pace_allows(&p, 6000000, &skipped));
+    assert_int_equal(skipped, 2);
+    assert_true(log_pace_allows(&p, 9000000, &skipped));
+    assert_int_equal(skipped, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +163,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_mix_their_lines),
         cmocka_unit_test(a_log_that_cannot_be_opened_is_named),
         cmocka_unit_test(there_is_a_cpu),
+        cmocka_unit_test(test_a_pace),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

@@ -115,12 +115,14 @@ static status dial_servers(play *p, error *err)
     return OK;
 }
 
-/* Copies need a second server; one process that does everything has none, and needs none. */
+/* Copies need a second server; one process that does everything has none, and needs none. An
+ * evaluator knows of no servers. */
 static status check_replicas(const play *p, error *err)
 {
     const cluster *c = p->c;
     int n = c->hosted_servers ? c->jobs[ROLE_WORKER].n - c->master_is_worker : c->jobs[ROLE_PS].n;
-    bool is_known = !c->jobs[c->hosted_servers ? ROLE_WORKER : ROLE_PS].sparse;
+    bool is_known = c->task.role != ROLE_EVALUATOR &&
+                    !c->jobs[c->hosted_servers ? ROLE_WORKER : ROLE_PS].sparse;
     if (!config_int(p->o->config, "distributed.ps_replicas") || n > 1 || !is_known)
         return OK;
     if (!p->is_alone)

@@ -63,8 +63,8 @@ int64_t summaries_order(summaries *s, int64_t step, int64_t total)
 {
     int64_t version = (step / s->every + 1) * s->every;
     if (s->every <= 0 || version > total || (s->ordered >= 0 && version <= s->ordered) ||
-        (s->ordered >= 0 && s->missing && step < s->ordered))
-        return -1;
+        (s->ordered >= 0 && s->missing && step <= s->ordered))
+        return -1; /* reports of a step may come before its sums do */
     s->ordered = version;
     s->missing = s->n_senders;
     for (int32_t i = 0; i < s->flat->n_tensors; i++) {

@@ -1,0 +1,165 @@
+/*
+ * Kills by chance, many: jobs one after the other, in each of which tasks are killed at messages
+ * and times drawn from a seed, in their first and in later lives. Each must come to the end of the
+ * undisturbed job.
+ *
+ *   soak KILLS [SEED]       until so many have fired
+ */
+#include "common/base/alloc.h"
+#include "common/base/buf.h"
+#include "common/base/clock.h"
+#include "common/base/fs.h"
+#include "common/base/rng.h"
+#include "fault/cell.h"
+#include "fault/hamlet.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIMIT_S = 100, CLAUSES = 8, WITHIN_MS = 1500, LIVES = 3, LOG_LINES = 120 };
+
+static const char *const victims[] = {"master.0", "worker.0", "worker.1", "ps.0", "ps.1"};
+
+typedef struct tally {
+    long jobs, wrong, kills, of_role[ROLE_COUNT], by_time;
+    long of_message[WIRE_TYPE_END];
+} tally;
+
+typedef struct draws {
+    rng rng;
+    uint64_t n;
+} draws;
+
+static int draw(draws *d, int bound)
+{
+    return (int)rng_below(&d->rng, d->n++, (uint64_t)bound);
+}
+
+static role role_of_victim(const char *name)
+{
+    return *name == 'm' ? ROLE_MASTER : *name == 'w' ? ROLE_WORKER : ROLE_PS;
+}
+
+/* A message that role says or hears. */
+static const cell *draw_cell(draws *d, role who)
+{
+    size_t n;
+    const cell *cells = cell_all(&n), *c;
+    do
+        c = &cells[draw(d, (int)n)];
+    while (c->who != who);
+    return c;
+}
+
+static void draw_clause(draws *d, buf *spec)
+{
+    const char *victim = victims[draw(d, (int)COUNT_OF(victims))];
+    int life = 1 + draw(d, LIVES);
+    buf_addf(spec, "%skill=%s#%d@", spec->size ? "," : "", victim, life);
+    if (draw(d, 4) == 0) {
+        buf_addf(spec, "%dms", draw(d, WITHIN_MS));
+        return;
+    }
+    const cell *c = draw_cell(d, role_of_victim(victim));
+    for (const char *at = wire_type_name(c->message); *at; at++)
+        buf_addf(spec, "%c", tolower((unsigned char)*at));
+    buf_addf(spec, "%c:%d", c->is_sent ? '>' : '<', 1 + draw(d, draw(d, 2) ? 3 : 30));
+}
+
+/* Counts the clauses that fired. */
+static void count_kills(const char *dir, const char *spec, tally *t)
+{
+    hamlet said = {.o = {.dir = dir}, .n = 1};
+    snprintf(said.tasks[0].name, sizeof said.tasks[0].name, "said");
+    char *copy = xstrdup(spec), *rest = copy, *clause;
+    while ((clause = strsep(&rest, ","))) {
+        char *fires = xasprintf("FAULT %s fires", clause);
+        long n = hamlet_says(&said, NULL, fires);
+        free(fires);
+        t->kills += n;
+        t->of_role[role_of_victim(clause + strlen("kill="))] += n;
+        char *what = strchr(clause, '@') + 1;
+        bool is_time = isdigit((unsigned char)*what);
+        t->by_time += is_time ? n : 0;
+        what[strcspn(what, "<>")] = 0;
+        for (int m = 1; !is_time && m < WIRE_TYPE_END; m++)
+            if (strcasecmp(what, wire_type_name((wire_type)m)) == 0)
+                t->of_message[m] += n;
+    }
+    free(copy);
+}
+
+static void play(const char *dir, uint64_t seed, const hamlet_result *expected, tally *t)
+{
+    draws d = {.rng = rng_make(seed, RNG_TEST, (uint64_t)t->jobs)};
+    buf spec = BUF_INIT;
+    for (int i = 0, n = 2 + draw(&d, CLAUSES - 1); i < n; i++)
+        draw_clause(&d, &spec);
+    char *job = xasprintf("%s/job", dir), *log = xasprintf("%s/said.log", dir);
+    const char *const arguments[] = {"-s", job,       "--force", "--workers",
+                                     "2",  "--ps",    "2",       "--max-restarts",
+                                     "50", "--fault", spec.data, NULL};
+    remove(log);
+    int64_t begin = clock_us();
+    long before = t->kills;
+    int code = hamlet_train(dir, "said", arguments, LIMIT_S);
+    hamlet_result got = {.batches = -1};
+    bool is_right = code == 0 && hamlet_result_of(dir, "job", &got) &&
+                    strcmp(got.sha256, expected->sha256) == 0 && got.batches == expected->batches;
+    count_kills(dir, spec.data, t);
+    printf("job %ld: %ld kills, %.1f s, %s  --fault %s\n", t->jobs, t->kills - before,
+           (double)(clock_us() - begin) / 1e6, is_right ? "the same weights" : "WRONG", spec.data);
+    if (!is_right) {
+        printf("code %d, batches %lld of %lld\n", code, (long long)got.batches,
+               (long long)expected->batches);
+        char *command = xasprintf("tail -n %d '%s'", LOG_LINES, log);
+        fflush(NULL);
+        if (system(command) != 0)
+            printf("(no log)\n");
+        free(command);
+        t->wrong++;
+    }
+    fflush(stdout);
+    t->jobs++;
+    free(job);
+    free(log);
+    buf_fini(&spec);
+}
+
+static void print_tally(const tally *t, uint64_t seed, double seconds)
+{
+    printf("\n%ld kills in %ld jobs, %.0f s, seed %llu: %ld wrong\n", t->kills, t->jobs, seconds,
+           (unsigned long long)seed, t->wrong);
+    for (int r = 0; r < ROLE_EVALUATOR; r++)
+        printf("  %-10s %ld\n", role_name((role)r), t->of_role[r]);
+    printf("  at a time  %ld\n", t->by_time);
+    for (int m = 1; m < WIRE_TYPE_END; m++)
+        if (t->of_message[m])
+            printf("  %-10s %ld\n", wire_type_name((wire_type)m), t->of_message[m]);
+}
+
+int main(int argc, char **argv)
+{
+    long wanted = argc > 1 ? atol(argv[1]) : 500;
+    uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    char *dir = hamlet_folder();
+    char *job = xasprintf("%s/undisturbed", dir);
+    const char *const arguments[] = {"-s", job, NULL};
+    hamlet_result expected;
+    if (hamlet_train(dir, "undisturbed", arguments, LIMIT_S) != 0 ||
+        !hamlet_result_of(dir, "undisturbed", &expected)) {
+        printf("FAILED: the undisturbed job\n");
+        return 1;
+    }
+    tally t = {.jobs = 0};
+    int64_t begin = clock_us();
+    while (t.kills < wanted)
+        play(dir, seed, &expected, &t);
+    print_tally(&t, seed, (double)(clock_us() - begin) / 1e6);
+    if (fs_remove_tree(dir, NULL) != OK)
+        printf("left behind: %s\n", dir);
+    free(job);
+    free(dir);
+    return t.wrong > 0;
+}

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <zmq.h>
 
 enum { KEEPALIVE_S = 5 };
@@ -32,8 +33,20 @@ static zmq_msg_t *msg_of(const net_payload *p)
     return (zmq_msg_t *)(void *)(uintptr_t)p->opaque;
 }
 
-static void keep_blocks(void)
+/* A descriptor a connection: as many as this process may have, so that strangers' connections do not
+ * soon leave it without any for its files. */
+static void take_descriptors(void)
 {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void prepare_process(void)
+{
+    take_descriptors();
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_TOP_PAD, 16 << 20);
@@ -42,7 +55,7 @@ static void keep_blocks(void)
 status net_create(net **ret, error *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, keep_blocks);
+    pthread_once(&once, prepare_process);
     void *context = zmq_ctx_new();
     if (!context)
         return FAIL(err, E_FAIL, "start ZeroMQ: %s", zmq_strerror(errno));

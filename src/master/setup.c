@@ -294,9 +294,10 @@ bool master_all_workers(const master *m)
  */
 status master_try_setup(master *m, error *err)
 {
-    if (m->phase != GATHER || !m->declaration.flat || !master_all_servers(m, false))
-        return OK;
     double waited = (double)(clock_us() - m->begun_us) / SECOND_US;
+    bool suffice = master_all_servers(m, false) || master_can_spare(m, waited);
+    if (m->phase != GATHER || !m->declaration.flat || !suffice)
+        return OK;
     bool patient = waited < master_option(m, "distributed.start_timeout") &&
                    !jobdir_batches_per_step(m->o->dir);
     bool short_of_time = waited < 5 && !master_all_workers(m);

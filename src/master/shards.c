@@ -40,6 +40,12 @@ static bool find_holders(master *m)
     return found;
 }
 
+bool master_can_spare(master *m, double waited_s)
+{
+    return m->phase == GATHER && m->assign.copies &&
+           waited_s > master_option(m, "distributed.heartbeat_timeout") && find_holders(m);
+}
+
 /* Those who lost their parts are replaced by their standbys; those who are here and hold nothing
  * stand by. */
 static bool replace_lost(master *m)

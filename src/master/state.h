@@ -127,6 +127,8 @@ MUST_USE status master_take_load(master *m, int32_t s, const wire_head *h, error
  * they have in common. False: all must be loaded, as dealt. */
 bool master_assign(master *m);
 void master_note_shards(const master *m, server *s, const Wire__Welcome *w);
+/* After a master's start: those that are here hold every part, and the others are silent. */
+bool master_can_spare(master *m, double waited_s);
 /* Something happened to server `s`, or to all (-1): a new era. */
 MUST_USE status master_turn(master *m, int32_t s, const char *why, error *err);
 /* What the servers hold is of no use: all go back, as two losses at once may have it. */

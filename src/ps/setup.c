@@ -68,6 +68,7 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
 void ps_setup_clear(ps *s)
 {
     mirror_destroy(&s->mirror);
+    buf_fini(&s->hello);
     cuts_destroy(&s->cuts);
     spares_destroy(&s->spares);
     histograms_destroy(&s->histograms);

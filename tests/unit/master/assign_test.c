@@ -107,6 +107,43 @@ static void test_two_deaths(void **state)
     assign_fini(&a);
 }
 
+/* What the servers say they hold, after the master's start. */
+static void test_found_again(void **state)
+{
+    (void)state;
+    enum { N = 3 };
+    assign a;
+    assign_init(&a, N, true);
+    uint32_t eras[N] = {0};
+    bool holds[N * N] = {false};
+    assert_false(assign_find(&a, eras, holds)); /* nobody holds anything */
+    for (int i = 0; i < N; i++) {
+        eras[i] = 7;
+        holds[i * N + i] = holds[(i + 1) % N * N + i] = true;
+    }
+    assert_true(assign_find(&a, eras, holds));
+    for (int32_t i = 0; i < N; i++)
+        check(&a, i, i, (i + 1) % N, true);
+    /* server 0 is new: the one after it acts for its shard, and nobody stands by for the last one's */
+    eras[0] = 0;
+    assert_true(assign_find(&a, eras, holds));
+    check(&a, 0, 1, HOLDER_NONE, false);
+    check(&a, 1, 1, 2, true);
+    check(&a, 2, 2, HOLDER_NONE, false);
+    /* server 1 missed the last era: what it holds may be old */
+    eras[0] = 7;
+    eras[1] = 6;
+    assert_true(assign_find(&a, eras, holds));
+    check(&a, 0, 0, HOLDER_NONE, false);
+    check(&a, 1, 2, HOLDER_NONE, false);
+    check(&a, 2, 2, 0, true);
+    /* and then nobody holds shard 1, which changes nothing */
+    holds[2 * N + 1] = false;
+    assert_false(assign_find(&a, eras, holds));
+    check(&a, 1, 2, HOLDER_NONE, false);
+    assign_fini(&a);
+}
+
 /* Whatever happens: nobody both acts and stands by, and who acts holds the shard whole. */
 static void test_any_course(void **state)
 {
@@ -153,7 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_dealt),   cmocka_unit_test(test_without_copies),
         cmocka_unit_test(test_a_round),    cmocka_unit_test(test_two_deaths),
-        cmocka_unit_test(test_any_course),
+        cmocka_unit_test(test_found_again), cmocka_unit_test(test_any_course),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

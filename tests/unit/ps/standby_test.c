@@ -478,7 +478,8 @@ static void test_nothing_to_go_on_with(void **state)
 typedef struct village {
     server *servers[2];
     peer masters[2], workers[2];
-    int64_t answered; /* the highest version of part 0 */
+    char endpoints[2][64]; /* where they listen, or did */
+    int64_t answered;      /* the highest version of part 0 */
 } village;
 
 static void village_turn(village *v, assignment *a, uint32_t era)
@@ -494,12 +495,18 @@ static void village_turn(village *v, assignment *a, uint32_t era)
     }
 }
 
+static void village_start(village *v, int i)
+{
+    v->servers[i] = server_start(NULL);
+    memcpy(v->endpoints[i], v->servers[i]->tcp, sizeof v->endpoints[i]);
+}
+
 static void village_make(village *v, assignment *a)
 {
     memset(v, 0, sizeof *v);
     for (int i = 0; i < 2; i++)
-        v->servers[i] = server_start(NULL);
-    *a = dealt(v->servers[0]->tcp, v->servers[1]->tcp);
+        village_start(v, i);
+    *a = dealt(v->endpoints[0], v->endpoints[1]);
     for (int i = 0; i < 2; i++) {
         a->place = i;
         meet(v->servers[i], a, &v->masters[i], &v->workers[i]);
@@ -569,9 +576,7 @@ static void test_promotion(void **state)
         check_weights(&v.workers[1], &w);
         village_step(&v, 1, &w, true);
 
-        v.servers[0] = server_start(NULL);
-        era_said = ERA + 2;
-        a.addresses[0] = v.servers[0]->tcp;
+        village_start(&v, 0);
         a.shards[0] = a.shards[1] = (holders){1, 0, false};
         a.era = ERA + 2;
         a.place = 0;

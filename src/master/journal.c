@@ -309,12 +309,7 @@ static status take_back(journal *j, const fs_map *map, const choice *c, error *e
             buf_add(&kept, map->data + at, r.end - r.begin);
             n++;
         }
-    status st = OK;
-    if (kept.size < map->bytes)
-        st = rewrite(j, &kept, err);
-    else
-        st = reopen(j, err);
-    j->bytes = kept.size;
+    status st = rewrite(j, &kept, err);
     buf_fini(&kept);
     note_base(j, c->step, FILE_HEAD);
     j->since_base = n - 1;

@@ -13,7 +13,8 @@
  * whatever kills that. journal_sync makes it outlive the machine: before a checkpoint is committed,
  * and about once a second. Half a record at the end, or a damaged one, ends the journal. A BASE
  * comes now and then; what lies before the newest one that a checkpoint needs is dropped once that
- * is committed (journal_trim). Rewriting makes a new file, syncs and renames it.
+ * is committed (journal_trim). Opening and trimming make a new file, sync and rename it: a frozen
+ * master that thaws writes into the old one.
  *
  * Threads: belongs to the master's thread.
  */

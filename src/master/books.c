@@ -199,8 +199,8 @@ static int64_t settled(const master *m)
     return until;
 }
 
-/* A report whose worker died before it left is waited for a little: it may be late, or have got lost
- * and be said again. */
+/* A report whose worker died before it left is waited for a little: it may be late, or lost on the
+ * way and said again. */
 status master_settle_reports(master *m, error *err)
 {
     if (m->mode.unordered)

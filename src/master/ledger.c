@@ -33,8 +33,8 @@ static const char last_tag[] = "training/examples_per_s";
 
 /* --- files --- */
 
-/* Keeps the lines of steps up to `step`; a line that is not ours ends the file, which is a new one: a
- * frozen master that thaws writes into the old. *ret_last: the last line's step, or 0. */
+/* Keeps the lines of steps up to `step`; a line that is not ours ends the file, which is a new one:
+ * a frozen master that thaws writes into the old. *ret_last: the last line's step, or 0. */
 static status lines_rewind(const char *path, int64_t step, int64_t *ret_last, error *err)
 {
     *ret_last = 0;

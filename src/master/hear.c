@@ -350,6 +350,7 @@ status master_serve_workers(master *m, error *err)
         if (!lost)
             continue;
         lost->suspect = true;
+        master_lend_suspect(m);
         if (lost->alive && m->phase < OVER)
             LOG_W("SUSPECT", "task=%s: its connection is gone", member_name(lost, name));
     }

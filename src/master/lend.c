@@ -40,10 +40,17 @@ void master_lend_lanes(master *m, const hedge_lane *lanes, size_t n)
     if (!m->leases)
         return;
     view_lane *names = xcalloc(n + 1, sizeof *names);
+    size_t n_sure = 0;
     for (size_t i = 0; i < n; i++)
-        names[i] = lanes[i].lane;
-    leases_lanes(m->leases, names, n);
+        if (!lanes[i].suspect)
+            names[n_sure++] = lanes[i].lane;
+    leases_lanes(m->leases, names, n_sure);
     free(names);
+}
+
+void master_lend_suspect(master *m)
+{
+    m->view_due |= m->leases && m->phase >= RUN;
 }
 
 void master_lend_hello(master *m, member *one, bool is_new)
@@ -51,6 +58,7 @@ void master_lend_hello(master *m, member *one, bool is_new)
     if (!m->leases)
         return;
     one->whole = true;          /* it needs no version to begin with */
+    m->view_due |= m->phase >= RUN;
     if (is_new)
         leases_lost(m->leases, one->trainer, one->index);
     else

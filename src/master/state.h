@@ -159,6 +159,7 @@ void master_lend_gather(master *m);             /* what is applied is about to b
 MUST_USE status master_lend_ready(master *m, int32_t s, const Wire__Ready *r, error *err);
 void master_lend_begin(master *m);
 void master_lend_lanes(master *m, const hedge_lane *lanes, size_t n);   /* who lives */
+void master_lend_suspect(master *m);            /* a connection is gone: others compute its batches */
 void master_lend_hello(master *m, member *one, bool is_new);
 void master_lend(master *m);                    /* says the leases that are due */
 void master_say_lend_wait(const master *m, double seconds);

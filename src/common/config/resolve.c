@@ -384,11 +384,6 @@ static status check_mode(resolver *r, const json_t *tree)
                     "trainer.num_gradient_accumulation_steps: mode %s applies every batch by "
                     "itself; expected 1, with a larger data_loader.batch_size, or mode sync",
                     mode);
-    if (json_integer_value(value_at(tree, "distributed.ps_replicas")) > 0)
-        return FAIL(r->err, E_CONFIG,
-                    "distributed.ps_replicas: standbys follow whole steps, mode %s has none; "
-                    "expected 0, or mode sync",
-                    mode);
     return OK;
 }
 

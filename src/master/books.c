@@ -168,7 +168,7 @@ status master_take_report(master *m, const member *from, const wire_head *h, con
     if (step >= m->total)
         return OK;
     if (m->leases) {
-        if (!leases_report(m->leases, step))
+        if (!master_lend_report(m, step))
             return OK;
         step = before;              /* batches are booked in the order in which they end */
     }

@@ -269,7 +269,7 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
         return OK;
     int64_t saved = m->start;
     if (m->mode.unordered)
-        m->start = batch_set_count(&m->applied);
+        m->start = master_lend_start(m, saved);
     else if (m->keeps && !find_start(m))
         return master_give_up(m, "hold versions that do not fit together", err);
     TRY(open_books(m, saved, m->start, err));

@@ -84,6 +84,7 @@ typedef struct master {
     summaries *summaries;
     batch_set applied;              /* unordered, like the next: on every part, as the era begins */
     leases *leases;
+    int64_t booked_twice;           /* reports still to come of batches that are in the books */
 
     int64_t epoch_saved, epoch_booked; /* newest epoch's end whose cut is over; in the results */
     int64_t open_step, open_us;     /* the oldest step whose reports are not all here; since then */
@@ -157,7 +158,9 @@ void master_say_again(master *m);
 /* lend.c: all but the first two do nothing in mode sync */
 void master_lend_gather(master *m);             /* what is applied is about to be heard */
 MUST_USE status master_lend_ready(master *m, int32_t s, const Wire__Ready *r, error *err);
+int64_t master_lend_start(master *m, int64_t saved);    /* the version the era begins with */
 void master_lend_begin(master *m);
+bool master_lend_report(master *m, int64_t batch);      /* a batch is done; false: not to be booked */
 void master_lend_lanes(master *m, const hedge_lane *lanes, size_t n);   /* who lives */
 void master_lend_suspect(master *m);            /* a connection is gone: others compute its batches */
 void master_lend_hello(master *m, member *one, bool is_new);

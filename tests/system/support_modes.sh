@@ -38,6 +38,9 @@ whole() {
     "$TEQUIO" inspect "$dir/job/checkpoints/step-000000500" >"$dir/out" ||
         show_tasks "$1: the last checkpoint"
     says out "every part has all below 500, and 0 beyond"
+    sed 's/.*"step": *\([0-9]*\).*/\1/' "$dir/job/metrics.jsonl" >"$dir/told"
+    sort -n -u "$dir/told" | cmp -s "$dir/told" || show_tasks "$1: metrics.jsonl goes back"
+    [ "$(tail -n 1 "$dir/told")" = 500 ] || show_tasks "$1: the last step of metrics.jsonl"
 }
 
 # forget NAME: it was killed on purpose

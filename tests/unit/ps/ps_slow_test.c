@@ -81,6 +81,7 @@ static void test_a_worker_that_does_not_read(void **state)
     zmtp_greet(fd, NULL);
     for (int i = 0; i < PULLS; i++)
         say_raw(fd, head_of(WIRE_PULL, 0, 0), NULL, 0);
+    say_raw(fd, head_of(WIRE_PULL, 1, 0), NULL, 0);
     /* once its push is applied, all its pulls were heard */
     void *zeros = xcalloc(1, PART_BYTES);
     wire_head root = head_of(WIRE_PUSH, 0, 0);
@@ -92,18 +93,20 @@ static void test_a_worker_that_does_not_read(void **state)
     hear(&worker, WIRE_PART);
 
     int parts = 0;
-    wire_head h;
-    while ((h = hear_raw(fd)).type == WIRE_PART && parts < PULLS) {
+    bool pushed = false, last = false; /* of the wishes that were left, this one comes for sure */
+    while (!pushed || !last) {
+        wire_head h = hear_raw(fd);
+        pushed |= h.type == WIRE_PUSHED;
+        if (h.type != WIRE_PART)
+            continue;
         assert_int_equal(h.step, 0);
+        last |= h.part == 1;
         parts++;
     }
-    assert_int_equal(h.type, WIRE_PUSHED);
     assert_in_range(parts, ROOM, ROOM + KERNELS);
-    h = hear_raw(fd);
-    assert_int_equal(h.type, WIRE_PART); /* the wish that was left */
-    assert_int_equal(h.step, 0);
     say_raw(fd, (wire_head){.type = WIRE_HEARTBEAT}, NULL, 0);
-    assert_int_equal(hear_raw(fd).type, WIRE_ALIVE);
+    while (hear_raw(fd).type != WIRE_ALIVE)
+        ;
     close(fd);
     end_well(s, &master, &worker);
 }

@@ -174,7 +174,8 @@ static status say(const port *p, wire_type type, const buf *payload, error *err)
 
 /* Every server acts for its own shard, the next one stands by. */
 static void tell_holders(const cluster_run *r, Wire__Holders shards[BENCH_SERVERS],
-                         Wire__Holders *ret_shards[BENCH_SERVERS], char *ret_addresses[BENCH_SERVERS])
+                         Wire__Holders *ret_shards[BENCH_SERVERS],
+                         char *ret_addresses[BENCH_SERVERS])
 {
     int n = r->load.request.servers;
     for (int i = 0; i < n; i++) {

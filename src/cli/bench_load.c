@@ -45,8 +45,8 @@ status bench_load_make(const bench_request *r, bench_load *ret, error *err)
                     r->bytes, grain * (int64_t)sizeof(float), BENCH_BYTES_MIN, BENCH_BYTES_MAX);
     if (r->copies && (is_small || r->servers < 2 || r->traffic == BENCH_PUSH))
         return FAIL(err, E_USAGE,
-                    "standbys need two servers, parts of %d bytes or more, and traffic that waits for "
-                    "versions: pull or pushpull",
+                    "standbys need two servers, parts of %d bytes or more, and traffic that waits "
+                    "for versions: pull or pushpull",
                     PART_MIN * (int)sizeof(float));
     bench_load l = {
         .request = *r,

@@ -21,7 +21,7 @@ typedef struct cell {
     bench_traffic traffic;
     int64_t bytes;
     double *speed, *iperf, *ratio; /* [rounds]; the last two only with iperf3 */
-    double *copied, *cost;         /* [rounds] with standbys, and that against without; --replicas */
+    double *copied, *cost;         /* [rounds] with standbys; against without; --replicas */
     bench_speed newest;
 } cell;
 

@@ -144,7 +144,8 @@ status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire
 status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *err)
 {
     bool next = false, done = false;
-    shard_piece at = {.server = s, .shard = (int32_t)piece->shard, .id = piece->id, .offset = piece->offset};
+    shard_piece at = {
+        .server = s, .shard = (int32_t)piece->shard, .id = piece->id, .offset = piece->offset};
     shard_report r;
     error why = ERROR_INIT;
     status st = fetches_take(m->fetches, &at, piece->data.data, piece->data.len, &next, &at.offset,

@@ -2,9 +2,9 @@
  * Cuts: a server's side of checkpoints.
  *
  * The master announces a version ahead. As each part reaches it, its newest blocks are held
- * (frozen); the next update writes into others. When all parts of a shard are frozen a writer thread
- * streams them into the shard's file and lets the blocks go. A standby freezes too and keeps what is
- * frozen, so that it can write it when it comes to act for the shard, until the checkpoint exists.
+ * (frozen); the next update writes into others. When all parts of a shard are frozen a writer
+ * thread streams them into the shard's file and lets the blocks go. A standby freezes too and keeps
+ * what is frozen until the checkpoint exists, so that it can write it if it comes to act.
  * Several cuts may be under way; they are written in the order in which they became complete.
  *
  * Threads: belongs to the server's thread; the writer shares only finished cuts, under a lock.
@@ -41,12 +41,12 @@ typedef struct cut_call {
     int64_t version;
     const char *dir;                /* the shards go there */
     uint32_t replaces;              /* withdraw this one if it is not complete; 0: none */
-    int64_t saved;                  /* checkpoints exist up to this version: standbys let theirs go */
+    int64_t saved;                  /* checkpoints exist up to here: standbys let theirs go */
 } cut_call;
 
 /* A cut is announced, of every shard held. One that is known already goes on; if it is written its
- * result comes again. *ret_late: some part this server acts for is past that version already, and of
- * its shard nothing was begun. */
+ * result comes again. *ret_late: some part this server acts for is past that version already, and
+ * of its shard nothing was begun. */
 void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late);
 
 /* `part` has just reached `version`. */

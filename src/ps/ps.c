@@ -136,8 +136,8 @@ static void say_wait(const ps *s, int32_t part, double since)
         LOG_W("WAIT", "part=%d batch=%lld waits for batch=%s of=%lld since=%.1fs pulls=%zu", part,
               wanted, missing, (long long)l->at[0].floor, since, l->n);
     else if (standby != HOLDER_NONE && wanted <= table_version(s->table, part))
-        LOG_W("WAIT", "part=%d version=%lld waits for its standby, server %d, since=%.1fs pulls=%zu",
-              part, wanted, standby, since, l->n);
+        LOG_W("WAIT", "part=%d version=%lld waits for its standby=%d since=%.1fs pulls=%zu", part,
+              wanted, standby, since, l->n);
     else
         LOG_W("WAIT", "part=%d version=%lld waits for slots=%s of step=%lld since=%.1fs pulls=%zu",
               part, wanted, missing, (long long)table_version(s->table, part), since, l->n);

@@ -2,9 +2,9 @@
  * The parameter server: holds parts, sums slots, applies updates, answers pulls, writes shards.
  *
  * It learns everything from the master's Setup; before that it only answers hellos (and relays the
- * master's address to workers that do not know it). It never dials.
+ * master's address to workers that do not know it). It dials nobody but its standbys.
  *
- * Threads: ps_run is one thread with one socket; checkpoints have a writer thread of their own.
+ * Threads: ps_run is one thread with its sockets; checkpoints have a writer thread of their own.
  */
 #ifndef TEQUIO_PS_PS_H
 #define TEQUIO_PS_PS_H

@@ -1,6 +1,6 @@
 /*
- * The table: the parts a server holds, their versions, and the steps that move them. Whether it acts
- * for a part or stands by is all the same here.
+ * The table: the parts a server holds, their versions, and the steps that move them. Whether it
+ * acts for a part or stands by is all the same here.
  *
  * Per live part: the weights of the newest version and of the one before (written out of place, so
  * a slot can be recomputed), the optimizer's state, and the fold of the step under way. When the
@@ -51,8 +51,8 @@ typedef struct table_options {
 
 /* What happens in the table that others must hear of. Called from table_push and table_verdict. */
 typedef struct table_hooks {
-    /* The sum of a step is complete; nothing is applied yet. A hook that keeps it puts another block
-     * of the same values in its place. May be NULL. */
+    /* The sum of a step is complete; nothing is applied yet. A hook that keeps it puts another
+     * block of the same values in its place. May be NULL. */
     void (*summed)(void *user, int32_t part, int64_t step, uint32_t n_slots, fold_block **root);
     /* Version `version` of `part` exists now: answer pulls, freeze for cuts. */
     status (*applied)(void *user, int32_t part, int64_t version, const float *grad, error *err);
@@ -127,8 +127,9 @@ uint32_t table_vectors(const table *t, int32_t part);
 block *table_vector(const table *t, int32_t part, uint32_t row);
 /* One of them, of a copy at `version`. Rows of another version begin the copy anew; a copy that is
  * here is not taken again. E_PROTOCOL when it does not fit. */
-MUST_USE status table_take_copy(table *t, int32_t part, int64_t version, uint64_t row, uint32_t n_vectors,
-                                const float *data, size_t n, bool *ret_complete, error *err);
+MUST_USE status table_take_copy(table *t, int32_t part, int64_t version, uint64_t row,
+                                uint32_t n_vectors, const float *data, size_t n, bool *ret_complete,
+                                error *err);
 
 /* Slots of the step under way that have not arrived for `part`, as text ("1,3"), for messages;
  * unordered: the lowest batch that has not. */

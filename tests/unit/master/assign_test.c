@@ -124,7 +124,7 @@ static void test_found_again(void **state)
     assert_true(assign_find(&a, eras, holds));
     for (int32_t i = 0; i < N; i++)
         check(&a, i, i, (i + 1) % N, true);
-    /* server 0 is new: the one after it acts for its shard, and nobody stands by for the last one's */
+    /* server 0 is new: the next one acts for its shard, and nobody stands by for the last one's */
     eras[0] = 0;
     assert_true(assign_find(&a, eras, holds));
     check(&a, 0, 1, HOLDER_NONE, false);

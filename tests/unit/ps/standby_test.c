@@ -413,8 +413,8 @@ static void test_standing_by(void **state)
     end_well(s, &master, &worker);
 }
 
-/* It comes to act while a sum waits for the verdict. Who acted before holds that sum too, and stands
- * by now: nothing has to be sent to it before the version is answered. */
+/* It comes to act while a sum waits for the verdict. Who acted before holds that sum too, and
+ * stands by now: nothing has to be sent to it before the version is answered. */
 static void test_acting_again_during_a_vote(void **state)
 {
     (void)state;
@@ -610,7 +610,8 @@ int main(void)
         cmocka_unit_test(test_a_copy_is_sent),
         cmocka_unit_test(test_standing_by),
         cmocka_unit_test(test_nothing_to_go_on_with),
-        cmocka_unit_test(test_promotion),                 cmocka_unit_test(test_acting_again_during_a_vote),
+        cmocka_unit_test(test_promotion),
+        cmocka_unit_test(test_acting_again_during_a_vote),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

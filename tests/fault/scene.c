@@ -193,6 +193,11 @@ static const char *victim_of(scene_id id, role who)
     }
 }
 
+bool scene_is_common(const scene *s)
+{
+    return s == &scenes[PLAIN];
+}
+
 scene_cell scene_of(wire_type message, role who, bool is_sent)
 {
     scene_id id = PLAIN;

@@ -28,6 +28,9 @@ typedef struct scene_cell {
     int n_sure;         /* that many of the message pass at least in that life */
 } scene_cell;
 
+/* Its message passes in every job. */
+bool scene_is_common(const scene *s);
+
 scene_cell scene_of(wire_type message, role who, bool is_sent);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Kills by chance, many: jobs one after the other, in each of which tasks are killed at messages
  * and times drawn from a seed, in their first and in later lives. Each must come to the end of the
- * undisturbed job.
+ * undisturbed job. Jobs are in sync mode, with standbys, in mode ssp and in mode async by turns.
  *
  *   soak KILLS [SEED]       until so many have fired
  */
@@ -12,14 +12,38 @@
 #include "common/base/rng.h"
 #include "fault/cell.h"
 #include "fault/hamlet.h"
+#include "fault/scene.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_S = 100, CLAUSES = 8, WITHIN_MS = 1500, LIVES = 3, LOG_LINES = 120 };
+enum { LIMIT_S = 100, CLAUSES = 8, WITHIN_MS = 1000, NUMBERS = 12, LOG_LINES = 120 };
 
 static const char *const victims[] = {"master.0", "worker.0", "worker.1", "ps.0", "ps.1"};
+
+/* In turn. What `any_weights` is promises only that every batch counts once. */
+static struct {
+    const char *name, *overrides;
+    bool any_weights;
+    hamlet_result expected;
+} kinds[] = {
+    {"sync", "{\"trainer.num_epochs\": 6}", false, {.batches = 0}},
+    {"standbys",
+     "{\"trainer.num_epochs\": 6, \"distributed.ps_replicas\": 1}",
+     false,
+     {.batches = 0}},
+    {"ssp",
+     "{\"trainer.num_epochs\": 6, \"trainer.grad_norm\": null, \"distributed.mode\": \"ssp\", "
+     "\"distributed.staleness\": 1}",
+     true,
+     {.batches = 0}},
+    {"async",
+     "{\"trainer.num_epochs\": 6, \"trainer.grad_norm\": null, "
+     "\"distributed.mode\": \"async\"}",
+     true,
+     {.batches = 0}},
+};
 
 typedef struct tally {
     long jobs, wrong, kills, of_role[ROLE_COUNT], by_time;
@@ -41,30 +65,30 @@ static role role_of_victim(const char *name)
     return *name == 'm' ? ROLE_MASTER : *name == 'w' ? ROLE_WORKER : ROLE_PS;
 }
 
-/* A message that role says or hears. */
+/* A message that role says or hears in a job of no special kind. */
 static const cell *draw_cell(draws *d, role who)
 {
     size_t n;
     const cell *cells = cell_all(&n), *c;
     do
         c = &cells[draw(d, (int)n)];
-    while (c->who != who);
+    while (c->who != who || !scene_is_common(scene_of(c->message, c->who, c->is_sent).scene));
     return c;
 }
 
-static void draw_clause(draws *d, buf *spec)
+/* `lives` counts those of each victim that are to end already: the clause is for the next one. */
+static void draw_clause(draws *d, int *lives, buf *spec)
 {
-    const char *victim = victims[draw(d, (int)COUNT_OF(victims))];
-    int life = 1 + draw(d, LIVES);
-    buf_addf(spec, "%skill=%s#%d@", spec->size ? "," : "", victim, life);
+    int which = draw(d, (int)COUNT_OF(victims));
+    buf_addf(spec, "%skill=%s#%d@", spec->size ? "," : "", victims[which], ++lives[which]);
     if (draw(d, 4) == 0) {
         buf_addf(spec, "%dms", draw(d, WITHIN_MS));
         return;
     }
-    const cell *c = draw_cell(d, role_of_victim(victim));
+    const cell *c = draw_cell(d, role_of_victim(victims[which]));
     for (const char *at = wire_type_name(c->message); *at; at++)
         buf_addf(spec, "%c", tolower((unsigned char)*at));
-    buf_addf(spec, "%c:%d", c->is_sent ? '>' : '<', 1 + draw(d, draw(d, 2) ? 3 : 30));
+    buf_addf(spec, "%c:%d", c->is_sent ? '>' : '<', 1 + draw(d, draw(d, 2) ? 2 : NUMBERS));
 }
 
 /* Counts the clauses that fired. */
@@ -90,37 +114,62 @@ static void count_kills(const char *dir, const char *spec, tally *t)
     free(copy);
 }
 
-static void play(const char *dir, uint64_t seed, const hamlet_result *expected, tally *t)
+static bool is_right(const char *dir, int code, size_t kind, hamlet_result *ret)
+{
+    const hamlet_result *expected = &kinds[kind].expected;
+    *ret = (hamlet_result){.batches = -1};
+    return code == 0 && hamlet_result_of(dir, "job", ret) && ret->batches == expected->batches &&
+           (kinds[kind].any_weights || strcmp(ret->sha256, expected->sha256) == 0);
+}
+
+static void show_wrong(const char *log, int code, size_t kind, const hamlet_result *got)
+{
+    printf("WRONG: code %d, batches %lld of %lld\n", code, (long long)got->batches,
+           (long long)kinds[kind].expected.batches);
+    char *command = xasprintf("tail -n %d '%s'", LOG_LINES, log);
+    fflush(NULL);
+    if (system(command) != 0)
+        printf("(no log)\n");
+    free(command);
+}
+
+static void play(const char *dir, uint64_t seed, tally *t)
 {
     draws d = {.rng = rng_make(seed, RNG_TEST, (uint64_t)t->jobs)};
+    size_t kind = (size_t)t->jobs % COUNT_OF(kinds);
     buf spec = BUF_INIT;
-    for (int i = 0, n = 2 + draw(&d, CLAUSES - 1); i < n; i++)
-        draw_clause(&d, &spec);
+    int lives[COUNT_OF(victims)] = {0};
+    for (int i = 0, n = 3 + draw(&d, CLAUSES - 2); i < n; i++)
+        draw_clause(&d, lives, &spec);
     char *job = xasprintf("%s/job", dir), *log = xasprintf("%s/said.log", dir);
-    const char *const arguments[] = {"-s", job,       "--force", "--workers",
-                                     "2",  "--ps",    "2",       "--max-restarts",
-                                     "50", "--fault", spec.data, NULL};
+    const char *const arguments[] = {"-s",
+                                     job,
+                                     "--force",
+                                     "--workers",
+                                     "2",
+                                     "--ps",
+                                     "2",
+                                     "--max-restarts",
+                                     "50",
+                                     "-o",
+                                     kinds[kind].overrides,
+                                     "--fault",
+                                     spec.data,
+                                     NULL};
     remove(log);
     int64_t begin = clock_us();
     long before = t->kills;
     int code = hamlet_train(dir, "said", arguments, LIMIT_S);
-    hamlet_result got = {.batches = -1};
-    bool is_right = code == 0 && hamlet_result_of(dir, "job", &got) &&
-                    strcmp(got.sha256, expected->sha256) == 0 && got.batches == expected->batches;
+    double seconds = (double)(clock_us() - begin) / 1e6;
+    hamlet_result got;
+    bool right = is_right(dir, code, kind, &got);
     count_kills(dir, spec.data, t);
-    printf("job %ld: %ld kills, %.1f s, %s  --fault %s\n", t->jobs, t->kills - before,
-           (double)(clock_us() - begin) / 1e6, is_right ? "the same weights" : "WRONG", spec.data);
-    if (!is_right) {
-        printf("code %d, batches %lld of %lld\n", code, (long long)got.batches,
-               (long long)expected->batches);
-        char *command = xasprintf("tail -n %d '%s'", LOG_LINES, log);
-        fflush(NULL);
-        if (system(command) != 0)
-            printf("(no log)\n");
-        free(command);
-        t->wrong++;
-    }
+    printf("job %ld, %s: %ld kills, %.1f s, %s  --fault %s\n", t->jobs, kinds[kind].name,
+           t->kills - before, seconds, right ? "right" : "WRONG", spec.data);
+    if (!right)
+        show_wrong(log, code, kind, &got);
     fflush(stdout);
+    t->wrong += !right;
     t->jobs++;
     free(job);
     free(log);
@@ -139,27 +188,32 @@ static void print_tally(const tally *t, uint64_t seed, double seconds)
             printf("  %-10s %ld\n", wire_type_name((wire_type)m), t->of_message[m]);
 }
 
+static void play_undisturbed(const char *dir, size_t kind)
+{
+    char *job = xasprintf("%s/undisturbed", dir);
+    const char *const arguments[] = {"-s", job, "--force", "-o", kinds[kind].overrides, NULL};
+    if (hamlet_train(dir, "undisturbed", arguments, LIMIT_S) != 0 ||
+        !hamlet_result_of(dir, "undisturbed", &kinds[kind].expected)) {
+        printf("FAILED: the undisturbed job in kind %s\n", kinds[kind].name);
+        exit(1);
+    }
+    free(job);
+}
+
 int main(int argc, char **argv)
 {
     long wanted = argc > 1 ? atol(argv[1]) : 500;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     char *dir = hamlet_folder();
-    char *job = xasprintf("%s/undisturbed", dir);
-    const char *const arguments[] = {"-s", job, NULL};
-    hamlet_result expected;
-    if (hamlet_train(dir, "undisturbed", arguments, LIMIT_S) != 0 ||
-        !hamlet_result_of(dir, "undisturbed", &expected)) {
-        printf("FAILED: the undisturbed job\n");
-        return 1;
-    }
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        play_undisturbed(dir, i);
     tally t = {.jobs = 0};
     int64_t begin = clock_us();
     while (t.kills < wanted)
-        play(dir, seed, &expected, &t);
+        play(dir, seed, &t);
     print_tally(&t, seed, (double)(clock_us() - begin) / 1e6);
     if (fs_remove_tree(dir, NULL) != OK)
         printf("left behind: %s\n", dir);
-    free(job);
     free(dir);
     return t.wrong > 0;
 }

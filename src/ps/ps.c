@@ -274,7 +274,6 @@ status ps_run(const ps_options *options, error *err)
     jobdir_close(&s.dir);
     spool_destroy(&s.spool);
     outbox_close(&s.outbox);
-    buf_fini(&s.hello);
     free(s.master_address);
     net_waker_destroy(&s.waker);
     return st;

@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/wait.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -113,14 +114,15 @@ status endpoint_dial(const config *conf, const cluster *c, task t, const atomic_
         return FAIL(err, E_CONFIG, "%s has no address in the cluster", task_name(t, name));
     TRYF(address_split(address, host, sizeof host, &port, err), err, "%s", task_name(t, name));
     int64_t begin = clock_us(), patience = (int64_t)(config_f64(conf, "distributed.start_timeout") * 1e6);
-    bool warned = false;
+    double waited, limit_s = config_f64(conf, "distributed.wait_warning");
+    wait waiting = {0};
     while (look_up(host, numeric, sizeof numeric) == HOST_UNKNOWN) {
         if (clock_us() - begin > patience || (stop && atomic_load(stop)))
             return FAIL(err, E_CONFIG, "%s: host '%s' does not resolve; correct its address or its name "
                         "service", task_name(t, name), host);
-        if (!warned)
-            LOG_W("WAIT", "for=%s: host '%s' does not resolve yet", task_name(t, name), host);
-        warned = true;
+        if (wait_speaks(&waiting, clock_us(), begin, limit_s, &waited))
+            LOG_W("WAIT", "for=%s since=%.1fs: host '%s' does not resolve yet", task_name(t, name),
+                  waited, host);
         poll(NULL, 0, 500);
     }
     *ret = xasprintf("tcp://%s:%d", numeric, port);

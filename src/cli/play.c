@@ -410,11 +410,18 @@ static status run_roles(play *p, error *err)
     return run_parts(p, err);
 }
 
-/* For whoever follows the job dir alone. */
+/* Where the master could not say how the job ended, because another role of the process failed or it
+ * did not come as far. */
 static void note_end(const play *p, status st, const char *text)
 {
+    jobstate now;
+    if (st == OK || !jobdir_is_ours(p->dir) || jobstate_read(p->dir, &now, NULL) != OK)
+        return;
+    bool is_told = now.kind != JOBSTATE_RUNNING && now.kind != JOBSTATE_NONE &&
+                   now.start == jobdir_starts(p->dir);
+    jobstate_fini(&now);
     error err = ERROR_INIT;
-    if (jobdir_is_ours(p->dir) && jobstate_end(p->dir, st, st == OK ? "" : text, &err) != OK)
+    if (!is_told && jobstate_end(p->dir, st, text, &err) != OK)
         LOG_W("NO_STATE", "%s", err.text);
 }
 

@@ -172,7 +172,7 @@ static status evaluate_step(evaluator *e, int64_t step, error *err)
 static void warn_of_waits(evaluator *e, int64_t now, int64_t newest)
 {
     double waited;
-    if (wait_speaks(&e->master, now, e->signs.alive_us, e->warn_s, &waited))
+    if (wait_speaks(&e->master, now, e->signs.alive_us, wait_for_sign(e->warn_s), &waited))
         LOG_W("WAIT", "for=master newest=%lld since=%.1fs: no sign of life in '%s'",
               (long long)newest, waited, jobdir_path(e->dir));
     if (wait_speaks(&e->checkpoint, now, e->evaluated_us, e->warn_s, &waited))

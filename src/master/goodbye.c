@@ -13,6 +13,16 @@ static bool is_gone(const server *s)
     return !s->socket || net_is_local(s->socket) || !s->welcomed;
 }
 
+/* A job that fails as it starts waits for those who are about to come, too: they would wait long for
+ * a master that is not there any more. */
+static bool everybody_came(const master *m)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        if (!m->servers[i].life)
+            return false;
+    return (int32_t)(m->members.n + m->turned_away) >= m->o->n_workers;
+}
+
 static bool everybody_left(const master *m)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)
@@ -32,18 +42,23 @@ static void say_stop(master *m, const Wire__Stop *stop)
             master_send(m->servers[i].socket, NULL, master_head(m, WIRE_STOP, 0), &stop->base);
 }
 
-static void hear_servers(master *m)
+static void hear_server(master *m, server *s, const Wire__Stop *stop)
 {
-    for (int32_t i = 0; i < m->o->n_servers; i++) {
-        server *s = &m->servers[i];
-        net_event event;
-        net_message message;
-        while (s->socket && net_receive(s->socket, &message))
-            net_payload_close(&message.payload);
-        while (s->socket && net_next_event(s->socket, &event))
-            if (event.kind == NET_DOWN)
-                net_close(&s->socket, 0);
+    net_event event;
+    net_message message;
+    while (s->socket && net_receive(s->socket, &message)) {
+        net_payload_close(&message.payload);
+        if (s->life)
+            continue;
+        s->life = 1; /* the answer to our hello; whose is all the same now */
+        s->welcomed = true;
+        master_send(s->socket, NULL, master_head(m, WIRE_STOP, 0), &stop->base);
     }
+    while (s->socket && net_next_event(s->socket, &event))
+        if (event.kind == NET_DOWN && s->life)
+            net_close(&s->socket, 0);
+        else if (event.kind == NET_UP && !s->life)
+            master_say_hello(m, s);
 }
 
 /* A worker that lost its connection meanwhile asks anew, and is told. */
@@ -54,6 +69,7 @@ static void hear_workers(master *m, const Wire__Stop *stop)
     while (net_receive(m->listener, &message)) {
         master_send(m->listener, &message.from, master_head(m, WIRE_STOP, 0), &stop->base);
         net_payload_close(&message.payload);
+        m->turned_away += !members_by_peer(&m->members, &message.from);
     }
     while (net_next_event(m->listener, &event)) {
         member *left = members_by_connection(&m->members, event.connection);
@@ -68,13 +84,15 @@ void master_say_goodbye(master *m, status st, const char *text)
     stop.status = st;
     stop.text = (char *)(uintptr_t)text;
     stop.task = (char *)(uintptr_t) "master.0";
+    bool awaits_all = m->phase < RUN && st != E_ABORTED;
     m->phase = OVER;
     say_stop(m, &stop);
     int64_t now = clock_us(), until = now + GOODBYE_US, next = now + SAY_US;
-    while (!everybody_left(m) && now < until) {
+    while (now < until && !(everybody_left(m) && (!awaits_all || everybody_came(m)))) {
         if (net_poll(&m->listener, 1, NULL, TICK_MS / 2, NULL) != OK)
             return;
-        hear_servers(m);
+        for (int32_t i = 0; i < m->o->n_servers; i++)
+            hear_server(m, &m->servers[i], &stop);
         hear_workers(m, &stop);
         now = clock_us();
         if (now >= next) {

@@ -114,14 +114,16 @@ static status take_declare(master *m, const net_message *message, member *from,
     status st = wire_declaration_read(d, &declared, &why);
     if (st == OK && !m->declaration.flat) {
         m->declaration = declared;
+        from->declared = true;
         return master_try_setup(m, err);
     }
     if (st == OK) {
         st = check_declared(m, &declared, &why);
         flat_destroy(&declared.flat);
     }
+    from->declared = st == OK;
     if (st == OK)
-        return OK;
+        return master_try_setup(m, err);
     error_prepend(&why, "%s", member_name(from, name));
     if (m->phase < RUN)
         return FAIL(err, st, "%s", why.text);
@@ -160,6 +162,7 @@ static status take_worker_proto(master *m, const net_message *message, const wir
             st = master_take_report(m, from, h, (const Wire__Report *)p, err);
         break;
     case WIRE_FAILED:
+        m->turned_away += !from;
         take_failed(m, (const Wire__Stop *)p);
         break;
     default:

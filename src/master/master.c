@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/store/jobstate.h"
 #include "common/wire/hello.h"
 
 #include <inttypes.h>
@@ -31,60 +32,6 @@ static void drop_silent(master *m, int64_t now)
     }
 }
 
-static void say_gather_wait(const master *m, double waited)
-{
-    for (int32_t i = 0; i < m->o->n_servers; i++)
-        if (!m->servers[i].welcomed)
-            LOG_W("WAIT", "for=ps.%d endpoint=%s since=%.1fs%s%s", i, m->o->servers[i], waited,
-                  m->servers[i].refused ? ": " : "",
-                  m->servers[i].refused ? m->servers[i].refused : "");
-    if (!master_all_workers(m))
-        LOG_W("WAIT", "for=workers here=%u of=%d since=%.1fs", members_alive(&m->members),
-              m->o->n_workers, waited);
-}
-
-static void warn_of_waits(master *m, int64_t now)
-{
-    int64_t since = m->phase == GATHER ? m->begun_us : m->progress_us;
-    int64_t waited = now - since;
-    if (m->phase >= DRAIN ||
-        waited < (int64_t)(master_option(m, "distributed.wait_warning") * SECOND_US) ||
-        now < m->warned_us)
-        return;
-    m->warned_us = now + 2 * waited;
-    double seconds = (double)waited / SECOND_US;
-    if (m->phase == GATHER)
-        say_gather_wait(m, seconds);
-    for (int32_t i = 0; m->phase == SETUP && i < m->o->n_servers; i++)
-        if (!m->servers[i].ready)
-            LOG_W("WAIT", "for=ps.%d to be ready %s since=%.1fs", i,
-                  m->servers[i].welcomed ? "up" : "not connected", seconds);
-    if (m->phase != RUN || results_waiting(m->results))
-        return;
-    if (m->leases) {
-        master_say_lend_wait(m, seconds);
-        return;
-    }
-    char missing[128];
-    ledger_missing(m->ledger, missing, sizeof missing);
-    LOG_W("WAIT", "for=reports step=%lld slots=%s workers=%u since=%.1fs",
-          (long long)ledger_totals_of(m->ledger)->step, missing, members_alive(&m->members),
-          seconds);
-}
-
-static status check_lost(master *m, int64_t now, error *err)
-{
-    double waited = (double)(now - (m->phase == GATHER ? m->begun_us : m->progress_us)) / SECOND_US;
-    if (m->phase == GATHER && waited > master_option(m, "distributed.start_timeout"))
-        return FAIL(err, E_LOST, "after %.0f s %s", waited,
-                    master_all_servers(m, false) ? "no worker has come"
-                                                 : "a parameter server has not come");
-    if (m->phase == RUN && !members_alive(&m->members) &&
-        waited > master_option(m, "distributed.lost_timeout"))
-        return FAIL(err, E_LOST, "no worker for %.0f s", waited);
-    return OK;
-}
-
 static status tick(master *m, error *err)
 {
     int64_t now = clock_us();
@@ -105,7 +52,7 @@ static status tick(master *m, error *err)
             master_watch_lanes(m, now);
         }
     }
-    warn_of_waits(m, now);
+    master_warn_of_waits(m, now);
     if (now - m->tick_us < SECOND_US)
         return OK;
     m->tick_us = now;
@@ -124,7 +71,7 @@ static status tick(master *m, error *err)
     }
     TRY(master_watch_servers(m, now, err));
     TRY(master_try_setup(m, err));
-    return check_lost(m, now, err);
+    return master_check_lost(m, now, err);
 }
 
 /* Nothing is left to wait for but the last evaluation. */
@@ -258,6 +205,16 @@ static void unbuild(master *m)
     assign_fini(&m->assign);
 }
 
+/* For whoever knows only the job dir; told before the others are, who may take their time. What ended
+ * because another role of this process did is told by who composed them. */
+static void tell_state(const master *m, status st, const char *text)
+{
+    error err = ERROR_INIT;
+    if (!m->superseded && st != E_ABORTED &&
+        jobstate_end(m->o->dir, st, st == OK ? "" : text, &err) != OK)
+        LOG_W("NO_STATE", "%s", err.text);
+}
+
 status master_run(const master_options *options, error *err)
 {
     error mine = ERROR_INIT;
@@ -276,6 +233,7 @@ status master_run(const master_options *options, error *err)
         error_clear(e);
         st = jobdir_check_ours(options->dir, e);
     }
+    tell_state(&m, st, e->text);
     if (m.listener && !m.superseded)
         master_say_goodbye(&m, st, e->text);
     unbuild(&m);

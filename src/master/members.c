@@ -73,7 +73,7 @@ status members_hello(members *m, const Wire__Hello *hello, const net_message *me
     *ret_changed = new_life || !one->alive;
     if (new_life) {
         one->incarnation = ++m->incarnations;
-        one->whole = false;
+        one->whole = one->declared = false;
     }
     one->alive = true;
     one->suspect = one->refused = false;
@@ -109,6 +109,14 @@ uint32_t members_alive(const members *m)
     for (size_t i = 0; i < m->n; i++)
         n += m->at[i].alive;
     return n;
+}
+
+bool members_all_declared(const members *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->at[i].alive && !m->at[i].declared)
+            return false;
+    return true;
 }
 
 uint32_t members_lanes(const members *m)

@@ -16,6 +16,7 @@ typedef struct member {
     bool suspect;                   /* its connection is gone, and it did not say hello again */
     bool refused;                   /* its declaration is not the job's: nothing it says counts */
     bool whole;                     /* was there when the era began, or holds a version since */
+    bool declared;                  /* what this life of it declared is the job's */
     bool trainer;
     uint32_t index;
     uint64_t life;
@@ -47,6 +48,7 @@ MUST_USE status members_hello(members *m, const Wire__Hello *hello, const net_me
 member *members_by_peer(members *m, const net_peer *peer);      /* NULL if unknown */
 member *members_by_connection(members *m, int connection);
 uint32_t members_alive(const members *m);
+bool members_all_declared(const members *m);    /* of the living */
 uint32_t members_lanes(const members *m);
 
 /* An era begins: whoever is there may get slots at once. */

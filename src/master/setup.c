@@ -298,8 +298,10 @@ status master_try_setup(master *m, error *err)
     bool suffice = master_all_servers(m, false) || master_can_spare(m, waited);
     if (m->phase != GATHER || !m->declaration.flat || !suffice)
         return OK;
-    bool patient = waited < master_option(m, "distributed.start_timeout") &&
-                   !jobdir_batches_per_step(m->o->dir);
+    bool in_time = waited < master_option(m, "distributed.start_timeout");
+    bool patient = in_time && !jobdir_batches_per_step(m->o->dir);
+    if (in_time && !members_all_declared(&m->members))
+        return OK; /* one of them may see other data */
     bool short_of_time = waited < 5 && !master_all_workers(m);
     return master_all_workers(m) || (!patient && !short_of_time) ? master_begin_setup(m, err) : OK;
 }

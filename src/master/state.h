@@ -15,6 +15,7 @@
 
 #include "common/base/log.h"
 #include "common/config/mode.h"
+#include "common/base/wait.h"
 #include "common/store/checkpoint.h"
 #include "common/wire/wire.h"
 #include "master/assign.h"
@@ -88,7 +89,10 @@ typedef struct master {
 
     int64_t epoch_saved, epoch_booked; /* newest epoch's end whose cut is over; in the results */
     int64_t open_step, open_us;     /* the oldest step whose reports are not all here; since then */
-    int64_t begun_us, tick_us, watch_us, progress_us, warned_us, drain_us, preempt_us;
+    int64_t begun_us, tick_us, watch_us, progress_us, drain_us, preempt_us;
+    phase spoken_of;                /* the one in which `waiting` was spoken of */
+    wait waiting;
+    uint32_t turned_away;           /* who failed, or was told to stop, before it was a member */
     bool preempted;
     int64_t verdict_step;           /* the last one announced; -1: none */
     float verdict_scale;
@@ -181,6 +185,11 @@ MUST_USE status master_settle_reports(master *m, error *err);
 MUST_USE status master_take_written(master *m, const shard_report *r, error *err);
 /* How it went with a cut: what the disk did to one is not what ends a job. */
 MUST_USE status master_cut_over(master *m, uint32_t id, status st, const error *why, error *err);
+
+/* waits.c */
+void master_warn_of_waits(master *m, int64_t now_us);
+/* E_LOST names who has been awaited for too long. */
+MUST_USE status master_check_lost(const master *m, int64_t now_us, error *err);
 
 /* goodbye.c: says how it ended to all, until they have left or for GOODBYE_US. */
 void master_say_goodbye(master *m, status st, const char *text);

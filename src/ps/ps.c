@@ -114,6 +114,7 @@ static status take(ps *s, net_message *m, error *err)
     }
     if (h.type == WIRE_LOADED)
         return ps_take_loaded(s, m, &h, err);
+    s->pushes += h.type == WIRE_PUSH;
     if (h.type == WIRE_PUSH)
         return ps_take_push(s, m, &h, err);
     if (h.type == WIRE_STATE)
@@ -122,42 +123,6 @@ static status take(ps *s, net_message *m, error *err)
         return take_proto(s, m, &h, err);
     ps_take_pull(s, m, &h);
     return OK;
-}
-
-/* Why the first pull of the part waits. */
-static void say_wait(const ps *s, int32_t part, double since)
-{
-    const pull_list *l = &s->pulls[part];
-    long long wanted = (long long)l->at[0].version;
-    int32_t standby = s->mirror ? mirror_awaits(s->mirror, part) : HOLDER_NONE;
-    char missing[128];
-    table_missing(s->table, part, missing, sizeof missing);
-    if (s->mode.unordered)
-        LOG_W("WAIT", "part=%d batch=%lld waits for batch=%s of=%lld since=%.1fs pulls=%zu", part,
-              wanted, missing, (long long)l->at[0].floor, since, l->n);
-    else if (standby != HOLDER_NONE && wanted <= table_version(s->table, part))
-        LOG_W("WAIT", "part=%d version=%lld waits for its standby=%d since=%.1fs pulls=%zu", part,
-              wanted, standby, since, l->n);
-    else
-        LOG_W("WAIT", "part=%d version=%lld waits for slots=%s of step=%lld since=%.1fs pulls=%zu",
-              part, wanted, missing, (long long)table_version(s->table, part), since, l->n);
-}
-
-/* A wait always speaks: pulls that wait longer than wait_warning, and for what. */
-static void warn_of_waits(ps *s, int64_t now)
-{
-    int64_t limit = (int64_t)(config_f64(s->o->config, "distributed.wait_warning") * 1e6);
-    if (!s->set_up || now < s->warned_us)
-        return;
-    for (int32_t p = 0; p < s->declaration.flat->n_live_parts; p++) {
-        const pull_list *l = &s->pulls[p];
-        if (!l->n || now - l->at[0].since_us < limit)
-            continue;
-        say_wait(s, p, (double)(now - l->at[0].since_us) * 1e-6);
-        s->warned_us = now + 2 * (now - l->at[0].since_us);
-        return;
-    }
-    s->warned_us = now + limit / 2;
 }
 
 /* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever. */
@@ -184,7 +149,7 @@ static status tick(ps *s, error *err)
     if (now < s->tick_us)
         return OK;
     s->tick_us = now + TICK_MS * 1000 / 2;
-    warn_of_waits(s, now);
+    ps_warn_of_waits(s, now);
     TRY(ask_to_leave(s, now, err));
     if (s->set_up && now - s->said_us > SAY_AGAIN_US) {
         s->said_us = now;
@@ -212,7 +177,7 @@ static status wait_for_any(ps *s, error *err)
 
 static status loop(ps *s, error *err)
 {
-    s->master_heard_us = clock_us();
+    s->began_us = s->master_heard_us = clock_us();
     while (!s->stopped) {
         if (s->o->abort && atomic_load(s->o->abort))
             return FAIL(err, E_ABORTED, "another role of this process failed");

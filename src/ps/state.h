@@ -7,6 +7,7 @@
 
 #include "common/base/log.h"
 #include "common/config/mode.h"
+#include "common/base/wait.h"
 #include "common/store/jobdir.h"
 #include "common/wire/wire.h"
 #include "ps/cut.h"
@@ -70,7 +71,10 @@ typedef struct ps {
     histograms *histograms;
     pull_list *pulls;               /* [n_parts]; of versions to come, and of peers without room */
     outbox *outbox;
-    int64_t warned_us, stop_us;
+    uint64_t pushes, seen_pushes;   /* that came; as of the last look at waits */
+    int64_t began_us, pushed_us;    /* when the loop began; when pushes were last seen to come */
+    wait master_wait, setup_wait, pull_wait, push_wait;
+    int64_t stop_us;
     int64_t preempt_us;             /* when PREEMPT was last said */
     int64_t tick_us; /* nothing that time decides is looked at before */
     int64_t said_us; /* when votes were last said again */
@@ -84,6 +88,9 @@ enum { TICK_MS = 200, WAITING_MAX = 4096, SAY_AGAIN_US = 1000000 };
 void ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payload);
 void ps_reply_proto(ps *s, const net_peer *to, wire_head h, const ProtobufCMessage *m);
 void ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, const char *text);
+
+/* waits.c: says which waits are longer than wait_warning */
+void ps_warn_of_waits(ps *s, int64_t now_us);
 
 /* setup.c */
 /* Of our job, but from before the era it is in. */

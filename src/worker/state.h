@@ -5,6 +5,7 @@
 #ifndef TEQUIO_WORKER_STATE_H
 #define TEQUIO_WORKER_STATE_H
 
+#include "common/base/wait.h"
 #include "worker/crew.h"
 #include "worker/reports.h"
 #include "worker/step.h"
@@ -36,11 +37,12 @@ typedef struct worker {
     status outcome;
     error *err;
 
+    wait master_wait;               /* its silence */
     int64_t progress_us, warned_us; /* when a version last became complete; when to speak next */
     int64_t seen_step;
 } worker;
 
-enum { TICK_MS = 100, SECOND_US = 1000000 };
+enum { TICK_MS = 100, SECOND_US = 1000000, REACH_US = 3 * SECOND_US };
 
 /* build.c */
 MUST_USE status worker_build(worker *w, error *err);

@@ -62,6 +62,8 @@ static void say_crew_wait(const worker *w, double waited)
 
 static void say_wait(worker *w, double waited)
 {
+    if (w->identity.job_id && !w->welcomed)
+        return; /* it is the master's silence that is spoken of */
     if (!w->master || !w->welcomed) {
         const char *trouble = worker_master_trouble(w);
         LOG_W("WAIT", "for=master endpoint=%s since=%.1fs%s%s", w->master_endpoint ? w->master_endpoint : "?",
@@ -80,6 +82,12 @@ static void say_wait(worker *w, double waited)
 
 void worker_warn_of_waits(worker *w, int64_t now)
 {
+    double silent, limit_s = config_f64(w->o->config, "distributed.wait_warning");
+    if (w->identity.job_id &&
+        wait_speaks(&w->master_wait, now, w->master_heard_us, wait_for_sign(limit_s), &silent))
+        LOG_W("WAIT", "for=master endpoint=%s since=%.1fs: %s",
+              w->master_endpoint ? w->master_endpoint : "?", silent,
+              worker_master_trouble(w) ? worker_master_trouble(w) : "no word from it");
     int64_t step = -1;
     bool computing = false;
     if (w->has_view) {

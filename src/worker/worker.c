@@ -342,8 +342,9 @@ static status tick(worker *w, error *err)
     if (is_master_silent(w))
         TRY(kv_greet(worker_kv(w), err)); /* the servers may know another one */
     double silent = (double)(now - w->master_heard_us) / SECOND_US;
-    double limit = config_f64(w->o->config, w->welcomed ? "distributed.lost_timeout"
-                                                        : "distributed.start_timeout");
+    bool has_begun = w->identity.job_id != 0; /* it was welcomed once, on whatever connection */
+    double limit = config_f64(w->o->config, has_begun ? "distributed.lost_timeout"
+                                                      : "distributed.start_timeout");
     const char *trouble = worker_master_trouble(w);
     if (silent > limit)
         return FAIL(err, E_LOST, "no word from the master%s%s for %.0f s%s%s",
@@ -387,14 +388,25 @@ static status loop(worker *w, error *err)
 
 /* --- life --- */
 
+/* A dial for the last word alone; the master may only be about to come. */
+static bool reach_master(worker *w)
+{
+    int64_t until = clock_us() + REACH_US;
+    bool up = false;
+    if (!w->o->master || worker_dial_master(w, w->o->master, NULL) != OK)
+        return false;
+    while (!up && clock_us() < until && net_poll(&w->master, 1, NULL, TICK_MS, NULL) == OK) {
+        net_event event;
+        while (net_next_event(w->master, &event))
+            up = up || event.kind == NET_UP;
+    }
+    return up;
+}
+
 /* The master must hear why we leave, even when we never got as far as its view. */
 static void say_failed(worker *w, status st, const error *why)
 {
-    if (w->stopped)
-        return;
-    if (!w->master && w->o->master && worker_dial_master(w, w->o->master, NULL) != OK)
-        return;
-    if (!w->master)
+    if (w->stopped || (!w->master && !reach_master(w)))
         return;
     Wire__Stop m = WIRE__STOP__INIT;
     m.status = st;

@@ -1,5 +1,11 @@
 #include "common/base/wait.h"
 
+double wait_for_sign(double limit_s)
+{
+    static const double signs = 3.0;
+    return limit_s > signs ? limit_s : signs;
+}
+
 bool wait_speaks(wait *w, int64_t now_us, int64_t since_us, double limit_s, double *ret_s)
 {
     int64_t waited = now_us - since_us;

@@ -12,6 +12,10 @@ typedef struct wait {
     int64_t next_us; /* not before; 0: has not been spoken of */
 } wait;
 
+/* Of peers that show that they live once a second: their silence is no wait before some have failed
+ * to come. */
+double wait_for_sign(double limit_s);
+
 /* Speak now of a wait that began at `since_us`? If so, *ret_s is how long it took so far. */
 bool wait_speaks(wait *w, int64_t now_us, int64_t since_us, double limit_s, double *ret_s);
 

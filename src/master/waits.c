@@ -1,0 +1,140 @@
+/*
+ * A wait always speaks, and always ends: who is awaited, for what, and how much has arrived; and
+ * who was awaited for too long.
+ */
+#include "master/state.h"
+
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+#include <stdlib.h>
+
+static void say_gather_wait(const master *m, double waited)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        if (!m->servers[i].welcomed)
+            LOG_W("WAIT", "for=ps.%d endpoint=%s since=%.1fs%s%s", i, m->o->servers[i], waited,
+                  m->servers[i].refused ? ": " : "",
+                  m->servers[i].refused ? m->servers[i].refused : "");
+    if (!master_all_workers(m))
+        LOG_W("WAIT", "for=workers here=%u of=%d since=%.1fs", members_alive(&m->members),
+              m->o->n_workers, waited);
+    for (size_t i = 0; i < m->members.n; i++) {
+        const member *one = &m->members.at[i];
+        char name[TASK_NAME];
+        if (one->alive && !one->declared)
+            LOG_W("WAIT", "for=%s to declare what it trains since=%.1fs", member_name(one, name),
+                  waited);
+    }
+}
+
+static void say_setup_wait(const master *m, double waited)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        if (!m->servers[i].ready)
+            LOG_W("WAIT", "for=ps.%d to be ready %s since=%.1fs", i,
+                  m->servers[i].welcomed ? "up" : "not connected", waited);
+}
+
+/* The shards without which a cut that was reached is no checkpoint. False: there are none. */
+static bool say_cut_wait(const master *m, int64_t step, double waited)
+{
+    bool said = false;
+    for (int32_t shard = 0; shard < m->o->n_servers; shard++) {
+        cut_order order;
+        for (size_t at = 0; saver_open_order(m->saver, shard, &at, &order);) {
+            if (order.version > step)
+                continue;
+            LOG_W("WAIT", "for=ps.%d shard=%d of checkpoint step=%lld since=%.1fs",
+                  m->assign.shards[shard].acting, shard, (long long)order.version, waited);
+            said = true;
+        }
+    }
+    return said;
+}
+
+static void say_run_wait(const master *m, double waited)
+{
+    int64_t step = ledger_totals_of(m->ledger)->step;
+    if (m->leases) {
+        master_say_lend_wait(m, waited);
+        return;
+    }
+    if (step >= m->limit && (say_cut_wait(m, step, waited) || results_waiting(m->results))) {
+        if (results_waiting(m->results))
+            LOG_I("WAIT", "for=evaluation of the epoch before step=%lld since=%.1fs",
+                  (long long)step, waited);
+        return;
+    }
+    char missing[128];
+    ledger_missing(m->ledger, missing, sizeof missing);
+    LOG_W("WAIT", "for=reports step=%lld slots=%s workers=%u since=%.1fs", (long long)step, missing,
+          members_alive(&m->members), waited);
+}
+
+static void say_drain_wait(const master *m, double waited)
+{
+    if (m->o->evaluates && !m->preempted)
+        LOG_I("WAIT", "for=evaluation of step=%lld since=%.1fs, at most %.0fs", (long long)m->total,
+              waited, master_option(m, "trainer.final_eval_timeout"));
+}
+
+static int64_t wait_began(const master *m)
+{
+    return m->phase == GATHER ? m->begun_us : m->phase == DRAIN ? m->drain_us : m->progress_us;
+}
+
+void master_warn_of_waits(master *m, int64_t now_us)
+{
+    double waited;
+    if (m->spoken_of != m->phase)
+        m->waiting = (wait){0};
+    m->spoken_of = m->phase;
+    if (!wait_speaks(&m->waiting, now_us, wait_began(m),
+                     master_option(m, "distributed.wait_warning"), &waited))
+        return;
+    if (m->phase == GATHER)
+        say_gather_wait(m, waited);
+    else if (m->phase == SETUP)
+        say_setup_wait(m, waited);
+    else if (m->phase == RUN)
+        say_run_wait(m, waited);
+    else if (m->phase == DRAIN)
+        say_drain_wait(m, waited);
+}
+
+static status check_start(const master *m, double waited, error *err)
+{
+    if (waited <= master_option(m, "distributed.start_timeout"))
+        return OK;
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        if (!m->servers[i].welcomed)
+            return FAIL(err, E_LOST, "after %.0f s parameter server ps.%d (%s) has not come",
+                        waited, i, m->o->servers[i]);
+    return FAIL(err, E_LOST, "after %.0f s no worker has come", waited);
+}
+
+/* A server whose shards others bear is not needed. */
+static status check_servers(const master *m, int64_t now_us, error *err)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        int64_t heard_us = m->servers[i].heard_us;
+        double silent = (double)(now_us - (heard_us ? heard_us : m->begun_us)) / SECOND_US;
+        if (assign_needs(&m->assign, i) && silent > master_option(m, "distributed.lost_timeout"))
+            return FAIL(err, E_LOST, "no word from parameter server ps.%d (%s) for %.0f s", i,
+                        m->o->servers[i], silent);
+    }
+    return OK;
+}
+
+status master_check_lost(const master *m, int64_t now_us, error *err)
+{
+    double waited = (double)(now_us - wait_began(m)) / SECOND_US;
+    if (m->phase == GATHER)
+        return check_start(m, waited, err);
+    if (m->phase == RUN && !members_alive(&m->members) &&
+        waited > master_option(m, "distributed.lost_timeout"))
+        return FAIL(err, E_LOST, "no worker for %.0f s", waited);
+    /* once all is drained the job dir has everything */
+    return m->phase < DRAIN ? check_servers(m, now_us, err) : OK;
+}

@@ -124,8 +124,9 @@ void master_say_lend_wait(const master *m, double seconds)
 {
     lease l;
     if (!leases_lowest(m->leases, &l)) {
-        LOG_W("WAIT", "for=workers floor=%lld since=%.1fs", (long long)leases_floor(m->leases),
-              seconds);
+        LOG_W("WAIT", "for=%s floor=%lld since=%.1fs",
+              members_alive(&m->members) ? "checkpoints" : "workers",
+              (long long)leases_floor(m->leases), seconds);
         return;
     }
     const member *one = holder_of(m, &l);

@@ -52,8 +52,11 @@ forget() {
     tasks=$kept
 }
 
+# kill_task NAME: it is gone, and its port free
 kill_task() {
-    kill -KILL "$(pid_of "$1")"
+    pid=$(pid_of "$1")
+    kill -KILL "$pid"
+    wait "$pid" || :
     forget "$1"
 }
 

@@ -194,6 +194,24 @@ static void note_version(master *m, member *from, const wire_head *h)
     m->view_due = true;
 }
 
+/* A connection's number is used again: a loss may be told of the one that came after it. What a
+ * worker says on it a while later clears it of suspicion. */
+static void note_life(master *m, member *from, const wire_head *h)
+{
+    from->heard_us = clock_us();
+    bool is_back = !from->alive || (from->suspect && from->heard_us - from->suspect_us > SECOND_US);
+    if (is_back) {
+        from->alive = true;
+        from->suspect = false;
+        m->view_due = m->phase >= RUN;
+    }
+    if (h->type != WIRE_HEARTBEAT)
+        return;
+    note_version(m, from, h);
+    from->computing = (int64_t)h->tag - 1;
+    from->computing_era = h->era;
+}
+
 static status take_worker(master *m, const net_message *message, error *err)
 {
     wire_head h;
@@ -205,19 +223,9 @@ static status take_worker(master *m, const net_message *message, error *err)
         return OK;                  /* also that it failed: it was told to leave */
     if (from) {
         TRY(check_term(m, &h, err));
-        from->heard_us = clock_us();
-        if (!from->alive) {
-            from->alive = true;
-            m->view_due = m->phase >= RUN;
-        }
-        if (h.type == WIRE_HEARTBEAT)
-            note_version(m, from, &h);
+        note_life(m, from, &h);
     }
     char name[TASK_NAME];
-    if (h.type == WIRE_HEARTBEAT && from) {
-        from->computing = (int64_t)h.tag - 1;
-        from->computing_era = h.era;
-    }
     if (h.type == WIRE_HEARTBEAT) {
         wire_head alive = master_head(m, WIRE_ALIVE, m->limit);
         alive.tag = m->phase >= RUN ? m->view_id : 0;
@@ -353,6 +361,7 @@ status master_serve_workers(master *m, error *err)
         if (!lost)
             continue;
         lost->suspect = true;
+        lost->suspect_us = clock_us();
         master_lend_suspect(m);
         if (lost->alive && m->phase < OVER)
             LOG_W("SUSPECT", "task=%s: its connection is gone", member_name(lost, name));

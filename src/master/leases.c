@@ -8,6 +8,7 @@ enum { SAY_FIRST_US = 1000000, SAY_LAST_US = 8000000 };
 
 typedef struct held {
     int64_t batch;
+    int64_t given_us;            /* when it was said first */
     int64_t say_us, interval_us; /* when to say it next; 0: now, for the first time */
 } held;
 
@@ -25,6 +26,7 @@ struct leases {
     size_t n_lost, cap_lost;
     holder *lanes;
     size_t n_lanes;
+    int64_t slowest_us; /* that a batch took of late */
 };
 
 leases *leases_create(const leases_options *options)
@@ -155,6 +157,8 @@ static bool is_due(held *h, int64_t now_us)
 {
     if (now_us < h->say_us)
         return false;
+    if (!h->given_us)
+        h->given_us = now_us;
     h->interval_us = h->interval_us ? 2 * h->interval_us : SAY_FIRST_US;
     if (h->interval_us > SAY_LAST_US)
         h->interval_us = SAY_LAST_US;
@@ -179,7 +183,55 @@ bool leases_next(leases *l, int64_t limit, int64_t now_us, lease *ret)
     return false;
 }
 
+/* --- hedging --- */
+
+static const held *holds(const holder *h, int64_t batch)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (h->held[i].batch == batch)
+            return &h->held[i];
+    return NULL;
+}
+
+static bool same_worker(const view_lane *a, const view_lane *b)
+{
+    return a->trainer == b->trainer && a->worker == b->worker;
+}
+
+void leases_hedge(leases *l, int64_t now_us, int64_t patience_us)
+{
+    lease lowest = {.batch = -1};
+    if (!leases_lowest(l, &lowest))
+        return;
+    if (patience_us < 2 * l->slowest_us)
+        patience_us = 2 * l->slowest_us;
+    holder *other = NULL;
+    size_t copies = 0;
+    for (size_t i = 0; i < l->n_lanes; i++) {
+        holder *h = &l->lanes[i];
+        const held *one = holds(h, lowest.batch);
+        copies += one != NULL;
+        if (one && (!one->given_us || now_us - one->given_us < patience_us))
+            return;
+        if (!same_worker(&h->lane, &lowest.lane) && h->n < LEASES_MAX && (!other || h->n < other->n))
+            other = h;
+    }
+    if (copies == 1 && other)
+        give(other, lowest.batch);
+}
+
 /* --- ending --- */
+
+/* The slowest of late: forgotten slowly. */
+static void note_time(leases *l, int64_t batch, int64_t now_us)
+{
+    l->slowest_us -= l->slowest_us / 16;
+    for (size_t i = 0; i < l->n_lanes; i++) {
+        const held *one = holds(&l->lanes[i], batch);
+        if (one && one->given_us && now_us - one->given_us > l->slowest_us)
+            l->slowest_us = now_us - one->given_us;
+    }
+}
 
 /* Whoever computed it: the one who has it, or one who had it and was thought lost. */
 static void forget(leases *l, int64_t batch)
@@ -197,10 +249,11 @@ static void forget(leases *l, int64_t batch)
     l->n_lost = n;
 }
 
-bool leases_report(leases *l, int64_t batch)
+bool leases_report(leases *l, int64_t batch, int64_t now_us)
 {
     if (batch < 0 || batch >= l->next || batch_set_has(&l->done, batch))
         return false;
+    note_time(l, batch, now_us);
     forget(l, batch);
     return batch_set_add(&l->done, batch);
 }

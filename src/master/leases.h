@@ -51,8 +51,13 @@ void leases_repeat(leases *l, bool trainer, uint32_t worker);
 /* The next lease to say now, of a batch below `limit`; false: none. */
 bool leases_next(leases *l, int64_t limit, int64_t now_us, lease *ret);
 
+/* Its holder lives, but may have lost its way to a server: the lowest batch, once it is held for
+ * `patience_us` and for twice as long as the slowest of late took, is given to a lane of another
+ * worker too. Parts take the copy that comes first. */
+void leases_hedge(leases *l, int64_t now_us, int64_t patience_us);
+
 /* A batch is reported; false: it was before, or it was never to be computed. */
-bool leases_report(leases *l, int64_t batch);
+bool leases_report(leases *l, int64_t batch, int64_t now_us);
 
 /* All batches below are done. */
 int64_t leases_floor(const leases *l);

@@ -39,7 +39,7 @@ int64_t master_lend_start(master *m, int64_t saved)
 
 bool master_lend_report(master *m, int64_t batch)
 {
-    if (!leases_report(m->leases, batch))
+    if (!leases_report(m->leases, batch, clock_us()))
         return false;
     m->progress_us = clock_us();
     if (m->booked_twice == 0)
@@ -110,6 +110,8 @@ void master_lend(master *m)
     lease l;
     if (!m->leases || m->phase != RUN)
         return;
+    int64_t patience = (int64_t)(master_option(m, "distributed.heartbeat_timeout") * SECOND_US);
+    leases_hedge(m->leases, clock_us(), patience);
     while (leases_next(m->leases, limit_of(m), clock_us(), &l)) {
         wire_head h = master_head(m, WIRE_LEASE, l.batch);
         h.node.index = l.lane.lane;

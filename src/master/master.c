@@ -79,7 +79,7 @@ static bool is_drained(const master *m)
 {
     double preempted_s = m->preempted ? (double)(clock_us() - m->preempt_us) / SECOND_US : 0;
     if (m->preempted &&
-        (m->phase < RUN || preempted_s > master_option(m, "distributed.preempt_grace")))
+        (m->phase == GATHER || preempted_s > master_option(m, "distributed.preempt_grace")))
         return true;
     if (m->phase != DRAIN)
         return false;
@@ -108,7 +108,7 @@ static status loop(master *m, error *err)
             st = master_serve_servers(m, err);
         if (st == OK)
             st = master_serve_workers(m, err);
-        if (st == OK && m->view_due)
+        if (st == OK && m->view_due && m->phase >= RUN)
             master_deal(m);
         if (st == OK)
             master_lend(m);

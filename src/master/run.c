@@ -67,6 +67,8 @@ status master_begin_run(master *m, error *err)
     m->limit = 0;
     m->open_step = -1;
     m->progress_us = clock_us();
+    if (m->preempted)
+        saver_hurry(m->saver);
     master_order_cuts(m);
     master_order_histograms(m);
     members_all_whole(&m->members);     /* all begin alike */

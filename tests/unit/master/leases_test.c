@@ -9,7 +9,7 @@
 #include "common/base/rng.h"
 #include "master/leases.h"
 
-enum { S = 1000000 };
+enum { S = 1000000, NOW = 0 };
 
 static const view_lane lanes[] = {
     {.worker = 0, .lane = 0}, {.worker = 0, .lane = 1}, {.worker = 1, .lane = 0}};
@@ -41,14 +41,14 @@ static void test_ascending_two_each(void **state)
     (void)state;
     leases *l = begin(3, -1, 3);
     assert_said(l, 100, 0, "0.0:0/0 0.0:3/0 0.1:1/0 0.1:4/0 1.0:2/0 1.0:5/0");
-    assert_true(leases_report(l, 4));
-    assert_false(leases_report(l, 4));
-    assert_false(leases_report(l, 77));
-    assert_false(leases_report(l, -1));
+    assert_true(leases_report(l, 4, NOW));
+    assert_false(leases_report(l, 4, NOW));
+    assert_false(leases_report(l, 77, NOW));
+    assert_false(leases_report(l, -1, NOW));
     assert_said(l, 100, 0, "0.1:6/0");
     assert_int_equal(leases_floor(l), 0);
-    assert_true(leases_report(l, 0));
-    assert_true(leases_report(l, 1));
+    assert_true(leases_report(l, 0, NOW));
+    assert_true(leases_report(l, 1, NOW));
     assert_int_equal(leases_floor(l), 2);
     assert_said(l, 100, 0, "0.0:7/0 0.1:8/0");
     leases_destroy(&l);
@@ -64,7 +64,7 @@ static void test_start_rule(void **state)
         assert_true(leases_next(l, b + 1, 0, &one));
         assert_int_equal(one.batch, b);
         assert_int_equal(one.floor, floors[b]);
-        assert_true(leases_report(l, b));
+        assert_true(leases_report(l, b, NOW));
     }
     leases_destroy(&l);
 }
@@ -75,7 +75,7 @@ static void test_limit(void **state)
     leases *l = begin(1, 0, 1);
     assert_said(l, 0, 0, "");
     assert_said(l, 1, 0, "0.0:0/0");
-    assert_true(leases_report(l, 0));
+    assert_true(leases_report(l, 0, NOW));
     assert_said(l, 1, 0, "");
     assert_said(l, 2, 0, "0.0:1/1");
     leases_destroy(&l);
@@ -92,14 +92,14 @@ static void test_lost(void **state)
     assert_int_equal(one.batch, 0);
     leases_lanes(l, &lanes[2], 1);
     assert_said(l, 100, 0, "1.0:0/0 1.0:1/0 1.0:3/0 1.0:4/0");
-    assert_true(leases_report(l, 5));
+    assert_true(leases_report(l, 5, NOW));
     assert_said(l, 100, 0, "");
     /* the one thought lost was not, and is back */
-    assert_true(leases_report(l, 3));
+    assert_true(leases_report(l, 3, NOW));
     leases_lanes(l, lanes, 3);
     assert_said(l, 100, 0, "0.0:6/0 0.0:8/0 0.1:7/0 0.1:9/0");
     leases_lost(l, false, 1);
-    assert_true(leases_report(l, 1));
+    assert_true(leases_report(l, 1, NOW));
     assert_said(l, 100, 0, "0.0:4/0 1.0:0/0 1.0:2/0");
     leases_destroy(&l);
 }
@@ -145,9 +145,29 @@ static void test_recovery(void **state)
     batch_set_add(&applied, 7);
     assert_said(l, 4, 0, "0.0:0/0 0.0:3/0 0.1:1/0 1.0:2/0");
     leases_begin(l, &applied);
-    assert_false(leases_report(l, 4));
+    assert_false(leases_report(l, 4, NOW));
     assert_said(l, 10, 0, "0.0:3/0 0.0:8/6 0.1:5/2 0.1:9/6 1.0:6/4");
     batch_set_fini(&applied);
+    leases_destroy(&l);
+}
+
+/* A worker that lives, but does not reach a server: others take over what all wait for. */
+static void test_hedged(void **state)
+{
+    (void)state;
+    leases *l = begin(1, 0, 3);
+    assert_said(l, 3, 1 * S, "0.0:0/0 0.1:1/1 1.0:2/2");
+    assert_true(leases_report(l, 1, 2 * S));
+    assert_true(leases_report(l, 2, 3 * S)); /* two seconds: the slowest of late */
+    leases_hedge(l, 4 * S, 2 * S);
+    assert_said(l, 3, 4 * S, "0.0:0/0"); /* to the one who has it, who may not have heard */
+    leases_hedge(l, 6 * S, 2 * S);
+    assert_said(l, 3, 6 * S, "0.0:0/0 1.0:0/0");
+    leases_hedge(l, 60 * S, 2 * S);
+    assert_said(l, 3, 6 * S, ""); /* once */
+    assert_true(leases_report(l, 0, 7 * S));
+    assert_false(leases_report(l, 0, 7 * S));
+    assert_said(l, 3, 60 * S, "");
     leases_destroy(&l);
 }
 
@@ -165,7 +185,8 @@ static void test_at_random(void **state)
         for (uint64_t i = 0; leases_floor(l) < TOTAL; i++) {
             assert_true(i < 100000);
             lease one;
-            while (n < COUNT_OF(said) && leases_next(l, TOTAL, 0, &one))
+            int64_t now = (int64_t)i + 1;
+            while (n < COUNT_OF(said) && leases_next(l, TOTAL, now, &one))
                 said[n++] = one.batch;
             uint32_t draw = rng_u32(&r, 2 * i), what = draw % 16;
             if (what == 0)
@@ -174,9 +195,11 @@ static void test_at_random(void **state)
                 leases_lost(l, false, draw / 16 % 2);
             else if (what == 2)
                 leases_lanes(l, lanes, 3);
+            else if (what == 3)
+                leases_hedge(l, now, 5);
             else if (n) {
                 size_t at = (size_t)rng_below(&r, 2 * i + 1, n);
-                reported[said[at]] += leases_report(l, said[at]);
+                reported[said[at]] += leases_report(l, said[at], now);
                 said[at] = said[--n];
             }
         }
@@ -196,6 +219,7 @@ int main(void)
         cmocka_unit_test(test_nobody_left),
         cmocka_unit_test(test_said_again),
         cmocka_unit_test(test_recovery),
+        cmocka_unit_test(test_hedged),
         cmocka_unit_test(test_at_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,7 +71,7 @@ static void take_reports(world *w, place *p, bool loses)
     int64_t batch;
     while (actor_take_report(p->actor, &batch))
         if (!(loses && draw(w, 5) == 0))
-            w->reported[batch] += leases_report(w->leases, batch);
+            w->reported[batch] += leases_report(w->leases, batch, w->now_us);
 }
 
 /* What is on every part is done, the rest is leased anew. */

@@ -279,6 +279,26 @@ static bool is_past(const cuts *c, const table *t, int32_t shard, int64_t versio
     return false;
 }
 
+/* Has a part gone by what it was to be frozen at? A copy came when it was past it already. */
+static bool is_missed(const cuts *c, const table *t, const cut *one)
+{
+    for (int32_t p = 0; p < c->o.flat->n_live_parts; p++)
+        if (c->o.placement[p] == one->shard && !one->parts[p].is && table_is_complete(t, p) &&
+            table_version(t, p) > one->version)
+            return true;
+    return false;
+}
+
+/* What can never be complete any more is as if it had not been begun. */
+static void let_missed_go(cuts *c, const table *t)
+{
+    for (cut *one = c->open, *next; one; one = next) {
+        next = one->next;
+        if (is_missed(c, t, one))
+            cut_free(c, take_out(c, one));
+    }
+}
+
 static void begin(cuts *c, table *t, const cut_call *call, int32_t shard)
 {
     cut *one = xcalloc(1, sizeof *one);
@@ -302,6 +322,7 @@ void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late)
 {
     *ret_late = false;
     withdraw(c, call->replaces, call->saved);
+    let_missed_go(c, t);
     for (int32_t i = 0; i < c->o.n_servers; i++) {
         if (!is_held(c, i) || is_known(c, call->id, i))
             continue;

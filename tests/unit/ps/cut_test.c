@@ -1,6 +1,7 @@
 /*
  * Cuts: frozen at the version announced while updates go on, late when it is past, replaced when it
- * is announced anew; what was written goes on bit for bit, also on another number of servers.
+ * is announced anew, let go when it cannot be complete any more; what was written goes on bit for
+ * bit, also on another number of servers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -323,6 +324,55 @@ static void test_a_standby_lets_go(void **state)
     free(dir);
 }
 
+/* All parts come as copies, as another server has them now. */
+static void take_copies(village *v, table *from)
+{
+    for (int32_t p = 0; p < v->shape.flat->n_parts; p++) {
+        uint32_t n = table_vectors(from, p);
+        bool is_complete = false;
+        for (uint32_t row = 0; row < n; row++) {
+            block *b = table_vector(from, p, row);
+            assert_int_equal(table_take_copy(v->servers.tables[0], p, table_version(from, p), row,
+                                             n, b->data, b->n, &is_complete, NULL),
+                             OK);
+            block_drop(b);
+        }
+        assert_true(is_complete);
+        cuts_applied(v->cuts[0], v->servers.tables[0], p, table_version(from, p));
+    }
+}
+
+/* It heard of the cut before it had a part, and what it was sent is past it: the master, who waits
+ * for the one who acts, has to hear that. */
+static void test_copies_past_a_cut(void **state)
+{
+    (void)state;
+    char *dir = xasprintf("%s/past", folder);
+    village v, other;
+    village_make(&v, shape_large(2), 1, 0, NULL);
+    village_make(&other, shape_large(2), 1, 0, NULL);
+    part_hold *parts = xcalloc((size_t)v.shape.flat->n_parts, sizeof *parts);
+    for (int32_t p = 0; p < v.shape.flat->n_parts; p++)
+        parts[p] = PART_AWAITED;
+    assert_int_equal(table_hold(v.servers.tables[0], parts, NULL), OK);
+    holders h = {.acting = 7, .standby = 0, .is_backed = true};
+    cuts_hold(v.cuts[0], &h);
+    assert_false(announce(&v, 0, 3, 2, dir));
+    assert_false(announce(&v, 0, 4, 3, dir));
+    for (int64_t step = 0; step < 3; step++)
+        servers_push_all(&other.servers, step);
+    take_copies(&v, other.servers.tables[0]);
+    h = (holders){.acting = 0, .standby = HOLDER_NONE};
+    cuts_hold(v.cuts[0], &h);
+    assert_int_equal(wait_result(&v, 0).version, 3);
+    assert_true(announce(&v, 0, 3, 2, dir));
+    assert_false(cuts_under_way(v.cuts[0]));
+    free(parts);
+    free(dir);
+    village_fini(&v);
+    village_fini(&other);
+}
+
 static void test_announced_anew(void **state)
 {
     (void)state;
@@ -448,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_standing_by),
         cmocka_unit_test(test_a_standby_lets_go),
+        cmocka_unit_test(test_copies_past_a_cut),
         cmocka_unit_test(test_announced_anew),
         cmocka_unit_test(test_said_again),
         cmocka_unit_test(test_several_at_once),

@@ -125,8 +125,9 @@ MUST_USE status table_verdict_on(table *t, int32_t part, int64_t step, float sca
  * the weights of the version before. Held for the caller. */
 uint32_t table_vectors(const table *t, int32_t part);
 block *table_vector(const table *t, int32_t part, uint32_t row);
-/* One of them, of a copy at `version`. Rows of another version begin the copy anew; a copy that is
- * here is not taken again. E_PROTOCOL when it does not fit. */
+/* One of them, of a copy at `version`. Rows of a later version begin the copy anew, those of an
+ * earlier one change nothing; a copy that is here is not taken again. E_PROTOCOL when it does not
+ * fit. */
 MUST_USE status table_take_copy(table *t, int32_t part, int64_t version, uint64_t row,
                                 uint32_t n_vectors, const float *data, size_t n, bool *ret_complete,
                                 error *err);

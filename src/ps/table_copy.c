@@ -131,6 +131,8 @@ status table_take_copy(table *t, int32_t part, int64_t version, uint64_t row, ui
                     part, (unsigned long long)row, n_vectors, n);
     if (!e->awaited && version <= e->version)
         return OK; /* it is here */
+    if (e->awaited && version < e->copied)
+        return OK; /* a broken connection's last words: the copy has begun anew since */
     if (!e->awaited || version != e->copied)
         copy_begin(t, e, version, n_vectors);
     if (!(e->awaited >> row & 1))

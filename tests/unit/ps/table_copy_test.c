@@ -183,6 +183,38 @@ static void test_a_copy_begun_again(void **state)
     pair_fini(&p);
 }
 
+/* Rows of the copy before, which an old connection may still bring, undo nothing of the new one. */
+static void test_a_row_of_the_copy_before(void **state)
+{
+    (void)state;
+    pair p;
+    pair_make(&p, shape_small(4));
+    whole now = whole_make(&p.shape);
+    block *late = table_vector(p.acting.tables[0], 0, 2);
+    int64_t version = table_version(p.acting.tables[0], 0);
+    copy_rows(&p, 0, 0, 1);
+    servers_push_all(&p.acting, 0);
+    whole_step(&now, 1);
+    copy_rows(&p, 0, 0, 2);
+    bool is_complete = true;
+    assert_int_equal(table_take_copy(p.standby, 0, version, 2, 3, late->data, late->n, &is_complete,
+                                     NULL),
+                     OK);
+    assert_false(is_complete);
+    block_drop(late);
+    copy_rows(&p, 0, 2, 3);
+    assert_false(table_is_complete(p.standby, 0));
+    block *last = table_vector(p.acting.tables[0], 0, 3);
+    assert_int_equal(table_take_copy(p.standby, 0, version + 1, 3, 4, last->data, last->n,
+                                     &is_complete, NULL),
+                     OK);
+    assert_true(is_complete);
+    block_drop(last);
+    check_standby(&p, NULL, &now);
+    whole_fini(&now);
+    pair_fini(&p);
+}
+
 static void test_what_does_not_fit(void **state)
 {
     (void)state;
@@ -274,6 +306,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_copy_follows),
         cmocka_unit_test(test_a_copy_begun_again),
+        cmocka_unit_test(test_a_row_of_the_copy_before),
         cmocka_unit_test(test_what_does_not_fit),
         cmocka_unit_test(test_a_verdict_before_the_sum),
         cmocka_unit_test(test_hold),

@@ -35,7 +35,7 @@ typedef struct evaluator {
     int64_t settled;        /* no checkpoint up to this step needs evaluating; NONE: not known */
     int64_t stumbled;       /* the step that could not be read last time; NONE */
     signs signs;
-    double lost_s, warn_s;
+    double lost_s, start_s, warn_s; /* start_s: until the first sign of life */
     int64_t evaluated_us;   /* when the last evaluation ended, or we began */
     int64_t looked_us;      /* when we last looked for the job's end while evaluating */
     wait checkpoint, master; /* what we wait for */
@@ -186,11 +186,12 @@ static status watch_for_life(evaluator *e, int64_t newest, error *err)
     char name[64] = "no checkpoint yet";
     if (newest != NONE)
         snprintf(name, sizeof name, "newest checkpoint step-%09lld", (long long)newest);
-    if (silent >= e->lost_s)
+    if (silent >= (e->signs.has_lived ? e->lost_s : e->start_s))
         return FAIL(err, E_LOST,
-                    "no sign of life in '%s' for %.0f s (%s): the master is gone, or "
-                    "distributed.lost_timeout is too short",
-                    jobdir_path(e->dir), silent, name);
+                    "no sign of life in '%s' for %.0f s (%s): the master is gone, or distributed.%s "
+                    "is too short",
+                    jobdir_path(e->dir), silent, name,
+                    e->signs.has_lived ? "lost_timeout" : "start_timeout");
     warn_of_waits(e, now, newest);
     return OK;
 }
@@ -231,6 +232,8 @@ status evaluator_run(const evaluator_options *options, error *err)
         .signs = signs_begin(options->dir, config_f64(c, "distributed.start_timeout")),
         .lost_s = options->lost_timeout_s > 0.0 ? options->lost_timeout_s
                                                 : config_f64(c, "distributed.lost_timeout"),
+        .start_s = options->lost_timeout_s > 0.0 ? options->lost_timeout_s
+                                                 : config_f64(c, "distributed.start_timeout"),
         .warn_s = config_f64(c, "distributed.wait_warning"),
         .evaluated_us = clock_us(),
     };

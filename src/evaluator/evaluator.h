@@ -10,7 +10,7 @@
  * It ends by itself, by the signs in the job dir (signs.h): with OK once the final checkpoint is
  * evaluated, or the job is done and nothing is left to evaluate; with the master's own code as soon
  * as a start that it saw has failed or was preempted; with E_LOST when the master has shown no sign
- * of life for lost_timeout.
+ * of life for lost_timeout, or none at all within start_timeout.
  *
  * Threads: everything runs on the caller's.
  */
@@ -29,7 +29,7 @@ typedef struct evaluator_options {
     int threads;                /* >= 1 */
     const atomic_bool *stop;    /* NULL: never */
     const char *data_path;      /* NULL: validation_data_path */
-    double lost_timeout_s;      /* 0: distributed.lost_timeout */
+    double lost_timeout_s;      /* of both kinds; 0: distributed.lost_timeout, start_timeout */
 } evaluator_options;
 
 /* OK at the end of the job and when *stop became true; otherwise as said above. */

@@ -99,6 +99,17 @@ bool assign_return(assign *a, int32_t server)
     return changed;
 }
 
+bool assign_replace(assign *a, const bool *is_lost, const bool *is_here)
+{
+    for (int32_t i = 0; i < a->n; i++)
+        if (is_lost[i] && assign_needs(a, i) && !assign_lose(a, i))
+            return false;
+    for (int32_t i = 0; i < a->n; i++)
+        if (is_here[i])
+            (void)assign_return(a, i);
+    return true;
+}
+
 bool assign_back(assign *a, int32_t shard)
 {
     holders *h = &a->shards[shard];

@@ -33,9 +33,13 @@ bool assign_find(assign *a, const uint32_t *eras, const bool *holds);
 bool assign_lose(assign *a, int32_t server);
 bool assign_bears(const assign *a, int32_t server); /* assign_lose would be true */
 
-/* `server` is here and holds nothing: it stands by for what it was dealt to act or stand by for,
- * where there is no standby. False: nothing changes. */
+/* `server` is here: it stands by for what it was dealt to act or stand by for, where there is no
+ * standby and it does not act itself. False: nothing changes. */
 bool assign_return(assign *a, int32_t server);
+
+/* As an era begins: who holds nothing any more is lost, then who is here returns ([n] each). False:
+ * a loss cannot be borne. */
+bool assign_replace(assign *a, const bool *is_lost, const bool *is_here);
 
 /* The standby of `shard` is abreast. False: that was known, or it has no standby. */
 bool assign_back(assign *a, int32_t shard);

@@ -46,18 +46,19 @@ bool master_can_spare(master *m, double waited_s)
            waited_s > master_option(m, "distributed.heartbeat_timeout") && find_holders(m);
 }
 
-/* Those who lost their parts are replaced by their standbys; those who are here and hold nothing
- * stand by. */
+/* Those who lost their parts are replaced by their standbys; those who are here stand by wherever a
+ * standby is missing. */
 static bool replace_lost(master *m)
 {
-    assign *a = &m->assign;
-    for (int32_t i = 0; i < a->n; i++)
-        if (!m->servers[i].lineage && assign_needs(a, i) && !assign_lose(a, i))
-            return false;
-    for (int32_t i = 0; i < a->n; i++)
-        if (m->servers[i].welcomed && !assign_needs(a, i))
-            (void)assign_return(a, i);
-    return true;
+    size_t n = (size_t)m->o->n_servers;
+    bool *is_lost = xcalloc(2 * n, sizeof *is_lost), *is_here = is_lost + n;
+    for (size_t i = 0; i < n; i++) {
+        is_lost[i] = !m->servers[i].lineage;
+        is_here[i] = m->servers[i].welcomed;
+    }
+    bool is_borne = assign_replace(&m->assign, is_lost, is_here);
+    free(is_lost);
+    return is_borne;
 }
 
 bool master_assign(master *m)

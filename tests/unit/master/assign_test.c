@@ -144,6 +144,29 @@ static void test_found_again(void **state)
     assign_fini(&a);
 }
 
+/* The master starts anew while a server that came back is being filled: it holds one shard whole, so
+ * it is needed, and the other one gets it as its standby all the same. */
+static void test_half_filled(void **state)
+{
+    (void)state;
+    assign a;
+    assign_init(&a, 2, true);
+    const uint32_t eras[2] = {7, 7};
+    const bool holds[4] = {false, true, true, true}, is_lost[2] = {false}, is_here[2] = {true, true};
+    assert_true(assign_find(&a, eras, holds));
+    assert_true(assign_replace(&a, is_lost, is_here));
+    check(&a, 0, 1, 0, false);
+    assert_int_not_equal(a.shards[1].standby, HOLDER_NONE);
+    assert_true(a.shards[1].is_backed);
+    assert_true(assign_back(&a, 0));
+    (void)assign_balance(&a);
+    for (int32_t i = 0; i < 2; i++)
+        check(&a, i, i, 1 - i, true);
+    const bool both_lost[2] = {true, true};
+    assert_false(assign_replace(&a, both_lost, is_here));
+    assign_fini(&a);
+}
+
 /* Whatever happens: nobody both acts and stands by, and who acts holds the shard whole. */
 static void test_any_course(void **state)
 {
@@ -190,7 +213,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_dealt),   cmocka_unit_test(test_without_copies),
         cmocka_unit_test(test_a_round),    cmocka_unit_test(test_two_deaths),
-        cmocka_unit_test(test_found_again), cmocka_unit_test(test_any_course),
+        cmocka_unit_test(test_found_again), cmocka_unit_test(test_half_filled),
+        cmocka_unit_test(test_any_course),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

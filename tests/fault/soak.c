@@ -1,7 +1,8 @@
 /*
  * Kills by chance, many: jobs one after the other, in each of which tasks are killed at messages
  * and times drawn from a seed, in their first and in later lives. Each must come to the end of the
- * undisturbed job. Jobs are in sync mode, with standbys, in mode ssp and in mode async by turns.
+ * undisturbed job. Jobs are in sync mode, with standbys, in mode ssp and in mode async by turns;
+ * in some messages get lost, too.
  *
  *   soak KILLS [SEED]       until so many have fired
  */
@@ -18,7 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_S = 100, CLAUSES = 8, WITHIN_MS = 1000, NUMBERS = 12, LOG_LINES = 120 };
+enum {
+    LIMIT_S = 100,
+    CLAUSES = 8,
+    WITHIN_MS = 1000,
+    NUMBERS = 12,
+    LOSING_ONE_OF = 4,
+    LOG_LINES = 120
+};
 
 static const char *const victims[] = {"master.0", "worker.0", "worker.1", "ps.0", "ps.1"};
 
@@ -98,6 +106,8 @@ static void count_kills(const char *dir, const char *spec, tally *t)
     snprintf(said.tasks[0].name, sizeof said.tasks[0].name, "said");
     char *copy = xstrdup(spec), *rest = copy, *clause;
     while ((clause = strsep(&rest, ","))) {
+        if (strncmp(clause, "kill=", strlen("kill=")) != 0)
+            continue;
         char *fires = xasprintf("FAULT %s fires", clause);
         long n = hamlet_says(&said, NULL, fires);
         free(fires);
@@ -141,6 +151,9 @@ static void play(const char *dir, uint64_t seed, tally *t)
     int lives[COUNT_OF(victims)] = {0};
     for (int i = 0, n = 3 + draw(&d, CLAUSES - 2); i < n; i++)
         draw_clause(&d, lives, &spec);
+    bool loses = draw(&d, LOSING_ONE_OF) == 0;
+    for (size_t i = 0; loses && i < COUNT_OF(victims); i++)
+        buf_addf(&spec, ",drop=%s:1%%", victims[i]);
     char *job = xasprintf("%s/job", dir), *log = xasprintf("%s/said.log", dir);
     const char *const arguments[] = {"-s",
                                      job,

@@ -14,7 +14,7 @@
 typedef struct fetch {
     shard_report report;
     char file[64], sha256[SHA256_HEX];
-    char *path;
+    char *path, *beside;    /* where it goes; where it lies until it is whole, NULL then */
     int fd;
     uint64_t have;
     bool is_idle;           /* nothing came since fetches_next_idle looked */
@@ -41,6 +41,9 @@ static void fetch_free(fetch *one)
         return;
     if (one->fd >= 0)
         close(one->fd);
+    if (one->beside)
+        unlink(one->beside);
+    free(one->beside);
     free(one->path);
     free(one);
 }
@@ -98,7 +101,8 @@ status fetches_begin(fetches *f, const shard_report *r, const char *dir, error *
     one->report.file = one->file;
     one->report.sha256 = one->sha256;
     one->path = jobdir_file(f->dir, "%s/%s", dir, r->file);
-    one->fd = open(one->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    one->beside = fs_beside(one->path);
+    one->fd = open(one->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (one->fd < 0) {
         st = FAIL(err, E_IO, "create '%s': %s", one->path, strerror(errno));
         fetch_free(one);
@@ -132,6 +136,10 @@ static status complete(fetch *one, error *err)
                     one->report.server, one->sha256);
     if (fsync(one->fd) != 0)
         return FAIL(err, E_IO, "sync '%s': %s", one->path, strerror(errno));
+    if (rename(one->beside, one->path) != 0)
+        return FAIL(err, E_IO, "rename to '%s': %s", one->path, strerror(errno));
+    free(one->beside);
+    one->beside = NULL;
     return OK;
 }
 

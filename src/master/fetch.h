@@ -1,6 +1,7 @@
 /*
  * Fetching shards of servers that do not see the job dir, piece by piece, into the checkpoint's
- * folder. The master asks for each piece from the offset it has, so nothing piles up.
+ * folder. The master asks for each piece from the offset it has, so nothing piles up. A shard lies
+ * beside its place until it is whole, as another master may fetch the same one.
  * Threads: belongs to the master's thread.
  */
 #ifndef TEQUIO_MASTER_FETCH_H
@@ -31,8 +32,8 @@ bool fetches_next_idle(fetches *f, void **at, shard_piece *ret);
 /* Its cut has failed: what was fetched of it is dropped. */
 void fetches_drop(fetches *f, uint32_t id);
 
-/* A piece at its offset. *ret_next: ask for that offset; or *ret_done: the file is complete, synced
- * and its SHA-256 right, and *ret is its report (borrowed until the next call). Foreign pieces are
+/* A piece at its offset. *ret_next: ask for that offset; or *ret_done: the file is complete, its SHA-256
+ * right, synced and in its place, and *ret is its report (borrowed until the next call). Foreign pieces are
  * ignored: neither. E_IO, E_DATA. */
 MUST_USE status fetches_take(fetches *f, const shard_piece *piece, const void *data, size_t bytes,
                              bool *ret_next, uint64_t *ret_offset, bool *ret_done, shard_report *ret,

@@ -381,8 +381,9 @@ bool cuts_next_result(cuts *c, cut_result *ret)
     if (!one)
         return next_again(c, ret);
     *ret = one->result;
+    bool is_told = ret->status == OK || is_ours(c, ret->shard); /* else who acts now may do better */
     if (ret->status == OK)
         c->past[c->n_past++ % PAST] = (past){.result = *ret};
     cut_free(c, one);
-    return true;
+    return is_told || cuts_next_result(c, ret);
 }

@@ -68,6 +68,7 @@ typedef struct cut_result {
     error error;                    /* of a failed write */
 } cut_result;
 
+/* A shard is written, or could not be by who acts for it still; false: nothing new. */
 bool cuts_next_result(cuts *c, cut_result *ret);
 
 #endif

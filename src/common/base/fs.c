@@ -6,11 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <stdatomic.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,12 +95,18 @@ status fs_write_atomic(const char *path, const void *data, size_t bytes, error *
     return fs_write_guarded(path, data, bytes, NULL, NULL, err);
 }
 
+char *fs_beside(const char *path)
+{
+    uint64_t unique;
+    while (getrandom(&unique, sizeof unique, 0) != (ssize_t)sizeof unique)
+        continue;
+    return xasprintf("%s.tmp.%016" PRIx64, path, unique);
+}
+
 status fs_write_guarded(const char *path, const void *data, size_t bytes, fs_guard *guard,
                         const void *user, error *err)
 {
-    static atomic_uint writes; /* two threads may write the same path: the later rename counts */
-    char *temporary =
-        xasprintf("%s.tmp.%ld.%u", path, (long)getpid(), atomic_fetch_add(&writes, 1));
+    char *temporary = fs_beside(path); /* two may write the same path: the later rename counts */
     status st = OK;
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {

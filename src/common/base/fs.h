@@ -26,6 +26,10 @@ typedef status fs_guard(const void *user, error *err);
 MUST_USE status fs_write_guarded(const char *path, const void *data, size_t bytes, fs_guard *guard,
                                  const void *user, error *err);
 
+/* A name beside `path` that nobody else has, on any host: for what is renamed to it when it is whole.
+ * Free it. */
+char *fs_beside(const char *path);
+
 /* write(2) until all is out */
 MUST_USE status fs_write_all(int fd, const void *data, size_t bytes, const char *path, error *err);
 MUST_USE status fs_sync_dir(const char *dir, error *err);

@@ -119,6 +119,25 @@ static status check_shards(const char *folder, const manifest *m, error *err)
     return OK;
 }
 
+/* What writers left half written that died, or write still although another was quicker. */
+static status remove_strays(const char *folder, const manifest *m, error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    TRY(fs_list(folder, &names, &n, err));
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < m->n_shards && strcmp(names[i], m->shards[k].file) != 0)
+            k++;
+        char *path = xasprintf("%s/%s", folder, names[i]);
+        if (k == m->n_shards)
+            unlink(path); /* at worst it takes room */
+        free(path);
+    }
+    fs_list_free(names, n);
+    return OK;
+}
+
 static status rename_to(const char *from, const char *to, error *err)
 {
     if (rename(from, to) != 0)
@@ -173,6 +192,7 @@ status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error
     status st = OK;
     TRY_OUT(st, jobdir_check_ours(d, err));
     TRY_OUT(st, check_shards(fresh, m, err));
+    TRY_OUT(st, remove_strays(fresh, m, err));
     TRY_OUT(st, manifest_write(m, path, err));
     TRY_OUT(st, fs_sync_dir(fresh, err));
     TRY_OUT(st, jobdir_check_ours(d, err)); /* syncing may have taken long */

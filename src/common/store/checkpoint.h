@@ -45,8 +45,8 @@ typedef struct shard_request {
     int64_t step;
 } shard_request;
 
-/* Makes the folder when it is missing, syncs the file; a file that could not be written whole (E_IO
- * names it) is removed. Frozen parts have no optimizer state, so only their weights are written. */
+/* Makes the folder when it is missing, syncs the file. It is there once it is whole (E_IO names one
+ * that is not); of two that write it the later one counts. Frozen parts have no optimizer state, so only their weights are written. */
 MUST_USE status shard_write(const shard_request *request, char *ret_sha256, uint64_t *ret_bytes,
                             error *err);
 

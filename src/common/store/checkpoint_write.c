@@ -130,24 +130,17 @@ status checkpoint_export(const flat *f, const float *values, const char *path, e
     const st_meta meta[] = {{"format", "pt"}};
     size_t n = (size_t)f->n_tensors;
     st_tensor *tensors = list_tensors(f, values);
-    char *temporary = xasprintf("%s.tmp.%ld", path, (long)getpid());
     char *folder = folder_of(path);
     st_writer *w = NULL;
     status st = OK;
-    TRY_OUT(st, st_writer_open(temporary, tensors, n, meta, COUNT_OF(meta), &w, err));
+    TRY_OUT(st, st_writer_open(path, tensors, n, meta, COUNT_OF(meta), &w, err));
     for (size_t i = 0; i < n; i++)
         TRY_OUT(st, st_writer_add(w, tensors[i].data, tensors[i].bytes, err));
     TRY_OUT(st, st_writer_close(&w, NULL, NULL, err));
-    if (rename(temporary, path) != 0) {
-        st = FAIL(err, E_IO, "rename to '%s': %s", path, strerror(errno));
-        unlink(temporary);
-        goto out;
-    }
     st = fs_sync_dir(folder, err);
 out:
     st_writer_abort(&w);
     free(folder);
-    free(temporary);
     free(tensors);
     return st;
 }

@@ -316,7 +316,7 @@ const char *st_metadata_key(const st_file *f, size_t i)
 /* --- writer --- */
 
 struct st_writer {
-    char *path;
+    char *path, *beside; /* where it goes; where it lies until it is whole */
     int fd;
     sha256 hash;
     uint64_t written;  /* bytes of the file so far */
@@ -409,13 +409,14 @@ status st_writer_open(const char *path, const st_tensor *tensors, size_t n, cons
     st_writer *w = NULL;
     status st = OK;
     TRY_OUT(st, make_header(path, tensors, n, meta, n_meta, &header, &data_bytes, err));
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
+    w = xcalloc(1, sizeof *w);
+    *w = (st_writer){
+        .path = xstrdup(path), .beside = fs_beside(path), .expected = header.size + data_bytes};
+    w->fd = open(w->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (w->fd < 0) {
         st = FAIL(err, E_IO, "create '%s': %s", path, strerror(errno));
         goto out;
     }
-    w = xcalloc(1, sizeof *w);
-    *w = (st_writer){.path = xstrdup(path), .fd = fd, .expected = header.size + data_bytes};
     sha256_begin(&w->hash);
     TRY_OUT(st, write_hashed(w, header.data, header.size, err));
     *ret = w;
@@ -432,6 +433,14 @@ status st_writer_add(st_writer *w, const void *data, size_t bytes, error *err)
     return write_hashed(w, data, bytes, err);
 }
 
+static void writer_free(st_writer **w)
+{
+    free((*w)->path);
+    free((*w)->beside);
+    free(*w);
+    *w = NULL;
+}
+
 status st_writer_close(st_writer **w, char *ret_sha256, uint64_t *ret_bytes, error *err)
 {
     st_writer *o = *w;
@@ -442,6 +451,8 @@ status st_writer_close(st_writer **w, char *ret_sha256, uint64_t *ret_bytes, err
     if (close(o->fd) != 0 && st == OK)
         st = FAIL(err, E_IO, "close '%s': %s", o->path, strerror(errno));
     o->fd = -1;
+    if (st == OK && rename(o->beside, o->path) != 0)
+        st = FAIL(err, E_IO, "rename to '%s': %s", o->path, strerror(errno));
     if (st != OK) {
         st_writer_abort(w);
         return st;
@@ -452,9 +463,7 @@ status st_writer_close(st_writer **w, char *ret_sha256, uint64_t *ret_bytes, err
         memcpy(ret_sha256, digest, sizeof digest);
     if (ret_bytes)
         *ret_bytes = o->written;
-    free(o->path);
-    free(o);
-    *w = NULL;
+    writer_free(w);
     return OK;
 }
 
@@ -464,8 +473,6 @@ void st_writer_abort(st_writer **w)
         return;
     if ((*w)->fd >= 0)
         close((*w)->fd);
-    unlink((*w)->path);
-    free((*w)->path);
-    free(*w);
-    *w = NULL;
+    unlink((*w)->beside);
+    writer_free(w);
 }

@@ -41,7 +41,8 @@ const char *st_metadata(const st_file *f, const char *key);   /* NULL if absent 
 const char *st_metadata_key(const st_file *f, size_t i);      /* NULL behind the last one */
 
 /* Streaming writer: header first from the declared tensors (data ignored), then the bytes in the
- * order of declaration. Written at `path` itself; the caller renames and syncs folders. */
+ * order of declaration. Written beside `path`, so that several may write one file, and renamed when
+ * it is whole; the caller syncs the folder. */
 typedef struct st_writer st_writer;
 typedef struct st_meta {
     const char *key, *value;
@@ -49,9 +50,9 @@ typedef struct st_meta {
 MUST_USE status st_writer_open(const char *path, const st_tensor *tensors, size_t n,
                                const st_meta *meta, size_t n_meta, st_writer **ret, error *err);
 MUST_USE status st_writer_add(st_writer *w, const void *data, size_t bytes, error *err);
-/* Syncs and closes; *ret_sha256 (65 bytes, may be NULL) is the whole file's. BUG if bytes are
+/* Syncs, closes and renames; *ret_sha256 (65 bytes, may be NULL) is the whole file's. BUG if bytes are
  * missing. */
 MUST_USE status st_writer_close(st_writer **w, char *ret_sha256, uint64_t *ret_bytes, error *err);
-void st_writer_abort(st_writer **w); /* closes and unlinks */
+void st_writer_abort(st_writer **w); /* closes and unlinks what there is of it */
 
 #endif

@@ -181,7 +181,7 @@ static void test_list_sees_complete_ones_only(void **state)
     jobdir_close(&d);
 }
 
-static void test_commit_wants_its_shards(void **state)
+static void test_commit_wants_its_shards_alone(void **state)
 {
     (void)state;
     jobdir *d = open_dir("wants");
@@ -197,8 +197,13 @@ static void test_commit_wants_its_shards(void **state)
     assert_int_equal(checkpoint_commit(d, 4, &m, &err), E_IO);
     assert_non_null(strstr(err.text, "step-000000007.tmp.4/ps-0-of-2.safetensors"));
     assert_steps(d, "");
+    char *stray = jobdir_file(d, "checkpoints/step-000000007.tmp.3/half-written");
+    assert_int_equal(fs_write_atomic(stray, "x", 1, NULL), OK);
     assert_int_equal(checkpoint_commit(d, 3, &m, NULL), OK);
     assert_steps(d, "7");
+    assert_true(has(d, "checkpoints/step-000000007/ps-1-of-2.safetensors"));
+    assert_false(has(d, "checkpoints/step-000000007/half-written"));
+    free(stray);
     manifest_fini(&m);
     trained_fini(&t);
     jobdir_close(&d);
@@ -410,7 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip_on_any_number_of_servers),
         cmocka_unit_test(test_list_sees_complete_ones_only),
-        cmocka_unit_test(test_commit_wants_its_shards),
+        cmocka_unit_test(test_commit_wants_its_shards_alone),
         cmocka_unit_test(test_a_replay_replaces_without_a_gap),
         cmocka_unit_test(test_prune_keeps_what_it_must),
         cmocka_unit_test(test_stale_pins_are_ignored),

@@ -264,10 +264,34 @@ static void test_abort_leaves_nothing(void **state)
     st_writer *w = NULL;
     st_tensor t = {.name = "a", .dtype = DT_F32};
     assert_int_equal(st_writer_open(path, &t, 1, NULL, 0, &w, NULL), OK);
-    assert_true(fs_exists(path));
+    assert_false(fs_exists(path));
     st_writer_abort(&w);
     assert_null(w);
     assert_false(fs_exists(path));
+    free(path);
+}
+
+/* One gets through, whatever becomes of the others. */
+static void test_several_write_one_file(void **state)
+{
+    (void)state;
+    char *path = folder_file("shared.safetensors");
+    const float value = 7;
+    st_tensor t = {.name = "a", .dtype = DT_F32};
+    st_writer *w[3] = {NULL};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(st_writer_open(path, &t, 1, NULL, 0, &w[i], NULL), OK);
+    assert_int_equal(st_writer_add(w[0], &value, sizeof value, NULL), OK);
+    assert_int_equal(st_writer_add(w[1], &value, sizeof value, NULL), OK);
+    assert_int_equal(st_writer_close(&w[1], NULL, NULL, NULL), OK);
+    st_writer_abort(&w[2]);
+    st_file *f = NULL;
+    assert_int_equal(st_open(path, &f, NULL), OK);
+    assert_memory_equal(st_at(f, 0)->data, &value, sizeof value);
+    assert_int_equal(st_writer_close(&w[0], NULL, NULL, NULL), OK);
+    st_close(&f);
+    assert_int_equal(st_open(path, &f, NULL), OK);
+    st_close(&f);
     free(path);
 }
 
@@ -310,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_data_begins_at_a_multiple_of_8),
         cmocka_unit_test(test_writer_refuses),
         cmocka_unit_test(test_abort_leaves_nothing),
+        cmocka_unit_test(test_several_write_one_file),
         cmocka_unit_test(test_random_damage_never_escapes),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

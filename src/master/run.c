@@ -135,8 +135,8 @@ status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire
         return master_cut_over(m, c->id, FAIL(&why, E_IO, "ps.%d: %s", s, c->failure), &why, err);
     if (!c->spooled)
         return master_take_written(m, &r, err);
-    if (!saver_dir(m->saver, c->id, dir))
-        return OK;
+    if (saver_has_shard(m->saver, c->id, r.shard) || !saver_dir(m->saver, c->id, dir))
+        return OK;                  /* it was asked once too often */
     status st = fetches_begin(m->fetches, &r, dir, &why);
     if (st == OK)
         ask_piece(m, &(shard_piece){.server = s, .shard = r.shard, .id = c->id});

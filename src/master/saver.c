@@ -326,6 +326,12 @@ status saver_shard(saver *s, const shard_report *r, error *err)
     return OK;
 }
 
+bool saver_has_shard(const saver *s, uint32_t id, int32_t shard)
+{
+    const open_cut *c = find((saver *)(uintptr_t)s, id);
+    return c && c->shards[shard].file;
+}
+
 /* Checkpoints are committed in their order. */
 static open_cut *first_written(const saver *s)
 {

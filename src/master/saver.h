@@ -83,6 +83,8 @@ MUST_USE status saver_prune(const saver *s, int64_t best_step, error *err);
 /* A shard is written. E_FAIL if servers disagree about the batches applied. */
 MUST_USE status saver_shard(saver *s, const shard_report *r, error *err);
 
+bool saver_has_shard(const saver *s, uint32_t id, int32_t shard);   /* of a cut that is open */
+
 /* The version of the next cut to commit, all of its shards being written; -1: none is. */
 int64_t saver_written(const saver *s, uint32_t *ret_id);
 /* Commits that one: the checkpoint exists. E_IO or E_DATA: then the cut has failed. */

@@ -17,7 +17,7 @@
 
 #include <stdlib.h>
 
-enum { ORDERS = 16, TOTAL_MAX = 48 };
+enum { ORDERS = 16, TOTAL_MAX = 48, SECOND_US = 1000000 };
 
 static bool is_planned(const plan *p, int64_t version)
 {

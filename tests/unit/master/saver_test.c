@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+enum { SECOND_US = 1000000 };
+
 static int64_t commit(saver *s, const books *b, const cut_order *order, int32_t first)
 {
     error err = ERROR_INIT;

@@ -4,7 +4,7 @@
 
 #include "unit/master/support_books.h"
 
-enum { SERVERS = 2, SECOND_US = 1000000 };
+enum { SERVERS = 2 };
 
 typedef struct plan {
     int64_t begin, total, every_steps, per_epoch;

@@ -293,6 +293,27 @@ status ledger_open(const ledger_options *options, int64_t saved, int64_t step, l
     return OK;
 }
 
+static status note_highest(void *user, const journal_record *r, error *err)
+{
+    (void)err;
+    int64_t *highest = user;
+    int64_t step = r->kind == JOURNAL_BASE ? r->base.step - 1 : r->report.step;
+    *highest = step > *highest ? step : *highest;
+    return OK;
+}
+
+status ledger_told(const jobdir *dir, int64_t *ret, error *err)
+{
+    char *path = jobdir_file(dir, "journal");
+    int64_t highest = -1;
+    size_t end;
+    status st = journal_read(path, jobdir_job_id(dir), note_highest, &highest, &end, err);
+    free(path);
+    TRY(st);
+    *ret = highest;
+    return OK;
+}
+
 void ledger_close(ledger **l)
 {
     if (!l || !*l)

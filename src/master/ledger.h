@@ -44,6 +44,10 @@ MUST_USE status ledger_open(const ledger_options *options, int64_t saved, int64_
                             ledger **ret, error *err);
 void ledger_close(ledger **l);
 
+/* Before it is opened: the highest step the journal knows of, -1: none. All of its version was
+ * answered to somebody. */
+MUST_USE status ledger_told(const jobdir *dir, int64_t *ret, error *err);
+
 /* One slot's report. *ret_steps: how many steps became complete by it. */
 MUST_USE status ledger_report(ledger *l, int64_t step, uint32_t slot, const metric_set *m,
                               int64_t examples, int64_t *ret_steps, error *err);

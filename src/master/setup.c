@@ -250,6 +250,18 @@ static bool find_start(master *m)
     return newest <= lowest + 1;
 }
 
+/* What was answered, or is in a checkpoint, is not there: a server that was replaced came back with
+ * old parts, and nobody is left who knows better. */
+static status is_behind(const master *m, int64_t saved, bool *ret, error *err)
+{
+    int64_t told = -1;
+    TRY(ledger_told(m->o->dir, &told, err));
+    /* a standby may wait for the verdict that makes the version answered last */
+    bool votes = config_has(m->o->config, "trainer.grad_norm");
+    *ret = m->start < saved || m->start + votes < told;
+    return OK;
+}
+
 status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
 {
     server *one = &m->servers[s];
@@ -268,10 +280,15 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     if (!master_all_servers(m, true))
         return OK;
     int64_t saved = m->start;
+    bool behind = false;
     if (m->mode.unordered)
         m->start = master_lend_start(m, saved);
     else if (m->keeps && !find_start(m))
         return master_give_up(m, "hold versions that do not fit together", err);
+    else if (m->keeps)
+        TRY(is_behind(m, saved, &behind, err));
+    if (behind)
+        return master_give_up(m, "hold versions older than what was answered", err);
     TRY(open_books(m, saved, m->start, err));
     return master_begin_run(m, err);
 }

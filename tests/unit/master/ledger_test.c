@@ -290,6 +290,30 @@ static void a_restart_takes_lines_back(void **state)
     books_fini(&b);
 }
 
+/* What was reported is known before the books are opened, and forgotten with what is taken back. */
+static void what_was_told(void **state)
+{
+    (void)state;
+    books b = books_make();
+    error err = ERROR_INIT;
+    int64_t told = 7;
+    must(ledger_told(b.dir, &told, &err), &err);
+    assert_int_equal(told, -1);
+    ledger *l = ledger_at(&b, 0, 1);
+    report_steps(l, 0, 2);
+    must(ledger_told(b.dir, &told, &err), &err);
+    assert_int_equal(told, 1);
+    report(l, 3, 1);
+    must(ledger_told(b.dir, &told, &err), &err);
+    assert_int_equal(told, 3);
+    ledger_close(&l);
+    l = ledger_at(&b, 2, 1);
+    must(ledger_told(b.dir, &told, &err), &err);
+    assert_int_equal(told, 1);
+    ledger_close(&l);
+    books_fini(&b);
+}
+
 static void dropped_batches_are_not_counted(void **state)
 {
     (void)state;
@@ -314,6 +338,7 @@ int main(void)
         cmocka_unit_test(lines_come_by_steps_and_at_epoch_ends),
         cmocka_unit_test(a_restart_takes_lines_back),
         cmocka_unit_test(dropped_batches_are_not_counted),
+        cmocka_unit_test(what_was_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

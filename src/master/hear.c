@@ -22,11 +22,23 @@ static void fail_from(master *m, status st, const char *who, const char *text)
     error_set(&m->failure, st, "%s: %s", who, text);
 }
 
-static void take_failed(master *m, const Wire__Stop *s)
+/* Codes from 128 on say that the task may be started again: the job goes on without it till then. */
+static bool may_come_back(status st)
+{
+    return st == E_LOST || st == E_DEVICE || st == E_PREEMPTED;
+}
+
+/* `from`: the worker that said it; NULL: a server, or nobody we know. */
+static void take_failed(master *m, member *from, const Wire__Stop *s)
 {
     status st = s->status > OK && s->status < STATUS_COUNT ? (status)s->status : E_FAIL;
-    LOG_E("FAILED", "task=%s %s", s->task, s->text);
-    fail_from(m, st, s->task, s->text);
+    LOG_E("FAILED", "task=%s code=%d %s", s->task, status_exit_code(st), s->text);
+    if (!may_come_back(st)) {
+        fail_from(m, st, s->task, s->text);
+    } else if (from) {
+        from->alive = from->whole = false;
+        m->view_due = m->phase >= RUN;
+    }
 }
 
 void master_preempt(master *m, const char *who)
@@ -163,7 +175,7 @@ static status take_worker_proto(master *m, const net_message *message, const wir
         break;
     case WIRE_FAILED:
         m->turned_away += !from;
-        take_failed(m, (const Wire__Stop *)p);
+        take_failed(m, from, (const Wire__Stop *)p);
         break;
     default:
         break;
@@ -282,7 +294,7 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
         st = summaries_take(m->summaries, ledger_events(m->ledger), h->step,
                             (const Wire__Histogram *)p, err);
     } else if (h->type == WIRE_FAILED) {
-        take_failed(m, (const Wire__Stop *)p);
+        take_failed(m, NULL, (const Wire__Stop *)p);
     } else if (h->type == WIRE_REFUSED && ((const Wire__Refused *)p)->status != OK) {
         char name[TASK_NAME];
         fail_from(m, (status)((const Wire__Refused *)p)->status,

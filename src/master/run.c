@@ -161,9 +161,11 @@ status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *
 
 status master_take_cut_late(master *m, const Wire__CutLate *c, error *err)
 {
-    /* a standby that was sent its parts after the cut has come to act before it was written */
-    if (m->assign.copies && saver_is_planned(m->saver, c->id))
-        return master_give_up(m, "are past a checkpoint that nobody can write any more", err);
+    /* a server that lost the word of it, or was sent its parts after it, has come to act */
+    error why = ERROR_INIT;
+    if (saver_is_planned(m->saver, c->id))
+        return master_cut_over(m, c->id, FAIL(&why, E_IO, "a server is past it already"), &why,
+                               err);
     cut_order order;
     if (!saver_late(m->saver, c->id, c->newest, &order))
         return OK;

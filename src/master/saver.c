@@ -237,7 +237,15 @@ bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
 bool saver_is_planned(const saver *s, uint32_t id)
 {
     const open_cut *c = find((saver *)(uintptr_t)s, id);
-    return c && c->planned;
+    return c && c->planned && !(s->hurried && s->hurried_version == c->version);
+}
+
+bool saver_is_cutting(const saver *s, int64_t applied)
+{
+    for (int i = 0; i < CUTS_OPEN; i++)
+        if (s->open[i].used && s->open[i].version <= applied)
+            return true;
+    return false;
 }
 
 bool saver_open_order(const saver *s, int32_t shard, size_t *at, cut_order *ret)

@@ -108,7 +108,9 @@ status master_watch_servers(master *m, int64_t now_us, error *err)
 {
     if (!m->assign.copies || m->phase < SETUP || m->phase > RUN)
         return OK;
-    if (m->phase == RUN && assign_balance(&m->assign))
+    /* who is to act again may be past a cut that the one who acts still writes */
+    if (m->phase == RUN && !saver_is_cutting(m->saver, master_applied(m)) &&
+        assign_balance(&m->assign))
         return master_turn(m, -1, "act again for what they were dealt", err);
     for (int32_t i = 0; i < m->o->n_servers; i++) {
         server *s = &m->servers[i];

@@ -13,9 +13,10 @@
 
 #include <stdlib.h>
 
-/* Four cuts, of which the first is open in `first`. */
+/* A cut every four steps, of which the first is open. */
 typedef struct chair {
     books books;
+    config *config;
     master_options options;
     master master;
     cut_order first;
@@ -25,8 +26,18 @@ static void chair_take(chair *c)
 {
     *c = (chair){.books = books_make()};
     plan p = {.total = 16, .every_steps = 4, .per_epoch = 100};
-    c->options = (master_options){.n_servers = SERVERS, .dir = c->books.dir};
-    c->master = (master){.o = &c->options, .phase = RUN, .total = p.total};
+    error err = ERROR_INIT;
+    ledger_options of = {.dir = c->books.dir,
+                         .steps = {.examples = 200, .batch_size = 1, .per_step = 2},
+                         .summary_steps = 1};
+    config_source text = {.text = "{train_data_path: 'x', model: {type: 'mlp'}, "
+                                  "data_loader: {batch_size: 1}, trainer: {num_epochs: 1}}"};
+    must(config_load(&text, &c->config, &err), &err);
+    c->options =
+        (master_options){.n_servers = SERVERS, .dir = c->books.dir, .config = c->config};
+    c->master =
+        (master){.o = &c->options, .phase = RUN, .steps = of.steps, .total = p.total};
+    must(ledger_open(&of, 0, 0, &c->master.ledger, &err), &err);
     c->master.saver = saver_of(&c->books, &p);
     c->master.fetches = fetches_create(c->books.dir);
     assert_true(saver_next_order(c->master.saver, clock_us(), 0, &c->first));
@@ -36,6 +47,8 @@ static void chair_leave(chair *c)
 {
     fetches_destroy(&c->master.fetches);
     saver_destroy(&c->master.saver);
+    ledger_close(&c->master.ledger);
+    config_destroy(&c->config);
     books_fini(&c->books);
 }
 
@@ -75,10 +88,53 @@ static void a_shard_that_is_here_is_not_fetched_again(void **state)
     chair_leave(&c);
 }
 
+/* It was sent its parts after the cut, or lost the word of it: the plan goes on without. */
+static void a_planned_cut_that_a_server_is_past_is_left_out(void **state)
+{
+    (void)state;
+    chair c;
+    chair_take(&c);
+    c.options.n_servers = 0; /* none to tell of the next ones */
+    error err = ERROR_INIT;
+    master_order_cuts(&c.master);
+    assert_int_equal(c.master.limit, 8);
+    Wire__CutLate late = WIRE__CUT_LATE__INIT;
+    late.id = c.first.id;
+    late.newest = 6;
+    for (int i = 0; i < 2; i++) {
+        must(master_take_cut_late(&c.master, &late, &err), &err);
+        assert_int_equal(c.master.phase, RUN);
+        assert_int_equal(c.master.limit, 12);
+        char dir[64];
+        assert_false(saver_dir(c.master.saver, c.first.id, dir));
+    }
+    chair_leave(&c);
+}
+
+/* Who was sent its parts after a cut is past it: the one who acts has to write it first. */
+static void a_server_does_not_act_again_amid_a_cut(void **state)
+{
+    (void)state;
+    chair c;
+    chair_take(&c);
+    error err = ERROR_INIT;
+    c.options.n_servers = 0;
+    c.master.start = 5; /* and the cut is at 4 */
+    assign_init(&c.master.assign, SERVERS, true);
+    c.master.assign.shards[0] = (holders){.acting = 1, .standby = 0, .is_backed = true};
+    must(master_watch_servers(&c.master, clock_us(), &err), &err);
+    assert_int_equal(c.master.phase, RUN);
+    assert_int_equal(c.master.assign.shards[0].acting, 1);
+    assign_fini(&c.master.assign);
+    chair_leave(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shard_that_is_here_is_not_fetched_again),
+        cmocka_unit_test(a_planned_cut_that_a_server_is_past_is_left_out),
+        cmocka_unit_test(a_server_does_not_act_again_amid_a_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

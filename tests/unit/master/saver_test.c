@@ -52,7 +52,11 @@ static void two_planned_cuts_are_announced_ahead(void **state)
     assert_string_equal(order.dir, "checkpoints/step-000000004.tmp.7");
     expect_orders(s, 0, (int64_t[]){6}, 1);
     assert_int_equal(saver_limit(s), 6);
+    assert_false(saver_is_cutting(s, 3));
+    assert_true(saver_is_cutting(s, 4));
     assert_int_equal(commit(s, &b, &order, 0), 4);
+    assert_false(saver_is_cutting(s, 5));
+    assert_true(saver_is_cutting(s, 6));
     assert_int_equal(saver_last(s), 4);
     assert_int_equal(saver_batches(s), 8);
     assert_true(books_has(&b, "checkpoints/step-000000004/manifest.json"));
@@ -203,12 +207,16 @@ static void a_hurried_cut_may_be_one_announced_before(void **state)
     books b = books_make();
     plan p = {.total = 1000, .per_epoch = 1000, .every_steps = 5};
     saver *s = saver_of(&b, &p);
-    cut_order order;
-    expect_orders(s, 0, (int64_t[]){5, 10}, 2);
+    cut_order order, first, second;
+    assert_true(saver_next_order(s, clock_us(), 0, &first));
+    assert_true(saver_next_order(s, clock_us(), 0, &second));
+    assert_true(saver_is_planned(s, first.id) && saver_is_planned(s, second.id));
     saver_hurry(s);
     assert_false(saver_next_order(s, clock_us(), 8, &order)); /* 12 is beyond what workers may do */
     assert_int_equal(saver_limit(s), 10);
     assert_true(saver_is_hurried(s));
+    assert_true(saver_is_planned(s, first.id));
+    assert_false(saver_is_planned(s, second.id)); /* one further ahead would do as well */
     saver_destroy(&s);
     books_fini(&b);
 }

@@ -27,31 +27,44 @@ void assign_deal(assign *a)
         };
 }
 
-/* The server beside `but` that holds `shard`, its own first; HOLDER_NONE. */
-static int32_t find_holder(const assign *a, const uint32_t *eras, const bool *holds, uint32_t era,
-                           int32_t shard, int32_t but)
+/* The newest era that anybody was in; NULL: nobody holds anything. */
+static const claim *find_newest(const assign *a, const claim *claims)
 {
-    for (int32_t k = 0; k < a->n; k++) {
-        int32_t i = (shard + k) % a->n;
-        if (i != but && eras[i] == era && holds[(size_t)i * (size_t)a->n + (size_t)shard])
-            return i;
-    }
-    return HOLDER_NONE;
+    const claim *newest = NULL;
+    for (int32_t i = 0; i < a->n; i++)
+        if (claims[i].lineage && claims[i].assignment && (!newest || claims[i].era > newest->era))
+            newest = &claims[i];
+    return newest;
 }
 
-bool assign_find(assign *a, const uint32_t *eras, const bool *holds)
+static bool has_shard(const claim *c, const claim *newest, int32_t shard)
 {
-    uint32_t newest = 0;
-    for (int32_t i = 0; i < a->n; i++)
-        newest = eras[i] > newest ? eras[i] : newest;
-    for (int32_t i = 0; i < a->n; i++)
-        if (!newest || find_holder(a, eras, holds, newest, i, HOLDER_NONE) == HOLDER_NONE)
-            return false;
-    for (int32_t i = 0; i < a->n; i++) {
-        int32_t acting = find_holder(a, eras, holds, newest, i, HOLDER_NONE);
-        int32_t standby = find_holder(a, eras, holds, newest, i, acting);
-        a->shards[i] = (holders){acting, standby, standby != HOLDER_NONE};
+    return c->lineage == newest->lineage && c->holds[shard];
+}
+
+/* The shard as it was assigned, of those who hold it whole. Who stands by may have become complete
+ * since the era began, if it was in it. */
+static holders find_holders(const claim *claims, const claim *newest, int32_t shard)
+{
+    const holders *h = &newest->assignment[shard];
+    bool acts = has_shard(&claims[h->acting], newest, shard), stands_by = false;
+    if (h->standby != HOLDER_NONE) {
+        const claim *c = &claims[h->standby];
+        stands_by = has_shard(c, newest, shard) && (h->is_backed || c->era == newest->era);
     }
+    if (acts)
+        return (holders){h->acting, stands_by ? h->standby : HOLDER_NONE, stands_by};
+    return (holders){stands_by ? h->standby : HOLDER_NONE, HOLDER_NONE, false};
+}
+
+bool assign_find(assign *a, const claim *claims)
+{
+    const claim *newest = find_newest(a, claims);
+    for (int32_t i = 0; i < a->n; i++)
+        if (!newest || find_holders(claims, newest, i).acting == HOLDER_NONE)
+            return false;
+    for (int32_t i = 0; i < a->n; i++)
+        a->shards[i] = find_holders(claims, newest, i);
     return true;
 }
 

@@ -23,10 +23,19 @@ void assign_init(assign *a, int32_t n, bool copies);
 void assign_fini(assign *a);
 void assign_deal(assign *a);
 
-/* What servers say they hold, after the master's start: eras[n] that each was in last (0: it holds
- * nothing), holds[n * n] whether server i (the row) holds a shard completely. Only who was in the
- * newest era counts. False: some shard is held by nobody, and nothing was changed. */
-bool assign_find(assign *a, const uint32_t *eras, const bool *holds);
+/* What a server says of itself after the master's start. */
+typedef struct claim {
+    uint32_t lineage;          /* of what it holds; 0: nothing */
+    uint32_t era;              /* it was in last */
+    const bool *holds;         /* [n] shards it holds completely */
+    const holders *assignment; /* [n] of that era; NULL: it knows none */
+} claim;
+
+/* What is found of the newest era, by the claims of all n servers: whom its assignment names acts
+ * and stands by as it did. That era may not have reached everybody: then it never began, nothing was
+ * answered in it, and what the others hold since the one before is as good. False: some shard is
+ * held by nobody who counts, and nothing was changed. */
+bool assign_find(assign *a, const claim *claims);
 
 /* `server` is gone with all it held. False: a shard has no complete copy left, and nothing was
  * changed: all must be loaded again. */

@@ -189,7 +189,8 @@ static void unbuild(master *m)
 {
     for (int32_t i = 0; m->servers && i < m->o->n_servers; i++) {
         net_close(&m->servers[i].socket, 2000);
-        free(m->servers[i].shards);
+        free(m->servers[i].holds);
+        free(m->servers[i].assignment);
     }
     if (m->listener && net_refused(m->listener))
         LOG_I("STRANGER", "refused=%" PRIu64 " in all", net_refused(m->listener));

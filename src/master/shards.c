@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
+#include "common/wire/shards.h"
 
 #include <stdlib.h>
 
@@ -22,21 +23,20 @@ static bool parts_fit(const master *m)
 /* What servers hold tells a master that has just started who acted and stood by. */
 static bool find_holders(master *m)
 {
-    int32_t n = m->o->n_servers;
-    uint32_t *eras = xcalloc((size_t)n, sizeof *eras);
-    bool *holds = xcalloc((size_t)n * (size_t)n, sizeof *holds);
-    for (int32_t i = 0; i < n; i++) {
+    size_t n = (size_t)m->o->n_servers;
+    claim *claims = xcalloc(n, sizeof *claims);
+    for (size_t i = 0; i < n; i++) {
         const server *s = &m->servers[i];
-        eras[i] = s->lineage ? s->era : 0;
-        for (size_t k = 0; s->lineage && k < s->n_shards; k++)
-            holds[(size_t)i * (size_t)n + s->shards[k]] = true;
+        claims[i] = (claim){.lineage = s->lineage,
+                            .era = s->era,
+                            .holds = s->holds,
+                            .assignment = s->assignment};
     }
-    bool found = assign_find(&m->assign, eras, holds);
-    for (int32_t i = 0; found && i < n; i++)
-        if (assign_acts(&m->assign, i))
+    bool found = assign_find(&m->assign, claims);
+    for (size_t i = 0; found && i < n; i++)
+        if (assign_acts(&m->assign, (int32_t)i))
             m->lineage = m->servers[i].lineage;
-    free(holds);
-    free(eras);
+    free(claims);
     return found;
 }
 
@@ -74,12 +74,19 @@ bool master_assign(master *m)
 
 void master_note_shards(const master *m, server *s, const Wire__Welcome *w)
 {
+    size_t n = (size_t)m->o->n_servers;
     s->era = w->era;
-    s->n_shards = 0;
-    s->shards = xrealloc(s->shards, (w->n_shards + 1) * sizeof *s->shards);
+    free(s->holds);
+    s->holds = xcalloc(n, sizeof *s->holds);
     for (size_t i = 0; i < w->n_shards; i++)
-        if (w->shards[i] < (uint32_t)m->o->n_servers)
-            s->shards[s->n_shards++] = w->shards[i];
+        if (w->shards[i] < n)
+            s->holds[w->shards[i]] = true;
+    free(s->assignment);
+    s->assignment = xcalloc(n, sizeof *s->assignment);
+    if (wire_shards_read(w->assignment, w->n_assignment, m->o->n_servers, s->assignment, NULL) == OK)
+        return;
+    free(s->assignment);
+    s->assignment = NULL;
 }
 
 /* --- what makes a new era --- */
@@ -141,26 +148,14 @@ void master_fill_shards(const master *m, Wire__Setup *ret)
     size_t n = (size_t)a->n;
     if (!a->copies)
         return;
-    Wire__Holders *shards = xcalloc(n, sizeof *shards);
-    ret->shards = xcalloc(n, sizeof *ret->shards);
-    for (size_t i = 0; i < n; i++) {
-        const holders *h = &a->shards[i];
-        wire__holders__init(&shards[i]);
-        shards[i].acting = (uint32_t)h->acting;
-        shards[i].has_standby = h->standby != HOLDER_NONE;
-        shards[i].standby = shards[i].has_standby ? (uint32_t)h->standby : 0;
-        shards[i].is_backed = h->is_backed;
-        ret->shards[i] = &shards[i];
-    }
+    ret->shards = wire_shards_fill(a->shards, a->n);
     ret->n_shards = ret->n_addresses = n;
     ret->addresses = (char **)(uintptr_t)m->o->servers;
 }
 
 void master_clear_shards(Wire__Setup *s)
 {
-    if (s->n_shards)
-        free(s->shards[0]);
-    free(s->shards);
+    wire_shards_clear(s->shards);
 }
 
 uint32_t *master_list_acting(const master *m, size_t *ret_n)

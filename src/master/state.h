@@ -37,9 +37,9 @@ typedef struct server {
     net_socket *socket;
     uint64_t life;                  /* of the process that answered; 0: none yet */
     uint32_t lineage;               /* of the parts it holds; 0: none of this job's */
-    uint32_t era;                   /* it was in last, and the shards it holds completely */
-    uint32_t *shards;
-    size_t n_shards;
+    uint32_t era;                   /* it was in last */
+    bool *holds;                    /* [n] shards it holds completely; NULL: it never said */
+    holders *assignment;            /* [n] of that era; NULL: it said none */
     bool welcomed, ready;
     const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
     int64_t lowest, newest;         /* versions of the parts it acts for; -1: none */

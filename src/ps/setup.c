@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/parts/placement.h"
 #include "common/wire/hello.h"
+#include "common/wire/shards.h"
 #include "optim/settings.h"
 
 #include <stdlib.h>
@@ -21,9 +22,14 @@ static void welcome(ps *s, const net_peer *to)
     m.lineage = s->set_up ? s->lineage : 0;
     m.era = s->set_up ? s->begun : 0;
     m.shards = ps_list_shards(s, &m.n_shards);
+    if (s->mirror && m.era) {
+        m.assignment = wire_shards_fill(s->shards, s->n_servers);
+        m.n_assignment = (size_t)s->n_servers;
+    }
     if (s->master_address)
         m.master_address = s->master_address;
     ps_reply_proto(s, to, (wire_head){.type = WIRE_WELCOME}, &m.base);
+    wire_shards_clear(m.assignment);
     free(m.shards);
 }
 

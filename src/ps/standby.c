@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "common/wire/hello.h"
+#include "common/wire/shards.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +26,6 @@ static bool stands_by_for(const ps *s, int32_t part)
 
 /* --- the assignment --- */
 
-static bool is_server(const ps *s, uint32_t number)
-{
-    return number < (uint32_t)s->n_servers;
-}
-
 status ps_read_holders(ps *s, const Wire__Setup *m, error *err)
 {
     s->shards = xrealloc(s->shards, (size_t)s->n_servers * sizeof *s->shards);
@@ -37,20 +33,10 @@ status ps_read_holders(ps *s, const Wire__Setup *m, error *err)
         s->shards[i] = (holders){.acting = i, .standby = HOLDER_NONE};
     if (!m->n_shards)
         return OK;
-    if (m->n_shards != (size_t)s->n_servers || m->n_addresses != (size_t)s->n_servers)
-        return FAIL(err, E_PROTOCOL, "SETUP: %zu shards and %zu addresses of %d servers",
-                    m->n_shards, m->n_addresses, s->n_servers);
-    for (int32_t i = 0; i < s->n_servers; i++) {
-        const Wire__Holders *h = m->shards[i];
-        if (!is_server(s, h->acting) ||
-            (h->has_standby && (!is_server(s, h->standby) || h->standby == h->acting)))
-            return FAIL(err, E_PROTOCOL, "SETUP: shard %d is held by no server", i);
-        s->shards[i] = (holders){
-            .acting = (int32_t)h->acting,
-            .standby = h->has_standby ? (int32_t)h->standby : HOLDER_NONE,
-            .is_backed = h->has_standby && h->is_backed,
-        };
-    }
+    if (m->n_addresses != (size_t)s->n_servers)
+        return FAIL(err, E_PROTOCOL, "SETUP: %zu addresses of %d servers", m->n_addresses,
+                    s->n_servers);
+    TRYF(wire_shards_read(m->shards, m->n_shards, s->n_servers, s->shards, err), err, "SETUP");
     return OK;
 }
 

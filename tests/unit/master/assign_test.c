@@ -107,40 +107,114 @@ static void test_two_deaths(void **state)
     assign_fini(&a);
 }
 
+enum { SERVERS = 3 };
+
+/* Three servers as dealt, all in era 7, and what they claim; each part may be changed. */
+typedef struct scene {
+    holders dealt[SERVERS], turned[SERVERS]; /* of era 7, of an era 8 */
+    bool holds[SERVERS][SERVERS];
+    claim claims[SERVERS];
+} scene;
+
+static void scene_make(scene *s)
+{
+    *s = (scene){.dealt = {{0, 1, true}, {1, 2, true}, {2, 0, true}}};
+    for (int i = 0; i < SERVERS; i++) {
+        s->holds[i][i] = s->holds[(i + 1) % SERVERS][i] = true;
+        s->claims[i] =
+            (claim){.lineage = 5, .era = 7, .holds = s->holds[i], .assignment = s->dealt};
+    }
+}
+
 /* What the servers say they hold, after the master's start. */
 static void test_found_again(void **state)
 {
     (void)state;
-    enum { N = 3 };
+    scene s;
     assign a;
-    assign_init(&a, N, true);
-    uint32_t eras[N] = {0};
-    bool holds[N * N] = {false};
-    assert_false(assign_find(&a, eras, holds)); /* nobody holds anything */
-    for (int i = 0; i < N; i++) {
-        eras[i] = 7;
-        holds[i * N + i] = holds[(i + 1) % N * N + i] = true;
-    }
-    assert_true(assign_find(&a, eras, holds));
-    for (int32_t i = 0; i < N; i++)
-        check(&a, i, i, (i + 1) % N, true);
+    assign_init(&a, SERVERS, true);
+    scene_make(&s);
+    assert_true(assign_find(&a, s.claims));
+    for (int32_t i = 0; i < SERVERS; i++)
+        check(&a, i, i, (i + 1) % SERVERS, true);
     /* server 0 is new: the next one acts for its shard, and nobody stands by for the last one's */
-    eras[0] = 0;
-    assert_true(assign_find(&a, eras, holds));
+    s.claims[0].lineage = 0;
+    assert_true(assign_find(&a, s.claims));
     check(&a, 0, 1, HOLDER_NONE, false);
     check(&a, 1, 1, 2, true);
     check(&a, 2, 2, HOLDER_NONE, false);
-    /* server 1 missed the last era: what it holds may be old */
-    eras[0] = 7;
-    eras[1] = 6;
-    assert_true(assign_find(&a, eras, holds));
+    /* another lineage is another job, as far as versions go */
+    s.claims[0].lineage = 4;
+    s.claims[0].era = 4;
+    assert_true(assign_find(&a, s.claims));
+    check(&a, 0, 1, HOLDER_NONE, false);
+    /* and then nobody holds shard 1, which changes nothing */
+    s.holds[1][1] = s.holds[2][1] = false;
+    assert_false(assign_find(&a, s.claims));
+    check(&a, 1, 1, 2, true);
+    for (int i = 0; i < SERVERS; i++)
+        s.claims[i].lineage = 0;
+    assert_false(assign_find(&a, s.claims)); /* nobody holds anything */
+    assign_fini(&a);
+}
+
+/* Who was replaced is named by the newest era no more: what it holds is old. */
+static void test_found_replaced(void **state)
+{
+    (void)state;
+    scene s;
+    assign a;
+    assign_init(&a, SERVERS, true);
+    scene_make(&s);
+    memcpy(s.turned,
+           (holders[]){{0, HOLDER_NONE, false}, {2, HOLDER_NONE, false}, {2, 0, true}},
+           sizeof s.turned);
+    for (int i = 0; i < SERVERS; i += 2) {
+        s.claims[i].era = 8;
+        s.claims[i].assignment = s.turned;
+    }
+    assert_true(assign_find(&a, s.claims));
     check(&a, 0, 0, HOLDER_NONE, false);
     check(&a, 1, 2, HOLDER_NONE, false);
     check(&a, 2, 2, 0, true);
-    /* and then nobody holds shard 1, which changes nothing */
-    holds[2 * N + 1] = false;
-    assert_false(assign_find(&a, eras, holds));
-    check(&a, 1, 2, HOLDER_NONE, false);
+    assign_fini(&a);
+}
+
+/* The master died while it announced an era: one server has heard of it, and the others, whom it
+ * names, hold what they held. Who was to be filled in it holds nothing that counts. */
+static void test_found_half_announced(void **state)
+{
+    (void)state;
+    scene s;
+    assign a;
+    assign_init(&a, SERVERS, true);
+    scene_make(&s);
+    memcpy(s.turned, s.dealt, sizeof s.turned);
+    s.claims[0].era = 8;
+    s.claims[0].assignment = s.turned;
+    assert_true(assign_find(&a, s.claims));
+    for (int32_t i = 0; i < SERVERS; i++)
+        check(&a, i, i, (i + 1) % SERVERS, true);
+    s.turned[1].is_backed = false;
+    assert_true(assign_find(&a, s.claims));
+    check(&a, 1, 1, HOLDER_NONE, false);
+    s.claims[2].era = 8; /* it was filled since */
+    assert_true(assign_find(&a, s.claims));
+    check(&a, 1, 1, 2, true);
+    assign_fini(&a);
+}
+
+/* Who acted acts on, whoever the shard was dealt to: only who acted is sure to vote. */
+static void test_found_acting(void **state)
+{
+    (void)state;
+    scene s;
+    assign a;
+    assign_init(&a, SERVERS, true);
+    scene_make(&s);
+    s.dealt[1] = (holders){2, 1, false};
+    assert_true(assign_find(&a, s.claims));
+    check(&a, 1, 2, 1, true);
     assign_fini(&a);
 }
 
@@ -151,15 +225,17 @@ static void test_half_filled(void **state)
     (void)state;
     assign a;
     assign_init(&a, 2, true);
-    const uint32_t eras[2] = {7, 7};
-    const bool holds[4] = {false, true, true, true}, is_lost[2] = {false}, is_here[2] = {true, true};
-    assert_true(assign_find(&a, eras, holds));
+    const holders shards[2] = {{1, 0, false}, {1, 0, false}};
+    const bool some[2] = {false, true}, all[2] = {true, true};
+    const claim claims[2] = {{.lineage = 5, .era = 7, .holds = some, .assignment = shards},
+                             {.lineage = 5, .era = 7, .holds = all, .assignment = shards}};
+    const bool is_lost[2] = {false}, is_here[2] = {true, true};
+    assert_true(assign_find(&a, claims));
     assert_true(assign_replace(&a, is_lost, is_here));
     check(&a, 0, 1, 0, false);
-    assert_int_not_equal(a.shards[1].standby, HOLDER_NONE);
-    assert_true(a.shards[1].is_backed);
+    check(&a, 1, 1, 0, true);
     assert_true(assign_back(&a, 0));
-    (void)assign_balance(&a);
+    assert_true(assign_balance(&a));
     for (int32_t i = 0; i < 2; i++)
         check(&a, i, i, 1 - i, true);
     const bool both_lost[2] = {true, true};
@@ -213,7 +289,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_dealt),   cmocka_unit_test(test_without_copies),
         cmocka_unit_test(test_a_round),    cmocka_unit_test(test_two_deaths),
-        cmocka_unit_test(test_found_again), cmocka_unit_test(test_half_filled),
+        cmocka_unit_test(test_found_again), cmocka_unit_test(test_found_replaced),
+        cmocka_unit_test(test_found_half_announced), cmocka_unit_test(test_found_acting),
+        cmocka_unit_test(test_half_filled),
         cmocka_unit_test(test_any_course),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

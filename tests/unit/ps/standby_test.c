@@ -378,6 +378,10 @@ static void test_standing_by(void **state)
     assert_int_equal(welcome_of(&acting)->era, ERA);
     assert_int_equal(welcome_of(&acting)->n_shards, 1);
     assert_int_equal(welcome_of(&acting)->shards[0], 0);
+    assert_int_equal(welcome_of(&acting)->n_assignment, 2); /* for the next master */
+    assert_int_equal(welcome_of(&acting)->assignment[0]->standby, 1);
+    assert_true(welcome_of(&acting)->assignment[0]->is_backed);
+    assert_false(welcome_of(&acting)->assignment[1]->has_standby);
     whole w = whole_make(&s->shape), before = whole_make(&s->shape);
     fold_block *leaf = hand(&s->shape, 0, 0, (tree_node){0, 0}, false);
     wire_head h = head_of(WIRE_PUSH, 0, 0);

@@ -2,7 +2,6 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/parts/placement.h"
 
@@ -10,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CUTS_OPEN = 4, CUTS_FAILED = 16, CUTS_AHEAD = 2, FIRST_MARGIN = 4 };
+enum { CUTS_OPEN = 4, CUTS_AHEAD = 2, FIRST_MARGIN = 4 };
 
 typedef struct open_cut {
     bool used, planned;
@@ -30,8 +29,6 @@ struct saver {
     int64_t last_us;                /* when that was, or when we began */
     bool hurry, hurried;            /* asked for; announced */
     int64_t hurried_version;
-    int64_t failed[CUTS_FAILED];    /* versions whose folders are still there */
-    size_t n_failed;
     int64_t unevaluated;            /* the first epoch end that waits for its evaluation; -1: none */
 };
 
@@ -268,7 +265,14 @@ status saver_prune(const saver *s, int64_t best_step, error *err)
     spare[n++] = best_step;
     for (int64_t step = s->unevaluated; step > 0 && step <= s->o.total; step += per_epoch)
         spare[n++] = step;
-    status st = checkpoint_prune(s->o.dir, s->o.keep, spare, n, s->o.lineage, err);
+    checkpoint_pruning p = {
+        .keep = s->o.keep,
+        .spare = spare,
+        .n_spare = n,
+        .era = s->o.lineage,
+        .committed = s->last,
+    };
+    status st = checkpoint_prune(s->o.dir, &p, err);
     free(spare);
     return st;
 }
@@ -296,18 +300,10 @@ static status write_manifest(const saver *s, const open_cut *c, error *err)
 }
 
 /* What need not stay takes room and does no other harm: a disk that errs here is no reason to end. */
-static void tidy(saver *s, int64_t best_step)
+static void tidy(const saver *s, int64_t best_step)
 {
     error why = ERROR_INIT;
-    status st = saver_prune(s, best_step, &why);
-    while (st == OK && s->n_failed) {
-        char *path = jobdir_file(s->o.dir, "checkpoints/step-%09lld.tmp.%u",
-                                 (long long)s->failed[s->n_failed - 1], s->o.lineage);
-        st = fs_remove_tree(path, &why);
-        free(path);
-        s->n_failed -= st == OK;
-    }
-    if (st != OK)
+    if (saver_prune(s, best_step, &why) != OK)
         LOG_W("CHECKPOINTS", "old ones stay: %s", why.text);
 }
 
@@ -379,8 +375,6 @@ int64_t saver_fail(saver *s, uint32_t id)
     if (!c)
         return -1;
     int64_t version = c->version;
-    if (s->n_failed < CUTS_FAILED)
-        s->failed[s->n_failed++] = version;
     s->last_us = clock_us();
     cut_close(s, c);
     return version;

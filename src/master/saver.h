@@ -81,7 +81,8 @@ typedef struct shard_report {
 
 /* From `step` on the epochs' ends wait for their evaluation and are kept; -1: none waits. */
 void saver_unevaluated(saver *s, int64_t step);
-/* Removes what need not be kept: all but the newest, the best and those that wait. */
+/* Removes what need not be kept: all but the newest, the best and those that wait; and what was
+ * written of cuts that failed, under this master or one before. */
 MUST_USE status saver_prune(const saver *s, int64_t best_step, error *err);
 
 /* A shard is written. E_FAIL if servers disagree about the batches applied. */
@@ -95,7 +96,7 @@ int64_t saver_written(const saver *s, uint32_t *ret_id);
 MUST_USE status saver_commit(saver *s, int64_t best_step, error *err);
 
 /* There will be no checkpoint of this cut: its version; -1: there is no such cut. What was written
- * of it goes with the next commit, when no server writes there any more. */
+ * of it goes with the next commit behind it, when no server writes there any more. */
 int64_t saver_fail(saver *s, uint32_t id);
 
 int64_t saver_last(const saver *s);                 /* newest committed, begin if none */

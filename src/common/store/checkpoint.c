@@ -298,29 +298,38 @@ static bool contains(const int64_t *steps, size_t n, int64_t step)
     return false;
 }
 
-/* Left-overs: unfinished folders of eras that are over, and set-aside ones whose successor stands.
- */
-static status remove_left_overs(const jobdir *d, uint32_t era, error *err)
+/* An unfinished folder that nobody will finish: "step-N" with `rest` behind it. */
+static bool is_over(int64_t step, const char *rest, const checkpoint_pruning *p)
+{
+    static const char mark[] = ".tmp.";
+    if (strncmp(rest, mark, strlen(mark)) != 0)
+        return false;
+    unsigned long long era = strtoull(rest + strlen(mark), NULL, 10);
+    return era < p->era || (era == p->era && step < p->committed);
+}
+
+/* Left-overs: unfinished folders, and set-aside ones whose successor stands. One that cannot be
+ * removed, as a late writer puts a file there, takes room until the next time. */
+static status remove_left_overs(const jobdir *d, const checkpoint_pruning *p, error *err)
 {
     char **names = NULL;
     size_t n = 0;
     TRY(list_folder(d, "checkpoints", &names, &n, err));
-    status st = OK;
-    for (size_t i = 0; st == OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         int64_t step;
         const char *rest;
         if (!parse_step(names[i], &step, &rest))
             continue;
-        bool over = strncmp(rest, ".tmp.", 5) == 0 && strtoull(rest + 5, NULL, 10) < era;
         bool replaced = strncmp(rest, ".old.", 5) == 0 && is_complete(d, step);
-        if (!over && !replaced && !(*rest == '\0' && !is_complete(d, step)))
+        if (!is_over(step, rest, p) && !replaced && !(*rest == '\0' && !is_complete(d, step)))
             continue;
         char *path = jobdir_file(d, "checkpoints/%s", names[i]);
-        st = fs_remove_tree(path, err);
+        status ignored = fs_remove_tree(path, NULL);
+        (void)ignored;
         free(path);
     }
     fs_list_free(names, n);
-    return st;
+    return OK;
 }
 
 static status remove_steps(const jobdir *d, const int64_t *steps, size_t n, error *err)
@@ -337,8 +346,7 @@ static status remove_steps(const jobdir *d, const int64_t *steps, size_t n, erro
 
 /* Sorts the steps into those that stay and those that go; the index names only what stays before
  * anything goes. */
-static status prune_locked(const jobdir *d, int64_t keep, const int64_t *spare, size_t n_spare,
-                           error *err)
+static status prune_locked(const jobdir *d, const checkpoint_pruning *p, error *err)
 {
     int64_t *steps = NULL, *pinned = NULL;
     size_t n = 0, n_pinned = 0;
@@ -348,7 +356,8 @@ static status prune_locked(const jobdir *d, int64_t keep, const int64_t *spare, 
     TRY_OUT(st, list_pinned(d, &pinned, &n_pinned, err));
     size_t n_stay = 0, n_go = 0;
     for (size_t i = 0; i < n; i++) {
-        bool stays = keep <= 0 || n - i <= (size_t)keep || contains(spare, n_spare, steps[i]) ||
+        bool stays = p->keep <= 0 || n - i <= (size_t)p->keep ||
+                     contains(p->spare, p->n_spare, steps[i]) ||
                      contains(pinned, n_pinned, steps[i]);
         if (stays)
             stay[n_stay++] = steps[i];
@@ -367,16 +376,15 @@ out:
     return st;
 }
 
-status checkpoint_prune(const jobdir *d, int64_t keep, const int64_t *spare, size_t n_spare,
-                        uint32_t era, error *err)
+status checkpoint_prune(const jobdir *d, const checkpoint_pruning *p, error *err)
 {
     TRY(jobdir_check_ours(d, err));
     int lock = -1;
     bool may = lock_pins(d, &lock); /* else the next prune does it */
-    status st = may ? prune_locked(d, keep, spare, n_spare, err) : OK;
+    status st = may ? prune_locked(d, p, err) : OK;
     unlock_pins(lock);
     if (st == OK && may)
-        st = remove_left_overs(d, era, err);
+        st = remove_left_overs(d, p, err);
     if (st != OK)
         error_prepend(err, "prune checkpoints");
     return st;

@@ -82,11 +82,17 @@ void manifest_fini(manifest *m);
  * new one replaces it and at no moment is there none. */
 MUST_USE status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error *err);
 
-/* Removes all but the newest `keep`, the steps in `spare`, and those a live reader has pinned; also
- * step-*.tmp.* of eras below `era`. keep <= 0: keeps all. */
-MUST_USE status checkpoint_prune(const jobdir *d, int64_t keep, const int64_t *spare,
-                                 size_t n_spare, uint32_t era,
-                                 error *err);
+typedef struct checkpoint_pruning {
+    int64_t keep;         /* so many of the newest stay; <= 0: all */
+    const int64_t *spare; /* [n_spare] steps that stay too */
+    size_t n_spare;
+    uint32_t era;         /* nothing is written in eras before it any more, */
+    int64_t committed;    /* nor in it below this step */
+} checkpoint_pruning;
+
+/* Removes checkpoints but those that stay and those a live reader has pinned; also step-*.tmp.* that
+ * nobody will finish. */
+MUST_USE status checkpoint_prune(const jobdir *d, const checkpoint_pruning *p, error *err);
 
 /* --- reading --- */
 

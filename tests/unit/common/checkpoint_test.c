@@ -52,7 +52,9 @@ static void commit(const trained *t, const jobdir *d, trained_save save)
 static void prune(const jobdir *d, int64_t keep, int64_t best, uint32_t era)
 {
     error err = ERROR_INIT;
-    if (checkpoint_prune(d, keep, &best, 1, era, &err) != OK)
+    checkpoint_pruning p = {
+        .keep = keep, .spare = &best, .n_spare = 1, .era = era, .committed = 90};
+    if (checkpoint_prune(d, &p, &err) != OK)
         fail_msg("%s", err.text);
 }
 
@@ -271,7 +273,10 @@ static void test_prune_keeps_what_it_must(void **state)
         assert_int_equal(trained_write_shards(&t, d, (trained_save){90, era, 1, 1}, &m, NULL), OK);
         manifest_fini(&m);
     }
+    assert_int_equal(trained_write_shards(&t, d, (trained_save){89, 5, 1, 1}, &m, NULL), OK);
+    manifest_fini(&m);
     prune(d, 0, -1, 5);
+    assert_false(has(d, "checkpoints/step-000000089.tmp.5"));
     assert_steps(d, "10 20 30 40 50 60 70 80");
     assert_false(has(d, "checkpoints/step-000000090.tmp.3"));
     assert_false(has(d, "checkpoints/step-000000090.tmp.4"));

@@ -66,7 +66,7 @@ static char froze(jobdir *d, int asked)
            jobdir_count_start(d, &restarts, NULL) == E_LOST &&
            jobdir_set_batches_per_step(d, 3, NULL) == E_LOST &&
            jobstate_end(d, OK, "", NULL) == E_LOST && checkpoint_commit(d, 1, &m, NULL) == E_LOST &&
-           checkpoint_prune(d, 1, NULL, 0, 1, NULL) == E_LOST;
+           checkpoint_prune(d, &(checkpoint_pruning){.keep = 1, .era = 1}, NULL) == E_LOST;
 }
 
 static char lives(jobdir *d, int asked)

@@ -395,6 +395,24 @@ static void a_cut_that_failed(void **state)
     books_fini(&b);
 }
 
+/* The master before announced a cut by the clock, and nobody knows of that any more. */
+static void what_a_dead_master_began_goes(void **state)
+{
+    (void)state;
+    books b = books_make();
+    plan p = {.total = 12, .every_steps = 4, .per_epoch = 100};
+    saver *s = saver_of(&b, &p);
+    cut_order first;
+    assert_true(saver_next_order(s, clock_us(), 0, &first));
+    books_write(&b, "checkpoints/step-000000003.tmp.7/ps-0-of-2.safetensors", "begun");
+    books_write(&b, "checkpoints/step-000000005.tmp.7/ps-0-of-2.safetensors", "being written");
+    assert_int_equal(commit(s, &b, &first, 0), 4);
+    assert_false(books_has(&b, "checkpoints/step-000000003.tmp.7"));
+    assert_true(books_has(&b, "checkpoints/step-000000005.tmp.7"));
+    saver_destroy(&s);
+    books_fini(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +431,7 @@ int main(void)
         cmocka_unit_test(servers_must_agree),
         cmocka_unit_test(a_shard_that_is_not_there_is_named),
         cmocka_unit_test(a_cut_that_failed),
+        cmocka_unit_test(what_a_dead_master_began_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,6 +131,13 @@ bool assign_back(assign *a, int32_t shard)
     return is_news;
 }
 
+void assign_doubt(assign *a, int32_t acting, int32_t standby)
+{
+    for (int32_t i = 0; i < a->n; i++)
+        if (a->shards[i].acting == acting && a->shards[i].standby == standby)
+            a->shards[i].is_backed = false;
+}
+
 bool assign_balance(assign *a)
 {
     bool changed = false;

@@ -53,6 +53,9 @@ bool assign_replace(assign *a, const bool *is_lost, const bool *is_here);
 /* The standby of `shard` is abreast. False: that was known, or it has no standby. */
 bool assign_back(assign *a, int32_t shard);
 
+/* The two do not reach each other: what the one that stands by holds for the other counts no more. */
+void assign_doubt(assign *a, int32_t acting, int32_t standby);
+
 /* Servers act again for what they were dealt, where they stand by for it and all copies are
  * complete. False: nothing changes. */
 bool assign_balance(assign *a);

@@ -318,7 +318,7 @@ static status take_server(master *m, int32_t s, const net_message *message, erro
     if (h.type == WIRE_LOAD && h.era == m->identity.era)
         return master_take_load(m, s, &h, err);
     if (h.type == WIRE_BACKED && h.era == m->identity.era)
-        master_take_backed(m, s, &h);
+        return master_take_backed(m, s, &h, err);
     if (h.type == WIRE_ALIVE || h.type == WIRE_PREEMPT || h.type == WIRE_LOAD || h.type == WIRE_BACKED)
         return OK;
     return take_server_proto(m, s, message, &h, err);

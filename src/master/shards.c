@@ -4,6 +4,7 @@
 #include "master/state.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/wire/shards.h"
 
@@ -131,13 +132,29 @@ status master_watch_servers(master *m, int64_t now_us, error *err)
     return OK;
 }
 
-void master_take_backed(master *m, int32_t s, const wire_head *h)
+/* The two may not reach each other although both reach us. A standby that is silent here too is
+ * frozen or gone: that is for master_watch_servers to see. */
+static status part_from_standby(master *m, const holders *h, error *err)
 {
-    if (h->tag >= (uint64_t)m->assign.n || m->assign.shards[h->tag].acting != s ||
-        !assign_back(&m->assign, (int32_t)h->tag))
-        return;
-    LOG_I("BACKED", "shard=%d acting=ps.%d standby=ps.%d", (int)h->tag, s,
-          m->assign.shards[h->tag].standby);
+    double silent = (double)(clock_us() - m->servers[h->standby].heard_us) / SECOND_US;
+    if (m->phase < SETUP || m->phase > RUN ||
+        silent >= master_option(m, "distributed.heartbeat_timeout"))
+        return OK;
+    int32_t standby = h->standby;
+    assign_doubt(&m->assign, h->acting, standby);
+    return master_turn(m, standby, "does not answer whom it stands by for", err);
+}
+
+status master_take_backed(master *m, int32_t s, const wire_head *h, error *err)
+{
+    const holders *one = h->tag < (uint64_t)m->assign.n ? &m->assign.shards[h->tag] : NULL;
+    if (!one || one->acting != s || one->standby == HOLDER_NONE)
+        return OK;
+    if (h->step)
+        return part_from_standby(m, one, err);
+    if (assign_back(&m->assign, (int32_t)h->tag))
+        LOG_I("BACKED", "shard=%d acting=ps.%d standby=ps.%d", (int)h->tag, s, one->standby);
+    return OK;
 }
 
 /* --- what is said of it --- */

@@ -141,7 +141,8 @@ MUST_USE status master_give_up(master *m, const char *why, error *err);
 /* Once a second: a lost server that has a standby is not waited for, one that is abreast again acts
  * again. */
 MUST_USE status master_watch_servers(master *m, int64_t now_us, error *err);
-void master_take_backed(master *m, int32_t s, const wire_head *h);
+/* A standby is abreast, or (head.step) does not answer whom it stands by for. */
+MUST_USE status master_take_backed(master *m, int32_t s, const wire_head *h, error *err);
 void master_fill_shards(const master *m, Wire__Setup *ret);
 void master_clear_shards(Wire__Setup *s);
 uint32_t *master_list_acting(const master *m, size_t *ret_n);   /* free it; none without copies */

@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "ps/standby_link.h"
 #include "ps/sum.h"
 
 #include <stdlib.h>
@@ -27,12 +28,6 @@ typedef struct copy {
     int64_t said_us, patience_us;
 } copy;
 
-typedef struct link {
-    net_socket *socket; /* NULL: stands by for none of ours */
-    char *endpoint;
-    bool is_open; /* it is in our era */
-} link;
-
 struct mirror {
     net *net;
     const buf *hello;
@@ -40,7 +35,7 @@ struct mirror {
     mirror_era era;
     holders *shards;      /* [n] as the era began */
     copy *copies;         /* [n_parts] */
-    link *links;          /* [n] */
+    standby_link *links;  /* [n] */
     net_socket **sockets; /* [n] the links', for polling */
     bool *is_told;        /* [n] shards that hooks.backed has heard of */
 };
@@ -67,26 +62,6 @@ static int32_t standby_of(const mirror *m, int32_t part)
     return m->shards[m->era.placement[part]].standby;
 }
 
-static void say(mirror *m, const link *l, wire_head h, const net_buffer *payload)
-{
-    h.job_id = m->era.identity.job_id;
-    h.era = m->era.identity.era;
-    h.bytes = payload->bytes;
-    h.flags = payload->release && net_is_local(l->socket) ? WIRE_LENT : 0;
-    unsigned char head[NET_HEAD];
-    wire_head_encode(&h, head);
-    error gone = ERROR_INIT;
-    /* it comes back, or the master says that it is gone */
-    if (net_send(l->socket, NULL, head, payload, &gone) != OK)
-        LOG_D("SEND", "type=%s standby=%s %s", wire_type_name(h.type), l->endpoint, gone.text);
-}
-
-static void say_hello(mirror *m, const link *l)
-{
-    net_buffer payload = {.data = m->hello->data, .bytes = m->hello->size};
-    say(m, l, (wire_head){.type = WIRE_HELLO}, &payload);
-}
-
 static void sum_sent(void *data, void *hint)
 {
     (void)data;
@@ -96,7 +71,7 @@ static void sum_sent(void *data, void *hint)
 static void send_root(mirror *m, int32_t part)
 {
     copy *c = &m->copies[part];
-    const link *l = &m->links[standby_of(m, part)];
+    const standby_link *l = &m->links[standby_of(m, part)];
     c->said_us = clock_us();
     if (!l->is_open)
         return;
@@ -109,7 +84,7 @@ static void send_root(mirror *m, int32_t part)
                    .slots = k->n_slots,
                    .tag = k->verdict,
                    .node = {.level = tree_root_level(k->n_slots)}};
-    say(m, l, h, &payload);
+    standby_link_say(l, h, &payload);
 }
 
 static void vector_sent(void *data, void *hint)
@@ -122,7 +97,7 @@ static void vector_sent(void *data, void *hint)
 static void send_copy(mirror *m, int32_t part)
 {
     copy *c = &m->copies[part];
-    const link *l = &m->links[standby_of(m, part)];
+    const standby_link *l = &m->links[standby_of(m, part)];
     uint32_t n = table_vectors(m->era.table, part);
     c->version = table_version(m->era.table, part);
     if (c->state == COPY_DUE)
@@ -137,7 +112,7 @@ static void send_copy(mirror *m, int32_t part)
             .data = b->data, .bytes = b->n * sizeof(float), .release = vector_sent, .hint = b};
         wire_head h = {
             .type = WIRE_STATE, .part = part, .step = c->version, .tag = row, .slots = n};
-        say(m, l, h, &payload);
+        standby_link_say(l, h, &payload);
     }
     if (c->root)
         send_root(m, part);
@@ -199,10 +174,8 @@ static void forget_parts(mirror *m)
 
 static void forget_links(mirror *m)
 {
-    for (int32_t i = 0; i < m->era.n; i++) {
-        net_close(&m->links[i].socket, 0);
-        free(m->links[i].endpoint);
-    }
+    for (int32_t i = 0; i < m->era.n; i++)
+        standby_link_fini(&m->links[i]);
     free(m->links);
     free(m->sockets);
     free(m->shards);
@@ -244,6 +217,7 @@ static void tell_backed(mirror *m, int32_t shard)
         !is_backed(m, shard))
         return;
     m->is_told[shard] = true;
+    standby_link_trust(&m->links[m->shards[shard].standby]);
     m->hooks.backed(m->hooks.user, shard);
 }
 
@@ -280,22 +254,20 @@ static void copy_begin(mirror *m, int32_t part, int32_t before)
     c->patience_us = PATIENCE_US;
 }
 
+/* A standby that is trusted to hold a copy is waited for, whatever it was like before. */
 static status link_begin(mirror *m, int32_t server, const char *endpoint, error *err)
 {
-    link *l = &m->links[server];
+    standby_link *l = &m->links[server];
     bool is_needed = false;
-    for (int32_t i = 0; i < m->era.n; i++)
-        is_needed |= has_standby(m, i) && m->shards[i].standby == server;
-    l->is_open = false;
-    if (!is_needed || (l->socket && strcmp(l->endpoint, endpoint) != 0))
-        net_close(&l->socket, 0);
-    if (is_needed && !l->socket) {
-        free(l->endpoint);
-        l->endpoint = xstrdup(endpoint);
-        TRY(net_dial(m->net, endpoint, &l->socket, err));
-    } else if (is_needed) {
-        say_hello(m, l);
+    for (int32_t i = 0; i < m->era.n; i++) {
+        if (!has_standby(m, i) || m->shards[i].standby != server)
+            continue;
+        is_needed = true;
+        if (m->shards[i].is_backed)
+            standby_link_trust(l);
     }
+    l->identity = m->era.identity;
+    TRY(standby_link_begin(l, is_needed, endpoint, err));
     m->sockets[server] = l->socket;
     return OK;
 }
@@ -307,6 +279,8 @@ static void make_room(mirror *m, const mirror_era *era)
     m->sockets = xcalloc(n, sizeof(net_socket *));
     m->is_told = xcalloc(n, sizeof *m->is_told);
     m->shards = xcalloc(n, sizeof *m->shards);
+    for (size_t i = 0; i < n; i++)
+        m->links[i] = (standby_link){.net = m->net, .hello = m->hello};
     for (size_t i = 0; i < n; i++)
         m->shards[i] = (holders){HOLDER_NONE, HOLDER_NONE, false};
 }
@@ -371,7 +345,8 @@ static void take_welcome(mirror *m, int32_t server, const net_message *message)
                     net_payload_bytes(&message->payload), &p, NULL) != OK)
         return;
     const Wire__Welcome *w = (const Wire__Welcome *)p;
-    if (w->era == m->era.identity.era && !m->links[server].is_open)
+    const standby_link *l = &m->links[server];
+    if (w->era == m->era.identity.era && !l->is_open && !standby_link_rests(l))
         link_open(m, server);
     wire_free(p);
 }
@@ -400,6 +375,7 @@ static void take_pushed(mirror *m, int32_t server, const wire_head *h)
 {
     if (h->part >= m->era.flat->n_parts || standby_of(m, h->part) != server)
         return;
+    standby_link_answered(&m->links[server]);
     copy *c = &m->copies[h->part];
     if (h->tag) {
         take_copied(m, h->part, h);
@@ -429,24 +405,21 @@ static void take(mirror *m, int32_t server, const net_message *message)
 
 static status redial(mirror *m, int32_t server, error *err)
 {
-    link *l = &m->links[server];
-    LOG_D("REDIAL", "standby=%s", l->endpoint);
     link_close(m, server);
-    net_close(&l->socket, 0);
     m->sockets[server] = NULL;
-    TRY(net_dial(m->net, l->endpoint, &l->socket, err));
-    m->sockets[server] = l->socket;
+    TRY(standby_link_redial(&m->links[server], err));
+    m->sockets[server] = m->links[server].socket;
     return OK;
 }
 
 static status serve_link(mirror *m, int32_t server, error *err)
 {
-    const link *l = &m->links[server];
+    const standby_link *l = &m->links[server];
     net_event event;
     while (net_next_event(l->socket, &event)) {
         if (event.kind == NET_DOWN)
             return redial(m, server, err);
-        say_hello(m, l);
+        standby_link_say_hello(l);
     }
     net_message message;
     while (net_receive(l->socket, &message)) {
@@ -483,13 +456,32 @@ static void say_again(mirror *m, int32_t part, int64_t now_us)
         send_root(m, part);
 }
 
+/* What waits for a standby that does not answer waits until the master has heard of it. */
+static void tell_stuck(mirror *m, int32_t server, int64_t now_us)
+{
+    bool owes = false;
+    for (int32_t p = 0; p < m->era.flat->n_parts; p++)
+        owes |= mirror_awaits(m, p) == server;
+    if (!standby_link_is_stuck(&m->links[server], owes, m->era.limit_us, now_us))
+        return;
+    for (int32_t i = 0; i < m->era.n; i++)
+        if (has_standby(m, i) && m->shards[i].standby == server) {
+            m->hooks.stuck(m->hooks.user, i);
+            return;
+        }
+}
+
 void mirror_tick(mirror *m, int64_t now_us)
 {
     for (int32_t i = 0; i < m->era.n; i++) {
-        if (m->links[i].socket && !m->links[i].is_open)
-            say_hello(m, &m->links[i]);
-        else if (m->links[i].socket)
+        const standby_link *l = &m->links[i];
+        if (!l->socket)
+            continue;
+        if (l->is_open)
             copies_flow(m, i);
+        else
+            standby_link_say_hello(l);
+        tell_stuck(m, i, now_us);
     }
     for (int32_t p = 0; m->copies && p < m->era.flat->n_parts; p++)
         say_again(m, p, now_us);

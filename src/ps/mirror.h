@@ -7,7 +7,9 @@
  * from the moment a part's copy is on its way that part's versions wait for acknowledgement too.
  *
  * A lost connection is dialled anew and what was not acknowledged is said again, also after a
- * while of silence; standbys take a sum once. That a standby is gone is for the master to say.
+ * while of silence; standbys take a sum once. That a standby is gone is for the master to say; it
+ * may reach one that we do not, so it hears when none of what is owed is acknowledged. A standby
+ * that was given up so is left alone for a while, longer each time, before it is sent a copy.
  *
  * Threads: belongs to the server's thread.
  */
@@ -27,6 +29,9 @@ typedef struct mirror_hooks {
     void (*visible)(void *user, int32_t part);
     /* The standby of `shard` holds all of it. */
     void (*backed)(void *user, int32_t shard);
+    /* The standby of `shard` has acknowledged nothing for era.limit_us, though it should: nothing of
+     * what it stands by for can go on. Called again as long as that lasts. */
+    void (*stuck)(void *user, int32_t shard);
     void *user;
 } mirror_hooks;
 
@@ -42,7 +47,8 @@ typedef struct mirror_era {
     const holders *shards;        /* [n] */
     const char *const *addresses; /* [n] endpoints of the servers */
     int32_t n, self;
-    bool keeps; /* the parts are those of the era before */
+    int64_t limit_us; /* how long a standby may owe every acknowledgement */
+    bool keeps;       /* the parts are those of the era before */
 } mirror_era;
 
 MUST_USE status mirror_begin(mirror *m, const mirror_era *era, error *err);

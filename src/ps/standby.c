@@ -51,6 +51,7 @@ void ps_list_parts(const ps *s, part_hold *ret)
 }
 
 static void on_backed(void *user, int32_t shard);
+static void on_stuck(void *user, int32_t shard);
 
 status ps_begin_mirror(ps *s, const Wire__Setup *m, error *err)
 {
@@ -58,7 +59,9 @@ status ps_begin_mirror(ps *s, const Wire__Setup *m, error *err)
         mirror_destroy(&s->mirror);
         return OK;
     }
-    mirror_hooks hooks = {.visible = ps_on_visible, .backed = on_backed, .user = s};
+    mirror_hooks hooks = {
+        .visible = ps_on_visible, .backed = on_backed, .stuck = on_stuck, .user = s};
+    double limit_s = config_f64(s->o->config, "distributed.heartbeat_timeout");
     if (!s->mirror) {
         hello_pack(
             &(hello_facts){
@@ -80,6 +83,7 @@ status ps_begin_mirror(ps *s, const Wire__Setup *m, error *err)
                             .addresses = (const char *const *)m->addresses,
                             .n = s->n_servers,
                             .self = s->server,
+                            .limit_us = (int64_t)(limit_s * 1e6),
                             .keeps = m->keep,
                         },
                         err);
@@ -99,6 +103,15 @@ static void on_backed(void *user, int32_t shard)
     ps *s = user;
     LOG_I("BACKED", "shard=%d standby=%d era=%u", shard, s->shards[shard].standby, s->identity.era);
     ps_reply(s, &s->master, (wire_head){.type = WIRE_BACKED, .tag = (uint64_t)shard}, NULL);
+}
+
+static void on_stuck(void *user, int32_t shard)
+{
+    ps *s = user;
+    LOG_W("STANDBY", "ps.%d has not answered for heartbeat_timeout: the master may go on without it",
+          s->shards[shard].standby);
+    ps_reply(s, &s->master, (wire_head){.type = WIRE_BACKED, .tag = (uint64_t)shard, .step = 1},
+             NULL);
 }
 
 int64_t ps_visible(const ps *s, int32_t part)

@@ -243,6 +243,23 @@ static void test_half_filled(void **state)
     assign_fini(&a);
 }
 
+/* Two that do not reach each other: the one's copies count no more, and come anew. */
+static void test_in_doubt(void **state)
+{
+    (void)state;
+    assign a;
+    assign_init(&a, 3, true);
+    assign_doubt(&a, 0, 1);
+    check(&a, 0, 0, 1, false);
+    check(&a, 1, 1, 2, true);
+    check(&a, 2, 2, 0, true);
+    assert_false(assign_bears(&a, 0));
+    assert_true(assign_bears(&a, 1));
+    assert_true(assign_back(&a, 0));
+    assert_true(assign_bears(&a, 0));
+    assign_fini(&a);
+}
+
 /* Whatever happens: nobody both acts and stands by, and who acts holds the shard whole. */
 static void test_any_course(void **state)
 {
@@ -291,7 +308,7 @@ int main(void)
         cmocka_unit_test(test_a_round),    cmocka_unit_test(test_two_deaths),
         cmocka_unit_test(test_found_again), cmocka_unit_test(test_found_replaced),
         cmocka_unit_test(test_found_half_announced), cmocka_unit_test(test_found_acting),
-        cmocka_unit_test(test_half_filled),
+        cmocka_unit_test(test_half_filled),  cmocka_unit_test(test_in_doubt),
         cmocka_unit_test(test_any_course),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -350,6 +350,60 @@ static void test_a_copy_is_sent(void **state)
     end_well(s, &master, &worker);
 }
 
+static bool fake_hears_hello(fake *f, int ms)
+{
+    bool hears = fake_receive(f, ms);
+    assert_true(!hears || f->head.type == WIRE_HELLO);
+    return hears;
+}
+
+/* The standby does not answer, and the master hears of it, again and again. It says that the copy
+ * there counts no more: then nobody waits for it. After a pause it is greeted, and sent a copy. */
+static void test_a_standby_out_of_reach(void **state)
+{
+    (void)state;
+    server *s = server_start("distributed.heartbeat_timeout=1");
+    fake f = fake_make(s);
+    peer master, worker;
+    assignment a = dealt(s->tcp, f.endpoint);
+    meet(s, &a, &master, &worker);
+    fake_open(&f);
+    whole w = whole_make(&s->shape);
+    push_leaves(&worker, 0);
+    fake_hear_beside_hellos(&f, WIRE_PUSH);
+    for (int i = 0; i < 2; i++) {
+        hear(&master, WIRE_BACKED);
+        assert_int_equal(master.head.tag, 0);
+        assert_int_equal(master.head.step, 1);
+    }
+    a.era = era_said = ERA + 1;
+    a.keep = true;
+    a.shards[0] = (holders){0, 1, false};
+    a.shards[1] = (holders){0, HOLDER_NONE, false};
+    say_assignment(&master, &a);
+    hear(&master, WIRE_READY);
+    whole_step(&w, 1);
+    check_weights(&worker, &w);
+    push_leaves(&worker, 1);
+    whole_step(&w, 1);
+    check_weights(&worker, &w);
+    while (fake_receive(&f, 100)) /* what was said before that era */
+        assert_int_not_equal(f.head.type, WIRE_STATE);
+    while (!fake_hears_hello(&f, 100))
+        ;
+    fake_welcome(&f, ERA + 1);
+    for (int i = 0; i < 4; i++) {
+        fake_hear_beside_hellos(&f, WIRE_STATE);
+        assert_int_equal(f.head.step, 2);
+        fake_acknowledge(&f);
+    }
+    hear(&master, WIRE_BACKED);
+    assert_int_equal(master.head.step, 0);
+    whole_fini(&w);
+    fake_fini(&f);
+    end_well(s, &master, &worker);
+}
+
 /* --- standing by --- */
 
 static void push_sum(peer *p, const shape *s, int64_t step)
@@ -612,6 +666,7 @@ int main(void)
         cmocka_unit_test(test_a_lost_standby),
         cmocka_unit_test(test_said_again),
         cmocka_unit_test(test_a_copy_is_sent),
+        cmocka_unit_test(test_a_standby_out_of_reach),
         cmocka_unit_test(test_standing_by),
         cmocka_unit_test(test_nothing_to_go_on_with),
         cmocka_unit_test(test_promotion),

@@ -381,7 +381,7 @@ bool cuts_next_result(cuts *c, cut_result *ret)
     if (!one)
         return next_again(c, ret);
     *ret = one->result;
-    bool is_told = ret->status == OK || is_ours(c, ret->shard); /* else who acts now may do better */
+    bool is_told = ret->status == OK || is_ours(c, ret->shard); /* else who acts now tries */
     if (ret->status == OK)
         c->past[c->n_past++ % PAST] = (past){.result = *ret};
     cut_free(c, one);

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #define FOLDER "checkpoints/step-000000004.tmp.7"
-#define PLACE FOLDER "/ps-0-of-1.safetensors"
+#define PLACE  FOLDER "/ps-0-of-1.safetensors"
 
 static const char shard[] = "what a server has written";
 

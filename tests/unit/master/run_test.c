@@ -33,10 +33,8 @@ static void chair_take(chair *c)
     config_source text = {.text = "{train_data_path: 'x', model: {type: 'mlp'}, "
                                   "data_loader: {batch_size: 1}, trainer: {num_epochs: 1}}"};
     must(config_load(&text, &c->config, &err), &err);
-    c->options =
-        (master_options){.n_servers = SERVERS, .dir = c->books.dir, .config = c->config};
-    c->master =
-        (master){.o = &c->options, .phase = RUN, .steps = of.steps, .total = p.total};
+    c->options = (master_options){.n_servers = SERVERS, .dir = c->books.dir, .config = c->config};
+    c->master = (master){.o = &c->options, .phase = RUN, .steps = of.steps, .total = p.total};
     must(ledger_open(&of, 0, 0, &c->master.ledger, &err), &err);
     c->master.saver = saver_of(&c->books, &p);
     c->master.fetches = fetches_create(c->books.dir);
@@ -80,7 +78,7 @@ static void a_shard_that_is_here_is_not_fetched_again(void **state)
     again.file = (char *)(uintptr_t)r.file;
     again.sha256 = (char *)(uintptr_t)r.sha256;
     again.bytes = r.bytes;
-    again.failure = (char *)(uintptr_t)"";
+    again.failure = (char *)(uintptr_t) "";
     again.spooled = true;
     wire_head h = {.type = WIRE_CUT_DONE, .step = c.first.version};
     must(master_take_cut_done(&c.master, 1, &h, &again, &err), &err);

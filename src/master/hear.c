@@ -240,7 +240,7 @@ static status take_worker(master *m, const net_message *message, error *err)
     char name[TASK_NAME];
     if (h.type == WIRE_HEARTBEAT) {
         wire_head alive = master_head(m, WIRE_ALIVE, m->limit);
-        alive.tag = m->phase >= RUN ? m->view_id : 0;
+        alive.tag = !from ? WIRE_NO_VIEW : m->phase >= RUN ? m->view_id : 0;
         master_send(m->listener, &message->from, alive, NULL);
     }
     if (h.type == WIRE_PREEMPT && from)
@@ -319,6 +319,8 @@ static status take_server(master *m, int32_t s, const net_message *message, erro
         return master_take_load(m, s, &h, err);
     if (h.type == WIRE_BACKED && h.era == m->identity.era)
         return master_take_backed(m, s, &h, err);
+    if (h.type == WIRE_ALIVE && h.tag && m->servers[s].welcomed)
+        master_say_hello(m, &m->servers[s]);
     if (h.type == WIRE_ALIVE || h.type == WIRE_PREEMPT || h.type == WIRE_LOAD || h.type == WIRE_BACKED)
         return OK;
     return take_server_proto(m, s, message, &h, err);

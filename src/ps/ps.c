@@ -82,6 +82,16 @@ static bool is_expected(const ps *s, const net_message *m, const wire_head *h)
     return wire_may_say(h->type, who, ROLE_PS);
 }
 
+/* Whoever says so of our job, and is not the master for us, may be it: the hello of a connection that
+ * was lost is sometimes read after the next one's, and then we answer into the void. */
+static void say_alive(ps *s, const net_message *m, const wire_head *h)
+{
+    bool may_be = !s->identity.job_id || (h->job_id == s->identity.job_id && !ps_is_over(s, h));
+    wire_head alive = {.type = WIRE_ALIVE};
+    alive.tag = may_be && !from_master(s, m) ? WIRE_NO_VIEW : 0;
+    ps_reply(s, &m->from, alive, NULL);
+}
+
 /* A master that a newer one has replaced, and does not know it yet. */
 static void refuse_over(ps *s, const net_message *m, const wire_head *h)
 {
@@ -104,7 +114,7 @@ static status take(ps *s, net_message *m, error *err)
     if (from_master(s, m))
         s->master_heard_us = clock_us();
     if (h.type == WIRE_HEARTBEAT) {
-        ps_reply(s, &m->from, (wire_head){.type = WIRE_ALIVE}, NULL);
+        say_alive(s, m, &h);
         return OK;
     }
     bool is_of_parts = h.type == WIRE_PUSH || h.type == WIRE_PULL || h.type == WIRE_STATE;

@@ -40,6 +40,9 @@ enum {
     WIRE_LENT = 1,          /* the payload is the sender's memory (same process): read only */
 };
 
+/* ALIVE: tag for somebody who has to say HELLO (again); no view has this number. */
+#define WIRE_NO_VIEW UINT64_MAX
+
 typedef enum wire_encoding { WIRE_F32 = 0 } wire_encoding;
 
 typedef struct wire_head {

@@ -240,6 +240,36 @@ static void test_a_master_that_was_replaced(void **state)
     end_well(s, &master, &worker);
 }
 
+/* What a lost connection held is read after the next one's hello: then the server answers into the
+ * void, and says so to whoever may be the master. */
+static void test_a_hello_that_comes_late(void **state)
+{
+    (void)state;
+    server *s = server_start(NULL);
+    peer master, worker, lost = peer_dial(s, s->tcp);
+    server_set_up(s, &master, &worker);
+    say(&master, head_of(WIRE_HEARTBEAT, 0, 0), NULL, 0);
+    hear(&master, WIRE_ALIVE);
+    assert_int_equal(master.head.tag, 0);
+    say_hello(&lost, ROLE_MASTER, s->config, "master:1");
+    hear(&lost, WIRE_WELCOME);
+    say(&master, head_of(WIRE_HEARTBEAT, 0, 0), NULL, 0);
+    hear(&master, WIRE_ALIVE);
+    assert_true(master.head.tag == WIRE_NO_VIEW);
+    era_said = ERA - 1; /* who was replaced is not asked to come back */
+    say(&master, head_of(WIRE_HEARTBEAT, 0, 0), NULL, 0);
+    era_said = ERA;
+    hear(&master, WIRE_ALIVE);
+    assert_int_equal(master.head.tag, 0);
+    say_hello(&master, ROLE_MASTER, s->config, "master:1");
+    hear(&master, WIRE_WELCOME);
+    say(&master, head_of(WIRE_HEARTBEAT, 0, 0), NULL, 0);
+    hear(&master, WIRE_ALIVE);
+    assert_int_equal(master.head.tag, 0);
+    peer_close(&lost);
+    end_well(s, &master, &worker);
+}
+
 static void test_the_vote(void **state)
 {
     (void)state;
@@ -285,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_a_new_era_begins_anew),
         cmocka_unit_test(test_parts_kept_in_a_new_era),
         cmocka_unit_test(test_a_master_that_was_replaced),
+        cmocka_unit_test(test_a_hello_that_comes_late),
         cmocka_unit_test(test_the_vote),
     };
     return cmocka_run_group_tests(tests, be_quiet, NULL);

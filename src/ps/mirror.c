@@ -351,56 +351,56 @@ static void take_welcome(mirror *m, int32_t server, const net_message *message)
     wire_free(p);
 }
 
-static void take_copied(mirror *m, int32_t part, const wire_head *h)
+static status take_copied(mirror *m, int32_t part, const wire_head *h, error *err)
 {
     copy *c = &m->copies[part];
     if (c->state != COPY_SENT || h->step != c->version || h->tag > 64)
-        return;
+        return OK;
     c->missing &= ~((uint64_t)1 << (h->tag - 1));
     if (c->missing)
-        return;
+        return OK;
     c->state = COPY_HELD;
     c->is_under_way = false;
     if (c->root && c->root->step < c->version)
         copy_forget_root(c);
     if (c->answerable < c->version) {
         c->answerable = c->version;
-        m->hooks.visible(m->hooks.user, part);
+        TRY(m->hooks.visible(m->hooks.user, part, err));
     }
     tell_backed(m, m->era.placement[part]);
     copies_flow(m, standby_of(m, part));
+    return OK;
 }
 
-static void take_pushed(mirror *m, int32_t server, const wire_head *h)
+static status take_pushed(mirror *m, int32_t server, const wire_head *h, error *err)
 {
     if (h->part >= m->era.flat->n_parts || standby_of(m, h->part) != server)
-        return;
+        return OK;
     standby_link_answered(&m->links[server]);
     copy *c = &m->copies[h->part];
-    if (h->tag) {
-        take_copied(m, h->part, h);
-        return;
-    }
+    if (h->tag)
+        return take_copied(m, h->part, h, err);
     if (!c->root || h->step != c->root->step)
-        return;
+        return OK;
     copy_forget_root(c);
     c->answerable = h->step + 1;
-    m->hooks.visible(m->hooks.user, h->part);
+    return m->hooks.visible(m->hooks.user, h->part, err);
 }
 
-static void take(mirror *m, int32_t server, const net_message *message)
+static status take(mirror *m, int32_t server, const net_message *message, error *err)
 {
     wire_head h;
     if (wire_head_decode(message->head, net_payload_bytes(&message->payload), &h, NULL) != OK ||
         !wire_may_say(h.type, ROLE_PS, ROLE_PS))
-        return;
+        return OK;
     if (h.type == WIRE_WELCOME)
         take_welcome(m, server, message);
     else if (h.type == WIRE_REFUSED)
         link_close(m, server); /* another era, or its copy is not complete: tick asks again */
     else if (h.type == WIRE_PUSHED && h.job_id == m->era.identity.job_id &&
              h.era == m->era.identity.era)
-        take_pushed(m, server, &h);
+        return take_pushed(m, server, &h, err);
+    return OK;
 }
 
 static status redial(mirror *m, int32_t server, error *err)
@@ -423,8 +423,9 @@ static status serve_link(mirror *m, int32_t server, error *err)
     }
     net_message message;
     while (net_receive(l->socket, &message)) {
-        take(m, server, &message);
+        status st = take(m, server, &message, err);
         net_payload_close(&message.payload);
+        TRY(st);
     }
     return OK;
 }

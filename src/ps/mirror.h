@@ -25,8 +25,8 @@
 typedef struct mirror mirror;
 
 typedef struct mirror_hooks {
-    /* A later version of `part` may be answered. */
-    void (*visible)(void *user, int32_t part);
+    /* A later version of `part` may be answered, or voted for. */
+    status (*visible)(void *user, int32_t part, error *err);
     /* The standby of `shard` holds all of it. */
     void (*backed)(void *user, int32_t shard);
     /* The standby of `shard` has acknowledged nothing for era.limit_us, though it should: nothing of

@@ -93,9 +93,11 @@ static void answer_waiting(ps *s, int32_t part)
     }
 }
 
-void ps_on_visible(void *user, int32_t part)
+status ps_on_visible(void *user, int32_t part, error *err)
 {
-    answer_waiting(user, part);
+    ps *s = user;
+    answer_waiting(s, part);
+    return table_say_vote(s->table, part, err);
 }
 
 void ps_answer_pulls(ps *s)
@@ -137,6 +139,9 @@ status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, er
     ps *s = user;
     if (!ps_acts_for(s, part))
         return OK; /* who acts for it votes */
+    /* the verdict makes a version that the standby must be able to make too */
+    if (s->mirror && mirror_visible(s->mirror, part, step + 1) <= step)
+        return OK;
     Wire__Norm m = WIRE__NORM__INIT;
     m.square_sum = square_sum;
     ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_NORM, .part = part, .step = step},

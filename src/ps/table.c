@@ -259,12 +259,17 @@ static status root_reached(table *t, int32_t part, fold_block *root, error *err)
     return e->version == t->verdict_step ? apply_root(t, part, t->verdict_scale, err) : OK;
 }
 
+status table_say_vote(table *t, int32_t part, error *err)
+{
+    const entry *e = &t->entries[part];
+    return e->held && e->root ? t->hooks.voted(t->hooks.user, part, e->version, e->norm, err) : OK;
+}
+
 status table_say_votes(table *t, error *err)
 {
     for (int32_t p = 0; p < t->o.flat->n_live_parts; p++) {
         const entry *e = &t->entries[p];
-        if (e->held && e->root)
-            TRY(t->hooks.voted(t->hooks.user, p, e->version, e->norm, err));
+        TRY(table_say_vote(t, p, err));
         if (t->o.votes && e->held && e->version > e->norms_from)
             TRY(t->hooks.voted(t->hooks.user, p, e->version - 1, e->root ? e->last_norm : e->norm, err));
     }

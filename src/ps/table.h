@@ -91,7 +91,9 @@ typedef enum push_result {
 MUST_USE status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node,
                            fold_block *b, push_result *ret, error *err);
 
-/* Calls hooks.voted again for every part that waits for a verdict, and for the step before: a new
+/* Calls hooks.voted again for a part that waits for a verdict. */
+MUST_USE status table_say_vote(table *t, int32_t part, error *err);
+/* The same for every part that waits for a verdict, and for the step before: a new
  * master counts both, whatever the last one has heard. */
 MUST_USE status table_say_votes(table *t, error *err);
 

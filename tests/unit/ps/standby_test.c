@@ -511,6 +511,37 @@ static void test_acting_again_during_a_vote(void **state)
     server_fini(s);
 }
 
+/* A vote is not said before the standby has the sum: else others would be two versions ahead of it. */
+static void test_a_vote_waits_for_the_standby(void **state)
+{
+    (void)state;
+    server *s = server_start("trainer.grad_norm=1.0");
+    fake f = fake_make(s);
+    peer master, worker;
+    assignment a = dealt(s->tcp, f.endpoint);
+    meet(s, &a, &master, &worker);
+    fake_open(&f);
+    for (int64_t step = 0; step < 3; step++) {
+        push_leaves(&worker, step);
+        fake_hear_beside_hellos(&f, WIRE_PUSH);
+        hear_nothing(&master);
+        fake_acknowledge(&f);
+        hear(&master, WIRE_NORM);
+        assert_int_equal(master.head.step, step);
+        Wire__Verdict v = WIRE__VERDICT__INIT;
+        v.scale = 0.5f;
+        say_proto(&master, head_of(WIRE_VERDICT, 0, step), &v.base);
+        say(&worker, head_of(WIRE_PULL, 0, step + 1), NULL, 0);
+        hear(&worker, WIRE_PART);
+    }
+    fake_fini(&f);
+    say_stop(&master, OK, "");
+    assert_int_equal(server_end(s), OK);
+    peer_close(&master);
+    peer_close(&worker);
+    server_fini(s);
+}
+
 /* To go on with what was never here is refused, with a word. */
 static void test_nothing_to_go_on_with(void **state)
 {
@@ -671,6 +702,7 @@ int main(void)
         cmocka_unit_test(test_nothing_to_go_on_with),
         cmocka_unit_test(test_promotion),
         cmocka_unit_test(test_acting_again_during_a_vote),
+        cmocka_unit_test(test_a_vote_waits_for_the_standby),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

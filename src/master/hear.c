@@ -91,7 +91,7 @@ static status take_hello(master *m, const net_message *message, const Wire__Hell
               one->lanes, one->incarnation);
     Wire__Welcome w = WIRE__WELCOME__INIT;
     w.incarnation = one->incarnation;
-    w.declare = true;
+    w.declare = !one->declared;
     w.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
     master_send(m->listener, &message->from, master_head(m, WIRE_WELCOME, 0), &w.base);
     if (changed && m->deal)

@@ -214,10 +214,10 @@ static status loop(ps *s, error *err)
     return s->outcome;
 }
 
-/* The master must hear why we leave. */
+/* The master must hear why we leave; not of us if another role of this process is the cause. */
 static void say_failed(ps *s, status st, const error *why)
 {
-    if (!s->has_master || s->stopped)
+    if (!s->has_master || s->stopped || st == E_ABORTED)
         return;
     char name[TASK_NAME];
     Wire__Stop m = WIRE__STOP__INIT;

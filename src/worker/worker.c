@@ -336,9 +336,11 @@ static status tick(worker *w, error *err)
     w->tick_us = now;
     TRY(w->unordered ? crew_tick(w->crew, err) : kv_tick(w->kv, err));
     int64_t whole = version_held(w);
+    /* without a view HELLO stands for the heartbeat: what was declared may be lost as well */
     if (w->master)
-        TRY(w->welcomed ? send_head(w, WIRE_HEARTBEAT, whole + 1, (tree_node){.level = 0}, NULL, err)
-                        : say_hello(w, err));
+        TRY(w->welcomed && w->has_view
+                ? send_head(w, WIRE_HEARTBEAT, whole + 1, (tree_node){.level = 0}, NULL, err)
+                : say_hello(w, err));
     if (is_master_silent(w))
         TRY(kv_greet(worker_kv(w), err)); /* the servers may know another one */
     double silent = (double)(now - w->master_heard_us) / SECOND_US;
@@ -403,10 +405,11 @@ static bool reach_master(worker *w)
     return up;
 }
 
-/* The master must hear why we leave, even when we never got as far as its view. */
+/* The master must hear why we leave, even when we never got as far as its view; not of us if another
+ * role of this process is the cause. */
 static void say_failed(worker *w, status st, const error *why)
 {
-    if (w->stopped || (!w->master && !reach_master(w)))
+    if (w->stopped || st == E_ABORTED || (!w->master && !reach_master(w)))
         return;
     Wire__Stop m = WIRE__STOP__INIT;
     m.status = st;

@@ -4,9 +4,9 @@
  *
  *   stub_workers CONFIG HOST:PORT WORKERS SECONDS
  *
- * The first of them declares a small model, so that a master with its servers begins to run. Once
- * all are in and a view has come, it prints "running"; after SECONDS more it prints, as JSON, how
- * many heartbeats were said and answered in them. Ends with 1 when not all are in within a minute.
+ * Each declares a small model, so that a master with its servers begins to run. Once all are in and
+ * a view has come, it prints "running"; after SECONDS more it prints, as JSON, how many heartbeats
+ * were said and answered in them. Ends with 1 when not all are in within a minute.
  */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -108,8 +108,7 @@ static void take(stubs *all, stub *s, const net_message *m)
         return;
     s->welcomed = true;
     all->n_welcomed++;
-    if (s == all->at)
-        declare(s);
+    declare(s);
 }
 
 static void turn(stubs *all)

@@ -204,7 +204,7 @@ status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, cons
     k->pulls = xrealloc(k->pulls, (size_t)f->n_parts * sizeof *k->pulls);
     placement_deal(f, k->n_servers, k->placement);
     for (int32_t p = 0; p < f->n_parts; p++) {
-        k->pulls[p].version = -1;
+        k->pulls[p] = (pull){.version = -1};
         if (acting)
             k->placement[p] = (int32_t)acting[k->placement[p]];
     }

@@ -15,8 +15,8 @@
 typedef struct standby_link {
     net *net;
     const buf *hello;
-    wire_head identity;  /* job id and era of what is said */
-    net_socket *socket;  /* NULL: stands by for none of ours */
+    wire_head identity; /* job id and era of what is said */
+    net_socket *socket; /* NULL: stands by for none of ours */
     char *endpoint;
     bool is_open;        /* it is in our era */
     int64_t answered_us; /* when nothing was owed, or something of it was acknowledged */

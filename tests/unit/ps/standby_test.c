@@ -118,13 +118,13 @@ static void fake_open(fake *f)
     fake_welcome(f, era_said);
 }
 
-/* Hellos that are still on their way do not count. */
+/* Hellos that are still on their way do not count, nor rows said again on a busy machine. */
 static void fake_hear_beside_hellos(fake *f, wire_type type)
 {
     do
         if (!fake_receive(f, 20000))
             fail_msg("the standby never heard %s", wire_type_name(type));
-    while (f->head.type == WIRE_HELLO);
+    while (f->head.type == WIRE_HELLO || (f->head.type == WIRE_STATE && type == WIRE_PUSH));
     if (f->head.type != type)
         fail_msg("the standby heard %s, not %s", wire_type_name(f->head.type),
                  wire_type_name(type));
@@ -315,7 +315,11 @@ static void test_a_copy_is_sent(void **state)
         fake_hear_beside_hellos(&f, WIRE_STATE);
         assert_int_equal(f.head.step, 1);
         assert_int_equal(f.head.slots, 4); /* weights, two of Adam's, the weights before */
-        assert_true(f.head.tag < 4 && !seen[f.head.tag]);
+        assert_true(f.head.tag < 4);
+        if (seen[f.head.tag]) { /* said again */
+            i--;
+            continue;
+        }
         seen[f.head.tag] = true;
         const float *wanted = f.head.tag == 0   ? w.weights
                               : f.head.tag == 3 ? NULL
@@ -327,7 +331,7 @@ static void test_a_copy_is_sent(void **state)
     }
     wire_head last = f.head;
     push_leaves(&worker, 1);
-    fake_hear(&f, WIRE_PUSH);
+    fake_hear_beside_hellos(&f, WIRE_PUSH);
     say(&worker, head_of(WIRE_PULL, 0, 2), NULL, 0);
     check_weights(&worker, &w);
     hear_nothing(&worker);

@@ -43,6 +43,7 @@ static void fetch_free(fetch *one)
         close(one->fd);
     if (one->beside)
         unlink(one->beside);
+    sha256_drop(&one->hash);
     free(one->beside);
     free(one->path);
     free(one);

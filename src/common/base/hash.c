@@ -1,31 +1,37 @@
 #include "common/base/hash.h"
 
+#include "common/base/error.h"
+
+#include <openssl/evp.h>
 #include <pthread.h>
-#include <sodium/crypto_hash_sha256.h>
 #include <string.h>
-
-_Static_assert(sizeof(crypto_hash_sha256_state) <= sizeof(sha256), "sha256 state fits");
-
-static crypto_hash_sha256_state *inner(sha256 *h)
-{
-    return (crypto_hash_sha256_state *)(void *)h->state;
-}
 
 void sha256_begin(sha256 *h)
 {
-    crypto_hash_sha256_init(inner(h));
+    h->context = EVP_MD_CTX_new();
+    if (!h->context || EVP_DigestInit_ex(h->context, EVP_sha256(), NULL) != 1)
+        BUG("libcrypto has no SHA-256");
 }
 
 void sha256_add(sha256 *h, const void *data, size_t bytes)
 {
-    crypto_hash_sha256_update(inner(h), data, bytes);
+    if (EVP_DigestUpdate(h->context, data, bytes) != 1)
+        BUG("libcrypto does not go on with a SHA-256");
+}
+
+void sha256_drop(sha256 *h)
+{
+    EVP_MD_CTX_free(h->context);
+    h->context = NULL;
 }
 
 void sha256_end(sha256 *h, char ret_hex[SHA256_HEX])
 {
     static const char digits[] = "0123456789abcdef";
     unsigned char digest[SHA256_BYTES];
-    crypto_hash_sha256_final(inner(h), digest);
+    if (EVP_DigestFinal_ex(h->context, digest, NULL) != 1)
+        BUG("libcrypto does not end a SHA-256");
+    sha256_drop(h);
     for (int i = 0; i < SHA256_BYTES; i++) {
         ret_hex[2 * i] = digits[digest[i] >> 4];
         ret_hex[2 * i + 1] = digits[digest[i] & 15];

@@ -1,5 +1,5 @@
 /*
- * Hashes. SHA-256 (FIPS 180-4, by libsodium) for identity, CRC-32C (Castagnoli, RFC 3720) for
+ * Hashes. SHA-256 (FIPS 180-4, by libcrypto) for identity, CRC-32C (Castagnoli, RFC 3720) for
  * checksums of records, FNV-1a for tables and tensor ids.
  */
 #ifndef TEQUIO_COMMON_BASE_HASH_H
@@ -11,12 +11,14 @@
 enum { SHA256_BYTES = 32, SHA256_HEX = 65 };
 
 typedef struct sha256 {
-    _Alignas(16) unsigned char state[112]; /* opaque */
+    void *context; /* NULL: not begun, or ended */
 } sha256;
 
+/* What was begun is ended or dropped. */
 void sha256_begin(sha256 *h);
 void sha256_add(sha256 *h, const void *data, size_t bytes);
 void sha256_end(sha256 *h, char ret_hex[SHA256_HEX]); /* lower-case hex, terminated */
+void sha256_drop(sha256 *h);
 void sha256_hex(const void *data, size_t bytes, char ret_hex[SHA256_HEX]);
 
 uint32_t crc32c(uint32_t crc, const void *data, size_t bytes); /* start with 0, chain at will */

@@ -435,6 +435,7 @@ status st_writer_add(st_writer *w, const void *data, size_t bytes, error *err)
 
 static void writer_free(st_writer **w)
 {
+    sha256_drop(&(*w)->hash);
     free((*w)->path);
     free((*w)->beside);
     free(*w);

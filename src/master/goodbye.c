@@ -4,7 +4,10 @@
  */
 #include "master/state.h"
 
+#include "common/base/alloc.h"
 #include "common/base/clock.h"
+
+#include <stdlib.h>
 
 enum { SAY_US = SECOND_US / 2 };
 
@@ -78,6 +81,16 @@ static void hear_workers(master *m, const Wire__Stop *stop)
     }
 }
 
+/* All are polled: what is to be sent may wait for it. */
+static bool wait_a_little(const master *m, net_socket **sockets)
+{
+    size_t n = (size_t)m->o->n_servers;
+    for (size_t i = 0; i < n; i++)
+        sockets[i] = m->servers[i].socket;
+    sockets[n] = m->listener;
+    return net_poll(sockets, n + 1, NULL, TICK_MS / 2, NULL) == OK;
+}
+
 void master_say_goodbye(master *m, status st, const char *text)
 {
     Wire__Stop stop = WIRE__STOP__INIT;
@@ -88,9 +101,9 @@ void master_say_goodbye(master *m, status st, const char *text)
     m->phase = OVER;
     say_stop(m, &stop);
     int64_t now = clock_us(), until = now + GOODBYE_US, next = now + SAY_US;
-    while (now < until && !(everybody_left(m) && (!awaits_all || everybody_came(m)))) {
-        if (net_poll(&m->listener, 1, NULL, TICK_MS / 2, NULL) != OK)
-            return;
+    net_socket **sockets = xcalloc((size_t)m->o->n_servers + 1, sizeof *sockets);
+    while (now < until && !(everybody_left(m) && (!awaits_all || everybody_came(m))) &&
+           wait_a_little(m, sockets)) {
         for (int32_t i = 0; i < m->o->n_servers; i++)
             hear_server(m, &m->servers[i], &stop);
         hear_workers(m, &stop);
@@ -100,4 +113,5 @@ void master_say_goodbye(master *m, status st, const char *text)
             next = now + SAY_US;
         }
     }
+    free(sockets);
 }

@@ -53,6 +53,7 @@ status signs_check(signs *s, error *err)
     feel_pulse(s);
     if (jobstate_read(s->dir, &state, NULL) != OK)
         return OK; /* of another version, or damaged: the pulse is left */
+    s->has_lived |= state.kind == JOBSTATE_RUNNING; /* it may have died before its pulse changed */
     bool counts =
         state.trace != s->old_end || (!s->has_lived && clock_us() - s->alive_us >= s->start_us);
     status st = OK;

@@ -21,7 +21,7 @@ typedef struct signs {
     uint64_t old_end; /* trace of an end that was there before us; 0: none */
     uint64_t pulse;   /* the master's, as last seen */
     int64_t alive_us; /* when it last changed; when we began, if it never did */
-    bool has_lived;   /* it changed */
+    bool has_lived;   /* it changed, or a start says that it runs */
 } signs;
 
 signs signs_begin(const jobdir *d, double start_timeout_s);

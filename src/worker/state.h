@@ -38,7 +38,9 @@ typedef struct worker {
     error *err;
 
     wait master_wait;               /* its silence */
-    int64_t progress_us, warned_us; /* when a version last became complete; when to speak next */
+    wait progress_wait;             /* since a version last became complete */
+    int64_t progress_us;            /* when that was */
+    int64_t looked_us;              /* when waits were last looked at */
     int64_t seen_step;
 } worker;
 

@@ -99,13 +99,8 @@ void worker_warn_of_waits(worker *w, int64_t now)
     if (step != w->seen_step || computing) {
         w->seen_step = step;
         w->progress_us = now;
-        w->warned_us = 0;
-        return;
     }
-    int64_t patience = (int64_t)(config_f64(w->o->config, "distributed.wait_warning") * SECOND_US);
-    int64_t waited = now - w->progress_us;
-    if (waited < patience || now < w->warned_us)
-        return;
-    say_wait(w, (double)waited / SECOND_US);
-    w->warned_us = now + 2 * waited;
+    double waited;
+    if (wait_speaks(&w->progress_wait, now, w->progress_us, limit_s, &waited))
+        say_wait(w, waited);
 }

@@ -329,7 +329,10 @@ static int64_t version_held(const worker *w)
 static status tick(worker *w, error *err)
 {
     int64_t now = clock_us();
-    worker_warn_of_waits(w, now);
+    if (now - w->looked_us >= TICK_MS * 1000) {
+        w->looked_us = now;         /* not at every message of a step */
+        worker_warn_of_waits(w, now);
+    }
     TRY(ask_to_leave(w, now, err));
     if (now - w->tick_us < SECOND_US)
         return OK;

@@ -3,7 +3,8 @@
  * how its last start ended, and whether its master lives.
  *
  * An end that was written before we began to look may be that of a start that others follow: it
- * counts only when no master shows up within start_timeout.
+ * counts only when no master shows up, for start_timeout if it is an old one. One of a few seconds
+ * ago is rather that of our own start, which failed before we were there: then for a few seconds.
  *
  * Threads: the evaluator's only one.
  */
@@ -17,8 +18,8 @@
 
 typedef struct signs {
     const jobdir *dir;
-    int64_t start_us; /* start_timeout */
     uint64_t old_end; /* trace of an end that was there before us; 0: none */
+    int64_t doubt_us; /* how long that end does not count */
     uint64_t pulse;   /* the master's, as last seen */
     int64_t alive_us; /* when it last changed; when we began, if it never did */
     bool has_lived;   /* it changed, or a start says that it runs */

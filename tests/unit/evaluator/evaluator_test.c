@@ -19,11 +19,14 @@
 #include "evaluator/evaluator.h"
 #include "support_job.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 static status run(const job *j, const atomic_bool *stop, double lost_s, error *err)
 {
@@ -293,6 +296,17 @@ static void *fail_after_one(void *arg)
     return NULL;
 }
 
+/* As if it had been written an hour ago. */
+static void age(const job *j, const char *name)
+{
+    char *path = jobdir_file(j->dir, "%s", name);
+    struct timespec now, then[2];
+    clock_gettime(CLOCK_REALTIME, &now);
+    then[0] = then[1] = (struct timespec){.tv_sec = now.tv_sec - 3600};
+    assert_int_equal(utimensat(AT_FDCWD, path, then, 0), 0);
+    free(path);
+}
+
 /* What an earlier start ended with does not count while a new one may come. */
 static void test_leaves_with_the_job(void **state)
 {
@@ -301,6 +315,7 @@ static void test_leaves_with_the_job(void **state)
         job j = job_make("");
         put(&j, "state.json",
             "{\"state\": \"failed\", \"start\": 1, \"exit_code\": 1, \"text\": \"before\"}");
+        age(&j, "state.json");
         failing f = {&j, &endings[i]};
         pthread_t thread;
         error err = ERROR_INIT;
@@ -317,8 +332,21 @@ static void test_an_old_end_counts_when_nobody_comes(void **state)
     (void)state;
     job j = job_make("distributed: {start_timeout: 0.3}");
     put(&j, "state.json", endings[0].text);
+    age(&j, "state.json");
     error err = ERROR_INIT;
     assert_int_equal(run(&j, NULL, 30.0, &err), E_DATA);
+    assert_string_equal(err.text, endings[0].says);
+    job_fini(&j);
+}
+
+/* The master failed before the evaluator had begun to look. */
+static void test_an_end_of_just_now_counts_soon(void **state)
+{
+    (void)state;
+    job j = job_make("distributed: {start_timeout: 3600}");
+    put(&j, "state.json", endings[0].text);
+    error err = ERROR_INIT;
+    assert_int_equal(run(&j, NULL, 3600.0, &err), E_DATA);
     assert_string_equal(err.text, endings[0].says);
     job_fini(&j);
 }
@@ -400,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_a_silent_job_is_lost),
         cmocka_unit_test(test_leaves_with_the_job),
         cmocka_unit_test(test_an_old_end_counts_when_nobody_comes),
+        cmocka_unit_test(test_an_end_of_just_now_counts_soon),
         cmocka_unit_test(test_stops_when_told),
         cmocka_unit_test(test_a_damaged_checkpoint_is_an_error),
         cmocka_unit_test(test_models_that_do_not_fit),

@@ -84,4 +84,9 @@ typedef struct slice_attr {
     int64_t begin, end;
 } slice_attr;
 
+typedef struct gather_attr {            /* GATHER, GATHER_BWD */
+    int32_t axis;
+    graph_shape x;                      /* backward: the shape to produce */
+} gather_attr;
+
 #endif

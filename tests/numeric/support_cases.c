@@ -138,6 +138,12 @@ case_graph case_build(const op_case *c, case_frame frame, bool differentiable)
     return b;
 }
 
+static int32_t index_axis(const op_case *c)
+{
+    int32_t axis = ((const gather_attr *)c->attr)->axis;
+    return axis < 0 ? axis + c->in[0].shape.rank : axis;
+}
+
 static double fill_element(const op_case *c, case_fill fill, const rng *r, int64_t i, int64_t n)
 {
     uint64_t e = (uint64_t)i;
@@ -153,6 +159,10 @@ static double fill_element(const op_case *c, case_fill fill, const rng *r, int64
         if (loss && loss->has_ignore_index && i % 3 == 1)
             return (double)loss->ignore_index;
         return (double)rng_below(r, e, (uint64_t)c->in[0].shape.dim[1]);
+    case FILL_INDEX: {
+        int64_t size = c->in[0].shape.dim[index_axis(c)];
+        return (double)((int64_t)rng_below(r, e, (uint64_t)(2 * size)) - size);
+    }
     case FILL_BATCH:
         return 41;
     default:

@@ -19,6 +19,7 @@ typedef enum case_fill {
     FILL_DISTINCT, /* no two alike: no tie in a maximum */
     FILL_LABEL,    /* int64, a class or the ignored index */
     FILL_BATCH,    /* int64, a batch id */
+    FILL_INDEX,    /* int64, into the axis of operand 0, from either end */
 } case_fill;
 
 typedef struct case_operand {

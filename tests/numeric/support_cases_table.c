@@ -27,6 +27,14 @@
     {                                                                                              \
         SHAPE(__VA_ARGS__), FILL_LABEL                                                             \
     }
+#define INDICES(...)                                                                               \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_INDEX                                                             \
+    }
+#define INDEX                                                                                      \
+    {                                                                                              \
+        {.rank = 0}, FILL_INDEX                                                                    \
+    }
 #define BATCH                                                                                      \
     {                                                                                              \
         SHAPE(1), FILL_BATCH                                                                       \
@@ -58,6 +66,7 @@
 #define GEMM_(...)  .attr = ATTR(gemm_attr, __VA_ARGS__)
 #define LOSS(...)   .attr = ATTR(sce_attr, __VA_ARGS__)
 #define NORM(...)   .attr = ATTR(batch_norm_attr, __VA_ARGS__)
+#define GATHER_(a)  .attr = ATTR(gather_attr, .axis = a)
 #define REDUCE(...) .attr = ATTR(reduce_attr, __VA_ARGS__)
 
 /* The broadcasts of a binary operator; Y fills the second operand. */
@@ -291,6 +300,17 @@ const op_case op_cases[] = {
     CASE(SLICE, "rows", 1, IN(X(7, 3)), .attr = ATTR(slice_attr, .axis = 0, .begin = 2, .end = 5)),
     CASE(SLICE, "channels", 1, IN(X(2, 19, 3, 4)),
          .attr = ATTR(slice_attr, .axis = 1, .begin = 1, .end = 18)),
+    CASE(GATHER, "an embedding", 2, IN(X(11, 6), INDICES(3, 5)), GATHER_(0)),
+    CASE(GATHER, "a wide table", 2, IN(X(130, 300), INDICES(4, 65)), GATHER_(0)),
+    CASE(GATHER, "a long table, one column", 2, IN(X(30011, 1), INDICES(33, 1)), GATHER_(0)),
+    CASE(GATHER, "a long narrow table", 2, IN(X(5003, 7), INDICES(2, 70)), GATHER_(0)),
+    CASE(GATHER, "one index", 2, IN(X(5, 4), INDEX), GATHER_(0)),
+    CASE(GATHER, "one index of the last axis", 2, IN(X(3, 4, 5), INDEX), GATHER_(-1)),
+    CASE(GATHER, "columns", 2, IN(X(3, 17), INDICES(9)), GATHER_(1)),
+    CASE(GATHER, "a middle axis", 2, IN(X(2, 5, 3, 4), INDICES(2, 3)), GATHER_(-3)),
+    CASE(GATHER, "vector", 2, IN(X(13), INDICES(2, 3, 2)), GATHER_(0)),
+    CASE(GATHER, "channels", 2, IN(X(2, 19, 3, 3), INDICES(6)), GATHER_(1)),
+    CASE(GATHER, "many outer", 2, IN(X(300, 9, 17), INDICES(5)), GATHER_(1)),
     CASE(SLICE, "last of rank 5", 1, IN(X(2, 1, 3, 2, 4)),
          .attr = ATTR(slice_attr, .axis = 4, .begin = 0, .end = 1)),
 };

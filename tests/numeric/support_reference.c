@@ -291,7 +291,7 @@ static void run_plain(graph_op op, const ref_tensor *in, int32_t n_in, const ref
     }
 }
 
-/* The operators of support_reference_nn.c. */
+/* The operators of support_reference_nn.c and support_reference_move.c. */
 static ref_op *network_op(graph_op op)
 {
     switch (op) {
@@ -313,6 +313,8 @@ static ref_op *network_op(graph_op op)
         return ref_batch_norm;
     case OP_DROPOUT:
         return ref_dropout;
+    case OP_GATHER:
+        return ref_gather;
     default:
         return NULL;
     }

@@ -1,4 +1,4 @@
-/* The loops behind support_reference.h, for its two files alone. */
+/* The loops behind support_reference.h, for its files alone. */
 #ifndef TEQUIO_TESTS_NUMERIC_SUPPORT_REFERENCE_OPS_H
 #define TEQUIO_TESTS_NUMERIC_SUPPORT_REFERENCE_OPS_H
 
@@ -26,5 +26,7 @@ ref_axis ref_split(const graph_shape *s, int32_t axis);
 
 ref_op ref_conv, ref_max_pool, ref_average_pool, ref_global_average_pool;
 ref_op ref_softmax, ref_log_softmax, ref_cross_entropy, ref_batch_norm, ref_dropout;
+
+ref_op ref_gather;
 
 #endif

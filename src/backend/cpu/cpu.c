@@ -38,6 +38,7 @@ static const cpu_plan plan_of[OP_COUNT] = {
     [OP_IDENTITY] = plan_copy,
     [OP_EXPAND] = plan_strided,
     [OP_SLICE] = plan_strided,
+    [OP_GATHER] = plan_gather,
     [OP_ZERO] = plan_zero,
     [OP_CONV_BWD_DATA] = plan_conv_bwd_data,
     [OP_CONV_BWD_WEIGHTS] = plan_conv_bwd_weights,
@@ -52,6 +53,7 @@ static const cpu_plan plan_of[OP_COUNT] = {
     [OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD] = plan_loss_bwd,
     [OP_BATCH_NORMALIZATION_BWD] = plan_batch_norm_bwd,
     [OP_DROPOUT_BWD] = plan_dropout_bwd,
+    [OP_GATHER_BWD] = plan_gather_bwd,
     [OP_SUM_TO] = plan_reduce,
 };
 

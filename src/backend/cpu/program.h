@@ -121,6 +121,8 @@ MUST_USE status plan_dropout_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_copy(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_strided(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_concat(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_gather(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_gather_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_zero(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_reduce(backend_program *p, cpu_node *n, error *err);
 

@@ -37,6 +37,15 @@ status rule_float(const graph *g, const graph_node *n, int32_t i, error *err)
                      graph_value_at(g, n->in[i])->name, dtype_name(t));
 }
 
+status rule_index(const graph *g, const graph_node *n, int32_t i, error *err)
+{
+    dtype t = rule_type(g, n, i);
+    if (t == DT_I64 || t == DT_I32)
+        return OK;
+    return rule_fail(n, err, "the indices '%s' are %s, must be int64 or int32",
+                     graph_value_at(g, n->in[i])->name, dtype_name(t));
+}
+
 status rule_same_type(const graph *g, const graph_node *n, int32_t i, int32_t j, error *err)
 {
     if (rule_type(g, n, i) == rule_type(g, n, j))

@@ -39,6 +39,9 @@ status rule_fail(const graph_node *n, error *err, const char *format, ...) PRINT
 /* Input i is of a floating type, or the message says what it is. */
 MUST_USE status rule_float(const graph *g, const graph_node *n, int32_t i, error *err);
 
+/* Input i is of a type that can index: int64 or int32. */
+MUST_USE status rule_index(const graph *g, const graph_node *n, int32_t i, error *err);
+
 /* Inputs i and j have one type. */
 MUST_USE status rule_same_type(const graph *g, const graph_node *n, int32_t i, int32_t j,
                                error *err);

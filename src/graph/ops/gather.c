@@ -1,0 +1,76 @@
+/*
+ * Gather: slices of x along one axis, picked by indices; on a table of rows, an embedding. Negative
+ * indices count from the end. Its gradient adds every slice back to where it was picked.
+ */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+#include <inttypes.h>
+
+/* The shape of what indices of shape `by` pick from x: they stand where the axis was. */
+static status picked(const graph_node *n, const graph_shape *x, const graph_shape *by, int32_t axis,
+                     graph_shape *ret, error *err)
+{
+    graph_shape y = {.rank = x->rank - 1 + by->rank};
+    if (y.rank > GRAPH_RANK)
+        return rule_fail(n, err,
+                         "indices %s into the input %s make %" PRId32 " axes, at most %d are known",
+                         SHAPE(by), SHAPE(x), y.rank, GRAPH_RANK);
+    int32_t to = 0;
+    for (int32_t i = 0; i < axis; i++)
+        y.dim[to++] = x->dim[i];
+    for (int32_t i = 0; i < by->rank; i++)
+        y.dim[to++] = by->dim[i];
+    for (int32_t i = axis + 1; i < x->rank; i++)
+        y.dim[to++] = x->dim[i];
+    *ret = y;
+    return OK;
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    const graph_shape *x = rule_shape(g, n, 0);
+    gather_attr *a = (gather_attr *)n->attr;
+    if (x->rank == 0)
+        return rule_fail(n, err, "a scalar has no axis to pick from");
+    TRY(rule_axis(n, x->rank, &a->axis, err));
+    TRY(rule_index(g, n, 1, err));
+    a->x = *x;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return picked(n, x, rule_shape(g, n, 1), a->axis, &ret_shape[0], err);
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    (void)want_din;
+    graph_node n = *graph_node_at(g, node);
+    return emit_2(g, OP_GATHER_BWD, dout[0], n.in[1], n.attr, &ret_din[0], err);
+}
+
+const graph_op_info graph_op_gather = {
+    OP_ROW(GATHER), .name = "Gather", .attr_bytes = sizeof(gather_attr),
+    .infer = infer, .grad = grad,
+};
+
+static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
+{
+    const gather_attr *a = n->attr;
+    graph_shape dy;
+    TRY(rule_float(g, n, 0, err));
+    TRY(rule_index(g, n, 1, err));
+    TRY(picked(n, &a->x, rule_shape(g, n, 1), a->axis, &dy, err));
+    TRY(rule_expect(g, n, 0, "the gradient", &dy, err));
+    ret_shape[0] = a->x;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
+const graph_op_info graph_op_gather_bwd = {
+    OP_ROW(GATHER_BWD),
+    .name = "GatherBwd",
+    .attr_bytes = sizeof(gather_attr),
+    .infer = infer_bwd,
+};

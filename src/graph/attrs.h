@@ -58,6 +58,12 @@ typedef struct batch_norm_attr {        /* forward and backward */
     bool training;                      /* statistics of this batch; otherwise the inputs' */
 } batch_norm_attr;
 
+/* LAYER_NORMALIZATION, RMS_NORMALIZATION and their gradients: over the axes from `axis` on */
+typedef struct row_norm_attr {
+    int32_t axis;                       /* ONNX's default must be given: -1 */
+    float epsilon;                      /* 0: 1e-5 */
+} row_norm_attr;
+
 typedef struct dropout_attr {
     float ratio;                        /* in [0, 1) */
     uint64_t seed, stream;              /* mask bit of element e: rng (seed, RNG_DROPOUT,

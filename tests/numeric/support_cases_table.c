@@ -67,6 +67,7 @@
 #define LOSS(...)   .attr = ATTR(sce_attr, __VA_ARGS__)
 #define NORM(...)   .attr = ATTR(batch_norm_attr, __VA_ARGS__)
 #define GATHER_(a)  .attr = ATTR(gather_attr, .axis = a)
+#define ROWS(...)   .attr = ATTR(row_norm_attr, __VA_ARGS__)
 #define REDUCE(...) .attr = ATTR(reduce_attr, __VA_ARGS__)
 
 /* The broadcasts of a binary operator; Y fills the second operand. */
@@ -257,6 +258,19 @@ const op_case op_cases[] = {
          NORM(.training = false)),
     CASE(BATCH_NORMALIZATION, "inference, rows", 5, IN(X(3, 6), X(6), X(6), X(6), POSITIVE(6)),
          NORM(.training = false)),
+
+    CASE(LAYER_NORMALIZATION, "a sentence", 3, IN(X(2, 5, 64), X(64), X(64)), ROWS(.axis = -1)),
+    CASE(LAYER_NORMALIZATION, "odd width, no bias", 2, IN(X(7, 37), X(37)), ROWS(.axis = 1)),
+    CASE(LAYER_NORMALIZATION, "three columns", 3, IN(X(4, 3), X(3), X(3)),
+         ROWS(.axis = -1, .epsilon = 1e-2f)),
+    CASE(LAYER_NORMALIZATION, "two axes", 3, IN(X(3, 2, 5, 7), X(5, 7), X(5, 7)), ROWS(.axis = 2)),
+    CASE(LAYER_NORMALIZATION, "everything", 3, IN(X(3, 11), X(3, 11), X(3, 11)), ROWS(.axis = 0)),
+    CASE(LAYER_NORMALIZATION, "many rows", 3, IN(X(3, 700, 85), X(85), X(85)), ROWS(.axis = 2)),
+    CASE(LAYER_NORMALIZATION, "wide", 3, IN(X(9, 1031), X(1031), X(1031)), ROWS(.axis = 1)),
+    CASE(RMS_NORMALIZATION, "a sentence", 2, IN(X(2, 5, 64), X(64)), ROWS(.axis = -1)),
+    CASE(RMS_NORMALIZATION, "odd width", 2, IN(X(7, 37), X(37)), ROWS(.axis = 1, .epsilon = 1e-3f)),
+    CASE(RMS_NORMALIZATION, "two axes", 2, IN(X(3, 2, 5, 7), X(5, 7)), ROWS(.axis = -2)),
+    CASE(RMS_NORMALIZATION, "many rows", 2, IN(X(2100, 85), X(85)), ROWS(.axis = 1)),
 
     CASE(DROPOUT, "half", 2, IN(X(4, 33), BATCH),
          .attr = ATTR(dropout_attr, .ratio = 0.5f, .seed = 7, .stream = 3)),

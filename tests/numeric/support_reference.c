@@ -311,6 +311,10 @@ static ref_op *network_op(graph_op op)
         return ref_cross_entropy;
     case OP_BATCH_NORMALIZATION:
         return ref_batch_norm;
+    case OP_LAYER_NORMALIZATION:
+        return ref_layer_norm;
+    case OP_RMS_NORMALIZATION:
+        return ref_rms_norm;
     case OP_DROPOUT:
         return ref_dropout;
     case OP_GATHER:

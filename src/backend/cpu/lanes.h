@@ -14,6 +14,12 @@
 
 enum { LANES = 16 };
 
+/* LANES floats the compiler keeps in registers, of whatever width; vec16_at reads and writes them
+ * at any float. */
+typedef float vec16 __attribute__((vector_size(64)));
+typedef float vec16_loose __attribute__((vector_size(64), aligned(4), may_alias));
+#define vec16_at(p) (*(vec16_loose *)(uintptr_t)(p))
+
 INLINE float lanes_sum(const float lane[LANES])
 {
     float s[LANES];

@@ -31,6 +31,8 @@ typedef struct walk {
     bool *needs;               /* [n_values] */
     graph_val *total;          /* [n_values] */
     int32_t *first_reader;     /* [n_values] */
+    graph_val *dout, *din;     /* of the node at hand */
+    bool *want;
     buf refusals;
     int32_t n_refusals;
 } walk;
@@ -65,9 +67,12 @@ static void walk_init(walk *w, graph *g)
         w->needs[v] = value->kind == VAL_PARAM && value->param->kind == TENSOR_TRAINABLE;
         w->total[v] = w->first_reader[v] = GRAPH_NONE;
     }
+    int32_t most_in = 0, most_out = 0;
     for (int32_t i = 0; i < w->n_nodes; i++) {
         const graph_node *n = &g->nodes[i];
         bool any = false;
+        most_in = graph_node_slots(n) > most_in ? graph_node_slots(n) : most_in;
+        most_out = n->n_out > most_out ? n->n_out : most_out;
         for (int32_t k = 0; k < n->n_in; k++) {
             graph_val v = n->in[k];
             if (v == GRAPH_NONE)
@@ -81,6 +86,9 @@ static void walk_init(walk *w, graph *g)
                 w->needs[n->out[k]] = any && g->values[n->out[k]].dtype == DT_F32;
         }
     }
+    w->dout = xcalloc((size_t)most_out, sizeof *w->dout);
+    w->din = xcalloc((size_t)most_in, sizeof *w->din);
+    w->want = xcalloc((size_t)most_in, sizeof *w->want);
 }
 
 static void walk_fini(walk *w)
@@ -88,6 +96,9 @@ static void walk_fini(walk *w)
     free(w->needs);
     free(w->total);
     free(w->first_reader);
+    free(w->dout);
+    free(w->din);
+    free(w->want);
     buf_fini(&w->refusals);
 }
 
@@ -107,22 +118,27 @@ static status add_to_total(walk *w, graph_val v, graph_val d, error *err)
     return emit_2(w->g, OP_ADD, w->total[v], d, NULL, &w->total[v], err);
 }
 
+/* Fills dout and want; false if no gradient arrives at the node or nobody wants one from it. */
+static bool takes_part(walk *w, const graph_node *n)
+{
+    bool any_dout = false, any_want = false;
+    for (int32_t k = 0; k < n->n_out; k++) {
+        w->dout[k] = n->out[k] == GRAPH_NONE ? GRAPH_NONE : w->total[n->out[k]];
+        any_dout |= w->dout[k] != GRAPH_NONE;
+    }
+    for (int32_t k = 0; k < graph_node_slots(n); k++) {
+        w->want[k] = n->in[k] != GRAPH_NONE && w->needs[n->in[k]];
+        any_want |= w->want[k];
+        w->din[k] = GRAPH_NONE;
+    }
+    return any_dout && any_want;
+}
+
 /* Sends the gradients of a node's outputs to its inputs. */
 static status pass_node(walk *w, int32_t node, error *err)
 {
     graph_node n = w->g->nodes[node];
-    graph_val dout[GRAPH_OUT], din[GRAPH_IN];
-    bool want[GRAPH_IN] = {false}, any_dout = false, any_want = false;
-    for (int32_t k = 0; k < GRAPH_OUT; k++) {
-        dout[k] = n.out[k] == GRAPH_NONE ? GRAPH_NONE : w->total[n.out[k]];
-        any_dout |= dout[k] != GRAPH_NONE;
-    }
-    for (int32_t k = 0; k < GRAPH_IN; k++) {
-        want[k] = n.in[k] != GRAPH_NONE && w->needs[n.in[k]];
-        any_want |= want[k];
-        din[k] = GRAPH_NONE;
-    }
-    if (!any_dout || !any_want)
+    if (!takes_part(w, &n))
         return OK;
     const graph_op_info *info = graph_op_of(n.op);
     if (!info->grad) {
@@ -130,7 +146,7 @@ static status pass_node(walk *w, int32_t node, error *err)
         return OK;
     }
     error why = ERROR_INIT;
-    status st = info->grad(w->g, node, dout, want, din, &why);
+    status st = info->grad(w->g, node, w->dout, w->want, w->din, &why);
     if (st == E_UNSUPPORTED) {
         refuse(w, &n, why.text);
         return OK;
@@ -138,11 +154,12 @@ static status pass_node(walk *w, int32_t node, error *err)
     if (st != OK)
         return FAIL(err, st, "gradient of %s (%s): %s", n.name, info->name, why.text);
     for (int32_t k = 0; k < n.n_in; k++) {
-        if (!want[k])
+        if (!w->want[k])
             continue;
-        BUG_ON(din[k] == GRAPH_NONE);
-        BUG_ON(!graph_shape_equal(&w->g->values[din[k]].shape, &w->g->values[n.in[k]].shape));
-        TRY(add_to_total(w, n.in[k], din[k], err));
+        graph_val d = w->din[k];
+        BUG_ON(d == GRAPH_NONE);
+        BUG_ON(!graph_shape_equal(&w->g->values[d].shape, &w->g->values[n.in[k]].shape));
+        TRY(add_to_total(w, n.in[k], d, err));
     }
     return OK;
 }

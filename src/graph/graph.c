@@ -36,6 +36,8 @@ void graph_destroy(graph **g)
         return;
     free((*g)->values);
     free((*g)->nodes);
+    free((*g)->out_shapes);
+    free((*g)->out_dtypes);
     names_fini(&(*g)->value_names);
     names_fini(&(*g)->node_names);
     arena_destroy(&(*g)->arena);
@@ -163,8 +165,8 @@ static status name_node(graph *g, const graph_op_info *info, const char *name, g
     return OK;
 }
 
-static status take_inputs(const graph *g, const graph_op_info *info, const graph_val *in,
-                          int32_t n_in, graph_node *node, error *err)
+static status take_inputs(graph *g, const graph_op_info *info, const graph_val *in, int32_t n_in,
+                          graph_node *node, error *err)
 {
     while (n_in > info->min_in && in[n_in - 1] == GRAPH_NONE)
         n_in--;
@@ -177,7 +179,9 @@ static status take_inputs(const graph *g, const graph_op_info *info, const graph
                     n_in < info->min_in ? info->min_in : info->max_in);
     }
     node->n_in = n_in;
-    for (int32_t i = 0; i < GRAPH_IN; i++)
+    int32_t n_slots = graph_node_slots(node);
+    node->in = arena_alloc(g->arena, (size_t)n_slots * sizeof *node->in);
+    for (int32_t i = 0; i < n_slots; i++)
         node->in[i] = i < n_in ? in[i] : GRAPH_NONE;
     for (int32_t i = 0; i < n_in; i++) {
         bool absent = in[i] == GRAPH_NONE && i >= info->min_in;
@@ -188,12 +192,37 @@ static status take_inputs(const graph *g, const graph_op_info *info, const graph
     return OK;
 }
 
-static void append_outputs(graph *g, graph_node *node, const graph_shape *shapes,
-                           const dtype *dtypes)
+/* Shapes and types of the outputs, where infer writes them. */
+static void blank_outputs(graph *g, int32_t n_out)
 {
-    for (int32_t i = 0; i < GRAPH_OUT; i++) {
+    GROW(g->out_shapes, g->cap_out_shapes, n_out);
+    GROW(g->out_dtypes, g->cap_out_dtypes, n_out);
+    for (int32_t i = 0; i < n_out; i++) {
+        g->out_shapes[i] = (graph_shape){.rank = GRAPH_NONE};
+        g->out_dtypes[i] = DT_F32;
+    }
+}
+
+static status infer_outputs(graph *g, const graph_op_info *info, const graph_node *node, error *err)
+{
+    blank_outputs(g, info->n_out);
+    TRY(info->infer(g, node, g->out_shapes, g->out_dtypes, err));
+    for (int32_t i = 0; i < info->n_out; i++) {
+        const graph_shape *s = &g->out_shapes[i];
+        char text[SHAPE_TEXT];
+        const char *defect = s->rank == GRAPH_NONE ? NULL : shape_defect(s, g->out_dtypes[i]);
+        if (defect)
+            return FAIL(err, E_CONFIG, "%s (%s): the output %s %s", node->name, info->name,
+                        graph_shape_text(s, text, sizeof text), defect);
+    }
+    return OK;
+}
+
+static void append_outputs(graph *g, graph_node *node)
+{
+    for (int32_t i = 0; i < node->n_out; i++) {
         node->out[i] = GRAPH_NONE;
-        if (i >= node->n_out || shapes[i].rank == GRAPH_NONE)
+        if (g->out_shapes[i].rank == GRAPH_NONE)
             continue;
         const char *name = node->name;
         if (i > 0)
@@ -201,18 +230,19 @@ static void append_outputs(graph *g, graph_node *node, const graph_shape *shapes
                              g->n_nodes);
         node->out[i] = append_value(g, &(graph_value){.name = name,
                                                       .kind = VAL_TEMP,
-                                                      .dtype = dtypes[i],
-                                                      .shape = shapes[i],
+                                                      .dtype = g->out_dtypes[i],
+                                                      .shape = g->out_shapes[i],
                                                       .def = g->n_nodes,
                                                       .grad = GRAPH_NONE});
     }
 }
 
-status graph_add(graph *g, graph_op op, const char *name, const graph_val *in, int32_t n_in,
-                 const void *attr, graph_val *ret_out, error *err)
+static status append_node(graph *g, graph_op op, const char *name, const graph_val *in,
+                          int32_t n_in, const void *attr, int32_t *ret, error *err)
 {
     const graph_op_info *info = graph_op_of(op);
     graph_node node = {.op = op, .n_out = info->n_out};
+    node.out = arena_alloc(g->arena, (size_t)node.n_out * sizeof *node.out);
     TRY(name_node(g, info, name, &node, err));
     TRY(take_inputs(g, info, in, n_in, &node, err));
     if (info->attr_bytes) {
@@ -221,28 +251,30 @@ status graph_add(graph *g, graph_op op, const char *name, const graph_val *in, i
             memcpy(copy, attr, info->attr_bytes);
         node.attr = copy;
     }
-    graph_shape shapes[GRAPH_OUT];
-    dtype dtypes[GRAPH_OUT];
-    for (int32_t i = 0; i < GRAPH_OUT; i++) {
-        shapes[i] = (graph_shape){.rank = GRAPH_NONE};
-        dtypes[i] = DT_F32;
-    }
-    TRY(info->infer(g, &node, shapes, dtypes, err));
-    for (int32_t i = 0; i < info->n_out; i++) {
-        char text[SHAPE_TEXT];
-        const char *defect =
-            shapes[i].rank == GRAPH_NONE ? NULL : shape_defect(&shapes[i], dtypes[i]);
-        if (defect)
-            return FAIL(err, E_CONFIG, "%s (%s): the output %s %s", node.name, info->name,
-                        graph_shape_text(&shapes[i], text, sizeof text), defect);
-    }
-    append_outputs(g, &node, shapes, dtypes);
+    TRY(infer_outputs(g, info, &node, err));
+    append_outputs(g, &node);
     GROW(g->nodes, g->cap_nodes, g->n_nodes + 1);
     g->nodes[g->n_nodes] = node;
     names_put(&g->node_names, node.name, g->n_nodes);
-    g->n_nodes++;
-    for (int32_t i = 0; i < info->n_out; i++)
-        ret_out[i] = node.out[i];
+    *ret = g->n_nodes++;
+    return OK;
+}
+
+status graph_add(graph *g, graph_op op, const char *name, const graph_val *in, int32_t n_in,
+                 const void *attr, graph_val *ret_out, error *err)
+{
+    int32_t node;
+    TRY(append_node(g, op, name, in, n_in, attr, &node, err));
+    memcpy(ret_out, g->nodes[node].out, (size_t)g->nodes[node].n_out * sizeof *ret_out);
+    return OK;
+}
+
+status graph_add_1(graph *g, graph_op op, const char *name, const graph_val *in, int32_t n_in,
+                   const void *attr, graph_val *ret, error *err)
+{
+    int32_t node;
+    TRY(append_node(g, op, name, in, n_in, attr, &node, err));
+    *ret = g->nodes[node].out[0];
     return OK;
 }
 
@@ -285,6 +317,12 @@ const graph_node *graph_node_at(const graph *g, int32_t node)
 {
     BUG_ON(node < 0 || node >= g->n_nodes);
     return &g->nodes[node];
+}
+
+int32_t graph_node_slots(const graph_node *n)
+{
+    int32_t most = graph_op_of(n->op)->max_in;
+    return most == OP_MANY ? n->n_in : most;
 }
 
 graph_val graph_find(const graph *g, const char *name)

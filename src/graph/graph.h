@@ -24,8 +24,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GRAPH_NONE = -1, GRAPH_RANK = TENSOR_RANK, GRAPH_IN = 8, GRAPH_OUT = 4 };
+enum { GRAPH_NONE = -1, GRAPH_RANK = TENSOR_RANK };
 enum { SHAPE_TEXT = 176 };     /* room for the text of any shape */
+enum { OP_MANY = INT32_MAX };   /* most inputs of an operator that takes any number */
 
 /* traits of an operator, in ops.def */
 enum {
@@ -74,8 +75,8 @@ typedef struct graph_value {
 typedef struct graph_node {
     graph_op op;
     int32_t n_in, n_out;
-    graph_val in[GRAPH_IN];     /* GRAPH_NONE where an optional input is absent */
-    graph_val out[GRAPH_OUT];   /* GRAPH_NONE where an optional output is not wanted */
+    graph_val *in;              /* [graph_node_slots]; GRAPH_NONE where an input is absent */
+    graph_val *out;             /* [n_out]; GRAPH_NONE where an optional output is not wanted */
     const void *attr;           /* the op's struct of attrs.h, zeroed if none was given */
     const char *name;           /* "conv1", for messages and random streams; unique */
 } graph_node;
@@ -85,17 +86,18 @@ typedef struct graph graph;
 typedef struct graph_op_info {
     graph_op op;
     const char *name;           /* as ONNX spells it ("Conv"); backward ops "ConvBwdData" */
-    int32_t min_in, max_in, n_out;
+    int32_t min_in, max_in, n_out;      /* max_in may be OP_MANY */
     int traits;
     size_t attr_bytes;
     /* Shapes and types of the outputs from those of the inputs. Messages name the shapes. Called
      * once a node, by graph_add, with the graph's own copy of the attributes, which it completes
-     * (defaults, axes 0 .. rank-1). An output left at rank GRAPH_NONE is not made. */
+     * (defaults, axes 0 .. rank-1). An output left at rank GRAPH_NONE is not made; types are f32
+     * unless the rule says otherwise. */
     status (*infer)(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err);
     /* Appends the nodes of the gradient. dout[i] is the gradient of output i or GRAPH_NONE;
-     * ret_din[i] is set for the inputs with want_din[i]. Called with at least one of each; only
-     * floating inputs are ever wanted. NULL: no gradient flows through. */
+     * ret_din[i] is set for the inputs with want_din[i] (both [graph_node_slots]). Called with at
+     * least one of each; only floating inputs are ever wanted. NULL: no gradient flows through. */
     status (*grad)(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
                    graph_val *ret_din, error *err);
     /* The output that holds this run's own value of the state tensor at input i, or GRAPH_NONE.
@@ -122,6 +124,9 @@ MUST_USE status graph_const(graph *g, const char *name, dtype t, graph_shape sha
  * An error names the node, its operator and the shapes that do not fit (E_CONFIG). */
 MUST_USE status graph_add(graph *g, graph_op op, const char *name, const graph_val *in,
                           int32_t n_in, const void *attr, graph_val *ret_out, error *err);
+/* The same for who wants output 0 only. */
+MUST_USE status graph_add_1(graph *g, graph_op op, const char *name, const graph_val *in,
+                            int32_t n_in, const void *attr, graph_val *ret, error *err);
 void graph_keep(graph *g, graph_val v);
 
 /* Output 0 of a node has the node's name; this gives a value another one ("logits"). */
@@ -132,6 +137,8 @@ int32_t graph_n_values(const graph *g);
 int32_t graph_n_nodes(const graph *g);
 const graph_value *graph_value_at(const graph *g, graph_val v);
 const graph_node *graph_node_at(const graph *g, int32_t node);
+/* Entries of a node's in[]: the most its operator takes, or n_in where that is OP_MANY. */
+int32_t graph_node_slots(const graph_node *n);
 graph_val graph_find(const graph *g, const char *name);             /* GRAPH_NONE if absent */
 arena *graph_arena(graph *g);
 

@@ -12,6 +12,9 @@ struct graph {
     graph_node *nodes;
     int32_t n_nodes, cap_nodes;
     names value_names, node_names;
+    graph_shape *out_shapes; /* of the node that is being added */
+    dtype *out_dtypes;
+    int32_t cap_out_shapes, cap_out_dtypes;
     const char *prefix; /* names of unnamed nodes begin with it; NULL outside backward */
     bool has_backward;
 };

@@ -17,10 +17,7 @@ const graph_shape *net_shape(const net *n)
 static status append(net *n, graph_op op, const char *name, const graph_val *in, int32_t n_in,
                      const void *attr, error *err)
 {
-    graph_val out[GRAPH_OUT];
-    TRY(graph_add(n->g, op, name, in, n_in, attr, out, err));
-    n->end = out[0];
-    return OK;
+    return graph_add_1(n->g, op, name, in, n_in, attr, &n->end, err);
 }
 
 static status wants(const net *n, const char *name, int32_t rank, const char *layer, error *err)

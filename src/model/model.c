@@ -107,15 +107,15 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     TRY(graph_input(g, "batch.id", DT_I64, one, &n.batch_id, err));
     TRY(add_logits(&n, r, &in, err));
 
-    graph_val loss[GRAPH_OUT], scored[2] = {n.end, in.label};
+    graph_val loss, scored[2] = {n.end, in.label};
     sce_attr mean = {.reduction = SCE_MEAN};
-    TRY(graph_add(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, "loss", scored, 2, &mean, loss, err));
-    graph_keep(g, loss[0]);
+    TRY(graph_add_1(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, "loss", scored, 2, &mean, &loss, err));
+    graph_keep(g, loss);
     if (r->mode == MODEL_EVAL)
         return OK;
     graph_val weight;
     TRY(graph_input(g, "slot.weight", DT_F32, one, &weight, err));
-    return graph_backward(g, loss[0], weight, err);
+    return graph_backward(g, loss, weight, err);
 }
 
 status model_build(const model_request *request, graph **ret, error *err)

@@ -120,8 +120,18 @@ static bool check_operand(setup *s, graph_val x)
     return close;
 }
 
+static bool has_gradient(const op_case *c)
+{
+    case_graph b = case_build(c, FRAME_BARE, true);
+    bool has = b.loss != GRAPH_NONE;
+    graph_destroy(&b.graph);
+    return has;
+}
+
 static bool check_case(const op_case *c, case_frame frame)
 {
+    if (!has_gradient(c))
+        return true;
     setup s;
     set_up(&s, c, frame);
     lane_run(&s.lane, 0, NULL);
@@ -149,19 +159,19 @@ static graph *build_tied(graph_val *ret_loss, graph_val *ret_w)
 {
     error err = ERROR_INIT;
     graph *g = NULL;
-    graph_val x, out[GRAPH_OUT];
+    graph_val x, out;
     tensor_decl decl = {.name = "w", .rank = 2, .dim = {5, 6}};
     must(graph_create(&g, &err), &err);
     must(graph_input(g, "x", DT_F32, (graph_shape){2, {3, 5}}, &x, &err), &err);
     must(graph_param(g, &decl, ret_w, &err), &err);
-    must(graph_add(g, OP_GEMM, "in", (graph_val[]){x, *ret_w}, 2, NULL, out, &err), &err);
-    must(graph_add(g, OP_TANH, "tanh", out, 1, NULL, out, &err), &err);
-    must(graph_add(g, OP_GEMM, "out", (graph_val[]){out[0], *ret_w}, 2,
-                   &(gemm_attr){.trans_b = true}, out, &err),
+    must(graph_add_1(g, OP_GEMM, "in", (graph_val[]){x, *ret_w}, 2, NULL, &out, &err), &err);
+    must(graph_add_1(g, OP_TANH, "tanh", &out, 1, NULL, &out, &err), &err);
+    must(graph_add_1(g, OP_GEMM, "out", (graph_val[]){out, *ret_w}, 2,
+                     &(gemm_attr){.trans_b = true}, &out, &err),
          &err);
-    must(graph_add(g, OP_REDUCE_MEAN, "loss", out, 1, &(reduce_attr){.drop_dims = true}, out, &err),
+    must(graph_add_1(g, OP_REDUCE_MEAN, "loss", &out, 1, &(reduce_attr){.drop_dims = true},
+                     ret_loss, &err),
          &err);
-    *ret_loss = out[0];
     return g;
 }
 

@@ -344,7 +344,7 @@ static void run_dropout(uint64_t batch, const dropout_attr *attr, int64_t n, dou
 {
     error err = ERROR_INIT;
     graph *g = NULL;
-    graph_val in[2], out[GRAPH_OUT];
+    graph_val in[2], out[2];
     must(graph_create(&g, &err), &err);
     must(graph_input(g, "x", DT_F32, (graph_shape){1, {n}}, &in[0], &err), &err);
     must(graph_input(g, "batch", DT_I64, (graph_shape){.rank = 0}, &in[1], &err), &err);

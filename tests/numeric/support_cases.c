@@ -12,6 +12,8 @@ enum { FRAME_CHANNELS = 5, FRAME_MAPS = 19 };
 
 bool case_fits(const op_case *c, case_frame frame)
 {
+    if (frame != FRAME_BARE && c->in[0].type != DT_F32)
+        return false;
     switch (frame) {
     case FRAME_TEMP:
         return graph_op_of(c->op)->traits & (OP_INPLACE | OP_ALIAS);
@@ -30,7 +32,7 @@ static bool has_gradient(const op_case *c, int32_t operand)
     case OP_SOFTMAX_CROSS_ENTROPY_LOSS:
         return operand == 0;
     default:
-        return c->in[operand].fill < FILL_LABEL;
+        return c->in[operand].type == DT_F32;
     }
 }
 
@@ -48,9 +50,9 @@ static graph_val add_node(graph *g, graph_op op, const char *name, const graph_v
                           const void *attr)
 {
     error err = ERROR_INIT;
-    graph_val out[GRAPH_OUT];
-    must(graph_add(g, op, name, in, n, attr, out, &err), &err);
-    return out[0];
+    graph_val out;
+    must(graph_add_1(g, op, name, in, n, attr, &out, &err), &err);
+    return out;
 }
 
 static graph_val add_const(graph *g, const char *name, graph_shape shape, uint64_t stream)
@@ -79,7 +81,7 @@ static graph_val enter_frame(graph *g, const op_case *c, case_frame frame, bool 
                           add_source(g, "before.w", weights, DT_F32, param)};
         return add_node(g, OP_CONV, "before", in, 2, &(conv_attr){.pads = {1, 1, 1, 1}});
     }
-    graph_val v = add_source(g, "x0", x->shape, DT_F32, param);
+    graph_val v = add_source(g, "x0", x->shape, x->type, param && has_gradient(c, 0));
     if (frame == FRAME_BARE)
         return v;
     graph_val in[] = {v, add_const(g, "factor", (graph_shape){1, {1}}, 3)};
@@ -122,12 +124,14 @@ case_graph case_build(const op_case *c, case_frame frame, bool differentiable)
     in[0] = enter_frame(b.graph, c, frame, differentiable);
     for (int32_t i = 1; i < c->n_in; i++) {
         char name[] = {'x', (char)('0' + i), '\0'};
-        dtype t = c->in[i].fill < FILL_LABEL ? DT_F32 : DT_I64;
-        in[i] = add_source(b.graph, name, c->in[i].shape, t, differentiable && has_gradient(c, i));
+        in[i] = add_source(b.graph, name, c->in[i].shape, c->in[i].type,
+                           differentiable && has_gradient(c, i));
     }
-    must(graph_add(b.graph, c->op, "tested", in, c->n_in, c->attr, b.out, &err), &err);
-    b.last = leave_frame(b.graph, frame, b.out[0], differentiable);
-    if (differentiable) {
+    graph_val y;
+    must(graph_add_1(b.graph, c->op, "tested", in, c->n_in, c->attr, &y, &err), &err);
+    b.out = graph_node_at(b.graph, graph_value_at(b.graph, y)->def)->out;
+    b.last = leave_frame(b.graph, frame, y, differentiable);
+    if (differentiable && graph_value_at(b.graph, y)->dtype == DT_F32) {
         b.loss = add_loss(b.graph, b.last);
         graph_keep(b.graph, b.loss);
         return b;
@@ -165,6 +169,10 @@ static double fill_element(const op_case *c, case_fill fill, const rng *r, int64
     }
     case FILL_BATCH:
         return 41;
+    case FILL_WHOLE:
+        return (double)rng_below(r, e, 11) - 5;
+    case FILL_BIT:
+        return rng_u32(r, e) & 1;
     default:
         return (double)rng_normal(r, e);
     }

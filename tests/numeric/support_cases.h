@@ -10,21 +10,24 @@
 #include "graph/attrs.h"
 #include "graph/graph.h"
 
-enum { CASE_IN = 5 };
+enum { CASE_IN = 10 };
 
 typedef enum case_fill {
     FILL_NORMAL,
     FILL_POSITIVE, /* 0.5 .. 2: divisors, variances */
     FILL_OFF_ZERO, /* 0.2 .. 1.2 of either sign: no kink near */
     FILL_DISTINCT, /* no two alike: no tie in a maximum */
-    FILL_LABEL,    /* int64, a class or the ignored index */
-    FILL_BATCH,    /* int64, a batch id */
-    FILL_INDEX,    /* int64, into the axis of operand 0, from either end */
+    FILL_LABEL,    /* a class or the ignored index */
+    FILL_BATCH,    /* a batch id */
+    FILL_INDEX,    /* into the axis of operand 0, from either end */
+    FILL_WHOLE,    /* -5 .. 5 */
+    FILL_BIT,      /* 0 or 1 */
 } case_fill;
 
 typedef struct case_operand {
     graph_shape shape;
     case_fill fill;
+    dtype type;
 } case_operand;
 
 typedef struct op_case {
@@ -52,9 +55,9 @@ bool case_fits(const op_case *c, case_frame frame);
 
 typedef struct case_graph {
     graph *graph;
-    graph_val out[GRAPH_OUT]; /* of the operator */
-    graph_val last;           /* of the frame */
-    graph_val loss;           /* sum of `last` times fixed random factors; differentiable only */
+    const graph_val *out; /* of the operator */
+    graph_val last;       /* of the frame */
+    graph_val loss;       /* sum of `last` times fixed random factors; differentiable and f32 only */
 } case_graph;
 
 /* How many of the operator's outputs have a meaning outside the backend (a pool's workspace has

@@ -25,19 +25,31 @@
     }
 #define LABELS(...)                                                                                \
     {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_LABEL                                                             \
+        SHAPE(__VA_ARGS__), FILL_LABEL, DT_I64                                                     \
+    }
+#define INTS(...)                                                                                  \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_WHOLE, DT_I64                                                     \
+    }
+#define INTS32(...)                                                                                \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_WHOLE, DT_I32                                                     \
+    }
+#define BITS(...)                                                                                  \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_BIT, DT_BOOL                                                      \
     }
 #define INDICES(...)                                                                               \
     {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_INDEX                                                             \
+        SHAPE(__VA_ARGS__), FILL_INDEX, DT_I64                                                     \
     }
 #define INDEX                                                                                      \
     {                                                                                              \
-        {.rank = 0}, FILL_INDEX                                                                    \
+        {.rank = 0}, FILL_INDEX, DT_I64                                                            \
     }
 #define BATCH                                                                                      \
     {                                                                                              \
-        SHAPE(1), FILL_BATCH                                                                       \
+        SHAPE(1), FILL_BATCH, DT_I64                                                               \
     }
 #define SCALAR                                                                                     \
     {                                                                                              \
@@ -290,6 +302,10 @@ const op_case op_cases[] = {
          .attr = ATTR(shape_attr, {.rank = 4, .dim = {2, 17, 2, 1}})),
     CASE(RESHAPE, "images", 1, IN(X(2, 16, 4, 6)),
          .attr = ATTR(shape_attr, {.rank = 4, .dim = {2, 32, 2, 6}})),
+    CASE(RESHAPE, "whole numbers", 1, IN(INTS(2, 6)),
+         .attr = ATTR(shape_attr, {.rank = 1, .dim = {-1}})),
+    CASE(TRANSPOSE, "bits", 1, IN(BITS(3, 17)), .attr = ATTR(transpose_attr, .reverse = true)),
+    CASE(TRANSPOSE, "int32", 1, IN(INTS32(3, 17)), .attr = ATTR(transpose_attr, .reverse = true)),
     CASE(TRANSPOSE, "reversed", 1, IN(X(3, 17)), .attr = ATTR(transpose_attr, .reverse = true)),
     CASE(TRANSPOSE, "rank 3", 1, IN(X(2, 3, 5)), .attr = ATTR(transpose_attr, .perm = {1, 2, 0})),
     CASE(TRANSPOSE, "channels last", 1, IN(X(2, 17, 3, 4)),
@@ -302,6 +318,12 @@ const op_case op_cases[] = {
     CASE(CONCAT, "vectors of channels", 2, IN(X(2, 16, 3, 3), X(2, 32, 3, 3)), AXIS(1)),
     CASE(CONCAT, "last axis of rank 5", 2, IN(X(2, 1, 3, 2, 4), X(2, 1, 3, 2, 3)), AXIS(-1)),
     CASE(CONCAT, "rank 1", 2, IN(X(3), X(4)), AXIS(0)),
+    CASE(CONCAT, "ten", 10,
+         IN(X(2, 1), X(2, 5), X(2, 2), X(2, 3), X(2, 1), X(2, 17), X(2, 4), X(2, 1), X(2, 2),
+            X(2, 6)),
+         AXIS(1)),
+    CASE(CONCAT, "whole numbers", 2, IN(INTS(2, 3), INTS(2, 4)), AXIS(1)),
+    CASE(CONCAT, "bits", 3, IN(BITS(3), BITS(1), BITS(17)), AXIS(0)),
     CASE(CONCAT, "alone", 1, IN(X(2, 3)), AXIS(1)),
 
     REDUCTION(REDUCE_SUM),

@@ -1,5 +1,7 @@
 #include "numeric/support_lane.h"
 
+#include "numeric/support_values.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -57,42 +59,19 @@ void lane_fini(lane *l)
     *l = (lane){0};
 }
 
-static void store(dtype t, int64_t n, const double *values, void *to)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (t == DT_F32)
-            ((float *)to)[i] = (float)values[i];
-        else if (t == DT_I64)
-            ((int64_t *)to)[i] = (int64_t)values[i];
-        else
-            fail_msg("cannot store %s", dtype_name(t));
-    }
-}
-
-static void load(dtype t, int64_t n, const void *from, double *ret)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (t == DT_F32)
-            ret[i] = (double)((const float *)from)[i];
-        else if (t == DT_U8)
-            ret[i] = ((const uint8_t *)from)[i];
-        else
-            fail_msg("cannot load %s", dtype_name(t));
-    }
-}
-
 void lane_set(lane *l, size_t variant, const char *name, const double *values)
 {
     int32_t tensor = l->layout ? flat_find(l->layout, name) : -1;
     if (tensor >= 0) {
-        store(DT_F32, l->layout->count[tensor], values, l->params + l->layout->offset[tensor]);
+        values_store(DT_F32, l->layout->count[tensor], values,
+                     l->params + l->layout->offset[tensor]);
         return;
     }
     const graph_value *value = NULL;
     void *to = exec_value(l->exec, variant, name, &value);
     if (!to)
         fail_msg("no input '%s'", name);
-    store(value->dtype, graph_shape_elements(&value->shape), values, to);
+    values_store(value->dtype, graph_shape_elements(&value->shape), values, to);
 }
 
 void lane_run(lane *l, size_t variant, const exec_hooks *hooks)
@@ -107,7 +86,7 @@ void lane_get(lane *l, size_t variant, const char *name, double *ret)
     const void *from = exec_value(l->exec, variant, name, &value);
     if (!from)
         fail_msg("no kept value '%s'", name);
-    load(value->dtype, graph_shape_elements(&value->shape), from, ret);
+    values_load(value->dtype, graph_shape_elements(&value->shape), from, ret);
 }
 
 const float *lane_grad(const lane *l, const char *param)

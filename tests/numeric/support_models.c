@@ -41,9 +41,9 @@ static graph_val add_node(graph *g, graph_op op, const char *name, const graph_v
                           const void *attr)
 {
     error err = ERROR_INIT;
-    graph_val out[GRAPH_OUT];
-    must(graph_add(g, op, name, in, n, attr, out, &err), &err);
-    return out[0];
+    graph_val out;
+    must(graph_add_1(g, op, name, in, n, attr, &out, &err), &err);
+    return out;
 }
 
 static const char *joined(graph *g, const char *a, const char *b)
@@ -73,7 +73,7 @@ static graph_val add_norm(graph *g, const char *name, graph_val x)
     static const char *const what[] = {"scale", "bias", "mean", "var"};
     error err = ERROR_INIT;
     graph_shape channels = {1, {graph_value_at(g, x)->shape.dim[1]}};
-    graph_val in[5] = {x}, out[GRAPH_OUT];
+    graph_val in[5] = {x}, out[3];
     for (int i = 0; i < 4; i++)
         in[1 + i] = add_param(g, joined(g, name, what[i]), i < 2 ? TENSOR_TRAINABLE : TENSOR_STATE,
                               channels);

@@ -1,6 +1,7 @@
 #include "numeric/support_reference.h"
 
 #include "numeric/support_reference_ops.h"
+#include "numeric/support_values.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -324,18 +325,6 @@ static ref_op *network_op(graph_op op)
     }
 }
 
-static void load_const(const graph_value *value, const ref_tensor *t)
-{
-    for (int64_t i = 0; i < t->n; i++) {
-        if (value->dtype == DT_F32)
-            t->x[i] = (double)((const float *)value->data)[i];
-        else if (value->dtype == DT_I64)
-            t->x[i] = (double)((const int64_t *)value->data)[i];
-        else
-            BUG("constant '%s' is %s", value->name, dtype_name(value->dtype));
-    }
-}
-
 reference *reference_create(const graph *g)
 {
     reference *r = xcalloc(1, sizeof *r);
@@ -348,7 +337,7 @@ reference *reference_create(const graph *g)
         t->n = graph_shape_elements(&value->shape);
         t->x = xcalloc((size_t)t->n + 1, sizeof *t->x);
         if (value->kind == VAL_CONST)
-            load_const(value, t);
+            values_load(value->dtype, t->n, value->data, t->x);
     }
     return r;
 }
@@ -381,22 +370,28 @@ int64_t reference_elements(const reference *r, graph_val v)
     return r->values[v].n;
 }
 
+static ref_tensor *operands(const reference *r, const graph_val *v, int32_t n)
+{
+    ref_tensor *t = xcalloc((size_t)n + 1, sizeof *t);
+    for (int32_t k = 0; k < n; k++)
+        if (v[k] != GRAPH_NONE)
+            t[k] = r->values[v[k]];
+    return t;
+}
+
 void reference_run(reference *r)
 {
     for (int32_t i = 0; i < graph_n_nodes(r->graph); i++) {
         const graph_node *node = graph_node_at(r->graph, i);
-        ref_tensor in[GRAPH_IN] = {0}, out[GRAPH_OUT] = {0};
-        for (int32_t k = 0; k < node->n_in; k++)
-            if (node->in[k] != GRAPH_NONE)
-                in[k] = r->values[node->in[k]];
-        for (int32_t k = 0; k < node->n_out; k++)
-            if (node->out[k] != GRAPH_NONE)
-                out[k] = r->values[node->out[k]];
+        ref_tensor *in = operands(r, node->in, graph_node_slots(node));
+        ref_tensor *out = operands(r, node->out, node->n_out);
         ref_op *op = network_op(node->op);
         if (op)
             op(in, node->n_in, out, node->attr);
         else
             run_plain(node->op, in, node->n_in, out, node->attr);
+        free(in);
+        free(out);
     }
 }
 

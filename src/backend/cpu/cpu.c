@@ -108,15 +108,26 @@ static status begin_values(backend_program *p, error *err)
     return OK;
 }
 
+static void begin_node(backend_program *p, int32_t index)
+{
+    cpu_node *n = &p->nodes[index];
+    n->program = p;
+    n->node = graph_node_at(p->g, index);
+    n->index = index;
+    n->takes_inplace = graph_op_of(n->node->op)->traits & OP_INPLACE;
+    size_t n_in = (size_t)graph_node_slots(n->node), n_out = (size_t)n->node->n_out;
+    n->in = arena_alloc(p->arena, n_in * sizeof *n->in);
+    n->out = arena_alloc(p->arena, n_out * sizeof *n->out);
+    n->call.in = arena_alloc(p->arena, n_in * sizeof *n->call.in);
+    n->call.out = arena_alloc(p->arena, n_out * sizeof *n->call.out);
+}
+
 static void begin_nodes(backend_program *p)
 {
     int32_t n_nodes = graph_n_nodes(p->g);
     for (int32_t i = 0; i < n_nodes; i++) {
-        cpu_node *n = &p->nodes[i];
-        n->program = p;
-        n->node = graph_node_at(p->g, i);
-        n->index = i;
-        n->takes_inplace = graph_op_of(n->node->op)->traits & OP_INPLACE;
+        const cpu_node *n = &p->nodes[i];
+        begin_node(p, i);
         for (int k = 0; k < n->node->n_in; k++)
             if (n->node->in[k] != GRAPH_NONE)
                 p->n_readers[n->node->in[k]]++;
@@ -152,8 +163,8 @@ static status plan_one(backend_program *p, cpu_node *n, error *err)
 {
     for (int i = 0; i < n->node->n_out; i++) {
         const graph_value *v = node_out(n, i);
-        if (v && v->dtype != DT_F32 && v->dtype != DT_I64 && v->dtype != DT_U8)
-            return FAIL(err, E_UNSUPPORTED, "it makes %s, known are float32, int64 and uint8",
+        if (v && (v->dtype == DT_F16 || v->dtype == DT_BF16 || v->dtype == DT_F64))
+            return FAIL(err, E_UNSUPPORTED, "it makes %s; the only floating type known is float32",
                         dtype_name(v->dtype));
     }
     TRY(plan_of[n->node->op](p, n, err));
@@ -271,9 +282,9 @@ int cpu_node_reorders(const backend_program *p, int32_t node)
     const cpu_node *n = &p->nodes[node];
     bool is_alias = graph_op_of(n->node->op)->traits & OP_ALIAS;
     int count = is_alias && !n->aliases;
-    for (int i = 0; i < GRAPH_IN; i++)
+    for (int i = 0; i < n->node->n_in; i++)
         count += n->in[i].reorder != NULL;
-    for (int i = 0; i < GRAPH_OUT; i++)
+    for (int i = 0; i < n->node->n_out; i++)
         count += n->out[i].reorder != NULL;
     return count;
 }

@@ -148,7 +148,7 @@ status node_finish(backend_program *p, cpu_node *n, error *err)
     for (int i = 0; i < n->node->n_out; i++)
         TRY(finish_out(p, n, i, err));
     /* Over its own input the body must find the layout it writes, not a smaller one. */
-    if (n->in[0].reorder || n->out[0].reorder)
+    if ((n->node->n_in > 0 && n->in[0].reorder) || n->out[0].reorder)
         n->takes_inplace = false;
     return OK;
 }
@@ -178,28 +178,29 @@ status node_reorder(shim_primitive *reorder, const void *from, void *to, error *
 
 status node_run(void *state, void *const *addresses, void *workspace, error *err)
 {
-    const cpu_node *n = state;
-    cpu_call c = {.scratch = workspace};
+    cpu_node *n = state;
+    cpu_call *c = &n->call;
+    c->scratch = workspace;
     if (team_size() != n->program->backend->threads)
         team_set(n->program->backend->threads);
     for (int i = 0; i < n->node->n_in; i++) {
         graph_val v = n->node->in[i];
-        c.in[i] = v == GRAPH_NONE ? NULL : addresses[v];
+        c->in[i] = v == GRAPH_NONE ? NULL : addresses[v];
         if (n->in[i].reorder) {
             void *copy = (char *)workspace + n->in[i].offset;
-            TRY(node_reorder(n->in[i].reorder, c.in[i], copy, err));
-            c.in[i] = copy;
+            TRY(node_reorder(n->in[i].reorder, c->in[i], copy, err));
+            c->in[i] = copy;
         }
     }
     for (int i = 0; i < n->node->n_out; i++) {
         graph_val v = n->node->out[i];
-        c.out[i] = v == GRAPH_NONE     ? NULL
-                   : n->out[i].reorder ? (char *)workspace + n->out[i].offset
-                                       : addresses[v];
+        c->out[i] = v == GRAPH_NONE     ? NULL
+                    : n->out[i].reorder ? (char *)workspace + n->out[i].offset
+                                        : addresses[v];
     }
-    TRY(n->body(n, &c, err));
+    TRY(n->body(n, c, err));
     for (int i = 0; i < n->node->n_out; i++)
         if (n->out[i].reorder)
-            TRY(node_reorder(n->out[i].reorder, c.out[i], addresses[n->node->out[i]], err));
+            TRY(node_reorder(n->out[i].reorder, c->out[i], addresses[n->node->out[i]], err));
     return OK;
 }

@@ -20,9 +20,9 @@ typedef struct cpu_node cpu_node;
 
 /* One execution: addresses in the layouts the body asked for; NULL where the node has no value. */
 typedef struct cpu_call {
-    const void *in[GRAPH_IN];
-    void *out[GRAPH_OUT];
-    void *scratch; /* scratch_bytes, 64-byte aligned */
+    const void **in; /* [graph_node_slots] */
+    void **out;      /* [n_out] */
+    void *scratch;   /* scratch_bytes, 64-byte aligned */
 } cpu_call;
 
 typedef status (*cpu_body)(const cpu_node *n, const cpu_call *c, error *err);
@@ -44,7 +44,8 @@ struct cpu_node {
     bool takes_inplace; /* the body may write output 0 over input 0 */
     bool fused;         /* its work is done by the node that makes its input */
     bool aliases;       /* OP_ALIAS: output 0 is input 0, byte for byte */
-    cpu_edge in[GRAPH_IN], out[GRAPH_OUT];
+    cpu_edge *in, *out; /* [graph_node_slots], [n_out] */
+    cpu_call call;      /* filled anew at every run */
     size_t workspace_bytes;
 };
 

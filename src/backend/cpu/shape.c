@@ -182,7 +182,7 @@ status plan_strided(backend_program *p, cpu_node *n, error *err)
 
 typedef struct concat_state {
     int64_t outer;
-    size_t run_bytes[GRAPH_IN], y_bytes; /* bytes per outer index */
+    size_t *run_bytes, y_bytes; /* bytes per outer index */
 } concat_state;
 
 static status run_concat(const cpu_node *n, const cpu_call *c, error *err)
@@ -206,6 +206,7 @@ status plan_concat(backend_program *p, cpu_node *n, error *err)
     int axis = ((const axis_attr *)n->node->attr)->axis;
     axis = axis < 0 ? axis + y->shape.rank : axis;
     concat_state *s = arena_alloc(p->arena, sizeof *s);
+    s->run_bytes = arena_alloc(p->arena, (size_t)n->node->n_in * sizeof *s->run_bytes);
     s->outer = 1;
     for (int i = 0; i < axis; i++)
         s->outer *= y->shape.dim[i];

@@ -101,7 +101,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     a.w = emit_shape_of(g, n.in[1]);
     a.with_bias = want_din[2];
     if (want_din[1]) {
-        graph_val out[GRAPH_OUT];
+        graph_val out[2];
         TRY(graph_add(g, OP_CONV_BWD_WEIGHTS, NULL, (const graph_val[]){n.in[0], dout[0]}, 2, &a,
                       out, err));
         ret_din[1] = out[0];

@@ -2,27 +2,18 @@
 
 status emit_1(graph *g, graph_op op, graph_val a, const void *attr, graph_val *ret, error *err)
 {
-    graph_val out[GRAPH_OUT];
-    TRY(graph_add(g, op, NULL, &a, 1, attr, out, err));
-    *ret = out[0];
-    return OK;
+    return graph_add_1(g, op, NULL, &a, 1, attr, ret, err);
 }
 
 status emit_2(graph *g, graph_op op, graph_val a, graph_val b, const void *attr, graph_val *ret,
               error *err)
 {
-    graph_val out[GRAPH_OUT];
-    TRY(graph_add(g, op, NULL, (const graph_val[]){a, b}, 2, attr, out, err));
-    *ret = out[0];
-    return OK;
+    return graph_add_1(g, op, NULL, (const graph_val[]){a, b}, 2, attr, ret, err);
 }
 
 status emit_zero(graph *g, const graph_shape *shape, graph_val *ret, error *err)
 {
-    graph_val out[GRAPH_OUT];
-    TRY(graph_add(g, OP_ZERO, NULL, NULL, 0, &(shape_attr){.shape = *shape}, out, err));
-    *ret = out[0];
-    return OK;
+    return graph_add_1(g, OP_ZERO, NULL, NULL, 0, &(shape_attr){.shape = *shape}, ret, err);
 }
 
 status emit_scale(graph *g, graph_val v, float factor, graph_val *ret, error *err)

@@ -39,7 +39,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     graph_node n = *graph_node_at(g, node);
     const slice_attr *a = n.attr;
     graph_shape x = emit_shape_of(g, n.in[0]), gap = x;
-    graph_val in[3], out[GRAPH_OUT];
+    graph_val in[3];
     int32_t n_in = 0;
     if (a->begin > 0) {
         gap.dim[a->axis] = a->begin;
@@ -54,9 +54,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
         ret_din[0] = dout[0];
         return OK;
     }
-    TRY(graph_add(g, OP_CONCAT, NULL, in, n_in, &(axis_attr){.axis = a->axis}, out, err));
-    ret_din[0] = out[0];
-    return OK;
+    return graph_add_1(g, OP_CONCAT, NULL, in, n_in, &(axis_attr){.axis = a->axis}, &ret_din[0],
+                       err);
 }
 
 const graph_op_info graph_op_slice = {

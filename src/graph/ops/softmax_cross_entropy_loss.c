@@ -64,9 +64,10 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
         return FAIL(err, E_UNSUPPORTED, "no gradient for trained class weights");
     graph_val through_loss = GRAPH_NONE, through_log = GRAPH_NONE;
     if (dout[0] != GRAPH_NONE) {
-        graph_val in[] = {dout[0], n.out[1], n.in[1], n.in[2]}, out[GRAPH_OUT];
-        TRY(graph_add(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD, NULL, in, 4, n.attr, out, err));
-        through_loss = ret_din[0] = out[0];
+        graph_val in[] = {dout[0], n.out[1], n.in[1], n.in[2]};
+        TRY(graph_add_1(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD, NULL, in, 4, n.attr, &through_loss,
+                        err));
+        ret_din[0] = through_loss;
     }
     if (dout[1] != GRAPH_NONE) {
         TRY(emit_2(g, OP_LOG_SOFTMAX_BWD, dout[1], n.out[1], &(axis_attr){.axis = 1}, &through_log,

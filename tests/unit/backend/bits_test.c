@@ -93,7 +93,7 @@ static void test_the_dropout_mask_is_the_stream_of_the_batch(void **state)
     graph_val x = program_input(&p, "x", DT_F32, (graph_shape){2, {17, 59}});
     graph_val batch = program_input(&p, "batch", DT_I64, (graph_shape){1, {1}});
     dropout_attr attr = {.ratio = 0.37f, .seed = 77, .stream = 3};
-    graph_val out[GRAPH_OUT];
+    graph_val out[2];
     program_node(&p, OP_DROPOUT, "dropout", &attr, 2, (graph_val[]){x, batch}, out);
     program_load(&p, 1);
     program_fill_sources(&p);

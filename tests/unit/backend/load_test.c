@@ -55,8 +55,9 @@ static void test_all_nodes_without_a_kernel_are_listed(void **state)
     assert_int_equal(program_try_load(&p, 1), E_UNSUPPORTED);
     assert_string_equal(
         p.err.text,
-        "the CPU has no kernel for double (Relu): it makes float64, known are float32, int64 and "
-        "uint8; behind (Tanh): it makes float64, known are float32, int64 and uint8; whole (Add): "
+        "the CPU has no kernel for double (Relu): it makes float64; the only floating type "
+        "known is float32; behind (Tanh): it makes float64; the only floating type known is "
+        "float32; whole (Add): "
         "arithmetic in int64, known is float32; loss (SoftmaxCrossEntropyLoss): labels in int32, "
         "known is int64");
     program_fini(&p);

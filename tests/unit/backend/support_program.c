@@ -75,11 +75,13 @@ graph_val program_state(program *p, const char *name, graph_shape shape)
 graph_val program_node(program *p, graph_op op, const char *name, const void *attr, int n_in,
                        const graph_val *in, graph_val *ret_out)
 {
-    graph_val out[GRAPH_OUT];
-    must(p, graph_add(p->g, op, name, in, n_in, attr, out, &p->err));
-    for (int i = 0; ret_out && i < graph_op_of(op)->n_out; i++)
-        ret_out[i] = out[i];
-    return out[0];
+    graph_val out;
+    if (ret_out) {
+        must(p, graph_add(p->g, op, name, in, n_in, attr, ret_out, &p->err));
+        return ret_out[0];
+    }
+    must(p, graph_add_1(p->g, op, name, in, n_in, attr, &out, &p->err));
+    return out;
 }
 
 status program_try_load(program *p, int threads)

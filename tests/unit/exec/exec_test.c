@@ -42,10 +42,10 @@ static graph_val add_node(graph *g, graph_op op, const char *name, graph_val a, 
                           const void *attr)
 {
     error err = ERROR_INIT;
-    graph_val out[GRAPH_OUT];
-    must(graph_add(g, op, name, (graph_val[]){a, b}, b == GRAPH_NONE ? 1 : 2, attr, out, &err),
+    graph_val out;
+    must(graph_add_1(g, op, name, (graph_val[]){a, b}, b == GRAPH_NONE ? 1 : 2, attr, &out, &err),
          &err);
-    return out[0];
+    return out;
 }
 
 static model make_model(int64_t batch, bool backward)

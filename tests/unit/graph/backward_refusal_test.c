@@ -44,7 +44,7 @@ static void statistics_have_one_mover_and_no_gradient(void **state)
     graph_val weight = make_input(g, "weight", DT_F32, DIMS(1));
     graph_val s = make_param(g, "s", TENSOR_TRAINABLE, DIMS(4));
     graph_val mean = make_param(g, "mean", TENSOR_STATE, DIMS(4));
-    graph_val var = make_param(g, "var", TENSOR_TRAINABLE, DIMS(4)), out[GRAPH_OUT];
+    graph_val var = make_param(g, "var", TENSOR_TRAINABLE, DIMS(4)), out[3];
     graph_val in[] = {x, s, s, mean, var};
     const batch_norm_attr training = {.training = true};
     error err = ERROR_INIT;
@@ -65,7 +65,7 @@ static void the_batch_statistics_pass_no_gradient(void **state)
 {
     (void)state;
     graph *g = make_graph();
-    graph_val s = make_param(g, "s", TENSOR_TRAINABLE, DIMS(4)), out[GRAPH_OUT];
+    graph_val s = make_param(g, "s", TENSOR_TRAINABLE, DIMS(4)), out[3];
     graph_val x = make_param(g, "x", TENSOR_TRAINABLE, DIMS(8, 4));
     graph_val frozen = make_param(g, "frozen", TENSOR_FROZEN, DIMS(4));
     graph_val weight = make_input(g, "weight", DT_F32, DIMS(1));

@@ -404,7 +404,7 @@ static void the_log_probabilities_have_a_gradient_too(void **state)
 {
     (void)state;
     graph *g = make_graph();
-    graph_val p = make_param(g, "p", TENSOR_TRAINABLE, DIMS(4, 3)), out[GRAPH_OUT];
+    graph_val p = make_param(g, "p", TENSOR_TRAINABLE, DIMS(4, 3)), out[2];
     graph_val label = make_input(g, "label", DT_I64, DIMS(4));
     error err = ERROR_INIT;
     assert_int_equal(graph_add(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, "ce", (graph_val[]){p, label}, 2,

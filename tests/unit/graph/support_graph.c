@@ -46,10 +46,10 @@ graph_val make_param(graph *g, const char *name, tensor_kind kind, graph_shape s
 graph_val make_node(graph *g, graph_op op, const char *name, const graph_val *in, size_t n_in,
                     const void *attr)
 {
-    graph_val out[GRAPH_OUT];
+    graph_val out;
     error err = ERROR_INIT;
-    must(graph_add(g, op, name, in, (int32_t)n_in, attr, out, &err), &err);
-    return out[0];
+    must(graph_add_1(g, op, name, in, (int32_t)n_in, attr, &out, &err), &err);
+    return out;
 }
 
 graph_val make_loss(graph *g, graph_val v)
@@ -78,9 +78,9 @@ void assert_refused(graph *g, graph_op op, const char *name, const graph_val *in
                     const void *attr, const char *text)
 {
     int32_t n_nodes = graph_n_nodes(g), n_values = graph_n_values(g);
-    graph_val out[GRAPH_OUT];
+    graph_val out;
     error err = ERROR_INIT;
-    assert_int_equal(graph_add(g, op, name, in, (int32_t)n_in, attr, out, &err), E_CONFIG);
+    assert_int_equal(graph_add_1(g, op, name, in, (int32_t)n_in, attr, &out, &err), E_CONFIG);
     assert_string_equal(err.text, text);
     assert_int_equal(graph_n_nodes(g), n_nodes);
     assert_int_equal(graph_n_values(g), n_values);
@@ -211,7 +211,7 @@ static const struct attempt {
 static bool try_node(graph *g, dice *d, int64_t side, int32_t number)
 {
     const struct attempt *t = &attempts[throw_dice(d, COUNT_OF(attempts))];
-    graph_val in[GRAPH_IN] = {pick(g, d), pick(g, d), pick(g, d)}, out[GRAPH_OUT];
+    graph_val in[3] = {pick(g, d), pick(g, d), pick(g, d)}, out[3];
     graph_shape s = graph_value_at(g, in[0])->shape;
     error err = ERROR_INIT;
     for (int i = 0; i < 3; i++) {

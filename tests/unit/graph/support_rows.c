@@ -12,10 +12,10 @@
 void check_row(const row *r)
 {
     graph *g = make_graph();
-    graph_val in[GRAPH_IN], out[GRAPH_OUT];
+    graph_val in[ROW_IN], out[ROW_OUT];
     int32_t n_in = 0;
     char name[16], text[ERROR_TEXT];
-    for (; n_in < GRAPH_IN && r->in[n_in].presence != END; n_in++) {
+    for (; n_in < ROW_IN && r->in[n_in].presence != END; n_in++) {
         snprintf(name, sizeof name, "in%d", (int)n_in);
         in[n_in] = r->in[n_in].presence == ABSENT
                        ? GRAPH_NONE

@@ -34,11 +34,13 @@ typedef struct input {
         .presence = ABSENT                                                                         \
     }
 
+enum { ROW_IN = 8, ROW_OUT = 4 }; /* as many as a row here needs */
+
 typedef struct row {
     graph_op op;
-    input in[GRAPH_IN];
+    input in[ROW_IN];
     const void *attr;
-    const char *out[GRAPH_OUT]; /* shapes; NULL: not made */
+    const char *out[ROW_OUT]; /* shapes; NULL: not made */
     const char *refused;        /* the text behind "n (Op): "; NULL: accepted */
 } row;
 

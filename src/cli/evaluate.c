@@ -3,96 +3,13 @@
  * the job that made the model, unless another is given.
  */
 #include "cli/commands.h"
-#include "common/base/alloc.h"
-#include "common/base/fs.h"
+#include "cli/subject.h"
 #include "common/base/json.h"
-#include "common/store/checkpoint.h"
 #include "evaluator/evaluator.h"
 
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What to read; all three are owned. */
-typedef struct subject {
-    char *model; /* .safetensors file or checkpoint folder */
-    char *config;
-    config *loaded;
-} subject;
-
-static void subject_fini(subject *s)
-{
-    config_destroy(&s->loaded);
-    free(s->model);
-    free(s->config);
-}
-
-/* folder/name if that exists, else NULL */
-static char *existing(const char *folder, const char *name)
-{
-    char *path = xasprintf("%s/%s", folder, name);
-    if (fs_exists(path))
-        return path;
-    free(path);
-    return NULL;
-}
-
-/* The config.json of the job a file belongs to: beside it (model.safetensors), or one or two floors
- * up (best/, checkpoints/step-N/). NULL if there is none. */
-static char *config_above(const char *path)
-{
-    char *copy = xstrdup(path), *folder = copy, *found = NULL;
-    for (int up = 0; up < 3 && !found; up++) {
-        folder = dirname(folder);
-        found = existing(folder, "config.json");
-    }
-    free(copy);
-    return found;
-}
-
-static status newest_checkpoint(const char *job_dir, char **ret, error *err)
-{
-    jobdir *dir = NULL;
-    int64_t *steps = NULL;
-    size_t n = 0;
-    TRY(jobdir_open(job_dir, &dir, err));
-    status st = checkpoint_list(dir, &steps, &n, err);
-    if (st == OK && n == 0)
-        st =
-            FAIL(err, E_DATA, "'%s' holds neither model.safetensors nor a checkpoint yet", job_dir);
-    if (st == OK)
-        *ret = jobdir_file(dir, "checkpoints/step-%09lld", (long long)steps[n - 1]);
-    free(steps);
-    jobdir_close(&dir);
-    return st;
-}
-
-static status find_model(const char *path, subject *s, error *err)
-{
-    if (!fs_exists(path))
-        return FAIL(err, E_IO,
-                    "'%s' does not exist; give a job dir, a checkpoint or a "
-                    ".safetensors file",
-                    path);
-    s->config = existing(path, "config.json");
-    if (s->config) {
-        s->model = existing(path, "model.safetensors");
-        return s->model ? OK : newest_checkpoint(path, &s->model, err);
-    }
-    s->model = xstrdup(path);
-    s->config = config_above(path);
-    return OK;
-}
-
-static status find_config(const args *a, subject *s, error *err)
-{
-    const char *given = args_text(a, "config");
-    if (!given && !s->config)
-        return FAIL(err, E_USAGE, "evaluate: no config.json beside '%s': give --config", s->model);
-    config_source source = {.path = given ? given : s->config};
-    return config_load(&source, &s->loaded, err);
-}
 
 static void print_result(const metric_set *m, const char *model, const char *data)
 {
@@ -110,20 +27,20 @@ static void print_result(const metric_set *m, const char *model, const char *dat
 
 static status evaluate(const args *a, subject *s, error *err)
 {
-    TRY(find_model(a->operands[0], s, err));
-    TRY(find_config(a, s, err));
+    TRY(subject_find(a->operands[0], s, err));
+    TRY(subject_configure(s, args_text(a, "config"), err));
     const char *data = args_text(a, "data");
     if (!data)
-        data = config_str(s->loaded, "validation_data_path");
+        data = config_str(s->config, "validation_data_path");
     if (!data)
         return FAIL(err, E_USAGE,
                     "evaluate: the configuration has no validation_data_path: give "
                     "--data");
     evaluator_request request = {
-        .config = s->loaded,
+        .config = s->config,
         .model = s->model,
         .data_path = data,
-        .threads = (int)args_count(a, "threads", config_int(s->loaded, "trainer.threads")),
+        .threads = (int)args_count(a, "threads", config_int(s->config, "trainer.threads")),
     };
     metric_set metrics;
     TRY(evaluator_evaluate(&request, &metrics, err));

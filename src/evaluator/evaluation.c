@@ -3,7 +3,6 @@
 
 #include "common/base/alloc.h"
 #include "common/parts/steps.h"
-#include "common/store/safetensors.h"
 #include "data/data.h"
 #include "exec/exec.h"
 #include "model/model.h"
@@ -138,57 +137,27 @@ static status check_shape(const evaluation *e, const tensor_decl *want, int32_t 
                     : "");
 }
 
-static status missing(const char *name, const char *origin, error *err)
-{
-    return FAIL(err, E_DATA, "'%s': has no tensor '%s', which the model asks for", origin, name);
-}
-
-status evaluation_load_checkpoint(evaluation *e, const checkpoint *c, const char *origin,
-                                  error *err)
-{
-    const flat *theirs = checkpoint_manifest(c)->flat;
-    void *values = NULL;
-    TRY(mem_alloc((size_t)theirs->n_elements * sizeof(float), "a checkpoint", &values, err));
-    status st;
-    TRY_OUT(st, checkpoint_read_flat(c, values, err));
-    for (int32_t t = 0; t < e->flat->n_tensors; t++) {
-        const tensor_decl *want = &e->flat->tensors[t];
-        int32_t found = flat_find(theirs, want->name);
-        if (found < 0)
-            TRY_OUT(st, missing(want->name, origin, err));
-        const tensor_decl *have = &theirs->tensors[found];
-        TRY_OUT(st, check_shape(e, want, have->rank, have->dim, origin, err));
-        memcpy(e->params + e->flat->offset[t], (float *)values + theirs->offset[found],
-               (size_t)e->flat->count[t] * sizeof(float));
-    }
-out:
-    mem_free(values);
-    return st;
-}
-
-static status take_tensor(evaluation *e, int32_t t, const st_file *f, const char *path, error *err)
+static status take_tensor(evaluation *e, int32_t t, const weights *w, error *err)
 {
     const tensor_decl *want = &e->flat->tensors[t];
-    const st_tensor *have = st_find(f, want->name);
+    const st_tensor *have = weights_find(w, want->name);
+    const char *origin = weights_origin(w);
     if (!have)
-        return missing(want->name, path, err);
+        return FAIL(err, E_DATA, "'%s': has no tensor '%s', which the model asks for", origin,
+                    want->name);
     if (have->dtype != DT_F32)
-        return FAIL(err, E_DATA, "'%s': tensor '%s' is %s, the model asks for float32", path,
+        return FAIL(err, E_DATA, "'%s': tensor '%s' is %s, the model asks for float32", origin,
                     want->name, dtype_name(have->dtype));
-    TRY(check_shape(e, want, have->rank, have->dim, path, err));
+    TRY(check_shape(e, want, have->rank, have->dim, origin, err));
     memcpy(e->params + e->flat->offset[t], have->data, (size_t)e->flat->count[t] * sizeof(float));
     return OK;
 }
 
-status evaluation_load_safetensors(evaluation *e, const char *path, error *err)
+status evaluation_load(evaluation *e, const weights *w, error *err)
 {
-    st_file *f = NULL;
-    TRY(st_open(path, &f, err));
-    status st = OK;
-    for (int32_t t = 0; t < e->flat->n_tensors && st == OK; t++)
-        st = take_tensor(e, t, f, path, err);
-    st_close(&f);
-    return st;
+    for (int32_t t = 0; t < e->flat->n_tensors; t++)
+        TRY(take_tensor(e, t, w, err));
+    return OK;
 }
 
 /* --- running --- */
@@ -218,7 +187,29 @@ static void score(evaluation *e, size_t variant, const data_batch *batch, metric
         }
 }
 
-static status run_batch(evaluation *e, int64_t index, metric_set *into, error *err)
+/* A kept value whose first axis is the batch's, and that is no loss, is an answer. */
+static void gather_outputs(evaluation *e, size_t variant, evaluation_answer *a)
+{
+    const graph *g = e->graphs[variant];
+    for (graph_val v = 0; v < graph_n_values(g) && a->n_outputs < EVALUATION_OUTPUTS; v++) {
+        const graph_value *value = graph_value_at(g, v);
+        bool is_of_batch = value->shape.rank > 0 && value->shape.dim[0] == a->examples;
+        if (!value->keep || !is_of_batch || strcmp(value->name, "loss") == 0)
+            continue;
+        a->outputs[a->n_outputs++] = (struct evaluation_output){
+            .name = value->name,
+            .dtype = value->dtype,
+            .shape = value->shape,
+            .data = exec_value(e->exec, variant, value->name, NULL),
+        };
+    }
+}
+
+/* What is done with a batch once the model has run over it. */
+typedef status batch_use(evaluation *e, size_t variant, const data_batch *batch, void *user,
+                         error *err);
+
+static status run_batch(evaluation *e, int64_t index, batch_use *use, void *user, error *err)
 {
     step_slot slot = steps_slot(&e->batches, index, 0);
     size_t variant = slot.n == e->batches.batch_size ? FULL_BATCH : LAST_BATCH;
@@ -231,9 +222,17 @@ static status run_batch(evaluation *e, int64_t index, metric_set *into, error *e
     feed(e, variant, batch);
     status st = exec_run(e->exec, variant, &(exec_hooks){.cancel = e->stop}, err);
     if (st == OK)
-        score(e, variant, batch, into);
+        st = use(e, variant, batch, user, err);
     loader_release(e->loader, batch);
     return st;
+}
+
+static status add_score(evaluation *e, size_t variant, const data_batch *batch, void *user,
+                        error *err)
+{
+    (void)err;
+    score(e, variant, batch, user);
+    return OK;
 }
 
 status evaluation_run(evaluation *e, metric_set *ret, error *err)
@@ -243,9 +242,33 @@ status evaluation_run(evaluation *e, metric_set *ret, error *err)
     for (int64_t i = 0; i < n; i++) {
         if (e->is_over && e->is_over(e->user))
             return FAIL(err, E_LOST, "over before batch %lld of %lld", (long long)i, (long long)n);
-        TRYF(run_batch(e, i, &sums, err), err, "evaluate batch %lld of %lld", (long long)i,
-             (long long)n);
+        TRYF(run_batch(e, i, add_score, &sums, err), err, "evaluate batch %lld of %lld",
+             (long long)i, (long long)n);
     }
     *ret = sums;
+    return OK;
+}
+
+typedef struct answering {
+    evaluation_taker *take;
+    void *user;
+    bool is_enough;
+} answering;
+
+static status give_answer(evaluation *e, size_t variant, const data_batch *batch, void *user,
+                          error *err)
+{
+    answering *to = user;
+    evaluation_answer a = {.examples = batch->slot.n};
+    gather_outputs(e, variant, &a);
+    return to->take(to->user, &a, &to->is_enough, err);
+}
+
+status evaluation_answers(evaluation *e, evaluation_taker *take, void *user, error *err)
+{
+    answering to = {.take = take, .user = user};
+    int64_t n = steps_batches_per_epoch(&e->batches);
+    for (int64_t i = 0; i < n && !to.is_enough; i++)
+        TRY(run_batch(e, i, give_answer, &to, err));
     return OK;
 }

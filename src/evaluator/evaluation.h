@@ -12,10 +12,13 @@
 #define TEQUIO_EVALUATOR_EVALUATION_H
 
 #include "common/config/config.h"
-#include "common/store/checkpoint.h"
+#include "common/store/weights.h"
+#include "graph/graph.h"
 #include "metric/metric.h"
 
 #include <stdatomic.h>
+
+enum { EVALUATION_OUTPUTS = 16 };
 
 typedef struct evaluation evaluation;
 
@@ -34,12 +37,27 @@ void evaluation_close(evaluation **e);
 int64_t evaluation_examples(const evaluation *e);
 
 /* E_DATA names the tensor that is missing or has another shape; tensors too many are ignored. */
-MUST_USE status evaluation_load_checkpoint(evaluation *e, const checkpoint *c, const char *origin,
-                                           error *err);
-MUST_USE status evaluation_load_safetensors(evaluation *e, const char *path, error *err);
+MUST_USE status evaluation_load(evaluation *e, const weights *w, error *err);
 
 /* "loss" (mean) and "accuracy" over all examples. E_LOST when *stop became true or the run
  * was over. */
 MUST_USE status evaluation_run(evaluation *e, metric_set *ret, error *err);
+
+/* What the model says to a batch: its kept values but the loss, [examples, ...]. */
+typedef struct evaluation_answer {
+    int64_t examples;
+    size_t n_outputs;
+    struct evaluation_output {
+        const char *name; /* "logits" */
+        dtype dtype;
+        graph_shape shape;
+        const void *data; /* row-major */
+    } outputs[EVALUATION_OUTPUTS];
+} evaluation_answer;
+
+/* Gives every answer, in the order of the examples, to `take`. It ends with the first failure of
+ * `take`, or after the batch in which *ret_enough became true. */
+typedef status evaluation_taker(void *user, const evaluation_answer *a, bool *ret_enough, error *err);
+MUST_USE status evaluation_answers(evaluation *e, evaluation_taker *take, void *user, error *err);
 
 #endif

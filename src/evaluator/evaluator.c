@@ -22,7 +22,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 
 enum { POLL_MS = 100, LOOK_US = 500 * 1000, NONE = -1 };
@@ -111,7 +110,11 @@ static status evaluate_open(evaluator *e, const checkpoint *c, const char *path,
                 .epochs_done = m->epochs_done,
                 .final = m->final,
                 .examples = evaluation_examples(e->evaluation)};
-    TRY(evaluation_load_checkpoint(e->evaluation, c, path, err));
+    weights *w = NULL;
+    TRY(weights_of_checkpoint(c, path, &w, err));
+    status st = evaluation_load(e->evaluation, w, err);
+    weights_close(&w);
+    TRY(st);
     TRY(evaluation_run(e->evaluation, &r.metrics, err));
     r.seconds = (double)(clock_us() - begin) * 1e-6;
     TRYF(report_write(e->dir, &r, &e->events, err), err, "report on step %lld", (long long)r.step);
@@ -252,34 +255,41 @@ status evaluator_run(const evaluator_options *options, error *err)
     return st;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat s;
-    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
-}
-
-static status load_any(evaluation *e, const char *path, error *err)
-{
-    if (!is_folder(path))
-        return evaluation_load_safetensors(e, path, err);
-    checkpoint *c = NULL;
-    TRY(checkpoint_open(path, true, &c, err));
-    status st = evaluation_load_checkpoint(e, c, path, err);
-    checkpoint_close(&c);
-    return st;
-}
-
-status evaluator_evaluate(const evaluator_request *request, metric_set *ret, error *err)
+static status open_loaded(const evaluator_request *request, evaluation **ret, error *err)
 {
     evaluation_options how = {.config = request->config,
                               .data_path = request->data_path,
                               .threads = request->threads,
                               .stop = request->stop};
     evaluation *e = NULL;
+    weights *w = NULL;
     TRY(evaluation_open(&how, &e, err));
-    status st = load_any(e, request->model, err);
+    status st = weights_open(request->model, &w, err);
     if (st == OK)
-        st = evaluation_run(e, ret, err);
+        st = evaluation_load(e, w, err);
+    weights_close(&w);
+    if (st == OK)
+        *ret = e;
+    else
+        evaluation_close(&e);
+    return st;
+}
+
+status evaluator_evaluate(const evaluator_request *request, metric_set *ret, error *err)
+{
+    evaluation *e = NULL;
+    TRY(open_loaded(request, &e, err));
+    status st = evaluation_run(e, ret, err);
+    evaluation_close(&e);
+    return st;
+}
+
+status evaluator_predict(const evaluator_request *request, evaluation_taker *take, void *user,
+                         error *err)
+{
+    evaluation *e = NULL;
+    TRY(open_loaded(request, &e, err));
+    status st = evaluation_answers(e, take, user, err);
     evaluation_close(&e);
     return st;
 }

@@ -19,6 +19,7 @@
 
 #include "common/config/config.h"
 #include "common/store/jobdir.h"
+#include "evaluator/evaluation.h"
 #include "metric/metric.h"
 
 #include <stdatomic.h>
@@ -45,5 +46,9 @@ typedef struct evaluator_request {
 
 /* One model, once: "loss" and "accuracy". */
 MUST_USE status evaluator_evaluate(const evaluator_request *request, metric_set *ret, error *err);
+
+/* One model, once: its answers, as evaluation_answers gives them. */
+MUST_USE status evaluator_predict(const evaluator_request *request, evaluation_taker *take,
+                                  void *user, error *err);
 
 #endif

@@ -1,0 +1,73 @@
+/*
+ * `tequio export`: a trained model as one file that other programs read.
+ */
+#include "cli/commands.h"
+#include "cli/subject.h"
+#include "common/base/alloc.h"
+#include "common/store/weights.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static int64_t elements(const weights *w)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < weights_count(w); i++)
+        sum += (int64_t)(weights_at(w, i)->bytes / dtype_bytes(weights_at(w, i)->dtype));
+    return sum;
+}
+
+static status export_safetensors(const subject *s, const char *path, error *err)
+{
+    weights *w = NULL;
+    TRY(weights_open(s->model, &w, err));
+    status st = weights_write(w, path, err);
+    if (st == OK)
+        printf("%s: %zu tensors of '%s', %" PRId64 " numbers\n", path, weights_count(w), s->model,
+               elements(w));
+    weights_close(&w);
+    return st;
+}
+
+static status export_model(const args *a, subject *s, error *err)
+{
+    const char *format = args_text(a, "format"), *path = args_text(a, "output");
+    if (!format || !path)
+        return FAIL(err, E_USAGE, "export: --%s is missing; usage: tequio export JOB_DIR|MODEL "
+                                  "--format safetensors -o FILE",
+                    format ? "output" : "format");
+    TRY(subject_find(a->operands[0], s, err));
+    return export_safetensors(s, path, err);
+}
+
+static int run_export(const args *a, error *err)
+{
+    subject s = {.model = NULL};
+    status st = export_model(a, &s, err);
+    subject_fini(&s);
+    return status_exit_code(st);
+}
+
+#define OUTPUT "What to write"
+
+static const flag export_flags[] = {
+    {"format", 0, FLAG_CHOICE, "safetensors", OUTPUT,
+     "safetensors: the weights under the names that PyTorch gives them.", 0, 0},
+    {"output", 'o', FLAG_PATH, "FILE", OUTPUT, "The file; it is there once it is whole.", 0, 0},
+};
+
+const command command_export = {
+    .name = "export",
+    .operands = "JOB_DIR|MODEL",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "Write a trained model as one file for other programs.",
+    .about =
+        "Writes a model as a file that other programs read. Of a job dir the final "
+        "model.safetensors is taken, or the newest checkpoint where training goes on; "
+        "JOB_DIR/best, a checkpoint folder or a .safetensors file may be named as well.",
+    .flags = export_flags,
+    .n_flags = COUNT_OF(export_flags),
+    .run = run_export,
+};

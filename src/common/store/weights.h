@@ -1,0 +1,31 @@
+/*
+ * A model's weights by tensor name, wherever they lie: in a .safetensors file, or in the parts of a
+ * checkpoint. Who takes them checks shapes and types.
+ *
+ * Threads: immutable once opened, so any thread may read.
+ */
+#ifndef TEQUIO_COMMON_STORE_WEIGHTS_H
+#define TEQUIO_COMMON_STORE_WEIGHTS_H
+
+#include "common/store/checkpoint.h"
+#include "common/store/safetensors.h"
+
+typedef struct weights weights;
+
+/* A folder is a checkpoint, checked down to its sums; all else is a safetensors file. E_DATA. */
+MUST_USE status weights_open(const char *path, weights **ret, error *err);
+/* Those of an open checkpoint, which may be closed then. `origin` names it in messages. */
+MUST_USE status weights_of_checkpoint(const checkpoint *c, const char *origin, weights **ret,
+                                      error *err);
+void weights_close(weights **w);
+
+const char *weights_origin(const weights *w);   /* where they come from */
+int64_t weights_step(const weights *w);         /* version; -1 where the file does not say */
+size_t weights_count(const weights *w);
+const st_tensor *weights_at(const weights *w, size_t i);
+const st_tensor *weights_find(const weights *w, const char *name); /* NULL if absent */
+
+/* As a .safetensors file; atomic. */
+MUST_USE status weights_write(const weights *w, const char *path, error *err);
+
+#endif

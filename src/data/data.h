@@ -33,6 +33,15 @@ typedef struct dataset dataset;
 
 /* Opens what `reader` (the section dataset_reader) says at `path`. */
 MUST_USE status dataset_open(const config *reader, const char *path, dataset **ret, error *err);
+/* The same for data that must be read as others were: `vocabulary` is what dataset_vocabulary says
+ * of the training data; NULL: of none. */
+MUST_USE status dataset_open_as(const config *reader, const char *path, const char *vocabulary,
+                                dataset **ret, error *err);
+/* Does such a reader learn from its data how to turn them into numbers? Then other data need what
+ * was learned. */
+bool dataset_learns(const config *reader);
+/* What was learned, or was given at opening, as JSON text; NULL: nothing. Borrowed. */
+const char *dataset_vocabulary(const dataset *d);
 void dataset_close(dataset **d);
 int64_t dataset_examples(const dataset *d);
 const data_field *dataset_fields(const dataset *d, size_t *ret_n);

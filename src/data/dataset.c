@@ -7,19 +7,49 @@
 
 static const struct {
     const char *type;
-    status (*open)(const config *reader, const char *path, dataset **ret, error *err);
+    status (*open)(const config *reader, const char *path, const char *vocabulary, dataset **ret,
+                   error *err);
+    bool (*learns)(const config *reader); /* NULL: never */
 } readers[] = {
-    {"idx", idx_reader_configure},
+    {"idx", idx_reader_configure, NULL},
+    {"text", text_reader_configure, text_reader_learns},
 };
+
+/* Its row; COUNT_OF(readers) if there is none. */
+static size_t find(const config *reader)
+{
+    const char *type = config_str(reader, "type");
+    size_t i = 0;
+    while (i < COUNT_OF(readers) && !(type && strcmp(type, readers[i].type) == 0))
+        i++;
+    return i;
+}
+
+bool dataset_learns(const config *reader)
+{
+    size_t i = find(reader);
+    return i < COUNT_OF(readers) && readers[i].learns && readers[i].learns(reader);
+}
+
+const char *dataset_vocabulary(const dataset *d)
+{
+    return d->ops->vocabulary ? d->ops->vocabulary(d) : NULL;
+}
 
 status dataset_open(const config *reader, const char *path, dataset **ret, error *err)
 {
+    return dataset_open_as(reader, path, NULL, ret, err);
+}
+
+status dataset_open_as(const config *reader, const char *path, const char *vocabulary,
+                       dataset **ret, error *err)
+{
+    size_t i = find(reader);
+    if (i < COUNT_OF(readers))
+        return readers[i].open(reader, path, vocabulary, ret, err);
     const char *type = config_str(reader, "type");
-    for (size_t i = 0; i < COUNT_OF(readers); i++)
-        if (type && strcmp(type, readers[i].type) == 0)
-            return readers[i].open(reader, path, ret, err);
-    return FAIL(err, E_CONFIG, "%s.type: no reader '%s'; there is 'idx'", config_path(reader),
-                type ? type : "null");
+    return FAIL(err, E_CONFIG, "%s.type: no reader '%s'; there are idx and text",
+                config_path(reader), type ? type : "null");
 }
 
 void dataset_close(dataset **d)

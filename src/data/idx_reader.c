@@ -184,8 +184,10 @@ out:
     return st;
 }
 
-status idx_reader_configure(const config *reader, const char *path, dataset **ret, error *err)
+status idx_reader_configure(const config *reader, const char *path, const char *vocabulary,
+                            dataset **ret, error *err)
 {
+    (void)vocabulary;
     idx_reader_options options = {
         .labels = config_str(reader, "labels"),
         .mean = config_has(reader, "mean") ? config_f64(reader, "mean") : 0.0,

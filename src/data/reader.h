@@ -7,10 +7,12 @@
 #define TEQUIO_DATA_READER_H
 
 #include "data/data.h"
+#include "data/tokenizer.h"
 
 typedef struct reader_ops {
     status (*read)(const dataset *d, int64_t example, void *const *ret, error *err);
     void (*close)(dataset *d);                      /* frees the whole dataset */
+    const char *(*vocabulary)(const dataset *d);    /* of dataset_vocabulary; NULL: has none */
 } reader_ops;
 
 /* First member of every reader's own struct. */
@@ -33,7 +35,27 @@ typedef struct idx_reader_options {
 MUST_USE status idx_reader_open(const idx_reader_options *options, const char *path, dataset **ret,
                                 error *err);
 /* The same with the options of a section `dataset_reader`. */
-MUST_USE status idx_reader_configure(const config *reader, const char *path, dataset **ret,
-                                     error *err);
+MUST_USE status idx_reader_configure(const config *reader, const char *path,
+                                     const char *vocabulary, dataset **ret, error *err);
+
+typedef struct text_reader_options {
+    token_kind tokenizer;
+    const char *vocabulary;         /* JSON text; NULL: the file below */
+    const char *vocabulary_path;    /* NULL: made from the text itself */
+    int64_t context;                /* tokens of an example; >= 1 */
+    int64_t stride;                 /* from the beginning of an example to the next; >= 1 */
+    double begin, end;              /* the part of the text that is read: shares of its tokens */
+    int64_t limit;                  /* the first so many examples; 0: all */
+} text_reader_options;
+
+/* Plain text for a language model, plain or gzip: "tokens" i64 [context] and "label" i64 [context],
+ * the token that follows each. The last tokens, too few for an example, are left out. */
+MUST_USE status text_reader_open(const text_reader_options *options, const char *path,
+                                 dataset **ret, error *err);
+MUST_USE status text_reader_configure(const config *reader, const char *path,
+                                      const char *vocabulary, dataset **ret, error *err);
+bool text_reader_learns(const config *reader);
+/* The two fields of such examples, `size` the number of different tokens. */
+void text_reader_fields(int64_t context, int64_t size, data_field ret[2]);
 
 #endif

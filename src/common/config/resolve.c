@@ -412,13 +412,16 @@ static status check_together(resolver *r, const json_t *tree)
     return check_mode(r, tree);
 }
 
-/* Defaults that follow from other keys. The labels of the training data do not fit other images. */
+/* Defaults that follow from other keys. The labels of the training data do not fit other images,
+ * and a share of the training text is not meant for other texts. */
 static void derive(json_t *tree)
 {
     if (json_is_null(value_at(tree, "validation_dataset_reader"))) {
+        static const char *const own[] = {"augment", "labels", "range", "stride"};
         json_t *reader = json_deep_copy(value_at(tree, "dataset_reader"));
-        json_object_set_new(reader, "augment", json_null());
-        json_object_set_new(reader, "labels", json_null());
+        for (size_t i = 0; i < COUNT_OF(own); i++)
+            if (json_object_get(reader, own[i]))
+                json_object_set_new(reader, own[i], json_null());
         json_object_set_new(tree, "validation_dataset_reader", reader);
     }
     json_t *loader = value_at(tree, "validation_data_loader");

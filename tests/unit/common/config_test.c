@@ -139,6 +139,14 @@ static void validation_follows_training(void **state)
     assert_false(config_has(c, "validation_dataset_reader.mean"));
     assert_true(config_f64(c, "validation_dataset_reader.std") == 2.0);
     config_destroy(&c);
+    c = config_load_set(config_smallest,
+                        "dataset_reader={\"type\": \"text\", \"tokenizer\": \"bytes\", "
+                        "\"context\": 9, \"stride\": 1, \"range\": [0, 0.9]}");
+    assert_string_equal(config_str(c, "validation_dataset_reader.tokenizer"), "bytes");
+    assert_int_equal(config_int(c, "validation_dataset_reader.context"), 9);
+    assert_false(config_has(c, "validation_dataset_reader.stride"));
+    assert_false(config_has(c, "validation_dataset_reader.range"));
+    config_destroy(&c);
 }
 
 static void numbers_take_one_form(void **state)

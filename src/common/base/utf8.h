@@ -1,0 +1,19 @@
+/*
+ * UTF-8 (Unicode 15, section 3.9; RFC 3629): strict, that is no overlong form, no surrogate, nothing
+ * beyond U+10FFFF. Pure functions.
+ */
+#ifndef TEQUIO_COMMON_BASE_UTF8_H
+#define TEQUIO_COMMON_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { UTF8_MAX = 4, UTF8_CODES = 0x110000 };
+
+/* Bytes of the first character of `text` (1 to 4), 0 if that is none: bytes > 0. */
+size_t utf8_decode(const unsigned char *text, size_t bytes, uint32_t *ret_code);
+
+/* Writes a code point; returns its bytes. */
+size_t utf8_encode(uint32_t code, char ret[UTF8_MAX]);
+
+#endif

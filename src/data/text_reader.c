@@ -1,0 +1,159 @@
+/*
+ * Plain text as examples of a language model (reader.h): `context` tokens and, as labels, the
+ * tokens that follow each of them. The whole text is turned into numbers at opening, so everything
+ * that can be wrong with it is found then.
+ */
+#include "data/reader.h"
+
+#include "common/base/alloc.h"
+#include "data/source.h"
+#include "data/tokenizer.h"
+
+#include <stdlib.h>
+
+enum { FIELD_TOKENS, FIELD_LABEL, FIELDS, VOCABULARY_LIMIT = 4 << 20 };
+
+typedef struct text_reader {
+    dataset base;
+    tokenizer *tokenizer;
+    uint16_t *tokens; /* of the whole file */
+    size_t first;     /* of the part that is read */
+    int64_t context, stride;
+} text_reader;
+
+static void close_reader(dataset *d)
+{
+    text_reader *r = (text_reader *)d;
+    tokenizer_destroy(&r->tokenizer);
+    mem_free(r->tokens);
+    free(r);
+}
+
+static status read_example(const dataset *d, int64_t example, void *const *ret, error *err)
+{
+    (void)err;
+    const text_reader *r = (const text_reader *)d;
+    const uint16_t *from = r->tokens + r->first + example * r->stride;
+    int64_t *tokens = ret[FIELD_TOKENS], *label = ret[FIELD_LABEL];
+    for (int64_t i = 0; i < r->context; i++) {
+        tokens[i] = from[i];
+        label[i] = from[i + 1];
+    }
+    return OK;
+}
+
+static const char *vocabulary(const dataset *d)
+{
+    return tokenizer_vocabulary(((const text_reader *)d)->tokenizer);
+}
+
+static const reader_ops text_ops = {
+    .read = read_example, .close = close_reader, .vocabulary = vocabulary};
+
+static status load_tokenizer_file(token_kind kind, const char *path, tokenizer **ret, error *err)
+{
+    buf text = BUF_INIT;
+    status st = fs_read(path, VOCABULARY_LIMIT, &text, err);
+    if (st == OK)
+        st = tokenizer_load(kind, text.data ? text.data : "", path, ret, err);
+    buf_fini(&text);
+    return st;
+}
+
+static status make_tokenizer(const text_reader_options *o, const source *text, const char *path,
+                             tokenizer **ret, error *err)
+{
+    if (o->vocabulary)
+        return tokenizer_load(o->tokenizer, o->vocabulary, "the job's vocabulary", ret, err);
+    if (o->vocabulary_path)
+        return load_tokenizer_file(o->tokenizer, o->vocabulary_path, ret, err);
+    return tokenizer_learn(o->tokenizer, text->data, text->bytes, path, ret, err);
+}
+
+/* Which part of the text is read, and how many examples it gives. */
+static status cut(text_reader *r, const text_reader_options *o, size_t n, const char *path,
+                  error *err)
+{
+    if (!(o->begin < o->end))
+        return FAIL(err, E_CONFIG,
+                    "dataset_reader.range: [%g, %g] holds nothing; expected a lower share of the "
+                    "text first",
+                    o->begin, o->end);
+    r->first = (size_t)((double)n * o->begin);
+    size_t have = (size_t)((double)n * o->end) - r->first;
+    if (have <= (size_t)o->context)
+        return FAIL(err, E_DATA,
+                    "'%s': has %zu tokens%s; an example of context %lld needs %lld", path, have,
+                    have < n ? " in the range" : "", (long long)o->context,
+                    (long long)o->context + 1);
+    r->base.examples = ((int64_t)have - o->context - 1) / o->stride + 1;
+    if (o->limit > 0 && o->limit < r->base.examples)
+        r->base.examples = o->limit;
+    return OK;
+}
+
+void text_reader_fields(int64_t context, int64_t size, data_field ret[2])
+{
+    ret[FIELD_TOKENS] =
+        (data_field){.name = "tokens", .dtype = DT_I64, .rank = 1, .dim = {context}};
+    ret[FIELD_LABEL] = ret[FIELD_TOKENS];
+    ret[FIELD_LABEL].name = "label";
+    ret[FIELD_LABEL].classes = size;
+}
+
+static status open_text(text_reader *r, const text_reader_options *o, const source *text,
+                        const char *path, error *err)
+{
+    size_t n;
+    TRY(make_tokenizer(o, text, path, &r->tokenizer, err));
+    TRY(tokenizer_encode(r->tokenizer, text->data, text->bytes, path, &r->tokens, &n, err));
+    r->context = o->context;
+    r->stride = o->stride;
+    TRY(cut(r, o, n, path, err));
+    text_reader_fields(o->context, tokenizer_size(r->tokenizer), r->base.fields);
+    r->base.n_fields = FIELDS;
+    return OK;
+}
+
+status text_reader_open(const text_reader_options *options, const char *path, dataset **ret,
+                        error *err)
+{
+    source text;
+    TRY(source_open(path, &text, err));
+    text_reader *r = xcalloc(1, sizeof *r);
+    r->base.ops = &text_ops;
+    status st = open_text(r, options, &text, path, err);
+    source_close(&text);
+    if (st == OK)
+        *ret = &r->base;
+    else
+        close_reader(&r->base);
+    return st;
+}
+
+bool text_reader_learns(const config *reader)
+{
+    return token_kind_of(config_str(reader, "tokenizer")) == TOKEN_CHARACTERS &&
+           !config_has(reader, "vocabulary");
+}
+
+status text_reader_configure(const config *reader, const char *path, const char *vocabulary,
+                             dataset **ret, error *err)
+{
+    text_reader_options options = {
+        .tokenizer = token_kind_of(config_str(reader, "tokenizer")),
+        .vocabulary = vocabulary,
+        .vocabulary_path = config_str(reader, "vocabulary"),
+        .context = config_int(reader, "context"),
+        .end = 1.0,
+        .limit = config_has(reader, "limit") ? config_int(reader, "limit") : 0,
+    };
+    options.stride =
+        config_has(reader, "stride") ? config_int(reader, "stride") : options.context;
+    if (config_has(reader, "range")) {
+        const json_t *range = config_json(reader, "range");
+        options.begin = json_number_value(json_array_get(range, 0));
+        options.end = json_number_value(json_array_get(range, 1));
+    }
+    return text_reader_open(&options, path, ret, err);
+}

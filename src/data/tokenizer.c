@@ -1,0 +1,247 @@
+/* See tokenizer.h. */
+#include "data/tokenizer.h"
+
+#include "common/base/alloc.h"
+#include "common/base/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES = 256, SIZE_LIMIT = UINT16_MAX + 1 };
+
+struct tokenizer {
+    token_kind kind;
+    uint32_t *codes; /* [size], ascending; NULL for bytes */
+    int64_t size;
+    char *vocabulary;
+};
+
+token_kind token_kind_of(const char *name)
+{
+    return strcmp(name, "bytes") == 0 ? TOKEN_BYTES : TOKEN_CHARACTERS;
+}
+
+static tokenizer *create(token_kind kind, int64_t size)
+{
+    tokenizer *t = xcalloc(1, sizeof *t);
+    t->kind = kind;
+    t->size = size;
+    if (kind == TOKEN_CHARACTERS)
+        t->codes = xcalloc((size_t)size + 1, sizeof *t->codes);
+    return t;
+}
+
+void tokenizer_destroy(tokenizer **t)
+{
+    if (!*t)
+        return;
+    free((*t)->codes);
+    free((*t)->vocabulary);
+    free(*t);
+    *t = NULL;
+}
+
+int64_t tokenizer_size(const tokenizer *t)
+{
+    return t->size;
+}
+
+const char *tokenizer_vocabulary(const tokenizer *t)
+{
+    return t->vocabulary;
+}
+
+static void write_vocabulary(tokenizer *t)
+{
+    json_t *tokens = json_array(), *whole = json_object();
+    for (int64_t i = 0; i < t->size; i++) {
+        char text[UTF8_MAX];
+        json_array_append_new(tokens, json_stringn(text, tokenizer_decode(t, i, text)));
+    }
+    json_object_set_new(whole, "tokens", tokens);
+    t->vocabulary = json_text(whole);
+    json_decref(whole);
+}
+
+/* --- characters --- */
+
+/* The next character of a text that a vocabulary can hold. */
+static status next(const unsigned char *text, size_t bytes, size_t at, const char *origin,
+                   uint32_t *ret_code, size_t *ret_bytes, error *err)
+{
+    size_t n = utf8_decode(text + at, bytes - at, ret_code);
+    if (n == 0)
+        return FAIL(err, E_DATA,
+                    "'%s': byte %zu (%02x) begins no UTF-8 character; convert the text, or use "
+                    "tokenizer \"bytes\"",
+                    origin, at, text[at]);
+    if (*ret_code == 0)
+        return FAIL(err, E_DATA,
+                    "'%s': byte %zu is zero, so this is no text; use tokenizer \"bytes\"", origin,
+                    at);
+    *ret_bytes = n;
+    return OK;
+}
+
+static status mark(const unsigned char *text, size_t bytes, const char *origin, bool *seen,
+                   error *err)
+{
+    size_t n = 0;
+    uint32_t code = 0;
+    for (size_t at = 0; at < bytes; at += n) {
+        TRY(next(text, bytes, at, origin, &code, &n, err));
+        seen[code] = true;
+    }
+    return OK;
+}
+
+static status learn_characters(const unsigned char *text, size_t bytes, const char *origin,
+                               tokenizer **ret, error *err)
+{
+    bool *seen = xcalloc(UTF8_CODES, sizeof *seen);
+    status st = mark(text, bytes, origin, seen, err);
+    int64_t size = 0;
+    for (uint32_t code = 0; code < UTF8_CODES; code++)
+        size += seen[code];
+    if (st == OK && size > SIZE_LIMIT)
+        st = FAIL(err, E_DATA, "'%s': has %lld different characters, more than %d", origin,
+                  (long long)size, SIZE_LIMIT);
+    if (st == OK) {
+        tokenizer *t = create(TOKEN_CHARACTERS, size);
+        int64_t at = 0;
+        for (uint32_t code = 0; code < UTF8_CODES; code++)
+            if (seen[code])
+                t->codes[at++] = code;
+        write_vocabulary(t);
+        *ret = t;
+    }
+    free(seen);
+    return st;
+}
+
+/* The place of a character, -1 if the vocabulary lacks it. */
+static int64_t find(const tokenizer *t, uint32_t code)
+{
+    int64_t low = 0, high = t->size;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (t->codes[middle] < code)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->size && t->codes[low] == code ? low : -1;
+}
+
+static status encode_characters(const tokenizer *t, const unsigned char *text, size_t bytes,
+                                const char *origin, uint16_t *out, size_t *ret_n, error *err)
+{
+    size_t n = 0, count = 0;
+    uint32_t code = 0;
+    for (size_t at = 0; at < bytes; at += n) {
+        TRY(next(text, bytes, at, origin, &code, &n, err));
+        int64_t token = find(t, code);
+        if (token < 0)
+            return FAIL(err, E_DATA,
+                        "'%s': the character '%.*s' (U+%04X) at byte %zu is not among the %lld of "
+                        "the training text",
+                        origin, (int)n, (const char *)text + at, (unsigned)code, at,
+                        (long long)t->size);
+        out[count++] = (uint16_t)token;
+    }
+    *ret_n = count;
+    return OK;
+}
+
+static status load_character(const json_t *item, size_t i, const char *origin, tokenizer *t,
+                             error *err)
+{
+    const char *text = json_string_value(item);
+    size_t bytes = text ? strlen(text) : 0, n = 0;
+    uint32_t code = 0;
+    if (bytes)
+        n = utf8_decode((const unsigned char *)text, bytes, &code);
+    if (n == 0 || n != bytes)
+        return FAIL(err, E_DATA, "'%s': tokens[%zu] is no single character", origin, i);
+    if (i > 0 && code <= t->codes[i - 1])
+        return FAIL(err, E_DATA, "'%s': tokens[%zu] is out of order; code points ascend", origin,
+                    i);
+    t->codes[i] = code;
+    return OK;
+}
+
+static status load_characters(const json_t *whole, const char *origin, tokenizer **ret, error *err)
+{
+    const json_t *tokens = json_object_get(whole, "tokens");
+    size_t n = json_array_size(tokens);
+    if (n == 0 || n > SIZE_LIMIT)
+        return FAIL(err, E_DATA, "'%s': is no vocabulary of a text: \"tokens\" has %zu characters",
+                    origin, n);
+    tokenizer *t = create(TOKEN_CHARACTERS, (int64_t)n);
+    status st = OK;
+    for (size_t i = 0; i < n && st == OK; i++)
+        st = load_character(json_array_get(tokens, i), i, origin, t, err);
+    if (st != OK) {
+        tokenizer_destroy(&t);
+        return st;
+    }
+    write_vocabulary(t);
+    *ret = t;
+    return OK;
+}
+
+/* --- both --- */
+
+status tokenizer_learn(token_kind kind, const void *text, size_t bytes, const char *origin,
+                       tokenizer **ret, error *err)
+{
+    if (kind == TOKEN_CHARACTERS)
+        return learn_characters(text, bytes, origin, ret, err);
+    *ret = create(kind, BYTES);
+    return OK;
+}
+
+status tokenizer_load(token_kind kind, const char *vocabulary, const char *origin, tokenizer **ret,
+                      error *err)
+{
+    if (kind == TOKEN_BYTES)
+        return tokenizer_learn(kind, NULL, 0, origin, ret, err);
+    json_t *whole = NULL;
+    TRY(json_parse(vocabulary, strlen(vocabulary), origin, E_DATA, &whole, err));
+    status st = load_characters(whole, origin, ret, err);
+    json_decref(whole);
+    return st;
+}
+
+status tokenizer_encode(const tokenizer *t, const void *text, size_t bytes, const char *origin,
+                        uint16_t **ret, size_t *ret_n, error *err)
+{
+    void *memory = NULL;
+    size_t room, n = bytes;
+    if (!size_mul(bytes, sizeof(uint16_t), &room))
+        return FAIL(err, E_NOMEM, "'%s': %zu bytes are more than memory", origin, bytes);
+    TRYF(mem_alloc(room, "the tokens of a text", &memory, err), err, "'%s'", origin);
+    uint16_t *out = memory;
+    status st = OK;
+    if (t->kind == TOKEN_CHARACTERS)
+        st = encode_characters(t, text, bytes, origin, out, &n, err);
+    else
+        for (size_t i = 0; i < bytes; i++)
+            out[i] = ((const unsigned char *)text)[i];
+    if (st != OK) {
+        mem_free(memory);
+        return st;
+    }
+    *ret = out;
+    *ret_n = n;
+    return OK;
+}
+
+size_t tokenizer_decode(const tokenizer *t, int64_t token, char ret[UTF8_MAX])
+{
+    BUG_ON(token < 0 || token >= t->size);
+    if (t->kind == TOKEN_CHARACTERS)
+        return utf8_encode(t->codes[token], ret);
+    ret[0] = (char)token;
+    return 1;
+}

@@ -10,19 +10,32 @@
 
 enum { SPATIAL = 3 };
 
+/* Who chooses the pads of a window; the shape rule puts its choice into `pads`. */
+typedef enum auto_pad {
+    PAD_GIVEN,
+    PAD_SAME_UPPER,     /* ceil(size / stride) places; an odd pad more goes behind */
+    PAD_SAME_LOWER,     /* ... in front */
+    PAD_VALID,          /* none */
+} auto_pad;
+
 /* CONV, CONV_BWD_DATA, CONV_BWD_WEIGHTS. x [N,C,spatial...], w [M,C/group,kernel...] */
 typedef struct conv_attr {
     int64_t strides[SPATIAL], dilations[SPATIAL];       /* 0: 1 */
     int64_t pads[2 * SPATIAL];
+    auto_pad auto_pad;
     int64_t group;                      /* 0: 1 */
     graph_shape x, w;                   /* backward ops: the shape to produce */
     bool with_bias;                     /* CONV_BWD_WEIGHTS: output 1 is wanted */
 } conv_attr;
 
-/* MAX_POOL, AVERAGE_POOL, MAX_POOL_BWD, AVERAGE_POOL_BWD (GLOBAL_AVERAGE_POOL's gradient too) */
+/* MAX_POOL, AVERAGE_POOL, LP_POOL and their gradients (GLOBAL_AVERAGE_POOL's is AVERAGE_POOL_BWD) */
 typedef struct pool_attr {
     int64_t kernel[SPATIAL], strides[SPATIAL], pads[2 * SPATIAL], dilations[SPATIAL];
+    auto_pad auto_pad;
+    bool whole_plane;                   /* is the kernel: ONNX's GlobalMaxPool, GlobalLpPool */
     bool ceil_mode, count_include_pad;
+    int64_t p;                          /* LP_POOL: the norm's; 0: 2 */
+    bool indices, column_major;         /* MAX_POOL: output 2 is wanted, in this order */
     graph_shape x;                      /* backward ops: the shape to produce */
 } pool_attr;
 

@@ -56,8 +56,8 @@ static bool check_case(const op_case *c, case_frame frame)
         char what[128];
         snprintf(what, sizeof what, "%s, %s, run %d", c->name, case_frame_names[frame], run);
         close = compare(what, g, b.last, r, &l) && close;
-        for (int32_t i = 0; i < case_n_outputs(c) && frame == FRAME_BARE; i++)
-            close = compare(what, g, b.out[i], r, &l) && close;
+        for (int32_t i = 0; i < graph_op_of(c->op)->n_out && frame == FRAME_BARE; i++)
+            close = (!case_shows(c, i) || compare(what, g, b.out[i], r, &l)) && close;
     }
     lane_fini(&l);
     reference_destroy(&r);
@@ -69,12 +69,13 @@ static void test_operator(void **state)
 {
     const graph_op_info *op = *state;
     int checked = 0, wrong = 0;
-    for (size_t i = 0; i < n_op_cases; i++) {
+    size_t i = 0;
+    for (const op_case *c = case_at(0); c; c = case_at(++i)) {
         for (case_frame frame = FRAME_BARE; frame < FRAME_COUNT; frame++) {
-            if (op_cases[i].op != op->op || !case_fits(&op_cases[i], frame))
+            if (c->op != op->op || !case_fits(c, frame))
                 continue;
             checked++;
-            wrong += !check_case(&op_cases[i], frame);
+            wrong += !check_case(c, frame);
         }
     }
     assert_true(checked > 0);

@@ -8,7 +8,25 @@
 
 const char *const case_frame_names[FRAME_COUNT] = {"bare", "temp", "conv"};
 
+static const case_table *const case_tables[] = {&cases_general, &cases_window};
+
+const op_case *case_at(size_t i)
+{
+    for (size_t t = 0; t < sizeof case_tables / sizeof *case_tables; t++) {
+        if (i < case_tables[t]->n)
+            return &case_tables[t]->rows[i];
+        i -= case_tables[t]->n;
+    }
+    return NULL;
+}
+
 enum { FRAME_CHANNELS = 5, FRAME_MAPS = 19 };
+enum { FRAME_MOST = 20000 }; /* elements into a convolution: the reference is slow */
+
+static bool is_image(int32_t rank)
+{
+    return rank > 2 && rank <= 2 + SPATIAL;
+}
 
 bool case_fits(const op_case *c, case_frame frame)
 {
@@ -18,7 +36,8 @@ bool case_fits(const op_case *c, case_frame frame)
     case FRAME_TEMP:
         return graph_op_of(c->op)->traits & (OP_INPLACE | OP_ALIAS);
     case FRAME_CONV:
-        return c->in[0].shape.rank == 4;
+        return is_image(c->in[0].shape.rank) && c->in[0].fill < FILL_LABEL &&
+               graph_shape_elements(&c->in[0].shape) < FRAME_MOST;
     default:
         return true;
     }
@@ -69,6 +88,14 @@ static graph_val add_const(graph *g, const char *name, graph_shape shape, uint64
     return v;
 }
 
+static graph_shape filter(int32_t rank, int64_t maps, int64_t channels, int64_t size)
+{
+    graph_shape s = {.rank = rank, .dim = {maps, channels}};
+    for (int32_t i = 2; i < rank; i++)
+        s.dim[i] = size;
+    return s;
+}
+
 /* Operand 0 as the frame hands it to the operator. */
 static graph_val enter_frame(graph *g, const op_case *c, case_frame frame, bool param)
 {
@@ -76,10 +103,10 @@ static graph_val enter_frame(graph *g, const op_case *c, case_frame frame, bool 
     if (frame == FRAME_CONV) {
         graph_shape images = x->shape;
         images.dim[1] = FRAME_CHANNELS;
-        graph_shape weights = {4, {x->shape.dim[1], FRAME_CHANNELS, 3, 3}};
+        graph_shape weights = filter(x->shape.rank, x->shape.dim[1], FRAME_CHANNELS, 3);
         graph_val in[] = {add_source(g, "before.x", images, DT_F32, param),
                           add_source(g, "before.w", weights, DT_F32, param)};
-        return add_node(g, OP_CONV, "before", in, 2, &(conv_attr){.pads = {1, 1, 1, 1}});
+        return add_node(g, OP_CONV, "before", in, 2, &(conv_attr){.auto_pad = PAD_SAME_UPPER});
     }
     graph_val v = add_source(g, "x0", x->shape, x->type, param && has_gradient(c, 0));
     if (frame == FRAME_BARE)
@@ -91,9 +118,9 @@ static graph_val enter_frame(graph *g, const op_case *c, case_frame frame, bool 
 static graph_val leave_frame(graph *g, case_frame frame, graph_val y, bool param)
 {
     graph_shape shape = graph_value_at(g, y)->shape;
-    if (frame != FRAME_CONV || shape.rank != 4)
+    if (frame != FRAME_CONV || !is_image(shape.rank))
         return y;
-    graph_shape weights = {4, {FRAME_MAPS, shape.dim[1], 1, 1}};
+    graph_shape weights = filter(shape.rank, FRAME_MAPS, shape.dim[1], 1);
     graph_val in[] = {y, add_source(g, "after.w", weights, DT_F32, param)};
     return add_node(g, OP_CONV, "after", in, 2, NULL);
 }
@@ -108,11 +135,16 @@ static graph_val add_loss(graph *g, graph_val y)
     return add_node(g, OP_REDUCE_SUM, "loss", &mixed, 1, &(reduce_attr){.drop_dims = true});
 }
 
-int32_t case_n_outputs(const op_case *c)
+bool case_shows(const op_case *c, int32_t output)
 {
-    bool one = c->op == OP_MAX_POOL ||
-               (c->op == OP_BATCH_NORMALIZATION && !((const batch_norm_attr *)c->attr)->training);
-    return one ? 1 : graph_op_of(c->op)->n_out;
+    switch (c->op) {
+    case OP_MAX_POOL:
+        return output == 0 || (output == 2 && ((const pool_attr *)c->attr)->indices);
+    case OP_BATCH_NORMALIZATION:
+        return output == 0 || ((const batch_norm_attr *)c->attr)->training;
+    default:
+        return true;
+    }
 }
 
 case_graph case_build(const op_case *c, case_frame frame, bool differentiable)
@@ -137,8 +169,9 @@ case_graph case_build(const op_case *c, case_frame frame, bool differentiable)
         return b;
     }
     graph_keep(b.graph, b.last);
-    for (int32_t i = 0; i < case_n_outputs(c) && frame == FRAME_BARE; i++)
-        graph_keep(b.graph, b.out[i]);
+    for (int32_t i = 0; i < graph_op_of(c->op)->n_out && frame == FRAME_BARE; i++)
+        if (case_shows(c, i))
+            graph_keep(b.graph, b.out[i]);
     return b;
 }
 

@@ -38,14 +38,22 @@ typedef struct op_case {
     const void *attr;
 } op_case;
 
-extern const op_case op_cases[];
-extern const size_t n_op_cases;
+/* The rows of one family: support_cases_<family>.c. A new table has a line in case_tables. */
+typedef struct case_table {
+    const op_case *rows;
+    size_t n;
+} case_table;
+
+extern const case_table cases_general, cases_window;
+
+/* Row i of all tables, NULL behind the last. */
+const op_case *case_at(size_t i);
 
 /* Where the operator stands. Kernels choose other layouts and other memory there. */
 typedef enum case_frame {
     FRAME_BARE, /* operands are inputs or parameters, the result is kept */
     FRAME_TEMP, /* operand 0 is a temporary that dies here: may run in place */
-    FRAME_CONV, /* operand 0 comes out of a convolution, a rank 4 result goes into one */
+    FRAME_CONV, /* operand 0 comes out of a convolution, a result of rank 3 to 5 goes into one */
     FRAME_COUNT,
 } case_frame;
 
@@ -60,9 +68,9 @@ typedef struct case_graph {
     graph_val loss;       /* sum of `last` times fixed random factors; differentiable and f32 only */
 } case_graph;
 
-/* How many of the operator's outputs have a meaning outside the backend (a pool's workspace has
- * none, nor have the batch statistics of a batch norm that makes none). */
-int32_t case_n_outputs(const op_case *c);
+/* Whether an output has a meaning outside the backend (a pool's workspace has none, nor have the
+ * batch statistics of a batch norm that makes none). */
+bool case_shows(const op_case *c, int32_t output);
 
 /* With `differentiable`, float operands that have a gradient are trainable parameters, and `loss`
  * stands; otherwise all operands are inputs, and `last` and, in the bare frame, out[] are kept. */

@@ -1,86 +1,5 @@
-#include "numeric/support_cases.h"
-
-#include <stddef.h>
-
-#define COUNT(...) ((int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
-#define SHAPE(...)                                                                                 \
-    {                                                                                              \
-        .rank = COUNT(__VA_ARGS__), .dim = { __VA_ARGS__ }                                         \
-    }
-#define X(...)                                                                                     \
-    {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_NORMAL                                                            \
-    }
-#define POSITIVE(...)                                                                              \
-    {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_POSITIVE                                                          \
-    }
-#define OFF_ZERO(...)                                                                              \
-    {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_OFF_ZERO                                                          \
-    }
-#define DISTINCT(...)                                                                              \
-    {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_DISTINCT                                                          \
-    }
-#define LABELS(...)                                                                                \
-    {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_LABEL, DT_I64                                                     \
-    }
-#define INTS(...)                                                                                  \
-    {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_WHOLE, DT_I64                                                     \
-    }
-#define INTS32(...)                                                                                \
-    {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_WHOLE, DT_I32                                                     \
-    }
-#define BITS(...)                                                                                  \
-    {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_BIT, DT_BOOL                                                      \
-    }
-#define INDICES(...)                                                                               \
-    {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_INDEX, DT_I64                                                     \
-    }
-#define INDEX                                                                                      \
-    {                                                                                              \
-        {.rank = 0}, FILL_INDEX, DT_I64                                                            \
-    }
-#define BATCH                                                                                      \
-    {                                                                                              \
-        SHAPE(1), FILL_BATCH, DT_I64                                                               \
-    }
-#define SCALAR                                                                                     \
-    {                                                                                              \
-        {.rank = 0}, FILL_NORMAL                                                                   \
-    }
-#define POSITIVE_SCALAR                                                                            \
-    {                                                                                              \
-        {.rank = 0}, FILL_POSITIVE                                                                 \
-    }
-
-#define ATTR(type, ...)                                                                            \
-    &(const type)                                                                                  \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
-
-/* One row: operator, what is special, number of operands, operands and attributes. */
-#define CASE(ID, what, n, ...)                                                                     \
-    {                                                                                              \
-        .name = #ID " " what, .op = OP_##ID, .n_in = n, __VA_ARGS__                                \
-    }
-#define IN(...)     .in = {__VA_ARGS__}
-#define CONV_(...)  .attr = ATTR(conv_attr, __VA_ARGS__)
-#define POOL(...)   .attr = ATTR(pool_attr, __VA_ARGS__)
-#define AXIS(a)     .attr = ATTR(axis_attr, .axis = a)
-#define GEMM_(...)  .attr = ATTR(gemm_attr, __VA_ARGS__)
-#define LOSS(...)   .attr = ATTR(sce_attr, __VA_ARGS__)
-#define NORM(...)   .attr = ATTR(batch_norm_attr, __VA_ARGS__)
-#define GATHER_(a)  .attr = ATTR(gather_attr, .axis = a)
-#define ROWS(...)   .attr = ATTR(row_norm_attr, __VA_ARGS__)
-#define REDUCE(...) .attr = ATTR(reduce_attr, __VA_ARGS__)
+/* Everything that has no table of its own. */
+#include "numeric/support_cases_rows.h"
 
 /* The broadcasts of a binary operator; Y fills the second operand. */
 #define BINARY(ID, Y)                                                                              \
@@ -131,69 +50,7 @@
         CASE(ID, "long columns", 1, IN(X(300, 130)), REDUCE(.axes = {0}, .n_axes = 1)),            \
         CASE(ID, "long rows", 1, IN(X(130, 300)), REDUCE(.axes = {1}, .n_axes = 1))
 
-const op_case op_cases[] = {
-    CASE(CONV, "3x3", 3, IN(X(2, 3, 8, 8), X(16, 3, 3, 3), X(16)), CONV_(.pads = {1, 1, 1, 1})),
-    CASE(CONV, "defaults, no bias", 2, IN(X(2, 3, 6, 7), X(4, 3, 3, 2))),
-    CASE(CONV, "batch 1, one channel", 3, IN(X(1, 1, 12, 12), X(8, 1, 5, 5), X(8)),
-         CONV_(.strides = {1, 1})),
-    CASE(CONV, "pads on one side, strides", 3, IN(X(2, 3, 9, 8), X(5, 3, 3, 3), X(5)),
-         CONV_(.strides = {2, 1}, .pads = {0, 1, 2, 1})),
-    CASE(CONV, "dilations", 3, IN(X(1, 2, 9, 10), X(3, 2, 3, 3), X(3)),
-         CONV_(.dilations = {2, 3}, .pads = {1, 0, 1, 2})),
-    CASE(CONV, "two groups", 3, IN(X(2, 4, 7, 6), X(6, 2, 3, 3), X(6)),
-         CONV_(.group = 2, .pads = {1, 1, 1, 1})),
-    CASE(CONV, "depthwise", 3, IN(X(2, 8, 6, 5), X(8, 1, 3, 3), X(8)),
-         CONV_(.group = 8, .pads = {1, 1, 1, 1})),
-    CASE(CONV, "1x1, odd channels", 3, IN(X(2, 17, 5, 5), X(33, 17, 1, 1), X(33))),
-    CASE(CONV, "1x1, stride 2", 2, IN(X(2, 16, 7, 7), X(32, 16, 1, 1)), CONV_(.strides = {2, 2})),
-    CASE(CONV, "whole vectors of channels", 3, IN(X(2, 32, 5, 5), X(48, 32, 3, 3), X(48)),
-         CONV_(.pads = {1, 1, 1, 1})),
-    CASE(CONV, "the kernel is the image", 3, IN(X(3, 4, 4, 4), X(10, 4, 4, 4), X(10))),
-    CASE(CONV, "one spatial axis", 3, IN(X(2, 3, 11), X(4, 3, 3), X(4)),
-         CONV_(.strides = {2}, .pads = {1, 0})),
-    CASE(CONV, "three spatial axes", 3, IN(X(1, 2, 4, 5, 6), X(3, 2, 2, 3, 3), X(3)),
-         CONV_(.pads = {0, 1, 1, 1, 1, 1}, .strides = {1, 2, 1})),
-
-    CASE(MAX_POOL, "2x2", 1, IN(DISTINCT(2, 3, 8, 8)), POOL(.kernel = {2, 2}, .strides = {2, 2})),
-    CASE(MAX_POOL, "overlap and pads", 1, IN(DISTINCT(2, 17, 7, 7)),
-         POOL(.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1})),
-    CASE(MAX_POOL, "stride 1", 1, IN(DISTINCT(1, 2, 6, 5)), POOL(.kernel = {3, 2})),
-    CASE(MAX_POOL, "ceil_mode", 1, IN(DISTINCT(1, 16, 6, 8)),
-         POOL(.kernel = {3, 3}, .strides = {2, 2}, .ceil_mode = true)),
-    CASE(MAX_POOL, "pads on one side", 1, IN(DISTINCT(2, 3, 6, 6)),
-         POOL(.kernel = {3, 3}, .strides = {2, 2}, .pads = {0, 0, 1, 1})),
-    CASE(MAX_POOL, "dilations", 1, IN(DISTINCT(1, 3, 9, 9)),
-         POOL(.kernel = {2, 3}, .dilations = {3, 2}, .strides = {1, 2})),
-    CASE(MAX_POOL, "one spatial axis", 1, IN(DISTINCT(2, 3, 11)),
-         POOL(.kernel = {3}, .strides = {2}, .pads = {1, 1})),
-    CASE(MAX_POOL, "three spatial axes", 1, IN(DISTINCT(1, 2, 4, 6, 4)),
-         POOL(.kernel = {2, 2, 2}, .strides = {2, 2, 2})),
-
-    CASE(AVERAGE_POOL, "2x2", 1, IN(X(2, 3, 8, 8)), POOL(.kernel = {2, 2}, .strides = {2, 2})),
-    CASE(AVERAGE_POOL, "pads not counted", 1, IN(X(2, 17, 7, 7)),
-         POOL(.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1})),
-    CASE(
-        AVERAGE_POOL, "pads counted", 1, IN(X(2, 17, 7, 7)),
-        POOL(.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1}, .count_include_pad = true)),
-    CASE(AVERAGE_POOL, "pads on one side", 1, IN(X(2, 3, 6, 6)),
-         POOL(.kernel = {3, 3}, .strides = {2, 2}, .pads = {0, 0, 1, 1})),
-    CASE(AVERAGE_POOL, "ceil_mode", 1, IN(X(1, 4, 6, 8)),
-         POOL(.kernel = {3, 3}, .strides = {2, 2}, .ceil_mode = true)),
-    CASE(AVERAGE_POOL, "ceil_mode, pads counted", 1, IN(X(1, 4, 6, 8)),
-         POOL(.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1}, .ceil_mode = true,
-              .count_include_pad = true)),
-    CASE(AVERAGE_POOL, "ceil_mode without pads, counted", 1, IN(X(2, 3, 5)),
-         POOL(.kernel = {2}, .strides = {2}, .ceil_mode = true, .count_include_pad = true)),
-    CASE(AVERAGE_POOL, "one spatial axis", 1, IN(X(2, 3, 11)),
-         POOL(.kernel = {3}, .strides = {2}, .pads = {1, 1})),
-    CASE(AVERAGE_POOL, "three spatial axes", 1, IN(X(1, 2, 4, 6, 4)),
-         POOL(.kernel = {2, 2, 2}, .strides = {2, 2, 2})),
-
-    CASE(GLOBAL_AVERAGE_POOL, "2 axes", 1, IN(X(2, 5, 4, 3))),
-    CASE(GLOBAL_AVERAGE_POOL, "7x7", 1, IN(X(1, 32, 7, 7))),
-    CASE(GLOBAL_AVERAGE_POOL, "1 axis", 1, IN(X(2, 3, 5))),
-    CASE(GLOBAL_AVERAGE_POOL, "3 axes", 1, IN(X(2, 3, 2, 3, 4))),
-
+static const op_case rows[] = {
     CASE(GEMM, "plain", 2, IN(X(4, 5), X(5, 6))),
     CASE(GEMM, "bias row", 3, IN(X(4, 5), X(5, 6), X(6))),
     CASE(GEMM, "a linear layer", 3, IN(X(8, 129), X(33, 129), X(33)), GEMM_(.trans_b = true)),
@@ -253,36 +110,6 @@ const op_case op_cases[] = {
          LOSS(.reduction = SCE_MEAN, .has_ignore_index = true, .ignore_index = -1)),
     CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "images, none, weights", 3,
          IN(X(2, 5, 3), LABELS(2, 3), POSITIVE(5)), LOSS(.reduction = SCE_NONE)),
-
-    CASE(BATCH_NORMALIZATION, "training, images", 5,
-         IN(X(4, 3, 5, 5), X(3), X(3), X(3), POSITIVE(3)), NORM(.training = true)),
-    CASE(BATCH_NORMALIZATION, "training, odd channels", 5,
-         IN(X(2, 17, 3, 4), X(17), X(17), X(17), POSITIVE(17)), NORM(.training = true)),
-    CASE(BATCH_NORMALIZATION, "training, rows", 5, IN(X(8, 6), X(6), X(6), X(6), POSITIVE(6)),
-         NORM(.training = true, .epsilon = 1e-3f)),
-    CASE(BATCH_NORMALIZATION, "training, one axis", 5,
-         IN(X(2, 5, 7), X(5), X(5), X(5), POSITIVE(5)), NORM(.training = true)),
-    CASE(BATCH_NORMALIZATION, "training, three axes", 5,
-         IN(X(2, 3, 2, 3, 2), X(3), X(3), X(3), POSITIVE(3)), NORM(.training = true)),
-    CASE(BATCH_NORMALIZATION, "training, many", 5,
-         IN(X(8, 20, 11, 11), X(20), X(20), X(20), POSITIVE(20)), NORM(.training = true)),
-    CASE(BATCH_NORMALIZATION, "inference", 5, IN(X(1, 18, 4, 4), X(18), X(18), X(18), POSITIVE(18)),
-         NORM(.training = false)),
-    CASE(BATCH_NORMALIZATION, "inference, rows", 5, IN(X(3, 6), X(6), X(6), X(6), POSITIVE(6)),
-         NORM(.training = false)),
-
-    CASE(LAYER_NORMALIZATION, "a sentence", 3, IN(X(2, 5, 64), X(64), X(64)), ROWS(.axis = -1)),
-    CASE(LAYER_NORMALIZATION, "odd width, no bias", 2, IN(X(7, 37), X(37)), ROWS(.axis = 1)),
-    CASE(LAYER_NORMALIZATION, "three columns", 3, IN(X(4, 3), X(3), X(3)),
-         ROWS(.axis = -1, .epsilon = 1e-2f)),
-    CASE(LAYER_NORMALIZATION, "two axes", 3, IN(X(3, 2, 5, 7), X(5, 7), X(5, 7)), ROWS(.axis = 2)),
-    CASE(LAYER_NORMALIZATION, "everything", 3, IN(X(3, 11), X(3, 11), X(3, 11)), ROWS(.axis = 0)),
-    CASE(LAYER_NORMALIZATION, "many rows", 3, IN(X(3, 700, 85), X(85), X(85)), ROWS(.axis = 2)),
-    CASE(LAYER_NORMALIZATION, "wide", 3, IN(X(9, 1031), X(1031), X(1031)), ROWS(.axis = 1)),
-    CASE(RMS_NORMALIZATION, "a sentence", 2, IN(X(2, 5, 64), X(64)), ROWS(.axis = -1)),
-    CASE(RMS_NORMALIZATION, "odd width", 2, IN(X(7, 37), X(37)), ROWS(.axis = 1, .epsilon = 1e-3f)),
-    CASE(RMS_NORMALIZATION, "two axes", 2, IN(X(3, 2, 5, 7), X(5, 7)), ROWS(.axis = -2)),
-    CASE(RMS_NORMALIZATION, "many rows", 2, IN(X(2100, 85), X(85)), ROWS(.axis = 1)),
 
     CASE(DROPOUT, "half", 2, IN(X(4, 33), BATCH),
          .attr = ATTR(dropout_attr, .ratio = 0.5f, .seed = 7, .stream = 3)),
@@ -351,4 +178,4 @@ const op_case op_cases[] = {
          .attr = ATTR(slice_attr, .axis = 4, .begin = 0, .end = 1)),
 };
 
-const size_t n_op_cases = sizeof op_cases / sizeof *op_cases;
+const case_table cases_general = {rows, sizeof rows / sizeof *rows};

@@ -83,17 +83,31 @@ static window pool_window(const ref_tensor *in, const ref_tensor *out, const poo
     return window_of(&in->shape, &out->shape, a->kernel, a->strides, a->pads, a->dilations);
 }
 
+/* Element `at` of a plane when its first axis runs fastest. */
+static int64_t by_columns(const window *w, int64_t at)
+{
+    int64_t i = at / (w->in[1] * w->in[2]), j = at / w->in[2] % w->in[1], k = at % w->in[2];
+    return (k * w->in[1] + j) * w->in[0] + i;
+}
+
 void ref_max_pool(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
 {
     (void)n_in;
+    const pool_attr *a = attr;
     window w = pool_window(in, out, attr);
     for (int64_t plane = 0; plane < in->n / w.n_in; plane++) {
         for (int64_t o = 0; o < w.n_out; o++) {
             double most = -INFINITY;
+            int64_t best = 0;
             for (int64_t k = 0, at; k < w.n_kernel; k++)
-                if (tap(&w, o, k, &at) == INSIDE)
-                    most = fmax(most, in->x[plane * w.n_in + at]);
+                if (tap(&w, o, k, &at) == INSIDE && in->x[plane * w.n_in + at] > most) {
+                    most = in->x[plane * w.n_in + at];
+                    best = at;
+                }
             out->x[plane * w.n_out + o] = most;
+            if (a->indices)
+                out[2].x[plane * w.n_out + o] =
+                    (double)(plane * w.n_in + (a->column_major ? by_columns(&w, best) : best));
         }
     }
 }
@@ -114,6 +128,21 @@ void ref_average_pool(const ref_tensor *in, int32_t n_in, const ref_tensor *out,
             }
             out->x[plane * w.n_out + o] = sum / count;
         }
+    }
+}
+
+void ref_lp_pool(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
+{
+    (void)n_in;
+    const pool_attr *a = attr;
+    double p = a->p ? (double)a->p : 2;
+    window w = pool_window(in, out, a);
+    for (int64_t i = 0; i < out->n; i++) {
+        double sum = 0;
+        for (int64_t k = 0, at; k < w.n_kernel; k++)
+            if (tap(&w, i % w.n_out, k, &at) == INSIDE)
+                sum += pow(fabs(in->x[i / w.n_out * w.n_in + at]), p);
+        out->x[i] = pow(sum, 1 / p);
     }
 }
 

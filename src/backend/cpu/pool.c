@@ -5,8 +5,11 @@
  * An average that counts padding divides by the elements of image and padding under the window.
  * What ceil_mode lets the last window hang over beyond them never counts, but is padding to oneDNN:
  * there the primitive runs on plain layouts and a factor per output element puts its divisor right.
+ *
+ * MaxPool's indices, where asked for, are found by a pass of our own over the plain input.
  */
 #include "backend/cpu/program.h"
+#include "backend/cpu/team.h"
 #include "backend/cpu/window.h"
 #include "common/base/alloc.h"
 
@@ -46,6 +49,71 @@ static status run_pool(const cpu_node *n, const cpu_call *c, error *err)
     TRY(shim_set(pool, SHIM_DST, c->out[0], err));
     TRY(shim_set(pool, SHIM_WORKSPACE, c->out[1], err));
     return node_execute(pool, c->scratch, err);
+}
+
+typedef struct index_pool {
+    shim_primitive *pool;
+    window_plane plane;
+    int64_t n_planes;
+    bool column_major;
+} index_pool;
+
+typedef struct index_task {
+    const index_pool *s;
+    const float *x;
+    int64_t *indices;
+} index_task;
+
+/* The first of the largest elements; NaN counts as larger than all. */
+static int64_t find_largest(const float *x, const window_taps *t)
+{
+    int64_t best = t->first;
+    for (int64_t a = 0; a < t->count[0]; a++)
+        for (int64_t b = 0; b < t->count[1]; b++)
+            for (int64_t c = 0; c < t->count[2]; c++) {
+                int64_t at = t->first + a * t->step[0] + b * t->step[1] + c * t->step[2];
+                if (x[at] > x[best] || (x[at] != x[at] && x[best] == x[best]))
+                    best = at;
+            }
+    return best;
+}
+
+/* Element `at` of a plane, counted with its first axis running fastest. */
+static int64_t by_columns(const window_plane *p, int64_t at)
+{
+    int64_t ret = 0, elements = p->n_in;
+    for (int i = SHIM_SPATIAL - 1; i >= 0; i--) {
+        elements /= p->in[i];
+        ret += at % p->in[i] * elements;
+        at /= p->in[i];
+    }
+    return ret;
+}
+
+static void index_planes(int64_t begin, int64_t end, void *arg)
+{
+    const index_task *t = arg;
+    const window_plane *p = &t->s->plane;
+    for (int64_t i = begin; i < end; i++) {
+        for (int64_t o = 0; o < p->n_out; o++) {
+            window_taps taps = window_taps_at(p, o);
+            int64_t at = find_largest(t->x + i * p->n_in, &taps);
+            t->indices[i * p->n_out + o] =
+                i * p->n_in + (t->s->column_major ? by_columns(p, at) : at);
+        }
+    }
+}
+
+static status run_index_pool(const cpu_node *n, const cpu_call *c, error *err)
+{
+    const index_pool *s = n->state;
+    index_task t = {.s = s, .x = c->in[0], .indices = c->out[2]};
+    TRY(shim_set(s->pool, SHIM_SRC, c->in[0], err));
+    TRY(shim_set(s->pool, SHIM_DST, c->out[0], err));
+    TRY(shim_set(s->pool, SHIM_WORKSPACE, c->out[1], err));
+    TRY(node_execute(s->pool, c->scratch, err));
+    team_for(s->n_planes, 1, index_planes, &t);
+    return OK;
 }
 
 /* How many elements of the window at place `o` of axis i lie in image or padding. */
@@ -128,8 +196,11 @@ status plan_pool(backend_program *p, cpu_node *n, error *err)
     if (hanging)
         return plan_hanging_pool(p, n, &w, hanging, err);
     const shim_layout *src = p->layout[n->node->in[0]], *dst;
-    TRY(layout_any(p, y, &dst, err));
     bool training = n->node->op == OP_MAX_POOL && node_out(n, 1);
+    bool indices = n->node->op == OP_MAX_POOL && node_out(n, 2);
+    if (indices)
+        TRY(layout_plain(p, x, &src, err));
+    TRY(layout_any(p, y, &dst, err));
     shim_primitive *pool;
     TRY(shim_pool(p->shim, kind_of(n), &w, src, dst, training, &pool, err));
     n->body = run_pool;
@@ -137,6 +208,15 @@ status plan_pool(backend_program *p, cpu_node *n, error *err)
     n->scratch_bytes = shim_bytes_of(pool, SHIM_SCRATCH);
     n->in[0].want = shim_layout_of(pool, SHIM_SRC);
     n->out[0].want = shim_layout_of(pool, SHIM_DST);
+    if (indices) {
+        index_pool *s = arena_alloc(p->arena, sizeof *s);
+        *s = (index_pool){.pool = pool,
+                          .plane = window_plane_of(&w, x, y),
+                          .n_planes = x->dim[0] * x->dim[1],
+                          .column_major = ((const pool_attr *)n->node->attr)->column_major};
+        n->body = run_index_pool;
+        n->state = s;
+    }
     if (training)
         p->bytes[n->node->out[1]] = shim_bytes_of(pool, SHIM_WORKSPACE);
     return OK;
@@ -182,10 +262,12 @@ static status plan_max_bwd(backend_program *p, cpu_node *n, const shim_window *w
     if (workspace->def == GRAPH_NONE || p->nodes[workspace->def].node->op != OP_MAX_POOL)
         return FAIL(err, E_UNSUPPORTED, "its workspace '%s' is not a MaxPool's second output",
                     workspace->name);
-    const shim_primitive *forward = p->nodes[workspace->def].state;
-    if (!forward)
+    const cpu_node *pool = &p->nodes[workspace->def];
+    if (!pool->state)
         return FAIL(err, E_UNSUPPORTED, "the MaxPool that fills '%s' has no kernel",
                     workspace->name);
+    const shim_primitive *forward =
+        node_out(pool, 2) ? ((const index_pool *)pool->state)->pool : pool->state;
     return shim_max_pool_bwd(p->shim, w, forward, ret, err);
 }
 

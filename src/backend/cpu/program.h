@@ -107,6 +107,7 @@ MUST_USE status plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_conv_bwd_weights(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_pool(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_pool_bwd(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_lp_pool(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_batch_norm(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_batch_norm_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_row_norm(backend_program *p, cpu_node *n, error *err);

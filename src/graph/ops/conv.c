@@ -21,7 +21,7 @@ static conv_attr *complete(const graph_node *n)
 
 /* [N,C,spatial...] and [M,C/group,kernel...] to [N,M,spatial...] */
 static status conv_shape(const graph_node *n, const graph_shape *x, const graph_shape *w,
-                         const conv_attr *a, graph_shape *ret, error *err)
+                         conv_attr *a, graph_shape *ret, error *err)
 {
     int32_t spatial = x->rank - 2;
     if (spatial < 1 || spatial > SPATIAL)
@@ -48,8 +48,12 @@ static status conv_shape(const graph_node *n, const graph_shape *x, const graph_
                               .dilation = a->dilations[i],
                               .begin = a->pads[i],
                               .end = a->pads[spatial + i]};
+        rule_auto_pad(a->auto_pad, &window);
+        a->pads[i] = window.begin;
+        a->pads[spatial + i] = window.end;
         TRY(rule_slide(n, i, &window, &y.dim[2 + i], err));
     }
+    a->auto_pad = PAD_GIVEN;
     *ret = y;
     return OK;
 }
@@ -123,7 +127,7 @@ const graph_op_info graph_op_conv = {
 static status infer_data(const graph *g, const graph_node *n, graph_shape *ret_shape,
                          dtype *ret_dtype, error *err)
 {
-    const conv_attr *a = complete(n);
+    conv_attr *a = complete(n);
     graph_shape y;
     TRY(rule_float(g, n, 0, err));
     TRY(rule_same_type(g, n, 0, 1, err));
@@ -147,7 +151,7 @@ const graph_op_info graph_op_conv_bwd_data = {
 static status infer_weights(const graph *g, const graph_node *n, graph_shape *ret_shape,
                             dtype *ret_dtype, error *err)
 {
-    const conv_attr *a = complete(n);
+    conv_attr *a = complete(n);
     graph_shape y;
     TRY(rule_float(g, n, 0, err));
     TRY(rule_same_type(g, n, 0, 1, err));

@@ -1,4 +1,7 @@
-/* MaxPool. Its second output remembers which element won, in whatever form the backend likes. */
+/*
+ * MaxPool. Its second output remembers which element won, in whatever form the backend likes; its
+ * third is ONNX's Indices, for who asks for them.
+ */
 #include "graph/ops/emit.h"
 #include "graph/ops/pool.h"
 
@@ -8,8 +11,11 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     TRY(rule_float(g, n, 0, err));
     TRY(pool_shape(n, rule_shape(g, n, 0), &ret_shape[0], err));
     ret_shape[1] = ret_shape[0];
+    if (((const pool_attr *)n->attr)->indices)
+        ret_shape[2] = ret_shape[0];
     ret_dtype[0] = rule_type(g, n, 0);
     ret_dtype[1] = DT_U8;
+    ret_dtype[2] = DT_I64;
     return OK;
 }
 

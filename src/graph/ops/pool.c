@@ -13,6 +13,7 @@ status pool_shape(const graph_node *n, const graph_shape *x, graph_shape *ret, e
     for (int32_t i = 0; i < spatial; i++) {
         a->strides[i] = a->strides[i] ? a->strides[i] : 1;
         a->dilations[i] = a->dilations[i] ? a->dilations[i] : 1;
+        a->kernel[i] = a->whole_plane ? x->dim[2 + i] : a->kernel[i];
         rule_window window = {.size = x->dim[2 + i],
                               .kernel = a->kernel[i],
                               .stride = a->strides[i],
@@ -20,6 +21,9 @@ status pool_shape(const graph_node *n, const graph_shape *x, graph_shape *ret, e
                               .begin = a->pads[i],
                               .end = a->pads[spatial + i],
                               .ceil_mode = a->ceil_mode};
+        rule_auto_pad(a->auto_pad, &window);
+        a->pads[i] = window.begin;
+        a->pads[spatial + i] = window.end;
         TRY(rule_slide(n, i, &window, &y.dim[2 + i], err));
         int64_t extent = a->dilations[i] * (a->kernel[i] - 1) + 1;
         if (window.begin >= extent || window.end >= extent)
@@ -28,6 +32,8 @@ status pool_shape(const graph_node *n, const graph_shape *x, graph_shape *ret, e
                              " must be smaller than its window of %" PRId64,
                              window.begin, window.end, i, extent);
     }
+    a->ceil_mode = a->ceil_mode && a->auto_pad == PAD_GIVEN;
+    a->auto_pad = PAD_GIVEN;
     *ret = y;
     return OK;
 }

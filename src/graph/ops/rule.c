@@ -124,6 +124,23 @@ status rule_unary_bwd(const graph *g, const graph_node *n, graph_shape *ret_shap
     return OK;
 }
 
+void rule_auto_pad(auto_pad mode, rule_window *w)
+{
+    if (mode == PAD_GIVEN)
+        return;
+    w->begin = w->end = 0;
+    w->ceil_mode = false;
+    bool possible = w->size > 0 && w->kernel > 0 && w->stride > 0 && w->dilation > 0;
+    if (mode == PAD_VALID || !possible) /* rule_slide says what is wrong */
+        return;
+    int64_t places = (w->size - 1) / w->stride + 1, reach, total;
+    if (__builtin_mul_overflow(w->dilation, w->kernel - 1, &reach) ||
+        __builtin_add_overflow((places - 1) * w->stride + 1 - w->size, reach, &total) || total < 0)
+        return;
+    w->begin = mode == PAD_SAME_UPPER ? total / 2 : total - total / 2;
+    w->end = total - w->begin;
+}
+
 status rule_slide(const graph_node *n, int32_t axis, const rule_window *w, int64_t *ret, error *err)
 {
     const int64_t limit = INT32_MAX;

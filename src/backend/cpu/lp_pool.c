@@ -1,0 +1,127 @@
+/* LpPool and its gradient: plain loops over planes, sums in double. */
+#include "backend/cpu/program.h"
+#include "backend/cpu/team.h"
+#include "backend/cpu/vecmath.h"
+#include "backend/cpu/window.h"
+#include "common/base/alloc.h"
+#include "common/base/detmath.h"
+
+#include <string.h>
+
+typedef struct lp_state {
+    window_plane plane;
+    int64_t p, n_planes;
+} lp_state;
+
+typedef struct lp_task {
+    const lp_state *s;
+    const float *dy, *x, *y;
+    float *out; /* y forward, dx backward */
+} lp_task;
+
+static double power(double base, int64_t exponent)
+{
+    double ret = 1.0;
+    for (int64_t i = 0; i < exponent; i++)
+        ret *= base;
+    return ret;
+}
+
+static float root(double sum, int64_t p)
+{
+    if (p == 1)
+        return (float)sum;
+    if (p == 2)
+        return (float)det_sqrt(sum);
+    return vec_exp(vec_log((float)sum) / (float)p);
+}
+
+static double size_of(float x)
+{
+    return (double)vec_abs(x);
+}
+
+static void pool_planes(int64_t begin, int64_t end, void *arg)
+{
+    const lp_task *t = arg;
+    const window_plane *plane = &t->s->plane;
+    for (int64_t i = begin; i < end; i++) {
+        const float *x = t->x + i * plane->n_in;
+        for (int64_t o = 0; o < plane->n_out; o++) {
+            window_taps w = window_taps_at(plane, o);
+            double sum = 0.0;
+            for (int64_t a = 0; a < w.count[0]; a++)
+                for (int64_t b = 0; b < w.count[1]; b++)
+                    for (int64_t c = 0; c < w.count[2]; c++) {
+                        int64_t at = w.first + a * w.step[0] + b * w.step[1] + c * w.step[2];
+                        sum += power(size_of(x[at]), t->s->p);
+                    }
+            t->out[i * plane->n_out + o] = root(sum, t->s->p);
+        }
+    }
+}
+
+/* dx += dy * sign(x) (|x| / y)^(p-1); a window of zeros has no slope */
+static void spread(const lp_state *s, const window_taps *w, const float *x, float y, float dy,
+                   float *dx)
+{
+    if (y == 0.0f)
+        return;
+    for (int64_t a = 0; a < w->count[0]; a++)
+        for (int64_t b = 0; b < w->count[1]; b++)
+            for (int64_t c = 0; c < w->count[2]; c++) {
+                int64_t at = w->first + a * w->step[0] + b * w->step[1] + c * w->step[2];
+                double part = power(size_of(x[at]) / (double)y, s->p - 1);
+                dx[at] += x[at] == 0.0f ? 0.0f : dy * vec_with_sign((float)part, x[at]);
+            }
+}
+
+static void spread_planes(int64_t begin, int64_t end, void *arg)
+{
+    const lp_task *t = arg;
+    const window_plane *plane = &t->s->plane;
+    for (int64_t i = begin; i < end; i++) {
+        float *dx = t->out + i * plane->n_in;
+        memset(dx, 0, (size_t)plane->n_in * sizeof *dx);
+        for (int64_t o = 0; o < plane->n_out; o++) {
+            window_taps w = window_taps_at(plane, o);
+            int64_t at = i * plane->n_out + o;
+            spread(t->s, &w, t->x + i * plane->n_in, t->y[at], t->dy[at], dx);
+        }
+    }
+}
+
+static status run_lp_pool(const cpu_node *n, const cpu_call *c, error *err)
+{
+    (void)err;
+    const lp_state *s = n->state;
+    lp_task t = {.s = s, .x = c->in[0], .out = c->out[0]};
+    team_for(s->n_planes, 1, pool_planes, &t);
+    return OK;
+}
+
+static status run_lp_pool_bwd(const cpu_node *n, const cpu_call *c, error *err)
+{
+    (void)err;
+    const lp_state *s = n->state;
+    lp_task t = {.s = s, .dy = c->in[0], .x = c->in[1], .y = c->in[2], .out = c->out[0]};
+    team_for(s->n_planes, 1, spread_planes, &t);
+    return OK;
+}
+
+status plan_lp_pool(backend_program *p, cpu_node *n, error *err)
+{
+    bool forward = n->node->op == OP_LP_POOL;
+    const pool_attr *a = n->node->attr;
+    const graph_shape *x = forward ? &node_in(n, 0)->shape : &node_in(n, 1)->shape;
+    const graph_shape *y = forward ? &node_out(n, 0)->shape : &node_in(n, 0)->shape;
+    shim_window w;
+    TRY(window_make(a->kernel, a->strides, a->pads, a->dilations, x, y, &w, err));
+    lp_state *s = arena_alloc(p->arena, sizeof *s);
+    s->plane = window_plane_of(&w, x, y);
+    s->p = a->p;
+    s->n_planes = x->dim[0] * x->dim[1];
+    n->body = forward ? run_lp_pool : run_lp_pool_bwd;
+    n->state = s;
+    return OK;
+}

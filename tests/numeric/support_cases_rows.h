@@ -1,0 +1,89 @@
+/* How a row of a table of cases is written. For the tables alone: support_cases_<family>.c. */
+#ifndef TEQUIO_TESTS_NUMERIC_SUPPORT_CASES_ROWS_H
+#define TEQUIO_TESTS_NUMERIC_SUPPORT_CASES_ROWS_H
+
+#include "numeric/support_cases.h"
+
+#include <stddef.h>
+
+#define COUNT(...) ((int32_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)))
+#define SHAPE(...)                                                                                 \
+    {                                                                                              \
+        .rank = COUNT(__VA_ARGS__), .dim = { __VA_ARGS__ }                                         \
+    }
+#define X(...)                                                                                     \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_NORMAL                                                            \
+    }
+#define POSITIVE(...)                                                                              \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_POSITIVE                                                          \
+    }
+#define OFF_ZERO(...)                                                                              \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_OFF_ZERO                                                          \
+    }
+#define DISTINCT(...)                                                                              \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_DISTINCT                                                          \
+    }
+#define LABELS(...)                                                                                \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_LABEL, DT_I64                                                     \
+    }
+#define INTS(...)                                                                                  \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_WHOLE, DT_I64                                                     \
+    }
+#define INTS32(...)                                                                                \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_WHOLE, DT_I32                                                     \
+    }
+#define BITS(...)                                                                                  \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_BIT, DT_BOOL                                                      \
+    }
+#define INDICES(...)                                                                               \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_INDEX, DT_I64                                                     \
+    }
+#define INDEX                                                                                      \
+    {                                                                                              \
+        {.rank = 0}, FILL_INDEX, DT_I64                                                            \
+    }
+#define BATCH                                                                                      \
+    {                                                                                              \
+        SHAPE(1), FILL_BATCH, DT_I64                                                               \
+    }
+#define SCALAR                                                                                     \
+    {                                                                                              \
+        {.rank = 0}, FILL_NORMAL                                                                   \
+    }
+#define POSITIVE_SCALAR                                                                            \
+    {                                                                                              \
+        {.rank = 0}, FILL_POSITIVE                                                                 \
+    }
+
+#define ATTR(type, ...)                                                                            \
+    &(const type)                                                                                  \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+/* One row: operator, what is special, number of operands, operands and attributes. */
+#define CASE(ID, what, n, ...)                                                                     \
+    {                                                                                              \
+        .name = #ID " " what, .op = OP_##ID, .n_in = n, __VA_ARGS__                                \
+    }
+#define IN(...)     .in = {__VA_ARGS__}
+#define CONV_(...)  .attr = ATTR(conv_attr, __VA_ARGS__)
+#define POOL(...)   .attr = ATTR(pool_attr, __VA_ARGS__)
+#define AXIS(a)     .attr = ATTR(axis_attr, .axis = a)
+#define GEMM_(...)  .attr = ATTR(gemm_attr, __VA_ARGS__)
+#define LOSS(...)   .attr = ATTR(sce_attr, __VA_ARGS__)
+#define NORM(...)   .attr = ATTR(batch_norm_attr, __VA_ARGS__)
+#define GATHER_(a)  .attr = ATTR(gather_attr, .axis = a)
+#define ROWS(...)   .attr = ATTR(row_norm_attr, __VA_ARGS__)
+#define REDUCE(...) .attr = ATTR(reduce_attr, __VA_ARGS__)
+
+#endif

@@ -40,6 +40,7 @@ static status evaluate(const args *a, subject *s, error *err)
         .config = s->config,
         .model = s->model,
         .data_path = data,
+        .vocabulary = s->vocabulary,
         .threads = (int)args_count(a, "threads", config_int(s->config, "trainer.threads")),
     };
     metric_set metrics;

@@ -138,6 +138,7 @@ static status predict_into(const args *a, const subject *s, writer *w, error *er
         .config = s->config,
         .model = s->model,
         .data_path = args_text(a, "data"),
+        .vocabulary = s->vocabulary,
         .threads = (int)args_count(a, "threads", config_int(s->config, "trainer.threads")),
     };
     status st = evaluator_predict(&request, take_answer, w, err);

@@ -63,12 +63,25 @@ status subject_find(const char *path, subject *s, error *err)
     return OK;
 }
 
+static status read_vocabulary(subject *s, error *err)
+{
+    char *folder = xstrdup(s->config_path);
+    jobdir *d = NULL;
+    status st = jobdir_open(dirname(folder), &d, err);
+    if (st == OK)
+        st = jobdir_read_vocabulary(d, &s->vocabulary, err);
+    jobdir_close(&d);
+    free(folder);
+    return st;
+}
+
 status subject_configure(subject *s, const char *given, error *err)
 {
     if (!given && !s->config_path)
         return FAIL(err, E_USAGE, "no config.json beside '%s': give --config", s->model);
     config_source source = {.path = given ? given : s->config_path};
-    return config_load(&source, &s->config, err);
+    TRY(config_load(&source, &s->config, err));
+    return s->config_path ? read_vocabulary(s, err) : OK;
 }
 
 void subject_fini(subject *s)
@@ -76,5 +89,6 @@ void subject_fini(subject *s)
     config_destroy(&s->config);
     free(s->model);
     free(s->config_path);
+    free(s->vocabulary);
     *s = (subject){.model = NULL};
 }

@@ -18,6 +18,7 @@ typedef struct subject {
     char *model;        /* a .safetensors file or a checkpoint's folder */
     char *config_path;  /* config.json of the job it belongs to; NULL: none was found */
     config *config;     /* NULL before subject_configure */
+    char *vocabulary;   /* of that job; NULL if its data have none, and before subject_configure */
 } subject;
 
 /* *s is zeroed and is to be subject_fini'd whatever comes of it. E_IO, E_DATA. */

@@ -48,7 +48,7 @@ typedef struct text_reader_options {
     int64_t limit;                  /* the first so many examples; 0: all */
 } text_reader_options;
 
-/* Plain text for a language model, plain or gzip: "tokens" i64 [context] and "label" i64 [context],
+/* Plain text for a language model, plain or gzip: "input_ids" i64 [context] and "label" i64 [context],
  * the token that follows each. The last tokens, too few for an example, are left out. */
 MUST_USE status text_reader_open(const text_reader_options *options, const char *path,
                                  dataset **ret, error *err);

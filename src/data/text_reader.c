@@ -95,7 +95,7 @@ static status cut(text_reader *r, const text_reader_options *o, size_t n, const 
 void text_reader_fields(int64_t context, int64_t size, data_field ret[2])
 {
     ret[FIELD_TOKENS] =
-        (data_field){.name = "tokens", .dtype = DT_I64, .rank = 1, .dim = {context}};
+        (data_field){.name = "input_ids", .dtype = DT_I64, .rank = 1, .dim = {context}};
     ret[FIELD_LABEL] = ret[FIELD_TOKENS];
     ret[FIELD_LABEL].name = "label";
     ret[FIELD_LABEL].classes = size;

@@ -26,6 +26,11 @@ struct evaluation {
     exec *exec;
 };
 
+bool evaluation_needs_vocabulary(const config *c)
+{
+    return dataset_learns(config_section(c, "validation_dataset_reader"));
+}
+
 static status open_data(evaluation *e, const evaluation_options *o, error *err)
 {
     const char *path = o->data_path ? o->data_path : config_str(o->config, "validation_data_path");
@@ -33,7 +38,12 @@ static status open_data(evaluation *e, const evaluation_options *o, error *err)
         return FAIL(err, E_CONFIG,
                     "there is nothing to evaluate on: set validation_data_path, or give the data");
     const config *reader = config_section(o->config, "validation_dataset_reader");
-    TRYF(dataset_open(reader, path, &e->data, err), err, "validation data");
+    if (!o->vocabulary && evaluation_needs_vocabulary(o->config))
+        return FAIL(err, E_DATA,
+                    "validation data are read by the vocabulary of the training data, and there is "
+                    "none: it stands in vocabulary.json of the job, or is named by %s.vocabulary",
+                    config_path(reader));
+    TRYF(dataset_open_as(reader, path, o->vocabulary, &e->data, err), err, "validation data");
     e->counted_classes = !json_is_integer(config_json(reader, "classes"));
 
     int64_t size = config_int(o->config, "validation_data_loader.batch_size");

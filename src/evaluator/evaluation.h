@@ -25,6 +25,7 @@ typedef struct evaluation evaluation;
 typedef struct evaluation_options {
     const config *config;       /* of the whole job; kept until evaluation_close */
     const char *data_path;      /* NULL: validation_data_path */
+    const char *vocabulary;     /* the job's, if its data have one; NULL: none */
     int threads;                /* CPU threads; >= 1 */
     const atomic_bool *stop;    /* ends a run between two nodes; NULL: never. Kept */
     bool (*is_over)(void *user); /* true ends a run between two batches; NULL: never */
@@ -34,6 +35,8 @@ typedef struct evaluation_options {
 /* E_CONFIG, E_DATA as the data and the model have it. After this, runs allocate nothing. */
 MUST_USE status evaluation_open(const evaluation_options *options, evaluation **ret, error *err);
 void evaluation_close(evaluation **e);
+/* Are these data read by what the training data have taught? */
+bool evaluation_needs_vocabulary(const config *c);
 int64_t evaluation_examples(const evaluation *e);
 
 /* E_DATA names the tensor that is missing or has another shape; tensors too many are ignored. */

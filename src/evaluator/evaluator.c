@@ -29,7 +29,8 @@ enum { POLL_MS = 100, LOOK_US = 500 * 1000, NONE = -1 };
 typedef struct evaluator {
     const jobdir *dir;
     const atomic_bool *stop;
-    evaluation *evaluation;
+    evaluation_options how;
+    evaluation *evaluation; /* NULL until it can be opened */
     events *events;         /* NULL until the first report */
     int64_t settled;        /* no checkpoint up to this step needs evaluating; NONE: not known */
     int64_t stumbled;       /* the step that could not be read last time; NONE */
@@ -102,6 +103,17 @@ static int64_t choose(evaluator *e, const int64_t *steps, size_t n, bool *ret_fi
 
 /* --- evaluating --- */
 
+static status open_evaluation(evaluator *e, error *err)
+{
+    char *vocabulary = NULL;
+    TRY(jobdir_read_vocabulary(e->dir, &vocabulary, err));
+    e->how.vocabulary = vocabulary;
+    status st = evaluation_open(&e->how, &e->evaluation, err);
+    e->how.vocabulary = NULL;
+    free(vocabulary);
+    return st;
+}
+
 static status evaluate_open(evaluator *e, const checkpoint *c, const char *path, error *err)
 {
     const manifest *m = checkpoint_manifest(c);
@@ -144,6 +156,8 @@ static bool has_failed(void *user)
  * that cannot be read gets a second chance. */
 static status evaluate_step(evaluator *e, int64_t step, error *err)
 {
+    if (!e->evaluation)
+        TRY(open_evaluation(e, err));
     char *path = jobdir_file(e->dir, "checkpoints/step-%09lld", (long long)step);
     checkpoint *c = NULL;
     error why = ERROR_INIT;
@@ -240,13 +254,14 @@ status evaluator_run(const evaluator_options *options, error *err)
         .warn_s = config_f64(c, "distributed.wait_warning"),
         .evaluated_us = clock_us(),
     };
-    evaluation_options how = {.config = options->config,
-                              .data_path = options->data_path,
-                              .threads = options->threads,
-                              .stop = options->stop,
-                              .is_over = has_failed,
-                              .user = &e};
-    status st = evaluation_open(&how, &e.evaluation, err);
+    e.how = (evaluation_options){.config = options->config,
+                                 .data_path = options->data_path,
+                                 .threads = options->threads,
+                                 .stop = options->stop,
+                                 .is_over = has_failed,
+                                 .user = &e};
+    /* the vocabulary is there before a checkpoint is; else what is wrong is better said at once */
+    status st = evaluation_needs_vocabulary(c) ? OK : open_evaluation(&e, err);
     bool done = false;
     while (st == OK && !done && !is_stopped(&e))
         st = look(&e, &done, err);
@@ -259,6 +274,7 @@ static status open_loaded(const evaluator_request *request, evaluation **ret, er
 {
     evaluation_options how = {.config = request->config,
                               .data_path = request->data_path,
+                              .vocabulary = request->vocabulary,
                               .threads = request->threads,
                               .stop = request->stop};
     evaluation *e = NULL;

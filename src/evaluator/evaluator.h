@@ -40,6 +40,7 @@ typedef struct evaluator_request {
     const config *config;
     const char *model;          /* a folder checkpoints/step-N, or a .safetensors file */
     const char *data_path;      /* NULL: validation_data_path */
+    const char *vocabulary;     /* of the job; NULL: it has none */
     int threads;                /* >= 1 */
     const atomic_bool *stop;    /* NULL: never */
 } evaluator_request;

@@ -103,8 +103,17 @@ static status take_hello(master *m, const net_message *message, const Wire__Hell
     return master_try_setup(m, err);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 static status check_declared(const master *m, const wire_declaration *d, error *err)
 {
+    if (!same_text(m->declaration.vocabulary, d->vocabulary))
+        return FAIL(err, E_DATA,
+                    "the training data have another vocabulary than on the first worker: every "
+                    "worker must see the same files");
     char ours[65], theirs[65];
     flat_digest(m->declaration.flat, ours);
     flat_digest(d->flat, theirs);
@@ -127,11 +136,13 @@ static status take_declare(master *m, const net_message *message, member *from,
     if (st == OK && !m->declaration.flat) {
         m->declaration = declared;
         from->declared = true;
+        if (declared.vocabulary)
+            TRY(jobdir_keep_vocabulary(m->o->dir, declared.vocabulary, err));
         return master_try_setup(m, err);
     }
     if (st == OK) {
         st = check_declared(m, &declared, &why);
-        flat_destroy(&declared.flat);
+        wire_declaration_fini(&declared);
     }
     from->declared = st == OK;
     if (st == OK)

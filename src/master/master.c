@@ -200,7 +200,7 @@ static void unbuild(master *m)
     leases_destroy(&m->leases);
     batch_set_fini(&m->applied);
     members_fini(&m->members);
-    flat_destroy(&m->declaration.flat);
+    wire_declaration_fini(&m->declaration);
     buf_fini(&m->hello);
     free(m->servers);
     assign_fini(&m->assign);

@@ -88,7 +88,7 @@ void ps_setup_clear(ps *s)
     free(s->shards);
     s->shards = NULL;
     s->begun = 0;
-    flat_destroy(&s->declaration.flat);
+    wire_declaration_fini(&s->declaration);
     s->set_up = false;
 }
 

@@ -64,6 +64,9 @@ static status declare(worker *w, error *err)
 {
     Wire__Declaration m;
     wire_declaration_fill(w->variants.flat, dataset_examples(w->variants.data), &m);
+    const char *vocabulary = dataset_vocabulary(w->variants.data);
+    if (vocabulary)
+        m.vocabulary = (char *)(uintptr_t)vocabulary;
     status st = send_proto(w, WIRE_DECLARE, 0, (tree_node){.level = 0}, &m.base, err);
     wire_declaration_clear(&m);
     return st;

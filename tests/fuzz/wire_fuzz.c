@@ -27,8 +27,8 @@ static void check_declaration(const Wire__Declaration *m)
         BUG("what was taken is refused: %s", err.text);
     BUG_ON(second.flat->n_parts != first.flat->n_parts);
     wire_declaration_clear(&again);
-    flat_destroy(&first.flat);
-    flat_destroy(&second.flat);
+    wire_declaration_fini(&first);
+    wire_declaration_fini(&second);
 }
 
 /* A digest no fuzzer guesses would hide the checks behind it: here it is put right. */

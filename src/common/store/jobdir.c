@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOUCH_US = 1000000 };
+enum { TOUCH_US = 1000000, VOCABULARY_LIMIT = 256 << 20 };
 
 char *jobdir_file(const jobdir *d, const char *format, ...)
 {
@@ -233,6 +233,36 @@ status jobdir_write_json(const jobdir *d, const char *name, const json_t *value,
     json_pretty(value, &text);
     status st = jobdir_write(d, name, text.data, text.size, err);
     buf_fini(&text);
+    return st;
+}
+
+status jobdir_read_vocabulary(const jobdir *d, char **ret, error *err)
+{
+    char *path = jobdir_file(d, "vocabulary.json");
+    buf text = BUF_INIT;
+    status st = OK;
+    if (fs_exists(path))
+        st = fs_read(path, VOCABULARY_LIMIT, &text, err);
+    free(path);
+    if (st == OK)
+        *ret = text.data ? buf_detach(&text) : NULL;
+    buf_fini(&text);
+    return st;
+}
+
+status jobdir_keep_vocabulary(const jobdir *d, const char *text, error *err)
+{
+    char *kept = NULL;
+    TRY(jobdir_read_vocabulary(d, &kept, err));
+    status st = OK;
+    if (!kept)
+        st = jobdir_write(d, "vocabulary.json", text, strlen(text), err);
+    else if (strcmp(kept, text) != 0)
+        st = FAIL(err, E_DATA,
+                  "the training data are not those that this job began with: they have another "
+                  "vocabulary than '%s/vocabulary.json'",
+                  d->path);
+    free(kept);
     return st;
 }
 

@@ -74,6 +74,12 @@ MUST_USE status jobdir_write(const jobdir *d, const char *name, const char *text
 MUST_USE status jobdir_write_json(const jobdir *d, const char *name, const json_t *value,
                                   error *err);
 
+/* The job's vocabulary: what the training data taught their reader, vocabulary.json. All other data
+ * are read by it. *ret is NULL if there is none; the caller frees it. */
+MUST_USE status jobdir_read_vocabulary(const jobdir *d, char **ret, error *err);
+/* Writes it, or compares it with what the job has: E_DATA when the data have changed. */
+MUST_USE status jobdir_keep_vocabulary(const jobdir *d, const char *text, error *err);
+
 /* Another number each time the master showed that it lives; 0: none ever did. */
 uint64_t jobdir_pulse(const jobdir *d);
 

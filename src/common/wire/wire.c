@@ -303,6 +303,14 @@ status wire_declaration_read(const Wire__Declaration *m, wire_declaration *ret, 
         flat_destroy(&f);
         return FAIL(err, E_PROTOCOL, "declaration: the digest does not match the tensors");
     }
-    *ret = (wire_declaration){.flat = f, .examples_per_epoch = m->examples_per_epoch};
+    *ret = (wire_declaration){.flat = f, .examples_per_epoch = m->examples_per_epoch,
+                              .vocabulary = m->vocabulary[0] ? xstrdup(m->vocabulary) : NULL};
     return OK;
+}
+
+void wire_declaration_fini(wire_declaration *d)
+{
+    flat_destroy(&d->flat);
+    free(d->vocabulary);
+    d->vocabulary = NULL;
 }

@@ -83,12 +83,15 @@ void wire_free(ProtobufCMessage *m);
 typedef struct wire_declaration {
     flat *flat;
     int64_t examples_per_epoch;
+    char *vocabulary;               /* what the data taught their reader; NULL: nothing */
 } wire_declaration;
 
-/* The message borrows names from `f`; release with wire_declaration_clear. */
+/* The message borrows names from `f`; release with wire_declaration_clear. Whoever says a vocabulary
+ * lends it to the message afterwards. */
 void wire_declaration_fill(const flat *f, int64_t examples_per_epoch, Wire__Declaration *ret);
 void wire_declaration_clear(Wire__Declaration *m);
 /* Checks ranges, recomputes the digest and compares. E_PROTOCOL, E_UNSUPPORTED. */
 MUST_USE status wire_declaration_read(const Wire__Declaration *m, wire_declaration *ret, error *err);
+void wire_declaration_fini(wire_declaration *d);
 
 #endif

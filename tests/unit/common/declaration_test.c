@@ -32,6 +32,9 @@ static void test_declarations_round_trip(void **state)
         flat *f = flat_or_fail(c.tensors, c.n);
         Wire__Declaration m;
         wire_declaration_fill(f, 60000 + (int64_t)number, &m);
+        char vocabulary[] = "{\"tokens\":[\"\303\251\"]}";
+        if (number % 2)
+            m.vocabulary = vocabulary;
         buf packed = BUF_INIT;
         wire_pack(&m.base, &packed);
         ProtobufCMessage *back = NULL;
@@ -40,6 +43,10 @@ static void test_declarations_round_trip(void **state)
         assert_int_equal(wire_declaration_read((Wire__Declaration *)back, &d, NULL), OK);
         wire_free(back); /* the flat borrows nothing from the message */
         assert_int_equal(d.examples_per_epoch, 60000 + (int64_t)number);
+        if (number % 2)
+            assert_string_equal(d.vocabulary, vocabulary);
+        else
+            assert_null(d.vocabulary);
         char ours[SHA256_HEX], theirs[SHA256_HEX];
         flat_digest(f, ours);
         flat_digest(d.flat, theirs);
@@ -49,7 +56,7 @@ static void test_declarations_round_trip(void **state)
             assert_string_equal(d.flat->tensors[i].name, f->tensors[i].name);
             assert_int_equal(d.flat->offset[i], f->offset[i]);
         }
-        flat_destroy(&d.flat);
+        wire_declaration_fini(&d);
         wire_declaration_clear(&m);
         flat_destroy(&f);
         buf_fini(&packed);

@@ -282,6 +282,27 @@ static void test_bad_places(void **state)
 }
 
 /* A start cut short after job.json and before config.json is a start: it resumes. */
+static void test_the_vocabulary_is_kept(void **state)
+{
+    (void)state;
+    char *path = jobdir_place("vocabulary"), *text = NULL;
+    config *c = jobdir_config(NULL);
+    jobdir *d = jobdir_start((jobdir_request){.path = path, .config = c});
+    assert_int_equal(jobdir_read_vocabulary(d, &text, NULL), OK);
+    assert_null(text);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(jobdir_keep_vocabulary(d, "{\"tokens\":[\"a\"]}", NULL), OK);
+    error err = ERROR_INIT;
+    assert_int_equal(jobdir_keep_vocabulary(d, "{\"tokens\":[\"b\"]}", &err), E_DATA);
+    assert_non_null(strstr(err.text, "the training data are not those that this job began with"));
+    assert_int_equal(jobdir_read_vocabulary(d, &text, NULL), OK);
+    assert_string_equal(text, "{\"tokens\":[\"a\"]}");
+    free(text);
+    jobdir_close(&d);
+    config_destroy(&c);
+    free(path);
+}
+
 static void test_config_json_is_written_again(void **state)
 {
     (void)state;
@@ -375,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_finished_jobs_are_left_alone),
         cmocka_unit_test(test_foreign_folders_are_left_alone),
         cmocka_unit_test(test_bad_places),
+        cmocka_unit_test(test_the_vocabulary_is_kept),
         cmocka_unit_test(test_config_json_is_written_again),
         cmocka_unit_test(test_a_checkpoint_set_aside_comes_back),
         cmocka_unit_test(test_two_masters),

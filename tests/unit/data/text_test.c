@@ -76,7 +76,7 @@ static void test_labels_are_the_next_tokens(void **state)
     size_t n;
     const data_field *f = dataset_fields(d, &n);
     assert_int_equal(n, 2);
-    assert_string_equal(f[0].name, "tokens");
+    assert_string_equal(f[0].name, "input_ids");
     assert_string_equal(f[1].name, "label");
     assert_int_equal(f[0].dim[0], 3);
     assert_int_equal(f[1].classes, 8);

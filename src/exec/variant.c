@@ -65,9 +65,11 @@ static status make_plan(variant *v, const flat *layout, error *err)
     for (graph_val i = 0; i < n_values; i++)
         bytes[i] = v->backend->value_bytes(v->program, i);
     for (int32_t i = 0; i < n_nodes; i++) {
-        int traits = graph_op_of(graph_node_at(v->graph, i)->op)->traits;
-        no_inplace[i] = traits & OP_INPLACE && !v->backend->can_run_inplace(v->program, i);
-        no_alias[i] = traits & OP_ALIAS && !v->backend->can_alias(v->program, i);
+        const graph_node *n = graph_node_at(v->graph, i);
+        no_inplace[i] =
+            graph_node_inplace(n) != GRAPH_NONE && !v->backend->can_run_inplace(v->program, i);
+        no_alias[i] =
+            graph_op_of(n->op)->traits & OP_ALIAS && !v->backend->can_alias(v->program, i);
     }
     plan_options options = {
         .value_bytes = bytes, .no_inplace = no_inplace, .no_alias = no_alias, .flat = layout};

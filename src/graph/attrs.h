@@ -98,9 +98,12 @@ typedef struct reduce_attr {            /* REDUCE_MEAN, REDUCE_SUM */
     bool drop_dims;                     /* keepdims=0 */
 } reduce_attr;
 
-typedef struct slice_attr {
-    int32_t axis;
-    int64_t begin, end;
+typedef struct slice_attr {             /* SLICE, SLICE_BWD; the rule completes it: entry i is axis i */
+    int32_t n_axes;
+    int32_t axes[GRAPH_RANK];
+    int64_t begin[GRAPH_RANK], end[GRAPH_RANK];         /* from the end when negative; cut to it */
+    int64_t step[GRAPH_RANK];           /* 0: 1; negative: backwards */
+    graph_shape x;                      /* backward: the shape to produce */
 } slice_attr;
 
 typedef struct gather_attr {            /* GATHER, GATHER_BWD */

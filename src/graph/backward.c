@@ -109,13 +109,31 @@ static void refuse(walk *w, const graph_node *n, const char *why)
     w->n_refusals++;
 }
 
-static status add_to_total(walk *w, graph_val v, graph_val d, error *err)
+/* Whether `d`, which the node at hand has just sent back, can be added to `base` by its maker:
+ * nobody else has it yet. */
+static bool takes_base(const walk *w, int32_t first_new, graph_val d, graph_val base)
 {
-    if (w->total[v] == GRAPH_NONE) {
-        w->total[v] = d;
+    int32_t def = w->g->values[d].def;
+    if (def == GRAPH_NONE || def < first_new || w->g->values[base].def >= def)
+        return false;
+    const graph_node *maker = &w->g->nodes[def];
+    return graph_op_of(maker->op)->traits & OP_ADDS &&
+           maker->in[graph_node_slots(maker) - 1] == GRAPH_NONE;
+}
+
+/* Nodes from first_new on belong to the gradient of the node at hand. */
+static status add_to_total(walk *w, int32_t first_new, graph_val v, graph_val d, error *err)
+{
+    graph_val total = w->total[v];
+    w->total[v] = d;
+    if (total == GRAPH_NONE)
         return OK;
-    }
-    return emit_2(w->g, OP_ADD, w->total[v], d, NULL, &w->total[v], err);
+    if (!takes_base(w, first_new, d, total))
+        return emit_2(w->g, OP_ADD, total, d, NULL, &w->total[v], err);
+    graph_node *maker = &w->g->nodes[w->g->values[d].def];
+    maker->n_in = graph_node_slots(maker);
+    maker->in[maker->n_in - 1] = total;
+    return OK;
 }
 
 /* Fills dout and want; false if no gradient arrives at the node or nobody wants one from it. */
@@ -138,6 +156,7 @@ static bool takes_part(walk *w, const graph_node *n)
 static status pass_node(walk *w, int32_t node, error *err)
 {
     graph_node n = w->g->nodes[node];
+    int32_t first_new = w->g->n_nodes;
     if (!takes_part(w, &n))
         return OK;
     const graph_op_info *info = graph_op_of(n.op);
@@ -159,7 +178,7 @@ static status pass_node(walk *w, int32_t node, error *err)
         graph_val d = w->din[k];
         BUG_ON(d == GRAPH_NONE);
         BUG_ON(!graph_shape_equal(&w->g->values[d].shape, &w->g->values[n.in[k]].shape));
-        TRY(add_to_total(w, n.in[k], d, err));
+        TRY(add_to_total(w, first_new, n.in[k], d, err));
     }
     return OK;
 }

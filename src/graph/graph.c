@@ -325,6 +325,15 @@ int32_t graph_node_slots(const graph_node *n)
     return most == OP_MANY ? n->n_in : most;
 }
 
+int32_t graph_node_inplace(const graph_node *n)
+{
+    int traits = graph_op_of(n->op)->traits;
+    if (traits & OP_INPLACE)
+        return 0;
+    int32_t base = graph_node_slots(n) - 1;
+    return traits & OP_ADDS && n->in[base] != GRAPH_NONE ? base : GRAPH_NONE;
+}
+
 graph_val graph_find(const graph *g, const char *name)
 {
     graph_val v;

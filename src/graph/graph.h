@@ -34,6 +34,9 @@ enum {
     OP_INPLACE = 1,         /* output 0 may take the memory of input 0 when that dies here */
     OP_BACKWARD = 2,        /* only in what graph_backward appends; has no gradient itself */
     OP_ALIAS = 4,           /* output 0 has the bytes of input 0 under another shape */
+    OP_ADDS = 8,            /* the last input, the base, may be absent; if it is there, output 0 is
+                             * base + what is made, and may take the memory of a base that dies; a
+                             * gradient rule sends such an output to one input and nowhere else */
 };
 
 typedef int32_t graph_val;
@@ -139,6 +142,8 @@ const graph_value *graph_value_at(const graph *g, graph_val v);
 const graph_node *graph_node_at(const graph *g, int32_t node);
 /* Entries of a node's in[]: the most its operator takes, or n_in where that is OP_MANY. */
 int32_t graph_node_slots(const graph_node *n);
+/* The input whose memory output 0 may take (OP_INPLACE, OP_ADDS), or GRAPH_NONE. */
+int32_t graph_node_inplace(const graph_node *n);
 graph_val graph_find(const graph *g, const char *name);             /* GRAPH_NONE if absent */
 arena *graph_arena(graph *g);
 

@@ -187,10 +187,11 @@ static void join_views(planner *s)
     }
 }
 
-static bool reads_group_elsewhere(const planner *s, const graph_node *n, graph_val owner)
+static bool reads_group_elsewhere(const planner *s, const graph_node *n, int32_t slot,
+                                  graph_val owner)
 {
-    for (int32_t k = 1; k < n->n_in; k++) {
-        if (n->in[k] != GRAPH_NONE && owner_of(s->p, n->in[k]) == owner)
+    for (int32_t k = 0; k < n->n_in; k++) {
+        if (k != slot && n->in[k] != GRAPH_NONE && owner_of(s->p, n->in[k]) == owner)
             return true;
     }
     return false;
@@ -202,15 +203,15 @@ static void join_inplace(planner *s)
 {
     for (int32_t i = 0; i < s->n_nodes; i++) {
         const graph_node *n = graph_node_at(s->g, i);
-        if (!(graph_op_of(n->op)->traits & OP_INPLACE))
+        int32_t slot = graph_node_inplace(n);
+        if (slot == GRAPH_NONE || s->begins[i] != i ||
+            (s->options->no_inplace && s->options->no_inplace[i]))
             continue;
-        if ((s->options->no_inplace && s->options->no_inplace[i]) || s->begins[i] != i)
-            continue;
-        graph_val to = n->out[0], from = owner_of(s->p, n->in[0]);
+        graph_val to = n->out[0], from = owner_of(s->p, n->in[slot]);
         if (to == GRAPH_NONE || slab_of(s, to) != SLAB_TEMP || slab_of(s, from) != SLAB_TEMP)
             continue;
-        if (!bytes_of(s, to) || bytes_of(s, to) != bytes_of(s, n->in[0]) ||
-            s->p->places[from].last != i || reads_group_elsewhere(s, n, from))
+        if (!bytes_of(s, to) || bytes_of(s, to) != bytes_of(s, n->in[slot]) ||
+            s->p->places[from].last != i || reads_group_elsewhere(s, n, slot, from))
             continue;
         join(s, to, from);
     }

@@ -176,33 +176,105 @@ static graph *build_tied(graph_val *ret_loss, graph_val *ret_w)
     return g;
 }
 
-static void test_a_parameter_read_twice(void **state)
+/* Pieces of one value go different ways: their gradients are added up in one place. */
+static graph *build_pieces(graph_val *ret_loss, graph_val *ret_w)
 {
-    (void)state;
     error err = ERROR_INIT;
-    const op_case unnamed = {.name = "tied weights", .in = {{{.rank = 2}, FILL_NORMAL}}};
+    graph *g = NULL;
+    graph_val t, picks, piece[4];
+    tensor_decl decl = {.name = "w", .rank = 2, .dim = {5, 6}};
+    const int64_t rows[] = {4, -5, 4, 2};
+    must(graph_create(&g, &err), &err);
+    must(graph_const(g, "picks", DT_I64, (graph_shape){1, {4}}, rows, &picks, &err), &err);
+    must(graph_param(g, &decl, ret_w, &err), &err);
+    must(graph_add_1(g, OP_TANH, NULL, ret_w, 1, NULL, &t, &err), &err);
+    const slice_attr upper = {.n_axes = 1, .begin = {0}, .end = {4}};
+    const slice_attr lower = {.n_axes = 1, .begin = {4}, .end = {0}, .step = {-1}};
+    must(graph_add_1(g, OP_SLICE, NULL, &t, 1, &upper, &piece[0], &err), &err);
+    must(graph_add_1(g, OP_GATHER, NULL, (graph_val[]){t, picks}, 2, NULL, &piece[1], &err), &err);
+    must(graph_add_1(g, OP_SLICE, NULL, &t, 1, &lower, &piece[2], &err), &err);
+    must(graph_add_1(g, OP_GATHER, NULL, (graph_val[]){*ret_w, picks}, 2, NULL, &piece[3], &err),
+         &err);
+    for (int i = 1; i < 4; i++)
+        must(graph_add_1(g, OP_MUL, NULL, (graph_val[]){piece[0], piece[i]}, 2, NULL, &piece[0],
+                         &err),
+             &err);
+    must(graph_add_1(g, OP_REDUCE_SUM, "loss", piece, 1, &(reduce_attr){.drop_dims = true},
+                     ret_loss, &err),
+         &err);
+    return g;
+}
+
+static void fill_some(setup *s, const char *name)
+{
+    graph_val v = graph_find(s->forward.graph, name);
+    if (v == GRAPH_NONE)
+        return;
+    double *values = reference_value(s->reference, v);
+    for (int64_t i = 0; i < reference_elements(s->reference, v); i++)
+        values[i] = (double)(float)((double)(i * 7 % 11) * 0.1 - 0.45);
+    lane_set(&s->lane, 0, name, values);
+}
+
+/* The gradient of w in a graph of several nodes, with an input x perhaps. */
+static void check_graph(graph *build(graph_val *, graph_val *))
+{
+    error err = ERROR_INIT;
+    const op_case unnamed = {.name = "several nodes"};
     setup s = {.c = &unnamed};
     graph_val weight, w, loss;
-    s.forward.graph = build_tied(&s.forward.loss, &w);
-    s.backward.graph = build_tied(&loss, &w);
+    s.forward.graph = build(&s.forward.loss, &w);
+    s.backward.graph = build(&loss, &w);
     graph *g = s.backward.graph;
     must(graph_input(g, "weight", DT_F32, (graph_shape){.rank = 0}, &weight, &err), &err);
     must(graph_backward(g, loss, weight, &err), &err);
     s.reference = reference_create(s.forward.graph);
     lane_init(&s.lane, (const graph *const *)&s.backward.graph, 1, 1);
-    double values[30];
-    for (graph_val v = 0; v <= w; v++) {
-        const graph_value *value = graph_value_at(s.forward.graph, v);
-        for (int i = 0; i < graph_shape_elements(&value->shape); i++)
-            values[i] = (double)(float)((double)(i * 7 % 11) * 0.1 - 0.45);
-        memcpy(reference_value(s.reference, v), values,
-               (size_t)reference_elements(s.reference, v) * sizeof *values);
-        lane_set(&s.lane, 0, value->name, values);
-    }
+    fill_some(&s, "x");
+    fill_some(&s, "w");
     lane_set(&s.lane, 0, "weight", &WEIGHT);
     lane_run(&s.lane, 0, NULL);
     assert_true(check_operand(&s, w));
     tear_down(&s);
+}
+
+static void test_a_parameter_read_twice(void **state)
+{
+    (void)state;
+    check_graph(build_tied);
+}
+
+static void test_pieces_of_a_value(void **state)
+{
+    (void)state;
+    check_graph(build_pieces);
+}
+
+static void test_a_parameter_nobody_reads(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    graph_val weight, w, loss;
+    graph *g = build_tied(&loss, &w);
+    tensor_decl idle = {.name = "idle", .rank = 1, .dim = {33}};
+    must(graph_param(g, &idle, &w, &err), &err);
+    must(graph_input(g, "weight", DT_F32, (graph_shape){.rank = 0}, &weight, &err), &err);
+    must(graph_backward(g, loss, weight, &err), &err);
+    for (int32_t i = 0; i < graph_n_nodes(g); i++)
+        met[graph_node_at(g, i)->op] = true;
+    lane l;
+    lane_init(&l, (const graph *const *)&g, 1, 1);
+    double ones[33];
+    for (int i = 0; i < 33; i++)
+        ones[i] = 1;
+    lane_set(&l, 0, "idle", ones);
+    lane_set(&l, 0, "weight", &WEIGHT);
+    exec_grad(l.exec)[l.layout->offset[flat_find(l.layout, "idle")]] = 1;
+    lane_run(&l, 0, NULL);
+    for (int i = 0; i < 33; i++)
+        assert_true(lane_grad(&l, "idle")[i] == 0.0f);
+    lane_fini(&l);
+    graph_destroy(&g);
 }
 
 /* Runs last: the cases must have led through every operator that only backward appends. */
@@ -216,12 +288,14 @@ static void test_every_backward_operator_was_met(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[OP_ZERO + 2] = {0};
+    struct CMUnitTest tests[OP_ZERO + 4] = {0};
     for (graph_op op = 0; op < OP_ZERO; op++)
         tests[op] = (struct CMUnitTest){.name = graph_op_of(op)->name,
                                         .test_func = test_operator,
                                         .initial_state = (void *)(uintptr_t)graph_op_of(op)};
     tests[OP_ZERO] = (struct CMUnitTest)cmocka_unit_test(test_a_parameter_read_twice);
-    tests[OP_ZERO + 1] = (struct CMUnitTest)cmocka_unit_test(test_every_backward_operator_was_met);
+    tests[OP_ZERO + 1] = (struct CMUnitTest)cmocka_unit_test(test_a_parameter_nobody_reads);
+    tests[OP_ZERO + 2] = (struct CMUnitTest)cmocka_unit_test(test_pieces_of_a_value);
+    tests[OP_ZERO + 3] = (struct CMUnitTest)cmocka_unit_test(test_every_backward_operator_was_met);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

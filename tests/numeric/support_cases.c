@@ -8,7 +8,7 @@
 
 const char *const case_frame_names[FRAME_COUNT] = {"bare", "temp", "conv"};
 
-static const case_table *const case_tables[] = {&cases_general, &cases_window};
+static const case_table *const case_tables[] = {&cases_general, &cases_window, &cases_move};
 
 const op_case *case_at(size_t i)
 {

@@ -44,7 +44,7 @@ typedef struct case_table {
     size_t n;
 } case_table;
 
-extern const case_table cases_general, cases_window;
+extern const case_table cases_general, cases_window, cases_move;
 
 /* Row i of all tables, NULL behind the last. */
 const op_case *case_at(size_t i);

@@ -82,7 +82,6 @@
 #define GEMM_(...)  .attr = ATTR(gemm_attr, __VA_ARGS__)
 #define LOSS(...)   .attr = ATTR(sce_attr, __VA_ARGS__)
 #define NORM(...)   .attr = ATTR(batch_norm_attr, __VA_ARGS__)
-#define GATHER_(a)  .attr = ATTR(gather_attr, .axis = a)
 #define ROWS(...)   .attr = ATTR(row_norm_attr, __VA_ARGS__)
 #define REDUCE(...) .attr = ATTR(reduce_attr, __VA_ARGS__)
 

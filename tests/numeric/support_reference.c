@@ -209,16 +209,6 @@ static void concat(const ref_tensor *in, int32_t n_in, const ref_tensor *out, co
     }
 }
 
-static void slice(const ref_tensor *in, const ref_tensor *out, const void *attr)
-{
-    const slice_attr *a = attr;
-    ref_axis from = ref_split(&in->shape, a->axis), to = ref_split(&out->shape, a->axis);
-    int64_t begin = a->begin < 0 ? a->begin + from.n : a->begin;
-    for (int64_t o = 0; o < to.outer; o++)
-        memcpy(out->x + o * to.n * to.inner, in->x + (o * from.n + begin) * from.inner,
-               (size_t)(to.n * to.inner) * sizeof(double));
-}
-
 static void reduce(const ref_tensor *in, const ref_tensor *out, const void *attr, bool mean)
 {
     const reduce_attr *a = attr;
@@ -269,8 +259,6 @@ static void run_plain(graph_op op, const ref_tensor *in, int32_t n_in, const ref
         return transpose(in, out, attr);
     case OP_CONCAT:
         return concat(in, n_in, out, attr);
-    case OP_SLICE:
-        return slice(in, out, attr);
     case OP_REDUCE_MEAN:
         return reduce(in, out, attr, true);
     case OP_REDUCE_SUM:
@@ -322,6 +310,8 @@ static ref_op *network_op(graph_op op)
         return ref_dropout;
     case OP_GATHER:
         return ref_gather;
+    case OP_SLICE:
+        return ref_slice;
     default:
         return NULL;
     }

@@ -28,6 +28,6 @@ ref_op ref_conv, ref_max_pool, ref_average_pool, ref_lp_pool, ref_global_average
 ref_op ref_layer_norm, ref_rms_norm;
 ref_op ref_softmax, ref_log_softmax, ref_cross_entropy, ref_batch_norm, ref_dropout;
 
-ref_op ref_gather;
+ref_op ref_gather, ref_slice;
 
 #endif

@@ -34,13 +34,13 @@ static const cpu_plan plan_of[OP_COUNT] = {
     [OP_DROPOUT] = plan_dropout,
     [OP_FLATTEN] = plan_copy,
     [OP_RESHAPE] = plan_copy,
-    [OP_TRANSPOSE] = plan_strided,
+    [OP_TRANSPOSE] = plan_move,
     [OP_CONCAT] = plan_concat,
     [OP_REDUCE_MEAN] = plan_reduce,
     [OP_REDUCE_SUM] = plan_reduce,
     [OP_IDENTITY] = plan_copy,
-    [OP_EXPAND] = plan_strided,
-    [OP_SLICE] = plan_strided,
+    [OP_EXPAND] = plan_move,
+    [OP_SLICE] = plan_move,
     [OP_GATHER] = plan_gather,
     [OP_ZERO] = plan_zero,
     [OP_CONV_BWD_DATA] = plan_conv_bwd_data,
@@ -59,6 +59,7 @@ static const cpu_plan plan_of[OP_COUNT] = {
     [OP_LAYER_NORMALIZATION_BWD] = plan_row_norm_bwd,
     [OP_RMS_NORMALIZATION_BWD] = plan_row_norm_bwd,
     [OP_DROPOUT_BWD] = plan_dropout_bwd,
+    [OP_SLICE_BWD] = plan_slice_bwd,
     [OP_GATHER_BWD] = plan_gather_bwd,
     [OP_SUM_TO] = plan_reduce,
 };
@@ -116,7 +117,7 @@ static void begin_node(backend_program *p, int32_t index)
     n->program = p;
     n->node = graph_node_at(p->g, index);
     n->index = index;
-    n->takes_inplace = graph_op_of(n->node->op)->traits & OP_INPLACE;
+    n->takes_inplace = graph_node_inplace(n->node) != GRAPH_NONE;
     size_t n_in = (size_t)graph_node_slots(n->node), n_out = (size_t)n->node->n_out;
     n->in = arena_alloc(p->arena, n_in * sizeof *n->in);
     n->out = arena_alloc(p->arena, n_out * sizeof *n->out);
@@ -238,7 +239,9 @@ static size_t cpu_value_bytes(const backend_program *p, graph_val v)
 static bool cpu_can_run_inplace(const backend_program *p, int32_t node)
 {
     const cpu_node *n = &p->nodes[node];
-    return n->takes_inplace && p->bytes[n->node->in[0]] == p->bytes[n->node->out[0]];
+    if (!n->takes_inplace)
+        return false;
+    return p->bytes[n->node->in[graph_node_inplace(n->node)]] == p->bytes[n->node->out[0]];
 }
 
 static bool cpu_can_alias(const backend_program *p, int32_t node)

@@ -4,8 +4,7 @@
  * so loops over rows trust them.
  *
  * The gradient is cut into a grid of outer x ranges of rows x ranges of columns. Whoever has a cell
- * clears it and adds to it in the order of the picks, so an element's sum has one order whatever
- * the grid is.
+ * adds to it in the order of the picks, so an element's sum has one order whatever the grid is.
  */
 #include "backend/cpu/lanes.h"
 #include "backend/cpu/program.h"
@@ -151,11 +150,6 @@ static void add_cell(const gather_task *t, int64_t o, int64_t row, int64_t col)
             width = edge(s->inner, s->n_cols, col + 1) - begin;
     float *dx = t->dx + o * s->size * s->inner + begin;
     const float *dy = t->dy + o * s->picks * s->inner + begin;
-    if (width == s->inner)
-        memset(dx + row_begin * width, 0, (size_t)((row_end - row_begin) * width) * sizeof *dx);
-    else
-        for (int64_t r = row_begin; r < row_end; r++)
-            memset(dx + r * s->inner, 0, (size_t)width * sizeof *dx);
     for (int64_t i = 0; i < s->picks; i++)
         if (t->rows[i] >= row_begin && t->rows[i] < row_end)
             add_row(dx + t->rows[i] * s->inner, dy + i * s->inner, width);
@@ -175,7 +169,9 @@ static status run_gather_bwd(const cpu_node *n, const cpu_call *c, error *err)
     int64_t *rows = c->scratch;
     TRY(rows_of(s, c->in[1], rows, err));
     gather_task t = {.s = s, .dx = c->out[0], .dy = c->in[0], .rows = rows};
-    int64_t cells = s->n_rows * s->n_cols, work = (s->size + s->picks) * s->inner;
+    if (!node_begin_sum(n, c))
+        team_zero(t.dx, n->program->bytes[n->node->out[0]]);
+    int64_t cells = s->n_rows * s->n_cols, work = s->picks * s->inner;
     team_for(s->outer * cells, cells * PICK_GRAIN / (work + 1) + 1, add_cells, &t);
     return OK;
 }
@@ -187,7 +183,7 @@ status plan_gather_bwd(backend_program *p, cpu_node *n, error *err)
     gather_state *s = make_state(p, n, node_in(n, 1));
     int64_t threads = p->backend->threads, missing = (threads + s->outer - 1) / s->outer;
     s->n_rows = s->n_cols = 1;
-    if ((s->size + s->picks) * s->inner * s->outer > PICK_GRAIN) {
+    if (s->picks * s->inner * s->outer > PICK_GRAIN) {
         int64_t widest = s->inner / NARROWEST + 1;
         s->n_cols = missing < widest ? missing : widest;
         missing = (missing + s->n_cols - 1) / s->n_cols;

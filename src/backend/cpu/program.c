@@ -148,7 +148,8 @@ status node_finish(backend_program *p, cpu_node *n, error *err)
     for (int i = 0; i < n->node->n_out; i++)
         TRY(finish_out(p, n, i, err));
     /* Over its own input the body must find the layout it writes, not a smaller one. */
-    if ((n->node->n_in > 0 && n->in[0].reorder) || n->out[0].reorder)
+    int32_t slot = graph_node_inplace(n->node);
+    if (slot != GRAPH_NONE && (n->in[slot].reorder || n->out[0].reorder))
         n->takes_inplace = false;
     return OK;
 }
@@ -165,8 +166,19 @@ status node_copy_apart(const cpu_node *n, const cpu_call *c, error *err)
     if (c->in[0] == c->out[0])
         return OK;
     const shim_layout *l = n->out[0].want;
-    memcpy(c->out[0], c->in[0], l ? shim_layout_bytes(l) : n->program->bytes[n->node->out[0]]);
+    team_copy(c->out[0], c->in[0], l ? shim_layout_bytes(l) : n->program->bytes[n->node->out[0]]);
     return OK;
+}
+
+bool node_begin_sum(const cpu_node *n, const cpu_call *c)
+{
+    int32_t base = graph_node_inplace(n->node);
+    size_t bytes = n->program->bytes[n->node->out[0]];
+    if (base == GRAPH_NONE)
+        return false;
+    if (c->in[base] != c->out[0])
+        team_copy(c->out[0], c->in[base], bytes);
+    return true;
 }
 
 status node_reorder(shim_primitive *reorder, const void *from, void *to, error *err)

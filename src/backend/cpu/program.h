@@ -41,7 +41,7 @@ struct cpu_node {
     cpu_body body;
     const void *state; /* the body's, in the program's arena */
     size_t scratch_bytes;
-    bool takes_inplace; /* the body may write output 0 over input 0 */
+    bool takes_inplace; /* the body may write output 0 over the input of graph_node_inplace */
     bool fused;         /* its work is done by the node that makes its input */
     bool aliases;       /* OP_ALIAS: output 0 is input 0, byte for byte */
     cpu_edge *in, *out; /* [graph_node_slots], [n_out] */
@@ -98,6 +98,10 @@ MUST_USE status node_reorder(shim_primitive *reorder, const void *from, void *to
  * both the same place. */
 status node_copy_apart(const cpu_node *n, const cpu_call *c, error *err);
 
+/* For OP_ADDS: puts the base, plain, into output 0, where the body adds to it. False if the node
+ * has no base. */
+bool node_begin_sum(const cpu_node *n, const cpu_call *c);
+
 /* Bodies' home: backend_kernel.run */
 status node_run(void *state, void *const *addresses, void *workspace, error *err);
 
@@ -123,7 +127,8 @@ MUST_USE status plan_loss_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_dropout(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_dropout_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_copy(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_strided(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_move(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_slice_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_concat(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_gather(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_gather_bwd(backend_program *p, cpu_node *n, error *err);

@@ -1,15 +1,13 @@
 /*
- * Operators that only move elements: Identity, Flatten, Reshape, Transpose, Expand, Slice, Concat,
- * and Zero. Plain layouts; any element type. A strided copy walks its output in order and its input
- * with a stride per axis.
+ * Operators that only move elements: Identity, Flatten, Reshape, Transpose, Expand, Slice and its
+ * gradient, Concat, and Zero. Plain layouts; any element type.
  */
+#include "backend/cpu/box.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
 
 #include <string.h>
-
-enum { COPY_GRAIN = 16384 }; /* elements */
 
 static status run_straighten(const cpu_node *n, const cpu_call *c, error *err)
 {
@@ -39,162 +37,120 @@ status plan_copy(backend_program *p, cpu_node *n, error *err)
     return OK;
 }
 
-typedef struct strided_state {
-    int rank;
-    int64_t dim[GRAPH_RANK], stride[GRAPH_RANK]; /* of the output; elements of the input */
-    int64_t offset, rows;
+/* One box, and where it begins on the side that is not walked in order. */
+typedef struct move_state {
+    box box;
+    int64_t offset;
     size_t element; /* bytes */
-} strided_state;
+} move_state;
 
-typedef struct strided_task {
-    const strided_state *s;
-    char *y;
-    const char *x;
-} strided_task;
-
-#define STRIDED_ROW(name, type)                                                                    \
-    static void name(type *y, const type *x, int64_t stride, int64_t n)                            \
-    {                                                                                              \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            y[i] = x[i * stride];                                                                  \
-    }
-
-STRIDED_ROW(row_of_1, uint8_t)
-STRIDED_ROW(row_of_4, uint32_t)
-STRIDED_ROW(row_of_8, uint64_t)
-
-static void copy_row(char *y, const char *x, int64_t stride, int64_t n, size_t element)
-{
-    if (stride == 1)
-        memcpy(y, x, (size_t)n * element);
-    else if (element == 4)
-        row_of_4((uint32_t *)(void *)y, (const uint32_t *)(const void *)x, stride, n);
-    else if (element == 8)
-        row_of_8((uint64_t *)(void *)y, (const uint64_t *)(const void *)x, stride, n);
-    else
-        row_of_1((uint8_t *)y, (const uint8_t *)x, stride, n);
-}
-
-static void strided_rows(int64_t begin, int64_t end, void *arg)
-{
-    const strided_task *t = arg;
-    const strided_state *s = t->s;
-    int last = s->rank - 1;
-    for (int64_t row = begin; row < end; row++) {
-        int64_t at = s->offset, rest = row;
-        for (int i = last - 1; i >= 0; i--) {
-            at += rest % s->dim[i] * s->stride[i];
-            rest /= s->dim[i];
-        }
-        copy_row(t->y + (size_t)(row * s->dim[last]) * s->element, t->x + (size_t)at * s->element,
-                 s->stride[last], s->dim[last], s->element);
-    }
-}
-
-static status run_strided(const cpu_node *n, const cpu_call *c, error *err)
+static status run_move(const cpu_node *n, const cpu_call *c, error *err)
 {
     (void)err;
-    const strided_state *s = n->state;
-    strided_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
-    team_for(s->rows, COPY_GRAIN / (s->dim[s->rank - 1] + 1) + 1, strided_rows, &t);
+    const move_state *s = n->state;
+    box_copy(&s->box, c->out[0], (const char *)c->in[0] + s->offset * (int64_t)s->element,
+             s->element);
     return OK;
 }
 
-/* Axes of size 1 go; neighbours that the input passes in one stride become one. */
-static void add_axis(strided_state *s, int64_t dim, int64_t stride)
+static void add_transposed(box *b, const graph_shape *x, const transpose_attr *a)
 {
-    if (dim == 1)
-        return;
-    int j = s->rank - 1;
-    if (j >= 0 && s->stride[j] == stride * dim) {
-        s->dim[j] *= dim;
-        s->stride[j] = stride;
-        return;
-    }
-    s->dim[s->rank] = dim;
-    s->stride[s->rank++] = stride;
+    int64_t from[GRAPH_RANK], to[GRAPH_RANK];
+    graph_shape y = {.rank = x->rank};
+    for (int i = 0; i < x->rank; i++)
+        y.dim[i] = x->dim[a->perm[i]];
+    box_row_major(x, from);
+    box_row_major(&y, to);
+    for (int i = 0; i < y.rank; i++)
+        box_axis(b, y.dim[i], to[i], from[a->perm[i]]);
 }
 
-static void row_major(const graph_shape *x, int64_t *ret)
+static void add_expanded(box *b, const graph_shape *x, const graph_shape *y)
 {
-    int64_t stride = 1;
-    for (int i = x->rank - 1; i >= 0; i--) {
-        ret[i] = stride;
-        stride *= x->dim[i];
-    }
-}
-
-static void add_transposed(strided_state *s, const graph_shape *x, const int64_t *stride,
-                           const transpose_attr *a)
-{
-    for (int i = 0; i < x->rank; i++) {
-        int from = a->reverse ? x->rank - 1 - i : a->perm[i];
-        add_axis(s, x->dim[from], stride[from]);
-    }
-}
-
-static void add_expanded(strided_state *s, const graph_shape *x, const int64_t *stride,
-                         const graph_shape *y)
-{
+    int64_t from[GRAPH_RANK], to[GRAPH_RANK];
+    box_row_major(x, from);
+    box_row_major(y, to);
     for (int i = 0; i < y->rank; i++) {
-        int from = i - (y->rank - x->rank);
-        add_axis(s, y->dim[i], from >= 0 && x->dim[from] > 1 ? stride[from] : 0);
+        int at = i - (y->rank - x->rank);
+        box_axis(b, y->dim[i], to[i], at >= 0 && x->dim[at] > 1 ? from[at] : 0);
     }
 }
 
-static void add_sliced(strided_state *s, const graph_shape *x, const int64_t *stride,
-                       const graph_shape *y, const slice_attr *a)
+/* The box of `small`, in order, in `whole`; both ways. Gives the place of its first element. */
+static int64_t add_sliced(box *b, const graph_shape *whole, const graph_shape *small,
+                          const slice_attr *a, bool to_whole)
 {
-    int axis = a->axis < 0 ? a->axis + x->rank : a->axis;
-    int64_t begin = a->begin < 0 ? a->begin + x->dim[axis] : a->begin;
-    s->offset = begin * stride[axis];
-    for (int i = 0; i < y->rank; i++)
-        add_axis(s, y->dim[i], stride[i]);
+    int64_t far[GRAPH_RANK], near[GRAPH_RANK], offset = 0;
+    box_row_major(whole, far);
+    box_row_major(small, near);
+    for (int i = 0; i < whole->rank; i++) {
+        int64_t stride = a->step[i] * far[i];
+        offset += a->begin[i] * far[i];
+        box_axis(b, small->dim[i], to_whole ? stride : near[i], to_whole ? near[i] : stride);
+    }
+    return offset;
 }
 
-status plan_strided(backend_program *p, cpu_node *n, error *err)
+status plan_move(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
-    const graph_value *x = node_in(n, 0);
-    const graph_shape *y = &node_out(n, 0)->shape;
-    strided_state *s = arena_alloc(p->arena, sizeof *s);
-    int64_t stride[GRAPH_RANK] = {0};
-    row_major(&x->shape, stride);
-    s->element = dtype_bytes(x->dtype);
+    const graph_shape *x = &node_in(n, 0)->shape, *y = &node_out(n, 0)->shape;
+    move_state *s = arena_alloc(p->arena, sizeof *s);
+    s->element = dtype_bytes(node_out(n, 0)->dtype);
     if (n->node->op == OP_TRANSPOSE)
-        add_transposed(s, &x->shape, stride, n->node->attr);
+        add_transposed(&s->box, x, n->node->attr);
     else if (n->node->op == OP_EXPAND)
-        add_expanded(s, &x->shape, stride, y);
+        add_expanded(&s->box, x, y);
     else
-        add_sliced(s, &x->shape, stride, y, n->node->attr);
-    if (s->rank == 0) {
-        s->dim[0] = 1;
-        s->stride[0] = 1;
-        s->rank = 1;
+        s->offset = add_sliced(&s->box, x, y, n->node->attr, false);
+    box_finish(&s->box);
+    n->body = run_move;
+    n->state = s;
+    return OK;
+}
+
+/* Without a base the box lies among zeros, otherwise it is added to the base. */
+static status run_slice_bwd(const cpu_node *n, const cpu_call *c, error *err)
+{
+    (void)err;
+    const move_state *s = n->state;
+    float *dx = c->out[0];
+    if (node_begin_sum(n, c)) {
+        box_add(&s->box, dx + s->offset, c->in[0]);
+        return OK;
     }
-    s->rows = 1;
-    for (int i = 0; i < s->rank - 1; i++)
-        s->rows *= s->dim[i];
-    n->body = run_strided;
+    team_zero(dx, n->program->bytes[n->node->out[0]]);
+    box_copy(&s->box, dx + s->offset, c->in[0], sizeof *dx);
+    return OK;
+}
+
+status plan_slice_bwd(backend_program *p, cpu_node *n, error *err)
+{
+    (void)err;
+    move_state *s = arena_alloc(p->arena, sizeof *s);
+    s->offset =
+        add_sliced(&s->box, &node_out(n, 0)->shape, &node_in(n, 0)->shape, n->node->attr, true);
+    box_finish(&s->box);
+    n->body = run_slice_bwd;
     n->state = s;
     return OK;
 }
 
 typedef struct concat_state {
-    int64_t outer;
-    size_t *run_bytes, y_bytes; /* bytes per outer index */
+    size_t element; /* bytes */
+    struct part {
+        box box;
+        int64_t offset; /* in the output, in elements */
+    } parts[];          /* one an input */
 } concat_state;
 
 static status run_concat(const cpu_node *n, const cpu_call *c, error *err)
 {
     (void)err;
     const concat_state *s = n->state;
-    char *y = c->out[0];
     for (int k = 0; k < n->node->n_in; k++) {
-        const char *x = c->in[k];
-        for (int64_t o = 0; o < s->outer; o++)
-            memcpy(y + (size_t)o * s->y_bytes, x + (size_t)o * s->run_bytes[k], s->run_bytes[k]);
-        y += s->run_bytes[k];
+        char *y = (char *)c->out[0] + s->parts[k].offset * (int64_t)s->element;
+        box_copy(&s->parts[k].box, y, c->in[k], s->element);
     }
     return OK;
 }
@@ -203,18 +159,21 @@ status plan_concat(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     const graph_value *y = node_out(n, 0);
-    int axis = ((const axis_attr *)n->node->attr)->axis;
-    axis = axis < 0 ? axis + y->shape.rank : axis;
-    concat_state *s = arena_alloc(p->arena, sizeof *s);
-    s->run_bytes = arena_alloc(p->arena, (size_t)n->node->n_in * sizeof *s->run_bytes);
-    s->outer = 1;
+    int32_t axis = ((const axis_attr *)n->node->attr)->axis;
+    size_t n_in = (size_t)n->node->n_in;
+    concat_state *s = arena_alloc(p->arena, sizeof *s + n_in * sizeof *s->parts);
+    int64_t stride[GRAPH_RANK], outer = 1, begin = 0;
+    box_row_major(&y->shape, stride);
     for (int i = 0; i < axis; i++)
-        s->outer *= y->shape.dim[i];
+        outer *= y->shape.dim[i];
+    s->element = dtype_bytes(y->dtype);
     for (int k = 0; k < n->node->n_in; k++) {
-        s->run_bytes[k] = dtype_bytes(y->dtype);
-        for (int i = axis; i < y->shape.rank; i++)
-            s->run_bytes[k] *= (size_t)node_in(n, k)->shape.dim[i];
-        s->y_bytes += s->run_bytes[k];
+        int64_t size = node_in(n, k)->shape.dim[axis], run = size * stride[axis];
+        s->parts[k].offset = begin * stride[axis];
+        box_axis(&s->parts[k].box, outer, y->shape.dim[axis] * stride[axis], run);
+        box_axis(&s->parts[k].box, run, 1, 1);
+        box_finish(&s->parts[k].box);
+        begin += size;
     }
     n->body = run_concat;
     n->state = s;
@@ -224,7 +183,7 @@ status plan_concat(backend_program *p, cpu_node *n, error *err)
 static status run_zero(const cpu_node *n, const cpu_call *c, error *err)
 {
     (void)err;
-    memset(c->out[0], 0, n->program->bytes[n->node->out[0]]);
+    team_zero(c->out[0], n->program->bytes[n->node->out[0]]);
     return OK;
 }
 

@@ -7,6 +7,7 @@
 #ifndef TEQUIO_BACKEND_CPU_TEAM_H
 #define TEQUIO_BACKEND_CPU_TEAM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Makes `threads` the team size for this thread, for oneDNN and for team_for. */
@@ -18,5 +19,9 @@ typedef void (*team_body)(int64_t begin, int64_t end, void *arg);
 /* Calls body for ranges that cover [0, n), each at a multiple of grain; body may be called from
  * several threads at once when n > grain. */
 void team_for(int64_t n, int64_t grain, team_body body, void *arg);
+
+/* memcpy and clearing by the whole team. */
+void team_copy(void *to, const void *from, size_t bytes);
+void team_zero(void *to, size_t bytes);
 
 #endif

@@ -33,10 +33,11 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
                    graph_val *ret_din, error *err)
 {
     graph_node n = *graph_node_at(g, node);
-    slice_attr a = {.axis = ((const axis_attr *)n.attr)->axis};
+    int32_t axis = ((const axis_attr *)n.attr)->axis;
+    slice_attr a = {.n_axes = 1, .axes = {axis}};
     for (int32_t i = 0; i < n.n_in; i++) {
-        a.begin = a.end;
-        a.end += emit_shape_of(g, n.in[i]).dim[a.axis];
+        a.begin[0] = a.end[0];
+        a.end[0] += emit_shape_of(g, n.in[i]).dim[axis];
         if (want_din[i])
             TRY(emit_1(g, OP_SLICE, dout[0], &a, &ret_din[i], err));
     }

@@ -63,6 +63,8 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     TRY(rule_index(g, n, 1, err));
     TRY(picked(n, &a->x, rule_shape(g, n, 1), a->axis, &dy, err));
     TRY(rule_expect(g, n, 0, "the gradient", &dy, err));
+    if (rule_has(n, 2))
+        TRY(rule_expect(g, n, 2, "the base", &a->x, err));
     ret_shape[0] = a->x;
     ret_dtype[0] = rule_type(g, n, 0);
     return OK;

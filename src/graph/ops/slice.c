@@ -1,63 +1,127 @@
-/* Slice of one axis with step 1; bounds count from the end when negative and are cut to the axis.
+/*
+ * Slice of any axes, with steps of either sign; bounds count from the end when negative and are cut
+ * to the axis. Its gradient puts dy where it was taken from, among zeros or onto a base.
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
 #include <inttypes.h>
 
-static int64_t bound(int64_t at, int64_t size)
+static int64_t clamp(int64_t at, int64_t least, int64_t most)
 {
-    at = at < 0 ? at + size : at;
-    return at < 0 ? 0 : at > size ? size : at;
+    return at < least ? least : at > most ? most : at;
+}
+
+/* What entry k takes of an axis, in order of the output: `count` elements from `begin` on. */
+typedef struct taken {
+    int64_t begin, step, count;
+} taken;
+
+static taken taken_of(const slice_attr *a, int32_t k, int64_t size)
+{
+    int64_t step = a->step[k] ? a->step[k] : 1;
+    int64_t begin = a->begin[k] < 0 ? a->begin[k] + size : a->begin[k];
+    int64_t end = a->end[k] < 0 ? a->end[k] + size : a->end[k];
+    /* no axis is that long, and nothing overflows */
+    step = clamp(step, -size - 1, size + 1);
+    if (step > 0) {
+        begin = clamp(begin, 0, size);
+        end = clamp(end, 0, size);
+        return (taken){begin, step, end > begin ? (end - begin + step - 1) / step : 0};
+    }
+    begin = clamp(begin, -1, size - 1);
+    end = clamp(end, -1, size - 1);
+    return (taken){begin, step, begin > end ? (begin - end - step - 1) / -step : 0};
+}
+
+/* Rewrites the attributes so that entry i is axis i. */
+static status complete(const graph_node *n, const graph_shape *x, graph_shape *ret, error *err)
+{
+    slice_attr *a = (slice_attr *)n->attr, given = *a;
+    if (given.n_axes < 0 || given.n_axes > x->rank)
+        return rule_fail(n, err, "cannot slice %" PRId32 " axes of the input %s", given.n_axes,
+                         SHAPE(x));
+    bool seen[GRAPH_RANK] = {false};
+    graph_shape y = *x;
+    *a = (slice_attr){.n_axes = x->rank, .x = *x};
+    for (int32_t i = 0; i < x->rank; i++) {
+        a->axes[i] = i;
+        a->end[i] = x->dim[i];
+        a->step[i] = 1;
+    }
+    for (int32_t k = 0; k < given.n_axes; k++) {
+        int32_t i = given.axes[k];
+        TRY(rule_axis(n, x->rank, &i, err));
+        if (seen[i])
+            return rule_fail(n, err, "axis %" PRId32 " of the input %s is named twice", i,
+                             SHAPE(x));
+        seen[i] = true;
+        taken t = taken_of(&given, k, x->dim[i]);
+        if (t.count == 0)
+            return rule_fail(n, err,
+                             "elements %" PRId64 " to %" PRId64 " of axis %" PRId32
+                             " of the input %s are none",
+                             given.begin[k], given.end[k], i, SHAPE(x));
+        a->begin[i] = t.begin;
+        a->step[i] = t.step;
+        a->end[i] = t.begin + t.count * t.step;
+        y.dim[i] = t.count;
+    }
+    *ret = y;
+    return OK;
 }
 
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
 {
-    const graph_shape *x = rule_shape(g, n, 0);
-    slice_attr *a = (slice_attr *)n->attr;
-    TRY(rule_axis(n, x->rank, &a->axis, err));
-    int64_t size = x->dim[a->axis], begin = bound(a->begin, size), end = bound(a->end, size);
-    if (begin >= end)
-        return rule_fail(n, err,
-                         "elements %" PRId64 " to %" PRId64 " of axis %" PRId32
-                         " of the input %s are none",
-                         a->begin, a->end, a->axis, SHAPE(x));
-    a->begin = begin;
-    a->end = end;
-    ret_shape[0] = *x;
-    ret_shape[0].dim[a->axis] = end - begin;
     ret_dtype[0] = rule_type(g, n, 0);
-    return OK;
+    return complete(n, rule_shape(g, n, 0), &ret_shape[0], err);
 }
 
-/* Zeros where nothing was taken from, around the gradient. */
+static bool takes_all(const slice_attr *a)
+{
+    for (int32_t i = 0; i < a->x.rank; i++)
+        if (a->begin[i] != 0 || a->step[i] != 1 || a->end[i] != a->x.dim[i])
+            return false;
+    return true;
+}
+
 static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
                    graph_val *ret_din, error *err)
 {
     (void)want_din;
     graph_node n = *graph_node_at(g, node);
-    const slice_attr *a = n.attr;
-    graph_shape x = emit_shape_of(g, n.in[0]), gap = x;
-    graph_val in[3];
-    int32_t n_in = 0;
-    if (a->begin > 0) {
-        gap.dim[a->axis] = a->begin;
-        TRY(emit_zero(g, &gap, &in[n_in++], err));
-    }
-    in[n_in++] = dout[0];
-    if (a->end < x.dim[a->axis]) {
-        gap.dim[a->axis] = x.dim[a->axis] - a->end;
-        TRY(emit_zero(g, &gap, &in[n_in++], err));
-    }
-    if (n_in == 1) {
+    if (takes_all(n.attr)) {
         ret_din[0] = dout[0];
         return OK;
     }
-    return graph_add_1(g, OP_CONCAT, NULL, in, n_in, &(axis_attr){.axis = a->axis}, &ret_din[0],
-                       err);
+    return emit_1(g, OP_SLICE_BWD, dout[0], n.attr, &ret_din[0], err);
 }
 
 const graph_op_info graph_op_slice = {
     OP_ROW(SLICE), .name = "Slice", .attr_bytes = sizeof(slice_attr), .infer = infer, .grad = grad,
+};
+
+/* The attributes are those a Slice has completed. */
+static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
+{
+    const slice_attr *a = n->attr;
+    graph_shape dy = {.rank = a->x.rank};
+    TRY(rule_float(g, n, 0, err));
+    for (int32_t i = 0; i < a->x.rank; i++)
+        dy.dim[i] = (a->end[i] - a->begin[i]) / a->step[i];
+    TRY(rule_expect(g, n, 0, "the gradient", &dy, err));
+    if (rule_has(n, 1))
+        TRY(rule_expect(g, n, 1, "the base", &a->x, err));
+    ret_shape[0] = a->x;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
+const graph_op_info graph_op_slice_bwd = {
+    OP_ROW(SLICE_BWD),
+    .name = "SliceBwd",
+    .attr_bytes = sizeof(slice_attr),
+    .infer = infer_bwd,
 };

@@ -361,10 +361,14 @@ static void gradients_are_made_of_known_operators(void **state)
         {OP_SLICE,
          DIMS(5, 3),
          {-1, {0}},
-         &(slice_attr){.axis = 0, .begin = 1, .end = 3},
-         "Zero Zero Concat"},
-        {OP_SLICE, DIMS(5, 3), {-1, {0}}, &(slice_attr){.axis = 0, .end = 3}, "Zero Concat"},
-        {OP_SLICE, DIMS(5, 3), {-1, {0}}, &(slice_attr){.axis = 1, .end = 3}, ""},
+         &(slice_attr){.n_axes = 1, .axes = {0}, .begin = {1}, .end = {3}},
+         "SliceBwd"},
+        {OP_SLICE,
+         DIMS(5, 3),
+         {-1, {0}},
+         &(slice_attr){.n_axes = 1, .axes = {0}, .end = {3}},
+         "SliceBwd"},
+        {OP_SLICE, DIMS(5, 3), {-1, {0}}, &(slice_attr){.n_axes = 1, .axes = {1}, .end = {3}}, ""},
         {OP_EXPAND, DIMS(3), {-1, {0}}, &(shape_attr){.shape = DIMS(2, 3)}, "SumTo"},
         {OP_TRANSPOSE, DIMS(2, 3, 4), {-1, {0}}, &(transpose_attr){.perm = {1, 2, 0}}, "Transpose"},
         {OP_REDUCE_SUM, DIMS(2, 3), {-1, {0}}, &(reduce_attr){.axes = {1}, .n_axes = 1}, "Expand"},
@@ -398,6 +402,29 @@ static void gradients_are_made_of_known_operators(void **state)
         assert_ops(g, first + 1, rows[i].ops);
         graph_destroy(&g);
     }
+}
+
+static void pieces_of_one_value_are_put_onto_each_other(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val p = make_param(g, "p", TENSOR_TRAINABLE, DIMS(5, 3));
+    const slice_attr upper = {.n_axes = 1, .end = {3}},
+                     lower = {.n_axes = 1, .begin = {2}, .end = {5}};
+    graph_val a = make_node(g, OP_SLICE, "upper", IN(p), &upper);
+    graph_val b = make_node(g, OP_SLICE, "lower", IN(p), &lower);
+    make_backward(g, make_loss(g, make_node(g, OP_MUL, "times", IN(a, b), NULL)));
+    assert_valid(g);
+    assert_int_equal(count_ops(g, OP_ADD), 0);
+    const graph_node *last = maker_of_grad(g, p);
+    assert_int_equal(last->op, OP_SLICE_BWD);
+    assert_int_equal(last->n_in, 2);
+    const graph_node *first = graph_node_at(g, graph_value_at(g, last->in[1])->def);
+    assert_int_equal(first->op, OP_SLICE_BWD);
+    assert_int_equal(first->n_in, 1);
+    assert_int_equal(graph_node_inplace(last), 1);
+    assert_int_equal(graph_node_inplace(first), GRAPH_NONE);
+    graph_destroy(&g);
 }
 
 static void the_log_probabilities_have_a_gradient_too(void **state)
@@ -463,6 +490,7 @@ int main(void)
         cmocka_unit_test(a_shared_gradient_is_copied),
         cmocka_unit_test(a_view_is_no_gradient_of_its_own),
         cmocka_unit_test(gradients_are_made_of_known_operators),
+        cmocka_unit_test(pieces_of_one_value_are_put_onto_each_other),
         cmocka_unit_test(the_log_probabilities_have_a_gradient_too),
         cmocka_unit_test(random_graphs_stay_valid_and_come_out_the_same),
     };

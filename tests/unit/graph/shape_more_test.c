@@ -210,22 +210,64 @@ static void moves(void **state)
         {OP_EXPAND, {F(3, 1)}, SHAPED(2, 1, 4), {"[2,3,4]"}, NULL},
         {OP_EXPAND, {F(3, 4)}, SHAPED(1), {"[3,4]"}, NULL},
         {OP_EXPAND, {F(3, 4)}, SHAPED(2), {0}, "the input [3,4] does not expand to [2]"},
-        {OP_SLICE, {F(5, 6)}, &(slice_attr){.axis = 1, .begin = 2, .end = 4}, {"[5,2]"}, NULL},
         {OP_SLICE,
          {F(5, 6)},
-         &(slice_attr){.axis = -1, .begin = -2, .end = INT64_MAX},
+         &(slice_attr){.n_axes = 1, .axes = {1}, .begin = {2}, .end = {4}},
          {"[5,2]"},
          NULL},
         {OP_SLICE,
          {F(5, 6)},
-         &(slice_attr){.axis = 0, .begin = INT64_MIN, .end = -1},
+         &(slice_attr){.n_axes = 1, .axes = {-1}, .begin = {-2}, .end = {INT64_MAX}},
+         {"[5,2]"},
+         NULL},
+        {OP_SLICE,
+         {F(5, 6)},
+         &(slice_attr){.n_axes = 1, .axes = {0}, .begin = {INT64_MIN}, .end = {-1}},
          {"[4,6]"},
          NULL},
         {OP_SLICE,
          {F(5, 6)},
-         &(slice_attr){.axis = 0, .begin = 3, .end = 3},
+         &(slice_attr){.n_axes = 1, .axes = {0}, .begin = {3}, .end = {3}},
          {0},
          "elements 3 to 3 of axis 0 of the input [5,6] are none"},
+        {OP_SLICE, {F(5, 6)}, NULL, {"[5,6]"}, NULL},
+        {OP_SLICE,
+         {F(5, 6, 7)},
+         &(slice_attr){
+             .n_axes = 2, .axes = {2, 0}, .begin = {-1, 1}, .end = {-9, 5}, .step = {-2, 3}},
+         {"[2,6,4]"},
+         NULL},
+        {OP_SLICE,
+         {F(5)},
+         &(slice_attr){.n_axes = 1, .begin = {INT64_MAX}, .end = {INT64_MIN}, .step = {INT64_MIN}},
+         {"[1]"},
+         NULL},
+        {OP_SLICE,
+         {F(5)},
+         &(slice_attr){.n_axes = 1, .begin = {1}, .end = {3}, .step = {-1}},
+         {0},
+         "elements 1 to 3 of axis 0 of the input [5] are none"},
+        {OP_SLICE,
+         {F(5, 6)},
+         &(slice_attr){.n_axes = 2, .axes = {1, -1}, .end = {1, 1}},
+         {0},
+         "axis 1 of the input [5,6] is named twice"},
+        {OP_SLICE, {F(5)}, &(slice_attr){.n_axes = 2}, {0}, "cannot slice 2 axes of the input [5]"},
+        {OP_SLICE_BWD,
+         {F(5, 3)},
+         &(slice_attr){.end = {5, 9}, .begin = {0, 3}, .step = {1, 2}, .x = DIMS(5, 9)},
+         {"[5,9]"},
+         NULL},
+        {OP_SLICE_BWD,
+         {F(5, 3), F(5, 8)},
+         &(slice_attr){.end = {5, 9}, .begin = {0, 3}, .step = {1, 2}, .x = DIMS(5, 9)},
+         {0},
+         "the base [5,8] must have the shape [5,9]"},
+        {OP_SLICE_BWD,
+         {F(5, 2)},
+         &(slice_attr){.end = {5, 9}, .begin = {0, 3}, .step = {1, 2}, .x = DIMS(5, 9)},
+         {0},
+         "the gradient [5,2] must have the shape [5,3]"},
         {OP_GATHER, {F(9, 4), L(2, 3)}, NULL, {"[2,3,4]"}, NULL},
         {OP_GATHER, {F(9, 4), L(2, 3)}, &(gather_attr){.axis = -1}, {"[9,2,3]"}, NULL},
         {OP_GATHER,
@@ -353,11 +395,14 @@ static void attributes_are_completed_in_the_copy(void **state)
     assert_false(turned->reverse);
     make_node(g, OP_SOFTMAX, "soft", IN(x), &(axis_attr){-1});
     assert_int_equal(((const axis_attr *)graph_node_at(g, 5)->attr)->axis, 3);
-    make_node(g, OP_SLICE, "cut", IN(x), &(slice_attr){.axis = -1, .begin = -3, .end = 99});
+    make_node(g, OP_SLICE, "cut", IN(x),
+              &(slice_attr){.n_axes = 1, .axes = {-1}, .begin = {-3}, .end = {99}});
     const slice_attr *cut = graph_node_at(g, 6)->attr;
-    assert_int_equal(cut->axis, 3);
-    assert_int_equal(cut->begin, 5);
-    assert_int_equal(cut->end, 8);
+    assert_int_equal(cut->n_axes, 4);
+    assert_int_equal(cut->end[0], 2);
+    assert_int_equal(cut->begin[3], 5);
+    assert_int_equal(cut->end[3], 8);
+    assert_int_equal(cut->step[3], 1);
     graph_destroy(&g);
 }
 

@@ -223,7 +223,7 @@ static bool is_view(const sim *s, int32_t node)
 static void check_overlaps(const sim *s, int32_t node)
 {
     const graph_node *n = graph_node_at(s->g, node);
-    bool may_inplace = graph_op_of(n->op)->traits & OP_INPLACE && !s->no_inplace[node];
+    int32_t slot = s->no_inplace[node] ? GRAPH_NONE : graph_node_inplace(n);
     if (is_view(s, node))
         return;
     for (int32_t o = 0; o < n->n_out; o++) {
@@ -234,7 +234,7 @@ static void check_overlaps(const sim *s, int32_t node)
             if (n->in[k] == GRAPH_NONE || !s->bytes[n->in[k]])
                 continue;
             const plan_place *in = plan_place_of(s->p, n->in[k]);
-            if (o == 0 && k == 0 && may_inplace && same_place(in, out))
+            if (o == 0 && k == slot && same_place(in, out))
                 continue;
             assert_false(overlap(in, out));
         }

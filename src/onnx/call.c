@@ -1,0 +1,245 @@
+#include "onnx/call.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { FLOAT = 1, INT = 2, STRING = 3, INTS = 7 }; /* types of attributes */
+
+bool call_has(const call *c, int32_t i)
+{
+    return i < c->n_in && c->in[i]->kind != SLOT_ABSENT;
+}
+
+static status missing(int32_t i, error *err)
+{
+    return FAIL(err, E_DATA, "its input %" PRId32 " is missing", i);
+}
+
+status call_value(call *c, int32_t i, graph_val *ret, error *err)
+{
+    if (!call_has(c, i))
+        return missing(i, err);
+    return slot_value(c->im, c->in[i], ret, err);
+}
+
+const graph_value *call_at(const call *c, graph_val v)
+{
+    return graph_value_at(c->im->g, v);
+}
+
+graph_shape call_shape_of(const call *c, graph_val v)
+{
+    return graph_value_at(c->im->g, v)->shape;
+}
+
+status call_describe(call *c, int32_t i, graph_shape *ret_shape, dtype *ret_dtype, error *err)
+{
+    if (!call_has(c, i))
+        return missing(i, err);
+    const slot *s = c->in[i];
+    if (s->kind == SLOT_HOST) {
+        *ret_shape = s->host->shape;
+        *ret_dtype = s->host->dtype;
+        return OK;
+    }
+    if (s->kind == SLOT_WEIGHT) {
+        const weight *w = &c->im->weights[s->weight];
+        return host_describe(c->im->m->proto->graph->initializer[w->initializer], ret_dtype,
+                             ret_shape, err);
+    }
+    *ret_shape = call_shape_of(c, s->value);
+    *ret_dtype = call_at(c, s->value)->dtype;
+    return OK;
+}
+
+bool call_is_host(const call *c, int32_t i)
+{
+    return call_has(c, i) && c->in[i]->kind == SLOT_HOST;
+}
+
+status call_known(call *c, int32_t i, const host_tensor **ret, error *err)
+{
+    *ret = NULL;
+    if (!call_has(c, i))
+        return OK;
+    TRY(slot_known(c->im, c->in[i], ret, err));
+    if (*ret)
+        return OK;
+    return call_refuse(err,
+                       "its input %" PRId32 " ('%s') depends on data, but must be known before "
+                       "the run",
+                       i, c->node->input[i]);
+}
+
+status call_known_ints(call *c, int32_t i, int64_t *ret, int32_t most, int32_t *ret_n, error *err)
+{
+    const host_tensor *h;
+    *ret_n = -1;
+    TRY(call_known(c, i, &h, err));
+    if (!h)
+        return OK;
+    if (host_is_float(h) || h->n > most)
+        return FAIL(err, E_DATA,
+                    "its input %" PRId32 " ('%s') must be at most %" PRId32
+                    " integers, not %" PRId64 " of %s",
+                    i, c->node->input[i], most, h->n, dtype_name(h->dtype));
+    for (int64_t k = 0; k < h->n; k++)
+        ret[k] = host_get_int(h, k);
+    *ret_n = (int32_t)h->n;
+    return OK;
+}
+
+status call_known_number(call *c, int32_t i, double otherwise, double *ret, error *err)
+{
+    const host_tensor *h;
+    TRY(call_known(c, i, &h, err));
+    if (h && h->n != 1)
+        return FAIL(err, E_DATA, "its input %" PRId32 " ('%s') must be one number, not %" PRId64, i,
+                    c->node->input[i], h->n);
+    *ret = h ? host_get(h, 0) : otherwise;
+    return OK;
+}
+
+static const Onnx__AttributeProto *find(Onnx__AttributeProto *const *list, size_t n,
+                                        const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(onnx_text(list[i]->name), name) == 0)
+            return list[i];
+    return NULL;
+}
+
+/* In a function's body an attribute may stand for one of the call, which may stand for another. */
+static const Onnx__AttributeProto *resolve(const scope *s, const Onnx__NodeProto *n,
+                                           const char *name)
+{
+    const Onnx__AttributeProto *a = find(n->attribute, n->n_attribute, name);
+    while (a && *onnx_text(a->ref_attr_name)) {
+        const char *wanted = a->ref_attr_name;
+        if (!s->function)
+            return NULL;
+        a = find(s->caller->attribute, s->caller->n_attribute, wanted);
+        if (!a)
+            return find(s->function->attribute_proto, s->function->n_attribute_proto, wanted);
+        s = s->caller_scope;
+    }
+    return a;
+}
+
+const Onnx__AttributeProto *call_attribute(const call *c, const char *name)
+{
+    return resolve(c->scope, c->node, name);
+}
+
+/* Old files say no type; then the field that is there counts. */
+static const Onnx__AttributeProto *typed(call *c, const char *name, int type)
+{
+    const Onnx__AttributeProto *a = call_attribute(c, name);
+    if (!a)
+        return NULL;
+    bool is = a->has_type      ? a->type == type
+              : type == FLOAT  ? a->has_f
+              : type == INT    ? a->has_i
+              : type == STRING ? a->has_s
+                               : true;
+    if (is)
+        return a;
+    c->wrong = name;
+    return NULL;
+}
+
+int64_t call_int(call *c, const char *name, int64_t otherwise)
+{
+    const Onnx__AttributeProto *a = typed(c, name, INT);
+    return a ? a->i : otherwise;
+}
+
+double call_float(call *c, const char *name, double otherwise)
+{
+    const Onnx__AttributeProto *a = typed(c, name, FLOAT);
+    return a ? (double)a->f : otherwise;
+}
+
+const char *call_str(call *c, const char *name, const char *otherwise)
+{
+    const Onnx__AttributeProto *a = typed(c, name, STRING);
+    return a ? arena_strndup(c->im->a, (const char *)a->s.data, a->s.len) : otherwise;
+}
+
+int32_t call_ints(call *c, const char *name, int64_t *ret, int32_t most)
+{
+    const Onnx__AttributeProto *a = typed(c, name, INTS);
+    if (!a)
+        return -1;
+    if (a->n_ints > (size_t)most) {
+        c->wrong = name;
+        return -1;
+    }
+    for (size_t i = 0; i < a->n_ints; i++)
+        ret[i] = a->ints[i];
+    return (int32_t)a->n_ints;
+}
+
+status call_ints_moved(call *c, const char *name, int64_t since, int32_t i, int64_t *ret,
+                       int32_t most, int32_t *ret_n, error *err)
+{
+    if (c->version >= since)
+        return call_known_ints(c, i, ret, most, ret_n, err);
+    *ret_n = call_ints(c, name, ret, most);
+    return OK;
+}
+
+status call_emit(call *c, graph_op op, const graph_val *in, int32_t n_in, const void *attr,
+                 graph_val *ret_out, error *err)
+{
+    return graph_add(c->im->g, op, NULL, in, n_in, attr, ret_out, err);
+}
+
+status call_finish(call *c, graph_op op, const graph_val *in, int32_t n_in, const void *attr,
+                   error *err)
+{
+    graph_val out[8];
+    BUG_ON(graph_op_of(op)->n_out > (int32_t)COUNT_OF(out));
+    TRY(graph_add(c->im->g, op, c->name, in, n_in, attr, out, err));
+    call_return(c, 0, out[0]);
+    return OK;
+}
+
+status call_unary(call *c, graph_op op, const void *attr, error *err)
+{
+    graph_val x;
+    TRY(call_value(c, 0, &x, err));
+    return call_finish(c, op, &x, 1, attr, err);
+}
+
+void call_return(call *c, int32_t k, graph_val v)
+{
+    if (k < c->n_out)
+        c->out[k] = (slot){.kind = SLOT_VALUE, .value = v};
+}
+
+void call_return_host(call *c, int32_t k, host_tensor *h)
+{
+    if (k < c->n_out)
+        c->out[k] = (slot){.kind = SLOT_HOST, .host = h, .value = GRAPH_NONE};
+}
+
+void call_return_input(call *c, int32_t k, int32_t i)
+{
+    if (k < c->n_out)
+        c->out[k] = *c->in[i];
+}
+
+bool call_wants(const call *c, int32_t k)
+{
+    return k < c->n_out && *c->node->output[k];
+}
+
+status call_axis(int64_t axis, int32_t rank, int32_t *ret, error *err)
+{
+    if (axis < -rank || axis >= rank)
+        return FAIL(err, E_DATA, "axis %" PRId64 " is none of the %" PRId32 " of its input", axis,
+                    rank);
+    *ret = (int32_t)(axis < 0 ? axis + rank : axis);
+    return OK;
+}

@@ -1,0 +1,17 @@
+/*
+ * Nodes that hold others: calls of model-local functions, whose bodies are walked in place, and If,
+ * whose condition must be known; Loop and Scan are refused. Only for walk.c.
+ */
+#ifndef TEQUIO_ONNX_CONTROL_H
+#define TEQUIO_ONNX_CONTROL_H
+
+#include "onnx/call.h"
+
+/* The function that a node calls, NULL if it is an operator. */
+const Onnx__FunctionProto *control_function(const onnx_model *m, const Onnx__NodeProto *n);
+MUST_USE status control_call(call *c, const Onnx__FunctionProto *f, error *err);
+
+bool control_is(const Onnx__NodeProto *n);
+MUST_USE status control_walk(call *c, error *err);
+
+#endif

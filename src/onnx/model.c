@@ -1,0 +1,92 @@
+/*
+ * Opening: read, measure the nesting of subgraphs over the bytes (the parser behind us recurses
+ * without a limit), parse, and look whether what must be there is.
+ */
+#include "onnx/model.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "onnx/nesting.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static status check(const onnx_model *m, error *err)
+{
+    const Onnx__ModelProto *p = m->proto;
+    if (!p->graph)
+        return FAIL(err, E_DATA, "it holds no graph, so it is no ONNX model");
+    if (p->n_opset_import == 0)
+        return FAIL(err, E_DATA, "it does not say which operator sets it uses (opset_import)");
+    if (p->graph->n_output == 0)
+        return FAIL(err, E_DATA, "its graph has no output");
+    return OK;
+}
+
+static status parse(onnx_model *m, const void *data, size_t bytes, error *err)
+{
+    if (bytes == 0)
+        return FAIL(err, E_DATA, "the file is empty");
+    if (onnx_nesting(data, bytes) > ONNX_NESTING)
+        return FAIL(err, E_DATA, "subgraphs lie more than %d deep in each other", ONNX_NESTING);
+    m->proto = onnx__model_proto__unpack(NULL, bytes, data);
+    if (!m->proto)
+        return FAIL(err, E_DATA, "it is no ONNX model, or it is cut short (%zu bytes)", bytes);
+    return check(m, err);
+}
+
+static status finish(onnx_model *m, const void *data, size_t bytes, onnx_model **ret, error *err)
+{
+    status st = parse(m, data, bytes, err);
+    if (st == OK) {
+        *ret = m;
+        return OK;
+    }
+    error_prepend(err, "%s", m->path);
+    onnx_close(&m);
+    return st;
+}
+
+status onnx_open_memory(const void *data, size_t bytes, const char *origin, onnx_model **ret,
+                        error *err)
+{
+    onnx_model *m = xcalloc(1, sizeof *m);
+    m->path = xstrdup(origin);
+    return finish(m, data, bytes, ret, err);
+}
+
+status onnx_open(const char *path, onnx_model **ret, error *err)
+{
+    buf file = BUF_INIT;
+    status st = fs_read(path, ONNX_FILE_MAX, &file, err);
+    if (st == OK) {
+        onnx_model *m = xcalloc(1, sizeof *m);
+        const char *slash = strrchr(path, '/');
+        m->path = xstrdup(path);
+        m->folder = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup("./");
+        st = finish(m, file.data, file.size, ret, err);
+    }
+    buf_fini(&file);
+    return st;
+}
+
+void onnx_close(onnx_model **m)
+{
+    if (!m || !*m)
+        return;
+    if ((*m)->proto)
+        onnx__model_proto__free_unpacked((*m)->proto, NULL);
+    free((*m)->path);
+    free((*m)->folder);
+    free(*m);
+    *m = NULL;
+}
+
+int32_t onnx_initializer(const onnx_model *m, const char *name)
+{
+    const Onnx__GraphProto *g = m->proto->graph;
+    for (size_t i = 0; i < g->n_initializer; i++)
+        if (strcmp(onnx_text(g->initializer[i]->name), name) == 0)
+            return (int32_t)i;
+    return -1;
+}

@@ -1,0 +1,126 @@
+/*
+ * Normalization and Dropout. Whether they learn is the run's decision (onnx_mode), not the file's:
+ * exporters write what the model happened to be in.
+ */
+#include "common/base/hash.h"
+#include "onnx/ops.h"
+
+#include <string.h>
+
+static bool batch_norm_trains(call *c)
+{
+    if (c->im->request->mode != ONNX_AS_IS)
+        return c->im->request->mode == ONNX_TRAIN;
+    return c->version >= 14 ? call_int(c, "training_mode", 0) != 0 : c->n_out > 1;
+}
+
+/* running = momentum * old + (1 - momentum) * batch, as outputs 1 and 2, where somebody reads them.
+ */
+static status running(call *c, int32_t k, graph_val old, graph_val batch, float momentum,
+                      error *err)
+{
+    graph_val keep, add, both[2], sum;
+    const float share[2] = {momentum, 1.0f - momentum};
+    graph_shape scalar = {.rank = 0};
+    TRY(graph_const(c->im->g, NULL, DT_F32, scalar, &share[0], &keep, err));
+    TRY(graph_const(c->im->g, NULL, DT_F32, scalar, &share[1], &add, err));
+    TRY(call_emit(c, OP_MUL, (graph_val[]){old, keep}, 2, NULL, &both[0], err));
+    TRY(call_emit(c, OP_MUL, (graph_val[]){batch, add}, 2, NULL, &both[1], err));
+    TRY(call_emit(c, OP_ADD, both, 2, NULL, &sum, err));
+    call_return(c, k, sum);
+    return OK;
+}
+
+status onnx_op_batch_normalization(call *c, error *err)
+{
+    graph_val in[5], out[3];
+    float momentum = (float)call_float(c, "momentum", 0.9);
+    batch_norm_attr attr = {.epsilon = (float)call_float(c, "epsilon", 1e-5),
+                            .training = batch_norm_trains(c)};
+    if (c->version < 9 && call_int(c, "spatial", 1) == 0)
+        return call_refuse(err, "statistics for each element (spatial=0) are not supported");
+    for (int32_t i = 0; i < 5; i++) {
+        if (!call_has(c, i))
+            return FAIL(err, E_DATA, "its input %d is missing", (int)i);
+        TRY(i < 3 ? slot_value(c->im, c->in[i], &in[i], err)
+                  : slot_state(c->im, c->in[i], momentum, &in[i], err));
+    }
+    TRY(graph_add(c->im->g, OP_BATCH_NORMALIZATION, c->name, in, 5, &attr, out, err));
+    call_return(c, 0, out[0]);
+    for (int32_t k = 1; k < 3 && attr.training; k++)
+        if (call_wants(c, k))
+            TRY(running(c, k, in[2 + k], out[k], momentum, err));
+    for (int32_t k = 1; k < 3 && !attr.training; k++)
+        if (call_wants(c, k))
+            call_return(c, k, in[2 + k]);
+    return OK;
+}
+
+static status ratio_of(call *c, double *ret, error *err)
+{
+    *ret = call_float(c, "ratio", 0.5);
+    if (c->version >= 12)
+        TRY(call_known_number(c, 1, 0.5, ret, err));
+    if (!(*ret >= 0.0 && *ret < 1.0))
+        return FAIL(err, E_DATA, "its ratio is %g, must be in [0,1)", *ret);
+    return OK;
+}
+
+static status dropout_drops(call *c, bool *ret, error *err)
+{
+    double training = 0.0;
+    *ret = c->im->request->mode == ONNX_TRAIN;
+    if (c->im->request->mode == ONNX_AS_IS && c->version >= 12) {
+        TRY(call_known_number(c, 2, 0.0, &training, err));
+        *ret = training != 0.0;
+    }
+    *ret = *ret && c->im->batch_id != GRAPH_NONE;
+    return OK;
+}
+
+status onnx_op_dropout(call *c, error *err)
+{
+    bool drops;
+    double ratio;
+    graph_val in[2], out[2];
+    TRY(ratio_of(c, &ratio, err));
+    TRY(dropout_drops(c, &drops, err));
+    if (call_wants(c, 1))
+        return call_refuse(err, "its mask is read; only its first output is supported");
+    if (!drops || ratio == 0.0) {
+        call_return_input(c, 0, 0);
+        return OK;
+    }
+    dropout_attr attr = {.ratio = (float)ratio,
+                         .seed = c->im->request->seed,
+                         .stream = fnv1a(c->name, strlen(c->name))};
+    TRY(call_value(c, 0, &in[0], err));
+    in[1] = c->im->batch_id;
+    TRY(graph_add(c->im->g, OP_DROPOUT, c->name, in, 2, &attr, out, err));
+    call_return(c, 0, out[0]);
+    return OK;
+}
+
+status onnx_op_layer_normalization(call *c, error *err)
+{
+    graph_val in[3];
+    row_norm_attr attr = {.axis = (int32_t)call_int(c, "axis", -1),
+                          .epsilon = (float)call_float(c, "epsilon", 1e-5)};
+    if (call_wants(c, 1) || call_wants(c, 2))
+        return call_refuse(err,
+                           "its mean and deviation are read; only its first output is supported");
+    int32_t n = call_has(c, 2) ? 3 : 2;
+    for (int32_t i = 0; i < n; i++)
+        TRY(call_value(c, i, &in[i], err));
+    return call_finish(c, OP_LAYER_NORMALIZATION, in, n, &attr, err);
+}
+
+status onnx_op_rms_normalization(call *c, error *err)
+{
+    graph_val in[2];
+    row_norm_attr attr = {.axis = (int32_t)call_int(c, "axis", -1),
+                          .epsilon = (float)call_float(c, "epsilon", 1e-5)};
+    TRY(call_value(c, 0, &in[0], err));
+    TRY(call_value(c, 1, &in[1], err));
+    return call_finish(c, OP_RMS_NORMALIZATION, in, 2, &attr, err);
+}

@@ -1,0 +1,184 @@
+/* Operators that give elements another place or shape. */
+#include "onnx/ops.h"
+#include "onnx/slices.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static status reshape(call *c, const graph_shape *shape, error *err)
+{
+    return call_unary(c, OP_RESHAPE, &(shape_attr){.shape = *shape}, err);
+}
+
+status onnx_op_reshape(call *c, error *err)
+{
+    graph_shape s = {.rank = 0};
+    TRY(call_ints_moved(c, "shape", 5, 1, s.dim, GRAPH_RANK, &s.rank, err));
+    if (s.rank < 0)
+        return FAIL(err, E_DATA, "it has no shape");
+    return reshape(c, &s, err);
+}
+
+status onnx_op_flatten(call *c, error *err)
+{
+    graph_shape x;
+    dtype t;
+    TRY(call_describe(c, 0, &x, &t, err));
+    int64_t axis = call_int(c, "axis", 1);
+    if (axis < -x.rank || axis > x.rank)
+        return FAIL(err, E_DATA, "axis %" PRId64 " is none of its input's", axis);
+    axis_attr attr = {.axis = (int32_t)(axis < 0 ? axis + x.rank : axis)};
+    return call_unary(c, OP_FLATTEN, &attr, err);
+}
+
+status onnx_op_squeeze(call *c, error *err)
+{
+    graph_shape x, y = {.rank = 0};
+    dtype t;
+    int64_t axes[GRAPH_RANK];
+    int32_t n;
+    bool drop[GRAPH_RANK] = {false};
+    TRY(call_describe(c, 0, &x, &t, err));
+    TRY(call_ints_moved(c, "axes", 13, 1, axes, GRAPH_RANK, &n, err));
+    for (int32_t i = 0, axis; i < n; i++) {
+        TRY(call_axis(axes[i], x.rank, &axis, err));
+        drop[axis] = true;
+        if (x.dim[axis] != 1)
+            return FAIL(err, E_DATA, "axis %" PRId32 " is %" PRId64 " long, only 1 can be dropped",
+                        axis, x.dim[axis]);
+    }
+    for (int32_t i = 0; i < x.rank; i++)
+        if (!(n < 0 ? x.dim[i] == 1 : drop[i]))
+            y.dim[y.rank++] = x.dim[i];
+    return reshape(c, &y, err);
+}
+
+status onnx_op_unsqueeze(call *c, error *err)
+{
+    graph_shape x;
+    dtype t;
+    int64_t axes[GRAPH_RANK];
+    int32_t n, from = 0;
+    bool one[GRAPH_RANK] = {false};
+    TRY(call_describe(c, 0, &x, &t, err));
+    TRY(call_ints_moved(c, "axes", 13, 1, axes, GRAPH_RANK, &n, err));
+    graph_shape y = {.rank = x.rank + (n < 0 ? 0 : n)};
+    if (y.rank > GRAPH_RANK)
+        return call_refuse(err, "it makes more than %d axes", GRAPH_RANK);
+    for (int32_t i = 0, axis; i < n; i++) {
+        TRY(call_axis(axes[i], y.rank, &axis, err));
+        if (one[axis])
+            return FAIL(err, E_DATA, "axis %" PRId32 " is listed twice", axis);
+        one[axis] = true;
+    }
+    for (int32_t i = 0; i < y.rank; i++)
+        y.dim[i] = one[i] ? 1 : x.dim[from++];
+    return reshape(c, &y, err);
+}
+
+status onnx_op_transpose(call *c, error *err)
+{
+    graph_shape x;
+    dtype t;
+    int64_t perm[GRAPH_RANK];
+    TRY(call_describe(c, 0, &x, &t, err));
+    int32_t n = call_ints(c, "perm", perm, GRAPH_RANK);
+    transpose_attr attr = {.reverse = n < 0};
+    if (n >= 0 && n != x.rank)
+        return FAIL(err, E_DATA, "its perm has %" PRId32 " axes, its input %" PRId32, n, x.rank);
+    for (int32_t i = 0; i < n; i++) {
+        if (perm[i] < 0 || perm[i] >= n)
+            return FAIL(err, E_DATA, "its perm names axis %" PRId64, perm[i]);
+        attr.perm[i] = (int32_t)perm[i];
+    }
+    return call_unary(c, OP_TRANSPOSE, &attr, err);
+}
+
+status onnx_op_expand(call *c, error *err)
+{
+    graph_shape s = {.rank = 0};
+    TRY(call_known_ints(c, 1, s.dim, GRAPH_RANK, &s.rank, err));
+    if (s.rank < 0)
+        return FAIL(err, E_DATA, "it has no shape");
+    return call_unary(c, OP_EXPAND, &(shape_attr){.shape = s}, err);
+}
+
+status onnx_op_concat(call *c, error *err)
+{
+    graph_val *in = arena_alloc(c->im->a, (size_t)c->n_in * sizeof *in + sizeof *in);
+    axis_attr attr = {.axis = (int32_t)call_int(c, "axis", 1)};
+    for (int32_t i = 0; i < c->n_in; i++)
+        TRY(call_value(c, i, &in[i], err));
+    return call_finish(c, OP_CONCAT, in, c->n_in, &attr, err);
+}
+
+status onnx_op_slice(call *c, error *err)
+{
+    graph_val x;
+    slices cut;
+    TRY(call_value(c, 0, &x, err));
+    graph_shape shape = call_shape_of(c, x);
+    TRY(slices_of(c, &shape, &cut, err));
+    for (int32_t i = 0; i < shape.rank; i++) {
+        if (cut.n[i] == shape.dim[i] && cut.step[i] > 0)
+            continue;
+        if (cut.step[i] != 1)
+            return call_refuse(
+                err, "it steps by %" PRId64 " along axis %" PRId32 "; steps of 1 are supported",
+                cut.step[i], i);
+        if (cut.n[i] == 0)
+            return call_refuse(err, "it takes nothing of axis %" PRId32, i);
+        slice_attr attr = {.axis = i, .begin = cut.begin[i], .end = cut.begin[i] + cut.n[i]};
+        TRY(call_emit(c, OP_SLICE, &x, 1, &attr, &x, err));
+    }
+    call_return(c, 0, x);
+    return OK;
+}
+
+status onnx_op_split(call *c, error *err)
+{
+    graph_val x, y;
+    int32_t axis;
+    int64_t begin = 0, *sizes = arena_alloc(c->im->a, (size_t)c->n_out * sizeof *sizes);
+    TRY(call_value(c, 0, &x, err));
+    graph_shape shape = call_shape_of(c, x);
+    TRY(split_sizes(c, &shape, &axis, sizes, err));
+    for (int32_t k = 0; k < c->n_out; begin += sizes[k++]) {
+        slice_attr attr = {.axis = axis, .begin = begin, .end = begin + sizes[k]};
+        if (!call_wants(c, k))
+            continue;
+        TRY(call_emit(c, OP_SLICE, &x, 1, &attr, &y, err));
+        call_return(c, k, y);
+    }
+    return OK;
+}
+
+status onnx_op_gather(call *c, error *err)
+{
+    graph_val in[2];
+    gather_attr attr = {.axis = (int32_t)call_int(c, "axis", 0)};
+    TRY(call_value(c, 0, &in[0], err));
+    TRY(call_value(c, 1, &in[1], err));
+    return call_finish(c, OP_GATHER, in, 2, &attr, err);
+}
+
+/* Exporters merge weights that were equal by chance, and an Identity gives one back its name: so it
+ * is a weight of its own. */
+status onnx_op_identity(call *c, error *err)
+{
+    if (!call_has(c, 0))
+        return FAIL(err, E_DATA, "its input 0 is missing");
+    const slot *s = c->in[0];
+    if (s->kind != SLOT_WEIGHT || c->im->request->keep_tied || !c->name) {
+        call_return_input(c, 0, 0);
+        return OK;
+    }
+    importer *im = c->im;
+    weight own = im->weights[s->weight];
+    own.name = c->name;
+    own.value = GRAPH_NONE;
+    GROW(im->weights, im->cap_weights, im->n_weights + 1);
+    im->weights[im->n_weights] = own;
+    c->out[0] = (slot){.kind = SLOT_WEIGHT, .weight = (int32_t)im->n_weights++};
+    return OK;
+}

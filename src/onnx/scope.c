@@ -1,0 +1,141 @@
+/* Scopes and slots: what names mean, and how what is known becomes values of the graph. */
+#include "onnx/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void scope_init(scope *s, const scope *parent, const char *prefix)
+{
+    *s = (scope){.parent = parent, .prefix = prefix, .index = NAMES_INIT};
+    if (parent) {
+        s->opsets = parent->opsets;
+        s->n_opsets = parent->n_opsets;
+        s->function = parent->function;
+        s->caller = parent->caller;
+        s->caller_scope = parent->caller_scope;
+        s->depth = parent->depth + 1;
+    }
+}
+
+void scope_fini(scope *s)
+{
+    names_fini(&s->index);
+    free(s->slots);
+    *s = (scope){.parent = NULL};
+}
+
+slot *scope_find(const scope *s, const char *name)
+{
+    int32_t at;
+    for (; s; s = s->parent)
+        if (names_get(&s->index, name, &at))
+            return s->slots[at];
+    return NULL;
+}
+
+status scope_put(importer *im, scope *s, const char *name, const slot *value, error *err)
+{
+    if (names_get(&s->index, name, NULL))
+        return FAIL(err, E_DATA, "two values are called '%s'", name);
+    slot *copy = arena_alloc(im->a, sizeof *copy);
+    *copy = *value;
+    GROW(s->slots, s->cap, s->n + 1);
+    s->slots[s->n] = copy;
+    names_put(&s->index, name, (int32_t)s->n++);
+    return OK;
+}
+
+/* A graph has float32 only, so float64 is rounded. */
+static status add_constant(importer *im, const host_tensor *h, graph_val *ret, error *err)
+{
+    if (h->dtype != DT_F64)
+        return graph_const(im->g, NULL, h->dtype, h->shape, h->data, ret, err);
+    host_tensor *rounded;
+    TRY(host_create(im->a, DT_F32, &h->shape, &rounded, err));
+    for (int64_t i = 0; i < h->n; i++)
+        host_set(rounded, i, host_get(h, i));
+    return graph_const(im->g, NULL, DT_F32, rounded->shape, rounded->data, ret, err);
+}
+
+static status declare(importer *im, weight *w, tensor_kind kind, float momentum, error *err)
+{
+    const Onnx__TensorProto *t = im->m->proto->graph->initializer[w->initializer];
+    dtype type;
+    graph_shape shape;
+    TRY(host_describe(t, &type, &shape, err));
+    tensor_decl decl = {
+        .name = w->name,
+        .rank = shape.rank,
+        .kind = kind,
+        .init = {.kind = INIT_PUSHED},
+        .momentum = momentum,
+        .decay = kind == TENSOR_TRAINABLE,
+    };
+    memcpy(decl.dim, shape.dim, sizeof decl.dim);
+    w->kind = kind;
+    return graph_param(im->g, &decl, &w->value, err);
+}
+
+static status known_weight(importer *im, slot *s, error *err)
+{
+    if (s->host)
+        return OK;
+    const weight *w = &im->weights[s->weight];
+    return host_read(im->m, im->m->proto->graph->initializer[w->initializer], im->a, &s->host, err);
+}
+
+static status weight_value(importer *im, slot *s, graph_val *ret, error *err)
+{
+    weight *w = &im->weights[s->weight];
+    if (w->value == GRAPH_NONE && w->moves)
+        TRY(declare(im, w, TENSOR_TRAINABLE, 0.0f, err));
+    if (w->value == GRAPH_NONE) {
+        TRY(known_weight(im, s, err));
+        TRY(add_constant(im, s->host, &w->value, err));
+    }
+    *ret = w->value;
+    return OK;
+}
+
+status slot_value(importer *im, slot *s, graph_val *ret, error *err)
+{
+    switch (s->kind) {
+    case SLOT_WEIGHT:
+        return weight_value(im, s, ret, err);
+    case SLOT_HOST:
+        if (s->value == GRAPH_NONE)
+            TRY(add_constant(im, s->host, &s->value, err));
+        *ret = s->value;
+        return OK;
+    case SLOT_VALUE:
+        *ret = s->value;
+        return OK;
+    default:
+        BUG("a value was asked of a slot that has none");
+    }
+}
+
+status slot_state(importer *im, slot *s, float momentum, graph_val *ret, error *err)
+{
+    if (s->kind != SLOT_WEIGHT)
+        return slot_value(im, s, ret, err);
+    weight *w = &im->weights[s->weight];
+    if (w->value == GRAPH_NONE)
+        TRY(declare(im, w, TENSOR_STATE, momentum, err));
+    else if (w->kind != TENSOR_STATE)
+        return FAIL(err, E_UNSUPPORTED,
+                    "'%s' is a running statistic here and something else for another node",
+                    w->name);
+    *ret = w->value;
+    return OK;
+}
+
+status slot_known(importer *im, slot *s, const host_tensor **ret, error *err)
+{
+    *ret = NULL;
+    if (s->kind == SLOT_WEIGHT)
+        TRY(known_weight(im, s, err));
+    if (s->kind == SLOT_WEIGHT || s->kind == SLOT_HOST)
+        *ret = s->host;
+    return OK;
+}

@@ -1,0 +1,236 @@
+/* See walk.h. Control flow and functions are in control.c. */
+#include "onnx/walk.h"
+
+#include "onnx/control.h"
+#include "onnx/ops.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_STEPS = 1 << 20, MOST_PORTS = 4096 };
+
+void walk_refuse(importer *im, const Onnx__NodeProto *n, const char *format, ...)
+{
+    char why[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    buf_addf(&im->refusals, "%s%s: %s", im->n_refusals ? "; " : "", NODE(n), why);
+    im->n_refusals++;
+}
+
+/* Exporters lift constants out of the code; these never move. */
+static bool is_constant_by_name(const char *name)
+{
+    if (strncmp(name, "val_", 4) == 0)
+        name += 4;
+    return *name && strspn(name, "0123456789") == strlen(name);
+}
+
+/* What the exporter noted about a name ("PARAMETER", "BUFFER", ...), "" if nothing. */
+static const char *exported_kind(const Onnx__GraphProto *g, const char *name)
+{
+    for (size_t i = 0; i < g->n_value_info; i++) {
+        const Onnx__ValueInfoProto *v = g->value_info[i];
+        for (size_t k = 0; k < v->n_metadata_props; k++)
+            if (strcmp(onnx_text(v->name), name) == 0 &&
+                strstr(onnx_text(v->metadata_props[k]->key), "InputSpec.kind"))
+                return onnx_text(v->metadata_props[k]->value);
+    }
+    return "";
+}
+
+static bool moves(const Onnx__GraphProto *g, const Onnx__TensorProto *t)
+{
+    const char *kind = exported_kind(g, onnx_text(t->name));
+    if (*kind)
+        return strstr(kind, "PARAMETER") != NULL;
+    return t->n_dims > 0 && !is_constant_by_name(onnx_text(t->name));
+}
+
+static int32_t add_weight(importer *im, const char *name, int32_t initializer, bool moves)
+{
+    GROW(im->weights, im->cap_weights, im->n_weights + 1);
+    im->weights[im->n_weights] =
+        (weight){.name = name, .initializer = initializer, .value = GRAPH_NONE, .moves = moves};
+    return (int32_t)im->n_weights++;
+}
+
+/* An initializer of the main graph may be a weight; those of subgraphs are constants. */
+static status put_initializer(importer *im, scope *s, const Onnx__GraphProto *g, size_t i,
+                              error *err)
+{
+    const Onnx__TensorProto *t = g->initializer[i];
+    slot value = {.kind = SLOT_HOST, .value = GRAPH_NONE};
+    dtype type;
+    graph_shape shape;
+    if (!*onnx_text(t->name))
+        return FAIL(err, E_DATA, "initializer %zu has no name", i);
+    TRY(host_describe(t, &type, &shape, err));
+    if (s->parent || type != DT_F32) {
+        TRY(host_read(im->m, t, im->a, &value.host, err));
+    } else {
+        value.kind = SLOT_WEIGHT;
+        value.weight = add_weight(im, t->name, (int32_t)i, moves(g, t));
+    }
+    return scope_put(im, s, t->name, &value, err);
+}
+
+status walk_initializers(importer *im, scope *s, const Onnx__GraphProto *g, error *err)
+{
+    for (size_t i = 0; i < g->n_initializer; i++)
+        TRY(put_initializer(im, s, g, i, err));
+    return OK;
+}
+
+static int64_t version_of(const scope *s, const char *domain)
+{
+    bool main = !*domain || strcmp(domain, "ai.onnx") == 0;
+    for (size_t i = 0; i < s->n_opsets; i++) {
+        const char *own = onnx_text(s->opsets[i]->domain);
+        bool own_main = !*own || strcmp(own, "ai.onnx") == 0;
+        if (main ? own_main : strcmp(own, domain) == 0)
+            return s->opsets[i]->version;
+    }
+    return 0;
+}
+
+/* The row that can carry the node out, or NULL with what is wrong said. */
+static const onnx_op *find_row(importer *im, const scope *s, const Onnx__NodeProto *n,
+                               int64_t *ret_version)
+{
+    const char *domain = onnx_text(n->domain);
+    const onnx_op *row = onnx_op_find(domain, onnx_text(n->op_type));
+    int64_t version = version_of(s, domain);
+    if (!row)
+        walk_refuse(im, n,
+                    *domain ? "no such operator in the domain '%s' here"
+                            : "this operator is not supported%s",
+                    domain);
+    else if (version == 0)
+        walk_refuse(im, n, "the model does not say which version of the domain '%s' it uses",
+                    *domain ? domain : "ai.onnx");
+    else if (version < row->first)
+        walk_refuse(im, n, "supported from opset %" PRId64 " on, the model uses %" PRId64,
+                    row->first, version);
+    else if (!*row->domain && version > ONNX_OPSET_MAX)
+        walk_refuse(im, n, "the model uses opset %" PRId64 ", newer than %d", version,
+                    ONNX_OPSET_MAX);
+    else {
+        *ret_version = version;
+        return row;
+    }
+    return NULL;
+}
+
+static status find_inputs(importer *im, const scope *s, const Onnx__NodeProto *n, slot ***ret,
+                          error *err)
+{
+    static slot absent = {.kind = SLOT_ABSENT};
+    slot **in = arena_alloc(im->a, (n->n_input + 1) * sizeof(slot *));
+    for (size_t i = 0; i < n->n_input; i++) {
+        in[i] = *n->input[i] ? scope_find(s, n->input[i]) : &absent;
+        if (!in[i])
+            return FAIL(err, E_DATA, "it reads '%s', which nothing makes", n->input[i]);
+    }
+    *ret = in;
+    return OK;
+}
+
+static bool any_is(const call *c, slot_kind kind)
+{
+    for (int32_t i = 0; i < c->n_in; i++)
+        if (c->in[i]->kind == kind)
+            return true;
+    return false;
+}
+
+static bool has_result(const call *c)
+{
+    for (int32_t k = 0; k < c->n_out; k++)
+        if (c->out[k].kind != SLOT_ABSENT)
+            return true;
+    return false;
+}
+
+static status carry_out(call *c, const onnx_op *row, error *err)
+{
+    status st = OK;
+    if (!any_is(c, SLOT_VALUE) && !any_is(c, SLOT_WEIGHT))
+        st = row->fold(c, err);
+    if (st == OK && !has_result(c))
+        st = row->translate(c, err);
+    if (!c->wrong)
+        return st;
+    error_clear(err);
+    return FAIL(err, E_DATA, "its attribute '%s' is of a wrong type, or too long", c->wrong);
+}
+
+/* Names what the node made. A result nobody asked for by name is forgotten. */
+static status put_results(importer *im, scope *s, const call *c, error *err)
+{
+    for (int32_t k = 0; k < c->n_out; k++) {
+        const char *name = c->node->output[k];
+        if (!*name)
+            continue;
+        slot value = c->out[k];
+        if (value.kind == SLOT_ABSENT)
+            value.kind = SLOT_REFUSED;
+        TRY(scope_put(im, s, name, &value, err));
+    }
+    return OK;
+}
+
+static status walk_row(importer *im, call *c, error *err)
+{
+    const onnx_op *row = find_row(im, c->scope, c->node, &c->version);
+    if (!row || any_is(c, SLOT_REFUSED))
+        return OK;
+    status st = carry_out(c, row, err);
+    if (st != E_UNSUPPORTED)
+        return st;
+    walk_refuse(im, c->node, "%s", err ? err->text : "");
+    error_clear(err);
+    for (int32_t k = 0; k < c->n_out; k++)
+        c->out[k] = (slot){.kind = SLOT_REFUSED};
+    return OK;
+}
+
+static status walk_node(importer *im, scope *s, const Onnx__NodeProto *n, error *err)
+{
+    call c = {.im = im, .scope = s, .node = n};
+    if (++im->steps > MOST_STEPS)
+        return FAIL(err, E_UNSUPPORTED, "the model has more than %d nodes", MOST_STEPS);
+    if (n->n_input > MOST_PORTS || n->n_output > MOST_PORTS)
+        return FAIL(err, E_UNSUPPORTED, "it has more than %d inputs or outputs", MOST_PORTS);
+    if (n->n_output == 0)
+        return OK;
+    TRY(find_inputs(im, s, n, &c.in, err));
+    c.n_in = (int32_t)n->n_input;
+    c.n_out = (int32_t)n->n_output;
+    c.out = arena_alloc(im->a, n->n_output * sizeof *c.out);
+    c.name = *n->output[0] ? arena_printf(im->a, "%s%s", s->prefix, n->output[0]) : NULL;
+    const Onnx__FunctionProto *f = control_function(im->m, n);
+    if (f)
+        TRY(control_call(&c, f, err));
+    else if (control_is(n))
+        TRY(control_walk(&c, err));
+    else
+        TRY(walk_row(im, &c, err));
+    return put_results(im, s, &c, err);
+}
+
+status walk_nodes(importer *im, scope *s, Onnx__NodeProto *const *nodes, size_t n_nodes,
+                  const char *const *wanted, size_t n_wanted, error *err)
+{
+    onnx_order order = {.n = 0};
+    TRY(onnx_order_nodes(im->a, nodes, n_nodes, wanted, n_wanted, &order, err));
+    for (size_t i = 0; i < order.n; i++) {
+        const Onnx__NodeProto *n = nodes[order.nodes[i]];
+        TRYF(walk_node(im, s, n, err), err, "%s", NODE(n));
+    }
+    return OK;
+}

@@ -1,0 +1,299 @@
+/* Imported models: what becomes a node and what is known, weights, ties, modes, functions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "graph/attrs.h"
+#include "onnx/import.h"
+#include "support_file.h"
+
+#include <string.h>
+
+/* A graph with the inputs "x" f32 [4,6] and "batch.id", and a model imported into it. */
+typedef struct imported {
+    onnx_model *m;
+    graph *g;
+    onnx_imported i;
+} imported;
+
+static status import(const file *f, onnx_mode mode, bool keep_tied, imported *ret, error *err)
+{
+    imported p = {.m = file_open(f)};
+    graph_val x, id;
+    assert_int_equal(graph_create(&p.g, NULL), OK);
+    assert_int_equal(
+        graph_input(p.g, "fed", DT_F32, (graph_shape){.rank = 2, .dim = {4, 6}}, &x, NULL), OK);
+    assert_int_equal(
+        graph_input(p.g, "batch.id", DT_I64, (graph_shape){.rank = 1, .dim = {1}}, &id, NULL), OK);
+    onnx_binding bound = {.input = "x", .value = x};
+    onnx_request r = {.mode = mode,
+                      .inputs = &bound,
+                      .n_inputs = 1,
+                      .seed = 7,
+                      .batch_id = id,
+                      .keep_tied = keep_tied};
+    status st = onnx_import(p.m, p.g, &r, &p.i, err);
+    *ret = p;
+    return st;
+}
+
+static imported import_ok(const file *f, onnx_mode mode)
+{
+    imported p;
+    error err = ERROR_INIT;
+    if (import(f, mode, false, &p, &err) != OK)
+        fail_msg("%s", err.text);
+    return p;
+}
+
+static void imported_fini(imported *p)
+{
+    onnx_imported_fini(&p->i);
+    graph_destroy(&p->g);
+    onnx_close(&p->m);
+}
+
+static void expect_shape(const imported *p, size_t output, const char *text)
+{
+    char is[SHAPE_TEXT];
+    const graph_value *v = graph_value_at(p->g, p->i.outputs[output].value);
+    assert_string_equal(graph_shape_text(&v->shape, is, sizeof is), text);
+}
+
+static int count_ops(const imported *p, graph_op op)
+{
+    int n = 0;
+    for (int32_t i = 0; i < graph_n_nodes(p->g); i++)
+        n += graph_node_at(p->g, i)->op == op;
+    return n;
+}
+
+static file *linear(void)
+{
+    file *f = file_create(17);
+    file_input(f, "x", FILE_FLOAT, "N,6");
+    file_weights(f, "fc.weight", "3,6");
+    file_weights(f, "fc.bias", "3");
+    Onnx__NodeProto *n = file_node(f, "Gemm", "x fc.weight fc.bias", "h");
+    file_int(f, n, "transB", 1);
+    return f;
+}
+
+static void weights_become_parameters(void **state)
+{
+    (void)state;
+    file *f = linear();
+    file_node(f, "Relu", "h", "y");
+    file_output(f, "y");
+    imported p = import_ok(f, ONNX_TRAIN);
+    expect_shape(&p, 0, "[4,3]");
+    assert_int_equal(p.i.n_weights, 2);
+    const graph_value *w = graph_value_at(p.g, graph_find(p.g, "fc.weight"));
+    assert_int_equal(w->param->kind, TENSOR_TRAINABLE);
+    assert_int_equal(w->param->init.kind, INIT_PUSHED);
+    float values[18];
+    error err = ERROR_INIT;
+    assert_int_equal(onnx_weight_read(p.m, &p.i.weights[0], values, 18, &err), OK);
+    assert_true(values[17] == 17.5f);
+    imported_fini(&p);
+    file_destroy(&f);
+}
+
+/* The reshape that exporters write for x.view(x.shape[0], -1, 3). */
+static void shapes_fold(void **state)
+{
+    (void)state;
+    file *f = file_create(13);
+    file_input(f, "x", FILE_FLOAT, "N,6");
+    file_ints(f, "zero", "0");
+    file_ints(f, "rest", "-1");
+    file_ints(f, "three", "3");
+    file_node(f, "Shape", "x", "shape");
+    file_node(f, "Gather", "shape zero", "n");
+    file_int(f, file_node(f, "Concat", "n rest three", "wanted"), "axis", 0);
+    file_node(f, "Reshape", "x wanted", "y");
+    file_output(f, "y");
+    file_output(f, "wanted");
+    imported p = import_ok(f, ONNX_EVAL);
+    expect_shape(&p, 0, "[4,2,3]");
+    assert_int_equal(graph_n_nodes(p.g), 1);
+    const host_tensor *wanted = p.i.outputs[1].host;
+    assert_non_null(wanted);
+    assert_int_equal(wanted->n, 3);
+    assert_int_equal(host_get_int(wanted, 0), 4);
+    assert_int_equal(host_get_int(wanted, 1), -1);
+    imported_fini(&p);
+    file_destroy(&f);
+}
+
+static void dead_nodes_are_dropped(void **state)
+{
+    (void)state;
+    file *f = linear();
+    file_node(f, "NobodyKnowsThis", "h", "dead");
+    file_node(f, "Tanh", "h", "dead_too");
+    file_node(f, "Relu", "h", "y");
+    file_output(f, "y");
+    imported p = import_ok(f, ONNX_TRAIN);
+    assert_int_equal(graph_n_nodes(p.g), 2);
+    imported_fini(&p);
+    file_destroy(&f);
+}
+
+static file *two_identities(void)
+{
+    file *f = file_create(17);
+    file_input(f, "x", FILE_FLOAT, "N,6");
+    file_weights(f, "bias", "6");
+    file_node(f, "Identity", "bias", "other.bias");
+    file_node(f, "Add", "x bias", "h");
+    file_node(f, "Add", "h other.bias", "i");
+    file_node(f, "Add", "i bias", "y");
+    file_output(f, "y");
+    return f;
+}
+
+static void identity_of_a_weight_is_a_weight(void **state)
+{
+    (void)state;
+    file *f = two_identities();
+    imported p = import_ok(f, ONNX_TRAIN);
+    assert_int_equal(p.i.n_weights, 2);
+    assert_string_equal(p.i.weights[1].name, "other.bias");
+    assert_int_equal(p.i.weights[1].initializer, 0);
+    imported_fini(&p);
+    assert_int_equal(import(f, ONNX_TRAIN, true, &p, NULL), OK);
+    assert_int_equal(p.i.n_weights, 1);
+    imported_fini(&p);
+    file_destroy(&f);
+}
+
+static file *normalised(void)
+{
+    file *f = file_create(15);
+    file_input(f, "x", FILE_FLOAT, "N,6");
+    file_weights(f, "bn.weight", "6");
+    file_weights(f, "bn.bias", "6");
+    file_weights(f, "bn.running_mean", "6");
+    file_weights(f, "bn.running_var", "6");
+    Onnx__NodeProto *n = file_node(f, "BatchNormalization",
+                                   "x bn.weight bn.bias bn.running_mean bn.running_var", "h m v");
+    file_int(f, n, "training_mode", 1);
+    file_float(f, n, "momentum", 0.8f);
+    file_ints(f, "no use", "1");
+    file_node(f, "Dropout", "h", "y");
+    file_output(f, "y");
+    return f;
+}
+
+static void modes_are_ours(void **state)
+{
+    (void)state;
+    file *f = normalised();
+    imported p = import_ok(f, ONNX_TRAIN);
+    const tensor_decl *mean = graph_value_at(p.g, graph_find(p.g, "bn.running_mean"))->param;
+    assert_int_equal(mean->kind, TENSOR_STATE);
+    assert_true(mean->momentum == 0.8f);
+    assert_int_equal(count_ops(&p, OP_DROPOUT), 1);
+    const batch_norm_attr *attr = graph_node_at(p.g, 0)->attr;
+    assert_true(attr->training);
+    imported_fini(&p);
+
+    p = import_ok(f, ONNX_EVAL);
+    assert_int_equal(p.i.n_weights, 4);
+    assert_int_equal(count_ops(&p, OP_DROPOUT), 0);
+    attr = graph_node_at(p.g, 0)->attr;
+    assert_false(attr->training);
+    imported_fini(&p);
+    file_destroy(&f);
+}
+
+static void functions_are_inlined(void **state)
+{
+    (void)state;
+    file *f = linear(), *body = file_create(17);
+    file_node(body, "Relu", "a", "positive");
+    file_node(body, "Add", "positive b", "c");
+    file_opset(f, "local", 1);
+    file_function(f, "local", "ReluAdd", "a b", "c", body);
+    file_node(f, "ReluAdd", "h fc.bias", "i")->domain = (char[]){"local"};
+    file_node(f, "ReluAdd", "i h", "y")->domain = (char[]){"local"};
+    file_output(f, "y");
+    imported p = import_ok(f, ONNX_TRAIN);
+    assert_int_equal(count_ops(&p, OP_RELU), 2);
+    assert_int_equal(count_ops(&p, OP_ADD), 2);
+    expect_shape(&p, 0, "[4,3]");
+    imported_fini(&p);
+    file_destroy(&f);
+    file_destroy(&body);
+}
+
+static void expect_error(const file *f, status code, const char *text)
+{
+    imported p;
+    error err = ERROR_INIT;
+    assert_int_equal(import(f, ONNX_TRAIN, false, &p, &err), code);
+    if (!strstr(err.text, text))
+        fail_msg("'%s' does not hold '%s'", err.text, text);
+    imported_fini(&p);
+}
+
+static void all_that_is_unsupported_is_listed(void **state)
+{
+    (void)state;
+    file *f = linear();
+    file_node(f, "Einsum", "h", "a");
+    file_node(f, "Relu", "a", "b");
+    file_node(f, "Loop", "b", "c");
+    file_node(f, "Bernoulli", "c", "y")->domain = (char[]){"com.microsoft"};
+    file_output(f, "y");
+    expect_error(f, E_UNSUPPORTED, "3 nodes cannot be imported: node 'Einsum_1' (Einsum): ");
+    expect_error(f, E_UNSUPPORTED, "node 'Loop_3' (Loop): loops are not supported");
+    expect_error(f, E_UNSUPPORTED,
+                 "node 'Bernoulli_4' (Bernoulli): no such operator in the domain "
+                 "'com.microsoft' here");
+    file_destroy(&f);
+}
+
+static void cycles_are_refused(void **state)
+{
+    (void)state;
+    file *f = linear();
+    file_node(f, "Add", "h b", "a");
+    file_node(f, "Relu", "a", "b");
+    file_output(f, "b");
+    expect_error(f, E_DATA, "reads 'b', which depends on its own output: a cycle");
+    file_destroy(&f);
+}
+
+static void nodes_may_stand_in_any_order(void **state)
+{
+    (void)state;
+    file *f = linear();
+    file_node(f, "Relu", "late", "y");
+    file_node(f, "Tanh", "h", "late");
+    file_output(f, "y");
+    imported p = import_ok(f, ONNX_TRAIN);
+    assert_int_equal(graph_n_nodes(p.g), 3);
+    imported_fini(&p);
+    file_destroy(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_become_parameters),
+        cmocka_unit_test(shapes_fold),
+        cmocka_unit_test(dead_nodes_are_dropped),
+        cmocka_unit_test(identity_of_a_weight_is_a_weight),
+        cmocka_unit_test(modes_are_ours),
+        cmocka_unit_test(functions_are_inlined),
+        cmocka_unit_test(all_that_is_unsupported_is_listed),
+        cmocka_unit_test(cycles_are_refused),
+        cmocka_unit_test(nodes_may_stand_in_any_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

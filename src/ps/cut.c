@@ -1,11 +1,14 @@
 #include "ps/cut.h"
 
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/thread.h"
+#include "ps/rest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct frozen {
     bool is;
@@ -44,6 +47,8 @@ struct cuts {
     pthread_cond_t work;
     bool stop;                      /* under lock, like the lists */
     cut *complete, *writing, *done;
+    rest rest;                      /* of the writer, while training goes on */
+    int64_t at_work_us;             /* since when it has not rested; the writer's */
     past past[PAST];                /* told already; the server's */
     size_t n_past;
 };
@@ -79,7 +84,21 @@ static void cut_free(const cuts *c, cut *one)
     }
 }
 
-static void write_cut(const cuts *c, cut *one)
+/* After each piece. Who ends, or has another cut behind this one, does not wait. */
+static void rest_a_while(void *user)
+{
+    cuts *c = user;
+    int64_t now = clock_us(), due = now + rest_due(&c->rest, now - c->at_work_us, now);
+    struct timespec until = {.tv_sec = due / 1000000, .tv_nsec = due % 1000000 * 1000};
+    pthread_mutex_lock(&c->lock);
+    while (due > now && !c->stop && !c->complete &&
+           pthread_cond_timedwait(&c->work, &c->lock, &until) == 0)
+        ;
+    pthread_mutex_unlock(&c->lock);
+    c->at_work_us = clock_us();
+}
+
+static void write_cut(cuts *c, cut *one)
 {
     cut_result *r = &one->result;
     r->id = one->id;
@@ -101,6 +120,7 @@ static void write_cut(const cuts *c, cut *one)
         n++;
     }
     char *path = xasprintf("%s/%s", one->dir, r->file);
+    c->at_work_us = clock_us();
     r->status = shard_write(
         &(shard_request){
             .path = path,
@@ -110,6 +130,8 @@ static void write_cut(const cuts *c, cut *one)
             .slot_names = c->o.slot_names,
             .n_slots = c->o.n_slots,
             .step = one->version,
+            .after_piece = rest_a_while,
+            .user = c,
         },
         r->sha256, &r->bytes, &r->error);
     free(path);
@@ -177,6 +199,7 @@ static void hand_to_writer(cuts *c, cut *one)
 void cuts_hold(cuts *c, const holders *shards)
 {
     memcpy(c->shards, shards, (size_t)c->o.n_servers * sizeof *shards);
+    rest_forget(&c->rest);
     for (cut *one = c->open, *next; one; one = next) {
         next = one->next;
         const holders *h = &shards[one->shard];
@@ -194,7 +217,11 @@ status cuts_create(const cuts_options *options, cuts **ret, error *err)
     c->shards = xcalloc((size_t)options->n_servers, sizeof *c->shards);
     cuts_hold(c, options->shards);
     pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->work, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->work, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     status st = thread_start(&c->writer, "checkpoint", writer_run, c, err);
     c->writer_runs = st == OK;
     if (st != OK)
@@ -335,6 +362,7 @@ void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late)
 
 void cuts_applied(cuts *c, table *t, int32_t part, int64_t version)
 {
+    rest_moved(&c->rest, version, clock_us());
     for (cut *one = c->open, *next; one; one = next) {
         next = one->next;
         if (one->shard != c->o.placement[part] ||

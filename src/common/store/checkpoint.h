@@ -43,6 +43,8 @@ typedef struct shard_request {
     const char *const *slot_names;
     size_t n_slots;
     int64_t step;
+    void (*after_piece)(void *user); /* called each time another MiB is out; NULL: nobody asks */
+    void *user;
 } shard_request;
 
 /* Makes the folder when it is missing, syncs the file. It is there once it is whole (E_IO names one

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAME_BYTES = 64 };
+enum { NAME_BYTES = 64, PIECE = 1 << 20 };
 
 /* One row of the file: a name in st_tensor, and where the bytes are. */
 typedef struct rows {
@@ -85,6 +85,17 @@ static char *folder_of(const char *path)
     return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
 }
 
+static status add_row(st_writer *w, const st_tensor *t, const shard_request *q, error *err)
+{
+    for (size_t from = 0; from < t->bytes; from += PIECE) {
+        size_t n = t->bytes - from < PIECE ? t->bytes - from : PIECE;
+        TRY(st_writer_add(w, (const char *)t->data + from, n, err));
+        if (q->after_piece)
+            q->after_piece(q->user);
+    }
+    return OK;
+}
+
 status shard_write(const shard_request *request, char *ret_sha256, uint64_t *ret_bytes, error *err)
 {
     char step[32], digest[SHA256_HEX];
@@ -99,7 +110,7 @@ status shard_write(const shard_request *request, char *ret_sha256, uint64_t *ret
     TRY_OUT(st, fs_mkdirs(folder, err));
     TRY_OUT(st, st_writer_open(request->path, r.tensors, r.n, meta, COUNT_OF(meta), &w, err));
     for (size_t i = 0; i < r.n; i++)
-        TRY_OUT(st, st_writer_add(w, r.tensors[i].data, r.tensors[i].bytes, err));
+        TRY_OUT(st, add_row(w, &r.tensors[i], request, err));
     st = st_writer_close(&w, ret_sha256, ret_bytes, err);
 out:
     st_writer_abort(&w);

@@ -95,12 +95,10 @@ void master_close_books(master *m)
     summaries_destroy(&m->summaries);
 }
 
-/* Checkpoints and epochs go on from the newest checkpoint, steps from the version begun with. */
-static status open_books(master *m, int64_t saved, int64_t step, error *err)
+static status open_ledger(master *m, int64_t saved, int64_t step, error *err)
 {
     const config *c = m->o->config;
     int64_t settled = 0;
-    master_close_books(m);
     schedule rates = schedule_settings(c, m->total);
     TRY(ledger_open(
         &(ledger_options){
@@ -110,9 +108,13 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
             .summary_steps = config_int(c, "trainer.save_summary_steps"),
         },
         saved, step, &m->ledger, err));
-    if (m->mode.unordered)
-        TRY(ledger_settle(m->ledger, step, &settled, err));
-    TRY(results_open(
+    return m->mode.unordered ? ledger_settle(m->ledger, step, &settled, err) : OK;
+}
+
+static status open_results(master *m, int64_t saved, error *err)
+{
+    const config *c = m->o->config;
+    return results_open(
         &(results_options){
             .dir = m->o->dir,
             .flat = m->declaration.flat,
@@ -122,9 +124,13 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
             .evaluates = m->o->evaluates,
             .unordered = m->mode.unordered,
         },
-        saved, &m->results, err));
-    m->epoch_saved = m->epoch_booked = saved - saved % steps_per_epoch(&m->steps);
-    m->saver = saver_create(&(saver_options){
+        saved, &m->results, err);
+}
+
+static saver *open_saver(const master *m, int64_t saved)
+{
+    const config *c = m->o->config;
+    return saver_create(&(saver_options){
         .dir = m->o->dir,
         .flat = m->declaration.flat,
         .steps = m->steps,
@@ -146,17 +152,31 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
         .n_slots = optim_slots(&m->optim),
         .unordered = m->mode.unordered,
     });
+}
+
+/* With trainer.grad_norm. */
+static void open_vote(master *m, int64_t step)
+{
+    m->vote = vote_create(m->declaration.flat->n_live_parts, master_option(m, "trainer.grad_norm"));
+    if (!m->keeps)
+        m->verdict_step = -1;
+    /* who has not heard the last verdict asks for it by voting again */
+    vote_begin(m->vote, step + (m->verdict_step == step));
+}
+
+/* Checkpoints and epochs go on from the newest checkpoint, steps from the version begun with. */
+static status open_books(master *m, int64_t saved, int64_t step, error *err)
+{
+    const config *c = m->o->config;
+    master_close_books(m);
+    TRY(open_ledger(m, saved, step, err));
+    TRY(open_results(m, saved, err));
+    m->epoch_saved = m->epoch_booked = saved - saved % steps_per_epoch(&m->steps);
+    m->saver = open_saver(m, saved);
     m->fetches = fetches_create(m->o->dir);
-    m->deal =
-        deal_create((uint32_t)m->steps.per_step, config_bool(c, "distributed.rebalance"));
-    if (config_has(c, "trainer.grad_norm")) {
-        m->vote =
-            vote_create(m->declaration.flat->n_live_parts, master_option(m, "trainer.grad_norm"));
-        if (!m->keeps)
-            m->verdict_step = -1;
-        /* who has not heard the last verdict asks for it by voting again */
-        vote_begin(m->vote, step + (m->verdict_step == step));
-    }
+    m->deal = deal_create((uint32_t)m->steps.per_step, config_bool(c, "distributed.rebalance"));
+    if (config_has(c, "trainer.grad_norm"))
+        open_vote(m, step);
     m->summaries = summaries_create(m->declaration.flat, &m->assign,
                                     config_has(c, "trainer.save_histogram_steps")
                                         ? config_int(c, "trainer.save_histogram_steps")

@@ -13,6 +13,7 @@ static const struct {
 } readers[] = {
     {"idx", idx_reader_configure, NULL},
     {"text", text_reader_configure, text_reader_learns},
+    {"arrays", arrays_reader_configure, NULL},
 };
 
 /* Its row; COUNT_OF(readers) if there is none. */
@@ -48,8 +49,49 @@ status dataset_open_as(const config *reader, const char *path, const char *vocab
     if (i < COUNT_OF(readers))
         return readers[i].open(reader, path, vocabulary, ret, err);
     const char *type = config_str(reader, "type");
-    return FAIL(err, E_CONFIG, "%s.type: no reader '%s'; there are idx and text",
+    return FAIL(err, E_CONFIG, "%s.type: no reader '%s'; there are idx, text and arrays",
                 config_path(reader), type ? type : "null");
+}
+
+/* The examples of dataset_reader.range, then the first dataset_reader.limit of these. */
+static status cut(const config *reader, const char *path, dataset *d, error *err)
+{
+    const json_t *range = config_json(reader, "range");
+    int64_t first = 0, end = d->examples;
+    if (range)
+        TRY(reader_range(range, d->examples, &first, &end, err));
+    if (config_has(reader, "limit") && config_int(reader, "limit") < end - first)
+        end = first + config_int(reader, "limit");
+    if (first == end)
+        return FAIL(err, E_DATA, "'%s': dataset_reader.range leaves none of %lld examples", path,
+                    (long long)d->examples);
+    d->first = first;
+    d->examples = end - first;
+    return OK;
+}
+
+status dataset_cut(const config *reader, const char *path, dataset *d, dataset **ret, error *err)
+{
+    status st = cut(reader, path, d, err);
+    if (st == OK)
+        *ret = d;
+    else
+        dataset_close(&d);
+    return st;
+}
+
+status reader_range(const json_t *range, int64_t n, int64_t *ret_first, int64_t *ret_end,
+                    error *err)
+{
+    double begin = json_number_value(json_array_get(range, 0));
+    double end = json_number_value(json_array_get(range, 1));
+    if (begin >= end)
+        return FAIL(err, E_CONFIG,
+                    "dataset_reader.range: [%g, %g] holds nothing; expected a lower share first",
+                    begin, end);
+    *ret_first = (int64_t)((double)n * begin);
+    *ret_end = (int64_t)((double)n * end);
+    return OK;
 }
 
 void dataset_close(dataset **d)
@@ -81,5 +123,5 @@ size_t data_field_bytes(const data_field *f)
 status dataset_read(const dataset *d, int64_t example, void *const *ret, error *err)
 {
     BUG_ON(example < 0 || example >= d->examples);
-    return d->ops->read(d, example, ret, err);
+    return d->ops->read(d, d->first + example, ret, err);
 }

@@ -19,9 +19,18 @@ typedef struct reader_ops {
 struct dataset {
     const reader_ops *ops;
     int64_t examples;
+    int64_t first;                  /* what read knows as this is example 0 */
     size_t n_fields;
     data_field fields[DATA_FIELDS];
 };
+
+/* What of n things `range`, a list of two shares, names: first <= end. E_CONFIG. */
+MUST_USE status reader_range(const json_t *range, int64_t n, int64_t *ret_first, int64_t *ret_end,
+                             error *err);
+/* Leaves of a dataset what the section's `range` and `limit` say; takes it over, and closes it on
+ * failure. */
+MUST_USE status dataset_cut(const config *reader, const char *path, dataset *d, dataset **ret,
+                            error *err);
 
 typedef struct idx_reader_options {
     const char *labels;             /* path; NULL: from the images' path, by MNIST's naming */
@@ -44,7 +53,7 @@ typedef struct text_reader_options {
     const char *vocabulary_path;    /* NULL: made from the text itself */
     int64_t context;                /* tokens of an example; >= 1 */
     int64_t stride;                 /* from the beginning of an example to the next; >= 1 */
-    double begin, end;              /* the part of the text that is read: shares of its tokens */
+    const json_t *range;            /* of its tokens, two shares; NULL: all of them */
     int64_t limit;                  /* the first so many examples; 0: all */
 } text_reader_options;
 
@@ -57,5 +66,16 @@ MUST_USE status text_reader_configure(const config *reader, const char *path,
 bool text_reader_learns(const config *reader);
 /* The two fields of such examples, `size` the number of different tokens. */
 void text_reader_fields(int64_t context, int64_t size, data_field ret[2]);
+
+typedef struct arrays_reader_options {
+    const char *label;              /* the tensor of int64 whose values are classes, if there is one */
+    int64_t classes;                /* 0: the largest + 1 */
+} arrays_reader_options;
+
+/* The tensors of a safetensors file, each [examples, ...]: a field of its name and type. */
+MUST_USE status arrays_reader_open(const arrays_reader_options *options, const char *path,
+                                   dataset **ret, error *err);
+MUST_USE status arrays_reader_configure(const config *reader, const char *path,
+                                        const char *vocabulary, dataset **ret, error *err);
 
 #endif

@@ -16,8 +16,8 @@ enum { FIELD_TOKENS, FIELD_LABEL, FIELDS, VOCABULARY_LIMIT = 4 << 20 };
 typedef struct text_reader {
     dataset base;
     tokenizer *tokenizer;
-    uint16_t *tokens; /* of the whole file */
-    size_t first;     /* of the part that is read */
+    uint16_t *tokens;     /* of the whole file */
+    const uint16_t *from; /* of the part that is read */
     int64_t context, stride;
 } text_reader;
 
@@ -33,7 +33,7 @@ static status read_example(const dataset *d, int64_t example, void *const *ret, 
 {
     (void)err;
     const text_reader *r = (const text_reader *)d;
-    const uint16_t *from = r->tokens + r->first + example * r->stride;
+    const uint16_t *from = r->from + example * r->stride;
     int64_t *tokens = ret[FIELD_TOKENS], *label = ret[FIELD_LABEL];
     for (int64_t i = 0; i < r->context; i++) {
         tokens[i] = from[i];
@@ -71,22 +71,19 @@ static status make_tokenizer(const text_reader_options *o, const source *text, c
 }
 
 /* Which part of the text is read, and how many examples it gives. */
-static status cut(text_reader *r, const text_reader_options *o, size_t n, const char *path,
+static status cut(text_reader *r, const text_reader_options *o, int64_t n, const char *path,
                   error *err)
 {
-    if (!(o->begin < o->end))
-        return FAIL(err, E_CONFIG,
-                    "dataset_reader.range: [%g, %g] holds nothing; expected a lower share of the "
-                    "text first",
-                    o->begin, o->end);
-    r->first = (size_t)((double)n * o->begin);
-    size_t have = (size_t)((double)n * o->end) - r->first;
-    if (have <= (size_t)o->context)
+    int64_t first = 0, end = n;
+    if (o->range)
+        TRY(reader_range(o->range, n, &first, &end, err));
+    if (end - first <= o->context)
         return FAIL(err, E_DATA,
-                    "'%s': has %zu tokens%s; an example of context %lld needs %lld", path, have,
-                    have < n ? " in the range" : "", (long long)o->context,
-                    (long long)o->context + 1);
-    r->base.examples = ((int64_t)have - o->context - 1) / o->stride + 1;
+                    "'%s': has %lld tokens%s; an example of context %lld needs %lld", path,
+                    (long long)(end - first), o->range ? " in the range" : "",
+                    (long long)o->context, (long long)o->context + 1);
+    r->from = r->tokens + first;
+    r->base.examples = (end - first - o->context - 1) / o->stride + 1;
     if (o->limit > 0 && o->limit < r->base.examples)
         r->base.examples = o->limit;
     return OK;
@@ -109,7 +106,7 @@ static status open_text(text_reader *r, const text_reader_options *o, const sour
     TRY(tokenizer_encode(r->tokenizer, text->data, text->bytes, path, &r->tokens, &n, err));
     r->context = o->context;
     r->stride = o->stride;
-    TRY(cut(r, o, n, path, err));
+    TRY(cut(r, o, (int64_t)n, path, err));
     text_reader_fields(o->context, tokenizer_size(r->tokenizer), r->base.fields);
     r->base.n_fields = FIELDS;
     return OK;
@@ -145,15 +142,10 @@ status text_reader_configure(const config *reader, const char *path, const char 
         .vocabulary = vocabulary,
         .vocabulary_path = config_str(reader, "vocabulary"),
         .context = config_int(reader, "context"),
-        .end = 1.0,
+        .range = config_json(reader, "range"),
         .limit = config_has(reader, "limit") ? config_int(reader, "limit") : 0,
     };
     options.stride =
         config_has(reader, "stride") ? config_int(reader, "stride") : options.context;
-    if (config_has(reader, "range")) {
-        const json_t *range = config_json(reader, "range");
-        options.begin = json_number_value(json_array_get(range, 0));
-        options.end = json_number_value(json_array_get(range, 1));
-    }
     return text_reader_open(&options, path, ret, err);
 }

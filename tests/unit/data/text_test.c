@@ -27,7 +27,7 @@ static char *text_file(const char *text, size_t bytes)
 
 static text_reader_options with_context(int64_t context)
 {
-    return (text_reader_options){.context = context, .stride = context, .end = 1.0};
+    return (text_reader_options){.context = context, .stride = context};
 }
 
 static dataset *opens(const text_reader_options *o, const char *text)
@@ -104,19 +104,21 @@ static void test_a_range_is_a_part_of_the_text(void **state)
     (void)state;
     text_reader_options o = with_context(2);
     o.stride = 1;
-    o.end = 0.75;
+    json_t *front = json_pack("[f, f]", 0.0, 0.75), *back = json_pack("[f, f]", 0.5, 1.0);
+    o.range = front;
     dataset *d = opens(&o, "abcdefgh");
     assert_int_equal(dataset_examples(d), 4);
     expect_letters(d, 3, "de", "ef");
     dataset_close(&d);
-    o.begin = 0.5;
-    o.end = 1.0;
+    o.range = back;
     d = opens(&o, "abcdefgh");
     assert_int_equal(dataset_examples(d), 2);
     expect_letters(d, 0, "ef", "fg");
     size_t n;
     assert_int_equal(dataset_fields(d, &n)[1].classes, 8);
     dataset_close(&d);
+    json_decref(front);
+    json_decref(back);
 }
 
 static void test_the_vocabulary_is_in_code_point_order(void **state)
@@ -199,11 +201,14 @@ static void test_refusals(void **state)
             "byte 4 (ff) begins no UTF-8 character; convert the text, or use tokenizer \"bytes\"");
     refuses(&o, "abcd\xC3", 5, E_DATA, "byte 4 (c3) begins no UTF-8 character");
     refuses(&o, "ab\0cd", 5, E_DATA, "byte 2 is zero, so this is no text");
-    bad.end = 0.5;
+    json_t *front = json_pack("[f, f]", 0.0, 0.5), *none = json_pack("[f, f]", 0.5, 0.5);
+    bad.range = front;
     refuses(&bad, "abcdefgh", 8, E_DATA,
             "has 4 tokens in the range; an example of context 4 needs 5");
-    bad.begin = 0.5;
+    bad.range = none;
     refuses(&bad, "abcdefgh", 8, E_CONFIG, "dataset_reader.range: [0.5, 0.5] holds nothing");
+    json_decref(front);
+    json_decref(none);
 }
 
 static void test_bad_vocabularies(void **state)

@@ -1,0 +1,225 @@
+/* The tensors of a safetensors file as examples: what is read, and every refusal. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "common/store/safetensors.h"
+#include "data/reader.h"
+#include "support_idx.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *folder;
+
+/* A tensor of 4-byte or 8-byte values, by its name: 3 examples. */
+static st_tensor tensor(const char *name, dtype type, const void *data, int64_t examples,
+                        int64_t width)
+{
+    st_tensor t = {.name = name, .dtype = type, .rank = width ? 2 : 1, .dim = {examples, width}};
+    t.data = data;
+    t.bytes = dtype_bytes(type) * (size_t)examples * (size_t)(width ? width : 1);
+    return t;
+}
+
+static char *file_of(const st_tensor *tensors, size_t n)
+{
+    char *path = xasprintf("%s/arrays.safetensors", folder);
+    st_writer *w = NULL;
+    assert_int_equal(st_writer_open(path, tensors, n, NULL, 0, &w, NULL), OK);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(st_writer_add(w, tensors[i].data, tensors[i].bytes, NULL), OK);
+    assert_int_equal(st_writer_close(&w, NULL, NULL, NULL), OK);
+    return path;
+}
+
+static const float values[] = {0.5f, 1, 2, 3, 4, 5, 6, 7};
+static const int64_t labels[] = {2, 0, 1, -100};
+static const unsigned char flags[] = {1, 0, 1, 1};
+
+static void refuses(const st_tensor *tensors, size_t n, int64_t classes, const char *part)
+{
+    arrays_reader_options o = {.label = "label", .classes = classes};
+    error err = ERROR_INIT;
+    dataset *d = NULL;
+    char *path = file_of(tensors, n);
+    assert_int_equal(arrays_reader_open(&o, path, &d, &err), E_DATA);
+    assert_null(d);
+    if (!strstr(err.text, part))
+        fail_msg("message \"%s\" lacks \"%s\"", err.text, part);
+    free(path);
+}
+
+static dataset *opens(int64_t classes)
+{
+    const st_tensor tensors[] = {tensor("x", DT_F32, values, 4, 2),
+                                 tensor("label", DT_I64, labels, 4, 0),
+                                 tensor("flag", DT_BOOL, flags, 4, 0)};
+    arrays_reader_options o = {.label = "label", .classes = classes};
+    error err = ERROR_INIT;
+    dataset *d = NULL;
+    char *path = file_of(tensors, COUNT_OF(tensors));
+    if (arrays_reader_open(&o, path, &d, &err) != OK)
+        fail_msg("%s", err.text);
+    free(path);
+    return d;
+}
+
+static void test_tensors_are_fields(void **state)
+{
+    (void)state;
+    dataset *d = opens(0);
+    size_t n;
+    const data_field *f = dataset_fields(d, &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(dataset_examples(d), 4);
+    void *out[DATA_FIELDS];
+    float x[2] = {0, 0};
+    int64_t label = 0;
+    unsigned char flag = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool is_x = strcmp(f[i].name, "x") == 0, is_label = strcmp(f[i].name, "label") == 0;
+        out[i] = is_x ? (void *)x : is_label ? (void *)&label : (void *)&flag;
+        assert_int_equal(f[i].dtype, is_x ? DT_F32 : is_label ? DT_I64 : DT_BOOL);
+        assert_int_equal(f[i].rank, is_x ? 1 : 0);
+        assert_int_equal(f[i].classes, is_label ? 3 : 0);
+    }
+    for (int64_t e = 0; e < 4; e++) {
+        assert_int_equal(dataset_read(d, e, out, NULL), OK);
+        assert_true(x[0] == values[2 * e] && x[1] == values[2 * e + 1]);
+        assert_int_equal(label, labels[e]);
+        assert_int_equal(flag, flags[e]);
+    }
+    dataset_close(&d);
+    d = opens(7);
+    f = dataset_fields(d, &n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(f[i].classes, strcmp(f[i].name, "label") == 0 ? 7 : 0);
+    dataset_close(&d);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    const double wide[] = {1, 2};
+    const st_tensor two = tensor("x", DT_F32, values, 2, 0), three = tensor("y", DT_F32, values, 3, 0),
+                    of_double = tensor("x", DT_F64, wide, 2, 0), none = tensor("x", DT_F32, values, 0, 3);
+    st_tensor scalar = tensor("x", DT_F32, values, 1, 0);
+    scalar.rank = 0;
+    refuses((st_tensor[]){two, three}, 2, 0,
+            "'x' has 2 examples, but 'y' 3: the first axis counts them");
+    refuses(&of_double, 1, 0,
+            "'x' is float64; examples are float32, int64, int32, uint8 or bool");
+    refuses(&none, 1, 0, "'x' has no axis that counts examples, or an empty one");
+    refuses(&scalar, 1, 0, "'x' has no axis that counts examples");
+    refuses(NULL, 0, 0, "has 0 tensors; examples have 1 to 8 fields");
+    refuses(&two, 1, 4, "has no tensor 'label' of int64 whose classes");
+    const int64_t bad[] = {0, 3, -1};
+    const st_tensor high = tensor("label", DT_I64, bad, 2, 0), low = tensor("label", DT_I64, bad, 3, 0);
+    refuses(&high, 1, 3, "'label', example 1: label 3; classes are 0 to 2, and -100 counts as none");
+    refuses(&low, 1, 0, "'label', example 2: label -1; classes are 0 to");
+}
+
+static void test_numbers_must_be_finite(void **state)
+{
+    (void)state;
+    const float bad[] = {1, 2, 3, (float)INFINITY};
+    const st_tensor t = tensor("x", DT_F32, bad, 2, 2);
+    arrays_reader_options o = {.label = "label"};
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    float out[2];
+    char *path = file_of(&t, 1);
+    assert_int_equal(arrays_reader_open(&o, path, &d, NULL), OK);
+    assert_int_equal(dataset_read(d, 0, (void *[]){out}, &err), OK);
+    assert_int_equal(dataset_read(d, 1, (void *[]){out}, &err), E_DATA);
+    assert_non_null(strstr(err.text, "'x', example 1: value 1 is not a finite number"));
+    dataset_close(&d);
+    free(path);
+}
+
+static void test_no_file(void **state)
+{
+    (void)state;
+    arrays_reader_options o = {.label = "label"};
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    assert_int_equal(arrays_reader_open(&o, "/nonexistent/file", &d, &err), E_DATA);
+    assert_int_equal(err.code, E_DATA);
+    assert_non_null(strstr(err.text, "/nonexistent/file"));
+}
+
+/* What range and limit leave, by a configuration. */
+static void test_a_part_of_the_examples(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reader;
+        int64_t examples, first;
+    } cases[] = {
+        {"{type: 'arrays', range: [0.5, 1]}", 2, 2},
+        {"{type: 'arrays', range: [0, 0.75], limit: 2}", 2, 0},
+        {"{type: 'arrays', range: [0.25, 0.75], limit: 9}", 2, 1},
+        {"{type: 'arrays'}", 4, 0},
+        {"{type: 'arrays', range: [0.1, 0.2]}", 0, 0},
+    };
+    const st_tensor t = tensor("label", DT_I64, labels, 4, 0);
+    char *path = file_of(&t, 1);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *text = xasprintf("{dataset_reader: %s, train_data_path: 'x', model: 'mlp', "
+                               "data_loader: {batch_size: 1}}",
+                               cases[i].reader);
+        config *c = NULL;
+        dataset *d = NULL;
+        error err = ERROR_INIT;
+        int64_t label;
+        config_source source = {.text = text};
+        assert_int_equal(config_load(&source, &c, NULL), OK);
+        status st = dataset_open(config_section(c, "dataset_reader"), path, &d, &err);
+        if (cases[i].examples == 0) {
+            assert_int_equal(st, E_DATA);
+            assert_non_null(strstr(err.text, "dataset_reader.range leaves none of 4 examples"));
+        } else {
+            assert_int_equal(st, OK);
+            assert_int_equal(dataset_examples(d), cases[i].examples);
+            assert_int_equal(dataset_read(d, 0, (void *[]){&label}, NULL), OK);
+            assert_int_equal(label, labels[cases[i].first]);
+        }
+        dataset_close(&d);
+        config_destroy(&c);
+        free(text);
+    }
+    free(path);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    folder = test_dir_make();
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    test_dir_remove(folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tensors_are_fields),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_numbers_must_be_finite),
+        cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_a_part_of_the_examples),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -77,6 +77,16 @@ typedef struct row_norm_attr {
     float epsilon;                      /* 0: 1e-5 */
 } row_norm_attr;
 
+/* ATTENTION, ATTENTION_BWD: ONNX's Attention, and dropout of the probabilities */
+typedef struct attention_attr {
+    int64_t q_heads, kv_heads;          /* of operands of rank 3; kv_heads 0: as q_heads */
+    float scale;                        /* 0: 1 / sqrt(head) */
+    bool causal;                        /* position i looks at 0 .. i */
+    float ratio;                        /* of dropout, in [0, 1); element e counts in
+                                         * [B,Hq,Sq,Sk], its bit as in dropout_attr */
+    uint64_t seed, stream;
+} attention_attr;
+
 typedef struct dropout_attr {
     float ratio;                        /* in [0, 1) */
     uint64_t seed, stream;              /* mask bit of element e: rng (seed, RNG_DROPOUT,

@@ -8,7 +8,8 @@
 
 const char *const case_frame_names[FRAME_COUNT] = {"bare", "temp", "conv"};
 
-static const case_table *const case_tables[] = {&cases_general, &cases_window, &cases_move};
+static const case_table *const case_tables[] = {&cases_general, &cases_window, &cases_move,
+                                                &cases_attention};
 
 const op_case *case_at(size_t i)
 {
@@ -50,6 +51,8 @@ static bool has_gradient(const op_case *c, int32_t operand)
         return operand < 3;
     case OP_SOFTMAX_CROSS_ENTROPY_LOSS:
         return operand == 0;
+    case OP_ATTENTION:
+        return operand < 3;
     default:
         return c->in[operand].type == DT_F32;
     }
@@ -156,6 +159,9 @@ case_graph case_build(const op_case *c, case_frame frame, bool differentiable)
     in[0] = enter_frame(b.graph, c, frame, differentiable);
     for (int32_t i = 1; i < c->n_in; i++) {
         char name[] = {'x', (char)('0' + i), '\0'};
+        in[i] = GRAPH_NONE;
+        if (c->in[i].shape.rank == GRAPH_NONE)
+            continue;
         in[i] = add_source(b.graph, name, c->in[i].shape, c->in[i].type,
                            differentiable && has_gradient(c, i));
     }

@@ -24,6 +24,7 @@ typedef enum case_fill {
     FILL_BIT,      /* 0 or 1 */
 } case_fill;
 
+/* Rank GRAPH_NONE: absent. */
 typedef struct case_operand {
     graph_shape shape;
     case_fill fill;
@@ -44,7 +45,7 @@ typedef struct case_table {
     size_t n;
 } case_table;
 
-extern const case_table cases_general, cases_window, cases_move;
+extern const case_table cases_general, cases_window, cases_move, cases_attention;
 
 /* Row i of all tables, NULL behind the last. */
 const op_case *case_at(size_t i);

@@ -55,6 +55,10 @@
     {                                                                                              \
         SHAPE(1), FILL_BATCH, DT_I64                                                               \
     }
+#define ABSENT                                                                                     \
+    {                                                                                              \
+        {.rank = GRAPH_NONE}                                                                       \
+    }
 #define SCALAR                                                                                     \
     {                                                                                              \
         {.rank = 0}, FILL_NORMAL                                                                   \
@@ -82,7 +86,6 @@
 #define GEMM_(...)  .attr = ATTR(gemm_attr, __VA_ARGS__)
 #define LOSS(...)   .attr = ATTR(sce_attr, __VA_ARGS__)
 #define NORM(...)   .attr = ATTR(batch_norm_attr, __VA_ARGS__)
-#define ROWS(...)   .attr = ATTR(row_norm_attr, __VA_ARGS__)
 #define REDUCE(...) .attr = ATTR(reduce_attr, __VA_ARGS__)
 
 #endif

@@ -129,18 +129,6 @@ static const op_case rows[] = {
     CASE(BATCH_NORMALIZATION, "inference, rows", 5, IN(X(3, 6), X(6), X(6), X(6), POSITIVE(6)),
          NORM(.training = false)),
 
-    CASE(LAYER_NORMALIZATION, "a sentence", 3, IN(X(2, 5, 64), X(64), X(64)), ROWS(.axis = -1)),
-    CASE(LAYER_NORMALIZATION, "odd width, no bias", 2, IN(X(7, 37), X(37)), ROWS(.axis = 1)),
-    CASE(LAYER_NORMALIZATION, "three columns", 3, IN(X(4, 3), X(3), X(3)),
-         ROWS(.axis = -1, .epsilon = 1e-2f)),
-    CASE(LAYER_NORMALIZATION, "two axes", 3, IN(X(3, 2, 5, 7), X(5, 7), X(5, 7)), ROWS(.axis = 2)),
-    CASE(LAYER_NORMALIZATION, "everything", 3, IN(X(3, 11), X(3, 11), X(3, 11)), ROWS(.axis = 0)),
-    CASE(LAYER_NORMALIZATION, "many rows", 3, IN(X(3, 700, 85), X(85), X(85)), ROWS(.axis = 2)),
-    CASE(LAYER_NORMALIZATION, "wide", 3, IN(X(9, 1031), X(1031), X(1031)), ROWS(.axis = 1)),
-    CASE(RMS_NORMALIZATION, "a sentence", 2, IN(X(2, 5, 64), X(64)), ROWS(.axis = -1)),
-    CASE(RMS_NORMALIZATION, "odd width", 2, IN(X(7, 37), X(37)), ROWS(.axis = 1, .epsilon = 1e-3f)),
-    CASE(RMS_NORMALIZATION, "two axes", 2, IN(X(3, 2, 5, 7), X(5, 7)), ROWS(.axis = -2)),
-    CASE(RMS_NORMALIZATION, "many rows", 2, IN(X(2100, 85), X(85)), ROWS(.axis = 1)),
 };
 
 const case_table cases_window = {rows, sizeof rows / sizeof *rows};

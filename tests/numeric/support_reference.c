@@ -306,6 +306,8 @@ static ref_op *network_op(graph_op op)
         return ref_layer_norm;
     case OP_RMS_NORMALIZATION:
         return ref_rms_norm;
+    case OP_ATTENTION:
+        return ref_attention;
     case OP_DROPOUT:
         return ref_dropout;
     case OP_GATHER:
@@ -326,6 +328,7 @@ reference *reference_create(const graph *g)
         const graph_value *value = graph_value_at(g, v);
         ref_tensor *t = &r->values[v];
         t->shape = value->shape;
+        t->type = value->dtype;
         t->n = graph_shape_elements(&value->shape);
         t->x = xcalloc((size_t)t->n + 1, sizeof *t->x);
         if (value->kind == VAL_CONST)

@@ -474,9 +474,9 @@ status shim_execute(shim_primitive *p, error *err)
 }
 
 status shim_sgemm(int64_t m, int64_t n, int64_t k, float alpha, shim_matrix a, shim_matrix b,
-                  float *c, error *err)
+                  float beta, float *c, int64_t c_stride, error *err)
 {
     return check(dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', m, n, k, alpha,
-                            a.data, a.stride, b.data, b.stride, 0.0f, c, n),
+                            a.data, a.stride, b.data, b.stride, beta, c, c_stride),
                  "matrix product", err);
 }

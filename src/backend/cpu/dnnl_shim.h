@@ -121,8 +121,9 @@ typedef struct shim_matrix {
     bool transposed;
 } shim_matrix;
 
-/* c [m,n] = alpha * op(a) [m,k] * op(b) [k,n], row-major, rows of c dense */
+/* c [m,n] = alpha * op(a) [m,k] * op(b) [k,n] + beta * c, row-major, c_stride elements from row to
+ * row of c. Called from inside a team's loop it uses the calling thread only. */
 MUST_USE status shim_sgemm(int64_t m, int64_t n, int64_t k, float alpha, shim_matrix a,
-                           shim_matrix b, float *c, error *err);
+                           shim_matrix b, float beta, float *c, int64_t c_stride, error *err);
 
 #endif

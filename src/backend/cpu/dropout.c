@@ -1,67 +1,27 @@
 /*
- * Dropout with counter-based masks: word e of the stream (seed, RNG_DROPOUT, rng_mix(stream, batch
- * id)) decides element e in row-major order, so any lane draws the same mask for the same batch.
- * The generator is Philox4x32-10 as in common/base/rng.h, here BLOCKS counters at a time.
+ * Dropout: element e in row-major order lives or dies by bit e of its mask (drop_mask.h), which is
+ * kept for backward.
  */
-#include "backend/cpu/lanes.h"
+#include "backend/cpu/drop_mask.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
-#include "common/base/rng.h"
+#include "common/base/simd.h"
 
-#include <endian.h>
-#include <string.h>
-
-enum { BLOCKS = 64, WORDS = 4 * BLOCKS, DROPOUT_GRAIN = 16 * WORDS };
+enum { PIECE = 1024, DROPOUT_GRAIN = 4 * PIECE };
 
 typedef struct dropout_state {
     int64_t elements;
-    uint64_t seed, stream;
-    uint32_t threshold; /* kept if the word is at least this */
-    float scale;
+    const dropout_attr *attr;
 } dropout_state;
 
 typedef struct dropout_task {
-    const dropout_state *s;
-    rng stream;
+    drop_mask bits;
     float *y;
     const float *x;
-    uint8_t *mask; /* backward: read only */
+    uint8_t *made;       /* forward; NULL where nobody asks */
+    const uint8_t *mask; /* backward */
 } dropout_task;
-
-INLINE uint32_t high_half(uint32_t a, uint32_t b)
-{
-    return (uint32_t)(((uint64_t)a * b) >> 32);
-}
-
-/* Blocks are independent, so the outer loop is the wide one; the rounds are written out in it. */
-SIMD_CLONES
-static void mask_words(uint8_t *mask, const rng *r, uint64_t block, uint32_t threshold)
-{
-    uint32_t bytes[BLOCKS]; /* word w of a block decides byte w */
-    uint32_t low = (uint32_t)block, high = (uint32_t)(block >> 32);
-    const uint32_t key0 = r->key[0], key1 = r->key[1], id0 = r->id[0], id1 = r->id[1];
-    for (uint32_t j = 0; j < BLOCKS; j++) {
-        uint32_t c0 = low + j, c1 = high + (c0 < low), c2 = id0, c3 = id1;
-        uint32_t k0 = key0, k1 = key1;
-#pragma GCC unroll 10
-        for (int round = 0; round < 10; round++) {
-            uint32_t n0 = high_half(0xCD9E8D57u, c2) ^ c1 ^ k0;
-            uint32_t n2 = high_half(0xD2511F53u, c0) ^ c3 ^ k1;
-            c1 = 0xCD9E8D57u * c2;
-            c3 = 0xD2511F53u * c0;
-            c0 = n0;
-            c2 = n2;
-            k0 += 0x9E3779B9u;
-            k1 += 0xBB67AE85u;
-        }
-        bytes[j] = (uint32_t)(c0 >= threshold) | (uint32_t)(c1 >= threshold) << 8 |
-                   (uint32_t)(c2 >= threshold) << 16 | (uint32_t)(c3 >= threshold) << 24;
-    }
-    for (int j = 0; j < BLOCKS; j++)
-        bytes[j] = htole32(bytes[j]);
-    memcpy(mask, bytes, sizeof bytes);
-}
 
 SIMD_CLONES
 static void apply_mask(float *y, const float *x, const uint8_t *mask, float scale, int64_t n)
@@ -74,34 +34,34 @@ static void apply_mask(float *y, const float *x, const uint8_t *mask, float scal
 static void forward_piece(int64_t begin, int64_t end, void *arg)
 {
     const dropout_task *t = arg;
-    const dropout_state *s = t->s;
-    for (int64_t at = begin; at < end; at += WORDS) {
-        uint8_t mask[WORDS];
-        size_t n = end - at < WORDS ? (size_t)(end - at) : WORDS;
-        mask_words(mask, &t->stream, (uint64_t)at / 4, s->threshold);
-        if (t->mask)
-            memcpy(t->mask + at, mask, n);
-        apply_mask(t->y + at, t->x + at, mask, s->scale, (int64_t)n);
+    for (int64_t at = begin; at < end; at += PIECE) {
+        uint8_t here[PIECE], *mask = t->made ? t->made + at : here;
+        int64_t n = end - at < PIECE ? end - at : PIECE;
+        drop_mask_fill(&t->bits, (uint64_t)at, n, mask);
+        apply_mask(t->y + at, t->x + at, mask, t->bits.scale, n);
     }
 }
 
 static void backward_piece(int64_t begin, int64_t end, void *arg)
 {
     const dropout_task *t = arg;
-    apply_mask(t->y + begin, t->x + begin, t->mask + begin, t->s->scale, end - begin);
+    apply_mask(t->y + begin, t->x + begin, t->mask + begin, t->bits.scale, end - begin);
+}
+
+static drop_mask bits_of(const dropout_attr *a, int64_t batch)
+{
+    return drop_mask_make(a->ratio, a->seed, a->stream, batch);
 }
 
 static status run_dropout(const cpu_node *n, const cpu_call *c, error *err)
 {
     (void)err;
     const dropout_state *s = n->state;
-    int64_t batch = *(const int64_t *)c->in[1];
     dropout_task t = {
-        .s = s,
-        .stream = rng_make(s->seed, RNG_DROPOUT, rng_mix(s->stream, (uint64_t)batch)),
+        .bits = bits_of(s->attr, *(const int64_t *)c->in[1]),
         .y = c->out[0],
         .x = c->in[0],
-        .mask = c->out[1],
+        .made = c->out[1],
     };
     team_for(s->elements, DROPOUT_GRAIN, forward_piece, &t);
     return OK;
@@ -111,24 +71,16 @@ static status run_dropout_bwd(const cpu_node *n, const cpu_call *c, error *err)
 {
     (void)err;
     const dropout_state *s = n->state;
-    dropout_task t = {
-        .s = s, .y = c->out[0], .x = c->in[0], .mask = (uint8_t *)(uintptr_t)c->in[1]};
+    dropout_task t = {.bits = bits_of(s->attr, 0), .y = c->out[0], .x = c->in[0], .mask = c->in[1]};
     team_for(s->elements, DROPOUT_GRAIN, backward_piece, &t);
     return OK;
 }
 
 static dropout_state *state_new(backend_program *p, const cpu_node *n)
 {
-    const dropout_attr *a = n->node->attr;
     dropout_state *s = arena_alloc(p->arena, sizeof *s);
-    double threshold = (double)a->ratio * 0x1p32;
     s->elements = graph_shape_elements(&node_in(n, 0)->shape);
-    s->seed = a->seed;
-    s->stream = a->stream;
-    s->threshold = (uint32_t)threshold; /* a ratio below 1 leaves room for one more */
-    if ((double)s->threshold < threshold)
-        s->threshold++;
-    s->scale = 1.0f / (1.0f - a->ratio);
+    s->attr = n->node->attr;
     return s;
 }
 

@@ -75,7 +75,7 @@ static status run_gemm(const cpu_node *n, const cpu_call *call, error *err)
     shim_matrix a = s->a, b = s->b;
     a.data = call->in[0];
     b.data = call->in[1];
-    TRY(shim_sgemm(s->m, s->n, s->k, s->alpha, a, b, call->out[0], err));
+    TRY(shim_sgemm(s->m, s->n, s->k, s->alpha, a, b, 0.0f, call->out[0], s->n, err));
     if (!s->has_c && !s->relu)
         return OK;
     finish_task t = {.s = s, .c = s->has_c ? call->in[2] : NULL, .y = call->out[0]};
@@ -127,7 +127,8 @@ static status run_matmul(const cpu_node *n, const cpu_call *c, error *err)
         shim_matrix a = s->a, b = s->b;
         a.data = (const float *)c->in[0] + s->a_offset[i];
         b.data = (const float *)c->in[1] + s->b_offset[i];
-        TRY(shim_sgemm(s->m, s->n, s->k, 1.0f, a, b, (float *)c->out[0] + i * s->m * s->n, err));
+        TRY(shim_sgemm(s->m, s->n, s->k, 1.0f, a, b, 0.0f, (float *)c->out[0] + i * s->m * s->n,
+                       s->n, err));
     }
     return OK;
 }

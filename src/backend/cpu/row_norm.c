@@ -6,6 +6,7 @@
  */
 #include "backend/cpu/lanes.h"
 #include "backend/cpu/program.h"
+#include "backend/cpu/rows.h"
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
 
@@ -34,59 +35,6 @@ typedef struct row_norm_task {
     float *dscale, *dbias;           /* [n_blocks,n]; NULL where nobody asks */
 } row_norm_task;
 
-/* What four vectors and the columns of a row's rest add up to. */
-#define SUM_OF(a, b, c, d, rest)                                                                   \
-    __extension__({                                                                                \
-        vec16 sum_ = ((a) + (b)) + ((c) + (d)) + vec16_at(rest);                                   \
-        float lane_[LANES];                                                                        \
-        memcpy(lane_, &sum_, sizeof lane_);                                                        \
-        lanes_sum(lane_);                                                                          \
-    })
-
-SIMD_CLONES
-static float row_total(const float *x, int64_t n)
-{
-    vec16 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-    float rest[LANES] = {0};
-    int64_t i = 0;
-    for (; i + 4 * LANES <= n; i += 4 * LANES) {
-        s0 += vec16_at(x + i);
-        s1 += vec16_at(x + i + LANES);
-        s2 += vec16_at(x + i + 2 * LANES);
-        s3 += vec16_at(x + i + 3 * LANES);
-    }
-    for (; i + LANES <= n; i += LANES)
-        s0 += vec16_at(x + i);
-    for (int j = 0; i < n; i++, j++)
-        rest[j] += x[i];
-    return SUM_OF(s0, s1, s2, s3, rest);
-}
-
-SIMD_CLONES
-static float row_squares(const float *x, float mean, int64_t n)
-{
-    vec16 s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-    float rest[LANES] = {0};
-    int64_t i = 0;
-    for (; i + 4 * LANES <= n; i += 4 * LANES) {
-        vec16 a = vec16_at(x + i) - mean, b = vec16_at(x + i + LANES) - mean;
-        vec16 c = vec16_at(x + i + 2 * LANES) - mean, d = vec16_at(x + i + 3 * LANES) - mean;
-        s0 += a * a;
-        s1 += b * b;
-        s2 += c * c;
-        s3 += d * d;
-    }
-    for (; i + LANES <= n; i += LANES) {
-        vec16 a = vec16_at(x + i) - mean;
-        s0 += a * a;
-    }
-    for (int j = 0; i < n; i++, j++) {
-        float a = x[i] - mean;
-        rest[j] += a * a;
-    }
-    return SUM_OF(s0, s1, s2, s3, rest);
-}
-
 SIMD_CLONES
 static void row_apply(float *y, const float *x, const float *scale, const float *bias, float mean,
                       float inverse, int64_t n)
@@ -108,7 +56,7 @@ static void forward_rows(int64_t begin, int64_t end, void *arg)
     const row_norm_state *s = t->s;
     for (int64_t r = begin; r < end; r++) {
         const float *x = t->x + r * s->n;
-        float mean = s->centred ? row_total(x, s->n) / (float)s->n : 0.0f;
+        float mean = s->centred ? row_sum(x, s->n) / (float)s->n : 0.0f;
         float variance = row_squares(x, mean, s->n) / (float)s->n;
         float inverse = 1.0f / __builtin_sqrtf(variance + s->epsilon);
         row_apply(t->y + r * s->n, x, t->scale, t->bias, mean, inverse, s->n);
@@ -140,7 +88,7 @@ SIMD_CLONES
 static void row_sums(const float *dy, const float *x, const float *scale, float mean, float inverse,
                      float *dscale, float *dbias, int64_t n, float *ret_plain, float *ret_normal)
 {
-    vec16 p0 = {0}, p1 = {0}, q0 = {0}, q1 = {0}, none = {0};
+    vec16 p0 = {0}, p1 = {0}, q0 = {0}, q1 = {0};
     float p_rest[LANES] = {0}, q_rest[LANES] = {0};
     int64_t i = 0;
     for (; i + 2 * LANES <= n; i += 2 * LANES) {
@@ -164,8 +112,10 @@ static void row_sums(const float *dy, const float *x, const float *scale, float 
         p_rest[j] += g;
         q_rest[j] += g * h;
     }
-    *ret_plain = SUM_OF(p0, p1, none, none, p_rest);
-    *ret_normal = SUM_OF(q0, q1, none, none, q_rest);
+    vec16_at(p_rest) += p0 + p1;
+    vec16_at(q_rest) += q0 + q1;
+    *ret_plain = lanes_sum(p_rest);
+    *ret_normal = lanes_sum(q_rest);
 }
 
 /* dx = inverse (dy scale - plain - normalised x times normal) */

@@ -5,6 +5,7 @@
 #include "backend/cpu/softmax.h"
 
 #include "backend/cpu/program.h"
+#include "backend/cpu/rows.h"
 #include "backend/cpu/team.h"
 #include "backend/cpu/vecmath.h"
 #include "common/base/alloc.h"
@@ -12,57 +13,15 @@
 enum { SOFTMAX_GRAIN = 8192 }; /* elements */
 
 SIMD_CLONES
-static float row_max(const float *x, int64_t n)
-{
-    float lane[LANES];
-    for (int j = 0; j < LANES; j++)
-        lane[j] = -__builtin_inff();
-    int64_t whole = n / LANES * LANES;
-    for (int64_t i = 0; i < whole; i += LANES)
-        for (int j = 0; j < LANES; j++)
-            lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
-    for (int64_t i = whole; i < n; i++)
-        lane[i - whole] = x[i] > lane[i - whole] ? x[i] : lane[i - whole];
-    return lanes_max(lane);
-}
-
-SIMD_CLONES
-static void exp_minus(float *y, const float *x, float max, int64_t n)
-{
-    SIMD_LOOP
-    for (int64_t i = 0; i < n; i++)
-        y[i] = vec_exp(x[i] - max);
-}
-
-SIMD_CLONES
-static float row_sum(const float *x, int64_t n)
-{
-    return lanes_row_sum(x, n);
-}
-
-SIMD_CLONES
-static float exp_minus_sum(const float *x, float max, int64_t n)
+static float exp_sum(const float *x, float max, int64_t n)
 {
     float lane[LANES] = {0};
     int64_t whole = n / LANES * LANES;
     for (int64_t i = 0; i < whole; i += LANES)
         for (int j = 0; j < LANES; j++)
-            lane[j] += vec_exp(x[i + j] - max);
+            lane[j] += vec_exp_below(x[i + j] - max);
     for (int64_t i = whole; i < n; i++)
-        lane[i - whole] += vec_exp(x[i] - max);
-    return lanes_sum(lane);
-}
-
-SIMD_CLONES
-static float row_dot(const float *x, const float *y, int64_t n)
-{
-    float lane[LANES] = {0};
-    int64_t whole = n / LANES * LANES;
-    for (int64_t i = 0; i < whole; i += LANES)
-        for (int j = 0; j < LANES; j++)
-            lane[j] += x[i + j] * y[i + j];
-    for (int64_t i = whole; i < n; i++)
-        lane[i - whole] += x[i] * y[i];
+        lane[i - whole] += vec_exp_below(x[i] - max);
     return lanes_sum(lane);
 }
 
@@ -101,14 +60,14 @@ static void row_log_softmax_bwd(float *dx, const float *dy, const float *y, floa
 void softmax_log_row(float *y, const float *x, int64_t n)
 {
     float max = row_max(x, n);
-    float log_sum = vec_log(exp_minus_sum(x, max, n));
+    float log_sum = vec_log(exp_sum(x, max, n));
     row_subtract(y, x, max, log_sum, n);
 }
 
 static void row_softmax(float *y, const float *x, int64_t n)
 {
-    exp_minus(y, x, row_max(x, n), n);
-    row_divide(y, row_sum(y, n), n);
+    float sum = row_exp(y, x, row_max(x, n), n);
+    row_divide(y, sum, n);
 }
 
 /* Columns: up to LANES neighbours of the inner axis, `step` elements from one to the next. */

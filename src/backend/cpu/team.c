@@ -57,3 +57,10 @@ void team_zero(void *to, size_t bytes)
 {
     team_for((int64_t)bytes, COPY_GRAIN, zero_span, &(copy_task){.to = to});
 }
+
+void team_each(int64_t n, team_item body, void *arg)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < n; i++)
+        body(i, omp_get_thread_num(), arg);
+}

@@ -24,4 +24,10 @@ void team_for(int64_t n, int64_t grain, team_body body, void *arg);
 void team_copy(void *to, const void *from, size_t bytes);
 void team_zero(void *to, size_t bytes);
 
+typedef void (*team_item)(int64_t item, int member, void *arg);
+
+/* Calls body for every item of [0, n), each by one member of the team alone (0 .. team_size() - 1):
+ * for bodies with scratch memory of their own, and for matrix products that shall not be shared. */
+void team_each(int64_t n, team_item body, void *arg);
+
 #endif

@@ -82,6 +82,15 @@ INLINE float vec_exp(float x)
     return x != x ? x : y;
 }
 
+INLINE float vec_exp_below(float x) /* x <= 0: half the work */
+{
+    float in = x < -87.0f ? -87.0f : x;
+    float k;
+    float r = vec_reduce_exp(in, &k);
+    float y = (1.0f + (r + r * r * vec_exp_tail(r))) * vec_pow2(k);
+    return x < -87.33654f ? 0.0f : y;
+}
+
 INLINE float vec_expm1(float x)
 {
     float in = x > 88.0f ? 88.0f : x;

@@ -20,6 +20,7 @@ static void build_own_kernels(program *p)
     graph_val z = program_input(p, "z", DT_F32, (graph_shape){2, {300, 517}});
     graph_val row = program_input(p, "row", DT_F32, (graph_shape){2, {1, 517}});
     graph_val row_31 = program_input(p, "row_31", DT_F32, (graph_shape){1, {31}});
+    graph_val packed = program_input(p, "packed", DT_F32, (graph_shape){3, {3, 130, 48}});
     graph_val labels = program_input(p, "labels", DT_I64, (graph_shape){1, {300}});
     graph_val batch = program_input(p, "batch", DT_I64, (graph_shape){1, {1}});
     graph_val image = program_input(p, "image", DT_F32, (graph_shape){4, {8, 20, 30, 31}});
@@ -46,6 +47,8 @@ static void build_own_kernels(program *p)
     program_node(p, OP_REDUCE_SUM, "channels", &channels, 1, &image, NULL);
     program_node(p, OP_REDUCE_SUM, "all", NULL, 1, &image, NULL);
     program_node(p, OP_TRANSPOSE, "turn", &turn, 1, &image, NULL);
+    program_node(p, OP_ATTENTION, "attention", &(attention_attr){.q_heads = 1, .causal = true}, 1,
+                 (graph_val[]){packed}, NULL);
     program_node(p, OP_LAYER_NORMALIZATION, "rows_normal", &last_rows, 2,
                  (graph_val[]){image, row_31}, NULL);
 }

@@ -104,8 +104,8 @@ static double term(shim_matrix m, int64_t row, int64_t column)
 static void test_sgemm_against_loops(void **state)
 {
     (void)state;
-    enum { MOST = 70 * 70 };
-    static float a[MOST], b[MOST], c[MOST];
+    enum { MOST = 70 * 70, GAP = 5, WIDEST = 70 + GAP };
+    static float a[MOST], b[MOST], c[70 * WIDEST];
     rng r = rng_make(3, RNG_TEST, 0);
     for (uint64_t i = 0; i < MOST; i++) {
         a[i] = rng_uniform(&r, 2 * i) - 0.5f;
@@ -120,15 +120,16 @@ static void test_sgemm_against_loops(void **state)
         float alpha = i & 4 ? 1.0f : -0.5f;
         shim_matrix x = {.data = a, .stride = ta ? m : k, .transposed = ta};
         shim_matrix y = {.data = b, .stride = tb ? k : n, .transposed = tb};
-        for (int j = 0; j < MOST; j++)
-            c[j] = NAN; /* what was there does not count */
-        assert_int_equal(shim_sgemm(m, n, k, alpha, x, y, c, &err), OK);
+        float beta = i & 8 ? 2.0f : 0.0f;
+        for (int j = 0; j < 70 * WIDEST; j++)
+            c[j] = beta != 0.0f ? 1.0f : NAN; /* times 0 it does not count */
+        assert_int_equal(shim_sgemm(m, n, k, alpha, x, y, beta, c, n + GAP, &err), OK);
         for (int64_t row = 0; row < m; row++)
             for (int64_t column = 0; column < n; column++) {
-                double sum = 0.0;
+                double sum = 0.0, got = (double)c[row * (n + GAP) + column];
                 for (int64_t j = 0; j < k; j++)
                     sum += term(x, row, j) * term(y, j, column);
-                assert_true(fabs((double)c[row * n + column] - (double)alpha * sum) < 1e-5);
+                assert_true(fabs(got - ((double)alpha * sum + (double)beta)) < 1e-5);
             }
     }
 }

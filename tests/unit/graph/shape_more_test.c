@@ -150,6 +150,65 @@ static void losses_and_norms(void **state)
     CHECK_ROWS(rows);
 }
 
+static void attentions(void **state)
+{
+    (void)state;
+    const attention_attr three = {.q_heads = 3}, four = {.q_heads = 4, .kv_heads = 3}, none = {0};
+    const attention_attr drop = {.q_heads = 3, .ratio = 0.5f};
+    const row rows[] = {
+        {OP_ATTENTION, {F(2, 5, 36)}, &three, {"[2,5,12]", "[2,3,5]"}, NULL},
+        {OP_ATTENTION,
+         {F(2, 5, 12), F(2, 7, 12), F(2, 7, 6), F(7)},
+         &three,
+         {"[2,5,6]", "[2,3,5]"},
+         NULL},
+        {OP_ATTENTION,
+         {F(2, 4, 5, 8), F(2, 2, 7, 8), F(2, 2, 7, 6)},
+         &none,
+         {"[2,4,5,6]", "[2,4,5]"},
+         NULL},
+        {OP_ATTENTION,
+         {F(2, 5, 35)},
+         &three,
+         {0},
+         "the packed input [2,5,35] must be [batch,length,(3+2*3)*head]"},
+        {OP_ATTENTION, {F(2, 5, 36)}, &none, {0}, "[2,5,36] needs the number of heads"},
+        {OP_ATTENTION, {F(2, 5, 40)}, &four, {0}, "4 heads of queries cannot share 3 of keys"},
+        {OP_ATTENTION,
+         {F(2, 5, 12), F(2, 7, 12)},
+         &three,
+         {0},
+         "keys and values are given both or not at all"},
+        {OP_ATTENTION,
+         {F(2, 5, 12), F(2, 7, 12), F(2, 8, 12)},
+         &three,
+         {0},
+         "queries [2,5,12], keys [2,7,12] and values [2,8,12] do not fit"},
+        {OP_ATTENTION,
+         {F(2, 5, 36), NIL, NIL, F(4, 5)},
+         &three,
+         {0},
+         "the mask [4,5] does not broadcast to the scores [2,3,5,5]"},
+        {OP_ATTENTION,
+         {F(2, 5, 36), NIL, NIL, L(5, 5)},
+         &three,
+         {0},
+         "the mask is int64, must be bool or float32"},
+        {OP_ATTENTION, {F(2, 5, 36)}, &drop, {0}, "dropout needs the batch id"},
+        {OP_ATTENTION_BWD,
+         {F(2, 5, 12), F(2, 5, 12), F(2, 3, 5), F(2, 5, 36)},
+         &three,
+         {"[2,5,36]", NULL, NULL},
+         NULL},
+        {OP_ATTENTION_BWD,
+         {F(2, 5, 12), F(2, 5, 12), F(2, 3), F(2, 5, 36)},
+         &three,
+         {0},
+         "the log-sum-exp [2,3] must have the shape [2,3,5]"},
+    };
+    CHECK_ROWS(rows);
+}
+
 #define SHAPED(...) (&(shape_attr){.shape = DIMS(__VA_ARGS__)})
 
 static void moves(void **state)
@@ -410,6 +469,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_and_norms),
+        cmocka_unit_test(attentions),
         cmocka_unit_test(moves),
         cmocka_unit_test(reductions),
         cmocka_unit_test(attributes_are_completed_in_the_copy),

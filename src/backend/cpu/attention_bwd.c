@@ -1,0 +1,195 @@
+/*
+ * Attention, backward: the scores are made again, tile by tile, and with the row's log-sum-exp they
+ * are probabilities at once. With p those, o the result and do its gradient:
+ *
+ *   dv = p^T do      dp = do v^T      ds = p (dp - do . o)      dq = scale ds k      dk = scale
+ * ds^T q
+ *
+ * The heads of queries that share one head of keys are one member's work, one after the other, so
+ * sums over them have one order.
+ */
+#include "backend/cpu/attention.h"
+#include "backend/cpu/rows.h"
+#include "backend/cpu/team.h"
+#include "backend/cpu/vecmath.h"
+
+#include <string.h>
+
+typedef struct attention_bwd_task {
+    const attention_state *s;
+    const float *dy, *y, *lse, *q, *k, *v;
+    const void *mask;
+    const drop_mask *bits;
+    float *dq, *dk, *dv; /* NULL: not wanted */
+    float *scratch;
+    atomic_bool failed;
+} attention_bwd_task;
+
+/* One head: where its own pieces of everything begin. */
+typedef struct slopes {
+    attention_head head;
+    const float *dy, *y, *lse;
+    float *dq, *dk, *dv;
+    float *slope; /* the second tile: dp, then ds */
+} slopes;
+
+SIMD_CLONES
+static void row_slopes(float *slope, const float *p, float dot, int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t i = 0; i < n; i++)
+        slope[i] = p[i] * (slope[i] - dot);
+}
+
+/* With dropout the probabilities that went on are others than those the softmax gave. */
+SIMD_CLONES
+static void row_slopes_dropped(float *slope, float *p, const uint8_t *keep, float scale, float dot,
+                               int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t i = 0; i < n; i++) {
+        float by = keep[i] ? scale : 0.0f;
+        slope[i] = p[i] * (slope[i] * by - dot);
+        p[i] *= by;
+    }
+}
+
+/* Scores to probabilities, dp to ds. */
+static void differentiate_row(const slopes *d, const attention_tile *t, int64_t i, float dot)
+{
+    const attention_head *h = &d->head;
+    float *p = t->scores + i * t->n_keys, *slope = d->slope + i * t->n_keys;
+    int64_t n = attention_mask_row(h, t, i);
+    row_exp_minus(p, p, d->lse[t->first_query + i], n);
+    memset(p + n, 0, (size_t)(t->n_keys - n) * sizeof *p);
+    memset(slope + n, 0, (size_t)(t->n_keys - n) * sizeof *slope);
+    if (!h->bits) {
+        row_slopes(slope, p, dot, n);
+        return;
+    }
+    uint8_t keep[KEYS];
+    attention_drop_row(h, t, i, keep);
+    row_slopes_dropped(slope, p, keep, h->bits->scale, dot, n);
+}
+
+static void add_slopes(const slopes *d, const attention_tile *t, const float *dot)
+{
+    const attention_head *h = &d->head;
+    const attention_form *f = &h->s->form;
+    int64_t q = t->first_query, k = t->first_key, nq = t->n_queries, nk = t->n_keys;
+    shim_matrix dy = {.data = d->dy + q * f->y.position, .stride = f->y.position};
+    shim_matrix v = {.data = h->v + k * f->v.position, .stride = f->v.position, .transposed = true};
+    shim_matrix p = {.data = t->scores, .stride = nk, .transposed = true};
+    shim_matrix ds = {.data = d->slope, .stride = nk};
+    attention_scores(h, t);
+    attention_product(h, nq, nk, f->v_head, 1.0f, dy, v, 0.0f, d->slope, nk);
+    for (int64_t i = 0; i < nq; i++)
+        differentiate_row(d, t, i, dot[i]);
+    if (d->dv)
+        attention_product(h, nk, f->v_head, nq, 1.0f, p, dy, 1.0f, d->dv + k * f->v.position,
+                          f->v.position);
+    shim_matrix keys = {.data = h->k + k * f->k.position, .stride = f->k.position};
+    if (d->dq)
+        attention_product(h, nq, f->head, nk, h->s->scale, ds, keys, k > 0 ? 1.0f : 0.0f,
+                          d->dq + q * f->q.position, f->q.position);
+    shim_matrix queries = {.data = h->q + q * f->q.position, .stride = f->q.position};
+    ds.transposed = true;
+    if (d->dk)
+        attention_product(h, nk, f->head, nq, h->s->scale, ds, queries, 1.0f,
+                          d->dk + k * f->k.position, f->k.position);
+}
+
+static void differentiate(const slopes *d, float *scores)
+{
+    const attention_state *s = d->head.s;
+    const attention_form *f = &s->form;
+    for (int64_t q = 0; q < f->q_length; q += QUERIES) {
+        int64_t n = f->q_length - q < QUERIES ? f->q_length - q : QUERIES;
+        int64_t limit = attention_limit(s, q, n);
+        float dot[QUERIES];
+        for (int64_t i = 0; i < n; i++)
+            dot[i] =
+                row_dot(d->dy + (q + i) * f->y.position, d->y + (q + i) * f->y.position, f->v_head);
+        for (int64_t k = 0; k < limit; k += KEYS) {
+            attention_tile t = {q, n, k, limit - k < KEYS ? limit - k : KEYS, scores};
+            add_slopes(d, &t, dot);
+        }
+    }
+}
+
+static float *slope_at(float *base, const attention_lie *l, int64_t batch, int64_t head)
+{
+    return base ? base + l->offset + batch * l->batch + head * l->head : NULL;
+}
+
+static void zero_rows(float *base, int64_t rows, int64_t stride, int64_t n)
+{
+    for (int64_t i = 0; base && i < rows; i++)
+        memset(base + i * stride, 0, (size_t)n * sizeof *base);
+}
+
+/* item: a head of keys of a batch */
+static void differentiate_item(int64_t item, int member, void *arg)
+{
+    attention_bwd_task *t = arg;
+    const attention_state *s = t->s;
+    const attention_form *f = &s->form;
+    int64_t batch = item / f->kv_heads, kv_head = item % f->kv_heads;
+    int64_t group = f->q_heads / f->kv_heads;
+    float *scores = t->scratch + (size_t)member * 2 * s->tile;
+    float *dk = slope_at(t->dk, &f->k, batch, kv_head);
+    float *dv = slope_at(t->dv, &f->v, batch, kv_head);
+    zero_rows(dk, f->k_length, f->k.position, f->head);
+    zero_rows(dv, f->k_length, f->v.position, f->v_head);
+    for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head++) {
+        int64_t y_at = f->y.offset + batch * f->y.batch + head * f->y.head;
+        slopes d = {.head = attention_head_at(s, t->q, t->k, t->v, t->mask, t->bits, batch, head,
+                                              &t->failed),
+                    .dy = t->dy + y_at,
+                    .y = t->y + y_at,
+                    .lse = t->lse + (batch * f->q_heads + head) * f->q_length,
+                    .dq = slope_at(t->dq, &f->q, batch, head),
+                    .dk = dk,
+                    .dv = dv,
+                    .slope = scores + s->tile};
+        differentiate(&d, scores);
+    }
+}
+
+static status run_attention_bwd(const cpu_node *n, const cpu_call *c, error *err)
+{
+    const attention_state *s = n->state;
+    const attention_attr *a = s->attr;
+    bool packed = !node_in(n, 4);
+    drop_mask bits;
+    attention_bwd_task t = {.s = s,
+                            .dy = c->in[0],
+                            .y = c->in[1],
+                            .lse = c->in[2],
+                            .q = c->in[3],
+                            .k = c->in[4],
+                            .v = c->in[5],
+                            .mask = c->in[6],
+                            .dq = c->out[0],
+                            .dk = c->out[packed ? 0 : 1],
+                            .dv = c->out[packed ? 0 : 2],
+                            .scratch = c->scratch};
+    if (a->ratio > 0.0f) {
+        bits = drop_mask_make(a->ratio, a->seed, a->stream, *(const int64_t *)c->in[7]);
+        t.bits = &bits;
+    }
+    team_each(s->form.batch * s->form.kv_heads, differentiate_item, &t);
+    if (t.failed)
+        return FAIL(err, E_DEVICE, "oneDNN: a matrix product failed");
+    return OK;
+}
+
+status plan_attention_bwd(backend_program *p, cpu_node *n, error *err)
+{
+    (void)err;
+    attention_state *s = attention_state_new(p, n, 3);
+    n->body = run_attention_bwd;
+    n->state = s;
+    n->scratch_bytes = (size_t)p->backend->threads * 2 * s->tile * sizeof(float);
+    return OK;
+}

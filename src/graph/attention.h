@@ -1,0 +1,39 @@
+/*
+ * How the operands of ATTENTION lie in memory: queries, keys and values of every head as matrices
+ * [positions, head], whatever form they came in:
+ *
+ *   [B, S, H * D]        the heads of a position side by side; attributes say how many
+ *   [B, H, S, D]         head by head
+ *   [B, S, (Hq + 2 Hkv) * D], k and v absent: queries, keys and values of a position side by side
+ *
+ * With fewer heads for keys than for queries each serves q_heads / kv_heads neighbouring ones.
+ * Pure functions.
+ */
+#ifndef TEQUIO_GRAPH_ATTENTION_H
+#define TEQUIO_GRAPH_ATTENTION_H
+
+#include "graph/attrs.h"
+
+/* Elements from one batch, head and position to the next; those of one position are neighbours. */
+typedef struct attention_lie {
+    int64_t offset, batch, head, position;
+} attention_lie;
+
+typedef struct attention_form {
+    int64_t batch, q_heads, kv_heads, q_length, k_length;
+    int64_t head, v_head; /* numbers a position has in one head */
+    attention_lie q, k, v, y;
+    graph_shape y_shape;
+} attention_form;
+
+/* k and v are NULL for the packed form. The shapes must fit, as the shape rule of ATTENTION made
+ * sure; what does not fit is said in `why`, a text of at least 200 bytes, and false returned. */
+bool attention_form_of(const attention_attr *a, const graph_shape *q, const graph_shape *k,
+                       const graph_shape *v, attention_form *ret, char *why);
+
+enum { ATTENTION_WHY = 200 };
+
+/* The factor of the scores: the attribute's, or 1 / sqrt(head). */
+float attention_scale(const attention_attr *a, const attention_form *f);
+
+#endif

@@ -1,0 +1,145 @@
+/*
+ * Attention: y = softmax(scale q k^T + mask) v for every batch and head, after ONNX's Attention,
+ * with dropout of the probabilities. What backward needs is y and, for every row of the scores, the
+ * logarithm of the sum of their exponentials; no tensor of [Sq,Sk] is kept. A row that no key may
+ * be looked at from is zero.
+ */
+#include "graph/attention.h"
+#include "graph/ops/rule.h"
+
+/* Where the operands stand among the inputs: from 0 forward, behind dy, y and lse backward. */
+static status form_at(const graph *g, const graph_node *n, int32_t first, attention_form *ret,
+                      error *err)
+{
+    char why[ATTENTION_WHY];
+    bool whole = rule_has(n, first + 1);
+    TRY(rule_float(g, n, first, err));
+    if (whole != rule_has(n, first + 2))
+        return rule_fail(n, err, "keys and values are given both or not at all");
+    for (int32_t i = 1; whole && i < 3; i++)
+        TRY(rule_same_type(g, n, first, first + i, err));
+    if (!attention_form_of(n->attr, rule_shape(g, n, first),
+                           whole ? rule_shape(g, n, first + 1) : NULL,
+                           whole ? rule_shape(g, n, first + 2) : NULL, ret, why))
+        return rule_fail(n, err, "%s", why);
+    return OK;
+}
+
+static status check_mask(const graph *g, const graph_node *n, int32_t i, const attention_form *f,
+                         error *err)
+{
+    graph_shape scores = {4, {f->batch, f->q_heads, f->q_length, f->k_length}};
+    if (!rule_has(n, i))
+        return OK;
+    dtype t = rule_type(g, n, i);
+    if (t != DT_BOOL && t != DT_F32)
+        return rule_fail(n, err, "the mask is %s, must be bool or float32", dtype_name(t));
+    if (!rule_broadcasts_to(rule_shape(g, n, i), &scores))
+        return rule_fail(n, err, "the mask %s does not broadcast to the scores %s",
+                         SHAPE(rule_shape(g, n, i)), SHAPE(&scores));
+    return OK;
+}
+
+static status check_dropout(const graph *g, const graph_node *n, int32_t i, error *err)
+{
+    const attention_attr *a = n->attr;
+    if (!(a->ratio >= 0.0f && a->ratio < 1.0f))
+        return rule_fail(n, err, "the ratio %g must be in [0,1)", (double)a->ratio);
+    if (a->ratio > 0.0f && !rule_has(n, i))
+        return rule_fail(n, err, "dropout needs the batch id");
+    if (rule_has(n, i) &&
+        (rule_type(g, n, i) != DT_I64 || graph_shape_elements(rule_shape(g, n, i)) != 1))
+        return rule_fail(n, err, "the batch id is %s %s, must be one int64",
+                         dtype_name(rule_type(g, n, i)), SHAPE(rule_shape(g, n, i)));
+    return OK;
+}
+
+static graph_shape rows_of(const attention_form *f)
+{
+    return (graph_shape){3, {f->batch, f->q_heads, f->q_length}};
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    (void)ret_dtype;
+    attention_form f;
+    TRY(form_at(g, n, 0, &f, err));
+    TRY(check_mask(g, n, 3, &f, err));
+    TRY(check_dropout(g, n, 4, err));
+    ret_shape[0] = f.y_shape;
+    ret_shape[1] = rows_of(&f);
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    if (dout[1] != GRAPH_NONE)
+        return FAIL(err, E_UNSUPPORTED, "no gradient through the log-sum-exp");
+    if (want_din[3])
+        return FAIL(err, E_UNSUPPORTED, "no gradient for the mask");
+    const graph_val in[] = {dout[0], n.out[0], n.out[1], n.in[0],
+                            n.in[1], n.in[2],  n.in[3],  n.in[4]};
+    graph_val out[3];
+    TRY(graph_add(g, OP_ATTENTION_BWD, NULL, in, 8, n.attr, out, err));
+    for (int32_t i = 0; i < 3; i++) {
+        if (want_din[i])
+            ret_din[i] = out[i];
+    }
+    return OK;
+}
+
+/* Half of the scores are not looked at when attention is causal and square. */
+static double scores_flops(const graph_node *n, const attention_form *f)
+{
+    bool half = ((const attention_attr *)n->attr)->causal && f->q_length == f->k_length;
+    return (half ? 1.0 : 2.0) * (double)(f->batch * f->q_heads) * (double)f->q_length *
+           (double)f->k_length;
+}
+
+static double flops(const graph *g, const graph_node *n)
+{
+    attention_form f;
+    error err = ERROR_INIT;
+    if (form_at(g, n, 0, &f, &err) != OK)
+        return 0.0;
+    return scores_flops(n, &f) * (double)(f.head + f.v_head);
+}
+
+const graph_op_info graph_op_attention = {
+    OP_ROW(ATTENTION), .name = "Attention", .attr_bytes = sizeof(attention_attr),
+    .infer = infer,    .grad = grad,        .flops = flops,
+};
+
+static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
+{
+    (void)ret_dtype;
+    attention_form f;
+    TRY(form_at(g, n, 3, &f, err));
+    graph_shape rows = rows_of(&f);
+    TRY(rule_expect(g, n, 0, "the gradient", &f.y_shape, err));
+    TRY(rule_expect(g, n, 1, "the result", &f.y_shape, err));
+    TRY(rule_expect(g, n, 2, "the log-sum-exp", &rows, err));
+    TRY(check_mask(g, n, 6, &f, err));
+    TRY(check_dropout(g, n, 7, err));
+    for (int32_t i = 0; i < 3 && rule_has(n, 3 + i); i++)
+        ret_shape[i] = *rule_shape(g, n, 3 + i);
+    return OK;
+}
+
+static double flops_bwd(const graph *g, const graph_node *n)
+{
+    attention_form f;
+    error err = ERROR_INIT;
+    if (form_at(g, n, 3, &f, &err) != OK)
+        return 0.0;
+    return scores_flops(n, &f) * (double)(3 * f.head + 2 * f.v_head);
+}
+
+const graph_op_info graph_op_attention_bwd = {
+    OP_ROW(ATTENTION_BWD), .name = "AttentionBwd", .attr_bytes = sizeof(attention_attr),
+    .infer = infer_bwd,    .flops = flops_bwd,
+};

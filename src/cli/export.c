@@ -2,6 +2,7 @@
  * `tequio export`: a trained model as one file that other programs read.
  */
 #include "cli/commands.h"
+#include "cli/onnx_file.h"
 #include "cli/subject.h"
 #include "common/base/alloc.h"
 #include "common/store/weights.h"
@@ -30,15 +31,26 @@ static status export_safetensors(const subject *s, const char *path, error *err)
     return st;
 }
 
+static status export_onnx(const args *a, subject *s, const char *path, error *err)
+{
+    TRY(subject_configure(s, args_text(a, "config"), err));
+    onnx_file_request request = {
+        .config = s->config, .model = s->model, .data = args_text(a, "data"), .path = path};
+    TRY(onnx_file_write(&request, err));
+    printf("%s: the network with the weights of '%s'\n", path, s->model);
+    return OK;
+}
+
 static status export_model(const args *a, subject *s, error *err)
 {
     const char *format = args_text(a, "format"), *path = args_text(a, "output");
     if (!format || !path)
         return FAIL(err, E_USAGE, "export: --%s is missing; usage: tequio export JOB_DIR|MODEL "
-                                  "--format safetensors -o FILE",
+                                  "--format onnx|safetensors -o FILE",
                     format ? "output" : "format");
     TRY(subject_find(a->operands[0], s, err));
-    return export_safetensors(s, path, err);
+    return strcmp(format, "onnx") == 0 ? export_onnx(a, s, path, err)
+                                       : export_safetensors(s, path, err);
 }
 
 static int run_export(const args *a, error *err)
@@ -50,11 +62,20 @@ static int run_export(const args *a, error *err)
 }
 
 #define OUTPUT "What to write"
+#define INPUT  "What it is made of"
 
 static const flag export_flags[] = {
-    {"format", 0, FLAG_CHOICE, "safetensors", OUTPUT,
-     "safetensors: the weights under the names that PyTorch gives them.", 0, 0},
+    {"format", 0, FLAG_CHOICE, "onnx|safetensors", OUTPUT,
+     "onnx: the network in evaluation mode and its weights. safetensors: the weights under the names "
+     "that PyTorch gives them.",
+     0, 0},
     {"output", 'o', FLAG_PATH, "FILE", OUTPUT, "The file; it is there once it is whole.", 0, 0},
+    {"data", 0, FLAG_PATH, "PATH", INPUT,
+     "With onnx: examples that tell the shape of the input; default: validation_data_path, or "
+     "train_data_path.",
+     0, 0},
+    {"config", 0, FLAG_PATH, "CONFIG", INPUT,
+     "With onnx: the model's configuration; default: config.json of the job that made it.", 0, 0},
 };
 
 const command command_export = {

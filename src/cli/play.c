@@ -2,6 +2,7 @@
 
 #include "backend/backend.h"
 #include "cli/endpoints.h"
+#include "cli/onnx_file.h"
 #include "cli/rehearsal.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -425,6 +426,20 @@ static void note_end(const play *p, status st, const char *text)
         LOG_W("NO_STATE", "%s", err.text);
 }
 
+/* The network as others read it. It can be made later too (`tequio export`), so a job whose master
+ * does not see the data, or whose network ONNX cannot say, is done all the same. */
+static void write_onnx(const play *p)
+{
+    error err = ERROR_INIT;
+    char *model = jobdir_file(p->dir, "model.safetensors");
+    char *path = jobdir_file(p->dir, "model.onnx");
+    onnx_file_request request = {.config = p->o->config, .model = model, .path = path};
+    if (jobdir_is_ours(p->dir) && onnx_file_write(&request, &err) != OK)
+        LOG_W("NO_ONNX", "model.onnx is not written: %s", err.text);
+    free(path);
+    free(model);
+}
+
 static status run_task(play *p, error *err)
 {
     choose_roles(p);
@@ -439,6 +454,8 @@ static status run_task(play *p, error *err)
     err = err ? err : &mine;
     status st = run_roles(p, err);
     note_end(p, st, err->text);
+    if (st == OK)
+        write_onnx(p);
     return st;
 }
 

@@ -21,6 +21,7 @@
 typedef struct writer {
     FILE *to;
     const char *path; /* "standard output", or that of --output-file */
+    bool with_inputs;
     int64_t limit;    /* examples; 0: all */
     int64_t done;
     buf line;
@@ -56,7 +57,7 @@ static void add_element(buf *b, dtype t, const void *data, int64_t i)
 }
 
 /* The axes from `axis` on, as nested lists; *at is the next element. */
-static void add_nested(buf *b, const struct evaluation_output *o, int32_t axis, int64_t *at)
+static void add_nested(buf *b, const evaluation_array *o, int32_t axis, int64_t *at)
 {
     if (axis == o->shape.rank) {
         add_element(b, o->dtype, o->data, (*at)++);
@@ -90,7 +91,7 @@ static void add_probabilities(buf *b, const float *scores, int64_t n)
 }
 
 /* Classes lie along the last axis; each row before it gives a label. */
-static void add_labels(buf *b, const struct evaluation_output *o, const float *scores,
+static void add_labels(buf *b, const evaluation_array *o, const float *scores,
                        int64_t rows, int64_t classes)
 {
     buf_adds(b, ", \"label\": ");
@@ -105,15 +106,30 @@ static void add_labels(buf *b, const struct evaluation_output *o, const float *s
     buf_adds(b, "]");
 }
 
-static void add_output(buf *b, const struct evaluation_output *o, int64_t example)
+static void add_array(buf *b, const evaluation_array *o, int64_t example)
+{
+    int64_t at = example * (graph_shape_elements(&o->shape) / o->shape.dim[0]);
+    buf_addf(b, ", \"%s\": ", o->name);
+    add_nested(b, o, 1, &at);
+}
+
+static void add_output(buf *b, const evaluation_array *o, int64_t example)
 {
     int64_t n = graph_shape_elements(&o->shape) / o->shape.dim[0], at = example * n;
     int64_t classes = o->shape.dim[o->shape.rank - 1];
     bool is_scores = strcmp(o->name, "logits") == 0 && o->dtype == DT_F32 && o->shape.rank > 1;
     if (is_scores)
         add_labels(b, o, (const float *)o->data + at, n / classes, classes);
-    buf_addf(b, ", \"%s\": ", o->name);
-    add_nested(b, o, 1, &at);
+    add_array(b, o, example);
+}
+
+static void add_inputs(buf *b, const evaluation_answer *a, int64_t example)
+{
+    buf inputs = BUF_INIT;
+    for (size_t i = 0; i < a->n_inputs; i++)
+        add_array(&inputs, &a->inputs[i], example);
+    buf_addf(b, ", \"inputs\": {%s}", inputs.data + 2); /* without the first comma */
+    buf_fini(&inputs);
 }
 
 static status take_answer(void *user, const evaluation_answer *a, bool *ret_enough, error *err)
@@ -124,6 +140,8 @@ static status take_answer(void *user, const evaluation_answer *a, bool *ret_enou
         buf_addf(&w->line, "{\"example\": %" PRId64, w->done);
         for (size_t o = 0; o < a->n_outputs; o++)
             add_output(&w->line, &a->outputs[o], i);
+        if (w->with_inputs)
+            add_inputs(&w->line, a, i);
         buf_adds(&w->line, "}\n");
         if (fwrite(w->line.data, 1, w->line.size, w->to) != w->line.size)
             return FAIL(err, E_IO, "write to '%s': %s", w->path, strerror(errno));
@@ -172,7 +190,9 @@ static status predict(const args *a, subject *s, error *err)
         return FAIL(err, E_USAGE, "predict: --data is missing; it takes the examples");
     TRY(subject_find(a->operands[0], s, err));
     TRY(subject_configure(s, args_text(a, "config"), err));
-    writer w = {.path = args_text(a, "output-file"), .limit = args_count(a, "limit", 0)};
+    writer w = {.path = args_text(a, "output-file"),
+                .with_inputs = args_has(a, "with-inputs"),
+                .limit = args_count(a, "limit", 0)};
     if (w.path)
         return predict_to_file(a, s, &w, err);
     w.path = "standard output";
@@ -199,6 +219,8 @@ static const flag predict_flags[] = {
      "The model's configuration; default: config.json of the job that made it.", 0, 0},
     {"threads", 0, FLAG_COUNT, "N", INPUT,
      "CPU threads; default: trainer.threads. The last digits of a sum depend on it.", 1, 1024},
+    {"with-inputs", 0, FLAG_SWITCH, NULL, OUTPUT,
+     "Give what the model was shown too, as \"inputs\".", 0, 0},
     {"output-file", 'o', FLAG_PATH, "FILE", OUTPUT,
      "Write there instead of to standard output; FILE is there once it is whole.", 0, 0},
 };

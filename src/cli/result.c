@@ -45,6 +45,7 @@ status result_print(const char *job_dir, error *err)
 
     printf("\nresults:\n");
     print_file(job_dir, "model.safetensors", "the trained weights");
+    print_file(job_dir, "model.onnx", "the network with them, for other programs");
     print_file(job_dir, "best", "the weights that did best on validation data");
     print_file(job_dir, "summary.json", "figures of the whole run");
     print_file(job_dir, "metrics.json", "metrics at the end");

@@ -197,21 +197,28 @@ static void score(evaluation *e, size_t variant, const data_batch *batch, metric
         }
 }
 
-/* A kept value whose first axis is the batch's, and that is no loss, is an answer. */
+static void gather_inputs(const data_batch *batch, evaluation_answer *a)
+{
+    _Static_assert((int)EVALUATION_INPUTS == (int)DATA_FIELDS, "room for every field");
+    for (a->n_inputs = 0; a->n_inputs < batch->n_fields; a->n_inputs++) {
+        const data_field *f = &batch->fields[a->n_inputs];
+        evaluation_array *to = &a->inputs[a->n_inputs];
+        *to = (evaluation_array){
+            .name = f->name, .dtype = f->dtype, .data = batch->data[a->n_inputs]};
+        to->shape = (graph_shape){.rank = f->rank + 1, .dim = {batch->slot.n}};
+        memcpy(to->shape.dim + 1, f->dim, (size_t)f->rank * sizeof *f->dim);
+    }
+}
+
 static void gather_outputs(evaluation *e, size_t variant, evaluation_answer *a)
 {
-    const graph *g = e->graphs[variant];
-    for (graph_val v = 0; v < graph_n_values(g) && a->n_outputs < EVALUATION_OUTPUTS; v++) {
-        const graph_value *value = graph_value_at(g, v);
-        bool is_of_batch = value->shape.rank > 0 && value->shape.dim[0] == a->examples;
-        if (!value->keep || !is_of_batch || strcmp(value->name, "loss") == 0)
-            continue;
-        a->outputs[a->n_outputs++] = (struct evaluation_output){
-            .name = value->name,
-            .dtype = value->dtype,
-            .shape = value->shape,
-            .data = exec_value(e->exec, variant, value->name, NULL),
-        };
+    const char *names[EVALUATION_OUTPUTS];
+    a->n_outputs = model_outputs(e->graphs[variant], a->examples, names, EVALUATION_OUTPUTS);
+    for (size_t i = 0; i < a->n_outputs; i++) {
+        const graph_value *value = NULL;
+        const void *data = exec_value(e->exec, variant, names[i], &value);
+        a->outputs[i] = (evaluation_array){
+            .name = value->name, .dtype = value->dtype, .shape = value->shape, .data = data};
     }
 }
 
@@ -270,6 +277,7 @@ static status give_answer(evaluation *e, size_t variant, const data_batch *batch
 {
     answering *to = user;
     evaluation_answer a = {.examples = batch->slot.n};
+    gather_inputs(batch, &a);
     gather_outputs(e, variant, &a);
     return to->take(to->user, &a, &to->is_enough, err);
 }

@@ -18,7 +18,7 @@
 
 #include <stdatomic.h>
 
-enum { EVALUATION_OUTPUTS = 16 };
+enum { EVALUATION_INPUTS = 8, EVALUATION_OUTPUTS = 16 };
 
 typedef struct evaluation evaluation;
 
@@ -46,16 +46,18 @@ MUST_USE status evaluation_load(evaluation *e, const weights *w, error *err);
  * was over. */
 MUST_USE status evaluation_run(evaluation *e, metric_set *ret, error *err);
 
-/* What the model says to a batch: its kept values but the loss, [examples, ...]. */
+typedef struct evaluation_array {
+    const char *name; /* "logits" */
+    dtype dtype;
+    graph_shape shape; /* [examples, ...] */
+    const void *data;  /* row-major */
+} evaluation_array;
+
+/* A batch, field by field, and what the model says to it: model_outputs. */
 typedef struct evaluation_answer {
     int64_t examples;
-    size_t n_outputs;
-    struct evaluation_output {
-        const char *name; /* "logits" */
-        dtype dtype;
-        graph_shape shape;
-        const void *data; /* row-major */
-    } outputs[EVALUATION_OUTPUTS];
+    size_t n_inputs, n_outputs;
+    evaluation_array inputs[EVALUATION_INPUTS], outputs[EVALUATION_OUTPUTS];
 } evaluation_answer;
 
 /* Gives every answer, in the order of the examples, to `take`. It ends with the first failure of

@@ -131,6 +131,17 @@ status model_build(const model_request *request, graph **ret, error *err)
     return OK;
 }
 
+size_t model_outputs(const graph *g, int64_t batch_size, const char **ret, size_t most)
+{
+    size_t n = 0;
+    for (graph_val v = 0; v < graph_n_values(g) && n < most; v++) {
+        const graph_value *value = graph_value_at(g, v);
+        if (value->keep && value->shape.rank > 0 && value->shape.dim[0] == batch_size)
+            ret[n++] = value->name;
+    }
+    return n;
+}
+
 status model_flat(const graph *g, flat **ret, error *err)
 {
     size_t n = (size_t)graph_n_params(g);

@@ -30,6 +30,10 @@ typedef struct model_request {
  * nearest known one). */
 MUST_USE status model_build(const model_request *request, graph **ret, error *err);
 
+/* What a model says to a batch: names of the kept values whose first axis is the batch's, in the
+ * order of the graph, at most `most`. Returns how many; names are the graph's. */
+size_t model_outputs(const graph *g, int64_t batch_size, const char **ret, size_t most);
+
 /* The flat vector of a training graph: its parameters in graph_param_order. */
 MUST_USE status model_flat(const graph *g, flat **ret, error *err);
 

@@ -1,0 +1,26 @@
+/*
+ * How each operator of a graph is said in ONNX. An operator without a row and without attributes is
+ * said by its own name. Functions append to a maker; files are sorted by families.
+ * Threads: pure functions.
+ */
+#ifndef TEQUIO_ONNX_WRITE_OPS_H
+#define TEQUIO_ONNX_WRITE_OPS_H
+
+#include "onnx/write/maker.h"
+
+typedef status write_fn(maker *m, const graph_node *n, error *err);
+
+/* NULL: ONNX cannot say it. */
+write_fn *write_of(graph_op op);
+
+#define WRITE(ID, function) write_fn function;
+#include "onnx/write/ops.def"
+#undef WRITE
+
+/* A node of the operator's own name, with its inputs and its first `n_out` outputs. */
+Onnx__NodeProto *write_same(maker *m, const graph_node *n, int32_t n_out);
+
+/* E_UNSUPPORTED: `what` of the node changes with the size of the batch. */
+status write_not_open(const graph_node *n, const char *what, error *err);
+
+#endif

@@ -87,6 +87,14 @@ typedef struct attention_attr {
     uint64_t seed, stream;
 } attention_attr;
 
+/* ROTARY_EMBEDDING: angles are [B,S,width / 2], already picked by position */
+typedef struct rotary_attr {
+    int64_t heads;                      /* of an x of rank 3 */
+    int64_t width;                      /* numbers of a head that are turned; 0: all */
+    bool interleaved;                   /* pairs are neighbours; otherwise halves of the width */
+    bool inverse;                       /* turns back */
+} rotary_attr;
+
 typedef struct dropout_attr {
     float ratio;                        /* in [0, 1) */
     uint64_t seed, stream;              /* mask bit of element e: rng (seed, RNG_DROPOUT,

@@ -53,6 +53,8 @@ static bool has_gradient(const op_case *c, int32_t operand)
         return operand == 0;
     case OP_ATTENTION:
         return operand < 3;
+    case OP_ROTARY_EMBEDDING:
+        return operand == 0;
     default:
         return c->in[operand].type == DT_F32;
     }

@@ -2,6 +2,7 @@
 #include "numeric/support_cases_rows.h"
 
 #define ROWS(...)       .attr = ATTR(row_norm_attr, __VA_ARGS__)
+#define ROTARY(...)     .attr = ATTR(rotary_attr, __VA_ARGS__)
 #define ATTENTION_(...) .attr = ATTR(attention_attr, __VA_ARGS__)
 
 static const op_case rows[] = {
@@ -52,6 +53,16 @@ static const op_case rows[] = {
          ATTENTION_(.q_heads = 3, .ratio = 0.25f, .seed = 7, .stream = 3)),
     CASE(ATTENTION, "packed, causal, dropout", 5, IN(X(2, 70, 12), ABSENT, ABSENT, ABSENT, BATCH),
          ATTENTION_(.q_heads = 2, .causal = true, .ratio = 0.5f, .seed = 8, .stream = 1)),
+
+    CASE(ROTARY_EMBEDDING, "head by head", 3, IN(X(2, 3, 5, 8), X(2, 5, 4), X(2, 5, 4)),
+         ROTARY(.heads = 0)),
+    CASE(ROTARY_EMBEDDING, "side by side, neighbours", 3, IN(X(2, 5, 24), X(2, 5, 4), X(2, 5, 4)),
+         ROTARY(.heads = 3, .interleaved = true)),
+    CASE(ROTARY_EMBEDDING, "a part of each head", 3, IN(X(2, 7, 33), X(2, 7, 3), X(2, 7, 3)),
+         ROTARY(.heads = 3, .width = 6)),
+    CASE(ROTARY_EMBEDDING, "back, neighbours, a part", 3,
+         IN(X(1, 2, 7, 70), X(1, 7, 33), X(1, 7, 33)),
+         ROTARY(.width = 66, .interleaved = true, .inverse = true)),
 };
 
 const case_table cases_attention = {rows, sizeof rows / sizeof *rows};

@@ -308,6 +308,8 @@ static ref_op *network_op(graph_op op)
         return ref_rms_norm;
     case OP_ATTENTION:
         return ref_attention;
+    case OP_ROTARY_EMBEDDING:
+        return ref_rotary;
     case OP_DROPOUT:
         return ref_dropout;
     case OP_GATHER:

@@ -136,3 +136,24 @@ void ref_attention(const ref_tensor *in, int32_t n_in, const ref_tensor *out, co
     }
     free(p);
 }
+
+void ref_rotary(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
+{
+    (void)n_in;
+    const rotary_attr *a = attr;
+    heads x = heads_of(&in[0], a->heads);
+    int64_t half = (a->width ? a->width : x.width) / 2;
+    for (int64_t i = 0; i < in[0].n; i++) {
+        int64_t e = i % x.width, row = i / x.width;
+        int64_t position =
+            x.by_head ? row / x.length / x.heads * x.length + row % x.length : row / x.heads;
+        out[0].x[i] = in[0].x[i];
+        if (e >= 2 * half)
+            continue;
+        bool second = a->interleaved ? e % 2 : e >= half;
+        int64_t pair = a->interleaved ? e / 2 : e % half, apart = a->interleaved ? 1 : half;
+        double c = in[1].x[position * half + pair], s = in[2].x[position * half + pair];
+        double other = in[0].x[second ? i - apart : i + apart];
+        out[0].x[i] = c * in[0].x[i] + (second != a->inverse ? s : -s) * other;
+    }
+}

@@ -32,6 +32,7 @@ static const cpu_plan plan_of[OP_COUNT] = {
     [OP_LAYER_NORMALIZATION] = plan_row_norm,
     [OP_RMS_NORMALIZATION] = plan_row_norm,
     [OP_ATTENTION] = plan_attention,
+    [OP_ROTARY_EMBEDDING] = plan_rotary,
     [OP_DROPOUT] = plan_dropout,
     [OP_FLATTEN] = plan_copy,
     [OP_RESHAPE] = plan_copy,

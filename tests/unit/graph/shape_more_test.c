@@ -156,6 +156,21 @@ static void attentions(void **state)
     const attention_attr three = {.q_heads = 3}, four = {.q_heads = 4, .kv_heads = 3}, none = {0};
     const attention_attr drop = {.q_heads = 3, .ratio = 0.5f};
     const row rows[] = {
+        {OP_ROTARY_EMBEDDING,
+         {F(2, 5, 36), F(2, 5, 6), F(2, 5, 6)},
+         &(rotary_attr){.heads = 3},
+         {"[2,5,36]"},
+         NULL},
+        {OP_ROTARY_EMBEDDING,
+         {F(2, 3, 5, 12), F(2, 5, 6), F(5, 6)},
+         NULL,
+         {0},
+         "the sine [5,6] must have the shape [2,5,6]"},
+        {OP_ROTARY_EMBEDDING,
+         {F(2, 5, 36), F(2, 5, 6), F(2, 5, 6)},
+         &(rotary_attr){.heads = 3, .width = 14},
+         {0},
+         "14 of a head's 12 numbers cannot be turned"},
         {OP_ATTENTION, {F(2, 5, 36)}, &three, {"[2,5,12]", "[2,3,5]"}, NULL},
         {OP_ATTENTION,
          {F(2, 5, 12), F(2, 7, 12), F(2, 7, 6), F(7)},

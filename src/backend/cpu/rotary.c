@@ -1,0 +1,83 @@
+/* RotaryEmbedding: one pass, head by head. */
+#include "backend/cpu/program.h"
+#include "backend/cpu/team.h"
+#include "common/base/alloc.h"
+#include "common/base/simd.h"
+
+#include <string.h>
+
+enum { ROTARY_GRAIN = 16384 }; /* elements */
+
+typedef struct rotary_state {
+    int64_t rows, heads, length, head; /* rows of `head` numbers in memory order */
+    bool by_head;                      /* rows are [B,H,S], otherwise [B,S,H] */
+    const rotary_attr *attr;
+} rotary_state;
+
+typedef struct rotary_task {
+    const rotary_state *s;
+    float *y;
+    const float *x, *cosine, *sine;
+} rotary_task;
+
+/* Pairs are x1[i * step], x2[i * step]; y may be x. */
+#define TURN(name, step)                                                                           \
+    SIMD_CLONES static void name(float *y1, float *y2, const float *x1, const float *x2,           \
+                                 const float *c, const float *s, float sign, int64_t n)            \
+    {                                                                                              \
+        SIMD_LOOP                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            float a = x1[i * (step)], b = x2[i * (step)], turn = sign * s[i];                      \
+            y1[i * (step)] = c[i] * a - turn * b;                                                  \
+            y2[i * (step)] = turn * a + c[i] * b;                                                  \
+        }                                                                                          \
+    }
+
+TURN(turn_halves, 1)
+TURN(turn_neighbours, 2)
+
+static void turn_rows(int64_t begin, int64_t end, void *arg)
+{
+    const rotary_task *t = arg;
+    const rotary_state *s = t->s;
+    int64_t half = s->attr->width / 2;
+    float sign = s->attr->inverse ? -1.0f : 1.0f;
+    for (int64_t r = begin; r < end; r++) {
+        float *y = t->y + r * s->head;
+        const float *x = t->x + r * s->head;
+        int64_t position =
+            s->by_head ? r / (s->heads * s->length) * s->length + r % s->length : r / s->heads;
+        const float *c = t->cosine + position * half, *sine = t->sine + position * half;
+        if (s->attr->interleaved)
+            turn_neighbours(y, y + 1, x, x + 1, c, sine, sign, half);
+        else
+            turn_halves(y, y + half, x, x + half, c, sine, sign, half);
+        if (y != x)
+            memcpy(y + 2 * half, x + 2 * half, (size_t)(s->head - 2 * half) * sizeof *y);
+    }
+}
+
+static status run_rotary(const cpu_node *n, const cpu_call *c, error *err)
+{
+    (void)err;
+    const rotary_state *s = n->state;
+    rotary_task t = {.s = s, .y = c->out[0], .x = c->in[0], .cosine = c->in[1], .sine = c->in[2]};
+    team_for(s->rows, ROTARY_GRAIN / s->head + 1, turn_rows, &t);
+    return OK;
+}
+
+status plan_rotary(backend_program *p, cpu_node *n, error *err)
+{
+    (void)err;
+    const graph_shape *x = &node_in(n, 0)->shape;
+    rotary_state *s = arena_alloc(p->arena, sizeof *s);
+    s->attr = n->node->attr;
+    s->by_head = x->rank == 4;
+    s->heads = s->by_head ? x->dim[1] : s->attr->heads;
+    s->length = s->by_head ? x->dim[2] : x->dim[1];
+    s->head = s->by_head ? x->dim[3] : x->dim[2] / s->heads;
+    s->rows = x->dim[0] * s->heads * s->length;
+    n->body = run_rotary;
+    n->state = s;
+    return OK;
+}

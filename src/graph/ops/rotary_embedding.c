@@ -1,0 +1,63 @@
+/*
+ * RotaryEmbedding: the first `width` numbers of every head and position are pairs, turned by the
+ * angles whose cosines and sines come in. Backward turns the other way.
+ */
+#include "graph/ops/rule.h"
+
+#include <inttypes.h>
+
+/* x is [B,H,S,D] or [B,S,H*D]; ret_head is D, ret_positions [B,S]. */
+static status split(const graph *g, const graph_node *n, int64_t *ret_head,
+                    graph_shape *ret_positions, error *err)
+{
+    rotary_attr *a = (rotary_attr *)n->attr;
+    const graph_shape *x = rule_shape(g, n, 0);
+    TRY(rule_float(g, n, 0, err));
+    if (x->rank != 3 && x->rank != 4)
+        return rule_fail(n, err, "the input %s must have 3 or 4 axes", SHAPE(x));
+    if (x->rank == 3 && (a->heads < 1 || x->dim[2] % a->heads != 0))
+        return rule_fail(n, err, "the input %s does not divide into %" PRId64 " heads", SHAPE(x),
+                         a->heads);
+    *ret_head = x->rank == 4 ? x->dim[3] : x->dim[2] / a->heads;
+    *ret_positions = (graph_shape){2, {x->dim[0], x->dim[x->rank == 4 ? 2 : 1]}};
+    return OK;
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    rotary_attr *a = (rotary_attr *)n->attr;
+    int64_t head;
+    graph_shape angles;
+    TRY(split(g, n, &head, &angles, err));
+    a->width = a->width ? a->width : head;
+    if (a->width < 2 || a->width % 2 != 0 || a->width > head)
+        return rule_fail(n, err, "%" PRId64 " of a head's %" PRId64 " numbers cannot be turned",
+                         a->width, head);
+    angles.dim[angles.rank++] = a->width / 2;
+    TRY(rule_same_type(g, n, 0, 1, err));
+    TRY(rule_same_type(g, n, 0, 2, err));
+    TRY(rule_expect(g, n, 1, "the cosine", &angles, err));
+    TRY(rule_expect(g, n, 2, "the sine", &angles, err));
+    return rule_unary(g, n, ret_shape, ret_dtype, err);
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    if (want_din[1] || want_din[2])
+        return FAIL(err, E_UNSUPPORTED, "no gradient for cosine and sine");
+    rotary_attr back = *(const rotary_attr *)n.attr;
+    back.inverse = !back.inverse;
+    const graph_val in[] = {dout[0], n.in[1], n.in[2]};
+    return graph_add_1(g, OP_ROTARY_EMBEDDING, NULL, in, 3, &back, &ret_din[0], err);
+}
+
+const graph_op_info graph_op_rotary_embedding = {
+    OP_ROW(ROTARY_EMBEDDING),
+    .name = "RotaryEmbedding",
+    .attr_bytes = sizeof(rotary_attr),
+    .infer = infer,
+    .grad = grad,
+};

@@ -50,6 +50,16 @@ typedef struct matmul_attr {
     bool trans_a, trans_b;
 } matmul_attr;
 
+/* Operators of unary.def with one or two numbers, and their gradients. ONNX's names and defaults,
+ * which must be given:
+ *   SWISH alpha 1   LEAKY_RELU alpha 0.01   THRESHOLDED_RELU alpha 1   ELU, CELU alpha 1
+ *   SELU alpha 1.67326319217681884765625, beta = gamma 1.05070102214813232421875
+ *   HARD_SIGMOID alpha 0.2, beta 0.5   CLIP alpha = min, beta = max   SHRINK alpha = lambd 0.5,
+ *   beta = bias 0 */
+typedef struct unary_attr {
+    float alpha, beta;
+} unary_attr;
+
 typedef struct gelu_attr {              /* GELU, GELU_BWD */
     bool tanh;                          /* approximate="tanh"; otherwise erf */
 } gelu_attr;

@@ -8,8 +8,15 @@
 
 const char *const case_frame_names[FRAME_COUNT] = {"bare", "temp", "conv"};
 
-static const case_table *const case_tables[] = {&cases_general, &cases_window, &cases_move,
-                                                &cases_attention};
+/* clang-format off */
+static const case_table *const case_tables[] = {
+    &cases_general,
+    &cases_window,
+    &cases_move,
+    &cases_attention,
+    &cases_unary,
+};
+/* clang-format on */
 
 const op_case *case_at(size_t i)
 {
@@ -31,7 +38,9 @@ static bool is_image(int32_t rank)
 
 bool case_fits(const op_case *c, case_frame frame)
 {
-    if (frame != FRAME_BARE && c->in[0].type != DT_F32)
+    case_fill fill = c->in[0].fill; /* only bare operands keep to where a function is defined */
+    bool limited = fill == FILL_POSITIVE || fill == FILL_UNIT || fill == FILL_ABOVE_1;
+    if (frame != FRAME_BARE && (c->in[0].type != DT_F32 || limited))
         return false;
     switch (frame) {
     case FRAME_TEMP:
@@ -196,6 +205,10 @@ static double fill_element(const op_case *c, case_fill fill, const rng *r, int64
     switch (fill) {
     case FILL_POSITIVE:
         return (double)(0.5f + 1.5f * rng_uniform(r, e));
+    case FILL_UNIT:
+        return (double)(1.8f * rng_uniform(r, e) - 0.9f);
+    case FILL_ABOVE_1:
+        return (double)(1.1f + 1.9f * rng_uniform(r, e));
     case FILL_OFF_ZERO:
         return (double)((0.2f + rng_uniform(r, e)) * (rng_u32(r, e) & 1 ? 1 : -1));
     case FILL_DISTINCT: /* 7919 is prime: a permutation of 0 .. n-1 when it does not divide n */

@@ -16,6 +16,8 @@ typedef enum case_fill {
     FILL_NORMAL,
     FILL_POSITIVE, /* 0.5 .. 2: divisors, variances */
     FILL_OFF_ZERO, /* 0.2 .. 1.2 of either sign: no kink near */
+    FILL_UNIT,     /* -0.9 .. 0.9 */
+    FILL_ABOVE_1,  /* 1.1 .. 3 */
     FILL_DISTINCT, /* no two alike: no tie in a maximum */
     FILL_LABEL,    /* a class or the ignored index */
     FILL_BATCH,    /* a batch id */
@@ -45,7 +47,11 @@ typedef struct case_table {
     size_t n;
 } case_table;
 
-extern const case_table cases_general, cases_window, cases_move, cases_attention;
+extern const case_table cases_general;
+extern const case_table cases_window;
+extern const case_table cases_move;
+extern const case_table cases_unary;
+extern const case_table cases_attention;
 
 /* Row i of all tables, NULL behind the last. */
 const op_case *case_at(size_t i);
@@ -66,7 +72,7 @@ typedef struct case_graph {
     graph *graph;
     const graph_val *out; /* of the operator */
     graph_val last;       /* of the frame */
-    graph_val loss;       /* sum of `last` times fixed random factors; differentiable and f32 only */
+    graph_val loss; /* sum of `last` times fixed random factors; differentiable and f32 only */
 } case_graph;
 
 /* Whether an output has a meaning outside the backend (a pool's workspace has none, nor have the

@@ -23,6 +23,14 @@
     {                                                                                              \
         SHAPE(__VA_ARGS__), FILL_OFF_ZERO                                                          \
     }
+#define UNIT(...)                                                                                  \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_UNIT                                                              \
+    }
+#define ABOVE_1(...)                                                                               \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_ABOVE_1                                                           \
+    }
 #define DISTINCT(...)                                                                              \
     {                                                                                              \
         SHAPE(__VA_ARGS__), FILL_DISTINCT                                                          \
@@ -87,5 +95,14 @@
 #define LOSS(...)   .attr = ATTR(sce_attr, __VA_ARGS__)
 #define NORM(...)   .attr = ATTR(batch_norm_attr, __VA_ARGS__)
 #define REDUCE(...) .attr = ATTR(reduce_attr, __VA_ARGS__)
+
+/* One operand in the shapes that kernels take apart; Y fills it. */
+#define UNARY(ID, what, Y, ...)                                                                    \
+    CASE(ID, what "one element", 1, IN(Y(1)), __VA_ARGS__),                                        \
+        CASE(ID, what "rank 2", 1, IN(Y(3, 5)), __VA_ARGS__),                                      \
+        CASE(ID, what "rank 4", 1, IN(Y(2, 17, 4, 5)), __VA_ARGS__),                               \
+        CASE(ID, what "rank 5", 1, IN(Y(2, 3, 2, 3, 2)), __VA_ARGS__),                             \
+        CASE(ID, what "odd length", 1, IN(Y(1003)), __VA_ARGS__),                                  \
+        CASE(ID, what "long", 1, IN(Y(5, 8191)), __VA_ARGS__)
 
 #endif

@@ -17,14 +17,6 @@
         CASE(ID, "long rows", 2, IN(X(40, 1027), Y(1027)))
 #define X_SCALAR SCALAR
 
-#define UNARY(ID, what, Y, ...)                                                                    \
-    CASE(ID, what "one element", 1, IN(Y(1)), __VA_ARGS__),                                        \
-        CASE(ID, what "rank 2", 1, IN(Y(3, 5)), __VA_ARGS__),                                      \
-        CASE(ID, what "rank 4", 1, IN(Y(2, 17, 4, 5)), __VA_ARGS__),                               \
-        CASE(ID, what "rank 5", 1, IN(Y(2, 3, 2, 3, 2)), __VA_ARGS__),                             \
-        CASE(ID, what "odd length", 1, IN(Y(1003)), __VA_ARGS__),                                  \
-        CASE(ID, what "long", 1, IN(Y(5, 8191)), __VA_ARGS__)
-
 #define ALONG(ID)                                                                                  \
     CASE(ID, "rank 1", 1, IN(X(7)), AXIS(0)), CASE(ID, "last axis", 1, IN(X(5, 33)), AXIS(-1)),    \
         CASE(ID, "first axis", 1, IN(X(5, 6)), AXIS(0)),                                           \
@@ -80,12 +72,7 @@ static const op_case rows[] = {
     BINARY(MUL, X),
     BINARY(DIV, POSITIVE),
 
-    UNARY(RELU, "", OFF_ZERO, .attr = NULL),
-    UNARY(SIGMOID, "", X, .attr = NULL),
-    UNARY(TANH, "", X, .attr = NULL),
     UNARY(IDENTITY, "", X, .attr = NULL),
-    UNARY(GELU, "erf, ", X, .attr = NULL),
-    UNARY(GELU, "tanh, ", X, .attr = ATTR(gelu_attr, .tanh = true)),
 
     ALONG(SOFTMAX),
     ALONG(LOG_SOFTMAX),

@@ -82,29 +82,6 @@ static void binary(const ref_tensor *in, const ref_tensor *out, binary_fn *f)
     }
 }
 
-static double gelu(double x, bool by_tanh)
-{
-    if (by_tanh)
-        return 0.5 * x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    return 0.5 * x * (1 + erf(x / sqrt(2)));
-}
-
-static double unary_of(graph_op op, double x, const void *attr)
-{
-    switch (op) {
-    case OP_RELU:
-        return x > 0 ? x : 0;
-    case OP_SIGMOID:
-        return 1 / (1 + exp(-x));
-    case OP_TANH:
-        return tanh(x);
-    case OP_GELU:
-        return gelu(x, ((const gelu_attr *)attr)->tanh);
-    default:
-        return x;
-    }
-}
-
 static void gemm(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
 {
     const gemm_attr *a = attr;
@@ -265,16 +242,16 @@ static void run_plain(graph_op op, const ref_tensor *in, int32_t n_in, const ref
         return reduce(in, out, attr, false);
     case OP_EXPAND:
         return expand(in, out);
-    case OP_RELU:
-    case OP_SIGMOID:
-    case OP_TANH:
-    case OP_GELU:
     case OP_IDENTITY:
     case OP_FLATTEN:
     case OP_RESHAPE:
-        for (int64_t i = 0; i < out->n; i++)
-            out->x[i] = unary_of(op, in->x[i], attr);
+        memcpy(out->x, in->x, (size_t)out->n * sizeof(double));
         return;
+#define SMOOTH(ID, name, onnx, reads, attr) case OP_##ID:
+#define STEP(ID, name, onnx)                case OP_##ID:
+#include "graph/unary.def"
+    case OP_NEG:
+        return ref_unary(op, in, out, attr);
     default:
         BUG("the reference knows no %s", graph_op_of(op)->name);
     }

@@ -31,4 +31,7 @@ ref_op ref_softmax, ref_log_softmax, ref_cross_entropy, ref_batch_norm, ref_drop
 
 ref_op ref_gather, ref_slice;
 
+/* The operators of unary.def, and Neg. */
+void ref_unary(graph_op op, const ref_tensor *in, const ref_tensor *out, const void *attr);
+
 #endif

@@ -6,7 +6,7 @@
  * vec_exp   x = k ln2 + r, polynomial in r, scaled by 2^k
  * vec_log   x = 2^k m with m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1))
  * vec_expm1 like vec_exp, but without losing small x
- * vec_tanh, vec_sigmoid   from those
+ * vec_tanh, vec_sigmoid, vec_softplus   from those
  * vec_normal_cdf   a polynomial for ln (erfcx(z) / t), t = 1 / (1 + z/2), fitted for z in
  * [0, 10.5]; keeps its relative accuracy in the left tail, where 1 + erf would cancel
  */
@@ -125,6 +125,28 @@ INLINE float vec_log(float x) /* x >= 0, subnormals count as 0 */
     return x != x || x < 0.0f ? __builtin_nanf("") : y;
 }
 
+INLINE float vec_log1p(float x) /* x >= 0 */
+{
+    float u = 1.0f + x;
+    float y = vec_log(u) * (x / (u - 1.0f)); /* makes good what the sum lost of x */
+    y = u == 1.0f ? x : y;
+    return x > 0x1p30f ? vec_log(x) : y;
+}
+
+/* The nearest integer, the even one of two. */
+INLINE float vec_round(float x)
+{
+    float a = vec_abs(x);
+    float y = a < 0x1p23f ? (a + 0x1p23f) - 0x1p23f : a; /* from there on all are whole */
+    return vec_with_sign(y, x);
+}
+
+INLINE float vec_floor(float x)
+{
+    float y = vec_round(x);
+    return y > x ? y - 1.0f : y;
+}
+
 INLINE float vec_tanh(float x)
 {
     float a = vec_abs(x);
@@ -138,6 +160,12 @@ INLINE float vec_sigmoid(float x)
     float e = vec_exp(-vec_abs(x)); /* never overflows */
     float small = e / (1.0f + e);
     return x >= 0.0f ? 1.0f / (1.0f + e) : (x != x ? x : small);
+}
+
+INLINE float vec_softplus(float x) /* ln(1 + e^x) */
+{
+    float y = vec_log1p(vec_exp(-vec_abs(x)));
+    return x > 0.0f ? x + y : y;
 }
 
 INLINE float vec_normal_cdf(float x)

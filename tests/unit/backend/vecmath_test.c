@@ -1,7 +1,7 @@
 /* The float functions against double ones, over the whole range. */
 #include "backend/cpu/vecmath.h"
 
-#include "common/base/rng.h"
+#include "unit/backend/support_ulps.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -11,31 +11,6 @@
 #include <setjmp.h>
 
 #include <cmocka.h>
-
-/* Error in units of the last place of the nearest float. */
-static double ulps(float got, double want)
-{
-    float nearest = (float)want;
-    double ulp = (double)nextafterf(fabsf(nearest), INFINITY) - (double)fabsf(nearest);
-    return fabs((double)got - want) / ulp;
-}
-
-static void sweep(float (*f)(float), double (*want)(double), float low, float high, double limit)
-{
-    rng r = rng_make(1, RNG_TEST, 0);
-    double worst = 0.0;
-    float at = 0.0f;
-    for (uint64_t i = 0; i < 200000; i++) {
-        float x = low + (high - low) * rng_uniform(&r, i);
-        double e = ulps(f(x), want((double)x));
-        if (e > worst) {
-            worst = e;
-            at = x;
-        }
-    }
-    if (worst > limit)
-        fail_msg("%.2f ulp at %.9g, allowed are %.2f", worst, (double)at, limit);
-}
 
 static float f_exp(float x)
 {
@@ -56,6 +31,18 @@ static float f_tanh(float x)
 static float f_sigmoid(float x)
 {
     return vec_sigmoid(x);
+}
+static float f_log1p(float x)
+{
+    return vec_log1p(x);
+}
+static float f_softplus(float x)
+{
+    return vec_softplus(x);
+}
+static double d_softplus(double x)
+{
+    return log1p(exp(x));
 }
 static float f_cdf(float x)
 {
@@ -121,12 +108,40 @@ static void test_normal_cdf(void **state)
     assert_true(isnan(vec_normal_cdf(NAN)));
 }
 
+static void test_softplus(void **state)
+{
+    (void)state;
+    sweep(f_log1p, log1p, 0.0f, 1e-3f, 3.0);
+    sweep(f_log1p, log1p, 0.0f, 1.0f, 3.0);
+    sweep(f_log1p, log1p, 0.0f, 1e38f, 2.0);
+    sweep(f_softplus, d_softplus, -80.0f, 80.0f, 5.0);
+    assert_true(vec_softplus(INFINITY) == INFINITY && vec_softplus(-INFINITY) == 0.0f);
+    assert_true(isnan(vec_softplus(NAN)));
+}
+
+static void test_whole_numbers(void **state)
+{
+    (void)state;
+    const float at[] = {0.0f,       0.3f,       0.5f,       0.7f,  1.0f,     1.5f,   2.5f,
+                        1234567.5f, 8388607.5f, 8388608.0f, 3e38f, INFINITY, 1e-30f, 4194303.25f};
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        for (int sign = -1; sign <= 1; sign += 2) {
+            float x = (float)sign * at[i];
+            assert_true(vec_round(x) == nearbyintf(x));
+            assert_true(vec_floor(x) == floorf(x));
+            assert_true(-vec_floor(-x) == ceilf(x));
+        }
+    }
+    assert_true(isnan(vec_round(NAN)) && isnan(vec_floor(NAN)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exp),        cmocka_unit_test(test_expm1),
-        cmocka_unit_test(test_log),        cmocka_unit_test(test_tanh_and_sigmoid),
-        cmocka_unit_test(test_normal_cdf),
+        cmocka_unit_test(test_exp),           cmocka_unit_test(test_expm1),
+        cmocka_unit_test(test_log),           cmocka_unit_test(test_tanh_and_sigmoid),
+        cmocka_unit_test(test_normal_cdf),    cmocka_unit_test(test_softplus),
+        cmocka_unit_test(test_whole_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

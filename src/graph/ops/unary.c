@@ -1,0 +1,50 @@
+/*
+ * The operators of unary.def. A gradient reads x or y of its node, whichever is enough and spares
+ * the memory of the other.
+ */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+typedef enum saved { READS_X, READS_Y } saved;
+
+static const struct slope {
+    graph_op bwd;
+    saved reads;
+} slopes[OP_COUNT] = {
+#define SMOOTH(ID, name, onnx, reads, attr) [OP_##ID] = {OP_##ID##_BWD, reads},
+#define STEP(ID, name, onnx)
+#include "graph/unary.def"
+};
+
+static status smooth_grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                          graph_val *ret_din, error *err)
+{
+    (void)want_din;
+    const graph_node *n = graph_node_at(g, node);
+    const struct slope *s = &slopes[n->op];
+    graph_val kept = s->reads == READS_Y ? n->out[0] : n->in[0];
+    return emit_2(g, s->bwd, dout[0], kept, n->attr, &ret_din[0], err);
+}
+
+static status step_grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                        graph_val *ret_din, error *err)
+{
+    (void)want_din;
+    (void)dout;
+    graph_shape x = emit_shape_of(g, graph_node_at(g, node)->in[0]);
+    return emit_zero(g, &x, &ret_din[0], err);
+}
+
+/* clang-format off */
+#define SMOOTH(ID, name_, onnx, reads, attr)                                                       \
+    const graph_op_info graph_op_##name_ = {                                                       \
+        OP_ROW(ID), .name = onnx, .attr_bytes = attr, .infer = rule_unary, .grad = smooth_grad,    \
+    };                                                                                             \
+    const graph_op_info graph_op_##name_##_bwd = {                                                 \
+        OP_ROW(ID##_BWD), .name = onnx "Bwd", .attr_bytes = attr, .infer = rule_unary_bwd,         \
+    };
+#define STEP(ID, name_, onnx)                                                                      \
+    const graph_op_info graph_op_##name_ = {                                                       \
+        OP_ROW(ID), .name = onnx, .infer = rule_unary, .grad = step_grad,                          \
+    };
+#include "graph/unary.def"

@@ -119,18 +119,20 @@ status onnx_op_slice(call *c, error *err)
     TRY(call_value(c, 0, &x, err));
     graph_shape shape = call_shape_of(c, x);
     TRY(slices_of(c, &shape, &cut, err));
+    slice_attr attr = {.n_axes = 0};
     for (int32_t i = 0; i < shape.rank; i++) {
         if (cut.n[i] == shape.dim[i] && cut.step[i] > 0)
             continue;
-        if (cut.step[i] != 1)
-            return call_refuse(
-                err, "it steps by %" PRId64 " along axis %" PRId32 "; steps of 1 are supported",
-                cut.step[i], i);
         if (cut.n[i] == 0)
             return call_refuse(err, "it takes nothing of axis %" PRId32, i);
-        slice_attr attr = {.axis = i, .begin = cut.begin[i], .end = cut.begin[i] + cut.n[i]};
-        TRY(call_emit(c, OP_SLICE, &x, 1, &attr, &x, err));
+        int64_t end = cut.begin[i] + cut.n[i] * cut.step[i];
+        attr.axes[attr.n_axes] = i;
+        attr.begin[attr.n_axes] = cut.begin[i];
+        attr.end[attr.n_axes] = end < 0 ? -shape.dim[i] - 1 : end; /* before the first one */
+        attr.step[attr.n_axes++] = cut.step[i];
     }
+    if (attr.n_axes > 0)
+        TRY(call_emit(c, OP_SLICE, &x, 1, &attr, &x, err));
     call_return(c, 0, x);
     return OK;
 }
@@ -144,7 +146,8 @@ status onnx_op_split(call *c, error *err)
     graph_shape shape = call_shape_of(c, x);
     TRY(split_sizes(c, &shape, &axis, sizes, err));
     for (int32_t k = 0; k < c->n_out; begin += sizes[k++]) {
-        slice_attr attr = {.axis = axis, .begin = begin, .end = begin + sizes[k]};
+        slice_attr attr = {
+            .n_axes = 1, .axes = {axis}, .begin = {begin}, .end = {begin + sizes[k]}};
         if (!call_wants(c, k))
             continue;
         TRY(call_emit(c, OP_SLICE, &x, 1, &attr, &y, err));

@@ -27,7 +27,7 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
                     error *err)
 {
     rotary_attr *a = (rotary_attr *)n->attr;
-    int64_t head;
+    int64_t head = 0;
     graph_shape angles;
     TRY(split(g, n, &head, &angles, err));
     a->width = a->width ? a->width : head;

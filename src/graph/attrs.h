@@ -18,7 +18,8 @@ typedef enum auto_pad {
     PAD_VALID,          /* none */
 } auto_pad;
 
-/* CONV, CONV_BWD_DATA, CONV_BWD_WEIGHTS. x [N,C,spatial...], w [M,C/group,kernel...] */
+/* CONV, CONV_BWD_DATA, CONV_BWD_WEIGHTS: x [N,C,spatial...], w [M,C/group,kernel...].
+ * CONV_TRANSPOSE: x [N,C,spatial...], w [C,M/group,kernel...] */
 typedef struct conv_attr {
     int64_t strides[SPATIAL], dilations[SPATIAL];       /* 0: 1 */
     int64_t pads[2 * SPATIAL];
@@ -26,6 +27,8 @@ typedef struct conv_attr {
     int64_t group;                      /* 0: 1 */
     graph_shape x, w;                   /* backward ops: the shape to produce */
     bool with_bias;                     /* CONV_BWD_WEIGHTS: output 1 is wanted */
+    int64_t output_padding[SPATIAL];    /* CONV_TRANSPOSE */
+    int64_t output_shape[SPATIAL];      /* CONV_TRANSPOSE: 0: follows from the pads */
 } conv_attr;
 
 /* MAX_POOL, AVERAGE_POOL, LP_POOL and their gradients (GLOBAL_AVERAGE_POOL's is AVERAGE_POOL_BWD) */
@@ -38,6 +41,17 @@ typedef struct pool_attr {
     bool indices, column_major;         /* MAX_POOL: output 2 is wanted, in this order */
     graph_shape x;                      /* backward ops: the shape to produce */
 } pool_attr;
+
+/* GROUP_NORMALIZATION (opset 21: scale and bias per channel), INSTANCE_NORMALIZATION, gradient */
+typedef struct group_norm_attr {
+    int64_t groups;                     /* INSTANCE_NORMALIZATION: set by the shape rule */
+    float epsilon;                      /* 0: 1e-5 */
+} group_norm_attr;
+
+typedef struct lrn_attr {               /* LRN, LRN_BWD */
+    int64_t size;
+    float alpha, beta, bias;            /* 0: 1e-4, 0.75, 1 */
+} lrn_attr;
 
 /* GEMM: y = alpha * op(a) op(b) + beta * c, c broadcast to [M,N] */
 typedef struct gemm_attr {

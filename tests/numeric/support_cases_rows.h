@@ -65,7 +65,9 @@
     }
 #define ABSENT                                                                                     \
     {                                                                                              \
-        {.rank = GRAPH_NONE}                                                                       \
+        {                                                                                          \
+            .rank = GRAPH_NONE                                                                     \
+        }                                                                                          \
     }
 #define SCALAR                                                                                     \
     {                                                                                              \
@@ -87,14 +89,16 @@
     {                                                                                              \
         .name = #ID " " what, .op = OP_##ID, .n_in = n, __VA_ARGS__                                \
     }
-#define IN(...)     .in = {__VA_ARGS__}
-#define CONV_(...)  .attr = ATTR(conv_attr, __VA_ARGS__)
-#define POOL(...)   .attr = ATTR(pool_attr, __VA_ARGS__)
-#define AXIS(a)     .attr = ATTR(axis_attr, .axis = a)
-#define GEMM_(...)  .attr = ATTR(gemm_attr, __VA_ARGS__)
-#define LOSS(...)   .attr = ATTR(sce_attr, __VA_ARGS__)
-#define NORM(...)   .attr = ATTR(batch_norm_attr, __VA_ARGS__)
-#define REDUCE(...) .attr = ATTR(reduce_attr, __VA_ARGS__)
+#define IN(...)      .in = {__VA_ARGS__}
+#define CONV_(...)   .attr = ATTR(conv_attr, __VA_ARGS__)
+#define POOL(...)    .attr = ATTR(pool_attr, __VA_ARGS__)
+#define AXIS(a)      .attr = ATTR(axis_attr, .axis = a)
+#define GEMM_(...)   .attr = ATTR(gemm_attr, __VA_ARGS__)
+#define LOSS(...)    .attr = ATTR(sce_attr, __VA_ARGS__)
+#define NORM(...)    .attr = ATTR(batch_norm_attr, __VA_ARGS__)
+#define REDUCE(...)  .attr = ATTR(reduce_attr, __VA_ARGS__)
+#define GROUPS_(...) .attr = ATTR(group_norm_attr, __VA_ARGS__)
+#define LRN_(...)    .attr = ATTR(lrn_attr, __VA_ARGS__)
 
 /* One operand in the shapes that kernels take apart; Y fills it. */
 #define UNARY(ID, what, Y, ...)                                                                    \

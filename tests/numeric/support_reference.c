@@ -263,6 +263,13 @@ static ref_op *network_op(graph_op op)
     switch (op) {
     case OP_CONV:
         return ref_conv;
+    case OP_CONV_TRANSPOSE:
+        return ref_conv_transpose;
+    case OP_GROUP_NORMALIZATION:
+    case OP_INSTANCE_NORMALIZATION:
+        return ref_group_norm;
+    case OP_LRN:
+        return ref_lrn;
     case OP_MAX_POOL:
         return ref_max_pool;
     case OP_AVERAGE_POOL:

@@ -2,7 +2,9 @@
  * Convolution and its gradients on oneDNN. Every operand may lie as oneDNN likes best; weights are
  * plain in the flat vector, so they are reordered at each run, which costs little beside the work.
  */
+#include "backend/cpu/planes.h"
 #include "backend/cpu/program.h"
+#include "backend/cpu/team.h"
 #include "backend/cpu/window.h"
 #include "common/base/alloc.h"
 
@@ -89,6 +91,57 @@ status plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err)
     n->in[1].want = shim_layout_of(conv, SHIM_WEIGHTS);
     n->in[1].view = l.w_view;
     n->out[0].want = shim_layout_of(conv, SHIM_DIFF_SRC);
+    return OK;
+}
+
+/* ConvTranspose is the gradient of a convolution for its data, and a bias. */
+typedef struct transpose_state {
+    shim_primitive *conv;
+    planes p; /* of y; batch 0: there is no bias */
+} transpose_state;
+
+typedef struct bias_task {
+    const planes *p;
+    const float *bias;
+    float *y;
+} bias_task;
+
+static void add_bias(int64_t begin, int64_t end, void *arg)
+{
+    const bias_task *t = arg;
+    const planes *p = t->p;
+    for (int64_t i = begin; i < end; i++) {
+        float ones[PLANES_BLOCK], bias[PLANES_BLOCK];
+        for (int64_t j = 0; j < p->block; j++) {
+            int64_t channel = i % p->blocks * p->block + j;
+            ones[j] = 1.0f;
+            bias[j] = channel < p->channels ? t->bias[channel] : 0.0f;
+        }
+        planes_affine(t->y + i * p->run, t->y + i * p->run, ones, bias, p->run, p->block);
+    }
+}
+
+static status run_transpose(const cpu_node *n, const cpu_call *c, error *err)
+{
+    const transpose_state *s = n->state;
+    TRY(shim_set(s->conv, SHIM_DIFF_DST, c->in[0], err));
+    TRY(shim_set(s->conv, SHIM_WEIGHTS, c->in[1], err));
+    TRY(shim_set(s->conv, SHIM_DIFF_SRC, c->out[0], err));
+    TRY(node_execute(s->conv, c->scratch, err));
+    bias_task t = {.p = &s->p, .bias = c->in[2], .y = c->out[0]};
+    team_for(s->p.batch * s->p.blocks, 1, add_bias, &t);
+    return OK;
+}
+
+status plan_conv_transpose(backend_program *p, cpu_node *n, error *err)
+{
+    transpose_state *s = arena_alloc(p->arena, sizeof *s);
+    TRY(plan_conv_bwd_data(p, n, err));
+    s->conv = (shim_primitive *)(uintptr_t)n->state;
+    if (node_in(n, 2) && !planes_of(n->out[0].want, &s->p))
+        return FAIL(err, E_UNSUPPORTED, "oneDNN orders its channels in a way unknown here");
+    n->body = run_transpose;
+    n->state = s;
     return OK;
 }
 

@@ -11,10 +11,14 @@
 
 static const cpu_plan plan_of[OP_COUNT] = {
     [OP_CONV] = plan_conv,
+    [OP_CONV_TRANSPOSE] = plan_conv_transpose,
     [OP_MAX_POOL] = plan_pool,
     [OP_AVERAGE_POOL] = plan_pool,
     [OP_LP_POOL] = plan_lp_pool,
     [OP_GLOBAL_AVERAGE_POOL] = plan_pool,
+    [OP_GROUP_NORMALIZATION] = plan_group_norm,
+    [OP_INSTANCE_NORMALIZATION] = plan_group_norm,
+    [OP_LRN] = plan_lrn,
     [OP_GEMM] = plan_gemm,
     [OP_MATMUL] = plan_matmul,
     [OP_ADD] = plan_binary,
@@ -50,6 +54,8 @@ static const cpu_plan plan_of[OP_COUNT] = {
     [OP_MAX_POOL_BWD] = plan_pool_bwd,
     [OP_AVERAGE_POOL_BWD] = plan_pool_bwd,
     [OP_LP_POOL_BWD] = plan_lp_pool,
+    [OP_GROUP_NORMALIZATION_BWD] = plan_group_norm,
+    [OP_LRN_BWD] = plan_lrn,
     [OP_SOFTMAX_BWD] = plan_softmax_bwd,
     [OP_LOG_SOFTMAX_BWD] = plan_softmax_bwd,
     [OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD] = plan_loss_bwd,

@@ -209,6 +209,36 @@ bool shim_layout_same(const shim_layout *a, const shim_layout *b)
     return shim_layout_is_plain(a) && shim_layout_is_plain(b);
 }
 
+/* Axis i has the stride that dense elements give it, or none because it has one element. */
+static bool is_dense(const dnnl_memory_desc_t *d, int i, int64_t stride, int64_t size)
+{
+    return size == 1 || d->format_desc.blocking.strides[i] == stride;
+}
+
+bool shim_layout_channels(const shim_layout *l, shim_channels *ret)
+{
+    const dnnl_memory_desc_t *d = &l->desc;
+    if (d->format_kind != dnnl_blocked || d->ndims < 2 || d->offset0 != 0)
+        return false;
+    const dnnl_blocking_desc_t *b = &d->format_desc.blocking;
+    if (b->inner_nblks > 1 || (b->inner_nblks == 1 && b->inner_idxs[0] != 1))
+        return false;
+    int64_t block = b->inner_nblks ? b->inner_blks[0] : 1, stride = block;
+    for (int i = d->ndims - 1; i >= 2; i--) {
+        if (d->padded_dims[i] != d->dims[i] || !is_dense(d, i, stride, d->dims[i]))
+            return false;
+        stride *= d->dims[i];
+    }
+    int64_t spatial = stride / block, blocks = d->padded_dims[1] / block;
+    bool tight = d->padded_dims[1] == (d->dims[1] + block - 1) / block * block &&
+                 d->padded_dims[0] == d->dims[0];
+    if (!tight || !is_dense(d, 1, stride, blocks) || !is_dense(d, 0, stride * blocks, d->dims[0]))
+        return false;
+    *ret = (shim_channels){
+        .batch = d->dims[0], .channels = d->dims[1], .spatial = spatial, .block = block};
+    return true;
+}
+
 size_t shim_layout_bytes(const shim_layout *l)
 {
     return dnnl_memory_desc_get_size(&l->desc);

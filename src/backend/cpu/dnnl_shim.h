@@ -75,6 +75,13 @@ bool shim_layout_is_plain(const shim_layout *l);                   /* row-major 
 bool shim_layout_is_padded(const shim_layout *l);                  /* holds zeros of its own */
 size_t shim_layout_bytes(const shim_layout *l);
 
+/* [N,C,spatial...] with dense planes: row-major (block 1), or channels in blocks that lie innermost
+ * and are padded to whole ones. False for other orders. */
+typedef struct shim_channels {
+    int64_t batch, channels, spatial, block;
+} shim_channels;
+bool shim_layout_channels(const shim_layout *l, shim_channels *ret);
+
 /*
  * Primitives. E_UNSUPPORTED if oneDNN has no implementation. `bias` may be NULL. Weights of a
  * grouped convolution have one axis more: [group, M/group, C/group, kernel...].

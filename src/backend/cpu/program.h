@@ -107,11 +107,14 @@ status node_run(void *state, void *const *addresses, void *workspace, error *err
 
 /* One line per family: the file of the same name. */
 MUST_USE status plan_conv(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_conv_transpose(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_conv_bwd_weights(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_pool(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_pool_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_lp_pool(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_group_norm(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_lrn(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_batch_norm(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_batch_norm_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_row_norm(backend_program *p, cpu_node *n, error *err);

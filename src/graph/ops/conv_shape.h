@@ -1,0 +1,24 @@
+/* What the rules of convolutions share. Only for the files of this folder. */
+#ifndef TEQUIO_GRAPH_OPS_CONV_SHAPE_H
+#define TEQUIO_GRAPH_OPS_CONV_SHAPE_H
+
+#include "graph/ops/rule.h"
+
+/* Fills in strides, dilations and group of 0. */
+conv_attr *conv_complete(const graph_node *n);
+
+/* x has 1 to 3 spatial axes, w as many, and the groups divide w's first axis. */
+MUST_USE status conv_check_weights(const graph_node *n, const graph_shape *x, const graph_shape *w,
+                                   error *err);
+
+/* [N,C,spatial...] and [M,C/group,kernel...] to [N,M,spatial...]; resolves auto_pad. */
+MUST_USE status conv_shape(const graph_node *n, const graph_shape *x, const graph_shape *w,
+                           conv_attr *a, graph_shape *ret, error *err);
+
+/* Of a convolution that makes as many elements as v has. */
+double conv_flops(const graph *g, graph_val v, const graph_shape *w);
+
+/* The bias alone needs no convolution: it is the sum over everything but the channels. */
+MUST_USE status conv_bias_grad(graph *g, graph_val dy, graph_val *ret, error *err);
+
+#endif

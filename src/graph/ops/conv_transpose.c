@@ -1,0 +1,114 @@
+/*
+ * ConvTranspose: what CONV_BWD_DATA computes, with a bias. So its own gradient is a Conv of dy (for
+ * x) and CONV_BWD_WEIGHTS with the roles of x and dy exchanged.
+ */
+#include "graph/ops/conv_shape.h"
+#include "graph/ops/emit.h"
+
+#include <inttypes.h>
+
+/* Size and pads of one axis of y, from those of x. */
+static status stretch(const graph_node *n, int32_t i, int32_t spatial, int64_t size, int64_t kernel,
+                      int64_t *ret, error *err)
+{
+    conv_attr *a = (conv_attr *)n->attr;
+    const int64_t limit = INT32_MAX;
+    int64_t stride = a->strides[i], dilation = a->dilations[i], extra = a->output_padding[i];
+    if (stride < 1 || stride > limit || dilation < 1 || dilation > limit || kernel < 1 ||
+        kernel > limit || size < 1 || size > limit)
+        return rule_fail(n, err,
+                         "size %" PRId64 ", kernel size %" PRId64 ", stride %" PRId64
+                         " and dilation %" PRId64 " of spatial axis %" PRId32 " must be positive",
+                         size, kernel, stride, dilation, i);
+    if (extra < 0 || (extra >= stride && extra >= dilation))
+        return rule_fail(n, err,
+                         "output_padding %" PRId64 " of spatial axis %" PRId32
+                         " must be smaller than its stride or dilation",
+                         extra, i);
+    int64_t reach = stride * (size - 1) + dilation * (kernel - 1) + 1 + extra;
+    int64_t wanted = a->output_shape[i];
+    if (wanted == 0 && (a->auto_pad == PAD_SAME_UPPER || a->auto_pad == PAD_SAME_LOWER))
+        wanted = size * stride;
+    if (wanted) {
+        int64_t total = reach > wanted ? reach - wanted : 0;
+        int64_t half = total / 2;
+        a->pads[i] = a->auto_pad == PAD_SAME_UPPER ? half : total - half;
+        a->pads[spatial + i] = total - a->pads[i];
+    } else {
+        if (a->auto_pad == PAD_VALID)
+            a->pads[i] = a->pads[spatial + i] = 0;
+        wanted = reach - a->pads[i] - a->pads[spatial + i];
+    }
+    if (a->pads[i] < 0 || a->pads[spatial + i] < 0 || wanted < 1)
+        return rule_fail(n, err,
+                         "spatial axis %" PRId32 " would have the size %" PRId64
+                         " with pads %" PRId64 " and %" PRId64,
+                         i, wanted, a->pads[i], a->pads[spatial + i]);
+    *ret = wanted;
+    return OK;
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    const graph_shape *x = rule_shape(g, n, 0), *w = rule_shape(g, n, 1);
+    conv_attr *a = conv_complete(n);
+    TRY(rule_float(g, n, 0, err));
+    TRY(rule_same_type(g, n, 0, 1, err));
+    TRY(conv_check_weights(n, x, w, err));
+    if (w->dim[0] != x->dim[1])
+        return rule_fail(n, err,
+                         "the input %s has %" PRId64 " channels but the weights %s expect %" PRId64,
+                         SHAPE(x), x->dim[1], SHAPE(w), w->dim[0]);
+    graph_shape y = {.rank = x->rank, .dim = {x->dim[0]}};
+    if (__builtin_mul_overflow(w->dim[1], a->group, &y.dim[1]))
+        return rule_fail(n, err, "the weights %s have too many maps", SHAPE(w));
+    for (int32_t i = 0; i < x->rank - 2; i++)
+        TRY(stretch(n, i, x->rank - 2, x->dim[2 + i], w->dim[2 + i], &y.dim[2 + i], err));
+    a->auto_pad = PAD_GIVEN;
+    if (rule_has(n, 2)) {
+        TRY(rule_same_type(g, n, 0, 2, err));
+        TRY(rule_expect(g, n, 2, "the bias", &(graph_shape){.rank = 1, .dim = {y.dim[1]}}, err));
+    }
+    ret_shape[0] = y;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    conv_attr a = *(const conv_attr *)n.attr;
+    a.w = emit_shape_of(g, n.in[1]);
+    graph_shape x = emit_shape_of(g, n.in[0]), y = emit_shape_of(g, dout[0]);
+    for (int32_t i = 0; i < x.rank - 2; i++) {
+        int64_t reach = a.dilations[i] * (a.w.dim[2 + i] - 1) + 1;
+        int64_t room = y.dim[2 + i] + a.pads[i] + a.pads[x.rank - 2 + i] - reach;
+        if (room / a.strides[i] + 1 != x.dim[2 + i])
+            return FAIL(err, E_UNSUPPORTED,
+                        "no gradient where the output reaches a stride or more behind the last "
+                        "window");
+    }
+    if (want_din[0])
+        TRY(emit_2(g, OP_CONV, dout[0], n.in[1], &a, &ret_din[0], err));
+    if (want_din[1])
+        TRY(emit_2(g, OP_CONV_BWD_WEIGHTS, dout[0], n.in[0], &a, &ret_din[1], err));
+    if (want_din[2])
+        TRY(conv_bias_grad(g, dout[0], &ret_din[2], err));
+    return OK;
+}
+
+static double flops(const graph *g, const graph_node *n)
+{
+    return conv_flops(g, n->in[0], rule_shape(g, n, 1));
+}
+
+const graph_op_info graph_op_conv_transpose = {
+    OP_ROW(CONV_TRANSPOSE),
+    .name = "ConvTranspose",
+    .attr_bytes = sizeof(conv_attr),
+    .infer = infer,
+    .grad = grad,
+    .flops = flops,
+};

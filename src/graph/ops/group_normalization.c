@@ -1,0 +1,85 @@
+/*
+ * GroupNormalization as of opset 21: scale and bias are per channel. Mean and 1 / standard
+ * deviation of the groups are outputs, for backward.
+ */
+#include "graph/ops/group_norm.h"
+
+#include "graph/ops/emit.h"
+
+#include <inttypes.h>
+
+/* The shapes of one vector over the channels and of one matrix over samples and groups. */
+static status check(const graph *g, const graph_node *n, graph_shape *ret_channels,
+                    graph_shape *ret_groups, error *err)
+{
+    group_norm_attr *a = (group_norm_attr *)n->attr;
+    const graph_shape *x = rule_shape(g, n, 0);
+    TRY(rule_float(g, n, 0, err));
+    if (x->rank < 3)
+        return rule_fail(n, err, "the input %s must be [batch,channels] and spatial axes",
+                         SHAPE(x));
+    if (a->groups < 1 || x->dim[1] % a->groups != 0)
+        return rule_fail(n, err, "the channels of %s cannot be dealt to %" PRId64 " groups",
+                         SHAPE(x), a->groups);
+    a->epsilon = a->epsilon == 0.0f ? 1e-5f : a->epsilon;
+    *ret_channels = (graph_shape){.rank = 1, .dim = {x->dim[1]}};
+    *ret_groups = (graph_shape){.rank = 2, .dim = {x->dim[0], a->groups}};
+    return rule_expect(g, n, 1, "the scale", ret_channels, err);
+}
+
+status group_norm_infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
+{
+    graph_shape channels, groups;
+    TRY(check(g, n, &channels, &groups, err));
+    TRY(rule_expect(g, n, 2, "the bias", &channels, err));
+    ret_shape[0] = *rule_shape(g, n, 0);
+    ret_shape[1] = ret_shape[2] = groups;
+    ret_dtype[0] = ret_dtype[1] = ret_dtype[2] = rule_type(g, n, 0);
+    return OK;
+}
+
+status group_norm_grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                       graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    if (dout[1] != GRAPH_NONE || dout[2] != GRAPH_NONE)
+        return FAIL(err, E_UNSUPPORTED, "no gradient through the groups' mean and deviation");
+    const graph_val in[] = {n.in[0], n.in[1], n.out[1], n.out[2], dout[0]};
+    graph_val out[3];
+    TRY(graph_add(g, OP_GROUP_NORMALIZATION_BWD, NULL, in, 5, n.attr, out, err));
+    for (int32_t i = 0; i < 3; i++) {
+        if (want_din[i])
+            ret_din[i] = out[i];
+    }
+    return OK;
+}
+
+const graph_op_info graph_op_group_normalization = {
+    OP_ROW(GROUP_NORMALIZATION),
+    .name = "GroupNormalization",
+    .attr_bytes = sizeof(group_norm_attr),
+    .infer = group_norm_infer,
+    .grad = group_norm_grad,
+};
+
+static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
+{
+    graph_shape channels, groups;
+    TRY(check(g, n, &channels, &groups, err));
+    TRY(rule_expect(g, n, 2, "the mean", &groups, err));
+    TRY(rule_expect(g, n, 3, "the deviation", &groups, err));
+    TRY(rule_expect(g, n, 4, "the gradient", rule_shape(g, n, 0), err));
+    ret_shape[0] = *rule_shape(g, n, 0);
+    ret_shape[1] = ret_shape[2] = channels;
+    ret_dtype[0] = ret_dtype[1] = ret_dtype[2] = rule_type(g, n, 0);
+    return OK;
+}
+
+const graph_op_info graph_op_group_normalization_bwd = {
+    OP_ROW(GROUP_NORMALIZATION_BWD),
+    .name = "GroupNormalizationBwd",
+    .attr_bytes = sizeof(group_norm_attr),
+    .infer = infer_bwd,
+};

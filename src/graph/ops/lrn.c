@@ -1,0 +1,67 @@
+/*
+ * LRN: y = x / (bias + alpha / size * sum of x^2 over `size` neighbouring channels) ^ beta. Output
+ * 1 is what stands in the parentheses, for backward.
+ */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+#include <inttypes.h>
+
+static status check(const graph *g, const graph_node *n, int32_t x, error *err)
+{
+    lrn_attr *a = (lrn_attr *)n->attr;
+    a->alpha = a->alpha == 0.0f ? 1e-4f : a->alpha;
+    a->beta = a->beta == 0.0f ? 0.75f : a->beta;
+    a->bias = a->bias == 0.0f ? 1.0f : a->bias;
+    TRY(rule_float(g, n, x, err));
+    if (rule_shape(g, n, x)->rank < 2)
+        return rule_fail(n, err, "the input %s must have a channel axis",
+                         SHAPE(rule_shape(g, n, x)));
+    if (a->size < 1)
+        return rule_fail(n, err, "size is %" PRId64 ", must be positive", a->size);
+    return OK;
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    TRY(check(g, n, 0, err));
+    ret_shape[0] = ret_shape[1] = *rule_shape(g, n, 0);
+    ret_dtype[0] = ret_dtype[1] = rule_type(g, n, 0);
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    (void)want_din;
+    graph_node n = *graph_node_at(g, node);
+    if (dout[1] != GRAPH_NONE)
+        return FAIL(err, E_UNSUPPORTED, "no gradient through the sums of squares");
+    const graph_val in[] = {dout[0], n.in[0], n.out[0], n.out[1]};
+    return graph_add_1(g, OP_LRN_BWD, NULL, in, 4, n.attr, &ret_din[0], err);
+}
+
+const graph_op_info graph_op_lrn = {
+    OP_ROW(LRN), .name = "LRN", .attr_bytes = sizeof(lrn_attr), .infer = infer, .grad = grad,
+};
+
+static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
+{
+    const graph_shape *x = rule_shape(g, n, 1);
+    TRY(check(g, n, 1, err));
+    TRY(rule_expect(g, n, 0, "the gradient", x, err));
+    TRY(rule_expect(g, n, 2, "the normalised value", x, err));
+    TRY(rule_expect(g, n, 3, "the sums of squares", x, err));
+    ret_shape[0] = *x;
+    ret_dtype[0] = rule_type(g, n, 1);
+    return OK;
+}
+
+const graph_op_info graph_op_lrn_bwd = {
+    OP_ROW(LRN_BWD),
+    .name = "LRNBwd",
+    .attr_bytes = sizeof(lrn_attr),
+    .infer = infer_bwd,
+};

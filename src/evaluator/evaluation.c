@@ -177,7 +177,8 @@ static void feed(evaluation *e, size_t variant, const data_batch *batch)
     for (size_t i = 0; i < batch->n_fields; i++) {
         const data_field *f = &batch->fields[i];
         void *input = exec_value(e->exec, variant, f->name, NULL);
-        memcpy(input, batch->data[i], (size_t)batch->slot.n * data_field_bytes(f));
+        if (input)
+            memcpy(input, batch->data[i], (size_t)batch->slot.n * data_field_bytes(f));
     }
     int64_t *id = exec_value(e->exec, variant, "batch.id", NULL);
     *id = batch->slot.batch_id;
@@ -185,16 +186,13 @@ static void feed(evaluation *e, size_t variant, const data_batch *batch)
 
 static void score(evaluation *e, size_t variant, const data_batch *batch, metric_set *into)
 {
-    int64_t n = batch->slot.n;
-    const graph_value *shape = NULL;
-    const float *logits = exec_value(e->exec, variant, "logits", &shape);
+    double n = (double)batch->slot.n;
     const float *loss = exec_value(e->exec, variant, "loss", NULL);
-    metric_add(into, "loss", (double)*loss * (double)n, (double)n);
-    for (size_t i = 0; i < batch->n_fields; i++)
-        if (batch->fields[i].classes > 0) {
-            metric_add_accuracy(into, logits, batch->data[i], n, shape->shape.dim[1]);
-            return;
-        }
+    const int64_t *right = exec_value(e->exec, variant, "accuracy.right", NULL);
+    const int64_t *counted = exec_value(e->exec, variant, "accuracy.counted", NULL);
+    metric_add(into, "loss", (double)*loss * n, n);
+    if (right && counted)
+        metric_add(into, "accuracy", (double)*right, (double)*counted);
 }
 
 static void gather_inputs(const data_batch *batch, evaluation_answer *a)

@@ -90,6 +90,14 @@ typedef struct sce_attr {
     int64_t ignore_index;
 } sce_attr;
 
+/* ACCURACY: scores [N,C,d...], labels int64 [N,d...] -> how many labels have the largest score (the
+ * first one on ties; never where a score is no number), and how many labels count; int64 []. With
+ * one class a score is a logit: class 1 where it is above 0. */
+typedef struct accuracy_attr {
+    bool has_ignore_index;
+    int64_t ignore_index;
+} accuracy_attr;
+
 typedef struct batch_norm_attr {        /* forward and backward */
     float epsilon;                      /* 0: 1e-5 */
     bool training;                      /* statistics of this batch; otherwise the inputs' */

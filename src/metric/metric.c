@@ -52,28 +52,6 @@ double metric_result(const metric_set *m, const char *name)
     return v && v->count != 0.0 ? v->sum / v->count : (double)NAN;
 }
 
-/* Index of the largest score, the first one on ties; -1 when any is not a number. */
-static int64_t best_class(const float *scores, int64_t classes)
-{
-    int64_t best = 0;
-    for (int64_t c = 0; c < classes; c++) {
-        if (isnan(scores[c]))
-            return -1;
-        if (scores[c] > scores[best])
-            best = c;
-    }
-    return best;
-}
-
-void metric_add_accuracy(metric_set *m, const float *scores, const int64_t *labels, int64_t rows,
-                         int64_t classes)
-{
-    int64_t right = 0;
-    for (int64_t i = 0; i < rows; i++)
-        right += best_class(scores + i * classes, classes) == labels[i];
-    metric_add(m, "accuracy", (double)right, (double)rows);
-}
-
 status metric_goal_parse(const char *text, const char **ret_name, int *ret_better, error *err)
 {
     if ((text[0] != '-' && text[0] != '+') || text[1] == '\0')

@@ -30,11 +30,6 @@ void metric_add(metric_set *m, const char *name, double sum, double count);
 void metric_merge(metric_set *into, const metric_set *from);
 double metric_result(const metric_set *m, const char *name);        /* NaN when absent or count 0 */
 
-/* Rows whose largest score (first one on ties) is the label: adds "accuracy". A row with a score
- * that is not a number counts as wrong. scores [rows, classes]. */
-void metric_add_accuracy(metric_set *m, const float *scores, const int64_t *labels, int64_t rows,
-                         int64_t classes);
-
 /* AllenNLP's validation_metric: "-loss", "+accuracy". better: +1 larger, -1 smaller. E_CONFIG. */
 MUST_USE status metric_goal_parse(const char *text, const char **ret_name, int *ret_better,
                                   error *err);

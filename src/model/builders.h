@@ -1,6 +1,10 @@
 /*
- * The built-in architectures: each appends its layers to a net that stands at the input and ends at
- * scores [batch, classes]. To add one, write a file and give it a row in model.c.
+ * The architectures. To add one, write a file, give it a row in model.c and its options in
+ * options.def.
+ *
+ * A builder asks for the fields it reads (net_input), appends layers and says what the model's
+ * outputs are: at[0] holds the scores or predictions, whose last axis has n->loss->features
+ * elements (its axis 1 will do for images of labels).
  * Threads: pure functions.
  */
 #ifndef TEQUIO_MODEL_BUILDERS_H
@@ -8,15 +12,18 @@
 
 #include "common/config/config.h"
 #include "model/layers.h"
+#include "model/loss.h"
+
+typedef status model_build_fn(net *n, const config *model, net_outputs *ret, error *err);
 
 /* Linear layers, with an activation between. */
-MUST_USE status build_mlp(net *n, const config *model, int64_t classes, error *err);
+MUST_USE status build_mlp(net *n, const config *model, net_outputs *ret, error *err);
 /* Convolutions that keep the size, each with an activation and 2x2 max pooling; linear layers. */
-MUST_USE status build_cnn(net *n, const config *model, int64_t classes, error *err);
+MUST_USE status build_cnn(net *n, const config *model, net_outputs *ret, error *err);
 /* The layers the configuration lists; the last one must give the scores. */
-MUST_USE status build_sequential(net *n, const config *model, int64_t classes, error *err);
+MUST_USE status build_sequential(net *n, const config *model, net_outputs *ret, error *err);
 
-/* The linear end that mlp and cnn share: hidden layers, then "fc<k>" to `classes`. */
-MUST_USE status build_head(net *n, const config *model, int64_t classes, error *err);
+/* The linear end that mlp and cnn share: hidden layers, then "fc<k>" to the scores. */
+MUST_USE status build_head(net *n, const config *model, net_outputs *ret, error *err);
 
 #endif

@@ -14,6 +14,59 @@ const graph_shape *net_shape(const net *n)
     return &graph_value_at(n->g, n->end)->shape;
 }
 
+static bool is_label(const net *n, const data_field *f)
+{
+    for (size_t i = 0; i < n->loss->n_labels; i++)
+        if (n->loss->label[i] == f)
+            return true;
+    return false;
+}
+
+const data_field *net_find(const net *n, const char *name, dtype type)
+{
+    const model_request *r = n->request;
+    for (size_t i = 0; name && i < r->n_fields; i++)
+        if (strcmp(r->fields[i].name, name) == 0)
+            return &r->fields[i];
+    for (size_t i = 0; i < r->n_fields; i++) {
+        const data_field *f = &r->fields[i];
+        if (f->dtype == type && !is_label(n, f))
+            return f;
+    }
+    return NULL;
+}
+
+status net_field(net *n, const data_field *f, graph_val *ret, error *err)
+{
+    graph_val known = graph_find(n->g, f->name);
+    if (known != GRAPH_NONE && graph_value_at(n->g, known)->kind == VAL_INPUT) {
+        *ret = known;
+        return OK;
+    }
+    if (f->rank + 1 > GRAPH_RANK)
+        return FAIL(err, E_CONFIG, "field '%s' has %d axes, more than a model takes", f->name,
+                    f->rank);
+    graph_shape s = {.rank = f->rank + 1, .dim = {n->request->batch_size}};
+    memcpy(s.dim + 1, f->dim, (size_t)f->rank * sizeof *f->dim);
+    return graph_input(n->g, f->name, f->dtype, s, ret, err);
+}
+
+status net_input(net *n, const char *name, dtype type, graph_val *ret, error *err)
+{
+    const data_field *f = net_find(n, name, type);
+    if (f)
+        return net_field(n, f, ret, err);
+    return FAIL(err, E_CONFIG, "%s: the data have no %s field%s%s%s for it; they have %s",
+                config_path(n->request->model), dtype_name(type), name ? " '" : "",
+                name ? name : "", name ? "'" : "",
+                model_field_names(n->request, graph_arena(n->g)));
+}
+
+status net_reshape(net *n, graph_val v, graph_shape shape, graph_val *ret, error *err)
+{
+    return graph_add_1(n->g, OP_RESHAPE, NULL, &v, 1, &(shape_attr){.shape = shape}, ret, err);
+}
+
 static status append(net *n, graph_op op, const char *name, const graph_val *in, int32_t n_in,
                      const void *attr, error *err)
 {
@@ -105,6 +158,17 @@ status net_linear(net *n, const char *name, int64_t features, bool bias, error *
     return append(n, OP_GEMM, name, in, 3, &(gemm_attr){.trans_b = true}, err);
 }
 
+status net_scores(net *n, const char *name, net_outputs *ret, error *err)
+{
+    if (n->loss->features < 1)
+        return FAIL(err, E_CONFIG,
+                    "%s: the data do not say how many scores the last layer '%s' has to give",
+                    config_path(n->request->model), name);
+    TRY(net_linear(n, name, n->loss->features, true, err));
+    ret->at[ret->n++] = n->end;
+    return OK;
+}
+
 status net_batch_norm(net *n, const char *name, double momentum, double epsilon, error *err)
 {
     if (net_shape(n)->rank < 2)
@@ -132,15 +196,16 @@ status net_batch_norm(net *n, const char *name, double momentum, double epsilon,
         };
         TRY(declare(n, name, rows[i].what, decl, &in[1 + i], err));
     }
-    batch_norm_attr attr = {.epsilon = (float)epsilon, .training = n->mode == MODEL_TRAIN};
+    batch_norm_attr attr = {.epsilon = (float)epsilon, .training = n->request->mode == MODEL_TRAIN};
     return append(n, OP_BATCH_NORMALIZATION, name, in, 5, &attr, err);
 }
 
 status net_dropout(net *n, const char *name, double p, error *err)
 {
-    if (n->mode == MODEL_EVAL || p <= 0.0)
+    if (n->request->mode != MODEL_TRAIN || p <= 0.0)
         return OK;
-    dropout_attr attr = {.ratio = (float)p, .seed = n->seed, .stream = fnv1a(name, strlen(name))};
+    dropout_attr attr = {
+        .ratio = (float)p, .seed = n->request->seed, .stream = fnv1a(name, strlen(name))};
     graph_val in[2] = {n->end, n->batch_id};
     return append(n, OP_DROPOUT, name, in, 2, &attr, err);
 }

@@ -10,15 +10,16 @@
 #define TEQUIO_MODEL_LAYERS_H
 
 #include "graph/graph.h"
+#include "model/loss.h"
 #include "model/model.h"
 
-typedef struct net {
+struct net {
     graph *g;
-    model_mode mode;
-    uint64_t seed;          /* of dropout masks */
-    graph_val batch_id;     /* their other key */
+    const model_request *request;
+    const model_loss *loss; /* whose labels are no inputs of the layers */
+    graph_val batch_id;     /* the key of random masks, beside the seed */
     graph_val end;          /* what the next layer takes */
-} net;
+};
 
 enum { PADDING_SAME = -1 };
 
@@ -33,6 +34,16 @@ typedef struct conv_layer {
 typedef struct pool_layer {
     int64_t kernel, stride, padding;
 } pool_layer;
+
+/* The input of a field of the data, made when it is first asked for. E_CONFIG: no such field. */
+MUST_USE status net_field(net *n, const data_field *field, graph_val *ret, error *err);
+/* The field of that name; or, `name` being NULL or unknown, the first that is no label and
+ * has this type. NULL if there is none. */
+const data_field *net_find(const net *n, const char *name, dtype type);
+/* The same as an input; E_CONFIG says what the data have. */
+MUST_USE status net_input(net *n, const char *name, dtype type, graph_val *ret, error *err);
+
+MUST_USE status net_reshape(net *n, graph_val v, graph_shape shape, graph_val *ret, error *err);
 
 const graph_shape *net_shape(const net *n);     /* of the end; valid until the next layer */
 
@@ -49,6 +60,8 @@ MUST_USE status net_activation(net *n, const char *name, const char *kind, error
 MUST_USE status net_max_pool(net *n, const char *name, const pool_layer *l, error *err);
 MUST_USE status net_average_pool(net *n, const char *name, const pool_layer *l, error *err);
 MUST_USE status net_global_average_pool(net *n, const char *name, error *err);
+/* The last linear layer: as many features as the loss needs; the model's output. */
+MUST_USE status net_scores(net *n, const char *name, net_outputs *ret, error *err);
 MUST_USE status net_flatten(net *n, const char *name, error *err);
 /* end + other, of the same shape */
 MUST_USE status net_add(net *n, const char *name, graph_val other, error *err);

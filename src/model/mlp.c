@@ -16,18 +16,18 @@ static status hidden_layer(net *n, const config *model, size_t k, int64_t featur
     return net_dropout(n, arena_printf(a, "dropout%zu", k), config_f64(model, "dropout"), err);
 }
 
-status build_head(net *n, const config *model, int64_t classes, error *err)
+status build_head(net *n, const config *model, net_outputs *ret, error *err)
 {
     TRY(net_flatten(n, "flatten", err));
     const json_t *hidden = config_json(model, "hidden");
     size_t n_hidden = config_count(model, "hidden");
     for (size_t i = 0; i < n_hidden; i++)
         TRY(hidden_layer(n, model, i + 1, json_integer_value(json_array_get(hidden, i)), err));
-    return net_linear(n, arena_printf(graph_arena(n->g), "fc%zu", n_hidden + 1), classes, true,
-                      err);
+    return net_scores(n, arena_printf(graph_arena(n->g), "fc%zu", n_hidden + 1), ret, err);
 }
 
-status build_mlp(net *n, const config *model, int64_t classes, error *err)
+status build_mlp(net *n, const config *model, net_outputs *ret, error *err)
 {
-    return build_head(n, model, classes, err);
+    TRY(net_input(n, NULL, DT_F32, &n->end, err));
+    return build_head(n, model, ret, err);
 }

@@ -1,10 +1,19 @@
 /*
- * Built-in architectures: graph builders, configured in AllenNLP's manner by the section `model`.
+ * Models: from the section `model` of a configuration, in AllenNLP's manner, to a graph.
  *
- * A built model has these inputs: the dataset's fields by their names, "batch.id" (int64 [1]) for
- * random masks and, in training, "slot.weight" (f32 [1]); and these kept values: "loss" (f32 [])
- * and "logits" ([batch, classes]). In training mode graph_backward has been done.
- * Parameters carry PyTorch's names ("conv1.weight", "fc1.bias", "bn1.running_mean").
+ * A built model has these inputs: the fields of the data that it reads, by their names; "batch.id"
+ * (int64 [1]), the key of random masks; in training "slot.weight" (f32 [1]). And these kept values:
+ *
+ *   "logits"            the model's first output: [batch, classes], [batch, tokens, classes], ...;
+ *                       further ones by names of their own
+ *   "loss"              f32 [], unless MODEL_PREDICT
+ *   "accuracy.right"    int64 [], where labels are classes: how many labels got the largest score
+ *   "accuracy.counted"  and how many there are, without those of model.ignore_index
+ *
+ * Labels are the fields that `model.labels` names, else the field "label" (loss.h). Which fields
+ * the layers read is up to the builder: by name ("tokens"), or the first of a type.
+ * In training mode graph_backward has been done. Parameters carry PyTorch's names ("conv1.weight",
+ * "fc1.bias", "bn1.running_mean").
  *
  * Threads: pure functions.
  */
@@ -15,7 +24,12 @@
 #include "data/data.h"
 #include "graph/graph.h"
 
-typedef enum model_mode { MODEL_TRAIN, MODEL_EVAL } model_mode;
+typedef enum model_mode {
+    MODEL_TRAIN,
+    MODEL_EVAL,
+    MODEL_PREDICT, /* MODEL_EVAL without labels and loss: outputs only. The fields still describe
+                    * the labels, which say how many classes there are */
+} model_mode;
 
 typedef struct model_request {
     const config *model;            /* the section `model` */
@@ -36,5 +50,8 @@ size_t model_outputs(const graph *g, int64_t batch_size, const char **ret, size_
 
 /* The flat vector of a training graph: its parameters in graph_param_order. */
 MUST_USE status model_flat(const graph *g, flat **ret, error *err);
+
+/* "'image' float32 [1,28,28], 'label' int64 [] of 10 classes", for messages. */
+const char *model_field_names(const model_request *request, arena *a);
 
 #endif

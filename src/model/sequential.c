@@ -185,8 +185,11 @@ static status build_list(net *n, const config *owner, const char *prefix, error 
     return OK;
 }
 
-status build_sequential(net *n, const config *model, int64_t classes, error *err)
+/* The last layer must give the scores: loss_add compares. */
+status build_sequential(net *n, const config *model, net_outputs *ret, error *err)
 {
-    (void)classes; /* model_build compares what the last layer gives */
-    return build_list(n, model, "", err);
+    TRY(net_input(n, NULL, DT_F32, &n->end, err));
+    TRY(build_list(n, model, "", err));
+    ret->at[ret->n++] = n->end;
+    return OK;
 }

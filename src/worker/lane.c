@@ -14,9 +14,8 @@ typedef struct inputs {
     void *field[DATA_FIELDS];       /* where the batch's fields go */
     int64_t *batch_id;
     float *slot_weight;
-    const float *loss, *logits;
-    const int64_t *labels;          /* among the fields, or NULL */
-    int64_t classes;
+    const float *loss;
+    const int64_t *right, *counted; /* labels; or NULL */
 } inputs;
 
 /* The span of a gradient slab lent to gather and the transport. */
@@ -70,20 +69,15 @@ static status bind_inputs(lane *l, size_t variant, error *err)
     inputs *in = &l->inputs[variant];
     size_t n_fields;
     const data_field *fields = dataset_fields(l->o.loader.dataset, &n_fields);
-    for (size_t i = 0; i < n_fields; i++) {
+    for (size_t i = 0; i < n_fields; i++)
         in->field[i] = exec_value(l->exec, variant, fields[i].name, NULL);
-        if (fields[i].dtype == DT_I64 && fields[i].rank == 0)
-            in->labels = in->field[i];
-    }
-    const graph_value *logits = NULL;
     in->batch_id = exec_value(l->exec, variant, "batch.id", NULL);
     in->slot_weight = exec_value(l->exec, variant, "slot.weight", NULL);
     in->loss = exec_value(l->exec, variant, "loss", NULL);
-    in->logits = exec_value(l->exec, variant, "logits", &logits);
+    in->right = exec_value(l->exec, variant, "accuracy.right", NULL);
+    in->counted = exec_value(l->exec, variant, "accuracy.counted", NULL);
     if (!in->loss || !in->slot_weight)
         return FAIL(err, E_UNSUPPORTED, "the model has no value 'loss' or input 'slot.weight'");
-    if (logits && logits->shape.rank == 2)
-        in->classes = logits->shape.dim[1];
     return OK;
 }
 
@@ -165,8 +159,8 @@ static void measure(const lane *l, const inputs *in)
               .examples = l->now.batch.n, .seconds = (double)us * 1e-6};
     double count = (double)l->now.batch.n;
     metric_add(&n.metrics, "loss", (double)*in->loss * count, count);
-    if (in->logits && in->labels && in->classes)
-        metric_add_accuracy(&n.metrics, in->logits, in->labels, l->now.batch.n, in->classes);
+    if (in->right && in->counted)
+        metric_add(&n.metrics, "accuracy", (double)*in->right, (double)*in->counted);
     board_post(l->o.board, &n);
 }
 

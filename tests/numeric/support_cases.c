@@ -198,10 +198,22 @@ static int32_t index_axis(const op_case *c)
     return axis < 0 ? axis + c->in[0].shape.rank : axis;
 }
 
+/* Every third label is the ignored one, where there is one. */
+static double fill_label(const op_case *c, const rng *r, int64_t i)
+{
+    const sce_attr *loss = c->op == OP_SOFTMAX_CROSS_ENTROPY_LOSS ? c->attr : NULL;
+    const accuracy_attr *count = c->op == OP_ACCURACY ? c->attr : NULL;
+    if (loss && loss->has_ignore_index && i % 3 == 1)
+        return (double)loss->ignore_index;
+    if (count && count->has_ignore_index && i % 3 == 1)
+        return (double)count->ignore_index;
+    int64_t classes = c->in[0].shape.dim[1];
+    return (double)rng_below(r, (uint64_t)i, classes > 1 ? (uint64_t)classes : 2);
+}
+
 static double fill_element(const op_case *c, case_fill fill, const rng *r, int64_t i, int64_t n)
 {
     uint64_t e = (uint64_t)i;
-    const sce_attr *loss = c->op == OP_SOFTMAX_CROSS_ENTROPY_LOSS ? c->attr : NULL;
     switch (fill) {
     case FILL_POSITIVE:
         return (double)(0.5f + 1.5f * rng_uniform(r, e));
@@ -214,9 +226,7 @@ static double fill_element(const op_case *c, case_fill fill, const rng *r, int64
     case FILL_DISTINCT: /* 7919 is prime: a permutation of 0 .. n-1 when it does not divide n */
         return (double)((float)(i * 7919 % n) * 0.125f - 3.0f);
     case FILL_LABEL:
-        if (loss && loss->has_ignore_index && i % 3 == 1)
-            return (double)loss->ignore_index;
-        return (double)rng_below(r, e, (uint64_t)c->in[0].shape.dim[1]);
+        return fill_label(c, r, i);
     case FILL_INDEX: {
         int64_t size = c->in[0].shape.dim[index_axis(c)];
         return (double)((int64_t)rng_below(r, e, (uint64_t)(2 * size)) - size);

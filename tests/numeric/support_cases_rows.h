@@ -95,6 +95,7 @@
 #define AXIS(a)      .attr = ATTR(axis_attr, .axis = a)
 #define GEMM_(...)   .attr = ATTR(gemm_attr, __VA_ARGS__)
 #define LOSS(...)    .attr = ATTR(sce_attr, __VA_ARGS__)
+#define COUNT_(...)  .attr = ATTR(accuracy_attr, __VA_ARGS__)
 #define NORM(...)    .attr = ATTR(batch_norm_attr, __VA_ARGS__)
 #define REDUCE(...)  .attr = ATTR(reduce_attr, __VA_ARGS__)
 #define GROUPS_(...) .attr = ATTR(group_norm_attr, __VA_ARGS__)

@@ -98,6 +98,14 @@ static const op_case rows[] = {
     CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "images, none, weights", 3,
          IN(X(2, 5, 3), LABELS(2, 3), POSITIVE(5)), LOSS(.reduction = SCE_NONE)),
 
+    CASE(ACCURACY, "rows", 2, IN(X(70, 7), LABELS(70))),
+    CASE(ACCURACY, "logits", 2, IN(X(33, 1), LABELS(33))),
+    CASE(ACCURACY, "many rows, ignored label", 2, IN(X(5000, 3), LABELS(5000)),
+         COUNT_(.has_ignore_index = true, .ignore_index = -100)),
+    CASE(ACCURACY, "images, ignored class", 2, IN(X(3, 4, 5, 7), LABELS(3, 5, 7)),
+         COUNT_(.has_ignore_index = true, .ignore_index = 2)),
+    CASE(ACCURACY, "spans", 2, IN(X(3, 9, 2), LABELS(3, 2))),
+
     CASE(DROPOUT, "half", 2, IN(X(4, 33), BATCH),
          .attr = ATTR(dropout_attr, .ratio = 0.5f, .seed = 7, .stream = 3)),
     CASE(DROPOUT, "a third of images", 2, IN(X(2, 17, 5, 3), BATCH),

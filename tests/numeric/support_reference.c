@@ -284,6 +284,8 @@ static ref_op *network_op(graph_op op)
         return ref_log_softmax;
     case OP_SOFTMAX_CROSS_ENTROPY_LOSS:
         return ref_cross_entropy;
+    case OP_ACCURACY:
+        return ref_accuracy;
     case OP_BATCH_NORMALIZATION:
         return ref_batch_norm;
     case OP_LAYER_NORMALIZATION:

@@ -213,6 +213,37 @@ void ref_cross_entropy(const ref_tensor *in, int32_t n_in, const ref_tensor *out
     free(log_prob);
 }
 
+/* A label is right if no class before its own scores as much and none behind it more. */
+static bool is_right(const ref_tensor *scores, int64_t row, int64_t label)
+{
+    ref_axis axis = ref_split(&scores->shape, 1);
+    const double *x = scores->x + row / axis.inner * axis.n * axis.inner + row % axis.inner;
+    if (axis.n == 1)
+        return (x[0] > 0) == (label == 1);
+    for (int64_t k = 0; k < axis.n; k++) {
+        double other = x[k * axis.inner], own = x[label * axis.inner];
+        if (k < label ? other >= own : other > own)
+            return false;
+    }
+    return true;
+}
+
+void ref_accuracy(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
+{
+    (void)n_in;
+    const accuracy_attr *a = attr;
+    double right = 0, counted = 0;
+    for (int64_t row = 0; row < in[1].n; row++) {
+        int64_t label = (int64_t)in[1].x[row];
+        if (a->has_ignore_index && label == a->ignore_index)
+            continue;
+        counted++;
+        right += is_right(&in[0], row, label);
+    }
+    out[0].x[0] = right;
+    out[1].x[0] = counted;
+}
+
 /* Mean and variance (of the whole batch, so divided by its count) of channel c. */
 static void channel_moments(const ref_tensor *x, int64_t c, double *ret_mean, double *ret_var)
 {

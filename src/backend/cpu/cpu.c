@@ -32,6 +32,7 @@ static const cpu_plan plan_of[OP_COUNT] = {
     [OP_SOFTMAX] = plan_softmax,
     [OP_LOG_SOFTMAX] = plan_softmax,
     [OP_SOFTMAX_CROSS_ENTROPY_LOSS] = plan_loss,
+    [OP_ACCURACY] = plan_accuracy,
     [OP_BATCH_NORMALIZATION] = plan_batch_norm,
     [OP_LAYER_NORMALIZATION] = plan_row_norm,
     [OP_RMS_NORMALIZATION] = plan_row_norm,

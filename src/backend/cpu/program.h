@@ -130,6 +130,7 @@ MUST_USE status plan_softmax(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_softmax_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_loss(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_loss_bwd(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_accuracy(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_dropout(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_dropout_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_copy(backend_program *p, cpu_node *n, error *err);

@@ -214,7 +214,7 @@ const char *config_str(const config *c, const char *path)
 
 size_t config_count(const config *c, const char *path)
 {
-    return json_array_size(value_of(c, path, OPTION_INTS | OPTION_NUMBERS | OPTION_ITEMS));
+    return json_array_size(value_of(c, path, OPTION_ANY_LIST));
 }
 
 const json_t *config_json(const config *c, const char *path)

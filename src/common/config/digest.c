@@ -25,7 +25,7 @@ static void visit_section(const walk *w, const char *schema, const char *path,
 
 static void visit_value(const walk *w, const option *row, const char *path, const json_t *value)
 {
-    if (json_is_object(value)) {
+    if (json_is_object(value) && (row->kinds & OPTION_SECTION)) {
         visit_section(w, row->bounds, path, value);
         return;
     }

@@ -138,8 +138,10 @@ static const option *row_of(const char *schema, const char *path)
     const option *row = NULL;
     char part[PART_BYTES];
     for (const char *cursor = path; next_part(&cursor, part);) {
-        if (row && (row->kinds & (OPTION_ITEMS | OPTION_INTS | OPTION_NUMBERS)) && is_index(part))
+        if (row && (row->kinds & OPTION_ANY_LIST) && is_index(part))
             continue;
+        if (row && (row->kinds & (OPTION_MAP | OPTION_INT_MAP)))
+            return row;
         if (row && !(row->kinds & (OPTION_SECTION | OPTION_ITEMS)))
             return NULL;
         row = option_find(row ? row->bounds : schema, part, NULL);

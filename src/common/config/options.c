@@ -18,6 +18,9 @@ enum {
     NUMBERS = OPTION_NUMBERS,
     SECTION = OPTION_SECTION,
     ITEMS = OPTION_ITEMS,
+    STRINGS = OPTION_STRINGS,
+    MAP = OPTION_MAP,
+    INT_MAP = OPTION_INT_MAP,
 };
 
 const option option_table[] = {
@@ -171,6 +174,16 @@ static void add_kind(const option *o, option_kind kind, buf *ret)
     case OPTION_NUMBERS:
         add_list(o, "numbers", ret);
         return;
+    case OPTION_STRINGS:
+        add_list(o, "strings", ret);
+        return;
+    case OPTION_MAP:
+        buf_adds(ret, "an object of strings");
+        return;
+    case OPTION_INT_MAP:
+        buf_adds(ret, "an object of integers");
+        add_bounds(o, ret);
+        return;
     case OPTION_SECTION:
         buf_adds(ret, "an object");
         return;
@@ -185,8 +198,9 @@ void option_expected(const option *o, buf *ret)
 {
     /* null is named last, as people say it */
     static const option_kind order[] = {
-        OPTION_BOOL, OPTION_INT,     OPTION_NUMBER,  OPTION_STRING, OPTION_CHOICE, OPTION_TYPE,
-        OPTION_INTS, OPTION_NUMBERS, OPTION_SECTION, OPTION_ITEMS,  OPTION_NONE,
+        OPTION_BOOL,    OPTION_INT,     OPTION_NUMBER, OPTION_STRING,  OPTION_CHOICE,
+        OPTION_TYPE,    OPTION_INTS,    OPTION_NUMBERS, OPTION_STRINGS, OPTION_SECTION,
+        OPTION_MAP,     OPTION_INT_MAP, OPTION_ITEMS,  OPTION_NONE,
     };
     const char *between = "";
     for (size_t i = 0; i < COUNT_OF(order); i++) {

@@ -27,8 +27,13 @@ typedef enum option_kind {
     OPTION_INTS = 1 << 7,    /* a list */
     OPTION_NUMBERS = 1 << 8, /* a list */
     OPTION_SECTION = 1 << 9,
-    OPTION_ITEMS = 1 << 10, /* a list of sections */
+    OPTION_ITEMS = 1 << 10,   /* a list of sections */
+    OPTION_STRINGS = 1 << 11, /* a list, none empty */
+    OPTION_MAP = 1 << 12,     /* an object with any keys, strings their values */
+    OPTION_INT_MAP = 1 << 13, /* an object with any keys, integers their values */
 } option_kind;
+
+enum { OPTION_ANY_LIST = OPTION_INTS | OPTION_NUMBERS | OPTION_STRINGS | OPTION_ITEMS };
 
 typedef struct option {
     const char *path;

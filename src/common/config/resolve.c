@@ -150,7 +150,7 @@ static status resolve_string(resolver *r, const option *row, const char *path, c
                              json_t **ret)
 {
     const char *text = json_string_value(value);
-    if (row->kinds & OPTION_STRING) {
+    if (row->kinds & (OPTION_STRING | OPTION_STRINGS | OPTION_MAP)) {
         bool starts_well = text[0] && (!row->bounds[0] || strchr(row->bounds, text[0]));
         if (!starts_well)
             return FAIL(r->err, E_CONFIG, "%s: '%s' is no good; expected %s", path, text,
@@ -160,6 +160,54 @@ static status resolve_string(resolver *r, const option *row, const char *path, c
     }
     *ret = json_string(text);
     return OK;
+}
+
+static status resolve_strings(resolver *r, const option *row, const char *path, const json_t *value,
+                              json_t **ret)
+{
+    json_t *list = json_array();
+    status st = OK;
+    for (size_t i = 0; i < json_array_size(value) && st == OK; i++) {
+        const json_t *item = json_array_get(value, i);
+        const char *where = arena_printf(r->memory, "%s[%zu]", path, i);
+        json_t *text = NULL;
+        st = json_is_string(item) ? resolve_string(r, row, where, item, &text)
+                                  : fail_kind(r, row, where, item);
+        if (st == OK)
+            json_array_append_new(list, text);
+    }
+    if (st == OK)
+        *ret = list;
+    else
+        json_decref(list);
+    return st;
+}
+
+static status resolve_map(resolver *r, const option *row, const char *path, const json_t *value,
+                          json_t **ret)
+{
+    json_t *map = json_object();
+    status st = OK;
+    const char *key;
+    json_t *item;
+    json_object_foreach((json_t *)value, key, item)
+    {
+        const char *where = path_below(r, path, key);
+        json_t *resolved = NULL;
+        if (row->kinds & OPTION_INT_MAP)
+            st = resolve_number(r, row, where, item, &resolved);
+        else
+            st = json_is_string(item) ? resolve_string(r, row, where, item, &resolved)
+                                      : fail_kind(r, row, where, item);
+        if (st != OK)
+            break;
+        json_object_set_new(map, key, resolved);
+    }
+    if (st == OK)
+        *ret = map;
+    else
+        json_decref(map);
+    return st;
 }
 
 /* The value of the section's `type`, checked; NULL for a section without one. */
@@ -308,6 +356,10 @@ static status resolve_value(resolver *r, const option *row, const char *path, co
     }
     if (kinds & OPTION_SECTION)
         return resolve_section(r, row, path, value, ret);
+    if (json_is_object(value) && (kinds & (OPTION_MAP | OPTION_INT_MAP)))
+        return resolve_map(r, row, path, value, ret);
+    if (json_is_array(value) && (kinds & OPTION_STRINGS))
+        return resolve_strings(r, row, path, value, ret);
     if (json_is_array(value) && (kinds & OPTION_ITEMS))
         return resolve_items(r, row, path, value, ret);
     if (json_is_array(value) && (kinds & (OPTION_INTS | OPTION_NUMBERS)))

@@ -40,25 +40,6 @@ static void test_absent_or_empty_is_nan(void **state)
     assert_int_equal(m.n, 0);
 }
 
-static void test_accuracy(void **state)
-{
-    (void)state;
-    const float scores[] = {
-        1,         3,  2,        /* 1 */
-        5,         5,  0,        /* a tie: the first */
-        -1,        -3, -2,       /* 0 */
-        0,         0,  NAN,      /* never right */
-        NAN,       1,  0,        /* never right */
-        -INFINITY, 0,  INFINITY, /* 2 */
-    };
-    const int64_t labels[] = {1, 0, 2, 0, 1, 2};
-    metric_set m = {0};
-    metric_add_accuracy(&m, scores, labels, 6, 3);
-    assert_true(m.at[0].sum == 3.0 && m.at[0].count == 6.0);
-    metric_add_accuracy(&m, scores, labels, 2, 3);
-    assert_true(metric_result(&m, "accuracy") == 5.0 / 8.0);
-}
-
 static void test_goals(void **state)
 {
     (void)state;
@@ -83,7 +64,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_split_gives_the_same),
         cmocka_unit_test(test_absent_or_empty_is_nan),
-        cmocka_unit_test(test_accuracy),
         cmocka_unit_test(test_goals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,7 @@ static void test_cnn_is_pytorchs(void **state)
                                        OP_GEMM,
                                        OP_RELU,
                                        OP_GEMM,
+                                       OP_ACCURACY,
                                        OP_SOFTMAX_CROSS_ENTROPY_LOSS};
     for (size_t i = 0; i < COUNT_OF(forward); i++)
         assert_int_equal(graph_node_at(g, (int32_t)i)->op, forward[i]);
@@ -326,8 +327,9 @@ static void test_errors_name_layer_and_shapes(void **state)
                  "its 4 groups must divide its 6 input channels and its 8 filters");
     expect_error(LAYERS("{type: 'conv', filters: 6, kernel: 40, padding: 1}"), "conv1");
     expect_error(LAYERS("'flatten', {type: 'linear', features: 12}"),
-                 "model: the last layer 'linear1' gives [4,12], but the labels need [4,10]");
-    expect_error(LAYERS("'global_average_pool'"), "gives [4,1,1,1], but the labels need [4,10]");
+                 "model: the last layer 'linear1' gives [4,12], but the loss cross_entropy needs [4,10] "
+                 "for labels [4]");
+    expect_error(LAYERS("'global_average_pool'"), "gives [4,1,1,1], but the loss cross_entropy needs");
     expect_error(LAYERS(""), "model: has no layers");
     expect_error(LAYERS("{type: 'residual', name: 'r', layers: ['flatten']}"),
                  "layer 'r': its layers make [4,784] out of [4,1,28,28], and no projection");
@@ -349,11 +351,13 @@ static void test_needs_images_and_labels(void **state)
         .model = config_section(c, "model"), .fields = images, .n_fields = 1, .batch_size = 2};
     error err = ERROR_INIT;
     assert_int_equal(model_build(&r, &g, &err), E_CONFIG);
-    assert_string_equal(err.text, "model: the data have no label with classes for it");
+    assert_string_equal(err.text, "model: the data have no field 'label' for the loss cross_entropy; they have 'image' "
+                        "float32 [1,28,28]");
     error_clear(&err);
     r.fields = images + 1;
     assert_int_equal(model_build(&r, &g, &err), E_CONFIG);
-    assert_string_equal(err.text, "model: the data have no float32 field for it");
+    assert_string_equal(err.text, "model: the data have no float32 field for it; they have 'label' int64 [] of 10 "
+                        "classes");
     config_destroy(&c);
 }
 

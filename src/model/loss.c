@@ -1,0 +1,293 @@
+/* See loss.h. */
+#include "model/loss.h"
+
+#include "graph/attrs.h"
+#include "model/layers.h"
+
+#include <string.h>
+
+/* --- choosing --- */
+
+static const data_field *find_field(const model_request *r, const char *name)
+{
+    for (size_t i = 0; i < r->n_fields; i++)
+        if (strcmp(r->fields[i].name, name) == 0)
+            return &r->fields[i];
+    return NULL;
+}
+
+static status find_labels(const model_request *r, arena *a, model_loss *l, error *err)
+{
+    const json_t *names = config_json(r->model, "labels");
+    size_t n = names ? json_array_size(names) : 1;
+    if (n < 1 || n > (strcmp(l->kind, "span") == 0 ? 2 : 1))
+        return FAIL(err, E_CONFIG, "%s.labels: %zu fields, the loss %s takes %s",
+                    config_path(r->model), n, l->kind,
+                    strcmp(l->kind, "span") == 0 ? "1 or 2" : "1");
+    for (size_t i = 0; i < n; i++) {
+        const char *name = names ? json_string_value(json_array_get(names, i)) : "label";
+        l->label[i] = find_field(r, name);
+        if (!l->label[i] && r->mode != MODEL_PREDICT)
+            return FAIL(err, E_CONFIG,
+                        "%s: the data have no field '%s' for the loss %s; they have %s",
+                        config_path(r->model), name, l->kind, model_field_names(r, a));
+    }
+    l->n_labels = l->label[0] ? n : 0;
+    return OK;
+}
+
+static status wants_label(const model_request *r, const model_loss *l, bool fits, const char *what,
+                          error *err)
+{
+    if (fits)
+        return OK;
+    return FAIL(err, E_CONFIG, "%s: the loss %s takes %s, but the field '%s' is not that",
+                config_path(r->model), l->kind, what, l->label[0]->name);
+}
+
+static int64_t elements_of(const data_field *f)
+{
+    int64_t n = 1;
+    for (int32_t i = 0; i < f->rank; i++)
+        n *= f->dim[i];
+    return n;
+}
+
+static bool is_span(const model_loss *l)
+{
+    for (size_t i = 0; i < l->n_labels; i++) {
+        const data_field *f = l->label[i];
+        bool is_pair = f->rank == 1 && f->dim[0] == 2;
+        if (f->dtype != DT_I64 || (l->n_labels == 1 ? !is_pair : f->rank != 0))
+            return false;
+    }
+    return true;
+}
+
+status loss_choose(const model_request *r, arena *a, model_loss *ret, error *err)
+{
+    model_loss l = {
+        .kind = config_str(r->model, "loss"),
+        .ignore_index = config_int(r->model, "ignore_index"),
+    };
+    if (strcmp(l.kind, "output") != 0)
+        TRY(find_labels(r, a, &l, err));
+    const data_field *label = l.label[0];
+    if (label && strcmp(l.kind, "cross_entropy") == 0) {
+        TRY(wants_label(r, &l, label->dtype == DT_I64 && label->classes > 0,
+                        "int64 labels with classes", err));
+        l.features = label->classes;
+    } else if (label && strcmp(l.kind, "span") == 0) {
+        TRY(wants_label(r, &l, is_span(&l), "one int64 field of two positions, or two of one each",
+                        err));
+        l.features = 2;
+    } else if (label) {
+        TRY(wants_label(r, &l, label->dtype == DT_F32, "float32 labels", err));
+        l.features = elements_of(label);
+    }
+    *ret = l;
+    return OK;
+}
+
+/* --- building --- */
+
+static const graph_shape *shape_of(const net *n, graph_val v)
+{
+    return &graph_value_at(n->g, v)->shape;
+}
+
+/* `wanted` says in words what would be right. */
+static status misfit(const net *n, graph_val scores, graph_val labels, const char *wanted,
+                     error *err)
+{
+    return FAIL(
+        err, E_CONFIG, "%s: the last layer '%s' gives %s, but the loss %s needs %s for labels %s",
+        config_path(n->request->model), graph_value_at(n->g, scores)->name,
+        graph_shape_text(shape_of(n, scores), (char[SHAPE_TEXT]){0}, SHAPE_TEXT), n->loss->kind,
+        wanted, graph_shape_text(shape_of(n, labels), (char[SHAPE_TEXT]){0}, SHAPE_TEXT));
+}
+
+/* The mean cross entropy of scores [N,C,d...] and labels [N,d...], and how many are right. */
+static status class_loss(net *n, graph_val scores, graph_val labels, graph_val *ret, error *err)
+{
+    static const char *const names[] = {"accuracy.right", "accuracy.counted"};
+    int64_t ignored = n->loss->ignore_index;
+    graph_val in[2] = {scores, labels}, out[2];
+    TRY(graph_add(n->g, OP_ACCURACY, names[0], in, 2,
+                  &(accuracy_attr){.has_ignore_index = true, .ignore_index = ignored}, out, err));
+    TRY(graph_rename(n->g, out[1], names[1], err));
+    graph_keep(n->g, out[0]);
+    graph_keep(n->g, out[1]);
+    sce_attr mean = {.reduction = SCE_MEAN, .has_ignore_index = true, .ignore_index = ignored};
+    return graph_add_1(n->g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, "loss", in, 2, &mean, ret, err);
+}
+
+/* Do the scores have the labels' axes, and the classes as this one between or behind them? */
+static bool has_classes_at(const graph_shape *scores, const graph_shape *labels, int64_t classes,
+                           int32_t axis)
+{
+    if (scores->rank != labels->rank + 1 || scores->dim[axis] != classes)
+        return false;
+    for (int32_t i = 0; i < labels->rank; i++)
+        if (scores->dim[i < axis ? i : i + 1] != labels->dim[i])
+            return false;
+    return true;
+}
+
+static status cross_entropy(net *n, const net_outputs *o, const graph_val *label, graph_val *ret,
+                            error *err)
+{
+    graph_shape scores = *shape_of(n, o->at[0]), labels = *shape_of(n, label[0]);
+    int64_t classes = n->loss->features;
+    graph_val in[2] = {o->at[0], label[0]};
+    if (has_classes_at(&scores, &labels, classes, labels.rank)) {
+        if (labels.rank > 1) {
+            graph_shape rows = {.rank = 1, .dim = {graph_shape_elements(&labels)}};
+            TRY(net_reshape(n, in[1], rows, &in[1], err));
+            rows = (graph_shape){.rank = 2, .dim = {rows.dim[0], classes}};
+            TRY(net_reshape(n, in[0], rows, &in[0], err));
+        }
+    } else if (!has_classes_at(&scores, &labels, classes, 1)) {
+        graph_shape right = labels;
+        right.dim[right.rank++] = classes;
+        return misfit(n, in[0], in[1], graph_shape_text(&right, (char[SHAPE_TEXT]){0}, SHAPE_TEXT),
+                      err);
+    }
+    return class_loss(n, in[0], in[1], ret, err);
+}
+
+/* Both positions at once: the classes are the positions, axis 1. */
+static status span(net *n, const net_outputs *o, const graph_val *label, graph_val *ret,
+                   error *err)
+{
+    graph_val scores[2] = {o->at[0], o->at[1]}, labels[2] = {label[0], label[1]};
+    int64_t batch = n->request->batch_size;
+    if (o->n >= 2) {
+        for (int i = 0; i < 2; i++) {
+            const graph_shape *s = shape_of(n, o->at[i]);
+            if (s->rank != 2)
+                return misfit(n, o->at[i], label[0], "[batch, positions]", err);
+            graph_shape column = {.rank = 3, .dim = {s->dim[0], s->dim[1], 1}};
+            TRY(net_reshape(n, o->at[i], column, &scores[i], err));
+        }
+        TRY(graph_add_1(n->g, OP_CONCAT, NULL, scores, 2, &(axis_attr){.axis = 2}, &scores[0],
+                        err));
+    }
+    const graph_shape *s = shape_of(n, scores[0]);
+    if (s->rank != 3 || s->dim[0] != batch || s->dim[2] != 2)
+        return misfit(n, scores[0], label[0], "[batch, positions, 2]", err);
+    if (n->loss->n_labels == 2) {
+        graph_shape column = {.rank = 2, .dim = {batch, 1}};
+        for (int i = 0; i < 2; i++)
+            TRY(net_reshape(n, label[i], column, &labels[i], err));
+        TRY(graph_add_1(n->g, OP_CONCAT, NULL, labels, 2, &(axis_attr){.axis = 1}, &labels[0],
+                        err));
+    }
+    return class_loss(n, scores[0], labels[0], ret, err);
+}
+
+/* Predictions and labels of one shape: the labels', whose ones may be missing. */
+static status match(net *n, graph_val *prediction, graph_val label, error *err)
+{
+    graph_shape have = *shape_of(n, *prediction), want = *shape_of(n, label);
+    if (graph_shape_equal(&have, &want))
+        return OK;
+    if (graph_shape_elements(&have) != graph_shape_elements(&want) || have.dim[0] != want.dim[0])
+        return misfit(n, *prediction, label, "one number for each label", err);
+    return net_reshape(n, *prediction, want, prediction, err);
+}
+
+static status mean_of(net *n, graph_val v, graph_val *ret, error *err)
+{
+    return graph_add_1(n->g, OP_REDUCE_MEAN, "loss", &v, 1, &(reduce_attr){.drop_dims = true}, ret,
+                       err);
+}
+
+static status mean_squared_error(net *n, const net_outputs *o, const graph_val *label,
+                                 graph_val *ret, error *err)
+{
+    graph_val in[2] = {o->at[0], label[0]}, square[2];
+    TRY(match(n, &in[0], in[1], err));
+    TRY(graph_add_1(n->g, OP_SUB, NULL, in, 2, NULL, &square[0], err));
+    square[1] = square[0];
+    TRY(graph_add_1(n->g, OP_MUL, NULL, square, 2, NULL, &square[0], err));
+    return mean_of(n, square[0], ret, err);
+}
+
+/* What went into a Sigmoid that stands at the end. */
+static graph_val logits_of(const net *n, graph_val v)
+{
+    int32_t def = graph_value_at(n->g, v)->def;
+    if (def == GRAPH_NONE || graph_node_at(n->g, def)->op != OP_SIGMOID)
+        return v;
+    return graph_node_at(n->g, def)->in[0];
+}
+
+/*
+ * -y log s(x) - (1 - y) log s(-x) = log(1 + e^x) - x y, and log(1 + e^x) is what a log-softmax of
+ * (0, x) takes off the 0: stable for any x.
+ */
+static status binary_cross_entropy(net *n, const net_outputs *o, const graph_val *label,
+                                   graph_val *ret, error *err)
+{
+    graph_val in[2] = {logits_of(n, o->at[0]), label[0]}, pair[2], sides[2];
+    TRY(match(n, &in[0], in[1], err));
+    int64_t rows = graph_shape_elements(shape_of(n, in[0]));
+    graph_shape column = {.rank = 2, .dim = {rows, 1}}, flat_row = {.rank = 1, .dim = {rows}};
+    const slice_attr negative = {.n_axes = 1, .axes = {1}, .end = {1}};
+    const void *zeros = arena_alloc(graph_arena(n->g), (size_t)rows * sizeof(float));
+    TRY(graph_const(n->g, "loss.zero", DT_F32, column, zeros, &pair[0], err));
+    TRY(net_reshape(n, in[0], column, &pair[1], err));
+    TRY(graph_add_1(n->g, OP_CONCAT, NULL, pair, 2, &(axis_attr){.axis = 1}, &pair[0], err));
+    TRY(graph_add_1(n->g, OP_LOG_SOFTMAX, NULL, pair, 1, &(axis_attr){.axis = 1}, &pair[0], err));
+    TRY(graph_add_1(n->g, OP_SLICE, NULL, pair, 1, &negative, &pair[0], err));
+    TRY(net_reshape(n, pair[0], flat_row, &sides[1], err));
+    TRY(graph_add_1(n->g, OP_MUL, NULL, in, 2, NULL, &sides[0], err));
+    TRY(net_reshape(n, sides[0], flat_row, &sides[0], err));
+    /* -(x y + log s(-x)) */
+    TRY(graph_add_1(n->g, OP_ADD, NULL, sides, 2, NULL, &sides[0], err));
+    TRY(graph_const(n->g, "loss.sign", DT_F32, (graph_shape){.rank = 0}, &(float){-1.0f}, &sides[1],
+                    err));
+    TRY(graph_add_1(n->g, OP_MUL, NULL, sides, 2, NULL, &sides[0], err));
+    return mean_of(n, sides[0], ret, err);
+}
+
+static status own_output(net *n, const net_outputs *o, const graph_val *label, graph_val *ret,
+                         error *err)
+{
+    (void)label;
+    if (o->loss == GRAPH_NONE)
+        return FAIL(err, E_CONFIG, "%s.loss: 'output', but the model makes no loss itself",
+                    config_path(n->request->model));
+    *ret = o->loss;
+    return graph_rename(n->g, o->loss, "loss", err);
+}
+
+typedef status add_fn(net *n, const net_outputs *o, const graph_val *label, graph_val *ret,
+                      error *err);
+
+static const struct {
+    const char *kind;
+    add_fn *add;
+} losses[] = {
+    {"cross_entropy", cross_entropy},
+    {"binary_cross_entropy", binary_cross_entropy},
+    {"mean_squared_error", mean_squared_error},
+    {"span", span},
+    {"output", own_output},
+};
+
+status loss_add(net *n, const net_outputs *o, graph_val *ret, error *err)
+{
+    graph_val label[MODEL_LABELS] = {GRAPH_NONE, GRAPH_NONE};
+    for (size_t i = 0; i < n->loss->n_labels; i++)
+        TRY(net_field(n, n->loss->label[i], &label[i], err));
+    for (size_t i = 0; i < COUNT_OF(losses); i++) {
+        if (strcmp(n->loss->kind, losses[i].kind) != 0)
+            continue;
+        TRY(losses[i].add(n, o, label, ret, err));
+        graph_keep(n->g, *ret);
+        return OK;
+    }
+    BUG("loss '%s' is an option without a function", n->loss->kind);
+}

@@ -1,0 +1,48 @@
+/*
+ * Losses: what `model.loss` makes of a model's outputs and the labels.
+ *
+ *   cross_entropy         labels int64 [batch, d...] with classes; scores [batch, d..., classes]
+ *                         or, with d, [batch, classes, d...]
+ *   binary_cross_entropy  labels float32 or int64 in 0 .. 1; one logit for each of them. A Sigmoid
+ *                         at the model's end is taken off: the loss reads what went into it
+ *   mean_squared_error    labels float32; one number for each of them
+ *   span                  labels int64 [batch, 2], first and last position, or two fields [batch];
+ *                         scores [batch, positions, 2], or two outputs [batch, positions]
+ *   output                the model has made its loss itself
+ *
+ * Each is the mean over the labels of the batch, as PyTorch's. Labels that are `model.ignore_index`
+ * (cross_entropy, span) do not count.
+ * Threads: pure functions.
+ */
+#ifndef TEQUIO_MODEL_LOSS_H
+#define TEQUIO_MODEL_LOSS_H
+
+#include "model/model.h"
+
+enum { MODEL_LABELS = 2, MODEL_OUTPUTS = 8 };
+
+typedef struct net net;
+
+typedef struct model_loss {
+    const char *kind;                       /* a word of model.loss */
+    const data_field *label[MODEL_LABELS];  /* among the fields of the request */
+    size_t n_labels;
+    int64_t features;                       /* scores that the model has to give for each label, or
+                                             * for each example; 0: whatever it gives */
+    int64_t ignore_index;
+} model_loss;
+
+typedef struct net_outputs {
+    graph_val at[MODEL_OUTPUTS];
+    size_t n;
+    graph_val loss;                         /* GRAPH_NONE, or the model's own */
+} net_outputs;
+
+/* E_CONFIG if the data lack the labels. */
+MUST_USE status loss_choose(const model_request *request, arena *a, model_loss *ret, error *err);
+
+/* Appends the loss, called "loss", and counts of right labels; all are kept. E_CONFIG names the
+ * output and both shapes if they do not fit. */
+MUST_USE status loss_add(net *n, const net_outputs *outputs, graph_val *ret, error *err);
+
+#endif

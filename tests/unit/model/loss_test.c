@@ -1,0 +1,180 @@
+/* Which labels each loss takes, what it builds, and what it refuses; values are the numeric tests'
+ * business. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/alloc.h"
+#include "graph/attrs.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 3 };
+
+static const data_field row = {.name = "x", .dtype = DT_F32, .rank = 1, .dim = {6}};
+static const data_field picture = {.name = "x", .dtype = DT_F32, .rank = 3, .dim = {2, 5, 4}};
+static const data_field price = {.name = "label", .dtype = DT_F32};
+static const data_field pair = {.name = "label", .dtype = DT_I64, .rank = 1, .dim = {2}};
+static const data_field class = {.name = "label", .dtype = DT_I64, .classes = 4};
+static const data_field classes_of_pixels = {
+    .name = "label", .dtype = DT_I64, .rank = 2, .dim = {5, 4}, .classes = 4};
+static const data_field other_class = {.name = "kind", .dtype = DT_I64, .classes = 7};
+
+static status build(const char *model, model_mode mode, const data_field *fields, size_t n,
+                    graph **ret, error *err)
+{
+    char *text =
+        xasprintf("{model: %s, train_data_path: 'x', data_loader: {batch_size: 8}}", model);
+    config *c = NULL;
+    if (config_load(&(config_source){.text = text}, &c, err) != OK)
+        fail_msg("%s", err->text);
+    free(text);
+    model_request r = {.model = config_section(c, "model"),
+                       .fields = fields,
+                       .n_fields = n,
+                       .batch_size = BATCH,
+                       .mode = mode};
+    status st = model_build(&r, ret, err);
+    config_destroy(&c);
+    return st;
+}
+
+static graph *built(const char *model, model_mode mode, const data_field *fields, size_t n)
+{
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    if (build(model, mode, fields, n, &g, &err) != OK)
+        fail_msg("%s", err.text);
+    return g;
+}
+
+static void refused(const char *model, const data_field *fields, size_t n, const char *text)
+{
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    assert_int_equal(build(model, MODEL_TRAIN, fields, n, &g, &err), E_CONFIG);
+    assert_string_equal(err.text, text);
+}
+
+static bool has(const graph *g, const char *name)
+{
+    return graph_find(g, name) != GRAPH_NONE;
+}
+
+static void expect_logits(const graph *g, const char *text)
+{
+    char got[SHAPE_TEXT];
+    graph_val v = graph_find(g, "logits");
+    assert_int_not_equal(v, GRAPH_NONE);
+    assert_true(graph_value_at(g, v)->keep);
+    assert_string_equal(graph_shape_text(&graph_value_at(g, v)->shape, got, sizeof got), text);
+}
+
+static void test_cross_entropy_takes_the_named_labels(void **state)
+{
+    (void)state;
+    const data_field fields[] = {class, row, other_class};
+    graph *g = built("{type: 'mlp'}", MODEL_TRAIN, fields, 3);
+    expect_logits(g, "[3,4]");
+    assert_true(has(g, "label") && !has(g, "kind"));
+    assert_true(has(g, "accuracy.right") && has(g, "accuracy.counted") && has(g, "loss"));
+    graph_destroy(&g);
+    g = built("{type: 'mlp', labels: ['kind']}", MODEL_EVAL, fields, 3);
+    expect_logits(g, "[3,7]");
+    assert_true(has(g, "kind") && !has(g, "label"));
+    graph_destroy(&g);
+}
+
+static void test_cross_entropy_of_pixels(void **state)
+{
+    (void)state;
+    const data_field fields[] = {picture, classes_of_pixels};
+    static const char model[] =
+        "{type: 'sequential', ignore_index: 3, layers: [{type: 'conv', filters: 4, kernel: 3}]}";
+    graph *g = built(model, MODEL_TRAIN, fields, 2);
+    expect_logits(g, "[3,4,5,4]");
+    const graph_node *n = graph_node_at(g, graph_value_at(g, graph_find(g, "loss"))->def);
+    const sce_attr *a = n->attr;
+    assert_true(a->has_ignore_index && a->ignore_index == 3 && a->reduction == SCE_MEAN);
+    graph_destroy(&g);
+}
+
+static void test_prediction_needs_no_labels(void **state)
+{
+    (void)state;
+    const data_field fields[] = {row, class};
+    graph *g = built("{type: 'mlp', dropout: 0.5}", MODEL_PREDICT, fields, 2);
+    expect_logits(g, "[3,4]");
+    assert_false(has(g, "loss") || has(g, "label") || has(g, "slot.weight"));
+    graph_destroy(&g);
+    static const char sized[] = "{type: 'sequential', layers: [{type: 'linear', features: 2}]}";
+    g = built(sized, MODEL_PREDICT, fields, 1);
+    expect_logits(g, "[3,2]");
+    graph_destroy(&g);
+}
+
+static void test_numbers_as_labels(void **state)
+{
+    (void)state;
+    const data_field fields[] = {row, price};
+    static const char *const models[] = {
+        "{type: 'mlp', loss: 'mean_squared_error'}",
+        "{type: 'mlp', loss: 'binary_cross_entropy'}",
+    };
+    for (size_t i = 0; i < COUNT_OF(models); i++) {
+        graph *g = built(models[i], MODEL_TRAIN, fields, 2);
+        expect_logits(g, "[3,1]");
+        assert_true(has(g, "loss") && !has(g, "accuracy.right"));
+        graph_destroy(&g);
+    }
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    const data_field fields[] = {row, price, other_class};
+    refused("{type: 'mlp'}", fields, 2,
+            "model: the loss cross_entropy takes int64 labels with classes, but the field 'label' "
+            "is not that");
+    refused("{type: 'mlp', loss: 'mean_squared_error', labels: ['kind']}", fields, 3,
+            "model: the loss mean_squared_error takes float32 labels, but the field 'kind' is not "
+            "that");
+    refused("{type: 'mlp', labels: ['colour']}", fields, 3,
+            "model: the data have no field 'colour' for the loss cross_entropy; they have 'x' "
+            "float32 [6], 'label' float32 [], 'kind' int64 [] of 7 classes");
+    refused("{type: 'mlp', labels: ['label', 'kind']}", fields, 3,
+            "model.labels: 2 fields, the loss cross_entropy takes 1");
+    refused("{type: 'mlp', labels: []}", fields, 3,
+            "model.labels: 0 fields, the loss cross_entropy takes 1");
+    refused("{type: 'sequential', loss: 'output', layers: ['relu']}", fields, 3,
+            "model.loss: 'output', but the model makes no loss itself");
+    refused("{type: 'mlp', loss: 'span', labels: ['kind']}", fields, 3,
+            "model: the loss span takes one int64 field of two positions, or two of one each, but "
+            "the field 'kind' is not that");
+    const data_field spans[] = {row, pair};
+    refused("{type: 'mlp', loss: 'span'}", spans, 2,
+            "model: the last layer 'fc3' gives [3,2], but the loss span needs [batch, positions, "
+            "2] for labels [3,2]");
+    static const char wide[] = "{type: 'sequential', loss: 'mean_squared_error', "
+                               "layers: [{type: 'linear', features: 2}]}";
+    refused(wide, fields, 2,
+            "model: the last layer 'linear1' gives [3,2], but the loss mean_squared_error needs "
+            "one number for each label for labels [3]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cross_entropy_takes_the_named_labels),
+        cmocka_unit_test(test_cross_entropy_of_pixels),
+        cmocka_unit_test(test_prediction_needs_no_labels),
+        cmocka_unit_test(test_numbers_as_labels),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,296 @@
+#include "case.h"
+
+#include "common/base/fs.h"
+#include "exec/exec.h"
+#include "model/model.h"
+#include "onnx/import.h"
+#include "onnx/ops.h"
+#include "tensors.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PORTS = 64 };
+
+/* How much of what a model is fed is known when it is imported. */
+typedef enum feeding { FEED_ALL, FEED_FLOATS, FEED_NOTHING, FEEDINGS } feeding;
+
+typedef struct attempt {
+    const onnx_model *m;
+    arena *a;
+    const char *data_set;
+    feeding feeding;
+    bool is_random; /* Dropout in training: our own random numbers */
+    size_t n_inputs, n_outputs;
+    host_tensor *inputs[PORTS];
+    graph *g;
+    onnx_imported imported;
+    flat *flat;
+    float *params;
+    exec *exec;
+} attempt;
+
+/* --- building --- */
+
+static bool is_fed(const attempt *t, const host_tensor *h)
+{
+    bool is_float = h->dtype == DT_F32;
+    return h->n > 0 && h->dtype != DT_F64 &&
+           (t->feeding == FEED_ALL || (t->feeding == FEED_FLOATS && is_float));
+}
+
+static status bind_inputs(attempt *t, onnx_binding *ret, error *err)
+{
+    for (size_t i = 0; i < t->n_inputs; i++) {
+        onnx_io io;
+        TRY(onnx_input(t->m, i, &io, err));
+        TRY(tensors_read(t->a, t->data_set, "input", i, &t->inputs[i], err));
+        const host_tensor *h = t->inputs[i];
+        ret[i] = (onnx_binding){.input = io.name, .value = GRAPH_NONE, .host = h};
+        if (is_fed(t, h))
+            TRY(graph_input(t->g, arena_printf(t->a, "fed/%zu", i), h->dtype, h->shape,
+                            &ret[i].value, err));
+    }
+    return OK;
+}
+
+static status import(attempt *t, error *err)
+{
+    onnx_binding inputs[PORTS];
+    graph_shape one = {.rank = 1, .dim = {1}};
+    onnx_request request = {.mode = ONNX_AS_IS, .inputs = inputs, .n_inputs = t->n_inputs};
+    TRY(graph_create(&t->g, err));
+    TRY(graph_input(t->g, "batch.id", DT_I64, one, &request.batch_id, err));
+    TRY(bind_inputs(t, inputs, err));
+    TRY(onnx_import(t->m, t->g, &request, &t->imported, err));
+    for (size_t i = 0; i < t->imported.n_outputs; i++)
+        if (t->imported.outputs[i].value != GRAPH_NONE)
+            graph_keep(t->g, t->imported.outputs[i].value);
+    return OK;
+}
+
+static status read_weights(attempt *t, error *err)
+{
+    void *memory = NULL;
+    TRY(model_flat(t->g, &t->flat, err));
+    TRY(mem_alloc((size_t)t->flat->n_elements * sizeof(float), "weights", &memory, err));
+    t->params = memory;
+    for (size_t i = 0; i < t->imported.n_weights; i++) {
+        const onnx_weight *w = &t->imported.weights[i];
+        int32_t tensor = flat_find(t->flat, w->name);
+        if (tensor >= 0)
+            TRY(onnx_weight_read(t->m, w, t->params + t->flat->offset[tensor],
+                                 t->flat->count[tensor], err));
+    }
+    return OK;
+}
+
+static status prepare(attempt *t, error *err)
+{
+    TRY(read_weights(t, err));
+    exec_options options = {
+        .backend = &backend_cpu,
+        .device = {.threads = 1},
+        .flat = t->flat,
+        .graphs = (const graph *const[]){t->g},
+        .n_graphs = 1,
+    };
+    TRY(exec_create(&options, &t->exec, err));
+    exec_bind_params(t->exec, t->params);
+    for (size_t i = 0; i < t->n_inputs; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "fed/%zu", i);
+        void *to = exec_value(t->exec, 0, name, NULL);
+        if (to)
+            memcpy(to, t->inputs[i]->data,
+                   (size_t)t->inputs[i]->n * dtype_bytes(t->inputs[i]->dtype));
+    }
+    return OK;
+}
+
+/* --- comparing --- */
+
+static const host_tensor *result_of(const attempt *t, const onnx_result *r, host_tensor *room)
+{
+    if (r->host)
+        return r->host;
+    const graph_value *v = graph_value_at(t->g, r->value);
+    const void *data = v->kind == VAL_CONST ? v->data : exec_value(t->exec, 0, v->name, NULL);
+    *room = (host_tensor){.dtype = v->dtype,
+                          .shape = v->shape,
+                          .n = graph_shape_elements(&v->shape),
+                          .data = (void *)(uintptr_t)data};
+    return room;
+}
+
+/* Which elements are dropped is drawn from numbers of our own: each is dropped or kept, as the mask
+ * says where there is one, and both happen. */
+static status compare_dropout(attempt *t, error *err)
+{
+    host_tensor room, mask_room;
+    const host_tensor *x = t->inputs[0], *y = result_of(t, &t->imported.outputs[0], &room);
+    const host_tensor *mask = t->imported.n_outputs > 1
+                                  ? result_of(t, &t->imported.outputs[1], &mask_room)
+                                  : NULL;
+    double ratio = t->n_inputs > 1 ? host_get(t->inputs[1], 0) : 0.5;
+    int64_t n_dropped = 0;
+    if (mask && (mask->dtype != DT_BOOL || mask->n != y->n))
+        return FAIL(err, E_FAIL, "the mask is no bool of each element");
+    for (int64_t i = 0; i < y->n; i++) {
+        bool dropped = mask ? !host_get_int(mask, i) : host_get(y, i) == 0.0;
+        double expected = dropped ? 0.0 : host_get(x, i) / (1.0 - ratio);
+        n_dropped += dropped;
+        if (fabs(host_get(y, i) - expected) > 1e-6 + 1e-5 * fabs(expected))
+            return FAIL(err, E_FAIL, "element %lld is %g, not %g", (long long)i, host_get(y, i),
+                        expected);
+    }
+    bool both = n_dropped > 0 && n_dropped < y->n;
+    return both == (ratio > 0.0) ? OK : FAIL(err, E_FAIL, "%lld are dropped", (long long)n_dropped);
+}
+
+static status compare(attempt *t, error *err)
+{
+    if (t->is_random)
+        return compare_dropout(t, err);
+    for (size_t i = 0; i < t->imported.n_outputs; i++) {
+        const onnx_result *r = &t->imported.outputs[i];
+        host_tensor room, *expected = NULL;
+        TRY(tensors_read(t->a, t->data_set, "output", i, &expected, err));
+        TRY(tensors_compare(r->name, result_of(t, r, &room), expected, err));
+    }
+    return OK;
+}
+
+/* --- verdicts --- */
+
+static void fini(attempt *t)
+{
+    exec_destroy(&t->exec);
+    if (t->flat)
+        flat_destroy(&t->flat);
+    mem_free(t->params);
+    onnx_imported_fini(&t->imported);
+    if (t->g)
+        graph_destroy(&t->g);
+    arena_destroy(&t->a);
+}
+
+/* OK, E_UNSUPPORTED (cannot be carried out in this way) or what went wrong. */
+static status try(const onnx_model *m, const char *data_set, feeding f, bool *ret_known, error *err)
+{
+    attempt t = {.m = m,
+                 .a = arena_create(),
+                 .data_set = data_set,
+                 .feeding = f,
+                 .is_random = strstr(data_set, "/test_training_dropout") != NULL,
+                 .n_inputs = onnx_n_inputs(m),
+                 .n_outputs = onnx_n_outputs(m)};
+    status st = t.n_inputs <= PORTS ? import(&t, err) : FAIL(err, E_UNSUPPORTED, "too many inputs");
+    if (st == E_CONFIG)
+        st = E_UNSUPPORTED; /* a rule of a graph that ONNX does not have */
+    if (st == OK) {
+        *ret_known = graph_n_nodes(t.g) == 0;
+        st = prepare(&t, err);
+    }
+    if (st == OK)
+        st = exec_run(t.exec, 0, NULL, err);
+    if (st == OK)
+        st = compare(&t, err);
+    fini(&t);
+    return st;
+}
+
+/* The first operator without a row, "" if all have one. */
+static const char *missing_op(const onnx_model *m)
+{
+    const Onnx__GraphProto *g = m->proto->graph;
+    for (size_t i = 0; i < g->n_node; i++)
+        if (!onnx_op_find(onnx_text(g->node[i]->domain), onnx_text(g->node[i]->op_type)))
+            return onnx_text(g->node[i]->op_type);
+    return "";
+}
+
+static const char *foreign_type(Onnx__ValueInfoProto *const *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const Onnx__TypeProto *type = values[i]->type;
+        if (type && !type->tensor_type)
+            return "no tensor";
+        if (type && !tensors_is_ours(type->tensor_type->elem_type))
+            return host_onnx_type_name(type->tensor_type->elem_type);
+    }
+    return NULL;
+}
+
+static void say(verdict *v, verdict_kind kind, const char *why)
+{
+    v->kind = kind;
+    snprintf(v->why, sizeof v->why, "%s", why);
+}
+
+static void refuse(verdict *v, const onnx_model *m, const char *why)
+{
+    const Onnx__GraphProto *g = m->proto->graph;
+    const char *op = missing_op(m);
+    if (!*op && g->n_node)
+        op = onnx_text(g->node[0]->op_type);
+    say(v, SKIP_OP, why);
+    snprintf(v->op, sizeof v->op, "%s%s", op, *missing_op(m) ? "" : " (a form of it)");
+}
+
+static verdict run_set(const onnx_model *m, const char *data_set)
+{
+    verdict v = {.kind = PASS};
+    error err = ERROR_INIT;
+    bool known = false;
+    status st = E_UNSUPPORTED;
+    for (feeding f = 0; f < FEEDINGS && st == E_UNSUPPORTED; f++) {
+        error_clear(&err);
+        st = try(m, data_set, f, &known, &err);
+    }
+    if (st == OK)
+        v.kind = known ? PASS_KNOWN : PASS;
+    else if (st == E_UNSUPPORTED)
+        refuse(&v, m, err.text);
+    else
+        say(&v, FAIL_WRONG, err.text);
+    return v;
+}
+
+static verdict run_model(const onnx_model *m, const char *folder)
+{
+    verdict v = {.kind = FAIL_WRONG, .why = "it has no data"};
+    const Onnx__GraphProto *g = m->proto->graph;
+    const char *type = foreign_type(g->input, g->n_input);
+    type = type ? type : foreign_type(g->output, g->n_output);
+    if (type) {
+        say(&v, SKIP_TYPE, type);
+        return v;
+    }
+    for (int i = 0;; i++) {
+        char *set = xasprintf("%s/test_data_set_%d", folder, i);
+        bool is_there = fs_exists(set);
+        if (is_there)
+            v = run_set(m, set);
+        free(set);
+        if (!is_there || (v.kind != PASS && v.kind != PASS_KNOWN))
+            return v;
+    }
+}
+
+verdict case_run(const char *folder)
+{
+    verdict v;
+    error err = ERROR_INIT;
+    onnx_model *m = NULL;
+    char *path = xasprintf("%s/model.onnx", folder);
+    if (onnx_open(path, &m, &err) != OK)
+        say(&v, FAIL_WRONG, err.text);
+    else
+        v = run_model(m, folder);
+    onnx_close(&m);
+    free(path);
+    return v;
+}

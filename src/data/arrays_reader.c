@@ -150,8 +150,8 @@ status arrays_reader_open(const arrays_reader_options *options, const char *path
     return st == E_IO ? E_DATA : st;
 }
 
-status arrays_reader_configure(const config *reader, const char *path, const char *vocabulary,
-                               dataset **ret, error *err)
+status arrays_reader_configure(const config *reader, const char *path,
+                               const reader_vocabulary *vocabulary, dataset **ret, error *err)
 {
     (void)vocabulary;
     arrays_reader_options options = {

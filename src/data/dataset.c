@@ -2,18 +2,23 @@
 #include "data/reader.h"
 
 #include "common/base/alloc.h"
+#include "common/base/fs.h"
 
 #include <string.h>
 
+enum { VOCABULARY_LIMIT = 256 << 20 };
+
 static const struct {
     const char *type;
-    status (*open)(const config *reader, const char *path, const char *vocabulary, dataset **ret,
-                   error *err);
+    status (*open)(const config *reader, const char *path, const reader_vocabulary *vocabulary,
+                   dataset **ret, error *err);
     bool (*learns)(const config *reader); /* NULL: never */
 } readers[] = {
     {"idx", idx_reader_configure, NULL},
     {"text", text_reader_configure, text_reader_learns},
     {"arrays", arrays_reader_configure, NULL},
+    {"csv", csv_reader_configure, csv_reader_learns},
+    {"cifar10", cifar10_reader_configure, NULL},
 };
 
 /* Its row; COUNT_OF(readers) if there is none. */
@@ -37,6 +42,17 @@ const char *dataset_vocabulary(const dataset *d)
     return d->ops->vocabulary ? d->ops->vocabulary(d) : NULL;
 }
 
+static status open_as(const config *reader, const char *path, const reader_vocabulary *vocabulary,
+                      dataset **ret, error *err)
+{
+    size_t i = find(reader);
+    if (i < COUNT_OF(readers))
+        return readers[i].open(reader, path, vocabulary, ret, err);
+    const char *type = config_str(reader, "type");
+    return FAIL(err, E_CONFIG, "%s.type: no reader '%s'; there are idx, text, arrays, csv and cifar10",
+                config_path(reader), type ? type : "null");
+}
+
 status dataset_open(const config *reader, const char *path, dataset **ret, error *err)
 {
     return dataset_open_as(reader, path, NULL, ret, err);
@@ -45,12 +61,16 @@ status dataset_open(const config *reader, const char *path, dataset **ret, error
 status dataset_open_as(const config *reader, const char *path, const char *vocabulary,
                        dataset **ret, error *err)
 {
-    size_t i = find(reader);
-    if (i < COUNT_OF(readers))
-        return readers[i].open(reader, path, vocabulary, ret, err);
-    const char *type = config_str(reader, "type");
-    return FAIL(err, E_CONFIG, "%s.type: no reader '%s'; there are idx, text and arrays",
-                config_path(reader), type ? type : "null");
+    reader_vocabulary given = {.text = vocabulary, .origin = "the job's vocabulary"};
+    buf text = BUF_INIT;
+    if (!vocabulary && config_str(reader, "vocabulary")) {
+        given.origin = config_str(reader, "vocabulary");
+        TRY(fs_read(given.origin, VOCABULARY_LIMIT, &text, err));
+        given.text = text.data ? text.data : "";
+    }
+    status st = open_as(reader, path, given.text ? &given : NULL, ret, err);
+    buf_fini(&text);
+    return st;
 }
 
 /* The examples of dataset_reader.range, then the first dataset_reader.limit of these. */

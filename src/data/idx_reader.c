@@ -184,8 +184,8 @@ out:
     return st;
 }
 
-status idx_reader_configure(const config *reader, const char *path, const char *vocabulary,
-                            dataset **ret, error *err)
+status idx_reader_configure(const config *reader, const char *path,
+                            const reader_vocabulary *vocabulary, dataset **ret, error *err)
 {
     (void)vocabulary;
     idx_reader_options options = {

@@ -6,8 +6,15 @@
 #ifndef TEQUIO_DATA_READER_H
 #define TEQUIO_DATA_READER_H
 
+#include "data/column.h"
 #include "data/data.h"
 #include "data/tokenizer.h"
+
+/* What other data have taught the reader of these (dataset_vocabulary). */
+typedef struct reader_vocabulary {
+    const char *text;               /* JSON */
+    const char *origin;             /* names it in messages */
+} reader_vocabulary;
 
 typedef struct reader_ops {
     status (*read)(const dataset *d, int64_t example, void *const *ret, error *err);
@@ -45,12 +52,12 @@ MUST_USE status idx_reader_open(const idx_reader_options *options, const char *p
                                 error *err);
 /* The same with the options of a section `dataset_reader`. */
 MUST_USE status idx_reader_configure(const config *reader, const char *path,
-                                     const char *vocabulary, dataset **ret, error *err);
+                                     const reader_vocabulary *vocabulary, dataset **ret,
+                                     error *err);
 
 typedef struct text_reader_options {
     token_kind tokenizer;
-    const char *vocabulary;         /* JSON text; NULL: the file below */
-    const char *vocabulary_path;    /* NULL: made from the text itself */
+    const reader_vocabulary *vocabulary; /* NULL: made from the text itself */
     int64_t context;                /* tokens of an example; >= 1 */
     int64_t stride;                 /* from the beginning of an example to the next; >= 1 */
     const json_t *range;            /* of its tokens, two shares; NULL: all of them */
@@ -62,7 +69,8 @@ typedef struct text_reader_options {
 MUST_USE status text_reader_open(const text_reader_options *options, const char *path,
                                  dataset **ret, error *err);
 MUST_USE status text_reader_configure(const config *reader, const char *path,
-                                      const char *vocabulary, dataset **ret, error *err);
+                                      const reader_vocabulary *vocabulary, dataset **ret,
+                                      error *err);
 bool text_reader_learns(const config *reader);
 /* The two fields of such examples, `size` the number of different tokens. */
 void text_reader_fields(int64_t context, int64_t size, data_field ret[2]);
@@ -76,6 +84,43 @@ typedef struct arrays_reader_options {
 MUST_USE status arrays_reader_open(const arrays_reader_options *options, const char *path,
                                    dataset **ret, error *err);
 MUST_USE status arrays_reader_configure(const config *reader, const char *path,
-                                        const char *vocabulary, dataset **ret, error *err);
+                                        const reader_vocabulary *vocabulary, dataset **ret,
+                                        error *err);
+
+typedef struct csv_reader_options {
+    char separator;
+    bool header;                    /* the first line names the columns */
+    const json_t *columns;          /* their names, a list; NULL: those of the header, or none */
+    const json_t *numeric, *categorical; /* which to read, lists; NULL: none */
+    const char *label;              /* which is the label; NULL: none */
+    bool label_is_number;           /* not a class */
+    column_scaling scaling;         /* of the numeric ones */
+    int64_t buckets;                /* categories are hashed into so many numbers; 0: they are not */
+    const json_t *missing;          /* words that say that a value is missing, beside the empty one */
+    const reader_vocabulary *vocabulary; /* NULL: made from the file itself */
+} csv_reader_options;
+
+/* Rows of a table, plain or gzip: "numeric" f32 [columns], "categorical" i64 [columns] with sizes,
+ * "label" i64 [] with classes or f32 []; column.h says how words become numbers. */
+MUST_USE status csv_reader_open(const csv_reader_options *options, const char *path, dataset **ret,
+                                error *err);
+MUST_USE status csv_reader_configure(const config *reader, const char *path,
+                                     const reader_vocabulary *vocabulary, dataset **ret,
+                                     error *err);
+bool csv_reader_learns(const config *reader);
+
+enum { CHANNELS = 3 };              /* red, green, blue */
+
+typedef struct cifar10_reader_options {
+    double mean[CHANNELS], std[CHANNELS]; /* of the pixels, after they were divided by 255 */
+} cifar10_reader_options;
+
+/* CIFAR-10 in its binary form, plain or gzip: a file, or the folder of data_batch_*.bin. "image" f32
+ * [3,32,32] and "label" i64 [] of 10 classes. */
+MUST_USE status cifar10_reader_open(const cifar10_reader_options *options, const char *path,
+                                    dataset **ret, error *err);
+MUST_USE status cifar10_reader_configure(const config *reader, const char *path,
+                                         const reader_vocabulary *vocabulary, dataset **ret,
+                                         error *err);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-enum { FIELD_TOKENS, FIELD_LABEL, FIELDS, VOCABULARY_LIMIT = 4 << 20 };
+enum { FIELD_TOKENS, FIELD_LABEL, FIELDS };
 
 typedef struct text_reader {
     dataset base;
@@ -50,24 +50,12 @@ static const char *vocabulary(const dataset *d)
 static const reader_ops text_ops = {
     .read = read_example, .close = close_reader, .vocabulary = vocabulary};
 
-static status load_tokenizer_file(token_kind kind, const char *path, tokenizer **ret, error *err)
-{
-    buf text = BUF_INIT;
-    status st = fs_read(path, VOCABULARY_LIMIT, &text, err);
-    if (st == OK)
-        st = tokenizer_load(kind, text.data ? text.data : "", path, ret, err);
-    buf_fini(&text);
-    return st;
-}
-
 static status make_tokenizer(const text_reader_options *o, const source *text, const char *path,
                              tokenizer **ret, error *err)
 {
-    if (o->vocabulary)
-        return tokenizer_load(o->tokenizer, o->vocabulary, "the job's vocabulary", ret, err);
-    if (o->vocabulary_path)
-        return load_tokenizer_file(o->tokenizer, o->vocabulary_path, ret, err);
-    return tokenizer_learn(o->tokenizer, text->data, text->bytes, path, ret, err);
+    if (!o->vocabulary)
+        return tokenizer_learn(o->tokenizer, text->data, text->bytes, path, ret, err);
+    return tokenizer_load(o->tokenizer, o->vocabulary->text, o->vocabulary->origin, ret, err);
 }
 
 /* Which part of the text is read, and how many examples it gives. */
@@ -134,13 +122,12 @@ bool text_reader_learns(const config *reader)
            !config_has(reader, "vocabulary");
 }
 
-status text_reader_configure(const config *reader, const char *path, const char *vocabulary,
-                             dataset **ret, error *err)
+status text_reader_configure(const config *reader, const char *path,
+                             const reader_vocabulary *vocabulary, dataset **ret, error *err)
 {
     text_reader_options options = {
         .tokenizer = token_kind_of(config_str(reader, "tokenizer")),
         .vocabulary = vocabulary,
-        .vocabulary_path = config_str(reader, "vocabulary"),
         .context = config_int(reader, "context"),
         .range = config_json(reader, "range"),
         .limit = config_has(reader, "limit") ? config_int(reader, "limit") : 0,

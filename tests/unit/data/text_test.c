@@ -136,22 +136,15 @@ static void test_other_text_is_read_by_the_same_vocabulary(void **state)
 {
     (void)state;
     text_reader_options o = with_context(1);
-    o.vocabulary = "{\"tokens\": [\"a\", \"b\", \"c\", \"d\"]}";
+    const reader_vocabulary abcd = {.text = "{\"tokens\": [\"a\", \"b\", \"c\", \"d\"]}",
+                                    .origin = "v.json"};
+    o.vocabulary = &abcd;
     dataset *d = opens(&o, "dbd");
     expect_letters(d, 0, "d", "b");
     expect_letters(d, 1, "b", "d");
     dataset_close(&d);
     refuses(&o, "dbdx", 4, E_DATA,
             "text': the character 'x' (U+0078) at byte 3 is not among the 4 of the training text");
-
-    buf b = {.data = (char *)(uintptr_t)o.vocabulary, .size = strlen(o.vocabulary)};
-    char *path = test_file(folder, "vocabulary.json", &b);
-    o.vocabulary = NULL;
-    o.vocabulary_path = path;
-    d = opens(&o, "dbd");
-    expect_letters(d, 0, "d", "b");
-    dataset_close(&d);
-    free(path);
 }
 
 static void test_bytes(void **state)
@@ -217,7 +210,7 @@ static void test_bad_vocabularies(void **state)
     static const struct {
         const char *vocabulary, *text;
     } cases[] = {
-        {"", "the job's vocabulary"},
+        {"", "v.json"},
         {"[]", "is no vocabulary of a text: \"tokens\" has 0 characters"},
         {"{\"tokens\": []}", "\"tokens\" has 0 characters"},
         {"{\"tokens\": [1]}", "tokens[0] is no single character"},
@@ -228,7 +221,7 @@ static void test_bad_vocabularies(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         text_reader_options o = with_context(1);
-        o.vocabulary = cases[i].vocabulary;
+        o.vocabulary = &(reader_vocabulary){.text = cases[i].vocabulary, .origin = "v.json"};
         refuses(&o, "aaa", 3, E_DATA, cases[i].text);
     }
 }

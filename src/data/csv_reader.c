@@ -1,0 +1,319 @@
+/*
+ * Rows of a table as examples (reader.h): columns of numbers, columns of categories and a label. The
+ * whole file is turned into numbers at opening, so everything that can be wrong with it is found
+ * then.
+ */
+#include "data/reader.h"
+
+#include "common/base/alloc.h"
+#include "data/column.h"
+#include "data/csv.h"
+#include "data/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct csv_reader {
+    dataset base;
+    const char *path;           /* while it is opened */
+    size_t n, n_numbers;        /* columns: numbers, then categories, then the label */
+    column *columns;
+    bool has_label;
+    int64_t *sizes;             /* of the categories */
+    size_t n_columns;           /* of the file */
+    char *vocabulary;
+} csv_reader;
+
+static void close_reader(dataset *d)
+{
+    csv_reader *r = (csv_reader *)d;
+    for (size_t i = 0; i < r->n; i++)
+        column_fini(&r->columns[i]);
+    free(r->columns);
+    free(r->sizes);
+    free(r->vocabulary);
+    free(r);
+}
+
+/* --- reading --- */
+
+static status read_example(const dataset *d, int64_t example, void *const *ret, error *err)
+{
+    (void)err;
+    const csv_reader *r = (const csv_reader *)d;
+    size_t field = 0, i = 0, inputs = r->n - r->has_label;
+    float *numbers = ret[field];
+    for (; i < r->n_numbers; i++)
+        numbers[i] = r->columns[i].numbers[example];
+    field += r->n_numbers > 0;
+    int64_t *categories = inputs > r->n_numbers ? ret[field++] : NULL;
+    for (; i < inputs; i++)
+        *categories++ = r->columns[i].ids[example];
+    if (r->has_label && r->columns[i].kind == COLUMN_NUMBER)
+        *(float *)ret[field] = r->columns[i].numbers[example];
+    else if (r->has_label)
+        *(int64_t *)ret[field] = r->columns[i].ids[example];
+    return OK;
+}
+
+static const char *vocabulary(const dataset *d)
+{
+    return ((const csv_reader *)d)->vocabulary;
+}
+
+static const reader_ops csv_ops = {
+    .read = read_example, .close = close_reader, .vocabulary = vocabulary};
+
+/* --- columns --- */
+
+static void add_columns(csv_reader *r, const json_t *names, column model)
+{
+    size_t i;
+    json_t *name;
+    json_array_foreach((json_t *)(uintptr_t)names, i, name)
+    {
+        r->columns[r->n] = model;
+        r->columns[r->n++].name = json_string_value(name);
+    }
+}
+
+static status choose_columns(csv_reader *r, const csv_reader_options *o, error *err)
+{
+    size_t n = json_array_size(o->numeric) + json_array_size(o->categorical);
+    if (n == 0)
+        return FAIL(err, E_CONFIG,
+                    "dataset_reader: names no columns to read: set numeric, categorical or both");
+    r->columns = xcalloc(n + 1, sizeof *r->columns);
+    add_columns(r, o->numeric, (column){.kind = COLUMN_NUMBER, .scaling = o->scaling});
+    r->n_numbers = r->n;
+    add_columns(r, o->categorical, (column){.kind = COLUMN_CATEGORY, .buckets = o->buckets});
+    r->has_label = o->label != NULL;
+    if (o->label)
+        r->columns[r->n++] = (column){
+            .name = o->label, .kind = o->label_is_number ? COLUMN_NUMBER : COLUMN_CLASS};
+    return OK;
+}
+
+/* By its name in the first line or in dataset_reader.columns, or else by its number from 0. */
+static status find_column(csv_reader *r, const char *const *names, column *c, error *err)
+{
+    size_t i = 0;
+    while (i < r->n_columns && !(names[i] && strcmp(names[i], c->name) == 0))
+        i++;
+    char *end = NULL;
+    if (i == r->n_columns && c->name[0] >= '0' && c->name[0] <= '9') {
+        unsigned long long number = strtoull(c->name, &end, 10);
+        if (!*end && number < r->n_columns)
+            i = (size_t)number;
+    }
+    c->place = i;
+    if (i < r->n_columns)
+        return OK;
+    const char *near = config_did_you_mean(c->name, names, names[0] ? r->n_columns : 0);
+    return FAIL(err, E_DATA, "'%s': has no column '%s' among its %zu%s%s%s", r->path, c->name,
+                r->n_columns, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+/* The file's first row has been read; `columns` are the names it lacks. */
+static status find_columns(csv_reader *r, const csv_reader_options *o, const csv *c, error *err)
+{
+    size_t given = json_array_size(o->columns);
+    r->n_columns = c->n_cells;
+    if (given && given != r->n_columns)
+        return FAIL(err, E_DATA, "'%s': line %zu has %zu columns, dataset_reader.columns names %zu",
+                    r->path, c->row_line, r->n_columns, given);
+    const char **names = xcalloc(r->n_columns + 1, sizeof *names);
+    for (size_t i = 0; i < r->n_columns; i++)
+        names[i] = given       ? json_string_value(json_array_get(o->columns, i))
+                   : o->header ? csv_cell(c, i)
+                               : NULL;
+    status st = OK;
+    for (size_t i = 0; i < r->n && st == OK; i++)
+        st = find_column(r, names, &r->columns[i], err);
+    free(names);
+    return st;
+}
+
+/* --- vocabulary --- */
+
+static const char *const sections[] = {"numeric", "categorical", "label"};
+
+static const char *section_of(const csv_reader *r, size_t i)
+{
+    return sections[i < r->n_numbers ? 0 : r->has_label && i == r->n - 1 ? 2 : 1];
+}
+
+static status load_vocabulary(csv_reader *r, const reader_vocabulary *given, error *err)
+{
+    json_t *whole = NULL;
+    TRY(json_parse(given->text, strlen(given->text), given->origin, E_DATA, &whole, err));
+    status st = OK;
+    for (size_t i = 0; i < r->n && st == OK; i++) {
+        const json_t *section = json_object_get(whole, section_of(r, i));
+        st = column_load(&r->columns[i], json_object_get(section, r->columns[i].name),
+                         given->origin, err);
+    }
+    json_decref(whole);
+    return st;
+}
+
+static void write_vocabulary(csv_reader *r)
+{
+    json_t *whole = json_object();
+    for (size_t i = 0; i < r->n; i++) {
+        json_t *one = column_vocabulary(&r->columns[i]);
+        if (!one)
+            continue;
+        json_t *section = json_object_get(whole, section_of(r, i));
+        if (!section) {
+            section = json_object();
+            json_object_set_new(whole, section_of(r, i), section);
+        }
+        json_object_set_new(section, r->columns[i].name, one);
+    }
+    r->vocabulary = json_text(whole);
+    json_decref(whole);
+}
+
+/* --- opening --- */
+
+static bool is_missing(const json_t *missing, const char *word)
+{
+    for (size_t i = 0; i < json_array_size(missing); i++)
+        if (strcmp(json_string_value(json_array_get(missing, i)), word) == 0)
+            return true;
+    return word[0] == '\0';
+}
+
+static status take_row(csv_reader *r, const csv_reader_options *o, const csv *c, size_t row,
+                       error *err)
+{
+    if (c->n_cells != r->n_columns)
+        return FAIL(err, E_DATA, "'%s': line %zu has %zu columns, the first row %zu", r->path,
+                    c->row_line, c->n_cells, r->n_columns);
+    for (size_t i = 0; i < r->n; i++) {
+        const char *word = csv_cell(c, r->columns[i].place);
+        TRYF(column_take(&r->columns[i], row, is_missing(o->missing, word) ? NULL : word, err), err,
+             "'%s': line %zu", r->path, c->row_line);
+    }
+    return OK;
+}
+
+static size_t count_lines(const source *s)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < s->bytes; i++)
+        n += s->data[i] == '\n' || s->data[i] == '\r';
+    return n;
+}
+
+static status read_rows(csv_reader *r, const csv_reader_options *o, csv *c, size_t most, error *err)
+{
+    bool more;
+    size_t rows = 0;
+    TRY(csv_next(c, &more, err));
+    if (more)
+        TRY(find_columns(r, o, c, err));
+    for (size_t i = 0; i < r->n; i++)
+        TRY(column_begin(&r->columns[i], most, err));
+    if (more && o->header)
+        TRY(csv_next(c, &more, err));
+    while (more) {
+        BUG_ON(rows >= most);
+        TRY(take_row(r, o, c, rows++, err));
+        TRY(csv_next(c, &more, err));
+    }
+    if (rows == 0)
+        return FAIL(err, E_DATA, "'%s': has no rows of data", r->path);
+    for (size_t i = 0; i < r->n; i++)
+        column_finish(&r->columns[i], rows);
+    r->base.examples = (int64_t)rows;
+    return OK;
+}
+
+static void describe_fields(csv_reader *r)
+{
+    dataset *d = &r->base;
+    size_t n_words = r->n - r->has_label - r->n_numbers;
+    if (r->n_numbers)
+        d->fields[d->n_fields++] = (data_field){
+            .name = "numeric", .dtype = DT_F32, .rank = 1, .dim = {(int64_t)r->n_numbers}};
+    r->sizes = xcalloc(n_words + 1, sizeof *r->sizes);
+    for (size_t i = 0; i < n_words; i++)
+        r->sizes[i] = column_size(&r->columns[r->n_numbers + i]);
+    if (n_words)
+        d->fields[d->n_fields++] = (data_field){.name = "categorical",
+                                                .dtype = DT_I64,
+                                                .rank = 1,
+                                                .dim = {(int64_t)n_words},
+                                                .sizes = r->sizes};
+    const column *label = r->has_label ? &r->columns[r->n - 1] : NULL;
+    if (label && label->kind == COLUMN_NUMBER)
+        d->fields[d->n_fields++] = (data_field){.name = "label", .dtype = DT_F32};
+    else if (label)
+        d->fields[d->n_fields++] =
+            (data_field){.name = "label", .dtype = DT_I64, .classes = column_size(label)};
+}
+
+status csv_reader_open(const csv_reader_options *options, const char *path, dataset **ret,
+                       error *err)
+{
+    source text;
+    TRY(source_open(path, &text, err));
+    csv c;
+    csv_open(&c, text.data, text.bytes, options->separator, path);
+    csv_reader *r = xcalloc(1, sizeof *r);
+    r->base.ops = &csv_ops;
+    r->path = path;
+    status st;
+    TRY_OUT(st, choose_columns(r, options, err));
+    if (options->vocabulary)
+        TRY_OUT(st, load_vocabulary(r, options->vocabulary, err));
+    TRY_OUT(st, read_rows(r, options, &c, count_lines(&text), err));
+    describe_fields(r);
+    write_vocabulary(r);
+    *ret = &r->base;
+out:
+    csv_close(&c);
+    source_close(&text);
+    if (st != OK)
+        close_reader(&r->base);
+    return st;
+}
+
+bool csv_reader_learns(const config *reader)
+{
+    return !config_has(reader, "vocabulary");
+}
+
+static column_scaling scaling_of(const char *name)
+{
+    return strcmp(name, "log") == 0           ? SCALING_LOG
+           : strcmp(name, "standardize") == 0 ? SCALING_STANDARDIZE
+                                              : SCALING_NONE;
+}
+
+status csv_reader_configure(const config *reader, const char *path,
+                            const reader_vocabulary *vocabulary, dataset **ret, error *err)
+{
+    const char *separator = config_str(reader, "separator");
+    csv_reader_options options = {
+        .separator = separator[0],
+        .header = config_bool(reader, "header"),
+        .columns = config_json(reader, "columns"),
+        .numeric = config_json(reader, "numeric"),
+        .categorical = config_json(reader, "categorical"),
+        .label = config_str(reader, "label"),
+        .label_is_number = strcmp(config_str(reader, "label_is"), "number") == 0,
+        .scaling = scaling_of(config_str(reader, "scaling")),
+        .buckets = config_has(reader, "buckets") ? config_int(reader, "buckets") : 0,
+        .missing = config_json(reader, "missing"),
+        .vocabulary = vocabulary,
+    };
+    if (separator[1] || separator[0] == '"' || separator[0] == '\n' || separator[0] == '\r')
+        return FAIL(err, E_CONFIG, "%s.separator: '%s' is no single character that can part cells",
+                    config_path(reader), separator);
+    dataset *d = NULL;
+    TRY(csv_reader_open(&options, path, &d, err));
+    return dataset_cut(reader, path, d, ret, err);
+}

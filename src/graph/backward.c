@@ -56,6 +56,12 @@ static status check_ends(const graph *g, graph_val loss, graph_val weight, error
     return OK;
 }
 
+/* Gradients are float32, those of values that were rounded for a product too. */
+static bool has_gradient(dtype t)
+{
+    return t == DT_F32 || t == DT_BF16;
+}
+
 static void walk_init(walk *w, graph *g)
 {
     *w = (walk){.g = g, .n_nodes = g->n_nodes, .n_values = g->n_values};
@@ -83,7 +89,7 @@ static void walk_init(walk *w, graph *g)
         }
         for (int32_t k = 0; k < n->n_out; k++) {
             if (n->out[k] != GRAPH_NONE)
-                w->needs[n->out[k]] = any && g->values[n->out[k]].dtype == DT_F32;
+                w->needs[n->out[k]] = any && has_gradient(g->values[n->out[k]].dtype);
         }
     }
     w->dout = xcalloc((size_t)most_out, sizeof *w->dout);

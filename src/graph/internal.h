@@ -1,4 +1,4 @@
-/* The inside of a graph, for graph.c and backward.c alone. */
+/* The inside of a graph, for graph.c, backward.c and precision.c alone. */
 #ifndef TEQUIO_GRAPH_INTERNAL_H
 #define TEQUIO_GRAPH_INTERNAL_H
 

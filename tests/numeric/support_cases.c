@@ -64,6 +64,8 @@ static bool has_gradient(const op_case *c, int32_t operand)
         return operand < 3;
     case OP_ROTARY_EMBEDDING:
         return operand == 0;
+    case OP_TO_BF16: /* counts as the identity there */
+        return false;
     default:
         return c->in[operand].type == DT_F32;
     }
@@ -132,7 +134,7 @@ static graph_val enter_frame(graph *g, const op_case *c, case_frame frame, bool 
 static graph_val leave_frame(graph *g, case_frame frame, graph_val y, bool param)
 {
     graph_shape shape = graph_value_at(g, y)->shape;
-    if (frame != FRAME_CONV || !is_image(shape.rank))
+    if (frame != FRAME_CONV || graph_value_at(g, y)->dtype != DT_F32 || !is_image(shape.rank))
         return y;
     graph_shape weights = filter(shape.rank, FRAME_MAPS, shape.dim[1], 1);
     graph_val in[] = {y, add_source(g, "after.w", weights, DT_F32, param)};

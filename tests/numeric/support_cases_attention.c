@@ -63,6 +63,10 @@ static const op_case rows[] = {
     CASE(ROTARY_EMBEDDING, "back, neighbours, a part", 3,
          IN(X(1, 2, 7, 70), X(1, 7, 33), X(1, 7, 33)),
          ROTARY(.width = 66, .interleaved = true, .inverse = true)),
+
+    CASE(TO_BF16, "odd length", 1, IN(X(1003))),
+    CASE(TO_BF16, "rank 3", 1, IN(X(3, 50, 700))),
+    CASE(TO_BF16, "images", 1, IN(X(2, 17, 5, 3))),
 };
 
 const case_table cases_attention = {rows, sizeof rows / sizeof *rows};

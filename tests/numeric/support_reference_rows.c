@@ -41,6 +41,17 @@ void ref_rms_norm(const ref_tensor *in, int32_t n_in, const ref_tensor *out, con
     row_norm(in, n_in, out, attr, false);
 }
 
+/* 8 bits behind the point of 1.xxx, subnormals of a float apart; rint rounds ties to even. */
+void ref_to_bf16(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
+{
+    (void)n_in, (void)attr;
+    for (int64_t i = 0; i < in[0].n; i++) {
+        int exponent;
+        double fraction = frexp(in[0].x[i], &exponent);
+        out[0].x[i] = ldexp(rint(ldexp(fraction, 8)), exponent - 8);
+    }
+}
+
 /* Queries, keys and values as [batch, head, position, number], whatever form they have. */
 typedef struct heads {
     const double *x;

@@ -2,6 +2,8 @@
 
 #include "common/base/error.h"
 
+#include <string.h>
+
 /* Types as C has them. */
 #define EACH_TYPE(X)                                                                               \
     X(DT_F32, float)                                                                               \
@@ -35,6 +37,14 @@ void values_load(dtype t, int64_t n, const void *from, double *ret)
         return;
         EACH_TYPE(X)
 #undef X
+    case DT_BF16: /* the upper half of a float */
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t bits = (uint32_t)((const uint16_t *)from)[i] << 16;
+            float value;
+            memcpy(&value, &bits, sizeof value);
+            ret[i] = (double)value;
+        }
+        return;
     default:
         BUG("cannot load %s", dtype_name(t));
     }

@@ -6,6 +6,7 @@
  */
 #include "backend/cpu/attention.h"
 
+#include "backend/cpu/bf16.h"
 #include "backend/cpu/rows.h"
 #include "backend/cpu/team.h"
 #include "backend/cpu/vecmath.h"
@@ -37,7 +38,12 @@ attention_state *attention_state_new(backend_program *p, const cpu_node *n, int 
     if (mask)
         broadcast_mask(s, mask);
     int64_t keys = s->form.k_length < KEYS ? s->form.k_length : KEYS;
-    s->tile = size_round_up((size_t)(QUERIES * keys) * sizeof(float), MEM_ALIGN) / sizeof(float);
+    s->bf16 = node_in(n, first_in)->dtype == DT_BF16;
+    s->tile = size_round_up((size_t)(QUERIES * keys) * sizeof(float), MEM_ALIGN);
+    if (s->bf16) {
+        s->half_tile = size_round_up((size_t)(QUERIES * keys) * sizeof(bf16), MEM_ALIGN);
+        s->block = size_round_up((size_t)(QUERIES * s->form.v_head) * sizeof(bf16), MEM_ALIGN);
+    }
     return s;
 }
 
@@ -46,8 +52,16 @@ static int64_t place(const attention_lie *l, int64_t batch, int64_t head)
     return l->offset + batch * l->batch + head * l->head;
 }
 
-attention_head attention_head_at(const attention_state *s, const float *q, const float *k,
-                                 const float *v, const void *mask, const drop_mask *bits,
+/* Where the head's first position stands. */
+static const void *operand_at(const attention_state *s, const void *x, const attention_lie *l,
+                              int64_t batch, int64_t head)
+{
+    size_t bytes = s->bf16 ? sizeof(bf16) : sizeof(float);
+    return (const char *)x + (size_t)place(l, batch, head) * bytes;
+}
+
+attention_head attention_head_at(const attention_state *s, const void *q, const void *k,
+                                 const void *v, const void *mask, const drop_mask *bits,
                                  int64_t batch, int64_t head, atomic_bool *failed)
 {
     const attention_form *f = &s->form;
@@ -55,9 +69,9 @@ attention_head attention_head_at(const attention_state *s, const float *q, const
     int64_t mask_at = batch * s->mask_stride[0] + head * s->mask_stride[1];
     return (attention_head){
         .s = s,
-        .q = q + place(&f->q, batch, head),
-        .k = (k ? k : q) + place(&f->k, batch, kv_head),
-        .v = (v ? v : q) + place(&f->v, batch, kv_head),
+        .q = operand_at(s, q, &f->q, batch, head),
+        .k = operand_at(s, k ? k : q, &f->k, batch, kv_head),
+        .v = operand_at(s, v ? v : q, &f->v, batch, kv_head),
         .mask = mask ? (const char *)mask + (size_t)mask_at * dtype_bytes(s->mask_type) : NULL,
         .bits = bits,
         .first_score = (uint64_t)((batch * f->q_heads + head) * f->q_length * f->k_length),
@@ -75,20 +89,37 @@ void attention_product(const attention_head *h, int64_t m, int64_t n, int64_t k,
                        shim_matrix a, shim_matrix b, float beta, float *c, int64_t c_stride)
 {
     error err = ERROR_INIT;
-    if (shim_sgemm(m, n, k, alpha, a, b, beta, c, c_stride, &err) != OK)
+    if (shim_gemm(m, n, k, alpha, a, b, beta, c, c_stride, &err) != OK)
         atomic_store(h->failed, true);
+}
+
+shim_matrix attention_rows(const attention_head *h, const void *x, const attention_lie *l,
+                           int64_t first)
+{
+    size_t bytes = h->s->bf16 ? sizeof(bf16) : sizeof(float);
+    return (shim_matrix){.data = (const char *)x + (size_t)(first * l->position) * bytes,
+                         .stride = l->position,
+                         .bf16 = h->s->bf16};
+}
+
+shim_matrix attention_rounded(const attention_head *h, const float *x, int64_t rows, int64_t stride,
+                              int64_t n, void *room)
+{
+    if (!h->s->bf16)
+        return (shim_matrix){.data = x, .stride = stride};
+    for (int64_t i = 0; i < rows; i++)
+        bf16_from((bf16 *)room + i * n, x + i * stride, n);
+    return (shim_matrix){.data = room, .stride = n, .bf16 = true};
 }
 
 void attention_scores(const attention_head *h, const attention_tile *t)
 {
     const attention_form *f = &h->s->form;
-    attention_product(
-        h, t->n_queries, t->n_keys, f->head, h->s->scale,
-        (shim_matrix){.data = h->q + t->first_query * f->q.position, .stride = f->q.position},
-        (shim_matrix){.data = h->k + t->first_key * f->k.position,
-                      .stride = f->k.position,
-                      .transposed = true},
-        0.0f, t->scores, t->n_keys);
+    shim_matrix q = attention_rows(h, h->q, &f->q, t->first_query);
+    shim_matrix k = attention_rows(h, h->k, &f->k, t->first_key);
+    k.transposed = true;
+    attention_product(h, t->n_queries, t->n_keys, f->head, h->s->scale, q, k, 0.0f, t->scores,
+                      t->n_keys);
 }
 
 static void mask_bools(float *scores, const uint8_t *mask, int64_t stride, int64_t n)
@@ -172,15 +203,14 @@ static void add_tile(const attention_head *h, const attention_tile *t, running *
         if (by != 1.0f && t->first_key > 0)
             row_scale(y + i * f->y.position, by, f->v_head);
     }
-    attention_product(
-        h, t->n_queries, f->v_head, t->n_keys, 1.0f,
-        (shim_matrix){.data = t->scores, .stride = t->n_keys},
-        (shim_matrix){.data = h->v + t->first_key * f->v.position, .stride = f->v.position},
-        t->first_key > 0 ? 1.0f : 0.0f, y, f->y.position);
+    attention_product(h, t->n_queries, f->v_head, t->n_keys, 1.0f,
+                      attention_rounded(h, t->scores, t->n_queries, t->n_keys, t->n_keys, t->room),
+                      attention_rows(h, h->v, &f->v, t->first_key), t->first_key > 0 ? 1.0f : 0.0f,
+                      y, f->y.position);
 }
 
 /* y and lse: of this head */
-static void attend(const attention_head *h, float *scores, float *y, float *lse)
+static void attend(const attention_head *h, char *scratch, float *y, float *lse)
 {
     const attention_form *f = &h->s->form;
     for (int64_t q = 0; q < f->q_length; q += QUERIES) {
@@ -192,7 +222,12 @@ static void attend(const attention_head *h, float *scores, float *y, float *lse)
             r.sum[i] = 0.0f;
         }
         for (int64_t k = 0; k < limit; k += KEYS) {
-            attention_tile t = {q, n, k, limit - k < KEYS ? limit - k : KEYS, scores};
+            attention_tile t = {q,
+                                n,
+                                k,
+                                limit - k < KEYS ? limit - k : KEYS,
+                                (float *)(void *)scratch,
+                                scratch + h->s->tile};
             add_tile(h, &t, &r, y + q * f->y.position);
         }
         for (int64_t i = 0; i < n; i++) {
@@ -203,12 +238,17 @@ static void attend(const attention_head *h, float *scores, float *y, float *lse)
     }
 }
 
+static size_t member_bytes(const attention_state *s)
+{
+    return s->tile + s->half_tile;
+}
+
 typedef struct attention_task {
     const attention_state *s;
-    const float *q, *k, *v;
-    const void *mask;
+    const void *q, *k, *v, *mask;
     const drop_mask *bits;
-    float *y, *lse, *scratch;
+    float *y, *lse;
+    char *scratch;
     atomic_bool failed;
 } attention_task;
 
@@ -219,7 +259,7 @@ static void attend_item(int64_t item, int member, void *arg)
     int64_t batch = item / f->q_heads, head = item % f->q_heads;
     attention_head h =
         attention_head_at(t->s, t->q, t->k, t->v, t->mask, t->bits, batch, head, &t->failed);
-    attend(&h, t->scratch + (size_t)member * t->s->tile, t->y + place(&f->y, batch, head),
+    attend(&h, t->scratch + (size_t)member * member_bytes(t->s), t->y + place(&f->y, batch, head),
            t->lse + item * f->q_length);
 }
 
@@ -252,6 +292,6 @@ status plan_attention(backend_program *p, cpu_node *n, error *err)
     attention_state *s = attention_state_new(p, n, 0);
     n->body = run_attention;
     n->state = s;
-    n->scratch_bytes = (size_t)p->backend->threads * s->tile * sizeof(float);
+    n->scratch_bytes = (size_t)p->backend->threads * member_bytes(s);
     return OK;
 }

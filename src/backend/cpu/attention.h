@@ -19,13 +19,15 @@ typedef struct attention_state {
     float scale;
     dtype mask_type;
     int64_t mask_stride[4]; /* elements, by batch, head, query and key; 0: broadcast */
-    size_t tile;            /* elements of scratch for one tile */
+    bool bf16;              /* queries, keys and values are; so are probabilities in products */
+    size_t tile, half_tile; /* bytes of scratch for one tile of float, and of bfloat16 */
+    size_t block;           /* and for a block of y's rows in bfloat16 */
 } attention_state;
 
 /* One run over one head of queries: matrices [positions, head] with strides of their own. */
 typedef struct attention_head {
     const attention_state *s;
-    const float *q, *k, *v;
+    const void *q, *k, *v; /* float or bfloat16 */
     const void *mask;      /* of this head; NULL: none */
     const drop_mask *bits; /* NULL: no dropout */
     uint64_t first_score;  /* number of the head's first score, for dropout */
@@ -36,14 +38,23 @@ typedef struct attention_head {
 typedef struct attention_tile {
     int64_t first_query, n_queries, first_key, n_keys;
     float *scores; /* [n_queries,n_keys] */
+    void *room;    /* for the same in bfloat16 */
 } attention_tile;
 
 attention_state *attention_state_new(backend_program *p, const cpu_node *n, int first_in);
 
 /* The operands of head `head` of batch `batch`. */
-attention_head attention_head_at(const attention_state *s, const float *q, const float *k,
-                                 const float *v, const void *mask, const drop_mask *bits,
+attention_head attention_head_at(const attention_state *s, const void *q, const void *k,
+                                 const void *v, const void *mask, const drop_mask *bits,
                                  int64_t batch, int64_t head, atomic_bool *failed);
+
+/* Rows first .. of q, k or v, which lie as `l` says, as a factor. */
+shim_matrix attention_rows(const attention_head *h, const void *x, const attention_lie *l,
+                           int64_t first);
+
+/* Dense rows of n numbers as a factor: x itself, or rounded into `room`. */
+shim_matrix attention_rounded(const attention_head *h, const float *x, int64_t rows, int64_t stride,
+                              int64_t n, void *room);
 
 /* How many keys the last of these queries looks at. */
 int64_t attention_limit(const attention_state *s, int64_t first_query, int64_t n_queries);

@@ -17,11 +17,11 @@
 
 typedef struct attention_bwd_task {
     const attention_state *s;
-    const float *dy, *y, *lse, *q, *k, *v;
-    const void *mask;
+    const float *dy, *y, *lse;
+    const void *q, *k, *v, *mask;
     const drop_mask *bits;
     float *dq, *dk, *dv; /* NULL: not wanted */
-    float *scratch;
+    char *scratch;
     atomic_bool failed;
 } attention_bwd_task;
 
@@ -30,7 +30,8 @@ typedef struct slopes {
     attention_head head;
     const float *dy, *y, *lse;
     float *dq, *dk, *dv;
-    float *slope; /* the second tile: dp, then ds */
+    float *slope;               /* the second tile: dp, then ds */
+    void *slope_room, *dy_room; /* for that and for a block of dy in bfloat16 */
 } slopes;
 
 SIMD_CLONES
@@ -72,49 +73,55 @@ static void differentiate_row(const slopes *d, const attention_tile *t, int64_t 
     row_slopes_dropped(slope, p, keep, h->bits->scale, dot, n);
 }
 
-static void add_slopes(const slopes *d, const attention_tile *t, const float *dot)
+/* `dy`: the block's rows of it */
+static void add_slopes(const slopes *d, const attention_tile *t, shim_matrix dy, const float *dot)
 {
     const attention_head *h = &d->head;
     const attention_form *f = &h->s->form;
     int64_t q = t->first_query, k = t->first_key, nq = t->n_queries, nk = t->n_keys;
-    shim_matrix dy = {.data = d->dy + q * f->y.position, .stride = f->y.position};
-    shim_matrix v = {.data = h->v + k * f->v.position, .stride = f->v.position, .transposed = true};
-    shim_matrix p = {.data = t->scores, .stride = nk, .transposed = true};
-    shim_matrix ds = {.data = d->slope, .stride = nk};
+    shim_matrix v = attention_rows(h, h->v, &f->v, k);
+    v.transposed = true;
     attention_scores(h, t);
     attention_product(h, nq, nk, f->v_head, 1.0f, dy, v, 0.0f, d->slope, nk);
     for (int64_t i = 0; i < nq; i++)
         differentiate_row(d, t, i, dot[i]);
+    shim_matrix p = attention_rounded(h, t->scores, nq, nk, nk, t->room);
+    shim_matrix ds = attention_rounded(h, d->slope, nq, nk, nk, d->slope_room);
+    p.transposed = true;
     if (d->dv)
         attention_product(h, nk, f->v_head, nq, 1.0f, p, dy, 1.0f, d->dv + k * f->v.position,
                           f->v.position);
-    shim_matrix keys = {.data = h->k + k * f->k.position, .stride = f->k.position};
     if (d->dq)
-        attention_product(h, nq, f->head, nk, h->s->scale, ds, keys, k > 0 ? 1.0f : 0.0f,
-                          d->dq + q * f->q.position, f->q.position);
-    shim_matrix queries = {.data = h->q + q * f->q.position, .stride = f->q.position};
+        attention_product(h, nq, f->head, nk, h->s->scale, ds, attention_rows(h, h->k, &f->k, k),
+                          k > 0 ? 1.0f : 0.0f, d->dq + q * f->q.position, f->q.position);
     ds.transposed = true;
     if (d->dk)
-        attention_product(h, nk, f->head, nq, h->s->scale, ds, queries, 1.0f,
-                          d->dk + k * f->k.position, f->k.position);
+        attention_product(h, nk, f->head, nq, h->s->scale, ds, attention_rows(h, h->q, &f->q, q),
+                          1.0f, d->dk + k * f->k.position, f->k.position);
 }
 
-static void differentiate(const slopes *d, float *scores)
+static void differentiate(const slopes *d, float *scores, void *room)
 {
     const attention_state *s = d->head.s;
     const attention_form *f = &s->form;
     for (int64_t q = 0; q < f->q_length; q += QUERIES) {
         int64_t n = f->q_length - q < QUERIES ? f->q_length - q : QUERIES;
-        int64_t limit = attention_limit(s, q, n);
+        int64_t limit = attention_limit(s, q, n), row = f->y.position;
+        const float *dy = d->dy + q * row, *y = d->y + q * row;
         float dot[QUERIES];
         for (int64_t i = 0; i < n; i++)
-            dot[i] =
-                row_dot(d->dy + (q + i) * f->y.position, d->y + (q + i) * f->y.position, f->v_head);
+            dot[i] = row_dot(dy + i * row, y + i * row, f->v_head);
+        shim_matrix factor = attention_rounded(&d->head, dy, n, row, f->v_head, d->dy_room);
         for (int64_t k = 0; k < limit; k += KEYS) {
-            attention_tile t = {q, n, k, limit - k < KEYS ? limit - k : KEYS, scores};
-            add_slopes(d, &t, dot);
+            attention_tile t = {q, n, k, limit - k < KEYS ? limit - k : KEYS, scores, room};
+            add_slopes(d, &t, factor, dot);
         }
     }
+}
+
+static size_t member_bytes(const attention_state *s)
+{
+    return 2 * s->tile + 2 * s->half_tile + s->block;
 }
 
 static float *slope_at(float *base, const attention_lie *l, int64_t batch, int64_t head)
@@ -136,7 +143,7 @@ static void differentiate_item(int64_t item, int member, void *arg)
     const attention_form *f = &s->form;
     int64_t batch = item / f->kv_heads, kv_head = item % f->kv_heads;
     int64_t group = f->q_heads / f->kv_heads;
-    float *scores = t->scratch + (size_t)member * 2 * s->tile;
+    char *scores = t->scratch + (size_t)member * member_bytes(s), *room = scores + 2 * s->tile;
     float *dk = slope_at(t->dk, &f->k, batch, kv_head);
     float *dv = slope_at(t->dv, &f->v, batch, kv_head);
     zero_rows(dk, f->k_length, f->k.position, f->head);
@@ -151,8 +158,10 @@ static void differentiate_item(int64_t item, int member, void *arg)
                     .dq = slope_at(t->dq, &f->q, batch, head),
                     .dk = dk,
                     .dv = dv,
-                    .slope = scores + s->tile};
-        differentiate(&d, scores);
+                    .slope = (float *)(void *)(scores + s->tile),
+                    .slope_room = room + s->half_tile,
+                    .dy_room = room + 2 * s->half_tile};
+        differentiate(&d, (float *)(void *)scores, room);
     }
 }
 
@@ -190,6 +199,6 @@ status plan_attention_bwd(backend_program *p, cpu_node *n, error *err)
     attention_state *s = attention_state_new(p, n, 3);
     n->body = run_attention_bwd;
     n->state = s;
-    n->scratch_bytes = (size_t)p->backend->threads * 2 * s->tile * sizeof(float);
+    n->scratch_bytes = (size_t)p->backend->threads * member_bytes(s);
     return OK;
 }

@@ -46,6 +46,7 @@ static const cpu_plan plan_of[OP_COUNT] = {
     [OP_REDUCE_MEAN] = plan_reduce,
     [OP_REDUCE_SUM] = plan_reduce,
     [OP_IDENTITY] = plan_copy,
+    [OP_TO_BF16] = plan_to_bf16,
     [OP_EXPAND] = plan_move,
     [OP_SLICE] = plan_move,
     [OP_GATHER] = plan_gather,
@@ -172,7 +173,8 @@ static status plan_one(backend_program *p, cpu_node *n, error *err)
 {
     for (int i = 0; i < n->node->n_out; i++) {
         const graph_value *v = node_out(n, i);
-        if (v && (v->dtype == DT_F16 || v->dtype == DT_BF16 || v->dtype == DT_F64))
+        bool rounded = n->node->op == OP_TO_BF16 || graph_op_of(n->node->op)->traits & OP_ALIAS;
+        if (v && (v->dtype == DT_F16 || v->dtype == DT_F64 || (v->dtype == DT_BF16 && !rounded)))
             return FAIL(err, E_UNSUPPORTED, "it makes %s; the only floating type known is float32",
                         dtype_name(v->dtype));
     }

@@ -123,14 +123,18 @@ MUST_USE status shim_set(shim_primitive *p, shim_role role, const void *address,
 MUST_USE status shim_execute(shim_primitive *p, error *err);
 
 typedef struct shim_matrix {
-    const float *data;
-    int64_t stride; /* elements from row to row */
-    bool transposed;
+    const void *data; /* float, or the upper halves of floats */
+    int64_t stride;   /* elements from row to row */
+    bool transposed, bf16;
 } shim_matrix;
 
 /* c [m,n] = alpha * op(a) [m,k] * op(b) [k,n] + beta * c, row-major, c_stride elements from row to
- * row of c. Called from inside a team's loop it uses the calling thread only. */
-MUST_USE status shim_sgemm(int64_t m, int64_t n, int64_t k, float alpha, shim_matrix a,
-                           shim_matrix b, float beta, float *c, int64_t c_stride, error *err);
+ * row of c; a and b of one type. Called from inside a team's loop it uses the calling thread only.
+ */
+MUST_USE status shim_gemm(int64_t m, int64_t n, int64_t k, float alpha, shim_matrix a,
+                          shim_matrix b, float beta, float *c, int64_t c_stride, error *err);
+
+/* Whether shim_gemm can multiply bfloat16 here. */
+bool shim_has_bf16(void);
 
 #endif

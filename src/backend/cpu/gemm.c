@@ -75,7 +75,7 @@ static status run_gemm(const cpu_node *n, const cpu_call *call, error *err)
     shim_matrix a = s->a, b = s->b;
     a.data = call->in[0];
     b.data = call->in[1];
-    TRY(shim_sgemm(s->m, s->n, s->k, s->alpha, a, b, 0.0f, call->out[0], s->n, err));
+    TRY(shim_gemm(s->m, s->n, s->k, s->alpha, a, b, 0.0f, call->out[0], s->n, err));
     if (!s->has_c && !s->relu)
         return OK;
     finish_task t = {.s = s, .c = s->has_c ? call->in[2] : NULL, .y = call->out[0]};
@@ -99,14 +99,16 @@ status plan_gemm(backend_program *p, cpu_node *n, error *err)
     const gemm_attr *attr = n->node->attr;
     const graph_shape *a = &node_in(n, 0)->shape, *y = &node_out(n, 0)->shape;
     gemm_state *s = arena_alloc(p->arena, sizeof *s);
+    bool bf16 = node_in(n, 0)->dtype == DT_BF16;
     s->m = y->dim[0];
     s->n = y->dim[1];
     s->k = a->dim[attr->trans_a ? 0 : 1];
     s->alpha = attr->alpha != 0.0f ? attr->alpha : 1.0f;
     s->beta = attr->beta != 0.0f ? attr->beta : 1.0f;
     s->relu = p->does_relu[n->index];
-    s->a = (shim_matrix){.stride = a->dim[1], .transposed = attr->trans_a};
-    s->b = (shim_matrix){.stride = node_in(n, 1)->shape.dim[1], .transposed = attr->trans_b};
+    s->a = (shim_matrix){.stride = a->dim[1], .transposed = attr->trans_a, .bf16 = bf16};
+    s->b = (shim_matrix){
+        .stride = node_in(n, 1)->shape.dim[1], .transposed = attr->trans_b, .bf16 = bf16};
     if (node_in(n, 2))
         broadcast_c(s, &node_in(n, 2)->shape);
     n->body = run_gemm;
@@ -118,6 +120,7 @@ typedef struct matmul_state {
     int64_t m, n, k, batches;
     shim_matrix a, b;
     const int64_t *a_offset, *b_offset; /* by batch, in elements */
+    size_t element;                     /* bytes of a factor's */
 } matmul_state;
 
 static status run_matmul(const cpu_node *n, const cpu_call *c, error *err)
@@ -125,10 +128,10 @@ static status run_matmul(const cpu_node *n, const cpu_call *c, error *err)
     const matmul_state *s = n->state;
     for (int64_t i = 0; i < s->batches; i++) {
         shim_matrix a = s->a, b = s->b;
-        a.data = (const float *)c->in[0] + s->a_offset[i];
-        b.data = (const float *)c->in[1] + s->b_offset[i];
-        TRY(shim_sgemm(s->m, s->n, s->k, 1.0f, a, b, 0.0f, (float *)c->out[0] + i * s->m * s->n,
-                       s->n, err));
+        a.data = (const char *)c->in[0] + (size_t)s->a_offset[i] * s->element;
+        b.data = (const char *)c->in[1] + (size_t)s->b_offset[i] * s->element;
+        TRY(shim_gemm(s->m, s->n, s->k, 1.0f, a, b, 0.0f, (float *)c->out[0] + i * s->m * s->n,
+                      s->n, err));
     }
     return OK;
 }
@@ -182,14 +185,16 @@ status plan_matmul(backend_program *p, cpu_node *n, error *err)
     matmul_state *s = arena_alloc(p->arena, sizeof *s);
     int64_t batch_dim[GRAPH_RANK];
     int batch_rank = batch_shape(&a, &b, batch_dim);
+    bool bf16 = node_in(n, 0)->dtype == DT_BF16;
+    s->element = dtype_bytes(node_in(n, 0)->dtype);
     s->batches = 1;
     for (int i = 0; i < batch_rank; i++)
         s->batches *= batch_dim[i];
     s->m = a.dim[a.rank - (trans_a ? 1 : 2)];
     s->k = a.dim[a.rank - (trans_a ? 2 : 1)];
     s->n = b.dim[b.rank - (trans_b ? 2 : 1)];
-    s->a = (shim_matrix){.stride = a.dim[a.rank - 1], .transposed = trans_a};
-    s->b = (shim_matrix){.stride = b.dim[b.rank - 1], .transposed = trans_b};
+    s->a = (shim_matrix){.stride = a.dim[a.rank - 1], .transposed = trans_a, .bf16 = bf16};
+    s->b = (shim_matrix){.stride = b.dim[b.rank - 1], .transposed = trans_b, .bf16 = bf16};
     if (b.rank == 2 && !trans_a) { /* the rows of all batches are one tall matrix */
         s->m *= s->batches;
         s->batches = 1;

@@ -45,6 +45,14 @@ status emit_sum_to(graph *g, graph_val v, const graph_shape *shape, graph_val *r
     return emit_1(g, OP_SUM_TO, v, &(shape_attr){.shape = *shape}, ret, err);
 }
 
+status emit_factor(graph *g, graph_val v, graph_val factor, graph_val *ret, error *err)
+{
+    if (graph_value_at(g, factor)->dtype == DT_BF16)
+        return emit_1(g, OP_TO_BF16, v, NULL, ret, err);
+    *ret = v;
+    return OK;
+}
+
 graph_shape emit_shape_of(const graph *g, graph_val v)
 {
     return graph_value_at(g, v)->shape;

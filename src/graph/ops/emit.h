@@ -22,6 +22,9 @@ MUST_USE status emit_reshape(graph *g, graph_val v, const graph_shape *shape, gr
 MUST_USE status emit_sum_to(graph *g, graph_val v, const graph_shape *shape, graph_val *ret,
                             error *err);
 
+/* v as it is multiplied with `factor`: rounded to bfloat16 if that one is */
+MUST_USE status emit_factor(graph *g, graph_val v, graph_val factor, graph_val *ret, error *err);
+
 graph_shape emit_shape_of(const graph *g, graph_val v); /* a copy: adding nodes moves values */
 
 #endif

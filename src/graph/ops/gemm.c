@@ -13,8 +13,7 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     attr->alpha = attr->alpha == 0.0f ? 1.0f : attr->alpha;
     attr->beta = attr->beta == 0.0f ? 1.0f : attr->beta;
     const graph_shape *a = rule_shape(g, n, 0), *b = rule_shape(g, n, 1);
-    TRY(rule_float(g, n, 0, err));
-    TRY(rule_same_type(g, n, 0, 1, err));
+    TRY(rule_product(g, n, 0, 1, &ret_dtype[0], err));
     if (a->rank != 2 || b->rank != 2)
         return rule_fail(n, err, "the inputs %s and %s must be matrices", SHAPE(a), SHAPE(b));
     if (a->dim[attr->trans_a ? 0 : 1] != b->dim[attr->trans_b ? 1 : 0])
@@ -24,14 +23,16 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     graph_shape y = {.rank = 2,
                      .dim = {a->dim[attr->trans_a ? 1 : 0], b->dim[attr->trans_b ? 0 : 1]}};
     if (rule_has(n, 2)) {
-        TRY(rule_same_type(g, n, 0, 2, err));
+        if (rule_type(g, n, 2) != ret_dtype[0])
+            return rule_fail(n, err,
+                             "the bias is %s but the product is %s; they must be of one type",
+                             dtype_name(rule_type(g, n, 2)), dtype_name(ret_dtype[0]));
         const graph_shape *c = rule_shape(g, n, 2);
         if (!rule_broadcasts_to(c, &y))
             return rule_fail(n, err, "the bias %s does not broadcast to the product %s", SHAPE(c),
                              SHAPE(&y));
     }
     ret_shape[0] = y;
-    ret_dtype[0] = rule_type(g, n, 0);
     return OK;
 }
 
@@ -40,7 +41,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
 {
     graph_node n = *graph_node_at(g, node);
     gemm_attr f = *(const gemm_attr *)n.attr;
-    graph_val a = n.in[0], b = n.in[1], dy = dout[0];
+    graph_val a = n.in[0], b = n.in[1], dy;
+    TRY(emit_factor(g, dout[0], a, &dy, err));
     if (want_din[1]) {
         gemm_attr t = {.alpha = f.alpha,
                        .trans_a = f.trans_b || !f.trans_a,
@@ -50,7 +52,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     }
     if (want_din[2]) {
         graph_shape c = emit_shape_of(g, n.in[2]);
-        TRY(emit_sum_to(g, dy, &c, &ret_din[2], err));
+        TRY(emit_sum_to(g, dout[0], &c, &ret_din[2], err));
         TRY(emit_scale(g, ret_din[2], f.beta, &ret_din[2], err));
     }
     if (want_din[0]) {

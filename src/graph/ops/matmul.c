@@ -41,8 +41,7 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
 {
     const matmul_attr *attr = n->attr;
     const graph_shape *a = rule_shape(g, n, 0), *b = rule_shape(g, n, 1);
-    TRY(rule_float(g, n, 0, err));
-    TRY(rule_same_type(g, n, 0, 1, err));
+    TRY(rule_product(g, n, 0, 1, &ret_dtype[0], err));
     if (a->rank < 1 || b->rank < 1)
         return rule_fail(n, err, "the inputs %s and %s must have at least one axis", SHAPE(a),
                          SHAPE(b));
@@ -63,7 +62,6 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     if (b->rank != 1)
         y.dim[y.rank++] = full.dim[rows + 1];
     ret_shape[0] = y;
-    ret_dtype[0] = rule_type(g, n, 0);
     return OK;
 }
 
@@ -109,7 +107,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     BUG_ON(!product(&matrix_a, &matrix_b, &f, &full));
     TRY(emit_reshape(g, n.in[0], &matrix_a, &a, err));
     TRY(emit_reshape(g, n.in[1], &matrix_b, &b, err));
-    TRY(emit_reshape(g, dout[0], &full, &dy, err));
+    TRY(emit_factor(g, dout[0], n.in[0], &dy, err));
+    TRY(emit_reshape(g, dy, &full, &dy, err));
     if (want_din[1]) {
         matmul_attr t = {.trans_a = f.trans_b || !f.trans_a, .trans_b = f.trans_b && f.trans_a};
         if (shape_b.rank == 2 && matrix_a.rank > 2 && !f.trans_a)

@@ -55,6 +55,16 @@ status rule_same_type(const graph *g, const graph_node *n, int32_t i, int32_t j,
                      graph_value_at(g, n->in[j])->name, dtype_name(rule_type(g, n, j)));
 }
 
+status rule_product(const graph *g, const graph_node *n, int32_t i, int32_t j, dtype *ret_dtype,
+                    error *err)
+{
+    TRY(rule_float(g, n, i, err));
+    TRY(rule_same_type(g, n, i, j, err));
+    dtype t = rule_type(g, n, i);
+    *ret_dtype = t == DT_BF16 ? DT_F32 : t;
+    return OK;
+}
+
 status rule_expect(const graph *g, const graph_node *n, int32_t i, const char *what,
                    const graph_shape *expected, error *err)
 {

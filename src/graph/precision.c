@@ -1,0 +1,70 @@
+#include "graph/precision.h"
+
+#include "graph/attrs.h"
+#include "graph/internal.h"
+#include "graph/ops/emit.h"
+
+#include <stdlib.h>
+
+/* How many of the operator's first inputs are factors of products. */
+static int32_t n_factors(graph_op op)
+{
+    switch (op) {
+    case OP_GEMM:
+    case OP_MATMUL:
+        return 2;
+    case OP_ATTENTION:
+        return 3;
+    default:
+        return 0;
+    }
+}
+
+static status round_factors(graph *g, graph_node *n, graph_val *rounded, error *err)
+{
+    for (int32_t k = 0; k < n_factors(n->op) && k < n->n_in; k++) {
+        graph_val v = n->in[k];
+        if (v == GRAPH_NONE || g->values[v].dtype != DT_F32)
+            continue;
+        if (rounded[v] == GRAPH_NONE)
+            TRY(emit_1(g, OP_TO_BF16, v, NULL, &rounded[v], err));
+        n->in[k] = rounded[v];
+    }
+    return OK;
+}
+
+static void append_node(graph *g, const graph_node *n)
+{
+    GROW(g->nodes, g->cap_nodes, g->n_nodes + 1);
+    for (int32_t k = 0; k < n->n_out; k++) {
+        if (n->out[k] != GRAPH_NONE)
+            g->values[n->out[k]].def = g->n_nodes;
+    }
+    g->nodes[g->n_nodes++] = *n;
+}
+
+/* The nodes are appended anew, each behind what rounds its factors. */
+status graph_set_precision(graph *g, graph_precision precision, error *err)
+{
+    BUG_ON(g->has_backward);
+    if (precision == PRECISION_F32)
+        return OK;
+    graph_node *nodes = g->nodes;
+    int32_t n_nodes = g->n_nodes;
+    graph_val *rounded = xcalloc((size_t)g->n_values + 1, sizeof *rounded);
+    for (graph_val v = 0; v < g->n_values; v++)
+        rounded[v] = GRAPH_NONE;
+    g->nodes = NULL;
+    g->n_nodes = g->cap_nodes = 0;
+    status st = OK;
+    for (int32_t i = 0; i < n_nodes && st == OK; i++) {
+        if (nodes[i].op == OP_CONV || nodes[i].op == OP_CONV_TRANSPOSE)
+            ((conv_attr *)nodes[i].attr)->bf16 = true;
+        st = round_factors(g, &nodes[i], rounded, err);
+        append_node(g, &nodes[i]);
+    }
+    graph_reindex(g);
+    free(rounded);
+    free(nodes);
+    return st;
+}

@@ -1,0 +1,20 @@
+/*
+ * Precision: in which type products are computed.
+ *
+ * With PRECISION_BF16 the operands of Gemm, MatMul and Attention are rounded to bfloat16 and their
+ * products added up in float32; everything else, parameters and gradients too, stays float32. A
+ * value is rounded once, by a node in front of its first reader, and what only products read is
+ * kept for backward in half the memory. Convolutions carry the precision in their attributes.
+ */
+#ifndef TEQUIO_GRAPH_PRECISION_H
+#define TEQUIO_GRAPH_PRECISION_H
+
+#include "graph/graph.h"
+
+typedef enum graph_precision { PRECISION_F32, PRECISION_BF16 } graph_precision;
+
+/* Before graph_backward, whose nodes then follow. Indices of values stay, those of nodes do not. On
+ * failure the graph is spoilt. */
+MUST_USE status graph_set_precision(graph *g, graph_precision precision, error *err);
+
+#endif

@@ -162,4 +162,41 @@ typedef struct gather_attr {            /* GATHER, GATHER_BWD */
     graph_shape x;                      /* backward: the shape to produce */
 } gather_attr;
 
+typedef enum scatter_reduction {
+    SCATTER_SET,
+    SCATTER_ADD,
+    SCATTER_MUL,
+    SCATTER_MAX,
+    SCATTER_MIN,
+} scatter_reduction;
+
+/* GATHER_ELEMENTS, SCATTER_ELEMENTS (axis); GATHER_ND, SCATTER_ND (batch_dims) */
+typedef struct index_attr {
+    int32_t axis;
+    int32_t batch_dims;
+    scatter_reduction reduction;        /* of the scattering ones */
+} index_attr;
+
+typedef struct trilu_attr {
+    int64_t k;                          /* the diagonal: above the main one when positive */
+    bool upper;
+} trilu_attr;
+
+typedef struct one_hot_attr {
+    int32_t axis;                       /* of the output; ONNX's default -1 must be given */
+    int64_t depth;
+    double off, on;
+    dtype type;                         /* of the output */
+} one_hot_attr;
+
+typedef struct sequence_attr {          /* REVERSE_SEQUENCE */
+    bool batch_first;                   /* x is [batch, steps, ...]; otherwise [steps, batch, ...] */
+} sequence_attr;
+
+typedef struct top_k_attr {
+    int32_t axis;                       /* ONNX's default -1 must be given */
+    int64_t k;
+    bool smallest;
+} top_k_attr;
+
 #endif

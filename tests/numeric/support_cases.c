@@ -13,6 +13,7 @@ static const case_table *const case_tables[] = {
     &cases_general,
     &cases_window,
     &cases_move,
+    &cases_index,
     &cases_attention,
     &cases_unary,
 };
@@ -53,6 +54,13 @@ bool case_fits(const op_case *c, case_frame frame)
     }
 }
 
+static bool scatter_has_gradient(const op_case *c, int32_t operand)
+{
+    scatter_reduction r = c->attr ? ((const index_attr *)c->attr)->reduction : SCATTER_SET;
+    bool extreme = r == SCATTER_MAX || r == SCATTER_MIN;
+    return c->in[operand].type == DT_F32 && !extreme && (operand == 0 || r != SCATTER_MUL);
+}
+
 static bool has_gradient(const op_case *c, int32_t operand)
 {
     switch (c->op) {
@@ -66,6 +74,9 @@ static bool has_gradient(const op_case *c, int32_t operand)
         return operand == 0;
     case OP_TO_BF16: /* counts as the identity there */
         return false;
+    case OP_SCATTER_ELEMENTS:
+    case OP_SCATTER_ND:
+        return scatter_has_gradient(c, operand);
     default:
         return c->in[operand].type == DT_F32;
     }
@@ -194,10 +205,9 @@ case_graph case_build(const op_case *c, case_frame frame, bool differentiable)
     return b;
 }
 
-static int32_t index_axis(const op_case *c)
+static int sequence_axis(const op_case *c)
 {
-    int32_t axis = ((const gather_attr *)c->attr)->axis;
-    return axis < 0 ? axis + c->in[0].shape.rank : axis;
+    return ((const sequence_attr *)c->attr)->batch_first ? 1 : 0;
 }
 
 /* Every third label is the ignored one, where there is one. */
@@ -229,10 +239,10 @@ static double fill_element(const op_case *c, case_fill fill, const rng *r, int64
         return (double)((float)(i * 7919 % n) * 0.125f - 3.0f);
     case FILL_LABEL:
         return fill_label(c, r, i);
-    case FILL_INDEX: {
-        int64_t size = c->in[0].shape.dim[index_axis(c)];
-        return (double)((int64_t)rng_below(r, e, (uint64_t)(2 * size)) - size);
-    }
+    case FILL_INDEX:
+        return (double)case_index(c, r, i);
+    case FILL_LENGTH:
+        return (double)rng_below(r, e, (uint64_t)c->in[0].shape.dim[sequence_axis(c)] + 1);
     case FILL_BATCH:
         return 41;
     case FILL_WHOLE:

@@ -7,6 +7,7 @@
 #ifndef TEQUIO_TESTS_NUMERIC_SUPPORT_CASES_H
 #define TEQUIO_TESTS_NUMERIC_SUPPORT_CASES_H
 
+#include "common/base/rng.h"
 #include "graph/attrs.h"
 #include "graph/graph.h"
 
@@ -21,7 +22,8 @@ typedef enum case_fill {
     FILL_DISTINCT, /* no two alike: no tie in a maximum */
     FILL_LABEL,    /* a class or the ignored index */
     FILL_BATCH,    /* a batch id */
-    FILL_INDEX,    /* into the axis of operand 0, from either end */
+    FILL_INDEX,    /* into the axes of operand 0 that are named, from either end */
+    FILL_LENGTH,   /* of a sequence of operand 0 */
     FILL_WHOLE,    /* -5 .. 5 */
     FILL_BIT,      /* 0 or 1 */
 } case_fill;
@@ -50,6 +52,7 @@ typedef struct case_table {
 extern const case_table cases_general;
 extern const case_table cases_window;
 extern const case_table cases_move;
+extern const case_table cases_index;
 extern const case_table cases_unary;
 extern const case_table cases_attention;
 
@@ -85,5 +88,8 @@ case_graph case_build(const op_case *c, case_frame frame, bool differentiable);
 
 /* The elements of the input or parameter `v` of the case's graph; floats exactly. */
 void case_fill_value(const op_case *c, const graph_value *v, double *ret);
+
+/* Index i of operand 1; no two alike where the order of putting would show. */
+int64_t case_index(const op_case *c, const rng *r, int64_t i);
 
 #endif

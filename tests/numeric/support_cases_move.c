@@ -2,9 +2,15 @@
 #include "numeric/support_cases_rows.h"
 
 #define SLICE_(...) .attr = ATTR(slice_attr, __VA_ARGS__)
-#define GATHER_(a)  .attr = ATTR(gather_attr, .axis = a)
 #define TURN(...)   .attr = ATTR(transpose_attr, .perm = {__VA_ARGS__})
 #define TO(...)     .attr = ATTR(shape_attr, SHAPE(__VA_ARGS__))
+
+#define TRIANGLE(...) .attr = ATTR(trilu_attr, __VA_ARGS__)
+#define STEPS(batch)  .attr = ATTR(sequence_attr, .batch_first = batch)
+#define LENGTHS(...)                                                                               \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_LENGTH, DT_I64                                                    \
+    }
 
 static const op_case rows[] = {
     CASE(FLATTEN, "axis 1", 1, IN(X(2, 3, 4, 5)), AXIS(1)),
@@ -61,17 +67,6 @@ static const op_case rows[] = {
     CASE(SLICE, "rows", 1, IN(X(7, 3)), SLICE_(.n_axes = 1, .axes = {0}, .begin = {2}, .end = {5})),
     CASE(SLICE, "channels", 1, IN(X(2, 19, 3, 4)),
          SLICE_(.n_axes = 1, .axes = {1}, .begin = {1}, .end = {18})),
-    CASE(GATHER, "an embedding", 2, IN(X(11, 6), INDICES(3, 5)), GATHER_(0)),
-    CASE(GATHER, "a wide table", 2, IN(X(130, 300), INDICES(4, 65)), GATHER_(0)),
-    CASE(GATHER, "a long table, one column", 2, IN(X(30011, 1), INDICES(33, 1)), GATHER_(0)),
-    CASE(GATHER, "a long narrow table", 2, IN(X(5003, 7), INDICES(2, 70)), GATHER_(0)),
-    CASE(GATHER, "one index", 2, IN(X(5, 4), INDEX), GATHER_(0)),
-    CASE(GATHER, "one index of the last axis", 2, IN(X(3, 4, 5), INDEX), GATHER_(-1)),
-    CASE(GATHER, "columns", 2, IN(X(3, 17), INDICES(9)), GATHER_(1)),
-    CASE(GATHER, "a middle axis", 2, IN(X(2, 5, 3, 4), INDICES(2, 3)), GATHER_(-3)),
-    CASE(GATHER, "vector", 2, IN(X(13), INDICES(2, 3, 2)), GATHER_(0)),
-    CASE(GATHER, "channels", 2, IN(X(2, 19, 3, 3), INDICES(6)), GATHER_(1)),
-    CASE(GATHER, "many outer", 2, IN(X(300, 9, 17), INDICES(5)), GATHER_(1)),
     CASE(SLICE, "everything", 1, IN(X(3, 5))),
     CASE(SLICE, "columns", 1, IN(X(40, 700)),
          SLICE_(.n_axes = 1, .axes = {-1}, .begin = {3}, .end = {-2})),
@@ -95,6 +90,20 @@ static const op_case rows[] = {
          SLICE_(.n_axes = 1, .axes = {1}, .begin = {12}, .end = {1}, .step = {-1})),
     CASE(SLICE, "last of rank 5", 1, IN(X(2, 1, 3, 2, 4)),
          SLICE_(.n_axes = 1, .axes = {4}, .begin = {0}, .end = {1})),
+    CASE(TRILU, "upper", 1, IN(X(5, 7)), TRIANGLE(.upper = true)),
+    CASE(TRILU, "lower", 1, IN(X(5, 7)), TRIANGLE(.k = 0)),
+    CASE(TRILU, "above", 1, IN(X(2, 3, 6, 6)), TRIANGLE(.upper = true, .k = 2)),
+    CASE(TRILU, "below", 1, IN(X(3, 7, 4)), TRIANGLE(.k = -3)),
+    CASE(TRILU, "all", 1, IN(X(4, 4)), TRIANGLE(.k = INT64_MAX)),
+    CASE(TRILU, "nothing", 1, IN(X(4, 4)), TRIANGLE(.upper = true, .k = INT64_MAX)),
+    CASE(TRILU, "all but little", 1, IN(X(4, 5)), TRIANGLE(.upper = true, .k = INT64_MIN)),
+    CASE(TRILU, "long", 1, IN(X(300, 190)), TRIANGLE(.k = 5)),
+    CASE(TRILU, "bits", 1, IN(BITS(9, 9)), TRIANGLE(.k = 1)),
+    CASE(TRILU, "whole numbers", 1, IN(INTS(9, 9)), TRIANGLE(.upper = true, .k = -1)),
+    CASE(REVERSE_SEQUENCE, "steps first", 2, IN(X(7, 4, 3), LENGTHS(4)), STEPS(false)),
+    CASE(REVERSE_SEQUENCE, "batch first", 2, IN(X(4, 7), LENGTHS(4)), STEPS(true)),
+    CASE(REVERSE_SEQUENCE, "long", 2, IN(X(5, 200, 33), LENGTHS(5)), STEPS(true)),
+    CASE(REVERSE_SEQUENCE, "whole numbers", 2, IN(INTS(6, 2), LENGTHS(2)), STEPS(false)),
 };
 
 const case_table cases_move = {rows, sizeof rows / sizeof *rows};

@@ -304,6 +304,22 @@ static ref_op *network_op(graph_op op)
         return ref_gather;
     case OP_SLICE:
         return ref_slice;
+    case OP_GATHER_ELEMENTS:
+        return ref_gather_elements;
+    case OP_GATHER_ND:
+        return ref_gather_nd;
+    case OP_SCATTER_ELEMENTS:
+        return ref_scatter_elements;
+    case OP_SCATTER_ND:
+        return ref_scatter_nd;
+    case OP_TRILU:
+        return ref_trilu;
+    case OP_ONE_HOT:
+        return ref_one_hot;
+    case OP_REVERSE_SEQUENCE:
+        return ref_reverse_sequence;
+    case OP_TOP_K:
+        return ref_top_k;
     default:
         return NULL;
     }

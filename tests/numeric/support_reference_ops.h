@@ -30,7 +30,8 @@ ref_op ref_accuracy, ref_layer_norm, ref_rms_norm, ref_attention, ref_rotary;
 ref_op ref_to_bf16, ref_conv_transpose, ref_group_norm, ref_lrn;
 ref_op ref_softmax, ref_log_softmax, ref_cross_entropy, ref_batch_norm, ref_dropout;
 
-ref_op ref_gather, ref_slice;
+ref_op ref_gather, ref_gather_elements, ref_gather_nd, ref_scatter_elements, ref_scatter_nd;
+ref_op ref_slice, ref_trilu, ref_one_hot, ref_reverse_sequence, ref_top_k;
 
 /* The operators of unary.def, and Neg. */
 void ref_unary(graph_op op, const ref_tensor *in, const ref_tensor *out, const void *attr);

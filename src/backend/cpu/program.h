@@ -140,6 +140,12 @@ MUST_USE status plan_slice_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_concat(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_gather(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_gather_bwd(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_pick(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_put(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_trilu(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_one_hot(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_reverse_sequence(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_top_k(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_zero(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_reduce(backend_program *p, cpu_node *n, error *err);
 

@@ -44,6 +44,9 @@ typedef struct row {
     const char *refused;        /* the text behind "n (Op): "; NULL: accepted */
 } row;
 
+/* attributes of the operators that take a shape */
+#define SHAPED(...) (&(shape_attr){.shape = DIMS(__VA_ARGS__)})
+
 void check_row(const row *r);
 
 #define CHECK_ROWS(rows)                                                                           \

@@ -1,0 +1,38 @@
+/*
+ * ReverseSequence: for each example of the batch the first `length` steps in reverse; the rest
+ * stays. It undoes itself.
+ */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    const graph_shape *x = rule_shape(g, n, 0);
+    const sequence_attr *a = n->attr;
+    if (x->rank < 2)
+        return rule_fail(n, err, "the input %s must have an axis of steps and one of examples",
+                         SHAPE(x));
+    TRY(rule_index(g, n, 1, err));
+    TRY(rule_expect(g, n, 1, "the tensor of lengths",
+                    &(graph_shape){.rank = 1, .dim = {x->dim[a->batch_first ? 0 : 1]}}, err));
+    ret_shape[0] = *x;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    (void)want_din;
+    graph_node n = *graph_node_at(g, node);
+    return emit_2(g, OP_REVERSE_SEQUENCE, dout[0], n.in[1], n.attr, &ret_din[0], err);
+}
+
+const graph_op_info graph_op_reverse_sequence = {
+    OP_ROW(REVERSE_SEQUENCE),
+    .name = "ReverseSequence",
+    .attr_bytes = sizeof(sequence_attr),
+    .infer = infer,
+    .grad = grad,
+};

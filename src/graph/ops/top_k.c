@@ -1,0 +1,44 @@
+/*
+ * TopK: the k largest or smallest elements along an axis, and where they were. Of equal ones the
+ * first is taken first. NaN counts as larger than any number.
+ */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+#include <inttypes.h>
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    const graph_shape *x = rule_shape(g, n, 0);
+    top_k_attr *a = (top_k_attr *)n->attr;
+    if (x->rank == 0)
+        return rule_fail(n, err, "a scalar has no axis to choose from");
+    TRY(rule_axis(n, x->rank, &a->axis, err));
+    if (a->k < 1 || a->k > x->dim[a->axis])
+        return rule_fail(n, err, "k = %" PRId64 " is not within 1 .. %" PRId64, a->k,
+                         x->dim[a->axis]);
+    ret_shape[0] = *x;
+    ret_shape[0].dim[a->axis] = a->k;
+    ret_shape[1] = ret_shape[0];
+    ret_dtype[0] = rule_type(g, n, 0);
+    ret_dtype[1] = DT_I64;
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    (void)want_din;
+    graph_node n = *graph_node_at(g, node);
+    graph_shape x = emit_shape_of(g, n.in[0]);
+    index_attr a = {.axis = ((const top_k_attr *)n.attr)->axis, .reduction = SCATTER_ADD};
+    graph_val zero;
+    TRY(emit_zero(g, &x, &zero, err));
+    return graph_add_1(g, OP_SCATTER_ELEMENTS, NULL, (const graph_val[]){zero, n.out[1], dout[0]},
+                       3, &a, &ret_din[0], err);
+}
+
+const graph_op_info graph_op_top_k = {
+    OP_ROW(TOP_K), .name = "TopK", .attr_bytes = sizeof(top_k_attr), .infer = infer, .grad = grad,
+};

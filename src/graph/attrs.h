@@ -86,6 +86,8 @@ typedef struct axis_attr {
 
 /* SOFTMAX_CROSS_ENTROPY_LOSS: scores [N,C,d...], labels int64 [N,d...], optional weights [C] */
 typedef struct sce_attr {
+    bool log_probs;                     /* the scores are logarithms of probabilities already, no
+                                         * softmax is taken: ONNX's NegativeLogLikelihoodLoss */
     enum { SCE_MEAN, SCE_SUM, SCE_NONE } reduction;
     bool has_ignore_index;
     int64_t ignore_index;

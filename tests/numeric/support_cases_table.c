@@ -97,6 +97,12 @@ static const op_case rows[] = {
          LOSS(.reduction = SCE_MEAN, .has_ignore_index = true, .ignore_index = -1)),
     CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "images, none, weights", 3,
          IN(X(2, 5, 3), LABELS(2, 3), POSITIVE(5)), LOSS(.reduction = SCE_NONE)),
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "given, weights, ignored label", 3,
+         IN(X(6, 5), LABELS(6), POSITIVE(5)),
+         LOSS(.log_probs = true, .reduction = SCE_MEAN, .has_ignore_index = true,
+              .ignore_index = -1)),
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "given, images, none", 2, IN(X(2, 5, 3, 2), LABELS(2, 3, 2)),
+         LOSS(.log_probs = true, .reduction = SCE_NONE)),
 
     CASE(ACCURACY, "rows", 2, IN(X(70, 7), LABELS(70))),
     CASE(ACCURACY, "logits", 2, IN(X(33, 1), LABELS(33))),

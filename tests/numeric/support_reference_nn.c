@@ -192,7 +192,10 @@ void ref_cross_entropy(const ref_tensor *in, int32_t n_in, const ref_tensor *out
     const sce_attr *a = attr;
     double *log_prob = xcalloc((size_t)in[0].n, sizeof *log_prob);
     ref_tensor log_probs = {.shape = in[0].shape, .n = in[0].n, .x = log_prob};
-    log_softmax(&in[0], &log_probs, 1);
+    if (a->log_probs)
+        memcpy(log_prob, in[0].x, (size_t)in[0].n * sizeof *log_prob);
+    else
+        log_softmax(&in[0], &log_probs, 1);
     if (out[1].x)
         memcpy(out[1].x, log_prob, (size_t)in[0].n * sizeof *log_prob);
     ref_axis axis = ref_split(&in[0].shape, 1);

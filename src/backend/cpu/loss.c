@@ -1,5 +1,5 @@
 /*
- * SoftmaxCrossEntropyLoss and its gradient. Scores are [N,C,inner], labels [N,inner]; a row is one
+ * SoftmaxCrossEntropyLoss, NegativeLogLikelihoodLoss and their gradients. Scores are [N,C,inner], labels [N,inner]; a row is one
  * (n, i). Rows are few beside scores, so they are summed one after the other, in double.
  */
 #include "backend/cpu/program.h"
@@ -9,6 +9,7 @@
 #include "common/base/alloc.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { LOSS_GRAIN = 8192 }; /* elements */
 
@@ -97,9 +98,11 @@ static status run_loss(const cpu_node *n, const cpu_call *c, error *err)
     const int64_t *labels = c->in[1];
     const float *weights = c->in[2];
     TRY(check_labels(s, labels, err));
-    float *loss = c->out[0], *log_prob = c->out[1] ? c->out[1] : c->scratch;
-    loss_task t = {.s = s, .y = log_prob, .x = c->in[0]};
-    team_for(s->n, outer_grain(s), log_prob_outer, &t);
+    float *loss = c->out[0], *taken = c->out[1] ? c->out[1] : c->scratch;
+    const float *log_prob = s->attr->log_probs ? c->in[0] : taken;
+    loss_task t = {.s = s, .y = taken, .x = c->in[0]};
+    if (!s->attr->log_probs)
+        team_for(s->n, outer_grain(s), log_prob_outer, &t);
     double sum = 0.0;
     for (int64_t row = 0; row < s->n * s->inner; row++) {
         float w = weight_of(s, labels[row], weights), one = 0.0f;
@@ -123,7 +126,7 @@ status plan_loss(backend_program *p, cpu_node *n, error *err)
     TRY(plan_any(p, n, node_in(n, 0), node_in(n, 1), err));
     const loss_state *s = n->state;
     n->body = run_loss;
-    if (!node_out(n, 1))
+    if (!node_out(n, 1) && !s->attr->log_probs)
         n->scratch_bytes = (size_t)(s->n * s->classes * s->inner) * sizeof(float);
     return OK;
 }
@@ -167,6 +170,19 @@ static void backward_outer(int64_t begin, int64_t end, void *arg)
     }
 }
 
+/* of logarithms of probabilities: less the row's scale at the label, nothing elsewhere */
+static void backward_given_outer(int64_t begin, int64_t end, void *arg)
+{
+    const loss_task *t = arg;
+    const loss_state *s = t->s;
+    int64_t each = s->classes * s->inner;
+    memset(t->y + begin * each, 0, (size_t)((end - begin) * each) * sizeof(float));
+    for (int64_t row = begin * s->inner; row < end * s->inner; row++)
+        if (t->scale[row] != 0.0f)
+            t->y[row / s->inner * each + t->labels[row] * s->inner + row % s->inner] =
+                -t->scale[row];
+}
+
 static status run_loss_bwd(const cpu_node *n, const cpu_call *c, error *err)
 {
     const loss_state *s = n->state;
@@ -183,7 +199,7 @@ static status run_loss_bwd(const cpu_node *n, const cpu_call *c, error *err)
         scale[row] = w != 0.0f ? w * d : 0.0f;
     }
     loss_task t = {.s = s, .y = c->out[0], .x = c->in[1], .labels = labels, .scale = scale};
-    team_for(s->n, outer_grain(s), backward_outer, &t);
+    team_for(s->n, outer_grain(s), s->attr->log_probs ? backward_given_outer : backward_outer, &t);
     return OK;
 }
 

@@ -51,7 +51,8 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     TRY(rule_float(g, n, 0, err));
     TRY(check_labels(g, n, scores, 1, err));
     ret_shape[0] = loss_shape(n, scores);
-    ret_shape[1] = *scores;
+    if (!((const sce_attr *)n->attr)->log_probs)
+        ret_shape[1] = *scores;
     ret_dtype[0] = ret_dtype[1] = rule_type(g, n, 0);
     return OK;
 }
@@ -64,7 +65,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
         return FAIL(err, E_UNSUPPORTED, "no gradient for trained class weights");
     graph_val through_loss = GRAPH_NONE, through_log = GRAPH_NONE;
     if (dout[0] != GRAPH_NONE) {
-        graph_val in[] = {dout[0], n.out[1], n.in[1], n.in[2]};
+        bool log_probs = ((const sce_attr *)n.attr)->log_probs;
+        graph_val in[] = {dout[0], log_probs ? n.in[0] : n.out[1], n.in[1], n.in[2]};
         TRY(graph_add_1(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD, NULL, in, 4, n.attr, &through_loss,
                         err));
         ret_din[0] = through_loss;

@@ -16,16 +16,27 @@ static status reduction_of(call *c, sce_attr *attr, error *err)
     return OK;
 }
 
-status onnx_op_softmax_cross_entropy_loss(call *c, error *err)
+static status loss(call *c, bool log_probs, error *err)
 {
     graph_val in[3], out[2];
-    sce_attr attr;
+    sce_attr attr = {.log_probs = log_probs};
     int32_t n = call_has(c, 2) ? 3 : 2;
     TRY(reduction_of(c, &attr, err));
     for (int32_t i = 0; i < n; i++)
         TRY(call_value(c, i, &in[i], err));
     TRY(graph_add(c->im->g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, c->name, in, n, &attr, out, err));
     call_return(c, 0, out[0]);
-    call_return(c, 1, out[1]);
+    if (!log_probs)
+        call_return(c, 1, out[1]);
     return OK;
+}
+
+status onnx_op_softmax_cross_entropy_loss(call *c, error *err)
+{
+    return loss(c, false, err);
+}
+
+status onnx_op_negative_log_likelihood_loss(call *c, error *err)
+{
+    return loss(c, true, err);
 }

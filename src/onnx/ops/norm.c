@@ -103,16 +103,16 @@ status onnx_op_dropout(call *c, error *err)
 
 status onnx_op_layer_normalization(call *c, error *err)
 {
-    graph_val in[3];
+    graph_val in[3], out[3];
     row_norm_attr attr = {.axis = (int32_t)call_int(c, "axis", -1),
                           .epsilon = (float)call_float(c, "epsilon", 1e-5)};
-    if (call_wants(c, 1) || call_wants(c, 2))
-        return call_refuse(err,
-                           "its mean and deviation are read; only its first output is supported");
     int32_t n = call_has(c, 2) ? 3 : 2;
     for (int32_t i = 0; i < n; i++)
         TRY(call_value(c, i, &in[i], err));
-    return call_finish(c, OP_LAYER_NORMALIZATION, in, n, &attr, err);
+    TRY(graph_add(c->im->g, OP_LAYER_NORMALIZATION, c->name, in, n, &attr, out, err));
+    for (int32_t k = 0; k < 3; k++)
+        call_return(c, k, out[k]);
+    return OK;
 }
 
 status onnx_op_rms_normalization(call *c, error *err)
@@ -123,4 +123,35 @@ status onnx_op_rms_normalization(call *c, error *err)
     TRY(call_value(c, 0, &in[0], err));
     TRY(call_value(c, 1, &in[1], err));
     return call_finish(c, OP_RMS_NORMALIZATION, in, 2, &attr, err);
+}
+
+static status over_planes(call *c, graph_op op, const group_norm_attr *attr, error *err)
+{
+    graph_val in[3];
+    for (int32_t i = 0; i < 3; i++)
+        TRY(call_value(c, i, &in[i], err));
+    return call_finish(c, op, in, 3, attr, err);
+}
+
+status onnx_op_instance_normalization(call *c, error *err)
+{
+    group_norm_attr attr = {.epsilon = (float)call_float(c, "epsilon", 1e-5)};
+    return over_planes(c, OP_INSTANCE_NORMALIZATION, &attr, err);
+}
+
+/* Before opset 21 scale and bias were of groups, which nobody exported. */
+status onnx_op_group_normalization(call *c, error *err)
+{
+    group_norm_attr attr = {.groups = call_int(c, "num_groups", 1),
+                            .epsilon = (float)call_float(c, "epsilon", 1e-5)};
+    return over_planes(c, OP_GROUP_NORMALIZATION, &attr, err);
+}
+
+status onnx_op_lrn(call *c, error *err)
+{
+    lrn_attr attr = {.size = call_int(c, "size", 0),
+                     .alpha = (float)call_float(c, "alpha", 1e-4),
+                     .beta = (float)call_float(c, "beta", 0.75),
+                     .bias = (float)call_float(c, "bias", 1.0)};
+    return call_unary(c, OP_LRN, &attr, err);
 }

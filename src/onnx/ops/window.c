@@ -7,6 +7,7 @@
 /* What the attributes of a sliding window say; kernel is given for Conv. */
 typedef struct window {
     int64_t kernel[SPATIAL], strides[SPATIAL], dilations[SPATIAL], pads[2 * SPATIAL];
+    auto_pad auto_pad;
 } window;
 
 static status same_length(const char *name, int32_t n, int32_t wanted, error *err)
@@ -17,31 +18,22 @@ static status same_length(const char *name, int32_t n, int32_t wanted, error *er
                 wanted);
 }
 
-/* auto_pad: so that the window takes ceil(size / stride) places. */
-static int64_t pad_same(int64_t size, int64_t kernel, int64_t stride, int64_t dilation)
+static status read_auto_pad(call *c, auto_pad *ret, error *err)
 {
-    int64_t places = (size + stride - 1) / stride;
-    int64_t total = (places - 1) * stride + (kernel - 1) * dilation + 1 - size;
-    return total > 0 ? total : 0;
-}
-
-static status auto_pads(call *c, window *w, const graph_shape *x, error *err)
-{
+    static const struct {
+        const char *name;
+        auto_pad pad;
+    } words[] = {{"NOTSET", PAD_GIVEN},
+                 {"SAME_UPPER", PAD_SAME_UPPER},
+                 {"SAME_LOWER", PAD_SAME_LOWER},
+                 {"VALID", PAD_VALID}};
     const char *how = call_str(c, "auto_pad", "NOTSET");
-    int32_t spatial = x->rank - 2;
-    bool upper = strcmp(how, "SAME_UPPER") == 0, lower = strcmp(how, "SAME_LOWER") == 0;
-    if (strcmp(how, "NOTSET") == 0)
-        return OK;
-    if (!upper && !lower && strcmp(how, "VALID") != 0)
-        return call_refuse(err, "its auto_pad is '%s'", how);
-    for (int32_t i = 0; i < spatial; i++) {
-        int64_t total = 0;
-        if (upper || lower)
-            total = pad_same(x->dim[2 + i], w->kernel[i], w->strides[i], w->dilations[i]);
-        w->pads[i] = upper ? total / 2 : total - total / 2;
-        w->pads[spatial + i] = total - w->pads[i];
-    }
-    return OK;
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(words[i].name, how) == 0) {
+            *ret = words[i].pad;
+            return OK;
+        }
+    return call_refuse(err, "its auto_pad is '%s'", how);
 }
 
 /* `kernel`: the spatial part of Conv's weights, NULL if an attribute says it. */
@@ -72,22 +64,21 @@ static status read_window(call *c, const graph_shape *x, const int64_t *kernel, 
             w.pads[spatial + i] > INT32_MAX)
             return call_refuse(err, "its pads are negative");
     }
-    TRY(auto_pads(c, &w, x, err));
+    TRY(read_auto_pad(c, &w.auto_pad, err));
     *ret = w;
     return OK;
 }
 
-status onnx_op_conv(call *c, error *err)
+/* Operands and attributes that both directions of a convolution share. */
+static status read_conv(call *c, graph_val in[3], conv_attr *ret, error *err)
 {
-    graph_shape x, k;
-    graph_val in[3] = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     window w;
     conv_attr attr = {.group = call_int(c, "group", 1)};
+    in[2] = GRAPH_NONE;
     for (int32_t i = 0; i < 3; i++)
         if (i < 2 || call_has(c, i))
             TRY(call_value(c, i, &in[i], err));
-    x = call_shape_of(c, in[0]);
-    k = call_shape_of(c, in[1]);
+    graph_shape x = call_shape_of(c, in[0]), k = call_shape_of(c, in[1]);
     if (k.rank != x.rank)
         return FAIL(err, E_DATA, "its weights have %" PRId32 " axes, its input %" PRId32, k.rank,
                     x.rank);
@@ -97,35 +88,91 @@ status onnx_op_conv(call *c, error *err)
     memcpy(attr.strides, w.strides, sizeof attr.strides);
     memcpy(attr.dilations, w.dilations, sizeof attr.dilations);
     memcpy(attr.pads, w.pads, sizeof attr.pads);
+    attr.auto_pad = w.auto_pad;
+    *ret = attr;
+    return OK;
+}
+
+status onnx_op_conv(call *c, error *err)
+{
+    graph_val in[3];
+    conv_attr attr;
+    TRY(read_conv(c, in, &attr, err));
     return call_finish(c, OP_CONV, in, 3, &attr, err);
+}
+
+status onnx_op_conv_transpose(call *c, error *err)
+{
+    graph_val in[3];
+    conv_attr attr;
+    TRY(read_conv(c, in, &attr, err));
+    int32_t spatial = call_shape_of(c, in[0]).rank - 2;
+    int32_t n = call_ints(c, "output_padding", attr.output_padding, SPATIAL);
+    TRY(same_length("output_padding", n, spatial, err));
+    n = call_ints(c, "output_shape", attr.output_shape, SPATIAL);
+    TRY(same_length("output_shape", n, spatial, err));
+    return call_finish(c, OP_CONV_TRANSPOSE, in, 3, &attr, err);
+}
+
+static status read_pool(call *c, graph_val *ret_x, pool_attr *ret, error *err)
+{
+    window w;
+    TRY(call_value(c, 0, ret_x, err));
+    graph_shape shape = call_shape_of(c, *ret_x);
+    TRY(read_window(c, &shape, NULL, &w, err));
+    pool_attr attr = {.auto_pad = w.auto_pad,
+                      .ceil_mode = call_int(c, "ceil_mode", 0) != 0,
+                      .count_include_pad = call_int(c, "count_include_pad", 0) != 0,
+                      .column_major = call_int(c, "storage_order", 0) != 0,
+                      .p = call_int(c, "p", 2)};
+    memcpy(attr.kernel, w.kernel, sizeof attr.kernel);
+    memcpy(attr.strides, w.strides, sizeof attr.strides);
+    memcpy(attr.dilations, w.dilations, sizeof attr.dilations);
+    memcpy(attr.pads, w.pads, sizeof attr.pads);
+    *ret = attr;
+    return OK;
+}
+
+status onnx_op_max_pool(call *c, error *err)
+{
+    graph_val x, out[3];
+    pool_attr attr;
+    TRY(read_pool(c, &x, &attr, err));
+    attr.indices = call_wants(c, 1);
+    TRY(graph_add(c->im->g, OP_MAX_POOL, c->name, &x, 1, &attr, out, err));
+    call_return(c, 0, out[0]);
+    if (attr.indices)
+        call_return(c, 1, out[2]);
+    return OK;
 }
 
 static status pool(call *c, graph_op op, error *err)
 {
     graph_val x;
-    window w;
-    TRY(call_value(c, 0, &x, err));
-    graph_shape shape = call_shape_of(c, x);
-    TRY(read_window(c, &shape, NULL, &w, err));
-    pool_attr attr = {.ceil_mode = call_int(c, "ceil_mode", 0) != 0,
-                      .count_include_pad = call_int(c, "count_include_pad", 0) != 0};
-    memcpy(attr.kernel, w.kernel, sizeof attr.kernel);
-    memcpy(attr.strides, w.strides, sizeof attr.strides);
-    memcpy(attr.dilations, w.dilations, sizeof attr.dilations);
-    memcpy(attr.pads, w.pads, sizeof attr.pads);
+    pool_attr attr;
+    TRY(read_pool(c, &x, &attr, err));
     return call_finish(c, op, &x, 1, &attr, err);
-}
-
-status onnx_op_max_pool(call *c, error *err)
-{
-    if (call_wants(c, 1))
-        return call_refuse(err, "its output of indices is not supported");
-    return pool(c, OP_MAX_POOL, err);
 }
 
 status onnx_op_average_pool(call *c, error *err)
 {
     return pool(c, OP_AVERAGE_POOL, err);
+}
+
+status onnx_op_lp_pool(call *c, error *err)
+{
+    return pool(c, OP_LP_POOL, err);
+}
+
+status onnx_op_global_max_pool(call *c, error *err)
+{
+    return call_unary(c, OP_MAX_POOL, &(pool_attr){.whole_plane = true}, err);
+}
+
+status onnx_op_global_lp_pool(call *c, error *err)
+{
+    pool_attr attr = {.whole_plane = true, .p = call_int(c, "p", 2)};
+    return call_unary(c, OP_LP_POOL, &attr, err);
 }
 
 status onnx_op_global_average_pool(call *c, error *err)

@@ -63,6 +63,7 @@ static status build_graph(evaluation *e, const config *job, int64_t batch_size, 
         .batch_size = batch_size,
         .seed = (uint64_t)config_int(job, "random_seed"),
         .mode = MODEL_EVAL,
+        .precision = model_precision(job),
     };
     request.fields = dataset_fields(e->data, &request.n_fields);
     return model_build(&request, ret, err);

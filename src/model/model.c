@@ -74,10 +74,17 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     if (r->mode != MODEL_PREDICT)
         TRY(loss_add(&n, &outputs, &loss, err));
     TRY(graph_rename(g, outputs.at[0], "logits", err));
+    TRY(graph_set_precision(g, r->precision, err));
     if (r->mode != MODEL_TRAIN)
         return OK;
     TRY(graph_input(g, "slot.weight", DT_F32, one, &weight, err));
     return graph_backward(g, loss, weight, err);
+}
+
+graph_precision model_precision(const config *job)
+{
+    bool bf16 = strcmp(config_str(job, "trainer.precision"), "bf16") == 0;
+    return bf16 ? PRECISION_BF16 : PRECISION_F32;
 }
 
 status model_build(const model_request *request, graph **ret, error *err)

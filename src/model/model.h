@@ -22,7 +22,7 @@
 
 #include "common/config/config.h"
 #include "data/data.h"
-#include "graph/graph.h"
+#include "graph/precision.h"
 
 typedef enum model_mode {
     MODEL_TRAIN,
@@ -38,7 +38,11 @@ typedef struct model_request {
     int64_t batch_size;
     uint64_t seed;
     model_mode mode;
+    graph_precision precision;      /* of products */
 } model_request;
+
+/* What `trainer.precision` of a whole configuration says. */
+graph_precision model_precision(const config *job);
 
 /* An error names the layer and both shapes (E_CONFIG) or the unknown type (E_CONFIG, with the
  * nearest known one). */

@@ -75,6 +75,18 @@ typedef struct unary_attr {
     float alpha, beta;
 } unary_attr;
 
+typedef struct mod_attr {
+    bool fmod;                          /* the rest has the sign of the first operand */
+} mod_attr;
+
+typedef struct cast_attr {
+    dtype to;
+} cast_attr;
+
+typedef struct is_inf_attr {            /* both: never */
+    bool only_positive, only_negative;
+} is_inf_attr;
+
 typedef struct gelu_attr {              /* GELU, GELU_BWD */
     bool tanh;                          /* approximate="tanh"; otherwise erf */
 } gelu_attr;

@@ -3,6 +3,7 @@
 #include "common/base/rng.h"
 #include "numeric/support_lane.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ static const case_table *const case_tables[] = {
     &cases_index,
     &cases_attention,
     &cases_unary,
+    &cases_binary,
 };
 /* clang-format on */
 
@@ -67,7 +69,8 @@ static bool has_gradient(const op_case *c, int32_t operand)
     case OP_BATCH_NORMALIZATION:
         return operand < 3;
     case OP_SOFTMAX_CROSS_ENTROPY_LOSS:
-        return operand == 0;
+    case OP_MOD:
+        return operand == 0 && c->in[0].type == DT_F32;
     case OP_ATTENTION:
         return operand < 3;
     case OP_ROTARY_EMBEDDING:
@@ -176,6 +179,24 @@ bool case_shows(const op_case *c, int32_t output)
     }
 }
 
+static graph_val add_operand(graph *g, const char *name, const case_operand *x, bool param)
+{
+    error err = ERROR_INIT;
+    graph_val v = GRAPH_NONE;
+    if (!x->constant)
+        return add_source(g, name, x->shape, x->type, param);
+    must(graph_const(g, name, x->type, x->shape, x->constant, &v, &err), &err);
+    return v;
+}
+
+static bool can_train(const op_case *c)
+{
+    bool any = false;
+    for (int32_t i = 0; i < c->n_in; i++)
+        any |= c->in[i].shape.rank != GRAPH_NONE && !c->in[i].constant && has_gradient(c, i);
+    return any;
+}
+
 case_graph case_build(const op_case *c, case_frame frame, bool differentiable)
 {
     error err = ERROR_INIT;
@@ -188,14 +209,13 @@ case_graph case_build(const op_case *c, case_frame frame, bool differentiable)
         in[i] = GRAPH_NONE;
         if (c->in[i].shape.rank == GRAPH_NONE)
             continue;
-        in[i] = add_source(b.graph, name, c->in[i].shape, c->in[i].type,
-                           differentiable && has_gradient(c, i));
+        in[i] = add_operand(b.graph, name, &c->in[i], differentiable && has_gradient(c, i));
     }
     graph_val y;
     must(graph_add_1(b.graph, c->op, "tested", in, c->n_in, c->attr, &y, &err), &err);
     b.out = graph_node_at(b.graph, graph_value_at(b.graph, y)->def)->out;
     b.last = leave_frame(b.graph, frame, y, differentiable);
-    if (differentiable && graph_value_at(b.graph, y)->dtype == DT_F32) {
+    if (differentiable && can_train(c) && graph_value_at(b.graph, y)->dtype == DT_F32) {
         b.loss = add_loss(b.graph, b.last);
         graph_keep(b.graph, b.loss);
         return b;
@@ -249,6 +269,10 @@ static double fill_element(const op_case *c, case_fill fill, const rng *r, int64
         return 41;
     case FILL_WHOLE:
         return (double)rng_below(r, e, 11) - 5;
+    case FILL_COUNT:
+        return (double)rng_below(r, e, 11);
+    case FILL_STRANGE:
+        return (double[]){1, NAN, INFINITY, -INFINITY, -3}[rng_below(r, e, 5)];
     case FILL_BIT:
         return rng_u32(r, e) & 1;
     default:

@@ -25,7 +25,9 @@ typedef enum case_fill {
     FILL_INDEX,    /* into the axes of operand 0 that are named, from either end */
     FILL_LENGTH,   /* of a sequence of operand 0 */
     FILL_WHOLE,    /* -5 .. 5 */
+    FILL_COUNT,    /* 0 .. 10 */
     FILL_BIT,      /* 0 or 1 */
+    FILL_STRANGE,  /* numbers among infinities and what is none */
 } case_fill;
 
 /* Rank GRAPH_NONE: absent. */
@@ -33,6 +35,7 @@ typedef struct case_operand {
     graph_shape shape;
     case_fill fill;
     dtype type;
+    const float *constant; /* not an operand of the run but this number, known before */
 } case_operand;
 
 typedef struct op_case {
@@ -54,6 +57,7 @@ extern const case_table cases_window;
 extern const case_table cases_move;
 extern const case_table cases_index;
 extern const case_table cases_unary;
+extern const case_table cases_binary;
 extern const case_table cases_attention;
 
 /* Row i of all tables, NULL behind the last. */

@@ -1,22 +1,6 @@
 /* Everything that has no table of its own. */
 #include "numeric/support_cases_rows.h"
 
-/* The broadcasts of a binary operator; Y fills the second operand. */
-#define BINARY(ID, Y)                                                                              \
-    CASE(ID, "equal shapes", 2, IN(X(4, 5), Y(4, 5))),                                             \
-        CASE(ID, "odd length", 2, IN(X(1003), Y(1003))),                                           \
-        CASE(ID, "a row", 2, IN(X(2, 3, 17), Y(17))),                                              \
-        CASE(ID, "a channel", 2, IN(X(2, 3, 4, 5), Y(3, 1, 1))),                                   \
-        CASE(ID, "a column", 2, IN(X(2, 3, 4), Y(3, 1))),                                          \
-        CASE(ID, "both ways", 2, IN(X(2, 1, 4), Y(3, 1))),                                         \
-        CASE(ID, "first is smaller", 2, IN(X(5), Y(2, 3, 5))),                                     \
-        CASE(ID, "one element", 2, IN(X(3, 7), Y(1))),                                             \
-        CASE(ID, "scalar", 2, IN(X(3, 7), Y##_SCALAR)),                                            \
-        CASE(ID, "rank 5", 2, IN(X(2, 1, 3, 2, 4), Y(2, 3, 1, 2, 1))),                             \
-        CASE(ID, "long", 2, IN(X(5, 8191), Y(5, 8191))),                                           \
-        CASE(ID, "long rows", 2, IN(X(40, 1027), Y(1027)))
-#define X_SCALAR SCALAR
-
 #define ALONG(ID)                                                                                  \
     CASE(ID, "rank 1", 1, IN(X(7)), AXIS(0)), CASE(ID, "last axis", 1, IN(X(5, 33)), AXIS(-1)),    \
         CASE(ID, "first axis", 1, IN(X(5, 6)), AXIS(0)),                                           \
@@ -66,11 +50,6 @@ static const op_case rows[] = {
     CASE(MATMUL, "vector and matrices", 2, IN(X(4), X(2, 4, 5))),
     CASE(MATMUL, "matrices and vector", 2, IN(X(2, 3, 4), X(4))),
     CASE(MATMUL, "rank 5", 2, IN(X(2, 1, 2, 3, 4), X(2, 3, 1, 4, 2))),
-
-    BINARY(ADD, X),
-    BINARY(SUB, X),
-    BINARY(MUL, X),
-    BINARY(DIV, POSITIVE),
 
     UNARY(IDENTITY, "", X, .attr = NULL),
 

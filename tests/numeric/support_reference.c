@@ -39,49 +39,6 @@ ref_axis ref_split(const graph_shape *s, int32_t axis)
     return a;
 }
 
-/* The element of `from` that broadcasting puts at coordinates `at` of `to`. */
-static int64_t broadcast_from(const graph_shape *from, const graph_shape *to, const int64_t *at)
-{
-    int64_t i = 0;
-    for (int32_t d = 0; d < from->rank; d++) {
-        int64_t coordinate = at[to->rank - from->rank + d];
-        i = i * from->dim[d] + (from->dim[d] == 1 ? 0 : coordinate);
-    }
-    return i;
-}
-
-typedef double binary_fn(double a, double b);
-
-static double plus(double a, double b)
-{
-    return a + b;
-}
-
-static double minus(double a, double b)
-{
-    return a - b;
-}
-
-static double times(double a, double b)
-{
-    return a * b;
-}
-
-static double over(double a, double b)
-{
-    return a / b;
-}
-
-static void binary(const ref_tensor *in, const ref_tensor *out, binary_fn *f)
-{
-    int64_t at[GRAPH_RANK];
-    for (int64_t i = 0; i < out->n; i++) {
-        ref_unravel(&out->shape, i, at);
-        out->x[i] = f(in[0].x[broadcast_from(&in[0].shape, &out->shape, at)],
-                      in[1].x[broadcast_from(&in[1].shape, &out->shape, at)]);
-    }
-}
-
 static void gemm(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
 {
     const gemm_attr *a = attr;
@@ -96,7 +53,7 @@ static void gemm(const ref_tensor *in, int32_t n_in, const ref_tensor *out, cons
                        in[1].x[a->trans_b ? j * depth + k : k * n + j];
             double c = 0;
             if (n_in > 2 && in[2].x)
-                c = in[2].x[broadcast_from(&in[2].shape, &out->shape, (int64_t[]){i, j})];
+                c = in[2].x[ref_broadcast_from(&in[2].shape, &out->shape, (int64_t[]){i, j})];
             out->x[i * n + j] = alpha * sum + beta * c;
         }
     }
@@ -117,8 +74,8 @@ static const double *matrix_at(const double *x, const graph_shape *shape, const 
     graph_shape lead = *shape, to_lead = *to;
     lead.rank -= 2;
     to_lead.rank -= 2;
-    return x +
-           broadcast_from(&lead, &to_lead, at) * shape->dim[lead.rank] * shape->dim[lead.rank + 1];
+    return x + ref_broadcast_from(&lead, &to_lead, at) * shape->dim[lead.rank] *
+                   shape->dim[lead.rank + 1];
 }
 
 /* The product's shape before the axes that vectors brought are dropped. */
@@ -212,7 +169,7 @@ static void expand(const ref_tensor *in, const ref_tensor *out)
     int64_t at[GRAPH_RANK];
     for (int64_t i = 0; i < out->n; i++) {
         ref_unravel(&out->shape, i, at);
-        out->x[i] = in->x[broadcast_from(&in->shape, &out->shape, at)];
+        out->x[i] = in->x[ref_broadcast_from(&in->shape, &out->shape, at)];
     }
 }
 
@@ -221,13 +178,29 @@ static void run_plain(graph_op op, const ref_tensor *in, int32_t n_in, const ref
 {
     switch (op) {
     case OP_ADD:
-        return binary(in, out, plus);
     case OP_SUB:
-        return binary(in, out, minus);
     case OP_MUL:
-        return binary(in, out, times);
     case OP_DIV:
-        return binary(in, out, over);
+    case OP_MIN:
+    case OP_MAX:
+    case OP_MOD:
+    case OP_POW:
+    case OP_PRELU:
+    case OP_SIGMOID_CROSS_ENTROPY:
+    case OP_EQUAL:
+    case OP_LESS:
+    case OP_LESS_OR_EQUAL:
+    case OP_GREATER:
+    case OP_GREATER_OR_EQUAL:
+    case OP_AND:
+    case OP_OR:
+    case OP_XOR:
+    case OP_NOT:
+    case OP_IS_NAN:
+    case OP_IS_INF:
+    case OP_WHERE:
+    case OP_CAST:
+        return ref_broadcast(op, in, n_in, out, attr);
     case OP_GEMM:
         return gemm(in, n_in, out, attr);
     case OP_MATMUL:

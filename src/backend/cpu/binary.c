@@ -1,169 +1,175 @@
 /*
- * Add, Sub, Mul, Div with broadcasting. Operands of one shape run in whatever layout they have;
- * with broadcasting the result is walked row by row, each operand with strides of its own.
+ * Arithmetic of two operands. Whole numbers wrap around; what is divided by zero gives zero, for a
+ * batch that brings a zero must not end the process.
  */
-#include "backend/cpu/lanes.h"
-#include "backend/cpu/program.h"
-#include "backend/cpu/team.h"
+#include "backend/cpu/broadcast.h"
+#include "backend/cpu/vecmath.h"
+#include "backend/cpu/vecwide.h"
 #include "common/base/alloc.h"
 
-enum { BINARY_GRAIN = 16384 };
+#define FLOATS(name, expression)                                                                   \
+    SIMD_CLONES BROADCAST_2(loop_##name##_f32, float, float, expression)
 
-/* One row; sa and sb are 1, or 0 for an operand that stays. */
-typedef void (*binary_loop)(float *y, const float *a, int64_t sa, const float *b, int64_t sb,
-                            int64_t n);
+#define WHOLES(name, expression)                                                                   \
+    BROADCAST_2(loop_##name##_i64, int64_t, int64_t, expression)                                   \
+    BROADCAST_2(loop_##name##_i32, int32_t, int32_t, expression)                                   \
+    BROADCAST_2(loop_##name##_u8, uint8_t, uint8_t, expression)
 
-#define BINARY_LOOP(name, operator)                                                                \
-    SIMD_CLONES static void name(float *y, const float *a, int64_t sa, const float *b, int64_t sb, \
-                                 int64_t n)                                                        \
+/* In 64 bits, and without a sign where it could overflow; what is narrower takes the low bits. */
+INLINE int64_t whole_sum(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+INLINE int64_t whole_difference(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+INLINE int64_t whole_product(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+/* Rounded towards zero. */
+INLINE int64_t whole_quotient(int64_t a, int64_t b)
+{
+    if (b == -1)
+        return whole_difference(0, a);
+    return b == 0 ? 0 : a / b;
+}
+
+/* With the sign of a, as C has it. */
+INLINE int64_t whole_rest(int64_t a, int64_t b)
+{
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+/* With the sign of b, as Python has it. */
+INLINE int64_t whole_modulo(int64_t a, int64_t b)
+{
+    int64_t r = whole_rest(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+/* C's fmod: a quotient below 2^29 leaves an exact rest; a larger one is taken off in parts. */
+INLINE float float_rest(float a, float b)
+{
+    double r = wide_abs((double)a), by = wide_abs((double)b);
+    if (!(by > 0.0) || !(r < __builtin_inf()))
+        return __builtin_nanf("");
+    while (r >= by) {
+        double part = by;
+        while (r / part >= 0x1p29)
+            part *= 0x1p29;
+        r -= (double)(int64_t)(r / part) * part;
+        r = r < 0.0 ? r + part : r;
+    }
+    return (float)wide_with_sign(r, (double)a);
+}
+
+/* ln(1 + e^x) - t x, without e^x of anything positive */
+INLINE float cross_entropy(float x, float t)
+{
+    float positive = x > 0.0f ? x : 0.0f;
+    return (positive - x * t) + vec_log1p(vec_exp(-vec_abs(x)));
+}
+
+/* clang-format off */
+FLOATS(add, a + b)
+FLOATS(sub, a - b)
+FLOATS(mul, a * b)
+FLOATS(div, a / b)
+FLOATS(min, a < b || a != a ? a : b)
+FLOATS(max, a > b || a != a ? a : b)
+FLOATS(pow, wide_pow(a, b))
+FLOATS(prelu, a > 0.0f ? a : a * b)
+FLOATS(sigmoid_cross_entropy, cross_entropy(a, b))
+BROADCAST_2(loop_mod_f32, float, float, float_rest(a, b))
+WHOLES(add, whole_sum(a, b))
+WHOLES(sub, whole_difference(a, b))
+WHOLES(mul, whole_product(a, b))
+WHOLES(div, whole_quotient(a, b))
+WHOLES(min, a < b ? a : b)
+WHOLES(max, a > b ? a : b)
+WHOLES(mod, whole_modulo(a, b))
+WHOLES(fmod, whole_rest(a, b))
+
+/* powers without a logarithm */
+FLOATS(square, ((void)b, a * a))
+FLOATS(cube, ((void)b, a * a * a))
+FLOATS(root, ((void)b, __builtin_sqrtf(a)))
+FLOATS(inverse, ((void)b, 1.0f / a))
+FLOATS(inverse_root, ((void)b, 1.0f / __builtin_sqrtf(a)))
+/* clang-format on */
+
+/* By type; NULL where there is none. */
+typedef struct typed_loops {
+    broadcast_loop f32, i64, i32, u8;
+} typed_loops;
+
+#define ALL(name)                                                                                  \
     {                                                                                              \
-        if (sa && sb) {                                                                            \
-            SIMD_LOOP                                                                              \
-            for (int64_t i = 0; i < n; i++)                                                        \
-                y[i] = a[i] operator b[i];                                                         \
-        } else if (sa) {                                                                           \
-            const float stays = b[0];                                                              \
-            SIMD_LOOP                                                                              \
-            for (int64_t i = 0; i < n; i++)                                                        \
-                y[i] = a[i] operator stays;                                                        \
-        } else {                                                                                   \
-            const float stays = a[0];                                                              \
-            SIMD_LOOP                                                                              \
-            for (int64_t i = 0; i < n; i++)                                                        \
-                y[i] = stays operator b[i * sb];                                                   \
-        }                                                                                          \
+        loop_##name##_f32, loop_##name##_i64, loop_##name##_i32, loop_##name##_u8                  \
     }
 
-BINARY_LOOP(loop_add, +)
-BINARY_LOOP(loop_sub, -)
-BINARY_LOOP(loop_mul, *)
-BINARY_LOOP(loop_div, /)
+static const typed_loops loops[OP_COUNT] = {
+    [OP_ADD] = ALL(add),
+    [OP_SUB] = ALL(sub),
+    [OP_MUL] = ALL(mul),
+    [OP_DIV] = ALL(div),
+    [OP_MIN] = ALL(min),
+    [OP_MAX] = ALL(max),
+    [OP_MOD] = ALL(mod),
+    [OP_POW] = {.f32 = loop_pow_f32},
+    [OP_PRELU] = {.f32 = loop_prelu_f32},
+    [OP_SIGMOID_CROSS_ENTROPY] = {.f32 = loop_sigmoid_cross_entropy_f32},
+};
 
-typedef struct binary_state {
-    binary_loop loop;
-    int rank;                /* of rows; the row itself is the last axis */
-    int64_t dim[GRAPH_RANK]; /* neighbours that broadcast alike are one axis */
-    int64_t a_stride[GRAPH_RANK], b_stride[GRAPH_RANK];
-    int64_t rows;
-} binary_state;
-
-typedef struct binary_task {
-    const binary_state *s;
-    float *y;
-    const float *a, *b;
-} binary_task;
-
-static void run_span(int64_t begin, int64_t end, void *arg)
+static broadcast_loop loop_for(const typed_loops *l, dtype t)
 {
-    const binary_task *t = arg;
-    t->s->loop(t->y + begin, t->a + begin, 1, t->b + begin, 1, end - begin);
-}
-
-static void run_rows(int64_t begin, int64_t end, void *arg)
-{
-    const binary_task *t = arg;
-    const binary_state *s = t->s;
-    int last = s->rank - 1;
-    for (int64_t row = begin; row < end; row++) {
-        int64_t a = 0, b = 0, rest = row;
-        for (int i = last - 1; i >= 0; i--) {
-            int64_t at = rest % s->dim[i];
-            rest /= s->dim[i];
-            a += at * s->a_stride[i];
-            b += at * s->b_stride[i];
-        }
-        s->loop(t->y + row * s->dim[last], t->a + a, s->a_stride[last], t->b + b, s->b_stride[last],
-                s->dim[last]);
-    }
-}
-
-static status run_binary(const cpu_node *n, const cpu_call *c, error *err)
-{
-    (void)err;
-    const binary_state *s = n->state;
-    binary_task t = {.s = s, .y = c->out[0], .a = c->in[0], .b = c->in[1]};
-    int64_t row = s->dim[s->rank - 1];
-    if (s->rows == 1 && s->a_stride[s->rank - 1] && s->b_stride[s->rank - 1])
-        team_for(row, BINARY_GRAIN, run_span, &t);
-    else
-        team_for(s->rows, BINARY_GRAIN / (row + 1) + 1, run_rows, &t);
-    return OK;
-}
-
-/* Stride of each axis of y in an operand of shape x; 0 where x is broadcast. */
-static void strides_in(const graph_shape *y, const graph_shape *x, int64_t *ret)
-{
-    int64_t stride = 1;
-    for (int i = y->rank - 1, j = x->rank - 1; i >= 0; i--, j--) {
-        ret[i] = j >= 0 && x->dim[j] > 1 ? stride : 0;
-        stride *= j >= 0 ? x->dim[j] : 1;
-    }
-}
-
-/* Folds each axis into its right neighbour where both operands go on as one. */
-static void collapse(binary_state *s, const graph_shape *y, const int64_t *a, const int64_t *b)
-{
-    for (int i = 0; i < y->rank; i++) {
-        if (y->dim[i] == 1)
-            continue;
-        int j = s->rank - 1;
-        if (j >= 0 && s->a_stride[j] == a[i] * y->dim[i] && s->b_stride[j] == b[i] * y->dim[i]) {
-            s->dim[j] *= y->dim[i];
-            s->a_stride[j] = a[i];
-            s->b_stride[j] = b[i];
-            continue;
-        }
-        j = s->rank++;
-        s->dim[j] = y->dim[i];
-        s->a_stride[j] = a[i];
-        s->b_stride[j] = b[i];
-    }
-    if (s->rank == 0) {
-        s->dim[s->rank++] = 1;
-        s->a_stride[0] = s->b_stride[0] = 1;
-    }
-    s->rows = 1;
-    for (int i = 0; i < s->rank - 1; i++)
-        s->rows *= s->dim[i];
-}
-
-static binary_loop loop_of(graph_op op)
-{
-    switch (op) {
-    case OP_ADD:
-        return loop_add;
-    case OP_SUB:
-        return loop_sub;
-    case OP_MUL:
-        return loop_mul;
-    case OP_DIV:
-        return loop_div;
+    switch (t) {
+    case DT_F32:
+        return l->f32;
+    case DT_I64:
+        return l->i64;
+    case DT_I32:
+        return l->i32;
+    case DT_U8:
+        return l->u8;
     default:
-        BUG("operator %d is not binary", (int)op);
+        return NULL;
     }
+}
+
+/* The power of one known exponent, or NULL: there is no shorter way. */
+static broadcast_loop power_of(const graph_value *exponent)
+{
+    static const struct {
+        float exponent;
+        broadcast_loop loop;
+    } powers[] = {
+        {2.0f, loop_square_f32},   {3.0f, loop_cube_f32},          {0.5f, loop_root_f32},
+        {-1.0f, loop_inverse_f32}, {-0.5f, loop_inverse_root_f32},
+    };
+    if (exponent->kind != VAL_CONST || graph_shape_elements(&exponent->shape) != 1)
+        return NULL;
+    for (size_t i = 0; i < COUNT_OF(powers); i++)
+        if (*(const float *)exponent->data == powers[i].exponent)
+            return powers[i].loop;
+    return NULL;
 }
 
 status plan_binary(backend_program *p, cpu_node *n, error *err)
 {
-    const graph_shape *a = &node_in(n, 0)->shape, *b = &node_in(n, 1)->shape;
-    const graph_shape *y = &node_out(n, 0)->shape;
-    if (node_out(n, 0)->dtype != DT_F32)
-        return FAIL(err, E_UNSUPPORTED, "arithmetic in %s, known is float32",
-                    dtype_name(node_out(n, 0)->dtype));
-    binary_state *s = arena_alloc(p->arena, sizeof *s);
-    s->loop = loop_of(n->node->op);
-    n->body = run_binary;
-    n->state = s;
-    if (graph_shape_equal(a, b)) {
-        s->rank = 1;
-        s->rows = 1;
-        s->a_stride[0] = s->b_stride[0] = 1;
-        /* 0 / 0 is no zero */
-        return node_follow(p, n, 2, n->node->op != OP_DIV, &s->dim[0], err);
-    }
-    int64_t a_stride[GRAPH_RANK], b_stride[GRAPH_RANK];
-    strides_in(y, a, a_stride);
-    strides_in(y, b, b_stride);
-    collapse(s, y, a_stride, b_stride);
-    return OK;
+    static const typed_loops fmod_loops = {loop_mod_f32, loop_fmod_i64, loop_fmod_i32,
+                                           loop_fmod_u8};
+    const graph_node *node = n->node;
+    dtype t = node_out(n, 0)->dtype;
+    bool truncates = node->op == OP_MOD && ((const mod_attr *)node->attr)->fmod;
+    broadcast_loop loop = loop_for(truncates ? &fmod_loops : &loops[node->op], t);
+    broadcast_loop shorter = node->op == OP_POW ? power_of(node_in(n, 1)) : NULL;
+    if (!loop)
+        return FAIL(err, E_UNSUPPORTED, "arithmetic in %s", dtype_name(t));
+    return broadcast_plan(p, n, shorter ? shorter : loop, err);
 }

@@ -11,6 +11,11 @@ status emit_2(graph *g, graph_op op, graph_val a, graph_val b, const void *attr,
     return graph_add_1(g, op, NULL, (const graph_val[]){a, b}, 2, attr, ret, err);
 }
 
+status emit_number(graph *g, float number, graph_val *ret, error *err)
+{
+    return graph_const(g, NULL, DT_F32, (graph_shape){.rank = 0}, &number, ret, err);
+}
+
 status emit_zero(graph *g, const graph_shape *shape, graph_val *ret, error *err)
 {
     return graph_add_1(g, OP_ZERO, NULL, NULL, 0, &(shape_attr){.shape = *shape}, ret, err);
@@ -23,7 +28,7 @@ status emit_scale(graph *g, graph_val v, float factor, graph_val *ret, error *er
         return OK;
     }
     graph_val k;
-    TRY(graph_const(g, NULL, DT_F32, (graph_shape){.rank = 0}, &factor, &k, err));
+    TRY(emit_number(g, factor, &k, err));
     return emit_2(g, OP_MUL, v, k, NULL, ret, err);
 }
 

@@ -14,6 +14,7 @@ MUST_USE status emit_1(graph *g, graph_op op, graph_val a, const void *attr, gra
 MUST_USE status emit_2(graph *g, graph_op op, graph_val a, graph_val b, const void *attr,
                        graph_val *ret, error *err);
 
+MUST_USE status emit_number(graph *g, float number, graph_val *ret, error *err); /* a scalar */
 MUST_USE status emit_zero(graph *g, const graph_shape *shape, graph_val *ret, error *err);
 MUST_USE status emit_scale(graph *g, graph_val v, float factor, graph_val *ret, error *err);
 MUST_USE status emit_reshape(graph *g, graph_val v, const graph_shape *shape, graph_val *ret,

@@ -46,6 +46,14 @@ status rule_index(const graph *g, const graph_node *n, int32_t i, error *err)
                      graph_value_at(g, n->in[i])->name, dtype_name(t));
 }
 
+status rule_type_is(const graph *g, const graph_node *n, int32_t i, dtype t, error *err)
+{
+    if (rule_type(g, n, i) == t)
+        return OK;
+    return rule_fail(n, err, "input '%s' is %s, must be %s", graph_value_at(g, n->in[i])->name,
+                     dtype_name(rule_type(g, n, i)), dtype_name(t));
+}
+
 status rule_same_type(const graph *g, const graph_node *n, int32_t i, int32_t j, error *err)
 {
     if (rule_type(g, n, i) == rule_type(g, n, j))
@@ -149,6 +157,22 @@ void rule_auto_pad(auto_pad mode, rule_window *w)
         return;
     w->begin = mode == PAD_SAME_UPPER ? total / 2 : total - total / 2;
     w->end = total - w->begin;
+}
+
+status rule_ternary_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
+{
+    const graph_shape *dy = rule_shape(g, n, 0);
+    TRY(rule_float(g, n, 0, err));
+    for (int32_t i = 1; i < 3; i++) {
+        TRY(rule_same_type(g, n, 0, i, err));
+        if (!rule_broadcasts_to(rule_shape(g, n, i), dy))
+            return rule_fail(n, err, "the operand %s does not broadcast to the gradient %s",
+                             SHAPE(rule_shape(g, n, i)), SHAPE(dy));
+    }
+    ret_shape[0] = *dy;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
 }
 
 status rule_slide(const graph_node *n, int32_t axis, const rule_window *w, int64_t *ret, error *err)

@@ -42,6 +42,8 @@ MUST_USE status rule_float(const graph *g, const graph_node *n, int32_t i, error
 /* Input i is of a type that can index: int64 or int32. */
 MUST_USE status rule_index(const graph *g, const graph_node *n, int32_t i, error *err);
 
+MUST_USE status rule_type_is(const graph *g, const graph_node *n, int32_t i, dtype t, error *err);
+
 /* Inputs i and j have one type. */
 MUST_USE status rule_same_type(const graph *g, const graph_node *n, int32_t i, int32_t j,
                                error *err);
@@ -69,6 +71,9 @@ MUST_USE status rule_binary(const graph *g, const graph_node *n, graph_shape *re
                             dtype *ret_dtype, error *err);
 MUST_USE status rule_unary_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                                dtype *ret_dtype, error *err);
+/* (dy, a, b), where a and b broadcast to the gradient. */
+MUST_USE status rule_ternary_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                                 dtype *ret_dtype, error *err);
 
 /* A window sliding over one axis. */
 typedef struct rule_window {

@@ -29,6 +29,10 @@ typedef struct input {
     {                                                                                              \
         .presence = THERE, .t = DT_U8, .shape = DIMS(__VA_ARGS__)                                  \
     }
+#define B(...)                                                                                     \
+    {                                                                                              \
+        .presence = THERE, .t = DT_BOOL, .shape = DIMS(__VA_ARGS__)                                \
+    }
 #define NIL                                                                                        \
     {                                                                                              \
         .presence = ABSENT                                                                         \

@@ -1,0 +1,90 @@
+/* What makes booleans (bytes of 0 and 1): comparisons, logic, and questions about floats. */
+#include "backend/cpu/broadcast.h"
+#include "common/base/simd.h"
+
+#define COMPARISON(name, expression)                                                               \
+    SIMD_CLONES BROADCAST_2(loop_##name##_f32, float, uint8_t, expression)                         \
+        BROADCAST_2(loop_##name##_i64, int64_t, uint8_t, expression)                               \
+            BROADCAST_2(loop_##name##_i32, int32_t, uint8_t, expression)                           \
+                BROADCAST_2(loop_##name##_u8, uint8_t, uint8_t, expression)
+
+COMPARISON(equal, a == b)
+COMPARISON(less, a < b)
+COMPARISON(less_or_equal, a <= b)
+COMPARISON(greater, a > b)
+COMPARISON(greater_or_equal, a >= b)
+BROADCAST_2(loop_and, uint8_t, uint8_t, a != 0 && b != 0)
+BROADCAST_2(loop_or, uint8_t, uint8_t, a != 0 || b != 0)
+BROADCAST_2(loop_xor, uint8_t, uint8_t, (a != 0) != (b != 0))
+
+#define QUESTION(name, in_type, expression)                                                        \
+    static void loop_##name(void *to, const void *const *x, const int64_t *stride, int64_t n)      \
+    {                                                                                              \
+        uint8_t *y = to;                                                                           \
+        const in_type *pa = x[0];                                                                  \
+        (void)stride;                                                                              \
+        SIMD_LOOP                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const in_type a = pa[i];                                                               \
+            y[i] = (expression);                                                                   \
+        }                                                                                          \
+    }
+
+QUESTION(not, uint8_t, a == 0)
+QUESTION(is_nan, float, a != a)
+QUESTION(is_inf, float, a == __builtin_inff() || a == -__builtin_inff())
+QUESTION(is_plus_inf, float, a == __builtin_inff())
+QUESTION(is_minus_inf, float, a == -__builtin_inff())
+QUESTION(never, float, ((void)a, 0))
+
+static broadcast_loop comparison_of(graph_op op, dtype t)
+{
+#define TYPED(ID, name)                                                                            \
+    case OP_##ID:                                                                                  \
+        return t == DT_F32   ? loop_##name##_f32                                                   \
+               : t == DT_I64 ? loop_##name##_i64                                                   \
+               : t == DT_I32 ? loop_##name##_i32                                                   \
+                             : loop_##name##_u8;
+    switch (op) {
+        TYPED(EQUAL, equal)
+        TYPED(LESS, less)
+        TYPED(LESS_OR_EQUAL, less_or_equal)
+        TYPED(GREATER, greater)
+        TYPED(GREATER_OR_EQUAL, greater_or_equal)
+    default:
+        return NULL;
+    }
+#undef TYPED
+}
+
+static broadcast_loop question_of(const graph_node *n)
+{
+    const is_inf_attr *a = n->attr;
+    switch (n->op) {
+    case OP_AND:
+        return loop_and;
+    case OP_OR:
+        return loop_or;
+    case OP_XOR:
+        return loop_xor;
+    case OP_NOT:
+        return loop_not;
+    case OP_IS_NAN:
+        return loop_is_nan;
+    case OP_IS_INF:
+        if (a->only_positive)
+            return a->only_negative ? loop_never : loop_is_plus_inf;
+        return a->only_negative ? loop_is_minus_inf : loop_is_inf;
+    default:
+        return NULL;
+    }
+}
+
+status plan_compare(backend_program *p, cpu_node *n, error *err)
+{
+    dtype t = node_in(n, 0)->dtype;
+    if (t == DT_F16 || t == DT_BF16 || t == DT_F64)
+        return FAIL(err, E_UNSUPPORTED, "comparisons of %s", dtype_name(t));
+    broadcast_loop loop = comparison_of(n->node->op, t);
+    return broadcast_plan(p, n, loop ? loop : question_of(n->node), err);
+}

@@ -1,0 +1,28 @@
+/* Cast to another element type. Only from float32 to itself does a gradient pass. */
+#include "graph/ops/rule.h"
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    dtype to = ((const cast_attr *)n->attr)->to;
+    if (to >= DTYPE_COUNT)
+        return rule_fail(n, err, "%d is no element type", (int)to);
+    ret_shape[0] = *rule_shape(g, n, 0);
+    ret_dtype[0] = to;
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    (void)g;
+    (void)node;
+    (void)want_din;
+    (void)err;
+    ret_din[0] = dout[0];
+    return OK;
+}
+
+const graph_op_info graph_op_cast = {
+    OP_ROW(CAST), .name = "Cast", .attr_bytes = sizeof(cast_attr), .infer = infer, .grad = grad,
+};

@@ -1,0 +1,27 @@
+/* Mod with broadcasting: what is left of the first operand. Floats need `fmod`, as in ONNX. */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    TRY(rule_binary(g, n, ret_shape, ret_dtype, err));
+    if (ret_dtype[0] == DT_F32 && !((const mod_attr *)n->attr)->fmod)
+        return rule_fail(n, err,
+                         "of floats there is only the rest with the sign of the first "
+                         "operand: fmod=1");
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_shape a = emit_shape_of(g, graph_node_at(g, node)->in[0]);
+    if (want_din[1])
+        return FAIL(err, E_UNSUPPORTED, "no gradient for the divisor");
+    return emit_sum_to(g, dout[0], &a, &ret_din[0], err);
+}
+
+const graph_op_info graph_op_mod = {
+    OP_ROW(MOD), .name = "Mod", .attr_bytes = sizeof(mod_attr), .infer = infer, .grad = grad,
+};

@@ -20,9 +20,19 @@ typedef status model_build_fn(net *n, const config *model, net_outputs *ret, err
 MUST_USE status build_mlp(net *n, const config *model, net_outputs *ret, error *err);
 /* Convolutions that keep the size, each with an activation and 2x2 max pooling; linear layers. */
 MUST_USE status build_cnn(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_resnet(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_r2plus1d(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_frame_cnn(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_transformer_lm(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_bert(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_vit(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_wide_deep(net *n, const config *model, net_outputs *ret, error *err);
+MUST_USE status build_dlrm(net *n, const config *model, net_outputs *ret, error *err);
 /* The layers the configuration lists; the last one must give the scores. */
 MUST_USE status build_sequential(net *n, const config *model, net_outputs *ret, error *err);
 
+/* The convolutions of cnn, from the end of the net on. */
+MUST_USE status build_convolutions(net *n, const config *model, error *err);
 /* The linear end that mlp and cnn share: hidden layers, then "fc<k>" to the scores. */
 MUST_USE status build_head(net *n, const config *model, net_outputs *ret, error *err);
 

@@ -22,11 +22,17 @@ static status block(net *n, const config *model, size_t k, int64_t filters, erro
                         err);
 }
 
-status build_cnn(net *n, const config *model, net_outputs *ret, error *err)
+status build_convolutions(net *n, const config *model, error *err)
 {
-    TRY(net_input(n, NULL, DT_F32, &n->end, err));
     const json_t *channels = config_json(model, "channels");
     for (size_t i = 0; i < config_count(model, "channels"); i++)
         TRY(block(n, model, i + 1, json_integer_value(json_array_get(channels, i)), err));
+    return OK;
+}
+
+status build_cnn(net *n, const config *model, net_outputs *ret, error *err)
+{
+    TRY(net_input(n, NULL, DT_F32, &n->end, err));
+    TRY(build_convolutions(n, model, err));
     return build_head(n, model, ret, err);
 }

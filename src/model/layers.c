@@ -86,40 +86,73 @@ static status wants(const net *n, const char *name, int32_t rank, const char *la
             "it would make them fit",
             name, layer, text);
     return FAIL(err, E_CONFIG,
-                "layer '%s': a %s layer takes [batch, channels, height, width], not %s", name,
-                layer, text);
+                "layer '%s': a %s layer takes [batch, channels, %sheight, width], not %s", name,
+                layer, rank == 5 ? "frames, " : "", text);
 }
 
-static status declare(net *n, const char *layer, const char *what, tensor_decl decl, graph_val *ret,
-                      error *err)
+status net_param(net *n, const char *layer, const char *what, tensor_decl decl, graph_val *ret,
+                 error *err)
 {
-    decl.name = arena_printf(graph_arena(n->g), "%s.%s", layer, what);
+    decl.name = arena_printf(graph_arena(n->g), "%s%s%s", layer, *layer && *what ? "." : "", what);
     return graph_param(n->g, &decl, ret, err);
 }
 
-/* PyTorch's default for weights and biases alike: kaiming_uniform with a = sqrt(5). */
-static init_rule by_fan_in(double fan_in)
+static tensor_decl trainable(const graph_shape *shape, init_rule init)
 {
-    float bound = (float)(1.0 / det_sqrt(fan_in));
-    return (init_rule){.kind = INIT_UNIFORM, .a = -bound, .b = bound};
+    tensor_decl d = {.rank = shape->rank, .kind = TENSOR_TRAINABLE, .init = init, .decay = true};
+    memcpy(d.dim, shape->dim, sizeof d.dim);
+    return d;
 }
 
-static status weight_and_bias(net *n, const char *layer, tensor_decl weight, bool bias,
+static init_rule uniform_within(double bound)
+{
+    return (init_rule){.kind = INIT_UNIFORM, .a = (float)-bound, .b = (float)bound};
+}
+
+static init_rule rule_of(const net *n, double fan_in, double fan_out)
+{
+    switch (n->init) {
+    case NET_FAN_OUT:
+        return (init_rule){.kind = INIT_NORMAL, .b = (float)det_sqrt(2.0 / fan_out)};
+    case NET_XAVIER:
+        return uniform_within(det_sqrt(6.0 / (fan_in + fan_out)));
+    case NET_NORMAL:
+        return (init_rule){.kind = INIT_NORMAL, .b = (float)n->deviation};
+    case NET_PYTORCH:
+        break;
+    }
+    return uniform_within(1.0 / det_sqrt(fan_in)); /* kaiming_uniform with a = sqrt(5) */
+}
+
+status net_weight(net *n, const char *layer, const char *what, graph_shape shape, double fan_in,
+                  double fan_out, graph_val *ret, error *err)
+{
+    return net_param(n, layer, what, trainable(&shape, rule_of(n, fan_in, fan_out)), ret, err);
+}
+
+status net_constant(net *n, const char *layer, const char *what, graph_shape shape, double start,
+                    graph_val *ret, error *err)
+{
+    init_rule same = {.kind = INIT_CONSTANT, .a = (float)start};
+    return net_param(n, layer, what, trainable(&shape, same), ret, err);
+}
+
+/* [outputs, inputs of a group, kernel...] and [outputs] */
+static status weight_and_bias(net *n, const char *layer, graph_shape weight, bool bias,
                               graph_val ret_in[2], error *err)
 {
-    double fan_in = 1.0;
-    for (int32_t i = 1; i < weight.rank; i++)
-        fan_in *= (double)weight.dim[i];
-    weight.kind = TENSOR_TRAINABLE;
-    weight.init = by_fan_in(fan_in);
-    weight.decay = true;
-    TRY(declare(n, layer, "weight", weight, &ret_in[0], err));
+    double window = 1.0;
+    for (int32_t i = 2; i < weight.rank; i++)
+        window *= (double)weight.dim[i];
+    double fan_in = (double)weight.dim[1] * window, fan_out = (double)weight.dim[0] * window;
+    graph_shape row = {.rank = 1, .dim = {weight.dim[0]}};
+    TRY(net_weight(n, layer, "weight", weight, fan_in, fan_out, &ret_in[0], err));
     ret_in[1] = GRAPH_NONE;
     if (!bias)
         return OK;
-    tensor_decl row = weight;
-    row.rank = 1;
-    return declare(n, layer, "bias", row, &ret_in[1], err);
+    if (n->init != NET_PYTORCH)
+        return net_constant(n, layer, "bias", row, 0.0, &ret_in[1], err);
+    return net_weight(n, layer, "bias", row, fan_in, fan_out, &ret_in[1], err);
 }
 
 static void conv_pads(const conv_layer *l, int64_t pads[2 * SPATIAL])
@@ -140,8 +173,7 @@ status net_conv(net *n, const char *name, const conv_layer *l, error *err)
                     "layer '%s': its %lld groups must divide its %lld input channels and its %lld "
                     "filters",
                     name, (long long)l->groups, (long long)channels, (long long)l->filters);
-    tensor_decl weight = {.rank = 4,
-                          .dim = {l->filters, channels / l->groups, l->kernel, l->kernel}};
+    graph_shape weight = {4, {l->filters, channels / l->groups, l->kernel, l->kernel}};
     graph_val in[3] = {n->end};
     TRY(weight_and_bias(n, name, weight, l->bias, in + 1, err));
     conv_attr attr = {.strides = {l->stride, l->stride}, .group = l->groups};
@@ -149,10 +181,25 @@ status net_conv(net *n, const char *name, const conv_layer *l, error *err)
     return append(n, OP_CONV, name, in, 3, &attr, err);
 }
 
+status net_conv3d(net *n, const char *name, const conv3d_layer *l, error *err)
+{
+    TRY(wants(n, name, 5, "conv3d", err));
+    graph_shape weight = {.rank = 5, .dim = {l->filters, net_shape(n)->dim[1]}};
+    conv_attr attr = {.group = 1};
+    for (int i = 0; i < SPATIAL; i++) {
+        weight.dim[2 + i] = l->kernel[i];
+        attr.strides[i] = l->stride[i];
+        attr.pads[i] = attr.pads[SPATIAL + i] = l->padding[i];
+    }
+    graph_val in[3] = {n->end};
+    TRY(weight_and_bias(n, name, weight, false, in + 1, err));
+    return append(n, OP_CONV, name, in, 3, &attr, err);
+}
+
 status net_linear(net *n, const char *name, int64_t features, bool bias, error *err)
 {
     TRY(wants(n, name, 2, "linear", err));
-    tensor_decl weight = {.rank = 2, .dim = {features, net_shape(n)->dim[1]}};
+    graph_shape weight = {2, {features, net_shape(n)->dim[1]}};
     graph_val in[3] = {n->end};
     TRY(weight_and_bias(n, name, weight, bias, in + 1, err));
     return append(n, OP_GEMM, name, in, 3, &(gemm_attr){.trans_b = true}, err);
@@ -171,6 +218,12 @@ status net_scores(net *n, const char *name, net_outputs *ret, error *err)
 
 status net_batch_norm(net *n, const char *name, double momentum, double epsilon, error *err)
 {
+    return net_batch_norm_from(n, name, 1.0, momentum, epsilon, err);
+}
+
+status net_batch_norm_from(net *n, const char *name, double scale, double momentum, double epsilon,
+                           error *err)
+{
     if (net_shape(n)->rank < 2)
         return wants(n, name, 4, "batch_norm", err);
     int64_t channels = net_shape(n)->dim[1];
@@ -179,7 +232,7 @@ status net_batch_norm(net *n, const char *name, double momentum, double epsilon,
         tensor_kind kind;
         float start;
     } rows[] = {
-        {"weight", TENSOR_TRAINABLE, 1.0f},
+        {"weight", TENSOR_TRAINABLE, (float)scale},
         {"bias", TENSOR_TRAINABLE, 0.0f},
         {"running_mean", TENSOR_STATE, 0.0f},
         {"running_var", TENSOR_STATE, 1.0f},
@@ -194,7 +247,7 @@ status net_batch_norm(net *n, const char *name, double momentum, double epsilon,
             .momentum = rows[i].kind == TENSOR_STATE ? (float)momentum : 0.0f,
             .decay = rows[i].kind == TENSOR_TRAINABLE,
         };
-        TRY(declare(n, name, rows[i].what, decl, &in[1 + i], err));
+        TRY(net_param(n, name, rows[i].what, decl, &in[1 + i], err));
     }
     batch_norm_attr attr = {.epsilon = (float)epsilon, .training = n->request->mode == MODEL_TRAIN};
     return append(n, OP_BATCH_NORMALIZATION, name, in, 5, &attr, err);
@@ -270,7 +323,8 @@ status net_average_pool(net *n, const char *name, const pool_layer *l, error *er
 
 status net_global_average_pool(net *n, const char *name, error *err)
 {
-    TRY(wants(n, name, 4, "global_average_pool", err));
+    if (net_shape(n)->rank != 5) /* videos have planes too */
+        TRY(wants(n, name, 4, "global_average_pool", err));
     return append(n, OP_GLOBAL_AVERAGE_POOL, name, &n->end, 1, NULL, err);
 }
 

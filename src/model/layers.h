@@ -9,9 +9,18 @@
 #ifndef TEQUIO_MODEL_LAYERS_H
 #define TEQUIO_MODEL_LAYERS_H
 
+#include "graph/attrs.h"
 #include "graph/graph.h"
 #include "model/loss.h"
 #include "model/model.h"
+
+/* How convolutions, linear layers and embeddings draw their first weights. */
+typedef enum net_init {
+    NET_PYTORCH,    /* uniform within 1 / sqrt(fan in), weights and biases alike */
+    NET_FAN_OUT,    /* convolutions by He's rule over the outputs they reach; biases zero */
+    NET_XAVIER,     /* uniform within sqrt(6 / (fan in + fan out)); biases zero */
+    NET_NORMAL,     /* deviation `deviation`; biases zero */
+} net_init;
 
 struct net {
     graph *g;
@@ -19,6 +28,8 @@ struct net {
     const model_loss *loss; /* whose labels are no inputs of the layers */
     graph_val batch_id;     /* the key of random masks, beside the seed */
     graph_val end;          /* what the next layer takes */
+    net_init init;
+    double deviation;       /* of NET_NORMAL */
 };
 
 enum { PADDING_SAME = -1 };
@@ -30,6 +41,12 @@ typedef struct conv_layer {
     int64_t groups;         /* >= 1 */
     bool bias;
 } conv_layer;
+
+/* Axes are depth (or time), height, width. */
+typedef struct conv3d_layer {
+    int64_t filters;
+    int64_t kernel[SPATIAL], stride[SPATIAL], padding[SPATIAL];
+} conv3d_layer;
 
 typedef struct pool_layer {
     int64_t kernel, stride, padding;
@@ -48,11 +65,26 @@ MUST_USE status net_reshape(net *n, graph_val v, graph_shape shape, graph_val *r
 const graph_shape *net_shape(const net *n);     /* of the end; valid until the next layer */
 
 MUST_USE status net_conv(net *n, const char *name, const conv_layer *l, error *err);
+/* Without bias. */
+MUST_USE status net_conv3d(net *n, const char *name, const conv3d_layer *l, error *err);
 MUST_USE status net_linear(net *n, const char *name, int64_t features, bool bias, error *err);
+/* A parameter "<layer>.<what>" of the model; decl's name is made here. */
+MUST_USE status net_param(net *n, const char *layer, const char *what, tensor_decl decl,
+                          graph_val *ret, error *err);
+/* A weight, drawn by the net's rule; `fan_in` and `fan_out` count the numbers that one output reads
+ * and that read one input. */
+MUST_USE status net_weight(net *n, const char *layer, const char *what, graph_shape shape,
+                           double fan_in, double fan_out, graph_val *ret, error *err);
+/* One that begins with the same number everywhere. */
+MUST_USE status net_constant(net *n, const char *layer, const char *what, graph_shape shape,
+                             double start, graph_val *ret, error *err);
 /* Training normalises by the batch and feeds the running statistics; evaluation uses them.
  * `momentum` is ONNX's: the share of the old statistics that stays. */
 MUST_USE status net_batch_norm(net *n, const char *name, double momentum, double epsilon,
                                error *err);
+/* The same with another first scale than 1. */
+MUST_USE status net_batch_norm_from(net *n, const char *name, double scale, double momentum,
+                                    double epsilon, error *err);
 /* Nothing at all in evaluation and for p = 0. */
 MUST_USE status net_dropout(net *n, const char *name, double p, error *err);
 /* `kind`: "relu", "tanh", "sigmoid", "gelu" (by the error function), "gelu_tanh". */

@@ -157,8 +157,7 @@ static status cross_entropy(net *n, const net_outputs *o, const graph_val *label
 }
 
 /* Both positions at once: the classes are the positions, axis 1. */
-static status span(net *n, const net_outputs *o, const graph_val *label, graph_val *ret,
-                   error *err)
+static status span(net *n, const net_outputs *o, const graph_val *label, graph_val *ret, error *err)
 {
     graph_val scores[2] = {o->at[0], o->at[1]}, labels[2] = {label[0], label[1]};
     int64_t batch = n->request->batch_size;

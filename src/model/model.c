@@ -14,6 +14,16 @@ static const struct {
     {"mlp", build_mlp},
     {"cnn", build_cnn},
     {"sequential", build_sequential},
+    {"resnet18", build_resnet},
+    {"resnet34", build_resnet},
+    {"resnet50", build_resnet},
+    {"r2plus1d_18", build_r2plus1d},
+    {"frame_cnn", build_frame_cnn},
+    {"transformer_lm", build_transformer_lm},
+    {"bert", build_bert},
+    {"vit", build_vit},
+    {"wide_deep", build_wide_deep},
+    {"dlrm", build_dlrm},
 };
 
 static status find_architecture(const config *model, model_build_fn **ret, error *err)

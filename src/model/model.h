@@ -11,7 +11,7 @@
  *   "accuracy.counted"  and how many there are, without those of model.ignore_index
  *
  * Labels are the fields that `model.labels` names, else the field "label" (loss.h). Which fields
- * the layers read is up to the builder: by name ("tokens"), or the first of a type.
+ * the layers read is up to the builder: by name ("input_ids"), or the first of a type.
  * In training mode graph_backward has been done. Parameters carry PyTorch's names ("conv1.weight",
  * "fc1.bias", "bn1.running_mean").
  *

@@ -1,0 +1,40 @@
+/*
+ * Servers, each with its table and its cuts, and what a master does with the shards they write.
+ * Threads: the test's only one, and each cuts' own writer.
+ */
+#ifndef TEST_SUPPORT_CUT_H
+#define TEST_SUPPORT_CUT_H
+
+#include "common/store/checkpoint.h"
+#include "ps/cut.h"
+#include "unit/ps/support_table.h"
+
+/* Where a group of tests writes; its set-up and tear-down. */
+extern char cut_folder[256];
+int folder_make(void **state);
+int folder_remove(void **state);
+
+/* Servers whose every update is told to their cuts, as the server's loop does it. */
+typedef struct village {
+    shape shape;
+    servers servers;
+    cuts *cuts[SERVERS_MAX];
+    holders holders[SERVERS_MAX];
+    net_waker *waker;
+} village;
+
+/* Takes the shape over. `restore` may be NULL. */
+void village_make(village *v, shape s, int32_t n, int64_t step, const checkpoint *restore);
+void village_fini(village *v);
+
+/* Tells server i of a cut, in place of another one; whether it is too late for it. */
+bool replace(village *v, int32_t i, uint32_t id, int64_t version, const char *dir,
+             uint32_t replaces);
+bool announce(village *v, int32_t i, uint32_t id, int64_t version, const char *dir);
+cut_result wait_result(village *v, int32_t i);
+
+/* What the master does with the shards; the checkpoint is open. */
+checkpoint *commit(village *v, const char *job, int64_t step, const cut_result *results);
+bool holds_live(const village *v, int32_t server); /* parts that move */
+
+#endif

@@ -23,7 +23,7 @@ static bool everybody_came(const master *m)
     for (int32_t i = 0; i < m->o->n_servers; i++)
         if (!m->servers[i].life)
             return false;
-    return (int32_t)(m->members.n + m->turned_away) >= m->o->n_workers;
+    return (int32_t)members_came(&m->members) >= m->o->n_workers;
 }
 
 static bool everybody_left(const master *m)
@@ -72,7 +72,7 @@ static void hear_workers(master *m, const Wire__Stop *stop)
     while (net_receive(m->listener, &message)) {
         master_send(m->listener, &message.from, master_head(m, WIRE_STOP, 0), &stop->base);
         net_payload_close(&message.payload);
-        m->turned_away += !members_by_peer(&m->members, &message.from);
+        members_met(&m->members, &message.from);
     }
     while (net_next_event(m->listener, &event)) {
         member *left = members_by_connection(&m->members, event.connection);

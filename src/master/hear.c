@@ -185,7 +185,7 @@ static status take_worker_proto(master *m, const net_message *message, const wir
             st = master_take_report(m, from, h, (const Wire__Report *)p, err);
         break;
     case WIRE_FAILED:
-        m->turned_away += !from;
+        members_met(&m->members, &message->from);
         take_failed(m, from, (const Wire__Stop *)p);
         break;
     default:

@@ -9,6 +9,7 @@
 void members_fini(members *m)
 {
     free(m->at);
+    free(m->guests);
     *m = (members){.at = NULL};
 }
 
@@ -101,6 +102,22 @@ member *members_by_connection(members *m, int connection)
         if (m->at[i].connection == connection)
             return &m->at[i];
     return NULL;
+}
+
+void members_met(members *m, const net_peer *peer)
+{
+    for (size_t i = 0; i < m->n_guests; i++)
+        if (net_peer_equal(&m->guests[i], peer))
+            return;
+    if (members_by_peer(m, peer) || m->n_guests >= MEMBERS_MAX)
+        return;
+    GROW(m->guests, m->cap_guests, m->n_guests + 1);
+    m->guests[m->n_guests++] = *peer;
+}
+
+size_t members_came(const members *m)
+{
+    return m->n + m->n_guests;
 }
 
 uint32_t members_alive(const members *m)

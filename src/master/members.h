@@ -34,6 +34,8 @@ typedef struct member {
 typedef struct members {
     member *at;
     size_t n, cap;
+    net_peer *guests;               /* who spoke and is no member: it failed before, or was told to stop */
+    size_t n_guests, cap_guests;
     uint32_t incarnations;          /* issued so far */
     char fingerprint[512];          /* the first worker's; all must have it */
 } members;
@@ -49,6 +51,10 @@ MUST_USE status members_hello(members *m, const Wire__Hello *hello, const net_me
 member *members_by_peer(members *m, const net_peer *peer);      /* NULL if unknown */
 member *members_by_connection(members *m, int connection);
 uint32_t members_alive(const members *m);
+
+/* Somebody spoke; one that is no member is kept in mind, once. */
+void members_met(members *m, const net_peer *peer);
+size_t members_came(const members *m);          /* members and others, living or not */
 bool members_all_declared(const members *m);    /* of the living */
 uint32_t members_lanes(const members *m);
 

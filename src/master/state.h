@@ -92,7 +92,6 @@ typedef struct master {
     int64_t begun_us, tick_us, watch_us, progress_us, drain_us, preempt_us;
     phase spoken_of;                /* the one in which `waiting` was spoken of */
     wait waiting;
-    uint32_t turned_away;           /* who failed, or was told to stop, before it was a member */
     bool preempted;
     int64_t verdict_step;           /* the last one announced; -1: none */
     float verdict_scale;

@@ -228,6 +228,18 @@ static void their_lanes_are_bounded(void **state)
     members_fini(&m);
 }
 
+static void all_who_came_are_counted_once(void **state)
+{
+    (void)state;
+    members m = {.at = NULL};
+    come(&m, (caller){.index = 0, .lanes = 1, .life = 10, .peer = 1}, true);
+    for (int again = 0; again < 2; again++)
+        for (unsigned char peer = 1; peer <= 3; peer++)
+            members_met(&m, &(net_peer){.size = 1, .id = {peer}});
+    assert_int_equal(members_came(&m), 3);
+    members_fini(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_new_connection_lifts_suspicion),
         cmocka_unit_test(other_bits_are_refused),
         cmocka_unit_test(lanes_out_of_range_are_refused),
+        cmocka_unit_test(all_who_came_are_counted_once),
         cmocka_unit_test(their_number_is_bounded),
         cmocka_unit_test(their_lanes_are_bounded),
     };

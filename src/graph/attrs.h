@@ -191,6 +191,45 @@ typedef struct index_attr {
     scatter_reduction reduction;        /* of the scattering ones */
 } index_attr;
 
+typedef enum pad_mode {
+    PAD_CONSTANT,
+    PAD_REFLECT,        /* the edge is not repeated; back and forth where the pads are longer */
+    PAD_EDGE,
+    PAD_WRAP,
+} pad_mode;
+
+/* PAD, PAD_BWD. Negative pads cut, before anything is padded. */
+typedef struct pad_attr {
+    pad_mode mode;
+    int64_t pads[2 * GRAPH_RANK];       /* [begins..., ends...], as many each as x has axes */
+    double value;                       /* PAD_CONSTANT */
+    graph_shape x;                      /* backward: the shape to produce */
+} pad_attr;
+
+/* RESIZE, RESIZE_BWD; Upsample is RESIZE_ASYMMETRIC, RESIZE_FLOOR */
+typedef struct resize_attr {
+    enum { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC } mode;
+    enum {
+        RESIZE_HALF_PIXEL,
+        RESIZE_PYTORCH_HALF_PIXEL,
+        RESIZE_HALF_PIXEL_SYMMETRIC,
+        RESIZE_HALF_PIXEL_FOR_NEAREST,  /* tf_half_pixel_for_nn */
+        RESIZE_ASYMMETRIC,
+        RESIZE_ALIGN_CORNERS,
+        RESIZE_CROP,                    /* tf_crop_and_resize */
+    } coordinates;
+    enum { RESIZE_PREFER_FLOOR, RESIZE_PREFER_CEIL, RESIZE_FLOOR, RESIZE_CEIL } nearest;
+    enum { RESIZE_STRETCH, RESIZE_NOT_LARGER, RESIZE_NOT_SMALLER } policy; /* with sizes */
+    int64_t sizes[GRAPH_RANK];          /* of the output; 0: from the scale; both 0: as it is */
+    double scales[GRAPH_RANK];
+    bool exact[GRAPH_RANK];             /* set by the rule: the size was given, not the scale */
+    double roi[2 * GRAPH_RANK];         /* RESIZE_CROP: [begins..., ends...] */
+    float cubic_a;                      /* 0: -0.75 */
+    float outside;                      /* RESIZE_CROP: the value beyond the input */
+    bool exclude_outside, antialias;
+    graph_shape x;                      /* backward: the shape to produce */
+} resize_attr;
+
 typedef struct trilu_attr {
     int64_t k;                          /* the diagonal: above the main one when positive */
     bool upper;

@@ -15,6 +15,7 @@ static const case_table *const case_tables[] = {
     &cases_window,
     &cases_move,
     &cases_index,
+    &cases_resize,
     &cases_attention,
     &cases_unary,
     &cases_binary,

@@ -56,6 +56,7 @@ extern const case_table cases_general;
 extern const case_table cases_window;
 extern const case_table cases_move;
 extern const case_table cases_index;
+extern const case_table cases_resize;
 extern const case_table cases_unary;
 extern const case_table cases_binary;
 extern const case_table cases_attention;

@@ -285,6 +285,10 @@ static ref_op *network_op(graph_op op)
         return ref_scatter_elements;
     case OP_SCATTER_ND:
         return ref_scatter_nd;
+    case OP_PAD:
+        return ref_pad;
+    case OP_RESIZE:
+        return ref_resize;
     case OP_TRILU:
         return ref_trilu;
     case OP_ONE_HOT:

@@ -189,6 +189,85 @@ static void moves(void **state)
     CHECK_ROWS(rows);
 }
 
+static void pads_and_sizes(void **state)
+{
+    (void)state;
+    const row rows[] = {
+        {OP_PAD, {F(3, 4)}, &(pad_attr){.pads = {1, -2, 3, 1}}, {"[7,3]"}, NULL},
+        {OP_PAD, {L(3)}, &(pad_attr){.mode = PAD_WRAP, .pads = {9, 9}}, {"[21]"}, NULL},
+        {OP_PAD,
+         {F(3, 4)},
+         &(pad_attr){.pads = {-2, 0, -1, 0}},
+         {0},
+         "pads -2 and -1 leave nothing of axis 0 of the input [3,4]"},
+        {OP_PAD,
+         {F(3)},
+         &(pad_attr){.pads = {-4, 9}},
+         {0},
+         "pads -4 and 9 cut more than axis 0 of the input [3] has"},
+        {OP_PAD,
+         {F(3)},
+         &(pad_attr){.mode = PAD_EDGE, .pads = {-3, 9}},
+         {0},
+         "pads -3 and 9 cut more than axis 0 of the input [3] has"},
+        {OP_PAD,
+         {F(3)},
+         &(pad_attr){.pads = {INT64_MAX, INT64_MAX}},
+         {0},
+         "pads 9223372036854775807 and 9223372036854775807 leave nothing of axis 0 of the input "
+         "[3]"},
+        {OP_PAD,
+         {F(3)},
+         &(pad_attr){.mode = (pad_mode)4},
+         {0},
+         "mode 4 is none of constant, reflect, edge, wrap"},
+        {OP_PAD_BWD,
+         {F(5)},
+         &(pad_attr){.x = DIMS(3)},
+         {0},
+         "the mode constant is undone by a Pad"},
+        {OP_PAD_BWD,
+         {F(6)},
+         &(pad_attr){.mode = PAD_EDGE, .pads = {1, 1}, .x = DIMS(3)},
+         {0},
+         "the gradient [6] must have the shape [5]"},
+        {OP_RESIZE, {F(2, 3, 4)}, &(resize_attr){.scales = {0, 1, 1.6}}, {"[2,3,6]"}, NULL},
+        {OP_RESIZE, {F(2, 3, 4)}, &(resize_attr){.sizes = {0, 7, 1}}, {"[2,7,1]"}, NULL},
+        {OP_RESIZE,
+         {F(2, 3, 4)},
+         &(resize_attr){.sizes = {0, 7, 7}, .policy = RESIZE_NOT_LARGER},
+         {"[2,5,7]"},
+         NULL},
+        {OP_RESIZE,
+         {F(2, 3, 4)},
+         &(resize_attr){.sizes = {0, 7, 7}, .policy = RESIZE_NOT_SMALLER},
+         {"[2,7,9]"},
+         NULL},
+        {OP_RESIZE,
+         {F(3)},
+         &(resize_attr){.scales = {0.2}},
+         {0},
+         "the scale 0.2 leaves nothing of axis 0 of the input [3]"},
+        {OP_RESIZE,
+         {F(3)},
+         &(resize_attr){.scales = {-1}},
+         {0},
+         "axis 0 of the input [3] cannot take the size 0 or the scale -1"},
+        {OP_RESIZE,
+         {F(3)},
+         &(resize_attr){.scales = {1e300}},
+         {0},
+         "axis 0 of the input [3] cannot take the size 0 or the scale 1e+300"},
+        {OP_RESIZE, {L(3)}, NULL, {0}, "input 'in0' is int64, must be a floating type"},
+        {OP_RESIZE_BWD,
+         {F(6)},
+         &(resize_attr){.sizes = {7}, .x = DIMS(3)},
+         {0},
+         "the gradient [6] must have the shape [7]"},
+    };
+    CHECK_ROWS(rows);
+}
+
 static void picks(void **state)
 {
     (void)state;
@@ -279,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moves),
+        cmocka_unit_test(pads_and_sizes),
         cmocka_unit_test(picks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

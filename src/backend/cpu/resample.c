@@ -1,0 +1,186 @@
+/*
+ * Resize and its gradient, and the gradient of padding with what is there: axis by axis, each a
+ * sparse matrix (graph/taps.h) over [outer, n, inner]. Between axes the values lie in the
+ * workspace.
+ */
+#include "backend/cpu/lanes.h"
+#include "backend/cpu/program.h"
+#include "backend/cpu/team.h"
+#include "common/base/alloc.h"
+#include "graph/taps.h"
+
+#include <string.h>
+
+enum {
+    RESAMPLE_GRAIN = 16384, /* elements */
+    NARROW = 8,             /* shorter rows are not worth a loop of their own */
+};
+
+typedef struct pass {
+    taps t;
+    int64_t outer, inner;
+} pass;
+
+typedef struct resample_state {
+    int n;
+    pass pass[GRAPH_RANK];
+    float outside; /* an output without taps */
+    size_t buffer; /* elements of each of two buffers between passes */
+} resample_state;
+
+typedef struct pass_task {
+    const pass *p;
+    float *y;
+    const float *x;
+    float outside;
+} pass_task;
+
+SIMD_CLONES
+static void set_row(float *y, const float *x, float w, int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t i = 0; i < n; i++)
+        y[i] = w * x[i];
+}
+
+SIMD_CLONES
+static void set_row_of_two(float *y, const float *a, float wa, const float *b, float wb, int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t i = 0; i < n; i++)
+        y[i] = wa * a[i] + wb * b[i];
+}
+
+SIMD_CLONES
+static void add_to_row(float *y, const float *x, float w, int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t i = 0; i < n; i++)
+        y[i] += w * x[i];
+}
+
+/* Output row j of one outer. */
+static void make_row(const pass_task *t, float *y, const float *x, int64_t j)
+{
+    const taps *m = &t->p->t;
+    int64_t n = t->p->inner, k = m->begin[j], end = m->begin[j + 1];
+    if (end == k)
+        for (int64_t i = 0; i < n; i++)
+            y[i] = t->outside;
+    else if (end == k + 1 && m->weight[k] == 1.0f)
+        memcpy(y, x + m->at[k] * n, (size_t)n * sizeof *y);
+    else if (end == k + 1)
+        set_row(y, x + m->at[k] * n, m->weight[k], n);
+    else
+        set_row_of_two(y, x + m->at[k] * n, m->weight[k], x + m->at[k + 1] * n, m->weight[k + 1],
+                       n);
+    for (k += 2; k < end; k++)
+        add_to_row(y, x + m->at[k] * n, m->weight[k], n);
+}
+
+static void make_rows(int64_t begin, int64_t end, void *arg)
+{
+    const pass_task *t = arg;
+    int64_t n = t->p->inner, rows = t->p->t.n_out;
+    for (int64_t row = begin; row < end; row++)
+        make_row(t, t->y + row * n, t->x + row / rows * t->p->t.n_in * n, row % rows);
+}
+
+/* Rows too narrow for a loop: element by element of a whole line. */
+static void make_lines(int64_t begin, int64_t end, void *arg)
+{
+    const pass_task *t = arg;
+    const taps *m = &t->p->t;
+    int64_t n = t->p->inner;
+    for (int64_t o = begin; o < end; o++) {
+        float *y = t->y + o * m->n_out * n;
+        const float *x = t->x + o * m->n_in * n;
+        for (int64_t j = 0; j < m->n_out; j++)
+            for (int64_t i = 0; i < n; i++) {
+                float sum = m->begin[j] == m->begin[j + 1] ? t->outside : 0.0f;
+                for (int64_t k = m->begin[j]; k < m->begin[j + 1]; k++)
+                    sum += m->weight[k] * x[m->at[k] * n + i];
+                y[j * n + i] = sum;
+            }
+    }
+}
+
+static void run_pass(const pass *p, float *y, const float *x, float outside)
+{
+    pass_task t = {.p = p, .y = y, .x = x, .outside = outside};
+    if (p->inner < NARROW)
+        team_for(p->outer, RESAMPLE_GRAIN / (p->t.n_out * p->inner + 1) + 1, make_lines, &t);
+    else
+        team_for(p->outer * p->t.n_out, RESAMPLE_GRAIN / (p->inner + 1) + 1, make_rows, &t);
+}
+
+static status run_resample(const cpu_node *n, const cpu_call *c, error *err)
+{
+    const resample_state *s = n->state;
+    float *buffers[] = {c->scratch, (float *)c->scratch + s->buffer};
+    const float *x = c->in[0];
+    if (s->n == 0)
+        return node_copy_apart(n, c, err);
+    for (int i = 0; i < s->n; i++) {
+        float *y = i == s->n - 1 ? c->out[0] : buffers[i % 2];
+        run_pass(&s->pass[i], y, x, s->outside);
+        x = y;
+    }
+    return OK;
+}
+
+/* Adds the pass of an axis; `now` is the shape at that point, and changes with it. */
+static void add_pass(resample_state *s, taps t, graph_shape *now, int32_t axis)
+{
+    pass *p = &s->pass[s->n++];
+    *p = (pass){.t = t, .outer = 1, .inner = 1};
+    for (int32_t i = 0; i < axis; i++)
+        p->outer *= now->dim[i];
+    for (int32_t i = axis + 1; i < now->rank; i++)
+        p->inner *= now->dim[i];
+    now->dim[axis] = t.n_out;
+}
+
+static bool moves_axis(const cpu_node *n, int32_t axis)
+{
+    if (n->node->op == OP_PAD_BWD) {
+        const pad_attr *a = n->node->attr;
+        return a->pads[axis] != 0 || a->pads[a->x.rank + axis] != 0;
+    }
+    const resize_attr *a = n->node->attr;
+    return a->sizes[axis] != a->x.dim[axis] || a->scales[axis] != 1 ||
+           a->coordinates == RESIZE_CROP;
+}
+
+static taps taps_of_axis(backend_program *p, const cpu_node *n, int32_t axis)
+{
+    if (n->node->op == OP_RESIZE)
+        return taps_of_resize(p->arena, n->node->attr, axis);
+    taps forward = n->node->op == OP_PAD_BWD ? taps_of_pad(p->arena, n->node->attr, axis)
+                                             : taps_of_resize(p->arena, n->node->attr, axis);
+    return taps_turned(p->arena, &forward);
+}
+
+/* What grows does so last, and behind first: so the passes before it see little. */
+status plan_resample(backend_program *p, cpu_node *n, error *err)
+{
+    (void)err;
+    resample_state *s = arena_alloc(p->arena, sizeof *s);
+    const graph_shape *y = &node_out(n, 0)->shape;
+    graph_shape now = node_in(n, 0)->shape;
+    bool grows = graph_shape_elements(y) > graph_shape_elements(&now);
+    for (int32_t k = 0; k < y->rank; k++) {
+        int32_t axis = grows ? y->rank - 1 - k : k;
+        if (!moves_axis(n, axis))
+            continue;
+        add_pass(s, taps_of_axis(p, n, axis), &now, axis);
+        size_t elements = (size_t)graph_shape_elements(&now);
+        s->buffer = elements > s->buffer ? elements : s->buffer;
+    }
+    if (n->node->op == OP_RESIZE)
+        s->outside = ((const resize_attr *)n->node->attr)->outside;
+    n->scratch_bytes = s->n > 1 ? 2 * s->buffer * sizeof(float) : 0;
+    n->body = run_resample;
+    n->state = s;
+    return OK;
+}

@@ -1,0 +1,89 @@
+/*
+ * Pad in four modes; negative pads cut. The gradient of a constant pad is the pad the other way;
+ * the others add up what was copied.
+ */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+#include <inttypes.h>
+
+/* The size of a padded axis. */
+static status padded(const graph_node *n, const graph_shape *x, int32_t axis, int64_t *ret,
+                     error *err)
+{
+    const pad_attr *a = n->attr;
+    const int64_t limit = INT64_MAX / 4;
+    int64_t size = x->dim[axis], begin = a->pads[axis], end = a->pads[x->rank + axis];
+    int64_t kept = size + (begin < 0 ? begin : 0) + (end < 0 ? end : 0);
+    if (begin < -limit || begin > limit || end < -limit || end > limit || size + begin + end < 1)
+        return rule_fail(n, err,
+                         "pads %" PRId64 " and %" PRId64 " leave nothing of axis %" PRId32
+                         " of the input %s",
+                         begin, end, axis, SHAPE(x));
+    if (kept < (a->mode == PAD_CONSTANT ? 0 : 1))
+        return rule_fail(n, err,
+                         "pads %" PRId64 " and %" PRId64 " cut more than axis %" PRId32
+                         " of the input %s has",
+                         begin, end, axis, SHAPE(x));
+    *ret = size + begin + end;
+    return OK;
+}
+
+static status pad_shape(const graph_node *n, const graph_shape *x, graph_shape *ret, error *err)
+{
+    const pad_attr *a = n->attr;
+    if (a->mode < PAD_CONSTANT || a->mode > PAD_WRAP)
+        return rule_fail(n, err, "mode %d is none of constant, reflect, edge, wrap", (int)a->mode);
+    *ret = *x;
+    for (int32_t i = 0; i < x->rank; i++)
+        TRY(padded(n, x, i, &ret->dim[i], err));
+    return OK;
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    pad_attr *a = (pad_attr *)n->attr;
+    a->x = *rule_shape(g, n, 0);
+    ret_dtype[0] = rule_type(g, n, 0);
+    return pad_shape(n, &a->x, &ret_shape[0], err);
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    (void)want_din;
+    pad_attr a = *(const pad_attr *)graph_node_at(g, node)->attr;
+    if (a.mode != PAD_CONSTANT)
+        return emit_1(g, OP_PAD_BWD, dout[0], &a, &ret_din[0], err);
+    for (int32_t i = 0; i < 2 * a.x.rank; i++)
+        a.pads[i] = -a.pads[i];
+    a.value = 0;
+    return emit_1(g, OP_PAD, dout[0], &a, &ret_din[0], err);
+}
+
+const graph_op_info graph_op_pad = {
+    OP_ROW(PAD), .name = "Pad", .attr_bytes = sizeof(pad_attr), .infer = infer, .grad = grad,
+};
+
+static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
+{
+    const pad_attr *a = n->attr;
+    graph_shape y;
+    TRY(rule_float(g, n, 0, err));
+    if (a->mode == PAD_CONSTANT)
+        return rule_fail(n, err, "the mode constant is undone by a Pad");
+    TRY(pad_shape(n, &a->x, &y, err));
+    TRY(rule_expect(g, n, 0, "the gradient", &y, err));
+    ret_shape[0] = a->x;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
+const graph_op_info graph_op_pad_bwd = {
+    OP_ROW(PAD_BWD),
+    .name = "PadBwd",
+    .attr_bytes = sizeof(pad_attr),
+    .infer = infer_bwd,
+};

@@ -1,0 +1,100 @@
+/*
+ * Resize: every axis by itself, as taps.h says. The rule turns scales into sizes and sizes into
+ * scales, so that afterwards both stand for every axis.
+ */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+#include <inttypes.h>
+
+/* One scale for all axes that were given a size: the smallest, or the largest. */
+static void keep_aspect(resize_attr *a)
+{
+    double one = 0;
+    for (int32_t i = 0; i < a->x.rank; i++) {
+        double scale = (double)a->sizes[i] / (double)a->x.dim[i];
+        bool smaller = scale < one;
+        if (a->sizes[i] > 0 && (one == 0 || smaller == (a->policy == RESIZE_NOT_LARGER)))
+            one = scale;
+    }
+    for (int32_t i = 0; i < a->x.rank; i++)
+        if (a->sizes[i] > 0) {
+            a->scales[i] = one;
+            a->sizes[i] = (int64_t)(one * (double)a->x.dim[i] + 0.5);
+        }
+}
+
+static status complete_axis(const graph_node *n, resize_attr *a, int32_t i, error *err)
+{
+    const double limit = 1e12;
+    double size = (double)a->x.dim[i], scale = a->scales[i];
+    bool kept = a->policy != RESIZE_STRETCH && a->sizes[i] > 0;
+    if (a->sizes[i] < 0 || !(scale >= 0) || scale * size > limit)
+        return rule_fail(n, err,
+                         "axis %" PRId32 " of the input %s cannot take the size %" PRId64
+                         " or the scale %g",
+                         i, SHAPE(&a->x), a->sizes[i], scale);
+    if (a->sizes[i] == 0 && scale == 0)
+        a->sizes[i] = a->x.dim[i];
+    if (a->sizes[i] == 0) {
+        a->sizes[i] = (int64_t)(scale * size);
+    } else if (!kept) {
+        a->scales[i] = (double)a->sizes[i] / size;
+        a->exact[i] = true;
+    }
+    if (a->sizes[i] < 1)
+        return rule_fail(n, err, "the scale %g leaves nothing of axis %" PRId32 " of the input %s",
+                         scale, i, SHAPE(&a->x));
+    return OK;
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    resize_attr *a = (resize_attr *)n->attr;
+    TRY(rule_float(g, n, 0, err));
+    a->x = *rule_shape(g, n, 0);
+    if (a->policy != RESIZE_STRETCH)
+        keep_aspect(a);
+    ret_shape[0].rank = a->x.rank;
+    for (int32_t i = 0; i < a->x.rank; i++) {
+        TRY(complete_axis(n, a, i, err));
+        ret_shape[0].dim[i] = a->sizes[i];
+    }
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    (void)want_din;
+    return emit_1(g, OP_RESIZE_BWD, dout[0], graph_node_at(g, node)->attr, &ret_din[0], err);
+}
+
+const graph_op_info graph_op_resize = {
+    OP_ROW(RESIZE), .name = "Resize", .attr_bytes = sizeof(resize_attr),
+    .infer = infer, .grad = grad,
+};
+
+/* The attributes are those a Resize has completed. */
+static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
+{
+    const resize_attr *a = n->attr;
+    graph_shape y = {.rank = a->x.rank};
+    for (int32_t i = 0; i < y.rank; i++)
+        y.dim[i] = a->sizes[i];
+    TRY(rule_float(g, n, 0, err));
+    TRY(rule_expect(g, n, 0, "the gradient", &y, err));
+    ret_shape[0] = a->x;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
+const graph_op_info graph_op_resize_bwd = {
+    OP_ROW(RESIZE_BWD),
+    .name = "ResizeBwd",
+    .attr_bytes = sizeof(resize_attr),
+    .infer = infer_bwd,
+};

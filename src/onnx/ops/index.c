@@ -1,0 +1,207 @@
+/* Operators that pick and put by index. */
+#include "onnx/ops.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static status inputs(call *c, graph_val *ret, int32_t n, error *err)
+{
+    for (int32_t i = 0; i < n; i++)
+        TRY(call_value(c, i, &ret[i], err));
+    return OK;
+}
+
+status onnx_op_gather_elements(call *c, error *err)
+{
+    graph_val in[2];
+    index_attr attr = {.axis = (int32_t)call_int(c, "axis", 0)};
+    TRY(inputs(c, in, 2, err));
+    return call_finish(c, OP_GATHER_ELEMENTS, in, 2, &attr, err);
+}
+
+status onnx_op_gather_nd(call *c, error *err)
+{
+    graph_val in[2];
+    index_attr attr = {.batch_dims = (int32_t)call_int(c, "batch_dims", 0)};
+    TRY(inputs(c, in, 2, err));
+    return call_finish(c, OP_GATHER_ND, in, 2, &attr, err);
+}
+
+static status reduction_of(call *c, scatter_reduction *ret, error *err)
+{
+    static const struct {
+        const char *name;
+        scatter_reduction reduction;
+    } words[] = {{"none", SCATTER_SET},
+                 {"add", SCATTER_ADD},
+                 {"mul", SCATTER_MUL},
+                 {"max", SCATTER_MAX},
+                 {"min", SCATTER_MIN}};
+    const char *how = call_str(c, "reduction", "none");
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(words[i].name, how) == 0) {
+            *ret = words[i].reduction;
+            return OK;
+        }
+    return FAIL(err, E_DATA, "its reduction is '%s'; there are none, add, mul, max and min", how);
+}
+
+static status scatter(call *c, graph_op op, error *err)
+{
+    graph_val in[3];
+    index_attr attr = {.axis = (int32_t)call_int(c, "axis", 0)};
+    TRY(reduction_of(c, &attr.reduction, err));
+    TRY(inputs(c, in, 3, err));
+    return call_finish(c, op, in, 3, &attr, err);
+}
+
+status onnx_op_scatter_elements(call *c, error *err)
+{
+    return scatter(c, OP_SCATTER_ELEMENTS, err);
+}
+
+status onnx_op_scatter_nd(call *c, error *err)
+{
+    return scatter(c, OP_SCATTER_ND, err);
+}
+
+status onnx_op_trilu(call *c, error *err)
+{
+    double k;
+    TRY(call_known_number(c, 1, 0.0, &k, err));
+    trilu_attr attr = {.k = (int64_t)k, .upper = call_int(c, "upper", 1) != 0};
+    return call_unary(c, OP_TRILU, &attr, err);
+}
+
+/* depth is one number, values are [off, on] */
+status onnx_op_one_hot(call *c, error *err)
+{
+    double depth;
+    const host_tensor *values;
+    TRY(call_known_number(c, 1, 0.0, &depth, err));
+    TRY(call_known(c, 2, &values, err));
+    if (!values || values->n != 2)
+        return FAIL(err, E_DATA, "its values must be two, off and on");
+    if (values->dtype == DT_F64)
+        return call_refuse(err, "its values are float64");
+    one_hot_attr attr = {.axis = (int32_t)call_int(c, "axis", -1),
+                         .depth = (int64_t)depth,
+                         .off = host_get(values, 0),
+                         .on = host_get(values, 1),
+                         .type = values->dtype};
+    return call_unary(c, OP_ONE_HOT, &attr, err);
+}
+
+status onnx_op_reverse_sequence(call *c, error *err)
+{
+    graph_val in[2];
+    int64_t batch = call_int(c, "batch_axis", 1), time = call_int(c, "time_axis", 0);
+    if (batch + time != 1 || batch * time != 0)
+        return FAIL(err, E_DATA, "its axes are %" PRId64 " and %" PRId64 ", must be 0 and 1", batch,
+                    time);
+    TRY(inputs(c, in, 2, err));
+    return call_finish(c, OP_REVERSE_SEQUENCE, in, 2,
+                       &(sequence_attr){.batch_first = batch == 0}, err);
+}
+
+/* k was an attribute before opset 10. */
+status onnx_op_top_k(call *c, error *err)
+{
+    graph_val x, out[2];
+    double k = (double)call_int(c, "k", 0);
+    if (c->version >= 10)
+        TRY(call_known_number(c, 1, 0.0, &k, err));
+    top_k_attr attr = {.axis = (int32_t)call_int(c, "axis", -1),
+                       .k = (int64_t)k,
+                       .smallest = call_int(c, "largest", 1) == 0};
+    TRY(call_value(c, 0, &x, err));
+    TRY(graph_add(c->im->g, OP_TOP_K, c->name, &x, 1, &attr, out, err));
+    call_return(c, 0, out[0]);
+    call_return(c, 1, out[1]);
+    return OK;
+}
+
+/* --- the place of the largest or smallest --- */
+
+/* Element i of the axis is element n - 1 - i. */
+static status reverse(call *c, graph_val x, int32_t axis, graph_val *ret, error *err)
+{
+    slice_attr attr = {.n_axes = 1,
+                       .axes = {axis},
+                       .begin = {call_shape_of(c, x).dim[axis] - 1},
+                       .end = {INT64_MIN},
+                       .step = {-1}};
+    return call_emit(c, OP_SLICE, &x, 1, &attr, ret, err);
+}
+
+/* n - 1 - index */
+static status count_back(call *c, graph_val index, int64_t n, graph_val *ret, error *err)
+{
+    graph_val last;
+    int64_t value = n - 1;
+    TRY(graph_const(c->im->g, NULL, DT_I64, (graph_shape){.rank = 0}, &value, &last, err));
+    return call_emit(c, OP_SUB, (graph_val[]){last, index}, 2, NULL, ret, err);
+}
+
+/* TopK of one; the last one of equal ones is the first from behind. */
+static status place_of(call *c, graph_val x, int32_t axis, bool smallest, bool last, graph_val *ret,
+                       error *err)
+{
+    graph_val out[2];
+    int64_t n = call_shape_of(c, x).dim[axis];
+    top_k_attr one = {.axis = axis, .k = 1, .smallest = smallest};
+    if (last)
+        TRY(reverse(c, x, axis, &x, err));
+    TRY(call_emit(c, OP_TOP_K, &x, 1, &one, out, err));
+    *ret = out[1];
+    return last ? count_back(c, out[1], n, ret, err) : OK;
+}
+
+static status arg(call *c, bool smallest, error *err)
+{
+    graph_val x, place;
+    int32_t axis;
+    TRY(call_value(c, 0, &x, err));
+    graph_shape shape = call_shape_of(c, x), kept = {.rank = 0};
+    TRY(call_axis(call_int(c, "axis", 0), shape.rank, &axis, err));
+    bool last = call_int(c, "select_last_index", 0) != 0, keeps = call_int(c, "keepdims", 1) != 0;
+    TRY(place_of(c, x, axis, smallest, last, &place, err));
+    for (int32_t i = 0; i < shape.rank; i++)
+        if (i != axis || keeps)
+            kept.dim[kept.rank++] = i == axis ? 1 : shape.dim[i];
+    return call_finish(c, OP_RESHAPE, &place, 1, &(shape_attr){.shape = kept}, err);
+}
+
+status onnx_op_arg_max(call *c, error *err)
+{
+    return arg(c, false, err);
+}
+
+status onnx_op_arg_min(call *c, error *err)
+{
+    return arg(c, true, err);
+}
+
+/* 1 at the first of the largest, 0 elsewhere; before opset 13 of the axes from `axis` on as one. */
+status onnx_op_hardmax(call *c, error *err)
+{
+    graph_val x, place;
+    int32_t axis;
+    TRY(call_value(c, 0, &x, err));
+    graph_shape shape = call_shape_of(c, x), kept = {.rank = 0};
+    TRY(call_axis(call_int(c, "axis", c->version < 13 ? 1 : -1), shape.rank, &axis, err));
+    graph_shape y = shape;
+    if (c->version < 13) {
+        TRY(call_emit(c, OP_FLATTEN, &x, 1, &(axis_attr){.axis = axis}, &x, err));
+        y = call_shape_of(c, x);
+        axis = 1;
+    }
+    TRY(place_of(c, x, axis, false, false, &place, err));
+    for (int32_t i = 0; i < y.rank; i++)
+        if (i != axis)
+            kept.dim[kept.rank++] = y.dim[i];
+    one_hot_attr one = {.axis = axis, .depth = y.dim[axis], .on = 1.0, .type = DT_F32};
+    TRY(call_emit(c, OP_RESHAPE, &place, 1, &(shape_attr){.shape = kept}, &place, err));
+    TRY(call_emit(c, OP_ONE_HOT, &place, 1, &one, &x, err));
+    return call_finish(c, OP_RESHAPE, &x, 1, &(shape_attr){.shape = shape}, err);
+}

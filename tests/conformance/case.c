@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORTS = 64 };
+enum { PORTS = 64, ONNX_FLOAT64 = 11 };
 
 /* How much of what a model is fed is known when it is imported. */
 typedef enum feeding { FEED_ALL, FEED_FLOATS, FEED_NOTHING, FEEDINGS } feeding;
@@ -230,9 +230,22 @@ static void say(verdict *v, verdict_kind kind, const char *why)
     snprintf(v->why, sizeof v->why, "%s", why);
 }
 
+/* A graph has no float64; the import has, where everything is known. */
+static bool has_float64(Onnx__ValueInfoProto *const *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (values[i]->type && values[i]->type->tensor_type->elem_type == ONNX_FLOAT64)
+            return true;
+    return false;
+}
+
 static void refuse(verdict *v, const onnx_model *m, const char *why)
 {
     const Onnx__GraphProto *g = m->proto->graph;
+    if (has_float64(g->input, g->n_input) || has_float64(g->output, g->n_output)) {
+        say(v, SKIP_TYPE, "float64");
+        return;
+    }
     const char *op = missing_op(m);
     if (!*op && g->n_node)
         op = onnx_text(g->node[0]->op_type);

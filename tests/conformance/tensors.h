@@ -9,7 +9,7 @@ MUST_USE status tensors_read(arena *a, const char *data_set, const char *kind, s
                              host_tensor **ret, error *err);
 
 /* As ONNX's own runner: floats to rtol 1e-3 and atol 1e-7, all else exactly. E_FAIL says where they
- * part. `is` has the type and shape given. */
+ * part; E_UNSUPPORTED: float64 was computed in float32. */
 MUST_USE status tensors_compare(const char *name, const host_tensor *is, const host_tensor *expected,
                                 error *err);
 

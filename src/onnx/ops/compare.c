@@ -1,0 +1,89 @@
+/* Comparisons, logic and choices, element by element, by operators of a graph of the same name. */
+#include "onnx/ops.h"
+
+#include <string.h>
+
+static status inputs(call *c, graph_val *ret, int32_t n, error *err)
+{
+    for (int32_t i = 0; i < n; i++)
+        TRY(call_value(c, i, &ret[i], err));
+    return OK;
+}
+
+static status of_two(call *c, graph_op op, error *err)
+{
+    graph_val in[2];
+    if (c->version < 7 && call_int(c, "broadcast", 0))
+        return call_refuse(err, "broadcasting as in opsets below 7 is not supported");
+    TRY(inputs(c, in, 2, err));
+    return call_finish(c, op, in, 2, NULL, err);
+}
+
+#define OF_TWO(name, op)                                                                           \
+    status name(call *c, error *err)                                                               \
+    {                                                                                              \
+        return of_two(c, op, err);                                                                 \
+    }
+OF_TWO(onnx_op_equal, OP_EQUAL)
+OF_TWO(onnx_op_less, OP_LESS)
+OF_TWO(onnx_op_less_or_equal, OP_LESS_OR_EQUAL)
+OF_TWO(onnx_op_greater, OP_GREATER)
+OF_TWO(onnx_op_greater_or_equal, OP_GREATER_OR_EQUAL)
+OF_TWO(onnx_op_and, OP_AND)
+OF_TWO(onnx_op_or, OP_OR)
+OF_TWO(onnx_op_xor, OP_XOR)
+OF_TWO(onnx_op_prelu, OP_PRELU)
+
+status onnx_op_not(call *c, error *err)
+{
+    return call_unary(c, OP_NOT, NULL, err);
+}
+
+status onnx_op_is_nan(call *c, error *err)
+{
+    return call_unary(c, OP_IS_NAN, NULL, err);
+}
+
+status onnx_op_is_inf(call *c, error *err)
+{
+    is_inf_attr attr = {.only_negative = call_int(c, "detect_positive", 1) == 0,
+                        .only_positive = call_int(c, "detect_negative", 1) == 0};
+    return call_unary(c, OP_IS_INF, &attr, err);
+}
+
+status onnx_op_mod(call *c, error *err)
+{
+    graph_val in[2];
+    TRY(inputs(c, in, 2, err));
+    return call_finish(c, OP_MOD, in, 2, &(mod_attr){.fmod = call_int(c, "fmod", 0) != 0}, err);
+}
+
+status onnx_op_where(call *c, error *err)
+{
+    graph_val in[3];
+    TRY(inputs(c, in, 3, err));
+    return call_finish(c, OP_WHERE, in, 3, NULL, err);
+}
+
+/* Of any number of inputs, one after the other. */
+static status extreme(call *c, graph_op op, error *err)
+{
+    graph_val in[2];
+    TRY(call_value(c, 0, &in[0], err));
+    for (int32_t i = 1; i < c->n_in; i++) {
+        TRY(call_value(c, i, &in[1], err));
+        TRY(call_emit(c, op, in, 2, NULL, &in[0], err));
+    }
+    call_return(c, 0, in[0]);
+    return OK;
+}
+
+status onnx_op_min(call *c, error *err)
+{
+    return extreme(c, OP_MIN, err);
+}
+
+status onnx_op_max(call *c, error *err)
+{
+    return extreme(c, OP_MAX, err);
+}

@@ -2,6 +2,7 @@
 
 #include "backend/backend.h"
 #include "cli/endpoints.h"
+#include "cli/pretrained.h"
 #include "cli/onnx_file.h"
 #include "cli/rehearsal.h"
 #include "common/base/alloc.h"
@@ -452,7 +453,9 @@ static status run_task(play *p, error *err)
         return OK;
     error mine = ERROR_INIT;
     err = err ? err : &mine;
-    status st = run_roles(p, err);
+    status st = pretrained_begin(p->o->config, p->dir, err);
+    if (st == OK)
+        st = run_roles(p, err);
     note_end(p, st, err->text);
     if (st == OK)
         write_onnx(p);

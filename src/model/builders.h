@@ -30,6 +30,8 @@ MUST_USE status build_wide_deep(net *n, const config *model, net_outputs *ret, e
 MUST_USE status build_dlrm(net *n, const config *model, net_outputs *ret, error *err);
 /* The layers the configuration lists; the last one must give the scores. */
 MUST_USE status build_sequential(net *n, const config *model, net_outputs *ret, error *err);
+/* The network of an ONNX file. */
+MUST_USE status build_onnx(net *n, const config *model, net_outputs *ret, error *err);
 
 /* The convolutions of cnn, from the end of the net on. */
 MUST_USE status build_convolutions(net *n, const config *model, error *err);

@@ -24,6 +24,7 @@ static const struct {
     {"vit", build_vit},
     {"wide_deep", build_wide_deep},
     {"dlrm", build_dlrm},
+    {"onnx", build_onnx},
 };
 
 static status find_architecture(const config *model, model_build_fn **ret, error *err)

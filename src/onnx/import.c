@@ -131,7 +131,7 @@ static status put_input(importer *im, scope *s, const Onnx__ValueInfoProto *v, c
     TRY(describe(v, "input", &io, err));
     const onnx_binding *b = binding_of(im->request, io.name);
     if (!b)
-        return FAIL(err, E_CONFIG, "input '%s' is fed by nothing", io.name);
+        return OK; /* an error if somebody reads it */
     slot value = {.kind = SLOT_HOST, .value = GRAPH_NONE};
     if (b->value == GRAPH_NONE) {
         TRY(check_fed(im->request, &io, b->host->dtype, &b->host->shape, err));
@@ -198,12 +198,14 @@ static void map_inputs(const importer *im, graph_val *to_of)
     }
 }
 
-static void list_weights(const importer *im, const graph_val *to_of, onnx_imported *r)
+static void list_weights(const importer *im, const graph *g, const graph_val *to_of,
+                         onnx_imported *r)
 {
     r->weights = arena_alloc(r->memory, (im->n_weights + 1) * sizeof *r->weights);
     for (size_t i = 0; i < im->n_weights; i++) {
         const weight *w = &im->weights[i];
-        if (w->value != GRAPH_NONE && w->moves && to_of[w->value] != GRAPH_NONE)
+        if (w->value != GRAPH_NONE && !w->is_constant && to_of[w->value] != GRAPH_NONE &&
+            graph_value_at(g, to_of[w->value])->param->init.kind == INIT_PUSHED)
             r->weights[r->n_weights++] = (onnx_weight){w->name, w->initializer};
     }
 }
@@ -223,17 +225,23 @@ static status collect(importer *im, const scope *s, const char *const *wanted, s
         slot *out = scope_find(s, wanted[i]);
         if (!out)
             return FAIL(err, E_DATA, "nothing makes the output '%s'", wanted[i]);
+        if (out->kind == SLOT_UNMADE || out->kind == SLOT_ABSENT)
+            return FAIL(err, E_UNSUPPORTED, "the output '%s' is one that is not supported",
+                        wanted[i]);
         r->outputs[i] = (onnx_result){.name = wanted[i], .value = GRAPH_NONE};
         if (out->kind == SLOT_HOST)
             r->outputs[i].host = out->host;
         else
             TRY(slot_value(im, out, &live[n_live++], err));
     }
-    TRY(rewrite_copy(im->g, live, n_live, g, to_of, err));
+    rewrite_head head = {.weight = GRAPH_NONE};
+    if (im->request->head_features)
+        TRY(rewrite_find_head(im->g, live[0], im->request->head_features, &head, err));
+    TRY(rewrite_copy(im->g, live, n_live, &head, g, to_of, err));
     for (size_t i = 0, k = 0; i < n; i++)
         if (!r->outputs[i].host)
             r->outputs[i].value = to_of[live[k++]];
-    list_weights(im, to_of, r);
+    list_weights(im, g, to_of, r);
     return OK;
 }
 
@@ -262,7 +270,8 @@ status onnx_import(const onnx_model *m, graph *g, const onnx_request *request, o
                    .request = request,
                    .a = arena_create(),
                    .batch_id = GRAPH_NONE,
-                   .initializers = NAMES_INIT};
+                   .initializers = NAMES_INIT,
+                   .infos = NAMES_INIT};
     onnx_imported r = {.memory = im.a};
     scope s;
     scope_init(&s, NULL, "");
@@ -277,6 +286,7 @@ status onnx_import(const onnx_model *m, graph *g, const onnx_request *request, o
     }
     scope_fini(&s);
     names_fini(&im.initializers);
+    names_fini(&im.infos);
     free(im.weights);
     buf_fini(&im.refusals);
     graph_destroy(&im.g);
@@ -288,6 +298,25 @@ void onnx_imported_fini(onnx_imported *i)
     if (i->memory)
         arena_destroy(&i->memory);
     *i = (onnx_imported){.memory = NULL};
+}
+
+/* Through Identity nodes, each of which makes a weight of its own. */
+bool onnx_weight_find(const onnx_model *m, const char *name, onnx_weight *ret)
+{
+    const Onnx__GraphProto *g = m->proto->graph;
+    const char *source = name;
+    int32_t at = onnx_initializer(m, source);
+    for (size_t i = g->n_node; at < 0 && i-- > 0;) {
+        const Onnx__NodeProto *n = g->node[i];
+        if (strcmp(onnx_text(n->op_type), "Identity") != 0 || n->n_input != 1 || n->n_output != 1 ||
+            strcmp(n->output[0], source) != 0)
+            continue;
+        source = n->input[0];
+        at = onnx_initializer(m, source);
+    }
+    if (at >= 0)
+        *ret = (onnx_weight){.name = name, .initializer = at};
+    return at >= 0;
 }
 
 status onnx_weight_read(const onnx_model *m, const onnx_weight *w, float *out, int64_t n,

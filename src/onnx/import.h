@@ -65,7 +65,7 @@ typedef struct onnx_dim {
 
 typedef struct onnx_request {
     onnx_mode mode;
-    const onnx_binding *inputs; /* every input of the model */
+    const onnx_binding *inputs; /* all that the wanted outputs need */
     size_t n_inputs;
     const onnx_dim *dims;       /* what symbols of the inputs' shapes must be */
     size_t n_dims;
@@ -74,6 +74,8 @@ typedef struct onnx_request {
     uint64_t seed;              /* of dropout masks */
     graph_val batch_id;         /* their other key: int64 [1]. GRAPH_NONE: no dropout */
     bool keep_tied;             /* an Identity of a weight is that weight */
+    int64_t head_features;      /* not 0: the last linear layer before the first output becomes a
+                                 * new one with so many, drawn as PyTorch draws it */
 } onnx_request;
 
 /* A value of the model: a value of the graph, or known now. */
@@ -102,6 +104,9 @@ typedef struct onnx_imported {
 MUST_USE status onnx_import(const onnx_model *m, graph *g, const onnx_request *request,
                             onnx_imported *ret, error *err);
 void onnx_imported_fini(onnx_imported *i);
+
+/* The weight that a tensor of the flat vector is; false if the file has none of that name. */
+bool onnx_weight_find(const onnx_model *m, const char *name, onnx_weight *ret);
 
 /* The weight's values into `out` [n]. E_DATA where they are not finite. */
 MUST_USE status onnx_weight_read(const onnx_model *m, const onnx_weight *w, float *out, int64_t n,

@@ -73,6 +73,7 @@ static status declare(importer *im, weight *w, tensor_kind kind, float momentum,
     };
     memcpy(decl.dim, shape.dim, sizeof decl.dim);
     w->kind = kind;
+    w->is_constant = false;
     return graph_param(im->g, &decl, &w->value, err);
 }
 
@@ -87,8 +88,8 @@ static status known_weight(importer *im, slot *s, error *err)
 static status weight_value(importer *im, slot *s, graph_val *ret, error *err)
 {
     weight *w = &im->weights[s->weight];
-    if (w->value == GRAPH_NONE && w->moves)
-        TRY(declare(im, w, TENSOR_TRAINABLE, 0.0f, err));
+    if (w->value == GRAPH_NONE && !w->is_constant)
+        TRY(declare(im, w, w->kind, 0.0f, err));
     if (w->value == GRAPH_NONE) {
         TRY(known_weight(im, s, err));
         TRY(add_constant(im, s->host, &w->value, err));

@@ -22,70 +22,6 @@ void walk_refuse(importer *im, const Onnx__NodeProto *n, const char *format, ...
     im->n_refusals++;
 }
 
-/* Exporters lift constants out of the code; these never move. */
-static bool is_constant_by_name(const char *name)
-{
-    if (strncmp(name, "val_", 4) == 0)
-        name += 4;
-    return *name && strspn(name, "0123456789") == strlen(name);
-}
-
-/* What the exporter noted about a name ("PARAMETER", "BUFFER", ...), "" if nothing. */
-static const char *exported_kind(const Onnx__GraphProto *g, const char *name)
-{
-    for (size_t i = 0; i < g->n_value_info; i++) {
-        const Onnx__ValueInfoProto *v = g->value_info[i];
-        for (size_t k = 0; k < v->n_metadata_props; k++)
-            if (strcmp(onnx_text(v->name), name) == 0 &&
-                strstr(onnx_text(v->metadata_props[k]->key), "InputSpec.kind"))
-                return onnx_text(v->metadata_props[k]->value);
-    }
-    return "";
-}
-
-static bool moves(const Onnx__GraphProto *g, const Onnx__TensorProto *t)
-{
-    const char *kind = exported_kind(g, onnx_text(t->name));
-    if (*kind)
-        return strstr(kind, "PARAMETER") != NULL;
-    return t->n_dims > 0 && !is_constant_by_name(onnx_text(t->name));
-}
-
-static int32_t add_weight(importer *im, const char *name, int32_t initializer, bool moves)
-{
-    GROW(im->weights, im->cap_weights, im->n_weights + 1);
-    im->weights[im->n_weights] =
-        (weight){.name = name, .initializer = initializer, .value = GRAPH_NONE, .moves = moves};
-    return (int32_t)im->n_weights++;
-}
-
-/* An initializer of the main graph may be a weight; those of subgraphs are constants. */
-static status put_initializer(importer *im, scope *s, const Onnx__GraphProto *g, size_t i,
-                              error *err)
-{
-    const Onnx__TensorProto *t = g->initializer[i];
-    slot value = {.kind = SLOT_HOST, .value = GRAPH_NONE};
-    dtype type;
-    graph_shape shape;
-    if (!*onnx_text(t->name))
-        return FAIL(err, E_DATA, "initializer %zu has no name", i);
-    TRY(host_describe(t, &type, &shape, err));
-    if (s->parent || type != DT_F32) {
-        TRY(host_read(im->m, t, im->a, &value.host, err));
-    } else {
-        value.kind = SLOT_WEIGHT;
-        value.weight = add_weight(im, t->name, (int32_t)i, moves(g, t));
-    }
-    return scope_put(im, s, t->name, &value, err);
-}
-
-status walk_initializers(importer *im, scope *s, const Onnx__GraphProto *g, error *err)
-{
-    for (size_t i = 0; i < g->n_initializer; i++)
-        TRY(put_initializer(im, s, g, i, err));
-    return OK;
-}
-
 static int64_t version_of(const scope *s, const char *domain)
 {
     bool main = !*domain || strcmp(domain, "ai.onnx") == 0;
@@ -126,6 +62,16 @@ static const onnx_op *find_row(importer *im, const scope *s, const Onnx__NodePro
     return NULL;
 }
 
+static status no_source(const importer *im, const char *name, error *err)
+{
+    const Onnx__GraphProto *g = im->m->proto->graph;
+    for (size_t i = 0; i < g->n_input; i++)
+        if (strcmp(onnx_text(g->input[i]->name), name) == 0)
+            return FAIL(err, E_CONFIG, "it reads the model's input '%s', which is fed by nothing",
+                        name);
+    return FAIL(err, E_DATA, "it reads '%s', which nothing makes", name);
+}
+
 static status find_inputs(importer *im, const scope *s, const Onnx__NodeProto *n, slot ***ret,
                           error *err)
 {
@@ -134,7 +80,7 @@ static status find_inputs(importer *im, const scope *s, const Onnx__NodeProto *n
     for (size_t i = 0; i < n->n_input; i++) {
         in[i] = *n->input[i] ? scope_find(s, n->input[i]) : &absent;
         if (!in[i])
-            return FAIL(err, E_DATA, "it reads '%s', which nothing makes", n->input[i]);
+            return no_source(im, n->input[i], err);
     }
     *ret = in;
     return OK;
@@ -178,25 +124,42 @@ static status put_results(importer *im, scope *s, const call *c, error *err)
             continue;
         slot value = c->out[k];
         if (value.kind == SLOT_ABSENT)
-            value.kind = SLOT_REFUSED;
+            value.kind = SLOT_UNMADE;
         TRY(scope_put(im, s, name, &value, err));
     }
     return OK;
 }
 
-static status walk_row(importer *im, call *c, error *err)
+static void refuse_results(call *c)
 {
-    const onnx_op *row = find_row(im, c->scope, c->node, &c->version);
-    if (!row || any_is(c, SLOT_REFUSED))
-        return OK;
-    status st = carry_out(c, row, err);
-    if (st != E_UNSUPPORTED)
-        return st;
-    walk_refuse(im, c->node, "%s", err ? err->text : "");
-    error_clear(err);
     for (int32_t k = 0; k < c->n_out; k++)
         c->out[k] = (slot){.kind = SLOT_REFUSED};
-    return OK;
+}
+
+static void refuse_unmade(importer *im, const call *c)
+{
+    for (int32_t i = 0; i < c->n_in; i++)
+        if (c->in[i]->kind == SLOT_UNMADE)
+            walk_refuse(im, c->node, "it reads '%s', an output that is not supported",
+                        c->node->input[i]);
+}
+
+static status walk_row(importer *im, call *c, error *err)
+{
+    error own = ERROR_INIT;
+    const onnx_op *row = find_row(im, c->scope, c->node, &c->version);
+    refuse_unmade(im, c);
+    if (!row || any_is(c, SLOT_REFUSED) || any_is(c, SLOT_UNMADE)) {
+        refuse_results(c);
+        return OK;
+    }
+    status st = carry_out(c, row, &own);
+    if (st == E_UNSUPPORTED) {
+        walk_refuse(im, c->node, "%s", own.text);
+        refuse_results(c);
+        return OK;
+    }
+    return st == OK ? OK : FAIL(err, st, "%s", own.text);
 }
 
 static status walk_node(importer *im, scope *s, const Onnx__NodeProto *n, error *err)

@@ -18,6 +18,7 @@ typedef enum slot_kind {
     SLOT_HOST,    /* known */
     SLOT_WEIGHT,  /* a float initializer that nothing has read yet, or a parameter */
     SLOT_VALUE,   /* a value of the graph */
+    SLOT_UNMADE,  /* an output that its operator does not make here */
     SLOT_REFUSED, /* made by a node that cannot be carried out */
 } slot_kind;
 
@@ -32,9 +33,9 @@ typedef struct slot {
 typedef struct weight {
     const char *name;
     int32_t initializer;
-    graph_val value; /* GRAPH_NONE: not read yet */
+    graph_val value;  /* GRAPH_NONE: not read yet */
+    bool is_constant; /* of the graph, and no tensor of the flat vector */
     tensor_kind kind;
-    bool moves;      /* a parameter; otherwise a constant of the graph */
 } weight;
 
 typedef struct scope {
@@ -58,6 +59,7 @@ typedef struct importer {
     graph *g;              /* the first graph: everything, before rewriting */
     graph_val batch_id;    /* there */
     names initializers;    /* name -> index in the file */
+    names infos;           /* name -> index of its value_info */
     weight *weights;
     size_t n_weights, cap_weights;
     buf refusals;
@@ -80,7 +82,7 @@ MUST_USE status walk_nodes(importer *im, scope *s, Onnx__NodeProto *const *nodes
 void walk_refuse(importer *im, const Onnx__NodeProto *n, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
-/* Initializers of a graph or subgraph into the scope. */
+/* Initializers of a graph or subgraph into the scope (weights.c). */
 MUST_USE status walk_initializers(importer *im, scope *s, const Onnx__GraphProto *g, error *err);
 
 /* The graph's value of a slot: constants are added, weights declared. */

@@ -281,22 +281,3 @@ status onnx_fold_where(call *c, error *err)
     }
     return OK;
 }
-
-status onnx_fold_cast(call *c, error *err)
-{
-    const host_tensor *x;
-    host_tensor *y;
-    dtype to;
-    int32_t number = (int32_t)call_int(c, "to", 0);
-    TRY(onnx_fold_input(c, 0, &x, err));
-    if (!host_dtype_of_onnx(number, &to))
-        return call_refuse(err, "it casts to %s", host_onnx_type_name(number));
-    TRY(onnx_fold_result(c, to, &x->shape, &y, err));
-    for (int64_t i = 0; y && i < y->n; i++) {
-        if (host_is_float(x))
-            host_set(y, i, host_get(x, i));
-        else
-            host_set_int(y, i, host_get_int(x, i));
-    }
-    return OK;
-}

@@ -1,6 +1,7 @@
 /* Operators that work element by element. */
 #include "onnx/ops.h"
 
+#include <float.h>
 #include <string.h>
 
 /* Before opset 7 shapes did not broadcast by numpy's rule unless an attribute said how. */
@@ -24,32 +25,93 @@ BINARY(onnx_op_sub, OP_SUB)
 BINARY(onnx_op_mul, OP_MUL)
 BINARY(onnx_op_div, OP_DIV)
 
-#define UNARY(name, op)                                                                            \
-    status name(call *c, error *err)                                                               \
-    {                                                                                              \
-        return call_unary(c, op, NULL, err);                                                       \
+/* The operator of a graph that has the node's name. */
+static graph_op same_name(const call *c)
+{
+    graph_op op = 0;
+    while (op < OP_COUNT && strcmp(graph_op_of(op)->name, c->node->op_type) != 0)
+        op++;
+    BUG_ON(op == OP_COUNT);
+    return op;
+}
+
+status onnx_op_unary(call *c, error *err)
+{
+    return call_unary(c, same_name(c), NULL, err);
+}
+
+/* Those with alpha (and, for HardSigmoid, beta). */
+static status with_alpha(call *c, double alpha, double beta, error *err)
+{
+    unary_attr attr = {.alpha = (float)call_float(c, "alpha", alpha),
+                       .beta = (float)call_float(c, "beta", beta)};
+    return call_unary(c, same_name(c), &attr, err);
+}
+
+status onnx_op_leaky_relu(call *c, error *err)
+{
+    return with_alpha(c, 0.01, 0.0, err);
+}
+
+status onnx_op_elu(call *c, error *err)
+{
+    return with_alpha(c, 1.0, 0.0, err);
+}
+
+status onnx_op_hard_sigmoid(call *c, error *err)
+{
+    return with_alpha(c, 0.2, 0.5, err);
+}
+
+status onnx_op_selu(call *c, error *err)
+{
+    unary_attr attr = {.alpha = (float)call_float(c, "alpha", 1.67326319217681884765625),
+                       .beta = (float)call_float(c, "gamma", 1.05070102214813232421875)};
+    return call_unary(c, OP_SELU, &attr, err);
+}
+
+status onnx_op_clip(call *c, error *err)
+{
+    double low = -(double)FLT_MAX, high = FLT_MAX;
+    if (c->version < 11) {
+        low = call_float(c, "min", low);
+        high = call_float(c, "max", high);
+    } else {
+        TRY(call_known_number(c, 1, low, &low, err));
+        TRY(call_known_number(c, 2, high, &high, err));
     }
-UNARY(onnx_op_relu, OP_RELU)
-UNARY(onnx_op_sigmoid, OP_SIGMOID)
-UNARY(onnx_op_tanh, OP_TANH)
+    return call_unary(c, OP_CLIP, &(unary_attr){.alpha = (float)low, .beta = (float)high}, err);
+}
+
+static status power(call *c, graph_val x, int32_t n, error *err)
+{
+    graph_val y = x;
+    for (; n > 2; n--)
+        TRY(call_emit(c, OP_MUL, (graph_val[]){y, x}, 2, NULL, &y, err));
+    return call_finish(c, OP_MUL, (graph_val[]){y, x}, 2, NULL, err);
+}
+
+/* Of constant exponents: small whole ones are products. */
+status onnx_op_pow(call *c, error *err)
+{
+    double exponent;
+    graph_val x;
+    TRY(call_known_number(c, 1, 0.0, &exponent, err));
+    TRY(call_value(c, 0, &x, err));
+    if (exponent == 2.0 || exponent == 3.0 || exponent == 4.0)
+        return power(c, x, (int32_t)exponent, err);
+    if (exponent == 0.5)
+        return call_finish(c, OP_SQRT, &x, 1, NULL, err);
+    if (exponent == -1.0)
+        return call_finish(c, OP_RECIPROCAL, &x, 1, NULL, err);
+    if (exponent != 1.0)
+        return call_refuse(err, "it raises to %g; 2, 3, 4, 1/2, 1 and -1 are supported", exponent);
+    call_return(c, 0, x);
+    return OK;
+}
 
 status onnx_op_gelu(call *c, error *err)
 {
     gelu_attr attr = {.tanh = strcmp(call_str(c, "approximate", "none"), "tanh") == 0};
     return call_unary(c, OP_GELU, &attr, err);
-}
-
-status onnx_op_cast(call *c, error *err)
-{
-    graph_val x;
-    dtype to;
-    int32_t number = (int32_t)call_int(c, "to", 0);
-    if (!host_dtype_of_onnx(number, &to))
-        return call_refuse(err, "it casts to %s", host_onnx_type_name(number));
-    TRY(call_value(c, 0, &x, err));
-    if (call_at(c, x)->dtype != to)
-        return call_refuse(err, "it casts %s to %s", dtype_name(call_at(c, x)->dtype),
-                           dtype_name(to));
-    call_return(c, 0, x);
-    return OK;
 }

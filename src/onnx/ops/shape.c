@@ -166,13 +166,13 @@ status onnx_op_gather(call *c, error *err)
 }
 
 /* Exporters merge weights that were equal by chance, and an Identity gives one back its name: so it
- * is a weight of its own. */
+ * is a weight of its own. Not inside of functions, which only pass values on. */
 status onnx_op_identity(call *c, error *err)
 {
     if (!call_has(c, 0))
         return FAIL(err, E_DATA, "its input 0 is missing");
     const slot *s = c->in[0];
-    if (s->kind != SLOT_WEIGHT || c->im->request->keep_tied || !c->name) {
+    if (s->kind != SLOT_WEIGHT || c->im->request->keep_tied || *c->scope->prefix) {
         call_return_input(c, 0, 0);
         return OK;
     }

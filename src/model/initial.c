@@ -1,0 +1,49 @@
+#include "model/initial.h"
+
+#include "common/base/alloc.h"
+#include "onnx/advice.h"
+#include "onnx/import.h"
+
+#include <string.h>
+
+bool model_brings_weights(const config *model)
+{
+    return strcmp(config_str(model, "type"), "onnx") == 0;
+}
+
+static status read_pushed(const onnx_model *m, const flat *f, float *out, error *err)
+{
+    for (int32_t t = 0; t < f->n_tensors; t++) {
+        const tensor_decl *d = &f->tensors[t];
+        onnx_weight w;
+        if (d->init.kind != INIT_PUSHED)
+            continue;
+        if (!onnx_weight_find(m, d->name, &w))
+            return FAIL(err, E_DATA, "%s: there is no initializer '%s'", m->path, d->name);
+        TRY(onnx_weight_read(m, &w, out + f->offset[t], f->count[t], err));
+    }
+    return OK;
+}
+
+status model_initial(const config *model, const flat *f, uint64_t seed, float *out, error *err)
+{
+    onnx_model *m = NULL;
+    for (int32_t p = 0; p < f->n_parts; p++)
+        flat_part_init(f, p, seed, out + f->parts[p].begin);
+    if (!model_brings_weights(model))
+        return OK;
+    TRY(onnx_open(config_str(model, "path"), &m, err));
+    status st = read_pushed(m, f, out, err);
+    onnx_close(&m);
+    return st;
+}
+
+char *model_advice(const config *model)
+{
+    onnx_model *m = NULL;
+    char *advice = NULL;
+    if (model_brings_weights(model) && onnx_open(config_str(model, "path"), &m, NULL) == OK)
+        advice = onnx_advice(m);
+    onnx_close(&m);
+    return advice;
+}

@@ -1,0 +1,57 @@
+/* x W^T + b as Gemm, with the weight as PyTorch keeps it. The product alone as MatMul. */
+#include "onnx/fuse/fuse.h"
+
+/* A matrix of weights, or the transpose of one. */
+static graph_val weight_of(const fuser *f, graph_val v, bool *ret_transposed)
+{
+    const graph_node *t = fuse_maker(f, v, OP_TRANSPOSE);
+    graph_val w = t ? t->in[0] : v;
+    const graph_value *value = fuse_value(f, w);
+    *ret_transposed = t != NULL;
+    return value->kind == VAL_PARAM && value->shape.rank == 2 ? w : GRAPH_NONE;
+}
+
+/* The product of something with rows and a matrix of weights. */
+static bool take_product(const fuser *f, const graph_node *n, fusion *ret, bool *ret_transposed)
+{
+    ret->in[0] = n->in[0];
+    ret->in[1] = weight_of(f, n->in[1], ret_transposed);
+    const matmul_attr *attr = n->attr;
+    return !attr->trans_a && !attr->trans_b && ret->in[1] != GRAPH_NONE &&
+           fuse_value(f, n->in[0])->shape.rank >= 2;
+}
+
+static bool with_bias(const fuser *f, const graph_node *n, fusion *ret)
+{
+    for (int32_t k = 0; k < 2; k++) {
+        const graph_node *product = fuse_inner(f, n->in[k], OP_MATMUL);
+        const graph_value *bias = fuse_value(f, n->in[1 - k]);
+        bool transposed;
+        if (!product || bias->kind != VAL_PARAM || bias->shape.rank != 1 ||
+            !take_product(f, product, ret, &transposed))
+            continue;
+        const graph_shape *w = &fuse_value(f, ret->in[1])->shape;
+        if (bias->shape.dim[0] != w->dim[transposed ? 0 : 1])
+            return false;
+        ret->op = OP_GEMM;
+        ret->n_in = 3;
+        ret->in[2] = n->in[1 - k];
+        ret->as_rows = fuse_value(f, ret->in[0])->shape.rank != 2;
+        ret->attr.gemm = (gemm_attr){.trans_b = transposed};
+        return true;
+    }
+    return false;
+}
+
+bool fuse_linear(const fuser *f, const graph_node *n, fusion *ret)
+{
+    bool transposed;
+    if (n->op == OP_ADD)
+        return with_bias(f, n, ret);
+    if (n->op != OP_MATMUL || !take_product(f, n, ret, &transposed) || !transposed)
+        return false;
+    ret->op = OP_MATMUL;
+    ret->n_in = 2;
+    ret->attr.matmul = (matmul_attr){.trans_b = true};
+    return true;
+}

@@ -8,6 +8,7 @@ extern const command command_train;
 extern const command command_evaluate;
 extern const command command_predict;
 extern const command command_export;
+extern const command command_generate;
 extern const command command_inspect;
 extern const command command_bench;
 extern const command command_doctor;

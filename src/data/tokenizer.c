@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES = 256, SIZE_LIMIT = UINT16_MAX + 1 };
+enum { BYTES = 256, SIZE_LIMIT = UINT16_MAX + 1, WORD = 64 };
 
 struct tokenizer {
     token_kind kind;
@@ -83,14 +83,14 @@ static status next(const unsigned char *text, size_t bytes, size_t at, const cha
     return OK;
 }
 
-static status mark(const unsigned char *text, size_t bytes, const char *origin, bool *seen,
+static status mark(const unsigned char *text, size_t bytes, const char *origin, uint64_t *seen,
                    error *err)
 {
     size_t n = 0;
     uint32_t code = 0;
     for (size_t at = 0; at < bytes; at += n) {
         TRY(next(text, bytes, at, origin, &code, &n, err));
-        seen[code] = true;
+        seen[code / WORD] |= (uint64_t)1 << code % WORD;
     }
     return OK;
 }
@@ -98,20 +98,20 @@ static status mark(const unsigned char *text, size_t bytes, const char *origin, 
 static status learn_characters(const unsigned char *text, size_t bytes, const char *origin,
                                tokenizer **ret, error *err)
 {
-    bool *seen = xcalloc(UTF8_CODES, sizeof *seen);
+    uint64_t *seen = xcalloc(UTF8_CODES / WORD, sizeof *seen);
     status st = mark(text, bytes, origin, seen, err);
     int64_t size = 0;
-    for (uint32_t code = 0; code < UTF8_CODES; code++)
-        size += seen[code];
+    for (uint32_t i = 0; i < UTF8_CODES / WORD; i++)
+        size += __builtin_popcountll(seen[i]);
     if (st == OK && size > SIZE_LIMIT)
         st = FAIL(err, E_DATA, "'%s': has %lld different characters, more than %d", origin,
                   (long long)size, SIZE_LIMIT);
     if (st == OK) {
         tokenizer *t = create(TOKEN_CHARACTERS, size);
         int64_t at = 0;
-        for (uint32_t code = 0; code < UTF8_CODES; code++)
-            if (seen[code])
-                t->codes[at++] = code;
+        for (uint32_t i = 0; i < UTF8_CODES / WORD; i++)
+            for (uint64_t word = seen[i]; word; word &= word - 1)
+                t->codes[at++] = i * WORD + (uint32_t)__builtin_ctzll(word);
         write_vocabulary(t);
         *ret = t;
     }

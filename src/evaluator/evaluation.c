@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "common/parts/steps.h"
 #include "data/data.h"
+#include "evaluator/params.h"
 #include "exec/exec.h"
 #include "model/model.h"
 
@@ -130,45 +131,10 @@ int64_t evaluation_examples(const evaluation *e)
     return e->batches.examples;
 }
 
-/* --- weights --- */
-
-static status check_shape(const evaluation *e, const tensor_decl *want, int32_t rank,
-                          const int64_t *dim, const char *origin, error *err)
-{
-    graph_shape ours = {.rank = want->rank}, theirs = {.rank = rank};
-    memcpy(ours.dim, want->dim, sizeof ours.dim);
-    memcpy(theirs.dim, dim, sizeof theirs.dim);
-    char a[128], b[128];
-    if (graph_shape_equal(&ours, &theirs))
-        return OK;
-    return FAIL(err, E_DATA, "'%s': tensor '%s' is %s, the model asks for %s%s", origin, want->name,
-                graph_shape_text(&theirs, a, sizeof a), graph_shape_text(&ours, b, sizeof b),
-                e->counted_classes
-                    ? " (with the classes counted in the data: dataset_reader.classes is not set)"
-                    : "");
-}
-
-static status take_tensor(evaluation *e, int32_t t, const weights *w, error *err)
-{
-    const tensor_decl *want = &e->flat->tensors[t];
-    const st_tensor *have = weights_find(w, want->name);
-    const char *origin = weights_origin(w);
-    if (!have)
-        return FAIL(err, E_DATA, "'%s': has no tensor '%s', which the model asks for", origin,
-                    want->name);
-    if (have->dtype != DT_F32)
-        return FAIL(err, E_DATA, "'%s': tensor '%s' is %s, the model asks for float32", origin,
-                    want->name, dtype_name(have->dtype));
-    TRY(check_shape(e, want, have->rank, have->dim, origin, err));
-    memcpy(e->params + e->flat->offset[t], have->data, (size_t)e->flat->count[t] * sizeof(float));
-    return OK;
-}
-
 status evaluation_load(evaluation *e, const weights *w, error *err)
 {
-    for (int32_t t = 0; t < e->flat->n_tensors; t++)
-        TRY(take_tensor(e, t, w, err));
-    return OK;
+    const char *hint = " (with the classes counted in the data: dataset_reader.classes is not set)";
+    return params_take(e->flat, w, e->counted_classes ? hint : "", e->params, err);
 }
 
 /* --- running --- */

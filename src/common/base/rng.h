@@ -18,6 +18,7 @@ typedef enum rng_purpose {
     RNG_DROPOUT = 4, /* id: batch id and the node's stream; element: index in the tensor */
     RNG_TEST = 5,
     RNG_FAULT = 6,   /* id: hash of the task's name; element: messages sent before */
+    RNG_GENERATE = 7, /* id: 0; element: tokens drawn before */
 } rng_purpose;
 
 typedef struct rng {

@@ -19,6 +19,7 @@ struct evaluation {
     void *user;
     dataset *data;
     loader *loader;
+    bool counts_tokens;      /* an example has a row of labels that are classes */
     bool counted_classes;    /* the data said how many there are, not the configuration */
     steps batches;           /* a "step" is one batch */
     graph *graphs[VARIANTS]; /* the last batch may be smaller; NULL if it is not */
@@ -45,6 +46,10 @@ static status open_data(evaluation *e, const evaluation_options *o, error *err)
                     "none: it stands in vocabulary.json of the job, or is named by %s.vocabulary",
                     config_path(reader));
     TRYF(dataset_open_as(reader, path, o->vocabulary, &e->data, err), err, "validation data");
+    size_t n;
+    const data_field *fields = dataset_fields(e->data, &n);
+    for (size_t i = 0; i < n; i++)
+        e->counts_tokens = e->counts_tokens || (fields[i].classes > 0 && fields[i].rank == 1);
     e->counted_classes = !json_is_integer(config_json(reader, "classes"));
 
     int64_t size = config_int(o->config, "validation_data_loader.batch_size");
@@ -160,6 +165,8 @@ static void score(evaluation *e, size_t variant, const data_batch *batch, metric
     metric_add(into, "loss", (double)*loss * n, n);
     if (right && counted)
         metric_add(into, "accuracy", (double)*right, (double)*counted);
+    if (right && e->counts_tokens)
+        metric_add(into, "perplexity", (double)*loss * n, n);
 }
 
 static void gather_inputs(const data_batch *batch, evaluation_answer *a)

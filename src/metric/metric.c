@@ -2,16 +2,22 @@
 #include "metric/metric.h"
 
 #include "common/base/alloc.h"
+#include "common/base/detmath.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
+
+static const struct {
+    const char *name;
+    bool is_exponential; /* e to the power of the mean */
+} known[] = {{"loss", false}, {"accuracy", false}, {"perplexity", true}};
 
 const char *metric_known(const char *name)
 {
-    static const char *const known[] = {"loss", "accuracy"};
     for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (strcmp(known[i], name) == 0)
-            return known[i];
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].name;
     return NULL;
 }
 
@@ -30,9 +36,9 @@ static const metric_value *find(const metric_set *m, const char *name)
 
 void metric_add(metric_set *m, const char *name, double sum, double count)
 {
-    const metric_value *known = find(m, name);
-    size_t i = known ? (size_t)(known - m->at) : m->n;
-    if (!known) {
+    const metric_value *have = find(m, name);
+    size_t i = have ? (size_t)(have - m->at) : m->n;
+    if (!have) {
         BUG_ON(m->n == METRIC_COUNT_MAX);
         m->at[m->n++] = (metric_value){.name = name};
     }
@@ -49,7 +55,13 @@ void metric_merge(metric_set *into, const metric_set *from)
 double metric_result(const metric_set *m, const char *name)
 {
     const metric_value *v = find(m, name);
-    return v && v->count != 0.0 ? v->sum / v->count : (double)NAN;
+    if (!v || v->count == 0.0)
+        return (double)NAN;
+    double mean = v->sum / v->count;
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (known[i].is_exponential && strcmp(known[i].name, name) == 0)
+            return det_exp(mean);
+    return mean;
 }
 
 status metric_goal_parse(const char *text, const char **ret_name, int *ret_better, error *err)

@@ -28,7 +28,9 @@ const char *metric_known(const char *name);
 void metric_reset(metric_set *m);
 void metric_add(metric_set *m, const char *name, double sum, double count);
 void metric_merge(metric_set *into, const metric_set *from);
-double metric_result(const metric_set *m, const char *name);        /* NaN when absent or count 0 */
+/* The mean; of "perplexity", to which losses are added, e to the power of it. NaN when absent or
+ * count 0. */
+double metric_result(const metric_set *m, const char *name);
 
 /* AllenNLP's validation_metric: "-loss", "+accuracy". better: +1 larger, -1 smaller. E_CONFIG. */
 MUST_USE status metric_goal_parse(const char *text, const char **ret_name, int *ret_better,

@@ -40,6 +40,17 @@ static void test_absent_or_empty_is_nan(void **state)
     assert_int_equal(m.n, 0);
 }
 
+static void test_perplexity_is_a_power_of_the_mean_loss(void **state)
+{
+    (void)state;
+    metric_set m = {0};
+    metric_add(&m, "perplexity", 2.0, 4.0);
+    metric_add(&m, "perplexity", 4.0, 4.0);
+    assert_true(fabs(metric_result(&m, "perplexity") - 2.117000016612675) < 1e-12);
+    assert_string_equal(metric_known("perplexity"), "perplexity");
+    assert_null(metric_known("bleu"));
+}
+
 static void test_goals(void **state)
 {
     (void)state;
@@ -64,6 +75,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_split_gives_the_same),
         cmocka_unit_test(test_absent_or_empty_is_nan),
+        cmocka_unit_test(test_perplexity_is_a_power_of_the_mean_loss),
         cmocka_unit_test(test_goals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,34 @@ typedef struct lrn_attr {               /* LRN, LRN_BWD */
     float alpha, beta, bias;            /* 0: 1e-4, 0.75, 1 */
 } lrn_attr;
 
+/* Operands of LSTM, GRU and RNN by place; then those their gradients have beside. */
+enum {
+    RECURRENT_X,        /* [S,B,I] */
+    RECURRENT_W,        /* [D,G*H,I] */
+    RECURRENT_R,        /* [D,G*H,H] */
+    RECURRENT_B,        /* [D,2*G*H] */
+    RECURRENT_LENGTHS,  /* int32 or int64 [B]; steps behind give zeros and move no state */
+    RECURRENT_H0,       /* [D,B,H] */
+    RECURRENT_C0,       /* LSTM */
+    RECURRENT_P,        /* LSTM: [D,3*H] */
+    RECURRENT_IN,
+    RECURRENT_Y = RECURRENT_IN,
+    RECURRENT_GATES,    /* LSTM, GRU: [D,S,B,G*H], after their activations */
+    RECURRENT_INNER,    /* [D,S,B,H]; LSTM: the cells, GRU: h * R_h + its bias */
+    RECURRENT_DY,       /* of the three outputs that ONNX has; absent ones are zero */
+    RECURRENT_DY_H,
+    RECURRENT_DY_C,
+    RECURRENT_BWD_IN,
+    RECURRENT_OUT = 5,  /* y [S,D,B,H], y_h and y_c [D,B,H], gates, inner */
+};
+
+typedef struct recurrent_attr {         /* LSTM, GRU, RNN and their gradients */
+    int64_t hidden;                     /* 0: as the weights say */
+    enum { RECURRENT_FORWARD, RECURRENT_REVERSE, RECURRENT_BOTH } direction;
+    bool linear_before_reset;           /* GRU */
+    bool relu;                          /* RNN: instead of tanh */
+} recurrent_attr;
+
 /* GEMM: y = alpha * op(a) op(b) + beta * c, c broadcast to [M,N] */
 typedef struct gemm_attr {
     float alpha, beta;                  /* 0 counts as 1 (use a node less for a real zero) */

@@ -12,7 +12,7 @@ const char *const case_frame_names[FRAME_COUNT] = {"bare", "temp", "conv"};
 /* clang-format off */
 static const case_table *const case_tables[] = {
     &cases_general,
-    &cases_window,
+    &cases_window, &cases_recurrent,
     &cases_move,
     &cases_index,
     &cases_resize,
@@ -156,14 +156,21 @@ static graph_val leave_frame(graph *g, case_frame frame, graph_val y, bool param
     return add_node(g, OP_CONV, "after", in, 2, NULL);
 }
 
-static graph_val add_loss(graph *g, graph_val y)
+/* The sum of y times fixed random factors; `number` tells the losses of one graph apart. */
+static graph_val add_loss(graph *g, graph_val y, int32_t number)
 {
     graph_shape shape = graph_value_at(g, y)->shape;
     if (shape.rank == 0)
         return y;
-    graph_val in[] = {y, add_const(g, "mix", shape, 4)};
-    graph_val mixed = add_node(g, OP_MUL, "mixed", in, 2, NULL);
-    return add_node(g, OP_REDUCE_SUM, "loss", &mixed, 1, &(reduce_attr){.drop_dims = true});
+    char name[] = {'m', 'i', 'x', (char)('0' + number), '\0'};
+    graph_val in[] = {y, add_const(g, name, shape, 4 + (uint64_t)number)};
+    graph_val mixed = add_node(g, OP_MUL, NULL, in, 2, NULL);
+    return add_node(g, OP_REDUCE_SUM, NULL, &mixed, 1, &(reduce_attr){.drop_dims = true});
+}
+
+static bool is_recurrent(graph_op op)
+{
+    return op == OP_LSTM || op == OP_GRU || op == OP_RNN;
 }
 
 bool case_shows(const op_case *c, int32_t output)
@@ -176,7 +183,7 @@ bool case_shows(const op_case *c, int32_t output)
     case OP_BATCH_NORMALIZATION:
         return output == 0 || ((const batch_norm_attr *)c->attr)->training;
     default:
-        return true;
+        return !is_recurrent(c->op) || output < 2 || (output == 2 && c->op == OP_LSTM);
     }
 }
 
@@ -198,6 +205,17 @@ static bool can_train(const op_case *c)
     return any;
 }
 
+/* A recurrent operator's gradient flows through its last states too. */
+static graph_val add_losses(graph *g, const op_case *c, case_frame frame, const case_graph *b)
+{
+    graph_val loss = add_loss(g, b->last, 0);
+    for (int32_t i = 1; is_recurrent(c->op) && frame == FRAME_BARE && case_shows(c, i); i++) {
+        graph_val in[] = {loss, add_loss(g, b->out[i], i)};
+        loss = add_node(g, OP_ADD, NULL, in, 2, NULL);
+    }
+    return loss;
+}
+
 case_graph case_build(const op_case *c, case_frame frame, bool differentiable)
 {
     error err = ERROR_INIT;
@@ -217,7 +235,7 @@ case_graph case_build(const op_case *c, case_frame frame, bool differentiable)
     b.out = graph_node_at(b.graph, graph_value_at(b.graph, y)->def)->out;
     b.last = leave_frame(b.graph, frame, y, differentiable);
     if (differentiable && can_train(c) && graph_value_at(b.graph, y)->dtype == DT_F32) {
-        b.loss = add_loss(b.graph, b.last);
+        b.loss = add_losses(b.graph, c, frame, &b);
         graph_keep(b.graph, b.loss);
         return b;
     }
@@ -250,6 +268,8 @@ static double fill_element(const op_case *c, case_fill fill, const rng *r, int64
 {
     uint64_t e = (uint64_t)i;
     switch (fill) {
+    case FILL_STEPS:
+        return (double)(1 + rng_below(r, e, (uint64_t)c->in[0].shape.dim[0]));
     case FILL_POSITIVE:
         return (double)(0.5f + 1.5f * rng_uniform(r, e));
     case FILL_UNIT:

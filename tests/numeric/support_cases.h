@@ -28,6 +28,7 @@ typedef enum case_fill {
     FILL_COUNT,    /* 0 .. 10 */
     FILL_BIT,      /* 0 or 1 */
     FILL_STRANGE,  /* numbers among infinities and what is none */
+    FILL_STEPS,    /* 1 .. as many as operand 0 has on its first axis */
 } case_fill;
 
 /* Rank GRAPH_NONE: absent. */
@@ -53,7 +54,7 @@ typedef struct case_table {
 } case_table;
 
 extern const case_table cases_general;
-extern const case_table cases_window;
+extern const case_table cases_window, cases_recurrent;
 extern const case_table cases_move;
 extern const case_table cases_index;
 extern const case_table cases_resize;

@@ -247,6 +247,10 @@ static ref_op *network_op(graph_op op)
         return ref_max_pool;
     case OP_AVERAGE_POOL:
         return ref_average_pool;
+    case OP_LSTM:
+    case OP_GRU:
+    case OP_RNN:
+        return ref_recurrent;
     case OP_LP_POOL:
         return ref_lp_pool;
     case OP_GLOBAL_AVERAGE_POOL:

@@ -1,4 +1,4 @@
-/* Shape rules of windows that choose their own pads, and of normalisation over channels. */
+/* Shape rules of transposed windows, of normalisation over channels, and of recurrent layers. */
 #include "support_rows.h"
 
 #include <setjmp.h>
@@ -93,11 +93,57 @@ static void channels(void **state)
     CHECK_ROWS(rows);
 }
 
+static void recurrent_layers(void **state)
+{
+    (void)state;
+    const recurrent_attr both = {.direction = RECURRENT_BOTH}, five = {.hidden = 5};
+    const row rows[] = {
+        {OP_RNN, {F(7, 3, 4), F(1, 6, 4), F(1, 6, 6)}, NULL, {"[7,1,3,6]", "[1,3,6]"}, NULL},
+        {OP_GRU,
+         {F(7, 3, 4), F(2, 18, 4), F(2, 18, 6), F(2, 36)},
+         &both,
+         {"[7,2,3,6]", "[2,3,6]", NULL, "[2,7,3,18]", "[2,7,3,6]"},
+         NULL},
+        {OP_LSTM,
+         {F(7, 3, 4), F(1, 24, 4), F(1, 24, 6), NIL, L(3)},
+         NULL,
+         {"[7,1,3,6]", "[1,3,6]", "[1,3,6]", "[1,7,3,24]", "[1,7,3,6]"},
+         NULL},
+        {OP_LSTM,
+         {F(7, 3, 4), F(1, 24, 4), F(1, 24, 6)},
+         &five,
+         {0},
+         "hidden_size is 5 but the weights [1,24,4] make it 6"},
+        {OP_LSTM,
+         {F(7, 3, 4), F(1, 23, 4), F(1, 24, 6)},
+         NULL,
+         {0},
+         "the weights [1,23,4] must be [1,4 * hidden,4]"},
+        {OP_GRU,
+         {F(7, 3, 4), F(1, 18, 4), F(1, 18, 5)},
+         NULL,
+         {0},
+         "the recurrent weights [1,18,5] must have the shape [1,18,6]"},
+        {OP_RNN,
+         {F(7, 3), F(1, 6, 3), F(1, 6, 6)},
+         NULL,
+         {0},
+         "the input [7,3] must be [steps,batch,features]"},
+        {OP_RNN,
+         {F(7, 3, 4), F(1, 6, 4), F(1, 6, 6), NIL, F(3)},
+         NULL,
+         {0},
+         "the sequence lengths are float32, must be int32 or int64"},
+    };
+    CHECK_ROWS(rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transposed_convolutions),
         cmocka_unit_test(channels),
+        cmocka_unit_test(recurrent_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ typedef struct input {
         .presence = ABSENT                                                                         \
     }
 
-enum { ROW_IN = 8, ROW_OUT = 4 }; /* as many as a row here needs */
+enum { ROW_IN = 8, ROW_OUT = 5 }; /* as many as a row here needs */
 
 typedef struct row {
     graph_op op;

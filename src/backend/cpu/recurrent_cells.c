@@ -1,0 +1,297 @@
+/* The cells. Activations are ONNX's defaults; RNN may have relu. */
+#include "backend/cpu/recurrent.h"
+#include "backend/cpu/vecmath.h"
+
+#include <string.h>
+
+static int64_t row_of(const recurrent_pass *p, int64_t t, int64_t b)
+{
+    return t * p->s->batch + b;
+}
+
+static float *y_of(const recurrent_pass *p, int64_t t, int64_t b)
+{
+    return p->y + t * p->y_step + b * p->s->hidden;
+}
+
+/* Of a row that does not count: nothing comes out, the state stays. */
+static void rest(const recurrent_pass *p, int64_t t, int64_t b)
+{
+    memset(y_of(p, t, b), 0, (size_t)p->s->hidden * sizeof(float));
+}
+
+/* ... and in backward: nothing goes in, the state's gradient stays. */
+static void rest_bwd(const recurrent_pass *p, int64_t t, int64_t b)
+{
+    int64_t row = row_of(p, t, b), hidden = p->s->hidden, gates = p->s->cell->gates;
+    memset(p->dgates + row * gates * hidden, 0, (size_t)(gates * hidden) * sizeof(float));
+    if (p->dinner)
+        memset(p->dinner + row * hidden, 0, (size_t)hidden * sizeof(float));
+    memcpy(p->dh_direct + b * hidden, p->dh + b * hidden, (size_t)hidden * sizeof(float));
+}
+
+static void add_dy(const recurrent_pass *p, int64_t t, int64_t b)
+{
+    float *dh = p->dh + b * p->s->hidden;
+    const float *dy = p->dy ? p->dy + t * p->y_step + b * p->s->hidden : NULL;
+    for (int64_t j = 0; dy && j < p->s->hidden; j++)
+        dh[j] += dy[j];
+}
+
+/* h * R^T onto the gates */
+static status add_state(const recurrent_pass *p, int64_t t, int64_t n_gates, error *err)
+{
+    int64_t width = p->s->cell->gates * p->s->hidden;
+    return recurrent_multiply(p,
+                              &(recurrent_product){.a = p->h,
+                                                   .a_stride = p->s->hidden,
+                                                   .n_gates = n_gates,
+                                                   .forward = true,
+                                                   .beta = 1.0f,
+                                                   .c = p->gates + t * p->s->batch * width,
+                                                   .c_stride = width},
+                              err);
+}
+
+/* dh = the direct part + dgates * R */
+static status take_state(const recurrent_pass *p, int64_t t, int64_t n_gates, error *err)
+{
+    int64_t width = p->s->cell->gates * p->s->hidden;
+    memcpy(p->dh, p->dh_direct, (size_t)(p->s->batch * p->s->hidden) * sizeof(float));
+    return recurrent_multiply(p,
+                              &(recurrent_product){.a = p->dgates + t * p->s->batch * width,
+                                                   .a_stride = width,
+                                                   .n_gates = n_gates,
+                                                   .beta = 1.0f,
+                                                   .c = p->dh,
+                                                   .c_stride = p->s->hidden},
+                              err);
+}
+
+/* gates i o f c */
+SIMD_CLONES
+static void lstm_loop(float *gates, float *c, float *h, float *y, float *inner, const float *peep,
+                      int64_t n)
+{
+    float *gi = gates, *go = gates + n, *gf = gates + 2 * n, *gc = gates + 3 * n;
+    SIMD_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        float before = c[j];
+        float i = vec_sigmoid(gi[j] + peep[j] * before);
+        float f = vec_sigmoid(gf[j] + peep[2 * n + j] * before);
+        float new = vec_tanh(gc[j]);
+        float cell = f * before + i * new;
+        float o = vec_sigmoid(go[j] + peep[n + j] * cell);
+        gi[j] = i;
+        go[j] = o;
+        gf[j] = f;
+        gc[j] = new;
+        c[j] = inner[j] = cell;
+        h[j] = y[j] = o * vec_tanh(cell);
+    }
+}
+
+static void lstm_row(const recurrent_pass *p, int64_t t, int64_t b)
+{
+    int64_t n = p->s->hidden, row = row_of(p, t, b);
+    lstm_loop(p->gates + row * 4 * n, p->c + b * n, p->h + b * n, y_of(p, t, b), p->inner + row * n,
+              p->p, n);
+}
+
+static status lstm_step(const recurrent_pass *p, int64_t t, error *err)
+{
+    TRY(add_state(p, t, 4, err));
+    recurrent_rows(p, t, lstm_row, rest);
+    return OK;
+}
+
+/* c: the cells before the step */
+SIMD_CLONES
+static void lstm_loop_bwd(float *dgates, float *dc, const float *dh, const float *gates,
+                          const float *cell, const float *c, const float *peep, int64_t n)
+{
+    const float *gi = gates, *go = gates + n, *gf = gates + 2 * n, *gc = gates + 3 * n;
+    float *di = dgates, *dout = dgates + n, *df = dgates + 2 * n, *dnew = dgates + 3 * n;
+    SIMD_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        float th = vec_tanh(cell[j]), i = gi[j], o = go[j], f = gf[j], new = gc[j];
+        float slope_o = dh[j] * th * (o * (1.0f - o));
+        float slope_c = dc[j] + dh[j] * o * (1.0f - th * th) + slope_o * peep[n + j];
+        float slope_i = slope_c * new *(i * (1.0f - i));
+        float slope_f = slope_c * c[j] * (f * (1.0f - f));
+        di[j] = slope_i;
+        dout[j] = slope_o;
+        df[j] = slope_f;
+        dnew[j] = slope_c * i * (1.0f - new *new);
+        dc[j] = slope_c * f + slope_i * peep[j] + slope_f * peep[2 * n + j];
+    }
+}
+
+static void lstm_row_bwd(const recurrent_pass *p, int64_t t, int64_t b)
+{
+    int64_t n = p->s->hidden, row = row_of(p, t, b), before = p->reverse ? t + 1 : t - 1;
+    bool first = before < 0 || before >= p->s->steps || !recurrent_counts(p, before, b);
+    const float *c = first ? p->c0 + b * n : p->inner + row_of(p, before, b) * n;
+    add_dy(p, t, b);
+    lstm_loop_bwd(p->dgates + row * 4 * n, p->dc + b * n, p->dh + b * n, p->gates + row * 4 * n,
+                  p->inner + row * n, c, p->p, n);
+    memset(p->dh_direct + b * n, 0, (size_t)n * sizeof(float));
+}
+
+static status lstm_step_bwd(const recurrent_pass *p, int64_t t, error *err)
+{
+    recurrent_rows(p, t, lstm_row_bwd, rest_bwd);
+    return take_state(p, t, 4, err);
+}
+
+const recurrent_cell recurrent_lstm = {4, lstm_step, lstm_step_bwd};
+
+SIMD_CLONES
+static void rnn_loop(float *gate, float *h, float *y, bool relu, int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        float v = gate[j];
+        h[j] = y[j] = relu ? (v < 0.0f ? 0.0f : v) : vec_tanh(v);
+    }
+}
+
+static void rnn_row(const recurrent_pass *p, int64_t t, int64_t b)
+{
+    int64_t n = p->s->hidden;
+    rnn_loop(p->gates + row_of(p, t, b) * n, p->h + b * n, y_of(p, t, b), p->s->relu, n);
+}
+
+static status rnn_step(const recurrent_pass *p, int64_t t, error *err)
+{
+    TRY(add_state(p, t, 1, err));
+    recurrent_rows(p, t, rnn_row, rest);
+    return OK;
+}
+
+static void rnn_row_bwd(const recurrent_pass *p, int64_t t, int64_t b)
+{
+    int64_t n = p->s->hidden;
+    const float *y = y_of(p, t, b), *dh = p->dh + b * n;
+    float *dgate = p->dgates + row_of(p, t, b) * n;
+    add_dy(p, t, b);
+    for (int64_t j = 0; j < n; j++)
+        dgate[j] = p->s->relu ? (y[j] > 0.0f ? dh[j] : 0.0f) : dh[j] * (1.0f - y[j] * y[j]);
+    memset(p->dh_direct + b * n, 0, (size_t)n * sizeof(float));
+}
+
+static status rnn_step_bwd(const recurrent_pass *p, int64_t t, error *err)
+{
+    recurrent_rows(p, t, rnn_row_bwd, rest_bwd);
+    return take_state(p, t, 1, err);
+}
+
+const recurrent_cell recurrent_rnn = {1, rnn_step, rnn_step_bwd};
+
+/* gates z r h: the first two, and the state that the reset lets through */
+SIMD_CLONES
+static void gru_open(float *gates, float *reset_h, const float *h, int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t j = 0; j < 2 * n; j++)
+        gates[j] = vec_sigmoid(gates[j]);
+    SIMD_LOOP
+    for (int64_t j = 0; j < n; j++)
+        reset_h[j] = gates[n + j] * h[j];
+}
+
+SIMD_CLONES
+static void gru_close(float *gates, const float *inner, float *h, float *y, bool linear, int64_t n)
+{
+    const float *z = gates, *r = gates + n;
+    float *new = gates + 2 * n;
+    SIMD_LOOP
+    for (int64_t j = 0; j < n; j++) {
+        float v = vec_tanh(new[j] + (linear ? r[j] : 1.0f) * inner[j]);
+        new[j] = v;
+        h[j] = y[j] = v + z[j] * (h[j] - v);
+    }
+}
+
+static void gru_open_row(const recurrent_pass *p, int64_t t, int64_t b)
+{
+    int64_t n = p->s->hidden;
+    gru_open(p->gates + row_of(p, t, b) * 3 * n, p->reset_h + b * n, p->h + b * n, n);
+}
+
+static void gru_close_row(const recurrent_pass *p, int64_t t, int64_t b)
+{
+    int64_t n = p->s->hidden, row = row_of(p, t, b);
+    gru_close(p->gates + row * 3 * n, p->inner + row * n, p->h + b * n, y_of(p, t, b),
+              p->s->linear_before_reset, n);
+}
+
+static status gru_step(const recurrent_pass *p, int64_t t, error *err)
+{
+    int64_t n = p->s->hidden;
+    TRY(add_state(p, t, 2, err));
+    recurrent_rows(p, t, gru_open_row, gru_open_row);
+    TRY(recurrent_multiply(p,
+                           &(recurrent_product){.a = p->s->linear_before_reset ? p->h : p->reset_h,
+                                                .a_stride = n,
+                                                .gate = 2,
+                                                .n_gates = 1,
+                                                .forward = true,
+                                                .beta = 1.0f,
+                                                .c = p->inner + t * p->s->batch * n,
+                                                .c_stride = n},
+                           err));
+    recurrent_rows(p, t, gru_close_row, rest);
+    return OK;
+}
+
+/* z and the candidate; dr is left to who knows what the reset multiplied */
+static void gru_row_bwd(const recurrent_pass *p, int64_t t, int64_t b)
+{
+    int64_t n = p->s->hidden, row = row_of(p, t, b);
+    const float *z = p->gates + row * 3 * n, *r = z + n, *new = z + 2 * n;
+    const float *h = p->h_before + row * n, *inner = p->inner + row * n, *dh = p->dh + b * n;
+    float *dz = p->dgates + row * 3 * n, *dr = dz + n, *dnew = dz + 2 * n;
+    float *dinner = p->dinner + row * n, *direct = p->dh_direct + b * n;
+    bool linear = p->s->linear_before_reset;
+    add_dy(p, t, b);
+    for (int64_t j = 0; j < n; j++) {
+        dz[j] = dh[j] * (h[j] - new[j]) * (z[j] * (1.0f - z[j]));
+        dnew[j] = dh[j] * (1.0f - z[j]) * (1.0f - new[j] * new[j]);
+        dinner[j] = linear ? dnew[j] * r[j] : dnew[j];
+        dr[j] = linear ? dnew[j] * inner[j] * (r[j] * (1.0f - r[j])) : 0.0f;
+        direct[j] = dh[j] * z[j];
+    }
+}
+
+/* p->reset_h holds the gradient of r * h, or of h itself */
+static void gru_row_reset(const recurrent_pass *p, int64_t t, int64_t b)
+{
+    int64_t n = p->s->hidden, row = row_of(p, t, b);
+    const float *r = p->gates + row * 3 * n + n, *h = p->h_before + row * n;
+    const float *through = p->reset_h + b * n;
+    float *dr = p->dgates + row * 3 * n + n, *direct = p->dh_direct + b * n;
+    for (int64_t j = 0; j < n; j++) {
+        if (!p->s->linear_before_reset)
+            dr[j] = through[j] * h[j] * (r[j] * (1.0f - r[j]));
+        direct[j] += p->s->linear_before_reset ? through[j] : through[j] * r[j];
+    }
+}
+
+static status gru_step_bwd(const recurrent_pass *p, int64_t t, error *err)
+{
+    int64_t n = p->s->hidden;
+    recurrent_rows(p, t, gru_row_bwd, rest_bwd);
+    TRY(recurrent_multiply(p,
+                           &(recurrent_product){.a = p->dinner + t * p->s->batch * n,
+                                                .a_stride = n,
+                                                .gate = 2,
+                                                .n_gates = 1,
+                                                .c = p->reset_h,
+                                                .c_stride = n},
+                           err));
+    recurrent_rows(p, t, gru_row_reset, NULL);
+    return take_state(p, t, 2, err);
+}
+
+const recurrent_cell recurrent_gru = {3, gru_step, gru_step_bwd};

@@ -1,0 +1,154 @@
+#include "graph/ops/recurrent.h"
+
+#include "graph/ops/emit.h"
+
+#include <inttypes.h>
+
+static int64_t gates_of(graph_op op)
+{
+    switch (op) {
+    case OP_LSTM:
+    case OP_LSTM_BWD:
+        return 4;
+    case OP_GRU:
+    case OP_GRU_BWD:
+        return 3;
+    default:
+        return 1;
+    }
+}
+
+static graph_shape shape_3(int64_t a, int64_t b, int64_t c)
+{
+    return (graph_shape){.rank = 3, .dim = {a, b, c}};
+}
+
+static status check_lengths(const graph *g, const graph_node *n, int64_t batch, error *err)
+{
+    if (!rule_has(n, RECURRENT_LENGTHS))
+        return OK;
+    dtype t = rule_type(g, n, RECURRENT_LENGTHS);
+    if (t != DT_I32 && t != DT_I64)
+        return rule_fail(n, err, "the sequence lengths are %s, must be int32 or int64",
+                         dtype_name(t));
+    return rule_expect(g, n, RECURRENT_LENGTHS, "the sequence lengths",
+                       &(graph_shape){.rank = 1, .dim = {batch}}, err);
+}
+
+/* The operands that forward and backward have in common. */
+static status check(const graph *g, const graph_node *n, error *err)
+{
+    const graph_shape *x = rule_shape(g, n, RECURRENT_X), *w = rule_shape(g, n, RECURRENT_W);
+    recurrent_attr *a = (recurrent_attr *)n->attr;
+    int64_t gates = gates_of(n->op), directions = a->direction == RECURRENT_BOTH ? 2 : 1;
+    TRY(rule_float(g, n, RECURRENT_X, err));
+    if (x->rank != 3)
+        return rule_fail(n, err, "the input %s must be [steps,batch,features]", SHAPE(x));
+    if (w->rank != 3 || w->dim[0] != directions || w->dim[1] < gates || w->dim[1] % gates != 0 ||
+        w->dim[2] != x->dim[2])
+        return rule_fail(n, err,
+                         "the weights %s must be [%" PRId64 ",%" PRId64 " * hidden,%" PRId64 "]",
+                         SHAPE(w), directions, gates, x->dim[2]);
+    int64_t hidden = w->dim[1] / gates, batch = x->dim[1];
+    if (a->hidden && a->hidden != hidden)
+        return rule_fail(n, err, "hidden_size is %" PRId64 " but the weights %s make it %" PRId64,
+                         a->hidden, SHAPE(w), hidden);
+    a->hidden = hidden;
+    const graph_shape state = shape_3(directions, batch, hidden);
+    const struct {
+        int32_t place;
+        const char *what;
+        graph_shape shape;
+    } others[] = {
+        {RECURRENT_R, "the recurrent weights", shape_3(directions, gates * hidden, hidden)},
+        {RECURRENT_B, "the bias", {.rank = 2, .dim = {directions, 2 * gates * hidden}}},
+        {RECURRENT_H0, "the initial state", state},
+        {RECURRENT_C0, "the initial cell", state},
+        {RECURRENT_P, "the peepholes", {.rank = 2, .dim = {directions, 3 * hidden}}},
+    };
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        if (!rule_has(n, others[i].place))
+            continue;
+        TRY(rule_same_type(g, n, RECURRENT_X, others[i].place, err));
+        TRY(rule_expect(g, n, others[i].place, others[i].what, &others[i].shape, err));
+    }
+    return check_lengths(g, n, batch, err);
+}
+
+status recurrent_infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                       dtype *ret_dtype, error *err)
+{
+    TRY(check(g, n, err));
+    const graph_shape *x = rule_shape(g, n, RECURRENT_X), *w = rule_shape(g, n, RECURRENT_W);
+    const recurrent_attr *a = n->attr;
+    int64_t steps = x->dim[0], batch = x->dim[1], directions = w->dim[0], hidden = a->hidden;
+    const graph_shape each = {.rank = 4, .dim = {directions, steps, batch, hidden}};
+    ret_shape[0] = (graph_shape){.rank = 4, .dim = {steps, directions, batch, hidden}};
+    ret_shape[1] = shape_3(directions, batch, hidden);
+    if (n->op == OP_LSTM)
+        ret_shape[2] = ret_shape[1];
+    if (n->op != OP_RNN) {
+        ret_shape[3] = ret_shape[4] = each;
+        ret_shape[3].dim[3] = w->dim[1];
+    }
+    for (int i = 0; i < RECURRENT_OUT; i++)
+        ret_dtype[i] = rule_type(g, n, RECURRENT_X);
+    return OK;
+}
+
+status recurrent_grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                      graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    if (dout[3] != GRAPH_NONE || dout[4] != GRAPH_NONE)
+        return FAIL(err, E_UNSUPPORTED, "no gradient through the gates");
+    graph_op op = n.op == OP_LSTM ? OP_LSTM_BWD : n.op == OP_GRU ? OP_GRU_BWD : OP_RNN_BWD;
+    graph_val in[RECURRENT_BWD_IN], out[RECURRENT_IN];
+    for (int32_t i = 0; i < RECURRENT_IN; i++)
+        in[i] = i < n.n_in ? n.in[i] : GRAPH_NONE;
+    in[RECURRENT_Y] = n.out[0];
+    in[RECURRENT_GATES] = n.out[3];
+    in[RECURRENT_INNER] = n.out[4];
+    for (int32_t i = 0; i < 3; i++)
+        in[RECURRENT_DY + i] = dout[i];
+    TRY(graph_add(g, op, NULL, in, RECURRENT_BWD_IN, n.attr, out, err));
+    for (int32_t i = 0; i < n.n_in; i++) {
+        if (want_din[i])
+            ret_din[i] = out[i];
+    }
+    return OK;
+}
+
+status recurrent_infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                           dtype *ret_dtype, error *err)
+{
+    TRY(check(g, n, err));
+    if (!rule_has(n, RECURRENT_Y))
+        return rule_fail(n, err, "it needs the output of forward");
+    for (int32_t i = 0; i < RECURRENT_IN; i++) {
+        ret_dtype[i] = rule_type(g, n, RECURRENT_X);
+        if (rule_has(n, i) && i != RECURRENT_LENGTHS)
+            ret_shape[i] = *rule_shape(g, n, i);
+    }
+    for (int32_t i = 0; i < 3; i++) {
+        const graph_shape *y = rule_shape(g, n, RECURRENT_Y);
+        const graph_shape last = shape_3(y->dim[1], y->dim[2], y->dim[3]);
+        if (rule_has(n, RECURRENT_DY + i))
+            TRY(rule_expect(g, n, RECURRENT_DY + i, "the gradient", i == 0 ? y : &last, err));
+    }
+    return OK;
+}
+
+/* Of every step and example, by every weight. */
+double recurrent_flops(const graph *g, const graph_node *n)
+{
+    const graph_shape *x = rule_shape(g, n, RECURRENT_X);
+    double weights = (double)graph_shape_elements(rule_shape(g, n, RECURRENT_W)) +
+                     (double)graph_shape_elements(rule_shape(g, n, RECURRENT_R));
+    return 2.0 * (double)x->dim[0] * (double)x->dim[1] * weights;
+}
+
+double recurrent_flops_bwd(const graph *g, const graph_node *n)
+{
+    return 2.0 * recurrent_flops(g, n);
+}

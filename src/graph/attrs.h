@@ -103,6 +103,17 @@ typedef struct unary_attr {
     float alpha, beta;
 } unary_attr;
 
+typedef struct arg_attr {               /* ARG_MAX, ARG_MIN */
+    int32_t axis;
+    bool drop_dims;                     /* keepdims=0 */
+    bool last;                          /* of several alike (select_last_index) */
+} arg_attr;
+
+typedef struct cum_sum_attr {
+    int32_t axis;
+    bool exclusive, reverse;
+} cum_sum_attr;
+
 typedef struct mod_attr {
     bool fmod;                          /* the rest has the sign of the first operand */
 } mod_attr;
@@ -185,9 +196,10 @@ typedef struct transpose_attr {
     bool reverse;                       /* no perm given: reverse the axes */
 } transpose_attr;
 
-typedef struct reduce_attr {            /* REDUCE_MEAN, REDUCE_SUM */
+typedef struct reduce_attr {            /* REDUCE_... */
     int32_t axes[GRAPH_RANK];
     int32_t n_axes;                     /* 0: all */
+    bool none;                          /* 0 axes: none (noop_with_empty_axes) */
     bool drop_dims;                     /* keepdims=0 */
 } reduce_attr;
 

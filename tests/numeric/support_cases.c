@@ -19,6 +19,7 @@ static const case_table *const case_tables[] = {
     &cases_attention,
     &cases_unary,
     &cases_binary,
+    &cases_reduce,
 };
 /* clang-format on */
 

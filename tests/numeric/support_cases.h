@@ -60,6 +60,7 @@ extern const case_table cases_index;
 extern const case_table cases_resize;
 extern const case_table cases_unary;
 extern const case_table cases_binary;
+extern const case_table cases_reduce;
 extern const case_table cases_attention;
 
 /* Row i of all tables, NULL behind the last. */

@@ -1,10 +1,6 @@
 /* Operators of one to three operands that broadcast, over the types they take. */
 #include "numeric/support_cases_rows.h"
 
-#define WHOLE(...)                                                                                 \
-    {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_WHOLE, DT_F32                                                     \
-    }
 #define BYTES(...)                                                                                 \
     {                                                                                              \
         SHAPE(__VA_ARGS__), FILL_COUNT, DT_U8                                                      \

@@ -10,22 +10,6 @@
         CASE(ID, "long", 1, IN(X(70, 333)), AXIS(1)),                                              \
         CASE(ID, "long columns", 1, IN(X(3, 257, 40)), AXIS(1))
 
-#define REDUCTION(ID)                                                                              \
-    CASE(ID, "all", 1, IN(X(3, 4, 5)), REDUCE(.drop_dims = true)),                                 \
-        CASE(ID, "all, dimensions kept", 1, IN(X(3, 4, 5)), REDUCE(.n_axes = 0)),                  \
-        CASE(ID, "rank 1", 1, IN(X(1003)), REDUCE(.axes = {0}, .n_axes = 1)),                      \
-        CASE(ID, "first axis", 1, IN(X(6, 17)), REDUCE(.axes = {0}, .n_axes = 1)),                 \
-        CASE(ID, "last axis dropped", 1, IN(X(6, 17)),                                             \
-             REDUCE(.axes = {-1}, .n_axes = 1, .drop_dims = true)),                                \
-        CASE(ID, "middle of rank 4", 1, IN(X(2, 3, 4, 5)),                                         \
-             REDUCE(.axes = {1, 2}, .n_axes = 2, .drop_dims = true)),                              \
-        CASE(ID, "two apart", 1, IN(X(2, 18, 4, 5)), REDUCE(.axes = {3, 1}, .n_axes = 2)),         \
-        CASE(ID, "rank 5", 1, IN(X(2, 3, 2, 3, 2)),                                                \
-             REDUCE(.axes = {0, 2, -1}, .n_axes = 3, .drop_dims = true)),                          \
-        CASE(ID, "long, all", 1, IN(X(3, 9001)), REDUCE(.drop_dims = true)),                       \
-        CASE(ID, "long columns", 1, IN(X(300, 130)), REDUCE(.axes = {0}, .n_axes = 1)),            \
-        CASE(ID, "long rows", 1, IN(X(130, 300)), REDUCE(.axes = {1}, .n_axes = 1))
-
 static const op_case rows[] = {
     CASE(GEMM, "plain", 2, IN(X(4, 5), X(5, 6))),
     CASE(GEMM, "bias row", 3, IN(X(4, 5), X(5, 6), X(6))),
@@ -99,8 +83,6 @@ static const op_case rows[] = {
          .attr = ATTR(dropout_attr, .ratio = 0.1f, .seed = 9, .stream = 1)),
     CASE(DROPOUT, "nothing", 2, IN(X(5), BATCH), .attr = ATTR(dropout_attr, .ratio = 0)),
 
-    REDUCTION(REDUCE_SUM),
-    REDUCTION(REDUCE_MEAN),
 };
 
 const case_table cases_general = {rows, sizeof rows / sizeof *rows};

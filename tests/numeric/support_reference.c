@@ -143,27 +143,6 @@ static void concat(const ref_tensor *in, int32_t n_in, const ref_tensor *out, co
     }
 }
 
-static void reduce(const ref_tensor *in, const ref_tensor *out, const void *attr, bool mean)
-{
-    const reduce_attr *a = attr;
-    bool reduced[GRAPH_RANK] = {false};
-    for (int32_t d = 0; d < in->shape.rank && a->n_axes == 0; d++)
-        reduced[d] = true;
-    for (int32_t k = 0; k < a->n_axes; k++)
-        reduced[a->axes[k] < 0 ? a->axes[k] + in->shape.rank : a->axes[k]] = true;
-    memset(out->x, 0, (size_t)out->n * sizeof(double));
-    int64_t at[GRAPH_RANK];
-    for (int64_t i = 0; i < in->n; i++) {
-        ref_unravel(&in->shape, i, at);
-        int64_t o = 0;
-        for (int32_t d = 0; d < in->shape.rank; d++)
-            o = reduced[d] ? o : o * in->shape.dim[d] + at[d];
-        out->x[o] += in->x[i];
-    }
-    for (int64_t i = 0; mean && i < out->n; i++)
-        out->x[i] /= (double)(in->n / out->n);
-}
-
 static void expand(const ref_tensor *in, const ref_tensor *out)
 {
     int64_t at[GRAPH_RANK];
@@ -210,9 +189,21 @@ static void run_plain(graph_op op, const ref_tensor *in, int32_t n_in, const ref
     case OP_CONCAT:
         return concat(in, n_in, out, attr);
     case OP_REDUCE_MEAN:
-        return reduce(in, out, attr, true);
     case OP_REDUCE_SUM:
-        return reduce(in, out, attr, false);
+    case OP_REDUCE_MAX:
+    case OP_REDUCE_MIN:
+    case OP_REDUCE_PROD:
+    case OP_REDUCE_L1:
+    case OP_REDUCE_L2:
+    case OP_REDUCE_SUM_SQUARE:
+    case OP_REDUCE_LOG_SUM:
+    case OP_REDUCE_LOG_SUM_EXP:
+        return ref_reduce(op, in, out, attr);
+    case OP_ARG_MAX:
+    case OP_ARG_MIN:
+    case OP_HARDMAX:
+    case OP_CUM_SUM:
+        return ref_along(op, in, out, attr);
     case OP_EXPAND:
         return expand(in, out);
     case OP_IDENTITY:

@@ -42,6 +42,9 @@ int64_t ref_broadcast_from(const graph_shape *from, const graph_shape *to, const
 void ref_broadcast(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
                    const void *attr);
 
+void ref_reduce(graph_op op, const ref_tensor *in, const ref_tensor *out, const void *attr);
+void ref_along(graph_op op, const ref_tensor *in, const ref_tensor *out, const void *attr);
+
 /* The operators of unary.def, and Neg. */
 void ref_unary(graph_op op, const ref_tensor *in, const ref_tensor *out, const void *attr);
 

@@ -154,6 +154,8 @@ MUST_USE status plan_one_hot(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_reverse_sequence(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_top_k(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_zero(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_along(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_reduce_prod_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_reduce(backend_program *p, cpu_node *n, error *err);
 
 #endif

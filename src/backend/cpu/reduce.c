@@ -1,28 +1,75 @@
 /*
- * ReduceSum, ReduceMean and SumTo (which undoes broadcasting). The input's axes fall into kept and
- * summed ones; neighbours of one kind are one axis. Orders of summation are fixed: a summed last
- * axis runs over lanes, then positions add up one after the other in double; a kept last axis is
- * cut into strips of STRIP columns, and rows add up in blocks of BLOCK, so long sums stay accurate.
+ * Reductions that are sums: of the elements, of their sizes or of their squares, and what is made
+ * of the sum at the end; and SumTo, which undoes broadcasting. Orders of summation are fixed: a
+ * reduced last axis runs over lanes, then positions add up one after the other in double; a kept
+ * last axis is cut into strips of STRIP columns, and rows add up in blocks of BLOCK, so long sums
+ * stay accurate.
  */
+#include "backend/cpu/reduce.h"
+
 #include "backend/cpu/lanes.h"
-#include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
+#include "backend/cpu/vecmath.h"
 #include "common/base/alloc.h"
 
 #include <string.h>
 
-enum { STRIP = 64, BLOCK = 64, REDUCE_GRAIN = 16384 };
+enum { BLOCK = 64 };
+enum { RUN = 4096 }; /* floats that are summed before going over to double */
 
-typedef struct reduce_axes {
-    int rank;
-    int64_t dim[GRAPH_RANK], stride[GRAPH_RANK];
-    int64_t count; /* positions of all axes here */
-} reduce_axes;
+/* The sum of a row; adding rows of STRIP columns, and of fewer, to sums that begin somewhere. */
+typedef struct sum_loops {
+    float (*run)(const float *x, int64_t n);
+    void (*whole_rows)(float *sum, const float *x, int64_t rows, int64_t stride);
+    void (*rows)(float *sum, const float *x, int64_t rows, int64_t stride, int width);
+} sum_loops;
+
+#define SUM_LOOPS(name, expression)                                                                \
+    SIMD_CLONES static float run_##name(const float *p, int64_t n)                                 \
+    {                                                                                              \
+        float lane[LANES] = {0};                                                                   \
+        int64_t whole = n / LANES * LANES;                                                         \
+        for (int64_t i = 0; i < whole; i += LANES)                                                 \
+            for (int j = 0; j < LANES; j++) {                                                      \
+                const float x = p[i + j];                                                          \
+                lane[j] += (expression);                                                           \
+            }                                                                                      \
+        for (int64_t i = whole; i < n; i++) {                                                      \
+            const float x = p[i];                                                                  \
+            lane[i - whole] += (expression);                                                       \
+        }                                                                                          \
+        return lanes_sum(lane);                                                                    \
+    }                                                                                              \
+    SIMD_CLONES static void whole_rows_##name(float *sum, const float *p, int64_t rows,            \
+                                              int64_t stride)                                      \
+    {                                                                                              \
+        float lane[STRIP];                                                                         \
+        memcpy(lane, sum, sizeof lane);                                                            \
+        for (int64_t r = 0; r < rows; r++)                                                         \
+            for (int j = 0; j < STRIP; j++) {                                                      \
+                const float x = p[r * stride + j];                                                 \
+                lane[j] += (expression);                                                           \
+            }                                                                                      \
+        memcpy(sum, lane, sizeof lane);                                                            \
+    }                                                                                              \
+    static void rows_##name(float *sum, const float *p, int64_t rows, int64_t stride, int width)   \
+    {                                                                                              \
+        for (int64_t r = 0; r < rows; r++)                                                         \
+            for (int j = 0; j < width; j++) {                                                      \
+                const float x = p[r * stride + j];                                                 \
+                sum[j] += (expression);                                                            \
+            }                                                                                      \
+    }                                                                                              \
+    static const sum_loops name##_loops = {run_##name, whole_rows_##name, rows_##name};
+
+SUM_LOOPS(plain, x)
+SUM_LOOPS(size, vec_abs(x))
+SUM_LOOPS(square, (x * x))
 
 typedef struct reduce_state {
-    reduce_axes kept, summed; /* without the last axis */
-    bool last_summed;
-    int64_t last;  /* size of the last axis */
+    reduce_space space;
+    const sum_loops *loops;
+    graph_op op;
     float divisor; /* the mean's; 0: a sum */
 } reduce_state;
 
@@ -32,94 +79,68 @@ typedef struct reduce_task {
     const float *x;
 } reduce_task;
 
-static int64_t offset_of(const reduce_axes *a, int64_t position)
+static float finish(const reduce_state *s, float sum)
 {
-    int64_t offset = 0;
-    for (int i = a->rank - 1; i >= 0; i--) {
-        offset += position % a->dim[i] * a->stride[i];
-        position /= a->dim[i];
-    }
-    return offset;
+    if (s->op == OP_REDUCE_L2)
+        return __builtin_sqrtf(sum);
+    return s->op == OP_REDUCE_LOG_SUM ? vec_log(sum) : sum;
 }
-
-SIMD_CLONES
-static float run_sum(const float *x, int64_t n)
-{
-    return lanes_row_sum(x, n);
-}
-
-enum { RUN = 4096 }; /* floats that are summed before going over to double */
 
 static float sum_position(const reduce_state *s, const float *x)
 {
+    const reduce_space *space = &s->space;
     double sum = 0.0;
-    for (int64_t i = 0; i < s->summed.count; i++) {
-        const float *run = x + offset_of(&s->summed, i);
-        for (int64_t at = 0; at < s->last; at += RUN)
-            sum += (double)run_sum(run + at, s->last - at < RUN ? s->last - at : RUN);
+    for (int64_t i = 0; i < space->reduced.count; i++) {
+        const float *run = x + reduce_offset(&space->reduced, i);
+        for (int64_t at = 0; at < space->last; at += RUN)
+            sum += (double)s->loops->run(run + at, space->last - at < RUN ? space->last - at : RUN);
     }
-    return s->divisor != 0.0f ? (float)(sum / (double)s->divisor) : (float)sum;
+    return s->divisor != 0.0f ? (float)(sum / (double)s->divisor) : finish(s, (float)sum);
 }
 
 static void sum_positions(int64_t begin, int64_t end, void *arg)
 {
     const reduce_task *t = arg;
     for (int64_t i = begin; i < end; i++)
-        t->y[i] = sum_position(t->s, t->x + offset_of(&t->s->kept, i));
+        t->y[i] = sum_position(t->s, t->x + reduce_offset(&t->s->space.kept, i));
 }
 
-SIMD_CLONES
-static void add_whole_rows(float *sum, const float *x, int64_t rows, int64_t stride)
+static void add_rows(const sum_loops *loops, float *sum, const float *x, int64_t rows,
+                     int64_t stride, int width)
 {
-    float lane[STRIP];
-    memcpy(lane, sum, sizeof lane);
-    for (int64_t r = 0; r < rows; r++)
-        for (int j = 0; j < STRIP; j++)
-            lane[j] += x[r * stride + j];
-    memcpy(sum, lane, sizeof lane);
+    if (width == STRIP)
+        loops->whole_rows(sum, x, rows, stride);
+    else
+        loops->rows(sum, x, rows, stride, width);
 }
 
-static void add_rows(float *sum, const float *x, int64_t rows, int64_t stride, int width)
-{
-    if (width == STRIP) {
-        add_whole_rows(sum, x, rows, stride);
-        return;
-    }
-    for (int64_t r = 0; r < rows; r++)
-        for (int j = 0; j < width; j++)
-            sum[j] += x[r * stride + j];
-}
-
-/* All rows of one strip: runs along the innermost summed axis, BLOCK rows at a time. */
+/* All rows of one strip: runs along the innermost reduced axis, BLOCK rows at a time. */
 static void sum_strip(const reduce_state *s, float *y, const float *x, int width)
 {
     float total[STRIP] = {0};
-    const reduce_axes *a = &s->summed;
+    const reduce_axes *a = &s->space.reduced;
     int64_t rows = a->rank ? a->dim[a->rank - 1] : 1;
     int64_t stride = a->rank ? a->stride[a->rank - 1] : 0;
     for (int64_t i = 0; i < a->count; i += rows) {
-        const float *run = x + offset_of(a, i);
+        const float *run = x + reduce_offset(a, i);
         for (int64_t r = 0; r < rows; r += BLOCK) {
             float part[STRIP] = {0};
-            add_rows(part, run + r * stride, rows - r < BLOCK ? rows - r : BLOCK, stride, width);
+            add_rows(s->loops, part, run + r * stride, rows - r < BLOCK ? rows - r : BLOCK, stride,
+                     width);
             for (int j = 0; j < width; j++)
                 total[j] += part[j];
         }
     }
     for (int j = 0; j < width; j++)
-        y[j] = s->divisor != 0.0f ? total[j] / s->divisor : total[j];
+        y[j] = s->divisor != 0.0f ? total[j] / s->divisor : finish(s, total[j]);
 }
 
 static void sum_strips(int64_t begin, int64_t end, void *arg)
 {
     const reduce_task *t = arg;
-    const reduce_state *s = t->s;
-    int64_t per_row = (s->last + STRIP - 1) / STRIP;
     for (int64_t i = begin; i < end; i++) {
-        int64_t row = i / per_row, column = i % per_row * STRIP;
-        int width = s->last - column < STRIP ? (int)(s->last - column) : STRIP;
-        sum_strip(s, t->y + row * s->last + column, t->x + offset_of(&s->kept, row) + column,
-                  width);
+        reduce_strip strip = reduce_strip_at(&t->s->space, i);
+        sum_strip(t->s, t->y + strip.y, t->x + strip.x, strip.width);
     }
 }
 
@@ -127,86 +148,51 @@ static status run_reduce(const cpu_node *n, const cpu_call *c, error *err)
 {
     (void)err;
     const reduce_state *s = n->state;
+    const reduce_space *space = &s->space;
     reduce_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
-    if (s->last_summed) {
-        int64_t work = s->summed.count * s->last;
-        team_for(s->kept.count, REDUCE_GRAIN / (work + 1) + 1, sum_positions, &t);
-    } else {
-        int64_t strips = (s->last + STRIP - 1) / STRIP * s->kept.count;
-        team_for(strips, REDUCE_GRAIN / (s->summed.count * STRIP + 1) + 1, sum_strips, &t);
-    }
+    if (space->last_reduced)
+        team_for(space->kept.count, REDUCE_GRAIN / (reduce_space_depth(space) + 1) + 1,
+                 sum_positions, &t);
+    else
+        team_for(reduce_n_strips(space), REDUCE_GRAIN / (space->reduced.count * STRIP + 1) + 1,
+                 sum_strips, &t);
     return OK;
 }
 
-static void add_axis(reduce_axes *a, int64_t dim, int64_t stride)
+static const sum_loops *loops_of(graph_op op)
 {
-    a->dim[a->rank] = dim;
-    a->stride[a->rank++] = stride;
-    a->count *= dim;
+    switch (op) {
+    case OP_REDUCE_L1:
+        return &size_loops;
+    case OP_REDUCE_L2:
+    case OP_REDUCE_SUM_SQUARE:
+        return &square_loops;
+    default:
+        return &plain_loops;
+    }
 }
 
-/* Which axes of x are summed. SumTo: those its target lacks or has with size 1. */
-static void mark_summed(const cpu_node *n, const graph_shape *x, bool *ret)
+static bool is_fold(graph_op op)
 {
-    if (n->node->op == OP_SUM_TO) {
-        const graph_shape *to = &node_out(n, 0)->shape;
-        for (int i = 0; i < x->rank; i++) {
-            int k = i - (x->rank - to->rank);
-            ret[i] = k < 0 || to->dim[k] != x->dim[i];
-        }
-        return;
-    }
-    const reduce_attr *a = n->node->attr;
-    for (int i = 0; i < x->rank; i++)
-        ret[i] = a->n_axes == 0;
-    for (int i = 0; i < a->n_axes; i++)
-        ret[a->axes[i] < 0 ? a->axes[i] + x->rank : a->axes[i]] = true;
-}
-
-/* Merges neighbours of one kind; axes of size 1 go with their neighbour. */
-static int collapse(const graph_shape *x, const bool *summed, int64_t *ret_dim, bool *ret_summed)
-{
-    int rank = 0;
-    for (int i = 0; i < x->rank; i++) {
-        if (x->dim[i] == 1)
-            continue;
-        if (rank > 0 && ret_summed[rank - 1] == summed[i]) {
-            ret_dim[rank - 1] *= x->dim[i];
-            continue;
-        }
-        ret_dim[rank] = x->dim[i];
-        ret_summed[rank++] = summed[i];
-    }
-    if (rank == 0) {
-        ret_dim[0] = 1;
-        ret_summed[0] = true;
-        rank = 1;
-    }
-    return rank;
+    return op == OP_REDUCE_MAX || op == OP_REDUCE_MIN || op == OP_REDUCE_PROD ||
+           op == OP_REDUCE_LOG_SUM_EXP;
 }
 
 status plan_reduce(backend_program *p, cpu_node *n, error *err)
 {
-    const graph_value *x = node_in(n, 0);
-    if (x->dtype != DT_F32)
-        return FAIL(err, E_UNSUPPORTED, "sums of %s, known is float32", dtype_name(x->dtype));
-    bool marked[GRAPH_RANK], summed[GRAPH_RANK];
-    int64_t dim[GRAPH_RANK], stride = 1, count = 1;
-    mark_summed(n, &x->shape, marked);
-    int rank = collapse(&x->shape, marked, dim, summed);
+    dtype t = node_in(n, 0)->dtype;
+    if (t == DT_I64 || t == DT_I32)
+        return reduce_plan_whole(p, n, err);
+    if (t != DT_F32)
+        return FAIL(err, E_UNSUPPORTED, "reductions of %s", dtype_name(t));
+    if (is_fold(n->node->op))
+        return reduce_plan_fold(p, n, err);
     reduce_state *s = arena_alloc(p->arena, sizeof *s);
-    s->kept.count = s->summed.count = 1;
-    s->last = dim[rank - 1];
-    s->last_summed = summed[rank - 1];
-    int64_t strides[GRAPH_RANK];
-    for (int i = rank - 1; i >= 0; i--) {
-        strides[i] = stride;
-        stride *= dim[i];
-        count *= summed[i] ? dim[i] : 1;
-    }
-    for (int i = 0; i < rank - 1; i++)
-        add_axis(summed[i] ? &s->summed : &s->kept, dim[i], strides[i]);
-    s->divisor = n->node->op == OP_REDUCE_MEAN ? (float)count : 0.0f;
+    reduce_space_of(n, 0, &s->space);
+    s->op = n->node->op;
+    s->loops = loops_of(s->op);
+    if (s->op == OP_REDUCE_MEAN)
+        s->divisor = (float)reduce_space_depth(&s->space);
     n->body = run_reduce;
     n->state = s;
     return OK;

@@ -1,17 +1,17 @@
-#include "graph/ops/reduce.h"
-
+/*
+ * Reductions over some axes or all. A gradient is the reduced one times something of the input's
+ * shape; broadcasting spreads it where axes of size 1 are kept.
+ */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
 #include <inttypes.h>
 
-status reduce_infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
-                    error *err)
+/* Which axes go, as bits; the attributes then name them in order. */
+static status complete(const graph_node *n, const graph_shape *x, unsigned *ret, error *err)
 {
-    const graph_shape *x = rule_shape(g, n, 0);
     reduce_attr *a = (reduce_attr *)n->attr;
     unsigned reduced = 0;
-    TRY(rule_float(g, n, 0, err));
     if (a->n_axes < 0 || a->n_axes > GRAPH_RANK)
         return rule_fail(n, err, "cannot reduce %" PRId32 " axes", a->n_axes);
     for (int32_t i = 0; i < a->n_axes; i++) {
@@ -21,9 +21,21 @@ status reduce_infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
                              SHAPE(x));
         reduced |= 1u << a->axes[i];
     }
-    if (a->n_axes == 0)
+    if (a->n_axes == 0 && !a->none)
         reduced = (1u << x->rank) - 1;
+    *ret = reduced;
+    return OK;
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    const graph_shape *x = rule_shape(g, n, 0);
+    reduce_attr *a = (reduce_attr *)n->attr;
+    unsigned reduced;
+    TRY(complete(n, x, &reduced, err));
     a->n_axes = 0;
+    a->none = reduced == 0;
     graph_shape y = {.rank = 0};
     for (int32_t i = 0; i < x->rank; i++) {
         bool gone = reduced & 1u << i;
@@ -37,19 +49,144 @@ status reduce_infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-status reduce_spread(graph *g, int32_t node, graph_val dy, bool mean, graph_val *ret, error *err)
+static status infer_float(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                          dtype *ret_dtype, error *err)
 {
-    graph_node n = *graph_node_at(g, node);
-    const reduce_attr *a = n.attr;
-    graph_shape x = emit_shape_of(g, n.in[0]), kept = x;
+    TRY(rule_float(g, n, 0, err));
+    return infer(g, n, ret_shape, ret_dtype, err);
+}
+
+/* A reduced value with its axes of size 1, so that it broadcasts to the input. */
+static status keep_axes(graph *g, const graph_node *n, graph_val v, graph_val *ret, error *err)
+{
+    const reduce_attr *a = n->attr;
+    graph_shape kept = emit_shape_of(g, n->in[0]);
     for (int32_t i = 0; i < a->n_axes; i++)
         kept.dim[a->axes[i]] = 1;
-    double count = (double)(graph_shape_elements(&x) / graph_shape_elements(&kept));
-    TRY(emit_reshape(g, dy, &kept, &dy, err));
-    TRY(emit_scale(g, dy, mean ? (float)(1.0 / count) : 1.0f, &dy, err));
-    if (graph_shape_equal(&kept, &x)) {
-        *ret = dy;
-        return OK;
-    }
-    return emit_1(g, OP_EXPAND, dy, &(shape_attr){.shape = x}, ret, err);
+    return emit_reshape(g, v, &kept, ret, err);
 }
+
+/* How many elements of the input make one of the output. */
+static double depth(const graph *g, const graph_node *n)
+{
+    graph_shape x = emit_shape_of(g, n->in[0]), y = emit_shape_of(g, n->out[0]);
+    return (double)(graph_shape_elements(&x) / graph_shape_elements(&y));
+}
+
+static status grad_sum(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                       graph_val *ret_din, error *err)
+{
+    (void)want_din;
+    graph_node n = *graph_node_at(g, node);
+    graph_shape x = emit_shape_of(g, n.in[0]);
+    graph_val dy;
+    TRY(keep_axes(g, &n, dout[0], &dy, err));
+    if (n.op == OP_REDUCE_MEAN)
+        TRY(emit_scale(g, dy, (float)(1.0 / depth(g, &n)), &dy, err));
+    ret_din[0] = dy;
+    graph_shape kept = emit_shape_of(g, dy);
+    if (graph_shape_equal(&kept, &x))
+        return OK;
+    return emit_1(g, OP_EXPAND, dy, &(shape_attr){.shape = x}, &ret_din[0], err);
+}
+
+/* dy sign(x); 2 dy x; dy x / y, which is 0 where y is */
+static status grad_norm(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                        graph_val *ret_din, error *err)
+{
+    (void)want_din;
+    graph_node n = *graph_node_at(g, node);
+    graph_val dy = dout[0], x = n.in[0];
+    if (n.op == OP_REDUCE_L1)
+        TRY(emit_1(g, OP_SIGN, x, NULL, &x, err));
+    if (n.op == OP_REDUCE_SUM_SQUARE)
+        TRY(emit_scale(g, dy, 2.0f, &dy, err));
+    if (n.op == OP_REDUCE_L2) {
+        graph_val nothing, is_zero;
+        TRY(emit_number(g, 0.0f, &nothing, err));
+        TRY(emit_2(g, OP_EQUAL, n.out[0], nothing, NULL, &is_zero, err));
+        TRY(emit_2(g, OP_DIV, dy, n.out[0], NULL, &dy, err));
+        const graph_val in[] = {is_zero, nothing, dy};
+        TRY(graph_add_1(g, OP_WHERE, NULL, in, 3, NULL, &dy, err));
+    }
+    TRY(keep_axes(g, &n, dy, &dy, err));
+    return emit_2(g, OP_MUL, x, dy, NULL, &ret_din[0], err);
+}
+
+/* dy e^-y for every element, or dy e^(x-y) */
+static status grad_log(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                       graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    graph_val y, share, dy;
+    if (n.op == OP_REDUCE_LOG_SUM) {
+        TRY(emit_1(g, OP_NEG, n.out[0], NULL, &y, err));
+        TRY(emit_1(g, OP_EXP, y, NULL, &share, err));
+        TRY(emit_2(g, OP_MUL, share, dout[0], NULL, &dy, err));
+        return grad_sum(g, node, &dy, want_din, ret_din, err);
+    }
+    TRY(keep_axes(g, &n, n.out[0], &y, err));
+    TRY(keep_axes(g, &n, dout[0], &dy, err));
+    TRY(emit_2(g, OP_SUB, n.in[0], y, NULL, &share, err));
+    TRY(emit_1(g, OP_EXP, share, NULL, &share, err));
+    return emit_2(g, OP_MUL, share, dy, NULL, &ret_din[0], err);
+}
+
+/* To the elements that are the extreme, in equal shares. */
+static status grad_extreme(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                           graph_val *ret_din, error *err)
+{
+    (void)want_din;
+    graph_node n = *graph_node_at(g, node);
+    reduce_attr kept = *(const reduce_attr *)n.attr;
+    kept.drop_dims = false;
+    graph_val y, dy, is_it, count, nothing;
+    TRY(keep_axes(g, &n, n.out[0], &y, err));
+    TRY(keep_axes(g, &n, dout[0], &dy, err));
+    TRY(emit_2(g, OP_EQUAL, n.in[0], y, NULL, &is_it, err));
+    TRY(emit_1(g, OP_CAST, is_it, &(cast_attr){.to = DT_F32}, &count, err));
+    TRY(emit_1(g, OP_REDUCE_SUM, count, &kept, &count, err));
+    TRY(emit_2(g, OP_DIV, dy, count, NULL, &dy, err));
+    TRY(emit_number(g, 0.0f, &nothing, err));
+    const graph_val in[] = {is_it, dy, nothing};
+    return graph_add_1(g, OP_WHERE, NULL, in, 3, NULL, &ret_din[0], err);
+}
+
+static status grad_prod(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                        graph_val *ret_din, error *err)
+{
+    (void)want_din;
+    const graph_node *n = graph_node_at(g, node);
+    return emit_2(g, OP_REDUCE_PROD_BWD, dout[0], n->in[0], n->attr, &ret_din[0], err);
+}
+
+static status infer_prod_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                             dtype *ret_dtype, error *err)
+{
+    unsigned reduced;
+    TRY(rule_float(g, n, 0, err));
+    TRY(complete(n, rule_shape(g, n, 1), &reduced, err));
+    ret_shape[0] = *rule_shape(g, n, 1);
+    ret_dtype[0] = rule_type(g, n, 1);
+    return OK;
+}
+
+/* clang-format off */
+#define ROW(ID, name_, onnx, rule, gradient)                                                       \
+    const graph_op_info graph_op_##name_ = {                                                       \
+        OP_ROW(ID), .name = onnx, .attr_bytes = sizeof(reduce_attr), .infer = rule,                \
+        .grad = gradient,                                                                          \
+    };
+
+ROW(REDUCE_SUM, reduce_sum, "ReduceSum", infer, grad_sum)
+ROW(REDUCE_MEAN, reduce_mean, "ReduceMean", infer_float, grad_sum)
+ROW(REDUCE_MAX, reduce_max, "ReduceMax", infer, grad_extreme)
+ROW(REDUCE_MIN, reduce_min, "ReduceMin", infer, grad_extreme)
+ROW(REDUCE_PROD, reduce_prod, "ReduceProd", infer, grad_prod)
+ROW(REDUCE_L1, reduce_l1, "ReduceL1", infer_float, grad_norm)
+ROW(REDUCE_L2, reduce_l2, "ReduceL2", infer_float, grad_norm)
+ROW(REDUCE_SUM_SQUARE, reduce_sum_square, "ReduceSumSquare", infer_float, grad_norm)
+ROW(REDUCE_LOG_SUM, reduce_log_sum, "ReduceLogSum", infer_float, grad_log)
+ROW(REDUCE_LOG_SUM_EXP, reduce_log_sum_exp, "ReduceLogSumExp", infer_float, grad_log)
+ROW(REDUCE_PROD_BWD, reduce_prod_bwd, "ReduceProdBwd", infer_prod_bwd, NULL)
+/* clang-format on */

@@ -264,7 +264,14 @@ static void reductions(void **state)
          {0},
          "axis 1 of the input [2,3] is named twice"},
         {OP_REDUCE_SUM, {F(2, 3)}, &(reduce_attr){.n_axes = 9}, {0}, "cannot reduce 9 axes"},
-        {OP_REDUCE_SUM, {L(2, 3)}, NULL, {0}, "input 'in0' is int64, must be a floating type"},
+        {OP_REDUCE_SUM, {L(2, 3)}, NULL, {"[1,1]"}, NULL},
+        {OP_REDUCE_MEAN, {L(2, 3)}, NULL, {0}, "input 'in0' is int64, must be a floating type"},
+        {OP_REDUCE_L1, {F(2, 3)}, &(reduce_attr){.none = true, .drop_dims = true}, {"[2,3]"}, NULL},
+        {OP_ARG_MAX, {F(2, 3, 4)}, &(arg_attr){.axis = -2}, {"[2,1,4]"}, NULL},
+        {OP_ARG_MIN, {L(2, 3)}, &(arg_attr){.axis = 0, .drop_dims = true}, {"[3]"}, NULL},
+        {OP_ARG_MAX, {F(2, 3)}, &(arg_attr){.axis = 2}, {0}, "axis 2 is not within -2 .. 1"},
+        {OP_CUM_SUM, {L(2, 3)}, &(cum_sum_attr){.axis = -1}, {"[2,3]"}, NULL},
+        {OP_HARDMAX, {L(2, 3)}, NULL, {0}, "input 'in0' is int64, must be a floating type"},
     };
     CHECK_ROWS(rows);
 }

@@ -1,0 +1,77 @@
+/* Reductions of whole numbers: counts, positions, lengths. Short, so element by element. */
+#include "backend/cpu/reduce.h"
+#include "backend/cpu/team.h"
+#include "common/base/alloc.h"
+
+typedef struct whole_state {
+    reduce_space space;
+    graph_op op;
+    bool wide; /* int64 */
+} whole_state;
+
+typedef struct whole_task {
+    const whole_state *s;
+    void *y;
+    const void *x;
+} whole_task;
+
+static int64_t load(const whole_task *t, int64_t at)
+{
+    return t->s->wide ? ((const int64_t *)t->x)[at] : ((const int32_t *)t->x)[at];
+}
+
+static int64_t join(graph_op op, int64_t a, int64_t b)
+{
+    switch (op) {
+    case OP_REDUCE_MAX:
+        return a > b ? a : b;
+    case OP_REDUCE_MIN:
+        return a < b ? a : b;
+    case OP_REDUCE_PROD:
+        return (int64_t)((uint64_t)a * (uint64_t)b);
+    default:
+        return (int64_t)((uint64_t)a + (uint64_t)b);
+    }
+}
+
+static void reduce_positions(int64_t begin, int64_t end, void *arg)
+{
+    const whole_task *t = arg;
+    const reduce_space *s = &t->s->space;
+    int64_t across = s->last_reduced ? 1 : s->last, along = s->last_reduced ? s->last : 1;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t first = reduce_offset(&s->kept, i / across) + i % across;
+        int64_t all = load(t, first);
+        for (int64_t k = 1; k < s->reduced.count * along; k++)
+            all = join(t->s->op, all,
+                       load(t, first + reduce_offset(&s->reduced, k / along) + k % along));
+        if (t->s->wide)
+            ((int64_t *)t->y)[i] = all;
+        else
+            ((int32_t *)t->y)[i] = (int32_t)all;
+    }
+}
+
+static status run_whole(const cpu_node *n, const cpu_call *c, error *err)
+{
+    (void)err;
+    const whole_state *s = n->state;
+    whole_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
+    team_for(s->space.kept.count * (s->space.last_reduced ? 1 : s->space.last),
+             REDUCE_GRAIN / (reduce_space_depth(&s->space) + 1) + 1, reduce_positions, &t);
+    return OK;
+}
+
+status reduce_plan_whole(backend_program *p, cpu_node *n, error *err)
+{
+    graph_op op = n->node->op;
+    if (op != OP_REDUCE_SUM && op != OP_REDUCE_MAX && op != OP_REDUCE_MIN && op != OP_REDUCE_PROD)
+        return FAIL(err, E_UNSUPPORTED, "of whole numbers there are sum, product and extremes");
+    whole_state *s = arena_alloc(p->arena, sizeof *s);
+    reduce_space_of(n, 0, &s->space);
+    s->op = op;
+    s->wide = node_in(n, 0)->dtype == DT_I64;
+    n->body = run_whole;
+    n->state = s;
+    return OK;
+}

@@ -82,7 +82,13 @@ status loss_choose(const model_request *r, arena *a, model_loss *ret, error *err
                         err));
         l.features = 2;
     } else if (label) {
-        TRY(wants_label(r, &l, label->dtype == DT_F32, "float32 labels", err));
+        bool is_binary = strcmp(l.kind, "binary_cross_entropy") == 0;
+        bool fits = label->dtype == DT_F32 ||
+                    (is_binary && label->dtype == DT_I64 && label->classes == 2);
+        TRY(wants_label(r, &l, fits,
+                        is_binary ? "float32 labels, or int64 labels of two classes"
+                                  : "float32 labels",
+                        err));
         l.features = elements_of(label);
     }
     *ret = l;
@@ -107,17 +113,25 @@ static status misfit(const net *n, graph_val scores, graph_val labels, const cha
         wanted, graph_shape_text(shape_of(n, labels), (char[SHAPE_TEXT]){0}, SHAPE_TEXT));
 }
 
-/* The mean cross entropy of scores [N,C,d...] and labels [N,d...], and how many are right. */
-static status class_loss(net *n, graph_val scores, graph_val labels, graph_val *ret, error *err)
+/* How many labels [N,d...] have the largest of the scores [N,C,d...], and how many count. */
+static status count_right(net *n, const graph_val in[2], const accuracy_attr *attr, error *err)
 {
     static const char *const names[] = {"accuracy.right", "accuracy.counted"};
-    int64_t ignored = n->loss->ignore_index;
-    graph_val in[2] = {scores, labels}, out[2];
-    TRY(graph_add(n->g, OP_ACCURACY, names[0], in, 2,
-                  &(accuracy_attr){.has_ignore_index = true, .ignore_index = ignored}, out, err));
+    graph_val out[2];
+    TRY(graph_add(n->g, OP_ACCURACY, names[0], in, 2, attr, out, err));
     TRY(graph_rename(n->g, out[1], names[1], err));
     graph_keep(n->g, out[0]);
     graph_keep(n->g, out[1]);
+    return OK;
+}
+
+/* The mean cross entropy of scores [N,C,d...] and labels [N,d...], and how many are right. */
+static status class_loss(net *n, graph_val scores, graph_val labels, graph_val *ret, error *err)
+{
+    int64_t ignored = n->loss->ignore_index;
+    graph_val in[2] = {scores, labels};
+    TRY(count_right(n, in, &(accuracy_attr){.has_ignore_index = true, .ignore_index = ignored},
+                    err));
     sce_attr mean = {.reduction = SCE_MEAN, .has_ignore_index = true, .ignore_index = ignored};
     return graph_add_1(n->g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, "loss", in, 2, &mean, ret, err);
 }
@@ -222,6 +236,16 @@ static graph_val logits_of(const net *n, graph_val v)
     return graph_node_at(n->g, def)->in[0];
 }
 
+/* Labels that are classes become numbers, and it is counted how many have the larger of (0, x). */
+static status binary_labels(net *n, graph_val pair, graph_val *label, error *err)
+{
+    graph_val classes = *label, in[2] = {pair};
+    graph_shape rows = {.rank = 1, .dim = {shape_of(n, pair)->dim[0]}};
+    TRY(net_reshape(n, classes, rows, &in[1], err));
+    TRY(count_right(n, in, &(accuracy_attr){.has_ignore_index = false}, err));
+    return graph_add_1(n->g, OP_CAST, NULL, &classes, 1, &(cast_attr){.to = DT_F32}, label, err);
+}
+
 /*
  * -y log s(x) - (1 - y) log s(-x) = log(1 + e^x) - x y, and log(1 + e^x) is what a log-softmax of
  * (0, x) takes off the 0: stable for any x.
@@ -238,6 +262,8 @@ static status binary_cross_entropy(net *n, const net_outputs *o, const graph_val
     TRY(graph_const(n->g, "loss.zero", DT_F32, column, zeros, &pair[0], err));
     TRY(net_reshape(n, in[0], column, &pair[1], err));
     TRY(graph_add_1(n->g, OP_CONCAT, NULL, pair, 2, &(axis_attr){.axis = 1}, &pair[0], err));
+    if (graph_value_at(n->g, in[1])->dtype == DT_I64)
+        TRY(binary_labels(n, pair[0], &in[1], err));
     TRY(graph_add_1(n->g, OP_LOG_SOFTMAX, NULL, pair, 1, &(axis_attr){.axis = 1}, &pair[0], err));
     TRY(graph_add_1(n->g, OP_SLICE, NULL, pair, 1, &negative, &pair[0], err));
     TRY(net_reshape(n, pair[0], flat_row, &sides[1], err));

@@ -3,8 +3,9 @@
  *
  *   cross_entropy         labels int64 [batch, d...] with classes; scores [batch, d..., classes]
  *                         or, with d, [batch, classes, d...]
- *   binary_cross_entropy  labels float32 or int64 in 0 .. 1; one logit for each of them. A Sigmoid
- *                         at the model's end is taken off: the loss reads what went into it
+ *   binary_cross_entropy  labels float32 in 0 .. 1, or int64 of two classes; one logit for each of
+ *                         them. A Sigmoid at the model's end is taken off: the loss reads what
+ *                         went into it
  *   mean_squared_error    labels float32; one number for each of them
  *   span                  labels int64 [batch, 2], first and last position, or two fields [batch];
  *                         scores [batch, positions, 2], or two outputs [batch, positions]

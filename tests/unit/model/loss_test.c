@@ -23,6 +23,7 @@ static const data_field pair = {.name = "label", .dtype = DT_I64, .rank = 1, .di
 static const data_field class = {.name = "label", .dtype = DT_I64, .classes = 4};
 static const data_field classes_of_pixels = {
     .name = "label", .dtype = DT_I64, .rank = 2, .dim = {5, 4}, .classes = 4};
+static const data_field of_two = {.name = "label", .dtype = DT_I64, .classes = 2};
 static const data_field other_class = {.name = "kind", .dtype = DT_I64, .classes = 7};
 
 static status build(const char *model, model_mode mode, const data_field *fields, size_t n,
@@ -134,6 +135,20 @@ static void test_numbers_as_labels(void **state)
     }
 }
 
+static void test_two_classes_are_numbers_too(void **state)
+{
+    (void)state;
+    const data_field fields[] = {row, of_two}, four[] = {row, class};
+    static const char model[] = "{type: 'mlp', loss: 'binary_cross_entropy'}";
+    graph *g = built(model, MODEL_TRAIN, fields, 2);
+    expect_logits(g, "[3,1]");
+    assert_true(has(g, "loss") && has(g, "accuracy.right") && has(g, "accuracy.counted"));
+    graph_destroy(&g);
+    refused(model, four, 2,
+            "model: the loss binary_cross_entropy takes float32 labels, or int64 labels of two "
+            "classes, but the field 'label' is not that");
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -174,6 +189,7 @@ int main(void)
         cmocka_unit_test(test_cross_entropy_of_pixels),
         cmocka_unit_test(test_prediction_needs_no_labels),
         cmocka_unit_test(test_numbers_as_labels),
+        cmocka_unit_test(test_two_classes_are_numbers_too),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

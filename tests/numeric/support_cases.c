@@ -58,13 +58,6 @@ bool case_fits(const op_case *c, case_frame frame)
     }
 }
 
-static bool scatter_has_gradient(const op_case *c, int32_t operand)
-{
-    scatter_reduction r = c->attr ? ((const index_attr *)c->attr)->reduction : SCATTER_SET;
-    bool extreme = r == SCATTER_MAX || r == SCATTER_MIN;
-    return c->in[operand].type == DT_F32 && !extreme && (operand == 0 || r != SCATTER_MUL);
-}
-
 static bool has_gradient(const op_case *c, int32_t operand)
 {
     switch (c->op) {
@@ -79,9 +72,6 @@ static bool has_gradient(const op_case *c, int32_t operand)
         return operand == 0;
     case OP_TO_BF16: /* counts as the identity there */
         return false;
-    case OP_SCATTER_ELEMENTS:
-    case OP_SCATTER_ND:
-        return scatter_has_gradient(c, operand);
     default:
         return c->in[operand].type == DT_F32;
     }

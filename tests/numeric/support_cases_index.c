@@ -63,6 +63,8 @@ static const op_case rows[] = {
          ALONG(0, .reduction = SCATTER_MUL)),
     CASE(SCATTER_ELEMENTS, "largest", 3, IN(X(5, 4), INDICES(7, 4), X(7, 4)),
          ALONG(0, .reduction = SCATTER_MAX)),
+    CASE(SCATTER_ELEMENTS, "zeros multiplied", 3, IN(WHOLE(4, 9), INDICES(7, 9), WHOLE(7, 9)),
+         ALONG(0, .reduction = SCATTER_MUL)),
     CASE(SCATTER_ND, "multiplied", 3, IN(X(5, 4), INDICES(6, 1), X(6, 4)), BY(MUL)),
     CASE(SCATTER_ND, "smallest", 3, IN(X(5, 4), INDICES(9, 2), X(9)), BY(MIN)),
     CASE(SCATTER_ND, "largest of whole numbers", 3, IN(INTS(5), INDICES(9, 1), INTS(9)), BY(MAX)),

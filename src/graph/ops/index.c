@@ -80,6 +80,30 @@ status index_grad_gather(graph *g, int32_t node, graph_op scatter, const graph_v
                        &ret_din[0], err);
 }
 
+/* f32: 1 where a and b are equal, 0 elsewhere. */
+static status emit_alike(graph *g, graph_val a, graph_val b, graph_val *ret, error *err)
+{
+    graph_val alike;
+    TRY(emit_2(g, OP_EQUAL, a, b, NULL, &alike, err));
+    return emit_1(g, OP_CAST, alike, &(cast_attr){.to = DT_F32}, ret, err);
+}
+
+/* One more scatter of the node's kind. */
+static status emit_put(graph *g, const graph_node *n, scatter_reduction r, graph_val data,
+                       graph_val updates, graph_val *ret, error *err)
+{
+    index_attr a = *(const index_attr *)n->attr;
+    a.reduction = r;
+    return graph_add_1(g, n->op, NULL, (const graph_val[]){data, n->in[1], updates}, 3, &a, ret,
+                       err);
+}
+
+static status emit_pick(graph *g, graph_op gather, const graph_node *n, graph_val x, graph_val *ret,
+                        error *err)
+{
+    return emit_2(g, gather, x, n->in[1], n->attr, ret, err);
+}
+
 /* What was overwritten has no part in the output; what was multiplied passes through its factors.
  */
 static status grad_of_data(graph *g, const graph_node *n, graph_val dy, graph_val *ret, error *err)
@@ -94,21 +118,63 @@ static status grad_of_data(graph *g, const graph_node *n, graph_val dy, graph_va
         graph_shape s = emit_shape_of(g, updates);
         TRY(emit_zero(g, &s, &updates, err));
     }
-    return graph_add_1(g, n->op, NULL, (const graph_val[]){dy, n->in[1], updates}, 3, a, ret, err);
+    return emit_put(g, n, a->reduction, dy, updates, ret, err);
+}
+
+/* A factor's gradient is the product of the others at its place: that of all which are not zero
+ * over its own, if no other is zero. */
+static status grad_of_factors(graph *g, const graph_node *n, graph_op gather, graph_val dy,
+                              graph_val *ret, error *err)
+{
+    graph_val zero, data, updates, product, zeros, others, rest;
+    TRY(emit_number(g, 0.0f, &zero, err));
+    TRY(emit_alike(g, n->in[0], zero, &data, err));
+    TRY(emit_alike(g, n->in[2], zero, &updates, err));
+    TRY(emit_put(g, n, SCATTER_ADD, data, updates, &zeros, err));
+    TRY(emit_pick(g, gather, n, zeros, &zeros, err));
+    TRY(emit_2(g, OP_SUB, zeros, updates, NULL, &others, err)); /* zeros besides its own */
+    TRY(emit_alike(g, others, zero, &others, err));
+    TRY(emit_2(g, OP_ADD, n->in[0], data, NULL, &data, err)); /* 1 in place of 0 */
+    TRY(emit_2(g, OP_ADD, n->in[2], updates, NULL, &updates, err));
+    TRY(emit_put(g, n, SCATTER_MUL, data, updates, &product, err));
+    TRY(emit_pick(g, gather, n, product, &product, err));
+    TRY(emit_2(g, OP_DIV, product, updates, NULL, &rest, err));
+    TRY(emit_2(g, OP_MUL, rest, others, NULL, &rest, err));
+    TRY(emit_pick(g, gather, n, dy, &dy, err));
+    return emit_2(g, OP_MUL, dy, rest, NULL, ret, err);
+}
+
+/* The gradient goes to whoever is the largest or smallest at a place, in equal shares. */
+static status grad_of_extremes(graph *g, const graph_node *n, graph_op gather, graph_val dy,
+                               const bool *want_din, graph_val *ret_din, error *err)
+{
+    graph_val y, data, updates, winners, share;
+    TRY(emit_pick(g, gather, n, n->out[0], &y, err));
+    TRY(emit_alike(g, n->in[0], n->out[0], &data, err));
+    TRY(emit_alike(g, n->in[2], y, &updates, err));
+    TRY(emit_put(g, n, SCATTER_ADD, data, updates, &winners, err));
+    TRY(emit_2(g, OP_DIV, dy, winners, NULL, &share, err));
+    if (want_din[0])
+        TRY(emit_2(g, OP_MUL, share, data, NULL, &ret_din[0], err));
+    if (want_din[2]) {
+        TRY(emit_pick(g, gather, n, share, &share, err));
+        TRY(emit_2(g, OP_MUL, share, updates, NULL, &ret_din[2], err));
+    }
+    return OK;
 }
 
 status index_grad_scatter(graph *g, int32_t node, graph_op gather, const graph_val *dout,
                           const bool *want_din, graph_val *ret_din, error *err)
 {
     graph_node n = *graph_node_at(g, node);
-    const index_attr *a = n.attr;
-    if (a->reduction == SCATTER_MAX || a->reduction == SCATTER_MIN)
-        return FAIL(err, E_UNSUPPORTED, "no gradient with the reductions max and min");
-    if (want_din[2] && a->reduction == SCATTER_MUL)
-        return FAIL(err, E_UNSUPPORTED, "no gradient for the updates with the reduction mul");
+    scatter_reduction r = ((const index_attr *)n.attr)->reduction;
+    if (r == SCATTER_MAX || r == SCATTER_MIN)
+        return grad_of_extremes(g, &n, gather, dout[0], want_din, ret_din, err);
     if (want_din[0])
         TRY(grad_of_data(g, &n, dout[0], &ret_din[0], err));
-    if (want_din[2])
-        TRY(emit_2(g, gather, dout[0], n.in[1], a, &ret_din[2], err));
+    if (want_din[2] && r == SCATTER_MUL)
+        TRY(grad_of_factors(g, &n, gather, dout[0], &ret_din[2], err));
+    else if (want_din[2])
+        TRY(emit_pick(g, gather, &n, dout[0], &ret_din[2], err));
     return OK;
 }

@@ -34,7 +34,7 @@ static status build_both(const onnx_file_request *r, graph *ret[2], error *err)
     model_request request = {
         .model = config_section(r->config, "model"),
         .seed = (uint64_t)config_int(r->config, "random_seed"),
-        .mode = MODEL_EVAL,
+        .mode = MODEL_PREDICT,
     };
     request.fields = dataset_fields(data, &request.n_fields);
     status st = OK;

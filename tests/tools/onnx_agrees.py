@@ -24,7 +24,7 @@ assert int(meta["step"]) > 0, "the step is missing"
 
 examples = [json.loads(line) for line in open(lines)]
 session = onnxruntime.InferenceSession(path)
-kinds = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
+kinds = {"tensor(float)": np.float32, "tensor(bool)": np.bool_, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
 feed = {
     given.name: np.array([e["inputs"][given.name] for e in examples], kinds[given.type])
     for given in session.get_inputs()

@@ -104,12 +104,21 @@ static void gather_metadata(const char *model, const weights *w, metadata *m)
 
 /* --- the file --- */
 
-static status write_graphs(const onnx_file_request *r, const weights *w, graph *const both[2],
-                           error *err)
+/* A network that came as a file goes back into that file. */
+static status write_original(const onnx_file_request *r, const weights *w, const metadata *meta,
+                             error *err)
+{
+    onnx_model *m = NULL;
+    TRY(onnx_open(config_str(r->config, "model.path"), &m, err));
+    status st = onnx_export_model(m, w, meta->at, meta->n, r->path, err);
+    onnx_close(&m);
+    return st;
+}
+
+static status write_graphs(const onnx_file_request *r, const weights *w, const metadata *meta,
+                           graph *const both[2], error *err)
 {
     const char *outputs[OUTPUTS];
-    metadata m = {.n = 0};
-    gather_metadata(r->model, w, &m);
     onnx_export request = {
         .g = both[0],
         .twin = both[1],
@@ -118,24 +127,34 @@ static status write_graphs(const onnx_file_request *r, const weights *w, graph *
         .outputs = outputs,
         .n_outputs = model_outputs(both[0], batch_sizes[0], outputs, OUTPUTS),
         .weights = w,
-        .meta = m.at,
-        .n_meta = m.n,
+        .meta = meta->at,
+        .n_meta = meta->n,
     };
     return onnx_export_graph(&request, r->path, err);
+}
+
+static status write_built(const onnx_file_request *r, const weights *w, const metadata *meta,
+                          error *err)
+{
+    graph *both[2] = {NULL, NULL};
+    status st = build_both(r, both, err);
+    if (st == OK)
+        st = write_graphs(r, w, meta, both, err);
+    for (int i = 0; i < 2; i++)
+        if (both[i])
+            graph_destroy(&both[i]);
+    return st;
 }
 
 status onnx_file_write(const onnx_file_request *request, error *err)
 {
     weights *w = NULL;
-    graph *both[2] = {NULL, NULL};
-    status st;
-    TRY_OUT(st, weights_open(request->model, &w, err));
-    TRY_OUT(st, build_both(request, both, err));
-    st = write_graphs(request, w, both, err);
-out:
-    for (int i = 0; i < 2; i++)
-        if (both[i])
-            graph_destroy(&both[i]);
+    metadata meta = {.n = 0};
+    TRY(weights_open(request->model, &w, err));
+    gather_metadata(request->model, w, &meta);
+    bool is_file = strcmp(config_str(request->config, "model.type"), "onnx") == 0;
+    status st = is_file ? write_original(request, w, &meta, err)
+                        : write_built(request, w, &meta, err);
     weights_close(&w);
     return st;
 }

@@ -14,6 +14,7 @@
 
 #include "common/store/weights.h"
 #include "graph/graph.h"
+#include "onnx/model.h"
 
 enum { ONNX_EXPORT_OPSET = 17 };
 
@@ -34,5 +35,10 @@ typedef struct onnx_export {
 } onnx_export;
 
 MUST_USE status onnx_export_graph(const onnx_export *request, const char *path, error *err);
+
+/* A model that came as a file: its graph stays, its weights are replaced. E_DATA if `w` has tensors
+ * without a place in it. */
+MUST_USE status onnx_export_model(const onnx_model *m, const weights *w, const onnx_meta *meta,
+                                  size_t n_meta, const char *path, error *err);
 
 #endif

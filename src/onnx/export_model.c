@@ -1,0 +1,266 @@
+/*
+ * A model that came as an ONNX file, with other weights: the file's graph stays as it is, down to
+ * fields that we do not know. Initializers get the weights of their names, an Identity of one that
+ * became a weight of its own is an initializer now, BatchNormalization and Dropout are set to
+ * inference. Messages are shallow copies in an arena, so that the read ones stay whole.
+ */
+#include "onnx/export.h"
+
+#include "onnx/host.h"
+#include "onnx/write/file.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct editor {
+    arena *memory;
+    const onnx_model *m;
+    const weights *w;
+    Onnx__GraphProto graph; /* a shallow copy */
+    bool resized;           /* a weight has another shape than in the file */
+    size_t n_taken;
+} editor;
+
+static char *text(const char *s)
+{
+    return (char *)(uintptr_t)s;
+}
+
+/* --- weights --- */
+
+/* A tensor of that name and data; float32, whatever the file had. */
+static Onnx__TensorProto *tensor_of(editor *e, const st_tensor *from)
+{
+    Onnx__TensorProto *t = arena_alloc(e->memory, sizeof *t);
+    onnx__tensor_proto__init(t);
+    t->name = text(from->name);
+    t->has_data_type = 1;
+    t->data_type = 1;
+    t->n_dims = (size_t)from->rank;
+    t->dims = arena_alloc(e->memory, sizeof from->dim);
+    memcpy(t->dims, from->dim, sizeof from->dim);
+    t->has_raw_data = 1;
+    t->raw_data.len = from->bytes;
+    t->raw_data.data = (uint8_t *)(uintptr_t)from->data;
+    e->n_taken++;
+    return t;
+}
+
+static status check_weight(const editor *e, const st_tensor *from, const Onnx__TensorProto *old,
+                           error *err)
+{
+    if (from->dtype == DT_F32 && (size_t)from->rank == old->n_dims)
+        return OK;
+    return FAIL(err, E_DATA, "'%s': tensor '%s' is %s with %" PRId32 " axes, '%s' has float32 and %zu",
+                weights_origin(e->w), from->name, dtype_name(from->dtype), from->rank, e->m->path,
+                old->n_dims);
+}
+
+/* Data that lie in another file come along. */
+static status inlined(editor *e, const Onnx__TensorProto *old, Onnx__TensorProto **ret, error *err)
+{
+    Onnx__TensorProto *t = arena_alloc(e->memory, sizeof *t);
+    host_tensor *data = NULL;
+    TRY(host_read(e->m, old, e->memory, &data, err));
+    *t = *old;
+    t->n_external_data = 0;
+    t->has_data_location = 0;
+    t->has_data_type = 1;
+    t->data_type = data->dtype == DT_F32 ? 1 : old->data_type;
+    t->has_raw_data = 1;
+    t->raw_data.len = (size_t)data->n * dtype_bytes(data->dtype);
+    t->raw_data.data = data->data;
+    *ret = t;
+    return OK;
+}
+
+static status replace_initializers(editor *e, error *err)
+{
+    Onnx__GraphProto *g = &e->graph;
+    Onnx__TensorProto **old = g->initializer;
+    g->initializer =
+        arena_alloc(e->memory, (g->n_initializer + g->n_node + 1) * sizeof *g->initializer);
+    for (size_t i = 0; i < g->n_initializer; i++) {
+        const st_tensor *from = weights_find(e->w, onnx_text(old[i]->name));
+        g->initializer[i] = old[i];
+        if (from) {
+            TRY(check_weight(e, from, old[i], err));
+            e->resized |= memcmp(from->dim, old[i]->dims, old[i]->n_dims * sizeof *from->dim) != 0;
+            g->initializer[i] = tensor_of(e, from);
+        } else if (old[i]->data_location == 1) {
+            TRY(inlined(e, old[i], &g->initializer[i], err));
+        }
+    }
+    return OK;
+}
+
+/* --- nodes --- */
+
+static bool is(const Onnx__NodeProto *n, const char *type)
+{
+    const char *domain = onnx_text(n->domain);
+    return strcmp(onnx_text(n->op_type), type) == 0 && (!*domain || strcmp(domain, "ai.onnx") == 0);
+}
+
+/* A copy of the node without the attribute. */
+static Onnx__NodeProto *without(editor *e, const Onnx__NodeProto *n, const char *attribute)
+{
+    Onnx__NodeProto *copy = arena_alloc(e->memory, sizeof *copy);
+    *copy = *n;
+    copy->attribute = arena_alloc(e->memory, (n->n_attribute + 1) * sizeof *copy->attribute);
+    copy->n_attribute = 0;
+    for (size_t i = 0; i < n->n_attribute; i++)
+        if (strcmp(onnx_text(n->attribute[i]->name), attribute) != 0)
+            copy->attribute[copy->n_attribute++] = n->attribute[i];
+    return copy;
+}
+
+/* Set to inference; any other node stays the one it is. */
+static Onnx__NodeProto *at_rest(editor *e, Onnx__NodeProto *n)
+{
+    if (is(n, "BatchNormalization")) {
+        n = without(e, n, "training_mode");
+        n->n_output = 1;
+    } else if (is(n, "Dropout") && n->n_input > 2) {
+        n = without(e, n, "");
+        n->n_input = 2;
+    }
+    return n;
+}
+
+static bool reads(Onnx__NodeProto *const *nodes, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < nodes[i]->n_input; k++)
+            if (strcmp(nodes[i]->input[k], name) == 0)
+                return true;
+    return false;
+}
+
+/* The batch's statistics are made in training only; who reads them cannot be served at rest. */
+static status check_statistics(const editor *e, const Onnx__NodeProto *n, error *err)
+{
+    const Onnx__GraphProto *g = e->m->proto->graph;
+    for (size_t k = 1; is(n, "BatchNormalization") && k < n->n_output; k++)
+        if (*n->output[k] && reads(g->node, g->n_node, n->output[k]))
+            return FAIL(err, E_UNSUPPORTED,
+                        "'%s': node '%s' (BatchNormalization): '%s' is read, which is made in "
+                        "training only",
+                        e->m->path, onnx_text(n->name), n->output[k]);
+    return OK;
+}
+
+static status edit_nodes(editor *e, error *err)
+{
+    Onnx__GraphProto *g = &e->graph;
+    Onnx__NodeProto **old = g->node;
+    size_t n = g->n_node;
+    g->node = arena_alloc(e->memory, (n + 1) * sizeof *g->node);
+    g->n_node = 0;
+    for (size_t i = 0; i < n; i++) {
+        const st_tensor *own = NULL;
+        if (is(old[i], "Identity") && old[i]->n_input == 1 && old[i]->n_output == 1 &&
+            onnx_initializer(e->m, old[i]->input[0]) >= 0)
+            own = weights_find(e->w, old[i]->output[0]);
+        TRY(check_statistics(e, old[i], err));
+        if (own)
+            g->initializer[g->n_initializer++] = tensor_of(e, own);
+        else
+            g->node[g->n_node++] = at_rest(e, old[i]);
+    }
+    return OK;
+}
+
+/* In the bodies of functions too. */
+static void edit_functions(editor *e, Onnx__ModelProto *model)
+{
+    Onnx__FunctionProto **old = model->functions;
+    model->functions = arena_alloc(e->memory, (model->n_functions + 1) * sizeof *old);
+    for (size_t i = 0; i < model->n_functions; i++) {
+        Onnx__FunctionProto *f = arena_alloc(e->memory, sizeof *f);
+        *f = *old[i];
+        f->node = arena_alloc(e->memory, (f->n_node + 1) * sizeof *f->node);
+        for (size_t k = 0; k < f->n_node; k++)
+            f->node[k] = at_rest(e, old[i]->node[k]);
+        model->functions[i] = f;
+    }
+}
+
+/* --- what the file says about itself --- */
+
+/* Shapes that were noted do not hold where a head was replaced; outputs keep their types. */
+static void forget_shapes(editor *e)
+{
+    Onnx__GraphProto *g = &e->graph;
+    Onnx__ValueInfoProto **old = g->output;
+    g->n_value_info = 0;
+    g->output = arena_alloc(e->memory, (g->n_output + 1) * sizeof *g->output);
+    for (size_t i = 0; i < g->n_output; i++) {
+        g->output[i] = arena_alloc(e->memory, sizeof **g->output);
+        *g->output[i] = *old[i];
+        if (!old[i]->type || !old[i]->type->tensor_type)
+            continue;
+        g->output[i]->type = arena_alloc(e->memory, sizeof *old[i]->type);
+        *g->output[i]->type = *old[i]->type;
+        g->output[i]->type->tensor_type =
+            arena_alloc(e->memory, sizeof *old[i]->type->tensor_type);
+        *g->output[i]->type->tensor_type = *old[i]->type->tensor_type;
+        g->output[i]->type->tensor_type->shape = NULL;
+    }
+}
+
+static bool is_ours(const char *key, const onnx_meta *meta, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(meta[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+static void edit_metadata(editor *e, Onnx__ModelProto *model, const onnx_meta *meta, size_t n)
+{
+    Onnx__StringStringEntryProto **old = model->metadata_props;
+    size_t n_old = model->n_metadata_props;
+    model->metadata_props = arena_alloc(e->memory, (n_old + n + 1) * sizeof *old);
+    model->n_metadata_props = 0;
+    for (size_t i = 0; i < n_old; i++)
+        if (!is_ours(onnx_text(old[i]->key), meta, n))
+            model->metadata_props[model->n_metadata_props++] = old[i];
+    for (size_t i = 0; i < n; i++) {
+        Onnx__StringStringEntryProto *entry = arena_alloc(e->memory, sizeof *entry);
+        onnx__string_string_entry_proto__init(entry);
+        entry->key = text(meta[i].key);
+        entry->value = text(meta[i].value);
+        model->metadata_props[model->n_metadata_props++] = entry;
+    }
+    model->producer_name = arena_strdup(e->memory, "tequio");
+    model->producer_version = arena_strdup(e->memory, TEQUIO_VERSION);
+}
+
+static status edit_graph(editor *e, error *err)
+{
+    TRY(replace_initializers(e, err));
+    TRY(edit_nodes(e, err));
+    if (e->resized)
+        forget_shapes(e);
+    if (e->n_taken < weights_count(e->w))
+        return FAIL(err, E_DATA, "'%s' has %zu tensors, '%s' has a place for %zu of them",
+                    weights_origin(e->w), weights_count(e->w), e->m->path, e->n_taken);
+    return OK;
+}
+
+status onnx_export_model(const onnx_model *m, const weights *w, const onnx_meta *meta,
+                         size_t n_meta, const char *path, error *err)
+{
+    editor e = {.memory = arena_create(), .m = m, .w = w, .graph = *m->proto->graph};
+    Onnx__ModelProto model = *m->proto;
+    model.graph = &e.graph;
+    status st = edit_graph(&e, err);
+    if (st == OK) {
+        edit_functions(&e, &model);
+        edit_metadata(&e, &model, meta, n_meta);
+        st = file_write_model(&model, path, err);
+    }
+    arena_destroy(&e.memory);
+    return st;
+}

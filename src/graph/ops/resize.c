@@ -1,6 +1,6 @@
 /*
  * Resize: every axis by itself, as taps.h says. The rule turns scales into sizes and sizes into
- * scales, so that afterwards both stand for every axis.
+ * scales, so that afterwards both stand for every axis, and mean the same when they are read again.
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
@@ -28,7 +28,6 @@ static status complete_axis(const graph_node *n, resize_attr *a, int32_t i, erro
 {
     const double limit = 1e12;
     double size = (double)a->x.dim[i], scale = a->scales[i];
-    bool kept = a->policy != RESIZE_STRETCH && a->sizes[i] > 0;
     if (a->sizes[i] < 0 || !(scale >= 0) || scale * size > limit)
         return rule_fail(n, err,
                          "axis %" PRId32 " of the input %s cannot take the size %" PRId64
@@ -38,7 +37,7 @@ static status complete_axis(const graph_node *n, resize_attr *a, int32_t i, erro
         a->sizes[i] = a->x.dim[i];
     if (a->sizes[i] == 0) {
         a->sizes[i] = (int64_t)(scale * size);
-    } else if (!kept) {
+    } else if (scale == 0) {
         a->scales[i] = (double)a->sizes[i] / size;
         a->exact[i] = true;
     }
@@ -56,6 +55,7 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     a->x = *rule_shape(g, n, 0);
     if (a->policy != RESIZE_STRETCH)
         keep_aspect(a);
+    a->policy = RESIZE_STRETCH; /* followed: scales say it now */
     ret_shape[0].rank = a->x.rank;
     for (int32_t i = 0; i < a->x.rank; i++) {
         TRY(complete_axis(n, a, i, err));

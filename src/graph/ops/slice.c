@@ -64,7 +64,9 @@ static status complete(const graph_node *n, const graph_shape *x, graph_shape *r
                              given.begin[k], given.end[k], i, SHAPE(x));
         a->begin[i] = t.begin;
         a->step[i] = t.step;
-        a->end[i] = t.begin + t.count * t.step;
+        /* said again, it means the same: one before the first is no end counted from behind */
+        int64_t end = t.begin + t.count * t.step;
+        a->end[i] = end < 0 ? -x->dim[i] - 1 : end;
         y.dim[i] = t.count;
     }
     *ret = y;
@@ -110,7 +112,7 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     graph_shape dy = {.rank = a->x.rank};
     TRY(rule_float(g, n, 0, err));
     for (int32_t i = 0; i < a->x.rank; i++)
-        dy.dim[i] = (a->end[i] - a->begin[i]) / a->step[i];
+        dy.dim[i] = taken_of(a, i, a->x.dim[i]).count;
     TRY(rule_expect(g, n, 0, "the gradient", &dy, err));
     if (rule_has(n, 1))
         TRY(rule_expect(g, n, 1, "the base", &a->x, err));

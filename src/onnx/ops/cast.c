@@ -24,7 +24,7 @@ static status cast_to(call *c, dtype to, error *err)
     TRY(call_value(c, 0, &x, err));
     dtype from = call_at(c, x)->dtype;
     if (from != to && !(from == DT_F32 && to == DT_F64))
-        return call_refuse(err, "it casts %s to %s", dtype_name(from), dtype_name(to));
+        return call_finish(c, OP_CAST, &x, 1, &(cast_attr){.to = to}, err);
     call_return(c, 0, x);
     return OK;
 }

@@ -91,13 +91,38 @@ static status power(call *c, graph_val x, int32_t n, error *err)
     return call_finish(c, OP_MUL, (graph_val[]){y, x}, 2, NULL, err);
 }
 
-/* Of constant exponents: small whole ones are products. */
+static status as_float(call *c, graph_val *v, error *err)
+{
+    if (call_at(c, *v)->dtype == DT_F32)
+        return OK;
+    return call_emit(c, OP_CAST, v, 1, &(cast_attr){.to = DT_F32}, v, err);
+}
+
+/* Of the type of the base, whatever the exponent's is. */
+static status power_of_any(call *c, error *err)
+{
+    graph_val in[2];
+    TRY(call_value(c, 0, &in[0], err));
+    TRY(call_value(c, 1, &in[1], err));
+    dtype type = call_at(c, in[0])->dtype;
+    TRY(as_float(c, &in[0], err));
+    TRY(as_float(c, &in[1], err));
+    if (type == DT_F32)
+        return call_finish(c, OP_POW, in, 2, NULL, err);
+    TRY(call_emit(c, OP_POW, in, 2, NULL, &in[0], err));
+    return call_finish(c, OP_CAST, in, 1, &(cast_attr){.to = type}, err);
+}
+
+/* Constant exponents that are small and whole are products. */
 status onnx_op_pow(call *c, error *err)
 {
-    double exponent;
+    const host_tensor *known;
     graph_val x;
-    TRY(call_known_number(c, 1, 0.0, &exponent, err));
+    TRY(slot_known(c->im, c->in[1], &known, err));
     TRY(call_value(c, 0, &x, err));
+    if (!known || known->n != 1 || call_at(c, x)->dtype != DT_F32)
+        return power_of_any(c, err);
+    double exponent = host_get(known, 0);
     if (exponent == 2.0 || exponent == 3.0 || exponent == 4.0)
         return power(c, x, (int32_t)exponent, err);
     if (exponent == 0.5)
@@ -105,7 +130,7 @@ status onnx_op_pow(call *c, error *err)
     if (exponent == -1.0)
         return call_finish(c, OP_RECIPROCAL, &x, 1, NULL, err);
     if (exponent != 1.0)
-        return call_refuse(err, "it raises to %g; 2, 3, 4, 1/2, 1 and -1 are supported", exponent);
+        return power_of_any(c, err);
     call_return(c, 0, x);
     return OK;
 }
@@ -114,4 +139,11 @@ status onnx_op_gelu(call *c, error *err)
 {
     gelu_attr attr = {.tanh = strcmp(call_str(c, "approximate", "none"), "tanh") == 0};
     return call_unary(c, OP_GELU, &attr, err);
+}
+
+status onnx_op_shrink(call *c, error *err)
+{
+    unary_attr attr = {.alpha = (float)call_float(c, "lambd", 0.5),
+                       .beta = (float)call_float(c, "bias", 0.0)};
+    return call_unary(c, OP_SHRINK, &attr, err);
 }

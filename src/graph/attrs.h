@@ -270,6 +270,12 @@ typedef struct resize_attr {
     graph_shape x;                      /* backward: the shape to produce */
 } resize_attr;
 
+typedef struct grid_attr {              /* GRID_SAMPLE, GRID_SAMPLE_BWD */
+    enum { GRID_LINEAR, GRID_NEAREST, GRID_CUBIC } mode;
+    enum { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION } padding;
+    bool align_corners;
+} grid_attr;
+
 typedef struct trilu_attr {
     int64_t k;                          /* the diagonal: above the main one when positive */
     bool upper;

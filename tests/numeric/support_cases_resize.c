@@ -1,7 +1,8 @@
-/* Pad and Resize. */
+/* Pad, Resize and GridSample. */
 #include "numeric/support_cases_rows.h"
 
 #define PADS(...) .attr = ATTR(pad_attr, __VA_ARGS__)
+#define GRID(...) .attr = ATTR(grid_attr, __VA_ARGS__)
 #define SIZE(...) .attr = ATTR(resize_attr, __VA_ARGS__)
 
 static const op_case rows[] = {
@@ -83,6 +84,28 @@ static const op_case rows[] = {
     CASE(RESIZE, "not smaller", 1, IN(X(1, 1, 4, 7)),
          SIZE(.mode = RESIZE_LINEAR, .sizes = {0, 0, 9, 9}, .policy = RESIZE_NOT_SMALLER)),
     CASE(RESIZE, "nothing", 1, IN(X(2, 3)), SIZE(.mode = RESIZE_LINEAR)),
+
+    CASE(GRID_SAMPLE, "linear", 2, IN(X(2, 3, 4, 5), X(2, 6, 3, 2))),
+    CASE(GRID_SAMPLE, "linear, corners aligned", 2, IN(X(2, 3, 4, 5), X(2, 6, 7, 2)),
+         GRID(.align_corners = true)),
+    CASE(GRID_SAMPLE, "linear, border", 2, IN(X(1, 2, 4, 5), X(1, 6, 7, 2)),
+         GRID(.padding = GRID_BORDER)),
+    CASE(GRID_SAMPLE, "linear, reflected", 2, IN(X(1, 2, 4, 3), X(1, 6, 7, 2)),
+         GRID(.padding = GRID_REFLECTION)),
+    CASE(GRID_SAMPLE, "linear, reflected at the corners", 2, IN(X(1, 2, 4, 3), X(1, 6, 7, 2)),
+         GRID(.padding = GRID_REFLECTION, .align_corners = true)),
+    CASE(GRID_SAMPLE, "nearest", 2, IN(X(2, 2, 4, 5), X(2, 6, 7, 2)), GRID(.mode = GRID_NEAREST)),
+    CASE(GRID_SAMPLE, "nearest, reflected", 2, IN(X(2, 2, 4, 5), X(2, 6, 7, 2)),
+         GRID(.mode = GRID_NEAREST, .padding = GRID_REFLECTION)),
+    CASE(GRID_SAMPLE, "cubic", 2, IN(X(1, 2, 6, 5), X(1, 5, 5, 2)), GRID(.mode = GRID_CUBIC)),
+    CASE(GRID_SAMPLE, "cubic, border", 2, IN(X(1, 2, 6, 5), X(1, 5, 5, 2)),
+         GRID(.mode = GRID_CUBIC, .padding = GRID_BORDER, .align_corners = true)),
+    CASE(GRID_SAMPLE, "cubic, reflected", 2, IN(X(1, 2, 6, 5), X(1, 5, 5, 2)),
+         GRID(.mode = GRID_CUBIC, .padding = GRID_REFLECTION)),
+    CASE(GRID_SAMPLE, "volumes", 2, IN(X(2, 2, 3, 4, 5), X(2, 2, 3, 4, 3))),
+    CASE(GRID_SAMPLE, "volumes, cubic", 2, IN(X(1, 2, 3, 4, 5), X(1, 2, 3, 2, 3)),
+         GRID(.mode = GRID_CUBIC, .padding = GRID_REFLECTION)),
+    CASE(GRID_SAMPLE, "many places", 2, IN(X(2, 5, 9, 8), X(2, 13, 17, 2))),
 };
 
 const case_table cases_resize = {rows, sizeof rows / sizeof *rows};

@@ -284,6 +284,8 @@ static ref_op *network_op(graph_op op)
         return ref_pad;
     case OP_RESIZE:
         return ref_resize;
+    case OP_GRID_SAMPLE:
+        return ref_grid_sample;
     case OP_TRILU:
         return ref_trilu;
     case OP_ONE_HOT:

@@ -33,7 +33,7 @@ ref_op ref_softmax, ref_log_softmax, ref_cross_entropy, ref_batch_norm, ref_drop
 
 ref_op ref_gather, ref_gather_elements, ref_gather_nd, ref_scatter_elements, ref_scatter_nd;
 ref_op ref_slice, ref_trilu, ref_one_hot, ref_reverse_sequence, ref_top_k;
-ref_op ref_pad, ref_resize;
+ref_op ref_pad, ref_resize, ref_grid_sample;
 
 /* The element of `from` that broadcasting puts at coordinates `at` of `to`. */
 int64_t ref_broadcast_from(const graph_shape *from, const graph_shape *to, const int64_t *at);

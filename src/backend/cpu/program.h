@@ -149,6 +149,8 @@ MUST_USE status plan_pick(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_put(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_pad(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_resample(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_grid_sample(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_grid_sample_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_trilu(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_one_hot(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_reverse_sequence(backend_program *p, cpu_node *n, error *err);

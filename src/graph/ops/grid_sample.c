@@ -1,0 +1,76 @@
+/*
+ * GridSample: x [N,C,spatial...] read at the places that the grid [N,places...,D] names, -1 .. 1
+ * along each of the D = 2 or 3 spatial axes, the last axis first.
+ */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+#include <inttypes.h>
+
+static status sampled(const graph_node *n, const graph_shape *x, const graph_shape *grid,
+                      graph_shape *ret, error *err)
+{
+    const grid_attr *a = n->attr;
+    int32_t axes = x->rank - 2;
+    if (axes < 2 || axes > SPATIAL || grid->rank != x->rank || grid->dim[grid->rank - 1] != axes ||
+        grid->dim[0] != x->dim[0])
+        return rule_fail(n, err,
+                         "the grid %s must name places of 2 or 3 spatial axes of the input %s, "
+                         "example by example",
+                         SHAPE(grid), SHAPE(x));
+    if (a->mode < GRID_LINEAR || a->mode > GRID_CUBIC || a->padding < GRID_ZEROS ||
+        a->padding > GRID_REFLECTION)
+        return rule_fail(n, err, "mode %d or padding %d is unknown", (int)a->mode, (int)a->padding);
+    *ret = *x;
+    for (int32_t i = 0; i < axes; i++)
+        ret->dim[2 + i] = grid->dim[1 + i];
+    return OK;
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    TRY(rule_float(g, n, 0, err));
+    TRY(rule_same_type(g, n, 0, 1, err));
+    ret_dtype[0] = rule_type(g, n, 0);
+    return sampled(n, rule_shape(g, n, 0), rule_shape(g, n, 1), &ret_shape[0], err);
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    graph_val out[2];
+    TRY(graph_add(g, OP_GRID_SAMPLE_BWD, NULL, (const graph_val[]){dout[0], n.in[0], n.in[1]}, 3,
+                  n.attr, out, err));
+    for (int32_t i = 0; i < 2; i++)
+        if (want_din[i])
+            ret_din[i] = out[i];
+    return OK;
+}
+
+const graph_op_info graph_op_grid_sample = {
+    OP_ROW(GRID_SAMPLE), .name = "GridSample", .attr_bytes = sizeof(grid_attr),
+    .infer = infer,      .grad = grad,
+};
+
+static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
+{
+    graph_shape y;
+    TRY(rule_float(g, n, 0, err));
+    TRY(sampled(n, rule_shape(g, n, 1), rule_shape(g, n, 2), &y, err));
+    TRY(rule_expect(g, n, 0, "the gradient", &y, err));
+    for (int32_t i = 0; i < 2; i++) {
+        ret_shape[i] = *rule_shape(g, n, 1 + i);
+        ret_dtype[i] = rule_type(g, n, 1 + i);
+    }
+    return OK;
+}
+
+const graph_op_info graph_op_grid_sample_bwd = {
+    OP_ROW(GRID_SAMPLE_BWD),
+    .name = "GridSampleBwd",
+    .attr_bytes = sizeof(grid_attr),
+    .infer = infer_bwd,
+};

@@ -1,4 +1,5 @@
 /* `tequio bench`: measures this machine with the product's own code paths. */
+#include "cli/bench_lane.h"
 #include "cli/bench_load.h"
 #include "cli/bench_net.h"
 #include "cli/bench_step.h"
@@ -54,9 +55,11 @@ static const flag bench_flags[] = {
     {"replicas", 0, FLAG_SWITCH, NULL, NET,
      "Alternate with servers that have standbys; of two servers and pushpull, 1M,4M.", 0, 0},
     {"seconds", 0, FLAG_COUNT, "N", NET, "How long one measurement takes. 1.", 1, 3600},
-    {"model", 0, FLAG_CHOICE, "mlp|cnn", STEP, "What is trained; mlp.", 0, 0},
+    {"model", 0, FLAG_CHOICE, BENCH_MODELS, STEP, "What is trained; mlp.", 0, 0},
     {"threads", 0, FLAG_COUNT, "N", STEP, "Threads of the lane. 1.", 1, 4096},
-    {"batch", 0, FLAG_COUNT, "N", STEP, "Examples in a batch; 256 of mlp, 128 of cnn.", 1, 1 << 20},
+    {"batch", 0, FLAG_COUNT, "N", STEP, "Examples in a batch; the model's own, 256 of mlp.", 1,
+     1 << 20},
+    {"precision", 0, FLAG_CHOICE, "f32|bf16", STEP, "Of the products; f32.", 0, 0},
     {"optimizer", 0, FLAG_CHOICE, "sgd|adamw", STEP, "What updates the weights; sgd.", 0, 0},
     {"steps", 0, FLAG_COUNT, "N", STEP, "Steps that are timed, each round. 10.", 1, 1 << 20},
     {"warmup", 0, FLAG_COUNT, "N", STEP, "Steps before them. 3.", 0, 1 << 20},

@@ -1,168 +1,28 @@
 #include "cli/bench_step.h"
 
-#include "backend/backend.h"
+#include "backend/cpu/cpu.h"
+#include "cli/bench_lane.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/json.h"
-#include "common/base/rng.h"
-#include "exec/exec.h"
-#include "model/model.h"
-#include "optim/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
-
-enum { CLASSES = 10, N_FIELDS = 2 };
-
-/* The networks of the examples, without what only regularises. */
-typedef struct subject {
-    const char *name;
-    int64_t batch;
-    const char *model;
-} subject;
-
-static const subject subjects[] = {
-    {"mlp", 256, "{ type: 'mlp', hidden: [512, 512], dropout: 0 }"},
-    {"cnn", 128, "{ type: 'cnn', channels: [32, 64], hidden: [128], dropout: 0 }"},
-};
-
-static const struct {
-    const char *name, *section;
-} optimizers[] = {
-    {"sgd", "{ type: 'sgd', lr: 0.01, momentum: 0.9 }"},
-    {"adamw", "{ type: 'adamw', lr: 0.001, weight_decay: 0.01 }"},
-};
-
-static const data_field fields[N_FIELDS] = {
-    {.name = "image", .dtype = DT_F32, .rank = 3, .dim = {1, 28, 28}},
-    {.name = "label", .dtype = DT_I64, .classes = CLASSES},
-};
+#include <time.h>
 
 typedef struct bench {
-    const subject *subject;
-    const char *optimizer;
-    int64_t batch, threads, steps, warmup;
-    config *config;
-    graph *graph;
-    flat *flat;
-    exec *exec;
-    optim optim;
-    optim_call call;
-    size_t n_slots;
-    float *weights, *slots[OPTIM_SLOTS]; /* over the whole flat vector */
+    bench_lane *lane;
+    bench_lane_facts facts;
+    int64_t threads, steps, warmup;
 } bench;
 
+/* cpu_ms: of all threads, which a busy machine disturbs less than the clock */
 typedef struct timing {
-    double median_ms, best_ms, examples_per_s;
+    double median_ms, best_ms, cpu_ms, examples_per_s, peak_mb;
 } timing;
-
-/* --- building --- */
-
-static status make_config(bench *b, error *err)
-{
-    const char *optimizer = NULL;
-    for (size_t i = 0; i < COUNT_OF(optimizers); i++)
-        if (strcmp(b->optimizer, optimizers[i].name) == 0)
-            optimizer = optimizers[i].section;
-    char *text = xasprintf("{ train_data_path: 'none', data_loader: { batch_size: 1 }, "
-                           "model: %s, trainer: { optimizer: %s } }",
-                           b->subject->model, optimizer);
-    status st = config_load(&(config_source){.text = text}, &b->config, err);
-    free(text);
-    return st;
-}
-
-static status make_engine(bench *b, error *err)
-{
-    TRY(model_build(
-        &(model_request){
-            .model = config_section(b->config, "model"),
-            .fields = fields,
-            .n_fields = N_FIELDS,
-            .batch_size = b->batch,
-            .mode = MODEL_TRAIN,
-        },
-        &b->graph, err));
-    TRY(model_flat(b->graph, &b->flat, err));
-    return exec_create(
-        &(exec_options){
-            .backend = &backend_cpu,
-            .device = {.threads = (int)b->threads},
-            .flat = b->flat,
-            .graphs = (const graph *const[]){b->graph},
-            .n_graphs = 1,
-        },
-        &b->exec, err);
-}
-
-static status make_weights(bench *b, error *err)
-{
-    size_t bytes = (size_t)b->flat->n_elements * sizeof(float);
-    b->optim = optim_settings(b->config);
-    schedule rates = schedule_settings(b->config, 1);
-    b->call = (optim_call){.rate = schedule_rate(&rates, 0), .scale = 1.0f};
-    b->n_slots = optim_slots(&b->optim);
-    TRY(mem_alloc(bytes, "weights", (void **)&b->weights, err));
-    for (size_t i = 0; i < b->n_slots; i++)
-        TRY(mem_alloc(bytes, "optimizer state", (void **)&b->slots[i], err));
-    for (int32_t p = 0; p < b->flat->n_parts; p++)
-        flat_part_init(b->flat, p, 0, b->weights + b->flat->parts[p].begin);
-    exec_bind_params(b->exec, b->weights);
-    return OK;
-}
-
-static void fill_inputs(bench *b)
-{
-    const graph_value *image;
-    float *pixels = exec_value(b->exec, 0, "image", &image);
-    int64_t *labels = exec_value(b->exec, 0, "label", NULL);
-    rng r = rng_make(0, RNG_TEST, 0);
-    for (int64_t i = 0; i < graph_shape_elements(&image->shape); i++)
-        pixels[i] = rng_normal(&r, (uint64_t)i);
-    for (int64_t i = 0; i < b->batch; i++)
-        labels[i] = (int64_t)rng_below(&r, (uint64_t)i, CLASSES);
-    *(float *)exec_value(b->exec, 0, "slot.weight", NULL) = 1.0f;
-}
-
-static void fini(bench *b)
-{
-    exec_destroy(&b->exec);
-    flat_destroy(&b->flat);
-    graph_destroy(&b->graph);
-    config_destroy(&b->config);
-    mem_free(b->weights);
-    for (size_t i = 0; i < OPTIM_SLOTS; i++)
-        mem_free(b->slots[i]);
-}
-
-/* --- one step --- */
-
-static void update_part(bench *b, int32_t part)
-{
-    size_t n;
-    const part_segment *s = flat_part_segments(b->flat, part, &n);
-    for (size_t i = 0; i < n; i++) {
-        float *state[OPTIM_SLOTS], *w = b->weights + s[i].at;
-        for (size_t k = 0; k < b->n_slots; k++)
-            state[k] = b->slots[k] + s[i].at;
-        b->call.decay = b->flat->tensors[s[i].tensor].decay;
-        optim_apply(&b->optim, &b->call, (size_t)s[i].n, exec_grad(b->exec) + s[i].at, w, w,
-                    (const float *const *)state, state);
-    }
-}
-
-static status step(bench *b, error *err)
-{
-    TRY(exec_run(b->exec, 0, NULL, err));
-    b->call.step++;
-    for (int32_t p = 0; p < b->flat->n_live_parts; p++)
-        update_part(b, p);
-    return OK;
-}
-
-/* --- timing --- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -176,20 +36,41 @@ static double median(double *x, size_t n)
     return n % 2 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
 }
 
+static double cpu_time_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* The most memory the process, or the largest of its children, ever had. */
+static double peak_mb(int who)
+{
+    struct rusage use;
+    return getrusage(who, &use) == 0 ? (double)use.ru_maxrss / 1024.0 : 0.0;
+}
+
 static status measure(bench *b, timing *ret, error *err)
 {
-    double *ms = xcalloc((size_t)b->steps, sizeof *ms);
+    double *ms = xcalloc((size_t)b->steps, sizeof *ms),
+           *cpu = xcalloc((size_t)b->steps, sizeof *cpu);
     status st = OK;
     for (int64_t i = -b->warmup; st == OK && i < b->steps; i++) {
         int64_t begin = clock_us();
-        st = step(b, err);
-        if (i >= 0)
+        double begin_cpu = cpu_time_ms();
+        st = bench_lane_step(b->lane, err);
+        if (i >= 0) {
             ms[i] = (double)(clock_us() - begin) * 1e-3;
+            cpu[i] = cpu_time_ms() - begin_cpu;
+        }
     }
     ret->median_ms = median(ms, (size_t)b->steps);
     ret->best_ms = ms[0];
-    ret->examples_per_s = (double)b->batch / ret->median_ms * 1e3;
+    ret->cpu_ms = median(cpu, (size_t)b->steps);
+    ret->examples_per_s = (double)b->facts.batch / ret->median_ms * 1e3;
+    ret->peak_mb = peak_mb(RUSAGE_SELF);
     free(ms);
+    free(cpu);
     return st;
 }
 
@@ -219,6 +100,8 @@ static status measure_peer(const char *peer, timing *ret, error *err)
     ret->median_ms = json_number_value(json_object_get(result, "step_ms"));
     ret->best_ms = json_number_value(json_object_get(result, "best_ms"));
     ret->examples_per_s = json_number_value(json_object_get(result, "examples_per_s"));
+    ret->cpu_ms = json_number_value(json_object_get(result, "cpu_ms"));
+    ret->peak_mb = peak_mb(RUSAGE_CHILDREN);
     json_decref(result);
     if (ret->median_ms > 0 && ret->examples_per_s > 0)
         return OK;
@@ -233,13 +116,18 @@ static timing over_rounds(const timing *rounds, size_t n)
 {
     timing t = rounds[0];
     double *ms = xcalloc(n, sizeof *ms), *rate = xcalloc(n, sizeof *rate);
+    double *cpu = xcalloc(n, sizeof *cpu);
     for (size_t i = 0; i < n; i++) {
         ms[i] = rounds[i].median_ms;
+        cpu[i] = rounds[i].cpu_ms;
         rate[i] = rounds[i].examples_per_s;
         t.best_ms = rounds[i].best_ms < t.best_ms ? rounds[i].best_ms : t.best_ms;
     }
     t.median_ms = median(ms, n);
     t.examples_per_s = median(rate, n);
+    t.cpu_ms = median(cpu, n);
+    t.peak_mb = rounds[n - 1].peak_mb;
+    free(cpu);
     free(ms);
     free(rate);
     return t;
@@ -247,22 +135,32 @@ static timing over_rounds(const timing *rounds, size_t n)
 
 static json_t *timing_json(const timing *t)
 {
-    return json_pack("{s:f, s:f, s:f}", "step_ms", t->median_ms, "best_ms", t->best_ms,
-                     "examples_per_s", t->examples_per_s);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f}", "step_ms", t->median_ms, "best_ms", t->best_ms,
+                     "cpu_ms", t->cpu_ms, "examples_per_s", t->examples_per_s, "peak_mb",
+                     t->peak_mb);
+}
+
+/* How near the products came to what one large product of float32 reaches here. */
+static void add_speed(json_t *r, const bench *b, const timing *mine)
+{
+    double peak = cpu_peak_flops((int)b->threads), here = b->facts.flops / mine->median_ms * 1e3;
+    json_object_set_new(r, "gflops", json_real(here * 1e-9));
+    json_object_set_new(r, "peak_gflops", json_real(peak * 1e-9));
+    json_object_set_new(r, "of_peak", json_real(peak > 0 ? here / peak : 0));
 }
 
 static json_t *report(const bench *b, const timing *ours, const timing *theirs, size_t n)
 {
-    int64_t params = 0;
-    for (int32_t i = 0; i < b->flat->n_tensors; i++)
-        params += b->flat->count[i];
+    const bench_lane_facts *f = &b->facts;
     timing mine = over_rounds(ours, n);
-    json_t *r = json_pack("{s:s, s:I, s:I, s:s, s:I, s:I}", "model", b->subject->name, "batch",
-                          (json_int_t)b->batch, "threads", (json_int_t)b->threads, "optimizer",
-                          b->optimizer, "params", (json_int_t)params, "rounds", (json_int_t)n);
+    json_t *r = json_pack("{s:s, s:I, s:I, s:s, s:s, s:I, s:I}", "model", f->model, "batch",
+                          (json_int_t)f->batch, "threads", (json_int_t)b->threads, "precision",
+                          f->precision, "optimizer", f->optimizer, "params", (json_int_t)f->params,
+                          "rounds", (json_int_t)n);
     json_t *own = timing_json(&mine);
     json_object_update(r, own);
     json_decref(own);
+    add_speed(r, b, &mine);
     if (!theirs)
         return r;
     timing peer = over_rounds(theirs, n);
@@ -280,12 +178,17 @@ static json_t *report(const bench *b, const timing *ours, const timing *theirs, 
 static void print_line(const json_t *r)
 {
     const json_t *peer = json_object_get(r, "peer");
-    printf("%s, batch %lld, %lld threads: %.2f ms a step, %.0f examples/s",
+    printf("%s, %s, batch %lld, %lld threads: %.2f ms a step, %.1f examples/s, %.0f GFLOP/s of "
+           "%.0f, %.0f MB",
            json_string_value(json_object_get(r, "model")),
+           json_string_value(json_object_get(r, "precision")),
            (long long)json_integer_value(json_object_get(r, "batch")),
            (long long)json_integer_value(json_object_get(r, "threads")),
            json_real_value(json_object_get(r, "step_ms")),
-           json_real_value(json_object_get(r, "examples_per_s")));
+           json_real_value(json_object_get(r, "examples_per_s")),
+           json_real_value(json_object_get(r, "gflops")),
+           json_real_value(json_object_get(r, "peak_gflops")),
+           json_real_value(json_object_get(r, "peak_mb")));
     if (peer)
         printf("; peer %.2f ms; %.2f times its examples/s",
                json_real_value(json_object_get(peer, "step_ms")),
@@ -319,22 +222,20 @@ static status run_rounds(bench *b, const args *a, error *err)
 
 status bench_step_run(const args *a, error *err)
 {
-    const char *model = args_text(a, "model"), *optimizer = args_text(a, "optimizer");
-    bench b = {.subject = &subjects[0], .optimizer = optimizer ? optimizer : optimizers[0].name};
-    for (size_t i = 0; model && i < COUNT_OF(subjects); i++)
-        if (strcmp(model, subjects[i].name) == 0)
-            b.subject = &subjects[i];
-    b.batch = args_count(a, "batch", b.subject->batch);
-    b.threads = args_count(a, "threads", 1);
-    b.steps = args_count(a, "steps", 10);
-    b.warmup = args_count(a, "warmup", 3);
-    status st;
-    TRY_OUT(st, make_config(&b, err));
-    TRY_OUT(st, make_engine(&b, err));
-    TRY_OUT(st, make_weights(&b, err));
-    fill_inputs(&b);
-    TRY_OUT(st, run_rounds(&b, a, err));
-out:
-    fini(&b);
+    bench b = {.threads = args_count(a, "threads", 1),
+               .steps = args_count(a, "steps", 10),
+               .warmup = args_count(a, "warmup", 3)};
+    TRY(bench_lane_create(
+        &(bench_lane_options){
+            .model = args_text(a, "model"),
+            .optimizer = args_text(a, "optimizer"),
+            .precision = args_text(a, "precision"),
+            .batch = args_count(a, "batch", 0),
+            .threads = b.threads,
+        },
+        &b.lane, err));
+    b.facts = bench_lane_of(b.lane);
+    status st = run_rounds(&b, a, err);
+    bench_lane_destroy(&b.lane);
     return st;
 }

@@ -65,8 +65,9 @@ INLINE float gelu_tanh_slope(float x)
 INLINE float gelu_erf_slope(float x)
 {
     float in = within(x, -20.0f, 20.0f);
-    float density = 0x1.988454p-2f * vec_exp(-0.5f * in * in); /* 1 / sqrt(2 pi) */
-    return vec_normal_cdf(in) + in * density;
+    float bell, tail = vec_normal_tail(in, &bell);
+    float cdf = in > 0.0f ? 1.0f - tail : tail;
+    return cdf + in * 0x1.988454p-2f * bell; /* 1 / sqrt(2 pi) */
 }
 
 INLINE float swish_slope(float x, float alpha)

@@ -7,8 +7,8 @@
  * vec_log   x = 2^k m with m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1))
  * vec_expm1 like vec_exp, but without losing small x
  * vec_tanh, vec_sigmoid, vec_softplus   from those
- * vec_normal_cdf   a polynomial for ln (erfcx(z) / t), t = 1 / (1 + z/2), fitted for z in
- * [0, 10.5]; keeps its relative accuracy in the left tail, where 1 + erf would cancel
+ * vec_normal_cdf   a polynomial for erfcx(z) / t, t = 1 / (1 + z/2), fitted for z in [0, 10.5] to
+ * 4e-8; keeps its relative accuracy in the left tail, where 1 + erf would cancel
  */
 #ifndef TEQUIO_BACKEND_CPU_VECMATH_H
 #define TEQUIO_BACKEND_CPU_VECMATH_H
@@ -157,9 +157,9 @@ INLINE float vec_tanh(float x)
 
 INLINE float vec_sigmoid(float x)
 {
-    float e = vec_exp(-vec_abs(x)); /* never overflows */
-    float small = e / (1.0f + e);
-    return x >= 0.0f ? 1.0f / (1.0f + e) : (x != x ? x : small);
+    float e = vec_exp_below(-vec_abs(x));
+    float top = x >= 0.0f ? 1.0f : e;
+    return top / (1.0f + e);
 }
 
 INLINE float vec_softplus(float x) /* ln(1 + e^x) */
@@ -168,23 +168,30 @@ INLINE float vec_softplus(float x) /* ln(1 + e^x) */
     return x > 0.0f ? x + y : y;
 }
 
-INLINE float vec_normal_cdf(float x)
+/* The part of the normal distribution beyond |x|, and exp(-x^2 / 2). */
+INLINE float vec_normal_tail(float x, float *ret_bell)
 {
     float z = vec_abs(x) * 0x1.6a09e6p-1f; /* |x| / sqrt(2) */
     float t = 1.0f / (1.0f + 0.5f * z);
     float u = (t - 0.58f) * (1.0f / 0.42f);
-    float p = 6.0509105e-05f;
-    p = p * u + 7.2467449e-05f;
-    p = p * u - 5.7284732e-04f;
-    p = p * u - 2.0406418e-04f;
-    p = p * u + 3.8706995e-03f;
-    p = p * u - 1.2519248e-03f;
-    p = p * u - 3.0146481e-02f;
-    p = p * u + 1.6718611e-02f;
-    p = p * u + 5.7460991e-01f;
-    p = p * u - 5.6315684e-01f;
-    float tail = 0.5f * t * vec_exp(p - 0.5f * x * x);
-    return x > 0.0f ? 1.0f - tail : (x != x ? x : tail);
+    float p = -0x1.e0cb0ap-15f;
+    p = p * u + 0x1.971dfep-16f;
+    p = p * u + 0x1.41d242p-11f;
+    p = p * u - 0x1.675fb4p-11f;
+    p = p * u - 0x1.9e6d8ep-8f;
+    p = p * u + 0x1.9d9d78p-8f;
+    p = p * u + 0x1.a80538p-4f;
+    p = p * u + 0x1.4f0a4cp-2f;
+    p = p * u + 0x1.23898ap-1f;
+    float bell = vec_exp_below(-0.5f * x * x);
+    *ret_bell = bell;
+    return 0.5f * t * p * bell;
+}
+
+INLINE float vec_normal_cdf(float x)
+{
+    float bell, tail = vec_normal_tail(x, &bell);
+    return x > 0.0f ? 1.0f - tail : tail;
 }
 
 #endif

@@ -170,7 +170,7 @@ bool case_shows(const op_case *c, int32_t output)
     case OP_MAX_POOL:
         return output == 0 || (output == 2 && ((const pool_attr *)c->attr)->indices);
     case OP_SOFTMAX_CROSS_ENTROPY_LOSS:
-        return output == 0 || !((const sce_attr *)c->attr)->log_probs;
+        return output == 0;
     case OP_BATCH_NORMALIZATION:
         return output == 0 || ((const batch_norm_attr *)c->attr)->training;
     default:

@@ -3,7 +3,7 @@
 
 #define LENGTHS(...)                                                                               \
     {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_STEPS, DT_I32                                                    \
+        SHAPE(__VA_ARGS__), FILL_STEPS, DT_I32                                                     \
     }
 #define WAY(...) .attr = ATTR(recurrent_attr, __VA_ARGS__)
 

@@ -39,6 +39,10 @@
     {                                                                                              \
         SHAPE(__VA_ARGS__), FILL_LABEL, DT_I64                                                     \
     }
+#define LABELS32(...)                                                                              \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_LABEL, DT_I32                                                     \
+    }
 #define WHOLE(...)                                                                                 \
     {                                                                                              \
         SHAPE(__VA_ARGS__), FILL_WHOLE, DT_F32                                                     \

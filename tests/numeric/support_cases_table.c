@@ -45,6 +45,8 @@ static const op_case rows[] = {
     CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "sum", 2, IN(X(5, 17), LABELS(5)), LOSS(.reduction = SCE_SUM)),
     CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "none", 2, IN(X(5, 7), LABELS(5)),
          LOSS(.reduction = SCE_NONE)),
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "int32 labels", 3, IN(X(5, 7, 3), LABELS32(5, 3), POSITIVE(7)),
+         LOSS(.reduction = SCE_SUM)),
     CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "batch 1", 2, IN(X(1, 3), LABELS(1)),
          LOSS(.reduction = SCE_MEAN)),
     CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "many classes", 2, IN(X(70, 333), LABELS(70)),

@@ -196,8 +196,6 @@ void ref_cross_entropy(const ref_tensor *in, int32_t n_in, const ref_tensor *out
         memcpy(log_prob, in[0].x, (size_t)in[0].n * sizeof *log_prob);
     else
         log_softmax(&in[0], &log_probs, 1);
-    if (out[1].x)
-        memcpy(out[1].x, log_prob, (size_t)in[0].n * sizeof *log_prob);
     ref_axis axis = ref_split(&in[0].shape, 1);
     double sum = 0, weight_sum = 0;
     for (int64_t row = 0; row < in[1].n; row++) {

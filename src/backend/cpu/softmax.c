@@ -57,10 +57,16 @@ static void row_log_softmax_bwd(float *dx, const float *dy, const float *y, floa
         dx[i] = dy[i] - vec_exp(y[i]) * sum;
 }
 
-void softmax_log_row(float *y, const float *x, int64_t n)
+void softmax_measure_row(const float *x, int64_t n, float *ret_max, float *ret_log_sum)
 {
-    float max = row_max(x, n);
-    float log_sum = vec_log(exp_sum(x, max, n));
+    *ret_max = row_max(x, n);
+    *ret_log_sum = vec_log(exp_sum(x, *ret_max, n));
+}
+
+static void row_log_softmax(float *y, const float *x, int64_t n)
+{
+    float max, log_sum;
+    softmax_measure_row(x, n, &max, &log_sum);
     row_subtract(y, x, max, log_sum, n);
 }
 
@@ -72,11 +78,13 @@ static void row_softmax(float *y, const float *x, int64_t n)
 
 /* Columns: up to LANES neighbours of the inner axis, `step` elements from one to the next. */
 SIMD_CLONES
-void softmax_log_columns(float *y, const float *x, int64_t n, int64_t step, int width)
+static void measure_columns(const float *x, int64_t n, int64_t step, int width, float *max,
+                            float *sum)
 {
-    float max[LANES], sum[LANES] = {0};
-    for (int j = 0; j < width; j++)
+    for (int j = 0; j < width; j++) {
         max[j] = x[j];
+        sum[j] = 0.0f;
+    }
     for (int64_t i = 1; i < n; i++)
         for (int j = 0; j < width; j++)
             max[j] = x[i * step + j] > max[j] ? x[i * step + j] : max[j];
@@ -85,9 +93,22 @@ void softmax_log_columns(float *y, const float *x, int64_t n, int64_t step, int 
             sum[j] += vec_exp(x[i * step + j] - max[j]);
     for (int j = 0; j < width; j++)
         sum[j] = vec_log(sum[j]);
+}
+
+void softmax_measure_columns(const float *x, int64_t n, int64_t step, int width, float *ret_max,
+                             float *ret_log_sum)
+{
+    measure_columns(x, n, step, width, ret_max, ret_log_sum);
+}
+
+SIMD_CLONES
+static void columns_log_softmax(float *y, const float *x, int64_t n, int64_t step, int width)
+{
+    float max[LANES], log_sum[LANES];
+    softmax_measure_columns(x, n, step, width, max, log_sum);
     for (int64_t i = 0; i < n; i++)
         for (int j = 0; j < width; j++)
-            y[i * step + j] = (x[i * step + j] - max[j]) - sum[j];
+            y[i * step + j] = (x[i * step + j] - max[j]) - log_sum[j];
 }
 
 SIMD_CLONES
@@ -144,12 +165,12 @@ static void forward_outer(int64_t begin, int64_t end, void *arg)
         float *y = t->y + o * s->axis * s->inner;
         const float *x = t->x + o * s->axis * s->inner;
         if (s->inner == 1) {
-            (s->log ? softmax_log_row : row_softmax)(y, x, s->axis);
+            (s->log ? row_log_softmax : row_softmax)(y, x, s->axis);
             continue;
         }
         for (int64_t i = 0; i < s->inner; i += LANES) {
             int width = s->inner - i < LANES ? (int)(s->inner - i) : LANES;
-            (s->log ? softmax_log_columns : columns_softmax)(y + i, x + i, s->axis, s->inner,
+            (s->log ? columns_log_softmax : columns_softmax)(y + i, x + i, s->axis, s->inner,
                                                              width);
         }
     }

@@ -4,11 +4,13 @@
 
 #include <stdint.h>
 
-/* y may be x. */
-void softmax_log_row(float *y, const float *x, int64_t n);
+/* The logarithm of a softmax is (x - max) - log_sum: kept apart, both are exact where x is large.
+ */
+void softmax_measure_row(const float *x, int64_t n, float *ret_max, float *ret_log_sum);
 
 /* The same for `width` <= LANES columns side by side, `step` elements from one entry to the next.
  */
-void softmax_log_columns(float *y, const float *x, int64_t n, int64_t step, int width);
+void softmax_measure_columns(const float *x, int64_t n, int64_t step, int width, float *ret_max,
+                             float *ret_log_sum);
 
 #endif

@@ -18,16 +18,18 @@ static status reduction_of(call *c, sce_attr *attr, error *err)
 
 static status loss(call *c, bool log_probs, error *err)
 {
-    graph_val in[3], out[2];
+    graph_val in[3], y;
     sce_attr attr = {.log_probs = log_probs};
     int32_t n = call_has(c, 2) ? 3 : 2;
     TRY(reduction_of(c, &attr, err));
     for (int32_t i = 0; i < n; i++)
         TRY(call_value(c, i, &in[i], err));
-    TRY(graph_add(c->im->g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, c->name, in, n, &attr, out, err));
-    call_return(c, 0, out[0]);
-    if (!log_probs)
-        call_return(c, 1, out[1]);
+    TRY(graph_add_1(c->im->g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, c->name, in, n, &attr, &y, err));
+    call_return(c, 0, y);
+    if (log_probs || !call_wants(c, 1))
+        return OK;
+    TRY(graph_add_1(c->im->g, OP_LOG_SOFTMAX, NULL, in, 1, &(axis_attr){.axis = 1}, &y, err));
+    call_return(c, 1, y);
     return OK;
 }
 

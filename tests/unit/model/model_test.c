@@ -126,19 +126,10 @@ static void test_cnn_is_pytorchs(void **state)
     expect_shape(g, "batch.id", 1, 1, 0);
     expect_shape(g, "slot.weight", 1, 1, 0);
     assert_true(graph_value_at(g, graph_find(g, "loss"))->keep);
-    assert_true(graph_value_at(g, graph_find(g, "logits"))->keep);
-    static const graph_op forward[] = {OP_CONV,
-                                       OP_RELU,
-                                       OP_MAX_POOL,
-                                       OP_CONV,
-                                       OP_RELU,
-                                       OP_MAX_POOL,
-                                       OP_FLATTEN,
-                                       OP_GEMM,
-                                       OP_RELU,
-                                       OP_GEMM,
-                                       OP_ACCURACY,
-                                       OP_SOFTMAX_CROSS_ENTROPY_LOSS};
+    assert_false(graph_value_at(g, graph_find(g, "logits"))->keep);
+    static const graph_op forward[] = {
+        OP_CONV,    OP_RELU, OP_MAX_POOL, OP_CONV, OP_RELU,     OP_MAX_POOL,
+        OP_FLATTEN, OP_GEMM, OP_RELU,     OP_GEMM, OP_ACCURACY, OP_SOFTMAX_CROSS_ENTROPY_LOSS};
     for (size_t i = 0; i < COUNT_OF(forward); i++)
         assert_int_equal(graph_node_at(g, (int32_t)i)->op, forward[i]);
 
@@ -197,6 +188,7 @@ static void test_batch_norm_and_dropout(void **state)
     (void)state;
     static const char model[] = "{type: 'cnn', batch_norm: true, dropout: 0.25}";
     graph *train = built(model, MODEL_TRAIN), *eval = built(model, MODEL_EVAL);
+    assert_true(graph_value_at(eval, graph_find(eval, "logits"))->keep);
     static const expected params[] = {
         {"bn1.weight", 1, {32}},
         {"bn1.bias", 1, {32}},
@@ -326,10 +318,12 @@ static void test_errors_name_layer_and_shapes(void **state)
                         "{type: 'conv', filters: 8, kernel: 3, groups: 4}"),
                  "its 4 groups must divide its 6 input channels and its 8 filters");
     expect_error(LAYERS("{type: 'conv', filters: 6, kernel: 40, padding: 1}"), "conv1");
-    expect_error(LAYERS("'flatten', {type: 'linear', features: 12}"),
-                 "model: the last layer 'linear1' gives [4,12], but the loss cross_entropy needs [4,10] "
-                 "for labels [4]");
-    expect_error(LAYERS("'global_average_pool'"), "gives [4,1,1,1], but the loss cross_entropy needs");
+    expect_error(
+        LAYERS("'flatten', {type: 'linear', features: 12}"),
+        "model: the last layer 'linear1' gives [4,12], but the loss cross_entropy needs [4,10] "
+        "for labels [4]");
+    expect_error(LAYERS("'global_average_pool'"),
+                 "gives [4,1,1,1], but the loss cross_entropy needs");
     expect_error(LAYERS(""), "model: has no layers");
     expect_error(LAYERS("{type: 'residual', name: 'r', layers: ['flatten']}"),
                  "layer 'r': its layers make [4,784] out of [4,1,28,28], and no projection");
@@ -351,13 +345,16 @@ static void test_needs_images_and_labels(void **state)
         .model = config_section(c, "model"), .fields = images, .n_fields = 1, .batch_size = 2};
     error err = ERROR_INIT;
     assert_int_equal(model_build(&r, &g, &err), E_CONFIG);
-    assert_string_equal(err.text, "model: the data have no field 'label' for the loss cross_entropy; they have 'image' "
-                        "float32 [1,28,28]");
+    assert_string_equal(
+        err.text,
+        "model: the data have no field 'label' for the loss cross_entropy; they have 'image' "
+        "float32 [1,28,28]");
     error_clear(&err);
     r.fields = images + 1;
     assert_int_equal(model_build(&r, &g, &err), E_CONFIG);
-    assert_string_equal(err.text, "model: the data have no float32 field for it; they have 'label' int64 [] of 10 "
-                        "classes");
+    assert_string_equal(
+        err.text, "model: the data have no float32 field for it; they have 'label' int64 [] of 10 "
+                  "classes");
     config_destroy(&c);
 }
 

@@ -43,6 +43,7 @@ static status build_graph(built *b, const config *c, int64_t batch_size, error *
         .batch_size = batch_size,
         .seed = (uint64_t)config_int(c, "random_seed"),
         .mode = MODEL_TRAIN,
+        .freeze = config_json(c, "trainer.freeze"),
         .precision = model_precision(c),
     };
     request.fields = dataset_fields(b->data, &request.n_fields);

@@ -284,6 +284,17 @@ void graph_keep(graph *g, graph_val v)
     g->values[v].keep = true;
 }
 
+void graph_freeze(graph *g, graph_val param)
+{
+    BUG_ON(param < 0 || param >= g->n_values || g->values[param].kind != VAL_PARAM);
+    tensor_decl *frozen = arena_alloc(g->arena, sizeof *frozen);
+    *frozen = *g->values[param].param;
+    frozen->kind = TENSOR_FROZEN;
+    frozen->momentum = 0.0f;
+    frozen->decay = false;
+    g->values[param].param = frozen;
+}
+
 status graph_rename(graph *g, graph_val v, const char *name, error *err)
 {
     BUG_ON(v < 0 || v >= g->n_values);

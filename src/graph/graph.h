@@ -131,6 +131,8 @@ MUST_USE status graph_add(graph *g, graph_op op, const char *name, const graph_v
 MUST_USE status graph_add_1(graph *g, graph_op op, const char *name, const graph_val *in,
                             int32_t n_in, const void *attr, graph_val *ret, error *err);
 void graph_keep(graph *g, graph_val v);
+/* Makes a parameter one that nothing moves. Before graph_backward. */
+void graph_freeze(graph *g, graph_val param);
 
 /* Output 0 of a node has the node's name; this gives a value another one ("logits"). */
 MUST_USE status graph_rename(graph *g, graph_val v, const char *name, error *err);

@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "model/builders.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,32 @@ static status add_outputs(net *n, net_outputs *ret, error *err)
     return OK;
 }
 
+static status freeze_matches(graph *g, const char *pattern, error *err)
+{
+    const char *some = "none";
+    bool found = false;
+    for (graph_val v = 0; v < graph_n_values(g); v++) {
+        const graph_value *value = graph_value_at(g, v);
+        if (value->kind != VAL_PARAM)
+            continue;
+        some = value->name;
+        if (fnmatch(pattern, value->name, 0) != 0)
+            continue;
+        graph_freeze(g, v);
+        found = true;
+    }
+    return found ? OK
+                 : FAIL(err, E_CONFIG, "trainer.freeze: no parameter matches '%s'; one is '%s'",
+                        pattern, some);
+}
+
+static status freeze(graph *g, const json_t *patterns, error *err)
+{
+    for (size_t i = 0; i < json_array_size(patterns); i++)
+        TRY(freeze_matches(g, json_string_value(json_array_get(patterns, i)), err));
+    return OK;
+}
+
 static status fill_graph(graph *g, const model_request *r, error *err)
 {
     const graph_shape one = {.rank = 1, .dim = {1}};
@@ -89,6 +116,7 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     TRY(graph_set_precision(g, r->precision, err));
     if (r->mode != MODEL_TRAIN)
         return OK;
+    TRY(freeze(g, r->freeze, err));
     TRY(graph_input(g, "slot.weight", DT_F32, one, &weight, err));
     return graph_backward(g, loss, weight, err);
 }

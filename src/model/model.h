@@ -39,6 +39,7 @@ typedef struct model_request {
     int64_t batch_size;
     uint64_t seed;
     model_mode mode;
+    const json_t *freeze;           /* names of parameters that do not move, with * and ?; or NULL */
     graph_precision precision;      /* of products */
 } model_request;
 

@@ -67,7 +67,7 @@ static status resolve(const onnx_model *m, const char *location, char **ret, err
                     location);
     status st = OK;
     char *path = xasprintf("%s%s", m->folder, location);
-    char *real = realpath(path, NULL), *home = realpath(m->folder, NULL);
+    char *home = realpath(m->folder, NULL), *real = realpath(path, NULL);
     size_t n = home ? strlen(home) : 0;
     if (!real || !home)
         st = FAIL(err, E_IO, "its external data '%s': %s", path, strerror(errno));

@@ -44,6 +44,9 @@ const char *host_onnx_type_name(int32_t data_type);
 /* Shape and type without the values. E_DATA, E_UNSUPPORTED. */
 MUST_USE status host_describe(const Onnx__TensorProto *t, dtype *ret_dtype, graph_shape *ret_shape,
                               error *err);
+/* Whether its values are all there, also in another file. ret_n may be NULL. E_DATA, E_IO. */
+MUST_USE status host_check(const onnx_model *m, const Onnx__TensorProto *t, int64_t *ret_n,
+                           error *err);
 /* The values too. */
 MUST_USE status host_read(const onnx_model *m, const Onnx__TensorProto *t, arena *a,
                           host_tensor **ret, error *err);

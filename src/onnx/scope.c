@@ -62,6 +62,7 @@ static status declare(importer *im, weight *w, tensor_kind kind, float momentum,
     const Onnx__TensorProto *t = im->m->proto->graph->initializer[w->initializer];
     dtype type;
     graph_shape shape;
+    TRY(host_check(im->m, t, NULL, err));
     TRY(host_describe(t, &type, &shape, err));
     tensor_decl decl = {
         .name = w->name,

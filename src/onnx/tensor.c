@@ -117,15 +117,8 @@ static void take_raw(const element *e, const unsigned char *raw, host_tensor *h)
 }
 
 /* From the field of the type: 32 bits or less, float16 too, lie in int32_data. */
-static status take_typed(const element *e, const Onnx__TensorProto *t, host_tensor *h, error *err)
+static void take_typed(const element *e, const Onnx__TensorProto *t, host_tensor *h)
 {
-    size_t held = e->onnx == ONNX_FLOAT    ? t->n_float_data
-                  : e->onnx == ONNX_DOUBLE ? t->n_double_data
-                  : e->ours == DT_I64      ? (e->bytes == 4 ? t->n_uint64_data : t->n_int64_data)
-                                           : t->n_int32_data;
-    if (held != (size_t)h->n)
-        return FAIL(err, E_DATA, "tensor '%s' holds %zu elements, its shape has %lld",
-                    onnx_text(t->name), held, (long long)h->n);
     for (int64_t i = 0; i < h->n; i++) {
         if (e->onnx == ONNX_FLOAT)
             ((float *)h->data)[i] = t->float_data[i];
@@ -138,9 +131,9 @@ static status take_typed(const element *e, const Onnx__TensorProto *t, host_tens
         else
             host_set_int(h, i, t->int32_data[i]);
     }
-    return OK;
 }
 
+/* The tensor has been checked. */
 static status take_values(const onnx_model *m, const Onnx__TensorProto *t, host_tensor *h,
                           error *err)
 {
@@ -154,24 +147,11 @@ static status take_values(const onnx_model *m, const Onnx__TensorProto *t, host_
         fs_map_close(&map);
         return OK;
     }
-    if (!t->has_raw_data)
-        return take_typed(e, t, h, err);
-    if (t->raw_data.len != bytes)
-        return FAIL(err, E_DATA, "tensor '%s' holds %zu bytes, its shape and type need %zu",
-                    onnx_text(t->name), t->raw_data.len, bytes);
-    take_raw(e, t->raw_data.data, h);
+    if (t->has_raw_data)
+        take_raw(e, t->raw_data.data, h);
+    else
+        take_typed(e, t, h);
     return OK;
-}
-
-/* What a file of this size can hold, so that a shape alone reserves no memory. */
-static status check_held(const Onnx__TensorProto *t, int64_t n, error *err)
-{
-    size_t held = t->raw_data.len + t->n_float_data + t->n_int32_data + t->n_int64_data +
-                  t->n_double_data + t->n_uint64_data;
-    if (t->data_location == 1 || (size_t)n <= held)
-        return OK;
-    return FAIL(err, E_DATA, "tensor '%s' holds less than the %lld elements of its shape",
-                onnx_text(t->name), (long long)n);
 }
 
 static status elements_of(const Onnx__TensorProto *t, const graph_shape *shape, int64_t *ret,
@@ -192,19 +172,45 @@ static status elements_of(const Onnx__TensorProto *t, const graph_shape *shape, 
     return OK;
 }
 
+/* How many elements the typed field holds. */
+static size_t typed_count(const Onnx__TensorProto *t, const element *e)
+{
+    return e->onnx == ONNX_FLOAT    ? t->n_float_data
+           : e->onnx == ONNX_DOUBLE ? t->n_double_data
+           : e->ours == DT_I64      ? (e->bytes == 4 ? t->n_uint64_data : t->n_int64_data)
+                                    : t->n_int32_data;
+}
+
+status host_check(const onnx_model *m, const Onnx__TensorProto *t, int64_t *ret_n, error *err)
+{
+    dtype type;
+    graph_shape shape;
+    int64_t n = 0;
+    TRY(host_describe(t, &type, &shape, err));
+    TRY(elements_of(t, &shape, &n, err));
+    const element *e = element_of(t->data_type);
+    size_t bytes = (size_t)n * e->bytes;
+    if (t->data_location == 1)
+        TRYF(external_check(m, t, bytes, err), err, "tensor '%s'", onnx_text(t->name));
+    else if (t->has_raw_data && t->raw_data.len != bytes)
+        return FAIL(err, E_DATA, "tensor '%s' holds %zu bytes, its shape and type need %zu",
+                    onnx_text(t->name), t->raw_data.len, bytes);
+    else if (!t->has_raw_data && typed_count(t, e) != (size_t)n)
+        return FAIL(err, E_DATA, "tensor '%s' holds %zu elements, its shape has %lld",
+                    onnx_text(t->name), typed_count(t, e), (long long)n);
+    if (ret_n)
+        *ret_n = n;
+    return OK;
+}
+
 status host_read(const onnx_model *m, const Onnx__TensorProto *t, arena *a, host_tensor **ret,
                  error *err)
 {
     dtype type;
     graph_shape shape;
-    int64_t n;
     host_tensor *h = NULL;
+    TRY(host_check(m, t, NULL, err));
     TRY(host_describe(t, &type, &shape, err));
-    TRY(elements_of(t, &shape, &n, err));
-    TRY(check_held(t, n, err));
-    if (t->data_location == 1)
-        TRYF(external_check(m, t, (size_t)n * element_of(t->data_type)->bytes, err), err,
-             "tensor '%s'", onnx_text(t->name));
     TRY(host_create(a, type, &shape, &h, err));
     TRY(take_values(m, t, h, err));
     *ret = h;
@@ -216,8 +222,8 @@ status host_read_weights(const onnx_model *m, const Onnx__TensorProto *t, float 
 {
     host_tensor h = {.dtype = DT_F32, .n = n, .data = out};
     int64_t own;
+    TRY(host_check(m, t, &own, err));
     TRY(host_describe(t, &h.dtype, &h.shape, err));
-    TRY(elements_of(t, &h.shape, &own, err));
     BUG_ON(own != n || h.dtype != DT_F32);
     TRY(take_values(m, t, &h, err));
     for (int64_t i = 0; i < n; i++)

@@ -14,6 +14,7 @@ static status build_one(const config *c, const variants *v, int64_t batch_size, 
             .batch_size = batch_size,
             .seed = (uint64_t)config_int(c, "random_seed"),
             .mode = MODEL_TRAIN,
+            .freeze = config_json(c, "trainer.freeze"),
             .precision = model_precision(c),
         },
         ret, err);

@@ -105,6 +105,23 @@ static bool take_scores(const fuser *f, graph_val scores, graph_val v, fusion *r
     return false;
 }
 
+/* Scores where a condition holds, and minus infinity (or what stands for it) elsewhere. */
+static bool take_chosen(const fuser *f, graph_val scores, graph_val v, fusion *ret)
+{
+    double hidden, scale = 1.0;
+    const graph_node *where = fuse_inner(f, scores, OP_WHERE);
+    if (!where || !fuse_number(f, where->in[2], &hidden) || hidden > -1e30 ||
+        fuse_value(f, where->in[0])->shape.rank > fuse_value(f, scores)->shape.rank ||
+        (fuse_value(f, scores)->shape.rank == 3 && fuse_value(f, where->in[0])->shape.rank > 2))
+        return false;
+    graph_val bare = unscaled(f, where->in[1], &scale);
+    if (!take_product(f, bare, v, scale, ret))
+        return false;
+    ret->n_in = 4;
+    ret->in[3] = where->in[0];
+    return true;
+}
+
 static void take_dropout(const graph_node *dropout, fusion *ret)
 {
     const dropout_attr *d = dropout->attr;
@@ -121,7 +138,9 @@ bool fuse_attention(const fuser *f, const graph_node *n, fusion *ret)
         return false;
     const graph_node *dropout = fuse_inner(f, n->in[0], OP_DROPOUT);
     const graph_node *softmax = fuse_inner(f, dropout ? dropout->in[0] : n->in[0], OP_SOFTMAX);
-    if (!softmax || !is_last_axis(f, softmax) || !take_scores(f, softmax->in[0], n->in[1], ret))
+    if (!softmax || !is_last_axis(f, softmax) ||
+        (!take_scores(f, softmax->in[0], n->in[1], ret) &&
+         !take_chosen(f, softmax->in[0], n->in[1], ret)))
         return false;
     if (dropout)
         take_dropout(dropout, ret);

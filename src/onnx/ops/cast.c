@@ -23,7 +23,8 @@ static status cast_to(call *c, dtype to, error *err)
         return cast_known(c, c->in[0]->host, to, err);
     TRY(call_value(c, 0, &x, err));
     dtype from = call_at(c, x)->dtype;
-    if (from != to && !(from == DT_F32 && to == DT_F64))
+    to = to == DT_F64 ? DT_F32 : to;
+    if (from != to)
         return call_finish(c, OP_CAST, &x, 1, &(cast_attr){.to = to}, err);
     call_return(c, 0, x);
     return OK;

@@ -1,0 +1,205 @@
+/* What exporters write out becomes the operator it means, and what only looks like it does not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "graph/attrs.h"
+#include "support_import.h"
+
+/* A constant number of the model. */
+static void number(file *f, const char *name, float value)
+{
+    file_float(f, file_node(f, "Constant", "", name), "value_float", value);
+}
+
+static file *begin(void)
+{
+    file *f = file_create(17);
+    file_input(f, "x", FILE_FLOAT, "N,6");
+    return f;
+}
+
+/* The model ends at y, and is one node of that operator. */
+static imported ends_as(file *f, graph_op op, int32_t n_nodes)
+{
+    file_output(f, "y");
+    imported p = import_ok(f, ONNX_TRAIN);
+    assert_int_equal(count_ops(&p, op), 1);
+    assert_int_equal(graph_n_nodes(p.g), n_nodes);
+    return p;
+}
+
+static void finish(file *f, imported *p)
+{
+    imported_fini(p);
+    file_destroy(&f);
+}
+
+static void linear(void **state)
+{
+    (void)state;
+    file *f = begin();
+    file_weights(f, "fc.weight", "3,6");
+    file_weights(f, "fc.bias", "3");
+    file_list(f, file_node(f, "Transpose", "fc.weight", "t"), "perm", "1,0");
+    file_node(f, "MatMul", "x t", "product");
+    file_node(f, "Add", "fc.bias product", "y");
+    imported p = ends_as(f, OP_GEMM, 1);
+    const gemm_attr *a = graph_node_at(p.g, 0)->attr;
+    assert_true(a->trans_b);
+    expect_shape(&p, 0, "[4,3]");
+    finish(f, &p);
+}
+
+static void linear_of_rows(void **state)
+{
+    (void)state;
+    file *f = begin();
+    file_weights(f, "fc.weight", "3,5");
+    file_weights(f, "fc.bias", "5");
+    file_ints(f, "shape", "4,2,3");
+    file_node(f, "Reshape", "x shape", "rows");
+    file_node(f, "MatMul", "rows fc.weight", "product");
+    file_node(f, "Add", "product fc.bias", "y");
+    imported p = ends_as(f, OP_GEMM, 4);
+    expect_shape(&p, 0, "[4,2,5]");
+    finish(f, &p);
+}
+
+/* Read from outside the pattern, the product must stay. */
+static void product_read_twice(void **state)
+{
+    (void)state;
+    file *f = begin();
+    file_weights(f, "fc.weight", "6,6");
+    file_weights(f, "fc.bias", "6");
+    file_node(f, "MatMul", "x fc.weight", "product");
+    file_node(f, "Add", "product fc.bias", "sum");
+    file_node(f, "Mul", "sum product", "y");
+    imported p = ends_as(f, OP_MATMUL, 3);
+    finish(f, &p);
+}
+
+static void gelu_by_erf(void **state)
+{
+    (void)state;
+    file *f = begin();
+    number(f, "root", 1.41421356f);
+    number(f, "one", 1.0f);
+    number(f, "half", 0.5f);
+    file_node(f, "Div", "x root", "a");
+    file_node(f, "Erf", "a", "b");
+    file_node(f, "Add", "b one", "c");
+    file_node(f, "Mul", "x c", "d");
+    file_node(f, "Mul", "d half", "y");
+    imported p = ends_as(f, OP_GELU, 1);
+    const gelu_attr *a = graph_node_at(p.g, 0)->attr;
+    assert_false(a->tanh);
+    finish(f, &p);
+}
+
+static void gelu_by_tanh(void **state)
+{
+    (void)state;
+    file *f = begin();
+    number(f, "half", 0.5f);
+    number(f, "three", 3.0f);
+    number(f, "small", 0.044715f);
+    number(f, "root", 0.79788456f);
+    number(f, "one", 1.0f);
+    file_node(f, "Mul", "half x", "a");
+    file_node(f, "Pow", "x three", "b");
+    file_node(f, "Mul", "small b", "c");
+    file_node(f, "Add", "x c", "d");
+    file_node(f, "Mul", "root d", "e");
+    file_node(f, "Tanh", "e", "f");
+    file_node(f, "Add", "f one", "g");
+    file_node(f, "Mul", "a g", "y");
+    imported p = ends_as(f, OP_GELU, 1);
+    const gelu_attr *a = graph_node_at(p.g, 0)->attr;
+    assert_true(a->tanh);
+    finish(f, &p);
+}
+
+static void not_quite_gelu(void **state)
+{
+    (void)state;
+    file *f = begin();
+    number(f, "root", 1.5f);
+    number(f, "one", 1.0f);
+    number(f, "half", 0.5f);
+    file_node(f, "Div", "x root", "a");
+    file_node(f, "Erf", "a", "b");
+    file_node(f, "Add", "b one", "c");
+    file_node(f, "Mul", "x c", "d");
+    file_node(f, "Mul", "d half", "y");
+    imported p = ends_as(f, OP_ERF, 5);
+    finish(f, &p);
+}
+
+static void layer_norm(void **state)
+{
+    (void)state;
+    file *f = begin();
+    file_weights(f, "norm.weight", "6");
+    file_weights(f, "norm.bias", "6");
+    number(f, "two", 2.0f);
+    number(f, "epsilon", 0.001f);
+    file_list(f, file_node(f, "ReduceMean", "x", "mean"), "axes", "-1");
+    file_node(f, "Sub", "x mean", "d");
+    file_node(f, "Pow", "d two", "square");
+    file_list(f, file_node(f, "ReduceMean", "square", "variance"), "axes", "-1");
+    file_node(f, "Add", "variance epsilon", "sum");
+    file_node(f, "Sqrt", "sum", "deviation");
+    file_node(f, "Div", "d deviation", "normal");
+    file_node(f, "Mul", "normal norm.weight", "scaled");
+    file_node(f, "Add", "scaled norm.bias", "y");
+    imported p = ends_as(f, OP_LAYER_NORMALIZATION, 1);
+    const row_norm_attr *a = graph_node_at(p.g, 0)->attr;
+    assert_true(a->epsilon == 0.001f);
+    finish(f, &p);
+}
+
+/* softmax(q k^T / 2 + mask) v, dropout of the probabilities, heads first */
+static void attention(void **state)
+{
+    (void)state;
+    file *f = begin();
+    number(f, "two", 2.0f);
+    file_ints(f, "heads", "1,2,4,3");
+    file_weights(f, "val_9", "4,4");
+    file_node(f, "Reshape", "x heads", "q");
+    file_list(f, file_node(f, "Transpose", "q", "kt"), "perm", "0,1,3,2");
+    file_node(f, "MatMul", "q kt", "scores");
+    file_node(f, "Div", "scores two", "scaled");
+    file_node(f, "Add", "scaled val_9", "masked");
+    file_int(f, file_node(f, "Softmax", "masked", "p"), "axis", -1);
+    file_node(f, "Dropout", "p", "dropped mask");
+    file_node(f, "MatMul", "dropped q", "y");
+    imported p = ends_as(f, OP_ATTENTION, 2);
+    const graph_node *n = graph_node_at(p.g, 1);
+    const attention_attr *a = n->attr;
+    assert_true(a->scale == 0.5f);
+    assert_true(a->ratio == 0.5f);
+    assert_int_equal(n->in[0], n->in[1]);
+    expect_shape(&p, 0, "[1,2,4,3]");
+    finish(f, &p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(linear),
+        cmocka_unit_test(linear_of_rows),
+        cmocka_unit_test(product_read_twice),
+        cmocka_unit_test(gelu_by_erf),
+        cmocka_unit_test(gelu_by_tanh),
+        cmocka_unit_test(not_quite_gelu),
+        cmocka_unit_test(layer_norm),
+        cmocka_unit_test(attention),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -208,12 +208,16 @@ static void join_inplace(planner *s)
             (s->options->no_inplace && s->options->no_inplace[i]))
             continue;
         graph_val to = n->out[0], from = owner_of(s->p, n->in[slot]);
-        if (to == GRAPH_NONE || slab_of(s, to) != SLAB_TEMP || slab_of(s, from) != SLAB_TEMP)
+        if (to == GRAPH_NONE || slab_of(s, from) != SLAB_TEMP)
+            continue;
+        bool is_temp = slab_of(s, to) == SLAB_TEMP;
+        if (!is_temp && slab_of(s, to) != SLAB_GRAD)
             continue;
         if (!bytes_of(s, to) || bytes_of(s, to) != bytes_of(s, n->in[slot]) ||
             s->p->places[from].last != i || reads_group_elsewhere(s, n, slot, from))
             continue;
-        join(s, to, from);
+        /* a gradient's place is its own from the beginning: what it is summed from may lie there */
+        join(s, is_temp ? to : from, is_temp ? from : to);
     }
 }
 

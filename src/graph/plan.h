@@ -4,8 +4,8 @@
  * Slabs: PARAM (the flat vector; offsets are the flat's), GRAD (the same order and offsets, live
  * range only), IO (inputs and kept values), TEMP (everything else, live intervals packed greedily,
  * largest first at the lowest free offset, 256-byte aligned; an OP_INPLACE or OP_ADDS output takes
- * its input's place when that dies there), CONST. One workspace of the largest kernel's size is the
- * executor's business.
+ * its input's place when that dies there; a parameter's gradient gives its own place to the input),
+ * CONST. One workspace of the largest kernel's size is the executor's business.
  *
  * A value whose bytes the backend gives as 0 is never materialised (fused away); its maker and its
  * readers then count as one kernel that may run at any of their turns. An OP_ALIAS output shares

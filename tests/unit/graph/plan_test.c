@@ -145,6 +145,30 @@ static void a_layout_that_does_not_fit_is_refused(void **state)
     graph_destroy(&g);
 }
 
+static void a_gradient_is_summed_in_its_own_place(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val p = make_param(g, "p", TENSOR_TRAINABLE, DIMS(5, 3));
+    const slice_attr upper = {.n_axes = 1, .end = {3}},
+                     lower = {.n_axes = 1, .begin = {2}, .end = {5}};
+    graph_val a = make_node(g, OP_SLICE, "upper", IN(p), &upper);
+    graph_val b = make_node(g, OP_SLICE, "lower", IN(p), &lower);
+    make_backward(g, make_loss(g, make_node(g, OP_MUL, "times", IN(a, b), NULL)));
+    graph_val grad = graph_value_at(g, p)->grad;
+    const graph_node *last = graph_node_at(g, graph_value_at(g, grad)->def);
+    flat *f = make_flat(g);
+    plan *made;
+    error err = ERROR_INIT;
+    assert_int_equal(plan_create(g, &(plan_options){.flat = f}, &made, &err), OK);
+    assert_int_equal(plan_place_of(made, last->in[1])->slab, SLAB_GRAD);
+    assert_int_equal(plan_place_of(made, last->in[1])->offset, plan_place_of(made, grad)->offset);
+    assert_int_equal(plan_aliased(made, last->in[1]), grad);
+    plan_destroy(&made);
+    flat_destroy(&f);
+    graph_destroy(&g);
+}
+
 static void parts_nobody_touches_have_no_turn(void **state)
 {
     (void)state;
@@ -183,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_may_run_early_does_not_run_in_place),
         cmocka_unit_test(dead_bytes_are_used_again),
         cmocka_unit_test(a_layout_that_does_not_fit_is_refused),
+        cmocka_unit_test(a_gradient_is_summed_in_its_own_place),
         cmocka_unit_test(parts_nobody_touches_have_no_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ typedef struct start {
     bool unordered;
 } start;
 
-static status fill(const config *c, const flat *f, start *s, error *err)
+static status fill(const config *c, const flat *f, start *s, buf *report, error *err)
 {
     void *memory = NULL;
     *s = (start){.flat = f, .optim = optim_settings(c), .applied = BATCH_SET_INIT};
@@ -37,7 +37,7 @@ static status fill(const config *c, const flat *f, start *s, error *err)
             s->slots[i][k] = optim_slot_initial(&s->optim, i);
     }
     return model_initial(config_section(c, "model"), f, (uint64_t)config_int(c, "random_seed"),
-                         s->values, err);
+                         s->values, report, err);
 }
 
 static void start_fini(start *s)
@@ -99,13 +99,9 @@ static status commit(const config *c, start *s, const jobdir *dir, error *err)
     return st;
 }
 
-static void tell(const config *c, const flat *f)
+static void tell(const config *c, const buf *report)
 {
-    size_t n = 0;
-    for (int32_t t = 0; t < f->n_tensors; t++)
-        n += f->tensors[t].init.kind == INIT_PUSHED;
-    LOG_I("WEIGHTS", "from=%s tensors=%zu drawn=%zu", config_str(c, "model.path"), n,
-          (size_t)f->n_tensors - n);
+    LOG_I("WEIGHTS", "%s", report->data);
     char *advice = model_advice(config_section(c, "model"));
     if (advice)
         LOG_W("EXPORT", "%s", advice);
@@ -116,12 +112,14 @@ static status begin(const config *c, const jobdir *dir, error *err)
 {
     variants v = {.data = NULL};
     start s = {.flat = NULL};
+    buf report = BUF_INIT;
     TRY(variants_build(c, &v, err));
-    status st = fill(c, v.flat, &s, err);
+    status st = fill(c, v.flat, &s, &report, err);
     if (st == OK)
         st = commit(c, &s, dir, err);
     if (st == OK)
-        tell(c, v.flat);
+        tell(c, &report);
+    buf_fini(&report);
     start_fini(&s);
     variants_fini(&v);
     return st;

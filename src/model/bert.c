@@ -4,7 +4,7 @@
  * classes, sequence those of the whole text's, from its first token.
  *
  * Fields: input_ids int64 [tokens]; where there are any, token_type_ids int64 [tokens] and
- * attention_mask bool [tokens], false where nothing is to be looked at.
+ * attention_mask [tokens], of any type, 0 where nothing is to be looked at.
  */
 #include "model/builders.h"
 #include "model/tokens.h"
@@ -141,8 +141,8 @@ static status attention_mask(net *n, int64_t tokens, graph_val *ret, error *err)
         return OK;
     TRY(net_field(n, f, ret, err));
     if (f->dtype != DT_BOOL)
-        return FAIL(err, E_CONFIG, "%s: field 'attention_mask' is %s, must be bool",
-                    config_path(n->request->model), dtype_name(f->dtype));
+        TRY(graph_add_1(n->g, OP_CAST, "attention_mask.bool", ret, 1, &(cast_attr){.to = DT_BOOL},
+                        ret, err));
     graph_shape keys = {4, {n->request->batch_size, 1, 1, tokens}};
     return net_reshape(n, *ret, keys, ret, err);
 }

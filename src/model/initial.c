@@ -1,14 +1,20 @@
 #include "model/initial.h"
 
 #include "common/base/alloc.h"
+#include "model/pretrained.h"
 #include "onnx/advice.h"
 #include "onnx/import.h"
 
 #include <string.h>
 
-bool model_brings_weights(const config *model)
+static bool is_onnx(const config *model)
 {
     return strcmp(config_str(model, "type"), "onnx") == 0;
+}
+
+bool model_brings_weights(const config *model)
+{
+    return is_onnx(model) || config_has(model, "pretrained");
 }
 
 static status read_pushed(const onnx_model *m, const flat *f, float *out, error *err)
@@ -25,24 +31,37 @@ static status read_pushed(const onnx_model *m, const flat *f, float *out, error 
     return OK;
 }
 
-status model_initial(const config *model, const flat *f, uint64_t seed, float *out, error *err)
+static status read_onnx(const config *model, const flat *f, float *out, buf *report, error *err)
 {
     onnx_model *m = NULL;
-    for (int32_t p = 0; p < f->n_parts; p++)
-        flat_part_init(f, p, seed, out + f->parts[p].begin);
-    if (!model_brings_weights(model))
-        return OK;
+    size_t n = 0;
     TRY(onnx_open(config_str(model, "path"), &m, err));
     status st = read_pushed(m, f, out, err);
     onnx_close(&m);
+    for (int32_t t = 0; t < f->n_tensors; t++)
+        n += f->tensors[t].init.kind == INIT_PUSHED;
+    buf_addf(report, "from=%s tensors=%zu drawn=%zu", config_str(model, "path"), n,
+             (size_t)f->n_tensors - n);
     return st;
+}
+
+status model_initial(const config *model, const flat *f, uint64_t seed, float *out, buf *report,
+                     error *err)
+{
+    for (int32_t p = 0; p < f->n_parts; p++)
+        flat_part_init(f, p, seed, out + f->parts[p].begin);
+    if (is_onnx(model))
+        return read_onnx(model, f, out, report, err);
+    if (config_has(model, "pretrained"))
+        return pretrained_read(config_section(model, "pretrained"), f, out, report, err);
+    return OK;
 }
 
 char *model_advice(const config *model)
 {
     onnx_model *m = NULL;
     char *advice = NULL;
-    if (model_brings_weights(model) && onnx_open(config_str(model, "path"), &m, NULL) == OK)
+    if (is_onnx(model) && onnx_open(config_str(model, "path"), &m, NULL) == OK)
         advice = onnx_advice(m);
     onnx_close(&m);
     return advice;

@@ -1,6 +1,7 @@
 /*
  * Tensors of files: their values lie in raw_data, in a field of their type, or in another file.
  */
+#include "common/base/half.h"
 #include "onnx/external.h"
 #include "onnx/host.h"
 
@@ -72,25 +73,6 @@ status host_describe(const Onnx__TensorProto *t, dtype *ret_dtype, graph_shape *
     return OK;
 }
 
-/* The bits of one 16-bit float as float32. */
-static float half(uint16_t bits, bool is_bfloat)
-{
-    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, word;
-    float value;
-    if (is_bfloat) {
-        word = (uint32_t)bits << 16;
-    } else {
-        uint32_t exponent = bits >> 10 & 0x1f, mantissa = bits & 0x3ff;
-        if (exponent == 0) {
-            value = (float)mantissa * 0x1p-24f;
-            return sign ? -value : value;
-        }
-        word = sign | (exponent == 31 ? 0xff : exponent + 112) << 23 | mantissa << 13;
-    }
-    memcpy(&value, &word, sizeof value);
-    return value;
-}
-
 /* An integer of `bytes` bytes, little-endian. */
 static int64_t integer(const unsigned char *at, size_t bytes, bool is_signed)
 {
@@ -110,7 +92,7 @@ static void take_raw(const element *e, const unsigned char *raw, host_tensor *h)
     for (int64_t i = 0; i < h->n; i++) {
         const unsigned char *at = raw + (size_t)i * e->bytes;
         if (e->ours == DT_F32)
-            ((float *)h->data)[i] = half((uint16_t)(at[0] | at[1] << 8), e->onnx == ONNX_BFLOAT16);
+            ((float *)h->data)[i] = half_to_float((uint16_t)(at[0] | at[1] << 8), e->onnx == ONNX_BFLOAT16);
         else
             host_set_int(h, i, integer(at, e->bytes, e->is_signed));
     }
@@ -127,7 +109,7 @@ static void take_typed(const element *e, const Onnx__TensorProto *t, host_tensor
         else if (e->ours == DT_I64)
             host_set_int(h, i, e->bytes == 4 ? (int64_t)t->uint64_data[i] : t->int64_data[i]);
         else if (e->ours == DT_F32)
-            ((float *)h->data)[i] = half((uint16_t)t->int32_data[i], e->onnx == ONNX_BFLOAT16);
+            ((float *)h->data)[i] = half_to_float((uint16_t)t->int32_data[i], e->onnx == ONNX_BFLOAT16);
         else
             host_set_int(h, i, t->int32_data[i]);
     }

@@ -1,0 +1,300 @@
+/* See pretrained.h. */
+#include "model/pretrained.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/base/half.h"
+#include "common/base/json.h"
+#include "common/store/safetensors.h"
+#include "graph/graph.h"
+
+#include <fnmatch.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { GROUPS = 10, NAMED = 10 }; /* groups of a pattern; tensors that a report names */
+
+typedef struct source {
+    const char *name; /* as the model calls it */
+    const st_tensor *tensor;
+    bool taken;
+} source;
+
+typedef struct reading {
+    const config *section;
+    const char *path;
+    arena *memory;
+    st_file **files;
+    size_t n_files, cap_files;
+    source *sources; /* by name */
+    size_t n_sources, cap_sources;
+} reading;
+
+/* --- files --- */
+
+static status open_file(reading *r, const char *path, error *err)
+{
+    st_file *f = NULL;
+    TRY(st_open(path, &f, err));
+    GROW(r->files, r->cap_files, r->n_files + 1);
+    r->files[r->n_files++] = f;
+    GROW(r->sources, r->cap_sources, r->n_sources + st_count(f));
+    for (size_t i = 0; i < st_count(f); i++)
+        r->sources[r->n_sources++] = (source){.name = st_at(f, i)->name, .tensor = st_at(f, i)};
+    return OK;
+}
+
+/* A shard lies beside its index, under a plain name. */
+static status open_shard(reading *r, const char *index, const char *name, error *err)
+{
+    if (!name || !*name || strchr(name, '/') || strcmp(name, "..") == 0)
+        return FAIL(err, E_DATA, "'%s': shard '%s' is not the name of a file beside it", index,
+                    name ? name : "");
+    const char *slash = strrchr(index, '/');
+    int folder = slash ? (int)(slash - index) + 1 : 0;
+    return open_file(r, arena_printf(r->memory, "%.*s%s", folder, index, name), err);
+}
+
+static status open_shards(reading *r, const char *index, const json_t *map, error *err)
+{
+    const char *tensor;
+    json_t *name, *opened = json_object();
+    status st = OK;
+    json_object_foreach((json_t *)map, tensor, name)
+    {
+        const char *shard = json_string_value(name);
+        if (shard && json_object_get(opened, shard))
+            continue;
+        st = open_shard(r, index, shard, err);
+        if (st != OK)
+            break;
+        json_object_set_new(opened, shard, json_true());
+    }
+    json_decref(opened);
+    return st;
+}
+
+static status open_index(reading *r, const char *index, error *err)
+{
+    json_t *root = NULL;
+    TRY(json_read_file(index, &root, err));
+    const json_t *map = json_object_get(root, "weight_map");
+    status st = json_is_object(map) ? open_shards(r, index, map, err)
+                                    : FAIL(err, E_DATA, "'%s': has no object weight_map", index);
+    json_decref(root);
+    return st;
+}
+
+static status open_path(reading *r, error *err)
+{
+    struct stat info;
+    const char *path = r->path, *dot = strrchr(path, '.');
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        const char *index = arena_printf(r->memory, "%s/model.safetensors.index.json", path);
+        if (fs_exists(index))
+            return open_index(r, index, err);
+        return open_file(r, arena_printf(r->memory, "%s/model.safetensors", path), err);
+    }
+    return dot && strcmp(dot, ".json") == 0 ? open_index(r, path, err) : open_file(r, path, err);
+}
+
+/* --- names --- */
+
+/* `to` with $0 .. $9 replaced by what the groups matched in `name`. */
+static const char *expand(arena *a, const char *to, const char *name, const regmatch_t *groups)
+{
+    const char *out = "";
+    for (; *to; to++) {
+        const regmatch_t *g =
+            to[0] == '$' && to[1] >= '0' && to[1] <= '9' ? &groups[to[1] - '0'] : NULL;
+        if (g) {
+            to++;
+            if (g->rm_so >= 0)
+                out = arena_printf(a, "%s%.*s", out, (int)(g->rm_eo - g->rm_so), name + g->rm_so);
+        } else {
+            out = arena_printf(a, "%s%c", out, *to);
+        }
+    }
+    return out;
+}
+
+static status rename_by(reading *r, const char *pattern, const char *to, error *err)
+{
+    regex_t compiled;
+    char why[128];
+    char *whole = xasprintf("^(%s)$", pattern);
+    int bad = regcomp(&compiled, whole, REG_EXTENDED);
+    free(whole);
+    if (bad) {
+        regerror(bad, &compiled, why, sizeof why);
+        return FAIL(err, E_CONFIG, "%s.map: '%s': %s", config_path(r->section), pattern, why);
+    }
+    status st = OK;
+    for (size_t i = 0; i < r->n_sources && st == OK; i++) {
+        source *s = &r->sources[i];
+        regmatch_t groups[GROUPS + 1];
+        if (regexec(&compiled, s->tensor->name, GROUPS + 1, groups, 0) != 0)
+            continue;
+        if (s->name != s->tensor->name)
+            st = FAIL(err, E_CONFIG, "%s.map: two patterns match '%s'", config_path(r->section),
+                      s->tensor->name);
+        else /* group 1 is the whole: the pattern's own begin behind it */
+            s->name = expand(r->memory, to, s->tensor->name, groups + 1);
+    }
+    regfree(&compiled);
+    return st;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const source *)a)->name, ((const source *)b)->name);
+}
+
+static status name_sources(reading *r, error *err)
+{
+    const char *pattern;
+    json_t *to;
+    json_object_foreach((json_t *)config_json(r->section, "map"), pattern, to)
+        TRY(rename_by(r, pattern, json_string_value(to), err));
+    if (r->n_sources)
+        qsort(r->sources, r->n_sources, sizeof *r->sources, by_name);
+    for (size_t i = 1; i < r->n_sources; i++)
+        if (strcmp(r->sources[i - 1].name, r->sources[i].name) == 0)
+            return FAIL(err, E_DATA, "'%s': '%s' and '%s' are both '%s' here", r->path,
+                        r->sources[i - 1].tensor->name, r->sources[i].tensor->name,
+                        r->sources[i].name);
+    return OK;
+}
+
+static bool is_ignored(const reading *r, const char *name)
+{
+    const json_t *globs = config_json(r->section, "ignore");
+    for (size_t i = 0; i < json_array_size(globs); i++)
+        if (fnmatch(json_string_value(json_array_get(globs, i)), name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* --- values --- */
+
+static float element(const st_tensor *t, int64_t i)
+{
+    const unsigned char *at = (const unsigned char *)t->data + (size_t)i * dtype_bytes(t->dtype);
+    float f;
+    double d;
+    uint16_t h;
+    switch (t->dtype) {
+    case DT_F16:
+    case DT_BF16:
+        memcpy(&h, at, sizeof h);
+        return half_to_float(h, t->dtype == DT_BF16);
+    case DT_F64:
+        memcpy(&d, at, sizeof d);
+        return (float)d;
+    default:
+        memcpy(&f, at, sizeof f);
+        return f;
+    }
+}
+
+static status copy(const reading *r, const st_tensor *t, int64_t n, float *out, error *err)
+{
+    if (t->dtype != DT_F32 && t->dtype != DT_F16 && t->dtype != DT_BF16 && t->dtype != DT_F64)
+        return FAIL(err, E_DATA, "'%s': tensor '%s' is %s, weights are of a floating type", r->path,
+                    t->name, dtype_name(t->dtype));
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = element(t, i);
+        if (out[i] - out[i] != 0.0f)
+            return FAIL(err, E_DATA, "'%s': tensor '%s': element %lld is not finite", r->path,
+                        t->name, (long long)i);
+    }
+    return OK;
+}
+
+static bool has_shape(const st_tensor *t, const tensor_decl *d)
+{
+    return t->rank == d->rank && memcmp(t->dim, d->dim, (size_t)d->rank * sizeof *d->dim) == 0;
+}
+
+static const char *shape_text(int32_t rank, const int64_t *dim, char *text)
+{
+    graph_shape s = {.rank = rank};
+    memcpy(s.dim, dim, (size_t)rank * sizeof *dim);
+    return graph_shape_text(&s, text, SHAPE_TEXT);
+}
+
+/* One tensor of the model; what is wrong with it goes into `wrong`. */
+static status take(reading *r, const tensor_decl *d, int64_t n, float *out, size_t *matched,
+                   buf *wrong, error *err)
+{
+    char have[SHAPE_TEXT], want[SHAPE_TEXT];
+    source *s = r->n_sources ? bsearch(&(source){.name = d->name}, r->sources, r->n_sources,
+                                       sizeof *r->sources, by_name)
+                             : NULL;
+    const char *between = wrong->size ? "; " : "";
+    bool ignored = is_ignored(r, d->name);
+    if (s)
+        s->taken = true;
+    if (!s && !ignored)
+        buf_addf(wrong, "%s'%s' is missing", between, d->name);
+    else if (s && !has_shape(s->tensor, d) && !ignored)
+        buf_addf(wrong, "%s'%s' is %s, here %s", between, d->name,
+                 shape_text(s->tensor->rank, s->tensor->dim, have),
+                 shape_text(d->rank, d->dim, want));
+    if (!s || !has_shape(s->tensor, d))
+        return OK;
+    *matched += 1;
+    return copy(r, s->tensor, n, out, err);
+}
+
+static void add_report(const reading *r, const flat *f, size_t matched, buf *report)
+{
+    size_t unused = 0;
+    buf names = BUF_INIT;
+    for (size_t i = 0; i < r->n_sources; i++) {
+        if (r->sources[i].taken)
+            continue;
+        if (unused++ < NAMED)
+            buf_addf(&names, "%s%s", names.size ? "," : "", r->sources[i].name);
+    }
+    buf_addf(report, "from=%s matched=%zu drawn=%zu unexpected=%zu%s%s%s", r->path, matched,
+             (size_t)f->n_tensors - matched, unused, unused ? " names=" : "",
+             unused ? names.data : "", unused > NAMED ? ",..." : "");
+    buf_fini(&names);
+}
+
+static status fill(reading *r, const flat *f, float *out, buf *report, error *err)
+{
+    buf wrong = BUF_INIT;
+    size_t matched = 0;
+    status st = OK;
+    for (int32_t t = 0; t < f->n_tensors && st == OK; t++)
+        st = take(r, &f->tensors[t], f->count[t], out + f->offset[t], &matched, &wrong, err);
+    if (st == OK && wrong.size)
+        st = FAIL(err, E_DATA,
+                  "'%s': %s; tensors to draw belong into %s.ignore, other names into "
+                  "its map",
+                  r->path, wrong.data, config_path(r->section));
+    if (st == OK)
+        add_report(r, f, matched, report);
+    buf_fini(&wrong);
+    return st;
+}
+
+status pretrained_read(const config *section, const flat *f, float *out, buf *report, error *err)
+{
+    reading r = {.section = section, .path = config_str(section, "path"), .memory = arena_create()};
+    status st = open_path(&r, err);
+    if (st == OK)
+        st = name_sources(&r, err);
+    if (st == OK)
+        st = fill(&r, f, out, report, err);
+    for (size_t i = 0; i < r.n_files; i++)
+        st_close(&r.files[i]);
+    free(r.files);
+    free(r.sources);
+    arena_destroy(&r.memory);
+    return st;
+}

@@ -4,7 +4,7 @@
  * With PRECISION_BF16 the operands of Gemm, MatMul and Attention are rounded to bfloat16 and their
  * products added up in float32; everything else, parameters and gradients too, stays float32. A
  * value is rounded once, by a node in front of its first reader, and what only products read is
- * kept for backward in half the memory. Convolutions carry the precision in their attributes.
+ * kept for backward in half the memory; weights are rounded anew there. Convolutions carry the precision in their attributes.
  */
 #ifndef TEQUIO_GRAPH_PRECISION_H
 #define TEQUIO_GRAPH_PRECISION_H

@@ -7,7 +7,7 @@
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
 
-#include <string.h>
+#include <stdatomic.h>
 
 typedef struct gemm_state {
     int64_t m, n, k;
@@ -123,16 +123,43 @@ typedef struct matmul_state {
     size_t element;                     /* bytes of a factor's */
 } matmul_state;
 
+static status multiply_batch(const matmul_state *s, const cpu_call *c, int64_t i, error *err)
+{
+    shim_matrix a = s->a, b = s->b;
+    a.data = (const char *)c->in[0] + (size_t)s->a_offset[i] * s->element;
+    b.data = (const char *)c->in[1] + (size_t)s->b_offset[i] * s->element;
+    return shim_gemm(s->m, s->n, s->k, 1.0f, a, b, 0.0f, (float *)c->out[0] + i * s->m * s->n, s->n,
+                     err);
+}
+
+typedef struct matmul_task {
+    const matmul_state *s;
+    const cpu_call *c;
+    atomic_bool failed;
+} matmul_task;
+
+static void multiply_item(int64_t item, int member, void *arg)
+{
+    (void)member;
+    matmul_task *t = arg;
+    error err = ERROR_INIT;
+    if (multiply_batch(t->s, t->c, item, &err) != OK)
+        atomic_store(&t->failed, true);
+}
+
+/* Enough matrices for all are dealt to the team, of fewer each is shared by it. */
 static status run_matmul(const cpu_node *n, const cpu_call *c, error *err)
 {
     const matmul_state *s = n->state;
-    for (int64_t i = 0; i < s->batches; i++) {
-        shim_matrix a = s->a, b = s->b;
-        a.data = (const char *)c->in[0] + (size_t)s->a_offset[i] * s->element;
-        b.data = (const char *)c->in[1] + (size_t)s->b_offset[i] * s->element;
-        TRY(shim_gemm(s->m, s->n, s->k, 1.0f, a, b, 0.0f, (float *)c->out[0] + i * s->m * s->n,
-                      s->n, err));
+    if (s->batches < team_size()) {
+        for (int64_t i = 0; i < s->batches; i++)
+            TRY(multiply_batch(s, c, i, err));
+        return OK;
     }
+    matmul_task t = {.s = s, .c = c};
+    team_each(s->batches, multiply_item, &t);
+    if (t.failed)
+        return FAIL(err, E_DEVICE, "oneDNN: a matrix product failed");
     return OK;
 }
 

@@ -58,6 +58,19 @@ status emit_factor(graph *g, graph_val v, graph_val factor, graph_val *ret, erro
     return OK;
 }
 
+status emit_factor_again(graph *g, graph_val factor, graph_val *ret, error *err)
+{
+    const graph_value *v = graph_value_at(g, factor);
+    *ret = factor;
+    if (v->dtype != DT_BF16 || v->kind != VAL_TEMP)
+        return OK;
+    const graph_node *made_by = graph_node_at(g, v->def);
+    graph_val from = made_by->n_in > 0 ? made_by->in[0] : GRAPH_NONE;
+    if (made_by->op == OP_TO_BF16 && graph_value_at(g, from)->kind == VAL_PARAM)
+        return emit_1(g, OP_TO_BF16, from, NULL, ret, err);
+    return OK;
+}
+
 graph_shape emit_shape_of(const graph *g, graph_val v)
 {
     return graph_value_at(g, v)->shape;

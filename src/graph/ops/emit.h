@@ -26,6 +26,10 @@ MUST_USE status emit_sum_to(graph *g, graph_val v, const graph_shape *shape, gra
 /* v as it is multiplied with `factor`: rounded to bfloat16 if that one is */
 MUST_USE status emit_factor(graph *g, graph_val v, graph_val factor, graph_val *ret, error *err);
 
+/* A rounded factor for a product of backward. Those of parameters are rounded anew: a copy that
+ * lives from forward to backward costs more memory than rounding costs time. */
+MUST_USE status emit_factor_again(graph *g, graph_val factor, graph_val *ret, error *err);
+
 graph_shape emit_shape_of(const graph *g, graph_val v); /* a copy: adding nodes moves values */
 
 #endif

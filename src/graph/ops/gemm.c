@@ -56,6 +56,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
         TRY(emit_scale(g, ret_din[2], f.beta, &ret_din[2], err));
     }
     if (want_din[0]) {
+        TRY(emit_factor_again(g, b, &b, err));
         gemm_attr t = {.alpha = f.alpha,
                        .trans_a = f.trans_a && f.trans_b,
                        .trans_b = f.trans_a || !f.trans_b};

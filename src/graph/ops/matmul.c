@@ -119,6 +119,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     }
     if (want_din[0]) {
         matmul_attr t = {.trans_a = f.trans_a && f.trans_b, .trans_b = f.trans_a || !f.trans_b};
+        TRY(emit_factor_again(g, n.in[1], &b, err));
+        TRY(emit_reshape(g, b, &matrix_b, &b, err));
         TRY(batched_grad(g, f.trans_a ? b : dy, f.trans_a ? dy : b, t, &matrix_a, &shape_a,
                          &ret_din[0], err));
     }

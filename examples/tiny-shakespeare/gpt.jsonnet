@@ -11,7 +11,7 @@ local file = 'examples/tiny-shakespeare/input.txt';
     num_layers: 6,
     width: 384,
     num_heads: 6,
-    dropout: 0.2,
+    dropout: 0.1,
   },
   data_loader: { batch_size: 8 },
   validation_data_loader: { batch_size: 16 },

@@ -103,12 +103,16 @@ static int64_t choose(evaluator *e, const int64_t *steps, size_t n, bool *ret_fi
 
 /* --- evaluating --- */
 
-static status open_evaluation(evaluator *e, error *err)
+/* What the training data teach is known once a worker has read them, and weights that a model brings
+ * make a checkpoint before: until then, if it may wait, nothing is opened. Whatever else is wrong is
+ * better said at once. */
+static status open_evaluation(evaluator *e, bool may_wait, error *err)
 {
     char *vocabulary = NULL;
     TRY(jobdir_read_vocabulary(e->dir, &vocabulary, err));
+    bool must_wait = may_wait && !vocabulary && evaluation_needs_vocabulary(e->how.config);
     e->how.vocabulary = vocabulary;
-    status st = evaluation_open(&e->how, &e->evaluation, err);
+    status st = must_wait ? OK : evaluation_open(&e->how, &e->evaluation, err);
     e->how.vocabulary = NULL;
     free(vocabulary);
     return st;
@@ -156,8 +160,6 @@ static bool has_failed(void *user)
  * that cannot be read gets a second chance. */
 static status evaluate_step(evaluator *e, int64_t step, error *err)
 {
-    if (!e->evaluation)
-        TRY(open_evaluation(e, err));
     char *path = jobdir_file(e->dir, "checkpoints/step-%09lld", (long long)step);
     checkpoint *c = NULL;
     error why = ERROR_INIT;
@@ -213,29 +215,42 @@ static status watch_for_life(evaluator *e, int64_t newest, error *err)
     return OK;
 }
 
+static void rest(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
+}
+
+/* Evaluates the step, ends when nothing is left to do and the job `is_over`, or waits a little. */
+static status go_on(evaluator *e, int64_t step, int64_t newest, bool is_over, bool *ret_done,
+                    error *err)
+{
+    if (step != NONE && !e->evaluation)
+        TRY(open_evaluation(e, !is_over, err));
+    if (step != NONE && e->evaluation) {
+        TRY(evaluate_step(e, step, err));
+        e->evaluated_us = clock_us();
+        if (e->stumbled == step)
+            rest();
+    } else if (is_over) {
+        *ret_done = true;
+    } else {
+        TRY(watch_for_life(e, newest, err));
+        rest();
+    }
+    return OK;
+}
+
 /* One look and what follows from it. */
 static status look(evaluator *e, bool *ret_done, error *err)
 {
     bool done = signs_done(&e->signs), final;
     TRY(signs_check(&e->signs, err));
-    int64_t *steps = NULL;
+    int64_t *list = NULL;
     size_t n = 0;
-    TRY(checkpoint_list(e->dir, &steps, &n, err));
-    int64_t step = choose(e, steps, n, &final);
-    status st = OK;
-    if (step != NONE) {
-        st = evaluate_step(e, step, err);
-        e->evaluated_us = clock_us();
-        if (e->stumbled == step)
-            nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
-    } else if (final || done) {
-        *ret_done = true;
-    } else {
-        st = watch_for_life(e, n ? steps[n - 1] : NONE, err);
-        nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
-    }
-    free(steps);
-    return st;
+    TRY(checkpoint_list(e->dir, &list, &n, err));
+    int64_t step = choose(e, list, n, &final), newest = n ? list[n - 1] : NONE;
+    free(list);
+    return go_on(e, step, newest, final || done, ret_done, err);
 }
 
 status evaluator_run(const evaluator_options *options, error *err)
@@ -260,8 +275,7 @@ status evaluator_run(const evaluator_options *options, error *err)
                                  .stop = options->stop,
                                  .is_over = has_failed,
                                  .user = &e};
-    /* the vocabulary is there before a checkpoint is; else what is wrong is better said at once */
-    status st = evaluation_needs_vocabulary(c) ? OK : open_evaluation(&e, err);
+    status st = open_evaluation(&e, true, err);
     bool done = false;
     while (st == OK && !done && !is_stopped(&e))
         st = look(&e, &done, err);

@@ -1,4 +1,4 @@
-/* Pad, Resize and Upsample. */
+/* Pad, Resize, Upsample and GridSample. */
 #include "onnx/ops.h"
 
 #include <inttypes.h>
@@ -181,4 +181,26 @@ status onnx_op_upsample(call *c, error *err)
     for (int32_t i = 0; c->version < 9 && i < n_axes; i++)
         attr.scales[i] = (double)a->floats[i];
     return call_finish(c, OP_RESIZE, &x, 1, &attr, err);
+}
+
+/* The modes had other names before opset 20. */
+status onnx_op_grid_sample(call *c, error *err)
+{
+    static const word modes[] = {{"linear", GRID_LINEAR},
+                                 {"bilinear", GRID_LINEAR},
+                                 {"nearest", GRID_NEAREST},
+                                 {"cubic", GRID_CUBIC},
+                                 {"bicubic", GRID_CUBIC}};
+    static const word paddings[] = {
+        {"zeros", GRID_ZEROS}, {"border", GRID_BORDER}, {"reflection", GRID_REFLECTION}};
+    graph_val in[2];
+    int mode = 0, padding = 0;
+    for (int32_t i = 0; i < 2; i++)
+        TRY(call_value(c, i, &in[i], err));
+    TRY(find_word(c, "mode", "linear", modes, COUNT_OF(modes), &mode, err));
+    TRY(find_word(c, "padding_mode", "zeros", paddings, COUNT_OF(paddings), &padding, err));
+    grid_attr attr = {.align_corners = call_int(c, "align_corners", 0) != 0};
+    attr.mode = mode;
+    attr.padding = padding;
+    return call_finish(c, OP_GRID_SAMPLE, in, 2, &attr, err);
 }

@@ -100,8 +100,8 @@ status onnx_op_reverse_sequence(call *c, error *err)
         return FAIL(err, E_DATA, "its axes are %" PRId64 " and %" PRId64 ", must be 0 and 1", batch,
                     time);
     TRY(inputs(c, in, 2, err));
-    return call_finish(c, OP_REVERSE_SEQUENCE, in, 2,
-                       &(sequence_attr){.batch_first = batch == 0}, err);
+    return call_finish(c, OP_REVERSE_SEQUENCE, in, 2, &(sequence_attr){.batch_first = batch == 0},
+                       err);
 }
 
 /* k was an attribute before opset 10. */
@@ -123,85 +123,34 @@ status onnx_op_top_k(call *c, error *err)
 
 /* --- the place of the largest or smallest --- */
 
-/* Element i of the axis is element n - 1 - i. */
-static status reverse(call *c, graph_val x, int32_t axis, graph_val *ret, error *err)
+static status arg(call *c, graph_op op, error *err)
 {
-    slice_attr attr = {.n_axes = 1,
-                       .axes = {axis},
-                       .begin = {call_shape_of(c, x).dim[axis] - 1},
-                       .end = {INT64_MIN},
-                       .step = {-1}};
-    return call_emit(c, OP_SLICE, &x, 1, &attr, ret, err);
-}
-
-/* n - 1 - index */
-static status count_back(call *c, graph_val index, int64_t n, graph_val *ret, error *err)
-{
-    graph_val last;
-    int64_t value = n - 1;
-    TRY(graph_const(c->im->g, NULL, DT_I64, (graph_shape){.rank = 0}, &value, &last, err));
-    return call_emit(c, OP_SUB, (graph_val[]){last, index}, 2, NULL, ret, err);
-}
-
-/* TopK of one; the last one of equal ones is the first from behind. */
-static status place_of(call *c, graph_val x, int32_t axis, bool smallest, bool last, graph_val *ret,
-                       error *err)
-{
-    graph_val out[2];
-    int64_t n = call_shape_of(c, x).dim[axis];
-    top_k_attr one = {.axis = axis, .k = 1, .smallest = smallest};
-    if (last)
-        TRY(reverse(c, x, axis, &x, err));
-    TRY(call_emit(c, OP_TOP_K, &x, 1, &one, out, err));
-    *ret = out[1];
-    return last ? count_back(c, out[1], n, ret, err) : OK;
-}
-
-static status arg(call *c, bool smallest, error *err)
-{
-    graph_val x, place;
-    int32_t axis;
-    TRY(call_value(c, 0, &x, err));
-    graph_shape shape = call_shape_of(c, x), kept = {.rank = 0};
-    TRY(call_axis(call_int(c, "axis", 0), shape.rank, &axis, err));
-    bool last = call_int(c, "select_last_index", 0) != 0, keeps = call_int(c, "keepdims", 1) != 0;
-    TRY(place_of(c, x, axis, smallest, last, &place, err));
-    for (int32_t i = 0; i < shape.rank; i++)
-        if (i != axis || keeps)
-            kept.dim[kept.rank++] = i == axis ? 1 : shape.dim[i];
-    return call_finish(c, OP_RESHAPE, &place, 1, &(shape_attr){.shape = kept}, err);
+    arg_attr attr = {.axis = (int32_t)call_int(c, "axis", 0),
+                     .drop_dims = call_int(c, "keepdims", 1) == 0,
+                     .last = call_int(c, "select_last_index", 0) != 0};
+    return call_unary(c, op, &attr, err);
 }
 
 status onnx_op_arg_max(call *c, error *err)
 {
-    return arg(c, false, err);
+    return arg(c, OP_ARG_MAX, err);
 }
 
 status onnx_op_arg_min(call *c, error *err)
 {
-    return arg(c, true, err);
+    return arg(c, OP_ARG_MIN, err);
 }
 
 /* 1 at the first of the largest, 0 elsewhere; before opset 13 of the axes from `axis` on as one. */
 status onnx_op_hardmax(call *c, error *err)
 {
-    graph_val x, place;
-    int32_t axis;
+    graph_val x;
+    axis_attr attr = {.axis = (int32_t)call_int(c, "axis", c->version < 13 ? 1 : -1)};
+    if (c->version >= 13)
+        return call_unary(c, OP_HARDMAX, &attr, err);
     TRY(call_value(c, 0, &x, err));
-    graph_shape shape = call_shape_of(c, x), kept = {.rank = 0};
-    TRY(call_axis(call_int(c, "axis", c->version < 13 ? 1 : -1), shape.rank, &axis, err));
-    graph_shape y = shape;
-    if (c->version < 13) {
-        TRY(call_emit(c, OP_FLATTEN, &x, 1, &(axis_attr){.axis = axis}, &x, err));
-        y = call_shape_of(c, x);
-        axis = 1;
-    }
-    TRY(place_of(c, x, axis, false, false, &place, err));
-    for (int32_t i = 0; i < y.rank; i++)
-        if (i != axis)
-            kept.dim[kept.rank++] = y.dim[i];
-    one_hot_attr one = {.axis = axis, .depth = y.dim[axis], .on = 1.0, .type = DT_F32};
-    TRY(call_emit(c, OP_RESHAPE, &place, 1, &(shape_attr){.shape = kept}, &place, err));
-    TRY(call_emit(c, OP_ONE_HOT, &place, 1, &one, &x, err));
+    graph_shape shape = call_shape_of(c, x);
+    TRY(call_emit(c, OP_FLATTEN, &x, 1, &attr, &x, err));
+    TRY(call_emit(c, OP_HARDMAX, &x, 1, &(axis_attr){.axis = 1}, &x, err));
     return call_finish(c, OP_RESHAPE, &x, 1, &(shape_attr){.shape = shape}, err);
 }

@@ -1,8 +1,10 @@
-/* Sums and means over axes, and what is made of them. */
+/* Reductions over axes, what is made of them, and running sums. */
 #include "onnx/ops.h"
 
-/* Axes are an attribute before opset `moved`, then input 1. *ret_all: there are none to reduce. */
-static status read_axes(call *c, int64_t moved, reduce_attr *ret, bool *ret_none, error *err)
+#include <inttypes.h>
+
+/* Axes are an attribute before opset `moved`, then input 1. */
+static status reduce(call *c, graph_op op, int64_t moved, error *err)
 {
     int64_t axes[GRAPH_RANK];
     int32_t n;
@@ -10,67 +12,50 @@ static status read_axes(call *c, int64_t moved, reduce_attr *ret, bool *ret_none
     TRY(call_ints_moved(c, "axes", moved, 1, axes, GRAPH_RANK, &n, err));
     for (int32_t i = 0; i < n; i++)
         attr.axes[attr.n_axes++] = (int32_t)axes[i];
-    *ret = attr;
-    *ret_none = n <= 0 && call_int(c, "noop_with_empty_axes", 0) != 0;
-    return OK;
+    attr.none = n <= 0 && call_int(c, "noop_with_empty_axes", 0) != 0;
+    return call_unary(c, op, &attr, err);
 }
 
-static status reduce(call *c, graph_op op, int64_t moved, error *err)
+#define REDUCTION(name, op, moved)                                                                 \
+    status onnx_op_reduce_##name(call *c, error *err)                                              \
+    {                                                                                              \
+        return reduce(c, op, moved, err);                                                          \
+    }
+REDUCTION(sum, OP_REDUCE_SUM, 13)
+REDUCTION(mean, OP_REDUCE_MEAN, 18)
+REDUCTION(max, OP_REDUCE_MAX, 18)
+REDUCTION(min, OP_REDUCE_MIN, 18)
+REDUCTION(prod, OP_REDUCE_PROD, 18)
+REDUCTION(l1, OP_REDUCE_L1, 18)
+REDUCTION(l2, OP_REDUCE_L2, 18)
+REDUCTION(sum_square, OP_REDUCE_SUM_SQUARE, 18)
+REDUCTION(log_sum, OP_REDUCE_LOG_SUM, 18)
+REDUCTION(log_sum_exp, OP_REDUCE_LOG_SUM_EXP, 18)
+
+/* Divided by its length; what is all zeros stays so. */
+status onnx_op_lp_normalization(call *c, error *err)
 {
-    reduce_attr attr;
-    bool none;
-    TRY(read_axes(c, moved, &attr, &none, err));
-    if (!none)
-        return call_unary(c, op, &attr, err);
-    call_return_input(c, 0, 0);
-    return OK;
+    const float least = 0x1p-126f;
+    int64_t p = call_int(c, "p", 2);
+    reduce_attr attr = {.axes = {(int32_t)call_int(c, "axis", -1)}, .n_axes = 1};
+    graph_val in[2], length[2];
+    if (p != 1 && p != 2)
+        return FAIL(err, E_DATA, "its p is %" PRId64 "; there are 1 and 2", p);
+    TRY(call_value(c, 0, &in[0], err));
+    TRY(call_emit(c, p == 1 ? OP_REDUCE_L1 : OP_REDUCE_L2, in, 1, &attr, &length[0], err));
+    TRY(graph_const(c->im->g, NULL, DT_F32, (graph_shape){.rank = 0}, &least, &length[1], err));
+    TRY(call_emit(c, OP_MAX, length, 2, NULL, &in[1], err));
+    return call_finish(c, OP_DIV, in, 2, NULL, err);
 }
 
-status onnx_op_reduce_mean(call *c, error *err)
+status onnx_op_cum_sum(call *c, error *err)
 {
-    return reduce(c, OP_REDUCE_MEAN, 18, err);
-}
-
-status onnx_op_reduce_sum(call *c, error *err)
-{
-    return reduce(c, OP_REDUCE_SUM, 13, err);
-}
-
-/* after(sum of before(x)); OP_IDENTITY leaves as it is. */
-static status reduce_between(call *c, graph_op before, graph_op after, error *err)
-{
-    graph_val x;
-    reduce_attr attr;
-    bool none;
-    TRY(read_axes(c, 18, &attr, &none, err));
-    TRY(call_value(c, 0, &x, err));
-    if (before == OP_MUL)
-        TRY(call_emit(c, OP_MUL, (graph_val[]){x, x}, 2, NULL, &x, err));
-    else if (before != OP_IDENTITY)
-        TRY(call_emit(c, before, &x, 1, NULL, &x, err));
-    if (!none)
-        TRY(call_emit(c, OP_REDUCE_SUM, &x, 1, &attr, &x, err));
-    return call_finish(c, after, &x, 1, NULL, err);
-}
-
-status onnx_op_reduce_l1(call *c, error *err)
-{
-    return reduce_between(c, OP_ABS, OP_IDENTITY, err);
-}
-
-status onnx_op_reduce_l2(call *c, error *err)
-{
-    return reduce_between(c, OP_MUL, OP_SQRT, err);
-}
-
-status onnx_op_reduce_sum_square(call *c, error *err)
-{
-    return reduce_between(c, OP_MUL, OP_IDENTITY, err);
-}
-
-status onnx_op_reduce_log_sum(call *c, error *err)
-{
-    return reduce_between(c, OP_IDENTITY, OP_LOG, err);
+    double axis;
+    TRY(call_known_number(c, 1, 0.0, &axis, err));
+    cum_sum_attr attr = {.axis = (int32_t)axis,
+                         .exclusive = call_int(c, "exclusive", 0) != 0,
+                         .reverse = call_int(c, "reverse", 0) != 0};
+    return call_unary(c, OP_CUM_SUM, &attr, err);
 }
 
 /* --- of any number of inputs, element by element --- */

@@ -46,6 +46,18 @@ static void build_own_kernels(program *p)
     program_node(p, OP_REDUCE_MEAN, "columns", &columns, 1, &x, NULL);
     program_node(p, OP_REDUCE_SUM, "channels", &channels, 1, &image, NULL);
     program_node(p, OP_REDUCE_SUM, "all", NULL, 1, &image, NULL);
+    program_node(p, OP_REDUCE_L2, "length", &columns, 1, &x, NULL);
+    program_node(p, OP_REDUCE_MAX, "largest", NULL, 1, &image, NULL);
+    program_node(p, OP_REDUCE_PROD, "product", &columns, 1, &x, NULL);
+    program_node(p, OP_REDUCE_LOG_SUM_EXP, "log_sum_exp", &rows, 1, &x, NULL);
+    program_node(p, OP_CUM_SUM, "running", &(cum_sum_attr){.axis = 1}, 1, &x, NULL);
+    program_node(p, OP_ARG_MAX, "place", &(arg_attr){.axis = 0}, 1, &x, NULL);
+    graph_val less = program_node(p, OP_LESS, "less", NULL, 2, x_row, NULL);
+    program_node(p, OP_WHERE, "where", NULL, 3, (graph_val[]){less, x, row}, NULL);
+    program_node(p, OP_CAST, "cast", &(cast_attr){.to = DT_F32}, 1, &less, NULL);
+    program_node(p, OP_POW, "pow", NULL, 2, x_row, NULL);
+    program_node(p, OP_SIN, "sin", NULL, 1, &x, NULL);
+    program_node(p, OP_ERF, "erf", NULL, 1, &x, NULL);
     program_node(p, OP_TRANSPOSE, "turn", &turn, 1, &image, NULL);
     program_node(p, OP_ATTENTION, "attention", &(attention_attr){.q_heads = 1, .causal = true}, 1,
                  (graph_val[]){packed}, NULL);

@@ -212,11 +212,64 @@ static void nodes_may_stand_in_any_order(void **state)
     file_destroy(&f);
 }
 
+/* Reductions of what is only known in the run: the shape that comes out, and by which operator. */
+static void reductions_become_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *attribute;
+        int64_t value;
+        const char *shape;
+        graph_op op;
+    } rows[] = {
+        {"ReduceMax", "keepdims", 0, "[]", OP_REDUCE_MAX},
+        {"ReduceMin", "keepdims", 1, "[1,1]", OP_REDUCE_MIN},
+        {"ReduceProd", "keepdims", 0, "[]", OP_REDUCE_PROD},
+        {"ReduceL1", "noop_with_empty_axes", 1, "[4,6]", OP_REDUCE_L1},
+        {"ReduceL2", "keepdims", 1, "[1,1]", OP_REDUCE_L2},
+        {"ReduceSumSquare", "keepdims", 1, "[1,1]", OP_REDUCE_SUM_SQUARE},
+        {"ReduceLogSum", "keepdims", 1, "[1,1]", OP_REDUCE_LOG_SUM},
+        {"ReduceLogSumExp", "keepdims", 1, "[1,1]", OP_REDUCE_LOG_SUM_EXP},
+        {"ArgMax", "axis", 1, "[4,1]", OP_ARG_MAX},
+        {"ArgMin", "keepdims", 0, "[6]", OP_ARG_MIN},
+        {"Hardmax", "axis", 0, "[4,6]", OP_HARDMAX},
+        {"LpNormalization", "p", 1, "[4,6]", OP_REDUCE_L1},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        file *f = file_create(18);
+        file_input(f, "x", FILE_FLOAT, "N,6");
+        file_int(f, file_node(f, rows[i].type, "x", "y"), rows[i].attribute, rows[i].value);
+        file_output(f, "y");
+        imported p = import_ok(f, ONNX_TRAIN);
+        expect_shape(&p, 0, rows[i].shape);
+        assert_int_equal(count_ops(&p, rows[i].op), 1);
+        imported_fini(&p);
+        file_destroy(&f);
+    }
+}
+
+static void a_running_sum_knows_its_axis(void **state)
+{
+    (void)state;
+    file *f = file_create(14);
+    file_input(f, "x", FILE_FLOAT, "N,6");
+    file_ints(f, "axis", "-1");
+    file_int(f, file_node(f, "CumSum", "x axis", "y"), "reverse", 1);
+    file_output(f, "y");
+    imported p = import_ok(f, ONNX_TRAIN);
+    const cum_sum_attr *a = graph_node_at(p.g, 0)->attr;
+    assert_true(a->axis == 1 && a->reverse && !a->exclusive);
+    imported_fini(&p);
+    file_destroy(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_become_parameters),
         cmocka_unit_test(shapes_fold),
+        cmocka_unit_test(reductions_become_nodes),
+        cmocka_unit_test(a_running_sum_knows_its_axis),
         cmocka_unit_test(dead_nodes_are_dropped),
         cmocka_unit_test(identity_of_a_weight_is_a_weight),
         cmocka_unit_test(modes_are_ours),

@@ -1,6 +1,8 @@
 /*
  * Convolution and its gradients on oneDNN. Every operand may lie as oneDNN likes best; weights are
  * plain in the flat vector, so they are reordered at each run, which costs little beside the work.
+ * In bfloat16 the reorder in front of the primitive rounds the factors; sums and results are
+ * float32.
  */
 #include "backend/cpu/planes.h"
 #include "backend/cpu/program.h"
@@ -28,15 +30,27 @@ static void grouped_shape(const graph_shape *w, int64_t group, graph_shape *ret)
     memcpy(ret->dim + 2, w->dim + 1, (size_t)(w->rank - 1) * sizeof *w->dim);
 }
 
-static status describe(backend_program *p, const conv_attr *a, const graph_shape *x,
-                       const graph_shape *w, const graph_shape *y, conv_layouts *ret, error *err)
+/* What the convolution makes; the others are factors, in bfloat16 if it is to multiply that. */
+typedef enum conv_result { MAKES_Y, MAKES_X, MAKES_W } conv_result;
+
+static status operand(backend_program *p, const graph_shape *s, bool bf16, const shim_layout **ret,
+                      error *err)
 {
+    return bf16 ? shim_any_bf16(p->shim, s->rank, s->dim, ret, err) : layout_any(p, s, ret, err);
+}
+
+static status describe(backend_program *p, const conv_attr *a, conv_result result,
+                       const graph_shape *x, const graph_shape *w, const graph_shape *y,
+                       conv_layouts *ret, error *err)
+{
+    if (a->bf16 && !shim_has_bf16())
+        return FAIL(err, E_UNSUPPORTED, "this processor does not multiply bfloat16");
     TRY(window_make(w->dim + 2, a->strides, a->pads, a->dilations, x, y, &ret->window, err));
     graph_shape grouped, bias = {.rank = 1, .dim = {w->dim[0]}};
     grouped_shape(w, a->group ? a->group : 1, &grouped);
-    TRY(layout_any(p, x, &ret->x, err));
-    TRY(layout_any(p, y, &ret->y, err));
-    TRY(layout_any(p, &grouped, &ret->w, err));
+    TRY(operand(p, x, a->bf16 && result != MAKES_X, &ret->x, err));
+    TRY(operand(p, y, a->bf16 && result != MAKES_Y, &ret->y, err));
+    TRY(operand(p, &grouped, a->bf16 && result != MAKES_W, &ret->w, err));
     TRY(layout_plain(p, &grouped, &ret->w_view, err));
     return layout_plain(p, &bias, &ret->b, err);
 }
@@ -54,7 +68,7 @@ static status run_conv(const cpu_node *n, const cpu_call *c, error *err)
 status plan_conv(backend_program *p, cpu_node *n, error *err)
 {
     conv_layouts l;
-    TRY(describe(p, n->node->attr, &node_in(n, 0)->shape, &node_in(n, 1)->shape,
+    TRY(describe(p, n->node->attr, MAKES_Y, &node_in(n, 0)->shape, &node_in(n, 1)->shape,
                  &node_out(n, 0)->shape, &l, err));
     shim_primitive *conv;
     TRY(shim_conv(p->shim, &l.window, l.x, l.w, node_in(n, 2) ? l.b : NULL, l.y, &conv, err));
@@ -80,7 +94,7 @@ static status run_bwd_data(const cpu_node *n, const cpu_call *c, error *err)
 status plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err)
 {
     conv_layouts l;
-    TRY(describe(p, n->node->attr, &node_out(n, 0)->shape, &node_in(n, 1)->shape,
+    TRY(describe(p, n->node->attr, MAKES_X, &node_out(n, 0)->shape, &node_in(n, 1)->shape,
                  &node_in(n, 0)->shape, &l, err));
     shim_primitive *conv;
     TRY(shim_conv_bwd_data(p->shim, &l.window, l.x, l.w, l.y, &conv, err));
@@ -159,7 +173,7 @@ status plan_conv_bwd_weights(backend_program *p, cpu_node *n, error *err)
 {
     const conv_attr *a = n->node->attr;
     conv_layouts l;
-    TRY(describe(p, a, &node_in(n, 0)->shape, &a->w, &node_in(n, 1)->shape, &l, err));
+    TRY(describe(p, a, MAKES_W, &node_in(n, 0)->shape, &a->w, &node_in(n, 1)->shape, &l, err));
     bool with_bias = a->with_bias && node_out(n, 1);
     shim_primitive *conv;
     TRY(shim_conv_bwd_weights(p->shim, &l.window, l.x, l.w, with_bias ? l.b : NULL, l.y, &conv,

@@ -160,13 +160,24 @@ status shim_plain(shim *s, int rank, const int64_t *dims, const shim_layout **re
     return OK;
 }
 
-status shim_any(shim *s, int rank, const int64_t *dims, const shim_layout **ret, error *err)
+static status any_of(shim *s, int rank, const int64_t *dims, dnnl_data_type_t type,
+                     const shim_layout **ret, error *err)
 {
     shim_layout *l = layout_new(s, NULL);
-    TRY(check(dnnl_memory_desc_init_by_tag(&l->desc, rank, dims, dnnl_f32, dnnl_format_tag_any),
+    TRY(check(dnnl_memory_desc_init_by_tag(&l->desc, rank, dims, type, dnnl_format_tag_any),
               "layout", err));
     *ret = l;
     return OK;
+}
+
+status shim_any(shim *s, int rank, const int64_t *dims, const shim_layout **ret, error *err)
+{
+    return any_of(s, rank, dims, dnnl_f32, ret, err);
+}
+
+status shim_any_bf16(shim *s, int rank, const int64_t *dims, const shim_layout **ret, error *err)
+{
+    return any_of(s, rank, dims, dnnl_bf16, ret, err);
 }
 
 /*
@@ -206,7 +217,8 @@ bool shim_layout_same(const shim_layout *a, const shim_layout *b)
 {
     if (a == b || dnnl_memory_desc_equal(&a->desc, &b->desc))
         return true;
-    return shim_layout_is_plain(a) && shim_layout_is_plain(b);
+    return a->desc.data_type == b->desc.data_type && shim_layout_is_plain(a) &&
+           shim_layout_is_plain(b);
 }
 
 /* Axis i has the stride that dense elements give it, or none because it has one element. */
@@ -346,11 +358,8 @@ status shim_conv_bwd_data(shim *s, const shim_window *w, const shim_layout *src,
                   &op, dnnl_convolution_direct, &src->desc, &weights->desc, &dst->desc, d.stride,
                   d.gaps, d.begin, d.end),
               what, err));
-    dnnl_primitive_desc_t hint, desc = NULL;
-    TRY(describe_conv(s, w, src, weights, NULL, dst, &hint, err));
-    status st = describe(s, &op, s->attr, hint, what, &desc, err);
-    dnnl_primitive_desc_destroy(hint);
-    TRY(st);
+    dnnl_primitive_desc_t desc; /* a convolution's gradient needs no hint */
+    TRY(describe(s, &op, s->attr, NULL, what, &desc, err));
     return primitive_new(s, desc, what, ret, err);
 }
 
@@ -365,11 +374,8 @@ status shim_conv_bwd_weights(shim *s, const shim_window *w, const shim_layout *s
                   &op, dnnl_convolution_direct, &src->desc, &weights->desc,
                   bias ? &bias->desc : NULL, &dst->desc, d.stride, d.gaps, d.begin, d.end),
               what, err));
-    dnnl_primitive_desc_t hint, desc = NULL;
-    TRY(describe_conv(s, w, src, weights, bias, dst, &hint, err));
-    status st = describe(s, &op, s->attr, hint, what, &desc, err);
-    dnnl_primitive_desc_destroy(hint);
-    TRY(st);
+    dnnl_primitive_desc_t desc; /* a convolution's gradient needs no hint */
+    TRY(describe(s, &op, s->attr, NULL, what, &desc, err));
     return primitive_new(s, desc, what, ret, err);
 }
 
@@ -504,10 +510,11 @@ status shim_execute(shim_primitive *p, error *err)
 }
 
 /* oneDNN exports it, but no header of 2.6 declares it; elsewhere it may be missing. */
-__attribute__((weak)) dnnl_status_t
-dnnl_gemm_bf16bf16f32(char transa, char transb, dnnl_dim_t m, dnnl_dim_t n, dnnl_dim_t k,
-                      float alpha, const uint16_t *a, dnnl_dim_t lda, const uint16_t *b,
-                      dnnl_dim_t ldb, float beta, float *c, dnnl_dim_t ldc);
+__attribute__((weak)) dnnl_status_t dnnl_gemm_bf16bf16f32(char transa, char transb, dnnl_dim_t m,
+                                                          dnnl_dim_t n, dnnl_dim_t k, float alpha,
+                                                          const uint16_t *a, dnnl_dim_t lda,
+                                                          const uint16_t *b, dnnl_dim_t ldb,
+                                                          float beta, float *c, dnnl_dim_t ldc);
 
 bool shim_has_bf16(void)
 {
@@ -518,10 +525,9 @@ status shim_gemm(int64_t m, int64_t n, int64_t k, float alpha, shim_matrix a, sh
                  float beta, float *c, int64_t c_stride, error *err)
 {
     char ta = a.transposed ? 'T' : 'N', tb = b.transposed ? 'T' : 'N';
-    dnnl_status_t st =
-        a.bf16 ? dnnl_gemm_bf16bf16f32(ta, tb, m, n, k, alpha, a.data, a.stride, b.data, b.stride,
-                                       beta, c, c_stride)
-               : dnnl_sgemm(ta, tb, m, n, k, alpha, a.data, a.stride, b.data, b.stride, beta, c,
-                            c_stride);
+    dnnl_status_t st = a.bf16 ? dnnl_gemm_bf16bf16f32(ta, tb, m, n, k, alpha, a.data, a.stride,
+                                                      b.data, b.stride, beta, c, c_stride)
+                              : dnnl_sgemm(ta, tb, m, n, k, alpha, a.data, a.stride, b.data,
+                                           b.stride, beta, c, c_stride);
     return check(st, "matrix product", err);
 }

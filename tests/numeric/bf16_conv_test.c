@@ -1,0 +1,178 @@
+/*
+ * Convolutions in bfloat16. All operands, and the gradient that comes back, are eighths small
+ * enough to be bfloat16 already, so rounding changes nothing and value and gradients must be the
+ * double reference's to float32's accuracy: 1e-5.
+ */
+#include "backend/cpu/dnnl_shim.h"
+#include "common/base/rng.h"
+#include "graph/attrs.h"
+#include "graph/precision.h"
+#include "numeric/support_compare.h"
+#include "numeric/support_lane.h"
+#include "numeric/support_reference.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct conv_case {
+    const char *name;
+    graph_op op;
+    graph_shape x, w;
+    int64_t maps;
+    conv_attr attr;
+} conv_case;
+
+static const conv_case cases[] = {
+    {"3x3", OP_CONV, {4, {2, 16, 6, 7}}, {4, {32, 16, 3, 3}}, 32, {.pads = {1, 1, 1, 1}}},
+    {"stride 2, odd channels",
+     OP_CONV,
+     {4, {2, 3, 9, 9}},
+     {4, {19, 3, 3, 3}},
+     19,
+     {.strides = {2, 2}}},
+    {"groups", OP_CONV, {4, {1, 8, 5, 5}}, {4, {12, 4, 3, 3}}, 12, {.group = 2}},
+    {"signals", OP_CONV, {3, {2, 5, 11}}, {3, {7, 5, 3}}, 7, {.dilations = {2}}},
+    {"videos",
+     OP_CONV,
+     {5, {1, 16, 4, 5, 5}},
+     {5, {16, 16, 3, 1, 1}},
+     16,
+     {.pads = {1, 0, 0, 1, 0, 0}}},
+    {"transposed",
+     OP_CONV_TRANSPOSE,
+     {4, {2, 16, 3, 4}},
+     {4, {16, 8, 2, 2}},
+     8,
+     {.strides = {2, 2}}},
+};
+
+static graph_val source(graph *g, const char *name, const graph_shape *shape)
+{
+    error err = ERROR_INIT;
+    graph_val v = GRAPH_NONE;
+    tensor_decl decl = {.name = name, .rank = shape->rank};
+    memcpy(decl.dim, shape->dim, sizeof shape->dim);
+    must(graph_param(g, &decl, &v, &err), &err);
+    return v;
+}
+
+static double eighths(const rng *r, int64_t i)
+{
+    return (double)(int64_t)rng_below(r, (uint64_t)i, 17) / 8 - 1;
+}
+
+static graph *build(const conv_case *c, graph_val *ret_loss)
+{
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    graph_val mix, y, mixed;
+    must(graph_create(&g, &err), &err);
+    graph_val in[] = {source(g, "x", &c->x), source(g, "w", &c->w),
+                      source(g, "b", &(graph_shape){1, {c->maps}})};
+    must(graph_add_1(g, c->op, "conv", in, 3, &c->attr, &y, &err), &err);
+    graph_shape shape = graph_value_at(g, y)->shape;
+    int64_t n = graph_shape_elements(&shape);
+    float *factors = xcalloc((size_t)n, sizeof *factors);
+    rng r = rng_make(4, RNG_TEST, 1);
+    for (int64_t i = 0; i < n; i++)
+        factors[i] = (float)eighths(&r, i);
+    must(graph_const(g, "mix", DT_F32, shape, factors, &mix, &err), &err);
+    free(factors);
+    must(graph_add_1(g, OP_MUL, "mixed", (graph_val[]){y, mix}, 2, NULL, &mixed, &err), &err);
+    must(graph_add_1(g, OP_REDUCE_SUM, "loss", &mixed, 1, &(reduce_attr){.drop_dims = true},
+                     ret_loss, &err),
+         &err);
+    graph_keep(g, y);
+    graph_keep(g, *ret_loss);
+    return g;
+}
+
+static void fill(const graph *g, lane *l, reference *r)
+{
+    for (graph_val v = 0; v < graph_n_values(g); v++) {
+        const graph_value *value = graph_value_at(g, v);
+        if (value->kind != VAL_PARAM)
+            continue;
+        double *x = reference_value(r, v);
+        rng numbers = rng_make(1, RNG_TEST, (uint64_t)value->name[0]);
+        for (int64_t i = 0; i < reference_elements(r, v); i++)
+            x[i] = eighths(&numbers, i);
+        lane_set(l, 0, value->name, x);
+    }
+    lane_set(l, 0, "weight", &(double){1});
+}
+
+/* A linear function's slope along one element is that element of its gradient. */
+static bool check_gradient(const conv_case *c, lane *l, reference *r, graph_val loss, graph_val x,
+                           const char *name)
+{
+    int64_t n = reference_elements(r, x);
+    double *want = xcalloc((size_t)n, sizeof *want), *got = xcalloc((size_t)n, sizeof *got);
+    double *direction = xcalloc((size_t)n, sizeof *direction);
+    for (int64_t i = 0; i < n; i++) {
+        direction[i] = 1;
+        want[i] = reference_slope(r, loss, x, direction);
+        direction[i] = 0;
+        got[i] = (double)lane_grad(l, name)[i];
+    }
+    bool close = is_close(c->name, got, want, n, 1e-5);
+    free(want);
+    free(got);
+    free(direction);
+    return close;
+}
+
+static bool check_case(const conv_case *c)
+{
+    error err = ERROR_INIT;
+    graph_val loss, weight;
+    graph *plain = build(c, &loss), *g = build(c, &loss);
+    must(graph_set_precision(g, PRECISION_BF16, &err), &err);
+    must(graph_input(g, "weight", DT_F32, (graph_shape){.rank = 0}, &weight, &err), &err);
+    must(graph_backward(g, loss, weight, &err), &err);
+    reference *r = reference_create(plain);
+    lane l;
+    lane_init(&l, (const graph *const *)&g, 1, 2);
+    fill(plain, &l, r);
+    reference_run(r);
+    lane_run(&l, 0, NULL);
+    graph_val y = graph_find(plain, "conv");
+    int64_t n = reference_elements(r, y);
+    double *got = xcalloc((size_t)n, sizeof *got);
+    lane_get(&l, 0, "conv", got);
+    bool close = is_close(c->name, got, reference_value(r, y), n, 1e-5);
+    free(got);
+    for (size_t i = 0; i < 3; i++) {
+        const char *name = (const char *const[]){"x", "w", "b"}[i];
+        close = check_gradient(c, &l, r, loss, graph_find(plain, name), name) && close;
+    }
+    lane_fini(&l);
+    reference_destroy(&r);
+    graph_destroy(&plain);
+    graph_destroy(&g);
+    return close;
+}
+
+static void test_exact_factors(void **state)
+{
+    (void)state;
+    if (!shim_has_bf16()) {
+        print_message("no bfloat16 on this processor\n");
+        skip();
+    }
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        wrong += !check_case(&cases[i]);
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exact_factors)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,4 +1,4 @@
-// A character model of 10.6 M parameters: 6 layers, 384 wide, 6 heads, 256 characters of context.
+// A character model of 10.8 M parameters: 6 layers, 384 wide, 6 heads, 256 characters of context.
 local text(range, stride) = { type: 'text', context: 256, range: range, stride: stride };
 local file = 'examples/tiny-shakespeare/input.txt';
 {

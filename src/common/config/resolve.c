@@ -464,8 +464,7 @@ static status check_together(resolver *r, const json_t *tree)
     return check_mode(r, tree);
 }
 
-/* Defaults that follow from other keys. The labels of the training data do not fit other images,
- * and a share of the training text is not meant for other texts. */
+/* Defaults that follow from other keys. What chooses among training data does not fit others. */
 static void derive(json_t *tree)
 {
     if (json_is_null(value_at(tree, "validation_dataset_reader"))) {

@@ -78,6 +78,19 @@ static status dropout_drops(call *c, bool *ret, error *err)
     return OK;
 }
 
+/* The mask of who drops nothing. */
+static status all_kept(call *c, error *err)
+{
+    graph_shape shape;
+    dtype type;
+    host_tensor *mask;
+    TRY(call_describe(c, 0, &shape, &type, err));
+    TRY(host_create(c->im->a, DT_BOOL, &shape, &mask, err));
+    memset(mask->data, 1, (size_t)mask->n);
+    call_return_host(c, 1, mask);
+    return OK;
+}
+
 status onnx_op_dropout(call *c, error *err)
 {
     bool drops;
@@ -87,7 +100,7 @@ status onnx_op_dropout(call *c, error *err)
     TRY(dropout_drops(c, &drops, err));
     if (!drops || ratio == 0.0) {
         call_return_input(c, 0, 0);
-        return OK;
+        return call_wants(c, 1) ? all_kept(c, err) : OK;
     }
     dropout_attr attr = {.ratio = (float)ratio,
                          .seed = c->im->request->seed,
@@ -96,6 +109,10 @@ status onnx_op_dropout(call *c, error *err)
     in[1] = c->im->batch_id;
     TRY(graph_add(c->im->g, OP_DROPOUT, c->name, in, 2, &attr, out, err));
     call_return(c, 0, out[0]);
+    if (!call_wants(c, 1))
+        return OK;
+    TRY(call_emit(c, OP_CAST, &out[1], 1, &(cast_attr){.to = DT_BOOL}, &out[1], err));
+    call_return(c, 1, out[1]);
     return OK;
 }
 

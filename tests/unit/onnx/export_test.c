@@ -1,0 +1,281 @@
+/* Files that are written: a graph in ONNX's operators with the batch left open, and a model that came
+ * as a file with other weights. What is written is read again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/fs.h"
+#include "graph/attrs.h"
+#include "onnx/export.h"
+#include "onnx/import.h"
+#include "support_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[256];
+static const onnx_meta meta[] = {{"step", "7"}};
+
+static int set_up(void **state)
+{
+    (void)state;
+    const char *base = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/export-XXXXXX", base ? base : "/tmp");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return fs_remove_tree(folder, NULL) == OK ? 0 : -1;
+}
+
+static const char *file_path(const char *name)
+{
+    static char path[2][512];
+    static int turn;
+    turn = !turn;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+    return path[turn];
+}
+
+static void must(status st, const error *err)
+{
+    if (st != OK)
+        fail_msg("%s", err->text);
+}
+
+/* Weights that count up from `from`. */
+static weights *some_weights(const tensor_decl *tensors, size_t n, float from)
+{
+    error err = ERROR_INIT;
+    flat *f = NULL;
+    weights *w = NULL;
+    must(flat_create(tensors, n, &f, &err), &err);
+    float *values = xcalloc((size_t)f->n_elements, sizeof *values);
+    for (int64_t i = 0; i < f->n_elements; i++)
+        values[i] = from + (float)i;
+    must(checkpoint_export(f, values, file_path("w.safetensors"), &err), &err);
+    must(weights_open(file_path("w.safetensors"), &w, &err), &err);
+    free(values);
+    flat_destroy(&f);
+    return w;
+}
+
+static onnx_model *read_back(void)
+{
+    error err = ERROR_INIT;
+    onnx_model *m = NULL;
+    must(onnx_open(file_path("out.onnx"), &m, &err), &err);
+    assert_string_equal(m->proto->producer_name, "tequio");
+    assert_string_equal(m->proto->metadata_props[m->proto->n_metadata_props - 1]->key, "step");
+    return m;
+}
+
+static const Onnx__NodeProto *node_of(const onnx_model *m, const char *type)
+{
+    for (size_t i = 0; i < m->proto->graph->n_node; i++)
+        if (strcmp(m->proto->graph->node[i]->op_type, type) == 0)
+            return m->proto->graph->node[i];
+    return NULL;
+}
+
+/* --- a model that came as a file --- */
+
+static file *trained(void)
+{
+    file *f = file_create(17);
+    file_input(f, "x", FILE_FLOAT, "N,6");
+    file_weights(f, "fc.weight", "3,6");
+    file_weights(f, "bn.weight", "3");
+    file_weights(f, "bn.mean", "3");
+    file_weights(f, "ratio", "");
+    file_node(f, "Identity", "bn.weight", "bn.bias");
+    file_int(f, file_node(f, "Gemm", "x fc.weight", "h"), "transB", 1);
+    Onnx__NodeProto *n =
+        file_node(f, "BatchNormalization", "h bn.weight bn.bias bn.mean bn.weight", "b m v");
+    file_int(f, n, "training_mode", 1);
+    file_node(f, "Dropout", "b ratio ratio", "y");
+    file_output(f, "y");
+    return f;
+}
+
+static const tensor_decl learned[] = {
+    {.name = "fc.weight", .rank = 2, .dim = {3, 6}},
+    {.name = "bn.weight", .rank = 1, .dim = {3}},
+    {.name = "bn.bias", .rank = 1, .dim = {3}},
+    {.name = "bn.mean", .rank = 1, .dim = {3}, .kind = TENSOR_STATE, .momentum = 0.9f},
+};
+
+static float first_of(const onnx_model *m, const char *name)
+{
+    float value;
+    int32_t at = onnx_initializer(m, name);
+    assert_true(at >= 0);
+    const Onnx__TensorProto *t = m->proto->graph->initializer[at];
+    assert_true(t->raw_data.len >= sizeof value && t->n_float_data == 0);
+    memcpy(&value, t->raw_data.data, sizeof value);
+    return value;
+}
+
+static void an_original_keeps_its_graph(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    file *f = trained();
+    onnx_model *m = file_open(f);
+    weights *w = some_weights(learned, COUNT_OF(learned), 100.0f);
+    must(onnx_export_model(m, w, meta, 1, file_path("out.onnx"), &err), &err);
+    onnx_model *again = read_back();
+    assert_null(node_of(again, "Identity")); /* it became a weight of its own */
+    assert_true(first_of(again, "fc.weight") == 100.0f);
+    assert_true(first_of(again, "bn.bias") >= 100.0f);
+    const Onnx__NodeProto *norm = node_of(again, "BatchNormalization");
+    assert_int_equal(norm->n_output, 1);
+    for (size_t i = 0; i < norm->n_attribute; i++)
+        assert_string_not_equal(norm->attribute[i]->name, "training_mode");
+    assert_int_equal(node_of(again, "Dropout")->n_input, 2);
+    assert_int_equal(node_of(m, "Dropout")->n_input, 3); /* the one that was read stays whole */
+    assert_string_equal(again->proto->graph->input[0]->type->tensor_type->shape->dim[0]->dim_param,
+                        "N");
+    onnx_close(&again);
+    onnx_close(&m);
+    weights_close(&w);
+    file_destroy(&f);
+}
+
+static void refused(const file *f, const tensor_decl *tensors, size_t n, status expected,
+                    const char *text)
+{
+    error err = ERROR_INIT;
+    onnx_model *m = file_open(f);
+    weights *w = some_weights(tensors, n, 1.0f);
+    assert_int_equal(onnx_export_model(m, w, meta, 1, file_path("none.onnx"), &err), expected);
+    if (!strstr(err.text, text))
+        fail_msg("'%s' does not say '%s'", err.text, text);
+    assert_false(fs_exists(file_path("none.onnx")));
+    onnx_close(&m);
+    weights_close(&w);
+}
+
+static void weights_that_do_not_fit(void **state)
+{
+    (void)state;
+    tensor_decl others[COUNT_OF(learned) + 1];
+    memcpy(others, learned, sizeof learned);
+    others[COUNT_OF(learned)] = (tensor_decl){.name = "more", .rank = 1, .dim = {2}};
+    file *f = trained();
+    refused(f, others, COUNT_OF(others), E_DATA, "has 5 tensors");
+    others[0] = (tensor_decl){.name = "fc.weight", .rank = 1, .dim = {18}};
+    refused(f, others, COUNT_OF(learned), E_DATA, "tensor 'fc.weight' is float32 with 1 axes");
+    file_node(f, "Relu", "m", "statistics");
+    refused(f, learned, COUNT_OF(learned), E_UNSUPPORTED, "'m' is read, which is made in training");
+    file_destroy(&f);
+}
+
+/* --- a graph --- */
+
+/* x [batch,4,6]: heads apart and together, the first half, a row for each example. */
+static graph *shapes(int64_t batch, graph_op last)
+{
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    graph_val x, y, row, out[8];
+    tensor_decl token = {.name = "token", .rank = 3, .dim = {1, 1, 6}};
+    must(graph_create(&g, &err), &err);
+    must(graph_input(g, "x", DT_F32, (graph_shape){3, {batch, 4, 6}}, &x, &err), &err);
+    must(graph_param(g, &token, &row, &err), &err);
+    shape_attr apart = {.shape = {4, {batch, 4, 2, 3}}}, flat_rows = {.shape = {2, {batch * 4, 6}}};
+    shape_attr rows = {.shape = {3, {batch, 1, 6}}};
+    transpose_attr perm = {.perm = {0, 2, 1, 3}};
+    slice_attr half = {.n_axes = 1, .axes = {1}, .begin = {0}, .end = {2}, .step = {1}};
+    must(graph_add_1(g, OP_RESHAPE, NULL, &x, 1, &apart, &y, &err), &err);
+    must(graph_add_1(g, OP_TRANSPOSE, NULL, &y, 1, &perm, &y, &err), &err);
+    must(graph_add_1(g, OP_SLICE, NULL, &y, 1, &half, &y, &err), &err);
+    must(graph_add_1(g, OP_RESHAPE, NULL, &x, 1, &flat_rows, &y, &err), &err);
+    must(graph_add_1(g, OP_RESHAPE, NULL, &y, 1, &(shape_attr){.shape = {3, {batch, 4, 6}}}, &y,
+                     &err), &err);
+    must(graph_add_1(g, OP_EXPAND, NULL, &row, 1, &rows, &row, &err), &err);
+    must(graph_add_1(g, OP_CONCAT, NULL, (graph_val[]){row, y}, 2, &(axis_attr){.axis = 1}, &y,
+                     &err), &err);
+    dropout_attr drop = {.ratio = 0.5f};
+    graph_val in[2] = {y, GRAPH_NONE};
+    if (last == OP_DROPOUT)
+        must(graph_input(g, "batch.id", DT_I64, (graph_shape){1, {1}}, &in[1], &err), &err);
+    must(graph_add(g, last, "last", in, last == OP_DROPOUT ? 2 : 1,
+                   last == OP_DROPOUT ? &drop : NULL, out, &err), &err);
+    return g;
+}
+
+static status export(graph *g, graph *twin, error *err)
+{
+    static const tensor_decl token = {.name = "token", .rank = 3, .dim = {1, 1, 6}};
+    static const char *const outputs[] = {"last"};
+    weights *w = some_weights(&token, 1, 1.0f);
+    onnx_export request = {.g = g,
+                           .twin = twin,
+                           .batch = 5,
+                           .twin_batch = 7,
+                           .outputs = outputs,
+                           .n_outputs = 1,
+                           .weights = w,
+                           .meta = meta,
+                           .n_meta = 1};
+    status st = onnx_export_graph(&request, file_path("out.onnx"), err);
+    weights_close(&w);
+    return st;
+}
+
+/* Read again for another batch than either it was written from. */
+static void a_batch_is_left_open(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    graph *five = shapes(5, OP_RELU), *seven = shapes(7, OP_RELU), *g = NULL;
+    must(export(five, seven, &err), &err);
+    onnx_model *m = read_back();
+    assert_null(node_of(m, "Slice")); /* nobody needs it */
+    graph_val x;
+    must(graph_create(&g, &err), &err);
+    must(graph_input(g, "fed", DT_F32, (graph_shape){3, {3, 4, 6}}, &x, &err), &err);
+    onnx_binding bound = {.input = "x", .value = x};
+    onnx_request request = {
+        .mode = ONNX_EVAL, .inputs = &bound, .n_inputs = 1, .batch_id = GRAPH_NONE};
+    onnx_imported imported;
+    must(onnx_import(m, g, &request, &imported, &err), &err);
+    char text[SHAPE_TEXT];
+    const graph_value *y = graph_value_at(g, imported.outputs[0].value);
+    assert_string_equal(graph_shape_text(&y->shape, text, sizeof text), "[3,5,6]");
+    assert_int_equal(imported.n_weights, 1);
+    onnx_imported_fini(&imported);
+    graph_destroy(&g);
+    onnx_close(&m);
+    graph_destroy(&five);
+    graph_destroy(&seven);
+}
+
+static void what_onnx_cannot_say(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    graph *five = shapes(5, OP_DROPOUT), *seven = shapes(7, OP_DROPOUT);
+    assert_int_equal(export(five, seven, &err), E_UNSUPPORTED);
+    assert_string_equal(err.text, "ONNX cannot say: 'last' (Dropout)");
+    graph_destroy(&five);
+    graph_destroy(&seven);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_original_keeps_its_graph),
+        cmocka_unit_test(weights_that_do_not_fit),
+        cmocka_unit_test(a_batch_is_left_open),
+        cmocka_unit_test(what_onnx_cannot_say),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+enum { ELEMENTS = 40 }; /* of a gradient, evenly spread */
+
 typedef struct conv_case {
     const char *name;
     graph_op op;
@@ -111,20 +113,18 @@ static void fill(const graph *g, lane *l, reference *r)
 static bool check_gradient(const conv_case *c, lane *l, reference *r, graph_val loss, graph_val x,
                            const char *name)
 {
-    int64_t n = reference_elements(r, x);
-    double *want = xcalloc((size_t)n, sizeof *want), *got = xcalloc((size_t)n, sizeof *got);
+    int64_t n = reference_elements(r, x), used = n < ELEMENTS ? n : ELEMENTS;
+    double want[ELEMENTS], got[ELEMENTS];
     double *direction = xcalloc((size_t)n, sizeof *direction);
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t k = 0; k < used; k++) {
+        int64_t i = k * (n - 1) / (used - 1);
         direction[i] = 1;
-        want[i] = reference_slope(r, loss, x, direction);
+        want[k] = reference_slope(r, loss, x, direction);
         direction[i] = 0;
-        got[i] = (double)lane_grad(l, name)[i];
+        got[k] = (double)lane_grad(l, name)[i];
     }
-    bool close = is_close(c->name, got, want, n, 1e-5);
-    free(want);
-    free(got);
     free(direction);
-    return close;
+    return is_close(c->name, got, want, used, 1e-5);
 }
 
 static bool check_case(const conv_case *c)

@@ -277,9 +277,9 @@ static void test_stops(void **state)
     int64_t begin = clock_us();
     assert_true(WIFSTOPPED(end) && WSTOPSIG(end) == SIGSTOP);
     assert_int_equal(waitpid(pid, &end, WCONTINUED), pid);
-    assert_true(WIFCONTINUED(end));
     assert_true(clock_us() - begin > 200000);
-    assert_int_equal(waitpid(pid, &end, 0), pid);
+    if (WIFCONTINUED(end)) /* it may have ended before we looked */
+        assert_int_equal(waitpid(pid, &end, 0), pid);
     assert_true(WIFEXITED(end) && WEXITSTATUS(end) == 7);
 }
 

@@ -85,6 +85,8 @@ static int64_t integer(const unsigned char *at, size_t bytes, bool is_signed)
 
 static void take_raw(const element *e, const unsigned char *raw, host_tensor *h)
 {
+    if (h->n == 0)
+        return; /* there may be no bytes at all */
     if (e->bytes == dtype_bytes(h->dtype) && e->ours != DT_BOOL) {
         memcpy(h->data, raw, (size_t)h->n * e->bytes);
         return;

@@ -17,11 +17,12 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 tequio=${TEQUIO:-$here/build/release/tequio}
 tools=${TOOLS:-$(dirname "$tequio")/tests}
 rounds=${1:-2} cuts=${2:-4} threads=${3:-1}
-every=24
+every=48
 dir=$(mktemp -d -p "${TMPDIR:-/tmp}")
 trap 'rm -rf "$dir"' EXIT
 
-"$tools/make_idx" "$dir/train" 4096 7 28
+# one epoch: what comes at the end of one stays out of the figures
+"$tools/make_idx" "$dir/train" $((64 * every * (cuts + 1))) 7 28
 cat >"$dir/config.jsonnet" <<CONFIG
 {
     dataset_reader: { type: "idx" },

@@ -224,10 +224,13 @@ void call_return_host(call *c, int32_t k, host_tensor *h)
         c->out[k] = (slot){.kind = SLOT_HOST, .host = h, .value = GRAPH_NONE};
 }
 
-void call_return_input(call *c, int32_t k, int32_t i)
+status call_return_input(call *c, int32_t k, int32_t i, error *err)
 {
+    if (!call_has(c, i))
+        return missing(i, err);
     if (k < c->n_out)
         c->out[k] = *c->in[i];
+    return OK;
 }
 
 bool call_wants(const call *c, int32_t k)

@@ -183,10 +183,8 @@ status onnx_fold_mod(call *c, error *err)
 /* Min and Max take any number; more than two are left to the run. */
 static status onnx_fold_extreme(call *c, binary op, error *err)
 {
-    if (c->n_in == 1) {
-        call_return_input(c, 0, 0);
-        return OK;
-    }
+    if (c->n_in == 1)
+        return call_return_input(c, 0, 0, err);
     return c->n_in == 2 ? onnx_fold_binary(c, op, false, err) : OK;
 }
 

@@ -43,9 +43,7 @@ status onnx_fold_reshape(call *c, error *err)
 
 status onnx_fold_identity(call *c, error *err)
 {
-    (void)err;
-    call_return_input(c, 0, 0);
-    return OK;
+    return call_return_input(c, 0, 0, err);
 }
 
 status onnx_fold_squeeze(call *c, error *err)

@@ -99,7 +99,7 @@ status onnx_op_dropout(call *c, error *err)
     TRY(ratio_of(c, &ratio, err));
     TRY(dropout_drops(c, &drops, err));
     if (!drops || ratio == 0.0) {
-        call_return_input(c, 0, 0);
+        TRY(call_return_input(c, 0, 0, err));
         return call_wants(c, 1) ? all_kept(c, err) : OK;
     }
     dropout_attr attr = {.ratio = (float)ratio,

@@ -172,10 +172,8 @@ status onnx_op_identity(call *c, error *err)
     if (!call_has(c, 0))
         return FAIL(err, E_DATA, "its input 0 is missing");
     const slot *s = c->in[0];
-    if (s->kind != SLOT_WEIGHT || c->im->request->keep_tied || *c->scope->prefix) {
-        call_return_input(c, 0, 0);
-        return OK;
-    }
+    if (s->kind != SLOT_WEIGHT || c->im->request->keep_tied || *c->scope->prefix)
+        return call_return_input(c, 0, 0, err);
     importer *im = c->im;
     weight own = im->weights[s->weight];
     own.name = c->name;

@@ -1,7 +1,7 @@
 #include "cli/cli.h"
 
 #include "cli/commands.h"
-#include "cli/help.h"
+#include "cli/line/help.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/log.h"

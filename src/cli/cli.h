@@ -1,5 +1,5 @@
 /*
- * The command line: a table of subcommands, one file each.
+ * The program's front: a table of subcommands, one file each.
  *
  * An error is printed once, here, as "tequio: <text>" on standard error; the exit code is that of
  * its status. Standard output is for results, logs and progress go to standard error.
@@ -7,7 +7,7 @@
 #ifndef TEQUIO_CLI_CLI_H
 #define TEQUIO_CLI_CLI_H
 
-#include "cli/command.h"
+#include "cli/line/command.h"
 
 /* The whole program; returns its exit code. */
 int cli_main(int argc, char **argv);

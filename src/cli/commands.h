@@ -1,8 +1,8 @@
-/* The subcommands; each is defined in the file of its name. */
+/* The subcommands; each is defined in the file of its name, in one of the rooms below. */
 #ifndef TEQUIO_CLI_COMMANDS_H
 #define TEQUIO_CLI_COMMANDS_H
 
-#include "cli/command.h"
+#include "cli/line/command.h"
 
 extern const command command_train;
 extern const command command_evaluate;

@@ -1,6 +1,6 @@
 #include "job/screen.h"
 
-#include "cli/progress.h"
+#include "cli/train/progress.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -14,21 +14,21 @@
 #define TEQUIO_MASTER_STATE_H
 
 #include "common/base/log.h"
-#include "common/config/mode.h"
 #include "common/base/wait.h"
+#include "common/config/mode.h"
 #include "common/store/checkpoint.h"
 #include "common/wire/wire.h"
-#include "master/assign.h"
-#include "master/deal.h"
-#include "master/fetch.h"
-#include "master/leases.h"
-#include "master/ledger.h"
+#include "master/books/ledger.h"
+#include "master/books/results.h"
+#include "master/cuts/fetch.h"
+#include "master/cuts/saver.h"
+#include "master/lanes/deal.h"
+#include "master/lanes/leases.h"
+#include "master/lanes/members.h"
 #include "master/master.h"
-#include "master/members.h"
-#include "master/results.h"
-#include "master/saver.h"
-#include "master/summaries.h"
-#include "master/vote.h"
+#include "master/servers/assign.h"
+#include "master/servers/summaries.h"
+#include "master/servers/vote.h"
 #include "optim/optim.h"
 
 typedef enum phase { GATHER, SETUP, RUN, DRAIN, OVER } phase;
@@ -171,7 +171,7 @@ void master_lend_hello(master *m, member *one, bool is_new);
 void master_lend(master *m);                    /* says the leases that are due */
 void master_say_lend_wait(const master *m, double seconds);
 
-/* books.c */
+/* reports.c */
 /* `from`: NULL when its life is over. */
 MUST_USE status master_take_report(master *m, const member *from, const wire_head *h,
                                    const Wire__Report *r, error *err);

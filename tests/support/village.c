@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "backend/backend.h"
-#include "cli/play.h"
+#include "cli/play/play.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/json.h"

@@ -1,6 +1,6 @@
 /* Flags: what is taken, what is refused and with which words; help from the same table. */
-#include "cli/command.h"
-#include "cli/help.h"
+#include "cli/line/command.h"
+#include "cli/line/help.h"
 #include "common/base/alloc.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* What `bench net` moves, and that a whole measurement, with its processes, comes to an end. */
-#include "cli/bench_cluster.h"
+#include "cli/bench/cluster.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/store/jobdir.h"

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "cli/inspect.h"
+#include "cli/inspect/inspect.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/json.h"

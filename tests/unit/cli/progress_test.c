@@ -1,5 +1,5 @@
 /* Progress: when a line is due, and what it looks like. */
-#include "cli/progress.h"
+#include "cli/train/progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

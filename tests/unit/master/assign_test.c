@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/base/rng.h"
-#include "master/assign.h"
+#include "master/servers/assign.h"
 
 #include <string.h>
 

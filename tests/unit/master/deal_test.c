@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "master/deal.h"
-#include "master/pace.h"
+#include "master/lanes/deal.h"
+#include "master/lanes/pace.h"
 
 enum { LANES = 3, SLOTS = 6 };
 

@@ -10,7 +10,7 @@
 
 #include "common/base/fs.h"
 #include "common/base/hash.h"
-#include "master/fetch.h"
+#include "master/cuts/fetch.h"
 #include "unit/master/support_books.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "master/hedge.h"
+#include "master/lanes/hedge.h"
 
 #include <string.h>
 

@@ -12,8 +12,8 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/rng.h"
-#include "master/journal.h"
-#include "master/ledger.h"
+#include "master/books/journal.h"
+#include "master/books/ledger.h"
 #include "unit/master/support_books.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
-#include "master/leases.h"
+#include "master/lanes/leases.h"
 
 enum { S = 1000000, NOW = 0 };
 

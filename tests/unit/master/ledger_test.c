@@ -11,7 +11,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
-#include "master/ledger.h"
+#include "master/books/ledger.h"
 #include "unit/master/support_books.h"
 
 #include <math.h>

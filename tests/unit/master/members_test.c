@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "master/members.h"
+#include "master/lanes/members.h"
 
 #include <stdlib.h>
 #include <string.h>

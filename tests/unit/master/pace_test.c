@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "master/pace.h"
+#include "master/lanes/pace.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
-#include "master/results.h"
+#include "master/books/results.h"
 #include "unit/master/support_books.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* When histograms are ordered: every so many versions, ahead, one order at a time. */
-#include "master/summaries.h"
+#include "master/servers/summaries.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 
 #include "common/base/json.h"
 #include "common/store/checkpoint.h"
-#include "master/saver.h"
+#include "master/cuts/saver.h"
 
 typedef struct books {
     char *path;

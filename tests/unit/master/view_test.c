@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "common/base/rng.h"
-#include "master/view.h"
+#include "master/lanes/view.h"
 
 enum { LANES = 20, SLOTS = 40 };
 

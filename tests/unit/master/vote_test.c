@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "common/base/rng.h"
-#include "master/vote.h"
+#include "master/servers/vote.h"
 
 #include <math.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
-#include "master/leases.h"
+#include "master/lanes/leases.h"
 #include "unit/worker/runner/support_stage.h"
 
 #include <stdlib.h>

@@ -1,0 +1,84 @@
+/* `tequio bench`: measures this machine with the product's own code paths. */
+#include "cli/bench/lane.h"
+#include "cli/bench/load.h"
+#include "cli/bench/net.h"
+#include "cli/bench/step.h"
+#include "cli/commands.h"
+#include "common/base/alloc.h"
+
+#include <string.h>
+
+typedef struct verb {
+    const char *name;
+    status (*run)(const args *a, error *err);
+} verb;
+
+static const verb verbs[] = {{"net", bench_net_run}, {"step", bench_step_run}};
+
+#define BOTH "Both"
+#define NET  "bench net"
+#define STEP "bench step"
+
+/* A flag of the other verb is a mistake, not a wish to be ignored. */
+static status check_flags(const args *a, const char *word, error *err)
+{
+    for (size_t i = 0; i < a->command->n_flags; i++) {
+        const flag *f = &a->command->flags[i];
+        if (a->values[i] && strcmp(f->group, BOTH) != 0 &&
+            strcmp(f->group + strlen("bench "), word) != 0)
+            return FAIL(err, E_USAGE, "bench %s: --%s is of '%s'", word, f->name, f->group);
+    }
+    return OK;
+}
+
+static int run_bench(const args *a, error *err)
+{
+    const char *word = a->operands[0];
+    for (size_t i = 0; i < COUNT_OF(verbs); i++) {
+        if (strcmp(word, verbs[i].name) != 0)
+            continue;
+        status st = check_flags(a, word, err);
+        return status_exit_code(st == OK ? verbs[i].run(a, err) : st);
+    }
+    return status_exit_code(FAIL(err, E_USAGE, "bench: '%s': must be net or step", word));
+}
+
+static const flag bench_flags[] = {
+    {"rounds", 0, FLAG_COUNT, "N", BOTH, "How often everything is measured; medians count. 5.", 1,
+     1000},
+    {"json", 0, FLAG_SWITCH, NULL, BOTH, "Print JSON.", 0, 0},
+    {"what", 0, FLAG_TEXT, "LIST", NET, "Any of push,pull,pushpull; all of them.", 0, 0},
+    {"bytes", 0, FLAG_TEXT, "LIST", NET, "Sizes of a part; 64K,1M,4M.", 0, 0},
+    {"workers", 0, FLAG_COUNT, "N", NET, "Worker processes. 1.", 1, BENCH_WORKERS},
+    {"ps", 0, FLAG_COUNT, "N", NET, "Parameter servers, a process each. 1.", 1, BENCH_SERVERS},
+    {"curve", 0, FLAG_SWITCH, NULL, NET, "Encrypt, as between hosts.", 0, 0},
+    {"replicas", 0, FLAG_SWITCH, NULL, NET,
+     "Alternate with servers that have standbys; of two servers and pushpull, 1M,4M.", 0, 0},
+    {"seconds", 0, FLAG_COUNT, "N", NET, "How long one measurement takes. 1.", 1, 3600},
+    {"model", 0, FLAG_CHOICE, BENCH_MODELS, STEP, "What is trained; mlp.", 0, 0},
+    {"threads", 0, FLAG_COUNT, "N", STEP, "Threads of the lane. 1.", 1, 4096},
+    {"batch", 0, FLAG_COUNT, "N", STEP, "Examples in a batch; the model's own, 256 of mlp.", 1,
+     1 << 20},
+    {"precision", 0, FLAG_CHOICE, "f32|bf16", STEP, "Of the products; f32.", 0, 0},
+    {"optimizer", 0, FLAG_CHOICE, "sgd|adamw", STEP, "What updates the weights; sgd.", 0, 0},
+    {"steps", 0, FLAG_COUNT, "N", STEP, "Steps that are timed, each round. 10.", 1, 1 << 20},
+    {"warmup", 0, FLAG_COUNT, "N", STEP, "Steps before them. 3.", 0, 1 << 20},
+    {"peer", 0, FLAG_TEXT, "COMMAND", STEP,
+     "Alternate with this command, which measures the same and prints JSON.", 0, 0},
+};
+
+const command command_bench = {
+    .name = "bench",
+    .operands = "net|step",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "Measure this machine: the network path, or one training step.",
+    .about = "net: goodput of push, pull and both at once between workers and parameter servers, "
+             "all of them processes on loopback, in rounds that alternate with iperf3 where it is "
+             "installed.\n\n"
+             "step: examples per second of forward, backward and update on one lane.",
+    .flags = bench_flags,
+    .n_flags = COUNT_OF(bench_flags),
+    .needs_passive_waits = true,
+    .run = run_bench,
+};

@@ -1,0 +1,197 @@
+/*
+ * `tequio doctor`: what of this machine matters to a run, and whether it will do. A check that
+ * fails makes the exit code 1; what is merely absent but optional does not.
+ */
+#include "backend/cpu/dnnl_shim.h"
+#include "cli/commands.h"
+#include "cli/host/versions.h"
+#include "common/base/alloc.h"
+#include "common/base/buf.h"
+#include "common/base/fs.h"
+#include "common/base/json.h"
+#include "common/base/thread.h"
+#include "job/ports.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define DATASET_DIR "/usr/share/datasets/fashion-mnist"
+
+enum { OPEN_FILES_NEEDED = 256, MEMORY_NEEDED_MB = 256 };
+
+typedef struct check {
+    const char *name;
+    bool (*look)(buf *ret); /* false: this stands in the way of a run */
+} check;
+
+/* The text behind "<key> ... :" in a file of /proc; "" if there is none. */
+static void proc_value(const char *path, const char *key, char *ret, size_t bytes)
+{
+    char line[512];
+    ret[0] = 0;
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f)) {
+        char *colon = strchr(line, ':');
+        if (!colon || strncmp(line, key, strlen(key)) != 0)
+            continue;
+        colon += 1 + strspn(colon + 1, " \t");
+        colon[strcspn(colon, "\n")] = 0;
+        snprintf(ret, bytes, "%s", colon);
+        break;
+    }
+    if (f)
+        fclose(f);
+}
+
+static bool look_cpu(buf *ret)
+{
+    char model[128];
+    proc_value("/proc/cpuinfo", "model name", model, sizeof model);
+    buf_addf(ret, "%s, instruction set %s, %d usable", *model ? model : "unknown model", shim_isa(),
+             thread_cpus());
+    return true;
+}
+
+static bool look_memory(buf *ret)
+{
+    char total[64], available[64];
+    proc_value("/proc/meminfo", "MemTotal", total, sizeof total);
+    proc_value("/proc/meminfo", "MemAvailable", available, sizeof available);
+    long long mb = atoll(available) / 1024;
+    buf_addf(ret, "%lld MB, %lld MB available", atoll(total) / 1024, mb);
+    if (mb >= MEMORY_NEEDED_MB)
+        return true;
+    buf_addf(ret, "; a small cluster needs %d MB", MEMORY_NEEDED_MB);
+    return false;
+}
+
+static bool look_libraries(buf *ret)
+{
+    versions_row rows[VERSIONS_MAX];
+    size_t n = versions_list(rows);
+    for (size_t i = 0; i < n; i++)
+        buf_addf(ret, "%s%s %s", i ? ", " : "", rows[i].name, rows[i].version);
+    return true;
+}
+
+static bool look_waiting(buf *ret)
+{
+    const char *policy = getenv("OMP_WAIT_POLICY");
+    buf_addf(ret, "OMP_WAIT_POLICY is %s", policy ? policy : "unset; train sets it to passive");
+    if (policy && strcasecmp(policy, "active") == 0)
+        buf_adds(ret, ": waiting threads take the cores from other tasks of this machine");
+    return true;
+}
+
+static bool look_files(buf *ret)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit)) {
+        buf_adds(ret, "unknown");
+        return true;
+    }
+    buf_addf(ret, "%" PRIuMAX " open at once", (uintmax_t)limit.rlim_cur);
+    if (limit.rlim_cur >= OPEN_FILES_NEEDED)
+        return true;
+    buf_addf(ret, "; needed are %d: ulimit -n %d", OPEN_FILES_NEEDED, OPEN_FILES_NEEDED);
+    return false;
+}
+
+static bool look_cuda(buf *ret)
+{
+    buf_adds(ret, "not built in; training runs on the CPU");
+    return true;
+}
+
+static bool look_dataset(buf *ret)
+{
+    bool there = fs_exists(DATASET_DIR "/train-images-idx3-ubyte.gz");
+    buf_adds(ret, there ? DATASET_DIR : "absent; apt-get install dataset-fashion-mnist");
+    return true;
+}
+
+static status call_ourselves(error *err)
+{
+    int fd = -1, port = 0, caller = -1;
+    TRY(port_listen(0, "doctor", &fd, &port, err));
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = inet_addr(PORTS_HOST)};
+    status st = OK;
+    caller = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (caller < 0 || connect(caller, (struct sockaddr *)&at, sizeof at))
+        st = FAIL(err, E_IO, "connect to %s:%d: %s", PORTS_HOST, port, strerror(errno));
+    if (caller >= 0)
+        close(caller);
+    close(fd);
+    return st;
+}
+
+static bool look_loopback(buf *ret)
+{
+    error err = ERROR_INIT;
+    status st = call_ourselves(&err);
+    buf_adds(ret, st == OK ? "sockets on " PORTS_HOST " work" : err.text);
+    return st == OK;
+}
+
+static bool look_temporary(buf *ret)
+{
+    const char *dir = getenv("TMPDIR");
+    dir = dir && *dir ? dir : "/tmp";
+    bool can = access(dir, W_OK | X_OK) == 0;
+    buf_addf(ret, "%s %s", dir, can ? "can be written" : "cannot be written");
+    return can;
+}
+
+static const check checks[] = {
+    {"cpu", look_cpu},         {"memory", look_memory},     {"libraries", look_libraries},
+    {"waiting", look_waiting}, {"files", look_files},       {"cuda", look_cuda},
+    {"dataset", look_dataset}, {"loopback", look_loopback}, {"temporary", look_temporary},
+};
+
+static int run_doctor(const args *a, error *err)
+{
+    bool ok = true, as_json = args_has(a, "json");
+    json_t *list = json_array();
+    for (size_t i = 0; i < COUNT_OF(checks); i++) {
+        buf text = BUF_INIT;
+        bool good = checks[i].look(&text);
+        ok = ok && good;
+        if (!as_json)
+            printf("%-4s %-10s %s\n", good ? "ok" : "BAD", checks[i].name, text.data);
+        json_array_append_new(list, json_pack("{s:s, s:b, s:s}", "name", checks[i].name, "ok",
+                                              (int)good, "text", text.data));
+        buf_fini(&text);
+    }
+    json_t *all = json_pack("{s:b, s:o}", "ok", (int)ok, "checks", list);
+    if (as_json && json_dumpf(all, stdout, JSON_INDENT(2)) == 0)
+        printf("\n");
+    json_decref(all);
+    if (ok)
+        return 0;
+    return status_exit_code(FAIL(err, E_FAIL, "doctor: something stands in the way of a run"));
+}
+
+static const flag doctor_flags[] = {
+    {"json", 0, FLAG_SWITCH, NULL, "What to show", "Print JSON.", 0, 0},
+};
+
+const command command_doctor = {
+    .name = "doctor",
+    .operands = "",
+    .summary = "Tell whether this machine is fit to train on.",
+    .about = "Looks at what a run needs of this machine: processor, memory, libraries, limits, "
+             "sockets. The exit code is 1 if something stands in the way.",
+    .flags = doctor_flags,
+    .n_flags = COUNT_OF(doctor_flags),
+    .run = run_doctor,
+};

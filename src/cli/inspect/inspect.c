@@ -1,0 +1,321 @@
+/*
+ * `tequio inspect`: finds out what lies at a path, by its content more than by its name, and hands
+ * it to the report of that kind. Also what the reports share: statistics, numbers, tables.
+ */
+#include "cli/inspect/inspect.h"
+
+#include "cli/commands.h"
+#include "cli/line/help.h"
+#include "common/base/alloc.h"
+#include "common/base/detmath.h"
+#include "common/base/fs.h"
+#include "common/base/json.h"
+#include "common/store/events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- what is it? --- */
+
+enum { HEAD_BYTES = 9, SAFETENSORS_HEADER_MAX = 100 * 1000 * 1000 };
+
+static bool has_file(const char *dir, const char *name)
+{
+    char *path = xasprintf("%s/%s", dir, name);
+    bool there = fs_exists(path);
+    free(path);
+    return there;
+}
+
+static bool is_like_safetensors(const unsigned char head[HEAD_BYTES])
+{
+    uint64_t header = 0;
+    for (int i = 7; i >= 0; i--)
+        header = header << 8 | head[i];
+    return header <= SAFETENSORS_HEADER_MAX && head[8] == '{';
+}
+
+static bool is_like_idx(const unsigned char head[HEAD_BYTES])
+{
+    bool gzip = head[0] == 0x1f && head[1] == 0x8b;
+    return gzip || (!head[0] && !head[1] && head[2] >= 8 && head[2] <= 14 && head[3]);
+}
+
+static status stop_at_once(void *user, const event_record *r, error *err)
+{
+    (void)r;
+    (void)err;
+    *(bool *)user = true;
+    return E_FAIL;
+}
+
+/* Its first record is whole and an event. */
+static bool is_like_events(const char *path)
+{
+    bool any = false;
+    return events_read(path, stop_at_once, &any, NULL) != OK && any;
+}
+
+static status read_head(const char *path, unsigned char ret[HEAD_BYTES], error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return FAIL(err, E_IO, "open '%s': %s", path, strerror(errno));
+    memset(ret, 0, HEAD_BYTES);
+    ssize_t n = read(fd, ret, HEAD_BYTES);
+    status st = n < 0 ? FAIL(err, E_IO, "read '%s': %s", path, strerror(errno)) : OK;
+    close(fd);
+    return st;
+}
+
+static bool ends_with(const char *text, const char *tail)
+{
+    size_t n = strlen(text), m = strlen(tail);
+    return n >= m && strcmp(text + n - m, tail) == 0;
+}
+
+static status look_into_file(const char *path, bool verify, json_t **ret, error *err)
+{
+    static const char manifest[] = "manifest.json";
+    size_t before = strlen(path) >= strlen(manifest) ? strlen(path) - strlen(manifest) : 0;
+    if (strcmp(path + before, manifest) == 0 && (!before || path[before - 1] == '/')) {
+        char *dir = before ? xstrndup(path, before - 1) : xstrdup(".");
+        status st = inspect_look_checkpoint(*dir ? dir : "/", verify, ret, err);
+        free(dir);
+        return st;
+    }
+    unsigned char head[HEAD_BYTES];
+    TRY(read_head(path, head, err));
+    if (ends_with(path, ".safetensors") || is_like_safetensors(head))
+        return inspect_look_safetensors(path, ret, err);
+    if (strstr(path, ".tfevents.") || is_like_events(path))
+        return inspect_look_events(path, ret, err);
+    if (is_like_idx(head))
+        return inspect_look_idx(path, ret, err);
+    return FAIL(err, E_DATA,
+                "'%s' is neither safetensors, nor an event file, nor IDX (plain or gzip)", path);
+}
+
+status inspect_look(const char *path, bool verify, json_t **ret, error *err)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return FAIL(err, E_IO, "look at '%s': %s", path, strerror(errno));
+    if (!S_ISDIR(info.st_mode))
+        return look_into_file(path, verify, ret, err);
+    if (has_file(path, "manifest.json"))
+        return inspect_look_checkpoint(path, verify, ret, err);
+    if (has_file(path, "job.json"))
+        return inspect_look_job(path, ret, err);
+    return FAIL(err, E_DATA,
+                "'%s' is neither a checkpoint (no manifest.json) nor a job dir (no job.json)",
+                path);
+}
+
+void inspect_print(const json_t *report, buf *ret)
+{
+    static const struct {
+        const char *kind;
+        void (*print)(const json_t *report, buf *ret);
+    } kinds[] = {
+        {"checkpoint", inspect_print_checkpoint},
+        {"job", inspect_print_job},
+        {"safetensors", inspect_print_safetensors},
+        {"events", inspect_print_events},
+        {"idx", inspect_print_idx},
+    };
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (strcmp(inspect_str(report, "kind"), kinds[i].kind) == 0)
+            kinds[i].print(report, ret);
+}
+
+/* --- numbers of values --- */
+
+static bool is_finite(double x)
+{
+    return x - x == 0;
+}
+
+void inspect_stats_add(inspect_stats *s, double x)
+{
+    if (!is_finite(x)) {
+        s->n_bad++;
+        return;
+    }
+    s->min = !s->n || x < s->min ? x : s->min;
+    s->max = !s->n || x > s->max ? x : s->max;
+    s->sum += x;
+    s->n++;
+}
+
+void inspect_stats_add_again(inspect_stats *s, double x)
+{
+    double from_mean = x - s->sum / (double)s->n;
+    if (is_finite(x))
+        s->squares += from_mean * from_mean;
+}
+
+void inspect_stats_tell(const inspect_stats *s, json_t *o)
+{
+    /* json_real gives NULL for what JSON cannot say, for instance a mean of values near the end of
+     * the range of doubles */
+    const double n = (double)s->n;
+    const double values[] = {s->min, s->max, s->sum / n, det_sqrt(s->squares / n)};
+    static const char *const keys[] = {"min", "max", "mean", "std"};
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        json_t *value = s->n ? json_real(values[i]) : NULL;
+        json_object_set_new(o, keys[i], value ? value : json_null());
+    }
+    json_object_set_new(o, "not_finite", json_integer((json_int_t)s->n_bad));
+}
+
+/* --- text --- */
+
+const char *inspect_str(const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    return text ? text : "";
+}
+
+long long inspect_int(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+bool inspect_true(const json_t *o, const char *key)
+{
+    return json_is_true(json_object_get(o, key));
+}
+
+void inspect_add_bytes(buf *out, double bytes)
+{
+    static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
+    size_t unit = 0;
+    while (bytes >= 1000 && unit + 1 < COUNT_OF(units)) {
+        bytes /= 1000;
+        unit++;
+    }
+    buf_addf(out, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+void inspect_add_number(buf *out, const json_t *value)
+{
+    if (json_is_integer(value))
+        buf_addf(out, "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        buf_addf(out, "%.5g", json_real_value(value));
+    else if (json_is_string(value))
+        buf_adds(out, json_string_value(value));
+    else
+        buf_adds(out, json_is_true(value) ? "true" : json_is_false(value) ? "false" : "-");
+}
+
+void inspect_table_cell(inspect_table *t, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text = NULL;
+    if (vasprintf(&text, format, list) < 0)
+        BUG("out of memory for a cell");
+    va_end(list);
+    GROW(t->cells, t->cap, t->n + 1);
+    t->cells[t->n++] = text;
+}
+
+void inspect_table_number(inspect_table *t, const json_t *value)
+{
+    buf text = BUF_INIT;
+    inspect_add_number(&text, value);
+    inspect_table_cell(t, "%s", text.data);
+    buf_fini(&text);
+}
+
+static void end_row(buf *out)
+{
+    while (out->size && out->data[out->size - 1] == ' ')
+        out->data[--out->size] = '\0';
+    buf_adds(out, "\n");
+}
+
+void inspect_table_flush(inspect_table *t, buf *out)
+{
+    int width[INSPECT_COLUMNS] = {0};
+    BUG_ON(t->columns < 1 || t->columns > INSPECT_COLUMNS || t->n % t->columns);
+    for (size_t i = 0; i < t->n; i++) {
+        int n = (int)strlen(t->cells[i]);
+        int *widest = &width[i % t->columns];
+        *widest = n > *widest ? n : *widest;
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        size_t column = i % t->columns;
+        buf_addf(out, "  %*s", column ? width[column] : -width[0], t->cells[i]);
+        free(t->cells[i]);
+        if (column + 1 == t->columns)
+            end_row(out);
+    }
+    free(t->cells);
+    *t = (inspect_table){.columns = t->columns};
+}
+
+/* --- the subcommand --- */
+
+static status show(const args *a, error *err)
+{
+    json_t *report = NULL;
+    TRY(inspect_look(a->operands[0], !args_has(a, "no-verify"), &report, err));
+    buf text = BUF_INIT;
+    if (args_has(a, "json")) {
+        char *json = json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+        BUG_ON(!json);
+        buf_addf(&text, "%s\n", json);
+        free(json);
+    } else {
+        inspect_print(report, &text);
+    }
+    fwrite(text.data, 1, text.size, stdout);
+    buf_fini(&text);
+    json_decref(report);
+    return OK;
+}
+
+static int run(const args *a, error *err)
+{
+    return status_exit_code(show(a, err));
+}
+
+status inspect_main(int argc, char **argv, error *err)
+{
+    args a;
+    TRY(args_parse(&command_inspect, argc - 1, argv + 1, &a, err));
+    if (!a.help)
+        return show(&a, err);
+    return help_print_command(&command_inspect) == 0 ? OK : E_FAIL;
+}
+
+static const flag flags[] = {
+    {.name = "json", .kind = FLAG_SWITCH, .group = "Output", .help = "Print JSON, for programs."},
+    {.name = "no-verify",
+     .kind = FLAG_SWITCH,
+     .group = "Output",
+     .help = "Do not read a whole checkpoint to check its SHA-256 sums."},
+};
+
+const command command_inspect = {
+    .name = "inspect",
+    .operands = "FILE|DIR",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "Look into a job dir, a checkpoint, safetensors, an event file or IDX data.",
+    .about = "Tells what lies at FILE or DIR: the state of a job, the parts and the health of a "
+             "checkpoint, the range of every tensor of a safetensors file, the last value of every "
+             "curve of an event file, the shape and the range of IDX data (plain or gzip).\n\n"
+             "A damaged or cut file is an error that says what is wrong (exit code 3).",
+    .flags = flags,
+    .n_flags = COUNT_OF(flags),
+    .run = run,
+};

@@ -1,0 +1,151 @@
+/* The manual page, in roff with the macros of man(7). */
+#include "cli/cli.h"
+#include "cli/line/help.h"
+#include "common/base/alloc.h"
+#include "common/config/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct fact {
+    const char *name, *text;
+} fact;
+
+static const fact environment[] = {
+    {"TF_CONFIG",
+     "Cluster and task of this process, as TensorFlow, Kubeflow, AI Platform and Vertex "
+     "AI set it; train then plays that task. CLUSTER_SPEC and the variables of Slurm "
+     "and SageMaker are read where it is not set."},
+    {"TEQUIO_SET", "Settings \"dotted.key=json\", one a line; between the file and --overrides."},
+    {"TEQUIO_FAULT", "What --fault says, for a task that is started without it."},
+    {"TEQUIO_FAULT_LIFE", "Which life of its task this is, from 1: kills and freezes are of the "
+                          "first one unless another is named. A local cluster sets it."},
+    {"TEQUIO_LOG_LEVEL", "error, warn, info (default) or debug."},
+    {"OMP_WAIT_POLICY", "passive unless set: threads that wait leave the cores to other tasks."},
+    {"TMPDIR", "Folder for temporary files."},
+};
+
+static const char *exit_meaning(int code)
+{
+    switch (code) {
+    case 0:
+        return "Done.";
+    case 1:
+        return "Failure, among them input/output, memory, numbers that are not finite.";
+    case 2:
+        return "Wrong usage or configuration.";
+    case 3:
+        return "Wrong data.";
+    case 4:
+        return "The model cannot be run.";
+    case 143:
+        return "Stopped on request; the job can be resumed.";
+    case 200:
+        return "A task of the cluster was lost for good.";
+    case 201:
+        return "A device failed.";
+    default:
+        return NULL;
+    }
+}
+
+/* Every exit code once, in ascending order: STATUS_MAP lists them so. */
+static bool next_exit_code(int *code)
+{
+    int best = -1;
+    for (status s = OK; s < STATUS_COUNT; s++) {
+        int c = status_exit_code(s);
+        if (c > *code && (best < 0 || c < best))
+            best = c;
+    }
+    *code = best;
+    return best >= 0;
+}
+
+/* Text that roff must not take for its own. */
+static void add_roff(buf *ret, const char *text)
+{
+    bool line_start = true;
+    for (; *text; text++) {
+        if (line_start && (*text == '.' || *text == '\''))
+            buf_adds(ret, "\\&");
+        if (*text == '\\')
+            buf_adds(ret, "\\e");
+        else if (*text == '-')
+            buf_adds(ret, "\\-");
+        else if (text[0] == '\n' && text[1] == '\n')
+            buf_adds(ret, "\n.PP"); /* the second one ends this line */
+        else
+            buf_add(ret, text, 1);
+        line_start = *text == '\n';
+    }
+}
+
+static void man_item(buf *ret, const char *name, const char *text)
+{
+    buf_adds(ret, ".TP\n.B ");
+    add_roff(ret, name);
+    buf_adds(ret, "\n");
+    add_roff(ret, text);
+    buf_adds(ret, "\n");
+}
+
+static void man_command(buf *ret, const command *c)
+{
+    buf_addf(ret, ".SS tequio %s ", c->name);
+    add_roff(ret, c->operands);
+    buf_adds(ret, "\n");
+    add_roff(ret, c->about);
+    buf_adds(ret, "\n");
+    for (size_t i = 0; i < c->n_flags; i++) {
+        buf label = BUF_INIT;
+        help_flag_label(&c->flags[i], &label);
+        man_item(ret, label.data, c->flags[i].help);
+        buf_fini(&label);
+    }
+}
+
+static void man_config(buf *ret)
+{
+    buf text = BUF_INIT;
+    config_help_text(&text);
+    buf_adds(ret, ".SH CONFIGURATION\nCONFIG is a jsonnet file. An unknown key is an error.\n.PP\n"
+                  ".nf\n");
+    for (const char *line = text.data ? text.data : ""; *line;) {
+        size_t bytes = strcspn(line, "\n");
+        char *one = xstrndup(line, bytes);
+        add_roff(ret, one);
+        buf_adds(ret, "\n");
+        free(one);
+        line += bytes + (line[bytes] == '\n');
+    }
+    buf_adds(ret, ".fi\n");
+    buf_fini(&text);
+}
+
+void help_man(buf *ret)
+{
+    buf_adds(ret, ".TH TEQUIO 1 \"\" \"tequio " TEQUIO_VERSION "\" \"User Commands\"\n"
+                  ".SH NAME\ntequio \\- distributed deep-learning trainer\n"
+                  ".SH SYNOPSIS\n.B tequio\n.I SUBCOMMAND\n[arguments]\n"
+                  ".SH DESCRIPTION\ntequio trains a neural network on one machine or on many. "
+                  "Which part a process plays (master, worker, parameter server, evaluator) it "
+                  "reads from TF_CONFIG. The cluster does not change the result.\n"
+                  ".SH SUBCOMMANDS\n");
+    size_t n;
+    const command *const *commands = cli_commands(&n);
+    for (size_t i = 0; i < n; i++)
+        man_command(ret, commands[i]);
+    buf_adds(ret, ".SH ENVIRONMENT\n");
+    for (size_t i = 0; i < COUNT_OF(environment); i++)
+        man_item(ret, environment[i].name, environment[i].text);
+    buf_adds(ret, ".SH EXIT STATUS\n");
+    for (int code = -1; next_exit_code(&code);) {
+        char name[16];
+        snprintf(name, sizeof name, "%d", code);
+        const char *meaning = exit_meaning(code);
+        man_item(ret, name, meaning ? meaning : "Failure.");
+    }
+    man_config(ret);
+}

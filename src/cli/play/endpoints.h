@@ -1,0 +1,27 @@
+/*
+ * From the addresses of a cluster to endpoints: where a task listens and where it dials.
+ *
+ * Listening: distributed.bind if given, else the address of the cluster if it is this host's, else
+ * every address. Off the loopback interface a role refuses to listen in the clear unless
+ * distributed.security says "off" (cli/play/keys.h decides what is encrypted).
+ *
+ * Threads: any; may block in name resolution.
+ */
+#ifndef TEQUIO_CLI_PLAY_ENDPOINTS_H
+#define TEQUIO_CLI_PLAY_ENDPOINTS_H
+
+#include "common/cluster/cluster.h"
+#include "common/config/config.h"
+
+#include <stdatomic.h>
+
+/* "tcp://host:port" to listen at for `t`; the caller frees it. E_CONFIG. */
+MUST_USE status endpoint_listen(const config *config, const cluster *c, task t, bool encrypts,
+                                char **ret, error *err);
+
+/* "tcp://host:port" to dial `t`; waits until its host resolves, at most distributed.start_timeout,
+ * or until *stop. E_CONFIG names task and host. */
+MUST_USE status endpoint_dial(const config *config, const cluster *c, task t, const atomic_bool *stop,
+                              char **ret, error *err);
+
+#endif

@@ -1,0 +1,482 @@
+#include "cli/play/play.h"
+
+#include "backend/backend.h"
+#include "cli/play/endpoints.h"
+#include "cli/play/pretrained.h"
+#include "cli/play/rehearsal.h"
+#include "cli/use/onnx_file.h"
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+#include "common/base/thread.h"
+#include "common/net/net.h"
+#include "common/store/jobstate.h"
+#include "evaluator/evaluator.h"
+#include "master/master.h"
+#include "ps/ps.h"
+#include "worker/worker.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARTS_MAX = 4 };
+
+typedef struct play play;
+
+/* One role of this process, on its thread. */
+typedef struct part {
+    status (*run)(play *p, error *err);
+    char name[TASK_NAME];
+    pthread_t thread;
+    play *play;
+    fault *fault;                       /* of the task whose part it is */
+    error error;
+} part;
+
+struct play {
+    const play_options *o;
+    const cluster *c;
+    net *net;
+    jobdir *dir;                        /* of the process that plays master */
+    bool plays_master, plays_worker, plays_ps, evaluates_here, evaluates;
+    bool is_alone;                      /* everything over inproc */
+    bool encrypts;
+    jobkey key;                         /* if it does; until it has been used */
+    task worker, ps;                    /* who it is as worker and as server */
+    bool trainer;
+    int32_t lanes;
+
+    char *listen, *master;              /* endpoints; NULL: none, not known */
+    char **servers;
+    int32_t n_servers;
+    char *relay;
+
+    progress progress;
+    part parts[PARTS_MAX];
+    size_t n_parts;
+    atomic_bool abort, evaluator_stop;
+    pthread_mutex_t lock;
+    status failed;                      /* the first failure of a part */
+    error failure;
+};
+
+/* --- which roles --- */
+
+static bool master_trains(const play *p)
+{
+    const json_t *value = config_json(p->o->config, "distributed.master_trains");
+    return json_is_boolean(value) ? json_is_true(value) : true;
+}
+
+static bool is_single(const cluster *c)
+{
+    return c->origin == CLUSTER_LOCAL ||
+           (!c->jobs[ROLE_PS].n && !c->hosted_servers && c->task.role != ROLE_EVALUATOR &&
+            c->task.role != ROLE_PS);
+}
+
+static void choose_roles(play *p)
+{
+    const cluster *c = p->c;
+    p->is_alone = is_single(c);
+    p->plays_master = p->is_alone || c->is_chief;
+    p->plays_worker = p->is_alone || c->task.role == ROLE_WORKER ||
+                      (c->task.role == ROLE_MASTER && master_trains(p));
+    p->plays_ps = p->is_alone || c->task.role == ROLE_PS ||
+                  (c->hosted_servers && c->task.role == ROLE_WORKER && !c->is_chief);
+    p->trainer = p->is_alone || c->task.role == ROLE_MASTER;
+    p->worker = (task){ROLE_WORKER, p->trainer ? 0 : c->task.index};
+    p->ps = (task){ROLE_PS, p->is_alone ? 0 : c->task.index};
+    p->evaluates = config_has(p->o->config, "validation_data_path");
+    p->evaluates_here = p->plays_master && p->evaluates && !c->jobs[ROLE_EVALUATOR].n;
+    int64_t threads = config_int(p->o->config, "trainer.threads");
+    int64_t lanes = config_has(p->o->config, "distributed.lanes")
+                        ? config_int(p->o->config, "distributed.lanes")
+                        : thread_cpus() / threads;
+    p->lanes = lanes > 0 ? (int32_t)lanes : 1;
+}
+
+/* --- where they listen and dial --- */
+
+/* The tasks that are servers, in the order of the deal. */
+static status dial_servers(play *p, error *err)
+{
+    const cluster *c = p->c;
+    role host = c->hosted_servers ? ROLE_WORKER : ROLE_PS;
+    if (c->jobs[host].n >= NET_POLL_MAX)
+        return FAIL(err, E_CONFIG, "the cluster has %d servers, at most %d are supported",
+                    c->jobs[host].n, NET_POLL_MAX - 1);
+    p->servers = xcalloc((size_t)c->jobs[host].n + 1, sizeof(char *));
+    for (int32_t i = 0; i < c->jobs[host].n; i++) {
+        if (c->hosted_servers && c->master_is_worker && i == 0)
+            continue;               /* the chief's port is the master's */
+        TRY(endpoint_dial(p->o->config, c, (task){host, i}, p->o->stop, &p->servers[p->n_servers], err));
+        p->n_servers++;
+    }
+    return OK;
+}
+
+/* Copies need a second server; one process that does everything has none, and needs none. An
+ * evaluator knows of no servers. */
+static status check_replicas(const play *p, error *err)
+{
+    const cluster *c = p->c;
+    int n = c->hosted_servers ? c->jobs[ROLE_WORKER].n - c->master_is_worker : c->jobs[ROLE_PS].n;
+    bool is_known = c->task.role != ROLE_EVALUATOR &&
+                    !c->jobs[c->hosted_servers ? ROLE_WORKER : ROLE_PS].sparse;
+    if (!config_int(p->o->config, "distributed.ps_replicas") || n > 1 || !is_known)
+        return OK;
+    if (!p->is_alone)
+        return FAIL(err, E_CONFIG,
+                    "distributed.ps_replicas: 1 needs a second parameter server to hold the copies, and "
+                    "the cluster has %d; add one or use 0",
+                    n);
+    LOG_I("NO_STANDBY", "distributed.ps_replicas does nothing in one process");
+    return OK;
+}
+
+static status choose_endpoints(play *p, error *err)
+{
+    const cluster *c = p->c;
+    TRY(check_replicas(p, err));
+    if (p->is_alone) {
+        p->servers = xcalloc(1, sizeof(char *));
+        p->servers[p->n_servers++] = xstrdup("inproc://ps");
+        p->master = xstrdup("inproc://master");
+        return OK;
+    }
+    if (p->plays_master || p->plays_ps)
+        TRY(endpoint_listen(p->o->config, c, c->task, p->encrypts, &p->listen, err));
+    if (p->plays_master || p->plays_worker)
+        TRY(dial_servers(p, err));
+    task chief = {c->master_is_worker ? ROLE_WORKER : ROLE_MASTER, 0};
+    const char *address = cluster_address(c, chief);
+    if (p->plays_master) {
+        p->master = xstrdup("inproc://master");
+        p->relay = address ? xstrdup(address) : NULL;
+    } else if (p->plays_worker && address) {
+        TRY(endpoint_dial(p->o->config, c, chief, p->o->stop, &p->master, err));
+    }
+    return OK;
+}
+
+static int listen_fd(void)
+{
+    const char *text = getenv("TEQUIO_LISTEN_FD");
+    return text && text[0] ? atoi(text) : -1;
+}
+
+/* --- the roles --- */
+
+static void show_progress(void *user, const master_progress *m)
+{
+    play *p = user;
+    progress_show(&p->progress,
+                  &(progress_state){
+                      .step = m->step,
+                      .total_steps = m->total_steps,
+                      .epoch = m->epoch,
+                      .epochs = m->epochs,
+                      .loss = m->loss,
+                      .rate = m->rate,
+                      .examples_per_s = m->examples_per_s,
+                      .eta_s = isnan(m->eta_s) ? -1 : m->eta_s,
+                  },
+                  clock_us());
+}
+
+static status run_master(play *p, error *err)
+{
+    const char *endpoints[2] = {"inproc://master"};
+    size_t n = 1;
+    if (p->listen)
+        endpoints[n++] = p->listen;
+    int32_t workers = p->c->jobs[ROLE_WORKER].sparse ? 0 : p->c->jobs[ROLE_WORKER].n;
+    if (p->is_alone)
+        workers = 1;
+    else if (p->trainer && p->plays_worker && workers)
+        workers++;
+    progress_init(&p->progress, p->o->progress, stderr);
+    status st = master_run(
+        &(master_options){
+            .config = p->o->config,
+            .net = p->net,
+            .endpoints = endpoints,
+            .n_endpoints = n,
+            .listen_fd = listen_fd(),
+            .relay_address = p->relay,
+            .servers = (const char *const *)p->servers,
+            .n_servers = p->n_servers,
+            .dir = p->dir,
+            .n_workers = workers,
+            .evaluates = p->evaluates,
+            .stop = p->o->stop,
+            .abort = &p->abort,
+            .progress = show_progress,
+            .user = p,
+        },
+        err);
+    progress_finish(&p->progress);
+    if (st != OK)
+        atomic_store(&p->evaluator_stop, true);
+    return st;
+}
+
+/* SIGTERM is the master's to act on where there is one in this process. */
+static const atomic_bool *stop_of(const play *p)
+{
+    return p->plays_master ? NULL : p->o->stop;
+}
+
+static status run_worker(play *p, error *err)
+{
+    return worker_run(
+        &(worker_options){
+            .config = p->o->config,
+            .self = p->worker,
+            .trainer = p->trainer,
+            .net = p->net,
+            .master = p->master,
+            .servers = (const char *const *)p->servers,
+            .n_servers = p->n_servers,
+            .n_lanes = p->lanes,
+            .backend = &backend_cpu,
+            .stop = stop_of(p),
+            .abort = &p->abort,
+        },
+        err);
+}
+
+static status run_ps(play *p, error *err)
+{
+    const char *endpoint = p->is_alone ? "inproc://ps" : p->listen;
+    return ps_run(
+        &(ps_options){
+            .config = p->o->config,
+            .self = p->ps,
+            .net = p->net,
+            .endpoints = &endpoint,
+            .n_endpoints = 1,
+            .listen_fd = p->is_alone ? -1 : listen_fd(),
+            .job_dir = p->o->job_dir,
+            .stop = stop_of(p),
+            .abort = &p->abort,
+        },
+        err);
+}
+
+static status run_evaluator(play *p, error *err)
+{
+    jobdir *dir = NULL;
+    TRY(jobdir_open(p->o->job_dir, &dir, err));
+    status st = evaluator_run(
+        &(evaluator_options){
+            .config = p->o->config,
+            .dir = dir,
+            .threads = (int)config_int(p->o->config, "trainer.threads"),
+            .stop = p->plays_master ? &p->evaluator_stop : p->o->stop,
+        },
+        err);
+    jobdir_close(&dir);
+    return st;
+}
+
+/* --- running them together --- */
+
+/* Lanes beside a chief are its own: another task is worker 0. */
+static task fault_task(const play *p, task t)
+{
+    bool is_chiefs = t.role == ROLE_WORKER && p->trainer && !p->is_alone;
+    return is_chiefs ? (task){ROLE_MASTER, 0} : t;
+}
+
+static status add_part(play *p, status (*run)(play *, error *), task t, error *err)
+{
+    part *one = &p->parts[p->n_parts++];
+    one->run = run;
+    one->play = p;
+    task_name(t, one->name);
+    return p->o->rehearsal ? rehearsal_fault(p->o->rehearsal, fault_task(p, t), &one->fault, err)
+                           : OK;
+}
+
+/* The first failure is the process's; the other parts are told to leave. */
+static void run_part(part *one)
+{
+    play *p = one->play;
+    fault_enter(one->fault);
+    status st = one->run(p, &one->error);
+    if (st == OK)
+        return;
+    pthread_mutex_lock(&p->lock);
+    if (p->failed == OK) {
+        p->failed = st;
+        p->failure = one->error;
+    }
+    pthread_mutex_unlock(&p->lock);
+    atomic_store(&p->evaluator_stop, true);
+    atomic_store(&p->abort, true);
+}
+
+static void *part_thread(void *arg)
+{
+    run_part(arg);
+    return NULL;
+}
+
+static status run_parts(play *p, error *err)
+{
+    size_t started = 1;
+    status st = OK;
+    for (; st == OK && started < p->n_parts; started++)
+        st = thread_start(&p->parts[started].thread, p->parts[started].name, part_thread,
+                          &p->parts[started], err);
+    log_set_task(p->parts[0].name);
+    if (st == OK)
+        run_part(&p->parts[0]);
+    else
+        atomic_store(&p->abort, true);
+    for (size_t i = 1; i < (st == OK ? started : started - 1); i++)
+        pthread_join(p->parts[i].thread, NULL);
+    /* the first role's own word, unless it only left because another one failed */
+    const error *first = &p->parts[0].error;
+    bool is_its_own = first->code != OK && first->code != E_ABORTED;
+    if (st == OK && p->failed != OK)
+        st = is_its_own ? FAIL(err, first->code, "%s", first->text)
+                        : FAIL(err, p->failed, "%s", p->failure.text);
+    return st;
+}
+
+static status choose_parts(play *p, error *err)
+{
+    if (p->plays_master)
+        TRY(add_part(p, run_master, (task){ROLE_MASTER, 0}, err));
+    if (p->plays_worker)
+        TRY(add_part(p, run_worker, p->worker, err));
+    if (p->plays_ps)
+        TRY(add_part(p, run_ps, p->ps, err));
+    if (p->evaluates_here || p->c->task.role == ROLE_EVALUATOR)
+        TRY(add_part(p, run_evaluator, (task){ROLE_EVALUATOR, 0}, err));
+    return OK;
+}
+
+void play_watching(const char *holder)
+{
+    LOG_W("WAIT", "for=job.lock: process %s holds it and shows no sign of life", holder);
+}
+
+static status prepare_dir(play *p, bool *ret_done, error *err)
+{
+    TRY(jobdir_prepare(
+        &(jobdir_request){
+            .path = p->o->job_dir,
+            .rule = p->o->rule,
+            .recover = p->o->recover,
+            .force = p->o->force,
+            .config = p->o->config,
+            .frozen_s = config_f64(p->o->config, "distributed.heartbeat_timeout"),
+            .watching = play_watching,
+        },
+        &p->dir, ret_done, err));
+    if (*ret_done || !p->is_alone)
+        return OK;
+    char *log = jobdir_file(p->dir, "log/master.0.log");
+    status st = log_open_file(log, err);
+    free(log);
+    return st;
+}
+
+/* Before anything is begun: without its key a task does not start. */
+static status find_key(play *p, error *err)
+{
+    bool has_connections = !p->is_alone && p->c->task.role != ROLE_EVALUATOR;
+    p->encrypts = has_connections && keys_are_needed(p->o->config, p->c);
+    return p->encrypts ? keys_find(p->o->given, p->o->config, p->o->job_dir, &p->key, err) : OK;
+}
+
+static status open_net(play *p, error *err)
+{
+    TRY(net_create(&p->net, err));
+    double silence_s = config_f64(p->o->config, "distributed.heartbeat_timeout");
+    net_set_patience(p->net, silence_s < 1e6 ? (int)(2000 * silence_s) : 0);
+    return p->encrypts ? net_use_key(p->net, &p->key, err) : OK;
+}
+
+static status run_roles(play *p, error *err)
+{
+    TRY(choose_endpoints(p, err));
+    TRY(open_net(p, err));
+    jobkey_wipe(&p->key, sizeof p->key);
+    TRY(choose_parts(p, err));
+    return run_parts(p, err);
+}
+
+/* Where the master could not say how the job ended, because another role of the process failed or it
+ * did not come as far. */
+static void note_end(const play *p, status st, const char *text)
+{
+    jobstate now;
+    if (st == OK || !jobdir_is_ours(p->dir) || jobstate_read(p->dir, &now, NULL) != OK)
+        return;
+    bool is_told = now.kind != JOBSTATE_RUNNING && now.kind != JOBSTATE_NONE &&
+                   now.start == jobdir_starts(p->dir);
+    jobstate_fini(&now);
+    error err = ERROR_INIT;
+    if (!is_told && jobstate_end(p->dir, st, text, &err) != OK)
+        LOG_W("NO_STATE", "%s", err.text);
+}
+
+/* The network as others read it. It can be made later too (`tequio export`), so a job whose master
+ * does not see the data, or whose network ONNX cannot say, is done all the same. */
+static void write_onnx(const play *p)
+{
+    error err = ERROR_INIT;
+    char *model = jobdir_file(p->dir, "model.safetensors");
+    char *path = jobdir_file(p->dir, "model.onnx");
+    onnx_file_request request = {.config = p->o->config, .model = model, .path = path};
+    if (jobdir_is_ours(p->dir) && onnx_file_write(&request, &err) != OK)
+        LOG_W("NO_ONNX", "model.onnx is not written: %s", err.text);
+    free(path);
+    free(model);
+}
+
+static status run_task(play *p, error *err)
+{
+    choose_roles(p);
+    TRY(find_key(p, err));
+    if (!p->plays_master)
+        return run_roles(p, err);
+    bool done = false;
+    TRY(prepare_dir(p, &done, err));
+    if (done)
+        return OK;
+    error mine = ERROR_INIT;
+    err = err ? err : &mine;
+    status st = pretrained_begin(p->o->config, p->dir, err);
+    if (st == OK)
+        st = run_roles(p, err);
+    note_end(p, st, err->text);
+    if (st == OK)
+        write_onnx(p);
+    return st;
+}
+
+status play_task(const play_options *options, error *err)
+{
+    play p = {.o = options, .c = options->cluster};
+    pthread_mutex_init(&p.lock, NULL);
+    status st = run_task(&p, err);
+    jobkey_wipe(&p.key, sizeof p.key);
+    net_destroy(&p.net);
+    jobdir_close(&p.dir);
+    log_close_file();
+    for (int32_t i = 0; i < p.n_servers; i++)
+        free(p.servers[i]);
+    free(p.servers);
+    free(p.listen);
+    free(p.master);
+    free(p.relay);
+    pthread_mutex_destroy(&p.lock);
+    return st;
+}

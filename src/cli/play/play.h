@@ -1,0 +1,46 @@
+/*
+ * Playing a task: composes the roles of one process from the cluster's description.
+ *
+ *   no cluster           master, one server, one worker and an evaluator, over inproc
+ *   chief or master      master; lanes of its own unless distributed.master_trains is false
+ *   worker               worker; as worker 0 of a cluster without chief it plays master too; in a
+ *                        cluster without servers every worker but the chief hosts one behind its port
+ *   ps, evaluator        just that
+ *
+ * Without an evaluator in the cluster the master's process evaluates at epoch ends, in a thread.
+ * Roles never include each other; they meet here and in messages only.
+ *
+ * Threads: the caller's thread plays the first role, the others get one each; all have ended when
+ * play_task returns.
+ */
+#ifndef TEQUIO_CLI_PLAY_PLAY_H
+#define TEQUIO_CLI_PLAY_PLAY_H
+
+#include "cli/play/keys.h"
+#include "cli/train/progress.h"
+#include "common/cluster/cluster.h"
+#include "common/config/config.h"
+#include "common/store/jobdir.h"
+
+#include <stdatomic.h>
+
+struct rehearsal;
+
+typedef struct play_options {
+    const config *config;
+    const cluster *cluster;
+    const char *job_dir;
+    const keys_given *given;
+    jobdir_rule rule;               /* applied by the process that plays master */
+    bool recover, force;
+    const atomic_bool *stop;
+    progress_mode progress;
+    struct rehearsal *rehearsal;           /* what shall go wrong; NULL: nothing */
+} play_options;
+
+MUST_USE status play_task(const play_options *options, error *err);
+
+/* Says that the holder of a job dir is watched for signs of life (jobdir_request.watching). */
+void play_watching(const char *holder);
+
+#endif

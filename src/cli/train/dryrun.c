@@ -1,0 +1,270 @@
+/*
+ * One report, made as JSON and, for people, printed from that. The numbers come from the very
+ * functions that a run uses: model, plan, flat vector, placement, steps.
+ */
+#include "cli/train/dryrun.h"
+
+#include "backend/backend.h"
+#include "common/base/alloc.h"
+#include "common/base/json.h"
+#include "common/parts/placement.h"
+#include "data/data.h"
+#include "exec/exec.h"
+#include "model/model.h"
+#include "optim/optim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { VARIANTS = 2, FLOAT = (int)sizeof(float) };
+
+typedef struct built {
+    dataset *data;
+    graph *graphs[VARIANTS]; /* the full batch; the epoch's smaller last one */
+    size_t n_graphs;
+    flat *flat;
+    exec *exec;
+    steps steps;
+} built;
+
+static void built_fini(built *b)
+{
+    exec_destroy(&b->exec);
+    flat_destroy(&b->flat);
+    for (size_t i = 0; i < b->n_graphs; i++)
+        graph_destroy(&b->graphs[i]);
+    dataset_close(&b->data);
+}
+
+static status build_graph(built *b, const config *c, int64_t batch_size, error *err)
+{
+    model_request request = {
+        .model = config_section(c, "model"),
+        .batch_size = batch_size,
+        .seed = (uint64_t)config_int(c, "random_seed"),
+        .mode = MODEL_TRAIN,
+        .freeze = config_json(c, "trainer.freeze"),
+        .precision = model_precision(c),
+    };
+    request.fields = dataset_fields(b->data, &request.n_fields);
+    TRY(model_build(&request, &b->graphs[b->n_graphs], err));
+    b->n_graphs++;
+    return OK;
+}
+
+static status build(const config *c, const shape *s, built *b, error *err)
+{
+    const char *path = config_str(c, "train_data_path");
+    TRY(dataset_open(config_section(c, "dataset_reader"), path, &b->data, err));
+    b->steps = (steps){
+        .examples = dataset_examples(b->data),
+        .batch_size = config_int(c, "data_loader.batch_size"),
+        .per_step = s->batches_per_step,
+        .drop_last = config_bool(c, "data_loader.drop_last"),
+    };
+    if (steps_batches_per_epoch(&b->steps) < 1)
+        return FAIL(err, E_CONFIG,
+                    "data_loader: one batch of %lld examples is more than the %lld of '%s', and "
+                    "drop_last leaves out smaller ones",
+                    (long long)b->steps.batch_size, (long long)b->steps.examples, path);
+    TRY(build_graph(b, c, b->steps.batch_size, err));
+    int64_t rest = b->steps.examples % b->steps.batch_size;
+    if (rest && !b->steps.drop_last)
+        TRY(build_graph(b, c, rest, err));
+    TRY(model_flat(b->graphs[0], &b->flat, err));
+    const graph *graphs[VARIANTS] = {b->graphs[0], b->graphs[1]};
+    exec_options options = {
+        .backend = &backend_cpu,
+        .device = {.threads = s->threads},
+        .flat = b->flat,
+        .graphs = graphs,
+        .n_graphs = b->n_graphs,
+    };
+    return exec_create(&options, &b->exec, err);
+}
+
+static json_t *parameters(const flat *f)
+{
+    int64_t n[3] = {0, 0, 0};
+    for (int32_t i = 0; i < f->n_tensors; i++)
+        n[f->tensors[i].kind] += f->count[i];
+    return json_pack("{s:I, s:I, s:I, s:I, s:i}", "trainable", (json_int_t)n[TENSOR_TRAINABLE],
+                     "state", (json_int_t)n[TENSOR_STATE], "frozen", (json_int_t)n[TENSOR_FROZEN],
+                     "total", (json_int_t)(n[0] + n[1] + n[2]), "tensors", f->n_tensors);
+}
+
+static json_t *lane_memory(const exec *e)
+{
+    exec_memory m = exec_memory_use(e);
+    size_t total = m.param + m.grad + m.io + m.temp + m.constant + m.workspace;
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "param", (json_int_t)m.param, "grad",
+                     (json_int_t)m.grad, "io", (json_int_t)m.io, "temp", (json_int_t)m.temp,
+                     "constant", (json_int_t)m.constant, "workspace", (json_int_t)m.workspace,
+                     "total", (json_int_t)total);
+}
+
+static size_t optimizer_slots(const config *c)
+{
+    optim o = {.kind = OPTIM_SGD};
+    const config *section = config_section(c, "trainer.optimizer");
+    if (!optim_kind_of(config_str(section, "type"), &o.kind))
+        BUG("the option table knows an optimizer that optim does not");
+    if (o.kind == OPTIM_SGD || o.kind == OPTIM_RMSPROP)
+        o.momentum = (float)config_f64(section, "momentum");
+    o.centered = o.kind == OPTIM_RMSPROP && config_bool(section, "centered");
+    return optim_slots(&o);
+}
+
+/* A server keeps two versions of the weights and the optimizer's state, but of frozen parts one; of
+ * the server before it in the ring too, where it stands by. */
+static json_t *servers(const flat *f, int n_servers, size_t slots, bool copies)
+{
+    int32_t *server = xcalloc((size_t)f->n_parts + 1, sizeof *server);
+    placement_deal(f, n_servers, server);
+    json_t *list = json_array();
+    for (int i = 0; i < n_servers; i++) {
+        int64_t parts = 0, bytes = 0, idle = 0, standby = 0;
+        for (int32_t p = 0; p < f->n_parts; p++) {
+            bool stands_by = copies && n_servers > 1 && (server[p] + 1) % n_servers == i;
+            if (server[p] != i && !stands_by)
+                continue;
+            int64_t own = flat_part_elements(f, p) * FLOAT;
+            parts += !stands_by;
+            standby += stands_by;
+            bytes += stands_by ? 0 : own;
+            idle += f->parts[p].frozen ? own : own * (int64_t)(2 + slots);
+        }
+        json_array_append_new(list, json_pack("{s:I, s:I, s:I, s:I}", "parts", (json_int_t)parts,
+                                              "bytes", (json_int_t)bytes, "standby_parts",
+                                              (json_int_t)standby, "idle_memory", (json_int_t)idle));
+    }
+    free(server);
+    return list;
+}
+
+static int64_t total_steps(const config *c, const steps *s)
+{
+    int64_t n = config_int(c, "trainer.num_epochs") * steps_per_epoch(s);
+    if (config_has(c, "trainer.max_steps") && config_int(c, "trainer.max_steps") < n)
+        n = config_int(c, "trainer.max_steps");
+    return n;
+}
+
+static json_t *report(const config *c, const shape *s, const built *b)
+{
+    const steps *st = &b->steps;
+    double flops = graph_flops(b->graphs[0]) / (double)st->batch_size;
+    json_t *r = json_object();
+    json_object_set_new(r, "parameters", parameters(b->flat));
+    json_object_set_new(r, "flops_per_example", json_real(flops));
+    json_object_set_new(r, "memory_per_lane", lane_memory(b->exec));
+    json_object_set_new(r, "cluster",
+                        json_pack("{s:i, s:i, s:i, s:i, s:i}", "workers", s->workers, "ps", s->ps,
+                                  "evaluators", s->evaluators, "lanes_per_worker", s->lanes,
+                                  "threads_per_lane", s->threads));
+    json_object_set_new(r, "parts", json_integer(b->flat->n_parts));
+    json_object_set_new(r, "servers", servers(b->flat, s->ps > 0 ? s->ps : 1, optimizer_slots(c),
+                                              config_int(c, "distributed.ps_replicas")));
+    json_object_set_new(r, "steps",
+                        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "examples",
+                                  (json_int_t)st->examples, "batch_size",
+                                  (json_int_t)st->batch_size, "batches_per_step",
+                                  (json_int_t)st->per_step, "effective_batch_size",
+                                  (json_int_t)(st->batch_size * st->per_step), "per_epoch",
+                                  (json_int_t)steps_per_epoch(st), "epochs",
+                                  (json_int_t)config_int(c, "trainer.num_epochs"), "total",
+                                  (json_int_t)total_steps(c, st)));
+    return r;
+}
+
+static long long number(const json_t *r, const char *section, const char *key)
+{
+    return json_integer_value(json_object_get(json_object_get(r, section), key));
+}
+
+static const char *size_text(double bytes, char ret[32])
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    size_t u = 0;
+    while (bytes >= 1000 && u + 1 < COUNT_OF(units)) {
+        bytes /= 1000;
+        u++;
+    }
+    snprintf(ret, 32, u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
+    return ret;
+}
+
+static void print_memory(const json_t *r)
+{
+    const char *slab;
+    json_t *bytes;
+    char text[32];
+    printf("memory per lane\n");
+    json_object_foreach(json_object_get(r, "memory_per_lane"), slab, bytes)
+        printf("  %-22s %12s\n", slab, size_text(json_number_value(bytes), text));
+}
+
+static void print_servers(const json_t *r)
+{
+    size_t i;
+    json_t *server;
+    char held[32], idle[32];
+    printf("parts                    %12lld\n",
+           (long long)json_integer_value(json_object_get(r, "parts")));
+    json_array_foreach(json_object_get(r, "servers"), i, server)
+    {
+        size_text(json_number_value(json_object_get(server, "bytes")), held);
+        size_text(json_number_value(json_object_get(server, "idle_memory")), idle);
+        printf("  server %-3zu %4lld parts, %s of weights, %s of memory when idle", i,
+               (long long)json_integer_value(json_object_get(server, "parts")), held, idle);
+        long long standby = json_integer_value(json_object_get(server, "standby_parts"));
+        if (standby)
+            printf(", with copies of %lld part%s", standby, standby == 1 ? "" : "s");
+        printf("\n");
+    }
+}
+
+static void print_report(const json_t *r)
+{
+    printf("parameters               %12lld  (trainable %lld, state %lld, frozen %lld)\n",
+           number(r, "parameters", "total"), number(r, "parameters", "trainable"),
+           number(r, "parameters", "state"), number(r, "parameters", "frozen"));
+    printf("FLOPs per example        %12.0f  (forward and backward)\n",
+           json_number_value(json_object_get(r, "flops_per_example")));
+    print_memory(r);
+    print_servers(r);
+    printf("tasks                     1 master, %lld workers, %lld servers, %lld evaluators; %lld "
+           "lanes of %lld threads each\n",
+           number(r, "cluster", "workers"), number(r, "cluster", "ps"),
+           number(r, "cluster", "evaluators"), number(r, "cluster", "lanes_per_worker"),
+           number(r, "cluster", "threads_per_lane"));
+    printf("effective batch size     %12lld  (%lld examples x %lld batches per step)\n",
+           number(r, "steps", "effective_batch_size"), number(r, "steps", "batch_size"),
+           number(r, "steps", "batches_per_step"));
+    printf("steps                    %12lld  (%lld per epoch of %lld examples)\n",
+           number(r, "steps", "total"), number(r, "steps", "per_epoch"),
+           number(r, "steps", "examples"));
+}
+
+static void print_json(const json_t *r)
+{
+    char *text = json_dumps(r, JSON_INDENT(2));
+    puts(text);
+    free(text);
+}
+
+status dryrun_print(const config *c, const shape *s, bool as_json, error *err)
+{
+    built b = {.data = NULL};
+    status st = build(c, s, &b, err);
+    if (st == OK) {
+        json_t *r = report(c, s, &b);
+        if (as_json)
+            print_json(r);
+        else
+            print_report(r);
+        json_decref(r);
+    }
+    built_fini(&b);
+    return st;
+}

@@ -1,0 +1,58 @@
+#include "cli/train/result.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/base/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_validation(const json_t *summary)
+{
+    static const char *const names[] = {"accuracy", "loss"};
+    const json_t *metrics = json_object_get(summary, "validation");
+    int n = 0;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const json_t *value = json_object_get(metrics, names[i]);
+        if (json_is_number(value))
+            printf("%s%s %.4f", n++ ? "  " : "validation: ", names[i], json_number_value(value));
+    }
+    if (n)
+        printf("\n");
+}
+
+static void print_file(const char *job_dir, const char *name, const char *what)
+{
+    char *path = xasprintf("%s/%s", job_dir, name);
+    if (fs_exists(path))
+        printf("  %-34s %s\n", path, what);
+    free(path);
+}
+
+status result_print(const char *job_dir, error *err)
+{
+    char *path = xasprintf("%s/summary.json", job_dir);
+    json_t *s = NULL;
+    status st = json_read_file(path, &s, err);
+    free(path);
+    TRY(st);
+    printf("\ntrained %lld steps in %.1f s, %.0f examples/s\n",
+           (long long)json_integer_value(json_object_get(s, "steps")),
+           json_number_value(json_object_get(s, "wall_s")),
+           json_number_value(json_object_get(s, "examples_per_s")));
+    print_validation(s);
+    json_decref(s);
+
+    printf("\nresults:\n");
+    print_file(job_dir, "model.safetensors", "the trained weights");
+    print_file(job_dir, "model.onnx", "the network with them, for other programs");
+    print_file(job_dir, "best", "the weights that did best on validation data");
+    print_file(job_dir, "summary.json", "figures of the whole run");
+    print_file(job_dir, "metrics.json", "metrics at the end");
+    printf("\nnext:\n"
+           "  tequio inspect %s\n"
+           "  tequio evaluate %s\n"
+           "  tensorboard --logdir %s\n",
+           job_dir, job_dir, job_dir);
+    return OK;
+}

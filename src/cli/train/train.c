@@ -1,0 +1,395 @@
+/*
+ * `tequio train`: decides which of three things a process is, and does that.
+ *
+ *   a task of a cluster      the environment names one (TF_CONFIG and kin): play it
+ *   a local cluster          workers are asked for: start one process a task (job/local.h)
+ *   everything in one        neither: play all roles here
+ *
+ * The launcher applies the rule of the job dir before it starts anybody; its tasks then find an
+ * unfinished job of equal configuration, which each may join.
+ */
+#include "cli/commands.h"
+#include "cli/play/keys.h"
+#include "cli/play/play.h"
+#include "cli/play/rehearsal.h"
+#include "cli/train/dryrun.h"
+#include "cli/train/progress.h"
+#include "cli/train/result.h"
+#include "cli/train/shape.h"
+#include "common/base/alloc.h"
+#include "common/base/buf.h"
+#include "common/base/clock.h"
+#include "common/base/fs.h"
+#include "common/base/log.h"
+#include "common/base/thread.h"
+#include "common/cluster/cluster.h"
+#include "common/config/config.h"
+#include "common/store/jobdir.h"
+#include "job/local.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static atomic_bool stop;
+
+enum { SECOND_US = 1000000 };
+
+/* The first signal asks for a checkpoint and an end; one that comes a second later or more ends the
+ * process. Some senders deliver the first one twice, to the process and to its group. */
+static void ask_to_stop(int signal)
+{
+    static int64_t first_us;
+    int64_t now = clock_us();
+    if (!atomic_exchange(&stop, true))
+        first_us = now;
+    else if (now - first_us > SECOND_US)
+        _exit(128 + signal);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART};
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+}
+
+/* --- what the command line says --- */
+
+typedef struct job {
+    const args *args;
+    const char *path, *job_dir;
+    jobdir_rule rule;
+    progress_mode progress;
+    cluster *cluster;
+    config *config;
+    shape shape;
+    keys_given given;
+    rehearsal rehearsal;
+} job;
+
+static const char *const shape_flags[] = {"workers", "ps", "evaluators", "start-port",
+                                          "max-restarts"};
+
+static status choose_dir(job *j, error *err)
+{
+    const char *allennlp = args_text(j->args, "serialization-dir");
+    const char *estimator = args_text(j->args, "job-dir");
+    if (allennlp && estimator)
+        return FAIL(err, E_USAGE,
+                    "train: -s DIR and --job-dir DIR exclude each other: the first refuses a "
+                    "directory that is not empty, the second resumes by itself");
+    const char *named = j->cluster->model_dir;
+    j->job_dir = allennlp ? allennlp : estimator ? estimator : named;
+    j->rule = allennlp ? JOBDIR_ALLENNLP : JOBDIR_ESTIMATOR;
+    if (!j->job_dir)
+        return FAIL(
+            err, E_USAGE,
+            "train: where to write is missing: give -s DIR (refuses a directory that is not "
+            "empty) or --job-dir DIR (resumes by itself)");
+    if (named && strcmp(named, j->job_dir) != 0)
+        return FAIL(err, E_USAGE,
+                    "train: the command line writes to '%s', but model_dir in TF_CONFIG is '%s': "
+                    "give the same, or only one",
+                    j->job_dir, named);
+    return OK;
+}
+
+static progress_mode choose_progress(const args *a)
+{
+    const char *word = args_text(a, "progress");
+    if (args_has(a, "file-friendly-logging"))
+        word = "plain";
+    return progress_mode_of(word ? word : "auto", STDERR_FILENO);
+}
+
+static bool is_in_cluster(const cluster *c)
+{
+    return c->origin != CLUSTER_LOCAL;
+}
+
+static const char *origin_name(const cluster *c)
+{
+    switch (c->origin) {
+    case CLUSTER_VERTEX:
+        return "CLUSTER_SPEC";
+    case CLUSTER_SLURM:
+        return "the environment of Slurm";
+    case CLUSTER_SAGEMAKER:
+        return "the environment of SageMaker";
+    default:
+        return "TF_CONFIG";
+    }
+}
+
+static status find_cluster(job *j, error *err)
+{
+    TRY(cluster_from_env(&j->cluster, err));
+    if (!is_in_cluster(j->cluster))
+        return OK;
+    char name[TASK_NAME];
+    for (size_t i = 0; i < COUNT_OF(shape_flags); i++)
+        if (args_has(j->args, shape_flags[i]))
+            return FAIL(
+                err, E_USAGE,
+                "train: --%s is for a cluster on this machine, but %s names a cluster, which "
+                "wins, and this process as its %s: leave out the flag or unset the "
+                "environment",
+                shape_flags[i], origin_name(j->cluster), task_name(j->cluster->task, name));
+    return OK;
+}
+
+static status load_config(job *j, error *err)
+{
+    static const char *const keys[] = {"distributed.workers", "distributed.ps",
+                                       "distributed.evaluators", "distributed.start_port",
+                                       "distributed.max_restarts"};
+    char text[COUNT_OF(keys)][64];
+    const char *settings[COUNT_OF(keys) + 2] = {NULL};
+    size_t n = 0;
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (args_has(j->args, shape_flags[i])) {
+            snprintf(text[n], sizeof text[n], "%s=%s", keys[i], args_text(j->args, shape_flags[i]));
+            settings[n] = text[n];
+            n++;
+        }
+    if (args_has(j->args, "insecure"))
+        settings[n] = "distributed.security=off";
+    config_source source = {
+        .path = j->path, .overrides = args_text(j->args, "overrides"), .settings = settings};
+    return config_load(&source, &j->config, err);
+}
+
+/* --- doing it --- */
+
+/* For the tasks of a launch: they read what was resolved once, instead of each evaluating jsonnet.
+ */
+static status write_resolved(const job *j, const char *path, error *err)
+{
+    char *text = config_dump(j->config);
+    status st = fs_write_atomic(path, text, strlen(text), err);
+    free(text);
+    return st;
+}
+
+static status prepare_dir(const job *j, const char *logs, const char *resolved, bool *ret_done,
+                          error *err)
+{
+    jobdir_request request = {
+        .path = j->job_dir,
+        .rule = j->rule,
+        .recover = args_has(j->args, "recover"),
+        .force = args_has(j->args, "force"),
+        .config = j->config,
+        .frozen_s = config_f64(j->config, "distributed.heartbeat_timeout"),
+        .watching = play_watching,
+    };
+    jobdir *dir = NULL;
+    TRY(jobdir_prepare(&request, &dir, ret_done, err));
+    jobdir_close(&dir); /* the master takes its lock */
+    if (*ret_done)
+        return OK;
+    TRY(fs_mkdirs(logs, err));
+    return write_resolved(j, resolved, err);
+}
+
+static int run_tasks(const job *j, const char *logs, const char *resolved, const char *key_file,
+                     error *err)
+{
+    const char *arguments[] = {
+        "train", resolved, "--job-dir", j->job_dir, "--progress", progress_mode_name(j->progress),
+        NULL,
+    };
+    const char *again[COUNT_OF(arguments) + 1] = {NULL};
+    memcpy(again, arguments, sizeof arguments);
+    again[COUNT_OF(arguments) - 1] = "--recover";
+    char *settings = xasprintf("distributed.master_trains=false\ndistributed.workers=%d\n"
+                               "distributed.ps=%d\ndistributed.evaluators=%d\ndistributed.lanes=%d",
+                               j->shape.workers, j->shape.ps, j->shape.evaluators, j->shape.lanes);
+    local_options options = {
+        .workers = j->shape.workers,
+        .ps = j->shape.ps,
+        .evaluators = j->shape.evaluators,
+        .start_port = config_has(j->config, "distributed.start_port")
+                          ? (int)config_int(j->config, "distributed.start_port")
+                          : 0,
+        .arguments = arguments,
+        .arguments_again = again,
+        .max_restarts = (int)config_int(j->config, "distributed.max_restarts"),
+        .settings = settings,
+        .key_file = key_file,
+        .fault = j->rehearsal.text,
+        .log_dir = logs,
+        .threads = j->shape.threads,
+        .grace_ms = (int64_t)(config_f64(j->config, "distributed.preempt_grace") * 1000),
+    };
+    int code = local_run(&options, err);
+    free(settings);
+    return code;
+}
+
+/* On this machine alone nothing is encrypted unless that is asked for. */
+static status find_key_file(const job *j, char **ret, error *err)
+{
+    const char *security = config_str(j->config, "distributed.security");
+    if (!security || strcmp(security, "curve") != 0)
+        return OK;
+    return keys_find_file(&j->given, j->config, j->job_dir, ret, err);
+}
+
+static int launch(const job *j, error *err)
+{
+    char *logs = xasprintf("%s/log", j->job_dir), *resolved = xasprintf("%s/config.json", logs);
+    char *key_file = NULL;
+    bool done = false;
+    status st = prepare_dir(j, logs, resolved, &done, err);
+    if (st == OK && done)
+        st = result_print(j->job_dir, err);
+    if (st == OK && !done)
+        st = find_key_file(j, &key_file, err);
+    int code =
+        st != OK || done ? status_exit_code(st) : run_tasks(j, logs, resolved, key_file, err);
+    free(key_file);
+    free(resolved);
+    free(logs);
+    return code;
+}
+
+static int play(job *j, error *err)
+{
+    catch_signals();
+    play_options options = {
+        .config = j->config,
+        .cluster = j->cluster,
+        .job_dir = j->job_dir,
+        .given = &j->given,
+        .rule = j->rule,
+        .recover = args_has(j->args, "recover"),
+        .force = args_has(j->args, "force"),
+        .stop = &stop,
+        .progress = j->progress,
+        .rehearsal = &j->rehearsal,
+    };
+    status st = play_task(&options, err);
+    if (st == OK && j->cluster->is_chief)
+        st = result_print(j->job_dir, err);
+    return status_exit_code(st);
+}
+
+static int run_job(job *j, error *err)
+{
+    status st = shape_of(j->config, thread_cpus(), &j->shape, err);
+    if (st == OK && !is_in_cluster(j->cluster))
+        st = rehearsal_check(&j->rehearsal, &j->shape, err);
+    if (st != OK)
+        return status_exit_code(st);
+    if (args_has(j->args, "dry-run"))
+        return status_exit_code(dryrun_print(j->config, &j->shape, args_has(j->args, "json"), err));
+    if (!is_in_cluster(j->cluster) && j->shape.workers > 0)
+        return launch(j, err);
+    return play(j, err);
+}
+
+static status read_job(const args *a, job *ret, error *err)
+{
+    ret->args = a;
+    if (a->n_operands == 0)
+        return FAIL(err, E_USAGE, "train: CONFIG is missing; usage: tequio train CONFIG -s DIR");
+    ret->path = a->operands[0];
+    if (args_has(a, "recover") && args_has(a, "force"))
+        return FAIL(err, E_USAGE, "Illegal arguments: both force and recover are true.");
+    if (args_has(a, "json") && !args_has(a, "dry-run"))
+        return FAIL(err, E_USAGE, "train: --json is the form of --dry-run's report; add --dry-run");
+    ret->progress = choose_progress(a);
+    TRY(rehearsal_read(args_text(a, "fault"), &ret->rehearsal, err));
+    TRY(find_cluster(ret, err));
+    if (!args_has(a, "dry-run"))
+        TRY(choose_dir(ret, err));
+    return load_config(ret, err);
+}
+
+static int print_config_help(void)
+{
+    buf text = BUF_INIT;
+    config_help_text(&text);
+    fputs(text.data, stdout);
+    buf_fini(&text);
+    return 0;
+}
+
+static int run_train(const args *a, error *err)
+{
+    if (args_has(a, "help-config"))
+        return print_config_help();
+    job j = {.args = a};
+    keys_take_given(&j.given);
+    status st = read_job(a, &j, err);
+    int code = st == OK ? run_job(&j, err) : status_exit_code(st);
+    jobkey_wipe(&j.given, sizeof j.given);
+    rehearsal_fini(&j.rehearsal);
+    config_destroy(&j.config);
+    cluster_destroy(&j.cluster);
+    return code;
+}
+
+#define DIRS  "Where to write"
+#define SHAPE "A cluster on this machine, one process a task"
+#define SHOW  "What to show"
+#define CONF  "Configuration"
+#define FAULT "What shall go wrong"
+
+static const flag train_flags[] = {
+    {"serialization-dir", 's', FLAG_PATH, "DIR", DIRS,
+     "Write here; a directory that is not empty is refused without --recover or --force.", 0, 0},
+    {"job-dir", 0, FLAG_PATH, "DIR", DIRS,
+     "Write here; an unfinished job of equal configuration is resumed.", 0, 0},
+    {"recover", 'r', FLAG_SWITCH, NULL, DIRS, "Go on with the job in the directory.", 0, 0},
+    {"force", 'f', FLAG_SWITCH, NULL, DIRS, "Remove what is in the directory first.", 0, 0},
+    {"overrides", 'o', FLAG_TEXT, "JSON", CONF,
+     "Values that replace those of CONFIG: an object, nested or with dotted keys.", 0, 0},
+    {"insecure", 0, FLAG_SWITCH, NULL, CONF,
+     "Encrypt nothing and let everybody in who can reach a port (distributed.security: off).", 0,
+     0},
+    {"help-config", 0, FLAG_SWITCH, NULL, CONF, "Explain every key of a configuration.", 0, 0},
+    {"workers", 0, FLAG_COUNT, "N", SHAPE,
+     "Workers, beside a master that does not train; 0: everything in one process.", 0, 4096},
+    {"ps", 0, FLAG_COUNT, "N", SHAPE, "Parameter servers; 1 where there are workers.", 0, 255},
+    {"evaluators", 0, FLAG_COUNT, "N", SHAPE, "A process of its own that evaluates checkpoints.", 0,
+     1},
+    {"start-port", 0, FLAG_COUNT, "PORT", SHAPE,
+     "Listen on this port and the following ones instead of free ones.", 1, 65535},
+    {"max-restarts", 0, FLAG_COUNT, "N", SHAPE,
+     "Start a task that died again, up to N times each; 5 if not given, 0: never.", 0, 1000000},
+    {"fault", 0, FLAG_TEXT, "SPEC", FAULT,
+     "Rehearse failures: kill=TASK@WHEN, freeze=TASK[@WHEN]:TIME, delay=TASK:TIME, drop=TASK:P%, "
+     "seed=N, separated by commas, as in kill=worker.1@push:40,drop=ps.0:2%. TASK is master.0, "
+     "worker.1, ps.0, evaluator.0; WHEN the N-th message MESSAGE:N, or a time as 3s.",
+     0, 0},
+    {"dry-run", 0, FLAG_SWITCH, NULL, SHOW,
+     "Print parameters, FLOPs, memory, parts per server and steps; do not train.", 0, 0},
+    {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON.", 0, 0},
+    {"progress", 0, FLAG_CHOICE, "auto|bar|plain|none", SHOW,
+     "Progress on standard error; auto: a bar on a terminal, else a line every 10 s.", 0, 0},
+    {"file-friendly-logging", 0, FLAG_SWITCH, NULL, SHOW, "The same as --progress plain.", 0, 0},
+};
+
+const command command_train = {
+    .name = "train",
+    .operands = "CONFIG",
+    .min_operands = 0,
+    .max_operands = 1,
+    .summary = "Train a model, alone, as a cluster on this machine, or as a task of a cluster.",
+    .about = "Trains the model that CONFIG, a jsonnet file, describes, and writes checkpoints, "
+             "metrics, events and the final weights into a directory.\n\n"
+             "Where TF_CONFIG (or its kin of Vertex AI, Slurm, SageMaker) names a cluster, this "
+             "process plays the task it names. Otherwise --workers N starts a cluster of processes "
+             "on this machine; without it one process does everything. The weights that come out "
+             "are the same, bit by bit.",
+    .flags = train_flags,
+    .n_flags = COUNT_OF(train_flags),
+    .needs_passive_waits = true,
+    .run = run_train,
+};

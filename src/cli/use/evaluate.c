@@ -1,0 +1,84 @@
+/*
+ * `tequio evaluate`: one model, once, over a whole set of examples. The configuration comes with
+ * the job that made the model, unless another is given.
+ */
+#include "cli/commands.h"
+#include "cli/use/subject.h"
+#include "common/base/json.h"
+#include "evaluator/evaluator.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_result(const metric_set *m, const char *model, const char *data)
+{
+    json_t *r = json_pack("{s:s, s:s}", "model", model, "data", data);
+    for (size_t i = 0; i < m->n; i++) {
+        json_object_set_new(r, m->at[i].name, json_real(metric_result(m, m->at[i].name)));
+        if (strcmp(m->at[i].name, "accuracy") == 0)
+            json_object_set_new(r, "examples", json_integer((json_int_t)m->at[i].count));
+    }
+    char *text = json_dumps(r, JSON_INDENT(2));
+    puts(text);
+    free(text);
+    json_decref(r);
+}
+
+static status evaluate(const args *a, subject *s, error *err)
+{
+    TRY(subject_find(a->operands[0], s, err));
+    TRY(subject_configure(s, args_text(a, "config"), err));
+    const char *data = args_text(a, "data");
+    if (!data)
+        data = config_str(s->config, "validation_data_path");
+    if (!data)
+        return FAIL(err, E_USAGE,
+                    "evaluate: the configuration has no validation_data_path: give "
+                    "--data");
+    evaluator_request request = {
+        .config = s->config,
+        .model = s->model,
+        .data_path = data,
+        .vocabulary = s->vocabulary,
+        .threads = (int)args_count(a, "threads", config_int(s->config, "trainer.threads")),
+    };
+    metric_set metrics;
+    TRY(evaluator_evaluate(&request, &metrics, err));
+    print_result(&metrics, s->model, data);
+    return OK;
+}
+
+static int run_evaluate(const args *a, error *err)
+{
+    subject s = {.model = NULL};
+    status st = evaluate(a, &s, err);
+    subject_fini(&s);
+    return status_exit_code(st);
+}
+
+#define INPUT "What to evaluate"
+
+static const flag evaluate_flags[] = {
+    {"data", 0, FLAG_PATH, "PATH", INPUT, "The examples; default: validation_data_path.", 0, 0},
+    {"config", 0, FLAG_PATH, "CONFIG", INPUT,
+     "The model's configuration; default: config.json of the job that made it.", 0, 0},
+    {"threads", 0, FLAG_COUNT, "N", INPUT,
+     "CPU threads; default: trainer.threads. The last digits of a sum depend on it.", 1, 1024},
+};
+
+const command command_evaluate = {
+    .name = "evaluate",
+    .operands = "JOB_DIR|MODEL",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "Evaluate a trained model and print its metrics as JSON.",
+    .about =
+        "Evaluates a model over a whole set of examples and prints its metrics as JSON. Of a "
+        "job dir the final model.safetensors is taken, or the newest checkpoint where training "
+        "goes on; a checkpoint folder or a .safetensors file may be named as well.",
+    .flags = evaluate_flags,
+    .n_flags = COUNT_OF(evaluate_flags),
+    .needs_passive_waits = true,
+    .run = run_evaluate,
+};

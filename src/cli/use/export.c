@@ -1,0 +1,94 @@
+/*
+ * `tequio export`: a trained model as one file that other programs read.
+ */
+#include "cli/commands.h"
+#include "cli/use/onnx_file.h"
+#include "cli/use/subject.h"
+#include "common/base/alloc.h"
+#include "common/store/weights.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static int64_t elements(const weights *w)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < weights_count(w); i++)
+        sum += (int64_t)(weights_at(w, i)->bytes / dtype_bytes(weights_at(w, i)->dtype));
+    return sum;
+}
+
+static status export_safetensors(const subject *s, const char *path, error *err)
+{
+    weights *w = NULL;
+    TRY(weights_open(s->model, &w, err));
+    status st = weights_write(w, path, err);
+    if (st == OK)
+        printf("%s: %zu tensors of '%s', %" PRId64 " numbers\n", path, weights_count(w), s->model,
+               elements(w));
+    weights_close(&w);
+    return st;
+}
+
+static status export_onnx(const args *a, subject *s, const char *path, error *err)
+{
+    TRY(subject_configure(s, args_text(a, "config"), err));
+    onnx_file_request request = {
+        .config = s->config, .model = s->model, .data = args_text(a, "data"), .path = path};
+    TRY(onnx_file_write(&request, err));
+    printf("%s: the network with the weights of '%s'\n", path, s->model);
+    return OK;
+}
+
+static status export_model(const args *a, subject *s, error *err)
+{
+    const char *format = args_text(a, "format"), *path = args_text(a, "output");
+    if (!format || !path)
+        return FAIL(err, E_USAGE, "export: --%s is missing; usage: tequio export JOB_DIR|MODEL "
+                                  "--format onnx|safetensors -o FILE",
+                    format ? "output" : "format");
+    TRY(subject_find(a->operands[0], s, err));
+    return strcmp(format, "onnx") == 0 ? export_onnx(a, s, path, err)
+                                       : export_safetensors(s, path, err);
+}
+
+static int run_export(const args *a, error *err)
+{
+    subject s = {.model = NULL};
+    status st = export_model(a, &s, err);
+    subject_fini(&s);
+    return status_exit_code(st);
+}
+
+#define OUTPUT "What to write"
+#define INPUT  "What it is made of"
+
+static const flag export_flags[] = {
+    {"format", 0, FLAG_CHOICE, "onnx|safetensors", OUTPUT,
+     "onnx: the network in evaluation mode and its weights. safetensors: the weights under the names "
+     "that PyTorch gives them.",
+     0, 0},
+    {"output", 'o', FLAG_PATH, "FILE", OUTPUT, "The file; it is there once it is whole.", 0, 0},
+    {"data", 0, FLAG_PATH, "PATH", INPUT,
+     "With onnx: examples that tell the shape of the input; default: validation_data_path, or "
+     "train_data_path.",
+     0, 0},
+    {"config", 0, FLAG_PATH, "CONFIG", INPUT,
+     "With onnx: the model's configuration; default: config.json of the job that made it.", 0, 0},
+};
+
+const command command_export = {
+    .name = "export",
+    .operands = "JOB_DIR|MODEL",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "Write a trained model as one file for other programs.",
+    .about =
+        "Writes a model as a file that other programs read. Of a job dir the final "
+        "model.safetensors is taken, or the newest checkpoint where training goes on; "
+        "JOB_DIR/best, a checkpoint folder or a .safetensors file may be named as well.",
+    .flags = export_flags,
+    .n_flags = COUNT_OF(export_flags),
+    .run = run_export,
+};

@@ -1,0 +1,94 @@
+#include "cli/use/subject.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/store/checkpoint.h"
+
+#include <libgen.h>
+#include <stdlib.h>
+
+/* folder/name if that exists, else NULL */
+static char *existing(const char *folder, const char *name)
+{
+    char *path = xasprintf("%s/%s", folder, name);
+    if (fs_exists(path))
+        return path;
+    free(path);
+    return NULL;
+}
+
+/* The config.json of the job a file belongs to: beside it (model.safetensors), or one or two floors
+ * up (best/, checkpoints/step-N/). NULL if there is none. */
+static char *config_above(const char *path)
+{
+    char *copy = xstrdup(path), *folder = copy, *found = NULL;
+    for (int up = 0; up < 3 && !found; up++) {
+        folder = dirname(folder);
+        found = existing(folder, "config.json");
+    }
+    free(copy);
+    return found;
+}
+
+static status newest_checkpoint(const char *job_dir, char **ret, error *err)
+{
+    jobdir *dir = NULL;
+    int64_t *steps = NULL;
+    size_t n = 0;
+    TRY(jobdir_open(job_dir, &dir, err));
+    status st = checkpoint_list(dir, &steps, &n, err);
+    if (st == OK && n == 0)
+        st =
+            FAIL(err, E_DATA, "'%s' holds neither model.safetensors nor a checkpoint yet", job_dir);
+    if (st == OK)
+        *ret = jobdir_file(dir, "checkpoints/step-%09lld", (long long)steps[n - 1]);
+    free(steps);
+    jobdir_close(&dir);
+    return st;
+}
+
+status subject_find(const char *path, subject *s, error *err)
+{
+    if (!fs_exists(path))
+        return FAIL(err, E_IO,
+                    "'%s' does not exist; give a job dir, a checkpoint or a .safetensors file",
+                    path);
+    s->model = existing(path, "model.safetensors");
+    s->config_path = existing(path, "config.json");
+    if (s->config_path)
+        return s->model ? OK : newest_checkpoint(path, &s->model, err);
+    if (!s->model)
+        s->model = xstrdup(path);
+    s->config_path = config_above(s->model);
+    return OK;
+}
+
+static status read_vocabulary(subject *s, error *err)
+{
+    char *folder = xstrdup(s->config_path);
+    jobdir *d = NULL;
+    status st = jobdir_open(dirname(folder), &d, err);
+    if (st == OK)
+        st = jobdir_read_vocabulary(d, &s->vocabulary, err);
+    jobdir_close(&d);
+    free(folder);
+    return st;
+}
+
+status subject_configure(subject *s, const char *given, error *err)
+{
+    if (!given && !s->config_path)
+        return FAIL(err, E_USAGE, "no config.json beside '%s': give --config", s->model);
+    config_source source = {.path = given ? given : s->config_path};
+    TRY(config_load(&source, &s->config, err));
+    return s->config_path ? read_vocabulary(s, err) : OK;
+}
+
+void subject_fini(subject *s)
+{
+    config_destroy(&s->config);
+    free(s->model);
+    free(s->config_path);
+    free(s->vocabulary);
+    *s = (subject){.model = NULL};
+}

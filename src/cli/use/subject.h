@@ -1,0 +1,31 @@
+/*
+ * What a subcommand speaks of when it is given JOB_DIR|MODEL: the weights, and the configuration of
+ * the job that made them.
+ *
+ *   a job dir                   its model.safetensors, or the newest checkpoint where training goes on
+ *   JOB_DIR/best                the model.safetensors in it
+ *   checkpoints/step-N          that checkpoint
+ *   a .safetensors file         itself
+ *
+ * Threads: main thread only.
+ */
+#ifndef TEQUIO_CLI_USE_SUBJECT_H
+#define TEQUIO_CLI_USE_SUBJECT_H
+
+#include "common/config/config.h"
+
+typedef struct subject {
+    char *model;        /* a .safetensors file or a checkpoint's folder */
+    char *config_path;  /* config.json of the job it belongs to; NULL: none was found */
+    config *config;     /* NULL before subject_configure */
+    char *vocabulary;   /* of that job; NULL if its data have none, and before subject_configure */
+} subject;
+
+/* *s is zeroed and is to be subject_fini'd whatever comes of it. E_IO, E_DATA. */
+MUST_USE status subject_find(const char *path, subject *s, error *err);
+
+/* Loads the configuration, `given` (may be NULL) before the job's own; E_USAGE if there is none. */
+MUST_USE status subject_configure(subject *s, const char *given, error *err);
+void subject_fini(subject *s);
+
+#endif

@@ -1,0 +1,381 @@
+#include "master/books/ledger.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/fs.h"
+#include "common/base/json.h"
+#include "common/base/log.h"
+#include "master/books/journal.h"
+#include "master/books/tally.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BASE_EVERY = 1024 }; /* records of the journal */
+
+struct ledger {
+    ledger_options o;
+    tally *tally;
+    journal *journal;
+    ledger_totals totals;
+    events *events;
+    FILE *lines;
+    char *lines_path;
+    int64_t line_told, event_told; /* these files tell of no later step yet */
+    int64_t begin_examples;        /* over the job, when we began */
+    int64_t start_us, mark_us, mark_examples;
+};
+
+/* The last thing of a step that goes into the event file. */
+static const char last_tag[] = "training/examples_per_s";
+
+/* --- files --- */
+
+/* Keeps the lines of steps up to `step`; a line that is not ours ends the file, which is a new one:
+ * a frozen master that thaws writes into the old. *ret_last: the last line's step, or 0. */
+static status lines_rewind(const char *path, int64_t step, int64_t *ret_last, error *err)
+{
+    *ret_last = 0;
+    if (!fs_exists(path))
+        return OK;
+    buf text = BUF_INIT, kept = BUF_INIT;
+    status st = fs_read(path, (size_t)1 << 32, &text, err);
+    for (char *line = text.data, *end; st == OK && line && *line; line = end + 1) {
+        end = strchr(line, '\n');
+        if (!end)
+            break;
+        json_t *value = NULL;
+        if (json_parse(line, (size_t)(end - line), path, E_DATA, &value, NULL) != OK)
+            break;
+        int64_t at = json_integer_value(json_object_get(value, "step"));
+        json_decref(value);
+        if (at > step)
+            continue;
+        *ret_last = at;
+        buf_add(&kept, line, (size_t)(end - line) + 1);
+    }
+    if (st == OK)
+        st = fs_write_atomic(path, kept.data ? kept.data : "", kept.size, err);
+    buf_fini(&text);
+    buf_fini(&kept);
+    return st;
+}
+
+/* Neither file may tell of steps beyond `step`, nor tell half of one. eval/ needs no going back:
+ * evaluators read committed checkpoints only, and nobody goes back beyond the newest of those. */
+static status files_open(ledger *l, int64_t step, error *err)
+{
+    const char *dir = jobdir_path(l->o.dir);
+    l->lines_path = jobdir_file(l->o.dir, "metrics.jsonl");
+    TRY(lines_rewind(l->lines_path, step, &l->line_told, err));
+    TRY(events_last_step(dir, last_tag, &l->event_told, err));
+    if (l->event_told > step)
+        l->event_told = step;
+    TRY(events_rewind(dir, &(events_bounds){.scalars = l->event_told, .others = step}, err));
+    l->lines = fopen(l->lines_path, "ae");
+    if (!l->lines)
+        return FAIL(err, E_IO, "open '%s': %s", l->lines_path, strerror(errno));
+    return events_open(dir, &l->events, err);
+}
+
+static status write_events(ledger *l, float rate, error *err)
+{
+    const ledger_totals *t = &l->totals;
+    for (size_t i = 0; i < t->last_step.n; i++) {
+        const char *name = t->last_step.at[i].name;
+        char tag[64];
+        snprintf(tag, sizeof tag, "training/%s", name);
+        TRY(events_scalar(l->events, t->step, tag, (float)metric_result(&t->last_step, name), err));
+    }
+    TRY(events_scalar(l->events, t->step, "training/learning_rate", rate, err));
+    TRY(events_scalar(l->events, t->step, last_tag, (float)t->examples_per_s, err));
+    return events_flush(l->events, err);
+}
+
+static status write_line(const ledger *l, float rate, error *err)
+{
+    const ledger_totals *t = &l->totals;
+    json_t *line = json_pack("{sI sI sf sf sf sI}", "step", (json_int_t)t->step, "epoch",
+                             (json_int_t)steps_epoch_of(&l->o.steps, t->step - 1), "learning_rate",
+                             (double)rate, "examples_per_s", t->examples_per_s, "wall_s", t->wall_s,
+                             "examples", (json_int_t)t->examples);
+    for (size_t i = 0; i < t->last_step.n; i++) {
+        const char *name = t->last_step.at[i].name;
+        json_object_set_new(line, name, json_real(metric_result(&t->last_step, name)));
+    }
+    char *text = json_text(line);
+    json_decref(line);
+    int n = fprintf(l->lines, "%s\n", text);
+    free(text);
+    if (n < 0 || fflush(l->lines) != 0)
+        return FAIL(err, E_IO, "write '%s': %s", l->lines_path, strerror(errno));
+    return OK;
+}
+
+static bool is_told(const ledger *l, int64_t step)
+{
+    return step % l->o.summary_steps == 0 || step % steps_per_epoch(&l->o.steps) == 0;
+}
+
+/* Of steps that come from the journal the files may tell already. */
+static status tell(ledger *l, error *err)
+{
+    int64_t step = l->totals.step;
+    float rate = schedule_rate(&l->o.schedule, step - 1);
+    if (!is_told(l, step))
+        return OK;
+    if (step > l->line_told)
+        TRY(write_line(l, rate, err));
+    if (step > l->event_told)
+        TRY(write_events(l, rate, err));
+    return OK;
+}
+
+/* --- steps --- */
+
+static void update_totals(ledger *l)
+{
+    const tally_sums *s = tally_sums_of(l->tally);
+    ledger_totals *t = &l->totals;
+    t->step = s->step;
+    t->examples = s->examples;
+    t->seen = s->examples - l->begin_examples;
+    t->last_step = s->last_step;
+    t->epoch = s->epoch;
+    int64_t epochs = s->step / steps_per_epoch(&l->o.steps);
+    t->last_epoch = s->epochs[(epochs + TALLY_EPOCHS - 1) % TALLY_EPOCHS];
+}
+
+static void update_speed(ledger *l)
+{
+    int64_t now = clock_us();
+    ledger_totals *t = &l->totals;
+    t->wall_s = (double)(now - l->start_us) * 1e-6;
+    double since = (double)(now - l->mark_us) * 1e-6;
+    if (since < 1 && t->examples_per_s > 0)
+        return;
+    double speed = (double)(t->seen - l->mark_examples) / (since > 1e-6 ? since : 1e-6);
+    t->examples_per_s = t->examples_per_s > 0 ? 0.5 * t->examples_per_s + 0.5 * speed : speed;
+    l->mark_us = now;
+    l->mark_examples = t->seen;
+}
+
+/* The sums now, and behind them once more what they do not hold yet: reading may begin here. */
+static status write_base(ledger *l, error *err)
+{
+    TRY(journal_base(l->journal, tally_sums_of(l->tally), err));
+    slot_report r;
+    for (size_t at = 0; tally_next_open(l->tally, &at, &r);)
+        TRY(journal_report(l->journal, &r, err));
+    return OK;
+}
+
+/* The oldest open step enters the books. */
+static status step_over(ledger *l, error *err)
+{
+    update_totals(l);
+    update_speed(l);
+    TRY(tell(l, err));
+    size_t often = BASE_EVERY + 8 * (size_t)l->o.steps.per_step;
+    return journal_since_base(l->journal) < often ? OK : write_base(l, err);
+}
+
+static status close_step(ledger *l, error *err)
+{
+    TRY(journal_closed(l->journal, l->totals.step, err));
+    tally_advance(l->tally, true);
+    return step_over(l, err);
+}
+
+static status advance(ledger *l, int64_t *ret_steps, error *err)
+{
+    for (; tally_advance(l->tally, false); ++*ret_steps)
+        TRY(step_over(l, err));
+    return OK;
+}
+
+status ledger_report(ledger *l, int64_t step, uint32_t slot, const metric_set *m, int64_t examples,
+                     int64_t *ret_steps, error *err)
+{
+    slot_report r = {.step = step, .slot = slot, .examples = examples, .metrics = *m};
+    *ret_steps = 0;
+    /* so far behind is only what nobody will tell any more */
+    for (; tally_is_too_far(l->tally, step) && tally_highest(l->tally) > l->totals.step;
+         ++*ret_steps)
+        TRY(close_step(l, err));
+    if (!tally_take(l->tally, &r))
+        return OK; /* computed twice, of a rolled-back step, or nonsense */
+    TRY(journal_report(l->journal, &r, err));
+    return advance(l, ret_steps, err);
+}
+
+status ledger_settle(ledger *l, int64_t until, int64_t *ret_steps, error *err)
+{
+    char missing[128];
+    *ret_steps = 0;
+    ledger_missing(l, missing, sizeof missing);
+    if (l->totals.step < until)
+        LOG_W("REPORTS_LOST", "step=%lld slots=%s%s: the weights have them, the metrics do not",
+              (long long)l->totals.step, missing,
+              l->totals.step + 1 < until ? ", and some of the steps that follow" : "");
+    while (l->totals.step < until) {
+        TRY(close_step(l, err));
+        ++*ret_steps;
+        TRY(advance(l, ret_steps, err));
+    }
+    return OK;
+}
+
+/* --- life --- */
+
+static status take_record(void *user, const journal_record *r, error *err)
+{
+    ledger *l = user;
+    if (r->kind == JOURNAL_BASE && !l->tally)
+        l->tally = tally_create(&l->o.steps, &r->base);
+    if (r->kind == JOURNAL_REPORT)
+        tally_take(l->tally, &r->report);
+    bool anyway = r->kind == JOURNAL_CLOSED && r->report.step == tally_sums_of(l->tally)->step;
+    for (; tally_advance(l->tally, anyway); anyway = false) {
+        update_totals(l);
+        TRY(tell(l, err));
+    }
+    return OK;
+}
+
+/* The journal as of `saved`, and what it says of the steps from there to `step`. */
+static status read_journal(ledger *l, int64_t saved, int64_t step, error *err)
+{
+    char *path = jobdir_file(l->o.dir, "journal");
+    journal_place place = {
+        .path = path, .job_id = jobdir_job_id(l->o.dir), .saved = saved, .until = step};
+    tally_sums base = tally_sums_at(&l->o.steps, saved);
+    bool found = false;
+    size_t end = 0;
+    status st = journal_open(&place, &base, &l->journal, &found, err);
+    if (st == OK && !found && saved > 0)
+        LOG_W("NO_JOURNAL",
+              "'%s' does not reach back to the checkpoint of step %lld: metrics of its epoch begin "
+              "there",
+              path, (long long)saved);
+    if (st == OK)
+        st = journal_read(path, place.job_id, take_record, l, &end, err);
+    if (st == OK && !l->tally)
+        st = FAIL(err, E_IO, "'%s' was changed while it was read", path);
+    free(path);
+    if (st == OK)
+        update_totals(l);
+    return st;
+}
+
+status ledger_open(const ledger_options *options, int64_t saved, int64_t step, ledger **ret,
+                   error *err)
+{
+    ledger *l = xcalloc(1, sizeof *l);
+    int64_t settled;
+    l->o = *options;
+    l->start_us = l->mark_us = clock_us();
+    status st = files_open(l, step, err);
+    if (st == OK)
+        st = read_journal(l, saved, step, err);
+    /* a checkpoint waits for its reports; so they are lost with the journal alone */
+    if (st == OK && l->totals.step < saved)
+        st = ledger_settle(l, saved, &settled, err);
+    if (st != OK) {
+        ledger_close(&l);
+        return st;
+    }
+    l->begin_examples = l->totals.examples;
+    l->totals.seen = 0;
+    *ret = l;
+    return OK;
+}
+
+static status note_highest(void *user, const journal_record *r, error *err)
+{
+    (void)err;
+    int64_t *highest = user;
+    int64_t step = r->kind == JOURNAL_BASE ? r->base.step - 1 : r->report.step;
+    *highest = step > *highest ? step : *highest;
+    return OK;
+}
+
+status ledger_told(const jobdir *dir, int64_t *ret, error *err)
+{
+    char *path = jobdir_file(dir, "journal");
+    int64_t highest = -1;
+    size_t end;
+    status st = journal_read(path, jobdir_job_id(dir), note_highest, &highest, &end, err);
+    free(path);
+    TRY(st);
+    *ret = highest;
+    return OK;
+}
+
+void ledger_close(ledger **l)
+{
+    if (!l || !*l)
+        return;
+    if ((*l)->lines)
+        fclose((*l)->lines);
+    events_close(&(*l)->events);
+    journal_close(&(*l)->journal);
+    tally_destroy(&(*l)->tally);
+    free((*l)->lines_path);
+    free(*l);
+    *l = NULL;
+}
+
+status ledger_sync(ledger *l, error *err)
+{
+    return journal_sync(l->journal, err);
+}
+
+status ledger_saved(ledger *l, int64_t step, error *err)
+{
+    return journal_trim(l->journal, step, err);
+}
+
+int64_t ledger_applied(const ledger *l)
+{
+    return tally_highest(l->tally);
+}
+
+const metric_set *ledger_epoch(const ledger *l, int64_t epoch)
+{
+    bool is_complete = (epoch + 1) * steps_per_epoch(&l->o.steps) <= l->totals.step;
+    const tally_sums *sums = tally_sums_of(l->tally);
+    return is_complete ? &sums->epochs[epoch % TALLY_EPOCHS] : &sums->epoch;
+}
+
+const ledger_totals *ledger_totals_of(const ledger *l)
+{
+    return &l->totals;
+}
+
+events *ledger_events(ledger *l)
+{
+    return l->events;
+}
+
+const bool *ledger_open_step(const ledger *l)
+{
+    return tally_open_step(l->tally);
+}
+
+bool ledger_has(const ledger *l, int64_t step, uint32_t slot)
+{
+    bool is_open = step >= l->totals.step && slot < (uint32_t)l->o.steps.per_step;
+    return !is_open || tally_has(l->tally, step, slot);
+}
+
+void ledger_missing(const ledger *l, char *ret, size_t bytes)
+{
+    size_t used = 0;
+    ret[0] = '\0';
+    for (uint32_t i = 0; i < steps_slots(&l->o.steps, l->totals.step) && used + 12 < bytes; i++)
+        if (!tally_has(l->tally, l->totals.step, i))
+            used += (size_t)snprintf(ret + used, bytes - used, "%s%u", used ? "," : "", i);
+}

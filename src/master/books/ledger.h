@@ -1,0 +1,78 @@
+/*
+ * The ledger: what the slots reported, step by step, and the files that tell people about it.
+ *
+ * A step is complete when every slot has reported (tally.h). Every save_summary_steps steps and at
+ * every epoch's end a line goes to metrics.jsonl and scalars go to the event file. Each report is
+ * in the journal (journal.h) before anything follows from it.
+ *
+ * Opened again, after a rollback or by another master, it is as it was: the sums come from the
+ * journal, the files lose what was told of steps that are computed again, and nothing is told
+ * twice.
+ *
+ * Threads: belongs to the master's thread.
+ */
+#ifndef TEQUIO_MASTER_BOOKS_LEDGER_H
+#define TEQUIO_MASTER_BOOKS_LEDGER_H
+
+#include "common/parts/steps.h"
+#include "common/store/events.h"
+#include "common/store/jobdir.h"
+#include "metric/metric.h"
+#include "optim/schedule.h"
+
+typedef struct ledger ledger;
+
+typedef struct ledger_options {
+    const jobdir *dir;
+    steps steps;
+    schedule schedule;
+    int64_t summary_steps; /* >= 1 */
+} ledger_options;
+
+typedef struct ledger_totals {
+    int64_t step;           /* steps complete */
+    int64_t examples, seen; /* over the job; since this start */
+    double wall_s;          /* since this start */
+    metric_set last_step, epoch, last_epoch;
+    double examples_per_s; /* over the last seconds */
+} ledger_totals;
+
+/* Goes on at version `step`, with the newest checkpoint at `saved` <= step: steps from `step` on
+ * are computed again, so what was reported and told of them is forgotten. Steps in between are in
+ * the weights; those whose reports are not in the journal stay open until they are said again. */
+MUST_USE status ledger_open(const ledger_options *options, int64_t saved, int64_t step,
+                            ledger **ret, error *err);
+void ledger_close(ledger **l);
+
+/* Before it is opened: the highest step the journal knows of, -1: none. All of its version was
+ * answered to somebody. */
+MUST_USE status ledger_told(const jobdir *dir, int64_t *ret, error *err);
+
+/* One slot's report. *ret_steps: how many steps became complete by it. */
+MUST_USE status ledger_report(ledger *l, int64_t step, uint32_t slot, const metric_set *m,
+                              int64_t examples, int64_t *ret_steps, error *err);
+/* No report of a step before `until` will come any more: those open go into the books without what
+ * is missing. */
+MUST_USE status ledger_settle(ledger *l, int64_t until, int64_t *ret_steps, error *err);
+/* Steps before this one are in the weights, as far as reports tell: all parts were received at this
+ * version by somebody. */
+int64_t ledger_applied(const ledger *l);
+
+/* What was reported outlives the machine from now on. */
+MUST_USE status ledger_sync(ledger *l, error *err);
+/* A checkpoint at `step` is committed: nobody goes back beyond it. */
+MUST_USE status ledger_saved(ledger *l, int64_t step, error *err);
+
+const ledger_totals *ledger_totals_of(const ledger *l);
+/* Training metrics of an epoch, one of the last few; as far as they go if it is not complete. */
+const metric_set *ledger_epoch(const ledger *l, int64_t epoch);
+events *ledger_events(ledger *l);
+
+/* Which slots of the oldest incomplete step have reported: [per_step]. */
+const bool *ledger_open_step(const ledger *l);
+/* That slot's report was counted, or is no longer of interest. */
+bool ledger_has(const ledger *l, int64_t step, uint32_t slot);
+/* Slots of the oldest incomplete step that did not report, as text. */
+void ledger_missing(const ledger *l, char *ret, size_t bytes);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * Members: the workers that said hello, each life of a task once.
+ * Threads: belongs to the master's thread.
+ */
+#ifndef TEQUIO_MASTER_LANES_MEMBERS_H
+#define TEQUIO_MASTER_LANES_MEMBERS_H
+
+#include "common/net/net.h"
+#include "common/wire/wire.h"
+#include "master/lanes/hedge.h"
+
+enum { MEMBERS_MAX = 4096, MEMBERS_LANES_MAX = 65536 };
+
+typedef struct member {
+    bool alive;                     /* says hello and heartbeats; dead ones keep their place */
+    bool suspect;                   /* its connection is gone, and it was not heard since */
+    int64_t suspect_us;             /* since when */
+    bool refused;                   /* its declaration is not the job's: nothing it says counts */
+    bool whole;                     /* was there when the era began, or holds a version since */
+    bool declared;                  /* what this life of it declared is the job's */
+    bool trainer;
+    uint32_t index;
+    uint64_t life;
+    uint32_t incarnation;
+    uint32_t lanes;
+    net_peer peer;
+    int connection;
+    int64_t heard_us;
+    int64_t computing;              /* as it said last: the step it computes slots of; -1: none */
+    uint32_t computing_era;         /* when it said so */
+    char host[64];
+} member;
+
+typedef struct members {
+    member *at;
+    size_t n, cap;
+    net_peer *guests;               /* who spoke and is no member: it failed before, or was told to stop */
+    size_t n_guests, cap_guests;
+    uint32_t incarnations;          /* issued so far */
+    char fingerprint[512];          /* the first worker's; all must have it */
+} members;
+
+void members_fini(members *m);
+
+/* A hello: a new member, a new life of one, or the same one on a new connection. E_CONFIG when its
+ * fingerprint differs from the others', E_PROTOCOL when there are too many.
+ * *ret_changed: the view must be dealt anew. */
+MUST_USE status members_hello(members *m, const Wire__Hello *hello, const net_message *message,
+                              int64_t now_us, member **ret, bool *ret_changed, error *err);
+
+member *members_by_peer(members *m, const net_peer *peer);      /* NULL if unknown */
+member *members_by_connection(members *m, int connection);
+uint32_t members_alive(const members *m);
+
+/* Somebody spoke; one that is no member is kept in mind, once. */
+void members_met(members *m, const net_peer *peer);
+size_t members_came(const members *m);          /* members and others, living or not */
+bool members_all_declared(const members *m);    /* of the living */
+uint32_t members_lanes(const members *m);
+
+/* An era begins: whoever is there may get slots at once. */
+void members_all_whole(members *m);
+/* The lanes that may get slots, trainer first, then by index: of the living that are whole or, when
+ * nobody is, of all the living. Free the array. */
+hedge_lane *members_lane_list(const members *m, size_t *ret_n);
+
+/* The name people know it by. */
+const char *member_name(const member *m, char buffer[TASK_NAME]);
+
+#endif

@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/detmath.h"
 #include "common/base/simd.h"
+#include "common/base/stream.h"
 
 #include <math.h>
 #include <string.h>
@@ -262,19 +263,9 @@ static void rmsprop(const optim *o, const optim_call *call, span s, const float 
     rmsprop_kernel(s, c, in, out, o->centered, o->momentum != 0);
 }
 
-void optim_apply(const optim *o, const optim_call *call, size_t n, const float *grad,
-                 const float *weight_in, float *weight_out, const float *const *state_in,
-                 float *const *state_out)
+static void apply(const optim *o, const optim_call *call, span s, const float *const *state_in,
+                  float *const *state_out)
 {
-    span s = {
-        .n = n,
-        .grad = grad,
-        .weight = weight_in,
-        .weight_out = weight_out,
-        .scale = call->scale,
-        .limit = call->clip_value > 0 ? call->clip_value : INFINITY,
-        .decay = call->decay ? (float)o->weight_decay : 0.0f,
-    };
     switch (o->kind) {
     case OPTIM_SGD:
         sgd(o, call, s, state_in, state_out);
@@ -290,6 +281,48 @@ void optim_apply(const optim *o, const optim_call *call, size_t n, const float *
         rmsprop(o, call, s, state_in, state_out);
         break;
     }
+}
+
+/* State that goes to other memory than it came from: by way of the first cache, in tiles. */
+static void apply_elsewhere(const optim *o, const optim_call *call, span whole, size_t slots,
+                            const float *const *state_in, float *const *state_out)
+{
+    enum { TILE = 2048 };
+    float made[OPTIM_SLOTS][TILE];
+    float *const out[OPTIM_SLOTS] = {made[0], made[1], made[2]};
+    for (size_t at = 0; at < whole.n; at += TILE) {
+        span tile = whole;
+        tile.n = whole.n - at < TILE ? whole.n - at : TILE;
+        tile.grad += at;
+        tile.weight += at;
+        tile.weight_out += at;
+        const float *in[OPTIM_SLOTS] = {0};
+        for (size_t i = 0; i < slots; i++)
+            in[i] = state_in[i] + at;
+        apply(o, call, tile, in, out);
+        for (size_t i = 0; i < slots; i++)
+            stream_copy(state_out[i] + at, made[i], tile.n);
+    }
+}
+
+void optim_apply(const optim *o, const optim_call *call, size_t n, const float *grad,
+                 const float *weight_in, float *weight_out, const float *const *state_in,
+                 float *const *state_out)
+{
+    span s = {
+        .n = n,
+        .grad = grad,
+        .weight = weight_in,
+        .weight_out = weight_out,
+        .scale = call->scale,
+        .limit = call->clip_value > 0 ? call->clip_value : INFINITY,
+        .decay = call->decay ? (float)o->weight_decay : 0.0f,
+    };
+    size_t slots = optim_slots(o);
+    if (slots > 0 && state_out[0] != state_in[0])
+        apply_elsewhere(o, call, s, slots, state_in, state_out);
+    else
+        apply(o, call, s, state_in, state_out);
 }
 
 SIMD_CLONES

@@ -298,6 +298,39 @@ static void bits_do_not_depend_on_the_cut(void **state)
     assert_int_equal(crc, 0xd21770d6);
 }
 
+/* State that goes to other memory, a large span of it and off every boundary, is that of a span
+ * moved where it is. */
+static void bits_do_not_depend_on_where_state_goes(void **state)
+{
+    (void)state;
+    enum { LARGE = 5003 };
+    static float grad[LARGE], w[2][LARGE], slots[2][OPTIM_SLOTS][LARGE];
+    for (uint64_t number = 0; number < 60; number++) {
+        rng r = rng_make(19, RNG_TEST, number);
+        uint64_t at = 0;
+        optim o = random_optim(&r, &at);
+        optim_call call = random_call(&r, &at, 2);
+        for (int i = 0; i < LARGE; i++) {
+            grad[i] = rng_normal(&r, at++);
+            w[0][i] = rng_normal(&r, at++);
+            for (int k = 0; k < OPTIM_SLOTS; k++)
+                slots[0][k][i] = rng_uniform(&r, at++);
+        }
+        size_t first = (size_t)number % 7;
+        float *from[OPTIM_SLOTS], *to[OPTIM_SLOTS];
+        for (int k = 0; k < OPTIM_SLOTS; k++) {
+            from[k] = slots[0][k] + first;
+            to[k] = slots[1][k] + first;
+        }
+        size_t n = LARGE - first, bytes = n * sizeof(float);
+        optim_apply(&o, &call, n, grad + first, w[0] + first, w[1] + first, (const float *const *)from, to);
+        optim_apply(&o, &call, n, grad + first, w[0] + first, w[0] + first, (const float *const *)from, from);
+        assert_memory_equal(w[1] + first, w[0] + first, bytes);
+        for (size_t k = 0; k < optim_slots(&o); k++)
+            assert_memory_equal(to[k], from[k], bytes);
+    }
+}
+
 /* Without decay and clipping a span is moved as if neither was configured. */
 static void decay_and_clipping_can_be_off(void **state)
 {
@@ -438,6 +471,7 @@ int main(void)
         cmocka_unit_test(results_are_those_of_pytorch),
         cmocka_unit_test(results_are_those_of_the_formulas),
         cmocka_unit_test(bits_do_not_depend_on_the_cut),
+        cmocka_unit_test(bits_do_not_depend_on_where_state_goes),
         cmocka_unit_test(decay_and_clipping_can_be_off),
         cmocka_unit_test(not_a_number_is_not_hidden),
         cmocka_unit_test(centered_rmsprop_stays_finite),

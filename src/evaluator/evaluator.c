@@ -160,7 +160,7 @@ static bool has_failed(void *user)
  * that cannot be read gets a second chance. */
 static status evaluate_step(evaluator *e, int64_t step, error *err)
 {
-    char *path = jobdir_file(e->dir, "checkpoints/step-%09lld", (long long)step);
+    char *path = checkpoint_path(e->dir, step);
     checkpoint *c = NULL;
     error why = ERROR_INIT;
     status st = checkpoint_pin(e->dir, step, &why);

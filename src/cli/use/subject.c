@@ -41,7 +41,7 @@ static status newest_checkpoint(const char *job_dir, char **ret, error *err)
         st =
             FAIL(err, E_DATA, "'%s' holds neither model.safetensors nor a checkpoint yet", job_dir);
     if (st == OK)
-        *ret = jobdir_file(dir, "checkpoints/step-%09lld", (long long)steps[n - 1]);
+        *ret = checkpoint_path(dir, steps[n - 1]);
     free(steps);
     jobdir_close(&dir);
     return st;

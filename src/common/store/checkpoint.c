@@ -46,7 +46,12 @@ static bool parse_step(const char *name, int64_t *ret_step, const char **ret_res
     return true;
 }
 
-static bool is_complete(const jobdir *d, int64_t step)
+char *checkpoint_path(const jobdir *d, int64_t step)
+{
+    return jobdir_file(d, "checkpoints/" STEP_FOLDER, (long long)step);
+}
+
+bool checkpoint_is_there(const jobdir *d, int64_t step)
 {
     char *path = jobdir_file(d, "checkpoints/" STEP_FOLDER "/manifest.json", (long long)step);
     bool there = fs_exists(path);
@@ -320,8 +325,8 @@ static status remove_left_overs(const jobdir *d, const checkpoint_pruning *p, er
         const char *rest;
         if (!parse_step(names[i], &step, &rest))
             continue;
-        bool replaced = strncmp(rest, ".old.", 5) == 0 && is_complete(d, step);
-        if (!is_over(step, rest, p) && !replaced && !(*rest == '\0' && !is_complete(d, step)))
+        bool replaced = strncmp(rest, ".old.", 5) == 0 && checkpoint_is_there(d, step);
+        if (!is_over(step, rest, p) && !replaced && !(*rest == '\0' && !checkpoint_is_there(d, step)))
             continue;
         char *path = jobdir_file(d, "checkpoints/%s", names[i]);
         status ignored = fs_remove_tree(path, NULL);
@@ -336,7 +341,7 @@ static status remove_steps(const jobdir *d, const int64_t *steps, size_t n, erro
 {
     for (size_t i = 0; i < n; i++) {
         TRY(jobdir_check_ours(d, err));
-        char *path = jobdir_file(d, "checkpoints/" STEP_FOLDER, (long long)steps[i]);
+        char *path = checkpoint_path(d, steps[i]);
         status st = remove_checkpoint(path, err);
         free(path);
         TRY(st);
@@ -399,7 +404,7 @@ status checkpoint_list(const jobdir *d, int64_t **ret_steps, size_t *ret_n, erro
     for (size_t i = 0; i < n; i++) {
         int64_t step;
         const char *rest;
-        if (parse_step(names[i], &step, &rest) && !*rest && is_complete(d, step))
+        if (parse_step(names[i], &step, &rest) && !*rest && checkpoint_is_there(d, step))
             steps[n_steps++] = step;
     }
     qsort(steps, n_steps, sizeof *steps, by_number);
@@ -428,7 +433,7 @@ status checkpoint_pin(const jobdir *d, int64_t step, error *err)
     int lock = -1;
     (void)lock_pins(d, &lock); /* pruned at this very moment, it is missed when it is opened */
     status st = OK;
-    if (is_complete(d, step))
+    if (checkpoint_is_there(d, step))
         st = write_pin(path, err);
     else
         st = FAIL(err, E_DATA, "'%s' has no checkpoint of step %lld (pruned meanwhile?)",

@@ -98,6 +98,11 @@ MUST_USE status checkpoint_prune(const jobdir *d, const checkpoint_pruning *p, e
 
 /* --- reading --- */
 
+/* JOB_DIR/checkpoints/step-N; the caller frees it. The folder is there before and after it is a
+ * checkpoint. */
+char *checkpoint_path(const jobdir *d, int64_t step);
+bool checkpoint_is_there(const jobdir *d, int64_t step);
+
 /* Steps of complete checkpoints, ascending. Free the array. */
 MUST_USE status checkpoint_list(const jobdir *d, int64_t **ret_steps, size_t *ret_n, error *err);
 

@@ -63,10 +63,7 @@ static epoch *epoch_add(results *r, int64_t number, int64_t step, json_t *metric
 /* An epoch nobody evaluated, and whose checkpoint is gone, is waited for in vain. */
 static bool can_be_judged(const results *r, int64_t step)
 {
-    char *path = jobdir_file(r->o.dir, "checkpoints/step-%09lld", (long long)step);
-    bool can = results_has(r, step) || fs_exists(path);
-    free(path);
-    return can;
+    return results_has(r, step) || checkpoint_is_there(r->o.dir, step);
 }
 
 /* Epochs of earlier starts, up to `step`; later ones are undone. An epoch is entered before its
@@ -155,7 +152,7 @@ status results_epoch(results *r, int64_t step, const metric_set *training, doubl
 
 static status load_flat(const results *r, int64_t step, float **ret, error *err)
 {
-    char *dir = jobdir_file(r->o.dir, "checkpoints/step-%09lld", (long long)step);
+    char *dir = checkpoint_path(r->o.dir, step);
     checkpoint *c = NULL;
     void *values = NULL;
     status st = checkpoint_open(dir, false, &c, err);
@@ -238,11 +235,8 @@ static status judge(results *r, epoch *e, error *err)
     e->evaluated = true;
     r->n_judged++;
     put_validation(r, e, evaluation);
-    char *dir = jobdir_file(r->o.dir, "checkpoints/step-%09lld", (long long)e->step);
-    bool is_kept = fs_exists(dir);
-    free(dir);
     TRY(write_epoch(r, e, err));
-    return improved && is_kept ? save_best(r, e, err) : OK;
+    return improved && checkpoint_is_there(r->o.dir, e->step) ? save_best(r, e, err) : OK;
 }
 
 status results_poll(results *r, bool *ret_stop, error *err)

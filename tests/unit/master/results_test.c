@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* an epoch has 2 steps */
 static const steps job = {.examples = 16, .batch_size = 4, .per_step = 2};
@@ -218,6 +219,32 @@ static void a_restart_judges_in_order_too(void **state)
     books_fini(&b);
 }
 
+/* The job was killed while it removed a checkpoint: the folder is there, but holds none. */
+static void a_checkpoint_half_removed_is_none(void **state)
+{
+    (void)state;
+    books b = books_make();
+    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    for (int e = 0; e < 3; e++)
+        end_epoch(&b, r, e);
+    evaluate(&b, 0, "0.1", "0");
+    evaluate(&b, 2, "0.2", "0");
+    results_close(&r);
+    for (int e = 0; e < 2; e++) {
+        char *path = checkpoint_path(b.dir, (e + 1) * PER_EPOCH);
+        char *manifest = xasprintf("%s/manifest.json", path);
+        assert_int_equal(unlink(manifest), 0);
+        free(manifest);
+        free(path);
+    }
+
+    r = results_at(&b, 3 * PER_EPOCH, (judging){"-loss", 0});
+    assert_int_equal(results_best_step(r), PER_EPOCH); /* evaluated when it was there */
+    assert_false(results_waiting(r)); /* nobody can evaluate the second */
+    results_close(&r);
+    books_fini(&b);
+}
+
 static void a_metric_nobody_measures_is_refused(void **state)
 {
     (void)state;
@@ -348,6 +375,7 @@ int main(void)
         cmocka_unit_test(a_loss_that_is_not_finite_is_never_best),
         cmocka_unit_test(a_restart_reads_back),
         cmocka_unit_test(a_restart_judges_in_order_too),
+        cmocka_unit_test(a_checkpoint_half_removed_is_none),
         cmocka_unit_test(a_metric_nobody_measures_is_refused),
         cmocka_unit_test(the_summary_is_what_is_promised),
         cmocka_unit_test(the_last_evaluation_is_the_summarys),

@@ -26,20 +26,27 @@ static bool everybody_came(const master *m)
     return (int32_t)members_came(&m->members) >= m->o->n_workers;
 }
 
+/* Also one that was silent for too long but has a connection still: frozen, or only slow. */
+static bool may_hear(const member *one)
+{
+    return one->connection >= 0 && (one->alive || !one->suspect);
+}
+
 static bool everybody_left(const master *m)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)
         if (!is_gone(&m->servers[i]))
             return false;
     for (size_t i = 0; i < m->members.n; i++)
-        if (m->members.at[i].alive && m->members.at[i].connection >= 0)
+        if (may_hear(&m->members.at[i]))
             return false;
     return true;
 }
 
 static void say_stop(master *m, const Wire__Stop *stop)
 {
-    master_send_workers(m, master_head(m, WIRE_STOP, 0), &stop->base);
+    for (size_t i = 0; i < m->members.n; i++)
+        master_send(m->listener, &m->members.at[i].peer, master_head(m, WIRE_STOP, 0), &stop->base);
     for (int32_t i = 0; i < m->o->n_servers; i++)
         if (m->servers[i].socket)
             master_send(m->servers[i].socket, NULL, master_head(m, WIRE_STOP, 0), &stop->base);
@@ -76,8 +83,10 @@ static void hear_workers(master *m, const Wire__Stop *stop)
     }
     while (net_next_event(m->listener, &event)) {
         member *left = members_by_connection(&m->members, event.connection);
-        if (left)
+        if (left) {
             left->alive = false;
+            left->connection = -1;
+        }
     }
 }
 

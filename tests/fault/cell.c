@@ -76,15 +76,11 @@ static const hamlet_result *undisturbed(const char *dir, const char *overrides)
     for (; known[n].overrides; n++)
         if (strcmp(known[n].overrides, overrides) == 0)
             return &known[n].result;
-    char *job = xasprintf("%s/undisturbed", dir);
-    const char *const arguments[] = {"-s", job, "--force", "-o", overrides, NULL};
-    int code = hamlet_train(dir, "undisturbed", arguments, LIMIT_S);
-    free(job);
-    if (code != 0 || n == CONFIGURATIONS ||
-        !hamlet_result_of(dir, "undisturbed", &known[n].result)) {
-        printf("FAILED: the undisturbed job with -o '%s' ended with %d\n", overrides, code);
+    if (n == CONFIGURATIONS) {
+        printf("FAILED: more than %d configurations\n", CONFIGURATIONS);
         exit(1);
     }
+    known[n].result = hamlet_undisturbed(dir, overrides, LIMIT_S);
     known[n].overrides = overrides;
     return &known[n].result;
 }
@@ -110,10 +106,7 @@ static bool wrong(play *p, const char *what, long long a, long long b)
     if (p->setting.scene->is_own) {
         hamlet_print_logs(&p->hamlet, LOG_LINES);
     } else {
-        char *command = xasprintf("tail -n %d '%s/said.log'", 3 * LOG_LINES, p->dir);
-        fflush(NULL);
-        (void)!system(command);
-        free(command);
+        hamlet_print_log(p->dir, "said", 3 * LOG_LINES);
     }
     return false;
 }

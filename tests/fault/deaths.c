@@ -35,20 +35,6 @@ static void wrong(const hamlet *h, const char *scene, const char *what)
     n_wrong++;
 }
 
-static hamlet_result undisturbed(const char *overrides)
-{
-    char *job = xasprintf("%s/undisturbed", dir);
-    const char *const arguments[] = {"-s", job, "--force", "-o", overrides, NULL};
-    hamlet_result result;
-    if (hamlet_train(dir, "undisturbed", arguments, LIMIT_S) != 0 ||
-        !hamlet_result_of(dir, "undisturbed", &result)) {
-        printf("FAILED: the undisturbed job\n");
-        exit(1);
-    }
-    free(job);
-    return result;
-}
-
 static void check_result(const hamlet *h, const char *scene, const hamlet_result *expected)
 {
     hamlet_result got;
@@ -104,7 +90,7 @@ static void check_pairs(void)
                                            {"ps.0", "ps.1"},
                                            {"worker.0", "worker.1"}};
     static const char *const words[] = {" FIRST_STEP ", " CHECKPOINT "};
-    hamlet_result expected = undisturbed(LONG);
+    hamlet_result expected = hamlet_undisturbed(dir, LONG, LIMIT_S);
     for (size_t i = 0; i < COUNT_OF(pairs); i++)
         check_pair(pairs[i][0], pairs[i][1], words[i % COUNT_OF(words)], &expected);
 }
@@ -115,7 +101,7 @@ static void check_pairs(void)
 static void check_all_dead(bool as_it_was)
 {
     const char *scene = as_it_was ? "all, started again" : "all, started again as others";
-    hamlet_result expected = undisturbed(LONG);
+    hamlet_result expected = hamlet_undisturbed(dir, LONG, LIMIT_S);
     hamlet h;
     hamlet_start(&h, &(hamlet_options){.dir = dir, .spec = SLOWLY, .overrides = LONG});
     if (!await_word(&h, "master.0", " CHECKPOINT ", 1))
@@ -169,7 +155,7 @@ static void check_master(void)
                                                                                "worker.1"};
     static const char scene[] = "the master";
     enum { STEPS_BEFORE = 8 };
-    hamlet_result expected = undisturbed(BARE);
+    hamlet_result expected = hamlet_undisturbed(dir, BARE, LIMIT_S);
     hamlet h;
     hamlet_start(&h, &(hamlet_options){.dir = dir,
                                        .spec = "kill=master.0@verdict>:22," SLOWLY,

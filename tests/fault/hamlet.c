@@ -369,12 +369,17 @@ void hamlet_print_logs(const hamlet *h, int lines)
     for (int i = 0; i < h->n; i++) {
         printf("--- %s, lives %d, code %d\n", h->tasks[i].name, h->tasks[i].n_lives,
                hamlet_code(&h->tasks[i]));
-        char *command = xasprintf("tail -n %d '%s/%s.log'", lines, h->o.dir, h->tasks[i].name);
-        fflush(NULL);
-        if (system(command) != 0)
-            printf("(no log)\n");
-        free(command);
+        hamlet_print_log(h->o.dir, h->tasks[i].name, lines);
     }
+}
+
+void hamlet_print_log(const char *dir, const char *name, int lines)
+{
+    char *command = xasprintf("tail -n %d '%s/%s.log'", lines, dir, name);
+    fflush(NULL);
+    if (system(command) != 0)
+        printf("(no log)\n");
+    free(command);
 }
 
 bool hamlet_result_of(const char *dir, const char *job, hamlet_result *ret)
@@ -391,4 +396,21 @@ bool hamlet_result_of(const char *dir, const char *job, hamlet_result *ret)
     json_decref(all);
     free(path);
     return sha != NULL;
+}
+
+hamlet_result hamlet_undisturbed(const char *dir, const char *overrides, int limit_s)
+{
+    enum { LINES = 40 };
+    static const char name[] = "undisturbed";
+    char *job = xasprintf("%s/%s", dir, name);
+    const char *const arguments[] = {"-s", job, "--force", "-o", overrides, NULL};
+    hamlet_result result;
+    int code = hamlet_train(dir, name, arguments, limit_s);
+    if (code != 0 || !hamlet_result_of(dir, name, &result)) {
+        printf("FAILED: the undisturbed job with -o '%s' ended with %d\n", overrides, code);
+        hamlet_print_log(dir, name, LINES);
+        exit(1);
+    }
+    free(job);
+    return result;
 }

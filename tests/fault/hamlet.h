@@ -82,6 +82,7 @@ bool hamlet_was_killed(const hamlet_task *t, int life); /* from 1, by SIGKILL */
 /* How often the logs of all, or of one task, say that. */
 int hamlet_says(const hamlet *h, const char *name, const char *text);
 void hamlet_print_logs(const hamlet *h, int lines);
+void hamlet_print_log(const char *dir, const char *name, int lines); /* of $dir/NAME.log */
 
 /* Of the job's summary. */
 typedef struct hamlet_result {
@@ -94,5 +95,9 @@ bool hamlet_result_of(const char *dir, const char *job, hamlet_result *ret);
 /* Runs `tequio train` with these further arguments (NULL at the end) on $dir/config.jsonnet; what
  * it says goes to $dir/NAME.log. Its code, or 124 after the limit. */
 int hamlet_train(const char *dir, const char *name, const char *const *arguments, int limit_s);
+
+/* The job that nobody disturbs, with these overrides. Where it fails, it says why, and the test is
+ * over. */
+hamlet_result hamlet_undisturbed(const char *dir, const char *overrides, int limit_s);
 
 #endif

@@ -53,10 +53,11 @@ static const scene scenes[] = {
                            "null, \"trainer.save_checkpoints_secs\": 0.05, \"trainer.grad_norm\": "
                            "null, \"trainer.num_epochs\": 40}",
               .faults = ",delay=master.0:500ms"},
-    /* ps.1 does not see the job dir, and ps.0 dies when there is a checkpoint to return to */
+    /* ps.1 does not see the job dir, and ps.0 dies when there is a checkpoint to return to: it says
+     * six times that a shard is written, or more often where the master asks again */
     [APART] = {.name = "apart",
                .overrides = NOTHING,
-               .faults = ",kill=ps.0@cut_done>:3",
+               .faults = ",kill=ps.0@cut_done>:6",
                .oddity = {.task = "ps.1", .job_dir = "elsewhere"},
                .is_own = true},
     /* of another configuration; it is killed when it is told so */

@@ -201,25 +201,13 @@ static void print_tally(const tally *t, uint64_t seed, double seconds)
             printf("  %-10s %ld\n", wire_type_name((wire_type)m), t->of_message[m]);
 }
 
-static void play_undisturbed(const char *dir, size_t kind)
-{
-    char *job = xasprintf("%s/undisturbed", dir);
-    const char *const arguments[] = {"-s", job, "--force", "-o", kinds[kind].overrides, NULL};
-    if (hamlet_train(dir, "undisturbed", arguments, LIMIT_S) != 0 ||
-        !hamlet_result_of(dir, "undisturbed", &kinds[kind].expected)) {
-        printf("FAILED: the undisturbed job in kind %s\n", kinds[kind].name);
-        exit(1);
-    }
-    free(job);
-}
-
 int main(int argc, char **argv)
 {
     long wanted = argc > 1 ? atol(argv[1]) : 500;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     char *dir = hamlet_folder();
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        play_undisturbed(dir, i);
+        kinds[i].expected = hamlet_undisturbed(dir, kinds[i].overrides, LIMIT_S);
     tally t = {.jobs = 0};
     int64_t begin = clock_us();
     while (t.kills < wanted)

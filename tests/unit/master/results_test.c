@@ -232,9 +232,9 @@ static void a_checkpoint_half_removed_is_none(void **state)
     results_close(&r);
     for (int e = 0; e < 2; e++) {
         char *path = checkpoint_path(b.dir, (e + 1) * PER_EPOCH);
-        char *manifest = xasprintf("%s/manifest.json", path);
-        assert_int_equal(unlink(manifest), 0);
-        free(manifest);
+        char *file = xasprintf("%s/manifest.json", path);
+        assert_int_equal(unlink(file), 0);
+        free(file);
         free(path);
     }
 

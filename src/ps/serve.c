@@ -124,12 +124,12 @@ status ps_on_applied(void *user, int32_t part, int64_t version, const float *gra
 {
     (void)err;
     ps *s = user;
-    histograms_applied(s->histograms, s->table, part, version, grad);
     cuts_applied(s->cuts, s->table, part, version);
     int64_t next = cuts_next(s->cuts);
     if (next >= 0 && next - version <= SPARES_AHEAD)
         spares_order(s->spares, s->table, s->declaration.flat->n_parts);
     answer_waiting(s, part);
+    histograms_applied(s->histograms, s->table, part, version, grad); /* nobody waits for them */
     return OK;
 }
 

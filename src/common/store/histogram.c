@@ -13,8 +13,10 @@ enum {
     BUCKETS = 2 * POSITIVE + 1,
     MAGIC = 0x74736968, /* "hist" */
     VERSION = 1,
-    START_SHIFT = 20, /* the top 11 bits of a magnitude: exponent and 3 of the mantissa */
-    STARTS = 1 << 11,
+    OFFSET_BITS = 19,   /* a float's lower bits; sign, exponent and 4 of the mantissa are above */
+    OFFSET_MASK = (1 << OFFSET_BITS) - 1,
+    SLICES = 1 << (32 - OFFSET_BITS),
+    AT_ONCE = 4096,
 };
 
 /* Also the packed form, byte for byte. */
@@ -29,11 +31,27 @@ struct events_histogram {
 _Static_assert(sizeof(events_histogram) == 56 + 8 * BUCKETS, "packed form has no holes");
 
 static double limits[BUCKETS];
-/* [s]: how many positive limits lie below every magnitude whose top bits are s, or at its lowest */
-static uint16_t start_of[STARTS];
+
+/*
+ * A slice is the floats that share sign, exponent and the top of the mantissa. Offsets count them in
+ * ascending order. A slice spans a factor of at most 17/16, less than from limit to limit: it lies in
+ * one bucket, or in two of which the upper begins at some offset e. `slices` holds b << OFFSET_BITS of
+ * the one, the lower b << OFFSET_BITS plus 2^OFFSET_BITS - e of the two, so that adding an offset
+ * carries into the bucket where the upper one begins.
+ */
+static uint32_t slices[SLICES];
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 
-static void fill_tables(void)
+static double value_at(uint32_t slice, uint32_t offset)
+{
+    bool negative = slice >= SLICES / 2;
+    uint32_t bits = slice << OFFSET_BITS | (negative ? OFFSET_MASK - offset : offset);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
+static void fill_limits(void)
 {
     int n = 0;
     for (double limit = 1e-12; limit < 1e20; limit *= 1.1)
@@ -42,34 +60,45 @@ static void fill_tables(void)
     BUG_ON(n != POSITIVE);
     for (int i = 0; i < POSITIVE; i++)
         limits[i] = -limits[BUCKETS - 1 - i];
-    const double *positive = limits + POSITIVE + 1;
-    uint16_t below = 0;
-    for (uint32_t s = 0; s < STARTS; s++) {
-        uint32_t bits = s << START_SHIFT;
-        float lowest;
-        memcpy(&lowest, &bits, sizeof lowest);
-        while (isfinite(lowest) && positive[below] < (double)lowest)
-            below++;
-        start_of[s] = below;
+}
+
+/* `bucket` is that of a value not above the slice; returns the bucket of its highest value. */
+static uint32_t fill_slice(uint32_t slice, uint32_t bucket)
+{
+    while (limits[bucket] <= value_at(slice, 0))
+        bucket++;
+    slices[slice] = bucket << OFFSET_BITS;
+    if (value_at(slice, OFFSET_MASK) < limits[bucket])
+        return bucket;
+    uint32_t below = 0, above = OFFSET_MASK;
+    while (above - below > 1) {
+        uint32_t middle = (below + above) / 2;
+        *(value_at(slice, middle) < limits[bucket] ? &below : &above) = middle;
     }
+    slices[slice] += (1u << OFFSET_BITS) - above;
+    BUG_ON(value_at(slice, OFFSET_MASK) >= limits[bucket + 1]);
+    return bucket + 1;
+}
+
+/* From the lowest value to the highest; infinities and what is no number have no bucket. */
+static void fill_tables(void)
+{
+    fill_limits();
+    uint32_t bucket = 0;
+    for (uint32_t slice = SLICES; slice-- > SLICES / 2;)
+        if (isfinite(value_at(slice, 0)))
+            bucket = fill_slice(slice, bucket);
+    for (uint32_t slice = 0; slice < SLICES / 2; slice++)
+        if (isfinite(value_at(slice, 0)))
+            bucket = fill_slice(slice, bucket);
 }
 
 static size_t bucket_of(float value)
 {
-    const double *positive = limits + POSITIVE + 1;
-    double magnitude = (double)fabsf(value);
-    float f = fabsf(value);
     uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    size_t i = start_of[bits >> START_SHIFT];
-    if (value >= 0) {
-        while (positive[i] <= magnitude)
-            i++;
-        return POSITIVE + 1 + i;
-    }
-    while (positive[i] < magnitude)
-        i++;
-    return POSITIVE - i;
+    memcpy(&bits, &value, sizeof bits);
+    uint32_t offset = (bits >> 31 ? ~bits : bits) & OFFSET_MASK;
+    return (slices[bits >> OFFSET_BITS] + offset) >> OFFSET_BITS;
 }
 
 events_histogram *events_histogram_create(void)
@@ -96,19 +125,61 @@ void events_histogram_clear(events_histogram *h)
     h->max = -DBL_MAX;
 }
 
+static bool all_finite(const float *values, size_t n)
+{
+    int32_t most = 0;
+    for (size_t i = 0; i < n; i++) {
+        int32_t magnitude;
+        memcpy(&magnitude, &values[i], sizeof magnitude);
+        magnitude &= INT32_MAX;
+        most = magnitude > most ? magnitude : most;
+    }
+    return most < 0x7f800000; /* infinity */
+}
+
+static size_t keep_finite(const float *values, size_t n, float *ret)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(values[i]))
+            ret[kept++] = values[i];
+    return kept;
+}
+
+/* Two arrays take turns at counting, as values alike follow one another: the second increment of a
+ * counter would wait for the first. */
+static void add_finite(events_histogram *h, const float *values, size_t n, uint64_t *odd)
+{
+    double min = h->min, max = h->max, sum = h->sum, sum_squares = h->sum_squares;
+    uint64_t *even = h->count;
+    for (size_t i = 0; i < n; i++) {
+        double x = (double)values[i];
+        min = x < min ? x : min;
+        max = x > max ? x : max;
+        sum += x;
+        sum_squares += x * x;
+        (i % 2 ? odd : even)[bucket_of(values[i])]++;
+    }
+    h->min = min;
+    h->max = max;
+    h->sum = sum;
+    h->sum_squares = sum_squares;
+    h->num += n;
+}
+
 void events_histogram_add(events_histogram *h, const float *values, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (!isfinite(values[i]))
-            continue;
-        double x = (double)values[i];
-        h->min = x < h->min ? x : h->min;
-        h->max = x > h->max ? x : h->max;
-        h->sum += x;
-        h->sum_squares += x * x;
-        h->num++;
-        h->count[bucket_of(values[i])]++;
+    float finite[AT_ONCE];
+    uint64_t odd[BUCKETS] = {0};
+    for (size_t at = 0; at < n; at += AT_ONCE) {
+        size_t some = n - at < AT_ONCE ? n - at : AT_ONCE;
+        if (all_finite(values + at, some))
+            add_finite(h, values + at, some, odd);
+        else
+            add_finite(h, finite, keep_finite(values + at, some, finite), odd);
     }
+    for (size_t i = 0; i < BUCKETS; i++)
+        h->count[i] += odd[i];
 }
 
 size_t events_histogram_packed_bytes(void)

@@ -281,6 +281,36 @@ static void test_buckets_are_tensorflows(void **state)
     free(values);
 }
 
+/* All at once is one after the other to the last bit, wherever what is no number stands among them. */
+static void test_many_values_are_one_and_one(void **state)
+{
+    (void)state;
+    enum { N = 10007 };
+    float *values = xmalloc(N * sizeof *values);
+    rng r = rng_make(1, RNG_TEST, 11);
+    for (uint64_t i = 0; i < N; i++)
+        values[i] = i % 700 == 699 ? (i % 2 ? NAN : -INFINITY) : rng_normal(&r, 2 * i);
+    values[0] = INFINITY;
+    events_histogram *at_once = events_histogram_create(), *single = events_histogram_create();
+    events_histogram_add(at_once, values, N);
+    for (size_t i = 0; i < N; i++)
+        events_histogram_add(single, &values[i], 1);
+    size_t bytes = events_histogram_packed_bytes();
+    unsigned char *packed = xmalloc(bytes), *expected = xmalloc(bytes);
+    events_histogram_pack(at_once, packed);
+    events_histogram_pack(single, expected);
+    assert_memory_equal(packed, expected, bytes);
+    histogram_summary s;
+    histogram_summarise(at_once, &s);
+    assert_true(s.num == N - 1 - N / 700);
+    histogram_summary_fini(&s);
+    free(packed);
+    free(expected);
+    free(values);
+    events_histogram_destroy(&at_once);
+    events_histogram_destroy(&single);
+}
+
 static void test_histograms_round_trip(void **state)
 {
     (void)state;
@@ -392,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_damage_is_seen),
         cmocka_unit_test(test_a_failed_write_leaves_whole_records),
         cmocka_unit_test(test_buckets_are_tensorflows),
+        cmocka_unit_test(test_many_values_are_one_and_one),
         cmocka_unit_test(test_histograms_round_trip),
         cmocka_unit_test(test_merging_is_adding),
         cmocka_unit_test(test_merging_refuses_nonsense),

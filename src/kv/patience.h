@@ -1,0 +1,20 @@
+/*
+ * Patience: when to say again what was not answered, later each time. Times are handed in.
+ * Threads: belongs to its owner's.
+ */
+#ifndef TEQUIO_KV_PATIENCE_H
+#define TEQUIO_KV_PATIENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct patience {
+    int64_t wait_us, until_us;
+} patience;
+
+void patience_begin(patience *p, int64_t now_us);
+
+/* True: say it again now; the next wait has begun, twice as long, up to a limit. */
+bool patience_ends(patience *p, int64_t now_us);
+
+#endif

@@ -1,0 +1,171 @@
+#include "kv/state.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+
+#include <stdlib.h>
+
+static void push_unref(push *p)
+{
+    if (atomic_fetch_sub(&p->refs, 1) != 1)
+        return;
+    if (p->data.release)
+        p->data.release((void *)(uintptr_t)p->data.data, p->data.hint);
+    if (atomic_exchange(&p->state, PUSH_FREE) == PUSH_ORPHAN)
+        free(p);
+}
+
+static void push_sent(void *data, void *hint)
+{
+    (void)data;
+    push_unref(hint);
+}
+
+static push *push_take(kv *k)
+{
+    for (size_t i = 0; i < k->n_pushes; i++)
+        if (atomic_load(&k->pushes[i]->state) == PUSH_FREE)
+            return k->pushes[i];
+    GROW(k->pushes, k->cap_pushes, k->n_pushes + 1);
+    push *p = xcalloc(1, sizeof *p);
+    k->pushes[k->n_pushes++] = p;
+    return p;
+}
+
+/* Acknowledged, or given up: our half of the push's life ends. */
+static void push_end(kv *k, push *p)
+{
+    if (atomic_load(&p->state) == PUSH_SENT)
+        k->servers[p->server].in_flight -= p->data.bytes;
+    else
+        push_unref(p);                      /* the transport never got its half */
+    push_unref(p);
+    p->server = -1;
+}
+
+static status push_hand_over(kv *k, push *p, error *err)
+{
+    net_buffer payload = p->data;
+    payload.release = push_sent;
+    payload.hint = p;
+    return kv_send(k, p->server, &p->head, &payload, err);
+}
+
+static status push_send(kv *k, push *p, error *err)
+{
+    k->servers[p->server].in_flight += p->data.bytes;
+    patience_begin(&p->patience, clock_us());
+    atomic_store(&p->state, PUSH_SENT);
+    return push_hand_over(k, p, err);
+}
+
+/* Acknowledgement and copy under way are two things: only what has left is sent once more. */
+static status push_again(kv *k, push *p, error *err)
+{
+    if (atomic_load(&p->refs) > 1)
+        return OK;
+    atomic_fetch_add(&p->refs, 1);
+    return push_hand_over(k, p, err);
+}
+
+status pushes_flow(kv *k, int32_t server, error *err)
+{
+    const link *to = &k->servers[server];
+    for (;;) {
+        push *next = NULL;
+        for (size_t i = 0; i < k->n_pushes; i++) {
+            push *p = k->pushes[i];
+            if (p->server == server && atomic_load(&p->state) == PUSH_QUEUED &&
+                (!next || p->head.part > next->head.part))
+                next = p;
+        }
+        if (!next || !to->welcomed ||
+            (to->in_flight && to->in_flight + next->data.bytes > k->credit_bytes))
+            return OK;
+        TRY(push_send(k, next, err));
+    }
+}
+
+status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node,
+               const net_buffer *data, error *err)
+{
+    push *p = push_take(k);
+    p->server = k->placement[part];
+    p->data = *data;
+    p->head = k->identity;
+    p->head.type = WIRE_PUSH;
+    p->head.flags = net_is_local(k->sockets[p->server]) ? WIRE_LENT : 0;
+    p->head.part = part;
+    p->head.step = step;
+    p->head.slots = slots;
+    p->head.node = node;
+    p->head.bytes = data->bytes;
+    atomic_store(&p->refs, 2);
+    atomic_store(&p->state, PUSH_QUEUED);
+    return pushes_flow(k, p->server, err);
+}
+
+static bool is_named(const push *p, const wire_head *h)
+{
+    return p->head.part == h->part && p->head.step == h->step &&
+           p->head.node.level == h->node.level && p->head.node.index == h->node.index;
+}
+
+void pushes_end(kv *k, int32_t server, const wire_head *h)
+{
+    for (size_t i = 0; i < k->n_pushes; i++) {
+        push *p = k->pushes[i];
+        if (atomic_load(&p->state) != PUSH_SENT || p->server != server || !is_named(p, h))
+            continue;
+        push_end(k, p);
+        if (k->hooks.pushed)
+            k->hooks.pushed(k->hooks.user, h->part, h->step);
+        return;
+    }
+}
+
+void pushes_requeue(kv *k, int32_t server)
+{
+    for (size_t i = 0; i < k->n_pushes; i++) {
+        push *p = k->pushes[i];
+        if (p->server != server || atomic_load(&p->state) != PUSH_SENT)
+            continue;
+        k->servers[server].in_flight -= p->data.bytes;
+        atomic_fetch_add(&p->refs, 1);      /* the transport's half, for the next time */
+        atomic_store(&p->state, PUSH_QUEUED);
+    }
+}
+
+status pushes_say_again(kv *k, int64_t now_us, error *err)
+{
+    for (size_t i = 0; i < k->n_pushes; i++) {
+        push *p = k->pushes[i];
+        if (atomic_load(&p->state) == PUSH_SENT && p->server >= 0 &&
+            patience_ends(&p->patience, now_us))
+            TRY(push_again(k, p, err));
+    }
+    return OK;
+}
+
+void pushes_drop(kv *k)
+{
+    for (size_t i = 0; i < k->n_pushes; i++)
+        if (atomic_load(&k->pushes[i]->state) != PUSH_FREE && k->pushes[i]->server >= 0)
+            push_end(k, k->pushes[i]);
+}
+
+void pushes_destroy(kv *k)
+{
+    for (size_t i = 0; i < k->n_pushes; i++)
+        if (atomic_exchange(&k->pushes[i]->state, PUSH_ORPHAN) == PUSH_FREE)
+            free(k->pushes[i]);
+    free(k->pushes);
+}
+
+size_t kv_unacknowledged(const kv *k, int32_t server)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < k->n_pushes; i++)
+        n += k->pushes[i]->server == server && atomic_load(&k->pushes[i]->state) != PUSH_FREE;
+    return n;
+}

@@ -1,0 +1,73 @@
+/*
+ * What a kv knows, shared by the files of this folder and by nobody else.
+ * Threads: everything here belongs to the kv's thread, except for a push's state and refs.
+ */
+#ifndef TEQUIO_KV_STATE_H
+#define TEQUIO_KV_STATE_H
+
+#include "kv/kv.h"
+#include "kv/patience.h"
+
+#include <stdatomic.h>
+
+typedef enum push_state { PUSH_FREE, PUSH_QUEUED, PUSH_SENT, PUSH_ORPHAN } push_state;
+
+/* A push keeps its memory until the server acknowledged it and the transport let go of it. */
+typedef struct push {
+    _Atomic(push_state) state;
+    atomic_int refs;            /* ours and the transport's */
+    int32_t server;             /* -1: only the transport still holds it */
+    wire_head head;
+    net_buffer data;
+    patience patience;
+} push;
+
+typedef struct pull {
+    int64_t version;            /* or batch, for the newest; -1: none under way */
+    bool newest;
+    int64_t floor;              /* that the newest must have */
+    patience patience;
+} pull;
+
+typedef struct link {
+    char *endpoint;
+    bool welcomed;
+    const char *refused;        /* why it could not be connected to; NULL: nothing is wrong */
+    size_t in_flight;           /* bytes sent, not acknowledged */
+} link;
+
+struct kv {
+    net *net;
+    kv_hooks hooks;
+    const buf *hello;
+    size_t credit_bytes;
+    int32_t n_servers;
+    link *servers;
+    net_socket **sockets;
+
+    const flat *flat;
+    int32_t *placement;         /* [n_parts] the server that acts for it */
+    wire_head identity;         /* job id, era, incarnation for every head */
+    push **pushes;              /* each allocated alone: the transport keeps pointers to them */
+    size_t n_pushes, cap_pushes;
+    pull *pulls;                /* [n_parts] */
+};
+
+/* kv.c */
+/* A server that has left is no failure of ours: it comes back, or the master has a word for us. */
+MUST_USE status kv_send(kv *k, int32_t server, const wire_head *h, const net_buffer *payload,
+                        error *err);
+
+/* push.c */
+/* Sends what the credit of a server lets through, front layers first. */
+MUST_USE status pushes_flow(kv *k, int32_t server, error *err);
+/* The server has acknowledged the push that `h` names. */
+void pushes_end(kv *k, int32_t server, const wire_head *h);
+/* A connection is gone: what was sent there waits to be sent again. */
+void pushes_requeue(kv *k, int32_t server);
+MUST_USE status pushes_say_again(kv *k, int64_t now_us, error *err);
+void pushes_drop(kv *k);        /* all are given up */
+/* After the sockets are closed. A push the transport has not let go of yet frees itself. */
+void pushes_destroy(kv *k);
+
+#endif

@@ -160,7 +160,7 @@ static void test_no_master_comes(void **state)
     (void)state;
     server *s = server_start("distributed.start_timeout=1");
     assert_int_equal(server_end(s), E_LOST);
-    assert_non_null(strstr(s->error.text, "no word from the master for 1 s"));
+    assert_non_null(strstr(s->error.text, "no word from the master for "));
     server_fini(s);
 }
 

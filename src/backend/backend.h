@@ -24,7 +24,7 @@ typedef struct backend_kernel {
     /* addresses[v] is value v's memory, NULL if never materialised. No allocation. Errors do not
      * name the node: who walks the nodes does. */
     status (*run)(void *state, void *const *addresses, void *workspace, error *err);
-    void *state;            /* the program's; freed with it. run == NULL: nothing to do (fused) */
+    void *state;            /* the program's; freed with it. run == NULL: nothing to do */
     size_t workspace_bytes;
 } backend_kernel;
 
@@ -35,8 +35,8 @@ typedef struct backend_ops {
     /* E_UNSUPPORTED lists every node without a kernel. Keeps a reference to g. */
     MUST_USE status (*load)(backend *b, const graph *g, backend_program **ret, error *err);
     void (*unload)(backend_program **p);
-    /* Bytes value v takes in its chosen layout; 0: fused away. Parameters, gradients of parameters,
-     * inputs and kept values are always plain row-major. */
+    /* Bytes value v takes in its chosen layout; 0: fused away, or without elements. Parameters,
+     * gradients of parameters, inputs and kept values are always plain row-major. */
     size_t (*value_bytes)(const backend_program *p, graph_val v);
     bool (*can_run_inplace)(const backend_program *p, int32_t node);
     bool (*can_alias)(const backend_program *p, int32_t node);      /* OP_ALIAS nodes */

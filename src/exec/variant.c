@@ -104,7 +104,8 @@ static status place_constants(variant *v, error *err)
             continue;
         size_t bytes = (size_t)graph_shape_elements(&value->shape) * dtype_bytes(value->dtype);
         BUG_ON(place->bytes < bytes);
-        memcpy((char *)v->constants + place->offset, value->data, bytes);
+        if (bytes)
+            memcpy((char *)v->constants + place->offset, value->data, bytes);
     }
     return OK;
 }

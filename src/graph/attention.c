@@ -108,6 +108,8 @@ bool attention_form_of(const attention_attr *a, const graph_shape *q, const grap
                           : refuse(why, "queries %s, keys %s and values %s do not fit", TEXT(q),
                                    TEXT(k), TEXT(v));
     }
+    if (f.q_heads < 1 || f.kv_heads < 1 || f.head < 1 || f.v_head < 1)
+        return refuse(why, "queries %s have no heads, or nothing in them", TEXT(q));
     if (f.q_heads % f.kv_heads != 0)
         return refuse(why, "%" PRId64 " heads of queries cannot share %" PRId64 " of keys",
                       f.q_heads, f.kv_heads);

@@ -188,7 +188,8 @@ typedef struct dropout_attr {
 } dropout_attr;
 
 typedef struct shape_attr {             /* RESHAPE, EXPAND, SUM_TO, ZERO (f32) */
-    graph_shape shape;                  /* RESHAPE: one -1 and zeros ("copy") as in ONNX */
+    graph_shape shape;                  /* RESHAPE: a -1 takes what is left; the rule puts a size */
+    bool zero_copies;                   /* RESHAPE: the input's axis; the rule puts that size */
 } shape_attr;
 
 typedef struct transpose_attr {

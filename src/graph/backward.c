@@ -195,7 +195,7 @@ static status pass_state(walk *w, int32_t node, error *err)
     graph_node n = w->g->nodes[node];
     const graph_op_info *info = graph_op_of(n.op);
     for (int32_t k = 0; info->state && k < n.n_in; k++) {
-        graph_val v = n.in[k], from = info->state(&n, k);
+        graph_val v = n.in[k], from = info->state(w->g, &n, k);
         if (v == GRAPH_NONE || from == GRAPH_NONE)
             continue;
         const graph_value *value = &w->g->values[v];

@@ -45,16 +45,18 @@ void graph_destroy(graph **g)
     *g = NULL;
 }
 
-/* Whether a tensor of this shape can exist: sizes are positive and its bytes can be counted. */
+/* Whether a tensor of this shape can exist: no size is negative and its bytes can be counted, even
+ * if an axis of 0 had one element: strides are products of the others. */
 static const char *shape_defect(const graph_shape *s, dtype t)
 {
     if (s->rank < 0 || s->rank > GRAPH_RANK)
         return "has more than 8 axes";
     size_t bytes = dtype_bytes(t);
     for (int32_t i = 0; i < s->rank; i++) {
-        if (s->dim[i] <= 0)
-            return "has an axis that is not positive";
-        if (!size_mul(bytes, (size_t)s->dim[i], &bytes) || bytes > LARGEST_TENSOR)
+        if (s->dim[i] < 0)
+            return "has a negative axis";
+        size_t size = s->dim[i] ? (size_t)s->dim[i] : 1;
+        if (!size_mul(bytes, size, &bytes) || bytes > LARGEST_TENSOR)
             return "is larger than 16 TB";
     }
     return NULL;
@@ -132,7 +134,8 @@ status graph_const(graph *g, const char *name, dtype t, graph_shape shape, const
     TRY(check_outer(g, "constant", name, t, &shape, err));
     size_t bytes = (size_t)graph_shape_elements(&shape) * dtype_bytes(t);
     void *copy = arena_alloc(g->arena, bytes);
-    memcpy(copy, data, bytes);
+    if (bytes)
+        memcpy(copy, data, bytes);
     *ret = append_value(g, &(graph_value){.name = arena_strdup(g->arena, name),
                                           .kind = VAL_CONST,
                                           .dtype = t,

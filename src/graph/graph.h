@@ -58,7 +58,7 @@ typedef enum graph_kind {
 
 typedef struct graph_shape {
     int32_t rank;
-    int64_t dim[GRAPH_RANK];
+    int64_t dim[GRAPH_RANK];    /* one of 0: the tensor has no elements */
 } graph_shape;
 
 typedef struct graph_value {
@@ -106,7 +106,7 @@ typedef struct graph_op_info {
                    graph_val *ret_din, error *err);
     /* The output that holds this run's own value of the state tensor at input i, or GRAPH_NONE.
      * NULL: the op moves no state. */
-    graph_val (*state)(const graph_node *n, int32_t i);
+    graph_val (*state)(const graph *g, const graph_node *n, int32_t i);
     /* Multiply-adds times two. NULL: none worth counting. */
     double (*flops)(const graph *g, const graph_node *n);
 } graph_op_info;

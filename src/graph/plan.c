@@ -46,6 +46,12 @@ static size_t bytes_of(const planner *s, graph_val v)
     return plain_bytes(graph_value_at(s->g, v));
 }
 
+/* Not one without elements, which is 0 bytes long and has a place all the same. */
+static bool is_fused(const planner *s, graph_val v)
+{
+    return bytes_of(s, v) == 0 && graph_shape_elements(&graph_value_at(s->g, v)->shape) > 0;
+}
+
 static graph_val owner_of(const plan *p, graph_val v)
 {
     while (p->owner[v] != v)
@@ -115,7 +121,7 @@ static void find_spans(planner *s)
     for (int32_t i = 0; i < s->n_nodes; i++) {
         const graph_node *n = graph_node_at(s->g, i);
         for (int32_t k = 0; k < n->n_in; k++) {
-            if (n->in[k] == GRAPH_NONE || bytes_of(s, n->in[k]))
+            if (n->in[k] == GRAPH_NONE || !is_fused(s, n->in[k]))
                 continue;
             int32_t here = kernel_of(s, i), maker = graph_value_at(s->g, n->in[k])->def;
             int32_t there = maker == GRAPH_NONE ? here : kernel_of(s, maker);
@@ -137,13 +143,13 @@ static void find_lives(planner *s)
         bool made = value->kind == VAL_TEMP;
         plan_slab slab = slab_of(s, v);
         size_t bytes = bytes_of(s, v);
-        BUG_ON(bytes == 0 && slab != SLAB_TEMP && slab != SLAB_CONST);
+        BUG_ON(is_fused(s, v) && slab != SLAB_TEMP && slab != SLAB_CONST);
         BUG_ON((slab == SLAB_PARAM || slab == SLAB_GRAD) && bytes != plain_bytes(value));
         s->p->places[v] = (plan_place){.slab = slab,
                                        .bytes = bytes,
                                        .first = made ? s->begins[value->def] : GRAPH_NONE,
                                        .last = made ? s->ends[value->def] : GRAPH_NONE,
-                                       .materialised = bytes > 0};
+                                       .materialised = !is_fused(s, v)};
         if (made && (value->keep || s->is_grad[v]))
             s->p->places[v].last = s->n_nodes;
     }
@@ -327,7 +333,7 @@ static void pack_temps(planner *s)
     size_t n = 0, end = 0;
     for (graph_val v = 0; v < s->n_values; v++) {
         const plan_place *place = &s->p->places[v];
-        if (place->slab == SLAB_TEMP && place->materialised && owner_of(s->p, v) == v)
+        if (place->slab == SLAB_TEMP && place->bytes && owner_of(s->p, v) == v)
             blocks[n++] = (block){.v = v,
                                   .bytes = size_round_up(place->bytes, PLAN_ALIGN),
                                   .first = place->first,

@@ -7,8 +7,9 @@
  * its input's place when that dies there; a parameter's gradient gives its own place to the input),
  * CONST. One workspace of the largest kernel's size is the executor's business.
  *
- * A value whose bytes the backend gives as 0 is never materialised (fused away); its maker and its
- * readers then count as one kernel that may run at any of their turns. An OP_ALIAS output shares
+ * A value with elements whose bytes the backend gives as 0 is never materialised (fused away); its
+ * maker and its readers then count as one kernel that may run at any of their turns. One without
+ * elements has a place of 0 bytes. An OP_ALIAS output shares
  * its input's place and prolongs its life, unless it is kept, a gradient, or of another size: then
  * its kernel must copy, as for no_alias.
  *

@@ -48,6 +48,9 @@ status net_field(net *n, const data_field *f, graph_val *ret, error *err)
                     f->rank);
     graph_shape s = {.rank = f->rank + 1, .dim = {n->request->batch_size}};
     memcpy(s.dim + 1, f->dim, (size_t)f->rank * sizeof *f->dim);
+    if (graph_shape_elements(&s) == 0)
+        return FAIL(err, E_CONFIG, "field '%s': a batch of %s has no elements", f->name,
+                    graph_shape_text(&s, (char[SHAPE_TEXT]){0}, SHAPE_TEXT));
     return graph_input(n->g, f->name, f->dtype, s, ret, err);
 }
 

@@ -68,6 +68,12 @@ static status add_outputs(net *n, net_outputs *ret, error *err)
     TRY(build(n, model, ret, err));
     if (ret->n < 1 || graph_value_at(n->g, ret->at[0])->kind != VAL_TEMP)
         return FAIL(err, E_CONFIG, "%s: has no layers", config_path(model));
+    for (size_t i = 0; i < ret->n; i++) {
+        const graph_value *v = graph_value_at(n->g, ret->at[i]);
+        if (graph_shape_elements(&v->shape) == 0)
+            return FAIL(err, E_CONFIG, "%s: the output '%s' %s has no elements", config_path(model),
+                        v->name, graph_shape_text(&v->shape, (char[SHAPE_TEXT]){0}, SHAPE_TEXT));
+    }
     /* In training nobody reads them but the loss, whose gradient takes their place. */
     for (size_t i = 0; i < ret->n && n->request->mode != MODEL_TRAIN; i++)
         graph_keep(n->g, ret->at[i]);

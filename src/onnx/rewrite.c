@@ -179,7 +179,8 @@ static status copy_node(copying *c, const graph_node *n, error *err)
 static status as_rows(graph *g, graph_val v, graph_val *ret, error *err)
 {
     graph_shape s = graph_value_at(g, v)->shape;
-    graph_shape rows = {.rank = 2, .dim = {-1, s.dim[s.rank - 1]}};
+    s.rank--;
+    graph_shape rows = {.rank = 2, .dim = {graph_shape_elements(&s), s.dim[s.rank]}};
     return graph_add_1(g, OP_RESHAPE, NULL, &v, 1, &(shape_attr){.shape = rows}, ret, err);
 }
 

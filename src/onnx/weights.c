@@ -51,12 +51,23 @@ static const char *exported_kind(const importer *im, const char *name)
     return "";
 }
 
+/* Nothing in it can be trained. */
+static bool is_empty(const Onnx__TensorProto *t)
+{
+    bool empty = false;
+    for (size_t i = 0; i < t->n_dims; i++)
+        empty |= t->dims[i] == 0;
+    return empty;
+}
+
 static weight classify(const importer *im, const Onnx__GraphProto *g, size_t i)
 {
     const Onnx__TensorProto *t = g->initializer[i];
     const char *kind = exported_kind(im, t->name);
     weight w = {.name = t->name, .initializer = (int32_t)i, .value = GRAPH_NONE};
-    if (*kind)
+    if (is_empty(t))
+        w.is_constant = true;
+    else if (*kind)
         w.kind = strstr(kind, "PARAMETER") ? TENSOR_TRAINABLE : TENSOR_FROZEN;
     else
         w.is_constant = t->n_dims == 0 || (is_made_up(t->name) && !is_operand(g, t->name));

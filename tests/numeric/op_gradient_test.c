@@ -31,6 +31,7 @@ static bool met[OP_COUNT]; /* operators that stood in some backward graph */
 typedef struct setup {
     const op_case *c;
     case_frame frame;
+    bool is_empty; /* an operand is: what nothing depends on has a gradient of exactly 0 */
     case_graph forward, backward;
     reference *reference;
     lane lane;
@@ -93,6 +94,8 @@ static bool check_slope(setup *s, graph_val x, const double *direction)
     double want = WEIGHT * reference_slope(s->reference, s->forward.loss, x, direction);
     double size = sqrt(squares / (double)n * used);
     bool close = fabs(got - want) <= TOLERANCE * (size + fabs(want)) + 1e-9;
+    if (s->is_empty && want == 0 && used == (double)n)
+        close = squares == 0;
     if (!close)
         print_error("%s, %s: the slope along %g elements of '%s' is %.9g, the reference says "
                     "%.9g\n",
@@ -103,6 +106,8 @@ static bool check_slope(setup *s, graph_val x, const double *direction)
 static bool check_operand(setup *s, graph_val x)
 {
     int64_t n = reference_elements(s->reference, x);
+    if (n == 0)
+        return true;
     double *direction = xcalloc((size_t)n, sizeof *direction);
     rng signs = rng_make(5, RNG_TEST, (uint64_t)x);
     for (int64_t i = 0; i < n; i++)
@@ -128,12 +133,13 @@ static bool has_gradient(const op_case *c)
     return has;
 }
 
-static bool check_case(const op_case *c, case_frame frame)
+static bool check_case(const op_case *c, case_frame frame, bool is_empty)
 {
     if (!has_gradient(c))
         return true;
     setup s;
     set_up(&s, c, frame);
+    s.is_empty = is_empty;
     lane_run(&s.lane, 0, NULL);
     bool close = true;
     for (graph_val v = 0; v < graph_n_values(s.forward.graph); v++)
@@ -151,7 +157,31 @@ static void test_operator(void **state)
     for (const op_case *c = case_at(0); c; c = case_at(++i))
         for (case_frame frame = FRAME_BARE; frame < FRAME_COUNT; frame++)
             if (c->op == op->op && case_fits(c, frame))
-                wrong += !check_case(c, frame);
+                wrong += !check_case(c, frame, false);
+    assert_int_equal(wrong, 0);
+}
+
+/* Gradients where an operand has no elements. Every operator that has one takes a batch of none. */
+static void test_without_elements(void **state)
+{
+    (void)state;
+    int wrong = 0, batches[OP_COUNT] = {0}, rows[OP_COUNT] = {0};
+    size_t i = 0;
+    for (const op_case *c = case_at(0); c; c = case_at(++i)) {
+        case_emptied e;
+        rows[c->op] += has_gradient(c);
+        for (size_t k = 0; case_emptied_at(c, k, &e); k++) {
+            if (!case_is_legal(&e.row) || !has_gradient(&e.row))
+                continue;
+            batches[c->op] += e.is_batch;
+            wrong += !check_case(&e.row, FRAME_BARE, true);
+        }
+    }
+    for (graph_op op = 0; op < OP_COUNT; op++)
+        if (rows[op] && !batches[op]) {
+            print_error("no row of %s takes a batch of no examples\n", graph_op_of(op)->name);
+            wrong++;
+        }
     assert_int_equal(wrong, 0);
 }
 
@@ -288,7 +318,7 @@ static void test_every_backward_operator_was_met(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[OP_ZERO + 4] = {0};
+    struct CMUnitTest tests[OP_ZERO + 5] = {0};
     for (graph_op op = 0; op < OP_ZERO; op++)
         tests[op] = (struct CMUnitTest){.name = graph_op_of(op)->name,
                                         .test_func = test_operator,
@@ -296,6 +326,7 @@ int main(void)
     tests[OP_ZERO] = (struct CMUnitTest)cmocka_unit_test(test_a_parameter_read_twice);
     tests[OP_ZERO + 1] = (struct CMUnitTest)cmocka_unit_test(test_a_parameter_nobody_reads);
     tests[OP_ZERO + 2] = (struct CMUnitTest)cmocka_unit_test(test_pieces_of_a_value);
-    tests[OP_ZERO + 3] = (struct CMUnitTest)cmocka_unit_test(test_every_backward_operator_was_met);
+    tests[OP_ZERO + 3] = (struct CMUnitTest)cmocka_unit_test(test_without_elements);
+    tests[OP_ZERO + 4] = (struct CMUnitTest)cmocka_unit_test(test_every_backward_operator_was_met);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,13 +82,29 @@ static void test_operator(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Whatever a shape rule takes has a value, with elements or without. */
+static void test_without_elements(void **state)
+{
+    (void)state;
+    int wrong = 0;
+    size_t i = 0;
+    for (const op_case *c = case_at(0); c; c = case_at(++i)) {
+        case_emptied e;
+        for (size_t k = 0; case_emptied_at(c, k, &e); k++)
+            if (case_is_legal(&e.row))
+                wrong += !check_case(&e.row, FRAME_BARE);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
     /* Forward operators stand before OP_ZERO; the gradient test meets the others. */
-    struct CMUnitTest tests[OP_ZERO] = {0};
+    struct CMUnitTest tests[OP_ZERO + 1] = {0};
     for (graph_op op = 0; op < OP_ZERO; op++)
         tests[op] = (struct CMUnitTest){.name = graph_op_of(op)->name,
                                         .test_func = test_operator,
                                         .initial_state = (void *)(uintptr_t)graph_op_of(op)};
+    tests[OP_ZERO] = (struct CMUnitTest)cmocka_unit_test(test_without_elements);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

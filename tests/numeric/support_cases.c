@@ -260,7 +260,9 @@ static double fill_element(const op_case *c, case_fill fill, const rng *r, int64
     uint64_t e = (uint64_t)i;
     switch (fill) {
     case FILL_STEPS:
-        return (double)(1 + rng_below(r, e, (uint64_t)c->in[0].shape.dim[0]));
+        return c->in[0].shape.dim[0]
+                   ? (double)(1 + rng_below(r, e, (uint64_t)c->in[0].shape.dim[0]))
+                   : 0;
     case FILL_POSITIVE:
         return (double)(0.5f + 1.5f * rng_uniform(r, e));
     case FILL_UNIT:

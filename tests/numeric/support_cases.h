@@ -78,6 +78,18 @@ extern const char *const case_frame_names[FRAME_COUNT];
 
 bool case_fits(const op_case *c, case_frame frame);
 
+/* A row of the table with an axis of an operand made 0 long, alone or with all axes of its size. */
+typedef struct case_emptied {
+    op_case row;
+    bool is_batch; /* the first axis of operand 0, or where a recurrent operator has its batch */
+    char what[96];
+} case_emptied;
+
+/* The i-th of them; false behind the last. Not all are legal, and large rows have none. */
+bool case_emptied_at(const op_case *c, size_t i, case_emptied *ret);
+/* Whether the operator's shape rule takes the row. */
+bool case_is_legal(const op_case *c);
+
 typedef struct case_graph {
     graph *graph;
     const graph_val *out; /* of the operator */

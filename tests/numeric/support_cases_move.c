@@ -3,7 +3,7 @@
 
 #define SLICE_(...) .attr = ATTR(slice_attr, __VA_ARGS__)
 #define TURN(...)   .attr = ATTR(transpose_attr, .perm = {__VA_ARGS__})
-#define TO(...)     .attr = ATTR(shape_attr, SHAPE(__VA_ARGS__))
+#define TO(...)     .attr = ATTR(shape_attr, .shape = SHAPE(__VA_ARGS__))
 
 #define TRIANGLE(...) .attr = ATTR(trilu_attr, __VA_ARGS__)
 #define STEPS(batch)  .attr = ATTR(sequence_attr, .batch_first = batch)
@@ -18,13 +18,15 @@ static const op_case rows[] = {
     CASE(FLATTEN, "negative axis", 1, IN(X(2, 3, 4)), AXIS(-1)),
     CASE(FLATTEN, "vectors of channels", 1, IN(X(2, 32, 3, 3)), AXIS(1)),
     CASE(RESHAPE, "inferred", 1, IN(X(2, 3, 4)),
-         .attr = ATTR(shape_attr, {.rank = 2, .dim = {0, -1}})),
+         .attr = ATTR(shape_attr, .shape = {.rank = 2, .dim = {0, -1}}, .zero_copies = true)),
     CASE(RESHAPE, "to rank 4", 1, IN(X(2, 34)),
-         .attr = ATTR(shape_attr, {.rank = 4, .dim = {2, 17, 2, 1}})),
+         .attr = ATTR(shape_attr, .shape = {.rank = 4, .dim = {2, 17, 2, 1}})),
     CASE(RESHAPE, "images", 1, IN(X(2, 16, 4, 6)),
-         .attr = ATTR(shape_attr, {.rank = 4, .dim = {2, 32, 2, 6}})),
+         .attr = ATTR(shape_attr, .shape = {.rank = 4, .dim = {2, 32, 2, 6}})),
+    CASE(RESHAPE, "rows of a batch", 1, IN(X(4, 2, 3)),
+         .attr = ATTR(shape_attr, .shape = {.rank = 2, .dim = {-1, 6}})),
     CASE(RESHAPE, "whole numbers", 1, IN(INTS(2, 6)),
-         .attr = ATTR(shape_attr, {.rank = 1, .dim = {-1}})),
+         .attr = ATTR(shape_attr, .shape = {.rank = 1, .dim = {-1}})),
     CASE(TRANSPOSE, "bits", 1, IN(BITS(3, 17)), .attr = ATTR(transpose_attr, .reverse = true)),
     CASE(TRANSPOSE, "int32", 1, IN(INTS32(3, 17)), .attr = ATTR(transpose_attr, .reverse = true)),
     CASE(TRANSPOSE, "heads apart", 1, IN(X(2, 17, 3, 20)), TURN(0, 2, 1, 3)),
@@ -55,10 +57,14 @@ static const op_case rows[] = {
     CASE(CONCAT, "whole numbers", 2, IN(INTS(2, 3), INTS(2, 4)), AXIS(1)),
     CASE(CONCAT, "bits", 3, IN(BITS(3), BITS(1), BITS(17)), AXIS(0)),
     CASE(CONCAT, "alone", 1, IN(X(2, 3)), AXIS(1)),
-    CASE(EXPAND, "a row", 1, IN(X(5)), .attr = ATTR(shape_attr, {.rank = 2, .dim = {3, 5}})),
+    CASE(EXPAND, "examples of a batch", 1, IN(X(4, 3, 1)), TO(3, 5)),
+    CASE(EXPAND, "to nothing", 1, IN(X(4, 1)), TO(4, 0)),
+    CASE(EXPAND, "a row", 1, IN(X(5)),
+         .attr = ATTR(shape_attr, .shape = {.rank = 2, .dim = {3, 5}})),
     CASE(EXPAND, "a column of images", 1, IN(X(2, 3, 1, 1)),
-         .attr = ATTR(shape_attr, {.rank = 4, .dim = {2, 3, 4, 5}})),
-    CASE(EXPAND, "scalar", 1, IN(SCALAR), .attr = ATTR(shape_attr, {.rank = 2, .dim = {3, 5}})),
+         .attr = ATTR(shape_attr, .shape = {.rank = 4, .dim = {2, 3, 4, 5}})),
+    CASE(EXPAND, "scalar", 1, IN(SCALAR),
+         .attr = ATTR(shape_attr, .shape = {.rank = 2, .dim = {3, 5}})),
     CASE(EXPAND, "a middle axis", 1, IN(X(3, 1, 17)), TO(3, 40, 17)),
     CASE(EXPAND, "rows and columns", 1, IN(X(3, 1, 4, 1)), TO(2, 3, 5, 4, 7)),
     CASE(EXPAND, "long", 1, IN(X(20, 1)), TO(20, 2100)),
@@ -86,6 +92,9 @@ static const op_case rows[] = {
     CASE(SLICE, "whole numbers", 1, IN(INTS(5, 17)),
          SLICE_(.n_axes = 1, .axes = {1}, .begin = {2}, .end = {15}, .step = {2})),
     CASE(SLICE, "int32", 1, IN(INTS32(5, 17)), SLICE_(.n_axes = 1, .begin = {2}, .end = {4})),
+    CASE(SLICE, "nothing", 1, IN(X(5, 17)), SLICE_(.n_axes = 1, .begin = {2}, .end = {2})),
+    CASE(SLICE, "nothing, backwards", 1, IN(X(5, 17)),
+         SLICE_(.n_axes = 1, .axes = {1}, .begin = {-99}, .end = {3}, .step = {-2})),
     CASE(SLICE, "bits", 1, IN(BITS(5, 17)),
          SLICE_(.n_axes = 1, .axes = {1}, .begin = {12}, .end = {1}, .step = {-1})),
     CASE(SLICE, "last of rank 5", 1, IN(X(2, 1, 3, 2, 4)),

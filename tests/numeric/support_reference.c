@@ -354,10 +354,21 @@ static ref_tensor *operands(const reference *r, const graph_val *v, int32_t n)
     return t;
 }
 
+/* Otherwise there is nothing to compute, and perhaps to divide by. */
+static bool makes_elements(const reference *r, const graph_node *n)
+{
+    for (int32_t k = 0; k < n->n_out; k++)
+        if (n->out[k] != GRAPH_NONE && r->values[n->out[k]].n > 0)
+            return true;
+    return false;
+}
+
 void reference_run(reference *r)
 {
     for (int32_t i = 0; i < graph_n_nodes(r->graph); i++) {
         const graph_node *node = graph_node_at(r->graph, i);
+        if (!makes_elements(r, node))
+            continue;
         ref_tensor *in = operands(r, node->in, graph_node_slots(node));
         ref_tensor *out = operands(r, node->out, node->n_out);
         ref_op *op = network_op(node->op);

@@ -80,15 +80,16 @@ void ref_scatter_elements(const ref_tensor *in, int32_t n_in, const ref_tensor *
     }
 }
 
-static int64_t positions_of(const ref_tensor *by)
+/* Elements of what one position of the indices names, `n` of all. */
+static int64_t slice_of(const ref_tensor *by, int64_t n)
 {
-    return by->n / by->shape.dim[by->shape.rank - 1];
+    return by->n ? n / (by->n / by->shape.dim[by->shape.rank - 1]) : 0;
 }
 
 void ref_gather_nd(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
 {
     (void)n_in;
-    int64_t inner = out->n / positions_of(&in[1]);
+    int64_t inner = slice_of(&in[1], out->n);
     for (int64_t i = 0; i < out->n; i++)
         out->x[i] = in[0].x[named_slice(&in[0], &in[1], i / inner,
                                         ((const index_attr *)attr)->batch_dims, i % inner)];
@@ -98,7 +99,7 @@ void ref_scatter_nd(const ref_tensor *in, int32_t n_in, const ref_tensor *out, c
 {
     (void)n_in;
     const index_attr *a = attr;
-    int64_t inner = in[2].n / positions_of(&in[1]);
+    int64_t inner = slice_of(&in[1], in[2].n);
     for (int64_t i = 0; i < out->n; i++)
         out->x[i] = in[0].x[i];
     for (int64_t i = 0; i < in[2].n; i++) {

@@ -24,13 +24,15 @@ static double join(graph_op op, double sum, double x)
     }
 }
 
-static double start_of(graph_op op)
+/* A type without infinity has a largest number. */
+static double start_of(graph_op op, dtype t)
 {
+    double most = t == DT_I64 ? 0x1p63 : t == DT_I32 ? 0x1p31 - 1 : (double)INFINITY;
     switch (op) {
     case OP_REDUCE_MAX:
-        return -INFINITY;
+        return t == DT_I32 ? -0x1p31 : -most;
     case OP_REDUCE_MIN:
-        return INFINITY;
+        return most;
     default:
         return op == OP_REDUCE_PROD;
     }
@@ -60,7 +62,7 @@ void ref_reduce(graph_op op, const ref_tensor *in, const ref_tensor *out, const 
     for (int32_t k = 0; k < a->n_axes; k++)
         reduced[a->axes[k] < 0 ? a->axes[k] + in->shape.rank : a->axes[k]] = true;
     for (int64_t i = 0; i < out->n; i++)
-        out->x[i] = start_of(op);
+        out->x[i] = start_of(op, out->type);
     int64_t at[GRAPH_RANK];
     for (int64_t i = 0; i < in->n; i++) {
         ref_unravel(&in->shape, i, at);

@@ -10,7 +10,7 @@ static void row_norm(const ref_tensor *in, int32_t n_in, const ref_tensor *out, 
                      bool centred)
 {
     const row_norm_attr *a = attr;
-    int64_t n = in[1].n, rows = in[0].n / n;
+    int64_t n = in[1].n, rows = out[1].n;
     double epsilon = a->epsilon == 0 ? 1e-5 : (double)a->epsilon;
     for (int64_t r = 0; r < rows; r++) {
         const double *x = in[0].x + r * n;

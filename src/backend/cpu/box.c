@@ -89,6 +89,9 @@ void box_finish(box *b)
         b->dim[0] = b->to[0] = b->from[0] = 1;
         b->rank = 1;
     }
+    for (int i = 0; i < b->rank; i++)
+        if (b->dim[i] == 0)
+            return; /* no rows */
     choose_walk(b);
     int64_t beside = b->inner == 2 ? b->dim[b->cut == b->rank - 1 ? b->cut - 1 : b->cut + 1] : 1;
     b->length = b->walk == BOX_STRIDED ? NEAR : COPY_GRAIN;

@@ -29,7 +29,8 @@ typedef struct box {
     int64_t length, volume; /* of a piece: elements along `cut`, and in all */
 } box;
 
-/* An axis of `dim` elements, beginning with a box of zeros. Strides may be 0 (from) and negative. */
+/* An axis of `dim` elements, beginning with a box of zeros. Strides may be 0 (from) and negative.
+ * Of 0 elements nothing is copied. */
 void box_axis(box *b, int64_t dim, int64_t to, int64_t from);
 void box_finish(box *b);
 

@@ -164,7 +164,7 @@ static status begin_values(backend_program *p, error *err)
         size_t elements = (size_t)graph_shape_elements(&value->shape);
         if (!size_mul(elements, dtype_bytes(value->dtype), &p->bytes[v]))
             return FAIL(err, E_NOMEM, "value '%s' is too large", value->name);
-        if (value->kind != VAL_TEMP && value->dtype == DT_F32)
+        if (value->kind != VAL_TEMP && value->dtype == DT_F32 && elements > 0)
             TRY(layout_plain(p, &value->shape, &p->layout[v], err));
         if (value->keep)
             p->must_be_plain[v] = true;
@@ -227,14 +227,18 @@ static void find_fusions(backend_program *p)
 
 static status plan_one(backend_program *p, cpu_node *n, error *err)
 {
+    bool has_elements = false;
     for (int i = 0; i < n->node->n_out; i++) {
         const graph_value *v = node_out(n, i);
         bool rounded = n->node->op == OP_TO_BF16 || graph_op_of(n->node->op)->traits & OP_ALIAS;
         if (v && (v->dtype == DT_F16 || v->dtype == DT_F64 || (v->dtype == DT_BF16 && !rounded)))
             return FAIL(err, E_UNSUPPORTED, "it makes %s; the only floating type known is float32",
                         dtype_name(v->dtype));
+        has_elements |= v && graph_shape_elements(&v->shape) > 0;
     }
-    TRY(plan_of[n->node->op](p, n, err));
+    if (!has_elements)
+        return OK;
+    TRY((node_is_empty(n) ? plan_empty : plan_of[n->node->op])(p, n, err));
     return node_finish(p, n, err);
 }
 
@@ -253,7 +257,8 @@ static status plan_all(backend_program *p, error *err)
                      graph_op_of(n->node->op)->name, why.text);
             /* readers of its outputs still need a layout to be looked at */
             for (int k = 0; k < n->node->n_out; k++)
-                if (node_out(n, k) && node_out(n, k)->dtype == DT_F32)
+                if (node_out(n, k) && node_out(n, k)->dtype == DT_F32 &&
+                    graph_shape_elements(&node_out(n, k)->shape) > 0)
                     TRY_OUT(st, layout_plain(p, &node_out(n, k)->shape, &p->layout[n->node->out[k]],
                                              err));
             st = OK;
@@ -319,7 +324,7 @@ static status cpu_prepare(backend_program *p, int32_t node, backend_kernel *ret,
     cpu_node *n = &p->nodes[node];
     team_set(p->backend->threads);
     *ret = (backend_kernel){
-        .run = node_run,
+        .run = n->body ? node_run : NULL,
         .state = n,
         .workspace_bytes = n->workspace_bytes,
     };

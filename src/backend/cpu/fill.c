@@ -19,8 +19,9 @@ void fill_value(dtype t, double value, uint8_t ret[8])
     case DT_F64:
         memcpy(ret, &value, sizeof value);
         return;
-    case DT_I64: /* the largest double below 2^63 */
-        memcpy(ret, &(int64_t){(int64_t)within(value, -0x1p63, 0x1.fffffffffffffp62)}, 8);
+    case DT_I64:
+        memcpy(ret,
+               &(int64_t){value < 0x1p63 ? (int64_t)within(value, -0x1p63, 0x1p63) : INT64_MAX}, 8);
         return;
     case DT_I32:
         memcpy(ret, &(int32_t){(int32_t)within(value, INT32_MIN, INT32_MAX)}, 4);

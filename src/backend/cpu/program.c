@@ -99,11 +99,17 @@ static size_t take_workspace(cpu_node *n, size_t bytes)
     return offset;
 }
 
+/* Whether a layout says how its elements lie. */
+static bool is_laid_out(const graph_value *v)
+{
+    return v && v->dtype == DT_F32 && graph_shape_elements(&v->shape) > 0;
+}
+
 static status finish_in(backend_program *p, cpu_node *n, int i, error *err)
 {
     cpu_edge *e = &n->in[i];
     const graph_value *v = node_in(n, i);
-    if (!v || v->dtype != DT_F32)
+    if (!is_laid_out(v))
         return OK;
     const shim_layout *own = p->layout[n->node->in[i]];
     if (!e->want)
@@ -120,7 +126,7 @@ static status finish_out(backend_program *p, cpu_node *n, int i, error *err)
 {
     cpu_edge *e = &n->out[i];
     const graph_value *v = node_out(n, i);
-    if (!v || v->dtype != DT_F32)
+    if (!is_laid_out(v))
         return OK;
     graph_val id = n->node->out[i];
     const shim_layout *plain;

@@ -38,7 +38,7 @@ struct cpu_node {
     backend_program *program;
     const graph_node *node;
     int32_t index;
-    cpu_body body;
+    cpu_body body;     /* NULL: nothing to do, no output has elements */
     const void *state; /* the body's, in the program's arena */
     size_t scratch_bytes;
     bool takes_inplace; /* the body may write output 0 over the input of graph_node_inplace */
@@ -59,7 +59,7 @@ struct backend_program {
     arena *arena;
     shim *shim;
     cpu_node *nodes;
-    const shim_layout **layout; /* by value; NULL: not f32, or nothing chose one */
+    const shim_layout **layout; /* by value; NULL: not f32, no elements, or nothing chose one */
     size_t *bytes;              /* by value */
     bool *must_be_plain;        /* by value */
     int32_t *n_readers;         /* by value */
@@ -85,6 +85,11 @@ MUST_USE status node_follow(backend_program *p, cpu_node *n, int n_in, bool zero
 
 /* The first blocked layout that a reader of v has beside it, or NULL: a good choice for v. */
 const shim_layout *node_wished_layout(const backend_program *p, graph_val v);
+
+/* Whether it has an operand without elements and makes elements whose value that alone decides;
+ * then plan_empty is its plan function (empty.c). */
+bool node_is_empty(const cpu_node *n);
+MUST_USE status plan_empty(backend_program *p, cpu_node *n, error *err);
 
 /* After the plan function: fixes the layouts of the outputs, places reorders and scratch. */
 MUST_USE status node_finish(backend_program *p, cpu_node *n, error *err);

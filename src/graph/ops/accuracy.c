@@ -9,6 +9,8 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     if (scores->rank < 2)
         return rule_fail(n, err, "the scores %s must be [batch,classes] and maybe more axes",
                          SHAPE(scores));
+    if (scores->dim[1] == 0)
+        return rule_fail(n, err, "the scores %s are of no class", SHAPE(scores));
     graph_shape labels = {.rank = scores->rank - 1, .dim = {scores->dim[0]}};
     for (int32_t i = 1; i < labels.rank; i++)
         labels.dim[i] = scores->dim[i + 1];

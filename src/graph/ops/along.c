@@ -5,12 +5,17 @@
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
+#include <inttypes.h>
+
 static status infer_arg(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
 {
     arg_attr *a = (arg_attr *)n->attr;
     graph_shape x = *rule_shape(g, n, 0), y = {.rank = 0};
     TRY(rule_axis(n, x.rank, &a->axis, err));
+    if (x.dim[a->axis] == 0)
+        return rule_fail(n, err, "axis %" PRId32 " of the input %s has no elements to compare",
+                         a->axis, SHAPE(&x));
     for (int32_t i = 0; i < x.rank; i++) {
         if (i != a->axis || !a->drop_dims)
             y.dim[y.rank++] = i == a->axis ? 1 : x.dim[i];

@@ -1,7 +1,8 @@
 /*
  * BatchNormalization. In training it normalises by this batch's mean and population variance, its
  * outputs 1 and 2; otherwise by the inputs, and has no other outputs. The moving averages are the
- * servers' business: here they are only named as the state those outputs feed.
+ * servers' business: here they are only named as the state those outputs feed. A batch without
+ * elements has no mean, and moves nothing.
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
@@ -61,10 +62,11 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return OK;
 }
 
-static graph_val state(const graph_node *n, int32_t i)
+static graph_val state(const graph *g, const graph_node *n, int32_t i)
 {
-    bool training = ((const batch_norm_attr *)n->attr)->training;
-    return training && (i == 3 || i == 4) ? n->out[i - 2] : GRAPH_NONE;
+    bool moves = ((const batch_norm_attr *)n->attr)->training &&
+                 graph_shape_elements(rule_shape(g, n, 0)) > 0;
+    return moves && (i == 3 || i == 4) ? n->out[i - 2] : GRAPH_NONE;
 }
 
 const graph_op_info graph_op_batch_normalization = {

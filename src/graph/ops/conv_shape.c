@@ -26,6 +26,8 @@ status conv_check_weights(const graph_node *n, const graph_shape *x, const graph
     if (w->rank != x->rank)
         return rule_fail(n, err, "the weights %s must have as many axes as the input %s", SHAPE(w),
                          SHAPE(x));
+    if (graph_shape_elements(w) == 0)
+        return rule_fail(n, err, "the weights %s have no elements", SHAPE(w));
     if (a->group < 1 || w->dim[0] % a->group != 0)
         return rule_fail(n, err, "the weights %s cannot be dealt to %" PRId64 " groups", SHAPE(w),
                          a->group);

@@ -12,6 +12,9 @@ static status picked(const graph_node *n, const graph_shape *x, const graph_shap
                      graph_shape *ret, error *err)
 {
     graph_shape y = {.rank = x->rank - 1 + by->rank};
+    if (x->dim[axis] == 0 && graph_shape_elements(by) > 0)
+        return rule_fail(n, err, "axis %" PRId32 " of the input %s has nothing to pick", axis,
+                         SHAPE(x));
     if (y.rank > GRAPH_RANK)
         return rule_fail(n, err,
                          "indices %s into the input %s make %" PRId32 " axes, at most %d are known",

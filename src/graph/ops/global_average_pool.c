@@ -10,6 +10,9 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     if (x->rank < 3 || x->rank > 2 + SPATIAL)
         return rule_fail(n, err, "the input %s must be [batch,channels] and 1 to 3 spatial axes",
                          SHAPE(x));
+    for (int32_t i = 2; i < x->rank; i++)
+        if (x->dim[i] == 0)
+            return rule_fail(n, err, "the planes of the input %s have no elements", SHAPE(x));
     ret_shape[0] = (graph_shape){.rank = x->rank, .dim = {x->dim[0], x->dim[1], 1, 1, 1}};
     for (int32_t i = x->rank; i < GRAPH_RANK; i++)
         ret_shape[0].dim[i] = 0;

@@ -22,8 +22,11 @@ static status sampled(const graph_node *n, const graph_shape *x, const graph_sha
         a->padding > GRID_REFLECTION)
         return rule_fail(n, err, "mode %d or padding %d is unknown", (int)a->mode, (int)a->padding);
     *ret = *x;
-    for (int32_t i = 0; i < axes; i++)
+    for (int32_t i = 0; i < axes; i++) {
         ret->dim[2 + i] = grid->dim[1 + i];
+        if (x->dim[2 + i] == 0)
+            return rule_fail(n, err, "the planes of the input %s have no elements", SHAPE(x));
+    }
     return OK;
 }
 

@@ -2,6 +2,12 @@
 
 #include <inttypes.h>
 
+static status nothing_there(const graph_node *n, const graph_shape *x, int32_t axis, error *err)
+{
+    return rule_fail(n, err, "axis %" PRId32 " of the input %s has no elements to name", axis,
+                     SHAPE(x));
+}
+
 status index_elements(const graph *g, const graph_node *n, graph_shape *ret, error *err)
 {
     const graph_shape *x = rule_shape(g, n, 0), *by = rule_shape(g, n, 1);
@@ -12,6 +18,8 @@ status index_elements(const graph *g, const graph_node *n, graph_shape *ret, err
                          "the indices %s must have as many axes as the input %s, one at least",
                          SHAPE(by), SHAPE(x));
     TRY(rule_axis(n, x->rank, &a->axis, err));
+    if (x->dim[a->axis] == 0 && graph_shape_elements(by) > 0)
+        return nothing_there(n, x, a->axis, err);
     for (int32_t i = 0; i < x->rank; i++)
         if (i != a->axis && by->dim[i] > x->dim[i])
             return rule_fail(n, err, "the indices %s reach beyond the input %s along axis %" PRId32,
@@ -41,6 +49,9 @@ status index_nd(const graph *g, const graph_node *n, graph_shape *ret, error *er
             return rule_fail(n, err,
                              "the indices %s and the input %s differ along batch axis %" PRId32,
                              SHAPE(by), SHAPE(x), i);
+    for (int32_t i = batch; i < batch + depth; i++)
+        if (x->dim[i] == 0 && graph_shape_elements(by) > 0)
+            return nothing_there(n, x, i, err);
     graph_shape y = {.rank = by->rank - 1 + x->rank - batch - (int32_t)depth};
     if (y.rank > GRAPH_RANK)
         return rule_fail(n, err,

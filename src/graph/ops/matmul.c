@@ -67,8 +67,9 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
 
 static graph_shape flat_rows(const graph_shape *s)
 {
-    int64_t columns = last_axis(s, 1);
-    return (graph_shape){.rank = 2, .dim = {graph_shape_elements(s) / columns, columns}};
+    graph_shape leading = *s;
+    leading.rank--;
+    return (graph_shape){.rank = 2, .dim = {graph_shape_elements(&leading), last_axis(s, 1)}};
 }
 
 /* A weight matrix under many rows: one Gemm over all of them instead of a batch and a sum. */

@@ -13,8 +13,8 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     if (x->rank == GRAPH_RANK)
         return rule_fail(n, err, "the indices %s leave no room for one more axis", SHAPE(x));
     TRY(rule_axis(n, x->rank + 1, &a->axis, err));
-    if (a->depth < 1)
-        return rule_fail(n, err, "depth %" PRId64 " must be positive", a->depth);
+    if (a->depth < 0)
+        return rule_fail(n, err, "depth %" PRId64 " must not be negative", a->depth);
     graph_shape y = {.rank = x->rank + 1};
     for (int32_t i = 0, from = 0; i < y.rank; i++)
         y.dim[i] = i == a->axis ? a->depth : x->dim[from++];

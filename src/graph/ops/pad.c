@@ -15,12 +15,12 @@ static status padded(const graph_node *n, const graph_shape *x, int32_t axis, in
     const int64_t limit = INT64_MAX / 4;
     int64_t size = x->dim[axis], begin = a->pads[axis], end = a->pads[x->rank + axis];
     int64_t kept = size + (begin < 0 ? begin : 0) + (end < 0 ? end : 0);
-    if (begin < -limit || begin > limit || end < -limit || end > limit || size + begin + end < 1)
+    if (begin < -limit || begin > limit || end < -limit || end > limit || size + begin + end < 0)
         return rule_fail(n, err,
-                         "pads %" PRId64 " and %" PRId64 " leave nothing of axis %" PRId32
+                         "pads %" PRId64 " and %" PRId64 " leave less than nothing of axis %" PRId32
                          " of the input %s",
                          begin, end, axis, SHAPE(x));
-    if (kept < (a->mode == PAD_CONSTANT ? 0 : 1))
+    if (kept < (a->mode == PAD_CONSTANT || (begin == 0 && end == 0) ? 0 : 1))
         return rule_fail(n, err,
                          "pads %" PRId64 " and %" PRId64 " cut more than axis %" PRId32
                          " of the input %s has",

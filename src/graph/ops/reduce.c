@@ -69,8 +69,12 @@ static status keep_axes(graph *g, const graph_node *n, graph_val v, graph_val *r
 /* How many elements of the input make one of the output. */
 static double depth(const graph *g, const graph_node *n)
 {
-    graph_shape x = emit_shape_of(g, n->in[0]), y = emit_shape_of(g, n->out[0]);
-    return (double)(graph_shape_elements(&x) / graph_shape_elements(&y));
+    const reduce_attr *a = n->attr;
+    const graph_shape *x = rule_shape(g, n, 0);
+    double elements = 1;
+    for (int32_t i = 0; i < a->n_axes; i++)
+        elements *= (double)x->dim[a->axes[i]];
+    return elements;
 }
 
 static status grad_sum(graph *g, int32_t node, const graph_val *dout, const bool *want_din,

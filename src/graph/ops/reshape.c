@@ -1,4 +1,7 @@
-/* Reshape: 0 copies the input's axis, one -1 takes what is left. */
+/*
+ * Reshape: one -1 takes what is left, which nothing tells where the other axes make no elements. A
+ * 0 is a size, unless it is to copy the input's axis.
+ */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
@@ -12,28 +15,30 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
                     error *err)
 {
     const graph_shape *x = rule_shape(g, n, 0);
-    graph_shape asked = ((const shape_attr *)n->attr)->shape, y = asked;
+    shape_attr *a = (shape_attr *)n->attr;
+    graph_shape asked = a->shape, y = asked;
     int64_t known = 1, total = graph_shape_elements(x);
     int32_t open = GRAPH_NONE;
     if (asked.rank < 0 || asked.rank > GRAPH_RANK)
         return rule_fail(n, err, "a shape has 0 to 8 axes, not %d", (int)asked.rank);
     for (int32_t i = 0; i < y.rank; i++) {
-        if (y.dim[i] == 0 && i < x->rank)
+        if (y.dim[i] == 0 && a->zero_copies && i < x->rank)
             y.dim[i] = x->dim[i];
         if (y.dim[i] == -1 && open == GRAPH_NONE) {
             open = i;
             continue;
         }
-        if (y.dim[i] < 1 || __builtin_mul_overflow(known, y.dim[i], &known))
+        if (y.dim[i] < 0 || __builtin_mul_overflow(known, y.dim[i], &known))
             return misfit(n, x, &asked, err);
     }
-    if (open != GRAPH_NONE) {
+    if (open != GRAPH_NONE && known != 0) {
         y.dim[open] = total / known;
         known *= y.dim[open];
     }
-    if (known != total || total == 0)
+    if (known != total || (open != GRAPH_NONE && y.dim[open] < 0))
         return misfit(n, x, &asked, err);
-    ((shape_attr *)n->attr)->shape = ret_shape[0] = y;
+    *a = (shape_attr){.shape = y};
+    ret_shape[0] = y;
     ret_dtype[0] = rule_type(g, n, 0);
     return OK;
 }

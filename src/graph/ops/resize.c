@@ -14,11 +14,12 @@ static void keep_aspect(resize_attr *a)
     for (int32_t i = 0; i < a->x.rank; i++) {
         double scale = (double)a->sizes[i] / (double)a->x.dim[i];
         bool smaller = scale < one;
-        if (a->sizes[i] > 0 && (one == 0 || smaller == (a->policy == RESIZE_NOT_LARGER)))
+        if (a->sizes[i] > 0 && a->x.dim[i] > 0 &&
+            (one == 0 || smaller == (a->policy == RESIZE_NOT_LARGER)))
             one = scale;
     }
     for (int32_t i = 0; i < a->x.rank; i++)
-        if (a->sizes[i] > 0) {
+        if (a->sizes[i] > 0 && a->x.dim[i] > 0) {
             a->scales[i] = one;
             a->sizes[i] = (int64_t)(one * (double)a->x.dim[i] + 0.5);
         }
@@ -41,9 +42,13 @@ static status complete_axis(const graph_node *n, resize_attr *a, int32_t i, erro
         a->scales[i] = (double)a->sizes[i] / size;
         a->exact[i] = true;
     }
-    if (a->sizes[i] < 1)
+    if (a->sizes[i] < 1 && a->x.dim[i] > 0)
         return rule_fail(n, err, "the scale %g leaves nothing of axis %" PRId32 " of the input %s",
                          scale, i, SHAPE(&a->x));
+    if (a->sizes[i] > 0 && a->x.dim[i] == 0)
+        return rule_fail(n, err,
+                         "axis %" PRId32 " of the input %s has no elements to make %" PRId64 " of",
+                         i, SHAPE(&a->x), a->sizes[i]);
     return OK;
 }
 

@@ -192,6 +192,8 @@ status rule_slide(const graph_node *n, int32_t axis, const rule_window *w, int64
                          "pads %" PRId64 " and %" PRId64 " of spatial axis %" PRId32
                          " must not be negative",
                          w->begin, w->end, axis);
+    if (w->size < 1)
+        return rule_fail(n, err, "spatial axis %" PRId32 " has no elements to slide over", axis);
     int64_t extent = w->dilation * (w->kernel - 1) + 1;
     int64_t room = w->size + w->begin + w->end - extent;
     if (room < 0)

@@ -58,10 +58,7 @@ static status complete(const graph_node *n, const graph_shape *x, graph_shape *r
         seen[i] = true;
         taken t = taken_of(&given, k, x->dim[i]);
         if (t.count == 0)
-            return rule_fail(n, err,
-                             "elements %" PRId64 " to %" PRId64 " of axis %" PRId32
-                             " of the input %s are none",
-                             given.begin[k], given.end[k], i, SHAPE(x));
+            t = (taken){.step = 1}; /* wherever it is that nothing is taken */
         a->begin[i] = t.begin;
         a->step[i] = t.step;
         /* said again, it means the same: one before the first is no end counted from behind */

@@ -31,6 +31,8 @@ static status check_labels(const graph *g, const graph_node *n, const graph_shap
     if (t != DT_I64 && t != DT_I32)
         return rule_fail(n, err, "the labels are %s, must be int64 or int32", dtype_name(t));
     graph_shape expected = label_shape(scores);
+    if (scores->dim[1] == 0)
+        return rule_fail(n, err, "the scores %s are of no class", SHAPE(scores));
     TRY(rule_expect(g, n, labels, "the tensor of labels", &expected, err));
     if (rule_has(n, weights))
         TRY(rule_expect(g, n, weights, "the tensor of class weights",

@@ -15,8 +15,8 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     if (x->rank == 0)
         return rule_fail(n, err, "a scalar has no axis to choose from");
     TRY(rule_axis(n, x->rank, &a->axis, err));
-    if (a->k < 1 || a->k > x->dim[a->axis])
-        return rule_fail(n, err, "k = %" PRId64 " is not within 1 .. %" PRId64, a->k,
+    if (a->k < 0 || a->k > x->dim[a->axis])
+        return rule_fail(n, err, "k = %" PRId64 " is not within 0 .. %" PRId64, a->k,
                          x->dim[a->axis]);
     ret_shape[0] = *x;
     ret_shape[0].dim[a->axis] = a->k;

@@ -51,8 +51,8 @@ status onnx_fold_split(call *c, error *err)
     return OK;
 }
 
-/* Sums, products and extremes of integers; floats are left to the run, whose order of sums counts.
- */
+/* Sums, products and extremes of integers; floats are left to the run, whose order of sums counts,
+ * and so are extremes of nothing. */
 status onnx_fold_reduce(call *c, error *err)
 {
     const host_tensor *x;
@@ -64,7 +64,8 @@ status onnx_fold_reduce(call *c, error *err)
     TRY(onnx_fold_input(c, 0, &x, err));
     TRY(call_ints_moved(c, "axes", strcmp(type, "Sum") == 0 ? 13 : 18, 1, axes, GRAPH_RANK, &n,
                         err));
-    if (host_is_float(x) || x->n == 0 || (n <= 0 && call_int(c, "noop_with_empty_axes", 0)))
+    if (host_is_float(x) || (x->n == 0 && *type == 'M') ||
+        (n <= 0 && call_int(c, "noop_with_empty_axes", 0)))
         return OK;
     graph_shape full = x->shape, dropped = {.rank = 0};
     bool over[GRAPH_RANK] = {false};
@@ -80,6 +81,8 @@ status onnx_fold_reduce(call *c, error *err)
             dropped.dim[dropped.rank++] = full.dim[i];
     }
     TRY(onnx_fold_result(c, x->dtype, keep ? &full : &dropped, &y, err));
+    for (int64_t i = 0; i < y->n && x->n == 0 && *type == 'P'; i++)
+        host_set_int(y, i, 1);
     for (int64_t i = 0; i < x->n; i++) {
         int64_t at = host_broadcast_at(&full, &x->shape, i), v = host_get_int(x, i);
         int64_t held = host_get_int(y, at);

@@ -36,8 +36,10 @@ status onnx_fold_reshape(call *c, error *err)
         else if (s.dim[i] < 0 || __builtin_mul_overflow(known, s.dim[i], &known))
             return FAIL(err, E_DATA, "its shape is none");
     }
+    if (open >= 0 && known == 0)
+        return FAIL(err, E_DATA, "nothing tells what its -1 stands for beside a 0");
     if (open >= 0)
-        s.dim[open] = known ? x->n / known : 0;
+        s.dim[open] = x->n / known;
     return reshaped(c, x, &s, err);
 }
 

@@ -72,9 +72,9 @@ status onnx_op_tile(call *c, error *err)
     if (n != s.rank)
         return FAIL(err, E_DATA, "it repeats %" PRId32 " axes of %" PRId32, n, s.rank);
     for (int32_t i = 0; i < n; i++) {
-        if (repeats[i] < 1 || __builtin_mul_overflow(s.dim[i], repeats[i], &y.dim[i]))
+        if (repeats[i] < 0 || __builtin_mul_overflow(s.dim[i], repeats[i], &y.dim[i]))
             return call_refuse(err, "it repeats axis %" PRId32 " %" PRId64 " times", i, repeats[i]);
-        if (repeats[i] > 1) {
+        if (repeats[i] != 1) {
             apart.dim[apart.rank++] = 1;
             many.dim[many.rank++] = repeats[i];
         }

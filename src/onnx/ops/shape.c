@@ -16,7 +16,8 @@ status onnx_op_reshape(call *c, error *err)
     TRY(call_ints_moved(c, "shape", 5, 1, s.dim, GRAPH_RANK, &s.rank, err));
     if (s.rank < 0)
         return FAIL(err, E_DATA, "it has no shape");
-    return reshape(c, &s, err);
+    shape_attr attr = {.shape = s, .zero_copies = call_int(c, "allowzero", 0) == 0};
+    return call_unary(c, OP_RESHAPE, &attr, err);
 }
 
 status onnx_op_flatten(call *c, error *err)
@@ -124,7 +125,7 @@ status onnx_op_slice(call *c, error *err)
         if (cut.n[i] == shape.dim[i] && cut.step[i] > 0)
             continue;
         if (cut.n[i] == 0)
-            return call_refuse(err, "it takes nothing of axis %" PRId32, i);
+            cut.begin[i] = 0, cut.step[i] = 1;
         int64_t end = cut.begin[i] + cut.n[i] * cut.step[i];
         attr.axes[attr.n_axes] = i;
         attr.begin[attr.n_axes] = cut.begin[i];

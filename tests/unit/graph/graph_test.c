@@ -93,12 +93,16 @@ static void impossible_shapes_are_refused(void **state)
     graph *g = make_graph();
     graph_val v;
     error err = ERROR_INIT;
-    assert_int_equal(graph_input(g, "x", DT_F32, DIMS(8, 0), &v, &err), E_CONFIG);
-    assert_string_equal(err.text, "input 'x': the shape [8,0] has an axis that is not positive");
+    assert_int_equal(graph_input(g, "x", DT_F32, DIMS(8, -1), &v, &err), E_CONFIG);
+    assert_string_equal(err.text, "input 'x': the shape [8,-1] has a negative axis");
     error_clear(&err);
     assert_int_equal(graph_input(g, "x", DT_F32, DIMS(INT64_MAX, 8), &v, &err), E_CONFIG);
     assert_string_equal(err.text,
                         "input 'x': the shape [9223372036854775807,8] is larger than 16 TB");
+    error_clear(&err); /* strides are products of the others */
+    assert_int_equal(graph_input(g, "x", DT_F32, DIMS(1 << 30, 0, 1 << 30), &v, &err), E_CONFIG);
+    assert_string_equal(err.text,
+                        "input 'x': the shape [1073741824,0,1073741824] is larger than 16 TB");
     error_clear(&err);
     assert_int_equal(graph_param(g, &(tensor_decl){.name = "p", .rank = 9}, &v, &err), E_CONFIG);
     assert_string_equal(err.text,

@@ -315,7 +315,7 @@ static void attributes_are_completed_in_the_copy(void **state)
     const reduce_attr *some = graph_node_at(g, 2)->attr;
     assert_int_equal(some->axes[0], 1);
     assert_int_equal(some->axes[1], 3);
-    make_node(g, OP_RESHAPE, "rows", IN(x), SHAPED(0, -1));
+    make_node(g, OP_RESHAPE, "rows", IN(x), COPIED(0, -1));
     assert_int_equal(((const shape_attr *)graph_node_at(g, 3)->attr)->shape.dim[1], 192);
     make_node(g, OP_TRANSPOSE, "turned", IN(x), &(transpose_attr){.reverse = true});
     const transpose_attr *turned = graph_node_at(g, 4)->attr;

@@ -192,7 +192,7 @@ static const struct attempt {
     {OP_GEMM, 2, &(const gemm_attr){.trans_a = true}},
     {OP_GEMM, 3, &(const gemm_attr){.trans_b = true, .alpha = 2}},
     {OP_RESHAPE, 1, &(const shape_attr){.shape = {.rank = 1, .dim = {-1}}}},
-    {OP_RESHAPE, 1, &(const shape_attr){.shape = {.rank = 2, .dim = {0, -1}}}},
+    {OP_RESHAPE, 1, &(const shape_attr){.shape = {2, {0, -1}}, .zero_copies = true}},
     {OP_RESHAPE, 1, &(const shape_attr){.shape = {.rank = 2, .dim = {-1, 4}}}},
     {OP_FLATTEN, 1, &(const axis_attr){0}},
     {OP_CONCAT, 1, &(const axis_attr){0}},

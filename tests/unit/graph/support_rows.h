@@ -50,6 +50,7 @@ typedef struct row {
 
 /* attributes of the operators that take a shape */
 #define SHAPED(...) (&(shape_attr){.shape = DIMS(__VA_ARGS__)})
+#define COPIED(...) (&(shape_attr){.shape = DIMS(__VA_ARGS__), .zero_copies = true})
 
 void check_row(const row *r);
 

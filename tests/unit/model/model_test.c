@@ -358,6 +358,25 @@ static void test_needs_images_and_labels(void **state)
     config_destroy(&c);
 }
 
+static void test_a_batch_has_elements(void **state)
+{
+    (void)state;
+    config *c = load("{type: 'mlp'}");
+    graph *g = NULL;
+    data_field fields[] = {images[0], images[1]};
+    model_request r = {
+        .model = config_section(c, "model"), .fields = fields, .n_fields = 2, .batch_size = 0};
+    error err = ERROR_INIT;
+    assert_int_equal(model_build(&r, &g, &err), E_CONFIG);
+    assert_string_equal(err.text, "field 'image': a batch of [0,1,28,28] has no elements");
+    error_clear(&err);
+    r.batch_size = 2;
+    fields[0].dim[1] = 0;
+    assert_int_equal(model_build(&r, &g, &err), E_CONFIG);
+    assert_string_equal(err.text, "field 'image': a batch of [2,1,0,28] has no elements");
+    config_destroy(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_sequential),
         cmocka_unit_test(test_errors_name_layer_and_shapes),
         cmocka_unit_test(test_needs_images_and_labels),
+        cmocka_unit_test(test_a_batch_has_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

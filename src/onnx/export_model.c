@@ -102,7 +102,7 @@ static bool is(const Onnx__NodeProto *n, const char *type)
     return strcmp(onnx_text(n->op_type), type) == 0 && (!*domain || strcmp(domain, "ai.onnx") == 0);
 }
 
-/* A copy of the node without the attribute. */
+/* A copy of the node without the attribute, with room for one more. */
 static Onnx__NodeProto *without(editor *e, const Onnx__NodeProto *n, const char *attribute)
 {
     Onnx__NodeProto *copy = arena_alloc(e->memory, sizeof *copy);
@@ -115,11 +115,30 @@ static Onnx__NodeProto *without(editor *e, const Onnx__NodeProto *n, const char 
     return copy;
 }
 
+/* Before opset 7 an attribute said that statistics are those of inference. */
+static void add_is_test(editor *e, Onnx__NodeProto *n)
+{
+    const Onnx__ModelProto *p = e->m->proto;
+    bool is_old = false;
+    for (size_t i = 0; i < p->n_opset_import; i++)
+        is_old |= !*onnx_text(p->opset_import[i]->domain) && p->opset_import[i]->version < 7;
+    if (!is_old)
+        return;
+    Onnx__AttributeProto *a = arena_alloc(e->memory, sizeof *a);
+    onnx__attribute_proto__init(a);
+    a->name = arena_strdup(e->memory, "is_test");
+    a->has_type = a->has_i = true;
+    a->type = 2; /* INT */
+    a->i = 1;
+    n->attribute[n->n_attribute++] = a;
+}
+
 /* Set to inference; any other node stays the one it is. */
 static Onnx__NodeProto *at_rest(editor *e, Onnx__NodeProto *n)
 {
     if (is(n, "BatchNormalization")) {
-        n = without(e, n, "training_mode");
+        n = without(e, without(e, n, "training_mode"), "is_test");
+        add_is_test(e, n);
         n->n_output = 1;
     } else if (is(n, "Dropout") && n->n_input > 2) {
         n = without(e, n, "");

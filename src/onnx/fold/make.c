@@ -1,4 +1,5 @@
-/* Folds of operators that make tensors: constants, shapes, ranges, masks. */
+/* Folds of operators that make tensors: constants, shapes, ranges, masks, windows. */
+#include "common/base/detmath.h"
 #include "onnx/fold/fold.h"
 
 #include <inttypes.h>
@@ -118,6 +119,66 @@ status onnx_fold_range(call *c, error *err)
             host_set_int(y, i, host_get_int(in[0], 0) + i * host_get_int(in[2], 0));
     }
     return OK;
+}
+
+/* Ones along a diagonal, in the shape of the input and, if nothing else is said, of its type. */
+status onnx_op_eye_like(call *c, error *err)
+{
+    graph_shape shape;
+    dtype t;
+    host_tensor *y;
+    TRY(call_describe(c, 0, &shape, &t, err));
+    int64_t k = call_int(c, "k", 0);
+    int32_t type = (int32_t)call_int(c, "dtype", 0);
+    if (type && !host_dtype_of_onnx(type, &t))
+        return call_refuse(err, "it makes %s", host_onnx_type_name(type));
+    if (shape.rank != 2)
+        return FAIL(err, E_DATA, "its input has %" PRId32 " axes, must have 2", shape.rank);
+    TRY(onnx_fold_result(c, t, &shape, &y, err));
+    if (!y)
+        return call_refuse(err, "it makes more than %d numbers", FOLD_MOST);
+    int64_t rows = shape.dim[0], columns = shape.dim[1];
+    for (int64_t i = 0; i < rows && k > -rows && k < columns; i++)
+        if (i + k >= 0 && i + k < columns)
+            host_set(y, i * columns + i + k, 1.0);
+    return OK;
+}
+
+/* share[0] - share[1] cos(2 pi i / n) + share[2] cos(4 pi i / n), where n is the size, or one less
+ * for a window that is not to be repeated. */
+static status window(call *c, const double share[3], error *err)
+{
+    double size;
+    dtype t = DT_F32;
+    host_tensor *y;
+    int32_t type = (int32_t)call_int(c, "output_datatype", 1);
+    TRY(call_known_number(c, 0, -1.0, &size, err));
+    if (!(size >= 0.0 && size <= FOLD_MOST))
+        return FAIL(err, E_DATA, "its size is %g, must be within 0 .. %d", size, FOLD_MOST);
+    if (!host_dtype_of_onnx(type, &t))
+        return call_refuse(err, "it makes %s", host_onnx_type_name(type));
+    double n = call_int(c, "periodic", 1) ? size : size - 1.0;
+    TRY(onnx_fold_result(c, t, &(graph_shape){.rank = 1, .dim = {(int64_t)size}}, &y, err));
+    for (int64_t i = 0; y && i < y->n; i++) {
+        double turn = n > 0.0 ? 2.0 * (double)i / n : 0.0;
+        host_set(y, i, share[0] - share[1] * det_cos_pi(turn) + share[2] * det_cos_pi(2.0 * turn));
+    }
+    return OK;
+}
+
+status onnx_fold_hann_window(call *c, error *err)
+{
+    return window(c, (const double[]){0.5, 0.5, 0.0}, err);
+}
+
+status onnx_fold_hamming_window(call *c, error *err)
+{
+    return window(c, (const double[]){25.0 / 46.0, 21.0 / 46.0, 0.0}, err);
+}
+
+status onnx_fold_blackman_window(call *c, error *err)
+{
+    return window(c, (const double[]){0.42, 0.5, 0.08}, err);
 }
 
 static bool is_zero(const host_tensor *t, int64_t i)

@@ -32,7 +32,6 @@ OF_TWO(onnx_op_greater_or_equal, OP_GREATER_OR_EQUAL)
 OF_TWO(onnx_op_and, OP_AND)
 OF_TWO(onnx_op_or, OP_OR)
 OF_TWO(onnx_op_xor, OP_XOR)
-OF_TWO(onnx_op_prelu, OP_PRELU)
 
 status onnx_op_not(call *c, error *err)
 {

@@ -4,14 +4,29 @@
 #include <float.h>
 #include <string.h>
 
-/* Before opset 7 shapes did not broadcast by numpy's rule unless an attribute said how. */
+/* Two operands. Before opset 7 an attribute said at which axis of the first one the second begins,
+ * otherwise it ends where that does. */
+static status operands(call *c, graph_val in[2], error *err)
+{
+    TRY(call_value(c, 0, &in[0], err));
+    TRY(call_value(c, 1, &in[1], err));
+    if (c->version >= 7 || !call_int(c, "broadcast", 0) || !call_attribute(c, "axis"))
+        return OK;
+    graph_shape a = call_shape_of(c, in[0]), b = call_shape_of(c, in[1]);
+    int32_t axis;
+    TRY(call_axis(call_int(c, "axis", 0), a.rank, &axis, err));
+    if (axis + b.rank > a.rank)
+        return FAIL(err, E_DATA, "its second input has too many axes to begin at axis %d",
+                    (int)axis);
+    while (axis + b.rank < a.rank)
+        b.dim[b.rank++] = 1;
+    return call_emit(c, OP_RESHAPE, &in[1], 1, &(shape_attr){.shape = b}, &in[1], err);
+}
+
 static status binary(call *c, graph_op op, error *err)
 {
     graph_val in[2];
-    if (c->version < 7 && call_int(c, "broadcast", 0))
-        return call_refuse(err, "broadcasting as in opsets below 7 is not supported");
-    TRY(call_value(c, 0, &in[0], err));
-    TRY(call_value(c, 1, &in[1], err));
+    TRY(operands(c, in, err));
     return call_finish(c, op, in, 2, NULL, err);
 }
 
@@ -63,6 +78,26 @@ status onnx_op_hard_sigmoid(call *c, error *err)
     return with_alpha(c, 0.2, 0.5, err);
 }
 
+/* Before opset 7 a slope with one axis was one number a channel. */
+status onnx_op_prelu(call *c, error *err)
+{
+    graph_val in[2];
+    TRY(call_value(c, 0, &in[0], err));
+    TRY(call_value(c, 1, &in[1], err));
+    graph_shape slope = call_shape_of(c, in[1]);
+    if (c->version < 7 && slope.rank == 1) {
+        while (slope.rank < call_shape_of(c, in[0]).rank - 1)
+            slope.dim[slope.rank++] = 1;
+        TRY(call_emit(c, OP_RESHAPE, &in[1], 1, &(shape_attr){.shape = slope}, &in[1], err));
+    }
+    return call_finish(c, OP_PRELU, in, 2, NULL, err);
+}
+
+status onnx_op_swish(call *c, error *err)
+{
+    return with_alpha(c, 1.0, 0.0, err);
+}
+
 status onnx_op_selu(call *c, error *err)
 {
     unary_attr attr = {.alpha = (float)call_float(c, "alpha", 1.67326319217681884765625),
@@ -102,8 +137,7 @@ static status as_float(call *c, graph_val *v, error *err)
 static status power_of_any(call *c, error *err)
 {
     graph_val in[2];
-    TRY(call_value(c, 0, &in[0], err));
-    TRY(call_value(c, 1, &in[1], err));
+    TRY(operands(c, in, err));
     dtype type = call_at(c, in[0])->dtype;
     TRY(as_float(c, &in[0], err));
     TRY(as_float(c, &in[1], err));
@@ -116,9 +150,10 @@ static status power_of_any(call *c, error *err)
 /* Constant exponents that are small and whole are products. */
 status onnx_op_pow(call *c, error *err)
 {
-    const host_tensor *known;
+    const host_tensor *known = NULL;
     graph_val x;
-    TRY(slot_known(c->im, c->in[1], &known, err));
+    if (call_has(c, 1))
+        TRY(slot_known(c->im, c->in[1], &known, err));
     TRY(call_value(c, 0, &x, err));
     if (!known || known->n != 1 || call_at(c, x)->dtype != DT_F32)
         return power_of_any(c, err);

@@ -104,6 +104,45 @@ status onnx_op_reverse_sequence(call *c, error *err)
                        err);
 }
 
+/* The places of a known condition that hold, of at most `size`. */
+static status held_places(call *c, int64_t size, host_tensor **ret, error *err)
+{
+    const host_tensor *condition;
+    int64_t n = 0;
+    TRY(call_known(c, 1, &condition, err));
+    if (!condition || condition->shape.rank != 1)
+        return FAIL(err, E_DATA, "its condition must have one axis");
+    for (int64_t i = 0; i < condition->n; i++)
+        n += host_get_int(condition, i) != 0;
+    TRY(host_create(c->im->a, DT_I64, &(graph_shape){.rank = 1, .dim = {n}}, ret, err));
+    for (int64_t i = 0, at = 0; i < condition->n; i++) {
+        if (host_get_int(condition, i) == 0)
+            continue;
+        if (i >= size)
+            return FAIL(err, E_DATA,
+                        "its condition holds at %" PRId64 ", behind an axis of %" PRId64, i, size);
+        host_set_int(*ret, at++, i);
+    }
+    return OK;
+}
+
+/* What a condition that is known chooses is a Gather. Without an axis it is of all elements. */
+status onnx_op_compress(call *c, error *err)
+{
+    graph_val in[2];
+    int32_t axis = 0;
+    host_tensor *places;
+    TRY(call_value(c, 0, &in[0], err));
+    graph_shape x = call_shape_of(c, in[0]), all = {.rank = 1, .dim = {graph_shape_elements(&x)}};
+    if (call_attribute(c, "axis"))
+        TRY(call_axis(call_int(c, "axis", 0), x.rank, &axis, err));
+    else
+        TRY(call_emit(c, OP_RESHAPE, in, 1, &(shape_attr){.shape = all}, &in[0], err));
+    TRY(held_places(c, call_shape_of(c, in[0]).dim[axis], &places, err));
+    TRY(graph_const(c->im->g, NULL, DT_I64, places->shape, places->data, &in[1], err));
+    return call_finish(c, OP_GATHER, in, 2, &(gather_attr){.axis = axis}, err);
+}
+
 /* k was an attribute before opset 10. */
 status onnx_op_top_k(call *c, error *err)
 {

@@ -11,6 +11,8 @@ static bool batch_norm_trains(call *c)
 {
     if (c->im->request->mode != ONNX_AS_IS)
         return c->im->request->mode == ONNX_TRAIN;
+    if (c->version < 7)
+        return call_int(c, "is_test", 0) == 0;
     return c->version >= 14 ? call_int(c, "training_mode", 0) != 0 : c->n_out > 1;
 }
 
@@ -54,6 +56,28 @@ status onnx_op_batch_normalization(call *c, error *err)
         if (call_wants(c, k))
             call_return(c, k, in[2 + k]);
     return OK;
+}
+
+/* (x - mean) / (deviation + 1e-9), over the axes that are named. */
+status onnx_op_mean_variance_normalization(call *c, error *err)
+{
+    const float least = 1e-9f;
+    int64_t axes[GRAPH_RANK] = {0, 2, 3};
+    int32_t n = call_ints(c, "axes", axes, GRAPH_RANK);
+    reduce_attr over = {.n_axes = n < 0 ? 3 : n, .none = n == 0};
+    graph_val x, mean, off, square, in[2];
+    for (int32_t i = 0; i < over.n_axes; i++)
+        over.axes[i] = (int32_t)axes[i];
+    TRY(call_value(c, 0, &x, err));
+    TRY(call_emit(c, OP_REDUCE_MEAN, &x, 1, &over, &mean, err));
+    TRY(call_emit(c, OP_SUB, (graph_val[]){x, mean}, 2, NULL, &off, err));
+    TRY(call_emit(c, OP_MUL, (graph_val[]){off, off}, 2, NULL, &square, err));
+    TRY(call_emit(c, OP_REDUCE_MEAN, &square, 1, &over, &in[0], err));
+    TRY(call_emit(c, OP_SQRT, in, 1, NULL, &in[0], err));
+    TRY(graph_const(c->im->g, NULL, DT_F32, (graph_shape){.rank = 0}, &least, &in[1], err));
+    TRY(call_emit(c, OP_ADD, in, 2, NULL, &in[1], err));
+    in[0] = off;
+    return call_finish(c, OP_DIV, in, 2, NULL, err);
 }
 
 static status ratio_of(call *c, double *ret, error *err)

@@ -122,6 +122,33 @@ static float first_of(const onnx_model *m, const char *name)
     return value;
 }
 
+static void an_old_norm_rests_by_an_attribute(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    file *f = file_create(6);
+    file_input(f, "x", FILE_FLOAT, "N,3");
+    file_weights(f, "bn.weight", "3");
+    file_weights(f, "bn.mean", "3");
+    Onnx__NodeProto *n = file_node(f, "BatchNormalization",
+                                   "x bn.weight bn.weight bn.mean bn.weight", "y m v a b");
+    file_int(f, n, "is_test", 0);
+    file_output(f, "y");
+    onnx_model *m = file_open(f);
+    weights *w = some_weights(learned + 1, 1, 5.0f);
+    must(onnx_export_model(m, w, meta, 1, file_path("out.onnx"), &err), &err);
+    onnx_model *again = read_back();
+    const Onnx__NodeProto *norm = node_of(again, "BatchNormalization");
+    assert_int_equal(norm->n_output, 1);
+    assert_int_equal(norm->n_attribute, 1);
+    assert_string_equal(norm->attribute[0]->name, "is_test");
+    assert_int_equal(norm->attribute[0]->i, 1);
+    onnx_close(&again);
+    onnx_close(&m);
+    weights_close(&w);
+    file_destroy(&f);
+}
+
 static void an_original_keeps_its_graph(void **state)
 {
     (void)state;
@@ -273,6 +300,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_original_keeps_its_graph),
+        cmocka_unit_test(an_old_norm_rests_by_an_attribute),
         cmocka_unit_test(weights_that_do_not_fit),
         cmocka_unit_test(a_batch_is_left_open),
         cmocka_unit_test(what_onnx_cannot_say),

@@ -5,6 +5,7 @@
 #include "cli/line/command.h"
 
 extern const command command_train;
+extern const command command_plan;
 extern const command command_evaluate;
 extern const command command_predict;
 extern const command command_export;

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/line/help.h"
+#include "cli/line/size.h"
 #include "common/base/alloc.h"
 #include "common/base/detmath.h"
 #include "common/base/fs.h"
@@ -194,13 +195,8 @@ bool inspect_true(const json_t *o, const char *key)
 
 void inspect_add_bytes(buf *out, double bytes)
 {
-    static const char *const units[] = {"bytes", "KB", "MB", "GB", "TB"};
-    size_t unit = 0;
-    while (bytes >= 1000 && unit + 1 < COUNT_OF(units)) {
-        bytes /= 1000;
-        unit++;
-    }
-    buf_addf(out, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    char text[SIZE_TEXT];
+    buf_adds(out, size_text(bytes, text));
 }
 
 void inspect_add_number(buf *out, const json_t *value)

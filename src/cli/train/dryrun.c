@@ -1,28 +1,25 @@
 /*
  * One report, made as JSON and, for people, printed from that. The numbers come from the very
- * functions that a run uses: model, plan, flat vector, placement, steps.
+ * functions that a run uses: the worker's variants, plan, placement, steps.
  */
 #include "cli/train/dryrun.h"
 
 #include "backend/backend.h"
+#include "cli/line/size.h"
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/parts/placement.h"
-#include "data/data.h"
 #include "exec/exec.h"
-#include "model/model.h"
 #include "optim/optim.h"
+#include "worker/variants.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { VARIANTS = 2, FLOAT = (int)sizeof(float) };
+enum { FLOAT = (int)sizeof(float) };
 
 typedef struct built {
-    dataset *data;
-    graph *graphs[VARIANTS]; /* the full batch; the epoch's smaller last one */
-    size_t n_graphs;
-    flat *flat;
+    variants variants;
     exec *exec;
     steps steps;
 } built;
@@ -30,55 +27,24 @@ typedef struct built {
 static void built_fini(built *b)
 {
     exec_destroy(&b->exec);
-    flat_destroy(&b->flat);
-    for (size_t i = 0; i < b->n_graphs; i++)
-        graph_destroy(&b->graphs[i]);
-    dataset_close(&b->data);
-}
-
-static status build_graph(built *b, const config *c, int64_t batch_size, error *err)
-{
-    model_request request = {
-        .model = config_section(c, "model"),
-        .batch_size = batch_size,
-        .seed = (uint64_t)config_int(c, "random_seed"),
-        .mode = MODEL_TRAIN,
-        .freeze = config_json(c, "trainer.freeze"),
-        .precision = model_precision(c),
-    };
-    request.fields = dataset_fields(b->data, &request.n_fields);
-    TRY(model_build(&request, &b->graphs[b->n_graphs], err));
-    b->n_graphs++;
-    return OK;
+    variants_fini(&b->variants);
 }
 
 static status build(const config *c, const shape *s, built *b, error *err)
 {
-    const char *path = config_str(c, "train_data_path");
-    TRY(dataset_open(config_section(c, "dataset_reader"), path, &b->data, err));
+    TRY(variants_build(c, &b->variants, err));
     b->steps = (steps){
-        .examples = dataset_examples(b->data),
+        .examples = dataset_examples(b->variants.data),
         .batch_size = config_int(c, "data_loader.batch_size"),
         .per_step = s->batches_per_step,
         .drop_last = config_bool(c, "data_loader.drop_last"),
     };
-    if (steps_batches_per_epoch(&b->steps) < 1)
-        return FAIL(err, E_CONFIG,
-                    "data_loader: one batch of %lld examples is more than the %lld of '%s', and "
-                    "drop_last leaves out smaller ones",
-                    (long long)b->steps.batch_size, (long long)b->steps.examples, path);
-    TRY(build_graph(b, c, b->steps.batch_size, err));
-    int64_t rest = b->steps.examples % b->steps.batch_size;
-    if (rest && !b->steps.drop_last)
-        TRY(build_graph(b, c, rest, err));
-    TRY(model_flat(b->graphs[0], &b->flat, err));
-    const graph *graphs[VARIANTS] = {b->graphs[0], b->graphs[1]};
     exec_options options = {
         .backend = &backend_cpu,
         .device = {.threads = s->threads},
-        .flat = b->flat,
-        .graphs = graphs,
-        .n_graphs = b->n_graphs,
+        .flat = b->variants.flat,
+        .graphs = (const graph *const *)b->variants.graphs,
+        .n_graphs = b->variants.n,
     };
     return exec_create(&options, &b->exec, err);
 }
@@ -153,17 +119,17 @@ static int64_t total_steps(const config *c, const steps *s)
 static json_t *report(const config *c, const shape *s, const built *b)
 {
     const steps *st = &b->steps;
-    double flops = graph_flops(b->graphs[0]) / (double)st->batch_size;
+    double flops = graph_flops(b->variants.graphs[0]) / (double)b->variants.batch_sizes[0];
     json_t *r = json_object();
-    json_object_set_new(r, "parameters", parameters(b->flat));
+    json_object_set_new(r, "parameters", parameters(b->variants.flat));
     json_object_set_new(r, "flops_per_example", json_real(flops));
     json_object_set_new(r, "memory_per_lane", lane_memory(b->exec));
     json_object_set_new(r, "cluster",
                         json_pack("{s:i, s:i, s:i, s:i, s:i}", "workers", s->workers, "ps", s->ps,
                                   "evaluators", s->evaluators, "lanes_per_worker", s->lanes,
                                   "threads_per_lane", s->threads));
-    json_object_set_new(r, "parts", json_integer(b->flat->n_parts));
-    json_object_set_new(r, "servers", servers(b->flat, s->ps > 0 ? s->ps : 1, optimizer_slots(c),
+    json_object_set_new(r, "parts", json_integer(b->variants.flat->n_parts));
+    json_object_set_new(r, "servers", servers(b->variants.flat, s->ps > 0 ? s->ps : 1, optimizer_slots(c),
                                               config_int(c, "distributed.ps_replicas")));
     json_object_set_new(r, "steps",
                         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "examples",
@@ -182,23 +148,11 @@ static long long number(const json_t *r, const char *section, const char *key)
     return json_integer_value(json_object_get(json_object_get(r, section), key));
 }
 
-static const char *size_text(double bytes, char ret[32])
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-    size_t u = 0;
-    while (bytes >= 1000 && u + 1 < COUNT_OF(units)) {
-        bytes /= 1000;
-        u++;
-    }
-    snprintf(ret, 32, u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
-    return ret;
-}
-
 static void print_memory(const json_t *r)
 {
     const char *slab;
     json_t *bytes;
-    char text[32];
+    char text[SIZE_TEXT];
     printf("memory per lane\n");
     json_object_foreach(json_object_get(r, "memory_per_lane"), slab, bytes)
         printf("  %-22s %12s\n", slab, size_text(json_number_value(bytes), text));
@@ -208,7 +162,7 @@ static void print_servers(const json_t *r)
 {
     size_t i;
     json_t *server;
-    char held[32], idle[32];
+    char held[SIZE_TEXT], idle[SIZE_TEXT];
     printf("parts                    %12lld\n",
            (long long)json_integer_value(json_object_get(r, "parts")));
     json_array_foreach(json_object_get(r, "servers"), i, server)
@@ -255,7 +209,7 @@ static void print_json(const json_t *r)
 
 status dryrun_print(const config *c, const shape *s, bool as_json, error *err)
 {
-    built b = {.data = NULL};
+    built b = {.exec = NULL};
     status st = build(c, s, &b, err);
     if (st == OK) {
         json_t *r = report(c, s, &b);

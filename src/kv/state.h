@@ -5,8 +5,8 @@
 #ifndef TEQUIO_KV_STATE_H
 #define TEQUIO_KV_STATE_H
 
+#include "common/base/patience.h"
 #include "kv/kv.h"
-#include "kv/patience.h"
 
 #include <stdatomic.h>
 

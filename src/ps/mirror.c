@@ -3,13 +3,14 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/patience.h"
 #include "ps/standby_link.h"
 #include "ps/sum.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { COPIES_AHEAD = 2, PATIENCE_US = 1000000, PATIENCE_MAX_US = 8000000 };
+enum { COPIES_AHEAD = 2 };
 
 typedef enum copy_state {
     COPY_NONE, /* no standby: every version may be answered */
@@ -25,7 +26,7 @@ typedef struct copy {
     int64_t version;    /* COPY_SENT: of its vectors */
     uint64_t missing;   /* of those, not acknowledged, as bits */
     sum *root;          /* not acknowledged */
-    int64_t said_us, patience_us;
+    patience patience;  /* with what was sent and is not acknowledged */
 } copy;
 
 struct mirror {
@@ -72,7 +73,6 @@ static void send_root(mirror *m, int32_t part)
 {
     copy *c = &m->copies[part];
     const standby_link *l = &m->links[standby_of(m, part)];
-    c->said_us = clock_us();
     if (!l->is_open)
         return;
     sum *k = sum_hold(c->root);
@@ -105,7 +105,6 @@ static void send_copy(mirror *m, int32_t part)
     c->state = COPY_SENT;
     c->is_under_way = true;
     c->missing = ((uint64_t)1 << n) - 1;
-    c->said_us = clock_us();
     for (uint32_t row = 0; row < n; row++) {
         block *b = table_vector(m->era.table, part, row);
         net_buffer payload = {
@@ -130,6 +129,7 @@ static void copies_flow(mirror *m, int32_t server)
         if (standby_of(m, p) != server || !is_next ||
             (table_is_voting(m->era.table, p) && !c->root))
             continue;
+        patience_begin(&m->copies[p].patience, clock_us());
         send_copy(m, p);
         ahead++;
     }
@@ -145,7 +145,7 @@ void mirror_summed(mirror *m, int32_t part, int64_t step, uint32_t n_slots, fold
     float scale;
     if (table_last_verdict(m->era.table, step - 1, &scale))
         c->root->verdict = sum_pack_verdict(scale);
-    c->patience_us = PATIENCE_US;
+    patience_begin(&c->patience, clock_us());
     if (c->state == COPY_HELD || c->is_under_way)
         send_root(m, part);
 }
@@ -251,7 +251,7 @@ static void copy_begin(mirror *m, int32_t part, int32_t before)
         c->missing = 0;
         c->is_under_way = false;
     }
-    c->patience_us = PATIENCE_US;
+    patience_begin(&c->patience, clock_us());
 }
 
 /* A standby that is trusted to hold a copy is waited for, whatever it was like before. */
@@ -324,6 +324,7 @@ static void link_open(mirror *m, int32_t server)
         if (standby_of(m, p) != server)
             continue;
         c->is_under_way = false;
+        patience_begin(&c->patience, clock_us());
         if (c->root && c->state == COPY_HELD)
             send_root(m, p);
     }
@@ -448,9 +449,8 @@ static void say_again(mirror *m, int32_t part, int64_t now_us)
 {
     copy *c = &m->copies[part];
     bool is_owed = c->root || c->is_under_way;
-    if (!is_owed || now_us - c->said_us < c->patience_us)
+    if (!is_owed || !patience_ends(&c->patience, now_us))
         return;
-    c->patience_us = 2 * c->patience_us < PATIENCE_MAX_US ? 2 * c->patience_us : PATIENCE_MAX_US;
     if (c->is_under_way)
         send_copy(m, part);
     else if (c->state == COPY_HELD)

@@ -2,8 +2,8 @@
  * Patience: when to say again what was not answered, later each time. Times are handed in.
  * Threads: belongs to its owner's.
  */
-#ifndef TEQUIO_KV_PATIENCE_H
-#define TEQUIO_KV_PATIENCE_H
+#ifndef TEQUIO_COMMON_BASE_PATIENCE_H
+#define TEQUIO_COMMON_BASE_PATIENCE_H
 
 #include <stdbool.h>
 #include <stdint.h>

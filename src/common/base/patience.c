@@ -1,4 +1,4 @@
-#include "kv/patience.h"
+#include "common/base/patience.h"
 
 enum { FIRST_US = 1000000, LONGEST_US = 8000000 };
 

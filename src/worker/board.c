@@ -153,6 +153,30 @@ bool board_take_note(board *b, int64_t step, note *ret)
     return any;
 }
 
+void board_drop_notes(board *b)
+{
+    note n;
+    for (int64_t last = INT64_MAX; last >= INT64_MAX - 1; last--)   /* one of either queue */
+        while (board_take_note(b, last, &n))
+            if (n.kind == NOTE_READY && n.block)
+                n.block->release(n.block);
+}
+
+static void push_over(void *data, void *hint)
+{
+    (void)data;
+    fold_block *b = hint;
+    b->release(b);
+}
+
+net_buffer board_payload(const note *n)
+{
+    return (net_buffer){.data = n->block->data,
+                        .bytes = n->block->n * sizeof(float),
+                        .release = push_over,
+                        .hint = n->block};
+}
+
 status board_failure(board *b, error *err)
 {
     pthread_mutex_lock(&b->lock);

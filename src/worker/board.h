@@ -2,8 +2,9 @@
  * The board: what a worker's lanes and its own thread share.
  *
  *   weights   the flat vector, each part with its version; lanes wait here for a version
- *   notes     what lanes have to say (a part is ready, a slot is done, something failed), in order,
- *             one queue for even and one for odd steps: a lane may be a step ahead of another
+ *   notes     what lanes have to say (a part is ready, a slot is done), in order, one queue for even
+ *             and one for odd steps: a lane may be a step ahead of another
+ *   failure   the first one of any lane
  *
  * Threads: board_put_part, board_take_note and the life cycle belong to the worker's thread;
  * everything else to any lane.
@@ -21,7 +22,7 @@
 
 /* Of a slot, in this order: NOTE_READY of each part, with NOTE_MEASURED before the last of them;
  * NOTE_DONE. */
-typedef enum note_kind { NOTE_READY, NOTE_MEASURED, NOTE_DONE, NOTE_FAILED } note_kind;
+typedef enum note_kind { NOTE_READY, NOTE_MEASURED, NOTE_DONE } note_kind;
 
 typedef struct note {
     note_kind kind;
@@ -57,11 +58,15 @@ MUST_USE status board_wait_part(board *b, int32_t part, int64_t version, const a
 void board_wake(board *b);                                  /* waiting lanes look at cancel */
 
 void board_post(board *b, const note *n);
-/* NOTE_FAILED: the first failure is kept with its text. */
 void board_fail(board *b, status st, const error *why);
 
 /* The oldest note in that step's queue, of that step or an earlier one; false: none. */
 bool board_take_note(board *b, int64_t step, note *ret);
+/* Of lanes that are idle: what they noted is forgotten, and its blocks are released. */
+void board_drop_notes(board *b);
+/* The block of a NOTE_READY as what is pushed; it is released when the push is over. */
+net_buffer board_payload(const note *n);
+
 status board_failure(board *b, error *err);                 /* OK: none */
 
 #endif

@@ -70,15 +70,14 @@ static void build_hello(worker *w)
 static status build_follower(worker *w, const kv_options *servers, error *err)
 {
     TRY(kv_create(servers, &w->kv, err));
-    return follower_create(
-        &(follower_options){
-            .flat = w->variants.flat,
-            .kv = w->kv,
-            .board = w->boards[0],
-            .lanes = w->lanes,
-            .n_lanes = w->o->n_lanes,
-        },
-        &w->follower, err);
+    w->follower = follower_create(&(follower_options){
+        .flat = w->variants.flat,
+        .kv = w->kv,
+        .board = w->boards[0],
+        .lanes = w->lanes,
+        .n_lanes = w->o->n_lanes,
+    });
+    return OK;
 }
 
 static status build_crew(worker *w, const kv_options *servers, error *err)

@@ -112,20 +112,10 @@ status runner_create(const runner_options *options, runner **ret, error *err)
     return OK;
 }
 
-/* Of one lane, which is idle or computes `now` only. */
-static void release_notes(runner *r)
-{
-    note n;
-    for (int64_t last = INT64_MAX; last >= INT64_MAX - 1; last--)
-        while (board_take_note(r->o.board, last, &n))
-            if (n.kind == NOTE_READY && n.block)
-                n.block->release(n.block);
-}
-
 static void stop_lane(runner *r)
 {
     lane_cancel(r->o.lane);
-    release_notes(r);
+    board_drop_notes(r->o.board);
     r->busy = false;
 }
 
@@ -247,21 +237,10 @@ status runner_lease(runner *r, int64_t batch, int64_t floor, error *err)
 
 /* --- from the lane --- */
 
-static void push_over(void *data, void *hint)
-{
-    (void)data;
-    fold_block *b = hint;
-    b->release(b);
-}
-
-/* The lane is done with a part of `now`: its gradient goes out, the next batch may have its place.
- */
+/* The lane is done with a part of `now`: its gradient goes out, the next batch may have its place. */
 static status take_ready(runner *r, const note *n, error *err)
 {
-    net_buffer data = {.data = n->block->data,
-                       .bytes = n->block->n * sizeof(float),
-                       .release = push_over,
-                       .hint = n->block};
+    net_buffer data = board_payload(n);
     if (r->pushing != n->step) {
         r->pushing = n->step;
         r->unacknowledged = 0;

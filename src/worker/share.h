@@ -5,7 +5,7 @@
 #define TEQUIO_WORKER_SHARE_H
 
 #include "common/wire/wire.h"
-#include "worker/step.h"
+#include "worker/follower.h"
 
 typedef struct share_reader {
     bool trainer; /* the lanes of the master's own process */

@@ -8,7 +8,7 @@
 #include "common/base/wait.h"
 #include "worker/crew.h"
 #include "worker/reports.h"
-#include "worker/step.h"
+#include "worker/follower.h"
 #include "worker/variants.h"
 #include "worker/worker.h"
 

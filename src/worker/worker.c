@@ -14,8 +14,8 @@
 /* --- to the master --- */
 
 /* A master that left comes back, or its silence is noticed, or its last word is still unread. */
-static status send_head(worker *w, wire_type type, int64_t step, tree_node node, const net_buffer *payload,
-                        error *err)
+static status send_head(worker *w, wire_type type, int64_t step, tree_node node,
+                        const net_buffer *payload, error *err)
 {
     wire_head h = w->identity;
     h.type = type;
@@ -35,8 +35,8 @@ static status send_head(worker *w, wire_type type, int64_t step, tree_node node,
     return st == OK ? OK : FAIL(err, st, "%s", gone.text);
 }
 
-static status send_proto(worker *w, wire_type type, int64_t step, tree_node node, const ProtobufCMessage *m,
-                         error *err)
+static status send_proto(worker *w, wire_type type, int64_t step, tree_node node,
+                         const ProtobufCMessage *m, error *err)
 {
     wire_pack(m, &w->packed);
     net_buffer payload = {.data = w->packed.data, .bytes = w->packed.size};
@@ -72,7 +72,8 @@ static status declare(worker *w, error *err)
     return st;
 }
 
-static status say_report(void *user, int64_t step, uint32_t slot, const ProtobufCMessage *m, error *err)
+static status say_report(void *user, int64_t step, uint32_t slot, const ProtobufCMessage *m,
+                         error *err)
 {
     return send_proto(user, WIRE_REPORT, step, (tree_node){.level = 0, .index = slot}, m, err);
 }
@@ -95,7 +96,8 @@ static status take_welcome(worker *w, const wire_head *h, const Wire__Welcome *m
     w->welcomed = true;
     if (m->declare)
         TRY(declare(w, err));
-    return w->has_view && h->era == w->identity.era ? reports_say_all(w->reports, say_report, w, err) : OK;
+    bool is_current = w->has_view && h->era == w->identity.era;
+    return is_current ? reports_say_all(w->reports, say_report, w, err) : OK;
 }
 
 static status begin_era(worker *w, const wire_head *h, const Wire__View *m, error *err)
@@ -107,8 +109,8 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
     w->identity.era = h->era;
     w->has_view = true;
     w->progress_us = clock_us();
-    LOG_I("BEGIN", "step=%lld era=%u slots=%zu lanes=%d", (long long)m->start_step, h->era, m->n_slots,
-          w->o->n_lanes);
+    LOG_I("BEGIN", "step=%lld era=%u slots=%zu lanes=%d", (long long)m->start_step, h->era,
+          m->n_slots, w->o->n_lanes);
     if (w->unordered)
         return crew_begin(w->crew, &w->identity, &s, err);
     reports_begin(w->reports, m->start_step);
@@ -121,7 +123,8 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
 static status take_view(worker *w, const wire_head *h, const Wire__View *m, error *err)
 {
     if (m->n_acting && m->n_acting != (size_t)w->o->n_servers)
-        return FAIL(err, E_PROTOCOL, "VIEW: %zu shards of %d servers", m->n_acting, w->o->n_servers);
+        return FAIL(err, E_PROTOCOL, "VIEW: %zu shards of %d servers", m->n_acting,
+                    w->o->n_servers);
     for (size_t i = 0; i < m->n_acting; i++)
         if (m->acting[i] >= (uint32_t)w->o->n_servers)
             return FAIL(err, E_PROTOCOL, "VIEW: shard %zu has no server", i);
@@ -156,8 +159,8 @@ static status take_refused(const Wire__Refused *m, error *err)
 static status take_proto(worker *w, const net_message *m, const wire_head *h, error *err)
 {
     ProtobufCMessage *message = NULL;
-    if (wire_unpack(h->type, net_payload_data(&m->payload), net_payload_bytes(&m->payload), &message,
-                    NULL) != OK)
+    if (wire_unpack(h->type, net_payload_data(&m->payload), net_payload_bytes(&m->payload),
+                    &message, NULL) != OK)
         return OK;
     status st = OK;
     switch (h->type) {
@@ -216,7 +219,8 @@ static status take(worker *w, const net_message *m, error *err)
     if (h.type == WIRE_ALIVE)
         return take_alive(w, &h, err);
     if (h.type == WIRE_REPORTED)
-        return h.era == w->identity.era ? reports_booked(w->reports, h.step, say_report, w, err) : OK;
+        return h.era != w->identity.era ? OK
+                                        : reports_booked(w->reports, h.step, say_report, w, err);
     if (h.type == WIRE_LIMIT)
         return take_limit(w, &h, err);
     if (h.type == WIRE_LEASE)
@@ -259,10 +263,14 @@ kv *worker_kv(const worker *w)
     return w->unordered ? crew_kv(w->crew) : w->kv;
 }
 
+static double master_silence_s(const worker *w)
+{
+    return (double)(clock_us() - w->master_heard_us) / SECOND_US;
+}
+
 static bool is_master_silent(const worker *w)
 {
-    double silent = (double)(clock_us() - w->master_heard_us) / SECOND_US;
-    return silent > config_f64(w->o->config, "distributed.heartbeat_timeout");
+    return master_silence_s(w) > config_f64(w->o->config, "distributed.heartbeat_timeout");
 }
 
 void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m)
@@ -298,11 +306,11 @@ void worker_on_gone(void *user, int32_t part, int64_t newest)
 void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wire__Refused *m)
 {
     worker *w = user;
+    (void)h;
     if (m->status == OK || m->status >= STATUS_COUNT || w->outcome != OK)
         return;
     w->outcome = FAIL(w->err, (status)m->status, "refused by server %s: %s",
                       kv_server_name(worker_kv(w), server), m->text);
-    (void)h;
 }
 
 /* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever. */
@@ -319,7 +327,8 @@ static status ask_to_leave(worker *w, int64_t now, error *err)
     double waited = (double)(now - w->stop_us) / SECOND_US;
     if (waited < config_f64(w->o->config, "distributed.preempt_grace"))
         return OK;
-    return FAIL(err, E_PREEMPTED, "preempted; the master did not stop the job within %.0f s", waited);
+    return FAIL(err, E_PREEMPTED, "preempted; the master did not stop the job within %.0f s",
+                waited);
 }
 
 /* Held completely; -1: none, or nobody asks. */
@@ -327,6 +336,29 @@ static int64_t version_held(const worker *w)
 {
     bool holds = w->has_view && !w->unordered && follower_is_whole(w->follower);
     return holds ? follower_step(w->follower) : -1;
+}
+
+/* Without a view HELLO stands for the heartbeat: what was declared may be lost as well. */
+static status say_alive(worker *w, error *err)
+{
+    if (!w->master)
+        return OK;
+    if (!w->welcomed || !w->has_view)
+        return say_hello(w, err);
+    return send_head(w, WIRE_HEARTBEAT, version_held(w) + 1, (tree_node){.level = 0}, NULL, err);
+}
+
+static status check_master_lost(const worker *w, error *err)
+{
+    bool has_begun = w->identity.job_id != 0; /* it was welcomed once, on whatever connection */
+    double silent = master_silence_s(w);
+    if (silent <= config_f64(w->o->config, has_begun ? "distributed.lost_timeout"
+                                                     : "distributed.start_timeout"))
+        return OK;
+    const char *trouble = worker_master_trouble(w);
+    return FAIL(err, E_LOST, "no word from the master%s%s for %.0f s%s%s",
+                w->master_endpoint ? " at " : "", w->master_endpoint ? w->master_endpoint : "",
+                silent, trouble ? ": " : "", trouble ? trouble : "");
 }
 
 static status tick(worker *w, error *err)
@@ -341,24 +373,10 @@ static status tick(worker *w, error *err)
         return OK;
     w->tick_us = now;
     TRY(w->unordered ? crew_tick(w->crew, err) : kv_tick(w->kv, err));
-    int64_t whole = version_held(w);
-    /* without a view HELLO stands for the heartbeat: what was declared may be lost as well */
-    if (w->master)
-        TRY(w->welcomed && w->has_view
-                ? send_head(w, WIRE_HEARTBEAT, whole + 1, (tree_node){.level = 0}, NULL, err)
-                : say_hello(w, err));
+    TRY(say_alive(w, err));
     if (is_master_silent(w))
         TRY(kv_greet(worker_kv(w), err)); /* the servers may know another one */
-    double silent = (double)(now - w->master_heard_us) / SECOND_US;
-    bool has_begun = w->identity.job_id != 0; /* it was welcomed once, on whatever connection */
-    double limit = config_f64(w->o->config, has_begun ? "distributed.lost_timeout"
-                                                      : "distributed.start_timeout");
-    const char *trouble = worker_master_trouble(w);
-    if (silent > limit)
-        return FAIL(err, E_LOST, "no word from the master%s%s for %.0f s%s%s",
-                    w->master_endpoint ? " at " : "", w->master_endpoint ? w->master_endpoint : "", silent,
-                    trouble ? ": " : "", trouble ? trouble : "");
-    return OK;
+    return check_master_lost(w, err);
 }
 
 static status serve_servers(worker *w, error *err)
@@ -369,27 +387,27 @@ static status serve_servers(worker *w, error *err)
     return w->has_view && w->outcome == OK ? follower_serve(w->follower, worker_report, w, err) : OK;
 }
 
+static status turn(worker *w, net_socket **sockets, size_t n, error *err)
+{
+    if (w->o->abort && atomic_load(w->o->abort))
+        return FAIL(err, E_ABORTED, "another role of this process failed");
+    net_socket *const *servers = w->unordered ? crew_sockets(w->crew) : kv_sockets(w->kv);
+    memcpy(sockets, servers, n * sizeof *sockets);
+    sockets[n] = w->master;
+    TRY(net_poll(sockets, n + 1, w->waker, TICK_MS, err));
+    TRY(serve_master(w, err));
+    TRY(serve_servers(w, err));
+    return tick(w, err);
+}
+
 static status loop(worker *w, error *err)
 {
     size_t n = (size_t)w->o->n_servers * (size_t)(w->unordered ? w->o->n_lanes : 1);
     net_socket **sockets = xcalloc(n + 1, sizeof *sockets);
     w->master_heard_us = w->progress_us = clock_us();
     status st = OK;
-    while (st == OK && !w->stopped && w->outcome == OK) {
-        if (w->o->abort && atomic_load(w->o->abort)) {
-            st = FAIL(err, E_ABORTED, "another role of this process failed");
-            break;
-        }
-        memcpy(sockets, w->unordered ? crew_sockets(w->crew) : kv_sockets(w->kv), n * sizeof *sockets);
-        sockets[n] = w->master;
-        st = net_poll(sockets, n + 1, w->waker, TICK_MS, err);
-        if (st == OK)
-            st = serve_master(w, err);
-        if (st == OK)
-            st = serve_servers(w, err);
-        if (st == OK)
-            st = tick(w, err);
-    }
+    while (st == OK && !w->stopped && w->outcome == OK)
+        st = turn(w, sockets, n, err);
     free(sockets);
     return st == OK ? w->outcome : st;
 }

@@ -245,12 +245,11 @@ hand *hand_start(keep *k)
         h->lanes[i].hand = h;
         h->pointers[i] = &h->lanes[i];
     }
-    must(follower_create(&(follower_options){.flat = keep_flat(),
-                                             .kv = &h->kv,
-                                             .board = h->board,
-                                             .lanes = h->pointers,
-                                             .n_lanes = HAND_LANES},
-                         &h->follower, NULL));
+    h->follower = follower_create(&(follower_options){.flat = keep_flat(),
+                                                      .kv = &h->kv,
+                                                      .board = h->board,
+                                                      .lanes = h->pointers,
+                                                      .n_lanes = HAND_LANES});
     return h;
 }
 

@@ -9,7 +9,7 @@
 #define TEQUIO_TESTS_UNIT_WORKER_SUPPORT_HAND_H
 
 #include "unit/worker/support_keep.h"
-#include "worker/step.h"
+#include "worker/follower.h"
 
 enum { HAND_LANES = 2 };
 

@@ -16,8 +16,8 @@
  *
  * Threads: belongs to the worker's thread.
  */
-#ifndef TEQUIO_WORKER_STEP_H
-#define TEQUIO_WORKER_STEP_H
+#ifndef TEQUIO_WORKER_FOLLOWER_H
+#define TEQUIO_WORKER_FOLLOWER_H
 
 #include "common/parts/steps.h"
 #include "kv/kv.h"
@@ -35,11 +35,12 @@ typedef struct follower_options {
     int32_t n_lanes;
 } follower_options;
 
-MUST_USE status follower_create(const follower_options *options, follower **ret, error *err);
+follower *follower_create(const follower_options *options);
 void follower_destroy(follower **f);
 
 /* Begin (or begin again, in a new era) at `step`: asks for every part of that version. */
-MUST_USE status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit, error *err);
+MUST_USE status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit,
+                               error *err);
 
 /* What this worker computes of every step, by slot: a lane of ours or -1. */
 typedef struct follower_share {
@@ -54,7 +55,8 @@ MUST_USE status follower_own(follower *f, const follower_share *share, error *er
 MUST_USE status follower_limit(follower *f, int64_t limit, error *err);
 
 /* From kv's hooks. */
-MUST_USE status follower_part(follower *f, int32_t part, int64_t version, const float *data, error *err);
+MUST_USE status follower_part(follower *f, int32_t part, int64_t version, const float *data,
+                              error *err);
 /* The version we follow is gone: the servers are further. */
 MUST_USE status follower_gone(follower *f, int64_t newest, error *err);
 
@@ -62,11 +64,11 @@ MUST_USE status follower_gone(follower *f, int64_t newest, error *err);
 typedef status follower_measured_fn(void *user, const note *n, error *err);
 MUST_USE status follower_serve(follower *f, follower_measured_fn *measured, void *user, error *err);
 
-int64_t follower_step(const follower *f);               /* the version held or, before that, begun with less 1 */
+int64_t follower_step(const follower *f);               /* the version held; at first: begun with, less 1 */
 bool follower_is_whole(const follower *f);              /* it is held completely */
 /* What is missing for the next step, for messages: parts of the next version not here. */
 int32_t follower_missing(const follower *f, int32_t *ret_first_part);
-bool follower_is_held_back(const follower *f);              /* the limit is reached */
-int64_t follower_computing(const follower *f);          /* the step of which slots are computed; -1: none are */
+bool follower_is_held_back(const follower *f);          /* the limit is reached */
+int64_t follower_computing(const follower *f);          /* the step whose slots are computed; -1: none */
 
 #endif

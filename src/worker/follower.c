@@ -1,4 +1,4 @@
-#include "worker/step.h"
+#include "worker/follower.h"
 
 #include "common/base/alloc.h"
 
@@ -14,7 +14,7 @@ struct follower {
     int64_t start;              /* the version begun with */
     int64_t held;               /* version held completely; start - 1 before the first */
     int64_t limit;
-    bool ahead;                 /* the version begun with is still to come: no slot is owed from it on */
+    bool ahead;                 /* that one is still to come: no slot is owed from it on */
     int64_t margin;             /* how far ahead to begin the next time */
     int32_t missing;            /* parts of version held + 1 not here yet */
     int32_t *own, *hedged;      /* [per_step] */
@@ -28,31 +28,20 @@ struct follower {
     uint32_t *scratch;          /* [per_step] */
 };
 
-static void release_notes(board *b, int64_t step)
-{
-    note n;
-    while (board_take_note(b, step, &n))
-        if (n.kind == NOTE_READY && n.block)
-            n.block->release(n.block);
-}
-
 static void cancel_lanes(follower *f)
 {
     for (int32_t i = 0; i < f->o.n_lanes; i++)
         lane_cancel(f->o.lanes[i]);
-    release_notes(f->o.board, INT64_MAX);
-    release_notes(f->o.board, INT64_MAX - 1);
+    board_drop_notes(f->o.board);
 }
 
-status follower_create(const follower_options *options, follower **ret, error *err)
+follower *follower_create(const follower_options *options)
 {
-    (void)err;
     follower *f = xcalloc(1, sizeof *f);
     f->o = *options;
     f->held = f->given = -1;
     f->readers = xcalloc((size_t)options->flat->n_live_parts, sizeof *f->readers);
-    *ret = f;
-    return OK;
+    return f;
 }
 
 void follower_destroy(follower **f)
@@ -130,12 +119,27 @@ static step_slot read_ahead(const follower *f, int64_t step, uint32_t slot, int3
     return (step_slot){.n = 0};
 }
 
-static bool is_last_of_lane(const int32_t *lane_of_slot, const uint32_t *slots, uint32_t n, uint32_t i)
+static bool is_last_of_lane(const int32_t *lane_of_slot, const uint32_t *slots, uint32_t n,
+                            uint32_t i)
 {
     for (uint32_t k = i + 1; k < n; k++)
         if (lane_of_slot[slots[k]] == lane_of_slot[slots[i]])
             return false;
     return true;
+}
+
+static void give_slot(follower *f, uint32_t slot, int32_t owner, bool is_last)
+{
+    lane_slot work = {
+        .step = f->given,
+        .slot = slot,
+        .batch = steps_slot(&f->steps, f->given, slot),
+        .last = is_last,
+        .next = read_ahead(f, f->given, slot, owner),
+    };
+    work.weight = (float)((double)work.batch.n / (double)steps_examples(&f->steps, f->given));
+    f->is_given[slot] = true;
+    lane_give(f->o.lanes[owner], &work);
 }
 
 /* Those of our slots of the step `given` that no lane has yet. Returns their number. */
@@ -152,20 +156,9 @@ static uint32_t give(follower *f, const int32_t *lane_of_slot)
     for (int32_t p = 0; p < f->o.flat->n_live_parts; p++)
         f->readers[p] += n;
     gather_plan(f->gather, f->given, steps_slots(&f->steps, f->given), slots, n);
-    double examples = (double)steps_examples(&f->steps, f->given);
-    for (uint32_t i = 0; i < n; i++) {
-        int32_t owner = lane_of_slot[slots[i]];
-        lane_slot work = {
-            .step = f->given,
-            .slot = slots[i],
-            .batch = steps_slot(&f->steps, f->given, slots[i]),
-            .last = is_last_of_lane(lane_of_slot, slots, n, i),
-            .next = read_ahead(f, f->given, slots[i], owner),
-        };
-        work.weight = (float)((double)work.batch.n / examples);
-        f->is_given[slots[i]] = true;
-        lane_give(f->o.lanes[owner], &work);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        give_slot(f, slots[i], lane_of_slot[slots[i]],
+                  is_last_of_lane(lane_of_slot, slots, n, i));
     return n;
 }
 
@@ -248,7 +241,8 @@ status follower_own(follower *f, const follower_share *share, error *err)
 {
     size_t k = (size_t)f->steps.per_step;
     if (share->n_slots != k)
-        return FAIL(err, E_PROTOCOL, "VIEW: %zu slots, but the era began with %zu", share->n_slots, k);
+        return FAIL(err, E_PROTOCOL, "VIEW: %zu slots, but the era began with %zu", share->n_slots,
+                    k);
     memcpy(f->own, share->own, k * sizeof *f->own);
     memcpy(f->hedged, share->hedged, k * sizeof *f->hedged);
     if (f->ahead && owns_slots(f))
@@ -315,21 +309,12 @@ status follower_gone(follower *f, int64_t newest, error *err)
     return turn(f, err);
 }
 
-static void push_over(void *data, void *hint)
-{
-    (void)data;
-    fold_block *b = hint;
-    b->release(b);
-}
-
 static status take_ready(follower *f, const note *n, error *err)
 {
     if (n->block) {
-        net_buffer data = {.data = n->block->data,
-                           .bytes = n->block->n * sizeof(float),
-                           .release = push_over,
-                           .hint = n->block};
-        TRY(kv_push(f->o.kv, n->part, n->step, steps_slots(&f->steps, n->step), n->node, &data, err));
+        net_buffer data = board_payload(n);
+        uint32_t slots = steps_slots(&f->steps, n->step);
+        TRY(kv_push(f->o.kv, n->part, n->step, slots, n->node, &data, err));
     }
     if (--f->readers[n->part] == 0)
         return kv_pull(f->o.kv, n->part, n->step + 1, err);
@@ -340,7 +325,8 @@ status follower_serve(follower *f, follower_measured_fn *measured, void *user, e
 {
     note n;
     /* the end of a step may be noted after its last part made the next version complete */
-    while (board_take_note(f->o.board, f->held - 1, &n) || board_take_note(f->o.board, f->held, &n)) {
+    while (board_take_note(f->o.board, f->held - 1, &n) ||
+           board_take_note(f->o.board, f->held, &n)) {
         if (n.kind == NOTE_READY) {
             TRY(take_ready(f, &n, err));
             continue;

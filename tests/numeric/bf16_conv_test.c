@@ -3,7 +3,7 @@
  * enough to be bfloat16 already, so rounding changes nothing and value and gradients must be the
  * double reference's to float32's accuracy: 1e-5.
  */
-#include "backend/cpu/dnnl_shim.h"
+#include "backend/cpu/dnnl/shim.h"
 #include "common/base/rng.h"
 #include "graph/attrs.h"
 #include "graph/precision.h"

@@ -1,6 +1,6 @@
 /* What this processor can do: the measure that models are held against. */
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/dnnl_shim.h"
+#include "backend/cpu/dnnl/shim.h"
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"

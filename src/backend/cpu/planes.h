@@ -13,7 +13,7 @@
 #ifndef TEQUIO_BACKEND_CPU_PLANES_H
 #define TEQUIO_BACKEND_CPU_PLANES_H
 
-#include "backend/cpu/dnnl_shim.h"
+#include "backend/cpu/dnnl/shim.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,7 +13,7 @@
 #define TEQUIO_BACKEND_CPU_PROGRAM_H
 
 #include "backend/backend.h"
-#include "backend/cpu/dnnl_shim.h"
+#include "backend/cpu/dnnl/shim.h"
 #include "graph/attrs.h"
 
 typedef struct cpu_node cpu_node;

@@ -2,7 +2,7 @@
 #ifndef TEQUIO_BACKEND_CPU_WINDOW_H
 #define TEQUIO_BACKEND_CPU_WINDOW_H
 
-#include "backend/cpu/dnnl_shim.h"
+#include "backend/cpu/dnnl/shim.h"
 #include "graph/graph.h"
 
 /* `kernel`, `strides`, `pads`, `dilations` as in attrs.h (zeros count as 1 where it says so); x and

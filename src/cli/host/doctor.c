@@ -2,7 +2,7 @@
  * `tequio doctor`: what of this machine matters to a run, and whether it will do. A check that
  * fails makes the exit code 1; what is merely absent but optional does not.
  */
-#include "backend/cpu/dnnl_shim.h"
+#include "backend/cpu/dnnl/shim.h"
 #include "cli/commands.h"
 #include "cli/host/versions.h"
 #include "common/base/alloc.h"

@@ -1,6 +1,6 @@
 #include "cli/host/versions.h"
 
-#include "backend/cpu/dnnl_shim.h"
+#include "backend/cpu/dnnl/shim.h"
 #include "cli/commands.h"
 #include "common/base/alloc.h"
 #include "common/base/json.h"

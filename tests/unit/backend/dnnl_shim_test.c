@@ -1,5 +1,5 @@
 /* The door to oneDNN: what counts as plain, products against loops, refusals. */
-#include "backend/cpu/dnnl_shim.h"
+#include "backend/cpu/dnnl/shim.h"
 
 #include "common/base/rng.h"
 

@@ -1,5 +1,5 @@
 /*
- * The only door to oneDNN. Written against its 2.6 C API; a port to 3.x touches dnnl_shim.c alone.
+ * The only door to oneDNN. Written against its 2.6 C API; a port to 3.x touches this room alone.
  *
  * A shim owns everything made through it (layouts, primitives) and frees it whole. Primitives are
  * described and created once, then executed many times: memory objects and argument lists are

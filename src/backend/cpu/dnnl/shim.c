@@ -1,0 +1,94 @@
+#include "backend/cpu/dnnl/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+status shim_check(dnnl_status_t st, const char *what, error *err)
+{
+    switch (st) {
+    case dnnl_success:
+        return OK;
+    case dnnl_out_of_memory:
+        return FAIL(err, E_NOMEM, "oneDNN: %s: out of memory", what);
+    case dnnl_unimplemented:
+        return FAIL(err, E_UNSUPPORTED, "oneDNN has no %s for these shapes", what);
+    case dnnl_invalid_arguments:
+        return FAIL(err, E_UNSUPPORTED, "oneDNN refuses the shapes of this %s", what);
+    default:
+        return FAIL(err, E_DEVICE, "oneDNN: %s failed with status %d", what, (int)st);
+    }
+}
+
+static status create_attr(shim *s, error *err)
+{
+    TRY(shim_check(dnnl_primitive_attr_create(&s->attr), "attribute", err));
+    return shim_check(dnnl_primitive_attr_set_scratchpad_mode(s->attr, dnnl_scratchpad_mode_user),
+                      "attribute", err);
+}
+
+status shim_create(shim **ret, error *err)
+{
+    shim *s = xcalloc(1, sizeof *s);
+    s->layouts = arena_create();
+    status st;
+    TRY_OUT(st, shim_check(dnnl_engine_create(&s->engine, dnnl_cpu, 0), "CPU engine", err));
+    TRY_OUT(st, shim_check(dnnl_stream_create(&s->stream, s->engine, dnnl_stream_default_flags),
+                           "stream", err));
+    TRY_OUT(st, create_attr(s, err));
+    *ret = s;
+    return OK;
+out:
+    shim_destroy(&s);
+    return st;
+}
+
+void shim_destroy(shim **s)
+{
+    shim *d = *s;
+    if (!d)
+        return;
+    while (d->primitives) {
+        shim_primitive *p = d->primitives;
+        d->primitives = p->next;
+        shim_primitive_free(p);
+    }
+    if (d->attr)
+        dnnl_primitive_attr_destroy(d->attr);
+    if (d->stream)
+        dnnl_stream_destroy(d->stream);
+    if (d->engine)
+        dnnl_engine_destroy(d->engine);
+    arena_destroy(&d->layouts);
+    free(d);
+    *s = NULL;
+}
+
+void shim_version(char *ret, size_t bytes)
+{
+    const dnnl_version_t *v = dnnl_version();
+    snprintf(ret, bytes, "%d.%d.%d", v->major, v->minor, v->patch);
+}
+
+const char *shim_isa(void)
+{
+    static const struct {
+        dnnl_cpu_isa_t isa;
+        const char *name;
+    } known[] = {
+        {dnnl_cpu_isa_sse41, "sse41"},
+        {dnnl_cpu_isa_avx, "avx"},
+        {dnnl_cpu_isa_avx2, "avx2"},
+        {dnnl_cpu_isa_avx2_vnni, "avx2_vnni"},
+        {dnnl_cpu_isa_avx512_mic, "avx512_mic"},
+        {dnnl_cpu_isa_avx512_mic_4ops, "avx512_mic_4ops"},
+        {dnnl_cpu_isa_avx512_core, "avx512_core"},
+        {dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni"},
+        {dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16"},
+        {dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx"},
+    };
+    dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (known[i].isa == isa)
+            return known[i].name;
+    return "generic";
+}

@@ -10,16 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How old an end may be to be that of our own start, and how long another start may take to show.
- */
-enum { FRESH_S = 5, DOUBT_S = 3 };
+/* How old an end may be to be that of our own start, and how long another start may take to show;
+ * after how long without a look it is asked how old the newest sign is. */
+enum { SECOND_US = 1000000, FRESH_US = 5 * SECOND_US, DOUBT_S = 3, AWAY_US = 2 * SECOND_US };
 
 static bool is_bad_end(const jobstate *s)
 {
     return s->kind == JOBSTATE_FAILED || s->kind == JOBSTATE_PREEMPTED;
 }
 
-/* Seconds since the file was written, by the clock that gives files their times: that of another
+/* Microseconds since the file was written, by the clock that gives files their times: that of another
  * host, perhaps. INT64_MAX if nothing can be written there. */
 static int64_t age_of(const char *path)
 {
@@ -29,7 +29,8 @@ static int64_t age_of(const char *path)
     int fd = open(probe, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
     if (fd >= 0) {
         if (stat(path, &then) == 0 && fstat(fd, &now) == 0)
-            age = (int64_t)(now.st_mtim.tv_sec - then.st_mtim.tv_sec);
+            age = (int64_t)(now.st_mtim.tv_sec - then.st_mtim.tv_sec) * SECOND_US +
+                  (now.st_mtim.tv_nsec - then.st_mtim.tv_nsec) / 1000;
         unlink(probe);
         close(fd);
     }
@@ -40,7 +41,7 @@ static int64_t age_of(const char *path)
 static bool is_fresh(const jobdir *d)
 {
     char *path = jobdir_file(d, "state.json");
-    bool fresh = age_of(path) <= FRESH_S;
+    bool fresh = age_of(path) <= FRESH_US;
     free(path);
     return fresh;
 }
@@ -48,6 +49,7 @@ static bool is_fresh(const jobdir *d)
 signs signs_begin(const jobdir *d, double start_timeout_s)
 {
     signs s = {.dir = d, .pulse = jobdir_pulse(d), .alive_us = clock_us()};
+    s.looked_us = s.alive_us;
     jobstate state;
     if (jobstate_read(d, &state, NULL) == OK) {
         s.old_end = is_bad_end(&state) ? state.trace : 0;
@@ -70,14 +72,24 @@ bool signs_done(const signs *s)
     return done;
 }
 
+/* Who has not looked for a while, as a disk held it up, finds a change that may be long past. */
 static void feel_pulse(signs *s)
 {
     uint64_t pulse = jobdir_pulse(s->dir);
+    int64_t now = clock_us(), away = now - s->looked_us;
+    s->looked_us = now;
     if (pulse == s->pulse)
         return;
     s->pulse = pulse;
-    s->alive_us = clock_us();
     s->has_lived = true;
+    s->alive_us = now;
+    if (away < AWAY_US)
+        return;
+    char *path = jobdir_file(s->dir, JOBDIR_LOCK);
+    int64_t age = age_of(path);
+    free(path);
+    if (age > 0 && age < away)
+        s->alive_us = now - age;
 }
 
 status signs_check(signs *s, error *err)

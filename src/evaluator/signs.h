@@ -22,6 +22,7 @@ typedef struct signs {
     int64_t doubt_us; /* how long that end does not count */
     uint64_t pulse;   /* the master's, as last seen */
     int64_t alive_us; /* when it last changed; when we began, if it never did */
+    int64_t looked_us; /* when we last looked */
     bool has_lived;   /* it changed, or a start says that it runs */
 } signs;
 

@@ -96,7 +96,7 @@ static status list_best(const jobdir *d, json_t **ret, error *err)
  * start that was killed could not say so: "unfinished". */
 static void tell_state(const jobdir *d, const json_t *summary, json_t *o)
 {
-    char *path = jobdir_file(d, "job.lock"), *holder = lockfile_holder(path);
+    char *path = jobdir_file(d, JOBDIR_LOCK), *holder = lockfile_holder(path);
     bool finished = summary && !json_is_false(json_object_get(summary, "complete"));
     jobstate last = {.kind = JOBSTATE_NONE};
     if (jobstate_read(d, &last, NULL) != OK)

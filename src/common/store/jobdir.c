@@ -183,7 +183,7 @@ bool jobdir_is_ours(const jobdir *d)
 {
     if (d->lock_fd < 0)
         return true;
-    char *path = jobdir_file(d, "job.lock");
+    char *path = jobdir_file(d, JOBDIR_LOCK);
     bool is_ours = lockfile_is_ours(d->lock_fd, path);
     free(path);
     return is_ours;
@@ -268,7 +268,7 @@ status jobdir_keep_vocabulary(const jobdir *d, const char *text, error *err)
 
 uint64_t jobdir_pulse(const jobdir *d)
 {
-    char *path = jobdir_file(d, "job.lock");
+    char *path = jobdir_file(d, JOBDIR_LOCK);
     uint64_t trace = lockfile_trace(path);
     free(path);
     return trace;

@@ -80,6 +80,9 @@ MUST_USE status jobdir_read_vocabulary(const jobdir *d, char **ret, error *err);
 /* Writes it, or compares it with what the job has: E_DATA when the data have changed. */
 MUST_USE status jobdir_keep_vocabulary(const jobdir *d, const char *text, error *err);
 
+/* The file, of a job dir, that its master touches once a second. */
+#define JOBDIR_LOCK "job.lock"
+
 /* Another number each time the master showed that it lives; 0: none ever did. */
 uint64_t jobdir_pulse(const jobdir *d);
 

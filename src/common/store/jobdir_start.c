@@ -34,7 +34,7 @@ static const char *const made_before[] = {"key", "log", "eval", "pins"};
 /* The lock, or what somebody who wanted to take it over has left. */
 static bool is_lock(const char *name)
 {
-    return strncmp(name, "job.lock", strlen("job.lock")) == 0;
+    return strncmp(name, JOBDIR_LOCK, strlen(JOBDIR_LOCK)) == 0;
 }
 
 static bool has_file(const jobdir *d, const char *name)
@@ -228,7 +228,7 @@ static void tell_watching(void *user, const char *holder)
 
 static status lock(jobdir *d, const jobdir_request *r, error *err)
 {
-    char *path = jobdir_file(d, "job.lock");
+    char *path = jobdir_file(d, JOBDIR_LOCK);
     lockfile_patience patience = {.us = (int64_t)(r->frozen_s * 1e6),
                                   .watching = tell_watching,
                                   .user = (void *)(uintptr_t)r};

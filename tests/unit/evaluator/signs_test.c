@@ -1,0 +1,90 @@
+/* What an evaluator takes for signs of life, and from when on it counts the silence. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/clock.h"
+#include "common/base/fs.h"
+#include "evaluator/signs.h"
+#include "support_job.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { START_S = 60 };
+
+static const int64_t second_us = 1000000;
+
+/* The master shows that it lives, so many seconds ago. */
+static void show_life(const job *j, int seconds_ago)
+{
+    char *path = jobdir_file(j->dir, JOBDIR_LOCK);
+    assert_int_equal(fs_write_atomic(path, "", 0, NULL), OK);
+    struct timespec then[2];
+    clock_gettime(CLOCK_REALTIME, &then[0]);
+    then[0].tv_sec -= seconds_ago;
+    then[1] = then[0];
+    assert_int_equal(utimensat(AT_FDCWD, path, then, 0), 0);
+    free(path);
+}
+
+/* How long the master has been silent, by who has not looked for `away_us`. */
+static int64_t silence_us(signs *s, int64_t away_us)
+{
+    s->looked_us -= away_us;
+    assert_int_equal(signs_check(s, NULL), OK);
+    return clock_us() - s->alive_us;
+}
+
+static void a_change_counts_from_when_it_was_made(void **state)
+{
+    (void)state;
+    job j = job_make("");
+    show_life(&j, 100);
+    signs s = signs_begin(j.dir, START_S);
+    assert_false(s.has_lived);
+    show_life(&j, 20);
+    int64_t silence = silence_us(&s, 60 * second_us);
+    assert_true(s.has_lived);
+    assert_in_range(silence, 20 * second_us - second_us / 10, 60 * second_us);
+    assert_true(silence_us(&s, 0) >= silence); /* and nothing new has been heard */
+    job_fini(&j);
+}
+
+/* One made before we last looked cannot be: clocks differ. */
+static void a_change_counts_from_now_when_it_looks_older_than_it_can_be(void **state)
+{
+    (void)state;
+    job j = job_make("");
+    show_life(&j, 100);
+    signs s = signs_begin(j.dir, START_S);
+    show_life(&j, 90);
+    assert_true(silence_us(&s, 60 * second_us) < 30 * second_us);
+    job_fini(&j);
+}
+
+static void who_looks_often_counts_from_the_look(void **state)
+{
+    (void)state;
+    job j = job_make("");
+    show_life(&j, 100);
+    signs s = signs_begin(j.dir, START_S);
+    show_life(&j, 50);
+    assert_true(silence_us(&s, 0) < 40 * second_us);
+    job_fini(&j);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_change_counts_from_when_it_was_made),
+        cmocka_unit_test(a_change_counts_from_now_when_it_looks_older_than_it_can_be),
+        cmocka_unit_test(who_looks_often_counts_from_the_look),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

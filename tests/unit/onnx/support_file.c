@@ -162,6 +162,14 @@ void file_int(file *f, Onnx__NodeProto *n, const char *name, int64_t value)
     a->i = value;
 }
 
+void file_string(file *f, Onnx__NodeProto *n, const char *name, const char *value)
+{
+    Onnx__AttributeProto *a = attribute(f, n, name, 3);
+    a->has_s = true;
+    a->s.data = (uint8_t *)arena_strdup(f->a, value);
+    a->s.len = strlen(value);
+}
+
 void file_float(file *f, Onnx__NodeProto *n, const char *name, float value)
 {
     Onnx__AttributeProto *a = attribute(f, n, name, 1);

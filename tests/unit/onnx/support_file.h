@@ -28,6 +28,7 @@ Onnx__TensorProto *file_ints(file *f, const char *name, const char *values);   /
 Onnx__NodeProto *file_node(file *f, const char *type, const char *inputs, const char *outputs);
 void file_int(file *f, Onnx__NodeProto *n, const char *name, int64_t value);
 void file_float(file *f, Onnx__NodeProto *n, const char *name, float value);
+void file_string(file *f, Onnx__NodeProto *n, const char *name, const char *value);
 void file_list(file *f, Onnx__NodeProto *n, const char *name, const char *values);
 
 /* An operator set, or a function, besides the first. */

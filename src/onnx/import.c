@@ -225,7 +225,7 @@ static status collect(importer *im, const scope *s, const char *const *wanted, s
         slot *out = scope_find(s, wanted[i]);
         if (!out)
             return FAIL(err, E_DATA, "nothing makes the output '%s'", wanted[i]);
-        if (out->kind == SLOT_UNMADE || out->kind == SLOT_ABSENT)
+        if (out->kind == SLOT_UNMADE || out->kind == SLOT_ABSENT || out->kind == SLOT_LIST)
             return FAIL(err, E_UNSUPPORTED, "the output '%s' is one that is not supported",
                         wanted[i]);
         r->outputs[i] = (onnx_result){.name = wanted[i], .value = GRAPH_NONE};

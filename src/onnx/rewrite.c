@@ -79,7 +79,11 @@ static void head_declare(const rewrite_head *head, graph_val v, tensor_decl *d)
 
 /* --- the copy --- */
 
-/* What is copied, and what becomes of each node. */
+/*
+ * What is copied, and what becomes of each node. Linear layers work on matrices. What they give for
+ * a value of more axes stays one, `rows`, for as long as others can work on it too; to_of then gets
+ * its shape back when somebody asks for it.
+ */
 typedef struct copying {
     const graph *from;
     const rewrite_head *head;
@@ -87,7 +91,26 @@ typedef struct copying {
     bool *live;      /* [values] */
     graph *to;
     graph_val *to_of;
+    graph_val *rows; /* [values] as [a b ..., n]; GRAPH_NONE: not there */
 } copying;
+
+/* What stands for a node. */
+typedef struct step {
+    graph_op op;
+    const graph_val *in; /* values of `from` */
+    int32_t n_in;
+    const void *attr;
+    const fusion *fused; /* NULL: the node itself */
+} step;
+
+static step step_of(const copying *c, int32_t node)
+{
+    const graph_node *n = graph_node_at(c->from, node);
+    const fusion *f = &c->fusions[node];
+    if (f->matched)
+        return (step){f->op, f->in, f->n_in, &f->attr, f};
+    return (step){n->op, n->in, n->n_in, n->attr, NULL};
+}
 
 static void find_fusions(copying *c, const graph_val *outputs, size_t n_outputs)
 {
@@ -121,12 +144,10 @@ static void mark_live(copying *c, const graph_val *outputs, size_t n_outputs)
         c->live[outputs[i]] = true;
     for (int32_t i = graph_n_nodes(c->from); i-- > 0;) {
         const graph_node *n = graph_node_at(c->from, i);
-        const fusion *f = &c->fusions[i];
-        const graph_val *in = f->matched ? f->in : n->in;
-        int32_t n_in = f->matched ? f->n_in : n->n_in;
-        for (int32_t k = 0; is_live(c, n) && k < n_in; k++)
-            if (in[k] != GRAPH_NONE)
-                c->live[in[k]] = true;
+        step s = step_of(c, i);
+        for (int32_t k = 0; is_live(c, n) && k < s.n_in; k++)
+            if (s.in[k] != GRAPH_NONE)
+                c->live[s.in[k]] = true;
     }
 }
 
@@ -160,57 +181,100 @@ static const char *free_name(graph *to, const char *name)
     return is_taken ? arena_printf(graph_arena(to), "onnx:%s", name) : name;
 }
 
-static status copy_node(copying *c, const graph_node *n, error *err)
+/* The copy of a value, in its shape. */
+static status whole(copying *c, graph_val v, graph_val *ret, error *err)
 {
-    graph_val *in = xcalloc((size_t)n->n_in + 1, sizeof *in);
-    graph_val *out = xcalloc((size_t)n->n_out + 1, sizeof *out);
-    for (int32_t k = 0; k < n->n_in; k++)
-        in[k] = n->in[k] == GRAPH_NONE ? GRAPH_NONE : c->to_of[n->in[k]];
-    status st = graph_add(c->to, n->op, free_name(c->to, n->name), in, n->n_in, n->attr, out, err);
-    for (int32_t k = 0; st == OK && k < n->n_out; k++)
+    if (v != GRAPH_NONE && c->to_of[v] == GRAPH_NONE && c->rows[v] != GRAPH_NONE) {
+        const graph_value *value = graph_value_at(c->from, v);
+        shape_attr attr = {.shape = value->shape};
+        attr.shape.dim[value->shape.rank - 1] = graph_value_at(c->to, c->rows[v])->shape.dim[1];
+        TRY(graph_add_1(c->to, OP_RESHAPE, free_name(c->to, value->name), &c->rows[v], 1, &attr,
+                        &c->to_of[v], err));
+    }
+    *ret = v == GRAPH_NONE ? GRAPH_NONE : c->to_of[v];
+    return OK;
+}
+
+/* The copy of a value, [a, b, ..., n] as [a b ..., n]. */
+static status as_rows(copying *c, graph_val v, graph_val *ret, error *err)
+{
+    if (c->rows[v] == GRAPH_NONE) {
+        TRY(whole(c, v, ret, err));
+        graph_shape s = graph_value_at(c->to, *ret)->shape;
+        s.rank--;
+        shape_attr attr = {.shape = {2, {graph_shape_elements(&s), s.dim[s.rank]}}};
+        TRY(graph_add_1(c->to, OP_RESHAPE, NULL, ret, 1, &attr, &c->rows[v], err));
+    }
+    *ret = c->rows[v];
+    return OK;
+}
+
+/* How many inputs, from 0 on, become matrices, as the output does: that of a linear layer; and
+ * those of an operator that treats all rows alike, if one of them is a matrix already. */
+static int32_t n_as_rows(const copying *c, const graph_node *n, const step *s)
+{
+    const graph_shape *y = &graph_value_at(c->from, n->out[0])->shape;
+    bool is_matrix = false;
+    if (s->fused && s->fused->as_rows)
+        return 1;
+    for (int32_t k = 1; k < n->n_out; k++)
+        if (n->out[k] != GRAPH_NONE && c->live[n->out[k]])
+            return 0;
+    bool is_norm =
+        s->op == OP_LAYER_NORMALIZATION && ((const row_norm_attr *)s->attr)->axis == y->rank - 1;
+    bool is_each = s->op == OP_GELU || s->op == OP_RELU || s->op == OP_TANH || s->op == OP_DROPOUT;
+    int32_t n_in = s->op == OP_ADD ? 2 : is_norm || is_each ? 1 : 0;
+    for (int32_t k = 0; k < n_in; k++) {
+        if (!graph_shape_equal(&graph_value_at(c->from, s->in[k])->shape, y))
+            return 0;
+        is_matrix |= c->rows[s->in[k]] != GRAPH_NONE;
+    }
+    return is_matrix ? n_in : 0;
+}
+
+static status copy_input(copying *c, const step *s, int32_t k, bool by_rows, graph_val *ret,
+                         error *err)
+{
+    TRY(by_rows ? as_rows(c, s->in[k], ret, err) : whole(c, s->in[k], ret, err));
+    if (s->fused && s->fused->turns[k])
+        TRY(graph_add_1(c->to, OP_TRANSPOSE, NULL, ret, 1, &s->fused->turned[k], ret, err));
+    if (s->fused && s->fused->negates[k])
+        TRY(graph_add_1(c->to, OP_NOT, NULL, ret, 1, NULL, ret, err));
+    return OK;
+}
+
+static status add_step(copying *c, const graph_node *n, const step *s, graph_val *in,
+                       graph_val *out, error *err)
+{
+    int32_t n_rows = n_as_rows(c, n, s);
+    row_norm_attr norm;
+    const void *attr = s->attr;
+    for (int32_t k = 0; k < s->n_in; k++)
+        TRY(copy_input(c, s, k, k < n_rows, &in[k], err));
+    if (n_rows && s->op == OP_LAYER_NORMALIZATION) {
+        norm = *(const row_norm_attr *)attr;
+        norm.axis = -1;
+        attr = &norm;
+    }
+    TRY(graph_add(c->to, s->op, n_rows ? NULL : free_name(c->to, n->name), in, s->n_in, attr, out,
+                  err));
+    for (int32_t k = 0; k < (s->fused || n_rows ? 1 : n->n_out); k++)
         if (n->out[k] != GRAPH_NONE)
-            c->to_of[n->out[k]] = out[k];
+            *(n_rows ? &c->rows[n->out[k]] : &c->to_of[n->out[k]]) = out[k];
+    return OK;
+}
+
+static status copy_node(copying *c, int32_t node, error *err)
+{
+    const graph_node *n = graph_node_at(c->from, node);
+    step s = step_of(c, node);
+    int32_t n_out = graph_op_of(s.op)->n_out;
+    graph_val *in = xcalloc((size_t)s.n_in + 1, sizeof *in);
+    graph_val *out = xcalloc((size_t)n_out + 1, sizeof *out);
+    status st = add_step(c, n, &s, in, out, err);
     free(in);
     free(out);
     return st;
-}
-
-/* [a, b, ..., n] as [a b ..., n] */
-static status as_rows(graph *g, graph_val v, graph_val *ret, error *err)
-{
-    graph_shape s = graph_value_at(g, v)->shape;
-    s.rank--;
-    graph_shape rows = {.rank = 2, .dim = {graph_shape_elements(&s), s.dim[s.rank]}};
-    return graph_add_1(g, OP_RESHAPE, NULL, &v, 1, &(shape_attr){.shape = rows}, ret, err);
-}
-
-/* Back to the shape of input 0 before, but for the last axis. */
-static status from_rows(graph *g, graph_val v, const graph_shape *before, const char *name,
-                        graph_val *ret, error *err)
-{
-    graph_shape s = *before;
-    s.dim[s.rank - 1] = graph_value_at(g, v)->shape.dim[1];
-    return graph_add_1(g, OP_RESHAPE, name, &v, 1, &(shape_attr){.shape = s}, ret, err);
-}
-
-static status copy_fusion(copying *c, const graph_node *n, const fusion *f, error *err)
-{
-    graph_val in[FUSED_IN], out[4];
-    const char *name = free_name(c->to, n->name);
-    BUG_ON(graph_op_of(f->op)->n_out > (int32_t)COUNT_OF(out));
-    for (int32_t k = 0; k < f->n_in; k++) {
-        in[k] = f->in[k] == GRAPH_NONE ? GRAPH_NONE : c->to_of[f->in[k]];
-        if (f->turns[k])
-            TRY(graph_add_1(c->to, OP_TRANSPOSE, NULL, &in[k], 1, &f->turned[k], &in[k], err));
-    }
-    graph_shape before = graph_value_at(c->to, in[0])->shape;
-    if (f->as_rows)
-        TRY(as_rows(c->to, in[0], &in[0], err));
-    TRY(graph_add(c->to, f->op, f->as_rows ? NULL : name, in, f->n_in, &f->attr, out, err));
-    if (f->as_rows)
-        TRY(from_rows(c->to, out[0], &before, name, &out[0], err));
-    c->to_of[n->out[0]] = out[0];
-    return OK;
 }
 
 /* Values that no node makes come first, in their order, so that the order of weights stays. */
@@ -222,12 +286,18 @@ static status copy_live(copying *c, error *err)
         if (value->kind != VAL_TEMP && (c->live[v] || state))
             TRY(copy_outer(c, v, err));
     }
-    for (int32_t i = 0; i < graph_n_nodes(c->from); i++) {
-        const graph_node *n = graph_node_at(c->from, i);
-        if (is_live(c, n))
-            TRY(c->fusions[i].matched ? copy_fusion(c, n, &c->fusions[i], err)
-                                      : copy_node(c, n, err));
-    }
+    for (int32_t i = 0; i < graph_n_nodes(c->from); i++)
+        if (is_live(c, graph_node_at(c->from, i)))
+            TRY(copy_node(c, i, err));
+    return OK;
+}
+
+static status copy_all(copying *c, const graph_val *outputs, size_t n_outputs, error *err)
+{
+    graph_val ignored;
+    TRY(copy_live(c, err));
+    for (size_t i = 0; i < n_outputs; i++)
+        TRY(whole(c, outputs[i], &ignored, err));
     return OK;
 }
 
@@ -237,10 +307,13 @@ status rewrite_copy(const graph *from, const graph_val *outputs, size_t n_output
     copying c = {.from = from, .head = head, .to = to, .to_of = to_of};
     c.live = xcalloc((size_t)graph_n_values(from) + 1, sizeof *c.live);
     c.fusions = xcalloc((size_t)graph_n_nodes(from) + 1, sizeof *c.fusions);
+    c.rows = xcalloc((size_t)graph_n_values(from) + 1, sizeof *c.rows);
+    memset(c.rows, 0xff, (size_t)graph_n_values(from) * sizeof *c.rows);
     find_fusions(&c, outputs, n_outputs);
     mark_live(&c, outputs, n_outputs);
-    status st = copy_live(&c, err);
+    status st = copy_all(&c, outputs, n_outputs, err);
     free(c.live);
     free(c.fusions);
+    free(c.rows);
     return st;
 }

@@ -144,12 +144,25 @@ static void refuse_unmade(importer *im, const call *c)
                         c->node->input[i]);
 }
 
+static void refuse_lists(importer *im, const call *c)
+{
+    for (int32_t i = 0; i < c->n_in; i++)
+        if (c->in[i]->kind == SLOT_LIST)
+            walk_refuse(im, c->node, "it reads '%s', a sequence; only SequenceAt can",
+                        c->node->input[i]);
+}
+
 static status walk_row(importer *im, call *c, error *err)
 {
     error own = ERROR_INIT;
     const onnx_op *row = find_row(im, c->scope, c->node, &c->version);
     refuse_unmade(im, c);
     if (!row || any_is(c, SLOT_REFUSED) || any_is(c, SLOT_UNMADE)) {
+        refuse_results(c);
+        return OK;
+    }
+    if (row->translate != onnx_op_sequence_at && any_is(c, SLOT_LIST)) {
+        refuse_lists(im, c);
         refuse_results(c);
         return OK;
     }

@@ -18,6 +18,7 @@ typedef enum slot_kind {
     SLOT_HOST,    /* known */
     SLOT_WEIGHT,  /* a float initializer that nothing has read yet, or a parameter */
     SLOT_VALUE,   /* a value of the graph */
+    SLOT_LIST,    /* a sequence of values */
     SLOT_UNMADE,  /* an output that its operator does not make here */
     SLOT_REFUSED, /* made by a node that cannot be carried out */
 } slot_kind;
@@ -27,6 +28,8 @@ typedef struct slot {
     host_tensor *host;
     graph_val value; /* SLOT_VALUE; SLOT_HOST: its constant once there is one */
     int32_t weight;
+    const struct slot *items; /* SLOT_LIST */
+    int32_t n_items;
 } slot;
 
 /* A weight and what became of it. */

@@ -1,10 +1,15 @@
 /*
  * Scaled dot-product attention: softmax(q k^T scale + mask) v, with dropout of the probabilities;
- * the scale before or after the product, on either operand.
+ * the scale before or after the product, on either operand. A mask that is known and lets every
+ * position look at those up to itself is the operator's own. So is a row that may look at nothing
+ * being zero.
  */
+#include "common/base/detmath.h"
 #include "onnx/fuse/fuse.h"
 
 #include <string.h>
+
+static const double hidden_score = -1e30; /* scores from here on down count as minus infinity */
 
 /* Constants taken off a product of one value with numbers. */
 static graph_val unscaled(const fuser *f, graph_val v, double *scale)
@@ -72,54 +77,98 @@ static bool take_product(const fuser *f, graph_val scores, graph_val v, double s
     ret->in[0] = q;
     take_keys(f, kt, ret);
     ret->in[2] = v;
-    ret->attr.attention.scale = (float)scale;
-    if (fuse_value(f, q)->shape.rank == 3)
+    const graph_shape *s = &fuse_value(f, q)->shape;
+    double off = scale * det_sqrt((double)s->dim[s->rank - 1]) - 1.0;
+    bool is_own = off < 1e-6 && off > -1e-6; /* written out, it is rounded */
+    ret->attr.attention.scale = is_own ? 0.0f : (float)scale;
+    if (s->rank == 3)
         ret->attr.attention.q_heads = ret->attr.attention.kv_heads = 1;
     return true;
 }
 
-/* Scores, with or without a mask that is added. A mask of rank 3 would be a head's; it has one axis
- * more in Attention. */
+static void take_no_mask(fusion *ret)
+{
+    ret->in[3] = GRAPH_NONE;
+    ret->n_in = 4;
+}
+
+/* Whether a constant of conditions (true: `shows`) or of numbers to add hides element i; -1:
+ * neither. */
+static int hides(const graph_value *mask, bool shows, int64_t i)
+{
+    if (mask->dtype == DT_BOOL)
+        return ((const bool *)mask->data)[i] != shows;
+    float x = ((const float *)mask->data)[i];
+    return x == 0.0f ? 0 : (double)x <= hidden_score ? 1 : -1;
+}
+
+/* Hides the keys behind each query, and no others. */
+static bool is_causal(const fuser *f, graph_val v, bool shows, const graph_shape *scores)
+{
+    const graph_value *mask = fuse_value(f, v);
+    int64_t n = scores->dim[scores->rank - 1], rank = mask->shape.rank;
+    if (mask->kind != VAL_CONST || (mask->dtype != DT_BOOL && mask->dtype != DT_F32) || rank < 2 ||
+        mask->shape.dim[rank - 1] != n || mask->shape.dim[rank - 2] != n ||
+        scores->dim[scores->rank - 2] != n || graph_shape_elements(&mask->shape) != n * n)
+        return false;
+    for (int64_t i = 0; i < n * n; i++)
+        if (hides(mask, shows, i) != (i % n > i / n))
+            return false;
+    return true;
+}
+
+/* A mask of rank 3 would be a head's; it has one axis more in Attention. `shows`: what a condition
+ * that holds means. */
+static bool take_mask(const fuser *f, graph_val mask, bool shows, graph_val scores, fusion *ret)
+{
+    const graph_value *m = fuse_value(f, mask);
+    const graph_shape *s = &fuse_value(f, scores)->shape;
+    if (m->kind == VAL_PARAM || m->shape.rank > s->rank || (s->rank == 3 && m->shape.rank > 2))
+        return false;
+    take_no_mask(ret);
+    if (is_causal(f, mask, shows, s)) {
+        ret->attr.attention.causal = true;
+        return true;
+    }
+    const graph_node *not = shows ? NULL : fuse_maker(f, mask, OP_NOT);
+    ret->in[3] = not ? not ->in[0] : mask;
+    ret->negates[3] = !shows && !not ;
+    return true;
+}
+
+/* Scores, with or without a mask that is added. */
 static bool take_scores(const fuser *f, graph_val scores, graph_val v, fusion *ret)
 {
     double scale = 1.0;
     graph_val bare = unscaled(f, scores, &scale);
     if (f->readers[bare] == 1 && take_product(f, bare, v, scale, ret)) {
-        ret->n_in = 3;
-        ret->in[3] = GRAPH_NONE;
+        take_no_mask(ret);
         return true;
     }
     const graph_node *add = fuse_inner(f, scores, OP_ADD);
     for (int32_t k = 0; add && k < 2; k++) {
-        const graph_value *mask = fuse_value(f, add->in[1 - k]);
         scale = 1.0;
         bare = unscaled(f, add->in[k], &scale);
-        if (mask->kind == VAL_PARAM || mask->shape.rank > fuse_value(f, scores)->shape.rank ||
-            (fuse_value(f, scores)->shape.rank == 3 && mask->shape.rank > 2) ||
-            !take_product(f, bare, v, scale, ret))
-            continue;
-        ret->n_in = 4;
-        ret->in[3] = add->in[1 - k];
-        return true;
+        if (take_product(f, bare, v, scale, ret) && take_mask(f, add->in[1 - k], true, scores, ret))
+            return true;
     }
     return false;
 }
 
-/* Scores where a condition holds, and minus infinity (or what stands for it) elsewhere. */
+/* Scores where a condition holds, and minus infinity (or what stands for it) elsewhere; or the
+ * other way round. */
 static bool take_chosen(const fuser *f, graph_val scores, graph_val v, fusion *ret)
 {
-    double hidden, scale = 1.0;
     const graph_node *where = fuse_inner(f, scores, OP_WHERE);
-    if (!where || !fuse_number(f, where->in[2], &hidden) || hidden > -1e30 ||
-        fuse_value(f, where->in[0])->shape.rank > fuse_value(f, scores)->shape.rank ||
-        (fuse_value(f, scores)->shape.rank == 3 && fuse_value(f, where->in[0])->shape.rank > 2))
-        return false;
-    graph_val bare = unscaled(f, where->in[1], &scale);
-    if (!take_product(f, bare, v, scale, ret))
-        return false;
-    ret->n_in = 4;
-    ret->in[3] = where->in[0];
-    return true;
+    for (int32_t k = 1; where && k <= 2; k++) {
+        double hidden, scale = 1.0;
+        if (!fuse_number(f, where->in[k], &hidden) || hidden > hidden_score)
+            continue;
+        graph_val bare = unscaled(f, where->in[3 - k], &scale);
+        return take_product(f, bare, v, scale, ret) &&
+               take_mask(f, where->in[0], k == 2, scores, ret);
+    }
+    return false;
 }
 
 static void take_dropout(const graph_node *dropout, fusion *ret)
@@ -132,15 +181,34 @@ static void take_dropout(const graph_node *dropout, fusion *ret)
     ret->n_in = 5;
 }
 
+/* Of probabilities that are multiplied with the mask, so that a row that may look at nothing is
+ * zero: what they are before, and the mask. */
+static graph_val without_factor(const fuser *f, graph_val v, graph_val *ret_mask)
+{
+    const graph_node *product = fuse_inner(f, v, OP_MUL);
+    *ret_mask = GRAPH_NONE;
+    for (int32_t k = 0; product && k < 2; k++) {
+        const graph_node *factor = fuse_maker(f, product->in[k], OP_CAST);
+        if (!factor || fuse_value(f, factor->in[0])->dtype != DT_BOOL)
+            continue;
+        *ret_mask = factor->in[0];
+        return product->in[1 - k];
+    }
+    return v;
+}
+
 bool fuse_attention(const fuser *f, const graph_node *n, fusion *ret)
 {
+    graph_val factor;
     if (n->op != OP_MATMUL || !is_plain(n))
         return false;
     const graph_node *dropout = fuse_inner(f, n->in[0], OP_DROPOUT);
-    const graph_node *softmax = fuse_inner(f, dropout ? dropout->in[0] : n->in[0], OP_SOFTMAX);
+    graph_val p = without_factor(f, dropout ? dropout->in[0] : n->in[0], &factor);
+    const graph_node *softmax = fuse_inner(f, p, OP_SOFTMAX);
     if (!softmax || !is_last_axis(f, softmax) ||
         (!take_scores(f, softmax->in[0], n->in[1], ret) &&
-         !take_chosen(f, softmax->in[0], n->in[1], ret)))
+         !take_chosen(f, softmax->in[0], n->in[1], ret)) ||
+        (factor != GRAPH_NONE && (factor != ret->in[3] || ret->negates[3])))
         return false;
     if (dropout)
         take_dropout(dropout, ret);

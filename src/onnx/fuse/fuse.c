@@ -1,6 +1,7 @@
 #include "onnx/fuse/fuse.h"
 
-static match_fn *const matchers[] = {fuse_attention, fuse_layer_norm, fuse_gelu, fuse_linear};
+static match_fn *const matchers[] = {fuse_heads, fuse_attention, fuse_average_pool, fuse_layer_norm,
+                                     fuse_gelu,  fuse_linear,    fuse_matmul};
 
 bool fuse_node(const fuser *f, const graph_node *n, fusion *ret)
 {

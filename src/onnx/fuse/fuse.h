@@ -21,6 +21,7 @@ typedef struct fusion {
     graph_val in[FUSED_IN];
     transpose_attr turned[FUSED_IN]; /* input i goes through this first, */
     bool turns[FUSED_IN];            /* if so */
+    bool negates[FUSED_IN];          /* input i is a condition, and its contrary is meant */
     bool as_rows;                    /* input 0 goes in as a matrix, the output comes back from one */
     union {
         gemm_attr gemm;
@@ -37,7 +38,8 @@ typedef struct fuser {
 } fuser;
 
 typedef bool match_fn(const fuser *f, const graph_node *n, fusion *ret);
-match_fn fuse_linear, fuse_gelu, fuse_layer_norm, fuse_attention;
+match_fn fuse_heads, fuse_attention, fuse_average_pool, fuse_layer_norm, fuse_gelu, fuse_linear,
+    fuse_matmul;
 
 /* The first match for a node. */
 bool fuse_node(const fuser *f, const graph_node *n, fusion *ret);

@@ -1,4 +1,5 @@
-/* x W^T + b as Gemm, with the weight as PyTorch keeps it. The product alone as MatMul. */
+/* x W^T + b and x W^T as Gemm, with the weight as PyTorch keeps it; x W too where x has more axes
+ * than two. Other products read a matrix that is turned as it lies. */
 #include "onnx/fuse/fuse.h"
 
 /* A matrix of weights, or the transpose of one. */
@@ -48,10 +49,40 @@ bool fuse_linear(const fuser *f, const graph_node *n, fusion *ret)
     bool transposed;
     if (n->op == OP_ADD)
         return with_bias(f, n, ret);
-    if (n->op != OP_MATMUL || !take_product(f, n, ret, &transposed) || !transposed)
+    if (n->op != OP_MATMUL || !take_product(f, n, ret, &transposed))
         return false;
+    ret->op = OP_GEMM;
+    ret->n_in = 2;
+    ret->as_rows = fuse_value(f, ret->in[0])->shape.rank != 2;
+    ret->attr.gemm = (gemm_attr){.trans_b = transposed};
+    return transposed || ret->as_rows;
+}
+
+/* What has its last two axes exchanged to make v; GRAPH_NONE: nothing. */
+static graph_val turned(const fuser *f, graph_val v)
+{
+    const graph_node *t = fuse_maker(f, v, OP_TRANSPOSE);
+    int32_t rank = fuse_value(f, v)->shape.rank;
+    const transpose_attr *a = t ? t->attr : NULL;
+    if (!t || rank < 2 || (a->reverse && rank > 2))
+        return GRAPH_NONE;
+    for (int32_t i = 0; i < rank && !a->reverse; i++)
+        if (a->perm[i] != (i < rank - 2 ? i : 2 * rank - 3 - i))
+            return GRAPH_NONE;
+    return t->in[0];
+}
+
+bool fuse_matmul(const fuser *f, const graph_node *n, fusion *ret)
+{
+    if (n->op != OP_MATMUL)
+        return false;
+    const matmul_attr *own = n->attr;
+    graph_val a = turned(f, n->in[0]), b = turned(f, n->in[1]);
     ret->op = OP_MATMUL;
     ret->n_in = 2;
-    ret->attr.matmul = (matmul_attr){.trans_b = true};
-    return true;
+    ret->in[0] = a == GRAPH_NONE ? n->in[0] : a;
+    ret->in[1] = b == GRAPH_NONE ? n->in[1] : b;
+    ret->attr.matmul = (matmul_attr){.trans_a = own->trans_a != (a != GRAPH_NONE),
+                                     .trans_b = own->trans_b != (b != GRAPH_NONE)};
+    return a != GRAPH_NONE || b != GRAPH_NONE;
 }

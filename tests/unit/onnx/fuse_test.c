@@ -9,6 +9,9 @@
 #include "graph/attrs.h"
 #include "support_import.h"
 
+#include <math.h>
+#include <stdio.h>
+
 /* A constant number of the model. */
 static void number(file *f, const char *name, float value)
 {
@@ -69,6 +72,42 @@ static void linear_of_rows(void **state)
     finish(f, &p);
 }
 
+/* Between two of them what treats all rows alike works on the matrix. */
+static void rows_stay_rows(void **state)
+{
+    (void)state;
+    file *f = begin();
+    file_weights(f, "fc.weight", "3,3");
+    file_weights(f, "fc.bias", "3");
+    file_ints(f, "shape", "4,2,3");
+    file_node(f, "Reshape", "x shape", "rows");
+    file_node(f, "MatMul", "rows fc.weight", "product");
+    file_node(f, "Add", "product fc.bias", "a");
+    file_node(f, "Tanh", "a", "b");
+    file_node(f, "Add", "rows b", "c");
+    file_node(f, "MatMul", "c fc.weight", "y");
+    file_output(f, "y");
+    imported p = import_ok(f, ONNX_TRAIN);
+    assert_int_equal(count_ops(&p, OP_GEMM), 2);
+    assert_int_equal(count_ops(&p, OP_RESHAPE), 3);
+    assert_int_equal(graph_n_nodes(p.g), 7);
+    expect_shape(&p, 0, "[4,2,3]");
+    finish(f, &p);
+}
+
+static void product_with_a_transpose(void **state)
+{
+    (void)state;
+    file *f = begin();
+    file_list(f, file_node(f, "Transpose", "x", "t"), "perm", "1,0");
+    file_node(f, "MatMul", "x t", "y");
+    imported p = ends_as(f, OP_MATMUL, 1);
+    const matmul_attr *a = graph_node_at(p.g, 0)->attr;
+    assert_true(!a->trans_a && a->trans_b);
+    expect_shape(&p, 0, "[4,4]");
+    finish(f, &p);
+}
+
 /* Read from outside the pattern, the product must stay. */
 static void product_read_twice(void **state)
 {
@@ -83,11 +122,11 @@ static void product_read_twice(void **state)
     finish(f, &p);
 }
 
-static void gelu_by_erf(void **state)
+/* x/2 (1 + erf(x / root)) */
+static file *by_erf(float root)
 {
-    (void)state;
     file *f = begin();
-    number(f, "root", 1.41421356f);
+    number(f, "root", root);
     number(f, "one", 1.0f);
     number(f, "half", 0.5f);
     file_node(f, "Div", "x root", "a");
@@ -95,6 +134,13 @@ static void gelu_by_erf(void **state)
     file_node(f, "Add", "b one", "c");
     file_node(f, "Mul", "x c", "d");
     file_node(f, "Mul", "d half", "y");
+    return f;
+}
+
+static void gelu_by_erf(void **state)
+{
+    (void)state;
+    file *f = by_erf(1.41421356f);
     imported p = ends_as(f, OP_GELU, 1);
     const gelu_attr *a = graph_node_at(p.g, 0)->attr;
     assert_false(a->tanh);
@@ -127,15 +173,7 @@ static void gelu_by_tanh(void **state)
 static void not_quite_gelu(void **state)
 {
     (void)state;
-    file *f = begin();
-    number(f, "root", 1.5f);
-    number(f, "one", 1.0f);
-    number(f, "half", 0.5f);
-    file_node(f, "Div", "x root", "a");
-    file_node(f, "Erf", "a", "b");
-    file_node(f, "Add", "b one", "c");
-    file_node(f, "Mul", "x c", "d");
-    file_node(f, "Mul", "d half", "y");
+    file *f = by_erf(1.5f);
     imported p = ends_as(f, OP_ERF, 5);
     finish(f, &p);
 }
@@ -189,17 +227,138 @@ static void attention(void **state)
     finish(f, &p);
 }
 
+/* Where a position may look at no later one, written as masked_fill does. */
+static void causal_attention(void **state)
+{
+    (void)state;
+    file *f = begin();
+    number(f, "two", 2.0f);
+    number(f, "never", -INFINITY);
+    file_ints(f, "heads", "1,2,4,3");
+    file_ints(f, "square", "4,4");
+    file_ints(f, "above", "0,1,1,1,0,0,1,1,0,0,0,1,0,0,0,0");
+    file_node(f, "Reshape", "above square", "behind");
+    file_int(f, file_node(f, "Cast", "behind", "hidden"), "to", FILE_BOOL);
+    file_node(f, "Reshape", "x heads", "q");
+    file_list(f, file_node(f, "Transpose", "q", "kt"), "perm", "0,1,3,2");
+    file_node(f, "MatMul", "q kt", "scores");
+    file_node(f, "Div", "scores two", "scaled");
+    file_node(f, "Where", "hidden never scaled", "masked");
+    file_int(f, file_node(f, "Softmax", "masked", "p"), "axis", -1);
+    file_node(f, "MatMul", "p q", "y");
+    imported p = ends_as(f, OP_ATTENTION, 2);
+    const graph_node *n = graph_node_at(p.g, 1);
+    assert_true(((const attention_attr *)n->attr)->causal);
+    assert_int_equal(n->in[3], GRAPH_NONE);
+    finish(f, &p);
+}
+
+/* Three cuts of one value, taken apart into heads and put together again. */
+static void packed_heads(void **state)
+{
+    static const char *const parts[] = {"q", "k", "v"};
+    static const char *const orders[] = {"0,2,1,3", "0,2,3,1", "0,2,1,3"};
+    (void)state;
+    file *f = begin();
+    number(f, "root", 1.41421356f);
+    file_ints(f, "whole", "2,1,12");
+    file_ints(f, "heads", "2,1,2,2");
+    file_ints(f, "together", "2,1,4");
+    file_node(f, "Reshape", "x whole", "packed");
+    file_int(f, file_node(f, "Split", "packed", "cut_q cut_k cut_v"), "axis", 2);
+    for (int i = 0; i < 3; i++) {
+        char in[16], apart[16];
+        snprintf(in, sizeof in, "cut_%s heads", parts[i]);
+        snprintf(apart, sizeof apart, "apart_%s", parts[i]);
+        file_node(f, "Reshape", in, apart);
+        file_list(f, file_node(f, "Transpose", apart, parts[i]), "perm", orders[i]);
+    }
+    file_node(f, "MatMul", "q k", "scores");
+    file_node(f, "Div", "scores root", "scaled");
+    file_int(f, file_node(f, "Softmax", "scaled", "p"), "axis", -1);
+    file_node(f, "MatMul", "p v", "by_head");
+    file_list(f, file_node(f, "Transpose", "by_head", "by_position"), "perm", "0,2,1,3");
+    file_node(f, "Reshape", "by_position together", "y");
+    imported p = ends_as(f, OP_ATTENTION, 2);
+    const graph_node *n = graph_node_at(p.g, 1);
+    const attention_attr *a = n->attr;
+    assert_int_equal(n->in[1], GRAPH_NONE);
+    assert_int_equal(a->q_heads, 2);
+    assert_true(a->scale == 0.0f);
+    expect_shape(&p, 0, "[2,1,4]");
+    finish(f, &p);
+}
+
+static void average_pool(void **state)
+{
+    (void)state;
+    file *f = begin();
+    file_ints(f, "planes", "2,3,2,2");
+    file_node(f, "Reshape", "x planes", "image");
+    file_list(f, file_node(f, "ReduceMean", "image", "y"), "axes", "-1,2");
+    imported p = ends_as(f, OP_GLOBAL_AVERAGE_POOL, 2);
+    expect_shape(&p, 0, "[2,3,1,1]");
+    finish(f, &p);
+}
+
+/* What chunk becomes. */
+static void sequence_of_parts(void **state)
+{
+    (void)state;
+    file *f = begin();
+    file_int(f, file_node(f, "Constant", "", "size"), "value_int", 4);
+    file_ints(f, "last", "-1");
+    file_int(f, file_node(f, "SplitToSequence", "x size", "parts"), "axis", -1);
+    file_node(f, "SequenceAt", "parts last", "y");
+    imported p = ends_as(f, OP_SLICE, 1);
+    expect_shape(&p, 0, "[4,2]");
+    finish(f, &p);
+}
+
+static void sequence_read_by_others(void **state)
+{
+    (void)state;
+    file *f = begin();
+    file_ints(f, "size", "4");
+    file_node(f, "SplitToSequence", "x size", "parts");
+    file_node(f, "Relu", "parts", "y");
+    file_output(f, "y");
+    expect_error(f, E_UNSUPPORTED, "it reads 'parts', a sequence; only SequenceAt can");
+    file_destroy(&f);
+}
+
+static void sequence_of_nothing_there(void **state)
+{
+    (void)state;
+    file *f = begin();
+    file_ints(f, "sizes", "4,2");
+    file_ints(f, "last", "2");
+    file_int(f, file_node(f, "SplitToSequence", "x sizes", "parts"), "axis", 1);
+    file_node(f, "SequenceAt", "parts last", "y");
+    file_output(f, "y");
+    expect_error(f, E_DATA, "it takes place 2 of a sequence of 2");
+    file_destroy(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear),
         cmocka_unit_test(linear_of_rows),
+        cmocka_unit_test(rows_stay_rows),
+        cmocka_unit_test(product_with_a_transpose),
         cmocka_unit_test(product_read_twice),
         cmocka_unit_test(gelu_by_erf),
         cmocka_unit_test(gelu_by_tanh),
         cmocka_unit_test(not_quite_gelu),
         cmocka_unit_test(layer_norm),
         cmocka_unit_test(attention),
+        cmocka_unit_test(causal_attention),
+        cmocka_unit_test(packed_heads),
+        cmocka_unit_test(average_pool),
+        cmocka_unit_test(sequence_of_parts),
+        cmocka_unit_test(sequence_read_by_others),
+        cmocka_unit_test(sequence_of_nothing_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,15 +112,20 @@ static init_rule uniform_within(double bound)
     return (init_rule){.kind = INIT_UNIFORM, .a = (float)-bound, .b = (float)bound};
 }
 
+static init_rule normal(double deviation)
+{
+    return (init_rule){.kind = INIT_NORMAL, .b = (float)deviation};
+}
+
 static init_rule rule_of(const net *n, double fan_in, double fan_out)
 {
     switch (n->init) {
     case NET_FAN_OUT:
-        return (init_rule){.kind = INIT_NORMAL, .b = (float)det_sqrt(2.0 / fan_out)};
+        return normal(det_sqrt(2.0 / fan_out));
     case NET_XAVIER:
         return uniform_within(det_sqrt(6.0 / (fan_in + fan_out)));
     case NET_NORMAL:
-        return (init_rule){.kind = INIT_NORMAL, .b = (float)n->deviation};
+        return normal(n->deviation);
     case NET_PYTORCH:
         break;
     }
@@ -153,6 +158,9 @@ static status weight_and_bias(net *n, const char *layer, graph_shape weight, boo
     ret_in[1] = GRAPH_NONE;
     if (!bias)
         return OK;
+    if (n->bias_deviation > 0.0)
+        return net_param(n, layer, "bias", trainable(&row, normal(n->bias_deviation)), &ret_in[1],
+                         err);
     if (n->init != NET_PYTORCH)
         return net_constant(n, layer, "bias", row, 0.0, &ret_in[1], err);
     return net_weight(n, layer, "bias", row, fan_in, fan_out, &ret_in[1], err);

@@ -30,6 +30,7 @@ struct net {
     graph_val end;          /* what the next layer takes */
     net_init init;
     double deviation;       /* of NET_NORMAL */
+    double bias_deviation;  /* where biases are zero: they are drawn, with this one; 0: not */
 };
 
 enum { PADDING_SAME = -1 };

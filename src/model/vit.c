@@ -45,6 +45,17 @@ static status self_attention(net *n, const vit *v, const char *name, error *err)
     return projection(n, name, out, v->width, NET_PYTORCH, err);
 }
 
+static status feed_forward(net *n, const vit *v, const char *name, error *err)
+{
+    n->bias_deviation = 1e-6;
+    TRY(net_linear(n, below(n, name, "mlp.0"), v->feedforward, true, err));
+    TRY(net_activation(n, below(n, name, "mlp.1"), "gelu", err));
+    TRY(net_dropout(n, below(n, name, "mlp.2"), v->dropout, err));
+    TRY(net_linear(n, below(n, name, "mlp.3"), v->width, true, err));
+    n->bias_deviation = 0.0;
+    return net_dropout(n, below(n, name, "mlp.4"), v->dropout, err);
+}
+
 static status layer(net *n, const vit *v, const char *name, error *err)
 {
     graph_val x = n->end;
@@ -54,11 +65,7 @@ static status layer(net *n, const vit *v, const char *name, error *err)
     TRY(net_add(n, below(n, name, "add_1"), x, err));
     x = n->end;
     TRY(net_layer_norm(n, below(n, name, "ln_2"), epsilon, err));
-    TRY(net_linear(n, below(n, name, "mlp.0"), v->feedforward, true, err));
-    TRY(net_activation(n, below(n, name, "mlp.1"), "gelu", err));
-    TRY(net_dropout(n, below(n, name, "mlp.2"), v->dropout, err));
-    TRY(net_linear(n, below(n, name, "mlp.3"), v->width, true, err));
-    TRY(net_dropout(n, below(n, name, "mlp.4"), v->dropout, err));
+    TRY(feed_forward(n, v, name, err));
     return net_add(n, below(n, name, "add_2"), x, err);
 }
 

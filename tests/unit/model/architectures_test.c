@@ -8,13 +8,11 @@
 #include <cmocka.h>
 
 #include "common/base/alloc.h"
-#include "model/model.h"
+#include "support_build.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { BATCH = 2 };
 
 static const data_field label = {.name = "label", .dtype = DT_I64, .classes = 10};
 static const data_field small_image = {.name = "x", .dtype = DT_F32, .rank = 3, .dim = {3, 32, 32}};
@@ -32,41 +30,6 @@ static const data_field words = {.name = "categorical", .dtype = DT_I64, .rank =
 static const data_field known_words = {
     .name = "categorical", .dtype = DT_I64, .rank = 1, .dim = {3}, .sizes = (int64_t[]){7, 5, 9}};
 static const data_field click = {.name = "label", .dtype = DT_F32};
-
-static status build(const char *model, const data_field *fields, size_t n, graph **ret, error *err)
-{
-    char *text =
-        xasprintf("{model: %s, train_data_path: 'x', data_loader: {batch_size: 8}}", model);
-    config *c = NULL;
-    if (config_load(&(config_source){.text = text}, &c, err) != OK)
-        fail_msg("%s", err->text);
-    free(text);
-    model_request r = {.model = config_section(c, "model"),
-                       .fields = fields,
-                       .n_fields = n,
-                       .batch_size = BATCH,
-                       .mode = MODEL_TRAIN};
-    status st = model_build(&r, ret, err);
-    config_destroy(&c);
-    return st;
-}
-
-static graph *built(const char *model, const data_field *fields, size_t n)
-{
-    error err = ERROR_INIT;
-    graph *g = NULL;
-    if (build(model, fields, n, &g, &err) != OK)
-        fail_msg("%s: %s", model, err.text);
-    return g;
-}
-
-static void refused(const char *model, const data_field *fields, size_t n, const char *text)
-{
-    error err = ERROR_INIT;
-    graph *g = NULL;
-    assert_int_equal(build(model, fields, n, &g, &err), E_CONFIG);
-    assert_string_equal(err.text, text);
-}
 
 static int64_t count_trainable(const graph *g)
 {
@@ -104,7 +67,7 @@ static void test_resnets(void **state)
 {
     (void)state;
     const data_field small[] = {small_image, label}, large[] = {image, label};
-    graph *g = built("'resnet18'", large, 2);
+    graph *g = built("'resnet18'", MODEL_TRAIN, large, 2);
     assert_int_equal(count_trainable(g), 11689512 - 990 * 513);
     EXPECT(g, "conv1.weight[64,3,7,7]", "bn1.running_var[64]", "layer1.0.conv1.weight[64,64,3,3]",
            "layer1.0.bn2.bias[64]", "layer2.0.downsample.0.weight[128,64,1,1]",
@@ -114,17 +77,17 @@ static void test_resnets(void **state)
     init_rule he = graph_value_at(g, graph_find(g, "layer1.0.conv1.weight"))->param->init;
     assert_true(he.kind == INIT_NORMAL && fabs((double)he.b - sqrt(2.0 / 576)) < 1e-7);
     graph_destroy(&g);
-    g = built("'resnet34'", large, 2);
+    g = built("'resnet34'", MODEL_TRAIN, large, 2);
     assert_int_equal(count_trainable(g), 21797672 - 990 * 513);
     graph_destroy(&g);
-    g = built("{type: 'resnet50', zero_init_residual: true}", large, 2);
+    g = built("{type: 'resnet50', zero_init_residual: true}", MODEL_TRAIN, large, 2);
     assert_int_equal(count_trainable(g), 25557032 - 990 * 2049);
     EXPECT(g, "layer1.0.conv3.weight[256,64,1,1]", "layer1.0.downsample.0.weight[256,64,1,1]",
            "layer4.2.bn3.weight[2048]", "layer3.0.conv2.weight[256,256,3,3]");
     assert_true(graph_value_at(g, graph_find(g, "layer1.0.bn3.weight"))->param->init.a == 0.0f);
     assert_true(graph_value_at(g, graph_find(g, "layer1.0.bn2.weight"))->param->init.a == 1.0f);
     graph_destroy(&g);
-    g = built("{type: 'resnet18', stem: 'cifar', width: 8}", small, 2);
+    g = built("{type: 'resnet18', stem: 'cifar', width: 8}", MODEL_TRAIN, small, 2);
     EXPECT(g, "conv1.weight[8,3,3,3]", "layer4.1.relu2[2,64,4,4]", "fc.weight[10,64]");
     graph_destroy(&g);
 }
@@ -133,7 +96,7 @@ static void test_videos(void **state)
 {
     (void)state;
     const data_field clips[] = {video, label}, stills[] = {frames, label};
-    graph *g = built("'r2plus1d_18'", clips, 2);
+    graph *g = built("'r2plus1d_18'", MODEL_TRAIN, clips, 2);
     assert_int_equal(count_trainable(g), 31505325 - 390 * 513);
     EXPECT(g, "stem.0.weight[45,3,1,7,7]", "stem.3.weight[64,45,3,1,1]", "stem.4.running_mean[64]",
            "layer1.0.conv1.0.0.weight[144,64,1,3,3]", "layer1.0.conv1.0.3.weight[64,144,3,1,1]",
@@ -141,7 +104,7 @@ static void test_videos(void **state)
            "layer2.0.conv1.0.0.weight[230,64,1,3,3]", "layer2.0.conv2.0.0.weight[230,128,1,3,3]",
            "fc.weight[10,512]", "logits[2,10]");
     graph_destroy(&g);
-    g = built("{type: 'frame_cnn', channels: [4, 6], hidden: [7]}", stills, 2);
+    g = built("{type: 'frame_cnn', channels: [4, 6], hidden: [7]}", MODEL_TRAIN, stills, 2);
     EXPECT(g, "conv1.weight[4,3,3,3]", "conv2.weight[6,4,3,3]", "mean[2,6]", "fc1.weight[7,6]",
            "fc2.weight[10,7]", "logits[2,10]");
     graph_destroy(&g);
@@ -153,8 +116,9 @@ static void test_transformer_lm(void **state)
 {
     (void)state;
     const data_field fields[] = {ids, next_ids};
-    graph *g = built(
-        "{type: 'transformer_lm', num_layers: 2, width: 24, num_heads: 3, context: 20}", fields, 2);
+    graph *g =
+        built("{type: 'transformer_lm', num_layers: 2, width: 24, num_heads: 3, context: 20}",
+              MODEL_TRAIN, fields, 2);
     EXPECT(g, "wte.weight[65,24]", "wpe.weight[20,24]", "h.0.ln_1.weight[24]",
            "h.0.attn.c_attn.weight[24,72]", "h.0.attn.c_attn.bias[72]",
            "h.1.attn.c_proj.weight[24,24]", "h.1.ln_2.bias[24]", "h.1.mlp.c_fc.weight[24,96]",
@@ -172,7 +136,7 @@ static void test_bert(void **state)
 {
     (void)state;
     const data_field fields[] = {ids, types, mask, span};
-    graph *g = built("'bert'", fields, 4);
+    graph *g = built("'bert'", MODEL_TRAIN, fields, 4);
     /* transformers' BertForQuestionAnswering of bert-base-uncased */
     assert_int_equal(count_trainable(g), 108893186);
     EXPECT(g, "bert.embeddings.word_embeddings.weight[30522,768]",
@@ -188,12 +152,12 @@ static void test_bert(void **state)
     static const char tiny[] = "{type: 'bert', num_layers: 1, width: 12, num_heads: 3, "
                                "vocabulary: 50, loss: 'cross_entropy', head: '%s'}";
     char *text = xasprintf(tiny, "sequence");
-    g = built(text, (const data_field[]){ids, label}, 2);
+    g = built(text, MODEL_TRAIN, (const data_field[]){ids, label}, 2);
     EXPECT(g, "bert.pooler.dense.weight[12,12]", "classifier.weight[10,12]", "logits[2,10]");
     graph_destroy(&g);
     free(text);
     text = xasprintf(tiny, "tokens");
-    g = built(text, (const data_field[]){ids, next_ids}, 2);
+    g = built(text, MODEL_TRAIN, (const data_field[]){ids, next_ids}, 2);
     EXPECT(g, "classifier.bias[65]", "logits[2,16,65]");
     graph_destroy(&g);
     free(text);
@@ -203,7 +167,7 @@ static void test_vit(void **state)
 {
     (void)state;
     const data_field fields[] = {image, label};
-    graph *g = built("'vit'", fields, 2);
+    graph *g = built("'vit'", MODEL_TRAIN, fields, 2);
     assert_int_equal(count_trainable(g), 86567656 - 990 * 769); /* torchvision's vit_b_16 */
     EXPECT(g, "class_token[1,1,768]", "conv_proj.weight[768,3,16,16]",
            "encoder.pos_embedding[1,197,768]",
@@ -220,12 +184,12 @@ static void test_tables(void **state)
 {
     (void)state;
     const data_field fields[] = {numbers, words, click};
-    graph *g =
-        built("{type: 'wide_deep', categories: [7, 5, 9], width: 4, hidden: [6]}", fields, 3);
+    graph *g = built("{type: 'wide_deep', categories: [7, 5, 9], width: 4, hidden: [6]}",
+                     MODEL_TRAIN, fields, 3);
     EXPECT(g, "deep.tables.0.weight[7,4]", "deep.tables.2.weight[9,4]", "wide.tables.1.weight[5,1]",
            "wide.bias[1]", "fc1.weight[6,17]", "fc2.weight[1,6]", "logits[2,1]");
     graph_destroy(&g);
-    g = built("{type: 'dlrm', bottom: [8, 4], top: [6]}",
+    g = built("{type: 'dlrm', bottom: [8, 4], top: [6]}", MODEL_TRAIN,
               (const data_field[]){numbers, known_words, click}, 3);
     EXPECT(g, "bot_l.0.weight[8,5]", "bot_l.2.weight[4,8]", "emb_l.2.weight[9,4]",
            "top_l.0.weight[6,10]", "top_l.2.weight[1,6]", "logits[2,1]");
@@ -239,6 +203,84 @@ static void test_tables(void **state)
             "'label' float32 []");
 }
 
+/* How a tensor begins: normal with that deviation, uniform within that bound, or that number. */
+typedef struct start {
+    const char *name;
+    init_kind kind;
+    double number;
+} start;
+
+static void expect_starts(const char *model, const data_field *fields, size_t n_fields,
+                          const start *starts, size_t n)
+{
+    graph *g = built(model, MODEL_TRAIN, fields, n_fields);
+    for (size_t i = 0; i < n; i++) {
+        graph_val v = graph_find(g, starts[i].name);
+        if (v == GRAPH_NONE)
+            fail_msg("no value '%s'", starts[i].name);
+        init_rule r = graph_value_at(g, v)->param->init;
+        double is = (double)(r.kind == INIT_CONSTANT ? r.a : r.b);
+        bool centred = r.kind == INIT_UNIFORM ? r.a == -r.b : r.kind != INIT_NORMAL || r.a == 0.0f;
+        if (r.kind != starts[i].kind || !centred ||
+            fabs(is - starts[i].number) > 1e-6 * fabs(starts[i].number))
+            fail_msg("%s begins with rule %d, %g", starts[i].name, (int)r.kind, is);
+    }
+    graph_destroy(&g);
+}
+
+#define EXPECT_STARTS(model, fields, ...)                                                          \
+    expect_starts(model, fields, sizeof(fields) / sizeof(data_field),                              \
+                  (const start[]){__VA_ARGS__},                                                    \
+                  sizeof((const start[]){__VA_ARGS__}) / sizeof(start))
+
+#define LAYER_0 "encoder.layers.encoder_layer_0."
+
+/* As PyTorch's layers, torchvision, transformers and the authors of DLRM draw them. */
+static void test_first_weights(void **state)
+{
+    (void)state;
+    const data_field pictures[] = {small_image, label}, clips[] = {video, label};
+    const data_field text[] = {ids, next_ids}, question[] = {ids, types, mask, span};
+    const data_field row[] = {numbers, known_words, click};
+    EXPECT_STARTS(
+        "{type: 'cnn', channels: [4], hidden: [6]}", pictures,
+        {"conv1.weight", INIT_UNIFORM, 1 / sqrt(27)}, {"conv1.bias", INIT_UNIFORM, 1 / sqrt(27)},
+        {"fc1.weight", INIT_UNIFORM, 1 / sqrt(1024)}, {"fc2.bias", INIT_UNIFORM, 1 / sqrt(6)});
+    EXPECT_STARTS("'resnet50'", pictures, {"conv1.weight", INIT_NORMAL, sqrt(2.0 / (64 * 49))},
+                  {"layer1.0.conv3.weight", INIT_NORMAL, sqrt(2.0 / 256)},
+                  {"layer1.0.bn3.weight", INIT_CONSTANT, 1}, {"bn1.bias", INIT_CONSTANT, 0},
+                  {"fc.weight", INIT_UNIFORM, 1 / sqrt(2048)},
+                  {"fc.bias", INIT_UNIFORM, 1 / sqrt(2048)});
+    EXPECT_STARTS("'r2plus1d_18'", clips, {"stem.3.weight", INIT_NORMAL, sqrt(2.0 / (64 * 3))},
+                  {"fc.weight", INIT_NORMAL, 0.01}, {"fc.bias", INIT_CONSTANT, 0});
+    EXPECT_STARTS(
+        "{type: 'vit', patch: 8, num_layers: 1}", pictures,
+        {"conv_proj.weight", INIT_NORMAL, sqrt(1.0 / 192)}, {"conv_proj.bias", INIT_CONSTANT, 0},
+        {"class_token", INIT_CONSTANT, 0}, {"encoder.pos_embedding", INIT_NORMAL, 0.02},
+        {LAYER_0 "self_attention.in_proj_weight", INIT_UNIFORM, sqrt(6.0 / (4 * 768))},
+        {LAYER_0 "self_attention.in_proj_bias", INIT_CONSTANT, 0},
+        {LAYER_0 "self_attention.out_proj.weight", INIT_UNIFORM, 1 / sqrt(768)},
+        {LAYER_0 "self_attention.out_proj.bias", INIT_CONSTANT, 0},
+        {LAYER_0 "mlp.0.weight", INIT_UNIFORM, sqrt(6.0 / (5 * 768))},
+        {LAYER_0 "mlp.0.bias", INIT_NORMAL, 1e-6}, {LAYER_0 "mlp.3.bias", INIT_NORMAL, 1e-6},
+        {"heads.head.weight", INIT_NORMAL, 0}, {"heads.head.bias", INIT_CONSTANT, 0});
+    EXPECT_STARTS(
+        "{type: 'transformer_lm', num_layers: 2}", text, {"wte.weight", INIT_NORMAL, 0.02},
+        {"wpe.weight", INIT_NORMAL, 0.02}, {"h.0.attn.c_attn.weight", INIT_NORMAL, 0.02},
+        {"h.0.attn.c_proj.weight", INIT_NORMAL, 0.01}, {"h.1.mlp.c_fc.bias", INIT_CONSTANT, 0});
+    EXPECT_STARTS("{type: 'bert', num_layers: 1}", question,
+                  {"bert.embeddings.word_embeddings.weight", INIT_NORMAL, 0.02},
+                  {"bert.encoder.layer.0.attention.self.key.weight", INIT_NORMAL, 0.02},
+                  {"qa_outputs.weight", INIT_NORMAL, 0.02}, {"qa_outputs.bias", INIT_CONSTANT, 0});
+    EXPECT_STARTS(
+        "{type: 'wide_deep', width: 4, hidden: [6]}", row, {"deep.tables.1.weight", INIT_NORMAL, 1},
+        {"wide.tables.1.weight", INIT_CONSTANT, 0}, {"fc1.weight", INIT_UNIFORM, 1 / sqrt(17)});
+    EXPECT_STARTS("{type: 'dlrm', bottom: [8, 4], top: [6]}", row,
+                  {"bot_l.0.weight", INIT_NORMAL, sqrt(2.0 / 13)},
+                  {"bot_l.0.bias", INIT_NORMAL, sqrt(1.0 / 8)},
+                  {"emb_l.1.weight", INIT_UNIFORM, 1 / sqrt(5)});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_bert),
         cmocka_unit_test(test_vit),
         cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_first_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,12 +9,10 @@
 
 #include "common/base/alloc.h"
 #include "graph/attrs.h"
-#include "model/model.h"
+#include "support_build.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { BATCH = 3 };
 
 static const data_field row = {.name = "x", .dtype = DT_F32, .rank = 1, .dim = {6}};
 static const data_field picture = {.name = "x", .dtype = DT_F32, .rank = 3, .dim = {2, 5, 4}};
@@ -25,42 +23,6 @@ static const data_field classes_of_pixels = {
     .name = "label", .dtype = DT_I64, .rank = 2, .dim = {5, 4}, .classes = 4};
 static const data_field of_two = {.name = "label", .dtype = DT_I64, .classes = 2};
 static const data_field other_class = {.name = "kind", .dtype = DT_I64, .classes = 7};
-
-static status build(const char *model, model_mode mode, const data_field *fields, size_t n,
-                    graph **ret, error *err)
-{
-    char *text =
-        xasprintf("{model: %s, train_data_path: 'x', data_loader: {batch_size: 8}}", model);
-    config *c = NULL;
-    if (config_load(&(config_source){.text = text}, &c, err) != OK)
-        fail_msg("%s", err->text);
-    free(text);
-    model_request r = {.model = config_section(c, "model"),
-                       .fields = fields,
-                       .n_fields = n,
-                       .batch_size = BATCH,
-                       .mode = mode};
-    status st = model_build(&r, ret, err);
-    config_destroy(&c);
-    return st;
-}
-
-static graph *built(const char *model, model_mode mode, const data_field *fields, size_t n)
-{
-    error err = ERROR_INIT;
-    graph *g = NULL;
-    if (build(model, mode, fields, n, &g, &err) != OK)
-        fail_msg("%s", err.text);
-    return g;
-}
-
-static void refused(const char *model, const data_field *fields, size_t n, const char *text)
-{
-    error err = ERROR_INIT;
-    graph *g = NULL;
-    assert_int_equal(build(model, MODEL_TRAIN, fields, n, &g, &err), E_CONFIG);
-    assert_string_equal(err.text, text);
-}
 
 static bool has(const graph *g, const char *name)
 {
@@ -80,12 +42,12 @@ static void test_cross_entropy_takes_the_named_labels(void **state)
     (void)state;
     const data_field fields[] = {class, row, other_class};
     graph *g = built("{type: 'mlp'}", MODEL_TRAIN, fields, 3);
-    expect_logits(g, "[3,4]");
+    expect_logits(g, "[2,4]");
     assert_true(has(g, "label") && !has(g, "kind"));
     assert_true(has(g, "accuracy.right") && has(g, "accuracy.counted") && has(g, "loss"));
     graph_destroy(&g);
     g = built("{type: 'mlp', labels: ['kind']}", MODEL_EVAL, fields, 3);
-    expect_logits(g, "[3,7]");
+    expect_logits(g, "[2,7]");
     assert_true(has(g, "kind") && !has(g, "label"));
     graph_destroy(&g);
 }
@@ -97,7 +59,7 @@ static void test_cross_entropy_of_pixels(void **state)
     static const char model[] =
         "{type: 'sequential', ignore_index: 3, layers: [{type: 'conv', filters: 4, kernel: 3}]}";
     graph *g = built(model, MODEL_TRAIN, fields, 2);
-    expect_logits(g, "[3,4,5,4]");
+    expect_logits(g, "[2,4,5,4]");
     const graph_node *n = graph_node_at(g, graph_value_at(g, graph_find(g, "loss"))->def);
     const sce_attr *a = n->attr;
     assert_true(a->has_ignore_index && a->ignore_index == 3 && a->reduction == SCE_MEAN);
@@ -109,12 +71,12 @@ static void test_prediction_needs_no_labels(void **state)
     (void)state;
     const data_field fields[] = {row, class};
     graph *g = built("{type: 'mlp', dropout: 0.5}", MODEL_PREDICT, fields, 2);
-    expect_logits(g, "[3,4]");
+    expect_logits(g, "[2,4]");
     assert_false(has(g, "loss") || has(g, "label") || has(g, "slot.weight"));
     graph_destroy(&g);
     static const char sized[] = "{type: 'sequential', layers: [{type: 'linear', features: 2}]}";
     g = built(sized, MODEL_PREDICT, fields, 1);
-    expect_logits(g, "[3,2]");
+    expect_logits(g, "[2,2]");
     graph_destroy(&g);
 }
 
@@ -128,7 +90,7 @@ static void test_numbers_as_labels(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(models); i++) {
         graph *g = built(models[i], MODEL_TRAIN, fields, 2);
-        expect_logits(g, "[3,1]");
+        expect_logits(g, "[2,1]");
         assert_true(has(g, "loss") && !has(g, "accuracy.right"));
         graph_destroy(&g);
     }
@@ -140,7 +102,7 @@ static void test_two_classes_are_numbers_too(void **state)
     const data_field fields[] = {row, of_two}, four[] = {row, class};
     static const char model[] = "{type: 'mlp', loss: 'binary_cross_entropy'}";
     graph *g = built(model, MODEL_TRAIN, fields, 2);
-    expect_logits(g, "[3,1]");
+    expect_logits(g, "[2,1]");
     assert_true(has(g, "loss") && has(g, "accuracy.right") && has(g, "accuracy.counted"));
     graph_destroy(&g);
     refused(model, four, 2,
@@ -172,13 +134,13 @@ static void test_refusals(void **state)
             "the field 'kind' is not that");
     const data_field spans[] = {row, pair};
     refused("{type: 'mlp', loss: 'span'}", spans, 2,
-            "model: the last layer 'fc3' gives [3,2], but the loss span needs [batch, positions, "
-            "2] for labels [3,2]");
+            "model: the last layer 'fc3' gives [2,2], but the loss span needs [batch, positions, "
+            "2] for labels [2,2]");
     static const char wide[] = "{type: 'sequential', loss: 'mean_squared_error', "
                                "layers: [{type: 'linear', features: 2}]}";
     refused(wide, fields, 2,
-            "model: the last layer 'linear1' gives [3,2], but the loss mean_squared_error needs "
-            "one number for each label for labels [3]");
+            "model: the last layer 'linear1' gives [2,2], but the loss mean_squared_error needs "
+            "one number for each label for labels [2]");
 }
 
 int main(void)

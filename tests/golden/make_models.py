@@ -1,20 +1,32 @@
 """Golden runs of models, by PyTorch on the CPU in float32.
 
-    python make_models.py                   writes data/<model>.safetensors
+    python make_models.py [model...]        writes data/<model>.safetensors
 
 Each file holds the section `model` that builds the same network here, its first weights, five batches
-for ten steps, the gradients of the first step and, for each optimizer, the losses of all steps.
-Needs torch, torchvision, safetensors. No dropout.
+for ten steps, the gradients of the first step and, for each optimizer, the losses of all steps. Of
+images only the shape: both sides know a formula (`noise`). No dropout.
+
+Networks as narrow as these multiply rounding: a channel may be all but dead, and its norm makes much of
+it. With most seeds PyTorch in float32 and PyTorch in float64 part ways within ten steps; SEEDS and RATES
+are such that they do not, which the last two numbers of each line tell.
+Needs torch, torchvision, safetensors, numpy.
 """
 
+import itertools
 import json
 import pathlib
+import sys
 
+import numpy
 import torch
+import torch.nn as nn
 import torch.nn.functional as F
 from safetensors.torch import save_file
+from torchvision.models.resnet import BasicBlock, Bottleneck
+from torchvision.models.video.resnet import BasicBlock as VideoBlock
 
-from torch_models import BertQa, Dlrm, Gpt2, Mlp, NarrowR2Plus1D, NarrowResNet, WideDeep
+from torch_models import (BertQa, Cnn, Dlrm, FrameCnn, Gpt2, Layers, Mlp, NarrowR2Plus1D, WideDeep,
+                          resnet18, resnet34, resnet50, vit)
 
 STEPS, BATCHES = 10, 5    # each batch is used twice
 
@@ -26,14 +38,24 @@ OPTIMIZERS = [
      lambda p, lr: torch.optim.AdamW(p, lr=lr, weight_decay=0.01)),
 ]
 
-# In networks this narrow a channel may be all but dead, and its norm multiplies rounding: with most
-# seeds PyTorch in float32 and PyTorch in float64 part ways within ten steps. With these they do not.
-RATES = {"r2plus1d_18": {"sgd": 1e-4, "adamw": 1e-4}}
-SEEDS = {"resnet18": 2, "r2plus1d_18": 6}
+RATES = {name: {"sgd": 1e-3, "adamw": 1e-4} for name in ("resnet34", "resnet50", "r2plus1d_18")}
+SEEDS = {"resnet34": 4}
+
+
+def noise(batch, shape):
+    """Element i of batch b is rng_mix(b, i) (common/base/rng.h), as a number in [-2, 2)."""
+    u64 = numpy.uint64
+    x = u64(batch) + u64(0x9E3779B97F4A7C15) * numpy.arange(1, numpy.prod(shape) + 1, dtype=u64)
+    x = (x ^ (x >> u64(30))) * u64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> u64(27))) * u64(0x94D049BB133111EB)
+    x = (x ^ (x >> u64(31))) >> u64(40)
+    x = (x.astype(numpy.float32) - 2.0**23) * 2.0**-22
+    return torch.from_numpy(x.astype(numpy.float32)).reshape(shape)
 
 
 def images(shape, classes, batch):
-    return lambda: {"image": torch.randn(batch, *shape),
+    numbers = itertools.count()
+    return lambda: {"image": noise(next(numbers), (batch, *shape)),
                     "label": torch.randint(classes, (batch,))}
 
 
@@ -80,14 +102,38 @@ def click_loss(logits, label):
 
 
 SIZES = [11, 7, 30, 5]
+LAYERS = [
+    {"type": "conv", "filters": 6, "kernel": 5}, "tanh",
+    {"type": "max_pool", "kernel": 3, "stride": 2, "padding": 1},
+    {"type": "residual", "layers": [
+        {"type": "conv", "filters": 8, "kernel": 3, "stride": 2, "groups": 2, "bias": False},
+        "batch_norm", "gelu", {"type": "conv", "filters": 8, "kernel": 1}]},
+    "relu", "average_pool", "flatten", {"type": "linear", "features": 24}, "sigmoid",
+    {"type": "linear", "features": 10}]
+
+# name: section `model`, classes, network, batches, loss
 CASES = {
     "mlp": ({"type": "mlp", "hidden": [48, 32]}, 10,
             lambda: Mlp(100, [48, 32], 10), images((1, 10, 10), 10, 8), F.cross_entropy),
+    "cnn": ({"type": "cnn", "channels": [6, 8], "hidden": [24]}, 10,
+            lambda: Cnn([6, 8], [24], 12, 10), images((3, 12, 12), 10, 8), F.cross_entropy),
+    "sequential": ({"type": "sequential", "layers": LAYERS}, 10,
+                   lambda: Layers(10), images((3, 32, 32), 10, 8), F.cross_entropy),
     "resnet18": ({"type": "resnet18", "width": 4}, 10,
-                 lambda: NarrowResNet(4, 10), images((3, 33, 33), 10, 8), F.cross_entropy),
+                 lambda: resnet18(4, 10), images((3, 33, 33), 10, 8), F.cross_entropy),
+    "resnet34": ({"type": "resnet34", "width": 3, "stem": "cifar"}, 10,
+                 lambda: resnet34(3, 10), images((3, 16, 16), 10, 8), F.cross_entropy),
+    "resnet50": ({"type": "resnet50", "width": 3}, 10,
+                 lambda: resnet50(3, 10), images((3, 65, 65), 10, 8), F.cross_entropy),
     "r2plus1d_18": ({"type": "r2plus1d_18", "width": 3, "stem_width": 3}, 10,
                     lambda: NarrowR2Plus1D(3, 3, 10), images((3, 4, 20, 20), 10, 8),
                     F.cross_entropy),
+    "frame_cnn": ({"type": "frame_cnn", "channels": [6, 8], "hidden": [24]}, 10,
+                  lambda: FrameCnn([6, 8], [24], 10), images((3, 3, 12, 12), 10, 4),
+                  F.cross_entropy),
+    "vit": ({"type": "vit", "patch": 8, "width": 24, "num_layers": 2, "num_heads": 3,
+             "dropout": 0}, 10,
+            lambda: vit(24, 8, 24, 2, 3, 10), images((3, 24, 24), 10, 8), F.cross_entropy),
     "bert_qa": ({"type": "bert", "vocabulary": 100, "context": 24, "width": 24, "num_layers": 2,
                  "num_heads": 3, "dropout": 0}, 0,
                 lambda: BertQa(100, 24, 24, 2, 3), questions(100, 20, 4), span_loss),
@@ -101,46 +147,81 @@ CASES = {
 }
 
 
-def step(model, loss_of, batch):
-    fields = {k: v for k, v in batch.items() if k != "label"}
-    loss = loss_of(model(*fields.values()), batch["label"])
-    model.zero_grad()
-    loss.backward()
-    return loss
+def train(make_optimizer, rate, model, first, batches, loss_of, dtype):
+    """Losses of all steps, gradients of the first one."""
+    model.to(dtype).load_state_dict(first, strict=False)
+    optimizer, losses, grads = make_optimizer(model.parameters(), rate), [], {}
+    for i in range(STEPS):
+        fields = {k: v.to(dtype) if v.is_floating_point() else v
+                  for k, v in batches[i % BATCHES].items()}
+        label = fields.pop("label")
+        loss = loss_of(model(*fields.values()), label)
+        optimizer.zero_grad()
+        loss.backward()
+        losses.append(loss.item())
+        grads = grads or {k: p.grad.clone() for k, p in model.named_parameters()}
+        optimizer.step()
+    return torch.tensor(losses, dtype=dtype), grads
+
+
+def apart(few, many):
+    """The worst of all gradients, as a share of its norm; GRAIN as in models_test.c."""
+    grain = 1e-6 * sum(v.norm() ** 2 for v in many.values()) ** 0.5
+    return max(((few[k] - v).norm() / (v.norm() + grain)).item() for k, v in many.items())
+
+
+def draw_weights(model):
+    """Convolutions as torchvision does; norms so that few channels die, and that branches add less
+    than what they are added to."""
+    for name, layer in model.named_modules():
+        if isinstance(layer, (nn.Conv2d, nn.Conv3d)):
+            nn.init.kaiming_normal_(layer.weight, mode="fan_out")
+        elif isinstance(layer, (nn.BatchNorm2d, nn.BatchNorm3d)):
+            nn.init.uniform_(layer.weight, 0.5, 1.5)
+            nn.init.uniform_(layer.bias, 0.0, 1.0)
+    for layer in model.modules():
+        if isinstance(layer, (BasicBlock, Bottleneck, VideoBlock)):
+            last = getattr(layer, "bn3", None) or getattr(layer, "bn2", None) or layer.conv2[1]
+            with torch.no_grad():
+                last.weight.mul_(0.3)
+
+
+def begin(name, make, draw):
+    torch.manual_seed(SEEDS.get(name, 1))
+    model = make()
+    draw_weights(model)
+    first = {k: v.clone() for k, v in model.state_dict().items()
+             if not k.endswith("num_batches_tracked")}
+    return model, first, [draw() for _ in range(BATCHES)]
 
 
 def run(name, section, classes, make, draw, loss_of):
-    torch.manual_seed(SEEDS.get(name, 1))
-    model = make()
-    for layer in model.modules():
-        if isinstance(layer, (torch.nn.Conv2d, torch.nn.Conv3d)):    # as torchvision does
-            torch.nn.init.kaiming_normal_(layer.weight, mode="fan_out")
-    first = {k: v.clone() for k, v in model.state_dict().items()
-             if not k.endswith("num_batches_tracked")}
-    batches = [draw() for _ in range(BATCHES)]
+    model, first, batches = begin(name, make, draw)
     tensors = {f"param.{k}": v for k, v in first.items()}
-    for i, batch in enumerate(batches):
-        tensors.update({f"batch.{i}.{k}": v.contiguous() for k, v in batch.items()})
     config = {"model": section, "classes": classes}
+    for i, batch in enumerate(batches):
+        tensors.update({f"batch.{i}.{k}": v.contiguous() for k, v in batch.items()
+                        if k != "image"})
+        if "image" in batch:
+            config["image"] = list(batch["image"].shape)
+    worst = [0.0, 0.0]
     for which, rate, options, make_optimizer in OPTIMIZERS:
         rate = RATES.get(name, {}).get(which, rate)
         config[which] = {**options, "lr": rate}
-        model.load_state_dict(first, strict=False)
-        optimizer = make_optimizer(model.parameters(), rate)
-        losses = []
-        for i in range(STEPS):
-            losses.append(step(model, loss_of, batches[i % BATCHES]).item())
-            if i == 0:
-                tensors.update({f"grad.{k}": p.grad.clone()
-                                for k, p in model.named_parameters()})
-            optimizer.step()
-        tensors[f"loss.{which}"] = torch.tensor(losses)
+        given = (make_optimizer, rate, model, first, batches, loss_of)
+        losses, grads = train(*given, torch.float32)
+        true_losses, true_grads = train(*given, torch.float64)
+        tensors[f"loss.{which}"] = losses
+        tensors.update({f"grad.{k}": v for k, v in grads.items()})
+        worst[0] = max(worst[0], (losses / true_losses - 1).abs().max().item())
+        worst[1] = apart(grads, true_grads)
     path = pathlib.Path(__file__).parent / "data" / f"{name}.safetensors"
     save_file(tensors, path, metadata={k: json.dumps(v) for k, v in config.items()})
-    print(name, path.stat().st_size, losses[0], losses[-1])
+    print(f"{name} {path.stat().st_size} bytes, losses {losses[0]:.4f} to {losses[-1]:.4f}, "
+          f"float64's {worst[0]:.1e} apart, gradients {worst[1]:.1e}")
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for name, case in CASES.items():
-        run(name, *case)
+    for name in sys.argv[1:] or CASES:
+        run(name, *CASES[name])

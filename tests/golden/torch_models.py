@@ -4,9 +4,10 @@ others written out with the names of their originals (transformers, the authors'
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from torchvision.models.resnet import BasicBlock, ResNet
+from torchvision.models.resnet import BasicBlock, Bottleneck, ResNet
 from torchvision.models.video.resnet import BasicBlock as VideoBlock
 from torchvision.models.video.resnet import Conv2Plus1D, VideoResNet
+from torchvision.models.vision_transformer import VisionTransformer
 
 
 class Mlp(nn.Module):
@@ -24,20 +25,96 @@ class Mlp(nn.Module):
         return getattr(self, f"fc{self.n}")(x)
 
 
+class Cnn(nn.Module):
+    def __init__(self, channels, hidden, side, classes):
+        super().__init__()
+        widths = [3, *channels]
+        self.k = len(channels)
+        for i in range(self.k):
+            setattr(self, f"conv{i + 1}", nn.Conv2d(widths[i], widths[i + 1], 3, padding=1))
+        self.head = [Mlp(channels[-1] * (side >> self.k) ** 2, hidden, classes)]
+        for name, child in self.head[0].named_children():
+            self.add_module(name, child)
+
+    def features(self, image):
+        x = image
+        for i in range(1, self.k + 1):
+            x = F.max_pool2d(F.relu(getattr(self, f"conv{i}")(x)), 2)
+        return x
+
+    def forward(self, image):
+        return self.head[0](self.features(image))
+
+
+class FrameCnn(Cnn):
+    """The cnn of every frame, its mean over all places, then over the frames."""
+
+    def __init__(self, channels, hidden, classes):
+        super().__init__(channels, hidden, 1 << len(channels), classes)
+
+    def forward(self, video):
+        x = F.adaptive_avg_pool2d(self.features(video.flatten(0, 1)), 1)
+        return self.head[0](x.flatten(1).unflatten(0, video.shape[:2]).mean(1))
+
+
+class Residual(nn.Sequential):
+    """Its input, projected, and the output of its layers."""
+
+    def forward(self, x):
+        layers = [layer for name, layer in self.named_children() if name != "projection"]
+        y = x
+        for layer in layers:
+            y = layer(y)
+        return y + self.projection(x)
+
+
+class Layers(nn.Sequential):
+    """The layers of the case `sequential`."""
+
+    def __init__(self, classes):
+        inner = dict(conv1=nn.Conv2d(6, 8, 3, stride=2, padding=1, groups=2, bias=False),
+                     batch_norm1=nn.BatchNorm2d(8), gelu1=nn.GELU(), conv2=nn.Conv2d(8, 8, 1),
+                     projection=nn.Conv2d(6, 8, 1, stride=2, bias=False))
+        residual = Residual()
+        for name, layer in inner.items():
+            residual.add_module(name, layer)
+        layers = dict(conv1=nn.Conv2d(3, 6, 5, padding=2), tanh1=nn.Tanh(),
+                      max_pool1=nn.MaxPool2d(3, 2, 1), residual1=residual, relu1=nn.ReLU(),
+                      average_pool1=nn.AvgPool2d(2), flatten1=nn.Flatten(),
+                      linear1=nn.Linear(8 * 16, 24), sigmoid1=nn.Sigmoid(),
+                      linear2=nn.Linear(24, classes))
+        super().__init__()
+        for name, layer in layers.items():
+            self.add_module(name, layer)
+
+
 class NarrowResNet(ResNet):
-    def __init__(self, width, classes):
+    def __init__(self, block, blocks, width, classes, small=False):
         nn.Module.__init__(self)
         self._norm_layer = nn.BatchNorm2d
         self.inplanes, self.dilation, self.groups, self.base_width = width, 1, 1, 64
-        self.conv1 = nn.Conv2d(3, width, 7, stride=2, padding=3, bias=False)
+        self.conv1 = nn.Conv2d(3, width, 3, padding=1, bias=False) if small else \
+            nn.Conv2d(3, width, 7, stride=2, padding=3, bias=False)
         self.bn1 = nn.BatchNorm2d(width)
         self.relu = nn.ReLU()
-        self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
+        self.maxpool = nn.Identity() if small else nn.MaxPool2d(3, stride=2, padding=1)
         for s in range(4):
-            layer = self._make_layer(BasicBlock, width << s, 2, stride=1 if s == 0 else 2)
+            layer = self._make_layer(block, width << s, blocks[s], stride=1 if s == 0 else 2)
             setattr(self, f"layer{s + 1}", layer)
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
-        self.fc = nn.Linear(8 * width, classes)
+        self.fc = nn.Linear(8 * width * block.expansion, classes)
+
+
+def resnet18(width, classes):
+    return NarrowResNet(BasicBlock, [2, 2, 2, 2], width, classes)
+
+
+def resnet34(width, classes):
+    return NarrowResNet(BasicBlock, [3, 4, 6, 3], width, classes, small=True)
+
+
+def resnet50(width, classes):
+    return NarrowResNet(Bottleneck, [3, 4, 6, 3], width, classes)
 
 
 class NarrowR2Plus1D(VideoResNet):
@@ -111,6 +188,13 @@ class Gpt2(nn.Module):
         for block in self.h:
             x = block(x)
         return self.ln_f(x) @ self.wte.weight.T
+
+
+def vit(side, patch, width, layers, heads, classes):
+    """The head is drawn: behind torchvision's, of zeros, all gradients are zero."""
+    model = VisionTransformer(side, patch, layers, heads, width, 4 * width, num_classes=classes)
+    nn.init.normal_(model.heads.head.weight, std=0.1)
+    return model
 
 
 class BertLayer(nn.Module):
@@ -190,5 +274,6 @@ class Dlrm(nn.Module):
     def forward(self, numeric, categorical):
         x = self.bot_l(numeric)
         v = torch.stack([x] + [t(c) for t, c in zip(self.emb_l, categorical.unbind(1))], 1)
-        i, j = torch.tril_indices(v.shape[1], v.shape[1], offset=-1)
+        pairs = [(i, j) for i in range(v.shape[1]) for j in range(i)]
+        i, j = (torch.tensor(x) for x in zip(*pairs))
         return self.top_l(torch.cat([x, (v @ v.transpose(1, 2))[:, i, j]], 1))

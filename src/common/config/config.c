@@ -257,7 +257,10 @@ static void dump_object(const json_t *object, int depth, buf *out)
     {
         buf_adds(out, between);
         dump_break(depth + 1, out);
-        buf_addf(out, "\"%s\": ", key);
+        json_t *name = json_string(key);
+        dump_value(name, depth + 1, out);
+        json_decref(name);
+        buf_adds(out, ": ");
         dump_value(value, depth + 1, out);
         between = ",";
     }

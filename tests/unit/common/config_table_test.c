@@ -19,7 +19,12 @@
 static void dump_reads_back_as_itself(void **state)
 {
     (void)state;
-    static const char *const texts[] = {config_smallest, config_layered};
+    static const char *const texts[] = {
+        config_smallest,
+        config_layered,
+        "{train_data_path: 'x', data_loader: {batch_size: 1}, trainer: {optimizer: 'sgd'}, model: "
+        "{type: 'mlp', pretrained: {path: 'x', map: {'a\\\\.(\"b\")': '$1\\\\'}}}}",
+    };
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         config *c = config_load_text(texts[i]);
         char *text = config_dump(c);

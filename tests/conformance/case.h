@@ -3,6 +3,8 @@
  * with it, and compared with the outputs that come with it.
  *
  *   data/<family>/test_<name>/{model.onnx, test_data_set_<n>/{input_<i>.pb, output_<i>.pb}}
+ *
+ * or with one set of data right beside the model.
  */
 #ifndef TESTS_CONFORMANCE_CASE_H
 #define TESTS_CONFORMANCE_CASE_H

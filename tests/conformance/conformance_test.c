@@ -5,6 +5,8 @@
  *
  *   conformance_test            everything
  *   conformance_test WORD...    those whose name holds a word, each with its verdict
+ *
+ * With a folder in TEQUIO_ONNX_CASES its cases are run instead, wherever they lie in it.
  */
 #include "case.h"
 
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define DATA "/usr/share/libonnx-testdata/data"
 
@@ -56,28 +59,55 @@ static bool is_wanted(const char *name, int argc, char **argv)
     return argc < 2;
 }
 
-static void run_family(const char *family, int argc, char **argv, int counts[VERDICTS])
+static bool is_folder(const char *path)
 {
-    char *folder = xasprintf("%s/%s", DATA, family), **names = NULL;
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+/* A run over the cases of a folder, and what came of them. */
+typedef struct run {
+    int argc; /* words */
+    char **argv;
+    bool tells_all;
+    int counts[VERDICTS];
+} run;
+
+static void run_case(run *r, const char *folder, const char *name)
+{
+    if (!is_wanted(name, r->argc, r->argv))
+        return;
+    verdict v = case_run(folder);
+    r->counts[v.kind]++;
+    if (v.kind == SKIP_OP)
+        count_missing(v.op);
+    if (r->tells_all || v.kind == FAIL_WRONG)
+        printf("%-16s %s%s%s\n", verdict_names[v.kind], name, *v.why ? ": " : "", v.why);
+}
+
+/* The cases in a folder and its folders; `name` is its path without what all have in front. */
+static void run_cases(run *r, const char *folder, const char *name)
+{
+    char **names = NULL, *model = xasprintf("%s/model.onnx", folder);
     size_t n = 0;
     error err = ERROR_INIT;
+    bool is_case = fs_exists(model);
+    free(model);
+    if (is_case) {
+        run_case(r, folder, name);
+        return;
+    }
     if (fs_list(folder, &names, &n, &err) != OK)
         fprintf(stderr, "%s\n", err.text);
     for (size_t i = 0; i < n; i++) {
-        if (!is_wanted(names[i], argc, argv))
-            continue;
         char *path = xasprintf("%s/%s", folder, names[i]);
-        verdict v = case_run(path);
-        counts[v.kind]++;
-        if (v.kind == SKIP_OP)
-            count_missing(v.op);
-        if (argc > 1 || v.kind == FAIL_WRONG)
-            printf("%-16s %s/%s%s%s\n", verdict_names[v.kind], family, names[i], *v.why ? ": " : "",
-                   v.why);
+        char *longer = xasprintf("%s%s%s", name, *name ? "/" : "", names[i]);
+        if (is_folder(path))
+            run_cases(r, path, longer);
+        free(longer);
         free(path);
     }
     fs_list_free(names, n);
-    free(folder);
 }
 
 static void print_counts(const char *name, const int counts[VERDICTS])
@@ -88,33 +118,67 @@ static void print_counts(const char *name, const int counts[VERDICTS])
     printf("\n");
 }
 
-int main(int argc, char **argv)
+static void add_counts(int sums[VERDICTS], const int counts[VERDICTS])
 {
-    if (!fs_exists(DATA)) {
-        printf("SKIPPED: the package libonnx-testdata is not installed\n");
-        return SKIPPED;
-    }
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    int total[VERDICTS] = {0}, sum = 0;
-    for (size_t f = 0; f < COUNT_OF(families); f++) {
-        int counts[VERDICTS] = {0};
-        run_family(families[f], argc, argv, counts);
-        print_counts(families[f], counts);
-        for (int k = 0; k < VERDICTS; k++) {
-            total[k] += counts[k];
-            sum += counts[k];
-        }
-    }
-    print_counts("all", total);
+    for (int k = 0; k < VERDICTS; k++)
+        sums[k] += counts[k];
+}
+
+static void print_missing(void)
+{
     qsort(missing, n_missing, sizeof missing[0], by_count);
     printf("left out by operator:");
     for (size_t i = 0; i < n_missing; i++)
         printf("%s %s %d", i ? "," : "", missing[i].name, missing[i].n);
-    int passes = total[PASS] + total[PASS_KNOWN];
-    printf("\n%d of %d pass, %d fail\n", passes, sum, total[FAIL_WRONG]);
+    printf("\n");
+}
+
+/* Of `total`: how many passed. */
+static int print_sum(const int total[VERDICTS])
+{
+    int sum = 0, passes = total[PASS] + total[PASS_KNOWN];
+    for (int k = 0; k < VERDICTS; k++)
+        sum += total[k];
+    print_counts("all", total);
+    print_missing();
+    printf("%d of %d pass, %d fail\n", passes, sum, total[FAIL_WRONG]);
+    return passes;
+}
+
+static int run_packaged(int argc, char **argv)
+{
+    int total[VERDICTS] = {0};
+    if (!fs_exists(DATA)) {
+        printf("SKIPPED: the package libonnx-testdata is not installed\n");
+        return SKIPPED;
+    }
+    for (size_t f = 0; f < COUNT_OF(families); f++) {
+        run r = {.argc = argc, .argv = argv, .tells_all = argc > 1};
+        char *folder = xasprintf("%s/%s", DATA, families[f]);
+        run_cases(&r, folder, families[f]);
+        print_counts(families[f], r.counts);
+        add_counts(total, r.counts);
+        free(folder);
+    }
+    int passes = print_sum(total);
     if (argc > 1)
         return 0;
     if (passes < LEAST_PASSES)
         printf("FAILED: fewer than the %d that passed before\n", LEAST_PASSES);
     return total[FAIL_WRONG] > 0 || passes < LEAST_PASSES;
+}
+
+static int run_folder(const char *folder, int argc, char **argv)
+{
+    run r = {.argc = argc, .argv = argv, .tells_all = true};
+    run_cases(&r, folder, "");
+    print_sum(r.counts);
+    return r.counts[FAIL_WRONG] > 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *folder = getenv("TEQUIO_ONNX_CASES");
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    return folder ? run_folder(folder, argc, argv) : run_packaged(argc, argv);
 }

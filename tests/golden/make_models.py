@@ -159,7 +159,8 @@ def train(make_optimizer, rate, model, first, batches, loss_of, dtype):
         optimizer.zero_grad()
         loss.backward()
         losses.append(loss.item())
-        grads = grads or {k: p.grad.clone() for k, p in model.named_parameters()}
+        grads = grads or {k: p.grad.clone()
+                          for k, p in model.named_parameters(remove_duplicate=False)}
         optimizer.step()
     return torch.tensor(losses, dtype=dtype), grads
 

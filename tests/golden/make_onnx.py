@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """Exports of PyTorch as fixtures, in tests/golden/onnx: a convolutional network with batch norm and
-dropout, and a transformer, each by both exporters, in training mode; one as for inference.
+dropout, and a transformer, each by both exporters, in training mode; one as for inference. And runs by
+PyTorch, in tests/golden/data (make_models.py), of networks whose files need care: a table of tokens that
+is the last layer too, equal weights that the exporter merged, a loss inside.
 
-    python3 tests/golden/make_onnx.py        # needs torch, onnx, onnxscript
+    python3 tests/golden/make_onnx.py        # needs torch, torchvision, onnx, onnxscript, safetensors
 """
 import os
 
 import onnx
 import torch
+import torch.nn.functional as F
 from torch import nn
+
+from make_models import run, text, token_loss
 
 OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "onnx")
 SIZE, CLASSES = 12, 10
@@ -45,6 +50,52 @@ class Transformer(nn.Module):
         return self.fc(self.norm(x).mean(1))
 
 
+class Tied(nn.Module):
+    """A language model for sequences of any length; its table of tokens is the last layer too."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens = nn.Embedding(13, 12)
+        self.layer = nn.TransformerEncoderLayer(12, 3, 24, 0.0, "gelu", batch_first=True)
+        self.head = nn.Linear(12, 13, bias=False)
+        self.head.weight = self.tokens.weight
+
+    def forward(self, input_ids):
+        return self.head(self.layer(self.tokens(input_ids)))
+
+
+class Merged(nn.Module):
+    """Norms and biases of a fresh network are equal: exporters for inference keep one of each."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.ln1 = nn.Linear(10, 8), nn.LayerNorm(8)
+        self.fc2, self.ln2 = nn.Linear(8, 8), nn.LayerNorm(8)
+        self.fc3 = nn.Linear(8, 4)
+        for layer in (self.fc1, self.fc2):
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, x):
+        x = torch.tanh(self.ln1(self.fc1(x)))
+        return self.fc3(torch.tanh(self.ln2(self.fc2(x))))
+
+
+class OwnLoss(nn.Module):
+    """Cross entropy and a price on large scores, which no name of a loss says."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(10, 8), nn.Linear(8, 4)
+
+    def forward(self, x, label=None):
+        scores = self.fc2(torch.tanh(self.fc1(x)))
+        return scores if label is None else (scores, self.loss(scores, label))
+
+    @staticmethod
+    def loss(scores, label):
+        return F.cross_entropy(scores, label) + 0.1 * scores.square().mean()
+
+
 def strip(path):
     """Notes for people make up most of such a small file."""
     model = onnx.load(path)
@@ -60,25 +111,37 @@ def strip(path):
     onnx.save(model, path)
 
 
-def export(model, name, dynamo, train=True):
+def export(model, name, dynamo, train=True, inputs=None, **names):
     path = os.path.join(OUT, name + ".onnx")
-    image = torch.randn(2, 1, SIZE, SIZE)
+    inputs = inputs or {"image": (torch.randn(2, 1, SIZE, SIZE), {0: "N"})}
     mode = torch.onnx.TrainingMode
-    shared = dict(input_names=["image"], output_names=["logits"],
-                  training=mode.TRAINING if train else mode.EVAL)
+    shared = dict(input_names=list(inputs), output_names=["logits"],
+                  training=mode.TRAINING if train else mode.EVAL) | names
     model.train(train)
+    values = tuple(value for value, _ in inputs.values())
+    axes = {name: symbols for name, (_, symbols) in inputs.items()}
     if dynamo:
-        program = torch.onnx.export(
-            model, (image,), dynamo=True, optimize=False,
-            dynamic_shapes={"image": {0: torch.export.Dim("N")}}, **shared)
+        sizes = {name: {axis: torch.export.Dim(symbol) for axis, symbol in symbols.items()}
+                 for name, symbols in axes.items()}
+        program = torch.onnx.export(model, values, dynamo=True, optimize=False, dynamic_shapes=sizes,
+                                    **shared)
         program.save(path, external_data=False)
     else:
-        torch.onnx.export(model, (image,), path, dynamo=False, opset_version=17 if train else 14,
-                          do_constant_folding=not train, dynamic_axes={"image": {0: "N"}},
-                          **shared)
+        torch.onnx.export(model, values, path, dynamo=False, opset_version=17 if train else 14,
+                          do_constant_folding=not train, dynamic_axes=axes, **shared)
     strip(path)
     onnx.checker.check_model(path)
     print(name, os.path.getsize(path))
+
+
+def vectors(batch):
+    return lambda: {"x": torch.randn(batch, 10), "label": torch.randint(4, (batch,))}
+
+
+def golden(name, classes, make, draw, loss_of, **section):
+    path = f"../onnx/{name}.onnx"
+    run("onnx_" + name.replace("-", "_"), {"type": "onnx", "path": path, **section}, classes, make,
+        draw, loss_of)
 
 
 torch.manual_seed(1)
@@ -89,3 +152,17 @@ for dynamo in (False, True):
     export(cnn, f"cnn-{exporter}", dynamo)
     export(transformer, f"transformer-{exporter}", dynamo)
 export(transformer, "transformer-inference", False, train=False)
+
+torch.set_num_threads(1)
+x = {"x": (torch.randn(2, 10), {0: "N"})}
+for dynamo in (False, True):
+    exporter = "dynamo" if dynamo else "torchscript"
+    seen = 7 if dynamo else 9    # the older one writes the length it saw into nn.MultiheadAttention
+    ids = {"input_ids": (torch.randint(13, (2, seen)), {0: "N", 1: "S"})}
+    export(Tied(), f"tied-{exporter}", dynamo, inputs=ids)
+    golden(f"tied-{exporter}", 13, Tied, text(13, 9, 4), token_loss, dims={"S": 9})
+    export(OwnLoss(), f"own-loss-{exporter}", dynamo,
+           inputs=x | {"label": (torch.randint(4, (2,)), {0: "N"})}, output_names=["logits", "loss"])
+    golden(f"own-loss-{exporter}", 4, OwnLoss, vectors(8), OwnLoss.loss, loss="output")
+export(Merged(), "merged", False, train=False, inputs=x)
+golden("merged", 4, Merged, vectors(8), F.cross_entropy)

@@ -1,7 +1,9 @@
 /*
  * Whole models against PyTorch: from the same first weights, over the same batches, in float32, the
  * losses of ten steps within 1e-5 of PyTorch's and the gradients of the first step within 1e-4 of
- * their norm. What data/ holds is made by make_models.py.
+ * their norm. What data/ holds is made by make_models.py, and by make_onnx.py for networks that come
+ * as a file of onnx/: with a weight that two layers share, with weights that an exporter merged
+ * because they were equal, with the loss inside.
  *
  * Gradients that are zero in exact arithmetic (the biases of keys; what stands before a norm) are
  * rounding here and there: GRAIN, as a share of the whole gradient's norm, is allowed everywhere.
@@ -20,6 +22,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { STEPS = 10 };
 
@@ -159,12 +162,17 @@ static void test_model(void **state)
 
 int main(int argc, char **argv)
 {
+    static const char *const files[] = {"onnx_tied_torchscript", "onnx_tied_dynamo", "onnx_merged",
+                                        "onnx_own_loss_torchscript", "onnx_own_loss_dynamo"};
+    struct CMUnitTest tests[GOLDEN_MODELS + COUNT_OF(files)] = {0};
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    struct CMUnitTest tests[GOLDEN_MODELS] = {0};
-    for (size_t i = 0; i < GOLDEN_MODELS; i++)
-        tests[i] = (struct CMUnitTest){.name = golden_models[i],
-                                       .test_func = test_model,
-                                       .initial_state = (void *)(uintptr_t)golden_models[i]};
+    for (size_t i = 0; i < COUNT_OF(tests); i++) {
+        const char *name = i < GOLDEN_MODELS ? golden_models[i] : files[i - GOLDEN_MODELS];
+        tests[i] = (struct CMUnitTest){
+            .name = name, .test_func = test_model, .initial_state = (void *)(uintptr_t)name};
+    }
+    if (chdir(TEST_DATA_DIR) != 0) /* models name their files from there */
+        return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

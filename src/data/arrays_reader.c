@@ -83,15 +83,16 @@ static status add_field(arrays_reader *r, const st_tensor *t, error *err)
     return OK;
 }
 
-static status add_fields(arrays_reader *r, error *err)
+static status add_fields(arrays_reader *r, const arrays_reader_options *o, error *err)
 {
     size_t n = st_count(r->file);
     if (n == 0 || n > DATA_FIELDS)
         return FAIL(err, E_DATA, "'%s': has %zu tensors; examples have 1 to %d fields", r->path, n,
                     DATA_FIELDS);
     for (size_t i = 0; i < n; i++)
-        TRY(add_field(r, st_at(r->file, i), err));
-    return OK;
+        if (!o->without_labels || strcmp(st_at(r->file, i)->name, o->label) != 0)
+            TRY(add_field(r, st_at(r->file, i), err));
+    return r->base.n_fields ? OK : FAIL(err, E_DATA, "'%s': holds labels alone", r->path);
 }
 
 /* How many classes a label of int64 has, and whether each is one of them. */
@@ -140,8 +141,8 @@ status arrays_reader_open(const arrays_reader_options *options, const char *path
     if (st != OK && err)
         err->code = E_DATA; /* a data file that cannot be read is a fault of the data */
     if (st == OK)
-        st = add_fields(r, err);
-    if (st == OK)
+        st = add_fields(r, options, err);
+    if (st == OK && !options->without_labels)
         st = find_labels(r, options, err);
     if (st == OK)
         *ret = &r->base;
@@ -150,15 +151,15 @@ status arrays_reader_open(const arrays_reader_options *options, const char *path
     return st == E_IO ? E_DATA : st;
 }
 
-status arrays_reader_configure(const config *reader, const char *path,
-                               const reader_vocabulary *vocabulary, dataset **ret, error *err)
+status arrays_reader_configure(const reader_request *request, dataset **ret, error *err)
 {
-    (void)vocabulary;
+    const config *reader = request->reader;
     arrays_reader_options options = {
         .label = config_str(reader, "label"),
         .classes = config_has(reader, "classes") ? config_int(reader, "classes") : 0,
+        .without_labels = request->without_labels,
     };
     dataset *d = NULL;
-    TRY(arrays_reader_open(&options, path, &d, err));
-    return dataset_cut(reader, path, d, ret, err);
+    TRY(arrays_reader_open(&options, request->path, &d, err));
+    return dataset_cut(reader, request->path, d, ret, err);
 }

@@ -122,14 +122,12 @@ static void take_three(const config *reader, const char *key, double if_absent, 
         ret[c] = list ? json_number_value(json_array_get(list, c)) : if_absent;
 }
 
-status cifar10_reader_configure(const config *reader, const char *path,
-                                const reader_vocabulary *vocabulary, dataset **ret, error *err)
+status cifar10_reader_configure(const reader_request *request, dataset **ret, error *err)
 {
-    (void)vocabulary;
     cifar10_reader_options options;
-    take_three(reader, "mean", 0.0, options.mean);
-    take_three(reader, "std", 1.0, options.std);
+    take_three(request->reader, "mean", 0.0, options.mean);
+    take_three(request->reader, "std", 1.0, options.std);
     dataset *d = NULL;
-    TRY(cifar10_reader_open(&options, path, &d, err));
-    return dataset_cut(reader, path, d, ret, err);
+    TRY(cifar10_reader_open(&options, request->path, &d, err));
+    return dataset_cut(request->reader, request->path, d, ret, err);
 }

@@ -87,8 +87,8 @@ static status choose_columns(csv_reader *r, const csv_reader_options *o, error *
     add_columns(r, o->numeric, (column){.kind = COLUMN_NUMBER, .scaling = o->scaling});
     r->n_numbers = r->n;
     add_columns(r, o->categorical, (column){.kind = COLUMN_CATEGORY, .buckets = o->buckets});
-    r->has_label = o->label != NULL;
-    if (o->label)
+    r->has_label = o->label && !o->without_labels;
+    if (r->has_label)
         r->columns[r->n++] = (column){
             .name = o->label, .kind = o->label_is_number ? COLUMN_NUMBER : COLUMN_CLASS};
     return OK;
@@ -114,19 +114,32 @@ static status find_column(csv_reader *r, const char *const *names, column *c, er
                 r->n_columns, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+/* Where the label stands among the names that the configuration gives; behind them: nowhere. */
+static size_t label_place(const csv_reader_options *o)
+{
+    size_t i = 0, given = json_array_size(o->columns);
+    while (i < given && !(o->label && strcmp(json_string_value(json_array_get(o->columns, i)),
+                                             o->label) == 0))
+        i++;
+    return i;
+}
+
 /* The file's first row has been read; `columns` are the names it lacks. */
 static status find_columns(csv_reader *r, const csv_reader_options *o, const csv *c, error *err)
 {
-    size_t given = json_array_size(o->columns);
+    size_t given = json_array_size(o->columns), skipped = label_place(o);
     r->n_columns = c->n_cells;
-    if (given && given != r->n_columns)
+    bool lacks_label = o->without_labels && skipped < given && given == r->n_columns + 1;
+    if (given && given != r->n_columns && !lacks_label)
         return FAIL(err, E_DATA, "'%s': line %zu has %zu columns, dataset_reader.columns names %zu",
                     r->path, c->row_line, r->n_columns, given);
     const char **names = xcalloc(r->n_columns + 1, sizeof *names);
-    for (size_t i = 0; i < r->n_columns; i++)
-        names[i] = given       ? json_string_value(json_array_get(o->columns, i))
+    for (size_t i = 0; i < r->n_columns; i++) {
+        size_t place = i + (lacks_label && i >= skipped);
+        names[i] = given       ? json_string_value(json_array_get(o->columns, place))
                    : o->header ? csv_cell(c, i)
                                : NULL;
+    }
     status st = OK;
     for (size_t i = 0; i < r->n && st == OK; i++)
         st = find_column(r, names, &r->columns[i], err);
@@ -293,9 +306,9 @@ static column_scaling scaling_of(const char *name)
                                               : SCALING_NONE;
 }
 
-status csv_reader_configure(const config *reader, const char *path,
-                            const reader_vocabulary *vocabulary, dataset **ret, error *err)
+status csv_reader_configure(const reader_request *request, dataset **ret, error *err)
 {
+    const config *reader = request->reader;
     const char *separator = config_str(reader, "separator");
     csv_reader_options options = {
         .separator = separator[0],
@@ -304,16 +317,17 @@ status csv_reader_configure(const config *reader, const char *path,
         .numeric = config_json(reader, "numeric"),
         .categorical = config_json(reader, "categorical"),
         .label = config_str(reader, "label"),
+        .without_labels = request->without_labels,
         .label_is_number = strcmp(config_str(reader, "label_is"), "number") == 0,
         .scaling = scaling_of(config_str(reader, "scaling")),
         .buckets = config_has(reader, "buckets") ? config_int(reader, "buckets") : 0,
         .missing = config_json(reader, "missing"),
-        .vocabulary = vocabulary,
+        .vocabulary = request->vocabulary,
     };
     if (separator[1] || separator[0] == '"' || separator[0] == '\n' || separator[0] == '\r')
         return FAIL(err, E_CONFIG, "%s.separator: '%s' is no single character that can part cells",
                     config_path(reader), separator);
     dataset *d = NULL;
-    TRY(csv_reader_open(&options, path, &d, err));
-    return dataset_cut(reader, path, d, ret, err);
+    TRY(csv_reader_open(&options, request->path, &d, err));
+    return dataset_cut(reader, request->path, d, ret, err);
 }

@@ -35,10 +35,15 @@ typedef struct dataset dataset;
 
 /* Opens what `reader` (the section dataset_reader) says at `path`. */
 MUST_USE status dataset_open(const config *reader, const char *path, dataset **ret, error *err);
-/* The same for data that must be read as others were: `vocabulary` is what dataset_vocabulary says
- * of the training data; NULL: of none. */
-MUST_USE status dataset_open_as(const config *reader, const char *path, const char *vocabulary,
-                                dataset **ret, error *err);
+typedef struct dataset_options {
+    const char *vocabulary;         /* these are read as others were: what dataset_vocabulary says
+                                     * of the training data; NULL: of none */
+    bool without_labels;            /* files need not have any; those that stand beside the examples
+                                     * are not read */
+} dataset_options;
+
+MUST_USE status dataset_open_as(const config *reader, const char *path,
+                                const dataset_options *options, dataset **ret, error *err);
 /* Does such a reader learn from its data how to turn them into numbers? Then other data need what
  * was learned. */
 bool dataset_learns(const config *reader);

@@ -10,8 +10,7 @@ enum { VOCABULARY_LIMIT = 256 << 20 };
 
 static const struct {
     const char *type;
-    status (*open)(const config *reader, const char *path, const reader_vocabulary *vocabulary,
-                   dataset **ret, error *err);
+    status (*open)(const reader_request *request, dataset **ret, error *err);
     bool (*learns)(const config *reader); /* NULL: never */
 } readers[] = {
     {"idx", idx_reader_configure, NULL},
@@ -42,33 +41,35 @@ const char *dataset_vocabulary(const dataset *d)
     return d->ops->vocabulary ? d->ops->vocabulary(d) : NULL;
 }
 
-static status open_as(const config *reader, const char *path, const reader_vocabulary *vocabulary,
-                      dataset **ret, error *err)
+static status open_by(const reader_request *request, dataset **ret, error *err)
 {
-    size_t i = find(reader);
+    size_t i = find(request->reader);
     if (i < COUNT_OF(readers))
-        return readers[i].open(reader, path, vocabulary, ret, err);
-    const char *type = config_str(reader, "type");
+        return readers[i].open(request, ret, err);
+    const char *type = config_str(request->reader, "type");
     return FAIL(err, E_CONFIG, "%s.type: no reader '%s'; there are idx, text, arrays, csv and cifar10",
-                config_path(reader), type ? type : "null");
+                config_path(request->reader), type ? type : "null");
 }
 
 status dataset_open(const config *reader, const char *path, dataset **ret, error *err)
 {
-    return dataset_open_as(reader, path, NULL, ret, err);
+    return dataset_open_as(reader, path, &(dataset_options){.vocabulary = NULL}, ret, err);
 }
 
-status dataset_open_as(const config *reader, const char *path, const char *vocabulary,
+status dataset_open_as(const config *reader, const char *path, const dataset_options *options,
                        dataset **ret, error *err)
 {
-    reader_vocabulary given = {.text = vocabulary, .origin = "the job's vocabulary"};
+    reader_vocabulary given = {.text = options->vocabulary, .origin = "the job's vocabulary"};
+    reader_request request = {
+        .reader = reader, .path = path, .without_labels = options->without_labels};
     buf text = BUF_INIT;
-    if (!vocabulary && config_str(reader, "vocabulary")) {
+    if (!given.text && config_str(reader, "vocabulary")) {
         given.origin = config_str(reader, "vocabulary");
         TRY(fs_read(given.origin, VOCABULARY_LIMIT, &text, err));
         given.text = text.data ? text.data : "";
     }
-    status st = open_as(reader, path, given.text ? &given : NULL, ret, err);
+    request.vocabulary = given.text ? &given : NULL;
+    status st = open_by(&request, ret, err);
     buf_fini(&text);
     return st;
 }

@@ -49,7 +49,8 @@ static status read_example(const dataset *d, int64_t example, void *const *ret, 
             out[i] = (float)r->images.values[first + i] * r->scale + r->offset;
     else
         TRY(read_numbers(r, first, n, out, err));
-    *(int64_t *)ret[FIELD_LABEL] = idx_integer(&r->labels, (size_t)example);
+    if (d->n_fields > FIELD_LABEL)
+        *(int64_t *)ret[FIELD_LABEL] = idx_integer(&r->labels, (size_t)example);
     return OK;
 }
 
@@ -109,21 +110,27 @@ static status open_labels(const char *given, const char *images, idx *ret, error
     return st;
 }
 
-static status check_files(const idx_reader *r, error *err)
+static status check_images(const idx_reader *r, error *err)
 {
     char text[IDX_DIMS_TEXT];
     if (r->images.rank < 2 || r->images.rank > 4)
         return FAIL(err, E_DATA, "'%s': holds %s; images are N x D, N x H x W or N x C x H x W",
                     r->images.path, idx_dims_text(&r->images, text));
+    if (r->images.dim[0] == 0 || r->images.values_per_item == 0)
+        return FAIL(err, E_DATA, "'%s': holds %s: no examples", r->images.path,
+                    idx_dims_text(&r->images, text));
+    return OK;
+}
+
+static status check_counts(const idx_reader *r, error *err)
+{
+    char text[IDX_DIMS_TEXT];
     if (r->labels.rank != 1 || !idx_is_integer(&r->labels))
         return FAIL(err, E_DATA, "'%s': holds %s; labels are one row of integers", r->labels.path,
                     idx_dims_text(&r->labels, text));
     if (r->images.dim[0] != r->labels.dim[0])
         return FAIL(err, E_DATA, "'%s' holds %lld images, but '%s' %lld labels", r->images.path,
                     (long long)r->images.dim[0], r->labels.path, (long long)r->labels.dim[0]);
-    if (r->images.dim[0] == 0 || r->images.values_per_item == 0)
-        return FAIL(err, E_DATA, "'%s': holds %s: no examples", r->images.path,
-                    idx_dims_text(&r->images, text));
     return OK;
 }
 
@@ -144,7 +151,7 @@ static status check_labels(const idx_reader *r, int64_t classes, int64_t *ret_cl
     return OK;
 }
 
-static void describe_fields(idx_reader *r, int64_t classes)
+static void describe_images(idx_reader *r)
 {
     const idx *f = &r->images;
     data_field image = {.name = "image", .dtype = DT_F32, .background = r->offset};
@@ -153,9 +160,19 @@ static void describe_fields(idx_reader *r, int64_t classes)
     for (int32_t i = 1; i < f->rank; i++)
         image.dim[image.rank++] = f->dim[i];
     r->base.fields[FIELD_IMAGE] = image;
+    r->base.n_fields = FIELD_LABEL;
+}
+
+static status add_labels(idx_reader *r, const idx_reader_options *o, const char *images, error *err)
+{
+    int64_t classes = 0;
+    TRY(open_labels(o->labels, images, &r->labels, err));
+    TRY(check_counts(r, err));
+    TRY(check_labels(r, o->classes, &classes, err));
     r->base.fields[FIELD_LABEL] =
         (data_field){.name = "label", .dtype = DT_I64, .classes = classes};
     r->base.n_fields = FIELDS;
+    return OK;
 }
 
 status idx_reader_open(const idx_reader_options *options, const char *path, dataset **ret,
@@ -163,20 +180,19 @@ status idx_reader_open(const idx_reader_options *options, const char *path, data
 {
     idx_reader *r = xcalloc(1, sizeof *r);
     r->base.ops = &idx_ops;
-    int64_t classes = 0;
     status st;
     TRY_OUT(st, idx_open(path, &r->images, err));
-    TRY_OUT(st, open_labels(options->labels, path, &r->labels, err));
-    TRY_OUT(st, check_files(r, err));
+    TRY_OUT(st, check_images(r, err));
     r->base.examples = r->images.dim[0];
     if (options->limit > 0 && options->limit < r->base.examples)
         r->base.examples = options->limit;
-    TRY_OUT(st, check_labels(r, options->classes, &classes, err));
 
     double range = r->images.type == IDX_U8 ? 255.0 : 1.0;
     r->scale = (float)(1.0 / (range * options->std));
     r->offset = (float)(-options->mean / options->std);
-    describe_fields(r, classes);
+    describe_images(r);
+    if (!options->without_labels)
+        TRY_OUT(st, add_labels(r, options, path, err));
     *ret = &r->base;
 out:
     if (st != OK)
@@ -184,16 +200,16 @@ out:
     return st;
 }
 
-status idx_reader_configure(const config *reader, const char *path,
-                            const reader_vocabulary *vocabulary, dataset **ret, error *err)
+status idx_reader_configure(const reader_request *request, dataset **ret, error *err)
 {
-    (void)vocabulary;
+    const config *reader = request->reader;
     idx_reader_options options = {
         .labels = config_str(reader, "labels"),
         .mean = config_has(reader, "mean") ? config_f64(reader, "mean") : 0.0,
         .std = config_has(reader, "std") ? config_f64(reader, "std") : 1.0,
         .classes = config_has(reader, "classes") ? config_int(reader, "classes") : 0,
         .limit = config_has(reader, "limit") ? config_int(reader, "limit") : 0,
+        .without_labels = request->without_labels,
     };
-    return idx_reader_open(&options, path, ret, err);
+    return idx_reader_open(&options, request->path, ret, err);
 }

@@ -16,6 +16,14 @@ typedef struct reader_vocabulary {
     const char *origin;             /* names it in messages */
 } reader_vocabulary;
 
+/* How a section `dataset_reader` is to be carried out on a file. */
+typedef struct reader_request {
+    const config *reader;
+    const char *path;
+    const reader_vocabulary *vocabulary; /* NULL: none is given */
+    bool without_labels;            /* (data.h) */
+} reader_request;
+
 typedef struct reader_ops {
     status (*read)(const dataset *d, int64_t example, void *const *ret, error *err);
     void (*close)(dataset *d);                      /* frees the whole dataset */
@@ -44,6 +52,7 @@ typedef struct idx_reader_options {
     double mean, std;               /* of the pixels, after u8 was divided by 255 */
     int64_t classes;                /* 0: the largest label + 1 */
     int64_t limit;                  /* the first so many examples; 0: all */
+    bool without_labels;            /* "image" alone */
 } idx_reader_options;
 
 /* Images and labels in IDX files: "image" f32 [C,H,W] ((x/255 - mean) / std; other types than u8
@@ -51,9 +60,7 @@ typedef struct idx_reader_options {
 MUST_USE status idx_reader_open(const idx_reader_options *options, const char *path, dataset **ret,
                                 error *err);
 /* The same with the options of a section `dataset_reader`. */
-MUST_USE status idx_reader_configure(const config *reader, const char *path,
-                                     const reader_vocabulary *vocabulary, dataset **ret,
-                                     error *err);
+MUST_USE status idx_reader_configure(const reader_request *request, dataset **ret, error *err);
 
 typedef struct text_reader_options {
     token_kind tokenizer;
@@ -68,9 +75,7 @@ typedef struct text_reader_options {
  * the token that follows each. The last tokens, too few for an example, are left out. */
 MUST_USE status text_reader_open(const text_reader_options *options, const char *path,
                                  dataset **ret, error *err);
-MUST_USE status text_reader_configure(const config *reader, const char *path,
-                                      const reader_vocabulary *vocabulary, dataset **ret,
-                                      error *err);
+MUST_USE status text_reader_configure(const reader_request *request, dataset **ret, error *err);
 bool text_reader_learns(const config *reader);
 /* The two fields of such examples, `size` the number of different tokens. */
 void text_reader_fields(int64_t context, int64_t size, data_field ret[2]);
@@ -78,14 +83,13 @@ void text_reader_fields(int64_t context, int64_t size, data_field ret[2]);
 typedef struct arrays_reader_options {
     const char *label;              /* the tensor of int64 whose values are classes, if there is one */
     int64_t classes;                /* 0: the largest + 1 */
+    bool without_labels;            /* that tensor is left out, if it is there */
 } arrays_reader_options;
 
 /* The tensors of a safetensors file, each [examples, ...]: a field of its name and type. */
 MUST_USE status arrays_reader_open(const arrays_reader_options *options, const char *path,
                                    dataset **ret, error *err);
-MUST_USE status arrays_reader_configure(const config *reader, const char *path,
-                                        const reader_vocabulary *vocabulary, dataset **ret,
-                                        error *err);
+MUST_USE status arrays_reader_configure(const reader_request *request, dataset **ret, error *err);
 
 typedef struct csv_reader_options {
     char separator;
@@ -93,6 +97,7 @@ typedef struct csv_reader_options {
     const json_t *columns;          /* their names, a list; NULL: those of the header, or none */
     const json_t *numeric, *categorical; /* which to read, lists; NULL: none */
     const char *label;              /* which is the label; NULL: none */
+    bool without_labels;            /* it is not read; `columns` may name it though it is not there */
     bool label_is_number;           /* not a class */
     column_scaling scaling;         /* of the numeric ones */
     int64_t buckets;                /* categories are hashed into so many numbers; 0: they are not */
@@ -104,9 +109,7 @@ typedef struct csv_reader_options {
  * "label" i64 [] with classes or f32 []; column.h says how words become numbers. */
 MUST_USE status csv_reader_open(const csv_reader_options *options, const char *path, dataset **ret,
                                 error *err);
-MUST_USE status csv_reader_configure(const config *reader, const char *path,
-                                     const reader_vocabulary *vocabulary, dataset **ret,
-                                     error *err);
+MUST_USE status csv_reader_configure(const reader_request *request, dataset **ret, error *err);
 bool csv_reader_learns(const config *reader);
 
 enum { CHANNELS = 3 };              /* red, green, blue */
@@ -119,8 +122,6 @@ typedef struct cifar10_reader_options {
  * [3,32,32] and "label" i64 [] of 10 classes. */
 MUST_USE status cifar10_reader_open(const cifar10_reader_options *options, const char *path,
                                     dataset **ret, error *err);
-MUST_USE status cifar10_reader_configure(const config *reader, const char *path,
-                                         const reader_vocabulary *vocabulary, dataset **ret,
-                                         error *err);
+MUST_USE status cifar10_reader_configure(const reader_request *request, dataset **ret, error *err);
 
 #endif

@@ -122,17 +122,17 @@ bool text_reader_learns(const config *reader)
            !config_has(reader, "vocabulary");
 }
 
-status text_reader_configure(const config *reader, const char *path,
-                             const reader_vocabulary *vocabulary, dataset **ret, error *err)
+status text_reader_configure(const reader_request *request, dataset **ret, error *err)
 {
+    const config *reader = request->reader;
     text_reader_options options = {
         .tokenizer = token_kind_of(config_str(reader, "tokenizer")),
-        .vocabulary = vocabulary,
+        .vocabulary = request->vocabulary,
         .context = config_int(reader, "context"),
         .range = config_json(reader, "range"),
         .limit = config_has(reader, "limit") ? config_int(reader, "limit") : 0,
     };
     options.stride =
         config_has(reader, "stride") ? config_int(reader, "stride") : options.context;
-    return text_reader_open(&options, path, ret, err);
+    return text_reader_open(&options, request->path, ret, err);
 }

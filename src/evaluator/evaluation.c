@@ -45,7 +45,9 @@ static status open_data(evaluation *e, const evaluation_options *o, error *err)
                     "validation data are read by the vocabulary of the training data, and there is "
                     "none: it stands in vocabulary.json of the job, or is named by %s.vocabulary",
                     config_path(reader));
-    TRYF(dataset_open_as(reader, path, o->vocabulary, &e->data, err), err, "validation data");
+    dataset_options how = {.vocabulary = o->vocabulary, .without_labels = o->predict != NULL};
+    TRYF(dataset_open_as(reader, path, &how, &e->data, err), err, "%s data",
+         o->predict ? "the" : "validation");
     size_t n;
     const data_field *fields = dataset_fields(e->data, &n);
     for (size_t i = 0; i < n; i++)
@@ -61,26 +63,27 @@ static status open_data(evaluation *e, const evaluation_options *o, error *err)
     return loader_create(&options, &e->loader, err);
 }
 
-static status build_graph(evaluation *e, const config *job, int64_t batch_size, graph **ret,
-                          error *err)
+static status build_graphs(evaluation *e, const evaluation_options *o, error *err)
 {
+    int64_t last = e->batches.examples % e->batches.batch_size;
     model_request request = {
-        .model = config_section(job, "model"),
-        .batch_size = batch_size,
-        .seed = (uint64_t)config_int(job, "random_seed"),
-        .mode = MODEL_EVAL,
-        .precision = model_precision(job),
+        .model = config_section(o->config, "model"),
+        .batch_size = e->batches.batch_size,
+        .seed = (uint64_t)config_int(o->config, "random_seed"),
+        .mode = o->predict ? MODEL_PREDICT : MODEL_EVAL,
+        .precision = model_precision(o->config),
     };
     request.fields = dataset_fields(e->data, &request.n_fields);
-    return model_build(&request, ret, err);
+    if (o->predict)
+        TRY(model_scores(&request, o->predict, &request.scores, err));
+    TRY(model_build(&request, &e->graphs[FULL_BATCH], err));
+    request.batch_size = last;
+    return last > 0 ? model_build(&request, &e->graphs[LAST_BATCH], err) : OK;
 }
 
 static status build_model(evaluation *e, const evaluation_options *o, error *err)
 {
-    int64_t size = e->batches.batch_size, last = e->batches.examples % size;
-    TRY(build_graph(e, o->config, size, &e->graphs[FULL_BATCH], err));
-    if (last > 0)
-        TRY(build_graph(e, o->config, last, &e->graphs[LAST_BATCH], err));
+    TRY(build_graphs(e, o, err));
     TRY(model_flat(e->graphs[FULL_BATCH], &e->flat, err));
     void *memory = NULL;
     TRY(mem_alloc((size_t)e->flat->n_elements * sizeof(float), "parameters", &memory, err));
@@ -91,7 +94,7 @@ static status build_model(evaluation *e, const evaluation_options *o, error *err
         .device = {.threads = o->threads},
         .flat = e->flat,
         .graphs = (const graph *const *)e->graphs,
-        .n_graphs = last > 0 ? 2 : 1,
+        .n_graphs = e->graphs[LAST_BATCH] ? 2 : 1,
     };
     TRY(exec_create(&options, &e->exec, err));
     exec_bind_params(e->exec, e->params);

@@ -27,6 +27,8 @@ typedef struct evaluation_options {
     const char *data_path;      /* NULL: validation_data_path */
     const char *vocabulary;     /* the job's, if its data have one; NULL: none */
     int threads;                /* CPU threads; >= 1 */
+    const weights *predict;     /* the model of these weights, without labels: only for
+                                 * evaluation_answers; NULL: with labels and loss */
     const atomic_bool *stop;    /* ends a run between two nodes; NULL: never. Kept */
     bool (*is_over)(void *user); /* true ends a run between two batches; NULL: never */
     void *user;

@@ -284,7 +284,8 @@ status evaluator_run(const evaluator_options *options, error *err)
     return st;
 }
 
-static status open_loaded(const evaluator_request *request, evaluation **ret, error *err)
+static status open_loaded(const evaluator_request *request, bool predicts, evaluation **ret,
+                          error *err)
 {
     evaluation_options how = {.config = request->config,
                               .data_path = request->data_path,
@@ -293,8 +294,9 @@ static status open_loaded(const evaluator_request *request, evaluation **ret, er
                               .stop = request->stop};
     evaluation *e = NULL;
     weights *w = NULL;
-    TRY(evaluation_open(&how, &e, err));
-    status st = weights_open(request->model, &w, err);
+    TRY(weights_open(request->model, &w, err));
+    how.predict = predicts ? w : NULL;
+    status st = evaluation_open(&how, &e, err);
     if (st == OK)
         st = evaluation_load(e, w, err);
     weights_close(&w);
@@ -308,7 +310,7 @@ static status open_loaded(const evaluator_request *request, evaluation **ret, er
 status evaluator_evaluate(const evaluator_request *request, metric_set *ret, error *err)
 {
     evaluation *e = NULL;
-    TRY(open_loaded(request, &e, err));
+    TRY(open_loaded(request, false, &e, err));
     status st = evaluation_run(e, ret, err);
     evaluation_close(&e);
     return st;
@@ -318,7 +320,7 @@ status evaluator_predict(const evaluator_request *request, evaluation_taker *tak
                          error *err)
 {
     evaluation *e = NULL;
-    TRY(open_loaded(request, &e, err));
+    TRY(open_loaded(request, true, &e, err));
     status st = evaluation_answers(e, take, user, err);
     evaluation_close(&e);
     return st;

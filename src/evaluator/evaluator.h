@@ -48,7 +48,7 @@ typedef struct evaluator_request {
 /* One model, once: "loss" and "accuracy". */
 MUST_USE status evaluator_evaluate(const evaluator_request *request, metric_set *ret, error *err);
 
-/* One model, once: its answers, as evaluation_answers gives them. */
+/* One model, once: its answers, as evaluation_answers gives them. The data need no labels. */
 MUST_USE status evaluator_predict(const evaluator_request *request, evaluation_taker *take,
                                   void *user, error *err);
 

@@ -77,11 +77,13 @@ status loss_choose(const model_request *r, arena *a, model_loss *ret, error *err
         TRY(wants_label(r, &l, label->dtype == DT_I64 && label->classes > 0,
                         "int64 labels with classes", err));
         l.features = label->classes;
-    } else if (label && strcmp(l.kind, "span") == 0) {
+    } else if (strcmp(l.kind, "span") == 0) {
         TRY(wants_label(r, &l, is_span(&l), "one int64 field of two positions, or two of one each",
                         err));
         l.features = 2;
-    } else if (label) {
+    } else if (!label) {
+        l.features = r->scores;
+    } else {
         bool is_binary = strcmp(l.kind, "binary_cross_entropy") == 0;
         bool fits = label->dtype == DT_F32 ||
                     (is_binary && label->dtype == DT_I64 && label->classes == 2);

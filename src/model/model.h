@@ -22,14 +22,15 @@
 #define TEQUIO_MODEL_MODEL_H
 
 #include "common/config/config.h"
+#include "common/store/weights.h"
 #include "data/data.h"
 #include "graph/precision.h"
 
 typedef enum model_mode {
     MODEL_TRAIN,
     MODEL_EVAL,
-    MODEL_PREDICT, /* MODEL_EVAL without labels and loss: outputs only. The fields still describe
-                    * the labels, which say how many classes there are */
+    MODEL_PREDICT, /* MODEL_EVAL without labels and loss: outputs only. Where the fields describe
+                    * labels, these say how many scores there are; otherwise `scores` does */
 } model_mode;
 
 typedef struct model_request {
@@ -39,6 +40,7 @@ typedef struct model_request {
     int64_t batch_size;
     uint64_t seed;
     model_mode mode;
+    int64_t scores;                 /* of the last layer, for data without labels; 0: unknown */
     const json_t *freeze;           /* names of parameters that do not move, with * and ?; or NULL */
     graph_precision precision;      /* of products */
 } model_request;
@@ -49,6 +51,11 @@ graph_precision model_precision(const config *job);
 /* An error names the layer and both shapes (E_CONFIG) or the unknown type (E_CONFIG, with the
  * nearest known one). */
 MUST_USE status model_build(const model_request *request, graph **ret, error *err);
+
+/* How many scores the weights of a model give, as its parameters tell, for data that have no labels to
+ * say so; 0 where the labels do, or no parameter depends on it. */
+MUST_USE status model_scores(const model_request *request, const weights *w, int64_t *ret,
+                             error *err);
 
 /* What a model says to a batch: names of the kept values whose first axis is the batch's, in the
  * order of the graph, at most `most`. Returns how many; names are the graph's. */

@@ -432,11 +432,16 @@ static void note_end(const play *p, status st, const char *text)
 static void write_onnx(const play *p)
 {
     error err = ERROR_INIT;
-    char *model = jobdir_file(p->dir, "model.safetensors");
+    char *model = jobdir_file(p->dir, "model.safetensors"), *vocabulary = NULL;
     char *path = jobdir_file(p->dir, "model.onnx");
-    onnx_file_request request = {.config = p->o->config, .model = model, .path = path};
-    if (jobdir_is_ours(p->dir) && onnx_file_write(&request, &err) != OK)
+    status st = jobdir_read_vocabulary(p->dir, &vocabulary, &err);
+    onnx_file_request request = {
+        .config = p->o->config, .model = model, .vocabulary = vocabulary, .path = path};
+    if (st == OK && jobdir_is_ours(p->dir))
+        st = onnx_file_write(&request, &err);
+    if (st != OK)
         LOG_W("NO_ONNX", "model.onnx is not written: %s", err.text);
+    free(vocabulary);
     free(path);
     free(model);
 }

@@ -35,7 +35,8 @@ static status export_onnx(const args *a, subject *s, const char *path, error *er
 {
     TRY(subject_configure(s, args_text(a, "config"), err));
     onnx_file_request request = {
-        .config = s->config, .model = s->model, .data = args_text(a, "data"), .path = path};
+        .config = s->config, .model = s->model, .data = args_text(a, "data"),
+        .vocabulary = s->vocabulary, .path = path};
     TRY(onnx_file_write(&request, err));
     printf("%s: the network with the weights of '%s'\n", path, s->model);
     return OK;

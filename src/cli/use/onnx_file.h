@@ -14,6 +14,7 @@ typedef struct onnx_file_request {
     const config *config;
     const char *model;      /* a .safetensors file or a checkpoint's folder */
     const char *data;       /* tells the shape of an example; NULL: validation or training data */
+    const char *vocabulary; /* of the job; NULL: it has none */
     const char *path;       /* to write */
 } onnx_file_request;
 

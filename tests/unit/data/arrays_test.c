@@ -198,6 +198,31 @@ static void test_a_part_of_the_examples(void **state)
     free(path);
 }
 
+/* A label that is no class, or none at all, does not matter where labels do not. */
+static void test_without_labels(void **state)
+{
+    (void)state;
+    static const int64_t wrong[4] = {3, -7, 1 << 20, 0};
+    const st_tensor t[2] = {tensor("x", DT_F32, values, 4, 2), tensor("label", DT_I64, wrong, 4, 0)};
+    arrays_reader_options options = {.label = "label", .classes = 5, .without_labels = true};
+    for (size_t n = 1; n <= 2; n++) {
+        char *path = file_of(t, n);
+        dataset *d = NULL;
+        size_t n_fields;
+        assert_int_equal(arrays_reader_open(&options, path, &d, NULL), OK);
+        assert_string_equal(dataset_fields(d, &n_fields)[0].name, "x");
+        assert_int_equal(n_fields, 1);
+        dataset_close(&d);
+        free(path);
+    }
+    char *path = file_of(t + 1, 1);
+    dataset *d = NULL;
+    error err = ERROR_INIT;
+    assert_int_equal(arrays_reader_open(&options, path, &d, &err), E_DATA);
+    assert_non_null(strstr(err.text, "holds labels alone"));
+    free(path);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -220,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_numbers_must_be_finite),
         cmocka_unit_test(test_no_file),
         cmocka_unit_test(test_a_part_of_the_examples),
+        cmocka_unit_test(test_without_labels),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -30,7 +30,8 @@ static status opens(const char *reader, const char *text, const char *vocabulary
     if (config_load(&source, &c, &why) != OK)
         fail_msg("%s", why.text);
     status st =
-        dataset_open_as(config_section(c, "dataset_reader"), path, vocabulary, ret, err);
+        dataset_open_as(config_section(c, "dataset_reader"), path,
+                        &(dataset_options){.vocabulary = vocabulary}, ret, err);
     config_destroy(&c);
     free(written);
     free(path);

@@ -207,6 +207,23 @@ static void test_opens_by_configuration(void **state)
     free(images);
 }
 
+static void test_images_alone(void **state)
+{
+    char *images = test_pair(*state, 25, 2, 2);
+    char *labels = xasprintf("%s/none", (const char *)*state);
+    idx_reader_options options = {.labels = labels, .std = 1.0, .without_labels = true};
+    dataset *d = NULL;
+    size_t n;
+    float pixels[4];
+    assert_int_equal(idx_reader_open(&options, images, &d, NULL), OK);
+    assert_string_equal(dataset_fields(d, &n)[0].name, "image");
+    assert_int_equal(n, 1);
+    assert_int_equal(dataset_read(d, 24, (void *[]){pixels}, NULL), OK);
+    dataset_close(&d);
+    free(labels);
+    free(images);
+}
+
 static int setup(void **state)
 {
     *state = test_dir_make();
@@ -227,7 +244,7 @@ int main(void)
         TEST(test_gives_normalised_images), TEST(test_limit_and_classes),
         TEST(test_finds_labels_by_name),    TEST(test_labels_given),
         TEST(test_files_that_do_not_fit),   TEST(test_other_types_are_not_scaled),
-        TEST(test_opens_by_configuration),
+        TEST(test_opens_by_configuration),  TEST(test_images_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@ typedef struct editor {
     const onnx_model *m;
     const weights *w;
     Onnx__GraphProto graph; /* a shallow copy */
+    int64_t opset;          /* of ai.onnx */
     bool resized;           /* a weight has another shape than in the file */
     size_t n_taken;
 } editor;
@@ -102,7 +103,7 @@ static bool is(const Onnx__NodeProto *n, const char *type)
     return strcmp(onnx_text(n->op_type), type) == 0 && (!*domain || strcmp(domain, "ai.onnx") == 0);
 }
 
-/* A copy of the node without the attribute, with room for one more. */
+/* A copy of the node without the attribute, and with room for another one. */
 static Onnx__NodeProto *without(editor *e, const Onnx__NodeProto *n, const char *attribute)
 {
     Onnx__NodeProto *copy = arena_alloc(e->memory, sizeof *copy);
@@ -115,44 +116,77 @@ static Onnx__NodeProto *without(editor *e, const Onnx__NodeProto *n, const char 
     return copy;
 }
 
-/* Before opset 7 an attribute said that statistics are those of inference. */
-static void add_is_test(editor *e, Onnx__NodeProto *n)
+static void add_int(editor *e, Onnx__NodeProto *n, const char *name, int64_t value)
 {
-    const Onnx__ModelProto *p = e->m->proto;
-    bool is_old = false;
-    for (size_t i = 0; i < p->n_opset_import; i++)
-        is_old |= !*onnx_text(p->opset_import[i]->domain) && p->opset_import[i]->version < 7;
-    if (!is_old)
-        return;
     Onnx__AttributeProto *a = arena_alloc(e->memory, sizeof *a);
     onnx__attribute_proto__init(a);
-    a->name = arena_strdup(e->memory, "is_test");
-    a->has_type = a->has_i = true;
-    a->type = 2; /* INT */
-    a->i = 1;
+    a->name = text(name);
+    a->has_type = a->has_i = 1;
+    a->type = 2;
+    a->i = value;
     n->attribute[n->n_attribute++] = a;
+}
+
+/* The statistics of training are not made at rest; before opset 7 an attribute says which it is. */
+static Onnx__NodeProto *norm_at_rest(editor *e, const Onnx__NodeProto *n)
+{
+    Onnx__NodeProto *copy = without(e, n, e->opset < 7 ? "is_test" : "training_mode");
+    if (e->opset < 7)
+        add_int(e, copy, "is_test", 1);
+    copy->n_output = 1;
+    return copy;
+}
+
+static Onnx__NodeProto *at_rest(editor *e, Onnx__NodeProto *n);
+
+/* Branches of an If, set to inference. */
+static Onnx__NodeProto *branches_at_rest(editor *e, const Onnx__NodeProto *n)
+{
+    Onnx__NodeProto *copy = without(e, n, "");
+    for (size_t i = 0; i < copy->n_attribute; i++) {
+        const Onnx__AttributeProto *old = copy->attribute[i];
+        if (!old->g)
+            continue;
+        Onnx__AttributeProto *a = arena_alloc(e->memory, sizeof *a);
+        Onnx__GraphProto *g = arena_alloc(e->memory, sizeof *g);
+        *a = *old;
+        *g = *old->g;
+        a->g = g;
+        g->node = arena_alloc(e->memory, (g->n_node + 1) * sizeof *g->node);
+        for (size_t k = 0; k < g->n_node; k++)
+            g->node[k] = at_rest(e, old->g->node[k]);
+        copy->attribute[i] = a;
+    }
+    return copy;
 }
 
 /* Set to inference; any other node stays the one it is. */
 static Onnx__NodeProto *at_rest(editor *e, Onnx__NodeProto *n)
 {
-    if (is(n, "BatchNormalization")) {
-        n = without(e, without(e, n, "training_mode"), "is_test");
-        add_is_test(e, n);
-        n->n_output = 1;
-    } else if (is(n, "Dropout") && n->n_input > 2) {
-        n = without(e, n, "");
-        n->n_input = 2;
-    }
+    if (is(n, "BatchNormalization"))
+        return norm_at_rest(e, n);
+    if (is(n, "If"))
+        return branches_at_rest(e, n);
+    if (!is(n, "Dropout") || n->n_input <= 2)
+        return n;
+    n = without(e, n, "");
+    n->n_input = 2;
     return n;
 }
 
+/* In subgraphs too. */
 static bool reads(Onnx__NodeProto *const *nodes, size_t n, const char *name)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < nodes[i]->n_input; k++)
             if (strcmp(nodes[i]->input[k], name) == 0)
                 return true;
+        for (size_t k = 0; k < nodes[i]->n_attribute; k++) {
+            const Onnx__GraphProto *g = nodes[i]->attribute[k]->g;
+            if (g && reads(g->node, g->n_node, name))
+                return true;
+        }
+    }
     return false;
 }
 
@@ -190,6 +224,41 @@ static status edit_nodes(editor *e, error *err)
     return OK;
 }
 
+static bool is_among(Onnx__ValueInfoProto *const *values, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(onnx_text(values[i]->name), name) == 0)
+            return true;
+    return false;
+}
+
+/* Drops a constant, whether an initializer or a node, that was read in training only. */
+static void drop_unread(editor *e, const char *name)
+{
+    Onnx__GraphProto *g = &e->graph;
+    size_t n_initializers = 0, n_nodes = 0;
+    if (reads(g->node, g->n_node, name) || is_among(g->output, g->n_output, name) ||
+        is_among(g->input, g->n_input, name))
+        return;
+    for (size_t i = 0; i < g->n_initializer; i++)
+        if (strcmp(onnx_text(g->initializer[i]->name), name) != 0)
+            g->initializer[n_initializers++] = g->initializer[i];
+    for (size_t i = 0; i < g->n_node; i++)
+        if (!is(g->node[i], "Constant") || g->node[i]->n_output != 1 ||
+            strcmp(g->node[i]->output[0], name) != 0)
+            g->node[n_nodes++] = g->node[i];
+    g->n_initializer = n_initializers;
+    g->n_node = n_nodes;
+}
+
+static void drop_modes(editor *e)
+{
+    const Onnx__GraphProto *g = e->m->proto->graph;
+    for (size_t i = 0; i < g->n_node; i++)
+        if (is(g->node[i], "Dropout") && g->node[i]->n_input > 2)
+            drop_unread(e, g->node[i]->input[2]);
+}
+
 /* In the bodies of functions too. */
 static void edit_functions(editor *e, Onnx__ModelProto *model)
 {
@@ -207,25 +276,54 @@ static void edit_functions(editor *e, Onnx__ModelProto *model)
 
 /* --- what the file says about itself --- */
 
-/* Shapes that were noted do not hold where a head was replaced; outputs keep their types. */
-static void forget_shapes(editor *e)
+/* A note of a value with its type and how many axes it has, but without sizes that are numbers. */
+static Onnx__ValueInfoProto *without_sizes(editor *e, const Onnx__ValueInfoProto *old)
+{
+    Onnx__ValueInfoProto *v = arena_alloc(e->memory, sizeof *v);
+    *v = *old;
+    if (!old->type || !old->type->tensor_type || !old->type->tensor_type->shape)
+        return v;
+    Onnx__TypeProto *type = arena_alloc(e->memory, sizeof *type);
+    Onnx__TypeProto__Tensor *tensor = arena_alloc(e->memory, sizeof *tensor);
+    Onnx__TensorShapeProto *shape = arena_alloc(e->memory, sizeof *shape);
+    *type = *old->type;
+    *tensor = *old->type->tensor_type;
+    *shape = *old->type->tensor_type->shape;
+    v->type = type;
+    type->tensor_type = tensor;
+    tensor->shape = shape;
+    shape->dim = arena_alloc(e->memory, (shape->n_dim + 1) * sizeof *shape->dim);
+    for (size_t i = 0; i < shape->n_dim; i++) {
+        shape->dim[i] = arena_alloc(e->memory, sizeof *shape->dim[i]);
+        *shape->dim[i] = *old->type->tensor_type->shape->dim[i];
+        shape->dim[i]->has_dim_value = 0;
+    }
+    return v;
+}
+
+/* A list without the sizes of all, or of initializers; others stay or are left out. */
+static Onnx__ValueInfoProto **forget(editor *e, Onnx__ValueInfoProto *const *old, size_t *n,
+                                     bool all, bool keeps_others)
+{
+    Onnx__ValueInfoProto **list = arena_alloc(e->memory, (*n + 1) * sizeof *list);
+    size_t kept = 0;
+    for (size_t i = 0; i < *n; i++) {
+        bool stale = all || onnx_initializer(e->m, onnx_text(old[i]->name)) >= 0;
+        if (stale || keeps_others)
+            list[kept++] = stale ? without_sizes(e, old[i]) : old[i];
+    }
+    *n = kept;
+    return list;
+}
+
+/* Sizes that were noted do not hold where a head was replaced. What an initializer was to the
+ * exporter still does, and old files list initializers among the inputs. */
+static void forget_sizes(editor *e)
 {
     Onnx__GraphProto *g = &e->graph;
-    Onnx__ValueInfoProto **old = g->output;
-    g->n_value_info = 0;
-    g->output = arena_alloc(e->memory, (g->n_output + 1) * sizeof *g->output);
-    for (size_t i = 0; i < g->n_output; i++) {
-        g->output[i] = arena_alloc(e->memory, sizeof **g->output);
-        *g->output[i] = *old[i];
-        if (!old[i]->type || !old[i]->type->tensor_type)
-            continue;
-        g->output[i]->type = arena_alloc(e->memory, sizeof *old[i]->type);
-        *g->output[i]->type = *old[i]->type;
-        g->output[i]->type->tensor_type =
-            arena_alloc(e->memory, sizeof *old[i]->type->tensor_type);
-        *g->output[i]->type->tensor_type = *old[i]->type->tensor_type;
-        g->output[i]->type->tensor_type->shape = NULL;
-    }
+    g->input = forget(e, g->input, &g->n_input, false, true);
+    g->output = forget(e, g->output, &g->n_output, true, true);
+    g->value_info = forget(e, g->value_info, &g->n_value_info, false, false);
 }
 
 static bool is_ours(const char *key, const onnx_meta *meta, size_t n)
@@ -260,8 +358,9 @@ static status edit_graph(editor *e, error *err)
 {
     TRY(replace_initializers(e, err));
     TRY(edit_nodes(e, err));
+    drop_modes(e);
     if (e->resized)
-        forget_shapes(e);
+        forget_sizes(e);
     if (e->n_taken < weights_count(e->w))
         return FAIL(err, E_DATA, "'%s' has %zu tensors, '%s' has a place for %zu of them",
                     weights_origin(e->w), weights_count(e->w), e->m->path, e->n_taken);
@@ -271,7 +370,11 @@ static status edit_graph(editor *e, error *err)
 status onnx_export_model(const onnx_model *m, const weights *w, const onnx_meta *meta,
                          size_t n_meta, const char *path, error *err)
 {
-    editor e = {.memory = arena_create(), .m = m, .w = w, .graph = *m->proto->graph};
+    editor e = {.memory = arena_create(),
+                .m = m,
+                .w = w,
+                .graph = *m->proto->graph,
+                .opset = onnx_opset(m->proto->opset_import, m->proto->n_opset_import, "")};
     Onnx__ModelProto model = *m->proto;
     model.graph = &e.graph;
     status st = edit_graph(&e, err);

@@ -90,19 +90,31 @@ static const onnx_binding *binding_of(const onnx_request *r, const char *name)
 }
 
 /* A symbol that the request binds must be what is fed; the same symbol must be one size. */
-static status check_symbol(const onnx_request *r, const onnx_io *io, int32_t axis, int64_t size,
-                           error *err)
+static status check_symbol(importer *im, const onnx_io *io, int32_t axis, int64_t size, error *err)
 {
-    for (size_t i = 0; io->param[axis] && i < r->n_dims; i++)
-        if (strcmp(r->dims[i].param, io->param[axis]) == 0 && r->dims[i].size != size)
+    const onnx_request *r = im->request;
+    const char *name = io->param[axis];
+    for (size_t i = 0; name && i < r->n_dims; i++)
+        if (strcmp(r->dims[i].param, name) == 0 && r->dims[i].size != size)
             return FAIL(err, E_CONFIG,
-                        "axis %" PRId32 " of input '%s' is '%s' = %" PRId64 ", but is fed %" PRId64,
-                        axis, io->name, io->param[axis], r->dims[i].size, size);
+                        "model.dims says '%s' = %" PRId64 ", but axis %" PRId32
+                        " of input '%s' is fed %" PRId64,
+                        name, r->dims[i].size, axis, io->name, size);
+    for (size_t i = 0; name && i < im->n_symbols; i++)
+        if (strcmp(im->symbols[i].name, name) == 0 && im->symbols[i].size != size)
+            return FAIL(err, E_CONFIG,
+                        "axis %" PRId32 " of input '%s' is '%s', which is fed %" PRId64
+                        " there and %" PRId64 " by input '%s'",
+                        axis, io->name, name, size, im->symbols[i].size, im->symbols[i].input);
+    if (name) {
+        GROW(im->symbols, im->cap_symbols, im->n_symbols + 1);
+        im->symbols[im->n_symbols++] = (symbol){name, io->name, size};
+    }
     return OK;
 }
 
-static status check_fed(const onnx_request *r, const onnx_io *io, dtype type,
-                        const graph_shape *shape, error *err)
+static status check_fed(importer *im, const onnx_io *io, dtype type, const graph_shape *shape,
+                        error *err)
 {
     char text[SHAPE_TEXT];
     if (io->has_type && io->dtype != type)
@@ -119,7 +131,7 @@ static status check_fed(const onnx_request *r, const onnx_io *io, dtype type,
                         "axis %" PRId32 " of input '%s' is fixed to %" PRId64
                         " in the file, but is fed %s; export it with dynamic axes",
                         i, io->name, io->dim[i], graph_shape_text(shape, text, sizeof text));
-        TRY(check_symbol(r, io, i, shape->dim[i], err));
+        TRY(check_symbol(im, io, i, shape->dim[i], err));
     }
     return OK;
 }
@@ -134,17 +146,40 @@ static status put_input(importer *im, scope *s, const Onnx__ValueInfoProto *v, c
         return OK; /* an error if somebody reads it */
     slot value = {.kind = SLOT_HOST, .value = GRAPH_NONE};
     if (b->value == GRAPH_NONE) {
-        TRY(check_fed(im->request, &io, b->host->dtype, &b->host->shape, err));
+        TRY(check_fed(im, &io, b->host->dtype, &b->host->shape, err));
         TRY(host_create(im->a, b->host->dtype, &b->host->shape, &value.host, err));
         memcpy(value.host->data, b->host->data,
                (size_t)value.host->n * dtype_bytes(b->host->dtype));
     } else {
         const graph_value *fed = graph_value_at(outer, b->value);
-        TRY(check_fed(im->request, &io, fed->dtype, &fed->shape, err));
+        TRY(check_fed(im, &io, fed->dtype, &fed->shape, err));
         value.kind = SLOT_VALUE;
         TRY(graph_input(im->g, io.name, fed->dtype, fed->shape, &value.value, err));
     }
     return scope_put(im, s, io.name, &value, err);
+}
+
+/* A symbol that no input has is a slip of the pen. */
+static status check_dims(const importer *im, error *err)
+{
+    const onnx_request *r = im->request;
+    for (size_t d = 0; d < r->n_dims; d++) {
+        const char *has = "none";
+        bool found = false;
+        onnx_io io;
+        for (size_t i = 0; i < onnx_n_inputs(im->m) && !found; i++) {
+            TRY(onnx_input(im->m, i, &io, err));
+            for (int32_t axis = 0; io.has_shape && axis < io.rank; axis++) {
+                has = io.param[axis] ? io.param[axis] : has;
+                found |= io.param[axis] && strcmp(io.param[axis], r->dims[d].param) == 0;
+            }
+        }
+        if (!found)
+            return FAIL(err, E_CONFIG,
+                        "model.dims: no axis of an input is called '%s'; one is called '%s'",
+                        r->dims[d].param, has);
+    }
+    return OK;
 }
 
 static status fill_scope(importer *im, scope *s, const graph *outer, error *err)
@@ -154,6 +189,7 @@ static status fill_scope(importer *im, scope *s, const graph *outer, error *err)
     s->n_opsets = im->m->proto->n_opset_import;
     for (size_t i = 0; i < g->n_initializer; i++)
         names_put(&im->initializers, onnx_text(g->initializer[i]->name), (int32_t)i);
+    TRY(check_dims(im, err));
     for (size_t i = 0; i < g->n_input; i++)
         if (!is_initializer(im, onnx_text(g->input[i]->name)))
             TRY(put_input(im, s, g->input[i], outer, err));
@@ -288,6 +324,7 @@ status onnx_import(const onnx_model *m, graph *g, const onnx_request *request, o
     names_fini(&im.initializers);
     names_fini(&im.infos);
     free(im.weights);
+    free(im.symbols);
     buf_fini(&im.refusals);
     graph_destroy(&im.g);
     return st;

@@ -90,3 +90,15 @@ int32_t onnx_initializer(const onnx_model *m, const char *name)
             return (int32_t)i;
     return -1;
 }
+
+int64_t onnx_opset(Onnx__OperatorSetIdProto *const *sets, size_t n, const char *domain)
+{
+    bool main = !*domain || strcmp(domain, "ai.onnx") == 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *own = onnx_text(sets[i]->domain);
+        bool own_main = !*own || strcmp(own, "ai.onnx") == 0;
+        if (main ? own_main : strcmp(own, domain) == 0)
+            return sets[i]->version;
+    }
+    return 0;
+}

@@ -42,4 +42,7 @@ static inline const char *onnx_text(const char *s)
 /* The graph's initializer of that name, -1 if there is none. */
 int32_t onnx_initializer(const onnx_model *m, const char *name);
 
+/* Which version of a domain ("" and "ai.onnx" are one) is asked for, 0 if none. */
+int64_t onnx_opset(Onnx__OperatorSetIdProto *const *sets, size_t n, const char *domain);
+
 #endif

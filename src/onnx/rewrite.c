@@ -47,6 +47,29 @@ static graph_val step_back(const graph *g, const graph_node *n, rewrite_head *he
     return n->n_in == 1 ? n->in[0] : GRAPH_NONE;
 }
 
+static int32_t readers_of(const graph *g, graph_val v)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < graph_n_nodes(g); i++)
+        for (int32_t k = 0; k < graph_node_at(g, i)->n_in; k++)
+            n += graph_node_at(g, i)->in[k] == v;
+    return n;
+}
+
+/* A tied weight cannot be another one here and stay the same there. */
+static status check_readers(const graph *g, const graph_node *n, const rewrite_head *head,
+                            error *err)
+{
+    const graph_val own[] = {head->weight, head->bias, n->in[1]};
+    for (size_t i = 0; i < COUNT_OF(own); i++)
+        if (own[i] != GRAPH_NONE && readers_of(g, own[i]) > 1)
+            return FAIL(err, E_UNSUPPORTED,
+                        "model.replace_head: '%s' of the last linear layer is read elsewhere too "
+                        "(tied weights); export the model with a head of its own",
+                        graph_value_at(g, own[i])->name);
+    return OK;
+}
+
 status rewrite_find_head(const graph *g, graph_val output, int64_t features, rewrite_head *ret,
                          error *err)
 {
@@ -55,6 +78,7 @@ status rewrite_find_head(const graph *g, graph_val output, int64_t features, rew
     while (v != GRAPH_NONE && graph_value_at(g, v)->kind == VAL_TEMP) {
         const graph_node *n = graph_node_at(g, graph_value_at(g, v)->def);
         if ((n->op == OP_GEMM || n->op == OP_MATMUL) && take_linear(g, n, &head)) {
+            TRY(check_readers(g, n, &head, err));
             *ret = head;
             return OK;
         }
@@ -62,7 +86,8 @@ status rewrite_find_head(const graph *g, graph_val output, int64_t features, rew
     }
     return FAIL(
         err, E_UNSUPPORTED,
-        "there is no linear layer right before the output '%s' whose head could be replaced",
+        "model.replace_head: there is no linear layer right before the output '%s' that could be "
+        "replaced",
         graph_value_at(g, output)->name);
 }
 

@@ -14,7 +14,8 @@ typedef struct rewrite_head {
     int64_t features;
 } rewrite_head;
 
-/* E_UNSUPPORTED if `output` does not come from a linear layer through a few simple operators. */
+/* E_UNSUPPORTED if `output` does not come from a linear layer through a few simple operators, or if
+ * others read its weights too. */
 MUST_USE status rewrite_find_head(const graph *g, graph_val output, int64_t features,
                                   rewrite_head *ret, error *err);
 

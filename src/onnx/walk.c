@@ -22,25 +22,13 @@ void walk_refuse(importer *im, const Onnx__NodeProto *n, const char *format, ...
     im->n_refusals++;
 }
 
-static int64_t version_of(const scope *s, const char *domain)
-{
-    bool main = !*domain || strcmp(domain, "ai.onnx") == 0;
-    for (size_t i = 0; i < s->n_opsets; i++) {
-        const char *own = onnx_text(s->opsets[i]->domain);
-        bool own_main = !*own || strcmp(own, "ai.onnx") == 0;
-        if (main ? own_main : strcmp(own, domain) == 0)
-            return s->opsets[i]->version;
-    }
-    return 0;
-}
-
 /* The row that can carry the node out, or NULL with what is wrong said. */
 static const onnx_op *find_row(importer *im, const scope *s, const Onnx__NodeProto *n,
                                int64_t *ret_version)
 {
     const char *domain = onnx_text(n->domain);
     const onnx_op *row = onnx_op_find(domain, onnx_text(n->op_type));
-    int64_t version = version_of(s, domain);
+    int64_t version = onnx_opset(s->opsets, s->n_opsets, domain);
     if (!row)
         walk_refuse(im, n,
                     *domain ? "no such operator in the domain '%s' here"

@@ -41,6 +41,12 @@ typedef struct weight {
     tensor_kind kind;
 } weight;
 
+/* What a symbol in the shapes of inputs turned out to be, and by which of them. */
+typedef struct symbol {
+    const char *name, *input;
+    int64_t size;
+} symbol;
+
 typedef struct scope {
     const struct scope *parent;          /* of a subgraph */
     const char *prefix;                  /* of names inside: "" or "node/" */
@@ -65,6 +71,8 @@ typedef struct importer {
     names infos;           /* name -> index of its value_info */
     weight *weights;
     size_t n_weights, cap_weights;
+    symbol *symbols;
+    size_t n_symbols, cap_symbols;
     buf refusals;
     int n_refusals;
     int64_t steps;         /* nodes walked, functions inlined: bounded */

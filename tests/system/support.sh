@@ -55,6 +55,46 @@ json() {
     sed -n "s/^ *\"$2\": *\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$1" | head -n 1
 }
 
+# agrees (MODEL.onnx LINES)...: ONNX Runtime says of each file what predict --with-inputs said
+agrees() {
+    run python3 "$SOURCE_DIR/tests/tools/onnx_agrees.py" "$@"
+    [ "$code" -eq 77 ] || [ "$code" -eq 0 ] || fail "ONNX Runtime does not agree"
+    cat "$dir/out"
+    [ "$code" -eq 0 ] || echo "no Python package onnxruntime here: that it agrees is left out"
+}
+
+# job_agrees JOB DATA: likewise of a job's model.onnx
+job_agrees() {
+    expect 0 "$TEQUIO" predict "$1" --data "$2" --limit 16 --with-inputs -o "$dir/lines"
+    agrees "$1/model.onnx" "$dir/lines"
+}
+
+# weights_of SHAPE...: trains $dir/config.jsonnet from scratch and sets $sha
+weights_of() {
+    expect 0 "$TEQUIO" train "$dir/config.jsonnet" -s "$dir/job" --force --progress none "$@"
+    sha=$(json "$dir/job/summary.json" params_sha256)
+    [ "${#sha}" -eq 64 ] || fail "no params_sha256 in summary.json"
+}
+
+# weights_after_a_kill STEP SHAPE...: likewise, but one worker and one server begin, are killed once
+# the checkpoint of that step (nine digits) is there, and others go on from it
+weights_after_a_kill() {
+    step=$1
+    shift
+    rm -rf "$dir/job"
+    start "$TEQUIO" train "$dir/config.jsonnet" -s "$dir/job" --workers 1 --ps 1
+    looks=1000
+    until [ -e "$dir/job/checkpoints/step-$step/manifest.json" ]; do
+        kill -0 "$pid" 2>/dev/null && [ "$looks" -gt 0 ] || fail "no checkpoint of step $step"
+        looks=$((looks - 1))
+        sleep 0.02
+    done
+    kill -KILL "$pid"
+    ends 137
+    expect 0 "$TEQUIO" train "$dir/config.jsonnet" -s "$dir/job" --recover "$@"
+    sha=$(json "$dir/job/summary.json" params_sha256)
+}
+
 # no_task_left: no process works for a job in $dir any more
 no_task_left() {
     for process in /proc/[0-9]*; do

@@ -37,6 +37,14 @@ status write_gelu(maker *m, const graph_node *n, error *err)
     return OK;
 }
 
+status write_cast(maker *m, const graph_node *n, error *err)
+{
+    (void)err;
+    const cast_attr *a = n->attr;
+    maker_int(m, write_same(m, n, 1), "to", maker_onnx_type(a->to));
+    return OK;
+}
+
 status write_along_axis(maker *m, const graph_node *n, error *err)
 {
     (void)err;

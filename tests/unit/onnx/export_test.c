@@ -175,6 +175,72 @@ static void an_original_keeps_its_graph(void **state)
     file_destroy(&f);
 }
 
+/* Everything that has a mode, also inside of a branch, is at rest; what only training read is gone. */
+static void all_is_at_rest(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    file *f = trained(), *branch = file_inside(f), *other = file_inside(f);
+    f->proto.opset_import[0]->version = 14;
+    file_node(f, "Constant", "", "is_training");
+    f->graph.node[3]->input[2] = (char[]){"is_training"};
+    Onnx__NodeProto *n =
+        file_node(branch, "BatchNormalization", "y bn.weight bn.bias bn.mean bn.weight", "inner m v");
+    file_int(branch, n, "training_mode", 1);
+    file_output(branch, "inner");
+    file_node(other, "Dropout", "y ratio ratio", "outer");
+    file_output(other, "outer");
+    n = file_node(f, "If", "is_known", "z");
+    file_subgraph(f, n, "then_branch", branch);
+    file_subgraph(f, n, "else_branch", other);
+    onnx_model *m = file_open(f);
+    weights *w = some_weights(learned, COUNT_OF(learned), 1.0f);
+    must(onnx_export_model(m, w, meta, 1, file_path("out.onnx"), &err), &err);
+    onnx_model *again = read_back();
+    assert_null(node_of(again, "Constant"));
+    assert_true(onnx_initializer(again, "ratio") >= 0);
+    const Onnx__NodeProto *branches = node_of(again, "If");
+    const Onnx__NodeProto *norm = branches->attribute[0]->g->node[0];
+    assert_int_equal(norm->n_output, 1);
+    assert_int_equal(norm->n_attribute, 0);
+    assert_int_equal(branches->attribute[1]->g->node[0]->n_input, 2);
+    onnx_close(&again);
+    onnx_close(&m);
+    weights_close(&w);
+    file_destroy(&f);
+}
+
+/* A head of another size: sizes that were noted are gone, symbols and numbers of axes stay. */
+static void another_head_is_no_lie(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    tensor_decl wider[COUNT_OF(learned)];
+    memcpy(wider, learned, sizeof learned);
+    wider[0].dim[0] = 5;
+    file *f = trained(), *notes = file_inside(f);
+    file_input(notes, "y", FILE_FLOAT, "N,3");
+    file_input(notes, "fc.weight", FILE_FLOAT, "3,6");
+    f->graph.output[0] = notes->graph.input[0];
+    f->graph.value_info = notes->graph.input;
+    f->graph.n_value_info = 2;
+    onnx_model *m = file_open(f);
+    weights *w = some_weights(wider, COUNT_OF(wider), 1.0f);
+    must(onnx_export_model(m, w, meta, 1, file_path("out.onnx"), &err), &err);
+    onnx_model *again = read_back();
+    const Onnx__GraphProto *g = again->proto->graph;
+    const Onnx__TensorShapeProto *shape = g->output[0]->type->tensor_type->shape;
+    assert_int_equal(shape->n_dim, 2);
+    assert_string_equal(shape->dim[0]->dim_param, "N");
+    assert_false(shape->dim[1]->has_dim_value);
+    assert_int_equal(g->n_value_info, 1);
+    assert_string_equal(g->value_info[0]->name, "fc.weight");
+    onnx_close(&again);
+    onnx_close(&m);
+    weights_close(&w);
+    file_destroy(&f);
+}
+
 static void refused(const file *f, const tensor_decl *tensors, size_t n, status expected,
                     const char *text)
 {
@@ -301,6 +367,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_original_keeps_its_graph),
         cmocka_unit_test(an_old_norm_rests_by_an_attribute),
+        cmocka_unit_test(all_is_at_rest),
+        cmocka_unit_test(another_head_is_no_lie),
         cmocka_unit_test(weights_that_do_not_fit),
         cmocka_unit_test(a_batch_is_left_open),
         cmocka_unit_test(what_onnx_cannot_say),

@@ -139,6 +139,11 @@ static void bad_names(void **state)
                        "node 'MatMul_0' (MatMul): it reads 'nothing', which nothing makes");
 
     f = linear();
+    file_node(f, "Pow", "y", "z");
+    file_output(f, "z");
+    expect_and_destroy(f, E_DATA, "node 'Pow_1' (Pow): its input 1 is missing");
+
+    f = linear();
     file_input(f, "z", FILE_FLOAT, "N");
     f->graph.node[0]->input[0] = (char[]){"z"};
     expect_and_destroy(f, E_CONFIG, "it reads the model's input 'z', which is fed by nothing");

@@ -27,9 +27,8 @@ static char *word(char **text, const char *separators)
     return w;
 }
 
-file *file_create(int64_t opset)
+static file *file_in(arena *a, int64_t opset)
 {
-    arena *a = arena_create();
     file *f = arena_alloc(a, sizeof *f);
     f->a = a;
     onnx__model_proto__init(&f->proto);
@@ -39,6 +38,16 @@ file *file_create(int64_t opset)
     f->proto.ir_version = 8;
     file_opset(f, "", opset);
     return f;
+}
+
+file *file_create(int64_t opset)
+{
+    return file_in(arena_create(), opset);
+}
+
+file *file_inside(file *f)
+{
+    return file_in(f->a, f->proto.opset_import[0]->version);
 }
 
 void file_destroy(file **f)
@@ -183,6 +192,13 @@ void file_list(file *f, Onnx__NodeProto *n, const char *name, const char *values
     char *text = arena_strdup(f->a, values), *w;
     while ((w = word(&text, ",")))
         APPEND(f->a, a->ints, a->n_ints, atoll(w));
+}
+
+void file_subgraph(file *f, Onnx__NodeProto *n, const char *name, const file *body)
+{
+    Onnx__GraphProto *g = arena_alloc(f->a, sizeof *g);
+    *g = body->graph;
+    attribute(f, n, name, 5)->g = g;
 }
 
 void file_opset(file *f, const char *domain, int64_t version)

@@ -31,6 +31,11 @@ void file_float(file *f, Onnx__NodeProto *n, const char *name, float value);
 void file_string(file *f, Onnx__NodeProto *n, const char *name, const char *value);
 void file_list(file *f, Onnx__NodeProto *n, const char *name, const char *values);
 
+/* A file whose nodes are to be inside of f's: it goes with f. */
+file *file_inside(file *f);
+/* All of `body` as a subgraph: a branch, the body of a loop. */
+void file_subgraph(file *f, Onnx__NodeProto *n, const char *name, const file *body);
+
 /* An operator set, or a function, besides the first. */
 void file_opset(file *f, const char *domain, int64_t version);
 /* A function's nodes are made by file_node of a file of its own. */

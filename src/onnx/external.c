@@ -71,7 +71,7 @@ static status resolve(const onnx_model *m, const char *location, char **ret, err
     size_t n = home ? strlen(home) : 0;
     if (!real || !home)
         st = FAIL(err, E_IO, "its external data '%s': %s", path, strerror(errno));
-    else if (n > 1 && (strncmp(real, home, n) != 0 || real[n] != '/'))
+    else if (n > 1 && (strncmp(real, home, n) != 0 || (real[n] && real[n] != '/')))
         st = FAIL(err, E_DATA, "its data '%s' are a link that leads out of the model's folder",
                   location);
     if (st == OK)

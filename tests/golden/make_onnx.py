@@ -2,15 +2,17 @@
 """Exports of PyTorch as fixtures, in tests/golden/onnx: a convolutional network with batch norm and
 dropout, and a transformer, each by both exporters, in training mode; one as for inference. And runs by
 PyTorch, in tests/golden/data (make_models.py), of networks whose files need care: a table of tokens that
-is the last layer too, equal weights that the exporter merged, a loss inside.
+is the last layer too, equal weights that the exporter merged, a loss inside. And functions, which these exporters inline.
 
     python3 tests/golden/make_onnx.py        # needs torch, torchvision, onnx, onnxscript, safetensors
 """
 import os
 
+import numpy
 import onnx
 import torch
 import torch.nn.functional as F
+from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
 from make_models import run, text, token_loss
@@ -134,6 +136,39 @@ def export(model, name, dynamo, train=True, inputs=None, **names):
     print(name, os.path.getsize(path))
 
 
+def functions():
+    """A function that calls another one, with batch norm, dropout and an attribute of the caller's."""
+    node, opset, domain = helper.make_node, helper.make_opsetid, "pkg.local"
+    weights = ["scale", "bias", "mean", "var", "ratio", "mode"]
+    leaky = node("LeakyRelu", ["n"], ["r"])
+    slope = leaky.attribute.add(name="alpha", ref_attr_name="slope")
+    slope.type = onnx.AttributeProto.FLOAT
+    block = helper.make_function(domain, "Block", ["u", *weights], ["z"], [
+        node("BatchNormalization", ["u", *weights[:4]], ["n", "m", "v"], training_mode=1), leaky,
+        node("Dropout", ["r", "ratio", "mode"], ["z"])], [opset("", 17)], ["slope"])
+    net = helper.make_function(domain, "Net", ["x", "w", *weights], ["y"], [
+        node("Flatten", ["x"], ["f"]), node("MatMul", ["f", "w"], ["h"]),
+        node("Block", ["h", *weights], ["y"], domain=domain, slope=0.2)],
+        [opset("", 17), opset(domain, 1)])
+    random = numpy.random.default_rng(1)
+    tensors = {
+        "fc1.weight": 0.1 * random.standard_normal((SIZE * SIZE, 5)), "scale": numpy.ones(5),
+        "bias": numpy.zeros(5), "mean": numpy.zeros(5), "var": numpy.ones(5), "ratio": 0.3,
+        "fc2.weight": random.standard_normal((CLASSES, 5)), "fc2.bias": numpy.zeros(CLASSES)}
+    kept = [numpy_helper.from_array(numpy.array(t, numpy.float32), n) for n, t in tensors.items()]
+    kept.append(numpy_helper.from_array(numpy.array(True), "mode"))
+    image = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["N", 1, SIZE, SIZE])
+    logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["N", CLASSES])
+    graph = helper.make_graph([
+        node("Net", ["image", "fc1.weight", *weights], ["y"], domain=domain, name="net"),
+        node("Gemm", ["y", "fc2.weight", "fc2.bias"], ["logits"], name="head", transB=1)],
+        "main", [image], [logits], kept)
+    model = helper.make_model(graph, opset_imports=[opset("", 17), opset(domain, 1)],
+                              functions=[block, net], ir_version=8)
+    onnx.checker.check_model(model)
+    onnx.save(model, os.path.join(OUT, "functions.onnx"))
+
+
 def vectors(batch):
     return lambda: {"x": torch.randn(batch, 10), "label": torch.randint(4, (batch,))}
 
@@ -153,6 +188,7 @@ for dynamo in (False, True):
     export(transformer, f"transformer-{exporter}", dynamo)
 export(transformer, "transformer-inference", False, train=False)
 
+functions()
 torch.set_num_threads(1)
 x = {"x": (torch.randn(2, 10), {0: "N"})}
 for dynamo in (False, True):

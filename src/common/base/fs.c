@@ -25,9 +25,11 @@ status fs_read(const char *path, size_t limit, buf *ret, error *err)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fail_errno(err, "open", path);
+    struct stat info;
     status st = OK;
     size_t begin = ret->size;
-    for (;;) {
+    bool is_larger = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (size_t)info.st_size > limit;
+    while (!is_larger) {
         buf_reserve(ret, 64 * 1024);
         ssize_t n = read(fd, ret->data + ret->size, 64 * 1024);
         if (n < 0 && errno == EINTR)
@@ -39,11 +41,11 @@ status fs_read(const char *path, size_t limit, buf *ret, error *err)
         if (n == 0)
             break;
         ret->size += (size_t)n;
-        if (ret->size - begin > limit) {
-            st = FAIL(err, E_IO, "read '%s': larger than %zu bytes", path, limit);
-            break;
-        }
+        is_larger = ret->size - begin > limit;
     }
+    if (is_larger)
+        st = FAIL(err, E_IO, "read '%s': larger than %zu bytes", path, limit);
+    buf_reserve(ret, 1);
     if (st != OK)
         ret->size = begin;
     ret->data[ret->size] = '\0';
@@ -234,7 +236,7 @@ void fs_list_free(char **names, size_t n)
 
 status fs_map_open(const char *path, fs_map *ret, error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for a writer */
     if (fd < 0)
         return fail_errno(err, "open", path);
     struct stat info;

@@ -32,6 +32,18 @@ status onnx_fold_result(call *c, dtype t, const graph_shape *shape, host_tensor 
     return OK;
 }
 
+status onnx_fold_only_result(call *c, dtype t, const graph_shape *shape, host_tensor **ret, error *err)
+{
+    char text[SHAPE_TEXT];
+    int64_t n = onnx_fold_elements(shape);
+    if (n > FOLD_LARGEST && n < INT64_MAX)
+        return call_refuse(err, "its result %s has more than %d elements",
+                           graph_shape_text(shape, text, sizeof text), FOLD_LARGEST);
+    TRY(host_create(c->im->a, t, shape, ret, err));
+    call_return_host(c, 0, *ret);
+    return OK;
+}
+
 status onnx_fold_broadcast(const graph_shape *a, const graph_shape *b, graph_shape *ret, error *err)
 {
     graph_shape y = {.rank = a->rank > b->rank ? a->rank : b->rank};

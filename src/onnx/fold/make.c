@@ -89,8 +89,8 @@ status onnx_fold_constant_of_shape(call *c, error *err)
         TRY(take_tensor(c, a, &value, err));
     if (value && value->n != 1)
         return FAIL(err, E_DATA, "its value must be one number, not %" PRId64, value->n);
-    TRY(onnx_fold_result(c, value ? value->dtype : DT_F32, &shape, &y, err));
-    for (int64_t i = 0; y && value && i < y->n; i++)
+    TRY(onnx_fold_only_result(c, value ? value->dtype : DT_F32, &shape, &y, err));
+    for (int64_t i = 0; value && i < y->n; i++)
         host_copy(y, i, value, 0);
     return OK;
 }
@@ -107,12 +107,12 @@ status onnx_fold_range(call *c, error *err)
     if (step == 0.0)
         return FAIL(err, E_DATA, "its step is 0");
     double places = (limit - start) / step;
-    if (!(places < FOLD_MOST))
-        return call_refuse(err, "it makes more than %d numbers", FOLD_MOST);
+    if (!(places < FOLD_LARGEST))
+        return call_refuse(err, "it makes more than %d numbers", FOLD_LARGEST);
     int64_t n = places > 0 ? (int64_t)places : 0;
     n += (double)n < places;
-    TRY(onnx_fold_result(c, in[0]->dtype, &(graph_shape){.rank = 1, .dim = {n}}, &y, err));
-    for (int64_t i = 0; y && i < n; i++) {
+    TRY(onnx_fold_only_result(c, in[0]->dtype, &(graph_shape){.rank = 1, .dim = {n}}, &y, err));
+    for (int64_t i = 0; i < n; i++) {
         if (host_is_float(y))
             host_set(y, i, start + (double)i * step);
         else
@@ -195,8 +195,9 @@ status onnx_fold_non_zero(call *c, error *err)
     TRY(onnx_fold_input(c, 0, &x, err));
     for (int64_t i = 0; i < x->n; i++)
         n += !is_zero(x, i);
-    TRY(onnx_fold_result(c, DT_I64, &(graph_shape){.rank = 2, .dim = {x->shape.rank, n}}, &y, err));
-    for (int64_t i = 0, at = 0; y && i < x->n; i++) {
+    graph_shape places = {.rank = 2, .dim = {x->shape.rank, n}};
+    TRY(onnx_fold_only_result(c, DT_I64, &places, &y, err));
+    for (int64_t i = 0, at = 0; i < x->n; i++) {
         if (is_zero(x, i))
             continue;
         for (int32_t axis = 0; axis < x->shape.rank; axis++)

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char folder[256];
 static const onnx_meta meta[] = {{"step", "7"}};
@@ -270,6 +271,36 @@ static void weights_that_do_not_fit(void **state)
     file_destroy(&f);
 }
 
+/* A file cannot have 2 GB; the weights are a hole in a file. */
+static void a_model_beyond_2_gb(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    const int64_t n = 600000000;
+    char *entry = xasprintf("{\"fc.weight\":{\"dtype\":\"F32\",\"shape\":[%lld,6],"
+                            "\"data_offsets\":[0,%lld]}}",
+                            (long long)n / 6, (long long)n * 4);
+    char *header = xasprintf("%-128s", entry);
+    uint64_t size = strlen(header);
+    FILE *to = fopen(file_path("huge.safetensors"), "w");
+    fwrite(&size, sizeof size, 1, to);
+    fputs(header, to);
+    assert_int_equal(fclose(to), 0);
+    assert_int_equal(truncate(file_path("huge.safetensors"), (off_t)(8 + size) + 4 * n), 0);
+    weights *w = NULL;
+    must(weights_open(file_path("huge.safetensors"), &w, &err), &err);
+    file *f = trained();
+    onnx_model *m = file_open(f);
+    assert_int_equal(onnx_export_model(m, w, meta, 1, file_path("none.onnx"), &err), E_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "an ONNX file has less than 2^31"));
+    assert_false(fs_exists(file_path("none.onnx")));
+    onnx_close(&m);
+    file_destroy(&f);
+    weights_close(&w);
+    free(header);
+    free(entry);
+}
+
 /* --- a graph --- */
 
 /* x [batch,4,6]: heads apart and together, the first half, a row for each example. */
@@ -370,6 +401,7 @@ int main(void)
         cmocka_unit_test(all_is_at_rest),
         cmocka_unit_test(another_head_is_no_lie),
         cmocka_unit_test(weights_that_do_not_fit),
+        cmocka_unit_test(a_model_beyond_2_gb),
         cmocka_unit_test(a_batch_is_left_open),
         cmocka_unit_test(what_onnx_cannot_say),
     };

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static file *linear(void)
@@ -182,6 +183,57 @@ static void bad_shapes(void **state)
     expect_and_destroy(f, E_CONFIG, "node 'Expand_1' (Expand): ");
 }
 
+/* Sizes that are written down and nobody has: refused before memory is asked for. */
+static void huge_results(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sizes;
+        status code;
+        const char *says;
+    } rows[] = {
+        {"1048576,8192", E_UNSUPPORTED,
+         "node 'ConstantOfShape_1' (ConstantOfShape): its result [1048576,8192] has more than "},
+        {"4611686018427387904,4", E_DATA, "[4611686018427387904,4] is no shape of a tensor"},
+        {"-3", E_DATA, "node 'ConstantOfShape_1' (ConstantOfShape): [-3] is no shape of a tensor"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        file *f = linear();
+        file_ints(f, "sizes", rows[i].sizes);
+        file_node(f, "ConstantOfShape", "sizes", "zeros");
+        file_node(f, "Add", "y zeros", "z");
+        file_output(f, "z");
+        expect_and_destroy(f, rows[i].code, rows[i].says);
+    }
+    file *f = linear();
+    file_ints(f, "start", "0");
+    file_ints(f, "limit", "4611686018427387904");
+    file_ints(f, "step", "1");
+    file_node(f, "Range", "start limit step", "places");
+    file_node(f, "Cast", "places", "z");
+    file_int(f, f->graph.node[2], "to", FILE_FLOAT);
+    file_output(f, "z");
+    expect_and_destroy(f, E_UNSUPPORTED, "node 'Range_1' (Range): it makes more than ");
+}
+
+/* A mask of many positions is no such thing: it is known, whatever its size. */
+static void large_constants(void **state)
+{
+    (void)state;
+    file *f = file_create(17);
+    file_input(f, "x", FILE_FLOAT, "N,6");
+    file_ints(f, "sizes", "1200,1200");
+    file_ints(f, "axes", "0");
+    file_node(f, "ConstantOfShape", "sizes", "zeros");
+    file_node(f, "ReduceSum", "zeros", "none");
+    file_node(f, "Add", "x none", "y");
+    file_output(f, "y");
+    imported p = import_ok(f, ONNX_TRAIN);
+    expect_shape(&p, 0, "[4,6]");
+    imported_fini(&p);
+    file_destroy(&f);
+}
+
 static void bad_versions(void **state)
 {
     (void)state;
@@ -291,11 +343,13 @@ static void external_data(void **state)
     float values[20], read[18];
     for (int i = 0; i < 20; i++)
         values[i] = (float)i;
-    char path[128], link[128];
+    char path[128], link[128], pipe[128];
     snprintf(path, sizeof path, "%s/weights.bin", d.path);
     snprintf(link, sizeof link, "%s/link", d.path);
     assert_int_equal(fs_write_atomic(path, values, sizeof values, NULL), OK);
     assert_int_equal(symlink("/etc/passwd", link), 0);
+    snprintf(pipe, sizeof pipe, "%s/pipe", d.path);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
 
     write_model(&d, "weights.bin", "8");
     assert_int_equal(read_weights(&d, read, NULL), OK);
@@ -308,7 +362,23 @@ static void external_data(void **state)
     expect_refused(&d, "nowhere.bin", "0", E_IO, "nowhere.bin': No such file");
     expect_refused(&d, "/etc/passwd", "0", E_DATA, "only files in the model's own folder are read");
     expect_refused(&d, "a/../../secret", "0", E_DATA, "only files in the model's own folder");
+    expect_refused(&d, "pipe", "0", E_IO, "pipe': not a regular file");
+    expect_refused(&d, ".", "0", E_IO, "not a regular file");
     expect_refused(&d, "link", "0", E_DATA, "a link that leads out of the model's folder");
+    assert_int_equal(fs_remove_tree(d.path, NULL), OK);
+}
+
+/* Larger than any protobuf message: not even read. */
+static void a_file_beyond_2_gb(void **state)
+{
+    (void)state;
+    folder d = make_folder();
+    onnx_model *m = NULL;
+    error err = ERROR_INIT;
+    write_model(&d, "weights.bin", "0");
+    assert_int_equal(truncate(d.model, ((off_t)1 << 31) + 1), 0);
+    assert_int_equal(onnx_open(d.model, &m, &err), E_IO);
+    assert_non_null(strstr(err.text, "larger than 2147483648 bytes"));
     assert_int_equal(fs_remove_tree(d.path, NULL), OK);
 }
 
@@ -318,8 +388,9 @@ int main(void)
         cmocka_unit_test(damaged_files), cmocka_unit_test(deep_files),
         cmocka_unit_test(bad_tensors),   cmocka_unit_test(weights_that_are_no_numbers),
         cmocka_unit_test(bad_names),     cmocka_unit_test(bad_shapes),
+        cmocka_unit_test(huge_results),  cmocka_unit_test(large_constants),
         cmocka_unit_test(bad_versions),  cmocka_unit_test(functions_that_call_themselves),
-        cmocka_unit_test(external_data),
+        cmocka_unit_test(external_data), cmocka_unit_test(a_file_beyond_2_gb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,24 +24,30 @@ static int64_t solve(int64_t two, int64_t three, int64_t size)
     return a > 0 && rest > 0 && rest % a == 0 ? rest / a : 0;
 }
 
-static int64_t scores_of(const tensor_decl *two, const tensor_decl *three, const st_tensor *t)
+/* What the weight says, by the axis that differs between the twins; 0: nothing. */
+static int64_t scores_of(const tensor_decl *two, const tensor_decl *three, const st_tensor *t,
+                         bool *ret_depends)
 {
-    for (int32_t i = 0; t && t->rank == two->rank && i < two->rank; i++)
-        if (two->dim[i] != three->dim[i])
-            return solve(two->dim[i], three->dim[i], t->dim[i]);
+    for (int32_t i = 0; i < two->rank; i++)
+        if (two->dim[i] != three->dim[i]) {
+            *ret_depends = true;
+            return t && t->rank == two->rank ? solve(two->dim[i], three->dim[i], t->dim[i]) : 0;
+        }
     return 0;
 }
 
+/* Of weights that are not the model's it is any number: who loads them says what does not fit. */
 static int64_t compare(const graph *two, const graph *three, const weights *w)
 {
     int64_t scores = 0;
+    bool depends = false;
     for (graph_val v = 0; v < graph_n_values(two) && !scores; v++) {
         const graph_value *value = graph_value_at(two, v);
         if (value->kind == VAL_PARAM)
             scores = scores_of(value->param, graph_value_at(three, v)->param,
-                               weights_find(w, value->name));
+                               weights_find(w, value->name), &depends);
     }
-    return scores;
+    return scores ? scores : depends ? 2 : 0;
 }
 
 static bool has_labels(const model_request *request)

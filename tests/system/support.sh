@@ -82,7 +82,8 @@ weights_after_a_kill() {
     step=$1
     shift
     rm -rf "$dir/job"
-    start "$TEQUIO" train "$dir/config.jsonnet" -s "$dir/job" --workers 1 --ps 1
+    start "$TEQUIO" train "$dir/config.jsonnet" -s "$dir/job" --workers 1 --ps 1 \
+        --fault delay=worker.0:20ms # or it may end before we look
     looks=1000
     until [ -e "$dir/job/checkpoints/step-$step/manifest.json" ]; do
         kill -0 "$pid" 2>/dev/null && [ "$looks" -gt 0 ] || fail "no checkpoint of step $step"

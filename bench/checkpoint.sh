@@ -13,42 +13,16 @@
 set -euo pipefail
 export LC_ALL=C
 
-here=$(cd "$(dirname "$0")/.." && pwd)
-tequio=${TEQUIO:-$here/build/release/tequio}
-tools=${TOOLS:-$(dirname "$tequio")/tests}
 rounds=${1:-2} cuts=${2:-4} threads=${3:-1}
 every=48
-dir=$(mktemp -d -p "${TMPDIR:-/tmp}")
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/training.sh"
 
 # one epoch: what comes at the end of one stays out of the figures
-"$tools/make_idx" "$dir/train" $((64 * every * (cuts + 1))) 7 28
-cat >"$dir/config.jsonnet" <<CONFIG
-{
-    dataset_reader: { type: "idx" },
-    train_data_path: "$dir/train/images-idx3-ubyte",
-    model: { type: "mlp", hidden: [4600, 4600] },
-    data_loader: { batch_size: 64 },
-    trainer: {
-        num_epochs: 1000,
-        max_steps: $((every * cuts + every / 2)),
-        threads: $threads,
-        save_summary_steps: 1,
-        save_checkpoints_steps: $every,
-        save_checkpoints_secs: null,
-        keep_checkpoint_max: 1,
-        optimizer: { type: "adam", lr: 0.001 },
-    },
-    distributed: { lanes: 1 },
-}
-CONFIG
+prepare $((every * (cuts + 1))) $((every * cuts + every / 2)) \
+    "save_checkpoints_steps: $every, keep_checkpoint_max: 1,"
 
 for ((round = 0; round < rounds; round++)); do
-    # shellcheck disable=SC2086  # words
-    timeout -k 5 600 "$tequio" train "$dir/config.jsonnet" -s "$dir/job" -f --progress none \
-        ${SHAPE:-} >"$dir/log" 2>&1 || { tail "$dir/log" >&2 && exit 1; }
-    sed -n 's/.*"step": *\([0-9]*\).*"wall_s": *\([0-9.e-]*\).*/\1 \2/p' "$dir/job/metrics.jsonl" |
-        sed "s/^/$round /"
+    measure "$tequio" | sed "s/^/$round /"
 done | awk -v every="$every" -v cuts="$cuts" -v rounds="$rounds" -v threads="$threads" \
     -f "$here/bench/stats.awk" -f <(cat <<'AWK'
     $2 > 1 { took[$1, $2] = 1000 * ($3 - wall) }

@@ -12,41 +12,11 @@
 set -euo pipefail
 export LC_ALL=C
 
-here=$(cd "$(dirname "$0")/.." && pwd)
-tequio=${TEQUIO:-$here/build/release/tequio}
-tools=${TOOLS:-$(dirname "$tequio")/tests}
 rounds=${1:-2} orders=${2:-4} threads=${3:-1}
 every=16
-dir=$(mktemp -d -p "${TMPDIR:-/tmp}")
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/training.sh"
 
-"$tools/make_idx" "$dir/train" $((64 * every * (orders + 1))) 7 28
-cat >"$dir/config.jsonnet" <<CONFIG
-{
-    dataset_reader: { type: "idx" },
-    train_data_path: "$dir/train/images-idx3-ubyte",
-    model: { type: "mlp", hidden: [4600, 4600] },
-    data_loader: { batch_size: 64 },
-    trainer: {
-        num_epochs: 1000,
-        max_steps: $((every * orders + every / 2)),
-        threads: $threads,
-        save_summary_steps: 1,
-        save_histogram_steps: $every,
-        save_checkpoints_secs: null,
-        optimizer: { type: "adam", lr: 0.001 },
-    },
-    distributed: { lanes: 1 },
-}
-CONFIG
-
-# prints "STEP WALL_S" lines
-measure() {
-    # shellcheck disable=SC2086  # words
-    timeout -k 5 600 "$1" train "$dir/config.jsonnet" -s "$dir/job" -f --progress none \
-        ${SHAPE:-} >"$dir/log" 2>&1 || { tail "$dir/log" >&2 && exit 1; }
-    sed -n 's/.*"step": *\([0-9]*\).*"wall_s": *\([0-9.e-]*\).*/\1 \2/p' "$dir/job/metrics.jsonl"
-}
+prepare $((every * (orders + 1))) $((every * orders + every / 2)) "save_histogram_steps: $every,"
 
 for ((round = 0; round < rounds; round++)); do
     for program in "$tequio" ${OTHER:+"$OTHER"}; do

@@ -45,9 +45,10 @@ typedef struct evaluator {
 
 static status read_manifest(const evaluator *e, int64_t step, manifest *ret, error *err)
 {
-    char *path = jobdir_file(e->dir, "checkpoints/step-%09lld/manifest.json", (long long)step);
+    char *folder = checkpoint_path(e->dir, step), *path = xasprintf("%s/manifest.json", folder);
     status st = manifest_read(path, ret, err);
     free(path);
+    free(folder);
     return st;
 }
 

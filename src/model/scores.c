@@ -2,9 +2,8 @@
  * How many scores a trained model gives, where no labels say so: the network is built for two numbers
  * of them, and what differs between the two tells what the number is to a parameter.
  */
+#include "model/loss.h"
 #include "model/model.h"
-
-#include <string.h>
 
 static status build_twins(const model_request *request, graph *ret[2], error *err)
 {
@@ -50,21 +49,26 @@ static int64_t compare(const graph *two, const graph *three, const weights *w)
     return scores ? scores : depends ? 2 : 0;
 }
 
-static bool has_labels(const model_request *request)
+/* As the loss sees it. */
+static status look_for_labels(const model_request *request, bool *ret, error *err)
 {
-    const json_t *names = config_json(request->model, "labels");
-    const char *first = names ? json_string_value(json_array_get(names, 0)) : "label";
-    for (size_t i = 0; i < request->n_fields; i++)
-        if (first && strcmp(request->fields[i].name, first) == 0)
-            return true;
-    return false;
+    arena *names = arena_create();
+    model_loss loss;
+    model_request r = *request;
+    r.mode = MODEL_PREDICT;
+    status st = loss_choose(&r, names, &loss, err);
+    *ret = st == OK && loss.n_labels > 0;
+    arena_destroy(&names);
+    return st;
 }
 
 status model_scores(const model_request *request, const weights *w, int64_t *ret, error *err)
 {
     graph *twins[2] = {NULL, NULL};
+    bool has_labels;
     *ret = 0;
-    if (has_labels(request))
+    TRY(look_for_labels(request, &has_labels, err));
+    if (has_labels)
         return OK;
     status st = build_twins(request, twins, err);
     if (st == OK)

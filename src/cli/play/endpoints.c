@@ -80,15 +80,23 @@ static status check_security(const config *c, const char *endpoint, bool encrypt
                 endpoint);
 }
 
-status endpoint_listen(const config *conf, const cluster *c, task t, bool encrypts, char **ret,
-                       error *err)
+static status address_of(const cluster *c, task t, char ret_host[HOST_BYTES], int *ret_port,
+                         error *err)
 {
-    char name[TASK_NAME], host[HOST_BYTES], numeric[HOST_BYTES] = "";
-    int port = 0;
+    char name[TASK_NAME];
     const char *address = cluster_address(c, t);
     if (!address)
         return FAIL(err, E_CONFIG, "%s has no address in the cluster", task_name(t, name));
-    TRYF(address_split(address, host, sizeof host, &port, err), err, "%s", task_name(t, name));
+    TRYF(address_split(address, ret_host, HOST_BYTES, ret_port, err), err, "%s", task_name(t, name));
+    return OK;
+}
+
+status endpoint_listen(const config *conf, const cluster *c, task t, bool encrypts, char **ret,
+                       error *err)
+{
+    char host[HOST_BYTES], numeric[HOST_BYTES] = "";
+    int port = 0;
+    TRY(address_of(c, t, host, &port, err));
     const char *bind = config_str(conf, "distributed.bind");
     host_kind kind = look_up(bind ? bind : host, numeric, sizeof numeric);
     if (bind && (kind == HOST_UNKNOWN || kind == HOST_ELSEWHERE) && strcmp(bind, "*") != 0 &&
@@ -109,10 +117,7 @@ status endpoint_dial(const config *conf, const cluster *c, task t, const atomic_
 {
     char name[TASK_NAME], host[HOST_BYTES], numeric[HOST_BYTES] = "";
     int port = 0;
-    const char *address = cluster_address(c, t);
-    if (!address)
-        return FAIL(err, E_CONFIG, "%s has no address in the cluster", task_name(t, name));
-    TRYF(address_split(address, host, sizeof host, &port, err), err, "%s", task_name(t, name));
+    TRY(address_of(c, t, host, &port, err));
     int64_t begin = clock_us(), patience = (int64_t)(config_f64(conf, "distributed.start_timeout") * 1e6);
     double waited, limit_s = config_f64(conf, "distributed.wait_warning");
     wait waiting = {0};

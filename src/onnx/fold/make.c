@@ -134,9 +134,7 @@ status onnx_op_eye_like(call *c, error *err)
         return call_refuse(err, "it makes %s", host_onnx_type_name(type));
     if (shape.rank != 2)
         return FAIL(err, E_DATA, "its input has %" PRId32 " axes, must have 2", shape.rank);
-    TRY(onnx_fold_result(c, t, &shape, &y, err));
-    if (!y)
-        return call_refuse(err, "it makes more than %d numbers", FOLD_MOST);
+    TRY(onnx_fold_only_result(c, t, &shape, &y, err));
     int64_t rows = shape.dim[0], columns = shape.dim[1];
     for (int64_t i = 0; i < rows && k > -rows && k < columns; i++)
         if (i + k >= 0 && i + k < columns)
@@ -158,8 +156,8 @@ static status window(call *c, const double share[3], error *err)
     if (!host_dtype_of_onnx(type, &t))
         return call_refuse(err, "it makes %s", host_onnx_type_name(type));
     double n = call_int(c, "periodic", 1) ? size : size - 1.0;
-    TRY(onnx_fold_result(c, t, &(graph_shape){.rank = 1, .dim = {(int64_t)size}}, &y, err));
-    for (int64_t i = 0; y && i < y->n; i++) {
+    TRY(onnx_fold_only_result(c, t, &(graph_shape){.rank = 1, .dim = {(int64_t)size}}, &y, err));
+    for (int64_t i = 0; i < y->n; i++) {
         double turn = n > 0.0 ? 2.0 * (double)i / n : 0.0;
         host_set(y, i, share[0] - share[1] * det_cos_pi(turn) + share[2] * det_cos_pi(2.0 * turn));
     }

@@ -180,6 +180,20 @@ static status check_result(const equation *e, error *err)
 
 /* --- building --- */
 
+static graph_shape shape_of(const equation *e, const term *t)
+{
+    graph_shape s = {.rank = t->rank};
+    for (int32_t i = 0; i < t->rank; i++)
+        s.dim[i] = e->size[t->label[i]];
+    return s;
+}
+
+static int64_t elements(const equation *e, const term *t)
+{
+    graph_shape s = shape_of(e, t);
+    return graph_shape_elements(&s);
+}
+
 static status reshaped(equation *e, graph_val v, const graph_shape *s, graph_val *ret, error *err)
 {
     return call_emit(e->c, OP_RESHAPE, &v, 1, &(shape_attr){.shape = *s}, ret, err);
@@ -213,9 +227,7 @@ static status take_diagonal(equation *e, term *t, int32_t p, int32_t q, error *e
 /* Every label once, every axis of its label's size. */
 static status straighten(equation *e, term *t, error *err)
 {
-    graph_shape full = {.rank = t->rank}, x = call_shape_of(e->c, t->v);
-    for (int32_t i = 0; i < t->rank; i++)
-        full.dim[i] = e->size[t->label[i]];
+    graph_shape full = shape_of(e, t), x = call_shape_of(e->c, t->v);
     if (!graph_shape_equal(&full, &x))
         TRY(call_emit(e->c, OP_EXPAND, &t->v, 1, &(shape_attr){.shape = full}, &t->v, err));
     for (int32_t q = t->rank - 1; q > 0; q--)
@@ -275,22 +287,6 @@ static void joined(const term *a, const term *b, const term *c, term *ret)
     append(ret, a);
     append(ret, b);
     append(ret, c);
-}
-
-static int64_t elements(const equation *e, const term *t)
-{
-    int64_t n = 1;
-    for (int32_t i = 0; i < t->rank; i++)
-        n *= e->size[t->label[i]];
-    return n;
-}
-
-static graph_shape shape_of(const equation *e, const term *t)
-{
-    graph_shape s = {.rank = t->rank};
-    for (int32_t i = 0; i < t->rank; i++)
-        s.dim[i] = e->size[t->label[i]];
-    return s;
 }
 
 /* Labels of a that b has and somebody else wants; of a and b alone; of a and not of b; of b. */

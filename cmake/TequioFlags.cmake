@@ -7,8 +7,6 @@ set(TEQUIO_SANITIZE "" CACHE STRING "Sanitizers, e.g. address,undefined or threa
 option(TEQUIO_WERROR "Warnings are errors" OFF)
 option(TEQUIO_FUZZ "Build the libFuzzer targets (clang)" OFF)
 option(TEQUIO_COVERAGE "Instrument for coverage" OFF)
-set(TEQUIO_CUDA "AUTO" CACHE STRING "CUDA backend: AUTO, ON or OFF")
-set_property(CACHE TEQUIO_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 add_compile_definitions(_GNU_SOURCE TEQUIO_VERSION="${PROJECT_VERSION}")
 add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math -fno-omit-frame-pointer

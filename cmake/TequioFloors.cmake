@@ -1,12 +1,19 @@
-# tequio_floor(<name> DIRS <folders> DEPENDS <targets>): a static library tequio_<name> of every .c
-# below the folders. What it may include is what it links, so the floors hold at link time too.
+# tequio_floor(<name> DIRS <folders> [EXCEPT <pattern>] [ONLY <pattern>] DEPENDS <targets>): a static
+# library tequio_<name> of every .c below the folders, by pattern but for some or only some. What it may
+# include is what it links, so the floors hold at link time too.
 function(tequio_floor name)
-    cmake_parse_arguments(FLOOR "" "" "DIRS;DEPENDS" ${ARGN})
+    cmake_parse_arguments(FLOOR "" "EXCEPT;ONLY" "DIRS;DEPENDS" ${ARGN})
     set(sources)
     foreach(dir IN LISTS FLOOR_DIRS)
         file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${dir}/*.c)
         list(APPEND sources ${found})
     endforeach()
+    if(FLOOR_EXCEPT)
+        list(FILTER sources EXCLUDE REGEX ${FLOOR_EXCEPT})
+    endif()
+    if(FLOOR_ONLY)
+        list(FILTER sources INCLUDE REGEX ${FLOOR_ONLY})
+    endif()
     if(NOT sources AND TEQUIO_ALLOW_EMPTY)
         add_library(tequio_${name} INTERFACE)
         return()

@@ -3,6 +3,7 @@
  * fails makes the exit code 1; what is merely absent but optional does not.
  */
 #include "backend/cpu/dnnl/shim.h"
+#include "backend/cuda/cuda.h"
 #include "cli/commands.h"
 #include "cli/host/versions.h"
 #include "common/base/alloc.h"
@@ -107,7 +108,8 @@ static bool look_files(buf *ret)
 
 static bool look_cuda(buf *ret)
 {
-    buf_adds(ret, "not built in; training runs on the CPU");
+    const char *built = cuda_build();
+    buf_addf(ret, "%s; training runs on the CPU", built ? built : "not built in");
     return true;
 }
 

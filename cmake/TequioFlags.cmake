@@ -10,8 +10,9 @@ option(TEQUIO_COVERAGE "Instrument for coverage" OFF)
 
 add_compile_definitions(_GNU_SOURCE TEQUIO_VERSION="${PROJECT_VERSION}")
 add_compile_options(-ffp-contract=off -fno-math-errno -fno-trapping-math -fno-omit-frame-pointer
-                    -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes
-                    -Wmissing-prototypes -Wpointer-arith -Wvla)
+                    -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+                    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
+                    $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes> -Wpointer-arith -Wvla)
 if(TEQUIO_WERROR)
     add_compile_options(-Werror)
 endif()

@@ -1,0 +1,140 @@
+/*
+ * The part of CUDA's runtime that Tequio uses, played by the emulation: what is not here, the
+ * product may not call. Names, numbers and meanings are CUDA's; where CUDA leaves a choice, the
+ * emulation makes the worst one (../README.md).
+ */
+#ifndef TEQUIO_TESTS_CUDA_EMU_RUNTIME_API_H
+#define TEQUIO_TESTS_CUDA_EMU_RUNTIME_API_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CUDART_VERSION 13000
+
+#define EMU_CUDA_ERRORS(X)                                                                         \
+    X(cudaSuccess, 0, "no error")                                                                  \
+    X(cudaErrorInvalidValue, 1, "invalid argument")                                                \
+    X(cudaErrorMemoryAllocation, 2, "out of memory")                                               \
+    X(cudaErrorInitializationError, 3, "initialization error")                                     \
+    X(cudaErrorInvalidConfiguration, 9, "invalid configuration argument")                          \
+    X(cudaErrorInsufficientDriver, 35,                                                             \
+      "CUDA driver version is insufficient for CUDA runtime version")                              \
+    X(cudaErrorInvalidDeviceFunction, 98, "invalid device function")                               \
+    X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")                                \
+    X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                                       \
+    X(cudaErrorNoKernelImageForDevice, 209,                                                        \
+      "no kernel image is available for execution on the device")                                  \
+    X(cudaErrorECCUncorrectable, 214, "uncorrectable ECC error encountered")                       \
+    X(cudaErrorUnsupportedPtxVersion, 222,                                                         \
+      "the provided PTX was compiled with an unsupported toolchain.")                              \
+    X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                              \
+    X(cudaErrorNotReady, 600, "device not ready")                                                  \
+    X(cudaErrorIllegalAddress, 700, "an illegal memory access was encountered")                    \
+    X(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch")               \
+    X(cudaErrorHostMemoryAlreadyRegistered, 712,                                                   \
+      "part or all of the requested memory range is already mapped")                               \
+    X(cudaErrorHostMemoryNotRegistered, 713,                                                       \
+      "pointer does not correspond to a registered memory region")                                 \
+    X(cudaErrorMisalignedAddress, 716, "misaligned address")                                       \
+    X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                   \
+    X(cudaErrorStreamCaptureUnsupported, 900,                                                      \
+      "operation not permitted when stream is capturing")                                          \
+    X(cudaErrorStreamCaptureInvalidated, 901,                                                      \
+      "operation failed due to a previous error during capture")                                   \
+    X(cudaErrorStreamCaptureUnmatched, 903, "capture was not initiated in this stream")            \
+    X(cudaErrorStreamCaptureImplicit, 906,                                                         \
+      "operation would make the legacy stream depend on a capturing blocking stream")              \
+    X(cudaErrorUnknown, 999, "unknown error")
+
+typedef enum cudaError {
+#define X(name, number, text) name = number,
+    EMU_CUDA_ERRORS(X)
+#undef X
+} cudaError_t;
+
+const char *cudaGetErrorName(cudaError_t e);
+const char *cudaGetErrorString(cudaError_t e);
+cudaError_t cudaGetLastError(void);
+cudaError_t cudaPeekAtLastError(void);
+
+/* Devices. A device is the calling thread's, as in CUDA. */
+typedef struct cudaDeviceProp {
+    char name[256];
+    size_t totalGlobalMem;
+    size_t sharedMemPerBlock, sharedMemPerBlockOptin;
+    int major, minor;
+    int multiProcessorCount;
+    int pciBusID, pciDeviceID, pciDomainID;
+    int ECCEnabled;
+} cudaDeviceProp;
+
+cudaError_t cudaDriverGetVersion(int *ret);
+cudaError_t cudaRuntimeGetVersion(int *ret);
+cudaError_t cudaGetDeviceCount(int *ret);
+cudaError_t cudaGetDevice(int *ret);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *ret, int device);
+cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total);
+cudaError_t cudaDeviceSynchronize(void);
+
+/* Memory */
+#define cudaHostAllocDefault    0u
+#define cudaHostAllocPortable   1u
+#define cudaHostRegisterDefault  0u
+#define cudaHostRegisterPortable 1u
+
+cudaError_t cudaMalloc(void **ret, size_t bytes);
+cudaError_t cudaFree(void *p);
+cudaError_t cudaHostAlloc(void **ret, size_t bytes, unsigned flags);
+cudaError_t cudaMallocHost(void **ret, size_t bytes);
+cudaError_t cudaFreeHost(void *p);
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
+cudaError_t cudaHostUnregister(void *p);
+
+/* Streams and events */
+typedef struct CUstream_st *cudaStream_t;
+typedef struct CUevent_st *cudaEvent_t;
+
+#define cudaStreamNonBlocking    1u
+#define cudaEventDefault         0u
+#define cudaEventBlockingSync    1u
+#define cudaEventDisableTiming   2u
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *ret_least, int *ret_greatest);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret, unsigned flags);
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *ret, unsigned flags, int priority);
+cudaError_t cudaStreamDestroy(cudaStream_t s);
+cudaError_t cudaStreamSynchronize(cudaStream_t s);
+cudaError_t cudaStreamQuery(cudaStream_t s);
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t e);
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s);
+cudaError_t cudaEventQuery(cudaEvent_t e);
+cudaError_t cudaEventSynchronize(cudaEvent_t e);
+
+typedef enum cudaMemcpyKind {
+    cudaMemcpyHostToHost = 0,
+    cudaMemcpyHostToDevice = 1,
+    cudaMemcpyDeviceToHost = 2,
+    cudaMemcpyDeviceToDevice = 3,
+    cudaMemcpyDefault = 4,
+} cudaMemcpyKind;
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t s);
+cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t s);
+
+/* Kernels */
+typedef enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 } cudaFuncAttribute;
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute what, int value);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,256 @@
+#include "cuda_emu/machine.h"
+#include "cuda_emu/block.h"
+#include "cuda_emu/stream.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TOLD_MOST = 5 };
+
+static pthread_mutex_t lock;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static emu_machine machine;
+static unsigned schedule;
+static char fault_text[600];
+static unsigned n_faults;
+static cudaError_t broken[EMU_DEVICES_MOST];
+static _Thread_local int device;
+static _Thread_local cudaError_t last_error;
+
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+    const char *s = getenv(name);
+    return s && *s ? strtoull(s, NULL, 10) : otherwise;
+}
+
+static void start(void)
+{
+    pthread_mutexattr_t again;
+    pthread_mutexattr_init(&again);
+    pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&lock, &again);
+    pthread_mutexattr_destroy(&again);
+    uint64_t devices = number("EMU_DEVICES", 1);
+    machine = (emu_machine){
+        .n_devices = (int)(devices < EMU_DEVICES_MOST ? devices : EMU_DEVICES_MOST),
+        .arch = (int)number("EMU_ARCH", 90),
+        .driver = (int)number("EMU_DRIVER", CUDART_VERSION),
+        .memory = number("EMU_MEMORY", (uint64_t)4 << 30),
+        .fail_at = number("EMU_FAIL", 0),
+    };
+    schedule = (unsigned)number("EMU_SCHEDULE", 0) % EMU_SCHEDULES;
+}
+
+const emu_machine *emu_machine_get(void)
+{
+    pthread_once(&once, start);
+    return &machine;
+}
+
+void emu_lock(void)
+{
+    pthread_once(&once, start);
+    pthread_mutex_lock(&lock);
+}
+
+void emu_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+unsigned emu_schedule(void)
+{
+    pthread_once(&once, start);
+    return schedule;
+}
+
+void emu_schedule_set(unsigned bits)
+{
+    pthread_once(&once, start);
+    schedule = bits % EMU_SCHEDULES;
+}
+
+int emu_arch(void)
+{
+    return emu_machine_get()->arch;
+}
+
+int emu_device(void)
+{
+    return device;
+}
+
+/* --- faults --- */
+
+void emu_fault(const char *form, ...)
+{
+    char what[300], place[256];
+    va_list list;
+    va_start(list, form);
+    vsnprintf(what, sizeof what, form, list);
+    va_end(list);
+    emu_kernel_place(place);
+    char text[sizeof fault_text];
+    snprintf(text, sizeof text, "%s%s%s", place, *place ? ": " : "", what);
+    if (n_faults == 0)
+        memcpy(fault_text, text, sizeof text);
+    if (n_faults++ < TOLD_MOST)
+        fprintf(stderr, "cuda_emu: %s\n", text);
+    emu_break(device, cudaErrorLaunchFailure);
+}
+
+void emu_break(int d, cudaError_t e)
+{
+    if (broken[d] == cudaSuccess)
+        broken[d] = e;
+}
+
+cudaError_t emu_broken(int d)
+{
+    return broken[d];
+}
+
+cudaError_t emu_said(cudaError_t e)
+{
+    if (e != cudaSuccess && e != cudaErrorNotReady)
+        last_error = e;
+    return e;
+}
+
+const char *emu_fault_text(void)
+{
+    return fault_text;
+}
+
+unsigned emu_faults(void)
+{
+    return n_faults;
+}
+
+void emu_faults_forget(void)
+{
+    n_faults = 0;
+    fault_text[0] = '\0';
+    memset(broken, 0, sizeof broken);
+    last_error = cudaSuccess;
+}
+
+/* Nobody who looks at results only shall overlook a fault. */
+__attribute__((destructor)) static void end(void)
+{
+    if (n_faults) {
+        fprintf(stderr, "cuda_emu: %u faults, the first: %s\n", n_faults, fault_text);
+        _exit(1);
+    }
+}
+
+/* --- errors --- */
+
+const char *cudaGetErrorName(cudaError_t e)
+{
+    switch (e) {
+#define X(name, value, text)                                                                       \
+    case name:                                                                                     \
+        return #name;
+        EMU_CUDA_ERRORS(X)
+#undef X
+    }
+    return "unrecognized error code";
+}
+
+const char *cudaGetErrorString(cudaError_t e)
+{
+    switch (e) {
+#define X(name, value, text)                                                                       \
+    case name:                                                                                     \
+        return text;
+        EMU_CUDA_ERRORS(X)
+#undef X
+    }
+    return "unrecognized error code";
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+    return broken[device] ? broken[device] : last_error;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t e = cudaPeekAtLastError();
+    last_error = cudaSuccess;
+    return e;
+}
+
+/* --- devices --- */
+
+static cudaError_t driver_error(void)
+{
+    const emu_machine *m = emu_machine_get();
+    if (m->driver < CUDART_VERSION / 1000 * 1000)
+        return cudaErrorInsufficientDriver;
+    return m->n_devices ? cudaSuccess : cudaErrorNoDevice;
+}
+
+cudaError_t cudaDriverGetVersion(int *ret)
+{
+    *ret = emu_machine_get()->driver;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *ret)
+{
+    *ret = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *ret)
+{
+    cudaError_t e = driver_error();
+    if (e == cudaSuccess)
+        *ret = emu_machine_get()->n_devices;
+    return emu_said(e);
+}
+
+cudaError_t cudaGetDevice(int *ret)
+{
+    cudaError_t e = driver_error();
+    if (e == cudaSuccess)
+        *ret = device;
+    return emu_said(e);
+}
+
+cudaError_t cudaSetDevice(int d)
+{
+    cudaError_t e = driver_error();
+    if (e == cudaSuccess && (d < 0 || d >= emu_machine_get()->n_devices))
+        e = cudaErrorInvalidDevice;
+    if (e == cudaSuccess)
+        device = d;
+    return emu_said(e);
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *ret, int d)
+{
+    cudaError_t e = driver_error();
+    const emu_machine *m = emu_machine_get();
+    if (e == cudaSuccess && (d < 0 || d >= m->n_devices))
+        e = cudaErrorInvalidDevice;
+    if (e == cudaSuccess) {
+        *ret = (cudaDeviceProp){
+            .totalGlobalMem = m->memory,
+            .sharedMemPerBlock = EMU_SHARED_DEFAULT,
+            .sharedMemPerBlockOptin = emu_shared_most(),
+            .major = m->arch / 10,
+            .minor = m->arch % 10,
+            .multiProcessorCount = 4,
+            .pciBusID = d + 1,
+        };
+        snprintf(ret->name, sizeof ret->name, "Emulated sm_%d", m->arch);
+    }
+    return emu_said(e);
+}

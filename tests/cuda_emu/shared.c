@@ -1,0 +1,135 @@
+/* Shared memory of the block that runs, and asynchronous copies into it. */
+#include "cuda_emu/block.h"
+#include "cuda_emu/machine.h"
+
+#include <string.h>
+
+enum {
+    POISON = 0xff, /* a NaN, whatever is made of it */
+    ZONE = 64,     /* untouched bytes behind each allocation */
+    PARTS = 64,
+    ROOM = EMU_SHARED_MOST + PARTS * ZONE * 2,
+    COPIES = 512,
+};
+
+typedef struct part {
+    const char *name;
+    size_t from, end;
+} part;
+
+static _Alignas(128) unsigned char room[ROOM];
+static part parts[PARTS];
+static int n_parts;
+static size_t used, static_bytes;
+static uint64_t serial;
+
+typedef struct copy {
+    void *to;
+    const void *from;
+    int bytes, size, group;
+} copy;
+
+static copy copies[EMU_THREADS][COPIES];
+
+static void *take(size_t bytes, size_t align, const char *name)
+{
+    size_t from = (used + align - 1) & ~(align - 1);
+    if (n_parts == PARTS || from + bytes + ZONE > ROOM) {
+        emu_fault("shared memory: '%s' of %zu bytes does not fit", name, bytes);
+        from = 0;
+        bytes = 0;
+    }
+    parts[n_parts < PARTS ? n_parts++ : PARTS - 1] = (part){name, from, from + bytes};
+    used = from + bytes + ZONE;
+    memset(room + from, POISON, bytes + ZONE);
+    return room + from;
+}
+
+void emu_shared_begin(size_t dynamic_bytes)
+{
+    serial++;
+    n_parts = 0;
+    used = static_bytes = 0;
+    take(dynamic_bytes, 16, "the dynamic room");
+}
+
+void emu_shared_end(void)
+{
+    for (int i = 0; i < n_parts; i++)
+        for (size_t at = parts[i].end; at < parts[i].end + ZONE; at++)
+            if (room[at] != POISON) {
+                emu_fault("shared memory: a write %zu bytes behind the end of '%s'",
+                          at - parts[i].end, parts[i].name);
+                break;
+            }
+}
+
+void *emu_shared(emu_site *site, size_t bytes, size_t align, const char *name)
+{
+    if (site->block == serial)
+        return site->at;
+    static_bytes += bytes;
+    if (static_bytes > EMU_SHARED_DEFAULT)
+        emu_fault("shared memory: '%s' makes it %zu bytes without SHARED_DYNAMIC, at most %d are "
+                  "allowed",
+                  name, static_bytes, EMU_SHARED_DEFAULT);
+    site->block = serial;
+    site->at = take(bytes, align < 16 ? 16 : align, name);
+    return site->at;
+}
+
+void *emu_shared_dynamic(void)
+{
+    return room;
+}
+
+bool emu_shared_holds(const void *p, size_t bytes)
+{
+    size_t at = (size_t)((const unsigned char *)p - room);
+    return at < ROOM && bytes <= ROOM - at;
+}
+
+static void carry_out(const copy *c)
+{
+    memcpy(c->to, c->from, (size_t)c->bytes);
+    memset((char *)c->to + c->bytes, 0, (size_t)(c->size - c->bytes));
+}
+
+void emu_copy_start(void *to, const void *from, int bytes, int size)
+{
+    emu_thread *t = emu_self;
+    copy c = {to, from, bytes, size, t->group};
+    if (bytes < 0 || bytes > size) {
+        emu_fault("an asynchronous copy of %d of %d bytes", bytes, size);
+        return;
+    }
+    if (!emu_shared_holds(to, (size_t)size))
+        emu_fault("an asynchronous copy to what is no shared memory");
+    emu_check_aligned(to, (size_t)size);
+    if (bytes > 0)
+        emu_check_aligned(from, (size_t)size);
+    if (emu_schedule() & EMU_EAGER || emu_arch() < 80)
+        carry_out(&c);
+    else if (t->n_copies < COPIES)
+        copies[t->warp * EMU_LANES + t->lane][t->n_copies++] = c;
+    else
+        emu_fault("more than %d asynchronous copies of a thread under way", COPIES);
+}
+
+void emu_copy_commit(void)
+{
+    emu_self->group++;
+}
+
+void emu_copy_wait(int groups_left)
+{
+    emu_thread *t = emu_self;
+    copy *mine = copies[t->warp * EMU_LANES + t->lane];
+    int kept = 0;
+    for (int i = 0; i < t->n_copies; i++)
+        if (mine[i].group < t->group - groups_left)
+            carry_out(&mine[i]);
+        else
+            mine[kept++] = mine[i];
+    t->n_copies = kept;
+}

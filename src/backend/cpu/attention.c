@@ -9,8 +9,9 @@
 #include "backend/cpu/bf16.h"
 #include "backend/cpu/rows.h"
 #include "backend/cpu/team.h"
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
 #include "common/base/alloc.h"
+#include "common/base/simd.h"
 
 #include <string.h>
 

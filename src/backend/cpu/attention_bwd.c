@@ -11,7 +11,8 @@
 #include "backend/cpu/attention.h"
 #include "backend/cpu/rows.h"
 #include "backend/cpu/team.h"
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
+#include "common/base/simd.h"
 
 #include <string.h>
 

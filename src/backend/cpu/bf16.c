@@ -2,8 +2,9 @@
 
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
 #include "common/base/alloc.h"
+#include "common/base/simd.h"
 
 enum { ROUND_GRAIN = 16384 };
 

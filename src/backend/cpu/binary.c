@@ -3,9 +3,10 @@
  * batch that brings a zero must not end the process.
  */
 #include "backend/cpu/broadcast.h"
-#include "backend/cpu/vecmath.h"
-#include "backend/cpu/vecwide.h"
+#include "backend/math.h"
+#include "backend/wide.h"
 #include "common/base/alloc.h"
+#include "common/base/simd.h"
 
 #define FLOATS(name, expression)                                                                   \
     SIMD_CLONES BROADCAST_2(loop_##name##_f32, float, float, expression)

@@ -7,6 +7,7 @@
 #define TEQUIO_BACKEND_CPU_BROADCAST_H
 
 #include "backend/cpu/program.h"
+#include "common/base/simd.h"
 
 enum { BROADCAST_IN = 3 };
 

@@ -6,11 +6,10 @@
 #ifndef TEQUIO_BACKEND_CPU_LANES_H
 #define TEQUIO_BACKEND_CPU_LANES_H
 
+#include "backend/inline.h"
 #include "common/base/simd.h"
 
 #include <stdint.h>
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum { LANES = 16 };
 

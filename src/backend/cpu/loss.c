@@ -4,10 +4,11 @@
  * the other, in double. Of a softmax only two numbers a row are kept, its largest score and the
  * logarithm of its sum; backward makes it again over the scores, in their place.
  */
+#include "backend/cpu/lanes.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/softmax.h"
 #include "backend/cpu/team.h"
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
 #include "common/base/alloc.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* LpPool and its gradient: plain loops over planes, sums in double. */
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
 #include "backend/cpu/window.h"
 #include "common/base/alloc.h"
 #include "common/base/detmath.h"

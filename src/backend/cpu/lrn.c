@@ -1,8 +1,9 @@
 /* LRN and its gradient on plain layouts: pieces of planes, all channels of a piece in turn. */
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
 #include "common/base/alloc.h"
+#include "common/base/simd.h"
 
 #include <string.h>
 

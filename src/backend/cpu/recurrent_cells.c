@@ -1,6 +1,7 @@
 /* The cells. Activations are ONNX's defaults; RNN may have relu. */
 #include "backend/cpu/recurrent.h"
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
+#include "common/base/simd.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 
 #include "backend/cpu/lanes.h"
 #include "backend/cpu/team.h"
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
 #include "common/base/alloc.h"
 
 #include <string.h>

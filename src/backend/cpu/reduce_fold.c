@@ -6,7 +6,7 @@
 #include "backend/cpu/lanes.h"
 #include "backend/cpu/reduce.h"
 #include "backend/cpu/team.h"
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
 #include "common/base/alloc.h"
 
 /* acc takes in a row: n elements one to a lane in turn, or `width` columns of each of `rows` rows.

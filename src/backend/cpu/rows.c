@@ -1,6 +1,7 @@
+#include "backend/cpu/lanes.h"
 #include "backend/cpu/rows.h"
 
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
 
 #include <string.h>
 

@@ -2,12 +2,13 @@
  * Softmax and LogSoftmax over one axis, and their gradients. The tensor is [outer, axis, inner];
  * with inner 1 a row is reduced over fixed lanes, otherwise LANES neighbours run side by side.
  */
+#include "backend/cpu/lanes.h"
 #include "backend/cpu/softmax.h"
 
 #include "backend/cpu/program.h"
 #include "backend/cpu/rows.h"
 #include "backend/cpu/team.h"
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
 #include "common/base/alloc.h"
 
 enum { SOFTMAX_GRAIN = 8192 }; /* elements */

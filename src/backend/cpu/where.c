@@ -1,6 +1,7 @@
 /* Choices between operands: Where, and the gradients that follow one. */
 #include "backend/cpu/broadcast.h"
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
+#include "common/base/simd.h"
 
 BROADCAST_3(loop_where_1, uint8_t, uint8_t, a ? b : c)
 BROADCAST_3(loop_where_8, uint8_t, uint64_t, a ? b : c)

@@ -1,7 +1,7 @@
 /* The functions that are computed in double, against libm's, and where they end. */
-#include "backend/cpu/vecwide.h"
+#include "backend/wide.h"
 
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
 #include "unit/backend/support_ulps.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * Elementary functions in float for loops the compiler vectorises: no branches, no calls, no libm,
- * so bits depend on IEEE 754 alone. Errors are a few units in the last place at most over the whole
+ * Elementary functions in float for loops the compiler vectorises, and for kernels of a device: no
+ * branches, no calls, no libm, so bits depend on IEEE 754 alone. Errors are a few units in the last place at most over the whole
  * range, subnormal results are flushed to zero.
  *
  * vec_exp   x = k ln2 + r, polynomial in r, scaled by 2^k
@@ -10,10 +10,10 @@
  * vec_normal_cdf   a polynomial for erfcx(z) / t, t = 1 / (1 + z/2), fitted for z in [0, 10.5] to
  * 4e-8; keeps its relative accuracy in the left tail, where 1 + erf would cancel
  */
-#ifndef TEQUIO_BACKEND_CPU_VECMATH_H
-#define TEQUIO_BACKEND_CPU_VECMATH_H
+#ifndef TEQUIO_BACKEND_MATH_H
+#define TEQUIO_BACKEND_MATH_H
 
-#include "backend/cpu/lanes.h"
+#include "backend/inline.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
  * Elementary functions computed in double and rounded once: exact to about half a unit in the last
  * place of a float, subnormals included, for loops the compiler vectorises. No branches, no calls,
  * no libm; bits depend on IEEE 754 alone. For functions that are rare in a network, or whose error
- * would grow in float (pow); vecmath.h has the quick ones.
+ * would grow in float (pow); math.h has the quick ones.
  *
  * wide_exp   x = k ln2 + r, Taylor series in r, scaled by 2^k
  * wide_log   x = 2^k m with m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1))
@@ -12,10 +12,10 @@
  *
  * Arguments and results are values of float; functions over double are for use in here.
  */
-#ifndef TEQUIO_BACKEND_CPU_VECWIDE_H
-#define TEQUIO_BACKEND_CPU_VECWIDE_H
+#ifndef TEQUIO_BACKEND_WIDE_H
+#define TEQUIO_BACKEND_WIDE_H
 
-#include "backend/cpu/lanes.h"
+#include "backend/inline.h"
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* The float functions against double ones, over the whole range. */
-#include "backend/cpu/vecmath.h"
+#include "backend/math.h"
 
 #include "unit/backend/support_ulps.h"
 

@@ -5,6 +5,10 @@
  * kernel of one node; the step loop only calls run(). Values reach a kernel as a table of addresses
  * indexed by value id, already resolved by the plan.
  *
+ * A backend whose kernels run apart from the caller, on a device with memory of its own, has a table
+ * `async`: run() then only puts the kernel into the queue QUEUE_COMPUTE, and addresses are the
+ * device's. Without the table all memory is the host's, and what run() does is done when it returns.
+ *
  * Threads: a backend, its programs and its kernels belong to the thread that opened it (one lane).
  */
 #ifndef TEQUIO_BACKEND_BACKEND_H
@@ -19,6 +23,43 @@ typedef struct backend_options {
     int threads;            /* CPU: size of the OpenMP team of this lane; >= 1 */
     int device;             /* CUDA ordinal */
 } backend_options;
+
+/* What there is to compute on. */
+typedef struct backend_device {
+    char name[96];          /* as its maker calls it */
+    char arch[32];          /* instruction set */
+    size_t memory, free;    /* bytes in all, and now */
+} backend_device;
+
+typedef enum backend_space {
+    SPACE_DEVICE,           /* where kernels find their operands */
+    SPACE_HOST,             /* where the caller does; the device copies from and to it */
+} backend_space;
+
+/* Work given to one queue is done in its order; two queues know of each other what `follow` says. */
+typedef enum backend_queue { QUEUE_COMPUTE, QUEUE_UP, QUEUE_DOWN, QUEUE_COUNT } backend_queue;
+
+typedef struct backend_event backend_event;     /* a place in a queue */
+
+/* Nothing here waits but `wait`. A failure of the device may come out of any of them, of `wait` at
+ * the latest, and is E_DEVICE. */
+typedef struct backend_async {
+    MUST_USE status (*event_create)(backend *b, backend_event **ret, error *err);
+    void (*event_destroy)(backend *b, backend_event **e);
+    /* Between any two of the two spaces; host memory is to be of SPACE_HOST or pinned. */
+    MUST_USE status (*copy)(backend *b, backend_queue q, void *to, const void *from, size_t bytes,
+                            error *err);
+    /* The event is reached when all that q was given until now is done; an older mark of it is
+     * forgotten. */
+    MUST_USE status (*mark)(backend *b, backend_queue q, backend_event *e, error *err);
+    /* What q is given from now on begins once e is reached. */
+    MUST_USE status (*follow)(backend *b, backend_queue q, const backend_event *e, error *err);
+    MUST_USE status (*reached)(backend *b, const backend_event *e, bool *ret, error *err);
+    MUST_USE status (*wait)(backend *b, const backend_event *e, error *err);    /* sleeps */
+    /* Lets the device copy from and to memory that is not of SPACE_HOST, without a detour. */
+    MUST_USE status (*pin)(backend *b, void *p, size_t bytes, error *err);
+    void (*unpin)(backend *b, void *p);
+} backend_async;
 
 typedef struct backend_kernel {
     /* addresses[v] is value v's memory, NULL if never materialised. No allocation. Errors do not
@@ -43,6 +84,13 @@ typedef struct backend_ops {
     MUST_USE status (*prepare)(backend_program *p, int32_t node, backend_kernel *ret, error *err);
     /* What the result's bits depend on: library version, instruction set, threads. */
     void (*fingerprint)(const backend *b, char *ret, size_t bytes);
+    /* Zeroed, aligned for any kernel. E_NOMEM names `what`. 0 bytes give a pointer to release too. */
+    MUST_USE status (*alloc)(backend *b, backend_space space, size_t bytes, const char *what,
+                             void **ret, error *err);
+    void (*release)(backend *b, backend_space space, void *p);              /* NULL is fine */
+    /* E_DEVICE if there is no such device. Opens nothing. */
+    MUST_USE status (*describe)(int device, backend_device *ret, error *err);
+    const backend_async *async;                                             /* or NULL */
 } backend_ops;
 
 extern const backend_ops backend_cpu;

@@ -151,11 +151,11 @@ static void feed(evaluation *e, size_t variant, const data_batch *batch)
 {
     for (size_t i = 0; i < batch->n_fields; i++) {
         const data_field *f = &batch->fields[i];
-        void *input = exec_value(e->exec, variant, f->name, NULL);
+        void *input = exec_input(e->exec, variant, f->name, NULL);
         if (input)
             memcpy(input, batch->data[i], (size_t)batch->slot.n * data_field_bytes(f));
     }
-    int64_t *id = exec_value(e->exec, variant, "batch.id", NULL);
+    int64_t *id = exec_input(e->exec, variant, "batch.id", NULL);
     *id = batch->slot.batch_id;
 }
 

@@ -84,7 +84,7 @@ static status build_model(generation *g, error *err)
 static status find_ends(generation *g, error *err)
 {
     const graph_value *scores = NULL;
-    g->tokens = exec_value(g->exec, ONE_GRAPH, g->fields[0].name, NULL);
+    g->tokens = exec_input(g->exec, ONE_GRAPH, g->fields[0].name, NULL);
     g->scores = exec_value(g->exec, ONE_GRAPH, "logits", &scores);
     char given[128];
     if (!g->tokens)

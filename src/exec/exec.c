@@ -1,30 +1,14 @@
 /*
- * The engine of a lane. A run is one walk over the nodes of a variant, in order; at every node:
- *
- *     cancelled?  ->  need(parts first read here)  ->  the kernel  ->  ready(parts done here)
- *
- * Parts that fall on the same node are reported in ascending order. So each live part is ready
- * exactly once per run, after everything that reads its weights or writes its gradient; a part no
- * node touches is ready at the end. What a run computes does not depend on hooks or on time.
+ * The engine of a lane: what it consists of. Two files walk over the nodes of a variant: direct.c where
+ * a kernel is done when it returns, queued.c where a device computes apart. Both say of each live part
+ * exactly once a run that it is ready, after everything that reads its weights or writes its
+ * gradient, in ascending order where parts fall on one node; a part no node touches is ready at the
+ * end. What a run computes does not depend on hooks or on time.
  */
-#include "exec/exec.h"
-
-#include "exec/variant.h"
+#include "exec/state.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct exec {
-    const backend_ops *ops;
-    backend *device;
-    const flat *flat;
-    variant *variants;
-    size_t n_variants;
-    void *slabs[SLAB_COUNT]; /* GRAD, IO and TEMP; the largest any variant needs */
-    void *workspace;
-    const float *params; /* the caller's */
-    exec_memory memory;
-};
 
 static size_t largest_slab(const exec *e, plan_slab slab)
 {
@@ -52,15 +36,18 @@ static void measure(exec *e)
     }
 }
 
-/* mem_alloc zeroes, so this thread touches every page first, and the gaps of the gradient slab,
- * which no kernel writes, stay zero. */
+static status allocate_one(exec *e, size_t bytes, const char *what, void **ret, error *err)
+{
+    return e->ops->alloc(e->device, SPACE_DEVICE, bytes, what, ret, err);
+}
+
+/* The gaps of the gradient slab, which no kernel writes, stay zero as they are given. */
 static status allocate(exec *e, error *err)
 {
-    TRY(mem_alloc(e->memory.grad, "gradients", &e->slabs[SLAB_GRAD], err));
-    TRY(mem_alloc(e->memory.io, "inputs and outputs", &e->slabs[SLAB_IO], err));
-    TRY(mem_alloc(e->memory.temp, "activations", &e->slabs[SLAB_TEMP], err));
-    TRY(mem_alloc(e->memory.workspace, "workspace", &e->workspace, err));
-    return OK;
+    TRY(allocate_one(e, e->memory.grad, "gradients", &e->slabs[SLAB_GRAD], err));
+    TRY(allocate_one(e, e->memory.io, "inputs and outputs", &e->slabs[SLAB_IO], err));
+    TRY(allocate_one(e, e->memory.temp, "activations", &e->slabs[SLAB_TEMP], err));
+    return allocate_one(e, e->memory.workspace, "workspace", &e->workspace, err);
 }
 
 static status fill(exec *e, const exec_options *options, error *err)
@@ -81,7 +68,7 @@ static status fill(exec *e, const exec_options *options, error *err)
     TRY(allocate(e, err));
     for (size_t i = 0; i < e->n_variants; i++)
         variant_resolve(&e->variants[i], e->slabs);
-    return OK;
+    return e->ops->async ? queued_create(e, &e->queued, err) : OK;
 }
 
 status exec_create(const exec_options *options, exec **ret, error *err)
@@ -107,11 +94,13 @@ void exec_destroy(exec **e)
     exec *x = *e;
     for (size_t i = 0; i < x->n_variants; i++)
         variant_unload(&x->variants[i]);
-    if (x->device)
+    if (x->device) {
+        queued_destroy(x, &x->queued);
+        for (int slab = 0; slab < SLAB_COUNT; slab++)
+            x->ops->release(x->device, SPACE_DEVICE, x->slabs[slab]);
+        x->ops->release(x->device, SPACE_DEVICE, x->workspace);
         x->ops->close(&x->device);
-    for (int slab = 0; slab < SLAB_COUNT; slab++)
-        mem_free(x->slabs[slab]);
-    mem_free(x->workspace);
+    }
     free(x->variants);
     free(x);
     *e = NULL;
@@ -120,11 +109,15 @@ void exec_destroy(exec **e)
 void exec_bind_params(exec *e, const float *flat_values)
 {
     e->params = flat_values;
+    if (e->queued)
+        queued_forget_parts(e);
     for (size_t i = 0; i < e->n_variants; i++)
-        variant_bind(&e->variants[i], flat_values);
+        variant_bind(&e->variants[i], e->queued ? e->queued->params : flat_values);
 }
 
-void *exec_value(exec *e, size_t variant_index, const char *name, const graph_value **ret_value)
+/* The address of the value called `name`; NULL if it is none that the caller may see. */
+static void *find(exec *e, size_t variant_index, const char *name, bool is_input,
+                  const graph_value **ret_value)
 {
     BUG_ON(variant_index >= e->n_variants);
     const variant *v = &e->variants[variant_index];
@@ -132,38 +125,40 @@ void *exec_value(exec *e, size_t variant_index, const char *name, const graph_va
     if (id == GRAPH_NONE)
         return NULL;
     const graph_value *value = graph_value_at(v->graph, id);
-    if (value->kind != VAL_INPUT && !value->keep)
+    if (is_input ? value->kind != VAL_INPUT : !value->keep)
         return NULL;
     if (ret_value)
         *ret_value = value;
-    return v->addresses[id];
+    return e->queued ? queued_host_address(e, v, id) : v->addresses[id];
+}
+
+void *exec_input(exec *e, size_t variant_index, const char *name, const graph_value **ret_value)
+{
+    return find(e, variant_index, name, true, ret_value);
+}
+
+const void *exec_value(exec *e, size_t variant_index, const char *name,
+                       const graph_value **ret_value)
+{
+    return find(e, variant_index, name, false, ret_value);
 }
 
 float *exec_grad(exec *e)
 {
-    return e->slabs[SLAB_GRAD];
+    return e->queued ? e->queued->grad : e->slabs[SLAB_GRAD];
 }
 
-static status need_parts(const exec_hooks *hooks, const part_events *events, size_t *at,
-                         int32_t node, error *err)
+bool hooks_cancelled(const exec_hooks *hooks)
 {
-    for (; *at < events->n && events->items[*at].node == node; (*at)++)
-        if (hooks && hooks->need)
-            TRY(hooks->need(hooks->user, events->items[*at].part, err));
-    return OK;
+    return hooks && hooks->cancel && atomic_load_explicit(hooks->cancel, memory_order_relaxed);
 }
 
-static status ready_parts(const exec *e, const exec_hooks *hooks, const part_events *events,
-                          size_t *at, int32_t node, error *err)
+status hooks_ready(const exec_hooks *hooks, const flat *f, int32_t part, const float *grad,
+                   error *err)
 {
-    const float *grad = e->slabs[SLAB_GRAD];
-    for (; *at < events->n && events->items[*at].node == node; (*at)++) {
-        int32_t part = events->items[*at].part;
-        if (hooks && hooks->ready)
-            TRY(hooks->ready(hooks->user, part,
-                             e->memory.grad ? grad + e->flat->parts[part].begin : NULL, err));
-    }
-    return OK;
+    if (!hooks || !hooks->ready)
+        return OK;
+    return hooks->ready(hooks->user, part, grad ? grad + f->parts[part].begin : NULL, err);
 }
 
 status exec_run(exec *e, size_t variant_index, const exec_hooks *hooks, error *err)
@@ -171,19 +166,7 @@ status exec_run(exec *e, size_t variant_index, const exec_hooks *hooks, error *e
     BUG_ON(variant_index >= e->n_variants);
     const variant *v = &e->variants[variant_index];
     BUG_ON(v->n_in_flat > 0 && !e->params);
-    int32_t n_nodes = graph_n_nodes(v->graph);
-    size_t needed = 0, readied = 0;
-    for (int32_t node = 0; node < n_nodes; node++) {
-        if (hooks && hooks->cancel && atomic_load_explicit(hooks->cancel, memory_order_relaxed))
-            return FAIL(err, E_LOST, "cancelled");
-        TRY(need_parts(hooks, &v->need, &needed, node, err));
-        const backend_kernel *k = &v->kernels[node];
-        if (k->run)
-            TRYF(k->run(k->state, v->addresses, e->workspace, err), err, "%s",
-                 graph_node_at(v->graph, node)->name);
-        TRY(ready_parts(e, hooks, &v->ready, &readied, node, err));
-    }
-    return ready_parts(e, hooks, &v->ready, &readied, n_nodes, err);
+    return e->queued ? exec_run_queued(e, v, hooks, err) : exec_run_direct(e, v, hooks, err);
 }
 
 exec_memory exec_memory_use(const exec *e)

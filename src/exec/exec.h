@@ -35,9 +35,10 @@ typedef struct exec_memory {
 /* Parts that fall on the same node come in ascending order. What a hook fails with, exec_run
  * returns as it is. */
 typedef struct exec_hooks {
-    /* Before the first node that reads a weight of `part`: returns when it may be read.
-     * NULL: every part may be read at once. */
-    status (*need)(void *user, int32_t part, error *err);
+    /* Before the first node that reads a weight of `part`: returns when it may be read. *ret_edition
+     * is another number whenever its weights may be others: a device keeps its copy of a part as long
+     * as the number stays. NULL: every part may be read at once, and is new at every run. */
+    status (*need)(void *user, int32_t part, int64_t *ret_edition, error *err);
     /* After the last node that makes a gradient or reads a weight of the live part; at the end for
      * a live part no node touches. Once per part and run. `grad` is the part's first element, NULL
      * if no variant makes gradients. NULL: nobody asks. */
@@ -55,9 +56,11 @@ void exec_destroy(exec **e);
  * before every run. */
 void exec_bind_params(exec *e, const float *flat_values);
 
-/* Where to put an input, or read a kept value of a variant: plain row-major. NULL if the graph has
- * no such value. Valid until exec_destroy; contents until the next run. */
-void *exec_value(exec *e, size_t variant, const char *name, const graph_value **ret_value);
+/* Where to put an input before a run, and where to read a kept value after it, or in `ready` once
+ * its node has run: plain row-major. NULL if the variant's graph has no such value. The address is
+ * valid until exec_destroy; what is there, until the next run of any variant. */
+void *exec_input(exec *e, size_t variant, const char *name, const graph_value **ret_value);
+const void *exec_value(exec *e, size_t variant, const char *name, const graph_value **ret_value);
 
 /* The gradient slab: the live range of the flat vector, the gaps between tensors zero. */
 float *exec_grad(exec *e);

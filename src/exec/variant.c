@@ -93,10 +93,8 @@ static status prepare_kernels(variant *v, error *err)
     return OK;
 }
 
-/* Each variant has constants of its own: two batch sizes may well differ in them. */
-static status place_constants(variant *v, error *err)
+static void write_constants(const variant *v, char *slab)
 {
-    TRY(mem_alloc(plan_slab_bytes(v->plan, SLAB_CONST), "constants", &v->constants, err));
     for (graph_val i = 0; i < graph_n_values(v->graph); i++) {
         const graph_value *value = graph_value_at(v->graph, i);
         const plan_place *place = plan_place_of(v->plan, i);
@@ -105,8 +103,37 @@ static status place_constants(variant *v, error *err)
         size_t bytes = (size_t)graph_shape_elements(&value->shape) * dtype_bytes(value->dtype);
         BUG_ON(place->bytes < bytes);
         if (bytes)
-            memcpy((char *)v->constants + place->offset, value->data, bytes);
+            memcpy(slab + place->offset, value->data, bytes);
     }
+}
+
+/* Over a copy on the host, which is let go when the device has it. */
+static status send_constants(const variant *v, size_t slab, error *err)
+{
+    const backend_async *async = v->backend->async;
+    backend_event *sent = NULL;
+    void *copy = NULL;
+    status st;
+    TRY_OUT(st, v->backend->alloc(v->device, SPACE_HOST, slab, "constants", &copy, err));
+    write_constants(v, copy);
+    TRY_OUT(st, async->event_create(v->device, &sent, err));
+    TRY_OUT(st, async->copy(v->device, QUEUE_UP, v->constants, copy, slab, err));
+    TRY_OUT(st, async->mark(v->device, QUEUE_UP, sent, err));
+    TRY_OUT(st, async->wait(v->device, sent, err));
+out:
+    async->event_destroy(v->device, &sent);
+    v->backend->release(v->device, SPACE_HOST, copy);
+    return st;
+}
+
+/* Each variant has constants of its own: two batch sizes may well differ in them. */
+static status place_constants(variant *v, error *err)
+{
+    size_t slab = plan_slab_bytes(v->plan, SLAB_CONST);
+    TRY(v->backend->alloc(v->device, SPACE_DEVICE, slab, "constants", &v->constants, err));
+    if (v->backend->async)
+        return slab ? send_constants(v, slab, err) : OK;
+    write_constants(v, v->constants);
     return OK;
 }
 
@@ -143,6 +170,7 @@ status variant_load(variant *v, const backend_ops *ops, backend *device, const g
 {
     v->graph = g;
     v->backend = ops;
+    v->device = device;
     TRY(check_layout(g, layout, err));
     TRY(ops->load(device, g, &v->program, err));
     TRY(make_plan(v, layout, err));
@@ -162,7 +190,8 @@ void variant_unload(variant *v)
     free(v->kernels);
     free(v->addresses);
     free(v->in_flat);
-    mem_free(v->constants);
+    if (v->device)
+        v->backend->release(v->device, SPACE_DEVICE, v->constants);
     free(v->need.items);
     free(v->ready.items);
     *v = (variant){0};
@@ -192,4 +221,13 @@ void variant_bind(variant *v, const float *flat_values)
         graph_val value = v->in_flat[i];
         v->addresses[value] = base ? base + plan_place_of(v->plan, value)->offset : NULL;
     }
+}
+
+status variant_run_node(const variant *v, int32_t node, void *workspace, error *err)
+{
+    const backend_kernel *k = &v->kernels[node];
+    if (k->run)
+        TRYF(k->run(k->state, v->addresses, workspace, err), err, "%s",
+             graph_node_at(v->graph, node)->name);
+    return OK;
 }

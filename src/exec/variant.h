@@ -3,7 +3,8 @@
  * kernel of every node, the address of every value, and at which nodes parts are needed and done.
  *
  * The order of making one: load (program, plan, kernels: sizes are known then), resolve (the
- * exec's slabs are allocated, so addresses are known), bind (parameters, any number of times).
+ * exec's slabs are allocated, so addresses are known), bind (parameters, any number of times). On a
+ * device all addresses are the device's.
  *
  * Threads: belongs to the thread of its exec.
  */
@@ -29,6 +30,7 @@ typedef struct part_events {
 typedef struct variant {
     const graph *graph;
     const backend_ops *backend;
+    backend *device;
     backend_program *program;
     plan *plan;
     backend_kernel *kernels; /* [n_nodes] */
@@ -49,5 +51,8 @@ void variant_unload(variant *v);
  * are not looked at. */
 void variant_resolve(variant *v, void *const slabs[SLAB_COUNT]);
 void variant_bind(variant *v, const float *flat_values);
+
+/* Runs one node's kernel, if it has one; an error begins with the node's name. */
+MUST_USE status variant_run_node(const variant *v, int32_t node, void *workspace, error *err);
 
 #endif

@@ -14,9 +14,10 @@ struct board {
     const flat *flat;
     net_waker *waker;
     float *weights;
-    pthread_mutex_t lock;       /* versions, queues, failure */
+    pthread_mutex_t lock;       /* versions, puts, queues, failure */
     pthread_cond_t arrived;
     int64_t *versions;
+    int64_t *puts;              /* how often each part was put */
     queue queues[2];
     status failed;
     error failure;
@@ -31,6 +32,7 @@ status board_create(const flat *f, net_waker *waker, board **ret, error *err)
     b->waker = waker;
     b->weights = weights;
     b->versions = xcalloc((size_t)f->n_parts, sizeof *b->versions);
+    b->puts = xcalloc((size_t)f->n_parts, sizeof *b->puts);
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->arrived, NULL);
     board_forget(b);
@@ -47,6 +49,7 @@ void board_destroy(board **b)
     free((*b)->queues[0].at);
     free((*b)->queues[1].at);
     free((*b)->versions);
+    free((*b)->puts);
     mem_free((*b)->weights);
     free(*b);
     *b = NULL;
@@ -63,6 +66,7 @@ void board_put_part(board *b, int32_t part, int64_t version, const float *data)
     memcpy(b->weights + range->begin, data, (size_t)(range->end - range->begin) * sizeof(float));
     pthread_mutex_lock(&b->lock);
     b->versions[part] = version;
+    b->puts[part]++;
     pthread_cond_broadcast(&b->arrived);
     pthread_mutex_unlock(&b->lock);
 }
@@ -87,13 +91,15 @@ void board_forget(board *b)
     pthread_mutex_unlock(&b->lock);
 }
 
-status board_wait_part(board *b, int32_t part, int64_t version, const atomic_bool *cancel, error *err)
+status board_wait_part(board *b, int32_t part, int64_t version, const atomic_bool *cancel,
+                       int64_t *ret_edition, error *err)
 {
     bool frozen = b->flat->parts[part].frozen;
     pthread_mutex_lock(&b->lock);
     while (!atomic_load(cancel) &&
            (frozen ? b->versions[part] < 0 : b->versions[part] != version))
         pthread_cond_wait(&b->arrived, &b->lock);
+    *ret_edition = b->puts[part];
     pthread_mutex_unlock(&b->lock);
     return atomic_load(cancel) ? FAIL(err, E_LOST, "cancelled") : OK;
 }

@@ -52,9 +52,11 @@ int64_t board_version(const board *b, int32_t part);        /* -1: none yet */
 void board_drop_part(board *b, int32_t part);               /* its version back to -1 */
 void board_forget(board *b);                                /* all of them */
 
-/* Returns when `part` has `version`; E_LOST "cancelled" once *cancel is true. */
+/* Returns when `part` has `version`; E_LOST "cancelled" once *cancel is true. *ret_edition grows
+ * with every board_put_part of it: a version may come twice, after all have gone back to a
+ * checkpoint. */
 MUST_USE status board_wait_part(board *b, int32_t part, int64_t version, const atomic_bool *cancel,
-                                error *err);
+                                int64_t *ret_edition, error *err);
 void board_wake(board *b);                                  /* waiting lanes look at cancel */
 
 void board_post(board *b, const note *n);

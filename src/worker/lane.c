@@ -70,9 +70,9 @@ static status bind_inputs(lane *l, size_t variant, error *err)
     size_t n_fields;
     const data_field *fields = dataset_fields(l->o.loader.dataset, &n_fields);
     for (size_t i = 0; i < n_fields; i++)
-        in->field[i] = exec_value(l->exec, variant, fields[i].name, NULL);
-    in->batch_id = exec_value(l->exec, variant, "batch.id", NULL);
-    in->slot_weight = exec_value(l->exec, variant, "slot.weight", NULL);
+        in->field[i] = exec_input(l->exec, variant, fields[i].name, NULL);
+    in->batch_id = exec_input(l->exec, variant, "batch.id", NULL);
+    in->slot_weight = exec_input(l->exec, variant, "slot.weight", NULL);
     in->loss = exec_value(l->exec, variant, "loss", NULL);
     in->right = exec_value(l->exec, variant, "accuracy.right", NULL);
     in->counted = exec_value(l->exec, variant, "accuracy.counted", NULL);
@@ -112,11 +112,11 @@ static status build(lane *l, error *err)
 
 /* --- the lane's thread: one slot --- */
 
-static status need(void *user, int32_t part, error *err)
+static status need(void *user, int32_t part, int64_t *ret_edition, error *err)
 {
     lane *l = user;
     int64_t begin = clock_us();
-    status st = board_wait_part(l->o.board, part, l->now.step, &l->cancel, err);
+    status st = board_wait_part(l->o.board, part, l->now.step, &l->cancel, ret_edition, err);
     l->waited_us += clock_us() - begin;
     return st;
 }

@@ -102,7 +102,7 @@ static status prepare(attempt *t, error *err)
     for (size_t i = 0; i < t->n_inputs; i++) {
         char name[32];
         snprintf(name, sizeof name, "fed/%zu", i);
-        void *to = exec_value(t->exec, 0, name, NULL);
+        void *to = exec_input(t->exec, 0, name, NULL);
         if (to)
             memcpy(to, t->inputs[i]->data,
                    (size_t)t->inputs[i]->n * dtype_bytes(t->inputs[i]->dtype));

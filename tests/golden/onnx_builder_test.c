@@ -216,13 +216,13 @@ static void test_model(void **state)
 static void feed_pictures(network *n, int64_t batch)
 {
     rng r = rng_make(3, RNG_TEST, 0);
-    float *image = exec_value(n->exec, 0, "image", NULL);
-    int64_t *label = exec_value(n->exec, 0, "label", NULL);
+    float *image = exec_input(n->exec, 0, "image", NULL);
+    int64_t *label = exec_input(n->exec, 0, "label", NULL);
     for (int64_t i = 0; i < batch * SIZE * SIZE; i++)
         image[i] = rng_normal(&r, (uint64_t)i);
     for (int64_t i = 0; i < batch; i++)
         label[i] = (int64_t)rng_below(&r, (uint64_t)i, CLASSES);
-    *(int64_t *)exec_value(n->exec, 0, "batch.id", NULL) = 11;
+    *(int64_t *)exec_input(n->exec, 0, "batch.id", NULL) = 11;
 }
 
 static void copy_weights(network *to, const network *from)

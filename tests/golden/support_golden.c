@@ -195,7 +195,7 @@ void network_feed(network *n, const golden *g, int batch)
     for (size_t i = 0; i < g->n_fields; i++) {
         const graph_value *value = NULL;
         const char *name = g->fields[i].name;
-        void *to = exec_value(n->exec, 0, name, &value);
+        void *to = exec_input(n->exec, 0, name, &value);
         if (!to && strcmp(name, "label") == 0)
             continue;
         if (!to)
@@ -212,7 +212,7 @@ void network_feed(network *n, const golden *g, int batch)
 float network_run(network *n)
 {
     error err = ERROR_INIT;
-    float *weight = exec_value(n->exec, 0, "slot.weight", NULL);
+    float *weight = exec_input(n->exec, 0, "slot.weight", NULL);
     if (weight)
         *weight = 1.0f;
     must(exec_run(n->exec, 0, NULL, &err), &err);

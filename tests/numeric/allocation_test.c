@@ -103,9 +103,9 @@ int posix_memalign(void **ret, size_t align, size_t bytes)
     return 0;
 }
 
-static status on_need(void *user, int32_t part, error *err)
+static status on_need(void *user, int32_t part, int64_t *ret_edition, error *err)
 {
-    (void)user, (void)part, (void)err;
+    (void)user, (void)part, (void)ret_edition, (void)err;
     return OK;
 }
 

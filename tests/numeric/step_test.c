@@ -257,9 +257,9 @@ static void poison(lane *l, int32_t part)
         l->params[i] = NAN;
 }
 
-static status give_part(void *user, int32_t part, error *err)
+static status give_part(void *user, int32_t part, int64_t *ret_edition, error *err)
 {
-    (void)err;
+    (void)ret_edition, (void)err;
     guard *s = user;
     const part_range *range = &s->lane->layout->parts[part];
     s->needed[part]++;

@@ -68,7 +68,7 @@ void lane_set(lane *l, size_t variant, const char *name, const double *values)
         return;
     }
     const graph_value *value = NULL;
-    void *to = exec_value(l->exec, variant, name, &value);
+    void *to = exec_input(l->exec, variant, name, &value);
     if (!to)
         fail_msg("no input '%s'", name);
     values_store(value->dtype, graph_shape_elements(&value->shape), values, to);

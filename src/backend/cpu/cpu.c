@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const cpu_plan plan_of[OP_COUNT] = {
     [OP_CONV] = plan_conv,
@@ -338,6 +339,34 @@ static void cpu_fingerprint(const backend *b, char *ret, size_t bytes)
     snprintf(ret, bytes, "oneDNN %s isa=%s threads=%d", version, shim_isa(), b->threads);
 }
 
+/* The thread that will use it touches every page first: mem_alloc clears. */
+static status cpu_alloc(backend *b, backend_space space, size_t bytes, const char *what, void **ret,
+                        error *err)
+{
+    (void)b, (void)space;
+    return mem_alloc(bytes, what, ret, err);
+}
+
+static void cpu_release(backend *b, backend_space space, void *p)
+{
+    (void)b, (void)space;
+    mem_free(p);
+}
+
+static status cpu_describe(int device, backend_device *ret, error *err)
+{
+    if (device != 0)
+        return FAIL(err, E_DEVICE, "there is one CPU, number 0, and no number %d", device);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    *ret = (backend_device){
+        .name = "CPU",
+        .memory = (size_t)sysconf(_SC_PHYS_PAGES) * page,
+        .free = (size_t)sysconf(_SC_AVPHYS_PAGES) * page,
+    };
+    snprintf(ret->arch, sizeof ret->arch, "%s", shim_isa());
+    return OK;
+}
+
 const backend_ops backend_cpu = {
     .name = "cpu",
     .open = cpu_open,
@@ -349,6 +378,9 @@ const backend_ops backend_cpu = {
     .can_alias = cpu_can_alias,
     .prepare = cpu_prepare,
     .fingerprint = cpu_fingerprint,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .describe = cpu_describe,
 };
 
 int cpu_node_reorders(const backend_program *p, int32_t node)

@@ -133,7 +133,7 @@ static status make_weights(bench_lane *l, error *err)
 static void fill_field(const bench_lane *l, const data_field *f)
 {
     const graph_value *value;
-    void *to = exec_value(l->exec, 0, f->name, &value);
+    void *to = exec_input(l->exec, 0, f->name, &value);
     rng r = rng_make(0, RNG_TEST, (uint64_t)f->name[0]);
     int64_t n = graph_shape_elements(&value->shape);
     for (int64_t i = 0; i < n; i++) {
@@ -148,7 +148,7 @@ static void fill_inputs(const bench_lane *l)
 {
     for (int i = 0; i < N_FIELDS; i++)
         fill_field(l, &l->subject->fields[i]);
-    *(float *)exec_value(l->exec, 0, "slot.weight", NULL) = 1.0f;
+    *(float *)exec_input(l->exec, 0, "slot.weight", NULL) = 1.0f;
 }
 
 status bench_lane_create(const bench_lane_options *o, bench_lane **ret, error *err)

@@ -37,6 +37,19 @@ static void test_fingerprint_names_what_decides_bits(void **state)
     assert_null(b);
 }
 
+static void test_the_cpu_is_described(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    backend_device d;
+    assert_int_equal(backend_cpu.describe(0, &d, &err), OK);
+    assert_string_equal(d.name, "CPU");
+    assert_true(strlen(d.arch) > 0);
+    assert_true(d.free > 0 && d.free < d.memory);
+    assert_int_equal(backend_cpu.describe(1, &d, &err), E_DEVICE);
+    assert_string_equal(err.text, "there is one CPU, number 0, and no number 1");
+}
+
 static void test_all_nodes_without_a_kernel_are_listed(void **state)
 {
     (void)state;
@@ -88,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_lane_needs_a_thread),
         cmocka_unit_test(test_fingerprint_names_what_decides_bits),
+        cmocka_unit_test(test_the_cpu_is_described),
         cmocka_unit_test(test_all_nodes_without_a_kernel_are_listed),
         cmocka_unit_test(test_a_label_out_of_range_is_named),
     };

@@ -132,7 +132,7 @@ static void scores_behind(const char *text, double *ret)
         .backend = &backend_cpu, .device = {.threads = 1}, .flat = f, .graphs = graphs, .n_graphs = 1};
     assert_int_equal(exec_create(&o, &e, NULL), OK);
     exec_bind_params(e, values);
-    int64_t *tokens = exec_value(e, 0, "input_ids", NULL);
+    int64_t *tokens = exec_input(e, 0, "input_ids", NULL);
     size_t n = strlen(text);
     for (size_t i = 0; i < CONTEXT; i++)
         tokens[i] = i < n ? text[i] - 'a' : SIZE - 1; /* what stands behind must not matter */

@@ -13,38 +13,6 @@
 
 #include <string.h>
 
-/* Whether a node reads the parameter, or makes its gradient. */
-static bool touches(const graph_node *node, graph_val param, graph_val made)
-{
-    for (int32_t k = 0; k < node->n_in; k++)
-        if (node->in[k] == param)
-            return true;
-    for (int32_t k = 0; k < node->n_out && made != GRAPH_NONE; k++)
-        if (node->out[k] == made)
-            return true;
-    return false;
-}
-
-/* First and last node that touch a part, straight from the graph. With `reads_only`, gradients do
- * not count. */
-static void part_span(const rig *r, const graph *g, int32_t part, bool reads_only,
-                      int32_t *ret_first, int32_t *ret_last)
-{
-    *ret_first = *ret_last = -1;
-    size_t n;
-    const part_segment *segments = flat_part_segments(r->flat, part, &n);
-    for (int32_t i = 0; i < graph_n_nodes(g); i++) {
-        for (size_t k = 0; k < n; k++) {
-            graph_val v = graph_find(g, r->flat->tensors[segments[k].tensor].name);
-            graph_val made = reads_only ? GRAPH_NONE : graph_value_at(g, v)->grad;
-            if (!touches(graph_node_at(g, i), v, made))
-                continue;
-            *ret_first = *ret_first < 0 ? i : *ret_first;
-            *ret_last = i;
-        }
-    }
-}
-
 static void test_nodes_run_in_order(void **state)
 {
     rig *r = *state;

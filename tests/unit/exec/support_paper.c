@@ -113,6 +113,22 @@ static void paper_fingerprint(const backend *b, char *ret, size_t bytes)
     snprintf(ret, bytes, "paper x%d", b->threads);
 }
 
+static status paper_alloc(backend *b, backend_space space, size_t bytes, const char *what,
+                          void **ret, error *err)
+{
+    (void)b, (void)space;
+    TRY(mem_alloc(bytes, what, ret, err));
+    paper.n_open++;
+    return OK;
+}
+
+static void paper_release(backend *b, backend_space space, void *p)
+{
+    (void)b, (void)space;
+    paper.n_open -= p != NULL;
+    mem_free(p);
+}
+
 const backend_ops backend_paper = {
     .name = "paper",
     .open = paper_open,
@@ -124,4 +140,6 @@ const backend_ops backend_paper = {
     .can_alias = paper_yes,
     .prepare = paper_prepare,
     .fingerprint = paper_fingerprint,
+    .alloc = paper_alloc,
+    .release = paper_release,
 };

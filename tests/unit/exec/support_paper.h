@@ -14,7 +14,7 @@ typedef struct paper_control {
     int32_t prepare_fails, run_fails; /* node or PAPER_NEVER */
     void (*ran)(void *user, int32_t node, void *const *addresses, void *workspace);
     void *user;
-    int n_open; /* backends and programs that still live */
+    int n_open; /* backends, programs and memory that still live */
 } paper_control;
 
 extern paper_control paper; /* reset by paper_reset */

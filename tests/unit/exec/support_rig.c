@@ -97,9 +97,9 @@ static void on_node(void *user, int32_t node, void *const *addresses, void *work
         atomic_store(&r->cancel, true);
 }
 
-static status on_need(void *user, int32_t part, error *err)
+static status on_need(void *user, int32_t part, int64_t *ret_edition, error *err)
 {
-    (void)err;
+    (void)ret_edition, (void)err;
     note(user, (event){NEED, part, NULL});
     return OK;
 }
@@ -114,7 +114,7 @@ static status on_ready(void *user, int32_t part, const float *grad, error *err)
 static void rig_prepare(rig *r)
 {
     paper_reset();
-    *r = (rig){.cancel_at = PAPER_NEVER};
+    *r = (rig){.backend = &backend_paper, .cancel_at = PAPER_NEVER};
     r->model = make_model(4, true);
     r->small = make_model(3, true);
     r->flat = layout_of(r->model.graph);
@@ -127,7 +127,7 @@ static void rig_prepare(rig *r)
 status rig_create(rig *r, const graph *first, const graph *second, const flat *f, error *err)
 {
     const graph *graphs[] = {first, second};
-    return exec_create(&(exec_options){.backend = &backend_paper,
+    return exec_create(&(exec_options){.backend = r->backend,
                                        .device = {.threads = 3},
                                        .flat = f,
                                        .graphs = graphs,
@@ -183,4 +183,34 @@ int find_event(const rig *r, event_kind kind, int32_t index)
         found = (int)i;
     }
     return found;
+}
+
+/* Whether a node reads the parameter, or makes its gradient. */
+static bool touches(const graph_node *node, graph_val param, graph_val made)
+{
+    for (int32_t k = 0; k < node->n_in; k++)
+        if (node->in[k] == param)
+            return true;
+    for (int32_t k = 0; k < node->n_out && made != GRAPH_NONE; k++)
+        if (node->out[k] == made)
+            return true;
+    return false;
+}
+
+void part_span(const rig *r, const graph *g, int32_t part, bool reads_only, int32_t *ret_first,
+               int32_t *ret_last)
+{
+    *ret_first = *ret_last = -1;
+    size_t n;
+    const part_segment *segments = flat_part_segments(r->flat, part, &n);
+    for (int32_t i = 0; i < graph_n_nodes(g); i++) {
+        for (size_t k = 0; k < n; k++) {
+            graph_val v = graph_find(g, r->flat->tensors[segments[k].tensor].name);
+            graph_val made = reads_only ? GRAPH_NONE : graph_value_at(g, v)->grad;
+            if (!touches(graph_node_at(g, i), v, made))
+                continue;
+            *ret_first = *ret_first < 0 ? i : *ret_first;
+            *ret_last = i;
+        }
+    }
 }

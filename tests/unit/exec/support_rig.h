@@ -25,6 +25,7 @@ typedef struct event {
 } event;
 
 typedef struct rig {
+    const backend_ops *backend;
     model model, small; /* full batch, smaller last batch */
     flat *flat;
     float *params;
@@ -58,5 +59,10 @@ void run(rig *r, size_t variant);
 
 /* Index of the only such event; -1 if there is none. */
 int find_event(const rig *r, event_kind kind, int32_t index);
+
+/* First and last node that touch a part, straight from the graph; -1: none. With `reads_only`,
+ * gradients do not count. */
+void part_span(const rig *r, const graph *g, int32_t part, bool reads_only, int32_t *ret_first,
+               int32_t *ret_last);
 
 #endif

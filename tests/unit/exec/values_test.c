@@ -58,18 +58,22 @@ static void test_values_are_found_by_name(void **state)
 {
     rig *r = *state;
     const graph_value *value = NULL;
-    float *x = exec_value(r->exec, 0, "x", &value);
+    float *x = exec_input(r->exec, 0, "x", &value);
     assert_non_null(x);
     assert_int_equal(value->shape.dim[0], 4);
-    assert_non_null(exec_value(r->exec, 1, "x", &value));
+    assert_non_null(exec_input(r->exec, 1, "x", &value));
     assert_int_equal(value->shape.dim[0], 3);
     run(r, 0);
     assert_ptr_equal(r->addresses[r->model.x], x);
     const float *loss = exec_value(r->exec, 0, "loss", NULL);
     assert_true(*loss == (float)(graph_value_at(r->model.graph, r->model.loss)->def + 1));
-    assert_null(exec_value(r->exec, 0, "relu", NULL));
-    assert_null(exec_value(r->exec, 0, "w1", NULL));
-    assert_null(exec_value(r->exec, 0, "nobody", NULL));
+    static const char *const others[] = {"relu", "w1", "nobody"};
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        assert_null(exec_input(r->exec, 0, others[i], NULL));
+        assert_null(exec_value(r->exec, 0, others[i], NULL));
+    }
+    assert_null(exec_value(r->exec, 0, "x", NULL));
+    assert_null(exec_input(r->exec, 0, "loss", NULL));
 }
 
 static void test_constants_are_there(void **state)

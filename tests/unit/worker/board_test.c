@@ -64,13 +64,34 @@ static void versions_are_kept_by_part(void **state)
     assert_int_equal(board_version(b.board, 1), 5);
     assert_int_equal(board_version(b.board, 2), -1);
     assert_true(board_weights(b.board)[b.flat->parts[1].begin] == 5.0f);
-    assert_int_equal(board_wait_part(b.board, 1, 5, &cancel, NULL), OK);
+    int64_t edition;
+    assert_int_equal(board_wait_part(b.board, 1, 5, &cancel, &edition, NULL), OK);
     /* frozen parts serve every version */
-    assert_int_equal(board_wait_part(b.board, FROZEN_PART, 99, &cancel, NULL), OK);
+    assert_int_equal(board_wait_part(b.board, FROZEN_PART, 99, &cancel, &edition, NULL), OK);
     board_drop_part(b.board, 1);
     assert_int_equal(board_version(b.board, 1), -1);
     board_forget(b.board);
     assert_int_equal(board_version(b.board, FROZEN_PART), -1);
+    bench_fini(&b);
+}
+
+/* What a device has a copy of: the same weights until the part is put again, be it as the same
+ * version. */
+static void every_put_is_another_edition(void **state)
+{
+    (void)state;
+    bench b = bench_make();
+    atomic_bool cancel = false;
+    int64_t first, same, other;
+    put(&b, 1, 5);
+    assert_int_equal(board_wait_part(b.board, 1, 5, &cancel, &first, NULL), OK);
+    put(&b, 2, 5);
+    assert_int_equal(board_wait_part(b.board, 1, 5, &cancel, &same, NULL), OK);
+    assert_int_equal(same, first);
+    board_forget(b.board);
+    put(&b, 1, 5);
+    assert_int_equal(board_wait_part(b.board, 1, 5, &cancel, &other, NULL), OK);
+    assert_int_not_equal(other, first);
     bench_fini(&b);
 }
 
@@ -80,7 +101,8 @@ static void a_cancelled_wait_ends(void **state)
     bench b = bench_make();
     error err = ERROR_INIT;
     atomic_bool cancel = true;
-    assert_int_equal(board_wait_part(b.board, 0, 0, &cancel, &err), E_LOST);
+    int64_t edition;
+    assert_int_equal(board_wait_part(b.board, 0, 0, &cancel, &edition, &err), E_LOST);
     assert_string_equal(err.text, "cancelled");
     bench_fini(&b);
 }
@@ -101,9 +123,10 @@ static void *follow(void *arg)
 {
     reader *r = arg;
     const bench *b = r->bench;
+    int64_t edition;
     for (int64_t t = 0;; t++)
         for (int32_t p = 0; p < b->flat->n_live_parts; p++) {
-            r->end = board_wait_part(b->board, p, t, r->cancel, NULL);
+            r->end = board_wait_part(b->board, p, t, r->cancel, &edition, NULL);
             if (r->end != OK)
                 return NULL;
             const float *w = board_weights(b->board);
@@ -227,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(versions_are_kept_by_part),
+        cmocka_unit_test(every_put_is_another_edition),
         cmocka_unit_test(a_cancelled_wait_ends),
         cmocka_unit_test(parts_are_overwritten_when_all_have_read_them),
         cmocka_unit_test(notes_keep_their_order_by_step),

@@ -1,0 +1,51 @@
+/*
+ * Inside of an exec, and the two ways to walk over a variant's nodes.
+ * Threads: as exec.h says.
+ */
+#ifndef TEQUIO_EXEC_STATE_H
+#define TEQUIO_EXEC_STATE_H
+
+#include "exec/exec.h"
+#include "exec/variant.h"
+
+/* What a device's memory has on the host, at the same offsets, and how far they agree. */
+typedef struct queued {
+    void *params;           /* the device's flat vector */
+    int64_t *editions;      /* [n_parts] of what lies there; -1: nothing yet */
+    void *io, *grad;        /* the host's SLAB_IO and SLAB_GRAD */
+    backend_event *arrived; /* UP: what kernels wait for */
+    backend_event *made;    /* COMPUTE: what copies down wait for */
+    backend_event **landed; /* [n_live_parts] DOWN, in the order of a run */
+    backend_event *end;     /* DOWN: of a run */
+} queued;
+
+struct exec {
+    const backend_ops *ops;
+    backend *device;
+    const flat *flat;
+    variant *variants;
+    size_t n_variants;
+    void *slabs[SLAB_COUNT]; /* GRAD, IO and TEMP; the largest any variant needs */
+    void *workspace;
+    const float *params; /* the caller's */
+    queued *queued;      /* NULL: kernels work in the caller's memory, and are done when they return */
+    exec_memory memory;
+};
+
+/* `hooks` may be NULL, as in exec_run. */
+MUST_USE status exec_run_direct(const exec *e, const variant *v, const exec_hooks *hooks, error *err);
+MUST_USE status exec_run_queued(exec *e, const variant *v, const exec_hooks *hooks, error *err);
+
+bool hooks_cancelled(const exec_hooks *hooks);
+/* `grad` is the first element of a whole gradient slab; NULL if nobody makes gradients. */
+MUST_USE status hooks_ready(const exec_hooks *hooks, const flat *f, int32_t part, const float *grad,
+                            error *err);
+
+/* For a device whose slabs stand. On failure *ret is fit for queued_destroy. */
+MUST_USE status queued_create(exec *e, queued **ret, error *err);
+void queued_destroy(exec *e, queued **q);
+void queued_forget_parts(exec *e);
+/* Where the host reads a kept value or writes an input. */
+void *queued_host_address(const exec *e, const variant *v, graph_val id);
+
+#endif

@@ -1,0 +1,254 @@
+/*
+ * The walk over a device that computes apart, with one of paper that does everything as late as it
+ * may: what is on the host when a hook is called, what is on the device when a kernel runs, what goes
+ * up again, and how a run ends that does not end well.
+ */
+#include "unit/exec/support_device.h"
+#include "unit/exec/support_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static int set_up_device(void **state)
+{
+    error err = ERROR_INIT;
+    assert_int_equal(set_up_without_exec(state), 0);
+    rig *r = *state;
+    r->backend = device_reset();
+    must(rig_create(r, r->model.graph, r->small.graph, r->flat, &err), &err);
+    exec_bind_params(r->exec, r->params);
+    return 0;
+}
+
+static void test_parts_are_needed_before_and_ready_after_all_that_touch_them(void **state)
+{
+    rig *r = *state;
+    for (size_t turn = 0; turn < 4; turn++) {
+        const graph *g = turn % 2 ? r->small.graph : r->model.graph;
+        device.keen = turn >= 2;
+        run(r, turn % 2);
+        int32_t next = 0;
+        for (size_t i = 0; i < r->n_events; i++)
+            if (r->events[i].kind == NODE)
+                assert_int_equal(r->events[i].index, next++);
+        assert_int_equal(next, graph_n_nodes(g));
+        for (int32_t part = 0; part < r->flat->n_live_parts; part++) {
+            int32_t first, last;
+            part_span(r, g, part, true, &first, &last);
+            assert_true(first < 0 || find_event(r, NEED, part) < find_event(r, NODE, first));
+            part_span(r, g, part, false, &first, &last);
+            int at = find_event(r, READY, part);
+            assert_true(at > find_event(r, NODE, last));
+            assert_ptr_equal(r->events[at].grad,
+                             exec_grad(r->exec) + r->flat->parts[part].begin);
+        }
+        assert_true(device_is_idle());
+    }
+}
+
+static void test_a_keen_device_has_parts_handed_over_on_the_way(void **state)
+{
+    rig *r = *state;
+    device.keen = true;
+    run(r, 0);
+    int last = find_event(r, NODE, graph_n_nodes(r->model.graph) - 1), early = 0;
+    for (int i = 0; i < last; i++)
+        early += r->events[i].kind == READY;
+    assert_true(early > 0);
+}
+
+/* What the host finds is what a backend without queues would have left there. */
+static status check_gradient(void *user, int32_t part, const float *grad, error *err)
+{
+    (void)err;
+    rig *r = user;
+    const graph *g = r->model.graph;
+    const float *loss = exec_value(r->exec, 0, "loss", NULL);
+    assert_true(*loss == (float)(graph_value_at(g, r->model.loss)->def + 1));
+    size_t n;
+    const part_segment *s = flat_part_segments(r->flat, part, &n);
+    for (size_t i = 0; i < n; i++) {
+        const graph_value *param = graph_value_at(g, graph_find(g, r->flat->tensors[s[i].tensor].name));
+        const float *at = grad + (s[i].at - r->flat->parts[part].begin);
+        for (int64_t k = 0; k < s[i].n; k++)
+            assert_true(at[k] == (float)(graph_value_at(g, param->grad)->def + 1));
+    }
+    r->n_events++;
+    return OK;
+}
+
+static void test_what_is_ready_is_on_the_host_and_so_is_the_loss(void **state)
+{
+    rig *r = *state;
+    error err = ERROR_INIT;
+    for (int keen = 0; keen < 2; keen++) {
+        device.keen = keen;
+        r->n_events = 0;
+        paper.ran = NULL;
+        exec_hooks hooks = {.ready = check_gradient, .user = r};
+        must(exec_run(r->exec, 0, &hooks, &err), &err);
+        assert_int_equal(r->n_events, r->flat->n_live_parts);
+    }
+}
+
+static void look_at_input(void *user, int32_t node, void *const *addresses, void *workspace)
+{
+    (void)workspace;
+    rig *r = user;
+    const float *x = addresses[r->model.x], *four = addresses[r->model.factor];
+    assert_true(device_owns(x) && device_owns(four));
+    for (int i = 0; node == 0 && i < 400; i++)
+        assert_true(x[i] == r->params[0] + (float)i);
+    assert_memory_equal(four, ((float[]){4, 5}), 2 * sizeof(float));
+    r->n_events += node == 0;
+}
+
+static void test_kernels_find_inputs_and_constants(void **state)
+{
+    rig *r = *state;
+    error err = ERROR_INIT;
+    float *x = exec_input(r->exec, 0, "x", NULL);
+    assert_false(device_owns(x));
+    paper.ran = look_at_input;
+    for (int turn = 1; turn <= 3; turn++) {
+        r->params[0] = (float)turn;
+        for (int i = 0; i < 400; i++)
+            x[i] = (float)(turn + i);
+        must(exec_run(r->exec, 0, NULL, &err), &err);
+    }
+    assert_int_equal(r->n_events, 3);
+}
+
+/* --- which parts go up --- */
+
+typedef struct board {
+    rig *rig;
+    int64_t editions[64];
+} board;
+
+static status need_edition(void *user, int32_t part, int64_t *ret_edition, error *err)
+{
+    (void)err;
+    board *b = user;
+    rig *r = b->rig;
+    r->params[r->flat->parts[part].begin] = (float)(1000 * part + b->editions[part]);
+    *ret_edition = b->editions[part];
+    return OK;
+}
+
+/* The copies up beyond the inputs; every part that is read is then on the device as it is here. */
+static int parts_sent(board *b, const exec_hooks *hooks)
+{
+    rig *r = b->rig;
+    error err = ERROR_INIT;
+    int before = device.n_copies[QUEUE_UP];
+    must(exec_run(r->exec, 0, hooks, &err), &err);
+    for (int32_t t = 0; t < r->flat->n_tensors; t++) {
+        const float *there = r->addresses[graph_find(r->model.graph, r->flat->tensors[t].name)];
+        if (!there || strcmp(r->flat->tensors[t].name, "spare") == 0)
+            continue;
+        assert_memory_equal(there, r->params + r->flat->offset[t],
+                            (size_t)r->flat->count[t] * sizeof(float));
+    }
+    const int n_inputs = 2;
+    return device.n_copies[QUEUE_UP] - before - n_inputs;
+}
+
+static void test_a_part_goes_up_when_its_edition_changes(void **state)
+{
+    rig *r = *state;
+    board b = {.rig = r};
+    exec_hooks hooks = {.need = need_edition, .user = &b};
+    assert_true(r->flat->n_parts <= 64);
+    run(r, 0);
+    int32_t n_read = 0, one = -1;
+    for (int32_t p = 0; p < r->flat->n_parts; p++)
+        if (find_event(r, NEED, p) >= 0) {
+            n_read++;
+            one = p;
+        }
+    exec_bind_params(r->exec, r->params);
+    assert_int_equal(parts_sent(&b, &hooks), n_read);
+    assert_int_equal(parts_sent(&b, &hooks), 0);
+    b.editions[one] = 7;
+    assert_int_equal(parts_sent(&b, &hooks), 1);
+    assert_int_equal(parts_sent(&b, &hooks), 0);
+    exec_bind_params(r->exec, r->params);
+    assert_int_equal(parts_sent(&b, &hooks), n_read);
+    assert_int_equal(parts_sent(&b, NULL), n_read);
+    assert_int_equal(parts_sent(&b, &hooks), n_read);
+}
+
+/* --- runs that do not end well --- */
+
+static void run_again(rig *r)
+{
+    r->n_events = 0;
+    atomic_store(&r->cancel, false);
+    r->cancel_at = PAPER_NEVER;
+    r->ready_status = OK;
+    run(r, 0);
+    assert_int_not_equal(find_event(r, READY, r->flat->n_live_parts - 1), -1);
+    assert_true(device_is_idle());
+}
+
+static void test_a_cancelled_run_leaves_nothing_in_the_queues(void **state)
+{
+    rig *r = *state;
+    error err = ERROR_INIT;
+    device.keen = true;
+    r->cancel_at = 2;
+    status st = exec_run(r->exec, 0, &r->hooks, &err);
+    if (st == OK) { /* the device came to node 2 when all was given */
+        atomic_store(&r->cancel, true);
+        st = exec_run(r->exec, 0, &r->hooks, &err);
+    }
+    assert_int_equal(st, E_LOST);
+    assert_string_equal(err.text, "cancelled");
+    assert_true(device_is_idle());
+    run_again(r);
+}
+
+static void test_a_hooks_error_comes_as_it_is(void **state)
+{
+    rig *r = *state;
+    error err = ERROR_INIT;
+    r->ready_status = E_TIMEOUT;
+    assert_int_equal(exec_run(r->exec, 0, &r->hooks, &err), E_TIMEOUT);
+    assert_string_equal(err.text, "the server is gone");
+    assert_true(device_is_idle());
+    run_again(r);
+}
+
+static void test_a_failure_of_the_device_comes_out_of_the_run(void **state)
+{
+    rig *r = *state;
+    error err = ERROR_INIT;
+    device.wait_fails = 1;
+    assert_int_equal(exec_run(r->exec, 0, &r->hooks, &err), E_DEVICE);
+    assert_string_equal(err.text, "the paper is torn");
+    run_again(r);
+}
+
+int main(void)
+{
+#define WITH(test) cmocka_unit_test_setup_teardown(test, set_up_device, tear_down)
+    const struct CMUnitTest tests[] = {
+        WITH(test_parts_are_needed_before_and_ready_after_all_that_touch_them),
+        WITH(test_a_keen_device_has_parts_handed_over_on_the_way),
+        WITH(test_what_is_ready_is_on_the_host_and_so_is_the_loss),
+        WITH(test_kernels_find_inputs_and_constants),
+        WITH(test_a_part_goes_up_when_its_edition_changes),
+        WITH(test_a_cancelled_run_leaves_nothing_in_the_queues),
+        WITH(test_a_hooks_error_comes_as_it_is),
+        WITH(test_a_failure_of_the_device_comes_out_of_the_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

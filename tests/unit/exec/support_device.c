@@ -1,0 +1,231 @@
+#include "unit/exec/support_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROOM = 4096, BLOCKS = 16 };
+
+typedef enum work_kind { KERNEL, COPY, MARK, FOLLOW } work_kind;
+
+typedef struct work {
+    work_kind kind;
+    const backend_kernel *kernel;
+    void *const *addresses;
+    void *workspace;
+    void *to;
+    const void *from;
+    size_t bytes;
+    backend_event *event;
+    size_t turn; /* MARK: of the event; FOLLOW: which mark of it */
+} work;
+
+struct backend_event {
+    backend_queue queue;
+    size_t marked, reached; /* how often */
+};
+
+typedef struct work_queue {
+    work items[ROOM];
+    size_t first, end;
+} work_queue;
+
+device_control device;
+static work_queue queues[QUEUE_COUNT];
+static backend_kernel kernels[ROOM]; /* of paper, before they waited in a queue */
+static size_t n_kernels;
+static struct {
+    const char *begin, *end;
+} blocks[BLOCKS];
+
+bool device_owns(const void *p)
+{
+    for (int i = 0; i < BLOCKS; i++)
+        if ((const char *)p >= blocks[i].begin && (const char *)p < blocks[i].end)
+            return true;
+    return false;
+}
+
+bool device_is_idle(void)
+{
+    for (int q = 0; q < QUEUE_COUNT; q++)
+        if (queues[q].first != queues[q].end)
+            return false;
+    return true;
+}
+
+/* --- doing it --- */
+
+static status reach(backend_event *e, size_t turn, error *err);
+
+static status do_one(const work *w, error *err)
+{
+    switch (w->kind) {
+    case KERNEL:
+        return w->kernel->run(w->kernel->state, w->addresses, w->workspace, err);
+    case COPY:
+        memcpy(w->to, w->from, w->bytes);
+        return OK;
+    case MARK:
+        w->event->reached = w->turn;
+        return OK;
+    case FOLLOW:
+        return reach(w->event, w->turn, err);
+    }
+    return OK;
+}
+
+static status reach(backend_event *e, size_t turn, error *err)
+{
+    while (e->reached < turn) {
+        work_queue *q = &queues[e->queue];
+        BUG_ON(q->first == q->end);
+        TRY(do_one(&q->items[q->first++], err));
+    }
+    return OK;
+}
+
+static work *give(backend_queue queue, work_kind kind)
+{
+    work_queue *q = &queues[queue];
+    if (q->first == q->end)
+        q->first = q->end = 0;
+    BUG_ON(q->end == ROOM);
+    work *w = &q->items[q->end++];
+    *w = (work){.kind = kind};
+    return w;
+}
+
+/* --- what exec calls --- */
+
+static status event_create(backend *b, backend_event **ret, error *err)
+{
+    (void)b, (void)err;
+    *ret = xcalloc(1, sizeof **ret);
+    paper.n_open++;
+    return OK;
+}
+
+static void event_destroy(backend *b, backend_event **e)
+{
+    (void)b;
+    paper.n_open -= *e != NULL;
+    free(*e);
+    *e = NULL;
+}
+
+static status copy(backend *b, backend_queue q, void *to, const void *from, size_t bytes,
+                   error *err)
+{
+    (void)b, (void)err;
+    BUG_ON(device_owns(to) == device_owns(from));
+    device.n_copies[q]++;
+    work *w = give(q, COPY);
+    w->to = to;
+    w->from = from;
+    w->bytes = bytes;
+    if (!device_owns(to))
+        memset(to, 0xff, bytes);
+    return OK;
+}
+
+static status mark(backend *b, backend_queue q, backend_event *e, error *err)
+{
+    (void)b, (void)err;
+    BUG_ON(e->queue != q && e->reached < e->marked);
+    e->queue = q;
+    work *w = give(q, MARK);
+    w->event = e;
+    w->turn = ++e->marked;
+    return OK;
+}
+
+static status follow(backend *b, backend_queue q, const backend_event *e, error *err)
+{
+    (void)b, (void)err;
+    work *w = give(q, FOLLOW);
+    w->event = (backend_event *)(uintptr_t)e;
+    w->turn = e->marked;
+    return OK;
+}
+
+static status reached(backend *b, const backend_event *e, bool *ret, error *err)
+{
+    (void)b;
+    if (device.keen)
+        TRY(reach((backend_event *)(uintptr_t)e, e->marked, err));
+    *ret = e->reached == e->marked;
+    return OK;
+}
+
+static status wait(backend *b, const backend_event *e, error *err)
+{
+    (void)b;
+    if (device.wait_fails && --device.wait_fails == 0)
+        return FAIL(err, E_DEVICE, "the paper is torn");
+    return reach((backend_event *)(uintptr_t)e, e->marked, err);
+}
+
+static status alloc(backend *b, backend_space space, size_t bytes, const char *what, void **ret,
+                    error *err)
+{
+    TRY(backend_paper.alloc(b, space, bytes, what, ret, err));
+    for (int i = 0; space == SPACE_DEVICE && i < BLOCKS; i++)
+        if (!blocks[i].begin) {
+            blocks[i].begin = *ret;
+            blocks[i].end = blocks[i].begin + bytes;
+            break;
+        }
+    return OK;
+}
+
+static void release(backend *b, backend_space space, void *p)
+{
+    for (int i = 0; p && i < BLOCKS; i++)
+        if (blocks[i].begin == p)
+            blocks[i].begin = blocks[i].end = NULL;
+    backend_paper.release(b, space, p);
+}
+
+static status enqueue_kernel(void *state, void *const *addresses, void *workspace, error *err)
+{
+    (void)err;
+    work *w = give(QUEUE_COMPUTE, KERNEL);
+    w->kernel = state;
+    w->addresses = addresses;
+    w->workspace = workspace;
+    return OK;
+}
+
+static status prepare(backend_program *p, int32_t node, backend_kernel *ret, error *err)
+{
+    BUG_ON(n_kernels == ROOM);
+    backend_kernel *k = &kernels[n_kernels++];
+    TRY(backend_paper.prepare(p, node, k, err));
+    *ret = (backend_kernel){
+        .run = enqueue_kernel, .state = k, .workspace_bytes = k->workspace_bytes};
+    return OK;
+}
+
+const backend_ops *device_reset(void)
+{
+    static const backend_async async = {
+        .event_create = event_create,
+        .event_destroy = event_destroy,
+        .copy = copy,
+        .mark = mark,
+        .follow = follow,
+        .reached = reached,
+        .wait = wait,
+    };
+    static backend_ops ops;
+    ops = backend_paper;
+    ops.prepare = prepare;
+    ops.alloc = alloc;
+    ops.release = release;
+    ops.async = &async;
+    device = (device_control){0};
+    memset(queues, 0, sizeof queues);
+    memset(blocks, 0, sizeof blocks);
+    n_kernels = 0;
+    return &ops;
+}

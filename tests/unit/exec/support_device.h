@@ -1,0 +1,25 @@
+/*
+ * A device of paper: the kernels of support_paper.h, run as late as can be. What a queue is given waits
+ * until somebody waits for it; then just that much is done, and of other queues what it follows. So
+ * whoever reads too early finds old bytes, and whoever writes too early spoils what was to be read.
+ * What is still to do when a copy goes down fills the place with NaN.
+ */
+#ifndef TEQUIO_TESTS_UNIT_EXEC_SUPPORT_DEVICE_H
+#define TEQUIO_TESTS_UNIT_EXEC_SUPPORT_DEVICE_H
+
+#include "unit/exec/support_paper.h"
+
+typedef struct device_control {
+    int n_copies[QUEUE_COUNT];      /* given since device_reset */
+    int wait_fails;                 /* the n-th wait from here on; 0: none */
+    bool keen;                      /* whoever asks whether an event is reached has it so */
+} device_control;
+
+extern device_control device;
+
+/* As new; for every test. */
+const backend_ops *device_reset(void);
+bool device_owns(const void *p);    /* memory of SPACE_DEVICE */
+bool device_is_idle(void);          /* no queue has anything left to do */
+
+#endif

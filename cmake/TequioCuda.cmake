@@ -77,7 +77,7 @@ macro(tequio_try_nvcc)
 endmacro()
 
 # Sets `cuda_why` to what is missing, "" if nothing is; else also the variables named above,
-# `cuda_version`, TEQUIO_CUDART and TEQUIO_CUDA_INCLUDE.
+# `cuda_version`, `cuda_runtime` (its library) and `cuda_include`.
 macro(tequio_look_for_cuda)
     set(cuda_why "")
     tequio_find_nvcc()
@@ -90,13 +90,13 @@ macro(tequio_look_for_cuda)
         get_filename_component(home ${TEQUIO_NVCC} REALPATH)
         get_filename_component(home ${home} DIRECTORY)
         get_filename_component(home ${home} DIRECTORY)
-        find_library(TEQUIO_CUDART cudart_static NO_CACHE NO_SYSTEM_ENVIRONMENT_PATH HINTS ${home}
+        find_library(cuda_runtime cudart_static NO_CACHE NO_SYSTEM_ENVIRONMENT_PATH HINTS ${home}
                      PATH_SUFFIXES lib64 lib targets/x86_64-linux/lib)
-        find_path(TEQUIO_CUDA_INCLUDE cuda_runtime_api.h NO_CACHE NO_SYSTEM_ENVIRONMENT_PATH
+        find_path(cuda_include cuda_runtime_api.h NO_CACHE NO_SYSTEM_ENVIRONMENT_PATH
                   HINTS ${home} PATH_SUFFIXES include targets/x86_64-linux/include)
         if(NOT whole)
             set(cuda_why "'${TEQUIO_NVCC} --version' tells no version")
-        elseif(NOT TEQUIO_CUDART OR NOT TEQUIO_CUDA_INCLUDE)
+        elseif(NOT cuda_runtime OR NOT cuda_include)
             set(cuda_why "no libcudart_static.a or no cuda_runtime_api.h below ${home}")
         else()
             tequio_cuda_archs()
@@ -131,7 +131,7 @@ endfunction()
 
 # Decides by TEQUIO_CUDA and makes the library tequio_cuda: src/backend/cuda with its kernels, or
 # src/backend/absent.c, which says that it is not there. Sets TEQUIO_CUDA_BUILT to which, and if it is,
-# `cuda_archs` and `cuda_kernels`.
+# `cuda_archs`, `cuda_include` and `cuda_kernels`.
 function(tequio_cuda_library)
     set(TEQUIO_CUDA_BUILT OFF)
     if(NOT TEQUIO_CUDA MATCHES "^(AUTO|ON|OFF)$")
@@ -151,13 +151,14 @@ function(tequio_cuda_library)
     endif()
     if(TEQUIO_CUDA_BUILT)
         file(GLOB cuda_kernels CONFIGURE_DEPENDS src/backend/cuda/kernels/*.cu)
-        tequio_floor(cuda DIRS src/backend/cuda DEPENDS tequio_graph ${TEQUIO_CUDART}
+        tequio_floor(cuda DIRS src/backend/cuda DEPENDS tequio_graph ${cuda_runtime}
                      Threads::Threads ${CMAKE_DL_LIBS} rt)
-        target_include_directories(tequio_cuda SYSTEM PRIVATE ${TEQUIO_CUDA_INCLUDE})
+        target_include_directories(tequio_cuda SYSTEM PRIVATE ${cuda_include})
         set_source_files_properties(src/backend/cuda/report.c PROPERTIES
             COMPILE_DEFINITIONS "TEQUIO_CUDA_BUILD=\"nvcc ${cuda_version}, ${cuda_archs}\"")
         tequio_cuda_kernels(tequio_cuda ${cuda_kernels})
         set(cuda_archs ${cuda_archs} PARENT_SCOPE)
+        set(cuda_include ${cuda_include} PARENT_SCOPE)
         set(cuda_kernels ${cuda_kernels} PARENT_SCOPE)
     else()
         tequio_floor(cuda DIRS src/backend ONLY /backend/absent.c DEPENDS tequio_graph)

@@ -1,12 +1,27 @@
 /*
- * What the program may know of the CUDA backend beyond backend.h: whether it was built. Without it
- * src/backend/absent.c answers.
+ * What the program may know of the CUDA backend beyond backend.h: whether it was built, and what there
+ * is of the libraries that it opens at run time. Without it src/backend/absent.c answers.
  * Threads: any.
  */
 #ifndef TEQUIO_BACKEND_CUDA_CUDA_H
 #define TEQUIO_BACKEND_CUDA_CUDA_H
 
+#include <stddef.h>
+
 /* By what and for which chips it was built, "nvcc 13.0.88, sm_80 sm_90 compute_90"; NULL: it was not. */
 const char *cuda_build(void);
+
+typedef struct cuda_library {
+    const char *name;       /* "cuDNN" */
+    const char *version;    /* "9.19.0" */
+    const char *path;       /* of its file; NULL: there is none on this machine */
+    const char *why;        /* there is none: where it was looked for */
+} cuda_library;
+
+enum { CUDA_LIBRARIES_MAX = 4 };
+
+/* Opens all there are, fills at most CUDA_LIBRARIES_MAX rows and returns their number; 0 if the backend
+ * was not built. The texts live as long as the process. */
+size_t cuda_libraries(cuda_library *ret);
 
 #endif

@@ -160,6 +160,32 @@ static const check checks[] = {
     {"dataset", look_dataset}, {"loopback", look_loopback}, {"temporary", look_temporary},
 };
 
+/* One finding: a line, or an element of `list`. */
+static void tell(json_t *list, bool as_json, const char *name, bool good, const char *text)
+{
+    if (!as_json)
+        printf("%-4s %-10s %s\n", good ? "ok" : "BAD", name, text);
+    json_array_append_new(
+        list, json_pack("{s:s, s:b, s:s}", "name", name, "ok", (int)good, "text", text));
+}
+
+/* The libraries of the GPU; each may be absent. */
+static void tell_cuda_libraries(json_t *list, bool as_json)
+{
+    cuda_library libraries[CUDA_LIBRARIES_MAX];
+    size_t n = cuda_libraries(libraries);
+    for (size_t i = 0; i < n; i++) {
+        const cuda_library *l = &libraries[i];
+        buf text = BUF_INIT;
+        if (l->path)
+            buf_addf(&text, "%s, %s", l->version, l->path);
+        else
+            buf_addf(&text, "absent: %s", l->why);
+        tell(list, as_json, l->name, true, text.data);
+        buf_fini(&text);
+    }
+}
+
 static int run_doctor(const args *a, error *err)
 {
     bool ok = true, as_json = args_has(a, "json");
@@ -168,12 +194,10 @@ static int run_doctor(const args *a, error *err)
         buf text = BUF_INIT;
         bool good = checks[i].look(&text);
         ok = ok && good;
-        if (!as_json)
-            printf("%-4s %-10s %s\n", good ? "ok" : "BAD", checks[i].name, text.data);
-        json_array_append_new(list, json_pack("{s:s, s:b, s:s}", "name", checks[i].name, "ok",
-                                              (int)good, "text", text.data));
+        tell(list, as_json, checks[i].name, good, text.data);
         buf_fini(&text);
     }
+    tell_cuda_libraries(list, as_json);
     json_t *all = json_pack("{s:b, s:o}", "ok", (int)ok, "checks", list);
     if (as_json && json_dumpf(all, stdout, JSON_INDENT(2)) == 0)
         printf("\n");

@@ -11,7 +11,7 @@ enum { WARPS = EMU_THREADS / EMU_LANES };
 
 typedef struct warp {
     uint32_t present, ready, arrived; /* lanes that there are, that can go, that wait here */
-    const emu_where *at;                     /* where those wait */
+    const emu_where *at;              /* where those wait */
     unsigned turn;
     emu_slots slots[2]; /* two sets in turn: who puts again cannot disturb who still takes */
 } warp;
@@ -112,15 +112,8 @@ void emu_block_barrier(const emu_where *at)
 
 static bool is_same_place(const emu_where *a, const emu_where *b)
 {
-    return a == b || (a->line == b->line && strcmp(a->what, b->what) == 0 &&
-                      strcmp(a->file, b->file) == 0);
-}
-
-/* The block comes to its end with this thread standing where it is. */
-static void stop(emu_thread *t)
-{
-    has_fault = true;
-    wait_as(t, AT_WARP, t->at);
+    return a == b ||
+           (a->line == b->line && strcmp(a->what, b->what) == 0 && strcmp(a->file, b->file) == 0);
 }
 
 void emu_warp_barrier(uint32_t mask, const emu_where *at)
@@ -128,18 +121,12 @@ void emu_warp_barrier(uint32_t mask, const emu_where *at)
     emu_thread *t = emu_self;
     warp *w = &warps[t->warp];
     t->at = at;
-    if (mask != 0xffffffffu || w->present != 0xffffffffu) {
+    if (mask != 0xffffffffu || w->present != 0xffffffffu)
         emu_fault("%s:%d: %s with mask %08x in a warp of %d lanes; all 32 would be right",
-                  file_name(at->file),
-                  at->line, at->what, mask, __builtin_popcount(w->present));
-        stop(t);
-    }
-    if (w->arrived && !is_same_place(w->at, at)) {
+                  file_name(at->file), at->line, at->what, mask, __builtin_popcount(w->present));
+    if (w->arrived && !is_same_place(w->at, at))
         emu_fault("lanes of a warp meet at different places: %s at %s:%d, %s at %s:%d", w->at->what,
-                  file_name(w->at->file), w->at->line, at->what, file_name(at->file),
-                  at->line);
-        stop(t);
-    }
+                  file_name(w->at->file), w->at->line, at->what, file_name(at->file), at->line);
     w->at = at;
     w->arrived |= 1u << t->lane;
     if (w->arrived != w->present) {
@@ -191,7 +178,6 @@ static bool pass_barrier(void)
         describe(first, a);
         describe(odd ? odd : first, b);
         emu_fault("threads do not meet: %s, %s", a, b);
-        has_fault = true;
         return false;
     }
     for (int i = 0; i < n_threads; i++)
@@ -210,6 +196,14 @@ static void resume(emu_thread *t)
     }
     t->state = READY;
     emu_switch(&scheduler_sp, t->sp);
+    emu_self = NULL;
+}
+
+void emu_kernel_stop(void)
+{
+    has_fault = true;
+    if (emu_self)
+        emu_switch(&emu_self->sp, scheduler_sp);
 }
 
 static void begin_threads(void)
@@ -249,7 +243,6 @@ static void run_block(void)
     for (int i = 0; i < n_threads; i++)
         if (threads[i].stack >= 0)
             give_stack(&threads[i]);
-    emu_self = NULL;
 }
 
 void emu_kernel_run(const emu_kernel *k)

@@ -15,7 +15,12 @@
 extern "C" {
 #endif
 
-enum { EMU_THREADS = 1024, EMU_LANES = 32, EMU_SHARED_DEFAULT = 48 << 10, EMU_SHARED_MOST = 227 << 10 };
+enum {
+    EMU_THREADS = 1024,
+    EMU_LANES = 32,
+    EMU_SHARED_DEFAULT = 48 << 10,
+    EMU_SHARED_MOST = 227 << 10
+};
 
 typedef struct uint3 {
     unsigned x, y, z;
@@ -55,11 +60,13 @@ struct CUstream_st;
 void *emu_launch(const char *name, const void *kernel, uint3 grid, uint3 block, size_t shared_bytes,
                  struct CUstream_st *s, size_t bytes, void (*body)(void *arguments));
 
-/* All blocks of a launch. Ends early after a fault. */
+/* All blocks of a launch. */
 void emu_kernel_run(const emu_kernel *k);
+/* The kernel that runs ends where it is; does not return to a thread of it. */
+void emu_kernel_stop(void);
 /* The kernel, block and thread that run, for messages; "" between kernels. */
 const char *emu_kernel_place(char ret[256]);
-uint32_t emu_block_number(void);        /* of its launch */
+uint32_t emu_block_number(void); /* of its launch */
 
 /* Barriers. */
 void emu_block_barrier(const emu_where *at);

@@ -68,6 +68,8 @@ void *emu_stack_begin(int stack, void (*main)(void))
 
 bool emu_stack_overran(const void *p)
 {
-    uintptr_t at = (uintptr_t)p - (uintptr_t)stacks;
-    return stacks && at < (uintptr_t)EMU_THREADS * STACK && at % STACK < GUARD;
+    intptr_t at = (intptr_t)p - (intptr_t)stacks;
+    bool is_below_all = at < 0 && at >= -16 * STACK;
+    bool is_in_guard = at >= 0 && at < (intptr_t)EMU_THREADS * STACK && at % STACK < GUARD;
+    return stacks && (is_below_all || is_in_guard);
 }

@@ -101,6 +101,7 @@ void emu_fault(const char *form, ...)
     if (n_faults++ < TOLD_MOST)
         fprintf(stderr, "cuda_emu: %s\n", text);
     emu_break(device, cudaErrorLaunchFailure);
+    emu_kernel_stop();
 }
 
 void emu_break(int d, cudaError_t e)

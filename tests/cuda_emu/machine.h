@@ -64,7 +64,8 @@ void emu_unlock(void);
 /* The device of the calling thread. */
 int emu_device(void);
 
-/* A fault: prints it with the kernel that runs, and breaks the device it happened on. */
+/* A fault: prints it with the kernel that runs and stops that, and breaks the device it happened
+ * on; does not return to a thread of a kernel. */
 void emu_fault(const char *form, ...) __attribute__((format(printf, 1, 2)));
 /* Breaks `device`: every later call on it says e. */
 void emu_break(int device, cudaError_t e);

@@ -41,18 +41,6 @@ static void protect(int how)
             mprotect(base + (size_t)d * RANGE, memories[d].top, how);
 }
 
-void emu_memory_open(void)
-{
-    if (open_depth++ == 0)
-        protect(PROT_READ | PROT_WRITE);
-}
-
-void emu_memory_close(void)
-{
-    if (--open_depth == 0)
-        protect(PROT_NONE);
-}
-
 int emu_memory_device(const void *p)
 {
     uintptr_t at = (uintptr_t)p - (uintptr_t)base;
@@ -91,11 +79,30 @@ static void reserve(void)
         perror("cuda_emu: memory of devices");
         abort();
     }
-    struct sigaction act = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+}
+
+/* Each time anew: cmocka has handlers of its own in every test, and threads no stack for them. */
+static void listen(void)
+{
     static char stack[64 << 10];
     stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction act = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigaltstack(&alternative, NULL);
     sigaction(SIGSEGV, &act, NULL);
+}
+
+void emu_memory_open(void)
+{
+    if (open_depth++ == 0) {
+        listen();
+        protect(PROT_READ | PROT_WRITE);
+    }
+}
+
+void emu_memory_close(void)
+{
+    if (--open_depth == 0)
+        protect(PROT_NONE);
 }
 
 /* --- allocations of a device --- */
@@ -170,7 +177,8 @@ static span *find(const void *p)
         return NULL;
     device_memory *m = &memories[device];
     for (size_t i = 0; i < m->n; i++)
-        if ((const char *)p >= m->spans[i].at && (const char *)p < m->spans[i].at + m->spans[i].bytes)
+        if ((const char *)p >= m->spans[i].at &&
+            (const char *)p < m->spans[i].at + m->spans[i].bytes)
             return &m->spans[i];
     return NULL;
 }

@@ -72,8 +72,7 @@ struct alignas(16) float4 {
 
 /* --- between the lanes of a warp --- */
 
-template <typename T>
-static inline T emu_shuffle(uint32_t mask, T x, int from, const emu_where *at)
+template <typename T> static inline T emu_shuffle(uint32_t mask, T x, int from, const emu_where *at)
 {
     static_assert(sizeof(T) <= 8 && std::is_trivially_copyable<T>::value, "a register or two");
     const emu_slots *slots = emu_warp_put(mask, &x, sizeof x, at);
@@ -227,18 +226,18 @@ static inline void emu_enqueue(const char *name, void (*kernel)(P...), dim3 grid
         packed arguments;
     };
     static_assert(sizeof(packed) <= 4096, "arguments of a kernel take at most 4 KB");
-    void *room = emu_launch(name, reinterpret_cast<const void *>(kernel),
-                            uint3{grid.x, grid.y, grid.z}, uint3{block.x, block.y, block.z},
-                            shared_bytes, s, sizeof(call), [](void *p) {
-                                call *c = static_cast<call *>(p);
-                                std::apply(c->kernel, c->arguments);
-                            });
+    void *room =
+        emu_launch(name, reinterpret_cast<const void *>(kernel), uint3{grid.x, grid.y, grid.z},
+                   uint3{block.x, block.y, block.z}, shared_bytes, s, sizeof(call), [](void *p) {
+                       call *c = static_cast<call *>(p);
+                       std::apply(c->kernel, c->arguments);
+                   });
     if (room)
         new (room) call{kernel, packed(static_cast<P>(arguments)...)};
 }
 
 #define LAUNCH(kernel, grid, block, shared, stream, ...)                                           \
-    emu_enqueue(#kernel, kernel, (grid), (block), (shared), (stream), __VA_ARGS__)
+    emu_enqueue(#kernel, kernel, (grid), (block), (shared), (stream), ##__VA_ARGS__)
 #define ALLOW_SHARED(kernel, bytes)                                                                \
     ((void)cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),                            \
                                 cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes)))

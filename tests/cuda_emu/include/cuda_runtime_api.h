@@ -40,8 +40,7 @@ extern "C" {
       "pointer does not correspond to a registered memory region")                                 \
     X(cudaErrorMisalignedAddress, 716, "misaligned address")                                       \
     X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                   \
-    X(cudaErrorStreamCaptureUnsupported, 900,                                                      \
-      "operation not permitted when stream is capturing")                                          \
+    X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")  \
     X(cudaErrorStreamCaptureInvalidated, 901,                                                      \
       "operation failed due to a previous error during capture")                                   \
     X(cudaErrorStreamCaptureUnmatched, 903, "capture was not initiated in this stream")            \
@@ -81,8 +80,8 @@ cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total);
 cudaError_t cudaDeviceSynchronize(void);
 
 /* Memory */
-#define cudaHostAllocDefault    0u
-#define cudaHostAllocPortable   1u
+#define cudaHostAllocDefault     0u
+#define cudaHostAllocPortable    1u
 #define cudaHostRegisterDefault  0u
 #define cudaHostRegisterPortable 1u
 
@@ -98,10 +97,10 @@ cudaError_t cudaHostUnregister(void *p);
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
 
-#define cudaStreamNonBlocking    1u
-#define cudaEventDefault         0u
-#define cudaEventBlockingSync    1u
-#define cudaEventDisableTiming   2u
+#define cudaStreamNonBlocking  1u
+#define cudaEventDefault       0u
+#define cudaEventBlockingSync  1u
+#define cudaEventDisableTiming 2u
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *ret_least, int *ret_greatest);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret, unsigned flags);
@@ -129,7 +128,9 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t s);
 
 /* Kernels */
-typedef enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 } cudaFuncAttribute;
+typedef enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8
+} cudaFuncAttribute;
 
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute what, int value);
 

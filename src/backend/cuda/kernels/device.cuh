@@ -44,8 +44,8 @@ struct f16 {
 #define SHARED_DYNAMIC(type, name)                                                                 \
     extern __shared__ __align__(16) unsigned char shared_dynamic_[];                               \
     type *name = reinterpret_cast<type *>(shared_dynamic_)
-#define LD(x) (x)
-#define IN(x) (x)
+#define LD(x)                   (x)
+#define IN(x)                   (x)
 #define CHECK_ALIGNED(p, bytes) ((void)0)
 
 __device__ __forceinline__ uint32_t bits_of(float x)
@@ -164,11 +164,10 @@ __device__ __forceinline__ float tanh_fast(float x)
  * and t = lane % 4, d[i] is row g + 8 (i / 2), column 2 t + i % 2 of [16, 8].
  *
  * mma_16816     a [16, 16] of halves: a[i] holds columns 2 t + 8 (i / 2) and the next, of row
- *               g + 8 (i % 2); b [16, 8]: b[i] holds rows 2 t + 8 i and the next, of column g. sm_80
- * mma_1688_f16  a [16, 8]: a[i] columns 2 t and the next of row g + 8 i; b [8, 8]: rows 2 t and
- *               the next of column g
- * mma_1688_tf32 a [16, 8] of tf32: a[i] column t + 4 (i / 2) of row g + 8 (i % 2); b [8, 8]: b[i]
- *               row t + 4 i of column g. sm_80
+ *               g + 8 (i % 2); b [16, 8]: b[i] holds rows 2 t + 8 i and the next, of column g.
+ * sm_80 mma_1688_f16  a [16, 8]: a[i] columns 2 t and the next of row g + 8 i; b [8, 8]: rows 2 t
+ * and the next of column g mma_1688_tf32 a [16, 8] of tf32: a[i] column t + 4 (i / 2) of row g + 8
+ * (i % 2); b [8, 8]: b[i] row t + 4 i of column g. sm_80
  */
 template <typename T>
 __device__ __forceinline__ void mma_16816(float d[4], const uint32_t a[4], const uint32_t b[2]);

@@ -1,0 +1,265 @@
+#include "cuda_emu/scenes.h"
+
+#include "backend/cuda/kernels/device.cuh"
+
+static __global__ void turn(float *y, turn_how how)
+{
+    SHARED(float, row, [64]);
+    int i = (int)threadIdx.x;
+    float *to = row; /* a sanitizer would see that it leaves the array */
+    to[how == TURN_BEHIND ? i + 1 : i] = y[i];
+    if (how == TURN_BRANCH && i >= 32)
+        return;
+    if (how == TURN_TWO && i >= 32)
+        __syncthreads();
+    else if (how != TURN_NO_BARRIER)
+        __syncthreads();
+    y[i] = row[63 - i];
+}
+
+void scene_turn(cuda_stream s, float *y, turn_how how)
+{
+    LAUNCH(turn, dim3(1), dim3(64), 0, s, y, how);
+}
+
+static __global__ void shuffle(int *y, shuffle_how how)
+{
+    int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), x = i * i;
+    if (how == SHUFFLE_ENDED && i == 7)
+        return;
+    if (how == SHUFFLE_APART && i == 4)
+        x = __shfl_sync(~0u, x, 1);
+    else if (how == SHUFFLE_MASK)
+        x = __shfl_sync(0xffffu, x, 1);
+    else if (how == SHUFFLE_XOR)
+        x = __shfl_xor_sync(~0u, x, 5);
+    else if (how == SHUFFLE_UP)
+        x = __shfl_up_sync(~0u, x, 2);
+    else if (how == SHUFFLE_DOWN)
+        x = __shfl_down_sync(~0u, x, 2);
+    else if (how == SHUFFLE_BALLOT)
+        x = (int)__ballot_sync(~0u, x % 2 == 1);
+    else
+        x = __shfl_sync(~0u, x, 3);
+    y[i] = x;
+}
+
+void scene_shuffle(cuda_stream s, int *y, unsigned threads, shuffle_how how)
+{
+    LAUNCH(shuffle, dim3(2), dim3(threads), 0, s, y, how);
+}
+
+static __global__ void leftover(float *y)
+{
+    SHARED(float, found, [1]);
+    float x = found[0] + 1;
+    found[0] = 1;
+    y[blockIdx.x] = x;
+}
+
+void scene_leftover(cuda_stream s, float *y)
+{
+    LAUNCH(leftover, dim3(2), dim3(1), 0, s, y);
+}
+
+enum { BIG = 13000 };
+
+static __global__ void big_dynamic(float *y)
+{
+    SHARED_DYNAMIC(float, room);
+    room[BIG - 1] = 1;
+    y[0] = room[BIG - 1];
+}
+
+static __global__ void big_static(float *y)
+{
+    SHARED(float, room, [BIG]);
+    room[BIG - 1] = 1;
+    y[0] = room[BIG - 1];
+}
+
+/* Of its own address: leave is given to a kernel for good. */
+static __global__ void big_without_leave(float *y)
+{
+    SHARED_DYNAMIC(float, room);
+    room[BIG - 1] = 2;
+    y[0] = room[BIG - 1];
+}
+
+void scene_big(cuda_stream s, float *y, big_how how)
+{
+    if (how == BIG_ALLOWED) {
+        ALLOW_SHARED(big_dynamic, BIG * sizeof(float));
+        LAUNCH(big_dynamic, dim3(1), dim3(1), BIG * sizeof(float), s, y);
+    } else if (how == BIG_DYNAMIC) {
+        LAUNCH(big_without_leave, dim3(1), dim3(1), BIG * sizeof(float), s, y);
+    } else {
+        LAUNCH(big_static, dim3(1), dim3(1), 0, s, y);
+    }
+}
+
+static __global__ void copy_fours(float *y, const float *x, copy_how how)
+{
+    SHARED(float, room, [32 * 4 + 4]);
+    int lane = (int)threadIdx.x;
+    float *to = room + 4 * lane + (how == COPY_MISALIGNED);
+    async_copy_16(how == COPY_GLOBAL ? y + 4 * lane : to, x + 4 * lane, lane == 31 ? 12 : 16);
+    async_commit();
+    if (how == COPY_LATE_GROUP)
+        async_wait<1>();
+    else if (how != COPY_NO_WAIT)
+        async_wait<0>();
+    __syncthreads();
+    if (how == COPY_OVERWRITE)
+        async_copy_16(to, x, 16);
+    const float *other = room + 4 * (31 - lane); /* what another thread has copied */
+    for (int i = 0; i < 4; i++)
+        y[4 * (31 - lane) + i] = other[i];
+    __syncthreads();
+    async_wait<0>();
+}
+
+void scene_copy(cuda_stream s, float *y, const float *x, copy_how how)
+{
+    LAUNCH(copy_fours, dim3(1), dim3(32), 0, s, y, x, how);
+}
+
+/* Fragments by hand from floats, as device.cuh tells where they lie. */
+template <typename T, int K>
+__device__ __forceinline__ void gather_halves(uint32_t *a, uint32_t *b, const float *from_a,
+                                              const float *from_b, int g, int t)
+{
+    for (int i = 0; i < K / 4; i++) {
+        const float *row = from_a + (g + 8 * (i % 2)) * K + 2 * t + 8 * (i / 2);
+        a[i] = pack_half2<T>(row[0], row[1]);
+    }
+    for (int i = 0; i < K / 8; i++) {
+        const float *row = from_b + (2 * t + 8 * i) * 8 + g;
+        b[i] = pack_half2<T>(row[0], row[8]);
+    }
+}
+
+/* The same by way of shared memory: a as it stands, b turned. */
+template <typename T>
+__device__ __forceinline__ void load_halves(uint32_t a[4], uint32_t b[4], const float *from_a,
+                                            const float *from_b, int lane)
+{
+    SHARED(uint4, rows_a, [16][2]);
+    SHARED(uint4, rows_b, [16]);
+    for (int i = lane; i < 16 * 16; i += 32)
+        ((T *)rows_a)[i] = stored<T>(from_a[i]);
+    for (int i = lane; i < 16 * 8; i += 32)
+        ((T *)rows_b)[i] = stored<T>(from_b[i]);
+    __syncthreads();
+    load_matrix_x4<false>(a, &rows_a[lane % 16][lane / 16]);
+    load_matrix_x4<true>(b, &rows_b[lane % 16]);
+}
+
+static __global__ void product(float *d, const float *a, const float *b, product_how how)
+{
+    int lane = (int)threadIdx.x, g = lane / 4, t = lane % 4;
+    float sum[4] = {0, 0, 0, 0};
+    uint32_t fa[4], fb[4];
+    if (how == PRODUCT_BF16) {
+        load_halves<bf16>(fa, fb, a, b, lane);
+        mma_16816<bf16>(sum, fa, fb);
+    } else if (how == PRODUCT_F16) {
+        gather_halves<f16, 16>(fa, fb, a, b, g, t);
+        mma_16816<f16>(sum, fa, fb);
+    } else if (how == PRODUCT_F16_8) {
+        gather_halves<f16, 8>(fa, fb, a, b, g, t);
+        mma_1688_f16(sum, fa, fb[0]);
+    } else {
+        for (int i = 0; i < 4; i++)
+            fa[i] = tf32_of(a[(g + 8 * (i % 2)) * 8 + t + 4 * (i / 2)]);
+        for (int i = 0; i < 2; i++)
+            fb[i] = tf32_of(b[(t + 4 * i) * 8 + g]);
+        mma_1688_tf32(sum, fa, fb);
+    }
+    for (int i = 0; i < 4; i++)
+        d[(g + 8 * (i / 2)) * 8 + 2 * t + i % 2] = sum[i];
+}
+
+void scene_product(cuda_stream s, float *d, const float *a, const float *b, product_how how)
+{
+    LAUNCH(product, dim3(1), dim3(32), 0, s, d, a, b, how);
+}
+
+template <typename T> static __global__ void store(float *y, const float *x)
+{
+    SHARED(uint4, room, [32 * 2]);
+    float in[8], out[8];
+    T *mine = (T *)room + 8 * threadIdx.x;
+    size_t at = 8 * ((size_t)blockIdx.x * blockDim.x + threadIdx.x);
+    load_vec<8>(in, x + at);
+    store_vec<8>(mine, in);
+    load_vec<8>(out, mine);
+    store_vec<8>(y + at, out);
+}
+
+void scene_store(cuda_stream s, float *y, const float *x, size_t n, launch_type type)
+{
+    dim3 grid((unsigned)(n / 8)), block(1);
+    if (type == LAUNCH_F32)
+        LAUNCH((store<float>), grid, block, 0, s, y, x);
+    else if (type == LAUNCH_BF16)
+        LAUNCH((store<bf16>), grid, block, 0, s, y, x);
+    else
+        LAUNCH((store<f16>), grid, block, 0, s, y, x);
+}
+
+static __global__ void set(float *y, float value, size_t n)
+{
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = value;
+}
+
+void scene_set(cuda_stream s, float *y, float value, size_t n)
+{
+    LAUNCH(set, dim3((unsigned)((n + 31) / 32)), dim3(32), 0, s, y, value, n);
+    n = 0; /* arguments were taken */
+}
+
+static __global__ void vector(float *y)
+{
+    float x[4] = {1, 2, 3, 4};
+    store_vec<4>(y, x);
+}
+
+void scene_vector(cuda_stream s, float *y)
+{
+    LAUNCH(vector, dim3(1), dim3(1), 0, s, y);
+}
+
+static __global__ void nothing()
+{
+}
+
+void scene_size(cuda_stream s, unsigned grid_x, unsigned grid_y, unsigned threads)
+{
+    LAUNCH(nothing, dim3(grid_x, grid_y), dim3(threads), 0, s);
+}
+
+static __global__ void deep(float *y)
+{
+    volatile float room[20000];
+    for (int i = 20000 - 1; i >= 0; i--)
+        room[i] = (float)i;
+    y[0] = room[7];
+}
+
+void scene_deep(cuda_stream s, float *y)
+{
+    LAUNCH(deep, dim3(1), dim3(1), 0, s, y);
+}
+
+static __global__ void wild(float *nowhere)
+{
+    *nowhere = 1;
+}
+
+void scene_wild(cuda_stream s)
+{
+    LAUNCH(wild, dim3(1), dim3(1), 0, s, (float *)64);
+}

@@ -1,0 +1,74 @@
+/* Kernels for the tests of the emulation itself: each right in one way and wrong in others. */
+#ifndef TEQUIO_TESTS_CUDA_EMU_SCENES_H
+#define TEQUIO_TESTS_CUDA_EMU_SCENES_H
+
+#include "backend/cuda/kernels/launch.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A block of 64 turns y[64] around through shared memory. */
+typedef enum turn_how {
+    TURN_RIGHT,
+    TURN_NO_BARRIER,
+    TURN_BRANCH, /* half of the threads at the barrier, the others ended */
+    TURN_TWO,    /* each half at a barrier of its own */
+    TURN_BEHIND, /* writes one element too many into shared memory */
+} turn_how;
+void scene_turn(cuda_stream s, float *y, turn_how how);
+
+/* y[n]: what a shuffle gives each lane, by blocks of `threads`. */
+typedef enum shuffle_how {
+    SHUFFLE_XOR,    /* x of lane ^ 5 */
+    SHUFFLE_FROM,   /* of lane 3 */
+    SHUFFLE_UP,     /* of lane - 2 */
+    SHUFFLE_DOWN,   /* of lane + 2 */
+    SHUFFLE_BALLOT, /* bits of the lanes whose x is odd */
+    SHUFFLE_MASK,   /* half a mask */
+    SHUFFLE_APART,  /* two lanes at different ones */
+    SHUFFLE_ENDED,  /* a lane that has ended */
+} shuffle_how;
+void scene_shuffle(cuda_stream s, int *y, unsigned threads, shuffle_how how);
+
+/* Each of two blocks adds 1 to what it finds in shared memory and stores that. */
+void scene_leftover(cuda_stream s, float *y);
+/* 13 000 floats of shared memory, dynamic with or without leave, or static. */
+typedef enum big_how { BIG_ALLOWED, BIG_DYNAMIC, BIG_STATIC } big_how;
+void scene_big(cuda_stream s, float *y, big_how how);
+
+/* y[32 * 4] = x by asynchronous copies, of whose 16 bytes 12 are there for the last lane. */
+typedef enum copy_how {
+    COPY_RIGHT,
+    COPY_NO_WAIT,
+    COPY_LATE_GROUP, /* waits for all but the group it needs */
+    COPY_OVERWRITE,  /* starts the next copy into what is still read */
+    COPY_GLOBAL,     /* to what is no shared memory */
+    COPY_MISALIGNED,
+} copy_how;
+void scene_copy(cuda_stream s, float *y, const float *x, copy_how how);
+
+/* d[16, 8] = a[16, k] b[k, 8] by one product of a warp: bf16, f16 with k 16; f16, tf32 with k 8.
+ * Halves come to it by load_matrix_x4 where there are enough. */
+typedef enum product_how { PRODUCT_BF16, PRODUCT_F16, PRODUCT_F16_8, PRODUCT_TF32 } product_how;
+void scene_product(cuda_stream s, float *d, const float *a, const float *b, product_how how);
+
+/* y = n stored as type and read back, by load_vec and store_vec; n a multiple of 8. */
+void scene_store(cuda_stream s, float *y, const float *x, size_t n, launch_type type);
+
+/* y[i] = value for i < n, without knowing how long y is. */
+void scene_set(cuda_stream s, float *y, float value, size_t n);
+/* One access of 16 bytes at y. */
+void scene_vector(cuda_stream s, float *y);
+/* A launch of that size that does nothing. */
+void scene_size(cuda_stream s, unsigned grid_x, unsigned grid_y, unsigned threads);
+void scene_deep(cuda_stream s, float *y); /* needs more stack than there is */
+void scene_wild(cuda_stream s);           /* writes where no memory is */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

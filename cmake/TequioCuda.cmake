@@ -130,8 +130,8 @@ function(tequio_cuda_kernels target)
 endfunction()
 
 # Decides by TEQUIO_CUDA and makes the library tequio_cuda: src/backend/cuda with its kernels, or
-# src/backend/absent.c, which says that it is not there. Sets TEQUIO_CUDA_BUILT to which, and if it is,
-# `cuda_archs`, `cuda_include` and `cuda_kernels`.
+# src/backend/absent.c, which says that it is not there. Sets TEQUIO_CUDA_BUILT to which: if it is,
+# also `cuda_archs`, `cuda_include` and `cuda_kernels`, if nvcc is missing, `cuda_why`.
 function(tequio_cuda_library)
     set(TEQUIO_CUDA_BUILT OFF)
     if(NOT TEQUIO_CUDA MATCHES "^(AUTO|ON|OFF)$")
@@ -147,6 +147,7 @@ function(tequio_cuda_library)
             message(FATAL_ERROR "CUDA backend: ${cuda_why}")
         else()
             message(STATUS "CUDA backend: left out: ${cuda_why}")
+            set(cuda_why ${cuda_why} PARENT_SCOPE)
         endif()
     endif()
     if(TEQUIO_CUDA_BUILT)

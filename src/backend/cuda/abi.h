@@ -6,10 +6,7 @@
 #ifndef TEQUIO_BACKEND_CUDA_ABI_H
 #define TEQUIO_BACKEND_CUDA_ABI_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-typedef struct CUstream_st *cuda_stream;            /* the runtime's cudaStream_t */
+#include "backend/cuda/kernels/launch.h"    /* cuda_stream */
 
 typedef struct cublasLtContext *lt_handle;
 typedef struct lt_desc_opaque *lt_desc;             /* cublasLtMatmulDesc_t: a product */

@@ -26,7 +26,7 @@ typedef struct backend_options {
 
 /* What there is to compute on. */
 typedef struct backend_device {
-    char name[96];          /* as its maker calls it */
+    char name[256];         /* as its maker calls it */
     char arch[32];          /* instruction set */
     size_t memory, free;    /* bytes in all, and now */
 } backend_device;

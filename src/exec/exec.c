@@ -1,9 +1,9 @@
 /*
- * The engine of a lane: what it consists of. Two files walk over the nodes of a variant: direct.c where
- * a kernel is done when it returns, queued.c where a device computes apart. Both say of each live part
- * exactly once a run that it is ready, after everything that reads its weights or writes its
- * gradient, in ascending order where parts fall on one node; a part no node touches is ready at the
- * end. What a run computes does not depend on hooks or on time.
+ * The engine of a lane: what it consists of. Two files walk over the nodes of a variant: direct.c
+ * where a kernel is done when it returns, queued.c where a device computes apart. Both say of each
+ * live part exactly once a run that it is ready, after everything that reads its weights or writes
+ * its gradient, in ascending order where parts fall on one node; a part no node touches is ready at
+ * the end. What a run computes does not depend on hooks or on time.
  */
 #include "exec/state.h"
 
@@ -110,7 +110,7 @@ void exec_bind_params(exec *e, const float *flat_values)
 {
     e->params = flat_values;
     if (e->queued)
-        queued_forget_parts(e);
+        queued_bind(e, flat_values);
     for (size_t i = 0; i < e->n_variants; i++)
         variant_bind(&e->variants[i], e->queued ? e->queued->params : flat_values);
 }

@@ -52,8 +52,8 @@ typedef struct exec_hooks {
 MUST_USE status exec_create(const exec_options *options, exec **ret, error *err);
 void exec_destroy(exec **e);
 
-/* The flat vector to read weights from; must stay valid while runs go on. Cheap: may be called
- * before every run. */
+/* The flat vector to read weights from; must stay valid until another is bound, or exec_destroy.
+ * Cheap if it is the same: may be called before every run. */
 void exec_bind_params(exec *e, const float *flat_values);
 
 /* Where to put an input before a run, and where to read a kept value after it, or in `ready` once

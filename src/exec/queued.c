@@ -8,8 +8,8 @@
  *
  * and hands a part to `ready` when its gradient has landed, in the order of the parts' events. So
  * copies go on beside kernels, and kept values are on the host before the first part that is ready
- * after them. A part's weights go up only when `need` names another edition than the device has. A run
- * ends when all queues are empty, which is why the next one may write wherever it likes.
+ * after them. A part's weights go up only when `need` names another edition than the device has. A
+ * run ends when all queues are empty, which is why the next one may write wherever it likes.
  */
 #include "common/base/alloc.h"
 #include "exec/state.h"
@@ -55,8 +55,25 @@ static void forget_parts(queued *q, const flat *f)
         q->editions[p] = -1;
 }
 
-void queued_forget_parts(exec *e)
+/* Without pinning copies up take a detour, and are right all the same: somebody else may have
+ * pinned the memory already, or the system may not let us. */
+static void pin(exec *e, const float *flat_values)
 {
+    queued *q = e->queued;
+    void *memory = (void *)(uintptr_t)flat_values;
+    if (q->pinned == memory)
+        return;
+    if (q->pinned)
+        async_of(e)->unpin(e->device, q->pinned);
+    q->pinned = NULL;
+    if (memory && e->memory.param &&
+        async_of(e)->pin(e->device, memory, e->memory.param, NULL) == OK)
+        q->pinned = memory;
+}
+
+void queued_bind(exec *e, const float *flat_values)
+{
+    pin(e, flat_values);
     forget_parts(e->queued, e->flat);
 }
 
@@ -82,6 +99,7 @@ void queued_destroy(exec *e, queued **queued_)
     async_of(e)->event_destroy(e->device, &q->arrived);
     async_of(e)->event_destroy(e->device, &q->made);
     async_of(e)->event_destroy(e->device, &q->end);
+    pin(e, NULL);
     e->ops->release(e->device, SPACE_DEVICE, q->params);
     e->ops->release(e->device, SPACE_HOST, q->io);
     e->ops->release(e->device, SPACE_HOST, q->grad);
@@ -144,7 +162,8 @@ static status need_part(const walk *w, int32_t part, bool *ret_sent, error *err)
         return OK;
     int64_t begin = e->flat->parts[part].begin;
     *on_device = -1;
-    TRY(copy_up(e, (float *)e->queued->params + begin, e->params + begin, part_bytes(e, part), err));
+    TRY(copy_up(e, (float *)e->queued->params + begin, e->params + begin, part_bytes(e, part),
+                err));
     *on_device = edition;
     *ret_sent = true;
     return OK;
@@ -268,6 +287,6 @@ status exec_run_queued(exec *e, const variant *v, const exec_hooks *hooks, error
     status st = give_nodes(&w, err);
     status end = finish(e, st == OK ? err : NULL);
     if (end != OK)
-        queued_forget_parts(e);
+        forget_parts(e->queued, e->flat);
     return st == OK ? end : st;
 }

@@ -11,6 +11,7 @@
 /* What a device's memory has on the host, at the same offsets, and how far they agree. */
 typedef struct queued {
     void *params;           /* the device's flat vector */
+    void *pinned;           /* the caller's, as long as it is */
     int64_t *editions;      /* [n_parts] of what lies there; -1: nothing yet */
     void *io, *grad;        /* the host's SLAB_IO and SLAB_GRAD */
     backend_event *arrived; /* UP: what kernels wait for */
@@ -44,7 +45,8 @@ MUST_USE status hooks_ready(const exec_hooks *hooks, const flat *f, int32_t part
 /* For a device whose slabs stand. On failure *ret is fit for queued_destroy. */
 MUST_USE status queued_create(exec *e, queued **ret, error *err);
 void queued_destroy(exec *e, queued **q);
-void queued_forget_parts(exec *e);
+/* Where the weights are from now on: what the device has of them counts no more. */
+void queued_bind(exec *e, const float *flat_values);
 /* Where the host reads a kept value or writes an input. */
 void *queued_host_address(const exec *e, const variant *v, graph_val id);
 

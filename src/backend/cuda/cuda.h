@@ -1,12 +1,17 @@
 /*
- * What the program may know of the CUDA backend beyond backend.h: whether it was built, and what there
- * is of the libraries that it opens at run time. Without it src/backend/absent.c answers.
+ * The CUDA backend: what backend.h says it can do, whether it was built, and what there is of the
+ * libraries that it opens at run time. Where it was not built, src/backend/absent.c answers, and there
+ * is no backend_cuda.
  * Threads: any.
  */
 #ifndef TEQUIO_BACKEND_CUDA_CUDA_H
 #define TEQUIO_BACKEND_CUDA_CUDA_H
 
+#include "backend/backend.h"
+
 #include <stddef.h>
+
+extern const backend_ops backend_cuda;
 
 /* By what and for which chips it was built, "nvcc 13.0.88, sm_80 sm_90 compute_90"; NULL: it was not. */
 const char *cuda_build(void);

@@ -1,7 +1,7 @@
 /*
  * The walk over a device that computes apart, with one of paper that does everything as late as it
- * may: what is on the host when a hook is called, what is on the device when a kernel runs, what goes
- * up again, and how a run ends that does not end well.
+ * may: what is on the host when a hook is called, what is on the device when a kernel runs, what
+ * goes up again, and how a run ends that does not end well.
  */
 #include "unit/exec/support_device.h"
 #include "unit/exec/support_rig.h"
@@ -46,8 +46,7 @@ static void test_parts_are_needed_before_and_ready_after_all_that_touch_them(voi
             part_span(r, g, part, false, &first, &last);
             int at = find_event(r, READY, part);
             assert_true(at > find_event(r, NODE, last));
-            assert_ptr_equal(r->events[at].grad,
-                             exec_grad(r->exec) + r->flat->parts[part].begin);
+            assert_ptr_equal(r->events[at].grad, exec_grad(r->exec) + r->flat->parts[part].begin);
         }
         assert_true(device_is_idle());
     }
@@ -75,7 +74,8 @@ static status check_gradient(void *user, int32_t part, const float *grad, error 
     size_t n;
     const part_segment *s = flat_part_segments(r->flat, part, &n);
     for (size_t i = 0; i < n; i++) {
-        const graph_value *param = graph_value_at(g, graph_find(g, r->flat->tensors[s[i].tensor].name));
+        const graph_value *param =
+            graph_value_at(g, graph_find(g, r->flat->tensors[s[i].tensor].name));
         const float *at = grad + (s[i].at - r->flat->parts[part].begin);
         for (int64_t k = 0; k < s[i].n; k++)
             assert_true(at[k] == (float)(graph_value_at(g, param->grad)->def + 1));
@@ -186,6 +186,26 @@ static void test_a_part_goes_up_when_its_edition_changes(void **state)
     assert_int_equal(parts_sent(&b, &hooks), n_read);
 }
 
+static void test_weights_are_pinned_while_they_are_bound(void **state)
+{
+    rig *r = *state;
+    float *other = xcalloc((size_t)r->flat->n_elements, sizeof *other);
+    assert_ptr_equal(device.pinned, r->params);
+    exec_bind_params(r->exec, r->params);
+    assert_ptr_equal(device.pinned, r->params);
+    exec_bind_params(r->exec, other);
+    assert_ptr_equal(device.pinned, other);
+    device.pin_fails = true;
+    exec_bind_params(r->exec, r->params);
+    assert_null(device.pinned);
+    run(r, 0);
+    device.pin_fails = false;
+    exec_bind_params(r->exec, other);
+    exec_destroy(&r->exec);
+    assert_null(device.pinned);
+    free(other);
+}
+
 /* --- runs that do not end well --- */
 
 static void run_again(rig *r)
@@ -246,6 +266,7 @@ int main(void)
         WITH(test_what_is_ready_is_on_the_host_and_so_is_the_loss),
         WITH(test_kernels_find_inputs_and_constants),
         WITH(test_a_part_goes_up_when_its_edition_changes),
+        WITH(test_weights_are_pinned_while_they_are_bound),
         WITH(test_a_cancelled_run_leaves_nothing_in_the_queues),
         WITH(test_a_hooks_error_comes_as_it_is),
         WITH(test_a_failure_of_the_device_comes_out_of_the_run),

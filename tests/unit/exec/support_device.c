@@ -165,6 +165,23 @@ static status wait(backend *b, const backend_event *e, error *err)
     return reach((backend_event *)(uintptr_t)e, e->marked, err);
 }
 
+static status pin(backend *b, void *p, size_t bytes, error *err)
+{
+    (void)b, (void)bytes;
+    if (device.pin_fails)
+        return FAIL(err, E_DEVICE, "no pins left");
+    BUG_ON(!p || device.pinned);
+    device.pinned = p;
+    return OK;
+}
+
+static void unpin(backend *b, void *p)
+{
+    (void)b;
+    BUG_ON(device.pinned != p);
+    device.pinned = NULL;
+}
+
 static status alloc(backend *b, backend_space space, size_t bytes, const char *what, void **ret,
                     error *err)
 {
@@ -201,8 +218,8 @@ static status prepare(backend_program *p, int32_t node, backend_kernel *ret, err
     BUG_ON(n_kernels == ROOM);
     backend_kernel *k = &kernels[n_kernels++];
     TRY(backend_paper.prepare(p, node, k, err));
-    *ret = (backend_kernel){
-        .run = enqueue_kernel, .state = k, .workspace_bytes = k->workspace_bytes};
+    *ret =
+        (backend_kernel){.run = enqueue_kernel, .state = k, .workspace_bytes = k->workspace_bytes};
     return OK;
 }
 
@@ -216,6 +233,8 @@ const backend_ops *device_reset(void)
         .follow = follow,
         .reached = reached,
         .wait = wait,
+        .pin = pin,
+        .unpin = unpin,
     };
     static backend_ops ops;
     ops = backend_paper;

@@ -12,6 +12,8 @@
 typedef struct device_control {
     int n_copies[QUEUE_COUNT];      /* given since device_reset */
     int wait_fails;                 /* the n-th wait from here on; 0: none */
+    const void *pinned;             /* or NULL */
+    bool pin_fails;
     bool keen;                      /* whoever asks whether an event is reached has it so */
 } device_control;
 

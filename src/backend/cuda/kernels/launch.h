@@ -24,6 +24,20 @@ typedef enum launch_type { LAUNCH_F32, LAUNCH_BF16, LAUNCH_F16 } launch_type;
 /* y[n] = left[n] + right[n]; y may be left or right. The one addition of the tree of slots. */
 void launch_tree_sum(cuda_stream stream, float *y, const float *left, const float *right, size_t n);
 
+/* unary.cu */
+
+/* The functions of unary_math.def: UNARY_relu, UNARY_relu_bwd, ... */
+typedef enum unary_function {
+#define FORWARD(name, expression)  UNARY_##name,
+#define BACKWARD(name, expression) UNARY_##name##_bwd,
+#include "backend/unary_math.def"
+} unary_function;
+
+/* y[n] = f(a[n], b[n]): a is x, or dy, and b v, which only gradients have. p and q are f's attributes.
+ * All aligned to 16 bytes; y may be a or b. */
+void launch_unary(cuda_stream stream, unary_function f, float *y, const float *a, const float *b,
+                  int64_t n, float p, float q);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,202 @@
+#include "backend/cuda/cuda.h"
+
+#include "backend/cuda/device.h"
+#include "backend/cuda/program.h"
+#include "common/base/alloc.h"
+#include "common/base/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const cuda_plan plan_of[OP_COUNT] = {
+    [OP_NEG] = cuda_plan_unary,
+#define SMOOTH(ID, name, onnx, reads, attr)                                                        \
+    [OP_##ID] = cuda_plan_unary, [OP_##ID##_BWD] = cuda_plan_unary,
+#define STEP(ID, name, onnx) [OP_##ID] = cuda_plan_unary,
+#include "graph/unary.def"
+    [OP_FLATTEN] = cuda_plan_copy,  [OP_RESHAPE] = cuda_plan_copy,
+    [OP_IDENTITY] = cuda_plan_copy, [OP_ZERO] = cuda_plan_copy,
+};
+
+static void cuda_close(backend **b)
+{
+    queues_close(*b);
+    free(*b);
+    *b = NULL;
+}
+
+static status cuda_open(const backend_options *options, backend **ret, error *err)
+{
+    TRY(device_select(options->device, err));
+    backend *b = xcalloc(1, sizeof *b);
+    b->device = options->device;
+    status st = queues_open(b, err);
+    if (st == OK)
+        *ret = b;
+    else
+        cuda_close(&b);
+    return st;
+}
+
+/* --- loading --- */
+
+static void cuda_unload(backend_program **p)
+{
+    if (!*p)
+        return;
+    arena_destroy(&(*p)->arena);
+    free(*p);
+    *p = NULL;
+}
+
+static status measure_values(backend_program *p, error *err)
+{
+    for (graph_val v = 0; v < graph_n_values(p->g); v++) {
+        const graph_value *value = graph_value_at(p->g, v);
+        size_t elements = (size_t)graph_shape_elements(&value->shape);
+        if (!size_mul(elements, dtype_bytes(value->dtype), &p->bytes[v]))
+            return FAIL(err, E_NOMEM, "value '%s' is too large", value->name);
+    }
+    return OK;
+}
+
+static void begin_node(backend_program *p, int32_t index)
+{
+    cuda_node *n = &p->nodes[index];
+    n->program = p;
+    n->node = graph_node_at(p->g, index);
+    n->call.in = arena_alloc(p->arena, (size_t)graph_node_slots(n->node) * sizeof *n->call.in);
+    n->call.out = arena_alloc(p->arena, (size_t)n->node->n_out * sizeof *n->call.out);
+}
+
+static status check_types(const cuda_node *n, error *err)
+{
+    for (int i = 0; i < n->node->n_out; i++) {
+        const graph_value *v = cuda_out(n, i);
+        if (v && (v->dtype == DT_F16 || v->dtype == DT_F64 || v->dtype == DT_BF16))
+            return FAIL(err, E_UNSUPPORTED, "it makes %s; the only floating type known is float32",
+                        dtype_name(v->dtype));
+    }
+    return OK;
+}
+
+/* Nodes that make no elements have nothing to run. */
+static status plan_one(backend_program *p, cuda_node *n, error *err)
+{
+    bool has_elements = false, lacks_operand = false;
+    for (int i = 0; i < n->node->n_out; i++)
+        has_elements |= cuda_out(n, i) && p->bytes[n->node->out[i]] > 0;
+    for (int i = 0; i < n->node->n_in; i++)
+        lacks_operand |= cuda_in(n, i) && p->bytes[n->node->in[i]] == 0;
+    if (!has_elements)
+        return OK;
+    if (!plan_of[n->node->op])
+        return FAIL(err, E_UNSUPPORTED, "not written yet");
+    if (lacks_operand)
+        return FAIL(err, E_UNSUPPORTED, "an operand without elements");
+    TRY(check_types(n, err));
+    return plan_of[n->node->op](p, n, err);
+}
+
+/* Every node is tried, so that the message names all that have no kernel. */
+static status plan_all(backend_program *p, error *err)
+{
+    buf missing = BUF_INIT;
+    status st = OK;
+    for (int32_t i = 0; i < graph_n_nodes(p->g) && st == OK; i++) {
+        error why = ERROR_INIT;
+        cuda_node *n = &p->nodes[i];
+        begin_node(p, i);
+        st = plan_one(p, n, &why);
+        if (st == OK)
+            continue;
+        if (st != E_UNSUPPORTED) {
+            FAIL(err, st, "%s: %s", n->node->name, why.text);
+            continue;
+        }
+        buf_addf(&missing, "%s%s (%s): %s", missing.size ? "; " : "", n->node->name,
+                 graph_op_of(n->node->op)->name, why.text);
+        st = OK;
+    }
+    if (st == OK && missing.size)
+        st = FAIL(err, E_UNSUPPORTED, "the GPU has no kernel for %s", missing.data);
+    buf_fini(&missing);
+    return st;
+}
+
+static status cuda_load(backend *b, const graph *g, backend_program **ret, error *err)
+{
+    backend_program *p = xcalloc(1, sizeof *p);
+    p->backend = b;
+    p->g = g;
+    p->arena = arena_create();
+    p->nodes = arena_alloc(p->arena, (size_t)graph_n_nodes(g) * sizeof *p->nodes);
+    p->bytes = arena_alloc(p->arena, (size_t)graph_n_values(g) * sizeof *p->bytes);
+    status st = measure_values(p, err);
+    if (st == OK)
+        st = plan_all(p, err);
+    if (st == OK)
+        *ret = p;
+    else
+        cuda_unload(&p);
+    return st;
+}
+
+/* --- what was loaded --- */
+
+static size_t cuda_value_bytes(const backend_program *p, graph_val v)
+{
+    return p->bytes[v];
+}
+
+static bool cuda_can_run_inplace(const backend_program *p, int32_t node)
+{
+    const cuda_node *n = &p->nodes[node];
+    return n->takes_inplace &&
+           p->bytes[n->node->in[graph_node_inplace(n->node)]] == p->bytes[n->node->out[0]];
+}
+
+/* All values are row-major. */
+static bool cuda_can_alias(const backend_program *p, int32_t node)
+{
+    (void)p, (void)node;
+    return true;
+}
+
+static status cuda_prepare(backend_program *p, int32_t node, backend_kernel *ret, error *err)
+{
+    (void)err;
+    cuda_node *n = &p->nodes[node];
+    *ret = (backend_kernel){
+        .run = n->body ? cuda_node_run : NULL,
+        .state = n,
+        .workspace_bytes = n->scratch_bytes,
+    };
+    return OK;
+}
+
+static void cuda_fingerprint(const backend *b, char *ret, size_t bytes)
+{
+    struct cudaDeviceProp found = {.name = "a GPU that does not answer"};
+    (void)cudaGetDeviceProperties(&found, b->device);
+    snprintf(ret, bytes, "CUDA %s sm_%d%d %d SMs, runtime %d.%d", found.name, found.major,
+             found.minor, found.multiProcessorCount, CUDART_VERSION / 1000,
+             CUDART_VERSION % 1000 / 10);
+}
+
+const backend_ops backend_cuda = {
+    .name = "cuda",
+    .open = cuda_open,
+    .close = cuda_close,
+    .load = cuda_load,
+    .unload = cuda_unload,
+    .value_bytes = cuda_value_bytes,
+    .can_run_inplace = cuda_can_run_inplace,
+    .can_alias = cuda_can_alias,
+    .prepare = cuda_prepare,
+    .fingerprint = cuda_fingerprint,
+    .alloc = cuda_alloc,
+    .release = cuda_release,
+    .describe = device_describe,
+    .async = &cuda_async,
+};

@@ -1,0 +1,72 @@
+#include "backend/cuda/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+status device_check(cudaError_t e, const char *what, error *err)
+{
+    if (e == cudaSuccess)
+        return OK;
+    return FAIL(err, e == cudaErrorMemoryAllocation ? E_NOMEM : E_DEVICE, "%s: %s (%s)", what,
+                cudaGetErrorString(e), cudaGetErrorName(e));
+}
+
+static const char *visible_devices(void)
+{
+    const char *ids = getenv("CUDA_VISIBLE_DEVICES");
+    return ids ? ids : "not set";
+}
+
+/* CUDA's own text for a driver that is not there is the one for an old driver. */
+static status explain(cudaError_t e, error *err)
+{
+    int driver = 0, runtime = CUDART_VERSION;
+    if (e == cudaErrorNoDevice)
+        return FAIL(err, E_DEVICE, "the NVIDIA driver finds no GPU; CUDA_VISIBLE_DEVICES is %s",
+                    visible_devices());
+    if (e != cudaErrorInsufficientDriver)
+        return device_check(e, "looking for GPUs", err);
+    if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+        return FAIL(err, E_DEVICE, "there is no NVIDIA driver on this machine");
+    return FAIL(
+        err, E_DEVICE,
+        "the NVIDIA driver knows CUDA %d.%d, and this program needs %d.%d: a newer driver is "
+        "needed",
+        driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+}
+
+status device_count(int *ret, error *err)
+{
+    int n = 0;
+    cudaError_t e = cudaGetDeviceCount(&n);
+    if (e != cudaSuccess)
+        return explain(e, err);
+    *ret = n;
+    return OK;
+}
+
+status device_select(int device, error *err)
+{
+    int n = 0;
+    TRY(device_count(&n, err));
+    if (device < 0 || device >= n)
+        return FAIL(
+            err, E_DEVICE,
+            "there is no GPU number %d: there are %d, counted from 0; CUDA_VISIBLE_DEVICES is "
+            "%s",
+            device, n, visible_devices());
+    return device_check(cudaSetDevice(device), "choosing the GPU", err);
+}
+
+status device_describe(int device, backend_device *ret, error *err)
+{
+    struct cudaDeviceProp found;
+    size_t total = 0, unused = 0;
+    TRY(device_select(device, err));
+    TRY_CUDA(cudaGetDeviceProperties(&found, device), "asking for the GPU's properties", err);
+    TRY_CUDA(cudaMemGetInfo(&unused, &total), "asking for the GPU's memory", err);
+    *ret = (backend_device){.memory = total, .free = unused};
+    snprintf(ret->name, sizeof ret->name, "%s", found.name);
+    snprintf(ret->arch, sizeof ret->arch, "sm_%d%d", found.major, found.minor);
+    return OK;
+}

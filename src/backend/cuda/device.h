@@ -1,0 +1,22 @@
+/*
+ * CUDA's runtime in our words: its errors as status, its devices as backend_device.
+ * Threads: any; a device is the calling thread's, as CUDA has it.
+ */
+#ifndef TEQUIO_BACKEND_CUDA_DEVICE_H
+#define TEQUIO_BACKEND_CUDA_DEVICE_H
+
+#include "backend/backend.h"
+
+#include <cuda_runtime_api.h>
+
+/* E_NOMEM if memory ran out, else E_DEVICE: "<what>: <CUDA's text> (<CUDA's name>)". */
+MUST_USE status device_check(cudaError_t e, const char *what, error *err);
+
+#define TRY_CUDA(call, what, err) TRY(device_check((call), (what), (err)))
+
+/* E_DEVICE with what would help if there is no driver, an old one, no GPU, or not that one. */
+MUST_USE status device_count(int *ret, error *err);
+MUST_USE status device_select(int device, error *err);
+MUST_USE status device_describe(int device, backend_device *ret, error *err);
+
+#endif

@@ -1,0 +1,63 @@
+/* One element at a time: the formulas of unary_math.def, in the CPU's words, so with its bits. */
+#include "backend/cuda/kernels/device.cuh"
+#include "backend/cuda/kernels/launch.h"
+#include "backend/unary_math.h"
+
+enum { THREADS = 256, EACH = 4 };
+
+#define FORWARD(name, expression)                                                                  \
+    struct name##_at {                                                                             \
+        static constexpr bool BACKWARD = false;                                                    \
+        static __device__ float of(float x, float, float p, float q)                               \
+        {                                                                                          \
+            (void)p, (void)q;                                                                      \
+            return expression;                                                                     \
+        }                                                                                          \
+    };
+#define BACKWARD(name, expression)                                                                 \
+    struct name##_bwd_at {                                                                         \
+        static constexpr bool BACKWARD = true;                                                     \
+        static __device__ float of(float dy, float v, float p, float q)                            \
+        {                                                                                          \
+            (void)p, (void)q;                                                                      \
+            return expression;                                                                     \
+        }                                                                                          \
+    };
+#include "backend/unary_math.def"
+
+/* a is x or dy, and b v, which only gradients read; y may be a or b. EACH elements a thread, in one
+ * access but for the last thread. */
+template <typename F>
+static __global__ void unary(float *y, const float *a, const float *b, int64_t n, float p, float q)
+{
+    int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * EACH;
+    if (IN(i + EACH <= n)) {
+        float s[EACH], t[EACH] = {0};
+        load_vec<EACH>(s, a + i);
+        if (F::BACKWARD)
+            load_vec<EACH>(t, b + i);
+        for (int j = 0; j < EACH; j++)
+            s[j] = F::of(s[j], t[j], p, q);
+        store_vec<EACH>(y + i, s);
+        return;
+    }
+    for (; i < n; i++)
+        y[i] = F::of(a[i], F::BACKWARD ? b[i] : 0.0f, p, q);
+}
+
+void launch_unary(cuda_stream stream, unary_function f, float *y, const float *a, const float *b,
+                  int64_t n, float p, float q)
+{
+    if (n == 0)
+        return;
+    unsigned blocks = (unsigned)((n + THREADS * EACH - 1) / (THREADS * EACH));
+    switch (f) {
+#define CASE(name)                                                                                 \
+    case UNARY_##name:                                                                             \
+        LAUNCH(unary<name##_at>, dim3(blocks), dim3(THREADS), 0, stream, y, a, b, n, p, q);        \
+        break;
+#define FORWARD(name, expression)  CASE(name)
+#define BACKWARD(name, expression) CASE(name##_bwd)
+#include "backend/unary_math.def"
+    }
+}

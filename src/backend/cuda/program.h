@@ -1,0 +1,74 @@
+/*
+ * Inside of a loaded program: what every kernel family sees.
+ *
+ * Loading walks the nodes once, in order. A node's plan function looks at its shapes and attributes
+ * and picks a body, which only calls a launcher (kernels/launch.h) with what was decided. Values are
+ * row-major, of the type the graph says.
+ *
+ * Threads: as backend.h says.
+ */
+#ifndef TEQUIO_BACKEND_CUDA_PROGRAM_H
+#define TEQUIO_BACKEND_CUDA_PROGRAM_H
+
+#include "backend/backend.h"
+#include "backend/cuda/kernels/launch.h"
+#include "graph/attrs.h"
+
+typedef struct cuda_node cuda_node;
+
+/* One execution: addresses on the device; NULL where the node has no value. */
+typedef struct cuda_call {
+    const void **in;        /* [graph_node_slots] */
+    void **out;             /* [n_out] */
+    void *scratch;          /* scratch_bytes, aligned to 256 */
+    cuda_stream stream;
+} cuda_call;
+
+/* Enqueues. Whether a launch was refused is looked up by who calls it. */
+typedef status (*cuda_body)(const cuda_node *n, const cuda_call *c, error *err);
+
+struct cuda_node {
+    backend_program *program;
+    const graph_node *node;
+    cuda_body body;         /* NULL: nothing to do, no output has elements */
+    const void *state;      /* the body's, in the program's arena */
+    size_t scratch_bytes;
+    bool takes_inplace;     /* the body may write output 0 over the input of graph_node_inplace */
+    cuda_call call;         /* filled anew at every run */
+};
+
+struct backend {
+    int device;
+    cuda_stream queues[QUEUE_COUNT];
+};
+
+struct backend_program {
+    backend *backend;
+    const graph *g;
+    arena *arena;
+    cuda_node *nodes;
+    size_t *bytes;          /* by value */
+};
+
+/* Chooses body, state and scratch. E_UNSUPPORTED with the reason if there is no kernel. */
+typedef status (*cuda_plan)(backend_program *p, cuda_node *n, error *err);
+
+const graph_value *cuda_in(const cuda_node *n, int i);      /* NULL if absent */
+const graph_value *cuda_out(const cuda_node *n, int i);
+
+/* Bodies' home: backend_kernel.run */
+status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err);
+
+/* The streams of a backend whose device is chosen; closing takes half-opened ones too. */
+MUST_USE status queues_open(backend *b, error *err);
+void queues_close(backend *b);
+extern const backend_async cuda_async;
+MUST_USE status cuda_alloc(backend *b, backend_space space, size_t bytes, const char *what,
+                           void **ret, error *err);
+void cuda_release(backend *b, backend_space space, void *p);
+
+/* Plan functions, by file */
+MUST_USE status cuda_plan_copy(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_unary(backend_program *p, cuda_node *n, error *err);
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * Streams, events, copies and memory. Kernels have one stream, copies up and down one each, so that
+ * all three go on at a time. Events do not keep time, and who waits for one sleeps.
+ */
+#include "backend/cuda/device.h"
+#include "backend/cuda/program.h"
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct backend_event {
+    cudaEvent_t event;
+};
+
+status queues_open(backend *b, error *err)
+{
+    for (int q = 0; q < QUEUE_COUNT; q++)
+        TRY_CUDA(cudaStreamCreateWithFlags(&b->queues[q], cudaStreamNonBlocking), "a stream", err);
+    return OK;
+}
+
+/* A device that failed does not let go of anything: nobody needs to hear it now. */
+void queues_close(backend *b)
+{
+    for (int q = 0; q < QUEUE_COUNT; q++)
+        if (b->queues[q])
+            (void)cudaStreamDestroy(b->queues[q]);
+}
+
+static void event_destroy(backend *b, backend_event **e)
+{
+    (void)b;
+    if (!*e)
+        return;
+    if ((*e)->event)
+        (void)cudaEventDestroy((*e)->event);
+    free(*e);
+    *e = NULL;
+}
+
+static status event_create(backend *b, backend_event **ret, error *err)
+{
+    backend_event *e = xcalloc(1, sizeof *e);
+    cudaError_t made =
+        cudaEventCreateWithFlags(&e->event, cudaEventBlockingSync | cudaEventDisableTiming);
+    if (made != cudaSuccess)
+        event_destroy(b, &e);
+    *ret = e;
+    return device_check(made, "an event", err);
+}
+
+static status copy(backend *b, backend_queue q, void *to, const void *from, size_t bytes,
+                   error *err)
+{
+    return device_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, b->queues[q]), "a copy",
+                        err);
+}
+
+static status mark(backend *b, backend_queue q, backend_event *e, error *err)
+{
+    return device_check(cudaEventRecord(e->event, b->queues[q]), "marking an event", err);
+}
+
+static status follow(backend *b, backend_queue q, const backend_event *e, error *err)
+{
+    return device_check(cudaStreamWaitEvent(b->queues[q], e->event, 0), "following an event", err);
+}
+
+static status reached(backend *b, const backend_event *e, bool *ret, error *err)
+{
+    (void)b;
+    cudaError_t now = cudaEventQuery(e->event);
+    *ret = now == cudaSuccess;
+    if (now != cudaErrorNotReady)
+        return device_check(now, "the GPU", err);
+    (void)cudaGetLastError(); /* CUDA counts it among the errors */
+    return OK;
+}
+
+static status wait(backend *b, const backend_event *e, error *err)
+{
+    (void)b;
+    return device_check(cudaEventSynchronize(e->event), "the GPU", err);
+}
+
+static status pin(backend *b, void *p, size_t bytes, error *err)
+{
+    (void)b;
+    cudaError_t e = cudaHostRegister(p, bytes, cudaHostRegisterPortable);
+    if (e != cudaSuccess)
+        (void)cudaGetLastError(); /* who asks can do without */
+    return device_check(e, "pinning memory", err);
+}
+
+static void unpin(backend *b, void *p)
+{
+    (void)b;
+    (void)cudaHostUnregister(p);
+}
+
+const backend_async cuda_async = {
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .copy = copy,
+    .mark = mark,
+    .follow = follow,
+    .reached = reached,
+    .wait = wait,
+    .pin = pin,
+    .unpin = unpin,
+};
+
+static status clear(backend *b, void *p, size_t bytes, error *err)
+{
+    TRY_CUDA(cudaMemsetAsync(p, 0, bytes, b->queues[QUEUE_COMPUTE]), "clearing memory", err);
+    return device_check(cudaStreamSynchronize(b->queues[QUEUE_COMPUTE]), "clearing memory", err);
+}
+
+static status alloc_device(backend *b, size_t bytes, const char *what, void **ret, error *err)
+{
+    void *p = NULL;
+    cudaError_t e = cudaMalloc(&p, bytes);
+    if (e == cudaErrorMemoryAllocation) {
+        size_t unused = 0, total = 0;
+        (void)cudaGetLastError();
+        (void)cudaMemGetInfo(&unused, &total);
+        return FAIL(err, E_NOMEM, "%s: %zu bytes, and GPU %d has %zu of %zu free", what, bytes,
+                    b->device, unused, total);
+    }
+    TRY(device_check(e, what, err));
+    status st = clear(b, p, bytes, err);
+    if (st == OK)
+        *ret = p;
+    else
+        (void)cudaFree(p);
+    return st;
+}
+
+status cuda_alloc(backend *b, backend_space space, size_t bytes, const char *what, void **ret,
+                  error *err)
+{
+    size_t room = bytes ? bytes : 1;
+    if (space == SPACE_DEVICE)
+        return alloc_device(b, room, what, ret, err);
+    void *p = NULL;
+    TRY_CUDA(cudaHostAlloc(&p, room, cudaHostAllocPortable), what, err);
+    memset(p, 0, room);
+    *ret = p;
+    return OK;
+}
+
+void cuda_release(backend *b, backend_space space, void *p)
+{
+    (void)b;
+    if (p)
+        (void)(space == SPACE_DEVICE ? cudaFree(p) : cudaFreeHost(p));
+}

@@ -1,0 +1,276 @@
+/*
+ * The CUDA backend through the engine, over the emulation: what it computes, on the host again, is
+ * bit for bit what the CPU computes; and what it has no kernels for.
+ */
+#include "cuda_emu/kernel_test.h"
+
+#include "backend/cuda/cuda.h"
+#include "common/base/alloc.h"
+#include "common/base/rng.h"
+#include "cuda_emu/machine.h"
+#include "exec/exec.h"
+#include "graph/attrs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME = 48 };
+
+static void must(status st, const error *err)
+{
+    if (st != OK)
+        fail_msg("%s: %s", status_name(st), err->text);
+}
+
+static graph_val input(graph *g, const char *name, int64_t n)
+{
+    error err = ERROR_INIT;
+    graph_val v;
+    must(graph_input(g, name, DT_F32, (graph_shape){1, {n}}, &v, &err), &err);
+    return v;
+}
+
+static graph_val node(graph *g, graph_op op, const char *name, int32_t n_in, const graph_val *in,
+                      const void *attr)
+{
+    error err = ERROR_INIT;
+    graph_val v;
+    must(graph_add_1(g, op, name, in, n_in, attr, &v, &err), &err);
+    return v;
+}
+
+static exec *engine(const backend_ops *ops, const graph *g, const flat *f)
+{
+    error err = ERROR_INIT;
+    exec *e = NULL;
+    exec_options o = {
+        .backend = ops, .device = {.threads = 1}, .flat = f, .graphs = &g, .n_graphs = 1};
+    must(exec_create(&o, &e, &err), &err);
+    return e;
+}
+
+/* --- one element at a time --- */
+
+static const struct {
+    graph_op op;
+    const char *name;
+    int32_t n_in;
+    bool has_attr;
+} unary[] = {
+    {OP_NEG, "neg", 1, false},
+#define SMOOTH(ID, name, onnx, reads, attr)                                                        \
+    {OP_##ID, #name, 1, (attr) != 0}, {OP_##ID##_BWD, #name "_bwd", 2, (attr) != 0},
+#define STEP(ID, name, onnx) {OP_##ID, #name, 1, false},
+#include "graph/unary.def"
+};
+
+static void add_unary(graph *g, size_t i, bool tanh, const graph_val *in)
+{
+    static const unary_attr ordinary = {.alpha = 0.25f, .beta = 0.75f};
+    const gelu_attr gelu = {.tanh = tanh};
+    bool is_gelu = unary[i].op == OP_GELU || unary[i].op == OP_GELU_BWD;
+    char name[NAME];
+    snprintf(name, sizeof name, "%s%s", unary[i].name, tanh ? "_by_tanh" : "");
+    const void *attr = is_gelu ? (const void *)&gelu : unary[i].has_attr ? &ordinary : NULL;
+    graph_keep(g, node(g, unary[i].op, name, unary[i].n_in, in, attr));
+}
+
+static graph *all_unary(int64_t n)
+{
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    must(graph_create(&g, &err), &err);
+    graph_val in[] = {input(g, "a", n), input(g, "b", n)};
+    for (size_t i = 0; i < COUNT_OF(unary); i++) {
+        add_unary(g, i, false, in);
+        if (unary[i].op == OP_GELU || unary[i].op == OP_GELU_BWD)
+            add_unary(g, i, true, in);
+    }
+    return g;
+}
+
+static void feed(exec *e, int64_t n)
+{
+    static const float special[] = {0.0f,
+                                    -0.0f,
+                                    1.0f,
+                                    -1.0f,
+                                    0x1p-140f,
+                                    88.8f,
+                                    -104.0f,
+                                    1e30f,
+                                    -1e30f,
+                                    __builtin_inff(),
+                                    -__builtin_inff()};
+    float *a = exec_input(e, 0, "a", NULL), *b = exec_input(e, 0, "b", NULL);
+    rng r = rng_make(7, RNG_TEST, 0);
+    for (int64_t i = 0; i < n; i++) {
+        a[i] = 3.0f * rng_normal(&r, (uint64_t)(2 * i));
+        b[i] = 3.0f * rng_normal(&r, (uint64_t)(2 * i + 1));
+        if (i % 3 == 2)
+            a[i] = special[i / 3 % (int64_t)COUNT_OF(special)];
+        if (i % 3 == 1)
+            b[i] = special[i / 3 % (int64_t)COUNT_OF(special)];
+    }
+}
+
+/* Any NaN is as good as another. */
+static void expect_same(const char *name, const float *x, const float *y, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (memcmp(&x[i], &y[i], sizeof *x) != 0 && !(x[i] != x[i] && y[i] != y[i]))
+            fail_msg("%s, element %lld of %lld: %a and not %a", name, (long long)i, (long long)n,
+                     (double)x[i], (double)y[i]);
+}
+
+static void test_one_element_at_a_time_is_as_on_the_cpu(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 4, 7, 1024, 1030};
+    error err = ERROR_INIT;
+    for (size_t k = 0; k < COUNT_OF(sizes); k++) {
+        graph *g = all_unary(sizes[k]);
+        exec *cpu = engine(&backend_cpu, g, NULL), *gpu = engine(&backend_cuda, g, NULL);
+        feed(cpu, sizes[k]);
+        feed(gpu, sizes[k]);
+        must(exec_run(cpu, 0, NULL, &err), &err);
+        must(exec_run(gpu, 0, NULL, &err), &err);
+        for (int32_t i = 0; i < graph_n_nodes(g); i++) {
+            const char *name = graph_value_at(g, graph_node_at(g, i)->out[0])->name;
+            expect_same(name, exec_value(gpu, 0, name, NULL), exec_value(cpu, 0, name, NULL),
+                        sizes[k]);
+        }
+        exec_destroy(&cpu);
+        exec_destroy(&gpu);
+        graph_destroy(&g);
+    }
+}
+
+/* --- a step --- */
+
+typedef struct step {
+    float *weights;
+    float gradient;
+    int n_needed, n_ready;
+    int64_t edition;
+} step;
+
+static status give(void *user, int32_t part, int64_t *ret_edition, error *err)
+{
+    (void)part, (void)err;
+    step *s = user;
+    s->n_needed++;
+    *ret_edition = s->edition;
+    return OK;
+}
+
+static status take(void *user, int32_t part, const float *grad, error *err)
+{
+    (void)part, (void)err;
+    step *s = user;
+    s->n_ready++;
+    s->gradient = grad[0];
+    return OK;
+}
+
+/* The loss is -exp(w), so that is its gradient too. */
+static graph *falling(flat **ret_flat)
+{
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    tensor_decl decl = {.name = "w", .rank = 1, .dim = {1}, .kind = TENSOR_TRAINABLE};
+    graph_val w, weight;
+    must(graph_create(&g, &err), &err);
+    must(graph_param(g, &decl, &w, &err), &err);
+    graph_val y = node(g, OP_EXP, "exp", 1, &w, NULL);
+    y = node(g, OP_NEG, "neg", 1, &y, NULL);
+    y = node(g, OP_RESHAPE, "loss", 1, &y, &(shape_attr){.shape = {.rank = 0}});
+    graph_keep(g, y);
+    must(graph_input(g, "weight", DT_F32, (graph_shape){.rank = 0}, &weight, &err), &err);
+    must(graph_backward(g, y, weight, &err), &err);
+    must(flat_create(&decl, 1, ret_flat, &err), &err);
+    return g;
+}
+
+static void test_a_step_takes_weights_and_gives_gradients(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    flat *f = NULL;
+    graph *g = falling(&f);
+    step cpu = {0}, gpu = {0};
+    float weights[64] = {0.5f}; /* a tensor's room */
+    step *steps[] = {&cpu, &gpu};
+    exec *engines[] = {engine(&backend_cpu, g, f), engine(&backend_cuda, g, f)};
+    uint64_t waits = emu_pageable_copies();
+    for (int turn = 0; turn < 3; turn++) {
+        weights[0] = 0.5f + (float)turn;
+        for (int i = 0; i < 2; i++) {
+            exec_bind_params(engines[i], weights);
+            *(float *)exec_input(engines[i], 0, "weight", NULL) = 0.25f;
+            exec_hooks hooks = {.need = give, .ready = take, .user = steps[i]};
+            must(exec_run(engines[i], 0, &hooks, &err), &err);
+        }
+        const float *loss[] = {exec_value(engines[0], 0, "loss", NULL),
+                               exec_value(engines[1], 0, "loss", NULL)};
+        assert_true(*loss[0] == *loss[1] && *loss[0] < -1.0f);
+        assert_true(cpu.gradient == gpu.gradient && gpu.gradient == 0.25f * *loss[1]);
+    }
+    assert_int_equal(emu_pageable_copies(), waits);
+    assert_int_equal(gpu.n_needed, 3);
+    assert_int_equal(gpu.n_ready, 3);
+    exec_destroy(&engines[0]);
+    exec_destroy(&engines[1]);
+    flat_destroy(&f);
+    graph_destroy(&g);
+}
+
+/* --- refusals --- */
+
+static void test_all_nodes_without_a_kernel_are_named(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    exec *e = NULL;
+    graph_val d;
+    must(graph_create(&g, &err), &err);
+    must(graph_input(g, "d", DT_F64, (graph_shape){1, {4}}, &d, &err), &err);
+    graph_val x = input(g, "x", 4), y = node(g, OP_RELU, "double", 1, &d, NULL);
+    graph_keep(g, node(g, OP_TANH, "fine", 1, &x, NULL));
+    graph_keep(g, node(g, OP_TANH, "behind", 1, &y, NULL));
+    exec_options o = {.backend = &backend_cuda, .graphs = (const graph *const[]){g}, .n_graphs = 1};
+    assert_int_equal(exec_create(&o, &e, &err), E_UNSUPPORTED);
+    assert_string_equal(err.text, "the GPU has no kernel for double (Relu): it makes float64; the "
+                                  "only floating type known is float32; behind (Tanh): it makes "
+                                  "float64; the only floating type known is float32");
+    assert_null(e);
+    graph_destroy(&g);
+}
+
+static void test_a_gpu_that_is_not_there_is_refused(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    backend *b = NULL;
+    backend_device d;
+    assert_int_equal(backend_cuda.open(&(backend_options){.device = 99}, &b, &err), E_DEVICE);
+    assert_null(b);
+    assert_ptr_equal(strstr(err.text, "there is no GPU number 99: there are "), err.text);
+    error_clear(&err);
+    assert_int_equal(backend_cuda.describe(99, &d, &err), E_DEVICE);
+    must(backend_cuda.describe(0, &d, NULL), &err);
+    assert_true(d.free > 0 && d.free <= d.memory);
+    assert_ptr_equal(strstr(d.arch, "sm_"), d.arch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        KERNEL_TEST(test_one_element_at_a_time_is_as_on_the_cpu),
+        KERNEL_TEST(test_a_step_takes_weights_and_gives_gradients),
+        KERNEL_TEST(test_all_nodes_without_a_kernel_are_named),
+        KERNEL_TEST(test_a_gpu_that_is_not_there_is_refused),
+    };
+    return kernel_tests_run(tests, COUNT_OF(tests));
+}

@@ -76,6 +76,19 @@ macro(tequio_try_nvcc)
     endif()
 endmacro()
 
+# Where this nvcc's toolkit is. What is called nvcc may be a script that calls another: it tells itself.
+function(tequio_cuda_home ret)
+    execute_process(COMMAND ${TEQUIO_NVCC} --dryrun -x cu -c /dev/null
+                    OUTPUT_VARIABLE said ERROR_VARIABLE said)
+    if(said MATCHES "#\\$ TOP=([^\r\n]+)")
+        get_filename_component(home ${CMAKE_MATCH_1} REALPATH)
+    else()
+        get_filename_component(home ${TEQUIO_NVCC} REALPATH)
+        get_filename_component(home ${home}/../.. ABSOLUTE)
+    endif()
+    set(${ret} ${home} PARENT_SCOPE)
+endfunction()
+
 # Sets `cuda_why` to what is missing, "" if nothing is; else also the variables named above,
 # `cuda_version`, `cuda_runtime` (its library) and `cuda_include`.
 macro(tequio_look_for_cuda)
@@ -87,9 +100,7 @@ macro(tequio_look_for_cuda)
         execute_process(COMMAND ${TEQUIO_NVCC} --version OUTPUT_VARIABLE said ERROR_QUIET)
         string(REGEX MATCH "V([0-9]+\\.[0-9]+\\.[0-9]+)" whole "${said}")
         set(cuda_version ${CMAKE_MATCH_1})
-        get_filename_component(home ${TEQUIO_NVCC} REALPATH)
-        get_filename_component(home ${home} DIRECTORY)
-        get_filename_component(home ${home} DIRECTORY)
+        tequio_cuda_home(home)
         find_library(cuda_runtime cudart_static NO_CACHE NO_SYSTEM_ENVIRONMENT_PATH HINTS ${home}
                      PATH_SUFFIXES lib64 lib targets/x86_64-linux/lib)
         find_path(cuda_include cuda_runtime_api.h NO_CACHE NO_SYSTEM_ENVIRONMENT_PATH

@@ -107,6 +107,8 @@ static void try_named(search *s, const char *folders)
         if (*folder)
             try_folder(s, folder);
     free(list);
+    if (!s->handle && !s->empty.size && !s->wrong.size)
+        buf_addf(&s->wrong, "; TEQUIO_CUDA_LIBRARIES names no folder: '%s'", folders);
 }
 
 static void try_own_folder(search *s)

@@ -56,6 +56,12 @@ typedef struct backend_async {
     MUST_USE status (*follow)(backend *b, backend_queue q, const backend_event *e, error *err);
     MUST_USE status (*reached)(backend *b, const backend_event *e, bool *ret, error *err);
     MUST_USE status (*wait)(backend *b, const backend_event *e, error *err);    /* sleeps */
+    /* A kernel that meets data it cannot work with, an index out of range, goes on with others and leaves
+     * a word about it: of the first such node, the first such element. */
+    MUST_USE status (*fault_clear)(backend *b, error *err);                     /* by COMPUTE */
+    const uint64_t *(*fault)(const backend *b);                                 /* on the device */
+    /* Of a word that was copied here: E_DATA names node and element; OK if there is none. */
+    MUST_USE status (*fault_status)(const backend_program *p, uint64_t word, error *err);
     /* Lets the device copy from and to memory that is not of SPACE_HOST, without a detour. */
     MUST_USE status (*pin)(backend *b, void *p, size_t bytes, error *err);
     void (*unpin)(backend *b, void *p);

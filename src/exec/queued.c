@@ -8,8 +8,9 @@
  *
  * and hands a part to `ready` when its gradient has landed, in the order of the parts' events. So
  * copies go on beside kernels, and kept values are on the host before the first part that is ready
- * after them. A part's weights go up only when `need` names another edition than the device has. A
- * run ends when all queues are empty, which is why the next one may write wherever it likes.
+ * after them, as is the word about data that no kernel could work with: no part is handed over that
+ * comes of such data. A part's weights go up only when `need` names another edition than the device
+ * has. A run ends when all queues are empty, which is why the next one may write wherever it likes.
  */
 #include "common/base/alloc.h"
 #include "exec/state.h"
@@ -77,15 +78,23 @@ void queued_bind(exec *e, const float *flat_values)
     forget_parts(e->queued, e->flat);
 }
 
+/* A word for each part, about all that ran before it was ready, and one for the run. */
+static size_t n_faults(const exec *e)
+{
+    return (e->flat ? (size_t)e->flat->n_live_parts : 0) + 1;
+}
+
 status queued_create(exec *e, queued **ret, error *err)
 {
     const exec_memory *m = &e->memory;
+    size_t faults = n_faults(e) * sizeof(uint64_t);
     queued *q = *ret = xcalloc(1, sizeof *q);
     q->editions = xcalloc(e->flat ? (size_t)e->flat->n_parts + 1 : 1, sizeof *q->editions);
     forget_parts(q, e->flat);
     TRY(e->ops->alloc(e->device, SPACE_DEVICE, m->param, "parameters", &q->params, err));
     TRY(e->ops->alloc(e->device, SPACE_HOST, m->io, "inputs and outputs on the host", &q->io, err));
     TRY(e->ops->alloc(e->device, SPACE_HOST, m->grad, "gradients on the host", &q->grad, err));
+    TRY(e->ops->alloc(e->device, SPACE_HOST, faults, "words about bad data", &q->faults, err));
     return create_events(e, q, err);
 }
 
@@ -103,6 +112,7 @@ void queued_destroy(exec *e, queued **queued_)
     e->ops->release(e->device, SPACE_DEVICE, q->params);
     e->ops->release(e->device, SPACE_HOST, q->io);
     e->ops->release(e->device, SPACE_HOST, q->grad);
+    e->ops->release(e->device, SPACE_HOST, q->faults);
     free(q->landed);
     free(q->editions);
     free(q);
@@ -220,6 +230,18 @@ static status fetch_part(const walk *w, int32_t part, error *err)
                              (const float *)e->slabs[SLAB_GRAD] + begin, part_bytes(e, part), err);
 }
 
+static status fetch_fault(const exec *e, size_t i, error *err)
+{
+    return async_of(e)->copy(e->device, QUEUE_DOWN, (uint64_t *)e->queued->faults + i,
+                             async_of(e)->fault(e->device), sizeof(uint64_t), err);
+}
+
+static status check_fault(const walk *w, size_t i, error *err)
+{
+    return async_of(w->e)->fault_status(w->v->program, ((const uint64_t *)w->e->queued->faults)[i],
+                                        err);
+}
+
 /* The part's event says too that nothing reads its weights any more. */
 static status fetch_parts(walk *w, int32_t node, error *err)
 {
@@ -229,6 +251,7 @@ static status fetch_parts(walk *w, int32_t node, error *err)
     for (; w->sent < events->n && events->items[w->sent].node == node; w->sent++) {
         if (w->e->memory.grad)
             TRY(fetch_part(w, events->items[w->sent].part, err));
+        TRY(fetch_fault(w->e, w->sent, err));
         TRY(async_of(w->e)->mark(w->e->device, QUEUE_DOWN, w->e->queued->landed[w->sent], err));
     }
     return OK;
@@ -247,6 +270,7 @@ static status deliver(walk *w, bool all, error *err)
             TRY(async_of(e)->reached(e->device, landed, &reached, err));
         if (!reached)
             return OK;
+        TRY(check_fault(w, w->delivered, err));
         TRY(hooks_ready(w->hooks, e->flat, w->v->ready.items[w->delivered].part,
                         e->memory.grad ? e->queued->grad : NULL, err));
     }
@@ -258,6 +282,7 @@ static status deliver(walk *w, bool all, error *err)
 static status give_nodes(walk *w, error *err)
 {
     int32_t n_nodes = graph_n_nodes(w->v->graph);
+    TRY(async_of(w->e)->fault_clear(w->e->device, err));
     TRY(send_inputs(w, err));
     for (int32_t node = 0; node < n_nodes; node++) {
         if (hooks_cancelled(w->hooks))
@@ -277,6 +302,7 @@ static status finish(const exec *e, error *err)
 {
     TRY(compute_after_up(e, err));
     TRY(down_after_compute(e, err));
+    TRY(fetch_fault(e, n_faults(e) - 1, err));
     TRY(async_of(e)->mark(e->device, QUEUE_DOWN, e->queued->end, err));
     return async_of(e)->wait(e->device, e->queued->end, err);
 }
@@ -288,5 +314,7 @@ status exec_run_queued(exec *e, const variant *v, const exec_hooks *hooks, error
     status end = finish(e, st == OK ? err : NULL);
     if (end != OK)
         forget_parts(e->queued, e->flat);
-    return st == OK ? end : st;
+    TRY(st);
+    TRY(end);
+    return check_fault(&w, n_faults(e) - 1, err);
 }

@@ -14,6 +14,7 @@ typedef struct queued {
     void *pinned;           /* the caller's, as long as it is */
     int64_t *editions;      /* [n_parts] of what lies there; -1: nothing yet */
     void *io, *grad;        /* the host's SLAB_IO and SLAB_GRAD */
+    void *faults;           /* [n_live_parts + 1] words of backend.h's fault(), on the host */
     backend_event *arrived; /* UP: what kernels wait for */
     backend_event *made;    /* COMPUTE: what copies down wait for */
     backend_event **landed; /* [n_live_parts] DOWN, in the order of a run */

@@ -14,8 +14,11 @@ static const cuda_plan plan_of[OP_COUNT] = {
     [OP_##ID] = cuda_plan_unary, [OP_##ID##_BWD] = cuda_plan_unary,
 #define STEP(ID, name, onnx) [OP_##ID] = cuda_plan_unary,
 #include "graph/unary.def"
-    [OP_FLATTEN] = cuda_plan_copy,  [OP_RESHAPE] = cuda_plan_copy,
-    [OP_IDENTITY] = cuda_plan_copy, [OP_ZERO] = cuda_plan_copy,
+    [OP_FLATTEN] = cuda_plan_copy,
+    [OP_RESHAPE] = cuda_plan_copy,
+    [OP_IDENTITY] = cuda_plan_copy,
+    [OP_GATHER] = cuda_plan_gather,
+    [OP_ZERO] = cuda_plan_copy,
 };
 
 static void cuda_close(backend **b)
@@ -65,6 +68,7 @@ static void begin_node(backend_program *p, int32_t index)
     cuda_node *n = &p->nodes[index];
     n->program = p;
     n->node = graph_node_at(p->g, index);
+    n->fault_node = (uint64_t)index << 32;
     n->call.in = arena_alloc(p->arena, (size_t)graph_node_slots(n->node) * sizeof *n->call.in);
     n->call.out = arena_alloc(p->arena, (size_t)n->node->n_out * sizeof *n->call.out);
 }

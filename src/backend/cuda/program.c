@@ -2,6 +2,8 @@
 
 #include "backend/cuda/device.h"
 
+#include <inttypes.h>
+
 const graph_value *cuda_in(const cuda_node *n, int i)
 {
     if (i >= n->node->n_in || n->node->in[i] == GRAPH_NONE)
@@ -16,11 +18,30 @@ const graph_value *cuda_out(const cuda_node *n, int i)
     return graph_value_at(n->program->g, n->node->out[i]);
 }
 
+void cuda_node_checks(cuda_node *n, int i, int64_t low, int64_t high)
+{
+    n->fault_of = cuda_in(n, i)->name;
+    n->fault_low = low;
+    n->fault_high = high;
+}
+
+status program_fault(const backend_program *p, uint64_t word, error *err)
+{
+    if (word == UINT64_MAX)
+        return OK;
+    int32_t index = (int32_t)(word >> 32);
+    BUG_ON(index < 0 || index >= graph_n_nodes(p->g) || !p->nodes[index].fault_of);
+    const cuda_node *n = &p->nodes[index];
+    return FAIL(err, E_DATA, "%s: number %" PRIu32 " of '%s' is outside %" PRId64 "..%" PRId64,
+                n->node->name, (uint32_t)word, n->fault_of, n->fault_low, n->fault_high);
+}
+
 status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err)
 {
     cuda_node *n = state;
     cuda_call *c = &n->call;
     c->scratch = workspace;
+    c->fault = n->program->backend->fault;
     c->stream = n->program->backend->queues[QUEUE_COMPUTE];
     for (int i = 0; i < n->node->n_in; i++)
         c->in[i] = n->node->in[i] == GRAPH_NONE ? NULL : addresses[n->node->in[i]];

@@ -22,6 +22,7 @@ typedef struct cuda_call {
     void **out;             /* [n_out] */
     void *scratch;          /* scratch_bytes, aligned to 256 */
     cuda_stream stream;
+    uint64_t *fault;        /* a kernel that checks sets it to the least fault_node | element */
 } cuda_call;
 
 /* Enqueues. Whether a launch was refused is looked up by who calls it. */
@@ -34,12 +35,16 @@ struct cuda_node {
     const void *state;      /* the body's, in the program's arena */
     size_t scratch_bytes;
     bool takes_inplace;     /* the body may write output 0 over the input of graph_node_inplace */
+    uint64_t fault_node;    /* the number of the node, in the upper half */
+    const char *fault_of;   /* what is checked, and where it may be; NULL: nothing is */
+    int64_t fault_low, fault_high;
     cuda_call call;         /* filled anew at every run */
 };
 
 struct backend {
     int device;
     cuda_stream queues[QUEUE_COUNT];
+    uint64_t *fault;        /* on the device; all ones: none */
 };
 
 struct backend_program {
@@ -56,19 +61,25 @@ typedef status (*cuda_plan)(backend_program *p, cuda_node *n, error *err);
 const graph_value *cuda_in(const cuda_node *n, int i);      /* NULL if absent */
 const graph_value *cuda_out(const cuda_node *n, int i);
 
+/* For a plan function whose kernel checks the elements of input i: each must be in low .. high. */
+void cuda_node_checks(cuda_node *n, int i, int64_t low, int64_t high);
+
 /* Bodies' home: backend_kernel.run */
 status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err);
 
-/* The streams of a backend whose device is chosen; closing takes half-opened ones too. */
+/* Streams and the word about bad data, of a backend whose device is chosen; closing takes half-opened
+ * ones too. */
 MUST_USE status queues_open(backend *b, error *err);
 void queues_close(backend *b);
 extern const backend_async cuda_async;
+MUST_USE status program_fault(const backend_program *p, uint64_t word, error *err);
 MUST_USE status cuda_alloc(backend *b, backend_space space, size_t bytes, const char *what,
                            void **ret, error *err);
 void cuda_release(backend *b, backend_space space, void *p);
 
 /* Plan functions, by file */
 MUST_USE status cuda_plan_copy(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_gather(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_unary(backend_program *p, cuda_node *n, error *err);
 
 #endif

@@ -17,6 +17,9 @@ status queues_open(backend *b, error *err)
 {
     for (int q = 0; q < QUEUE_COUNT; q++)
         TRY_CUDA(cudaStreamCreateWithFlags(&b->queues[q], cudaStreamNonBlocking), "a stream", err);
+    void *fault = NULL;
+    TRY_CUDA(cudaMalloc(&fault, sizeof *b->fault), "memory", err);
+    b->fault = fault;
     return OK;
 }
 
@@ -26,6 +29,8 @@ void queues_close(backend *b)
     for (int q = 0; q < QUEUE_COUNT; q++)
         if (b->queues[q])
             (void)cudaStreamDestroy(b->queues[q]);
+    if (b->fault)
+        (void)cudaFree(b->fault);
 }
 
 static void event_destroy(backend *b, backend_event **e)
@@ -84,6 +89,17 @@ static status wait(backend *b, const backend_event *e, error *err)
     return device_check(cudaEventSynchronize(e->event), "the GPU", err);
 }
 
+static status fault_clear(backend *b, error *err)
+{
+    return device_check(cudaMemsetAsync(b->fault, 0xff, sizeof *b->fault, b->queues[QUEUE_COMPUTE]),
+                        "clearing memory", err);
+}
+
+static const uint64_t *fault(const backend *b)
+{
+    return b->fault;
+}
+
 static status pin(backend *b, void *p, size_t bytes, error *err)
 {
     (void)b;
@@ -107,6 +123,9 @@ const backend_async cuda_async = {
     .follow = follow,
     .reached = reached,
     .wait = wait,
+    .fault_clear = fault_clear,
+    .fault = fault,
+    .fault_status = program_fault,
     .pin = pin,
     .unpin = unpin,
 };

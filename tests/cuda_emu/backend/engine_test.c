@@ -225,6 +225,88 @@ static void test_a_step_takes_weights_and_gives_gradients(void **state)
     graph_destroy(&g);
 }
 
+/* --- by index --- */
+
+static const struct {
+    dtype x, index;
+    graph_shape shape;
+    int32_t axis;
+} gathers[] = {
+    {DT_F32, DT_I64, {2, {7, 4}}, 0},    {DT_F32, DT_I32, {2, {7, 300}}, 0},
+    {DT_F32, DT_I64, {3, {3, 5, 2}}, 1}, {DT_I64, DT_I32, {2, {6, 5}}, 1},
+    {DT_BOOL, DT_I64, {2, {5, 3}}, 0},
+};
+
+static graph *one_gather(size_t i)
+{
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    graph_val in[2];
+    must(graph_create(&g, &err), &err);
+    must(graph_input(g, "x", gathers[i].x, gathers[i].shape, &in[0], &err), &err);
+    must(graph_input(g, "index", gathers[i].index, (graph_shape){2, {2, 3}}, &in[1], &err), &err);
+    graph_keep(g, node(g, OP_GATHER, "y", 2, in, &(gather_attr){.axis = gathers[i].axis}));
+    return g;
+}
+
+/* Indices from the first to the last and from the end; `bad` stands at place 4. */
+static void feed_gather(exec *e, size_t i, int64_t bad)
+{
+    const graph_value *x = NULL;
+    char *bytes = exec_input(e, 0, "x", &x);
+    void *index = exec_input(e, 0, "index", NULL);
+    int64_t size = gathers[i].shape.dim[gathers[i].axis];
+    const int64_t places[] = {0, size - 1, -1, -size, bad, 1};
+    size_t n = (size_t)graph_shape_elements(&x->shape) * dtype_bytes(x->dtype);
+    for (size_t k = 0; k < n; k++)
+        bytes[k] = (char)(x->dtype == DT_BOOL ? k % 3 == 0 : 7 * k % 127);
+    for (int k = 0; k < 6; k++)
+        if (gathers[i].index == DT_I64)
+            ((int64_t *)index)[k] = places[k];
+        else
+            ((int32_t *)index)[k] = (int32_t)places[k];
+}
+
+static void test_rows_are_those_the_indices_name(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    for (size_t i = 0; i < COUNT_OF(gathers); i++) {
+        graph *g = one_gather(i);
+        exec *cpu = engine(&backend_cpu, g, NULL), *gpu = engine(&backend_cuda, g, NULL);
+        const graph_value *y = NULL;
+        feed_gather(cpu, i, 2);
+        feed_gather(gpu, i, 2);
+        must(exec_run(cpu, 0, NULL, &err), &err);
+        must(exec_run(gpu, 0, NULL, &err), &err);
+        const void *want = exec_value(cpu, 0, "y", &y);
+        assert_memory_equal(exec_value(gpu, 0, "y", NULL), want,
+                            (size_t)graph_shape_elements(&y->shape) * dtype_bytes(y->dtype));
+        exec_destroy(&cpu);
+        exec_destroy(&gpu);
+        graph_destroy(&g);
+    }
+}
+
+static void test_an_index_out_of_range_is_named(void **state)
+{
+    (void)state;
+    static const int64_t bad[] = {7, -8, INT64_MAX, INT64_MIN};
+    graph *g = one_gather(0);
+    exec *gpu = engine(&backend_cuda, g, NULL);
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        error err = ERROR_INIT;
+        feed_gather(gpu, 0, bad[i]);
+        assert_int_equal(exec_run(gpu, 0, NULL, &err), E_DATA);
+        assert_string_equal(err.text, "y: number 4 of 'index' is outside -7..6");
+        error_clear(&err);
+        feed_gather(gpu, 0, 2);
+        must(exec_run(gpu, 0, NULL, &err), &err);
+    }
+    exec_destroy(&gpu);
+    graph_destroy(&g);
+}
+
 /* --- refusals --- */
 
 static void test_all_nodes_without_a_kernel_are_named(void **state)
@@ -269,6 +351,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(test_one_element_at_a_time_is_as_on_the_cpu),
         KERNEL_TEST(test_a_step_takes_weights_and_gives_gradients),
+        KERNEL_TEST(test_rows_are_those_the_indices_name),
+        KERNEL_TEST(test_an_index_out_of_range_is_named),
         KERNEL_TEST(test_all_nodes_without_a_kernel_are_named),
         KERNEL_TEST(test_a_gpu_that_is_not_there_is_refused),
     };

@@ -257,6 +257,46 @@ static void test_a_failure_of_the_device_comes_out_of_the_run(void **state)
     run_again(r);
 }
 
+static void fail_at_two(void *user, int32_t node, void *const *addresses, void *workspace)
+{
+    (void)user, (void)addresses, (void)workspace;
+    if (node == 2)
+        device_fault(node);
+}
+
+static void test_parts_that_come_of_bad_data_are_not_handed_over(void **state)
+{
+    rig *r = *state;
+    for (int keen = 0; keen < 2; keen++) {
+        error err = ERROR_INIT;
+        void (*ran)(void *, int32_t, void *const *, void *) = paper.ran;
+        device.keen = keen;
+        paper.ran = fail_at_two;
+        r->n_events = 0;
+        assert_int_equal(exec_run(r->exec, 0, &r->hooks, &err), E_DATA);
+        assert_string_equal(err.text, "node 2: not on the map");
+        for (size_t i = 0; i < r->n_events; i++)
+            assert_int_not_equal(r->events[i].kind, READY);
+        paper.ran = ran;
+        run_again(r);
+    }
+}
+
+/* Nobody waits for a part here. */
+static void test_bad_data_fail_a_run_without_parts_too(void **state)
+{
+    rig *r = *state;
+    error err = ERROR_INIT;
+    model forward = make_model(2, false);
+    exec_destroy(&r->exec);
+    must(rig_create(r, forward.graph, NULL, r->flat, &err), &err);
+    exec_bind_params(r->exec, r->params);
+    paper.ran = fail_at_two;
+    assert_int_equal(exec_run(r->exec, 0, NULL, &err), E_DATA);
+    exec_destroy(&r->exec);
+    graph_destroy(&forward.graph);
+}
+
 int main(void)
 {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, set_up_device, tear_down)
@@ -269,6 +309,8 @@ int main(void)
         WITH(test_weights_are_pinned_while_they_are_bound),
         WITH(test_a_cancelled_run_leaves_nothing_in_the_queues),
         WITH(test_a_hooks_error_comes_as_it_is),
+        WITH(test_parts_that_come_of_bad_data_are_not_handed_over),
+        WITH(test_bad_data_fail_a_run_without_parts_too),
         WITH(test_a_failure_of_the_device_comes_out_of_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 
 enum { ROOM = 4096, BLOCKS = 16 };
 
-typedef enum work_kind { KERNEL, COPY, MARK, FOLLOW } work_kind;
+typedef enum work_kind { KERNEL, COPY, MARK, FOLLOW, FAULT } work_kind;
 
 typedef struct work {
     work_kind kind;
@@ -16,7 +16,7 @@ typedef struct work {
     const void *from;
     size_t bytes;
     backend_event *event;
-    size_t turn; /* MARK: of the event; FOLLOW: which mark of it */
+    size_t turn; /* MARK: of the event; FOLLOW: which mark of it; FAULT: the word */
 } work;
 
 struct backend_event {
@@ -31,6 +31,7 @@ typedef struct work_queue {
 
 device_control device;
 static work_queue queues[QUEUE_COUNT];
+static uint64_t fault_word;          /* NODE + 1; 0: none */
 static backend_kernel kernels[ROOM]; /* of paper, before they waited in a queue */
 static size_t n_kernels;
 static struct {
@@ -39,6 +40,8 @@ static struct {
 
 bool device_owns(const void *p)
 {
+    if (p == &fault_word)
+        return true;
     for (int i = 0; i < BLOCKS; i++)
         if ((const char *)p >= blocks[i].begin && (const char *)p < blocks[i].end)
             return true;
@@ -70,6 +73,9 @@ static status do_one(const work *w, error *err)
         return OK;
     case FOLLOW:
         return reach(w->event, w->turn, err);
+    case FAULT:
+        fault_word = w->turn;
+        return OK;
     }
     return OK;
 }
@@ -165,6 +171,31 @@ static status wait(backend *b, const backend_event *e, error *err)
     return reach((backend_event *)(uintptr_t)e, e->marked, err);
 }
 
+static status fault_clear(backend *b, error *err)
+{
+    (void)b, (void)err;
+    work *w = give(QUEUE_COMPUTE, FAULT);
+    w->turn = 0;
+    return OK;
+}
+
+static const uint64_t *fault(const backend *b)
+{
+    (void)b;
+    return &fault_word;
+}
+
+static status fault_status(const backend_program *p, uint64_t word, error *err)
+{
+    (void)p;
+    return word ? FAIL(err, E_DATA, "node %d: not on the map", (int)word - 1) : OK;
+}
+
+void device_fault(int32_t node)
+{
+    fault_word = (uint64_t)node + 1;
+}
+
 static status pin(backend *b, void *p, size_t bytes, error *err)
 {
     (void)b, (void)bytes;
@@ -233,6 +264,9 @@ const backend_ops *device_reset(void)
         .follow = follow,
         .reached = reached,
         .wait = wait,
+        .fault_clear = fault_clear,
+        .fault = fault,
+        .fault_status = fault_status,
         .pin = pin,
         .unpin = unpin,
     };
@@ -246,5 +280,6 @@ const backend_ops *device_reset(void)
     memset(queues, 0, sizeof queues);
     memset(blocks, 0, sizeof blocks);
     n_kernels = 0;
+    fault_word = 0;
     return &ops;
 }

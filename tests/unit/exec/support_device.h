@@ -21,6 +21,7 @@ extern device_control device;
 
 /* As new; for every test. */
 const backend_ops *device_reset(void);
+void device_fault(int32_t node);    /* from paper.ran: it met data it cannot work with */
 bool device_owns(const void *p);    /* memory of SPACE_DEVICE */
 bool device_is_idle(void);          /* no queue has anything left to do */
 

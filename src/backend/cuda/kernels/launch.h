@@ -7,6 +7,7 @@
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_LAUNCH_H
 #define TEQUIO_BACKEND_CUDA_KERNELS_LAUNCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,20 @@ typedef struct CUstream_st *cuda_stream; /* CUDA's cudaStream_t */
 
 /* How a float is stored. */
 typedef enum launch_type { LAUNCH_F32, LAUNCH_BF16, LAUNCH_F16 } launch_type;
+
+/* gather.cu */
+
+typedef struct launch_gather_call {
+    int64_t outer, size, bytes; /* x: `outer` times `size` rows of `bytes` */
+    int64_t n;                  /* indices, from -size to size - 1 */
+    bool wide;                  /* int64, else int32 */
+    uint64_t *fault;            /* becomes the least of fault_node | place of a bad index */
+    uint64_t fault_node;
+} launch_gather_call;
+
+/* y[outer][n] rows: those of x that the indices name; for a bad one row 0. */
+void launch_gather(cuda_stream stream, const launch_gather_call *c, void *y, const void *x,
+                   const void *indices);
 
 /* tree_sum.cu */
 

@@ -4,6 +4,10 @@ function keep(name, x) {
     at[name, ++n[name]] = x
 }
 
+function forget(name) {
+    n[name] = 0
+}
+
 function list(name, digits,    i, text) {
     for (i = 1; i <= n[name]; i++)
         text = text (i > 1 ? ", " : "") sprintf("%.*f", digits, at[name, i])

@@ -154,6 +154,16 @@ int64_t call_int(call *c, const char *name, int64_t otherwise)
     return a ? a->i : otherwise;
 }
 
+int32_t call_narrow(int64_t value)
+{
+    return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : (int32_t)value;
+}
+
+int32_t call_int32(call *c, const char *name, int64_t otherwise)
+{
+    return call_narrow(call_int(c, name, otherwise));
+}
+
 double call_float(call *c, const char *name, double otherwise)
 {
     const Onnx__AttributeProto *a = typed(c, name, FLOAT);

@@ -3,7 +3,6 @@
 #include "common/base/alloc.h"
 #include "common/base/detmath.h"
 #include "common/base/simd.h"
-#include "common/base/stream.h"
 
 #include <math.h>
 #include <string.h>
@@ -283,28 +282,6 @@ static void apply(const optim *o, const optim_call *call, span s, const float *c
     }
 }
 
-/* State that goes to other memory than it came from: by way of the first cache, in tiles. */
-static void apply_elsewhere(const optim *o, const optim_call *call, span whole, size_t slots,
-                            const float *const *state_in, float *const *state_out)
-{
-    enum { TILE = 2048 };
-    float made[OPTIM_SLOTS][TILE];
-    float *const out[OPTIM_SLOTS] = {made[0], made[1], made[2]};
-    for (size_t at = 0; at < whole.n; at += TILE) {
-        span tile = whole;
-        tile.n = whole.n - at < TILE ? whole.n - at : TILE;
-        tile.grad += at;
-        tile.weight += at;
-        tile.weight_out += at;
-        const float *in[OPTIM_SLOTS] = {0};
-        for (size_t i = 0; i < slots; i++)
-            in[i] = state_in[i] + at;
-        apply(o, call, tile, in, out);
-        for (size_t i = 0; i < slots; i++)
-            stream_copy(state_out[i] + at, made[i], tile.n);
-    }
-}
-
 void optim_apply(const optim *o, const optim_call *call, size_t n, const float *grad,
                  const float *weight_in, float *weight_out, const float *const *state_in,
                  float *const *state_out)
@@ -318,11 +295,7 @@ void optim_apply(const optim *o, const optim_call *call, size_t n, const float *
         .limit = call->clip_value > 0 ? call->clip_value : INFINITY,
         .decay = call->decay ? (float)o->weight_decay : 0.0f,
     };
-    size_t slots = optim_slots(o);
-    if (slots > 0 && state_out[0] != state_in[0])
-        apply_elsewhere(o, call, s, slots, state_in, state_out);
-    else
-        apply(o, call, s, state_in, state_out);
+    apply(o, call, s, state_in, state_out);
 }
 
 SIMD_CLONES

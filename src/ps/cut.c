@@ -40,6 +40,7 @@ enum { PAST = 16 };
 struct cuts {
     cuts_options o;
     holders *shards;                /* [n_servers] */
+    uint64_t freezes;
     cut *open;                      /* announced, not complete or not ours to write; the server's */
     pthread_t writer;
     bool writer_runs;
@@ -259,6 +260,7 @@ static void freeze(cuts *c, table *t, cut *one, int32_t part)
     if (f->is)
         return;
     f->is = true;
+    c->freezes++;
     table_freeze(t, part, &f->weights, f->slots);
     if (!c->o.flat->parts[part].frozen) {
         one->batches = table_batches(t, part);
@@ -371,6 +373,11 @@ void cuts_applied(cuts *c, table *t, int32_t part, int64_t version)
         freeze(c, t, one, part);
         hand_to_writer(c, one);
     }
+}
+
+uint64_t cuts_freezes(const cuts *c)
+{
+    return c->freezes;
 }
 
 int64_t cuts_next(const cuts *c)

@@ -54,6 +54,9 @@ void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late);
 /* `part` has just reached `version`. */
 void cuts_applied(cuts *c, table *t, int32_t part, int64_t version);
 
+/* How often a part was frozen so far. */
+uint64_t cuts_freezes(const cuts *c);
+
 bool cuts_under_way(const cuts *c);
 int64_t cuts_next(const cuts *c);   /* the lowest version of one that is not complete; -1: none */
 

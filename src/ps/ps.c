@@ -175,6 +175,19 @@ static status tick(ps *s, error *err)
     return OK;
 }
 
+/* State that a cut has come to hold is copied while no message waits: from the last part on, whose
+ * gradient comes first, and with pauses, as copying takes memory's bandwidth from who computes. */
+static void settle(ps *s, bool is_idle)
+{
+    uint64_t freezes = s->cuts ? cuts_freezes(s->cuts) : 0;
+    if (s->freezes != freezes) {
+        s->freezes = freezes;
+        s->unsettled = s->declaration.flat->n_live_parts;
+    } else if (is_idle && s->unsettled) {
+        table_settle(s->table, --s->unsettled);
+    }
+}
+
 static status wait_for_any(ps *s, error *err)
 {
     net_socket *all[NET_POLL_MAX] = {s->socket};
@@ -182,7 +195,7 @@ static status wait_for_any(ps *s, error *err)
     net_socket *const *links = s->mirror ? mirror_sockets(s->mirror, &n) : NULL;
     if (n)
         memcpy(all + 1, links, n * sizeof(net_socket *));
-    return net_poll(all, 1 + n, s->waker, TICK_MS, err);
+    return net_poll(all, 1 + n, s->waker, s->unsettled ? SETTLE_PAUSE_MS : TICK_MS, err);
 }
 
 static status loop(ps *s, error *err)
@@ -199,13 +212,15 @@ static status loop(ps *s, error *err)
             else if (event.kind == NET_REFUSED)
                 LOG_W("STRANGER", "not let in: %s; more like it are only counted", event.why);
         net_message m;
-        for (int i = 0; i < 64 && !s->stopped && net_receive(s->socket, &m); i++) {
+        int n = 0;
+        for (; n < 64 && !s->stopped && net_receive(s->socket, &m); n++) {
             status st = take(s, &m, err);
             net_payload_close(&m.payload);
             TRY(st);
         }
         if (s->mirror)
             TRY(mirror_serve(s->mirror, err));
+        settle(s, n == 0);
         ps_answer_pulls(s);
         ps_send_cut_results(s);
         ps_send_histograms(s);

@@ -68,6 +68,8 @@ typedef struct ps {
     table *table;
     cuts *cuts;
     spares *spares;
+    uint64_t freezes;               /* by cuts, as of the last look */
+    int32_t unsettled;              /* parts below it may have state that a cut holds */
     histograms *histograms;
     pull_list *pulls;               /* [n_parts]; of versions to come, and of peers without room */
     outbox *outbox;
@@ -82,7 +84,7 @@ typedef struct ps {
     log_pace refused_pace;          /* of strangers' hellos */
 } ps;
 
-enum { TICK_MS = 200, WAITING_MAX = 4096, SAY_AGAIN_US = 1000000 };
+enum { TICK_MS = 200, SETTLE_PAUSE_MS = 1, WAITING_MAX = 4096, SAY_AGAIN_US = 1000000 };
 
 /* send.c: a peer that left does not concern the server: it comes back, or the master says so */
 void ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payload);

@@ -176,6 +176,20 @@ static status slots_writable(table *t, entry *e, block *ret_out[OPTIM_SLOTS], er
     return OK;
 }
 
+void table_settle(table *t, int32_t part)
+{
+    entry *e = &t->entries[part];
+    for (size_t i = 0; table_is_complete(t, part) && e->live && i < t->n_slots; i++) {
+        block *own = NULL;
+        if (!block_is_shared(e->slots[i]) || !block_pool_free(&e->pool) ||
+            block_pool_take(&e->pool, &own, NULL) != OK)
+            continue;
+        memcpy(own->data, e->slots[i]->data, e->pool.n * sizeof(float));
+        block_drop(e->slots[i]);
+        e->slots[i] = own;
+    }
+}
+
 static void update(const table *t, int32_t part, float scale, const float *grad, const block *in,
                    block *out, block *const *slots_out)
 {

@@ -106,6 +106,10 @@ block *table_weights(table *t, int32_t part, int64_t version);
 /* The newest weights and state, held for the caller, for a cut. */
 void table_freeze(table *t, int32_t part, block **ret_weights, block *ret_slots[OPTIM_SLOTS]);
 
+/* Copies what a cut holds of the state, so that the next update need not write elsewhere than it reads,
+ * which takes longer than in place. For moments when nobody waits; takes spare blocks only. */
+void table_settle(table *t, int32_t part);
+
 /* How many blocks, of *ret_floats each, updates of `part` will lack while a cut holds what they read,
  * and one more for it (another server's, or too late: it is dropped). */
 size_t table_lacks(const table *t, int32_t part, size_t *ret_floats);

@@ -129,7 +129,7 @@ status onnx_op_eye_like(call *c, error *err)
     host_tensor *y;
     TRY(call_describe(c, 0, &shape, &t, err));
     int64_t k = call_int(c, "k", 0);
-    int32_t type = (int32_t)call_int(c, "dtype", 0);
+    int32_t type = call_int32(c, "dtype", 0);
     if (type && !host_dtype_of_onnx(type, &t))
         return call_refuse(err, "it makes %s", host_onnx_type_name(type));
     if (shape.rank != 2)
@@ -149,7 +149,7 @@ static status window(call *c, const double share[3], error *err)
     double size;
     dtype t = DT_F32;
     host_tensor *y;
-    int32_t type = (int32_t)call_int(c, "output_datatype", 1);
+    int32_t type = call_int32(c, "output_datatype", 1);
     TRY(call_known_number(c, 0, -1.0, &size, err));
     if (!(size >= 0.0 && size <= FOLD_MOST))
         return FAIL(err, E_DATA, "its size is %g, must be within 0 .. %d", size, FOLD_MOST);

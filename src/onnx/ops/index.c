@@ -14,7 +14,7 @@ static status inputs(call *c, graph_val *ret, int32_t n, error *err)
 status onnx_op_gather_elements(call *c, error *err)
 {
     graph_val in[2];
-    index_attr attr = {.axis = (int32_t)call_int(c, "axis", 0)};
+    index_attr attr = {.axis = call_int32(c, "axis", 0)};
     TRY(inputs(c, in, 2, err));
     return call_finish(c, OP_GATHER_ELEMENTS, in, 2, &attr, err);
 }
@@ -22,7 +22,7 @@ status onnx_op_gather_elements(call *c, error *err)
 status onnx_op_gather_nd(call *c, error *err)
 {
     graph_val in[2];
-    index_attr attr = {.batch_dims = (int32_t)call_int(c, "batch_dims", 0)};
+    index_attr attr = {.batch_dims = call_int32(c, "batch_dims", 0)};
     TRY(inputs(c, in, 2, err));
     return call_finish(c, OP_GATHER_ND, in, 2, &attr, err);
 }
@@ -49,7 +49,7 @@ static status reduction_of(call *c, scatter_reduction *ret, error *err)
 static status scatter(call *c, graph_op op, error *err)
 {
     graph_val in[3];
-    index_attr attr = {.axis = (int32_t)call_int(c, "axis", 0)};
+    index_attr attr = {.axis = call_int32(c, "axis", 0)};
     TRY(reduction_of(c, &attr.reduction, err));
     TRY(inputs(c, in, 3, err));
     return call_finish(c, op, in, 3, &attr, err);
@@ -84,7 +84,7 @@ status onnx_op_one_hot(call *c, error *err)
         return FAIL(err, E_DATA, "its values must be two, off and on");
     if (values->dtype == DT_F64)
         return call_refuse(err, "its values are float64");
-    one_hot_attr attr = {.axis = (int32_t)call_int(c, "axis", -1),
+    one_hot_attr attr = {.axis = call_int32(c, "axis", -1),
                          .depth = (int64_t)depth,
                          .off = host_get(values, 0),
                          .on = host_get(values, 1),
@@ -150,7 +150,7 @@ status onnx_op_top_k(call *c, error *err)
     double k = (double)call_int(c, "k", 0);
     if (c->version >= 10)
         TRY(call_known_number(c, 1, 0.0, &k, err));
-    top_k_attr attr = {.axis = (int32_t)call_int(c, "axis", -1),
+    top_k_attr attr = {.axis = call_int32(c, "axis", -1),
                        .k = (int64_t)k,
                        .smallest = call_int(c, "largest", 1) == 0};
     TRY(call_value(c, 0, &x, err));
@@ -164,7 +164,7 @@ status onnx_op_top_k(call *c, error *err)
 
 static status arg(call *c, graph_op op, error *err)
 {
-    arg_attr attr = {.axis = (int32_t)call_int(c, "axis", 0),
+    arg_attr attr = {.axis = call_int32(c, "axis", 0),
                      .drop_dims = call_int(c, "keepdims", 1) == 0,
                      .last = call_int(c, "select_last_index", 0) != 0};
     return call_unary(c, op, &attr, err);
@@ -184,7 +184,7 @@ status onnx_op_arg_min(call *c, error *err)
 status onnx_op_hardmax(call *c, error *err)
 {
     graph_val x;
-    axis_attr attr = {.axis = (int32_t)call_int(c, "axis", c->version < 13 ? 1 : -1)};
+    axis_attr attr = {.axis = call_int32(c, "axis", c->version < 13 ? 1 : -1)};
     if (c->version >= 13)
         return call_unary(c, OP_HARDMAX, &attr, err);
     TRY(call_value(c, 0, &x, err));

@@ -67,7 +67,7 @@ status onnx_op_mean_variance_normalization(call *c, error *err)
     reduce_attr over = {.n_axes = n < 0 ? 3 : n, .none = n == 0};
     graph_val x, mean, off, square, in[2];
     for (int32_t i = 0; i < over.n_axes; i++)
-        over.axes[i] = (int32_t)axes[i];
+        over.axes[i] = call_narrow(axes[i]);
     TRY(call_value(c, 0, &x, err));
     TRY(call_emit(c, OP_REDUCE_MEAN, &x, 1, &over, &mean, err));
     TRY(call_emit(c, OP_SUB, (graph_val[]){x, mean}, 2, NULL, &off, err));
@@ -143,7 +143,7 @@ status onnx_op_dropout(call *c, error *err)
 status onnx_op_layer_normalization(call *c, error *err)
 {
     graph_val in[3], out[3];
-    row_norm_attr attr = {.axis = (int32_t)call_int(c, "axis", -1),
+    row_norm_attr attr = {.axis = call_int32(c, "axis", -1),
                           .epsilon = (float)call_float(c, "epsilon", 1e-5)};
     int32_t n = call_has(c, 2) ? 3 : 2;
     for (int32_t i = 0; i < n; i++)
@@ -157,7 +157,7 @@ status onnx_op_layer_normalization(call *c, error *err)
 status onnx_op_rms_normalization(call *c, error *err)
 {
     graph_val in[2];
-    row_norm_attr attr = {.axis = (int32_t)call_int(c, "axis", -1),
+    row_norm_attr attr = {.axis = call_int32(c, "axis", -1),
                           .epsilon = (float)call_float(c, "epsilon", 1e-5)};
     TRY(call_value(c, 0, &in[0], err));
     TRY(call_value(c, 1, &in[1], err));

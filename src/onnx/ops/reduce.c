@@ -11,7 +11,7 @@ static status reduce(call *c, graph_op op, int64_t moved, error *err)
     reduce_attr attr = {.drop_dims = call_int(c, "keepdims", 1) == 0};
     TRY(call_ints_moved(c, "axes", moved, 1, axes, GRAPH_RANK, &n, err));
     for (int32_t i = 0; i < n; i++)
-        attr.axes[attr.n_axes++] = (int32_t)axes[i];
+        attr.axes[attr.n_axes++] = call_narrow(axes[i]);
     attr.none = n <= 0 && call_int(c, "noop_with_empty_axes", 0) != 0;
     return call_unary(c, op, &attr, err);
 }
@@ -37,7 +37,7 @@ status onnx_op_lp_normalization(call *c, error *err)
 {
     const float least = 0x1p-126f;
     int64_t p = call_int(c, "p", 2);
-    reduce_attr attr = {.axes = {(int32_t)call_int(c, "axis", -1)}, .n_axes = 1};
+    reduce_attr attr = {.axes = {call_int32(c, "axis", -1)}, .n_axes = 1};
     graph_val in[2], length[2];
     if (p != 1 && p != 2)
         return FAIL(err, E_DATA, "its p is %" PRId64 "; there are 1 and 2", p);
@@ -50,9 +50,10 @@ status onnx_op_lp_normalization(call *c, error *err)
 
 status onnx_op_cum_sum(call *c, error *err)
 {
-    double axis;
-    TRY(call_known_number(c, 1, 0.0, &axis, err));
-    cum_sum_attr attr = {.axis = (int32_t)axis,
+    int64_t axis = 0;
+    int32_t n;
+    TRY(call_known_ints(c, 1, &axis, 1, &n, err));
+    cum_sum_attr attr = {.axis = call_narrow(axis),
                          .exclusive = call_int(c, "exclusive", 0) != 0,
                          .reverse = call_int(c, "reverse", 0) != 0};
     return call_unary(c, OP_CUM_SUM, &attr, err);

@@ -107,7 +107,7 @@ status onnx_op_expand(call *c, error *err)
 status onnx_op_concat(call *c, error *err)
 {
     graph_val *in = arena_alloc(c->im->a, (size_t)c->n_in * sizeof *in + sizeof *in);
-    axis_attr attr = {.axis = (int32_t)call_int(c, "axis", 1)};
+    axis_attr attr = {.axis = call_int32(c, "axis", 1)};
     for (int32_t i = 0; i < c->n_in; i++)
         TRY(call_value(c, i, &in[i], err));
     return call_finish(c, OP_CONCAT, in, c->n_in, &attr, err);
@@ -160,7 +160,7 @@ status onnx_op_split(call *c, error *err)
 status onnx_op_gather(call *c, error *err)
 {
     graph_val in[2];
-    gather_attr attr = {.axis = (int32_t)call_int(c, "axis", 0)};
+    gather_attr attr = {.axis = call_int32(c, "axis", 0)};
     TRY(call_value(c, 0, &in[0], err));
     TRY(call_value(c, 1, &in[1], err));
     return call_finish(c, OP_GATHER, in, 2, &attr, err);

@@ -183,10 +183,33 @@ static void an_axis_may_be_counted_from_the_end(void **state)
     }
 }
 
+/* 2^32 further it would be the same axis to who keeps 32 bits of it. */
+static void an_axis_of_more_than_32_bits_is_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            error err = ERROR_INIT;
+            buf axes = BUF_INIT;
+            int64_t first = strtoll(rows[i].from_begin, NULL, 10) + sign * (INT64_C(1) << 32);
+            const char *others = strchr(rows[i].from_begin, ',');
+            buf_addf(&axes, "%lld%s", (long long)first, others ? others : "");
+            file *f = begin(&rows[i], axes.data);
+            imported p;
+            if (import(f, ONNX_TRAIN, false, &p, &err) == OK)
+                fail_msg("%s, axis %s: taken", rows[i].type, axes.data);
+            if (!strstr(err.text, "axis") && !strstr(err.text, "axes"))
+                fail_msg("%s, axis %s: %s", rows[i].type, axes.data, err.text);
+            buf_fini(&axes);
+            file_destroy(&f);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_axis_may_be_counted_from_the_end),
+        cmocka_unit_test(an_axis_of_more_than_32_bits_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,45 +29,104 @@ static void await(net_waker *waker, spares *s, table *t, const flat *f)
     }
 }
 
+/* A table at version 1 that has its spares, and what a cut holds of it. */
+typedef struct scene {
+    shape shape;
+    servers servers;
+    table *table;
+    net_waker *waker;
+    spares *spares;
+    block *weights[8], *slots[8][OPTIM_SLOTS];
+} scene;
+
+static void scene_make(scene *c)
+{
+    *c = (scene){.shape = shape_large(2)};
+    c->servers = servers_make(&c->shape, 1, &quiet_hooks, 0, NULL);
+    c->table = c->servers.tables[0];
+    assert_int_equal(net_waker_create(&c->waker, NULL), OK);
+    c->spares = spares_create(c->waker);
+    spares_take(c->spares, c->table); /* nothing was ordered */
+    servers_push_all(&c->servers, 0);
+    const flat *f = c->shape.flat;
+    size_t per_part = 1 + optim_slots(&c->shape.optim);
+    assert_int_equal(lacking(c->table, f), per_part * (size_t)f->n_live_parts);
+    spares_order(c->spares, c->table, f->n_parts);
+    await(c->waker, c->spares, c->table, f);
+    assert_int_equal(lacking(c->table, f), 0);
+    for (int32_t p = 0; p < f->n_parts; p++)
+        table_freeze(c->table, p, &c->weights[p], c->slots[p]);
+}
+
+static void scene_thaw(scene *c)
+{
+    for (int32_t p = 0; p < c->shape.flat->n_parts; p++) {
+        block_drop(c->weights[p]);
+        for (size_t i = 0; i < OPTIM_SLOTS; i++)
+            block_drop(c->slots[p][i]);
+    }
+}
+
+static void scene_fini(scene *c)
+{
+    spares_destroy(&c->spares);
+    net_waker_destroy(&c->waker);
+    servers_fini(&c->servers);
+    shape_fini(&c->shape);
+}
+
+/* Updates the table twice beyond the cut, and looks at what the cut holds and what came of it. */
+static void play_on(scene *c)
+{
+    whole at_cut = whole_make(&c->shape), now = whole_make(&c->shape);
+    whole_step(&at_cut, 1);
+    for (int i = 0; i < 3; i++)
+        whole_step(&now, 1);
+    servers_push_all(&c->servers, 1); /* writes into the spares, all but those of version 0 */
+    servers_push_all(&c->servers, 2);
+    servers_check(&c->servers, &now);
+    const flat *f = c->shape.flat;
+    for (int32_t p = 0; p < f->n_live_parts; p++) {
+        size_t begin = (size_t)f->parts[p].begin, bytes = c->weights[p]->n * sizeof(float);
+        assert_memory_equal(c->weights[p]->data, at_cut.weights + begin, bytes);
+        for (size_t i = 0; i < optim_slots(&c->shape.optim); i++)
+            assert_memory_equal(c->slots[p][i]->data, at_cut.slots[i] + begin, bytes);
+    }
+    whole_fini(&now);
+    whole_fini(&at_cut);
+}
+
 static void test_no_update_lacks_a_block(void **state)
 {
     (void)state;
-    shape s = shape_large(2);
-    servers v = servers_make(&s, 1, &quiet_hooks, 0, NULL);
-    table *t = v.tables[0];
-    net_waker *waker = NULL;
-    assert_int_equal(net_waker_create(&waker, NULL), OK);
-    spares *made = spares_create(waker);
-    spares_take(made, t); /* nothing was ordered */
-    servers_push_all(&v, 0);
-    size_t per_part = 1 + optim_slots(&s.optim);
-    assert_int_equal(lacking(t, s.flat), per_part * (size_t)s.flat->n_live_parts);
-    spares_order(made, t, s.flat->n_parts);
-    await(waker, made, t, s.flat);
-    assert_int_equal(lacking(t, s.flat), 0);
+    scene c;
+    scene_make(&c);
+    play_on(&c);
+    scene_thaw(&c);
+    assert_int_equal(lacking(c.table, c.shape.flat), 0); /* for the next cut */
+    spares_order(c.spares, c.table, c.shape.flat->n_parts);
+    spares_take(c.spares, c.table);
+    scene_fini(&c);
+}
 
-    block *weights[8], *slots[8][OPTIM_SLOTS];
-    for (int32_t p = 0; p < s.flat->n_parts; p++)
-        table_freeze(t, p, &weights[p], slots[p]);
-    servers_push_all(&v, 1); /* writes into the spares, all but those of version 0 */
-    servers_push_all(&v, 2);
-    whole w = whole_make(&s);
-    for (int i = 0; i < 3; i++)
-        whole_step(&w, 1);
-    servers_check(&v, &w);
-    for (int32_t p = 0; p < s.flat->n_parts; p++) {
-        block_drop(weights[p]);
-        for (size_t i = 0; i < OPTIM_SLOTS; i++)
-            block_drop(slots[p][i]);
-    }
-    assert_int_equal(lacking(t, s.flat), 0); /* for the next cut */
-    spares_order(made, t, s.flat->n_parts);
-    spares_take(made, t);
-    whole_fini(&w);
-    spares_destroy(&made);
-    net_waker_destroy(&waker);
-    servers_fini(&v);
-    shape_fini(&s);
+/* State that is settled is the table's own again: the next update finds it where it is. */
+static void test_state_settles_into_spares(void **state)
+{
+    (void)state;
+    scene c;
+    scene_make(&c);
+    for (int32_t p = 0; p < c.shape.flat->n_parts; p += 2)
+        table_settle(c.table, p);
+    for (int32_t p = 0; p < c.shape.flat->n_live_parts; p++)
+        for (size_t i = 0; i < optim_slots(&c.shape.optim); i++) {
+            block *b = table_vector(c.table, p, (uint32_t)i + 1);
+            assert_int_equal(b != c.slots[p][i], p % 2 == 0);
+            assert_memory_equal(b->data, c.slots[p][i]->data, b->n * sizeof(float));
+            block_drop(b);
+        }
+    play_on(&c);
+    scene_thaw(&c);
+    scene_fini(&c);
 }
 
 static void test_an_end_in_the_midst(void **state)
@@ -91,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_update_lacks_a_block),
+        cmocka_unit_test(test_state_settles_into_spares),
         cmocka_unit_test(test_an_end_in_the_midst),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

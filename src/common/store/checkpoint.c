@@ -2,7 +2,8 @@
  * The folder checkpoints/: what is complete, how a step gets its name, what may go.
  *
  * A step-N folder is a checkpoint exactly while manifest.json is in it. So a commit renames a
- * folder that has one, and pruning unlinks the manifest first. A replaced step is swapped by one
+ * folder that has one, and pruning unlinks the manifest first; then the folder is renamed to
+ * step-N.gone.<k>, which costs nothing, and removed when there is time. A replaced step is swapped by one
  * atomic exchange; where the file system cannot do that, the old folder is set aside as
  * step-N.old.<era> and jobdir_prepare puts it back should the commit die between the two renames.
  *
@@ -28,6 +29,7 @@ enum { PIN_TRIES = 40, PIN_PAUSE_MS = 5 };
 enum { FOREIGN_PIN_S = 3600, PIN_TEXT_MAX = 4096 };
 
 #define STEP_FOLDER "step-%09lld"
+#define GONE ".gone."
 
 /* --- names --- */
 
@@ -150,6 +152,23 @@ static status rename_to(const char *from, const char *to, error *err)
     return OK;
 }
 
+/* Gives step-N, step-N.tmp.<era> or step-N.old.<era> a name that checkpoint_sweep removes; absent is fine. */
+static status set_aside(const char *folder, error *err)
+{
+    int failure = EEXIST;
+    int64_t step;
+    const char *rest;
+    BUG_ON(!parse_step(strrchr(folder, '/') + 1, &step, &rest));
+    for (int k = 0; failure == EEXIST || failure == ENOTEMPTY; k++) {
+        char *gone = xasprintf("%.*s" GONE "%d", (int)(rest - folder), folder, k);
+        failure = rename(folder, gone) == 0 ? 0 : errno;
+        free(gone);
+    }
+    if (failure && failure != ENOENT)
+        return FAIL(err, E_IO, "set '%s' aside: %s", folder, strerror(failure));
+    return OK;
+}
+
 /* A folder that must not count as a checkpoint for a moment longer loses its manifest first. */
 static status remove_checkpoint(const char *folder, error *err)
 {
@@ -158,7 +177,7 @@ static status remove_checkpoint(const char *folder, error *err)
     if (unlink(path) != 0 && errno != ENOENT)
         st = FAIL(err, E_IO, "remove '%s': %s", path, strerror(errno));
     free(path);
-    return st == OK ? fs_remove_tree(folder, err) : st;
+    return st == OK ? set_aside(folder, err) : st;
 }
 
 static status replace(const char *fresh, const char *place, uint32_t era, error *err)
@@ -313,8 +332,8 @@ static bool is_over(int64_t step, const char *rest, const checkpoint_pruning *p)
     return era < p->era || (era == p->era && step < p->committed);
 }
 
-/* Left-overs: unfinished folders, and set-aside ones whose successor stands. One that cannot be
- * removed, as a late writer puts a file there, takes room until the next time. */
+/* Left-overs: unfinished folders, and replaced ones whose successor stands. One that cannot be set
+ * aside takes room until the next time. */
 static status remove_left_overs(const jobdir *d, const checkpoint_pruning *p, error *err)
 {
     char **names = NULL;
@@ -329,7 +348,7 @@ static status remove_left_overs(const jobdir *d, const checkpoint_pruning *p, er
         if (!is_over(step, rest, p) && !replaced && !(*rest == '\0' && !checkpoint_is_there(d, step)))
             continue;
         char *path = jobdir_file(d, "checkpoints/%s", names[i]);
-        status ignored = fs_remove_tree(path, NULL);
+        status ignored = set_aside(path, NULL);
         (void)ignored;
         free(path);
     }
@@ -393,6 +412,25 @@ status checkpoint_prune(const jobdir *d, const checkpoint_pruning *p, error *err
     if (st != OK)
         error_prepend(err, "prune checkpoints");
     return st;
+}
+
+status checkpoint_sweep(const jobdir *d, error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    status first = list_folder(d, "checkpoints", &names, &n, err);
+    for (size_t i = 0; i < n; i++) {
+        int64_t step;
+        const char *rest;
+        if (!parse_step(names[i], &step, &rest) || strncmp(rest, GONE, strlen(GONE)) != 0)
+            continue;
+        char *path = jobdir_file(d, "checkpoints/%s", names[i]);
+        status st = fs_remove_tree(path, first == OK ? err : NULL);
+        first = first == OK ? st : first;
+        free(path);
+    }
+    fs_list_free(names, n);
+    return first;
 }
 
 status checkpoint_list(const jobdir *d, int64_t **ret_steps, size_t *ret_n, error *err)

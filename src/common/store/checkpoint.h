@@ -93,8 +93,12 @@ typedef struct checkpoint_pruning {
 } checkpoint_pruning;
 
 /* Removes checkpoints but those that stay and those a live reader has pinned; also step-*.tmp.* that
- * nobody will finish. */
+ * nobody will finish. They are gone for every reader; their files are checkpoint_sweep's. */
 MUST_USE status checkpoint_prune(const jobdir *d, const checkpoint_pruning *p, error *err);
+
+/* Frees the room of what was pruned or replaced. Takes long for large files on many file systems; from
+ * any thread, whatever else goes on in the folder. The first failure, after all was tried. */
+MUST_USE status checkpoint_sweep(const jobdir *d, error *err);
 
 /* --- reading --- */
 

@@ -4,6 +4,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/parts/placement.h"
+#include "master/cuts/sweeper.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ typedef struct open_cut {
 
 struct saver {
     saver_options o;
+    sweeper *sweeper;
     int32_t *placement;
     open_cut open[CUTS_OPEN];
     int64_t announced;              /* the furthest planned cut announced */
@@ -39,6 +41,7 @@ saver *saver_create(const saver_options *options)
     s->announced = s->last = options->begin;
     s->batches = steps_batches_until(&options->steps, options->begin);
     s->last_us = clock_us();
+    s->sweeper = sweeper_create(options->dir);
     s->placement = xcalloc((size_t)options->flat->n_parts, sizeof *s->placement);
     placement_deal(options->flat, options->n_servers, s->placement);
     return s;
@@ -58,6 +61,7 @@ void saver_destroy(saver **s)
         return;
     for (int i = 0; i < CUTS_OPEN; i++)
         cut_close(*s, &(*s)->open[i]);
+    sweeper_destroy(&(*s)->sweeper);
     free((*s)->placement);
     free(*s);
     *s = NULL;
@@ -273,6 +277,7 @@ status saver_prune(const saver *s, int64_t best_step, error *err)
         .committed = s->last,
     };
     status st = checkpoint_prune(s->o.dir, &p, err);
+    sweeper_go(s->sweeper);
     free(spare);
     return st;
 }

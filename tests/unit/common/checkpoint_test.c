@@ -91,6 +91,19 @@ static bool has(const jobdir *d, const char *name)
     return there;
 }
 
+/* Folders under checkpoints/ whose names have `what` in them. */
+static size_t count(const jobdir *d, const char *what)
+{
+    char *path = jobdir_file(d, "checkpoints"), **names = NULL;
+    size_t n = 0, found = 0;
+    assert_int_equal(fs_list(path, &names, &n, NULL), OK);
+    for (size_t i = 0; i < n; i++)
+        found += strstr(names[i], what) != NULL;
+    fs_list_free(names, n);
+    free(path);
+    return found;
+}
+
 static void assert_holds(const checkpoint *c, const trained *t, size_t n_slots)
 {
     const flat *f = checkpoint_manifest(c)->flat;
@@ -250,12 +263,8 @@ static void test_a_replay_replaces_without_a_gap(void **state)
     /* who had it open keeps what was there */
     assert_holds(kept, &old, 2);
     checkpoint_close(&kept);
-    char **names = NULL, *folder = jobdir_file(d, "checkpoints");
-    size_t n;
-    assert_int_equal(fs_list(folder, &names, &n, NULL), OK);
-    assert_int_equal(n, 1);
-    fs_list_free(names, n);
-    free(folder);
+    assert_int_equal(checkpoint_sweep(d, NULL), OK);
+    assert_int_equal(count(d, ""), 1);
     trained_fini(&old);
     trained_fini(&fresh);
     jobdir_close(&d);
@@ -282,6 +291,7 @@ static void test_prune_keeps_what_it_must(void **state)
     assert_false(has(d, "checkpoints/step-000000090.tmp.4"));
     assert_true(has(d, "checkpoints/step-000000090.tmp.5"));
     assert_true(has(d, "checkpoints/step-000000090.tmp.6"));
+    assert_int_equal(count(d, ".gone."), 3); /* two of one step */
 
     assert_int_equal(checkpoint_pin(d, 40, NULL), OK);
     prune(d, 2, 20, 5);
@@ -297,6 +307,11 @@ static void test_prune_keeps_what_it_must(void **state)
     assert_steps(d, "20 40 70 80");
     prune(d, 1, 70, 5);
     assert_steps(d, "70 80");
+    assert_int_equal(count(d, ".gone."), 9);
+    assert_int_equal(checkpoint_sweep(d, NULL), OK);
+    assert_int_equal(count(d, ".gone."), 0);
+    assert_int_equal(count(d, ""), 4); /* and what is being written of 90, in two eras */
+    assert_int_equal(checkpoint_sweep(d, NULL), OK);
     error err = ERROR_INIT;
     assert_int_equal(checkpoint_pin(d, 40, &err), E_DATA);
     assert_non_null(strstr(err.text, "no checkpoint of step 40"));

@@ -13,14 +13,15 @@ local file = 'examples/tiny-shakespeare/input.txt';
     num_heads: 6,
     dropout: 0.1,
   },
-  data_loader: { batch_size: 8 },
+  data_loader: { batch_size: 4 },
   validation_data_loader: { batch_size: 16 },
   trainer: {
     num_epochs: 1,
-    max_steps: 1600,
+    max_steps: 3600,
+    precision: 'bf16',
     // Two batches make a step, whoever computes them: so the result is the same on one lane or two.
     batches_per_step: 2,
-    save_checkpoints_steps: 200,
+    save_checkpoints_steps: 600,
     optimizer: { type: 'adamw', lr: 1e-3, betas: [0.9, 0.99], weight_decay: 0.1 },
     learning_rate_scheduler: { type: 'cosine', warmup_steps: 100, minimum: 1e-4 },
     grad_norm: 1.0,

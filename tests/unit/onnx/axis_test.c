@@ -200,6 +200,7 @@ static void an_axis_of_more_than_32_bits_is_refused(void **state)
                 fail_msg("%s, axis %s: taken", rows[i].type, axes.data);
             if (!strstr(err.text, "axis") && !strstr(err.text, "axes"))
                 fail_msg("%s, axis %s: %s", rows[i].type, axes.data, err.text);
+            imported_fini(&p);
             buf_fini(&axes);
             file_destroy(&f);
         }

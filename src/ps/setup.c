@@ -76,6 +76,8 @@ void ps_setup_clear(ps *s)
     mirror_destroy(&s->mirror);
     buf_fini(&s->hello);
     cuts_destroy(&s->cuts);
+    s->freezes = 0;
+    s->unsettled = 0;
     spares_destroy(&s->spares);
     histograms_destroy(&s->histograms);
     table_destroy(&s->table);

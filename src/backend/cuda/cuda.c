@@ -95,7 +95,7 @@ static status plan_one(backend_program *p, cuda_node *n, error *err)
     if (!has_elements)
         return OK;
     if (!plan_of[n->node->op])
-        return FAIL(err, E_UNSUPPORTED, "not written yet");
+        return FAIL(err, E_UNSUPPORTED, "none for this operator");
     if (lacks_operand)
         return FAIL(err, E_UNSUPPORTED, "an operand without elements");
     TRY(check_types(n, err));

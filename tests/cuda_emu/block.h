@@ -19,7 +19,8 @@ enum {
     EMU_THREADS = 1024,
     EMU_LANES = 32,
     EMU_SHARED_DEFAULT = 48 << 10,
-    EMU_SHARED_MOST = 227 << 10
+    EMU_SHARED_MOST = 227 << 10,
+    EMU_SHARED_ROOM = EMU_SHARED_MOST + (8 << 10) /* with what lies between arrays */
 };
 
 typedef struct uint3 {
@@ -87,7 +88,10 @@ typedef struct emu_site {
 void *emu_shared(emu_site *site, size_t bytes, size_t align, const char *name);
 void *emu_shared_dynamic(void);
 bool emu_shared_holds(const void *p, size_t bytes);
-void emu_shared_begin(size_t dynamic_bytes); /* of a block */
+size_t emu_shared_offset(const void *p);
+uint64_t emu_shared_serial(void);                       /* of the block that has it */
+void emu_shared_describe(const void *p, char ret[160]); /* for messages */
+void emu_shared_begin(size_t dynamic_bytes);            /* of a block */
 void emu_shared_end(void);
 
 /* Asynchronous copies: `size` bytes, the first `bytes` of them copied, the rest cleared. */
@@ -103,6 +107,9 @@ uint16_t emu_bf16_of(float x);
 uint16_t emu_f16_of(float x);
 float emu_f16_to_float(uint16_t x);
 uint32_t emu_tf32_of(float x);
+
+/* *at = min(*at, x), whoever comes first. */
+void emu_atomic_min_u64(uint64_t *at, uint64_t x);
 
 /* A fault unless p is a multiple of `bytes`. */
 void emu_check_aligned(const void *p, size_t bytes);

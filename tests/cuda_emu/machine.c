@@ -1,6 +1,7 @@
 #include "cuda_emu/machine.h"
 #include "cuda_emu/block.h"
 #include "cuda_emu/stream.h"
+#include "cuda_emu/watch.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 enum { TOLD_MOST = 5 };
+
+void (*emu_watcher)(const void *p, size_t bytes, bool writes);
 
 static pthread_mutex_t lock;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -117,7 +120,7 @@ cudaError_t emu_broken(int d)
 
 cudaError_t emu_said(cudaError_t e)
 {
-    if (e != cudaSuccess && e != cudaErrorNotReady)
+    if (e != cudaSuccess)
         last_error = e;
     return e;
 }

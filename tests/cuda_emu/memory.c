@@ -215,6 +215,20 @@ cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total)
     return emu_said(e);
 }
 
+size_t emu_memory_offset(const void *p)
+{
+    return ((uintptr_t)p - (uintptr_t)base) % RANGE;
+}
+
+bool emu_memory_describe(const void *p, char ret[160])
+{
+    const span *s = find(p);
+    if (s)
+        snprintf(ret, 160, "byte %zu of an allocation of %zu", (size_t)((const char *)p - s->at),
+                 s->bytes);
+    return s;
+}
+
 bool emu_memory_holds(const void *p, size_t bytes)
 {
     const span *s = find(p);

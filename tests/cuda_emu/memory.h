@@ -17,8 +17,12 @@ void emu_memory_close(void);
 
 /* The device whose memory p points into; -1: none. */
 int emu_memory_device(const void *p);
-/* Whether [p, p + bytes) lies in one allocation, with what there is of it for a message. */
+/* Of p in that device's range of addresses. */
+size_t emu_memory_offset(const void *p);
+/* Whether [p, p + bytes) lies in one allocation. */
 bool emu_memory_holds(const void *p, size_t bytes);
+/* Where p lies, for messages; false: in no allocation. */
+bool emu_memory_describe(const void *p, char ret[160]);
 /* A fault if something was written outside of every allocation. */
 void emu_memory_check(void);
 /* Whether [p, p + bytes) is pinned memory of the host. */

@@ -208,6 +208,47 @@ void scene_store(cuda_stream s, float *y, const float *x, size_t n, launch_type 
         LAUNCH((store<f16>), grid, block, 0, s, y, x);
 }
 
+static __global__ void turn_warp(float *y, bool syncs)
+{
+    SHARED(float, row, [32]);
+    int lane = (int)threadIdx.x;
+    row[lane] = y[lane];
+    if (syncs)
+        __syncwarp();
+    y[lane] = row[31 - lane];
+}
+
+void scene_turn_warp(cuda_stream s, float *y, bool syncs)
+{
+    LAUNCH(turn_warp, dim3(1), dim3(32), 0, s, y, syncs);
+}
+
+static __global__ void blocks(float *y, blocks_how how)
+{
+    if (how == BLOCKS_READ && blockIdx.x == 1)
+        y[1] = y[0] + 1;
+    else
+        y[how == BLOCKS_SAME ? 0 : blockIdx.x] = (float)blockIdx.x;
+}
+
+void scene_blocks(cuda_stream s, float *y, blocks_how how)
+{
+    LAUNCH(blocks, dim3(2), dim3(1), 0, s, y, how);
+}
+
+static __global__ void narrow(uint8_t *y, uint16_t *z, uint64_t *least)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = (uint8_t)i;
+    z[i] = (uint16_t)i;
+    atomic_min_u64(least, 66 - i);
+}
+
+void scene_narrow(cuda_stream s, uint8_t *y, uint16_t *z, uint64_t *least)
+{
+    LAUNCH(narrow, dim3(2), dim3(32), 0, s, y, z, least);
+}
+
 static __global__ void set(float *y, float value, size_t n)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;

@@ -58,6 +58,17 @@ void scene_product(cuda_stream s, float *d, const float *a, const float *b, prod
 /* y = n stored as type and read back, by load_vec and store_vec; n a multiple of 8. */
 void scene_store(cuda_stream s, float *y, const float *x, size_t n, launch_type type);
 
+/* Lanes turn y[32] around through shared memory, with a __syncwarp or without. */
+void scene_turn_warp(cuda_stream s, float *y, bool syncs);
+
+/* Two blocks: each writes its own number to y, both the same place, or the second (as they are
+ * numbered) reads what the first has written. */
+typedef enum blocks_how { BLOCKS_OWN, BLOCKS_SAME, BLOCKS_READ } blocks_how;
+void scene_blocks(cuda_stream s, float *y, blocks_how how);
+/* 64 threads, each writes one byte of y[64] and one half of z[64]; all lower *least to their
+ * smallest, 3. */
+void scene_narrow(cuda_stream s, uint8_t *y, uint16_t *z, uint64_t *least);
+
 /* y[i] = value for i < n, without knowing how long y is. */
 void scene_set(cuda_stream s, float *y, float value, size_t n);
 /* One access of 16 bytes at y. */

@@ -1,14 +1,15 @@
 /* Shared memory of the block that runs, and asynchronous copies into it. */
 #include "cuda_emu/block.h"
 #include "cuda_emu/machine.h"
+#include "cuda_emu/watch.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
     POISON = 0xff, /* a NaN, whatever is made of it */
     ZONE = 64,     /* untouched bytes behind each allocation */
     PARTS = 64,
-    ROOM = EMU_SHARED_MOST + PARTS * ZONE * 2,
     COPIES = 512,
 };
 
@@ -17,7 +18,7 @@ typedef struct part {
     size_t from, end;
 } part;
 
-static _Alignas(128) unsigned char room[ROOM];
+static _Alignas(128) unsigned char room[EMU_SHARED_ROOM];
 static part parts[PARTS];
 static int n_parts;
 static size_t used, static_bytes;
@@ -34,7 +35,7 @@ static copy copies[EMU_THREADS][COPIES];
 static void *take(size_t bytes, size_t align, const char *name)
 {
     size_t from = (used + align - 1) & ~(align - 1);
-    if (n_parts == PARTS || from + bytes + ZONE > ROOM) {
+    if (n_parts == PARTS || from + bytes + ZONE > EMU_SHARED_ROOM) {
         emu_fault("shared memory: '%s' of %zu bytes does not fit", name, bytes);
         from = 0;
         bytes = 0;
@@ -86,13 +87,38 @@ void *emu_shared_dynamic(void)
 bool emu_shared_holds(const void *p, size_t bytes)
 {
     size_t at = (size_t)((const unsigned char *)p - room);
-    return at < ROOM && bytes <= ROOM - at;
+    return at < EMU_SHARED_ROOM && bytes <= EMU_SHARED_ROOM - at;
 }
 
 static void carry_out(const copy *c)
 {
+    emu_touch(c->from, (size_t)c->bytes, false);
+    emu_touch(c->to, (size_t)c->size, true);
     memcpy(c->to, c->from, (size_t)c->bytes);
     memset((char *)c->to + c->bytes, 0, (size_t)(c->size - c->bytes));
+}
+
+size_t emu_shared_offset(const void *p)
+{
+    return (size_t)((const unsigned char *)p - room);
+}
+
+uint64_t emu_shared_serial(void)
+{
+    return serial;
+}
+
+void emu_shared_describe(const void *p, char ret[160])
+{
+    size_t at = emu_shared_offset(p);
+    const char *name = "nothing";
+    size_t from = 0;
+    for (int i = 0; i < n_parts; i++)
+        if (parts[i].from <= at) {
+            name = parts[i].name;
+            from = parts[i].from;
+        }
+    snprintf(ret, 160, "byte %zu of '%s' in shared memory", at - from, name);
 }
 
 void emu_copy_start(void *to, const void *from, int bytes, int size)

@@ -2,6 +2,7 @@
 #include "cuda_emu/block.h"
 #include "cuda_emu/machine.h"
 #include "cuda_emu/memory.h"
+#include "cuda_emu/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ typedef struct operation {
     int byte;
     struct CUstream_st *on; /* WAIT: until this many of that stream's are done */
     uint64_t upto;
+    emu_clock clock;
 } operation;
 
 struct CUstream_st {
@@ -26,17 +28,24 @@ struct CUstream_st {
     size_t n, room;
     uint64_t first, done;
     unsigned asked;
+    int number;
+    emu_clock clock; /* of what was put there last */
 };
 
 struct CUevent_st {
     cudaStream_t on; /* NULL: never recorded */
     uint64_t upto;
     unsigned asked;
+    emu_clock clock;
 };
 
 enum { ASKED_ENOUGH = 3 };
 
 static cudaStream_t streams;
+static int n_streams;
+static emu_clock host_clock; /* what the host has waited for */
+static const operation *current;
+static int current_stream;
 static uint64_t n_pageable, n_kernels[EMU_DEVICES_MOST];
 
 uint64_t emu_pageable_copies(void)
@@ -54,6 +63,21 @@ static bool is_done(const operation *o)
     return o->on->done >= o->upto;
 }
 
+/* --- what comes before what --- */
+
+static void join(emu_clock *a, const emu_clock *b)
+{
+    for (int i = 0; i < EMU_STREAMS; i++)
+        if (b->of[i] > a->of[i])
+            a->of[i] = b->of[i];
+}
+
+const emu_clock *emu_clock_now(int *ret_stream)
+{
+    *ret_stream = current_stream;
+    return &current->clock;
+}
+
 /* --- running --- */
 
 static void run_kernel(int device, const operation *o)
@@ -64,20 +88,30 @@ static void run_kernel(int device, const operation *o)
         emu_kernel_run(&o->kernel);
 }
 
+static void run_copy(const operation *o)
+{
+    if (o->kind == COPY)
+        emu_touch(o->from, o->bytes, false);
+    emu_touch(o->to, o->bytes, true);
+    if (o->kind == COPY)
+        memmove(o->to, o->from, o->bytes);
+    else
+        memset(o->to, o->byte, o->bytes);
+}
+
 /* The first operation that is left of s. */
 static void run_one(cudaStream_t s)
 {
     operation *o = &s->list[s->done - s->first];
-    if (emu_broken(s->device) == cudaSuccess) {
+    if (emu_broken(s->device) == cudaSuccess && o->kind != WAIT) {
+        current = o;
+        current_stream = s->number;
         emu_memory_open();
         if (o->kind == KERNEL)
             run_kernel(s->device, o);
-        else if (o->kind == COPY)
-            memmove(o->to, o->from, o->bytes);
-        else if (o->kind == CLEAR)
-            memset(o->to, o->byte, o->bytes);
-        if (o->kind != WAIT)
-            emu_memory_check();
+        else
+            run_copy(o);
+        emu_memory_check();
         emu_memory_close();
     }
     free(o->kernel.arguments);
@@ -117,11 +151,18 @@ static void force(cudaStream_t s, uint64_t upto)
     s->is_busy = false;
 }
 
+/* The host waits. */
+static void wait_for(cudaStream_t s, uint64_t upto, const emu_clock *clock)
+{
+    force(s, upto);
+    join(&host_clock, clock);
+}
+
 void emu_streams_finish(int device)
 {
     for (cudaStream_t s = streams; s; s = s->next)
         if (device < 0 || s->device == device)
-            force(s, end_of(s));
+            wait_for(s, end_of(s), &s->clock);
 }
 
 cudaError_t cudaDeviceSynchronize(void)
@@ -135,7 +176,7 @@ cudaError_t cudaDeviceSynchronize(void)
 
 /* --- streams --- */
 
-static cudaError_t check_stream(cudaStream_t s)
+cudaError_t emu_stream_check(cudaStream_t s)
 {
     if (!s)
         emu_fault("work for the default stream, which makes all others wait; name a stream");
@@ -164,6 +205,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret, unsigned flags)
         s = calloc(1, sizeof *s);
         if (s) {
             s->next = streams;
+            s->number = n_streams++ % EMU_STREAMS;
             streams = s;
         } else {
             e = cudaErrorMemoryAllocation;
@@ -189,7 +231,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
     emu_lock();
     cudaError_t e = s && s->is_live ? cudaSuccess : cudaErrorInvalidResourceHandle;
     if (e == cudaSuccess) {
-        force(s, end_of(s));
+        wait_for(s, end_of(s), &s->clock);
         s->is_live = false;
         free(s->list);
         s->list = NULL;
@@ -200,21 +242,21 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
 }
 
 /* Whether number `upto` of s is done; makes it so when asked often enough. */
-static cudaError_t query(cudaStream_t s, uint64_t upto, unsigned *asked)
+static cudaError_t query(cudaStream_t s, uint64_t upto, unsigned *asked, const emu_clock *clock)
 {
     if (s->done < upto && ++*asked < ASKED_ENOUGH)
         return cudaErrorNotReady;
     *asked = 0;
-    force(s, upto);
+    wait_for(s, upto, clock);
     return emu_broken(s->device);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t s)
 {
     emu_lock();
-    cudaError_t e = check_stream(s);
+    cudaError_t e = emu_stream_check(s);
     if (e == cudaSuccess)
-        e = query(s, end_of(s), &s->asked);
+        e = query(s, end_of(s), &s->asked, &s->clock);
     emu_unlock();
     return emu_said(e);
 }
@@ -222,9 +264,9 @@ cudaError_t cudaStreamQuery(cudaStream_t s)
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
     emu_lock();
-    cudaError_t e = check_stream(s);
+    cudaError_t e = emu_stream_check(s);
     if (e == cudaSuccess) {
-        force(s, end_of(s));
+        wait_for(s, end_of(s), &s->clock);
         e = emu_broken(s->device);
     }
     emu_unlock();
@@ -252,9 +294,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 {
     emu_lock();
-    cudaError_t e = check_stream(s);
+    cudaError_t e = emu_stream_check(s);
     if (e == cudaSuccess)
-        *event = (struct CUevent_st){s, end_of(s), 0};
+        *event = (struct CUevent_st){s, end_of(s), 0, s->clock};
     emu_unlock();
     return emu_said(e);
 }
@@ -262,7 +304,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     emu_lock();
-    cudaError_t e = event->on ? query(event->on, event->upto, &event->asked) : cudaSuccess;
+    cudaError_t e =
+        event->on ? query(event->on, event->upto, &event->asked, &event->clock) : cudaSuccess;
     emu_unlock();
     return emu_said(e);
 }
@@ -272,7 +315,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     emu_lock();
     cudaError_t e = cudaSuccess;
     if (event->on) {
-        force(event->on, event->upto);
+        wait_for(event->on, event->upto, &event->clock);
         e = emu_broken(event->on->device);
     }
     emu_unlock();
@@ -289,6 +332,10 @@ static cudaError_t push(cudaStream_t s, operation o)
         if (!s->list)
             abort();
     }
+    join(&s->clock, &host_clock);
+    if (o.kind != WAIT)
+        s->clock.of[s->number]++;
+    o.clock = s->clock;
     s->list[s->n++] = o;
     s->asked = 0;
     return cudaSuccess;
@@ -298,7 +345,9 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned flag
 {
     (void)flags;
     emu_lock();
-    cudaError_t e = check_stream(s);
+    cudaError_t e = emu_stream_check(s);
+    if (e == cudaSuccess)
+        join(&s->clock, &event->clock);
     if (e == cudaSuccess && event->on && event->on != s)
         e = push(s, (operation){.kind = WAIT, .on = event->on, .upto = event->upto});
     emu_unlock();
@@ -350,7 +399,7 @@ static cudaError_t push_copy(cudaStream_t s, void *to, const void *from, size_t 
     cudaError_t e = push(s, (operation){.kind = COPY, .to = to, .from = from, .bytes = bytes});
     if (!is_pinned) {
         n_pageable++;
-        force(s, end_of(s));
+        wait_for(s, end_of(s), &s->clock);
         e = emu_broken(s->device);
     }
     return e;
@@ -360,7 +409,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
                             cudaStream_t s)
 {
     emu_lock();
-    cudaError_t e = check_stream(s);
+    cudaError_t e = emu_stream_check(s);
     if (e == cudaSuccess && bytes)
         e = push_copy(s, to, from, bytes, kind);
     emu_unlock();
@@ -370,7 +419,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t s)
 {
     emu_lock();
-    cudaError_t e = check_stream(s);
+    cudaError_t e = emu_stream_check(s);
     if (e == cudaSuccess && bytes)
         e = check_side(to, bytes, true, "of a byte to")
                 ? push(s, (operation){.kind = CLEAR, .to = to, .bytes = bytes, .byte = byte})
@@ -379,89 +428,7 @@ cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t s)
     return emu_said(e);
 }
 
-/* --- kernels --- */
-
-typedef struct allowance {
-    const void *kernel;
-    size_t bytes;
-} allowance;
-
-static allowance allowances[256];
-static size_t n_allowances;
-
-size_t emu_shared_most(void)
+void emu_stream_push_kernel(cudaStream_t s, const emu_kernel *k)
 {
-    switch (emu_arch()) {
-    case 75:
-        return 64 << 10;
-    case 80:
-        return 163 << 10;
-    case 90:
-    case 100:
-        return EMU_SHARED_MOST;
-    }
-    return 99 << 10;
-}
-
-cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute what, int value)
-{
-    if (what != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
-        (size_t)value > emu_shared_most())
-        return emu_said(cudaErrorInvalidValue);
-    emu_lock();
-    size_t i = 0;
-    while (i < n_allowances && allowances[i].kernel != kernel)
-        i++;
-    if (i == n_allowances && n_allowances < sizeof allowances / sizeof *allowances)
-        n_allowances++;
-    allowances[i] = (allowance){kernel, (size_t)value};
-    emu_unlock();
-    return cudaSuccess;
-}
-
-static size_t allowed_shared(const void *kernel)
-{
-    for (size_t i = 0; i < n_allowances; i++)
-        if (allowances[i].kernel == kernel)
-            return allowances[i].bytes;
-    return EMU_SHARED_DEFAULT;
-}
-
-static cudaError_t check_launch(const emu_kernel *k, const void *kernel)
-{
-    uint64_t n_threads = (uint64_t)k->block.x * k->block.y * k->block.z;
-    const char *wrong = NULL;
-    if (n_threads == 0 || n_threads > EMU_THREADS || k->block.z > 64)
-        wrong = "a block has 1 to 1024 threads";
-    else if (!k->grid.x || !k->grid.y || !k->grid.z)
-        wrong = "a grid has at least one block";
-    else if (k->grid.x > 0x7fffffffu || k->grid.y > 65535 || k->grid.z > 65535)
-        wrong = "a grid has at most 65535 blocks along y and z";
-    else if (k->shared_bytes > allowed_shared(kernel))
-        wrong = "more than 48 KB of shared memory need an ALLOW_SHARED";
-    if (!wrong)
-        return cudaSuccess;
-    emu_fault("%s: grid (%u, %u, %u), block (%u, %u, %u), %zu bytes of shared memory: %s", k->name,
-              k->grid.x, k->grid.y, k->grid.z, k->block.x, k->block.y, k->block.z, k->shared_bytes,
-              wrong);
-    return cudaErrorInvalidConfiguration;
-}
-
-void *emu_launch(const char *name, const void *kernel, uint3 grid, uint3 block, size_t shared_bytes,
-                 cudaStream_t s, size_t bytes, void (*body)(void *arguments))
-{
-    emu_kernel k = {name, body, NULL, grid, block, shared_bytes};
-    emu_lock();
-    cudaError_t e = check_stream(s);
-    if (e == cudaSuccess)
-        e = check_launch(&k, kernel);
-    if (e == cudaSuccess) {
-        k.arguments = aligned_alloc(16, (bytes + 15) & ~(size_t)15);
-        if (!k.arguments)
-            abort();
-        e = push(s, (operation){.kind = KERNEL, .kernel = k});
-    }
-    emu_unlock();
-    (void)emu_said(e);
-    return k.arguments;
+    (void)push(s, (operation){.kind = KERNEL, .kernel = *k});
 }

@@ -1,6 +1,7 @@
 /* Instructions of a whole warp: matrix products and loads of their fragments; halves. */
 #include "cuda_emu/block.h"
 #include "cuda_emu/machine.h"
+#include "cuda_emu/watch.h"
 
 #include <string.h>
 
@@ -53,6 +54,13 @@ void emu_check_aligned(const void *p, size_t bytes)
 {
     if ((uintptr_t)p % bytes)
         emu_fault("an access of %zu bytes at %p, which is no multiple of that", bytes, p);
+}
+
+void emu_atomic_min_u64(uint64_t *at, uint64_t x)
+{
+    emu_check_aligned(at, sizeof *at);
+    if (x < *at)
+        *at = x;
 }
 
 /* How much of k a word of a fragment holds: a pair of halves, or one tf32. */
@@ -114,6 +122,7 @@ void emu_load_matrix_x4(uint32_t r[4], const void *row, bool turned, const emu_w
     emu_check_aligned(row, 16);
     if (!emu_shared_holds(row, 16))
         emu_fault("%s:%d: a matrix is loaded from what is no shared memory", at->file, at->line);
+    emu_touch(row, 16, false);
     const emu_slots *slots = emu_warp_put(0xffffffffu, &row, sizeof row, at);
     int g = emu_self->lane / 4, t = emu_self->lane % 4;
     for (int m = 0; m < 4; m++) {

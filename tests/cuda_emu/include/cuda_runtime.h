@@ -210,8 +210,7 @@ template <bool turned> static inline void load_matrix_x4(uint32_t r[4], const vo
 
 static inline void atomic_min_u64(uint64_t *at, uint64_t x)
 {
-    if (x < *at)
-        *at = x;
+    emu_atomic_min_u64(at, x);
 }
 
 /* --- launches: arguments are taken at once, the kernel runs when its stream does --- */

@@ -1,0 +1,91 @@
+/* Launches: what they may ask for. */
+#include "cuda_emu/block.h"
+#include "cuda_emu/machine.h"
+#include "cuda_emu/stream.h"
+
+#include <stdlib.h>
+
+typedef struct allowance {
+    const void *kernel;
+    size_t bytes;
+} allowance;
+
+static allowance allowances[256];
+static size_t n_allowances;
+
+size_t emu_shared_most(void)
+{
+    switch (emu_arch()) {
+    case 75:
+        return 64 << 10;
+    case 80:
+        return 163 << 10;
+    case 90:
+    case 100:
+        return EMU_SHARED_MOST;
+    }
+    return 99 << 10;
+}
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute what, int value)
+{
+    if (what != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+        (size_t)value > emu_shared_most())
+        return emu_said(cudaErrorInvalidValue);
+    emu_lock();
+    size_t i = 0;
+    while (i < n_allowances && allowances[i].kernel != kernel)
+        i++;
+    if (i == n_allowances && n_allowances < sizeof allowances / sizeof *allowances)
+        n_allowances++;
+    allowances[i] = (allowance){kernel, (size_t)value};
+    emu_unlock();
+    return cudaSuccess;
+}
+
+static size_t allowed_shared(const void *kernel)
+{
+    for (size_t i = 0; i < n_allowances; i++)
+        if (allowances[i].kernel == kernel)
+            return allowances[i].bytes;
+    return EMU_SHARED_DEFAULT;
+}
+
+static cudaError_t check_launch(const emu_kernel *k, const void *kernel)
+{
+    uint64_t n_threads = (uint64_t)k->block.x * k->block.y * k->block.z;
+    const char *wrong = NULL;
+    if (n_threads == 0 || n_threads > EMU_THREADS || k->block.z > 64)
+        wrong = "a block has 1 to 1024 threads";
+    else if (!k->grid.x || !k->grid.y || !k->grid.z)
+        wrong = "a grid has at least one block";
+    else if (k->grid.x > 0x7fffffffu || k->grid.y > 65535 || k->grid.z > 65535)
+        wrong = "a grid has at most 65535 blocks along y and z";
+    else if (k->shared_bytes > allowed_shared(kernel))
+        wrong = "more than 48 KB of shared memory need an ALLOW_SHARED";
+    if (!wrong)
+        return cudaSuccess;
+    emu_fault("%s: grid (%u, %u, %u), block (%u, %u, %u), %zu bytes of shared memory: %s", k->name,
+              k->grid.x, k->grid.y, k->grid.z, k->block.x, k->block.y, k->block.z, k->shared_bytes,
+              wrong);
+    return cudaErrorInvalidConfiguration;
+}
+
+void *emu_launch(const char *name, const void *kernel, uint3 grid, uint3 block, size_t shared_bytes,
+                 cudaStream_t s, size_t bytes, void (*body)(void *arguments))
+{
+    emu_kernel k = {name, body, NULL, grid, block, shared_bytes};
+    emu_lock();
+    cudaError_t e = emu_stream_check(s);
+    if (e == cudaSuccess)
+        e = check_launch(&k, kernel);
+    if (e == cudaSuccess) {
+        k.arguments = aligned_alloc(16, (bytes + 15) & ~(size_t)15);
+        if (!k.arguments)
+            abort();
+        emu_stream_push_kernel(s, &k);
+    }
+    emu_unlock();
+    (void)emu_said(e);
+    return k.arguments;
+}

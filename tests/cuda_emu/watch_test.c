@@ -1,0 +1,126 @@
+/* The watcher tells what the schedule hides, and is silent where all is in order. */
+#include "cuda_emu/kernel_test.h"
+
+#include "cuda_emu/machine.h"
+#include "cuda_emu/scenes.h"
+#include "cuda_runtime_api.h"
+
+#include <string.h>
+
+#define ok(call) assert_int_equal((call), cudaSuccess)
+
+static void expect(const char *text)
+{
+    (void)cudaStreamSynchronize(kernel_test_stream());
+    if (text ? !strstr(emu_fault_text(), text) : emu_faults() > 0)
+        fail_msg("the fault is '%s', not '%s'", emu_fault_text(), text ? text : "");
+    emu_faults_forget();
+}
+
+static void threads_need_barriers(void **state)
+{
+    (void)state;
+    float x[128] = {0}, *y = on_device(x, sizeof x), *z = device_room(sizeof x);
+    cuda_stream s = kernel_test_stream();
+    scene_turn(s, y, TURN_RIGHT);
+    expect(NULL);
+    scene_turn(s, y, TURN_NO_BARRIER);
+    expect("'row' in shared memory is read and written with nothing between: thread 31 of");
+    scene_turn_warp(s, y, true);
+    expect(NULL);
+    scene_turn_warp(s, y, false);
+    expect("'row' in shared memory is read and written");
+    scene_copy(s, z, y, COPY_RIGHT);
+    expect(NULL);
+    scene_copy(s, z, y, COPY_NO_WAIT);
+    expect(NULL); /* nothing came: numbers show it, not the watcher */
+}
+
+static void blocks_are_strangers(void **state)
+{
+    (void)state;
+    float *y = device_room(8);
+    scene_blocks(kernel_test_stream(), y, BLOCKS_OWN);
+    expect(NULL);
+    scene_blocks(kernel_test_stream(), y, BLOCKS_SAME);
+    expect(
+        "byte 0 of an allocation of 8 is written twice with nothing between: thread 0 of block 0");
+    scene_blocks(kernel_test_stream(), y, BLOCKS_READ);
+    expect("byte 0 of an allocation of 8 is written and read");
+}
+
+static void neighbours_in_a_word_are_no_race(void **state)
+{
+    (void)state;
+    uint64_t least = 99;
+    uint64_t *at = on_device(&least, sizeof least);
+    uint8_t *y = device_room(64);
+    uint16_t *z = device_room(128);
+    scene_narrow(kernel_test_stream(), y, z, at);
+    scene_narrow(kernel_test_stream(), y, z, at);
+    expect(NULL);
+    from_device(&least, at, sizeof least);
+    assert_int_equal(least, 3);
+}
+
+static void memory_has_ends(void **state)
+{
+    (void)state;
+    float x[256] = {0}, *y = on_device(x, 100 * sizeof *x), *to = device_room(sizeof x);
+    scene_store(kernel_test_stream(), to, y, 104, LAUNCH_F32);
+    expect("is no allocated memory of a device");
+}
+
+/* One stream makes y, another reads it, then the first makes it anew; three events order them. */
+static void streams(bool after_made, bool before_anew, bool waits)
+{
+    cudaStream_t one = kernel_test_stream(), other;
+    cudaEvent_t made, read;
+    float *host, *y = device_room(400);
+    ok(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+    ok(cudaEventCreateWithFlags(&made, cudaEventDisableTiming));
+    ok(cudaEventCreateWithFlags(&read, cudaEventDisableTiming));
+    ok(cudaHostAlloc((void **)&host, 400, cudaHostAllocPortable));
+    scene_set(one, y, 1, 100);
+    ok(cudaEventRecord(made, one));
+    if (after_made)
+        ok(cudaStreamWaitEvent(other, made, 0));
+    ok(cudaMemcpyAsync(host, y, 400, cudaMemcpyDeviceToHost, other));
+    ok(cudaEventRecord(read, other));
+    if (waits)
+        ok(cudaEventSynchronize(read));
+    if (before_anew)
+        ok(cudaStreamWaitEvent(one, read, 0));
+    scene_set(one, y, 2, 100);
+    (void)cudaStreamSynchronize(other);
+    (void)cudaStreamSynchronize(one);
+    ok(cudaStreamDestroy(other));
+    ok(cudaEventDestroy(made));
+    ok(cudaEventDestroy(read));
+    ok(cudaFreeHost(host));
+}
+
+static void streams_need_events(void **state)
+{
+    (void)state;
+    streams(true, true, false);
+    expect(NULL);
+    streams(true, false, true); /* the host's waiting orders them too */
+    expect(NULL);
+    streams(true, false, false);
+    expect("is read and written with nothing between");
+    streams(false, true, false);
+    expect("is read and written with nothing between");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        KERNEL_TEST(threads_need_barriers),
+        KERNEL_TEST(blocks_are_strangers),
+        KERNEL_TEST(neighbours_in_a_word_are_no_race),
+        KERNEL_TEST(memory_has_ends),
+        KERNEL_TEST(streams_need_events),
+    };
+    return kernel_tests_run(tests, sizeof tests / sizeof *tests);
+}

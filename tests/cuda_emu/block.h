@@ -51,6 +51,7 @@ typedef struct emu_kernel {
     const char *name;
     void (*body)(void *arguments);
     void *arguments;
+    size_t argument_bytes;
     uint3 grid, block;
     size_t shared_bytes; /* dynamic */
 } emu_kernel;
@@ -60,6 +61,9 @@ typedef struct emu_kernel {
 struct CUstream_st;
 void *emu_launch(const char *name, const void *kernel, uint3 grid, uint3 block, size_t shared_bytes,
                  struct CUstream_st *s, size_t bytes, void (*body)(void *arguments));
+
+/* Room for arguments, to be freed; NULL: none is left. */
+void *emu_arguments(size_t bytes);
 
 /* All blocks of a launch. */
 void emu_kernel_run(const emu_kernel *k);

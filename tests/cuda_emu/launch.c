@@ -1,8 +1,10 @@
 /* Launches: what they may ask for. */
 #include "cuda_emu/block.h"
+#include "cuda_emu/graph.h"
 #include "cuda_emu/machine.h"
 #include "cuda_emu/stream.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct allowance {
@@ -12,6 +14,12 @@ typedef struct allowance {
 
 static allowance allowances[256];
 static size_t n_allowances;
+
+static struct {
+    const void *kernel;
+    int device;
+} loaded[4096];
+static size_t n_loaded;
 
 size_t emu_shared_most(void)
 {
@@ -71,21 +79,49 @@ static cudaError_t check_launch(const emu_kernel *k, const void *kernel)
     return cudaErrorInvalidConfiguration;
 }
 
+/* Kernels are loaded at their first launch on a device, which a capture does not survive. */
+static cudaError_t check_loaded(const char *name, const void *kernel, cudaGraph_t capture)
+{
+    for (size_t i = 0; i < n_loaded; i++)
+        if (loaded[i].kernel == kernel && loaded[i].device == emu_device())
+            return cudaSuccess;
+    if (capture) {
+        fprintf(stderr, "cuda_emu: %s was never launched before it is captured\n", name);
+        return emu_graph_spoil(capture);
+    }
+    if (n_loaded < sizeof loaded / sizeof *loaded) {
+        loaded[n_loaded].kernel = kernel;
+        loaded[n_loaded++].device = emu_device();
+    }
+    return cudaSuccess;
+}
+
+void *emu_arguments(size_t bytes)
+{
+    return aligned_alloc(16, (bytes + 15) & ~(size_t)15);
+}
+
 void *emu_launch(const char *name, const void *kernel, uint3 grid, uint3 block, size_t shared_bytes,
                  cudaStream_t s, size_t bytes, void (*body)(void *arguments))
 {
-    emu_kernel k = {name, body, NULL, grid, block, shared_bytes};
+    emu_kernel k = {name, body, NULL, bytes, grid, block, shared_bytes};
     emu_lock();
     cudaError_t e = emu_stream_check(s);
+    if (e == cudaSuccess && emu_stream_device(s) != emu_device())
+        e = cudaErrorInvalidResourceHandle;
     if (e == cudaSuccess)
         e = check_launch(&k, kernel);
+    if (e == cudaSuccess)
+        e = check_loaded(name, kernel, *emu_stream_capture(s));
     if (e == cudaSuccess) {
-        k.arguments = aligned_alloc(16, (bytes + 15) & ~(size_t)15);
+        k.arguments = emu_arguments(bytes);
         if (!k.arguments)
             abort();
-        emu_stream_push_kernel(s, &k);
+        e = emu_stream_push(s, (emu_operation){.kind = EMU_KERNEL, .kernel = k});
     }
     emu_unlock();
-    (void)emu_said(e);
-    return k.arguments;
+    if (emu_said(e) == cudaSuccess)
+        return k.arguments;
+    free(k.arguments);
+    return NULL;
 }

@@ -1,6 +1,7 @@
 #include "cuda_emu/memory.h"
 #include "cuda_emu/block.h"
 #include "cuda_emu/fiber.h"
+#include "cuda_emu/graph.h"
 #include "cuda_emu/machine.h"
 #include "cuda_emu/stream.h"
 
@@ -161,7 +162,9 @@ cudaError_t cudaMalloc(void **ret, size_t bytes)
 {
     emu_lock();
     reserve();
-    cudaError_t e = emu_broken(emu_device());
+    cudaError_t e = emu_graphs_forbid();
+    if (e == cudaSuccess)
+        e = emu_broken(emu_device());
     if (e == cudaSuccess && bytes == 0)
         *ret = NULL;
     else if (e == cudaSuccess)
@@ -189,7 +192,7 @@ cudaError_t cudaFree(void *p)
         return cudaSuccess;
     emu_lock();
     span *s = find(p);
-    cudaError_t e = s && s->at == p ? cudaSuccess : cudaErrorInvalidValue;
+    cudaError_t e = s && s->at == p ? emu_graphs_forbid() : cudaErrorInvalidValue;
     if (e == cudaSuccess) {
         int device = emu_memory_device(p);
         device_memory *m = &memories[device];
@@ -299,7 +302,9 @@ cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags)
 {
     (void)flags;
     emu_lock();
-    cudaError_t e = pin(p, bytes);
+    cudaError_t e = emu_graphs_forbid();
+    if (e == cudaSuccess)
+        e = pin(p, bytes);
     emu_unlock();
     return emu_said(e);
 }
@@ -307,7 +312,9 @@ cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags)
 cudaError_t cudaHostUnregister(void *p)
 {
     emu_lock();
-    cudaError_t e = unpin(p);
+    cudaError_t e = emu_graphs_forbid();
+    if (e == cudaSuccess)
+        e = unpin(p);
     emu_unlock();
     return emu_said(e);
 }

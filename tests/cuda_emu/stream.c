@@ -1,5 +1,5 @@
 #include "cuda_emu/stream.h"
-#include "cuda_emu/block.h"
+#include "cuda_emu/graph.h"
 #include "cuda_emu/machine.h"
 #include "cuda_emu/memory.h"
 #include "cuda_emu/watch.h"
@@ -7,29 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct operation {
-    enum { KERNEL, COPY, CLEAR, WAIT } kind;
-    emu_kernel kernel;
-    void *to;
-    const void *from;
-    size_t bytes;
-    int byte;
-    struct CUstream_st *on; /* WAIT: until this many of that stream's are done */
-    uint64_t upto;
-    emu_clock clock;
-} operation;
-
 struct CUstream_st {
     struct CUstream_st *next;
     bool is_live; /* else: was destroyed, and may be had again */
     bool is_busy; /* one of its operations runs, or waits for another stream */
     int device;
-    operation *list; /* from number `first` on */
+    emu_operation *list; /* from number `first` on */
     size_t n, room;
     uint64_t first, done;
     unsigned asked;
     int number;
-    emu_clock clock; /* of what was put there last */
+    emu_clock clock;     /* of what was put there last */
+    cudaGraph_t capture; /* where what is put there goes instead; NULL: nowhere */
 };
 
 struct CUevent_st {
@@ -44,21 +33,16 @@ enum { ASKED_ENOUGH = 3 };
 static cudaStream_t streams;
 static int n_streams;
 static emu_clock host_clock; /* what the host has waited for */
-static const operation *current;
+static const emu_operation *current;
 static int current_stream;
-static uint64_t n_pageable, n_kernels[EMU_DEVICES_MOST];
-
-uint64_t emu_pageable_copies(void)
-{
-    return n_pageable;
-}
+static uint64_t n_kernels[EMU_DEVICES_MOST];
 
 static uint64_t end_of(const struct CUstream_st *s)
 {
     return s->first + s->n;
 }
 
-static bool is_done(const operation *o)
+static bool is_done(const emu_operation *o)
 {
     return o->on->done >= o->upto;
 }
@@ -80,7 +64,7 @@ const emu_clock *emu_clock_now(int *ret_stream)
 
 /* --- running --- */
 
-static void run_kernel(int device, const operation *o)
+static void run_kernel(int device, const emu_operation *o)
 {
     if (++n_kernels[device] == emu_machine_get()->fail_at)
         emu_break(device, cudaErrorIllegalAddress);
@@ -88,12 +72,12 @@ static void run_kernel(int device, const operation *o)
         emu_kernel_run(&o->kernel);
 }
 
-static void run_copy(const operation *o)
+static void run_copy(const emu_operation *o)
 {
-    if (o->kind == COPY)
+    if (o->kind == EMU_COPY)
         emu_touch(o->from, o->bytes, false);
     emu_touch(o->to, o->bytes, true);
-    if (o->kind == COPY)
+    if (o->kind == EMU_COPY)
         memmove(o->to, o->from, o->bytes);
     else
         memset(o->to, o->byte, o->bytes);
@@ -102,12 +86,12 @@ static void run_copy(const operation *o)
 /* The first operation that is left of s. */
 static void run_one(cudaStream_t s)
 {
-    operation *o = &s->list[s->done - s->first];
-    if (emu_broken(s->device) == cudaSuccess && o->kind != WAIT) {
+    emu_operation *o = &s->list[s->done - s->first];
+    if (emu_broken(s->device) == cudaSuccess && o->kind != EMU_WAIT) {
         current = o;
         current_stream = s->number;
         emu_memory_open();
-        if (o->kind == KERNEL)
+        if (o->kind == EMU_KERNEL)
             run_kernel(s->device, o);
         else
             run_copy(o);
@@ -128,8 +112,8 @@ static void rush(void)
         moved = false;
         for (cudaStream_t s = streams; s; s = s->next)
             while (!s->is_busy && s->done < end_of(s)) {
-                const operation *o = &s->list[s->done - s->first];
-                if (o->kind == WAIT && !is_done(o))
+                const emu_operation *o = &s->list[s->done - s->first];
+                if (o->kind == EMU_WAIT && !is_done(o))
                     break;
                 run_one(s);
                 moved = true;
@@ -143,8 +127,8 @@ static void force(cudaStream_t s, uint64_t upto)
     while (s->done < upto) {
         if (emu_schedule() & EMU_RUSH)
             rush();
-        const operation *o = &s->list[s->done - s->first];
-        if (o->kind == WAIT && !is_done(o))
+        const emu_operation *o = &s->list[s->done - s->first];
+        if (o->kind == EMU_WAIT && !is_done(o))
             force(o->on, o->upto);
         run_one(s);
     }
@@ -165,16 +149,48 @@ void emu_streams_finish(int device)
             wait_for(s, end_of(s), &s->clock);
 }
 
+cudaError_t emu_stream_wait(cudaStream_t s)
+{
+    wait_for(s, end_of(s), &s->clock);
+    return emu_broken(s->device);
+}
+
+bool emu_streams_will_read(const void *p, size_t bytes)
+{
+    const char *at = p;
+    for (cudaStream_t s = streams; s; s = s->next)
+        for (uint64_t i = s->done; i < end_of(s); i++) {
+            const emu_operation *o = &s->list[i - s->first];
+            const char *from = o->from;
+            if (o->kind == EMU_COPY && from < at + bytes && at < from + o->bytes)
+                return true;
+        }
+    return false;
+}
+
 cudaError_t cudaDeviceSynchronize(void)
 {
     emu_lock();
-    emu_streams_finish(emu_device());
-    cudaError_t e = emu_broken(emu_device());
+    cudaError_t e = emu_graphs_forbid();
+    if (e == cudaSuccess) {
+        emu_streams_finish(emu_device());
+        e = emu_broken(emu_device());
+    }
     emu_unlock();
     return emu_said(e);
 }
 
 /* --- streams --- */
+
+cudaGraph_t *emu_stream_capture(cudaStream_t s)
+{
+    return &s->capture;
+}
+
+int emu_stream_device(cudaStream_t s)
+{
+    return s->device;
+}
 
 cudaError_t emu_stream_check(cudaStream_t s)
 {
@@ -183,6 +199,20 @@ cudaError_t emu_stream_check(cudaStream_t s)
     if (!s || !s->is_live)
         return cudaErrorInvalidResourceHandle;
     return emu_broken(s->device);
+}
+
+/* The same for what cannot be part of a graph. */
+static cudaError_t check_outside(cudaStream_t s)
+{
+    cudaError_t e = emu_stream_check(s);
+    return e == cudaSuccess && s->capture ? emu_graph_spoil(s->capture) : e;
+}
+
+/* The same for what nobody may do who captures. */
+static cudaError_t check_waiting(cudaStream_t s)
+{
+    cudaError_t e = check_outside(s);
+    return e == cudaSuccess ? emu_graphs_forbid() : e;
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *ret_least, int *ret_greatest)
@@ -230,6 +260,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
     emu_lock();
     cudaError_t e = s && s->is_live ? cudaSuccess : cudaErrorInvalidResourceHandle;
+    if (e == cudaSuccess && s->capture)
+        emu_fault("a stream is destroyed while it is captured");
     if (e == cudaSuccess) {
         wait_for(s, end_of(s), &s->clock);
         s->is_live = false;
@@ -254,7 +286,7 @@ static cudaError_t query(cudaStream_t s, uint64_t upto, unsigned *asked, const e
 cudaError_t cudaStreamQuery(cudaStream_t s)
 {
     emu_lock();
-    cudaError_t e = emu_stream_check(s);
+    cudaError_t e = check_waiting(s);
     if (e == cudaSuccess)
         e = query(s, end_of(s), &s->asked, &s->clock);
     emu_unlock();
@@ -264,7 +296,7 @@ cudaError_t cudaStreamQuery(cudaStream_t s)
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
     emu_lock();
-    cudaError_t e = emu_stream_check(s);
+    cudaError_t e = check_waiting(s);
     if (e == cudaSuccess) {
         wait_for(s, end_of(s), &s->clock);
         e = emu_broken(s->device);
@@ -294,7 +326,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 {
     emu_lock();
-    cudaError_t e = emu_stream_check(s);
+    cudaError_t e = check_outside(s);
     if (e == cudaSuccess)
         *event = (struct CUevent_st){s, end_of(s), 0, s->clock};
     emu_unlock();
@@ -304,8 +336,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     emu_lock();
-    cudaError_t e =
-        event->on ? query(event->on, event->upto, &event->asked, &event->clock) : cudaSuccess;
+    cudaError_t e = emu_graphs_forbid();
+    if (e == cudaSuccess && event->on)
+        e = query(event->on, event->upto, &event->asked, &event->clock);
     emu_unlock();
     return emu_said(e);
 }
@@ -313,8 +346,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     emu_lock();
-    cudaError_t e = cudaSuccess;
-    if (event->on) {
+    cudaError_t e = emu_graphs_forbid();
+    if (e == cudaSuccess && event->on) {
         wait_for(event->on, event->upto, &event->clock);
         e = emu_broken(event->on->device);
     }
@@ -324,8 +357,10 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
 /* --- operations --- */
 
-static cudaError_t push(cudaStream_t s, operation o)
+cudaError_t emu_stream_push(cudaStream_t s, emu_operation o)
 {
+    if (s->capture)
+        return emu_graph_add(s->capture, &o);
     if (s->n == s->room) {
         s->room = s->room ? 2 * s->room : 64;
         s->list = realloc(s->list, s->room * sizeof *s->list);
@@ -333,7 +368,7 @@ static cudaError_t push(cudaStream_t s, operation o)
             abort();
     }
     join(&s->clock, &host_clock);
-    if (o.kind != WAIT)
+    if (o.kind != EMU_WAIT)
         s->clock.of[s->number]++;
     o.clock = s->clock;
     s->list[s->n++] = o;
@@ -345,90 +380,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned flag
 {
     (void)flags;
     emu_lock();
-    cudaError_t e = emu_stream_check(s);
+    cudaError_t e = check_outside(s);
     if (e == cudaSuccess)
         join(&s->clock, &event->clock);
     if (e == cudaSuccess && event->on && event->on != s)
-        e = push(s, (operation){.kind = WAIT, .on = event->on, .upto = event->upto});
+        e = emu_stream_push(
+            s, (emu_operation){.kind = EMU_WAIT, .on = event->on, .upto = event->upto});
     emu_unlock();
     return emu_said(e);
-}
-
-/* Which side of a copy p is on, and whether all of it is there. */
-static bool check_side(const void *p, size_t bytes, bool is_device, const char *what)
-{
-    bool lies_there = emu_memory_device(p) >= 0;
-    if (lies_there != is_device)
-        emu_fault("copy %s %p, which is %smemory of a device", what, p, lies_there ? "" : "no ");
-    else if (is_device && !emu_memory_holds(p, bytes))
-        emu_fault("copy %s %p: no allocation holds these %zu bytes", what, p, bytes);
-    else
-        return true;
-    return false;
-}
-
-/* Host memory a copy is going to write shows what was read too early; unless it is yet to be read
- * by a copy in front. */
-static void spoil(void *to, size_t bytes)
-{
-    for (cudaStream_t s = streams; s; s = s->next)
-        for (uint64_t i = s->done; i < end_of(s); i++) {
-            const operation *o = &s->list[i - s->first];
-            const char *from = o->from;
-            if (o->kind == COPY && from < (char *)to + bytes && (char *)to < from + o->bytes)
-                return;
-        }
-    memset(to, EMU_POISON, bytes);
-}
-
-static cudaError_t push_copy(cudaStream_t s, void *to, const void *from, size_t bytes,
-                             cudaMemcpyKind kind)
-{
-    bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
-    if (kind == cudaMemcpyDefault) {
-        from_device = emu_memory_device(from) >= 0;
-        to_device = emu_memory_device(to) >= 0;
-    }
-    if (!check_side(from, bytes, from_device, "from") || !check_side(to, bytes, to_device, "to"))
-        return cudaErrorInvalidValue;
-    bool is_pinned = (from_device || emu_memory_is_pinned(from, bytes)) &&
-                     (to_device || emu_memory_is_pinned(to, bytes));
-    if (is_pinned && !to_device)
-        spoil(to, bytes);
-    cudaError_t e = push(s, (operation){.kind = COPY, .to = to, .from = from, .bytes = bytes});
-    if (!is_pinned) {
-        n_pageable++;
-        wait_for(s, end_of(s), &s->clock);
-        e = emu_broken(s->device);
-    }
-    return e;
-}
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t s)
-{
-    emu_lock();
-    cudaError_t e = emu_stream_check(s);
-    if (e == cudaSuccess && bytes)
-        e = push_copy(s, to, from, bytes, kind);
-    emu_unlock();
-    return emu_said(e);
-}
-
-cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t s)
-{
-    emu_lock();
-    cudaError_t e = emu_stream_check(s);
-    if (e == cudaSuccess && bytes)
-        e = check_side(to, bytes, true, "of a byte to")
-                ? push(s, (operation){.kind = CLEAR, .to = to, .bytes = bytes, .byte = byte})
-                : cudaErrorInvalidValue;
-    emu_unlock();
-    return emu_said(e);
-}
-
-void emu_stream_push_kernel(cudaStream_t s, const emu_kernel *k)
-{
-    (void)push(s, (operation){.kind = KERNEL, .kernel = *k});
 }

@@ -19,12 +19,38 @@ typedef struct emu_clock {
     uint32_t of[EMU_STREAMS];
 } emu_clock;
 
+/* What a stream has to do. */
+typedef struct emu_operation {
+    enum { EMU_KERNEL, EMU_COPY, EMU_CLEAR, EMU_WAIT } kind;
+    emu_kernel kernel; /* with arguments to be freed behind it */
+    void *to;
+    const void *from;
+    size_t bytes;
+    int byte;
+    struct CUstream_st *on; /* EMU_WAIT: until this many of that stream's are done */
+    uint64_t upto;
+    emu_clock clock;
+} emu_operation;
+
 /* Of the operation that runs, which is number of[*ret_stream] of that stream. */
 const emu_clock *emu_clock_now(int *ret_stream);
 
 /* An error unless there is such a stream, and its device works. */
 cudaError_t emu_stream_check(cudaStream_t s);
-void emu_stream_push_kernel(cudaStream_t s, const emu_kernel *k);
+/* Behind what s has to do or, while it is captured, into the graph. On success it has taken the
+ * kernel's arguments. */
+cudaError_t emu_stream_push(cudaStream_t s, emu_operation o);
+/* The host waits for all of s. */
+cudaError_t emu_stream_wait(cudaStream_t s);
+int emu_stream_device(cudaStream_t s);
+/* The graph that takes what is put on s; NULL: none. */
+cudaGraph_t *emu_stream_capture(cudaStream_t s);
+/* Whether a copy that has not run yet reads some of these bytes. */
+bool emu_streams_will_read(const void *p, size_t bytes);
+
+/* Host memory a copy is going to write shows what was read too early; unless a copy in front is yet
+ * to read it. */
+void emu_copy_spoil(const emu_operation *o);
 
 /* Runs all that is left on the streams of a device, or (-1) of all. */
 void emu_streams_finish(int device);

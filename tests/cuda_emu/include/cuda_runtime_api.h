@@ -46,6 +46,8 @@ extern "C" {
     X(cudaErrorStreamCaptureUnmatched, 903, "capture was not initiated in this stream")            \
     X(cudaErrorStreamCaptureImplicit, 906,                                                         \
       "operation would make the legacy stream depend on a capturing blocking stream")              \
+    X(cudaErrorStreamCaptureWrongThread, 908,                                                      \
+      "attempt to terminate a thread-local capture sequence from another thread")                  \
     X(cudaErrorUnknown, 999, "unknown error")
 
 typedef enum cudaError {
@@ -126,6 +128,23 @@ typedef enum cudaMemcpyKind {
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t s);
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t s);
+
+/* Graphs */
+typedef struct CUgraph_st *cudaGraph_t;
+typedef struct CUgraphExec_st *cudaGraphExec_t;
+typedef enum cudaStreamCaptureMode {
+    cudaStreamCaptureModeGlobal = 0,
+    cudaStreamCaptureModeThreadLocal = 1,
+    cudaStreamCaptureModeRelaxed = 2,
+} cudaStreamCaptureMode;
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *ret);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ret, cudaGraph_t g, unsigned long long flags);
+cudaError_t cudaGraphUpload(cudaGraphExec_t g, cudaStream_t s);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t g, cudaStream_t s);
+cudaError_t cudaGraphDestroy(cudaGraph_t g);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t g);
 
 /* Kernels */
 typedef enum cudaFuncAttribute {

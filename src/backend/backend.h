@@ -40,6 +40,7 @@ typedef enum backend_space {
 typedef enum backend_queue { QUEUE_COMPUTE, QUEUE_UP, QUEUE_DOWN, QUEUE_COUNT } backend_queue;
 
 typedef struct backend_event backend_event;     /* a place in a queue */
+typedef struct backend_segment backend_segment; /* kernels that were recorded */
 
 /* Nothing here waits but `wait`. A failure of the device may come out of any of them, of `wait` at
  * the latest, and is E_DEVICE. */
@@ -65,6 +66,13 @@ typedef struct backend_async {
     /* Lets the device copy from and to memory that is not of SPACE_HOST, without a detour. */
     MUST_USE status (*pin)(backend *b, void *p, size_t bytes, error *err);
     void (*unpin)(backend *b, void *p);
+    /* Kernels that run between begin and end are not done but recorded, with their addresses; play
+     * then puts all of them into COMPUTE at once, any number of times. Each has run before, to its
+     * end: what it does the first time only cannot be recorded. NULL, all four: nothing can. */
+    MUST_USE status (*segment_begin)(backend *b, error *err);
+    MUST_USE status (*segment_end)(backend *b, backend_segment **ret, error *err);
+    MUST_USE status (*segment_play)(backend *b, backend_segment *s, error *err);
+    void (*segment_destroy)(backend *b, backend_segment **s);
 } backend_async;
 
 typedef struct backend_kernel {

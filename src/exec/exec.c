@@ -68,7 +68,12 @@ static status fill(exec *e, const exec_options *options, error *err)
     TRY(allocate(e, err));
     for (size_t i = 0; i < e->n_variants; i++)
         variant_resolve(&e->variants[i], e->slabs);
-    return e->ops->async ? queued_create(e, &e->queued, err) : OK;
+    if (!e->ops->async)
+        return OK;
+    TRY(queued_create(e, err));
+    for (size_t i = 0; i < e->n_variants; i++)
+        variant_bind(&e->variants[i], e->queued->params);
+    return segments_record(e, err);
 }
 
 status exec_create(const exec_options *options, exec **ret, error *err)
@@ -95,7 +100,7 @@ void exec_destroy(exec **e)
     for (size_t i = 0; i < x->n_variants; i++)
         variant_unload(&x->variants[i]);
     if (x->device) {
-        queued_destroy(x, &x->queued);
+        queued_destroy(x);
         for (int slab = 0; slab < SLAB_COUNT; slab++)
             x->ops->release(x->device, SPACE_DEVICE, x->slabs[slab]);
         x->ops->release(x->device, SPACE_DEVICE, x->workspace);
@@ -109,10 +114,12 @@ void exec_destroy(exec **e)
 void exec_bind_params(exec *e, const float *flat_values)
 {
     e->params = flat_values;
-    if (e->queued)
+    if (e->queued) {
         queued_bind(e, flat_values);
+        return;
+    }
     for (size_t i = 0; i < e->n_variants; i++)
-        variant_bind(&e->variants[i], e->queued ? e->queued->params : flat_values);
+        variant_bind(&e->variants[i], flat_values);
 }
 
 /* The address of the value called `name`; NULL if it is none that the caller may see. */
@@ -141,6 +148,17 @@ const void *exec_value(exec *e, size_t variant_index, const char *name,
                        const graph_value **ret_value)
 {
     return find(e, variant_index, name, false, ret_value);
+}
+
+status exec_refill(exec *e, error *err)
+{
+    return e->queued ? inputs_refill(e, err) : OK;
+}
+
+status exec_upload(exec *e, size_t variant_index, error *err)
+{
+    BUG_ON(variant_index >= e->n_variants);
+    return e->queued ? inputs_upload(e, &e->variants[variant_index], err) : OK;
 }
 
 float *exec_grad(exec *e)

@@ -43,8 +43,11 @@ typedef struct exec_hooks {
      * a live part no node touches. Once per part and run. `grad` is the part's first element, NULL
      * if no variant makes gradients. NULL: nobody asks. */
     status (*ready)(void *user, int32_t part, const float *grad, error *err);
+    /* Once a run, when a device has been given all of it and is at work: the next run's inputs may
+     * be made now (exec_refill). Not where kernels work in the caller's memory. NULL: nobody would. */
+    status (*ahead)(void *user, error *err);
     void *user;
-    const atomic_bool *cancel; /* looked at between nodes; NULL: never */
+    const atomic_bool *cancel; /* looked at between nodes, or segments of them; NULL: never */
 } exec_hooks;
 
 /* E_CONFIG if a graph's parameters are not those of the flat vector, or if it has gradients but not
@@ -61,6 +64,13 @@ void exec_bind_params(exec *e, const float *flat_values);
  * valid until exec_destroy; what is there, until the next run of any variant. */
 void *exec_input(exec *e, size_t variant, const char *name, const graph_value **ret_value);
 const void *exec_value(exec *e, size_t variant, const char *name, const graph_value **ret_value);
+
+/* Around writing inputs where a device is to have them early: refill returns when what was written
+ * before is on the device or will not be used, upload begins to bring what is written for `variant`,
+ * and between it and the next refill or run nothing may be written. A run does it for who does not,
+ * and needs it anew after one that failed. Nothing where kernels work in the caller's memory. */
+MUST_USE status exec_refill(exec *e, error *err);
+MUST_USE status exec_upload(exec *e, size_t variant, error *err);
 
 /* The gradient slab: the live range of the flat vector, the gaps between tensors zero. */
 float *exec_grad(exec *e);

@@ -1,6 +1,6 @@
 /*
- * The walk over a device that computes apart, with memory of its own. The host runs ahead: at every
- * node it only says what is to be done, in three queues,
+ * The walk over a device that computes apart, with memory of its own. The host runs ahead: of every
+ * segment of nodes it only says what is to be done, in three queues,
  *
  *     UP       inputs; weights, part by part, as `need` gives them        (compute follows)
  *     COMPUTE  kernels
@@ -10,12 +10,10 @@
  * copies go on beside kernels, and kept values are on the host before the first part that is ready
  * after them, as is the word about data that no kernel could work with: no part is handed over that
  * comes of such data. A part's weights go up only when `need` names another edition than the device
- * has. A run ends when all queues are empty, which is why the next one may write wherever it likes.
+ * has. A run ends when nothing of it is left in the queues, which is why the next one may write
+ * wherever it likes; only the inputs of that one may be on their way (inputs.c).
  */
-#include "common/base/alloc.h"
 #include "exec/state.h"
-
-#include <stdlib.h>
 
 /* One run, on its way. */
 typedef struct walk {
@@ -36,106 +34,6 @@ static size_t part_bytes(const exec *e, int32_t part)
     return (size_t)flat_part_elements(e->flat, part) * sizeof(float);
 }
 
-/* --- what it consists of --- */
-
-static status create_events(exec *e, queued *q, error *err)
-{
-    size_t n = e->flat ? (size_t)e->flat->n_live_parts : 0;
-    q->landed = xcalloc(n + 1, sizeof *q->landed);
-    TRY(async_of(e)->event_create(e->device, &q->arrived, err));
-    TRY(async_of(e)->event_create(e->device, &q->made, err));
-    TRY(async_of(e)->event_create(e->device, &q->end, err));
-    for (size_t i = 0; i < n; i++)
-        TRY(async_of(e)->event_create(e->device, &q->landed[i], err));
-    return OK;
-}
-
-static void forget_parts(queued *q, const flat *f)
-{
-    for (int32_t p = 0; f && p < f->n_parts; p++)
-        q->editions[p] = -1;
-}
-
-/* Without pinning copies up take a detour, and are right all the same: somebody else may have
- * pinned the memory already, or the system may not let us. */
-static void pin(exec *e, const float *flat_values)
-{
-    queued *q = e->queued;
-    void *memory = (void *)(uintptr_t)flat_values;
-    if (q->pinned == memory)
-        return;
-    if (q->pinned)
-        async_of(e)->unpin(e->device, q->pinned);
-    q->pinned = NULL;
-    if (memory && e->memory.param &&
-        async_of(e)->pin(e->device, memory, e->memory.param, NULL) == OK)
-        q->pinned = memory;
-}
-
-void queued_bind(exec *e, const float *flat_values)
-{
-    pin(e, flat_values);
-    forget_parts(e->queued, e->flat);
-}
-
-/* A word for each part, about all that ran before it was ready, and one for the run. */
-static size_t n_faults(const exec *e)
-{
-    return (e->flat ? (size_t)e->flat->n_live_parts : 0) + 1;
-}
-
-status queued_create(exec *e, queued **ret, error *err)
-{
-    const exec_memory *m = &e->memory;
-    size_t faults = n_faults(e) * sizeof(uint64_t);
-    queued *q = *ret = xcalloc(1, sizeof *q);
-    q->editions = xcalloc(e->flat ? (size_t)e->flat->n_parts + 1 : 1, sizeof *q->editions);
-    forget_parts(q, e->flat);
-    TRY(e->ops->alloc(e->device, SPACE_DEVICE, m->param, "parameters", &q->params, err));
-    TRY(e->ops->alloc(e->device, SPACE_HOST, m->io, "inputs and outputs on the host", &q->io, err));
-    TRY(e->ops->alloc(e->device, SPACE_HOST, m->grad, "gradients on the host", &q->grad, err));
-    TRY(e->ops->alloc(e->device, SPACE_HOST, faults, "words about bad data", &q->faults, err));
-    return create_events(e, q, err);
-}
-
-void queued_destroy(exec *e, queued **queued_)
-{
-    queued *q = *queued_;
-    if (!q)
-        return;
-    for (size_t i = 0; q->landed && e->flat && i < (size_t)e->flat->n_live_parts; i++)
-        async_of(e)->event_destroy(e->device, &q->landed[i]);
-    async_of(e)->event_destroy(e->device, &q->arrived);
-    async_of(e)->event_destroy(e->device, &q->made);
-    async_of(e)->event_destroy(e->device, &q->end);
-    pin(e, NULL);
-    e->ops->release(e->device, SPACE_DEVICE, q->params);
-    e->ops->release(e->device, SPACE_HOST, q->io);
-    e->ops->release(e->device, SPACE_HOST, q->grad);
-    e->ops->release(e->device, SPACE_HOST, q->faults);
-    free(q->landed);
-    free(q->editions);
-    free(q);
-    *queued_ = NULL;
-}
-
-void *queued_host_address(const exec *e, const variant *v, graph_val id)
-{
-    const plan_place *place = plan_place_of(v->plan, id);
-    switch (place->slab) {
-    case SLAB_IO:
-        return (char *)e->queued->io + place->offset;
-    case SLAB_GRAD:
-        return (char *)e->queued->grad + place->offset;
-    case SLAB_PARAM:
-        return (char *)(uintptr_t)e->params + place->offset;
-    case SLAB_CONST:
-        return (void *)(uintptr_t)graph_value_at(v->graph, id)->data;
-    default:
-        BUG("'%s' is kept, and lies where nobody may look", graph_value_at(v->graph, id)->name);
-    }
-}
-
 /* --- up --- */
 
 static status copy_up(const exec *e, void *to, const void *from, size_t bytes, error *err)
@@ -148,17 +46,6 @@ static status compute_after_up(const exec *e, error *err)
 {
     TRY(async_of(e)->mark(e->device, QUEUE_UP, e->queued->arrived, err));
     return async_of(e)->follow(e->device, QUEUE_COMPUTE, e->queued->arrived, err);
-}
-
-static status send_inputs(const walk *w, error *err)
-{
-    for (graph_val i = 0; i < graph_n_values(w->v->graph); i++) {
-        const plan_place *place = plan_place_of(w->v->plan, i);
-        if (graph_value_at(w->v->graph, i)->kind == VAL_INPUT && place->materialised)
-            TRY(copy_up(w->e, w->v->addresses[i], queued_host_address(w->e, w->v, i), place->bytes,
-                        err));
-    }
-    return compute_after_up(w->e, err);
 }
 
 /* Without the hook nobody says what has changed: everything goes up. */
@@ -205,20 +92,26 @@ static bool is_kept(const variant *v, graph_val id)
     return place->slab == SLAB_IO && place->materialised && place->bytes > 0;
 }
 
-static status fetch_kept(const walk *w, int32_t node, error *err)
+static status fetch_kept_of(const walk *w, const graph_node *n, bool *follows, error *err)
 {
-    const graph_node *n = graph_node_at(w->v->graph, node);
-    bool follows = false;
     for (int32_t i = 0; i < n->n_out; i++) {
         graph_val id = n->out[i];
         if (!is_kept(w->v, id))
             continue;
-        if (!follows)
+        if (!*follows)
             TRY(down_after_compute(w->e, err));
-        follows = true;
+        *follows = true;
         TRY(async_of(w->e)->copy(w->e->device, QUEUE_DOWN, queued_host_address(w->e, w->v, id),
                                  w->v->addresses[id], plan_place_of(w->v->plan, id)->bytes, err));
     }
+    return OK;
+}
+
+static status fetch_kept(const walk *w, const segment *s, error *err)
+{
+    bool follows = false;
+    for (int32_t node = s->first; node < s->end; node++)
+        TRY(fetch_kept_of(w, graph_node_at(w->v->graph, node), &follows, err));
     return OK;
 }
 
@@ -279,42 +172,56 @@ static status deliver(walk *w, bool all, error *err)
 
 /* --- the run --- */
 
-static status give_nodes(walk *w, error *err)
+static status give_segment(walk *w, const segment *s, error *err)
 {
-    int32_t n_nodes = graph_n_nodes(w->v->graph);
+    if (hooks_cancelled(w->hooks))
+        return FAIL(err, E_LOST, "cancelled");
+    TRY(need_parts(w, s->first, err));
+    TRY(segment_play(w->e, w->v, s, err));
+    TRY(fetch_kept(w, s, err));
+    TRY(fetch_parts(w, s->end - 1, err));
+    return deliver(w, false, err);
+}
+
+static status give_all(walk *w, error *err)
+{
     TRY(async_of(w->e)->fault_clear(w->e->device, err));
-    TRY(send_inputs(w, err));
-    for (int32_t node = 0; node < n_nodes; node++) {
-        if (hooks_cancelled(w->hooks))
-            return FAIL(err, E_LOST, "cancelled");
-        TRY(need_parts(w, node, err));
-        TRY(variant_run_node(w->v, node, w->e->workspace, err));
-        TRY(fetch_kept(w, node, err));
-        TRY(fetch_parts(w, node, err));
-        TRY(deliver(w, false, err));
-    }
-    TRY(fetch_parts(w, n_nodes, err));
+    TRY(inputs_take(w->e, w->v, err));
+    for (size_t i = 0; i < w->v->n_segments; i++)
+        TRY(give_segment(w, &w->v->segments[i], err));
+    TRY(fetch_parts(w, graph_n_nodes(w->v->graph), err));
+    if (w->hooks && w->hooks->ahead)
+        TRY(w->hooks->ahead(w->hooks->user, err));
     return deliver(w, true, err);
 }
 
-/* Returns when the queues are empty: DOWN follows the last kernel, and kernels all that went up. */
+/* Returns when nothing of the run is left: DOWN follows the last kernel, and kernels what went up
+ * for them. */
 static status finish(const exec *e, error *err)
 {
-    TRY(compute_after_up(e, err));
     TRY(down_after_compute(e, err));
-    TRY(fetch_fault(e, n_faults(e) - 1, err));
+    TRY(fetch_fault(e, queued_n_faults(e) - 1, err));
     TRY(async_of(e)->mark(e->device, QUEUE_DOWN, e->queued->end, err));
     return async_of(e)->wait(e->device, e->queued->end, err);
+}
+
+/* Nobody waits for what went up last. If the device does not answer, what it has is unknown. */
+static void give_up(exec *e)
+{
+    e->queued->next = NULL;
+    if (compute_after_up(e, NULL) != OK || finish(e, NULL) != OK)
+        queued_forget(e);
 }
 
 status exec_run_queued(exec *e, const variant *v, const exec_hooks *hooks, error *err)
 {
     walk w = {.e = e, .v = v, .hooks = hooks};
-    status st = give_nodes(&w, err);
-    status end = finish(e, st == OK ? err : NULL);
-    if (end != OK)
-        forget_parts(e->queued, e->flat);
-    TRY(st);
-    TRY(end);
-    return check_fault(&w, n_faults(e) - 1, err);
+    status st = give_all(&w, err);
+    if (st == OK)
+        st = finish(e, err);
+    if (st != OK) {
+        give_up(e);
+        return st;
+    }
+    return check_fault(&w, queued_n_faults(e) - 1, err);
 }

@@ -8,14 +8,20 @@
 #include "exec/exec.h"
 #include "exec/variant.h"
 
-/* What a device's memory has on the host, at the same offsets, and how far they agree. */
+/* A device's memory beyond the slabs, what of all is on the host, at the same offsets, and how far
+ * they agree. */
 typedef struct queued {
     void *params;           /* the device's flat vector */
     void *pinned;           /* the caller's, as long as it is */
     int64_t *editions;      /* [n_parts] of what lies there; -1: nothing yet */
-    void *io, *grad;        /* the host's SLAB_IO and SLAB_GRAD */
+    void *inputs;           /* the host's SLAB_IO, as far as it is inputs */
+    void *next_inputs;      /* the device's copy of that, which waits for its run */
+    const variant *next;    /* whose inputs are there or on their way; NULL: nobody's */
+    void *kept, *grad;      /* the host's SLAB_IO, as far as it is kept values; its SLAB_GRAD */
     void *faults;           /* [n_live_parts + 1] words of backend.h's fault(), on the host */
-    backend_event *arrived; /* UP: what kernels wait for */
+    backend_event *arrived; /* UP: weights that kernels wait for */
+    backend_event *sent;    /* UP: next_inputs are whole */
+    backend_event *taken;   /* COMPUTE: next_inputs may be written */
     backend_event *made;    /* COMPUTE: what copies down wait for */
     backend_event **landed; /* [n_live_parts] DOWN, in the order of a run */
     backend_event *end;     /* DOWN: of a run */
@@ -43,12 +49,26 @@ bool hooks_cancelled(const exec_hooks *hooks);
 MUST_USE status hooks_ready(const exec_hooks *hooks, const flat *f, int32_t part, const float *grad,
                             error *err);
 
-/* For a device whose slabs stand. On failure *ret is fit for queued_destroy. */
-MUST_USE status queued_create(exec *e, queued **ret, error *err);
-void queued_destroy(exec *e, queued **q);
+/* For a device whose slabs stand. What was made of it until a failure queued_destroy takes too. */
+MUST_USE status queued_create(exec *e, error *err);
+void queued_destroy(exec *e);
 /* Where the weights are from now on: what the device has of them counts no more. */
 void queued_bind(exec *e, const float *flat_values);
 /* Where the host reads a kept value or writes an input. */
 void *queued_host_address(const exec *e, const variant *v, graph_val id);
+/* A word for each part, about all that ran before it was ready, and one for the run. */
+size_t queued_n_faults(const exec *e);
+/* No part counts as being on the device. */
+void queued_forget(exec *e);
+
+/* As exec.h's. */
+MUST_USE status inputs_refill(exec *e, error *err);
+MUST_USE status inputs_upload(exec *e, const variant *v, error *err);
+/* What was uploaded, or now is, becomes the inputs of kernels from here on. */
+MUST_USE status inputs_take(exec *e, const variant *v, error *err);
+
+/* Records the segments of all variants, if the device can. */
+MUST_USE status segments_record(exec *e, error *err);
+MUST_USE status segment_play(const exec *e, const variant *v, const segment *s, error *err);
 
 #endif

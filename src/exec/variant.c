@@ -165,6 +165,23 @@ static void schedule_parts(variant *v, const flat *layout)
     qsort(v->ready.items, v->ready.n, sizeof *v->ready.items, event_order);
 }
 
+static void cut_segments(variant *v)
+{
+    int32_t n_nodes = graph_n_nodes(v->graph), first = 0;
+    bool *is_cut = xcalloc((size_t)n_nodes + 2, sizeof *is_cut);
+    for (size_t i = 0; i < v->need.n; i++)
+        is_cut[v->need.items[i].node] = true;
+    for (size_t i = 0; i < v->ready.n; i++)
+        is_cut[v->ready.items[i].node + 1] = true;
+    v->segments = xcalloc((size_t)n_nodes + 1, sizeof *v->segments);
+    for (int32_t end = 1; end <= n_nodes; end++)
+        if (is_cut[end] || end == n_nodes) {
+            v->segments[v->n_segments++] = (segment){.first = first, .end = end};
+            first = end;
+        }
+    free(is_cut);
+}
+
 status variant_load(variant *v, const backend_ops *ops, backend *device, const graph *g,
                     const flat *layout, error *err)
 {
@@ -177,13 +194,23 @@ status variant_load(variant *v, const backend_ops *ops, backend *device, const g
     TRY(prepare_kernels(v, err));
     TRY(place_constants(v, err));
     schedule_parts(v, layout);
+    cut_segments(v);
     v->addresses = xcalloc((size_t)graph_n_values(g) + 1, sizeof *v->addresses);
     v->in_flat = xcalloc((size_t)graph_n_values(g) + 1, sizeof *v->in_flat);
     return OK;
 }
 
+static void destroy_segments(variant *v)
+{
+    for (size_t i = 0; i < v->n_segments; i++)
+        if (v->segments[i].recorded)
+            v->backend->async->segment_destroy(v->device, &v->segments[i].recorded);
+    free(v->segments);
+}
+
 void variant_unload(variant *v)
 {
+    destroy_segments(v);
     if (v->program)
         v->backend->unload(&v->program);
     plan_destroy(&v->plan);

@@ -27,6 +27,12 @@ typedef struct part_events {
     size_t n;
 } part_events;
 
+/* Nodes that nothing interrupts: parts are needed in front of the first, or ready behind the last. */
+typedef struct segment {
+    int32_t first, end;
+    backend_segment *recorded; /* NULL: its kernels are run one by one */
+} segment;
+
 typedef struct variant {
     const graph *graph;
     const backend_ops *backend;
@@ -39,6 +45,8 @@ typedef struct variant {
     size_t n_in_flat;
     void *constants;         /* SLAB_CONST, of this variant alone */
     part_events need, ready; /* live parts no node touches are ready at node n_nodes */
+    segment *segments;       /* in the order of a run */
+    size_t n_segments;
     size_t workspace_bytes;  /* of the kernel that wants most */
 } variant;
 

@@ -107,16 +107,33 @@ status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit, 
     return begin_at(f, step, err);
 }
 
-/* The slot this lane will most likely compute after this one. */
-static step_slot read_ahead(const follower *f, int64_t step, uint32_t slot, int32_t owner)
+/* On to the slot this lane will most likely compute after this one; false: there is none. */
+static bool next_of_lane(const follower *f, int32_t owner, int64_t *step, uint32_t *slot)
 {
-    for (uint32_t s = slot + 1; s < steps_slots(&f->steps, step); s++)
-        if (f->own[s] == owner)
-            return steps_slot(&f->steps, step, s);
-    for (uint32_t s = 0; step + 1 < f->limit && s < steps_slots(&f->steps, step + 1); s++)
-        if (f->own[s] == owner)
-            return steps_slot(&f->steps, step + 1, s);
-    return (step_slot){.n = 0};
+    uint32_t first = *slot + 1;
+    for (int64_t t = *step; t == *step || (t == *step + 1 && t < f->limit); t++, first = 0)
+        for (uint32_t s = first; s < steps_slots(&f->steps, t); s++)
+            if (f->own[s] == owner) {
+                *step = t;
+                *slot = s;
+                return true;
+            }
+    return false;
+}
+
+static float weight_of(const follower *f, int64_t step, const step_slot *batch)
+{
+    return (float)((double)batch->n / (double)steps_examples(&f->steps, step));
+}
+
+static void look_ahead(const follower *f, lane_slot *work, int32_t owner)
+{
+    int64_t step = work->step;
+    uint32_t slot = work->slot;
+    for (int i = 0; i < LANE_AHEAD && next_of_lane(f, owner, &step, &slot); i++) {
+        work->next[i].batch = steps_slot(&f->steps, step, slot);
+        work->next[i].weight = weight_of(f, step, &work->next[i].batch);
+    }
 }
 
 static bool is_last_of_lane(const int32_t *lane_of_slot, const uint32_t *slots, uint32_t n,
@@ -135,9 +152,9 @@ static void give_slot(follower *f, uint32_t slot, int32_t owner, bool is_last)
         .slot = slot,
         .batch = steps_slot(&f->steps, f->given, slot),
         .last = is_last,
-        .next = read_ahead(f, f->given, slot, owner),
     };
-    work.weight = (float)((double)work.batch.n / (double)steps_examples(&f->steps, f->given));
+    work.weight = weight_of(f, work.step, &work.batch);
+    look_ahead(f, &work, owner);
     f->is_given[slot] = true;
     lane_give(f->o.lanes[owner], &work);
 }

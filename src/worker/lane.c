@@ -48,6 +48,7 @@ struct lane {
     atomic_bool cancel;
 
     lane_slot now;                  /* the slot being computed */
+    lane_next filled;               /* what the engine has for the next one */
     int64_t begin_us;               /* since then... */
     int64_t waited_us;              /* ...in it, for weights: says nothing about this lane */
     int32_t n_ready;                /* parts of it that are ready */
@@ -187,33 +188,71 @@ static status ready(void *user, int32_t part, const float *grad, error *err)
     return OK;
 }
 
-static status fill(lane *l, const inputs *in, error *err)
+static void write_inputs(const inputs *in, const data_batch *batch, float weight)
 {
-    const data_batch *batch = NULL;
-    TRY(loader_take(l->loader, &l->now.batch, &batch, err));
     for (size_t i = 0; i < batch->n_fields; i++)
         if (in->field[i])
             memcpy(in->field[i], batch->data[i],
-                   data_field_bytes(&batch->fields[i]) * (size_t)l->now.batch.n);
-    loader_release(l->loader, batch);
+                   data_field_bytes(&batch->fields[i]) * (size_t)batch->slot.n);
     if (in->batch_id)
-        *in->batch_id = l->now.batch.batch_id;
-    *in->slot_weight = l->now.weight;
-    if (l->now.next.n)
-        loader_prefetch(l->loader, &l->now.next);
+        *in->batch_id = batch->slot.batch_id;
+    *in->slot_weight = weight;
+}
+
+static status fill(lane *l, const lane_next *what, error *err)
+{
+    size_t variant = variant_of(l, what->batch.n);
+    const data_batch *batch = NULL;
+    TRY(loader_take(l->loader, &what->batch, &batch, err));
+    status st = exec_refill(l->exec, err);
+    if (st == OK)
+        write_inputs(&l->inputs[variant], batch, what->weight);
+    loader_release(l->loader, batch);
+    return st == OK ? exec_upload(l->exec, variant, err) : st;
+}
+
+/* While a device computes. What fails here fails again, with its own slot. */
+static status ahead(void *user, error *err)
+{
+    (void)err;
+    lane *l = user;
+    const lane_next *next = l->now.next;
+    if (next[1].batch.n)
+        loader_prefetch(l->loader, &next[1].batch);
+    if (next[0].batch.n && fill(l, &next[0], NULL) == OK)
+        l->filled = next[0];
     return OK;
+}
+
+static status fill_now(lane *l, error *err)
+{
+    bool is_filled = l->filled.batch.n == l->now.batch.n && l->filled.weight == l->now.weight &&
+                     l->filled.batch.batch_id == l->now.batch.batch_id;
+    l->filled.batch.n = 0;
+    if (!is_filled)
+        TRY(fill(l, &(lane_next){l->now.batch, l->now.weight}, err));
+    if (l->now.next[0].batch.n)
+        loader_prefetch(l->loader, &l->now.next[0].batch);
+    return OK;
+}
+
+static status run(lane *l, error *err)
+{
+    exec_hooks hooks = {
+        .need = need, .ready = ready, .ahead = ahead, .user = l, .cancel = &l->cancel};
+    status st = exec_run(l->exec, variant_of(l, l->now.batch.n), &hooks, err);
+    if (st != OK)
+        l->filled.batch.n = 0;
+    return st;
 }
 
 static status compute(lane *l, error *err)
 {
     l->begin_us = clock_us();
     l->n_ready = 0;
-    size_t variant = variant_of(l, l->now.batch.n);
-    const inputs *in = &l->inputs[variant];
     l->waited_us = 0;
-    TRY(fill(l, in, err));
-    exec_hooks hooks = {.need = need, .ready = ready, .user = l, .cancel = &l->cancel};
-    TRY(exec_run(l->exec, variant, &hooks, err));
+    TRY(fill_now(l, err));
+    TRY(run(l, err));
     board_post(l->o.board, &(note){.kind = NOTE_DONE, .step = l->now.step, .slot = l->now.slot,
                                    .lane = l->o.index});
     return OK;

@@ -31,13 +31,21 @@ typedef struct lane_options {
     board *board;
 } lane_options;
 
+enum { LANE_AHEAD = 2 };
+
+typedef struct lane_next {
+    step_slot batch;                /* n == 0: nothing */
+    float weight;
+} lane_next;
+
 typedef struct lane_slot {
     int64_t step;
     uint32_t slot;
     step_slot batch;
     float weight;                   /* the slot's share of the step's examples */
     bool last;                      /* the lane's last slot of the step: its gradients stay in place */
-    step_slot next;                 /* what to read ahead; n == 0: nothing */
+    lane_next next[LANE_AHEAD];     /* what most likely follows: read ahead, and on a device the first
+                                     * is brought there while this one is computed */
 } lane_slot;
 
 /* Starts the thread and returns when its engine stands (or failed to). Options are copied. */

@@ -195,6 +195,8 @@ static status start_next(runner *r, error *err)
                       .batch = steps_slot(&r->steps, r->now.batch, 0),
                       .weight = 1,
                       .last = true};
+    if (r->n_waiting)
+        work.next[0] = (lane_next){steps_slot(&r->steps, r->waiting[0].batch, 0), 1};
     lane_give(r->o.lane, &work);
     return OK;
 }

@@ -19,6 +19,17 @@ typedef struct work {
     size_t turn; /* MARK: of the event; FOLLOW: which mark of it; FAULT: the word */
 } work;
 
+typedef struct recorded {
+    const backend_kernel *kernel;
+    void *const *addresses;
+    void *workspace;
+} recorded;
+
+struct backend_segment {
+    recorded items[ROOM / 8];
+    size_t n;
+};
+
 struct backend_event {
     backend_queue queue;
     size_t marked, reached; /* how often */
@@ -33,7 +44,9 @@ device_control device;
 static work_queue queues[QUEUE_COUNT];
 static uint64_t fault_word;          /* NODE + 1; 0: none */
 static backend_kernel kernels[ROOM]; /* of paper, before they waited in a queue */
+static bool has_run[ROOM];
 static size_t n_kernels;
+static backend_segment *recording;
 static struct {
     const char *begin, *end;
 } blocks[BLOCKS];
@@ -64,6 +77,7 @@ static status do_one(const work *w, error *err)
 {
     switch (w->kind) {
     case KERNEL:
+        has_run[w->kernel - kernels] = true;
         return w->kernel->run(w->kernel->state, w->addresses, w->workspace, err);
     case COPY:
         memcpy(w->to, w->from, w->bytes);
@@ -123,7 +137,7 @@ static status copy(backend *b, backend_queue q, void *to, const void *from, size
                    error *err)
 {
     (void)b, (void)err;
-    BUG_ON(device_owns(to) == device_owns(from));
+    BUG_ON(recording || (!device_owns(to) && !device_owns(from)));
     device.n_copies[q]++;
     work *w = give(q, COPY);
     w->to = to;
@@ -234,14 +248,60 @@ static void release(backend *b, backend_space space, void *p)
     backend_paper.release(b, space, p);
 }
 
+static void give_kernel(const recorded *r)
+{
+    work *w = give(QUEUE_COMPUTE, KERNEL);
+    w->kernel = r->kernel;
+    w->addresses = r->addresses;
+    w->workspace = r->workspace;
+}
+
 static status enqueue_kernel(void *state, void *const *addresses, void *workspace, error *err)
 {
     (void)err;
-    work *w = give(QUEUE_COMPUTE, KERNEL);
-    w->kernel = state;
-    w->addresses = addresses;
-    w->workspace = workspace;
+    recorded r = {state, addresses, workspace};
+    if (!recording) {
+        give_kernel(&r);
+        return OK;
+    }
+    BUG_ON(!has_run[r.kernel - kernels] || recording->n == COUNT_OF(recording->items));
+    recording->items[recording->n++] = r;
     return OK;
+}
+
+static status segment_begin(backend *b, error *err)
+{
+    (void)b, (void)err;
+    BUG_ON(recording);
+    recording = xcalloc(1, sizeof *recording);
+    return OK;
+}
+
+static status segment_end(backend *b, backend_segment **ret, error *err)
+{
+    (void)b, (void)err;
+    BUG_ON(!recording || !recording->n);
+    *ret = recording;
+    recording = NULL;
+    paper.n_open++;
+    return OK;
+}
+
+static status segment_play(backend *b, backend_segment *s, error *err)
+{
+    (void)b, (void)err;
+    device.n_played++;
+    for (size_t i = 0; i < s->n; i++)
+        give_kernel(&s->items[i]);
+    return OK;
+}
+
+static void segment_destroy(backend *b, backend_segment **s)
+{
+    (void)b;
+    paper.n_open--;
+    free(*s);
+    *s = NULL;
 }
 
 static status prepare(backend_program *p, int32_t node, backend_kernel *ret, error *err)
@@ -254,9 +314,9 @@ static status prepare(backend_program *p, int32_t node, backend_kernel *ret, err
     return OK;
 }
 
-const backend_ops *device_reset(void)
+const backend_ops *device_reset(bool records)
 {
-    static const backend_async async = {
+    static backend_async async = {
         .event_create = event_create,
         .event_destroy = event_destroy,
         .copy = copy,
@@ -269,7 +329,11 @@ const backend_ops *device_reset(void)
         .fault_status = fault_status,
         .pin = pin,
         .unpin = unpin,
+        .segment_end = segment_end,
+        .segment_play = segment_play,
+        .segment_destroy = segment_destroy,
     };
+    async.segment_begin = records ? segment_begin : NULL;
     static backend_ops ops;
     ops = backend_paper;
     ops.prepare = prepare;
@@ -279,6 +343,7 @@ const backend_ops *device_reset(void)
     device = (device_control){0};
     memset(queues, 0, sizeof queues);
     memset(blocks, 0, sizeof blocks);
+    memset(has_run, 0, sizeof has_run);
     n_kernels = 0;
     fault_word = 0;
     return &ops;

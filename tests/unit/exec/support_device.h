@@ -11,6 +11,7 @@
 
 typedef struct device_control {
     int n_copies[QUEUE_COUNT];      /* given since device_reset */
+    int n_played;                   /* segments, since device_reset */
     int wait_fails;                 /* the n-th wait from here on; 0: none */
     const void *pinned;             /* or NULL */
     bool pin_fails;
@@ -19,8 +20,8 @@ typedef struct device_control {
 
 extern device_control device;
 
-/* As new; for every test. */
-const backend_ops *device_reset(void);
+/* As new; for every test. One that `records` plays segments, of kernels that have run before. */
+const backend_ops *device_reset(bool records);
 void device_fault(int32_t node);    /* from paper.ran: it met data it cannot work with */
 bool device_owns(const void *p);    /* memory of SPACE_DEVICE */
 bool device_is_idle(void);          /* no queue has anything left to do */

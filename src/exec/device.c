@@ -1,0 +1,116 @@
+/*
+ * What an exec has for a device that computes apart, with memory of its own: weights on both sides,
+ * the host's mirror of inputs, kept values and gradients, and the events its queues meet at.
+ */
+#include "common/base/alloc.h"
+#include "exec/state.h"
+
+#include <stdlib.h>
+
+static const backend_async *async_of(const exec *e)
+{
+    return e->ops->async;
+}
+
+static status create_events(exec *e, error *err)
+{
+    queued *q = e->queued;
+    size_t n = e->flat ? (size_t)e->flat->n_live_parts : 0;
+    q->landed = xcalloc(n + 1, sizeof *q->landed);
+    backend_event **all[] = {&q->arrived, &q->sent, &q->taken, &q->made, &q->end};
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        TRY(async_of(e)->event_create(e->device, all[i], err));
+    for (size_t i = 0; i < n; i++)
+        TRY(async_of(e)->event_create(e->device, &q->landed[i], err));
+    return OK;
+}
+
+void queued_forget(exec *e)
+{
+    for (int32_t p = 0; e->flat && p < e->flat->n_parts; p++)
+        e->queued->editions[p] = -1;
+}
+
+/* Without pinning copies up take a detour, and are right all the same: somebody else may have
+ * pinned the memory already, or the system may not let us. */
+static void pin(exec *e, const float *flat_values)
+{
+    queued *q = e->queued;
+    void *memory = (void *)(uintptr_t)flat_values;
+    if (q->pinned == memory)
+        return;
+    if (q->pinned)
+        async_of(e)->unpin(e->device, q->pinned);
+    q->pinned = NULL;
+    if (memory && e->memory.param &&
+        async_of(e)->pin(e->device, memory, e->memory.param, NULL) == OK)
+        q->pinned = memory;
+}
+
+void queued_bind(exec *e, const float *flat_values)
+{
+    pin(e, flat_values);
+    queued_forget(e);
+}
+
+size_t queued_n_faults(const exec *e)
+{
+    return (e->flat ? (size_t)e->flat->n_live_parts : 0) + 1;
+}
+
+status queued_create(exec *e, error *err)
+{
+    const exec_memory *m = &e->memory;
+    size_t faults = queued_n_faults(e) * sizeof(uint64_t);
+    queued *q = e->queued = xcalloc(1, sizeof *q);
+    q->editions = xcalloc(e->flat ? (size_t)e->flat->n_parts + 1 : 1, sizeof *q->editions);
+    queued_forget(e);
+    TRY(e->ops->alloc(e->device, SPACE_DEVICE, m->param, "parameters", &q->params, err));
+    TRY(e->ops->alloc(e->device, SPACE_DEVICE, m->io, "the next inputs", &q->next_inputs, err));
+    TRY(e->ops->alloc(e->device, SPACE_HOST, m->io, "inputs on the host", &q->inputs, err));
+    TRY(e->ops->alloc(e->device, SPACE_HOST, m->io, "outputs on the host", &q->kept, err));
+    TRY(e->ops->alloc(e->device, SPACE_HOST, m->grad, "gradients on the host", &q->grad, err));
+    TRY(e->ops->alloc(e->device, SPACE_HOST, faults, "words about bad data", &q->faults, err));
+    return create_events(e, err);
+}
+
+void queued_destroy(exec *e)
+{
+    queued *q = e->queued;
+    if (!q)
+        return;
+    for (size_t i = 0; q->landed && e->flat && i < (size_t)e->flat->n_live_parts; i++)
+        async_of(e)->event_destroy(e->device, &q->landed[i]);
+    backend_event **others[] = {&q->arrived, &q->sent, &q->taken, &q->made, &q->end};
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        async_of(e)->event_destroy(e->device, others[i]);
+    pin(e, NULL);
+    e->ops->release(e->device, SPACE_DEVICE, q->params);
+    e->ops->release(e->device, SPACE_DEVICE, q->next_inputs);
+    e->ops->release(e->device, SPACE_HOST, q->inputs);
+    e->ops->release(e->device, SPACE_HOST, q->kept);
+    e->ops->release(e->device, SPACE_HOST, q->grad);
+    e->ops->release(e->device, SPACE_HOST, q->faults);
+    free(q->landed);
+    free(q->editions);
+    free(q);
+    e->queued = NULL;
+}
+
+void *queued_host_address(const exec *e, const variant *v, graph_val id)
+{
+    const plan_place *place = plan_place_of(v->plan, id);
+    bool is_input = graph_value_at(v->graph, id)->kind == VAL_INPUT;
+    switch (place->slab) {
+    case SLAB_IO:
+        return (char *)(is_input ? e->queued->inputs : e->queued->kept) + place->offset;
+    case SLAB_GRAD:
+        return (char *)e->queued->grad + place->offset;
+    case SLAB_PARAM:
+        return (char *)(uintptr_t)e->params + place->offset;
+    case SLAB_CONST:
+        return (void *)(uintptr_t)graph_value_at(v->graph, id)->data;
+    default:
+        BUG("'%s' is kept, and lies where nobody may look", graph_value_at(v->graph, id)->name);
+    }
+}

@@ -1,0 +1,64 @@
+/*
+ * Segments of a variant's nodes, as a device plays them. A first walk in front of the recording
+ * lets everything happen that only happens once: code is loaded, libraries take their memory.
+ */
+#include "exec/state.h"
+
+static status run_nodes(const exec *e, const variant *v, const segment *s, error *err)
+{
+    for (int32_t node = s->first; node < s->end; node++)
+        TRY(variant_run_node(v, node, e->workspace, err));
+    return OK;
+}
+
+static status walk_once(const exec *e, const variant *v, error *err)
+{
+    const backend_async *async = e->ops->async;
+    for (size_t i = 0; i < v->n_segments; i++)
+        TRY(run_nodes(e, v, &v->segments[i], err));
+    TRY(async->mark(e->device, QUEUE_COMPUTE, e->queued->made, err));
+    return async->wait(e->device, e->queued->made, err);
+}
+
+static bool has_kernels(const variant *v, const segment *s)
+{
+    for (int32_t node = s->first; node < s->end; node++)
+        if (v->kernels[node].run)
+            return true;
+    return false;
+}
+
+/* What was begun is ended, whatever came between. */
+static status record(const exec *e, const variant *v, segment *s, error *err)
+{
+    const backend_async *async = e->ops->async;
+    TRY(async->segment_begin(e->device, err));
+    status st = run_nodes(e, v, s, err);
+    status end = async->segment_end(e->device, &s->recorded, st == OK ? err : NULL);
+    return st == OK ? end : st;
+}
+
+/* The values are zero, which any kernel can work with. */
+static status record_variant(const exec *e, const variant *v, error *err)
+{
+    TRY(walk_once(e, v, err));
+    for (size_t i = 0; i < v->n_segments; i++)
+        if (has_kernels(v, &v->segments[i]))
+            TRY(record(e, v, &v->segments[i], err));
+    return OK;
+}
+
+status segments_record(exec *e, error *err)
+{
+    if (!e->ops->async->segment_begin)
+        return OK;
+    for (size_t i = 0; i < e->n_variants; i++)
+        TRY(record_variant(e, &e->variants[i], err));
+    return OK;
+}
+
+status segment_play(const exec *e, const variant *v, const segment *s, error *err)
+{
+    return s->recorded ? e->ops->async->segment_play(e->device, s->recorded, err)
+                       : run_nodes(e, v, s, err);
+}

@@ -2,10 +2,12 @@
 
 #include "cuda_emu/block.h"
 #include "cuda_emu/machine.h"
+#include "cuda_emu/spoil.h"
 #include "cuda_emu/watch.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BUFFERS = 256 };
@@ -105,6 +107,7 @@ void assert_floats_close(const char *what, const float *got, const double *want,
 int kernel_test_begin(void **state)
 {
     (void)state;
+    spoil_test_begins();
     emu_faults_forget();
     return cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess;
 }
@@ -123,6 +126,9 @@ int kernel_test_end(void **state)
 int kernel_tests_run(const struct CMUnitTest *tests, size_t n)
 {
     int failed = 0;
+    const char *ledger = getenv("EMU_LEDGER");
+    if (ledger)
+        return spoil_places(tests, n, getenv("EMU_SPOIL"), ledger);
     const unsigned schedules[] = {0, EMU_DESCENDING | EMU_EAGER | EMU_RUSH};
     for (size_t i = 0; i < (emu_watcher ? 1 : 2); i++) { /* the watcher sees all schedules in one */
         emu_schedule_set(schedules[i]);

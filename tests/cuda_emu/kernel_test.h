@@ -15,7 +15,9 @@
  *       return kernel_tests_run(tests, sizeof tests / sizeof *tests);
  *   }
  *
- * Every test runs under two opposite schedules (machine.h). Memory is freed behind each test.
+ * Every test runs under two opposite schedules (machine.h), or once if it is watched. Memory is
+ * freed behind each test. With EMU_LEDGER=file the tests' places, those in the files EMU_SPOIL
+ * names, are spoilt too (spoil.h).
  */
 #ifndef TEQUIO_TESTS_CUDA_EMU_KERNEL_TEST_H
 #define TEQUIO_TESTS_CUDA_EMU_KERNEL_TEST_H

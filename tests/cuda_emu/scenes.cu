@@ -249,6 +249,40 @@ void scene_narrow(cuda_stream s, uint8_t *y, uint16_t *z, uint64_t *least)
     LAUNCH(narrow, dim3(2), dim3(32), 0, s, y, z, least);
 }
 
+template <int THREADS> static __global__ void fold(float *y, const float *x)
+{
+    size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
+    y[3 * i] = block_sum<THREADS>(x[i]);
+    y[3 * i + 1] = block_sum<THREADS>(x[i] * x[i]);
+    y[3 * i + 2] = block_max<THREADS>(-x[i]);
+}
+
+void scene_fold(cuda_stream s, float *y, const float *x, bool wide)
+{
+    if (wide)
+        LAUNCH((fold<96>), dim3(2), dim3(96), 0, s, y, x);
+    else
+        LAUNCH((fold<32>), dim3(6), dim3(32), 0, s, y, x);
+}
+
+/* The second barrier is needless. */
+static __global__ void spread(float *y, int n, int stride)
+{
+    SHARED(float, row, [64]);
+    int i = (int)threadIdx.x;
+    row[i] = (float)i;
+    __syncthreads();
+    float x = row[63 - i];
+    __syncthreads();
+    if (IN(i < n))
+        y[i * LD(stride)] = x;
+}
+
+void scene_spread(cuda_stream s, float *y, int n, int stride)
+{
+    LAUNCH(spread, dim3(1), dim3(64), 0, s, y, n, stride);
+}
+
 static __global__ void set(float *y, float value, size_t n)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;

@@ -69,6 +69,13 @@ void scene_blocks(cuda_stream s, float *y, blocks_how how);
  * smallest, 3. */
 void scene_narrow(cuda_stream s, uint8_t *y, uint16_t *z, uint64_t *least);
 
+/* y[192, 3]: the sum, the sum of squares and the most of -x over each block's share of x[192]; the
+ * blocks are of 96 or of 32 threads. */
+void scene_fold(cuda_stream s, float *y, const float *x, bool wide);
+
+/* y[i * stride] = 63 - i for i < n, n at most 64; with a barrier too many. */
+void scene_spread(cuda_stream s, float *y, int n, int stride);
+
 /* y[i] = value for i < n, without knowing how long y is. */
 void scene_set(cuda_stream s, float *y, float value, size_t n);
 /* One access of 16 bytes at y. */

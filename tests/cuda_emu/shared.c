@@ -134,6 +134,8 @@ void emu_copy_start(void *to, const void *from, int bytes, int size)
     emu_check_aligned(to, (size_t)size);
     if (bytes > 0)
         emu_check_aligned(from, (size_t)size);
+    emu_touch(from, (size_t)bytes, false); /* it may happen at any time from now on */
+    emu_touch(to, (size_t)size, true);
     if (emu_schedule() & EMU_EAGER || emu_arch() < 80)
         carry_out(&c);
     else if (t->n_copies < COPIES)

@@ -7,6 +7,7 @@
 #define TEQUIO_TESTS_CUDA_EMU_RUNTIME_H
 
 #include "cuda_emu/block.h"
+#include "cuda_emu/place.h"
 #include "cuda_runtime_api.h"
 
 #include <math.h>
@@ -55,10 +56,12 @@ struct alignas(16) float4 {
         &here_;                                                                                    \
     })
 
-#define __syncthreads() emu_block_barrier(EMU_HERE("__syncthreads"))
-#define __syncwarp()    emu_warp_barrier(0xffffffffu, EMU_HERE("__syncwarp"))
-#define LD(x)           (x)
-#define IN(x)           (x)
+#define __syncthreads()                                                                            \
+    (EMU_PLACE("__syncthreads()") ? (void)0 : emu_block_barrier(EMU_HERE("__syncthreads")))
+#define __syncwarp()                                                                               \
+    (EMU_PLACE("__syncwarp()") ? (void)0 : emu_warp_barrier(0xffffffffu, EMU_HERE("__syncwarp")))
+#define LD(...) ((__VA_ARGS__) + (EMU_PLACE("LD(" #__VA_ARGS__ ")") ? 1 : 0))
+#define IN(...) ((__VA_ARGS__) || EMU_PLACE("IN(" #__VA_ARGS__ ")"))
 
 #define CHECK_ALIGNED(p, bytes)                                                                    \
     ((uintptr_t)(p) % (bytes) ? emu_check_aligned((p), (bytes)) : (void)0)
@@ -151,10 +154,20 @@ static inline void async_commit()
 {
     emu_copy_commit();
 }
-template <int LEFT> static inline void async_wait()
-{
-    emu_copy_wait(LEFT);
-}
+struct emu_waiter {
+    bool is_spoilt;
+    template <int LEFT> void wait() const
+    {
+        if (!is_spoilt)
+            emu_copy_wait(LEFT);
+    }
+};
+#define async_wait                                                                                 \
+    emu_waiter                                                                                     \
+    {                                                                                              \
+        EMU_PLACE("async_wait")                                                                    \
+    }                                                                                              \
+    .template wait
 
 static inline bf16 bf16_of(float x)
 {

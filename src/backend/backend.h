@@ -68,7 +68,8 @@ typedef struct backend_async {
     void (*unpin)(backend *b, void *p);
     /* Kernels that run between begin and end are not done but recorded, with their addresses; play
      * then puts all of them into COMPUTE at once, any number of times. Each has run before, to its
-     * end: what it does the first time only cannot be recorded. NULL, all four: nothing can. */
+     * end: what it does the first time only cannot be recorded. `records`: whether it is wanted. */
+    bool (*records)(const backend *b);
     MUST_USE status (*segment_begin)(backend *b, error *err);
     MUST_USE status (*segment_end)(backend *b, backend_segment **ret, error *err);
     MUST_USE status (*segment_play)(backend *b, backend_segment *s, error *err);

@@ -177,7 +177,7 @@ static status give_segment(walk *w, const segment *s, error *err)
     if (hooks_cancelled(w->hooks))
         return FAIL(err, E_LOST, "cancelled");
     TRY(need_parts(w, s->first, err));
-    TRY(segment_play(w->e, w->v, s, err));
+    TRY(segments_play(w->e, w->v, s, err));
     TRY(fetch_kept(w, s, err));
     TRY(fetch_parts(w, s->end - 1, err));
     return deliver(w, false, err);

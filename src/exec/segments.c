@@ -50,14 +50,14 @@ static status record_variant(const exec *e, const variant *v, error *err)
 
 status segments_record(exec *e, error *err)
 {
-    if (!e->ops->async->segment_begin)
+    if (!e->ops->async->records(e->device))
         return OK;
     for (size_t i = 0; i < e->n_variants; i++)
         TRY(record_variant(e, &e->variants[i], err));
     return OK;
 }
 
-status segment_play(const exec *e, const variant *v, const segment *s, error *err)
+status segments_play(const exec *e, const variant *v, const segment *s, error *err)
 {
     return s->recorded ? e->ops->async->segment_play(e->device, s->recorded, err)
                        : run_nodes(e, v, s, err);

@@ -69,6 +69,6 @@ MUST_USE status inputs_take(exec *e, const variant *v, error *err);
 
 /* Records the segments of all variants, if the device can. */
 MUST_USE status segments_record(exec *e, error *err);
-MUST_USE status segment_play(const exec *e, const variant *v, const segment *s, error *err);
+MUST_USE status segments_play(const exec *e, const variant *v, const segment *s, error *err);
 
 #endif

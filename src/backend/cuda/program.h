@@ -45,6 +45,7 @@ struct backend {
     int device;
     cuda_stream queues[QUEUE_COUNT];
     uint64_t *fault;        /* on the device; all ones: none */
+    bool records;           /* segments, as graphs */
 };
 
 struct backend_program {
@@ -72,6 +73,10 @@ status cuda_node_run(void *state, void *const *addresses, void *workspace, error
 MUST_USE status queues_open(backend *b, error *err);
 void queues_close(backend *b);
 extern const backend_async cuda_async;
+MUST_USE status segment_begin(backend *b, error *err);
+MUST_USE status segment_end(backend *b, backend_segment **ret, error *err);
+MUST_USE status segment_play(backend *b, backend_segment *s, error *err);
+void segment_destroy(backend *b, backend_segment **s);
 MUST_USE status program_fault(const backend_program *p, uint64_t word, error *err);
 MUST_USE status cuda_alloc(backend *b, backend_space space, size_t bytes, const char *what,
                            void **ret, error *err);

@@ -13,8 +13,16 @@ struct backend_event {
     cudaEvent_t event;
 };
 
+/* Profilers and sanitizers see more of kernels that are no part of a graph. */
+static bool wants_graphs(void)
+{
+    const char *word = getenv("TEQUIO_CUDA_GRAPHS");
+    return !word || strcmp(word, "0") != 0;
+}
+
 status queues_open(backend *b, error *err)
 {
+    b->records = wants_graphs();
     for (int q = 0; q < QUEUE_COUNT; q++)
         TRY_CUDA(cudaStreamCreateWithFlags(&b->queues[q], cudaStreamNonBlocking), "a stream", err);
     void *fault = NULL;
@@ -115,6 +123,11 @@ static void unpin(backend *b, void *p)
     (void)cudaHostUnregister(p);
 }
 
+static bool records(const backend *b)
+{
+    return b->records;
+}
+
 const backend_async cuda_async = {
     .event_create = event_create,
     .event_destroy = event_destroy,
@@ -128,6 +141,11 @@ const backend_async cuda_async = {
     .fault_status = program_fault,
     .pin = pin,
     .unpin = unpin,
+    .records = records,
+    .segment_begin = segment_begin,
+    .segment_end = segment_end,
+    .segment_play = segment_play,
+    .segment_destroy = segment_destroy,
 };
 
 static status clear(backend *b, void *p, size_t bytes, error *err)

@@ -12,6 +12,7 @@
 #include "graph/attrs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NAME = 48 };
@@ -192,9 +193,8 @@ static graph *falling(flat **ret_flat)
     return g;
 }
 
-static void test_a_step_takes_weights_and_gives_gradients(void **state)
+static void take_steps(void)
 {
-    (void)state;
     error err = ERROR_INIT;
     flat *f = NULL;
     graph *g = falling(&f);
@@ -223,6 +223,20 @@ static void test_a_step_takes_weights_and_gives_gradients(void **state)
     exec_destroy(&engines[1]);
     flat_destroy(&f);
     graph_destroy(&g);
+}
+
+static void test_a_step_takes_weights_and_gives_gradients(void **state)
+{
+    (void)state;
+    take_steps();
+}
+
+static void test_a_step_without_graphs_is_the_same(void **state)
+{
+    (void)state;
+    setenv("TEQUIO_CUDA_GRAPHS", "0", 1);
+    take_steps();
+    unsetenv("TEQUIO_CUDA_GRAPHS");
 }
 
 /* --- by index --- */
@@ -351,6 +365,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(test_one_element_at_a_time_is_as_on_the_cpu),
         KERNEL_TEST(test_a_step_takes_weights_and_gives_gradients),
+        KERNEL_TEST(test_a_step_without_graphs_is_the_same),
         KERNEL_TEST(test_rows_are_those_the_indices_name),
         KERNEL_TEST(test_an_index_out_of_range_is_named),
         KERNEL_TEST(test_all_nodes_without_a_kernel_are_named),

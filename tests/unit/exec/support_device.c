@@ -47,6 +47,7 @@ static backend_kernel kernels[ROOM]; /* of paper, before they waited in a queue 
 static bool has_run[ROOM];
 static size_t n_kernels;
 static backend_segment *recording;
+static bool plays_segments;
 static struct {
     const char *begin, *end;
 } blocks[BLOCKS];
@@ -269,6 +270,12 @@ static status enqueue_kernel(void *state, void *const *addresses, void *workspac
     return OK;
 }
 
+static bool records(const backend *b)
+{
+    (void)b;
+    return plays_segments;
+}
+
 static status segment_begin(backend *b, error *err)
 {
     (void)b, (void)err;
@@ -314,9 +321,9 @@ static status prepare(backend_program *p, int32_t node, backend_kernel *ret, err
     return OK;
 }
 
-const backend_ops *device_reset(bool records)
+const backend_ops *device_reset(bool records_segments)
 {
-    static backend_async async = {
+    static const backend_async async = {
         .event_create = event_create,
         .event_destroy = event_destroy,
         .copy = copy,
@@ -329,11 +336,13 @@ const backend_ops *device_reset(bool records)
         .fault_status = fault_status,
         .pin = pin,
         .unpin = unpin,
+        .records = records,
+        .segment_begin = segment_begin,
         .segment_end = segment_end,
         .segment_play = segment_play,
         .segment_destroy = segment_destroy,
     };
-    async.segment_begin = records ? segment_begin : NULL;
+    plays_segments = records_segments;
     static backend_ops ops;
     ops = backend_paper;
     ops.prepare = prepare;

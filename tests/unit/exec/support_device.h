@@ -20,8 +20,8 @@ typedef struct device_control {
 
 extern device_control device;
 
-/* As new; for every test. One that `records` plays segments, of kernels that have run before. */
-const backend_ops *device_reset(bool records);
+/* As new; for every test. If it records segments, then of kernels that have run before. */
+const backend_ops *device_reset(bool records_segments);
 void device_fault(int32_t node);    /* from paper.ran: it met data it cannot work with */
 bool device_owns(const void *p);    /* memory of SPACE_DEVICE */
 bool device_is_idle(void);          /* no queue has anything left to do */

@@ -7,6 +7,8 @@
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_LAUNCH_H
 #define TEQUIO_BACKEND_CUDA_KERNELS_LAUNCH_H
 
+#include "backend/cuda/kernels/tile.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +21,25 @@ typedef struct CUstream_st *cuda_stream; /* CUDA's cudaStream_t */
 
 /* How a float is stored. */
 typedef enum launch_type { LAUNCH_F32, LAUNCH_BF16, LAUNCH_F16 } launch_type;
+
+/* channels_last.cu */
+
+/* y [images, places, channels] of `type` = x [images, channels, places], rounded. There are fewer than
+ * 2^31 squares of 32 channels and places. */
+void launch_channels_last(cuda_stream stream, void *y, launch_type type, const float *x,
+                          int64_t images, int64_t channels, int64_t places);
+
+/* conv.cu */
+
+/* y, x or w of a convolution from the other two (tile.h). launch_conv_bwd_data is the transposed
+ * convolution too, with its bias at the end. */
+void launch_conv(cuda_stream stream, const conv_task *t);
+void launch_conv_bwd_data(cuda_stream stream, const conv_task *t);
+void launch_conv_bwd_weights(cuda_stream stream, const conv_task *t);
+
+/* db[maps] = alpha * the sums of y over images and places, in cut.pieces; their parts are
+ * tile_parts(pieces, 1, maps, 1). */
+void launch_conv_bwd_bias(cuda_stream stream, const conv_task *t, float *db);
 
 /* gather.cu */
 
@@ -33,6 +54,11 @@ typedef struct launch_gather_call {
 /* y[outer][n] rows: those of x that the indices name; for a bad one row 0. */
 void launch_gather(cuda_stream stream, const launch_gather_call *c, void *y, const void *x,
                    const void *indices);
+
+/* tile.cu */
+
+/* y = act(alpha * a b + beta * c), batch by batch (tile.h) */
+void launch_gemm(cuda_stream stream, const gemm_task *t);
 
 /* tree_sum.cu */
 

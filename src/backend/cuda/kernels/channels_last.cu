@@ -1,0 +1,55 @@
+/* Images turned for convolutions: a block a square of channels and places, by way of shared memory,
+ * so that what lies side by side is read and written side by side. */
+#include "backend/cuda/kernels/device.cuh"
+#include "backend/cuda/kernels/launch.h"
+
+enum { SIDE = 32, STEP = 8 };
+
+template <typename T>
+__global__ void __launch_bounds__(SIDE *STEP)
+    channels_last(T *y, const float *x, int64_t channels, int64_t places, int64_t channel_tiles,
+                  int64_t place_tiles)
+{
+    SHARED(float, square, [SIDE][SIDE + 1]);
+    int64_t block = blockIdx.x;
+    int64_t place0 = block % place_tiles * SIDE;
+    block /= place_tiles;
+    int64_t channel0 = block % channel_tiles * SIDE;
+    int64_t image = block / channel_tiles * channels * places;
+    int column = (int)threadIdx.x;
+    for (int row = (int)threadIdx.y; row < SIDE; row += STEP) {
+        int64_t channel = channel0 + row, place = place0 + column;
+        if (IN(channel < channels && place < places))
+            square[row][column] = x[image + channel * LD(places) + place];
+    }
+    __syncthreads();
+    for (int row = (int)threadIdx.y; row < SIDE; row += STEP) {
+        int64_t place = place0 + row, channel = channel0 + column;
+        if (IN(channel < channels && place < places))
+            y[image + place * LD(channels) + channel] = stored<T>(square[column][row]);
+    }
+}
+
+template <typename T>
+static void launch(cuda_stream stream, void *y, const float *x, int64_t images, int64_t channels,
+                   int64_t places)
+{
+    int64_t channel_tiles = (channels + SIDE - 1) / SIDE, place_tiles = (places + SIDE - 1) / SIDE;
+    int64_t blocks = images * channel_tiles * place_tiles;
+    if (blocks > 0)
+        LAUNCH(channels_last<T>, dim3((unsigned)blocks), dim3(SIDE, STEP), 0, stream, (T *)y, x,
+               channels, places, channel_tiles, place_tiles);
+}
+
+void launch_channels_last(cuda_stream stream, void *y, launch_type type, const float *x,
+                          int64_t images, int64_t channels, int64_t places)
+{
+    switch (type) {
+    case LAUNCH_F32:
+        return launch<float>(stream, y, x, images, channels, places);
+    case LAUNCH_BF16:
+        return launch<bf16>(stream, y, x, images, channels, places);
+    case LAUNCH_F16:
+        return launch<f16>(stream, y, x, images, channels, places);
+    }
+}

@@ -1,0 +1,29 @@
+/* Matrix products on our own tiles: with one operand or both transposed, in batches of any kind. */
+#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/tile.cuh"
+
+static tile_dense dense_of(const gemm_task *t, const tile_matrix *m, bool is_left)
+{
+    tile_dense s = {};
+    s.data = m->data;
+    s.batch_step = m->batch;
+    s.bytes = tile_bytes_of(t->kind);
+    s.rows = (int)(is_left ? t->m : t->n);
+    s.row_axis = tile_axis_plain(is_left ? m->row : m->column);
+    s.k_axis = tile_axis_plain(is_left ? m->column : m->row);
+    tile_dense_ways(&s, t->k);
+    return s;
+}
+
+void launch_gemm(cuda_stream stream, const gemm_task *t)
+{
+    tile_result y = {};
+    y.data = t->y;
+    y.type = t->y_type;
+    y.batch_step = t->y_batch;
+    y.row_axis = tile_axis_plain(t->y_row);
+    y.column_axis = tile_axis_plain(1);
+    y.end = t->end;
+    tile_launch<true>(stream, t->kind, t->cut, dense_of(t, &t->a, true), dense_of(t, &t->b, false),
+                      y, t->batches, t->k);
+}

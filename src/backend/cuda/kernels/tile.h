@@ -1,0 +1,103 @@
+/*
+ * Products on our own kernels: what tile.cu (matrices) and conv.cu (convolutions) are asked for.
+ * Plain data, filled by a planner once and read at every launch; C and C++.
+ *
+ * A sum runs over ascending k, in float32. On one model of chip its bits depend on the factors, the
+ * kind of product, k and `pieces` alone, not on alignment, tiles or the other sizes; and, of a
+ * convolution, on the order of its taps: channels within places where images lie so, otherwise
+ * places within channels.
+ *
+ * Limits, the planner's to check: every count of rows, columns, k, pixels of a whole batch, and
+ * every coordinate of a padded image is below 2^31 - 1024, and so is the number of blocks. Offsets
+ * are 64 bits.
+ */
+#ifndef TEQUIO_BACKEND_CUDA_KERNELS_TILE_H
+#define TEQUIO_BACKEND_CUDA_KERNELS_TILE_H
+
+#include "common/base/dtype.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How factors are multiplied, and how they lie. */
+typedef enum tile_kind {
+    TILE_F32,  /* DT_F32, on any chip */
+    TILE_TF32, /* DT_F32, rounded to TF32 (to nearest, ties away from zero) for the tensor
+                * cores of sm_80 and later */
+    TILE_BF16, /* DT_BF16, likewise from sm_80 on */
+    TILE_F16,  /* DT_F16, from sm_75 on */
+} tile_kind;
+
+/* How a sum becomes an element of y: act(alpha * sum + beta * c). y may be c. */
+typedef struct tile_end {
+    float alpha, beta; /* as they are: 0 is 0 */
+    const void *c;     /* NULL: none; a scalar, row, column or matrix by its strides */
+    dtype c_type;
+    int64_t c_batch, c_row, c_column; /* elements */
+    bool relu;                        /* max(y, 0); a NaN stays */
+} tile_end;
+
+/* How the work is cut. */
+typedef struct tile_cut {
+    bool wide;      /* gemm: a block makes 128 x 128 of y, otherwise 64 x 64 */
+    int64_t pieces; /* k is cut into so many, summed one after another; 1: none, >= 1 */
+    float *parts;   /* device memory for their sums if pieces > 1: tile_parts of floats */
+} tile_cut;
+
+/* The floats that `parts` needs for y [batches, rows, columns]. */
+static inline int64_t tile_parts(int64_t pieces, int64_t batches, int64_t rows, int64_t columns)
+{
+    return pieces > 1 ? pieces * batches * rows * columns : 0;
+}
+
+/* A matrix for each batch, in elements: [i,k] of batch b at b * batch + i * row + k * column. A
+ * transposed factor has row 1. */
+typedef struct tile_matrix {
+    const void *data; /* aligned to a factor; what 16 bytes divide is read faster */
+    int64_t row, column, batch;
+} tile_matrix;
+
+/* y[b] [m,n] = act(alpha * a[b] [m,k] b[b] [k,n] + beta * c[b]); y's columns lie side by side */
+typedef struct gemm_task {
+    tile_kind kind;
+    int64_t batches, m, n, k;
+    tile_matrix a, b;
+    void *y;
+    dtype y_type;
+    int64_t y_row, y_batch; /* elements from row to row, from batch to batch */
+    tile_end end;
+    tile_cut cut;
+} gemm_task;
+
+/* Where an image or the weights lie, in elements: outer (image, or map of the weights), channel,
+ * and place in the row-major order of the spatial axes. [N,C,H,W]: CHW, HW, 1; [N,H,W,C]: HWC, 1,
+ * C. */
+typedef struct conv_layout {
+    int64_t outer, channel, place;
+} conv_layout;
+
+typedef struct conv_operand {
+    void *data; /* factors are only read */
+    dtype type;
+    conv_layout at;
+} conv_operand;
+
+/* What a convolution and its two gradients share. Always three spatial axes: those that are not
+ * there have size, kernel, stride and dilation 1 and pad 0, and stand first. */
+typedef struct conv_task {
+    tile_kind kind;
+    int64_t batch, groups;
+    int64_t channels, maps; /* of x and y, all groups together */
+    int32_t in[3], out[3], kernel[3], stride[3], dilation[3];
+    int32_t pad[3];       /* in front; what lies behind follows from the sizes */
+    bool direct;          /* a thread an element, not tiles: for groups of few channels; in
+                           * float32 whatever the kind, factors may be of any type */
+    conv_operand x, w, y; /* w: outer = map, channel = within its group; whichever is made is
+                           * data that is written */
+    tile_end end;         /* of y or x: c_row by pixel, c_column by channel of all groups,
+                           * c_batch is not read. Of weights: alpha alone */
+    tile_cut cut;         /* parts: tile_parts(pieces, groups, rows, columns) of what is made:
+                           * pixels and channels of a group; maps of a group and their weights */
+} conv_task;
+
+#endif

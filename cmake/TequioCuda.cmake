@@ -163,7 +163,7 @@ function(tequio_cuda_library)
     endif()
     if(TEQUIO_CUDA_BUILT)
         file(GLOB cuda_kernels CONFIGURE_DEPENDS src/backend/cuda/kernels/*.cu)
-        tequio_floor(cuda DIRS src/backend/cuda DEPENDS tequio_graph ${cuda_runtime}
+        tequio_floor(cuda DIRS src/backend/cuda DEPENDS tequio_backend ${cuda_runtime}
                      Threads::Threads ${CMAKE_DL_LIBS} rt)
         target_include_directories(tequio_cuda SYSTEM PRIVATE ${cuda_include})
         set_source_files_properties(src/backend/cuda/report.c PROPERTIES
@@ -173,7 +173,7 @@ function(tequio_cuda_library)
         set(cuda_include ${cuda_include} PARENT_SCOPE)
         set(cuda_kernels ${cuda_kernels} PARENT_SCOPE)
     else()
-        tequio_floor(cuda DIRS src/backend ONLY /backend/absent.c DEPENDS tequio_graph)
+        tequio_floor(cuda DIRS src/backend ONLY /backend/absent.c DEPENDS tequio_backend)
     endif()
     set(TEQUIO_CUDA_BUILT ${TEQUIO_CUDA_BUILT} PARENT_SCOPE)
 endfunction()

@@ -1,5 +1,5 @@
 /*
- * Whole steps of small models on the CPU backend.
+ * Whole steps of small models on the backend the program is linked with (support_tested.h).
  *
  *   gradients   every element of every parameter against central differences of the double
  *               reference; state tensors against the batch's statistics
@@ -16,6 +16,7 @@
 #include "numeric/support_lane.h"
 #include "numeric/support_models.h"
 #include "numeric/support_reference.h"
+#include "numeric/support_tested.h"
 
 #include "graph/attrs.h"
 
@@ -29,6 +30,16 @@
 #include <cmocka.h>
 
 static const double TOLERANCE = 1e-4;
+
+/* Skips the test if the backend lacks kernels of the model. */
+static void need_kernels(const model_size *size)
+{
+    graph *g = model_build(size, 1, true);
+    bool takes = tested_takes(g);
+    graph_destroy(&g);
+    if (!takes)
+        skip();
+}
 
 static double *as_doubles(const float *x, int64_t n)
 {
@@ -85,6 +96,7 @@ static void check_gradients(const model_size *size)
 {
     enum { BATCH = 3 };
     const double weight = 0.375;
+    need_kernels(size);
     graph *g = model_build(size, BATCH, true), *forward = model_build(size, BATCH, false);
     reference *r = reference_create(forward);
     lane l;
@@ -171,6 +183,7 @@ static void drop_grads(shared *s)
 static void check_lanes(const model_size *size, int threads)
 {
     error err = ERROR_INIT;
+    need_kernels(size);
     graph *full = model_build(size, FULL, true), *last = model_build(size, LAST, true);
     flat *layout = lane_layout(full);
     shared one = {.graphs = {full, last}, .layout = layout, .threads = threads};
@@ -217,6 +230,7 @@ static void test_two_lanes_of_two_threads_give_the_bits_of_one(void **state)
 static void test_a_variant_gives_the_bits_it_gives_alone(void **state)
 {
     (void)state;
+    need_kernels(&large_cnn);
     graph *full = model_build(&large_cnn, FULL, true), *last = model_build(&large_cnn, LAST, true);
     const graph *both[] = {full, last};
     lane together, alone;
@@ -300,6 +314,7 @@ static void check_slab(const lane *l)
 
 static void check_hooks(const model_size *size)
 {
+    need_kernels(size);
     graph *g = model_build(size, FULL, true);
     lane plain, guarded;
     lane_init(&plain, (const graph *const *)&g, 1, 1);
@@ -351,6 +366,10 @@ static void run_dropout(uint64_t batch, const dropout_attr *attr, int64_t n, dou
     must(graph_add(g, OP_DROPOUT, "dropout", in, 2, attr, out, &err), &err);
     graph_keep(g, out[0]);
     graph_keep(g, out[1]);
+    if (!tested_takes(g)) {
+        graph_destroy(&g);
+        skip();
+    }
     lane l;
     lane_init(&l, (const graph *const *)&g, 1, 1);
     double *ones = xcalloc((size_t)n, sizeof *ones);

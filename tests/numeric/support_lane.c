@@ -1,5 +1,6 @@
 #include "numeric/support_lane.h"
 
+#include "numeric/support_tested.h"
 #include "numeric/support_values.h"
 
 #include <setjmp.h>
@@ -34,6 +35,12 @@ flat *lane_layout(const graph *g)
 
 void lane_init(lane *l, const graph *const *graphs, size_t n_graphs, int threads)
 {
+    lane_init_on(l, tested_backend, graphs, n_graphs, threads);
+}
+
+void lane_init_on(lane *l, const backend_ops *ops, const graph *const *graphs, size_t n_graphs,
+                  int threads)
+{
     error err = ERROR_INIT;
     *l = (lane){.graphs = graphs, .layout = lane_layout(graphs[0])};
     size_t elements = l->layout ? (size_t)l->layout->n_elements : 0;
@@ -41,7 +48,7 @@ void lane_init(lane *l, const graph *const *graphs, size_t n_graphs, int threads
     must(mem_alloc(elements * sizeof(float), "parameters", &params, &err), &err);
     l->params = params;
     exec_options options = {
-        .backend = &backend_cpu,
+        .backend = ops,
         .device = {.threads = threads},
         .flat = l->layout,
         .graphs = graphs,

@@ -1,6 +1,6 @@
 /*
- * What a worker's lane does, cut down for tests: variants of a model on the CPU backend, a flat
- * vector of its own, values set and read by name as doubles. Any failure fails the test with the
+ * What a worker's lane does, cut down for tests: variants of a model on a backend, a flat vector of
+ * its own, values set and read by name as doubles. Any failure fails the test with the
  * error's text.
  */
 #ifndef TEQUIO_TESTS_NUMERIC_SUPPORT_LANE_H
@@ -21,7 +21,10 @@ typedef struct lane {
 /* The flat vector of a graph's parameters, NULL if it has none. */
 flat *lane_layout(const graph *g);
 
+/* On the backend of the program (support_tested.h), or on this one. */
 void lane_init(lane *l, const graph *const *graphs, size_t n_graphs, int threads);
+void lane_init_on(lane *l, const backend_ops *ops, const graph *const *graphs, size_t n_graphs,
+                  int threads);
 void lane_fini(lane *l);
 
 /* An input of the variant, or a parameter. */

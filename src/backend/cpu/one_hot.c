@@ -1,7 +1,7 @@
 /* OneHot: indices [outer, inner], y [outer, depth, inner]. */
-#include "backend/cpu/fill.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
+#include "backend/fill.h"
 #include "common/base/alloc.h"
 
 #include <string.h>

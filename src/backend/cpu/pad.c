@@ -2,9 +2,9 @@
  * Pad: the output row by row. Axes behind the last one that is padded are one run with it; where a
  * row comes from follows from a map of each axis, made when the graph is loaded.
  */
-#include "backend/cpu/fill.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
+#include "backend/fill.h"
 #include "common/base/alloc.h"
 #include "graph/taps.h"
 

@@ -87,19 +87,15 @@ static status check_types(const cuda_node *n, error *err)
 /* Nodes that make no elements have nothing to run. */
 static status plan_one(backend_program *p, cuda_node *n, error *err)
 {
-    bool has_elements = false, lacks_operand = false;
+    bool has_elements = false;
     for (int i = 0; i < n->node->n_out; i++)
         has_elements |= cuda_out(n, i) && p->bytes[n->node->out[i]] > 0;
-    for (int i = 0; i < n->node->n_in; i++)
-        lacks_operand |= cuda_in(n, i) && p->bytes[n->node->in[i]] == 0;
     if (!has_elements)
         return OK;
     if (!plan_of[n->node->op])
         return FAIL(err, E_UNSUPPORTED, "none for this operator");
-    if (lacks_operand)
-        return FAIL(err, E_UNSUPPORTED, "an operand without elements");
     TRY(check_types(n, err));
-    return plan_of[n->node->op](p, n, err);
+    return (cuda_node_is_empty(n) ? cuda_plan_empty : plan_of[n->node->op])(p, n, err);
 }
 
 /* Every node is tried, so that the message names all that have no kernel. */

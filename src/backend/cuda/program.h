@@ -65,6 +65,10 @@ const graph_value *cuda_out(const cuda_node *n, int i);
 /* For a plan function whose kernel checks the elements of input i: each must be in low .. high. */
 void cuda_node_checks(cuda_node *n, int i, int64_t low, int64_t high);
 
+/* Whether it has an operand without elements and makes elements whose value that alone decides; then
+ * cuda_plan_empty is its plan function. All other plan functions take such operands themselves. */
+bool cuda_node_is_empty(const cuda_node *n);
+
 /* Bodies' home: backend_kernel.run */
 status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err);
 
@@ -84,6 +88,7 @@ void cuda_release(backend *b, backend_space space, void *p);
 
 /* Plan functions, by file */
 MUST_USE status cuda_plan_copy(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_empty(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_gather(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_unary(backend_program *p, cuda_node *n, error *err);
 

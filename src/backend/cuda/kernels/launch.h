@@ -41,6 +41,11 @@ void launch_conv_bwd_weights(cuda_stream stream, const conv_task *t);
  * tile_parts(pieces, 1, maps, 1). */
 void launch_conv_bwd_bias(cuda_stream stream, const conv_task *t, float *db);
 
+/* fill.cu */
+
+/* y[n] elements of 1, 2, 4 or 8 bytes: all the low ones of `value`. */
+void launch_fill(cuda_stream stream, void *y, int64_t n, int bytes, uint64_t value);
+
 /* gather.cu */
 
 typedef struct launch_gather_call {

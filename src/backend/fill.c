@@ -1,4 +1,4 @@
-#include "backend/cpu/fill.h"
+#include "backend/fill.h"
 
 #include "common/base/error.h"
 

@@ -1,6 +1,6 @@
 /* Runs of one value, of any type. Pure functions. */
-#ifndef TEQUIO_BACKEND_CPU_FILL_H
-#define TEQUIO_BACKEND_CPU_FILL_H
+#ifndef TEQUIO_BACKEND_FILL_H
+#define TEQUIO_BACKEND_FILL_H
 
 #include "common/base/dtype.h"
 

@@ -2,7 +2,6 @@
 #include "cuda_emu/machine.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct CUgraph_st {
     emu_operation *list;
@@ -53,21 +52,10 @@ cudaError_t emu_graphs_forbid(void)
     return e;
 }
 
-/* The same with arguments of its own. */
-static emu_operation twin_of(const emu_operation *o)
-{
-    emu_operation twin = *o;
-    if (o->kernel.arguments) {
-        twin.kernel.arguments = must(emu_arguments(o->kernel.argument_bytes));
-        memcpy(twin.kernel.arguments, o->kernel.arguments, o->kernel.argument_bytes);
-    }
-    return twin;
-}
-
 static void free_operations(emu_operation *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        free(list[i].kernel.arguments);
+        emu_operation_free(&list[i]);
     free(list);
 }
 
@@ -139,7 +127,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ret, cudaGraph_t g, unsigned l
     cudaGraphExec_t x = must(calloc(1, sizeof *x));
     x->list = must(calloc(g->n + 1, sizeof *x->list));
     for (; x->n < g->n; x->n++)
-        x->list[x->n] = twin_of(&g->list[x->n]);
+        x->list[x->n] = emu_operation_twin(&g->list[x->n]);
     *ret = x;
     return cudaSuccess;
 }
@@ -161,7 +149,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t g, cudaStream_t s)
         e = emu_graph_spoil(*emu_stream_capture(s));
     for (size_t i = 0; i < g->n && e == cudaSuccess; i++) {
         emu_copy_spoil(&g->list[i]);
-        e = emu_stream_push(s, twin_of(&g->list[i]));
+        e = emu_stream_push(s, emu_operation_twin(&g->list[i]));
     }
     emu_unlock();
     return emu_said(e);

@@ -9,7 +9,7 @@
 
 #include "cuda_emu/stream.h"
 
-/* Takes the operation in, and on success the kernel's arguments. */
+/* Takes the operation in, and on success what belongs to it. */
 cudaError_t emu_graph_add(cudaGraph_t g, const emu_operation *o);
 /* The capture has failed; the error to say so. */
 cudaError_t emu_graph_spoil(cudaGraph_t g);

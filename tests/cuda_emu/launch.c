@@ -120,8 +120,5 @@ void *emu_launch(const char *name, const void *kernel, uint3 grid, uint3 block, 
         e = emu_stream_push(s, (emu_operation){.kind = EMU_KERNEL, .kernel = k});
     }
     emu_unlock();
-    if (emu_said(e) == cudaSuccess)
-        return k.arguments;
-    free(k.arguments);
-    return NULL;
+    return emu_said(e) == cudaSuccess ? k.arguments : NULL;
 }

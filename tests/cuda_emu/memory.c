@@ -238,15 +238,25 @@ bool emu_memory_holds(const void *p, size_t bytes)
     return s && (size_t)((const char *)p - s->at) + bytes <= s->bytes;
 }
 
+bool emu_memory_is_together(const void *p, const void *q)
+{
+    const span *s = find(p);
+    return s && s == find(q);
+}
+
 static void check_zone(const char *zone, const span *s, const char *where)
 {
-    for (size_t i = 0; i < ZONE; i++)
-        if ((unsigned char)zone[i] != EMU_POISON) {
-            emu_fault("a write %s an allocation of %zu bytes, byte %zu of what is there", where,
-                      s->bytes, i);
-            memset((char *)(uintptr_t)zone, EMU_POISON, ZONE);
-            return;
-        }
+    static char poison[ZONE];
+    if (!poison[0])
+        memset(poison, EMU_POISON, ZONE);
+    if (memcmp(zone, poison, ZONE) == 0)
+        return;
+    size_t i = 0;
+    while (zone[i] == poison[i])
+        i++;
+    emu_fault("a write %s an allocation of %zu bytes, byte %zu of what is there", where, s->bytes,
+              i);
+    memset((char *)(uintptr_t)zone, EMU_POISON, ZONE);
 }
 
 void emu_memory_check(void)

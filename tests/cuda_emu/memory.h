@@ -23,6 +23,8 @@ size_t emu_memory_offset(const void *p);
 bool emu_memory_holds(const void *p, size_t bytes);
 /* Where p lies, for messages; false: in no allocation. */
 bool emu_memory_describe(const void *p, char ret[160]);
+/* Whether both lie in the same allocation. */
+bool emu_memory_is_together(const void *p, const void *q);
 /* A fault if something was written outside of every allocation. */
 void emu_memory_check(void);
 /* Whether [p, p + bytes) is pinned memory of the host. */

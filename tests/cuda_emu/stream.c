@@ -63,6 +63,11 @@ const emu_clock *emu_clock_now(int *ret_stream)
     return &current->clock;
 }
 
+bool emu_may_touch(const void *p, size_t bytes, bool writes)
+{
+    return emu_ranges_hold(current->ranges, p, bytes, writes);
+}
+
 /* --- running --- */
 
 static void run_kernel(int device, const emu_operation *o)
@@ -99,7 +104,7 @@ static void run_one(cudaStream_t s)
         emu_memory_check();
         emu_memory_close();
     }
-    free(o->kernel.arguments);
+    emu_operation_free(o);
     if (++s->done == end_of(s)) {
         s->first = s->done;
         s->n = 0;
@@ -364,8 +369,14 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
 cudaError_t emu_stream_push(cudaStream_t s, emu_operation o)
 {
-    if (s->capture)
-        return emu_graph_add(s->capture, &o);
+    if (!o.ranges)
+        o.ranges = emu_ranges_take();
+    if (s->capture) {
+        cudaError_t e = emu_graph_add(s->capture, &o);
+        if (e != cudaSuccess)
+            emu_operation_free(&o);
+        return e;
+    }
     if (s->n == s->room) {
         s->room = s->room ? 2 * s->room : 64;
         s->list = realloc(s->list, s->room * sizeof *s->list);

@@ -19,6 +19,19 @@ typedef struct emu_clock {
     uint32_t of[EMU_STREAMS];
 } emu_clock;
 
+/* What an operation may touch of the allocations these lie in; others it may only read. */
+typedef struct emu_range {
+    const char *from;
+    size_t bytes;
+    bool is_written;
+} emu_range;
+typedef struct emu_ranges emu_ranges;
+
+/* Holds for what this thread puts on streams from now on; n = 0: it may touch anything. */
+void emu_ranges_set(const emu_range *list, size_t n);
+emu_ranges *emu_ranges_take(void); /* to be kept in an operation; NULL: none are set */
+bool emu_ranges_hold(const emu_ranges *r, const void *p, size_t bytes, bool writes);
+
 /* What a stream has to do. */
 typedef struct emu_operation {
     enum { EMU_KERNEL, EMU_COPY, EMU_CLEAR, EMU_WAIT } kind;
@@ -29,16 +42,22 @@ typedef struct emu_operation {
     int byte;
     struct CUstream_st *on; /* EMU_WAIT: until this many of that stream's are done */
     uint64_t upto;
+    emu_ranges *ranges; /* or NULL */
     emu_clock clock;
 } emu_operation;
 
+/* The same with arguments of its own; and an end to it. */
+emu_operation emu_operation_twin(const emu_operation *o);
+void emu_operation_free(emu_operation *o);
+
 /* Of the operation that runs, which is number of[*ret_stream] of that stream. */
 const emu_clock *emu_clock_now(int *ret_stream);
+/* Whether that operation may touch these bytes. */
+bool emu_may_touch(const void *p, size_t bytes, bool writes);
 
 /* An error unless there is such a stream, and its device works. */
 cudaError_t emu_stream_check(cudaStream_t s);
-/* Behind what s has to do or, while it is captured, into the graph. On success it has taken the
- * kernel's arguments. */
+/* Behind what s has to do or, while it is captured, into the graph; takes what belongs to o. */
 cudaError_t emu_stream_push(cudaStream_t s, emu_operation o);
 /* The host waits for all of s. */
 cudaError_t emu_stream_wait(cudaStream_t s);

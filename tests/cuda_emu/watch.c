@@ -83,6 +83,14 @@ static void blame(const char *what, const void *p, const touch *first, const tou
     emu_fault("%s %s with nothing between: %s, then %s", where, what, a, b);
 }
 
+static void blame_stranger(const void *p, size_t bytes, bool writes)
+{
+    char where[160];
+    emu_memory_describe(p, where);
+    emu_fault("%zu bytes are %s at %s, which is no %s of the node", bytes,
+              writes ? "written" : "read", where, writes ? "output" : "operand");
+}
+
 /* --- a cell --- */
 
 static bool has_reader_beside(const cell *c, const emu_clock *now)
@@ -206,6 +214,8 @@ static void watch(const void *p, size_t bytes, bool writes)
         cells = cells_of(device);
         if (at + bytes > WATCHED || !emu_memory_holds(p, bytes))
             emu_fault("%p is no allocated memory of a device", p);
+        if (!emu_may_touch(p, bytes, writes))
+            blame_stranger(p, bytes, writes);
     } else if (emu_shared_holds(p, bytes)) {
         at = emu_shared_offset(p);
         cells = shared_cells;

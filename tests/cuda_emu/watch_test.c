@@ -3,6 +3,7 @@
 
 #include "cuda_emu/machine.h"
 #include "cuda_emu/scenes.h"
+#include "cuda_emu/stream.h"
 #include "cuda_runtime_api.h"
 
 #include <string.h>
@@ -71,6 +72,36 @@ static void memory_has_ends(void **state)
     expect("is no allocated memory of a device");
 }
 
+/* y[96] = x, both in halves of one allocation, by a node whose operands those are said to be. */
+static void store_as_node(float *all, size_t n_read, size_t n_written)
+{
+    const emu_range list[] = {
+        {(const char *)all, n_read * sizeof(float), false},
+        {(const char *)(all + 128), n_written * sizeof(float), true},
+    };
+    emu_ranges_set(list, 2);
+    scene_store(kernel_test_stream(), all + 128, all, 96, LAUNCH_F32);
+    emu_ranges_set(NULL, 0);
+}
+
+static void nodes_keep_to_their_operands(void **state)
+{
+    (void)state;
+    float x[256] = {0}, *all = on_device(x, sizeof x), *other = on_device(x, 400);
+    store_as_node(all, 96, 96);
+    expect(NULL);
+    store_as_node(all, 92, 96);
+    expect("16 bytes are read at byte 368 of an allocation of 1024, which is no operand");
+    store_as_node(all, 96, 92);
+    expect("16 bytes are written at byte 880 of an allocation of 1024, which is no output");
+    emu_ranges_set(&(emu_range){(const char *)all, sizeof x, true}, 1);
+    scene_store(kernel_test_stream(), all, other, 96, LAUNCH_F32); /* a table of the backend's */
+    expect(NULL);
+    scene_store(kernel_test_stream(), other, all, 96, LAUNCH_F32);
+    expect("is no output of the node");
+    emu_ranges_set(NULL, 0);
+}
+
 /* One stream makes y, another reads it, then the first makes it anew; three events order them. */
 static void streams(bool after_made, bool before_anew, bool waits)
 {
@@ -120,6 +151,7 @@ int main(void)
         KERNEL_TEST(blocks_are_strangers),
         KERNEL_TEST(neighbours_in_a_word_are_no_race),
         KERNEL_TEST(memory_has_ends),
+        KERNEL_TEST(nodes_keep_to_their_operands),
         KERNEL_TEST(streams_need_events),
     };
     return kernel_tests_run(tests, sizeof tests / sizeof *tests);

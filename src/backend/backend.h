@@ -50,6 +50,9 @@ typedef struct backend_async {
     /* Between any two of the two spaces; host memory is to be of SPACE_HOST or pinned. */
     MUST_USE status (*copy)(backend *b, backend_queue q, void *to, const void *from, size_t bytes,
                             error *err);
+    /* dst[n] = left[n] + right[n] by COMPUTE: tree_sum of common/parts/tree.h, bit for bit. */
+    MUST_USE status (*sum)(backend *b, float *dst, const float *left, const float *right, size_t n,
+                           error *err);
     /* The event is reached when all that q was given until now is done; an older mark of it is
      * forgotten. */
     MUST_USE status (*mark)(backend *b, backend_queue q, backend_event *e, error *err);

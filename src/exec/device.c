@@ -85,6 +85,7 @@ void queued_destroy(exec *e)
     for (size_t i = 0; i < COUNT_OF(others); i++)
         async_of(e)->event_destroy(e->device, others[i]);
     pin(e, NULL);
+    sums_destroy(e);
     e->ops->release(e->device, SPACE_DEVICE, q->params);
     e->ops->release(e->device, SPACE_DEVICE, q->next_inputs);
     e->ops->release(e->device, SPACE_HOST, q->inputs);

@@ -150,6 +150,11 @@ const void *exec_value(exec *e, size_t variant_index, const char *name,
     return find(e, variant_index, name, false, ret_value);
 }
 
+uint8_t exec_keep_sums(exec *e, uint8_t level)
+{
+    return e->queued ? sums_reserve(e, level) : 0;
+}
+
 status exec_refill(exec *e, error *err)
 {
     return e->queued ? inputs_refill(e, err) : OK;

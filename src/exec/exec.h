@@ -12,6 +12,7 @@
 #define TEQUIO_EXEC_EXEC_H
 
 #include "backend/backend.h"
+#include "common/parts/tree.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
 
@@ -32,6 +33,13 @@ typedef struct exec_memory {
     size_t param, grad, io, temp, constant, workspace;
 } exec_memory;
 
+/* A device can keep gradients and add them up, so that only whole nodes of the tree of slots come
+ * down. The runs for one node follow each other, its slots ascending, none missing, none failing. */
+typedef struct exec_slot {
+    uint32_t slot, n_slots; /* of a step */
+    tree_node sum;          /* a top that covers the slot: its own, or not above exec_keep_sums */
+} exec_slot;
+
 /* Parts that fall on the same node come in ascending order. What a hook fails with, exec_run
  * returns as it is. */
 typedef struct exec_hooks {
@@ -41,11 +49,12 @@ typedef struct exec_hooks {
     status (*need)(void *user, int32_t part, int64_t *ret_edition, error *err);
     /* After the last node that makes a gradient or reads a weight of the live part; at the end for
      * a live part no node touches. Once per part and run. `grad` is the part's first element, NULL
-     * if no variant makes gradients. NULL: nobody asks. */
+     * if no variant makes gradients, or while the device keeps them. NULL: nobody asks. */
     status (*ready)(void *user, int32_t part, const float *grad, error *err);
     /* Once a run, when a device has been given all of it and is at work: the next run's inputs may
      * be made now (exec_refill). Not where kernels work in the caller's memory. NULL: nobody would. */
     status (*ahead)(void *user, error *err);
+    const exec_slot *slot;     /* NULL: each run's gradients are given as they are */
     void *user;
     const atomic_bool *cancel; /* looked at between nodes, or segments of them; NULL: never */
 } exec_hooks;
@@ -64,6 +73,10 @@ void exec_bind_params(exec *e, const float *flat_values);
  * valid until exec_destroy; what is there, until the next run of any variant. */
 void *exec_input(exec *e, size_t variant, const char *name, const graph_value **ret_value);
 const void *exec_value(exec *e, size_t variant, const char *name, const graph_value **ret_value);
+
+/* Asks for room to keep sums of nodes up to `level`; the level that sums may have. Room once given
+ * stays, and what was refused once is not tried again. 0 where kernels work in the caller's memory. */
+uint8_t exec_keep_sums(exec *e, uint8_t level);
 
 /* Around writing inputs where a device is to have them early: refill returns when what was written
  * before is on the device or will not be used, upload begins to bring what is written for `variant`,

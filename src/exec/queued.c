@@ -20,6 +20,7 @@ typedef struct walk {
     exec *e;
     const variant *v;
     const exec_hooks *hooks;
+    bool gives;             /* gradients come down */
     size_t needed;          /* events of v->need that were seen to */
     size_t sent, delivered; /* of v->ready: on their way down; handed over */
 } walk;
@@ -135,14 +136,25 @@ static status check_fault(const walk *w, size_t i, error *err)
                                         err);
 }
 
+static status add_parts(const walk *w, int32_t node, error *err)
+{
+    const part_events *events = &w->v->ready;
+    if (!w->e->memory.grad || !w->hooks || !w->hooks->slot)
+        return OK;
+    for (size_t i = w->sent; i < events->n && events->items[i].node == node; i++)
+        TRY(sums_add(w->e, w->hooks->slot, events->items[i].part, err));
+    return OK;
+}
+
 /* The part's event says too that nothing reads its weights any more. */
 static status fetch_parts(walk *w, int32_t node, error *err)
 {
     const part_events *events = &w->v->ready;
+    TRY(add_parts(w, node, err));
     if (w->sent < events->n && events->items[w->sent].node == node)
         TRY(down_after_compute(w->e, err));
     for (; w->sent < events->n && events->items[w->sent].node == node; w->sent++) {
-        if (w->e->memory.grad)
+        if (w->gives)
             TRY(fetch_part(w, events->items[w->sent].part, err));
         TRY(fetch_fault(w->e, w->sent, err));
         TRY(async_of(w->e)->mark(w->e->device, QUEUE_DOWN, w->e->queued->landed[w->sent], err));
@@ -165,7 +177,7 @@ static status deliver(walk *w, bool all, error *err)
             return OK;
         TRY(check_fault(w, w->delivered, err));
         TRY(hooks_ready(w->hooks, e->flat, w->v->ready.items[w->delivered].part,
-                        e->memory.grad ? e->queued->grad : NULL, err));
+                        w->gives ? e->queued->grad : NULL, err));
     }
     return OK;
 }
@@ -213,9 +225,14 @@ static void give_up(exec *e)
         queued_forget(e);
 }
 
+static bool gives(const exec *e, const exec_hooks *hooks)
+{
+    return e->memory.grad && (!hooks || !hooks->slot || sums_complete(hooks->slot));
+}
+
 status exec_run_queued(exec *e, const variant *v, const exec_hooks *hooks, error *err)
 {
-    walk w = {.e = e, .v = v, .hooks = hooks};
+    walk w = {.e = e, .v = v, .hooks = hooks, .gives = gives(e, hooks)};
     status st = give_all(&w, err);
     if (st == OK)
         st = finish(e, err);

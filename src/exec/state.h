@@ -18,6 +18,9 @@ typedef struct queued {
     void *next_inputs;      /* the device's copy of that, which waits for its run */
     const variant *next;    /* whose inputs are there or on their way; NULL: nobody's */
     void *kept, *grad;      /* the host's SLAB_IO, as far as it is kept values; its SLAB_GRAD */
+    void *sums[32];         /* the device's: a SLAB_GRAD each, of a node of that level that waits */
+    uint8_t n_sums;
+    bool no_more_sums;      /* there was no memory */
     void *faults;           /* [n_live_parts + 1] words of backend.h's fault(), on the host */
     backend_event *arrived; /* UP: weights that kernels wait for */
     backend_event *sent;    /* UP: next_inputs are whole */
@@ -66,6 +69,12 @@ MUST_USE status inputs_refill(exec *e, error *err);
 MUST_USE status inputs_upload(exec *e, const variant *v, error *err);
 /* What was uploaded, or now is, becomes the inputs of kernels from here on. */
 MUST_USE status inputs_take(exec *e, const variant *v, error *err);
+
+uint8_t sums_reserve(exec *e, uint8_t level);
+void sums_destroy(exec *e);
+bool sums_complete(const exec_slot *s);
+/* Adds what is kept for a part to its gradient, and keeps the result if the sum is not complete. */
+MUST_USE status sums_add(const exec *e, const exec_slot *s, int32_t part, error *err);
 
 /* Records the segments of all variants, if the device can. */
 MUST_USE status segments_record(exec *e, error *err);

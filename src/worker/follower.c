@@ -145,11 +145,34 @@ static bool is_last_of_lane(const int32_t *lane_of_slot, const uint32_t *slots, 
     return true;
 }
 
-static void give_slot(follower *f, uint32_t slot, int32_t owner, bool is_last)
+static bool follows(const int32_t *lane_of_slot, const uint32_t *slots, uint32_t i)
+{
+    return slots[i] == slots[i - 1] + 1 && lane_of_slot[slots[i]] == lane_of_slot[slots[i - 1]];
+}
+
+/* The highest node with slot i of those given, all of whose slots its lane gets one after another. */
+static tree_node sum_of(const int32_t *lane_of_slot, const uint32_t *slots, uint32_t n, uint32_t i,
+                        uint32_t n_slots)
+{
+    uint32_t first = i, last = i;
+    while (first > 0 && follows(lane_of_slot, slots, first))
+        first--;
+    while (last + 1 < n && follows(lane_of_slot, slots, last + 1))
+        last++;
+    tree_node nodes[64];
+    size_t k = tree_cover(slots[first], slots[last] + 1, n_slots, nodes) - 1;
+    while (tree_node_first(nodes[k]) > slots[i])
+        k--;
+    return nodes[k];
+}
+
+static void give_slot(follower *f, uint32_t slot, int32_t owner, tree_node sum, bool is_last)
 {
     lane_slot work = {
         .step = f->given,
         .slot = slot,
+        .n_slots = steps_slots(&f->steps, f->given),
+        .sum = sum,
         .batch = steps_slot(&f->steps, f->given, slot),
         .last = is_last,
     };
@@ -162,8 +185,8 @@ static void give_slot(follower *f, uint32_t slot, int32_t owner, bool is_last)
 /* Those of our slots of the step `given` that no lane has yet. Returns their number. */
 static uint32_t give(follower *f, const int32_t *lane_of_slot)
 {
-    uint32_t n = 0, *slots = f->scratch;
-    for (uint32_t s = 0; s < steps_slots(&f->steps, f->given); s++)
+    uint32_t n = 0, n_slots = steps_slots(&f->steps, f->given), *slots = f->scratch;
+    for (uint32_t s = 0; s < n_slots; s++)
         if (lane_of_slot[s] >= 0 && !f->is_given[s])
             slots[n++] = s;
     if (!n)
@@ -172,9 +195,10 @@ static uint32_t give(follower *f, const int32_t *lane_of_slot)
     f->owed += n;
     for (int32_t p = 0; p < f->o.flat->n_live_parts; p++)
         f->readers[p] += n;
-    gather_plan(f->gather, f->given, steps_slots(&f->steps, f->given), slots, n);
+    gather_plan(f->gather, f->given, n_slots, slots, n);
     for (uint32_t i = 0; i < n; i++)
         give_slot(f, slots[i], lane_of_slot[slots[i]],
+                  sum_of(lane_of_slot, slots, n, i, n_slots),
                   is_last_of_lane(lane_of_slot, slots, n, i));
     return n;
 }

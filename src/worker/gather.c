@@ -113,32 +113,32 @@ static status leaf_of(part_sum *s, const float *grad, fold_block *lent, fold_blo
     return OK;
 }
 
-static status add_locked(part_sum *s, const step_plan *plan, uint32_t slot, const float *grad,
+static status add_locked(part_sum *s, const step_plan *plan, tree_node node, const float *grad,
                          fold_block *lent, fold_block **ret_block, error *err)
 {
     if (s->step != plan->step) {
         fold_begin(s->fold, plan->n_slots);
         s->step = plan->step;
     }
-    tree_node target = plan->target[slot];
+    tree_node target = plan->target[tree_node_first(node)];
     fold_block *leaf = NULL;
     TRY(leaf_of(s, grad, lent, &leaf, err));
     fold_pool pool = block_pool_for_fold(&s->pool);
     fold_result result;
-    TRY(fold_add(s->fold, (tree_node){.level = 0, .index = slot}, leaf, target, &pool, &result, err));
+    TRY(fold_add(s->fold, node, leaf, target, &pool, &result, err));
     *ret_block = result == FOLD_COMPLETE ? fold_take(s->fold, target) : NULL;
     return OK;
 }
 
-status gather_add(gather *g, int32_t part, int64_t step, uint32_t slot, const float *grad,
+status gather_add(gather *g, int32_t part, int64_t step, tree_node node, const float *grad,
                   fold_block *lent, tree_node *ret_node, fold_block **ret_block, error *err)
 {
     part_sum *s = &g->parts[part];
     const step_plan *plan = &g->plans[step & 1];
     BUG_ON(plan->step != step);
-    *ret_node = plan->target[slot];
+    *ret_node = plan->target[tree_node_first(node)];
     pthread_mutex_lock(&s->lock);
-    status st = add_locked(s, plan, slot, grad, lent, ret_block, err);
+    status st = add_locked(s, plan, node, grad, lent, ret_block, err);
     pthread_mutex_unlock(&s->lock);
     return st;
 }

@@ -48,6 +48,7 @@ struct lane {
     atomic_bool cancel;
 
     lane_slot now;                  /* the slot being computed */
+    exec_slot place;                /* ...in the tree of its step */
     lane_next filled;               /* what the engine has for the next one */
     int64_t begin_us;               /* since then... */
     int64_t waited_us;              /* ...in it, for weights: says nothing about this lane */
@@ -183,7 +184,9 @@ static status ready(void *user, int32_t part, const float *grad, error *err)
     }
     note n = {.kind = NOTE_READY, .step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
               .part = part};
-    TRY(gather_add(l->gather, part, l->now.step, l->now.slot, grad, lent, &n.node, &n.block, err));
+    if (grad)
+        TRY(gather_add(l->gather, part, l->now.step, l->place.sum, grad, lent, &n.node, &n.block,
+                       err));
     board_post(l->o.board, &n);
     return OK;
 }
@@ -236,10 +239,30 @@ static status fill_now(lane *l, error *err)
     return OK;
 }
 
+/* As high a node as the engine can keep sums for: the same for all its slots. */
+static exec_slot place_of(const lane *l)
+{
+    uint32_t n = l->now.n_slots;
+    uint8_t most = exec_keep_sums(l->exec, l->now.sum.level);
+    exec_slot p = {l->now.slot, n, tree_node_top((tree_node){0, l->now.slot}, n)};
+    while (p.sum.level < l->now.sum.level) {
+        tree_node above = tree_node_top(tree_node_parent(p.sum), n);
+        if (above.level > most)
+            break;
+        p.sum = above;
+    }
+    return p;
+}
+
 static status run(lane *l, error *err)
 {
-    exec_hooks hooks = {
-        .need = need, .ready = ready, .ahead = ahead, .user = l, .cancel = &l->cancel};
+    l->place = place_of(l);
+    exec_hooks hooks = {.need = need,
+                        .ready = ready,
+                        .ahead = ahead,
+                        .slot = &l->place,
+                        .user = l,
+                        .cancel = &l->cancel};
     status st = exec_run(l->exec, variant_of(l, l->now.batch.n), &hooks, err);
     if (st != OK)
         l->filled.batch.n = 0;

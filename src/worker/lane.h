@@ -40,7 +40,8 @@ typedef struct lane_next {
 
 typedef struct lane_slot {
     int64_t step;
-    uint32_t slot;
+    uint32_t slot, n_slots;         /* of the step */
+    tree_node sum;                  /* of this slot and others that come next to it, all this lane's */
     step_slot batch;
     float weight;                   /* the slot's share of the step's examples */
     bool last;                      /* the lane's last slot of the step: its gradients stay in place */

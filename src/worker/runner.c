@@ -192,6 +192,7 @@ static status start_next(runner *r, error *err)
     }
     gather_plan(r->gather, r->now.batch, 1, (const uint32_t[]){0}, 1);
     lane_slot work = {.step = r->now.batch,
+                      .n_slots = 1,
                       .batch = steps_slot(&r->steps, r->now.batch, 0),
                       .weight = 1,
                       .last = true};

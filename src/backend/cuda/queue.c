@@ -70,6 +70,13 @@ static status copy(backend *b, backend_queue q, void *to, const void *from, size
                         err);
 }
 
+static status sum(backend *b, float *dst, const float *left, const float *right, size_t n,
+                  error *err)
+{
+    launch_tree_sum(b->queues[QUEUE_COMPUTE], dst, left, right, n);
+    return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
+}
+
 static status mark(backend *b, backend_queue q, backend_event *e, error *err)
 {
     return device_check(cudaEventRecord(e->event, b->queues[q]), "marking an event", err);
@@ -132,6 +139,7 @@ const backend_async cuda_async = {
     .event_create = event_create,
     .event_destroy = event_destroy,
     .copy = copy,
+    .sum = sum,
     .mark = mark,
     .follow = follow,
     .reached = reached,

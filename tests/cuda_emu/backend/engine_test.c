@@ -239,6 +239,73 @@ static void test_a_step_without_graphs_is_the_same(void **state)
     unsetenv("TEQUIO_CUDA_GRAPHS");
 }
 
+/* --- sums over slots --- */
+
+enum { SLOTS = 7 };
+
+/* The loss is about -1.65, and so is the gradient of a slot of weight 1. */
+static float weight_of(uint32_t slot)
+{
+    static const float weights[SLOTS] = {0.1f, 1e6f, 0.3f, -1e6f, 1e-3f, 7.7f, 0.9f};
+    return weights[slot];
+}
+
+/* What a node is worth by the rule of common/parts/tree.h. */
+static float node_sum(tree_node a, float loss)
+{
+    if (a.level == 0)
+        return weight_of(a.index) * loss;
+    tree_node left = {(uint8_t)(a.level - 1), 2 * a.index}, right = tree_node_sibling(left);
+    float sum = node_sum(left, loss);
+    return tree_node_first(right) < SLOTS ? sum + node_sum(right, loss) : sum;
+}
+
+static status take_whole(void *user, int32_t part, const float *grad, error *err)
+{
+    (void)part, (void)err;
+    step *s = user;
+    s->n_ready += grad != NULL;
+    if (grad)
+        s->gradient = grad[0];
+    return OK;
+}
+
+static void add_up_in_nodes_up_to(exec *e, uint32_t first, uint8_t level)
+{
+    error err = ERROR_INIT;
+    assert_int_equal(exec_keep_sums(e, level), level);
+    exec_slot s = {.slot = first, .n_slots = SLOTS};
+    while (s.slot < SLOTS) {
+        step taken = {0};
+        s.sum = tree_node_top((tree_node){level, s.slot >> level}, SLOTS);
+        for (; s.slot < tree_node_end(s.sum, SLOTS); s.slot++) {
+            assert_int_equal(taken.n_ready, 0);
+            *(float *)exec_input(e, 0, "weight", NULL) = weight_of(s.slot);
+            exec_hooks hooks = {.ready = take_whole, .slot = &s, .user = &taken};
+            must(exec_run(e, 0, &hooks, &err), &err);
+        }
+        assert_int_equal(taken.n_ready, 1);
+        float want = node_sum(s.sum, *(const float *)exec_value(e, 0, "loss", NULL));
+        assert_memory_equal(&taken.gradient, &want, sizeof want);
+    }
+}
+
+static void test_gradients_are_added_up_as_in_the_tree_of_slots(void **state)
+{
+    (void)state;
+    flat *f = NULL;
+    graph *g = falling(&f);
+    exec *e = engine(&backend_cuda, g, f);
+    float weights[64] = {0.5f};
+    exec_bind_params(e, weights);
+    for (uint8_t level = 0; level <= 3; level++)
+        add_up_in_nodes_up_to(e, 0, level);
+    add_up_in_nodes_up_to(e, 4, 1);
+    exec_destroy(&e);
+    flat_destroy(&f);
+    graph_destroy(&g);
+}
+
 /* --- by index --- */
 
 static const struct {
@@ -366,6 +433,7 @@ int main(void)
         KERNEL_TEST(test_one_element_at_a_time_is_as_on_the_cpu),
         KERNEL_TEST(test_a_step_takes_weights_and_gives_gradients),
         KERNEL_TEST(test_a_step_without_graphs_is_the_same),
+        KERNEL_TEST(test_gradients_are_added_up_as_in_the_tree_of_slots),
         KERNEL_TEST(test_rows_are_those_the_indices_name),
         KERNEL_TEST(test_an_index_out_of_range_is_named),
         KERNEL_TEST(test_all_nodes_without_a_kernel_are_named),

@@ -247,6 +247,72 @@ static void test_a_run_that_failed_wants_its_inputs_anew(void **state)
     assert_int_equal(p.n_looked, 1);
 }
 
+/* --- sums over slots --- */
+
+typedef struct slot_run {
+    rig *rig;
+    exec_slot slot;
+    int n_given, n_kept;
+} slot_run;
+
+/* All runs make the same gradients, so a sum is a multiple. */
+static status take_sum(void *user, int32_t part, const float *grad, error *err)
+{
+    (void)err;
+    slot_run *s = user;
+    const flat *f = s->rig->flat;
+    bool is_whole = s->slot.slot + 1 == tree_node_end(s->slot.sum, s->slot.n_slots);
+    assert_int_equal(grad != NULL, is_whole);
+    *(grad ? &s->n_given : &s->n_kept) += 1;
+    size_t n;
+    const part_segment *at = flat_part_segments(f, part, &n);
+    float n_slots = (float)(s->slot.slot + 1 - tree_node_first(s->slot.sum));
+    for (size_t i = 0; grad && i < n; i++) {
+        const graph *g = s->rig->model.graph;
+        graph_val v = graph_value_at(g, graph_find(g, f->tensors[at[i].tensor].name))->grad;
+        float one = (float)(graph_value_at(g, v)->def + 1);
+        assert_true(grad[at[i].at - f->parts[part].begin] == n_slots * one);
+    }
+    return OK;
+}
+
+static void run_step(rig *r, uint32_t n_slots)
+{
+    error err = ERROR_INIT;
+    tree_node nodes[64];
+    size_t n = tree_cover(0, n_slots - (n_slots > 4), n_slots, nodes);
+    slot_run s = {.rig = r, .slot.n_slots = n_slots};
+    for (size_t i = 0; i < n; i++) {
+        s.slot.sum = nodes[i];
+        assert_int_equal(exec_keep_sums(r->exec, nodes[i].level), nodes[i].level);
+        for (; s.slot.slot < tree_node_end(nodes[i], n_slots); s.slot.slot++) {
+            exec_hooks hooks = {.ready = take_sum, .slot = &s.slot, .user = &s};
+            must(exec_run(r->exec, 0, &hooks, &err), &err);
+        }
+    }
+    assert_int_equal(s.n_given, (int)n * r->flat->n_live_parts);
+    assert_int_equal(s.n_kept, ((int)s.slot.slot - (int)n) * r->flat->n_live_parts);
+}
+
+static void test_only_whole_nodes_of_the_tree_come_down(void **state)
+{
+    rig *r = *state;
+    paper.ran = NULL;
+    for (uint32_t n_slots = 1; n_slots <= 9; n_slots++)
+        run_step(r, n_slots);
+}
+
+static void test_sums_are_as_high_as_there_is_memory_for(void **state)
+{
+    rig *r = *state;
+    assert_int_equal(exec_keep_sums(r->exec, 2), 2);
+    device.no_memory = true;
+    assert_int_equal(exec_keep_sums(r->exec, 5), 2);
+    device.no_memory = false;
+    assert_int_equal(exec_keep_sums(r->exec, 5), 2);
+    assert_int_equal(exec_keep_sums(r->exec, 1), 1);
+}
+
 /* --- segments --- */
 
 static void test_segments_are_recorded_once_and_played(void **state)
@@ -444,6 +510,8 @@ int main(void)
         WITH(test_the_next_inputs_go_up_beside_a_run),
         WITH(test_inputs_that_were_uploaded_may_be_others),
         WITH(test_a_run_that_failed_wants_its_inputs_anew),
+        WITH(test_only_whole_nodes_of_the_tree_come_down),
+        WITH(test_sums_are_as_high_as_there_is_memory_for),
         WITH(test_segments_are_recorded_once_and_played),
         WITH(test_a_part_goes_up_when_its_edition_changes),
         WITH(test_weights_are_pinned_while_they_are_bound),

@@ -1,11 +1,13 @@
 #include "unit/exec/support_device.h"
 
+#include "common/parts/tree.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROOM = 4096, BLOCKS = 16 };
 
-typedef enum work_kind { KERNEL, COPY, MARK, FOLLOW, FAULT } work_kind;
+typedef enum work_kind { KERNEL, COPY, SUM, MARK, FOLLOW, FAULT } work_kind;
 
 typedef struct work {
     work_kind kind;
@@ -13,7 +15,7 @@ typedef struct work {
     void *const *addresses;
     void *workspace;
     void *to;
-    const void *from;
+    const void *from, *and;
     size_t bytes;
     backend_event *event;
     size_t turn; /* MARK: of the event; FOLLOW: which mark of it; FAULT: the word */
@@ -83,6 +85,9 @@ static status do_one(const work *w, error *err)
     case COPY:
         memcpy(w->to, w->from, w->bytes);
         return OK;
+    case SUM:
+        tree_sum(w->to, w->from, w->and, w->bytes / sizeof(float));
+        return OK;
     case MARK:
         w->event->reached = w->turn;
         return OK;
@@ -146,6 +151,19 @@ static status copy(backend *b, backend_queue q, void *to, const void *from, size
     w->bytes = bytes;
     if (!device_owns(to))
         memset(to, 0xff, bytes);
+    return OK;
+}
+
+static status sum(backend *b, float *dst, const float *left, const float *right, size_t n,
+                  error *err)
+{
+    (void)b, (void)err;
+    BUG_ON(recording || !device_owns(dst) || !device_owns(left) || !device_owns(right));
+    work *w = give(QUEUE_COMPUTE, SUM);
+    w->to = dst;
+    w->from = left;
+    w->and = right;
+    w->bytes = n * sizeof(float);
     return OK;
 }
 
@@ -231,6 +249,8 @@ static void unpin(backend *b, void *p)
 static status alloc(backend *b, backend_space space, size_t bytes, const char *what, void **ret,
                     error *err)
 {
+    if (device.no_memory)
+        return FAIL(err, E_NOMEM, "%s: the desk is full", what);
     TRY(backend_paper.alloc(b, space, bytes, what, ret, err));
     for (int i = 0; space == SPACE_DEVICE && i < BLOCKS; i++)
         if (!blocks[i].begin) {
@@ -327,6 +347,7 @@ const backend_ops *device_reset(bool records_segments)
         .event_create = event_create,
         .event_destroy = event_destroy,
         .copy = copy,
+        .sum = sum,
         .mark = mark,
         .follow = follow,
         .reached = reached,

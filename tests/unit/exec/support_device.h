@@ -14,7 +14,7 @@ typedef struct device_control {
     int n_played;                   /* segments, since device_reset */
     int wait_fails;                 /* the n-th wait from here on; 0: none */
     const void *pinned;             /* or NULL */
-    bool pin_fails;
+    bool pin_fails, no_memory;
     bool keen;                      /* whoever asks whether an event is reached has it so */
 } device_control;
 

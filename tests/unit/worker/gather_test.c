@@ -74,6 +74,7 @@ typedef struct crew {
 typedef struct lane {
     crew *crew;
     int number;
+    bool adds_up; /* its slots that follow one another come as nodes */
     pthread_t thread;
     float *grad; /* of the whole live range, as a lane has it */
     span spans[PARTS];
@@ -97,13 +98,13 @@ static void push(crew *c, int32_t part, tree_node node, fold_block *b)
     b->release(b);
 }
 
-static void add(lane *l, int32_t part, uint32_t slot, bool last)
+static void add_node(lane *l, int32_t part, tree_node sum, bool last)
 {
     crew *c = l->crew;
     size_t n = (size_t)flat_part_elements(c->flat, part);
     float *grad = l->grad + c->flat->parts[part].begin;
     for (int i = 0; i < PROBES; i++)
-        grad[probe(n, i)] = value(c->step, part, slot, i);
+        grad[probe(n, i)] = reference(c->step, part, sum, c->n_slots, i);
     fold_block *lent = NULL, *block = NULL;
     if (last) {
         span *s = &l->spans[part];
@@ -113,10 +114,25 @@ static void add(lane *l, int32_t part, uint32_t slot, bool last)
         lent = &s->fold;
     }
     tree_node node;
-    if (gather_add(c->gather, part, c->step, slot, grad, lent, &node, &block, NULL) != OK)
+    if (gather_add(c->gather, part, c->step, sum, grad, lent, &node, &block, NULL) != OK)
         abort();
     if (block)
         push(c, part, node, block);
+}
+
+static void add(lane *l, int32_t part, uint32_t slot, bool last)
+{
+    add_node(l, part, (tree_node){0, slot}, last);
+}
+
+static tree_node node_from(const lane *l, uint32_t slot)
+{
+    uint32_t end = slot + 1;
+    while (l->adds_up && end < l->crew->n_slots && l->crew->lane_of[end] == l->number)
+        end++;
+    tree_node nodes[64];
+    (void)tree_cover(slot, end, l->crew->n_slots, nodes);
+    return nodes[0];
 }
 
 static void *compute(void *arg)
@@ -126,9 +142,14 @@ static void *compute(void *arg)
     uint32_t last = 0;
     for (uint32_t s = 0; s < c->n_slots; s++)
         last = c->lane_of[s] == l->number ? s : last;
-    for (uint32_t s = 0; s < c->n_slots; s++)
-        for (int32_t p = 0; c->lane_of[s] == l->number && p < PARTS; p++)
-            add(l, p, s, s == last);
+    for (uint32_t s = 0; s < c->n_slots; s++) {
+        if (c->lane_of[s] != l->number)
+            continue;
+        tree_node sum = node_from(l, s);
+        s = tree_node_end(sum, c->n_slots) - 1;
+        for (int32_t p = 0; p < PARTS; p++)
+            add_node(l, p, sum, s == last);
+    }
     return NULL;
 }
 
@@ -211,6 +232,8 @@ static void any_ownership_gives_the_reference(void **state)
         uint32_t n = 1 + (uint32_t)rng_below(&r, 0, SLOTS);
         for (uint32_t s = 0; s < n; s++)
             c->lane_of[s] = (int)rng_below(&r, 1 + s, LANES + 1) - 1;
+        for (int i = 0; i < LANES; i++)
+            lanes[i].adds_up = step % 2 && rng_below(&r, 100 + (uint64_t)i, 2);
         plan(c, step, n);
         run_lanes(lanes, LANES);
         check_pushes(c);

@@ -43,7 +43,7 @@ struct kv {
 
 struct lane {
     hand *hand;
-    lane_slot queue[64], now;
+    lane_slot queue[64], now, given; /* the last one; n_slots == 0: none */
     size_t n;
     bool busy;
     int done; /* bits of work done of `now` */
@@ -155,8 +155,22 @@ void lane_set_gather(lane *l, gather *g)
     l->gather = g;
 }
 
+/* A node to add up by itself has all its slots here, one after another. */
+static void check_sum(const lane *l, const lane_slot *slot)
+{
+    const lane_slot *before = &l->given;
+    bool goes_on =
+        before->n_slots && before->slot + 1 < tree_node_end(before->sum, before->n_slots);
+    assert_int_equal(slot->n_slots, steps_slots(&l->hand->keep->steps, slot->step));
+    assert_int_equal(slot->slot, goes_on ? before->slot + 1 : tree_node_first(slot->sum));
+    assert_true(!goes_on || (slot->step == before->step && slot->sum.level == before->sum.level &&
+                             slot->sum.index == before->sum.index));
+}
+
 void lane_give(lane *l, const lane_slot *slot)
 {
+    check_sum(l, slot);
+    l->given = *slot;
     assert_true(l->n < COUNT_OF(l->queue));
     l->queue[l->n++] = *slot;
 }
@@ -165,6 +179,7 @@ void lane_cancel(lane *l)
 {
     l->n = 0;
     l->busy = false;
+    l->given.n_slots = 0;
 }
 
 /* The weights of this part are those of the slot's step. */
@@ -194,7 +209,7 @@ static void ready(lane *l, int32_t part)
     if (part == 0) /* the last one */
         board_post(l->hand->board, &n);
     n = (note){.kind = NOTE_READY, .step = l->now.step, .slot = l->now.slot, .part = part};
-    must(gather_add(l->gather, part, l->now.step, l->now.slot, l->grad[part], lent, &n.node,
+    must(gather_add(l->gather, part, l->now.step, (tree_node){0, l->now.slot}, l->grad[part], lent, &n.node,
                     &n.block, NULL));
     board_post(l->hand->board, &n);
 }

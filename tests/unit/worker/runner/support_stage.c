@@ -269,7 +269,7 @@ static void ready(lane *l, int32_t part)
                                   .owner = l};
     l->n_lent++;
     note n = {.kind = NOTE_READY, .step = l->now.step, .part = part};
-    must(gather_add(l->gather, part, l->now.step, 0, l->grad[part], &l->spans[part], &n.node,
+    must(gather_add(l->gather, part, l->now.step, (tree_node){0}, l->grad[part], &l->spans[part], &n.node,
                     &n.block, NULL));
     board_post(l->actor->board, &n);
 }

@@ -1,0 +1,46 @@
+/*
+ * Gradients that stay on a device until a node of the tree of slots is whole. While the slots of a
+ * node come in their order, at most one node of each level waits for its right sibling, as in a
+ * binary counter: a slab a level is enough.
+ */
+#include "exec/state.h"
+
+uint8_t sums_reserve(exec *e, uint8_t level)
+{
+    queued *q = e->queued;
+    BUG_ON(level > COUNT_OF(q->sums));
+    while (q->n_sums < level && !q->no_more_sums) {
+        q->no_more_sums = e->ops->alloc(e->device, SPACE_DEVICE, e->memory.grad,
+                                        "sums of gradients", &q->sums[q->n_sums], NULL) != OK;
+        q->n_sums += !q->no_more_sums;
+    }
+    return level < q->n_sums ? level : q->n_sums;
+}
+
+void sums_destroy(exec *e)
+{
+    for (uint8_t i = 0; i < e->queued->n_sums; i++)
+        e->ops->release(e->device, SPACE_DEVICE, e->queued->sums[i]);
+}
+
+bool sums_complete(const exec_slot *s)
+{
+    return s->slot + 1 == tree_node_end(s->sum, s->n_slots);
+}
+
+status sums_add(const exec *e, const exec_slot *s, int32_t part, error *err)
+{
+    const backend_async *async = e->ops->async;
+    int64_t begin = e->flat->parts[part].begin;
+    size_t n = (size_t)flat_part_elements(e->flat, part);
+    float *grad = (float *)e->slabs[SLAB_GRAD] + begin;
+    tree_node node = tree_node_top((tree_node){.level = 0, .index = s->slot}, s->n_slots);
+    while (node.level < s->sum.level) {
+        float *kept = (float *)e->queued->sums[node.level] + begin;
+        if (node.index % 2 == 0)
+            return async->copy(e->device, QUEUE_COMPUTE, kept, grad, n * sizeof *grad, err);
+        TRY(async->sum(e->device, grad, kept, grad, n, err));
+        node = tree_node_top(tree_node_parent(node), s->n_slots);
+    }
+    return OK;
+}

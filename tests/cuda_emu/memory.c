@@ -26,7 +26,7 @@ typedef struct device_memory {
     span *spans; /* by address */
     size_t n, room;
     size_t used; /* bytes of all spans */
-    size_t top;  /* of the range, that was ever used; whole pages */
+    size_t top;  /* of the range, whole pages; behind it nothing is ever open */
 } device_memory;
 
 static char *base;
@@ -137,6 +137,12 @@ static void insert(device_memory *m, size_t i, span s)
     m->used += s.bytes;
 }
 
+/* Behind this many bytes and what must not be touched there. */
+static size_t top_behind(size_t bytes)
+{
+    return (bytes + ZONE + PAGE - 1) / PAGE * PAGE;
+}
+
 static cudaError_t allocate(int device, size_t bytes, void **ret)
 {
     device_memory *m = &memories[device];
@@ -145,7 +151,7 @@ static cudaError_t allocate(int device, size_t bytes, void **ret)
         return cudaErrorMemoryAllocation;
     char *from = base + (size_t)device * RANGE, *at;
     size_t i = find_gap(m, from, bytes + ZONE + ALIGN, &at);
-    size_t top = ((size_t)(at - from) + bytes + ZONE + PAGE - 1) / PAGE * PAGE;
+    size_t top = top_behind((size_t)(at - from) + bytes);
     if (top > RANGE)
         return cudaErrorMemoryAllocation;
     m->top = top > m->top ? top : m->top;
@@ -186,6 +192,20 @@ static span *find(const void *p)
     return NULL;
 }
 
+static void give_back(int device, span *s)
+{
+    device_memory *m = &memories[device];
+    emu_memory_open();
+    memset(s->at, EMU_POISON, s->bytes);
+    emu_memory_close();
+    m->used -= s->bytes;
+    m->n--;
+    memmove(s, s + 1, (size_t)(m->spans + m->n - s) * sizeof *s);
+    const span *last = m->n ? &m->spans[m->n - 1] : NULL;
+    const char *from = base + (size_t)device * RANGE;
+    m->top = last ? top_behind((size_t)(last->at - from) + last->bytes) : 0;
+}
+
 cudaError_t cudaFree(void *p)
 {
     if (!p)
@@ -195,14 +215,8 @@ cudaError_t cudaFree(void *p)
     cudaError_t e = s && s->at == p ? emu_graphs_forbid() : cudaErrorInvalidValue;
     if (e == cudaSuccess) {
         int device = emu_memory_device(p);
-        device_memory *m = &memories[device];
         emu_streams_finish(device);
-        emu_memory_open();
-        memset(s->at, EMU_POISON, s->bytes);
-        emu_memory_close();
-        m->used -= s->bytes;
-        m->n--;
-        memmove(s, s + 1, (size_t)(m->spans + m->n - s) * sizeof *s);
+        give_back(device, s);
     }
     emu_unlock();
     return emu_said(e);

@@ -96,13 +96,11 @@ static void run_one(cudaStream_t s)
     if (emu_broken(s->device) == cudaSuccess && o->kind != EMU_WAIT) {
         current = o;
         current_stream = s->number;
-        emu_memory_open();
         if (o->kind == EMU_KERNEL)
             run_kernel(s->device, o);
         else
             run_copy(o);
         emu_memory_check();
-        emu_memory_close();
     }
     emu_operation_free(o);
     if (++s->done == end_of(s)) {
@@ -144,7 +142,11 @@ static void force(cudaStream_t s, uint64_t upto)
 /* The host waits. */
 static void wait_for(cudaStream_t s, uint64_t upto, const emu_clock *clock)
 {
-    force(s, upto);
+    if (s->done < upto) {
+        emu_memory_open();
+        force(s, upto);
+        emu_memory_close();
+    }
     join(&host_clock, clock);
 }
 

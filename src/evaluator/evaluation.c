@@ -90,8 +90,8 @@ static status build_model(evaluation *e, const evaluation_options *o, error *err
     e->params = memory;
 
     exec_options options = {
-        .backend = &backend_cpu,
-        .device = {.threads = o->threads},
+        .backend = o->device.ops,
+        .device = o->device.options,
         .flat = e->flat,
         .graphs = (const graph *const *)e->graphs,
         .n_graphs = e->graphs[LAST_BATCH] ? 2 : 1,

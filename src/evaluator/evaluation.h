@@ -11,6 +11,7 @@
 #ifndef TEQUIO_EVALUATOR_EVALUATION_H
 #define TEQUIO_EVALUATOR_EVALUATION_H
 
+#include "backend/registry.h"
 #include "common/config/config.h"
 #include "common/store/weights.h"
 #include "graph/graph.h"
@@ -26,7 +27,7 @@ typedef struct evaluation_options {
     const config *config;       /* of the whole job; kept until evaluation_close */
     const char *data_path;      /* NULL: validation_data_path */
     const char *vocabulary;     /* the job's, if its data have one; NULL: none */
-    int threads;                /* CPU threads; >= 1 */
+    backend_choice device;
     const weights *predict;     /* the model of these weights, without labels: only for
                                  * evaluation_answers; NULL: with labels and loss */
     const atomic_bool *stop;    /* ends a run between two nodes; NULL: never. Kept */

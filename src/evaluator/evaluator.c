@@ -272,7 +272,7 @@ status evaluator_run(const evaluator_options *options, error *err)
     };
     e.how = (evaluation_options){.config = options->config,
                                  .data_path = options->data_path,
-                                 .threads = options->threads,
+                                 .device = options->device,
                                  .stop = options->stop,
                                  .is_over = has_failed,
                                  .user = &e};
@@ -291,7 +291,7 @@ static status open_loaded(const evaluator_request *request, bool predicts, evalu
     evaluation_options how = {.config = request->config,
                               .data_path = request->data_path,
                               .vocabulary = request->vocabulary,
-                              .threads = request->threads,
+                              .device = request->device,
                               .stop = request->stop};
     evaluation *e = NULL;
     weights *w = NULL;

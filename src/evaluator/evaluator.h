@@ -17,6 +17,7 @@
 #ifndef TEQUIO_EVALUATOR_EVALUATOR_H
 #define TEQUIO_EVALUATOR_EVALUATOR_H
 
+#include "backend/registry.h"
 #include "common/config/config.h"
 #include "common/store/jobdir.h"
 #include "evaluator/evaluation.h"
@@ -27,7 +28,7 @@
 typedef struct evaluator_options {
     const config *config;
     const jobdir *dir;
-    int threads;                /* >= 1 */
+    backend_choice device;
     const atomic_bool *stop;    /* NULL: never */
     const char *data_path;      /* NULL: validation_data_path */
     double lost_timeout_s;      /* of both kinds; 0: distributed.lost_timeout, start_timeout */
@@ -41,7 +42,7 @@ typedef struct evaluator_request {
     const char *model;          /* a folder checkpoints/step-N, or a .safetensors file */
     const char *data_path;      /* NULL: validation_data_path */
     const char *vocabulary;     /* of the job; NULL: it has none */
-    int threads;                /* >= 1 */
+    backend_choice device;
     const atomic_bool *stop;    /* NULL: never */
 } evaluator_request;
 

@@ -71,8 +71,8 @@ static status build_model(generation *g, error *err)
     g->params = memory;
     TRY(params_take(g->flat, g->o.weights, "", g->params, err));
     const graph *graphs[] = {g->graph};
-    TRY(exec_create(&(exec_options){.backend = &backend_cpu,
-                                    .device = {.threads = g->o.threads},
+    TRY(exec_create(&(exec_options){.backend = g->o.device.ops,
+                                    .device = g->o.device.options,
                                     .flat = g->flat,
                                     .graphs = graphs,
                                     .n_graphs = 1},

@@ -10,6 +10,7 @@
 #ifndef TEQUIO_EVALUATOR_GENERATION_H
 #define TEQUIO_EVALUATOR_GENERATION_H
 
+#include "backend/registry.h"
 #include "common/config/config.h"
 #include "common/store/weights.h"
 
@@ -19,7 +20,7 @@ typedef struct generation_options {
     const config *config;       /* of the job */
     const char *vocabulary;     /* of the job; NULL: it has none */
     const weights *weights;
-    int threads;                /* >= 1 */
+    backend_choice device;
     double temperature;         /* scores are divided by it; 0: the best token is taken */
     int64_t top_k;              /* of the best so many tokens; 0: of all */
     uint64_t seed;

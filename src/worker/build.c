@@ -28,8 +28,8 @@ static status build_lanes(worker *w, error *err)
                  &(lane_options){
                      .index = i,
                      .task = w->name,
-                     .backend = w->o->backend,
-                     .device = {.threads = (int)config_int(c, "trainer.threads")},
+                     .backend = w->o->devices[i].ops,
+                     .device = w->o->devices[i].options,
                      .flat = w->variants.flat,
                      .graphs = (const graph *const *)w->variants.graphs,
                      .batch_sizes = w->variants.batch_sizes,

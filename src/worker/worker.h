@@ -10,7 +10,7 @@
 #ifndef TEQUIO_WORKER_WORKER_H
 #define TEQUIO_WORKER_WORKER_H
 
-#include "backend/backend.h"
+#include "backend/registry.h"
 #include "common/cluster/cluster.h"
 #include "common/config/config.h"
 #include "common/net/net.h"
@@ -26,7 +26,7 @@ typedef struct worker_options {
     const char *const *servers;         /* endpoints, in the order of the cluster */
     int32_t n_servers;
     int32_t n_lanes;                    /* >= 1 */
-    const backend_ops *backend;
+    const backend_choice *devices;      /* [n_lanes]: where each computes, all of one kind */
     const atomic_bool *stop;            /* SIGTERM: ask the master for a cut, leave when told */
     const atomic_bool *abort;           /* leave at once; NULL: never */
 } worker_options;

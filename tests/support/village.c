@@ -214,7 +214,11 @@ static status play_worker(role_thread *t, error *err)
     while (r->step < come_at)
         pthread_cond_wait(&r->moved, &r->lock);
     pthread_mutex_unlock(&r->lock);
-    return worker_run(
+    backend_choice *devices = xcalloc((size_t)r->shape->lanes, sizeof *devices);
+    int threads = (int)config_int(r->village->config, "trainer.threads");
+    for (int i = 0; i < r->shape->lanes; i++)
+        devices[i] = (backend_choice){.ops = &counted, .options = {.threads = threads}};
+    status st = worker_run(
         &(worker_options){
             .config = r->village->config,
             .self = t->task,
@@ -223,10 +227,12 @@ static status play_worker(role_thread *t, error *err)
             .servers = r->servers,
             .n_servers = r->shape->servers,
             .n_lanes = r->shape->lanes,
-            .backend = &counted,
+            .devices = devices,
             .abort = &r->abort,
         },
         err);
+    free(devices);
+    return st;
 }
 
 static status play_evaluator(role_thread *t, error *err)
@@ -238,7 +244,8 @@ static status play_evaluator(role_thread *t, error *err)
         &(evaluator_options){
             .config = r->village->config,
             .dir = dir,
-            .threads = (int)config_int(r->village->config, "trainer.threads"),
+            .device = backend_numbered(
+                -1, (int)config_int(r->village->config, "trainer.threads")),
             .stop = &r->abort,
         },
         err);

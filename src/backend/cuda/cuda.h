@@ -1,7 +1,7 @@
 /*
  * The CUDA backend: what backend.h says it can do, whether it was built, and what there is of the
- * libraries that it opens at run time. Where it was not built, src/backend/absent.c answers, and there
- * is no backend_cuda.
+ * libraries that it opens at run time. Where it was not built, src/backend/absent.c answers, and
+ * backend_cuda refuses to be opened: E_UNSUPPORTED.
  * Threads: any.
  */
 #ifndef TEQUIO_BACKEND_CUDA_CUDA_H
@@ -15,6 +15,10 @@ extern const backend_ops backend_cuda;
 
 /* By what and for which chips it was built, "nvcc 13.0.88, sm_80 sm_90 compute_90"; NULL: it was not. */
 const char *cuda_build(void);
+
+/* Whether there is this GPU: E_DEVICE, or E_UNSUPPORTED if the backend was not built, with what would
+ * help. Takes nothing of it; describe() begins to use it. */
+MUST_USE status cuda_find(int device, error *err);
 
 typedef struct cuda_library {
     const char *name;       /* "cuDNN" */

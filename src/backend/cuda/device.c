@@ -1,5 +1,7 @@
 #include "backend/cuda/device.h"
 
+#include "backend/cuda/cuda.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -45,7 +47,7 @@ status device_count(int *ret, error *err)
     return OK;
 }
 
-status device_select(int device, error *err)
+status cuda_find(int device, error *err)
 {
     int n = 0;
     TRY(device_count(&n, err));
@@ -55,6 +57,12 @@ status device_select(int device, error *err)
             "there is no GPU number %d: there are %d, counted from 0; CUDA_VISIBLE_DEVICES is "
             "%s",
             device, n, visible_devices());
+    return OK;
+}
+
+status device_select(int device, error *err)
+{
+    TRY(cuda_find(device, err));
     return device_check(cudaSetDevice(device), "choosing the GPU", err);
 }
 

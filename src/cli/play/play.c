@@ -1,6 +1,6 @@
 #include "cli/play/play.h"
 
-#include "backend/backend.h"
+#include "cli/play/devices.h"
 #include "cli/play/endpoints.h"
 #include "cli/play/pretrained.h"
 #include "cli/play/rehearsal.h"
@@ -46,6 +46,8 @@ struct play {
     task worker, ps;                    /* who it is as worker and as server */
     bool trainer;
     int32_t lanes;
+    backend_choice *devices;            /* of the lanes */
+    backend_choice evaluates_on;
 
     char *listen, *master;              /* endpoints; NULL: none, not known */
     char **servers;
@@ -90,11 +92,21 @@ static void choose_roles(play *p)
     p->ps = (task){ROLE_PS, p->is_alone ? 0 : c->task.index};
     p->evaluates = config_has(p->o->config, "validation_data_path");
     p->evaluates_here = p->plays_master && p->evaluates && !c->jobs[ROLE_EVALUATOR].n;
-    int64_t threads = config_int(p->o->config, "trainer.threads");
-    int64_t lanes = config_has(p->o->config, "distributed.lanes")
-                        ? config_int(p->o->config, "distributed.lanes")
-                        : thread_cpus() / threads;
+}
+
+/* Where an evaluator is not told otherwise it computes where the first lane does. */
+static status choose_devices(play *p, error *err)
+{
+    const config *c = p->o->config;
+    int64_t named = (int64_t)config_count(c, "distributed.cuda_devices");
+    int64_t lanes = named ? named : thread_cpus() / config_int(c, "trainer.threads");
+    if (config_has(c, "distributed.lanes"))
+        lanes = config_int(c, "distributed.lanes");
     p->lanes = lanes > 0 ? (int32_t)lanes : 1;
+    p->devices = xcalloc((size_t)p->lanes, sizeof *p->devices);
+    for (int32_t i = 0; i < p->lanes; i++)
+        TRY(devices_of_lane(c, (int64_t)p->worker.index * p->lanes + i, &p->devices[i], err));
+    return devices_of_lane(c, 0, &p->evaluates_on, err);
 }
 
 /* --- where they listen and dial --- */
@@ -241,7 +253,7 @@ static status run_worker(play *p, error *err)
             .servers = (const char *const *)p->servers,
             .n_servers = p->n_servers,
             .n_lanes = p->lanes,
-            .backend = &backend_cpu,
+            .devices = p->devices,
             .stop = stop_of(p),
             .abort = &p->abort,
         },
@@ -274,7 +286,7 @@ static status run_evaluator(play *p, error *err)
         &(evaluator_options){
             .config = p->o->config,
             .dir = dir,
-            .threads = (int)config_int(p->o->config, "trainer.threads"),
+            .device = p->evaluates_on,
             .stop = p->plays_master ? &p->evaluator_stop : p->o->stop,
         },
         err);
@@ -449,6 +461,7 @@ static void write_onnx(const play *p)
 static status run_task(play *p, error *err)
 {
     choose_roles(p);
+    TRY(choose_devices(p, err));
     TRY(find_key(p, err));
     if (!p->plays_master)
         return run_roles(p, err);
@@ -479,6 +492,7 @@ status play_task(const play_options *options, error *err)
     for (int32_t i = 0; i < p.n_servers; i++)
         free(p.servers[i]);
     free(p.servers);
+    free(p.devices);
     free(p.listen);
     free(p.master);
     free(p.relay);

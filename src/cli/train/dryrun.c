@@ -4,8 +4,8 @@
  */
 #include "cli/train/dryrun.h"
 
-#include "backend/backend.h"
 #include "cli/line/size.h"
+#include "cli/play/devices.h"
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/parts/placement.h"
@@ -39,9 +39,11 @@ static status build(const config *c, const shape *s, built *b, error *err)
         .per_step = s->batches_per_step,
         .drop_last = config_bool(c, "data_loader.drop_last"),
     };
+    backend_choice device;
+    TRY(devices_of_lane(c, 0, &device, err));
     exec_options options = {
-        .backend = &backend_cpu,
-        .device = {.threads = s->threads},
+        .backend = device.ops,
+        .device = device.options,
         .flat = b->variants.flat,
         .graphs = (const graph *const *)b->variants.graphs,
         .n_graphs = b->variants.n,

@@ -8,6 +8,9 @@ status shape_of(const config *c, int cpus, shape *ret, error *err)
         .evaluators = (int)config_int(c, "distributed.evaluators"),
         .threads = (int)config_int(c, "trainer.threads"),
     };
+    int devices = (int)config_count(c, "distributed.cuda_devices");
+    if (s.workers == 0 && devices > 1 && !config_has(c, "distributed.lanes"))
+        s.workers = devices;
     if (s.workers == 0 && s.ps > 0)
         return FAIL(err, E_USAGE,
                     "%d parameter servers without workers: add --workers N, or leave out --ps to "
@@ -26,7 +29,7 @@ status shape_of(const config *c, int cpus, shape *ret, error *err)
                     "--ps 2 or more");
 
     int computing = s.workers > 0 ? s.workers : 1;
-    s.lanes = cpus / (s.threads * computing);
+    s.lanes = devices ? devices / computing : cpus / (s.threads * computing);
     if (config_has(c, "distributed.lanes"))
         s.lanes = (int)config_int(c, "distributed.lanes");
     if (s.lanes < 1)

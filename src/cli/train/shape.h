@@ -14,8 +14,9 @@ typedef struct shape {
     int64_t batches_per_step;    /* K of a job that starts now */
 } shape;
 
-/* Workers without a server get one, or two where it needs a standby. E_USAGE for servers or an
- * evaluator without workers, and for one server without another to hold its copies. */
+/* Without other words each of several entries of distributed.cuda_devices has a worker. Workers
+ * without a server get one, or two where it needs a standby. E_USAGE for servers or an evaluator
+ * without workers, and for one server without another to hold its copies. */
 MUST_USE status shape_of(const config *c, int cpus, shape *ret, error *err);
 
 #endif

@@ -9,6 +9,7 @@
  * unfinished job of equal configuration, which each may join.
  */
 #include "cli/commands.h"
+#include "cli/play/devices.h"
 #include "cli/play/keys.h"
 #include "cli/play/play.h"
 #include "cli/play/rehearsal.h"
@@ -288,6 +289,8 @@ static int run_job(job *j, error *err)
         return status_exit_code(st);
     if (args_has(j->args, "dry-run"))
         return status_exit_code(dryrun_print(j->config, &j->shape, args_has(j->args, "json"), err));
+    if (!is_in_cluster(j->cluster) && (st = devices_check(j->config, err)) != OK)
+        return status_exit_code(st);
     if (!is_in_cluster(j->cluster) && j->shape.workers > 0)
         return launch(j, err);
     return play(j, err);

@@ -41,8 +41,8 @@ static status evaluate(const args *a, subject *s, error *err)
         .model = s->model,
         .data_path = data,
         .vocabulary = s->vocabulary,
-        .threads = (int)args_count(a, "threads", config_int(s->config, "trainer.threads")),
     };
+    TRY(subject_device(s, a, &request.device, err));
     metric_set metrics;
     TRY(evaluator_evaluate(&request, &metrics, err));
     print_result(&metrics, s->model, data);
@@ -63,8 +63,7 @@ static const flag evaluate_flags[] = {
     {"data", 0, FLAG_PATH, "PATH", INPUT, "The examples; default: validation_data_path.", 0, 0},
     {"config", 0, FLAG_PATH, "CONFIG", INPUT,
      "The model's configuration; default: config.json of the job that made it.", 0, 0},
-    {"threads", 0, FLAG_COUNT, "N", INPUT,
-     "CPU threads; default: trainer.threads. The last digits of a sum depend on it.", 1, 1024},
+    SUBJECT_DEVICE_FLAGS(INPUT),
 };
 
 const command command_evaluate = {

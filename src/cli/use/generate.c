@@ -65,7 +65,7 @@ static status generate(const args *a, subject *s, weights **w, generation **g, e
     options.config = s->config;
     options.vocabulary = s->vocabulary;
     options.weights = *w;
-    options.threads = (int)args_count(a, "threads", config_int(s->config, "trainer.threads"));
+    TRY(subject_device(s, a, &options.device, err));
     TRY(generation_open(&options, g, err));
     return print_all(*g, prompt, args_count(a, "length", LENGTH), err);
 }
@@ -94,8 +94,7 @@ static const flag generate_flags[] = {
      "Below 1 likely tokens get likelier, above 1 less so; 0 takes the best one. Default: 1.", 0, 0},
     {"top-k", 0, FLAG_COUNT, "K", DRAW, "Draw from the K best tokens only.", 1, INT64_MAX},
     {"seed", 0, FLAG_COUNT, "S", DRAW, "Another seed, another text; default: 0.", 0, INT64_MAX},
-    {"threads", 0, FLAG_COUNT, "N", DRAW,
-     "CPU threads; default: trainer.threads. The last digits of a sum depend on it.", 1, 1024},
+    SUBJECT_DEVICE_FLAGS(DRAW),
 };
 
 const command command_generate = {

@@ -157,8 +157,8 @@ static status predict_into(const args *a, const subject *s, writer *w, error *er
         .model = s->model,
         .data_path = args_text(a, "data"),
         .vocabulary = s->vocabulary,
-        .threads = (int)args_count(a, "threads", config_int(s->config, "trainer.threads")),
     };
+    TRY(subject_device(s, a, &request.device, err));
     status st = evaluator_predict(&request, take_answer, w, err);
     buf_fini(&w->line);
     return st;
@@ -217,8 +217,7 @@ static const flag predict_flags[] = {
     {"limit", 0, FLAG_COUNT, "N", INPUT, "The first so many examples only.", 1, INT64_MAX},
     {"config", 0, FLAG_PATH, "CONFIG", INPUT,
      "The model's configuration; default: config.json of the job that made it.", 0, 0},
-    {"threads", 0, FLAG_COUNT, "N", INPUT,
-     "CPU threads; default: trainer.threads. The last digits of a sum depend on it.", 1, 1024},
+    SUBJECT_DEVICE_FLAGS(INPUT),
     {"with-inputs", 0, FLAG_SWITCH, NULL, OUTPUT,
      "Give what the model was shown too, as \"inputs\".", 0, 0},
     {"output-file", 'o', FLAG_PATH, "FILE", OUTPUT,

@@ -92,3 +92,13 @@ void subject_fini(subject *s)
     free(s->vocabulary);
     *s = (subject){.model = NULL};
 }
+
+status subject_device(const subject *s, const args *a, backend_choice *ret, error *err)
+{
+    int threads = (int)args_count(a, "threads", config_int(s->config, "trainer.threads"));
+    const char *name = args_has(a, "device") ? args_text(a, "device") : "cpu";
+    if (backend_named(name, threads, ret, err) == OK)
+        return OK;
+    error_prepend(err, "%s: --device", a->command->name);
+    return E_USAGE;
+}

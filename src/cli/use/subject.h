@@ -12,6 +12,8 @@
 #ifndef TEQUIO_CLI_USE_SUBJECT_H
 #define TEQUIO_CLI_USE_SUBJECT_H
 
+#include "backend/registry.h"
+#include "cli/line/command.h"
 #include "common/config/config.h"
 
 typedef struct subject {
@@ -26,6 +28,20 @@ MUST_USE status subject_find(const char *path, subject *s, error *err);
 
 /* Loads the configuration, `given` (may be NULL) before the job's own; E_USAGE if there is none. */
 MUST_USE status subject_configure(subject *s, const char *given, error *err);
+
+/* Where to compute: --device, else the CPU, with --threads. E_USAGE. */
+MUST_USE status subject_device(const subject *s, const args *a, backend_choice *ret, error *err);
+
+/* The flags of that; `group` as the other flags have it. */
+#define SUBJECT_DEVICE_FLAGS(group)                                                                \
+    {"device", 0, FLAG_TEXT, "DEVICE", group, "cpu, or a GPU as 0, cuda:0 or /gpu:0; default: cpu.", \
+     0, 0},                                                                                        \
+    {                                                                                              \
+        "threads", 0, FLAG_COUNT, "N", group,                                                      \
+            "CPU threads; default: trainer.threads. The last digits of a sum depend on it.", 1,    \
+            1024                                                                                   \
+    }
+
 void subject_fini(subject *s);
 
 #endif

@@ -359,7 +359,8 @@ static status resolve_value(resolver *r, const option *row, const char *path, co
         return resolve_section(r, row, path, value, ret);
     if (json_is_object(value) && (kinds & (OPTION_MAP | OPTION_INT_MAP)))
         return resolve_map(r, row, path, value, ret);
-    if (json_is_array(value) && (kinds & OPTION_STRINGS))
+    bool has_strings = json_is_string(json_array_get(value, 0)) || !(kinds & OPTION_INTS);
+    if (json_is_array(value) && (kinds & OPTION_STRINGS) && has_strings)
         return resolve_strings(r, row, path, value, ret);
     if (json_is_array(value) && (kinds & OPTION_ITEMS))
         return resolve_items(r, row, path, value, ret);

@@ -60,6 +60,21 @@ static void defaults_follow_the_cpus(void **state)
            (shape){.lanes = 2, .threads = 1, .batches_per_step = 5});
 }
 
+static void each_of_several_devices_has_a_worker(void **state)
+{
+    (void)state;
+    expect("{distributed: {cuda_devices: [0, 1, 2, 3]}}", 64,
+           (shape){.workers = 4, .ps = 1, .lanes = 1, .threads = 1, .batches_per_step = 4});
+    expect("{distributed: {cuda_devices: [2]}}", 64,
+           (shape){.lanes = 1, .threads = 1, .batches_per_step = 1});
+    expect("{distributed: {cuda_devices: ['cuda:0', 'cuda:1'], lanes: 2}}", 64,
+           (shape){.lanes = 2, .threads = 1, .batches_per_step = 2});
+    expect("{distributed: {cuda_devices: [0, 1, 2, 3], workers: 2}}", 64,
+           (shape){.workers = 2, .ps = 1, .lanes = 2, .threads = 1, .batches_per_step = 4});
+    expect("{distributed: {cuda_devices: [0], workers: 2}}", 64,
+           (shape){.workers = 2, .ps = 1, .lanes = 1, .threads = 1, .batches_per_step = 2});
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -78,6 +93,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_follow_the_cpus),
+        cmocka_unit_test(each_of_several_devices_has_a_worker),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

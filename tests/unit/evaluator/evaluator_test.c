@@ -32,7 +32,7 @@ static status run(const job *j, const atomic_bool *stop, double lost_s, error *e
 {
     return evaluator_run(&(evaluator_options){.config = j->config,
                                               .dir = j->dir,
-                                              .threads = 1,
+                                              .device = backend_numbered(-1, 1),
                                               .stop = stop,
                                               .lost_timeout_s = lost_s},
                          err);
@@ -93,7 +93,7 @@ static void test_figures_are_right(void **state)
         for (size_t i = 0; i < COUNT_OF(models); i++) {
             metric_set m = {0};
             error err = ERROR_INIT;
-            evaluator_request r = {.config = j.config, .model = models[i], .threads = 1};
+            evaluator_request r = {.config = j.config, .model = models[i], .device = backend_numbered(-1, 1)};
             if (evaluator_evaluate(&r, &m, &err) != OK)
                 fail_msg("%s", err.text);
             assert_true(fabs(metric_result(&m, "loss") - loss) < 1e-5);
@@ -380,7 +380,7 @@ static void expect_refusal(const config *c, const char *model, status st, const 
 {
     error err = ERROR_INIT;
     metric_set m;
-    evaluator_request r = {.config = c, .model = model, .threads = 1};
+    evaluator_request r = {.config = c, .model = model, .device = backend_numbered(-1, 1)};
     assert_int_equal(evaluator_evaluate(&r, &m, &err), st);
     if (!strstr(err.text, text))
         fail_msg("message \"%s\" lacks \"%s\"", err.text, text);

@@ -96,7 +96,7 @@ static generation *opened(double temperature, int64_t top_k, uint64_t seed)
     generation_options o = {.config = job,
                             .vocabulary = vocabulary,
                             .weights = random_weights,
-                            .threads = 1,
+                            .device = backend_numbered(-1, 1),
                             .temperature = temperature,
                             .top_k = top_k,
                             .seed = seed};
@@ -254,7 +254,7 @@ static void test_refusals(void **state)
             fail_msg("%s", err.text);
         free(text);
         generation_options o = {
-            .config = c, .vocabulary = vocabulary, .weights = random_weights, .threads = 1};
+            .config = c, .vocabulary = vocabulary, .weights = random_weights, .device = backend_numbered(-1, 1)};
         assert_true(generation_open(&o, &g, &err) != OK);
         if (!strstr(err.text, cases[i].text))
             fail_msg("message \"%s\" lacks \"%s\"", err.text, cases[i].text);

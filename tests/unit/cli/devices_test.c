@@ -1,0 +1,144 @@
+/* distributed.cuda_devices, and work in a process of its own. */
+#include "cli/play/devices.h"
+
+#include "backend/cuda/cuda.h"
+#include "job/apart.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static config *load(const char *devices)
+{
+    char text[300];
+    error err = ERROR_INIT;
+    config *c = NULL;
+    snprintf(text, sizeof text,
+             "{train_data_path: 'x', model: {type: 'mlp'}, data_loader: {batch_size: 8}, "
+             "trainer: {threads: 3}, distributed: {cuda_devices: %s}}",
+             devices);
+    if (config_load(&(config_source){.text = text}, &c, &err) != OK)
+        fail_msg("%s", err.text);
+    return c;
+}
+
+static void expect(const char *devices, const char *const *names, int64_t n)
+{
+    config *c = load(devices);
+    for (int64_t lane = 0; lane < n; lane++) {
+        char name[BACKEND_NAME];
+        error err = ERROR_INIT;
+        backend_choice choice;
+        if (devices_of_lane(c, lane, &choice, &err) != OK)
+            fail_msg("%s", err.text);
+        assert_string_equal(backend_name(&choice, name), names[lane]);
+        assert_int_equal(choice.options.threads, 3);
+    }
+    config_destroy(&c);
+}
+
+static void test_lanes_take_entries_in_turn(void **state)
+{
+    (void)state;
+    expect("null", (const char *const[]){"cpu", "cpu"}, 2);
+    expect("[]", (const char *const[]){"cpu", "cpu"}, 2);
+    expect("[-1]", (const char *const[]){"cpu", "cpu"}, 2);
+    expect("[2]", (const char *const[]){"cuda:2", "cuda:2"}, 2);
+    expect("[1, 0, 3]", (const char *const[]){"cuda:1", "cuda:0", "cuda:3", "cuda:1"}, 4);
+    expect("['/gpu:0', 'cuda:1']", (const char *const[]){"cuda:0", "cuda:1", "cuda:0"}, 3);
+}
+
+static void expect_refusal(const char *devices, const char *text)
+{
+    config *c = load(devices);
+    error err = ERROR_INIT;
+    backend_choice choice;
+    assert_int_equal(devices_of_lane(c, 0, &choice, &err), E_CONFIG);
+    assert_string_equal(err.text, text);
+    config_destroy(&c);
+}
+
+static void test_lists_that_are_refused(void **state)
+{
+    (void)state;
+    expect_refusal("[0, -1]",
+                   "distributed.cuda_devices: names GPUs and the CPU, whose bits differ; "
+                   "name one kind only");
+    expect_refusal("['cpu', 'tpu']",
+                   "distributed.cuda_devices[1]: 'tpu' is no device; expected "
+                   "'cpu', or a GPU as '0', 'cuda:0', '/gpu:0' or '/device:GPU:0'");
+}
+
+static void test_a_gpu_that_is_not_there(void **state)
+{
+    (void)state;
+    config *none = load("null"), *far = load("[1000]");
+    error err = ERROR_INIT;
+    assert_int_equal(devices_check(none, &err), OK);
+    assert_int_equal(devices_check(far, &err), E_CONFIG);
+    assert_ptr_equal(strstr(err.text, "distributed.cuda_devices[0]: "), err.text);
+    config_destroy(&none);
+    config_destroy(&far);
+}
+
+/* --- a process of its own --- */
+
+typedef struct task {
+    int number, pid;
+} task;
+
+static status double_it(void *user, error *err)
+{
+    task *t = user;
+    if (t->number < 0)
+        return FAIL(err, E_DATA, "%d is too small", t->number);
+    if (t->number == 0)
+        raise(SIGKILL);
+    t->number *= 2;
+    t->pid = (int)getpid();
+    return OK;
+}
+
+static void test_what_is_done_apart_comes_back(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    task t = {.number = 21};
+    assert_int_equal(apart_run(double_it, &t, &t, sizeof t, &err), OK);
+    assert_int_equal(t.number, 42);
+    assert_int_not_equal(t.pid, (int)getpid());
+    assert_int_equal(apart_run(double_it, &t, NULL, 0, &err), OK);
+    assert_int_equal(t.number, 42);
+}
+
+static void test_what_fails_apart_is_told(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    task t = {.number = -1};
+    assert_int_equal(apart_run(double_it, &t, &t, sizeof t, &err), E_DATA);
+    assert_string_equal(err.text, "-1 is too small");
+    error_clear(&err);
+    t.number = 0;
+    assert_int_equal(apart_run(double_it, &t, &t, sizeof t, &err), E_FAIL);
+    assert_string_equal(err.text, "the process died by signal 9 (Killed)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lanes_take_entries_in_turn),
+        cmocka_unit_test(test_lists_that_are_refused),
+        cmocka_unit_test(test_a_gpu_that_is_not_there),
+        cmocka_unit_test(test_what_is_done_apart_comes_back),
+        cmocka_unit_test(test_what_fails_apart_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -12,31 +12,6 @@ enum {
     TILE = 8,           /* side of a tile of a transpose */
 };
 
-void box_row_major(const graph_shape *s, int64_t *ret)
-{
-    int64_t stride = 1;
-    for (int i = s->rank - 1; i >= 0; i--) {
-        ret[i] = stride;
-        stride *= s->dim[i];
-    }
-}
-
-void box_axis(box *b, int64_t dim, int64_t to, int64_t from)
-{
-    if (dim == 1)
-        return;
-    int j = b->rank - 1;
-    if (j >= 0 && b->to[j] == to * dim && b->from[j] == from * dim) {
-        b->dim[j] *= dim;
-        b->to[j] = to;
-        b->from[j] = from;
-        return;
-    }
-    b->dim[b->rank] = dim;
-    b->to[b->rank] = to;
-    b->from[b->rank++] = from;
-}
-
 static void swap(int64_t *x, int i, int j)
 {
     int64_t t = x[i];
@@ -83,15 +58,16 @@ static void choose_walk(box *b)
     }
 }
 
-void box_finish(box *b)
+void box_of(box *b, const axes *a)
 {
-    if (b->rank == 0) {
-        b->dim[0] = b->to[0] = b->from[0] = 1;
-        b->rank = 1;
+    *b = (box){.rank = a->rank};
+    for (int i = 0; i < a->rank; i++) {
+        b->dim[i] = a->dim[i];
+        b->to[i] = a->stride[i][0];
+        b->from[i] = a->stride[i][1];
     }
-    for (int i = 0; i < b->rank; i++)
-        if (b->dim[i] == 0)
-            return; /* no rows */
+    if (axes_elements(a) == 0)
+        return; /* no rows */
     choose_walk(b);
     int64_t beside = b->inner == 2 ? b->dim[b->cut == b->rank - 1 ? b->cut - 1 : b->cut + 1] : 1;
     b->length = b->walk == BOX_STRIDED ? NEAR : COPY_GRAIN;
@@ -117,7 +93,7 @@ typedef struct box_task {
 
 /* Where a row begins, in elements. */
 typedef struct cursor {
-    int64_t at[GRAPH_RANK], to, from;
+    int64_t at[AXES_MOST], to, from;
 } cursor;
 
 static cursor cursor_at(const box *b, int64_t row)

@@ -1,9 +1,9 @@
 /*
  * A box of elements, copied or added from one strided place to another: what is left of a
- * transpose, a slice or a broadcast when axes that move together have been merged into one.
+ * transpose, a slice or a broadcast when axes that move together have been merged into one
+ * (axes_of.h).
  *
- * Axes are added from the outermost to the innermost, in the order of the destination; then
- * box_finish picks how to walk. Runs that are contiguous on both sides go by memcpy, transposes by
+ * box_of picks how to walk. Runs that are contiguous on both sides go by memcpy, transposes by
  * tiles, and no loop over elements computes an index.
  *
  * Threads: a finished box is read only; copying uses the lane's team.
@@ -11,7 +11,9 @@
 #ifndef TEQUIO_BACKEND_CPU_BOX_H
 #define TEQUIO_BACKEND_CPU_BOX_H
 
-#include "graph/graph.h"
+#include "backend/axes.h"
+
+#include <stddef.h>
 
 typedef enum box_walk {
     BOX_RUNS,      /* the last axis is contiguous on both sides */
@@ -21,7 +23,7 @@ typedef enum box_walk {
 
 typedef struct box {
     int rank;
-    int64_t dim[GRAPH_RANK], to[GRAPH_RANK], from[GRAPH_RANK]; /* strides, in elements */
+    int64_t dim[AXES_MOST], to[AXES_MOST], from[AXES_MOST]; /* strides, in elements */
     box_walk walk;
     int inner;              /* axes of a row: the last, or the last two */
     int cut;                /* the axis along which a row is cut into pieces */
@@ -29,10 +31,9 @@ typedef struct box {
     int64_t length, volume; /* of a piece: elements along `cut`, and in all */
 } box;
 
-/* An axis of `dim` elements, beginning with a box of zeros. Strides may be 0 (from) and negative.
- * Of 0 elements nothing is copied. */
-void box_axis(box *b, int64_t dim, int64_t to, int64_t from);
-void box_finish(box *b);
+/* Operand 0 is where elements go, in the order of the axes; operand 1 where they come from. Strides
+ * may be 0 (from) and negative. Of 0 elements nothing is copied. */
+void box_of(box *ret, const axes *a);
 
 /* `to` and `from` point at the box's first element and do not overlap; `element` is 1, 2, 4 or 8
  * bytes. */
@@ -40,8 +41,5 @@ void box_copy(const box *b, void *to, const void *from, size_t element);
 
 /* The same with to[] += from[]; the destination has no stride 0. */
 void box_add(const box *b, float *to, const float *from);
-
-/* Strides of a row-major tensor. */
-void box_row_major(const graph_shape *s, int64_t *ret);
 
 #endif

@@ -17,6 +17,20 @@ typedef void (*broadcast_loop)(void *y, const void *const *x, const int64_t *str
 /* Makes `loop` over all inputs of the node its body. */
 MUST_USE status broadcast_plan(backend_program *p, cpu_node *n, broadcast_loop loop, error *err);
 
+/* y = expression of a, typed. */
+#define BROADCAST_1(name, in_type, out_type, expression)                                           \
+    static void name(void *to, const void *const *x, const int64_t *stride, int64_t n)             \
+    {                                                                                              \
+        out_type *y = to;                                                                          \
+        const in_type *pa = x[0];                                                                  \
+        (void)stride;                                                                              \
+        SIMD_LOOP                                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const in_type a = pa[i];                                                               \
+            y[i] = (out_type)(expression);                                                         \
+        }                                                                                          \
+    }
+
 /* y = expression of a and b, typed. */
 #define BROADCAST_2(name, in_type, out_type, expression)                                           \
     static void name(void *to, const void *const *x, const int64_t *stride, int64_t n)             \

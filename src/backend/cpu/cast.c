@@ -2,45 +2,24 @@
  * Cast. A float goes to the whole number towards zero, to the nearest there is if it is too large,
  * to 0 if it is no number; anything but 0 is true.
  */
+#include "backend/binary_math.h"
 #include "backend/cpu/broadcast.h"
-#include "backend/cpu/lanes.h"
-
-#define CAST(name, from, to_type, expression)                                                      \
-    static void name(void *to, const void *const *x, const int64_t *stride, int64_t n)             \
-    {                                                                                              \
-        to_type *y = to;                                                                           \
-        const from *pa = x[0];                                                                     \
-        (void)stride;                                                                              \
-        SIMD_LOOP                                                                                  \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const from a = pa[i];                                                                  \
-            y[i] = (to_type)(expression);                                                          \
-        }                                                                                          \
-    }
-
-/* `low` and `high` are floats; the cast of `high` would be one too many. */
-INLINE int64_t cut(float a, float low, float high, int64_t most)
-{
-    if (a != a)
-        return 0;
-    return a >= high ? most : (int64_t)(a < low ? low : a);
-}
 
 #define FROM_WHOLE(name, from)                                                                     \
-    CAST(name##_to_f32, from, float, a)                                                            \
-    CAST(name##_to_i64, from, int64_t, a)                                                          \
-    CAST(name##_to_i32, from, int32_t, a)                                                          \
-    CAST(name##_to_u8, from, uint8_t, a)                                                           \
-    CAST(name##_to_bool, from, uint8_t, a != 0)
+    BROADCAST_1(name##_to_f32, from, float, a)                                                     \
+    BROADCAST_1(name##_to_i64, from, int64_t, a)                                                   \
+    BROADCAST_1(name##_to_i32, from, int32_t, a)                                                   \
+    BROADCAST_1(name##_to_u8, from, uint8_t, a)                                                    \
+    BROADCAST_1(name##_to_bool, from, uint8_t, a != 0)
 
 FROM_WHOLE(i64, int64_t)
 FROM_WHOLE(i32, int32_t)
 FROM_WHOLE(u8, uint8_t)
-CAST(f32_to_f32, float, float, a)
-CAST(f32_to_i64, float, int64_t, cut(a, -0x1p63f, 0x1p63f, INT64_MAX))
-CAST(f32_to_i32, float, int32_t, cut(a, -0x1p31f, 0x1p31f, INT32_MAX))
-CAST(f32_to_u8, float, uint8_t, cut(a, 0.0f, 256.0f, UINT8_MAX))
-CAST(f32_to_bool, float, uint8_t, a != 0.0f)
+BROADCAST_1(f32_to_f32, float, float, a)
+BROADCAST_1(f32_to_i64, float, int64_t, whole_of(a, -0x1p63f, 0x1p63f, INT64_MAX))
+BROADCAST_1(f32_to_i32, float, int32_t, whole_of(a, -0x1p31f, 0x1p31f, INT32_MAX))
+BROADCAST_1(f32_to_u8, float, uint8_t, whole_of(a, 0.0f, 256.0f, UINT8_MAX))
+BROADCAST_1(f32_to_bool, float, uint8_t, a != 0.0f)
 
 #define TO(name)                                                                                   \
     {                                                                                              \

@@ -1,41 +1,18 @@
 /* What makes booleans (bytes of 0 and 1): comparisons, logic, and questions about floats. */
+#include "backend/binary_math.h"
 #include "backend/cpu/broadcast.h"
 #include "common/base/simd.h"
 
+/* clang-format off */
 #define COMPARISON(name, expression)                                                               \
     SIMD_CLONES BROADCAST_2(loop_##name##_f32, float, uint8_t, expression)                         \
-        BROADCAST_2(loop_##name##_i64, int64_t, uint8_t, expression)                               \
-            BROADCAST_2(loop_##name##_i32, int32_t, uint8_t, expression)                           \
-                BROADCAST_2(loop_##name##_u8, uint8_t, uint8_t, expression)
-
-COMPARISON(equal, a == b)
-COMPARISON(less, a < b)
-COMPARISON(less_or_equal, a <= b)
-COMPARISON(greater, a > b)
-COMPARISON(greater_or_equal, a >= b)
-BROADCAST_2(loop_and, uint8_t, uint8_t, a != 0 && b != 0)
-BROADCAST_2(loop_or, uint8_t, uint8_t, a != 0 || b != 0)
-BROADCAST_2(loop_xor, uint8_t, uint8_t, (a != 0) != (b != 0))
-
-#define QUESTION(name, in_type, expression)                                                        \
-    static void loop_##name(void *to, const void *const *x, const int64_t *stride, int64_t n)      \
-    {                                                                                              \
-        uint8_t *y = to;                                                                           \
-        const in_type *pa = x[0];                                                                  \
-        (void)stride;                                                                              \
-        SIMD_LOOP                                                                                  \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            const in_type a = pa[i];                                                               \
-            y[i] = (expression);                                                                   \
-        }                                                                                          \
-    }
-
-QUESTION(not, uint8_t, a == 0)
-QUESTION(is_nan, float, a != a)
-QUESTION(is_inf, float, a == __builtin_inff() || a == -__builtin_inff())
-QUESTION(is_plus_inf, float, a == __builtin_inff())
-QUESTION(is_minus_inf, float, a == -__builtin_inff())
-QUESTION(never, float, ((void)a, 0))
+    BROADCAST_2(loop_##name##_i64, int64_t, uint8_t, expression)                                   \
+    BROADCAST_2(loop_##name##_i32, int32_t, uint8_t, expression)                                   \
+    BROADCAST_2(loop_##name##_u8, uint8_t, uint8_t, expression)
+#define LOGIC(name, expression) BROADCAST_2(loop_##name, uint8_t, uint8_t, expression)
+#define QUESTION(name, in_type, expression) BROADCAST_1(loop_##name, in_type, uint8_t, expression)
+#include "backend/binary_math.def"
+/* clang-format on */
 
 static broadcast_loop comparison_of(graph_op op, dtype t)
 {

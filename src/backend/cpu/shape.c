@@ -2,6 +2,7 @@
  * Operators that only move elements: Identity, Flatten, Reshape, Transpose, Expand, Slice and its
  * gradient, Concat, and Zero. Plain layouts; any element type.
  */
+#include "backend/axes_of.h"
 #include "backend/cpu/box.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
@@ -53,57 +54,23 @@ static status run_move(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-static void add_transposed(box *b, const graph_shape *x, const transpose_attr *a)
+static axes axes_of_move(const cpu_node *n, int64_t *ret_first)
 {
-    int64_t from[GRAPH_RANK], to[GRAPH_RANK];
-    graph_shape y = {.rank = x->rank};
-    for (int i = 0; i < x->rank; i++)
-        y.dim[i] = x->dim[a->perm[i]];
-    box_row_major(x, from);
-    box_row_major(&y, to);
-    for (int i = 0; i < y.rank; i++)
-        box_axis(b, y.dim[i], to[i], from[a->perm[i]]);
-}
-
-static void add_expanded(box *b, const graph_shape *x, const graph_shape *y)
-{
-    int64_t from[GRAPH_RANK], to[GRAPH_RANK];
-    box_row_major(x, from);
-    box_row_major(y, to);
-    for (int i = 0; i < y->rank; i++) {
-        int at = i - (y->rank - x->rank);
-        box_axis(b, y->dim[i], to[i], at >= 0 && x->dim[at] > 1 ? from[at] : 0);
-    }
-}
-
-/* The box of `small`, in order, in `whole`; both ways. Gives the place of its first element. */
-static int64_t add_sliced(box *b, const graph_shape *whole, const graph_shape *small,
-                          const slice_attr *a, bool to_whole)
-{
-    int64_t far[GRAPH_RANK], near[GRAPH_RANK], offset = 0;
-    box_row_major(whole, far);
-    box_row_major(small, near);
-    for (int i = 0; i < whole->rank; i++) {
-        int64_t stride = a->step[i] * far[i];
-        offset += a->begin[i] * far[i];
-        box_axis(b, small->dim[i], to_whole ? stride : near[i], to_whole ? near[i] : stride);
-    }
-    return offset;
+    const graph_shape *x = &node_in(n, 0)->shape, *y = &node_out(n, 0)->shape;
+    if (n->node->op == OP_TRANSPOSE)
+        return axes_of_transpose(x, n->node->attr);
+    if (n->node->op == OP_EXPAND)
+        return axes_of_expand(y, x);
+    return axes_of_slice(x, y, n->node->attr, false, ret_first);
 }
 
 status plan_move(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
-    const graph_shape *x = &node_in(n, 0)->shape, *y = &node_out(n, 0)->shape;
     move_state *s = arena_alloc(p->arena, sizeof *s);
     s->element = dtype_bytes(node_out(n, 0)->dtype);
-    if (n->node->op == OP_TRANSPOSE)
-        add_transposed(&s->box, x, n->node->attr);
-    else if (n->node->op == OP_EXPAND)
-        add_expanded(&s->box, x, y);
-    else
-        s->offset = add_sliced(&s->box, x, y, n->node->attr, false);
-    box_finish(&s->box);
+    axes over = axes_of_move(n, &s->offset);
+    box_of(&s->box, &over);
     n->body = run_move;
     n->state = s;
     return OK;
@@ -128,9 +95,9 @@ status plan_slice_bwd(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     move_state *s = arena_alloc(p->arena, sizeof *s);
-    s->offset =
-        add_sliced(&s->box, &node_out(n, 0)->shape, &node_in(n, 0)->shape, n->node->attr, true);
-    box_finish(&s->box);
+    axes over = axes_of_slice(&node_out(n, 0)->shape, &node_in(n, 0)->shape, n->node->attr, true,
+                              &s->offset);
+    box_of(&s->box, &over);
     n->body = run_slice_bwd;
     n->state = s;
     return OK;
@@ -162,17 +129,14 @@ status plan_concat(backend_program *p, cpu_node *n, error *err)
     int32_t axis = ((const axis_attr *)n->node->attr)->axis;
     size_t n_in = (size_t)n->node->n_in;
     concat_state *s = arena_alloc(p->arena, sizeof *s + n_in * sizeof *s->parts);
-    int64_t stride[GRAPH_RANK], outer = 1, begin = 0;
-    box_row_major(&y->shape, stride);
-    for (int i = 0; i < axis; i++)
-        outer *= y->shape.dim[i];
+    int64_t stride[GRAPH_RANK], begin = 0;
+    axes_row_major(&y->shape, stride);
     s->element = dtype_bytes(y->dtype);
     for (int k = 0; k < n->node->n_in; k++) {
-        int64_t size = node_in(n, k)->shape.dim[axis], run = size * stride[axis];
+        int64_t size = node_in(n, k)->shape.dim[axis];
+        axes over = axes_of_part(&y->shape, axis, size);
         s->parts[k].offset = begin * stride[axis];
-        box_axis(&s->parts[k].box, outer, y->shape.dim[axis] * stride[axis], run);
-        box_axis(&s->parts[k].box, run, 1, 1);
-        box_finish(&s->parts[k].box);
+        box_of(&s->parts[k].box, &over);
         begin += size;
     }
     n->body = run_concat;

@@ -1,22 +1,18 @@
 /* Choices between operands: Where, and the gradients that follow one. */
+#include "backend/binary_math.h"
 #include "backend/cpu/broadcast.h"
-#include "backend/math.h"
 #include "common/base/simd.h"
 
+/* clang-format off */
 BROADCAST_3(loop_where_1, uint8_t, uint8_t, a ? b : c)
 BROADCAST_3(loop_where_8, uint8_t, uint64_t, a ? b : c)
 SIMD_CLONES BROADCAST_3(loop_where_4, uint8_t, uint32_t, a ? b : c)
+#define CHOICE(name, expression)                                                                   \
+    SIMD_CLONES BROADCAST_3(loop_##name, float, float, expression)
+#include "backend/binary_math.def"
+    /* clang-format on */
 
-    /* dy, a, b: the share of the gradient that a takes; half of it where both are the extreme */
-    SIMD_CLONES
-    BROADCAST_3(loop_max_bwd, float, float, b > c ? a : (b == c ? 0.5f * a : 0.0f)) SIMD_CLONES
-    BROADCAST_3(loop_min_bwd, float, float, b < c ? a : (b == c ? 0.5f * a : 0.0f))
-    /* dy, x, slope */
-    SIMD_CLONES BROADCAST_3(loop_prelu_bwd, float, float, b > 0.0f ? a : a * c)
-    /* dy, x, target */
-    SIMD_CLONES BROADCAST_3(loop_sigmoid_cross_entropy_bwd, float, float, a *(vec_sigmoid(b) - c))
-
-        static broadcast_loop where_of(dtype t)
+    static broadcast_loop where_of(dtype t)
 {
     switch (dtype_bytes(t)) {
     case 1:

@@ -9,6 +9,29 @@
 #include <stdlib.h>
 
 static const cuda_plan plan_of[OP_COUNT] = {
+    [OP_ADD] = cuda_plan_binary,
+    [OP_SUB] = cuda_plan_binary,
+    [OP_MUL] = cuda_plan_binary,
+    [OP_DIV] = cuda_plan_binary,
+    [OP_MIN] = cuda_plan_binary,
+    [OP_MAX] = cuda_plan_binary,
+    [OP_MOD] = cuda_plan_binary,
+    [OP_POW] = cuda_plan_binary,
+    [OP_PRELU] = cuda_plan_binary,
+    [OP_SIGMOID_CROSS_ENTROPY] = cuda_plan_binary,
+    [OP_WHERE] = cuda_plan_where,
+    [OP_CAST] = cuda_plan_cast,
+    [OP_EQUAL] = cuda_plan_compare,
+    [OP_LESS] = cuda_plan_compare,
+    [OP_LESS_OR_EQUAL] = cuda_plan_compare,
+    [OP_GREATER] = cuda_plan_compare,
+    [OP_GREATER_OR_EQUAL] = cuda_plan_compare,
+    [OP_AND] = cuda_plan_compare,
+    [OP_OR] = cuda_plan_compare,
+    [OP_XOR] = cuda_plan_compare,
+    [OP_NOT] = cuda_plan_compare,
+    [OP_IS_NAN] = cuda_plan_compare,
+    [OP_IS_INF] = cuda_plan_compare,
     [OP_NEG] = cuda_plan_unary,
 #define SMOOTH(ID, name, onnx, reads, attr)                                                        \
     [OP_##ID] = cuda_plan_unary, [OP_##ID##_BWD] = cuda_plan_unary,
@@ -17,8 +40,13 @@ static const cuda_plan plan_of[OP_COUNT] = {
     [OP_FLATTEN] = cuda_plan_copy,
     [OP_RESHAPE] = cuda_plan_copy,
     [OP_IDENTITY] = cuda_plan_copy,
+    [OP_TO_BF16] = cuda_plan_to_bf16,
     [OP_GATHER] = cuda_plan_gather,
     [OP_ZERO] = cuda_plan_copy,
+    [OP_MIN_BWD] = cuda_plan_where,
+    [OP_MAX_BWD] = cuda_plan_where,
+    [OP_PRELU_BWD] = cuda_plan_where,
+    [OP_SIGMOID_CROSS_ENTROPY_BWD] = cuda_plan_where,
 };
 
 static void cuda_close(backend **b)
@@ -75,9 +103,10 @@ static void begin_node(backend_program *p, int32_t index)
 
 static status check_types(const cuda_node *n, error *err)
 {
+    bool rounded = n->node->op == OP_TO_BF16 || graph_op_of(n->node->op)->traits & OP_ALIAS;
     for (int i = 0; i < n->node->n_out; i++) {
         const graph_value *v = cuda_out(n, i);
-        if (v && (v->dtype == DT_F16 || v->dtype == DT_F64 || v->dtype == DT_BF16))
+        if (v && (v->dtype == DT_F16 || v->dtype == DT_F64 || (v->dtype == DT_BF16 && !rounded)))
             return FAIL(err, E_UNSUPPORTED, "it makes %s; the only floating type known is float32",
                         dtype_name(v->dtype));
     }

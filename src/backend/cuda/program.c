@@ -18,6 +18,15 @@ const graph_value *cuda_out(const cuda_node *n, int i)
     return graph_value_at(n->program->g, n->node->out[i]);
 }
 
+axes cuda_broadcast(const cuda_node *n)
+{
+    const graph_shape *x[AXES_OPERANDS];
+    BUG_ON(n->node->n_in > AXES_OPERANDS);
+    for (int k = 0; k < n->node->n_in; k++)
+        x[k] = &cuda_in(n, k)->shape;
+    return axes_of_broadcast(&cuda_out(n, 0)->shape, x, n->node->n_in);
+}
+
 void cuda_node_checks(cuda_node *n, int i, int64_t low, int64_t high)
 {
     n->fault_of = cuda_in(n, i)->name;

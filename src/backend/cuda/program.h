@@ -10,6 +10,7 @@
 #ifndef TEQUIO_BACKEND_CUDA_PROGRAM_H
 #define TEQUIO_BACKEND_CUDA_PROGRAM_H
 
+#include "backend/axes_of.h"
 #include "backend/backend.h"
 #include "backend/cuda/kernels/launch.h"
 #include "graph/attrs.h"
@@ -62,6 +63,9 @@ typedef status (*cuda_plan)(backend_program *p, cuda_node *n, error *err);
 const graph_value *cuda_in(const cuda_node *n, int i);      /* NULL if absent */
 const graph_value *cuda_out(const cuda_node *n, int i);
 
+/* All inputs of an operator that broadcasts them to its output 0. */
+axes cuda_broadcast(const cuda_node *n);
+
 /* For a plan function whose kernel checks the elements of input i: each must be in low .. high. */
 void cuda_node_checks(cuda_node *n, int i, int64_t low, int64_t high);
 
@@ -87,9 +91,14 @@ MUST_USE status cuda_alloc(backend *b, backend_space space, size_t bytes, const 
 void cuda_release(backend *b, backend_space space, void *p);
 
 /* Plan functions, by file */
+MUST_USE status cuda_plan_binary(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_cast(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_to_bf16(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_compare(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_copy(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_empty(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_gather(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_unary(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_where(backend_program *p, cuda_node *n, error *err);
 
 #endif

@@ -7,7 +7,9 @@
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_LAUNCH_H
 #define TEQUIO_BACKEND_CUDA_KERNELS_LAUNCH_H
 
+#include "backend/axes.h"
 #include "backend/cuda/kernels/tile.h"
+#include "common/base/dtype.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +23,53 @@ typedef struct CUstream_st *cuda_stream; /* CUDA's cudaStream_t */
 
 /* How a float is stored. */
 typedef enum launch_type { LAUNCH_F32, LAUNCH_BF16, LAUNCH_F16 } launch_type;
+
+/* binary.cu. Axes: y in its order, operand 0 is a, operand 1 b; y may be a where a has its shape. */
+
+/* Rows of binary_math.def: BINARY_add, WHOLE_add, COMPARE_equal, QUESTION_is_nan, ... */
+typedef enum binary_function {
+#define FLOAT(name, expression)           BINARY_##name,
+#define POWER(name, exponent, expression) BINARY_##name,
+#include "backend/binary_math.def"
+} binary_function;
+
+typedef enum whole_function {
+#define WHOLE(name, expression) WHOLE_##name,
+#include "backend/binary_math.def"
+} whole_function;
+
+typedef enum compare_function {
+#define COMPARISON(name, expression) COMPARE_##name,
+#define LOGIC(name, expression)      COMPARE_##name,
+#include "backend/binary_math.def"
+} compare_function;
+
+typedef enum question_function {
+#define QUESTION(name, type, expression) QUESTION_##name,
+#include "backend/binary_math.def"
+} question_function;
+
+void launch_binary(cuda_stream stream, binary_function f, float *y, const float *a, const float *b,
+                   const axes *over);
+
+/* Of int64, int32 and bytes. */
+void launch_whole(cuda_stream stream, whole_function f, dtype type, void *y, const void *a,
+                  const void *b, const axes *over);
+
+/* Of these and of floats, logic of bytes only. y: 0 and 1 */
+void launch_compare(cuda_stream stream, compare_function f, dtype type, uint8_t *y, const void *a,
+                    const void *b, const axes *over);
+
+/* y[n] of x[n]: floats, bytes for QUESTION_not. */
+void launch_question(cuda_stream stream, question_function f, uint8_t *y, const void *x, int64_t n);
+
+/* cast.cu */
+
+/* y[n] = x[n]. Types: float32, int64, int32, uint8, bool. */
+void launch_cast(cuda_stream stream, dtype from, dtype to, void *y, const void *x, int64_t n);
+
+/* y[n]: bfloat16; both aligned to 16 bytes. */
+void launch_to_bf16(cuda_stream stream, void *y, const float *x, int64_t n);
 
 /* channels_last.cu */
 
@@ -59,6 +108,20 @@ typedef struct launch_gather_call {
 /* y[outer][n] rows: those of x that the indices name; for a bad one row 0. */
 void launch_gather(cuda_stream stream, const launch_gather_call *c, void *y, const void *x,
                    const void *indices);
+
+/* ternary.cu. Axes: y in its order, operands a, b and c; y may be a where a has its shape. */
+
+typedef enum choice_function {
+#define CHOICE(name, expression) CHOICE_##name,
+#include "backend/binary_math.def"
+} choice_function;
+
+void launch_choice(cuda_stream stream, choice_function f, float *y, const float *a, const float *b,
+                   const float *c, const axes *over);
+
+/* y = a ? b : c, of elements of 1, 4 or 8 bytes; y is none of them. */
+void launch_where(cuda_stream stream, size_t element, void *y, const uint8_t *a, const void *b,
+                  const void *c, const axes *over);
 
 /* tile.cu */
 

@@ -1,6 +1,7 @@
 #include "backend/cpu/drop_mask.h"
 
 #include "backend/cpu/lanes.h"
+#include "backend/drop.h"
 
 #include <endian.h>
 #include <string.h>
@@ -9,13 +10,11 @@ enum { BLOCKS = 64, WORDS = 4 * BLOCKS };
 
 drop_mask drop_mask_make(float ratio, uint64_t seed, uint64_t stream, int64_t batch)
 {
-    double threshold = (double)ratio * 0x1p32;
-    drop_mask m = {.stream = rng_make(seed, RNG_DROPOUT, rng_mix(stream, (uint64_t)batch)),
-                   .threshold = (uint32_t)threshold, /* a ratio below 1 leaves room for one more */
-                   .scale = 1.0f / (1.0f - ratio)};
-    if ((double)m.threshold < threshold)
-        m.threshold++;
-    return m;
+    return (drop_mask){
+        .stream = rng_make(seed, RNG_DROPOUT, rng_mix(stream, (uint64_t)batch)),
+        .threshold = drop_threshold(ratio),
+        .scale = drop_scale(ratio),
+    };
 }
 
 INLINE uint32_t high_half(uint32_t a, uint32_t b)

@@ -1,7 +1,6 @@
 /*
- * Which elements dropout keeps: word e of the stream (seed, RNG_DROPOUT, rng_mix(stream, batch id))
- * decides element e, so any lane draws the same mask for the same batch, in any order and pieces.
- * The generator is Philox4x32-10 as in common/base/rng.h, many counters at a time.
+ * Dropout's mask (backend/drop.h), drawn by the generator of common/base/rng.h, Philox4x32-10, many
+ * counters at a time.
  * Threads: pure functions.
  */
 #ifndef TEQUIO_BACKEND_CPU_DROP_MASK_H

@@ -33,6 +33,13 @@ struct f16 {
 
 #include <cuda_runtime.h>
 
+/* Whether the code is for a chip before sm_80: a kernel that needs one is empty there. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define BEFORE_SM_80 true
+#else
+#define BEFORE_SM_80 false
+#endif
+
 #ifndef TEQUIO_CUDA_EMU
 
 #define LAUNCH(kernel, grid, block, shared, stream, ...)                                           \

@@ -24,6 +24,19 @@ typedef struct CUstream_st *cuda_stream; /* CUDA's cudaStream_t */
 /* How a float is stored. */
 typedef enum launch_type { LAUNCH_F32, LAUNCH_BF16, LAUNCH_F16 } launch_type;
 
+/*
+ * What dropout keeps: bit e of the mask is whether word e of the Philox stream (seed, RNG_DROPOUT,
+ * rng_mix(stream, batch id)) is at least the threshold (backend/drop.h). The id is read when the
+ * kernel runs.
+ */
+typedef struct launch_dropout {
+    const int64_t *batch; /* NULL: nothing is dropped */
+    uint64_t key;         /* rng_mix(seed, RNG_DROPOUT) */
+    uint64_t stream;
+    uint32_t threshold;
+    float scale; /* of what is kept */
+} launch_dropout;
+
 /* binary.cu. Axes: y in its order, operand 0 is a, operand 1 b; y may be a where a has its shape. */
 
 /* Rows of binary_math.def: BINARY_add, WHOLE_add, COMPARE_equal, QUESTION_is_nan, ... */

@@ -1,0 +1,84 @@
+/*
+ * What a launch of attention is told. The meaning is that of the CPU's kernels
+ * (backend/cpu/attention.h): scores are scale q k^T, then come the mask and the softmax over the
+ * keys, then dropout of the probabilities, then the product with the values. A query that may look
+ * at no key gives zeros and a log-sum-exp of +infinity.
+ *
+ * Pointers are device memory; strides count elements. Nothing is allocated: what a kernel needs
+ * besides stands in the structs.
+ */
+#ifndef TEQUIO_BACKEND_CUDA_KERNELS_ATTENTION_H
+#define TEQUIO_BACKEND_CUDA_KERNELS_ATTENTION_H
+
+#include "backend/cuda/kernels/launch.h"
+
+/* From one batch, head and position to the next; the numbers of a position are neighbours. */
+typedef struct launch_lie {
+    int64_t batch, head, position;
+} launch_lie;
+
+/* Who multiplies matrices. */
+typedef enum launch_products {
+    PRODUCTS_FFMA, /* in float32, on every chip */
+    PRODUCTS_MMA,  /* tensor cores, from sm_80 on; float32 operands are rounded to TF32. Float16,
+                    * and what is too wide for them, is multiplied in float32 */
+} launch_products;
+
+typedef struct launch_attention {
+    int64_t batch, q_heads, kv_heads; /* neighbouring q_heads / kv_heads share one of keys */
+    int64_t q_length, k_length, head, v_head;
+    float scale;
+    bool causal;          /* query i looks at keys 0 .. i */
+    launch_type operands; /* of q, k, v */
+    launch_type results;  /* of y and of all gradients: float or as the operands */
+    launch_products products;
+    size_t shared_limit;   /* bytes of shared memory a block may ask for */
+    const void *q, *k, *v; /* the first number of the first batch and head */
+    launch_lie q_lie, k_lie, v_lie, y_lie;
+    const void *mask;       /* NULL: none */
+    bool mask_chooses;      /* bools: who is looked at; otherwise floats, which are added */
+    int64_t mask_stride[4]; /* by batch, head, query, key; 0: the same for all */
+    launch_dropout drop;
+    void *y;    /* forward: written; backward: read */
+    float *lse; /* [batch,q_heads,q_length], likewise */
+} launch_attention;
+
+/* Gradients lie as what they are of: dy as y, dq as q, and so on. */
+typedef struct launch_attention_bwd {
+    launch_attention of;
+    const void *dy;
+    float *delta;       /* [batch,q_heads,q_length], workspace: dy . y of every query */
+    void *dq, *dk, *dv; /* NULL: not wanted */
+} launch_attention_bwd;
+
+/* ROTARY_EMBEDDING over rows of `head` numbers; y may be x. */
+typedef struct launch_rotary {
+    int64_t rows, heads, length, head;
+    int64_t width;    /* numbers of a row that are turned, even */
+    bool by_head;     /* rows are [batch,heads,length], otherwise [batch,length,heads] */
+    bool interleaved; /* pairs are neighbours; otherwise halves of the width */
+    bool inverse;     /* turns back */
+    launch_type type; /* of x and y */
+    const void *x;
+    const float *cosine, *sine; /* [batch,length,width / 2] */
+    void *y;
+} launch_rotary;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* attention.cu: y and lse */
+void launch_attention_forward(cuda_stream stream, const launch_attention *t);
+
+/* attention_bwd.cu: the gradients that are wanted */
+void launch_attention_backward(cuda_stream stream, const launch_attention_bwd *b);
+
+/* rotary.cu */
+void launch_rotary_embedding(cuda_stream stream, const launch_rotary *t);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * Attention, backward: the scores are made again tile by tile and are probabilities at once with
+ * the row's log-sum-exp. With p those, o the result and do its gradient:
+ *
+ *   dv = p^T do     dp = do v^T     ds = p (dp - do . o)     dq = scale ds k     dk = scale ds^T q
+ *
+ * One kernel has a tile of queries and goes over the keys for dq; one has a tile of keys and goes
+ * over the queries, and the heads of queries that share them, for dk and dv. Each sum is one
+ * block's, in ascending order: the scores are made twice, and no atomics are needed.
+ */
+#include "backend/cuda/kernels/attention_choice.cuh"
+
+enum { DELTA_THREADS = 256 };
+
+/* delta = dy . y of every query of every head: a warp each */
+static __global__ void __launch_bounds__(DELTA_THREADS)
+    attend_bwd_delta(launch_attention_bwd b, int64_t rows)
+{
+    const launch_attention &t = b.of;
+    int64_t item = (int64_t)blockIdx.x * (DELTA_THREADS / 32) + threadIdx.x / 32;
+    int64_t at = IN(item < rows) ? item : rows - 1, head = at / t.q_length;
+    auto row = [&](const void *x) {
+        return matrix_of(x, t.results, t.y_lie, head / t.q_heads, head % t.q_heads, at % t.q_length,
+                         t.q_length, t.v_head);
+    };
+    matrix y = row(t.y), dy = row(b.dy);
+    float sum = 0.0f;
+    for (int i = (int)threadIdx.x % 32; i < t.v_head; i += 32)
+        sum = fmaf(matrix_element(y, 0, i), matrix_element(dy, 0, i), sum);
+    sum = warp_sum(sum);
+    if (IN(item < rows) && threadIdx.x % 32 == 0)
+        b.delta[item] = sum;
+}
+
+/* What backward knows of a query. Beyond the last, one that looks at nothing. */
+struct attention_query {
+    float lse, delta;
+};
+
+static __device__ __forceinline__ attention_query query_of(const launch_attention_bwd &b,
+                                                           int64_t batch, int64_t head,
+                                                           int64_t query)
+{
+    const launch_attention &t = b.of;
+    if (!IN(query < t.q_length))
+        return {INFINITY, 0.0f};
+    int64_t at = (batch * t.q_heads + head) * t.q_length + query;
+    return {t.lse[at], b.delta[at]};
+}
+
+/*
+ * From scores and the slopes of their probabilities: s, the probabilities as they were multiplied
+ * with values, and the scores' slopes. query(i, j): what is known of the query of s[i][j].
+ */
+template <class E, bool TURNED, typename Q>
+static __device__ __forceinline__ void
+differentiate(float s[E::HELD][E::SPREAD], float slope[E::HELD][E::SPREAD],
+              const launch_attention &t, const drop_rule &drops, const philox &words, Q query)
+{
+    typedef attention_tile<E, TURNED> numbers;
+    typedef drop_tile<numbers::ROWS, numbers::COLUMNS> tile_type;
+    SHARED(tile_type, tile, [1]);
+#pragma unroll
+    for (int i = 0; i < E::HELD; i++)
+#pragma unroll
+        for (int j = 0; j < E::SPREAD; j++)
+            s[i][j] = exp2_fast((s[i][j] - query(i, j).lse) * LOG2_E);
+    if (t.drop.batch)
+        drop_draw<E::THREADS>(tile[0], drops, words, t.drop.threshold);
+#pragma unroll
+    for (int i = 0; i < E::HELD; i++)
+#pragma unroll
+        for (int j = 0; j < E::SPREAD; j++) {
+            float p = s[i][j], kept = 1.0f;
+            if (t.drop.batch)
+                kept = drop_factor(tile[0], drops, numbers::query(i, j), numbers::key(i, j));
+            slope[i][j] = p * fmaf(slope[i][j], kept, -query(i, j).delta);
+            s[i][j] = p * kept;
+        }
+}
+
+/* A tile of a gradient that lies as `lie` says, times `by`. */
+template <class E>
+static __device__ __forceinline__ void
+write_slopes(const launch_attention &t, void *to, const launch_lie &lie, const attention_place &at,
+             int64_t length, int64_t width, float by, const float x[E::HELD][E::WIDE])
+{
+    int first_column = (int)blockIdx.z * E::WIDTH;
+#pragma unroll
+    for (int i = 0; i < E::HELD; i++) {
+        int64_t row = at.first + E::row(i);
+        int64_t place = at.batch * LD(lie.batch) + at.head * LD(lie.head) + row * LD(lie.position);
+#pragma unroll
+        for (int j = 0; j < E::WIDE; j++) {
+            int column = first_column + E::column(j);
+            if (IN(row < length) && IN(column < width))
+                put_result(to, t.results, place + column, x[i][j] * by);
+        }
+    }
+}
+
+/* grid: tiles of queries of every head and batch, 1, tiles of the queries' columns */
+template <class E>
+static __global__ void __launch_bounds__(E::THREADS, E::BLOCKS)
+    attend_bwd_queries(launch_attention_bwd b)
+{
+    if constexpr (E::NEEDS_SM_80 && BEFORE_SM_80)
+        return;
+    const launch_attention &t = b.of;
+    attention_place at = attention_place_of(t.q_length, t.q_heads, E::ROWS, true);
+    philox words = philox_of(t.drop);
+    int64_t limit = attention_limit(t, at.first + E::ROWS), kv = at.head / (t.q_heads / t.kv_heads);
+    E engine;
+    auto fetch_keys = [&](int64_t first) {
+        engine.fetch(PASSES,
+                     matrix_of(t.k, t.operands, t.k_lie, at.batch, kv, first, limit, t.head));
+        engine.commit();
+        engine.fetch(PASSES_TOO,
+                     matrix_of(t.v, t.operands, t.v_lie, at.batch, kv, first, limit, t.v_head));
+        engine.commit();
+    };
+    float dq[E::HELD][E::WIDE] = {};
+    attention_query query[E::HELD];
+#pragma unroll
+    for (int i = 0; i < E::HELD; i++)
+        query[i] = query_of(b, at.batch, at.head, at.first + E::row(i));
+    engine.fetch(STAYS, matrix_of(t.q, t.operands, t.q_lie, at.batch, at.head, at.first, t.q_length,
+                                  t.head));
+    engine.fetch(STAYS_TOO, matrix_of(b.dy, t.results, t.y_lie, at.batch, at.head, at.first,
+                                      t.q_length, t.v_head));
+    fetch_keys(0);
+    for (int64_t key = 0; key < limit; key += E::COLUMNS) {
+        float s[E::HELD][E::SPREAD], slope[E::HELD][E::SPREAD];
+        engine.template arrive<1>();
+        engine.dot(s, STAYS, PASSES);
+        engine.template arrive<0>();
+        engine.dot(slope, STAYS_TOO, PASSES_TOO);
+        attention_score<attention_tile<E, false>, E>(
+            s, attention_rule_of(t, at.batch, at.head, at.first, key));
+        differentiate<E, false>(s, slope, t, drop_rule_of(t, at.batch, at.head, at.first, key),
+                                words, [&](int i, int) { return query[i]; });
+        engine.add(dq, slope, PASSES, (int)blockIdx.z * E::WIDTH);
+        engine.leave();
+        if (key + E::COLUMNS < limit)
+            fetch_keys(key + E::COLUMNS);
+    }
+    write_slopes<E>(t, b.dq, t.q_lie, at, t.q_length, t.head, t.scale, dq);
+}
+
+/* grid: tiles of keys of every head of keys and batch, 1, tiles of the keys' or values' columns */
+template <class E>
+static __global__ void __launch_bounds__(E::THREADS, 2) attend_bwd_keys(launch_attention_bwd b)
+{
+    if constexpr (E::NEEDS_SM_80 && BEFORE_SM_80)
+        return;
+    const launch_attention &t = b.of;
+    attention_place at = attention_place_of(t.k_length, t.kv_heads, E::ROWS, false);
+    philox words = philox_of(t.drop);
+    int64_t group = t.q_heads / t.kv_heads, first_head = at.head * group;
+    int64_t first_query = t.causal ? at.first / E::COLUMNS * E::COLUMNS : 0;
+    int64_t tiles =
+        first_query < t.q_length ? (t.q_length - first_query + E::COLUMNS - 1) / E::COLUMNS : 0;
+    int from = (int)blockIdx.z * E::WIDTH;
+    E engine;
+    auto fetch_queries = [&](int64_t n) {
+        int64_t head = first_head + n / tiles, first = first_query + n % tiles * E::COLUMNS;
+        engine.fetch(
+            PASSES, matrix_of(t.q, t.operands, t.q_lie, at.batch, head, first, t.q_length, t.head));
+        engine.commit();
+        engine.fetch(PASSES_TOO, matrix_of(b.dy, t.results, t.y_lie, at.batch, head, first,
+                                           t.q_length, t.v_head));
+        engine.commit();
+    };
+    float dk[E::HELD][E::WIDE] = {}, dv[E::HELD][E::WIDE] = {};
+    engine.fetch(STAYS, matrix_of(t.k, t.operands, t.k_lie, at.batch, at.head, at.first, t.k_length,
+                                  t.head));
+    engine.fetch(STAYS_TOO, matrix_of(t.v, t.operands, t.v_lie, at.batch, at.head, at.first,
+                                      t.k_length, t.v_head));
+    if (tiles > 0)
+        fetch_queries(0);
+    for (int64_t n = 0; n < group * tiles; n++) {
+        int64_t head = first_head + n / tiles, first = first_query + n % tiles * E::COLUMNS;
+        float s[E::HELD][E::SPREAD], slope[E::HELD][E::SPREAD];
+        engine.template arrive<1>();
+        engine.dot(s, STAYS, PASSES);
+        engine.template arrive<0>();
+        engine.dot(slope, STAYS_TOO, PASSES_TOO);
+        attention_query query[E::SPREAD];
+#pragma unroll
+        for (int j = 0; j < E::SPREAD; j++)
+            query[j] = query_of(b, at.batch, head, first + E::column(j));
+        attention_score<attention_tile<E, true>, E>(
+            s, attention_rule_of(t, at.batch, head, first, at.first));
+        differentiate<E, true>(s, slope, t, drop_rule_of(t, at.batch, head, first, at.first), words,
+                               [&](int, int j) { return query[j]; });
+        if (from < t.v_head)
+            engine.add(dv, s, PASSES_TOO, from);
+        if (from < t.head)
+            engine.add(dk, slope, PASSES, from);
+        engine.leave();
+        if (n + 1 < group * tiles)
+            fetch_queries(n + 1);
+    }
+    if (b.dk)
+        write_slopes<E>(t, b.dk, t.k_lie, at, t.k_length, t.head, t.scale, dk);
+    if (b.dv)
+        write_slopes<E>(t, b.dv, t.v_lie, at, t.k_length, t.v_head, 1.0f, dv);
+}
+
+template <class E> static void start(cuda_stream stream, const launch_attention_bwd *b)
+{
+    const launch_attention *t = &b->of;
+    int64_t rows = t->batch * t->q_heads * t->q_length, width = wider_of(t->head, t->v_head);
+    int64_t q_tiles = tiles_of(t->q_length, E::ROWS), k_tiles = tiles_of(t->k_length, E::ROWS);
+    size_t shared = E::shared(2);
+    launch_attention_bwd with = *b;
+    if (rows > 0)
+        LAUNCH(attend_bwd_delta, dim3((unsigned)tiles_of(rows, DELTA_THREADS / 32)),
+               dim3(DELTA_THREADS), 0, stream, with, rows);
+    if (b->dq && rows > 0) {
+        dim3 grid((unsigned)(q_tiles * t->q_heads * t->batch), 1,
+                  (unsigned)tiles_of(t->head, E::WIDTH));
+        ALLOW_SHARED(attend_bwd_queries<E>, shared);
+        LAUNCH(attend_bwd_queries<E>, grid, dim3(E::THREADS), shared, stream, with);
+    }
+    if ((b->dk || b->dv) && k_tiles * t->batch > 0) {
+        dim3 grid((unsigned)(k_tiles * t->kv_heads * t->batch), 1,
+                  (unsigned)tiles_of(width, E::WIDTH));
+        ALLOW_SHARED(attend_bwd_keys<E>, shared);
+        LAUNCH(attend_bwd_keys<E>, grid, dim3(E::THREADS), shared, stream, with);
+    }
+}
+
+void launch_attention_backward(cuda_stream stream, const launch_attention_bwd *b)
+{
+    attention_choose(b->of, 2, [&](auto e) { start<typename decltype(e)::type>(stream, b); });
+}

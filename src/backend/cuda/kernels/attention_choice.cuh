@@ -1,0 +1,43 @@
+/* Which engine a launch of attention takes. */
+#ifndef TEQUIO_BACKEND_CUDA_KERNELS_ATTENTION_CHOICE_CUH
+#define TEQUIO_BACKEND_CUDA_KERNELS_ATTENTION_CHOICE_CUH
+
+#include "backend/cuda/kernels/attention_mma.cuh"
+
+static inline int64_t tiles_of(int64_t n, int64_t tile)
+{
+    return (n + tile - 1) / tile;
+}
+
+static inline int64_t wider_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* An engine's type as a value. */
+template <class E> struct engine_type {
+    typedef E type;
+};
+
+/*
+ * Calls start(engine_type<E>()); `stay`: operands that stay in shared memory. Every engine costs
+ * seconds of nvcc's time for every chip: those are here that training asks for, and what they
+ * cannot do is ffma_engine's.
+ */
+template <typename F> static void attention_choose(const launch_attention &t, int stay, F start)
+{
+    typedef mma_engine<float, 64, 64> tf32;
+    typedef mma_engine<bf16, 64, 64> narrow;
+    typedef mma_engine<bf16, 128, 64> broad;
+    int64_t width = t.products == PRODUCTS_MMA ? wider_of(t.head, t.v_head) : INT64_MAX;
+    if (t.operands == LAUNCH_F32 && width <= 64 && tf32::shared(stay) <= t.shared_limit)
+        start(engine_type<tf32>());
+    else if (t.operands == LAUNCH_BF16 && width <= 64 && narrow::shared(stay) <= t.shared_limit)
+        start(engine_type<narrow>());
+    else if (t.operands == LAUNCH_BF16 && width <= 128 && broad::shared(stay) <= t.shared_limit)
+        start(engine_type<broad>());
+    else
+        start(engine_type<ffma_engine>());
+}
+
+#endif

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 
 static const cuda_plan plan_of[OP_COUNT] = {
+    [OP_ATTENTION] = cuda_plan_attention,
+    [OP_ATTENTION_BWD] = cuda_plan_attention_bwd,
+    [OP_ROTARY_EMBEDDING] = cuda_plan_rotary,
     [OP_ADD] = cuda_plan_binary,
     [OP_SUB] = cuda_plan_binary,
     [OP_MUL] = cuda_plan_binary,
@@ -58,9 +61,14 @@ static void cuda_close(backend **b)
 
 static status cuda_open(const backend_options *options, backend **ret, error *err)
 {
+    struct cudaDeviceProp found;
     TRY(device_select(options->device, err));
+    TRY_CUDA(cudaGetDeviceProperties(&found, options->device), "asking for the GPU's properties",
+             err);
     backend *b = xcalloc(1, sizeof *b);
     b->device = options->device;
+    b->arch = 10 * found.major + found.minor;
+    b->shared_limit = found.sharedMemPerBlockOptin;
     status st = queues_open(b, err);
     if (st == OK)
         *ret = b;

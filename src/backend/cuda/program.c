@@ -1,6 +1,8 @@
 #include "backend/cuda/program.h"
 
 #include "backend/cuda/device.h"
+#include "backend/drop.h"
+#include "common/base/rng.h"
 
 #include <inttypes.h>
 
@@ -32,6 +34,16 @@ void cuda_node_checks(cuda_node *n, int i, int64_t low, int64_t high)
     n->fault_of = cuda_in(n, i)->name;
     n->fault_low = low;
     n->fault_high = high;
+}
+
+launch_dropout cuda_dropout(float ratio, uint64_t seed, uint64_t stream)
+{
+    return (launch_dropout){
+        .key = rng_mix(seed, RNG_DROPOUT),
+        .stream = stream,
+        .threshold = drop_threshold(ratio),
+        .scale = drop_scale(ratio),
+    };
 }
 
 status program_fault(const backend_program *p, uint64_t word, error *err)

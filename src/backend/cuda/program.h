@@ -44,6 +44,8 @@ struct cuda_node {
 
 struct backend {
     int device;
+    int arch;               /* 10 times its compute capability: 75, 80, 120 */
+    size_t shared_limit;    /* bytes of shared memory a block may ask for */
     cuda_stream queues[QUEUE_COUNT];
     uint64_t *fault;        /* on the device; all ones: none */
     bool records;           /* segments, as graphs */
@@ -73,6 +75,9 @@ void cuda_node_checks(cuda_node *n, int i, int64_t low, int64_t high);
  * cuda_plan_empty is its plan function. All other plan functions take such operands themselves. */
 bool cuda_node_is_empty(const cuda_node *n);
 
+/* The mask of backend/drop.h; the batch id is the body's to set. A threshold of 0: all is kept. */
+launch_dropout cuda_dropout(float ratio, uint64_t seed, uint64_t stream);
+
 /* Bodies' home: backend_kernel.run */
 status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err);
 
@@ -91,6 +96,9 @@ MUST_USE status cuda_alloc(backend *b, backend_space space, size_t bytes, const 
 void cuda_release(backend *b, backend_space space, void *p);
 
 /* Plan functions, by file */
+MUST_USE status cuda_plan_attention(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_attention_bwd(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_rotary(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_binary(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_cast(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_to_bf16(backend_program *p, cuda_node *n, error *err);

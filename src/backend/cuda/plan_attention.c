@@ -1,0 +1,205 @@
+/*
+ * Attention and RotaryEmbedding. Scores are multiplied by tensor cores where queries, keys and
+ * values are of half precision and the GPU has them for bfloat16; float32 is multiplied as such.
+ */
+#include "backend/cuda/kernels/attention.h"
+#include "backend/cuda/program.h"
+#include "common/base/alloc.h"
+#include "graph/attention.h"
+
+#include <inttypes.h>
+
+enum { ARCH_OF_BF16_PRODUCTS = 80, MOST_HEAD = 65536 };
+
+typedef struct attention_state {
+    attention_form form;
+    launch_attention launch; /* without addresses */
+    launch_dropout drop;     /* likewise */
+} attention_state;
+
+static launch_lie lie_of(const attention_lie *l)
+{
+    return (launch_lie){l->batch, l->head, l->position};
+}
+
+static void broadcast_mask(launch_attention *t, const graph_value *mask)
+{
+    const graph_shape *m = &mask->shape;
+    int64_t stride = 1;
+    t->mask_chooses = mask->dtype == DT_BOOL;
+    for (int i = m->rank - 1; i >= 0; i--) {
+        t->mask_stride[4 - m->rank + i] = m->dim[i] > 1 ? stride : 0;
+        stride *= m->dim[i];
+    }
+}
+
+static status type_of(dtype t, launch_type *ret, error *err)
+{
+    if (t != DT_F32 && t != DT_BF16 && t != DT_F16)
+        return FAIL(err, E_UNSUPPORTED, "operands of %s, known are float32, bfloat16 and float16",
+                    dtype_name(t));
+    *ret = t == DT_F32 ? LAUNCH_F32 : t == DT_BF16 ? LAUNCH_BF16 : LAUNCH_F16;
+    return OK;
+}
+
+static status check_size(const attention_form *f, error *err)
+{
+    int64_t queries = f->batch * f->q_heads * f->q_length;
+    int64_t keys = f->batch * f->kv_heads * f->k_length;
+    if (queries > INT32_MAX || keys > INT32_MAX || f->head > MOST_HEAD || f->v_head > MOST_HEAD)
+        return FAIL(err, E_UNSUPPORTED,
+                    "%" PRId64 " queries and %" PRId64 " keys of %" PRId64 " and %" PRId64
+                    " numbers; at most 2^31 of %d can be",
+                    queries, keys, f->head, f->v_head, MOST_HEAD);
+    return OK;
+}
+
+static void lay_out(attention_state *s)
+{
+    const attention_form *f = &s->form;
+    launch_attention *t = &s->launch;
+    t->batch = f->batch;
+    t->q_heads = f->q_heads;
+    t->kv_heads = f->kv_heads;
+    t->q_length = f->q_length;
+    t->k_length = f->k_length;
+    t->head = f->head;
+    t->v_head = f->v_head;
+    t->q_lie = lie_of(&f->q);
+    t->k_lie = lie_of(&f->k);
+    t->v_lie = lie_of(&f->v);
+    t->y_lie = lie_of(&f->y);
+}
+
+/* Operands stand among the inputs from `first` on: q, k, v, mask, batch id. */
+static status plan(backend_program *p, cuda_node *n, int first, error *err)
+{
+    char why[ATTENTION_WHY];
+    const attention_attr *a = n->node->attr;
+    const graph_value *q = cuda_in(n, first), *k = cuda_in(n, first + 1);
+    const graph_value *v = cuda_in(n, first + 2), *mask = cuda_in(n, first + 3);
+    attention_state *s = arena_alloc(p->arena, sizeof *s);
+    launch_attention *t = &s->launch;
+    BUG_ON(!attention_form_of(a, &q->shape, k ? &k->shape : NULL, v ? &v->shape : NULL, &s->form,
+                              why));
+    TRY(type_of(q->dtype, &t->operands, err));
+    TRY(check_size(&s->form, err));
+    lay_out(s);
+    t->scale = attention_scale(a, &s->form);
+    t->causal = a->causal;
+    t->results = LAUNCH_F32;
+    t->products = t->operands != LAUNCH_F32 && p->backend->arch >= ARCH_OF_BF16_PRODUCTS
+                      ? PRODUCTS_MMA
+                      : PRODUCTS_FFMA;
+    t->shared_limit = p->backend->shared_limit;
+    s->drop = cuda_dropout(a->ratio, a->seed, a->stream);
+    if (mask)
+        broadcast_mask(t, mask);
+    n->state = s;
+    return OK;
+}
+
+static const void *first_of(const attention_state *s, const void *x, const attention_lie *l)
+{
+    size_t bytes = s->launch.operands == LAUNCH_F32 ? sizeof(float) : sizeof(uint16_t);
+    return (const char *)x + (size_t)l->offset * bytes;
+}
+
+/* Packed keys and values are in the queries' value. */
+static launch_attention launch_of(const cuda_node *n, const cuda_call *c, int first)
+{
+    const attention_state *s = n->state;
+    launch_attention t = s->launch;
+    const void *q = c->in[first], *k = c->in[first + 1], *v = c->in[first + 2];
+    t.q = first_of(s, q, &s->form.q);
+    t.k = first_of(s, k ? k : q, &s->form.k);
+    t.v = first_of(s, v ? v : q, &s->form.v);
+    t.mask = c->in[first + 3];
+    t.drop = s->drop;
+    if (t.drop.threshold > 0)
+        t.drop.batch = c->in[first + 4];
+    return t;
+}
+
+static status run_attention(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    launch_attention t = launch_of(n, c, 0);
+    t.y = c->out[0];
+    t.lse = c->out[1];
+    launch_attention_forward(c->stream, &t);
+    return OK;
+}
+
+status cuda_plan_attention(backend_program *p, cuda_node *n, error *err)
+{
+    TRY(plan(p, n, 0, err));
+    n->body = run_attention;
+    return OK;
+}
+
+static float *slopes_at(void *x, const attention_lie *l)
+{
+    return x ? (float *)x + l->offset : NULL;
+}
+
+static status run_attention_bwd(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    const attention_state *s = n->state;
+    bool packed = !c->in[4];
+    launch_attention_bwd b = {
+        .of = launch_of(n, c, 3),
+        .dy = c->in[0],
+        .delta = c->scratch,
+        .dq = slopes_at(c->out[0], &s->form.q),
+        .dk = slopes_at(c->out[packed ? 0 : 1], &s->form.k),
+        .dv = slopes_at(c->out[packed ? 0 : 2], &s->form.v),
+    };
+    b.of.y = (void *)(uintptr_t)c->in[1];
+    b.of.lse = (float *)(uintptr_t)c->in[2];
+    launch_attention_backward(c->stream, &b);
+    return OK;
+}
+
+status cuda_plan_attention_bwd(backend_program *p, cuda_node *n, error *err)
+{
+    TRY(plan(p, n, 3, err));
+    const attention_form *f = &((const attention_state *)n->state)->form;
+    n->scratch_bytes = (size_t)(f->batch * f->q_heads * f->q_length) * sizeof(float);
+    n->body = run_attention_bwd;
+    return OK;
+}
+
+static status run_rotary(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    launch_rotary t = *(const launch_rotary *)n->state;
+    t.x = c->in[0];
+    t.cosine = c->in[1];
+    t.sine = c->in[2];
+    t.y = c->out[0];
+    launch_rotary_embedding(c->stream, &t);
+    return OK;
+}
+
+status cuda_plan_rotary(backend_program *p, cuda_node *n, error *err)
+{
+    (void)err;
+    const rotary_attr *a = n->node->attr;
+    const graph_shape *x = &cuda_in(n, 0)->shape;
+    launch_rotary *t = arena_alloc(p->arena, sizeof *t);
+    t->by_head = x->rank == 4;
+    t->heads = t->by_head ? x->dim[1] : a->heads;
+    t->length = t->by_head ? x->dim[2] : x->dim[1];
+    t->head = t->by_head ? x->dim[3] : x->dim[2] / a->heads;
+    t->rows = x->dim[0] * t->heads * t->length;
+    t->width = a->width;
+    t->interleaved = a->interleaved;
+    t->inverse = a->inverse;
+    t->type = LAUNCH_F32;
+    n->body = run_rotary;
+    n->state = t;
+    n->takes_inplace = true;
+    return OK;
+}

@@ -1,10 +1,9 @@
 /* LpPool and its gradient: plain loops over planes, sums in double. */
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
-#include "backend/math.h"
 #include "backend/cpu/window.h"
+#include "backend/lp.h"
 #include "common/base/alloc.h"
-#include "common/base/detmath.h"
 
 #include <string.h>
 
@@ -19,28 +18,6 @@ typedef struct lp_task {
     float *out; /* y forward, dx backward */
 } lp_task;
 
-static double power(double base, int64_t exponent)
-{
-    double ret = 1.0;
-    for (int64_t i = 0; i < exponent; i++)
-        ret *= base;
-    return ret;
-}
-
-static float root(double sum, int64_t p)
-{
-    if (p == 1)
-        return (float)sum;
-    if (p == 2)
-        return (float)det_sqrt(sum);
-    return vec_exp(vec_log((float)sum) / (float)p);
-}
-
-static double size_of(float x)
-{
-    return (double)vec_abs(x);
-}
-
 static void pool_planes(int64_t begin, int64_t end, void *arg)
 {
     const lp_task *t = arg;
@@ -54,25 +31,21 @@ static void pool_planes(int64_t begin, int64_t end, void *arg)
                 for (int64_t b = 0; b < w.count[1]; b++)
                     for (int64_t c = 0; c < w.count[2]; c++) {
                         int64_t at = w.first + a * w.step[0] + b * w.step[1] + c * w.step[2];
-                        sum += power(size_of(x[at]), t->s->p);
+                        sum += lp_term(x[at], t->s->p);
                     }
-            t->out[i * plane->n_out + o] = root(sum, t->s->p);
+            t->out[i * plane->n_out + o] = lp_root(sum, t->s->p);
         }
     }
 }
 
-/* dx += dy * sign(x) (|x| / y)^(p-1); a window of zeros has no slope */
 static void spread(const lp_state *s, const window_taps *w, const float *x, float y, float dy,
                    float *dx)
 {
-    if (y == 0.0f)
-        return;
     for (int64_t a = 0; a < w->count[0]; a++)
         for (int64_t b = 0; b < w->count[1]; b++)
             for (int64_t c = 0; c < w->count[2]; c++) {
                 int64_t at = w->first + a * w->step[0] + b * w->step[1] + c * w->step[2];
-                double part = power(size_of(x[at]) / (double)y, s->p - 1);
-                dx[at] += x[at] == 0.0f ? 0.0f : dy * vec_with_sign((float)part, x[at]);
+                dx[at] += lp_slope(dy, x[at], y, s->p);
             }
 }
 

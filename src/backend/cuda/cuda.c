@@ -35,6 +35,13 @@ static const cuda_plan plan_of[OP_COUNT] = {
     [OP_NOT] = cuda_plan_compare,
     [OP_IS_NAN] = cuda_plan_compare,
     [OP_IS_INF] = cuda_plan_compare,
+    [OP_AVERAGE_POOL] = cuda_plan_pool,
+    [OP_AVERAGE_POOL_BWD] = cuda_plan_pool,
+    [OP_GLOBAL_AVERAGE_POOL] = cuda_plan_pool,
+    [OP_LP_POOL] = cuda_plan_pool,
+    [OP_LP_POOL_BWD] = cuda_plan_pool,
+    [OP_MAX_POOL] = cuda_plan_pool,
+    [OP_MAX_POOL_BWD] = cuda_plan_pool,
     [OP_NEG] = cuda_plan_unary,
 #define SMOOTH(ID, name, onnx, reads, attr)                                                        \
     [OP_##ID] = cuda_plan_unary, [OP_##ID##_BWD] = cuda_plan_unary,

@@ -35,7 +35,7 @@ static cudaStream_t streams;
 static int n_streams;
 static emu_clock host_clock; /* what the host has waited for */
 static const emu_operation *current;
-static int current_stream;
+static int current_stream, current_device;
 static uint64_t n_kernels[EMU_DEVICES_MOST];
 
 static uint64_t end_of(const struct CUstream_st *s)
@@ -61,6 +61,11 @@ const emu_clock *emu_clock_now(int *ret_stream)
 {
     *ret_stream = current_stream;
     return &current->clock;
+}
+
+int emu_device_now(void)
+{
+    return current_device;
 }
 
 bool emu_may_touch(const void *p, size_t bytes, bool writes)
@@ -96,6 +101,7 @@ static void run_one(cudaStream_t s)
     if (emu_broken(s->device) == cudaSuccess && o->kind != EMU_WAIT) {
         current = o;
         current_stream = s->number;
+        current_device = s->device;
         if (o->kind == EMU_KERNEL)
             run_kernel(s->device, o);
         else

@@ -52,6 +52,7 @@ void emu_operation_free(emu_operation *o);
 
 /* Of the operation that runs, which is number of[*ret_stream] of that stream. */
 const emu_clock *emu_clock_now(int *ret_stream);
+int emu_device_now(void); /* its stream's */
 /* Whether that operation may touch these bytes. */
 bool emu_may_touch(const void *p, size_t bytes, bool writes);
 

@@ -214,6 +214,9 @@ static void watch(const void *p, size_t bytes, bool writes)
         cells = cells_of(device);
         if (at + bytes > WATCHED || !emu_memory_holds(p, bytes))
             emu_fault("%p is no allocated memory of a device", p);
+        if (emu_self && device != emu_device_now())
+            emu_fault("a kernel on device %d touches memory of device %d", emu_device_now(),
+                      device);
         if (!emu_may_touch(p, bytes, writes))
             blame_stranger(p, bytes, writes);
     } else if (emu_shared_holds(p, bytes)) {

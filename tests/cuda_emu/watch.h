@@ -5,8 +5,8 @@
  *   two threads of a block touch one byte, one of them writing, and no barrier lies between;
  *   two blocks of a launch do: so nothing can depend on the order of blocks;
  *   two streams do, and no event nor the host's waiting puts the one before the other;
- *   a kernel touches device memory that is not allocated, or a node's kernel what is no operand of
- *   the node (stream.h: ranges).
+ *   a kernel touches device memory that is not allocated or another device's, or a node's kernel
+ *   what is no operand of the node (stream.h: ranges).
  *
  * Under the lock of the devices.
  */

@@ -84,6 +84,24 @@ static void store_as_node(float *all, size_t n_read, size_t n_written)
     emu_ranges_set(NULL, 0);
 }
 
+static void devices_keep_to_their_memory(void **state)
+{
+    (void)state;
+    cudaStream_t there;
+    float *y = device_room(400);
+    ok(cudaSetDevice(1));
+    ok(cudaStreamCreateWithFlags(&there, cudaStreamNonBlocking));
+    ok(cudaMemsetAsync(y, 0, 400, there)); /* copies may cross */
+    ok(cudaStreamSynchronize(there));
+    scene_set(there, y, 1, 100);
+    (void)cudaStreamSynchronize(there);
+    expect("a kernel on device 1 touches memory of device 0");
+    ok(cudaSetDevice(0));
+    scene_set(there, y, 1, 100); /* not the device that is chosen */
+    assert_int_equal(cudaGetLastError(), cudaErrorInvalidResourceHandle);
+    ok(cudaStreamDestroy(there));
+}
+
 static void nodes_keep_to_their_operands(void **state)
 {
     (void)state;
@@ -151,6 +169,7 @@ int main(void)
         KERNEL_TEST(blocks_are_strangers),
         KERNEL_TEST(neighbours_in_a_word_are_no_race),
         KERNEL_TEST(memory_has_ends),
+        KERNEL_TEST(devices_keep_to_their_memory),
         KERNEL_TEST(nodes_keep_to_their_operands),
         KERNEL_TEST(streams_need_events),
     };

@@ -38,7 +38,6 @@ static const bool exact[OP_COUNT] = {
     [OP_MAX] = true,
     [OP_MAX_BWD] = true,
     [OP_MAX_POOL] = true,
-    [OP_MAX_POOL_BWD] = true,
     [OP_MIN] = true,
     [OP_MIN_BWD] = true,
     [OP_MOD] = true,

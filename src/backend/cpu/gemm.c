@@ -6,6 +6,7 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
+#include "graph/matmul.h"
 
 #include <stdatomic.h>
 
@@ -163,71 +164,31 @@ static status run_matmul(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-/* A vector is one row on the left, one column on the right; ONNX drops that axis of y again. */
-static graph_shape as_matrix(const graph_shape *s, bool left)
+/* Where the operand's matrix of each batch begins. */
+static const int64_t *begins_of(arena *mem, const matmul_shape *s, const int64_t *step)
 {
-    if (s->rank != 1)
-        return *s;
-    return (graph_shape){.rank = 2, .dim = {left ? 1 : s->dim[0], left ? s->dim[0] : 1}};
-}
-
-/* Where the operand's matrix of each batch begins; axes of size 1 are broadcast. */
-static const int64_t *batch_offsets(arena *mem, const graph_shape *s, const int64_t *batch_dim,
-                                    int batch_rank, int64_t batches)
-{
-    int64_t stride[GRAPH_RANK] = {0}, step = s->dim[s->rank - 1] * s->dim[s->rank - 2];
-    for (int i = s->rank - 3, j = batch_rank - 1; i >= 0; i--, j--) {
-        stride[j] = s->dim[i] > 1 ? step : 0;
-        step *= s->dim[i];
-    }
-    int64_t *ret = arena_alloc(mem, (size_t)batches * sizeof *ret);
-    for (int64_t b = 0; b < batches; b++) {
-        int64_t rest = b;
-        for (int j = batch_rank - 1; j >= 0; j--) {
-            ret[b] += rest % batch_dim[j] * stride[j];
-            rest /= batch_dim[j];
-        }
-    }
+    int64_t *ret = arena_alloc(mem, (size_t)s->batches * sizeof *ret);
+    for (int64_t b = 0; b < s->batches; b++)
+        ret[b] = matmul_begin(s, step, b);
     return ret;
-}
-
-static int batch_shape(const graph_shape *a, const graph_shape *b, int64_t *ret_dim)
-{
-    int rank = (a->rank > b->rank ? a->rank : b->rank) - 2;
-    for (int j = 0; j < rank; j++) {
-        int i = a->rank - 2 - rank + j, k = b->rank - 2 - rank + j;
-        int64_t da = i >= 0 ? a->dim[i] : 1, db = k >= 0 ? b->dim[k] : 1;
-        ret_dim[j] = da > 1 ? da : db;
-    }
-    return rank;
 }
 
 status plan_matmul(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
-    const matmul_attr *attr = n->node->attr;
-    const graph_shape *raw_a = &node_in(n, 0)->shape, *raw_b = &node_in(n, 1)->shape;
-    graph_shape a = as_matrix(raw_a, true), b = as_matrix(raw_b, false);
-    bool trans_a = attr->trans_a && raw_a->rank > 1, trans_b = attr->trans_b && raw_b->rank > 1;
+    matmul_shape shape =
+        matmul_shape_of(&node_in(n, 0)->shape, &node_in(n, 1)->shape, n->node->attr);
     matmul_state *s = arena_alloc(p->arena, sizeof *s);
-    int64_t batch_dim[GRAPH_RANK];
-    int batch_rank = batch_shape(&a, &b, batch_dim);
     bool bf16 = node_in(n, 0)->dtype == DT_BF16;
     s->element = dtype_bytes(node_in(n, 0)->dtype);
-    s->batches = 1;
-    for (int i = 0; i < batch_rank; i++)
-        s->batches *= batch_dim[i];
-    s->m = a.dim[a.rank - (trans_a ? 1 : 2)];
-    s->k = a.dim[a.rank - (trans_a ? 2 : 1)];
-    s->n = b.dim[b.rank - (trans_b ? 2 : 1)];
-    s->a = (shim_matrix){.stride = a.dim[a.rank - 1], .transposed = trans_a, .bf16 = bf16};
-    s->b = (shim_matrix){.stride = b.dim[b.rank - 1], .transposed = trans_b, .bf16 = bf16};
-    if (b.rank == 2 && !trans_a) { /* the rows of all batches are one tall matrix */
-        s->m *= s->batches;
-        s->batches = 1;
-    }
-    s->a_offset = batch_offsets(p->arena, &a, batch_dim, batch_rank, s->batches);
-    s->b_offset = batch_offsets(p->arena, &b, batch_dim, batch_rank, s->batches);
+    s->batches = shape.batches;
+    s->m = shape.m;
+    s->n = shape.n;
+    s->k = shape.k;
+    s->a = (shim_matrix){.stride = shape.a_pitch, .transposed = shape.trans_a, .bf16 = bf16};
+    s->b = (shim_matrix){.stride = shape.b_pitch, .transposed = shape.trans_b, .bf16 = bf16};
+    s->a_offset = begins_of(p->arena, &shape, shape.a_step);
+    s->b_offset = begins_of(p->arena, &shape, shape.b_step);
     n->body = run_matmul;
     n->state = s;
     return OK;

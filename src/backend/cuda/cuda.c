@@ -1,6 +1,8 @@
 #include "backend/cuda/cuda.h"
 
+#include "backend/cuda/api.h"
 #include "backend/cuda/device.h"
+#include "backend/cuda/lt.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
@@ -47,11 +49,17 @@ static const cuda_plan plan_of[OP_COUNT] = {
     [OP_##ID] = cuda_plan_unary, [OP_##ID##_BWD] = cuda_plan_unary,
 #define STEP(ID, name, onnx) [OP_##ID] = cuda_plan_unary,
 #include "graph/unary.def"
+    [OP_CONV] = cuda_plan_conv,
+    [OP_CONV_BWD_DATA] = cuda_plan_conv_bwd_data,
+    [OP_CONV_BWD_WEIGHTS] = cuda_plan_conv_bwd_weights,
+    [OP_CONV_TRANSPOSE] = cuda_plan_conv_bwd_data,
     [OP_FLATTEN] = cuda_plan_copy,
     [OP_RESHAPE] = cuda_plan_copy,
     [OP_IDENTITY] = cuda_plan_copy,
     [OP_TO_BF16] = cuda_plan_to_bf16,
     [OP_GATHER] = cuda_plan_gather,
+    [OP_GEMM] = cuda_plan_gemm,
+    [OP_MATMUL] = cuda_plan_matmul,
     [OP_ZERO] = cuda_plan_copy,
     [OP_MIN_BWD] = cuda_plan_where,
     [OP_MAX_BWD] = cuda_plan_where,
@@ -61,6 +69,7 @@ static const cuda_plan plan_of[OP_COUNT] = {
 
 static void cuda_close(backend **b)
 {
+    lt_close(*b);
     queues_close(*b);
     free(*b);
     *b = NULL;
@@ -90,6 +99,7 @@ static void cuda_unload(backend_program **p)
 {
     if (!*p)
         return;
+    lt_products_destroy(*p);
     arena_destroy(&(*p)->arena);
     free(*p);
     *p = NULL;
@@ -222,10 +232,11 @@ static status cuda_prepare(backend_program *p, int32_t node, backend_kernel *ret
 static void cuda_fingerprint(const backend *b, char *ret, size_t bytes)
 {
     struct cudaDeviceProp found = {.name = "a GPU that does not answer"};
+    const api_found *lt = api_find(API_LT);
     (void)cudaGetDeviceProperties(&found, b->device);
-    snprintf(ret, bytes, "CUDA %s sm_%d%d %d SMs, runtime %d.%d", found.name, found.major,
-             found.minor, found.multiProcessorCount, CUDART_VERSION / 1000,
-             CUDART_VERSION % 1000 / 10);
+    snprintf(ret, bytes, "CUDA %s sm_%d%d %d SMs, runtime %d.%d, cuBLASLt %s", found.name,
+             b->arch / 10, b->arch % 10, found.multiProcessorCount, CUDART_VERSION / 1000,
+             CUDART_VERSION % 1000 / 10, lt->path ? lt->version : "none");
 }
 
 const backend_ops backend_cuda = {

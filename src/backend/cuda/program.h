@@ -46,6 +46,7 @@ struct backend {
     int device;
     int arch;               /* 10 times its compute capability: 75, 80, 120 */
     size_t shared_limit;    /* bytes of shared memory a block may ask for */
+    struct cublasLtContext *lt; /* lt.h; NULL: not opened */
     cuda_stream queues[QUEUE_COUNT];
     uint64_t *fault;        /* on the device; all ones: none */
     bool records;           /* segments, as graphs */
@@ -57,6 +58,7 @@ struct backend_program {
     arena *arena;
     cuda_node *nodes;
     size_t *bytes;          /* by value */
+    struct lt_product *lt;  /* all products that are cuBLASLt's */
 };
 
 /* Chooses body, state and scratch. E_UNSUPPORTED with the reason if there is no kernel. */
@@ -103,9 +105,14 @@ MUST_USE status cuda_plan_binary(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_cast(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_to_bf16(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_compare(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_conv(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_conv_bwd_data(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_conv_bwd_weights(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_copy(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_empty(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_gather(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_gemm(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_pool(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_unary(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_where(backend_program *p, cuda_node *n, error *err);

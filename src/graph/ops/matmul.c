@@ -3,16 +3,9 @@
  * column, and the axis added for it vanishes from the result. The transposes ONNX lacks swap the
  * last two axes; vectors have none to swap.
  */
+#include "graph/matmul.h"
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
-
-/* A vector as the matrix it stands for: a row on the left, a column on the right. */
-static graph_shape as_matrix(const graph_shape *s, bool left)
-{
-    if (s->rank != 1)
-        return *s;
-    return (graph_shape){.rank = 2, .dim = {left ? 1 : s->dim[0], left ? s->dim[0] : 1}};
-}
 
 static int64_t last_axis(const graph_shape *s, int32_t from_end)
 {
@@ -48,7 +41,7 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     if ((a->rank == 1 && attr->trans_a) || (b->rank == 1 && attr->trans_b))
         return rule_fail(n, err, "of the inputs %s and %s a vector cannot be transposed", SHAPE(a),
                          SHAPE(b));
-    graph_shape matrix_a = as_matrix(a, true), matrix_b = as_matrix(b, false), full;
+    graph_shape matrix_a = matmul_matrix(a, true), matrix_b = matmul_matrix(b, false), full;
     if (!product(&matrix_a, &matrix_b, attr, &full))
         return rule_fail(n, err, "the inputs %s%s and %s%s do not multiply", SHAPE(a),
                          attr->trans_a ? " transposed" : "", SHAPE(b),
@@ -103,7 +96,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     graph_node n = *graph_node_at(g, node);
     matmul_attr f = *(const matmul_attr *)n.attr;
     graph_shape shape_a = emit_shape_of(g, n.in[0]), shape_b = emit_shape_of(g, n.in[1]);
-    graph_shape matrix_a = as_matrix(&shape_a, true), matrix_b = as_matrix(&shape_b, false), full;
+    graph_shape matrix_a = matmul_matrix(&shape_a, true), matrix_b = matmul_matrix(&shape_b, false),
+                full;
     graph_val a, b, dy;
     BUG_ON(!product(&matrix_a, &matrix_b, &f, &full));
     TRY(emit_reshape(g, n.in[0], &matrix_a, &a, err));

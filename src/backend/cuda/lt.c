@@ -1,0 +1,245 @@
+#include "backend/cuda/lt.h"
+
+#include "backend/cuda/api.h"
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
+
+enum {
+    WORKSPACE_MOST = 32 << 20,
+    EVEN_K = 256, /* pieces of such a k come out even whatever their number */
+    WANTED = 8,   /* algorithms that are looked at */
+};
+
+struct lt_product {
+    lt_product *next;
+    lt_handle handle;
+    lt_desc desc;
+    lt_layout left, right, y; /* as the library sees them: b, a, and y, which is as c */
+    lt_algo algo;
+    size_t scratch_bytes;
+    float alpha, beta;
+    bool has_bias;
+};
+
+static status check(unsigned result, const char *what, error *err)
+{
+    if (result == API_SUCCESS)
+        return OK;
+    return FAIL(err, E_DEVICE, "cuBLASLt, %s: %s", what, api.cublasLtGetStatusString(result));
+}
+
+#define TRY_LT(call, what) TRY(check((call), (what), err))
+
+/* --- what a product is to the library --- */
+
+static unsigned type_of(tile_kind kind)
+{
+    return kind == TILE_BF16 ? LT_BF16 : kind == TILE_F16 ? LT_F16 : LT_F32;
+}
+
+static bool is_row_of_y(const gemm_task *t)
+{
+    const tile_end *e = &t->end;
+    return e->c_column == 1 && e->c_row == 0 && e->c_batch == 0 && e->beta == 1.0f;
+}
+
+static bool is_like_y(const gemm_task *t)
+{
+    const tile_end *e = &t->end;
+    return e->c_column == 1 && e->c_row == t->y_row &&
+           (t->batches == 1 || e->c_batch == t->y_batch);
+}
+
+static bool takes(const gemm_task *t)
+{
+    bool has_factors = t->batches > 0 && t->m > 0 && t->n > 0 && t->k > 0;
+    return has_factors && t->batches <= INT32_MAX && (!t->end.c || is_row_of_y(t) || is_like_y(t));
+}
+
+typedef struct matrix {
+    int64_t rows, columns, pitch, batch; /* as it lies, column by column */
+    unsigned turned;
+} matrix;
+
+/* Ours [rows, columns] is the library's [columns, rows], or lies turned already. */
+static matrix matrix_of(const tile_matrix *m, int64_t rows, int64_t columns)
+{
+    if (m->column == 1 && (m->row >= columns || rows == 1))
+        return (matrix){columns, rows, rows == 1 ? columns : m->row, m->batch, LT_PLAIN};
+    return (matrix){rows, columns, columns == 1 ? rows : m->column, m->batch, LT_TURNED};
+}
+
+static status set_layout(lt_layout *ret, unsigned type, const matrix *m, int64_t batches,
+                         error *err)
+{
+    int32_t count = (int32_t)batches;
+    TRY_LT(api.cublasLtMatrixLayoutCreate(ret, type, (uint64_t)m->rows, (uint64_t)m->columns,
+                                          m->pitch),
+           "a layout");
+    TRY_LT(api.cublasLtMatrixLayoutSetAttribute(*ret, LT_LAYOUT_BATCH_COUNT, &count, sizeof count),
+           "its batches");
+    TRY_LT(api.cublasLtMatrixLayoutSetAttribute(*ret, LT_LAYOUT_BATCH_STRIDE, &m->batch,
+                                                sizeof m->batch),
+           "where its batches lie");
+    return OK;
+}
+
+static status set_desc(lt_product *p, const gemm_task *t, unsigned left, unsigned right, error *err)
+{
+    unsigned epilogue = t->end.relu   ? p->has_bias ? LT_EPILOGUE_RELU_BIAS : LT_EPILOGUE_RELU
+                        : p->has_bias ? LT_EPILOGUE_BIAS
+                                      : LT_EPILOGUE_NONE;
+    unsigned compute = t->kind == TILE_TF32 ? LT_COMPUTE_TF32 : LT_COMPUTE_F32;
+    TRY_LT(api.cublasLtMatmulDescCreate(&p->desc, compute, LT_F32), "a product");
+    TRY_LT(api.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_TRANSA, &left, sizeof left),
+           "its left factor");
+    TRY_LT(api.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_TRANSB, &right, sizeof right),
+           "its right factor");
+    TRY_LT(
+        api.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_EPILOGUE, &epilogue, sizeof epilogue),
+        "its end");
+    return OK;
+}
+
+static status describe(lt_product *p, const gemm_task *t, error *err)
+{
+    matrix left = matrix_of(&t->b, t->k, t->n), right = matrix_of(&t->a, t->m, t->k);
+    matrix y = {t->n, t->m, t->y_row, t->y_batch, LT_PLAIN};
+    unsigned type = type_of(t->kind);
+    p->alpha = t->end.alpha;
+    p->has_bias = t->end.c && !is_like_y(t);
+    p->beta = t->end.c && !p->has_bias ? t->end.beta : 0.0f;
+    TRY(set_desc(p, t, left.turned, right.turned, err));
+    TRY(set_layout(&p->left, type, &left, t->batches, err));
+    TRY(set_layout(&p->right, type, &right, t->batches, err));
+    return set_layout(&p->y, LT_F32, &y, t->batches, err);
+}
+
+/* --- which algorithm --- */
+
+static status set_preference(lt_preference pref, int64_t k, size_t align, error *err)
+{
+    static const unsigned aligned[] = {LT_PREF_ALIGN_A, LT_PREF_ALIGN_B, LT_PREF_ALIGN_C,
+                                       LT_PREF_ALIGN_D};
+    uint64_t workspace = WORKSPACE_MOST;
+    uint32_t bytes = (uint32_t)align;
+    uint32_t pieces = k % EVEN_K == 0 ? LT_REDUCTION_COMPUTE_TYPE : LT_REDUCTION_NONE;
+    TRY_LT(api.cublasLtMatmulPreferenceSetAttribute(pref, LT_PREF_WORKSPACE, &workspace,
+                                                    sizeof workspace),
+           "its workspace");
+    TRY_LT(api.cublasLtMatmulPreferenceSetAttribute(pref, LT_PREF_REDUCTION_MASK, &pieces,
+                                                    sizeof pieces),
+           "its sums");
+    for (size_t i = 0; i < COUNT_OF(aligned); i++)
+        TRY_LT(api.cublasLtMatmulPreferenceSetAttribute(pref, aligned[i], &bytes, sizeof bytes),
+               "its alignment");
+    return OK;
+}
+
+/* *ret: whether there is one. */
+static status choose(lt_product *p, lt_preference pref, bool *ret, error *err)
+{
+    lt_found found[WANTED];
+    int n = 0;
+    unsigned result = api.cublasLtMatmulAlgoGetHeuristic(p->handle, p->desc, p->left, p->right,
+                                                         p->y, p->y, pref, WANTED, found, &n);
+    *ret = false;
+    if (result == LT_NOT_SUPPORTED)
+        return OK;
+    TRY_LT(result, "its heuristics");
+    for (int i = 0; i < n && !*ret; i++) {
+        *ret = found[i].status == API_SUCCESS && found[i].workspace_bytes <= WORKSPACE_MOST;
+        p->algo = found[i].algo;
+        p->scratch_bytes = found[i].workspace_bytes;
+    }
+    return OK;
+}
+
+static status find_algorithm(lt_product *p, int64_t k, size_t align, bool *ret, error *err)
+{
+    lt_preference pref = NULL;
+    TRY_LT(api.cublasLtMatmulPreferenceCreate(&pref), "a preference");
+    status st = set_preference(pref, k, align, err);
+    if (st == OK)
+        st = choose(p, pref, ret, err);
+    (void)api.cublasLtMatmulPreferenceDestroy(pref);
+    return st;
+}
+
+/* --- plans and runs --- */
+
+static void destroy(lt_product **p)
+{
+    lt_layout layouts[] = {(*p)->left, (*p)->right, (*p)->y};
+    for (size_t i = 0; i < COUNT_OF(layouts); i++)
+        if (layouts[i])
+            (void)api.cublasLtMatrixLayoutDestroy(layouts[i]);
+    if ((*p)->desc)
+        (void)api.cublasLtMatmulDescDestroy((*p)->desc);
+    free(*p);
+    *p = NULL;
+}
+
+void lt_products_destroy(backend_program *p)
+{
+    while (p->lt) {
+        lt_product *next = p->lt->next;
+        destroy(&p->lt);
+        p->lt = next;
+    }
+}
+
+static status open_handle(backend *b, error *err)
+{
+    if (!b->lt)
+        TRY_LT(api.cublasLtCreate(&b->lt), "opening it (TEQUIO_CUDA_LIBRARIES=none does without)");
+    return OK;
+}
+
+void lt_close(backend *b)
+{
+    if (b->lt)
+        (void)api.cublasLtDestroy(b->lt);
+    b->lt = NULL;
+}
+
+status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_product **ret, error *err)
+{
+    *ret = NULL;
+    if (!takes(t) || !api_find(API_LT)->path)
+        return OK;
+    TRY(open_handle(p->backend, err));
+    lt_product *made = xcalloc(1, sizeof *made);
+    bool is_there = false;
+    made->handle = p->backend->lt;
+    status st = describe(made, t, err);
+    if (st == OK)
+        st = find_algorithm(made, t->k, align, &is_there, err);
+    if (st != OK || !is_there) {
+        destroy(&made);
+        return st;
+    }
+    made->next = p->lt;
+    *ret = p->lt = made;
+    return OK;
+}
+
+size_t lt_scratch_bytes(const lt_product *p)
+{
+    return p->scratch_bytes;
+}
+
+status lt_run(const lt_product *p, cuda_stream stream, const product_operands *o, void *scratch,
+              error *err)
+{
+    if (p->has_bias)
+        TRY_LT(
+            api.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_BIAS_POINTER, &o->c, sizeof o->c),
+            "where its bias is");
+    const void *c = p->beta != 0.0f ? o->c : o->y;
+    return check(api.cublasLtMatmul(p->handle, p->desc, &p->alpha, o->b, p->left, o->a, p->right,
+                                    &p->beta, c, p->y, o->y, p->y, &p->algo, scratch,
+                                    p->scratch_bytes, stream),
+                 "a product", err);
+}

@@ -1,0 +1,34 @@
+/*
+ * The libraries the backend opens at run time, played: the table of backend/cuda/api.h is filled
+ * with functions that compute on the host, behind what the stream has to do, and that are strict
+ * where the real ones are. Who breaks a rule that the vendor wrote down causes a fault of the
+ * device
+ * (../machine.h), whose text begins with the library's name.
+ *
+ *   cuBLASLt   lt.c. Products of float32 and halves in float32 with none, a row or a relu at their
+ *              end. Its heuristics offer something that does not work first, and cut long sums
+ * where they may cuDNN, NCCL are not there
+ *
+ * TEQUIO_CUDA_LIBRARIES=none hides them, as it does the real ones.
+ * Threads: any; what tests choose, before other threads begin.
+ */
+#ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_FAKES_H
+#define TEQUIO_TESTS_CUDA_EMU_FAKES_FAKES_H
+
+#include "backend/cuda/api.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* No library is found any more, or again. */
+void fakes_hide(bool hidden);
+
+/* What the heuristics of cuBLASLt answer from now on: that no algorithm takes the product. */
+void fake_lt_refuse(bool refuses);
+/* Products that were put on streams so far. */
+uint64_t fake_lt_products(void);
+
+/* For api.c. */
+void fake_lt_fill(api_table *t);
+
+#endif

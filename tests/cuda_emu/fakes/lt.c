@@ -1,0 +1,440 @@
+/*
+ * cuBLASLt, played. Rules are those of its documentation (docs.nvidia.com/cuda/cublas, "Using the
+ * cuBLASLt API"): matrices lie column by column, with a pitch of at least a column; an algorithm is
+ * for the very product it was asked for; its workspace is the caller's.
+ */
+#include "cuda_emu/block.h"
+#include "cuda_emu/fakes/fakes.h"
+#include "cuda_emu/fakes/lt_product.h"
+#include "cuda_emu/machine.h"
+#include "cuda_emu/memory.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INVALID_VALUE = 7 };
+
+struct cublasLtContext {
+    int device;
+};
+struct lt_desc_opaque {
+    unsigned compute, scale, turned[2], epilogue;
+    const void *bias;
+};
+struct lt_layout_opaque {
+    unsigned type;
+    uint64_t rows, columns;
+    int64_t pitch, stride;
+    int32_t count;
+};
+struct lt_preference_opaque {
+    uint64_t workspace;
+    uint32_t reductions, align[OPERANDS];
+};
+
+/* What is kept in an algorithm. */
+typedef struct algorithm {
+    uint64_t mark, digest, pieces, workspace, align[OPERANDS];
+} algorithm;
+
+_Static_assert(sizeof(algorithm) <= sizeof(lt_algo), "it fits");
+
+static const uint64_t MARK = 0x6c74616c676f0001;
+
+static atomic_int n_handles, n_objects; /* that live; the second: all others */
+static atomic_uint_fast64_t n_products;
+static bool refuses_all;
+
+void fake_lt_refuse(bool refuses)
+{
+    refuses_all = refuses;
+}
+
+uint64_t fake_lt_products(void)
+{
+    return n_products;
+}
+
+/* --- objects --- */
+
+static size_t version(void)
+{
+    return 130100;
+}
+
+static const char *status_string(unsigned result)
+{
+    return result == LT_NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
+           : result == API_SUCCESS    ? "CUBLAS_STATUS_SUCCESS"
+                                      : "CUBLAS_STATUS_INVALID_VALUE";
+}
+
+static void *object(size_t bytes, atomic_int *count)
+{
+    void *p = calloc(1, bytes);
+    if (!p)
+        abort();
+    ++*count;
+    return p;
+}
+
+static unsigned destroy(void *p, atomic_int *count)
+{
+    if (!p) {
+        emu_fault("cuBLASLt: NULL is destroyed");
+        return INVALID_VALUE;
+    }
+    --*count;
+    free(p);
+    return API_SUCCESS;
+}
+
+static unsigned create(lt_handle *ret)
+{
+    *ret = object(sizeof **ret, &n_handles);
+    (*ret)->device = emu_device();
+    return API_SUCCESS;
+}
+
+static unsigned destroy_handle(lt_handle h)
+{
+    if (n_handles == 1 && n_objects != 0)
+        emu_fault("cuBLASLt: the last handle goes, and %d objects were not destroyed",
+                  (int)n_objects);
+    return destroy(h, &n_handles);
+}
+
+static unsigned desc_create(lt_desc *ret, unsigned compute, unsigned scale)
+{
+    *ret = object(sizeof **ret, &n_objects);
+    **ret =
+        (struct lt_desc_opaque){.compute = compute, .scale = scale, .epilogue = LT_EPILOGUE_NONE};
+    return API_SUCCESS;
+}
+
+static unsigned desc_destroy(lt_desc d)
+{
+    return destroy(d, &n_objects);
+}
+
+static unsigned layout_create(lt_layout *ret, unsigned type, uint64_t rows, uint64_t columns,
+                              int64_t pitch)
+{
+    *ret = object(sizeof **ret, &n_objects);
+    **ret = (struct lt_layout_opaque){
+        .type = type, .rows = rows, .columns = columns, .pitch = pitch, .count = 1};
+    return API_SUCCESS;
+}
+
+static unsigned layout_destroy(lt_layout l)
+{
+    return destroy(l, &n_objects);
+}
+
+static unsigned preference_create(lt_preference *ret)
+{
+    *ret = object(sizeof **ret, &n_objects);
+    **ret = (struct lt_preference_opaque){.reductions = 7, .align = {256, 256, 256, 256}};
+    return API_SUCCESS;
+}
+
+static unsigned preference_destroy(lt_preference p)
+{
+    return destroy(p, &n_objects);
+}
+
+/* An attribute's place; NULL if there is none of that number. */
+typedef struct attribute {
+    void *at;
+    size_t bytes;
+} attribute;
+
+static unsigned set(const char *of, unsigned number, attribute a, const void *x, size_t bytes)
+{
+    if (!a.at) {
+        emu_fault("cuBLASLt: nobody plays attribute %u of a %s", number, of);
+    } else if (!x || bytes != a.bytes) {
+        emu_fault("cuBLASLt: attribute %u of a %s has %zu bytes, not %zu", number, of, a.bytes,
+                  bytes);
+    } else {
+        memcpy(a.at, x, bytes);
+        return API_SUCCESS;
+    }
+    return INVALID_VALUE;
+}
+
+static unsigned desc_set(lt_desc d, unsigned number, const void *x, size_t bytes)
+{
+    attribute a = {0};
+    if (number == LT_DESC_TRANSA || number == LT_DESC_TRANSB)
+        a = (attribute){&d->turned[number == LT_DESC_TRANSB], sizeof *d->turned};
+    else if (number == LT_DESC_EPILOGUE)
+        a = (attribute){&d->epilogue, sizeof d->epilogue};
+    else if (number == LT_DESC_BIAS_POINTER)
+        a = (attribute){&d->bias, sizeof d->bias};
+    return set("product", number, a, x, bytes);
+}
+
+static unsigned layout_set(lt_layout l, unsigned number, const void *x, size_t bytes)
+{
+    attribute a = {0};
+    if (number == LT_LAYOUT_BATCH_COUNT)
+        a = (attribute){&l->count, sizeof l->count};
+    else if (number == LT_LAYOUT_BATCH_STRIDE)
+        a = (attribute){&l->stride, sizeof l->stride};
+    return set("layout", number, a, x, bytes);
+}
+
+static unsigned preference_set(lt_preference p, unsigned number, const void *x, size_t bytes)
+{
+    attribute a = {0};
+    if (number == LT_PREF_WORKSPACE)
+        a = (attribute){&p->workspace, sizeof p->workspace};
+    else if (number == LT_PREF_REDUCTION_MASK)
+        a = (attribute){&p->reductions, sizeof p->reductions};
+    else if (number >= LT_PREF_ALIGN_A && number <= LT_PREF_ALIGN_D)
+        a = (attribute){&p->align[number - LT_PREF_ALIGN_A], sizeof *p->align};
+    return set("preference", number, a, x, bytes);
+}
+
+/* --- a product --- */
+
+static const char *wrong_layout(const struct lt_layout_opaque *l, bool is_result)
+{
+    int64_t extent = l->pitch * ((int64_t)l->columns - 1) + (int64_t)l->rows;
+    if (l->rows == 0 || l->columns == 0)
+        return "has no elements";
+    if (l->type != LT_F32 && l->type != LT_F16 && l->type != LT_BF16)
+        return "is of a type nobody plays";
+    if (l->pitch < (int64_t)l->rows)
+        return "has a pitch below its rows";
+    if (l->count < 1 || l->stride < 0)
+        return "has batches that cannot be";
+    if (is_result && l->count > 1 && l->stride < extent)
+        return "has batches that lie in each other";
+    return NULL;
+}
+
+static const char *wrong_types(const lt_problem *p, unsigned scale)
+{
+    if (p->type[LEFT] != p->type[RIGHT] || p->type[BASE] != p->type[RESULT])
+        return "factors, or c and d, of two types";
+    if (p->type[RESULT] != LT_F32 && p->type[RESULT] != p->type[LEFT])
+        return "a result of a type of its own";
+    if (scale != LT_F32 || (p->compute != LT_COMPUTE_F32 && p->compute != LT_COMPUTE_TF32))
+        return "a way to compute that nobody plays";
+    if (p->compute == LT_COMPUTE_TF32 && p->type[LEFT] != LT_F32)
+        return "TF32 for halves";
+    return NULL;
+}
+
+static const char *wrong_sizes(const lt_problem *p)
+{
+    uint64_t k = p->turned[RIGHT] ? p->columns[RIGHT] : p->rows[RIGHT];
+    uint64_t n = p->turned[RIGHT] ? p->rows[RIGHT] : p->columns[RIGHT];
+    if (p->turned[LEFT] > LT_TURNED || p->turned[RIGHT] > LT_TURNED)
+        return "a factor that is turned in a way nobody plays";
+    if (k != p->k || n != p->n)
+        return "factors that do not multiply";
+    if (p->rows[BASE] != p->m || p->columns[BASE] != p->n || p->rows[RESULT] != p->m ||
+        p->columns[RESULT] != p->n)
+        return "c or d that are not as large as the product";
+    return NULL;
+}
+
+/* Fills *ret; false, and a fault, if it breaks a rule. */
+static bool problem_of(lt_desc d, const lt_layout layouts[OPERANDS], lt_problem *ret)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    *ret = (lt_problem){.compute = d->compute, .epilogue = d->epilogue, .count = layouts[0]->count};
+    for (int i = 0; i < OPERANDS; i++) {
+        const struct lt_layout_opaque *l = layouts[i];
+        const char *wrong = wrong_layout(l, i == RESULT);
+        wrong = wrong || l->count == ret->count ? wrong : "has another number of batches";
+        if (wrong) {
+            emu_fault("cuBLASLt: matrix %s %s", names[i], wrong);
+            return false;
+        }
+        ret->type[i] = l->type;
+        ret->rows[i] = l->rows;
+        ret->columns[i] = l->columns;
+        ret->pitch[i] = l->pitch;
+        ret->stride[i] = l->stride;
+    }
+    memcpy(ret->turned, (const uint64_t[]){d->turned[0], d->turned[1]}, sizeof ret->turned);
+    ret->m = ret->turned[LEFT] ? ret->columns[LEFT] : ret->rows[LEFT];
+    ret->k = ret->turned[LEFT] ? ret->rows[LEFT] : ret->columns[LEFT];
+    ret->n = ret->columns[RESULT];
+    const char *wrong = wrong_types(ret, d->scale);
+    wrong = wrong ? wrong : wrong_sizes(ret);
+    if (wrong)
+        emu_fault("cuBLASLt: %s", wrong);
+    return !wrong;
+}
+
+static uint64_t digest_of(const lt_problem *p)
+{
+    const unsigned char *bytes = (const unsigned char *)p;
+    uint64_t hash = 0xcbf29ce484222325;
+    for (size_t i = 0; i < sizeof *p; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3;
+    return hash;
+}
+
+/* --- heuristics --- */
+
+enum { LONG_K = 512 };
+
+static algorithm algorithm_for(const lt_problem *p, const struct lt_preference_opaque *pref)
+{
+    algorithm a = {.mark = MARK, .digest = digest_of(p), .pieces = 1};
+    uint64_t sums = p->m * p->n * (uint64_t)p->count * sizeof(float);
+    for (int i = 0; i < OPERANDS; i++)
+        a.align[i] = pref->align[i];
+    if (p->k >= LONG_K && (pref->reductions & LT_REDUCTION_COMPUTE_TYPE) &&
+        2 * sums <= pref->workspace) {
+        a.pieces = 2;
+        a.workspace = 2 * sums;
+    }
+    return a;
+}
+
+static unsigned heuristic(lt_handle h, lt_desc d, lt_layout left, lt_layout right, lt_layout base,
+                          lt_layout result, lt_preference pref, int wanted, lt_found ret[],
+                          int *ret_n)
+{
+    lt_problem p;
+    const lt_layout layouts[] = {left, right, base, result};
+    *ret_n = 0;
+    if (!h || wanted < 1 || !problem_of(d, layouts, &p))
+        return INVALID_VALUE;
+    if (refuses_all || (p.epilogue != LT_EPILOGUE_NONE && !lt_has_bias(&p) && !lt_has_relu(&p)))
+        return LT_NOT_SUPPORTED;
+    int n = 0;
+    if (wanted > 1)
+        ret[n++] = (lt_found){.status = LT_NOT_SUPPORTED};
+    algorithm a = algorithm_for(&p, pref);
+    ret[n] = (lt_found){.workspace_bytes = a.workspace};
+    memcpy(&ret[n++].algo, &a, sizeof a);
+    *ret_n = n;
+    return API_SUCCESS;
+}
+
+static unsigned algo_get(const lt_algo *algo, unsigned number, void *ret, size_t bytes,
+                         size_t *ret_bytes)
+{
+    algorithm a;
+    memcpy(&a, algo, sizeof a);
+    uint32_t x = number == LT_ALGO_SPLIT_K ? (uint32_t)a.pieces : 0;
+    if (a.mark != MARK || bytes != sizeof x)
+        return INVALID_VALUE;
+    memcpy(ret, &x, sizeof x);
+    *ret_bytes = sizeof x;
+    return API_SUCCESS;
+}
+
+/* --- the call --- */
+
+static bool check_memory(const char *name, const void *x, size_t bytes, uint64_t align)
+{
+    emu_lock();
+    bool holds = emu_memory_holds(x, bytes);
+    emu_unlock();
+    if (!holds)
+        emu_fault("cuBLASLt: %s: no allocation holds %zu bytes from %p", name, bytes, x);
+    else if ((uintptr_t)x % align)
+        emu_fault("cuBLASLt: %s: %p is not aligned to the %d bytes that were promised", name, x,
+                  (int)align);
+    return holds && (uintptr_t)x % align == 0;
+}
+
+static bool overlap(const void *x, size_t x_bytes, const void *y, size_t y_bytes)
+{
+    const char *a = x, *b = y;
+    return a < b + y_bytes && b < a + x_bytes;
+}
+
+static bool check_operands(const lt_call *c, const algorithm *a, size_t bytes)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    const void *operands[] = {c->left, c->right, c->base, c->result};
+    size_t result = lt_extent(&c->p, RESULT);
+    for (int i = 0; i < OPERANDS; i++) {
+        bool is_result = operands[i] == c->result && i >= BASE;
+        if (!check_memory(names[i], operands[i], lt_extent(&c->p, i), a->align[i]))
+            return false;
+        if (!is_result && overlap(operands[i], lt_extent(&c->p, i), c->result, result)) {
+            emu_fault("cuBLASLt: %s lies in d", names[i]);
+            return false;
+        }
+    }
+    if (lt_has_bias(&c->p) &&
+        !check_memory("the bias", c->bias, c->p.m * lt_element(c->p.type[RESULT]), 4))
+        return false;
+    if (bytes < a->workspace) {
+        emu_fault("cuBLASLt: a workspace of %zu bytes, and the algorithm needs %d", bytes,
+                  (int)a->workspace);
+        return false;
+    }
+    return bytes == 0 || check_memory("the workspace", c->workspace, bytes, 16);
+}
+
+static unsigned matmul(lt_handle h, lt_desc d, const void *alpha, const void *left,
+                       lt_layout left_layout, const void *right, lt_layout right_layout,
+                       const void *beta, const void *base, lt_layout base_layout, void *result,
+                       lt_layout result_layout, const lt_algo *algo, void *workspace, size_t bytes,
+                       cuda_stream stream)
+{
+    const lt_layout layouts[] = {left_layout, right_layout, base_layout, result_layout};
+    lt_call c = {.left = left,
+                 .right = right,
+                 .base = base,
+                 .bias = d->bias,
+                 .result = result,
+                 .workspace = workspace};
+    algorithm a;
+    if (!problem_of(d, layouts, &c.p))
+        return INVALID_VALUE;
+    memcpy(&a, algo, sizeof a);
+    if (a.mark != MARK || a.digest != digest_of(&c.p)) {
+        emu_fault("cuBLASLt: the algorithm is not for this product");
+        return INVALID_VALUE;
+    }
+    if (h->device != emu_device()) {
+        emu_fault("cuBLASLt: a handle of device %d on device %d", h->device, emu_device());
+        return INVALID_VALUE;
+    }
+    if (!check_operands(&c, &a, bytes))
+        return INVALID_VALUE;
+    memcpy(&c.alpha, alpha, sizeof c.alpha);
+    memcpy(&c.beta, beta, sizeof c.beta);
+    c.pieces = a.pieces;
+    c.workspace_bytes = a.workspace;
+    void *room = emu_launch("cublasLtMatmul", (const void *)(uintptr_t)lt_multiply,
+                            (uint3){1, 1, 1}, (uint3){1, 1, 1}, 0, stream, sizeof c, lt_multiply);
+    if (room)
+        memcpy(room, &c, sizeof c);
+    n_products++;
+    return API_SUCCESS;
+}
+
+void fake_lt_fill(api_table *t)
+{
+    t->cublasLtGetVersion = version;
+    t->cublasLtGetStatusString = status_string;
+    t->cublasLtCreate = create;
+    t->cublasLtDestroy = destroy_handle;
+    t->cublasLtMatmulDescCreate = desc_create;
+    t->cublasLtMatmulDescDestroy = desc_destroy;
+    t->cublasLtMatmulDescSetAttribute = desc_set;
+    t->cublasLtMatrixLayoutCreate = layout_create;
+    t->cublasLtMatrixLayoutDestroy = layout_destroy;
+    t->cublasLtMatrixLayoutSetAttribute = layout_set;
+    t->cublasLtMatmulPreferenceCreate = preference_create;
+    t->cublasLtMatmulPreferenceDestroy = preference_destroy;
+    t->cublasLtMatmulPreferenceSetAttribute = preference_set;
+    t->cublasLtMatmulAlgoGetHeuristic = heuristic;
+    t->cublasLtMatmulAlgoConfigGetAttribute = algo_get;
+    t->cublasLtMatmul = matmul;
+}

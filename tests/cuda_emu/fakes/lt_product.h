@@ -1,0 +1,39 @@
+/* A product of the cuBLASLt that is played: what lt.c has checked and lt_product.c computes. */
+#ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_LT_PRODUCT_H
+#define TEQUIO_TESTS_CUDA_EMU_FAKES_LT_PRODUCT_H
+
+#include "backend/cuda/abi.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LEFT, RIGHT, BASE, RESULT, OPERANDS }; /* A, B, C, D */
+
+/* A product, all but addresses. Without padding: it is compared as bytes. */
+typedef struct lt_problem {
+    uint64_t compute, epilogue, turned[2];
+    uint64_t type[OPERANDS], rows[OPERANDS], columns[OPERANDS];
+    int64_t pitch[OPERANDS], stride[OPERANDS], count;
+    uint64_t m, n, k;
+} lt_problem;
+
+typedef struct lt_call {
+    lt_problem p;
+    float alpha, beta;
+    uint64_t pieces;
+    const void *left, *right, *base, *bias;
+    void *result;
+    float *workspace;
+    size_t workspace_bytes;
+} lt_call;
+
+bool lt_has_bias(const lt_problem *p);
+bool lt_has_relu(const lt_problem *p);
+/* Bytes from the first to the last element of an operand. */
+size_t lt_extent(const lt_problem *p, int which);
+size_t lt_element(uint64_t type);
+
+/* As a kernel of one thread; `arguments` is a lt_call. */
+void lt_multiply(void *arguments);
+
+#endif

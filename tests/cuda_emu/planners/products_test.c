@@ -1,0 +1,406 @@
+/*
+ * Matrix products and convolutions of the CUDA backend, by cuBLASLt (as it is played) and by our
+ * own kernels, against the CPU backend: an operator at a time, in float32 and, fed with the same
+ * numbers rounded, in bfloat16.
+ */
+#include "cuda_emu/kernel_test.h"
+
+#include "backend/cuda/cuda.h"
+#include "backend/cuda/product.h"
+#include "common/base/alloc.h"
+#include "common/base/rng.h"
+#include "cuda_emu/block.h"
+#include "cuda_emu/fakes/fakes.h"
+#include "exec/exec.h"
+#include "graph/attrs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IN = 3, OUT = 2 };
+
+typedef struct row {
+    const char *name;
+    graph_op op;
+    const void *attr;
+    graph_shape in[IN]; /* rank 0 and no first axis: absent */
+} row;
+
+#define SCALAR                                                                                     \
+    {                                                                                              \
+        .dim = { 1 }                                                                               \
+    }
+
+static const row products[] = {
+    {"[5,7] [7,9] + row", OP_GEMM, NULL, {{2, {5, 7}}, {2, {7, 9}}, {1, {9}}}},
+    {"[64,64] [64,64] + row", OP_GEMM, NULL, {{2, {64, 64}}, {2, {64, 64}}, {2, {1, 64}}}},
+    {"a' b' + all",
+     OP_GEMM,
+     &(gemm_attr){.alpha = -0.5f, .beta = 2.0f, .trans_a = true, .trans_b = true},
+     {{2, {7, 65}}, {2, {70, 7}}, {2, {65, 70}}}},
+    {"a' b", OP_GEMM, &(gemm_attr){.trans_a = true}, {{2, {17, 6}}, {2, {17, 72}}}},
+    {"a b' + half of a row",
+     OP_GEMM,
+     &(gemm_attr){.beta = 0.5f, .trans_b = true},
+     {{2, {9, 8}}, {2, {66, 8}}, {1, {66}}}},
+    {"+ column", OP_GEMM, NULL, {{2, {5, 7}}, {2, {7, 9}}, {2, {5, 1}}}},
+    {"+ number", OP_GEMM, NULL, {{2, {5, 7}}, {2, {7, 9}}, SCALAR}},
+    {"one row", OP_GEMM, &(gemm_attr){.trans_b = true}, {{2, {1, 33}}, {2, {5, 33}}, {1, {5}}}},
+    {"one column", OP_GEMM, &(gemm_attr){.trans_a = true}, {{2, {33, 5}}, {2, {33, 1}}, {1, {1}}}},
+    {"one term", OP_GEMM, NULL, {{2, {5, 1}}, {2, {1, 6}}}},
+    {"long sums", OP_GEMM, NULL, {{2, {6, 1024}}, {2, {1024, 8}}, {1, {8}}}},
+    {"long odd sums", OP_GEMM, &(gemm_attr){.alpha = 2.0f}, {{2, {6, 1031}}, {2, {1031, 8}}}},
+    {"batches", OP_MATMUL, NULL, {{4, {2, 3, 4, 5}}, {4, {2, 3, 5, 6}}}},
+    {"one matrix for all", OP_MATMUL, NULL, {{3, {3, 4, 5}}, {2, {5, 6}}}},
+    {"one matrix for all, turned",
+     OP_MATMUL,
+     &(matmul_attr){.trans_a = true},
+     {{3, {3, 5, 4}}, {2, {5, 6}}}},
+    {"one on the left", OP_MATMUL, &(matmul_attr){.trans_b = true}, {{2, {4, 5}}, {3, {3, 6, 5}}}},
+    {"crossed", OP_MATMUL, NULL, {{4, {2, 1, 4, 5}}, {4, {1, 3, 5, 6}}}},
+    {"crossed with more",
+     OP_MATMUL,
+     &(matmul_attr){.trans_a = true, .trans_b = true},
+     {{5, {2, 1, 3, 5, 4}}, {4, {4, 1, 6, 5}}}},
+    {"every other", OP_MATMUL, NULL, {{5, {2, 3, 2, 2, 3}}, {5, {2, 1, 2, 3, 2}}}},
+    {"vector by vector", OP_MATMUL, NULL, {{1, {5}}, {1, {5}}}},
+    {"vector by matrices", OP_MATMUL, NULL, {{1, {5}}, {3, {3, 5, 6}}}},
+    {"matrices by vector", OP_MATMUL, NULL, {{3, {3, 4, 5}}, {1, {5}}}},
+    {"long sums in batches", OP_MATMUL, NULL, {{3, {2, 3, 768}}, {3, {2, 768, 4}}}},
+};
+
+#define CONV(...)                                                                                  \
+    &(conv_attr)                                                                                   \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define OUT_X(...) .x = __VA_ARGS__
+#define OUT_W(...) .w = __VA_ARGS__
+
+static const row convolutions[] = {
+    {"3x3",
+     OP_CONV,
+     CONV(.pads = {1, 1, 1, 1}),
+     {{4, {2, 8, 6, 7}}, {4, {16, 8, 3, 3}}, {1, {16}}}},
+    {"three channels",
+     OP_CONV,
+     CONV(.strides = {2, 2}, .pads = {3, 3, 2, 3}),
+     {{4, {2, 3, 9, 8}}, {4, {5, 3, 5, 5}}}},
+    {"1x1", OP_CONV, NULL, {{4, {2, 12, 3, 5}}, {4, {7, 12, 1, 1}}, {1, {7}}}},
+    {"1x1 with a stride", OP_CONV, CONV(.strides = {2, 1}), {{4, {2, 4, 5, 3}}, {4, {7, 4, 1, 1}}}},
+    {"groups",
+     OP_CONV,
+     CONV(.group = 2, .dilations = {2, 1}),
+     {{4, {1, 8, 6, 5}}, {4, {20, 4, 2, 3}}, {1, {20}}}},
+    {"a group a channel",
+     OP_CONV,
+     CONV(.group = 6, .pads = {1, 0, 1, 2}),
+     {{4, {2, 6, 5, 6}}, {4, {6, 1, 3, 3}}, {1, {6}}}},
+    {"signals", OP_CONV, CONV(.pads = {2, 1}), {{3, {2, 5, 11}}, {3, {7, 5, 3}}, {1, {7}}}},
+    {"volumes", OP_CONV, CONV(.strides = {1, 2, 1}), {{5, {1, 4, 3, 5, 4}}, {5, {5, 4, 2, 3, 2}}}},
+    {"many weights", OP_CONV, NULL, {{4, {1, 64, 4, 4}}, {4, {8, 64, 3, 3}}, {1, {8}}}},
+    {"transposed",
+     OP_CONV_TRANSPOSE,
+     CONV(.strides = {2, 1}, .pads = {1, 0, 1, 1}, .output_padding = {1, 0}),
+     {{4, {2, 8, 4, 5}}, {4, {8, 5, 3, 3}}, {1, {5}}}},
+    {"transposed groups",
+     OP_CONV_TRANSPOSE,
+     CONV(.group = 2, .strides = {2}),
+     {{3, {2, 6, 4}}, {3, {6, 2, 3}}, {1, {4}}}},
+    {"transposed 1x1", OP_CONV_TRANSPOSE, NULL, {{4, {2, 8, 3, 3}}, {4, {8, 5, 1, 1}}, {1, {5}}}},
+    {"data 3x3",
+     OP_CONV_BWD_DATA,
+     CONV(.strides = {2, 1}, .pads = {1, 1, 1, 1}, OUT_X({4, {2, 5, 6, 7}})),
+     {{4, {2, 8, 3, 7}}, {4, {8, 5, 3, 3}}}},
+    {"data of groups",
+     OP_CONV_BWD_DATA,
+     CONV(.group = 3, OUT_X({3, {2, 6, 7}})),
+     {{3, {2, 9, 5}}, {3, {9, 2, 3}}}},
+    {"data 1x1",
+     OP_CONV_BWD_DATA,
+     CONV(OUT_X({4, {2, 12, 3, 5}})),
+     {{4, {2, 7, 3, 5}}, {4, {7, 12, 1, 1}}}},
+    {"weights 3x3",
+     OP_CONV_BWD_WEIGHTS,
+     CONV(.pads = {1, 1, 1, 1}, .with_bias = true, OUT_W({4, {6, 8, 3, 3}})),
+     {{4, {2, 8, 6, 7}}, {4, {2, 6, 6, 7}}}},
+    {"weights of a group a channel",
+     OP_CONV_BWD_WEIGHTS,
+     CONV(.group = 4, .with_bias = true, OUT_W({4, {4, 1, 3, 2}})),
+     {{4, {2, 4, 5, 4}}, {4, {2, 4, 3, 3}}}},
+    {"weights 1x1",
+     OP_CONV_BWD_WEIGHTS,
+     CONV(.with_bias = true, OUT_W({4, {7, 12, 1, 1}})),
+     {{4, {2, 12, 3, 5}}, {4, {2, 7, 3, 5}}}},
+    {"weights of many places",
+     OP_CONV_BWD_WEIGHTS,
+     CONV(.with_bias = true, OUT_W({4, {5, 3, 2, 2}})),
+     {{4, {2, 3, 21, 21}}, {4, {2, 5, 20, 20}}}},
+    {"weights of many places, a group a channel",
+     OP_CONV_BWD_WEIGHTS,
+     CONV(.group = 2, .with_bias = true, OUT_W({4, {2, 1, 2, 2}})),
+     {{4, {2, 2, 21, 21}}, {4, {2, 2, 20, 20}}}},
+};
+
+static void must(status st, const error *err)
+{
+    if (st != OK)
+        fail_msg("%s: %s", status_name(st), err->text);
+}
+
+static bool is_product(graph_op op)
+{
+    return op == OP_GEMM || op == OP_MATMUL;
+}
+
+static int outputs_of(const row *r)
+{
+    return r->op == OP_CONV_BWD_WEIGHTS ? 2 : 1;
+}
+
+static int inputs_of(const row *r)
+{
+    int n = 0;
+    while (n < IN && r->in[n].dim[0])
+        n++;
+    return n;
+}
+
+/* The row's graph; with halves its factors are bfloat16: inputs of products, a matter of
+ * convolutions. */
+static graph *graph_of(const row *r, bool halves)
+{
+    static const char *const names[] = {"in0", "in1", "in2"};
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    graph_val in[IN], out[OUT];
+    conv_attr conv = {0};
+    const void *attr = r->attr;
+    if (!is_product(r->op)) {
+        if (attr)
+            conv = *(const conv_attr *)attr;
+        conv.bf16 = halves;
+        attr = &conv;
+    }
+    must(graph_create(&g, &err), &err);
+    for (int i = 0; i < inputs_of(r); i++) {
+        dtype type = halves && is_product(r->op) && i < 2 ? DT_BF16 : DT_F32;
+        must(graph_input(g, names[i], type, r->in[i], &in[i], &err), &err);
+    }
+    must(graph_add(g, r->op, "y", in, inputs_of(r), attr, out, &err), &err);
+    for (int i = 0; i < outputs_of(r); i++)
+        graph_keep(g, out[i]);
+    return g;
+}
+
+static exec *engine(const backend_ops *ops, const graph *g)
+{
+    error err = ERROR_INIT;
+    exec *e = NULL;
+    exec_options o = {.backend = ops, .device = {.threads = 1}, .graphs = &g, .n_graphs = 1};
+    must(exec_create(&o, &e, &err), &err);
+    return e;
+}
+
+static float rounded(float x)
+{
+    uint32_t u = (uint32_t)emu_bf16_of(x) << 16;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+/* Rounds the first two, if the graph does not. */
+static void feed(exec *e, const row *r, bool rounds)
+{
+    static const char *const names[] = {"in0", "in1", "in2"};
+    for (int i = 0; i < inputs_of(r); i++) {
+        const graph_value *v = NULL;
+        void *to = exec_input(e, 0, names[i], &v);
+        rng random = rng_make(7, RNG_TEST, (uint64_t)i);
+        for (int64_t k = 0; k < graph_shape_elements(&v->shape); k++) {
+            float x = rng_normal(&random, (uint64_t)k);
+            if (v->dtype == DT_BF16)
+                ((uint16_t *)to)[k] = emu_bf16_of(x);
+            else
+                ((float *)to)[k] = rounds && i < 2 ? rounded(x) : x;
+        }
+    }
+}
+
+static const char *name_of(const graph *g, int i)
+{
+    return graph_value_at(g, graph_node_at(g, 0)->out[i])->name;
+}
+
+static void expect_close(const char *what, const float *got, const float *want, int64_t n)
+{
+    double square = 0;
+    for (int64_t i = 0; i < n; i++)
+        square += (double)want[i] * (double)want[i];
+    double size = sqrt(square / (double)n);
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabs((double)got[i] - (double)want[i]) <= 1e-5 * (fabs((double)want[i]) + size)))
+            fail_msg("%s: [%d] of %d is %.9g, not %.9g", what, (int)i, (int)n, (double)got[i],
+                     (double)want[i]);
+}
+
+/* Twice, so that what a run leaves behind shows; the second time the bits are the same. */
+static void check(const row *r, bool halves)
+{
+    error err = ERROR_INIT;
+    graph *on_cpu = graph_of(r, false), *on_gpu = graph_of(r, halves);
+    exec *cpu = engine(&backend_cpu, on_cpu), *gpu = engine(&backend_cuda, on_gpu);
+    for (int i = 0; i < outputs_of(r); i++) {
+        const graph_value *v = NULL;
+        char what[96];
+        snprintf(what, sizeof what, "%s, output %d%s", r->name, i, halves ? ", halves" : "");
+        feed(cpu, r, halves && i == 0); /* the sums of dy are of what was not rounded */
+        must(exec_run(cpu, 0, NULL, &err), &err);
+        const float *want = exec_value(cpu, 0, name_of(on_cpu, i), &v);
+        int64_t n = graph_shape_elements(&v->shape);
+        float *first = xcalloc((size_t)n, sizeof *first);
+        feed(gpu, r, false);
+        must(exec_run(gpu, 0, NULL, &err), &err);
+        memcpy(first, exec_value(gpu, 0, name_of(on_gpu, i), NULL), (size_t)n * sizeof *first);
+        expect_close(what, first, want, n);
+        feed(gpu, r, false);
+        must(exec_run(gpu, 0, NULL, &err), &err);
+        assert_memory_equal(exec_value(gpu, 0, name_of(on_gpu, i), NULL), first,
+                            (size_t)n * sizeof *first);
+        free(first);
+    }
+    exec_destroy(&cpu);
+    exec_destroy(&gpu);
+    graph_destroy(&on_cpu);
+    graph_destroy(&on_gpu);
+}
+
+static void check_all(const row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        check(&rows[i], false);
+        check(&rows[i], true);
+    }
+}
+
+static void by_ourselves(void)
+{
+    uint64_t before = fake_lt_products();
+    check_all(products, COUNT_OF(products));
+    check_all(convolutions, COUNT_OF(convolutions));
+    assert_int_equal(fake_lt_products(), before);
+}
+
+static void test_products_by_cublas(void **state)
+{
+    (void)state;
+    uint64_t before = fake_lt_products();
+    check_all(products, COUNT_OF(products));
+    assert_true(fake_lt_products() > before);
+}
+
+static void test_convolutions_by_cublas_where_they_are_products(void **state)
+{
+    (void)state;
+    uint64_t before = fake_lt_products();
+    check_all(convolutions, COUNT_OF(convolutions));
+    assert_true(fake_lt_products() > before);
+}
+
+static void test_without_a_library(void **state)
+{
+    (void)state;
+    fakes_hide(true);
+    by_ourselves();
+    fakes_hide(false);
+}
+
+static void test_where_the_library_has_no_algorithm(void **state)
+{
+    (void)state;
+    uint64_t before = fake_lt_products();
+    fake_lt_refuse(true);
+    check_all(products, COUNT_OF(products));
+    fake_lt_refuse(false);
+    assert_int_equal(fake_lt_products(), before);
+}
+
+/* From sizes alone: tiles of 128 where there are enough of them, else long sums in pieces. */
+static void test_how_work_is_cut(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t batches, m, n, k;
+        bool wide;
+        int64_t pieces;
+    } cuts[] = {
+        {1, 1500, 1400, 2, true, 1},    {128, 65, 65, 8192, true, 1},
+        {1, 64, 100000, 512, false, 1}, {1, 768, 768, 8192, false, 1},
+        {1, 128, 64, 8192, false, 32},  {4, 64, 64, 511, false, 1},
+        {4, 64, 64, 1024, false, 4},
+    };
+    backend b = {.arch = 90};
+    backend_program p = {.backend = &b};
+    fakes_hide(true);
+    for (size_t i = 0; i < COUNT_OF(cuts); i++) {
+        int64_t m = cuts[i].m, n = cuts[i].n, pieces = cuts[i].pieces;
+        gemm_task t = {.batches = cuts[i].batches, .m = m, .n = n, .k = cuts[i].k};
+        product made;
+        error err = ERROR_INIT;
+        must(product_plan(&p, &t, 256, &made, &err), &err);
+        assert_int_equal(made.task.cut.wide, cuts[i].wide);
+        assert_int_equal(made.task.cut.pieces, pieces);
+        assert_int_equal(made.scratch_bytes, pieces > 1 ? 4 * pieces * t.batches * m * n : 0);
+    }
+    fakes_hide(false);
+}
+
+static void test_what_no_kernel_takes_is_refused(void **state)
+{
+    (void)state;
+    backend old = {.arch = 75};
+    backend_program p = {.backend = &old};
+    product made;
+    error err = ERROR_INIT;
+    gemm_task t = {.kind = TILE_BF16, .batches = 1, .m = 1, .n = 1, .k = 1};
+    assert_int_equal(product_plan(&p, &t, 256, &made, &err), E_UNSUPPORTED);
+    assert_string_equal(err.text, "products of bfloat16 need a GPU of compute capability 8.0, and "
+                                  "this one has 7.5; use precision \"f32\"");
+    error_clear(&err);
+    t = (gemm_task){.batches = 3, .m = 1, .n = INT32_MAX, .k = 2};
+    assert_int_equal(product_plan(&p, &t, 256, &made, &err), E_UNSUPPORTED);
+    assert_string_equal(err.text, "a product of 3 times [1,2] and [2,2147483647] is too large");
+    error_clear(&err);
+}
+
+static void test_a_window_too_large_is_refused(void **state)
+{
+    (void)state;
+    const row strides = {
+        "stride", OP_CONV, CONV(.strides = {INT32_MAX}), {{3, {1, 1, 3}}, {3, {1, 1, 3}}}};
+    error err = ERROR_INIT;
+    graph *g = graph_of(&strides, false);
+    exec *e = NULL;
+    exec_options o = {.backend = &backend_cuda, .graphs = (const graph *const[]){g}, .n_graphs = 1};
+    assert_int_equal(exec_create(&o, &e, &err), E_UNSUPPORTED);
+    assert_string_equal(err.text,
+                        "the GPU has no kernel for y (Conv): 2147483647 places of a stride "
+                        "are too many for its kernels, which count to 2147482624");
+    graph_destroy(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        KERNEL_TEST(test_products_by_cublas),
+        KERNEL_TEST(test_convolutions_by_cublas_where_they_are_products),
+        KERNEL_TEST(test_without_a_library),
+        KERNEL_TEST(test_where_the_library_has_no_algorithm),
+        KERNEL_TEST(test_how_work_is_cut),
+        KERNEL_TEST(test_what_no_kernel_takes_is_refused),
+        KERNEL_TEST(test_a_window_too_large_is_refused),
+    };
+    return kernel_tests_run(tests, COUNT_OF(tests));
+}

@@ -42,6 +42,13 @@ typedef enum backend_queue { QUEUE_COMPUTE, QUEUE_UP, QUEUE_DOWN, QUEUE_COUNT } 
 typedef struct backend_event backend_event;     /* a place in a queue */
 typedef struct backend_segment backend_segment; /* kernels that were recorded */
 
+/* Bytes [.., channels, inner] that mean numbers: those of channel c mean x * scale[c] + offset[c]. */
+enum { BACKEND_CHANNELS = 4 };
+typedef struct backend_bytes {
+    int64_t channels, inner;
+    float scale[BACKEND_CHANNELS], offset[BACKEND_CHANNELS];
+} backend_bytes;
+
 /* Nothing here waits but `wait`. A failure of the device may come out of any of them, of `wait` at
  * the latest, and is E_DEVICE. */
 typedef struct backend_async {
@@ -53,6 +60,10 @@ typedef struct backend_async {
     /* dst[n] = left[n] + right[n] by COMPUTE: tree_sum of common/parts/tree.h, bit for bit. */
     MUST_USE status (*sum)(backend *b, float *dst, const float *left, const float *right, size_t n,
                            error *err);
+    /* dst[n] = what n bytes mean, by COMPUTE: a product and a sum, rounded each. All on the device,
+     * and aligned to 16. */
+    MUST_USE status (*expand)(backend *b, float *dst, const uint8_t *from, size_t n,
+                              const backend_bytes *meaning, error *err);
     /* The event is reached when all that q was given until now is done; an older mark of it is
      * forgotten. */
     MUST_USE status (*mark)(backend *b, backend_queue q, backend_event *e, error *err);

@@ -20,11 +20,13 @@ typedef struct augment {
 augment augment_read(const config *section);
 bool augment_is_on(const augment *a);
 
-/* Fields it applies to: float32 [C,H,W]. */
+/* Fields it applies to: [C,H,W] of float32, or of bytes that mean such. */
 bool augment_takes(const data_field *f);
+/* Whether it needs no number that no byte means. */
+bool augment_works_on_bytes(const augment *a, const data_field *f);
 
 /* `draws` is (seed, RNG_AUGMENT, batch id); `i` the example's place in the batch. in != out. */
 void augment_apply(const augment *a, const rng *draws, int64_t i, const data_field *f,
-                   const float *in, float *out);
+                   const void *in, void *out);
 
 #endif

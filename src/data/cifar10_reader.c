@@ -31,14 +31,19 @@ static void close_reader(dataset *d)
     free(r);
 }
 
+static const unsigned char *find_record(const cifar10_reader *r, int64_t example)
+{
+    size_t file = 0;
+    for (; example >= r->records[file]; file++)
+        example -= r->records[file];
+    return r->files[file].data + (size_t)example * RECORD;
+}
+
 static status read_example(const dataset *d, int64_t example, void *const *ret, error *err)
 {
     (void)err;
     const cifar10_reader *r = (const cifar10_reader *)d;
-    size_t file = 0;
-    for (; example >= r->records[file]; file++)
-        example -= r->records[file];
-    const unsigned char *record = r->files[file].data + (size_t)example * RECORD;
+    const unsigned char *record = find_record(r, example);
     float *image = ret[FIELD_IMAGE];
     for (size_t c = 0; c < CHANNELS; c++)
         for (size_t i = c * PLANE; i < (c + 1) * PLANE; i++)
@@ -47,7 +52,17 @@ static status read_example(const dataset *d, int64_t example, void *const *ret, 
     return OK;
 }
 
-static const reader_ops cifar10_ops = {.read = read_example, .close = close_reader};
+static status read_bytes(const dataset *d, int64_t example, void *const *ret, error *err)
+{
+    (void)err;
+    const unsigned char *record = find_record((const cifar10_reader *)d, example);
+    memcpy(ret[FIELD_IMAGE], record + 1, RECORD - 1);
+    *(int64_t *)ret[FIELD_LABEL] = record[0];
+    return OK;
+}
+
+static const reader_ops cifar10_ops = {
+    .read = read_example, .read_bytes = read_bytes, .close = close_reader};
 
 static status add_file(cifar10_reader *r, const char *path, error *err)
 {
@@ -102,12 +117,16 @@ status cifar10_reader_open(const cifar10_reader_options *options, const char *pa
         close_reader(&r->base);
         return st;
     }
+    data_bytes bytes = {.channels = CHANNELS, .background = -1};
     for (size_t c = 0; c < CHANNELS; c++) {
-        r->scale[c] = (float)(1.0 / (255.0 * options->std[c]));
-        r->offset[c] = (float)(-options->mean[c] / options->std[c]);
+        bytes.scale[c] = r->scale[c] = (float)(1.0 / (255.0 * options->std[c]));
+        bytes.offset[c] = r->offset[c] = (float)(-options->mean[c] / options->std[c]);
     }
-    r->base.fields[FIELD_IMAGE] =
-        (data_field){.name = "image", .dtype = DT_F32, .rank = 3, .dim = {CHANNELS, SIDE, SIDE}};
+    r->base.fields[FIELD_IMAGE] = (data_field){.name = "image",
+                                               .dtype = DT_F32,
+                                               .rank = 3,
+                                               .dim = {CHANNELS, SIDE, SIDE},
+                                               .bytes = bytes};
     r->base.fields[FIELD_LABEL] =
         (data_field){.name = "label", .dtype = DT_I64, .classes = CLASSES};
     r->base.n_fields = FIELDS;

@@ -19,6 +19,14 @@
 
 enum { DATA_FIELDS = 8 };
 
+/* Numbers that are bytes in their file: those of channel c mean x * scale[c] + offset[c]. */
+enum { DATA_CHANNELS = 4 };
+typedef struct data_bytes {
+    int32_t channels;               /* 0: they are no bytes; 1: all are alike; else dim[0] */
+    float scale[DATA_CHANNELS], offset[DATA_CHANNELS];
+    int32_t background;             /* the byte that means data_field.background; -1: none does */
+} data_bytes;
+
 /* One field of an example, e.g. "image" f32 [1,28,28] or "label" i64 []. */
 typedef struct data_field {
     const char *name;
@@ -29,6 +37,7 @@ typedef struct data_field {
     const int64_t *sizes;           /* categories [.., dim[rank-1]]: those of column k are 0 ..
                                      * sizes[k]-1; otherwise NULL */
     float background;               /* images: what a pixel outside the picture reads as */
+    data_bytes bytes;
 } data_field;
 
 typedef struct dataset dataset;
@@ -57,6 +66,9 @@ size_t data_field_bytes(const data_field *f);           /* of one example */
 /* Decodes example i: ret[field] has room for data_field_bytes. Any thread; allocates nothing. */
 MUST_USE status dataset_read(const dataset *d, int64_t example, void *const *ret, error *err);
 
+/* The same, but fields that are bytes in their file are left as they are. */
+MUST_USE status dataset_read_bytes(const dataset *d, int64_t example, void *const *ret, error *err);
+
 /* The order of an epoch: a keyed permutation of 0 .. n-1 with O(1) memory and random access
  * (a 4-round Feistel network on ceil(log2 n) bits with cycle walking; Black and Rogaway 2002).
  * Gives the example at `place`. Pure. */
@@ -65,7 +77,7 @@ int64_t data_permute(uint64_t seed, int64_t epoch, int64_t n, int64_t place);
 typedef struct data_batch {
     step_slot slot;
     size_t n_fields;
-    const data_field *fields;       /* per-example shapes */
+    const data_field *fields;       /* loader_fields */
     const void *data[DATA_FIELDS];  /* [slot.n, field shape...], row-major */
 } data_batch;
 
@@ -76,6 +88,7 @@ typedef struct loader_options {
     bool shuffle;
     const config *augment;          /* section dataset_reader.augment, or NULL; kept */
     size_t depth;                   /* buffers in the ring, >= 2 */
+    bool bytes;                     /* leave bytes as they are, where augmentation can too */
 } loader_options;
 
 /*
@@ -86,6 +99,9 @@ typedef struct loader loader;
 
 MUST_USE status loader_create(const loader_options *options, loader **ret, error *err);
 void loader_destroy(loader **l);
+
+/* The dataset's; those that stay bytes have type DT_U8. */
+const data_field *loader_fields(const loader *l, size_t *ret_n);
 
 /* Ask for a batch ahead of use; dropped silently when the ring is full or it is there already.
  * A batch asked for but never taken leaves the ring once a later one has been taken. */

@@ -47,7 +47,8 @@ static status open_by(const reader_request *request, dataset **ret, error *err)
     if (i < COUNT_OF(readers))
         return readers[i].open(request, ret, err);
     const char *type = config_str(request->reader, "type");
-    return FAIL(err, E_CONFIG, "%s.type: no reader '%s'; there are idx, text, arrays, csv and cifar10",
+    return FAIL(err, E_CONFIG,
+                "%s.type: no reader '%s'; there are idx, text, arrays, csv and cifar10",
                 config_path(request->reader), type ? type : "null");
 }
 
@@ -145,4 +146,11 @@ status dataset_read(const dataset *d, int64_t example, void *const *ret, error *
 {
     BUG_ON(example < 0 || example >= d->examples);
     return d->ops->read(d, d->first + example, ret, err);
+}
+
+status dataset_read_bytes(const dataset *d, int64_t example, void *const *ret, error *err)
+{
+    BUG_ON(example < 0 || example >= d->examples);
+    return (d->ops->read_bytes ? d->ops->read_bytes : d->ops->read)(d, d->first + example, ret,
+                                                                    err);
 }

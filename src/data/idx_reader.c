@@ -39,6 +39,12 @@ static status read_numbers(const idx_reader *r, size_t first, size_t n, float *o
     return OK;
 }
 
+static void read_label(const idx_reader *r, int64_t example, void *const *ret)
+{
+    if (r->base.n_fields > FIELD_LABEL)
+        *(int64_t *)ret[FIELD_LABEL] = idx_integer(&r->labels, (size_t)example);
+}
+
 static status read_example(const dataset *d, int64_t example, void *const *ret, error *err)
 {
     const idx_reader *r = (const idx_reader *)d;
@@ -49,12 +55,23 @@ static status read_example(const dataset *d, int64_t example, void *const *ret, 
             out[i] = (float)r->images.values[first + i] * r->scale + r->offset;
     else
         TRY(read_numbers(r, first, n, out, err));
-    if (d->n_fields > FIELD_LABEL)
-        *(int64_t *)ret[FIELD_LABEL] = idx_integer(&r->labels, (size_t)example);
+    read_label(r, example, ret);
     return OK;
 }
 
-static const reader_ops idx_ops = {.read = read_example, .close = close_reader};
+static status read_bytes(const dataset *d, int64_t example, void *const *ret, error *err)
+{
+    const idx_reader *r = (const idx_reader *)d;
+    size_t n = r->images.values_per_item;
+    if (r->images.type != IDX_U8)
+        return read_example(d, example, ret, err);
+    memcpy(ret[FIELD_IMAGE], r->images.values + (size_t)example * n, n);
+    read_label(r, example, ret);
+    return OK;
+}
+
+static const reader_ops idx_ops = {
+    .read = read_example, .read_bytes = read_bytes, .close = close_reader};
 
 /* "dir/train-images-idx3-ubyte.gz" -> "dir/train-labels-idx1-ubyte.gz"; NULL if there is no
  * "images" in the file's name. The caller frees it. */
@@ -159,6 +176,8 @@ static void describe_images(idx_reader *r)
         image.dim[image.rank++] = 1;
     for (int32_t i = 1; i < f->rank; i++)
         image.dim[image.rank++] = f->dim[i];
+    if (f->type == IDX_U8)
+        image.bytes = (data_bytes){.channels = 1, .scale = {r->scale}, .offset = {r->offset}};
     r->base.fields[FIELD_IMAGE] = image;
     r->base.n_fields = FIELD_LABEL;
 }

@@ -22,7 +22,7 @@ typedef struct buffer {
     buffer_state state;
     uint64_t turn;    /* order of asking, for WANTED */
     int64_t borrowed; /* TAKEN: by how many */
-    float *scratch;   /* one example before augmentation; NULL without */
+    char *scratch;    /* one example before augmentation; NULL without */
     status result;
     error reason;
 } buffer;
@@ -32,7 +32,8 @@ struct loader {
     augment augment;
     int64_t examples;
     size_t n_fields;
-    const data_field *fields;
+    data_field fields[DATA_FIELDS];
+    status (*read)(const dataset *d, int64_t example, void *const *ret, error *err);
     buffer *ring; /* [options.depth] */
 
     pthread_mutex_t lock; /* guards everything below and the buffers' states */
@@ -47,6 +48,12 @@ struct loader {
 
 /* Making a batch: no lock held */
 
+/* Each field there begins where any type may. */
+static size_t scratch_bytes(const data_field *f)
+{
+    return (data_field_bytes(f) + 15) & ~(size_t)15;
+}
+
 static status read_augmented(const loader *l, buffer *b, const rng *draws, int64_t i,
                              int64_t example, void *const *out, error *err)
 {
@@ -55,9 +62,9 @@ static status read_augmented(const loader *l, buffer *b, const rng *draws, int64
     for (size_t f = 0; f < l->n_fields; f++) {
         bool moves = augment_takes(&l->fields[f]);
         raw[f] = moves ? b->scratch + at : out[f];
-        at += moves ? data_field_bytes(&l->fields[f]) / sizeof(float) : 0;
+        at += moves ? scratch_bytes(&l->fields[f]) : 0;
     }
-    TRY(dataset_read(l->options.dataset, example, raw, err));
+    TRY(l->read(l->options.dataset, example, raw, err));
     for (size_t f = 0; f < l->n_fields; f++)
         if (augment_takes(&l->fields[f]))
             augment_apply(&l->augment, draws, i, &l->fields[f], raw[f], out[f]);
@@ -79,7 +86,7 @@ static status make_batch(const loader *l, buffer *b, error *err)
         if (b->scratch)
             TRY(read_augmented(l, b, &draws, i, example, out, err));
         else
-            TRY(dataset_read(l->options.dataset, example, out, err));
+            TRY(l->read(l->options.dataset, example, out, err));
     }
     return OK;
 }
@@ -179,7 +186,7 @@ static status create_buffer(const loader *l, buffer *b, error *err)
                         (long long)l->options.batch_size);
         TRY(mem_alloc(all, "a batch of examples", &b->data[f], err));
         b->batch.data[f] = b->data[f];
-        scratch += augment_takes(&l->fields[f]) ? one : 0;
+        scratch += augment_takes(&l->fields[f]) ? scratch_bytes(&l->fields[f]) : 0;
     }
     b->batch.n_fields = l->n_fields;
     b->batch.fields = l->fields;
@@ -191,6 +198,21 @@ static status create_buffer(const loader *l, buffer *b, error *err)
     return OK;
 }
 
+/* All that are bytes in their file, or none. */
+static void choose_types(loader *l)
+{
+    const data_field *fields = dataset_fields(l->options.dataset, &l->n_fields);
+    bool bytes = l->options.bytes;
+    for (size_t f = 0; f < l->n_fields; f++) {
+        l->fields[f] = fields[f];
+        bytes = bytes && augment_works_on_bytes(&l->augment, &fields[f]);
+    }
+    for (size_t f = 0; bytes && f < l->n_fields; f++)
+        if (fields[f].bytes.channels)
+            l->fields[f].dtype = DT_U8;
+    l->read = bytes ? dataset_read_bytes : dataset_read;
+}
+
 status loader_create(const loader_options *options, loader **ret, error *err)
 {
     BUG_ON(options->depth < 2 || options->batch_size < 1);
@@ -198,7 +220,7 @@ status loader_create(const loader_options *options, loader **ret, error *err)
     l->options = *options;
     l->augment = augment_read(options->augment);
     l->examples = dataset_examples(options->dataset);
-    l->fields = dataset_fields(options->dataset, &l->n_fields);
+    choose_types(l);
     l->newest_taken = -1;
     l->ring = xcalloc(options->depth, sizeof *l->ring);
     pthread_mutex_init(&l->lock, NULL);
@@ -242,6 +264,12 @@ void loader_destroy(loader **l)
 }
 
 /* Verbs */
+
+const data_field *loader_fields(const loader *l, size_t *ret_n)
+{
+    *ret_n = l->n_fields;
+    return l->fields;
+}
 
 static bool slot_fits(const loader *l, const step_slot *slot)
 {

@@ -26,6 +26,8 @@ typedef struct reader_request {
 
 typedef struct reader_ops {
     status (*read)(const dataset *d, int64_t example, void *const *ret, error *err);
+    /* Where a field has data_bytes: the same with bytes for it; else NULL. */
+    status (*read_bytes)(const dataset *d, int64_t example, void *const *ret, error *err);
     void (*close)(dataset *d);                      /* frees the whole dataset */
     const char *(*vocabulary)(const dataset *d);    /* of dataset_vocabulary; NULL: has none */
 } reader_ops;

@@ -150,6 +150,18 @@ const void *exec_value(exec *e, size_t variant_index, const char *name,
     return find(e, variant_index, name, false, ret_value);
 }
 
+bool exec_takes_bytes(const exec *e)
+{
+    return e->queued != NULL;
+}
+
+void exec_input_as_bytes(exec *e, const char *name, const backend_bytes *meaning)
+{
+    queued *q = e->queued;
+    BUG_ON(!q || q->n_as_bytes == COUNT_OF(q->as_bytes));
+    q->as_bytes[q->n_as_bytes++] = (byte_input){name, *meaning};
+}
+
 uint8_t exec_keep_sums(exec *e, uint8_t level)
 {
     return e->queued ? sums_reserve(e, level) : 0;

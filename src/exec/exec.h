@@ -74,6 +74,12 @@ void exec_bind_params(exec *e, const float *flat_values);
 void *exec_input(exec *e, size_t variant, const char *name, const graph_value **ret_value);
 const void *exec_value(exec *e, size_t variant, const char *name, const graph_value **ret_value);
 
+/* From now on input `name` of every variant, float32, is written as bytes, and a device makes the
+ * numbers that they mean. `name` is kept. Only if exec_takes_bytes: not where kernels work in the
+ * caller's memory. At most 8 names. */
+bool exec_takes_bytes(const exec *e);
+void exec_input_as_bytes(exec *e, const char *name, const backend_bytes *meaning);
+
 /* Asks for room to keep sums of nodes up to `level`; the level that sums may have. Room once given
  * stays, and what was refused once is not tried again. 0 where kernels work in the caller's memory. */
 uint8_t exec_keep_sums(exec *e, uint8_t level);

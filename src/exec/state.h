@@ -8,6 +8,12 @@
 #include "exec/exec.h"
 #include "exec/variant.h"
 
+/* An input that is written as bytes. */
+typedef struct byte_input {
+    const char *name;
+    backend_bytes meaning;
+} byte_input;
+
 /* A device's memory beyond the slabs, what of all is on the host, at the same offsets, and how far
  * they agree. */
 typedef struct queued {
@@ -17,6 +23,8 @@ typedef struct queued {
     void *inputs;           /* the host's SLAB_IO, as far as it is inputs */
     void *next_inputs;      /* the device's copy of that, which waits for its run */
     const variant *next;    /* whose inputs are there or on their way; NULL: nobody's */
+    byte_input as_bytes[8]; /* inputs that lie in both as bytes */
+    size_t n_as_bytes;
     void *kept, *grad;      /* the host's SLAB_IO, as far as it is kept values; its SLAB_GRAD */
     void *sums[32];         /* the device's: a SLAB_GRAD each, of a node of that level that waits */
     uint8_t n_sums;

@@ -83,6 +83,32 @@ static status bind_inputs(lane *l, size_t variant, error *err)
     return OK;
 }
 
+static backend_bytes meaning_of(const data_field *f)
+{
+    backend_bytes b = {.channels = f->bytes.channels, .inner = 1};
+    for (int32_t i = 1; b.channels > 1 && i < f->rank; i++)
+        b.inner *= f->dim[i];
+    _Static_assert((int)DATA_CHANNELS == (int)BACKEND_CHANNELS, "what data gives a device takes");
+    memcpy(b.scale, f->bytes.scale, sizeof b.scale);
+    memcpy(b.offset, f->bytes.offset, sizeof b.offset);
+    return b;
+}
+
+/* Bytes go to a device as they are. */
+static status build_loader(lane *l, error *err)
+{
+    l->o.loader.bytes = exec_takes_bytes(l->exec);
+    TRY(loader_create(&l->o.loader, &l->loader, err));
+    size_t n;
+    const data_field *fields = loader_fields(l->loader, &n);
+    for (size_t i = 0; i < n; i++) {
+        backend_bytes meaning = meaning_of(&fields[i]);
+        if (l->o.loader.bytes && fields[i].dtype == DT_U8 && fields[i].bytes.channels)
+            exec_input_as_bytes(l->exec, fields[i].name, &meaning);
+    }
+    return OK;
+}
+
 static status build(lane *l, error *err)
 {
     TRY(exec_create(
@@ -109,7 +135,7 @@ static status build(lane *l, error *err)
                      .owner = &l->lent[p]},
             .lane = l,
         };
-    return loader_create(&l->o.loader, &l->loader, err);
+    return build_loader(l, err);
 }
 
 /* --- the lane's thread: one slot --- */

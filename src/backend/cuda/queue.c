@@ -77,6 +77,17 @@ static status sum(backend *b, float *dst, const float *left, const float *right,
     return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
 }
 
+static status expand(backend *b, float *dst, const uint8_t *from, size_t n,
+                     const backend_bytes *meaning, error *err)
+{
+    _Static_assert((int)LAUNCH_CHANNELS == (int)BACKEND_CHANNELS, "the same");
+    launch_bytes call = {.n = (int64_t)n, .channels = meaning->channels, .inner = meaning->inner};
+    memcpy(call.scale, meaning->scale, sizeof call.scale);
+    memcpy(call.offset, meaning->offset, sizeof call.offset);
+    launch_expand_bytes(b->queues[QUEUE_COMPUTE], &call, dst, from);
+    return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
+}
+
 static status mark(backend *b, backend_queue q, backend_event *e, error *err)
 {
     return device_check(cudaEventRecord(e->event, b->queues[q]), "marking an event", err);
@@ -140,6 +151,7 @@ const backend_async cuda_async = {
     .event_destroy = event_destroy,
     .copy = copy,
     .sum = sum,
+    .expand = expand,
     .mark = mark,
     .follow = follow,
     .reached = reached,

@@ -16,28 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int set_up_device(void **state, bool records)
-{
-    error err = ERROR_INIT;
-    assert_int_equal(set_up_without_exec(state), 0);
-    rig *r = *state;
-    r->backend = device_reset(records);
-    must(rig_create(r, r->model.graph, r->small.graph, r->flat, &err), &err);
-    exec_bind_params(r->exec, r->params);
-    r->n_events = 0;
-    return 0;
-}
-
-static int set_up_plain(void **state)
-{
-    return set_up_device(state, false);
-}
-
-static int set_up_recorder(void **state)
-{
-    return set_up_device(state, true);
-}
-
 static void test_parts_are_needed_before_and_ready_after_all_that_touch_them(void **state)
 {
     rig *r = *state;
@@ -135,116 +113,6 @@ static void test_kernels_find_inputs_and_constants(void **state)
         must(exec_run(r->exec, 0, NULL, &err), &err);
     }
     assert_int_equal(r->n_events, 3);
-}
-
-/* --- inputs of the next run --- */
-
-/* Runs of both variants in turn, the inputs of each written while the one before is at work. */
-typedef struct pipeline {
-    rig *rig;
-    size_t variant;
-    int turn, n_looked;
-    bool again; /* what was uploaded was not what comes next */
-} pipeline;
-
-static const model *model_of(const rig *r, size_t variant)
-{
-    return variant ? &r->small : &r->model;
-}
-
-static void write_inputs(rig *r, size_t variant, int turn)
-{
-    const graph_value *value = NULL;
-    float *x = exec_input(r->exec, variant, "x", &value);
-    for (int64_t i = 0; i < graph_shape_elements(&value->shape); i++)
-        x[i] = (float)(1000 * turn + i);
-    *(float *)exec_input(r->exec, variant, "weight", NULL) = 1.0f;
-}
-
-static status need_nothing_new(void *user, int32_t part, int64_t *ret_edition, error *err)
-{
-    (void)user, (void)part, (void)err;
-    *ret_edition = 1;
-    return OK;
-}
-
-static status write_next(void *user, error *err)
-{
-    pipeline *p = user;
-    if (p->again) {
-        TRY(exec_refill(p->rig->exec, err));
-        write_inputs(p->rig, p->variant, 77);
-        TRY(exec_upload(p->rig->exec, p->variant, err));
-    }
-    TRY(exec_refill(p->rig->exec, err));
-    write_inputs(p->rig, !p->variant, p->turn + 1);
-    return exec_upload(p->rig->exec, !p->variant, err);
-}
-
-static void look_at_turn(void *user, int32_t node, void *const *addresses, void *workspace)
-{
-    (void)workspace;
-    pipeline *p = user;
-    const model *m = model_of(p->rig, p->variant);
-    const float *x = addresses[m->x];
-    int64_t n = graph_shape_elements(&graph_value_at(m->graph, m->x)->shape);
-    for (int64_t i = 0; node == 0 && i < n; i++)
-        assert_true(x[i] == (float)(1000 * p->turn + i));
-    p->n_looked += node == 0;
-}
-
-static void play_pipeline(rig *r, bool again)
-{
-    error err = ERROR_INIT;
-    pipeline p = {.rig = r, .again = again};
-    exec_hooks hooks = {.need = need_nothing_new, .ahead = write_next, .user = &p};
-    paper.ran = look_at_turn;
-    paper.user = &p;
-    must(exec_refill(r->exec, &err), &err);
-    write_inputs(r, 0, 0);
-    for (; p.turn < 6; p.turn++) {
-        p.variant = (size_t)p.turn % 2;
-        must(exec_run(r->exec, p.variant, &hooks, &err), &err);
-        const model *m = model_of(r, p.variant);
-        assert_true(*(const float *)exec_value(r->exec, p.variant, "loss", NULL) ==
-                    (float)(graph_value_at(m->graph, m->loss)->def + 1));
-    }
-    assert_int_equal(p.n_looked, 6);
-}
-
-static void test_the_next_inputs_go_up_beside_a_run(void **state)
-{
-    rig *r = *state;
-    for (int keen = 0; keen < 2; keen++) {
-        device.keen = keen;
-        play_pipeline(r, false);
-        int before = device.n_copies[QUEUE_UP];
-        play_pipeline(r, false);
-        assert_int_equal(device.n_copies[QUEUE_UP] - before, 7 * 2); /* nothing goes up twice */
-    }
-}
-
-static void test_inputs_that_were_uploaded_may_be_others(void **state)
-{
-    play_pipeline(*state, true);
-}
-
-static void test_a_run_that_failed_wants_its_inputs_anew(void **state)
-{
-    rig *r = *state;
-    error err = ERROR_INIT;
-    pipeline p = {.rig = r, .variant = 1, .turn = 3};
-    write_inputs(r, 1, 3);
-    paper.ran = look_at_turn;
-    paper.user = &p;
-    device.wait_fails = 2; /* behind that of refill */
-    exec_hooks hooks = {.ahead = write_next, .user = &p};
-    assert_int_equal(exec_run(r->exec, 1, &hooks, &err), E_DEVICE);
-    assert_true(device_is_idle());
-    p = (pipeline){.rig = r, .turn = 9};
-    write_inputs(r, 0, 9);
-    must(exec_run(r->exec, 0, NULL, &err), &err);
-    assert_int_equal(p.n_looked, 1);
 }
 
 /* --- sums over slots --- */
@@ -499,27 +367,21 @@ static void test_bad_data_fail_a_run_without_parts_too(void **state)
 
 int main(void)
 {
-#define WITH(test)                                                                                 \
-    cmocka_unit_test_setup_teardown(test, set_up_plain, tear_down),                                \
-        cmocka_unit_test_setup_teardown(test, set_up_recorder, tear_down)
     const struct CMUnitTest tests[] = {
-        WITH(test_parts_are_needed_before_and_ready_after_all_that_touch_them),
-        WITH(test_a_keen_device_has_parts_handed_over_on_the_way),
-        WITH(test_what_is_ready_is_on_the_host_and_so_is_the_loss),
-        WITH(test_kernels_find_inputs_and_constants),
-        WITH(test_the_next_inputs_go_up_beside_a_run),
-        WITH(test_inputs_that_were_uploaded_may_be_others),
-        WITH(test_a_run_that_failed_wants_its_inputs_anew),
-        WITH(test_only_whole_nodes_of_the_tree_come_down),
-        WITH(test_sums_are_as_high_as_there_is_memory_for),
-        WITH(test_segments_are_recorded_once_and_played),
-        WITH(test_a_part_goes_up_when_its_edition_changes),
-        WITH(test_weights_are_pinned_while_they_are_bound),
-        WITH(test_a_cancelled_run_leaves_nothing_in_the_queues),
-        WITH(test_a_hooks_error_comes_as_it_is),
-        WITH(test_parts_that_come_of_bad_data_are_not_handed_over),
-        WITH(test_bad_data_fail_a_run_without_parts_too),
-        WITH(test_a_failure_of_the_device_comes_out_of_the_run),
+        OVER_DEVICES(test_parts_are_needed_before_and_ready_after_all_that_touch_them),
+        OVER_DEVICES(test_a_keen_device_has_parts_handed_over_on_the_way),
+        OVER_DEVICES(test_what_is_ready_is_on_the_host_and_so_is_the_loss),
+        OVER_DEVICES(test_kernels_find_inputs_and_constants),
+        OVER_DEVICES(test_only_whole_nodes_of_the_tree_come_down),
+        OVER_DEVICES(test_sums_are_as_high_as_there_is_memory_for),
+        OVER_DEVICES(test_segments_are_recorded_once_and_played),
+        OVER_DEVICES(test_a_part_goes_up_when_its_edition_changes),
+        OVER_DEVICES(test_weights_are_pinned_while_they_are_bound),
+        OVER_DEVICES(test_a_cancelled_run_leaves_nothing_in_the_queues),
+        OVER_DEVICES(test_a_hooks_error_comes_as_it_is),
+        OVER_DEVICES(test_parts_that_come_of_bad_data_are_not_handed_over),
+        OVER_DEVICES(test_bad_data_fail_a_run_without_parts_too),
+        OVER_DEVICES(test_a_failure_of_the_device_comes_out_of_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

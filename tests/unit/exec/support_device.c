@@ -7,7 +7,7 @@
 
 enum { ROOM = 4096, BLOCKS = 16 };
 
-typedef enum work_kind { KERNEL, COPY, SUM, MARK, FOLLOW, FAULT } work_kind;
+typedef enum work_kind { KERNEL, COPY, SUM, EXPAND, MARK, FOLLOW, FAULT } work_kind;
 
 typedef struct work {
     work_kind kind;
@@ -17,6 +17,7 @@ typedef struct work {
     void *to;
     const void *from, *and;
     size_t bytes;
+    backend_bytes meaning;
     backend_event *event;
     size_t turn; /* MARK: of the event; FOLLOW: which mark of it; FAULT: the word */
 } work;
@@ -74,6 +75,15 @@ bool device_is_idle(void)
 
 /* --- doing it --- */
 
+static void expand_bytes(const work *w)
+{
+    const uint8_t *x = w->from;
+    for (size_t i = 0; i < w->bytes; i++) {
+        int64_t c = (int64_t)i / w->meaning.inner % w->meaning.channels;
+        ((float *)w->to)[i] = (float)x[i] * w->meaning.scale[c] + w->meaning.offset[c];
+    }
+}
+
 static status reach(backend_event *e, size_t turn, error *err);
 
 static status do_one(const work *w, error *err)
@@ -87,6 +97,9 @@ static status do_one(const work *w, error *err)
         return OK;
     case SUM:
         tree_sum(w->to, w->from, w->and, w->bytes / sizeof(float));
+        return OK;
+    case EXPAND:
+        expand_bytes(w);
         return OK;
     case MARK:
         w->event->reached = w->turn;
@@ -164,6 +177,19 @@ static status sum(backend *b, float *dst, const float *left, const float *right,
     w->from = left;
     w->and = right;
     w->bytes = n * sizeof(float);
+    return OK;
+}
+
+static status expand(backend *b, float *dst, const uint8_t *from, size_t n,
+                     const backend_bytes *meaning, error *err)
+{
+    (void)b, (void)err;
+    BUG_ON(recording || !device_owns(dst) || !device_owns(from));
+    work *w = give(QUEUE_COMPUTE, EXPAND);
+    w->to = dst;
+    w->from = from;
+    w->bytes = n;
+    w->meaning = *meaning;
     return OK;
 }
 
@@ -348,6 +374,7 @@ const backend_ops *device_reset(bool records_segments)
         .event_destroy = event_destroy,
         .copy = copy,
         .sum = sum,
+        .expand = expand,
         .mark = mark,
         .follow = follow,
         .reached = reached,
@@ -377,4 +404,28 @@ const backend_ops *device_reset(bool records_segments)
     n_kernels = 0;
     fault_word = 0;
     return &ops;
+}
+
+/* --- rigs over it --- */
+
+static int set_up_device(void **state, bool records)
+{
+    error err = ERROR_INIT;
+    (void)set_up_without_exec(state);
+    rig *r = *state;
+    r->backend = device_reset(records);
+    must(rig_create(r, r->model.graph, r->small.graph, r->flat, &err), &err);
+    exec_bind_params(r->exec, r->params);
+    r->n_events = 0;
+    return 0;
+}
+
+int set_up_plain(void **state)
+{
+    return set_up_device(state, false);
+}
+
+int set_up_recorder(void **state)
+{
+    return set_up_device(state, true);
 }

@@ -7,7 +7,7 @@
 #ifndef TEQUIO_TESTS_UNIT_EXEC_SUPPORT_DEVICE_H
 #define TEQUIO_TESTS_UNIT_EXEC_SUPPORT_DEVICE_H
 
-#include "unit/exec/support_paper.h"
+#include "unit/exec/support_rig.h"
 
 typedef struct device_control {
     int n_copies[QUEUE_COUNT];      /* given since device_reset */
@@ -25,5 +25,12 @@ const backend_ops *device_reset(bool records_segments);
 void device_fault(int32_t node);    /* from paper.ran: it met data it cannot work with */
 bool device_owns(const void *p);    /* memory of SPACE_DEVICE */
 bool device_is_idle(void);          /* no queue has anything left to do */
+
+/* A test over a rig with such a device, without and with recorded segments. */
+#define OVER_DEVICES(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, set_up_plain, tear_down),                                \
+        cmocka_unit_test_setup_teardown(test, set_up_recorder, tear_down)
+int set_up_plain(void **state);
+int set_up_recorder(void **state);
 
 #endif

@@ -141,6 +141,18 @@ void launch_where(cuda_stream stream, size_t element, void *y, const uint8_t *a,
 /* y = act(alpha * a b + beta * c), batch by batch (tile.h) */
 void launch_gemm(cuda_stream stream, const gemm_task *t);
 
+/* input.cu */
+
+enum { LAUNCH_CHANNELS = 4 };
+
+typedef struct launch_bytes {
+    int64_t n, channels, inner; /* x: n bytes, [.., channels, inner] */
+    float scale[LAUNCH_CHANNELS], offset[LAUNCH_CHANNELS];
+} launch_bytes;
+
+/* y[n] = x[n] * scale + offset of its channel, rounded twice. y and x aligned to 16. */
+void launch_expand_bytes(cuda_stream stream, const launch_bytes *b, float *y, const uint8_t *x);
+
 /* tree_sum.cu */
 
 /* y[n] = left[n] + right[n]; y may be left or right. The one addition of the tree of slots. */

@@ -29,7 +29,6 @@ typedef struct conv_attr {
     bool with_bias;                     /* CONV_BWD_WEIGHTS: output 1 is wanted */
     int64_t output_padding[SPATIAL];    /* CONV_TRANSPOSE */
     int64_t output_shape[SPATIAL];      /* CONV_TRANSPOSE: 0: follows from the pads */
-    bool bf16;                          /* factors are rounded to bfloat16 (precision.h) */
 } conv_attr;
 
 /* MAX_POOL, AVERAGE_POOL, LP_POOL and their gradients (GLOBAL_AVERAGE_POOL's is AVERAGE_POOL_BWD) */

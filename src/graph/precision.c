@@ -1,12 +1,11 @@
 #include "graph/precision.h"
 
-#include "graph/attrs.h"
 #include "graph/internal.h"
 #include "graph/ops/emit.h"
 
 #include <stdlib.h>
 
-/* How many of the operator's first inputs are factors of products. */
+/* How many of the operator's first inputs are factors of products that a node is to round. */
 static int32_t n_factors(graph_op op)
 {
     switch (op) {
@@ -15,6 +14,9 @@ static int32_t n_factors(graph_op op)
         return 2;
     case OP_ATTENTION:
         return 3;
+    case OP_CONV:
+    case OP_CONV_TRANSPOSE:
+        return 1;
     default:
         return 0;
     }
@@ -58,8 +60,6 @@ status graph_set_precision(graph *g, graph_precision precision, error *err)
     g->n_nodes = g->cap_nodes = 0;
     status st = OK;
     for (int32_t i = 0; i < n_nodes && st == OK; i++) {
-        if (nodes[i].op == OP_CONV || nodes[i].op == OP_CONV_TRANSPOSE)
-            ((conv_attr *)nodes[i].attr)->bf16 = true;
         st = round_factors(g, &nodes[i], rounded, err);
         append_node(g, &nodes[i]);
     }

@@ -1,10 +1,11 @@
 /*
  * Precision: in which type products are computed.
  *
- * With PRECISION_BF16 the operands of Gemm, MatMul and Attention are rounded to bfloat16 and their
- * products added up in float32; everything else, parameters and gradients too, stays float32. A
- * value is rounded once, by a node in front of its first reader, and what only products read is
- * kept for backward in half the memory; weights are rounded anew there. Convolutions carry the precision in their attributes.
+ * With PRECISION_BF16 the operands of Gemm, MatMul, Attention and Conv are rounded to bfloat16 and
+ * their products added up in float32; everything else, parameters and gradients too, stays float32.
+ * A value is rounded once, by a node in front of its first reader, and what only products read is
+ * kept for backward in half the memory; so is what Relu's gradient reads. Weights are rounded anew
+ * in backward; those of a convolution whenever its kernel lays them out.
  */
 #ifndef TEQUIO_GRAPH_PRECISION_H
 #define TEQUIO_GRAPH_PRECISION_H

@@ -49,7 +49,7 @@ status plan_to_bf16(backend_program *p, cpu_node *n, error *err)
     if (!shim_has_bf16())
         return FAIL(err, E_UNSUPPORTED, "this processor does not multiply bfloat16");
     int64_t *elements = arena_alloc(p->arena, sizeof *elements);
-    *elements = graph_shape_elements(&node_in(n, 0)->shape);
+    TRY(node_follow(p, n, 1, true, elements, err));
     n->body = run_to_bf16;
     n->state = elements;
     return OK;

@@ -1,8 +1,8 @@
 /*
  * Convolution and its gradients on oneDNN. Every operand may lie as oneDNN likes best; weights are
  * plain in the flat vector, so they are reordered at each run, which costs little beside the work.
- * In bfloat16 the reorder in front of the primitive rounds the factors; sums and results are
- * float32.
+ * In bfloat16 that reorder rounds the weights; what is multiplied with them was rounded before, and
+ * sums and results are float32.
  */
 #include "backend/cpu/planes.h"
 #include "backend/cpu/program.h"
@@ -36,21 +36,25 @@ typedef enum conv_result { MAKES_Y, MAKES_X, MAKES_W } conv_result;
 static status operand(backend_program *p, const graph_shape *s, bool bf16, const shim_layout **ret,
                       error *err)
 {
-    return bf16 ? shim_any_bf16(p->shim, s->rank, s->dim, ret, err) : layout_any(p, s, ret, err);
+    TRY(layout_any(p, s, ret, err));
+    if (bf16)
+        *ret = shim_layout_in_bf16(p->shim, *ret);
+    return OK;
 }
 
-static status describe(backend_program *p, const conv_attr *a, conv_result result,
+/* Which type is multiplied, input 0 says. */
+static status describe(backend_program *p, const cpu_node *n, conv_result result,
                        const graph_shape *x, const graph_shape *w, const graph_shape *y,
                        conv_layouts *ret, error *err)
 {
-    if (a->bf16 && !shim_has_bf16())
-        return FAIL(err, E_UNSUPPORTED, "this processor does not multiply bfloat16");
+    const conv_attr *a = n->node->attr;
+    bool bf16 = node_in(n, 0)->dtype == DT_BF16;
     TRY(window_make(w->dim + 2, a->strides, a->pads, a->dilations, x, y, &ret->window, err));
     graph_shape grouped, bias = {.rank = 1, .dim = {w->dim[0]}};
     grouped_shape(w, a->group ? a->group : 1, &grouped);
-    TRY(operand(p, x, a->bf16 && result != MAKES_X, &ret->x, err));
-    TRY(operand(p, y, a->bf16 && result != MAKES_Y, &ret->y, err));
-    TRY(operand(p, &grouped, a->bf16 && result != MAKES_W, &ret->w, err));
+    TRY(operand(p, x, bf16 && result != MAKES_X, &ret->x, err));
+    TRY(operand(p, y, bf16 && result != MAKES_Y, &ret->y, err));
+    TRY(operand(p, &grouped, bf16 && result != MAKES_W, &ret->w, err));
     TRY(layout_plain(p, &grouped, &ret->w_view, err));
     return layout_plain(p, &bias, &ret->b, err);
 }
@@ -68,7 +72,7 @@ static status run_conv(const cpu_node *n, const cpu_call *c, error *err)
 status plan_conv(backend_program *p, cpu_node *n, error *err)
 {
     conv_layouts l;
-    TRY(describe(p, n->node->attr, MAKES_Y, &node_in(n, 0)->shape, &node_in(n, 1)->shape,
+    TRY(describe(p, n, MAKES_Y, &node_in(n, 0)->shape, &node_in(n, 1)->shape,
                  &node_out(n, 0)->shape, &l, err));
     shim_primitive *conv;
     TRY(shim_conv(p->shim, &l.window, l.x, l.w, node_in(n, 2) ? l.b : NULL, l.y, &conv, err));
@@ -94,7 +98,7 @@ static status run_bwd_data(const cpu_node *n, const cpu_call *c, error *err)
 status plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err)
 {
     conv_layouts l;
-    TRY(describe(p, n->node->attr, MAKES_X, &node_out(n, 0)->shape, &node_in(n, 1)->shape,
+    TRY(describe(p, n, MAKES_X, &node_out(n, 0)->shape, &node_in(n, 1)->shape,
                  &node_in(n, 0)->shape, &l, err));
     shim_primitive *conv;
     TRY(shim_conv_bwd_data(p->shim, &l.window, l.x, l.w, l.y, &conv, err));
@@ -173,7 +177,7 @@ status plan_conv_bwd_weights(backend_program *p, cpu_node *n, error *err)
 {
     const conv_attr *a = n->node->attr;
     conv_layouts l;
-    TRY(describe(p, a, MAKES_W, &node_in(n, 0)->shape, &a->w, &node_in(n, 1)->shape, &l, err));
+    TRY(describe(p, n, MAKES_W, &node_in(n, 0)->shape, &a->w, &node_in(n, 1)->shape, &l, err));
     bool with_bias = a->with_bias && node_out(n, 1);
     shim_primitive *conv;
     TRY(shim_conv_bwd_weights(p->shim, &l.window, l.x, l.w, with_bias ? l.b : NULL, l.y, &conv,

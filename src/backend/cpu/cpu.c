@@ -258,10 +258,9 @@ static status plan_all(backend_program *p, error *err)
                      graph_op_of(n->node->op)->name, why.text);
             /* readers of its outputs still need a layout to be looked at */
             for (int k = 0; k < n->node->n_out; k++)
-                if (node_out(n, k) && node_out(n, k)->dtype == DT_F32 &&
-                    graph_shape_elements(&node_out(n, k)->shape) > 0)
-                    TRY_OUT(st, layout_plain(p, &node_out(n, k)->shape, &p->layout[n->node->out[k]],
-                                             err));
+                if (node_is_laid_out(node_out(n, k)))
+                    TRY_OUT(st,
+                            layout_plain_of(p, node_out(n, k), &p->layout[n->node->out[k]], err));
             st = OK;
         } else if (st != OK) {
             FAIL(err, st, "%s: %s", n->node->name, why.text);

@@ -38,6 +38,19 @@ status layout_any(backend_program *p, const graph_shape *s, const shim_layout **
     return shim_any(p->shim, t->rank, t->dim, ret, err);
 }
 
+const shim_layout *layout_for(const backend_program *p, const graph_value *v, const shim_layout *l)
+{
+    return v->dtype == DT_BF16 ? shim_layout_in_bf16(p->shim, l) : shim_layout_in_f32(p->shim, l);
+}
+
+status layout_plain_of(backend_program *p, const graph_value *v, const shim_layout **ret,
+                       error *err)
+{
+    TRY(layout_plain(p, &v->shape, ret, err));
+    *ret = layout_for(p, v, *ret);
+    return OK;
+}
+
 static const shim_layout *in_layout(const backend_program *p, const cpu_node *n, int i)
 {
     return node_in(n, i) ? p->layout[n->node->in[i]] : NULL;
@@ -59,9 +72,10 @@ status node_follow(backend_program *p, cpu_node *n, int n_in, bool zero_stays,
     }
     if (!chosen)
         TRY(layout_plain(p, &node_in(n, 0)->shape, &chosen, err));
+    chosen = shim_layout_in_f32(p->shim, chosen);
     for (int i = 0; i < n_in; i++)
-        n->in[i].want = chosen;
-    n->out[0].want = chosen;
+        n->in[i].want = layout_for(p, node_in(n, i), chosen);
+    n->out[0].want = layout_for(p, node_out(n, 0), chosen);
     *ret_elements = (int64_t)(shim_layout_bytes(chosen) / sizeof(float));
     return OK;
 }
@@ -99,21 +113,20 @@ static size_t take_workspace(cpu_node *n, size_t bytes)
     return offset;
 }
 
-/* Whether a layout says how its elements lie. */
-static bool is_laid_out(const graph_value *v)
+bool node_is_laid_out(const graph_value *v)
 {
-    return v && v->dtype == DT_F32 && graph_shape_elements(&v->shape) > 0;
+    return v && (v->dtype == DT_F32 || v->dtype == DT_BF16) && graph_shape_elements(&v->shape) > 0;
 }
 
 static status finish_in(backend_program *p, cpu_node *n, int i, error *err)
 {
     cpu_edge *e = &n->in[i];
     const graph_value *v = node_in(n, i);
-    if (!is_laid_out(v))
+    if (!node_is_laid_out(v))
         return OK;
     const shim_layout *own = p->layout[n->node->in[i]];
     if (!e->want)
-        TRY(layout_plain(p, &v->shape, &e->want, err));
+        TRY(layout_plain_of(p, v, &e->want, err));
     const shim_layout *seen = seen_as(e, own);
     if (shim_layout_same(seen, e->want))
         return OK;
@@ -126,11 +139,11 @@ static status finish_out(backend_program *p, cpu_node *n, int i, error *err)
 {
     cpu_edge *e = &n->out[i];
     const graph_value *v = node_out(n, i);
-    if (!is_laid_out(v))
+    if (!node_is_laid_out(v))
         return OK;
     graph_val id = n->node->out[i];
     const shim_layout *plain;
-    TRY(layout_plain(p, &v->shape, &plain, err));
+    TRY(layout_plain_of(p, v, &plain, err));
     if (!e->want)
         e->want = plain;
     bool plain_wanted = p->must_be_plain[id] || e->view;

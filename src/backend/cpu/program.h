@@ -59,7 +59,7 @@ struct backend_program {
     arena *arena;
     shim *shim;
     cpu_node *nodes;
-    const shim_layout **layout; /* by value; NULL: not f32, no elements, or nothing chose one */
+    const shim_layout **layout; /* by value; NULL: not f32 or bf16, no elements, or none chosen */
     size_t *bytes;              /* by value */
     bool *must_be_plain;        /* by value */
     int32_t *n_readers;         /* by value */
@@ -72,14 +72,19 @@ typedef status (*cpu_plan)(backend_program *p, cpu_node *n, error *err);
 /* Values and shapes of a node's edges */
 const graph_value *node_in(const cpu_node *n, int i); /* NULL if absent */
 const graph_value *node_out(const cpu_node *n, int i);
+bool node_is_laid_out(const graph_value *v); /* a layout says how its elements lie */
 MUST_USE status layout_plain(backend_program *p, const graph_shape *s, const shim_layout **ret,
                              error *err);
 MUST_USE status layout_any(backend_program *p, const graph_shape *s, const shim_layout **ret,
                            error *err);
+MUST_USE status layout_plain_of(backend_program *p, const graph_value *v, const shim_layout **ret,
+                                error *err); /* of its type */
+/* `l` of the type of v, float32 or bfloat16 */
+const shim_layout *layout_for(const backend_program *p, const graph_value *v, const shim_layout *l);
 
-/* For element-wise bodies: all inputs listed and output 0 in one layout, a blocked one if any of
- * the inputs has one. `zero_stays` says that f(0, 0) = 0, so padding may be computed too; otherwise
- * padded layouts are not followed. *ret_elements counts padding. */
+/* For element-wise bodies: all inputs listed and output 0 in one order, a blocked one if any of
+ * the inputs has one, each of its own type. `zero_stays` says that f(0, 0) = 0, so padding may be
+ * computed too; otherwise padded layouts are not followed. *ret_elements counts padding. */
 MUST_USE status node_follow(backend_program *p, cpu_node *n, int n_in, bool zero_stays,
                             int64_t *ret_elements, error *err);
 

@@ -26,11 +26,11 @@ status plan_copy(backend_program *p, cpu_node *n, error *err)
         n->in[0].want = n->out[0].want = own;
         return OK;
     }
-    n->aliases = x->dtype != DT_F32 || shim_layout_is_plain(own);
+    n->aliases = !own || shim_layout_is_plain(own);
     if (n->aliases)
         return OK;
     shim_primitive *reorder;
-    TRY(layout_plain(p, &x->shape, &plain, err));
+    TRY(layout_plain_of(p, x, &plain, err));
     TRY(shim_reorder(p->shim, own, plain, &reorder, err));
     n->body = run_straighten;
     n->state = reorder;

@@ -2,8 +2,10 @@
  * The operators of unary.def, Neg, and their gradients: one vectorised pass, in whatever layout the
  * input has. Where zero maps to zero, padding is computed along.
  */
+#include "backend/cpu/bf16.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
+#include "backend/math.h"
 #include "backend/unary_math.h"
 #include "common/base/alloc.h"
 #include "common/base/simd.h"
@@ -11,11 +13,11 @@
 enum { UNARY_GRAIN = 16384 };
 
 /* a and b are inputs 0 and 1; forward loops do not look at b. p and q are the attributes. */
-typedef void (*unary_loop)(float *y, const float *a, const float *b, int64_t n, float p, float q);
+typedef void (*unary_loop)(float *y, const float *a, const void *b, int64_t n, float p, float q);
 
 /* y = f(x) */
 #define FORWARD(name, expression)                                                                  \
-    SIMD_CLONES static void loop_##name(float *y, const float *a, const float *b, int64_t n,       \
+    SIMD_CLONES static void loop_##name(float *y, const float *a, const void *b, int64_t n,        \
                                         float p, float q)                                          \
     {                                                                                              \
         (void)b, (void)p, (void)q;                                                                 \
@@ -28,18 +30,30 @@ typedef void (*unary_loop)(float *y, const float *a, const float *b, int64_t n, 
 
 /* dx = dy f'(v), v the x or y that unary.def names */
 #define BACKWARD(name, expression)                                                                 \
-    SIMD_CLONES static void loop_##name##_bwd(float *y, const float *a, const float *b, int64_t n, \
+    SIMD_CLONES static void loop_##name##_bwd(float *y, const float *a, const void *b, int64_t n,  \
                                               float p, float q)                                    \
     {                                                                                              \
         (void)p, (void)q;                                                                          \
+        const float *read = b;                                                                     \
         SIMD_LOOP                                                                                  \
         for (int64_t i = 0; i < n; i++) {                                                          \
-            const float dy = a[i], v = b[i];                                                       \
+            const float dy = a[i], v = read[i];                                                    \
             y[i] = (expression);                                                                   \
         }                                                                                          \
     }
 
 #include "backend/unary_math.def"
+
+/* The same of a y that was rounded to bfloat16 */
+SIMD_CLONES static void loop_relu_bwd_of_rounded(float *y, const float *a, const void *b, int64_t n,
+                                                 float p, float q)
+{
+    (void)p, (void)q;
+    const bf16 *read = b;
+    SIMD_LOOP
+    for (int64_t i = 0; i < n; i++)
+        y[i] = vec_from_bits((uint32_t)read[i] << 16) > 0.0f ? a[i] : 0.0f;
+}
 
 static const unary_loop loops[OP_COUNT] = {
     [OP_NEG] = loop_neg,
@@ -52,20 +66,23 @@ static const unary_loop loops[OP_COUNT] = {
 typedef struct unary_state {
     unary_loop loop;
     float p, q;
+    int64_t b_bytes; /* of an element of b */
     int64_t elements;
 } unary_state;
 
 typedef struct unary_task {
     const unary_state *s;
     float *y;
-    const float *a, *b;
+    const float *a;
+    const char *b;
 } unary_task;
 
 static void run_piece(int64_t begin, int64_t end, void *arg)
 {
     const unary_task *t = arg;
-    t->s->loop(t->y + begin, t->a + begin, t->b ? t->b + begin : NULL, end - begin, t->s->p,
-               t->s->q);
+    const unary_state *s = t->s;
+    const void *b = t->b ? t->b + begin * s->b_bytes : NULL;
+    s->loop(t->y + begin, t->a + begin, b, end - begin, s->p, s->q);
 }
 
 static status run_unary(const cpu_node *n, const cpu_call *c, error *err)
@@ -79,9 +96,14 @@ static status run_unary(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-static void choose_loop(unary_state *s, const graph_node *n)
+static void choose_loop(unary_state *s, const cpu_node *at)
 {
+    const graph_node *n = at->node;
+    const graph_value *b = node_in(at, 1);
     s->loop = loops[n->op];
+    s->b_bytes = b ? (int64_t)dtype_bytes(b->dtype) : 0;
+    if (b && b->dtype == DT_BF16)
+        s->loop = loop_relu_bwd_of_rounded;
     if (n->op == OP_GELU || n->op == OP_GELU_BWD) {
         if (((const gelu_attr *)n->attr)->tanh)
             s->loop = n->op == OP_GELU ? loop_gelu_by_tanh : loop_gelu_by_tanh_bwd;
@@ -102,7 +124,7 @@ static bool zero_stays(const unary_state *s)
 status plan_unary(backend_program *p, cpu_node *n, error *err)
 {
     unary_state *s = arena_alloc(p->arena, sizeof *s);
-    choose_loop(s, n->node);
+    choose_loop(s, n);
     TRY(node_follow(p, n, n->node->n_in, zero_stays(s), &s->elements, err));
     n->body = n->fused ? node_copy_apart : run_unary;
     n->state = s;

@@ -25,6 +25,14 @@ static status run_unary(const cuda_node *n, const cuda_call *c, error *err)
     return OK;
 }
 
+static status run_relu_bwd_of_rounded(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    const unary_state *s = n->state;
+    launch_relu_bwd_of_rounded(c->stream, c->out[0], c->in[0], c->in[1], s->elements);
+    return OK;
+}
+
 static void choose_function(unary_state *s, const graph_node *n)
 {
     s->function = function_of[n->op];
@@ -43,7 +51,8 @@ status cuda_plan_unary(backend_program *p, cuda_node *n, error *err)
     unary_state *s = arena_alloc(p->arena, sizeof *s);
     choose_function(s, n->node);
     s->elements = graph_shape_elements(&cuda_out(n, 0)->shape);
-    n->body = run_unary;
+    bool of_rounded = cuda_in(n, 1) && cuda_in(n, 1)->dtype == DT_BF16;
+    n->body = of_rounded ? run_relu_bwd_of_rounded : run_unary;
     n->state = s;
     n->takes_inplace = true;
     return OK;

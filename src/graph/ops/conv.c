@@ -9,14 +9,12 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
                     error *err)
 {
     const graph_shape *w = rule_shape(g, n, 1);
-    TRY(rule_float(g, n, 0, err));
-    TRY(rule_same_type(g, n, 0, 1, err));
+    TRY(conv_type(g, n, &ret_dtype[0], err));
     TRY(conv_shape(n, rule_shape(g, n, 0), w, conv_complete(n), ret_shape, err));
     if (rule_has(n, 2)) {
-        TRY(rule_same_type(g, n, 0, 2, err));
+        TRY(rule_type_is(g, n, 2, ret_dtype[0], err));
         TRY(rule_expect(g, n, 2, "the bias", &(graph_shape){.rank = 1, .dim = {w->dim[0]}}, err));
     }
-    ret_dtype[0] = rule_type(g, n, 0);
     return OK;
 }
 
@@ -33,10 +31,12 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     a.x = emit_shape_of(g, n.in[0]);
     a.w = emit_shape_of(g, n.in[1]);
     a.with_bias = want_din[2];
+    graph_val dy;
+    TRY(emit_factor(g, dout[0], n.in[0], &dy, err));
     if (want_din[1]) {
         graph_val out[2];
-        TRY(graph_add(g, OP_CONV_BWD_WEIGHTS, NULL, (const graph_val[]){n.in[0], dout[0]}, 2, &a,
-                      out, err));
+        TRY(graph_add(g, OP_CONV_BWD_WEIGHTS, NULL, (const graph_val[]){n.in[0], dy}, 2, &a, out,
+                      err));
         ret_din[1] = out[0];
         if (want_din[2])
             ret_din[2] = out[1];
@@ -44,7 +44,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
         TRY(conv_bias_grad(g, dout[0], &ret_din[2], err));
     }
     if (want_din[0])
-        TRY(emit_2(g, OP_CONV_BWD_DATA, dout[0], n.in[1], &a, &ret_din[0], err));
+        TRY(emit_2(g, OP_CONV_BWD_DATA, dy, n.in[1], &a, &ret_din[0], err));
     return OK;
 }
 
@@ -58,12 +58,10 @@ static status infer_data(const graph *g, const graph_node *n, graph_shape *ret_s
 {
     conv_attr *a = conv_complete(n);
     graph_shape y;
-    TRY(rule_float(g, n, 0, err));
-    TRY(rule_same_type(g, n, 0, 1, err));
+    TRY(conv_type(g, n, &ret_dtype[0], err));
     TRY(conv_shape(n, &a->x, rule_shape(g, n, 1), a, &y, err));
     TRY(rule_expect(g, n, 0, "the gradient", &y, err));
     ret_shape[0] = a->x;
-    ret_dtype[0] = rule_type(g, n, 0);
     return OK;
 }
 
@@ -82,12 +80,11 @@ static status infer_weights(const graph *g, const graph_node *n, graph_shape *re
 {
     conv_attr *a = conv_complete(n);
     graph_shape y;
-    TRY(rule_float(g, n, 0, err));
-    TRY(rule_same_type(g, n, 0, 1, err));
+    TRY(rule_product(g, n, 0, 1, &ret_dtype[0], err));
     TRY(conv_shape(n, rule_shape(g, n, 0), &a->w, a, &y, err));
     TRY(rule_expect(g, n, 1, "the gradient", &y, err));
     ret_shape[0] = a->w;
-    ret_dtype[0] = ret_dtype[1] = rule_type(g, n, 0);
+    ret_dtype[1] = ret_dtype[0];
     if (a->with_bias)
         ret_shape[1] = (graph_shape){.rank = 1, .dim = {a->w.dim[0]}};
     return OK;

@@ -11,6 +11,10 @@ conv_attr *conv_complete(const graph_node *n);
 MUST_USE status conv_check_weights(const graph_node *n, const graph_shape *x, const graph_shape *w,
                                    error *err);
 
+/* What multiplying input 0 with the weights, input 1, makes. They are of one type; or input 0 was
+ * rounded to bfloat16, as the kernel then does with the weights. */
+MUST_USE status conv_type(const graph *g, const graph_node *n, dtype *ret, error *err);
+
 /* [N,C,spatial...] and [M,C/group,kernel...] to [N,M,spatial...]; resolves auto_pad. */
 MUST_USE status conv_shape(const graph_node *n, const graph_shape *x, const graph_shape *w,
                            conv_attr *a, graph_shape *ret, error *err);

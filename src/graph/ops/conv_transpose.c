@@ -53,8 +53,7 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
 {
     const graph_shape *x = rule_shape(g, n, 0), *w = rule_shape(g, n, 1);
     conv_attr *a = conv_complete(n);
-    TRY(rule_float(g, n, 0, err));
-    TRY(rule_same_type(g, n, 0, 1, err));
+    TRY(conv_type(g, n, &ret_dtype[0], err));
     TRY(conv_check_weights(n, x, w, err));
     if (w->dim[0] != x->dim[1])
         return rule_fail(n, err,
@@ -67,11 +66,10 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
         TRY(stretch(n, i, x->rank - 2, x->dim[2 + i], w->dim[2 + i], &y.dim[2 + i], err));
     a->auto_pad = PAD_GIVEN;
     if (rule_has(n, 2)) {
-        TRY(rule_same_type(g, n, 0, 2, err));
+        TRY(rule_type_is(g, n, 2, ret_dtype[0], err));
         TRY(rule_expect(g, n, 2, "the bias", &(graph_shape){.rank = 1, .dim = {y.dim[1]}}, err));
     }
     ret_shape[0] = y;
-    ret_dtype[0] = rule_type(g, n, 0);
     return OK;
 }
 
@@ -90,10 +88,12 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
                         "no gradient where the output reaches a stride or more behind the last "
                         "window");
     }
+    graph_val dy;
+    TRY(emit_factor(g, dout[0], n.in[0], &dy, err));
     if (want_din[0])
-        TRY(emit_2(g, OP_CONV, dout[0], n.in[1], &a, &ret_din[0], err));
+        TRY(emit_2(g, OP_CONV, dy, n.in[1], &a, &ret_din[0], err));
     if (want_din[1])
-        TRY(emit_2(g, OP_CONV_BWD_WEIGHTS, dout[0], n.in[0], &a, &ret_din[1], err));
+        TRY(emit_2(g, OP_CONV_BWD_WEIGHTS, dy, n.in[0], &a, &ret_din[1], err));
     if (want_din[2])
         TRY(conv_bias_grad(g, dout[0], &ret_din[2], err));
     return OK;

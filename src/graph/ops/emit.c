@@ -58,16 +58,22 @@ status emit_factor(graph *g, graph_val v, graph_val factor, graph_val *ret, erro
     return OK;
 }
 
-status emit_factor_again(graph *g, graph_val factor, graph_val *ret, error *err)
+/* The node that makes v, or NULL. */
+static const graph_node *maker(const graph *g, graph_val v)
 {
-    const graph_value *v = graph_value_at(g, factor);
+    const graph_value *value = graph_value_at(g, v);
+    return value->kind == VAL_TEMP ? graph_node_at(g, value->def) : NULL;
+}
+
+status emit_factor_again(graph *g, graph_val factor, bool is_trained, graph_val *ret, error *err)
+{
+    const graph_node *by = maker(g, factor);
     *ret = factor;
-    if (v->dtype != DT_BF16 || v->kind != VAL_TEMP)
+    if (!by)
         return OK;
-    const graph_node *made_by = graph_node_at(g, v->def);
-    graph_val from = made_by->n_in > 0 ? made_by->in[0] : GRAPH_NONE;
-    if (made_by->op == OP_TO_BF16 && graph_value_at(g, from)->kind == VAL_PARAM)
-        return emit_1(g, OP_TO_BF16, from, NULL, ret, err);
+    bool rounds_param = by->op == OP_TO_BF16 && graph_value_at(g, by->in[0])->kind == VAL_PARAM;
+    if (rounds_param || (is_trained && unary_keeps_x(by->op)))
+        return emit_1(g, by->op, by->in[0], by->attr, ret, err);
     return OK;
 }
 

@@ -26,9 +26,15 @@ MUST_USE status emit_sum_to(graph *g, graph_val v, const graph_shape *shape, gra
 /* v as it is multiplied with `factor`: rounded to bfloat16 if that one is */
 MUST_USE status emit_factor(graph *g, graph_val v, graph_val factor, graph_val *ret, error *err);
 
-/* A rounded factor for a product of backward. Those of parameters are rounded anew: a copy that
- * lives from forward to backward costs more memory than rounding costs time. */
-MUST_USE status emit_factor_again(graph *g, graph_val factor, graph_val *ret, error *err);
+/* A factor for a product of backward. What is quick to make again is made again, by the same
+ * operator and so with the same bits, and need not live from forward to backward: a rounded
+ * parameter, and an element-wise function whose gradient keeps the function's input anyway.
+ * `is_trained`: such a gradient will follow. */
+MUST_USE status emit_factor_again(graph *g, graph_val factor, bool is_trained, graph_val *ret,
+                                  error *err);
+
+/* Of a function of unary.def: its gradient reads the input. For emit.c. */
+bool unary_keeps_x(graph_op op);
 
 graph_shape emit_shape_of(const graph *g, graph_val v); /* a copy: adding nodes moves values */
 

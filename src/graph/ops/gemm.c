@@ -41,9 +41,10 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
 {
     graph_node n = *graph_node_at(g, node);
     gemm_attr f = *(const gemm_attr *)n.attr;
-    graph_val a = n.in[0], b = n.in[1], dy;
-    TRY(emit_factor(g, dout[0], a, &dy, err));
+    graph_val a, b, dy;
+    TRY(emit_factor(g, dout[0], n.in[0], &dy, err));
     if (want_din[1]) {
+        TRY(emit_factor_again(g, n.in[0], want_din[0], &a, err));
         gemm_attr t = {.alpha = f.alpha,
                        .trans_a = f.trans_b || !f.trans_a,
                        .trans_b = f.trans_b && f.trans_a};
@@ -56,7 +57,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
         TRY(emit_scale(g, ret_din[2], f.beta, &ret_din[2], err));
     }
     if (want_din[0]) {
-        TRY(emit_factor_again(g, b, &b, err));
+        TRY(emit_factor_again(g, n.in[1], want_din[1], &b, err));
         gemm_attr t = {.alpha = f.alpha,
                        .trans_a = f.trans_a && f.trans_b,
                        .trans_b = f.trans_a || !f.trans_b};

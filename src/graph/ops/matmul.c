@@ -100,11 +100,11 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
                 full;
     graph_val a, b, dy;
     BUG_ON(!product(&matrix_a, &matrix_b, &f, &full));
-    TRY(emit_reshape(g, n.in[0], &matrix_a, &a, err));
-    TRY(emit_reshape(g, n.in[1], &matrix_b, &b, err));
     TRY(emit_factor(g, dout[0], n.in[0], &dy, err));
     TRY(emit_reshape(g, dy, &full, &dy, err));
     if (want_din[1]) {
+        TRY(emit_factor_again(g, n.in[0], want_din[0], &a, err));
+        TRY(emit_reshape(g, a, &matrix_a, &a, err));
         matmul_attr t = {.trans_a = f.trans_b || !f.trans_a, .trans_b = f.trans_b && f.trans_a};
         if (shape_b.rank == 2 && matrix_a.rank > 2 && !f.trans_a)
             TRY(weight_grad(g, a, dy, f.trans_b, &ret_din[1], err));
@@ -114,7 +114,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     }
     if (want_din[0]) {
         matmul_attr t = {.trans_a = f.trans_a && f.trans_b, .trans_b = f.trans_a || !f.trans_b};
-        TRY(emit_factor_again(g, n.in[1], &b, err));
+        TRY(emit_factor_again(g, n.in[1], want_din[1], &b, err));
         TRY(emit_reshape(g, b, &matrix_b, &b, err));
         TRY(batched_grad(g, f.trans_a ? b : dy, f.trans_a ? dy : b, t, &matrix_a, &shape_a,
                          &ret_din[0], err));

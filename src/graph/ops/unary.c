@@ -1,11 +1,12 @@
 /*
  * The operators of unary.def. A gradient reads x or y of its node, whichever is enough and spares
- * the memory of the other.
+ * the memory of the other; or the copy of y that products read, half as large, where its sign is
+ * enough.
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
-typedef enum saved { READS_X, READS_Y } saved;
+typedef enum saved { READS_NOTHING, READS_X, READS_Y, READS_SIGN_OF_Y } saved;
 
 static const struct slope {
     graph_op bwd;
@@ -16,13 +17,31 @@ static const struct slope {
 #include "graph/unary.def"
 };
 
+bool unary_keeps_x(graph_op op)
+{
+    return slopes[op].reads == READS_X;
+}
+
+/* What products read of v, if that is a rounded copy; otherwise v. */
+static graph_val rounded_copy(const graph *g, graph_val v)
+{
+    for (int32_t i = graph_value_at(g, v)->def + 1; i < graph_n_nodes(g); i++) {
+        const graph_node *n = graph_node_at(g, i);
+        if (n->op == OP_TO_BF16 && n->in[0] == v)
+            return n->out[0];
+    }
+    return v;
+}
+
 static status smooth_grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
                           graph_val *ret_din, error *err)
 {
     (void)want_din;
     const graph_node *n = graph_node_at(g, node);
     const struct slope *s = &slopes[n->op];
-    graph_val kept = s->reads == READS_Y ? n->out[0] : n->in[0];
+    graph_val kept = s->reads == READS_X ? n->in[0] : n->out[0];
+    if (s->reads == READS_SIGN_OF_Y)
+        kept = rounded_copy(g, kept);
     return emit_2(g, s->bwd, dout[0], kept, n->attr, &ret_din[0], err);
 }
 

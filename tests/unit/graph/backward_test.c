@@ -16,14 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int32_t count_ops(const graph *g, graph_op op)
-{
-    int32_t n = 0;
-    for (int32_t i = 0; i < graph_n_nodes(g); i++)
-        n += graph_node_at(g, i)->op == op;
-    return n;
-}
-
 static const graph_node *maker_of_grad(const graph *g, graph_val param)
 {
     graph_val grad = graph_value_at(g, param)->grad;

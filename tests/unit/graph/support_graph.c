@@ -66,6 +66,14 @@ void make_backward(graph *g, graph_val loss)
     must(graph_backward(g, loss, weight, &err), &err);
 }
 
+int32_t count_ops(const graph *g, graph_op op)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < graph_n_nodes(g); i++)
+        n += graph_node_at(g, i)->op == op;
+    return n;
+}
+
 void assert_shape(const graph *g, graph_val v, const char *text)
 {
     char buffer[SHAPE_TEXT];

@@ -23,6 +23,8 @@ graph_val make_node(graph *g, graph_op op, const char *name, const graph_val *in
 graph_val make_loss(graph *g, graph_val v); /* the mean of a value, kept, called "loss" */
 void make_backward(graph *g, graph_val loss);   /* with an input "weight" */
 
+int32_t count_ops(const graph *g, graph_op op);
+
 void assert_shape(const graph *g, graph_val v, const char *text);
 void assert_refused(graph *g, graph_op op, const char *name, const graph_val *in, size_t n_in,
                     const void *attr, const char *text);

@@ -23,24 +23,33 @@ status shim_plain(shim *s, int rank, const int64_t *dims, const shim_layout **re
     return OK;
 }
 
-static status any_of(shim *s, int rank, const int64_t *dims, dnnl_data_type_t type,
-                     const shim_layout **ret, error *err)
+status shim_any(shim *s, int rank, const int64_t *dims, const shim_layout **ret, error *err)
 {
     shim_layout *l = shim_layout_new(s, NULL);
-    TRY(shim_check(dnnl_memory_desc_init_by_tag(&l->desc, rank, dims, type, dnnl_format_tag_any),
-                   "layout", err));
+    TRY(shim_check(
+        dnnl_memory_desc_init_by_tag(&l->desc, rank, dims, dnnl_f32, dnnl_format_tag_any), "layout",
+        err));
     *ret = l;
     return OK;
 }
 
-status shim_any(shim *s, int rank, const int64_t *dims, const shim_layout **ret, error *err)
+static const shim_layout *in_type(shim *s, const shim_layout *l, dnnl_data_type_t type)
 {
-    return any_of(s, rank, dims, dnnl_f32, ret, err);
+    if (l->desc.data_type == type)
+        return l;
+    shim_layout *other = shim_layout_new(s, &l->desc);
+    other->desc.data_type = type;
+    return other;
 }
 
-status shim_any_bf16(shim *s, int rank, const int64_t *dims, const shim_layout **ret, error *err)
+const shim_layout *shim_layout_in_bf16(shim *s, const shim_layout *l)
 {
-    return any_of(s, rank, dims, dnnl_bf16, ret, err);
+    return in_type(s, l, dnnl_bf16);
+}
+
+const shim_layout *shim_layout_in_f32(shim *s, const shim_layout *l)
+{
+    return in_type(s, l, dnnl_f32);
 }
 
 /*

@@ -70,9 +70,10 @@ MUST_USE status shim_plain(shim *s, int rank, const int64_t *dims, const shim_la
                            error *err);
 MUST_USE status shim_any(shim *s, int rank, const int64_t *dims, const shim_layout **ret,
                          error *err);
-/* likewise, of bfloat16; a reorder from float32 rounds to the nearest */
-MUST_USE status shim_any_bf16(shim *s, int rank, const int64_t *dims, const shim_layout **ret,
-                              error *err);
+/* The same order with elements of bfloat16, or of float32; a reorder from float32 to bfloat16
+ * rounds to the nearest. */
+const shim_layout *shim_layout_in_bf16(shim *s, const shim_layout *l);
+const shim_layout *shim_layout_in_f32(shim *s, const shim_layout *l);
 bool shim_layout_same(const shim_layout *a, const shim_layout *b); /* the same bytes */
 bool shim_layout_is_plain(const shim_layout *l);                   /* row-major bytes */
 bool shim_layout_is_padded(const shim_layout *l);                  /* holds zeros of its own */

@@ -25,10 +25,10 @@ enum { THREADS = 256, EACH = 4 };
     };
 #include "backend/unary_math.def"
 
-/* a is x or dy, and b v, which only gradients read; y may be a or b. EACH elements a thread, in one
- * access but for the last thread. */
-template <typename F>
-static __global__ void unary(float *y, const float *a, const float *b, int64_t n, float p, float q)
+/* a is x or dy, and b v, which only gradients read; y may be a or b of its type. EACH elements a
+ * thread, in one access but for the last thread. */
+template <typename F, typename V>
+static __global__ void unary(float *y, const float *a, const V *b, int64_t n, float p, float q)
 {
     int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * EACH;
     if (IN(i + EACH <= n)) {
@@ -42,7 +42,12 @@ static __global__ void unary(float *y, const float *a, const float *b, int64_t n
         return;
     }
     for (; i < n; i++)
-        y[i] = F::of(a[i], F::BACKWARD ? b[i] : 0.0f, p, q);
+        y[i] = F::of(a[i], F::BACKWARD ? to_float(b[i]) : 0.0f, p, q);
+}
+
+static dim3 blocks_for(int64_t n)
+{
+    return dim3((unsigned)((n + THREADS * EACH - 1) / (THREADS * EACH)));
 }
 
 void launch_unary(cuda_stream stream, unary_function f, float *y, const float *a, const float *b,
@@ -50,14 +55,23 @@ void launch_unary(cuda_stream stream, unary_function f, float *y, const float *a
 {
     if (n == 0)
         return;
-    unsigned blocks = (unsigned)((n + THREADS * EACH - 1) / (THREADS * EACH));
     switch (f) {
 #define CASE(name)                                                                                 \
     case UNARY_##name:                                                                             \
-        LAUNCH(unary<name##_at>, dim3(blocks), dim3(THREADS), 0, stream, y, a, b, n, p, q);        \
+        LAUNCH((unary<name##_at, float>), blocks_for(n), dim3(THREADS), 0, stream, y, a, b, n, p,  \
+               q);                                                                                 \
         break;
 #define FORWARD(name, expression)  CASE(name)
 #define BACKWARD(name, expression) CASE(name##_bwd)
 #include "backend/unary_math.def"
     }
+}
+
+void launch_relu_bwd_of_rounded(cuda_stream stream, float *dx, const float *dy, const void *y,
+                                int64_t n)
+{
+    if (n == 0)
+        return;
+    LAUNCH((unary<relu_bwd_at, bf16>), blocks_for(n), dim3(THREADS), 0, stream, dx, dy,
+           (const bf16 *)y, n, 0.0f, 0.0f);
 }

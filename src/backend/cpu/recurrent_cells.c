@@ -1,6 +1,6 @@
-/* The cells. Activations are ONNX's defaults; RNN may have relu. */
+/* The cells: what recurrent_math.h says of an element, for rows. */
 #include "backend/cpu/recurrent.h"
-#include "backend/math.h"
+#include "backend/recurrent_math.h"
 #include "common/base/simd.h"
 
 #include <string.h>
@@ -77,18 +77,15 @@ static void lstm_loop(float *gates, float *c, float *h, float *y, float *inner, 
     float *gi = gates, *go = gates + n, *gf = gates + 2 * n, *gc = gates + 3 * n;
     SIMD_LOOP
     for (int64_t j = 0; j < n; j++) {
-        float before = c[j];
-        float i = vec_sigmoid(gi[j] + peep[j] * before);
-        float f = vec_sigmoid(gf[j] + peep[2 * n + j] * before);
-        float new = vec_tanh(gc[j]);
-        float cell = f * before + i * new;
-        float o = vec_sigmoid(go[j] + peep[n + j] * cell);
-        gi[j] = i;
-        go[j] = o;
-        gf[j] = f;
-        gc[j] = new;
+        lstm_gates g = {gi[j], go[j], gf[j], gc[j]};
+        lstm_gates p = {peep[j], peep[n + j], peep[2 * n + j], 0.0f};
+        float cell = c[j], out = lstm_forward(&g, p, &cell);
+        gi[j] = g.i;
+        go[j] = g.o;
+        gf[j] = g.f;
+        gc[j] = g.candidate;
         c[j] = inner[j] = cell;
-        h[j] = y[j] = o * vec_tanh(cell);
+        h[j] = y[j] = out;
     }
 }
 
@@ -115,16 +112,15 @@ static void lstm_loop_bwd(float *dgates, float *dc, const float *dh, const float
     float *di = dgates, *dout = dgates + n, *df = dgates + 2 * n, *dnew = dgates + 3 * n;
     SIMD_LOOP
     for (int64_t j = 0; j < n; j++) {
-        float th = vec_tanh(cell[j]), i = gi[j], o = go[j], f = gf[j], new = gc[j];
-        float slope_o = dh[j] * th * (o * (1.0f - o));
-        float slope_c = dc[j] + dh[j] * o * (1.0f - th * th) + slope_o * peep[n + j];
-        float slope_i = slope_c * new *(i * (1.0f - i));
-        float slope_f = slope_c * c[j] * (f * (1.0f - f));
-        di[j] = slope_i;
-        dout[j] = slope_o;
-        df[j] = slope_f;
-        dnew[j] = slope_c * i * (1.0f - new *new);
-        dc[j] = slope_c * f + slope_i * peep[j] + slope_f * peep[2 * n + j];
+        lstm_gates g = {gi[j], go[j], gf[j], gc[j]};
+        lstm_gates p = {peep[j], peep[n + j], peep[2 * n + j], 0.0f};
+        float slope = dc[j];
+        lstm_gates d = lstm_backward(g, p, dh[j], &slope, c[j], cell[j]);
+        di[j] = d.i;
+        dout[j] = d.o;
+        df[j] = d.f;
+        dnew[j] = d.candidate;
+        dc[j] = slope;
     }
 }
 
@@ -151,10 +147,8 @@ SIMD_CLONES
 static void rnn_loop(float *gate, float *h, float *y, bool relu, int64_t n)
 {
     SIMD_LOOP
-    for (int64_t j = 0; j < n; j++) {
-        float v = gate[j];
-        h[j] = y[j] = relu ? (v < 0.0f ? 0.0f : v) : vec_tanh(v);
-    }
+    for (int64_t j = 0; j < n; j++)
+        h[j] = y[j] = rnn_forward(gate[j], relu);
 }
 
 static void rnn_row(const recurrent_pass *p, int64_t t, int64_t b)
@@ -177,7 +171,7 @@ static void rnn_row_bwd(const recurrent_pass *p, int64_t t, int64_t b)
     float *dgate = p->dgates + row_of(p, t, b) * n;
     add_dy(p, t, b);
     for (int64_t j = 0; j < n; j++)
-        dgate[j] = p->s->relu ? (y[j] > 0.0f ? dh[j] : 0.0f) : dh[j] * (1.0f - y[j] * y[j]);
+        dgate[j] = rnn_backward(dh[j], y[j], p->s->relu);
     memset(p->dh_direct + b * n, 0, (size_t)n * sizeof(float));
 }
 
@@ -208,9 +202,9 @@ static void gru_close(float *gates, const float *inner, float *h, float *y, bool
     float *new = gates + 2 * n;
     SIMD_LOOP
     for (int64_t j = 0; j < n; j++) {
-        float v = vec_tanh(new[j] + (linear ? r[j] : 1.0f) * inner[j]);
-        new[j] = v;
-        h[j] = y[j] = v + z[j] * (h[j] - v);
+        gru_gates g = {z[j], r[j], new[j]};
+        h[j] = y[j] = gru_forward(&g, inner[j], h[j], linear);
+        new[j] = g.candidate;
     }
 }
 
@@ -257,11 +251,12 @@ static void gru_row_bwd(const recurrent_pass *p, int64_t t, int64_t b)
     bool linear = p->s->linear_before_reset;
     add_dy(p, t, b);
     for (int64_t j = 0; j < n; j++) {
-        dz[j] = dh[j] * (h[j] - new[j]) * (z[j] * (1.0f - z[j]));
-        dnew[j] = dh[j] * (1.0f - z[j]) * (1.0f - new[j] * new[j]);
-        dinner[j] = linear ? dnew[j] * r[j] : dnew[j];
-        dr[j] = linear ? dnew[j] * inner[j] * (r[j] * (1.0f - r[j])) : 0.0f;
+        gru_gates g = {z[j], r[j], new[j]};
+        g = gru_backward(g, dh[j], inner[j], h[j], linear, &dinner[j]);
         direct[j] = dh[j] * z[j];
+        dz[j] = g.z;
+        dr[j] = g.r;
+        dnew[j] = g.candidate;
     }
 }
 
@@ -274,7 +269,7 @@ static void gru_row_reset(const recurrent_pass *p, int64_t t, int64_t b)
     float *dr = p->dgates + row * 3 * n + n, *direct = p->dh_direct + b * n;
     for (int64_t j = 0; j < n; j++) {
         if (!p->s->linear_before_reset)
-            dr[j] = through[j] * h[j] * (r[j] * (1.0f - r[j]));
+            dr[j] = gru_backward_reset(r[j], through[j], h[j]);
         direct[j] += p->s->linear_before_reset ? through[j] : through[j] * r[j];
     }
 }

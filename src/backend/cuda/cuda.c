@@ -44,6 +44,12 @@ static const cuda_plan plan_of[OP_COUNT] = {
     [OP_LP_POOL_BWD] = cuda_plan_pool,
     [OP_MAX_POOL] = cuda_plan_pool,
     [OP_MAX_POOL_BWD] = cuda_plan_pool,
+    [OP_GRU] = cuda_plan_recurrent,
+    [OP_GRU_BWD] = cuda_plan_recurrent,
+    [OP_LSTM] = cuda_plan_recurrent,
+    [OP_LSTM_BWD] = cuda_plan_recurrent,
+    [OP_RNN] = cuda_plan_recurrent,
+    [OP_RNN_BWD] = cuda_plan_recurrent,
     [OP_NEG] = cuda_plan_unary,
 #define SMOOTH(ID, name, onnx, reads, attr)                                                        \
     [OP_##ID] = cuda_plan_unary, [OP_##ID##_BWD] = cuda_plan_unary,

@@ -114,6 +114,7 @@ MUST_USE status cuda_plan_gather(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_gemm(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_pool(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_recurrent(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_unary(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_where(backend_program *p, cuda_node *n, error *err);
 

@@ -1,8 +1,8 @@
 /*
  * Convolutions and their gradients. Images and weights come as ONNX has them, channel by channel.
- * Where our kernels read faster otherwise, and always to round to bfloat16, a factor is first
- * copied into scratch with its channels last. Kernels of one place that touch every place once are
- * matrix products.
+ * Where our kernels read faster otherwise, and always in bfloat16, a factor is first copied into
+ * scratch with its channels last; weights are rounded by that. Kernels of one place that touch
+ * every place once are matrix products.
  */
 #include "backend/cuda/product.h"
 #include "common/base/alloc.h"
@@ -12,6 +12,7 @@ typedef enum conv_part { PART_X, PART_W, PART_Y, PARTS } conv_part;
 
 typedef struct conv_lie {
     int64_t outer, channels, places; /* images, or maps of the weights */
+    bool rounded;                    /* the value is bfloat16 already */
     bool turns;
     size_t at; /* in scratch, if it turns */
 } conv_lie;
@@ -47,7 +48,8 @@ static const void *factor_at(const conv_state *s, conv_part part, const cuda_cal
         return c->in[input];
     void *turned = (char *)c->scratch + l->at;
     launch_type type = s->task.kind == TILE_BF16 ? LAUNCH_BF16 : LAUNCH_F32;
-    launch_channels_last(c->stream, turned, type, c->in[input], l->outer, l->channels, l->places);
+    launch_channels_last(c->stream, turned, type, c->in[input], l->rounded, l->outer, l->channels,
+                         l->places);
     return turned;
 }
 
@@ -139,11 +141,13 @@ static conv_lie lie_of(int64_t outer, int64_t channels, const int32_t places[SPA
     return (conv_lie){.outer = outer, .channels = channels, .places = volume(places)};
 }
 
-static status describe(conv_state *s, const conv_attr *attr, const graph_shape *x,
+/* Which type is multiplied, input 0 says; images are rounded before, weights are not. */
+static status describe(conv_state *s, const cuda_node *n, const graph_shape *x,
                        const graph_shape *w, const graph_shape *y, error *err)
 {
+    const conv_attr *attr = n->node->attr;
     conv_task *t = &s->task;
-    t->kind = attr->bf16 ? TILE_BF16 : TILE_F32;
+    t->kind = cuda_in(n, 0)->dtype == DT_BF16 ? TILE_BF16 : TILE_F32;
     t->batch = x->dim[0];
     t->groups = attr->group;
     t->channels = x->dim[1];
@@ -154,6 +158,8 @@ static status describe(conv_state *s, const conv_attr *attr, const graph_shape *
     s->part[PART_X] = lie_of(t->batch, t->channels, t->in);
     s->part[PART_W] = lie_of(t->maps, t->channels / t->groups, t->kernel);
     s->part[PART_Y] = lie_of(t->batch, t->maps, t->out);
+    s->part[s->first].rounded = t->kind == TILE_BF16;
+    s->part[s->second].rounded = cuda_in(n, 1)->dtype == DT_BF16;
     TRY(check_count(t->batch * volume(t->in), "places", err));
     TRY(check_count(t->batch * volume(t->out), "places", err));
     TRY(check_count(t->channels / t->groups * taps, "weights of a map", err));
@@ -189,7 +195,7 @@ enum {
 
 static void set_layout(conv_operand *o, const conv_lie *l, dtype turned)
 {
-    o->type = l->turns ? turned : DT_F32;
+    o->type = l->turns ? turned : l->rounded ? DT_BF16 : DT_F32;
     o->at.outer = l->channels * l->places;
     o->at.channel = l->turns ? 1 : l->places;
     o->at.place = l->turns ? l->channels : 1;
@@ -318,11 +324,12 @@ static status reserve_scratch(conv_state *s, size_t *ret, error *err)
     return OK;
 }
 
-/* The sums of dy by maps: of what was not rounded. */
+/* The sums of dy by maps, as it came. */
 static void plan_bias_sums(conv_state *s)
 {
     s->bias = s->task;
     conv_lie plain = lie_of(s->task.batch, s->task.maps, s->task.out);
+    plain.rounded = s->part[PART_Y].rounded;
     set_layout(&s->bias.y, &plain, DT_F32);
     s->bias.cut.pieces = product_pieces(s->task.maps, s->task.batch * volume(s->task.out), PIECE);
 }
@@ -349,8 +356,7 @@ status cuda_plan_conv(backend_program *p, cuda_node *n, error *err)
 {
     conv_state *s = arena_alloc(p->arena, sizeof *s);
     s->first = PART_X, s->second = PART_W, s->makes = PART_Y;
-    TRY(describe(s, n->node->attr, &cuda_in(n, 0)->shape, &cuda_in(n, 1)->shape,
-                 &cuda_out(n, 0)->shape, err));
+    TRY(describe(s, n, &cuda_in(n, 0)->shape, &cuda_in(n, 1)->shape, &cuda_out(n, 0)->shape, err));
     return plan_parts(p, n, s, err);
 }
 
@@ -359,8 +365,7 @@ status cuda_plan_conv_bwd_data(backend_program *p, cuda_node *n, error *err)
 {
     conv_state *s = arena_alloc(p->arena, sizeof *s);
     s->first = PART_Y, s->second = PART_W, s->makes = PART_X;
-    TRY(describe(s, n->node->attr, &cuda_out(n, 0)->shape, &cuda_in(n, 1)->shape,
-                 &cuda_in(n, 0)->shape, err));
+    TRY(describe(s, n, &cuda_out(n, 0)->shape, &cuda_in(n, 1)->shape, &cuda_in(n, 0)->shape, err));
     return plan_parts(p, n, s, err);
 }
 
@@ -369,6 +374,6 @@ status cuda_plan_conv_bwd_weights(backend_program *p, cuda_node *n, error *err)
     const conv_attr *attr = n->node->attr;
     conv_state *s = arena_alloc(p->arena, sizeof *s);
     s->first = PART_X, s->second = PART_Y, s->makes = PART_W;
-    TRY(describe(s, attr, &cuda_in(n, 0)->shape, &attr->w, &cuda_in(n, 1)->shape, err));
+    TRY(describe(s, n, &cuda_in(n, 0)->shape, &attr->w, &cuda_in(n, 1)->shape, err));
     return plan_parts(p, n, s, err);
 }

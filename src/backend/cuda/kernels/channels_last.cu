@@ -5,9 +5,9 @@
 
 enum { SIDE = 32, STEP = 8 };
 
-template <typename T>
+template <typename T, typename X>
 __global__ void __launch_bounds__(SIDE *STEP)
-    channels_last(T *y, const float *x, int64_t channels, int64_t places, int64_t channel_tiles,
+    channels_last(T *y, const X *x, int64_t channels, int64_t places, int64_t channel_tiles,
                   int64_t place_tiles)
 {
     SHARED(float, square, [SIDE][SIDE + 1]);
@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(SIDE *STEP)
     for (int row = (int)threadIdx.y; row < SIDE; row += STEP) {
         int64_t channel = channel0 + row, place = place0 + column;
         if (IN(channel < channels && place < places))
-            square[row][column] = x[image + channel * LD(places) + place];
+            square[row][column] = to_float(x[image + channel * LD(places) + place]);
     }
     __syncthreads();
     for (int row = (int)threadIdx.y; row < SIDE; row += STEP) {
@@ -30,26 +30,28 @@ __global__ void __launch_bounds__(SIDE *STEP)
     }
 }
 
-template <typename T>
-static void launch(cuda_stream stream, void *y, const float *x, int64_t images, int64_t channels,
+template <typename T, typename X>
+static void launch(cuda_stream stream, void *y, const void *x, int64_t images, int64_t channels,
                    int64_t places)
 {
     int64_t channel_tiles = (channels + SIDE - 1) / SIDE, place_tiles = (places + SIDE - 1) / SIDE;
     int64_t blocks = images * channel_tiles * place_tiles;
     if (blocks > 0)
-        LAUNCH(channels_last<T>, dim3((unsigned)blocks), dim3(SIDE, STEP), 0, stream, (T *)y, x,
-               channels, places, channel_tiles, place_tiles);
+        LAUNCH((channels_last<T, X>), dim3((unsigned)blocks), dim3(SIDE, STEP), 0, stream, (T *)y,
+               (const X *)x, channels, places, channel_tiles, place_tiles);
 }
 
-void launch_channels_last(cuda_stream stream, void *y, launch_type type, const float *x,
-                          int64_t images, int64_t channels, int64_t places)
+void launch_channels_last(cuda_stream stream, void *y, launch_type type, const void *x,
+                          bool is_rounded, int64_t images, int64_t channels, int64_t places)
 {
     switch (type) {
     case LAUNCH_F32:
-        return launch<float>(stream, y, x, images, channels, places);
+        return launch<float, float>(stream, y, x, images, channels, places);
     case LAUNCH_BF16:
-        return launch<bf16>(stream, y, x, images, channels, places);
+        return is_rounded ? launch<bf16, bf16>(stream, y, x, images, channels, places)
+                          : launch<bf16, float>(stream, y, x, images, channels, places);
     case LAUNCH_F16:
-        return launch<f16>(stream, y, x, images, channels, places);
+        return is_rounded ? launch<f16, f16>(stream, y, x, images, channels, places)
+                          : launch<f16, float>(stream, y, x, images, channels, places);
     }
 }

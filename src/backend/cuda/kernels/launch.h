@@ -86,10 +86,10 @@ void launch_to_bf16(cuda_stream stream, void *y, const float *x, int64_t n);
 
 /* channels_last.cu */
 
-/* y [images, places, channels] of `type` = x [images, channels, places], rounded. There are fewer than
- * 2^31 squares of 32 channels and places. */
-void launch_channels_last(cuda_stream stream, void *y, launch_type type, const float *x,
-                          int64_t images, int64_t channels, int64_t places);
+/* y [images, places, channels] of `type` = x [images, channels, places], of `type` if it is rounded
+ * already, otherwise float. There are fewer than 2^31 squares of 32 channels and places. */
+void launch_channels_last(cuda_stream stream, void *y, launch_type type, const void *x,
+                          bool is_rounded, int64_t images, int64_t channels, int64_t places);
 
 /* conv.cu */
 

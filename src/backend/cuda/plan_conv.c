@@ -1,8 +1,8 @@
 /*
  * Convolutions and their gradients. Images and weights come as ONNX has them, channel by channel.
- * Where our kernels read faster otherwise, and always in bfloat16, a factor is first copied into
- * scratch with its channels last; weights are rounded by that. Kernels of one place that touch
- * every place once are matrix products.
+ * Where our kernels read faster otherwise, and to round weights to bfloat16, a factor is first
+ * copied into scratch with its channels last. Kernels of one place that touch every place once are
+ * matrix products.
  */
 #include "backend/cuda/product.h"
 #include "common/base/alloc.h"
@@ -187,11 +187,17 @@ static conv_matrix matrix_of(const conv_state *s)
 
 enum {
     TILE = 64,
-    VECTOR = 4,    /* channels of float32 that are read at once */
+    VECTOR_F32 = 4, /* channels that are read at once */
+    VECTOR_BF16 = 8,
     FEW = 8,       /* of a group's channels: a tile of 64 would be empty for the most part */
     PIECE = 256,   /* factors of a sum's piece, at least */
     THREADS = 256, /* of a block that makes an element a thread */
 };
+
+static bool has_to_round(const conv_state *s, conv_part part)
+{
+    return s->task.kind == TILE_BF16 && !s->part[part].rounded;
+}
 
 static void set_layout(conv_operand *o, const conv_lie *l, dtype turned)
 {
@@ -201,14 +207,14 @@ static void set_layout(conv_operand *o, const conv_lie *l, dtype turned)
     o->at.place = l->turns ? l->channels : 1;
 }
 
+/* Weights lie as the image does that is gathered. */
 static void choose_turns(conv_state *s)
 {
     const conv_task *t = &s->task;
-    bool rounds = t->kind == TILE_BF16;
     int64_t gathered = (s->makes == PART_X ? t->maps : t->channels) / t->groups;
-    bool turns = !t->direct && gathered % VECTOR == 0;
-    s->part[s->first].turns = rounds || turns;
-    s->part[s->second].turns = rounds || (turns && s->second == PART_W);
+    bool turns = !t->direct && gathered % (t->kind == TILE_BF16 ? VECTOR_BF16 : VECTOR_F32) == 0;
+    s->part[s->first].turns = turns || has_to_round(s, s->first);
+    s->part[s->second].turns = (turns && s->second == PART_W) || has_to_round(s, s->second);
 }
 
 static int64_t blocks_of(const conv_state *s)
@@ -259,9 +265,10 @@ static tile_matrix image_of(const conv_lie *l, bool by_place)
 static status plan_product(backend_program *p, conv_state *s, error *err)
 {
     const conv_task *t = &s->task;
-    bool rounds = t->kind == TILE_BF16, makes_image = s->makes != PART_W;
+    bool makes_image = s->makes != PART_W;
     conv_part image = s->makes == PART_X ? PART_Y : PART_X;
-    s->part[s->first].turns = s->part[s->second].turns = rounds || !makes_image;
+    s->part[s->first].turns = !makes_image || has_to_round(s, s->first);
+    s->part[s->second].turns = !makes_image || has_to_round(s, s->second);
     s->a = makes_image ? PART_W : PART_Y;
     s->b = image;
     gemm_task g = {.kind = t->kind, .batches = 1, .y_type = DT_F32, .end = t->end};

@@ -95,6 +95,7 @@ static status build_model(evaluation *e, const evaluation_options *o, error *err
         .flat = e->flat,
         .graphs = (const graph *const *)e->graphs,
         .n_graphs = e->graphs[LAST_BATCH] ? 2 : 1,
+        .examples = e->batches.batch_size,
     };
     TRY(exec_create(&options, &e->exec, err));
     exec_bind_params(e->exec, e->params);

@@ -65,6 +65,8 @@ static status fill(exec *e, const exec_options *options, error *err)
         }
     }
     measure(e);
+    if (e->ops->async)
+        TRY(room_check(e, options, err));
     TRY(allocate(e, err));
     for (size_t i = 0; i < e->n_variants; i++)
         variant_resolve(&e->variants[i], e->slabs);

@@ -26,6 +26,8 @@ typedef struct exec_options {
     const flat *flat;           /* kept until exec_destroy; NULL for graphs without parameters */
     const graph *const *graphs; /* the variants; kept until exec_destroy */
     size_t n_graphs;            /* at least 1 */
+    int64_t examples;           /* of the largest batch, for what is told of one that does not fit in
+                                 * a device's memory; 0: not known */
 } exec_options;
 
 /* Bytes by slab, for --dry-run. */

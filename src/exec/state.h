@@ -60,6 +60,10 @@ bool hooks_cancelled(const exec_hooks *hooks);
 MUST_USE status hooks_ready(const exec_hooks *hooks, const flat *f, int32_t part, const float *grad,
                             error *err);
 
+/* E_NOMEM if the device's memory that is free is less than what the variants need, with the batch that
+ * would fit. Before the slabs are taken. */
+MUST_USE status room_check(const exec *e, const exec_options *o, error *err);
+
 /* For a device whose slabs stand. What was made of it until a failure queued_destroy takes too. */
 MUST_USE status queued_create(exec *e, error *err);
 void queued_destroy(exec *e);

@@ -118,6 +118,7 @@ static status build(lane *l, error *err)
             .flat = l->o.flat,
             .graphs = l->o.graphs,
             .n_graphs = l->o.n_graphs,
+            .examples = l->o.batch_sizes[0],
         },
         &l->exec, err));
     exec_bind_params(l->exec, board_weights(l->o.board));

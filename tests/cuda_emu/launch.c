@@ -35,6 +35,15 @@ size_t emu_shared_most(void)
     return 99 << 10;
 }
 
+/* Older chips than the oldest this knows are without code. */
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *ret, const void *kernel)
+{
+    if (!kernel || emu_arch() < 75)
+        return emu_said(kernel ? cudaErrorNoKernelImageForDevice : cudaErrorInvalidDeviceFunction);
+    *ret = (cudaFuncAttributes){.maxThreadsPerBlock = 1024};
+    return cudaSuccess;
+}
+
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute what, int value)
 {
     if (what != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||

@@ -3,7 +3,7 @@
  *
  * Environment, read when the machine is first used:
  *   EMU_DEVICES=1         how many
- *   EMU_ARCH=90           compute capability, 75 .. 120
+ *   EMU_ARCH=90           compute capability, 75 .. 120; for a lower one kernels have no code
  *   EMU_MEMORY=4294967296 bytes of a device
  *   EMU_DRIVER=13000      version of the driver, as cudaDriverGetVersion tells it
  *   EMU_SCHEDULE=0        bits of emu_schedule

@@ -87,6 +87,7 @@ static status cuda_open(const backend_options *options, backend **ret, error *er
     TRY(device_select(options->device, err));
     TRY_CUDA(cudaGetDeviceProperties(&found, options->device), "asking for the GPU's properties",
              err);
+    TRY(device_suits(options->device, err));
     backend *b = xcalloc(1, sizeof *b);
     b->device = options->device;
     b->arch = 10 * found.major + found.minor;

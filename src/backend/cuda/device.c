@@ -1,6 +1,7 @@
 #include "backend/cuda/device.h"
 
 #include "backend/cuda/cuda.h"
+#include "backend/cuda/kernels/launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,24 @@ status device_select(int device, error *err)
 {
     TRY(cuda_find(device, err));
     return device_check(cudaSetDevice(device), "choosing the GPU", err);
+}
+
+status device_suits(int device, error *err)
+{
+    struct cudaDeviceProp found;
+    cudaError_t e = (cudaError_t)launch_probe();
+    if (e != cudaErrorNoKernelImageForDevice && e != cudaErrorUnsupportedPtxVersion)
+        return device_check(e, "asking for a kernel", err);
+    (void)cudaGetLastError();
+    TRY_CUDA(cudaGetDeviceProperties(&found, device), "asking for the GPU's properties", err);
+    return FAIL(err, E_DEVICE,
+                "GPU %d (%s) is of the kind sm_%d%d, and this program has code for others (%s)%s; build it "
+                "with -DTEQUIO_CUDA_ARCHS=%d%d",
+                device, found.name, found.major, found.minor, cuda_build(),
+                e == cudaErrorUnsupportedPtxVersion
+                    ? ", which a driver of this program's CUDA version or a newer one could translate"
+                    : "",
+                found.major, found.minor);
 }
 
 status device_describe(int device, backend_device *ret, error *err)

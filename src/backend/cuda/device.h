@@ -17,6 +17,8 @@ MUST_USE status device_check(cudaError_t e, const char *what, error *err);
 /* E_DEVICE with what would help if there is no driver, an old one, no GPU, or not that one. */
 MUST_USE status device_count(int *ret, error *err);
 MUST_USE status device_select(int device, error *err);
+/* E_DEVICE if the chosen GPU is of a kind that this program has no code for. */
+MUST_USE status device_suits(int device, error *err);
 MUST_USE status device_describe(int device, backend_device *ret, error *err);
 
 #endif

@@ -47,6 +47,7 @@ static status build(const config *c, const shape *s, built *b, error *err)
         .flat = b->variants.flat,
         .graphs = (const graph *const *)b->variants.graphs,
         .n_graphs = b->variants.n,
+        .examples = b->steps.batch_size,
     };
     return exec_create(&options, &b->exec, err);
 }

@@ -151,6 +151,11 @@ typedef enum cudaFuncAttribute {
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8
 } cudaFuncAttribute;
 
+typedef struct cudaFuncAttributes {
+    int maxThreadsPerBlock;
+} cudaFuncAttributes;
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *ret, const void *kernel);
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute what, int value);
 
 #ifdef __cplusplus

@@ -15,6 +15,7 @@ typedef struct device_control {
     int wait_fails;                 /* the n-th wait from here on; 0: none */
     const void *pinned;             /* or NULL */
     bool pin_fails, no_memory;
+    size_t free;                    /* what describe() says; 0: enough */
     bool keen;                      /* whoever asks whether an event is reached has it so */
 } device_control;
 

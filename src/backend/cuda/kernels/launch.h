@@ -153,6 +153,11 @@ typedef struct launch_bytes {
 /* y[n] = x[n] * scale + offset of its channel, rounded twice. y and x aligned to 16. */
 void launch_expand_bytes(cuda_stream stream, const launch_bytes *b, float *y, const uint8_t *x);
 
+/* probe.cu */
+
+/* What CUDA says of a kernel of this program on the chosen GPU: 0, or a cudaError_t. */
+int launch_probe(void);
+
 /* tree_sum.cu */
 
 /* y[n] = left[n] + right[n]; y may be left or right. The one addition of the tree of slots. */

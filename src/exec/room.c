@@ -1,0 +1,59 @@
+/*
+ * Whether a device has room for what is about to be taken of its memory: said at once, with what would
+ * help, and not by the first piece that does not fit.
+ */
+#include "exec/state.h"
+
+#include <stdio.h>
+
+enum { SPARE = 32 }; /* a 32nd of what is free stays: pieces are rounded up */
+
+typedef struct need {
+    size_t fixed, batch; /* bytes; constants are there already */
+} need;
+
+static need need_of(const exec *e)
+{
+    const exec_memory *m = &e->memory;
+    return (need){.fixed = m->param + m->grad, .batch = 2 * m->io + m->temp + m->workspace};
+}
+
+static unsigned long long mib(size_t bytes)
+{
+    return (bytes + (1U << 20) - 1) >> 20;
+}
+
+/* How many examples fit, if room grows with them. */
+static long long most_examples(const need *n, size_t room, int64_t examples)
+{
+    size_t left = room > n->fixed ? room - n->fixed : 0;
+    return (long long)((double)left / (double)n->batch * (double)examples);
+}
+
+static void advise(const need *n, size_t room, int64_t examples, char *ret, size_t bytes)
+{
+    long long most = examples ? most_examples(n, room, examples) : 0;
+    if (examples && most > 0)
+        snprintf(ret, bytes, "a batch of %lld; one of %lld would fit", (long long)examples, most);
+    else if (examples)
+        snprintf(ret, bytes, "a batch of %lld; not even one of 1 would fit", (long long)examples);
+    else
+        snprintf(ret, bytes, "a batch");
+}
+
+status room_check(const exec *e, const exec_options *o, error *err)
+{
+    backend_device d;
+    TRY(e->ops->describe(o->device.device, &d, err));
+    need n = need_of(e);
+    size_t room = d.free - d.free / SPARE;
+    if (n.fixed + n.batch <= room)
+        return OK;
+    char advice[128];
+    advise(&n, room, o->examples, advice, sizeof advice);
+    return FAIL(err, E_NOMEM,
+                "%s number %d (%s) lacks memory: %llu MiB are needed, %llu of %llu are free; weights "
+                "and gradients take %llu, and %llu are for %s",
+                e->ops->name, o->device.device, d.name, mib(n.fixed + n.batch), mib(d.free),
+                mib(d.memory), mib(n.fixed), mib(n.batch), advice);
+}

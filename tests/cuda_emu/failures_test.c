@@ -1,0 +1,160 @@
+/*
+ * Machines that are not as they should be: what people are told, with which status. Each is met in a
+ * process of its own, since a process knows one machine.
+ */
+#include "backend/cuda/cuda.h"
+#include "common/base/alloc.h"
+#include "cuda_emu/machine.h"
+#include "exec/exec.h"
+#include "graph/attrs.h"
+#include "job/apart.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { WIDTH = 1024 };
+
+/* What is done there. */
+typedef struct attempt {
+    const char *machine[4]; /* name=value */
+    int device;
+    int64_t batch;
+    int runs; /* of the engine; 0: the GPU is looked for */
+} attempt;
+
+/* y = -exp(x) of a batch. */
+static status build(graph *g, int64_t batch, error *err)
+{
+    graph_val v = GRAPH_NONE;
+    TRY(graph_input(g, "x", DT_F32, (graph_shape){2, {batch, WIDTH}}, &v, err));
+    TRY(graph_add_1(g, OP_EXP, "exp", &v, 1, NULL, &v, err));
+    TRY(graph_add_1(g, OP_NEG, "y", &v, 1, NULL, &v, err));
+    graph_keep(g, v);
+    return OK;
+}
+
+static status compute(const attempt *a, graph *g, exec **e, error *err)
+{
+    exec_options o = {.backend = &backend_cuda,
+                      .device = {.threads = 1, .device = a->device},
+                      .graphs = (const graph *const[]){g},
+                      .n_graphs = 1,
+                      .examples = a->batch};
+    TRY(build(g, a->batch, err));
+    TRY(exec_create(&o, e, err));
+    for (int i = 0; i < a->runs; i++)
+        TRY(exec_run(*e, 0, NULL, err));
+    return OK;
+}
+
+static status attempt_it(void *user, error *err)
+{
+    const attempt *a = user;
+    for (int i = 0; i < 4 && a->machine[i]; i++)
+        putenv((char *)(uintptr_t)a->machine[i]);
+    if (!a->runs)
+        return cuda_find(a->device, err);
+    graph *g = NULL;
+    exec *e = NULL;
+    TRY(graph_create(&g, err));
+    status st = compute(a, g, &e, err);
+    exec_destroy(&e);
+    graph_destroy(&g);
+    return st;
+}
+
+static status try(const attempt *a, error *err)
+{
+    *err = (error)ERROR_INIT;
+    return apart_run(attempt_it, (void *)(uintptr_t)a, NULL, 0, err);
+}
+
+static void expect(const attempt *a, status expected, const char *text)
+{
+    error err;
+    status st = try(a, &err);
+    if (st != expected || strcmp(err.text, text) != 0)
+        fail_msg("%s: '%s' and not '%s'", status_name(st), err.text, text);
+}
+
+static void test_machines_without_a_gpu(void **state)
+{
+    (void)state;
+    expect(&(attempt){.machine = {"EMU_DRIVER=0"}}, E_DEVICE,
+           "there is no NVIDIA driver on this machine");
+    expect(&(attempt){.machine = {"EMU_DRIVER=12020"}}, E_DEVICE,
+           "the NVIDIA driver knows CUDA 12.2, and this program needs 13.0: a newer driver is needed");
+    expect(&(attempt){.machine = {"EMU_DEVICES=0", "CUDA_VISIBLE_DEVICES=7"}}, E_DEVICE,
+           "the NVIDIA driver finds no GPU; CUDA_VISIBLE_DEVICES is 7");
+    expect(&(attempt){.machine = {"EMU_DEVICES=2"}, .device = 3}, E_DEVICE,
+           "there is no GPU number 3: there are 2, counted from 0; CUDA_VISIBLE_DEVICES is not set");
+    expect(&(attempt){.machine = {"EMU_DEVICES=2"}, .device = 2, .runs = 1, .batch = 1}, E_DEVICE,
+           "backend cuda: there is no GPU number 2: there are 2, counted from 0; CUDA_VISIBLE_DEVICES "
+           "is not set");
+    expect(&(attempt){.machine = {"EMU_DEVICES=2"}, .device = 1, .runs = 1, .batch = 1}, OK, "");
+}
+
+static void test_a_chip_without_code(void **state)
+{
+    (void)state;
+    expect(&(attempt){.machine = {"EMU_ARCH=70"}, .runs = 1, .batch = 1}, E_DEVICE,
+           "backend cuda: GPU 0 (Emulated sm_70) is of the kind sm_70, and this program has code for "
+           "others (emulated); build it with -DTEQUIO_CUDA_ARCHS=70");
+}
+
+/* The batch that would fit does, and a tenth more does not. */
+static void test_a_batch_that_does_not_fit(void **state)
+{
+    (void)state;
+    error err;
+    attempt a = {.machine = {"EMU_MEMORY=8388608"}, .runs = 1, .batch = 2000};
+    assert_int_equal(try(&a, &err), E_NOMEM);
+    const char *most = strstr(err.text, "a batch of 2000; one of ");
+    assert_non_null(most);
+    assert_ptr_equal(strstr(err.text, "cuda number 0 (Emulated sm_90) lacks memory: "), err.text);
+    assert_non_null(strstr(err.text, " of 8 are free; weights and gradients take 0, and "));
+    a.batch = strtoll(most + strlen("a batch of 2000; one of "), NULL, 10);
+    assert_in_range(a.batch, 100, 1999);
+    assert_int_equal(try(&a, &err), OK);
+    a.batch += a.batch / 10;
+    assert_int_equal(try(&a, &err), E_NOMEM);
+}
+
+static void test_not_even_one_fits(void **state)
+{
+    (void)state;
+    error err;
+    attempt a = {.machine = {"EMU_MEMORY=8192"}, .runs = 1, .batch = 3};
+    assert_int_equal(try(&a, &err), E_NOMEM);
+    assert_non_null(strstr(err.text, "a batch of 3; not even one of 1 would fit"));
+}
+
+static void test_a_gpu_that_breaks(void **state)
+{
+    (void)state;
+    error err;
+    attempt a = {.machine = {"EMU_FAIL=5"}, .runs = 4, .batch = 3};
+    assert_int_equal(try(&a, &err), E_DEVICE);
+    assert_non_null(strstr(err.text, "an illegal memory access was encountered "
+                                     "(cudaErrorIllegalAddress)"));
+    assert_int_equal(status_exit_code(E_DEVICE), 201);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_machines_without_a_gpu),
+        cmocka_unit_test(test_a_chip_without_code),
+        cmocka_unit_test(test_a_batch_that_does_not_fit),
+        cmocka_unit_test(test_not_even_one_fits),
+        cmocka_unit_test(test_a_gpu_that_breaks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

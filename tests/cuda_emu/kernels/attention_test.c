@@ -54,10 +54,10 @@ enum {
 };
 
 static const scene scenes[SCENES] = {
-    {"odd sizes", ALL, SPLIT, 2, 2, 2, 65, 70, 5, 3, .causal = false},
+    {"odd sizes", ALL, SPLIT, 1, 2, 2, 65, 70, 5, 3, .causal = false},
     {"whole tiles", ALL & ~F16, SPLIT, 1, 1, 1, 64, 128, 64, 64, .causal = false},
-    {"packed", ALL, PACKED, 1, 4, 2, 67, 67, 8, 8, .causal = true, .ratio = 0.3f},
-    {"bools of keys", ALL & ~F16, JOINED, 2, 2, 1, 3, 131, 40, 72, .mask_by = BY_BATCH | BY_KEY,
+    {"packed", ALL, PACKED, 1, 2, 1, 67, 67, 8, 8, .causal = true, .ratio = 0.3f},
+    {"bools of keys", ALL & ~F16, JOINED, 2, 1, 1, 3, 67, 40, 72, .mask_by = BY_BATCH | BY_KEY,
      .mask_chooses = true},
     {"floats", ALL, SPLIT, 1, 2, 1, 70, 33, 24, 16, .mask_by = BY_HEAD | BY_QUERY | BY_KEY,
      .ratio = 0.5f},
@@ -66,7 +66,7 @@ static const scene scenes[SCENES] = {
     {"broad heads", BF16 | FFMA, SPLIT, 1, 1, 1, 65, 97, 128, 120, .causal = true},
     {"the lowest number", FFMA | BF16, SPLIT, 1, 1, 1, 9, 66, 8, 8, .mask_by = BY_QUERY | BY_KEY,
      .lowest = true},
-    {"too broad for tensor cores", FFMA | BF16, SPLIT, 1, 2, 2, 5, 70, 130, 7, .causal = false},
+    {"too broad for tensor cores", FFMA | BF16, SPLIT, 1, 2, 2, 5, 66, 130, 7, .causal = false},
 };
 
 static const engine engines[ENGINES] = {

@@ -7,7 +7,7 @@
 
 enum {
     WORKSPACE_MOST = 32 << 20,
-    EVEN_K = 256, /* pieces of such a k come out even whatever their number */
+    PIECE_K = 64, /* a multiple of all steps in which kernels walk along k */
     WANTED = 8,   /* algorithms that are looked at */
 };
 
@@ -118,18 +118,17 @@ static status describe(lt_product *p, const gemm_task *t, error *err)
 
 /* --- which algorithm --- */
 
-static status set_preference(lt_preference pref, int64_t k, size_t align, error *err)
+static status set_preference(lt_preference pref, unsigned reductions, size_t align, error *err)
 {
     static const unsigned aligned[] = {LT_PREF_ALIGN_A, LT_PREF_ALIGN_B, LT_PREF_ALIGN_C,
                                        LT_PREF_ALIGN_D};
     uint64_t workspace = WORKSPACE_MOST;
     uint32_t bytes = (uint32_t)align;
-    uint32_t pieces = k % EVEN_K == 0 ? LT_REDUCTION_COMPUTE_TYPE : LT_REDUCTION_NONE;
     TRY_LT(api.cublasLtMatmulPreferenceSetAttribute(pref, LT_PREF_WORKSPACE, &workspace,
                                                     sizeof workspace),
            "its workspace");
-    TRY_LT(api.cublasLtMatmulPreferenceSetAttribute(pref, LT_PREF_REDUCTION_MASK, &pieces,
-                                                    sizeof pieces),
+    TRY_LT(api.cublasLtMatmulPreferenceSetAttribute(pref, LT_PREF_REDUCTION_MASK, &reductions,
+                                                    sizeof reductions),
            "its sums");
     for (size_t i = 0; i < COUNT_OF(aligned); i++)
         TRY_LT(api.cublasLtMatmulPreferenceSetAttribute(pref, aligned[i], &bytes, sizeof bytes),
@@ -137,8 +136,23 @@ static status set_preference(lt_preference pref, int64_t k, size_t align, error 
     return OK;
 }
 
+/* Pieces of k that come out even: of others there are versions that lose what is left over. */
+static status is_usable(const lt_found *f, int64_t k, bool *ret, error *err)
+{
+    int32_t pieces = 0;
+    size_t bytes = 0;
+    *ret = f->status == API_SUCCESS && f->workspace_bytes <= WORKSPACE_MOST;
+    if (!*ret)
+        return OK;
+    TRY_LT(api.cublasLtMatmulAlgoConfigGetAttribute(&f->algo, LT_ALGO_SPLIT_K, &pieces,
+                                                    sizeof pieces, &bytes),
+           "an algorithm's pieces");
+    *ret = pieces <= 1 || k % ((int64_t)pieces * PIECE_K) == 0;
+    return OK;
+}
+
 /* *ret: whether there is one. */
-static status choose(lt_product *p, lt_preference pref, bool *ret, error *err)
+static status choose(lt_product *p, int64_t k, lt_preference pref, bool *ret, error *err)
 {
     lt_found found[WANTED];
     int n = 0;
@@ -149,22 +163,31 @@ static status choose(lt_product *p, lt_preference pref, bool *ret, error *err)
         return OK;
     TRY_LT(result, "its heuristics");
     for (int i = 0; i < n && !*ret; i++) {
-        *ret = found[i].status == API_SUCCESS && found[i].workspace_bytes <= WORKSPACE_MOST;
+        TRY(is_usable(&found[i], k, ret, err));
         p->algo = found[i].algo;
         p->scratch_bytes = found[i].workspace_bytes;
     }
     return OK;
 }
 
-static status find_algorithm(lt_product *p, int64_t k, size_t align, bool *ret, error *err)
+static status find_among(lt_product *p, int64_t k, unsigned reductions, size_t align, bool *ret,
+                         error *err)
 {
     lt_preference pref = NULL;
     TRY_LT(api.cublasLtMatmulPreferenceCreate(&pref), "a preference");
-    status st = set_preference(pref, k, align, err);
+    status st = set_preference(pref, reductions, align, err);
     if (st == OK)
-        st = choose(p, pref, ret, err);
+        st = choose(p, k, pref, ret, err);
     (void)api.cublasLtMatmulPreferenceDestroy(pref);
     return st;
+}
+
+static status find_algorithm(lt_product *p, int64_t k, size_t align, bool *ret, error *err)
+{
+    *ret = false;
+    if (k % (2 * PIECE_K) == 0)
+        TRY(find_among(p, k, LT_REDUCTION_COMPUTE_TYPE, align, ret, err));
+    return *ret ? OK : find_among(p, k, LT_REDUCTION_NONE, align, ret, err);
 }
 
 /* --- plans and runs --- */

@@ -1,13 +1,12 @@
 /*
  * The libraries the backend opens at run time, played: the table of backend/cuda/api.h is filled
  * with functions that compute on the host, behind what the stream has to do, and that are strict
- * where the real ones are. Who breaks a rule that the vendor wrote down causes a fault of the
- * device
- * (../machine.h), whose text begins with the library's name.
+ * where the real ones are. Who breaks a rule that the vendor wrote down causes a fault (machine.h),
+ * whose text begins with the library's name.
  *
- *   cuBLASLt   lt.c. Products of float32 and halves in float32 with none, a row or a relu at their
- *              end. Its heuristics offer something that does not work first, and cut long sums
- * where they may cuDNN, NCCL are not there
+ * cuBLASLt (lt.c) has products of float32, and of halves in float32, with nothing, a row or a relu
+ * at their end. Its heuristics offer what does not work, then, where a long sum may be cut, what
+ * loses the end of it, then what works. cuDNN and NCCL are not there.
  *
  * TEQUIO_CUDA_LIBRARIES=none hides them, as it does the real ones.
  * Threads: any; what tests choose, before other threads begin.
@@ -25,6 +24,8 @@ void fakes_hide(bool hidden);
 
 /* What the heuristics of cuBLASLt answer from now on: that no algorithm takes the product. */
 void fake_lt_refuse(bool refuses);
+/* Whether it cannot be opened from now on, as without a driver that it knows. */
+void fake_lt_fail(bool fails);
 /* Products that were put on streams so far. */
 uint64_t fake_lt_products(void);
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INVALID_VALUE = 7 };
+enum { NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
 
 struct cublasLtContext {
     int device;
@@ -44,11 +44,16 @@ static const uint64_t MARK = 0x6c74616c676f0001;
 
 static atomic_int n_handles, n_objects; /* that live; the second: all others */
 static atomic_uint_fast64_t n_products;
-static bool refuses_all;
+static bool refuses_all, is_broken;
 
 void fake_lt_refuse(bool refuses)
 {
     refuses_all = refuses;
+}
+
+void fake_lt_fail(bool fails)
+{
+    is_broken = fails;
 }
 
 uint64_t fake_lt_products(void)
@@ -65,9 +70,10 @@ static size_t version(void)
 
 static const char *status_string(unsigned result)
 {
-    return result == LT_NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
-           : result == API_SUCCESS    ? "CUBLAS_STATUS_SUCCESS"
-                                      : "CUBLAS_STATUS_INVALID_VALUE";
+    return result == LT_NOT_SUPPORTED  ? "CUBLAS_STATUS_NOT_SUPPORTED"
+           : result == NOT_INITIALIZED ? "CUBLAS_STATUS_NOT_INITIALIZED"
+           : result == API_SUCCESS     ? "CUBLAS_STATUS_SUCCESS"
+                                       : "CUBLAS_STATUS_INVALID_VALUE";
 }
 
 static void *object(size_t bytes, atomic_int *count)
@@ -92,6 +98,8 @@ static unsigned destroy(void *p, atomic_int *count)
 
 static unsigned create(lt_handle *ret)
 {
+    if (is_broken)
+        return NOT_INITIALIZED;
     *ret = object(sizeof **ret, &n_handles);
     (*ret)->device = emu_device();
     return API_SUCCESS;
@@ -286,18 +294,21 @@ static uint64_t digest_of(const lt_problem *p)
 
 enum { LONG_K = 512 };
 
-static algorithm algorithm_for(const lt_problem *p, const struct lt_preference_opaque *pref)
+static algorithm algorithm_for(const lt_problem *p, const struct lt_preference_opaque *pref,
+                               uint64_t pieces)
 {
-    algorithm a = {.mark = MARK, .digest = digest_of(p), .pieces = 1};
+    algorithm a = {.mark = MARK, .digest = digest_of(p)};
     uint64_t sums = p->m * p->n * (uint64_t)p->count * sizeof(float);
     for (int i = 0; i < OPERANDS; i++)
         a.align[i] = pref->align[i];
-    if (p->k >= LONG_K && (pref->reductions & LT_REDUCTION_COMPUTE_TYPE) &&
-        2 * sums <= pref->workspace) {
-        a.pieces = 2;
-        a.workspace = 2 * sums;
-    }
+    a.pieces = pieces;
+    a.workspace = pieces > 1 ? pieces * sums : 0;
     return a;
+}
+
+static bool cuts(const lt_problem *p, const struct lt_preference_opaque *pref)
+{
+    return p->k >= LONG_K && (pref->reductions & LT_REDUCTION_COMPUTE_TYPE);
 }
 
 static unsigned heuristic(lt_handle h, lt_desc d, lt_layout left, lt_layout right, lt_layout base,
@@ -311,13 +322,15 @@ static unsigned heuristic(lt_handle h, lt_desc d, lt_layout left, lt_layout righ
         return INVALID_VALUE;
     if (refuses_all || (p.epilogue != LT_EPILOGUE_NONE && !lt_has_bias(&p) && !lt_has_relu(&p)))
         return LT_NOT_SUPPORTED;
-    int n = 0;
-    if (wanted > 1)
-        ret[n++] = (lt_found){.status = LT_NOT_SUPPORTED};
-    algorithm a = algorithm_for(&p, pref);
-    ret[n] = (lt_found){.workspace_bytes = a.workspace};
-    memcpy(&ret[n++].algo, &a, sizeof a);
-    *ret_n = n;
+    /* what does not work, what loses a part of the sum, what works */
+    const uint64_t pieces[] = {1, cuts(&p, pref) ? 7 : 1, cuts(&p, pref) ? 2 : 1};
+    for (int i = 0; i < wanted && i < 3; i++) {
+        algorithm a = algorithm_for(&p, pref, pieces[i]);
+        ret[i] = (lt_found){.workspace_bytes = a.workspace,
+                            .status = i == 0 && wanted > 1 ? LT_NOT_SUPPORTED : API_SUCCESS};
+        memcpy(&ret[i].algo, &a, sizeof a);
+        *ret_n = i + 1;
+    }
     return API_SUCCESS;
 }
 

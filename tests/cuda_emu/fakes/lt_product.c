@@ -103,6 +103,7 @@ static void finish(const lt_call *c, const float *sums, int64_t batch)
         }
 }
 
+/* Of k in pieces what is left over is lost, as in versions that there are. */
 static void multiply_batch(const lt_call *c, int64_t batch)
 {
     int64_t m = (int64_t)c->p.m, n = (int64_t)c->p.n, k = (int64_t)c->p.k;
@@ -110,14 +111,14 @@ static void multiply_batch(const lt_call *c, int64_t batch)
     float *sums = malloc((size_t)(m * n) * sizeof *sums);
     if (!sums)
         abort();
-    if (c->pieces == 1) {
-        add_products(sums, left, right, m, n, 0, k);
-    } else {
-        float *parts = c->workspace + 2 * batch * m * n;
-        add_products(parts, left, right, m, n, 0, k / 2);
-        add_products(parts + m * n, left, right, m, n, k / 2, k);
+    int64_t pieces = (int64_t)c->pieces, each = k / pieces;
+    float *parts = c->workspace + pieces * batch * m * n;
+    add_products(sums, left, right, m, n, 0, pieces == 1 ? k : 0);
+    for (int64_t piece = 0; piece < pieces && pieces > 1; piece++) {
+        float *part = parts + piece * m * n;
+        add_products(part, left, right, m, n, piece * each, (piece + 1) * each);
         for (int64_t i = 0; i < m * n; i++)
-            sums[i] = parts[i] + parts[m * n + i];
+            sums[i] += part[i];
     }
     finish(c, sums, batch);
     free(sums);

@@ -387,6 +387,22 @@ static void test_a_window_too_large_is_refused(void **state)
     graph_destroy(&g);
 }
 
+static void test_a_library_that_cannot_be_opened_is_told_of(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    graph *g = graph_of(&products[0], false);
+    exec *e = NULL;
+    exec_options o = {.backend = &backend_cuda, .graphs = (const graph *const[]){g}, .n_graphs = 1};
+    fake_lt_fail(true);
+    assert_int_equal(exec_create(&o, &e, &err), E_DEVICE);
+    fake_lt_fail(false);
+    assert_string_equal(err.text, "y: cuBLASLt, opening it (TEQUIO_CUDA_LIBRARIES=none does "
+                                  "without): CUBLAS_STATUS_NOT_INITIALIZED");
+    error_clear(&err);
+    graph_destroy(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +412,7 @@ int main(void)
         KERNEL_TEST(test_where_the_library_has_no_algorithm),
         KERNEL_TEST(test_how_work_is_cut),
         KERNEL_TEST(test_what_no_kernel_takes_is_refused),
+        KERNEL_TEST(test_a_library_that_cannot_be_opened_is_told_of),
         KERNEL_TEST(test_a_window_too_large_is_refused),
     };
     return kernel_tests_run(tests, COUNT_OF(tests));

@@ -1,4 +1,5 @@
 /* `tequio bench`: measures this machine with the product's own code paths. */
+#include "cli/bench/devices.h"
 #include "cli/bench/lane.h"
 #include "cli/bench/load.h"
 #include "cli/bench/net.h"
@@ -13,21 +14,35 @@ typedef struct verb {
     status (*run)(const args *a, error *err);
 } verb;
 
-static const verb verbs[] = {{"net", bench_net_run}, {"step", bench_step_run}};
+static const verb verbs[] = {
+    {"net", bench_net_run}, {"step", bench_step_run}, {"devices", bench_devices_run}};
 
-#define BOTH "Both"
-#define NET  "bench net"
-#define STEP "bench step"
+#define ALL     "All"
+#define BOTH    "bench net and bench step"
+#define NET     "bench net"
+#define STEP    "bench step"
+#define DEVICES "bench devices"
 
-/* A flag of the other verb is a mistake, not a wish to be ignored. */
+static bool is_of(const flag *f, const char *word)
+{
+    if (strcmp(f->group, BOTH) == 0)
+        return strcmp(word, "devices") != 0;
+    return strcmp(f->group, ALL) == 0 || strcmp(f->group + strlen("bench "), word) == 0;
+}
+
+/* A flag of another verb is a mistake, not a wish to be ignored; a configuration is for devices. */
 static status check_flags(const args *a, const char *word, error *err)
 {
     for (size_t i = 0; i < a->command->n_flags; i++) {
         const flag *f = &a->command->flags[i];
-        if (a->values[i] && strcmp(f->group, BOTH) != 0 &&
-            strcmp(f->group + strlen("bench "), word) != 0)
+        if (a->values[i] && !is_of(f, word))
             return FAIL(err, E_USAGE, "bench %s: --%s is of '%s'", word, f->name, f->group);
     }
+    bool takes_config = strcmp(word, "devices") == 0;
+    if (takes_config && a->n_operands < 2)
+        return FAIL(err, E_USAGE, "bench devices: CONFIG is missing: what is to be trained");
+    if (!takes_config && a->n_operands > 1)
+        return FAIL(err, E_USAGE, "bench %s: '%s' is one operand too many", word, a->operands[1]);
     return OK;
 }
 
@@ -40,13 +55,13 @@ static int run_bench(const args *a, error *err)
         status st = check_flags(a, word, err);
         return status_exit_code(st == OK ? verbs[i].run(a, err) : st);
     }
-    return status_exit_code(FAIL(err, E_USAGE, "bench: '%s': must be net or step", word));
+    return status_exit_code(FAIL(err, E_USAGE, "bench: '%s': must be net, step or devices", word));
 }
 
 static const flag bench_flags[] = {
     {"rounds", 0, FLAG_COUNT, "N", BOTH, "How often everything is measured; medians count. 5.", 1,
      1000},
-    {"json", 0, FLAG_SWITCH, NULL, BOTH, "Print JSON.", 0, 0},
+    {"json", 0, FLAG_SWITCH, NULL, ALL, "Print JSON.", 0, 0},
     {"what", 0, FLAG_TEXT, "LIST", NET, "Any of push,pull,pushpull; all of them.", 0, 0},
     {"bytes", 0, FLAG_TEXT, "LIST", NET, "Sizes of a part; 64K,1M,4M.", 0, 0},
     {"workers", 0, FLAG_COUNT, "N", NET, "Worker processes. 1.", 1, BENCH_WORKERS},
@@ -65,18 +80,25 @@ static const flag bench_flags[] = {
     {"warmup", 0, FLAG_COUNT, "N", STEP, "Steps before them. 3.", 0, 1 << 20},
     {"peer", 0, FLAG_TEXT, "COMMAND", STEP,
      "Alternate with this command, which measures the same and prints JSON.", 0, 0},
+    {"samples", 0, FLAG_COUNT, "N", DEVICES, "Batches that are timed on each device. 10.", 1, 1 << 20},
+    {"overrides", 'o', FLAG_TEXT, "JSON", DEVICES, "A jsonnet object laid over the configuration.", 0,
+     0},
 };
 
 const command command_bench = {
     .name = "bench",
-    .operands = "net|step",
+    .operands = "net|step|devices [CONFIG]",
     .min_operands = 1,
-    .max_operands = 1,
-    .summary = "Measure this machine: the network path, or one training step.",
+    .max_operands = 2,
+    .summary = "Measure this machine: the network path, a training step, or its devices.",
     .about = "net: goodput of push, pull and both at once between workers and parameter servers, "
              "all of them processes on loopback, in rounds that alternate with iperf3 where it is "
              "installed.\n\n"
-             "step: examples per second of forward, backward and update on one lane.",
+             "step: examples per second of forward, backward and update on one lane.\n\n"
+             "devices: examples per second of forward and backward of the configured model on its own "
+             "data, on the CPU with all its threads and on each GPU, with the memory that takes, the "
+             "largest batch that would fit, and which device to choose. Each is tried in a process of "
+             "its own.",
     .flags = bench_flags,
     .n_flags = COUNT_OF(bench_flags),
     .needs_passive_waits = true,

@@ -1,0 +1,163 @@
+#include "cli/bench/trial.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/parts/steps.h"
+#include "exec/exec.h"
+#include "worker/variants.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WARMUP = 2 };
+
+typedef struct trial {
+    const config *config;
+    variants variants;
+    exec *exec;
+    loader *loader;
+    steps steps;
+    float *params;
+    int64_t next; /* batch to be written */
+    bool written; /* it is, already */
+} trial;
+
+static void trial_fini(trial *t)
+{
+    loader_destroy(&t->loader);
+    exec_destroy(&t->exec);
+    mem_free(t->params);
+    variants_fini(&t->variants);
+}
+
+static status build(trial *t, const backend_choice *on, error *err)
+{
+    const config *c = t->config;
+    const flat *f = t->variants.flat;
+    void *memory = NULL;
+    exec_options options = {
+        .backend = on->ops,
+        .device = on->options,
+        .flat = f,
+        .graphs = (const graph *const *)t->variants.graphs,
+        .n_graphs = 1,
+        .examples = t->steps.batch_size,
+    };
+    loader_options data = {
+        .dataset = t->variants.data,
+        .batch_size = t->steps.batch_size,
+        .seed = (uint64_t)config_int(c, "random_seed"),
+        .shuffle = config_bool(c, "data_loader.shuffle"),
+        .augment = config_section(c, "dataset_reader.augment"),
+        .depth = 3,
+    };
+    TRY(mem_alloc((size_t)f->n_elements * sizeof(float), "parameters", &memory, err));
+    t->params = memory;
+    for (int32_t p = 0; p < f->n_parts; p++)
+        flat_part_init(f, p, data.seed, t->params + f->parts[p].begin);
+    TRY(exec_create(&options, &t->exec, err));
+    exec_bind_params(t->exec, t->params);
+    return loader_create(&data, &t->loader, err);
+}
+
+static void write_inputs(trial *t, const data_batch *batch)
+{
+    for (size_t i = 0; i < batch->n_fields; i++) {
+        void *to = exec_input(t->exec, 0, batch->fields[i].name, NULL);
+        if (to)
+            memcpy(to, batch->data[i],
+                   data_field_bytes(&batch->fields[i]) * (size_t)batch->slot.n);
+    }
+    int64_t *id = exec_input(t->exec, 0, "batch.id", NULL);
+    float *weight = exec_input(t->exec, 0, "slot.weight", NULL);
+    if (id)
+        *id = batch->slot.batch_id;
+    if (weight)
+        *weight = 1.0f;
+}
+
+/* The next batch of the full size: a smaller one, at the end of an epoch, is passed over. */
+static step_slot next_batch(trial *t)
+{
+    step_slot s;
+    do
+        s = steps_slot(&t->steps, t->next++, 0);
+    while (s.n != t->variants.batch_sizes[0]);
+    return s;
+}
+
+static status write_next(void *user, error *err)
+{
+    trial *t = user;
+    step_slot slot = next_batch(t);
+    const data_batch *batch = NULL;
+    TRY(loader_take(t->loader, &slot, &batch, err));
+    status st = exec_refill(t->exec, err);
+    if (st == OK)
+        write_inputs(t, batch);
+    loader_release(t->loader, batch);
+    t->written = st == OK;
+    return st == OK ? exec_upload(t->exec, 0, err) : st;
+}
+
+static status step(trial *t, error *err)
+{
+    if (!t->written)
+        TRY(write_next(t, err));
+    t->written = false;
+    return exec_run(t->exec, 0, &(exec_hooks){.ahead = write_next, .user = t}, err);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static status measure(trial *t, int64_t samples, double *ret_ms, error *err)
+{
+    double *ms = xcalloc((size_t)samples, sizeof *ms);
+    status st = OK;
+    for (int64_t i = -WARMUP; st == OK && i < samples; i++) {
+        int64_t begin = clock_us();
+        st = step(t, err);
+        if (i >= 0)
+            ms[i] = (double)(clock_us() - begin) * 1e-3;
+    }
+    qsort(ms, (size_t)samples, sizeof *ms, by_size);
+    *ret_ms = ms[samples / 2];
+    free(ms);
+    return st;
+}
+
+static void count_memory(const trial *t, trial_result *ret)
+{
+    exec_memory m = exec_memory_use(t->exec);
+    size_t fixed = m.param + m.grad + m.constant, batch = m.io + m.temp + m.workspace;
+    size_t left = ret->device.free > fixed ? ret->device.free - fixed : 0;
+    ret->memory = fixed + batch;
+    ret->largest_batch = (int64_t)((double)left / (double)(batch + 1) * (double)ret->batch);
+}
+
+static status try_device(trial *t, const backend_choice *on, int64_t samples, trial_result *ret,
+                         error *err)
+{
+    TRY(on->ops->describe(on->options.device, &ret->device, err));
+    TRY(variants_build(t->config, &t->variants, err));
+    ret->batch = t->variants.batch_sizes[0];
+    t->steps = (steps){
+        .examples = dataset_examples(t->variants.data), .batch_size = ret->batch, .per_step = 1};
+    TRY(build(t, on, err));
+    TRY(measure(t, samples, &ret->step_ms, err));
+    count_memory(t, ret);
+    return OK;
+}
+
+status trial_run(const config *c, const backend_choice *on, int64_t samples, trial_result *ret,
+                 error *err)
+{
+    trial t = {.config = c};
+    status st = try_device(&t, on, samples, ret, err);
+    trial_fini(&t);
+    return st;
+}

@@ -1,0 +1,25 @@
+/*
+ * A trial of a device: the user's model and data, a few steps of one lane: a batch is read, forward,
+ * backward, weights going up and gradients coming down where the device has memory of its own. Without
+ * the servers' updates, which are the same for all.
+ *
+ * Threads: a trial starts some; call it in a process that may be spoilt (job/apart.h).
+ */
+#ifndef TEQUIO_CLI_BENCH_TRIAL_H
+#define TEQUIO_CLI_BENCH_TRIAL_H
+
+#include "backend/registry.h"
+#include "common/config/config.h"
+
+typedef struct trial_result {
+    backend_device device;
+    double step_ms;        /* the median */
+    int64_t batch;
+    size_t memory;         /* bytes that a lane takes */
+    int64_t largest_batch; /* that would fit into what was free before */
+} trial_result;
+
+MUST_USE status trial_run(const config *c, const backend_choice *on, int64_t samples,
+                          trial_result *ret, error *err);
+
+#endif

@@ -8,15 +8,15 @@
 enum { FIND_GRAIN = 8192 }; /* positions */
 
 typedef struct find_task {
-    const places *p;
+    const index_places *p;
     const void *indices;
     int64_t *rows;
     _Atomic int64_t wrong; /* the first index, or INT64_MAX */
 } find_task;
 
-static int64_t index_at(const places *p, const void *indices, int64_t i)
+static int64_t index_at(const index_places *p, const void *indices, int64_t i)
 {
-    return p->type == DT_I64 ? ((const int64_t *)indices)[i] : ((const int32_t *)indices)[i];
+    return p->wide ? ((const int64_t *)indices)[i] : ((const int32_t *)indices)[i];
 }
 
 static void note_wrong(find_task *t, int64_t i)
@@ -29,7 +29,7 @@ static void note_wrong(find_task *t, int64_t i)
 /* The row that the indices of a position name, 0 if one of them is wrong. */
 static int64_t named_row(find_task *t, int64_t position)
 {
-    const places *p = t->p;
+    const index_places *p = t->p;
     int64_t row = 0;
     for (int64_t k = 0; k < p->depth; k++) {
         int64_t at = index_at(p, t->indices, position * p->depth + k);
@@ -43,7 +43,7 @@ static int64_t named_row(find_task *t, int64_t position)
     return row;
 }
 
-static int64_t last_dim(const places *p)
+static int64_t last_dim(const index_places *p)
 {
     return p->rank ? p->dim[p->rank - 1] : 1;
 }
@@ -52,7 +52,7 @@ static int64_t last_dim(const places *p)
 static void find_lines(int64_t begin, int64_t end, void *arg)
 {
     find_task *t = arg;
-    const places *p = t->p;
+    const index_places *p = t->p;
     int64_t n = last_dim(p), step = p->rank ? p->base[p->rank - 1] : 0;
     for (int64_t line = begin; line < end; line++) {
         int64_t base = 0, rest = line;
@@ -65,20 +65,12 @@ static void find_lines(int64_t begin, int64_t end, void *arg)
     }
 }
 
-int64_t places_count(const places *p)
-{
-    int64_t n = 1;
-    for (int i = 0; i < p->rank; i++)
-        n *= p->dim[i];
-    return n;
-}
-
-status places_find(const places *p, const void *indices, int64_t *ret, error *err)
+status places_find(const index_places *p, const void *indices, int64_t *ret, error *err)
 {
     find_task t = {.p = p, .indices = indices, .rows = ret, .wrong = INT64_MAX};
-    int64_t n = last_dim(p), count = places_count(p);
-    if (count > 0)
-        team_for(count / n, FIND_GRAIN / n + 1, find_lines, &t);
+    int64_t n = last_dim(p);
+    if (p->count > 0)
+        team_for(p->count / n, FIND_GRAIN / n + 1, find_lines, &t);
     int64_t wrong = atomic_load(&t.wrong);
     if (wrong == INT64_MAX)
         return OK;

@@ -153,7 +153,6 @@ MUST_USE status plan_copy(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_move(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_slice_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_concat(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_gather(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_gather_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_pick(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_put(backend_program *p, cpu_node *n, error *err);

@@ -32,8 +32,32 @@ axes cuda_broadcast(const cuda_node *n)
 void cuda_node_checks(cuda_node *n, int i, int64_t low, int64_t high)
 {
     n->fault_of = cuda_in(n, i)->name;
-    n->fault_low = low;
-    n->fault_high = high;
+    n->n_faults = 1;
+    n->fault_low[0] = low;
+    n->fault_high[0] = high;
+}
+
+void cuda_node_checks_indices(cuda_node *n, int i, const index_places *at)
+{
+    n->fault_of = cuda_in(n, i)->name;
+    n->n_faults = at->depth;
+    for (int32_t k = 0; k < at->depth; k++) {
+        n->fault_low[k] = -at->size[k];
+        n->fault_high[k] = at->size[k] - 1;
+    }
+}
+
+status cuda_begin_sum(const cuda_node *n, const cuda_call *c, error *err)
+{
+    int32_t base = graph_node_inplace(n->node);
+    size_t bytes = n->program->bytes[n->node->out[0]];
+    if (base == GRAPH_NONE)
+        return device_check(cudaMemsetAsync(c->out[0], 0, bytes, c->stream), "clearing", err);
+    if (c->in[base] == c->out[0])
+        return OK;
+    return device_check(
+        cudaMemcpyAsync(c->out[0], c->in[base], bytes, cudaMemcpyDeviceToDevice, c->stream),
+        "a copy", err);
 }
 
 launch_dropout cuda_dropout(float ratio, uint64_t seed, uint64_t stream)
@@ -53,8 +77,9 @@ status program_fault(const backend_program *p, uint64_t word, error *err)
     int32_t index = (int32_t)(word >> 32);
     BUG_ON(index < 0 || index >= graph_n_nodes(p->g) || !p->nodes[index].fault_of);
     const cuda_node *n = &p->nodes[index];
+    int64_t k = (uint32_t)word % n->n_faults;
     return FAIL(err, E_DATA, "%s: number %" PRIu32 " of '%s' is outside %" PRId64 "..%" PRId64,
-                n->node->name, (uint32_t)word, n->fault_of, n->fault_low, n->fault_high);
+                n->node->name, (uint32_t)word, n->fault_of, n->fault_low[k], n->fault_high[k]);
 }
 
 status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err)

@@ -37,8 +37,9 @@ struct cuda_node {
     size_t scratch_bytes;
     bool takes_inplace;     /* the body may write output 0 over the input of graph_node_inplace */
     uint64_t fault_node;    /* the number of the node, in the upper half */
-    const char *fault_of;   /* what is checked, and where it may be; NULL: nothing is */
-    int64_t fault_low, fault_high;
+    const char *fault_of;   /* what is checked; NULL: nothing is */
+    int64_t n_faults;       /* element i must be in fault_low .. fault_high [i % n_faults] */
+    int64_t fault_low[PLACES_AXES], fault_high[PLACES_AXES];
     cuda_call call;         /* filled anew at every run */
 };
 
@@ -72,6 +73,12 @@ axes cuda_broadcast(const cuda_node *n);
 
 /* For a plan function whose kernel checks the elements of input i: each must be in low .. high. */
 void cuda_node_checks(cuda_node *n, int i, int64_t low, int64_t high);
+/* ... each must name a place. */
+void cuda_node_checks_indices(cuda_node *n, int i, const index_places *at);
+
+/* For OP_ADDS and OP_INPLACE: puts the base, or the operand that is changed, into output 0 unless it
+ * is there already; without a base, zeros. */
+MUST_USE status cuda_begin_sum(const cuda_node *n, const cuda_call *c, error *err);
 
 /* Whether it has an operand without elements and makes elements whose value that alone decides; then
  * cuda_plan_empty is its plan function. All other plan functions take such operands themselves. */
@@ -113,6 +120,8 @@ MUST_USE status cuda_plan_empty(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_gather(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_gemm(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_gather_bwd(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_scatter(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_pool(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_recurrent(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_unary(backend_program *p, cuda_node *n, error *err);

@@ -7,6 +7,7 @@
 #include "backend/cuda/cuda.h"
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
+#include "cuda_emu/backend/support_both.h"
 #include "cuda_emu/machine.h"
 #include "exec/exec.h"
 #include "graph/attrs.h"
@@ -16,12 +17,6 @@
 #include <string.h>
 
 enum { NAME = 48 };
-
-static void must(status st, const error *err)
-{
-    if (st != OK)
-        fail_msg("%s: %s", status_name(st), err->text);
-}
 
 static graph_val input(graph *g, const char *name, int64_t n)
 {
@@ -38,16 +33,6 @@ static graph_val node(graph *g, graph_op op, const char *name, int32_t n_in, con
     graph_val v;
     must(graph_add_1(g, op, name, in, n_in, attr, &v, &err), &err);
     return v;
-}
-
-static exec *engine(const backend_ops *ops, const graph *g, const flat *f)
-{
-    error err = ERROR_INIT;
-    exec *e = NULL;
-    exec_options o = {
-        .backend = ops, .device = {.threads = 1}, .flat = f, .graphs = &g, .n_graphs = 1};
-    must(exec_create(&o, &e, &err), &err);
-    return e;
 }
 
 /* --- one element at a time --- */
@@ -131,7 +116,7 @@ static void test_one_element_at_a_time_is_as_on_the_cpu(void **state)
     error err = ERROR_INIT;
     for (size_t k = 0; k < COUNT_OF(sizes); k++) {
         graph *g = all_unary(sizes[k]);
-        exec *cpu = engine(&backend_cpu, g, NULL), *gpu = engine(&backend_cuda, g, NULL);
+        exec *cpu = both_engine(&backend_cpu, g, NULL), *gpu = both_engine(&backend_cuda, g, NULL);
         feed(cpu, sizes[k]);
         feed(gpu, sizes[k]);
         must(exec_run(cpu, 0, NULL, &err), &err);
@@ -201,7 +186,7 @@ static void take_steps(void)
     step cpu = {0}, gpu = {0};
     float weights[64] = {0.5f}; /* a tensor's room */
     step *steps[] = {&cpu, &gpu};
-    exec *engines[] = {engine(&backend_cpu, g, f), engine(&backend_cuda, g, f)};
+    exec *engines[] = {both_engine(&backend_cpu, g, f), both_engine(&backend_cuda, g, f)};
     uint64_t waits = emu_pageable_copies();
     for (int turn = 0; turn < 3; turn++) {
         weights[0] = 0.5f + (float)turn;
@@ -295,7 +280,7 @@ static void test_gradients_are_added_up_as_in_the_tree_of_slots(void **state)
     (void)state;
     flat *f = NULL;
     graph *g = falling(&f);
-    exec *e = engine(&backend_cuda, g, f);
+    exec *e = both_engine(&backend_cuda, g, f);
     float weights[64] = {0.5f};
     exec_bind_params(e, weights);
     for (uint8_t level = 0; level <= 3; level++)
@@ -303,88 +288,6 @@ static void test_gradients_are_added_up_as_in_the_tree_of_slots(void **state)
     add_up_in_nodes_up_to(e, 4, 1);
     exec_destroy(&e);
     flat_destroy(&f);
-    graph_destroy(&g);
-}
-
-/* --- by index --- */
-
-static const struct {
-    dtype x, index;
-    graph_shape shape;
-    int32_t axis;
-} gathers[] = {
-    {DT_F32, DT_I64, {2, {7, 4}}, 0},    {DT_F32, DT_I32, {2, {7, 300}}, 0},
-    {DT_F32, DT_I64, {3, {3, 5, 2}}, 1}, {DT_I64, DT_I32, {2, {6, 5}}, 1},
-    {DT_BOOL, DT_I64, {2, {5, 3}}, 0},
-};
-
-static graph *one_gather(size_t i)
-{
-    error err = ERROR_INIT;
-    graph *g = NULL;
-    graph_val in[2];
-    must(graph_create(&g, &err), &err);
-    must(graph_input(g, "x", gathers[i].x, gathers[i].shape, &in[0], &err), &err);
-    must(graph_input(g, "index", gathers[i].index, (graph_shape){2, {2, 3}}, &in[1], &err), &err);
-    graph_keep(g, node(g, OP_GATHER, "y", 2, in, &(gather_attr){.axis = gathers[i].axis}));
-    return g;
-}
-
-/* Indices from the first to the last and from the end; `bad` stands at place 4. */
-static void feed_gather(exec *e, size_t i, int64_t bad)
-{
-    const graph_value *x = NULL;
-    char *bytes = exec_input(e, 0, "x", &x);
-    void *index = exec_input(e, 0, "index", NULL);
-    int64_t size = gathers[i].shape.dim[gathers[i].axis];
-    const int64_t places[] = {0, size - 1, -1, -size, bad, 1};
-    size_t n = (size_t)graph_shape_elements(&x->shape) * dtype_bytes(x->dtype);
-    for (size_t k = 0; k < n; k++)
-        bytes[k] = (char)(x->dtype == DT_BOOL ? k % 3 == 0 : 7 * k % 127);
-    for (int k = 0; k < 6; k++)
-        if (gathers[i].index == DT_I64)
-            ((int64_t *)index)[k] = places[k];
-        else
-            ((int32_t *)index)[k] = (int32_t)places[k];
-}
-
-static void test_rows_are_those_the_indices_name(void **state)
-{
-    (void)state;
-    error err = ERROR_INIT;
-    for (size_t i = 0; i < COUNT_OF(gathers); i++) {
-        graph *g = one_gather(i);
-        exec *cpu = engine(&backend_cpu, g, NULL), *gpu = engine(&backend_cuda, g, NULL);
-        const graph_value *y = NULL;
-        feed_gather(cpu, i, 2);
-        feed_gather(gpu, i, 2);
-        must(exec_run(cpu, 0, NULL, &err), &err);
-        must(exec_run(gpu, 0, NULL, &err), &err);
-        const void *want = exec_value(cpu, 0, "y", &y);
-        assert_memory_equal(exec_value(gpu, 0, "y", NULL), want,
-                            (size_t)graph_shape_elements(&y->shape) * dtype_bytes(y->dtype));
-        exec_destroy(&cpu);
-        exec_destroy(&gpu);
-        graph_destroy(&g);
-    }
-}
-
-static void test_an_index_out_of_range_is_named(void **state)
-{
-    (void)state;
-    static const int64_t bad[] = {7, -8, INT64_MAX, INT64_MIN};
-    graph *g = one_gather(0);
-    exec *gpu = engine(&backend_cuda, g, NULL);
-    for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        error err = ERROR_INIT;
-        feed_gather(gpu, 0, bad[i]);
-        assert_int_equal(exec_run(gpu, 0, NULL, &err), E_DATA);
-        assert_string_equal(err.text, "y: number 4 of 'index' is outside -7..6");
-        error_clear(&err);
-        feed_gather(gpu, 0, 2);
-        must(exec_run(gpu, 0, NULL, &err), &err);
-    }
-    exec_destroy(&gpu);
     graph_destroy(&g);
 }
 
@@ -434,8 +337,6 @@ int main(void)
         KERNEL_TEST(test_a_step_takes_weights_and_gives_gradients),
         KERNEL_TEST(test_a_step_without_graphs_is_the_same),
         KERNEL_TEST(test_gradients_are_added_up_as_in_the_tree_of_slots),
-        KERNEL_TEST(test_rows_are_those_the_indices_name),
-        KERNEL_TEST(test_an_index_out_of_range_is_named),
         KERNEL_TEST(test_all_nodes_without_a_kernel_are_named),
         KERNEL_TEST(test_a_gpu_that_is_not_there_is_refused),
     };

@@ -10,6 +10,7 @@
 #include "backend/axes.h"
 #include "backend/cuda/kernels/tile.h"
 #include "common/base/dtype.h"
+#include "graph/index_places.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +24,12 @@ typedef struct CUstream_st *cuda_stream; /* CUDA's cudaStream_t */
 
 /* How a float is stored. */
 typedef enum launch_type { LAUNCH_F32, LAUNCH_BF16, LAUNCH_F16 } launch_type;
+
+/* Where a kernel that checks tells of bad data: *word becomes the least of node | number of the element. */
+typedef struct launch_fault {
+    uint64_t *word;
+    uint64_t node;
+} launch_fault;
 
 /*
  * What dropout keeps: bit e of the mask is whether word e of the Philox stream (seed, RNG_DROPOUT,
@@ -111,16 +118,49 @@ void launch_fill(cuda_stream stream, void *y, int64_t n, int bytes, uint64_t val
 /* gather.cu */
 
 typedef struct launch_gather_call {
-    int64_t outer, size, bytes; /* x: `outer` times `size` rows of `bytes` */
-    int64_t n;                  /* indices, from -size to size - 1 */
-    bool wide;                  /* int64, else int32 */
-    uint64_t *fault;            /* becomes the least of fault_node | place of a bad index */
-    uint64_t fault_node;
+    index_places at;
+    int64_t element;            /* bytes */
+    launch_fault fault;         /* a bad index; it counts as 0 */
 } launch_gather_call;
 
-/* y[outer][n] rows: those of x that the indices name; for a bad one row 0. */
+/* y [outer,count,inner]: the rows of x that the indices name; both aligned to 16 bytes. */
 void launch_gather(cuda_stream stream, const launch_gather_call *c, void *y, const void *x,
                    const void *indices);
+
+/* index.cu */
+
+/* rows[count]: what each position of the indices names; a bad index counts as 0. There are at most
+ * 2^32 rows. */
+void launch_index(cuda_stream stream, const index_places *at, launch_fault fault, uint32_t *rows,
+                  const void *indices);
+
+typedef enum launch_reduction {
+    LAUNCH_SET,
+    LAUNCH_ADD,
+    LAUNCH_MUL,
+    LAUNCH_MAX,
+    LAUNCH_MIN,
+} launch_reduction;
+
+/* y[o][row] = y[o][row] and picks[o][i] combined, for every position i in its order. `sorted` are
+ * the rows in theirs, and `order` the positions that name them, equal rows by position. Reductions
+ * are of F32, I32 and I64; set takes any type. */
+void launch_put(cuda_stream stream, const index_places *at, launch_reduction r, dtype type, void *y,
+                const void *picks, const uint32_t *sorted, const uint32_t *order);
+
+/* sort.cu */
+
+typedef struct launch_sort_call {
+    int64_t n;                  /* below 2^32 */
+    int bits;                   /* of a key that count, the lowest; 1 .. 32 */
+    const uint32_t *keys;       /* [n] */
+    const uint32_t *from;       /* [n]: the numbers that have the keys; NULL: 0 .. n-1 */
+    uint32_t *sorted, *order;   /* [n]: keys and numbers by ascending keys, equal ones as they stood */
+    void *room;                 /* launch_sort_room(n) bytes */
+} launch_sort_call;
+
+size_t launch_sort_room(int64_t n);
+void launch_sort(cuda_stream stream, const launch_sort_call *c);
 
 /* ternary.cu. Axes: y in its order, operands a, b and c; y may be a where a has its shape. */
 

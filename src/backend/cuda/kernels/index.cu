@@ -1,0 +1,136 @@
+/*
+ * What is put where indices say, with the CPU's bits: the picks of a row are combined by one group
+ * of threads in the order of their positions. So that a group finds them they are sorted by row
+ * (sort.cu); the group at the first of a row has them all.
+ */
+#include "backend/cuda/kernels/places.cuh"
+
+static __global__ void index_rows(uint32_t *rows, const void *indices, index_places p,
+                                  launch_fault fault)
+{
+    int64_t i = (int64_t)blockIdx.x * strips::THREADS + threadIdx.x;
+    if (IN(i < p.count))
+        rows[i] = (uint32_t)row_named(p, indices, i, fault);
+}
+
+void launch_index(cuda_stream stream, const index_places *at, launch_fault fault, uint32_t *rows,
+                  const void *indices)
+{
+    if (at->count == 0)
+        return;
+    unsigned blocks = (unsigned)((at->count + strips::THREADS - 1) / strips::THREADS);
+    LAUNCH(index_rows, dim3(blocks), dim3(strips::THREADS), 0, stream, rows, indices, *at, fault);
+}
+
+/* y and x combined; the words of the CPU (backend/cpu/picks.c). */
+template <launch_reduction R, typename T> static __device__ __forceinline__ T combined(T y, T x)
+{
+    switch (R) {
+    case LAUNCH_ADD:
+        return y + x;
+    case LAUNCH_MUL:
+        return y * x;
+    case LAUNCH_MAX:
+        return x > y || x != x ? x : y;
+    case LAUNCH_MIN:
+        return x < y || x != x ? x : y;
+    default:
+        return x;
+    }
+}
+
+enum { AHEAD = 4 }; /* picks that are fetched while others are combined */
+
+/* A row's picks from `first` on, as long as they are its own, onto y. */
+template <launch_reduction R, typename T>
+static __device__ __forceinline__ T combine_all(T y, const T *picks, int64_t width,
+                                                const uint32_t *sorted, const uint32_t *order,
+                                                int64_t first, int64_t n)
+{
+    uint32_t row = sorted[first];
+    bool are_there[AHEAD] = {};
+    T x[AHEAD] = {};
+    do {
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            are_there[i] = first + i < n && sorted[first + i] == row;
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            if (are_there[i])
+                x[i] = picks[order[first + i] * width];
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            if (are_there[i])
+                y = combined<R>(y, x[i]);
+        first += AHEAD;
+    } while (are_there[AHEAD - 1]);
+    return y;
+}
+
+template <launch_reduction R, typename T>
+static __global__ void put(T *y, const T *picks, const uint32_t *sorted, const uint32_t *order,
+                           int64_t outer, int64_t rows, int64_t n, int64_t width, int shift)
+{
+    int64_t pick = strip_row(shift);
+    if (!IN(pick < outer * n))
+        return;
+    int64_t o = pick / n, first = pick % n;
+    if (first > 0 && sorted[first - 1] == sorted[first])
+        return;
+    y += (o * LD(rows) + sorted[first]) * width;
+    picks += o * n * LD(width);
+    for (int64_t i = strip_begin(shift); i < width; i += strip_step(shift))
+        y[i] = combine_all<R>(y[i], picks + i, width, sorted, order, first, n);
+}
+
+template <launch_reduction R, typename T>
+static void launch(cuda_stream stream, const index_places *at, void *y, const void *picks,
+                   const uint32_t *sorted, const uint32_t *order)
+{
+    strips s = strips_of(at->outer * at->count, at->inner);
+    LAUNCH((put<R, T>), s.grid, dim3(strips::THREADS), 0, stream, (T *)y, (const T *)picks, sorted,
+           order, at->outer, at->rows, at->count, at->inner, s.shift);
+}
+
+/* Whole numbers are added and multiplied modulo 2^32 and 2^64. */
+template <typename T, typename MODULAR>
+static void launch_typed(cuda_stream stream, const index_places *at, launch_reduction r, void *y,
+                         const void *picks, const uint32_t *sorted, const uint32_t *order)
+{
+    if (r == LAUNCH_ADD)
+        launch<LAUNCH_ADD, MODULAR>(stream, at, y, picks, sorted, order);
+    else if (r == LAUNCH_MUL)
+        launch<LAUNCH_MUL, MODULAR>(stream, at, y, picks, sorted, order);
+    else if (r == LAUNCH_MAX)
+        launch<LAUNCH_MAX, T>(stream, at, y, picks, sorted, order);
+    else
+        launch<LAUNCH_MIN, T>(stream, at, y, picks, sorted, order);
+}
+
+static void launch_set(cuda_stream stream, const index_places *at, size_t element, void *y,
+                       const void *picks, const uint32_t *sorted, const uint32_t *order)
+{
+    if (element == 8)
+        launch<LAUNCH_SET, uint64_t>(stream, at, y, picks, sorted, order);
+    else if (element == 4)
+        launch<LAUNCH_SET, uint32_t>(stream, at, y, picks, sorted, order);
+    else if (element == 2)
+        launch<LAUNCH_SET, uint16_t>(stream, at, y, picks, sorted, order);
+    else
+        launch<LAUNCH_SET, uint8_t>(stream, at, y, picks, sorted, order);
+}
+
+void launch_put(cuda_stream stream, const index_places *at, launch_reduction r, dtype type, void *y,
+                const void *picks, const uint32_t *sorted, const uint32_t *order)
+{
+    if (at->outer == 0 || at->count == 0 || at->inner == 0)
+        return;
+    if (r == LAUNCH_SET)
+        launch_set(stream, at, dtype_bytes(type), y, picks, sorted, order);
+    else if (type == DT_F32)
+        launch_typed<float, float>(stream, at, r, y, picks, sorted, order);
+    else if (type == DT_I64)
+        launch_typed<int64_t, uint64_t>(stream, at, r, y, picks, sorted, order);
+    else
+        launch_typed<int32_t, uint32_t>(stream, at, r, y, picks, sorted, order);
+}

@@ -1,0 +1,76 @@
+/*
+ * Operators that put where indices say: the gradient of Gather, ScatterElements, ScatterND. Indices
+ * become row numbers, the row numbers are sorted, and then every row takes what is its own. Floats
+ * take it in the order of the indices, as on the CPU, so the bits are the CPU's.
+ */
+#include "backend/cuda/program.h"
+#include "common/base/alloc.h"
+
+typedef struct index_state {
+    index_places at;
+    launch_reduction reduction;
+    dtype type;
+    int picks; /* which input they are */
+    int bits;  /* of a row number */
+} index_state;
+
+/* Four rows of numbers in the scratch memory: of rows, sorted, their order; room for sorting. */
+static status run_put(const cuda_node *n, const cuda_call *c, error *err)
+{
+    const index_state *s = n->state;
+    uint32_t *rows = c->scratch, *sorted = rows + s->at.count, *order = sorted + s->at.count;
+    TRY(cuda_begin_sum(n, c, err));
+    launch_index(c->stream, &s->at, (launch_fault){c->fault, n->fault_node}, rows, c->in[1]);
+    launch_sort(c->stream, &(launch_sort_call){.n = s->at.count,
+                                               .bits = s->bits,
+                                               .keys = rows,
+                                               .sorted = sorted,
+                                               .order = order,
+                                               .room = order + s->at.count});
+    launch_put(c->stream, &s->at, s->reduction, s->type, c->out[0], c->in[s->picks], sorted, order);
+    return OK;
+}
+
+static int bits_below(int64_t n)
+{
+    int bits = 1;
+    while (bits < 63 && n > (int64_t)1 << bits)
+        bits++;
+    return bits;
+}
+
+static status plan_put(backend_program *p, cuda_node *n, index_state s, error *err)
+{
+    s.at = index_places_of(p->g, n->node);
+    s.type = cuda_out(n, 0)->dtype;
+    s.bits = bits_below(s.at.rows);
+    if (s.bits > 32 || s.at.count > UINT32_MAX)
+        return FAIL(err, E_UNSUPPORTED, "more than 2^32 places or indices");
+    index_state *kept = arena_alloc(p->arena, sizeof *kept);
+    *kept = s;
+    cuda_node_checks_indices(n, 1, &kept->at);
+    n->body = run_put;
+    n->state = kept;
+    n->scratch_bytes = 3 * (size_t)s.at.count * sizeof(uint32_t) + launch_sort_room(s.at.count);
+    n->takes_inplace = graph_node_inplace(n->node) != GRAPH_NONE;
+    return OK;
+}
+
+status cuda_plan_gather_bwd(backend_program *p, cuda_node *n, error *err)
+{
+    return plan_put(p, n, (index_state){.reduction = LAUNCH_ADD, .picks = 0}, err);
+}
+
+status cuda_plan_scatter(backend_program *p, cuda_node *n, error *err)
+{
+    static const launch_reduction reductions[] = {
+        [SCATTER_SET] = LAUNCH_SET, [SCATTER_ADD] = LAUNCH_ADD, [SCATTER_MUL] = LAUNCH_MUL,
+        [SCATTER_MAX] = LAUNCH_MAX, [SCATTER_MIN] = LAUNCH_MIN,
+    };
+    scatter_reduction r = ((const index_attr *)n->node->attr)->reduction;
+    dtype t = cuda_in(n, 0)->dtype;
+    if (r != SCATTER_SET && t != DT_F32 && t != DT_I32 && t != DT_I64)
+        return FAIL(err, E_UNSUPPORTED, "a reduction in %s, known are float32, int32 and int64",
+                    dtype_name(t));
+    return plan_put(p, n, (index_state){.reduction = reductions[r], .picks = 2}, err);
+}

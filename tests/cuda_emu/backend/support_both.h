@@ -1,0 +1,39 @@
+/*
+ * One operator through both engines: what the GPU makes must have the CPU's bits; any NaN is as
+ * good as another.
+ */
+#ifndef TEQUIO_TESTS_CUDA_EMU_SUPPORT_BOTH_H
+#define TEQUIO_TESTS_CUDA_EMU_SUPPORT_BOTH_H
+
+#include "exec/exec.h"
+#include "graph/attrs.h"
+
+enum { BOTH_OPERANDS = 4 };
+
+typedef struct both_case {
+    const char *name;
+    graph_op op;
+    int32_t n_in;
+    struct {
+        dtype type;
+        graph_shape shape;
+    } in[BOTH_OPERANDS];
+    const void *attr;
+} both_case;
+
+void must(status st, const error *err);
+exec *both_engine(const backend_ops *ops, const graph *g, const flat *f);
+
+/* A graph of that one node, named "y", of inputs "0", "1", ...; all its outputs are kept. With
+ * `amid` what it may take the place of, a float, is made by another node, and the first output is
+ * read by one, "end", instead of kept. */
+graph *both_graph(const both_case *c, bool amid);
+
+/* Fills input i of the case's graph: floats that repeat and are anything, whole numbers from -9 to
+ * 9. What an operator of graph/index_places.h takes for indices names places, from either end. */
+void both_fill(const both_case *c, const graph *g, exec *e);
+
+/* Runs the case twice in every frame it fits, and compares every output. */
+void assert_both_agree(const both_case *c);
+
+#endif

@@ -105,6 +105,8 @@ MUST_USE status cuda_alloc(backend *b, backend_space space, size_t bytes, const 
 void cuda_release(backend *b, backend_space space, void *p);
 
 /* Plan functions, by file */
+MUST_USE status cuda_plan_along(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_top_k(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_attention(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_attention_bwd(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_rotary(backend_program *p, cuda_node *n, error *err);
@@ -118,10 +120,10 @@ MUST_USE status cuda_plan_conv_bwd_weights(backend_program *p, cuda_node *n, err
 MUST_USE status cuda_plan_copy(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_empty(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_gather(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_gemm(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_gather_bwd(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_scatter(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_gemm(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_pool(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_recurrent(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_unary(backend_program *p, cuda_node *n, error *err);

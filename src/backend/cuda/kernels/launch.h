@@ -44,6 +44,24 @@ typedef struct launch_dropout {
     float scale; /* of what is kept */
 } launch_dropout;
 
+/* along.cu */
+
+typedef struct launch_along_call {
+    int64_t outer, axis, inner;
+    dtype type;                 /* F32, I64, I32 */
+    bool by_block;              /* a block takes a line, else a thread does */
+    bool smallest, last;        /* launch_arg: not the largest; of several alike, not the first */
+    bool exclusive, reverse;    /* launch_cum_sum */
+} launch_along_call;
+
+/* y [outer,inner]: where the largest of each line stands. NaN is never larger, nor is anything than a
+ * NaN at place 0. */
+void launch_arg(cuda_stream stream, const launch_along_call *c, int64_t *y, const void *x);
+/* y [outer,axis,inner]: 1 there, 0 elsewhere. F32. */
+void launch_hardmax(cuda_stream stream, const launch_along_call *c, float *y, const float *x);
+/* y [outer,axis,inner]: sums along the axis, of floats in double, of whole numbers modulo 2^64. */
+void launch_cum_sum(cuda_stream stream, const launch_along_call *c, void *y, const void *x);
+
 /* binary.cu. Axes: y in its order, operand 0 is a, operand 1 b; y may be a where a has its shape. */
 
 /* Rows of binary_math.def: BINARY_add, WHOLE_add, COMPARE_equal, QUESTION_is_nan, ... */
@@ -148,6 +166,18 @@ typedef enum launch_reduction {
 void launch_put(cuda_stream stream, const index_places *at, launch_reduction r, dtype type, void *y,
                 const void *picks, const uint32_t *sorted, const uint32_t *order);
 
+/* input.cu */
+
+enum { LAUNCH_CHANNELS = 4 };
+
+typedef struct launch_bytes {
+    int64_t n, channels, inner; /* x: n bytes, [.., channels, inner] */
+    float scale[LAUNCH_CHANNELS], offset[LAUNCH_CHANNELS];
+} launch_bytes;
+
+/* y[n] = x[n] * scale + offset of its channel, rounded twice. y and x aligned to 16. */
+void launch_expand_bytes(cuda_stream stream, const launch_bytes *b, float *y, const uint8_t *x);
+
 /* sort.cu */
 
 typedef struct launch_sort_call {
@@ -181,17 +211,30 @@ void launch_where(cuda_stream stream, size_t element, void *y, const uint8_t *a,
 /* y = act(alpha * a b + beta * c), batch by batch (tile.h) */
 void launch_gemm(cuda_stream stream, const gemm_task *t);
 
-/* input.cu */
+/* top_k.cu */
 
-enum { LAUNCH_CHANNELS = 4 };
+enum { LAUNCH_TOP_K_SHORT = 1024 };
 
-typedef struct launch_bytes {
-    int64_t n, channels, inner; /* x: n bytes, [.., channels, inner] */
-    float scale[LAUNCH_CHANNELS], offset[LAUNCH_CHANNELS];
-} launch_bytes;
+typedef struct launch_top_k_call {
+    int64_t outer, size, inner, k;
+    dtype type;                 /* F32, I64, I32, U8 */
+    bool smallest;
+} launch_top_k_call;
 
-/* y[n] = x[n] * scale + offset of its channel, rounded twice. y and x aligned to 16. */
-void launch_expand_bytes(cuda_stream stream, const launch_bytes *b, float *y, const uint8_t *x);
+/* values, indices [outer,k,inner] of x [outer,size,inner], the best first, of several alike the
+ * first; size is at most LAUNCH_TOP_K_SHORT. */
+void launch_top_k(cuda_stream stream, const launch_top_k_call *c, void *values, int64_t *indices,
+                  const void *x);
+
+/* For longer lines. The elements of x, less than 2^32, are numbered line by line; keys[i] is a word of
+ * the key of element order[i] (NULL: of i): by TOP_K_LOW, for I64 then TOP_K_HIGH, and last by
+ * TOP_K_LINE they are sorted. */
+typedef enum launch_top_k_word { TOP_K_LOW, TOP_K_HIGH, TOP_K_LINE } launch_top_k_word;
+void launch_top_k_keys(cuda_stream stream, const launch_top_k_call *c, launch_top_k_word word,
+                       uint32_t *keys, const uint32_t *order, const void *x);
+/* As launch_top_k, of elements in that order. */
+void launch_top_k_sorted(cuda_stream stream, const launch_top_k_call *c, void *values,
+                         int64_t *indices, const void *x, const uint32_t *order);
 
 /* probe.cu */
 

@@ -1,13 +1,12 @@
 /*
- * The CUDA backend over the emulation, for the tests of tests/numeric. Its gradients are held
- * against the CPU's, which central differences vouch for: bit for bit where they must be, else 5e-5
- * of the element and of its tensor's root mean square, twice what the CPU's may be off. Runs of a
- * test take opposite schedules in turn.
+ * The CUDA backend, over the emulation or on a GPU (tests/gpu), for the tests of tests/numeric. Its
+ * gradients are held against the CPU's, which central differences vouch for: bit for bit where they
+ * must be, else 5e-5 of the element and of its tensor's root mean square, twice what the CPU's may
+ * be off.
  */
 #include "numeric/support_tested.h"
 
 #include "backend/cuda/cuda.h"
-#include "cuda_emu/machine.h"
 #include "cuda_emu/numeric/support_exact.h"
 #include "numeric/support_compare.h"
 
@@ -23,11 +22,6 @@ const backend_ops *const tested_backend = &backend_cuda;
 const int tested_frames = FRAME_CONV; /* all but that: no layout is chosen by what stands beside */
 
 static const double TOLERANCE = 5e-5;
-
-void tested_turn(int turn)
-{
-    emu_schedule_set(turn % 2 ? EMU_DESCENDING | EMU_EAGER | EMU_RUSH : 0);
-}
 
 /* --- what it takes --- */
 

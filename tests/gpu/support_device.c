@@ -1,0 +1,22 @@
+/* A real GPU: it orders what it does by itself. Without one nothing is tested. */
+#include "backend/cuda/cuda.h"
+#include "numeric/support_tested.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SKIPPED = 77 }; /* what CTest takes for "skipped" */
+
+void tested_turn(int turn)
+{
+    (void)turn;
+}
+
+__attribute__((constructor)) static void need_a_gpu(void)
+{
+    error err = ERROR_INIT;
+    if (cuda_find(0, &err) == OK)
+        return;
+    printf("skipped: %s\n", err.text);
+    exit(SKIPPED);
+}

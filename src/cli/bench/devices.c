@@ -1,7 +1,7 @@
 #include "cli/bench/devices.h"
 
-#include "backend/cuda/cuda.h"
 #include "cli/bench/trial.h"
+#include "cli/host/gpus.h"
 #include "cli/line/size.h"
 #include "common/base/alloc.h"
 #include "common/base/json.h"
@@ -10,8 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { MOST_GPUS = 64 };
 
 typedef struct row {
     const config *config;
@@ -35,34 +33,19 @@ static double examples_per_s(const row *r)
 
 /* --- which there are --- */
 
-typedef struct gpus {
-    int n;
-    error why; /* there are none */
-} gpus;
-
-static status count_gpus(void *user, error *err)
-{
-    gpus *g = user;
-    (void)err;
-    while (g->n < MOST_GPUS && cuda_find(g->n, g->n ? NULL : &g->why) == OK)
-        g->n++;
-    return OK;
-}
-
 /* The CPU, and every GPU; the reason in place of the first where there is none. */
 static size_t list_devices(row *rows)
 {
-    gpus g = {.n = 0, .why = ERROR_INIT};
-    if (apart_run(count_gpus, &g, &g, sizeof g, &g.why) != OK)
-        g.n = 0;
+    gpus *g = xcalloc(1, sizeof *g);
+    gpus_look(g);
+    size_t n = g->n ? (size_t)g->n : 1;
     rows[0].on = backend_numbered(-1, thread_cpus());
-    for (int i = 0; i < g.n; i++)
-        rows[1 + i].on = backend_numbered(i, 1);
-    if (g.n)
-        return 1 + (size_t)g.n;
-    rows[1].on = backend_numbered(0, 1);
-    rows[1].error = g.why;
-    return 2;
+    for (size_t i = 0; i < n; i++)
+        rows[1 + i].on = backend_numbered((int64_t)i, 1);
+    if (!g->n)
+        rows[1].error = g->why[0];
+    free(g);
+    return 1 + n;
 }
 
 /* --- the report --- */
@@ -140,7 +123,7 @@ status bench_devices_run(const args *a, error *err)
     config *c = NULL;
     config_source source = {.path = a->operands[1], .overrides = args_text(a, "overrides")};
     TRY(config_load(&source, &c, err));
-    row *rows = xcalloc(1 + MOST_GPUS, sizeof *rows);
+    row *rows = xcalloc(1 + GPUS_MOST, sizeof *rows);
     const row *best = NULL;
     size_t n = list_devices(rows);
     status st = measure_all(c, a, rows, n, &best, err);

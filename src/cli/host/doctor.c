@@ -5,7 +5,9 @@
 #include "backend/cpu/dnnl/shim.h"
 #include "backend/cuda/cuda.h"
 #include "cli/commands.h"
+#include "cli/host/gpus.h"
 #include "cli/host/versions.h"
+#include "cli/line/size.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/fs.h"
@@ -109,7 +111,7 @@ static bool look_files(buf *ret)
 static bool look_cuda(buf *ret)
 {
     const char *built = cuda_build();
-    buf_addf(ret, "%s; training runs on the CPU", built ? built : "not built in");
+    buf_adds(ret, built ? built : "not built in");
     return true;
 }
 
@@ -169,6 +171,33 @@ static void tell(json_t *list, bool as_json, const char *name, bool good, const 
         list, json_pack("{s:s, s:b, s:s}", "name", name, "ok", (int)good, "text", text));
 }
 
+static void describe_gpu(const gpus *g, int i, buf *text)
+{
+    char memory[SIZE_TEXT], unused[SIZE_TEXT];
+    const backend_device *d = &g->at[i];
+    if (g->why[i].code != OK)
+        buf_addf(text, "absent: %s", g->why[i].text);
+    else
+        buf_addf(text, "%s, %s, %s, %s of it free", d->name, d->arch,
+                 size_text((double)d->memory, memory), size_text((double)d->free, unused));
+}
+
+/* Each, or why there is none; that does not stand in the way of a run on the CPU. */
+static void tell_gpus(json_t *list, bool as_json)
+{
+    gpus *g = xcalloc(1, sizeof *g);
+    gpus_look(g);
+    for (int i = 0; i < (g->n ? g->n : 1); i++) {
+        char name[32];
+        buf text = BUF_INIT;
+        snprintf(name, sizeof name, "cuda:%d", i);
+        describe_gpu(g, i, &text);
+        tell(list, as_json, name, true, text.data);
+        buf_fini(&text);
+    }
+    free(g);
+}
+
 /* The libraries of the GPU; each may be absent. */
 static void tell_cuda_libraries(json_t *list, bool as_json)
 {
@@ -197,7 +226,10 @@ static int run_doctor(const args *a, error *err)
         tell(list, as_json, checks[i].name, good, text.data);
         buf_fini(&text);
     }
-    tell_cuda_libraries(list, as_json);
+    if (cuda_build()) {
+        tell_gpus(list, as_json);
+        tell_cuda_libraries(list, as_json);
+    }
     json_t *all = json_pack("{s:b, s:o}", "ok", (int)ok, "checks", list);
     if (as_json && json_dumpf(all, stdout, JSON_INDENT(2)) == 0)
         printf("\n");

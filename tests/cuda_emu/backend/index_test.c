@@ -10,66 +10,11 @@
 
 #include <string.h>
 
-#define F32(...)                                                                                   \
-    {                                                                                              \
-        DT_F32,                                                                                    \
-        {                                                                                          \
-            sizeof((int64_t[]){__VA_ARGS__}) / 8,                                                  \
-            {                                                                                      \
-                __VA_ARGS__                                                                        \
-            }                                                                                      \
-        }                                                                                          \
-    }
-#define I64(...)                                                                                   \
-    {                                                                                              \
-        DT_I64,                                                                                    \
-        {                                                                                          \
-            sizeof((int64_t[]){__VA_ARGS__}) / 8,                                                  \
-            {                                                                                      \
-                __VA_ARGS__                                                                        \
-            }                                                                                      \
-        }                                                                                          \
-    }
-#define I32(...)                                                                                   \
-    {                                                                                              \
-        DT_I32,                                                                                    \
-        {                                                                                          \
-            sizeof((int64_t[]){__VA_ARGS__}) / 8,                                                  \
-            {                                                                                      \
-                __VA_ARGS__                                                                        \
-            }                                                                                      \
-        }                                                                                          \
-    }
-#define BOOL(...)                                                                                  \
-    {                                                                                              \
-        DT_BOOL,                                                                                   \
-        {                                                                                          \
-            sizeof((int64_t[]){__VA_ARGS__}) / 8,                                                  \
-            {                                                                                      \
-                __VA_ARGS__                                                                        \
-            }                                                                                      \
-        }                                                                                          \
-    }
-#define GATHER_(a)                                                                                 \
-    &(gather_attr)                                                                                 \
-    {                                                                                              \
-        .axis = a                                                                                  \
-    }
+#define GATHER_(a) ATTR(gather_attr, .axis = a)
 #define BACK(a, ...)                                                                               \
-    &(gather_attr)                                                                                 \
-    {                                                                                              \
-        .axis = a, .x = { sizeof((int64_t[]){__VA_ARGS__}) / 8, {__VA_ARGS__} }                    \
-    }
-#define ALONG(a, r)                                                                                \
-    &(index_attr)                                                                                  \
-    {                                                                                              \
-        .axis = a, .reduction = SCATTER_##r                                                        \
-    }
-#define BATCH(b, r)                                                                                \
-    &(index_attr)                                                                                  \
-    {                                                                                              \
-        .batch_dims = b, .reduction = SCATTER_##r                                                  \
-    }
+    ATTR(gather_attr, .axis = a, .x = {sizeof((int64_t[]){__VA_ARGS__}) / 8, {__VA_ARGS__}})
+#define ALONG(a, r) ATTR(index_attr, .axis = a, .reduction = SCATTER_##r)
+#define BATCH(b, r) ATTR(index_attr, .batch_dims = b, .reduction = SCATTER_##r)
 
 static void test_rows_are_those_the_indices_name(void **state)
 {

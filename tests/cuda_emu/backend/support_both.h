@@ -21,6 +21,15 @@ typedef struct both_case {
     const void *attr;
 } both_case;
 
+/* For rows of cases: an operand of that shape, attributes. */
+#define OPERAND(type, ...) {type, {sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), {__VA_ARGS__}}}
+#define F32(...)  OPERAND(DT_F32, __VA_ARGS__)
+#define I64(...)  OPERAND(DT_I64, __VA_ARGS__)
+#define I32(...)  OPERAND(DT_I32, __VA_ARGS__)
+#define U8(...)   OPERAND(DT_U8, __VA_ARGS__)
+#define BOOL(...) OPERAND(DT_BOOL, __VA_ARGS__)
+#define ATTR(type, ...) (&(type){__VA_ARGS__})
+
 void must(status st, const error *err);
 exec *both_engine(const backend_ops *ops, const graph *g, const flat *f);
 

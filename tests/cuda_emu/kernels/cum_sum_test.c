@@ -1,4 +1,4 @@
-/* Running sums of long lines of floats, by a block each: in double, whatever a tile of it leaves. */
+/* Running sums of long lines of floats, by a block each: in double, whatever a tile leaves. */
 #include "cuda_emu/kernel_test.h"
 
 #include "common/base/alloc.h"

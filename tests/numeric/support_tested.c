@@ -5,6 +5,7 @@
  */
 #include "numeric/support_tested.h"
 
+#include "backend/cpu/dnnl/shim.h"
 #include "common/base/rng.h"
 
 #include <math.h>
@@ -22,6 +23,11 @@ bool tested_takes(const graph *g)
 {
     (void)g;
     return true;
+}
+
+bool tested_multiplies_bf16(void)
+{
+    return shim_has_bf16();
 }
 
 void tested_turn(int turn)

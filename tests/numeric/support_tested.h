@@ -1,5 +1,5 @@
 /*
- * The backend that op_value_test, op_gradient_test and step_test are about: it comes with the
+ * The backend that op_value_test, op_gradient_test, step_test and bf16_conv_test are about: it comes with the
  * program. support_tested.c is the CPU; programs that run the same tests over another backend are
  * linked with its answers instead (tests/cuda_emu/numeric/).
  */
@@ -16,6 +16,9 @@ extern const int tested_frames;
 
 /* Whether it has a kernel for every node of g; a backend may be known to lack some. */
 bool tested_takes(const graph *g);
+
+/* Whether it multiplies bfloat16 here. */
+bool tested_multiplies_bf16(void);
 
 /* Before run number `turn` of something: where the backend may do things in this or that order, it
  * takes another one. */

@@ -23,6 +23,15 @@ const int tested_frames = FRAME_CONV; /* all but that: no layout is chosen by wh
 
 static const double TOLERANCE = 5e-5;
 
+/* From sm_80 on; below it only sm_75 is taken. */
+bool tested_multiplies_bf16(void)
+{
+    error err = ERROR_INIT;
+    backend_device device;
+    must(backend_cuda.describe(0, &device, &err), &err);
+    return strcmp(device.arch, "sm_75") != 0;
+}
+
 /* --- what it takes --- */
 
 static const bool missing[OP_COUNT] = {

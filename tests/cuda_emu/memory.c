@@ -86,9 +86,10 @@ static void reserve(void)
 static void listen(void)
 {
     static char stack[64 << 10];
-    stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack};
+    stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack}, now;
     struct sigaction act = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    sigaltstack(&alternative, NULL);
+    if (sigaltstack(NULL, &now) == 0 && now.ss_flags & SS_DISABLE) /* a sanitizer has its own */
+        sigaltstack(&alternative, NULL);
     sigaction(SIGSEGV, &act, NULL);
 }
 

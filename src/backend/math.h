@@ -13,7 +13,7 @@
 #ifndef TEQUIO_BACKEND_MATH_H
 #define TEQUIO_BACKEND_MATH_H
 
-#include "backend/inline.h"
+#include "common/base/inline.h"
 
 #include <stdint.h>
 

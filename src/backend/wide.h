@@ -15,7 +15,7 @@
 #ifndef TEQUIO_BACKEND_WIDE_H
 #define TEQUIO_BACKEND_WIDE_H
 
-#include "backend/inline.h"
+#include "common/base/inline.h"
 
 #include <stdint.h>
 

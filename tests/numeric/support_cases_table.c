@@ -51,6 +51,8 @@ static const op_case rows[] = {
          LOSS(.reduction = SCE_MEAN)),
     CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "many classes", 2, IN(X(70, 333), LABELS(70)),
          LOSS(.reduction = SCE_MEAN)),
+    CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "many rows", 2, IN(X(9001, 3), LABELS(9001)),
+         LOSS(.reduction = SCE_MEAN)),
     CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "weights", 3, IN(X(6, 4), LABELS(6), POSITIVE(4)),
          LOSS(.reduction = SCE_MEAN)),
     CASE(SOFTMAX_CROSS_ENTROPY_LOSS, "ignored label", 2, IN(X(8, 5), LABELS(8)),

@@ -6,7 +6,7 @@
 #ifndef TEQUIO_BACKEND_CPU_LANES_H
 #define TEQUIO_BACKEND_CPU_LANES_H
 
-#include "backend/inline.h"
+#include "common/base/inline.h"
 #include "common/base/simd.h"
 
 #include <stdint.h>

@@ -151,8 +151,8 @@ static status run_reduce(const cpu_node *n, const cpu_call *c, error *err)
     const reduce_space *space = &s->space;
     reduce_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
     if (space->last_reduced)
-        team_for(space->kept.count, REDUCE_GRAIN / (reduce_space_depth(space) + 1) + 1,
-                 sum_positions, &t);
+        team_for(space->kept.count, REDUCE_GRAIN / (reduce_depth(space) + 1) + 1, sum_positions,
+                 &t);
     else
         team_for(reduce_n_strips(space), REDUCE_GRAIN / (space->reduced.count * STRIP + 1) + 1,
                  sum_strips, &t);
@@ -188,11 +188,11 @@ status plan_reduce(backend_program *p, cpu_node *n, error *err)
     if (is_fold(n->node->op))
         return reduce_plan_fold(p, n, err);
     reduce_state *s = arena_alloc(p->arena, sizeof *s);
-    reduce_space_of(n, 0, &s->space);
+    reduce_space_of(n->node, &node_in(n, 0)->shape, &node_out(n, 0)->shape, &s->space);
     s->op = n->node->op;
     s->loops = loops_of(s->op);
     if (s->op == OP_REDUCE_MEAN)
-        s->divisor = (float)reduce_space_depth(&s->space);
+        s->divisor = (float)reduce_depth(&s->space);
     n->body = run_reduce;
     n->state = s;
     return OK;

@@ -147,8 +147,8 @@ static status run_fold(const cpu_node *n, const cpu_call *c, error *err)
     const reduce_space *space = &s->space;
     fold_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
     if (space->last_reduced)
-        team_for(space->kept.count, REDUCE_GRAIN / (reduce_space_depth(space) + 1) + 1,
-                 fold_positions, &t);
+        team_for(space->kept.count, REDUCE_GRAIN / (reduce_depth(space) + 1) + 1, fold_positions,
+                 &t);
     else
         team_for(reduce_n_strips(space), REDUCE_GRAIN / (space->reduced.count * STRIP + 1) + 1,
                  fold_strips, &t);
@@ -159,7 +159,7 @@ status reduce_plan_fold(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     fold_state *s = arena_alloc(p->arena, sizeof *s);
-    reduce_space_of(n, 0, &s->space);
+    reduce_space_of(n->node, &node_in(n, 0)->shape, &node_out(n, 0)->shape, &s->space);
     s->loops = n->node->op == OP_REDUCE_PROD  ? &prod_loops
                : n->node->op == OP_REDUCE_MIN ? &min_loops
                                               : &max_loops;
@@ -175,26 +175,18 @@ typedef struct prod_bwd_task {
     const float *dy, *x;
 } prod_bwd_task;
 
-/* Element i of those that fall together at `first`. */
-static int64_t element_at(const reduce_space *s, int64_t first, int64_t i)
-{
-    if (!s->last_reduced)
-        return first + reduce_offset(&s->reduced, i);
-    return first + reduce_offset(&s->reduced, i / s->last) + i % s->last;
-}
-
 /* The product of all others: of all divided by one's own, unless there are zeros. */
-static void prod_bwd_position(const prod_bwd_task *t, int64_t first, double dy)
+static void prod_bwd_position(const prod_bwd_task *t, int64_t k, double dy)
 {
-    int64_t n = reduce_space_depth(t->s), zeros = 0;
+    int64_t n = reduce_depth(t->s), zeros = 0;
     double product = dy;
     for (int64_t i = 0; i < n; i++) {
-        double x = (double)t->x[element_at(t->s, first, i)];
+        double x = (double)t->x[reduce_element(t->s, k, i)];
         zeros += x == 0.0;
         product *= x == 0.0 ? 1.0 : x;
     }
     for (int64_t i = 0; i < n; i++) {
-        int64_t e = element_at(t->s, first, i);
+        int64_t e = reduce_element(t->s, k, i);
         double x = (double)t->x[e];
         if (zeros == 0)
             t->dx[e] = (float)(product / x);
@@ -206,12 +198,8 @@ static void prod_bwd_position(const prod_bwd_task *t, int64_t first, double dy)
 static void prod_bwd_positions(int64_t begin, int64_t end, void *arg)
 {
     const prod_bwd_task *t = arg;
-    const reduce_space *s = t->s;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t first = s->last_reduced ? reduce_offset(&s->kept, i)
-                                        : reduce_offset(&s->kept, i / s->last) + i % s->last;
-        prod_bwd_position(t, first, (double)t->dy[i]);
-    }
+    for (int64_t k = begin; k < end; k++)
+        prod_bwd_position(t, k, (double)t->dy[k]);
 }
 
 static status run_prod_bwd(const cpu_node *n, const cpu_call *c, error *err)
@@ -219,8 +207,7 @@ static status run_prod_bwd(const cpu_node *n, const cpu_call *c, error *err)
     (void)err;
     const reduce_space *s = n->state;
     prod_bwd_task t = {.s = s, .dx = c->out[0], .dy = c->in[0], .x = c->in[1]};
-    team_for(s->kept.count * (s->last_reduced ? 1 : s->last),
-             REDUCE_GRAIN / (reduce_space_depth(s) + 1) + 1, prod_bwd_positions, &t);
+    team_for(reduce_width(s), REDUCE_GRAIN / (reduce_depth(s) + 1) + 1, prod_bwd_positions, &t);
     return OK;
 }
 
@@ -228,7 +215,7 @@ status plan_reduce_prod_bwd(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     reduce_space *s = arena_alloc(p->arena, sizeof *s);
-    reduce_space_of(n, 1, s);
+    reduce_space_of(n->node, &node_in(n, 1)->shape, &node_in(n, 0)->shape, s);
     n->body = run_prod_bwd;
     n->state = s;
     return OK;

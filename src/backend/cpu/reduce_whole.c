@@ -38,13 +38,11 @@ static void reduce_positions(int64_t begin, int64_t end, void *arg)
 {
     const whole_task *t = arg;
     const reduce_space *s = &t->s->space;
-    int64_t across = s->last_reduced ? 1 : s->last, along = s->last_reduced ? s->last : 1;
+    int64_t depth = reduce_depth(s);
     for (int64_t i = begin; i < end; i++) {
-        int64_t first = reduce_offset(&s->kept, i / across) + i % across;
-        int64_t all = load(t, first);
-        for (int64_t k = 1; k < s->reduced.count * along; k++)
-            all = join(t->s->op, all,
-                       load(t, first + reduce_offset(&s->reduced, k / along) + k % along));
+        int64_t all = load(t, reduce_element(s, i, 0));
+        for (int64_t k = 1; k < depth; k++)
+            all = join(t->s->op, all, load(t, reduce_element(s, i, k)));
         if (t->s->wide)
             ((int64_t *)t->y)[i] = all;
         else
@@ -57,8 +55,8 @@ static status run_whole(const cpu_node *n, const cpu_call *c, error *err)
     (void)err;
     const whole_state *s = n->state;
     whole_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
-    team_for(s->space.kept.count * (s->space.last_reduced ? 1 : s->space.last),
-             REDUCE_GRAIN / (reduce_space_depth(&s->space) + 1) + 1, reduce_positions, &t);
+    team_for(reduce_width(&s->space), REDUCE_GRAIN / (reduce_depth(&s->space) + 1) + 1,
+             reduce_positions, &t);
     return OK;
 }
 
@@ -68,7 +66,7 @@ status reduce_plan_whole(backend_program *p, cpu_node *n, error *err)
     if (op != OP_REDUCE_SUM && op != OP_REDUCE_MAX && op != OP_REDUCE_MIN && op != OP_REDUCE_PROD)
         return FAIL(err, E_UNSUPPORTED, "of whole numbers there are sum, product and extremes");
     whole_state *s = arena_alloc(p->arena, sizeof *s);
-    reduce_space_of(n, 0, &s->space);
+    reduce_space_of(n->node, &node_in(n, 0)->shape, &node_out(n, 0)->shape, &s->space);
     s->op = op;
     s->wide = node_in(n, 0)->dtype == DT_I64;
     n->body = run_whole;

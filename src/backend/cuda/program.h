@@ -105,14 +105,14 @@ MUST_USE status cuda_alloc(backend *b, backend_space space, size_t bytes, const 
 void cuda_release(backend *b, backend_space space, void *p);
 
 /* Plan functions, by file */
+MUST_USE status cuda_plan_accuracy(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_along(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_top_k(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_attention(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_attention_bwd(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_rotary(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_batch_norm(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_batch_norm_bwd(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_binary(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_cast(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_to_bf16(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_compare(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_conv(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_conv_bwd_data(backend_program *p, cuda_node *n, error *err);
@@ -121,11 +121,23 @@ MUST_USE status cuda_plan_copy(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_empty(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_gather(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_gather_bwd(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_scatter(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_gemm(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_group_norm(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_loss(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_loss_bwd(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_lrn(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_pool(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_recurrent(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_reduce(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_reduce_prod_bwd(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_rotary(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_row_norm(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_row_norm_bwd(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_scatter(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_softmax(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_to_bf16(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_top_k(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_unary(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_where(backend_program *p, cuda_node *n, error *err);
 

@@ -291,6 +291,37 @@ static void test_gradients_are_added_up_as_in_the_tree_of_slots(void **state)
     graph_destroy(&g);
 }
 
+/* --- bad data --- */
+
+/* The first one is told; a label that is ignored is none. */
+static void test_a_label_that_is_no_class_is_named(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    graph_val in[2], loss[3];
+    must(graph_create(&g, &err), &err);
+    must(graph_input(g, "scores", DT_F32, (graph_shape){2, {6, 4}}, &in[0], &err), &err);
+    must(graph_input(g, "labels", DT_I64, (graph_shape){1, {6}}, &in[1], &err), &err);
+    must(graph_add(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, "loss", in, 2,
+                   &(sce_attr){.has_ignore_index = true, .ignore_index = -100}, loss, &err),
+         &err);
+    graph_keep(g, loss[0]);
+    exec *gpu = engine(&backend_cuda, g, NULL);
+    static const int64_t bad[] = {4, -1, INT64_MAX, INT64_MIN};
+    int64_t *labels = exec_input(gpu, 0, "labels", NULL);
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        memcpy(labels, (const int64_t[]){0, -100, 3, bad[i], bad[i], 1}, 6 * sizeof *labels);
+        assert_int_equal(exec_run(gpu, 0, NULL, &err), E_DATA);
+        assert_string_equal(err.text, "loss: number 3 of 'labels' is outside 0..3");
+        error_clear(&err);
+    }
+    labels[3] = labels[4] = 2;
+    must(exec_run(gpu, 0, NULL, &err), &err);
+    exec_destroy(&gpu);
+    graph_destroy(&g);
+}
+
 /* --- refusals --- */
 
 static void test_all_nodes_without_a_kernel_are_named(void **state)
@@ -337,6 +368,7 @@ int main(void)
         KERNEL_TEST(test_a_step_takes_weights_and_gives_gradients),
         KERNEL_TEST(test_a_step_without_graphs_is_the_same),
         KERNEL_TEST(test_gradients_are_added_up_as_in_the_tree_of_slots),
+        KERNEL_TEST(test_a_label_that_is_no_class_is_named),
         KERNEL_TEST(test_all_nodes_without_a_kernel_are_named),
         KERNEL_TEST(test_a_gpu_that_is_not_there_is_refused),
     };

@@ -334,12 +334,24 @@ template <int N, typename T> __device__ __forceinline__ void store_vec(T *to, co
     }
 }
 
+/* x of the lane whose number differs by these bits; T is of 32-bit words. */
+template <typename T> __device__ __forceinline__ T lane_xor(T x, int bits)
+{
+    uint32_t words[sizeof(T) / 4];
+    memcpy(words, &x, sizeof x);
+#pragma unroll
+    for (int i = 0; i < (int)(sizeof(T) / 4); i++)
+        words[i] = __shfl_xor_sync(0xffffffffu, words[i], bits);
+    memcpy(&x, words, sizeof x);
+    return x;
+}
+
 /* x of all lanes by a commutative f, in every lane; always the same tree. */
 template <typename T, typename F> __device__ __forceinline__ T warp_fold(T x, F f)
 {
 #pragma unroll
     for (int half = 16; half > 0; half >>= 1)
-        x = f(x, __shfl_xor_sync(0xffffffffu, x, half));
+        x = f(x, lane_xor(x, half));
     return x;
 }
 __device__ __forceinline__ float warp_sum(float x)

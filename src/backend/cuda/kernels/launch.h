@@ -9,6 +9,7 @@
 
 #include "backend/axes.h"
 #include "backend/cuda/kernels/tile.h"
+#include "backend/reduce_space.h"
 #include "common/base/dtype.h"
 #include "graph/index_places.h"
 
@@ -44,6 +45,11 @@ typedef struct launch_dropout {
     float scale; /* of what is kept */
 } launch_dropout;
 
+/*
+ * Sums over much are cut into pieces, whose number the caller chooses by the shape alone: the bits
+ * depend on it. What the pieces come to lies in a `room` in between.
+ */
+
 /* along.cu */
 
 typedef struct launch_along_call {
@@ -61,6 +67,31 @@ void launch_arg(cuda_stream stream, const launch_along_call *c, int64_t *y, cons
 void launch_hardmax(cuda_stream stream, const launch_along_call *c, float *y, const float *x);
 /* y [outer,axis,inner]: sums along the axis, of floats in double, of whole numbers modulo 2^64. */
 void launch_cum_sum(cuda_stream stream, const launch_along_call *c, void *y, const void *x);
+
+/* batch_norm.cu */
+
+typedef struct launch_batch_norm_call {
+    launch_type type;             /* of x, y and their gradients */
+    int64_t n, channels, plane;   /* [n,channels,plane] */
+    bool channels_last;           /* [n,plane,channels] */
+    float epsilon;
+    int pieces;                   /* of the sums over n and plane */
+    void *room;                   /* pieces > 1: 16 bytes a piece and channel; backward 8 */
+    void *lines;                  /* 16 bytes a channel, aligned to 16 */
+} launch_batch_norm_call;
+
+/* Mean and population variance of each channel; n plane > 0. */
+void launch_batch_norm_statistics(cuda_stream stream, const launch_batch_norm_call *c, float *mean,
+                                  float *variance, const void *x);
+/* y = (x - mean) / sqrt(variance + epsilon) scale + bias; y may be x. */
+void launch_batch_norm(cuda_stream stream, const launch_batch_norm_call *c, void *y, const void *x,
+                       const float *scale, const float *bias, const float *mean,
+                       const float *variance);
+/* Without `training` the statistics do not depend on x. n plane > 0; dx may be NULL, or dy. */
+void launch_batch_norm_bwd(cuda_stream stream, const launch_batch_norm_call *c, void *dx,
+                           float *dscale, float *dbias, const void *dy, const void *x,
+                           const float *scale, const float *mean, const float *variance,
+                           bool training);
 
 /* binary.cu. Axes: y in its order, operand 0 is a, operand 1 b; y may be a where a has its shape. */
 
@@ -145,6 +176,26 @@ typedef struct launch_gather_call {
 void launch_gather(cuda_stream stream, const launch_gather_call *c, void *y, const void *x,
                    const void *indices);
 
+/* group_norm.cu: GroupNormalization; with one channel a group, InstanceNormalization */
+
+typedef struct launch_group_norm_call {
+    launch_type type;                           /* of x, y and their gradients */
+    int64_t batch, groups, per_group, plane;    /* [batch, groups per_group, plane] */
+    float epsilon;
+    int pieces;                                 /* of a group's sums; backward of a channel's */
+    void *room;     /* pieces > 1: 16 bytes a piece and group; backward 8 a piece and channel */
+    void *lines;    /* 16 bytes a channel, aligned to 16. All these of every sample */
+    void *sums;     /* backward: 8 bytes a channel */
+} launch_group_norm_call;
+
+/* mean and inverse (1 / deviation): [batch,groups]; y may be x. */
+void launch_group_norm(cuda_stream stream, const launch_group_norm_call *c, void *y, float *mean,
+                       float *inverse, const void *x, const float *scale, const float *bias);
+/* dx, dscale and dbias may be NULL; dx may be dy. */
+void launch_group_norm_bwd(cuda_stream stream, const launch_group_norm_call *c, void *dx,
+                           float *dscale, float *dbias, const void *dy, const void *x,
+                           const float *scale, const float *mean, const float *inverse);
+
 /* index.cu */
 
 /* rows[count]: what each position of the indices names; a bad index counts as 0. There are at most
@@ -177,6 +228,142 @@ typedef struct launch_bytes {
 
 /* y[n] = x[n] * scale + offset of its channel, rounded twice. y and x aligned to 16. */
 void launch_expand_bytes(cuda_stream stream, const launch_bytes *b, float *y, const uint8_t *x);
+
+/* loss.cu */
+
+typedef enum launch_loss_reduction {
+    LAUNCH_LOSS_MEAN,
+    LAUNCH_LOSS_SUM,
+    LAUNCH_LOSS_NONE
+} launch_loss_reduction;
+
+typedef struct launch_loss_call {
+    launch_type type;           /* of scores and their gradient */
+    int64_t n, classes, inner;  /* scores [n,classes,inner], labels [n,inner]; classes > 0 */
+    int64_t pitch;              /* with inner 1: from one row of scores to the next */
+    const void *labels;         /* int64 */
+    bool narrow;                /* int32 */
+    const float *weights;       /* [classes] or NULL */
+    bool log_probs;             /* scores are logarithms of probabilities already */
+    bool has_ignore;
+    int64_t ignore;             /* a label whose rows do not count */
+    launch_loss_reduction reduction;
+    int pieces;                 /* of the sums over rows */
+    double *room;               /* [2 pieces + 1]; launch_accuracy: a byte a row */
+    uint64_t *fault;            /* a label that is no class: becomes the least of fault_node | row */
+    uint64_t fault_node;
+} launch_loss_call;
+
+/* loss [] or, with LAUNCH_LOSS_NONE, [n,inner]. `most` and `log_sum` [n,inner], unless log_probs: the
+ * rows' largest score, and the logarithm of the sum of exp(score - largest). */
+void launch_loss(cuda_stream stream, const launch_loss_call *c, float *loss, float *most,
+                 float *log_sum, const void *scores);
+/* dscores may be scores. */
+void launch_loss_bwd(cuda_stream stream, const launch_loss_call *c, void *dscores,
+                     const void *scores, const float *dloss, const float *most,
+                     const float *log_sum);
+/* How many labels (int64) have the largest score, the first one on ties, and how many count. With one
+ * class, class 1 is where the score is above 0. NULL: not wanted. */
+void launch_accuracy(cuda_stream stream, const launch_loss_call *c, int64_t *right,
+                     int64_t *counted, const void *scores);
+
+/* lrn.cu */
+
+typedef struct launch_lrn_call {
+    int64_t batch, channels, plane; /* [batch,channels,plane] */
+    int64_t before, behind;         /* neighbours that count */
+    float alpha, beta, bias;        /* alpha already divided by the size */
+} launch_lrn_call;
+
+/* sum: what is raised to the power of beta, or NULL. */
+void launch_lrn(cuda_stream stream, const launch_lrn_call *c, float *y, float *sum, const float *x);
+void launch_lrn_bwd(cuda_stream stream, const launch_lrn_call *c, float *dx, const float *dy,
+                    const float *x, const float *y, const float *sum);
+
+/* optim.cu: the servers' arithmetic (optim/update.h, optim/optim.h) */
+
+struct update;
+
+/* `state` and `state_out` are arrays of the host of u's states, vectors of the device. Outputs may be
+ * the inputs. */
+void launch_update(cuda_stream stream, const struct update *u, int64_t n, const float *grad,
+                   const float *weight, float *weight_out, const float *const *state,
+                   float *const *state_out);
+/* y = momentum x + (1 - momentum) value; y may be x */
+void launch_average(cuda_stream stream, float momentum, int64_t n, const float *value,
+                    const float *x, float *y);
+/* Squares of n numbers, the first of which is element `first` of the flat vector, summed within each
+ * block of its grid of 4096 elements that they touch: sums[0] is that of the first such block. */
+void launch_square_sums(cuda_stream stream, double *sums, const float *x, int64_t first, int64_t n);
+
+/* probe.cu */
+
+/* What CUDA says of a kernel of this program on the chosen GPU: 0, or a cudaError_t. */
+int launch_probe(void);
+
+/* reduce.cu */
+
+typedef enum launch_reduce_kind {
+    LAUNCH_REDUCE_SUM,
+    LAUNCH_REDUCE_MEAN,
+    LAUNCH_REDUCE_L1,
+    LAUNCH_REDUCE_L2,
+    LAUNCH_REDUCE_SUM_SQUARE,
+    LAUNCH_REDUCE_LOG_SUM,
+    LAUNCH_REDUCE_MAX,
+    LAUNCH_REDUCE_MIN,
+    LAUNCH_REDUCE_PROD,
+    LAUNCH_REDUCE_LOG_SUM_EXP,
+} launch_reduce_kind;
+
+typedef struct launch_reduce_call {
+    reduce_space space; /* reduce_depth > 0 */
+    launch_reduce_kind kind;
+    launch_type type;   /* of x; from LAUNCH_REDUCE_MAX on float32 alone */
+    float divisor;      /* LAUNCH_REDUCE_MEAN's */
+    int pieces;         /* of what falls into one result */
+    void *room;         /* pieces > 1: 4 bytes a piece and result; LOG_SUM_EXP 8 */
+} launch_reduce_call;
+
+void launch_reduce(cuda_stream stream, const launch_reduce_call *c, float *y, const void *x);
+/* Of int64 (`wide`) or int32: SUM, MAX, MIN, PROD, which wrap around. No pieces. */
+void launch_reduce_whole(cuda_stream stream, const launch_reduce_call *c, void *y, const void *x,
+                         bool wide);
+/* Of LAUNCH_REDUCE_PROD. */
+void launch_reduce_prod_bwd(cuda_stream stream, const reduce_space *s, float *dx, const float *dy,
+                            const float *x);
+
+/* row_norm.cu: LayerNormalization and RMSNormalization of [rows,n] */
+
+typedef struct launch_row_norm_call {
+    launch_type x_type, y_type; /* of x and dx, of y and dy; not one half and the other */
+    int64_t rows, n;
+    bool centred;               /* LayerNormalization */
+    float epsilon;
+    int64_t bands;              /* backward: of rows, at most 65535 */
+    float *room;                /* backward: [2,bands,n] */
+} launch_row_norm_call;
+
+/* bias, mean and inverse (1 / deviation, [rows]) may be NULL; y may be x of the same type. */
+void launch_row_norm(cuda_stream stream, const launch_row_norm_call *c, void *y, float *mean,
+                     float *inverse, const void *x, const float *scale, const float *bias);
+/* mean is NULL unless centred. dx, dscale and dbias may be NULL; dx may be dy or x of its type. */
+void launch_row_norm_bwd(cuda_stream stream, const launch_row_norm_call *c, void *dx, float *dscale,
+                         float *dbias, const void *dy, const void *x, const float *scale,
+                         const float *mean, const float *inverse);
+
+/* softmax.cu */
+
+typedef struct launch_softmax_call {
+    launch_type type;
+    int64_t outer, axis, inner; /* [outer,axis,inner], over axis */
+    bool log;                   /* LogSoftmax */
+} launch_softmax_call;
+
+/* y may be x; dx may be dy or y. */
+void launch_softmax(cuda_stream stream, const launch_softmax_call *c, void *y, const void *x);
+void launch_softmax_bwd(cuda_stream stream, const launch_softmax_call *c, void *dx, const void *dy,
+                        const void *y);
 
 /* sort.cu */
 
@@ -235,11 +422,6 @@ void launch_top_k_keys(cuda_stream stream, const launch_top_k_call *c, launch_to
 /* As launch_top_k, of elements in that order. */
 void launch_top_k_sorted(cuda_stream stream, const launch_top_k_call *c, void *values,
                          int64_t *indices, const void *x, const uint32_t *order);
-
-/* probe.cu */
-
-/* What CUDA says of a kernel of this program on the chosen GPU: 0, or a cudaError_t. */
-int launch_probe(void);
 
 /* tree_sum.cu */
 

@@ -1,17 +1,20 @@
-#include "backend/cpu/reduce.h"
+#include "backend/reduce_space.h"
+
+#include "graph/attrs.h"
+
+_Static_assert((int)REDUCE_RANK == (int)GRAPH_RANK, "axes of a tensor");
 
 /* Which axes of x are reduced. SumTo: those its target lacks or has with size 1. */
-static void mark_reduced(const cpu_node *n, const graph_shape *x, bool *ret)
+static void mark_reduced(const graph_node *n, const graph_shape *x, const graph_shape *y, bool *ret)
 {
-    if (n->node->op == OP_SUM_TO) {
-        const graph_shape *to = &node_out(n, 0)->shape;
+    if (n->op == OP_SUM_TO) {
         for (int i = 0; i < x->rank; i++) {
-            int k = i - (x->rank - to->rank);
-            ret[i] = k < 0 || to->dim[k] != x->dim[i];
+            int k = i - (x->rank - y->rank);
+            ret[i] = k < 0 || y->dim[k] != x->dim[i];
         }
         return;
     }
-    const reduce_attr *a = n->node->attr;
+    const reduce_attr *a = n->attr;
     for (int i = 0; i < x->rank; i++)
         ret[i] = a->n_axes == 0 && !a->none;
     for (int i = 0; i < a->n_axes; i++)
@@ -47,12 +50,12 @@ static void add_axis(reduce_axes *a, int64_t dim, int64_t stride)
     a->count *= dim;
 }
 
-void reduce_space_of(const cpu_node *n, int input, reduce_space *ret)
+void reduce_space_of(const graph_node *n, const graph_shape *x, const graph_shape *y,
+                     reduce_space *ret)
 {
-    const graph_shape *x = &node_in(n, input)->shape;
     bool marked[GRAPH_RANK], reduced[GRAPH_RANK];
     int64_t dim[GRAPH_RANK], strides[GRAPH_RANK], stride = 1;
-    mark_reduced(n, x, marked);
+    mark_reduced(n, x, y, marked);
     int rank = collapse(x, marked, dim, reduced);
     *ret = (reduce_space){.kept.count = 1, .reduced.count = 1};
     ret->last = dim[rank - 1];
@@ -63,23 +66,4 @@ void reduce_space_of(const cpu_node *n, int input, reduce_space *ret)
     }
     for (int i = 0; i < rank - 1; i++)
         add_axis(reduced[i] ? &ret->reduced : &ret->kept, dim[i], strides[i]);
-}
-
-int64_t reduce_space_depth(const reduce_space *s)
-{
-    return s->reduced.count * (s->last_reduced ? s->last : 1);
-}
-
-int64_t reduce_n_strips(const reduce_space *s)
-{
-    return (s->last + STRIP - 1) / STRIP * s->kept.count;
-}
-
-reduce_strip reduce_strip_at(const reduce_space *s, int64_t i)
-{
-    int64_t per_row = (s->last + STRIP - 1) / STRIP;
-    int64_t row = i / per_row, column = i % per_row * STRIP;
-    return (reduce_strip){.x = reduce_offset(&s->kept, row) + column,
-                          .y = row * s->last + column,
-                          .width = s->last - column < STRIP ? (int)(s->last - column) : STRIP};
 }

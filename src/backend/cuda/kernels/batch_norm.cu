@@ -1,0 +1,163 @@
+/*
+ * BatchNormalization of [n, channels, plane] or, with channels last, [n, plane, channels].
+ */
+#include "backend/cuda/kernels/norm.cuh"
+
+enum { CHANNEL_THREADS = 256 };
+
+template <typename T> struct batch_moments : moments_fold<T> {
+    float *mean, *variance;
+
+    __device__ __forceinline__ void put(int64_t k, moments s) const
+    {
+        mean[k] = mean_of(s);
+        variance[k] = spread_of(s) / s.count;
+    }
+};
+
+template <typename T> struct batch_slopes : slopes_fold<T> {
+    float *dscale, *dbias;
+    const float *variance;
+    float epsilon;
+
+    __device__ __forceinline__ void put(int64_t k, slopes s) const
+    {
+        dbias[k] = s.plain;
+        dscale[k] = s.normal / sqrtf(variance[k] + epsilon);
+    }
+};
+
+/* The axes but the channels'. */
+static reduce_space space_of(const launch_batch_norm_call *c)
+{
+    reduce_space s = {};
+    s.kept.count = s.reduced.count = 1;
+    if (c->channels_last) {
+        s.reduced.rank = 1;
+        s.reduced.dim[0] = s.reduced.count = c->n * c->plane;
+        s.reduced.stride[0] = s.last = c->channels;
+        return s;
+    }
+    s.kept.rank = s.reduced.rank = 1;
+    s.kept.dim[0] = s.kept.count = c->channels;
+    s.kept.stride[0] = s.last = c->plane;
+    s.reduced.dim[0] = s.reduced.count = c->n;
+    s.reduced.stride[0] = c->channels * c->plane;
+    s.last_reduced = true;
+    return s;
+}
+
+void launch_batch_norm_statistics(cuda_stream stream, const launch_batch_norm_call *c, float *mean,
+                                  float *variance, const void *x)
+{
+    reduce_space s = space_of(c);
+    with_type(c->type, [&](auto t) {
+        typedef decltype(t) T;
+        batch_moments<T> f = {
+            {(const T *)x, rows_aligned((const T *)x, s.last)}, mean, variance};
+        fold(stream, &s, c->pieces, c->room, f);
+    });
+}
+
+static __global__ void forward_lines(channel_line *lines, const float *scale, const float *bias,
+                                     const float *mean, const float *variance, int64_t channels,
+                                     float epsilon)
+{
+    int64_t k = (int64_t)blockIdx.x * CHANNEL_THREADS + threadIdx.x;
+    if (IN(k < channels))
+        lines[k] = {mean[k], scale[k] / sqrtf(variance[k] + epsilon), 0.0f, bias[k]};
+}
+
+/* `each`: 1 / the numbers of a channel, 0 where its statistics do not depend on them. */
+static __global__ void backward_lines(channel_line *lines, const float *scale, const float *mean,
+                                      const float *variance, const float *dscale,
+                                      const float *dbias, int64_t channels, float epsilon,
+                                      float each)
+{
+    int64_t k = (int64_t)blockIdx.x * CHANNEL_THREADS + threadIdx.x;
+    if (IN(k < channels)) {
+        float inverse = 1.0f / sqrtf(variance[k] + epsilon), by = scale[k] * inverse;
+        lines[k] = {mean[k], by, dscale[k] * inverse * each * by, dbias[k] * each * by};
+    }
+}
+
+/* A thread has the same four channels of all its rows. */
+template <typename M>
+static __global__ void map_channels(M map, const channel_line *lines, int64_t rows,
+                                    int64_t channels)
+{
+    int64_t i = 4 * ((int64_t)blockIdx.x * blockDim.x + threadIdx.x);
+    channel_line l[4] = {};
+    for (int j = 0; j < 4; j++)
+        if (IN(i + j < channels))
+            l[j] = lines[i + j];
+    for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < rows && i < channels;
+         r += (int64_t)gridDim.y * blockDim.y)
+        map.four(r * LD(channels), i, channels, l);
+}
+
+enum { ROWS_OF_THREAD = 8 }; /* at least, so that reading the lines pays */
+
+template <typename M>
+static void map_all(cuda_stream stream, const launch_batch_norm_call *c, M map)
+{
+    const channel_line *lines = (const channel_line *)c->lines;
+    if (c->n * c->channels * c->plane == 0)
+        return;
+    if (c->channels_last) {
+        dim3 block = fold_block(c->channels);
+        dim3 grid((unsigned)((c->channels + 4 * block.x - 1) / (4 * block.x)),
+                  blocks_for(c->n * c->plane, ROWS_OF_THREAD * block.y));
+        LAUNCH(map_channels<M>, grid, block, 0, stream, map, lines, c->n * c->plane, c->channels);
+        return;
+    }
+    map_rows(stream, map, lines, c->n * c->channels, c->plane, c->channels);
+}
+
+static int64_t row_of(const launch_batch_norm_call *c)
+{
+    return c->channels_last ? c->channels : c->plane;
+}
+
+void launch_batch_norm(cuda_stream stream, const launch_batch_norm_call *c, void *y, const void *x,
+                       const float *scale, const float *bias, const float *mean,
+                       const float *variance)
+{
+    if (c->channels == 0)
+        return;
+    LAUNCH(forward_lines, dim3(blocks_for(c->channels, CHANNEL_THREADS)), dim3(CHANNEL_THREADS), 0,
+           stream, (channel_line *)c->lines, scale, bias, mean, variance, c->channels, c->epsilon);
+    with_type(c->type, [&](auto t) {
+        typedef decltype(t) T;
+        bool aligned = rows_aligned((T *)y, row_of(c)) && rows_aligned((const T *)x, row_of(c));
+        map_all(stream, c, forward_map<T>{(T *)y, (const T *)x, aligned});
+    });
+}
+
+void launch_batch_norm_bwd(cuda_stream stream, const launch_batch_norm_call *c, void *dx,
+                           float *dscale, float *dbias, const void *dy, const void *x,
+                           const float *scale, const float *mean, const float *variance,
+                           bool training)
+{
+    reduce_space s = space_of(c);
+    float each = training ? 1.0f / (float)(c->n * c->plane) : 0.0f;
+    if (c->channels == 0)
+        return;
+    with_type(c->type, [&](auto t) {
+        typedef decltype(t) T;
+        const T *d = (const T *)dy, *from = (const T *)x;
+        bool aligned = rows_aligned(d, row_of(c)) && rows_aligned(from, row_of(c));
+        batch_slopes<T> f = {{d, from, mean, 1, aligned && rows_aligned(mean, 4)},
+                             dscale,
+                             dbias,
+                             variance,
+                             c->epsilon};
+        fold(stream, &s, c->pieces, c->room, f);
+        LAUNCH(backward_lines, dim3(blocks_for(c->channels, CHANNEL_THREADS)),
+               dim3(CHANNEL_THREADS), 0, stream, (channel_line *)c->lines, scale, mean, variance,
+               (const float *)dscale, (const float *)dbias, c->channels, c->epsilon, each);
+        if (dx)
+            map_all(stream, c,
+                    backward_map<T>{(T *)dx, d, from, aligned && rows_aligned((T *)dx, 4)});
+    });
+}

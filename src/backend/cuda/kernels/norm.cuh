@@ -1,0 +1,168 @@
+/*
+ * What normalisations by channel share. Statistics are folded in one reading: each thread sums
+ * differences from the first number it meets, which keeps variances accurate far from zero. What
+ * the big loops need of a channel is made beforehand, so that they multiply and add only.
+ */
+#ifndef TEQUIO_BACKEND_CUDA_KERNELS_NORM_CUH
+#define TEQUIO_BACKEND_CUDA_KERNELS_NORM_CUH
+
+#include "backend/cuda/kernels/fold.cuh"
+
+/* `count` numbers; the sum of their differences from `base`, and of those squared. */
+struct moments {
+    float count, base, sum, squares;
+};
+
+static __device__ __forceinline__ float mean_of(moments m)
+{
+    return m.count > 0.0f ? m.base + m.sum / m.count : 0.0f;
+}
+
+/* The sum of squared differences from the mean. */
+static __device__ __forceinline__ float spread_of(moments m)
+{
+    float spread = m.count > 0.0f ? m.squares - m.sum * (m.sum / m.count) : 0.0f;
+    return spread < 0.0f ? 0.0f : spread;
+}
+
+static __device__ __forceinline__ void take(moments *m, float x)
+{
+    m->base = m->count == 0.0f ? x : m->base;
+    float d = x - m->base;
+    m->count += 1.0f;
+    m->sum += d;
+    m->squares += d * d;
+}
+
+/* Without put(), which knows what is wanted of them. */
+template <typename T> struct moments_fold {
+    typedef moments state;
+    const T *x;
+    bool aligned;
+
+    static __device__ __forceinline__ moments none()
+    {
+        return {0.0f, 0.0f, 0.0f, 0.0f};
+    }
+    /* Chan, Golub, LeVeque: Updating formulae for computing sample variances, 1979 */
+    static __device__ __forceinline__ moments join(moments a, moments b)
+    {
+        float count = a.count + b.count;
+        if (count == 0.0f)
+            return none();
+        float share = b.count / count, apart = mean_of(b) - mean_of(a);
+        float spread = spread_of(a) + spread_of(b) + apart * apart * (a.count * share);
+        return {count, (a.count / count) * mean_of(a) + share * mean_of(b), 0.0f, spread};
+    }
+    __device__ __forceinline__ void one(moments *s, int64_t at, int64_t) const
+    {
+        take(s, to_float(x[at]));
+    }
+    __device__ __forceinline__ void four(moments s[4], int64_t at, int64_t i, int64_t n,
+                                         int64_t) const
+    {
+        quad q = quad_load(x + at, i, n, aligned);
+        for (int j = 0; j < 4; j++)
+            take(&s[j], q.v[j]);
+    }
+};
+
+/* The sums of dy, and of dy (x - mean). */
+struct slopes {
+    float plain, normal;
+};
+
+/* Likewise. `sharing` results in a row have one mean; 1 where columns are summed. */
+template <typename T> struct slopes_fold {
+    typedef slopes state;
+    const T *dy, *x;
+    const float *mean;
+    int64_t sharing;
+    bool aligned;
+
+    static __device__ __forceinline__ slopes none()
+    {
+        return {0.0f, 0.0f};
+    }
+    static __device__ __forceinline__ slopes join(slopes a, slopes b)
+    {
+        return {a.plain + b.plain, a.normal + b.normal};
+    }
+    __device__ __forceinline__ void one(slopes *s, int64_t at, int64_t k) const
+    {
+        float d = to_float(dy[at]);
+        s->plain += d;
+        s->normal += d * (to_float(x[at]) - mean[k / sharing]);
+    }
+    __device__ __forceinline__ void four(slopes s[4], int64_t at, int64_t i, int64_t n,
+                                         int64_t) const
+    {
+        quad d = quad_load(dy + at, i, n, aligned), q = quad_load(x + at, i, n, aligned);
+        quad m = quad_load(mean, i, n, aligned);
+        for (int j = 0; j < 4; j++) {
+            s[j].plain += d.v[j];
+            s[j].normal += d.v[j] * (q.v[j] - m.v[j]);
+        }
+    }
+};
+
+/* What the big loops know of a channel: forward (x - mean) by + level, backward
+ * dy by - (x - mean) tilt - level. */
+struct channel_line {
+    float mean, by, tilt, level;
+};
+
+template <typename T> struct forward_map {
+    T *y;
+    const T *x;
+    bool aligned;
+
+    __device__ __forceinline__ void four(int64_t at, int64_t i, int64_t n,
+                                         const channel_line l[4]) const
+    {
+        quad q = quad_load(x + at, i, n, aligned);
+        for (int j = 0; j < 4; j++)
+            q.v[j] = (q.v[j] - l[j].mean) * l[j].by + l[j].level;
+        quad_store(y + at, i, n, aligned, q);
+    }
+};
+
+template <typename T> struct backward_map {
+    T *dx;
+    const T *dy, *x;
+    bool aligned;
+
+    __device__ __forceinline__ void four(int64_t at, int64_t i, int64_t n,
+                                         const channel_line l[4]) const
+    {
+        quad d = quad_load(dy + at, i, n, aligned), q = quad_load(x + at, i, n, aligned);
+        for (int j = 0; j < 4; j++)
+            d.v[j] = d.v[j] * l[j].by - (q.v[j] - l[j].mean) * l[j].tilt - l[j].level;
+        quad_store(dx + at, i, n, aligned, d);
+    }
+};
+
+/* A plane is a row of one channel; rows have the channels in turn. */
+template <typename M, int THREADS>
+static __global__ void map_planes(M map, const channel_line *lines, int64_t rows, int64_t plane,
+                                  int64_t channels)
+{
+    for (int64_t r = row_first(); r < rows; r += row_step()) {
+        channel_line one = lines[r % channels], l[4] = {one, one, one, one};
+        for (int64_t i = 4 * (int64_t)threadIdx.x; i < plane; i += 4 * THREADS)
+            map.four(r * LD(plane), i, plane, l);
+    }
+}
+
+template <typename M>
+static void map_rows(cuda_stream stream, M map, const channel_line *lines, int64_t rows,
+                     int64_t plane, int64_t channels)
+{
+    if (rows * plane > 0)
+        with_rows(rows, plane, [&](auto threads, dim3 grid, dim3 block) {
+            LAUNCH((map_planes<M, decltype(threads)::value>), grid, block, 0, stream, map, lines,
+                   rows, plane, channels);
+        });
+}
+
+#endif

@@ -1,0 +1,181 @@
+/*
+ * LayerNormalization and RMSNormalization. Forward a row is a warp's or a block's. Backward a block
+ * takes a band of rows, one after the other, and each thread the same columns of all of them: the
+ * gradients of scale and bias add up there, band by band, and the bands are summed in their order.
+ */
+#include "backend/cuda/kernels/rows.cuh"
+
+enum { HELD = 2 }; /* fours of columns whose sums a thread keeps in registers */
+
+template <typename X, typename Y, int THREADS>
+static __global__ void row_norm(Y *y, float *mean, float *inverse, const X *x, const float *scale,
+                                const float *bias, int64_t rows, int64_t n, float epsilon,
+                                bool centred, bool aligned)
+{
+    for (int64_t r = row_first(); r < rows; r += row_step()) {
+        const X *own = x + r * LD(n);
+        float m = 0.0f, squares = 0.0f;
+        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n && centred; i += 4 * THREADS) {
+            quad q = quad_load(own, i, n, aligned);
+            m += (q.v[0] + q.v[1]) + (q.v[2] + q.v[3]);
+        }
+        m = centred ? row_sum<THREADS>(m) / (float)n : 0.0f;
+        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
+            quad q = quad_load(own, i, n, aligned, m);
+            for (int j = 0; j < 4; j++)
+                squares += (q.v[j] - m) * (q.v[j] - m);
+        }
+        float by = 1.0f / sqrtf(row_sum<THREADS>(squares) / (float)n + epsilon);
+        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
+            quad q = quad_load(own, i, n, aligned), s = quad_load(scale, i, n, aligned);
+            quad b = {{0.0f, 0.0f, 0.0f, 0.0f}};
+            if (bias)
+                b = quad_load(bias, i, n, aligned);
+            for (int j = 0; j < 4; j++)
+                q.v[j] = (q.v[j] - m) * by * s.v[j] + b.v[j];
+            quad_store(y + r * LD(n), i, n, aligned, q);
+        }
+        if (threadIdx.x == 0 && mean)
+            mean[r] = m;
+        if (threadIdx.x == 0 && inverse)
+            inverse[r] = by;
+    }
+}
+
+void launch_row_norm(cuda_stream stream, const launch_row_norm_call *c, void *y, float *mean,
+                     float *inverse, const void *x, const float *scale, const float *bias)
+{
+    if (c->rows * c->n == 0)
+        return;
+    with_types(c->x_type, c->y_type, [&](auto from, auto to) {
+        typedef decltype(from) X;
+        typedef decltype(to) Y;
+        bool aligned = rows_aligned((const X *)x, c->n) && rows_aligned((const Y *)y, c->n) &&
+                       rows_aligned(scale, c->n) && rows_aligned(bias, c->n);
+        with_rows(c->rows, c->n, [&](auto threads, dim3 grid, dim3 block) {
+            LAUNCH((row_norm<X, Y, decltype(threads)::value>), grid, block, 0, stream, (Y *)y, mean,
+                   inverse, (const X *)x, scale, bias, c->rows, c->n, c->epsilon, c->centred,
+                   aligned);
+        });
+    });
+}
+
+/* What backward sums of a row: dy scale, and dy scale times the normalised x. */
+struct slopes {
+    float plain, normal;
+};
+
+/* Adds a row's four columns to those of the band, which lie in memory: its first row begins them.
+ */
+static __device__ __forceinline__ void add_four(float *band, int64_t i, int64_t n, bool aligned,
+                                                bool first, const quad &q)
+{
+    quad sum = {{0.0f, 0.0f, 0.0f, 0.0f}};
+    if (!first)
+        sum = quad_load(band, i, n, aligned);
+    for (int j = 0; j < 4; j++)
+        sum.v[j] += q.v[j];
+    quad_store(band, i, n, aligned, sum);
+}
+
+/* WIDE: a thread has more columns than it keeps in registers. */
+template <typename X, typename D, int THREADS, bool WIDE>
+static __global__ void row_norm_bwd(X *dx, float *dscale, float *dbias, const D *dy, const X *x,
+                                    const float *scale, const float *mean, const float *inverse,
+                                    int64_t rows, int64_t band, int64_t n, bool aligned)
+{
+    enum { STEP = 4 * THREADS };
+    int64_t first = blockIdx.x * band, stop = first + band < rows ? first + band : rows;
+    quad ds[HELD] = {}, db[HELD] = {};
+    dscale += blockIdx.x * LD(n);
+    dbias += blockIdx.x * LD(n);
+    for (int64_t r = first; r < stop; r++) {
+        float m = mean ? mean[r] : 0.0f, by = inverse[r];
+        slopes sum = {0.0f, 0.0f};
+        for (int64_t base = 4 * (int64_t)threadIdx.x; base < n; base += HELD * STEP) {
+#pragma unroll
+            for (int k = 0; k < HELD; k++) {
+                int64_t i = base + k * STEP;
+                if (i >= n)
+                    break;
+                quad d = quad_load(dy + r * n, i, n, aligned), s = quad_load(scale, i, n, aligned);
+                quad h = quad_load(x + r * n, i, n, aligned, m);
+                for (int j = 0; j < 4; j++) {
+                    h.v[j] = (h.v[j] - m) * by;
+                    sum.plain += d.v[j] * s.v[j];
+                    sum.normal += d.v[j] * s.v[j] * h.v[j];
+                    h.v[j] *= d.v[j];
+                    ds[k].v[j] += h.v[j];
+                    db[k].v[j] += d.v[j];
+                }
+                if (WIDE) {
+                    add_four(dscale, i, n, aligned, r == first, h);
+                    add_four(dbias, i, n, aligned, r == first, d);
+                }
+            }
+        }
+        sum = row_fold<THREADS>(sum, {0.0f, 0.0f}, [](slopes a, slopes b) -> slopes {
+            return {a.plain + b.plain, a.normal + b.normal};
+        });
+        sum.plain = mean ? sum.plain / (float)n : 0.0f;
+        sum.normal /= (float)n;
+        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n && dx; i += STEP) {
+            quad d = quad_load(dy + r * n, i, n, aligned), s = quad_load(scale, i, n, aligned);
+            quad h = quad_load(x + r * n, i, n, aligned);
+            for (int j = 0; j < 4; j++)
+                d.v[j] = by * ((d.v[j] * s.v[j] - sum.plain) - (h.v[j] - m) * by * sum.normal);
+            quad_store(dx + r * n, i, n, aligned, d);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < HELD; k++) {
+        int64_t i = 4 * (int64_t)threadIdx.x + k * STEP;
+        if (!WIDE && i < n) {
+            quad_store(dscale, i, n, aligned, ds[k]);
+            quad_store(dbias, i, n, aligned, db[k]);
+        }
+    }
+}
+
+template <typename X, typename D, int THREADS, bool WIDE>
+static void backward(cuda_stream stream, const launch_row_norm_call *c, X *dx, const D *dy,
+                     const X *x, const float *scale, const float *mean, const float *inverse)
+{
+    int64_t band = (c->rows + c->bands - 1) / c->bands, n = c->n;
+    bool aligned = rows_aligned(dx, n) && rows_aligned(dy, n) && rows_aligned(x, n) &&
+                   rows_aligned(scale, n) && rows_aligned(c->room, n);
+    LAUNCH((row_norm_bwd<X, D, THREADS, WIDE>), dim3((unsigned)c->bands), dim3(THREADS), 0, stream,
+           dx, c->room, c->room + c->bands * n, dy, x, scale, mean, inverse, c->rows, band, n,
+           aligned);
+}
+
+static void sum_bands(cuda_stream stream, float *y, const float *room, int64_t bands, int64_t n)
+{
+    launch_reduce_call c = {};
+    c.space.kept.count = 1;
+    c.space.reduced = {1, {bands}, {n}, bands};
+    c.space.last = n;
+    c.kind = LAUNCH_REDUCE_SUM;
+    c.type = LAUNCH_F32;
+    c.pieces = 1;
+    if (y)
+        launch_reduce(stream, &c, y, room);
+}
+
+void launch_row_norm_bwd(cuda_stream stream, const launch_row_norm_call *c, void *dx, float *dscale,
+                         float *dbias, const void *dy, const void *x, const float *scale,
+                         const float *mean, const float *inverse)
+{
+    if (c->rows * c->n == 0)
+        return;
+    with_types(c->x_type, c->y_type, [&](auto from, auto to) {
+        typedef decltype(from) X;
+        typedef decltype(to) D;
+        auto *run = c->n <= 4 * HELD * 128   ? backward<X, D, 128, false>
+                    : c->n <= 4 * HELD * 512 ? backward<X, D, 512, false>
+                                             : backward<X, D, 512, true>;
+        run(stream, c, (X *)dx, (const D *)dy, (const X *)x, scale, mean, inverse);
+    });
+    sum_bands(stream, dscale, c->room, c->bands, c->n);
+    sum_bands(stream, dbias, c->room + c->bands * c->n, c->bands, c->n);
+}

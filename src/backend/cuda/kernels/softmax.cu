@@ -1,0 +1,134 @@
+/*
+ * Softmax and LogSoftmax over one axis, and their gradients. The tensor is [outer, axis, inner]:
+ * rows where inner is 1, else a column is one thread's.
+ */
+#include "backend/cuda/kernels/softmax.cuh"
+
+enum { COLUMN_THREADS = 128 };
+
+static __device__ __forceinline__ float softmax_of(float x, measure m, float inverse, float log_sum,
+                                                   bool log)
+{
+    return log ? (x - m.most) - log_sum : vec_exp_below(x - m.most) * inverse;
+}
+
+/* backward: `sum` is that of dy, or of dy y */
+static __device__ __forceinline__ float slope_of(float dy, float y, float sum, bool log)
+{
+    return log ? dy - vec_exp(y) * sum : y * (dy - sum);
+}
+
+template <typename T, int THREADS>
+static __global__ void softmax_rows(T *y, const T *x, int64_t rows, int64_t n, bool log,
+                                    bool aligned)
+{
+    for (int64_t r = row_first(); r < rows; r += row_step()) {
+        const T *own = x + r * LD(n);
+        measure m = measure_row<THREADS>(own, n, aligned);
+        float inverse = 1.0f / m.sum, log_sum = vec_log(m.sum);
+        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
+            quad q = quad_load(own, i, n, aligned);
+            for (int j = 0; j < 4; j++)
+                q.v[j] = softmax_of(q.v[j], m, inverse, log_sum, log);
+            quad_store(y + r * n, i, n, aligned, q);
+        }
+    }
+}
+
+template <typename T>
+static __global__ void softmax_columns(T *y, const T *x, int64_t outer, int64_t n, int64_t inner,
+                                       bool log)
+{
+    for (int64_t c = (int64_t)blockIdx.x * COLUMN_THREADS + threadIdx.x; c < outer * inner;
+         c += (int64_t)gridDim.x * COLUMN_THREADS) {
+        int64_t at = c / inner * n * LD(inner) + c % inner;
+        measure m = measure_column(x + at, n, inner);
+        float inverse = 1.0f / m.sum, log_sum = vec_log(m.sum);
+        for (int64_t i = 0; i < n; i++)
+            y[at + i * inner] =
+                stored<T>(softmax_of(to_float(x[at + i * inner]), m, inverse, log_sum, log));
+    }
+}
+
+template <typename T, int THREADS>
+static __global__ void softmax_bwd_rows(T *dx, const T *dy, const T *y, int64_t rows, int64_t n,
+                                        bool log, bool aligned)
+{
+    for (int64_t r = row_first(); r < rows; r += row_step()) {
+        const T *slope = dy + r * LD(n), *own = y + r * LD(n);
+        float sum = 0.0f;
+        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
+            quad d = quad_load(slope, i, n, aligned), q = quad_load(own, i, n, aligned);
+            for (int j = 0; j < 4; j++)
+                sum += log ? d.v[j] : d.v[j] * q.v[j];
+        }
+        sum = row_sum<THREADS>(sum);
+        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
+            quad d = quad_load(slope, i, n, aligned), q = quad_load(own, i, n, aligned);
+            for (int j = 0; j < 4; j++)
+                d.v[j] = slope_of(d.v[j], q.v[j], sum, log);
+            quad_store(dx + r * n, i, n, aligned, d);
+        }
+    }
+}
+
+template <typename T>
+static __global__ void softmax_bwd_columns(T *dx, const T *dy, const T *y, int64_t outer, int64_t n,
+                                           int64_t inner, bool log)
+{
+    for (int64_t c = (int64_t)blockIdx.x * COLUMN_THREADS + threadIdx.x; c < outer * inner;
+         c += (int64_t)gridDim.x * COLUMN_THREADS) {
+        int64_t at = c / inner * n * LD(inner) + c % inner;
+        float sum = 0.0f;
+        for (int64_t i = 0; i < n; i++) {
+            float d = to_float(dy[at + i * inner]);
+            sum += log ? d : d * to_float(y[at + i * inner]);
+        }
+        for (int64_t i = 0; i < n; i++)
+            dx[at + i * inner] = stored<T>(
+                slope_of(to_float(dy[at + i * inner]), to_float(y[at + i * inner]), sum, log));
+    }
+}
+
+void launch_softmax(cuda_stream stream, const launch_softmax_call *c, void *y, const void *x)
+{
+    if (c->outer * c->axis * c->inner == 0)
+        return;
+    with_type(c->type, [&](auto t) {
+        typedef decltype(t) T;
+        T *to = (T *)y;
+        const T *from = (const T *)x;
+        bool aligned = rows_aligned(to, c->axis) && rows_aligned(from, c->axis);
+        if (c->inner == 1)
+            with_rows(c->outer, c->axis, [&](auto threads, dim3 grid, dim3 block) {
+                LAUNCH((softmax_rows<T, decltype(threads)::value>), grid, block, 0, stream, to,
+                       from, c->outer, c->axis, c->log, aligned);
+            });
+        else
+            LAUNCH(softmax_columns<T>, dim3(blocks_for(c->outer * c->inner, COLUMN_THREADS)),
+                   dim3(COLUMN_THREADS), 0, stream, to, from, c->outer, c->axis, c->inner, c->log);
+    });
+}
+
+void launch_softmax_bwd(cuda_stream stream, const launch_softmax_call *c, void *dx, const void *dy,
+                        const void *y)
+{
+    if (c->outer * c->axis * c->inner == 0)
+        return;
+    with_type(c->type, [&](auto t) {
+        typedef decltype(t) T;
+        T *to = (T *)dx;
+        const T *slope = (const T *)dy, *from = (const T *)y;
+        bool aligned = rows_aligned(to, c->axis) && rows_aligned(slope, c->axis) &&
+                       rows_aligned(from, c->axis);
+        if (c->inner == 1)
+            with_rows(c->outer, c->axis, [&](auto threads, dim3 grid, dim3 block) {
+                LAUNCH((softmax_bwd_rows<T, decltype(threads)::value>), grid, block, 0, stream, to,
+                       slope, from, c->outer, c->axis, c->log, aligned);
+            });
+        else
+            LAUNCH(softmax_bwd_columns<T>, dim3(blocks_for(c->outer * c->inner, COLUMN_THREADS)),
+                   dim3(COLUMN_THREADS), 0, stream, to, slope, from, c->outer, c->axis, c->inner,
+                   c->log);
+    });
+}

@@ -1,0 +1,55 @@
+/*
+ * The largest of some scores and the sum of exp(score - largest), in one reading: what Softmax and
+ * the loss know of a row. A score of -infinity adds nothing, whatever came before it.
+ */
+#ifndef TEQUIO_BACKEND_CUDA_KERNELS_SOFTMAX_CUH
+#define TEQUIO_BACKEND_CUDA_KERNELS_SOFTMAX_CUH
+
+#include "backend/cuda/kernels/rows.cuh"
+
+#include "backend/math.h"
+
+struct measure {
+    float most, sum;
+};
+
+__device__ __forceinline__ float exp_below(float x, float most)
+{
+    return x == -INFINITY ? 0.0f : vec_exp_below(x - most);
+}
+
+__device__ __forceinline__ measure measure_join(measure a, measure b)
+{
+    float most = b.most > a.most ? b.most : a.most;
+    return {most, a.sum * exp_below(a.most, most) + b.sum * exp_below(b.most, most)};
+}
+
+/* Of one row by the threads that it has; rows lie `pitch` apart. */
+template <int THREADS, typename T>
+__device__ __forceinline__ measure measure_row(const T *x, int64_t n, bool aligned)
+{
+    measure m = {-INFINITY, 0.0f};
+    for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
+        quad q = quad_load(x, i, n, aligned, -INFINITY);
+        float most = m.most;
+        for (int j = 0; j < 4; j++)
+            most = q.v[j] > most ? q.v[j] : most;
+        m.sum *= exp_below(m.most, most);
+        for (int j = 0; j < 4; j++)
+            m.sum += exp_below(q.v[j], most);
+        m.most = most;
+    }
+    return row_fold<THREADS>(m, {-INFINITY, 0.0f}, measure_join);
+}
+
+/* Of one column by one thread, `step` numbers from one entry to the next. */
+template <typename T>
+__device__ __forceinline__ measure measure_column(const T *x, int64_t n, int64_t step)
+{
+    measure m = {-INFINITY, 0.0f};
+    for (int64_t i = 0; i < n; i++)
+        m = measure_join(m, {to_float(x[i * LD(step)]), 1.0f});
+    return m;
+}
+
+#endif

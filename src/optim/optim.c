@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/detmath.h"
 #include "common/base/simd.h"
+#include "optim/update.h"
 
 #include <math.h>
 #include <string.h>
@@ -74,141 +75,119 @@ float optim_slot_initial(const optim *o, size_t slot)
     return o->kind == OPTIM_ADAGRAD ? (float)o->initial_accumulator : 0.0f;
 }
 
-/* What the kernels work on, with the constants every one of them needs. */
+update update_make(const optim *o, const optim_call *call)
+{
+    double rate = (double)call->rate;
+    bool first = call->step == 1, decays = call->decay;
+    update u = {.slots = optim_slots(o),
+                .gradient = {.scale = call->scale,
+                             .limit = call->clip_value > 0 ? call->clip_value : INFINITY,
+                             .decay = decays ? (float)o->weight_decay : 0.0f}};
+    switch (o->kind) {
+    case OPTIM_SGD:
+        u.kind = o->momentum == 0 ? UPDATE_SGD : UPDATE_SGD_MOMENTUM;
+        u.by.sgd = (update_sgd){.rate = call->rate,
+                                .momentum = (float)o->momentum,
+                                .keep = first ? 0.0f : (float)o->momentum,
+                                .take = first ? 1.0f : (float)(1.0 - o->dampening),
+                                .nesterov = o->nesterov};
+        break;
+    case OPTIM_ADAMW:
+        u.gradient.decay = 0.0f;
+        /* fall through */
+    case OPTIM_ADAM:
+        decays = decays && o->kind == OPTIM_ADAMW;
+        u.kind = UPDATE_ADAM;
+        u.by.adam =
+            (update_adam){.keep_weight = (float)(decays ? 1.0 - rate * o->weight_decay : 1.0),
+                          .beta1 = (float)o->beta1,
+                          .take1 = (float)(1.0 - o->beta1),
+                          .beta2 = (float)o->beta2,
+                          .take2 = (float)(1.0 - o->beta2),
+                          .rate = (float)(rate / (1.0 - det_pow(o->beta1, (double)call->step))),
+                          .root = (float)det_sqrt(1.0 - det_pow(o->beta2, (double)call->step)),
+                          .eps = (float)o->eps};
+        break;
+    case OPTIM_ADAGRAD:
+        u.kind = UPDATE_ADAGRAD;
+        rate /= 1.0 + ((double)call->step - 1.0) * o->lr_decay;
+        u.by.adagrad = (update_adagrad){.rate = (float)rate, .eps = (float)o->eps};
+        break;
+    case OPTIM_RMSPROP:
+        u.kind = UPDATE_RMSPROP;
+        u.centered = o->centered;
+        u.momentum = o->momentum != 0;
+        u.by.rmsprop = (update_rmsprop){.rate = call->rate,
+                                        .alpha = (float)o->alpha,
+                                        .take = (float)(1.0 - o->alpha),
+                                        .eps = (float)o->eps,
+                                        .momentum = (float)o->momentum};
+        break;
+    }
+    return u;
+}
+
+/* What the loops work on. */
 typedef struct span {
     size_t n;
     const float *grad, *weight;
     float *weight_out;
-    float scale, limit; /* g = clamp(scale * grad, -limit, limit) */
-    float decay;        /* then g += decay * w */
+    update_gradient gradient;
 } span;
 
-/* The gradient as the formulas see it. Not-a-numbers pass through. */
-static inline __attribute__((always_inline)) float gradient(float grad, float w, const span *s)
-{
-    float g = grad * s->scale;
-    g = g > s->limit ? s->limit : g < -s->limit ? -s->limit : g;
-    return g + s->decay * w;
-}
-
 SIMD_CLONES
-static void sgd_plain(span s, float rate)
+static void sgd_loop(span s, float rate)
 {
     SIMD_LOOP
     for (size_t i = 0; i < s.n; i++) {
-        float w = s.weight[i];
-        s.weight_out[i] = w - rate * gradient(s.grad[i], w, &s);
+        float w = s.weight[i], g = update_gradient_of(s.grad[i], w, &s.gradient);
+        s.weight_out[i] = update_by_sgd(w, g, rate);
     }
 }
 
-typedef struct sgd_constants {
-    float rate, momentum, keep, take; /* v = keep*v + take*g */
-    bool nesterov;
-} sgd_constants;
-
 SIMD_CLONES
-static void sgd_momentum(span s, sgd_constants c, const float *v_in, float *v_out)
+static void momentum_loop(span s, update_sgd u, const float *v_in, float *v_out)
 {
     SIMD_LOOP
     for (size_t i = 0; i < s.n; i++) {
-        float w = s.weight[i];
-        float g = gradient(s.grad[i], w, &s);
-        float v = c.keep * v_in[i] + c.take * g;
-        float move = c.nesterov ? g + c.momentum * v : v;
+        float w = s.weight[i], g = update_gradient_of(s.grad[i], w, &s.gradient), v = v_in[i];
+        w = update_by_momentum(w, g, &v, &u);
         v_out[i] = v;
-        s.weight_out[i] = w - c.rate * move;
+        s.weight_out[i] = w;
     }
 }
-
-static void sgd(const optim *o, const optim_call *call, span s, const float *const *in,
-                float *const *out)
-{
-    if (o->momentum == 0) {
-        sgd_plain(s, call->rate);
-        return;
-    }
-    bool first = call->step == 1;
-    sgd_constants c = {
-        .rate = call->rate,
-        .momentum = (float)o->momentum,
-        .keep = first ? 0.0f : (float)o->momentum,
-        .take = first ? 1.0f : (float)(1.0 - o->dampening),
-        .nesterov = o->nesterov,
-    };
-    sgd_momentum(s, c, in[0], out[0]);
-}
-
-typedef struct adam_constants {
-    float keep_weight; /* adamw: 1 - rate * decay */
-    float beta1, take1, beta2, take2;
-    float rate, root, eps; /* rate / bias1, sqrt(bias2) */
-} adam_constants;
 
 SIMD_CLONES
-static void adam_kernel(span s, adam_constants c, const float *m_in, const float *v_in,
-                        float *m_out, float *v_out)
+static void adam_loop(span s, update_adam u, const float *m_in, const float *v_in, float *m_out,
+                      float *v_out)
 {
     SIMD_LOOP
     for (size_t i = 0; i < s.n; i++) {
-        float w = s.weight[i];
-        float g = gradient(s.grad[i], w, &s);
-        float m = c.beta1 * m_in[i] + c.take1 * g;
-        float v = c.beta2 * v_in[i] + c.take2 * (g * g);
+        float w = s.weight[i], g = update_gradient_of(s.grad[i], w, &s.gradient);
+        float m = m_in[i], v = v_in[i];
+        w = update_by_adam(w, g, &m, &v, &u);
         m_out[i] = m;
         v_out[i] = v;
-        s.weight_out[i] = c.keep_weight * w - c.rate * (m / (sqrtf(v) / c.root + c.eps));
+        s.weight_out[i] = w;
     }
-}
-
-static void adam(const optim *o, const optim_call *call, span s, const float *const *in,
-                 float *const *out)
-{
-    double rate = (double)call->rate, keep_weight = 1.0;
-    if (o->kind == OPTIM_ADAMW) {
-        s.decay = 0.0f;
-        keep_weight = call->decay ? 1.0 - rate * o->weight_decay : 1.0;
-    }
-    adam_constants c = {
-        .keep_weight = (float)keep_weight,
-        .beta1 = (float)o->beta1,
-        .take1 = (float)(1.0 - o->beta1),
-        .beta2 = (float)o->beta2,
-        .take2 = (float)(1.0 - o->beta2),
-        .rate = (float)(rate / (1.0 - det_pow(o->beta1, (double)call->step))),
-        .root = (float)det_sqrt(1.0 - det_pow(o->beta2, (double)call->step)),
-        .eps = (float)o->eps,
-    };
-    adam_kernel(s, c, in[0], in[1], out[0], out[1]);
 }
 
 SIMD_CLONES
-static void adagrad_kernel(span s, float rate, float eps, const float *sum_in, float *sum_out)
+static void adagrad_loop(span s, update_adagrad u, const float *sum_in, float *sum_out)
 {
     SIMD_LOOP
     for (size_t i = 0; i < s.n; i++) {
-        float w = s.weight[i];
-        float g = gradient(s.grad[i], w, &s);
-        float sum = sum_in[i] + g * g;
+        float w = s.weight[i], g = update_gradient_of(s.grad[i], w, &s.gradient), sum = sum_in[i];
+        w = update_by_adagrad(w, g, &sum, &u);
         sum_out[i] = sum;
-        s.weight_out[i] = w - rate * (g / (sqrtf(sum) + eps));
+        s.weight_out[i] = w;
     }
 }
-
-static void adagrad(const optim *o, const optim_call *call, span s, const float *const *in,
-                    float *const *out)
-{
-    double rate = (double)call->rate / (1.0 + ((double)call->step - 1.0) * o->lr_decay);
-    adagrad_kernel(s, (float)rate, (float)o->eps, in[0], out[0]);
-}
-
-typedef struct rmsprop_constants {
-    float rate, alpha, take, eps, momentum;
-} rmsprop_constants;
 
 /* State arrays in slot order; `centered` and `momentum` are constants at every call. */
 static inline __attribute__((always_inline)) void
-rmsprop_loop(const span *s, rmsprop_constants c, const float *const *in, float *const *out,
-             const bool centered, const bool momentum)
+rmsprop_any(const span *s, update_rmsprop u, const float *const *in, float *const *out,
+            const bool centered, const bool momentum)
 {
     const float *square_in = in[0], *avg_in = centered ? in[1] : NULL;
     const float *v_in = momentum ? in[1 + centered] : NULL;
@@ -216,68 +195,50 @@ rmsprop_loop(const span *s, rmsprop_constants c, const float *const *in, float *
     float *v_out = momentum ? out[1 + centered] : NULL;
     SIMD_LOOP
     for (size_t i = 0; i < s->n; i++) {
-        float w = s->weight[i];
-        float g = gradient(s->grad[i], w, s);
-        float spread = c.alpha * square_in[i] + c.take * (g * g);
-        square_out[i] = spread;
-        if (centered) {
-            float avg = c.alpha * avg_in[i] + c.take * g;
+        float w = s->weight[i], g = update_gradient_of(s->grad[i], w, &s->gradient);
+        float square = square_in[i], avg = centered ? avg_in[i] : 0.0f;
+        float v = momentum ? v_in[i] : 0.0f;
+        w = update_by_rmsprop(w, g, &square, centered ? &avg : NULL, momentum ? &v : NULL, &u);
+        square_out[i] = square;
+        if (centered)
             avg_out[i] = avg;
-            spread = spread - avg * avg;
-            spread = spread < 0.0f ? 0.0f : spread; /* rounding may go below */
-        }
-        float move = g / (sqrtf(spread) + c.eps);
-        if (momentum) {
-            move = c.momentum * v_in[i] + move;
-            v_out[i] = move;
-        }
-        s->weight_out[i] = w - c.rate * move;
+        if (momentum)
+            v_out[i] = v;
+        s->weight_out[i] = w;
     }
 }
 
 SIMD_CLONES
-static void rmsprop_kernel(span s, rmsprop_constants c, const float *const *in, float *const *out,
-                           bool centered, bool momentum)
+static void rmsprop_loop(span s, update_rmsprop u, const float *const *in, float *const *out,
+                         bool centered, bool momentum)
 {
     if (centered && momentum)
-        rmsprop_loop(&s, c, in, out, true, true);
+        rmsprop_any(&s, u, in, out, true, true);
     else if (centered)
-        rmsprop_loop(&s, c, in, out, true, false);
+        rmsprop_any(&s, u, in, out, true, false);
     else if (momentum)
-        rmsprop_loop(&s, c, in, out, false, true);
+        rmsprop_any(&s, u, in, out, false, true);
     else
-        rmsprop_loop(&s, c, in, out, false, false);
+        rmsprop_any(&s, u, in, out, false, false);
 }
 
-static void rmsprop(const optim *o, const optim_call *call, span s, const float *const *in,
-                    float *const *out)
+static void apply(const update *u, span s, const float *const *in, float *const *out)
 {
-    rmsprop_constants c = {
-        .rate = call->rate,
-        .alpha = (float)o->alpha,
-        .take = (float)(1.0 - o->alpha),
-        .eps = (float)o->eps,
-        .momentum = (float)o->momentum,
-    };
-    rmsprop_kernel(s, c, in, out, o->centered, o->momentum != 0);
-}
-
-static void apply(const optim *o, const optim_call *call, span s, const float *const *state_in,
-                  float *const *state_out)
-{
-    switch (o->kind) {
-    case OPTIM_SGD:
-        sgd(o, call, s, state_in, state_out);
+    switch (u->kind) {
+    case UPDATE_SGD:
+        sgd_loop(s, u->by.sgd.rate);
         break;
-    case OPTIM_ADAM:
-    case OPTIM_ADAMW:
-        adam(o, call, s, state_in, state_out);
+    case UPDATE_SGD_MOMENTUM:
+        momentum_loop(s, u->by.sgd, in[0], out[0]);
         break;
-    case OPTIM_ADAGRAD:
-        adagrad(o, call, s, state_in, state_out);
+    case UPDATE_ADAM:
+        adam_loop(s, u->by.adam, in[0], in[1], out[0], out[1]);
         break;
-    case OPTIM_RMSPROP:
-        rmsprop(o, call, s, state_in, state_out);
+    case UPDATE_ADAGRAD:
+        adagrad_loop(s, u->by.adagrad, in[0], out[0]);
+        break;
+    case UPDATE_RMSPROP:
+        rmsprop_loop(s, u->by.rmsprop, in, out, u->centered, u->momentum);
         break;
     }
 }
@@ -286,16 +247,13 @@ void optim_apply(const optim *o, const optim_call *call, size_t n, const float *
                  const float *weight_in, float *weight_out, const float *const *state_in,
                  float *const *state_out)
 {
-    span s = {
-        .n = n,
-        .grad = grad,
-        .weight = weight_in,
-        .weight_out = weight_out,
-        .scale = call->scale,
-        .limit = call->clip_value > 0 ? call->clip_value : INFINITY,
-        .decay = call->decay ? (float)o->weight_decay : 0.0f,
-    };
-    apply(o, call, s, state_in, state_out);
+    update u = update_make(o, call);
+    span s = {.n = n,
+              .grad = grad,
+              .weight = weight_in,
+              .weight_out = weight_out,
+              .gradient = u.gradient};
+    apply(&u, s, state_in, state_out);
 }
 
 SIMD_CLONES
@@ -304,7 +262,7 @@ static void average(float keep, float take, size_t n, const float *value, const 
 {
     SIMD_LOOP
     for (size_t i = 0; i < n; i++)
-        out[i] = keep * in[i] + take * value[i];
+        out[i] = update_by_average(value[i], in[i], keep, take);
 }
 
 void optim_average(float momentum, size_t n, const float *value, const float *in, float *out)

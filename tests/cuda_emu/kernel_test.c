@@ -104,6 +104,21 @@ void assert_floats_close(const char *what, const float *got, const double *want,
                  (double)got[first], want[first]);
 }
 
+static cudaError_t free_all(void)
+{
+    cudaError_t e = cudaSuccess;
+    for (size_t i = 0; i < n_buffers; i++)
+        if (cudaFree(buffers[i]) != cudaSuccess)
+            e = cudaErrorInvalidValue;
+    n_buffers = 0;
+    return e;
+}
+
+void device_clear(void)
+{
+    assert_int_equal(free_all(), cudaSuccess);
+}
+
 int kernel_test_begin(void **state)
 {
     (void)state;
@@ -115,12 +130,8 @@ int kernel_test_begin(void **state)
 int kernel_test_end(void **state)
 {
     (void)state;
-    cudaError_t e = cudaStreamDestroy(stream);
-    for (size_t i = 0; i < n_buffers; i++)
-        if (cudaFree(buffers[i]) != cudaSuccess)
-            e = cudaErrorInvalidValue;
-    n_buffers = 0;
-    return e != cudaSuccess || emu_faults() != 0;
+    cudaError_t destroyed = cudaStreamDestroy(stream), freed = free_all();
+    return destroyed != cudaSuccess || freed != cudaSuccess || emu_faults() != 0;
 }
 
 int kernel_tests_run(const struct CMUnitTest *tests, size_t n)

@@ -37,6 +37,8 @@ cuda_stream kernel_test_stream(void);
 void *on_device(const void *host, size_t bytes);
 void *device_room(size_t bytes);
 void from_device(void *host, const void *device, size_t bytes);
+/* Gives all of it back before the test's end, for one that goes through many shapes. */
+void device_clear(void);
 
 /* n numbers in [-1, 1), by a seed. */
 void random_floats(float *ret, size_t n, uint32_t seed);

@@ -89,7 +89,7 @@ static void forward(const shape *s, launch_type type, bool last)
     stored_from_device(got, type, from, n);
     describe(what, "normalised", s, type, last);
     assert_floats_close(what, got, want, n, 2e-6, 2e-6 + 1.01 * stored_grain(type));
-    next_shape();
+    device_clear();
 }
 
 static void both_layouts(void **state)
@@ -145,7 +145,7 @@ static void backward(const shape *s, launch_type type, bool last, bool training,
         stored_from_device(got, type, dx, n);
         assert_floats_close(what, got, want, n, 4e-6, 4e-6 + 1.01 * stored_grain(type));
     }
-    next_shape();
+    device_clear();
 }
 
 static void slopes(void **state)
@@ -177,7 +177,7 @@ static void far_from_zero(void **state)
             spread += pow((double)x[at] - middle, 2) / count;
             assert_true(fabs((double)variance[k] / spread - 1.0) < 1e-4);
         }
-        next_shape();
+        device_clear();
     }
 }
 

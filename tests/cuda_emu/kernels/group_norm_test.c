@@ -92,7 +92,7 @@ static void forward(const shape *s, launch_type type, bool in_place)
     describe(what, "normalised", s, type);
     stored_from_device(got, type, to, n);
     assert_floats_close(what, got, want, n, 5e-5, 1e-5 + 1.01 * stored_grain(type));
-    next_shape();
+    device_clear();
 }
 
 static void groups_of_samples(void **state)
@@ -150,7 +150,7 @@ static void backward(const shape *s, launch_type type, bool in_place)
     assert_floats_close(what, got, second, channels, size, 1e-5);
     stored_from_device(got, type, dx, n);
     assert_floats_close(what, got, want, n, 1e-5, 1e-5 + 1.01 * stored_grain(type));
-    next_shape();
+    device_clear();
 }
 
 static void slopes(void **state)

@@ -166,7 +166,7 @@ static void compare(const problem *p)
     compare_slopes(p, &c, scores, m, l, total);
     from_device(&fault_host, fault, sizeof fault_host);
     assert_true(fault_host == UINT64_MAX);
-    next_shape();
+    device_clear();
 }
 
 static void losses_and_slopes(void **state)
@@ -229,7 +229,7 @@ static void judge(int64_t n, int64_t classes, int64_t inner, launch_type type, c
     from_device(&got_counted, device_counted, 8);
     assert_int_equal(got_right, right);
     assert_int_equal(got_counted, counted);
-    next_shape();
+    device_clear();
 }
 
 static void accuracy(void **state)

@@ -146,7 +146,7 @@ static void compare(launch_reduce_kind kind, launch_type type, int pieces, const
     double absolute = kind == LAUNCH_REDUCE_MEAN ? most / (double)depth : most;
     assert_floats_close(what, got, want, (size_t)width, exact ? 0.0 : 1e-7 * absolute + 1e-7,
                         exact ? 0.0 : 1e-5);
-    next_shape();
+    device_clear();
 }
 
 static const shape shapes[] = {
@@ -259,7 +259,7 @@ static void whole(const shape *s, launch_reduce_kind kind, bool wide)
         else
             assert_int_equal(((int32_t *)y_host)[k], (int32_t)all[k]);
     free(y_host);
-    next_shape();
+    device_clear();
 }
 
 static void whole_numbers(void **state)
@@ -294,7 +294,7 @@ static void product_slopes(const shape *s, int64_t zeros_every)
                            on_device(x, (size_t)n * sizeof *x));
     from_device(got, dx, (size_t)n * sizeof *dx);
     assert_floats_close(s->axes, got, want, (size_t)n, 1e-30, 1e-6);
-    next_shape();
+    device_clear();
 }
 
 static void slopes_of_a_product(void **state)

@@ -107,7 +107,7 @@ static void forward(const shape *s, types t, bool centred, bool with_bias)
         from_device(got, m, rows * sizeof *got);
         assert_floats_close(what, got, want_bias, rows, 0, 1e-6);
     }
-    next_shape();
+    device_clear();
 }
 
 static void rows_of_any_length(void **state)
@@ -175,7 +175,7 @@ static void backward(const shape *s, types t, bool centred, int wanted)
         from_device(got, dbias, width * sizeof *got);
         assert_floats_close(what, got, want_bias, width, size, 1e-5);
     }
-    next_shape();
+    device_clear();
 }
 
 static void slopes(void **state)

@@ -50,11 +50,4 @@ static inline void numbers(float *ret, size_t n, uint32_t seed, float size, floa
         ret[i] = ret[i] * size + middle;
 }
 
-/* Gives the memory of a shape back, so that a test may go through many. */
-static inline void next_shape(void)
-{
-    assert_int_equal(kernel_test_end(NULL), 0);
-    assert_int_equal(kernel_test_begin(NULL), 0);
-}
-
 #endif

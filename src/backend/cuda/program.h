@@ -118,6 +118,7 @@ MUST_USE status cuda_plan_conv(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_conv_bwd_data(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_conv_bwd_weights(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_copy(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_dropout(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_empty(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_gather(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_gather_bwd(backend_program *p, cuda_node *n, error *err);

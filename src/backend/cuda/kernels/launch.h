@@ -159,6 +159,14 @@ void launch_conv_bwd_weights(cuda_stream stream, const conv_task *t);
  * tile_parts(pieces, 1, maps, 1). */
 void launch_conv_bwd_bias(cuda_stream stream, const conv_task *t, float *db);
 
+/* dropout.cu */
+
+/* y = x scale where the mask is 1, else 0. `mask` [n] may be NULL; y may be x. */
+void launch_drop(cuda_stream stream, launch_type type, void *y, uint8_t *mask, const void *x,
+                 int64_t n, const launch_dropout *d);
+void launch_drop_bwd(cuda_stream stream, launch_type type, void *dx, const void *dy,
+                     const uint8_t *mask, int64_t n, float scale);
+
 /* fill.cu */
 
 /* y[n] elements of 1, 2, 4 or 8 bytes: all the low ones of `value`. */

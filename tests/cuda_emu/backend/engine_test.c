@@ -307,7 +307,7 @@ static void test_a_label_that_is_no_class_is_named(void **state)
                    &(sce_attr){.has_ignore_index = true, .ignore_index = -100}, loss, &err),
          &err);
     graph_keep(g, loss[0]);
-    exec *gpu = engine(&backend_cuda, g, NULL);
+    exec *gpu = both_engine(&backend_cuda, g, NULL);
     static const int64_t bad[] = {4, -1, INT64_MAX, INT64_MIN};
     int64_t *labels = exec_input(gpu, 0, "labels", NULL);
     for (size_t i = 0; i < COUNT_OF(bad); i++) {

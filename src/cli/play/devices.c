@@ -2,11 +2,21 @@
 
 #include "backend/cuda/cuda.h"
 #include "common/base/json.h"
+#include "common/base/thread.h"
 #include "job/apart.h"
 
 #include <stdio.h>
 
 #define KEY "distributed.cuda_devices"
+
+int32_t devices_lanes(const config *c)
+{
+    int64_t named = (int64_t)config_count(c, KEY);
+    int64_t lanes = named ? named : thread_cpus() / config_int(c, "trainer.threads");
+    if (config_has(c, "distributed.lanes"))
+        lanes = config_int(c, "distributed.lanes");
+    return lanes > 0 ? (int32_t)lanes : 1;
+}
 
 static status read_entry(const config *c, size_t i, backend_choice *ret, error *err)
 {

@@ -10,6 +10,9 @@
 #include "backend/registry.h"
 #include "common/config/config.h"
 
+/* Lanes of a task: distributed.lanes, else one for each entry, else as many as there are CPUs for. */
+int32_t devices_lanes(const config *c);
+
 /* Of lane `lane`, counted over all workers. E_CONFIG names an entry that is none, and refuses a
  * list of both kinds: their bits differ. */
 MUST_USE status devices_of_lane(const config *c, int64_t lane, backend_choice *ret, error *err);

@@ -98,11 +98,7 @@ static void choose_roles(play *p)
 static status choose_devices(play *p, error *err)
 {
     const config *c = p->o->config;
-    int64_t named = (int64_t)config_count(c, "distributed.cuda_devices");
-    int64_t lanes = named ? named : thread_cpus() / config_int(c, "trainer.threads");
-    if (config_has(c, "distributed.lanes"))
-        lanes = config_int(c, "distributed.lanes");
-    p->lanes = lanes > 0 ? (int32_t)lanes : 1;
+    p->lanes = devices_lanes(c);
     p->devices = xcalloc((size_t)p->lanes, sizeof *p->devices);
     for (int32_t i = 0; i < p->lanes; i++)
         TRY(devices_of_lane(c, (int64_t)p->worker.index * p->lanes + i, &p->devices[i], err));

@@ -100,13 +100,15 @@ static __global__ void sum_samples(float *dscale, float *dbias, const slopes *su
 {
     int64_t c = (int64_t)blockIdx.x * SAMPLE_THREADS + threadIdx.x;
     double scale = 0.0, bias = 0.0;
-    for (int64_t r = c; IN(c < channels) && r < batch * channels; r += channels) {
+    if (!IN(c < channels))
+        return;
+    for (int64_t r = c; r < batch * channels; r += channels) {
         bias += (double)sums[r].plain;
         scale += (double)sums[r].normal * (double)inverse[r / per_group];
     }
-    if (c < channels && dscale)
+    if (dscale)
         dscale[c] = (float)scale;
-    if (c < channels && dbias)
+    if (dbias)
         dbias[c] = (float)bias;
 }
 

@@ -139,6 +139,12 @@ MUST_USE status cuda_plan_scatter(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_softmax(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_to_bf16(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_top_k(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_concat(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_move(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_one_hot(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_reverse_sequence(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_slice_bwd(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_trilu(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_unary(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_where(backend_program *p, cuda_node *n, error *err);
 

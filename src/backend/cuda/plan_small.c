@@ -1,0 +1,88 @@
+/* Trilu, OneHot and ReverseSequence: where an element goes follows from its position. */
+#include "backend/cuda/program.h"
+#include "backend/fill.h"
+#include "common/base/alloc.h"
+
+static status run_trilu(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    launch_trilu(c->stream, n->state, c->out[0], c->in[0]);
+    return OK;
+}
+
+status cuda_plan_trilu(backend_program *p, cuda_node *n, error *err)
+{
+    (void)err;
+    const trilu_attr *a = n->node->attr;
+    const graph_value *x = cuda_in(n, 0);
+    int last = x->shape.rank - 1;
+    launch_trilu_call *s = arena_alloc(p->arena, sizeof *s);
+    *s = (launch_trilu_call){.matrices = 1,
+                             .rows = x->shape.dim[last - 1],
+                             .cols = x->shape.dim[last],
+                             .k = a->k,
+                             .upper = a->upper,
+                             .element = dtype_bytes(x->dtype)};
+    for (int i = 0; i < last - 1; i++)
+        s->matrices *= x->shape.dim[i];
+    n->body = run_trilu;
+    n->state = s;
+    n->takes_inplace = true;
+    return OK;
+}
+
+static status run_one_hot(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    launch_one_hot(c->stream, n->state, c->out[0], c->in[0]);
+    return OK;
+}
+
+status cuda_plan_one_hot(backend_program *p, cuda_node *n, error *err)
+{
+    (void)err;
+    const one_hot_attr *a = n->node->attr;
+    const graph_value *x = cuda_in(n, 0);
+    launch_one_hot_call *s = arena_alloc(p->arena, sizeof *s);
+    *s = (launch_one_hot_call){.outer = 1,
+                               .depth = a->depth,
+                               .inner = 1,
+                               .index = x->dtype,
+                               .element = dtype_bytes(a->type)};
+    for (int i = 0; i < x->shape.rank; i++)
+        *(i < a->axis ? &s->outer : &s->inner) *= x->shape.dim[i];
+    fill_value(a->type, a->off, s->off);
+    fill_value(a->type, a->on, s->on);
+    n->body = run_one_hot;
+    n->state = s;
+    return OK;
+}
+
+static status run_reverse(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    launch_reverse_call call = *(const launch_reverse_call *)n->state;
+    call.fault.word = c->fault;
+    launch_reverse(c->stream, &call, c->out[0], c->in[0], c->in[1]);
+    return OK;
+}
+
+status cuda_plan_reverse_sequence(backend_program *p, cuda_node *n, error *err)
+{
+    (void)err;
+    const graph_value *x = cuda_in(n, 0), *lengths = cuda_in(n, 1);
+    bool batch_first = ((const sequence_attr *)n->node->attr)->batch_first;
+    launch_reverse_call *s = arena_alloc(p->arena, sizeof *s);
+    *s = (launch_reverse_call){.steps = x->shape.dim[batch_first ? 1 : 0],
+                               .examples = x->shape.dim[batch_first ? 0 : 1],
+                               .bytes = (int64_t)dtype_bytes(x->dtype),
+                               .batch_first = batch_first,
+                               .wide = lengths->dtype == DT_I64,
+                               .fault = {.node = n->fault_node}};
+    for (int i = 2; i < x->shape.rank; i++)
+        s->bytes *= x->shape.dim[i];
+    cuda_node_checks(n, 1, 0, s->steps);
+    n->body = run_reverse;
+    n->state = s;
+    return OK;
+}

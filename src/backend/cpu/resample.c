@@ -6,27 +6,12 @@
 #include "backend/cpu/lanes.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
+#include "backend/passes.h"
 #include "common/base/alloc.h"
-#include "graph/taps.h"
 
 #include <string.h>
 
-enum {
-    RESAMPLE_GRAIN = 16384, /* elements */
-    NARROW = 8,             /* shorter rows are not worth a loop of their own */
-};
-
-typedef struct pass {
-    taps t;
-    int64_t outer, inner;
-} pass;
-
-typedef struct resample_state {
-    int n;
-    pass pass[GRAPH_RANK];
-    float outside; /* an output without taps */
-    size_t buffer; /* elements of each of two buffers between passes */
-} resample_state;
+enum { RESAMPLE_GRAIN = 16384 }; /* elements */
 
 typedef struct pass_task {
     const pass *p;
@@ -108,7 +93,7 @@ static void make_lines(int64_t begin, int64_t end, void *arg)
 static void run_pass(const pass *p, float *y, const float *x, float outside)
 {
     pass_task t = {.p = p, .y = y, .x = x, .outside = outside};
-    if (p->inner < NARROW)
+    if (pass_is_narrow(p))
         team_for(p->outer, RESAMPLE_GRAIN / (p->t.n_out * p->inner + 1) + 1, make_lines, &t);
     else
         team_for(p->outer * p->t.n_out, RESAMPLE_GRAIN / (p->inner + 1) + 1, make_rows, &t);
@@ -116,7 +101,7 @@ static void run_pass(const pass *p, float *y, const float *x, float outside)
 
 static status run_resample(const cpu_node *n, const cpu_call *c, error *err)
 {
-    const resample_state *s = n->state;
+    const passes *s = n->state;
     float *buffers[] = {c->scratch, (float *)c->scratch + s->buffer};
     const float *x = c->in[0];
     if (s->n == 0)
@@ -129,56 +114,11 @@ static status run_resample(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-/* Adds the pass of an axis; `now` is the shape at that point, and changes with it. */
-static void add_pass(resample_state *s, taps t, graph_shape *now, int32_t axis)
-{
-    pass *p = &s->pass[s->n++];
-    *p = (pass){.t = t, .outer = 1, .inner = 1};
-    for (int32_t i = 0; i < axis; i++)
-        p->outer *= now->dim[i];
-    for (int32_t i = axis + 1; i < now->rank; i++)
-        p->inner *= now->dim[i];
-    now->dim[axis] = t.n_out;
-}
-
-static bool moves_axis(const cpu_node *n, int32_t axis)
-{
-    if (n->node->op == OP_PAD_BWD) {
-        const pad_attr *a = n->node->attr;
-        return a->pads[axis] != 0 || a->pads[a->x.rank + axis] != 0;
-    }
-    const resize_attr *a = n->node->attr;
-    return a->sizes[axis] != a->x.dim[axis] || a->scales[axis] != 1 ||
-           a->coordinates == RESIZE_CROP;
-}
-
-static taps taps_of_axis(backend_program *p, const cpu_node *n, int32_t axis)
-{
-    if (n->node->op == OP_RESIZE)
-        return taps_of_resize(p->arena, n->node->attr, axis);
-    taps forward = n->node->op == OP_PAD_BWD ? taps_of_pad(p->arena, n->node->attr, axis)
-                                             : taps_of_resize(p->arena, n->node->attr, axis);
-    return taps_turned(p->arena, &forward);
-}
-
-/* What grows does so last, and behind first: so the passes before it see little. */
 status plan_resample(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
-    resample_state *s = arena_alloc(p->arena, sizeof *s);
-    const graph_shape *y = &node_out(n, 0)->shape;
-    graph_shape now = node_in(n, 0)->shape;
-    bool grows = graph_shape_elements(y) > graph_shape_elements(&now);
-    for (int32_t k = 0; k < y->rank; k++) {
-        int32_t axis = grows ? y->rank - 1 - k : k;
-        if (!moves_axis(n, axis))
-            continue;
-        add_pass(s, taps_of_axis(p, n, axis), &now, axis);
-        size_t elements = (size_t)graph_shape_elements(&now);
-        s->buffer = elements > s->buffer ? elements : s->buffer;
-    }
-    if (n->node->op == OP_RESIZE)
-        s->outside = ((const resize_attr *)n->node->attr)->outside;
+    passes *s = arena_alloc(p->arena, sizeof *s);
+    *s = passes_of(p->arena, n->node, &node_in(n, 0)->shape, &node_out(n, 0)->shape);
     n->scratch_bytes = s->n > 1 ? 2 * s->buffer * sizeof(float) : 0;
     n->body = run_resample;
     n->state = s;

@@ -33,6 +33,12 @@ static const cuda_plan plan_of[OP_COUNT] = {
     [OP_ONE_HOT] = cuda_plan_one_hot,
     [OP_REVERSE_SEQUENCE] = cuda_plan_reverse_sequence,
     [OP_TRILU] = cuda_plan_trilu,
+    [OP_GRID_SAMPLE] = cuda_plan_grid_sample,
+    [OP_GRID_SAMPLE_BWD] = cuda_plan_grid_sample,
+    [OP_PAD] = cuda_plan_pad,
+    [OP_PAD_BWD] = cuda_plan_resample,
+    [OP_RESIZE] = cuda_plan_resample,
+    [OP_RESIZE_BWD] = cuda_plan_resample,
     [OP_ADD] = cuda_plan_binary,
     [OP_SUB] = cuda_plan_binary,
     [OP_MUL] = cuda_plan_binary,
@@ -157,6 +163,7 @@ static void cuda_unload(backend_program **p)
     if (!*p)
         return;
     lt_products_destroy(*p);
+    cuda_tables_release(*p);
     arena_destroy(&(*p)->arena);
     free(*p);
     *p = NULL;

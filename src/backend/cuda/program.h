@@ -59,6 +59,7 @@ struct backend_program {
     arena *arena;
     cuda_node *nodes;
     size_t *bytes;          /* by value */
+    struct cuda_table *tables;
     struct lt_product *lt;  /* all products that are cuBLASLt's */
 };
 
@@ -86,6 +87,11 @@ bool cuda_node_is_empty(const cuda_node *n);
 
 /* The mask of backend/drop.h; the batch id is the body's to set. A threshold of 0: all is kept. */
 launch_dropout cuda_dropout(float ratio, uint64_t seed, uint64_t stream);
+
+/* For plan functions: a copy on the device of what a kernel looks up, the program's. */
+MUST_USE status cuda_table(backend_program *p, const void *data, size_t bytes, const void **ret,
+                           error *err);
+void cuda_tables_release(backend_program *p);
 
 /* Bodies' home: backend_kernel.run */
 status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err);
@@ -145,6 +151,9 @@ MUST_USE status cuda_plan_one_hot(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_reverse_sequence(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_slice_bwd(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_trilu(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_grid_sample(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_pad(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_resample(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_unary(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_where(backend_program *p, cuda_node *n, error *err);
 

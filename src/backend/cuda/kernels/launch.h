@@ -10,6 +10,7 @@
 #include "backend/axes.h"
 #include "backend/cuda/kernels/tile.h"
 #include "backend/reduce_space.h"
+#include "backend/grid.h"
 #include "common/base/dtype.h"
 #include "graph/index_places.h"
 
@@ -184,6 +185,19 @@ typedef struct launch_gather_call {
 void launch_gather(cuda_stream stream, const launch_gather_call *c, void *y, const void *x,
                    const void *indices);
 
+/* grid_sample.cu. Grids are [n, places, axes]. */
+
+void launch_grid_sample(cuda_stream stream, const grid_plane *s, float *y, const float *x,
+                        const float *grid);
+
+/* The gradient of the grid. */
+void launch_grid_sample_slope(cuda_stream stream, const grid_plane *s, float *dgrid,
+                              const float *dy, const float *x, const float *grid);
+
+/* Adds to dx, which the caller has cleared. */
+void launch_grid_sample_scatter(cuda_stream stream, const grid_plane *s, float *dx, const float *dy,
+                                const float *grid);
+
 /* group_norm.cu: GroupNormalization; with one channel a group, InstanceNormalization */
 
 typedef struct launch_group_norm_call {
@@ -347,6 +361,19 @@ void launch_average(cuda_stream stream, float momentum, int64_t n, const float *
  * block of its grid of 4096 elements that they touch: sums[0] is that of the first such block. */
 void launch_square_sums(cuda_stream stream, double *sums, const float *x, int64_t first, int64_t n);
 
+/* pad.cu */
+
+typedef struct launch_pad_call {
+    int rank;                          /* at least 1 */
+    int64_t dim[AXES_MOST];            /* of y; all but the first make at most 2^31 - 1 elements */
+    const int64_t *sources[AXES_MOST]; /* on the device, by place: elements into x, -1: none */
+    int64_t run;                       /* elements behind those axes */
+    size_t element;                    /* 1, 2, 4, 8 or 16 bytes */
+    uint8_t value[16];                 /* where there is no source */
+} launch_pad_call;
+
+void launch_pad(cuda_stream stream, const launch_pad_call *c, void *y, const void *x);
+
 /* probe.cu */
 
 /* What CUDA says of a kernel of this program on the chosen GPU: 0, or a cudaError_t. */
@@ -383,6 +410,19 @@ void launch_reduce_whole(cuda_stream stream, const launch_reduce_call *c, void *
 /* Of LAUNCH_REDUCE_PROD. */
 void launch_reduce_prod_bwd(cuda_stream stream, const reduce_space *s, float *dx, const float *dy,
                             const float *x);
+
+/* resample.cu */
+
+typedef struct launch_resample_call {
+    int64_t outer, n_in, n_out, inner; /* n_out * inner is below 2^31 */
+    const int64_t *begin, *at;         /* on the device: graph/taps.h */
+    const float *weight;
+    float outside;                     /* an output without taps */
+    bool adds_to_zero;                 /* or begins with the first term: zeros have another sign */
+} launch_resample_call;
+
+/* y [outer, n_out, inner] of x [outer, n_in, inner] */
+void launch_resample(cuda_stream stream, const launch_resample_call *c, float *y, const float *x);
 
 /* row_norm.cu: LayerNormalization and RMSNormalization of [rows,n] */
 

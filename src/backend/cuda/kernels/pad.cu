@@ -1,0 +1,76 @@
+/* Pad: every piece of the output finds its source by a table an axis. */
+#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/walk.cuh"
+
+enum { THREADS = 256 };
+
+struct padded {
+    int rank;
+    uint32_t n; /* pieces of y */
+    divider run, by[AXES_MOST];
+    const int64_t *sources[AXES_MOST];
+};
+
+template <typename T> static __global__ void pad(T *y, const T *x, padded p, T value)
+{
+    uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+    if (!IN(i < p.n))
+        return;
+    uint32_t place = quotient(p.run, i);
+    int64_t at = i - place * p.run.by;
+    bool is_filled = false;
+    for (int axis = p.rank - 1; axis >= 0; axis--) {
+        uint32_t above = axis ? quotient(p.by[axis], place) : 0;
+        int64_t from = p.sources[axis][place - above * p.by[axis].by];
+        is_filled |= from < 0;
+        at += from;
+        place = above;
+    }
+    y[i] = is_filled ? value : x[at];
+}
+
+template <typename T>
+static void pad_all(cuda_stream stream, const launch_pad_call *c, void *y, const void *x)
+{
+    T value;
+    memcpy(&value, c->value, sizeof value);
+    padded p = {};
+    int64_t slab = c->run; /* pieces of y below a place of the first axis */
+    p.rank = c->rank;
+    p.run = divider_of(c->run);
+    for (int i = 0; i < c->rank; i++) {
+        p.by[i] = divider_of(c->dim[i]);
+        p.sources[i] = c->sources[i];
+        slab *= i ? c->dim[i] : 1;
+    }
+    if (slab == 0)
+        return;
+    int64_t most = slab < PIECE ? PIECE / slab : 1;
+    for (int64_t begin = 0; begin < c->dim[0]; begin += most) {
+        int64_t places = c->dim[0] - begin < most ? c->dim[0] - begin : most;
+        p.n = (uint32_t)(places * slab);
+        p.sources[0] = c->sources[0] + begin;
+        LAUNCH(pad<T>, blocks_of(p.n, THREADS), dim3(THREADS), 0, stream, (T *)y + begin * slab,
+               (const T *)x, p, value);
+    }
+}
+
+void launch_pad(cuda_stream stream, const launch_pad_call *c, void *y, const void *x)
+{
+    switch (c->element) {
+    case 1:
+        pad_all<uint8_t>(stream, c, y, x);
+        break;
+    case 2:
+        pad_all<uint16_t>(stream, c, y, x);
+        break;
+    case 4:
+        pad_all<uint32_t>(stream, c, y, x);
+        break;
+    case 8:
+        pad_all<uint2>(stream, c, y, x);
+        break;
+    default:
+        pad_all<uint4>(stream, c, y, x);
+    }
+}

@@ -5,7 +5,6 @@
 #include "cuda_emu/place.h"
 #include "cuda_emu/watch.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,6 @@ struct CUstream_st {
     struct CUstream_st *next;
     bool is_live; /* else: was destroyed, and may be had again */
     bool is_busy; /* one of its operations runs, or waits for another stream */
-    pthread_t owner;
     int device;
     emu_operation *list; /* from number `first` on */
     size_t n, room;
@@ -117,14 +115,13 @@ static void run_one(cudaStream_t s)
     }
 }
 
-/* All other streams of this thread go on until each is at its end or waits for what has not run. Of
- * other threads' the last kernel may not have its arguments yet. */
+/* All other streams go on until each is at its end or waits for what has not run. */
 static void rush(void)
 {
     for (bool moved = true; moved;) {
         moved = false;
         for (cudaStream_t s = streams; s; s = s->next)
-            while (!s->is_busy && pthread_equal(s->owner, pthread_self()) && s->done < end_of(s)) {
+            while (!s->is_busy && s->done < end_of(s)) {
                 const emu_operation *o = &s->list[s->done - s->first];
                 if (o->kind == EMU_WAIT && !is_done(o))
                     break;
@@ -260,7 +257,6 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret, unsigned flags)
     }
     if (e == cudaSuccess) {
         s->is_live = true;
-        s->owner = pthread_self();
         s->device = emu_device();
         *ret = s;
     }

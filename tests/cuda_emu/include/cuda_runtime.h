@@ -7,6 +7,7 @@
 #define TEQUIO_TESTS_CUDA_EMU_RUNTIME_H
 
 #include "cuda_emu/block.h"
+#include "cuda_emu/machine.h"
 #include "cuda_emu/place.h"
 #include "cuda_runtime_api.h"
 
@@ -238,6 +239,7 @@ static inline void emu_enqueue(const char *name, void (*kernel)(P...), dim3 grid
         packed arguments;
     };
     static_assert(sizeof(packed) <= 4096, "arguments of a kernel take at most 4 KB");
+    emu_lock(); /* until the arguments are there, no other thread runs it */
     void *room =
         emu_launch(name, reinterpret_cast<const void *>(kernel), uint3{grid.x, grid.y, grid.z},
                    uint3{block.x, block.y, block.z}, shared_bytes, s, sizeof(call), [](void *p) {
@@ -246,6 +248,7 @@ static inline void emu_enqueue(const char *name, void (*kernel)(P...), dim3 grid
                    });
     if (room)
         new (room) call{kernel, packed(static_cast<P>(arguments)...)};
+    emu_unlock();
 }
 
 #define LAUNCH(kernel, grid, block, shared, stream, ...)                                           \

@@ -29,22 +29,30 @@ template <typename T> static __global__ void pad(T *y, const T *x, padded p, T v
     y[i] = is_filled ? value : x[at];
 }
 
+/* Pieces of y below a place of the first axis. */
+static int64_t slab_of(const launch_pad_call *c)
+{
+    int64_t slab = c->run;
+    for (int i = 1; i < c->rank; i++)
+        slab *= c->dim[i];
+    return slab;
+}
+
 template <typename T>
 static void pad_all(cuda_stream stream, const launch_pad_call *c, void *y, const void *x)
 {
+    int64_t slab = slab_of(c);
+    if (slab * c->dim[0] == 0)
+        return;
     T value;
     memcpy(&value, c->value, sizeof value);
     padded p = {};
-    int64_t slab = c->run; /* pieces of y below a place of the first axis */
     p.rank = c->rank;
     p.run = divider_of(c->run);
     for (int i = 0; i < c->rank; i++) {
         p.by[i] = divider_of(c->dim[i]);
         p.sources[i] = c->sources[i];
-        slab *= i ? c->dim[i] : 1;
     }
-    if (slab == 0)
-        return;
     int64_t most = slab < PIECE ? PIECE / slab : 1;
     for (int64_t begin = 0; begin < c->dim[0]; begin += most) {
         int64_t places = c->dim[0] - begin < most ? c->dim[0] - begin : most;

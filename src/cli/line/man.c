@@ -22,7 +22,8 @@ static const fact environment[] = {
     {"TEQUIO_FAULT_LIFE", "Which life of its task this is, from 1: kills and freezes are of the "
                           "first one unless another is named. A local cluster sets it."},
     {"TEQUIO_LOG_LEVEL", "error, warn, info (default) or debug."},
-    {"OMP_WAIT_POLICY", "passive unless set: threads that wait leave the cores to other tasks."},
+    {"OMP_WAIT_POLICY", "passive unless set, with GOMP_SPINCOUNT=10000: threads that wait for longer "
+                        "than a moment leave the cores to other tasks."},
     {"TMPDIR", "Folder for temporary files."},
 };
 

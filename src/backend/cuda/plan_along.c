@@ -1,5 +1,8 @@
 /* Operators along one axis: ArgMax, ArgMin, Hardmax, CumSum, TopK. The tensor is [outer, axis,
  * inner]. */
+#include "backend/cuda/kernels/along.h"
+#include "backend/cuda/kernels/sort.h"
+#include "backend/cuda/kernels/top_k.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

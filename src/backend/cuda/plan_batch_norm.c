@@ -1,4 +1,5 @@
 /* BatchNormalization and its gradient. Scratch: [pieces, vectors nobody wants, what the loops read]. */
+#include "backend/cuda/kernels/batch_norm.h"
 #include "backend/cuda/pieces.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"

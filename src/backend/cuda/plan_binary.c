@@ -1,4 +1,5 @@
 /* Arithmetic of two operands that broadcast. */
+#include "backend/cuda/kernels/binary.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

@@ -1,4 +1,5 @@
 /* Cast, and rounding to bfloat16. */
+#include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

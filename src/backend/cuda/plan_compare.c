@@ -1,4 +1,5 @@
 /* What makes booleans: comparisons, logic, and questions about one element. */
+#include "backend/cuda/kernels/binary.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

@@ -4,6 +4,8 @@
  * copied into scratch with its channels last. Kernels of one place that touch every place once are
  * matrix products.
  */
+#include "backend/cuda/kernels/channels_last.h"
+#include "backend/cuda/kernels/conv.h"
 #include "backend/cuda/product.h"
 #include "common/base/alloc.h"
 #include "graph/plan.h"

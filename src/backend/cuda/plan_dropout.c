@@ -1,4 +1,5 @@
 /* Dropout and its gradient, with the CPU's masks. */
+#include "backend/cuda/kernels/dropout.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

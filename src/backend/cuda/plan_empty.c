@@ -1,4 +1,5 @@
 /* Nodes whose outputs an operand without elements decides. */
+#include "backend/cuda/kernels/fill.h"
 #include "backend/cuda/program.h"
 #include "backend/empty.h"
 #include "backend/fill.h"

@@ -1,4 +1,5 @@
 /* Gather, GatherElements, GatherND. Any element type. */
+#include "backend/cuda/kernels/gather.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

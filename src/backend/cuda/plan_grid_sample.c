@@ -1,5 +1,6 @@
 /* GridSample and its gradients. */
 #include "backend/cuda/device.h"
+#include "backend/cuda/kernels/grid_sample.h"
 #include "backend/cuda/program.h"
 #include "backend/grid_of.h"
 #include "common/base/alloc.h"

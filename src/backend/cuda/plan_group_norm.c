@@ -1,4 +1,5 @@
 /* GroupNormalization, InstanceNormalization and their gradient. */
+#include "backend/cuda/kernels/group_norm.h"
 #include "backend/cuda/pieces.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"

@@ -3,6 +3,8 @@
  * become row numbers, the row numbers are sorted, and then every row takes what is its own. Floats
  * take it in the order of the indices, as on the CPU, so the bits are the CPU's.
  */
+#include "backend/cuda/kernels/index.h"
+#include "backend/cuda/kernels/sort.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

@@ -2,6 +2,7 @@
  * SoftmaxCrossEntropyLoss, NegativeLogLikelihoodLoss, their gradients, and Accuracy. Labels that are
  * no class are told of by the fault word, those of Accuracy count as wrong.
  */
+#include "backend/cuda/kernels/loss.h"
 #include "backend/cuda/pieces.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"

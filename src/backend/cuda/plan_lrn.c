@@ -1,4 +1,5 @@
 /* LRN and its gradient. */
+#include "backend/cuda/kernels/lrn.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

@@ -2,6 +2,7 @@
  * What only moves elements: Transpose, Expand, Slice and its gradient, Concat. Any element type. A
  * box is moved in the widest pieces that its strides allow; a matrix that turns goes by tiles.
  */
+#include "backend/cuda/kernels/move.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

@@ -2,6 +2,7 @@
  * Pad. Axes behind the last one that is padded are one run with it; where a place of any other
  * comes from is a table.
  */
+#include "backend/cuda/kernels/pad.h"
 #include "backend/cuda/program.h"
 #include "backend/fill.h"
 #include "common/base/alloc.h"

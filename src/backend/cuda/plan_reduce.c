@@ -1,4 +1,5 @@
 /* ReduceX, SumTo, and the gradient of ReduceProd. Of float32; some of int64 and int32. */
+#include "backend/cuda/kernels/reduce.h"
 #include "backend/cuda/pieces.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"

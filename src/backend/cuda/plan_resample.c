@@ -1,4 +1,5 @@
 /* Resize and its gradient, and that of padding: the CPU's passes (backend/passes.h). */
+#include "backend/cuda/kernels/resample.h"
 #include "backend/cuda/program.h"
 #include "backend/passes.h"
 #include "common/base/alloc.h"

@@ -1,4 +1,5 @@
 /* LayerNormalization, RMSNormalization and their gradients. */
+#include "backend/cuda/kernels/row_norm.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

@@ -1,4 +1,5 @@
 /* Softmax, LogSoftmax and their gradients. */
+#include "backend/cuda/kernels/softmax.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

@@ -1,4 +1,5 @@
 /* The operators of unary.def, Neg, and their gradients. */
+#include "backend/cuda/kernels/unary.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

@@ -1,4 +1,5 @@
 /* Choices between operands: Where, and the gradients that follow one. */
+#include "backend/cuda/kernels/ternary.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

@@ -8,6 +8,7 @@
 #ifndef TEQUIO_BACKEND_CUDA_PRODUCT_H
 #define TEQUIO_BACKEND_CUDA_PRODUCT_H
 
+#include "backend/cuda/kernels/tile.h"
 #include "backend/cuda/program.h"
 
 struct lt_product;

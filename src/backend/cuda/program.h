@@ -2,7 +2,7 @@
  * Inside of a loaded program: what every kernel family sees.
  *
  * Loading walks the nodes once, in order. A node's plan function looks at its shapes and attributes
- * and picks a body, which only calls a launcher (kernels/launch.h) with what was decided. Values are
+ * and picks a body, which only calls a launcher (kernels/) with what was decided. Values are
  * row-major, of the type the graph says.
  *
  * Threads: as backend.h says.
@@ -14,6 +14,7 @@
 #include "backend/backend.h"
 #include "backend/cuda/kernels/launch.h"
 #include "graph/attrs.h"
+#include "graph/index_places.h"
 
 typedef struct cuda_node cuda_node;
 

@@ -3,6 +3,8 @@
  * all three go on at a time. Events do not keep time, and who waits for one sleeps.
  */
 #include "backend/cuda/device.h"
+#include "backend/cuda/kernels/input.h"
+#include "backend/cuda/kernels/tree_sum.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 

@@ -1,6 +1,8 @@
 /* BatchNormalization, its statistics and its gradients, in both layouts, against double. */
 #include "cuda_emu/kernels/support_stored.h"
 
+#include "backend/cuda/kernels/batch_norm.h"
+
 #include <math.h>
 #include <stdio.h>
 

@@ -5,6 +5,9 @@
 #include "cuda_emu/kernel_test.h"
 
 #include "backend/axes_of.h"
+#include "backend/cuda/kernels/binary.h"
+#include "backend/cuda/kernels/cast.h"
+#include "backend/cuda/kernels/ternary.h"
 #include "common/base/alloc.h"
 #include "cuda_emu/kernels/walk_scene.h"
 

@@ -1,6 +1,8 @@
 /* Images turned to channels last: moved, and rounded, number by number. */
 #include "cuda_emu/kernel_test.h"
 
+#include "backend/cuda/kernels/channels_last.h"
+
 enum { MOST = 4096 };
 
 static void check(launch_type type, bool is_rounded, int64_t images, int64_t channels,

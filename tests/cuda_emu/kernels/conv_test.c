@@ -1,6 +1,8 @@
 /* Convolutions and their gradients, by tiles and directly, against loops in double. */
 #include "cuda_emu/kernel_test.h"
 
+#include "backend/cuda/kernels/conv.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Running sums of long lines of floats, by a block each: in double, whatever a tile leaves. */
 #include "cuda_emu/kernel_test.h"
 
+#include "backend/cuda/kernels/along.h"
 #include "common/base/alloc.h"
 
 #include <stdio.h>

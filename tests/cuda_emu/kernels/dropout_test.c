@@ -1,6 +1,7 @@
 /* Dropout: the host's masks and, in float32, the host's results, bit for bit. */
 #include "cuda_emu/kernels/support_stored.h"
 
+#include "backend/cuda/kernels/dropout.h"
 #include "common/base/rng.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 /* Fills: every size of an element, ends inside and at the edge of a block. */
 #include "cuda_emu/kernel_test.h"
 
+#include "backend/cuda/kernels/fill.h"
+
 static void every_element_is_the_value(void **state)
 {
     (void)state;

@@ -6,6 +6,7 @@
  */
 #include "cuda_emu/kernel_test.h"
 
+#include "backend/cuda/kernels/grid_sample.h"
 #include "common/base/alloc.h"
 
 #include <math.h>

@@ -1,6 +1,8 @@
 /* GroupNormalization and its gradients against double. */
 #include "cuda_emu/kernels/support_stored.h"
 
+#include "backend/cuda/kernels/group_norm.h"
+
 #include <math.h>
 #include <stdio.h>
 

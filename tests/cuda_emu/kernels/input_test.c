@@ -1,6 +1,8 @@
 /* Bytes become the numbers the host makes of them, of one kind or by channel, at every length. */
 #include "cuda_emu/kernel_test.h"
 
+#include "backend/cuda/kernels/input.h"
+
 enum { MOST = 3 * 700 };
 
 static void compare(int64_t n, int64_t channels, int64_t inner)

@@ -1,6 +1,8 @@
 /* The losses over classes, their gradients, and accuracy, against double. */
 #include "cuda_emu/kernels/support_stored.h"
 
+#include "backend/cuda/kernels/loss.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

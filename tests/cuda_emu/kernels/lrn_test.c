@@ -1,6 +1,8 @@
 /* LRN and its gradient against double. */
 #include "cuda_emu/kernels/support_stored.h"
 
+#include "backend/cuda/kernels/lrn.h"
+
 #include <math.h>
 
 enum { MOST = 8000 };

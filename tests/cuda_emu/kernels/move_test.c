@@ -3,6 +3,7 @@
 #include "cuda_emu/kernel_test.h"
 
 #include "backend/axes.h"
+#include "backend/cuda/kernels/move.h"
 #include "common/base/alloc.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* Updates on the device have the servers' bits. */
 #include "cuda_emu/kernels/support_stored.h"
 
+#include "backend/cuda/kernels/optim.h"
 #include "optim/optim.h"
 #include "optim/update.h"
 

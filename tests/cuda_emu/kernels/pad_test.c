@@ -1,6 +1,7 @@
 /* Pad by tables of sources, against loops over coordinates. */
 #include "cuda_emu/kernel_test.h"
 
+#include "backend/cuda/kernels/pad.h"
 #include "common/base/alloc.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 /* Reductions over any axes against sums in double, and their edges. */
 #include "cuda_emu/kernels/support_stored.h"
 
+#include "backend/cuda/kernels/reduce.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* A sparse matrix along one axis, against a sum in the order of its taps. */
 #include "cuda_emu/kernel_test.h"
 
+#include "backend/cuda/kernels/resample.h"
 #include "common/base/alloc.h"
 
 #include <math.h>

@@ -1,6 +1,8 @@
 /* LayerNormalization, RMSNormalization and their gradients against double. */
 #include "cuda_emu/kernels/support_stored.h"
 
+#include "backend/cuda/kernels/row_norm.h"
+
 #include <math.h>
 #include <stdio.h>
 

@@ -1,6 +1,8 @@
 /* Softmax, LogSoftmax and their gradients against double. */
 #include "cuda_emu/kernels/support_stored.h"
 
+#include "backend/cuda/kernels/softmax.h"
+
 #include <math.h>
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /* Sorting: ascending keys, equal ones as they stood, for any number of them and of their bits. */
 #include "cuda_emu/kernel_test.h"
 
+#include "backend/cuda/kernels/sort.h"
 #include "common/base/alloc.h"
 
 #include <stdlib.h>

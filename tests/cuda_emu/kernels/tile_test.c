@@ -1,6 +1,8 @@
 /* Matrix products on our own tiles against sums in double of the factors as they lie. */
 #include "cuda_emu/kernel_test.h"
 
+#include "backend/cuda/kernels/tile.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

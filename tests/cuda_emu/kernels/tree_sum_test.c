@@ -1,6 +1,7 @@
 /* The tree's addition on the device: the bits of the host's, at any alignment, in place. */
 #include "cuda_emu/kernel_test.h"
 
+#include "backend/cuda/kernels/tree_sum.h"
 #include "common/parts/tree.h"
 
 #include <stdlib.h>

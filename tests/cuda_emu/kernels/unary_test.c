@@ -2,6 +2,7 @@
  * what counts is whether it is above zero. */
 #include "cuda_emu/kernel_test.h"
 
+#include "backend/cuda/kernels/unary.h"
 #include "common/base/alloc.h"
 
 enum { MOST = 2051 };

@@ -3,6 +3,7 @@
 #ifndef TEQUIO_TESTS_CUDA_EMU_KERNELS_WALK_SCENE_H
 #define TEQUIO_TESTS_CUDA_EMU_KERNELS_WALK_SCENE_H
 
+#include "backend/axes.h"
 #include "backend/cuda/kernels/launch.h"
 
 #ifdef __cplusplus

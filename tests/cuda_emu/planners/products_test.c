@@ -6,6 +6,7 @@
 #include "cuda_emu/kernel_test.h"
 
 #include "backend/cuda/cuda.h"
+#include "backend/cuda/kernels/tile.h"
 #include "backend/cuda/product.h"
 #include "common/base/alloc.h"
 #include "common/base/rng.h"

@@ -3,7 +3,7 @@
  * (outer, inner); it has a thread, or a block. Floats are summed in double; a block takes a line in
  * tiles, so its sums have another order than the CPU's, always the same.
  */
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/along.h"
 #include "backend/cuda/kernels/order.cuh"
 #include "backend/cuda/kernels/scan.cuh"
 

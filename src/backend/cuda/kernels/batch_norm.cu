@@ -1,6 +1,7 @@
 /*
  * BatchNormalization of [n, channels, plane] or, with channels last, [n, plane, channels].
  */
+#include "backend/cuda/kernels/batch_norm.h"
 #include "backend/cuda/kernels/norm.cuh"
 
 enum { CHANNEL_THREADS = 256 };

@@ -1,7 +1,7 @@
 /* Two operands that broadcast: the formulas of binary_math.def, in the CPU's words, so with its
  * bits. */
 #include "backend/binary_math.h"
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/binary.h"
 #include "backend/cuda/kernels/walk.cuh"
 
 enum { THREADS = 256, GROUP = 4 };

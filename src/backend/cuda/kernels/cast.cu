@@ -1,6 +1,6 @@
 /* From one type of element to another, as the CPU casts; and floats rounded to bfloat16. */
 #include "backend/binary_math.h"
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/kernels/walk.cuh"
 
 enum { THREADS = 256, GROUP = 4 };

@@ -1,7 +1,7 @@
 /* Images turned for convolutions: a block a square of channels and places, by way of shared memory,
  * so that what lies side by side is read and written side by side. */
+#include "backend/cuda/kernels/channels_last.h"
 #include "backend/cuda/kernels/device.cuh"
-#include "backend/cuda/kernels/launch.h"
 
 enum { SIDE = 32, STEP = 8 };
 

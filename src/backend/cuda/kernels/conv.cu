@@ -6,7 +6,7 @@
  *   gradient of x      rows are pixels of x, columns channels, k weights of a channel
  *   gradient of w      rows are maps, columns taps, k pixels of y
  */
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/conv.h"
 #include "backend/cuda/kernels/tile.cuh"
 
 /* A pixel or a tap: where its image or channel begins, and its coordinates. Their sum (forward) or

@@ -2,6 +2,7 @@
  * Dropout: four neighbours are a thread's, whose fates one block of Philox decides. The masks are
  * the CPU's, bit for bit, as are float32 results.
  */
+#include "backend/cuda/kernels/dropout.h"
 #include "backend/cuda/kernels/philox.cuh"
 #include "backend/cuda/kernels/rows.cuh"
 

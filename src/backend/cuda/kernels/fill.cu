@@ -1,6 +1,6 @@
 /* One element again and again. */
 #include "backend/cuda/kernels/device.cuh"
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/fill.h"
 
 enum { THREADS = 256 };
 

@@ -17,6 +17,7 @@
 #define TEQUIO_BACKEND_CUDA_KERNELS_FOLD_CUH
 
 #include "backend/cuda/kernels/rows.cuh"
+#include "backend/reduce_space.h"
 
 enum { FOLD_THREADS = 256, FOLD_LANES = 32 };
 

@@ -1,4 +1,5 @@
 /* Rows by their numbers: copied in the widest pieces that divide a row. */
+#include "backend/cuda/kernels/gather.h"
 #include "backend/cuda/kernels/places.cuh"
 
 template <typename T>

@@ -1,5 +1,5 @@
 /* GridSample and its gradients, by the CPU's places (backend/grid.h) and in its order of sums. */
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/grid_sample.h"
 #include "backend/cuda/kernels/walk.cuh"
 
 enum {

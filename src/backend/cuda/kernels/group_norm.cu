@@ -3,6 +3,7 @@
  * group is one row for the statistics, what it has of a channel one for the rest. The gradients of
  * scale and bias are sums over samples, in their order.
  */
+#include "backend/cuda/kernels/group_norm.h"
 #include "backend/cuda/kernels/norm.cuh"
 
 enum { SAMPLE_THREADS = 256 };

@@ -3,6 +3,7 @@
  * of threads in the order of their positions. So that a group finds them they are sorted by row
  * (sort.cu); the group at the first of a row has them all.
  */
+#include "backend/cuda/kernels/index.h"
 #include "backend/cuda/kernels/places.cuh"
 
 static __global__ void index_rows(uint32_t *rows, const void *indices, index_places p,

@@ -1,6 +1,6 @@
 /* Images that came up as bytes: the numbers data readers make of them, bit for bit. */
 #include "backend/cuda/kernels/device.cuh"
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/input.h"
 
 enum { THREADS = 256, MOST_BLOCKS = 4096 };
 

@@ -4,6 +4,7 @@
  * largest score and the logarithm of its sum: probabilities lie nowhere. What is summed over rows
  * is summed in double, within pieces of rows, then over the pieces in their order.
  */
+#include "backend/cuda/kernels/loss.h"
 #include "backend/cuda/kernels/softmax.cuh"
 
 #include <limits.h>

@@ -2,6 +2,7 @@
  * LRN over neighbouring channels of [batch, channels, plane], and its gradient, with the CPU's bits:
  * an element's sum runs over the channels in their order.
  */
+#include "backend/cuda/kernels/lrn.h"
 #include "backend/cuda/kernels/rows.cuh"
 
 #include "backend/math.h"

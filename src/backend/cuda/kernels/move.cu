@@ -1,5 +1,5 @@
 /* What moves elements: boxes of them with strides on both sides, and what else only copies. */
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/move.h"
 #include "backend/cuda/kernels/walk.cuh"
 
 enum { THREADS = 256, SIDE = 32, ROWS = 8 };

@@ -2,6 +2,7 @@
  * Updates of weights and sums of squares as the servers make them (optim/update.h, optim/optim.h),
  * bit for bit: compiled without contraction, sums in the same lanes.
  */
+#include "backend/cuda/kernels/optim.h"
 #include "backend/cuda/kernels/rows.cuh"
 
 #include "optim/update.h"

@@ -1,5 +1,5 @@
 /* Pad: every piece of the output finds its source by a table an axis. */
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/pad.h"
 #include "backend/cuda/kernels/walk.cuh"
 
 enum { THREADS = 256 };

@@ -4,6 +4,7 @@
 
 #include "backend/cuda/kernels/device.cuh"
 #include "backend/cuda/kernels/launch.h"
+#include "graph/index_places.h"
 
 /* Number i of the indices, as a place along an axis. The places of bad ones are told apart as far
  * as 32 bits go. */

@@ -4,6 +4,7 @@
  */
 #include "backend/cuda/kernels/fold.cuh"
 
+#include "backend/cuda/kernels/reduce.h"
 #include "backend/math.h"
 
 /* What the folds here read and write. */

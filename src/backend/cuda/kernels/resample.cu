@@ -1,6 +1,6 @@
 /* One axis resized, or the gradient of that: a sparse matrix over [outer, n, inner] (graph/taps.h).
  * A sum goes over its taps in ascending order, as the CPU's. */
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/resample.h"
 #include "backend/cuda/kernels/walk.cuh"
 
 enum { THREADS = 256 };

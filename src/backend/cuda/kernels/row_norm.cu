@@ -3,6 +3,8 @@
  * takes a band of rows, one after the other, and each thread the same columns of all of them: the
  * gradients of scale and bias add up there, band by band, and the bands are summed in their order.
  */
+#include "backend/cuda/kernels/reduce.h"
+#include "backend/cuda/kernels/row_norm.h"
 #include "backend/cuda/kernels/rows.cuh"
 
 enum { HELD = 2 }; /* fours of columns whose sums a thread keeps in registers */

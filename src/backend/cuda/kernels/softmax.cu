@@ -3,6 +3,7 @@
  * rows where inner is 1, else a column is one thread's.
  */
 #include "backend/cuda/kernels/softmax.cuh"
+#include "backend/cuda/kernels/softmax.h"
 
 enum { COLUMN_THREADS = 128 };
 

@@ -5,8 +5,8 @@
  * tile there. A single tile needs the last of them alone. There is nothing in it that could come
  * out differently.
  */
-#include "backend/cuda/kernels/launch.h"
 #include "backend/cuda/kernels/scan.cuh"
+#include "backend/cuda/kernels/sort.h"
 
 enum { THREADS = 256, WARPS = THREADS / 32, EACH = 16, TILE = THREADS * EACH, DIGITS = 256 };
 enum { SCAN_THREADS = 1024, SCAN_EACH = 4 };

@@ -1,6 +1,6 @@
 /* Three operands that broadcast: Where, and the gradients that follow one of two operands. */
 #include "backend/binary_math.h"
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/ternary.h"
 #include "backend/cuda/kernels/walk.cuh"
 
 enum { THREADS = 256, GROUP_BYTES = 16 };

@@ -11,7 +11,7 @@
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_TILE_CUH
 #define TEQUIO_BACKEND_CUDA_KERNELS_TILE_CUH
 
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/tile.h"
 #include "backend/cuda/kernels/tile_source.cuh"
 
 enum {

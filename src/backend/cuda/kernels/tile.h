@@ -1,5 +1,5 @@
 /*
- * Products on our own kernels: what tile.cu (matrices) and conv.cu (convolutions) are asked for.
+ * Products on our own kernels: what tile.cu (matrices) is asked for; conv.h is about convolutions.
  * Plain data, filled by a planner once and read at every launch; C and C++.
  *
  * A sum runs over ascending k, in float32. On one model of chip its bits depend on the factors, the
@@ -14,10 +14,8 @@
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_TILE_H
 #define TEQUIO_BACKEND_CUDA_KERNELS_TILE_H
 
+#include "backend/cuda/kernels/launch.h"
 #include "common/base/dtype.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* How factors are multiplied, and how they lie. */
 typedef enum tile_kind {
@@ -69,35 +67,15 @@ typedef struct gemm_task {
     tile_cut cut;
 } gemm_task;
 
-/* Where an image or the weights lie, in elements: outer (image, or map of the weights), channel,
- * and place in the row-major order of the spatial axes. [N,C,H,W]: CHW, HW, 1; [N,H,W,C]: HWC, 1,
- * C. */
-typedef struct conv_layout {
-    int64_t outer, channel, place;
-} conv_layout;
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-typedef struct conv_operand {
-    void *data; /* factors are only read */
-    dtype type;
-    conv_layout at;
-} conv_operand;
+/* y = act(alpha * a b + beta * c), batch by batch */
+void launch_gemm(cuda_stream stream, const gemm_task *t);
 
-/* What a convolution and its two gradients share. Always three spatial axes: those that are not
- * there have size, kernel, stride and dilation 1 and pad 0, and stand first. */
-typedef struct conv_task {
-    tile_kind kind;
-    int64_t batch, groups;
-    int64_t channels, maps; /* of x and y, all groups together */
-    int32_t in[3], out[3], kernel[3], stride[3], dilation[3];
-    int32_t pad[3];       /* in front; what lies behind follows from the sizes */
-    bool direct;          /* a thread an element, not tiles: for groups of few channels; in
-                           * float32 whatever the kind, factors may be of any type */
-    conv_operand x, w, y; /* w: outer = map, channel = within its group; whichever is made is
-                           * data that is written */
-    tile_end end;         /* of y or x: c_row by pixel, c_column by channel of all groups,
-                           * c_batch is not read. Of weights: alpha alone */
-    tile_cut cut;         /* parts: tile_parts(pieces, groups, rows, columns) of what is made:
-                           * pixels and channels of a group; maps of a group and their weights */
-} conv_task;
+#ifdef __cplusplus
+}
+#endif
 
 #endif

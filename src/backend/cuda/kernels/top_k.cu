@@ -4,8 +4,8 @@
  * keys for sort.cu, from the last word of a key to the first and then by line, and their first are
  * looked up.
  */
-#include "backend/cuda/kernels/launch.h"
 #include "backend/cuda/kernels/order.cuh"
+#include "backend/cuda/kernels/top_k.h"
 
 enum { THREADS = 256, SHORT = LAUNCH_TOP_K_SHORT };
 

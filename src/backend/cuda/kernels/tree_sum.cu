@@ -1,6 +1,6 @@
 /* The addition of the tree of slots: as common/parts/tree.h's, bit for bit. */
 #include "backend/cuda/kernels/device.cuh"
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/tree_sum.h"
 
 enum { THREADS = 256, MOST_BLOCKS = 4096 };
 

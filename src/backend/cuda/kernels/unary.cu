@@ -1,6 +1,6 @@
 /* One element at a time: the formulas of unary_math.def, in the CPU's words, so with its bits. */
 #include "backend/cuda/kernels/device.cuh"
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/unary.h"
 #include "backend/unary_math.h"
 
 enum { THREADS = 256, EACH = 4 };

@@ -1,0 +1,20 @@
+/* Images from planes to pixels. */
+#ifndef TEQUIO_BACKEND_CUDA_KERNELS_CHANNELS_LAST_H
+#define TEQUIO_BACKEND_CUDA_KERNELS_CHANNELS_LAST_H
+
+#include "backend/cuda/kernels/launch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* y [images, places, channels] of `type` = x [images, channels, places], of `type` if it is rounded
+ * already, otherwise float. There are fewer than 2^31 squares of 32 channels and places. */
+void launch_channels_last(cuda_stream stream, void *y, launch_type type, const void *x,
+                          bool is_rounded, int64_t images, int64_t channels, int64_t places);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,27 @@
+/* A stable sort of numbers by keys. */
+#ifndef TEQUIO_BACKEND_CUDA_KERNELS_SORT_H
+#define TEQUIO_BACKEND_CUDA_KERNELS_SORT_H
+
+#include "backend/cuda/kernels/launch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct launch_sort_call {
+    int64_t n;                  /* below 2^32 */
+    int bits;                   /* of a key that count, the lowest; 1 .. 32 */
+    const uint32_t *keys;       /* [n] */
+    const uint32_t *from;       /* [n]: the numbers that have the keys; NULL: 0 .. n-1 */
+    uint32_t *sorted, *order;   /* [n]: keys and numbers by ascending keys, equal ones as they stood */
+    void *room;                 /* launch_sort_room(n) bytes */
+} launch_sort_call;
+
+size_t launch_sort_room(int64_t n);
+void launch_sort(cuda_stream stream, const launch_sort_call *c);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

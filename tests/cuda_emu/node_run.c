@@ -1,5 +1,7 @@
-/* What runs a node (program.c, where it has another name) also tells which memory is the node's. */
+/* What runs a node (program.c, where it has another name) also tells which memory is the node's, and
+ * whose strides libraries are given. */
 #include "backend/cuda/program.h"
+#include "cuda_emu/fakes/stride.h"
 #include "cuda_emu/stream.h"
 
 enum { RANGES = 64 };
@@ -31,7 +33,9 @@ status cuda_node_run(void *state, void *const *addresses, void *workspace, error
     add(list, &n, workspace, node->scratch_bytes, true);
     add(list, &n, node->program->backend->fault, sizeof(uint64_t), true);
     emu_ranges_set(list, n < RANGES ? n : 0);
+    fake_stride_of(graph_op_of(of->op)->name);
     status st = cuda_node_run_plain(state, addresses, workspace, err);
+    fake_stride_of(NULL);
     emu_ranges_set(NULL, 0);
     return st;
 }

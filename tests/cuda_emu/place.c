@@ -30,7 +30,8 @@ void emu_places_share(void)
 
 static bool is_same(const emu_place *a, const emu_place *b)
 {
-    return a->line == b->line && strcmp(a->file, b->file) == 0 && strcmp(a->what, b->what) == 0;
+    return a->line == b->line && strcmp(a->file, b->file) == 0 &&
+           strcmp(a->function, b->function) == 0 && strcmp(a->what, b->what) == 0;
 }
 
 static int number_of(const emu_place *p)

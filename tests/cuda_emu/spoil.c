@@ -92,8 +92,7 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Whether `names`, with spaces between, has this one. */
-static bool has_name(const char *names, const char *name)
+bool spoil_names(const char *names, const char *name)
 {
     size_t n = strlen(name);
     for (const char *at = names; at && (at = strstr(at, name)); at += n)
@@ -109,7 +108,7 @@ static void spoil_each(const struct CMUnitTest *tests, const char *files, FILE *
     for (int i = 1; i <= last; i++) {
         uint64_t passed_by;
         emu_place p = emu_place_get(i, &passed_by);
-        if (!has_name(files, file_name(p.file)))
+        if (!spoil_names(files, file_name(p.file)))
             continue;
         bool noticed = is_noticed(tests, i, passed_by);
         fprintf(ledger, "%s\t%d\t%s\t%s\t%s\n", file_name(p.file), p.line, p.function, p.what,

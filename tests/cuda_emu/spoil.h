@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,5 +17,7 @@
 int spoil_places(const struct CMUnitTest *tests, size_t n, const char *files, const char *ledger);
 /* To be called as each test begins. */
 void spoil_test_begins(void);
+/* Whether `names`, with spaces between, has this one; none: all. */
+bool spoil_names(const char *names, const char *name);
 
 #endif

@@ -260,5 +260,5 @@ int main(void)
     tests[OP_ZERO + 3] = (struct CMUnitTest)cmocka_unit_test(test_without_elements);
     tests[OP_ZERO + 4] = (struct CMUnitTest)cmocka_unit_test(test_every_backward_operator_was_met);
     tests[OP_ZERO + 5] = (struct CMUnitTest)cmocka_unit_test(test_what_lacks_is_known);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tested_run(tests, COUNT_OF(tests));
 }

@@ -127,5 +127,5 @@ int main(void)
                                         .initial_state = (void *)(uintptr_t)graph_op_of(op)};
     tests[OP_ZERO] = (struct CMUnitTest)cmocka_unit_test(test_without_elements);
     tests[OP_ZERO + 1] = (struct CMUnitTest)cmocka_unit_test(test_what_lacks_is_known);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tested_run(tests, COUNT_OF(tests));
 }

@@ -15,6 +15,7 @@ static const op_case rows[] = {
     CASE(CONV, "depthwise", 3, IN(X(2, 8, 6, 5), X(8, 1, 3, 3), X(8)),
          CONV_(.group = 8, .pads = {1, 1, 1, 1})),
     CASE(CONV, "1x1, odd channels", 3, IN(X(2, 17, 5, 5), X(33, 17, 1, 1), X(33))),
+    CASE(CONV, "1x1 without a bias", 2, IN(X(3, 12, 3, 5), X(7, 12, 1, 1))),
     CASE(CONV, "1x1, stride 2", 2, IN(X(2, 16, 7, 7), X(32, 16, 1, 1)), CONV_(.strides = {2, 2})),
     CASE(CONV, "whole vectors of channels", 3, IN(X(2, 32, 5, 5), X(48, 32, 3, 3), X(48)),
          CONV_(.pads = {1, 1, 1, 1})),
@@ -43,6 +44,7 @@ static const op_case rows[] = {
     CASE(CONV, "video, depthwise, dilations", 3, IN(X(1, 16, 5, 5, 6), X(16, 1, 3, 2, 3), X(16)),
          CONV_(.group = 16, .dilations = {1, 2, 2}, .pads = {1, 0, 2, 1, 2, 2})),
 
+    CASE(CONV_TRANSPOSE, "1x1 without a bias", 2, IN(X(2, 8, 3, 3), X(8, 5, 1, 1))),
     CASE(CONV_TRANSPOSE, "plain", 3, IN(X(2, 3, 4, 5), X(3, 6, 3, 2), X(6))),
     CASE(CONV_TRANSPOSE, "doubling", 3, IN(X(2, 16, 4, 3), X(16, 8, 2, 2), X(8)),
          CONV_(.strides = {2, 2})),

@@ -19,6 +19,11 @@
 const backend_ops *const tested_backend = &backend_cpu;
 const int tested_frames = FRAME_COUNT;
 
+int tested_run(const struct CMUnitTest *tests, size_t n)
+{
+    return _cmocka_run_group_tests("operators", tests, n, NULL, NULL);
+}
+
 bool tested_takes(const graph *g)
 {
     (void)g;

@@ -14,6 +14,10 @@ extern const backend_ops *const tested_backend;
 /* How many of the frames of a case, from the first, make a difference to it. */
 extern const int tested_frames;
 
+/* Runs a program's tests of operators, each by the operator's name; returns how many failed. */
+struct CMUnitTest;
+int tested_run(const struct CMUnitTest *tests, size_t n);
+
 /* Whether it has a kernel for every node of g; a backend may be known to lack some. */
 bool tested_takes(const graph *g);
 

@@ -6,6 +6,7 @@
 #include "cuda_emu/block.h"
 #include "cuda_emu/fakes/fakes.h"
 #include "cuda_emu/fakes/lt_product.h"
+#include "cuda_emu/fakes/stride.h"
 #include "cuda_emu/machine.h"
 #include "cuda_emu/memory.h"
 
@@ -393,6 +394,20 @@ static bool check_operands(const lt_call *c, const algorithm *a, size_t bytes)
     return bytes == 0 || check_memory("the workspace", c->workspace, bytes, 16);
 }
 
+/* But for c's batches: nobody adds to products in batches. */
+static void spoil_strides(lt_problem *p, bool reads_base)
+{
+    const uint64_t *columns = p->columns;
+    bool base = reads_base && columns[BASE] > 1, batches = p->count > 1;
+    p->pitch[LEFT] = STRIDE("pitch of a", p->pitch[LEFT], columns[LEFT] > 1);
+    p->pitch[RIGHT] = STRIDE("pitch of b", p->pitch[RIGHT], columns[RIGHT] > 1);
+    p->pitch[BASE] = STRIDE("pitch of c", p->pitch[BASE], base);
+    p->pitch[RESULT] = STRIDE("pitch of d", p->pitch[RESULT], columns[RESULT] > 1);
+    p->stride[LEFT] = STRIDE("stride of a", p->stride[LEFT], batches);
+    p->stride[RIGHT] = STRIDE("stride of b", p->stride[RIGHT], batches);
+    p->stride[RESULT] = STRIDE("stride of d", p->stride[RESULT], batches);
+}
+
 static unsigned matmul(lt_handle h, lt_desc d, const void *alpha, const void *left,
                        lt_layout left_layout, const void *right, lt_layout right_layout,
                        const void *beta, const void *base, lt_layout base_layout, void *result,
@@ -422,6 +437,7 @@ static unsigned matmul(lt_handle h, lt_desc d, const void *alpha, const void *le
         return INVALID_VALUE;
     memcpy(&c.alpha, alpha, sizeof c.alpha);
     memcpy(&c.beta, beta, sizeof c.beta);
+    spoil_strides(&c.p, c.beta != 0.0f);
     c.pieces = a.pieces;
     c.workspace_bytes = a.workspace;
     void *room = emu_launch("cublasLtMatmul", (const void *)(uintptr_t)lt_multiply,

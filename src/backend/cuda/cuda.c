@@ -3,7 +3,7 @@
 #include "backend/cuda/api.h"
 #include "backend/cuda/device.h"
 #include "backend/cuda/lt.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/storage.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 
@@ -169,17 +169,6 @@ static void cuda_unload(backend_program **p)
     *p = NULL;
 }
 
-static status measure_values(backend_program *p, error *err)
-{
-    for (graph_val v = 0; v < graph_n_values(p->g); v++) {
-        const graph_value *value = graph_value_at(p->g, v);
-        size_t elements = (size_t)graph_shape_elements(&value->shape);
-        if (!size_mul(elements, dtype_bytes(value->dtype), &p->bytes[v]))
-            return FAIL(err, E_NOMEM, "value '%s' is too large", value->name);
-    }
-    return OK;
-}
-
 static void begin_node(backend_program *p, int32_t index)
 {
     cuda_node *n = &p->nodes[index];
@@ -249,8 +238,7 @@ static status cuda_load(backend *b, const graph *g, backend_program **ret, error
     p->g = g;
     p->arena = arena_create();
     p->nodes = arena_alloc(p->arena, (size_t)graph_n_nodes(g) * sizeof *p->nodes);
-    p->bytes = arena_alloc(p->arena, (size_t)graph_n_values(g) * sizeof *p->bytes);
-    status st = measure_values(p, err);
+    status st = storage_choose(p, err);
     if (st == OK)
         st = plan_all(p, err);
     if (st == OK)

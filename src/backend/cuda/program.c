@@ -21,6 +21,21 @@ const graph_value *cuda_out(const cuda_node *n, int i)
     return graph_value_at(n->program->g, n->node->out[i]);
 }
 
+cuda_storage cuda_in_storage(const cuda_node *n, int i)
+{
+    return n->program->storage[n->node->in[i]];
+}
+
+cuda_storage cuda_out_storage(const cuda_node *n, int i)
+{
+    return n->program->storage[n->node->out[i]];
+}
+
+launch_type cuda_launch_type(dtype t)
+{
+    return t == DT_BF16 ? LAUNCH_BF16 : t == DT_F16 ? LAUNCH_F16 : LAUNCH_F32;
+}
+
 axes cuda_broadcast(const cuda_node *n)
 {
     const graph_shape *x[AXES_OPERANDS];

@@ -2,8 +2,8 @@
  * Inside of a loaded program: what every kernel family sees.
  *
  * Loading walks the nodes once, in order. A node's plan function looks at its shapes and attributes
- * and picks a body, which only calls a launcher (kernels/) with what was decided. Values are
- * row-major, of the type the graph says.
+ * and picks a body, which only calls a launcher (kernels/) with what was decided. How the bytes of
+ * a value are to be read was chosen before (storage.h).
  *
  * Threads: as backend.h says.
  */
@@ -17,6 +17,12 @@
 #include "graph/index_places.h"
 
 typedef struct cuda_node cuda_node;
+
+/* How the elements of a value lie in memory. */
+typedef struct cuda_storage {
+    dtype type;             /* the value's own; of a float32 one, that of half precision perhaps */
+    bool channels_last;     /* [N,C,..] lies as [N,..,C]; otherwise row-major */
+} cuda_storage;
 
 /* One execution: addresses on the device; NULL where the node has no value. */
 typedef struct cuda_call {
@@ -59,6 +65,7 @@ struct backend_program {
     const graph *g;
     arena *arena;
     cuda_node *nodes;
+    cuda_storage *storage;  /* by value */
     size_t *bytes;          /* by value */
     struct cuda_table *tables;
     struct lt_product *lt;  /* all products that are cuBLASLt's */
@@ -69,6 +76,12 @@ typedef status (*cuda_plan)(backend_program *p, cuda_node *n, error *err);
 
 const graph_value *cuda_in(const cuda_node *n, int i);      /* NULL if absent */
 const graph_value *cuda_out(const cuda_node *n, int i);
+
+/* How the body finds input i, and is to leave output i. */
+cuda_storage cuda_in_storage(const cuda_node *n, int i);
+cuda_storage cuda_out_storage(const cuda_node *n, int i);
+/* Of a floating type with kernels. */
+launch_type cuda_launch_type(dtype t);
 
 /* All inputs of an operator that broadcasts them to its output 0. */
 axes cuda_broadcast(const cuda_node *n);

@@ -2,6 +2,7 @@
 
 #include "backend/cuda/api.h"
 #include "backend/cuda/device.h"
+#include "backend/cuda/dnn.h"
 #include "backend/cuda/lt.h"
 #include "backend/cuda/storage.h"
 #include "common/base/alloc.h"
@@ -131,6 +132,7 @@ static const cuda_plan plan_of[OP_COUNT] = {
 
 static void cuda_close(backend **b)
 {
+    dnn_close(*b);
     lt_close(*b);
     queues_close(*b);
     free(*b);
@@ -162,6 +164,7 @@ static void cuda_unload(backend_program **p)
 {
     if (!*p)
         return;
+    dnn_graphs_destroy(*p);
     lt_products_destroy(*p);
     cuda_tables_release(*p);
     arena_destroy(&(*p)->arena);
@@ -284,11 +287,12 @@ static status cuda_prepare(backend_program *p, int32_t node, backend_kernel *ret
 static void cuda_fingerprint(const backend *b, char *ret, size_t bytes)
 {
     struct cudaDeviceProp found = {.name = "a GPU that does not answer"};
-    const api_found *lt = api_find(API_LT);
+    const api_found *lt = api_find(API_LT), *dnn = api_find(API_DNN);
     (void)cudaGetDeviceProperties(&found, b->device);
-    snprintf(ret, bytes, "CUDA %s sm_%d%d %d SMs, runtime %d.%d, cuBLASLt %s", found.name,
+    snprintf(ret, bytes, "CUDA %s sm_%d%d %d SMs, runtime %d.%d, cuBLASLt %s, cuDNN %s", found.name,
              b->arch / 10, b->arch % 10, found.multiProcessorCount, CUDART_VERSION / 1000,
-             CUDART_VERSION % 1000 / 10, lt->path ? lt->version : "none");
+             CUDART_VERSION % 1000 / 10, lt->path ? lt->version : "none",
+             dnn->path ? dnn->version : "none");
 }
 
 const backend_ops backend_cuda = {

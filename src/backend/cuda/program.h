@@ -55,6 +55,8 @@ struct backend {
     int arch;               /* 10 times its compute capability: 75, 80, 120 */
     size_t shared_limit;    /* bytes of shared memory a block may ask for */
     struct cublasLtContext *lt; /* lt.h; NULL: not opened */
+    struct cudnnContext *dnn;   /* dnn.h; NULL: not opened */
+    void *dnn_device;           /* what cuDNN's heuristics know of the GPU */
     cuda_stream queues[QUEUE_COUNT];
     uint64_t *fault;        /* on the device; all ones: none */
     bool records;           /* segments, as graphs */
@@ -69,6 +71,7 @@ struct backend_program {
     size_t *bytes;          /* by value */
     struct cuda_table *tables;
     struct lt_product *lt;  /* all products that are cuBLASLt's */
+    struct dnn_graph *dnn;  /* all graphs that are cuDNN's */
 };
 
 /* Chooses body, state and scratch. E_UNSUPPORTED with the reason if there is no kernel. */

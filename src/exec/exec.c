@@ -20,7 +20,7 @@ static size_t largest_slab(const exec *e, plan_slab slab)
     return most;
 }
 
-static void measure(exec *e)
+static void measure(exec *e, const exec_options *options)
 {
     e->memory = (exec_memory){
         .param = e->flat ? (size_t)e->flat->n_elements * sizeof(float) : 0,
@@ -28,6 +28,7 @@ static void measure(exec *e)
         .io = largest_slab(e, SLAB_IO),
         .temp = largest_slab(e, SLAB_TEMP),
     };
+    e->memory.sums = e->ops->async ? options->sum_level * e->memory.grad : 0;
     for (size_t i = 0; i < e->n_variants; i++) {
         const variant *v = &e->variants[i];
         e->memory.constant += plan_slab_bytes(v->plan, SLAB_CONST);
@@ -64,7 +65,7 @@ static status fill(exec *e, const exec_options *options, error *err)
             return st;
         }
     }
-    measure(e);
+    measure(e, options);
     if (e->ops->async)
         TRY(room_check(e, options, err));
     TRY(allocate(e, err));

@@ -28,11 +28,13 @@ typedef struct exec_options {
     size_t n_graphs;            /* at least 1 */
     int64_t examples;           /* of the largest batch, for what is told of one that does not fit in
                                  * a device's memory; 0: not known */
+    uint8_t sum_level;          /* that exec_keep_sums will be asked for: its room counts as needed, but
+                                 * a device that has less gets along with that */
 } exec_options;
 
-/* Bytes by slab, for --dry-run. */
+/* Bytes by slab, for --dry-run; sums: of gradients, on a device. */
 typedef struct exec_memory {
-    size_t param, grad, io, temp, constant, workspace;
+    size_t param, grad, io, temp, constant, workspace, sums;
 } exec_memory;
 
 /* A device can keep gradients and add them up, so that only whole nodes of the tree of slots come

@@ -9,13 +9,15 @@
 enum { SPARE = 32 }; /* a 32nd of what is free stays: pieces are rounded up */
 
 typedef struct need {
-    size_t fixed, batch; /* bytes; constants are there already */
+    size_t fixed, sums, batch; /* bytes; constants are there already, sums can be done without */
 } need;
 
 static need need_of(const exec *e)
 {
     const exec_memory *m = &e->memory;
-    return (need){.fixed = m->param + m->grad, .batch = 2 * m->io + m->temp + m->workspace};
+    return (need){.fixed = m->param + m->grad,
+                  .sums = m->sums,
+                  .batch = 2 * m->io + m->temp + m->workspace};
 }
 
 static unsigned long long mib(size_t bytes)
@@ -23,11 +25,17 @@ static unsigned long long mib(size_t bytes)
     return (bytes + (1U << 20) - 1) >> 20;
 }
 
-/* How many examples fit, if room grows with them. */
+/* How many examples fit beside so much else, if room grows with them. */
+static long long most_beside(size_t taken, const need *n, size_t room, int64_t examples)
+{
+    size_t left = room > taken ? room - taken : 0;
+    return (long long)((double)left / (double)n->batch * (double)examples);
+}
+
 static long long most_examples(const need *n, size_t room, int64_t examples)
 {
-    size_t left = room > n->fixed ? room - n->fixed : 0;
-    return (long long)((double)left / (double)n->batch * (double)examples);
+    long long most = most_beside(n->fixed + n->sums, n, room, examples);
+    return most > 0 ? most : most_beside(n->fixed, n, room, examples);
 }
 
 static void advise(const need *n, size_t room, int64_t examples, char *ret, size_t bytes)
@@ -52,8 +60,8 @@ status room_check(const exec *e, const exec_options *o, error *err)
     char advice[128];
     advise(&n, room, o->examples, advice, sizeof advice);
     return FAIL(err, E_NOMEM,
-                "%s number %d (%s) lacks memory: %llu MiB are needed, %llu of %llu are free; weights "
-                "and gradients take %llu, and %llu are for %s",
-                e->ops->name, o->device.device, d.name, mib(n.fixed + n.batch), mib(d.free),
-                mib(d.memory), mib(n.fixed), mib(n.batch), advice);
+                "%s number %d (%s) lacks memory: %llu MiB are needed, %llu of %llu are free; weights, "
+                "gradients and their sums take %llu, and %llu are for %s",
+                e->ops->name, o->device.device, d.name, mib(n.fixed + n.sums + n.batch), mib(d.free),
+                mib(d.memory), mib(n.fixed + n.sums), mib(n.batch), advice);
 }

@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/config/mode.h"
 #include "common/wire/hello.h"
 #include "optim/settings.h"
 
@@ -30,10 +31,7 @@ static status settle_k(master *m, error *err)
     const config *c = m->o->config;
     int64_t k = jobdir_batches_per_step(m->o->dir);
     if (!k) {
-        k = config_has(c, "trainer.batches_per_step")
-                ? config_int(c, "trainer.batches_per_step")
-                : members_lanes(&m->members) *
-                      config_int(c, "trainer.num_gradient_accumulation_steps");
+        k = mode_batches_per_step(c, members_lanes(&m->members));
         TRY(jobdir_set_batches_per_step(m->o->dir, k, err));
     }
     m->mode = mode_settings(c);

@@ -22,6 +22,7 @@ static status build_boards(worker *w, error *err)
 static status build_lanes(worker *w, error *err)
 {
     const config *c = w->o->config;
+    int64_t lanes = (int64_t)w->o->n_lanes * (w->o->n_workers > 0 ? w->o->n_workers : 1);
     w->lanes = xcalloc((size_t)w->o->n_lanes, sizeof(lane *));
     for (int32_t i = 0; i < w->o->n_lanes; i++)
         TRYF(lane_create(
@@ -34,6 +35,7 @@ static status build_lanes(worker *w, error *err)
                      .graphs = (const graph *const *)w->variants.graphs,
                      .batch_sizes = w->variants.batch_sizes,
                      .n_graphs = w->variants.n,
+                     .sum_level = mode_sum_level(c, lanes),
                      .loader = {.dataset = w->variants.data,
                                 .batch_size = config_int(c, "data_loader.batch_size"),
                                 .seed = (uint64_t)config_int(c, "random_seed"),

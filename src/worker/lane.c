@@ -119,6 +119,7 @@ static status build(lane *l, error *err)
             .graphs = l->o.graphs,
             .n_graphs = l->o.n_graphs,
             .examples = l->o.batch_sizes[0],
+            .sum_level = l->o.sum_level,
         },
         &l->exec, err));
     exec_bind_params(l->exec, board_weights(l->o.board));

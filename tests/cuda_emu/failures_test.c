@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-enum { WIDTH = 1024 };
+enum { WIDTH = 1024, OUT = 256 };
 
 /* What is done there. */
 typedef struct attempt {
@@ -27,6 +27,8 @@ typedef struct attempt {
     int device;
     int64_t batch;
     int runs; /* of the engine; 0: the GPU is looked for */
+    bool learns;
+    uint8_t counted, kept; /* levels of sums: what the engine is told, what must have room then */
 } attempt;
 
 /* y = -exp(x) of a batch. */
@@ -40,15 +42,36 @@ static status build(graph *g, int64_t batch, error *err)
     return OK;
 }
 
-static status compute(const attempt *a, graph *g, exec **e, error *err)
+static const tensor_decl weights = {.name = "w", .rank = 2, .dim = {WIDTH, OUT}};
+
+/* The gradient of a mean over exp(x w): a MB of it. */
+static status build_learner(graph *g, int64_t batch, error *err)
 {
+    graph_val in[2], v = GRAPH_NONE, share = GRAPH_NONE;
+    TRY(graph_input(g, "x", DT_F32, (graph_shape){2, {batch, WIDTH}}, &in[0], err));
+    TRY(graph_input(g, "weight", DT_F32, (graph_shape){.rank = 0}, &share, err));
+    TRY(graph_param(g, &weights, &in[1], err));
+    TRY(graph_add_1(g, OP_GEMM, "y", in, 2, NULL, &v, err));
+    TRY(graph_add_1(g, OP_EXP, "exp", &v, 1, NULL, &v, err));
+    TRY(graph_add_1(g, OP_REDUCE_MEAN, "loss", &v, 1, &(reduce_attr){.drop_dims = true}, &v, err));
+    return graph_backward(g, v, share, err);
+}
+
+static status compute(const attempt *a, graph *g, const flat *f, exec **e, error *err)
+{
+    static const float params[WIDTH * OUT];
     exec_options o = {.backend = &backend_cuda,
                       .device = {.threads = 1, .device = a->device},
+                      .flat = f,
                       .graphs = (const graph *const[]){g},
                       .n_graphs = 1,
-                      .examples = a->batch};
-    TRY(build(g, a->batch, err));
+                      .examples = a->batch,
+                      .sum_level = a->counted};
+    TRY(a->learns ? build_learner(g, a->batch, err) : build(g, a->batch, err));
     TRY(exec_create(&o, e, err));
+    exec_bind_params(*e, params);
+    if (exec_keep_sums(*e, a->kept) < a->kept)
+        return FAIL(err, E_NOMEM, "no room for the sums");
     for (int i = 0; i < a->runs; i++)
         TRY(exec_run(*e, 0, NULL, err));
     return OK;
@@ -62,10 +85,14 @@ static status attempt_it(void *user, error *err)
     if (!a->runs)
         return cuda_find(a->device, err);
     graph *g = NULL;
+    flat *f = NULL;
     exec *e = NULL;
     TRY(graph_create(&g, err));
-    status st = compute(a, g, &e, err);
+    status st = a->learns ? flat_create(&weights, 1, &f, err) : OK;
+    if (st == OK)
+        st = compute(a, g, f, &e, err);
     exec_destroy(&e);
+    flat_destroy(&f);
     graph_destroy(&g);
     return st;
 }
@@ -119,12 +146,42 @@ static void test_a_batch_that_does_not_fit(void **state)
     const char *most = strstr(err.text, "a batch of 2000; one of ");
     assert_non_null(most);
     assert_ptr_equal(strstr(err.text, "cuda number 0 (Emulated sm_90) lacks memory: "), err.text);
-    assert_non_null(strstr(err.text, " of 8 are free; weights and gradients take 0, and "));
+    assert_non_null(strstr(err.text, " of 8 are free; weights, gradients and their sums take 0, and "));
     a.batch = strtoll(most + strlen("a batch of 2000; one of "), NULL, 10);
     assert_in_range(a.batch, 100, 1999);
     assert_int_equal(try(&a, &err), OK);
     a.batch += a.batch / 10;
     assert_int_equal(try(&a, &err), E_NOMEM);
+}
+
+/* Of a machine of 16 MB: what a batch may have beside weights, gradients and what is told of sums. */
+static int64_t largest_batch(uint8_t counted)
+{
+    error err;
+    attempt a = {.machine = {"EMU_MEMORY=16777216"},
+                 .runs = 1,
+                 .batch = 9000,
+                 .learns = true,
+                 .counted = counted};
+    assert_int_equal(try(&a, &err), E_NOMEM);
+    const char *most = strstr(err.text, "a batch of 9000; one of ");
+    assert_non_null(most);
+    return strtoll(most + strlen("a batch of 9000; one of "), NULL, 10);
+}
+
+static void test_a_batch_that_fits_beside_sums(void **state)
+{
+    (void)state;
+    error err;
+    attempt a = {.machine = {"EMU_MEMORY=16777216"}, .runs = 1, .learns = true, .kept = 3};
+    a.batch = largest_batch(0);
+    assert_int_equal(try(&a, &err), E_NOMEM);
+    assert_string_equal(err.text, "no room for the sums");
+    a.batch = largest_batch(3);
+    assert_in_range(a.batch, 100, largest_batch(0) - 100);
+    assert_int_equal(try(&a, &err), OK);
+    a.batch = largest_batch(100); /* so many that they never fit are done without */
+    assert_int_equal(a.batch, largest_batch(0));
 }
 
 static void test_not_even_one_fits(void **state)
@@ -153,6 +210,7 @@ int main(void)
         cmocka_unit_test(test_machines_without_a_gpu),
         cmocka_unit_test(test_a_chip_without_code),
         cmocka_unit_test(test_a_batch_that_does_not_fit),
+        cmocka_unit_test(test_a_batch_that_fits_beside_sums),
         cmocka_unit_test(test_not_even_one_fits),
         cmocka_unit_test(test_a_gpu_that_breaks),
     };

@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/config/mode.h"
 #include "common/parts/steps.h"
 #include "exec/exec.h"
 #include "worker/variants.h"
@@ -42,6 +43,7 @@ static status build(trial *t, const backend_choice *on, error *err)
         .graphs = (const graph *const *)t->variants.graphs,
         .n_graphs = 1,
         .examples = t->steps.batch_size,
+        .sum_level = mode_sum_level(c, 1),
     };
     loader_options data = {
         .dataset = t->variants.data,
@@ -133,7 +135,7 @@ static status measure(trial *t, int64_t samples, double *ret_ms, error *err)
 static void count_memory(const trial *t, trial_result *ret)
 {
     exec_memory m = exec_memory_use(t->exec);
-    size_t fixed = m.param + m.grad + m.constant, batch = m.io + m.temp + m.workspace;
+    size_t fixed = m.param + m.grad + m.sums + m.constant, batch = m.io + m.temp + m.workspace;
     size_t left = ret->device.free > fixed ? ret->device.free - fixed : 0;
     ret->memory = fixed + batch;
     ret->largest_batch = (int64_t)((double)left / (double)(batch + 1) * (double)ret->batch);

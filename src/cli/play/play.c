@@ -78,6 +78,15 @@ static bool is_single(const cluster *c)
             c->task.role != ROLE_PS);
 }
 
+/* 0: not known. */
+static int32_t count_workers(const play *p)
+{
+    int32_t n = p->c->jobs[ROLE_WORKER].sparse ? 0 : p->c->jobs[ROLE_WORKER].n;
+    if (p->is_alone)
+        return 1;
+    return p->trainer && p->plays_worker && n ? n + 1 : n;
+}
+
 static void choose_roles(play *p)
 {
     const cluster *c = p->c;
@@ -200,11 +209,6 @@ static status run_master(play *p, error *err)
     size_t n = 1;
     if (p->listen)
         endpoints[n++] = p->listen;
-    int32_t workers = p->c->jobs[ROLE_WORKER].sparse ? 0 : p->c->jobs[ROLE_WORKER].n;
-    if (p->is_alone)
-        workers = 1;
-    else if (p->trainer && p->plays_worker && workers)
-        workers++;
     progress_init(&p->progress, p->o->progress, stderr);
     status st = master_run(
         &(master_options){
@@ -217,7 +221,7 @@ static status run_master(play *p, error *err)
             .servers = (const char *const *)p->servers,
             .n_servers = p->n_servers,
             .dir = p->dir,
-            .n_workers = workers,
+            .n_workers = count_workers(p),
             .evaluates = p->evaluates,
             .stop = p->o->stop,
             .abort = &p->abort,
@@ -248,6 +252,7 @@ static status run_worker(play *p, error *err)
             .master = p->master,
             .servers = (const char *const *)p->servers,
             .n_servers = p->n_servers,
+            .n_workers = count_workers(p),
             .n_lanes = p->lanes,
             .devices = p->devices,
             .stop = stop_of(p),

@@ -8,6 +8,7 @@
 #include "cli/play/devices.h"
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "common/config/mode.h"
 #include "common/parts/placement.h"
 #include "exec/exec.h"
 #include "optim/optim.h"
@@ -48,6 +49,7 @@ static status build(const config *c, const shape *s, built *b, error *err)
         .graphs = (const graph *const *)b->variants.graphs,
         .n_graphs = b->variants.n,
         .examples = b->steps.batch_size,
+        .sum_level = mode_sum_level(c, (int64_t)s->lanes * (s->workers > 0 ? s->workers : 1)),
     };
     return exec_create(&options, &b->exec, err);
 }
@@ -65,11 +67,11 @@ static json_t *parameters(const flat *f)
 static json_t *lane_memory(const exec *e)
 {
     exec_memory m = exec_memory_use(e);
-    size_t total = m.param + m.grad + m.io + m.temp + m.constant + m.workspace;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "param", (json_int_t)m.param, "grad",
+    size_t total = m.param + m.grad + m.io + m.temp + m.constant + m.workspace + m.sums;
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "param", (json_int_t)m.param, "grad",
                      (json_int_t)m.grad, "io", (json_int_t)m.io, "temp", (json_int_t)m.temp,
                      "constant", (json_int_t)m.constant, "workspace", (json_int_t)m.workspace,
-                     "total", (json_int_t)total);
+                     "sums", (json_int_t)m.sums, "total", (json_int_t)total);
 }
 
 static size_t optimizer_slots(const config *c)

@@ -1,5 +1,7 @@
 #include "cli/train/shape.h"
 
+#include "common/config/mode.h"
+
 status shape_of(const config *c, int cpus, shape *ret, error *err)
 {
     shape s = {
@@ -34,10 +36,7 @@ status shape_of(const config *c, int cpus, shape *ret, error *err)
         s.lanes = (int)config_int(c, "distributed.lanes");
     if (s.lanes < 1)
         s.lanes = 1;
-    s.batches_per_step = config_has(c, "trainer.batches_per_step")
-                             ? config_int(c, "trainer.batches_per_step")
-                             : (int64_t)computing * s.lanes *
-                                   config_int(c, "trainer.num_gradient_accumulation_steps");
+    s.batches_per_step = mode_batches_per_step(c, (int64_t)computing * s.lanes);
     *ret = s;
     return OK;
 }

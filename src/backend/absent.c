@@ -12,6 +12,18 @@ size_t cuda_libraries(cuda_library *ret)
     return 0;
 }
 
+bool cuda_has_driver(void)
+{
+    return false;
+}
+
+status cuda_look(cuda_gpus *ret, error *err)
+{
+    (void)err;
+    *ret = (cuda_gpus){.n = 0};
+    return OK;
+}
+
 status cuda_find(int device, error *err)
 {
     return FAIL(err, E_UNSUPPORTED,

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* In mode sync the lanes share what they compute with; else each has its own. */
 static status build_boards(worker *w, error *err)
@@ -49,11 +50,27 @@ static status build_lanes(worker *w, error *err)
     return OK;
 }
 
-static void build_hello(worker *w)
+/* What all lanes have: else their bits would be mixed. */
+static status find_fingerprint(const worker *w, char *ret, size_t bytes, error *err)
+{
+    char other[256];
+    lane_fingerprint(w->lanes[0], ret, bytes);
+    for (int32_t i = 1; i < w->o->n_lanes; i++) {
+        lane_fingerprint(w->lanes[i], other, sizeof other);
+        if (strcmp(ret, other) != 0)
+            return FAIL(err, E_CONFIG,
+                        "lane %d computes other bits: '%s' there, '%s' on lane 0; use devices of "
+                        "one kind",
+                        i, other, ret);
+    }
+    return OK;
+}
+
+static status build_hello(worker *w, error *err)
 {
     char digest[65], engine[256], fingerprint[512];
     flat_digest(w->variants.flat, digest);
-    lane_fingerprint(w->lanes[0], engine, sizeof engine);
+    TRY(find_fingerprint(w, engine, sizeof engine, err));
     snprintf(fingerprint, sizeof fingerprint, "tequio %s; %s; threads %d", TEQUIO_VERSION, engine,
              (int)config_int(w->o->config, "trainer.threads"));
     hello_pack(
@@ -67,6 +84,7 @@ static void build_hello(worker *w)
             .trainer = w->o->trainer,
         },
         &w->hello);
+    return OK;
 }
 
 static status build_follower(worker *w, const kv_options *servers, error *err)
@@ -105,7 +123,7 @@ status worker_build(worker *w, error *err)
     w->reports = reports_create();
     TRY(build_boards(w, err));
     TRY(build_lanes(w, err));
-    build_hello(w);
+    TRY(build_hello(w, err));
     kv_options servers = {
         .net = w->o->net,
         .servers = w->o->servers,

@@ -40,6 +40,7 @@ static void start(void)
     uint64_t devices = number("EMU_DEVICES", 1);
     machine = (emu_machine){
         .n_devices = (int)(devices < EMU_DEVICES_MOST ? devices : EMU_DEVICES_MOST),
+        .smaller = (int)number("EMU_SMALLER", EMU_DEVICES_MOST),
         .arch = (int)number("EMU_ARCH", 90),
         .driver = (int)number("EMU_DRIVER", CUDART_VERSION),
         .memory = number("EMU_MEMORY", (uint64_t)4 << 30),
@@ -251,7 +252,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *ret, int d)
             .sharedMemPerBlockOptin = emu_shared_most(),
             .major = m->arch / 10,
             .minor = m->arch % 10,
-            .multiProcessorCount = 4,
+            .multiProcessorCount = d == m->smaller ? 3 : 4,
             .pciBusID = d + 1,
         };
         snprintf(ret->name, sizeof ret->name, "Emulated sm_%d", m->arch);

@@ -3,6 +3,7 @@
  *
  * Environment, read when the machine is first used:
  *   EMU_DEVICES=1         how many
+ *   EMU_SMALLER=2         the GPU of that number is of a smaller kind than the others; none is
  *   EMU_ARCH=90           compute capability, 75 .. 120; for a lower one kernels have no code
  *   EMU_MEMORY=4294967296 bytes of a device
  *   EMU_DRIVER=13000      version of the driver, as cudaDriverGetVersion tells it
@@ -52,7 +53,7 @@ int emu_arch(void);
 enum { EMU_DEVICES_MOST = 16 };
 
 typedef struct emu_machine {
-    int n_devices, arch, driver;
+    int n_devices, smaller, arch, driver;
     size_t memory; /* of each device */
     uint64_t fail_at;
 } emu_machine;

@@ -4,6 +4,9 @@
 # which is removed at its end; nothing outlives it.
 set -eu
 
+# jobs that name no device compute on the CPU, on machines with GPUs too
+export CUDA_VISIBLE_DEVICES=
+
 dir=$(mktemp -d "${TMPDIR:-/tmp}/tequio-system-XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 143' TERM INT

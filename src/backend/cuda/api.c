@@ -227,3 +227,13 @@ status api_open(api_library l, error *err)
         return OK;
     return FAIL(err, E_UNSUPPORTED, "%s is missing: %s", f->name, f->why);
 }
+
+bool api_has_driver(void)
+{
+    static const char *const traces[] = {"/proc/driver/nvidia", "/dev/nvidiactl", "/dev/dxg",
+                                         "/dev/nvhost-gpu", "/dev/nvgpu"};
+    for (size_t i = 0; i < COUNT_OF(traces); i++)
+        if (access(traces[i], F_OK) == 0)
+            return true;
+    return false;
+}

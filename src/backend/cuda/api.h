@@ -11,7 +11,8 @@
  *       /site-packages/nvidia/(any)/lib
  *   where the linker looks
  *
- * CUDA's driver is not opened here: the runtime, which is linked in, does that.
+ * CUDA's driver is not opened here: the runtime, which is linked in, does that. Whether it is
+ * there can be asked.
  * Threads: any.
  */
 #ifndef TEQUIO_BACKEND_CUDA_API_H
@@ -19,6 +20,8 @@
 
 #include "backend/cuda/abi.h"
 #include "common/base/error.h"
+
+#include <stdbool.h>
 
 typedef enum api_library {
 #define LIB(id, ...) API_##id,
@@ -43,6 +46,10 @@ typedef struct api_found {
 
 /* Looks for it if nobody did. The answer lives as long as the process. */
 const api_found *api_find(api_library l);
+
+/* Whether CUDA's driver has left its files on this machine: on Linux, in Windows' subsystem for it, on
+ * boards with a GPU of their own. */
+bool api_has_driver(void);
 
 /* E_UNSUPPORTED "cuDNN is missing: ..." where there is none. */
 MUST_USE status api_open(api_library l, error *err);

@@ -1,10 +1,12 @@
 #include "backend/cuda/device.h"
 
+#include "backend/cuda/api.h"
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/kernels/launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 status device_check(cudaError_t e, const char *what, error *err)
 {
@@ -20,6 +22,13 @@ static const char *visible_devices(void)
     return ids ? ids : "not set";
 }
 
+static bool is_driver_absent(cudaError_t e)
+{
+    int driver = 0;
+    return e == cudaErrorInsufficientDriver &&
+           (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0);
+}
+
 /* CUDA's own text for a driver that is not there is the one for an old driver. */
 static status explain(cudaError_t e, error *err)
 {
@@ -29,8 +38,9 @@ static status explain(cudaError_t e, error *err)
                     visible_devices());
     if (e != cudaErrorInsufficientDriver)
         return device_check(e, "looking for GPUs", err);
-    if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+    if (is_driver_absent(e))
         return FAIL(err, E_DEVICE, "there is no NVIDIA driver on this machine");
+    (void)cudaDriverGetVersion(&driver);
     return FAIL(
         err, E_DEVICE,
         "the NVIDIA driver knows CUDA %d.%d, and this program needs %d.%d: a newer driver is "
@@ -83,6 +93,49 @@ status device_suits(int device, error *err)
                     ? ", which a driver of this program's CUDA version or a newer one could translate"
                     : "",
                 found.major, found.minor);
+}
+
+bool cuda_has_driver(void)
+{
+    return api_has_driver();
+}
+
+static bool is_alike(const struct cudaDeviceProp *a, const struct cudaDeviceProp *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->major == b->major && a->minor == b->minor &&
+           a->multiProcessorCount == b->multiProcessorCount;
+}
+
+/* Whether GPU `device` belongs to those that were found; the first that can be used does. */
+static status look_at(int device, struct cudaDeviceProp *first, cuda_gpus *found, error *err)
+{
+    struct cudaDeviceProp now;
+    TRY_CUDA(cudaGetDeviceProperties(&now, device), "asking for the GPU's properties", err);
+    if (!found->n) {
+        TRY(device_select(device, err));
+        TRY(device_suits(device, err));
+        *first = now;
+    }
+    if (is_alike(first, &now) && found->n < CUDA_GPUS_MAX)
+        found->number[found->n++] = device;
+    return OK;
+}
+
+status cuda_look(cuda_gpus *ret, error *err)
+{
+    struct cudaDeviceProp first;
+    cuda_gpus found = {.n = 0};
+    error why = ERROR_INIT;
+    cudaError_t e = cudaGetDeviceCount(&found.visible);
+    if (e != cudaSuccess && e != cudaErrorNoDevice && !is_driver_absent(e))
+        return explain(e, err);
+    status st = OK;
+    for (int i = 0; e == cudaSuccess && i < found.visible; i++) {
+        status one = look_at(i, &first, &found, &why);
+        st = one == OK ? st : one;
+    }
+    *ret = found;
+    return found.n || st == OK ? OK : FAIL(err, st, "%s", why.text);
 }
 
 status device_describe(int device, backend_device *ret, error *err)

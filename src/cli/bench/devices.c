@@ -93,7 +93,7 @@ static void print_table(const row *rows, size_t n, const row *best)
     for (size_t i = 0; i < n; i++)
         print_row(&rows[i]);
     if (best == rows)
-        printf("The CPU is the one to choose: distributed.cuda_devices: null\n");
+        printf("The CPU is the one to choose: distributed.cuda_devices: [-1]\n");
     else
         printf("%s is the one to choose: distributed.cuda_devices: [%d]\n", best->name,
                best->on.options.device);

@@ -1,21 +1,73 @@
 #include "cli/play/devices.h"
 
-#include "backend/cuda/cuda.h"
-#include "common/base/json.h"
-#include "common/base/thread.h"
+#include "common/base/buf.h"
+#include "common/base/log.h"
 #include "job/apart.h"
 
 #include <stdio.h>
 
 #define KEY "distributed.cuda_devices"
 
-int32_t devices_lanes(const config *c)
+/* --- looking --- */
+
+static status look(void *user, error *err)
 {
-    int64_t named = (int64_t)config_count(c, KEY);
-    int64_t lanes = named ? named : thread_cpus() / config_int(c, "trainer.threads");
-    if (config_has(c, "distributed.lanes"))
-        lanes = config_int(c, "distributed.lanes");
-    return lanes > 0 ? (int32_t)lanes : 1;
+    return cuda_look(user, err);
+}
+
+/* Of several kinds of trouble only those count that somebody could want to hear of. */
+static void look_apart(cuda_gpus *ret, error *trouble)
+{
+    *ret = (cuda_gpus){.n = 0};
+    if (cuda_has_driver() && apart_run(look, ret, ret, sizeof *ret, trouble) != OK)
+        *ret = (cuda_gpus){.n = 0};
+}
+
+static status find_named(void *user, error *err)
+{
+    const devices *d = user;
+    for (size_t i = 0; i < config_count(d->config, KEY); i++) {
+        backend_choice device;
+        TRY(devices_of_lane(d, (int64_t)i, &device, err));
+        if (device.ops == &backend_cuda)
+            TRYF(cuda_find(device.options.device, err), err, KEY "[%zu]", i);
+    }
+    return OK;
+}
+
+static status check_named(const devices *d, error *err)
+{
+    backend_choice first;
+    error why = ERROR_INIT;
+    TRY(devices_of_lane(d, 0, &first, err));
+    if (first.ops != &backend_cuda)
+        return OK;
+    status st = apart_run(find_named, (void *)(uintptr_t)d, NULL, 0, &why);
+    return st == OK ? OK : FAIL(err, E_CONFIG, "%s", why.text);
+}
+
+status devices_find(const config *c, bool check, devices *ret, error *err)
+{
+    *ret = (devices){.config = c};
+    if (!config_has(c, KEY))
+        look_apart(&ret->gpus, &ret->trouble);
+    return check ? check_named(ret, err) : OK;
+}
+
+backend_choice devices_one(int threads)
+{
+    devices d = {.config = NULL};
+    look_apart(&d.gpus, &d.trouble);
+    backend_choice one = backend_numbered(d.gpus.n ? d.gpus.number[0] : -1, threads);
+    devices_log(&d, &one, 1);
+    return one;
+}
+
+/* --- dealing --- */
+
+int devices_count(const devices *d)
+{
+    return d->gpus.n ? d->gpus.n : (int)config_count(d->config, KEY);
 }
 
 static status read_entry(const config *c, size_t i, backend_choice *ret, error *err)
@@ -31,10 +83,12 @@ static status read_entry(const config *c, size_t i, backend_choice *ret, error *
     return OK;
 }
 
-status devices_of_lane(const config *c, int64_t lane, backend_choice *ret, error *err)
+status devices_of_lane(const devices *d, int64_t lane, backend_choice *ret, error *err)
 {
+    const config *c = d->config;
+    int64_t number = d->gpus.n ? d->gpus.number[lane % d->gpus.n] : -1;
+    *ret = backend_numbered(number, (int)config_int(c, "trainer.threads"));
     size_t n = config_count(c, KEY);
-    *ret = backend_numbered(-1, (int)config_int(c, "trainer.threads"));
     for (size_t i = 0; i < n; i++) {
         backend_choice entry, first = {.ops = NULL};
         TRY(read_entry(c, 0, &first, err));
@@ -48,25 +102,36 @@ status devices_of_lane(const config *c, int64_t lane, backend_choice *ret, error
     return OK;
 }
 
-static status find_all(void *user, error *err)
+/* --- telling --- */
+
+static void say_why(const devices *d, int32_t n, buf *to)
 {
-    const config *c = user;
-    for (size_t i = 0; i < config_count(c, KEY); i++) {
-        backend_choice device;
-        TRY(devices_of_lane(c, (int64_t)i, &device, err));
-        if (device.ops == &backend_cuda)
-            TRYF(cuda_find(device.options.device, err), err, KEY "[%zu]", i);
+    int32_t taken = n < d->gpus.n ? n : d->gpus.n;
+    if (!d->gpus.n) {
+        buf_adds(to, KEY " names them");
+        return;
     }
-    return OK;
+    if (taken == d->gpus.visible)
+        buf_addf(to, "all %d visible GPUs; ", taken);
+    else
+        buf_addf(to, "%d of %d visible GPUs; ", taken, d->gpus.visible);
+    if (d->gpus.n < d->gpus.visible)
+        buf_addf(to, "%d are of another kind or of no use; ", d->gpus.visible - d->gpus.n);
+    buf_adds(to, KEY " is not set");
 }
 
-status devices_check(const config *c, error *err)
+void devices_log(const devices *d, const backend_choice *lanes, int32_t n)
 {
-    backend_choice first;
-    error why = ERROR_INIT;
-    TRY(devices_of_lane(c, 0, &first, err));
-    if (first.ops != &backend_cuda)
-        return OK;
-    status st = apart_run(find_all, (void *)(uintptr_t)c, NULL, 0, &why);
-    return st == OK ? OK : FAIL(err, E_CONFIG, "%s", why.text);
+    buf text = BUF_INIT;
+    char name[BACKEND_NAME];
+    if (d->trouble.code != OK) {
+        LOG_W("NO_GPU", "the CPU computes: %s", d->trouble.text);
+    } else if (n && lanes[0].ops == &backend_cuda) {
+        for (int32_t i = 0; i < n; i++)
+            buf_addf(&text, "%s%s", i ? " " : "", backend_name(&lanes[i], name));
+        buf_adds(&text, ": ");
+        say_why(d, n, &text);
+        LOG_I("DEVICES", "%s", text.data);
+    }
+    buf_fini(&text);
 }

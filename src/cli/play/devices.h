@@ -1,24 +1,39 @@
 /*
- * distributed.cuda_devices: where lanes compute. Nothing named is the CPU. Entry i is for the i-th
- * lane of all, counted over the workers; behind the last it begins again with the first. So with
- * one lane a worker it is one entry a worker, and with as many lanes as entries each worker has
- * them all, on a machine of its own.
+ * distributed.cuda_devices: where lanes compute. Entry i is for the i-th lane of all, counted over
+ * the workers; behind the last it begins again with the first. So with one lane a worker it is one
+ * entry a worker, and with as many lanes as entries each worker has them all, on a machine of its
+ * own. Where the list is not given it is all GPUs that are visible and alike, or the CPU.
+ *
+ * GPUs are looked for in a process of its own, so nothing of them stays in this one, and only where
+ * a driver is. Threads: main thread only, before it starts others.
  */
 #ifndef TEQUIO_CLI_PLAY_DEVICES_H
 #define TEQUIO_CLI_PLAY_DEVICES_H
 
+#include "backend/cuda/cuda.h"
 #include "backend/registry.h"
 #include "common/config/config.h"
 
-/* Lanes of a task: distributed.lanes, else one for each entry, else as many as there are CPUs for. */
-int32_t devices_lanes(const config *c);
+typedef struct devices {
+    const config *config;
+    cuda_gpus gpus;         /* taken where the list is not given; n == 0: the CPU */
+    error trouble;          /* why there are GPUs and none can be used; OK: there is none */
+} devices;
+
+/* With `check`, E_CONFIG if a GPU of the list is not there. */
+MUST_USE status devices_find(const config *c, bool check, devices *ret, error *err);
+
+/* So many devices lanes are dealt over; 0: nothing is said of them, they are the CPU. */
+int devices_count(const devices *d);
 
 /* Of lane `lane`, counted over all workers. E_CONFIG names an entry that is none, and refuses a
  * list of both kinds: their bits differ. */
-MUST_USE status devices_of_lane(const config *c, int64_t lane, backend_choice *ret, error *err);
+MUST_USE status devices_of_lane(const devices *d, int64_t lane, backend_choice *ret, error *err);
 
-/* Before anything is begun: E_CONFIG if one of them is not there. GPUs are asked for in a process
- * of its own, so nothing of them stays in this one. */
-MUST_USE status devices_check(const config *c, error *err);
+/* Says in the log which GPUs the first n lanes have, and why. Of the CPU only if there was a choice. */
+void devices_log(const devices *d, const backend_choice *lanes, int32_t n);
+
+/* For who computes once and names no device: the first GPU that can be used, else the CPU. */
+backend_choice devices_one(int threads);
 
 #endif

@@ -4,6 +4,7 @@
 #include "cli/play/endpoints.h"
 #include "cli/play/pretrained.h"
 #include "cli/play/rehearsal.h"
+#include "cli/train/shape.h"
 #include "cli/use/onnx_file.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -65,12 +66,6 @@ struct play {
 
 /* --- which roles --- */
 
-static bool master_trains(const play *p)
-{
-    const json_t *value = config_json(p->o->config, "distributed.master_trains");
-    return json_is_boolean(value) ? json_is_true(value) : true;
-}
-
 static bool is_single(const cluster *c)
 {
     return c->origin == CLUSTER_LOCAL ||
@@ -93,7 +88,7 @@ static void choose_roles(play *p)
     p->is_alone = is_single(c);
     p->plays_master = p->is_alone || c->is_chief;
     p->plays_worker = p->is_alone || c->task.role == ROLE_WORKER ||
-                      (c->task.role == ROLE_MASTER && master_trains(p));
+                      (c->task.role == ROLE_MASTER && shape_master_trains(p->o->config));
     p->plays_ps = p->is_alone || c->task.role == ROLE_PS ||
                   (c->hosted_servers && c->task.role == ROLE_WORKER && !c->is_chief);
     p->trainer = p->is_alone || c->task.role == ROLE_MASTER;
@@ -103,15 +98,27 @@ static void choose_roles(play *p)
     p->evaluates_here = p->plays_master && p->evaluates && !c->jobs[ROLE_EVALUATOR].n;
 }
 
+static bool computes(const play *p)
+{
+    return p->plays_worker || p->evaluates_here || p->c->task.role == ROLE_EVALUATOR;
+}
+
+bool play_computes(const config *c, const cluster *k)
+{
+    play p = {.o = &(play_options){.config = c}, .c = k};
+    choose_roles(&p);
+    return computes(&p);
+}
+
 /* Where an evaluator is not told otherwise it computes where the first lane does. */
 static status choose_devices(play *p, error *err)
 {
-    const config *c = p->o->config;
-    p->lanes = devices_lanes(c);
-    p->devices = xcalloc((size_t)p->lanes, sizeof *p->devices);
+    const devices *d = p->o->devices;
+    p->lanes = p->plays_worker ? p->o->lanes : 0;
+    p->devices = xcalloc((size_t)p->lanes + 1, sizeof *p->devices);
     for (int32_t i = 0; i < p->lanes; i++)
-        TRY(devices_of_lane(c, (int64_t)p->worker.index * p->lanes + i, &p->devices[i], err));
-    return devices_of_lane(c, 0, &p->evaluates_on, err);
+        TRY(devices_of_lane(d, (int64_t)p->worker.index * p->lanes + i, &p->devices[i], err));
+    return devices_of_lane(d, 0, &p->evaluates_on, err);
 }
 
 /* --- where they listen and dial --- */
@@ -418,6 +425,8 @@ static status open_net(play *p, error *err)
 
 static status run_roles(play *p, error *err)
 {
+    if (computes(p))
+        devices_log(p->o->devices, p->devices, p->lanes);
     TRY(choose_endpoints(p, err));
     TRY(open_net(p, err));
     jobkey_wipe(&p->key, sizeof p->key);

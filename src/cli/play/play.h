@@ -16,6 +16,7 @@
 #ifndef TEQUIO_CLI_PLAY_PLAY_H
 #define TEQUIO_CLI_PLAY_PLAY_H
 
+#include "cli/play/devices.h"
 #include "cli/play/keys.h"
 #include "cli/train/progress.h"
 #include "common/cluster/cluster.h"
@@ -30,6 +31,8 @@ typedef struct play_options {
     const config *config;
     const cluster *cluster;
     const char *job_dir;
+    const devices *devices;         /* looked for if play_computes */
+    int lanes;                      /* if this task is a worker */
     const keys_given *given;
     jobdir_rule rule;               /* applied by the process that plays master */
     bool recover, force;
@@ -37,6 +40,9 @@ typedef struct play_options {
     progress_mode progress;
     struct rehearsal *rehearsal;           /* what shall go wrong; NULL: nothing */
 } play_options;
+
+/* Whether the task has lanes or evaluates. */
+bool play_computes(const config *c, const cluster *k);
 
 MUST_USE status play_task(const play_options *options, error *err);
 

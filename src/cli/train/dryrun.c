@@ -5,7 +5,6 @@
 #include "cli/train/dryrun.h"
 
 #include "cli/line/size.h"
-#include "cli/play/devices.h"
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/config/mode.h"
@@ -31,8 +30,9 @@ static void built_fini(built *b)
     variants_fini(&b->variants);
 }
 
-static status build(const config *c, const shape *s, built *b, error *err)
+static status build(const devices *d, const shape *s, built *b, error *err)
 {
+    const config *c = d->config;
     TRY(variants_build(c, &b->variants, err));
     b->steps = (steps){
         .examples = dataset_examples(b->variants.data),
@@ -41,7 +41,7 @@ static status build(const config *c, const shape *s, built *b, error *err)
         .drop_last = config_bool(c, "data_loader.drop_last"),
     };
     backend_choice device;
-    TRY(devices_of_lane(c, 0, &device, err));
+    TRY(devices_of_lane(d, 0, &device, err));
     exec_options options = {
         .backend = device.ops,
         .device = device.options,
@@ -212,12 +212,12 @@ static void print_json(const json_t *r)
     free(text);
 }
 
-status dryrun_print(const config *c, const shape *s, bool as_json, error *err)
+status dryrun_print(const devices *d, const shape *s, bool as_json, error *err)
 {
     built b = {.exec = NULL};
-    status st = build(c, s, &b, err);
+    status st = build(d, s, &b, err);
     if (st == OK) {
-        json_t *r = report(c, s, &b);
+        json_t *r = report(d->config, s, &b);
         if (as_json)
             print_json(r);
         else

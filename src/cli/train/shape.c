@@ -2,7 +2,61 @@
 
 #include "common/config/mode.h"
 
-status shape_of(const config *c, int cpus, shape *ret, error *err)
+bool shape_master_trains(const config *c)
+{
+    const json_t *value = config_json(c, "distributed.master_trains");
+    return json_is_boolean(value) ? json_is_true(value) : true;
+}
+
+/* A cluster's tasks are where they are, whatever the configuration says of one on this machine. */
+static void count_tasks(const config *c, const cluster *k, shape *s)
+{
+    int workers = cluster_count(k, ROLE_WORKER), chiefs = cluster_count(k, ROLE_MASTER);
+    s->workers = workers + (chiefs && shape_master_trains(c));
+    s->ps = k->hosted_servers ? workers - k->master_is_worker : cluster_count(k, ROLE_PS);
+    s->evaluators = cluster_count(k, ROLE_EVALUATOR);
+}
+
+static status choose_tasks(const config *c, shape *s, error *err)
+{
+    int devices = (int)config_count(c, "distributed.cuda_devices");
+    if (s->workers == 0 && devices > 1 && !config_has(c, "distributed.lanes"))
+        s->workers = devices;
+    if (s->workers == 0 && s->ps > 0)
+        return FAIL(err, E_USAGE,
+                    "%d parameter servers without workers: add --workers N, or leave out --ps to "
+                    "train in one process",
+                    s->ps);
+    if (s->workers == 0 && s->evaluators > 0)
+        return FAIL(err, E_USAGE,
+                    "an evaluator without workers: add --workers N, or leave out --evaluators: one "
+                    "process evaluates by itself");
+    bool copies = config_int(c, "distributed.ps_replicas");
+    if (s->workers > 0 && s->ps == 0)
+        s->ps = copies ? 2 : 1;
+    if (s->ps == 1 && copies)
+        return FAIL(err, E_USAGE,
+                    "distributed.ps_replicas: 1 needs a second parameter server to hold the copies: use "
+                    "--ps 2 or more");
+    return OK;
+}
+
+/* Of each of `here` processes that compute on this machine. */
+static int lanes_of(const config *c, const shape_host *host, const shape *s, int here)
+{
+    if (config_has(c, "distributed.lanes"))
+        return (int)config_int(c, "distributed.lanes");
+    int named = (int)config_count(c, "distributed.cuda_devices");
+    bool is_alone = !host->cluster && s->workers == 0;
+    int lanes = host->cpus / (s->threads * here);
+    if (named)
+        lanes = named / here;
+    else if (host->gpus)
+        lanes = is_alone ? 1 : host->gpus / here;
+    return lanes > 0 ? lanes : 1;
+}
+
+status shape_of(const config *c, const shape_host *host, shape *ret, error *err)
 {
     shape s = {
         .workers = (int)config_int(c, "distributed.workers"),
@@ -10,32 +64,12 @@ status shape_of(const config *c, int cpus, shape *ret, error *err)
         .evaluators = (int)config_int(c, "distributed.evaluators"),
         .threads = (int)config_int(c, "trainer.threads"),
     };
-    int devices = (int)config_count(c, "distributed.cuda_devices");
-    if (s.workers == 0 && devices > 1 && !config_has(c, "distributed.lanes"))
-        s.workers = devices;
-    if (s.workers == 0 && s.ps > 0)
-        return FAIL(err, E_USAGE,
-                    "%d parameter servers without workers: add --workers N, or leave out --ps to "
-                    "train in one process",
-                    s.ps);
-    if (s.workers == 0 && s.evaluators > 0)
-        return FAIL(err, E_USAGE,
-                    "an evaluator without workers: add --workers N, or leave out --evaluators: one "
-                    "process evaluates by itself");
-    bool copies = config_int(c, "distributed.ps_replicas");
-    if (s.workers > 0 && s.ps == 0)
-        s.ps = copies ? 2 : 1;
-    if (s.ps == 1 && copies)
-        return FAIL(err, E_USAGE,
-                    "distributed.ps_replicas: 1 needs a second parameter server to hold the copies: use "
-                    "--ps 2 or more");
-
+    if (host->cluster)
+        count_tasks(c, host->cluster, &s);
+    else
+        TRY(choose_tasks(c, &s, err));
     int computing = s.workers > 0 ? s.workers : 1;
-    s.lanes = devices ? devices / computing : cpus / (s.threads * computing);
-    if (config_has(c, "distributed.lanes"))
-        s.lanes = (int)config_int(c, "distributed.lanes");
-    if (s.lanes < 1)
-        s.lanes = 1;
+    s.lanes = lanes_of(c, host, &s, host->cluster ? 1 : computing);
     s.batches_per_step = mode_batches_per_step(c, (int64_t)computing * s.lanes);
     *ret = s;
     return OK;

@@ -1,22 +1,34 @@
 /*
- * The shape of a run on this machine: how many tasks, lanes and threads. Pure function of the
- * configuration and the number of CPUs.
+ * The shape of a run: how many tasks, lanes and threads. Pure function of the configuration, of what
+ * this machine has, and of the cluster.
  */
 #ifndef TEQUIO_CLI_TRAIN_SHAPE_H
 #define TEQUIO_CLI_TRAIN_SHAPE_H
 
+#include "common/cluster/cluster.h"
 #include "common/config/config.h"
 
+typedef struct shape_host {
+    int cpus;
+    int gpus;               /* that nobody has named */
+    const cluster *cluster; /* that this process is a task of; NULL: of none */
+} shape_host;
+
 typedef struct shape {
-    int workers, ps, evaluators; /* all 0: one process */
+    int workers, ps, evaluators; /* all 0: one process. Lanes of a cluster's chief are a worker's */
     int lanes;                   /* of each worker, or of the one process */
     int threads;                 /* of each lane */
     int64_t batches_per_step;    /* K of a job that starts now */
 } shape;
 
-/* Without other words each of several entries of distributed.cuda_devices has a worker. Workers
- * without a server get one, or two where it needs a standby. E_USAGE for servers or an evaluator
- * without workers, and for one server without another to hold its copies. */
-MUST_USE status shape_of(const config *c, int cpus, shape *ret, error *err);
+/* Without other words each of several entries of distributed.cuda_devices has a worker, and where
+ * there is none a task of a cluster has all GPUs, a worker of a cluster on this machine its share of
+ * them, and one process alone the first. Workers without a server get one, or two where it needs a
+ * standby. E_USAGE for servers or an evaluator without workers, and for one server without another
+ * to hold its copies. */
+MUST_USE status shape_of(const config *c, const shape_host *host, shape *ret, error *err);
+
+/* Whether the process that plays master has lanes too. */
+bool shape_master_trains(const config *c);
 
 #endif

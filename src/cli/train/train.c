@@ -67,6 +67,7 @@ typedef struct job {
     progress_mode progress;
     cluster *cluster;
     config *config;
+    devices devices;
     shape shape;
     keys_given given;
     rehearsal rehearsal;
@@ -266,6 +267,8 @@ static int play(job *j, error *err)
         .config = j->config,
         .cluster = j->cluster,
         .job_dir = j->job_dir,
+        .devices = &j->devices,
+        .lanes = j->shape.lanes,
         .given = &j->given,
         .rule = j->rule,
         .recover = args_has(j->args, "recover"),
@@ -280,17 +283,29 @@ static int play(job *j, error *err)
     return status_exit_code(st);
 }
 
+/* A task of a cluster hears of a GPU that is not there when its lane begins. */
+static status find_shape(job *j, error *err)
+{
+    bool is_task = is_in_cluster(j->cluster), is_dry = args_has(j->args, "dry-run");
+    j->devices = (devices){.config = j->config};
+    if (is_dry || play_computes(j->config, j->cluster))
+        TRY(devices_find(j->config, !is_task && !is_dry, &j->devices, err));
+    shape_host host = {.cpus = thread_cpus(),
+                       .gpus = j->devices.gpus.n,
+                       .cluster = is_task ? j->cluster : NULL};
+    TRY(shape_of(j->config, &host, &j->shape, err));
+    return is_task ? OK : rehearsal_check(&j->rehearsal, &j->shape, err);
+}
+
 static int run_job(job *j, error *err)
 {
-    status st = shape_of(j->config, thread_cpus(), &j->shape, err);
-    if (st == OK && !is_in_cluster(j->cluster))
-        st = rehearsal_check(&j->rehearsal, &j->shape, err);
+    status st = find_shape(j, err);
     if (st != OK)
         return status_exit_code(st);
-    if (args_has(j->args, "dry-run"))
-        return status_exit_code(dryrun_print(j->config, &j->shape, args_has(j->args, "json"), err));
-    if (!is_in_cluster(j->cluster) && (st = devices_check(j->config, err)) != OK)
+    if (args_has(j->args, "dry-run")) {
+        st = dryrun_print(&j->devices, &j->shape, args_has(j->args, "json"), err);
         return status_exit_code(st);
+    }
     if (!is_in_cluster(j->cluster) && j->shape.workers > 0)
         return launch(j, err);
     return play(j, err);

@@ -1,5 +1,6 @@
 #include "cli/use/subject.h"
 
+#include "cli/play/devices.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/store/checkpoint.h"
@@ -96,8 +97,11 @@ void subject_fini(subject *s)
 status subject_device(const subject *s, const args *a, backend_choice *ret, error *err)
 {
     int threads = (int)args_count(a, "threads", config_int(s->config, "trainer.threads"));
-    const char *name = args_has(a, "device") ? args_text(a, "device") : "cpu";
-    if (backend_named(name, threads, ret, err) == OK)
+    if (!args_has(a, "device")) {
+        *ret = devices_one(threads);
+        return OK;
+    }
+    if (backend_named(args_text(a, "device"), threads, ret, err) == OK)
         return OK;
     error_prepend(err, "%s: --device", a->command->name);
     return E_USAGE;

@@ -29,12 +29,13 @@ MUST_USE status subject_find(const char *path, subject *s, error *err);
 /* Loads the configuration, `given` (may be NULL) before the job's own; E_USAGE if there is none. */
 MUST_USE status subject_configure(subject *s, const char *given, error *err);
 
-/* Where to compute: --device, else the CPU, with --threads. E_USAGE. */
+/* Where to compute: --device, else the first GPU or the CPU, with --threads. E_USAGE. */
 MUST_USE status subject_device(const subject *s, const args *a, backend_choice *ret, error *err);
 
 /* The flags of that; `group` as the other flags have it. */
 #define SUBJECT_DEVICE_FLAGS(group)                                                                \
-    {"device", 0, FLAG_TEXT, "DEVICE", group, "cpu, or a GPU as 0, cuda:0 or /gpu:0; default: cpu.", \
+    {"device", 0, FLAG_TEXT, "DEVICE", group,                                                      \
+     "cpu, or a GPU as 0, cuda:0 or /gpu:0; default: the first GPU, or the CPU where there is none.", \
      0, 0},                                                                                        \
     {                                                                                              \
         "threads", 0, FLAG_COUNT, "N", group,                                                      \

@@ -1,5 +1,6 @@
 /* Stands for src/backend/cuda/api.c: finds what is played instead of what a machine has. */
 #include "cuda_emu/fakes/fakes.h"
+#include "cuda_emu/machine.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -48,4 +49,9 @@ status api_open(api_library l, error *err)
     if (f->path)
         return OK;
     return FAIL(err, E_UNSUPPORTED, "%s is missing: %s", f->name, f->why);
+}
+
+bool api_has_driver(void)
+{
+    return emu_machine_get()->driver > 0;
 }

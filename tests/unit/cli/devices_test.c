@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-static config *load(const char *devices)
+static config *load(const char *list)
 {
     char text[300];
     error err = ERROR_INIT;
@@ -23,20 +23,23 @@ static config *load(const char *devices)
     snprintf(text, sizeof text,
              "{train_data_path: 'x', model: {type: 'mlp'}, data_loader: {batch_size: 8}, "
              "trainer: {threads: 3}, distributed: {cuda_devices: %s}}",
-             devices);
+             list);
     if (config_load(&(config_source){.text = text}, &c, &err) != OK)
         fail_msg("%s", err.text);
     return c;
 }
 
-static void expect(const char *devices, const char *const *names, int64_t n)
+static const cuda_gpus no_gpus, three_of_four = {.n = 3, .visible = 4, .number = {0, 1, 3}};
+
+static void expect(const char *list, const cuda_gpus *gpus, const char *const *names, int64_t n)
 {
-    config *c = load(devices);
+    config *c = load(list);
+    devices d = {.config = c, .gpus = *gpus};
     for (int64_t lane = 0; lane < n; lane++) {
         char name[BACKEND_NAME];
         error err = ERROR_INIT;
         backend_choice choice;
-        if (devices_of_lane(c, lane, &choice, &err) != OK)
+        if (devices_of_lane(&d, lane, &choice, &err) != OK)
             fail_msg("%s", err.text);
         assert_string_equal(backend_name(&choice, name), names[lane]);
         assert_int_equal(choice.options.threads, 3);
@@ -47,20 +50,22 @@ static void expect(const char *devices, const char *const *names, int64_t n)
 static void test_lanes_take_entries_in_turn(void **state)
 {
     (void)state;
-    expect("null", (const char *const[]){"cpu", "cpu"}, 2);
-    expect("[]", (const char *const[]){"cpu", "cpu"}, 2);
-    expect("[-1]", (const char *const[]){"cpu", "cpu"}, 2);
-    expect("[2]", (const char *const[]){"cuda:2", "cuda:2"}, 2);
-    expect("[1, 0, 3]", (const char *const[]){"cuda:1", "cuda:0", "cuda:3", "cuda:1"}, 4);
-    expect("['/gpu:0', 'cuda:1']", (const char *const[]){"cuda:0", "cuda:1", "cuda:0"}, 3);
+    expect("null", &no_gpus, (const char *const[]){"cpu", "cpu"}, 2);
+    expect("[]", &no_gpus, (const char *const[]){"cpu", "cpu"}, 2);
+    expect("[-1]", &no_gpus, (const char *const[]){"cpu", "cpu"}, 2);
+    expect("[2]", &no_gpus, (const char *const[]){"cuda:2", "cuda:2"}, 2);
+    expect("[1, 0, 3]", &no_gpus, (const char *const[]){"cuda:1", "cuda:0", "cuda:3", "cuda:1"}, 4);
+    expect("['/gpu:0', 'cuda:1']", &no_gpus, (const char *const[]){"cuda:0", "cuda:1", "cuda:0"}, 3);
+    expect("null", &three_of_four, (const char *const[]){"cuda:0", "cuda:1", "cuda:3", "cuda:0"}, 4);
 }
 
-static void expect_refusal(const char *devices, const char *text)
+static void expect_refusal(const char *list, const char *text)
 {
-    config *c = load(devices);
+    config *c = load(list);
+    devices d = {.config = c};
     error err = ERROR_INIT;
     backend_choice choice;
-    assert_int_equal(devices_of_lane(c, 0, &choice, &err), E_CONFIG);
+    assert_int_equal(devices_of_lane(&d, 0, &choice, &err), E_CONFIG);
     assert_string_equal(err.text, text);
     config_destroy(&c);
 }
@@ -79,12 +84,15 @@ static void test_lists_that_are_refused(void **state)
 static void test_a_gpu_that_is_not_there(void **state)
 {
     (void)state;
-    config *none = load("null"), *far = load("[1000]");
+    config *cpu = load("[-1]"), *far = load("[1000]");
     error err = ERROR_INIT;
-    assert_int_equal(devices_check(none, &err), OK);
-    assert_int_equal(devices_check(far, &err), E_CONFIG);
+    devices d;
+    assert_int_equal(devices_find(cpu, true, &d, &err), OK);
+    assert_int_equal(devices_count(&d), 1);
+    assert_int_equal(devices_find(far, false, &d, &err), OK);
+    assert_int_equal(devices_find(far, true, &d, &err), E_CONFIG);
     assert_ptr_equal(strstr(err.text, "distributed.cuda_devices[0]: "), err.text);
-    config_destroy(&none);
+    config_destroy(&cpu);
     config_destroy(&far);
 }
 

@@ -13,28 +13,33 @@
 
 #define BASE "{train_data_path: 'x', model: {type: 'mlp'}, data_loader: {batch_size: 8}} + "
 
-static status shape_from(const char *more, int cpus, shape *ret, error *err)
+static status shape_from(const char *more, const shape_host *host, shape *ret, error *err)
 {
     char *text = xasprintf("%s%s", BASE, more);
     config_source source = {.text = text};
     config *c = NULL;
     assert_int_equal(config_load(&source, &c, err), OK);
-    status st = shape_of(c, cpus, ret, err);
+    status st = shape_of(c, host, ret, err);
     config_destroy(&c);
     free(text);
     return st;
 }
 
-static void expect(const char *more, int cpus, shape wanted)
+static void expect_on(shape_host host, const char *more, shape wanted)
 {
     shape s;
-    assert_int_equal(shape_from(more, cpus, &s, NULL), OK);
+    assert_int_equal(shape_from(more, &host, &s, NULL), OK);
     assert_int_equal(s.workers, wanted.workers);
     assert_int_equal(s.ps, wanted.ps);
     assert_int_equal(s.evaluators, wanted.evaluators);
     assert_int_equal(s.lanes, wanted.lanes);
     assert_int_equal(s.threads, wanted.threads);
     assert_int_equal(s.batches_per_step, wanted.batches_per_step);
+}
+
+static void expect(const char *more, int cpus, shape wanted)
+{
+    expect_on((shape_host){.cpus = cpus}, more, wanted);
 }
 
 static void defaults_follow_the_cpus(void **state)
@@ -75,16 +80,54 @@ static void each_of_several_devices_has_a_worker(void **state)
            (shape){.workers = 2, .ps = 1, .lanes = 1, .threads = 1, .batches_per_step = 2});
 }
 
+static void gpus_nobody_named_are_taken(void **state)
+{
+    (void)state;
+    shape_host host = {.cpus = 64, .gpus = 4};
+    expect_on(host, "{}", (shape){.lanes = 1, .threads = 1, .batches_per_step = 1});
+    expect_on(host, "{distributed: {lanes: 4}}",
+              (shape){.lanes = 4, .threads = 1, .batches_per_step = 4});
+    expect_on(host, "{distributed: {workers: 2}}",
+              (shape){.workers = 2, .ps = 1, .lanes = 2, .threads = 1, .batches_per_step = 4});
+    expect_on(host, "{distributed: {workers: 8}}",
+              (shape){.workers = 8, .ps = 1, .lanes = 1, .threads = 1, .batches_per_step = 8});
+}
+
+#define CLUSTER(chief)                                                                             \
+    "{\"cluster\": {" chief "\"ps\": [\"p:1\", \"q:1\", \"r:1\"], \"worker\": [\"a:1\", \"b:1\", "       \
+    "\"c:1\", \"d:1\", \"e:1\", \"f:1\", \"g:1\", \"h:1\", \"i:1\"]}, "                             \
+    "\"task\": {\"type\": \"worker\", \"index\": 3}}"
+
+/* The founding document's example: a master and nine workers with four GPUs each. */
+static void ten_machines_of_four_gpus_have_forty_slots(void **state)
+{
+    (void)state;
+    cluster *ten, *nine;
+    assert_int_equal(cluster_from_tf_config(CLUSTER("\"chief\": [\"m:1\"], "), &ten, NULL), OK);
+    assert_int_equal(cluster_from_tf_config(CLUSTER(""), &nine, NULL), OK);
+    shape_host host = {.cpus = 16, .gpus = 4, .cluster = ten};
+    expect_on(host, "{}",
+              (shape){.workers = 10, .ps = 3, .lanes = 4, .threads = 1, .batches_per_step = 40});
+    expect_on(host, "{distributed: {master_trains: false, workers: 2}}",
+              (shape){.workers = 9, .ps = 3, .lanes = 4, .threads = 1, .batches_per_step = 36});
+    host.cluster = nine;
+    expect_on(host, "{distributed: {cuda_devices: [0, 1]}}",
+              (shape){.workers = 9, .ps = 3, .lanes = 2, .threads = 1, .batches_per_step = 18});
+    cluster_destroy(&ten);
+    cluster_destroy(&nine);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
     shape s;
+    shape_host host = {.cpus = 4};
     error err = ERROR_INIT;
-    assert_int_equal(shape_from("{distributed: {ps: 2}}", 4, &s, &err), E_USAGE);
+    assert_int_equal(shape_from("{distributed: {ps: 2}}", &host, &s, &err), E_USAGE);
     assert_string_equal(err.text, "2 parameter servers without workers: add --workers N, or leave "
                                   "out --ps to train in one process");
     error_clear(&err);
-    assert_int_equal(shape_from("{distributed: {evaluators: 1}}", 4, &s, &err), E_USAGE);
+    assert_int_equal(shape_from("{distributed: {evaluators: 1}}", &host, &s, &err), E_USAGE);
     assert_string_equal(err.text, "an evaluator without workers: add --workers N, or leave out "
                                   "--evaluators: one process evaluates by itself");
 }
@@ -94,6 +137,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_follow_the_cpus),
         cmocka_unit_test(each_of_several_devices_has_a_worker),
+        cmocka_unit_test(gpus_nobody_named_are_taken),
+        cmocka_unit_test(ten_machines_of_four_gpus_have_forty_slots),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

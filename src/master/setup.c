@@ -57,6 +57,20 @@ static status settle_k(master *m, error *err)
     return OK;
 }
 
+/* The same bits are promised to a job that stays with one kind of device, build and processor. */
+static status note_fingerprint(master *m, error *err)
+{
+    char *before = NULL;
+    TRY(jobdir_keep_fingerprint(m->o->dir, m->members.fingerprint, &before, err));
+    if (before)
+        LOG_W("OTHER_BITS",
+              "the job goes on with '%s' and was computed with '%s' until now: its weights will not be, to "
+              "the last bit, those of a job that stays with one of them",
+              m->members.fingerprint, before);
+    free(before);
+    return OK;
+}
+
 status master_newest_checkpoint(const master *m, int64_t *ret, error *err)
 {
     int64_t *list = NULL;
@@ -234,6 +248,7 @@ status master_begin_setup(master *m, error *err)
     for (size_t i = 0; i < optim_slots(&m->optim); i++)
         m->slot_names[i] = optim_slot_name(&m->optim, i);
     TRY(settle_k(m, err));
+    TRY(note_fingerprint(m, err));
     TRY(next_era(m, err));
     int64_t saved = -1;
     TRY(master_newest_checkpoint(m, &saved, err));

@@ -136,12 +136,15 @@ int64_t jobdir_batches_per_step(const jobdir *d)
     return json_integer_value(json_object_get(d->job, "batches_per_step"));
 }
 
-static status update(jobdir *d, const char *key, int64_t value, error *err)
+/* Takes `value`. */
+static status update(jobdir *d, const char *key, json_t *value, error *err)
 {
-    if (!d->job)
+    if (!d->job) {
+        json_decref(value);
         return FAIL(err, E_IO, "'%s' has no job.json: no job was started in it", d->path);
+    }
     json_t *before = json_incref(json_object_get(d->job, key));
-    json_object_set_new(d->job, key, json_integer(value));
+    json_object_set_new(d->job, key, value);
     status st = jobdir_save(d, err);
     if (st != OK)
         json_object_set(d->job, key, before);
@@ -160,7 +163,14 @@ status jobdir_set_batches_per_step(jobdir *d, int64_t k, error *err)
                     "trainer.batches_per_step is %lld here, but this job began with %lld and keeps "
                     "it for life",
                     (long long)k, (long long)fixed);
-    return update(d, "batches_per_step", k, err);
+    return update(d, "batches_per_step", json_integer(k), err);
+}
+
+status jobdir_keep_fingerprint(jobdir *d, const char *now, char **ret_before, error *err)
+{
+    const char *kept = json_string_value(json_object_get(d->job, "fingerprint"));
+    *ret_before = kept && strcmp(kept, now) != 0 ? xstrdup(kept) : NULL;
+    return kept && !*ret_before ? OK : update(d, "fingerprint", json_string(now), err);
 }
 
 int64_t jobdir_starts(const jobdir *d)
@@ -171,7 +181,7 @@ int64_t jobdir_starts(const jobdir *d)
 status jobdir_count_start(jobdir *d, int64_t *ret_restarts, error *err)
 {
     int64_t before = jobdir_starts(d);
-    TRY(update(d, "starts", before + 1, err));
+    TRY(update(d, "starts", json_integer(before + 1), err));
     TRY(jobstate_begin(d, err));
     *ret_restarts = before;
     return OK;

@@ -57,6 +57,9 @@ const char *
 jobdir_token(const jobdir *d); /* random text in job.json: shows that two tasks see the same dir */
 int64_t jobdir_batches_per_step(const jobdir *d); /* K fixed at the first start; 0: not yet */
 MUST_USE status jobdir_set_batches_per_step(jobdir *d, int64_t k, error *err);
+/* What the workers' bits depend on, from now on. *ret_before is what it was until now, if that was
+ * something else, and the caller's to free; else NULL. */
+MUST_USE status jobdir_keep_fingerprint(jobdir *d, const char *now, char **ret_before, error *err);
 /* Counts a start in job.json; the number before this one is the number of restarts. */
 MUST_USE status jobdir_count_start(jobdir *d, int64_t *ret_restarts, error *err);
 int64_t jobdir_starts(const jobdir *d); /* so many were counted */

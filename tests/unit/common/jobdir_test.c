@@ -83,6 +83,9 @@ static void test_what_is_fixed_stays_fixed(void **state)
     error err = ERROR_INIT;
     assert_int_equal(jobdir_set_batches_per_step(d, 5, &err), E_CONFIG);
     assert_non_null(strstr(err.text, "began with 4"));
+    char *before;
+    assert_int_equal(jobdir_keep_fingerprint(d, "a CPU", &before, NULL), OK);
+    assert_null(before);
     uint64_t id = jobdir_job_id(d);
     char *token = xstrdup(jobdir_token(d));
     jobdir_close(&d);
@@ -93,6 +96,11 @@ static void test_what_is_fixed_stays_fixed(void **state)
     assert_int_equal(jobdir_batches_per_step(d), 4);
     assert_int_equal(jobdir_count_start(d, &restarts, NULL), OK);
     assert_int_equal(restarts, 1);
+    assert_int_equal(jobdir_keep_fingerprint(d, "a CPU", &before, NULL), OK);
+    assert_null(before);
+    assert_int_equal(jobdir_keep_fingerprint(d, "a GPU", &before, NULL), OK);
+    assert_string_equal(before, "a CPU");
+    free(before);
 
     jobdir *looker = NULL;
     assert_int_equal(jobdir_open(path, &looker, NULL), OK);

@@ -63,6 +63,13 @@ static status open_data(evaluation *e, const evaluation_options *o, error *err)
     return loader_create(&options, &e->loader, err);
 }
 
+/* The CPU does not multiply float16: there, what was trained with it is computed in float32. */
+static graph_precision precision_of(const evaluation_options *o)
+{
+    graph_precision p = model_precision(o->config);
+    return p == PRECISION_F16 && o->device.ops == &backend_cpu ? PRECISION_F32 : p;
+}
+
 static status build_graphs(evaluation *e, const evaluation_options *o, error *err)
 {
     int64_t last = e->batches.examples % e->batches.batch_size;
@@ -71,7 +78,7 @@ static status build_graphs(evaluation *e, const evaluation_options *o, error *er
         .batch_size = e->batches.batch_size,
         .seed = (uint64_t)config_int(o->config, "random_seed"),
         .mode = o->predict ? MODEL_PREDICT : MODEL_EVAL,
-        .precision = model_precision(o->config),
+        .precision = precision_of(o),
     };
     request.fields = dataset_fields(e->data, &request.n_fields);
     if (o->predict)

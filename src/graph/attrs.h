@@ -117,7 +117,7 @@ typedef struct mod_attr {
     bool fmod;                          /* the rest has the sign of the first operand */
 } mod_attr;
 
-typedef struct cast_attr {
+typedef struct cast_attr {              /* CAST, TO_HALF */
     dtype to;
 } cast_attr;
 

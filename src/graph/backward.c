@@ -59,7 +59,7 @@ static status check_ends(const graph *g, graph_val loss, graph_val weight, error
 /* Gradients are float32, those of values that were rounded for a product too. */
 static bool has_gradient(dtype t)
 {
-    return t == DT_F32 || t == DT_BF16;
+    return t == DT_F32 || dtype_is_half(t);
 }
 
 static void walk_init(walk *w, graph *g)

@@ -4,6 +4,7 @@
 
 #include "graph/graph.h"
 #include "graph/names.h"
+#include "graph/precision.h"
 
 struct graph {
     arena *arena;
@@ -17,6 +18,7 @@ struct graph {
     int32_t cap_out_shapes, cap_out_dtypes;
     const char *prefix; /* names of unnamed nodes begin with it; NULL outside backward */
     bool has_backward;
+    graph_precision precision;
 };
 
 /* Builds both tables of names anew, after nodes and values were moved. */

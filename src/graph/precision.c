@@ -22,14 +22,14 @@ static int32_t n_factors(graph_op op)
     }
 }
 
-static status round_factors(graph *g, graph_node *n, graph_val *rounded, error *err)
+static status round_factors(graph *g, graph_node *n, dtype to, graph_val *rounded, error *err)
 {
     for (int32_t k = 0; k < n_factors(n->op) && k < n->n_in; k++) {
         graph_val v = n->in[k];
         if (v == GRAPH_NONE || g->values[v].dtype != DT_F32)
             continue;
         if (rounded[v] == GRAPH_NONE)
-            TRY(emit_1(g, OP_TO_BF16, v, NULL, &rounded[v], err));
+            TRY(emit_1(g, OP_TO_HALF, v, &(cast_attr){.to = to}, &rounded[v], err));
         n->in[k] = rounded[v];
     }
     return OK;
@@ -46,11 +46,8 @@ static void append_node(graph *g, const graph_node *n)
 }
 
 /* The nodes are appended anew, each behind what rounds its factors. */
-status graph_set_precision(graph *g, graph_precision precision, error *err)
+static status round_all(graph *g, dtype to, error *err)
 {
-    BUG_ON(g->has_backward);
-    if (precision == PRECISION_F32)
-        return OK;
     graph_node *nodes = g->nodes;
     int32_t n_nodes = g->n_nodes;
     graph_val *rounded = xcalloc((size_t)g->n_values + 1, sizeof *rounded);
@@ -60,11 +57,25 @@ status graph_set_precision(graph *g, graph_precision precision, error *err)
     g->n_nodes = g->cap_nodes = 0;
     status st = OK;
     for (int32_t i = 0; i < n_nodes && st == OK; i++) {
-        st = round_factors(g, &nodes[i], rounded, err);
+        st = round_factors(g, &nodes[i], to, rounded, err);
         append_node(g, &nodes[i]);
     }
     graph_reindex(g);
     free(rounded);
     free(nodes);
     return st;
+}
+
+status graph_set_precision(graph *g, graph_precision precision, error *err)
+{
+    BUG_ON(g->has_backward);
+    g->precision = precision;
+    if (precision == PRECISION_F32 || precision == PRECISION_TF32)
+        return OK;
+    return round_all(g, precision == PRECISION_BF16 ? DT_BF16 : DT_F16, err);
+}
+
+graph_precision graph_precision_of(const graph *g)
+{
+    return g->precision;
 }

@@ -1,21 +1,31 @@
 /*
  * Precision: in which type products are computed.
  *
- * With PRECISION_BF16 the operands of Gemm, MatMul, Attention and Conv are rounded to bfloat16 and
- * their products added up in float32; everything else, parameters and gradients too, stays float32.
- * A value is rounded once, by a node in front of its first reader, and what only products read is
- * kept for backward in half the memory; so is what Relu's gradient reads. Weights are rounded anew
- * in backward; those of a convolution whenever its kernel lays them out.
+ * With PRECISION_BF16 and PRECISION_F16 the operands of Gemm, MatMul, Attention and Conv are rounded
+ * to bfloat16 or float16 and their products added up in float32; everything else, parameters and
+ * gradients too, stays float32. A value is rounded once, by a node in front of its first reader, and
+ * what only products read is kept for backward in half the memory; so is what Relu's gradient reads.
+ * Weights are rounded anew in backward; those of a convolution whenever its kernel lays them out.
+ *
+ * PRECISION_TF32 adds no node: a backend whose device multiplies TF32 may round float32 operands to
+ * it, of all products, recurrent layers' too; on any other they are float32's.
  */
 #ifndef TEQUIO_GRAPH_PRECISION_H
 #define TEQUIO_GRAPH_PRECISION_H
 
 #include "graph/graph.h"
 
-typedef enum graph_precision { PRECISION_F32, PRECISION_BF16 } graph_precision;
+typedef enum graph_precision {
+    PRECISION_F32,
+    PRECISION_TF32,
+    PRECISION_BF16,
+    PRECISION_F16,
+} graph_precision;
 
 /* Before graph_backward, whose nodes then follow. Indices of values stay, those of nodes do not. On
  * failure the graph is spoilt. */
 MUST_USE status graph_set_precision(graph *g, graph_precision precision, error *err);
+/* What was set; PRECISION_F32 before. */
+graph_precision graph_precision_of(const graph *g);
 
 #endif

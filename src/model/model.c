@@ -129,8 +129,17 @@ static status fill_graph(graph *g, const model_request *r, error *err)
 
 graph_precision model_precision(const config *job)
 {
-    bool bf16 = strcmp(config_str(job, "trainer.precision"), "bf16") == 0;
-    return bf16 ? PRECISION_BF16 : PRECISION_F32;
+    static const char *const names[] = {
+        [PRECISION_F32] = "f32",
+        [PRECISION_TF32] = "tf32",
+        [PRECISION_BF16] = "bf16",
+        [PRECISION_F16] = "f16",
+    };
+    const char *name = config_str(job, "trainer.precision");
+    graph_precision p = PRECISION_F32;
+    while (strcmp(names[p], name) != 0)
+        p++;
+    return p;
 }
 
 status model_build(const model_request *request, graph **ret, error *err)

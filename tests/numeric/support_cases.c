@@ -70,7 +70,7 @@ static bool has_gradient(const op_case *c, int32_t operand)
         return operand < 3;
     case OP_ROTARY_EMBEDDING:
         return operand == 0;
-    case OP_TO_BF16: /* counts as the identity there */
+    case OP_TO_HALF: /* counts as the identity there */
         return false;
     default:
         return c->in[operand].type == DT_F32;

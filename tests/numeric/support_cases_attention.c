@@ -4,6 +4,7 @@
 #define ROWS(...)       .attr = ATTR(row_norm_attr, __VA_ARGS__)
 #define ROTARY(...)     .attr = ATTR(rotary_attr, __VA_ARGS__)
 #define ATTENTION_(...) .attr = ATTR(attention_attr, __VA_ARGS__)
+#define TO(type)        .attr = ATTR(cast_attr, .to = type)
 
 static const op_case rows[] = {
     CASE(LAYER_NORMALIZATION, "a sentence", 3, IN(X(2, 5, 64), X(64), X(64)), ROWS(.axis = -1)),
@@ -64,9 +65,11 @@ static const op_case rows[] = {
          IN(X(1, 2, 7, 70), X(1, 7, 33), X(1, 7, 33)),
          ROTARY(.width = 66, .interleaved = true, .inverse = true)),
 
-    CASE(TO_BF16, "odd length", 1, IN(X(1003))),
-    CASE(TO_BF16, "rank 3", 1, IN(X(3, 50, 700))),
-    CASE(TO_BF16, "images", 1, IN(X(2, 17, 5, 3))),
+    CASE(TO_HALF, "bfloat16, odd length", 1, IN(X(1003)), TO(DT_BF16)),
+    CASE(TO_HALF, "bfloat16, rank 3", 1, IN(X(3, 50, 700)), TO(DT_BF16)),
+    CASE(TO_HALF, "bfloat16, images", 1, IN(X(2, 17, 5, 3)), TO(DT_BF16)),
+    CASE(TO_HALF, "float16, odd length", 1, IN(X(1003)), TO(DT_F16)),
+    CASE(TO_HALF, "float16, images", 1, IN(X(2, 17, 50, 31)), TO(DT_F16)),
 };
 
 const case_table cases_attention = {rows, sizeof rows / sizeof *rows};

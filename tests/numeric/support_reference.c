@@ -264,8 +264,8 @@ static ref_op *network_op(graph_op op)
         return ref_attention;
     case OP_ROTARY_EMBEDDING:
         return ref_rotary;
-    case OP_TO_BF16:
-        return ref_to_bf16;
+    case OP_TO_HALF:
+        return ref_to_half;
     case OP_DROPOUT:
         return ref_dropout;
     case OP_GATHER:

@@ -27,7 +27,7 @@ ref_axis ref_split(const graph_shape *s, int32_t axis);
 
 ref_op ref_conv, ref_max_pool, ref_average_pool, ref_lp_pool, ref_global_average_pool;
 ref_op ref_accuracy, ref_layer_norm, ref_rms_norm, ref_attention, ref_rotary;
-ref_op ref_to_bf16, ref_conv_transpose, ref_group_norm, ref_lrn;
+ref_op ref_to_half, ref_conv_transpose, ref_group_norm, ref_lrn;
 ref_op ref_recurrent;
 ref_op ref_softmax, ref_log_softmax, ref_cross_entropy, ref_batch_norm, ref_dropout;
 

@@ -41,14 +41,21 @@ void ref_rms_norm(const ref_tensor *in, int32_t n_in, const ref_tensor *out, con
     row_norm(in, n_in, out, attr, false);
 }
 
-/* 8 bits behind the point of 1.xxx, subnormals of a float apart; rint rounds ties to even. */
-void ref_to_bf16(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
+/* 8 significant bits, subnormals of a float apart, or 11 of at least 2^-24; rint rounds ties to
+ * even. */
+void ref_to_half(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
 {
-    (void)n_in, (void)attr;
+    (void)n_in;
+    bool is_f16 = ((const cast_attr *)attr)->to == DT_F16;
     for (int64_t i = 0; i < in[0].n; i++) {
-        int exponent;
-        double fraction = frexp(in[0].x[i], &exponent);
-        out[0].x[i] = ldexp(rint(ldexp(fraction, 8)), exponent - 8);
+        int exponent, unit;
+        (void)frexp(in[0].x[i], &exponent);
+        unit = exponent - (is_f16 ? 11 : 8);
+        if (is_f16 && unit < -24)
+            unit = -24;
+        out[0].x[i] = ldexp(rint(ldexp(in[0].x[i], -unit)), unit);
+        if (is_f16 && fabs(out[0].x[i]) > 65504)
+            out[0].x[i] = copysign(INFINITY, out[0].x[i]);
     }
 }
 

@@ -26,13 +26,15 @@ int tested_run(const struct CMUnitTest *tests, size_t n)
 
 bool tested_takes(const graph *g)
 {
-    (void)g;
+    for (graph_val v = 0; v < graph_n_values(g); v++)
+        if (graph_value_at(g, v)->dtype == DT_F16)
+            return false;
     return true;
 }
 
-bool tested_multiplies_bf16(void)
+bool tested_multiplies(graph_precision p)
 {
-    return shim_has_bf16();
+    return p != PRECISION_F16 && (p != PRECISION_BF16 || shim_has_bf16());
 }
 
 void tested_turn(int turn)

@@ -1,12 +1,13 @@
 /*
- * The backend that op_value_test, op_gradient_test, step_test and bf16_conv_test are about: it comes with the
- * program. support_tested.c is the CPU; programs that run the same tests over another backend are
+ * The backend that op_value_test, op_gradient_test, step_test and both precision tests are about: it
+ * comes with the program. support_tested.c is the CPU; programs that run the same tests over another backend are
  * linked with its answers instead (tests/cuda_emu/numeric/).
  */
 #ifndef TEQUIO_TESTS_NUMERIC_SUPPORT_TESTED_H
 #define TEQUIO_TESTS_NUMERIC_SUPPORT_TESTED_H
 
 #include "backend/backend.h"
+#include "graph/precision.h"
 #include "numeric/support_gradient.h"
 
 extern const backend_ops *const tested_backend;
@@ -21,8 +22,8 @@ int tested_run(const struct CMUnitTest *tests, size_t n);
 /* Whether it has a kernel for every node of g; a backend may be known to lack some. */
 bool tested_takes(const graph *g);
 
-/* Whether it multiplies bfloat16 here. */
-bool tested_multiplies_bf16(void);
+/* Whether it computes graphs of this precision here. */
+bool tested_multiplies(graph_precision p);
 
 /* Before run number `turn` of something: where the backend may do things in this or that order, it
  * takes another one. */

@@ -1,6 +1,7 @@
 #include "numeric/support_values.h"
 
 #include "common/base/error.h"
+#include "common/base/half.h"
 
 #include <string.h>
 
@@ -37,13 +38,10 @@ void values_load(dtype t, int64_t n, const void *from, double *ret)
         return;
         EACH_TYPE(X)
 #undef X
-    case DT_BF16: /* the upper half of a float */
-        for (int64_t i = 0; i < n; i++) {
-            uint32_t bits = (uint32_t)((const uint16_t *)from)[i] << 16;
-            float value;
-            memcpy(&value, &bits, sizeof value);
-            ret[i] = (double)value;
-        }
+    case DT_BF16:
+    case DT_F16:
+        for (int64_t i = 0; i < n; i++)
+            ret[i] = (double)half_to_float(((const uint16_t *)from)[i], t == DT_BF16);
         return;
     default:
         BUG("cannot load %s", dtype_name(t));

@@ -36,7 +36,7 @@ static void round_piece(int64_t begin, int64_t end, void *arg)
     bf16_from(t->y + begin, t->x + begin, end - begin);
 }
 
-static status run_to_bf16(const cpu_node *n, const cpu_call *c, error *err)
+static status run_to_half(const cpu_node *n, const cpu_call *c, error *err)
 {
     (void)err;
     const int64_t *elements = n->state;
@@ -44,13 +44,13 @@ static status run_to_bf16(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_to_bf16(backend_program *p, cpu_node *n, error *err)
+status plan_to_half(backend_program *p, cpu_node *n, error *err)
 {
     if (!shim_has_bf16())
         return FAIL(err, E_UNSUPPORTED, "this processor does not multiply bfloat16");
     int64_t *elements = arena_alloc(p->arena, sizeof *elements);
     TRY(node_follow(p, n, 1, true, elements, err));
-    n->body = run_to_bf16;
+    n->body = run_to_half;
     n->state = elements;
     return OK;
 }

@@ -60,7 +60,7 @@ static broadcast_loop question_of(const graph_node *n)
 status plan_compare(backend_program *p, cpu_node *n, error *err)
 {
     dtype t = node_in(n, 0)->dtype;
-    if (t == DT_F16 || t == DT_BF16 || t == DT_F64)
+    if (dtype_is_half(t) || t == DT_F64)
         return FAIL(err, E_UNSUPPORTED, "comparisons of %s", dtype_name(t));
     broadcast_loop loop = comparison_of(n->node->op, t);
     return broadcast_plan(p, n, loop ? loop : question_of(n->node), err);

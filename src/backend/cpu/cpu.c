@@ -81,7 +81,7 @@ static const cpu_plan plan_of[OP_COUNT] = {
     [OP_HARDMAX] = plan_along,
     [OP_CUM_SUM] = plan_along,
     [OP_IDENTITY] = plan_copy,
-    [OP_TO_BF16] = plan_to_bf16,
+    [OP_TO_HALF] = plan_to_half,
     [OP_EXPAND] = plan_move,
     [OP_SLICE] = plan_move,
     [OP_GATHER] = plan_pick,
@@ -226,17 +226,35 @@ static void find_fusions(backend_program *p)
     }
 }
 
+static bool is_unknown(dtype t)
+{
+    return t == DT_F16 || t == DT_F64;
+}
+
+static status check_types(const cpu_node *n, error *err)
+{
+    bool rounded = n->node->op == OP_TO_HALF || graph_op_of(n->node->op)->traits & OP_ALIAS;
+    for (int i = 0; i < n->node->n_out; i++) {
+        const graph_value *v = node_out(n, i);
+        if (v && (is_unknown(v->dtype) || (v->dtype == DT_BF16 && !rounded)))
+            return FAIL(err, E_UNSUPPORTED, "it makes %s; the only floating type known is float32",
+                        dtype_name(v->dtype));
+    }
+    for (int i = 0; i < graph_node_slots(n->node); i++) {
+        const graph_value *v = node_in(n, i);
+        if (v && is_unknown(v->dtype))
+            return FAIL(err, E_UNSUPPORTED, "it reads %s; the only floating type known is float32",
+                        dtype_name(v->dtype));
+    }
+    return OK;
+}
+
 static status plan_one(backend_program *p, cpu_node *n, error *err)
 {
     bool has_elements = false;
-    for (int i = 0; i < n->node->n_out; i++) {
-        const graph_value *v = node_out(n, i);
-        bool rounded = n->node->op == OP_TO_BF16 || graph_op_of(n->node->op)->traits & OP_ALIAS;
-        if (v && (v->dtype == DT_F16 || v->dtype == DT_F64 || (v->dtype == DT_BF16 && !rounded)))
-            return FAIL(err, E_UNSUPPORTED, "it makes %s; the only floating type known is float32",
-                        dtype_name(v->dtype));
-        has_elements |= v && graph_shape_elements(&v->shape) > 0;
-    }
+    TRY(check_types(n, err));
+    for (int i = 0; i < n->node->n_out; i++)
+        has_elements |= node_out(n, i) && graph_shape_elements(&node_out(n, i)->shape) > 0;
     if (!has_elements)
         return OK;
     TRY((node_is_empty(n) ? plan_empty : plan_of[n->node->op])(p, n, err));

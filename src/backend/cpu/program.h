@@ -134,7 +134,7 @@ MUST_USE status plan_row_norm_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_attention(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_attention_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_rotary(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_to_bf16(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_to_half(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_gemm(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_matmul(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_binary(backend_program *p, cpu_node *n, error *err);

@@ -95,7 +95,7 @@ static const cuda_plan plan_of[OP_COUNT] = {
     [OP_HARDMAX] = cuda_plan_along,
     [OP_CUM_SUM] = cuda_plan_along,
     [OP_IDENTITY] = cuda_plan_copy,
-    [OP_TO_BF16] = cuda_plan_to_bf16,
+    [OP_TO_HALF] = cuda_plan_to_half,
     [OP_GATHER] = cuda_plan_gather,
     [OP_GATHER_ELEMENTS] = cuda_plan_gather,
     [OP_GATHER_ND] = cuda_plan_gather,
@@ -184,10 +184,10 @@ static void begin_node(backend_program *p, int32_t index)
 
 static status check_types(const cuda_node *n, error *err)
 {
-    bool rounded = n->node->op == OP_TO_BF16 || graph_op_of(n->node->op)->traits & OP_ALIAS;
+    bool rounded = n->node->op == OP_TO_HALF || graph_op_of(n->node->op)->traits & OP_ALIAS;
     for (int i = 0; i < n->node->n_out; i++) {
         const graph_value *v = cuda_out(n, i);
-        if (v && (v->dtype == DT_F16 || v->dtype == DT_F64 || (v->dtype == DT_BF16 && !rounded)))
+        if (v && (v->dtype == DT_F64 || (dtype_is_half(v->dtype) && !rounded)))
             return FAIL(err, E_UNSUPPORTED, "it makes %s; the only floating type known is float32",
                         dtype_name(v->dtype));
     }

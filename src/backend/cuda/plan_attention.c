@@ -1,15 +1,17 @@
 /*
  * Attention and RotaryEmbedding. Scores are multiplied by tensor cores where queries, keys and
- * values are of half precision and the GPU has them for bfloat16; float32 is multiplied as such.
+ * values are of half precision, or may be rounded to TF32, and the GPU has them for that; float32 is
+ * multiplied as such otherwise.
  */
 #include "backend/cuda/kernels/attention.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 #include "graph/attention.h"
+#include "graph/precision.h"
 
 #include <inttypes.h>
 
-enum { ARCH_OF_BF16_PRODUCTS = 80, MOST_HEAD = 65536 };
+enum { ARCH_OF_PRODUCTS = 80, MOST_HEAD = 65536 };
 
 typedef struct attention_state {
     attention_form form;
@@ -35,11 +37,17 @@ static void broadcast_mask(launch_attention *t, const graph_value *mask)
 
 static status type_of(dtype t, launch_type *ret, error *err)
 {
-    if (t != DT_F32 && t != DT_BF16 && t != DT_F16)
+    if (t != DT_F32 && !dtype_is_half(t))
         return FAIL(err, E_UNSUPPORTED, "operands of %s, known are float32, bfloat16 and float16",
                     dtype_name(t));
-    *ret = t == DT_F32 ? LAUNCH_F32 : t == DT_BF16 ? LAUNCH_BF16 : LAUNCH_F16;
+    *ret = cuda_launch_type(t);
     return OK;
+}
+
+static launch_products products_of(const backend_program *p, dtype operands)
+{
+    bool rounds = dtype_is_half(operands) || graph_precision_of(p->g) == PRECISION_TF32;
+    return rounds && p->backend->arch >= ARCH_OF_PRODUCTS ? PRODUCTS_MMA : PRODUCTS_FFMA;
 }
 
 static status check_size(const attention_form *f, error *err)
@@ -88,9 +96,7 @@ static status plan(backend_program *p, cuda_node *n, int first, error *err)
     t->scale = attention_scale(a, &s->form);
     t->causal = a->causal;
     t->results = LAUNCH_F32;
-    t->products = t->operands != LAUNCH_F32 && p->backend->arch >= ARCH_OF_BF16_PRODUCTS
-                      ? PRODUCTS_MMA
-                      : PRODUCTS_FFMA;
+    t->products = products_of(p, q->dtype);
     t->shared_limit = p->backend->shared_limit;
     s->drop = cuda_dropout(a->ratio, a->seed, a->stream);
     if (mask)

@@ -1,4 +1,4 @@
-/* Cast, and rounding to bfloat16. */
+/* Cast, and rounding to half precision. */
 #include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
@@ -16,17 +16,17 @@ static status run_cast(const cuda_node *n, const cuda_call *c, error *err)
     return OK;
 }
 
-static status run_to_bf16(const cuda_node *n, const cuda_call *c, error *err)
+static status run_to_half(const cuda_node *n, const cuda_call *c, error *err)
 {
     (void)err;
     const cast_state *s = n->state;
-    launch_to_bf16(c->stream, c->out[0], c->in[0], s->elements);
+    launch_to_half(c->stream, cuda_launch_type(s->to), c->out[0], c->in[0], s->elements);
     return OK;
 }
 
 static bool is_half_or_double(dtype t)
 {
-    return t == DT_F16 || t == DT_BF16 || t == DT_F64;
+    return dtype_is_half(t) || t == DT_F64;
 }
 
 static void plan(backend_program *p, cuda_node *n, cuda_body body)
@@ -47,9 +47,9 @@ status cuda_plan_cast(backend_program *p, cuda_node *n, error *err)
     return OK;
 }
 
-status cuda_plan_to_bf16(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_to_half(backend_program *p, cuda_node *n, error *err)
 {
     (void)err;
-    plan(p, n, run_to_bf16);
+    plan(p, n, run_to_half);
     return OK;
 }

@@ -73,7 +73,7 @@ static void plan_pairs(backend_program *p, cuda_node *n)
 status cuda_plan_compare(backend_program *p, cuda_node *n, error *err)
 {
     dtype t = cuda_in(n, 0)->dtype;
-    if (t == DT_F16 || t == DT_BF16 || t == DT_F64)
+    if (dtype_is_half(t) || t == DT_F64)
         return FAIL(err, E_UNSUPPORTED, "comparisons of %s", dtype_name(t));
     if (n->node->n_in == 1)
         plan_question(p, n);

@@ -1,6 +1,6 @@
 /*
  * Convolutions and their gradients. Images and weights come as ONNX has them, channel by channel.
- * Where our kernels read faster otherwise, and to round weights to bfloat16, a factor is first
+ * Where our kernels read faster otherwise, and to round weights to halves, a factor is first
  * copied into scratch with its channels last. Kernels of one place that touch every place once are
  * matrix products.
  */
@@ -14,7 +14,7 @@ typedef enum conv_part { PART_X, PART_W, PART_Y, PARTS } conv_part;
 
 typedef struct conv_lie {
     int64_t outer, channels, places; /* images, or maps of the weights */
-    bool rounded;                    /* the value is bfloat16 already */
+    bool rounded;                    /* the value is of half precision already */
     bool turns;
     size_t at; /* in scratch, if it turns */
 } conv_lie;
@@ -22,6 +22,7 @@ typedef struct conv_lie {
 typedef struct conv_state {
     conv_part first, second, makes;
     conv_lie part[PARTS];
+    dtype factor;   /* what is multiplied */
     conv_task task; /* all but addresses */
     bool is_product;
     product product;
@@ -49,9 +50,8 @@ static const void *factor_at(const conv_state *s, conv_part part, const cuda_cal
     if (!l->turns)
         return c->in[input];
     void *turned = (char *)c->scratch + l->at;
-    launch_type type = s->task.kind == TILE_BF16 ? LAUNCH_BF16 : LAUNCH_F32;
-    launch_channels_last(c->stream, turned, type, c->in[input], l->rounded, l->outer, l->channels,
-                         l->places);
+    launch_channels_last(c->stream, turned, cuda_launch_type(s->factor), c->in[input], l->rounded,
+                         l->outer, l->channels, l->places);
     return turned;
 }
 
@@ -149,7 +149,8 @@ static status describe(conv_state *s, const cuda_node *n, const graph_shape *x,
 {
     const conv_attr *attr = n->node->attr;
     conv_task *t = &s->task;
-    t->kind = cuda_in(n, 0)->dtype == DT_BF16 ? TILE_BF16 : TILE_F32;
+    s->factor = cuda_in(n, 0)->dtype;
+    TRY(product_kind(n->program, s->factor, &t->kind, err));
     t->batch = x->dim[0];
     t->groups = attr->group;
     t->channels = x->dim[1];
@@ -160,8 +161,8 @@ static status describe(conv_state *s, const cuda_node *n, const graph_shape *x,
     s->part[PART_X] = lie_of(t->batch, t->channels, t->in);
     s->part[PART_W] = lie_of(t->maps, t->channels / t->groups, t->kernel);
     s->part[PART_Y] = lie_of(t->batch, t->maps, t->out);
-    s->part[s->first].rounded = t->kind == TILE_BF16;
-    s->part[s->second].rounded = cuda_in(n, 1)->dtype == DT_BF16;
+    s->part[s->first].rounded = dtype_is_half(s->factor);
+    s->part[s->second].rounded = dtype_is_half(cuda_in(n, 1)->dtype);
     TRY(check_count(t->batch * volume(t->in), "places", err));
     TRY(check_count(t->batch * volume(t->out), "places", err));
     TRY(check_count(t->channels / t->groups * taps, "weights of a map", err));
@@ -189,8 +190,7 @@ static conv_matrix matrix_of(const conv_state *s)
 
 enum {
     TILE = 64,
-    VECTOR_F32 = 4, /* channels that are read at once */
-    VECTOR_BF16 = 8,
+    VECTOR = 16,   /* bytes of neighbouring channels that are read at once */
     FEW = 8,       /* of a group's channels: a tile of 64 would be empty for the most part */
     PIECE = 256,   /* factors of a sum's piece, at least */
     THREADS = 256, /* of a block that makes an element a thread */
@@ -198,12 +198,12 @@ enum {
 
 static bool has_to_round(const conv_state *s, conv_part part)
 {
-    return s->task.kind == TILE_BF16 && !s->part[part].rounded;
+    return dtype_is_half(s->factor) && !s->part[part].rounded;
 }
 
-static void set_layout(conv_operand *o, const conv_lie *l, dtype turned)
+static void set_layout(conv_operand *o, const conv_lie *l, dtype factor)
 {
-    o->type = l->turns ? turned : l->rounded ? DT_BF16 : DT_F32;
+    o->type = l->turns || l->rounded ? factor : DT_F32;
     o->at.outer = l->channels * l->places;
     o->at.channel = l->turns ? 1 : l->places;
     o->at.place = l->turns ? l->channels : 1;
@@ -214,7 +214,7 @@ static void choose_turns(conv_state *s)
 {
     const conv_task *t = &s->task;
     int64_t gathered = (s->makes == PART_X ? t->maps : t->channels) / t->groups;
-    bool turns = !t->direct && gathered % (t->kind == TILE_BF16 ? VECTOR_BF16 : VECTOR_F32) == 0;
+    bool turns = !t->direct && gathered * (int64_t)dtype_bytes(s->factor) % VECTOR == 0;
     s->part[s->first].turns = turns || has_to_round(s, s->first);
     s->part[s->second].turns = (turns && s->second == PART_W) || has_to_round(s, s->second);
 }
@@ -237,7 +237,7 @@ static status plan_tiles(conv_state *s, error *err)
     t->direct = t->groups > 1 && (s->makes == PART_W ? m.rows : m.columns) < FEW;
     choose_turns(s);
     for (conv_part part = PART_X; part < PARTS; part++)
-        set_layout(operand_of(t, part), &s->part[part], t->kind == TILE_BF16 ? DT_BF16 : DT_F32);
+        set_layout(operand_of(t, part), &s->part[part], s->factor);
     t->cut.pieces = t->direct && s->makes != PART_W ? 1 : product_pieces(blocks_of(s), m.k, PIECE);
     return check_count(blocks_of(s), "blocks", err);
 }
@@ -319,7 +319,7 @@ static size_t sums_bytes(const conv_state *s)
 
 static status reserve_scratch(conv_state *s, size_t *ret, error *err)
 {
-    size_t end = 0, element = s->task.kind == TILE_BF16 ? 2 : 4;
+    size_t end = 0, element = dtype_bytes(s->factor);
     for (conv_part part = PART_X; part < PARTS; part++) {
         conv_lie *l = &s->part[part];
         if (!l->turns)
@@ -339,13 +339,12 @@ static void plan_bias_sums(conv_state *s)
     s->bias = s->task;
     conv_lie plain = lie_of(s->task.batch, s->task.maps, s->task.out);
     plain.rounded = s->part[PART_Y].rounded;
-    set_layout(&s->bias.y, &plain, DT_F32);
+    set_layout(&s->bias.y, &plain, s->factor);
     s->bias.cut.pieces = product_pieces(s->task.maps, s->task.batch * volume(s->task.out), PIECE);
 }
 
 static status plan_parts(backend_program *p, cuda_node *n, conv_state *s, error *err)
 {
-    TRY(product_check_type(p, s->task.kind == TILE_BF16 ? DT_BF16 : DT_F32, err));
     const graph_value *bias = s->makes != PART_W ? cuda_in(n, 2) : NULL;
     if (bias)
         s->task.end =

@@ -1,4 +1,4 @@
-/* Gemm and MatMul. Factors are float32 or bfloat16, sums and results float32. */
+/* Gemm and MatMul. Factors are float32 or halves, sums and results float32. */
 #include "backend/cuda/product.h"
 #include "common/base/alloc.h"
 #include "graph/matmul.h"
@@ -7,11 +7,6 @@
 static tile_matrix factor(int64_t pitch, bool turned, int64_t batch)
 {
     return (tile_matrix){.row = turned ? 1 : pitch, .column = turned ? pitch : 1, .batch = batch};
-}
-
-static tile_kind kind_of(const graph_value *factor)
-{
-    return factor->dtype == DT_BF16 ? TILE_BF16 : TILE_F32;
 }
 
 static status run_gemm(const cuda_node *n, const cuda_call *c, error *err)
@@ -44,8 +39,7 @@ status cuda_plan_gemm(backend_program *p, cuda_node *n, error *err)
     const gemm_attr *attr = n->node->attr;
     const graph_shape *a = &cuda_in(n, 0)->shape, *b = &cuda_in(n, 1)->shape;
     const graph_shape *y = &cuda_out(n, 0)->shape;
-    gemm_task t = {.kind = kind_of(cuda_in(n, 0)),
-                   .batches = 1,
+    gemm_task t = {.batches = 1,
                    .m = y->dim[0],
                    .n = y->dim[1],
                    .k = a->dim[attr->trans_a ? 0 : 1],
@@ -57,6 +51,7 @@ status cuda_plan_gemm(backend_program *p, cuda_node *n, error *err)
     if (cuda_in(n, 2))
         broadcast_c(&t.end, cuda_in(n, 2), or_one(attr->beta));
     product *s = arena_alloc(p->arena, sizeof *s);
+    TRY(product_kind(p, cuda_in(n, 0)->dtype, &t.kind, err));
     TRY(product_plan(p, &t, PLAN_ALIGN, s, err));
     n->body = run_gemm;
     n->state = s;
@@ -138,8 +133,7 @@ status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err)
 {
     const graph_value *a = cuda_in(n, 0), *b = cuda_in(n, 1);
     matmul_shape shape = matmul_shape_of(&a->shape, &b->shape, n->node->attr);
-    gemm_task t = {.kind = kind_of(a),
-                   .m = shape.m,
+    gemm_task t = {.m = shape.m,
                    .n = shape.n,
                    .k = shape.k,
                    .a = factor(shape.a_pitch, shape.trans_a, 0),
@@ -148,6 +142,7 @@ status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err)
                    .y_row = shape.n,
                    .end = {.alpha = 1.0f}};
     matmul_state *s = arena_alloc(p->arena, sizeof *s);
+    TRY(product_kind(p, a->dtype, &t.kind, err));
     size_t align = PLAN_ALIGN;
     merge_axes(&shape);
     take_axis(&shape, &t);

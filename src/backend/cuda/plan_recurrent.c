@@ -90,8 +90,7 @@ typedef struct sizes {
 
 static gemm_task task_of(sizes z, tile_matrix a, tile_matrix b, int64_t y_row)
 {
-    return (gemm_task){.kind = TILE_F32,
-                       .batches = 1,
+    return (gemm_task){.batches = 1,
                        .m = z.m,
                        .n = z.n,
                        .k = z.k,
@@ -142,6 +141,7 @@ static status plan_product(backend_program *p, recurrent_state *s, product_place
                            error *err)
 {
     product *to = &s->products[which];
+    TRY(product_kind(p, DT_F32, &t.kind, err));
     if (t.m == 0 || t.n == 0) {
         to->task = t;
         return OK;

@@ -7,6 +7,7 @@ typedef struct unary_state {
     unary_function function;
     int64_t elements;
     float p, q;
+    launch_type rounded; /* what relu's gradient reads */
 } unary_state;
 
 static const unary_function function_of[OP_COUNT] = {
@@ -30,7 +31,7 @@ static status run_relu_bwd_of_rounded(const cuda_node *n, const cuda_call *c, er
 {
     (void)err;
     const unary_state *s = n->state;
-    launch_relu_bwd_of_rounded(c->stream, c->out[0], c->in[0], c->in[1], s->elements);
+    launch_relu_bwd_of_rounded(c->stream, c->out[0], c->in[0], c->in[1], s->rounded, s->elements);
     return OK;
 }
 
@@ -52,8 +53,8 @@ status cuda_plan_unary(backend_program *p, cuda_node *n, error *err)
     unary_state *s = arena_alloc(p->arena, sizeof *s);
     choose_function(s, n->node);
     s->elements = graph_shape_elements(&cuda_out(n, 0)->shape);
-    bool of_rounded = cuda_in(n, 1) && cuda_in(n, 1)->dtype == DT_BF16;
-    n->body = of_rounded ? run_relu_bwd_of_rounded : run_unary;
+    s->rounded = cuda_in(n, 1) ? cuda_launch_type(cuda_in(n, 1)->dtype) : LAUNCH_F32;
+    n->body = s->rounded == LAUNCH_F32 ? run_unary : run_relu_bwd_of_rounded;
     n->state = s;
     n->takes_inplace = true;
     return OK;

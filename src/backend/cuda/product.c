@@ -1,12 +1,14 @@
 #include "backend/cuda/product.h"
 
 #include "backend/cuda/lt.h"
+#include "graph/precision.h"
 
 enum {
     TILE = 64,
     BLOCKS = 256, /* enough for any chip */
     PIECES_MOST = 32,
     PIECE_K = 256,
+    ARCH_OF_TF32 = 80, /* and of bfloat16 */
 };
 
 #define COUNT_LIMIT ((INT64_C(1) << 31) - 1024)
@@ -19,13 +21,18 @@ int64_t product_pieces(int64_t blocks, int64_t k, int64_t each)
     return pieces > 1 ? pieces : 1;
 }
 
-status product_check_type(const backend_program *p, dtype type, error *err)
+status product_kind(const backend_program *p, dtype type, tile_kind *ret, error *err)
 {
-    if (type == DT_BF16 && p->backend->arch < 80)
+    bool is_recent = p->backend->arch >= ARCH_OF_TF32;
+    if (type == DT_BF16 && !is_recent)
         return FAIL(err, E_UNSUPPORTED,
                     "products of bfloat16 need a GPU of compute capability 8.0, and this one has "
-                    "%d.%d; use precision \"f32\"",
+                    "%d.%d; use precision \"f16\" or \"f32\"",
                     p->backend->arch / 10, p->backend->arch % 10);
+    *ret = type == DT_BF16  ? TILE_BF16
+           : type == DT_F16 ? TILE_F16
+           : is_recent && graph_precision_of(p->g) == PRECISION_TF32 ? TILE_TF32
+                                                                    : TILE_F32;
     return OK;
 }
 
@@ -55,7 +62,6 @@ static void cut_into_tiles(product *p)
 
 status product_plan(backend_program *p, const gemm_task *t, size_t align, product *ret, error *err)
 {
-    TRY(product_check_type(p, t->kind == TILE_BF16 ? DT_BF16 : DT_F32, err));
     TRY(check_sizes(t, err));
     *ret = (product){.task = *t};
     TRY(lt_plan(p, t, align, &ret->lt, err));

@@ -40,7 +40,8 @@ MUST_USE status product_run(const product *p, cuda_stream stream, const product_
  * has at least. */
 int64_t product_pieces(int64_t blocks, int64_t k, int64_t each);
 
-/* E_UNSUPPORTED where the program's chip is too old for factors of this type. */
-MUST_USE status product_check_type(const backend_program *p, dtype type, error *err);
+/* How factors of this type are multiplied here: floats as TF32 where the graph's precision is that
+ * and the chip has it. E_UNSUPPORTED where the chip is too old for the type. */
+MUST_USE status product_kind(const backend_program *p, dtype type, tile_kind *ret, error *err);
 
 #endif

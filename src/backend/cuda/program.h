@@ -160,7 +160,7 @@ MUST_USE status cuda_plan_row_norm(backend_program *p, cuda_node *n, error *err)
 MUST_USE status cuda_plan_row_norm_bwd(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_scatter(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_softmax(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_to_bf16(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_to_half(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_top_k(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_concat(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_move(backend_program *p, cuda_node *n, error *err);

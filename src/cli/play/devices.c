@@ -3,6 +3,7 @@
 #include "common/base/buf.h"
 #include "common/base/log.h"
 #include "job/apart.h"
+#include "model/model.h"
 
 #include <stdio.h>
 
@@ -83,7 +84,7 @@ static status read_entry(const config *c, size_t i, backend_choice *ret, error *
     return OK;
 }
 
-status devices_of_lane(const devices *d, int64_t lane, backend_choice *ret, error *err)
+static status deal(const devices *d, int64_t lane, backend_choice *ret, error *err)
 {
     const config *c = d->config;
     int64_t number = d->gpus.n ? d->gpus.number[lane % d->gpus.n] : -1;
@@ -100,6 +101,21 @@ status devices_of_lane(const devices *d, int64_t lane, backend_choice *ret, erro
             *ret = entry;
     }
     return OK;
+}
+
+status devices_of_lane(const devices *d, int64_t lane, backend_choice *ret, error *err)
+{
+    TRY(deal(d, lane, ret, err));
+    if (ret->ops != &backend_cpu || model_precision(d->config) != PRECISION_F16)
+        return OK;
+    return FAIL(err, E_CONFIG,
+                "trainer.precision: the CPU does not multiply float16; use \"bf16\" or \"f32\", or a "
+                "GPU (" KEY ")");
+}
+
+status devices_of_evaluator(const devices *d, backend_choice *ret, error *err)
+{
+    return deal(d, 0, ret, err);
 }
 
 /* --- telling --- */

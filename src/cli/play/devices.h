@@ -27,8 +27,11 @@ MUST_USE status devices_find(const config *c, bool check, devices *ret, error *e
 int devices_count(const devices *d);
 
 /* Of lane `lane`, counted over all workers. E_CONFIG names an entry that is none, and refuses a
- * list of both kinds: their bits differ. */
+ * list of both kinds, whose bits differ, and the CPU where trainer.precision is one that it cannot
+ * train in. */
 MUST_USE status devices_of_lane(const devices *d, int64_t lane, backend_choice *ret, error *err);
+/* Of an evaluator that is not told otherwise: the first lane's, if the CPU in any precision. */
+MUST_USE status devices_of_evaluator(const devices *d, backend_choice *ret, error *err);
 
 /* Says in the log which GPUs the first n lanes have, and why. Of the CPU only if there was a choice. */
 void devices_log(const devices *d, const backend_choice *lanes, int32_t n);

@@ -110,7 +110,6 @@ bool play_computes(const config *c, const cluster *k)
     return computes(&p);
 }
 
-/* Where an evaluator is not told otherwise it computes where the first lane does. */
 static status choose_devices(play *p, error *err)
 {
     const devices *d = p->o->devices;
@@ -118,7 +117,7 @@ static status choose_devices(play *p, error *err)
     p->devices = xcalloc((size_t)p->lanes + 1, sizeof *p->devices);
     for (int32_t i = 0; i < p->lanes; i++)
         TRY(devices_of_lane(d, (int64_t)p->worker.index * p->lanes + i, &p->devices[i], err));
-    return devices_of_lane(d, 0, &p->evaluates_on, err);
+    return devices_of_evaluator(d, &p->evaluates_on, err);
 }
 
 /* --- where they listen and dial --- */

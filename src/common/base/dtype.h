@@ -2,6 +2,7 @@
 #ifndef TEQUIO_COMMON_BASE_DTYPE_H
 #define TEQUIO_COMMON_BASE_DTYPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* X(code, bytes, safetensors name, name for people) */
@@ -33,6 +34,11 @@ static inline size_t dtype_bytes(dtype t)
     default:
         return 0;
     }
+}
+
+static inline bool dtype_is_half(dtype t)
+{
+    return t == DT_F16 || t == DT_BF16;
 }
 
 static inline const char *dtype_name(dtype t)

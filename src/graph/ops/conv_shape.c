@@ -17,7 +17,7 @@ conv_attr *conv_complete(const graph_node *n)
 
 status conv_type(const graph *g, const graph_node *n, dtype *ret, error *err)
 {
-    if (rule_type(g, n, 0) != DT_BF16 || rule_type(g, n, 1) != DT_F32)
+    if (!dtype_is_half(rule_type(g, n, 0)) || rule_type(g, n, 1) != DT_F32)
         return rule_product(g, n, 0, 1, ret, err);
     *ret = DT_F32;
     return OK;

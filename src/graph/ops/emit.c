@@ -52,8 +52,9 @@ status emit_sum_to(graph *g, graph_val v, const graph_shape *shape, graph_val *r
 
 status emit_factor(graph *g, graph_val v, graph_val factor, graph_val *ret, error *err)
 {
-    if (graph_value_at(g, factor)->dtype == DT_BF16)
-        return emit_1(g, OP_TO_BF16, v, NULL, ret, err);
+    dtype type = graph_value_at(g, factor)->dtype;
+    if (dtype_is_half(type))
+        return emit_1(g, OP_TO_HALF, v, &(cast_attr){.to = type}, ret, err);
     *ret = v;
     return OK;
 }
@@ -71,7 +72,7 @@ status emit_factor_again(graph *g, graph_val factor, bool is_trained, graph_val 
     *ret = factor;
     if (!by)
         return OK;
-    bool rounds_param = by->op == OP_TO_BF16 && graph_value_at(g, by->in[0])->kind == VAL_PARAM;
+    bool rounds_param = by->op == OP_TO_HALF && graph_value_at(g, by->in[0])->kind == VAL_PARAM;
     if (rounds_param || (is_trained && unary_keeps_x(by->op)))
         return emit_1(g, by->op, by->in[0], by->attr, ret, err);
     return OK;

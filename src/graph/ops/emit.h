@@ -23,7 +23,7 @@ MUST_USE status emit_reshape(graph *g, graph_val v, const graph_shape *shape, gr
 MUST_USE status emit_sum_to(graph *g, graph_val v, const graph_shape *shape, graph_val *ret,
                             error *err);
 
-/* v as it is multiplied with `factor`: rounded to bfloat16 if that one is */
+/* v as it is multiplied with `factor`: rounded to a half type if that one is */
 MUST_USE status emit_factor(graph *g, graph_val v, graph_val factor, graph_val *ret, error *err);
 
 /* A factor for a product of backward. What is quick to make again is made again, by the same

@@ -31,7 +31,7 @@ status rule_fail(const graph_node *n, error *err, const char *format, ...)
 status rule_float(const graph *g, const graph_node *n, int32_t i, error *err)
 {
     dtype t = rule_type(g, n, i);
-    if (t == DT_F32 || t == DT_F16 || t == DT_BF16 || t == DT_F64)
+    if (t == DT_F32 || dtype_is_half(t) || t == DT_F64)
         return OK;
     return rule_fail(n, err, "input '%s' is %s, must be a floating type",
                      graph_value_at(g, n->in[i])->name, dtype_name(t));
@@ -69,7 +69,7 @@ status rule_product(const graph *g, const graph_node *n, int32_t i, int32_t j, d
     TRY(rule_float(g, n, i, err));
     TRY(rule_same_type(g, n, i, j, err));
     dtype t = rule_type(g, n, i);
-    *ret_dtype = t == DT_BF16 ? DT_F32 : t;
+    *ret_dtype = dtype_is_half(t) ? DT_F32 : t;
     return OK;
 }
 

@@ -27,7 +27,7 @@ static graph_val rounded_copy(const graph *g, graph_val v)
 {
     for (int32_t i = graph_value_at(g, v)->def + 1; i < graph_n_nodes(g); i++) {
         const graph_node *n = graph_node_at(g, i);
-        if (n->op == OP_TO_BF16 && n->in[0] == v)
+        if (n->op == OP_TO_HALF && n->in[0] == v)
             return n->out[0];
     }
     return v;

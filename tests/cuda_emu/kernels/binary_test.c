@@ -337,7 +337,7 @@ static void floats_are_rounded_to_half(void **state)
                                     0x7f80, 0x8000, 0x7f80, 0x7f80};
     uint16_t y[COUNT_OF(x)];
     void *to = device_room(sizeof y);
-    launch_to_bf16(kernel_test_stream(), to, on_device(x, sizeof x), COUNT_OF(x));
+    launch_to_half(kernel_test_stream(), LAUNCH_BF16, to, on_device(x, sizeof x), COUNT_OF(x));
     from_device(y, to, sizeof y);
     for (size_t i = 0; i < COUNT_OF(x); i++)
         assert_int_equal(y[i], want[i]);

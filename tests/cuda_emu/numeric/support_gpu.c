@@ -23,13 +23,13 @@ const int tested_frames = FRAME_CONV; /* all but that: no layout is chosen by wh
 
 static const double TOLERANCE = 5e-5;
 
-/* From sm_80 on; below it only sm_75 is taken. */
-bool tested_multiplies_bf16(void)
+/* Bfloat16 from sm_80 on; below it only sm_75 is taken. */
+bool tested_multiplies(graph_precision p)
 {
     error err = ERROR_INIT;
     backend_device device;
     must(backend_cuda.describe(0, &device, &err), &err);
-    return strcmp(device.arch, "sm_75") != 0;
+    return p != PRECISION_BF16 || strcmp(device.arch, "sm_75") != 0;
 }
 
 /* --- what it takes --- */

@@ -62,7 +62,7 @@ static graph_val factor(graph *g, const form *f, int i, const char *name, bool h
         return GRAPH_NONE;
     graph_val v = input(g, name, DT_F32, f->in[i]);
     if (half)
-        must(graph_add_1(g, OP_TO_BF16, NULL, &v, 1, NULL, &v, &err), &err);
+        must(graph_add_1(g, OP_TO_HALF, NULL, &v, 1, &(cast_attr){.to = DT_BF16}, &v, &err), &err);
     return v;
 }
 

@@ -15,18 +15,23 @@
 
 #include <cmocka.h>
 
-static config *load(const char *list)
+static config *load_as(const char *list, const char *precision)
 {
     char text[300];
     error err = ERROR_INIT;
     config *c = NULL;
     snprintf(text, sizeof text,
              "{train_data_path: 'x', model: {type: 'mlp'}, data_loader: {batch_size: 8}, "
-             "trainer: {threads: 3}, distributed: {cuda_devices: %s}}",
-             list);
+             "trainer: {threads: 3, precision: '%s'}, distributed: {cuda_devices: %s}}",
+             precision, list);
     if (config_load(&(config_source){.text = text}, &c, &err) != OK)
         fail_msg("%s", err.text);
     return c;
+}
+
+static config *load(const char *list)
+{
+    return load_as(list, "f32");
 }
 
 static const cuda_gpus no_gpus, three_of_four = {.n = 3, .visible = 4, .number = {0, 1, 3}};
@@ -79,6 +84,26 @@ static void test_lists_that_are_refused(void **state)
     expect_refusal("['cpu', 'tpu']",
                    "distributed.cuda_devices[1]: 'tpu' is no device; expected "
                    "'cpu', or a GPU as '0', 'cuda:0', '/gpu:0' or '/device:GPU:0'");
+}
+
+static void test_float16_is_not_for_lanes_of_the_cpu(void **state)
+{
+    (void)state;
+    config *c = load_as("[-1]", "f16"), *named = load_as("[0]", "f16");
+    error err = ERROR_INIT;
+    backend_choice choice;
+    devices d;
+    assert_int_equal(devices_find(c, false, &d, &err), OK);
+    assert_int_equal(devices_of_evaluator(&d, &choice, &err), OK);
+    assert_int_equal(devices_find(c, true, &d, &err), E_CONFIG);
+    assert_string_equal(err.text,
+                        "trainer.precision: the CPU does not multiply float16; use \"bf16\" or "
+                        "\"f32\", or a GPU (distributed.cuda_devices)");
+    error_clear(&err);
+    d = (devices){.config = named};
+    assert_int_equal(devices_of_lane(&d, 0, &choice, &err), OK);
+    config_destroy(&c);
+    config_destroy(&named);
 }
 
 static void test_a_gpu_that_is_not_there(void **state)
@@ -144,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lanes_take_entries_in_turn),
         cmocka_unit_test(test_lists_that_are_refused),
+        cmocka_unit_test(test_float16_is_not_for_lanes_of_the_cpu),
         cmocka_unit_test(test_a_gpu_that_is_not_there),
         cmocka_unit_test(test_what_is_done_apart_comes_back),
         cmocka_unit_test(test_what_fails_apart_is_told),

@@ -1,4 +1,4 @@
-/* From one type of element to another, as the CPU casts; and floats rounded to bfloat16. */
+/* From one type of element to another, as the CPU casts; and floats rounded to halves. */
 #include "backend/binary_math.h"
 #include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/kernels/walk.cuh"
@@ -73,7 +73,7 @@ void launch_cast(cuda_stream stream, dtype from, dtype to, void *y, const void *
 }
 
 /* GROUP elements a thread, in one access but for the last thread. */
-static __global__ void round_to_bf16(bf16 *y, const float *x, int64_t n)
+template <typename T> static __global__ void round_to(T *y, const float *x, int64_t n)
 {
     int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * GROUP;
     if (IN(i + GROUP <= n)) {
@@ -83,12 +83,21 @@ static __global__ void round_to_bf16(bf16 *y, const float *x, int64_t n)
         return;
     }
     for (; i < n; i++)
-        y[i] = bf16_of(x[i]);
+        y[i] = stored<T>(x[i]);
 }
 
-void launch_to_bf16(cuda_stream stream, void *y, const float *x, int64_t n)
+template <typename T>
+static void launch_round(cuda_stream stream, void *y, const float *x, int64_t n)
 {
     if (n > 0)
-        LAUNCH(round_to_bf16, blocks_of((n + GROUP - 1) / GROUP, THREADS), dim3(THREADS), 0, stream,
-               (bf16 *)y, x, n);
+        LAUNCH((round_to<T>), blocks_of((n + GROUP - 1) / GROUP, THREADS), dim3(THREADS), 0, stream,
+               (T *)y, x, n);
+}
+
+void launch_to_half(cuda_stream stream, launch_type type, void *y, const float *x, int64_t n)
+{
+    if (type == LAUNCH_BF16)
+        launch_round<bf16>(stream, y, x, n);
+    else
+        launch_round<f16>(stream, y, x, n);
 }

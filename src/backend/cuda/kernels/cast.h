@@ -12,8 +12,8 @@ extern "C" {
 /* y[n] = x[n]. Types: float32, int64, int32, uint8, bool. */
 void launch_cast(cuda_stream stream, dtype from, dtype to, void *y, const void *x, int64_t n);
 
-/* y[n]: bfloat16; both aligned to 16 bytes. */
-void launch_to_bf16(cuda_stream stream, void *y, const float *x, int64_t n);
+/* y[n]: x rounded to a half type; both aligned to 16 bytes. */
+void launch_to_half(cuda_stream stream, launch_type type, void *y, const float *x, int64_t n);
 
 #ifdef __cplusplus
 }

@@ -67,11 +67,19 @@ void launch_unary(cuda_stream stream, unary_function f, float *y, const float *a
     }
 }
 
-void launch_relu_bwd_of_rounded(cuda_stream stream, float *dx, const float *dy, const void *y,
-                                int64_t n)
+template <typename V>
+static void relu_bwd_of(cuda_stream stream, float *dx, const float *dy, const void *y, int64_t n)
 {
-    if (n == 0)
-        return;
-    LAUNCH((unary<relu_bwd_at, bf16>), blocks_for(n), dim3(THREADS), 0, stream, dx, dy,
-           (const bf16 *)y, n, 0.0f, 0.0f);
+    if (n > 0)
+        LAUNCH((unary<relu_bwd_at, V>), blocks_for(n), dim3(THREADS), 0, stream, dx, dy,
+               (const V *)y, n, 0.0f, 0.0f);
+}
+
+void launch_relu_bwd_of_rounded(cuda_stream stream, float *dx, const float *dy, const void *y,
+                                launch_type type, int64_t n)
+{
+    if (type == LAUNCH_BF16)
+        relu_bwd_of<bf16>(stream, dx, dy, y, n);
+    else
+        relu_bwd_of<f16>(stream, dx, dy, y, n);
 }

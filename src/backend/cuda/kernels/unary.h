@@ -19,9 +19,9 @@ typedef enum unary_function {
  * All aligned to 16 bytes; y may be a or b. */
 void launch_unary(cuda_stream stream, unary_function f, float *y, const float *a, const float *b,
                   int64_t n, float p, float q);
-/* UNARY_relu_bwd of a y that was rounded to bfloat16. */
+/* UNARY_relu_bwd of a y that was rounded to this half type. */
 void launch_relu_bwd_of_rounded(cuda_stream stream, float *dx, const float *dy, const void *y,
-                                int64_t n);
+                                launch_type type, int64_t n);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /*
- * Convolutions in bfloat16. All operands, and the gradient that comes back, are eighths small
- * enough to be bfloat16 already, so rounding changes nothing and value and gradients must be the
- * double reference's to float32's accuracy: 1e-5.
+ * Convolutions in every precision. All operands, and the gradient that comes back, are eighths small
+ * enough to be bfloat16, float16 and TF32 already, so rounding changes nothing and value and
+ * gradients must be the double reference's to float32's accuracy: 1e-5.
  */
 #include "common/base/rng.h"
 #include "graph/attrs.h"
@@ -14,6 +14,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,78 +123,115 @@ static graph *build(const conv_case *c, graph_val *ret_loss)
     return g;
 }
 
-static void fill(const graph *g, lane *l, reference *r)
+static void fill(const graph *g, reference *r)
 {
     for (graph_val v = 0; v < graph_n_values(g); v++) {
         const graph_value *value = graph_value_at(g, v);
         if (value->kind != VAL_PARAM)
             continue;
-        double *x = reference_value(r, v);
         rng numbers = rng_make(1, RNG_TEST, (uint64_t)value->name[0]);
         for (int64_t i = 0; i < reference_elements(r, v); i++)
-            x[i] = eighths(&numbers, i);
-        lane_set(l, 0, value->name, x);
+            reference_value(r, v)[i] = eighths(&numbers, i);
     }
+}
+
+/* The same to the lane. */
+static void feed(const graph *g, lane *l, reference *r)
+{
+    for (graph_val v = 0; v < graph_n_values(g); v++)
+        if (graph_value_at(g, v)->kind == VAL_PARAM)
+            lane_set(l, 0, graph_value_at(g, v)->name, reference_value(r, v));
     lane_set(l, 0, "weight", &(double){1});
 }
 
-/* A linear function's slope along one element is that element of its gradient. */
-static bool check_gradient(const conv_case *c, lane *l, reference *r, graph_val loss, graph_val x,
-                           const char *name)
+static const char *const params[] = {"x", "w", "b"};
+enum { PARAMS = 3 };
+
+/* What the reference says of a case. */
+typedef struct expected {
+    const conv_case *of;
+    graph *plain;
+    reference *r;
+    double slopes[PARAMS][ELEMENTS];
+} expected;
+
+static int64_t elements_of(const expected *e, const char *name)
 {
-    int64_t n = reference_elements(r, x), used = n < ELEMENTS ? n : ELEMENTS;
-    double want[ELEMENTS], got[ELEMENTS];
-    double *direction = xcalloc((size_t)n, sizeof *direction);
-    for (int64_t k = 0; k < used; k++) {
-        int64_t i = k * (n - 1) / (used - 1);
-        direction[i] = 1;
-        want[k] = reference_slope(r, loss, x, direction);
-        direction[i] = 0;
-        got[k] = (double)lane_grad(l, name)[i];
-    }
-    free(direction);
-    return is_close(c->name, got, want, used, 1e-5);
+    return reference_elements(e->r, graph_find(e->plain, name));
 }
 
-static bool check_value(const conv_case *c, lane *l, reference *r, graph_val y)
+/* Where the k-th of the elements that are looked at stands among n. */
+static int64_t spread(int64_t k, int64_t n)
 {
-    int64_t n = reference_elements(r, y);
+    return n <= ELEMENTS ? k : k * (n - 1) / (ELEMENTS - 1);
+}
+
+static int64_t looked_at(int64_t n)
+{
+    return n < ELEMENTS ? n : ELEMENTS;
+}
+
+/* A linear function's slope along one element is that element of its gradient. */
+static void find_slopes(expected *e, graph_val loss, const char *name, double *ret)
+{
+    int64_t n = elements_of(e, name);
+    double *direction = xcalloc((size_t)n, sizeof *direction);
+    for (int64_t k = 0; k < looked_at(n); k++) {
+        direction[spread(k, n)] = 1;
+        ret[k] = reference_slope(e->r, loss, graph_find(e->plain, name), direction);
+        direction[spread(k, n)] = 0;
+    }
+    free(direction);
+}
+
+static void expect(const conv_case *c, expected *ret)
+{
+    graph_val loss;
+    *ret = (expected){.of = c, .plain = build(c, &loss)};
+    ret->r = reference_create(ret->plain);
+    fill(ret->plain, ret->r);
+    reference_run(ret->r);
+    for (int i = 0; i < PARAMS; i++)
+        find_slopes(ret, loss, params[i], ret->slopes[i]);
+}
+
+static bool check_gradient(const expected *e, const char *what, const lane *l, int param)
+{
+    int64_t n = elements_of(e, params[param]);
+    double got[ELEMENTS];
+    for (int64_t k = 0; k < looked_at(n); k++)
+        got[k] = (double)lane_grad(l, params[param])[spread(k, n)];
+    return is_close(what, got, e->slopes[param], looked_at(n), 1e-5);
+}
+
+static bool check_value(const expected *e, const char *what, lane *l)
+{
+    int64_t n = elements_of(e, "conv");
     double *got = xcalloc((size_t)n, sizeof *got);
     lane_get(l, 0, "conv", got);
-    bool close = is_close(c->name, got, reference_value(r, y), n, 1e-5);
+    bool close = is_close(what, got, reference_value(e->r, graph_find(e->plain, "conv")), n, 1e-5);
     free(got);
     return close;
 }
 
-/* g: the graph with backward, in bfloat16 */
-static bool check_run(const conv_case *c, const graph *plain, const graph *g, graph_val loss)
-{
-    reference *r = reference_create(plain);
-    lane l;
-    lane_init(&l, &g, 1, 2);
-    fill(plain, &l, r);
-    reference_run(r);
-    lane_run(&l, 0, NULL);
-    bool close = c->behind || check_value(c, &l, r, graph_find(plain, "conv"));
-    for (size_t i = 0; i < 3; i++) {
-        const char *name = (const char *const[]){"x", "w", "b"}[i];
-        close = check_gradient(c, &l, r, loss, graph_find(plain, name), name) && close;
-    }
-    lane_fini(&l);
-    reference_destroy(&r);
-    return close;
-}
-
-static bool check_case(const conv_case *c)
+static bool check(const expected *e, graph_precision p, const char *name)
 {
     error err = ERROR_INIT;
+    char what[96];
     graph_val loss, weight;
-    graph *plain = build(c, &loss), *g = build(c, &loss);
-    must(graph_set_precision(g, PRECISION_BF16, &err), &err);
+    graph *g = build(e->of, &loss);
+    lane l;
+    snprintf(what, sizeof what, "%s, %s", e->of->name, name);
+    must(graph_set_precision(g, p, &err), &err);
     must(graph_input(g, "weight", DT_F32, (graph_shape){.rank = 0}, &weight, &err), &err);
     must(graph_backward(g, loss, weight, &err), &err);
-    bool close = !tested_takes(g) || check_run(c, plain, g, loss);
-    graph_destroy(&plain);
+    lane_init(&l, (const graph *const *)&g, 1, 2);
+    feed(e->plain, &l, e->r);
+    lane_run(&l, 0, NULL);
+    bool close = e->of->behind || check_value(e, what, &l);
+    for (int i = 0; i < PARAMS; i++)
+        close = check_gradient(e, what, &l, i) && close;
+    lane_fini(&l);
     graph_destroy(&g);
     return close;
 }
@@ -201,13 +239,21 @@ static bool check_case(const conv_case *c)
 static void test_exact_factors(void **state)
 {
     (void)state;
-    if (!tested_multiplies_bf16()) {
-        print_message("no bfloat16 on this processor\n");
-        skip();
-    }
+    static const struct {
+        graph_precision is;
+        const char *name;
+    } precisions[] = {
+        {PRECISION_TF32, "TF32"}, {PRECISION_BF16, "bfloat16"}, {PRECISION_F16, "float16"}};
     int wrong = 0;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        wrong += !check_case(&cases[i]);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        expected e;
+        expect(&cases[i], &e);
+        for (size_t k = 0; k < COUNT_OF(precisions); k++)
+            if (tested_multiplies(precisions[k].is))
+                wrong += !check(&e, precisions[k].is, precisions[k].name);
+        reference_destroy(&e.r);
+        graph_destroy(&e.plain);
+    }
     assert_int_equal(wrong, 0);
 }
 

@@ -1,17 +1,21 @@
 /*
- * ToBfloat16: rounds to the nearest bfloat16, ties to even, for operators that multiply in that
- * type and add in float32. Rounding counts as the identity in backward.
+ * ToHalf: rounds to the nearest bfloat16 or float16, ties to even, for operators that multiply in
+ * that type and add in float32. Rounding counts as the identity in backward.
  */
 #include "graph/ops/rule.h"
 
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
 {
+    dtype to = ((const cast_attr *)n->attr)->to;
+    if (!dtype_is_half(to))
+        return rule_fail(n, err, "%s is no half type, which bfloat16 and float16 are",
+                         dtype_name(to));
     if (rule_type(g, n, 0) != DT_F32)
         return rule_fail(n, err, "the input is %s, must be float32",
                          dtype_name(rule_type(g, n, 0)));
     TRY(rule_unary(g, n, ret_shape, ret_dtype, err));
-    ret_dtype[0] = DT_BF16;
+    ret_dtype[0] = to;
     return OK;
 }
 
@@ -23,9 +27,10 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return OK;
 }
 
-const graph_op_info graph_op_to_bf16 = {
-    OP_ROW(TO_BF16),
-    .name = "ToBfloat16",
+const graph_op_info graph_op_to_half = {
+    OP_ROW(TO_HALF),
+    .name = "ToHalf",
+    .attr_bytes = sizeof(cast_attr),
     .infer = infer,
     .grad = grad,
 };

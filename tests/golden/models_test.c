@@ -7,6 +7,8 @@
  *
  * Gradients that are zero in exact arithmetic (the biases of keys; what stands before a norm) are
  * rounding here and there: GRAIN, as a share of the whole gradient's norm, is allowed everywhere.
+ *
+ * Programs over another backend have these tests too (tests/cuda_emu, tests/gpu).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STEPS = 10 };
+enum { STEPS = 10 }; /* in what data/ holds, of which the first GOLDEN_STEPS are made */
 
 static const double LOSS_TOLERANCE = 1e-5, GRAD_TOLERANCE = 1e-4, GRAIN = 1e-6;
 
@@ -135,7 +137,7 @@ static void run(const char *model, const char *optimizer)
     const void *want = golden_tensor(&t.from, "loss", optimizer)->data;
     double worst = 0;
     int wrong = 0;
-    for (int i = 0; i < STEPS; i++) {
+    for (int i = 0; i < GOLDEN_STEPS; i++) {
         network_feed(&t.net, &t.from, i % GOLDEN_BATCHES);
         double loss = (double)network_run(&t.net);
         if (i == 0)
@@ -156,8 +158,9 @@ static void run(const char *model, const char *optimizer)
 
 static void test_model(void **state)
 {
-    run(*state, "sgd");
-    run(*state, "adamw");
+    static const char *const optimizers[] = {"sgd", "adamw"};
+    for (int i = 0; i < GOLDEN_OPTIMIZERS; i++)
+        run(*state, optimizers[i]);
 }
 
 int main(int argc, char **argv)

@@ -17,6 +17,8 @@
 
 enum { SEED = 7 };
 
+extern const backend_ops GOLDEN_BACKEND;
+
 const char *const golden_models[GOLDEN_MODELS] = {
     "mlp",       "cnn", "sequential", "resnet18", "resnet34",  "resnet50", "r2plus1d_18",
     "frame_cnn", "vit", "bert_qa",    "gpt2",     "wide_deep", "dlrm"};
@@ -150,7 +152,7 @@ void network_init(network *n, const golden *g, const char *model, const char *op
     load_config(n, model, optimizer);
     n->graph = build(n, g, g->batch, optimizer ? MODEL_TRAIN : MODEL_PREDICT);
     must(model_flat(n->graph, &n->flat, &err), &err);
-    exec_options options = {.backend = &backend_cpu,
+    exec_options options = {.backend = &GOLDEN_BACKEND,
                             .device = {.threads = 1},
                             .flat = n->flat,
                             .graphs = (const graph *const[]){n->graph},

@@ -9,6 +9,14 @@
 #include "exec/exec.h"
 #include "model/model.h"
 
+/* Where networks compute, and by how many optimizers and steps each is trained, unless a program was
+ * told others. */
+#ifndef GOLDEN_BACKEND
+#define GOLDEN_BACKEND    backend_cpu
+#define GOLDEN_OPTIMIZERS 2
+#define GOLDEN_STEPS      10
+#endif
+
 enum { GOLDEN_BATCHES = 5, GOLDEN_MODELS = 13 };
 
 extern const char *const golden_models[GOLDEN_MODELS];

@@ -343,6 +343,24 @@ static void floats_are_rounded_to_half(void **state)
         assert_int_equal(y[i], want[i]);
 }
 
+static void halves_are_widened(void **state)
+{
+    (void)state;
+    enum { N = 11 };
+    static const launch_type types[] = {LAUNCH_BF16, LAUNCH_F16};
+    float x[N], y[N];
+    uint16_t half[N];
+    void *to = device_room(sizeof y);
+    random_floats(x, N, 3);
+    for (size_t t = 0; t < COUNT_OF(types); t++) {
+        to_stored(half, types[t], x, N);
+        from_stored(x, types[t], half, N);
+        launch_from_half(kernel_test_stream(), types[t], to, on_device(half, sizeof half), N);
+        from_device(y, to, sizeof y);
+        assert_memory_equal(y, x, sizeof y);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +375,7 @@ int main(void)
         KERNEL_TEST(questions_know_what_is_no_number),
         KERNEL_TEST(floats_are_cast_to_the_nearest_there_is),
         KERNEL_TEST(floats_are_rounded_to_half),
+        KERNEL_TEST(halves_are_widened),
     };
     return kernel_tests_run(tests, COUNT_OF(tests));
 }

@@ -101,3 +101,32 @@ void launch_to_half(cuda_stream stream, launch_type type, void *y, const float *
     else
         launch_round<f16>(stream, y, x, n);
 }
+
+template <typename T> static __global__ void widen(float *y, const T *x, int64_t n)
+{
+    int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * GROUP;
+    if (IN(i + GROUP <= n)) {
+        float a[GROUP];
+        load_vec<GROUP>(a, x + i);
+        store_vec<GROUP>(y + i, a);
+        return;
+    }
+    for (; i < n; i++)
+        y[i] = to_float(x[i]);
+}
+
+template <typename T>
+static void launch_widen(cuda_stream stream, float *y, const void *x, int64_t n)
+{
+    if (n > 0)
+        LAUNCH((widen<T>), blocks_of((n + GROUP - 1) / GROUP, THREADS), dim3(THREADS), 0, stream, y,
+               (const T *)x, n);
+}
+
+void launch_from_half(cuda_stream stream, launch_type type, float *y, const void *x, int64_t n)
+{
+    if (type == LAUNCH_BF16)
+        launch_widen<bf16>(stream, y, x, n);
+    else
+        launch_widen<f16>(stream, y, x, n);
+}

@@ -30,7 +30,7 @@ struct dnn_graph {
     int n_operations, n_operands, n_numbers, n_between;
     float numbers[DNN_NUMBERS];
     dnn_desc graph, config, plan, pack;
-    int64_t scratch_bytes;
+    int64_t scratch_bytes, scratch_most;
     const void *packed[DNN_OPERANDS + 1]; /* the pack's addresses, scratch the last */
 };
 
@@ -156,6 +156,7 @@ dnn_graph *dnn_begin(backend_program *p)
 {
     dnn_graph *g = arena_alloc(p->arena, sizeof *g);
     g->program = p;
+    g->scratch_most = SCRATCH_MOST;
     g->next = p->dnn;
     p->dnn = g;
     (void)open_library(p->backend, &g->failed);
@@ -269,9 +270,9 @@ static status plan_config(dnn_graph *g, dnn_desc config, error *err)
     status st = check(api.cudnnBackendGetAttribute(g->plan, DNN_PLAN_WORKSPACE, DNN_IS_INT64, 1, &n,
                                                    &g->scratch_bytes),
                       "a plan's workspace", err);
-    if (st == OK && g->scratch_bytes > SCRATCH_MOST)
+    if (st == OK && g->scratch_bytes > g->scratch_most)
         st = FAIL(err, E_UNSUPPORTED, "it wants %lld bytes of workspace, more than %lld",
-                  (long long)g->scratch_bytes, (long long)SCRATCH_MOST);
+                  (long long)g->scratch_bytes, (long long)g->scratch_most);
     if (st != OK)
         destroy(&g->plan);
     return st;
@@ -348,6 +349,11 @@ static status find_plan(dnn_graph *g, bool exact, error *err)
         return FAIL(err, st, "no engine of cuDNN does%s%s", *why.text ? "; the last one: " : "",
                     why.text);
     return st == OK ? OK : FAIL(err, st, "%s", why.text);
+}
+
+void dnn_allow(dnn_graph *g, int64_t scratch_bytes)
+{
+    g->scratch_most = scratch_bytes;
 }
 
 status dnn_plan(dnn_graph *g, bool exact, error *err)

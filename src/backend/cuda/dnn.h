@@ -54,6 +54,9 @@ dnn_desc dnn_make(dnn_graph *g, unsigned kind, const dnn_attribute *attributes);
 /* DNN_OP_CONV, DNN_OP_MATMUL .., behind those that were added before. */
 void dnn_operation(dnn_graph *g, unsigned kind, const dnn_attribute *attributes);
 
+/* What an engine's workspace may take instead of 256 MB. */
+void dnn_allow(dnn_graph *g, int64_t scratch_bytes);
+
 /* `exact`: products of float32 are float32's, and not TF32's. E_UNSUPPORTED with the reason if the
  * library is not there or no engine does; then the graph is of no more use. */
 MUST_USE status dnn_plan(dnn_graph *g, bool exact, error *err);

@@ -1,9 +1,12 @@
 /*
  * Attention and RotaryEmbedding. Scores are multiplied by tensor cores where queries, keys and
  * values are of half precision, or may be rounded to TF32, and the GPU has them for that; float32 is
- * multiplied as such otherwise.
+ * multiplied as such otherwise. Attention of halves with neither mask nor dropout is cuDNN's where
+ * that takes it, else ours.
  */
+#include "backend/cuda/dnn_attention.h"
 #include "backend/cuda/kernels/attention.h"
+#include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 #include "graph/attention.h"
@@ -11,12 +14,21 @@
 
 #include <inttypes.h>
 
-enum { ARCH_OF_PRODUCTS = 80, MOST_HEAD = 65536 };
+enum { ARCH_OF_PRODUCTS = 80, MOST_HEAD = 65536, SLOPES = 3, SCRATCH_ALIGN = 256 };
+
+/* cuDNN reads and writes halves: of a value that is stored otherwise a copy in the scratch. */
+typedef struct half_copy {
+    int64_t elements; /* 0: there is none */
+    size_t at;
+} half_copy;
 
 typedef struct attention_state {
     attention_form form;
     launch_attention launch; /* without addresses */
     launch_dropout drop;     /* likewise */
+    dnn_graph *dnn;          /* NULL: our kernels */
+    half_copy y, dy, slopes[SLOPES];
+    size_t dnn_scratch; /* where cuDNN's begins */
 } attention_state;
 
 static launch_lie lie_of(const attention_lie *l)
@@ -80,7 +92,7 @@ static void lay_out(attention_state *s)
 }
 
 /* Operands stand among the inputs from `first` on: q, k, v, mask, batch id. */
-static status plan(backend_program *p, cuda_node *n, int first, error *err)
+static status plan(backend_program *p, cuda_node *n, int first, attention_state **ret, error *err)
 {
     char why[ATTENTION_WHY];
     const attention_attr *a = n->node->attr;
@@ -101,7 +113,7 @@ static status plan(backend_program *p, cuda_node *n, int first, error *err)
     s->drop = cuda_dropout(a->ratio, a->seed, a->stream);
     if (mask)
         broadcast_mask(t, mask);
-    n->state = s;
+    n->state = *ret = s;
     return OK;
 }
 
@@ -137,43 +149,153 @@ static status run_attention(const cuda_node *n, const cuda_call *c, error *err)
     return OK;
 }
 
-status cuda_plan_attention(backend_program *p, cuda_node *n, error *err)
+static void *slope_at(void *x, const attention_lie *l, size_t bytes)
 {
-    TRY(plan(p, n, 0, err));
-    n->body = run_attention;
-    return OK;
+    return x ? (char *)x + (size_t)l->offset * bytes : NULL;
 }
 
-static float *slopes_at(void *x, const attention_lie *l)
+/* slopes[i] is where the gradient of operand i begins, of elements of so many bytes. */
+static launch_attention_bwd bwd_of(const cuda_node *n, const cuda_call *c, void *const slopes[],
+                                   size_t bytes)
 {
-    return x ? (float *)x + l->offset : NULL;
-}
-
-static status run_attention_bwd(const cuda_node *n, const cuda_call *c, error *err)
-{
-    (void)err;
     const attention_state *s = n->state;
     bool packed = !c->in[4];
     launch_attention_bwd b = {
         .of = launch_of(n, c, 3),
         .dy = c->in[0],
         .delta = c->scratch,
-        .dq = slopes_at(c->out[0], &s->form.q),
-        .dk = slopes_at(c->out[packed ? 0 : 1], &s->form.k),
-        .dv = slopes_at(c->out[packed ? 0 : 2], &s->form.v),
+        .dq = slope_at(slopes[0], &s->form.q, bytes),
+        .dk = slope_at(slopes[packed ? 0 : 1], &s->form.k, bytes),
+        .dv = slope_at(slopes[packed ? 0 : 2], &s->form.v, bytes),
     };
     b.of.y = (void *)(uintptr_t)c->in[1];
     b.of.lse = (float *)(uintptr_t)c->in[2];
+    return b;
+}
+
+static status run_attention_bwd(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    launch_attention_bwd b = bwd_of(n, c, c->out, sizeof(float));
     launch_attention_backward(c->stream, &b);
     return OK;
 }
 
+/* --- by cuDNN --- */
+
+/* The value itself where there is no copy. */
+static void *half_at(const cuda_call *c, const half_copy *h, void *value)
+{
+    return h->elements ? (char *)c->scratch + h->at : value;
+}
+
+static void *rounded(const attention_state *s, const cuda_call *c, const half_copy *h,
+                     const void *value)
+{
+    void *half = half_at(c, h, (void *)(uintptr_t)value);
+    if (h->elements)
+        launch_to_half(c->stream, s->launch.operands, half, value, h->elements);
+    return half;
+}
+
+static void widen(const attention_state *s, const cuda_call *c, const half_copy *h, void *value)
+{
+    if (h->elements && value)
+        launch_from_half(c->stream, s->launch.operands, value, half_at(c, h, NULL), h->elements);
+}
+
+static status run_by_dnn(const cuda_node *n, const cuda_call *c, error *err)
+{
+    const attention_state *s = n->state;
+    launch_attention t = launch_of(n, c, 0);
+    t.y = half_at(c, &s->y, c->out[0]);
+    t.lse = c->out[1];
+    TRY(dnn_attention_run(s->dnn, &t, (char *)c->scratch + s->dnn_scratch, err));
+    widen(s, c, &s->y, c->out[0]);
+    return OK;
+}
+
+static status run_bwd_by_dnn(const cuda_node *n, const cuda_call *c, error *err)
+{
+    const attention_state *s = n->state;
+    void *slopes[SLOPES];
+    for (int i = 0; i < SLOPES; i++)
+        slopes[i] = half_at(c, &s->slopes[i], c->out[i]);
+    launch_attention_bwd b = bwd_of(n, c, slopes, sizeof(uint16_t));
+    b.dy = rounded(s, c, &s->dy, b.dy);
+    b.of.y = rounded(s, c, &s->y, b.of.y);
+    TRY(dnn_attention_bwd_run(s->dnn, &b, (char *)c->scratch + s->dnn_scratch, err));
+    for (int i = 0; i < SLOPES; i++)
+        widen(s, c, &s->slopes[i], c->out[i]);
+    return OK;
+}
+
+/* --- plans --- */
+
+static size_t reserve(cuda_node *n, size_t bytes)
+{
+    size_t at = n->scratch_bytes;
+    n->scratch_bytes = size_round_up(at + bytes, SCRATCH_ALIGN);
+    return at;
+}
+
+/* Of a value of this shape that is not stored as the operands are. */
+static half_copy copy_of(cuda_node *n, const graph_shape *shape)
+{
+    int64_t elements = graph_shape_elements(shape);
+    return (half_copy){elements, reserve(n, (size_t)elements * sizeof(uint16_t))};
+}
+
+typedef status dnn_plan_of(backend_program *p, const launch_attention *t, dnn_graph **ret,
+                           error *err);
+
+/* Leaves s->dnn NULL where our kernels have to do it. */
+static status ask_dnn(cuda_node *n, int first, attention_state *s, dnn_plan_of *plan_of, error *err)
+{
+    error why = ERROR_INIT;
+    if (cuda_in(n, first + 3) || s->drop.threshold > 0)
+        return OK;
+    status st = plan_of(n->program, &s->launch, &s->dnn, &why);
+    return st == OK || st == E_UNSUPPORTED ? OK : FAIL(err, st, "%s", why.text);
+}
+
+status cuda_plan_attention(backend_program *p, cuda_node *n, error *err)
+{
+    attention_state *s = NULL;
+    TRY(plan(p, n, 0, &s, err));
+    TRY(ask_dnn(n, 0, s, dnn_attention_plan, err));
+    n->body = s->dnn ? run_by_dnn : run_attention;
+    if (!s->dnn)
+        return OK;
+    if (cuda_out_storage(n, 0).type != cuda_in(n, 0)->dtype)
+        s->y = copy_of(n, &s->form.y_shape);
+    s->dnn_scratch = reserve(n, dnn_scratch_bytes(s->dnn));
+    return OK;
+}
+
+static void plan_copies(cuda_node *n, attention_state *s)
+{
+    dtype half = cuda_in(n, 3)->dtype;
+    if (cuda_in_storage(n, 0).type != half)
+        s->dy = copy_of(n, &s->form.y_shape);
+    if (cuda_in_storage(n, 1).type != half)
+        s->y = copy_of(n, &s->form.y_shape);
+    for (int i = 0; i < SLOPES && cuda_in(n, 3 + i); i++)
+        if (!cuda_out(n, i) || cuda_out_storage(n, i).type != half)
+            s->slopes[i] = copy_of(n, &cuda_in(n, 3 + i)->shape);
+}
+
 status cuda_plan_attention_bwd(backend_program *p, cuda_node *n, error *err)
 {
-    TRY(plan(p, n, 3, err));
-    const attention_form *f = &((const attention_state *)n->state)->form;
-    n->scratch_bytes = (size_t)(f->batch * f->q_heads * f->q_length) * sizeof(float);
-    n->body = run_attention_bwd;
+    attention_state *s = NULL;
+    TRY(plan(p, n, 3, &s, err));
+    TRY(ask_dnn(n, 3, s, dnn_attention_bwd_plan, err));
+    reserve(n, (size_t)(s->form.batch * s->form.q_heads * s->form.q_length) * sizeof(float));
+    n->body = s->dnn ? run_bwd_by_dnn : run_attention_bwd;
+    if (!s->dnn)
+        return OK;
+    plan_copies(n, s);
+    s->dnn_scratch = reserve(n, dnn_scratch_bytes(s->dnn));
     return OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include "backend/cpu/lanes.h"
 #include "backend/drop.h"
+#include "common/base/philox.h"
 
 #include <endian.h>
 #include <string.h>
@@ -17,34 +18,18 @@ drop_mask drop_mask_make(float ratio, uint64_t seed, uint64_t stream, int64_t ba
     };
 }
 
-INLINE uint32_t high_half(uint32_t a, uint32_t b)
-{
-    return (uint32_t)(((uint64_t)a * b) >> 32);
-}
-
 /* Blocks are independent, so the outer loop is the wide one; the rounds are written out in it. */
 SIMD_CLONES
 static void draw(uint8_t *ret, const rng *r, uint64_t block, uint32_t n, uint32_t threshold)
 {
     uint32_t bytes[BLOCKS]; /* word w of a block decides byte w */
-    uint32_t low = (uint32_t)block, high = (uint32_t)(block >> 32);
-    const uint32_t key0 = r->key[0], key1 = r->key[1], id0 = r->id[0], id1 = r->id[1];
+    const uint32_t key[] = {r->key[0], r->key[1]}, id[] = {r->id[0], r->id[1]};
     for (uint32_t j = 0; j < n; j++) {
-        uint32_t c0 = low + j, c1 = high + (c0 < low), c2 = id0, c3 = id1;
-        uint32_t k0 = key0, k1 = key1;
-#pragma GCC unroll 10
-        for (int round = 0; round < 10; round++) {
-            uint32_t n0 = high_half(0xCD9E8D57u, c2) ^ c1 ^ k0;
-            uint32_t n2 = high_half(0xD2511F53u, c0) ^ c3 ^ k1;
-            c1 = 0xCD9E8D57u * c2;
-            c3 = 0xD2511F53u * c0;
-            c0 = n0;
-            c2 = n2;
-            k0 += 0x9E3779B9u;
-            k1 += 0xBB67AE85u;
-        }
-        bytes[j] = (uint32_t)(c0 >= threshold) | (uint32_t)(c1 >= threshold) << 8 |
-                   (uint32_t)(c2 >= threshold) << 16 | (uint32_t)(c3 >= threshold) << 24;
+        philox_block drawn = philox_draw(block + j, id, key);
+        bytes[j] = (uint32_t)(drawn.word[0] >= threshold) |
+                   (uint32_t)(drawn.word[1] >= threshold) << 8 |
+                   (uint32_t)(drawn.word[2] >= threshold) << 16 |
+                   (uint32_t)(drawn.word[3] >= threshold) << 24;
     }
     for (uint32_t j = 0; j < n; j++)
         bytes[j] = htole32(bytes[j]);

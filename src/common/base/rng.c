@@ -1,13 +1,13 @@
 #include "common/base/rng.h"
 
 #include "common/base/detmath.h"
+#include "common/base/philox.h"
+
+#include <string.h>
 
 uint64_t rng_mix(uint64_t a, uint64_t b)
 {
-    uint64_t z = a + 0x9e3779b97f4a7c15u * (b + 1);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return philox_mix(a, b);
 }
 
 rng rng_make(uint64_t seed, rng_purpose purpose, uint64_t id)
@@ -21,24 +21,8 @@ rng rng_make(uint64_t seed, rng_purpose purpose, uint64_t id)
 
 void rng_block(const rng *r, uint64_t block, uint32_t ret[4])
 {
-    uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32), c2 = r->id[0], c3 = r->id[1];
-    uint32_t k0 = r->key[0], k1 = r->key[1];
-    for (int round = 0; round < 10; round++) {
-        uint64_t p0 = (uint64_t)0xD2511F53u * c0;
-        uint64_t p1 = (uint64_t)0xCD9E8D57u * c2;
-        uint32_t n0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-        uint32_t n2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c1 = (uint32_t)p1;
-        c3 = (uint32_t)p0;
-        c0 = n0;
-        c2 = n2;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-    ret[0] = c0;
-    ret[1] = c1;
-    ret[2] = c2;
-    ret[3] = c3;
+    philox_block drawn = philox_draw(block, r->id, r->key);
+    memcpy(ret, drawn.word, sizeof drawn.word);
 }
 
 uint32_t rng_u32(const rng *r, uint64_t element)

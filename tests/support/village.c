@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "backend/backend.h"
+#include "cli/play/devices.h"
 #include "cli/play/play.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
@@ -214,10 +215,10 @@ static status play_worker(role_thread *t, error *err)
     while (r->step < come_at)
         pthread_cond_wait(&r->moved, &r->lock);
     pthread_mutex_unlock(&r->lock);
-    backend_choice *devices = xcalloc((size_t)r->shape->lanes, sizeof *devices);
+    backend_choice *lanes = xcalloc((size_t)r->shape->lanes, sizeof *lanes);
     int threads = (int)config_int(r->village->config, "trainer.threads");
     for (int i = 0; i < r->shape->lanes; i++)
-        devices[i] = (backend_choice){.ops = &counted, .options = {.threads = threads}};
+        lanes[i] = (backend_choice){.ops = &counted, .options = {.threads = threads}};
     status st = worker_run(
         &(worker_options){
             .config = r->village->config,
@@ -227,11 +228,11 @@ static status play_worker(role_thread *t, error *err)
             .servers = r->servers,
             .n_servers = r->shape->servers,
             .n_lanes = r->shape->lanes,
-            .devices = devices,
+            .devices = lanes,
             .abort = &r->abort,
         },
         err);
-    free(devices);
+    free(lanes);
     return st;
 }
 
@@ -375,6 +376,8 @@ village_result village_play(village *v)
              &(play_options){
                  .config = v->config,
                  .cluster = alone,
+                 .devices = &(devices){.config = v->config},
+                 .lanes = 1,
                  .job_dir = job_dir,
                  .rule = JOBDIR_ALLENNLP,
                  .stop = &stop,

@@ -108,6 +108,9 @@ typedef struct backend_ops {
     /* Bytes value v takes in its chosen layout; 0: fused away, or without elements. Parameters,
      * gradients of parameters, inputs and kept values are always plain row-major. */
     size_t (*value_bytes)(const backend_program *p, graph_val v);
+    /* The node at whose turn this one's work is done: itself, or a later one whose kernel does it too.
+     * NULL: a backend where each has its own turn. */
+    int32_t (*runs_at)(const backend_program *p, int32_t node);
     bool (*can_run_inplace)(const backend_program *p, int32_t node);
     bool (*can_alias)(const backend_program *p, int32_t node);      /* OP_ALIAS nodes */
     MUST_USE status (*prepare)(backend_program *p, int32_t node, backend_kernel *ret, error *err);

@@ -60,21 +60,27 @@ static status make_plan(variant *v, const flat *layout, error *err)
 {
     int32_t n_values = graph_n_values(v->graph), n_nodes = graph_n_nodes(v->graph);
     size_t *bytes = xcalloc((size_t)n_values + 1, sizeof *bytes);
+    int32_t *runs_at = xcalloc((size_t)n_nodes + 1, sizeof *runs_at);
     bool *no_inplace = xcalloc((size_t)n_nodes + 1, sizeof *no_inplace);
     bool *no_alias = xcalloc((size_t)n_nodes + 1, sizeof *no_alias);
     for (graph_val i = 0; i < n_values; i++)
         bytes[i] = v->backend->value_bytes(v->program, i);
     for (int32_t i = 0; i < n_nodes; i++) {
         const graph_node *n = graph_node_at(v->graph, i);
+        runs_at[i] = v->backend->runs_at ? v->backend->runs_at(v->program, i) : i;
         no_inplace[i] =
             graph_node_inplace(n) != GRAPH_NONE && !v->backend->can_run_inplace(v->program, i);
         no_alias[i] =
             graph_op_of(n->op)->traits & OP_ALIAS && !v->backend->can_alias(v->program, i);
     }
-    plan_options options = {
-        .value_bytes = bytes, .no_inplace = no_inplace, .no_alias = no_alias, .flat = layout};
+    plan_options options = {.value_bytes = bytes,
+                            .runs_at = v->backend->runs_at ? runs_at : NULL,
+                            .no_inplace = no_inplace,
+                            .no_alias = no_alias,
+                            .flat = layout};
     status st = plan_create(v->graph, &options, &v->plan, err);
     free(bytes);
+    free(runs_at);
     free(no_inplace);
     free(no_alias);
     return st;

@@ -6,7 +6,8 @@
  *
  * A value that is fused away ties its maker and its readers into one kernel, and the plan does not
  * ask which node's turn that kernel runs at: it lets the kernel write from the earliest of them and
- * read until the latest. `begins` and `ends` of a node are those two.
+ * read until the latest. `begins` and `ends` of a node are those two. Where the backend tells when
+ * nodes run, both are that turn.
  *
  * Two lifetimes that meet in one node overlap, because a kernel reads while it writes.
  */
@@ -134,6 +135,12 @@ static void find_spans(planner *s)
     }
     for (int32_t i = 0; i < s->n_nodes; i++)
         s->ends[i] = s->ends[s->begins[i]];
+}
+
+static void take_turns(planner *s)
+{
+    for (int32_t i = 0; i < s->n_nodes; i++)
+        s->begins[i] = s->ends[i] = s->options->runs_at[i];
 }
 
 static void find_lives(planner *s)
@@ -400,7 +407,10 @@ status plan_create(const graph *g, const plan_options *options, plan **ret, erro
     p->arena = a;
     planner s;
     planner_init(&s, g, options, p);
-    find_spans(&s);
+    if (options->runs_at)
+        take_turns(&s);
+    else
+        find_spans(&s);
     find_lives(&s);
     join_views(&s);
     join_inplace(&s);

@@ -7,8 +7,9 @@
  * its input's place when that dies there; a parameter's gradient gives its own place to the input),
  * CONST. One workspace of the largest kernel's size is the executor's business.
  *
- * A value with elements whose bytes the backend gives as 0 is never materialised (fused away); its
- * maker and its readers then count as one kernel that may run at any of their turns. One without
+ * A value with elements whose bytes the backend gives as 0 is never materialised (fused away); unless
+ * the backend says when nodes run, its maker and its readers then count as one kernel that may run at
+ * any of their turns. One without
  * elements has a place of 0 bytes. An OP_ALIAS output shares
  * its input's place and prolongs its life, unless it is kept, a gradient, or of another size: then
  * its kernel must copy, as for no_alias.
@@ -41,6 +42,8 @@ typedef struct plan_place {
 
 typedef struct plan_options {
     const size_t *value_bytes;  /* [graph_n_values] as the backend wants them; NULL: row-major */
+    const int32_t *runs_at;     /* [graph_n_nodes] or NULL: at which node's turn, its own or a later one,
+                                 * its work is done; NULL: its own, of fused ones any */
     const bool *no_inplace;     /* [graph_n_nodes] or NULL: its kernel cannot run in place */
     const bool *no_alias;       /* [graph_n_nodes] or NULL: an OP_ALIAS that must copy (layouts) */
     const flat *flat;           /* layout of parameters and gradients; NULL: none in the graph */

@@ -42,6 +42,9 @@ unsigned emu_faults(void);
  * forgotten exits with 1. */
 void emu_faults_forget(void);
 
+/* Kernels that devices have begun to run so far. */
+uint64_t emu_kernels_run(void);
+
 /* Copies between the host and the device so far that made the caller wait, since the host's memory
  * was not pinned. */
 uint64_t emu_pageable_copies(void);

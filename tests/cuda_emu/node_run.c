@@ -25,15 +25,14 @@ static void add_values(emu_range *list, size_t *n, const cuda_node *node, const 
 status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err)
 {
     const cuda_node *node = state;
-    const graph_node *of = node->node;
     emu_range list[RANGES];
     size_t n = 0;
-    add_values(list, &n, node, of->in, of->n_in, addresses, false);
-    add_values(list, &n, node, of->out, of->n_out, addresses, true);
+    add_values(list, &n, node, node->reads, node->n_reads, addresses, false);
+    add_values(list, &n, node, node->writes, node->n_writes, addresses, true);
     add(list, &n, workspace, node->scratch_bytes, true);
     add(list, &n, node->program->backend->fault, sizeof(uint64_t), true);
     emu_ranges_set(list, n < RANGES ? n : 0);
-    fake_stride_of(graph_op_of(of->op)->name);
+    fake_stride_of(graph_op_of(node->node->op)->name);
     status st = cuda_node_run_plain(state, addresses, workspace, err);
     fake_stride_of(NULL);
     emu_ranges_set(NULL, 0);

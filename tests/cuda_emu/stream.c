@@ -73,6 +73,14 @@ bool emu_may_touch(const void *p, size_t bytes, bool writes)
     return emu_ranges_hold(current->ranges, p, bytes, writes);
 }
 
+uint64_t emu_kernels_run(void)
+{
+    uint64_t n = 0;
+    for (int device = 0; device < EMU_DEVICES_MOST; device++)
+        n += n_kernels[device];
+    return n;
+}
+
 /* --- running --- */
 
 static void run_kernel(int device, const emu_operation *o)

@@ -3,6 +3,7 @@
 #include "backend/cuda/api.h"
 #include "backend/cuda/device.h"
 #include "backend/cuda/dnn.h"
+#include "backend/cuda/fuse.h"
 #include "backend/cuda/lt.h"
 #include "backend/cuda/storage.h"
 #include "common/base/alloc.h"
@@ -10,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const cuda_plan plan_of[OP_COUNT] = {
     [OP_CONV] = cuda_plan_conv,
@@ -150,6 +152,7 @@ static status cuda_open(const backend_options *options, backend **ret, error *er
     b->device = options->device;
     b->arch = 10 * found.major + found.minor;
     b->shared_limit = found.sharedMemPerBlockOptin;
+    b->fuses = device_wants("TEQUIO_CUDA_FUSION");
     status st = queues_open(b, err);
     if (st == OK)
         *ret = b;
@@ -178,8 +181,18 @@ static void begin_node(backend_program *p, int32_t index)
     n->program = p;
     n->node = graph_node_at(p->g, index);
     n->fault_node = (uint64_t)index << 32;
-    n->call.in = arena_alloc(p->arena, (size_t)graph_node_slots(n->node) * sizeof *n->call.in);
-    n->call.out = arena_alloc(p->arena, (size_t)n->node->n_out * sizeof *n->call.out);
+    n->n_reads = graph_node_slots(n->node);
+    n->n_writes = n->node->n_out;
+    size_t n_reads = (size_t)n->n_reads, n_writes = (size_t)n->n_writes;
+    n_reads += p->group[index] ? CHAIN_READS : 0;
+    n_writes += p->group[index] ? CHAIN_WRITES : 0;
+    n->reads = arena_alloc(p->arena, n_reads * sizeof *n->reads);
+    n->writes = arena_alloc(p->arena, n_writes * sizeof *n->writes);
+    n->call.in = arena_alloc(p->arena, n_reads * sizeof *n->call.in);
+    n->call.out = arena_alloc(p->arena, n_writes * sizeof *n->call.out);
+    for (int32_t i = 0; i < n->n_reads; i++)
+        n->reads[i] = i < n->node->n_in ? n->node->in[i] : GRAPH_NONE;
+    memcpy(n->writes, n->node->out, (size_t)n->n_writes * sizeof *n->writes);
 }
 
 static status check_types(const cuda_node *n, error *err)
@@ -194,9 +207,21 @@ static status check_types(const cuda_node *n, error *err)
     return OK;
 }
 
+/* The others of a group have nothing to run. */
+static status plan_group(backend_program *p, cuda_node *n, const cuda_group *group, error *err)
+{
+    if (n != &p->nodes[group->last])
+        return OK;
+    n->n_reads = n->n_writes = 0;
+    return cuda_plan_chain(p, n, err);
+}
+
 /* Nodes that make no elements have nothing to run. */
 static status plan_one(backend_program *p, cuda_node *n, error *err)
 {
+    const cuda_group *group = p->group[n - p->nodes];
+    if (group)
+        return plan_group(p, n, group, err);
     bool has_elements = false;
     for (int i = 0; i < n->node->n_out; i++)
         has_elements |= cuda_out(n, i) && p->bytes[n->node->out[i]] > 0;
@@ -241,6 +266,10 @@ static status cuda_load(backend *b, const graph *g, backend_program **ret, error
     p->g = g;
     p->arena = arena_create();
     p->nodes = arena_alloc(p->arena, (size_t)graph_n_nodes(g) * sizeof *p->nodes);
+    p->group = arena_alloc(p->arena, (size_t)graph_n_nodes(g) * sizeof *p->group);
+    p->is_fused = arena_alloc(p->arena, (size_t)graph_n_values(g) * sizeof *p->is_fused);
+    if (b->fuses)
+        cuda_fuse(p);
     status st = storage_choose(p, err);
     if (st == OK)
         st = plan_all(p, err);
@@ -258,10 +287,15 @@ static size_t cuda_value_bytes(const backend_program *p, graph_val v)
     return p->bytes[v];
 }
 
+static int32_t cuda_runs_at(const backend_program *p, int32_t node)
+{
+    return p->group[node] ? p->group[node]->last : node;
+}
+
 static bool cuda_can_run_inplace(const backend_program *p, int32_t node)
 {
     const cuda_node *n = &p->nodes[node];
-    return n->takes_inplace &&
+    return n->takes_inplace && !p->group[node] &&
            p->bytes[n->node->in[graph_node_inplace(n->node)]] == p->bytes[n->node->out[0]];
 }
 
@@ -302,6 +336,7 @@ const backend_ops backend_cuda = {
     .load = cuda_load,
     .unload = cuda_unload,
     .value_bytes = cuda_value_bytes,
+    .runs_at = cuda_runs_at,
     .can_run_inplace = cuda_can_run_inplace,
     .can_alias = cuda_can_alias,
     .prepare = cuda_prepare,

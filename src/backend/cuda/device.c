@@ -16,6 +16,12 @@ status device_check(cudaError_t e, const char *what, error *err)
                 cudaGetErrorString(e), cudaGetErrorName(e));
 }
 
+bool device_wants(const char *variable)
+{
+    const char *word = getenv(variable);
+    return !word || strcmp(word, "0") != 0;
+}
+
 static const char *visible_devices(void)
 {
     const char *ids = getenv("CUDA_VISIBLE_DEVICES");

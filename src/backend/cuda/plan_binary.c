@@ -1,6 +1,6 @@
 /* Arithmetic of two operands that broadcast. */
+#include "backend/cuda/fuse.h"
 #include "backend/cuda/kernels/binary.h"
-#include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 
 typedef struct binary_state {
@@ -56,6 +56,11 @@ static binary_function power_of(const graph_value *exponent)
     return BINARY_pow;
 }
 
+binary_function cuda_binary_of(const graph *g, const graph_node *n)
+{
+    return n->op == OP_POW ? power_of(graph_value_at(g, n->in[1])) : functions[n->op].of_floats;
+}
+
 status cuda_plan_binary(backend_program *p, cuda_node *n, error *err)
 {
     graph_op op = n->node->op;
@@ -66,10 +71,8 @@ status cuda_plan_binary(backend_program *p, cuda_node *n, error *err)
     binary_state *s = arena_alloc(p->arena, sizeof *s);
     *s = (binary_state){.over = cuda_broadcast(n),
                         .type = t,
-                        .of_floats = functions[op].of_floats,
+                        .of_floats = cuda_binary_of(p->g, n->node),
                         .of_wholes = functions[op].of_wholes};
-    if (op == OP_POW)
-        s->of_floats = power_of(cuda_in(n, 1));
     if (op == OP_MOD && ((const mod_attr *)n->node->attr)->fmod)
         s->of_wholes = WHOLE_fmod;
     n->body = is_whole ? run_wholes : run_floats;

@@ -1,6 +1,6 @@
 /* The operators of unary.def, Neg, and their gradients. */
+#include "backend/cuda/fuse.h"
 #include "backend/cuda/kernels/unary.h"
-#include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 
 typedef struct unary_state {
@@ -35,23 +35,24 @@ static status run_relu_bwd_of_rounded(const cuda_node *n, const cuda_call *c, er
     return OK;
 }
 
-static void choose_function(unary_state *s, const graph_node *n)
+unary_function cuda_unary_of(const graph_node *n, float *ret_p, float *ret_q)
 {
-    s->function = function_of[n->op];
+    *ret_p = *ret_q = 0.0f;
     if (n->op == OP_GELU || n->op == OP_GELU_BWD) {
         if (((const gelu_attr *)n->attr)->tanh)
-            s->function = n->op == OP_GELU ? UNARY_gelu_by_tanh : UNARY_gelu_by_tanh_bwd;
+            return n->op == OP_GELU ? UNARY_gelu_by_tanh : UNARY_gelu_by_tanh_bwd;
     } else if (n->attr) {
-        s->p = ((const unary_attr *)n->attr)->alpha;
-        s->q = ((const unary_attr *)n->attr)->beta;
+        *ret_p = ((const unary_attr *)n->attr)->alpha;
+        *ret_q = ((const unary_attr *)n->attr)->beta;
     }
+    return function_of[n->op];
 }
 
 status cuda_plan_unary(backend_program *p, cuda_node *n, error *err)
 {
     (void)err;
     unary_state *s = arena_alloc(p->arena, sizeof *s);
-    choose_function(s, n->node);
+    s->function = cuda_unary_of(n->node, &s->p, &s->q);
     s->elements = graph_shape_elements(&cuda_out(n, 0)->shape);
     s->rounded = cuda_in(n, 1) ? cuda_launch_type(cuda_in(n, 1)->dtype) : LAUNCH_F32;
     n->body = s->rounded == LAUNCH_F32 ? run_unary : run_relu_bwd_of_rounded;

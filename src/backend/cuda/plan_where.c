@@ -1,6 +1,6 @@
 /* Choices between operands: Where, and the gradients that follow one. */
+#include "backend/cuda/fuse.h"
 #include "backend/cuda/kernels/ternary.h"
-#include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 
 typedef struct choice_state {
@@ -25,7 +25,7 @@ static status run_where(const cuda_node *n, const cuda_call *c, error *err)
     return OK;
 }
 
-static choice_function function_of(graph_op op)
+choice_function cuda_choice_of(graph_op op)
 {
     switch (op) {
     case OP_MAX_BWD:
@@ -48,7 +48,7 @@ status cuda_plan_where(backend_program *p, cuda_node *n, error *err)
     if (is_where && s->element != 1 && s->element != 4 && s->element != 8)
         return FAIL(err, E_UNSUPPORTED, "a choice of %s", dtype_name(t));
     if (!is_where)
-        s->function = function_of(n->node->op);
+        s->function = cuda_choice_of(n->node->op);
     n->body = is_where ? run_where : run_choice;
     n->state = s;
     n->takes_inplace = !is_where;

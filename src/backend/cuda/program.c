@@ -130,10 +130,10 @@ status cuda_node_run(void *state, void *const *addresses, void *workspace, error
     c->scratch = workspace;
     c->fault = n->program->backend->fault;
     c->stream = n->program->backend->queues[QUEUE_COMPUTE];
-    for (int i = 0; i < n->node->n_in; i++)
-        c->in[i] = n->node->in[i] == GRAPH_NONE ? NULL : addresses[n->node->in[i]];
-    for (int i = 0; i < n->node->n_out; i++)
-        c->out[i] = n->node->out[i] == GRAPH_NONE ? NULL : addresses[n->node->out[i]];
+    for (int i = 0; i < n->n_reads; i++)
+        c->in[i] = n->reads[i] == GRAPH_NONE ? NULL : addresses[n->reads[i]];
+    for (int i = 0; i < n->n_writes; i++)
+        c->out[i] = n->writes[i] == GRAPH_NONE ? NULL : addresses[n->writes[i]];
     TRY(n->body(n, c, err));
     return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
 }

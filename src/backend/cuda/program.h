@@ -17,6 +17,7 @@
 #include "graph/index_places.h"
 
 typedef struct cuda_node cuda_node;
+typedef struct cuda_group cuda_group;
 
 /* How the elements of a value lie in memory. */
 typedef struct cuda_storage {
@@ -26,8 +27,8 @@ typedef struct cuda_storage {
 
 /* One execution: addresses on the device; NULL where the node has no value. */
 typedef struct cuda_call {
-    const void **in;        /* [graph_node_slots] */
-    void **out;             /* [n_out] */
+    const void **in;        /* of what the node reads: [graph_node_slots]; of a group's last, what the group reads */
+    void **out;             /* of what it writes: [n_out]; or the group */
     void *scratch;          /* scratch_bytes, aligned to 256 */
     cuda_stream stream;
     uint64_t *fault;        /* a kernel that checks sets it to the least fault_node | element */
@@ -39,6 +40,8 @@ typedef status (*cuda_body)(const cuda_node *n, const cuda_call *c, error *err);
 struct cuda_node {
     backend_program *program;
     const graph_node *node;
+    graph_val *reads, *writes;  /* GRAPH_NONE: absent */
+    int32_t n_reads, n_writes;
     cuda_body body;         /* NULL: nothing to do, no output has elements */
     const void *state;      /* the body's, in the program's arena */
     size_t scratch_bytes;
@@ -60,6 +63,7 @@ struct backend {
     cuda_stream queues[QUEUE_COUNT];
     uint64_t *fault;        /* on the device; all ones: none */
     bool records;           /* segments, as graphs */
+    bool fuses;             /* nodes */
 };
 
 struct backend_program {
@@ -67,6 +71,8 @@ struct backend_program {
     const graph *g;
     arena *arena;
     cuda_node *nodes;
+    const cuda_group **group;   /* by node; NULL: it runs alone */
+    bool *is_fused;         /* by value: it is in no memory */
     cuda_storage *storage;  /* by value */
     size_t *bytes;          /* by value */
     struct cuda_table *tables;
@@ -136,6 +142,7 @@ MUST_USE status cuda_plan_batch_norm(backend_program *p, cuda_node *n, error *er
 MUST_USE status cuda_plan_batch_norm_bwd(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_binary(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_cast(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_chain(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_compare(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_conv(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_conv_bwd_data(backend_program *p, cuda_node *n, error *err);

@@ -15,16 +15,9 @@ struct backend_event {
     cudaEvent_t event;
 };
 
-/* Profilers and sanitizers see more of kernels that are no part of a graph. */
-static bool wants_graphs(void)
-{
-    const char *word = getenv("TEQUIO_CUDA_GRAPHS");
-    return !word || strcmp(word, "0") != 0;
-}
-
 status queues_open(backend *b, error *err)
 {
-    b->records = wants_graphs();
+    b->records = device_wants("TEQUIO_CUDA_GRAPHS");
     for (int q = 0; q < QUEUE_COUNT; q++)
         TRY_CUDA(cudaStreamCreateWithFlags(&b->queues[q], cudaStreamNonBlocking), "a stream", err);
     void *fault = NULL;

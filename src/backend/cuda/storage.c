@@ -3,7 +3,7 @@
 static status measure(backend_program *p, graph_val v, error *err)
 {
     const graph_value *value = graph_value_at(p->g, v);
-    size_t elements = (size_t)graph_shape_elements(&value->shape);
+    size_t elements = p->is_fused[v] ? 0 : (size_t)graph_shape_elements(&value->shape);
     if (!size_mul(elements, dtype_bytes(p->storage[v].type), &p->bytes[v]))
         return FAIL(err, E_NOMEM, "value '%s' is too large", value->name);
     return OK;

@@ -8,7 +8,8 @@
 
 #include "backend/cuda/program.h"
 
-/* Sets storage and bytes of all values, before nodes are planned. E_NOMEM: one is too large. */
+/* Sets storage and bytes of all values, when it is known which are in no memory and before nodes are
+ * planned. E_NOMEM: one is too large. */
 MUST_USE status storage_choose(backend_program *p, error *err);
 
 #endif

@@ -13,13 +13,13 @@
 
 enum { SIDE = 4, LARGE_SIDE = 1400, N_GRAPHS = 500 };
 
-static void run_random(int64_t side, int32_t count, bool is_fused, bool with_memory)
+static void run_random(int64_t side, int32_t count, bool is_fused, bool is_told, bool with_memory)
 {
     for (int32_t i = 0; i < count; i++) {
         uint64_t seed = (uint64_t)i;
         graph *g = random_graph(seed, 3 + i % 40, side, i % 5 != 0);
         sim s;
-        sim_init(&s, g, seed, is_fused);
+        sim_init(&s, g, seed, is_fused, is_told);
         sim_check_places(&s);
         sim_run(&s, with_memory);
         sim_check_parts(&s);
@@ -31,20 +31,27 @@ static void run_random(int64_t side, int32_t count, bool is_fused, bool with_mem
 static void every_read_sees_what_was_written(void **state)
 {
     (void)state;
-    run_random(SIDE, N_GRAPHS, false, true);
+    run_random(SIDE, N_GRAPHS, false, false, true);
 }
 
 static void fused_kernels_may_run_at_any_of_their_turns(void **state)
 {
     (void)state;
-    run_random(SIDE, N_GRAPHS, true, true);
+    run_random(SIDE, N_GRAPHS, true, false, true);
+}
+
+static void a_plan_that_is_told_turns_keeps_to_them(void **state)
+{
+    (void)state;
+    run_random(SIDE, N_GRAPHS, true, true, true);
 }
 
 static void parts_are_ready_when_their_last_byte_was_used(void **state)
 {
     (void)state;
-    run_random(LARGE_SIDE, 100, false, false);
-    run_random(LARGE_SIDE, 100, true, false);
+    run_random(LARGE_SIDE, 100, false, false, false);
+    run_random(LARGE_SIDE, 100, true, false, false);
+    run_random(LARGE_SIDE, 100, true, true, false);
 }
 
 /* A chain of in-place operators and views over one product needs the place of that product alone.
@@ -202,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_read_sees_what_was_written),
         cmocka_unit_test(fused_kernels_may_run_at_any_of_their_turns),
+        cmocka_unit_test(a_plan_that_is_told_turns_keeps_to_them),
         cmocka_unit_test(parts_are_ready_when_their_last_byte_was_used),
         cmocka_unit_test(a_chain_runs_in_one_place),
         cmocka_unit_test(a_kernel_that_may_run_early_does_not_run_in_place),

@@ -53,7 +53,8 @@ static void tie(const sim *s, int32_t *kernel)
     }
 }
 
-/* Every kernel runs at the turn of one of its nodes, drawn once for its leader and size. */
+/* Every kernel runs at the turn of one of its nodes, drawn once for its leader and size, or of the
+ * last. */
 static void draw_turns(sim *s, const int32_t *kernel, uint64_t seed)
 {
     int32_t n_nodes = graph_n_nodes(s->g);
@@ -63,7 +64,7 @@ static void draw_turns(sim *s, const int32_t *kernel, uint64_t seed)
         left[leader(kernel, i)]++;
     for (int32_t i = 0; i < n_nodes; i++) {
         rng stream = rng_make(seed, RNG_TEST, (uint64_t)i);
-        if (left[i])
+        if (left[i] && !s->is_told)
             left[i] = 1 + (int32_t)rng_below(&stream, (uint64_t)left[i], (uint64_t)left[i]);
     }
     for (int32_t i = 0; i < n_nodes; i++) {
@@ -113,11 +114,11 @@ static void fuse(sim *s, uint64_t seed)
     free(kernel);
 }
 
-void sim_init(sim *s, const graph *g, uint64_t seed, bool is_fused)
+void sim_init(sim *s, const graph *g, uint64_t seed, bool is_fused, bool is_told)
 {
     size_t n_values = (size_t)graph_n_values(g), n_nodes = (size_t)graph_n_nodes(g);
     rng stream = rng_make(seed, RNG_TEST, 9);
-    *s = (sim){.g = g, .is_fused = is_fused};
+    *s = (sim){.g = g, .is_fused = is_fused, .is_told = is_told};
     s->bytes = xcalloc(n_values, sizeof *s->bytes);
     s->content = xcalloc(n_values, sizeof *s->content);
     s->no_inplace = xcalloc(n_nodes, sizeof *s->no_inplace);
@@ -138,6 +139,7 @@ void sim_init(sim *s, const graph *g, uint64_t seed, bool is_fused)
     for (size_t i = 0; i < n_parts; i++)
         s->wrote[i] = s->read[i] = s->first_read[i] = GRAPH_NONE;
     s->options = (plan_options){.value_bytes = s->bytes,
+                                .runs_at = is_told ? s->turn : NULL,
                                 .no_inplace = s->no_inplace,
                                 .no_alias = s->no_alias,
                                 .flat = s->f};
@@ -187,7 +189,9 @@ void sim_check_places(const sim *s)
             continue;
         assert_int_equal(place->bytes, s->bytes[v]);
         if (value->kind == VAL_TEMP) {
-            assert_true(place->first <= value->def && place->last >= value->def);
+            int32_t made = s->turn[value->def];
+            assert_true(s->is_told ? place->first == made : place->first <= made);
+            assert_true(place->last >= made);
             assert_int_equal(place->last == graph_n_nodes(s->g), value->keep || is_grad(s->g, v));
         } else {
             assert_int_equal(place->first, GRAPH_NONE);
@@ -355,7 +359,7 @@ void sim_check_parts(const sim *s)
 {
     for (int32_t i = 0; s->f && i < s->f->n_parts; i++) {
         int32_t ready = s->wrote[i] > s->read[i] ? s->wrote[i] : s->read[i];
-        if (s->is_fused) {
+        if (s->is_fused && !s->is_told) {
             assert_true(plan_part_ready_after(s->p, i) >= ready);
             assert_true(plan_part_need_before(s->p, i) <= s->first_read[i]);
             assert_int_equal(plan_part_need_before(s->p, i) < 0, s->first_read[i] < 0);

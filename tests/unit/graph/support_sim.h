@@ -20,11 +20,12 @@ typedef struct sim {
     int32_t *content;      /* [values] the tag that a reader must find */
     int32_t *wrote, *read; /* [parts] brute force: last turn, by bytes */
     int32_t *first_read;   /* [parts] */
-    bool is_fused;
+    bool is_fused, is_told;
 } sim;
 
-/* Plans g with some nodes that must copy and, if asked, some values fused away. */
-void sim_init(sim *s, const graph *g, uint64_t seed, bool is_fused);
+/* Plans g with some nodes that must copy and, if asked, some values fused away, whose kernels run at any
+ * of their turns or, if the plan is told, at the last. */
+void sim_init(sim *s, const graph *g, uint64_t seed, bool is_fused, bool is_told);
 void sim_fini(sim *s);
 
 void sim_check_places(const sim *s);

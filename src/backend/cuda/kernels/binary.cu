@@ -1,23 +1,12 @@
 /* Two operands that broadcast: the formulas of binary_math.def, in the CPU's words, so with its
  * bits. */
-#include "backend/binary_math.h"
 #include "backend/cuda/kernels/binary.h"
+#include "backend/cuda/kernels/formulas.cuh"
 #include "backend/cuda/kernels/walk.cuh"
 
 enum { THREADS = 256, GROUP = 4 };
 
 /* --- floats --- */
-
-#define FLOAT(name, expression)                                                                    \
-    struct name##_at {                                                                             \
-        static __device__ float of(float a, float b)                                               \
-        {                                                                                          \
-            (void)b;                                                                               \
-            return expression;                                                                     \
-        }                                                                                          \
-    };
-#define POWER(name, exponent, expression) FLOAT(name, expression)
-#include "backend/binary_math.def"
 
 /* EACH elements a thread, in one access but for the last thread; n in all. y may be a. */
 template <typename F, int EACH>

@@ -1,18 +1,10 @@
 /* Three operands that broadcast: Where, and the gradients that follow one of two operands. */
-#include "backend/binary_math.h"
+#include "backend/cuda/kernels/formulas.cuh"
 #include "backend/cuda/kernels/ternary.h"
 #include "backend/cuda/kernels/walk.cuh"
 
 enum { THREADS = 256, GROUP_BYTES = 16 };
 
-#define CHOICE(name, expression)                                                                   \
-    struct name##_at {                                                                             \
-        static __device__ float of(float a, float b, float c)                                      \
-        {                                                                                          \
-            return expression;                                                                     \
-        }                                                                                          \
-    };
-#include "backend/binary_math.def"
 template <typename T> struct where_at {
     static __device__ T of(uint8_t a, T b, T c)
     {

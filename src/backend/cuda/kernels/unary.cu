@@ -1,29 +1,8 @@
-/* One element at a time: the formulas of unary_math.def, in the CPU's words, so with its bits. */
-#include "backend/cuda/kernels/device.cuh"
+/* One element at a time: the formulas of unary_math.def. */
+#include "backend/cuda/kernels/formulas.cuh"
 #include "backend/cuda/kernels/unary.h"
-#include "backend/unary_math.h"
 
 enum { THREADS = 256, EACH = 4 };
-
-#define FORWARD(name, expression)                                                                  \
-    struct name##_at {                                                                             \
-        static constexpr bool BACKWARD = false;                                                    \
-        static __device__ float of(float x, float, float p, float q)                               \
-        {                                                                                          \
-            (void)p, (void)q;                                                                      \
-            return expression;                                                                     \
-        }                                                                                          \
-    };
-#define BACKWARD(name, expression)                                                                 \
-    struct name##_bwd_at {                                                                         \
-        static constexpr bool BACKWARD = true;                                                     \
-        static __device__ float of(float dy, float v, float p, float q)                            \
-        {                                                                                          \
-            (void)p, (void)q;                                                                      \
-            return expression;                                                                     \
-        }                                                                                          \
-    };
-#include "backend/unary_math.def"
 
 /* a is x or dy, and b v, which only gradients read; y may be a or b of its type. EACH elements a
  * thread, in one access but for the last thread. */

@@ -1,0 +1,219 @@
+/*
+ * The nodes are walked in order. One that continues an open group joins it; the latest if there are
+ * several. Otherwise it opens one, if chains can begin with it; what is still alone at the end is
+ * no group.
+ */
+#include "backend/cuda/fuse.h"
+
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
+
+/* A group makes what it reads live until its end, and parts of the weights wait for it. */
+enum { MOST_APART = 24 };
+
+typedef struct fuser {
+    backend_program *p;
+    const graph *g;
+    int32_t *n_readers; /* by value */
+    bool *is_grad;      /* by value: of a parameter */
+} fuser;
+
+static cuda_group *group_of(const fuser *f, graph_val v)
+{
+    int32_t def = v == GRAPH_NONE ? GRAPH_NONE : graph_value_at(f->g, v)->def;
+    return def == GRAPH_NONE ? NULL : (cuda_group *)f->p->group[def];
+}
+
+static bool is_view(const graph_node *n)
+{
+    return graph_op_of(n->op)->traits & OP_ALIAS;
+}
+
+/* What v shows, through views that nothing else reads. */
+static graph_val seen_through(const fuser *f, graph_val v)
+{
+    while (v != GRAPH_NONE) {
+        const graph_value *value = graph_value_at(f->g, v);
+        if (value->def == GRAPH_NONE || !is_view(graph_node_at(f->g, value->def)) || value->keep ||
+            f->is_grad[v] || f->n_readers[v] != 1)
+            return v;
+        graph_val from = graph_node_at(f->g, value->def)->in[0];
+        if (f->n_readers[from] != 1)
+            return v;
+        v = from;
+    }
+    return v;
+}
+
+/* --- what a group may take --- */
+
+static bool makes_kept(const fuser *f, const cuda_group *group)
+{
+    for (int32_t i = group->first; i <= group->last; i++) {
+        const graph_node *n = graph_node_at(f->g, i);
+        for (int32_t k = 0; f->p->group[i] == group && k < n->n_out; k++)
+            if (n->out[k] != GRAPH_NONE && graph_value_at(f->g, n->out[k])->keep)
+                return true;
+    }
+    return false;
+}
+
+static bool reads_of(const fuser *f, int32_t node, const cuda_group *group, int32_t but_slot)
+{
+    const graph_node *n = graph_node_at(f->g, node);
+    for (int32_t k = 0; k < n->n_in; k++)
+        if (k != but_slot && group_of(f, n->in[k]) == group)
+            return true;
+    return false;
+}
+
+/* Whether nobody else reads of the group before the node, which views may stand in front of. */
+static bool can_wait(const fuser *f, const cuda_group *group, int32_t node, int32_t slot)
+{
+    graph_val next = graph_node_at(f->g, node)->in[slot];
+    for (int32_t i = node; i > group->first; i--) {
+        bool is_view_between = next != GRAPH_NONE && graph_value_at(f->g, next)->def == i;
+        if (is_view_between && f->p->group[i] != group) {
+            next = graph_node_at(f->g, i)->in[0];
+            continue;
+        }
+        if (f->p->group[i] != group && reads_of(f, i, group, i == node ? slot : GRAPH_NONE))
+            return false;
+    }
+    return !makes_kept(f, group);
+}
+
+/* --- the walk --- */
+
+static void add_node(const fuser *f, cuda_group *group, int32_t node)
+{
+    f->p->group[node] = group;
+    group->last = node;
+    group->n_nodes++;
+}
+
+static void add_views(const fuser *f, cuda_group *group, graph_val v)
+{
+    while (group_of(f, v) != group) {
+        int32_t def = graph_value_at(f->g, v)->def;
+        f->p->group[def] = group;
+        group->n_nodes++;
+        v = graph_node_at(f->g, def)->in[0];
+    }
+}
+
+static void add_step(const fuser *f, cuda_group *group, int32_t node, int32_t slot)
+{
+    const graph_node *n = graph_node_at(f->g, node);
+    group->steps.at[group->steps.n++] = (fused_step){node, slot};
+    add_node(f, group, node);
+    if (graph_value_at(f->g, n->out[0])->dtype == DT_F32)
+        group->held = n->out[0]; /* otherwise a rounded copy, beside it */
+}
+
+/* Whether the node could continue the group that holds what this input shows. */
+static cuda_group *candidate(const fuser *f, int32_t node, int32_t slot)
+{
+    graph_val from = seen_through(f, graph_node_at(f->g, node)->in[slot]);
+    cuda_group *group = group_of(f, from);
+    if (!group || group->held != from || node - group->first > MOST_APART)
+        return NULL;
+    bool is_taken = group->steps.n < CHAIN_STEPS && cuda_chain_takes(f->p, node, slot);
+    return is_taken && can_wait(f, group, node, slot) ? group : NULL;
+}
+
+static bool joins(const fuser *f, int32_t node)
+{
+    const graph_node *n = graph_node_at(f->g, node);
+    cuda_group *best = NULL;
+    int32_t slot = 0;
+    for (int32_t k = 0; k < n->n_in; k++) {
+        cuda_group *group = n->in[k] == GRAPH_NONE ? NULL : candidate(f, node, k);
+        if (group && (!best || group->last > best->last)) {
+            best = group;
+            slot = k;
+        }
+    }
+    if (!best)
+        return false;
+    add_views(f, best, n->in[slot]);
+    add_step(f, best, node, slot);
+    return true;
+}
+
+/* The input that a chain could begin with, or GRAPH_NONE. A rounded copy alone is none. */
+static int32_t first_slot(const backend_program *p, int32_t node)
+{
+    const graph_node *n = graph_node_at(p->g, node);
+    for (int32_t k = 0; k < n->n_in; k++)
+        if (cuda_chain_takes(p, node, k) && graph_value_at(p->g, n->out[0])->dtype == DT_F32)
+            return k;
+    return GRAPH_NONE;
+}
+
+static void begins(const fuser *f, int32_t node)
+{
+    int32_t slot = first_slot(f->p, node);
+    if (slot == GRAPH_NONE)
+        return;
+    cuda_group *group = arena_alloc(f->p->arena, sizeof *group);
+    group->first = node;
+    add_step(f, group, node, slot);
+}
+
+/* --- what comes of it --- */
+
+static void drop_lonely(const fuser *f)
+{
+    for (int32_t i = 0; i < graph_n_nodes(f->g); i++)
+        if (f->p->group[i] && f->p->group[i]->n_nodes == 1)
+            f->p->group[i] = NULL;
+}
+
+static void fuse_away(const fuser *f)
+{
+    bool *is_stored = xcalloc((size_t)graph_n_values(f->g) + 1, sizeof *is_stored);
+    for (int32_t i = 0; i < graph_n_nodes(f->g); i++) {
+        const graph_node *n = graph_node_at(f->g, i);
+        for (int32_t k = 0; k < n->n_in; k++) {
+            const cuda_group *group = group_of(f, n->in[k]);
+            if (group && f->p->group[i] != group)
+                is_stored[n->in[k]] = true;
+        }
+    }
+    for (graph_val v = 0; v < graph_n_values(f->g); v++)
+        if (group_of(f, v) && f->n_readers[v] > 0 && !graph_value_at(f->g, v)->keep &&
+            !f->is_grad[v] && !is_stored[v])
+            f->p->is_fused[v] = true;
+    free(is_stored);
+}
+
+static void look_at_readers(fuser *f)
+{
+    for (int32_t i = 0; i < graph_n_nodes(f->g); i++) {
+        const graph_node *n = graph_node_at(f->g, i);
+        for (int32_t k = 0; k < n->n_in; k++)
+            if (n->in[k] != GRAPH_NONE)
+                f->n_readers[n->in[k]]++;
+    }
+    for (graph_val v = 0; v < graph_n_values(f->g); v++)
+        if (graph_value_at(f->g, v)->grad != GRAPH_NONE)
+            f->is_grad[graph_value_at(f->g, v)->grad] = true;
+}
+
+void cuda_fuse(backend_program *p)
+{
+    size_t n_values = (size_t)graph_n_values(p->g) + 1;
+    fuser f = {.p = p, .g = p->g};
+    f.n_readers = xcalloc(n_values, sizeof *f.n_readers);
+    f.is_grad = xcalloc(n_values, sizeof *f.is_grad);
+    look_at_readers(&f);
+    for (int32_t i = 0; i < graph_n_nodes(f.g); i++)
+        if (!joins(&f, i))
+            begins(&f, i);
+    drop_lonely(&f);
+    fuse_away(&f);
+    free(f.n_readers);
+    free(f.is_grad);
+}

@@ -1,0 +1,65 @@
+/*
+ * Groups of nodes whose work one kernel does, found at load by pattern, before anything is planned:
+ * chains of operators of one element each, one behind the other (kernels/chain.h).
+ *
+ * A group runs at the turn of its last node, so nobody else may read before what it makes: every other
+ * reader of its values stands behind that node. Values that only the group reads take no memory, the
+ * others are stored as ever; what is computed has the bits of the kernels alone.
+ *
+ * Threads: as backend.h says.
+ */
+#ifndef TEQUIO_BACKEND_CUDA_FUSE_H
+#define TEQUIO_BACKEND_CUDA_FUSE_H
+
+#include "backend/cuda/kernels/chain.h"
+#include "backend/cuda/program.h"
+
+/* An operator of one element, and by which of its inputs the value before comes in. */
+typedef struct fused_step {
+    int32_t node, slot;
+} fused_step;
+
+typedef struct fused_steps {
+    int32_t n;
+    fused_step at[CHAIN_STEPS];
+} fused_steps;
+
+struct cuda_group {
+    int32_t first, last;        /* nodes */
+    int32_t n_nodes;            /* views among them too */
+    fused_steps steps;
+    graph_val held;             /* what it makes at its end; GRAPH_NONE: it takes no more */
+};
+
+/* Fills p->group and p->is_fused. */
+void cuda_fuse(backend_program *p);
+
+/* Which row a node is: of unary_math.def, with its attributes; of binary_math.def's FLOAT and POWER; of
+ * its CHOICE. */
+unary_function cuda_unary_of(const graph_node *n, float *ret_p, float *ret_q);
+binary_function cuda_binary_of(const graph *g, const graph_node *n);
+choice_function cuda_choice_of(graph_op op);
+
+/* --- chains of a group, plan_chain.c --- */
+
+typedef struct cuda_chain {
+    launch_chain_call call;     /* all but addresses */
+    int source;                 /* these by their places in the call's in and out; -1: none */
+    struct chain_places {
+        int u, v, batch, y, mask;
+    } at[CHAIN_STEPS];
+} cuda_chain;
+
+/* Whether the node can be a step whose number comes in by that input. */
+bool cuda_chain_takes(const backend_program *p, int32_t node, int32_t slot);
+
+/* Values that a chain reads, and writes, at most. */
+enum { CHAIN_READS = 1 + 2 * CHAIN_STEPS, CHAIN_WRITES = 2 * CHAIN_STEPS };
+
+/* Adds what the steps read and write to the node's reads and writes. */
+const cuda_chain *cuda_chain_plan(backend_program *p, cuda_node *n, const fused_steps *steps);
+
+/* The chain with its addresses. */
+launch_chain_call cuda_chain_at(const cuda_chain *chain, const cuda_call *c);
+
+#endif

@@ -161,8 +161,11 @@ static void take_part(kv *k, const wire_head *h, const net_message *m)
     bool is_it = asked->newest ? (uint64_t)version == h->tag : version == h->step;
     if (!is_it || version < 0 || (int64_t)n != flat_part_elements(k->flat, h->part))
         return;
+    loss_scale scale = {.exponent = 0};
+    if (!asked->newest && !loss_scale_unpack(h->tag, &scale))
+        return;
     asked->version = -1;
-    k->hooks.part(k->hooks.user, h->part, version, net_payload_data(&m->payload), n);
+    k->hooks.part(k->hooks.user, h->part, version, scale, net_payload_data(&m->payload), n);
 }
 
 static void take_gone(kv *k, const wire_head *h)

@@ -16,13 +16,16 @@
 
 #include "common/net/net.h"
 #include "common/parts/flat.h"
+#include "common/parts/loss_scale.h"
 #include "common/wire/wire.h"
 
 typedef struct kv kv;
 
 typedef struct kv_hooks {
     void (*welcome)(void *user, int32_t server, const Wire__Welcome *m);
-    void (*part)(void *user, int32_t part, int64_t version, const float *data, size_t n);
+    /* `scale`: of the version; of a pull of the newest nothing. */
+    void (*part)(void *user, int32_t part, int64_t version, loss_scale scale, const float *data,
+                 size_t n);
     void (*gone)(void *user, int32_t part, int64_t newest);
     void (*refused)(void *user, int32_t server, const wire_head *head, const Wire__Refused *m);
     void *user;

@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "optim/settings.h"
 
 /* Steps complete as far as we know: servers may be past what was reported. */
 static int64_t step_now(const master *m)
@@ -85,23 +86,46 @@ status master_begin_run(master *m, error *err)
     return OK;
 }
 
+/* To one server, or to all (-1). */
+static void say_verdict(master *m, int32_t s)
+{
+    Wire__Verdict v = WIRE__VERDICT__INIT;
+    wire_head h = master_head(m, WIRE_VERDICT, m->verdict_step);
+    v.scale = m->verdict.scale;
+    v.skip = m->verdict.skip;
+    if (s < 0)
+        master_send_servers(m, h, &v.base);
+    else
+        master_send(m->servers[s].socket, NULL, h, &v.base);
+}
+
+static void note_skipped(const master *m, int64_t step, loss_scale before)
+{
+    loss_scale_rule rule = loss_scale_settings(m->o->config);
+    loss_scale now = loss_scale_next(&rule, before, true);
+    LOG_I("SKIPPED", "step=%lld loss_scale=%g skipped_steps=%u: its gradient was not finite",
+          (long long)step, (double)loss_scale_factor(now), now.skipped);
+}
+
 status master_take_norm(master *m, int32_t s, const wire_head *h, const Wire__Norm *n, error *err)
 {
     bool complete = false;
-    Wire__Verdict v = WIRE__VERDICT__INIT;
-    if (!m->vote || m->phase != RUN)
+    verdict v;
+    vote_part p = {.part = h->part, .square_sum = n->square_sum};
+    if (!m->vote || m->phase != RUN || !loss_scale_unpack(n->loss_scale, &p.scale))
         return OK;
     if (h->step == m->verdict_step) {   /* it has not heard */
-        v.scale = m->verdict_scale;
-        master_send(m->servers[s].socket, NULL, master_head(m, WIRE_VERDICT, h->step), &v.base);
+        say_verdict(m, s);
         return OK;
     }
-    TRY(vote_add(m->vote, h->step, h->part, n->square_sum, &complete, &v.scale, err));
+    TRY(vote_add(m->vote, h->step, &p, &complete, &v, err));
     if (!complete)
         return OK;
     m->verdict_step = h->step;
-    m->verdict_scale = v.scale;
-    master_send_servers(m, master_head(m, WIRE_VERDICT, h->step), &v.base);
+    m->verdict = v;
+    say_verdict(m, -1);
+    if (v.skip)
+        note_skipped(m, h->step, p.scale);
     return OK;
 }
 
@@ -129,6 +153,8 @@ status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire
         .bytes = c->bytes,
         .batches = c->batches_applied,
     };
+    if (!loss_scale_unpack(c->loss_scale, &r.scale))
+        return OK;
     char dir[64];
     error why = ERROR_INIT;
     if (c->failure[0])

@@ -11,6 +11,7 @@
 #include "common/wire/hello.h"
 #include "optim/settings.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,13 +164,17 @@ static saver *open_saver(const master *m, int64_t saved)
         .slot_names = m->slot_names,
         .n_slots = optim_slots(&m->optim),
         .unordered = m->mode.unordered,
+        .scales = loss_scale_settings(c).dynamic,
     });
 }
 
-/* With trainer.grad_norm. */
 static void open_vote(master *m, int64_t step)
 {
-    m->vote = vote_create(m->declaration.flat->n_live_parts, master_option(m, "trainer.grad_norm"));
+    bool clips = config_has(m->o->config, "trainer.grad_norm");
+    loss_scale_rule scaling = loss_scale_settings(m->o->config);
+    m->vote = vote_create(m->declaration.flat->n_live_parts,
+                          clips ? master_option(m, "trainer.grad_norm") : (double)INFINITY,
+                          &scaling);
     if (!m->keeps)
         m->verdict_step = -1;
     /* who has not heard the last verdict asks for it by voting again */
@@ -187,7 +192,7 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
     m->saver = open_saver(m, saved);
     m->fetches = fetches_create(m->o->dir);
     m->deal = deal_create((uint32_t)m->steps.per_step, config_bool(c, "distributed.rebalance"));
-    if (config_has(c, "trainer.grad_norm"))
+    if (vote_settings(c))
         open_vote(m, step);
     m->summaries = summaries_create(m->declaration.flat, &m->assign,
                                     config_has(c, "trainer.save_histogram_steps")
@@ -208,12 +213,16 @@ static status next_era(master *m, error *err)
 /* What all servers will load; *ret_step: its version. */
 static status choose_restore(master *m, int64_t saved, error *err)
 {
+    loss_scale_rule scaling = loss_scale_settings(m->o->config);
     m->lineage = m->identity.era;
     m->restore_dir[0] = '\0';
+    m->scale = loss_scale_first(&scaling);
     if (saved < 0)
         return OK;
     snprintf(m->restore_dir, sizeof m->restore_dir, "checkpoints/step-%09lld", (long long)saved);
     TRYF(open_restore(m, m->restore_dir, err), err, "resume");
+    if (checkpoint_manifest(m->restore)->scales)
+        m->scale = checkpoint_manifest(m->restore)->scale;
     LOG_I("RESUME", "step=%lld of=%lld from=%s", (long long)saved, (long long)m->total,
           m->restore_dir);
     return OK;
@@ -236,6 +245,7 @@ void master_say_setup(master *m, int32_t s)
     w.total_steps = m->total;
     w.keep = m->keeps;
     w.lineage = m->lineage;
+    w.loss_scale = loss_scale_pack(m->scale);
     master_fill_shards(m, &w);
     master_send(m->servers[s].socket, NULL, master_head(m, WIRE_SETUP, 0), &w.base);
     master_clear_shards(&w);
@@ -290,7 +300,7 @@ static status is_behind(const master *m, int64_t saved, bool *ret, error *err)
     int64_t told = -1;
     TRY(ledger_told(m->o->dir, &told, err));
     /* a standby may wait for the verdict that makes the version answered last */
-    bool votes = config_has(m->o->config, "trainer.grad_norm");
+    bool votes = vote_settings(m->o->config);
     *ret = m->start < saved || m->start + votes < told;
     return OK;
 }

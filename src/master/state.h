@@ -94,7 +94,8 @@ typedef struct master {
     wait waiting;
     bool preempted;
     int64_t verdict_step;           /* the last one announced; -1: none */
-    float verdict_scale;
+    verdict verdict;
+    loss_scale scale;               /* of `start`, as far as the servers load it */
     log_pace refused_pace;
     status failed;                  /* the first failure of a task */
     error failure;

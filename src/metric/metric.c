@@ -11,7 +11,12 @@
 static const struct {
     const char *name;
     bool is_exponential; /* e to the power of the mean */
-} known[] = {{"loss", false}, {"accuracy", false}, {"perplexity", true}};
+    bool is_of_step;
+} known[] = {{"loss", false, false},
+             {"accuracy", false, false},
+             {"perplexity", true, false},
+             {"loss_scale", false, true},
+             {"skipped_steps", false, true}};
 
 const char *metric_known(const char *name)
 {
@@ -50,6 +55,21 @@ void metric_merge(metric_set *into, const metric_set *from)
 {
     for (size_t i = 0; i < from->n; i++)
         metric_add(into, from->at[i].name, from->at[i].sum, from->at[i].count);
+}
+
+static bool is_of_step(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (known[i].is_of_step && strcmp(known[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+void metric_merge_lasting(metric_set *into, const metric_set *from)
+{
+    for (size_t i = 0; i < from->n; i++)
+        if (!is_of_step(from->at[i].name))
+            metric_add(into, from->at[i].name, from->at[i].sum, from->at[i].count);
 }
 
 double metric_result(const metric_set *m, const char *name)

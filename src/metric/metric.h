@@ -28,6 +28,8 @@ const char *metric_known(const char *name);
 void metric_reset(metric_set *m);
 void metric_add(metric_set *m, const char *name, double sum, double count);
 void metric_merge(metric_set *into, const metric_set *from);
+/* Without what is said of a step and has no meaning of many: "loss_scale", "skipped_steps". */
+void metric_merge_lasting(metric_set *into, const metric_set *from);
 /* The mean; of "perplexity", to which losses are added, e to the power of it. NaN when absent or
  * count 0. */
 double metric_result(const metric_set *m, const char *name);

@@ -265,9 +265,10 @@ static void average(float keep, float take, size_t n, const float *value, const 
         out[i] = update_by_average(value[i], in[i], keep, take);
 }
 
-void optim_average(float momentum, size_t n, const float *value, const float *in, float *out)
+void optim_average(float momentum, float scale, size_t n, const float *value, const float *in,
+                   float *out)
 {
-    average(momentum, 1.0f - momentum, n, value, in, out);
+    average(momentum, (1.0f - momentum) * scale, n, value, in, out);
 }
 
 SIMD_CLONES

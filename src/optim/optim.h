@@ -76,8 +76,9 @@ void optim_apply(const optim *o, const optim_call *call, size_t n, const float *
                  const float *weight_in, float *weight_out, const float *const *state_in,
                  float *const *state_out);
 
-/* out = momentum*in + (1-momentum)*value: batch-norm statistics. */
-void optim_average(float momentum, size_t n, const float *value, const float *in, float *out);
+/* out = momentum*in + (1-momentum)*scale*value: batch-norm statistics; scale is a power of two. */
+void optim_average(float momentum, float scale, size_t n, const float *value, const float *in,
+                   float *out);
 
 /* Sum of squares of n <= 4096 elements in double, in a fixed order: one block of a norm. Element i
  * goes to lane i % 16; the lanes are then added pairwise. */

@@ -2,6 +2,7 @@
 
 #include "common/base/error.h"
 
+#include <math.h>
 #include <string.h>
 
 static double beta(const config *section, size_t which)
@@ -73,4 +74,27 @@ schedule schedule_settings(const config *c, int64_t total_steps)
         break;
     }
     return r;
+}
+
+static uint8_t exponent_of(const json_t *power_of_two)
+{
+    return (uint8_t)ilogb(json_number_value(power_of_two));
+}
+
+loss_scale_rule loss_scale_settings(const config *c)
+{
+    const json_t *scale = config_json(c, "trainer.loss_scale");
+    bool is_half = strcmp(config_str(c, "trainer.precision"), "f16") == 0;
+    if (json_is_number(scale))
+        return (loss_scale_rule){.start = exponent_of(scale)};
+    if (!scale && !is_half)
+        return (loss_scale_rule){.dynamic = false};
+    return (loss_scale_rule){.dynamic = true,
+                             .start = exponent_of(config_json(c, "trainer.loss_scale_start")),
+                             .window = (uint32_t)config_int(c, "trainer.loss_scale_window")};
+}
+
+bool vote_settings(const config *c)
+{
+    return config_has(c, "trainer.grad_norm") || loss_scale_settings(c).dynamic;
 }

@@ -23,6 +23,7 @@ typedef struct cut {
     int64_t version;
     char *dir;
     int64_t batches;
+    loss_scale scale;
     int32_t missing;                /* parts not frozen yet */
     frozen *parts;                  /* [n_parts] */
     cut_result result;
@@ -106,6 +107,7 @@ static void write_cut(cuts *c, cut *one)
     r->shard = one->shard;
     r->version = one->version;
     r->batches = one->batches;
+    r->scale = one->scale;
     r->error = (error)ERROR_INIT;
     snprintf(r->file, sizeof r->file, "ps-%d-of-%d.safetensors", one->shard, c->o.n_servers);
     shard_part *parts = xcalloc((size_t)c->o.flat->n_parts + 1, sizeof *parts);
@@ -264,6 +266,7 @@ static void freeze(cuts *c, table *t, cut *one, int32_t part)
     table_freeze(t, part, &f->weights, f->slots);
     if (!c->o.flat->parts[part].frozen) {
         one->batches = table_batches(t, part);
+        one->scale = table_scale(t, part, table_version(t, part));
         batch_set_copy(&f->applied, table_applied(t, part));
         BUG_ON(c->o.unordered && batch_set_count(&f->applied) != one->version);
     }

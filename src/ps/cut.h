@@ -68,6 +68,7 @@ typedef struct cut_result {
     char sha256[65];
     uint64_t bytes;
     int64_t batches;                /* applied, the same for every live part; -1: holds none */
+    loss_scale scale;               /* the same of these */
     status status;
     error error;                    /* of a failed write */
 } cut_result;

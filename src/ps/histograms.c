@@ -61,6 +61,19 @@ void histograms_order(histograms *h, const table *t, int64_t version)
     }
 }
 
+/* Of a gradient without its loss scale. */
+static void add_gradient(events_histogram *h, const float *grad, size_t n, float inverse)
+{
+    enum { AT_ONCE = 1024 };
+    float unscaled[AT_ONCE];
+    for (size_t at = 0; at < n; at += AT_ONCE) {
+        size_t some = n - at < AT_ONCE ? n - at : AT_ONCE;
+        for (size_t i = 0; i < some; i++)
+            unscaled[i] = grad[at + i] * inverse;
+        events_histogram_add(h, unscaled, some);
+    }
+}
+
 void histograms_applied(histograms *h, table *t, int32_t part, int64_t version, const float *grad)
 {
     if (version != h->version || !h->is_ours[part])
@@ -68,12 +81,13 @@ void histograms_applied(histograms *h, table *t, int32_t part, int64_t version, 
     h->begun = true;
     h->missing--;
     block *held = table_weights(t, part, version);
+    float inverse = loss_scale_inverse(table_scale(t, part, version - 1));
     size_t n_segments;
     const part_segment *s = flat_part_segments(h->flat, part, &n_segments);
     for (size_t i = 0; i < n_segments; i++) {
         size_t at = (size_t)(s[i].at - h->flat->parts[part].begin);
         events_histogram_add(h->weights[s[i].tensor], held->data + at, (size_t)s[i].n);
-        events_histogram_add(h->gradients[s[i].tensor], grad + at, (size_t)s[i].n);
+        add_gradient(h->gradients[s[i].tensor], grad + at, (size_t)s[i].n, inverse);
     }
     block_drop(held);
 }

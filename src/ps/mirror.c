@@ -106,11 +106,16 @@ static void send_copy(mirror *m, int32_t part)
     c->is_under_way = true;
     c->missing = ((uint64_t)1 << n) - 1;
     for (uint32_t row = 0; row < n; row++) {
-        block *b = table_vector(m->era.table, part, row);
+        loss_scale scale;
+        block *b = table_vector(m->era.table, part, row, &scale);
         net_buffer payload = {
             .data = b->data, .bytes = b->n * sizeof(float), .release = vector_sent, .hint = b};
-        wire_head h = {
-            .type = WIRE_STATE, .part = part, .step = c->version, .tag = row, .slots = n};
+        wire_head h = {.type = WIRE_STATE,
+                       .part = part,
+                       .step = c->version,
+                       .node = {.index = row},
+                       .slots = n,
+                       .tag = loss_scale_pack(scale)};
         standby_link_say(l, h, &payload);
     }
     if (c->root)
@@ -142,9 +147,9 @@ void mirror_summed(mirror *m, int32_t part, int64_t step, uint32_t n_slots, fold
         return;
     copy_forget_root(c);
     c->root = sum_share(root, step, n_slots);
-    float scale;
-    if (table_last_verdict(m->era.table, step - 1, &scale))
-        c->root->verdict = sum_pack_verdict(scale);
+    verdict v;
+    if (table_last_verdict(m->era.table, step - 1, &v))
+        c->root->verdict = sum_pack_verdict(v);
     patience_begin(&c->patience, clock_us());
     if (c->state == COPY_HELD || c->is_under_way)
         send_root(m, part);

@@ -21,6 +21,11 @@ static status take_stop(ps *s, const Wire__Stop *m)
     return OK;
 }
 
+static status take_verdict(ps *s, const wire_head *h, const Wire__Verdict *m, error *err)
+{
+    return table_verdict(s->table, h->step, (verdict){.scale = m->scale, .skip = m->skip}, err);
+}
+
 static status take_proto(ps *s, const net_message *m, const wire_head *h, error *err)
 {
     ProtobufCMessage *message = NULL;
@@ -44,7 +49,7 @@ static status take_proto(ps *s, const net_message *m, const wire_head *h, error 
         ps_take_shard(s, m, h, (const Wire__Shard *)message);
         break;
     case WIRE_VERDICT:
-        st = table_verdict(s->table, h->step, ((const Wire__Verdict *)message)->scale, err);
+        st = take_verdict(s, h, (const Wire__Verdict *)message, err);
         break;
     case WIRE_HISTOGRAM:
         histograms_order(s->histograms, s->table, h->step);

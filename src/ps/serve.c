@@ -40,7 +40,7 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t step, i
     }
     net_buffer payload = outbox_add(s->outbox, to, held);
     wire_head head = {.type = WIRE_PART, .part = part, .step = version};
-    head.tag = unordered ? (uint64_t)step : 0;
+    head.tag = unordered ? (uint64_t)step : loss_scale_pack(table_scale(s->table, part, version));
     ps_reply(s, to, head, &payload);
     return true;
 }
@@ -144,6 +144,7 @@ status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, er
         return OK;
     Wire__Norm m = WIRE__NORM__INIT;
     m.square_sum = square_sum;
+    m.loss_scale = loss_scale_pack(table_scale(s->table, part, step));
     ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_NORM, .part = part, .step = step},
                    &m.base);
     return OK;
@@ -232,6 +233,7 @@ void ps_send_cut_results(ps *s)
         m.bytes = r.bytes;
         m.sha256 = r.sha256;
         m.batches_applied = r.batches;
+        m.loss_scale = loss_scale_pack(r.scale);
         m.spooled = s->spool != NULL;
         if (r.status != OK)
             m.failure = r.error.text;

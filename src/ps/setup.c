@@ -131,7 +131,10 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
 {
     const config *c = s->o->config;
     checkpoint *restore = NULL;
+    loss_scale scale;
     bool restores = m->restore_dir[0] && !m->keep;
+    if (!loss_scale_unpack(m->loss_scale, &scale))
+        return FAIL(err, E_PROTOCOL, "SETUP: the loss scale is out of range");
     if (restores && s->dir)
         TRY(open_restore(s, m, &restore, err));
     part_hold *parts = xcalloc((size_t)s->declaration.flat->n_parts + 1, sizeof *parts);
@@ -148,7 +151,9 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
         .clip_value = config_has(c, "trainer.grad_clipping")
                           ? (float)config_f64(c, "trainer.grad_clipping")
                           : 0,
-        .votes = config_has(c, "trainer.grad_norm"),
+        .votes = vote_settings(c),
+        .scaling = loss_scale_settings(c),
+        .scale = scale,
         .unordered = s->mode.unordered,
         .total = m->total_steps,
         .step = m->step,

@@ -156,16 +156,25 @@ void ps_meet_peer(ps *s, const net_peer *from)
     s->peers[s->n_peers++] = *from;
 }
 
+static status take_row(ps *s, const net_message *m, const wire_head *h, bool *ret_complete,
+                       error *err)
+{
+    table_row row = {.at = h->node.index,
+                     .n = h->slots,
+                     .data = net_payload_data(&m->payload),
+                     .n_floats = net_payload_bytes(&m->payload) / sizeof(float)};
+    if (!stands_by_for(s, h->part))
+        return FAIL(err, E_PROTOCOL, "part %d has no standby here", h->part);
+    if (!loss_scale_unpack(h->tag, &row.scale))
+        return FAIL(err, E_PROTOCOL, "part %d: its loss scale is out of range", h->part);
+    return table_take_copy(s->table, h->part, h->step, &row, ret_complete, err);
+}
+
 status ps_take_state(ps *s, const net_message *m, const wire_head *h, error *err)
 {
     bool is_complete = false;
     error wrong = ERROR_INIT;
-    status st =
-        stands_by_for(s, h->part)
-            ? table_take_copy(s->table, h->part, h->step, h->tag, h->slots,
-                              net_payload_data(&m->payload),
-                              net_payload_bytes(&m->payload) / sizeof(float), &is_complete, &wrong)
-            : FAIL(&wrong, E_PROTOCOL, "part %d has no standby here", h->part);
+    status st = take_row(s, m, h, &is_complete, &wrong);
     if (st == E_PROTOCOL) {
         ps_refuse(s, &m->from, h, st, wrong.text);
         return OK;
@@ -175,7 +184,10 @@ status ps_take_state(ps *s, const net_message *m, const wire_head *h, error *err
     if (is_complete)
         cuts_applied(s->cuts, s->table, h->part, h->step);
     ps_reply(s, &m->from,
-             (wire_head){.type = WIRE_PUSHED, .part = h->part, .step = h->step, .tag = h->tag + 1},
+             (wire_head){.type = WIRE_PUSHED,
+                         .part = h->part,
+                         .step = h->step,
+                         .tag = (uint64_t)h->node.index + 1},
              NULL);
     return OK;
 }

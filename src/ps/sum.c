@@ -10,21 +10,21 @@ static void release(fold_block *b)
     sum_drop(b->owner);
 }
 
-static const uint64_t some = (uint64_t)1 << 32;
+static const uint64_t some = (uint64_t)1 << 32, skips = (uint64_t)1 << 33;
 
-uint64_t sum_pack_verdict(float scale)
+uint64_t sum_pack_verdict(verdict v)
 {
     uint32_t bits;
-    memcpy(&bits, &scale, sizeof bits);
-    return some | bits;
+    memcpy(&bits, &v.scale, sizeof bits);
+    return some | (v.skip ? skips : 0) | bits;
 }
 
-float sum_unpack_verdict(uint64_t verdict)
+verdict sum_unpack_verdict(uint64_t packed)
 {
-    uint32_t bits = (uint32_t)verdict;
-    float scale;
-    memcpy(&scale, &bits, sizeof scale);
-    return scale;
+    uint32_t bits = (uint32_t)packed;
+    verdict v = {.skip = packed & skips};
+    memcpy(&v.scale, &bits, sizeof v.scale);
+    return v;
 }
 
 sum *sum_share(fold_block **root, int64_t step, uint32_t n_slots)

@@ -7,6 +7,7 @@
 #define TEQUIO_PS_SUM_H
 
 #include "common/parts/tree.h"
+#include "common/parts/verdict.h"
 
 #include <stdatomic.h>
 
@@ -20,8 +21,8 @@ typedef struct sum {
 } sum;
 
 /* A verdict as a number that is never 0, and back. */
-uint64_t sum_pack_verdict(float scale);
-float sum_unpack_verdict(uint64_t verdict);
+uint64_t sum_pack_verdict(verdict v);
+verdict sum_unpack_verdict(uint64_t packed);
 
 /* The caller holds what is returned, and *root, its other holder, takes the place of what it was.
  */

@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where nobody votes. */
+static const verdict as_it_is = {.scale = 1};
+
+static loss_scale newest_scale(const entry *e)
+{
+    return e->scales[e->version & 1];
+}
+
 static status entry_create(table *t, int32_t part, error *err)
 {
     entry *e = &t->entries[part];
@@ -13,6 +21,7 @@ static status entry_create(table *t, int32_t part, error *err)
     if (t->o.parts[part] == PART_AWAITED)
         return OK;
     e->version = e->norms_from = t->o.step;
+    e->scales[e->version & 1] = t->o.scale;
     e->batches = steps_batches_until(&t->o.steps, t->o.step);
     e->awaited = 0;
     block **newest = &e->weights[e->version & 1];
@@ -123,6 +132,11 @@ int64_t table_batches(const table *t, int32_t part)
     return t->entries[part].batches;
 }
 
+loss_scale table_scale(const table *t, int32_t part, int64_t version)
+{
+    return t->entries[part].scales[version & 1];
+}
+
 const batch_set *table_applied(const table *t, int32_t part)
 {
     return &t->entries[part].applied;
@@ -143,26 +157,27 @@ void table_applied_by_all(const table *t, batch_set *ret)
 }
 
 /* Squares of the trainable elements, block by block of the flat vector's grid of 4096: a part's
- * sum does not depend on who holds it. */
+ * sum does not depend on who holds it. Their scale is undone in double, which has room for both.
+ * Statistics add nothing, but what is not finite among them shows. */
 static double square_sum(const table *t, int32_t part, const float *grad)
 {
+    double inverse = (double)loss_scale_inverse(newest_scale(&t->entries[part]));
     const flat *f = t->o.flat;
     size_t n_segments;
     const part_segment *s = flat_part_segments(f, part, &n_segments);
     int64_t begin = f->parts[part].begin;
     double sum = 0;
     for (size_t i = 0; i < n_segments; i++) {
-        if (f->tensors[s[i].tensor].kind != TENSOR_TRAINABLE)
-            continue;
+        double share = f->tensors[s[i].tensor].kind == TENSOR_TRAINABLE ? 1 : 0;
         for (int64_t at = s[i].at, end = s[i].at + s[i].n; at < end;) {
             int64_t stop = (at / PART_GRAIN + 1) * PART_GRAIN;
             if (stop > end)
                 stop = end;
-            sum += optim_square_sum(grad + (at - begin), (size_t)(stop - at));
+            sum += share * optim_square_sum(grad + (at - begin), (size_t)(stop - at));
             at = stop;
         }
     }
-    return sum;
+    return sum * inverse * inverse;
 }
 
 /* State nobody else holds is updated in place; state a cut holds moves to a fresh block. */
@@ -190,15 +205,17 @@ void table_settle(table *t, int32_t part)
     }
 }
 
-static void update(const table *t, int32_t part, float scale, const float *grad, const block *in,
-                   block *out, block *const *slots_out)
+static void update(const table *t, int32_t part, float scale, const float *grad, block *out,
+                   block *const *slots_out)
 {
     const flat *f = t->o.flat;
     const entry *e = &t->entries[part];
+    const block *in = e->weights[e->version & 1];
+    float inverse = loss_scale_inverse(newest_scale(e));
     optim_call call = {
-        .step = e->version + 1,
+        .step = e->version + 1 - newest_scale(e).skipped,
         .rate = schedule_rate(&t->o.schedule, e->version),
-        .scale = scale,
+        .scale = scale * inverse,
         .clip_value = t->o.clip_value,
     };
     size_t n_segments;
@@ -207,7 +224,7 @@ static void update(const table *t, int32_t part, float scale, const float *grad,
         const tensor_decl *d = &f->tensors[s[i].tensor];
         size_t at = (size_t)(s[i].at - f->parts[part].begin), n = (size_t)s[i].n;
         if (d->kind == TENSOR_STATE) {
-            optim_average(d->momentum, n, grad + at, in->data + at, out->data + at);
+            optim_average(d->momentum, inverse, n, grad + at, in->data + at, out->data + at);
             continue;
         }
         const float *state_in[OPTIM_SLOTS];
@@ -221,41 +238,47 @@ static void update(const table *t, int32_t part, float scale, const float *grad,
     }
 }
 
-/* Version t becomes t+1. The block of version t-1 goes first, so that its memory can serve. */
-static status apply(table *t, int32_t part, fold_block *root, float scale, error *err)
+/* *ret: the weights of the next version. */
+static status move(table *t, int32_t part, float scale, const float *grad, block **ret, error *err)
 {
     entry *e = &t->entries[part];
-    int64_t next = e->version + 1;
-    block_drop(e->weights[next & 1]);
-    e->weights[next & 1] = NULL;
-    block *out = NULL, *slots[OPTIM_SLOTS] = {NULL};
-    status st = block_pool_take(&e->pool, &out, err);
-    if (st == OK)
-        st = slots_writable(t, e, slots, err);
-    if (st != OK) {
-        root->release(root);
-        return st;
-    }
-    update(t, part, scale, root->data, e->weights[e->version & 1], out, slots);
+    block *slots[OPTIM_SLOTS] = {NULL};
+    TRY(block_pool_take(&e->pool, ret, err));
+    TRY(slots_writable(t, e, slots, err));
+    update(t, part, scale, grad, *ret, slots);
     for (size_t i = 0; i < t->n_slots; i++) {
         if (slots[i] != e->slots[i])
             block_drop(e->slots[i]);
         e->slots[i] = slots[i];
     }
-    e->weights[next & 1] = out;
-    e->version = next;
-    e->batches += e->step_slots;
-    e->step_slots = 0;
-    st = t->hooks.applied(t->hooks.user, part, next, root->data, err);
+    return OK;
+}
+
+/* Version t becomes t+1. The block of version t-1 goes first, so that its memory can serve. */
+static status apply(table *t, int32_t part, fold_block *root, verdict v, error *err)
+{
+    entry *e = &t->entries[part];
+    int64_t next = e->version + 1;
+    block **out = &e->weights[next & 1];
+    block_drop(*out);
+    *out = v.skip ? block_hold(e->weights[e->version & 1]) : NULL;
+    status st = v.skip ? OK : move(t, part, v.scale, root->data, out, err);
+    if (st == OK) {
+        e->scales[next & 1] = loss_scale_next(&t->o.scaling, newest_scale(e), v.skip);
+        e->version = next;
+        e->batches += e->step_slots;
+        e->step_slots = 0;
+        st = t->hooks.applied(t->hooks.user, part, next, root->data, err);
+    }
     root->release(root);
     return st;
 }
 
-static status apply_root(table *t, int32_t part, float scale, error *err)
+static status apply_root(table *t, int32_t part, verdict v, error *err)
 {
     fold_block *root = t->entries[part].root;
     t->entries[part].root = NULL;
-    return apply(t, part, root, scale, err);
+    return apply(t, part, root, v, err);
 }
 
 static status root_reached(table *t, int32_t part, fold_block *root, error *err)
@@ -264,13 +287,13 @@ static status root_reached(table *t, int32_t part, fold_block *root, error *err)
     if (t->hooks.summed)
         t->hooks.summed(t->hooks.user, part, e->version, e->step_slots, &root);
     if (!t->o.votes)
-        return apply(t, part, root, 1.0f, err);
+        return apply(t, part, root, as_it_is, err);
     e->root = root;
     e->last_norm = e->norm;
     e->norm = square_sum(t, part, root->data);
     TRY(t->hooks.voted(t->hooks.user, part, e->version, e->norm, err));
     /* a standby hears the verdict from the master and the sum from another server, in any order */
-    return e->version == t->verdict_step ? apply_root(t, part, t->verdict_scale, err) : OK;
+    return e->version == t->verdict_step ? apply_root(t, part, t->verdict, err) : OK;
 }
 
 status table_say_vote(table *t, int32_t part, error *err)
@@ -308,7 +331,7 @@ static status push_batch(table *t, int32_t part, int64_t batch, fold_block *b, p
         *ret = batch_set_add(&e->applied, batch) ? PUSH_TAKEN : PUSH_STALE;
     if (*ret == PUSH_TAKEN) {
         e->step_slots = 1;
-        return apply(t, part, b, 1.0f, err);
+        return apply(t, part, b, as_it_is, err);
     }
     b->release(b);
     return OK;
@@ -353,18 +376,18 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
     return result == FOLD_COMPLETE ? root_reached(t, part, fold_take(e->fold, root), err) : OK;
 }
 
-status table_verdict_on(table *t, int32_t part, int64_t step, float scale, error *err)
+status table_verdict_on(table *t, int32_t part, int64_t step, verdict v, error *err)
 {
     const entry *e = &t->entries[part];
-    return e->held && e->version == step && e->root ? apply_root(t, part, scale, err) : OK;
+    return e->held && e->version == step && e->root ? apply_root(t, part, v, err) : OK;
 }
 
-status table_verdict(table *t, int64_t step, float scale, error *err)
+status table_verdict(table *t, int64_t step, verdict v, error *err)
 {
     t->verdict_step = step;
-    t->verdict_scale = scale;
+    t->verdict = v;
     for (int32_t p = 0; p < t->o.flat->n_live_parts; p++)
-        TRY(table_verdict_on(t, p, step, scale, err));
+        TRY(table_verdict_on(t, p, step, v, err));
     return OK;
 }
 

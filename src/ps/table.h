@@ -5,7 +5,9 @@
  * Per live part: the weights of the newest version and of the one before (written out of place, so
  * a slot can be recomputed), the optimizer's state, and the fold of the step under way. When the
  * root of the tree is there the update is applied, at once or, with a vote, when the verdict comes.
- * Frozen parts have every version.
+ * Each version has its loss scale (loss_scale.h), by which its gradients are too large. A step that is
+ * skipped makes a version of the same weights and state, and does not count for the optimizer, whose
+ * rate follows the versions. Frozen parts have every version.
  *
  * In the modes ssp and async (`unordered`) a step is one batch, batches come in any order, and each
  * is applied as it comes, once: a part's version is the number of batches it has, and a set says
@@ -19,8 +21,10 @@
 #include "common/parts/batch_set.h"
 #include "common/parts/block.h"
 #include "common/parts/flat.h"
+#include "common/parts/loss_scale.h"
 #include "common/parts/steps.h"
 #include "common/parts/tree.h"
+#include "common/parts/verdict.h"
 #include "common/store/checkpoint.h"
 #include "optim/optim.h"
 #include "optim/schedule.h"
@@ -41,6 +45,8 @@ typedef struct table_options {
     schedule schedule;
     float clip_value;               /* 0: none */
     bool votes;                     /* apply only after table_verdict */
+    loss_scale_rule scaling;
+    loss_scale scale;               /* of `step` */
     bool unordered;                 /* modes ssp and async: steps.per_step is 1, and no votes */
     int64_t total;                  /* unordered: batches of the job, ids 0 .. total-1 */
     int64_t step;                   /* version to start from */
@@ -56,7 +62,7 @@ typedef struct table_hooks {
     void (*summed)(void *user, int32_t part, int64_t step, uint32_t n_slots, fold_block **root);
     /* Version `version` of `part` exists now: answer pulls, freeze for cuts. */
     status (*applied)(void *user, int32_t part, int64_t version, const float *grad, error *err);
-    /* The root is there and waits for the verdict. */
+    /* The root is there and waits for the verdict. The sum is that of the gradient without its scale. */
     status (*voted)(void *user, int32_t part, int64_t step, double square_sum, error *err);
     void *user;
 } table_hooks;
@@ -75,6 +81,8 @@ size_t table_bytes(const table *t);                         /* weights of the pa
 int64_t table_version(const table *t, int32_t part);        /* newest */
 int64_t table_newest(const table *t);                       /* highest of any live part held */
 int64_t table_batches(const table *t, int32_t part);        /* batches applied to it, over the job's life */
+/* Of a live part's newest version, or of the one before. */
+loss_scale table_scale(const table *t, int32_t part, int64_t version);
 
 /* Unordered: which batches a live part has; which every live part held here has (all, if none is). */
 const batch_set *table_applied(const table *t, int32_t part);
@@ -97,8 +105,8 @@ MUST_USE status table_say_vote(table *t, int32_t part, error *err);
  * master counts both, whatever the last one has heard. */
 MUST_USE status table_say_votes(table *t, error *err);
 
-/* The vote on `step`: scale gradients by this and apply every part that waits for it. */
-MUST_USE status table_verdict(table *t, int64_t step, float scale, error *err);
+/* The vote on `step`: applies every part that waits for it. */
+MUST_USE status table_verdict(table *t, int64_t step, verdict v, error *err);
 
 /* The weights of exactly that version, held for the caller; NULL if it is gone or not there yet. */
 block *table_weights(table *t, int32_t part, int64_t version);
@@ -123,20 +131,28 @@ MUST_USE status table_hold(table *t, const part_hold *parts, error *err);
 bool table_is_complete(const table *t, int32_t part);       /* held, and not awaited */
 bool table_is_voting(const table *t, int32_t part);         /* its sum waits for the verdict */
 /* The verdict on `step`, if it is the last one heard. */
-bool table_last_verdict(const table *t, int64_t step, float *ret_scale);
+bool table_last_verdict(const table *t, int64_t step, verdict *ret);
 /* The verdict on `step` for one part that waits for it still. */
-MUST_USE status table_verdict_on(table *t, int32_t part, int64_t step, float scale, error *err);
+MUST_USE status table_verdict_on(table *t, int32_t part, int64_t step, verdict v, error *err);
 
 /* The vectors a copy of `part` needs: its weights, the optimizer's state and, where they are here,
  * the weights of the version before. Held for the caller. */
 uint32_t table_vectors(const table *t, int32_t part);
-block *table_vector(const table *t, int32_t part, uint32_t row);
+/* *ret_scale: of the version that it is of. */
+block *table_vector(const table *t, int32_t part, uint32_t row, loss_scale *ret_scale);
+
+typedef struct table_row {
+    uint32_t at, n;                 /* one of so many vectors */
+    loss_scale scale;               /* of the version that it is of */
+    const float *data;
+    size_t n_floats;
+} table_row;
+
 /* One of them, of a copy at `version`. Rows of a later version begin the copy anew, those of an
  * earlier one change nothing; a copy that is here is not taken again. E_PROTOCOL when it does not
  * fit. */
-MUST_USE status table_take_copy(table *t, int32_t part, int64_t version, uint64_t row,
-                                uint32_t n_vectors, const float *data, size_t n, bool *ret_complete,
-                                error *err);
+MUST_USE status table_take_copy(table *t, int32_t part, int64_t version, const table_row *row,
+                                bool *ret_complete, error *err);
 
 /* Slots of the step under way that have not arrived for `part`, as text ("1,3"), for messages;
  * unordered: the lowest batch that has not. */

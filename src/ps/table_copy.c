@@ -66,9 +66,9 @@ bool table_is_voting(const table *t, int32_t part)
     return t->entries[part].root != NULL;
 }
 
-bool table_last_verdict(const table *t, int64_t step, float *ret_scale)
+bool table_last_verdict(const table *t, int64_t step, verdict *ret)
 {
-    *ret_scale = t->verdict_scale;
+    *ret = t->verdict;
     return t->o.votes && step >= 0 && t->verdict_step == step;
 }
 
@@ -80,25 +80,31 @@ uint32_t table_vectors(const table *t, int32_t part)
     return (uint32_t)(1 + t->n_slots + (e->weights[(e->version + 1) & 1] != NULL));
 }
 
-block *table_vector(const table *t, int32_t part, uint32_t row)
+/* Where in an entry's pairs that vector of a copy of `version` belongs. */
+static size_t place_of(const table *t, int64_t version, uint32_t row)
+{
+    return (size_t)(version + (row > t->n_slots)) & 1;
+}
+
+block *table_vector(const table *t, int32_t part, uint32_t row, loss_scale *ret_scale)
 {
     const entry *e = &t->entries[part];
-    if (row == 0)
-        return block_hold(e->weights[e->version & 1]);
-    return block_hold(row <= t->n_slots ? e->slots[row - 1] : e->weights[(e->version + 1) & 1]);
+    size_t at = place_of(t, e->version, row);
+    *ret_scale = e->scales[at];
+    return block_hold(row && row <= t->n_slots ? e->slots[row - 1] : e->weights[at]);
 }
 
 /* Blocks of the version before may be read still: a copy comes into others. */
-static status put_vector(table *t, entry *e, uint64_t row, const float *data, error *err)
+static status put_vector(table *t, entry *e, const table_row *row, error *err)
 {
-    block **at = &e->weights[(e->copied + (row > 0)) & 1];
-    if (row && row <= t->n_slots)
-        at = &e->slots[row - 1];
+    size_t at = place_of(t, e->copied, row->at);
+    block **to = row->at && row->at <= t->n_slots ? &e->slots[row->at - 1] : &e->weights[at];
     block *fresh = NULL;
     TRY(block_pool_take(&e->pool, &fresh, err));
-    memcpy(fresh->data, data, e->pool.n * sizeof(float));
-    block_drop(*at);
-    *at = fresh;
+    memcpy(fresh->data, row->data, e->pool.n * sizeof(float));
+    block_drop(*to);
+    *to = fresh;
+    e->scales[at] = row->scale;
     return OK;
 }
 
@@ -119,26 +125,26 @@ static void copy_begin(table *t, entry *e, int64_t version, uint32_t n_vectors)
     }
 }
 
-status table_take_copy(table *t, int32_t part, int64_t version, uint64_t row, uint32_t n_vectors,
-                       const float *data, size_t n, bool *ret_complete, error *err)
+status table_take_copy(table *t, int32_t part, int64_t version, const table_row *row,
+                       bool *ret_complete, error *err)
 {
     *ret_complete = false;
     entry *e = table_holds(t, part) ? &t->entries[part] : NULL;
     uint32_t least = e && e->live ? (uint32_t)(1 + t->n_slots) : 1,
              most = e && e->live ? least + 1 : 1;
-    if (!e || n_vectors < least || n_vectors > most || row >= n_vectors || n != e->pool.n)
-        return FAIL(err, E_PROTOCOL, "part %d: vector %llu of %u and %zu elements does not fit",
-                    part, (unsigned long long)row, n_vectors, n);
+    if (!e || row->n < least || row->n > most || row->at >= row->n || row->n_floats != e->pool.n)
+        return FAIL(err, E_PROTOCOL, "part %d: vector %u of %u and %zu elements does not fit", part,
+                    row->at, row->n, row->n_floats);
     if (!e->awaited && version <= e->version)
         return OK; /* it is here */
     if (e->awaited && version < e->copied)
         return OK; /* a broken connection's last words: the copy has begun anew since */
     if (!e->awaited || version != e->copied)
-        copy_begin(t, e, version, n_vectors);
-    if (!(e->awaited >> row & 1))
+        copy_begin(t, e, version, row->n);
+    if (!(e->awaited >> row->at & 1))
         return OK;
-    TRY(put_vector(t, e, row, data, err));
-    e->awaited &= ~((uint64_t)1 << row);
+    TRY(put_vector(t, e, row, err));
+    e->awaited &= ~((uint64_t)1 << row->at);
     if (e->awaited)
         return OK;
     e->version = e->norms_from = version;

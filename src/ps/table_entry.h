@@ -13,7 +13,8 @@ typedef struct entry {
     int64_t version;  /* -1: none is complete */
     int64_t batches;
     block_pool pool;   /* weights, state and sums of this part */
-    block *weights[2]; /* [version & 1] is the newest, the other the one before */
+    block *weights[2]; /* [version & 1] is the newest, the other the one before; like the next */
+    loss_scale scales[2];
     block *slots[OPTIM_SLOTS];
     fold *fold;        /* NULL when unordered */
     batch_set applied; /* unordered */
@@ -28,7 +29,7 @@ struct table {
     table_hooks hooks;
     size_t n_slots;
     int64_t verdict_step; /* the last one heard; -1: none */
-    float verdict_scale;
+    verdict verdict;
     entry *entries; /* [n_parts] */
 };
 

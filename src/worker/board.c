@@ -17,6 +17,7 @@ struct board {
     pthread_mutex_t lock;       /* versions, puts, queues, failure */
     pthread_cond_t arrived;
     int64_t *versions;
+    loss_scale *scales;         /* [n_parts] of the versions */
     int64_t *puts;              /* how often each part was put */
     queue queues[2];
     status failed;
@@ -32,6 +33,7 @@ status board_create(const flat *f, net_waker *waker, board **ret, error *err)
     b->waker = waker;
     b->weights = weights;
     b->versions = xcalloc((size_t)f->n_parts, sizeof *b->versions);
+    b->scales = xcalloc((size_t)f->n_parts, sizeof *b->scales);
     b->puts = xcalloc((size_t)f->n_parts, sizeof *b->puts);
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->arrived, NULL);
@@ -49,6 +51,7 @@ void board_destroy(board **b)
     free((*b)->queues[0].at);
     free((*b)->queues[1].at);
     free((*b)->versions);
+    free((*b)->scales);
     free((*b)->puts);
     mem_free((*b)->weights);
     free(*b);
@@ -60,12 +63,13 @@ const float *board_weights(const board *b)
     return b->weights;
 }
 
-void board_put_part(board *b, int32_t part, int64_t version, const float *data)
+void board_put_part(board *b, int32_t part, int64_t version, loss_scale scale, const float *data)
 {
     const part_range *range = &b->flat->parts[part];
     memcpy(b->weights + range->begin, data, (size_t)(range->end - range->begin) * sizeof(float));
     pthread_mutex_lock(&b->lock);
     b->versions[part] = version;
+    b->scales[part] = scale;
     b->puts[part]++;
     pthread_cond_broadcast(&b->arrived);
     pthread_mutex_unlock(&b->lock);
@@ -102,6 +106,28 @@ status board_wait_part(board *b, int32_t part, int64_t version, const atomic_boo
     *ret_edition = b->puts[part];
     pthread_mutex_unlock(&b->lock);
     return atomic_load(cancel) ? FAIL(err, E_LOST, "cancelled") : OK;
+}
+
+/* A live part of that version; -1: none. */
+static int32_t part_at(const board *b, int64_t version)
+{
+    for (int32_t p = 0; p < b->flat->n_live_parts; p++)
+        if (b->versions[p] == version)
+            return p;
+    return -1;
+}
+
+status board_wait_scale(board *b, int64_t version, const atomic_bool *cancel, loss_scale *ret,
+                        error *err)
+{
+    int32_t part;
+    pthread_mutex_lock(&b->lock);
+    while ((part = part_at(b, version)) < 0 && !atomic_load(cancel))
+        pthread_cond_wait(&b->arrived, &b->lock);
+    if (part >= 0)
+        *ret = b->scales[part];
+    pthread_mutex_unlock(&b->lock);
+    return part < 0 ? FAIL(err, E_LOST, "cancelled") : OK;
 }
 
 void board_wake(board *b)

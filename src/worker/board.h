@@ -1,7 +1,8 @@
 /*
  * The board: what a worker's lanes and its own thread share.
  *
- *   weights   the flat vector, each part with its version; lanes wait here for a version
+ *   weights   the flat vector, each part with its version and the loss scale of that; lanes wait
+ *             here for a version
  *   notes     what lanes have to say (a part is ready, a slot is done), in order, one queue for even
  *             and one for odd steps: a lane may be a step ahead of another
  *   failure   the first one of any lane
@@ -14,6 +15,7 @@
 
 #include "common/net/net.h"
 #include "common/parts/flat.h"
+#include "common/parts/loss_scale.h"
 #include "common/parts/tree.h"
 #include "metric/metric.h"
 
@@ -47,7 +49,7 @@ void board_destroy(board **b);
 const float *board_weights(const board *b);
 
 /* Copies a part in; wakes lanes that wait for it. No lane may be reading an older version of it. */
-void board_put_part(board *b, int32_t part, int64_t version, const float *data);
+void board_put_part(board *b, int32_t part, int64_t version, loss_scale scale, const float *data);
 int64_t board_version(const board *b, int32_t part);        /* -1: none yet */
 void board_drop_part(board *b, int32_t part);               /* its version back to -1 */
 void board_forget(board *b);                                /* all of them */
@@ -57,6 +59,9 @@ void board_forget(board *b);                                /* all of them */
  * checkpoint. */
 MUST_USE status board_wait_part(board *b, int32_t part, int64_t version, const atomic_bool *cancel,
                                 int64_t *ret_edition, error *err);
+/* The same for the loss scale of `version`, which is here with the first live part of it. */
+MUST_USE status board_wait_scale(board *b, int64_t version, const atomic_bool *cancel,
+                                 loss_scale *ret, error *err);
 void board_wake(board *b);                                  /* waiting lanes look at cancel */
 
 void board_post(board *b, const note *n);

@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/config/mode.h"
 #include "common/wire/hello.h"
+#include "optim/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ static status build_lanes(worker *w, error *err)
                                 .augment = config_section(c, "dataset_reader.augment"),
                                 .depth = (size_t)config_int(c, "data_loader.prefetch") + 2},
                      .board = w->boards[w->unordered ? i : 0],
+                     .scaling = loss_scale_settings(c),
                  },
                  &w->lanes[i], err),
              err, "lane %d", i);

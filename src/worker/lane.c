@@ -48,8 +48,9 @@ struct lane {
     atomic_bool cancel;
 
     lane_slot now;                  /* the slot being computed */
+    loss_scale scale;               /* of its step */
     exec_slot place;                /* ...in the tree of its step */
-    lane_next filled;               /* what the engine has for the next one */
+    lane_next filled;               /* what the engine has for the next one, its weight scaled */
     int64_t begin_us;               /* since then... */
     int64_t waited_us;              /* ...in it, for weights: says nothing about this lane */
     int32_t n_ready;                /* parts of it that are ready */
@@ -191,6 +192,10 @@ static void measure(const lane *l, const inputs *in)
     metric_add(&n.metrics, "loss", (double)*in->loss * count, count);
     if (in->right && in->counted)
         metric_add(&n.metrics, "accuracy", (double)*in->right, (double)*in->counted);
+    if (l->o.scaling.dynamic) {
+        metric_add(&n.metrics, "loss_scale", (double)loss_scale_factor(l->scale), 1);
+        metric_add(&n.metrics, "skipped_steps", l->scale.skipped, 1);
+    }
     board_post(l->o.board, &n);
 }
 
@@ -230,6 +235,12 @@ static void write_inputs(const inputs *in, const data_batch *batch, float weight
     *in->slot_weight = weight;
 }
 
+/* Its step's loss scale may turn out to be another than this one's: then it is filled once more. */
+static lane_next scaled(const lane *l, step_slot batch, float weight)
+{
+    return (lane_next){batch, weight * loss_scale_factor(l->scale)};
+}
+
 static status fill(lane *l, const lane_next *what, error *err)
 {
     size_t variant = variant_of(l, what->batch.n);
@@ -250,20 +261,21 @@ static status ahead(void *user, error *err)
     const lane_next *next = l->now.next;
     if (next[1].batch.n)
         loader_prefetch(l->loader, &next[1].batch);
-    if (next[0].batch.n && fill(l, &next[0], NULL) == OK)
-        l->filled = next[0];
+    lane_next first = scaled(l, next[0].batch, next[0].weight);
+    if (first.batch.n && fill(l, &first, NULL) == OK)
+        l->filled = first;
     return OK;
 }
 
 static status fill_now(lane *l, error *err)
 {
-    bool is_filled = l->filled.batch.n == l->now.batch.n && l->filled.weight == l->now.weight &&
-                     l->filled.batch.batch_id == l->now.batch.batch_id;
+    lane_next now = scaled(l, l->now.batch, l->now.weight);
+    bool is_filled = l->filled.batch.n == now.batch.n && l->filled.weight == now.weight &&
+                     l->filled.batch.batch_id == now.batch.batch_id;
     l->filled.batch.n = 0;
     if (!is_filled)
-        TRY(fill(l, &(lane_next){l->now.batch, l->now.weight}, err));
-    if (l->now.next[0].batch.n)
-        loader_prefetch(l->loader, &l->now.next[0].batch);
+        TRY(fill(l, &now, err));
+    l->filled = now;
     return OK;
 }
 
@@ -291,10 +303,25 @@ static status run(lane *l, error *err)
                         .slot = &l->place,
                         .user = l,
                         .cancel = &l->cancel};
+    l->filled.batch.n = 0;
     status st = exec_run(l->exec, variant_of(l, l->now.batch.n), &hooks, err);
     if (st != OK)
         l->filled.batch.n = 0;
     return st;
+}
+
+/* A dynamic scale comes with the first weights; until then it most likely is the last one's. */
+static status fill_scaled(lane *l, error *err)
+{
+    TRY(fill_now(l, err));
+    if (l->now.next[0].batch.n)
+        loader_prefetch(l->loader, &l->now.next[0].batch);
+    if (!l->o.scaling.dynamic)
+        return OK;
+    int64_t begin = clock_us();
+    status st = board_wait_scale(l->o.board, l->now.step, &l->cancel, &l->scale, err);
+    l->waited_us += clock_us() - begin;
+    return st == OK ? fill_now(l, err) : st;
 }
 
 static status compute(lane *l, error *err)
@@ -302,7 +329,7 @@ static status compute(lane *l, error *err)
     l->begin_us = clock_us();
     l->n_ready = 0;
     l->waited_us = 0;
-    TRY(fill_now(l, err));
+    TRY(fill_scaled(l, err));
     TRY(run(l, err));
     board_post(l->o.board, &(note){.kind = NOTE_DONE, .step = l->now.step, .slot = l->now.slot,
                                    .lane = l->o.index});
@@ -366,6 +393,7 @@ status lane_create(const lane_options *options, lane **ret, error *err)
 {
     lane *l = xcalloc(1, sizeof *l);
     l->o = *options;
+    l->scale = loss_scale_first(&options->scaling);
     snprintf(l->name, sizeof l->name, "lane.%d", options->index);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->changed, NULL);

@@ -30,6 +30,7 @@ typedef struct lane_options {
     uint8_t sum_level;              /* mode_sum_level, of all lanes that are known */
     loader_options loader;
     board *board;
+    loss_scale_rule scaling;
 } lane_options;
 
 enum { LANE_AHEAD = 2 };

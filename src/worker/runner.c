@@ -48,11 +48,12 @@ static void on_refused(void *user, int32_t server, const wire_head *head, const 
     r->o.kv.hooks.refused(r->o.kv.hooks.user, server, head, m);
 }
 
-static void on_part(void *user, int32_t part, int64_t batch, const float *data, size_t n)
+static void on_part(void *user, int32_t part, int64_t batch, loss_scale scale, const float *data,
+                    size_t n)
 {
     runner *r = user;
     (void)n;
-    board_put_part(r->o.board, part, batch, data);
+    board_put_part(r->o.board, part, batch, scale, data);
     r->missing -= r->busy && batch == r->now.batch && part < r->o.flat->n_live_parts;
 }
 

@@ -287,12 +287,13 @@ void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m)
     free(endpoint);
 }
 
-void worker_on_part(void *user, int32_t part, int64_t version, const float *data, size_t n)
+void worker_on_part(void *user, int32_t part, int64_t version, loss_scale scale, const float *data,
+                    size_t n)
 {
     worker *w = user;
     (void)n;
     if (w->outcome == OK)
-        w->outcome = follower_part(w->follower, part, version, data, w->err);
+        w->outcome = follower_part(w->follower, part, version, scale, data, w->err);
 }
 
 void worker_on_gone(void *user, int32_t part, int64_t newest)

@@ -26,6 +26,7 @@ typedef enum scene_id {
 } scene_id;
 
 #define NOTHING  "{}"
+#define NO_VOTE  "\"trainer.grad_norm\": null, \"trainer.loss_scale\": null"
 #define STANDBYS "{\"distributed.ps_replicas\": 1}"
 
 /* A task whose first life has another configuration. */
@@ -50,8 +51,8 @@ static const scene scenes[] = {
     /* cuts by the clock reach the servers when they are past them */
     [LATE] = {.name = "late",
               .overrides = "{\"validation_data_path\": null, \"trainer.save_checkpoints_steps\": "
-                           "null, \"trainer.save_checkpoints_secs\": 0.05, \"trainer.grad_norm\": "
-                           "null, \"trainer.num_epochs\": 40}",
+                           "null, \"trainer.save_checkpoints_secs\": 0.05, " NO_VOTE
+                           ", \"trainer.num_epochs\": 40}",
               .faults = ",delay=master.0:500ms"},
     /* ps.1 does not see the job dir, and ps.0 dies when there is a checkpoint to return to: it says
      * six times that a shard is written, or more often where the master asks again */
@@ -116,7 +117,7 @@ static const scene scenes[] = {
                         .is_own = true,
                         .may_leave = true},
     [LEASING] = {.name = "leasing",
-                 .overrides = "{\"distributed.mode\": \"async\", \"trainer.grad_norm\": null}",
+                 .overrides = "{\"distributed.mode\": \"async\", " NO_VOTE "}",
                  .faults = "",
                  .any_weights = true},
     [STANDBY] = {.name = "standby", .overrides = STANDBYS, .faults = ""},

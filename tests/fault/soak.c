@@ -42,12 +42,12 @@ static struct {
      false,
      {.batches = 0}},
     {"ssp",
-     "{\"trainer.num_epochs\": 6, \"trainer.grad_norm\": null, \"distributed.mode\": \"ssp\", "
-     "\"distributed.staleness\": 1}",
+     "{\"trainer.num_epochs\": 6, \"trainer.grad_norm\": null, \"trainer.loss_scale\": null, "
+     "\"distributed.mode\": \"ssp\", \"distributed.staleness\": 1}",
      true,
      {.batches = 0}},
     {"async",
-     "{\"trainer.num_epochs\": 6, \"trainer.grad_norm\": null, "
+     "{\"trainer.num_epochs\": 6, \"trainer.grad_norm\": null, \"trainer.loss_scale\": null, "
      "\"distributed.mode\": \"async\"}",
      true,
      {.batches = 0}},

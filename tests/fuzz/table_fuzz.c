@@ -91,13 +91,15 @@ static void read_back(run *r, int64_t version)
     block_drop(b);
 }
 
+static const verdict as_it_is = {.scale = 1};
+
 static void play(run *r, const uint8_t *data, size_t size)
 {
     for (size_t i = 0; i + 4 <= size; i += 4) {
         const uint8_t *op = data + i;
         char missing[64];
         if (op[0] % 8 == 0)
-            BUG_ON(table_verdict(r->table, r->version - op[1] % 2, 1.0f, NULL) != OK);
+            BUG_ON(table_verdict(r->table, r->version - op[1] % 2, as_it_is, NULL) != OK);
         else if (op[0] % 8 == 1)
             read_back(r, r->version + op[1] % 4 - 2);
         else if (op[0] % 8 == 2)

@@ -74,9 +74,10 @@ static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
     (void)m;
 }
 
-static void on_part(void *user, int32_t part, int64_t version, const float *data, size_t n)
+static void on_part(void *user, int32_t part, int64_t version, loss_scale scale, const float *data,
+                    size_t n)
 {
-    (void)version;
+    (void)version, (void)scale;
     client *c = user;
     bench_worker *w = c->worker;
     memcpy(c->weights + w->flat->parts[part].begin, data, n * sizeof *data);

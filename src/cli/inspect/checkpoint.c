@@ -71,6 +71,11 @@ status inspect_look_checkpoint(const char *dir, bool verify, json_t **ret, error
     BUG_ON(!*ret);
     if (batches)
         json_object_set_new(*ret, "batches_of_all_parts", batches);
+    if (m->scales)
+        json_object_set_new(
+            *ret, "loss_scale",
+            json_pack("{s:f, s:I, s:I}", "scale", (double)loss_scale_factor(m->scale), "good_steps",
+                      (json_int_t)m->scale.good, "skipped_steps", (json_int_t)m->scale.skipped));
     checkpoint_close(&c);
     return OK;
 }
@@ -87,6 +92,11 @@ void inspect_print_checkpoint(const json_t *report, buf *ret)
     if (batches)
         buf_addf(ret, "  batches           every part has all below %lld, and %lld beyond\n",
                  inspect_int(batches, "floor"), inspect_int(batches, "beyond"));
+    const json_t *scale = json_object_get(report, "loss_scale");
+    if (scale)
+        buf_addf(ret, "  loss scale        %g since %lld steps, %lld steps were skipped\n",
+                 json_number_value(json_object_get(scale, "scale")),
+                 inspect_int(scale, "good_steps"), inspect_int(scale, "skipped_steps"));
     buf_addf(ret, "  seed              %s\n", inspect_str(report, "seed"));
     buf_addf(ret, "  parameters        %lld elements in %lld tensors, %lld parts\n",
              inspect_int(report, "elements"), inspect_int(report, "tensors"),

@@ -4,6 +4,7 @@
 #include "common/base/json.h"
 #include "common/config/options.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,30 @@ static status check_schedule(const json_t *tree, error *err)
     return OK;
 }
 
+static status check_power_of_two(const json_t *tree, const char *path, error *err)
+{
+    int exponent;
+    const json_t *value = value_at(tree, path);
+    if (!json_is_number(value) || frexp(json_number_value(value), &exponent) == 0.5)
+        return OK;
+    return FAIL(err, E_CONFIG, "%s: %g is not a power of two; one is %g", path,
+                json_number_value(value), ldexp(1, exponent));
+}
+
+static status check_loss_scale(const json_t *tree, error *err)
+{
+    TRY(check_power_of_two(tree, "trainer.loss_scale", err));
+    return check_power_of_two(tree, "trainer.loss_scale_start", err);
+}
+
+/* Whether a step's gradient is finite is known where all of it is. */
+static bool scales_dynamically(const json_t *tree)
+{
+    const json_t *scale = value_at(tree, "trainer.loss_scale");
+    const char *precision = json_string_value(value_at(tree, "trainer.precision"));
+    return json_is_string(scale) || (json_is_null(scale) && strcmp(precision, "f16") == 0);
+}
+
 /* Modes in which batches are applied one by one leave no room for what looks at a whole step. */
 static status check_mode(const json_t *tree, error *err)
 {
@@ -87,6 +112,11 @@ static status check_mode(const json_t *tree, error *err)
         return FAIL(err, E_CONFIG,
                     "trainer.grad_norm: mode %s applies every batch to every part by itself, so "
                     "nobody knows its norm; use trainer.grad_clipping, or mode sync",
+                    mode);
+    if (scales_dynamically(tree))
+        return FAIL(err, E_CONFIG,
+                    "trainer.loss_scale: mode %s applies every batch to every part by itself, so "
+                    "nobody knows whether its gradient is finite; use a number, or mode sync",
                     mode);
     if (json_integer_value(value_at(tree, "trainer.num_gradient_accumulation_steps")) > 1)
         return FAIL(err, E_CONFIG,
@@ -113,6 +143,7 @@ status together_check(const json_t *tree, error *err)
     TRY(check_optimizer(tree, err));
     TRY(check_standbys(tree, err));
     TRY(check_schedule(tree, err));
+    TRY(check_loss_scale(tree, err));
     return check_mode(tree, err);
 }
 

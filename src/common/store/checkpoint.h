@@ -8,8 +8,8 @@
  * a manifest never existed. The text file `checkpoint` names the newest (TensorFlow's format).
  *
  * The manifest lists every tensor (name, shape, kind, offset), every part with its shard, every
- * shard with bytes and SHA-256, the step, the optimizer's slots, K, seed, the digests of config and
- * layout, and `final`; its last line is the SHA-256 of all that (manifest.h).
+ * shard with bytes and SHA-256, the step, the optimizer's slots, K, seed, a dynamic loss scale, the
+ * digests of config and layout, and `final`; its last line is the SHA-256 of all that (manifest.h).
  *
  * Threads: functions without shared state; a checkpoint opened for reading is immutable.
  */
@@ -19,6 +19,7 @@
 #include "common/base/error.h"
 #include "common/parts/batch_set.h"
 #include "common/parts/flat.h"
+#include "common/parts/loss_scale.h"
 #include "common/store/jobdir.h"
 
 #include <stdbool.h>
@@ -67,6 +68,8 @@ typedef struct manifest {
     int64_t batches_per_step;
     int64_t epochs_done;
     bool unordered; /* of mode ssp or async: live parts say which batches they have */
+    bool scales;    /* the loss scale was dynamic: */
+    loss_scale scale; /* of the version */
     char config_digest[65];
     char flat_digest[65];
     flat *flat; /* owned */

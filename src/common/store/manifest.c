@@ -88,6 +88,11 @@ static json_t *to_json(const manifest *m)
     BUG_ON(!root);
     if (m->unordered)
         json_object_set_new(root, "unordered", json_true());
+    if (m->scales)
+        json_object_set_new(root, "loss_scale",
+                            json_pack("{s:i, s:I, s:I}", "exponent", (int)m->scale.exponent,
+                                      "good_steps", (json_int_t)m->scale.good, "skipped_steps",
+                                      (json_int_t)m->scale.skipped));
     return root;
 }
 
@@ -215,6 +220,20 @@ static status get_word(const reader *r, const json_t *o, const char *where, cons
                 text);
 }
 
+static status read_scale(const reader *r, const json_t *root, manifest *m)
+{
+    const json_t *scale = json_object_get(root, "loss_scale");
+    int64_t exponent = 0, good = 0, skipped = 0;
+    if (!scale)
+        return OK;
+    TRY(get_int(r, scale, "loss_scale", "exponent", 0, LOSS_SCALE_MOST, &exponent));
+    TRY(get_int(r, scale, "loss_scale", "good_steps", 0, LOSS_SCALE_WINDOW_MOST, &good));
+    TRY(get_int(r, scale, "loss_scale", "skipped_steps", 0, UINT32_MAX, &skipped));
+    m->scales = true;
+    m->scale = (loss_scale){(uint8_t)exponent, (uint32_t)good, (uint32_t)skipped};
+    return OK;
+}
+
 static status read_head(const reader *r, const json_t *root, manifest *m)
 {
     const char *format = "", *seed = "";
@@ -235,6 +254,7 @@ static status read_head(const reader *r, const json_t *root, manifest *m)
     TRY(get_int(r, root, "manifest", "epochs_done", 0, INT64_MAX, &m->epochs_done));
     if (json_object_get(root, "unordered"))
         TRY(get_bool(r, root, "manifest", "unordered", &m->unordered));
+    TRY(read_scale(r, root, m));
     TRY(get_digest(r, root, "manifest", "config_digest", m->config_digest));
     return get_digest(r, root, "manifest", "flat_digest", m->flat_digest);
 }

@@ -289,6 +289,21 @@ static void find_validation(results *r, int64_t step)
     free(path);
 }
 
+/* Nothing where the scale is not dynamic. */
+static status put_skipped(const results *r, int64_t step, json_t *summary, error *err)
+{
+    char *dir = checkpoint_path(r->o.dir, step);
+    checkpoint *c = NULL;
+    status st = checkpoint_open(dir, false, &c, err);
+    free(dir);
+    TRY(st);
+    const manifest *m = checkpoint_manifest(c);
+    if (m->scales)
+        json_object_set_new(summary, "skipped_steps", json_integer(m->scale.skipped));
+    checkpoint_close(&c);
+    return OK;
+}
+
 static json_t *summary_of(const results *r, const results_end *e, const char *digest)
 {
     const ledger_totals *t = e->totals;
@@ -333,7 +348,9 @@ status results_finish(results *r, const results_end *end, error *err)
     TRY(export_model(r, end->steps_done, "model.safetensors", digest, err));
     find_validation(r, end->steps_done);
     json_t *summary = summary_of(r, end, digest);
-    status st = write_metrics(r, summary, err);
+    status st = put_skipped(r, end->steps_done, summary, err);
+    if (st == OK)
+        st = write_metrics(r, summary, err);
     if (st == OK)
         st = jobdir_write_json(r->o.dir, "summary.json", summary, err);
     json_decref(summary);

@@ -135,7 +135,7 @@ bool tally_advance(tally *t, bool anyway)
     for (uint32_t i = 0; i < n; i++)
         if (s->is_in[i])
             metric_merge(&sums->last_step, &s->slots[i].metrics);
-    metric_merge(&sums->epoch, &sums->last_step);
+    metric_merge_lasting(&sums->epoch, &sums->last_step);
     sums->examples += steps_examples(&t->steps, sums->step);
     memset(s->is_in, 0, (size_t)t->steps.per_step * sizeof *s->is_in);
     s->reported = 0;

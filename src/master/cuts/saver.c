@@ -16,6 +16,7 @@ typedef struct open_cut {
     bool used, planned;
     uint32_t id;
     int64_t version, batches;
+    loss_scale scale;
     int64_t margin;
     int32_t n_shards;
     manifest_shard *shards;         /* [n_servers], file NULL until written */
@@ -291,6 +292,8 @@ static status write_manifest(const saver *s, const open_cut *c, error *err)
         .batches_per_step = s->o.steps.per_step,
         .epochs_done = c->version / steps_per_epoch(&s->o.steps),
         .unordered = s->o.unordered,
+        .scales = s->o.scales,
+        .scale = c->scale,
         .flat = (flat *)(uintptr_t)s->o.flat,
         .n_slots = s->o.n_slots,
         .n_shards = (size_t)s->o.n_servers,
@@ -325,8 +328,13 @@ status saver_shard(saver *s, const shard_report *r, error *err)
     if (c->batches >= 0 && r->batches >= 0 && c->batches != r->batches)
         return FAIL(err, E_FAIL, "checkpoint step %lld: servers applied %lld and %lld batches",
                     (long long)c->version, (long long)c->batches, (long long)r->batches);
-    if (r->batches >= 0)
+    if (c->batches >= 0 && r->batches >= 0 && !loss_scale_equal(c->scale, r->scale))
+        return FAIL(err, E_FAIL, "checkpoint step %lld: servers have different loss scales",
+                    (long long)c->version);
+    if (r->batches >= 0) {
         c->batches = r->batches;
+        c->scale = r->scale;
+    }
     manifest_shard *shard = &c->shards[r->shard];
     shard->file = xstrdup(r->file);
     shard->bytes = r->bytes;

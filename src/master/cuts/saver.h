@@ -32,6 +32,7 @@ typedef struct saver_options {
     const char *const *slot_names;
     size_t n_slots;
     bool unordered;                 /* modes ssp and async */
+    bool scales;                    /* versions have a loss scale */
 } saver_options;
 
 typedef struct cut_order {
@@ -77,6 +78,7 @@ typedef struct shard_report {
     const char *file, *sha256;
     uint64_t bytes;
     int64_t batches;                /* -1: the shard has no live part */
+    loss_scale scale;               /* of the version, if it has */
 } shard_report;
 
 /* From `step` on the epochs' ends wait for their evaluation and are kept; -1: none waits. */
@@ -85,7 +87,7 @@ void saver_unevaluated(saver *s, int64_t step);
  * written of cuts that failed, under this master or one before. */
 MUST_USE status saver_prune(const saver *s, int64_t best_step, error *err);
 
-/* A shard is written. E_FAIL if servers disagree about the batches applied. */
+/* A shard is written. E_FAIL if servers disagree about the batches applied or the loss scale. */
 MUST_USE status saver_shard(saver *s, const shard_report *r, error *err);
 
 bool saver_has_shard(const saver *s, uint32_t id, int32_t shard);   /* of a cut that is open */

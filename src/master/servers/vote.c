@@ -10,15 +10,17 @@ struct vote {
     int64_t step;
     int32_t n_parts, missing;
     double max_norm, norm;
+    loss_scale_rule scaling;
     double *sums;
     bool *is_in;
 };
 
-vote *vote_create(int32_t n_live_parts, double max_norm)
+vote *vote_create(int32_t n_live_parts, double max_norm, const loss_scale_rule *scaling)
 {
     vote *v = xcalloc(1, sizeof *v);
     v->n_parts = n_live_parts;
     v->max_norm = max_norm;
+    v->scaling = *scaling;
     v->sums = xcalloc((size_t)n_live_parts, sizeof *v->sums);
     v->is_in = xcalloc((size_t)n_live_parts, sizeof *v->is_in);
     vote_begin(v, 0);
@@ -42,30 +44,40 @@ void vote_begin(vote *v, int64_t step)
     memset(v->is_in, 0, (size_t)v->n_parts * sizeof *v->is_in);
 }
 
-static float decide(vote *v)
+static bool is_finite(double x)
+{
+    return x - x == 0;
+}
+
+static verdict decide(vote *v)
 {
     double sum = 0;
     for (int32_t p = 0; p < v->n_parts; p++)
         sum += v->sums[p];
+    if (!is_finite(sum)) {
+        v->norm = sum;
+        return (verdict){.scale = 1, .skip = true};
+    }
     v->norm = det_sqrt(sum);
     double scale = v->max_norm / (v->norm + 1e-6);
-    return scale < 1 ? (float)scale : 1.0f;
+    return (verdict){.scale = scale < 1 ? (float)scale : 1};
 }
 
-status vote_add(vote *v, int64_t step, int32_t part, double square_sum, bool *ret_complete,
-                float *ret_scale, error *err)
+status vote_add(vote *v, int64_t step, const vote_part *p, bool *ret_complete, verdict *ret,
+                error *err)
 {
     *ret_complete = false;
-    if (step != v->step || part >= v->n_parts || v->is_in[part])
+    if (step != v->step || p->part >= v->n_parts || v->is_in[p->part])
         return OK;
-    if (square_sum - square_sum != 0)
-        return FAIL(err, E_NONFINITE, "step %lld: the gradient of part %d is not finite",
-                    (long long)step, part);
-    v->sums[part] = square_sum;
-    v->is_in[part] = true;
+    if (!is_finite(p->square_sum) && !loss_scale_can_fall(&v->scaling, p->scale))
+        return FAIL(err, E_NONFINITE, "step %lld: the gradient of part %d is not finite%s",
+                    (long long)step, p->part,
+                    v->scaling.dynamic ? ", though the loss scale has fallen to 1" : "");
+    v->sums[p->part] = p->square_sum;
+    v->is_in[p->part] = true;
     if (--v->missing)
         return OK;
-    *ret_scale = decide(v);
+    *ret = decide(v);
     *ret_complete = true;
     vote_begin(v, step + 1);
     return OK;

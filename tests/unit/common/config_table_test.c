@@ -88,6 +88,9 @@ static void digest_holds_what_decides_the_result(void **state)
         {"trainer.optimizer.lr=0.5", "trainer.optimizer.lr"},
         {"trainer.optimizer=sgd", "trainer.optimizer.type"},
         {"trainer.grad_norm=1", "trainer.grad_norm"},
+        {"trainer.loss_scale=dynamic", "trainer.loss_scale"},
+        {"trainer.loss_scale_start=1024", "trainer.loss_scale_start"},
+        {"trainer.loss_scale_window=5", "trainer.loss_scale_window"},
     };
     static const char *const leave[] = {
         "train_data_path=/y",

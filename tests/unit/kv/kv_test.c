@@ -171,7 +171,7 @@ static void test_pulls(void **state)
     assert_int_equal(h.part, of[0]);
     assert_int_equal(h.step, 5);
     assert_int_equal(h.incarnation, incarnation);
-    /* another version, era, job, part, size: not what was asked for */
+    /* another version, era, job, part, scale, size: not what was asked for */
     say_part(s, 1, head_of(WIRE_PART, of[0], 4), 1);
     say_part(s, 1, head_of(WIRE_PART, of[1], 5), 2);
     say_part(s, 1, head_of(WIRE_PART, PARTS, 5), 3);
@@ -181,10 +181,16 @@ static void test_pulls(void **state)
     wrong.era++;
     wrong.job_id++;
     say_part(s, 1, wrong, 5);
+    wrong = head_of(WIRE_PART, of[0], 5);
+    wrong.tag = LOSS_SCALE_MOST + 1;
+    say_part(s, 1, wrong, 6);
     say(s, 1, head_of(WIRE_PART, of[0], 5), "four", 4);
     say(s, 1, head_of(WIRE_GONE, of[1], 9), NULL, 0); /* nobody asked for that one */
-    say_part(s, 1, head_of(WIRE_PART, of[0], 5), 6);
-    say_part(s, 1, head_of(WIRE_PART, of[0], 5), 7); /* answered already */
+    const loss_scale scale = {.exponent = 16, .good = 3, .skipped = 1};
+    wire_head right = head_of(WIRE_PART, of[0], 5);
+    right.tag = loss_scale_pack(scale);
+    say_part(s, 1, right, 7);
+    say_part(s, 1, right, 8); /* answered already */
     say(s, 1, head_of(WIRE_GONE, of[0], 9), NULL, 0);
     SERVE_UNTIL(s, s->answer.n_parts);
     expect_nothing(s, 1);
@@ -192,7 +198,8 @@ static void test_pulls(void **state)
     assert_int_equal(s->answer.n_gone, 0);
     assert_int_equal(s->answer.part, of[0]);
     assert_int_equal(s->answer.version, 5);
-    assert_true(s->answer.first == 6);
+    assert_true(s->answer.first == 7);
+    assert_true(loss_scale_equal(s->answer.scale, scale));
 
     assert_int_equal(kv_pull(s->kv, of[1], 2, NULL), OK);
     expect(s, 1, WIRE_PULL);

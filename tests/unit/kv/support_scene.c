@@ -25,7 +25,8 @@ static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
     a->n_welcomes++;
 }
 
-static void on_part(void *user, int32_t part, int64_t version, const float *data, size_t n)
+static void on_part(void *user, int32_t part, int64_t version, loss_scale scale, const float *data,
+                    size_t n)
 {
     answer *a = user;
     assert_int_equal(n, PART_N);
@@ -33,6 +34,7 @@ static void on_part(void *user, int32_t part, int64_t version, const float *data
     a->part = part;
     a->version = version;
     a->first = data[0];
+    a->scale = scale;
 }
 
 static void on_gone(void *user, int32_t part, int64_t newest)

@@ -22,6 +22,7 @@ typedef struct answer {
     int32_t part;
     int64_t version;
     float first;
+    loss_scale scale;
 } answer;
 
 typedef struct scene {

@@ -342,6 +342,40 @@ static void servers_must_agree(void **state)
     books_fini(&b);
 }
 
+/* What a version's loss scale is the shards with live parts say. */
+static void loss_scales_must_agree(void **state)
+{
+    (void)state;
+    books b = books_make();
+    plan p = {.total = 4, .per_epoch = 4, .scales = true};
+    for (uint32_t good = 3; good <= 4; good++) {
+        saver *s = saver_of(&b, &p);
+        error err = ERROR_INIT;
+        int64_t step = 0;
+        cut_order order;
+        assert_true(saver_next_order(s, clock_us(), 0, &order));
+        shard_report r = books_shard(&b, &order, 1, SERVERS, 1);
+        r.batches = 8;
+        r.scale = (loss_scale){16, 4, 1};
+        must(saver_take(s, &r, &step, &err), &err);
+        r = books_shard(&b, &order, 0, SERVERS, 1);
+        r.batches = 8;
+        r.scale = (loss_scale){16, good, 1};
+        assert_int_equal(saver_take(s, &r, &step, &err), good == 4 ? OK : E_FAIL);
+        assert_string_equal(err.text, good == 4 ? ""
+                                                : "checkpoint step 4: servers have different loss "
+                                                  "scales");
+        saver_destroy(&s);
+    }
+    json_t *m = books_json(&b, "checkpoints/step-000000004/manifest.json");
+    const json_t *scale = json_object_get(m, "loss_scale");
+    assert_int_equal(json_integer_value(json_object_get(scale, "exponent")), 16);
+    assert_int_equal(json_integer_value(json_object_get(scale, "good_steps")), 4);
+    assert_int_equal(json_integer_value(json_object_get(scale, "skipped_steps")), 1);
+    json_decref(m);
+    books_fini(&b);
+}
+
 static void a_shard_that_is_not_there_is_named(void **state)
 {
     (void)state;
@@ -429,6 +463,7 @@ int main(void)
         cmocka_unit_test(open_cuts_are_told_by_server),
         cmocka_unit_test(a_cut_is_committed_once),
         cmocka_unit_test(servers_must_agree),
+        cmocka_unit_test(loss_scales_must_agree),
         cmocka_unit_test(a_shard_that_is_not_there_is_named),
         cmocka_unit_test(a_cut_that_failed),
         cmocka_unit_test(what_a_dead_master_began_goes),

@@ -13,6 +13,7 @@ saver *saver_of(const books *b, const plan *p)
         .every_s = p->every_s,
         .n_servers = SERVERS,
         .lineage = 7,
+        .scales = p->scales,
         .config_digest = "0000000000000000000000000000000000000000000000000000000000000000",
     });
 }

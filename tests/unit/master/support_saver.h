@@ -8,7 +8,7 @@ enum { SERVERS = 2 };
 
 typedef struct plan {
     int64_t begin, total, every_steps, per_epoch;
-    bool epoch_ends;
+    bool epoch_ends, scales;
     double every_s;
 } plan;
 

@@ -51,6 +51,19 @@ static void test_perplexity_is_a_power_of_the_mean_loss(void **state)
     assert_null(metric_known("bleu"));
 }
 
+static void test_what_is_said_of_a_step_alone(void **state)
+{
+    (void)state;
+    metric_set step = {0}, epoch = {0};
+    metric_add(&step, "loss", 3, 2);
+    metric_add(&step, "loss_scale", 1024, 1);
+    metric_add(&step, "skipped_steps", 5, 1);
+    metric_merge_lasting(&epoch, &step);
+    assert_int_equal(epoch.n, 1);
+    assert_true(metric_result(&epoch, "loss") == 1.5);
+    assert_true(metric_result(&step, "loss_scale") == 1024);
+}
+
 static void test_goals(void **state)
 {
     (void)state;
@@ -76,6 +89,7 @@ int main(void)
         cmocka_unit_test(test_any_split_gives_the_same),
         cmocka_unit_test(test_absent_or_empty_is_nan),
         cmocka_unit_test(test_perplexity_is_a_power_of_the_mean_loss),
+        cmocka_unit_test(test_what_is_said_of_a_step_alone),
         cmocka_unit_test(test_goals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

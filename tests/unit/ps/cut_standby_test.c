@@ -84,9 +84,12 @@ static void take_copies(village *v, table *from)
         uint32_t n = table_vectors(from, p);
         bool is_complete = false;
         for (uint32_t row = 0; row < n; row++) {
-            block *b = table_vector(from, p, row);
-            assert_int_equal(table_take_copy(v->servers.tables[0], p, table_version(from, p), row,
-                                             n, b->data, b->n, &is_complete, NULL),
+            table_row r = {.at = row, .n = n};
+            block *b = table_vector(from, p, row, &r.scale);
+            r.data = b->data;
+            r.n_floats = b->n;
+            assert_int_equal(table_take_copy(v->servers.tables[0], p, table_version(from, p), &r,
+                                             &is_complete, NULL),
                              OK);
             block_drop(b);
         }

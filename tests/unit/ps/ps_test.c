@@ -10,7 +10,10 @@
 
 #include "common/base/log.h"
 #include "common/base/rng.h"
+#include "optim/settings.h"
 #include "unit/ps/support_server.h"
+
+#include <math.h>
 
 /* --- steps --- */
 
@@ -298,6 +301,54 @@ static void test_the_vote(void **state)
     end_well(s, &master, &worker);
 }
 
+static void hear_scale(peer *worker, loss_scale wanted)
+{
+    loss_scale scale;
+    assert_int_equal(worker->head.type, WIRE_PART);
+    assert_true(loss_scale_unpack(worker->head.tag, &scale));
+    assert_true(loss_scale_equal(scale, wanted));
+}
+
+/* A version's scale goes out with its parts and is voted with; a skipped step makes the next one.
+ */
+static void test_a_skipped_step(void **state)
+{
+    (void)state;
+    server *s = server_start("trainer.loss_scale=dynamic");
+    peer master, worker;
+    server_set_up(s, &master, &worker);
+    whole w = whole_make(&s->shape);
+    loss_scale_rule rule = loss_scale_settings(s->config);
+    loss_scale now = loss_scale_first(&rule), voted;
+    for (int64_t step = 0; step < 3; step++) {
+        check_weights(&worker, &w);
+        hear_scale(&worker, now);
+        s->shape.factor = step == 1 ? INFINITY : loss_scale_factor(now);
+        push_step(&worker, step);
+        do
+            hear(&master, WIRE_NORM);
+        while (master.head.step < step);
+        const Wire__Norm *norm = (const Wire__Norm *)master.message;
+        assert_int_equal(isfinite(norm->square_sum), step != 1);
+        assert_true(loss_scale_unpack(norm->loss_scale, &voted));
+        assert_true(loss_scale_equal(voted, now));
+        Wire__Verdict m = WIRE__VERDICT__INIT;
+        m.scale = 1;
+        m.skip = step == 1;
+        say_proto(&master, head_of(WIRE_VERDICT, 0, step), &m.base);
+        if (m.skip)
+            whole_skip(&w);
+        else
+            whole_step(&w, 1);
+        now = loss_scale_next(&rule, now, m.skip);
+    }
+    check_weights(&worker, &w);
+    hear_scale(&worker, now);
+    assert_int_equal(now.skipped, 1);
+    whole_fini(&w);
+    end_well(s, &master, &worker);
+}
+
 static int be_quiet(void **state)
 {
     (void)state;
@@ -317,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_a_master_that_was_replaced),
         cmocka_unit_test(test_a_hello_that_comes_late),
         cmocka_unit_test(test_the_vote),
+        cmocka_unit_test(test_a_skipped_step),
     };
     return cmocka_run_group_tests(tests, be_quiet, NULL);
 }

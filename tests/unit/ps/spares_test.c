@@ -119,7 +119,8 @@ static void test_state_settles_into_spares(void **state)
         table_settle(c.table, p);
     for (int32_t p = 0; p < c.shape.flat->n_live_parts; p++)
         for (size_t i = 0; i < optim_slots(&c.shape.optim); i++) {
-            block *b = table_vector(c.table, p, (uint32_t)i + 1);
+            loss_scale scale;
+            block *b = table_vector(c.table, p, (uint32_t)i + 1, &scale);
             assert_int_equal(b != c.slots[p][i], p % 2 == 0);
             assert_memory_equal(b->data, c.slots[p][i]->data, b->n * sizeof(float));
             block_drop(b);

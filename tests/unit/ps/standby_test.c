@@ -139,15 +139,15 @@ static void test_a_copy_is_sent(void **state)
         fake_hear_beside_hellos(&f, WIRE_STATE);
         assert_int_equal(f.head.step, 1);
         assert_int_equal(f.head.slots, 4); /* weights, two of Adam's, the weights before */
-        assert_true(f.head.tag < 4);
-        if (seen[f.head.tag]) { /* said again */
+        assert_true(f.head.node.index < 4);
+        if (seen[f.head.node.index]) { /* said again */
             i--;
             continue;
         }
-        seen[f.head.tag] = true;
-        const float *wanted = f.head.tag == 0   ? w.weights
-                              : f.head.tag == 3 ? NULL
-                                                : w.slots[f.head.tag - 1];
+        seen[f.head.node.index] = true;
+        const float *wanted = f.head.node.index == 0   ? w.weights
+                              : f.head.node.index == 3 ? NULL
+                                                       : w.slots[f.head.node.index - 1];
         if (wanted)
             assert_memory_equal(f.floats, wanted, f.n * sizeof(float));
         if (i < 3)

@@ -168,6 +168,8 @@ static void say_setup_as(peer *p, uint32_t era, Wire__Setup m)
     m.total_steps = TOTAL;
     if (!m.keep)
         m.lineage = era;
+    loss_scale_rule scaling = loss_scale_settings(p->server->config);
+    m.loss_scale = loss_scale_pack(loss_scale_first(&scaling));
     say_proto(p, (wire_head){.type = WIRE_SETUP, .job_id = JOB_ID, .era = era}, &m.base);
     wire_declaration_clear(&declaration);
 }

@@ -121,7 +121,7 @@ bool fake_hears_hello(fake *f, int ms)
 void fake_acknowledge(fake *f)
 {
     wire_head h = f->head;
-    uint64_t tag = h.type == WIRE_STATE ? h.tag + 1 : 0;
+    uint64_t tag = h.type == WIRE_STATE ? (uint64_t)h.node.index + 1 : 0;
     fake_say(f,
              (wire_head){.type = WIRE_PUSHED,
                          .job_id = h.job_id,

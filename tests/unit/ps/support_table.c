@@ -130,11 +130,11 @@ static void tensor_step(whole *w, int32_t tensor, float scale, const float *grad
     if (d->kind == TENSOR_FROZEN)
         return;
     if (d->kind == TENSOR_STATE) {
-        optim_average(d->momentum, n, grad + at, w->weights + at, w->weights + at);
+        optim_average(d->momentum, 1, n, grad + at, w->weights + at, w->weights + at);
         return;
     }
     optim_call call = {
-        .step = w->version + 1,
+        .step = w->version + 1 - w->skipped,
         .rate = schedule_rate(&s->schedule, w->version),
         .scale = scale,
         .clip_value = s->clip_value,
@@ -150,6 +150,12 @@ static void tensor_step(whole *w, int32_t tensor, float scale, const float *grad
 void whole_step(whole *w, float scale)
 {
     whole_apply(w, w->version, scale);
+}
+
+void whole_skip(whole *w)
+{
+    w->version++;
+    w->skipped++;
 }
 
 void whole_apply(whole *w, int64_t step, float scale)
@@ -189,6 +195,8 @@ fold_block *hand(const shape *s, int32_t part, int64_t step, tree_node node, boo
     fold_block *b = hand_zeros((size_t)flat_part_elements(s->flat, part));
     b->writable = writable;
     shape_node(s, part, step, node, b->data);
+    for (size_t i = 0; s->factor != 0 && i < b->n; i++)
+        b->data[i] *= s->factor;
     return b;
 }
 
@@ -199,6 +207,12 @@ size_t hands_out(void)
 
 servers servers_make(const shape *s, int32_t n, const table_hooks *hooks, int64_t step,
                      const checkpoint *restore)
+{
+    return servers_make_scaled(s, n, hooks, step, restore, loss_scale_first(&s->scaling));
+}
+
+servers servers_make_scaled(const shape *s, int32_t n, const table_hooks *hooks, int64_t step,
+                            const checkpoint *restore, loss_scale scale)
 {
     servers v = {.shape = s, .n = n, .hooks = *hooks};
     v.placement = xcalloc((size_t)s->flat->n_parts, sizeof *v.placement);
@@ -215,6 +229,8 @@ servers servers_make(const shape *s, int32_t n, const table_hooks *hooks, int64_
             .schedule = s->schedule,
             .clip_value = s->clip_value,
             .votes = s->votes,
+            .scaling = s->scaling,
+            .scale = scale,
             .unordered = s->unordered,
             .total = s->total,
             .step = step,

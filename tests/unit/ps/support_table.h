@@ -14,6 +14,8 @@ typedef struct shape {
     schedule schedule;
     float clip_value;
     bool votes;
+    loss_scale_rule scaling;
+    float factor; /* what is handed to tables is multiplied by it; 0: by 1 */
     bool unordered;
     int64_t total; /* unordered: batches */
 } shape;
@@ -28,7 +30,7 @@ void shape_node(const shape *s, int32_t part, int64_t step, tree_node node, floa
 /* What one process holds. */
 typedef struct whole {
     const shape *shape;
-    int64_t version;
+    int64_t version, skipped;
     float *weights, *slots[OPTIM_SLOTS]; /* [flat->n_elements] */
 } whole;
 
@@ -37,6 +39,7 @@ enum { SEED = 77 };
 whole whole_make(const shape *s);
 void whole_fini(whole *w);
 void whole_step(whole *w, float scale);
+void whole_skip(whole *w); /* a step that moves nothing */
 /* The same with the gradient of any step. */
 void whole_apply(whole *w, int64_t step, float scale);
 
@@ -57,6 +60,9 @@ typedef struct servers {
 
 servers servers_make(const shape *s, int32_t n, const table_hooks *hooks, int64_t step,
                      const checkpoint *restore);
+/* From another loss scale than the first. */
+servers servers_make_scaled(const shape *s, int32_t n, const table_hooks *hooks, int64_t step,
+                            const checkpoint *restore, loss_scale scale);
 void servers_fini(servers *v);
 
 /* Pushes all slots of `step` as single leaves to whoever holds the part. */

@@ -78,16 +78,27 @@ static void pair_fini(pair *p)
     assert_int_equal(hands_out(), 0);
 }
 
+/* Held for the caller, as long as it is read. */
+static block *take_row(table *from, int32_t part, uint32_t row, table_row *ret)
+{
+    *ret = (table_row){.at = row, .n = table_vectors(from, part)};
+    block *b = table_vector(from, part, row, &ret->scale);
+    ret->data = b->data;
+    ret->n_floats = b->n;
+    return b;
+}
+
 static void copy_rows(pair *p, int32_t part, uint32_t first, uint32_t end)
 {
     table *from = p->acting.tables[0];
     uint32_t n = table_vectors(from, part);
     for (uint32_t row = first; row < end && row < n; row++) {
-        block *b = table_vector(from, part, row);
+        table_row r;
+        block *b = take_row(from, part, row, &r);
         bool is_complete = false;
         error err = ERROR_INIT;
-        if (table_take_copy(p->standby, part, table_version(from, part), row, n, b->data, b->n,
-                            &is_complete, &err) != OK)
+        if (table_take_copy(p->standby, part, table_version(from, part), &r, &is_complete, &err) !=
+            OK)
             fail_msg("%s", err.text);
         assert_int_equal(is_complete, first == 0 && row == n - 1);
         block_drop(b);
@@ -168,13 +179,14 @@ static void test_a_copy_begun_again(void **state)
     assert_false(table_is_complete(p.standby, 0));
     copy_rows(&p, 0, 1, 3);
     bool is_complete;
-    block *b = table_vector(p.acting.tables[0], 0, 0);
-    assert_int_equal(table_take_copy(p.standby, 0, 1, 0, 4, b->data, b->n, &is_complete, NULL), OK);
+    table_row row;
+    block *b = take_row(p.acting.tables[0], 0, 0, &row);
+    assert_int_equal(table_take_copy(p.standby, 0, 1, &row, &is_complete, NULL), OK);
     assert_true(is_complete);
     check_standby(&p, &before, &now);
     /* what is here is not taken again */
     memset(b->data, 0, b->n * sizeof(float));
-    assert_int_equal(table_take_copy(p.standby, 0, 1, 0, 4, b->data, b->n, &is_complete, NULL), OK);
+    assert_int_equal(table_take_copy(p.standby, 0, 1, &row, &is_complete, NULL), OK);
     assert_false(is_complete);
     check_standby(&p, &before, &now);
     block_drop(b);
@@ -190,24 +202,21 @@ static void test_a_row_of_the_copy_before(void **state)
     pair p;
     pair_make(&p, shape_small(4));
     whole now = whole_make(&p.shape);
-    block *late = table_vector(p.acting.tables[0], 0, 2);
+    table_row row;
+    block *late = take_row(p.acting.tables[0], 0, 2, &row);
     int64_t version = table_version(p.acting.tables[0], 0);
     copy_rows(&p, 0, 0, 1);
     servers_push_all(&p.acting, 0);
     whole_step(&now, 1);
     copy_rows(&p, 0, 0, 2);
     bool is_complete = true;
-    assert_int_equal(table_take_copy(p.standby, 0, version, 2, 3, late->data, late->n, &is_complete,
-                                     NULL),
-                     OK);
+    assert_int_equal(table_take_copy(p.standby, 0, version, &row, &is_complete, NULL), OK);
     assert_false(is_complete);
     block_drop(late);
     copy_rows(&p, 0, 2, 3);
     assert_false(table_is_complete(p.standby, 0));
-    block *last = table_vector(p.acting.tables[0], 0, 3);
-    assert_int_equal(table_take_copy(p.standby, 0, version + 1, 3, 4, last->data, last->n,
-                                     &is_complete, NULL),
-                     OK);
+    block *last = take_row(p.acting.tables[0], 0, 3, &row);
+    assert_int_equal(table_take_copy(p.standby, 0, version + 1, &row, &is_complete, NULL), OK);
     assert_true(is_complete);
     block_drop(last);
     check_standby(&p, NULL, &now);
@@ -224,15 +233,17 @@ static void test_what_does_not_fit(void **state)
     float *data = xcalloc(n, sizeof *data);
     const struct {
         int32_t part;
-        uint64_t row;
-        uint32_t n_vectors;
+        uint32_t row, n_vectors;
         size_t n;
     } wrong[] = {{-1, 0, 3, n}, {99, 0, 3, n},    {0, 0, 2, n}, {0, 0, 5, n},
                  {0, 3, 3, n},  {0, 0, 3, n - 1}, {4, 0, 3, 1}};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         bool is_complete = true;
-        assert_int_equal(table_take_copy(p.standby, wrong[i].part, 1, wrong[i].row,
-                                         wrong[i].n_vectors, data, wrong[i].n, &is_complete, NULL),
+        table_row row = {.at = wrong[i].row,
+                         .n = wrong[i].n_vectors,
+                         .data = data,
+                         .n_floats = wrong[i].n};
+        assert_int_equal(table_take_copy(p.standby, wrong[i].part, 1, &row, &is_complete, NULL),
                          E_PROTOCOL);
         assert_false(is_complete);
     }
@@ -262,11 +273,11 @@ static void test_a_verdict_before_the_sum(void **state)
     for (int64_t step = 0; step < 3; step++) {
         float scale = 0.5f + (float)step;
         if (step != 1)
-            assert_int_equal(table_verdict(v.tables[0], step, scale, NULL), OK);
+            assert_int_equal(table_verdict(v.tables[0], step, (verdict){.scale = scale}, NULL), OK);
         servers_push_step(&v, 0, step);
         assert_int_equal(table_is_voting(v.tables[0], 0), step == 1);
         if (step == 1)
-            assert_int_equal(table_verdict(v.tables[0], step, scale, NULL), OK);
+            assert_int_equal(table_verdict(v.tables[0], step, (verdict){.scale = scale}, NULL), OK);
         whole_step(&w, scale);
         servers_check(&v, &w);
     }

@@ -386,6 +386,7 @@ static void push_wrong_step(table *t, const shape *s, int64_t step)
 static void test_the_vote(void **state)
 {
     (void)state;
+    const verdict right = {.scale = 0.25f}, wrong = {.scale = 9, .skip = true};
     double first[8] = {0};
     for (int32_t n = 1; n <= 2; n++) {
         shape s = shape_large(3);
@@ -404,12 +405,12 @@ static void test_the_vote(void **state)
             for (int32_t part = 0; part < 3; part++)
                 assert_true(fabs(p.squares[part] / squares_of(&s, part, step) - 1) < 1e-12);
             for (int32_t i = 0; i < n; i++) {
-                assert_int_equal(table_verdict(v.tables[i], step + 1, 9, NULL), OK);
-                assert_int_equal(table_verdict(v.tables[i], step - 1, 9, NULL), OK);
+                assert_int_equal(table_verdict(v.tables[i], step + 1, wrong, NULL), OK);
+                assert_int_equal(table_verdict(v.tables[i], step - 1, wrong, NULL), OK);
             }
             assert_int_equal(p.n_applied, 0); /* those were of other steps */
             for (int32_t i = 0; i < n; i++)
-                assert_int_equal(table_verdict(v.tables[i], step, 0.25f, NULL), OK);
+                assert_int_equal(table_verdict(v.tables[i], step, right, NULL), OK);
             assert_int_equal(p.n_applied, 3);
             whole_step(&w, 0.25f);
             servers_check(&v, &w);

@@ -42,6 +42,11 @@ static void bench_fini(bench *b)
     flat_destroy(&b->flat);
 }
 
+static loss_scale scale_of(int64_t version)
+{
+    return (loss_scale){.exponent = (uint8_t)(version % 7), .skipped = (uint32_t)version};
+}
+
 /* A part of this version: every weight says which. */
 static void put(const bench *b, int32_t part, int64_t version)
 {
@@ -49,7 +54,7 @@ static void put(const bench *b, int32_t part, int64_t version)
     float *data = xcalloc((size_t)n, sizeof *data);
     for (int64_t i = 0; i < n; i++)
         data[i] = (float)version;
-    board_put_part(b->board, part, version, data);
+    board_put_part(b->board, part, version, scale_of(version), data);
     free(data);
 }
 
@@ -92,6 +97,28 @@ static void every_put_is_another_edition(void **state)
     put(&b, 1, 5);
     assert_int_equal(board_wait_part(b.board, 1, 5, &cancel, &other, NULL), OK);
     assert_int_not_equal(other, first);
+    bench_fini(&b);
+}
+
+/* Known with the first live part of a version, and as long as there is one of it. */
+static void a_version_has_its_scale(void **state)
+{
+    (void)state;
+    bench b = bench_make();
+    atomic_bool cancel = false, cancelled = true;
+    loss_scale s;
+    put(&b, FROZEN_PART, 5);
+    assert_int_equal(board_wait_scale(b.board, 5, &cancelled, &s, NULL), E_LOST);
+    put(&b, 2, 5);
+    assert_int_equal(board_wait_scale(b.board, 5, &cancel, &s, NULL), OK);
+    assert_true(loss_scale_equal(s, scale_of(5)));
+    put(&b, 1, 6);
+    assert_int_equal(board_wait_scale(b.board, 5, &cancel, &s, NULL), OK);
+    assert_true(loss_scale_equal(s, scale_of(5)));
+    assert_int_equal(board_wait_scale(b.board, 6, &cancel, &s, NULL), OK);
+    assert_true(loss_scale_equal(s, scale_of(6)));
+    board_forget(b.board);
+    assert_int_equal(board_wait_scale(b.board, 6, &cancelled, &s, NULL), E_LOST);
     bench_fini(&b);
 }
 
@@ -252,6 +279,7 @@ int main(void)
         cmocka_unit_test(versions_are_kept_by_part),
         cmocka_unit_test(every_put_is_another_edition),
         cmocka_unit_test(a_cancelled_wait_ends),
+        cmocka_unit_test(a_version_has_its_scale),
         cmocka_unit_test(parts_are_overwritten_when_all_have_read_them),
         cmocka_unit_test(notes_keep_their_order_by_step),
         cmocka_unit_test(queues_grow_and_lose_nothing),

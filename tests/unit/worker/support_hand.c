@@ -333,7 +333,7 @@ bool hand_hear(hand *h, int32_t part)
         return true;
     h->kv.wanted[part] = -1;
     if (m.kind == PART)
-        must(follower_part(h->follower, part, m.step, m.data, NULL));
+        must(follower_part(h->follower, part, m.step, (loss_scale){0}, m.data, NULL));
     else
         must(follower_gone(h->follower, m.newest, NULL));
     return true;

@@ -6,7 +6,8 @@
  *
  * cuBLASLt (lt.c) has products of float32, and of halves in float32, with nothing, a row or a relu
  * at their end. Its heuristics offer what does not work, then, where a long sum may be cut, what
- * loses the end of it, then what works. cuDNN and NCCL are not there.
+ * loses the end of it, then what works. cuDNN (dnn.c) has attention. Of its engines the first gives
+ * other bits every time, the second rounds its sums, the third refuses. NCCL is not there.
  *
  * TEQUIO_CUDA_LIBRARIES=none hides them, as it does the real ones.
  * Threads: any; what tests choose, before other threads begin.
@@ -29,7 +30,14 @@ void fake_lt_fail(bool fails);
 /* Products that were put on streams so far. */
 uint64_t fake_lt_products(void);
 
+/* The same of cuDNN: whether it has no engine for any graph, cannot be opened, and graphs that were
+ * put on streams. */
+void fake_dnn_refuse(bool refuses);
+void fake_dnn_fail(bool fails);
+uint64_t fake_dnn_runs(void);
+
 /* For api.c. */
 void fake_lt_fill(api_table *t);
+void fake_dnn_fill(api_table *t);
 
 #endif

@@ -1,0 +1,46 @@
+/* Attention of the cuDNN that is played: what dnn_attention.c has recognised and dnn_flash.c computes. */
+#ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_DNN_FLASH_H
+#define TEQUIO_TESTS_CUDA_EMU_FAKES_DNN_FLASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum flash_operand {
+    FLASH_Q,
+    FLASH_K,
+    FLASH_V,
+    FLASH_Y,
+    FLASH_DY,
+    FLASH_DQ,
+    FLASH_DK,
+    FLASH_DV,
+    FLASH_OPERANDS
+} flash_operand;
+
+/* A matrix [position, number] a batch and head; numbers are neighbours. */
+typedef struct flash_matrix {
+    int64_t heads, length, width;
+    int64_t batch, head, position; /* from one to the next, in elements */
+    void *at;
+} flash_matrix;
+
+typedef struct flash_call {
+    bool backward, causal;
+    unsigned half; /* DNN_BF16, DNN_F16 */
+    int64_t batch;
+    float scale;
+    flash_matrix of[FLASH_OPERANDS]; /* forward the first four */
+    float *lse, *delta;              /* [batch,head,query]; delta: backward, written */
+    void *workspace;
+    size_t workspace_bytes;
+} flash_call;
+
+/* Bytes from the first to the last element of all batches. */
+size_t flash_extent(const flash_matrix *m, int64_t batch);
+size_t flash_workspace(const flash_call *c);
+
+/* As a kernel of one thread; `arguments` is a flash_call. */
+void flash_attend(void *arguments);
+
+#endif

@@ -1,38 +1,66 @@
 /* GridSample and its gradients. */
-#include "backend/cuda/device.h"
 #include "backend/cuda/kernels/grid_sample.h"
+#include "backend/cuda/kernels/sort.h"
 #include "backend/cuda/program.h"
 #include "backend/grid_of.h"
 #include "common/base/alloc.h"
 
+enum { AT_ONCE = 1 << 22 }; /* terms of the gradient of x that are sorted: 24 bytes of scratch each */
+
+typedef struct grid_state {
+    grid_plane plane;
+    int64_t at_once; /* images */
+} grid_state;
+
 static status run_grid_sample(const cuda_node *n, const cuda_call *c, error *err)
 {
     (void)err;
-    launch_grid_sample(c->stream, n->state, c->out[0], c->in[0], c->in[1]);
+    const grid_state *s = n->state;
+    launch_grid_sample(c->stream, &s->plane, c->out[0], c->in[0], c->in[1]);
     return OK;
 }
 
 static status run_grid_sample_bwd(const cuda_node *n, const cuda_call *c, error *err)
 {
+    (void)err;
+    const grid_state *s = n->state;
     const float *dy = c->in[0], *x = c->in[1], *grid = c->in[2];
-    if (c->out[0]) {
-        size_t bytes = n->program->bytes[n->node->out[0]];
-        TRY_CUDA(cudaMemsetAsync(c->out[0], 0, bytes, c->stream), "clearing", err);
-        launch_grid_sample_scatter(c->stream, n->state, c->out[0], dy, grid);
-    }
+    if (c->out[0])
+        launch_grid_sample_spread(c->stream, &s->plane, s->at_once, c->out[0], dy, grid, c->scratch);
     if (c->out[1])
-        launch_grid_sample_slope(c->stream, n->state, c->out[1], dy, x, grid);
+        launch_grid_sample_slope(c->stream, &s->plane, c->out[1], dy, x, grid);
     return OK;
+}
+
+static grid_state *describe(backend_program *p, const cuda_node *n, int x, int grid)
+{
+    grid_state *s = arena_alloc(p->arena, sizeof *s);
+    s->plane = grid_of(n->node->attr, &cuda_in(n, x)->shape, &cuda_in(n, grid)->shape);
+    int64_t terms = s->plane.places * s->plane.per_place;
+    int64_t larger = terms > s->plane.elements ? terms : s->plane.elements;
+    int64_t fit = larger < AT_ONCE ? AT_ONCE / (larger > 0 ? larger : 1) : 1;
+    s->at_once = fit < s->plane.n ? fit : s->plane.n;
+    return s;
 }
 
 status cuda_plan_grid_sample(backend_program *p, cuda_node *n, error *err)
 {
     (void)err;
-    bool is_forward = n->node->op == OP_GRID_SAMPLE;
-    const graph_value *x = cuda_in(n, is_forward ? 0 : 1), *grid = cuda_in(n, is_forward ? 1 : 2);
-    grid_plane *s = arena_alloc(p->arena, sizeof *s);
-    *s = grid_of(n->node->attr, &x->shape, &grid->shape);
-    n->body = is_forward ? run_grid_sample : run_grid_sample_bwd;
+    n->state = describe(p, n, 0, 1);
+    n->body = run_grid_sample;
+    return OK;
+}
+
+status cuda_plan_grid_sample_bwd(backend_program *p, cuda_node *n, error *err)
+{
+    grid_state *s = describe(p, n, 1, 2);
+    const grid_plane *of = &s->plane;
+    if (sort_bits(s->at_once * of->elements + 1) > 32 ||
+        s->at_once * of->places * of->per_place > UINT32_MAX)
+        return FAIL(err, E_UNSUPPORTED, "planes of more than 2^32 elements, or as many terms of them");
     n->state = s;
+    n->body = run_grid_sample_bwd;
+    if (n->node->out[0] != GRAPH_NONE)
+        n->scratch_bytes = launch_grid_sample_room(of, s->at_once);
     return OK;
 }

@@ -33,19 +33,11 @@ static status run_put(const cuda_node *n, const cuda_call *c, error *err)
     return OK;
 }
 
-static int bits_below(int64_t n)
-{
-    int bits = 1;
-    while (bits < 63 && n > (int64_t)1 << bits)
-        bits++;
-    return bits;
-}
-
 static status plan_put(backend_program *p, cuda_node *n, index_state s, error *err)
 {
     s.at = index_places_of(p->g, n->node);
     s.type = cuda_out(n, 0)->dtype;
-    s.bits = bits_below(s.at.rows);
+    s.bits = sort_bits(s.at.rows);
     if (s.bits > 32 || s.at.count > UINT32_MAX)
         return FAIL(err, E_UNSUPPORTED, "more than 2^32 places or indices");
     index_state *kept = arena_alloc(p->arena, sizeof *kept);

@@ -176,6 +176,7 @@ MUST_USE status cuda_plan_reverse_sequence(backend_program *p, cuda_node *n, err
 MUST_USE status cuda_plan_slice_bwd(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_trilu(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_grid_sample(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_grid_sample_bwd(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_pad(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_resample(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_unary(backend_program *p, cuda_node *n, error *err);

@@ -1,7 +1,7 @@
 /*
  * GridSample and its gradients, against plain interpolation in double: a linear filter, zeros
- * beyond the edge, more places than a block finds together and more channels than a block has
- * threads. The other filters and edges are one arithmetic with the CPU's, whose cases are
+ * beyond the edge, more places and more elements than a block has threads, and a number of channels
+ * that a thread does not come out even with. The other filters and edges are one arithmetic with the CPU's, whose cases are
  * tests/numeric's.
  */
 #include "cuda_emu/kernel_test.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IMAGES = 2, HEIGHT = 5, WIDTH = 6, PLACES = 75, MOST_CHANNELS = 131 };
+enum { IMAGES = 2, HEIGHT = 5, WIDTH = 13, PLACES = 75, MOST_CHANNELS = 131 };
 enum { PLANE = HEIGHT * WIDTH, MOST = IMAGES * MOST_CHANNELS * PLACES };
 
 static float x[MOST], dy[MOST], grid[IMAGES * PLACES * 2], got[MOST];
@@ -76,20 +76,22 @@ static void places_mean_their_neighbours(void **state)
         grid_plane s = plane;
         s.channels = counts[k];
         size_t planes = (size_t)(IMAGES * counts[k]);
-        static float zeros[MOST];
         const float *dev_x = on_device(x, planes * PLANE * sizeof *x);
         const float *dev_dy = on_device(dy, planes * PLACES * sizeof *dy);
         const float *dev_grid = on_device(grid, sizeof grid);
         float *dev_y = device_room(planes * PLACES * sizeof *x);
-        float *dev_dx = on_device(zeros, planes * PLANE * sizeof *x);
         float *dev_dgrid = device_room(sizeof grid);
         reference(counts[k]);
         launch_grid_sample(kernel_test_stream(), &s, dev_y, dev_x, dev_grid);
         from_device(got, dev_y, planes * PLACES * sizeof *got);
         assert_floats_close("y", got, y, planes * PLACES, 1e-5, 1e-5);
-        launch_grid_sample_scatter(kernel_test_stream(), &s, dev_dx, dev_dy, dev_grid);
-        from_device(got, dev_dx, planes * PLANE * sizeof *got);
-        assert_floats_close("dx", got, dx, planes * PLANE, 1e-5, 1e-5);
+        for (int64_t at_once = 1; at_once <= IMAGES; at_once++) {
+            float *dev_dx = device_room(planes * PLANE * sizeof *x);
+            launch_grid_sample_spread(kernel_test_stream(), &s, at_once, dev_dx, dev_dy, dev_grid,
+                                      device_room(launch_grid_sample_room(&s, at_once)));
+            from_device(got, dev_dx, planes * PLANE * sizeof *got);
+            assert_floats_close("dx", got, dx, planes * PLANE, 1e-5, 1e-5);
+        }
         launch_grid_sample_slope(kernel_test_stream(), &s, dev_dgrid, dev_dy, dev_x, dev_grid);
         from_device(got, dev_dgrid, sizeof grid);
         assert_floats_close("dgrid", got, dgrid, COUNT_OF(grid), 1e-4, 1e-4);
@@ -102,7 +104,7 @@ static void nothing_is_launched_for_nothing(void **state)
     const grid_plane empty = {.filter = GRID_BY_TWO, .axes = 2};
     launch_grid_sample(kernel_test_stream(), &empty, NULL, NULL, NULL);
     launch_grid_sample_slope(kernel_test_stream(), &empty, NULL, NULL, NULL, NULL);
-    launch_grid_sample_scatter(kernel_test_stream(), &empty, NULL, NULL, NULL);
+    launch_grid_sample_spread(kernel_test_stream(), &empty, 1, NULL, NULL, NULL, NULL);
 }
 
 int main(void)

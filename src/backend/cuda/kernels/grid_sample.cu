@@ -1,10 +1,11 @@
 /* GridSample and its gradients, by the CPU's places (backend/grid.h) and in its order of sums. */
 #include "backend/cuda/kernels/grid_sample.h"
+#include "backend/cuda/kernels/sort.h"
 #include "backend/cuda/kernels/walk.cuh"
 
 enum {
     THREADS = 128,
-    BLOCK = 32, /* places whose elements are found together for the gradient of x */
+    TOGETHER = 4, /* channels of a thread that sums up */
 };
 
 static __device__ __forceinline__ float read_plane(const float *x, const int64_t *at,
@@ -73,39 +74,105 @@ void launch_grid_sample_slope(cuda_stream stream, const grid_plane *s, float *dg
            grid, *s);
 }
 
-/* A thread a channel of one image, place after place: what falls on one element has their order.
- * The elements of a block of places are found by all threads together. */
-static __global__ void scatter(float *dx, const float *dy, const float *grid, grid_plane s,
-                               int64_t groups)
+/* What places add to elements of x, place by place and there as grid_element counts: the element, or
+ * behind all for nothing, and its weight. */
+static __global__ void find(uint32_t *elements, float *weights, const float *grid, grid_plane s)
 {
-    SHARED(int64_t, at, [BLOCK][GRID_LONGEST]);
-    SHARED(float, weight, [BLOCK][GRID_LONGEST]);
-    int64_t image = blockIdx.x / groups, group = blockIdx.x - image * groups;
-    int64_t channel = group * THREADS + threadIdx.x, c = image * s.channels + channel;
-    for (int64_t begin = 0; begin < s.places; begin += BLOCK) {
-        int n = (int)(s.places - begin < BLOCK ? s.places - begin : (int64_t)BLOCK);
-        if ((int)threadIdx.x < n) {
-            int p = (int)threadIdx.x;
-            grid_axis axis[GRID_AXES];
-            grid_find(&s, grid + (image * s.places + begin + p) * LD(s.axes), axis);
-            for (int k = 0; k < s.per_place; k++)
-                at[p][k] = grid_element(&s, axis, k, &weight[p][k]);
-        }
-        __syncthreads();
-        for (int p = 0; p < n && channel < s.channels; p++)
-            for (int k = 0; k < s.per_place; k++)
-                dx[c * LD(s.elements) + at[p][k]] +=
-                    weight[p][k] * dy[c * LD(s.places) + begin + p];
-        __syncthreads();
+    int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (!IN(i < s.n * s.places))
+        return;
+    int64_t image = i / s.places, to = i * LD((int64_t)s.per_place);
+    grid_axis axis[GRID_AXES];
+    grid_find(&s, grid + i * LD(s.axes), axis);
+    for (int k = 0; k < s.per_place; k++) {
+        float weight;
+        int64_t at = image * s.elements + grid_element(&s, axis, k, &weight);
+        elements[to + k] = (uint32_t)(weight != 0.0f ? at : s.n * s.elements);
+        weights[to + k] = weight;
     }
 }
 
-void launch_grid_sample_scatter(cuda_stream stream, const grid_plane *s, float *dx, const float *dy,
-                                const float *grid)
+/* The first of `sorted` that is not below x. */
+static __device__ __forceinline__ int64_t first_of(const uint32_t *sorted, int64_t n, uint32_t x)
 {
-    int64_t groups = (s->channels + THREADS - 1) / THREADS;
-    if (s->n * groups == 0)
+    int64_t low = 0;
+    while (low < n) {
+        int64_t middle = low + (n - low) / 2;
+        if (sorted[middle] < x)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return low;
+}
+
+/* A thread an element of x, TOGETHER channels at a time: what falls on it has the places' order. */
+static __global__ void sum_up(float *dx, const float *dy, const uint32_t *sorted,
+                              const uint32_t *order, const float *weights, grid_plane s)
+{
+    int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x, n = s.n * s.places * s.per_place;
+    if (!IN(i < s.n * s.elements))
         return;
-    LAUNCH(scatter, dim3((unsigned)(s->n * groups)), dim3(THREADS), 0, stream, dx, dy, grid, *s,
-           groups);
+    int64_t image = i / s.elements, at = i - image * s.elements;
+    int64_t first = first_of(sorted, n, (uint32_t)i), channel = (int64_t)blockIdx.y * TOGETHER;
+    for (; channel < s.channels; channel += (int64_t)gridDim.y * TOGETHER) {
+        int64_t c = image * s.channels + channel;
+        float sum[TOGETHER] = {};
+        for (int64_t j = first; j < n && sorted[j] == (uint32_t)i; j++) {
+            int64_t place = order[j] / s.per_place - image * s.places;
+            for (int k = 0; k < TOGETHER && channel + k < s.channels; k++)
+                sum[k] += weights[order[j]] * dy[(c + k) * LD(s.places) + place];
+        }
+        for (int k = 0; k < TOGETHER; k++)
+            if (IN(channel + k < s.channels))
+                dx[(c + k) * LD(s.elements) + at] = sum[k];
+    }
+}
+
+static int64_t count_terms(const grid_plane *s)
+{
+    return s->n * s->places * s->per_place;
+}
+
+size_t launch_grid_sample_room(const grid_plane *s, int64_t at_once)
+{
+    grid_plane some = *s;
+    some.n = at_once;
+    return (size_t)count_terms(&some) * 4 * sizeof(uint32_t) + launch_sort_room(count_terms(&some));
+}
+
+static void spread(cuda_stream stream, const grid_plane *s, float *dx, const float *dy,
+                   const float *grid, void *room)
+{
+    int64_t n = count_terms(s), elements = s->n * s->elements;
+    int64_t groups = (s->channels + TOGETHER - 1) / TOGETHER;
+    float *weights = (float *)room;
+    uint32_t *keys = (uint32_t *)room + n, *sorted = keys + n, *order = sorted + n;
+    launch_sort_call call = {.n = n,
+                             .bits = sort_bits(elements + 1),
+                             .keys = keys,
+                             .from = NULL,
+                             .sorted = sorted,
+                             .order = order,
+                             .room = order + n};
+    if (n > 0)
+        LAUNCH(find, blocks_of(s->n * s->places, THREADS), dim3(THREADS), 0, stream, keys, weights,
+               grid, *s);
+    launch_sort(stream, &call);
+    dim3 blocks((unsigned)((elements + THREADS - 1) / THREADS),
+                (unsigned)(groups < 65535 ? groups : 65535));
+    LAUNCH(sum_up, blocks, dim3(THREADS), 0, stream, dx, dy, sorted, order, weights, *s);
+}
+
+void launch_grid_sample_spread(cuda_stream stream, const grid_plane *s, int64_t at_once, float *dx,
+                               const float *dy, const float *grid, void *room)
+{
+    if (s->channels * s->elements == 0)
+        return;
+    for (int64_t i = 0; i < s->n; i += at_once) {
+        grid_plane some = *s;
+        some.n = s->n - i < at_once ? s->n - i : at_once;
+        spread(stream, &some, dx + i * s->channels * s->elements, dy + i * s->channels * s->places,
+               grid + i * s->places * s->axes, room);
+    }
 }

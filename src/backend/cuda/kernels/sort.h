@@ -17,6 +17,15 @@ typedef struct launch_sort_call {
     void *room;                 /* launch_sort_room(n) bytes */
 } launch_sort_call;
 
+/* Of keys below n that count; more than 32 for an n that is too large. */
+static inline int sort_bits(int64_t n)
+{
+    int bits = 1;
+    while (bits < 63 && n > (int64_t)1 << bits)
+        bits++;
+    return bits;
+}
+
 size_t launch_sort_room(int64_t n);
 void launch_sort(cuda_stream stream, const launch_sort_call *c);
 

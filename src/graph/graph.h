@@ -34,7 +34,7 @@ enum {
     OP_PLAIN = 0,
     OP_INPLACE = 1,         /* output 0 may take the memory of input 0 when that dies here */
     OP_BACKWARD = 2,        /* only in what graph_backward appends; has no gradient itself */
-    OP_ALIAS = 4,           /* output 0 has the bytes of input 0 under another shape */
+    OP_ALIAS = 4,           /* output 0 has, or may have, the bytes of input 0 under another shape */
     OP_ADDS = 8,            /* the last input, the base, may be absent; if it is there, output 0 is
                              * base + what is made, and may take the memory of a base that dies; a
                              * gradient rule sends such an output to one input and nowhere else */

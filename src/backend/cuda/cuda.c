@@ -186,6 +186,8 @@ static void begin_node(backend_program *p, int32_t index)
     size_t n_reads = (size_t)n->n_reads, n_writes = (size_t)n->n_writes;
     n_reads += p->group[index] ? CHAIN_READS : 0;
     n_writes += p->group[index] ? CHAIN_WRITES : 0;
+    n->in = arena_alloc(p->arena, (size_t)graph_node_slots(n->node) * sizeof *n->in);
+    n->out = arena_alloc(p->arena, (size_t)n->node->n_out * sizeof *n->out);
     n->reads = arena_alloc(p->arena, n_reads * sizeof *n->reads);
     n->writes = arena_alloc(p->arena, n_writes * sizeof *n->writes);
     n->call.in = arena_alloc(p->arena, n_reads * sizeof *n->call.in);
@@ -241,8 +243,8 @@ static status plan_all(backend_program *p, error *err)
     for (int32_t i = 0; i < graph_n_nodes(p->g) && st == OK; i++) {
         error why = ERROR_INIT;
         cuda_node *n = &p->nodes[i];
-        begin_node(p, i);
         st = plan_one(p, n, &why);
+        storage_finish(n);
         if (st == OK)
             continue;
         if (st != E_UNSUPPORTED) {
@@ -270,6 +272,8 @@ static status cuda_load(backend *b, const graph *g, backend_program **ret, error
     p->is_fused = arena_alloc(p->arena, (size_t)graph_n_values(g) * sizeof *p->is_fused);
     if (b->fuses)
         cuda_fuse(p);
+    for (int32_t i = 0; i < graph_n_nodes(g); i++)
+        begin_node(p, i);
     status st = storage_choose(p, err);
     if (st == OK)
         st = plan_all(p, err);
@@ -299,11 +303,10 @@ static bool cuda_can_run_inplace(const backend_program *p, int32_t node)
            p->bytes[n->node->in[graph_node_inplace(n->node)]] == p->bytes[n->node->out[0]];
 }
 
-/* All values are row-major. */
 static bool cuda_can_alias(const backend_program *p, int32_t node)
 {
-    (void)p, (void)node;
-    return true;
+    const cuda_node *n = &p->nodes[node];
+    return !n->in[0].moves && n->in[0].seen.type == n->out[0].seen.type;
 }
 
 static status cuda_prepare(backend_program *p, int32_t node, backend_kernel *ret, error *err)
@@ -323,9 +326,10 @@ static void cuda_fingerprint(const backend *b, char *ret, size_t bytes)
     struct cudaDeviceProp found = {.name = "a GPU that does not answer"};
     const api_found *lt = api_find(API_LT), *dnn = api_find(API_DNN);
     (void)cudaGetDeviceProperties(&found, b->device);
-    snprintf(ret, bytes, "CUDA %s sm_%d%d %d SMs, runtime %d.%d, cuBLASLt %s, cuDNN %s", found.name,
-             b->arch / 10, b->arch % 10, found.multiProcessorCount, CUDART_VERSION / 1000,
-             CUDART_VERSION % 1000 / 10, lt->path ? lt->version : "none",
+    snprintf(ret, bytes,
+             "CUDA %s sm_%d%d %d SMs, runtime %d.%d, cuBLASLt %s, cuDNN %s, halves stored",
+             found.name, b->arch / 10, b->arch % 10, found.multiProcessorCount,
+             CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, lt->path ? lt->version : "none",
              dnn->path ? dnn->version : "none");
 }
 

@@ -1,7 +1,9 @@
 #include "backend/cuda/lt.h"
 
 #include "backend/cuda/api.h"
+#include "backend/cuda/kernels/cast.h"
 #include "common/base/alloc.h"
+#include "graph/plan.h"
 
 #include <stdlib.h>
 
@@ -20,6 +22,8 @@ struct lt_product {
     size_t scratch_bytes;
     float alpha, beta;
     bool has_bias;
+    launch_types bias; /* as the library wants it, and as it is */
+    int64_t bias_count;
 };
 
 static status check(unsigned result, const char *what, error *err)
@@ -38,16 +42,22 @@ static unsigned type_of(tile_kind kind)
     return kind == TILE_BF16 ? LT_BF16 : kind == TILE_F16 ? LT_F16 : LT_F32;
 }
 
+static unsigned type_of_y(const gemm_task *t)
+{
+    return t->y_type == DT_BF16 ? LT_BF16 : t->y_type == DT_F16 ? LT_F16 : LT_F32;
+}
+
 static bool is_row_of_y(const gemm_task *t)
 {
     const tile_end *e = &t->end;
-    return e->c_column == 1 && e->c_row == 0 && e->c_batch == 0 && e->beta == 1.0f;
+    return e->c_column == 1 && e->c_row == 0 && e->c_batch == 0 && e->beta == 1.0f &&
+           (e->c_type == t->y_type || e->c_type == DT_F32);
 }
 
 static bool is_like_y(const gemm_task *t)
 {
     const tile_end *e = &t->end;
-    return e->c_column == 1 && e->c_row == t->y_row &&
+    return e->c_column == 1 && e->c_row == t->y_row && e->c_type == t->y_type &&
            (t->batches == 1 || e->c_batch == t->y_batch);
 }
 
@@ -110,10 +120,13 @@ static status describe(lt_product *p, const gemm_task *t, error *err)
     p->alpha = t->end.alpha;
     p->has_bias = t->end.c && !is_like_y(t);
     p->beta = t->end.c && !p->has_bias ? t->end.beta : 0.0f;
+    p->bias =
+        (launch_types){.y = cuda_launch_type(t->y_type), .a = cuda_launch_type(t->end.c_type)};
+    p->bias_count = t->n;
     TRY(set_desc(p, t, left.turned, right.turned, err));
     TRY(set_layout(&p->left, type, &left, t->batches, err));
     TRY(set_layout(&p->right, type, &right, t->batches, err));
-    return set_layout(&p->y, LT_F32, &y, t->batches, err);
+    return set_layout(&p->y, type_of_y(t), &y, t->batches, err);
 }
 
 /* --- which algorithm --- */
@@ -248,17 +261,29 @@ status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_product 
     return OK;
 }
 
+/* The library takes a bias of y's type. */
+static bool rounds_bias(const lt_product *p)
+{
+    return p->has_bias && p->bias.y != p->bias.a;
+}
+
 size_t lt_scratch_bytes(const lt_product *p)
 {
-    return p->scratch_bytes;
+    size_t begin = size_round_up(p->scratch_bytes, PLAN_ALIGN);
+    return rounds_bias(p) ? begin + (size_t)p->bias_count * sizeof(uint16_t) : p->scratch_bytes;
 }
 
 status lt_run(const lt_product *p, cuda_stream stream, const product_operands *o, void *scratch,
               error *err)
 {
+    const void *bias = o->c;
+    if (rounds_bias(p)) {
+        bias = (char *)scratch + size_round_up(p->scratch_bytes, PLAN_ALIGN);
+        launch_round(stream, p->bias, (void *)(uintptr_t)bias, o->c, p->bias_count);
+    }
     if (p->has_bias)
         TRY_LT(
-            api.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_BIAS_POINTER, &o->c, sizeof o->c),
+            api.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_BIAS_POINTER, &bias, sizeof bias),
             "where its bias is");
     const void *c = p->beta != 0.0f ? o->c : o->y;
     return check(api.cublasLtMatmul(p->handle, p->desc, &p->alpha, o->b, p->left, o->a, p->right,

@@ -107,7 +107,7 @@ static status plan(backend_program *p, cuda_node *n, int first, attention_state 
     lay_out(s);
     t->scale = attention_scale(a, &s->form);
     t->causal = a->causal;
-    t->results = LAUNCH_F32;
+    t->results = cuda_launch_type(first ? cuda_in_storage(n, 0).type : cuda_out_storage(n, 0).type);
     t->products = products_of(p, q->dtype);
     t->shared_limit = p->backend->shared_limit;
     s->drop = cuda_dropout(a->ratio, a->seed, a->stream);
@@ -117,10 +117,14 @@ static status plan(backend_program *p, cuda_node *n, int first, attention_state 
     return OK;
 }
 
+static size_t bytes_of(launch_type t)
+{
+    return t == LAUNCH_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+
 static const void *first_of(const attention_state *s, const void *x, const attention_lie *l)
 {
-    size_t bytes = s->launch.operands == LAUNCH_F32 ? sizeof(float) : sizeof(uint16_t);
-    return (const char *)x + (size_t)l->offset * bytes;
+    return (const char *)x + (size_t)l->offset * bytes_of(s->launch.operands);
 }
 
 /* Packed keys and values are in the queries' value. */
@@ -176,7 +180,8 @@ static launch_attention_bwd bwd_of(const cuda_node *n, const cuda_call *c, void 
 static status run_attention_bwd(const cuda_node *n, const cuda_call *c, error *err)
 {
     (void)err;
-    launch_attention_bwd b = bwd_of(n, c, c->out, sizeof(float));
+    const attention_state *s = n->state;
+    launch_attention_bwd b = bwd_of(n, c, c->out, bytes_of(s->launch.results));
     launch_attention_backward(c->stream, &b);
     return OK;
 }
@@ -194,14 +199,15 @@ static void *rounded(const attention_state *s, const cuda_call *c, const half_co
 {
     void *half = half_at(c, h, (void *)(uintptr_t)value);
     if (h->elements)
-        launch_to_half(c->stream, s->launch.operands, half, value, h->elements);
+        launch_round(c->stream, (launch_types){.y = s->launch.operands}, half, value, h->elements);
     return half;
 }
 
 static void widen(const attention_state *s, const cuda_call *c, const half_copy *h, void *value)
 {
     if (h->elements && value)
-        launch_from_half(c->stream, s->launch.operands, value, half_at(c, h, NULL), h->elements);
+        launch_round(c->stream, (launch_types){.a = s->launch.operands}, value,
+                     half_at(c, h, NULL), h->elements);
 }
 
 static status run_by_dnn(const cuda_node *n, const cuda_call *c, error *err)
@@ -325,7 +331,7 @@ status cuda_plan_rotary(backend_program *p, cuda_node *n, error *err)
     t->width = a->width;
     t->interleaved = a->interleaved;
     t->inverse = a->inverse;
-    t->type = LAUNCH_F32;
+    t->type = cuda_launch_type(cuda_in_storage(n, 0).type);
     n->body = run_rotary;
     n->state = t;
     n->takes_inplace = true;

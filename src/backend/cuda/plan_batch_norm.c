@@ -25,6 +25,7 @@ static norm_state *state_new(backend_program *p, cuda_node *n, size_t piece_byte
     norm_state *s = arena_alloc(p->arena, sizeof *s);
     launch_batch_norm_call *c = &s->call;
     *c = (launch_batch_norm_call){
+        .type = cuda_launch_type(cuda_in_storage(n, 0).type),
         .n = x->dim[0], .channels = x->dim[1], .plane = 1, .epsilon = a->epsilon};
     for (int i = 2; i < x->rank; i++)
         c->plane *= x->dim[i];

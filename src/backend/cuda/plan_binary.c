@@ -5,7 +5,8 @@
 
 typedef struct binary_state {
     axes over;
-    dtype type;
+    launch_types types;
+    dtype type; /* of whole numbers */
     binary_function of_floats;
     whole_function of_wholes;
 } binary_state;
@@ -31,7 +32,7 @@ static status run_floats(const cuda_node *n, const cuda_call *c, error *err)
 {
     (void)err;
     const binary_state *s = n->state;
-    launch_binary(c->stream, s->of_floats, c->out[0], c->in[0], c->in[1], &s->over);
+    launch_binary(c->stream, s->of_floats, s->types, c->out[0], c->in[0], c->in[1], &s->over);
     return OK;
 }
 
@@ -70,6 +71,7 @@ status cuda_plan_binary(backend_program *p, cuda_node *n, error *err)
         return FAIL(err, E_UNSUPPORTED, "arithmetic in %s", dtype_name(t));
     binary_state *s = arena_alloc(p->arena, sizeof *s);
     *s = (binary_state){.over = cuda_broadcast(n),
+                        .types = cuda_types(n),
                         .type = t,
                         .of_floats = cuda_binary_of(p->g, n->node),
                         .of_wholes = functions[op].of_wholes};

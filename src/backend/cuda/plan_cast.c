@@ -5,6 +5,7 @@
 
 typedef struct cast_state {
     dtype from, to;
+    launch_types types; /* of floats */
     int64_t elements;
 } cast_state;
 
@@ -20,7 +21,8 @@ static status run_to_half(const cuda_node *n, const cuda_call *c, error *err)
 {
     (void)err;
     const cast_state *s = n->state;
-    launch_to_half(c->stream, cuda_launch_type(s->to), c->out[0], c->in[0], s->elements);
+    if (c->out[0] != c->in[0])
+        launch_round(c->stream, s->types, c->out[0], c->in[0], s->elements);
     return OK;
 }
 
@@ -33,7 +35,8 @@ static void plan(backend_program *p, cuda_node *n, cuda_body body)
 {
     const graph_value *x = cuda_in(n, 0);
     cast_state *s = arena_alloc(p->arena, sizeof *s);
-    *s = (cast_state){x->dtype, cuda_out(n, 0)->dtype, graph_shape_elements(&x->shape)};
+    *s = (cast_state){x->dtype, cuda_out(n, 0)->dtype, cuda_types(n),
+                      graph_shape_elements(&x->shape)};
     n->body = body;
     n->state = s;
 }

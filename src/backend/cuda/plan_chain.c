@@ -169,10 +169,11 @@ static int add_read(cuda_node *n, graph_val v, dtype *ret_type)
 /* A value that is fused away goes nowhere. */
 static int add_write(cuda_node *n, graph_val v, dtype *ret_type)
 {
+    if (v != GRAPH_NONE)
+        *ret_type = n->program->storage[v].type;
     if (v == GRAPH_NONE || n->program->is_fused[v])
         return -1;
     n->writes[n->n_writes] = v;
-    *ret_type = n->program->storage[v].type;
     return n->n_writes++;
 }
 

@@ -22,8 +22,8 @@ typedef struct conv_lie {
 typedef struct conv_state {
     conv_part first, second, makes;
     conv_lie part[PARTS];
-    dtype factor;   /* what is multiplied */
-    conv_task task; /* all but addresses */
+    dtype factor, result; /* what is multiplied; how what is made is stored */
+    conv_task task;       /* all but addresses */
     bool is_product;
     product product;
     conv_part a, b; /* its factors */
@@ -50,8 +50,9 @@ static const void *factor_at(const conv_state *s, conv_part part, const cuda_cal
     if (!l->turns)
         return c->in[input];
     void *turned = (char *)c->scratch + l->at;
-    launch_channels_last(c->stream, turned, cuda_launch_type(s->factor), c->in[input], l->rounded,
-                         l->outer, l->channels, l->places);
+    launch_type factor = cuda_launch_type(s->factor);
+    launch_types t = {.y = factor, .a = l->rounded ? factor : LAUNCH_F32};
+    launch_channels_last(c->stream, t, turned, c->in[input], l->outer, l->channels, l->places);
     return turned;
 }
 
@@ -150,6 +151,7 @@ static status describe(conv_state *s, const cuda_node *n, const graph_shape *x,
     const conv_attr *attr = n->node->attr;
     conv_task *t = &s->task;
     s->factor = cuda_in(n, 0)->dtype;
+    s->result = s->makes == PART_W ? DT_F32 : cuda_out_storage(n, 0).type;
     TRY(product_kind(n->program, s->factor, &t->kind, err));
     t->batch = x->dim[0];
     t->groups = attr->group;
@@ -238,6 +240,7 @@ static status plan_tiles(conv_state *s, error *err)
     choose_turns(s);
     for (conv_part part = PART_X; part < PARTS; part++)
         set_layout(operand_of(t, part), &s->part[part], s->factor);
+    operand_of(t, s->makes)->type = s->result;
     t->cut.pieces = t->direct && s->makes != PART_W ? 1 : product_pieces(blocks_of(s), m.k, PIECE);
     return check_count(blocks_of(s), "blocks", err);
 }
@@ -273,7 +276,7 @@ static status plan_product(backend_program *p, conv_state *s, error *err)
     s->part[s->second].turns = !makes_image || has_to_round(s, s->second);
     s->a = makes_image ? PART_W : PART_Y;
     s->b = image;
-    gemm_task g = {.kind = t->kind, .batches = 1, .y_type = DT_F32, .end = t->end};
+    gemm_task g = {.kind = t->kind, .batches = 1, .y_type = s->result, .end = t->end};
     if (makes_image) {
         bool turned = s->makes == PART_X;
         g.batches = t->batch;

@@ -5,6 +5,7 @@
 
 typedef struct dropout_state {
     int64_t elements;
+    launch_types types;
     launch_dropout drop;
 } dropout_state;
 
@@ -14,7 +15,7 @@ static status run_dropout(const cuda_node *n, const cuda_call *c, error *err)
     const dropout_state *s = n->state;
     launch_dropout drop = s->drop;
     drop.batch = c->in[1];
-    launch_drop(c->stream, LAUNCH_F32, c->out[0], c->out[1], c->in[0], s->elements, &drop);
+    launch_drop(c->stream, s->types.y, c->out[0], c->out[1], c->in[0], s->elements, &drop);
     return OK;
 }
 
@@ -22,8 +23,7 @@ static status run_dropout_bwd(const cuda_node *n, const cuda_call *c, error *err
 {
     (void)err;
     const dropout_state *s = n->state;
-    launch_drop_bwd(c->stream, LAUNCH_F32, c->out[0], c->in[0], c->in[1], s->elements,
-                    s->drop.scale);
+    launch_drop_bwd(c->stream, s->types, c->out[0], c->in[0], c->in[1], s->elements, s->drop.scale);
     return OK;
 }
 
@@ -36,6 +36,7 @@ status cuda_plan_dropout(backend_program *p, cuda_node *n, error *err)
         return FAIL(err, E_UNSUPPORTED, "a batch id in %s, known is int64",
                     dtype_name(cuda_in(n, 1)->dtype));
     s->elements = graph_shape_elements(&cuda_in(n, 0)->shape);
+    s->types = cuda_types(n);
     s->drop = cuda_dropout(a->ratio, a->seed, a->stream);
     n->body = backward ? run_dropout_bwd : run_dropout;
     n->state = s;

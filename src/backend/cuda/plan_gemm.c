@@ -45,7 +45,7 @@ status cuda_plan_gemm(backend_program *p, cuda_node *n, error *err)
                    .k = a->dim[attr->trans_a ? 0 : 1],
                    .a = factor(a->dim[1], attr->trans_a, 0),
                    .b = factor(b->dim[1], attr->trans_b, 0),
-                   .y_type = DT_F32,
+                   .y_type = cuda_out_storage(n, 0).type,
                    .y_row = y->dim[1],
                    .end = {.alpha = or_one(attr->alpha)}};
     if (cuda_in(n, 2))
@@ -138,7 +138,7 @@ status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err)
                    .k = shape.k,
                    .a = factor(shape.a_pitch, shape.trans_a, 0),
                    .b = factor(shape.b_pitch, shape.trans_b, 0),
-                   .y_type = DT_F32,
+                   .y_type = cuda_out_storage(n, 0).type,
                    .y_row = shape.n,
                    .end = {.alpha = 1.0f}};
     matmul_state *s = arena_alloc(p->arena, sizeof *s);
@@ -151,7 +151,7 @@ status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err)
         s->calls *= shape.dim[j];
     s->a = begins_of(p->arena, &shape, shape.a_step, s->calls, dtype_bytes(a->dtype), &align);
     s->b = begins_of(p->arena, &shape, shape.b_step, s->calls, dtype_bytes(b->dtype), &align);
-    s->y = begins_of(p->arena, &shape, shape.y_step, s->calls, sizeof(float), &align);
+    s->y = begins_of(p->arena, &shape, shape.y_step, s->calls, dtype_bytes(t.y_type), &align);
     TRY(product_plan(p, &t, align, &s->product, err));
     n->body = run_matmul;
     n->state = s;

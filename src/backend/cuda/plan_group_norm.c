@@ -47,7 +47,8 @@ status cuda_plan_group_norm(backend_program *p, cuda_node *n, error *err)
     const graph_shape *x = &cuda_in(n, 0)->shape;
     norm_state *s = arena_alloc(p->arena, sizeof *s);
     launch_group_norm_call *c = &s->call;
-    *c = (launch_group_norm_call){.batch = x->dim[0],
+    *c = (launch_group_norm_call){.type = cuda_launch_type(cuda_in_storage(n, 0).type),
+                                  .batch = x->dim[0],
                                   .groups = a->groups,
                                   .per_group = x->dim[1] / a->groups,
                                   .plane = 1,

@@ -14,6 +14,7 @@ static launch_loss_call *state_new(backend_program *p, cuda_node *n, const graph
     *s = (launch_loss_call){.n = scores->shape.dim[0], .classes = scores->shape.dim[1], .inner = 1};
     for (int i = 2; i < scores->shape.rank; i++)
         s->inner *= scores->shape.dim[i];
+    s->type = cuda_launch_type(cuda_in_storage(n, 0).type);
     s->pitch = s->classes;
     s->narrow = labels->dtype == DT_I32;
     s->fault_node = n->fault_node;

@@ -98,7 +98,7 @@ status cuda_plan_move(backend_program *p, cuda_node *n, error *err)
         over = axes_of_expand(&y->shape, &x->shape);
     else
         over = axes_of_slice(&x->shape, &y->shape, n->node->attr, false, &first);
-    *b = box_of(over, y->dtype, 0, first);
+    *b = box_of(over, cuda_out_storage(n, 0).type, 0, first);
     n->body = run_move;
     n->state = b;
     return OK;
@@ -128,7 +128,7 @@ status cuda_plan_slice_bwd(backend_program *p, cuda_node *n, error *err)
     if (n->takes_inplace)                                         /* added element by element */
         *b = (box){.over = over, .to = first};
     else
-        *b = box_of(over, DT_F32, first, 0);
+        *b = box_of(over, cuda_out_storage(n, 0).type, first, 0);
     n->body = run_slice_bwd;
     n->state = b;
     return OK;
@@ -155,7 +155,8 @@ status cuda_plan_concat(backend_program *p, cuda_node *n, error *err)
     axes_row_major(&y->shape, stride);
     for (int k = 0; k < n->node->n_in; k++) {
         int64_t size = cuda_in(n, k)->shape.dim[axis];
-        parts[k] = box_of(axes_of_part(&y->shape, axis, size), y->dtype, begin * stride[axis], 0);
+        parts[k] = box_of(axes_of_part(&y->shape, axis, size), cuda_out_storage(n, 0).type,
+                          begin * stride[axis], 0);
         begin += size;
     }
     n->body = run_concat;

@@ -55,10 +55,11 @@ status cuda_plan_pad(backend_program *p, cuda_node *n, error *err)
     if (last < 0)
         return cuda_plan_copy(p, n, err);
     launch_pad_call *s = arena_alloc(p->arena, sizeof *s);
-    s->element = dtype_bytes(cuda_out(n, 0)->dtype);
+    s->element = dtype_bytes(cuda_out_storage(n, 0).type);
     s->rank = last + 1;
     s->run = run;
-    fill_value(cuda_out(n, 0)->dtype, a->value, s->value);
+    if (s->element == dtype_bytes(cuda_out(n, 0)->dtype)) /* otherwise it is 0 */
+        fill_value(cuda_out(n, 0)->dtype, a->value, s->value);
     widen(s);
     int64_t stride = s->run, slab = s->run;
     for (int32_t i = last; i >= 0; i--) {

@@ -65,6 +65,7 @@ static launch_pool *describe(backend_program *p, const pool_attr *a, const graph
     int spatial = x->rank - 2, lead = POOL_AXES - spatial;
     launch_pool *t = arena_alloc(p->arena, sizeof *t);
     t->planes = x->dim[0] * x->dim[1];
+    t->channels = 1;
     t->counts_padding = a->count_include_pad;
     t->column_major = a->column_major;
     t->p = (int32_t)a->p;
@@ -148,6 +149,7 @@ status cuda_plan_pool(backend_program *p, cuda_node *n, error *err)
     if (op == OP_MAX_POOL_BWD)
         TRY(check_workspace(p, cuda_in(n, 1), err));
     launch_pool *t = describe(p, &a, x, y);
+    t->type = cuda_launch_type(cuda_in_storage(n, 0).type);
     if (op == OP_MAX_POOL && cuda_out(n, 1) && t->wide_taps)
         p->bytes[n->node->out[1]] *= sizeof(int32_t);
     n->body = body_of[op];

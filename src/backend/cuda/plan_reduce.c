@@ -66,6 +66,7 @@ status cuda_plan_reduce(backend_program *p, cuda_node *n, error *err)
     if (s->whole && !has_whole(op))
         return FAIL(err, E_UNSUPPORTED, "of whole numbers there are sum, product and extremes");
     reduce_space_of(n->node, &cuda_in(n, 0)->shape, &cuda_out(n, 0)->shape, &s->call.space);
+    s->call.type = cuda_launch_type(cuda_in_storage(n, 0).type);
     s->call.kind = reduction_of[op];
     s->call.divisor = (float)reduce_depth(&s->call.space);
     if (!s->whole)

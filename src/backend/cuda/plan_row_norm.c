@@ -37,6 +37,10 @@ static launch_row_norm_call *state_new(backend_program *p, const cuda_node *n)
     graph_op op = n->node->op;
     launch_row_norm_call *s = arena_alloc(p->arena, sizeof *s);
     *s = (launch_row_norm_call){.rows = 1, .n = 1, .epsilon = a->epsilon};
+    bool backward = graph_op_of(op)->traits & OP_BACKWARD;
+    s->x_type = cuda_launch_type(cuda_in_storage(n, 0).type);
+    s->y_type = cuda_launch_type(backward ? cuda_in_storage(n, n->node->n_in - 1).type
+                                          : cuda_out_storage(n, 0).type);
     s->centred = op == OP_LAYER_NORMALIZATION || op == OP_LAYER_NORMALIZATION_BWD;
     for (int i = 0; i < x->rank; i++)
         *(i < a->axis ? &s->rows : &s->n) *= x->dim[i];

@@ -23,7 +23,7 @@ status cuda_plan_trilu(backend_program *p, cuda_node *n, error *err)
                              .cols = x->shape.dim[last],
                              .k = a->k,
                              .upper = a->upper,
-                             .element = dtype_bytes(x->dtype)};
+                             .element = dtype_bytes(cuda_out_storage(n, 0).type)};
     for (int i = 0; i < last - 1; i++)
         s->matrices *= x->shape.dim[i];
     n->body = run_trilu;
@@ -76,7 +76,7 @@ status cuda_plan_reverse_sequence(backend_program *p, cuda_node *n, error *err)
     launch_reverse_call *s = arena_alloc(p->arena, sizeof *s);
     *s = (launch_reverse_call){.steps = x->shape.dim[batch_first ? 1 : 0],
                                .examples = x->shape.dim[batch_first ? 0 : 1],
-                               .bytes = (int64_t)dtype_bytes(x->dtype),
+                               .bytes = (int64_t)dtype_bytes(cuda_out_storage(n, 0).type),
                                .batch_first = batch_first,
                                .wide = lengths->dtype == DT_I64,
                                .fault = {.node = n->fault_node}};

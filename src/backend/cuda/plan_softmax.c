@@ -26,6 +26,7 @@ status cuda_plan_softmax(backend_program *p, cuda_node *n, error *err)
     axis = axis < 0 ? axis + x->rank : axis;
     launch_softmax_call *s = arena_alloc(p->arena, sizeof *s);
     *s = (launch_softmax_call){.outer = 1, .axis = 1, .inner = 1};
+    s->type = cuda_launch_type(cuda_in_storage(n, 0).type);
     s->log = op == OP_LOG_SOFTMAX || op == OP_LOG_SOFTMAX_BWD;
     for (int i = 0; i < x->rank; i++)
         *(i < axis ? &s->outer : i == axis ? &s->axis : &s->inner) *= x->dim[i];

@@ -5,9 +5,9 @@
 
 typedef struct unary_state {
     unary_function function;
+    launch_types types;
     int64_t elements;
     float p, q;
-    launch_type rounded; /* what relu's gradient reads */
 } unary_state;
 
 static const unary_function function_of[OP_COUNT] = {
@@ -22,16 +22,8 @@ static status run_unary(const cuda_node *n, const cuda_call *c, error *err)
 {
     (void)err;
     const unary_state *s = n->state;
-    launch_unary(c->stream, s->function, c->out[0], c->in[0], n->node->n_in > 1 ? c->in[1] : NULL,
-                 s->elements, s->p, s->q);
-    return OK;
-}
-
-static status run_relu_bwd_of_rounded(const cuda_node *n, const cuda_call *c, error *err)
-{
-    (void)err;
-    const unary_state *s = n->state;
-    launch_relu_bwd_of_rounded(c->stream, c->out[0], c->in[0], c->in[1], s->rounded, s->elements);
+    launch_unary(c->stream, s->function, s->types, c->out[0], c->in[0],
+                 n->node->n_in > 1 ? c->in[1] : NULL, s->elements, s->p, s->q);
     return OK;
 }
 
@@ -54,8 +46,8 @@ status cuda_plan_unary(backend_program *p, cuda_node *n, error *err)
     unary_state *s = arena_alloc(p->arena, sizeof *s);
     s->function = cuda_unary_of(n->node, &s->p, &s->q);
     s->elements = graph_shape_elements(&cuda_out(n, 0)->shape);
-    s->rounded = cuda_in(n, 1) ? cuda_launch_type(cuda_in(n, 1)->dtype) : LAUNCH_F32;
-    n->body = s->rounded == LAUNCH_F32 ? run_unary : run_relu_bwd_of_rounded;
+    s->types = cuda_types(n);
+    n->body = run_unary;
     n->state = s;
     n->takes_inplace = true;
     return OK;

@@ -5,6 +5,7 @@
 
 typedef struct choice_state {
     axes over;
+    launch_types types;
     choice_function function;
     size_t element; /* bytes */
 } choice_state;
@@ -13,7 +14,8 @@ static status run_choice(const cuda_node *n, const cuda_call *c, error *err)
 {
     (void)err;
     const choice_state *s = n->state;
-    launch_choice(c->stream, s->function, c->out[0], c->in[0], c->in[1], c->in[2], &s->over);
+    launch_choice(c->stream, s->function, s->types, c->out[0], c->in[0], c->in[1], c->in[2],
+                  &s->over);
     return OK;
 }
 
@@ -41,14 +43,15 @@ choice_function cuda_choice_of(graph_op op)
 
 status cuda_plan_where(backend_program *p, cuda_node *n, error *err)
 {
+    (void)err;
     bool is_where = n->node->op == OP_WHERE;
-    dtype t = cuda_out(n, 0)->dtype;
+    dtype t = cuda_out_storage(n, 0).type;
     choice_state *s = arena_alloc(p->arena, sizeof *s);
     *s = (choice_state){.over = cuda_broadcast(n), .element = dtype_bytes(t)};
-    if (is_where && s->element != 1 && s->element != 4 && s->element != 8)
-        return FAIL(err, E_UNSUPPORTED, "a choice of %s", dtype_name(t));
-    if (!is_where)
+    if (!is_where) {
         s->function = cuda_choice_of(n->node->op);
+        s->types = cuda_types(n);
+    }
     n->body = is_where ? run_where : run_choice;
     n->state = s;
     n->takes_inplace = !is_where;

@@ -1,4 +1,4 @@
-#include "backend/cuda/program.h"
+#include "backend/cuda/storage.h"
 
 #include "backend/cuda/device.h"
 #include "backend/drop.h"
@@ -23,17 +23,26 @@ const graph_value *cuda_out(const cuda_node *n, int i)
 
 cuda_storage cuda_in_storage(const cuda_node *n, int i)
 {
-    return n->program->storage[n->node->in[i]];
+    return n->in[i].seen;
 }
 
 cuda_storage cuda_out_storage(const cuda_node *n, int i)
 {
-    return n->program->storage[n->node->out[i]];
+    return n->out[i].seen;
 }
 
 launch_type cuda_launch_type(dtype t)
 {
     return t == DT_BF16 ? LAUNCH_BF16 : t == DT_F16 ? LAUNCH_F16 : LAUNCH_F32;
+}
+
+launch_types cuda_types(const cuda_node *n)
+{
+    launch_type in[AXES_OPERANDS] = {LAUNCH_F32};
+    for (int i = 0; i < n->node->n_in && i < AXES_OPERANDS; i++)
+        if (cuda_in(n, i))
+            in[i] = cuda_launch_type(cuda_in_storage(n, i).type);
+    return (launch_types){cuda_launch_type(cuda_out_storage(n, 0).type), in[0], in[1], in[2]};
 }
 
 axes cuda_broadcast(const cuda_node *n)
@@ -134,6 +143,7 @@ status cuda_node_run(void *state, void *const *addresses, void *workspace, error
         c->in[i] = n->reads[i] == GRAPH_NONE ? NULL : addresses[n->reads[i]];
     for (int i = 0; i < n->n_writes; i++)
         c->out[i] = n->writes[i] == GRAPH_NONE ? NULL : addresses[n->writes[i]];
+    storage_bring(n, c);
     TRY(n->body(n, c, err));
     return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
 }

@@ -25,6 +25,13 @@ typedef struct cuda_storage {
     bool channels_last;     /* [N,C,..] lies as [N,..,C]; otherwise row-major */
 } cuda_storage;
 
+/* An operand of a body. */
+typedef struct cuda_edge {
+    cuda_storage seen;      /* as the body finds or leaves it */
+    bool moves;             /* unlike its value: it is a copy, at this place of the scratch */
+    size_t at;
+} cuda_edge;
+
 /* One execution: addresses on the device; NULL where the node has no value. */
 typedef struct cuda_call {
     const void **in;        /* of what the node reads: [graph_node_slots]; of a group's last, what the group reads */
@@ -45,6 +52,7 @@ struct cuda_node {
     cuda_body body;         /* NULL: nothing to do, no output has elements */
     const void *state;      /* the body's, in the program's arena */
     size_t scratch_bytes;
+    cuda_edge *in, *out;    /* [graph_node_slots], [n_out] */
     bool takes_inplace;     /* the body may write output 0 over the input of graph_node_inplace */
     uint64_t fault_node;    /* the number of the node, in the upper half */
     const char *fault_of;   /* what is checked; NULL: nothing is */
@@ -91,6 +99,8 @@ cuda_storage cuda_in_storage(const cuda_node *n, int i);
 cuda_storage cuda_out_storage(const cuda_node *n, int i);
 /* Of a floating type with kernels. */
 launch_type cuda_launch_type(dtype t);
+/* ... of output 0 and the first three inputs of an element-wise function. */
+launch_types cuda_types(const cuda_node *n);
 
 /* All inputs of an operator that broadcasts them to its output 0. */
 axes cuda_broadcast(const cuda_node *n);

@@ -1,8 +1,8 @@
 /*
  * Operands that broadcast: any shapes, alignments and pieces, against a walk by coordinates; and
- * what the arithmetic makes of numbers at the end of their range.
+ * what the arithmetic makes of wholes at the end of their range.
  */
-#include "cuda_emu/kernel_test.h"
+#include "cuda_emu/kernels/support_stored.h"
 
 #include "backend/axes_of.h"
 #include "backend/cuda/kernels/binary.h"
@@ -70,22 +70,51 @@ static float *operand(size_t i, int k, size_t shift)
     return x + shift;
 }
 
+/* One type for all, or half of them halves. */
+static const launch_types mixtures[] = {
+    {LAUNCH_F32, LAUNCH_F32, LAUNCH_F32, LAUNCH_F32},
+    {LAUNCH_BF16, LAUNCH_BF16, LAUNCH_BF16, LAUNCH_BF16},
+    {LAUNCH_F32, LAUNCH_F32, LAUNCH_BF16, LAUNCH_F32},
+    {LAUNCH_F16, LAUNCH_F16, LAUNCH_F32, LAUNCH_F16},
+};
+
+/* Operand k of that type, `shift` elements behind where it would be aligned; as[k]: what it is
+ * then. */
+static const void *stored_operand(size_t i, int k, launch_type type, size_t shift,
+                                  float as[3][MOST])
+{
+    memcpy(as[k], host[k], sizeof host[k]);
+    size_t n = (size_t)graph_shape_elements(&shapes[i].operand[k]) + shift;
+    return (const char *)stored_on_device(type, as[k], n) + stored_bytes(type, shift);
+}
+
+static void check_stored(const void *y, launch_type type, const float *want, size_t n)
+{
+    uint32_t bits[MOST], expected[MOST];
+    from_device(bits, y, stored_bytes(type, n));
+    to_stored(expected, type, want, n);
+    assert_memory_equal(bits, expected, stored_bytes(type, n));
+}
+
 static void floats_broadcast(void **state)
 {
     (void)state;
+    static float as[3][MOST];
     fill();
     for (size_t i = 0; i < COUNT_OF(shapes); i++)
         for (size_t shift = 0; shift < 4; shift++) { /* of y, of a, of b */
+            launch_types t = mixtures[(i + shift) % COUNT_OF(mixtures)];
             size_t n = (size_t)graph_shape_elements(&shapes[i].y), of_a = shift == 2,
                    of_b = shift == 3;
-            float *y = (float *)device_room((n + 1) * sizeof *y) + (shift == 1);
+            void *y = (char *)stored_room(t.y, n + 1) + stored_bytes(t.y, shift == 1);
             axes over = axes_at(i, 2);
-            launch_binary(kernel_test_stream(), BINARY_sub, y, operand(i, 0, of_a),
-                          operand(i, 1, of_b), &over);
-            from_device(got, y, n * sizeof *got);
+            const void *a = stored_operand(i, 0, t.a, of_a, as);
+            const void *b = stored_operand(i, 1, t.b, of_b, as);
+            launch_binary(kernel_test_stream(), BINARY_sub, t, y, a, b, &over);
             for (size_t e = 0; e < n; e++)
-                assert_true(got[e] == host[0][place(i, 0, (int64_t)e) + (int64_t)of_a] -
-                                          host[1][place(i, 1, (int64_t)e) + (int64_t)of_b]);
+                got[e] = as[0][place(i, 0, (int64_t)e) + (int64_t)of_a] -
+                         as[1][place(i, 1, (int64_t)e) + (int64_t)of_b];
+            check_stored(y, t.y, got, n);
         }
 }
 
@@ -95,7 +124,7 @@ static void the_first_operand_may_be_overwritten(void **state)
     fill();
     float *y = operand(3, 0, 0);
     axes over = axes_at(3, 2);
-    launch_binary(kernel_test_stream(), BINARY_mul, y, y, operand(3, 1, 0), &over);
+    launch_binary(kernel_test_stream(), BINARY_mul, mixtures[0], y, y, operand(3, 1, 0), &over);
     from_device(got, y, 24 * sizeof *got);
     for (int e = 0; e < 24; e++)
         assert_true(got[e] == host[0][e] * host[1][e % 8]);
@@ -104,19 +133,22 @@ static void the_first_operand_may_be_overwritten(void **state)
 static void gradients_follow_an_operand(void **state)
 {
     (void)state;
+    static float as[3][MOST];
     fill();
     for (size_t i = 0; i < COUNT_OF(shapes); i++) {
+        launch_types t = mixtures[i % COUNT_OF(mixtures)];
         size_t n = (size_t)graph_shape_elements(&shapes[i].y);
-        float *y = device_room(n * sizeof *y);
+        void *y = stored_room(t.y, n);
         axes over = axes_at(i, 3);
-        launch_choice(kernel_test_stream(), CHOICE_prelu_bwd, y, operand(i, 0, 0), operand(i, 1, 0),
-                      operand(i, 2, 0), &over);
-        from_device(got, y, n * sizeof *got);
+        const void *a = stored_operand(i, 0, t.a, 0, as), *b = stored_operand(i, 1, t.b, 0, as);
+        launch_choice(kernel_test_stream(), CHOICE_prelu_bwd, t, y, a, b,
+                      stored_operand(i, 2, t.c, 0, as), &over);
         for (size_t e = 0; e < n; e++) {
-            float dy = host[0][place(i, 0, (int64_t)e)], x = host[1][place(i, 1, (int64_t)e)];
-            float slope = host[2][place(i, 2, (int64_t)e)];
-            assert_true(got[e] == (x > 0.0f ? dy : dy * slope));
+            float dy = as[0][place(i, 0, (int64_t)e)], x = as[1][place(i, 1, (int64_t)e)];
+            float slope = as[2][place(i, 2, (int64_t)e)];
+            got[e] = x > 0.0f ? dy : dy * slope;
         }
+        check_stored(y, t.y, got, n);
     }
 }
 
@@ -124,7 +156,7 @@ static void gradients_follow_an_operand(void **state)
 static void chosen_are_elements_of_any_size(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {1, 4, 8};
+    static const size_t sizes[] = {1, 2, 4, 8};
     static unsigned char bytes[3][MOST * 8], chosen[MOST * 8];
     for (int k = 0; k < 3; k++)
         for (size_t j = 0; j < sizeof bytes[k]; j++)
@@ -188,13 +220,13 @@ static void quotients_are_exact(void **state)
     assert_int_equal(scene_quotient(0x40000000u, 0x7fffffffu), 1);
 }
 
-/* --- whole numbers --- */
+/* --- whole wholes --- */
 
-static const int64_t numbers[] = {
+static const int64_t wholes[] = {
     0,   1,   -1,   2,       -2,        3,         7,         -7,        100,
     255, 256, -128, 1000003, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN,
 };
-enum { NUMBERS = COUNT_OF(numbers) };
+enum { WHOLES = COUNT_OF(wholes) };
 
 static int64_t as_type(dtype t, int64_t x)
 {
@@ -245,20 +277,20 @@ static void whole_numbers_wrap_around(void **state)
 {
     (void)state;
     static const dtype types[] = {DT_I64, DT_I32, DT_U8};
-    int64_t a[NUMBERS], y[NUMBERS * NUMBERS];
-    graph_shape all = {2, {NUMBERS, NUMBERS}}, column = {2, {NUMBERS, 1}}, row = {1, {NUMBERS}};
+    int64_t a[WHOLES], y[WHOLES * WHOLES];
+    graph_shape all = {2, {WHOLES, WHOLES}}, column = {2, {WHOLES, 1}}, row = {1, {WHOLES}};
     axes over = axes_of_broadcast(&all, (const graph_shape *const[]){&column, &row}, 2);
     for (size_t t = 0; t < COUNT_OF(types); t++) {
         size_t bytes = dtype_bytes(types[t]);
-        for (int i = 0; i < NUMBERS; i++)
-            store(types[t], a, i, numbers[i]);
-        void *x = on_device(a, NUMBERS * bytes), *to = device_room(NUMBERS * NUMBERS * bytes);
+        for (int i = 0; i < WHOLES; i++)
+            store(types[t], a, i, wholes[i]);
+        void *x = on_device(a, WHOLES * bytes), *to = device_room(WHOLES * WHOLES * bytes);
         for (whole_function f = WHOLE_add; f <= WHOLE_fmod; f++) {
             launch_whole(kernel_test_stream(), f, types[t], to, x, x, &over);
-            from_device(y, to, NUMBERS * NUMBERS * bytes);
-            for (int e = 0; e < NUMBERS * NUMBERS; e++) {
-                __int128 want = exact(f, as_type(types[t], numbers[e / NUMBERS]),
-                                      as_type(types[t], numbers[e % NUMBERS]));
+            from_device(y, to, WHOLES * WHOLES * bytes);
+            for (int e = 0; e < WHOLES * WHOLES; e++) {
+                __int128 want = exact(f, as_type(types[t], wholes[e / WHOLES]),
+                                      as_type(types[t], wholes[e % WHOLES]));
                 assert_int_equal(load(types[t], y, e), as_type(types[t], (int64_t)want));
             }
         }
@@ -337,7 +369,8 @@ static void floats_are_rounded_to_half(void **state)
                                     0x7f80, 0x8000, 0x7f80, 0x7f80};
     uint16_t y[COUNT_OF(x)];
     void *to = device_room(sizeof y);
-    launch_to_half(kernel_test_stream(), LAUNCH_BF16, to, on_device(x, sizeof x), COUNT_OF(x));
+    launch_round(kernel_test_stream(), (launch_types){.y = LAUNCH_BF16}, to, on_device(x, sizeof x),
+                 COUNT_OF(x));
     from_device(y, to, sizeof y);
     for (size_t i = 0; i < COUNT_OF(x); i++)
         assert_int_equal(y[i], want[i]);
@@ -355,7 +388,8 @@ static void halves_are_widened(void **state)
     for (size_t t = 0; t < COUNT_OF(types); t++) {
         to_stored(half, types[t], x, N);
         from_stored(x, types[t], half, N);
-        launch_from_half(kernel_test_stream(), types[t], to, on_device(half, sizeof half), N);
+        launch_round(kernel_test_stream(), (launch_types){.a = types[t]}, to,
+                     on_device(half, sizeof half), N);
         from_device(y, to, sizeof y);
         assert_memory_equal(y, x, sizeof y);
     }

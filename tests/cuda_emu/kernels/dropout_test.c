@@ -52,9 +52,14 @@ static void drop(launch_type type, size_t n, float ratio, bool in_place)
 
     const void *slope = stored_on_device(type, x, n);
     void *dx = stored_room(type, n);
-    launch_drop_bwd(kernel_test_stream(), type, dx, slope, made, (int64_t)n, d.scale);
+    launch_types same = {.y = type, .a = type}, wide = {.y = LAUNCH_F32, .a = type};
+    launch_drop_bwd(kernel_test_stream(), same, dx, slope, made, (int64_t)n, d.scale);
     stored_from_device(y, type, dx, n);
     expect(type, &d, n);
+    void *floats = stored_room(LAUNCH_F32, n);
+    launch_drop_bwd(kernel_test_stream(), wide, floats, slope, made, (int64_t)n, d.scale);
+    from_device(y, floats, n * sizeof *y);
+    expect(LAUNCH_F32, &d, n);
     device_clear();
 }
 
@@ -79,7 +84,7 @@ static void no_mask_is_wanted(void **state)
     for (size_t i = 0; i < 10; i++)
         assert_true(y[i] == (rng_u32(&r, i) >= d.threshold ? x[i + 1] * d.scale : 0.0f));
     launch_drop(kernel_test_stream(), LAUNCH_F32, NULL, NULL, NULL, 0, &d);
-    launch_drop_bwd(kernel_test_stream(), LAUNCH_F32, NULL, NULL, NULL, 0, 1.0f);
+    launch_drop_bwd(kernel_test_stream(), (launch_types){0}, NULL, NULL, NULL, 0, 1.0f);
 }
 
 int main(void)

@@ -1,8 +1,9 @@
 /*
  * Pooling's kernels against loops over windows in double: every kind, windows that overlap, hang
- * over, have gaps, are larger than a warp takes at once; ties, NaN and what MaxPool remembers.
+ * over, have gaps, are larger than a warp takes at once; ties, NaN and what MaxPool remembers. Of
+ * float32, plane behind plane, and of halves with the channels of an image side by side.
  */
-#include "cuda_emu/kernel_test.h"
+#include "cuda_emu/kernels/support_stored.h"
 
 #include "backend/cuda/kernels/pool.h"
 
@@ -167,8 +168,43 @@ static void lp_window(const launch_pool *p, int plane, int o)
 }
 
 /* x and dy on the device. */
+/* Where number i of what has planes of `size` lies: channels side by side, if there are several. */
+static size_t lies_at(const launch_pool *p, const int32_t size[POOL_AXES], size_t i)
+{
+    size_t plane = i / (size_t)plane_of(size), element = i % (size_t)plane_of(size);
+    size_t channels = (size_t)p->channels, first = plane / channels * (size_t)plane_of(size);
+    return (first + element) * channels + plane % channels;
+}
+
+/* As the kernels are to find it; `from` is then as it is stored. */
+static void *laid_out(const launch_pool *p, const int32_t size[POOL_AXES], float *from)
+{
+    static float moved[MOST];
+    for (size_t i = 0; i < whole(size); i++)
+        moved[lies_at(p, size, i)] = from[i];
+    void *ret = stored_on_device(p->type, moved, whole(size));
+    for (size_t i = 0; i < whole(size); i++)
+        from[i] = moved[lies_at(p, size, i)];
+    return ret;
+}
+
+static void *room_for(const launch_pool *p, const int32_t size[POOL_AXES])
+{
+    return stored_room(p->type, whole(size));
+}
+
+/* In the order of planes. */
+static void fetch(float *ret, const launch_pool *p, const int32_t size[POOL_AXES],
+                  const void *device)
+{
+    static float moved[MOST];
+    stored_from_device(moved, p->type, device, whole(size));
+    for (size_t i = 0; i < whole(size); i++)
+        ret[i] = moved[lies_at(p, size, i)];
+}
+
 typedef struct drawn {
-    float *x, *dy;
+    void *x, *dy;
 } drawn;
 
 /* Draws x, with many equals, and dy. */
@@ -179,38 +215,42 @@ static drawn draw(const launch_pool *p)
         x[i] = roundf(8.0f * x[i]) / 8.0f;
     random_floats(dy, whole(p->out), 2);
     memset(want_dx, 0, sizeof want_dx);
-    return (drawn){on_device(x, whole(p->in) * sizeof *x),
-                   on_device(dy, whole(p->out) * sizeof *dy)};
+    return (drawn){laid_out(p, p->in, x), laid_out(p, p->out, dy)};
 }
 
-static void expect(const char *what, const launch_pool *p, const float *device,
-                   const double *wanted, const int32_t size[POOL_AXES])
+static void expect(const char *what, const launch_pool *p, const void *device, const double *wanted,
+                   const int32_t size[POOL_AXES])
 {
     char name[96];
     snprintf(name, sizeof name, "%s, planes of %d %d %d", what, p->in[0], p->in[1], p->in[2]);
-    from_device(got, device, whole(size) * sizeof *got);
-    assert_floats_close(name, got, wanted, whole(size), 2e-6, 2e-6);
+    double grain = p->type == LAUNCH_F32 ? 2e-6 : 4.0 * stored_grain(p->type);
+    fetch(got, p, size, device);
+    assert_floats_close(name, got, wanted, whole(size), grain, grain);
 }
 
 static void play_max(const launch_pool *p, drawn d)
 {
     size_t n = whole(p->out), tap_bytes = p->wide_taps ? sizeof(int32_t) : sizeof(uint8_t);
     void *taps = device_room(n * tap_bytes);
-    float *y = device_room(n * sizeof *y), *dx = device_room(whole(p->in) * sizeof *dx);
-    int64_t *indices = device_room(n * sizeof *indices), indices_got[MOST];
+    void *y = room_for(p, p->out), *dx = room_for(p, p->in);
+    int64_t *indices = p->channels == 1 ? device_room(n * sizeof *indices) : NULL;
+    int64_t indices_got[MOST];
     unsigned char bytes[MOST * sizeof(int32_t)];
     launch_max_pool(kernel_test_stream(), p, y, taps, indices, d.x);
     each_window(p, max_window);
-    from_device(got, y, n * sizeof *got);
+    fetch(got, p, p->out, y);
     from_device(bytes, taps, n * tap_bytes);
-    from_device(indices_got, indices, n * sizeof *indices);
+    if (indices)
+        from_device(indices_got, indices, n * sizeof *indices);
     for (size_t i = 0; i < n; i++) {
-        int32_t tap = bytes[i];
+        size_t at = lies_at(p, p->out, i);
+        int32_t tap = bytes[at];
         if (p->wide_taps)
-            memcpy(&tap, bytes + i * sizeof tap, sizeof tap);
+            memcpy(&tap, bytes + at * sizeof tap, sizeof tap);
         assert_true((double)got[i] == want[i] || (got[i] != got[i] && want[i] != want[i]));
         assert_int_equal(tap, want_taps[i]);
-        assert_int_equal(indices_got[i], want_indices[i]);
+        if (indices)
+            assert_int_equal(indices_got[i], want_indices[i]);
     }
     launch_max_pool_bwd(kernel_test_stream(), p, dx, d.dy, taps);
     expect("slopes of the largest", p, dx, want_dx, p->in);
@@ -218,8 +258,7 @@ static void play_max(const launch_pool *p, drawn d)
 
 static void play_average(const launch_pool *p, drawn d)
 {
-    float *y = device_room(whole(p->out) * sizeof *y);
-    float *dx = device_room(whole(p->in) * sizeof *dx);
+    void *y = room_for(p, p->out), *dx = room_for(p, p->in);
     launch_average_pool(kernel_test_stream(), p, y, d.x);
     launch_average_pool_bwd(kernel_test_stream(), p, dx, d.dy);
     each_window(p, average_window);
@@ -229,8 +268,7 @@ static void play_average(const launch_pool *p, drawn d)
 
 static void play_norm(const launch_pool *p, drawn d)
 {
-    float *y = device_room(whole(p->out) * sizeof *y);
-    float *dx = device_room(whole(p->in) * sizeof *dx);
+    void *y = room_for(p, p->out), *dx = room_for(p, p->in);
     launch_lp_pool(kernel_test_stream(), p, y, d.x);
     launch_lp_pool_bwd(kernel_test_stream(), p, dx, d.dy, d.x, y);
     each_window(p, lp_window);
@@ -240,53 +278,68 @@ static void play_norm(const launch_pool *p, drawn d)
 
 /* --- tests: each of a scene --- */
 
-static launch_pool scene_of(void *const *state)
+enum { FORMS = 3 };
+
+static launch_pool scene_of(void *const *state, int form)
 {
+    static const launch_type types[FORMS] = {LAUNCH_F32, LAUNCH_BF16, LAUNCH_F16};
+    static const int channels[FORMS] = {1, 3, 2};
     launch_pool p = *(const launch_pool *)*state;
-    p.planes = PLANES;
+    p.type = types[form];
+    p.channels = channels[form];
+    p.planes = PLANES / p.channels;
     return p;
 }
 
 static void the_largest(void **state)
 {
-    launch_pool p = scene_of(state);
-    play_max(&p, draw(&p));
+    for (int form = 0; form < FORMS; form++) {
+        launch_pool p = scene_of(state, form);
+        play_max(&p, draw(&p));
+    }
 }
 
 /* It counts as the largest, so what has gone wrong is seen; the first one is remembered. */
 static void no_number_wins(void **state)
 {
-    launch_pool p = scene_of(state);
-    drawn d = draw(&p);
-    for (size_t k = 0; k < whole(p.in); k += 5)
-        x[k] = k % 3 ? NAN : -INFINITY;
-    d.x = on_device(x, whole(p.in) * sizeof *x);
-    play_max(&p, d);
+    for (int form = 0; form < FORMS; form++) {
+        launch_pool p = scene_of(state, form);
+        drawn d = draw(&p);
+        for (size_t k = 0; k < whole(p.in); k += 5)
+            x[k] = k % 3 ? NAN : -INFINITY;
+        d.x = laid_out(&p, p.in, x);
+        play_max(&p, d);
+    }
 }
 
 static void averages(void **state)
 {
-    launch_pool p = scene_of(state);
-    play_average(&p, draw(&p));
-    p.counts_padding = true;
-    play_average(&p, draw(&p));
+    for (int form = 0; form < FORMS; form++) {
+        launch_pool p = scene_of(state, form);
+        play_average(&p, draw(&p));
+        p.counts_padding = true;
+        play_average(&p, draw(&p));
+    }
 }
 
 static void norms(void **state)
 {
-    launch_pool p = scene_of(state);
+    launch_pool p = scene_of(state, 0);
     for (p.p = 1; p.p <= 3; p.p++)
         play_norm(&p, draw(&p));
+    p = scene_of(state, 1);
+    p.p = 2;
+    play_norm(&p, draw(&p));
 }
 
 /* Windows of zeros have no slope. */
 static void norms_of_zeros(void **state)
 {
-    launch_pool p = scene_of(state);
+    launch_pool p = scene_of(state, 0);
     drawn d = draw(&p);
     p.p = 2;
     memset(x, 0, whole(p.in) / 2 * sizeof *x);
-    d.x = on_device(x, whole(p.in) * sizeof *x);
+    d.x = laid_out(&p, p.in, x);
     play_norm(&p, d);
 }
 

@@ -8,64 +8,74 @@ enum { THREADS = 256, GROUP = 4 };
 
 /* --- floats --- */
 
-/* EACH elements a thread, in one access but for the last thread; n in all. y may be a. */
+/* EACH elements a thread, in one access but for the last thread; n in all. y may be a of its type.
+ */
 template <typename F, int EACH>
-static __global__ void binary(float *y, const float *a, const float *b, walk<2> w, uint32_t n)
+static __global__ void binary(launch_types type, void *y, const void *a, const void *b, walk<2> w,
+                              uint32_t n)
 {
+    float s[EACH], t[EACH];
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
     int64_t at[2];
     walk_to(at, w, i);
     i *= EACH;
     if (IN(i + EACH <= n)) {
-        float s[EACH], t[EACH];
-        load_group<EACH>(s, a + at[0], w.moves[0]);
-        load_group<EACH>(t, b + at[1], w.moves[1]);
+        load_group<EACH>(s, a, type.a, at[0], w.moves[0]);
+        load_group<EACH>(t, b, type.b, at[1], w.moves[1]);
         for (int j = 0; j < EACH; j++)
             s[j] = F::of(s[j], t[j]);
-        store_group<EACH>(y + i, s);
+        store_typed<EACH>(y, type.y, i, s);
         return;
     }
-    for (uint32_t j = 0; i + j < n; j++)
-        y[i + j] = F::of(a[at[0] + w.moves[0] * j], b[at[1] + w.moves[1] * j]);
+    for (uint32_t j = 0; i + j < n; j++) {
+        load_typed<1>(s, a, type.a, at[0] + w.moves[0] * j);
+        load_typed<1>(t, b, type.b, at[1] + w.moves[1] * j);
+        s[0] = F::of(s[0], t[0]);
+        store_typed<1>(y, type.y, i + j, s);
+    }
 }
 
 template <typename F, int EACH>
-static void start(cuda_stream stream, float *y, const float *a, const float *b, const axes &over)
+static void start(cuda_stream stream, launch_types t, void *y, const void *a, const void *b,
+                  const axes &over)
 {
     walk<2> w = walk_of<2>(over, EACH);
-    LAUNCH((binary<F, EACH>), blocks_of(w.n, THREADS), dim3(THREADS), 0, stream, y, a, b, w,
+    LAUNCH((binary<F, EACH>), blocks_of(w.n, THREADS), dim3(THREADS), 0, stream, t, y, a, b, w,
            (uint32_t)axes_elements(&over));
 }
 
 template <typename F>
-static void start(cuda_stream stream, float *y, const float *a, const float *b, const axes &over)
+static void start(cuda_stream stream, launch_types t, void *y, const void *a, const void *b,
+                  const axes &over)
 {
-    bool fits = has_groups(over, y, sizeof *y, GROUP) && has_groups(over, 0, a, sizeof *a, GROUP) &&
-                has_groups(over, 1, b, sizeof *b, GROUP);
+    bool fits = has_groups(over, y, type_bytes(t.y), GROUP) &&
+                has_groups(over, 0, a, type_bytes(t.a), GROUP) &&
+                has_groups(over, 1, b, type_bytes(t.b), GROUP);
     if (fits)
-        start<F, GROUP>(stream, y, a, b, over);
+        start<F, GROUP>(stream, t, y, a, b, over);
     else
-        start<F, 1>(stream, y, a, b, over);
+        start<F, 1>(stream, t, y, a, b, over);
 }
 
-static void start_of(binary_function f, cuda_stream stream, float *y, const float *a,
-                     const float *b, const axes &over)
+static void start_of(binary_function f, cuda_stream stream, launch_types t, void *y, const void *a,
+                     const void *b, const axes &over)
 {
     switch (f) {
 #define FLOAT(name, expression)                                                                    \
     case BINARY_##name:                                                                            \
-        start<name##_at>(stream, y, a, b, over);                                                   \
+        start<name##_at>(stream, t, y, a, b, over);                                                \
         break;
 #define POWER(name, exponent, expression) FLOAT(name, expression)
 #include "backend/binary_math.def"
     }
 }
 
-void launch_binary(cuda_stream stream, binary_function f, float *y, const float *a, const float *b,
-                   const axes *over)
+void launch_binary(cuda_stream stream, binary_function f, launch_types t, void *y, const void *a,
+                   const void *b, const axes *over)
 {
     each_piece({*over, {0}, 0}, PIECE, [&](const piece &p) {
-        start_of(f, stream, y + p.element, a + p.first[0], b + p.first[1], p.over);
+        start_of(f, stream, t, type_at(y, t.y, p.element), type_at(a, t.a, p.first[0]),
+                 type_at(b, t.b, p.first[1]), p.over);
     });
 }
 

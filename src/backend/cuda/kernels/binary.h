@@ -36,8 +36,8 @@ typedef enum question_function {
 #include "backend/binary_math.def"
 } question_function;
 
-void launch_binary(cuda_stream stream, binary_function f, float *y, const float *a, const float *b,
-                   const axes *over);
+void launch_binary(cuda_stream stream, binary_function f, launch_types t, void *y, const void *a,
+                   const void *b, const axes *over);
 
 /* Of int64, int32 and bytes. */
 void launch_whole(cuda_stream stream, whole_function f, dtype type, void *y, const void *a,

@@ -1,4 +1,4 @@
-/* From one type of element to another, as the CPU casts; and floats rounded to halves. */
+/* From one type of element to another, as the CPU casts; and floats to halves and back. */
 #include "backend/binary_math.h"
 #include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/kernels/walk.cuh"
@@ -73,60 +73,24 @@ void launch_cast(cuda_stream stream, dtype from, dtype to, void *y, const void *
 }
 
 /* GROUP elements a thread, in one access but for the last thread. */
-template <typename T> static __global__ void round_to(T *y, const float *x, int64_t n)
+static __global__ void round_floats(launch_types t, void *y, const void *x, int64_t n)
 {
+    float a[GROUP];
     int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * GROUP;
     if (IN(i + GROUP <= n)) {
-        float a[GROUP];
-        load_vec<GROUP>(a, x + i);
-        store_vec<GROUP>(y + i, a);
+        load_typed<GROUP>(a, x, t.a, i);
+        store_typed<GROUP>(y, t.y, i, a);
         return;
     }
-    for (; i < n; i++)
-        y[i] = stored<T>(x[i]);
-}
-
-template <typename T>
-static void launch_round(cuda_stream stream, void *y, const float *x, int64_t n)
-{
-    if (n > 0)
-        LAUNCH((round_to<T>), blocks_of((n + GROUP - 1) / GROUP, THREADS), dim3(THREADS), 0, stream,
-               (T *)y, x, n);
-}
-
-void launch_to_half(cuda_stream stream, launch_type type, void *y, const float *x, int64_t n)
-{
-    if (type == LAUNCH_BF16)
-        launch_round<bf16>(stream, y, x, n);
-    else
-        launch_round<f16>(stream, y, x, n);
-}
-
-template <typename T> static __global__ void widen(float *y, const T *x, int64_t n)
-{
-    int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * GROUP;
-    if (IN(i + GROUP <= n)) {
-        float a[GROUP];
-        load_vec<GROUP>(a, x + i);
-        store_vec<GROUP>(y + i, a);
-        return;
+    for (; i < n; i++) {
+        load_typed<1>(a, x, t.a, i);
+        store_typed<1>(y, t.y, i, a);
     }
-    for (; i < n; i++)
-        y[i] = to_float(x[i]);
 }
 
-template <typename T>
-static void launch_widen(cuda_stream stream, float *y, const void *x, int64_t n)
+void launch_round(cuda_stream stream, launch_types t, void *y, const void *x, int64_t n)
 {
     if (n > 0)
-        LAUNCH((widen<T>), blocks_of((n + GROUP - 1) / GROUP, THREADS), dim3(THREADS), 0, stream, y,
-               (const T *)x, n);
-}
-
-void launch_from_half(cuda_stream stream, launch_type type, float *y, const void *x, int64_t n)
-{
-    if (type == LAUNCH_BF16)
-        launch_widen<bf16>(stream, y, x, n);
-    else
-        launch_widen<f16>(stream, y, x, n);
+        LAUNCH(round_floats, blocks_of((n + GROUP - 1) / GROUP, THREADS), dim3(THREADS), 0, stream,
+               t, y, x, n);
 }

@@ -12,10 +12,8 @@ extern "C" {
 /* y[n] = x[n]. Types: float32, int64, int32, uint8, bool. */
 void launch_cast(cuda_stream stream, dtype from, dtype to, void *y, const void *x, int64_t n);
 
-/* y[n]: x rounded to a half type; both aligned to 16 bytes. */
-void launch_to_half(cuda_stream stream, launch_type type, void *y, const float *x, int64_t n);
-/* y[n] = x[n], which is of a half type; likewise. */
-void launch_from_half(cuda_stream stream, launch_type type, float *y, const void *x, int64_t n);
+/* y[n] = x[n] of floats, halves of one type, or both; aligned to 16 bytes. */
+void launch_round(cuda_stream stream, launch_types t, void *y, const void *x, int64_t n);
 
 #ifdef __cplusplus
 }

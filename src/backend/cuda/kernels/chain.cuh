@@ -118,6 +118,16 @@ chain_store(const chain_move &m, const float held[CHAIN_EACH], uint32_t e, int l
         chain_store_as((f16 *)m.y, held, e, left, m.y_aligned);
 }
 
+/* As it is stored, or would be. */
+static __device__ __forceinline__ void chain_round(float held[CHAIN_EACH], int type)
+{
+#pragma unroll
+    for (int j = 0; j < CHAIN_EACH; j++)
+        held[j] = type == DT_F32    ? held[j]
+                  : type == DT_BF16 ? to_float(bf16_of(held[j]))
+                                    : to_float(f16_of(held[j]));
+}
+
 /* Bit j: whether element e + j is kept. Four from a multiple of four are one block of Philox. */
 static __device__ __forceinline__ uint32_t chain_kept(const launch_dropout &d, uint32_t e)
 {
@@ -204,6 +214,8 @@ static __device__ __forceinline__ void chain_run(float held[CHAIN_EACH], const c
             chain_load(next_v, c.move[k + 1].v, e, left);
         }
         chain_step_by(held, c.move[k], u, v, e, left);
+        if (c.move[k].function != CHAIN_nothing)
+            chain_round(held, c.move[k].y_type);
         chain_store(c.move[k], held, e, left);
 #pragma unroll
         for (int j = 0; j < CHAIN_EACH; j++) {

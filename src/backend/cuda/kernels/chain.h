@@ -44,7 +44,7 @@ typedef struct chain_step {
     launch_dropout drop;
     uint8_t *mask;
     void *y;             /* where the number held behind the step goes; NULL: nowhere */
-    dtype y_type;
+    dtype y_type;        /* a function's number goes on as this, too */
 } chain_step;
 
 typedef struct launch_chain_call {

@@ -1,7 +1,7 @@
 /* Images turned for convolutions: a block a square of channels and places, by way of shared memory,
  * so that what lies side by side is read and written side by side. */
 #include "backend/cuda/kernels/channels_last.h"
-#include "backend/cuda/kernels/device.cuh"
+#include "backend/cuda/kernels/rows.cuh"
 
 enum { SIDE = 32, STEP = 8 };
 
@@ -41,17 +41,10 @@ static void launch(cuda_stream stream, void *y, const void *x, int64_t images, i
                (const X *)x, channels, places, channel_tiles, place_tiles);
 }
 
-void launch_channels_last(cuda_stream stream, void *y, launch_type type, const void *x,
-                          bool is_rounded, int64_t images, int64_t channels, int64_t places)
+void launch_channels_last(cuda_stream stream, launch_types t, void *y, const void *x,
+                          int64_t images, int64_t channels, int64_t places)
 {
-    switch (type) {
-    case LAUNCH_F32:
-        return launch<float, float>(stream, y, x, images, channels, places);
-    case LAUNCH_BF16:
-        return is_rounded ? launch<bf16, bf16>(stream, y, x, images, channels, places)
-                          : launch<bf16, float>(stream, y, x, images, channels, places);
-    case LAUNCH_F16:
-        return is_rounded ? launch<f16, f16>(stream, y, x, images, channels, places)
-                          : launch<f16, float>(stream, y, x, images, channels, places);
-    }
+    with_types(t.y, t.a, [&](auto to, auto from) {
+        launch<decltype(to), decltype(from)>(stream, y, x, images, channels, places);
+    });
 }

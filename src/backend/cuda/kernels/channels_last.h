@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/* y [images, places, channels] of `type` = x [images, channels, places], of `type` if it is rounded
- * already, otherwise float. There are fewer than 2^31 squares of 32 channels and places. */
-void launch_channels_last(cuda_stream stream, void *y, launch_type type, const void *x,
-                          bool is_rounded, int64_t images, int64_t channels, int64_t places);
+/* y [images, places, channels] = x [images, channels, places]: floats, halves of one type, or both.
+ * There are fewer than 2^31 squares of 32 channels and places. */
+void launch_channels_last(cuda_stream stream, launch_types t, void *y, const void *x,
+                          int64_t images, int64_t channels, int64_t places);
 
 #ifdef __cplusplus
 }

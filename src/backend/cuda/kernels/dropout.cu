@@ -26,8 +26,8 @@ static __global__ void drop(T *y, uint8_t *mask, const T *x, int64_t n, launch_d
     }
 }
 
-template <typename T>
-static __global__ void drop_bwd(T *dx, const T *dy, const uint8_t *mask, int64_t n, float scale,
+template <typename X, typename Y>
+static __global__ void drop_bwd(X *dx, const Y *dy, const uint8_t *mask, int64_t n, float scale,
                                 bool aligned)
 {
     for (int64_t q = (int64_t)blockIdx.x * DROP_THREADS + threadIdx.x; 4 * q < n;
@@ -61,15 +61,16 @@ void launch_drop(cuda_stream stream, launch_type type, void *y, uint8_t *mask, c
     });
 }
 
-void launch_drop_bwd(cuda_stream stream, launch_type type, void *dx, const void *dy,
+void launch_drop_bwd(cuda_stream stream, launch_types t, void *dx, const void *dy,
                      const uint8_t *mask, int64_t n, float scale)
 {
     if (n == 0)
         return;
-    with_type(type, [&](auto t) {
-        typedef decltype(t) T;
-        bool aligned = rows_aligned((T *)dx, 4) && rows_aligned((const T *)dy, 4);
-        LAUNCH(drop_bwd<T>, drop_grid(n), dim3(DROP_THREADS), 0, stream, (T *)dx, (const T *)dy,
-               mask, n, scale, aligned);
+    with_types(t.y, t.a, [&](auto x, auto y) {
+        typedef decltype(x) X;
+        typedef decltype(y) Y;
+        bool aligned = rows_aligned((X *)dx, 4) && rows_aligned((const Y *)dy, 4);
+        LAUNCH((drop_bwd<X, Y>), drop_grid(n), dim3(DROP_THREADS), 0, stream, (X *)dx,
+               (const Y *)dy, mask, n, scale, aligned);
     });
 }

@@ -19,6 +19,11 @@ typedef struct CUstream_st *cuda_stream; /* CUDA's cudaStream_t */
 /* How a float is stored. */
 typedef enum launch_type { LAUNCH_F32, LAUNCH_BF16, LAUNCH_F16 } launch_type;
 
+/* ... of the result and the operands of an element-wise function; those it has not do not count. */
+typedef struct launch_types {
+    launch_type y, a, b, c;
+} launch_types;
+
 /* Where a kernel that checks tells of bad data: *word becomes the least of node | number of the element. */
 typedef struct launch_fault {
     uint64_t *word;

@@ -174,6 +174,8 @@ void launch_trilu(cuda_stream stream, const launch_trilu_call *c, void *y, const
         return;
     if (c->element == 1)
         trilu_all<uint8_t>(stream, c, y, x);
+    else if (c->element == 2)
+        trilu_all<uint16_t>(stream, c, y, x);
     else if (c->element == 4)
         trilu_all<uint32_t>(stream, c, y, x);
     else

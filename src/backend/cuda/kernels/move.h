@@ -28,7 +28,7 @@ typedef struct launch_trilu_call {
     int64_t matrices, rows, cols;
     int64_t k;      /* what is on diagonal k and above, or below, stays */
     bool upper;
-    size_t element; /* 1, 4 or 8 bytes */
+    size_t element; /* 1, 2, 4 or 8 bytes */
 } launch_trilu_call;
 
 /* y may be x. */

@@ -3,8 +3,8 @@
  * taps in turn. Backward gathers: an element of dx goes through the windows that hold it, in
  * ascending order, so that nothing is added by two.
  */
-#include "backend/cuda/kernels/device.cuh"
 #include "backend/cuda/kernels/pool.h"
+#include "backend/cuda/kernels/rows.cuh"
 #include "backend/lp.h"
 
 enum { THREADS = 256, FEW_TAPS = 64, NO_TAP = 0x7fffffff };
@@ -14,7 +14,7 @@ static __host__ __device__ __forceinline__ int64_t elements(const int32_t size[P
     return (int64_t)size[0] * size[1] * size[2];
 }
 
-/* An element of x or y: which of its plane, and where that begins in x and in y. */
+/* An element of x or y: which of its plane, and where its channel begins there in x and in y. */
 struct pool_place {
     int at[POOL_AXES];
     int64_t x, y;
@@ -24,11 +24,11 @@ struct pool_place {
 static __device__ __forceinline__ pool_place place_of(const launch_pool &p, int64_t item,
                                                       const int32_t size[POOL_AXES])
 {
-    int64_t plane = item / elements(size);
-    int rest = (int)(item % elements(size));
+    int64_t channel = item % p.channels, plane = item / p.channels / elements(size);
+    int rest = (int)(item / p.channels % elements(size));
     return {{rest / size[2] / size[1], rest / size[2] % size[1], rest % size[2]},
-            plane * LD(elements(p.in)),
-            plane * LD(elements(p.out))};
+            plane * LD(elements(p.in) * p.channels) + channel,
+            plane * LD(elements(p.out) * p.channels) + channel};
 }
 
 /* Element (a, b, c) of a plane, row-major. */
@@ -36,6 +36,14 @@ static __device__ __forceinline__ int64_t number_of(const int32_t size[POOL_AXES
                                                     int c)
 {
     return ((int64_t)a * size[1] + b) * size[2] + c;
+}
+
+/* Where that of a channel lies, from the channel's first on. */
+static __device__ __forceinline__ int64_t offset_of(const launch_pool &p,
+                                                    const int32_t size[POOL_AXES], int a, int b,
+                                                    int c)
+{
+    return number_of(size, a, b, c) * LD(p.channels);
 }
 
 /* --- forward --- */
@@ -81,10 +89,10 @@ static __device__ __forceinline__ bool taps_left(pool_taps &t)
     return t.at[0] < t.stop[0];
 }
 
-/* The element of the plane under the tap. */
-static __device__ __forceinline__ int64_t taps_element(const launch_pool &p, const pool_taps &t)
+/* Where the element under the tap lies. */
+static __device__ __forceinline__ int64_t taps_offset(const launch_pool &p, const pool_taps &t)
 {
-    return number_of(p.in, t.corner[0] + t.at[0] * p.dilation[0],
+    return offset_of(p, p.in, t.corner[0] + t.at[0] * p.dilation[0],
                      t.corner[1] + t.at[1] * p.dilation[1], t.corner[2] + t.at[2] * p.dilation[2]);
 }
 
@@ -119,7 +127,7 @@ static __device__ __forceinline__ pool_item item_of(const launch_pool &p, int la
 
 static __device__ __forceinline__ int64_t y_of(const launch_pool &p, const pool_place &o)
 {
-    return o.y + number_of(p.out, o.at[0], o.at[1], o.at[2]);
+    return o.y + offset_of(p, p.out, o.at[0], o.at[1], o.at[2]);
 }
 
 /* A number and its tap; with equals the earlier one counts. */
@@ -159,15 +167,16 @@ static __device__ __forceinline__ int64_t index_of(const launch_pool &p, const p
     return o.x + element;
 }
 
-static __global__ void max_pool(launch_pool p, int lanes, int64_t total, float *y, void *taps,
-                                int64_t *indices, const float *x)
+template <typename T>
+static __global__ void max_pool(launch_pool p, int lanes, int64_t total, T *y, void *taps,
+                                int64_t *indices, const T *x)
 {
     pool_item item = item_of(p, lanes, total);
     const pool_place &o = item.place;
     largest best = {-INFINITY, NO_TAP};
     for (pool_taps t = taps_of(p, o.at, item.lane); taps_left(t); t.at[2] += lanes) {
         int tap = (t.at[0] * p.kernel[1] + t.at[1]) * p.kernel[2] + t.at[2];
-        best = larger(best, {x[o.x + taps_element(p, t)], tap});
+        best = larger(best, {to_float(x[o.x + taps_offset(p, t)]), tap});
     }
     if (lanes > 1)
         best = largest_of_lanes(best);
@@ -175,7 +184,7 @@ static __global__ void max_pool(launch_pool p, int lanes, int64_t total, float *
         return;
     int64_t at = y_of(p, o);
     int tap = best.tap == NO_TAP ? 0 : best.tap;
-    y[at] = best.x;
+    y[at] = stored<T>(best.x);
     if (taps && p.wide_taps)
         ((int32_t *)taps)[at] = tap;
     else if (taps)
@@ -184,31 +193,32 @@ static __global__ void max_pool(launch_pool p, int lanes, int64_t total, float *
         indices[at] = index_of(p, o, tap);
 }
 
-static __global__ void average_pool(launch_pool p, int lanes, int64_t total, float *y,
-                                    const float *x)
+template <typename T>
+static __global__ void average_pool(launch_pool p, int lanes, int64_t total, T *y, const T *x)
 {
     pool_item item = item_of(p, lanes, total);
     const pool_place &o = item.place;
     float sum = 0.0f;
     for (pool_taps t = taps_of(p, o.at, item.lane); taps_left(t); t.at[2] += lanes)
-        sum += x[o.x + taps_element(p, t)];
+        sum += to_float(x[o.x + taps_offset(p, t)]);
     if (lanes > 1)
         sum = warp_sum(sum);
     if (item.writes)
-        y[y_of(p, o)] = sum / divisor_of(p, o.at);
+        y[y_of(p, o)] = stored<T>(sum / divisor_of(p, o.at));
 }
 
-static __global__ void lp_pool(launch_pool p, int lanes, int64_t total, float *y, const float *x)
+template <typename T>
+static __global__ void lp_pool(launch_pool p, int lanes, int64_t total, T *y, const T *x)
 {
     pool_item item = item_of(p, lanes, total);
     const pool_place &o = item.place;
     double sum = 0.0;
     for (pool_taps t = taps_of(p, o.at, item.lane); taps_left(t); t.at[2] += lanes)
-        sum += lp_term(x[o.x + taps_element(p, t)], p.p);
+        sum += lp_term(to_float(x[o.x + taps_offset(p, t)]), p.p);
     if (lanes > 1)
         sum = warp_fold(sum, [](double a, double b) { return a + b; });
     if (item.writes)
-        y[y_of(p, o)] = lp_root(sum, p.p);
+        y[y_of(p, o)] = stored<T>(lp_root(sum, p.p));
 }
 
 /* --- backward --- */
@@ -251,7 +261,7 @@ static __device__ __forceinline__ float gather(const launch_pool &p, const pool_
             for (o[2] = w[2].from; o[2] < w[2].stop && tap[1] >= 0; o[2]++) {
                 tap[2] = tap_of(p, 2, e.at[2], o[2]);
                 if (tap[2] >= 0)
-                    sum += f(e.y + number_of(p.out, o[0], o[1], o[2]), o,
+                    sum += f(e.y + offset_of(p, p.out, o[0], o[1], o[2]), o,
                              (tap[0] * p.kernel[1] + tap[1]) * p.kernel[2] + tap[2]);
             }
         }
@@ -266,98 +276,116 @@ static __device__ __forceinline__ bool element_of(int64_t total, int64_t *ret)
     return IN(*ret < total);
 }
 
-static __global__ void max_pool_bwd(launch_pool p, int64_t total, float *dx, const float *dy,
+template <typename T>
+static __global__ void max_pool_bwd(launch_pool p, int64_t total, T *dx, const T *dy,
                                     const void *taps)
 {
     int64_t at;
     if (!element_of(total, &at))
         return;
-    dx[at] = gather(p, place_of(p, at, p.in), [&](int64_t y, const int *, int tap) {
+    dx[at] = stored<T>(gather(p, place_of(p, at, p.in), [&](int64_t y, const int *, int tap) {
         int won = p.wide_taps ? ((const int32_t *)taps)[y] : ((const uint8_t *)taps)[y];
-        return won == tap ? dy[y] : 0.0f;
-    });
+        return won == tap ? to_float(dy[y]) : 0.0f;
+    }));
 }
 
-static __global__ void average_pool_bwd(launch_pool p, int64_t total, float *dx, const float *dy)
+template <typename T>
+static __global__ void average_pool_bwd(launch_pool p, int64_t total, T *dx, const T *dy)
 {
     int64_t at;
     if (!element_of(total, &at))
         return;
-    dx[at] = gather(p, place_of(p, at, p.in),
-                    [&](int64_t y, const int *o, int) { return dy[y] / divisor_of(p, o); });
+    dx[at] = stored<T>(gather(p, place_of(p, at, p.in), [&](int64_t y, const int *o, int) {
+        return to_float(dy[y]) / divisor_of(p, o);
+    }));
 }
 
-static __global__ void lp_pool_bwd(launch_pool p, int64_t total, float *dx, const float *dy,
-                                   const float *x, const float *y)
+template <typename T>
+static __global__ void lp_pool_bwd(launch_pool p, int64_t total, T *dx, const T *dy, const T *x,
+                                   const T *y)
 {
     int64_t at;
     if (!element_of(total, &at))
         return;
-    float own = x[at];
-    dx[at] = gather(p, place_of(p, at, p.in),
-                    [&](int64_t o, const int *, int) { return lp_slope(dy[o], own, y[o], p.p); });
+    float own = to_float(x[at]);
+    dx[at] = stored<T>(gather(p, place_of(p, at, p.in), [&](int64_t o, const int *, int) {
+        return lp_slope(to_float(dy[o]), own, to_float(y[o]), p.p);
+    }));
 }
 
 /* --- launchers --- */
 
-/* A launch over y: f(lanes, elements, grid). */
+/* A launch over y: f(a number of its type, lanes, elements, grid). */
 template <typename F> static void over_windows(const launch_pool *p, F f)
 {
-    int64_t total = p->planes * elements(p->out);
+    int64_t total = p->planes * p->channels * elements(p->out);
     int lanes = elements(p->kernel) > FEW_TAPS ? 32 : 1;
+    dim3 grid((unsigned)((total * lanes + THREADS - 1) / THREADS));
     if (total > 0)
-        f(lanes, total, dim3((unsigned)((total * lanes + THREADS - 1) / THREADS)));
+        with_type(p->type, [&](auto t) { f(t, lanes, total, grid); });
 }
 
-/* A launch over dx: f(elements, grid). */
+/* A launch over dx: f(a number of its type, elements, grid). */
 template <typename F> static void over_elements(const launch_pool *p, F f)
 {
-    int64_t total = p->planes * elements(p->in);
+    int64_t total = p->planes * p->channels * elements(p->in);
+    dim3 grid((unsigned)((total + THREADS - 1) / THREADS));
     if (total > 0)
-        f(total, dim3((unsigned)((total + THREADS - 1) / THREADS)));
+        with_type(p->type, [&](auto t) { f(t, total, grid); });
 }
 
-void launch_max_pool(cuda_stream stream, const launch_pool *p, float *y, void *taps,
-                     int64_t *indices, const float *x)
+void launch_max_pool(cuda_stream stream, const launch_pool *p, void *y, void *taps,
+                     int64_t *indices, const void *x)
 {
-    over_windows(p, [&](int lanes, int64_t total, dim3 grid) {
-        LAUNCH(max_pool, grid, dim3(THREADS), 0, stream, *p, lanes, total, y, taps, indices, x);
+    over_windows(p, [&](auto t, int lanes, int64_t total, dim3 grid) {
+        typedef decltype(t) T;
+        LAUNCH(max_pool<T>, grid, dim3(THREADS), 0, stream, *p, lanes, total, (T *)y, taps, indices,
+               (const T *)x);
     });
 }
 
-void launch_max_pool_bwd(cuda_stream stream, const launch_pool *p, float *dx, const float *dy,
+void launch_max_pool_bwd(cuda_stream stream, const launch_pool *p, void *dx, const void *dy,
                          const void *taps)
 {
-    over_elements(p, [&](int64_t total, dim3 grid) {
-        LAUNCH(max_pool_bwd, grid, dim3(THREADS), 0, stream, *p, total, dx, dy, taps);
+    over_elements(p, [&](auto t, int64_t total, dim3 grid) {
+        typedef decltype(t) T;
+        LAUNCH(max_pool_bwd<T>, grid, dim3(THREADS), 0, stream, *p, total, (T *)dx, (const T *)dy,
+               taps);
     });
 }
 
-void launch_average_pool(cuda_stream stream, const launch_pool *p, float *y, const float *x)
+void launch_average_pool(cuda_stream stream, const launch_pool *p, void *y, const void *x)
 {
-    over_windows(p, [&](int lanes, int64_t total, dim3 grid) {
-        LAUNCH(average_pool, grid, dim3(THREADS), 0, stream, *p, lanes, total, y, x);
+    over_windows(p, [&](auto t, int lanes, int64_t total, dim3 grid) {
+        typedef decltype(t) T;
+        LAUNCH(average_pool<T>, grid, dim3(THREADS), 0, stream, *p, lanes, total, (T *)y,
+               (const T *)x);
     });
 }
 
-void launch_average_pool_bwd(cuda_stream stream, const launch_pool *p, float *dx, const float *dy)
+void launch_average_pool_bwd(cuda_stream stream, const launch_pool *p, void *dx, const void *dy)
 {
-    over_elements(p, [&](int64_t total, dim3 grid) {
-        LAUNCH(average_pool_bwd, grid, dim3(THREADS), 0, stream, *p, total, dx, dy);
+    over_elements(p, [&](auto t, int64_t total, dim3 grid) {
+        typedef decltype(t) T;
+        LAUNCH(average_pool_bwd<T>, grid, dim3(THREADS), 0, stream, *p, total, (T *)dx,
+               (const T *)dy);
     });
 }
 
-void launch_lp_pool(cuda_stream stream, const launch_pool *p, float *y, const float *x)
+void launch_lp_pool(cuda_stream stream, const launch_pool *p, void *y, const void *x)
 {
-    over_windows(p, [&](int lanes, int64_t total, dim3 grid) {
-        LAUNCH(lp_pool, grid, dim3(THREADS), 0, stream, *p, lanes, total, y, x);
+    over_windows(p, [&](auto t, int lanes, int64_t total, dim3 grid) {
+        typedef decltype(t) T;
+        LAUNCH(lp_pool<T>, grid, dim3(THREADS), 0, stream, *p, lanes, total, (T *)y, (const T *)x);
     });
 }
 
-void launch_lp_pool_bwd(cuda_stream stream, const launch_pool *p, float *dx, const float *dy,
-                        const float *x, const float *y)
+void launch_lp_pool_bwd(cuda_stream stream, const launch_pool *p, void *dx, const void *dy,
+                        const void *x, const void *y)
 {
-    over_elements(p, [&](int64_t total, dim3 grid) {
-        LAUNCH(lp_pool_bwd, grid, dim3(THREADS), 0, stream, *p, total, dx, dy, x, y);
+    over_elements(p, [&](auto t, int64_t total, dim3 grid) {
+        typedef decltype(t) T;
+        LAUNCH(lp_pool_bwd<T>, grid, dim3(THREADS), 0, stream, *p, total, (T *)dx, (const T *)dy,
+               (const T *)x, (const T *)y);
     });
 }

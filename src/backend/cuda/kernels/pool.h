@@ -12,7 +12,9 @@
 enum { POOL_AXES = 3 };
 
 typedef struct launch_pool {
-    int64_t planes;                        /* of x and of y, one behind the other */
+    launch_type type; /* of x, y and their gradients */
+    int64_t planes;   /* of x and of y, one behind the other */
+    int64_t channels; /* that such a plane holds, side by side at every place */
     int32_t in[POOL_AXES], out[POOL_AXES]; /* of a plane */
     int32_t kernel[POOL_AXES], stride[POOL_AXES], dilation[POOL_AXES], begin[POOL_AXES];
     bool counts_padding;       /* an average divides by the taps before `padded`, there or not */
@@ -29,16 +31,17 @@ extern "C" {
 /* pool.cu */
 
 /* The first of the largest elements, NaN counting as larger than all; of a window over padding
- * alone -infinity. `taps` (one for each y) and `indices` (likewise, into all of x) may be NULL. */
-void launch_max_pool(cuda_stream stream, const launch_pool *p, float *y, void *taps,
-                     int64_t *indices, const float *x);
-void launch_max_pool_bwd(cuda_stream stream, const launch_pool *p, float *dx, const float *dy,
+ * alone -infinity. `taps` (one for each y) and `indices` (likewise, into all of x) may be NULL;
+ * indices are of planes of one channel. */
+void launch_max_pool(cuda_stream stream, const launch_pool *p, void *y, void *taps,
+                     int64_t *indices, const void *x);
+void launch_max_pool_bwd(cuda_stream stream, const launch_pool *p, void *dx, const void *dy,
                          const void *taps);
-void launch_average_pool(cuda_stream stream, const launch_pool *p, float *y, const float *x);
-void launch_average_pool_bwd(cuda_stream stream, const launch_pool *p, float *dx, const float *dy);
-void launch_lp_pool(cuda_stream stream, const launch_pool *p, float *y, const float *x);
-void launch_lp_pool_bwd(cuda_stream stream, const launch_pool *p, float *dx, const float *dy,
-                        const float *x, const float *y);
+void launch_average_pool(cuda_stream stream, const launch_pool *p, void *y, const void *x);
+void launch_average_pool_bwd(cuda_stream stream, const launch_pool *p, void *dx, const void *dy);
+void launch_lp_pool(cuda_stream stream, const launch_pool *p, void *y, const void *x);
+void launch_lp_pool_bwd(cuda_stream stream, const launch_pool *p, void *dx, const void *dy,
+                        const void *x, const void *y);
 
 #ifdef __cplusplus
 }

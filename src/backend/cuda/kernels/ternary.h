@@ -17,10 +17,10 @@ typedef enum choice_function {
 #include "backend/binary_math.def"
 } choice_function;
 
-void launch_choice(cuda_stream stream, choice_function f, float *y, const float *a, const float *b,
-                   const float *c, const axes *over);
+void launch_choice(cuda_stream stream, choice_function f, launch_types t, void *y, const void *a,
+                   const void *b, const void *c, const axes *over);
 
-/* y = a ? b : c, of elements of 1, 4 or 8 bytes; y is none of them. */
+/* y = a ? b : c, of elements of 1, 2, 4 or 8 bytes; y is none of them. */
 void launch_where(cuda_stream stream, size_t element, void *y, const uint8_t *a, const void *b,
                   const void *c, const axes *over);
 

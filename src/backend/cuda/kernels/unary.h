@@ -17,11 +17,8 @@ typedef enum unary_function {
 
 /* y[n] = f(a[n], b[n]): a is x, or dy, and b v, which only gradients have. p and q are f's attributes.
  * All aligned to 16 bytes; y may be a or b. */
-void launch_unary(cuda_stream stream, unary_function f, float *y, const float *a, const float *b,
-                  int64_t n, float p, float q);
-/* UNARY_relu_bwd of a y that was rounded to this half type. */
-void launch_relu_bwd_of_rounded(cuda_stream stream, float *dx, const float *dy, const void *y,
-                                launch_type type, int64_t n);
+void launch_unary(cuda_stream stream, unary_function f, launch_types t, void *y, const void *a,
+                  const void *b, int64_t n, float p, float q);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,7 @@
 #define TEQUIO_BACKEND_CUDA_KERNELS_WALK_CUH
 
 #include "backend/axes.h"
-#include "backend/cuda/kernels/device.cuh"
+#include "backend/cuda/kernels/typed.cuh"
 
 /* n / by is ((n * factor >> 32) + n) >> shift for n < 2^31: Granlund and Montgomery, Division by
  * Invariant Integers using Multiplication, 1994, figure 4.1. */
@@ -103,6 +103,21 @@ static __device__ __forceinline__ void store_group(T *y, const T from[EACH])
     } else {
         y[0] = from[0];
     }
+}
+
+/* Likewise of x of a type, from element i on. */
+template <int EACH>
+static __device__ __forceinline__ void load_group(float ret[EACH], const void *x, launch_type type,
+                                                  int64_t i, bool moves)
+{
+    if (EACH > 1 && moves) {
+        load_typed<EACH>(ret, x, type, i);
+        return;
+    }
+    load_typed<1>(ret, x, type, i);
+#pragma unroll
+    for (int j = 1; j < EACH; j++)
+        ret[j] = ret[0];
 }
 
 /* Whether an operand at x, of elements of `size` bytes, can be read by groups of `each`. */

@@ -5,6 +5,7 @@
 #include "cli/line/command.h"
 
 extern const command command_train;
+extern const command command_submit;
 extern const command command_plan;
 extern const command command_evaluate;
 extern const command command_predict;
@@ -12,6 +13,7 @@ extern const command command_export;
 extern const command command_generate;
 extern const command command_inspect;
 extern const command command_bench;
+extern const command command_tables;
 extern const command command_doctor;
 extern const command command_keygen;
 extern const command command_help;

@@ -1,5 +1,5 @@
 /*
- * One task of a local cluster as a child process: how it is started, what it prints, how it ended.
+ * One task of a job as a child process: how it is started, what it prints, how it ended.
  *
  * A child leads a process group of its own, so that the terminal's signals reach the launcher only
  * and the group can be killed whole; it dies with the launcher, whatever kills that. Its two

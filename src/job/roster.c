@@ -27,23 +27,35 @@ static int count_of(const local_options *options, role r)
     }
 }
 
-status roster_open(const local_options *options, roster *ret, error *err)
+void roster_plan(const local_options *options, roster *ret)
 {
     int total = 1 + options->workers + options->ps + options->evaluators;
-    roster s = {.tasks = xcalloc((size_t)total, sizeof *s.tasks)};
+    roster s = {.tasks = xcalloc((size_t)total, sizeof *s.tasks),
+                .primary = options->primary ? options->primary : "chief"};
     for (size_t o = 0; o < COUNT_OF(order); o++)
         for (int i = 0; i < count_of(options, order[o]); i++) {
-            roster_task *t = &s.tasks[s.n];
-            char name[TASK_NAME];
-            t->task = (task){.role = order[o], .index = i};
-            int port = options->start_port ? options->start_port + s.n : 0;
-            status st = port_listen(port, task_name(t->task, name), &t->listen_fd, &t->port, err);
-            if (st != OK) {
-                roster_close(&s);
-                return st;
-            }
+            s.tasks[s.n] =
+                (roster_task){.task = {.role = order[o], .index = i},
+                              .port = options->start_port ? options->start_port + s.n : 0,
+                              .listen_fd = -1};
             s.n++;
         }
+    *ret = s;
+}
+
+status roster_open(const local_options *options, roster *ret, error *err)
+{
+    roster s;
+    roster_plan(options, &s);
+    for (int i = 0; i < s.n; i++) {
+        roster_task *t = &s.tasks[i];
+        char name[TASK_NAME];
+        status st = port_listen(t->port, task_name(t->task, name), &t->listen_fd, &t->port, err);
+        if (st != OK) {
+            roster_close(&s);
+            return st;
+        }
+    }
     *ret = s;
     return OK;
 }
@@ -51,22 +63,23 @@ status roster_open(const local_options *options, roster *ret, error *err)
 void roster_close(roster *s)
 {
     for (int i = 0; i < s->n; i++)
-        close(s->tasks[i].listen_fd);
+        if (s->tasks[i].listen_fd >= 0)
+            close(s->tasks[i].listen_fd);
     free(s->tasks);
     *s = (roster){.n = 0};
 }
 
-/* TensorFlow's word for it: a primary called "master" could not be evaluated by another task. */
-static const char *job_of(role r)
+/* What TF_CONFIG calls a role. */
+static const char *job_of(const roster *s, role r)
 {
-    return r == ROLE_MASTER ? "chief" : role_name(r);
+    return r == ROLE_MASTER ? s->primary : role_name(r);
 }
 
 char *roster_tf_config(const roster *s, int i)
 {
     json_t *jobs = json_object();
     for (int k = 0; k < s->n; k++) {
-        const char *job = job_of(s->tasks[k].task.role);
+        const char *job = job_of(s, s->tasks[k].task.role);
         if (!json_object_get(jobs, job))
             json_object_set_new(jobs, job, json_array());
         char address[64];
@@ -75,7 +88,7 @@ char *roster_tf_config(const roster *s, int i)
     }
     task self = s->tasks[i].task;
     json_t *all = json_pack("{s:o, s:{s:s, s:i}}", "cluster", jobs, "task", "type",
-                            job_of(self.role), "index", (int)self.index);
+                            job_of(s, self.role), "index", (int)self.index);
     BUG_ON(!all);
     char *text = json_text(all);
     json_decref(all);

@@ -16,8 +16,11 @@ typedef struct roster_task {
 typedef struct roster {
     int n; /* tasks: master, ps, workers, evaluators */
     roster_task *tasks;
+    const char *primary; /* what TF_CONFIG calls the master */
 } roster;
 
+/* As it would be opened, but nobody listens yet: listen_fd is -1, a port that the kernel would choose 0. */
+void roster_plan(const local_options *options, roster *ret);
 MUST_USE status roster_open(const local_options *options, roster *ret, error *err);
 void roster_close(roster *s); /* also what was only half opened */
 

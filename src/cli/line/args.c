@@ -150,13 +150,17 @@ static status take_operand(args *a, const char *word, error *err)
 status args_parse(const command *c, int argc, char *const *argv, args *ret, error *err)
 {
     BUG_ON(c->n_flags > COMMAND_FLAGS || c->max_operands > COMMAND_OPERANDS);
-    args a = {.command = c};
+    static char *const nothing[] = {NULL};
+    args a = {.command = c, .rest = nothing};
     bool flags_end = false;
     for (int at = 0; at < argc && !a.help; at++) {
         const char *word = argv[at];
         if (flags_end || word[0] != '-' || !word[1])
             TRY(take_operand(&a, word, err));
-        else if (strcmp(word, "--") == 0)
+        else if (strcmp(word, "--") == 0 && c->takes_rest) {
+            a.rest = argv + at + 1;
+            break;
+        } else if (strcmp(word, "--") == 0)
             flags_end = true;
         else if (word[1] == '-')
             TRY(take_long(&a, argc, argv, &at, err));

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMMAND_FLAGS = 32, COMMAND_OPERANDS = 4 };
+enum { COMMAND_FLAGS = 64, COMMAND_OPERANDS = 4 };
 
 typedef enum flag_kind {
     FLAG_SWITCH, /* takes no value */
@@ -43,6 +43,7 @@ typedef struct command {
     const char *about;   /* paragraphs, separated by an empty line */
     const flag *flags;
     size_t n_flags;
+    bool takes_rest;        /* what stands behind `--` is none of ours: args.rest */
     bool needs_passive_waits; /* it computes: see cli.c */
     /* Returns the exit code; whatever `err` holds then is printed. */
     int (*run)(const args *a, error *err);
@@ -53,6 +54,7 @@ struct args {
     const char *operands[COMMAND_OPERANDS];
     int n_operands;
     const char *values[COMMAND_FLAGS]; /* by place in the table; NULL where not given */
+    char *const *rest;                 /* with takes_rest: NULL at the end, never NULL itself */
     bool help;                         /* --help was given; nothing else counts then */
 };
 

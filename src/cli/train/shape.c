@@ -2,6 +2,8 @@
 
 #include "common/config/mode.h"
 
+#include <string.h>
+
 bool shape_master_trains(const config *c)
 {
     const json_t *value = config_json(c, "distributed.master_trains");
@@ -50,10 +52,33 @@ static int lanes_of(const config *c, const shape_host *host, const shape *s, int
     bool is_alone = !host->cluster && s->workers == 0;
     int lanes = host->cpus / (s->threads * here);
     if (named)
-        lanes = named / here;
+        lanes = host->cluster ? named : named / here;
     else if (host->gpus)
         lanes = is_alone ? 1 : host->gpus / here;
     return lanes > 0 ? lanes : 1;
+}
+
+static bool is_on(const char *address, const char *host)
+{
+    char other[256];
+    int port;
+    return address && address_split(address, other, sizeof other, &port, NULL) == OK &&
+           strcmp(other, host) == 0;
+}
+
+/* How many tasks of a cluster compute on the machine of this one, by the names of hosts. */
+static int neighbours(const config *c, const cluster *k)
+{
+    static const role roles[] = {ROLE_WORKER, ROLE_MASTER};
+    char host[256];
+    int port, n = 0;
+    const char *address = cluster_address(k, k->task);
+    if (!address || address_split(address, host, sizeof host, &port, NULL) != OK)
+        return 1;
+    for (int r = 0; r < (shape_master_trains(c) ? 2 : 1); r++)
+        for (int32_t i = 0; i < cluster_count(k, roles[r]); i++)
+            n += is_on(cluster_address(k, (task){roles[r], i}), host);
+    return n > 0 ? n : 1;
 }
 
 status shape_of(const config *c, const shape_host *host, shape *ret, error *err)
@@ -69,7 +94,7 @@ status shape_of(const config *c, const shape_host *host, shape *ret, error *err)
     else
         TRY(choose_tasks(c, &s, err));
     int computing = s.workers > 0 ? s.workers : 1;
-    s.lanes = lanes_of(c, host, &s, host->cluster ? 1 : computing);
+    s.lanes = lanes_of(c, host, &s, host->cluster ? neighbours(c, host->cluster) : computing);
     s.batches_per_step = mode_batches_per_step(c, (int64_t)computing * s.lanes);
     *ret = s;
     return OK;

@@ -22,8 +22,8 @@ typedef struct shape {
 } shape;
 
 /* Without other words each of several entries of distributed.cuda_devices has a worker, and where
- * there is none a task of a cluster has all GPUs, a worker of a cluster on this machine its share of
- * them, and one process alone the first. Workers without a server get one, or two where it needs a
+ * there is none a worker has its share of the GPUs, or CPUs, of its machine, which is all where it is
+ * the only one there, and one process alone has the first GPU. Workers without a server get one, or two where it needs a
  * standby. E_USAGE for servers or an evaluator without workers, and for one server without another
  * to hold its copies. */
 MUST_USE status shape_of(const config *c, const shape_host *host, shape *ret, error *err);

@@ -117,6 +117,28 @@ static void ten_machines_of_four_gpus_have_forty_slots(void **state)
     cluster_destroy(&nine);
 }
 
+/* Tasks of one machine, as a launcher starts them, do not each take all of it. */
+static void neighbours_share_their_machine(void **state)
+{
+    (void)state;
+    cluster *k;
+    assert_int_equal(
+        cluster_from_tf_config("{\"cluster\": {\"chief\": [\"m:1\"], \"ps\": [\"m:2\"], "
+                               "\"worker\": [\"m:3\", \"w:1\", \"m:4\"]}, "
+                               "\"task\": {\"type\": \"worker\", \"index\": 0}}",
+                               &k, NULL),
+        OK);
+    shape_host host = {.cpus = 12, .cluster = k};
+    expect_on(host, "{}",
+              (shape){.workers = 4, .ps = 1, .lanes = 4, .threads = 1, .batches_per_step = 16});
+    expect_on(host, "{distributed: {master_trains: false}}",
+              (shape){.workers = 3, .ps = 1, .lanes = 6, .threads = 1, .batches_per_step = 18});
+    host.gpus = 3;
+    expect_on(host, "{}",
+              (shape){.workers = 4, .ps = 1, .lanes = 1, .threads = 1, .batches_per_step = 4});
+    cluster_destroy(&k);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -139,6 +161,7 @@ int main(void)
         cmocka_unit_test(each_of_several_devices_has_a_worker),
         cmocka_unit_test(gpus_nobody_named_are_taken),
         cmocka_unit_test(ten_machines_of_four_gpus_have_forty_slots),
+        cmocka_unit_test(neighbours_share_their_machine),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

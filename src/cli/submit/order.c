@@ -1,0 +1,150 @@
+#include "cli/submit/order.h"
+
+#include "cli/commands.h"
+#include "common/config/config.h"
+#include "job/spec/flags.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the job --- */
+
+static const char *value_of(const void *user, const char *name)
+{
+    const args *a = user;
+    const char *text = args_text(a, name);
+    return text && !*text ? "true" : text; /* a switch */
+}
+
+static status read_file(const args *a, arena *memory, doc_node **ret, error *err)
+{
+    const char *path = args_text(a, "config");
+    if (path) {
+        status st = document_read_file(path, memory, ret, err);
+        if (st == E_IO)
+            error_prepend(err, "submit: --config");
+        return st;
+    }
+    *ret = document_empty(memory, "no --config", DOC_MAP);
+    return OK;
+}
+
+static status read_job(const args *a, order *o, error *err)
+{
+    doc_node *top = NULL;
+    TRY(read_file(a, o->memory, &top, err));
+    if (top->kind == DOC_NULL)
+        top = document_empty(o->memory, top->origin, DOC_MAP);
+    if (top->kind == DOC_MAP)
+        document_set(o->memory, top, "jobId",
+                     document_scalar(o->memory, "the name of the job", a->operands[0]));
+    TRY(flags_job(top, value_of, a, (const char *const *)a->rest, o->memory, &o->job, err));
+    const char *shape = args_text(a, "scale-down");
+    return shape ? job_scale_down(&o->job, shape, err) : OK;
+}
+
+/* --- what tasks are told --- */
+
+static int count(const char *const *list)
+{
+    int n = 0;
+    while (list[n])
+        n++;
+    return n;
+}
+
+/* Flags of `train` that the job itself decides. */
+static status check_task_flags(const args *train, error *err)
+{
+    static const char *const ours[] = {"workers", "ps", "evaluators", "start-port", "max-restarts"};
+    for (size_t i = 0; i < COUNT_OF(ours); i++)
+        if (args_has(train, ours[i]))
+            return FAIL(err, E_USAGE,
+                        "--%s among the tasks' arguments: the job says how many tasks there are",
+                        ours[i]);
+    if (args_has(train, "serialization-dir") || args_has(train, "job-dir"))
+        return FAIL(err, E_USAGE,
+                    "-s and --job-dir are not for the tasks' arguments: give --job-dir to submit, "
+                    "before the --");
+    return OK;
+}
+
+/* The arguments are read as `train` will read them, and so is the file, if it is on this host. */
+static status check_arguments(const char *const *list, error *err)
+{
+    args train;
+    TRYF(args_parse(&command_train, count(list), (char *const *)(uintptr_t)list, &train, err), err,
+         "the tasks' arguments");
+    if (train.n_operands == 0)
+        return FAIL(err, E_USAGE,
+                    "the tasks' arguments are missing: the config file of `tequio train` first, behind "
+                    "-- or as trainingInput.args");
+    TRY(check_task_flags(&train, err));
+    config_source source = {.path = train.operands[0], .overrides = args_text(&train, "overrides")};
+    config *c = NULL;
+    status st = config_load(&source, &c, err);
+    config_destroy(&c);
+    return st;
+}
+
+/* "train", the list, --job-dir DIR, `more` if it is not NULL. */
+static const char *const *command_line(const order *o, const char *const *list, const char *more)
+{
+    int n = count(list), at = 0;
+    const char **line = arena_alloc(o->memory, ((size_t)n + 5) * sizeof *line);
+    line[at++] = "train";
+    for (int i = 0; i < n; i++)
+        line[at++] = list[i];
+    line[at++] = "--job-dir";
+    line[at++] = o->job.job_dir;
+    line[at++] = more;
+    return line;
+}
+
+static status read_arguments(order *o, error *err)
+{
+    const char *const *list = o->job.pools[ROLE_MASTER].args;
+    for (role r = 0; r < ROLE_COUNT; r++)
+        TRY(check_arguments(o->job.pools[r].count ? o->job.pools[r].args : list, err));
+    if (!o->job.job_dir)
+        return FAIL(err, E_USAGE,
+                    "where to write is missing: give --job-dir DIR, before the --, or "
+                    "trainingInput.jobDir");
+    if (strncmp(o->job.job_dir, "gs://", 5) == 0)
+        return FAIL(err, E_CONFIG,
+                    "the job dir %s is in Google's storage, which tasks here cannot write; give "
+                    "--job-dir with a directory",
+                    o->job.job_dir);
+    o->arguments = command_line(o, list, NULL);
+    o->arguments_again = command_line(o, list, "--recover");
+    return OK;
+}
+
+static void say_warnings(const job *j)
+{
+    for (int i = 0; i < j->n_warnings; i++)
+        fprintf(stderr, "tequio: submit: %s\n", j->warnings[i]);
+}
+
+status order_read(const args *a, order *ret, error *err)
+{
+    const char *target = args_text(a, "target");
+    order o = {.memory = arena_create(), .target = target ? target : "local"};
+    status st = read_job(a, &o, err);
+    if (st == OK)
+        st = read_arguments(&o, err);
+    if (st != OK) {
+        order_fini(&o);
+        return st;
+    }
+    o.primary = o.job.calls_chief ? "chief" : "master";
+    say_warnings(&o.job);
+    *ret = o;
+    return OK;
+}
+
+void order_fini(order *o)
+{
+    arena_destroy(&o->memory);
+}

@@ -1,0 +1,97 @@
+#include "cli/submit/report.h"
+
+#include "common/base/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static json_t *pool_json(const job_pool *p)
+{
+    json_t *r = json_pack("{s:I, s:s, s:I}", "count", (json_int_t)p->count, "machine",
+                          p->machine_type, "gpus", (json_int_t)p->gpus);
+    if (p->gpus)
+        json_object_set_new(r, "gpu_type", json_string(machines_all()->gpu[p->gpu_type]));
+    if (p->machine) {
+        json_object_set_new(r, "vcpus", json_real(p->machine->vcpus));
+        json_object_set_new(r, "memory_gb", json_real(p->machine->memory_gb));
+    }
+    if (p->image)
+        json_object_set_new(r, "image", json_string(p->image));
+    return r;
+}
+
+static json_t *tasks_json(const roster *tasks)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < tasks->n; i++) {
+        char name[TASK_NAME], *tf_config = roster_tf_config(tasks, i);
+        json_array_append_new(list, json_pack("{s:s, s:s}", "task",
+                                              task_name(tasks->tasks[i].task, name), "TF_CONFIG",
+                                              tf_config));
+        free(tf_config);
+    }
+    return list;
+}
+
+static json_t *report(const order *o, const roster *tasks)
+{
+    const job *j = &o->job;
+    json_t *r = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "job", j->id, "target", o->target,
+                          "scale_tier", j->tier, "tasks", (json_int_t)job_tasks(j), "gpus",
+                          (json_int_t)job_gpus(j), "job_dir", j->job_dir);
+    json_t *roles = json_object(), *arguments = json_array();
+    for (role k = 0; k < ROLE_COUNT; k++)
+        if (j->pools[k].count)
+            json_object_set_new(roles, role_name(k), pool_json(&j->pools[k]));
+    for (int i = 0; o->arguments[i]; i++)
+        json_array_append_new(arguments, json_string(o->arguments[i]));
+    json_object_set_new(r, "roles", roles);
+    json_object_set_new(r, "arguments", arguments);
+    json_object_set_new(r, "cluster", tasks_json(tasks));
+    return r;
+}
+
+static void print_pool(role r, const job_pool *p)
+{
+    printf("  %-10s %5" PRId64 "  %s", role_name(r), p->count, p->machine_type);
+    if (p->machine)
+        printf(", %g vCPUs, %g GB", p->machine->vcpus, p->machine->memory_gb);
+    if (p->gpus)
+        printf(", %" PRId64 " x %s", p->gpus, machines_all()->gpu[p->gpu_type]);
+    printf("\n");
+}
+
+static void print_text(const order *o, const roster *tasks)
+{
+    static const role order_of[] = {ROLE_MASTER, ROLE_WORKER, ROLE_PS, ROLE_EVALUATOR};
+    const job *j = &o->job;
+    printf("job        %s, %s, for %s\n", j->id, j->tier, o->target);
+    printf("tasks      %" PRId64 ", with %" PRId64 " GPUs\n", job_tasks(j), job_gpus(j));
+    for (size_t i = 0; i < ROLE_COUNT; i++)
+        if (j->pools[order_of[i]].count)
+            print_pool(order_of[i], &j->pools[order_of[i]]);
+    printf("each runs  tequio");
+    for (int i = 0; o->arguments[i]; i++)
+        printf(" %s", o->arguments[i]);
+    printf("\n");
+    for (int i = 0; i < tasks->n; i++) {
+        char name[TASK_NAME], *tf_config = roster_tf_config(tasks, i);
+        printf("%-12s TF_CONFIG='%s'\n", task_name(tasks->tasks[i].task, name), tf_config);
+        free(tf_config);
+    }
+}
+
+void report_print(const order *o, const roster *tasks, bool as_json)
+{
+    if (!as_json) {
+        print_text(o, tasks);
+        return;
+    }
+    json_t *r = report(o, tasks);
+    buf text = BUF_INIT;
+    json_pretty(r, &text);
+    fputs(text.data, stdout);
+    buf_fini(&text);
+    json_decref(r);
+}

@@ -1,0 +1,11 @@
+/* What `tequio submit --dry-run` tells of a job: its machines, its tasks and their environment. */
+#ifndef TEQUIO_CLI_SUBMIT_REPORT_H
+#define TEQUIO_CLI_SUBMIT_REPORT_H
+
+#include "cli/submit/order.h"
+#include "job/roster.h"
+
+/* On standard output, as text or as JSON. `tasks` tells addresses. */
+void report_print(const order *o, const roster *tasks, bool as_json);
+
+#endif

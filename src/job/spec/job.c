@@ -1,0 +1,206 @@
+#include "job/spec/job.h"
+
+#include "job/spec/pools.h"
+#include "job/spec/schema.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void job_warn(job *j, arena *memory, const char *format, ...)
+{
+    if (j->n_warnings == j->cap_warnings) {
+        int cap = j->cap_warnings ? 2 * j->cap_warnings : 8;
+        const char **wider = arena_alloc(memory, (size_t)cap * sizeof *wider);
+        if (j->n_warnings)
+            memcpy(wider, j->warnings, (size_t)j->n_warnings * sizeof *wider);
+        j->warnings = wider;
+        j->cap_warnings = cap;
+    }
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    j->warnings[j->n_warnings++] = arena_strdup(memory, text);
+}
+
+typedef struct warning {
+    job *j;
+    arena *memory;
+} warning;
+
+static void warn_ignored(void *user, const doc_node *node, const field *f)
+{
+    warning *w = user;
+    char where[512];
+    document_where(node, where, sizeof where);
+    job_warn(w->j, w->memory, "%s: ignored: %s", where, f->note);
+}
+
+/* --- names --- */
+
+enum { ID_MOST = 128, LABEL_MOST = 63, LABELS_MOST = 64 };
+
+static status check_id(const doc_node *id, error *err)
+{
+    bool is_right = isalpha((unsigned char)id->text[0]) && strlen(id->text) <= ID_MOST;
+    for (const char *c = id->text; *c; c++)
+        is_right = is_right && (isalnum((unsigned char)*c) || *c == '_');
+    if (is_right)
+        return OK;
+    return DOC_FAIL(err, id,
+                    "'%s' is no name of a job: a letter first, then letters, digits and _, %d at most",
+                    id->text, ID_MOST);
+}
+
+static bool is_label(const char *text, bool may_begin_anyhow)
+{
+    if (!may_begin_anyhow && !islower((unsigned char)text[0]))
+        return false;
+    for (const char *c = text; *c; c++)
+        if (!islower((unsigned char)*c) && !isdigit((unsigned char)*c) && *c != '_' && *c != '-')
+            return false;
+    return strlen(text) <= LABEL_MOST;
+}
+
+static status check_labels(const doc_node *labels, error *err)
+{
+    if (labels->n > LABELS_MOST)
+        return DOC_FAIL(err, labels, "%d labels; a job has at most %d", labels->n, LABELS_MOST);
+    for (int i = 0; i < labels->n; i++)
+        if (!is_label(labels->key[i], false) || !is_label(labels->item[i]->text, true))
+            return DOC_FAIL(err, labels->item[i],
+                            "the label '%s' = '%s': lower-case letters, digits, _ and -, at most %d, the "
+                            "key with a letter first",
+                            labels->key[i], labels->item[i]->text, LABEL_MOST);
+    return OK;
+}
+
+/* --- scheduling --- */
+
+enum { WAIT_LEAST = 1800, PRIORITY_MOST = 1000 };
+
+static status read_scheduling(job *j, const doc_node *s, error *err)
+{
+    const doc_node *running = document_get(s, "maxRunningTime"), *wait = document_get(s, "maxWaitTime");
+    const doc_node *priority = document_get(s, "priority");
+    if (running && running->kind == DOC_SCALAR) {
+        j->max_running_s = schema_seconds(running);
+        if (j->max_running_s <= 0)
+            return DOC_FAIL(err, running, "must be more than 0s");
+    }
+    if (wait && wait->kind == DOC_SCALAR) {
+        j->max_wait_s = schema_seconds(wait);
+        if (j->max_wait_s < WAIT_LEAST)
+            return DOC_FAIL(err, wait, "must be at least %ds, not %s", WAIT_LEAST, wait->text);
+    }
+    if (priority && priority->kind == DOC_SCALAR) {
+        j->priority = schema_whole(priority);
+        if (j->priority < 0 || j->priority > PRIORITY_MOST)
+            return DOC_FAIL(err, priority, "must be from 0 to %d, not %" PRId64, PRIORITY_MOST,
+                            j->priority);
+    }
+    return OK;
+}
+
+/* --- the whole --- */
+
+static const char *text_of(const doc_node *map, const char *key)
+{
+    const doc_node *n = document_get(map, key);
+    return n && n->kind == DOC_SCALAR ? n->text : NULL;
+}
+
+/* AI Platform says "chief" from runtime 2.1 on and to whoever asks for it, "master" to the others. A
+ * job that names neither a runtime nor an image gets the newer word. */
+static bool calls_chief(const job *j, const doc_node *input)
+{
+    const doc_node *asked = document_get(input, "useChiefInTfConfig");
+    const char *runtime = text_of(input, "runtimeVersion");
+    if (asked && asked->kind == DOC_SCALAR)
+        return schema_bool(asked);
+    if (runtime)
+        return strtod(runtime, NULL) >= 2.1;
+    return !j->pools[ROLE_MASTER].image;
+}
+
+static status read_top(job *j, const doc_node *top, error *err)
+{
+    const doc_node *id = document_get(top, "jobId"), *labels = document_get(top, "labels");
+    if (id && id->kind == DOC_SCALAR) {
+        TRY(check_id(id, err));
+        j->id = id->text;
+    }
+    if (labels && labels->kind == DOC_MAP) {
+        TRY(check_labels(labels, err));
+        j->labels = labels;
+    }
+    return OK;
+}
+
+status job_read(doc_node *top, arena *memory, job *ret, error *err)
+{
+    job j = {.id = NULL};
+    TRY(schema_check(top, "Job", warn_ignored, &(warning){&j, memory}, err));
+    TRY(read_top(&j, top, err));
+    const doc_node *input = document_get(top, "trainingInput");
+    j.training_input = input;
+    j.region = text_of(input, "region");
+    j.job_dir = text_of(input, "jobDir");
+    j.service_account = text_of(input, "serviceAccount");
+    TRY(pools_read(&j, input, memory, err));
+    TRY(pools_check_region(&j, input, memory, err));
+    TRY(read_scheduling(&j, document_get(input, "scheduling"), err));
+    j.calls_chief = calls_chief(&j, input);
+    *ret = j;
+    return OK;
+}
+
+int64_t job_tasks(const job *j)
+{
+    int64_t n = 0;
+    for (role r = 0; r < ROLE_COUNT; r++)
+        n += j->pools[r].count;
+    return n;
+}
+
+int64_t job_gpus(const job *j)
+{
+    int64_t n = 0;
+    for (role r = 0; r < ROLE_COUNT; r++)
+        n += j->pools[r].count * j->pools[r].gpus;
+    return n;
+}
+
+status job_scale_down(job *j, const char *shape, error *err)
+{
+    static const role order[] = {ROLE_MASTER, ROLE_WORKER, ROLE_PS, ROLE_EVALUATOR};
+    int64_t counts[ROLE_COUNT] = {0};
+    const char *at = shape;
+    size_t n = 0;
+    for (char *end; n < COUNT_OF(order) && isdigit((unsigned char)*at); at = end + (*end == 'x')) {
+        counts[order[n++]] = strtoll(at, &end, 10);
+        if (!*end) {
+            at = end;
+            break;
+        }
+    }
+    if (n < 3 || *at || at[-1] == 'x')
+        return FAIL(err, E_USAGE,
+                    "--scale-down '%s': must be MASTERxWORKERSxSERVERS, as 1x2x1, and may end with "
+                    "xEVALUATORS",
+                    shape);
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        int64_t had = j->pools[order[i]].count;
+        int64_t wants = i < n ? counts[order[i]] : had;
+        if (wants > had || (had && !wants && order[i] != ROLE_EVALUATOR))
+            return FAIL(err, E_USAGE,
+                        "--scale-down '%s': the job has %" PRId64 " of %s; from %d to as many may stay",
+                        shape, had, role_name(order[i]), had != 0);
+        j->pools[order[i]].count = wants;
+    }
+    return OK;
+}

@@ -1,0 +1,372 @@
+#include "job/spec/pools.h"
+
+#include "common/config/config.h"
+#include "job/spec/schema.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a role's fields are called. */
+static const char *const prefix[ROLE_COUNT] = {
+    [ROLE_MASTER] = "master",
+    [ROLE_WORKER] = "worker",
+    [ROLE_PS] = "parameterServer",
+    [ROLE_EVALUATOR] = "evaluator",
+};
+
+/* NULL if absent or null. */
+static const doc_node *given(const doc_node *map, const char *key)
+{
+    const doc_node *n = document_get(map, key);
+    return n && n->kind != DOC_NULL ? n : NULL;
+}
+
+static const doc_node *field_of(const doc_node *input, role r, const char *suffix)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%s%s", prefix[r], suffix);
+    return given(input, key);
+}
+
+/* --- tiers --- */
+
+static status check_no_machines(const doc_node *input, const char *name, error *err)
+{
+    for (role r = 0; r < ROLE_COUNT; r++) {
+        const doc_node *type = field_of(input, r, "Type"), *count = field_of(input, r, "Count");
+        if (type)
+            return DOC_FAIL(err, type,
+                            "the scale tier %s stands for its own machines; with CUSTOM they are named",
+                            name);
+        if (count && schema_whole(count))
+            return DOC_FAIL(err, count,
+                            "the scale tier %s has its own number of tasks; with CUSTOM it is given",
+                            name);
+    }
+    return OK;
+}
+
+static void read_tier(job *j, const tier *t)
+{
+    const struct {
+        role role;
+        int count;
+        const char *type;
+    } rows[] = {
+        {ROLE_MASTER, 1, t->master_type},
+        {ROLE_WORKER, t->workers, t->worker_type},
+        {ROLE_PS, t->ps, t->ps_type},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        job_pool *p = &j->pools[rows[i].role];
+        p->count = rows[i].count;
+        p->machine_type = rows[i].type;
+        p->machine = machine_find(rows[i].type);
+    }
+    j->pools[ROLE_MASTER].gpu_type = t->gpu_type;
+    j->pools[ROLE_MASTER].gpus = t->gpus;
+}
+
+/* --- types and counts --- */
+
+static status read_count(job_pool *p, const doc_node *input, role r, error *err)
+{
+    const doc_node *type = field_of(input, r, "Type"), *count = field_of(input, r, "Count");
+    p->count = count ? schema_whole(count) : 0;
+    if (p->count < 0)
+        return DOC_FAIL(err, count, "must be at least 0, not %" PRId64, p->count);
+    if (p->count > JOB_TASKS_MOST)
+        return DOC_FAIL(err, count, "must be at most %d, not %" PRId64, JOB_TASKS_MOST, p->count);
+    if (p->count && !type)
+        return DOC_FAIL(err, count, "a count without %sType; say which machines", prefix[r]);
+    if (!p->count && type)
+        return DOC_FAIL(err, type, "a type without %sCount; say how many", prefix[r]);
+    return OK;
+}
+
+static bool is_among(const char *const *words, size_t n, const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strlen(words[i]) == bytes && memcmp(words[i], text, bytes) == 0)
+            return true;
+    return false;
+}
+
+/* "e2-standard-8": a machine of Compute Engine that is no part of our tables. */
+static bool is_other_machine(const char *type)
+{
+    static const char *const families[] = {"c2", "c2d", "e2", "m1", "m2", "n1", "n2", "n2d"};
+    static const char *const shapes[] = {"standard", "highmem", "highcpu", "megamem", "ultramem"};
+    size_t family = strcspn(type, "-");
+    const char *shape = type + family + (type[family] == '-');
+    size_t bytes = strcspn(shape, "-");
+    const char *size = shape + bytes + (shape[bytes] == '-');
+    return is_among(families, COUNT_OF(families), type, family) &&
+           is_among(shapes, COUNT_OF(shapes), shape, bytes) && *size &&
+           !size[strspn(size, "0123456789")];
+}
+
+static status fail_type(const doc_node *type, error *err)
+{
+    const machines *all = machines_all();
+    const char *names[MACHINES_MOST];
+    for (int i = 0; i < all->n_machines; i++)
+        names[i] = all->machine[i].name;
+    const char *near = config_did_you_mean(type->text, names, (size_t)all->n_machines);
+    if (near)
+        return DOC_FAIL(err, type, "there is no machine '%s'; did you mean '%s'?", type->text, near);
+    return DOC_FAIL(err, type, "there is no machine '%s'; `tequio tables machines` shows them",
+                    type->text);
+}
+
+static status read_type(job *j, role r, const doc_node *type, arena *memory, error *err)
+{
+    job_pool *p = &j->pools[r];
+    p->machine_type = type->text;
+    p->machine = machine_find(type->text);
+    p->blame = type;
+    if (strcmp(type->text, "cloud_tpu") == 0)
+        return DOC_FAIL(err, type, "there is no backend for TPUs; name a machine with GPUs or none");
+    if (p->machine) {
+        p->gpu_type = p->machine->built_in_type;
+        p->gpus = p->machine->built_in;
+        return OK;
+    }
+    if (!is_other_machine(type->text))
+        return fail_type(type, err);
+    job_warn(j, memory, "%s: the machine %s is not in our tables; its size is not checked",
+             type->path, type->text);
+    return OK;
+}
+
+/* --- GPUs --- */
+
+static status check_built_in(const job_pool *p, const doc_node *where, int type, int64_t count,
+                             error *err)
+{
+    if (type == p->machine->built_in_type && count == p->machine->built_in)
+        return OK;
+    return DOC_FAIL(err, where, "%s comes with %d × %s; leave acceleratorConfig out or say the same",
+                    p->machine->name, p->machine->built_in,
+                    machines_all()->gpu[p->machine->built_in_type]);
+}
+
+static status check_gpus(const job_pool *p, const doc_node *where, int type, int64_t count,
+                         error *err)
+{
+    if (!p->count)
+        return DOC_FAIL(err, where, "GPUs of a role that has no tasks");
+    if (!p->machine)
+        return DOC_FAIL(err, where,
+                        "%s is not in our tables, so nothing is known of GPUs on it; `tequio tables "
+                        "machines` shows the machines that take some",
+                        p->machine_type);
+    if (p->machine->built_in && !p->machine->is_legacy)
+        return check_built_in(p, where, type, count, err);
+    error why = ERROR_INIT;
+    if (machine_check(p->machine, type, count, &why) != OK)
+        return DOC_FAIL(err, where, "%s", why.text);
+    return OK;
+}
+
+static status read_gpus(job_pool *p, const doc_node *replica, error *err)
+{
+    const doc_node *accelerator = given(replica, "acceleratorConfig");
+    if (!accelerator)
+        return OK;
+    const doc_node *type = given(accelerator, "type"), *count = given(accelerator, "count");
+    if (!type || !count)
+        return DOC_FAIL(err, accelerator, "both count and type must be given");
+    int64_t n = schema_whole(count);
+    if (n < 1)
+        return DOC_FAIL(err, count, "must be at least 1, not %" PRId64, n);
+    if (strncmp(type->text, "TPU_", 4) == 0)
+        return DOC_FAIL(err, type, "there is no backend for TPUs; name a GPU");
+    int t = gpu_type_find(type->text);
+    if (t < 0)
+        return DOC_FAIL(err, type, "must name a GPU, not %s", type->text);
+    TRY(check_gpus(p, accelerator, t, n, err));
+    p->gpu_type = t;
+    p->gpus = n;
+    p->blame = accelerator;
+    return OK;
+}
+
+/* --- roles --- */
+
+/* The texts of a list, NULL at their end. */
+static const char *const *texts_of(const doc_node *list, arena *memory)
+{
+    int n = list ? list->n : 0;
+    const char **texts = arena_alloc(memory, ((size_t)n + 1) * sizeof *texts);
+    for (int i = 0; i < n; i++)
+        texts[i] = list->item[i]->text;
+    return texts;
+}
+
+static status read_replica(job_pool *p, const doc_node *input, role r, arena *memory, error *err)
+{
+    const doc_node *replica = field_of(input, r, "Config"), *args = given(input, "args");
+    const doc_node *own = given(replica, "containerArgs"), *image = given(replica, "imageUri");
+    if (!image)
+        image = given(field_of(input, ROLE_MASTER, "Config"), "imageUri");
+    if (own && args)
+        return DOC_FAIL(err, own, "args are given too; either all roles have the same or each its own");
+    p->args = texts_of(own ? own : args, memory);
+    p->image = image ? image->text : NULL;
+    return read_gpus(p, replica, err);
+}
+
+static status check_one_family(const job *j, error *err)
+{
+    const job_pool *first = NULL;
+    for (role r = 0; r < ROLE_COUNT; r++) {
+        const job_pool *p = &j->pools[r];
+        if (!p->count)
+            continue;
+        bool is_legacy = p->machine && p->machine->is_legacy;
+        if (first && is_legacy != (first->machine && first->machine->is_legacy))
+            return DOC_FAIL(err, p->blame,
+                            "%s is %s and %s is %s; the machines of a job are all of one kind",
+                            p->machine_type, is_legacy ? "a legacy type" : "of Compute Engine",
+                            first->machine_type,
+                            is_legacy ? "of Compute Engine" : "a legacy type");
+        if (!first)
+            first = p;
+    }
+    return OK;
+}
+
+static status read_custom(job *j, const doc_node *input, arena *memory, error *err)
+{
+    const doc_node *master = field_of(input, ROLE_MASTER, "Type");
+    if (!master)
+        return DOC_FAIL(err, given(input, "scaleTier"),
+                        "the scale tier CUSTOM needs masterType: the machine of the master");
+    j->pools[ROLE_MASTER].count = 1;
+    for (role r = 0; r < ROLE_COUNT; r++) {
+        if (r != ROLE_MASTER)
+            TRY(read_count(&j->pools[r], input, r, err));
+        if (j->pools[r].count)
+            TRY(read_type(j, r, field_of(input, r, "Type"), memory, err));
+    }
+    return OK;
+}
+
+/* What is said where no tier is named: CUSTOM if machines are. */
+static const char *tier_meant(const doc_node *input)
+{
+    for (role r = 0; r < ROLE_COUNT; r++)
+        if (field_of(input, r, "Type"))
+            return "CUSTOM";
+    return "BASIC";
+}
+
+static status read_machines(job *j, const doc_node *input, arena *memory, error *err)
+{
+    const doc_node *said = given(input, "scaleTier");
+    bool is_said = said && strcmp(said->text, "SCALE_TIER_UNSPECIFIED") != 0;
+    j->tier = is_said ? said->text : tier_meant(input);
+    if (strcmp(j->tier, "BASIC_TPU") == 0)
+        return DOC_FAIL(err, said, "there is no backend for TPUs; BASIC_GPU has a GPU");
+    if (strcmp(j->tier, "CUSTOM") != 0) {
+        TRY(check_no_machines(input, j->tier, err));
+        read_tier(j, tier_find(j->tier));
+        return OK;
+    }
+    const doc_node *type = field_of(input, ROLE_MASTER, "Type");
+    if (!is_said && type)
+        return DOC_FAIL(err, type, "machines are named only with the scale tier CUSTOM; add scaleTier: CUSTOM");
+    return read_custom(j, input, memory, err);
+}
+
+status pools_read(job *j, const doc_node *input, arena *memory, error *err)
+{
+    for (role r = 0; r < ROLE_COUNT; r++)
+        j->pools[r] = (job_pool){.machine_type = "", .gpu_type = -1};
+    TRY(read_machines(j, input, memory, err));
+    for (role r = 0; r < ROLE_COUNT; r++)
+        TRY(read_replica(&j->pools[r], input, r, memory, err));
+    TRY(check_one_family(j, err));
+    if (job_tasks(j) > JOB_TASKS_MOST)
+        return DOC_FAIL(err, input, "%" PRId64 " tasks; a job has at most %d", job_tasks(j),
+                        JOB_TASKS_MOST);
+    return OK;
+}
+
+/* --- regions --- */
+
+static uint32_t types_used(const job *j)
+{
+    uint32_t used = 0;
+    for (role r = 0; r < ROLE_COUNT; r++)
+        if (j->pools[r].count && j->pools[r].gpus)
+            used |= UINT32_C(1) << j->pools[r].gpu_type;
+    return used;
+}
+
+static status fail_region(const doc_node *where, const region *g, int type, error *err)
+{
+    const machines *all = machines_all();
+    buf text = BUF_INIT;
+    buf_addf(&text, "%s is not offered in %s; it is in", all->gpu[type], g->name);
+    for (int i = 0; i < all->n_regions; i++)
+        if (all->region[i].gpus[type] == OFFER_YES)
+            buf_addf(&text, " %s", all->region[i].name);
+    status st = DOC_FAIL(err, where, "%s", text.data);
+    buf_fini(&text);
+    return st;
+}
+
+static status check_offers(job *j, const region *g, const doc_node *where, arena *memory,
+                           error *err)
+{
+    uint32_t used = types_used(j);
+    for (int t = 0; t < GPU_TYPES; t++) {
+        if (!(used >> t & 1))
+            continue;
+        if (g->gpus[t] == OFFER_NO)
+            return fail_region(where, g, t, err);
+        if (g->gpus[t] == OFFER_UNKNOWN)
+            job_warn(j, memory, "region %s: whether it offers %s is not known here", g->name,
+                     machines_all()->gpu[t]);
+    }
+    return OK;
+}
+
+/* GPUs of several types must be offered by one zone. */
+static status check_zone(job *j, const doc_node *where, arena *memory, error *err)
+{
+    uint32_t used = types_used(j);
+    if (!(used & (used - 1)))
+        return OK;
+    const uint32_t *never = machines_no_zone(j->region);
+    for (; never && *never; never++)
+        if ((used & *never) == *never)
+            return DOC_FAIL(err, where,
+                            "no zone of %s offers all the types of GPU of this job; a job's GPUs are in "
+                            "one zone, so use fewer types",
+                            j->region);
+    job_warn(j, memory, "GPUs of several types: one zone must offer all of them");
+    return OK;
+}
+
+status pools_check_region(job *j, const doc_node *input, arena *memory, error *err)
+{
+    const doc_node *where = given(input, "region");
+    uint32_t used = types_used(j);
+    int k80 = gpu_type_find("NVIDIA_TESLA_K80");
+    if (used >> k80 & 1)
+        job_warn(j, memory, "NVIDIA_TESLA_K80: Google has withdrawn it; here it is a GPU like any");
+    if (!where || !used)
+        return OK;
+    const region *g = region_find(j->region);
+    if (!g) {
+        job_warn(j, memory, "region %s: it is not among those known to offer GPUs", j->region);
+        return OK;
+    }
+    TRY(check_offers(j, g, where, memory, err));
+    return check_zone(j, where, memory, err);
+}

@@ -1,0 +1,438 @@
+#include "job/supervise.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "job/restart.h"
+#include "job/screen.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LOST_PEER = 200, PREEMPTED = 143, STORY = 1500, SETTLE_US = 500 * 1000 };
+enum { DONE_US = 5 * 1000 * 1000, DONE_GRACE_US = 2 * 1000 * 1000 };
+
+typedef struct supervision {
+    const supervise_options *options;
+    child *children;   /* each the newest life of its task */
+    restart *restarts; /* of the same tasks */
+    int n, n_running;
+    int signals; /* signalfd of SIGCHLD, SIGINT, SIGTERM and SIGHUP */
+    sigset_t old_mask;
+    struct pollfd *polls; /* [1 + 2 * n] */
+    child *first;         /* whose failure was seen first */
+    child *blamed;        /* who failed first as the master has it; NULL: it has not said */
+    bool is_done;         /* the master has ended with 0: so has the job */
+    bool is_stop_asked;   /* the master was asked for the end of all */
+    bool is_preempted;    /* some task left with the code for it */
+    bool is_ending;       /* the others are being stopped */
+    bool is_too_long;     /* the time limit is over */
+    int64_t limit_at_us;  /* when it is; INT64_MAX: never */
+    int64_t stop_at_us;   /* when the others are stopped; INT64_MAX: never */
+    int64_t kill_at_us;   /* when whoever still runs is killed; INT64_MAX: never */
+    screen screen;
+} supervision;
+
+/* --- what tasks say --- */
+
+/* The master's own words, by their stable id: "... error FAILED task=worker.1 ...". */
+static void note_blame(supervision *s, const char *line)
+{
+    static const char sign[] = " error FAILED task=";
+    const char *name = strstr(line, sign);
+    if (!name || s->blamed)
+        return;
+    name += sizeof sign - 1;
+    size_t bytes = strcspn(name, " ");
+    for (int i = 0; i < s->n; i++)
+        if (strlen(s->children[i].name) == bytes && !memcmp(s->children[i].name, name, bytes))
+            s->blamed = &s->children[i];
+}
+
+static void take_line(void *user, child *c, int stream, const char *line, bool is_bar)
+{
+    supervision *s = user;
+    if (c->task.role == ROLE_MASTER && stream == 1)
+        note_blame(s, line);
+    screen_show(&s->screen, c, stream, line, is_bar);
+}
+
+/* --- ends --- */
+
+static void signal_all(supervision *s, int signal)
+{
+    for (int i = 0; i < s->n; i++)
+        child_kill(&s->children[i], signal);
+}
+
+static void cancel_restarts(supervision *s)
+{
+    for (int i = 0; i < s->n; i++)
+        restart_cancel(&s->restarts[i]);
+}
+
+static void stop_others(supervision *s)
+{
+    if (s->is_ending)
+        return;
+    s->is_ending = true;
+    int64_t grace_us = s->options->grace_ms * 1000;
+    s->kill_at_us =
+        clock_us() + (s->is_done && grace_us > DONE_GRACE_US ? DONE_GRACE_US : grace_us);
+    signal_all(s, SIGTERM);
+}
+
+static void kill_all(supervision *s)
+{
+    cancel_restarts(s);
+    s->is_ending = true;
+    signal_all(s, SIGKILL);
+}
+
+/* A task that lost its peer speaks of another's end: among those found dead together it comes last.
+ */
+static bool is_better_cause(const child *a, const child *b)
+{
+    return !b || (child_exit_code(b) == LOST_PEER && child_exit_code(a) != LOST_PEER);
+}
+
+static bool is_master(const child *c)
+{
+    return c->task.role == ROLE_MASTER;
+}
+
+/* Whoever still runs has a moment to hear of it and to leave. */
+static void note_done(supervision *s)
+{
+    s->is_done = true;
+    cancel_restarts(s);
+    if (!s->is_ending)
+        s->stop_at_us = clock_us() + DONE_US;
+}
+
+/* Somebody stopped a task, or we the job: the master ends the others, in bounded time. */
+static void note_preempted(supervision *s, const child *c)
+{
+    s->is_preempted = true;
+    if (is_master(c))
+        cancel_restarts(s);
+    if (s->kill_at_us == INT64_MAX)
+        s->kill_at_us = clock_us() + 2 * s->options->grace_ms * 1000;
+}
+
+static bool has_master(const supervision *s)
+{
+    return !s->children[0].has_ended || s->restarts[0].due_us != INT64_MAX;
+}
+
+/* A job that is about to end needs no new master, and nobody without one. */
+static bool plan_restart(supervision *s, const child *c)
+{
+    restart *r = &s->restarts[c - s->children];
+    int64_t pause_us = 0;
+    bool is_leaving = s->is_stop_asked || s->is_preempted;
+    if (s->first || !restart_may_help(child_exit_code(c)) ||
+        (is_master(c) ? is_leaving : !has_master(s)) ||
+        !restart_plan(r, s->options->max_restarts, clock_us(), &pause_us))
+        return false;
+    char end[80], when[32] = "";
+    child_describe_end(c, end, sizeof end);
+    if (pause_us)
+        snprintf(when, sizeof when, " in %.1f s", (double)pause_us * 1e-6);
+    screen_say(&s->screen, "%s: %s; it is started again%s (%d of %d)", c->name, end, when, r->n,
+               s->options->max_restarts);
+    return true;
+}
+
+static void note_end(supervision *s, child *c, child **worst)
+{
+    int code = child_exit_code(c);
+    if (code == 0 && is_master(c))
+        note_done(s);
+    if (code == 0 || s->is_done)
+        return;
+    if (code == PREEMPTED)
+        note_preempted(s, c);
+    else if (!s->is_ending && !plan_restart(s, c) && is_better_cause(c, *worst))
+        *worst = c;
+}
+
+static void reap(supervision *s)
+{
+    child *worst = NULL;
+    for (int i = 0; i < s->n; i++) {
+        child *c = &s->children[i];
+        if (!child_reap(c))
+            continue;
+        s->n_running--;
+        note_end(s, c, &worst);
+    }
+    if (worst && !s->first) {
+        s->first = worst;
+        cancel_restarts(s);
+        /* one that can speak told the master, and it tells the others: let them say goodbye */
+        bool has_spoken = child_exit_code(worst) < 128;
+        s->stop_at_us = clock_us() + (has_spoken ? SETTLE_US : 0);
+    }
+}
+
+/* The master takes a checkpoint and ends all. */
+static void ask_to_stop(supervision *s, const char *why)
+{
+    s->is_stop_asked = true;
+    if (s->children[0].has_ended) {
+        screen_say(&s->screen, "stopping without a checkpoint: the master is not running");
+        s->is_preempted = true;
+        kill_all(s);
+        return;
+    }
+    screen_say(&s->screen, "stopping after a checkpoint%s", why);
+    child_kill(&s->children[0], SIGTERM);
+    s->kill_at_us = clock_us() + 2 * s->options->grace_ms * 1000;
+}
+
+static void take_signal(supervision *s, int signal)
+{
+    if (s->is_stop_asked || s->is_ending || s->is_done) {
+        s->is_preempted = true;
+        kill_all(s);
+        return;
+    }
+    ask_to_stop(s, signal == SIGINT ? "; Ctrl-C again kills" : "");
+}
+
+static void take_limit(supervision *s)
+{
+    s->limit_at_us = INT64_MAX;
+    if (s->is_stop_asked || s->is_ending || s->is_done)
+        return;
+    s->is_too_long = true;
+    ask_to_stop(s, ": its time is over");
+}
+
+static void read_signals(supervision *s)
+{
+    struct signalfd_siginfo info;
+    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo == SIGCHLD)
+            reap(s);
+        else
+            take_signal(s, (int)info.ssi_signo);
+}
+
+/* --- starts --- */
+
+/* The first life of task i, or the next one. */
+static status start_task(supervision *s, int i, error *err)
+{
+    child_start start = {.listen_fd = -1};
+    TRY(s->options->start(s->options->user, i, 1 + s->restarts[i].n, &start, err));
+    char name[TASK_NAME];
+    char *path = xasprintf("%s/%s.log", s->options->log_dir, task_name(start.task, name));
+    start.log_path = path;
+    status st = child_run(&s->children[i], &start, err);
+    s->n_running += st == OK;
+    free(path);
+    return st;
+}
+
+static status start_children(supervision *s, error *err)
+{
+    for (; s->n < s->options->n; s->n++) {
+        s->restarts[s->n] = (restart)RESTART_INIT;
+        TRY(start_task(s, s->n, err));
+    }
+    return OK;
+}
+
+/* What is left in its pipes; it does not write any more. */
+static void drain(supervision *s, child *c)
+{
+    for (int stream = 0; stream < CHILD_STREAMS; stream++)
+        while (child_read(c, stream, take_line, s))
+            ;
+}
+
+static status start_due(supervision *s, error *err)
+{
+    for (int i = 0; i < s->n; i++) {
+        if (clock_us() < s->restarts[i].due_us)
+            continue;
+        restart_cancel(&s->restarts[i]);
+        drain(s, &s->children[i]);
+        child_fini(&s->children[i]);
+        s->blamed = NULL; /* what the master said of an earlier life is settled by this one */
+        TRY(start_task(s, i, err));
+    }
+    return OK;
+}
+
+/* --- the loop --- */
+
+static int64_t next_us(const supervision *s)
+{
+    int64_t next = s->stop_at_us < s->kill_at_us ? s->stop_at_us : s->kill_at_us;
+    next = s->limit_at_us < next ? s->limit_at_us : next;
+    for (int i = 0; i < s->n; i++)
+        next = s->restarts[i].due_us < next ? s->restarts[i].due_us : next;
+    return next;
+}
+
+static int time_left_ms(const supervision *s)
+{
+    int64_t next = next_us(s);
+    if (next == INT64_MAX)
+        return -1;
+    int64_t us = next - clock_us();
+    return us <= 0 ? 0 : us > 1000 * 1000 * 1000 ? 1000 * 1000 : (int)((us + 999) / 1000);
+}
+
+static void read_lines(supervision *s)
+{
+    for (int i = 0; i < s->n * CHILD_STREAMS; i++)
+        if (s->polls[1 + i].revents)
+            child_read(&s->children[i / CHILD_STREAMS], i % CHILD_STREAMS, take_line, s);
+}
+
+static status turn(supervision *s, error *err)
+{
+    struct pollfd *polls = s->polls;
+    polls[0] = (struct pollfd){.fd = s->signals, .events = POLLIN};
+    for (int i = 0; i < s->n * CHILD_STREAMS; i++)
+        polls[1 + i] = (struct pollfd){
+            .fd = s->children[i / CHILD_STREAMS].streams[i % CHILD_STREAMS].fd, .events = POLLIN};
+    if (poll(polls, (nfds_t)(1 + s->n * CHILD_STREAMS), time_left_ms(s)) < 0 && errno != EINTR)
+        return FAIL(err, E_IO, "wait for the tasks: %s", strerror(errno));
+    read_lines(s);
+    if (polls[0].revents)
+        read_signals(s);
+    if (clock_us() >= s->limit_at_us)
+        take_limit(s);
+    if (clock_us() >= s->stop_at_us) {
+        s->stop_at_us = INT64_MAX;
+        stop_others(s);
+    }
+    if (clock_us() >= s->kill_at_us) {
+        s->kill_at_us = INT64_MAX;
+        kill_all(s);
+    }
+    return start_due(s, err);
+}
+
+static bool is_over(const supervision *s)
+{
+    bool is_planned = false;
+    for (int i = 0; i < s->n; i++)
+        is_planned = is_planned || s->restarts[i].due_us != INT64_MAX;
+    return s->n_running == 0 && !is_planned;
+}
+
+/* Whoever still runs when the launcher itself failed. */
+static void end_all(supervision *s)
+{
+    signal_all(s, SIGKILL);
+    for (int i = 0; i < s->n; i++)
+        if (s->children[i].pid > 0 && !s->children[i].has_ended)
+            waitpid(s->children[i].pid, NULL, 0);
+}
+
+static status open_signals(supervision *s, error *err)
+{
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGCHLD);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    sigaddset(&ours, SIGHUP);
+    sigprocmask(SIG_BLOCK, &ours, &s->old_mask);
+    signal(SIGPIPE, SIG_IGN); /* a closed terminal must not end the job */
+    s->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (s->signals < 0)
+        return FAIL(err, E_IO, "open a signalfd: %s", strerror(errno));
+    return OK;
+}
+
+static bool is_own_failure(const child *c)
+{
+    return child_exit_code(c) > 0 && child_exit_code(c) < 128;
+}
+
+/* A task that only repeats what the master told it may well be the first to be gone. Unless one
+ * died, it is the task that the master names or, where it names none, the master itself. */
+static const child *who_failed_first(const supervision *s)
+{
+    const child *named = s->blamed ? s->blamed : &s->children[0];
+    return is_own_failure(s->first) && is_own_failure(named) ? named : s->first;
+}
+
+static int tell_story(const supervision *s, error *err)
+{
+    const child *c = who_failed_first(s);
+    char end[80], again[40] = "";
+    int restarts = s->restarts[c - s->children].n;
+    child_describe_end(c, end, sizeof end);
+    if (restarts > 0)
+        snprintf(again, sizeof again, " after %d restart%s", restarts, restarts > 1 ? "s" : "");
+    buf lines = BUF_INIT;
+    child_last_lines(c, STORY, &lines);
+    int code = child_exit_code(c);
+    (void)FAIL(err, E_FAIL, "%s failed first: %s%s; %s%s", c->name, end, again,
+               lines.size ? "its last lines:" : "it printed nothing", lines.size ? lines.data : "");
+    buf_fini(&lines);
+    return code;
+}
+
+static int verdict(const supervision *s, error *err)
+{
+    if (s->is_done)
+        return 0; /* also when a stop was asked for, but the job was done first */
+    if (s->first)
+        return tell_story(s, err);
+    if (s->is_too_long)
+        return status_exit_code(FAIL(
+            err, E_TIMEOUT, "not done after %g s, the time it was given; --recover goes on from the last "
+            "checkpoint",
+            (double)s->options->limit_ms / 1000));
+    (void)FAIL(err, E_PREEMPTED, "stopped on request%s; --recover goes on from the last checkpoint",
+               s->is_ending ? ", and killed before all had left" : "");
+    return PREEMPTED;
+}
+
+int supervise(const supervise_options *options, error *err)
+{
+    supervision s = {
+        .options = options,
+        .signals = -1,
+        .limit_at_us = options->limit_ms ? clock_us() + options->limit_ms * 1000 : INT64_MAX,
+        .stop_at_us = INT64_MAX,
+        .kill_at_us = INT64_MAX,
+    };
+    status st = OK;
+    s.children = xcalloc((size_t)options->n, sizeof *s.children);
+    s.restarts = xcalloc((size_t)options->n, sizeof *s.restarts);
+    s.polls = xcalloc((size_t)(1 + options->n * CHILD_STREAMS), sizeof *s.polls);
+    TRY_OUT(st, open_signals(&s, err));
+    TRY_OUT(st, start_children(&s, err));
+    while (!is_over(&s))
+        TRY_OUT(st, turn(&s, err));
+    for (int i = 0; i < s.n; i++)
+        drain(&s, &s.children[i]);
+out:
+    end_all(&s);
+    int code = st == OK ? verdict(&s, err) : status_exit_code(st);
+    for (int i = 0; i < s.n; i++)
+        child_fini(&s.children[i]);
+    free(s.children);
+    free(s.restarts);
+    free(s.polls);
+    if (s.signals >= 0)
+        close(s.signals);
+    sigprocmask(SIG_SETMASK, &s.old_mask, NULL);
+    return code;
+}

@@ -1,0 +1,45 @@
+/*
+ * A job's tasks as children of this process, whatever they are started by: kept running, listened to,
+ * stopped together.
+ *
+ * What a task prints goes, as it came, into LOG_DIR/<role>.<index>.log and, with "[worker 1] " in
+ * front, to standard error; only the master's results (its standard output) and its progress are
+ * passed on as they are.
+ *
+ * A task that dies by a signal, or with a code from 128 on, is started again, up to max_restarts
+ * times: at once, later after growing pauses. One that was asked to leave (143) is not.
+ *
+ * The first task that fails otherwise decides: the others are stopped (SIGTERM, SIGKILL after the
+ * grace time) and its name, end and last lines are the error. When the master has ended with 0 the
+ * job is done, whatever becomes of the others: those that stay are stopped after a few seconds.
+ * SIGINT or SIGTERM to the launcher asks the master for a checkpoint and an end of all (exit code
+ * 143); a second one kills. At the time limit the launcher asks likewise, and the error is that it was
+ * reached. No task outlives the launcher: each dies with it, even when it is killed
+ * by SIGKILL.
+ *
+ * Threads: one, which waits in poll(2) only. Call it before any thread is started.
+ */
+#ifndef TEQUIO_JOB_SUPERVISE_H
+#define TEQUIO_JOB_SUPERVISE_H
+
+#include "job/child.h"
+
+#include <stdint.h>
+
+typedef struct supervise_options {
+    int n;                       /* tasks, the master first */
+    /* Fills in how life `life`, counted from 1, of task i is started; what `ret` points to stays until
+     * the next call. */
+    status (*start)(void *user, int i, int life, child_start *ret, error *err);
+    void *user;
+    int max_restarts;            /* of each task */
+    const char *log_dir;         /* must be there */
+    int64_t limit_ms;            /* how long all may take; 0: as long as they do */
+    int64_t grace_ms;            /* from SIGTERM to SIGKILL */
+} supervise_options;
+
+/* Runs them to their end. Returns the exit code: 0 when the master ended with 0, otherwise that of the
+ * first task that failed, with its story in `err`; 143 after a stop that was asked for. */
+int supervise(const supervise_options *options, error *err);
+
+#endif

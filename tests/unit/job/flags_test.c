@@ -1,0 +1,157 @@
+/* gcloud's flags over a job file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "job/spec/flags.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { PAIRS = 16 };
+
+typedef struct line {
+    const char *pair[PAIRS][2];
+} line;
+
+static const char *value_in(const void *user, const char *name)
+{
+    const line *l = user;
+    for (int i = 0; i < PAIRS && l->pair[i][0]; i++)
+        if (strcmp(l->pair[i][0], name) == 0)
+            return l->pair[i][1];
+    return NULL;
+}
+
+static status job_of(const char *file, const line *l, const char *const *args, arena *memory,
+                     job *ret, error *err)
+{
+    doc_node *top = NULL;
+    assert_int_equal(document_read(file, strlen(file), "job.yaml", memory, &top, NULL), OK);
+    return flags_job(top, value_in, l, args, memory, ret, err);
+}
+
+static void flags_alone_make_a_job(void **state)
+{
+    (void)state;
+    static const line l = {{{"scale-tier", "custom"},
+                            {"master-machine-type", "n1-highcpu-16"},
+                            {"master-accelerator", "count=4,type=nvidia-tesla-t4"},
+                            {"worker-count", "9"},
+                            {"worker-machine-type", "n1-highcpu-16"},
+                            {"worker-accelerator", "type=nvidia-tesla-t4,count=4"},
+                            {"parameter-server-count", "3"},
+                            {"parameter-server-machine-type", "n1-highmem-8"},
+                            {"region", "us-central1"},
+                            {"labels", "phase=test,owner=me"},
+                            {"use-chief-in-tf-config", "false"},
+                            {"job-dir", "runs/a"}}};
+    static const char *const args[] = {"cnn.jsonnet", "-o", "{}", NULL};
+    arena *memory = arena_create();
+    job j;
+    error err = ERROR_INIT;
+    assert_int_equal(job_of("", &l, args, memory, &j, &err), OK);
+    assert_int_equal(job_tasks(&j), 13);
+    assert_int_equal(job_gpus(&j), 40);
+    assert_string_equal(j.job_dir, "runs/a");
+    assert_string_equal(document_get(j.labels, "owner")->text, "me");
+    assert_false(j.calls_chief);
+    assert_string_equal(j.pools[ROLE_PS].args[1], "-o");
+    assert_null(j.pools[ROLE_PS].args[3]);
+    arena_destroy(&memory);
+}
+
+static void a_flag_replaces_its_field_alone(void **state)
+{
+    (void)state;
+    static const char file[] = "training_input:\n"
+                               "  scale_tier: CUSTOM\n"
+                               "  master_type: n1-standard-8\n"
+                               "  master_config: &c {accelerator_config: {count: 1, type: "
+                               "NVIDIA_TESLA_T4}, image_uri: old}\n"
+                               "  worker_type: n1-standard-8\n"
+                               "  worker_count: 1\n"
+                               "  worker_config: *c\n"
+                               "  args: [a.jsonnet]\n";
+    static const line l = {{{"master-accelerator", "count=2,type=nvidia-tesla-v100"},
+                            {"worker-image-uri", "new"}}};
+    arena *memory = arena_create();
+    job j;
+    assert_int_equal(job_of(file, &l, NULL, memory, &j, NULL), OK);
+    assert_int_equal(j.pools[ROLE_MASTER].gpus, 2);
+    assert_string_equal(machines_all()->gpu[j.pools[ROLE_MASTER].gpu_type], "NVIDIA_TESLA_V100");
+    assert_string_equal(j.pools[ROLE_MASTER].image, "old");
+    assert_int_equal(j.pools[ROLE_WORKER].gpus, 1); /* of the same anchor, and yet its own */
+    assert_string_equal(j.pools[ROLE_WORKER].image, "new");
+    assert_string_equal(j.pools[ROLE_WORKER].args[0], "a.jsonnet");
+    arena_destroy(&memory);
+}
+
+static void flags_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        line line;
+        status st;
+        const char *text;
+    } cases[] = {
+        {{{{"worker-count", "2"}}}, E_USAGE,
+         "--worker-count needs --worker-machine-type: both or neither"},
+        {{{{"parameter-server-machine-type", "standard"}}}, E_USAGE,
+         "--parameter-server-machine-type needs --parameter-server-count: both or neither"},
+        {{{{"scale-tier", "custom"}}}, E_USAGE,
+         "--master-machine-type is required if scale-tier is set to `CUSTOM`."},
+        {{{{"master-image-uri", "x"}, {"runtime-version", "2.1"}}}, E_USAGE,
+         "Only one of --master-image-uri, --runtime-version can be set."},
+        {{{{"kms-keyring", "x"}}}, E_USAGE, "--kms-keyring needs --kms-key"},
+        {{{{"labels", "a"}}}, E_USAGE, "--labels: 'a' is no KEY=VALUE"},
+        {{{{"labels", "a=1,a=2"}}}, E_USAGE, "--labels: a is given twice"},
+        {{{{"master-accelerator", "count=1"}}}, E_USAGE,
+         "--master-accelerator: type=... is missing"},
+        {{{{"master-accelerator", "count=1,typ=nvidia-tesla-t4"}}}, E_USAGE,
+         "--master-accelerator: there is no 'typ'; it takes count=...,type=..."},
+        {{{{"master-accelerator", "count=1,type=NVIDIA_TESLA_T4"}}}, E_USAGE,
+         "--master-accelerator: type 'NVIDIA_TESLA_T4': written in lower case, as nvidia-tesla-t4"},
+        {{{{"scale-tier", "custom"},
+           {"master-machine-type", "n1-standard-8"},
+           {"master-accelerator", "count=3,type=nvidia-tesla-t4"}}},
+         E_CONFIG,
+         "--master-accelerator: 3 × NVIDIA_TESLA_T4 is not possible on n1-standard-8 (8 vCPUs, 30 "
+         "GB); possible there: 1, 2, 4"},
+        {{{{"scale-tier", "custom"},
+           {"master-machine-type", "n1-standard-8"},
+           {"master-accelerator", "count=x,type=nvidia-tesla-t4"}}},
+         E_CONFIG, "--master-accelerator: must be a whole number, not 'x'"},
+        {{{{"scale-tier", "custom"},
+           {"master-machine-type", "n1-standard-8"},
+           {"master-accelerator", "count=1,type=nvidia-tesla-t5"}}},
+         E_CONFIG,
+         "--master-accelerator: must be one of ACCELERATOR_TYPE_UNSPECIFIED NVIDIA_TESLA_K80 "
+         "NVIDIA_TESLA_P100 NVIDIA_TESLA_V100 NVIDIA_TESLA_P4 NVIDIA_TESLA_T4 NVIDIA_TESLA_A100 "
+         "TPU_V2 TPU_V3 TPU_V2_POD TPU_V3_POD TPU_V4_POD, not 'NVIDIA_TESLA_T5'"},
+        {{{{"tpu-tf-version", "1"}}}, E_CONFIG,
+         "--tpu-tf-version: there is no backend for TPUs"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        arena *memory = arena_create();
+        job j;
+        error err = ERROR_INIT;
+        status st = job_of("", &cases[i].line, NULL, memory, &j, &err);
+        assert_string_equal(err.text, cases[i].text);
+        assert_int_equal(st, cases[i].st);
+        arena_destroy(&memory);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flags_alone_make_a_job),
+        cmocka_unit_test(a_flag_replaces_its_field_alone),
+        cmocka_unit_test(flags_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -14,6 +14,7 @@ extern const command command_generate;
 extern const command command_inspect;
 extern const command command_bench;
 extern const command command_tables;
+extern const command command_task;
 extern const command command_doctor;
 extern const command command_keygen;
 extern const command command_help;

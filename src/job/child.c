@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* In the child, between fork and exec: only what POSIX allows there. */
-_Noreturn static void become(const child_start *start, const int *pipes, pid_t launcher)
+_Noreturn static void become(const child_start *start, int input, const int *pipes, pid_t launcher)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher) /* it died before the line above */
@@ -22,19 +22,31 @@ _Noreturn static void become(const child_start *start, const int *pipes, pid_t l
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
-    int null = open("/dev/null", O_RDONLY);
-    dup2(null, STDIN_FILENO);
+    dup2(input, STDIN_FILENO);
     dup2(pipes[0], STDOUT_FILENO);
     dup2(pipes[1], STDERR_FILENO);
-    if (null > STDERR_FILENO)
-        close(null);
     if (start->listen_fd >= 0)
         fcntl(start->listen_fd, F_SETFD, 0);
-    execve("/proc/self/exe", start->argv, start->envp);
-    static const char text[] = "tequio: cannot start /proc/self/exe\n";
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        _exit(126);
+    const char *program = start->program ? start->program : "/proc/self/exe";
+    execvpe(program, start->argv, start->envp);
+    dprintf(STDERR_FILENO, "tequio: cannot start %s: %s\n", program, strerror(errno));
     _exit(127);
+}
+
+/* What the child reads, as *ret_read: nothing, or what is written into c->input_fd. */
+static status open_input(child *c, const child_start *start, int *ret_read, error *err)
+{
+    int ends[2] = {open("/dev/null", O_RDONLY | O_CLOEXEC), -1};
+    if (start->input) {
+        close(ends[0]);
+        if (pipe2(ends, O_CLOEXEC))
+            return FAIL(err, E_IO, "open a pipe for %s: %s", c->name, strerror(errno));
+        fcntl(ends[1], F_SETFL, O_NONBLOCK);
+        buf_adds(&c->input, start->input);
+    }
+    *ret_read = ends[0];
+    c->input_fd = ends[1];
+    return OK;
 }
 
 static status open_pipes(child *c, int *ret_write, error *err)
@@ -52,27 +64,31 @@ static status open_pipes(child *c, int *ret_write, error *err)
 
 status child_run(child *ret, const child_start *start, error *err)
 {
-    int pipes[CHILD_STREAMS] = {-1, -1};
+    int pipes[CHILD_STREAMS] = {-1, -1}, input = -1;
     status st = OK;
-    *ret = (child){.task = start->task, .streams = {{.fd = -1}, {.fd = -1}}};
+    *ret = (child){.task = start->task, .streams = {{.fd = -1}, {.fd = -1}}, .input_fd = -1};
     task_name(start->task, ret->name);
     ret->log = fopen(start->log_path, "ae");
     if (!ret->log) {
         st = FAIL(err, E_IO, "open '%s': %s", start->log_path, strerror(errno));
         goto out;
     }
+    TRY_OUT(st, open_input(ret, start, &input, err));
     TRY_OUT(st, open_pipes(ret, pipes, err));
     pid_t launcher = getpid();
     pid_t pid = fork();
     if (pid == 0)
-        become(start, pipes, launcher);
+        become(start, input, pipes, launcher);
     if (pid < 0) {
         st = FAIL(err, E_IO, "start a process for %s: %s", ret->name, strerror(errno));
         goto out;
     }
     setpgid(pid, pid); /* whoever of the two comes first */
     ret->pid = pid;
+    child_write(ret);
 out:
+    if (input >= 0)
+        close(input);
     for (int i = 0; i < CHILD_STREAMS; i++)
         if (pipes[i] >= 0)
             close(pipes[i]);
@@ -81,8 +97,17 @@ out:
     return st;
 }
 
+static void close_input(child *c)
+{
+    if (c->input_fd >= 0)
+        close(c->input_fd);
+    c->input_fd = -1;
+    buf_fini(&c->input);
+}
+
 void child_fini(child *c)
 {
+    close_input(c);
     for (int i = 0; i < CHILD_STREAMS; i++) {
         if (c->streams[i].fd >= 0)
             close(c->streams[i].fd);
@@ -152,6 +177,21 @@ bool child_read(child *c, int stream, child_line *tell, void *user)
     return false;
 }
 
+void child_write(child *c)
+{
+    while (c->input_fd >= 0 && c->input.size) {
+        ssize_t n = write(c->input_fd, c->input.data, c->input.size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno != EAGAIN)
+            close_input(c); /* it reads no more; how it ends will tell */
+        if (n < 0)
+            return;
+        c->input.size -= (size_t)n;
+        memmove(c->input.data, c->input.data + n, c->input.size);
+    }
+}
+
 /* Looked at first and reaped last, so that its group cannot be anybody else's when it is killed. */
 bool child_reap(child *c)
 {
@@ -165,10 +205,16 @@ bool child_reap(child *c)
     return true;
 }
 
-void child_kill(const child *c, int signal)
+void child_kill(child *c, int signal)
 {
-    if (c->pid > 0 && !c->has_ended)
+    if (c->pid <= 0 || c->has_ended)
+        return;
+    if (c->input_fd < 0 || signal == SIGKILL) {
         kill(-c->pid, signal);
+        return;
+    }
+    buf_addf(&c->input, "signal %d\n", signal);
+    child_write(c);
 }
 
 int child_exit_code(const child *c)

@@ -32,6 +32,8 @@ typedef struct child {
     int wait_status; /* as of waitpid, once it has ended */
     bool has_ended;
     child_stream streams[CHILD_STREAMS]; /* standard output, standard error */
+    int input_fd;                        /* its standard input; -1: it has none, or no more */
+    buf input;                           /* what is still to be written there */
     FILE *log;                           /* every line, as it came */
     char *last[CHILD_LAST_LINES];        /* ring of its last lines */
     size_t n_lines;
@@ -40,8 +42,10 @@ typedef struct child {
 typedef struct child_start {
     task task;
     const char *log_path;
-    char *const *argv; /* argv[0] included */
+    const char *program; /* looked for in PATH; NULL: this program */
+    char *const *argv;   /* argv[0] included */
     char *const *envp;
+    const char *input;   /* for its standard input, which then stays open; NULL: it has none */
     int listen_fd; /* the one descriptor it inherits, or -1 */
 } child_start;
 
@@ -56,11 +60,15 @@ void child_fini(child *c);
  * if one is open. False when there was nothing (more) to read. */
 bool child_read(child *c, int stream, child_line *tell, void *user);
 
+/* Writes of its input what can be taken now. */
+void child_write(child *c);
+
 /* True once, when it has ended; whatever is left of its group is killed. */
 bool child_reap(child *c);
 
-/* Signals the whole group; nothing once it has ended. */
-void child_kill(const child *c, int signal);
+/* Signals the whole group; nothing once it has ended. One that has a standard input is told of any
+ * signal but SIGKILL there, by a line "signal 15": it stands for a process that we cannot reach. */
+void child_kill(child *c, int signal);
 
 /* The exit code, 128 + signal when a signal ended it. */
 int child_exit_code(const child *c);

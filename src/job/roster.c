@@ -66,6 +66,7 @@ void roster_close(roster *s)
         if (s->tasks[i].listen_fd >= 0)
             close(s->tasks[i].listen_fd);
     free(s->tasks);
+    free(s->cluster);
     *s = (roster){.n = 0};
 }
 
@@ -75,24 +76,38 @@ static const char *job_of(const roster *s, role r)
     return r == ROLE_MASTER ? s->primary : role_name(r);
 }
 
-char *roster_tf_config(const roster *s, int i)
+static void add_address(json_t *list, const roster_task *t)
+{
+    const char *host = t->host ? t->host : PORTS_HOST;
+    bool is_ipv6 = strchr(host, ':') != NULL;
+    char address[512];
+    snprintf(address, sizeof address, "%s%s%s:%d", is_ipv6 ? "[" : "", host, is_ipv6 ? "]" : "",
+             t->port);
+    json_array_append_new(list, json_string(address));
+}
+
+static char *cluster_text(const roster *s)
 {
     json_t *jobs = json_object();
     for (int k = 0; k < s->n; k++) {
         const char *job = job_of(s, s->tasks[k].task.role);
-        if (!json_object_get(jobs, job))
-            json_object_set_new(jobs, job, json_array());
-        char address[64];
-        snprintf(address, sizeof address, PORTS_HOST ":%d", s->tasks[k].port);
-        json_array_append_new(json_object_get(jobs, job), json_string(address));
+        json_t *list = json_object_get(jobs, job);
+        if (!list)
+            json_object_set_new(jobs, job, list = json_array());
+        add_address(list, &s->tasks[k]);
     }
-    task self = s->tasks[i].task;
-    json_t *all = json_pack("{s:o, s:{s:s, s:i}}", "cluster", jobs, "task", "type",
-                            job_of(s, self.role), "index", (int)self.index);
-    BUG_ON(!all);
-    char *text = json_text(all);
-    json_decref(all);
+    char *text = json_text(jobs);
+    json_decref(jobs);
     return text;
+}
+
+char *roster_tf_config(roster *s, int i)
+{
+    if (!s->cluster)
+        s->cluster = cluster_text(s);
+    task self = s->tasks[i].task;
+    return xasprintf("{\"cluster\":%s,\"task\":{\"index\":%d,\"type\":\"%s\"}}", s->cluster,
+                     (int)self.index, job_of(s, self.role));
 }
 
 static bool is_named(const char *entry, const char *name)
@@ -124,7 +139,7 @@ static int terminal_columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-char **roster_environment(const roster *s, int i, int life, const local_options *options,
+char **roster_environment(roster *s, int i, int life, const local_options *options,
                           char *const *base)
 {
     enum { OWN = 10 };

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 enum { LOST_PEER = 200, PREEMPTED = 143, STORY = 1500, SETTLE_US = 500 * 1000 };
+enum { POLLS = 1 + CHILD_STREAMS };
 enum { DONE_US = 5 * 1000 * 1000, DONE_GRACE_US = 2 * 1000 * 1000 };
 
 typedef struct supervision {
@@ -25,7 +26,7 @@ typedef struct supervision {
     int n, n_running;
     int signals; /* signalfd of SIGCHLD, SIGINT, SIGTERM and SIGHUP */
     sigset_t old_mask;
-    struct pollfd *polls; /* [1 + 2 * n] */
+    struct pollfd *polls; /* [1 + POLLS * n]: signals, then each child's input and streams */
     child *first;         /* whose failure was seen first */
     child *blamed;        /* who failed first as the master has it; NULL: it has not said */
     bool is_done;         /* the master has ended with 0: so has the job */
@@ -293,23 +294,32 @@ static int time_left_ms(const supervision *s)
     return us <= 0 ? 0 : us > 1000 * 1000 * 1000 ? 1000 * 1000 : (int)((us + 999) / 1000);
 }
 
-static void read_lines(supervision *s)
+static void look_at(const child *c, struct pollfd *polls)
 {
-    for (int i = 0; i < s->n * CHILD_STREAMS; i++)
-        if (s->polls[1 + i].revents)
-            child_read(&s->children[i / CHILD_STREAMS], i % CHILD_STREAMS, take_line, s);
+    polls[0] = (struct pollfd){.fd = c->input.size ? c->input_fd : -1, .events = POLLOUT};
+    for (int i = 0; i < CHILD_STREAMS; i++)
+        polls[1 + i] = (struct pollfd){.fd = c->streams[i].fd, .events = POLLIN};
+}
+
+static void listen_to(supervision *s, child *c, const struct pollfd *polls)
+{
+    if (polls[0].revents)
+        child_write(c);
+    for (int i = 0; i < CHILD_STREAMS; i++)
+        if (polls[1 + i].revents)
+            child_read(c, i, take_line, s);
 }
 
 static status turn(supervision *s, error *err)
 {
     struct pollfd *polls = s->polls;
     polls[0] = (struct pollfd){.fd = s->signals, .events = POLLIN};
-    for (int i = 0; i < s->n * CHILD_STREAMS; i++)
-        polls[1 + i] = (struct pollfd){
-            .fd = s->children[i / CHILD_STREAMS].streams[i % CHILD_STREAMS].fd, .events = POLLIN};
-    if (poll(polls, (nfds_t)(1 + s->n * CHILD_STREAMS), time_left_ms(s)) < 0 && errno != EINTR)
+    for (int i = 0; i < s->n; i++)
+        look_at(&s->children[i], &polls[1 + i * POLLS]);
+    if (poll(polls, (nfds_t)(1 + s->n * POLLS), time_left_ms(s)) < 0 && errno != EINTR)
         return FAIL(err, E_IO, "wait for the tasks: %s", strerror(errno));
-    read_lines(s);
+    for (int i = 0; i < s->n; i++)
+        listen_to(s, &s->children[i], &polls[1 + i * POLLS]);
     if (polls[0].revents)
         read_signals(s);
     if (clock_us() >= s->limit_at_us)
@@ -416,7 +426,7 @@ int supervise(const supervise_options *options, error *err)
     status st = OK;
     s.children = xcalloc((size_t)options->n, sizeof *s.children);
     s.restarts = xcalloc((size_t)options->n, sizeof *s.restarts);
-    s.polls = xcalloc((size_t)(1 + options->n * CHILD_STREAMS), sizeof *s.polls);
+    s.polls = xcalloc((size_t)(1 + options->n * POLLS), sizeof *s.polls);
     TRY_OUT(st, open_signals(&s, err));
     TRY_OUT(st, start_children(&s, err));
     while (!is_over(&s))

@@ -175,7 +175,7 @@ static void put_variable(char ***e, char *entry)
 }
 
 /* The launcher's, and what is this task's own. */
-static char **environment_of(const hamlet *h, int i)
+static char **environment_of(hamlet *h, int i)
 {
     extern char **environ;
     local_options options = {.fault = h->o.spec ? h->o.spec : "", .settings = HAMLET_SETTINGS};

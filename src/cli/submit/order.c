@@ -70,26 +70,48 @@ static status check_task_flags(const args *train, error *err)
     return OK;
 }
 
-/* The arguments are read as `train` will read them, and so is the file, if it is on this host. */
-static status check_arguments(const char *const *list, error *err)
+/* As `train` will read them. */
+static status parse_arguments(const char *const *list, args *ret, error *err)
 {
-    args train;
-    TRYF(args_parse(&command_train, count(list), (char *const *)(uintptr_t)list, &train, err), err,
+    TRYF(args_parse(&command_train, count(list), (char *const *)(uintptr_t)list, ret, err), err,
          "the tasks' arguments");
-    if (train.n_operands == 0)
+    if (ret->n_operands == 0)
         return FAIL(err, E_USAGE,
                     "the tasks' arguments are missing: the config file of `tequio train` first, behind "
                     "-- or as trainingInput.args");
-    TRY(check_task_flags(&train, err));
-    config_source source = {.path = train.operands[0], .overrides = args_text(&train, "overrides")};
-    config *c = NULL;
-    status st = config_load(&source, &c, err);
-    config_destroy(&c);
-    return st;
+    return check_task_flags(ret, err);
 }
 
-/* "train", the list, --job-dir DIR, `more` if it is not NULL. */
-static const char *const *command_line(const order *o, const char *const *list, const char *more)
+static status resolve_config(const args *train, order *o, error *err)
+{
+    config_source source = {.path = train->operands[0], .overrides = args_text(train, "overrides")};
+    config *c = NULL;
+    TRY(config_load(&source, &c, err));
+    const char *security = config_str(c, "distributed.security");
+    o->is_secured = !args_has(train, "insecure") && !(security && strcmp(security, "off") == 0);
+    o->config = config_dump(c);
+    config_destroy(&c);
+    return OK;
+}
+
+static status check_same_arguments(const job *j, error *err)
+{
+    const char *const *all = j->pools[ROLE_MASTER].args;
+    for (role r = 0; r < ROLE_COUNT; r++) {
+        const char *const *own = j->pools[r].args;
+        bool is_same = count(own) == count(all);
+        for (int i = 0; is_same && own[i]; i++)
+            is_same = strcmp(own[i], all[i]) == 0;
+        if (j->pools[r].count && !is_same)
+            return FAIL(err, E_CONFIG,
+                        "the containerArgs of %s are others than the master's; all tasks of a job have "
+                        "the same",
+                        role_name(r));
+    }
+    return OK;
+}
+
+static const char *const *command_line(const order *o, const char *const *list, bool again)
 {
     int n = count(list), at = 0;
     const char **line = arena_alloc(o->memory, ((size_t)n + 5) * sizeof *line);
@@ -98,15 +120,35 @@ static const char *const *command_line(const order *o, const char *const *list, 
         line[at++] = list[i];
     line[at++] = "--job-dir";
     line[at++] = o->job.job_dir;
-    line[at++] = more;
+    line[at++] = again ? "--recover" : NULL;
     return line;
+}
+
+const char *const *order_arguments_of(const order *o, const char *path, bool again)
+{
+    args train;
+    if (parse_arguments(o->job.pools[ROLE_MASTER].args, &train, NULL) != OK)
+        BUG("arguments that were read before");
+    const char *list[2 * COMMAND_FLAGS + 2] = {path};
+    int n = 1;
+    for (size_t i = 0; i < command_train.n_flags; i++) {
+        const flag *f = &command_train.flags[i];
+        if (!train.values[i] || strcmp(f->name, "overrides") == 0)
+            continue;
+        list[n++] = arena_printf(o->memory, "--%s", f->name);
+        if (f->kind != FLAG_SWITCH)
+            list[n++] = train.values[i];
+    }
+    return command_line(o, list, again);
 }
 
 static status read_arguments(order *o, error *err)
 {
     const char *const *list = o->job.pools[ROLE_MASTER].args;
-    for (role r = 0; r < ROLE_COUNT; r++)
-        TRY(check_arguments(o->job.pools[r].count ? o->job.pools[r].args : list, err));
+    args train;
+    TRY(check_same_arguments(&o->job, err));
+    TRY(parse_arguments(list, &train, err));
+    TRY(resolve_config(&train, o, err));
     if (!o->job.job_dir)
         return FAIL(err, E_USAGE,
                     "where to write is missing: give --job-dir DIR, before the --, or "
@@ -116,8 +158,8 @@ static status read_arguments(order *o, error *err)
                     "the job dir %s is in Google's storage, which tasks here cannot write; give "
                     "--job-dir with a directory",
                     o->job.job_dir);
-    o->arguments = command_line(o, list, NULL);
-    o->arguments_again = command_line(o, list, "--recover");
+    o->arguments = command_line(o, list, false);
+    o->arguments_again = command_line(o, list, true);
     return OK;
 }
 
@@ -146,5 +188,6 @@ status order_read(const args *a, order *ret, error *err)
 
 void order_fini(order *o)
 {
+    free(o->config);
     arena_destroy(&o->memory);
 }

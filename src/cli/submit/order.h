@@ -15,7 +15,12 @@ typedef struct order {
     const char *primary;                /* what TF_CONFIG calls the master */
     const char *const *arguments;       /* of every task: "train", CONFIG, ..., "--job-dir", DIR */
     const char *const *arguments_again; /* of one that is started again */
+    char *config;                       /* what CONFIG and the overrides among the arguments come to */
+    bool is_secured;                    /* its connections between hosts are */
 } order;
+
+/* The same line without the overrides, and with `path` in the place of CONFIG. In the arena. */
+const char *const *order_arguments_of(const order *o, const char *path, bool again);
 
 /* E_USAGE, E_CONFIG; says the job's warnings on standard error. */
 MUST_USE status order_read(const args *a, order *ret, error *err);

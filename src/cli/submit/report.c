@@ -21,7 +21,7 @@ static json_t *pool_json(const job_pool *p)
     return r;
 }
 
-static json_t *tasks_json(const roster *tasks)
+static json_t *tasks_json(roster *tasks)
 {
     json_t *list = json_array();
     for (int i = 0; i < tasks->n; i++) {
@@ -34,7 +34,7 @@ static json_t *tasks_json(const roster *tasks)
     return list;
 }
 
-static json_t *report(const order *o, const roster *tasks)
+static json_t *report(const order *o, roster *tasks)
 {
     const job *j = &o->job;
     json_t *r = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "job", j->id, "target", o->target,
@@ -62,7 +62,7 @@ static void print_pool(role r, const job_pool *p)
     printf("\n");
 }
 
-static void print_text(const order *o, const roster *tasks)
+static void print_text(const order *o, roster *tasks)
 {
     static const role order_of[] = {ROLE_MASTER, ROLE_WORKER, ROLE_PS, ROLE_EVALUATOR};
     const job *j = &o->job;
@@ -82,7 +82,7 @@ static void print_text(const order *o, const roster *tasks)
     }
 }
 
-void report_print(const order *o, const roster *tasks, bool as_json)
+void report_print(const order *o, roster *tasks, bool as_json)
 {
     if (!as_json) {
         print_text(o, tasks);

@@ -6,6 +6,6 @@
 #include "job/roster.h"
 
 /* On standard output, as text or as JSON. `tasks` tells addresses. */
-void report_print(const order *o, const roster *tasks, bool as_json);
+void report_print(const order *o, roster *tasks, bool as_json);
 
 #endif

@@ -1,43 +1,131 @@
 /* `tequio submit`: a job of AI Platform's form, with gcloud's flags, run on machines one has. */
 #include "cli/commands.h"
+#include "cli/play/keys.h"
 #include "cli/submit/order.h"
 #include "cli/submit/report.h"
 #include "common/base/fs.h"
 #include "job/local.h"
+#include "job/remote.h"
 #include "job/restart.h"
+#include "job/ssh.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* As AI Platform does: a task that died is started again so often, and then the whole job. */
 enum { TASK_RESTARTS = 5, JOB_RESTARTS = 3, GRACE_MS = 30 * 1000 };
 
-static local_options local_of(const order *o, const args *a, const char *logs)
+/* gcloud's own for clusters on one machine. */
+enum { FIRST_PORT = 27182 };
+
+#define SSH "ssh -T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10"
+
+typedef struct launch {
+    const order *order;
+    const args *args;
+    const char *logs;
+    hosts hosts;
+    char key[JOBKEY_TEXT]; /* "": none */
+} launch;
+
+static bool is_ssh(const launch *l)
 {
+    return strcmp(l->order->target, "ssh") == 0;
+}
+
+/* --- by target --- */
+
+static local_options local_of(const launch *l)
+{
+    const order *o = l->order;
     return (local_options){
         .workers = (int)o->job.pools[ROLE_WORKER].count,
         .ps = (int)o->job.pools[ROLE_PS].count,
         .evaluators = (int)o->job.pools[ROLE_EVALUATOR].count,
-        .start_port = (int)args_count(a, "start-port", 0),
+        .start_port = (int)args_count(l->args, "start-port", 0),
         .arguments = o->arguments,
         .arguments_again = o->arguments_again,
         .max_restarts = TASK_RESTARTS,
         .primary = o->primary,
-        .log_dir = logs,
+        .log_dir = l->logs,
         .limit_ms = (int64_t)(o->job.max_running_s * 1000),
         .grace_ms = GRACE_MS,
     };
 }
 
-/* A code from 128 on may pass, as restart.h says; then all begin again, from the last checkpoint. */
-static int run_local(const order *o, const args *a, error *err)
+static ssh_options ssh_of(launch *l)
 {
-    const char *logs = arena_printf(o->memory, "%s/log", o->job.job_dir);
-    status st = fs_mkdirs(logs, err);
+    const order *o = l->order;
+    const char *client = args_text(l->args, "ssh");
+    return (ssh_options){
+        .job = &o->job,
+        .hosts = &l->hosts,
+        .ssh = client ? client : SSH,
+        .primary = o->primary,
+        .start_port = (int)args_count(l->args, "start-port", FIRST_PORT),
+        .arguments = order_arguments_of(o, REMOTE_CONFIG, false),
+        .arguments_again = order_arguments_of(o, REMOTE_CONFIG, true),
+        .config = o->config,
+        .key = l->key[0] ? l->key : NULL,
+        .log_dir = l->logs,
+        .max_restarts = TASK_RESTARTS,
+        .limit_ms = (int64_t)(o->job.max_running_s * 1000),
+        .grace_ms = GRACE_MS,
+    };
+}
+
+static status read_hosts(launch *l, error *err)
+{
+    const char *list = args_text(l->args, "hosts"), *file = args_text(l->args, "hosts-file");
+    if (!is_ssh(l) && (list || file || args_has(l->args, "ssh")))
+        return FAIL(err, E_USAGE, "submit: --hosts, --hosts-file and --ssh are for --target ssh");
+    if (is_ssh(l) && !list == !file)
+        return FAIL(err, E_USAGE,
+                    "submit: --target ssh needs one of --hosts a,b:4,c and --hosts-file FILE");
+    if (file)
+        return hosts_read_file(file, l->order->memory, &l->hosts, err);
+    return list ? hosts_of_list(list, l->order->memory, &l->hosts, err) : OK;
+}
+
+/* A key for this job alone, unless one is at hand. */
+static status choose_key(launch *l, error *err)
+{
+    keys_given given;
+    jobkey key;
+    keys_take_given(&given);
+    status st = OK;
+    if (is_ssh(l) && l->order->is_secured) {
+        st = given.any ? jobkey_parse(given.text, &key, err) : jobkey_make(&key, err);
+        if (st == OK)
+            jobkey_text(&key, l->key);
+    }
+    jobkey_wipe(&given, sizeof given);
+    jobkey_wipe(&key, sizeof key);
+    return st;
+}
+
+static int run_once(launch *l, error *err)
+{
+    if (is_ssh(l)) {
+        ssh_options o = ssh_of(l);
+        return ssh_run(&o, err);
+    }
+    local_options o = local_of(l);
+    return local_run(&o, err);
+}
+
+/* A code from 128 on may pass, as restart.h says; then all begin again, from the last checkpoint. */
+static int run_job(launch *l, error *err)
+{
+    l->logs = arena_printf(l->order->memory, "%s/log", l->order->job.job_dir);
+    status st = fs_mkdirs(l->logs, err);
+    if (st == OK)
+        st = choose_key(l, err);
     if (st != OK)
         return status_exit_code(st);
-    local_options options = local_of(o, a, logs);
     for (int life = 0;; life++) {
-        int code = local_run(&options, err);
+        int code = run_once(l, err);
         if (!restart_may_help(code) || life == JOB_RESTARTS)
             return code;
         fprintf(stderr, "tequio: %s\ntequio: the whole job is started again (%d of %d)\n",
@@ -46,13 +134,34 @@ static int run_local(const order *o, const args *a, error *err)
     }
 }
 
-static void dry_run(const order *o, const args *a)
+static status dry_run(launch *l, error *err)
 {
-    local_options options = local_of(o, a, NULL);
     roster tasks;
-    roster_plan(&options, &tasks);
-    report_print(o, &tasks, args_has(a, "json"));
+    if (is_ssh(l)) {
+        ssh_options o = ssh_of(l);
+        int *host_of = NULL;
+        TRY(ssh_plan(&o, &tasks, &host_of, err));
+        free(host_of);
+    } else {
+        local_options o = local_of(l);
+        roster_plan(&o, &tasks);
+    }
+    report_print(l->order, &tasks, args_has(l->args, "json"));
     roster_close(&tasks);
+    return OK;
+}
+
+static int launch_order(const order *o, const args *a, error *err)
+{
+    launch l = {.order = o, .args = a};
+    status st = read_hosts(&l, err);
+    int code = 0;
+    if (st == OK && args_has(a, "dry-run"))
+        st = dry_run(&l, err);
+    else if (st == OK)
+        code = run_job(&l, err);
+    jobkey_wipe(l.key, sizeof l.key);
+    return st == OK ? code : status_exit_code(st);
 }
 
 static int run_submit(const args *a, error *err)
@@ -67,11 +176,7 @@ static int run_submit(const args *a, error *err)
     status st = order_read(a, &o, err);
     if (st != OK)
         return status_exit_code(st);
-    int code = 0;
-    if (args_has(a, "dry-run"))
-        dry_run(&o, a);
-    else
-        code = run_local(&o, a, err);
+    int code = launch_order(&o, a, err);
     order_fini(&o);
     return code;
 }
@@ -100,14 +205,21 @@ static const flag submit_flags[] = {
     {name, 0, FLAG_OF_##kind, value, group, help, 1, JOB_TASKS_MOST},
 #include "job/spec/flags.def"
 #undef JOB_FLAG
-    {"target", 0, FLAG_CHOICE, "local", WHERE,
-     "local: each task is a process of this machine. The default.", 0, 0},
+    {"target", 0, FLAG_CHOICE, "local|ssh", WHERE,
+     "local: each task is a process of this machine; the default. ssh: of hosts that ssh reaches.", 0,
+     0},
+    {"hosts", 0, FLAG_TEXT, "A,B:4,C", WHERE, "The hosts; the number is of tasks one takes.", 0, 0},
+    {"hosts-file", 0, FLAG_PATH, "FILE", WHERE,
+     "Likewise, a line each: HOST [slots=N] [gpus=N] [address=A].", 0, 0},
+    {"ssh", 0, FLAG_TEXT, "COMMAND", WHERE,
+     "The client with its options, instead of '" SSH "'.", 0, 0},
     {"scale-down", 0, FLAG_TEXT, "MxWxP", WHERE,
      "Fewer tasks of the same roles: master, workers, parameter servers, as 1x2x1; a fourth number "
      "is evaluators.",
      0, 0},
     {"start-port", 0, FLAG_COUNT, "PORT", WHERE,
-     "Listen on this port and the following ones instead of free ones.", 1, 65535},
+     "Listen on this port and the following ones, instead of free ones (local) or 27182 (ssh).", 1,
+     65535},
     {"dry-run", 0, FLAG_SWITCH, NULL, SHOW,
      "Check everything and print machines, tasks and the TF_CONFIG of each; start nothing.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON.", 0, 0},

@@ -1,0 +1,112 @@
+#include "job/errand.h"
+
+#include "common/base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { OUTPUT_MOST = 64 << 10 }; /* what a command says; more is read and dropped */
+
+_Noreturn static void become(const errand *e, int output)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    int input = open(e->input ? e->input : "/dev/null", O_RDONLY);
+    if (input < 0) {
+        dprintf(output, "open '%s': %s\n", e->input, strerror(errno));
+        _exit(127);
+    }
+    dup2(input, STDIN_FILENO);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    execvp(e->argv[0], e->argv);
+    dprintf(output, "start %s: %s\n", e->argv[0], strerror(errno));
+    _exit(127);
+}
+
+static status start(errand *e, error *err)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC))
+        return FAIL(err, E_IO, "open a pipe: %s", strerror(errno));
+    e->pid = fork();
+    if (e->pid == 0)
+        become(e, ends[1]);
+    close(ends[1]);
+    if (e->pid < 0) {
+        close(ends[0]);
+        return FAIL(err, E_IO, "start %s: %s", e->argv[0], strerror(errno));
+    }
+    e->fd = ends[0];
+    return OK;
+}
+
+/* False at the end of what it says: then it is waited for. */
+static bool listen_to(errand *e)
+{
+    char piece[4096];
+    ssize_t n = read(e->fd, piece, sizeof piece);
+    if (n > 0 && e->output.size < OUTPUT_MOST)
+        buf_add(&e->output, piece, (size_t)n);
+    if (n > 0 || (n < 0 && errno == EINTR))
+        return true;
+    close(e->fd);
+    e->fd = -1;
+    int ended = 0;
+    waitpid(e->pid, &ended, 0);
+    e->code = WIFSIGNALED(ended) ? 128 + WTERMSIG(ended) : WEXITSTATUS(ended);
+    return false;
+}
+
+static void kill_rest(errand *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i].fd >= 0) {
+            kill(list[i].pid, SIGKILL);
+            while (listen_to(&list[i]))
+                ;
+        }
+}
+
+/* Starts what there is room for, then waits for somebody to say something. */
+static status turn(errand *list, int n, int at_once, int *next, int *running, struct pollfd *polls,
+                   error *err)
+{
+    for (; *next < n && *running < at_once; ++*next) {
+        if (!list[*next].argv)
+            continue;
+        TRY(start(&list[*next], err));
+        ++*running;
+    }
+    for (int i = 0; i < n; i++)
+        polls[i] = (struct pollfd){.fd = list[i].fd, .events = POLLIN};
+    if (*running && poll(polls, (nfds_t)n, -1) < 0 && errno != EINTR)
+        return FAIL(err, E_IO, "wait for commands: %s", strerror(errno));
+    for (int i = 0; i < n; i++)
+        if (list[i].fd >= 0 && polls[i].revents && !listen_to(&list[i]))
+            --*running;
+    return OK;
+}
+
+status errands_run(errand *list, int n, int at_once, error *err)
+{
+    struct pollfd *polls = xcalloc((size_t)n, sizeof *polls);
+    for (int i = 0; i < n; i++) {
+        list[i].fd = -1;
+        list[i].output = (buf)BUF_INIT;
+    }
+    int next = 0, running = 0;
+    status st = OK;
+    while (st == OK && (next < n || running))
+        st = turn(list, n, at_once, &next, &running, polls, err);
+    kill_rest(list, n);
+    free(polls);
+    return st;
+}

@@ -1,0 +1,39 @@
+/*
+ * A job on hosts that are reached by ssh: each task is a child of ours (supervise.h) that is an ssh
+ * client, and on the other side `tequio task` (remote.h).
+ *
+ * This program is put on every host where it is not yet, below ~/.cache/tequio and by its hash, over the
+ * same ssh. Hosts are asked all at once; one that does not answer is named. Nothing else is put there:
+ * configuration, key and environment go over the connection and stay in memory. Data must be on the
+ * hosts, under the same paths.
+ *
+ * Threads: as supervise.h says.
+ */
+#ifndef TEQUIO_JOB_SSH_H
+#define TEQUIO_JOB_SSH_H
+
+#include "job/hosts.h"
+#include "job/roster.h"
+
+typedef struct ssh_options {
+    const job *job;
+    hosts *hosts;
+    const char *ssh;                    /* the client with its options, words with blanks between */
+    const char *primary;                /* what TF_CONFIG calls the master */
+    int start_port;                     /* of the first task; the others follow, hosts apart or not */
+    const char *const *arguments;       /* of every task, REMOTE_CONFIG where the configuration is */
+    const char *const *arguments_again; /* of one that is started again */
+    const char *config;                 /* text */
+    const char *key;                    /* TEQUIO_KEY of the tasks; NULL: none */
+    const char *log_dir;                /* on this host; must be there */
+    int max_restarts;
+    int64_t limit_ms, grace_ms;         /* as supervise.h has them */
+} ssh_options;
+
+/* Who runs where; `host_of` [tasks] are indices of hosts. roster_close it. E_CONFIG. */
+MUST_USE status ssh_plan(const ssh_options *o, roster *ret, int **ret_host_of, error *err);
+
+/* Runs it to its end; the exit code, as supervise() has it. */
+int ssh_run(const ssh_options *o, error *err);
+
+#endif

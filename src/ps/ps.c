@@ -6,6 +6,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/thread.h"
 #include "common/wire/hello.h"
 
 #include <inttypes.h>
@@ -247,11 +248,25 @@ static void say_failed(ps *s, status st, const error *why)
     ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_FAILED}, &m.base);
 }
 
+/* Others compute on this machine too, as a rule. */
+static int n_threads(const config *c)
+{
+    enum { ENOUGH = 16 }; /* for the memory of a machine */
+    if (config_has(c, "distributed.ps_threads"))
+        return (int)config_int(c, "distributed.ps_threads");
+    int half = thread_cpus() / 2;
+    return half < 1 ? 1 : half > ENOUGH ? ENOUGH : half;
+}
+
 status ps_run(const ps_options *options, error *err)
 {
     error mine = ERROR_INIT;
+    char name[TASK_NAME];
     ps s = {.o = options, .life = hello_life(), .err = err ? err : &mine};
     status st = net_waker_create(&s.waker, s.err);
+    if (st == OK)
+        st = helpers_create(n_threads(options->config), task_name(options->self, name), &s.helpers,
+                            s.err);
     if (st == OK)
         st = net_listen(options->net, options->endpoints, options->n_endpoints, options->listen_fd,
                         &s.socket, s.err);
@@ -266,6 +281,7 @@ status ps_run(const ps_options *options, error *err)
     }
     net_close(&s.socket, 1000);
     ps_setup_clear(&s);
+    helpers_destroy(&s.helpers);
     jobdir_close(&s.dir);
     spool_destroy(&s.spool);
     outbox_close(&s.outbox);

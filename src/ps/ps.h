@@ -4,7 +4,8 @@
  * It learns everything from the master's Setup; before that it only answers hellos (and relays the
  * master's address to workers that do not know it). It dials nobody but its standbys.
  *
- * Threads: ps_run is one thread with its sockets; checkpoints have a writer thread of their own.
+ * Threads: ps_run is one thread with its sockets, and helpers for its arithmetic
+ * (distributed.ps_threads in all); checkpoints have a writer thread of their own.
  */
 #ifndef TEQUIO_PS_PS_H
 #define TEQUIO_PS_PS_H

@@ -160,6 +160,7 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
         .seed = (uint64_t)config_int(c, "random_seed"),
         .restore = restore,
         .loads = restores && s->spool,
+        .helpers = s->helpers,
     };
     table_hooks hooks = {
         .summed = ps_on_summed, .applied = ps_on_applied, .voted = ps_on_voted, .user = s};

@@ -65,6 +65,7 @@ typedef struct ps {
     size_t n_peers;
     optim optim;
     const char *slot_names[OPTIM_SLOTS];
+    helpers *helpers;
     table *table;
     cuts *cuts;
     spares *spares;

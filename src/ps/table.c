@@ -8,11 +8,6 @@
 /* Where nobody votes. */
 static const verdict as_it_is = {.scale = 1};
 
-static loss_scale newest_scale(const entry *e)
-{
-    return e->scales[e->version & 1];
-}
-
 static status entry_create(table *t, int32_t part, error *err)
 {
     entry *e = &t->entries[part];
@@ -54,6 +49,12 @@ status table_create(const table_options *options, const table_hooks *hooks, tabl
     t->verdict_step = -1;
     t->n_slots = optim_slots(&options->optim);
     t->entries = xcalloc((size_t)options->flat->n_parts, sizeof *t->entries);
+    size_t n_terms = 0;
+    for (int32_t p = 0; options->votes && p < options->flat->n_live_parts; p++) {
+        size_t n = entry_terms(options->flat, p, NULL);
+        n_terms = n > n_terms ? n : n_terms;
+    }
+    t->terms = xcalloc(n_terms + 1, sizeof *t->terms);
     status st = OK;
     for (int32_t p = 0; st == OK && p < options->flat->n_parts; p++)
         if (options->parts[p] != PART_ELSEWHERE)
@@ -73,6 +74,7 @@ void table_destroy(table **t)
     for (int32_t p = 0; p < (*t)->o.flat->n_parts; p++)
         entry_close(&(*t)->entries[p]);
     free((*t)->entries);
+    free((*t)->terms);
     free(*t);
     *t = NULL;
 }
@@ -156,30 +158,6 @@ void table_applied_by_all(const table *t, batch_set *ret)
             batch_set_intersect(ret, &t->entries[p].applied);
 }
 
-/* Squares of the trainable elements, block by block of the flat vector's grid of 4096: a part's
- * sum does not depend on who holds it. Their scale is undone in double, which has room for both.
- * Statistics add nothing, but what is not finite among them shows. */
-static double square_sum(const table *t, int32_t part, const float *grad)
-{
-    double inverse = (double)loss_scale_inverse(newest_scale(&t->entries[part]));
-    const flat *f = t->o.flat;
-    size_t n_segments;
-    const part_segment *s = flat_part_segments(f, part, &n_segments);
-    int64_t begin = f->parts[part].begin;
-    double sum = 0;
-    for (size_t i = 0; i < n_segments; i++) {
-        double share = f->tensors[s[i].tensor].kind == TENSOR_TRAINABLE ? 1 : 0;
-        for (int64_t at = s[i].at, end = s[i].at + s[i].n; at < end;) {
-            int64_t stop = (at / PART_GRAIN + 1) * PART_GRAIN;
-            if (stop > end)
-                stop = end;
-            sum += share * optim_square_sum(grad + (at - begin), (size_t)(stop - at));
-            at = stop;
-        }
-    }
-    return sum * inverse * inverse;
-}
-
 /* State nobody else holds is updated in place; state a cut holds moves to a fresh block. */
 static status slots_writable(table *t, entry *e, block *ret_out[OPTIM_SLOTS], error *err)
 {
@@ -205,39 +183,6 @@ void table_settle(table *t, int32_t part)
     }
 }
 
-static void update(const table *t, int32_t part, float scale, const float *grad, block *out,
-                   block *const *slots_out)
-{
-    const flat *f = t->o.flat;
-    const entry *e = &t->entries[part];
-    const block *in = e->weights[e->version & 1];
-    float inverse = loss_scale_inverse(newest_scale(e));
-    optim_call call = {
-        .step = e->version + 1 - newest_scale(e).skipped,
-        .rate = schedule_rate(&t->o.schedule, e->version),
-        .scale = scale * inverse,
-        .clip_value = t->o.clip_value,
-    };
-    size_t n_segments;
-    const part_segment *s = flat_part_segments(f, part, &n_segments);
-    for (size_t i = 0; i < n_segments; i++) {
-        const tensor_decl *d = &f->tensors[s[i].tensor];
-        size_t at = (size_t)(s[i].at - f->parts[part].begin), n = (size_t)s[i].n;
-        if (d->kind == TENSOR_STATE) {
-            optim_average(d->momentum, inverse, n, grad + at, in->data + at, out->data + at);
-            continue;
-        }
-        const float *state_in[OPTIM_SLOTS];
-        float *state_out[OPTIM_SLOTS];
-        for (size_t k = 0; k < t->n_slots; k++) {
-            state_in[k] = e->slots[k]->data + at;
-            state_out[k] = slots_out[k]->data + at;
-        }
-        call.decay = d->decay;
-        optim_apply(&t->o.optim, &call, n, grad + at, in->data + at, out->data + at, state_in, state_out);
-    }
-}
-
 /* *ret: the weights of the next version. */
 static status move(table *t, int32_t part, float scale, const float *grad, block **ret, error *err)
 {
@@ -245,7 +190,7 @@ static status move(table *t, int32_t part, float scale, const float *grad, block
     block *slots[OPTIM_SLOTS] = {NULL};
     TRY(block_pool_take(&e->pool, ret, err));
     TRY(slots_writable(t, e, slots, err));
-    update(t, part, scale, grad, *ret, slots);
+    entry_update(t, part, scale, grad, *ret, slots);
     for (size_t i = 0; i < t->n_slots; i++) {
         if (slots[i] != e->slots[i])
             block_drop(e->slots[i]);
@@ -264,7 +209,7 @@ static status apply(table *t, int32_t part, fold_block *root, verdict v, error *
     *out = v.skip ? block_hold(e->weights[e->version & 1]) : NULL;
     status st = v.skip ? OK : move(t, part, v.scale, root->data, out, err);
     if (st == OK) {
-        e->scales[next & 1] = loss_scale_next(&t->o.scaling, newest_scale(e), v.skip);
+        e->scales[next & 1] = loss_scale_next(&t->o.scaling, entry_scale(e), v.skip);
         e->version = next;
         e->batches += e->step_slots;
         e->step_slots = 0;
@@ -290,7 +235,7 @@ static status root_reached(table *t, int32_t part, fold_block *root, error *err)
         return apply(t, part, root, as_it_is, err);
     e->root = root;
     e->last_norm = e->norm;
-    e->norm = square_sum(t, part, root->data);
+    e->norm = entry_square_sum(t, part, root->data);
     TRY(t->hooks.voted(t->hooks.user, part, e->version, e->norm, err));
     /* a standby hears the verdict from the master and the sum from another server, in any order */
     return e->version == t->verdict_step ? apply_root(t, part, t->verdict, err) : OK;

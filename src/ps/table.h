@@ -13,7 +13,8 @@
  * is applied as it comes, once: a part's version is the number of batches it has, and a set says
  * which.
  *
- * Threads: belongs to the server's thread; blocks that went out may be dropped from any.
+ * Threads: belongs to the server's thread, whose helpers compute; blocks that went out may be dropped
+ * from any.
  */
 #ifndef TEQUIO_PS_TABLE_H
 #define TEQUIO_PS_TABLE_H
@@ -28,6 +29,7 @@
 #include "common/store/checkpoint.h"
 #include "optim/optim.h"
 #include "optim/schedule.h"
+#include "ps/helpers.h"
 
 typedef struct table table;
 
@@ -53,6 +55,7 @@ typedef struct table_options {
     uint64_t seed;                  /* draws version 0 */
     const checkpoint *restore;      /* or where `step` is read from; NULL: draw */
     bool loads;                     /* or table_load brings every vector */
+    helpers *helpers;               /* who compute too; kept. NULL: nobody */
 } table_options;
 
 /* What happens in the table that others must hear of. Called from table_push and table_verdict. */

@@ -16,13 +16,21 @@ typedef struct entry {
     block *weights[2]; /* [version & 1] is the newest, the other the one before; like the next */
     loss_scale scales[2];
     block *slots[OPTIM_SLOTS];
-    fold *fold;        /* NULL when unordered */
-    batch_set applied; /* unordered */
+    fold *fold;             /* NULL when unordered */
+    batch_set applied;      /* unordered */
     uint32_t step_slots;    /* 0: no step under way */
     fold_block *root;       /* complete, waiting for the verdict */
     double norm, last_norm; /* square sums of the root, of the step before */
     int64_t norms_from;     /* the first step they are known of */
 } entry;
+
+/* Of a part's square sum: the elements of one tensor in one block of the flat vector's grid of
+ * 4096. So it does not depend on who holds the part. */
+typedef struct norm_term {
+    size_t at, n; /* in the part */
+    int32_t tensor;
+    double sum;
+} norm_term;
 
 struct table {
     table_options o;
@@ -30,8 +38,25 @@ struct table {
     size_t n_slots;
     int64_t verdict_step; /* the last one heard; -1: none */
     verdict verdict;
-    entry *entries; /* [n_parts] */
+    entry *entries;   /* [n_parts] */
+    norm_term *terms; /* [the most that a part has], of the vote at hand */
 };
+
+/* Of the newest version. */
+static inline loss_scale entry_scale(const entry *e)
+{
+    return e->scales[e->version & 1];
+}
+
+/* table_update.c */
+/* How many a part has; they go into `ret` if that is not NULL. */
+size_t entry_terms(const flat *f, int32_t part, norm_term *ret);
+/* Squares of the trainable elements, without their scale, which double has room for. Statistics add
+ * nothing, but what is not finite among them shows. */
+double entry_square_sum(const table *t, int32_t part, const float *grad);
+/* The newest weights and state, a step further. slots_out may be the entry's own. */
+void entry_update(const table *t, int32_t part, float scale, const float *grad, block *out,
+                  block *const *slots_out);
 
 /* table_copy.c: an entry that is held, and awaits every vector; and its end. */
 MUST_USE status entry_open(table *t, int32_t part, error *err);

@@ -61,6 +61,17 @@ shape shape_large(int64_t per_step)
     return s;
 }
 
+shape shape_wide(int64_t per_step)
+{
+    const tensor_decl tensors[] = {
+        {.name = "first", .rank = 1, .dim = {PART_MIN + 100}, .decay = true},
+        {.name = "small", .rank = 1, .dim = {7}, .init = {INIT_NORMAL, 0, 1}},
+        {.name = "mean", .rank = 1, .dim = {PART_MIN + 77}, .kind = TENSOR_STATE, .momentum = 0.9f},
+        {.name = "second", .rank = 1, .dim = {4 * PART_MIN + 3}, .init = {INIT_UNIFORM, -1, 1}},
+    };
+    return shape_of(tensors, COUNT_OF(tensors), per_step);
+}
+
 void shape_fini(shape *s)
 {
     flat_destroy(&s->flat);
@@ -236,6 +247,7 @@ servers servers_make_scaled(const shape *s, int32_t n, const table_hooks *hooks,
             .step = step,
             .seed = SEED,
             .restore = restore,
+            .helpers = s->helpers,
         };
         error err = ERROR_INIT;
         if (table_create(&options, hooks, &v.tables[i], &err) != OK)

@@ -17,11 +17,13 @@ typedef struct shape {
     loss_scale_rule scaling;
     float factor; /* what is handed to tables is multiplied by it; 0: by 1 */
     bool unordered;
-    int64_t total; /* unordered: batches */
+    int64_t total;    /* unordered: batches */
+    helpers *helpers; /* of the tables */
 } shape;
 
 shape shape_small(int64_t per_step); /* one live part */
 shape shape_large(int64_t per_step); /* live parts, state, frozen parts */
+shape shape_wide(int64_t per_step);  /* a live part that is updated in several pieces */
 void shape_fini(shape *s);
 
 /* The gradient of a node of `step`, for the whole of `part`: the recursion over its slots. */

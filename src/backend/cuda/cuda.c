@@ -181,13 +181,19 @@ static void begin_node(backend_program *p, int32_t index)
     n->program = p;
     n->node = graph_node_at(p->g, index);
     n->fault_node = (uint64_t)index << 32;
+    n->in = arena_alloc(p->arena, (size_t)graph_node_slots(n->node) * sizeof *n->in);
+    n->out = arena_alloc(p->arena, (size_t)n->node->n_out * sizeof *n->out);
+}
+
+/* What it reads and writes, with room for that of its group. */
+static void list_values(backend_program *p, cuda_node *n)
+{
+    const cuda_group *group = p->group[n - p->nodes];
     n->n_reads = graph_node_slots(n->node);
     n->n_writes = n->node->n_out;
     size_t n_reads = (size_t)n->n_reads, n_writes = (size_t)n->n_writes;
-    n_reads += p->group[index] ? CHAIN_READS : 0;
-    n_writes += p->group[index] ? CHAIN_WRITES : 0;
-    n->in = arena_alloc(p->arena, (size_t)graph_node_slots(n->node) * sizeof *n->in);
-    n->out = arena_alloc(p->arena, (size_t)n->node->n_out * sizeof *n->out);
+    n_reads += group ? CHAIN_READS : 0;
+    n_writes += group ? CHAIN_WRITES : 0;
     n->reads = arena_alloc(p->arena, n_reads * sizeof *n->reads);
     n->writes = arena_alloc(p->arena, n_writes * sizeof *n->writes);
     n->call.in = arena_alloc(p->arena, n_reads * sizeof *n->call.in);
@@ -270,11 +276,14 @@ static status cuda_load(backend *b, const graph *g, backend_program **ret, error
     p->nodes = arena_alloc(p->arena, (size_t)graph_n_nodes(g) * sizeof *p->nodes);
     p->group = arena_alloc(p->arena, (size_t)graph_n_nodes(g) * sizeof *p->group);
     p->is_fused = arena_alloc(p->arena, (size_t)graph_n_values(g) * sizeof *p->is_fused);
+    for (int32_t i = 0; i < graph_n_nodes(g); i++)
+        begin_node(p, i);
+    storage_choose(p);
     if (b->fuses)
         cuda_fuse(p);
     for (int32_t i = 0; i < graph_n_nodes(g); i++)
-        begin_node(p, i);
-    status st = storage_choose(p, err);
+        list_values(p, &p->nodes[i]);
+    status st = storage_measure(p, err);
     if (st == OK)
         st = plan_all(p, err);
     if (st == OK)
@@ -306,7 +315,7 @@ static bool cuda_can_run_inplace(const backend_program *p, int32_t node)
 static bool cuda_can_alias(const backend_program *p, int32_t node)
 {
     const cuda_node *n = &p->nodes[node];
-    return !n->in[0].moves && n->in[0].seen.type == n->out[0].seen.type;
+    return !n->in[0].moves && !n->out[0].moves && n->in[0].seen.type == n->out[0].seen.type;
 }
 
 static status cuda_prepare(backend_program *p, int32_t node, backend_kernel *ret, error *err)

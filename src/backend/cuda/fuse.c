@@ -5,6 +5,7 @@
  */
 #include "backend/cuda/fuse.h"
 
+#include "backend/cuda/storage.h"
 #include "common/base/alloc.h"
 
 #include <stdlib.h>
@@ -25,9 +26,11 @@ static cuda_group *group_of(const fuser *f, graph_val v)
     return def == GRAPH_NONE ? NULL : (cuda_group *)f->p->group[def];
 }
 
-static bool is_view(const graph_node *n)
+static bool is_view(const fuser *f, int32_t node)
 {
-    return graph_op_of(n->op)->traits & OP_ALIAS;
+    const graph_node *n = graph_node_at(f->g, node);
+    return graph_op_of(n->op)->traits & OP_ALIAS && n->op != OP_TO_HALF &&
+           !storage_moves(&f->p->nodes[node]);
 }
 
 /* What v shows, through views that nothing else reads. */
@@ -35,7 +38,7 @@ static graph_val seen_through(const fuser *f, graph_val v)
 {
     while (v != GRAPH_NONE) {
         const graph_value *value = graph_value_at(f->g, v);
-        if (value->def == GRAPH_NONE || !is_view(graph_node_at(f->g, value->def)) || value->keep ||
+        if (value->def == GRAPH_NONE || !is_view(f, value->def) || value->keep ||
             f->is_grad[v] || f->n_readers[v] != 1)
             return v;
         graph_val from = graph_node_at(f->g, value->def)->in[0];

@@ -29,8 +29,8 @@ static norm_state *state_new(backend_program *p, cuda_node *n, size_t piece_byte
         .n = x->dim[0], .channels = x->dim[1], .plane = 1, .epsilon = a->epsilon};
     for (int i = 2; i < x->rank; i++)
         c->plane *= x->dim[i];
-    c->channels_last = c->plane == 1;
-    c->pieces = c->channels_last ? pieces_of_columns(1, c->n, c->channels)
+    c->channels_last = c->plane == 1 || cuda_in_storage(n, 0).channels_last;
+    c->pieces = c->channels_last ? pieces_of_columns(1, c->n * c->plane, c->channels)
                                  : pieces_of(c->channels, c->n * c->plane);
     s->training = a->training;
     s->vector = size_round_up((size_t)c->channels * sizeof(float), ALIGN);

@@ -1,5 +1,6 @@
 /* Chains of element-wise operators, alone and around other kernels (fuse.h). */
 #include "backend/cuda/fuse.h"
+#include "backend/cuda/storage.h"
 #include "common/base/alloc.h"
 
 /* What is alike in how operators become steps. */
@@ -59,10 +60,12 @@ static const graph_value *value_of(const backend_program *p, graph_val v)
 /* --- what a node is as a step --- */
 
 /* Of element e of y the number e / inner % count of x; false: that does not tell where it is. */
-static bool place_operand(const graph_shape *y, const graph_value *x, chain_operand *ret)
+static bool place_operand(const graph_shape *y, bool is_image, const graph_value *x,
+                          chain_operand *ret)
 {
-    const graph_shape *of[] = {&x->shape};
-    axes a = axes_of_broadcast(y, of, 1);
+    graph_shape lies[] = {cuda_channels_last(y, y->rank), cuda_channels_last(&x->shape, y->rank)};
+    const graph_shape *of[] = {is_image ? &lies[1] : &x->shape};
+    axes a = axes_of_broadcast(is_image ? &lies[0] : y, of, 1);
     int last = a.rank - 1, first = a.rank > 1 && a.stride[0][0] == 0;
     bool stays = a.stride[last][0] == 0;
     *ret = (chain_operand){.type = x->dtype, .inner = stays ? a.dim[last] : 1, .count = 1};
@@ -99,7 +102,8 @@ static bool place_operands(const backend_program *p, const graph_node *n, int32_
         if (i == slot)
             continue;
         if (!x || !can_read(kind, i - (kind == DROP_BWD), x->dtype) ||
-            !place_operand(&value_of(p, n->out[0])->shape, x, next[k++]))
+            !place_operand(&value_of(p, n->out[0])->shape, p->storage[n->out[0]].channels_last, x,
+                           next[k++]))
             return false;
     }
     return true;
@@ -153,7 +157,7 @@ static bool describe(const backend_program *p, const graph_node *n, int32_t slot
 bool cuda_chain_takes(const backend_program *p, int32_t node, int32_t slot)
 {
     chain_step s;
-    return describe(p, graph_node_at(p->g, node), slot, &s);
+    return !storage_moves(&p->nodes[node]) && describe(p, graph_node_at(p->g, node), slot, &s);
 }
 
 /* --- a chain --- */

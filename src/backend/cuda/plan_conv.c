@@ -1,9 +1,10 @@
 /*
- * Convolutions and their gradients. Images and weights come as ONNX has them, channel by channel.
- * Where our kernels read faster otherwise, and to round weights to halves, a factor is first
- * copied into scratch with its channels last. Kernels of one place that touch every place once are
- * matrix products.
+ * Convolutions and their gradients. Weights come as ONNX has them, channel by channel, images so or
+ * with their channels last. Where our kernels read faster otherwise, and to round weights to
+ * halves, a factor is first copied into scratch with its channels last. Kernels of one place that
+ * touch every place once are matrix products.
  */
+#include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/kernels/channels_last.h"
 #include "backend/cuda/kernels/conv.h"
 #include "backend/cuda/product.h"
@@ -15,8 +16,9 @@ typedef enum conv_part { PART_X, PART_W, PART_Y, PARTS } conv_part;
 typedef struct conv_lie {
     int64_t outer, channels, places; /* images, or maps of the weights */
     bool rounded;                    /* the value is of half precision already */
-    bool turns;
-    size_t at; /* in scratch, if it turns */
+    bool last;                       /* its channels are */
+    bool turns;                      /* ... or are to be, in a copy */
+    size_t at;                       /* in scratch, if it turns */
 } conv_lie;
 
 typedef struct conv_state {
@@ -52,7 +54,10 @@ static const void *factor_at(const conv_state *s, conv_part part, const cuda_cal
     void *turned = (char *)c->scratch + l->at;
     launch_type factor = cuda_launch_type(s->factor);
     launch_types t = {.y = factor, .a = l->rounded ? factor : LAUNCH_F32};
-    launch_channels_last(c->stream, t, turned, c->in[input], l->outer, l->channels, l->places);
+    if (l->last)
+        launch_round(c->stream, t, turned, c->in[input], l->outer * l->channels * l->places);
+    else
+        launch_channels_last(c->stream, t, turned, c->in[input], l->outer, l->channels, l->places);
     return turned;
 }
 
@@ -164,6 +169,9 @@ static status describe(conv_state *s, const cuda_node *n, const graph_shape *x,
     s->part[PART_W] = lie_of(t->maps, t->channels / t->groups, t->kernel);
     s->part[PART_Y] = lie_of(t->batch, t->maps, t->out);
     s->part[s->first].rounded = dtype_is_half(s->factor);
+    s->part[s->first].last = cuda_in_storage(n, 0).channels_last;
+    s->part[s->second].last = cuda_in_storage(n, 1).channels_last;
+    s->part[s->makes].last = s->makes != PART_W && cuda_out_storage(n, 0).channels_last;
     s->part[s->second].rounded = dtype_is_half(cuda_in(n, 1)->dtype);
     TRY(check_count(t->batch * volume(t->in), "places", err));
     TRY(check_count(t->batch * volume(t->out), "places", err));
@@ -203,22 +211,28 @@ static bool has_to_round(const conv_state *s, conv_part part)
     return dtype_is_half(s->factor) && !s->part[part].rounded;
 }
 
+static bool lies_last(const conv_lie *l)
+{
+    return l->last || l->turns;
+}
+
 static void set_layout(conv_operand *o, const conv_lie *l, dtype factor)
 {
     o->type = l->turns || l->rounded ? factor : DT_F32;
     o->at.outer = l->channels * l->places;
-    o->at.channel = l->turns ? 1 : l->places;
-    o->at.place = l->turns ? l->channels : 1;
+    o->at.channel = lies_last(l) ? 1 : l->places;
+    o->at.place = lies_last(l) ? l->channels : 1;
 }
 
-/* Weights lie as the image does that is gathered. */
+/* Weights lie as the image does that is gathered; that is x, but y where x is made. */
 static void choose_turns(conv_state *s)
 {
     const conv_task *t = &s->task;
+    const conv_lie *first = &s->part[s->first];
     int64_t gathered = (s->makes == PART_X ? t->maps : t->channels) / t->groups;
-    bool turns = !t->direct && gathered * (int64_t)dtype_bytes(s->factor) % VECTOR == 0;
-    s->part[s->first].turns = turns || has_to_round(s, s->first);
-    s->part[s->second].turns = (turns && s->second == PART_W) || has_to_round(s, s->second);
+    bool fits = !t->direct && gathered * (int64_t)dtype_bytes(s->factor) % VECTOR == 0;
+    s->part[s->first].turns = (fits && !first->last) || has_to_round(s, s->first);
+    s->part[s->second].turns = (fits && s->second == PART_W) || has_to_round(s, s->second);
 }
 
 static int64_t blocks_of(const conv_state *s)
@@ -255,47 +269,78 @@ static bool is_product(const conv_task *t)
     return t->groups == 1;
 }
 
-/* [channels, places] for each image; [places, channels] of all images, if it is turned. */
+/* [channels, places] for each image, or [places, channels], for all of them where they are
+ * neighbours. */
 static tile_matrix image_of(const conv_lie *l, bool by_place)
 {
-    bool turned = l->turns;
-    int64_t channel = turned ? 1 : l->places, place = turned ? l->channels : 1;
+    bool last = lies_last(l);
+    int64_t channel = last ? 1 : l->places, place = last ? l->channels : 1;
     return (tile_matrix){.row = by_place ? place : channel,
                          .column = by_place ? channel : place,
                          .batch = l->channels * l->places};
 }
 
-/* An image is made of each image; weights are a sum over all images, whose places must be
- * neighbours. */
+/* w [maps, channels], or the other way round. */
+static tile_matrix weights_of(const conv_task *t, bool turned)
+{
+    return (tile_matrix){.row = turned ? 1 : t->channels, .column = turned ? t->channels : 1};
+}
+
+/* y or dx, channels last: [places of all images, channels] of what it is made of and the weights.
+ */
+static void multiply_last(conv_state *s, gemm_task *g, conv_part image)
+{
+    s->part[image].turns |= !s->part[image].last;
+    s->a = image;
+    s->b = PART_W;
+    g->m = s->part[image].outer * s->part[image].places;
+    g->n = s->part[s->makes].channels;
+    g->k = s->part[image].channels;
+    g->a = image_of(&s->part[image], true);
+    g->b = weights_of(&s->task, s->makes == PART_Y);
+}
+
+/* y or dx, channel by channel, of each image. */
+static void multiply_each(conv_state *s, gemm_task *g, conv_part image)
+{
+    s->a = PART_W;
+    s->b = image;
+    g->batches = s->task.batch;
+    g->m = s->part[s->makes].channels;
+    g->n = s->part[image].places;
+    g->k = s->part[image].channels;
+    g->a = weights_of(&s->task, s->makes == PART_X);
+    g->b = image_of(&s->part[image], false);
+    g->end.c_row = g->end.c_column;
+    g->end.c_column = 0;
+}
+
+/* dw is a sum over all images, whose places must be neighbours. */
+static void multiply_weights(conv_state *s, gemm_task *g)
+{
+    s->part[PART_X].turns |= !s->part[PART_X].last;
+    s->part[PART_Y].turns |= !s->part[PART_Y].last;
+    s->a = PART_Y;
+    s->b = PART_X;
+    g->m = s->task.maps;
+    g->n = s->task.channels;
+    g->k = s->task.batch * s->part[PART_X].places;
+    g->a = image_of(&s->part[PART_Y], false);
+    g->b = image_of(&s->part[PART_X], true);
+}
+
 static status plan_product(backend_program *p, conv_state *s, error *err)
 {
     const conv_task *t = &s->task;
-    bool makes_image = s->makes != PART_W;
-    conv_part image = s->makes == PART_X ? PART_Y : PART_X;
-    s->part[s->first].turns = !makes_image || has_to_round(s, s->first);
-    s->part[s->second].turns = !makes_image || has_to_round(s, s->second);
-    s->a = makes_image ? PART_W : PART_Y;
-    s->b = image;
     gemm_task g = {.kind = t->kind, .batches = 1, .y_type = s->result, .end = t->end};
-    if (makes_image) {
-        bool turned = s->makes == PART_X;
-        g.batches = t->batch;
-        g.m = s->part[s->makes].channels;
-        g.n = s->part[image].places;
-        g.k = s->part[image].channels;
-        g.a = (tile_matrix){.row = turned ? 1 : t->channels, .column = turned ? t->channels : 1};
-        g.b = image_of(&s->part[image], false);
-    } else {
-        g.m = t->maps;
-        g.n = t->channels;
-        g.k = t->batch * s->part[image].places;
-        g.a = image_of(&s->part[PART_Y], false);
-        g.b = image_of(&s->part[image], true);
-    }
+    s->part[s->first].turns = has_to_round(s, s->first);
+    s->part[s->second].turns = has_to_round(s, s->second);
+    if (s->makes == PART_W)
+        multiply_weights(s, &g);
+    else
+        (s->part[s->makes].last ? multiply_last : multiply_each)(s, &g, s->first);
     g.y_row = g.n;
     g.y_batch = g.m * g.n;
-    g.end.c_row = t->end.c_column;
-    g.end.c_column = 0;
     s->is_product = true;
     return product_plan(p, &g, PLAN_ALIGN, &s->product, err);
 }
@@ -340,9 +385,10 @@ static status reserve_scratch(conv_state *s, size_t *ret, error *err)
 static void plan_bias_sums(conv_state *s)
 {
     s->bias = s->task;
-    conv_lie plain = lie_of(s->task.batch, s->task.maps, s->task.out);
-    plain.rounded = s->part[PART_Y].rounded;
-    set_layout(&s->bias.y, &plain, s->factor);
+    conv_lie own = lie_of(s->task.batch, s->task.maps, s->task.out);
+    own.rounded = s->part[PART_Y].rounded;
+    own.last = s->part[PART_Y].last;
+    set_layout(&s->bias.y, &own, s->factor);
     s->bias.cut.pieces = product_pieces(s->task.maps, s->task.batch * volume(s->task.out), PIECE);
 }
 

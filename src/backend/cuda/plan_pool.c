@@ -150,6 +150,10 @@ status cuda_plan_pool(backend_program *p, cuda_node *n, error *err)
         TRY(check_workspace(p, cuda_in(n, 1), err));
     launch_pool *t = describe(p, &a, x, y);
     t->type = cuda_launch_type(cuda_in_storage(n, 0).type);
+    if (cuda_in_storage(n, 0).channels_last || cuda_out_storage(n, 0).channels_last) {
+        t->channels = x->dim[1];
+        t->planes = x->dim[0];
+    }
     if (op == OP_MAX_POOL && cuda_out(n, 1) && t->wide_taps)
         p->bytes[n->node->out[1]] *= sizeof(int32_t);
     n->body = body_of[op];

@@ -45,13 +45,27 @@ launch_types cuda_types(const cuda_node *n)
     return (launch_types){cuda_launch_type(cuda_out_storage(n, 0).type), in[0], in[1], in[2]};
 }
 
+graph_shape cuda_channels_last(const graph_shape *s, int32_t rank)
+{
+    graph_shape ret = {.rank = rank};
+    for (int i = 0; i < rank; i++) {
+        int to = i == 0 ? 0 : i == 1 ? rank - 1 : i - 1;
+        ret.dim[to] = i < rank - s->rank ? 1 : s->dim[i - rank + s->rank];
+    }
+    return ret;
+}
+
 axes cuda_broadcast(const cuda_node *n)
 {
-    const graph_shape *x[AXES_OPERANDS];
+    const graph_shape *x[AXES_OPERANDS], *y = &cuda_out(n, 0)->shape;
+    graph_shape in[AXES_OPERANDS], out = cuda_channels_last(y, y->rank);
+    bool last = cuda_out_storage(n, 0).channels_last;
     BUG_ON(n->node->n_in > AXES_OPERANDS);
-    for (int k = 0; k < n->node->n_in; k++)
-        x[k] = &cuda_in(n, k)->shape;
-    return axes_of_broadcast(&cuda_out(n, 0)->shape, x, n->node->n_in);
+    for (int k = 0; k < n->node->n_in; k++) {
+        in[k] = cuda_channels_last(&cuda_in(n, k)->shape, y->rank);
+        x[k] = last ? &in[k] : &cuda_in(n, k)->shape;
+    }
+    return axes_of_broadcast(last ? &out : y, x, n->node->n_in);
 }
 
 void cuda_node_checks(cuda_node *n, int i, int64_t low, int64_t high)
@@ -145,5 +159,6 @@ status cuda_node_run(void *state, void *const *addresses, void *workspace, error
         c->out[i] = n->writes[i] == GRAPH_NONE ? NULL : addresses[n->writes[i]];
     storage_bring(n, c);
     TRY(n->body(n, c, err));
+    storage_leave(n, c, addresses);
     return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
 }

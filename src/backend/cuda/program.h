@@ -102,6 +102,9 @@ launch_type cuda_launch_type(dtype t);
 /* ... of output 0 and the first three inputs of an element-wise function. */
 launch_types cuda_types(const cuda_node *n);
 
+/* An operand's axes in the order of an image of this rank that lies channels last. */
+graph_shape cuda_channels_last(const graph_shape *s, int32_t rank);
+
 /* All inputs of an operator that broadcasts them to its output 0. */
 axes cuda_broadcast(const cuda_node *n);
 

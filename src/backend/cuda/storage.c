@@ -254,42 +254,134 @@ static bool choose_type(chooser *s, cuda_node *n)
     return halves;
 }
 
-/* What the body finds and leaves: values as they are, but for operands that are to be of one type.
- * A group's kernel takes each as it is. */
-static void choose_edges(const chooser *s, cuda_node *n, bool halves)
+/* --- orders of images --- */
+
+static bool makes_images(graph_op op)
 {
-    const graph_node *node = n->node;
-    half_rule rule = row_of(node).rule;
-    for (int i = 0; i < node->n_out; i++)
-        if (node->out[i] != GRAPH_NONE)
-            n->out[i].seen = s->p->storage[node->out[i]];
-    for (int i = 0; i < node->n_in; i++) {
-        if (node->in[i] == GRAPH_NONE)
-            continue;
-        cuda_storage own = s->p->storage[node->in[i]];
-        bool follows = may_read(node, i) && (rule == ALIKE || (rule == AS_FIRST && i == 0));
-        n->in[i].seen = own;
-        if (follows && cuda_in(n, i)->dtype == DT_F32)
-            n->in[i].seen.type = halves ? s->half : DT_F32;
-        n->in[i].moves = n->in[i].seen.type != own.type && !s->p->group[n - s->p->nodes];
+    return op == OP_CONV || op == OP_CONV_TRANSPOSE || op == OP_CONV_BWD_DATA;
+}
+
+/* Their kernels read images in either order. */
+static bool is_conv(graph_op op)
+{
+    return makes_images(op) || op == OP_CONV_BWD_WEIGHTS;
+}
+
+static bool is_elementwise(const graph_node *n)
+{
+    return row_of(n).rule == MIXED && n->op != OP_DROPOUT_BWD; /* its mask counts elements */
+}
+
+/* Whether the two orders differ. */
+static bool has_orders(const graph_shape *s)
+{
+    int64_t places = 1;
+    for (int i = 2; i < s->rank; i++)
+        places *= s->dim[i];
+    return s->rank > 2 && s->dim[0] > 0 && s->dim[1] > 1 && places > 1;
+}
+
+/* ... of an operand that broadcasts to this rank. */
+static bool has_orders_in(const graph_shape *s, int32_t rank)
+{
+    graph_shape whole = {.rank = rank};
+    for (int i = 0; i < rank; i++)
+        whole.dim[i] = i < rank - s->rank ? 1 : s->dim[i - rank + s->rank];
+    return has_orders(&whole);
+}
+
+/* Whether all operands are images of one shape, or numbers by channel or by place. */
+static bool can_walk_last(const cuda_node *n)
+{
+    const graph_shape *y = &cuda_out(n, 0)->shape;
+    for (int i = 0; i < n->node->n_in; i++)
+        if (!graph_shape_equal(&cuda_in(n, i)->shape, y) &&
+            has_orders_in(&cuda_in(n, i)->shape, y->rank))
+            return false;
+    return true;
+}
+
+static bool can_work_last(const cuda_node *n)
+{
+    switch (n->node->op) {
+    case OP_BATCH_NORMALIZATION:
+    case OP_BATCH_NORMALIZATION_BWD:
+    case OP_AVERAGE_POOL:
+    case OP_GLOBAL_AVERAGE_POOL:
+    case OP_AVERAGE_POOL_BWD:
+    case OP_IDENTITY:
+        return true;
+    case OP_MAX_POOL:
+        return n->node->out[2] == GRAPH_NONE; /* they count in the other order */
+    default:
+        return is_elementwise(n->node) && can_walk_last(n);
     }
 }
 
-static status measure(backend_program *p, graph_val v, error *err)
+/* Whether the body takes images channels last: where one comes so. What MaxPool remembers lies as
+ * its result does. */
+static bool works_last(const chooser *s, const cuda_node *n)
 {
-    const graph_value *value = graph_value_at(p->g, v);
-    size_t elements = p->is_fused[v] ? 0 : (size_t)graph_shape_elements(&value->shape);
-    if (!size_mul(elements, dtype_bytes(p->storage[v].type), &p->bytes[v]))
-        return FAIL(err, E_NOMEM, "value '%s' is too large", value->name);
-    return OK;
+    const graph_value *taps = n->node->op == OP_MAX_POOL_BWD ? cuda_in(n, 1) : NULL;
+    if (taps)
+        return taps->def != GRAPH_NONE && s->p->nodes[taps->def].in[0].seen.channels_last;
+    bool some = false;
+    for (int i = 0; i < n->node->n_in; i++)
+        some |= n->node->in[i] != GRAPH_NONE && may_read(n->node, i) &&
+                s->p->storage[n->node->in[i]].channels_last;
+    return some && can_work_last(n);
 }
 
-status storage_choose(backend_program *p, error *err)
+static bool can_be_last(const chooser *s, graph_val v)
+{
+    const graph_value *value = graph_value_at(s->p->g, v);
+    return value->kind == VAL_TEMP && !value->keep && !s->readers[v].sums_gradient &&
+           has_orders(&value->shape);
+}
+
+/* --- what the body finds and leaves --- */
+
+/* Values as they are, but for operands that are to be of one type or in one order. */
+static void choose_in(const chooser *s, cuda_node *n, int i, bool halves, bool last)
+{
+    const graph_node *node = n->node;
+    half_rule rule = row_of(node).rule;
+    cuda_storage own = s->p->storage[node->in[i]], seen = own;
+    const graph_value *v = cuda_in(n, i);
+    bool is_data = may_read(node, i);
+    if (is_data && (rule == ALIKE || (rule == AS_FIRST && i == 0)) && v->dtype == DT_F32)
+        seen.type = halves ? s->half : DT_F32;
+    if (!is_conv(node->op))
+        seen.channels_last = last && is_data && has_orders(&v->shape);
+    bool moves = seen.type != own.type || seen.channels_last != own.channels_last;
+    n->in[i] = (cuda_edge){.seen = seen, .moves = moves};
+}
+
+static void choose_edges(chooser *s, cuda_node *n, bool halves)
+{
+    const graph_node *node = n->node;
+    bool last = works_last(s, n);
+    for (int i = 0; i < node->n_in; i++)
+        if (node->in[i] != GRAPH_NONE)
+            choose_in(s, n, i, halves, last);
+    for (int i = 0; i < node->n_out; i++) {
+        if (node->out[i] == GRAPH_NONE)
+            continue;
+        cuda_storage *own = &s->p->storage[node->out[i]];
+        bool can = i == 0 && can_be_last(s, node->out[i]);
+        own->channels_last = can && (last || makes_images(node->op));
+        n->out[i].seen = *own;
+        if (i == 0 && last)
+            n->out[i].seen.channels_last = has_orders(&cuda_out(n, i)->shape);
+        n->out[i].moves = n->out[i].seen.channels_last != own->channels_last;
+    }
+}
+
+void storage_choose(backend_program *p)
 {
     graph_val n_values = graph_n_values(p->g);
     chooser s = {.p = p, .readers = xcalloc((size_t)n_values + 1, sizeof *s.readers)};
     p->storage = arena_alloc(p->arena, (size_t)n_values * sizeof *p->storage);
-    p->bytes = arena_alloc(p->arena, (size_t)n_values * sizeof *p->bytes);
     for (graph_val v = 0; v < n_values; v++)
         p->storage[v].type = graph_value_at(p->g, v)->dtype;
     note_readers(&s);
@@ -298,9 +390,28 @@ status storage_choose(backend_program *p, error *err)
         choose_edges(&s, &p->nodes[i], halves);
     }
     free(s.readers);
-    for (graph_val v = 0; v < n_values; v++)
-        TRY(measure(p, v, err));
+}
+
+status storage_measure(backend_program *p, error *err)
+{
+    p->bytes = arena_alloc(p->arena, (size_t)graph_n_values(p->g) * sizeof *p->bytes);
+    for (graph_val v = 0; v < graph_n_values(p->g); v++) {
+        const graph_value *value = graph_value_at(p->g, v);
+        size_t elements = p->is_fused[v] ? 0 : (size_t)graph_shape_elements(&value->shape);
+        if (!size_mul(elements, dtype_bytes(p->storage[v].type), &p->bytes[v]))
+            return FAIL(err, E_NOMEM, "value '%s' is too large", value->name);
+    }
     return OK;
+}
+
+bool storage_moves(const cuda_node *n)
+{
+    bool moves = false;
+    for (int i = 0; i < n->node->n_in; i++)
+        moves |= n->in[i].moves;
+    for (int i = 0; i < n->node->n_out; i++)
+        moves |= n->out[i].moves;
+    return moves;
 }
 
 /* --- copies around a body --- */
@@ -327,7 +438,14 @@ static void copy(cuda_stream stream, const graph_shape *shape, cuda_storage to, 
                  cuda_storage from, const void *x)
 {
     launch_types t = {.y = cuda_launch_type(to.type), .a = cuda_launch_type(from.type)};
-    launch_round(stream, t, y, x, graph_shape_elements(shape));
+    int64_t n = graph_shape_elements(shape);
+    if (to.channels_last == from.channels_last) {
+        launch_round(stream, t, y, x, n);
+        return;
+    }
+    int64_t channels = shape->dim[1], places = n / (shape->dim[0] * channels);
+    launch_channels_last(stream, t, y, x, shape->dim[0], to.channels_last ? channels : places,
+                         to.channels_last ? places : channels);
 }
 
 void storage_bring(const cuda_node *n, cuda_call *c)
@@ -340,5 +458,18 @@ void storage_bring(const cuda_node *n, cuda_call *c)
         copy(c->stream, &cuda_in(n, i)->shape, e->seen, to, n->program->storage[n->node->in[i]],
              c->in[i]);
         c->in[i] = to;
+    }
+    for (int i = 0; i < n->node->n_out; i++)
+        if (n->out[i].moves)
+            c->out[i] = (char *)c->scratch + n->out[i].at;
+}
+
+void storage_leave(const cuda_node *n, const cuda_call *c, void *const *addresses)
+{
+    for (int i = 0; i < n->node->n_out; i++) {
+        graph_val v = n->node->out[i];
+        if (n->out[i].moves)
+            copy(c->stream, &cuda_out(n, i)->shape, n->program->storage[v], addresses[v],
+                 n->out[i].seen, c->out[i]);
     }
 }

@@ -8,7 +8,11 @@
  * what an element-wise function makes for products and sums alone. Parameters and their gradients,
  * inputs, kept values, statistics, losses and reductions are float32. Kernels compute in float32.
  *
- * Where a kernel wants operands of one type and they are of two, its node first copies them.
+ * Orders. A convolution's result is an image with its channels last, and so is what functions of one
+ * element, batch norms and pools make of such; whoever else reads it, and whoever keeps it, has it
+ * row-major.
+ *
+ * Where a kernel wants operands of one type or in one order and they are not, its node first copies them.
  *
  * Threads: as backend.h says.
  */
@@ -17,14 +21,21 @@
 
 #include "backend/cuda/program.h"
 
-/* Sets storage and bytes of all values, and what bodies are to find, when it is known which are in no
- * memory and before nodes are planned. E_NOMEM: one is too large. */
-MUST_USE status storage_choose(backend_program *p, error *err);
+/* Sets the storage of all values, and what bodies are to find. */
+void storage_choose(backend_program *p);
+
+/* Sets the bytes of all values, when it is known which are in no memory. E_NOMEM: one is too large. */
+MUST_USE status storage_measure(backend_program *p, error *err);
+
+/* Whether its body finds or leaves anything otherwise than it lies. */
+bool storage_moves(const cuda_node *n);
 
 /* Once the node is planned: places its copies behind the body's scratch. */
 void storage_finish(cuda_node *n);
 
-/* In front of the body: copies what it is to find otherwise, and points c there. */
+/* In front of the body: copies what it is to find otherwise, and points c there; behind it: what it has
+ * left otherwise. */
 void storage_bring(const cuda_node *n, cuda_call *c);
+void storage_leave(const cuda_node *n, const cuda_call *c, void *const *addresses);
 
 #endif

@@ -252,7 +252,7 @@ static bool are_numbers(const match *m)
     for (name n = SCALE; n <= ONE; n++) {
         dnn_desc d = m->of[n];
         all = all && (!d || (told_word(d, DNN_TENSOR_TYPE) == DNN_F32 && tensor_extent(d) == 4 &&
-                             told_flag(d, DNN_TENSOR_IS_BY_VALUE)));
+                             lies(d, DENSE) && told_flag(d, DNN_TENSOR_IS_BY_VALUE)));
     }
     return all;
 }

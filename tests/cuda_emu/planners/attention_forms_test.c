@@ -25,6 +25,7 @@ typedef struct form {
     graph_shape in[MASK + 1]; /* rank 0: absent */
     bool mask_chooses;
     bool by_dnn; /* of halves */
+    bool inside; /* what is made is a temporary, and y is its own gradient */
 } form;
 
 static const form forms[] = {
@@ -59,6 +60,16 @@ static const form forms[] = {
      .attr = {.causal = true},
      .in = {{4, {2, 1, 9, 16}}, {4, {2, 1, 5, 16}}, {4, {2, 1, 5, 8}}},
      .by_dnn = true},
+    {.name = "between others",
+     .attr = {.q_heads = 2},
+     .in = {{3, {2, 6, 32}}, {3, {2, 7, 32}}, {3, {2, 7, 32}}},
+     .by_dnn = true,
+     .inside = true},
+    {.name = "packed, between others",
+     .attr = {.q_heads = 2, .causal = true},
+     .in = {{3, {2, 7, 48}}},
+     .by_dnn = true,
+     .inside = true},
 };
 
 static void must(status st, const error *err)
@@ -87,6 +98,14 @@ static graph_val factor(graph *g, const form *f, int i, const char *name, dtype 
     return v;
 }
 
+static void keep(graph *g, const form *f, const char *name, graph_val v)
+{
+    error err = ERROR_INIT;
+    if (f->inside)
+        must(graph_add_1(g, OP_NEG, name, &v, 1, NULL, &v, &err), &err);
+    graph_keep(g, v);
+}
+
 /* Attention and, of inputs dy, its gradient. */
 static graph *graph_of(const form *f, dtype type)
 {
@@ -103,13 +122,14 @@ static graph *graph_of(const form *f, dtype type)
         f->attr.ratio > 0.0f ? input(g, "id", DT_I64, (graph_shape){1, {1}}) : GRAPH_NONE,
     };
     must(graph_add(g, OP_ATTENTION, "y", in, OPERANDS, &f->attr, y, &err), &err);
-    graph_val dy = input(g, "dy", DT_F32, graph_value_at(g, y[0])->shape);
+    graph_val dy = f->inside ? y[0] : input(g, "dy", DT_F32, graph_value_at(g, y[0])->shape);
     const graph_val back[] = {dy, y[0], y[1], in[Q], in[K], in[V], in[MASK], in[BATCH_ID]};
     must(graph_add(g, OP_ATTENTION_BWD, "slopes", back, COUNT_OF(back), &f->attr, slopes, &err),
          &err);
-    graph_keep(g, y[0]);
+    static const char *const names[] = {"kept.q", "kept.k", "kept.v"};
+    keep(g, f, "kept.y", y[0]);
     for (int i = 0; i < 3 && (i == 0 || in[K] != GRAPH_NONE); i++)
-        graph_keep(g, slopes[i]);
+        keep(g, f, names[i], slopes[i]);
     return g;
 }
 

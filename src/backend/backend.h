@@ -37,10 +37,25 @@ typedef enum backend_space {
 } backend_space;
 
 /* Work given to one queue is done in its order; two queues know of each other what `follow` says. */
-typedef enum backend_queue { QUEUE_COMPUTE, QUEUE_UP, QUEUE_DOWN, QUEUE_COUNT } backend_queue;
+typedef enum backend_queue {
+    QUEUE_COMPUTE,
+    QUEUE_UP,
+    QUEUE_DOWN,
+    QUEUE_PEER,             /* what devices give each other */
+    QUEUE_COUNT
+} backend_queue;
 
 typedef struct backend_event backend_event;     /* a place in a queue */
 typedef struct backend_segment backend_segment; /* kernels that were recorded */
+typedef struct backend_group backend_group;     /* devices with a way between them */
+
+/* What one member of a group sends to another, and what it gets from there; either may be nothing. */
+typedef struct backend_parcel {
+    int32_t with;
+    const float *out;
+    float *in;
+    size_t n_out, n_in;
+} backend_parcel;
 
 /* Bytes [.., channels, inner] that mean numbers: those of channel c mean x * scale[c] + offset[c]. */
 enum { BACKEND_CHANNELS = 4 };
@@ -54,12 +69,26 @@ typedef struct backend_bytes {
 typedef struct backend_async {
     MUST_USE status (*event_create)(backend *b, backend_event **ret, error *err);
     void (*event_destroy)(backend *b, backend_event **e);
-    /* Between any two of the two spaces; host memory is to be of SPACE_HOST or pinned. */
+    /* Between any two of the two spaces, or from another device of the same backend; host memory is to
+     * be of SPACE_HOST or pinned. */
     MUST_USE status (*copy)(backend *b, backend_queue q, void *to, const void *from, size_t bytes,
                             error *err);
-    /* dst[n] = left[n] + right[n] by COMPUTE: tree_sum of common/parts/tree.h, bit for bit. */
-    MUST_USE status (*sum)(backend *b, float *dst, const float *left, const float *right, size_t n,
-                           error *err);
+    /* From now on copies from the memory of `other` take the shortest way there is. The caller's is
+     * any thread, in whose hands both are. */
+    void (*approach)(backend *b, const backend *other);
+    /* Another way between devices. E_UNSUPPORTED says why there is none: then copies are the one. All
+     * members belong to the caller, until it gives them back to their threads. */
+    MUST_USE status (*group_create)(backend *const *members, int32_t n, backend_group **ret, error *err);
+    void (*group_destroy)(backend_group **g);
+    /* On the thread of `member`, by its queue PEER; may wait on the host until those it trades with have
+     * called too. Each calls for the same trades in the same order. E_DEVICE also once the group was
+     * aborted, which ends all waiting; any thread may do that. */
+    MUST_USE status (*group_send)(backend_group *g, int32_t member, const backend_parcel *parcels,
+                                  int32_t n, error *err);
+    void (*group_abort)(backend_group *g);
+    /* dst[n] = left[n] + right[n]: tree_sum of common/parts/tree.h, bit for bit. */
+    MUST_USE status (*sum)(backend *b, backend_queue q, float *dst, const float *left,
+                           const float *right, size_t n, error *err);
     /* dst[n] = what n bytes mean, by COMPUTE: a product and a sum, rounded each. All on the device,
      * and aligned to 16. */
     MUST_USE status (*expand)(backend *b, float *dst, const uint8_t *from, size_t n,

@@ -3,7 +3,7 @@
  * the host's mirror of inputs, kept values and gradients, and the events its queues meet at.
  */
 #include "common/base/alloc.h"
-#include "exec/state.h"
+#include "exec/trade.h"
 
 #include <stdlib.h>
 
@@ -86,6 +86,7 @@ void queued_destroy(exec *e)
         async_of(e)->event_destroy(e->device, others[i]);
     pin(e, NULL);
     sums_destroy(e);
+    trade_destroy(e);
     e->ops->release(e->device, SPACE_DEVICE, q->params);
     e->ops->release(e->device, SPACE_DEVICE, q->next_inputs);
     e->ops->release(e->device, SPACE_HOST, q->inputs);

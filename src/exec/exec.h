@@ -13,6 +13,7 @@
 
 #include "backend/backend.h"
 #include "common/parts/tree.h"
+#include "exec/peers.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
 
@@ -42,6 +43,7 @@ typedef struct exec_memory {
 typedef struct exec_slot {
     uint32_t slot, n_slots; /* of a step */
     tree_node sum;          /* a top that covers the slot: its own, or not above exec_keep_sums */
+    peers_union *with;      /* of the last slot of `sum`: what that is added to; NULL: nothing */
 } exec_slot;
 
 /* Parts that fall on the same node come in ascending order. What a hook fails with, exec_run
@@ -53,8 +55,12 @@ typedef struct exec_hooks {
     status (*need)(void *user, int32_t part, int64_t *ret_edition, error *err);
     /* After the last node that makes a gradient or reads a weight of the live part; at the end for
      * a live part no node touches. Once per part and run. `grad` is the part's first element, NULL
-     * if no variant makes gradients, or while the device keeps them. NULL: nobody asks. */
+     * if no variant makes gradients, while the device keeps them, or if they go into a union. NULL:
+     * nobody asks. */
     status (*ready)(void *user, int32_t part, const float *grad, error *err);
+    /* Of a union: the gradients of a part, whole over `node`; after `ready` of it. Either the first
+     * member hands over what all have added up, or every member its own. */
+    status (*sum)(void *user, int32_t part, tree_node node, const float *grad, error *err);
     /* Once a run, when a device has been given all of it and is at work: the next run's inputs may
      * be made now (exec_refill). Not where kernels work in the caller's memory. NULL: nobody would. */
     status (*ahead)(void *user, error *err);
@@ -87,6 +93,10 @@ void exec_input_as_bytes(exec *e, const char *name, const backend_bytes *meaning
 /* Asks for room to keep sums of nodes up to `level`; the level that sums may have. Room once given
  * stays, and what was refused once is not tried again. 0 where kernels work in the caller's memory. */
 uint8_t exec_keep_sums(exec *e, uint8_t level);
+
+/* Makes it number `member` of these, if any. Without effect where kernels work in the caller's memory,
+ * or where there is no memory for it. */
+void exec_join(exec *e, peers *p, int32_t member);
 
 /* Around writing inputs where a device is to have them early: refill returns when what was written
  * before is on the device or will not be used, upload begins to bring what is written for `variant`,

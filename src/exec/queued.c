@@ -13,7 +13,7 @@
  * has. A run ends when nothing of it is left in the queues, which is why the next one may write
  * wherever it likes; only the inputs of that one may be on their way (inputs.c).
  */
-#include "exec/state.h"
+#include "exec/trade.h"
 
 /* One run, on its way. */
 typedef struct walk {
@@ -23,6 +23,7 @@ typedef struct walk {
     bool gives;             /* gradients come down */
     size_t needed;          /* events of v->need that were seen to */
     size_t sent, delivered; /* of v->ready: on their way down; handed over */
+    trade trade;            /* with other devices, of gradients that do not come down as they are */
 } walk;
 
 static const backend_async *async_of(const exec *e)
@@ -168,7 +169,9 @@ static status deliver(walk *w, bool all, error *err)
     const exec *e = w->e;
     for (; w->delivered < w->sent; w->delivered++) {
         const backend_event *landed = e->queued->landed[w->delivered];
+        int32_t part = w->v->ready.items[w->delivered].part;
         bool reached = true;
+        TRY(trade_go_on(e, &w->trade, w->hooks, err));
         if (all)
             TRY(async_of(e)->wait(e->device, landed, err));
         else
@@ -176,8 +179,8 @@ static status deliver(walk *w, bool all, error *err)
         if (!reached)
             return OK;
         TRY(check_fault(w, w->delivered, err));
-        TRY(hooks_ready(w->hooks, e->flat, w->v->ready.items[w->delivered].part,
-                        w->gives ? e->queued->grad : NULL, err));
+        TRY(hooks_ready(w->hooks, e->flat, part, w->gives ? e->queued->grad : NULL, err));
+        trade_made(&w->trade, part);
     }
     return OK;
 }
@@ -204,7 +207,8 @@ static status give_all(walk *w, error *err)
     TRY(fetch_parts(w, graph_n_nodes(w->v->graph), err));
     if (w->hooks && w->hooks->ahead)
         TRY(w->hooks->ahead(w->hooks->user, err));
-    return deliver(w, true, err);
+    TRY(deliver(w, true, err));
+    return trade_finish(w->e, &w->trade, w->v, w->hooks, err);
 }
 
 /* Returns when nothing of the run is left: DOWN follows the last kernel, and kernels what went up
@@ -218,26 +222,32 @@ static status finish(const exec *e, error *err)
 }
 
 /* Nobody waits for what went up last. If the device does not answer, what it has is unknown. */
-static void give_up(exec *e)
+static void give_up(exec *e, trade *t, error *err)
 {
     e->queued->next = NULL;
-    if (compute_after_up(e, NULL) != OK || finish(e, NULL) != OK)
+    bool is_left = trade_give_up(e, t, err) == OK;
+    if (compute_after_up(e, NULL) != OK || finish(e, NULL) != OK || !is_left)
         queued_forget(e);
 }
 
 static bool gives(const exec *e, const exec_hooks *hooks)
 {
-    return e->memory.grad && (!hooks || !hooks->slot || sums_complete(hooks->slot));
+    const exec_slot *s = hooks ? hooks->slot : NULL;
+    return e->memory.grad && (!s || (sums_complete(s) && !s->with));
 }
 
 status exec_run_queued(exec *e, const variant *v, const exec_hooks *hooks, error *err)
 {
-    walk w = {.e = e, .v = v, .hooks = hooks, .gives = gives(e, hooks)};
+    walk w = {.e = e,
+              .v = v,
+              .hooks = hooks,
+              .gives = gives(e, hooks),
+              .trade = trade_of(e, hooks ? hooks->slot : NULL)};
     status st = give_all(&w, err);
     if (st == OK)
         st = finish(e, err);
     if (st != OK) {
-        give_up(e);
+        give_up(e, &w.trade, err);
         return st;
     }
     return check_fault(&w, queued_n_faults(e) - 1, err);

@@ -36,6 +36,11 @@ typedef struct queued {
     backend_event *made;    /* COMPUTE: what copies down wait for */
     backend_event **landed; /* [n_live_parts] DOWN, in the order of a run */
     backend_event *end;     /* DOWN: of a run */
+    int32_t member;         /* of its peers: if it has joined some, as the rest */
+    void *received;         /* on the device: others' pieces of a part */
+    float **addends;        /* [its peers] where the pieces of a sum are */
+    backend_parcel *parcels; /* [its peers] */
+    backend_event **pieces; /* [n_live_parts] PEER, in the order of a union's log */
 } queued;
 
 struct exec {

@@ -39,7 +39,7 @@ status sums_add(const exec *e, const exec_slot *s, int32_t part, error *err)
         float *kept = (float *)e->queued->sums[node.level] + begin;
         if (node.index % 2 == 0)
             return async->copy(e->device, QUEUE_COMPUTE, kept, grad, n * sizeof *grad, err);
-        TRY(async->sum(e->device, grad, kept, grad, n, err));
+        TRY(async->sum(e->device, QUEUE_COMPUTE, grad, kept, grad, n, err));
         node = tree_node_top(tree_node_parent(node), s->n_slots);
     }
     return OK;

@@ -190,7 +190,7 @@ void board_drop_notes(board *b)
     note n;
     for (int64_t last = INT64_MAX; last >= INT64_MAX - 1; last--)   /* one of either queue */
         while (board_take_note(b, last, &n))
-            if (n.kind == NOTE_READY && n.block)
+            if ((n.kind == NOTE_READY || n.kind == NOTE_SUM) && n.block)
                 n.block->release(n.block);
 }
 

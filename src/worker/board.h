@@ -23,15 +23,16 @@
 #include <stdatomic.h>
 
 /* Of a slot, in this order: NOTE_READY of each part, with NOTE_MEASURED before the last of them;
- * NOTE_DONE. */
-typedef enum note_kind { NOTE_READY, NOTE_MEASURED, NOTE_DONE } note_kind;
+ * NOTE_DONE. NOTE_SUM of a part comes after NOTE_READY of all slots that are in it. */
+typedef enum note_kind { NOTE_READY, NOTE_SUM, NOTE_MEASURED, NOTE_DONE } note_kind;
 
 typedef struct note {
     note_kind kind;
     int64_t step;
     uint32_t slot;
     int32_t lane;
-    /* NOTE_READY: this slot is finished with `part`; `block` is a complete node to push, or NULL */
+    /* NOTE_READY: this slot is finished with `part`. Also NOTE_SUM: `block` is a complete node to
+     * push, or NULL */
     int32_t part;
     tree_node node;
     fold_block *block;

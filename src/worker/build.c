@@ -4,6 +4,7 @@
 #include "worker/state.h"
 
 #include "common/base/alloc.h"
+#include "common/base/log.h"
 #include "common/config/mode.h"
 #include "common/wire/hello.h"
 #include "optim/settings.h"
@@ -19,6 +20,25 @@ static status build_boards(worker *w, error *err)
     for (int32_t i = 0; i < (w->unordered ? w->o->n_lanes : 1); i++)
         TRY(board_create(w->variants.flat, w->waker, &w->boards[i], err));
     return OK;
+}
+
+/* Lanes on several devices add up among themselves what the worker pushes. */
+static void build_peers(worker *w)
+{
+    bool is_wanted = strcmp(config_str(w->o->config, "distributed.intra_host"), "none") != 0;
+    if (is_wanted && !w->unordered && w->o->n_lanes > 1 && w->o->devices[0].ops->async)
+        w->peers = peers_create(w->o->n_lanes, w->variants.flat);
+}
+
+/* What they cannot do is done on the host. */
+static void connect_peers(worker *w)
+{
+    error why = ERROR_INIT;
+    if (w->peers && peers_connect(w->peers, &why) != OK)
+        LOG_W("INTRA_HOST", "gradients are added up on the host: %s", why.text);
+    else if (w->peers)
+        LOG_I("INTRA_HOST", "%d lanes add up gradients on their devices, %s", w->o->n_lanes,
+              peers_way(w->peers));
 }
 
 static status build_lanes(worker *w, error *err)
@@ -46,6 +66,7 @@ static status build_lanes(worker *w, error *err)
                                 .depth = (size_t)config_int(c, "data_loader.prefetch") + 2},
                      .board = w->boards[w->unordered ? i : 0],
                      .scaling = loss_scale_settings(c),
+                     .peers = w->peers,
                  },
                  &w->lanes[i], err),
              err, "lane %d", i);
@@ -98,6 +119,7 @@ static status build_follower(worker *w, const kv_options *servers, error *err)
         .board = w->boards[0],
         .lanes = w->lanes,
         .n_lanes = w->o->n_lanes,
+        .peers = w->peers,
     });
     return OK;
 }
@@ -124,7 +146,9 @@ status worker_build(worker *w, error *err)
     TRY(net_waker_create(&w->waker, err));
     w->reports = reports_create();
     TRY(build_boards(w, err));
+    build_peers(w);
     TRY(build_lanes(w, err));
+    connect_peers(w);
     TRY(build_hello(w, err));
     kv_options servers = {
         .net = w->o->net,
@@ -149,6 +173,7 @@ void worker_unbuild(worker *w)
     for (int32_t i = 0; w->lanes && i < w->o->n_lanes; i++)
         lane_destroy(&w->lanes[i]);
     free(w->lanes);
+    peers_destroy(&w->peers);
     for (int32_t i = 0; w->boards && i < w->o->n_lanes; i++)
         board_destroy(&w->boards[i]);
     free(w->boards);

@@ -1,6 +1,7 @@
 #include "worker/follower.h"
 
 #include "common/base/alloc.h"
+#include "worker/nodes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +27,19 @@ struct follower {
     bool *was_given;            /* [per_step] the same of the step before */
     uint32_t *readers;          /* [n_live_parts] slots given that still read the part */
     uint32_t *scratch;          /* [per_step] */
+
+    peers_union **with;         /* [per_step] what a lane's sum goes into, by its last slot */
+    nodes_union *unions;        /* [n_lanes] to make them: for now... */
+    int32_t *members;           /* [n_lanes] ...of one */
+    tree_node *brought;         /* [n_lanes] */
 };
 
 static void cancel_lanes(follower *f)
 {
     for (int32_t i = 0; i < f->o.n_lanes; i++)
         lane_cancel(f->o.lanes[i]);
+    if (f->o.peers)
+        peers_reset(f->o.peers);
     board_drop_notes(f->o.board);
 }
 
@@ -41,6 +49,10 @@ follower *follower_create(const follower_options *options)
     f->o = *options;
     f->held = f->given = -1;
     f->readers = xcalloc((size_t)options->flat->n_live_parts, sizeof *f->readers);
+    size_t lanes = (size_t)options->n_lanes;
+    f->unions = xcalloc(lanes, sizeof *f->unions);
+    f->members = xcalloc(lanes, sizeof *f->members);
+    f->brought = xcalloc(lanes, sizeof *f->brought);
     return f;
 }
 
@@ -56,6 +68,10 @@ void follower_destroy(follower **f)
     free((*f)->was_given);
     free((*f)->scratch);
     free((*f)->readers);
+    free((*f)->with);
+    free((*f)->unions);
+    free((*f)->members);
+    free((*f)->brought);
     free(*f);
     *f = NULL;
 }
@@ -74,6 +90,7 @@ static status reserve(follower *f, const steps *s, error *err)
     f->is_given = xrealloc(f->is_given, k * sizeof *f->is_given);
     f->was_given = xrealloc(f->was_given, k * sizeof *f->was_given);
     f->scratch = xrealloc(f->scratch, k * sizeof *f->scratch);
+    f->with = xrealloc(f->with, k * sizeof *f->with);
     return OK;
 }
 
@@ -136,45 +153,38 @@ static void look_ahead(const follower *f, lane_slot *work, int32_t owner)
     }
 }
 
-static bool is_last_of_lane(const int32_t *lane_of_slot, const uint32_t *slots, uint32_t n,
-                            uint32_t i)
+/* Lanes on devices that can add up among themselves do so. */
+static void unite(follower *f, const nodes_given *g)
 {
-    for (uint32_t k = i + 1; k < n; k++)
-        if (lane_of_slot[slots[k]] == lane_of_slot[slots[i]])
-            return false;
-    return true;
+    for (uint32_t i = 0; i < g->n; i++)
+        f->with[g->slots[i]] = NULL;
+    size_t n = f->o.peers ? nodes_unions(g, f->unions) : 0;
+    for (size_t k = 0; k < n; k++) {
+        const nodes_union *u = &f->unions[k];
+        int32_t members = 0;
+        for (uint32_t i = u->first; i < u->end; i = nodes_behind(g, i), members++) {
+            f->members[members] = g->lane_of_slot[g->slots[i]];
+            f->brought[members] = nodes_of_lane(g, i);
+        }
+        peers_union *with =
+            peers_unite(f->o.peers, g->n_slots, u->sum, f->members, f->brought, members);
+        for (uint32_t i = u->first; i < u->end; i = nodes_behind(g, i))
+            f->with[g->slots[nodes_behind(g, i) - 1]] = with;
+    }
 }
 
-static bool follows(const int32_t *lane_of_slot, const uint32_t *slots, uint32_t i)
+static void give_slot(follower *f, const nodes_given *g, uint32_t i)
 {
-    return slots[i] == slots[i - 1] + 1 && lane_of_slot[slots[i]] == lane_of_slot[slots[i - 1]];
-}
-
-/* The highest node with slot i of those given, all of whose slots its lane gets one after another. */
-static tree_node sum_of(const int32_t *lane_of_slot, const uint32_t *slots, uint32_t n, uint32_t i,
-                        uint32_t n_slots)
-{
-    uint32_t first = i, last = i;
-    while (first > 0 && follows(lane_of_slot, slots, first))
-        first--;
-    while (last + 1 < n && follows(lane_of_slot, slots, last + 1))
-        last++;
-    tree_node nodes[64];
-    size_t k = tree_cover(slots[first], slots[last] + 1, n_slots, nodes) - 1;
-    while (tree_node_first(nodes[k]) > slots[i])
-        k--;
-    return nodes[k];
-}
-
-static void give_slot(follower *f, uint32_t slot, int32_t owner, tree_node sum, bool is_last)
-{
+    uint32_t slot = g->slots[i];
+    int32_t owner = g->lane_of_slot[slot];
     lane_slot work = {
         .step = f->given,
         .slot = slot,
-        .n_slots = steps_slots(&f->steps, f->given),
-        .sum = sum,
+        .n_slots = g->n_slots,
+        .sum = nodes_of_lane(g, i),
+        .with = f->with[slot],
         .batch = steps_slot(&f->steps, f->given, slot),
-        .last = is_last,
+        .last = nodes_is_last(g, i),
     };
     work.weight = weight_of(f, work.step, &work.batch);
     look_ahead(f, &work, owner);
@@ -196,10 +206,10 @@ static uint32_t give(follower *f, const int32_t *lane_of_slot)
     for (int32_t p = 0; p < f->o.flat->n_live_parts; p++)
         f->readers[p] += n;
     gather_plan(f->gather, f->given, n_slots, slots, n);
+    nodes_given g = {.lane_of_slot = lane_of_slot, .slots = slots, .n = n, .n_slots = n_slots};
+    unite(f, &g);
     for (uint32_t i = 0; i < n; i++)
-        give_slot(f, slots[i], lane_of_slot[slots[i]],
-                  sum_of(lane_of_slot, slots, n, i, n_slots),
-                  is_last_of_lane(lane_of_slot, slots, n, i));
+        give_slot(f, &g, i);
     return n;
 }
 
@@ -351,13 +361,18 @@ status follower_gone(follower *f, int64_t newest, error *err)
     return turn(f, err);
 }
 
+static status push(follower *f, const note *n, error *err)
+{
+    if (!n->block)
+        return OK;
+    net_buffer data = board_payload(n);
+    uint32_t slots = steps_slots(&f->steps, n->step);
+    return kv_push(f->o.kv, n->part, n->step, slots, n->node, &data, err);
+}
+
 static status take_ready(follower *f, const note *n, error *err)
 {
-    if (n->block) {
-        net_buffer data = board_payload(n);
-        uint32_t slots = steps_slots(&f->steps, n->step);
-        TRY(kv_push(f->o.kv, n->part, n->step, slots, n->node, &data, err));
-    }
+    TRY(push(f, n, err));
     if (--f->readers[n->part] == 0)
         return kv_pull(f->o.kv, n->part, n->step + 1, err);
     return OK;
@@ -371,6 +386,10 @@ status follower_serve(follower *f, follower_measured_fn *measured, void *user, e
            board_take_note(f->o.board, f->held, &n)) {
         if (n.kind == NOTE_READY) {
             TRY(take_ready(f, &n, err));
+            continue;
+        }
+        if (n.kind == NOTE_SUM) {
+            TRY(push(f, &n, err));
             continue;
         }
         if (n.kind == NOTE_MEASURED) {

@@ -33,6 +33,7 @@ typedef struct follower_options {
     board *board;
     lane **lanes;
     int32_t n_lanes;
+    peers *peers;               /* of the lanes' engines; NULL: each gives what it has made */
 } follower_options;
 
 follower *follower_create(const follower_options *options);

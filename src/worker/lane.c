@@ -4,19 +4,12 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
+#include "worker/inputs.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct inputs {
-    void *field[DATA_FIELDS];       /* where the batch's fields go */
-    int64_t *batch_id;
-    float *slot_weight;
-    const float *loss;
-    const int64_t *right, *counted; /* labels; or NULL */
-} inputs;
 
 /* The span of a gradient slab lent to gather and the transport. */
 typedef struct lent_part {
@@ -67,46 +60,13 @@ static void lent_release(fold_block *b)
 
 /* --- the lane's thread: building --- */
 
-static status bind_inputs(lane *l, size_t variant, error *err)
-{
-    inputs *in = &l->inputs[variant];
-    size_t n_fields;
-    const data_field *fields = dataset_fields(l->o.loader.dataset, &n_fields);
-    for (size_t i = 0; i < n_fields; i++)
-        in->field[i] = exec_input(l->exec, variant, fields[i].name, NULL);
-    in->batch_id = exec_input(l->exec, variant, "batch.id", NULL);
-    in->slot_weight = exec_input(l->exec, variant, "slot.weight", NULL);
-    in->loss = exec_value(l->exec, variant, "loss", NULL);
-    in->right = exec_value(l->exec, variant, "accuracy.right", NULL);
-    in->counted = exec_value(l->exec, variant, "accuracy.counted", NULL);
-    if (!in->loss || !in->slot_weight)
-        return FAIL(err, E_UNSUPPORTED, "the model has no value 'loss' or input 'slot.weight'");
-    return OK;
-}
-
-static backend_bytes meaning_of(const data_field *f)
-{
-    backend_bytes b = {.channels = f->bytes.channels, .inner = 1};
-    for (int32_t i = 1; b.channels > 1 && i < f->rank; i++)
-        b.inner *= f->dim[i];
-    _Static_assert((int)DATA_CHANNELS == (int)BACKEND_CHANNELS, "what data gives a device takes");
-    memcpy(b.scale, f->bytes.scale, sizeof b.scale);
-    memcpy(b.offset, f->bytes.offset, sizeof b.offset);
-    return b;
-}
-
 /* Bytes go to a device as they are. */
 static status build_loader(lane *l, error *err)
 {
     l->o.loader.bytes = exec_takes_bytes(l->exec);
     TRY(loader_create(&l->o.loader, &l->loader, err));
-    size_t n;
-    const data_field *fields = loader_fields(l->loader, &n);
-    for (size_t i = 0; i < n; i++) {
-        backend_bytes meaning = meaning_of(&fields[i]);
-        if (l->o.loader.bytes && fields[i].dtype == DT_U8 && fields[i].bytes.channels)
-            exec_input_as_bytes(l->exec, fields[i].name, &meaning);
-    }
+    if (l->o.loader.bytes)
+        inputs_as_bytes(l->exec, l->loader);
     return OK;
 }
 
@@ -123,11 +83,12 @@ static status build(lane *l, error *err)
             .sum_level = l->o.sum_level,
         },
         &l->exec, err));
+    exec_join(l->exec, l->o.peers, l->o.index);
     exec_bind_params(l->exec, board_weights(l->o.board));
     exec_fingerprint(l->exec, l->fingerprint, sizeof l->fingerprint);
     l->inputs = xcalloc(l->o.n_graphs, sizeof *l->inputs);
     for (size_t i = 0; i < l->o.n_graphs; i++)
-        TRY(bind_inputs(l, i, err));
+        TRY(inputs_bind(l->exec, i, l->o.loader.dataset, &l->inputs[i], err));
     l->lent = xcalloc((size_t)l->o.flat->n_live_parts, sizeof *l->lent);
     for (int32_t p = 0; p < l->o.flat->n_live_parts; p++)
         l->lent[p] = (lent_part){
@@ -199,6 +160,25 @@ static void measure(const lane *l, const inputs *in)
     board_post(l->o.board, &n);
 }
 
+static note note_of(const lane *l, note_kind kind, int32_t part)
+{
+    return (note){.kind = kind, .step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
+                  .part = part};
+}
+
+/* Adds what this lane has of `node` to what others have. */
+static status give(lane *l, tree_node node, const float *grad, note *n, error *err)
+{
+    fold_block *lent = NULL;
+    if (l->now.last) {
+        lent = &l->lent[n->part].fold;
+        pthread_mutex_lock(&l->lock);
+        l->n_lent++;
+        pthread_mutex_unlock(&l->lock);
+    }
+    return gather_add(l->gather, n->part, l->now.step, node, grad, lent, &n->node, &n->block, err);
+}
+
 /* The measures are noted before the last part: a step is not complete before they are on their way
  * to the master. */
 static status ready(void *user, int32_t part, const float *grad, error *err)
@@ -208,31 +188,20 @@ static status ready(void *user, int32_t part, const float *grad, error *err)
     TRY(check_loss(l, in, err));
     if (++l->n_ready == l->o.flat->n_live_parts)
         measure(l, in);
-    fold_block *lent = NULL;
-    if (l->now.last) {
-        lent = &l->lent[part].fold;
-        pthread_mutex_lock(&l->lock);
-        l->n_lent++;
-        pthread_mutex_unlock(&l->lock);
-    }
-    note n = {.kind = NOTE_READY, .step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
-              .part = part};
+    note n = note_of(l, NOTE_READY, part);
     if (grad)
-        TRY(gather_add(l->gather, part, l->now.step, l->place.sum, grad, lent, &n.node, &n.block,
-                       err));
+        TRY(give(l, l->place.sum, grad, &n, err));
     board_post(l->o.board, &n);
     return OK;
 }
 
-static void write_inputs(const inputs *in, const data_batch *batch, float weight)
+static status sum(void *user, int32_t part, tree_node node, const float *grad, error *err)
 {
-    for (size_t i = 0; i < batch->n_fields; i++)
-        if (in->field[i])
-            memcpy(in->field[i], batch->data[i],
-                   data_field_bytes(&batch->fields[i]) * (size_t)batch->slot.n);
-    if (in->batch_id)
-        *in->batch_id = batch->slot.batch_id;
-    *in->slot_weight = weight;
+    lane *l = user;
+    note n = note_of(l, NOTE_SUM, part);
+    TRY(give(l, node, grad, &n, err));
+    board_post(l->o.board, &n);
+    return OK;
 }
 
 /* Its step's loss scale may turn out to be another than this one's: then it is filled once more. */
@@ -248,7 +217,7 @@ static status fill(lane *l, const lane_next *what, error *err)
     TRY(loader_take(l->loader, &what->batch, &batch, err));
     status st = exec_refill(l->exec, err);
     if (st == OK)
-        write_inputs(&l->inputs[variant], batch, what->weight);
+        inputs_write(&l->inputs[variant], batch, what->weight);
     loader_release(l->loader, batch);
     return st == OK ? exec_upload(l->exec, variant, err) : st;
 }
@@ -279,18 +248,23 @@ static status fill_now(lane *l, error *err)
     return OK;
 }
 
-/* As high a node as the engine can keep sums for: the same for all its slots. */
+/* As high a node as the engine can keep sums for: the same for all its slots. Who cannot make all of
+ * what others wait for leaves them. */
 static exec_slot place_of(const lane *l)
 {
     uint32_t n = l->now.n_slots;
     uint8_t most = exec_keep_sums(l->exec, l->now.sum.level);
-    exec_slot p = {l->now.slot, n, tree_node_top((tree_node){0, l->now.slot}, n)};
+    exec_slot p = {l->now.slot, n, tree_node_top((tree_node){0, l->now.slot}, n), .with = NULL};
     while (p.sum.level < l->now.sum.level) {
         tree_node above = tree_node_top(tree_node_parent(p.sum), n);
         if (above.level > most)
             break;
         p.sum = above;
     }
+    if (p.sum.level == l->now.sum.level)
+        p.with = l->now.with;
+    else if (l->now.with)
+        peers_leave(l->now.with);
     return p;
 }
 
@@ -299,6 +273,7 @@ static status run(lane *l, error *err)
     l->place = place_of(l);
     exec_hooks hooks = {.need = need,
                         .ready = ready,
+                        .sum = sum,
                         .ahead = ahead,
                         .slot = &l->place,
                         .user = l,
@@ -422,6 +397,7 @@ void lane_destroy(lane **l)
     if ((*l)->started) {
         atomic_store(&(*l)->cancel, true);
         board_wake((*l)->o.board);
+        peers_wake((*l)->o.peers);
         pthread_mutex_lock(&(*l)->lock);
         (*l)->stop = true;
         pthread_cond_broadcast(&(*l)->changed);
@@ -484,6 +460,7 @@ void lane_cancel(lane *l)
 {
     atomic_store(&l->cancel, true);
     board_wake(l->o.board);
+    peers_wake(l->o.peers);
     pthread_mutex_lock(&l->lock);
     l->n = 0;
     pthread_cond_broadcast(&l->changed);

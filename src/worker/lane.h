@@ -31,6 +31,7 @@ typedef struct lane_options {
     loader_options loader;
     board *board;
     loss_scale_rule scaling;
+    peers *peers;                   /* that its engine joins, as number `index`; NULL: none */
 } lane_options;
 
 enum { LANE_AHEAD = 2 };
@@ -44,6 +45,7 @@ typedef struct lane_slot {
     int64_t step;
     uint32_t slot, n_slots;         /* of the step */
     tree_node sum;                  /* of this slot and others that come next to it, all this lane's */
+    peers_union *with;              /* of the last of those: what their sum is added to; NULL: nothing */
     step_slot batch;
     float weight;                   /* the slot's share of the step's examples */
     bool last;                      /* the lane's last slot of the step: its gradients stay in place */

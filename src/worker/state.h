@@ -17,6 +17,7 @@ typedef struct worker {
     char name[TASK_NAME];
     variants variants;
     net_waker *waker;
+    peers *peers;                   /* of the lanes' engines; NULL: none */
     board **boards;                 /* one of all lanes; unordered: [n_lanes] */
     lane **lanes;
     bool unordered;                 /* mode ssp or async */

@@ -239,6 +239,31 @@ cudaError_t cudaSetDevice(int d)
     return emu_said(e);
 }
 
+cudaError_t cudaDeviceCanAccessPeer(int *ret, int d, int peer)
+{
+    int n = emu_machine_get()->n_devices;
+    if (d < 0 || d >= n || peer < 0 || peer >= n)
+        return emu_said(cudaErrorInvalidDevice);
+    *ret = d != peer;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    static bool enabled[EMU_DEVICES_MOST][EMU_DEVICES_MOST];
+    int possible = 0;
+    cudaError_t e = flags ? cudaErrorInvalidValue : cudaDeviceCanAccessPeer(&possible, device, peer);
+    if (e == cudaSuccess && !possible)
+        e = cudaErrorInvalidDevice;
+    emu_lock();
+    if (e == cudaSuccess && enabled[device][peer])
+        e = cudaErrorPeerAccessAlreadyEnabled;
+    if (e == cudaSuccess)
+        enabled[device][peer] = true;
+    emu_unlock();
+    return emu_said(e);
+}
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *ret, int d)
 {
     cudaError_t e = driver_error();

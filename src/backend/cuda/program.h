@@ -141,6 +141,11 @@ MUST_USE status segment_begin(backend *b, error *err);
 MUST_USE status segment_end(backend *b, backend_segment **ret, error *err);
 MUST_USE status segment_play(backend *b, backend_segment *s, error *err);
 void segment_destroy(backend *b, backend_segment **s);
+MUST_USE status group_create(backend *const *members, int32_t n, backend_group **ret, error *err);
+void group_destroy(backend_group **g);
+MUST_USE status group_send(backend_group *g, int32_t member, const backend_parcel *parcels, int32_t n,
+                           error *err);
+void group_abort(backend_group *g);
 MUST_USE status program_fault(const backend_program *p, uint64_t word, error *err);
 MUST_USE status cuda_alloc(backend *b, backend_space space, size_t bytes, const char *what,
                            void **ret, error *err);

@@ -1,6 +1,6 @@
 /*
- * Streams, events, copies and memory. Kernels have one stream, copies up and down one each, so that
- * all three go on at a time. Events do not keep time, and who waits for one sleeps.
+ * Streams, events, copies and memory. Kernels have one stream, copies up and down and what devices give
+ * each other one each, so that all go on at a time. Events do not keep time, and who waits for one sleeps.
  */
 #include "backend/cuda/device.h"
 #include "backend/cuda/kernels/input.h"
@@ -65,10 +65,20 @@ static status copy(backend *b, backend_queue q, void *to, const void *from, size
                         err);
 }
 
-static status sum(backend *b, float *dst, const float *left, const float *right, size_t n,
-                  error *err)
+/* Without a way of their own copies go by the host. */
+static void approach(backend *b, const backend *other)
 {
-    launch_tree_sum(b->queues[QUEUE_COMPUTE], dst, left, right, n);
+    int possible = 0;
+    if (b->device != other->device && cudaSetDevice(b->device) == cudaSuccess &&
+        cudaDeviceCanAccessPeer(&possible, b->device, other->device) == cudaSuccess && possible)
+        (void)cudaDeviceEnablePeerAccess(other->device, 0);
+    (void)cudaGetLastError(); /* another lane may have enabled it */
+}
+
+static status sum(backend *b, backend_queue q, float *dst, const float *left, const float *right,
+                  size_t n, error *err)
+{
+    launch_tree_sum(b->queues[q], dst, left, right, n);
     return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
 }
 
@@ -145,6 +155,11 @@ const backend_async cuda_async = {
     .event_create = event_create,
     .event_destroy = event_destroy,
     .copy = copy,
+    .approach = approach,
+    .group_create = group_create,
+    .group_destroy = group_destroy,
+    .group_send = group_send,
+    .group_abort = group_abort,
     .sum = sum,
     .expand = expand,
     .mark = mark,

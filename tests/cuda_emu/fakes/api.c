@@ -11,10 +11,19 @@ api_table api;
 static bool is_hidden;
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
+static bool nccl_is(const char *word)
+{
+    const char *set = getenv("EMU_NCCL");
+    return set && strcmp(set, word) == 0;
+}
+
 static void fill(void)
 {
     fake_lt_fill(&api);
     fake_dnn_fill(&api);
+    fake_nccl_fill(&api);
+    if (nccl_is("broken"))
+        fake_nccl_fail(0);
 }
 
 void fakes_hide(bool hidden)
@@ -22,10 +31,11 @@ void fakes_hide(bool hidden)
     is_hidden = hidden;
 }
 
-static bool hides(void)
+static bool hides(api_library l)
 {
     const char *named = getenv("TEQUIO_CUDA_LIBRARIES");
-    return is_hidden || (named && strcmp(named, "none") == 0);
+    bool is_off = l == API_NCCL && nccl_is("0");
+    return is_hidden || is_off || (named && strcmp(named, "none") == 0);
 }
 
 const api_found *api_find(api_library l)
@@ -33,7 +43,7 @@ const api_found *api_find(api_library l)
     static const api_found played[API_COUNT] = {
         [API_LT] = {.name = "cuBLASLt", .path = "(played)", .version = "13.1.0"},
         [API_DNN] = {.name = "cuDNN", .path = "(played)", .version = "9.19.0"},
-        [API_NCCL] = {.name = "NCCL", .why = "nobody plays it"},
+        [API_NCCL] = {.name = "NCCL", .path = "(played)", .version = "2.28.9"},
     };
     static const api_found hidden[API_COUNT] = {
         [API_LT] = {.name = "cuBLASLt", .why = "hidden"},
@@ -41,7 +51,7 @@ const api_found *api_find(api_library l)
         [API_NCCL] = {.name = "NCCL", .why = "hidden"},
     };
     pthread_once(&filled, fill);
-    return hides() ? &hidden[l] : &played[l];
+    return hides(l) ? &hidden[l] : &played[l];
 }
 
 status api_open(api_library l, error *err)

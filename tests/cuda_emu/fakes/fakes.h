@@ -7,9 +7,12 @@
  * cuBLASLt (lt.c) has products of float32, and of halves in float32, with nothing, a row or a relu
  * at their end. Its heuristics offer what does not work, then, where a long sum may be cut, what
  * loses the end of it, then what works. cuDNN (dnn.c) has attention. Of its engines the first gives
- * other bits every time, the second rounds its sums, the third refuses. NCCL is not there.
+ * other bits every time, the second rounds its sums, the third refuses. NCCL
+ * (nccl.c) sends between GPUs of one process, and waits in vain for nobody.
  *
- * TEQUIO_CUDA_LIBRARIES=none hides them, as it does the real ones.
+ * TEQUIO_CUDA_LIBRARIES=none hides them, as it does the real ones; EMU_NCCL=0 hides NCCL alone, and
+ * with EMU_NCCL=broken the first GPU's sends fail.
+ *
  * Threads: any; what tests choose, before other threads begin.
  */
 #ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_FAKES_H
@@ -36,8 +39,16 @@ void fake_dnn_refuse(bool refuses);
 void fake_dnn_fail(bool fails);
 uint64_t fake_dnn_runs(void);
 
+/* For how long NCCL waits for whoever is to receive or send; 20 s at first. */
+void fake_nccl_patience(int ms);
+/* Its sends from now on fail on that GPU; -1: on none. */
+void fake_nccl_fail(int device);
+/* Sends so far that were received. */
+uint64_t fake_nccl_sends(void);
+
 /* For api.c. */
 void fake_lt_fill(api_table *t);
 void fake_dnn_fill(api_table *t);
+void fake_nccl_fill(api_table *t);
 
 #endif

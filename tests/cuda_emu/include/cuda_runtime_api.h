@@ -34,6 +34,7 @@ extern "C" {
     X(cudaErrorNotReady, 600, "device not ready")                                                  \
     X(cudaErrorIllegalAddress, 700, "an illegal memory access was encountered")                    \
     X(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch")               \
+    X(cudaErrorPeerAccessAlreadyEnabled, 704, "peer access is already enabled")                    \
     X(cudaErrorHostMemoryAlreadyRegistered, 712,                                                   \
       "part or all of the requested memory range is already mapped")                               \
     X(cudaErrorHostMemoryNotRegistered, 713,                                                       \
@@ -80,6 +81,8 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *ret, int device);
 cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total);
 cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaDeviceCanAccessPeer(int *ret, int device, int peer);
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 
 /* Memory */
 #define cudaHostAllocDefault     0u

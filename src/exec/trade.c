@@ -1,0 +1,280 @@
+/*
+ * A union's work on one of its devices, in a queue of its own. A part is begun when the host of every
+ * member has seen it made, and of sound data: so no queue waits for another device, and what was begun
+ * ends by itself. A run ends when all members have what they wanted of this one's gradients.
+ */
+#include "common/base/alloc.h"
+#include "exec/trade.h"
+
+#include <stdlib.h>
+
+enum { GRAIN = 64 }; /* elements; pieces begin at multiples */
+
+static const backend_async *async_of(const exec *e)
+{
+    return e->ops->async;
+}
+
+/* --- joining --- */
+
+static size_t largest_part(const flat *f)
+{
+    size_t most = 0;
+    for (int32_t p = 0; p < f->n_live_parts; p++) {
+        size_t n = (size_t)flat_part_elements(f, p);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static status join(exec *e, const peers *p, error *err)
+{
+    queued *q = e->queued;
+    size_t room = (largest_part(p->flat) + (size_t)p->n * GRAIN) * sizeof(float);
+    q->addends = xcalloc((size_t)p->n, sizeof *q->addends);
+    q->parcels = xcalloc((size_t)p->n, sizeof *q->parcels);
+    q->pieces = xcalloc((size_t)p->flat->n_live_parts + 1, sizeof *q->pieces);
+    TRY(e->ops->alloc(e->device, SPACE_DEVICE, room, "what others send", &q->received, err));
+    for (int32_t i = 0; i < p->flat->n_live_parts; i++)
+        TRY(async_of(e)->event_create(e->device, &q->pieces[i], err));
+    return OK;
+}
+
+void exec_join(exec *e, peers *p, int32_t member)
+{
+    if (!p || !e->queued || !e->memory.grad || join(e, p, NULL) != OK)
+        return;
+    p->engines[member] = e;
+    e->queued->member = member;
+}
+
+void trade_destroy(exec *e)
+{
+    queued *q = e->queued;
+    for (int32_t i = 0; q->pieces && i < e->flat->n_live_parts; i++)
+        async_of(e)->event_destroy(e->device, &q->pieces[i]);
+    e->ops->release(e->device, SPACE_DEVICE, q->received);
+    free(q->pieces);
+    free(q->addends);
+    free(q->parcels);
+}
+
+/* --- a piece --- */
+
+typedef struct piece {
+    size_t begin, n; /* elements of the flat vector */
+    size_t most;     /* of any member's */
+} piece;
+
+static piece piece_of(const exec *e, const trade *t, int32_t part, int32_t rank)
+{
+    size_t n = (size_t)flat_part_elements(e->flat, part), members = (size_t)t->with->n;
+    size_t most = (n + members * GRAIN - 1) / (members * GRAIN) * GRAIN;
+    size_t first = (size_t)rank * most < n ? (size_t)rank * most : n;
+    return (piece){.begin = (size_t)e->flat->parts[part].begin + first,
+                   .n = n - first < most ? n - first : most,
+                   .most = most};
+}
+
+static const exec *engine_of(const trade *t, int32_t rank)
+{
+    return t->with->peers->engines[t->with->member[rank]];
+}
+
+static float *gradients_of(const trade *t, int32_t rank)
+{
+    return engine_of(t, rank)->slabs[SLAB_GRAD];
+}
+
+static status copy_here(const exec *e, const trade *t, const piece *own, error *err)
+{
+    size_t bytes = own->n * sizeof(float);
+    for (int32_t r = 0; bytes && r < t->with->n; r++)
+        if (r != t->rank)
+            TRY(async_of(e)->copy(e->device, QUEUE_PEER, e->queued->addends[r],
+                                  gradients_of(t, r) + own->begin, bytes, err));
+    return OK;
+}
+
+/* Others get their pieces of this one's gradients for it. */
+static status exchange(const exec *e, const trade *t, int32_t part, const piece *own, error *err)
+{
+    int32_t n = 0;
+    for (int32_t r = 0; r < t->with->n; r++) {
+        piece theirs = piece_of(e, t, part, r);
+        if (r != t->rank)
+            e->queued->parcels[n++] = (backend_parcel){
+                .with = t->with->member[r],
+                .out = gradients_of(t, t->rank) + theirs.begin,
+                .n_out = theirs.n,
+                .in = e->queued->addends[r],
+                .n_in = own->n,
+            };
+    }
+    return async_of(e)->group_send(t->with->peers->group, e->queued->member, e->queued->parcels, n,
+                                   err);
+}
+
+/* All members' gradients of this piece, on this device. */
+static status receive(const exec *e, const trade *t, int32_t part, const piece *own, error *err)
+{
+    for (int32_t r = 0; r < t->with->n; r++)
+        e->queued->addends[r] = r == t->rank
+                                    ? gradients_of(t, r) + own->begin
+                                    : (float *)e->queued->received + (size_t)r * own->most;
+    return t->with->peers->group ? exchange(e, t, part, own, err) : copy_here(e, t, own, err);
+}
+
+/* A node whose left sibling waits is added to it, as often as there is one. */
+static status add_up(const exec *e, const trade *t, size_t n, float **ret, error *err)
+{
+    float *waiting[32];
+    int depth = 0;
+    for (int32_t r = 0; r < t->with->n; r++) {
+        tree_node node = t->with->node[r];
+        float *sum = e->queued->addends[r];
+        while (node.level < t->with->sum.level && node.index % 2 == 1) {
+            TRY(async_of(e)->sum(e->device, QUEUE_PEER, sum, waiting[--depth], sum, n, err));
+            node = tree_node_top(tree_node_parent(node), t->with->n_slots);
+        }
+        waiting[depth++] = sum;
+    }
+    *ret = waiting[0];
+    return OK;
+}
+
+static status begin_piece(const exec *e, const trade *t, int32_t part, backend_event *end, error *err)
+{
+    piece x = piece_of(e, t, part, t->rank);
+    float *sum = NULL, *host = (float *)engine_of(t, 0)->queued->grad + x.begin;
+    TRY(receive(e, t, part, &x, err));
+    if (x.n) {
+        TRY(add_up(e, t, x.n, &sum, err));
+        TRY(async_of(e)->copy(e->device, QUEUE_PEER, host, sum, x.n * sizeof *sum, err));
+    }
+    return async_of(e)->mark(e->device, QUEUE_PEER, end, err);
+}
+
+/* Others count on what is in the log. */
+static status begin_all(const exec *e, trade *t, error *err)
+{
+    for (int32_t n = union_look(t->with).n_log; t->begun < n; t->begun++)
+        TRY(begin_piece(e, t, t->with->log[t->begun], e->queued->pieces[t->begun], err));
+    return OK;
+}
+
+/* --- a run --- */
+
+trade trade_of(const exec *e, const exec_slot *s)
+{
+    trade t = {.with = s ? s->with : NULL};
+    while (t.with && t.with->member[t.rank] != e->queued->member)
+        t.rank++;
+    return t;
+}
+
+void trade_made(trade *t, int32_t part)
+{
+    if (t->with)
+        union_made(t->with, part);
+}
+
+static void note_landed(trade *t)
+{
+    t->landed++;
+    union_landed(t->with, t->rank);
+}
+
+static status wait_for_one(const exec *e, trade *t, error *err)
+{
+    TRY(async_of(e)->wait(e->device, e->queued->pieces[t->landed], err));
+    note_landed(t);
+    return OK;
+}
+
+static status give(const exec *e, const exec_hooks *hooks, int32_t part, tree_node node, error *err)
+{
+    return hooks->sum(hooks->user, part, node,
+                      (const float *)e->queued->grad + e->flat->parts[part].begin, err);
+}
+
+static status give_whole(const exec *e, trade *t, const exec_hooks *hooks, error *err)
+{
+    int32_t n = t->rank == 0 ? union_look(t->with).n_whole : 0;
+    for (; t->given < n; t->given++)
+        TRY(give(e, hooks, t->with->log[t->given], t->with->sum, err));
+    return OK;
+}
+
+status trade_go_on(const exec *e, trade *t, const exec_hooks *hooks, error *err)
+{
+    if (!t->with)
+        return OK;
+    TRY(begin_all(e, t, err));
+    for (bool reached = true; reached && t->landed < t->begun;) {
+        TRY(async_of(e)->reached(e->device, e->queued->pieces[t->landed], &reached, err));
+        if (reached)
+            note_landed(t);
+    }
+    return give_whole(e, t, hooks, err);
+}
+
+static bool is_over(const exec *e, const trade *t, const union_state *now)
+{
+    bool no_more = now->closed || now->n_log == e->flat->n_live_parts;
+    bool given = t->rank != 0 || t->given == now->n_log;
+    return no_more && now->n_whole == now->n_log && given;
+}
+
+/* Parts that the union did not come to. */
+static status give_own(const exec *e, trade *t, const variant *v, const exec_hooks *hooks, error *err)
+{
+    for (size_t i = 0; i < v->ready.n; i++) {
+        int32_t part = v->ready.items[i].part;
+        if (t->with->made_by[part] == t->with->n)
+            continue;
+        int64_t begin = e->flat->parts[part].begin;
+        size_t bytes = (size_t)flat_part_elements(e->flat, part) * sizeof(float);
+        TRY(async_of(e)->copy(e->device, QUEUE_DOWN, (float *)e->queued->grad + begin,
+                              (const float *)e->slabs[SLAB_GRAD] + begin, bytes, err));
+        TRY(async_of(e)->mark(e->device, QUEUE_DOWN, e->queued->end, err));
+        TRY(async_of(e)->wait(e->device, e->queued->end, err));
+        TRY(give(e, hooks, part, t->with->node[t->rank], err));
+    }
+    return OK;
+}
+
+status trade_finish(const exec *e, trade *t, const variant *v, const exec_hooks *hooks, error *err)
+{
+    if (!t->with)
+        return OK;
+    for (;;) {
+        union_state now = union_look(t->with);
+        TRY(trade_go_on(e, t, hooks, err));
+        if (is_over(e, t, &now))
+            break;
+        if (t->landed < t->begun)
+            TRY(wait_for_one(e, t, err));
+        else
+            TRY(union_wait(t->with, now.changes, hooks, err));
+    }
+    TRY(give_own(e, t, v, hooks, err));
+    peers_leave(t->with);
+    t->with = NULL;
+    return OK;
+}
+
+status trade_give_up(const exec *e, trade *t, error *err)
+{
+    if (!t->with)
+        return OK;
+    union_close(t->with);
+    status st = begin_all(e, t, NULL);
+    while (st == OK && t->landed < t->begun)
+        st = wait_for_one(e, t, NULL);
+    if (st != OK)
+        union_break(t->with, err);
+    peers_leave(t->with);
+    t->with = NULL;
+    return st;
+}

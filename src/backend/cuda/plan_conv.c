@@ -1,42 +1,16 @@
 /*
- * Convolutions and their gradients. Weights come as ONNX has them, channel by channel, images so or
- * with their channels last. Where our kernels read faster otherwise, and to round weights to
- * halves, a factor is first copied into scratch with its channels last. Kernels of one place that
- * touch every place once are matrix products.
+ * Convolutions and their gradients. Kernels of one place that touch every place once are matrix
+ * products; others are cuDNN's where its library is there and takes them, and otherwise ours.
+ * Weights come as ONNX has them, channel by channel, images so or with their channels last. Where
+ * kernels read faster otherwise, and to round weights to halves, a factor is first copied into
+ * scratch with its channels last.
  */
+#include "backend/cuda/plan_conv.h"
 #include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/kernels/channels_last.h"
-#include "backend/cuda/kernels/conv.h"
-#include "backend/cuda/product.h"
 #include "common/base/alloc.h"
+#include "common/base/log.h"
 #include "graph/plan.h"
-
-typedef enum conv_part { PART_X, PART_W, PART_Y, PARTS } conv_part;
-
-typedef struct conv_lie {
-    int64_t outer, channels, places; /* images, or maps of the weights */
-    bool rounded;                    /* the value is of half precision already */
-    bool last;                       /* its channels are */
-    bool turns;                      /* ... or are to be, in a copy */
-    size_t at;                       /* in scratch, if it turns */
-} conv_lie;
-
-typedef struct conv_state {
-    conv_part first, second, makes;
-    conv_lie part[PARTS];
-    dtype factor, result; /* what is multiplied; how what is made is stored */
-    conv_task task;       /* all but addresses */
-    bool is_product;
-    product product;
-    conv_part a, b; /* its factors */
-    conv_task bias; /* the sum that CONV_BWD_WEIGHTS makes beside; cut.pieces 0: none */
-    size_t rest;    /* where the scratch behind turned factors begins */
-} conv_state;
-
-static conv_operand *operand_of(conv_task *t, conv_part part)
-{
-    return part == PART_X ? &t->x : part == PART_W ? &t->w : &t->y;
-}
 
 static int64_t volume(const int32_t size[SPATIAL])
 {
@@ -65,9 +39,9 @@ static void run_tiles(const conv_state *s, const cuda_call *c, const void *first
                       const void *second, const void *bias)
 {
     conv_task t = s->task;
-    operand_of(&t, s->first)->data = (void *)(uintptr_t)first;
-    operand_of(&t, s->second)->data = (void *)(uintptr_t)second;
-    operand_of(&t, s->makes)->data = c->out[0];
+    conv_operand_of(&t, s->first)->data = (void *)(uintptr_t)first;
+    conv_operand_of(&t, s->second)->data = (void *)(uintptr_t)second;
+    conv_operand_of(&t, s->makes)->data = c->out[0];
     t.end.c = bias;
     t.cut.parts = (float *)((char *)c->scratch + s->rest);
     if (s->makes == PART_Y)
@@ -90,6 +64,8 @@ static status run_conv(const cuda_node *n, const cuda_call *c, error *err)
                               .c = bias,
                               .y = c->out[0]};
         TRY(product_run(&s->product, c->stream, &o, rest, err));
+    } else if (s->dnn) {
+        TRY(conv_run_dnn(s, c, first, second, bias, err));
     } else {
         run_tiles(s, c, first, second, bias);
     }
@@ -206,19 +182,14 @@ enum {
     THREADS = 256, /* of a block that makes an element a thread */
 };
 
-static bool has_to_round(const conv_state *s, conv_part part)
-{
-    return dtype_is_half(s->factor) && !s->part[part].rounded;
-}
-
 static bool lies_last(const conv_lie *l)
 {
     return l->last || l->turns;
 }
 
-static void set_layout(conv_operand *o, const conv_lie *l, dtype factor)
+void conv_set_layout(conv_operand *o, const conv_lie *l, dtype type)
 {
-    o->type = l->turns || l->rounded ? factor : DT_F32;
+    o->type = l->turns || l->rounded ? type : DT_F32;
     o->at.outer = l->channels * l->places;
     o->at.channel = lies_last(l) ? 1 : l->places;
     o->at.place = lies_last(l) ? l->channels : 1;
@@ -231,8 +202,8 @@ static void choose_turns(conv_state *s)
     const conv_lie *first = &s->part[s->first];
     int64_t gathered = (s->makes == PART_X ? t->maps : t->channels) / t->groups;
     bool fits = !t->direct && gathered * (int64_t)dtype_bytes(s->factor) % VECTOR == 0;
-    s->part[s->first].turns = (fits && !first->last) || has_to_round(s, s->first);
-    s->part[s->second].turns = (fits && s->second == PART_W) || has_to_round(s, s->second);
+    s->part[s->first].turns = (fits && !first->last) || conv_has_to_round(s, s->first);
+    s->part[s->second].turns = (fits && s->second == PART_W) || conv_has_to_round(s, s->second);
 }
 
 static int64_t blocks_of(const conv_state *s)
@@ -253,8 +224,8 @@ static status plan_tiles(conv_state *s, error *err)
     t->direct = t->groups > 1 && (s->makes == PART_W ? m.rows : m.columns) < FEW;
     choose_turns(s);
     for (conv_part part = PART_X; part < PARTS; part++)
-        set_layout(operand_of(t, part), &s->part[part], s->factor);
-    operand_of(t, s->makes)->type = s->result;
+        conv_set_layout(conv_operand_of(t, part), &s->part[part], s->factor);
+    conv_operand_of(t, s->makes)->type = s->result;
     t->cut.pieces = t->direct && s->makes != PART_W ? 1 : product_pieces(blocks_of(s), m.k, PIECE);
     return check_count(blocks_of(s), "blocks", err);
 }
@@ -333,8 +304,8 @@ static status plan_product(backend_program *p, conv_state *s, error *err)
 {
     const conv_task *t = &s->task;
     gemm_task g = {.kind = t->kind, .batches = 1, .y_type = s->result, .end = t->end};
-    s->part[s->first].turns = has_to_round(s, s->first);
-    s->part[s->second].turns = has_to_round(s, s->second);
+    s->part[s->first].turns = conv_has_to_round(s, s->first);
+    s->part[s->second].turns = conv_has_to_round(s, s->second);
     if (s->makes == PART_W)
         multiply_weights(s, &g);
     else
@@ -362,18 +333,22 @@ static size_t sums_bytes(const conv_state *s)
         s->is_product ? 0 : tile_parts(s->task.cut.pieces, s->task.groups, m.rows, m.columns);
     int64_t of_bias = tile_parts(b->cut.pieces, 1, b->maps, 1);
     size_t bytes = (size_t)(sums > of_bias ? sums : of_bias) * sizeof(float);
-    return s->is_product && s->product.scratch_bytes > bytes ? s->product.scratch_bytes : bytes;
+    size_t library = s->is_product ? s->product.scratch_bytes
+                     : s->dnn      ? dnn_scratch_bytes(s->dnn)
+                                   : 0;
+    return library > bytes ? library : bytes;
 }
 
 static status reserve_scratch(conv_state *s, size_t *ret, error *err)
 {
-    size_t end = 0, element = dtype_bytes(s->factor);
+    size_t end = 0;
     for (conv_part part = PART_X; part < PARTS; part++) {
         conv_lie *l = &s->part[part];
         if (!l->turns)
             continue;
         TRY(check_count(l->outer * ((l->channels + 31) / 32) * ((l->places + 31) / 32), "blocks",
                         err));
+        size_t element = dtype_bytes(part == s->makes ? s->result : s->factor);
         l->at = reserve(&end, (size_t)(l->outer * l->channels * l->places) * element);
     }
     s->rest = end;
@@ -388,8 +363,22 @@ static void plan_bias_sums(conv_state *s)
     conv_lie own = lie_of(s->task.batch, s->task.maps, s->task.out);
     own.rounded = s->part[PART_Y].rounded;
     own.last = s->part[PART_Y].last;
-    set_layout(&s->bias.y, &own, s->factor);
+    conv_set_layout(&s->bias.y, &own, s->factor);
     s->bias.cut.pieces = product_pieces(s->task.maps, s->task.batch * volume(s->task.out), PIECE);
+}
+
+static status plan_kernels(backend_program *p, const cuda_node *n, conv_state *s, error *err)
+{
+    if (is_product(&s->task))
+        return plan_product(p, s, err);
+    error why = ERROR_INIT;
+    status st = conv_plan_dnn(p, s, &why);
+    if (st == OK)
+        return OK;
+    if (st != E_UNSUPPORTED)
+        return FAIL(err, st, "%s", why.text);
+    LOG_D("CONV", "node=%s by=tiles %s", n->node->name, why.text);
+    return plan_tiles(s, err);
 }
 
 static status plan_parts(backend_program *p, cuda_node *n, conv_state *s, error *err)
@@ -398,10 +387,7 @@ static status plan_parts(backend_program *p, cuda_node *n, conv_state *s, error 
     if (bias)
         s->task.end =
             (tile_end){.alpha = 1.0f, .beta = 1.0f, .c = bias, .c_type = DT_F32, .c_column = 1};
-    if (is_product(&s->task))
-        TRY(plan_product(p, s, err));
-    else
-        TRY(plan_tiles(s, err));
+    TRY(plan_kernels(p, n, s, err));
     if (s->makes == PART_W && cuda_out(n, 1))
         plan_bias_sums(s);
     n->body = run_conv;

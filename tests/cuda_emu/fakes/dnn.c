@@ -1,47 +1,28 @@
 /*
- * cuDNN's backend API, played. Rules are those of its documentation (docs.nvidia.com/deeplearning/
- * cudnn, "Backend API"): an attribute has one type and so many values, what is required is set
- * before a descriptor is finalized, nothing afterwards.
+ * cuDNN's backend API, played: handles, engines, plans, and graphs that are put on streams. What
+ * may be set of descriptors stands in dnn_desc.c.
  */
-#include "cuda_emu/fakes/dnn.h"
+#include "cuda_emu/fakes/dnn_desc.h"
 
-#include "common/base/alloc.h"
 #include "cuda_emu/block.h"
 #include "cuda_emu/fakes/fakes.h"
 #include "cuda_emu/machine.h"
 #include "cuda_emu/memory.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SET_MOST = 8, OPERATIONS = 32, OPERANDS = 32, AXES = 8, ALIGN = 16, NOT_INITIALIZED = 1001 };
+enum { ALIGN = 16, NOT_INITIALIZED = 1001 };
 
 struct cudnnContext {
     int device;
     cuda_stream stream;
 };
 
-typedef struct set {
-    unsigned attribute;
-    int64_t n;
-    void *values;
-} set;
-
-/* Behind a dnn_desc. An engine, a configuration and a plan are number `engine` of `graph`. */
-typedef struct desc {
-    unsigned kind;
-    bool is_final;
-    int n_set, engine;
-    set sets[SET_MOST];
-    dnn_desc graph;
-} desc;
-
-static atomic_int n_handles, n_descs; /* that live */
+static atomic_int n_handles; /* that live */
 static atomic_uint_fast64_t n_runs;
 static bool refuses_all, is_broken;
-static _Thread_local char last_error[128];
 
 void fake_dnn_refuse(bool refuses)
 {
@@ -58,243 +39,20 @@ uint64_t fake_dnn_runs(void)
     return n_runs;
 }
 
-static unsigned refuse(unsigned result, const char *why)
-{
-    snprintf(last_error, sizeof last_error, "%s", why);
-    return result;
-}
+/* --- engines: of every graph those in this order; products of float32 that are exact only by the
+ * fallback --- */
 
-/* --- what may be set --- */
+enum { OTHER_BITS, ROUNDED_SUMS, REFUSES, TOO_LARGE, TENSOR_CORES, DOES, ENGINES };
 
-enum { ANY = -1, NEEDED = 1 };
-
-static const struct rule {
-    unsigned kind, attribute, type;
-    int64_t most;
-    int needed;
-    int of; /* descriptors: of this kind */
-} rules[] = {
-    {DNN_TENSOR, DNN_TENSOR_TYPE, DNN_IS_TYPE, 1, NEEDED, ANY},
-    {DNN_TENSOR, DNN_TENSOR_SHAPE, DNN_IS_INT64, AXES, NEEDED, ANY},
-    {DNN_TENSOR, DNN_TENSOR_STRIDES, DNN_IS_INT64, AXES, NEEDED, ANY},
-    {DNN_TENSOR, DNN_TENSOR_ID, DNN_IS_INT64, 1, NEEDED, ANY},
-    {DNN_TENSOR, DNN_TENSOR_ALIGNMENT, DNN_IS_INT64, 1, NEEDED, ANY},
-    {DNN_TENSOR, DNN_TENSOR_IS_VIRTUAL, DNN_IS_BOOL, 1, 0, ANY},
-    {DNN_TENSOR, DNN_TENSOR_IS_BY_VALUE, DNN_IS_BOOL, 1, 0, ANY},
-    {DNN_POINTWISE, DNN_POINTWISE_MODE, DNN_IS_POINTWISE_MODE, 1, NEEDED, ANY},
-    {DNN_POINTWISE, DNN_POINTWISE_PRECISION, DNN_IS_TYPE, 1, NEEDED, ANY},
-    {DNN_POINTWISE, DNN_POINTWISE_AXIS, DNN_IS_INT64, 1, 0, ANY},
-    {DNN_MATMUL, DNN_MATMUL_TYPE, DNN_IS_TYPE, 1, NEEDED, ANY},
-    {DNN_REDUCTION, DNN_REDUCTION_OPERATOR, DNN_IS_REDUCTION, 1, NEEDED, ANY},
-    {DNN_REDUCTION, DNN_REDUCTION_TYPE, DNN_IS_TYPE, 1, NEEDED, ANY},
-    {DNN_REDUCTION, DNN_REDUCTION_IS_DETERMINISTIC, DNN_IS_BOOL, 1, 0, ANY},
-    {DNN_OP_POINTWISE, DNN_OP_POINTWISE_HOW, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_POINTWISE},
-    {DNN_OP_POINTWISE, DNN_OP_POINTWISE_X, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
-    {DNN_OP_POINTWISE, DNN_OP_POINTWISE_Y, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
-    {DNN_OP_POINTWISE, DNN_OP_POINTWISE_B, DNN_IS_DESCRIPTOR, 1, 0, DNN_TENSOR},
-    {DNN_OP_POINTWISE, DNN_OP_POINTWISE_T, DNN_IS_DESCRIPTOR, 1, 0, DNN_TENSOR},
-    {DNN_OP_MATMUL, DNN_OP_MATMUL_HOW, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_MATMUL},
-    {DNN_OP_MATMUL, DNN_OP_MATMUL_A, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
-    {DNN_OP_MATMUL, DNN_OP_MATMUL_B, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
-    {DNN_OP_MATMUL, DNN_OP_MATMUL_C, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
-    {DNN_OP_REDUCTION, DNN_OP_REDUCTION_HOW, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_REDUCTION},
-    {DNN_OP_REDUCTION, DNN_OP_REDUCTION_X, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
-    {DNN_OP_REDUCTION, DNN_OP_REDUCTION_Y, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
-    {DNN_OP_RESHAPE, DNN_OP_RESHAPE_X, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
-    {DNN_OP_RESHAPE, DNN_OP_RESHAPE_Y, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
-    {DNN_OP_SDPA, DNN_OP_SDPA_Q, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
-    {DNN_OP_SDPA, DNN_OP_SDPA_K, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
-    {DNN_OP_SDPA, DNN_OP_SDPA_V, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
-    {DNN_OP_SDPA, DNN_OP_SDPA_Y, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_TENSOR},
-    {DNN_OP_SDPA, DNN_OP_SDPA_STATISTICS, DNN_IS_DESCRIPTOR, 1, 0, DNN_TENSOR},
-    {DNN_OP_SDPA, DNN_OP_SDPA_SCALE, DNN_IS_DESCRIPTOR, 1, 0, DNN_TENSOR},
-    {DNN_GRAPH, DNN_GRAPH_OPERATIONS, DNN_IS_DESCRIPTOR, OPERATIONS, NEEDED, ANY},
-    {DNN_DEVICE, DNN_DEVICE_HANDLE, DNN_IS_HANDLE, 1, NEEDED, ANY},
-    {DNN_HEURISTICS, DNN_HEURISTICS_GRAPH, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_GRAPH},
-    {DNN_HEURISTICS, DNN_HEURISTICS_MODE, DNN_IS_HEURISTICS_MODE, 1, NEEDED, ANY},
-    {DNN_HEURISTICS, DNN_HEURISTICS_DEVICE, DNN_IS_DESCRIPTOR, 1, 0, DNN_DEVICE},
-    {DNN_PLAN, DNN_PLAN_CONFIG, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_CONFIG},
-    {DNN_PLAN, DNN_PLAN_DEVICE, DNN_IS_DESCRIPTOR, 1, NEEDED, DNN_DEVICE},
-    {DNN_PACK, DNN_PACK_IDS, DNN_IS_INT64, OPERANDS, NEEDED, ANY},
-    {DNN_PACK, DNN_PACK_POINTERS, DNN_IS_POINTER, OPERANDS, NEEDED, ANY},
-    {DNN_PACK, DNN_PACK_WORKSPACE, DNN_IS_POINTER, 1, NEEDED, ANY},
-};
-
-static const struct rule *rule_of(unsigned kind, unsigned attribute)
-{
-    for (size_t i = 0; i < COUNT_OF(rules); i++)
-        if (rules[i].kind == kind && rules[i].attribute == attribute)
-            return &rules[i];
-    return NULL;
-}
-
-static size_t bytes_of(unsigned type)
-{
-    return type == DNN_IS_BOOL                                       ? 1
-           : type == DNN_IS_INT64                                    ? 8
-           : type == DNN_IS_POINTER                                  ? sizeof(void *)
-           : type == DNN_IS_DESCRIPTOR || type == DNN_IS_HANDLE ? sizeof(dnn_desc)
-                                                                     : sizeof(unsigned);
-}
-
-/* --- what was set --- */
-
-static const set *find(const desc *d, unsigned attribute)
-{
-    for (int i = 0; i < d->n_set; i++)
-        if (d->sets[i].attribute == attribute)
-            return &d->sets[i];
-    return NULL;
-}
-
-unsigned told_kind(dnn_desc d)
-{
-    return ((const desc *)d)->kind;
-}
-
-const void *told_values(dnn_desc d, unsigned attribute, int64_t *ret_n)
-{
-    const set *s = find(d, attribute);
-    *ret_n = s ? s->n : 0;
-    return s ? s->values : NULL;
-}
-
-static void take(dnn_desc d, unsigned attribute, void *ret, size_t bytes)
-{
-    const set *s = find(d, attribute);
-    memset(ret, 0, bytes);
-    if (s)
-        memcpy(ret, s->values, bytes);
-}
-
-unsigned told_word(dnn_desc d, unsigned attribute)
-{
-    unsigned x;
-    take(d, attribute, &x, sizeof x);
-    return x;
-}
-
-bool told_flag(dnn_desc d, unsigned attribute)
-{
-    unsigned char x;
-    take(d, attribute, &x, sizeof x);
-    return x;
-}
-
-int64_t told_number(dnn_desc d, unsigned attribute)
-{
-    int64_t x;
-    take(d, attribute, &x, sizeof x);
-    return x;
-}
-
-dnn_desc told_part(dnn_desc d, unsigned attribute)
-{
-    dnn_desc x;
-    take(d, attribute, &x, sizeof x);
-    return x;
-}
-
-static size_t element_bytes(unsigned type)
-{
-    return type == DNN_F32 || type == DNN_INT32 ? 4 : type == DNN_BOOL ? 1 : 2;
-}
-
-size_t tensor_extent(dnn_desc tensor)
-{
-    int64_t rank = 0, n = 0, last = 0;
-    const int64_t *size = told_values(tensor, DNN_TENSOR_SHAPE, &rank);
-    const int64_t *stride = told_values(tensor, DNN_TENSOR_STRIDES, &n);
-    for (int64_t i = 0; i < rank; i++)
-        last += (size[i] - 1) * stride[i];
-    return (size_t)(last + 1) * element_bytes(told_word(tensor, DNN_TENSOR_TYPE));
-}
-
-/* --- descriptors --- */
-
-static desc *made(unsigned kind)
-{
-    desc *d = calloc(1, sizeof *d);
-    if (!d)
-        abort();
-    d->kind = kind;
-    n_descs++;
-    return d;
-}
-
-static unsigned create(unsigned kind, dnn_desc *ret)
-{
-    bool is_known = kind == DNN_ENGINE || kind == DNN_CONFIG;
-    for (size_t i = 0; i < COUNT_OF(rules); i++)
-        is_known |= rules[i].kind == kind;
-    if (!is_known) {
-        emu_fault("cuDNN: nobody plays a descriptor of kind %u", kind);
-        return DNN_BAD_PARAM;
-    }
-    *ret = made(kind);
-    return API_SUCCESS;
-}
-
-static unsigned destroy(dnn_desc x)
-{
-    desc *d = x;
-    if (!d) {
-        emu_fault("cuDNN: NULL is destroyed");
-        return DNN_BAD_PARAM;
-    }
-    for (int i = 0; i < d->n_set; i++)
-        free(d->sets[i].values);
-    free(d);
-    n_descs--;
-    return API_SUCCESS;
-}
-
-static const char *wrong_parts(const struct rule *r, int64_t n, const dnn_desc *parts)
-{
-    for (int64_t i = 0; r->type == DNN_IS_DESCRIPTOR && i < n; i++) {
-        const desc *d = parts[i];
-        if (!d || !d->is_final)
-            return "is a descriptor that is not finalized";
-        if (r->of != ANY && d->kind != (unsigned)r->of)
-            return "is a descriptor of another kind";
-    }
-    return NULL;
-}
-
-static unsigned set_attribute(dnn_desc x, unsigned attribute, unsigned type, int64_t n,
-                              const void *values)
-{
-    desc *d = x;
-    const struct rule *r = rule_of(d->kind, attribute);
-    const char *wrong = !r                          ? "is not one of it"
-                        : r->type != type           ? "has another type"
-                        : n < 1 || n > r->most      ? "has another number of values"
-                        : !values                   ? "has no values"
-                        : d->is_final               ? "comes too late, it is finalized"
-                        : find(d, attribute)        ? "is set twice"
-                                                    : wrong_parts(r, n, values);
-    if (wrong) {
-        emu_fault("cuDNN: attribute %u of a descriptor of kind %u %s", attribute, d->kind, wrong);
-        return refuse(DNN_BAD_PARAM, wrong);
-    }
-    set *s = &d->sets[d->n_set++];
-    *s = (set){attribute, n, malloc((size_t)n * bytes_of(type))};
-    if (!s->values)
-        abort();
-    memcpy(s->values, values, (size_t)n * bytes_of(type));
-    return API_SUCCESS;
-}
-
-/* --- engines: of every graph those in this order --- */
-
-enum { OTHER_BITS, ROUNDED_SUMS, REFUSES, DOES, ENGINES };
+static const int64_t MUCH = INT64_C(1) << 40;
 
 static bool problem_of(dnn_desc graph, dnn_problem *ret)
 {
     int64_t n = 0;
     const dnn_desc *operations = told_values(graph, DNN_GRAPH_OPERATIONS, &n);
     *ret = (dnn_problem){.name = NULL};
-    return !refuses_all && dnn_attention_of(operations, n, ret);
+    return !refuses_all &&
+           (dnn_attention_of(operations, n, ret) || dnn_conv_of(operations, n, ret));
 }
 
 static const char *wrong_tensor(dnn_desc d)
@@ -322,8 +80,9 @@ static unsigned finalize_plan(desc *d)
     const desc *config = told_part(d, DNN_PLAN_CONFIG);
     d->graph = config->graph;
     d->engine = config->engine;
-    return d->engine == REFUSES ? refuse(DNN_NOT_SUPPORTED, "it is played as one that does not")
-                                : API_SUCCESS;
+    return d->engine == REFUSES
+               ? desc_refuse(DNN_NOT_SUPPORTED, "it is played as one that does not")
+               : API_SUCCESS;
 }
 
 static unsigned finalize(dnn_desc x)
@@ -333,12 +92,11 @@ static unsigned finalize(dnn_desc x)
                         : d->kind == DNN_TENSOR ? wrong_tensor(d)
                         : d->kind == DNN_PACK   ? wrong_pack(d)
                                                 : NULL;
-    for (size_t i = 0; i < COUNT_OF(rules) && !wrong; i++)
-        if (rules[i].kind == d->kind && rules[i].needed && !find(d, rules[i].attribute))
-            wrong = "lacks an attribute";
+    if (!wrong && desc_lacks(d))
+        wrong = "lacks an attribute";
     if (wrong) {
         emu_fault("cuDNN: a descriptor of kind %u: %s", d->kind, wrong);
-        return refuse(DNN_BAD_PARAM, wrong);
+        return desc_refuse(DNN_BAD_PARAM, wrong);
     }
     unsigned result = d->kind == DNN_PLAN ? finalize_plan(d) : API_SUCCESS;
     d->is_final = result == API_SUCCESS;
@@ -346,26 +104,36 @@ static unsigned finalize(dnn_desc x)
 }
 
 /* Who asks has made `wanted` descriptors, which become the answer. */
-static unsigned get_configs(const desc *heuristics, int64_t wanted, int64_t *ret_n, dnn_desc *ret)
+static unsigned get_configs(dnn_desc heuristics, int64_t wanted, int64_t *ret_n, dnn_desc *ret)
 {
     dnn_problem p;
-    dnn_desc graph = told_part((dnn_desc)(uintptr_t)heuristics, DNN_HEURISTICS_GRAPH);
-    bool is_fallback =
-        told_word((dnn_desc)(uintptr_t)heuristics, DNN_HEURISTICS_MODE) == DNN_MODE_FALLBACK;
-    *ret_n = is_fallback || !problem_of(graph, &p) ? 0 : ENGINES;
-    for (int64_t i = 0; i < *ret_n && i < wanted; i++) {
-        desc *config = ret[i];
-        *config = (desc){.kind = DNN_CONFIG, .is_final = true, .engine = (int)i, .graph = graph};
-    }
+    dnn_desc graph = told_part(heuristics, DNN_HEURISTICS_GRAPH);
+    bool is_fallback = told_word(heuristics, DNN_HEURISTICS_MODE) == DNN_MODE_FALLBACK;
+    *ret_n = 0;
+    if (!problem_of(graph, &p))
+        return API_SUCCESS;
+    int first = is_fallback ? DOES : OTHER_BITS;
+    int behind = is_fallback || !p.is_float32 ? ENGINES : DOES;
+    for (int i = first; i < behind; i++, ++*ret_n)
+        if (*ret_n < wanted)
+            *(desc *)ret[*ret_n] =
+                (desc){.kind = DNN_CONFIG, .is_final = true, .engine = i, .graph = graph};
     return API_SUCCESS;
 }
 
 static unsigned get_notes(const desc *engine, int64_t wanted, int64_t *ret_n, unsigned *ret)
 {
-    *ret_n = engine->engine <= ROUNDED_SUMS;
+    static const struct {
+        bool has;
+        unsigned note;
+    } notes[ENGINES] = {
+        [OTHER_BITS] = {true, DNN_NOTE_NONDETERMINISTIC},
+        [ROUNDED_SUMS] = {true, DNN_NOTE_ROUNDS_SUMS},
+        [TENSOR_CORES] = {true, DNN_NOTE_TENSOR_CORE},
+    };
+    *ret_n = notes[engine->engine].has;
     if (*ret_n && wanted > 0)
-        ret[0] =
-            engine->engine == OTHER_BITS ? DNN_NOTE_NONDETERMINISTIC : DNN_NOTE_ROUNDS_SUMS;
+        ret[0] = notes[engine->engine].note;
     return API_SUCCESS;
 }
 
@@ -374,8 +142,8 @@ static unsigned get_workspace(const desc *plan, int64_t *ret_n, int64_t *ret)
     dnn_problem p;
     *ret_n = 1;
     if (!problem_of(plan->graph, &p))
-        return refuse(DNN_BAD_PARAM, "a plan of a graph nobody plays");
-    *ret = (int64_t)p.workspace;
+        return desc_refuse(DNN_BAD_PARAM, "a plan of a graph nobody plays");
+    *ret = plan->engine == TOO_LARGE ? MUCH : (int64_t)p.workspace;
     return API_SUCCESS;
 }
 
@@ -384,15 +152,15 @@ static unsigned get_attribute(dnn_desc x, unsigned attribute, unsigned type, int
 {
     const desc *d = x;
     if (d->is_final && attribute == DNN_HEURISTICS_RESULTS && type == DNN_IS_DESCRIPTOR)
-        return get_configs(d, wanted, ret_n, ret);
+        return get_configs(x, wanted, ret_n, ret);
     if (d->is_final && attribute == DNN_ENGINE_NUMERICAL_NOTE && type == DNN_IS_NUMERICAL_NOTE)
         return get_notes(d, wanted, ret_n, ret);
     if (d->is_final && attribute == DNN_PLAN_WORKSPACE && type == DNN_IS_INT64)
         return get_workspace(d, ret_n, ret);
     if (d->is_final && attribute == DNN_CONFIG_ENGINE && type == DNN_IS_DESCRIPTOR) {
         *ret_n = 1;
-        **(desc **)ret = (desc){
-            .kind = DNN_ENGINE, .is_final = true, .engine = d->engine, .graph = d->graph};
+        **(desc **)ret =
+            (desc){.kind = DNN_ENGINE, .is_final = true, .engine = d->engine, .graph = d->graph};
         return API_SUCCESS;
     }
     emu_fault("cuDNN: nobody plays the reading of attribute %u of a descriptor of kind %u",
@@ -433,15 +201,15 @@ static bool address_in(dnn_desc pack, dnn_desc tensor, void **ret)
     return false;
 }
 
-static bool bind(dnn_problem *p, dnn_desc pack)
+static bool bind(dnn_problem *p, dnn_desc pack, int engine)
 {
-    void *addresses[DNN_TENSORS], *workspace = NULL;
-    take(pack, DNN_PACK_WORKSPACE, &workspace, sizeof workspace);
+    void *addresses[DNN_TENSORS], *workspace = told_part(pack, DNN_PACK_WORKSPACE);
     for (int i = 0; i < p->n_tensors; i++)
         if (!address_in(pack, p->tensors[i], &addresses[i]))
             return false;
     if (p->workspace && !check_memory(-1, workspace, p->workspace))
         return false;
+    p->tensor_cores = engine == TENSOR_CORES;
     p->bind(p, addresses, workspace);
     return true;
 }
@@ -452,11 +220,11 @@ static unsigned execute(dnn_handle h, dnn_desc x, dnn_desc pack)
     dnn_problem p;
     if (!plan->is_final || plan->kind != DNN_PLAN || told_kind(pack) != DNN_PACK)
         emu_fault("cuDNN: what is executed is no plan, or is not finalized");
-    else if (plan->engine != DOES)
+    else if (plan->engine < TENSOR_CORES)
         emu_fault("cuDNN: engine %d is not one that was to be taken", plan->engine);
     else if (h->device != emu_device())
         emu_fault("cuDNN: a handle of device %d on device %d", h->device, emu_device());
-    else if (problem_of(plan->graph, &p) && bind(&p, pack)) {
+    else if (problem_of(plan->graph, &p) && bind(&p, pack, plan->engine)) {
         void *room = emu_launch(p.name, (const void *)(uintptr_t)p.compute, (uint3){1, 1, 1},
                                 (uint3){1, 1, 1}, 0, h->stream, p.bytes, p.compute);
         if (room)
@@ -464,7 +232,7 @@ static unsigned execute(dnn_handle h, dnn_desc x, dnn_desc pack)
         n_runs++;
         return API_SUCCESS;
     }
-    return refuse(DNN_BAD_PARAM, "see the fault");
+    return desc_refuse(DNN_BAD_PARAM, "see the fault");
 }
 
 /* --- the library --- */
@@ -482,12 +250,6 @@ static const char *status_string(unsigned result)
                                          : "CUDNN_STATUS_BAD_PARAM";
 }
 
-static void last_error_string(char *ret, size_t bytes)
-{
-    snprintf(ret, bytes, "%s", last_error);
-    *last_error = 0;
-}
-
 static unsigned create_handle(dnn_handle *ret)
 {
     if (is_broken)
@@ -502,9 +264,9 @@ static unsigned create_handle(dnn_handle *ret)
 
 static unsigned destroy_handle(dnn_handle h)
 {
-    if (n_handles == 1 && n_descs != 0)
+    if (n_handles == 1 && desc_count() != 0)
         emu_fault("cuDNN: the last handle goes, and %d descriptors were not destroyed",
-                  (int)n_descs);
+                  desc_count());
     n_handles--;
     free(h);
     return API_SUCCESS;
@@ -520,14 +282,14 @@ void fake_dnn_fill(api_table *t)
 {
     t->cudnnGetVersion = version;
     t->cudnnGetErrorString = status_string;
-    t->cudnnGetLastErrorString = last_error_string;
+    t->cudnnGetLastErrorString = desc_last_error;
     t->cudnnCreate = create_handle;
     t->cudnnDestroy = destroy_handle;
     t->cudnnSetStream = set_stream;
-    t->cudnnBackendCreateDescriptor = create;
-    t->cudnnBackendDestroyDescriptor = destroy;
+    t->cudnnBackendCreateDescriptor = desc_create;
+    t->cudnnBackendDestroyDescriptor = desc_destroy;
     t->cudnnBackendFinalize = finalize;
-    t->cudnnBackendSetAttribute = set_attribute;
+    t->cudnnBackendSetAttribute = desc_set;
     t->cudnnBackendGetAttribute = get_attribute;
     t->cudnnBackendExecute = execute;
 }

@@ -1,6 +1,7 @@
 /*
- * Inside of the cuDNN that is played: dnn.c keeps descriptors, names engines and puts graphs on
- * streams; dnn_<family>.c knows one kind of graph each, by its form, and how it is computed.
+ * Inside of the cuDNN that is played: dnn_desc.c keeps descriptors, dnn.c names engines and
+ * puts graphs on streams; dnn_<family>.c knows one kind of graph each, by its form, and how it is
+ * computed.
  */
 #ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_DNN_H
 #define TEQUIO_TESTS_CUDA_EMU_FAKES_DNN_H
@@ -19,6 +20,7 @@ const void *told_values(dnn_desc d, unsigned attribute, int64_t *ret_n);
 unsigned told_word(dnn_desc d, unsigned attribute);
 bool told_flag(dnn_desc d, unsigned attribute);
 int64_t told_number(dnn_desc d, unsigned attribute);
+float told_float(dnn_desc d, unsigned attribute);
 dnn_desc told_part(dnn_desc d, unsigned attribute);
 
 /* --- a kind of graph --- */
@@ -30,6 +32,8 @@ typedef struct dnn_problem dnn_problem;
 struct dnn_problem {
     const char *name;
     size_t workspace;
+    bool is_float32;   /* its factors are: tensor cores round them */
+    bool tensor_cores; /* those were chosen; when it is bound */
     int n_tensors;
     dnn_desc tensors[DNN_TENSORS]; /* in memory, or numbers; NULL: none */
     /* Puts where each begins, and the workspace, into the arguments. */
@@ -41,6 +45,7 @@ struct dnn_problem {
 
 /* Whether it is of this family; then *ret is filled. */
 bool dnn_attention_of(const dnn_desc operations[], int64_t n, dnn_problem *ret);
+bool dnn_conv_of(const dnn_desc operations[], int64_t n, dnn_problem *ret);
 
 /* Bytes from the first to the last element. */
 size_t tensor_extent(dnn_desc tensor);

@@ -6,13 +6,13 @@
  *
  * cuBLASLt (lt.c) has products of float32, and of halves in float32, with nothing, a row or a relu
  * at their end. Its heuristics offer what does not work, then, where a long sum may be cut, what
- * loses the end of it, then what works. cuDNN (dnn.c) has attention. Of its engines the first gives
- * other bits every time, the second rounds its sums, the third refuses. NCCL
- * (nccl.c) sends between GPUs of one process, and waits in vain for nobody.
+ * loses the end of it, then what works. cuDNN (dnn.c) has attention and convolutions. Of its
+ * engines one gives other bits every time, one rounds its sums, one refuses, one wants too much
+ * memory, and one multiplies float32 on tensor cores. NCCL (nccl.c) sends between GPUs of one
+ * process, and waits in vain for nobody.
  *
  * TEQUIO_CUDA_LIBRARIES=none hides them, as it does the real ones; EMU_NCCL=0 hides NCCL alone, and
  * with EMU_NCCL=broken the first GPU's sends fail.
- *
  * Threads: any; what tests choose, before other threads begin.
  */
 #ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_FAKES_H

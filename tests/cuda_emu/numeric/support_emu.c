@@ -1,6 +1,6 @@
 /*
- * Runs of a test take opposite schedules of the emulation in turn. With EMU_LEDGER=file the tests of
- * the operators that EMU_TESTS names run, and then with places spoilt (spoil.h).
+ * Runs of a test take opposite schedules of the emulation in turn. EMU_TESTS names operators: only
+ * their tests run. With EMU_LEDGER=file they run again, with places spoilt (spoil.h).
  */
 #include "cuda_emu/machine.h"
 #include "cuda_emu/spoil.h"
@@ -20,24 +20,21 @@ static int begin(void **state)
     return 0;
 }
 
-static int spoil(const struct CMUnitTest *tests, size_t n, const char *ledger)
+int tested_run(const struct CMUnitTest *tests, size_t n)
 {
+    const char *ledger = getenv("EMU_LEDGER");
     struct CMUnitTest *picked = xcalloc(n, sizeof *picked);
     size_t n_picked = 0;
     for (size_t i = 0; i < n; i++) {
         if (!spoil_names(getenv("EMU_TESTS"), tests[i].name))
             continue;
         picked[n_picked] = tests[i];
-        picked[n_picked++].setup_func = begin;
+        if (ledger)
+            picked[n_picked].setup_func = begin;
+        n_picked++;
     }
-    int failed = spoil_places(picked, n_picked, getenv("EMU_SPOIL"), ledger);
+    int failed = ledger ? spoil_places(picked, n_picked, getenv("EMU_SPOIL"), ledger)
+                        : _cmocka_run_group_tests("operators", picked, n_picked, NULL, NULL);
     free(picked);
     return failed;
-}
-
-int tested_run(const struct CMUnitTest *tests, size_t n)
-{
-    const char *ledger = getenv("EMU_LEDGER");
-    return ledger ? spoil(tests, n, ledger)
-                  : _cmocka_run_group_tests("operators", tests, n, NULL, NULL);
 }

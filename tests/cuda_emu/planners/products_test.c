@@ -284,10 +284,11 @@ static void check_all(const row *rows, size_t n)
 
 static void by_ourselves(void)
 {
-    uint64_t before = fake_lt_products();
+    uint64_t before = fake_lt_products(), graphs = fake_dnn_runs();
     check_all(products, COUNT_OF(products));
     check_all(convolutions, COUNT_OF(convolutions));
     assert_int_equal(fake_lt_products(), before);
+    assert_int_equal(fake_dnn_runs(), graphs);
 }
 
 static void test_products_by_cublas(void **state)
@@ -301,9 +302,20 @@ static void test_products_by_cublas(void **state)
 static void test_convolutions_by_cublas_where_they_are_products(void **state)
 {
     (void)state;
-    uint64_t before = fake_lt_products();
+    uint64_t before = fake_lt_products(), graphs = fake_dnn_runs();
     check_all(convolutions, COUNT_OF(convolutions));
     assert_true(fake_lt_products() > before);
+    assert_true(fake_dnn_runs() > graphs);
+}
+
+static void test_convolutions_cudnn_has_no_engine_for(void **state)
+{
+    (void)state;
+    uint64_t before = fake_dnn_runs();
+    fake_dnn_refuse(true);
+    check_all(convolutions, COUNT_OF(convolutions));
+    fake_dnn_refuse(false);
+    assert_int_equal(fake_dnn_runs(), before);
 }
 
 static void test_without_a_library(void **state)
@@ -388,20 +400,29 @@ static void test_a_window_too_large_is_refused(void **state)
     graph_destroy(&g);
 }
 
+static void expect_failure(const row *r, const char *text)
+{
+    error err = ERROR_INIT;
+    graph *g = graph_of(r, false);
+    exec *e = NULL;
+    exec_options o = {.backend = &backend_cuda, .graphs = (const graph *const[]){g}, .n_graphs = 1};
+    assert_int_equal(exec_create(&o, &e, &err), E_DEVICE);
+    assert_string_equal(err.text, text);
+    error_clear(&err);
+    graph_destroy(&g);
+}
+
 static void test_a_library_that_cannot_be_opened_is_told_of(void **state)
 {
     (void)state;
-    error err = ERROR_INIT;
-    graph *g = graph_of(&products[0], false);
-    exec *e = NULL;
-    exec_options o = {.backend = &backend_cuda, .graphs = (const graph *const[]){g}, .n_graphs = 1};
     fake_lt_fail(true);
-    assert_int_equal(exec_create(&o, &e, &err), E_DEVICE);
+    expect_failure(&products[0], "y: cuBLASLt, opening it (TEQUIO_CUDA_LIBRARIES=none does "
+                                 "without): CUBLAS_STATUS_NOT_INITIALIZED");
     fake_lt_fail(false);
-    assert_string_equal(err.text, "y: cuBLASLt, opening it (TEQUIO_CUDA_LIBRARIES=none does "
-                                  "without): CUBLAS_STATUS_NOT_INITIALIZED");
-    error_clear(&err);
-    graph_destroy(&g);
+    fake_dnn_fail(true);
+    expect_failure(&convolutions[0], "y: cuDNN, opening it (TEQUIO_CUDA_LIBRARIES=none does "
+                                     "without): CUDNN_STATUS_NOT_INITIALIZED");
+    fake_dnn_fail(false);
 }
 
 int main(void)
@@ -409,6 +430,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(test_products_by_cublas),
         KERNEL_TEST(test_convolutions_by_cublas_where_they_are_products),
+        KERNEL_TEST(test_convolutions_cudnn_has_no_engine_for),
         KERNEL_TEST(test_without_a_library),
         KERNEL_TEST(test_where_the_library_has_no_algorithm),
         KERNEL_TEST(test_how_work_is_cut),

@@ -8,7 +8,7 @@
 enum {
     ARCH_FROM = 90,
     BACKWARD_BELOW = 100,
-    VERSION_FROM = 91600, /* older ones go wrong at the end of lengths that are no multiple of 128 */
+    VERSION_FROM = 91600, /* older ones need a mask where a length is no multiple of 128 */
     HEAD_STEP = 8,
     HEAD_MOST = 128,
 };
@@ -170,11 +170,10 @@ static dnn_desc compute(draft *d, unsigned what, dnn_desc x, dnn_desc b, dnn_des
 static dnn_desc number_along(draft *d, int64_t axis, dnn_desc x)
 {
     unsigned mode = DNN_INDEX, precision = DNN_INT32;
-    dnn_desc how =
-        dnn_make(d->g, DNN_POINTWISE,
-                 DNN_ATTRIBUTES({DNN_POINTWISE_MODE, DNN_IS_POINTWISE_MODE, 1, &mode},
-                                {DNN_POINTWISE_PRECISION, DNN_IS_TYPE, 1, &precision},
-                                {DNN_POINTWISE_AXIS, DNN_IS_INT64, 1, &axis}));
+    dnn_desc how = dnn_make(d->g, DNN_POINTWISE,
+                            DNN_ATTRIBUTES({DNN_POINTWISE_MODE, DNN_IS_POINTWISE_MODE, 1, &mode},
+                                           {DNN_POINTWISE_PRECISION, DNN_IS_TYPE, 1, &precision},
+                                           {DNN_POINTWISE_AXIS, DNN_IS_INT64, 1, &axis}));
     return apply(d, how, x, NULL, NULL, between(d, pairs(d, DNN_INT32)));
 }
 
@@ -274,8 +273,7 @@ static void describe_backward(draft *d)
     dnn_desc dy = operand(d, DY, results(d, t->y_lie)), turned_k = operand(d, K, turned(k));
     dnn_desc delta = describe_delta(d, dy), p = describe_probabilities(d, q, turned_k);
     describe_slope(d, p, dy, DV, v);
-    dnn_desc dp =
-        multiply(d, dy, operand(d, V, turned(v)), between(d, pairs(d, DNN_F32)));
+    dnn_desc dp = multiply(d, dy, operand(d, V, turned(v)), between(d, pairs(d, DNN_F32)));
     dnn_desc over = compute(d, DNN_SUB, dp, delta, between(d, pairs(d, DNN_F32)));
     dnn_desc plain = compute(d, DNN_MUL, over, p, between(d, pairs(d, DNN_F32)));
     dnn_desc ds = compute(d, DNN_MUL, plain, d->scale, between(d, pairs(d, DNN_F32)));
@@ -320,10 +318,10 @@ status dnn_attention_plan(backend_program *p, const launch_attention *t, dnn_gra
 {
     error why = ERROR_INIT;
     TRY(check(p, t, INT_MAX, err));
-    if (!t->causal && plan_as(p, t, describe_whole, ret, &why) == OK)
-        return OK;
-    error_clear(&why);
-    return plan_as(p, t, describe_forward, ret, err);
+    status st = t->causal ? E_UNSUPPORTED : plan_as(p, t, describe_whole, ret, &why);
+    if (st == E_UNSUPPORTED)
+        return plan_as(p, t, describe_forward, ret, err);
+    return st == OK ? OK : FAIL(err, st, "%s", why.text);
 }
 
 status dnn_attention_bwd_plan(backend_program *p, const launch_attention *t, dnn_graph **ret,
@@ -348,16 +346,9 @@ status dnn_attention_run(dnn_graph *g, const launch_attention *t, void *scratch,
 status dnn_attention_bwd_run(dnn_graph *g, const launch_attention_bwd *b, void *scratch, error *err)
 {
     void *const operands[OPERANDS] = {
-        [Q] = address(b->of.q),
-        [K] = address(b->of.k),
-        [V] = address(b->of.v),
-        [Y] = b->of.y,
-        [LSE] = b->of.lse,
-        [DY] = address(b->dy),
-        [DQ] = b->dq,
-        [DK] = b->dk,
-        [DV] = b->dv,
-        [DELTA] = b->delta,
+        [Q] = address(b->of.q), [K] = address(b->of.k), [V] = address(b->of.v), [Y] = b->of.y,
+        [LSE] = b->of.lse,      [DY] = address(b->dy),  [DQ] = b->dq,           [DK] = b->dk,
+        [DV] = b->dv,           [DELTA] = b->delta,
     };
     return dnn_run(g, operands, scratch, err);
 }

@@ -3,18 +3,19 @@
  * graphs are the ones that NVIDIA's own frontend makes for its library, operation by operation,
  * since the engines know them by their form:
  *
- *   forward, not causal    one operation; before 9.13, and where that is refused, as causal
+ *   forward, not causal    one operation; where that is refused, as causal
  *   forward                scores, mask, softmax with its log-sum-exp, product with the values
  *   backward               the scores once more; the queries' gradient is a product like the others
  *                          and is not added up in memory: on Hopper that form is the deterministic
- *                          one, with the scores' gradient in its workspace
+ *                          one, with the scores' gradient in its workspace, which may take 1 GiB
  *
  * The log-sum-exp is what our kernels (kernels/attention.h) read and write, so either may go
  * backward where the other went forward.
  *
  * Taken are operands, results and gradients of one half-precision type, heads of a multiple of 8
- * numbers up to 128, no mask but the causal one and no dropout, whose bits are ours, on a chip from
- * sm_90 on and, backward, on that kind alone.
+ * numbers up to 128, on a chip from sm_90 on and, backward, on that kind alone; later ones have the
+ * deterministic form for other engines. There is no mask but the causal one, and no dropout: its
+ * bits are ours (backend/drop.h).
  *
  * Threads: as backend.h says.
  * Source: docs.nvidia.com/deeplearning/cudnn, "Attention".

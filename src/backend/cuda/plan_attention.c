@@ -1,8 +1,8 @@
 /*
  * Attention and RotaryEmbedding. Scores are multiplied by tensor cores where queries, keys and
- * values are of half precision, or may be rounded to TF32, and the GPU has them for that; float32 is
- * multiplied as such otherwise. Attention of halves with neither mask nor dropout is cuDNN's where
- * that takes it, else ours.
+ * values are of half precision, or may be rounded to TF32, and the GPU has them for that; float32
+ * is multiplied as such otherwise. Attention of halves with neither mask nor dropout is cuDNN's
+ * where that takes it, else ours.
  */
 #include "backend/cuda/dnn_attention.h"
 #include "backend/cuda/kernels/attention.h"
@@ -206,8 +206,8 @@ static void *rounded(const attention_state *s, const cuda_call *c, const half_co
 static void widen(const attention_state *s, const cuda_call *c, const half_copy *h, void *value)
 {
     if (h->elements && value)
-        launch_round(c->stream, (launch_types){.a = s->launch.operands}, value,
-                     half_at(c, h, NULL), h->elements);
+        launch_round(c->stream, (launch_types){.a = s->launch.operands}, value, half_at(c, h, NULL),
+                     h->elements);
 }
 
 static status run_by_dnn(const cuda_node *n, const cuda_call *c, error *err)

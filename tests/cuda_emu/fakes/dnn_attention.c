@@ -1,7 +1,7 @@
 /*
- * The graphs of attention that cuDNN knows, and nothing else: operation by operation, with the types
- * and forms of all tensors. They are those that NVIDIA's frontend makes (dnn_attention.h of the
- * backend).
+ * The graphs of attention that cuDNN knows, and nothing else: operation by operation, with the
+ * types and forms of all tensors. They are those that NVIDIA's frontend makes (dnn_attention.h of
+ * the backend).
  */
 #include "cuda_emu/fakes/dnn.h"
 
@@ -14,15 +14,18 @@
 
 enum { HEAD_STEP = 8, HEAD_MOST = 128, STEPS = 32, RANK = 4, NO_AXIS = 0 };
 
-/* The tensors of a pattern. A name that ends in T has its last two axes exchanged. */
+/* The tensors of a pattern: in memory, numbers, between. A name that ends in T has its last two
+ * axes exchanged; K is the whole's alone. */
+/* clang-format off */
 typedef enum name {
     NONE,
-    Q, KT, K, V, VT, Y, DY, DQ, DK, DV, LSE, DELTA,      /* in memory; K of the whole alone */
-    SCALE, NOTHING, ONE,                                 /* numbers */
-    S, SCALED, QUERY, KEY, SEES, HIDDEN, MAX, BELOW, E, SUM, LOG, P, /* between */
+    Q, KT, K, V, VT, Y, DY, DQ, DK, DV, LSE, DELTA,
+    SCALE, NOTHING, ONE,
+    S, SCALED, QUERY, KEY, SEES, HIDDEN, MAX, BELOW, E, SUM, LOG, P,
     PRODUCTS, DOTS, PROBABLE, PT, EVERY_DV, DP, OVER, PLAIN, DS, DST, EVERY_DK, TURNED_BACK,
     NAMES
 } name;
+/* clang-format on */
 
 typedef struct step {
     unsigned kind, how;
@@ -279,8 +282,7 @@ static bool is_head(int64_t n)
 
 static bool is_attention(match *m)
 {
-    static const name floats[] = {S,  SCALED, HIDDEN, BELOW, E, PROBABLE,
-                                  DP, OVER,   PLAIN,  DS};
+    static const name floats[] = {S, SCALED, HIDDEN, BELOW, E, PROBABLE, DP, OVER, PLAIN, DS};
     static const name numbers[] = {QUERY, KEY}, turned[] = {PT, DST};
     dnn_desc k = m->of[K] ? m->of[K] : m->of[KT], v = m->of[V] ? m->of[V] : m->of[VT];
     m->batch = size_of(m->of[Q], 0);
@@ -369,8 +371,8 @@ bool dnn_attention_of(const dnn_desc operations[], int64_t n, dnn_problem *ret)
     bool found = is_whole(&m, operations, n);
     for (int way = 0; way < 6 && !found; way++) {
         bool causal = way % 2;
-        int n_steps = way < 2 ? forward_pattern(steps, causal)
-                              : backward_pattern(steps, causal, way >= 4);
+        int n_steps =
+            way < 2 ? forward_pattern(steps, causal) : backward_pattern(steps, causal, way >= 4);
         found = follow_all(&m, steps, n_steps, operations, n);
     }
     if (!found || !is_attention(&m))

@@ -78,9 +78,9 @@ static unsigned set_spoilt(dnn_desc d, unsigned attribute, unsigned type, int64_
                            const void *values)
 {
     int64_t copy[VALUES_MOST];
-    size_t bytes = type == DNN_IS_BOOL                                      ? 1
+    size_t bytes = type == DNN_IS_BOOL                                 ? 1
                    : type == DNN_IS_INT64 || type == DNN_IS_DESCRIPTOR ? 8
-                                                                            : 4;
+                                                                       : 4;
     if (!describes(attribute) || n > VALUES_MOST)
         return played.cudnnBackendSetAttribute(d, attribute, type, n, values);
     memcpy(copy, values, (size_t)n * bytes);

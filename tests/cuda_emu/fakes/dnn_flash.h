@@ -1,4 +1,5 @@
-/* Attention of the cuDNN that is played: what dnn_attention.c has recognised and dnn_flash.c computes. */
+/* Attention of the cuDNN that is played: what dnn_attention.c has recognised and dnn_flash.c
+ * computes. */
 #ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_DNN_FLASH_H
 #define TEQUIO_TESTS_CUDA_EMU_FAKES_DNN_FLASH_H
 

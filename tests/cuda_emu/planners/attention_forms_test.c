@@ -1,7 +1,7 @@
 /*
  * Attention and its gradient on the CUDA backend against the CPU's, in float32 and with factors of
- * half precision: every form of operands, masks, heads that share keys, dropout of the same bits; by
- * cuDNN, as it is played, where that is for it.
+ * half precision: every form of operands, masks, heads that share keys, dropout of the same bits;
+ * by cuDNN, as it is played, where that is for it.
  */
 #include "cuda_emu/fakes/fakes.h"
 #include "cuda_emu/kernel_test.h"

@@ -175,7 +175,7 @@ int main(int argc, char **argv)
         tests[i] = (struct CMUnitTest){
             .name = name, .test_func = test_model, .initial_state = (void *)(uintptr_t)name};
     }
-    if (chdir(TEST_DATA_DIR) != 0) /* models name their files from there */
+    if (chdir(golden_folder()) != 0) /* models name their files from there */
         return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,11 +87,17 @@ static void find_fields(golden *g)
     }
 }
 
+const char *golden_folder(void)
+{
+    const char *named = getenv("GOLDEN_DATA");
+    return named ? named : TEST_DATA_DIR;
+}
+
 void golden_open(golden *g, const char *model)
 {
     error err = ERROR_INIT;
     *g = (golden){.n_fields = 0};
-    char *path = xasprintf(TEST_DATA_DIR "/%s.safetensors", model);
+    char *path = xasprintf("%s/%s.safetensors", golden_folder(), model);
     must(st_open(path, &g->file, &err), &err);
     free(path);
     find_image(g);

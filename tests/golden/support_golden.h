@@ -32,6 +32,8 @@ typedef struct golden {
     int64_t batch;
 } golden;
 
+/* data/, or where the environment's GOLDEN_DATA says. */
+const char *golden_folder(void);
 void golden_open(golden *g, const char *model);
 void golden_close(golden *g);
 /* The file's entry of that key: "model", or the name of an optimizer, as sections of a

@@ -1,0 +1,133 @@
+#!/bin/bash
+# How fast real networks train on a GPU: as one process, and through one worker and one parameter server,
+# in rounds that alternate, beside a peer where one is named. Absolute times drift, ratios hold.
+#
+#   bench/gpu.sh [MODEL...]     gpt2_124m (1024 tokens), resnet50 (224 x 224), bert_base_qa (384 tokens)
+#
+#   PEER     a command that trains the same on the GPU: it is called with --device cuda --compile, --model,
+#            --dtype (f32 or bf16), --batch, --steps and --optimizer, and its last line is JSON with
+#            "step_ms". What of f32 is TF32 the environment says. Unset: no peer
+#   ROUNDS   3    STEPS 20, timed, of each training    PRECISIONS "bf16 tf32 f32"    K 1, batches a step
+#   SMALL    networks of toy size, to try the script; without a GPU with DEVICE=-1
+#   TEQUIO   path of the program, build/release/tequio
+#
+# Prints a table; a JSON object of each row goes to the file OUT, if that is set. Needs python3.
+set -euo pipefail
+export LC_ALL=C
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+tequio=${TEQUIO:-$here/build/release/tequio}
+steps=${STEPS:-20} k=${K:-1}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/tequio-gpu-XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+models=("$@")
+[ $# -gt 0 ] || models=(gpt2_124m resnet50 bert_base_qa)
+out=${OUT:-/dev/null}
+: >"$out"
+
+# describe MODEL: sets batch, optimizer, network and, as make_arrays.py wants them, fields
+describe() {
+    local side=224 length words=50257 small=''
+    [ -z "${SMALL:-}" ] || { side=32 words=70 small=', width: 32, num_layers: 2, num_heads: 2'; }
+    optimizer='{ type: "adamw", lr: 1e-4 }'
+    case $1 in
+    gpt2_124m)
+        length=${SMALL:+16} batch=16
+        fields="tokens:I64:${length:-1024}:$words label:I64:${length:-1024}:$words"
+        network="{ type: 'transformer_lm', dropout: 0, vocabulary: $words$small }"
+        ;;
+    bert_base_qa)
+        length=${SMALL:+16} batch=32
+        fields="input_ids:I64:${length:-384}:28996 label:I64:2:${length:-384}"
+        network="{ type: 'bert', dropout: 0, vocabulary: 28996, loss: 'span'$small }"
+        ;;
+    resnet50)
+        batch=128
+        fields="image:F32:3,$side,$side label:I64::1000"
+        network="{ type: 'resnet50'${SMALL:+, width: 8} }"
+        optimizer='{ type: "sgd", lr: 0.01, momentum: 0.9 }'
+        ;;
+    *) echo "gpu.sh: no model '$1'" >&2 && exit 2 ;;
+    esac
+    [ -z "${SMALL:-}" ] || batch=2
+}
+
+# configure PRECISION: $dir/config.jsonnet
+configure() {
+    local classes=${fields##*:}
+    cat >"$dir/config.jsonnet" <<END
+{
+    dataset_reader: { type: 'arrays', classes: $classes },
+    train_data_path: '$dir/data.safetensors',
+    model: $network,
+    data_loader: { batch_size: $batch },
+    trainer: {
+        precision: '$1',
+        num_epochs: 1000000,
+        max_steps: $((2 * steps)),
+        batches_per_step: $k,
+        save_summary_steps: 1,
+        save_checkpoints_secs: null,
+        optimizer: $optimizer,
+    },
+    distributed: { cuda_devices: [${DEVICE:-0}] },
+}
+END
+}
+
+median() {
+    sort -g | awk '{ x[NR] = $1 } END { print NR % 2 ? x[(NR + 1) / 2] : (x[NR / 2] + x[NR / 2 + 1]) / 2 }'
+}
+
+# train SHAPE...: the milliseconds of a batch, a median over the later half of the steps
+train() {
+    "$tequio" train "$dir/config.jsonnet" -s "$dir/job" --force --progress none "$@" >"$dir/log" 2>&1 ||
+        { tail -20 "$dir/log" >&2 && exit 1; }
+    sed -n 's/.*"step": *\([0-9]*\).*"wall_s": *\([0-9.e-]*\).*/\1 \2/p' "$dir/job/metrics.jsonl" |
+        awk -v from="$steps" -v k="$k" '$1 > from { print ($2 - last) / k * 1e3 } { last = $2 }' | median
+}
+
+# ask_peer MODEL PRECISION
+ask_peer() {
+    local tf32=NVIDIA_TF32_OVERRIDE=0 type=f32
+    [ "$2" != tf32 ] || tf32=TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1
+    [ "$2" != bf16 ] || tf32=TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1 type=bf16
+    # shellcheck disable=SC2086  # a command with its arguments
+    env "$tf32" $PEER --device cuda --compile --model "$1" --dtype $type --batch "$batch" \
+        --steps "$steps" --optimizer "$(sed 's/.*type: "\([a-z]*\)".*/\1/' <<<"$optimizer")" |
+        tail -1 | sed -n 's/.*"step_ms": *\([0-9.e+-]*\).*/\1/p'
+}
+
+ratio() {
+    awk -v a="$1" -v b="$2" 'BEGIN { if (a + 0 > 0 && b + 0 > 0) printf "%.3f", a / b; else printf "null" }'
+}
+
+printf '%-13s %-5s %6s %12s %10s %10s %10s %8s %8s\n' model type batch examples/s alone_ms served_ms \
+    peer_ms of_peer of_alone
+for model in "${models[@]}"; do
+    describe "$model"
+    # shellcheck disable=SC2086  # a word a field
+    python3 "$here/tests/tools/make_arrays.py" "$dir/data.safetensors" $((2 * batch)) $fields
+    for precision in ${PRECISIONS:-bf16 tf32 f32}; do
+        configure "$precision"
+        flops=$("$tequio" train "$dir/config.jsonnet" --dry-run --json |
+            sed -n 's/^ *"flops_per_example": *\([0-9.e+]*\).*/\1/p')
+        : >"$dir/alone" && : >"$dir/served" && : >"$dir/peer"
+        for _ in $(seq "${ROUNDS:-3}"); do
+            train >>"$dir/alone"
+            train --workers 1 --ps 1 >>"$dir/served"
+            [ -z "${PEER:-}" ] || ask_peer "$model" "$precision" >>"$dir/peer"
+        done
+        alone=$(median <"$dir/alone") served=$(median <"$dir/served") peer=null
+        [ ! -s "$dir/peer" ] || peer=$(median <"$dir/peer")
+        rate=$(awk -v n="$batch" -v ms="$alone" 'BEGIN { printf "%.1f", n / ms * 1e3 }')
+        of_peer=$(ratio "$peer" "$alone") of_alone=$(ratio "$alone" "$served")
+        printf '%-13s %-5s %6s %12s %10.2f %10.2f %10s %8s %8s\n' "$model" "$precision" "$batch" "$rate" \
+            "$alone" "$served" "$peer" "$of_peer" "$of_alone"
+        cat >>"$out" <<END
+{"model": "$model", "precision": "$precision", "batch": $batch, "batches_per_step": $k, \
+"flops_per_example": ${flops:-null}, "examples_per_s": $rate, "step_ms": $alone, \
+"step_ms_through_a_server": $served, "step_ms_of_peer": $peer, "of_peer": $of_peer, "of_alone": $of_alone}
+END
+    done
+done

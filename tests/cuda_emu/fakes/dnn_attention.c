@@ -7,6 +7,7 @@
 
 #include "common/base/alloc.h"
 #include "cuda_emu/fakes/dnn_flash.h"
+#include "cuda_emu/fakes/stride.h"
 #include "cuda_emu/machine.h"
 
 #include <math.h>
@@ -324,6 +325,26 @@ static bool is_number(void *const *address, float x)
     return !*address || *(const float *)*address == x;
 }
 
+static void spoil_strides(flash_call *c)
+{
+    static const char *const places[FLASH_OPERANDS][3] = {
+        {"batches of q", "heads of q", "rows of q"},
+        {"batches of k", "heads of k", "rows of k"},
+        {"batches of v", "heads of v", "rows of v"},
+        {"batches of y", "heads of y", "rows of y"},
+        {"batches of dy", "heads of dy", "rows of dy"},
+        {"batches of dq", "heads of dq", "rows of dq"},
+        {"batches of dk", "heads of dk", "rows of dk"},
+        {"batches of dv", "heads of dv", "rows of dv"},
+    };
+    for (int i = 0; i < (c->backward ? FLASH_OPERANDS : FLASH_DY); i++) {
+        flash_matrix *m = &c->of[i];
+        m->batch = STRIDE(places[i][0], m->batch, c->batch > 1);
+        m->head = STRIDE(places[i][1], m->head, m->heads > 1);
+        m->position = STRIDE(places[i][2], m->position, m->length > 1);
+    }
+}
+
 static void bind(dnn_problem *p, void *const addresses[], void *workspace)
 {
     flash_call c;
@@ -334,6 +355,7 @@ static void bind(dnn_problem *p, void *const addresses[], void *workspace)
     c.delta = addresses[AT_DELTA];
     c.workspace = workspace;
     c.scale = *(const float *)addresses[AT_SCALE];
+    spoil_strides(&c);
     if (!is_number(&addresses[AT_NOTHING], -INFINITY) || !is_number(&addresses[AT_ONE], 1.0f))
         emu_fault("cuDNN: attention with other numbers than it has to have");
     memcpy(p->arguments, &c, sizeof c);

@@ -7,7 +7,8 @@
  *
  * stands where a call is put on a stream, behind the checks of what the vendor forbids. The tests
  * cuda_emu/strides_op_value and strides_op_gradient spoil it, for the operators that
- * numeric/CMakeLists.txt names, and check_places looks for its text in their ledgers.
+ * numeric/CMakeLists.txt names, strides_attention for attention; check_places looks for its text in
+ * their ledgers.
  * Threads: any.
  */
 #ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_STRIDE_H

@@ -145,7 +145,8 @@ typedef struct reader {
 typedef struct chooser {
     backend_program *p;
     reader *readers;
-    dtype half; /* DT_F32: there are none */
+    dtype half;     /* DT_F32: there are none */
+    bool some_last; /* some image lies channels last already */
 } chooser;
 
 static void note_value(chooser *s, graph_val v)
@@ -319,12 +320,14 @@ static bool can_work_last(const cuda_node *n)
 }
 
 /* Whether the body takes images channels last: where one comes so. What MaxPool remembers lies as
- * its result does. */
+ * its result does; the gradient of an average over all places comes in both orders. */
 static bool works_last(const chooser *s, const cuda_node *n)
 {
     const graph_value *taps = n->node->op == OP_MAX_POOL_BWD ? cuda_in(n, 1) : NULL;
     if (taps)
         return taps->def != GRAPH_NONE && s->p->nodes[taps->def].in[0].seen.channels_last;
+    if (n->node->op == OP_AVERAGE_POOL_BWD && !has_orders(&cuda_in(n, 0)->shape))
+        return s->some_last;
     bool some = false;
     for (int i = 0; i < n->node->n_in; i++)
         some |= n->node->in[i] != GRAPH_NONE && may_read(n->node, i) &&
@@ -370,6 +373,7 @@ static void choose_edges(chooser *s, cuda_node *n, bool halves)
         cuda_storage *own = &s->p->storage[node->out[i]];
         bool can = i == 0 && can_be_last(s, node->out[i]);
         own->channels_last = can && (last || makes_images(node->op));
+        s->some_last |= own->channels_last;
         n->out[i].seen = *own;
         if (i == 0 && last)
             n->out[i].seen.channels_last = has_orders(&cuda_out(n, i)->shape);

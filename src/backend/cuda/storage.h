@@ -3,10 +3,10 @@
  *
  * Types. In a graph whose factors are rounded to half precision a float32 temporary is stored as such
  * a half where the row of its maker in the table of storage.c says so, and all its readers know
- * halves: results of products and norms always, those of element-wise functions, moves and the like
- * where what they are made of is (parameters and constants apart: they count with the others), and
- * what an element-wise function makes for products and sums alone. Parameters and their gradients,
- * inputs, kept values, statistics, losses and reductions are float32. Kernels compute in float32.
+ * halves: results of products and layer norms always, those of element-wise functions, other norms,
+ * moves and the like where all they are made of is, parameters and constants apart, and what an
+ * element-wise function makes for products and sums alone. Parameters and their gradients, inputs,
+ * kept values, statistics, losses and reductions are float32. Kernels compute in float32.
  *
  * Orders. A convolution's result is an image with its channels last, and so is what functions of one
  * element, batch norms and pools make of such; whoever else reads it, and whoever keeps it, has it

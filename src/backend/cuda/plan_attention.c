@@ -7,14 +7,13 @@
 #include "backend/cuda/dnn_attention.h"
 #include "backend/cuda/kernels/attention.h"
 #include "backend/cuda/kernels/cast.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/product.h"
 #include "common/base/alloc.h"
 #include "graph/attention.h"
-#include "graph/precision.h"
 
 #include <inttypes.h>
 
-enum { ARCH_OF_PRODUCTS = 80, MOST_HEAD = 65536, SLOPES = 3, SCRATCH_ALIGN = 256 };
+enum { MOST_HEAD = 65536, SLOPES = 3, SCRATCH_ALIGN = 256 };
 
 /* cuDNN reads and writes halves: of a value that is stored otherwise a copy in the scratch. */
 typedef struct half_copy {
@@ -56,12 +55,6 @@ static status type_of(dtype t, launch_type *ret, error *err)
     return OK;
 }
 
-static launch_products products_of(const backend_program *p, dtype operands)
-{
-    bool rounds = dtype_is_half(operands) || graph_precision_of(p->g) == PRECISION_TF32;
-    return rounds && p->backend->arch >= ARCH_OF_PRODUCTS ? PRODUCTS_MMA : PRODUCTS_FFMA;
-}
-
 static status check_size(const attention_form *f, error *err)
 {
     int64_t queries = f->batch * f->q_heads * f->q_length;
@@ -100,15 +93,17 @@ static status plan(backend_program *p, cuda_node *n, int first, attention_state 
     const graph_value *v = cuda_in(n, first + 2), *mask = cuda_in(n, first + 3);
     attention_state *s = arena_alloc(p->arena, sizeof *s);
     launch_attention *t = &s->launch;
+    tile_kind kind;
     BUG_ON(!attention_form_of(a, &q->shape, k ? &k->shape : NULL, v ? &v->shape : NULL, &s->form,
                               why));
     TRY(type_of(q->dtype, &t->operands, err));
+    TRY(product_kind(p, q->dtype, &kind, err));
     TRY(check_size(&s->form, err));
     lay_out(s);
     t->scale = attention_scale(a, &s->form);
     t->causal = a->causal;
     t->results = cuda_launch_type(first ? cuda_in_storage(n, 0).type : cuda_out_storage(n, 0).type);
-    t->products = products_of(p, q->dtype);
+    t->products = kind == TILE_F32 ? PRODUCTS_FFMA : PRODUCTS_MMA;
     t->shared_limit = p->backend->shared_limit;
     s->drop = cuda_dropout(a->ratio, a->seed, a->stream);
     if (mask)

@@ -1,5 +1,6 @@
 #include "cli/bench/trial.h"
 
+#include "cli/play/devices.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/config/mode.h"
@@ -53,6 +54,7 @@ static status build(trial *t, const backend_choice *on, error *err)
         .augment = config_section(c, "dataset_reader.augment"),
         .depth = 3,
     };
+    TRY(devices_train(c, on, err));
     TRY(mem_alloc((size_t)f->n_elements * sizeof(float), "parameters", &memory, err));
     t->params = memory;
     for (int32_t p = 0; p < f->n_parts; p++)

@@ -103,14 +103,19 @@ static status deal(const devices *d, int64_t lane, backend_choice *ret, error *e
     return OK;
 }
 
-status devices_of_lane(const devices *d, int64_t lane, backend_choice *ret, error *err)
+status devices_train(const config *c, const backend_choice *on, error *err)
 {
-    TRY(deal(d, lane, ret, err));
-    if (ret->ops != &backend_cpu || model_precision(d->config) != PRECISION_F16)
+    if (on->ops != &backend_cpu || model_precision(c) != PRECISION_F16)
         return OK;
     return FAIL(err, E_CONFIG,
                 "trainer.precision: the CPU does not multiply float16; use \"bf16\" or \"f32\", or a "
                 "GPU (" KEY ")");
+}
+
+status devices_of_lane(const devices *d, int64_t lane, backend_choice *ret, error *err)
+{
+    TRY(deal(d, lane, ret, err));
+    return devices_train(d->config, ret, err);
 }
 
 status devices_of_evaluator(const devices *d, backend_choice *ret, error *err)

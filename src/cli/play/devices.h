@@ -26,9 +26,11 @@ MUST_USE status devices_find(const config *c, bool check, devices *ret, error *e
 /* So many devices lanes are dealt over; 0: nothing is said of them, they are the CPU. */
 int devices_count(const devices *d);
 
+/* E_CONFIG if that device cannot train in the configured trainer.precision at all. */
+MUST_USE status devices_train(const config *c, const backend_choice *on, error *err);
+
 /* Of lane `lane`, counted over all workers. E_CONFIG names an entry that is none, and refuses a
- * list of both kinds, whose bits differ, and the CPU where trainer.precision is one that it cannot
- * train in. */
+ * list of both kinds, whose bits differ, and a device that cannot train. */
 MUST_USE status devices_of_lane(const devices *d, int64_t lane, backend_choice *ret, error *err);
 /* Of an evaluator that is not told otherwise: the first lane's, if the CPU in any precision. */
 MUST_USE status devices_of_evaluator(const devices *d, backend_choice *ret, error *err);

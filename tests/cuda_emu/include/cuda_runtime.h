@@ -204,14 +204,18 @@ static inline float tanh_fast(float x)
     return tanhf(x);
 }
 
-template <typename T>
-static inline void mma_16816(float d[4], const uint32_t a[4], const uint32_t b[2])
-{
-    emu_mma(16, std::is_same<T, bf16>::value ? "bf16" : "f16", d, a, b, EMU_HERE("mma_16816"));
-}
 static inline void mma_1688_f16(float d[4], const uint32_t a[2], uint32_t b)
 {
     emu_mma(8, "f16", d, a, &b, EMU_HERE("mma_1688_f16"));
+}
+template <typename T>
+static inline void mma_16816(float d[4], const uint32_t a[4], const uint32_t b[2])
+{
+    if (std::is_same<T, bf16>::value || emu_arch() >= 80)
+        return emu_mma(16, std::is_same<T, bf16>::value ? "bf16" : "f16", d, a, b,
+                       EMU_HERE("mma_16816"));
+    mma_1688_f16(d, a, b[0]);
+    mma_1688_f16(d, a + 2, b[1]);
 }
 static inline void mma_1688_tf32(float d[4], const uint32_t a[4], const uint32_t b[2])
 {

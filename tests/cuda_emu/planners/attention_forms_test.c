@@ -1,7 +1,7 @@
 /*
- * Attention and its gradient on the CUDA backend against the CPU's, in float32 and with factors of
- * half precision: every form of operands, masks, heads that share keys, dropout of the same bits;
- * by cuDNN, as it is played, where that is for it.
+ * Attention and its gradient on the CUDA backend against the CPU's, in every precision: every form of
+ * operands, masks, heads that share keys, dropout of the same bits; by cuDNN, as it is played, where
+ * that is for it.
  */
 #include "cuda_emu/fakes/fakes.h"
 #include "cuda_emu/kernel_test.h"
@@ -12,6 +12,7 @@
 #include "common/base/rng.h"
 #include "exec/exec.h"
 #include "graph/attrs.h"
+#include "graph/precision.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -107,9 +108,10 @@ static void keep(graph *g, const form *f, const char *name, graph_val v)
 }
 
 /* Attention and, of inputs dy, its gradient. */
-static graph *graph_of(const form *f, dtype type)
+static graph *graph_of(const form *f, graph_precision p)
 {
     error err = ERROR_INIT;
+    dtype type = p == PRECISION_BF16 ? DT_BF16 : p == PRECISION_F16 ? DT_F16 : DT_F32;
     graph *g = NULL;
     graph_val y[2], slopes[3];
     must(graph_create(&g, &err), &err);
@@ -130,6 +132,8 @@ static graph *graph_of(const form *f, dtype type)
     keep(g, f, "kept.y", y[0]);
     for (int i = 0; i < 3 && (i == 0 || in[K] != GRAPH_NONE); i++)
         keep(g, f, names[i], slopes[i]);
+    if (p == PRECISION_TF32)
+        must(graph_set_precision(g, p, &err), &err);
     return g;
 }
 
@@ -163,23 +167,24 @@ static void feed(exec *e, const graph *g)
 
 /* Probabilities are rounded in other places of a sum on the two, and what cuDNN makes is, so in
  * halves they are further apart. */
-static void compare(const form *f, dtype type, const char *name, int64_t n, exec *gpu, exec *cpu)
+static void compare(const form *f, graph_precision p, const char *name, int64_t n, exec *gpu,
+                    exec *cpu)
 {
     const float *got = exec_value(gpu, 0, name, NULL), *same = exec_value(cpu, 0, name, NULL);
-    double tolerance = type == DT_F32 ? 1e-5 : 2e-2, *want = xcalloc((size_t)n, sizeof *want);
+    double tolerance = p == PRECISION_F32 ? 1e-5 : 2e-2, *want = xcalloc((size_t)n, sizeof *want);
     char what[96];
     for (int64_t i = 0; i < n; i++)
         want[i] = (double)same[i];
-    snprintf(what, sizeof what, "%s: %s of %s", f->name, name, dtype_name(type));
+    snprintf(what, sizeof what, "%s: %s in precision %d", f->name, name, p);
     assert_floats_close(what, got, want, (size_t)n, tolerance, tolerance);
     free(want);
 }
 
 /* The CPU computes in float32 instead of float16. Returns how often cuDNN was called. */
-static uint64_t play(const form *f, dtype type)
+static uint64_t play(const form *f, graph_precision p)
 {
     error err = ERROR_INIT;
-    graph *g = graph_of(f, type), *h = graph_of(f, type == DT_F16 ? DT_F32 : type);
+    graph *g = graph_of(f, p), *h = graph_of(f, p == PRECISION_F16 ? PRECISION_F32 : p);
     uint64_t before = fake_dnn_runs();
     exec *cpu = engine(&backend_cpu, h), *gpu = engine(&backend_cuda, g);
     feed(cpu, h);
@@ -189,7 +194,7 @@ static uint64_t play(const form *f, dtype type)
     for (graph_val v = 0; v < graph_n_values(g); v++) {
         const graph_value *value = graph_value_at(g, v);
         if (value->keep)
-            compare(f, type, value->name, graph_shape_elements(&value->shape), gpu, cpu);
+            compare(f, p, value->name, graph_shape_elements(&value->shape), gpu, cpu);
     }
     exec_destroy(&cpu);
     exec_destroy(&gpu);
@@ -202,34 +207,41 @@ static void test_floats(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(forms); i++)
-        assert_int_equal(play(&forms[i], DT_F32), 0);
+        assert_int_equal(play(&forms[i], PRECISION_F32), 0);
+}
+
+static void test_tf32(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(forms); i++)
+        assert_int_equal(play(&forms[i], PRECISION_TF32), 0);
 }
 
 /* Forward and, on Hopper, backward; each once to begin with, and once to be recorded. */
-static void play_halves(dtype type)
+static void play_halves(graph_precision p)
 {
     int ways = emu_arch() < 90 ? 0 : emu_arch() < 100 ? 2 : 1;
     for (size_t i = 0; i < COUNT_OF(forms); i++)
-        assert_int_equal(play(&forms[i], type), forms[i].by_dnn ? 2 * ways : 0);
+        assert_int_equal(play(&forms[i], p), forms[i].by_dnn ? 2 * ways : 0);
 }
 
 static void test_bfloats(void **state)
 {
     (void)state;
-    play_halves(DT_BF16);
+    play_halves(PRECISION_BF16);
 }
 
 static void test_float16(void **state)
 {
     (void)state;
-    play_halves(DT_F16);
+    play_halves(PRECISION_F16);
 }
 
 static void by_ourselves(void)
 {
     for (size_t i = 0; i < COUNT_OF(forms); i++)
         if (forms[i].by_dnn)
-            assert_int_equal(play(&forms[i], DT_BF16), 0);
+            assert_int_equal(play(&forms[i], PRECISION_BF16), 0);
 }
 
 static void test_without_a_library(void **state)
@@ -253,7 +265,7 @@ static void test_a_library_that_cannot_be_opened_is_told_of(void **state)
     (void)state;
     const form *fits = &forms[COUNT_OF(forms) - 1];
     error err = ERROR_INIT;
-    graph *g = graph_of(fits, DT_BF16);
+    graph *g = graph_of(fits, PRECISION_BF16);
     exec *e = NULL;
     exec_options o = {.backend = &backend_cuda, .graphs = (const graph *const[]){g}, .n_graphs = 1};
     fake_dnn_fail(true);
@@ -268,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(test_floats),
+        KERNEL_TEST(test_tf32),
         KERNEL_TEST(test_bfloats),
         KERNEL_TEST(test_float16),
         KERNEL_TEST(test_without_a_library),

@@ -1,7 +1,7 @@
 /*
  * Matrix products and convolutions of the CUDA backend, by cuBLASLt (as it is played) and by our
  * own kernels, against the CPU backend: an operator at a time, in float32 and, fed with the same
- * numbers rounded, in bfloat16.
+ * numbers rounded, in every other precision.
  */
 #include "cuda_emu/kernel_test.h"
 
@@ -14,6 +14,7 @@
 #include "cuda_emu/fakes/fakes.h"
 #include "exec/exec.h"
 #include "graph/attrs.h"
+#include "graph/precision.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ typedef struct row {
     graph_op op;
     const void *attr;
     graph_shape in[IN]; /* rank 0 and no first axis: absent */
+    bool direct;        /* of groups with few channels: TF32 is cuDNN's alone */
 } row;
 
 #define SCALAR                                                                                     \
@@ -98,7 +100,8 @@ static const row convolutions[] = {
     {"a group a channel",
      OP_CONV,
      CONV(.group = 6, .pads = {1, 0, 1, 2}),
-     {{4, {2, 6, 5, 6}}, {4, {6, 1, 3, 3}}, {1, {6}}}},
+     {{4, {2, 6, 5, 6}}, {4, {6, 1, 3, 3}}, {1, {6}}},
+     .direct = true},
     {"signals", OP_CONV, CONV(.pads = {2, 1}), {{3, {2, 5, 11}}, {3, {7, 5, 3}}, {1, {7}}}},
     {"volumes", OP_CONV, CONV(.strides = {1, 2, 1}), {{5, {1, 4, 3, 5, 4}}, {5, {5, 4, 2, 3, 2}}}},
     {"many weights", OP_CONV, NULL, {{4, {1, 64, 4, 4}}, {4, {8, 64, 3, 3}}, {1, {8}}}},
@@ -109,7 +112,8 @@ static const row convolutions[] = {
     {"transposed groups",
      OP_CONV_TRANSPOSE,
      CONV(.group = 2, .strides = {2}),
-     {{3, {2, 6, 4}}, {3, {6, 2, 3}}, {1, {4}}}},
+     {{3, {2, 6, 4}}, {3, {6, 2, 3}}, {1, {4}}},
+     .direct = true},
     {"transposed 1x1", OP_CONV_TRANSPOSE, NULL, {{4, {2, 8, 3, 3}}, {4, {8, 5, 1, 1}}, {1, {5}}}},
     {"data 3x3",
      OP_CONV_BWD_DATA,
@@ -118,7 +122,8 @@ static const row convolutions[] = {
     {"data of groups",
      OP_CONV_BWD_DATA,
      CONV(.group = 3, OUT_X({3, {2, 6, 7}})),
-     {{3, {2, 9, 5}}, {3, {9, 2, 3}}}},
+     {{3, {2, 9, 5}}, {3, {9, 2, 3}}},
+     .direct = true},
     {"data 1x1",
      OP_CONV_BWD_DATA,
      CONV(OUT_X({4, {2, 12, 3, 5}})),
@@ -130,7 +135,8 @@ static const row convolutions[] = {
     {"weights of a group a channel",
      OP_CONV_BWD_WEIGHTS,
      CONV(.group = 4, .with_bias = true, OUT_W({4, {4, 1, 3, 2}})),
-     {{4, {2, 4, 5, 4}}, {4, {2, 4, 3, 3}}}},
+     {{4, {2, 4, 5, 4}}, {4, {2, 4, 3, 3}}},
+     .direct = true},
     {"weights 1x1",
      OP_CONV_BWD_WEIGHTS,
      CONV(.with_bias = true, OUT_W({4, {7, 12, 1, 1}})),
@@ -142,7 +148,8 @@ static const row convolutions[] = {
     {"weights of many places, a group a channel",
      OP_CONV_BWD_WEIGHTS,
      CONV(.group = 2, .with_bias = true, OUT_W({4, {2, 1, 2, 2}})),
-     {{4, {2, 2, 21, 21}}, {4, {2, 2, 20, 20}}}},
+     {{4, {2, 2, 21, 21}}, {4, {2, 2, 20, 20}}},
+     .direct = true},
 };
 
 static void must(status st, const error *err)
@@ -169,13 +176,25 @@ static int inputs_of(const row *r)
     return n;
 }
 
-/* With halves the factors are bfloat16; weights of a convolution are rounded by its kernel. */
+typedef struct precision {
+    const char *name;
+    graph_precision is;
+    dtype factors;
+} precision;
+
+static const precision exact = {"float32", PRECISION_F32, DT_F32}, rounded[] = {
+    {"TF32", PRECISION_TF32, DT_F32},
+    {"bfloat16", PRECISION_BF16, DT_BF16},
+    {"float16", PRECISION_F16, DT_F16},
+};
+
+/* With halves these are of half precision; weights of a convolution are rounded by its kernel. */
 static bool is_half(const row *r, int i)
 {
     return i == 0 || (i == 1 && (is_product(r->op) || r->op == OP_CONV_BWD_WEIGHTS));
 }
 
-static graph *graph_of(const row *r, bool halves)
+static graph *graph_of(const row *r, const precision *p)
 {
     static const char *const names[] = {"in0", "in1", "in2"};
     error err = ERROR_INIT;
@@ -183,12 +202,14 @@ static graph *graph_of(const row *r, bool halves)
     graph_val in[IN], out[OUT];
     must(graph_create(&g, &err), &err);
     for (int i = 0; i < inputs_of(r); i++) {
-        dtype type = halves && is_half(r, i) ? DT_BF16 : DT_F32;
+        dtype type = is_half(r, i) ? p->factors : DT_F32;
         must(graph_input(g, names[i], type, r->in[i], &in[i], &err), &err);
     }
     must(graph_add(g, r->op, "y", in, inputs_of(r), r->attr, out, &err), &err);
     for (int i = 0; i < outputs_of(r); i++)
         graph_keep(g, out[i]);
+    if (p->is == PRECISION_TF32)
+        must(graph_set_precision(g, p->is, &err), &err);
     return g;
 }
 
@@ -201,15 +222,19 @@ static exec *engine(const backend_ops *ops, const graph *g)
     return e;
 }
 
-static float rounded(float x)
+static float as_factor(float x, graph_precision p)
 {
-    uint32_t u = (uint32_t)emu_bf16_of(x) << 16;
+    uint32_t u = p == PRECISION_BF16 ? (uint32_t)emu_bf16_of(x) << 16 : emu_tf32_of(x);
+    if (p == PRECISION_F32)
+        return x;
+    if (p == PRECISION_F16)
+        return emu_f16_to_float(emu_f16_of(x));
     memcpy(&x, &u, sizeof x);
     return x;
 }
 
 /* Rounds the first two, if the graph does not. */
-static void feed(exec *e, const row *r, bool rounds)
+static void feed(exec *e, const row *r, const precision *p)
 {
     static const char *const names[] = {"in0", "in1", "in2"};
     for (int i = 0; i < inputs_of(r); i++) {
@@ -218,10 +243,10 @@ static void feed(exec *e, const row *r, bool rounds)
         rng random = rng_make(7, RNG_TEST, (uint64_t)i);
         for (int64_t k = 0; k < graph_shape_elements(&v->shape); k++) {
             float x = rng_normal(&random, (uint64_t)k);
-            if (v->dtype == DT_BF16)
-                ((uint16_t *)to)[k] = emu_bf16_of(x);
+            if (dtype_is_half(v->dtype))
+                ((uint16_t *)to)[k] = v->dtype == DT_BF16 ? emu_bf16_of(x) : emu_f16_of(x);
             else
-                ((float *)to)[k] = rounds && i < 2 ? rounded(x) : x;
+                ((float *)to)[k] = i < 2 ? as_factor(x, p->is) : x;
         }
     }
 }
@@ -243,26 +268,32 @@ static void expect_close(const char *what, const float *got, const float *want, 
                      (double)want[i]);
 }
 
+/* With TF32 only products round: a bias's gradient, output 1, is a sum of what came. */
+static bool is_rounded(int output, const precision *p)
+{
+    return dtype_is_half(p->factors) || output == 0;
+}
+
 /* Twice, so that what a run leaves behind shows; the second time the bits are the same. */
-static void check(const row *r, bool halves)
+static void check(const row *r, const precision *p)
 {
     error err = ERROR_INIT;
-    graph *on_cpu = graph_of(r, false), *on_gpu = graph_of(r, halves);
+    graph *on_cpu = graph_of(r, &exact), *on_gpu = graph_of(r, p);
     exec *cpu = engine(&backend_cpu, on_cpu), *gpu = engine(&backend_cuda, on_gpu);
     for (int i = 0; i < outputs_of(r); i++) {
         const graph_value *v = NULL;
         char what[96];
-        snprintf(what, sizeof what, "%s, output %d%s", r->name, i, halves ? ", halves" : "");
-        feed(cpu, r, halves);
+        snprintf(what, sizeof what, "%s, output %d, %s", r->name, i, p->name);
+        feed(cpu, r, is_rounded(i, p) ? p : &exact);
         must(exec_run(cpu, 0, NULL, &err), &err);
         const float *want = exec_value(cpu, 0, name_of(on_cpu, i), &v);
         int64_t n = graph_shape_elements(&v->shape);
         float *first = xcalloc((size_t)n, sizeof *first);
-        feed(gpu, r, false);
+        feed(gpu, r, &exact);
         must(exec_run(gpu, 0, NULL, &err), &err);
         memcpy(first, exec_value(gpu, 0, name_of(on_gpu, i), NULL), (size_t)n * sizeof *first);
         expect_close(what, first, want, n);
-        feed(gpu, r, false);
+        feed(gpu, r, &exact);
         must(exec_run(gpu, 0, NULL, &err), &err);
         assert_memory_equal(exec_value(gpu, 0, name_of(on_gpu, i), NULL), first,
                             (size_t)n * sizeof *first);
@@ -274,11 +305,12 @@ static void check(const row *r, bool halves)
     graph_destroy(&on_gpu);
 }
 
+/* Each in float32 and in one of the others, a half if it is direct. */
 static void check_all(const row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        check(&rows[i], false);
-        check(&rows[i], true);
+        check(&rows[i], &exact);
+        check(&rows[i], &rounded[rows[i].direct ? 1 + i % 2 : i % COUNT_OF(rounded)]);
     }
 }
 
@@ -390,7 +422,7 @@ static void test_a_window_too_large_is_refused(void **state)
     const row strides = {
         "stride", OP_CONV, CONV(.strides = {INT32_MAX}), {{3, {1, 1, 3}}, {3, {1, 1, 3}}}};
     error err = ERROR_INIT;
-    graph *g = graph_of(&strides, false);
+    graph *g = graph_of(&strides, &exact);
     exec *e = NULL;
     exec_options o = {.backend = &backend_cuda, .graphs = (const graph *const[]){g}, .n_graphs = 1};
     assert_int_equal(exec_create(&o, &e, &err), E_UNSUPPORTED);
@@ -403,7 +435,7 @@ static void test_a_window_too_large_is_refused(void **state)
 static void expect_failure(const row *r, const char *text)
 {
     error err = ERROR_INIT;
-    graph *g = graph_of(r, false);
+    graph *g = graph_of(r, &exact);
     exec *e = NULL;
     exec_options o = {.backend = &backend_cuda, .graphs = (const graph *const[]){g}, .n_graphs = 1};
     assert_int_equal(exec_create(&o, &e, &err), E_DEVICE);

@@ -20,8 +20,8 @@ typedef struct launch_lie {
 /* Who multiplies matrices. */
 typedef enum launch_products {
     PRODUCTS_FFMA, /* in float32, on every chip */
-    PRODUCTS_MMA,  /* tensor cores, from sm_80 on; float32 operands are rounded to TF32. Float16,
-                    * and what is too wide for them, is multiplied in float32 */
+    PRODUCTS_MMA,  /* tensor cores, from sm_80 on, of float16 on any chip; float32 operands are
+                    * rounded to TF32. What is too wide for them is multiplied in float32 */
 } launch_products;
 
 typedef struct launch_attention {

@@ -210,7 +210,8 @@ static __global__ void __launch_bounds__(E::THREADS, 2) attend_bwd_keys(launch_a
 template <class E> static void start(cuda_stream stream, const launch_attention_bwd *b)
 {
     const launch_attention *t = &b->of;
-    int64_t rows = t->batch * t->q_heads * t->q_length, width = wider_of(t->head, t->v_head);
+    int64_t rows = t->batch * t->q_heads * t->q_length;
+    int64_t width = t->head > t->v_head ? t->head : t->v_head;
     int64_t q_tiles = tiles_of(t->q_length, E::ROWS), k_tiles = tiles_of(t->k_length, E::ROWS);
     size_t shared = E::shared(2);
     launch_attention_bwd with = *b;

@@ -9,11 +9,6 @@ static inline int64_t tiles_of(int64_t n, int64_t tile)
     return (n + tile - 1) / tile;
 }
 
-static inline int64_t wider_of(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* An engine's type as a value. */
 template <class E> struct engine_type {
     typedef E type;
@@ -27,14 +22,16 @@ template <class E> struct engine_type {
 template <typename F> static void attention_choose(const launch_attention &t, int stay, F start)
 {
     typedef mma_engine<float, 64, 64> tf32;
+    typedef mma_engine<f16, 64, 64> f16_narrow;
     typedef mma_engine<bf16, 64, 64> narrow;
     typedef mma_engine<bf16, 128, 64> broad;
-    int64_t width = t.products == PRODUCTS_MMA ? wider_of(t.head, t.v_head) : INT64_MAX;
-    if (t.operands == LAUNCH_F32 && width <= 64 && tf32::shared(stay) <= t.shared_limit)
+    if (tf32::takes(t, stay))
         start(engine_type<tf32>());
-    else if (t.operands == LAUNCH_BF16 && width <= 64 && narrow::shared(stay) <= t.shared_limit)
+    else if (f16_narrow::takes(t, stay))
+        start(engine_type<f16_narrow>());
+    else if (narrow::takes(t, stay))
         start(engine_type<narrow>());
-    else if (t.operands == LAUNCH_BF16 && width <= 128 && broad::shared(stay) <= t.shared_limit)
+    else if (broad::takes(t, stay))
         start(engine_type<broad>());
     else
         start(engine_type<ffma_engine>());

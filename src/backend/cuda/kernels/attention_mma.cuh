@@ -1,5 +1,5 @@
 /*
- * Attention's products on tensor cores, from sm_80 on: an engine like ffma_engine
+ * Attention's products on tensor cores, from sm_80 on, of f16 on any chip: an engine like ffma_engine
  * (attention_ffma.cuh). Four warps, each with 16 rows of the tile of 64. Operands lie in shared
  * memory as they are, up to DEPTH numbers wide; probabilities stay in registers, where the
  * accumulators of one product are the fragments of the next. Halves are multiplied 16 deep, floats,
@@ -9,6 +9,10 @@
 #define TEQUIO_BACKEND_CUDA_KERNELS_ATTENTION_MMA_CUH
 
 #include "backend/cuda/kernels/attention_ffma.cuh"
+
+template <typename T> constexpr launch_type MMA_OPERANDS = LAUNCH_F32;
+template <> constexpr launch_type MMA_OPERANDS<bf16> = LAUNCH_BF16;
+template <> constexpr launch_type MMA_OPERANDS<f16> = LAUNCH_F16;
 
 /* A word of a fragment as the product wants it. */
 template <typename T> __device__ __forceinline__ uint32_t mma_factor(uint32_t word)
@@ -36,7 +40,7 @@ __device__ __forceinline__ void mma_32_bytes<float>(float d[4], const uint32_t a
 /* DEPTH: how wide operands may be; KEYS: rows of those that pass */
 template <typename T, int DEPTH, int KEYS> struct mma_engine {
     enum {
-        NEEDS_SM_80 = true,
+        NEEDS_SM_80 = MMA_OPERANDS<T> != LAUNCH_F16,
         WARPS = 4,
         THREADS = 32 * WARPS,
         BLOCKS = DEPTH <= 64 ? 3 : 2,
@@ -59,6 +63,12 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
     static constexpr size_t shared(int stay)
     {
         return sizeof(T) * (size_t)(stay * TILE + 2 * PASSING_TILE);
+    }
+
+    static bool takes(const launch_attention &t, int stay)
+    {
+        return t.products == PRODUCTS_MMA && t.operands == MMA_OPERANDS<T> && t.head <= WIDTH &&
+               t.v_head <= WIDTH && shared(stay) <= t.shared_limit;
     }
 
     static __device__ __forceinline__ int lane()

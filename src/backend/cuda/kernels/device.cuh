@@ -170,14 +170,24 @@ __device__ __forceinline__ float tanh_fast(float x)
  * Products of a warp, d += a b, each lane with its fragments as PTX lays them. With g = lane / 4
  * and t = lane % 4, d[i] is row g + 8 (i / 2), column 2 t + i % 2 of [16, 8].
  *
- * mma_16816     a [16, 16] of halves: a[i] holds columns 2 t + 8 (i / 2) and the next, of row
- *               g + 8 (i % 2); b [16, 8]: b[i] holds rows 2 t + 8 i and the next, of column g.
- * sm_80 mma_1688_f16  a [16, 8]: a[i] columns 2 t and the next of row g + 8 i; b [8, 8]: rows 2 t
- * and the next of column g mma_1688_tf32 a [16, 8] of tf32: a[i] column t + 4 (i / 2) of row g + 8
- * (i % 2); b [8, 8]: b[i] row t + 4 i of column g. sm_80
+ * mma_16816      a [16, 16] of halves: a[i] holds columns 2 t + 8 (i / 2) and the next, of row
+ *                g + 8 (i % 2); b [16, 8]: b[i] holds rows 2 t + 8 i and the next, of column g.
+ *                Of bf16 from sm_80 on; of f16 before that two mma_1688_f16, one after the other
+ * mma_1688_f16   a [16, 8]: a[i] columns 2 t and the next of row g + 8 i; b [8, 8]: rows 2 t and the
+ *                next of column g
+ * mma_1688_tf32  a [16, 8] of tf32: a[i] column t + 4 (i / 2) of row g + 8 (i % 2); b [8, 8]: b[i]
+ *                row t + 4 i of column g. sm_80
  */
 template <typename T>
 __device__ __forceinline__ void mma_16816(float d[4], const uint32_t a[4], const uint32_t b[2]);
+
+__device__ __forceinline__ void mma_1688_f16(float d[4], const uint32_t a[2], uint32_t b)
+{
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(b));
+}
 
 #if __CUDA_ARCH__ >= 800
 #define MMA_16816(type)                                                                            \
@@ -197,17 +207,15 @@ __device__ __forceinline__ void mma_16816<bf16>(float d[4], const uint32_t a[4],
 template <>
 __device__ __forceinline__ void mma_16816<f16>(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
+#if __CUDA_ARCH__ >= 800
     MMA_16816("f16");
+#else
+    mma_1688_f16(d, a, b[0]);
+    mma_1688_f16(d, a + 2, b[1]);
+#endif
 }
 #undef MMA_16816
 
-__device__ __forceinline__ void mma_1688_f16(float d[4], const uint32_t a[2], uint32_t b)
-{
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
-                 "{%0,%1,%2,%3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(b));
-}
 __device__ __forceinline__ void mma_1688_tf32(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
 #if __CUDA_ARCH__ >= 800

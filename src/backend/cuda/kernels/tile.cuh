@@ -193,21 +193,6 @@ template <tile_kind KIND, int SIDE> struct tile_sums {
     __device__ __forceinline__ void add(const uint32_t *a, const uint32_t *b);
 };
 
-template <typename T>
-__device__ __forceinline__ void tile_mma(float d[4], const uint32_t a[4], const uint32_t b[2])
-{
-    mma_16816<T>(d, a, b);
-}
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-/* The two halves of k, one after the other: each fragment of k16 is two of k8. */
-template <>
-__device__ __forceinline__ void tile_mma<f16>(float d[4], const uint32_t a[4], const uint32_t b[2])
-{
-    mma_1688_f16(d, a, b[0]);
-    mma_1688_f16(d, a + 2, b[1]);
-}
-#endif
-
 template <tile_kind KIND, int SIDE>
 __device__ __forceinline__ void tile_add_mma(float *sums, const uint32_t *a, const uint32_t *b)
 {
@@ -232,7 +217,7 @@ __device__ __forceinline__ void tile_add_mma(float *sums, const uint32_t *a, con
                 if constexpr (KIND == TILE_TF32)
                     mma_1688_tf32(d, rows, columns[j]);
                 else
-                    tile_mma<typename tile_factor<KIND>::type>(d, rows, columns[j]);
+                    mma_16816<typename tile_factor<KIND>::type>(d, rows, columns[j]);
             }
         }
     }

@@ -3,8 +3,8 @@
  *
  *   weights_apart A.safetensors B.safetensors TOLERANCE
  *
- * prints the tensor that is furthest off, and ends with 1 if any differs from B's, as a norm, by more
- * than TOLERANCE of B's norm and a millionth of the norm of all that B holds.
+ * prints the tensor that is furthest off, and ends with 1 if any differs from B's, as a norm, by
+ * more than TOLERANCE of B's norm and a millionth of the norm of all that B holds.
  */
 #include "common/base/error.h"
 #include "common/store/safetensors.h"

@@ -1,7 +1,6 @@
 #include "cli/submit/order.h"
 
 #include "cli/commands.h"
-#include "common/config/config.h"
 #include "job/spec/flags.h"
 
 #include <stdio.h>
@@ -85,12 +84,10 @@ static status parse_arguments(const char *const *list, args *ret, error *err)
 static status resolve_config(const args *train, order *o, error *err)
 {
     config_source source = {.path = train->operands[0], .overrides = args_text(train, "overrides")};
-    config *c = NULL;
-    TRY(config_load(&source, &c, err));
-    const char *security = config_str(c, "distributed.security");
+    TRY(config_load(&source, &o->resolved, err));
+    const char *security = config_str(o->resolved, "distributed.security");
     o->is_secured = !args_has(train, "insecure") && !(security && strcmp(security, "off") == 0);
-    o->config = config_dump(c);
-    config_destroy(&c);
+    o->config = config_dump(o->resolved);
     return OK;
 }
 
@@ -188,6 +185,7 @@ status order_read(const args *a, order *ret, error *err)
 
 void order_fini(order *o)
 {
+    config_destroy(&o->resolved);
     free(o->config);
     arena_destroy(&o->memory);
 }

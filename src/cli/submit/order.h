@@ -6,6 +6,7 @@
 #define TEQUIO_CLI_SUBMIT_ORDER_H
 
 #include "cli/line/command.h"
+#include "common/config/config.h"
 #include "job/spec/job.h"
 
 typedef struct order {
@@ -15,7 +16,8 @@ typedef struct order {
     const char *primary;                /* what TF_CONFIG calls the master */
     const char *const *arguments;       /* of every task: "train", CONFIG, ..., "--job-dir", DIR */
     const char *const *arguments_again; /* of one that is started again */
-    char *config;                       /* what CONFIG and the overrides among the arguments come to */
+    config *resolved;                   /* what CONFIG and the overrides among the arguments come to */
+    char *config;                       /* its text */
     bool is_secured;                    /* its connections between hosts are */
 } order;
 

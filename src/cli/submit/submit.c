@@ -7,8 +7,10 @@
 #include "job/local.h"
 #include "job/remote.h"
 #include "job/restart.h"
+#include "job/slurm.h"
 #include "job/ssh.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +31,9 @@ typedef struct launch {
     char key[JOBKEY_TEXT]; /* "": none */
 } launch;
 
-static bool is_ssh(const launch *l)
+static bool is_for(const launch *l, const char *target)
 {
-    return strcmp(l->order->target, "ssh") == 0;
+    return strcmp(l->order->target, target) == 0;
 }
 
 /* --- by target --- */
@@ -75,12 +77,29 @@ static ssh_options ssh_of(launch *l)
     };
 }
 
+static slurm_options slurm_of(const launch *l, const char *program, const char *logs)
+{
+    const order *o = l->order;
+    return (slurm_options){
+        .job = &o->job,
+        .program = program,
+        .primary = o->primary,
+        .arguments = o->arguments,
+        .log_dir = logs,
+        .sbatch = args_text(l->args, "sbatch"),
+        .start_port = (int)args_count(l->args, "start-port", 0),
+        .max_restarts = TASK_RESTARTS,
+        .max_requeues = JOB_RESTARTS,
+        .waits = !args_has(l->args, "async"),
+    };
+}
+
 static status read_hosts(launch *l, error *err)
 {
     const char *list = args_text(l->args, "hosts"), *file = args_text(l->args, "hosts-file");
-    if (!is_ssh(l) && (list || file || args_has(l->args, "ssh")))
+    if (!is_for(l, "ssh") && (list || file || args_has(l->args, "ssh")))
         return FAIL(err, E_USAGE, "submit: --hosts, --hosts-file and --ssh are for --target ssh");
-    if (is_ssh(l) && !list == !file)
+    if (is_for(l, "ssh") && !list == !file)
         return FAIL(err, E_USAGE,
                     "submit: --target ssh needs one of --hosts a,b:4,c and --hosts-file FILE");
     if (file)
@@ -95,7 +114,7 @@ static status choose_key(launch *l, error *err)
     jobkey key;
     keys_take_given(&given);
     status st = OK;
-    if (is_ssh(l) && l->order->is_secured) {
+    if (is_for(l, "ssh") && l->order->is_secured) {
         st = given.any ? jobkey_parse(given.text, &key, err) : jobkey_make(&key, err);
         if (st == OK)
             jobkey_text(&key, l->key);
@@ -105,9 +124,33 @@ static status choose_key(launch *l, error *err)
     return st;
 }
 
+/* The tasks find the key in the job dir, which Slurm's nodes share. */
+static status place_key(const launch *l, error *err)
+{
+    keys_given given;
+    char *path = NULL;
+    keys_take_given(&given);
+    status st = keys_find_file(&given, l->order->resolved, l->order->job.job_dir, &path, err);
+    jobkey_wipe(&given, sizeof given);
+    free(path);
+    return st;
+}
+
+static int run_slurm(const launch *l, error *err)
+{
+    char program[PATH_MAX] = "tequio", logs[PATH_MAX];
+    status st = l->order->is_secured ? place_key(l, err) : OK;
+    if (st == OK && (!realpath("/proc/self/exe", program) || !realpath(l->logs, logs)))
+        st = FAIL(err, E_IO, "find '%s': %m", l->logs);
+    if (st != OK)
+        return status_exit_code(st);
+    slurm_options o = slurm_of(l, program, logs);
+    return slurm_run(&o, err);
+}
+
 static int run_once(launch *l, error *err)
 {
-    if (is_ssh(l)) {
+    if (is_for(l, "ssh")) {
         ssh_options o = ssh_of(l);
         return ssh_run(&o, err);
     }
@@ -124,6 +167,8 @@ static int run_job(launch *l, error *err)
         st = choose_key(l, err);
     if (st != OK)
         return status_exit_code(st);
+    if (is_for(l, "slurm"))
+        return run_slurm(l, err);
     for (int life = 0;; life++) {
         int code = run_once(l, err);
         if (!restart_may_help(code) || life == JOB_RESTARTS)
@@ -134,10 +179,19 @@ static int run_job(launch *l, error *err)
     }
 }
 
+static void print_script(const launch *l)
+{
+    slurm_options o = slurm_of(l, "tequio", l->order->job.job_dir);
+    buf text = BUF_INIT;
+    slurm_script(&o, &text);
+    printf("\n%s", text.data);
+    buf_fini(&text);
+}
+
 static status dry_run(launch *l, error *err)
 {
     roster tasks;
-    if (is_ssh(l)) {
+    if (is_for(l, "ssh")) {
         ssh_options o = ssh_of(l);
         int *host_of = NULL;
         TRY(ssh_plan(&o, &tasks, &host_of, err));
@@ -147,6 +201,8 @@ static status dry_run(launch *l, error *err)
         roster_plan(&o, &tasks);
     }
     report_print(l->order, &tasks, args_has(l->args, "json"));
+    if (is_for(l, "slurm") && !args_has(l->args, "json"))
+        print_script(l);
     roster_close(&tasks);
     return OK;
 }
@@ -205,9 +261,10 @@ static const flag submit_flags[] = {
     {name, 0, FLAG_OF_##kind, value, group, help, 1, JOB_TASKS_MOST},
 #include "job/spec/flags.def"
 #undef JOB_FLAG
-    {"target", 0, FLAG_CHOICE, "local|ssh", WHERE,
-     "local: each task is a process of this machine; the default. ssh: of hosts that ssh reaches.", 0,
-     0},
+    {"target", 0, FLAG_CHOICE, "local|ssh|slurm", WHERE,
+     "local: each task is a process of this machine; the default. ssh: of hosts that ssh reaches. slurm: "
+     "of nodes that Slurm allots.",
+     0, 0},
     {"hosts", 0, FLAG_TEXT, "A,B:4,C", WHERE, "The hosts; the number is of tasks one takes.", 0, 0},
     {"hosts-file", 0, FLAG_PATH, "FILE", WHERE,
      "Likewise, a line each: HOST [slots=N] [gpus=N] [address=A].", 0, 0},
@@ -218,14 +275,15 @@ static const flag submit_flags[] = {
      "is evaluators.",
      0, 0},
     {"start-port", 0, FLAG_COUNT, "PORT", WHERE,
-     "Listen on this port and the following ones, instead of free ones (local) or 27182 (ssh).", 1,
-     65535},
+     "Listen on this port and the following ones, instead of free ones (local), 27182 (ssh), or those that the "
+     "number of the job gives (slurm).",
+     1, 65535},
+    {"sbatch", 0, FLAG_TEXT, "OPTIONS", WHERE, "Further options of sbatch, as '--partition=gpu'.", 0, 0},
     {"dry-run", 0, FLAG_SWITCH, NULL, SHOW,
      "Check everything and print machines, tasks and the TF_CONFIG of each; start nothing.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON.", 0, 0},
     {"stream-logs", 0, FLAG_SWITCH, NULL, SHOW, "Show what tasks print: always so here.", 0, 0},
-    {"async", 0, FLAG_SWITCH, NULL, SHOW, "Taken and ignored by targets that nobody else runs.", 0,
-     0},
+    {"async", 0, FLAG_SWITCH, NULL, SHOW, "With --target slurm: submit, and do not wait.", 0, 0},
 };
 
 const command command_submit = {

@@ -285,9 +285,24 @@ static status check_host(const step *s, const char *host, error *err)
                 s->rank, here, host);
 }
 
+/* Of the first task on each host; the others follow. */
+static status first_port(long *ret, error *err)
+{
+    const char *text = getenv("TEQUIO_SLURM_PORT");
+    *ret = PORT_BASE;
+    if (!text || !*text)
+        return OK;
+    TRY(need_number("TEQUIO_SLURM_PORT", ret, err));
+    if (*ret < 1 || *ret > 65535)
+        return FAIL(err, E_CONFIG, "TEQUIO_SLURM_PORT: %ld is no port; they are 1 to 65535", *ret);
+    return OK;
+}
+
 /* Walks ranks over hosts and over jobs at once. */
 static status make_spec(const step *s, json_t **ret, error *err)
 {
+    long port = 0;
+    TRY(first_port(&port, err));
     json_t *spec = NULL, *jobs = json_object(), *list = NULL;
     long rank = 0, index = 0;
     int job = -1;
@@ -302,7 +317,7 @@ static status make_spec(const step *s, json_t **ret, error *err)
                     json_object_set(jobs, job_names[job], list);
                 json_decref(list);
             }
-            char *address = xasprintf("%s:%ld", s->nodes[i].host, PORT_BASE + slot);
+            char *address = xasprintf("%s:%ld", s->nodes[i].host, port + slot);
             json_array_append_new(list, json_string(address));
             free(address);
             if (rank == s->rank) {

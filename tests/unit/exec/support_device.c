@@ -167,12 +167,12 @@ static status copy(backend *b, backend_queue q, void *to, const void *from, size
     return OK;
 }
 
-static status sum(backend *b, float *dst, const float *left, const float *right, size_t n,
-                  error *err)
+static status sum(backend *b, backend_queue q, float *dst, const float *left, const float *right,
+                  size_t n, error *err)
 {
     (void)b, (void)err;
     BUG_ON(recording || !device_owns(dst) || !device_owns(left) || !device_owns(right));
-    work *w = give(QUEUE_COMPUTE, SUM);
+    work *w = give(q, SUM);
     w->to = dst;
     w->from = left;
     w->and = right;

@@ -192,8 +192,8 @@ static void list_values(backend_program *p, cuda_node *n)
     n->n_reads = graph_node_slots(n->node);
     n->n_writes = n->node->n_out;
     size_t n_reads = (size_t)n->n_reads, n_writes = (size_t)n->n_writes;
-    n_reads += group ? CHAIN_READS : 0;
-    n_writes += group ? CHAIN_WRITES : 0;
+    n_reads += group ? 2 * CHAIN_READS : 0;
+    n_writes += group ? 2 * CHAIN_WRITES : 0;
     n->reads = arena_alloc(p->arena, n_reads * sizeof *n->reads);
     n->writes = arena_alloc(p->arena, n_writes * sizeof *n->writes);
     n->call.in = arena_alloc(p->arena, n_reads * sizeof *n->call.in);
@@ -215,13 +215,27 @@ static status check_types(const cuda_node *n, error *err)
     return OK;
 }
 
+/* The last of a group is the spine from now on. */
+static void take_spine(cuda_node *n, const cuda_node *spine)
+{
+    uint64_t fault_node = n->fault_node;
+    *n = *spine;
+    n->fault_node = fault_node;
+}
+
 /* The others of a group have nothing to run. */
 static status plan_group(backend_program *p, cuda_node *n, const cuda_group *group, error *err)
 {
     if (n != &p->nodes[group->last])
         return OK;
-    n->n_reads = n->n_writes = 0;
-    return cuda_plan_chain(p, n, err);
+    bool is_chain = group->spine == GRAPH_NONE;
+    if (is_chain)
+        n->n_reads = n->n_writes = 0;
+    else
+        take_spine(n, &p->nodes[group->spine]);
+    n->before = cuda_chain_plan(p, n, &group->before, true);
+    n->behind = cuda_chain_plan(p, n, &group->behind, false);
+    return is_chain ? cuda_plan_chain(p, n, err) : plan_of[n->node->op](p, n, err);
 }
 
 /* Nodes that make no elements have nothing to run. */

@@ -7,6 +7,7 @@
 
 #include "backend/cuda/storage.h"
 #include "common/base/alloc.h"
+#include "common/base/log.h"
 
 #include <stdlib.h>
 
@@ -38,8 +39,8 @@ static graph_val seen_through(const fuser *f, graph_val v)
 {
     while (v != GRAPH_NONE) {
         const graph_value *value = graph_value_at(f->g, v);
-        if (value->def == GRAPH_NONE || !is_view(f, value->def) || value->keep ||
-            f->is_grad[v] || f->n_readers[v] != 1)
+        if (value->def == GRAPH_NONE || !is_view(f, value->def) || value->keep || f->is_grad[v] ||
+            f->n_readers[v] != 1)
             return v;
         graph_val from = graph_node_at(f->g, value->def)->in[0];
         if (f->n_readers[from] != 1)
@@ -87,6 +88,56 @@ static bool can_wait(const fuser *f, const cuda_group *group, int32_t node, int3
     return !makes_kept(f, group);
 }
 
+static bool is_light(const fuser *f, const fused_steps *steps)
+{
+    for (int32_t i = 0; i < steps->n; i++)
+        if (!cuda_chain_takes(f->p, steps->at[i].node, steps->at[i].slot, true))
+            return false;
+    return true;
+}
+
+static bool is_float(const fuser *f, graph_val v)
+{
+    return v != GRAPH_NONE && f->p->storage[v].type == DT_F32;
+}
+
+/* Rows of halves have no kernels with chains. */
+static bool has_chain_before(const fuser *f, int32_t node)
+{
+    const graph_node *n = graph_node_at(f->g, node);
+    bool is_row_norm = n->op == OP_LAYER_NORMALIZATION || n->op == OP_RMS_NORMALIZATION;
+    return is_row_norm && is_float(f, n->in[0]) && !storage_moves(&f->p->nodes[node]);
+}
+
+static bool has_chain_behind(const fuser *f, int32_t node)
+{
+    const graph_node *n = graph_node_at(f->g, node);
+    if (n->out[0] == GRAPH_NONE || storage_moves(&f->p->nodes[node]) ||
+        graph_shape_elements(&graph_value_at(f->g, n->out[0])->shape) == 0)
+        return false;
+    switch (n->op) {
+    case OP_BATCH_NORMALIZATION:
+        return true;
+    case OP_LAYER_NORMALIZATION_BWD:
+    case OP_RMS_NORMALIZATION_BWD:
+        return is_float(f, n->out[0]);
+    default:
+        return false;
+    }
+}
+
+static bool takes_as_step(const fuser *f, const cuda_group *group, int32_t node, int32_t slot)
+{
+    const fused_steps *steps = group->spine == GRAPH_NONE ? &group->before : &group->behind;
+    return steps->n < CHAIN_STEPS && cuda_chain_takes(f->p, node, slot, group->spine != GRAPH_NONE);
+}
+
+static bool takes_as_spine(const fuser *f, const cuda_group *group, int32_t node, int32_t slot)
+{
+    return slot == 0 && has_chain_before(f, node) && group->spine == GRAPH_NONE &&
+           group->held == graph_node_at(f->g, node)->in[0] && is_light(f, &group->before);
+}
+
 /* --- the walk --- */
 
 static void add_node(const fuser *f, cuda_group *group, int32_t node)
@@ -108,11 +159,19 @@ static void add_views(const fuser *f, cuda_group *group, graph_val v)
 
 static void add_step(const fuser *f, cuda_group *group, int32_t node, int32_t slot)
 {
+    fused_steps *steps = group->spine == GRAPH_NONE ? &group->before : &group->behind;
     const graph_node *n = graph_node_at(f->g, node);
-    group->steps.at[group->steps.n++] = (fused_step){node, slot};
+    steps->at[steps->n++] = (fused_step){node, slot};
     add_node(f, group, node);
     if (graph_value_at(f->g, n->out[0])->dtype == DT_F32)
         group->held = n->out[0]; /* otherwise a rounded copy, beside it */
+}
+
+static void close_with(const fuser *f, cuda_group *group, int32_t spine)
+{
+    group->spine = spine;
+    group->held = GRAPH_NONE;
+    add_node(f, group, spine);
 }
 
 /* Whether the node could continue the group that holds what this input shows. */
@@ -122,7 +181,7 @@ static cuda_group *candidate(const fuser *f, int32_t node, int32_t slot)
     cuda_group *group = group_of(f, from);
     if (!group || group->held != from || node - group->first > MOST_APART)
         return NULL;
-    bool is_taken = group->steps.n < CHAIN_STEPS && cuda_chain_takes(f->p, node, slot);
+    bool is_taken = takes_as_step(f, group, node, slot) || takes_as_spine(f, group, node, slot);
     return is_taken && can_wait(f, group, node, slot) ? group : NULL;
 }
 
@@ -141,7 +200,10 @@ static bool joins(const fuser *f, int32_t node)
     if (!best)
         return false;
     add_views(f, best, n->in[slot]);
-    add_step(f, best, node, slot);
+    if (takes_as_step(f, best, node, slot))
+        add_step(f, best, node, slot);
+    else
+        close_with(f, best, node);
     return true;
 }
 
@@ -150,19 +212,26 @@ static int32_t first_slot(const backend_program *p, int32_t node)
 {
     const graph_node *n = graph_node_at(p->g, node);
     for (int32_t k = 0; k < n->n_in; k++)
-        if (cuda_chain_takes(p, node, k) && graph_value_at(p->g, n->out[0])->dtype == DT_F32)
+        if (cuda_chain_takes(p, node, k, false) && graph_value_at(p->g, n->out[0])->dtype == DT_F32)
             return k;
     return GRAPH_NONE;
 }
 
 static void begins(const fuser *f, int32_t node)
 {
-    int32_t slot = first_slot(f->p, node);
-    if (slot == GRAPH_NONE)
+    const graph_node *n = graph_node_at(f->g, node);
+    bool is_spine = has_chain_behind(f, node);
+    int32_t slot = is_spine ? GRAPH_NONE : first_slot(f->p, node);
+    if (!is_spine && slot == GRAPH_NONE)
         return;
     cuda_group *group = arena_alloc(f->p->arena, sizeof *group);
-    group->first = node;
-    add_step(f, group, node, slot);
+    *group = (cuda_group){.first = node, .spine = is_spine ? node : GRAPH_NONE};
+    if (is_spine) {
+        add_node(f, group, node);
+        group->held = n->out[0];
+    } else {
+        add_step(f, group, node, slot);
+    }
 }
 
 /* --- what comes of it --- */
@@ -174,6 +243,7 @@ static void drop_lonely(const fuser *f)
             f->p->group[i] = NULL;
 }
 
+/* What a row's normalisation reads is stored in any case: its kernel reads it again. */
 static void fuse_away(const fuser *f)
 {
     bool *is_stored = xcalloc((size_t)graph_n_values(f->g) + 1, sizeof *is_stored);
@@ -181,7 +251,7 @@ static void fuse_away(const fuser *f)
         const graph_node *n = graph_node_at(f->g, i);
         for (int32_t k = 0; k < n->n_in; k++) {
             const cuda_group *group = group_of(f, n->in[k]);
-            if (group && f->p->group[i] != group)
+            if (group && (f->p->group[i] != group || i == group->spine))
                 is_stored[n->in[k]] = true;
         }
     }
@@ -205,6 +275,19 @@ static void look_at_readers(fuser *f)
             f->is_grad[graph_value_at(f->g, v)->grad] = true;
 }
 
+static void tell(const backend_program *p)
+{
+    for (int32_t i = 0; i < graph_n_nodes(p->g); i++) {
+        const cuda_group *group = p->group[i];
+        if (!group || group->last != i)
+            continue;
+        bool is_chain = group->spine == GRAPH_NONE;
+        LOG_D("FUSED", "nodes=%d first=%s last=%s around=%s", group->n_nodes,
+              graph_node_at(p->g, group->first)->name, graph_node_at(p->g, i)->name,
+              is_chain ? "nothing" : graph_op_of(graph_node_at(p->g, group->spine)->op)->name);
+    }
+}
+
 void cuda_fuse(backend_program *p)
 {
     size_t n_values = (size_t)graph_n_values(p->g) + 1;
@@ -217,6 +300,7 @@ void cuda_fuse(backend_program *p)
             begins(&f, i);
     drop_lonely(&f);
     fuse_away(&f);
+    tell(p);
     free(f.n_readers);
     free(f.is_grad);
 }

@@ -1,6 +1,11 @@
 /*
  * Groups of nodes whose work one kernel does, found at load by pattern, before anything is planned:
- * chains of operators of one element each, one behind the other (kernels/chain.h).
+ *
+ *     chain       operators of one element each, one behind the other (kernels/chain.h)
+ *     in front    a chain whose last value is what a row's normalisation reads: the residual's Add and
+ *                 the dropout before it
+ *     behind      a chain that begins with what a normalisation makes: Add and Relu behind a
+ *                 BatchNormalization, the gradients' Add behind that of a LayerNormalization
  *
  * A group runs at the turn of its last node, so nobody else may read before what it makes: every other
  * reader of its values stands behind that node. Values that only the group reads take no memory, the
@@ -27,7 +32,8 @@ typedef struct fused_steps {
 struct cuda_group {
     int32_t first, last;        /* nodes */
     int32_t n_nodes;            /* views among them too */
-    fused_steps steps;
+    int32_t spine;              /* the node the chains are around; GRAPH_NONE: one chain, `before` */
+    fused_steps before, behind;
     graph_val held;             /* what it makes at its end; GRAPH_NONE: it takes no more */
 };
 
@@ -42,24 +48,27 @@ choice_function cuda_choice_of(graph_op op);
 
 /* --- chains of a group, plan_chain.c --- */
 
-typedef struct cuda_chain {
+struct cuda_chain {
     launch_chain_call call;     /* all but addresses */
     int source;                 /* these by their places in the call's in and out; -1: none */
     struct chain_places {
         int u, v, batch, y, mask;
     } at[CHAIN_STEPS];
-} cuda_chain;
+};
 
-/* Whether the node can be a step whose number comes in by that input. */
-bool cuda_chain_takes(const backend_program *p, int32_t node, int32_t slot);
+/* Whether the node can be a step whose number comes in by that input; `light`: beside a spine. */
+bool cuda_chain_takes(const backend_program *p, int32_t node, int32_t slot, bool light);
 
 /* Values that a chain reads, and writes, at most. */
 enum { CHAIN_READS = 1 + 2 * CHAIN_STEPS, CHAIN_WRITES = 2 * CHAIN_STEPS };
 
-/* Adds what the steps read and write to the node's reads and writes. */
-const cuda_chain *cuda_chain_plan(backend_program *p, cuda_node *n, const fused_steps *steps);
+/* Adds what the steps read and write to the node's reads and writes; NULL without any. `has_source`: the
+ * chain reads what it begins with too. */
+const cuda_chain *cuda_chain_plan(backend_program *p, cuda_node *n, const fused_steps *steps,
+                                  bool has_source);
 
-/* The chain with its addresses. */
-launch_chain_call cuda_chain_at(const cuda_chain *chain, const cuda_call *c);
+/* The chain with its addresses, in `room`; NULL for none. */
+const launch_chain_call *cuda_chain_at(const cuda_chain *chain, const cuda_call *c,
+                                       launch_chain_call *room);
 
 #endif

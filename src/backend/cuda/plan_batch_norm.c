@@ -1,7 +1,8 @@
-/* BatchNormalization and its gradient. Scratch: [pieces, vectors nobody wants, what the loops read]. */
+/* BatchNormalization and its gradient. Scratch: [pieces, vectors nobody wants, what the loops
+ * read]. */
+#include "backend/cuda/fuse.h"
 #include "backend/cuda/kernels/batch_norm.h"
 #include "backend/cuda/pieces.h"
-#include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 
 enum {
@@ -14,8 +15,8 @@ enum {
 typedef struct norm_state {
     launch_batch_norm_call call;
     bool training;
-    size_t vector;          /* bytes of one number a channel */
-    size_t vectors, lines;  /* where in the scratch they begin */
+    size_t vector;         /* bytes of one number a channel */
+    size_t vectors, lines; /* where in the scratch they begin */
 } norm_state;
 
 static norm_state *state_new(backend_program *p, cuda_node *n, size_t piece_bytes)
@@ -34,10 +35,9 @@ static norm_state *state_new(backend_program *p, cuda_node *n, size_t piece_byte
                                  : pieces_of(c->channels, c->n * c->plane);
     s->training = a->training;
     s->vector = size_round_up((size_t)c->channels * sizeof(float), ALIGN);
-    s->vectors =
-        c->pieces > 1
-            ? size_round_up((size_t)c->pieces * (size_t)c->channels * piece_bytes, ALIGN)
-            : 0;
+    s->vectors = c->pieces > 1
+                     ? size_round_up((size_t)c->pieces * (size_t)c->channels * piece_bytes, ALIGN)
+                     : 0;
     s->lines = s->vectors + 2 * s->vector;
     n->state = s;
     n->scratch_bytes = s->lines + (size_t)c->channels * LINE_BYTES;
@@ -63,6 +63,8 @@ static status run_norm(const cuda_node *n, const cuda_call *c, error *err)
     (void)err;
     const norm_state *s = n->state;
     launch_batch_norm_call call = call_of(s, c);
+    launch_chain_call chain;
+    call.behind = cuda_chain_at(n->behind, c, &chain);
     const float *mean = c->in[3], *variance = c->in[4];
     if (s->training) {
         float *made_mean = or_scratch(c->out[1], s, 0, c);

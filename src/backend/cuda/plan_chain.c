@@ -41,17 +41,27 @@ static const step_kind kind_of[OP_COUNT] = {
 
 /* Rows that are no steps are CHAIN_nothing. */
 static const chain_function of_unary[] = {
-#define UNARY(name) [UNARY_##name] = CHAIN_UNARY_##name,
+#define UNARY(name, is_light) [UNARY_##name] = CHAIN_UNARY_##name,
 #include "backend/cuda/kernels/chain.def"
 };
 static const chain_function of_binary[] = {
-#define BINARY(name) [BINARY_##name] = CHAIN_BINARY_##name,
+#define BINARY(name, is_light) [BINARY_##name] = CHAIN_BINARY_##name,
 #include "backend/cuda/kernels/chain.def"
 };
 static const chain_function of_choice[] = {
-#define CHOICE(name) [CHOICE_##name] = CHAIN_CHOICE_##name,
+#define CHOICE(name, is_light) [CHOICE_##name] = CHAIN_CHOICE_##name,
 #include "backend/cuda/kernels/chain.def"
 };
+static const bool is_light[] = {
+    [CHAIN_nothing] = true,
+    [CHAIN_drop] = true,
+    [CHAIN_drop_bwd] = true,
+#define UNARY(name, light)  [CHAIN_UNARY_##name] = light,
+#define BINARY(name, light) [CHAIN_BINARY_##name] = light,
+#define CHOICE(name, light) [CHAIN_CHOICE_##name] = light,
+#include "backend/cuda/kernels/chain.def"
+};
+
 static const graph_value *value_of(const backend_program *p, graph_val v)
 {
     return v == GRAPH_NONE ? NULL : graph_value_at(p->g, v);
@@ -154,10 +164,11 @@ static bool describe(const backend_program *p, const graph_node *n, int32_t slot
     return (ret->function != CHAIN_nothing || kind == ROUND) && place_operands(p, n, slot, ret);
 }
 
-bool cuda_chain_takes(const backend_program *p, int32_t node, int32_t slot)
+bool cuda_chain_takes(const backend_program *p, int32_t node, int32_t slot, bool light)
 {
     chain_step s;
-    return !storage_moves(&p->nodes[node]) && describe(p, graph_node_at(p->g, node), slot, &s);
+    return !storage_moves(&p->nodes[node]) && describe(p, graph_node_at(p->g, node), slot, &s) &&
+           (!light || is_light[s.function]);
 }
 
 /* --- a chain --- */
@@ -206,8 +217,11 @@ static void plan_step(cuda_node *n, const fused_step *step, chain_step *ret,
     at->y = add_write(n, node->out[0], &ret->y_type);
 }
 
-const cuda_chain *cuda_chain_plan(backend_program *p, cuda_node *n, const fused_steps *steps)
+const cuda_chain *cuda_chain_plan(backend_program *p, cuda_node *n, const fused_steps *steps,
+                                  bool has_source)
 {
+    if (steps->n == 0)
+        return NULL;
     cuda_chain *chain = arena_alloc(p->arena, sizeof *chain);
     const fused_step *first = &steps->at[0];
     graph_val source = graph_node_at(p->g, first->node)->in[first->slot];
@@ -215,7 +229,7 @@ const cuda_chain *cuda_chain_plan(backend_program *p, cuda_node *n, const fused_
     c->elements = graph_shape_elements(&graph_value_at(p->g, source)->shape);
     c->source = (chain_operand){.inner = 1, .count = c->elements};
     c->n = steps->n;
-    chain->source = p->is_fused[source] ? -1 : add_read(n, source, &c->source.type);
+    chain->source = !has_source ? -1 : add_read(n, source, &c->source.type);
     for (int32_t k = 0; k < steps->n; k++)
         plan_step(n, &steps->at[k], &c->step[k], &chain->at[k]);
     return chain;
@@ -231,33 +245,35 @@ static void *write_at(const cuda_call *c, int place)
     return place < 0 ? NULL : c->out[place];
 }
 
-launch_chain_call cuda_chain_at(const cuda_chain *chain, const cuda_call *c)
+const launch_chain_call *cuda_chain_at(const cuda_chain *chain, const cuda_call *c,
+                                       launch_chain_call *room)
 {
-    launch_chain_call ret = chain->call;
-    ret.source.x = read_at(c, chain->source);
-    for (int k = 0; k < ret.n; k++) {
-        chain_step *s = &ret.step[k];
+    if (!chain)
+        return NULL;
+    *room = chain->call;
+    room->source.x = read_at(c, chain->source);
+    for (int k = 0; k < room->n; k++) {
+        chain_step *s = &room->step[k];
         s->u.x = read_at(c, chain->at[k].u);
         s->v.x = read_at(c, chain->at[k].v);
         s->drop.batch = read_at(c, chain->at[k].batch);
         s->y = write_at(c, chain->at[k].y);
         s->mask = write_at(c, chain->at[k].mask);
     }
-    return ret;
+    return room;
 }
 
 static status run_chain(const cuda_node *n, const cuda_call *c, error *err)
 {
     (void)err;
-    launch_chain_call call = cuda_chain_at(n->state, c);
-    launch_chain(c->stream, &call);
+    launch_chain_call room;
+    launch_chain(c->stream, cuda_chain_at(n->before, c, &room));
     return OK;
 }
 
 status cuda_plan_chain(backend_program *p, cuda_node *n, error *err)
 {
-    (void)err;
-    n->state = cuda_chain_plan(p, n, &p->group[n - p->nodes]->steps);
+    (void)p, (void)err;
     n->body = run_chain;
     return OK;
 }

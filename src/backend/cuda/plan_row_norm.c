@@ -1,6 +1,6 @@
 /* LayerNormalization, RMSNormalization and their gradients. */
+#include "backend/cuda/fuse.h"
 #include "backend/cuda/kernels/row_norm.h"
-#include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 
 enum {
@@ -11,10 +11,12 @@ enum {
 static status run_row_norm(const cuda_node *n, const cuda_call *c, error *err)
 {
     (void)err;
-    const launch_row_norm_call *s = n->state;
-    const float *bias = s->centred && n->node->n_in > 2 ? c->in[2] : NULL;
-    launch_row_norm(c->stream, s, c->out[0], s->centred ? c->out[1] : NULL,
-                    c->out[s->centred ? 2 : 1], c->in[0], c->in[1], bias);
+    launch_row_norm_call call = *(const launch_row_norm_call *)n->state;
+    const float *bias = call.centred && n->node->n_in > 2 ? c->in[2] : NULL;
+    launch_chain_call chain;
+    call.chain = cuda_chain_at(n->before, c, &chain);
+    launch_row_norm(c->stream, &call, c->out[0], call.centred ? c->out[1] : NULL,
+                    c->out[call.centred ? 2 : 1], c->in[0], c->in[1], bias);
     return OK;
 }
 
@@ -23,6 +25,8 @@ static status run_row_norm_bwd(const cuda_node *n, const cuda_call *c, error *er
     (void)err;
     launch_row_norm_call call = *(const launch_row_norm_call *)n->state;
     int inverse = call.centred ? 3 : 2;
+    launch_chain_call chain;
+    call.chain = cuda_chain_at(n->behind, c, &chain);
     call.room = c->scratch;
     launch_row_norm_bwd(c->stream, &call, c->out[0], c->out[1], call.centred ? c->out[2] : NULL,
                         c->in[inverse + 1], c->in[0], c->in[1], call.centred ? c->in[2] : NULL,

@@ -18,6 +18,7 @@
 
 typedef struct cuda_node cuda_node;
 typedef struct cuda_group cuda_group;
+typedef struct cuda_chain cuda_chain;
 
 /* How the elements of a value lie in memory. */
 typedef struct cuda_storage {
@@ -46,9 +47,10 @@ typedef status (*cuda_body)(const cuda_node *n, const cuda_call *c, error *err);
 
 struct cuda_node {
     backend_program *program;
-    const graph_node *node;
+    const graph_node *node; /* of a group (fuse.h) the one that plans for all */
     graph_val *reads, *writes;  /* GRAPH_NONE: absent */
     int32_t n_reads, n_writes;
+    const cuda_chain *before, *behind;  /* of a group: what its kernel does beside; or NULL */
     cuda_body body;         /* NULL: nothing to do, no output has elements */
     const void *state;      /* the body's, in the program's arena */
     size_t scratch_bytes;

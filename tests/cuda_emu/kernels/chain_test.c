@@ -88,14 +88,14 @@ static void every_function_is_that_of_its_own_kernel(void **state)
     arrays a = on_the_device();
     axes over = {.rank = 1, .dim = {FEW}, .stride = {{1, 1, 1}}};
     const launch_types floats = {.y = LAUNCH_F32};
-#define UNARY(name)                                                                                \
+#define UNARY(name, is_light)                                                                      \
     launch_unary(kernel_test_stream(), UNARY_##name, floats, a.y, a.x, a.u, FEW, 0.25f, 0.75f);    \
     expect_step(#name, CHAIN_UNARY_##name, 0, 2, &a);
-#define BINARY(name)                                                                               \
+#define BINARY(name, is_light)                                                                     \
     launch_binary(kernel_test_stream(), BINARY_##name, floats, a.y, a.x, a.u, &over);              \
     expect_step(#name, CHAIN_BINARY_##name, 0, 2, &a);                                             \
     expect_step(#name " of what is held", CHAIN_BINARY_##name, 1, 2, &a);
-#define CHOICE(name)                                                                               \
+#define CHOICE(name, is_light)                                                                     \
     launch_choice(kernel_test_stream(), CHOICE_##name, floats, a.y, a.x, a.u, a.v, &over);         \
     expect_step(#name, CHAIN_CHOICE_##name, 0, 3, &a);                                             \
     expect_step(#name " of b", CHAIN_CHOICE_##name, 1, 3, &a);                                     \

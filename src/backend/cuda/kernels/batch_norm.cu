@@ -2,6 +2,7 @@
  * BatchNormalization of [n, channels, plane] or, with channels last, [n, plane, channels].
  */
 #include "backend/cuda/kernels/batch_norm.h"
+#include "backend/cuda/kernels/chain.cuh"
 #include "backend/cuda/kernels/norm.cuh"
 
 enum { CHANNEL_THREADS = 256 };
@@ -115,6 +116,23 @@ static void map_all(cuda_stream stream, const launch_batch_norm_call *c, M map)
     map_rows(stream, map, lines, c->n * c->channels, c->plane, c->channels);
 }
 
+/* What a chain makes of y as it is stored, or would be if others read it too. */
+template <typename T> struct chained_map {
+    forward_map<T> map;
+    light_chain chain;
+
+    __device__ __forceinline__ void four(int64_t at, int64_t i, int64_t n,
+                                         const channel_line l[4]) const
+    {
+        quad q = map.make(at, i, n, l);
+        if (map.y)
+            quad_store(map.y + at, i, n, map.aligned, q);
+        for (int j = 0; j < 4; j++)
+            q.v[j] = to_float(stored<T>(q.v[j]));
+        chain.behind(q.v, (uint32_t)(at + i), n - i);
+    }
+};
+
 static int64_t row_of(const launch_batch_norm_call *c)
 {
     return c->channels_last ? c->channels : c->plane;
@@ -131,7 +149,12 @@ void launch_batch_norm(cuda_stream stream, const launch_batch_norm_call *c, void
     with_type(c->type, [&](auto t) {
         typedef decltype(t) T;
         bool aligned = rows_aligned((T *)y, row_of(c)) && rows_aligned((const T *)x, row_of(c));
-        map_all(stream, c, forward_map<T>{(T *)y, (const T *)x, aligned});
+        forward_map<T> map = {(T *)y, (const T *)x, aligned};
+        if (c->behind)
+            map_all(stream, c,
+                    chained_map<T>{map, {chain_code_of(c->behind, row_of(c) % CHAIN_EACH == 0)}});
+        else
+            map_all(stream, c, map);
     });
 }
 

@@ -2,7 +2,7 @@
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_BATCH_NORM_H
 #define TEQUIO_BACKEND_CUDA_KERNELS_BATCH_NORM_H
 
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/chain.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,12 +16,14 @@ typedef struct launch_batch_norm_call {
     int pieces;                   /* of the sums over n and plane */
     void *room;                   /* pieces > 1: 16 bytes a piece and channel; backward 8 */
     void *lines;                  /* 16 bytes a channel, aligned to 16 */
+    const launch_chain_call *behind; /* or NULL; forward it goes on with y, whose elements it counts as
+                                      * they lie */
 } launch_batch_norm_call;
 
 /* Mean and population variance of each channel; n plane > 0. */
 void launch_batch_norm_statistics(cuda_stream stream, const launch_batch_norm_call *c, float *mean,
                                   float *variance, const void *x);
-/* y = (x - mean) / sqrt(variance + epsilon) scale + bias; y may be x. */
+/* y = (x - mean) / sqrt(variance + epsilon) scale + bias; y may be x, or NULL with a chain. */
 void launch_batch_norm(cuda_stream stream, const launch_batch_norm_call *c, void *y, const void *x,
                        const float *scale, const float *bias, const float *mean,
                        const float *variance);

@@ -11,7 +11,7 @@ static __global__ void __launch_bounds__(CHAIN_THREADS) chain(chain_code c, uint
     int left = n - e < CHAIN_EACH ? (int)(n - e) : CHAIN_EACH;
     float held[CHAIN_EACH] = {};
     chain_load(held, c.source, e, left);
-    chain_run(held, c, e, left);
+    chain_run<true>(held, c, e, left);
 }
 
 void launch_chain(cuda_stream stream, const launch_chain_call *c)

@@ -163,10 +163,11 @@ static __device__ __forceinline__ void chain_each(float held[CHAIN_EACH], int sl
     }
 }
 
-static __device__ __forceinline__ void chain_step_by(float held[CHAIN_EACH], const chain_move &m,
-                                                     const float u[CHAIN_EACH],
-                                                     const float v[CHAIN_EACH], uint32_t e,
-                                                     int left)
+/* Without FULL, light functions only. */
+template <bool FULL>
+static __device__ __forceinline__ void
+chain_step_by(float held[CHAIN_EACH], const chain_move &m, const float u[CHAIN_EACH],
+              const float v[CHAIN_EACH], uint32_t e, int left)
 {
     float p = m.p, q = m.q;
     (void)p, (void)q;
@@ -184,22 +185,24 @@ static __device__ __forceinline__ void chain_step_by(float held[CHAIN_EACH], con
         for (int j = 0; j < CHAIN_EACH; j++)
             held[j] = u[j] != 0 ? held[j] * m.drop.scale : 0.0f;
         break;
-#define ROW(kind, name, call)                                                                      \
+#define ROW(kind, name, is_light, call)                                                            \
     case CHAIN_##kind##_##name:                                                                    \
-        chain_each(held, m.slot, u, v, [=](float a, float b, float c) {                            \
-            (void)b, (void)c;                                                                      \
-            return name##_at::of call;                                                             \
-        });                                                                                        \
+        if constexpr (FULL || is_light)                                                            \
+            chain_each(held, m.slot, u, v, [=](float a, float b, float c) {                        \
+                (void)b, (void)c;                                                                  \
+                return name##_at::of call;                                                         \
+            });                                                                                    \
         break;
-#define UNARY(name)  ROW(UNARY, name, (a, b, p, q))
-#define BINARY(name) ROW(BINARY, name, (a, b))
-#define CHOICE(name) ROW(CHOICE, name, (a, b, c))
+#define UNARY(name, is_light)  ROW(UNARY, name, is_light, (a, b, p, q))
+#define BINARY(name, is_light) ROW(BINARY, name, is_light, (a, b))
+#define CHOICE(name, is_light) ROW(CHOICE, name, is_light, (a, b, c))
 #include "backend/cuda/kernels/chain.def"
 #undef ROW
     }
 }
 
 /* Elements e .. e + left - 1 of what is held, at most four. */
+template <bool FULL>
 static __device__ __forceinline__ void chain_run(float held[CHAIN_EACH], const chain_code &c,
                                                  uint32_t e, int left)
 {
@@ -213,7 +216,7 @@ static __device__ __forceinline__ void chain_run(float held[CHAIN_EACH], const c
             chain_load(next_u, c.move[k + 1].u, e, left);
             chain_load(next_v, c.move[k + 1].v, e, left);
         }
-        chain_step_by(held, c.move[k], u, v, e, left);
+        chain_step_by<FULL>(held, c.move[k], u, v, e, left);
         if (c.move[k].function != CHAIN_nothing)
             chain_round(held, c.move[k].y_type);
         chain_store(c.move[k], held, e, left);
@@ -224,6 +227,29 @@ static __device__ __forceinline__ void chain_run(float held[CHAIN_EACH], const c
         }
     }
 }
+
+/* A kernel's chain where there is none. */
+struct no_chain {
+    static constexpr bool IS_THERE = false;
+};
+struct light_chain {
+    static constexpr bool IS_THERE = true;
+    chain_code code;
+
+    /* Elements e .. e + 3, of which `left` are there, from the chain's source on. */
+    __device__ __forceinline__ void from_source(uint32_t e, int64_t left) const
+    {
+        float held[CHAIN_EACH] = {};
+        int n = left < CHAIN_EACH ? (int)left : CHAIN_EACH;
+        chain_load(held, code.source, e, n);
+        chain_run<false>(held, code, e, n);
+    }
+    /* ... from what is held on. */
+    __device__ __forceinline__ void behind(float held[CHAIN_EACH], uint32_t e, int64_t left) const
+    {
+        chain_run<false>(held, code, e, left < CHAIN_EACH ? (int)left : CHAIN_EACH);
+    }
+};
 
 /* --- on the host --- */
 
@@ -265,6 +291,18 @@ static inline chain_code chain_code_of(const launch_chain_call *c, bool in_fours
                        in_fours && (uintptr_t)s->y % (CHAIN_EACH * bytes) == 0};
     }
     return ret;
+}
+
+/* f(the chain, or none); elements are asked for in rows of n. Kernels of a T that is no float have
+ * none. */
+template <typename T, typename F>
+static inline void with_chain(const launch_chain_call *c, int64_t n, F f)
+{
+    if constexpr (sizeof(T) == sizeof(float)) {
+        if (c)
+            return f(light_chain{chain_code_of(c, n % CHAIN_EACH == 0)});
+    }
+    f(no_chain());
 }
 
 #endif

@@ -6,6 +6,9 @@
  *
  * What others read too is stored on the way. The functions are those of the operators' own kernels, so a
  * chain makes their bits.
+ *
+ * Kernels of normalisations have a chain of light functions (chain.def) in front of what they read, which
+ * stores that, or behind what they make.
  */
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_CHAIN_H
 #define TEQUIO_BACKEND_CUDA_KERNELS_CHAIN_H
@@ -23,9 +26,9 @@ typedef enum chain_function {
     CHAIN_where,   /* u ? v : held, or with swapped ? held : v */
     CHAIN_drop,    /* step.drop; `mask` is stored if it is there */
     CHAIN_drop_bwd, /* u: the mask */
-#define UNARY(name)  CHAIN_UNARY_##name,
-#define BINARY(name) CHAIN_BINARY_##name,
-#define CHOICE(name) CHAIN_CHOICE_##name,
+#define UNARY(name, is_light)  CHAIN_UNARY_##name,
+#define BINARY(name, is_light) CHAIN_BINARY_##name,
+#define CHOICE(name, is_light) CHAIN_CHOICE_##name,
 #include "backend/cuda/kernels/chain.def"
 } chain_function;
 
@@ -49,7 +52,7 @@ typedef struct chain_step {
 
 typedef struct launch_chain_call {
     int64_t elements;
-    chain_operand source; /* of all elements */
+    chain_operand source; /* of all elements; absent where another kernel made what the chain begins with */
     int n;
     chain_step step[CHAIN_STEPS];
 } launch_chain_call;

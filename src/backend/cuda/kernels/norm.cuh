@@ -117,13 +117,18 @@ template <typename T> struct forward_map {
     const T *x;
     bool aligned;
 
-    __device__ __forceinline__ void four(int64_t at, int64_t i, int64_t n,
+    __device__ __forceinline__ quad make(int64_t at, int64_t i, int64_t n,
                                          const channel_line l[4]) const
     {
         quad q = quad_load(x + at, i, n, aligned);
         for (int j = 0; j < 4; j++)
             q.v[j] = (q.v[j] - l[j].mean) * l[j].by + l[j].level;
-        quad_store(y + at, i, n, aligned, q);
+        return q;
+    }
+    __device__ __forceinline__ void four(int64_t at, int64_t i, int64_t n,
+                                         const channel_line l[4]) const
+    {
+        quad_store(y + at, i, n, aligned, make(at, i, n, l));
     }
 };
 

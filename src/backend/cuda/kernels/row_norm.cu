@@ -3,20 +3,25 @@
  * takes a band of rows, one after the other, and each thread the same columns of all of them: the
  * gradients of scale and bias add up there, band by band, and the bands are summed in their order.
  */
+#include "backend/cuda/kernels/chain.cuh"
 #include "backend/cuda/kernels/reduce.h"
 #include "backend/cuda/kernels/row_norm.h"
 #include "backend/cuda/kernels/rows.cuh"
 
 enum { HELD = 2 }; /* fours of columns whose sums a thread keeps in registers */
 
-template <typename X, typename Y, int THREADS>
+/* What a thread reads of x, the chain in front has it write itself. */
+template <typename X, typename Y, int THREADS, typename C>
 static __global__ void row_norm(Y *y, float *mean, float *inverse, const X *x, const float *scale,
                                 const float *bias, int64_t rows, int64_t n, float epsilon,
-                                bool centred, bool aligned)
+                                bool centred, bool aligned, C before)
 {
     for (int64_t r = row_first(); r < rows; r += row_step()) {
         const X *own = x + r * LD(n);
         float m = 0.0f, squares = 0.0f;
+        if constexpr (C::IS_THERE)
+            for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS)
+                before.from_source((uint32_t)(r * n + i), n - i);
         for (int64_t i = 4 * (int64_t)threadIdx.x; i < n && centred; i += 4 * THREADS) {
             quad q = quad_load(own, i, n, aligned);
             m += (q.v[0] + q.v[1]) + (q.v[2] + q.v[3]);
@@ -55,9 +60,11 @@ void launch_row_norm(cuda_stream stream, const launch_row_norm_call *c, void *y,
         bool aligned = rows_aligned((const X *)x, c->n) && rows_aligned((const Y *)y, c->n) &&
                        rows_aligned(scale, c->n) && rows_aligned(bias, c->n);
         with_rows(c->rows, c->n, [&](auto threads, dim3 grid, dim3 block) {
-            LAUNCH((row_norm<X, Y, decltype(threads)::value>), grid, block, 0, stream, (Y *)y, mean,
-                   inverse, (const X *)x, scale, bias, c->rows, c->n, c->epsilon, c->centred,
-                   aligned);
+            with_chain<X>(c->chain, c->n, [&](auto chain) {
+                LAUNCH((row_norm<X, Y, decltype(threads)::value, decltype(chain)>), grid, block, 0,
+                       stream, (Y *)y, mean, inverse, (const X *)x, scale, bias, c->rows, c->n,
+                       c->epsilon, c->centred, aligned, chain);
+            });
         });
     });
 }
@@ -81,10 +88,10 @@ static __device__ __forceinline__ void add_four(float *band, int64_t i, int64_t 
 }
 
 /* WIDE: a thread has more columns than it keeps in registers. */
-template <typename X, typename D, int THREADS, bool WIDE>
+template <typename X, typename D, int THREADS, bool WIDE, typename C>
 static __global__ void row_norm_bwd(X *dx, float *dscale, float *dbias, const D *dy, const X *x,
                                     const float *scale, const float *mean, const float *inverse,
-                                    int64_t rows, int64_t band, int64_t n, bool aligned)
+                                    int64_t rows, int64_t band, int64_t n, bool aligned, C behind)
 {
     enum { STEP = 4 * THREADS };
     int64_t first = blockIdx.x * band, stop = first + band < rows ? first + band : rows;
@@ -121,12 +128,15 @@ static __global__ void row_norm_bwd(X *dx, float *dscale, float *dbias, const D 
         });
         sum.plain = mean ? sum.plain / (float)n : 0.0f;
         sum.normal /= (float)n;
-        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n && dx; i += STEP) {
+        for (int64_t i = 4 * (int64_t)threadIdx.x; i < n && (dx || C::IS_THERE); i += STEP) {
             quad d = quad_load(dy + r * n, i, n, aligned), s = quad_load(scale, i, n, aligned);
             quad h = quad_load(x + r * n, i, n, aligned);
             for (int j = 0; j < 4; j++)
                 d.v[j] = by * ((d.v[j] * s.v[j] - sum.plain) - (h.v[j] - m) * by * sum.normal);
-            quad_store(dx + r * n, i, n, aligned, d);
+            if (dx)
+                quad_store(dx + r * n, i, n, aligned, d);
+            if constexpr (C::IS_THERE)
+                behind.behind(d.v, (uint32_t)(r * n + i), n - i);
         }
     }
 #pragma unroll
@@ -146,9 +156,11 @@ static void backward(cuda_stream stream, const launch_row_norm_call *c, X *dx, c
     int64_t band = (c->rows + c->bands - 1) / c->bands, n = c->n;
     bool aligned = rows_aligned(dx, n) && rows_aligned(dy, n) && rows_aligned(x, n) &&
                    rows_aligned(scale, n) && rows_aligned(c->room, n);
-    LAUNCH((row_norm_bwd<X, D, THREADS, WIDE>), dim3((unsigned)c->bands), dim3(THREADS), 0, stream,
-           dx, c->room, c->room + c->bands * n, dy, x, scale, mean, inverse, c->rows, band, n,
-           aligned);
+    with_chain<X>(c->chain, n, [&](auto chain) {
+        LAUNCH((row_norm_bwd<X, D, THREADS, WIDE, decltype(chain)>), dim3((unsigned)c->bands),
+               dim3(THREADS), 0, stream, dx, c->room, c->room + c->bands * n, dy, x, scale, mean,
+               inverse, c->rows, band, n, aligned, chain);
+    });
 }
 
 static void sum_bands(cuda_stream stream, float *y, const float *room, int64_t bands, int64_t n)

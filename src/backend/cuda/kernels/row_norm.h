@@ -2,7 +2,7 @@
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_ROW_NORM_H
 #define TEQUIO_BACKEND_CUDA_KERNELS_ROW_NORM_H
 
-#include "backend/cuda/kernels/launch.h"
+#include "backend/cuda/kernels/chain.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,6 +15,8 @@ typedef struct launch_row_norm_call {
     float epsilon;
     int64_t bands;              /* backward: of rows, at most 65535 */
     float *room;                /* backward: [2,bands,n] */
+    const launch_chain_call *chain; /* or NULL; of an x of float32: forward it makes x and stores it,
+                                     * backward it goes on with dx */
 } launch_row_norm_call;
 
 /* bias, mean and inverse (1 / deviation, [rows]) may be NULL; y may be x of the same type. */

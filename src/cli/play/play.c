@@ -4,65 +4,16 @@
 #include "cli/play/endpoints.h"
 #include "cli/play/pretrained.h"
 #include "cli/play/rehearsal.h"
+#include "cli/play/state.h"
 #include "cli/train/shape.h"
 #include "cli/use/onnx_file.h"
 #include "common/base/alloc.h"
-#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
-#include "common/net/net.h"
 #include "common/store/jobstate.h"
-#include "evaluator/evaluator.h"
-#include "master/master.h"
-#include "ps/ps.h"
-#include "worker/worker.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { PARTS_MAX = 4 };
-
-typedef struct play play;
-
-/* One role of this process, on its thread. */
-typedef struct part {
-    status (*run)(play *p, error *err);
-    char name[TASK_NAME];
-    pthread_t thread;
-    play *play;
-    fault *fault;                       /* of the task whose part it is */
-    error error;
-} part;
-
-struct play {
-    const play_options *o;
-    const cluster *c;
-    net *net;
-    jobdir *dir;                        /* of the process that plays master */
-    bool plays_master, plays_worker, plays_ps, evaluates_here, evaluates;
-    bool is_alone;                      /* everything over inproc */
-    bool encrypts;
-    jobkey key;                         /* if it does; until it has been used */
-    task worker, ps;                    /* who it is as worker and as server */
-    bool trainer;
-    int32_t lanes;
-    backend_choice *devices;            /* of the lanes */
-    backend_choice evaluates_on;
-
-    char *listen, *master;              /* endpoints; NULL: none, not known */
-    char **servers;
-    int32_t n_servers;
-    char *relay;
-
-    progress progress;
-    part parts[PARTS_MAX];
-    size_t n_parts;
-    atomic_bool abort, evaluator_stop;
-    pthread_mutex_t lock;
-    status failed;                      /* the first failure of a part */
-    error failure;
-};
 
 /* --- which roles --- */
 
@@ -73,8 +24,7 @@ static bool is_single(const cluster *c)
             c->task.role != ROLE_PS);
 }
 
-/* 0: not known. */
-static int32_t count_workers(const play *p)
+int32_t play_count_workers(const play *p)
 {
     int32_t n = p->c->jobs[ROLE_WORKER].sparse ? 0 : p->c->jobs[ROLE_WORKER].n;
     if (p->is_alone)
@@ -184,123 +134,6 @@ static status choose_endpoints(play *p, error *err)
     return OK;
 }
 
-static int listen_fd(void)
-{
-    const char *text = getenv("TEQUIO_LISTEN_FD");
-    return text && text[0] ? atoi(text) : -1;
-}
-
-/* --- the roles --- */
-
-static void show_progress(void *user, const master_progress *m)
-{
-    play *p = user;
-    progress_show(&p->progress,
-                  &(progress_state){
-                      .step = m->step,
-                      .total_steps = m->total_steps,
-                      .epoch = m->epoch,
-                      .epochs = m->epochs,
-                      .loss = m->loss,
-                      .rate = m->rate,
-                      .examples_per_s = m->examples_per_s,
-                      .eta_s = isnan(m->eta_s) ? -1 : m->eta_s,
-                  },
-                  clock_us());
-}
-
-static status run_master(play *p, error *err)
-{
-    const char *endpoints[2] = {"inproc://master"};
-    size_t n = 1;
-    if (p->listen)
-        endpoints[n++] = p->listen;
-    progress_init(&p->progress, p->o->progress, stderr);
-    status st = master_run(
-        &(master_options){
-            .config = p->o->config,
-            .net = p->net,
-            .endpoints = endpoints,
-            .n_endpoints = n,
-            .listen_fd = listen_fd(),
-            .relay_address = p->relay,
-            .servers = (const char *const *)p->servers,
-            .n_servers = p->n_servers,
-            .dir = p->dir,
-            .n_workers = count_workers(p),
-            .evaluates = p->evaluates,
-            .stop = p->o->stop,
-            .abort = &p->abort,
-            .progress = show_progress,
-            .user = p,
-        },
-        err);
-    progress_finish(&p->progress);
-    if (st != OK)
-        atomic_store(&p->evaluator_stop, true);
-    return st;
-}
-
-/* SIGTERM is the master's to act on where there is one in this process. */
-static const atomic_bool *stop_of(const play *p)
-{
-    return p->plays_master ? NULL : p->o->stop;
-}
-
-static status run_worker(play *p, error *err)
-{
-    return worker_run(
-        &(worker_options){
-            .config = p->o->config,
-            .self = p->worker,
-            .trainer = p->trainer,
-            .net = p->net,
-            .master = p->master,
-            .servers = (const char *const *)p->servers,
-            .n_servers = p->n_servers,
-            .n_workers = count_workers(p),
-            .n_lanes = p->lanes,
-            .devices = p->devices,
-            .stop = stop_of(p),
-            .abort = &p->abort,
-        },
-        err);
-}
-
-static status run_ps(play *p, error *err)
-{
-    const char *endpoint = p->is_alone ? "inproc://ps" : p->listen;
-    return ps_run(
-        &(ps_options){
-            .config = p->o->config,
-            .self = p->ps,
-            .net = p->net,
-            .endpoints = &endpoint,
-            .n_endpoints = 1,
-            .listen_fd = p->is_alone ? -1 : listen_fd(),
-            .job_dir = p->o->job_dir,
-            .stop = stop_of(p),
-            .abort = &p->abort,
-        },
-        err);
-}
-
-static status run_evaluator(play *p, error *err)
-{
-    jobdir *dir = NULL;
-    TRY(jobdir_open(p->o->job_dir, &dir, err));
-    status st = evaluator_run(
-        &(evaluator_options){
-            .config = p->o->config,
-            .dir = dir,
-            .device = p->evaluates_on,
-            .stop = p->plays_master ? &p->evaluator_stop : p->o->stop,
-        },
-        err);
-    jobdir_close(&dir);
-    return st;
-}
-
 /* --- running them together --- */
 
 /* Lanes beside a chief are its own: another task is worker 0. */
@@ -370,13 +203,13 @@ static status run_parts(play *p, error *err)
 static status choose_parts(play *p, error *err)
 {
     if (p->plays_master)
-        TRY(add_part(p, run_master, (task){ROLE_MASTER, 0}, err));
+        TRY(add_part(p, play_master, (task){ROLE_MASTER, 0}, err));
     if (p->plays_worker)
-        TRY(add_part(p, run_worker, p->worker, err));
+        TRY(add_part(p, play_worker, p->worker, err));
     if (p->plays_ps)
-        TRY(add_part(p, run_ps, p->ps, err));
+        TRY(add_part(p, play_ps, p->ps, err));
     if (p->evaluates_here || p->c->task.role == ROLE_EVALUATOR)
-        TRY(add_part(p, run_evaluator, (task){ROLE_EVALUATOR, 0}, err));
+        TRY(add_part(p, play_evaluator, (task){ROLE_EVALUATOR, 0}, err));
     return OK;
 }
 

@@ -1,0 +1,125 @@
+/* The roles as this process plays them: what each is given. */
+#include "cli/play/state.h"
+#include "common/base/clock.h"
+#include "evaluator/evaluator.h"
+#include "master/master.h"
+#include "ps/ps.h"
+#include "worker/worker.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int listen_fd(void)
+{
+    const char *text = getenv("TEQUIO_LISTEN_FD");
+    return text && text[0] ? atoi(text) : -1;
+}
+
+static void show_progress(void *user, const master_progress *m)
+{
+    play *p = user;
+    progress_show(&p->progress,
+                  &(progress_state){
+                      .step = m->step,
+                      .total_steps = m->total_steps,
+                      .epoch = m->epoch,
+                      .epochs = m->epochs,
+                      .loss = m->loss,
+                      .rate = m->rate,
+                      .examples_per_s = m->examples_per_s,
+                      .eta_s = isnan(m->eta_s) ? -1 : m->eta_s,
+                  },
+                  clock_us());
+}
+
+status play_master(play *p, error *err)
+{
+    const char *endpoints[2] = {"inproc://master"};
+    size_t n = 1;
+    if (p->listen)
+        endpoints[n++] = p->listen;
+    progress_init(&p->progress, p->o->progress, stderr);
+    status st = master_run(
+        &(master_options){
+            .config = p->o->config,
+            .net = p->net,
+            .endpoints = endpoints,
+            .n_endpoints = n,
+            .listen_fd = listen_fd(),
+            .relay_address = p->relay,
+            .servers = (const char *const *)p->servers,
+            .n_servers = p->n_servers,
+            .dir = p->dir,
+            .n_workers = play_count_workers(p),
+            .evaluates = p->evaluates,
+            .stop = p->o->stop,
+            .abort = &p->abort,
+            .progress = show_progress,
+            .user = p,
+        },
+        err);
+    progress_finish(&p->progress);
+    if (st != OK)
+        atomic_store(&p->evaluator_stop, true);
+    return st;
+}
+
+/* SIGTERM is the master's to act on where there is one in this process. */
+static const atomic_bool *stop_of(const play *p)
+{
+    return p->plays_master ? NULL : p->o->stop;
+}
+
+status play_worker(play *p, error *err)
+{
+    return worker_run(
+        &(worker_options){
+            .config = p->o->config,
+            .self = p->worker,
+            .trainer = p->trainer,
+            .net = p->net,
+            .master = p->master,
+            .servers = (const char *const *)p->servers,
+            .n_servers = p->n_servers,
+            .n_workers = play_count_workers(p),
+            .n_lanes = p->lanes,
+            .devices = p->devices,
+            .stop = stop_of(p),
+            .abort = &p->abort,
+        },
+        err);
+}
+
+status play_ps(play *p, error *err)
+{
+    const char *endpoint = p->is_alone ? "inproc://ps" : p->listen;
+    return ps_run(
+        &(ps_options){
+            .config = p->o->config,
+            .self = p->ps,
+            .net = p->net,
+            .endpoints = &endpoint,
+            .n_endpoints = 1,
+            .listen_fd = p->is_alone ? -1 : listen_fd(),
+            .job_dir = p->o->job_dir,
+            .stop = stop_of(p),
+            .abort = &p->abort,
+        },
+        err);
+}
+
+status play_evaluator(play *p, error *err)
+{
+    jobdir *dir = NULL;
+    TRY(jobdir_open(p->o->job_dir, &dir, err));
+    status st = evaluator_run(
+        &(evaluator_options){
+            .config = p->o->config,
+            .dir = dir,
+            .device = p->evaluates_on,
+            .stop = p->plays_master ? &p->evaluator_stop : p->o->stop,
+        },
+        err);
+    jobdir_close(&dir);
+    return st;
+}

@@ -132,6 +132,34 @@ static void test_one_element_at_a_time_is_as_on_the_cpu(void **state)
     }
 }
 
+/* --- constants --- */
+
+static void test_constants_are_where_the_kernels_are(void **state)
+{
+    (void)state;
+    enum { N = 7 };
+    static const float factors[N] = {1, -2, 0.5f, 3e30f, -0.0f, 0x1p-140f, 7};
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    graph_val in[2];
+    must(graph_create(&g, &err), &err);
+    in[0] = input(g, "a", N);
+    must(graph_const(g, "factors", DT_F32, (graph_shape){1, {N}}, factors, &in[1], &err), &err);
+    graph_keep(g, node(g, OP_MUL, "y", 2, in, NULL));
+    exec *cpu = both_engine(&backend_cpu, g, NULL), *gpu = both_engine(&backend_cuda, g, NULL);
+    exec *engines[] = {cpu, gpu};
+    for (size_t i = 0; i < COUNT_OF(engines); i++) {
+        float *a = exec_input(engines[i], 0, "a", NULL);
+        for (int k = 0; k < N; k++)
+            a[k] = 1.5f * (float)(k + 1);
+        must(exec_run(engines[i], 0, NULL, &err), &err);
+    }
+    expect_same("y", exec_value(gpu, 0, "y", NULL), exec_value(cpu, 0, "y", NULL), N);
+    exec_destroy(&cpu);
+    exec_destroy(&gpu);
+    graph_destroy(&g);
+}
+
 /* --- a step --- */
 
 typedef struct step {
@@ -365,6 +393,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(test_one_element_at_a_time_is_as_on_the_cpu),
+        KERNEL_TEST(test_constants_are_where_the_kernels_are),
         KERNEL_TEST(test_a_step_takes_weights_and_gives_gradients),
         KERNEL_TEST(test_a_step_without_graphs_is_the_same),
         KERNEL_TEST(test_gradients_are_added_up_as_in_the_tree_of_slots),

@@ -255,31 +255,30 @@ static status read_custom(job *j, const doc_node *input, arena *memory, error *e
     return OK;
 }
 
-/* What is said where no tier is named: CUSTOM if machines are. */
-static const char *tier_meant(const doc_node *input)
+/* The first role's type that is named; NULL: none is. */
+static const doc_node *any_type(const doc_node *input)
 {
     for (role r = 0; r < ROLE_COUNT; r++)
         if (field_of(input, r, "Type"))
-            return "CUSTOM";
-    return "BASIC";
+            return field_of(input, r, "Type");
+    return NULL;
 }
 
 static status read_machines(job *j, const doc_node *input, arena *memory, error *err)
 {
     const doc_node *said = given(input, "scaleTier");
     bool is_said = said && strcmp(said->text, "SCALE_TIER_UNSPECIFIED") != 0;
-    j->tier = is_said ? said->text : tier_meant(input);
+    if (!is_said && any_type(input))
+        return DOC_FAIL(err, any_type(input),
+                        "machines are named only with the scale tier CUSTOM; add scaleTier: CUSTOM");
+    j->tier = is_said ? said->text : "BASIC";
+    if (strcmp(j->tier, "CUSTOM") == 0)
+        return read_custom(j, input, memory, err);
     if (strcmp(j->tier, "BASIC_TPU") == 0)
         return DOC_FAIL(err, said, "there is no backend for TPUs; BASIC_GPU has a GPU");
-    if (strcmp(j->tier, "CUSTOM") != 0) {
-        TRY(check_no_machines(input, j->tier, err));
-        read_tier(j, tier_find(j->tier));
-        return OK;
-    }
-    const doc_node *type = field_of(input, ROLE_MASTER, "Type");
-    if (!is_said && type)
-        return DOC_FAIL(err, type, "machines are named only with the scale tier CUSTOM; add scaleTier: CUSTOM");
-    return read_custom(j, input, memory, err);
+    TRY(check_no_machines(input, j->tier, err));
+    read_tier(j, tier_find(j->tier));
+    return OK;
 }
 
 status pools_read(job *j, const doc_node *input, arena *memory, error *err)

@@ -18,6 +18,9 @@ enum { OUTPUT_MOST = 64 << 10 }; /* what a command says; more is read and droppe
 _Noreturn static void become(const errand *e, int output)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     int input = open(e->input ? e->input : "/dev/null", O_RDONLY);
     if (input < 0) {
         dprintf(output, "open '%s': %s\n", e->input, strerror(errno));

@@ -171,10 +171,16 @@ static status fail_room(const hosts *h, const job *j, task t, error *err)
                 task_name(t, name), job_tasks(j), job_gpus(j), h->n, slots, gpus);
 }
 
-status hosts_deal(hosts *h, const job *j, task t, int *ret, error *err)
+void hosts_clear(hosts *h)
 {
-    bool computing = computes(t.role);
-    int wants = any_names_gpus(h) ? (int)j->pools[t.role].gpus : 0, best = -1;
+    for (int i = 0; i < h->n; i++)
+        h->at[i].n = h->at[i].computing = h->at[i].gpus_used = 0;
+}
+
+status hosts_deal(hosts *h, const job *j, task t, hosts_place *ret, error *err)
+{
+    bool computing = computes(t.role), counted = any_names_gpus(h);
+    int wants = counted ? (int)j->pools[t.role].gpus : 0, best = -1;
     for (int i = 0; i < h->n; i++) {
         const host *one = &h->at[i];
         bool has_room = (!one->slots || one->n < one->slots) && (!wants || gpus_free(one) >= wants);
@@ -183,9 +189,10 @@ status hosts_deal(hosts *h, const job *j, task t, int *ret, error *err)
     }
     if (best < 0)
         return fail_room(h, j, t, err);
-    h->at[best].n++;
-    h->at[best].computing += computing;
-    h->at[best].gpus_used += wants;
-    *ret = best;
+    host *to = &h->at[best];
+    *ret = (hosts_place){.host = best, .first_gpu = to->gpus_used, .gpus = counted ? wants : -1};
+    to->n++;
+    to->computing += computing;
+    to->gpus_used += wants;
     return OK;
 }

@@ -24,8 +24,14 @@ typedef struct host {
     int slots;           /* 0: as many as come */
     int gpus;            /* -1: not said */
     int n, computing;    /* tasks it has been dealt, and those of them that compute */
-    int gpus_used;       /* by them */
+    int gpus_used;       /* by them: the first so many */
 } host;
+
+/* Where a task goes. */
+typedef struct hosts_place {
+    int host;            /* its index */
+    int first_gpu, gpus; /* of that host's; gpus < 0: nobody counts them */
+} hosts_place;
 
 typedef struct hosts {
     host *at;
@@ -38,7 +44,9 @@ MUST_USE status hosts_read(const char *text, const char *origin, arena *memory, 
 MUST_USE status hosts_read_file(const char *path, arena *memory, hosts *ret, error *err);
 MUST_USE status hosts_of_list(const char *list, arena *memory, hosts *ret, error *err);
 
-/* The host of a further task of that role, as an index. E_CONFIG if there is no room. */
-MUST_USE status hosts_deal(hosts *h, const job *j, task t, int *ret, error *err);
+/* Nobody has been dealt anything. */
+void hosts_clear(hosts *h);
+/* The place of a further task. E_CONFIG if there is no room. */
+MUST_USE status hosts_deal(hosts *h, const job *j, task t, hosts_place *ret, error *err);
 
 #endif

@@ -1,7 +1,6 @@
 #include "job/local.h"
 
 #include "common/base/alloc.h"
-#include "job/roster.h"
 #include "job/supervise.h"
 
 #include <stdint.h>
@@ -41,7 +40,7 @@ static status start(void *user, int i, int life, child_start *ret, error *err)
     const local_options *o = l->options;
     forget(l);
     l->argv = command_line(life > 1 && o->arguments_again ? o->arguments_again : o->arguments);
-    l->environment = roster_environment(&l->roster, i, life, o, environ);
+    l->environment = roster_environment(&l->roster, i, life, &o->words, environ);
     ret->task = l->roster.tasks[i].task;
     ret->argv = l->argv;
     ret->envp = l->environment;
@@ -52,7 +51,7 @@ static status start(void *user, int i, int life, child_start *ret, error *err)
 int local_run(const local_options *options, error *err)
 {
     local l = {.options = options};
-    status st = roster_open(options, &l.roster, err);
+    status st = roster_open(&options->shape, &l.roster, err);
     if (st != OK)
         return status_exit_code(st);
     supervise_options all = {.n = l.roster.n,

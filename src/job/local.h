@@ -10,26 +10,17 @@
 #ifndef TEQUIO_JOB_LOCAL_H
 #define TEQUIO_JOB_LOCAL_H
 
-#include "common/base/error.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "job/roster.h"
 
 typedef struct local_options {
-    int workers, ps, evaluators;  /* beside the master */
-    int start_port;               /* of the master, the others follow; 0: the kernel chooses */
-    const char *const *arguments; /* of every task, without the program; NULL at the end */
+    roster_shape shape;
+    roster_words words;
+    const char *const *arguments;       /* of every task, without the program; NULL at the end */
     const char *const *arguments_again; /* of one that is started again; NULL: the same */
+    const char *log_dir;                /* must be there */
     int max_restarts;                   /* of each task */
-    const char *settings;         /* TEQUIO_SET of the tasks, in place of the launcher's own */
-    const char *primary;          /* what TF_CONFIG calls the master; NULL: "chief", whom
-                                   * another task may evaluate in TensorFlow's rules, too */
-    const char *key_file;         /* TEQUIO_KEY_FILE of the tasks; NULL: as it is */
-    const char *fault;            /* TEQUIO_FAULT of the tasks; NULL: as it is */
-    const char *log_dir;          /* must be there */
-    int threads;                  /* OMP_NUM_THREADS of the tasks; 0: leave it as it is */
-    int64_t limit_ms;             /* how long it may take; 0: as long as it does */
-    int64_t grace_ms;             /* from SIGTERM to SIGKILL */
+    int64_t limit_ms;                   /* how long it may take; 0: as long as it does */
+    int64_t grace_ms;                   /* from SIGTERM to SIGKILL */
 } local_options;
 
 /* Runs it to its end; the exit code, as supervise() has it. */

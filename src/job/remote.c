@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "job/signals.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,7 +46,7 @@ enum { LINE_MOST = 64 << 20 };
 typedef struct serving {
     buf input;
     pid_t pid;
-    int signals; /* signalfd of SIGCHLD and of what asks us to end */
+    signals signals;
     error *err;
 } serving;
 
@@ -189,19 +189,6 @@ static status start(serving *s, const json_t *t)
     return OK;
 }
 
-static status open_signals(serving *s)
-{
-    sigset_t ours;
-    sigemptyset(&ours);
-    sigaddset(&ours, SIGCHLD);
-    sigaddset(&ours, SIGTERM);
-    sigaddset(&ours, SIGINT);
-    sigaddset(&ours, SIGHUP);
-    sigprocmask(SIG_BLOCK, &ours, NULL);
-    s->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
-    return s->signals < 0 ? FAIL(s->err, E_IO, "open a signalfd: %s", strerror(errno)) : OK;
-}
-
 /* "signal 15" */
 static status obey(serving *s, const char *line)
 {
@@ -230,10 +217,9 @@ static status hear(serving *s)
 
 static void pass_signals(serving *s)
 {
-    struct signalfd_siginfo info;
-    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        if (info.ssi_signo != SIGCHLD)
-            kill(-s->pid, (int)info.ssi_signo);
+    for (int number; signals_next(&s->signals, &number);)
+        if (number != SIGCHLD)
+            kill(-s->pid, number);
 }
 
 /* Until the task has ended; *ret is as of waitpid. */
@@ -241,7 +227,7 @@ static status attend(serving *s, int *ret)
 {
     bool hears = true;
     while (waitpid(s->pid, ret, WNOHANG) != s->pid) {
-        struct pollfd polls[] = {{.fd = s->signals, .events = POLLIN},
+        struct pollfd polls[] = {{.fd = s->signals.fd, .events = POLLIN},
                                  {.fd = hears ? STDIN_FILENO : -1, .events = POLLIN}};
         if (poll(polls, 2, -1) < 0 && errno != EINTR)
             return FAIL(s->err, E_IO, "wait for the task: %s", strerror(errno));
@@ -267,12 +253,12 @@ static int end_as(int wait_status)
 
 int remote_serve(error *err)
 {
-    serving s = {.signals = -1, .err = err};
+    serving s = {.signals = SIGNALS_INIT, .err = err};
     json_t *t = NULL;
     int ended = 0;
     status st = read_task(&s, &t);
     if (st == OK)
-        st = open_signals(&s);
+        st = signals_open(true, &s.signals, err);
     if (st == OK)
         st = start(&s, t);
     if (st == OK)
@@ -280,6 +266,7 @@ int remote_serve(error *err)
     if (st != OK && s.pid > 0)
         kill(-s.pid, SIGKILL);
     json_decref(t);
+    signals_close(&s.signals);
     buf_fini(&s.input);
     return st == OK ? end_as(ended) : status_exit_code(st);
 }

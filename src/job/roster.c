@@ -10,43 +10,28 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Servers before workers: what others dial is there first. */
-static const role order[] = {ROLE_MASTER, ROLE_PS, ROLE_WORKER, ROLE_EVALUATOR};
-
-static int count_of(const local_options *options, role r)
+void roster_plan(const roster_shape *shape, roster *ret)
 {
-    switch (r) {
-    case ROLE_MASTER:
-        return 1;
-    case ROLE_PS:
-        return options->ps;
-    case ROLE_WORKER:
-        return options->workers;
-    default:
-        return options->evaluators;
-    }
-}
-
-void roster_plan(const local_options *options, roster *ret)
-{
-    int total = 1 + options->workers + options->ps + options->evaluators;
-    roster s = {.tasks = xcalloc((size_t)total, sizeof *s.tasks),
-                .primary = options->primary ? options->primary : "chief"};
+    static const role order[] = {ROLE_MASTER, ROLE_PS, ROLE_WORKER, ROLE_EVALUATOR};
+    int total = 0;
+    for (role r = 0; r < ROLE_COUNT; r++)
+        total += shape->counts[r];
+    roster s = {.tasks = xcalloc((size_t)total, sizeof *s.tasks), .primary = shape->primary};
     for (size_t o = 0; o < COUNT_OF(order); o++)
-        for (int i = 0; i < count_of(options, order[o]); i++) {
-            s.tasks[s.n] =
-                (roster_task){.task = {.role = order[o], .index = i},
-                              .port = options->start_port ? options->start_port + s.n : 0,
-                              .listen_fd = -1};
+        for (int i = 0; i < shape->counts[order[o]]; i++) {
+            s.tasks[s.n] = (roster_task){.task = {.role = order[o], .index = i},
+                                         .port = shape->start_port ? shape->start_port + s.n : 0,
+                                         .listen_fd = -1,
+                                         .gpus = -1};
             s.n++;
         }
     *ret = s;
 }
 
-status roster_open(const local_options *options, roster *ret, error *err)
+status roster_open(const roster_shape *shape, roster *ret, error *err)
 {
     roster s;
-    roster_plan(options, &s);
+    roster_plan(shape, &s);
     for (int i = 0; i < s.n; i++) {
         roster_task *t = &s.tasks[i];
         char name[TASK_NAME];
@@ -139,8 +124,7 @@ static int terminal_columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-char **roster_environment(roster *s, int i, int life, const local_options *options,
-                          char *const *base)
+char **roster_environment(roster *s, int i, int life, const roster_words *words, char *const *base)
 {
     enum { OWN = 10 };
     size_t n = 0, n_base = 0;
@@ -155,15 +139,15 @@ char **roster_environment(roster *s, int i, int life, const local_options *optio
     free(tf_config);
     put(e, &n, xasprintf("TEQUIO_LISTEN_FD=%d", s->tasks[i].listen_fd));
     put(e, &n, xstrdup("OMP_WAIT_POLICY=passive"));
-    put(e, &n, xasprintf("TEQUIO_SET=%s", options->settings ? options->settings : ""));
-    if (options->fault)
-        put(e, &n, xasprintf("TEQUIO_FAULT=%s", options->fault));
+    put(e, &n, xasprintf("TEQUIO_SET=%s", words->settings ? words->settings : ""));
+    if (words->fault)
+        put(e, &n, xasprintf("TEQUIO_FAULT=%s", words->fault));
     if (life > 1)
         put(e, &n, xasprintf("TEQUIO_FAULT_LIFE=%d", life));
-    if (options->key_file)
-        put(e, &n, xasprintf("TEQUIO_KEY_FILE=%s", options->key_file));
-    if (options->threads > 0)
-        put(e, &n, xasprintf("OMP_NUM_THREADS=%d", options->threads));
+    if (words->key_file)
+        put(e, &n, xasprintf("TEQUIO_KEY_FILE=%s", words->key_file));
+    if (words->threads > 0)
+        put(e, &n, xasprintf("OMP_NUM_THREADS=%d", words->threads));
     if (terminal_columns() > 0)
         put(e, &n, xasprintf("COLUMNS=%d", terminal_columns()));
     return e;

@@ -2,18 +2,19 @@
 
 #include "common/base/fs.h"
 #include "job/errand.h"
+#include "job/signals.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { EARLY_S = 120, LOOK_MS = 1000, NICE_MOST = 1000 };
+/* How long before the end of a job's time Slurm signals it, and how much sooner it may. */
+enum { EARLY_S = 120, SLACK_S = 60 };
+enum { LOOK_MS = 1000, NICE_MOST = 1000 };
 
 /* --- the script --- */
 
@@ -37,7 +38,7 @@ static void add_directives(const slurm_options *o, buf *b)
     if (j->priority)
         buf_addf(b, "#SBATCH --nice=%" PRId64 "\n", NICE_MOST - j->priority);
     if (j->max_running_s > 0) {
-        int64_t minutes = (int64_t)((j->max_running_s + 59) / 60);
+        int64_t minutes = (int64_t)((j->max_running_s + EARLY_S + 59) / 60);
         buf_addf(b, "#SBATCH --time=%" PRId64 "\n", minutes);
     }
     for (int i = 0; j->labels && i < j->labels->n; i++)
@@ -109,6 +110,10 @@ static const char batch[] =
     "rm -f \"$logs/exit.$SLURM_JOB_ID\"\n"
     "srun --distribution=block --kill-on-bad-exit=0 --wait=0 --label bash \"$logs/job.sbatch\" play\n"
     "code=$(cat \"$logs/exit.$SLURM_JOB_ID\" 2>/dev/null || echo 137)\n"
+    "if [ \"$code\" -eq 143 ] && [ $limit -gt 0 ] && [ $SECONDS -ge $((limit - slack)) ]; then\n"
+    "    echo \"tequio: not done after $limit s, the time it was given\" >&2\n"
+    "    code=1\n"
+    "fi\n"
     "if [ \"$code\" -ge 128 ] && [ ! -e \"$logs/stop.$SLURM_JOB_ID\" ] &&\n"
     "    { [ \"$code\" -eq 143 ] || [ \"${SLURM_RESTART_COUNT:-0}\" -lt $requeues ]; }; then\n"
     "    echo \"tequio: the master ended with $code; the job goes into the queue again\" >&2\n"
@@ -123,7 +128,8 @@ void slurm_script(const slurm_options *o, buf *ret)
     add_directives(o, ret);
     buf_adds(ret, "\nlogs=");
     add_quoted(ret, o->log_dir);
-    buf_addf(ret, " restarts=%d requeues=%d\n", o->max_restarts, o->max_requeues);
+    buf_addf(ret, " restarts=%d requeues=%d limit=%" PRId64 " slack=%d\n", o->max_restarts,
+             o->max_requeues, (int64_t)o->job->max_running_s, SLACK_S);
     add_roles(o, ret);
     add_port(o, ret);
     buf_adds(ret, "task() { exec ");
@@ -141,9 +147,8 @@ typedef struct waiting {
     char *id;
     char *log, *done, *stop;    /* paths */
     long shown;                 /* bytes of the log */
-    int signals;                /* signalfd of SIGINT and SIGTERM */
+    signals signals;
     int asked;                  /* how often we were asked to stop */
-    sigset_t old_mask;
     error *err;
 } waiting;
 
@@ -166,16 +171,16 @@ static status run_tool(const char *const *argv, char **ret_said, error *err)
 
 static status submit(waiting *w, const char *script)
 {
-    enum { WORDS = 64 };
-    const char *argv[WORDS + 4] = {"sbatch", "--parsable"};
-    char *words = xstrdup(w->o->sbatch ? w->o->sbatch : ""), *rest = NULL;
-    int n = 2;
-    for (char *word = strtok_r(words, " ", &rest); word && n < WORDS;
-         word = strtok_r(NULL, " ", &rest))
-        argv[n++] = word;
-    argv[n++] = script;
+    int n = 0;
+    while (w->o->sbatch[n])
+        n++;
+    const char **argv = xcalloc((size_t)n + 4, sizeof *argv);
+    argv[0] = "sbatch";
+    argv[1] = "--parsable";
+    memcpy(&argv[2], w->o->sbatch, (size_t)n * sizeof *argv);
+    argv[2 + n] = script;
     status st = run_tool(argv, &w->id, w->err);
-    free(words);
+    free(argv);
     if (st == OK)
         w->id[strcspn(w->id, ";\n")] = '\0'; /* "123;cluster" */
     return st;
@@ -216,8 +221,7 @@ static void ask_to_stop(waiting *w)
 
 static void take_signals(waiting *w)
 {
-    struct signalfd_siginfo info;
-    while (read(w->signals, &info, sizeof info) == (ssize_t)sizeof info)
+    for (int number; signals_next(&w->signals, &number);)
         ask_to_stop(w);
 }
 
@@ -245,7 +249,7 @@ static int await_end(waiting *w)
 {
     enum { LOOKS_A_QUESTION = 5 };
     for (int look = 0;; look++) {
-        struct pollfd p = {.fd = w->signals, .events = POLLIN};
+        struct pollfd p = {.fd = w->signals.fd, .events = POLLIN};
         poll(&p, 1, LOOK_MS);
         take_signals(w);
         show_log(w);
@@ -264,23 +268,9 @@ static int await_end(waiting *w)
     }
 }
 
-static status open_signals(waiting *w)
-{
-    sigset_t ours;
-    sigemptyset(&ours);
-    sigaddset(&ours, SIGINT);
-    sigaddset(&ours, SIGTERM);
-    sigprocmask(SIG_BLOCK, &ours, &w->old_mask);
-    w->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
-    return w->signals < 0 ? FAIL(w->err, E_IO, "open a signalfd: %s", strerror(errno)) : OK;
-}
-
 static void close_waiting(waiting *w)
 {
-    if (w->signals >= 0) {
-        close(w->signals);
-        sigprocmask(SIG_SETMASK, &w->old_mask, NULL);
-    }
+    signals_close(&w->signals);
     free(w->id);
     free(w->log);
     free(w->done);
@@ -298,7 +288,8 @@ static status check_folder(const char *path, error *err)
 
 int slurm_run(const slurm_options *o, error *err)
 {
-    waiting w = {.o = o, .signals = -1, .err = err, .log = xasprintf("%s/slurm.log", o->log_dir)};
+    waiting w = {.o = o, .signals = SIGNALS_INIT, .err = err};
+    w.log = xasprintf("%s/slurm.log", o->log_dir);
     char *script = xasprintf("%s/job.sbatch", o->log_dir);
     int code = 0;
     status st = check_folder(o->log_dir, err);
@@ -307,7 +298,7 @@ int slurm_run(const slurm_options *o, error *err)
     if (st == OK && truncate(w.log, 0) && errno != ENOENT)
         st = FAIL(err, E_IO, "empty '%s': %s", w.log, strerror(errno));
     if (st == OK && o->waits)
-        st = open_signals(&w);
+        st = signals_open(false, &w.signals, err);
     if (st == OK)
         st = submit(&w, script);
     free(script);

@@ -4,8 +4,9 @@
  * One step (srun) has all tasks; each finds its role by TEQUIO_SLURM_JOBS (common/cluster/slurm.h). A task
  * that dies is started again where it was, as supervise.h does it; if that does not help, the batch job
  * is put into the queue again. Slurm's early signal asks for a checkpoint, and then the job is queued
- * again too, as it is when Slurm takes its nodes away. The job dir, the program and the data are on a
- * file system that all nodes share, and so is the folder where the job is submitted.
+ * again too, as it is when Slurm takes its nodes away; but not when the time that the job gives itself
+ * (maxRunningTime) is over. The job dir, the program and the data are on a file system that all nodes
+ * share, and so is the folder where the job is submitted.
  *
  * Threads: the launcher's only one.
  * Source: sbatch(1), srun(1), scontrol(1) of Slurm 22.05.
@@ -21,7 +22,7 @@ typedef struct slurm_options {
     const char *primary;            /* "chief" or "master" */
     const char *const *arguments;   /* of every task */
     const char *log_dir;            /* absolute; must be there. The script and all output go there */
-    const char *sbatch;             /* further options, words with blanks between; NULL: none */
+    const char *const *sbatch;      /* its further options, NULL at the end */
     int start_port;                 /* of the first task on each node; 0: by the number of Slurm's job */
     int max_restarts;               /* of a task */
     int max_requeues;               /* of the job, for failures */

@@ -12,85 +12,61 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 64, WORDS = 64, PROGRAM_MOST = 1 << 30 };
+enum { AT_ONCE = 64, PROGRAM_MOST = 1 << 30 };
 
 typedef struct ssh_job {
     const ssh_options *o;
     roster roster;
-    int *host_of;
-    char *words;                        /* of the client */
-    const char *client[WORDS];          /* NULL at the end */
-    char *place;                        /* of the program on a host, for its shell */
-    char *command;                      /* what its shell runs for a task */
-    char *input;                        /* of the task that was started last; */
-    const char *argv[WORDS + 4];        /* its command line, */
-    char **environment;                 /* and what it is told */
+    hosts_place *places; /* of the tasks */
+    char *program;       /* its folder on a host, for the shell there */
+    char *command;       /* what that shell runs for a task */
+    char *input;         /* of the task that was started last; */
+    const char **argv;   /* its command line, */
+    char **environment;  /* and what it is told */
 } ssh_job;
 
 /* --- who runs where --- */
 
-/* Servers before workers: what others dial is there first. */
-static const role order[] = {ROLE_MASTER, ROLE_PS, ROLE_WORKER, ROLE_EVALUATOR};
-/* But the computing ones are dealt first. */
-static const role dealt[] = {ROLE_MASTER, ROLE_WORKER, ROLE_PS, ROLE_EVALUATOR};
-
-static int first_of(const job *j, role r)
+/* Those that compute are dealt first. */
+static status deal(const ssh_options *o, roster *s, hosts_place *places, error *err)
 {
-    int at = 0;
-    for (size_t i = 0; order[i] != r; i++)
-        at += (int)j->pools[order[i]].count;
-    return at;
-}
-
-static status deal(const ssh_options *o, roster *s, int *host_of, error *err)
-{
-    for (size_t k = 0; k < COUNT_OF(dealt); k++)
-        for (int i = 0; i < o->job->pools[dealt[k]].count; i++) {
-            int at = first_of(o->job, dealt[k]) + i;
-            task t = {.role = dealt[k], .index = i};
-            TRY(hosts_deal(o->hosts, o->job, t, &host_of[at], err));
-            s->tasks[at] = (roster_task){.task = t,
-                                         .host = o->hosts->at[host_of[at]].address,
-                                         .port = o->start_port + at,
-                                         .listen_fd = -1};
+    hosts_clear(o->hosts);
+    for (role r = 0; r < ROLE_COUNT; r++)
+        for (int i = 0; i < s->n; i++) {
+            roster_task *t = &s->tasks[i];
+            if (t->task.role != r)
+                continue;
+            TRY(hosts_deal(o->hosts, o->job, t->task, &places[i], err));
+            t->host = o->hosts->at[places[i].host].address;
+            t->first_gpu = places[i].first_gpu;
+            t->gpus = places[i].gpus;
         }
     return OK;
 }
 
-status ssh_plan(const ssh_options *o, roster *ret, int **ret_host_of, error *err)
+status ssh_plan(const ssh_options *o, roster *ret, hosts_place **ret_places, error *err)
 {
-    int n = (int)job_tasks(o->job);
-    if (o->start_port + n - 1 > 65535)
-        return FAIL(err, E_CONFIG, "%d tasks from port %d on: ports end at 65535; give a lower --start-port",
-                    n, o->start_port);
-    roster s = {.n = n, .tasks = xcalloc((size_t)n, sizeof *s.tasks), .primary = o->primary};
-    int *host_of = xcalloc((size_t)n, sizeof *host_of);
-    status st = deal(o, &s, host_of, err);
+    roster s;
+    roster_plan(&o->shape, &s);
+    hosts_place *places = xcalloc((size_t)s.n, sizeof *places);
+    status st = OK;
+    if (o->shape.start_port + s.n - 1 > 65535)
+        st = FAIL(err, E_CONFIG,
+                  "%d tasks from port %d on: ports end at 65535; give a lower --start-port", s.n,
+                  o->shape.start_port);
+    if (st == OK)
+        st = deal(o, &s, places, err);
     if (st != OK) {
-        s.n = 0; /* nobody listens yet */
         roster_close(&s);
-        free(host_of);
+        free(places);
         return st;
     }
     *ret = s;
-    *ret_host_of = host_of;
+    *ret_places = places;
     return OK;
 }
 
 /* --- the program on the hosts --- */
-
-static status split_client(ssh_job *s, error *err)
-{
-    int n = 0;
-    s->words = xstrdup(s->o->ssh);
-    char *rest = NULL;
-    for (char *w = strtok_r(s->words, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
-        if (n == WORDS - 1)
-            return FAIL(err, E_USAGE, "--ssh '%s': more than %d words", s->o->ssh, WORDS - 1);
-        s->client[n++] = w;
-    }
-    return n ? OK : FAIL(err, E_USAGE, "--ssh is empty; it is a command, as 'ssh -i key'");
-}
 
 /* Where a host keeps this program: the folder tells its hash, so what is there is the right one. */
 static status name_program(ssh_job *s, error *err)
@@ -100,8 +76,8 @@ static status name_program(ssh_job *s, error *err)
     status st = fs_read("/proc/self/exe", PROGRAM_MOST, &self, err);
     if (st == OK) {
         sha256_hex(self.data, self.size, hex);
-        s->place = xasprintf("$HOME/.cache/tequio/%.16s", hex);
-        s->command = xasprintf("exec \"%s/tequio\" task", s->place);
+        s->program = xasprintf("$HOME/.cache/tequio/%.16s", hex);
+        s->command = xasprintf("exec \"%s/tequio\" task", s->program);
     }
     buf_fini(&self);
     return st;
@@ -111,10 +87,10 @@ static status name_program(ssh_job *s, error *err)
 static const char **command_for(const ssh_job *s, const char *where, const char *script)
 {
     int n = 0;
-    while (s->client[n])
+    while (s->o->client[n])
         n++;
     const char **argv = xcalloc((size_t)n + 3, sizeof *argv);
-    memcpy(argv, s->client, (size_t)n * sizeof *argv);
+    memcpy(argv, s->o->client, (size_t)n * sizeof *argv);
     argv[n] = where;
     argv[n + 1] = script;
     return argv;
@@ -168,10 +144,10 @@ static status place_program(const ssh_job *s, error *err)
     int n = s->o->hosts->n, lacking = 0;
     bool *asked = xcalloc((size_t)n, sizeof *asked);
     errand *replies = xcalloc((size_t)n, sizeof *replies);
-    char *look = xasprintf("test -x \"%s/tequio\" && echo has-it || echo lacks-it", s->place);
+    char *look = xasprintf("test -x \"%s/tequio\" && echo has-it || echo lacks-it", s->program);
     char *put = xasprintf("umask 077; mkdir -p \"%s\" && cat >\"%s/new.$$\" && chmod 700 \"%s/new.$$\" && "
                           "mv \"%s/new.$$\" \"%s/tequio\"",
-                          s->place, s->place, s->place, s->place, s->place);
+                          s->program, s->program, s->program, s->program, s->program);
     for (int i = 0; i < n; i++)
         asked[i] = is_used(s, i);
     status st = ask(s, look, NULL, asked, replies, err);
@@ -193,12 +169,22 @@ static status place_program(const ssh_job *s, error *err)
 
 /* --- the tasks --- */
 
+/* Those of its host that are this task's alone. */
+static char *visible_gpus(const roster_task *t)
+{
+    buf list = BUF_INIT;
+    buf_adds(&list, "CUDA_VISIBLE_DEVICES=");
+    for (int i = 0; i < t->gpus; i++)
+        buf_addf(&list, "%s%d", i ? "," : "", t->first_gpu + i);
+    return list.data;
+}
+
 /* What of our own environment is for tasks, and what each is told besides. */
 static char **environment_of(ssh_job *s, int i, int life)
 {
     extern char **environ;
     static const char *const kept[] = {"TEQUIO_", "OMP_NUM_THREADS=", "CUDA_VISIBLE_DEVICES="};
-    enum { OWN = 4 };
+    enum { OWN = 6 };
     size_t n = 0, n_all = 0;
     while (environ[n_all])
         n_all++;
@@ -211,6 +197,11 @@ static char **environment_of(ssh_job *s, int i, int life)
     char *tf_config = roster_tf_config(&s->roster, i);
     e[n++] = xasprintf("TF_CONFIG=%s", tf_config);
     free(tf_config);
+    const roster_task *t = &s->roster.tasks[i];
+    if (t->gpus >= 0) {
+        e[n++] = visible_gpus(t);
+        e[n++] = xstrdup("TEQUIO_OWN_GPUS=1");
+    }
     if (s->o->key)
         e[n++] = xasprintf("TEQUIO_KEY=%s", s->o->key);
     if (life > 1)
@@ -221,8 +212,10 @@ static char **environment_of(ssh_job *s, int i, int life)
 static void forget(ssh_job *s)
 {
     roster_environment_free(s->environment);
+    free(s->argv);
     free(s->input);
     s->environment = NULL;
+    s->argv = NULL;
     s->input = NULL;
 }
 
@@ -241,14 +234,9 @@ static status start(void *user, int i, int life, child_start *ret, error *err)
         .folder = getcwd(folder, sizeof folder) ? folder : "",
     };
     s->input = remote_line(&t);
-    int n = 0;
-    for (; s->client[n]; n++)
-        s->argv[n] = s->client[n];
-    s->argv[n++] = s->o->hosts->at[s->host_of[i]].name;
-    s->argv[n++] = s->command;
-    s->argv[n] = NULL;
+    s->argv = command_for(s, s->o->hosts->at[s->places[i].host].name, s->command);
     ret->task = s->roster.tasks[i].task;
-    ret->program = s->client[0];
+    ret->program = s->argv[0];
     ret->argv = (char *const *)(uintptr_t)s->argv;
     ret->envp = environ;
     ret->input = s->input;
@@ -259,16 +247,14 @@ static void close_job(ssh_job *s)
 {
     forget(s);
     roster_close(&s->roster);
-    free(s->host_of);
+    free(s->places);
     free(s->command);
-    free(s->place);
-    free(s->words);
+    free(s->program);
 }
 
 static status prepare(ssh_job *s, error *err)
 {
-    TRY(split_client(s, err));
-    TRY(ssh_plan(s->o, &s->roster, &s->host_of, err));
+    TRY(ssh_plan(s->o, &s->roster, &s->places, err));
     TRY(name_program(s, err));
     return place_program(s, err);
 }

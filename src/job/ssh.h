@@ -18,9 +18,8 @@
 typedef struct ssh_options {
     const job *job;
     hosts *hosts;
-    const char *ssh;                    /* the client with its options, words with blanks between */
-    const char *primary;                /* what TF_CONFIG calls the master */
-    int start_port;                     /* of the first task; the others follow, hosts apart or not */
+    const char *const *client;          /* ssh and its options, NULL at the end */
+    roster_shape shape;                 /* ports follow one another, hosts apart or not */
     const char *const *arguments;       /* of every task, REMOTE_CONFIG where the configuration is */
     const char *const *arguments_again; /* of one that is started again */
     const char *config;                 /* text */
@@ -30,8 +29,8 @@ typedef struct ssh_options {
     int64_t limit_ms, grace_ms;         /* as supervise.h has them */
 } ssh_options;
 
-/* Who runs where; `host_of` [tasks] are indices of hosts. roster_close it. E_CONFIG. */
-MUST_USE status ssh_plan(const ssh_options *o, roster *ret, int **ret_host_of, error *err);
+/* Who runs where; free the places [tasks], roster_close the tasks. E_CONFIG. */
+MUST_USE status ssh_plan(const ssh_options *o, roster *ret, hosts_place **ret_places, error *err);
 
 /* Runs it to its end; the exit code, as supervise() has it. */
 int ssh_run(const ssh_options *o, error *err);

@@ -4,6 +4,7 @@
 #include "common/base/clock.h"
 #include "job/restart.h"
 #include "job/screen.h"
+#include "job/signals.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,8 +24,7 @@ typedef struct supervision {
     child *children;   /* each the newest life of its task */
     restart *restarts; /* of the same tasks */
     int n, n_running;
-    int signals; /* signalfd of SIGCHLD, SIGINT, SIGTERM and SIGHUP */
-    sigset_t old_mask;
+    signals signals;
     struct pollfd *polls; /* [1 + POLLS * n]: signals, then each child's input and streams */
     child *first;         /* whose failure was seen first */
     child *blamed;        /* who failed first as the master has it; NULL: it has not said */
@@ -219,12 +218,11 @@ static void take_limit(supervision *s)
 
 static void read_signals(supervision *s)
 {
-    struct signalfd_siginfo info;
-    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        if (info.ssi_signo == SIGCHLD)
+    for (int number; signals_next(&s->signals, &number);)
+        if (number == SIGCHLD)
             reap(s);
         else
-            take_signal(s, (int)info.ssi_signo);
+            take_signal(s, number);
 }
 
 /* --- starts --- */
@@ -313,7 +311,7 @@ static void listen_to(supervision *s, child *c, const struct pollfd *polls)
 static status turn(supervision *s, error *err)
 {
     struct pollfd *polls = s->polls;
-    polls[0] = (struct pollfd){.fd = s->signals, .events = POLLIN};
+    polls[0] = (struct pollfd){.fd = s->signals.fd, .events = POLLIN};
     for (int i = 0; i < s->n; i++)
         look_at(&s->children[i], &polls[1 + i * POLLS]);
     if (poll(polls, (nfds_t)(1 + s->n * POLLS), time_left_ms(s)) < 0 && errno != EINTR)
@@ -350,22 +348,6 @@ static void end_all(supervision *s)
     for (int i = 0; i < s->n; i++)
         if (s->children[i].pid > 0 && !s->children[i].has_ended)
             waitpid(s->children[i].pid, NULL, 0);
-}
-
-static status open_signals(supervision *s, error *err)
-{
-    sigset_t ours;
-    sigemptyset(&ours);
-    sigaddset(&ours, SIGCHLD);
-    sigaddset(&ours, SIGINT);
-    sigaddset(&ours, SIGTERM);
-    sigaddset(&ours, SIGHUP);
-    sigprocmask(SIG_BLOCK, &ours, &s->old_mask);
-    signal(SIGPIPE, SIG_IGN); /* a closed terminal must not end the job */
-    s->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (s->signals < 0)
-        return FAIL(err, E_IO, "open a signalfd: %s", strerror(errno));
-    return OK;
 }
 
 static bool is_own_failure(const child *c)
@@ -418,7 +400,7 @@ int supervise(const supervise_options *options, error *err)
 {
     supervision s = {
         .options = options,
-        .signals = -1,
+        .signals = SIGNALS_INIT,
         .limit_at_us = options->limit_ms ? clock_us() + options->limit_ms * 1000 : INT64_MAX,
         .stop_at_us = INT64_MAX,
         .kill_at_us = INT64_MAX,
@@ -427,7 +409,8 @@ int supervise(const supervise_options *options, error *err)
     s.children = xcalloc((size_t)options->n, sizeof *s.children);
     s.restarts = xcalloc((size_t)options->n, sizeof *s.restarts);
     s.polls = xcalloc((size_t)(1 + options->n * POLLS), sizeof *s.polls);
-    TRY_OUT(st, open_signals(&s, err));
+    signal(SIGPIPE, SIG_IGN); /* a closed terminal must not end the job */
+    TRY_OUT(st, signals_open(true, &s.signals, err));
     TRY_OUT(st, start_children(&s, err));
     while (!is_over(&s))
         TRY_OUT(st, turn(&s, err));
@@ -441,8 +424,6 @@ out:
     free(s.children);
     free(s.restarts);
     free(s.polls);
-    if (s.signals >= 0)
-        close(s.signals);
-    sigprocmask(SIG_SETMASK, &s.old_mask, NULL);
+    signals_close(&s.signals);
     return code;
 }

@@ -29,8 +29,8 @@ struct follower {
     uint32_t *scratch;          /* [per_step] */
 
     peers_union **with;         /* [per_step] what a lane's sum goes into, by its last slot */
-    nodes_union *unions;        /* [n_lanes] to make them: for now... */
-    int32_t *members;           /* [n_lanes] ...of one */
+    nodes_union *unions;        /* [n_lanes] while they are made */
+    int32_t *members;           /* [n_lanes] of one of them */
     tree_node *brought;         /* [n_lanes] */
 };
 

@@ -178,9 +178,9 @@ static void put_variable(char ***e, char *entry)
 static char **environment_of(hamlet *h, int i)
 {
     extern char **environ;
-    local_options options = {.fault = h->o.spec ? h->o.spec : "", .settings = HAMLET_SETTINGS};
+    roster_words words = {.fault = h->o.spec ? h->o.spec : "", .settings = HAMLET_SETTINGS};
     const hamlet_task *t = &h->tasks[i];
-    char **e = roster_environment(&h->roster, i, t->n_lives + 1, &options, environ);
+    char **e = roster_environment(&h->roster, i, t->n_lives + 1, &words, environ);
     const char *first_set = oddity_of(h, t)->first_set;
     if (first_set && !t->n_lives)
         put_variable(&e, xstrdup(first_set));
@@ -231,8 +231,10 @@ void hamlet_start(hamlet *h, const hamlet_options *options)
     *h = (hamlet){.o = *options};
     if (!options->goes_on)
         remove_leftovers(options->dir);
-    local_options shape = {.workers = HAMLET_WORKERS,
-                           .ps = options->servers ? options->servers : HAMLET_SERVERS};
+    roster_shape shape = {.counts = {[ROLE_MASTER] = 1,
+                                     [ROLE_WORKER] = HAMLET_WORKERS,
+                                     [ROLE_PS] = options->servers ? options->servers : HAMLET_SERVERS},
+                          .primary = "chief"};
     error err = ERROR_INIT;
     if (roster_open(&shape, &h->roster, &err) != OK)
         give_up(err.text);

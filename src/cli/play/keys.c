@@ -114,17 +114,25 @@ static status put_key(const char *path, const jobkey *k, error *err)
     return jobkey_write(path, k, err);
 }
 
+status keys_choose(const keys_given *given, const config *conf, const char *job_dir, jobkey *ret,
+                   error *err)
+{
+    if (given->any)
+        return parse_given(given, ret, err);
+    char *path = named_file(conf, job_dir);
+    status st = path ? jobkey_read(path, ret, err) : jobkey_make(ret, err);
+    free(path);
+    return st;
+}
+
 status keys_find_file(const keys_given *given, const config *conf, const char *job_dir, char **ret,
                       error *err)
 {
     jobkey k;
     char *path = given->any ? NULL : named_file(conf, job_dir);
-    status st;
-    if (path) {
-        st = jobkey_read(path, &k, err); /* now rather than once in every task */
-    } else {
+    status st = keys_choose(given, conf, job_dir, &k, err); /* now rather than in every task */
+    if (!path) {
         path = xasprintf("%s/key", job_dir);
-        st = given->any ? parse_given(given, &k, err) : jobkey_make(&k, err);
         if (st == OK)
             st = put_key(path, &k, err);
     }

@@ -33,6 +33,10 @@ bool keys_are_needed(const config *conf, const cluster *c);
 MUST_USE status keys_find(const keys_given *given, const config *conf, const char *job_dir,
                           jobkey *ret, error *err);
 
+/* For a launcher: the same, or a new key if there is none. */
+MUST_USE status keys_choose(const keys_given *given, const config *conf, const char *job_dir,
+                            jobkey *ret, error *err);
+
 /* The file for the tasks of a local cluster: the one that keys_find would read, JOB_DIR/key with
  * what was given, or a new key in it. The caller frees the path. E_CONFIG, E_IO. */
 MUST_USE status keys_find_file(const keys_given *given, const config *conf, const char *job_dir,

@@ -87,7 +87,6 @@ static status resolve_config(const args *train, order *o, error *err)
     TRY(config_load(&source, &o->resolved, err));
     const char *security = config_str(o->resolved, "distributed.security");
     o->is_secured = !args_has(train, "insecure") && !(security && strcmp(security, "off") == 0);
-    o->config = config_dump(o->resolved);
     return OK;
 }
 
@@ -186,6 +185,5 @@ status order_read(const args *a, order *ret, error *err)
 void order_fini(order *o)
 {
     config_destroy(&o->resolved);
-    free(o->config);
     arena_destroy(&o->memory);
 }

@@ -17,7 +17,6 @@ typedef struct order {
     const char *const *arguments;       /* of every task: "train", CONFIG, ..., "--job-dir", DIR */
     const char *const *arguments_again; /* of one that is started again */
     config *resolved;                   /* what CONFIG and the overrides among the arguments come to */
-    char *config;                       /* its text */
     bool is_secured;                    /* its connections between hosts are */
 } order;
 

@@ -64,13 +64,12 @@ static void print_pool(role r, const job_pool *p)
 
 static void print_text(const order *o, roster *tasks)
 {
-    static const role order_of[] = {ROLE_MASTER, ROLE_WORKER, ROLE_PS, ROLE_EVALUATOR};
     const job *j = &o->job;
     printf("job        %s, %s, for %s\n", j->id, j->tier, o->target);
     printf("tasks      %" PRId64 ", with %" PRId64 " GPUs\n", job_tasks(j), job_gpus(j));
-    for (size_t i = 0; i < ROLE_COUNT; i++)
-        if (j->pools[order_of[i]].count)
-            print_pool(order_of[i], &j->pools[order_of[i]]);
+    for (role r = 0; r < ROLE_COUNT; r++)
+        if (j->pools[r].count)
+            print_pool(r, &j->pools[r]);
     printf("each runs  tequio");
     for (int i = 0; o->arguments[i]; i++)
         printf(" %s", o->arguments[i]);

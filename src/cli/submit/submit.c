@@ -1,235 +1,158 @@
 /* `tequio submit`: a job of AI Platform's form, with gcloud's flags, run on machines one has. */
 #include "cli/commands.h"
-#include "cli/play/keys.h"
-#include "cli/submit/order.h"
 #include "cli/submit/report.h"
+#include "cli/submit/target.h"
 #include "common/base/fs.h"
-#include "job/local.h"
-#include "job/remote.h"
 #include "job/restart.h"
-#include "job/slurm.h"
-#include "job/ssh.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* As AI Platform does: a task that died is started again so often, and then the whole job. */
-enum { TASK_RESTARTS = 5, JOB_RESTARTS = 3, GRACE_MS = 30 * 1000 };
+static const target *const targets[] = {&target_local, &target_slurm, &target_ssh};
 
-/* gcloud's own for clusters on one machine. */
-enum { FIRST_PORT = 27182 };
+/* --- for targets --- */
 
-#define SSH "ssh -T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10"
-
-typedef struct launch {
-    const order *order;
-    const args *args;
-    const char *logs;
-    hosts hosts;
-    char key[JOBKEY_TEXT]; /* "": none */
-} launch;
-
-static bool is_for(const launch *l, const char *target)
+roster_shape target_shape(const launch *l, int default_port)
 {
-    return strcmp(l->order->target, target) == 0;
-}
-
-/* --- by target --- */
-
-static local_options local_of(const launch *l)
-{
-    const order *o = l->order;
-    return (local_options){
-        .workers = (int)o->job.pools[ROLE_WORKER].count,
-        .ps = (int)o->job.pools[ROLE_PS].count,
-        .evaluators = (int)o->job.pools[ROLE_EVALUATOR].count,
-        .start_port = (int)args_count(l->args, "start-port", 0),
-        .arguments = o->arguments,
-        .arguments_again = o->arguments_again,
-        .max_restarts = TASK_RESTARTS,
-        .primary = o->primary,
-        .log_dir = l->logs,
-        .limit_ms = (int64_t)(o->job.max_running_s * 1000),
-        .grace_ms = GRACE_MS,
+    roster_shape shape = {
+        .primary = l->order->primary,
+        .start_port = (int)args_count(l->args, "start-port", default_port),
     };
+    for (role r = 0; r < ROLE_COUNT; r++)
+        shape.counts[r] = (int)l->order->job.pools[r].count;
+    return shape;
 }
 
-static ssh_options ssh_of(launch *l)
+int target_task_restarts(const launch *l)
 {
-    const order *o = l->order;
-    const char *client = args_text(l->args, "ssh");
-    return (ssh_options){
-        .job = &o->job,
-        .hosts = &l->hosts,
-        .ssh = client ? client : SSH,
-        .primary = o->primary,
-        .start_port = (int)args_count(l->args, "start-port", FIRST_PORT),
-        .arguments = order_arguments_of(o, REMOTE_CONFIG, false),
-        .arguments_again = order_arguments_of(o, REMOTE_CONFIG, true),
-        .config = o->config,
-        .key = l->key[0] ? l->key : NULL,
-        .log_dir = l->logs,
-        .max_restarts = TASK_RESTARTS,
-        .limit_ms = (int64_t)(o->job.max_running_s * 1000),
-        .grace_ms = GRACE_MS,
-    };
+    return (int)config_int(l->order->resolved, "distributed.max_restarts");
 }
 
-static slurm_options slurm_of(const launch *l, const char *program, const char *logs)
+const char *const *target_words(const launch *l, const char *text)
 {
-    const order *o = l->order;
-    return (slurm_options){
-        .job = &o->job,
-        .program = program,
-        .primary = o->primary,
-        .arguments = o->arguments,
-        .log_dir = logs,
-        .sbatch = args_text(l->args, "sbatch"),
-        .start_port = (int)args_count(l->args, "start-port", 0),
-        .max_restarts = TASK_RESTARTS,
-        .max_requeues = JOB_RESTARTS,
-        .waits = !args_has(l->args, "async"),
-    };
+    arena *memory = l->order->memory;
+    char *rest = arena_strdup(memory, text ? text : "");
+    const char **words = arena_alloc(memory, (strlen(rest) / 2 + 2) * sizeof *words);
+    size_t n = 0;
+    for (char *word = strtok_r(rest, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        words[n++] = word;
+    words[n] = NULL;
+    return words;
 }
 
-static status read_hosts(launch *l, error *err)
+/* --- what was asked for --- */
+
+static const target *target_named(const char *name)
 {
-    const char *list = args_text(l->args, "hosts"), *file = args_text(l->args, "hosts-file");
-    if (!is_for(l, "ssh") && (list || file || args_has(l->args, "ssh")))
-        return FAIL(err, E_USAGE, "submit: --hosts, --hosts-file and --ssh are for --target ssh");
-    if (is_for(l, "ssh") && !list == !file)
+    for (size_t i = 0; i < COUNT_OF(targets); i++)
+        if (strcmp(targets[i]->name, name) == 0)
+            return targets[i];
+    BUG("a target that command lines take and nobody plays");
+}
+
+static status check_flags(const args *a, error *err)
+{
+    if (args_has(a, "json") && !args_has(a, "dry-run"))
+        return FAIL(err, E_USAGE, "submit: --json is the form of --dry-run's report; add --dry-run");
+    if (args_has(a, "async") && args_has(a, "stream-logs"))
+        return FAIL(err, E_USAGE, "submit: --async and --stream-logs exclude each other");
+    return OK;
+}
+
+/* Flags that only another target takes. */
+static status check_target(const launch *l, const target *t, error *err)
+{
+    const command *c = l->args->command;
+    for (size_t i = 0; i < c->n_flags; i++) {
+        const flag *f = &c->flags[i];
+        for (size_t k = 0; k < COUNT_OF(targets); k++)
+            if (l->args->values[i] && targets[k] != t && targets[k]->group &&
+                strcmp(f->group, targets[k]->group) == 0)
+                return FAIL(err, E_USAGE, "submit: --%s is for --target %s; this is for %s", f->name,
+                            targets[k]->name, t->name);
+    }
+    if (args_has(l->args, "async") && !t->lives_on)
         return FAIL(err, E_USAGE,
-                    "submit: --target ssh needs one of --hosts a,b:4,c and --hosts-file FILE");
-    if (file)
-        return hosts_read_file(file, l->order->memory, &l->hosts, err);
-    return list ? hosts_of_list(list, l->order->memory, &l->hosts, err) : OK;
+                    "submit: --async: with --target %s tasks live no longer than this command", t->name);
+    return OK;
 }
 
-/* A key for this job alone, unless one is at hand. */
-static status choose_key(launch *l, error *err)
-{
-    keys_given given;
-    jobkey key;
-    keys_take_given(&given);
-    status st = OK;
-    if (is_for(l, "ssh") && l->order->is_secured) {
-        st = given.any ? jobkey_parse(given.text, &key, err) : jobkey_make(&key, err);
-        if (st == OK)
-            jobkey_text(&key, l->key);
-    }
-    jobkey_wipe(&given, sizeof given);
-    jobkey_wipe(&key, sizeof key);
-    return st;
-}
-
-/* The tasks find the key in the job dir, which Slurm's nodes share. */
-static status place_key(const launch *l, error *err)
-{
-    keys_given given;
-    char *path = NULL;
-    keys_take_given(&given);
-    status st = keys_find_file(&given, l->order->resolved, l->order->job.job_dir, &path, err);
-    jobkey_wipe(&given, sizeof given);
-    free(path);
-    return st;
-}
-
-static int run_slurm(const launch *l, error *err)
-{
-    char program[PATH_MAX] = "tequio", logs[PATH_MAX];
-    status st = l->order->is_secured ? place_key(l, err) : OK;
-    if (st == OK && (!realpath("/proc/self/exe", program) || !realpath(l->logs, logs)))
-        st = FAIL(err, E_IO, "find '%s': %m", l->logs);
-    if (st != OK)
-        return status_exit_code(st);
-    slurm_options o = slurm_of(l, program, logs);
-    return slurm_run(&o, err);
-}
-
-static int run_once(launch *l, error *err)
-{
-    if (is_for(l, "ssh")) {
-        ssh_options o = ssh_of(l);
-        return ssh_run(&o, err);
-    }
-    local_options o = local_of(l);
-    return local_run(&o, err);
-}
+/* --- doing it --- */
 
 /* A code from 128 on may pass, as restart.h says; then all begin again, from the last checkpoint. */
-static int run_job(launch *l, error *err)
+static int run_job(const launch *l, const target *t, error *err)
 {
-    l->logs = arena_printf(l->order->memory, "%s/log", l->order->job.job_dir);
     status st = fs_mkdirs(l->logs, err);
-    if (st == OK)
-        st = choose_key(l, err);
     if (st != OK)
         return status_exit_code(st);
-    if (is_for(l, "slurm"))
-        return run_slurm(l, err);
     for (int life = 0;; life++) {
-        int code = run_once(l, err);
-        if (!restart_may_help(code) || life == JOB_RESTARTS)
+        int code = t->run(l, err);
+        if (t->begins_again || !restart_may_help(code) || life == TARGET_JOB_RESTARTS)
             return code;
         fprintf(stderr, "tequio: %s\ntequio: the whole job is started again (%d of %d)\n",
-                err->text, life + 1, JOB_RESTARTS);
+                err->text, life + 1, TARGET_JOB_RESTARTS);
         error_clear(err);
     }
 }
 
-static void print_script(const launch *l)
+static status dry_run(const launch *l, const target *t, error *err)
 {
-    slurm_options o = slurm_of(l, "tequio", l->order->job.job_dir);
+    bool as_json = args_has(l->args, "json");
+    roster tasks;
     buf text = BUF_INIT;
-    slurm_script(&o, &text);
-    printf("\n%s", text.data);
+    TRY(t->plan(l, &tasks, err));
+    status st = t->write && !as_json ? t->write(l, &text, err) : OK;
+    if (st == OK)
+        report_print(l->order, &tasks, as_json);
+    if (st == OK && text.size)
+        printf("\n%s", text.data);
     buf_fini(&text);
+    roster_close(&tasks);
+    return st;
 }
 
-static status dry_run(launch *l, error *err)
+/* Where this program is and where it will write, from any folder. */
+static status find_places(launch *l, char program[PATH_MAX], error *err)
 {
-    roster tasks;
-    if (is_for(l, "ssh")) {
-        ssh_options o = ssh_of(l);
-        int *host_of = NULL;
-        TRY(ssh_plan(&o, &tasks, &host_of, err));
-        free(host_of);
-    } else {
-        local_options o = local_of(l);
-        roster_plan(&o, &tasks);
-    }
-    report_print(l->order, &tasks, args_has(l->args, "json"));
-    if (is_for(l, "slurm") && !args_has(l->args, "json"))
-        print_script(l);
-    roster_close(&tasks);
+    char here[PATH_MAX];
+    const char *dir = l->order->job.job_dir;
+    if (!realpath("/proc/self/exe", program) || !getcwd(here, sizeof here))
+        return FAIL(err, E_IO, "find this program and this folder: %m");
+    l->program = program;
+    l->logs = *dir == '/' ? arena_printf(l->order->memory, "%s/log", dir)
+                          : arena_printf(l->order->memory, "%s/%s/log", here, dir);
     return OK;
 }
 
 static int launch_order(const order *o, const args *a, error *err)
 {
+    const target *t = target_named(o->target);
+    char program[PATH_MAX];
     launch l = {.order = o, .args = a};
-    status st = read_hosts(&l, err);
-    int code = 0;
+    status st = check_target(&l, t, err);
+    if (st == OK)
+        st = find_places(&l, program, err);
+    if (st == OK && t->prepare)
+        st = t->prepare(&l, err);
     if (st == OK && args_has(a, "dry-run"))
-        st = dry_run(&l, err);
-    else if (st == OK)
-        code = run_job(&l, err);
-    jobkey_wipe(l.key, sizeof l.key);
-    return st == OK ? code : status_exit_code(st);
+        st = dry_run(&l, t, err);
+    if (st != OK || args_has(a, "dry-run"))
+        return status_exit_code(st);
+    keys_take_given(&l.given);
+    int code = run_job(&l, t, err);
+    jobkey_wipe(&l.given, sizeof l.given);
+    return code;
 }
 
 static int run_submit(const args *a, error *err)
 {
-    if (args_has(a, "json") && !args_has(a, "dry-run"))
-        return status_exit_code(
-            FAIL(err, E_USAGE, "submit: --json is the form of --dry-run's report; add --dry-run"));
-    if (args_has(a, "async") && args_has(a, "stream-logs"))
-        return status_exit_code(
-            FAIL(err, E_USAGE, "submit: --async and --stream-logs exclude each other"));
     order o;
-    status st = order_read(a, &o, err);
+    status st = check_flags(a, err);
+    if (st == OK)
+        st = order_read(a, &o, err);
     if (st != OK)
         return status_exit_code(st);
     int code = launch_order(&o, a, err);
@@ -265,11 +188,6 @@ static const flag submit_flags[] = {
      "local: each task is a process of this machine; the default. ssh: of hosts that ssh reaches. slurm: "
      "of nodes that Slurm allots.",
      0, 0},
-    {"hosts", 0, FLAG_TEXT, "A,B:4,C", WHERE, "The hosts; the number is of tasks one takes.", 0, 0},
-    {"hosts-file", 0, FLAG_PATH, "FILE", WHERE,
-     "Likewise, a line each: HOST [slots=N] [gpus=N] [address=A].", 0, 0},
-    {"ssh", 0, FLAG_TEXT, "COMMAND", WHERE,
-     "The client with its options, instead of '" SSH "'.", 0, 0},
     {"scale-down", 0, FLAG_TEXT, "MxWxP", WHERE,
      "Fewer tasks of the same roles: master, workers, parameter servers, as 1x2x1; a fourth number "
      "is evaluators.",
@@ -278,12 +196,19 @@ static const flag submit_flags[] = {
      "Listen on this port and the following ones, instead of free ones (local), 27182 (ssh), or those that the "
      "number of the job gives (slurm).",
      1, 65535},
-    {"sbatch", 0, FLAG_TEXT, "OPTIONS", WHERE, "Further options of sbatch, as '--partition=gpu'.", 0, 0},
+    {"sbatch", 0, FLAG_TEXT, "OPTIONS", TARGET_GROUP("slurm"),
+     "Further options of sbatch, as '--partition=gpu'.", 0, 0},
+    {"hosts", 0, FLAG_TEXT, "A,B:4,C", TARGET_GROUP("ssh"),
+     "The hosts; the number is of tasks one takes.", 0, 0},
+    {"hosts-file", 0, FLAG_PATH, "FILE", TARGET_GROUP("ssh"),
+     "Likewise, a line each: HOST [slots=N] [gpus=N] [address=A].", 0, 0},
+    {"ssh", 0, FLAG_TEXT, "COMMAND", TARGET_GROUP("ssh"),
+     "The client with its options, instead of '" TARGET_SSH "'.", 0, 0},
     {"dry-run", 0, FLAG_SWITCH, NULL, SHOW,
      "Check everything and print machines, tasks and the TF_CONFIG of each; start nothing.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON.", 0, 0},
     {"stream-logs", 0, FLAG_SWITCH, NULL, SHOW, "Show what tasks print: always so here.", 0, 0},
-    {"async", 0, FLAG_SWITCH, NULL, SHOW, "With --target slurm: submit, and do not wait.", 0, 0},
+    {"async", 0, FLAG_SWITCH, NULL, SHOW, "Submit, and do not wait; for targets whose tasks live on: slurm.", 0, 0},
 };
 
 const command command_submit = {

@@ -54,7 +54,7 @@ static int lanes_of(const config *c, const shape_host *host, const shape *s, int
     if (named)
         lanes = host->cluster ? named : named / here;
     else if (host->gpus)
-        lanes = is_alone ? 1 : host->gpus / here;
+        lanes = is_alone ? 1 : host->gpus_are_own ? host->gpus : host->gpus / here;
     return lanes > 0 ? lanes : 1;
 }
 

@@ -11,6 +11,7 @@
 typedef struct shape_host {
     int cpus;
     int gpus;               /* that nobody has named */
+    bool gpus_are_own;      /* tasks beside this one on the machine have others */
     const cluster *cluster; /* that this process is a task of; NULL: of none */
 } shape_host;
 

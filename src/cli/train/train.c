@@ -212,20 +212,28 @@ static int run_tasks(const job *j, const char *logs, const char *resolved, const
                                "distributed.ps=%d\ndistributed.evaluators=%d\ndistributed.lanes=%d",
                                j->shape.workers, j->shape.ps, j->shape.evaluators, j->shape.lanes);
     local_options options = {
-        .workers = j->shape.workers,
-        .ps = j->shape.ps,
-        .evaluators = j->shape.evaluators,
-        .start_port = config_has(j->config, "distributed.start_port")
-                          ? (int)config_int(j->config, "distributed.start_port")
-                          : 0,
+        .shape =
+            {
+                .counts = {[ROLE_MASTER] = 1,
+                           [ROLE_WORKER] = j->shape.workers,
+                           [ROLE_PS] = j->shape.ps,
+                           [ROLE_EVALUATOR] = j->shape.evaluators},
+                .primary = "chief", /* whom another task may evaluate in TensorFlow's rules, too */
+                .start_port = config_has(j->config, "distributed.start_port")
+                                  ? (int)config_int(j->config, "distributed.start_port")
+                                  : 0,
+            },
+        .words =
+            {
+                .settings = settings,
+                .key_file = key_file,
+                .fault = j->rehearsal.text,
+                .threads = j->shape.threads,
+            },
         .arguments = arguments,
         .arguments_again = again,
         .max_restarts = (int)config_int(j->config, "distributed.max_restarts"),
-        .settings = settings,
-        .key_file = key_file,
-        .fault = j->rehearsal.text,
         .log_dir = logs,
-        .threads = j->shape.threads,
         .grace_ms = (int64_t)(config_f64(j->config, "distributed.preempt_grace") * 1000),
     };
     int code = local_run(&options, err);
@@ -283,6 +291,12 @@ static int play(job *j, error *err)
     return status_exit_code(st);
 }
 
+/* By the word of a launcher, or of Slurm, which shows a task nothing but its own then. */
+static bool gpus_are_own(void)
+{
+    return getenv("TEQUIO_OWN_GPUS") || getenv("SLURM_GPUS_PER_TASK");
+}
+
 /* A task of a cluster hears of a GPU that is not there when its lane begins. */
 static status find_shape(job *j, error *err)
 {
@@ -292,6 +306,7 @@ static status find_shape(job *j, error *err)
         TRY(devices_find(j->config, !is_task && !is_dry, &j->devices, err));
     shape_host host = {.cpus = thread_cpus(),
                        .gpus = j->devices.gpus.n,
+                       .gpus_are_own = gpus_are_own(),
                        .cluster = is_task ? j->cluster : NULL};
     TRY(shape_of(j->config, &host, &j->shape, err));
     return is_task ? OK : rehearsal_check(&j->rehearsal, &j->shape, err);

@@ -12,17 +12,6 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                   graph_val *ret_din, error *err)
-{
-    (void)g;
-    (void)node;
-    (void)want_din;
-    (void)err;
-    ret_din[0] = dout[0];
-    return OK;
-}
-
 const graph_op_info graph_op_cast = {
-    OP_ROW(CAST), .name = "Cast", .attr_bytes = sizeof(cast_attr), .infer = infer, .grad = grad,
+    OP_ROW(CAST), .name = "Cast", .attr_bytes = sizeof(cast_attr), .infer = infer, .grad = rule_grad_passes,
 };

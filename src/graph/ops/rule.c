@@ -142,6 +142,14 @@ status rule_unary_bwd(const graph *g, const graph_node *n, graph_shape *ret_shap
     return OK;
 }
 
+status rule_grad_passes(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                        graph_val *ret_din, error *err)
+{
+    (void)g, (void)node, (void)want_din, (void)err;
+    ret_din[0] = dout[0];
+    return OK;
+}
+
 void rule_auto_pad(auto_pad mode, rule_window *w)
 {
     if (mode == PAD_GIVEN)

@@ -71,6 +71,9 @@ MUST_USE status rule_binary(const graph *g, const graph_node *n, graph_shape *re
                             dtype *ret_dtype, error *err);
 MUST_USE status rule_unary_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                                dtype *ret_dtype, error *err);
+/* A rule for gradients: they pass through untouched. */
+status rule_grad_passes(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                        graph_val *ret_din, error *err);
 /* (dy, a, b), where a and b broadcast to the gradient. */
 MUST_USE status rule_ternary_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                                  dtype *ret_dtype, error *err);

@@ -68,6 +68,11 @@ static void make_dir(run *r)
     assert_non_null(mkdtemp(r->dir));
 }
 
+#define SHAPE(workers, ps, evaluators)                                                             \
+    {                                                                                              \
+        .counts = {1, (workers), (ps), (evaluators)}, .primary = "chief"                           \
+    }
+
 static run launch(local_options options)
 {
     run r = {.err = ERROR_INIT};
@@ -94,8 +99,7 @@ static void done(run *r)
 
 #define TASKS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define LAUNCH(w, p, e, ...)                                                                       \
-    launch((local_options){                                                                        \
-        .workers = (w), .ps = (p), .evaluators = (e), .arguments = TASKS(__VA_ARGS__)})
+    launch((local_options){.shape = SHAPE(w, p, e), .arguments = TASKS(__VA_ARGS__)})
 
 static void success_needs_every_task(void **state)
 {
@@ -150,8 +154,7 @@ static void dead_task_starts_again(void **state)
     assert_int_equal(mkfifo(fifo, 0600), 0);
     setenv("SUPPORT_FIFO", fifo, 1);
     run r = launch((local_options){
-        .workers = 1,
-        .ps = 1,
+        .shape = SHAPE(1, 1, 0),
         .max_restarts = 3,
         .arguments = TASKS("ps.0=mortal:2", "worker.0=ok", "chief.0=kill:9"),
         .arguments_again = TASKS("ps.0=mortal:2", "chief.0=await"),
@@ -172,8 +175,7 @@ static void dead_task_starts_again(void **state)
 static void restarts_have_a_limit(void **state)
 {
     (void)state;
-    run r = launch((local_options){.workers = 1,
-                                   .ps = 1,
+    run r = launch((local_options){.shape = SHAPE(1, 1, 0),
                                    .max_restarts = 2,
                                    .arguments = TASKS("chief.0=wait", "worker.0=wait", "ps.0=exit:200")});
     assert_int_equal(r.code, 200);
@@ -185,8 +187,7 @@ static void restarts_have_a_limit(void **state)
 static void permanent_failure_is_final(void **state)
 {
     (void)state;
-    run r = launch((local_options){.workers = 1,
-                                   .ps = 1,
+    run r = launch((local_options){.shape = SHAPE(1, 1, 0),
                                    .max_restarts = 5,
                                    .arguments = TASKS("chief.0=wait", "worker.0=exit:3", "ps.0=wait")});
     assert_int_equal(r.code, 3);
@@ -279,8 +280,7 @@ static pid_t launch_apart(const char *dir, const char *master, const char *sign,
     if (pid == 0) {
         dup2(ends[1], STDERR_FILENO);
         const char *what[] = {master, "worker.0=stubborn", "ps.0=stubborn", NULL};
-        local_options options = {.workers = 1,
-                                 .ps = 1,
+        local_options options = {.shape = SHAPE(1, 1, 0),
                                  .max_restarts = 3,
                                  .arguments = what,
                                  .log_dir = dir,
@@ -367,9 +367,8 @@ static void port_in_use_is_told(void **state)
     run r = {.err = ERROR_INIT};
     make_dir(&r);
     const char *what[] = {"chief.0=ok", NULL};
-    local_options options = {.workers = 1,
-                             .ps = 1,
-                             .start_port = port,
+    local_options options = {.shape = SHAPE(1, 1, 0),
+                             .shape.start_port = port,
                              .arguments = what,
                              .log_dir = r.dir,
                              .grace_ms = 200};
@@ -387,13 +386,13 @@ static void port_in_use_is_told(void **state)
 static void environment_names_the_task(void **state)
 {
     (void)state;
-    local_options options = {
-        .workers = 2, .ps = 1, .evaluators = 1, .settings = "a=1", .threads = 2};
+    roster_shape shape = SHAPE(2, 1, 1);
+    roster_words words = {.settings = "a=1", .threads = 2};
     roster s;
-    assert_int_equal(roster_open(&options, &s, NULL), OK);
+    assert_int_equal(roster_open(&shape, &s, NULL), OK);
     assert_int_equal(s.n, 5);
     char *base[] = {"PATH=/bin", "TEQUIO_SET=b=2", "TF_CONFIG=old", NULL};
-    char **e = roster_environment(&s, 3, 1, &options, base); /* master, ps, worker.0, worker.1 */
+    char **e = roster_environment(&s, 3, 1, &words, base); /* master, ps, worker.0, worker.1 */
     assert_string_equal(e[0], "PATH=/bin");
     assert_string_equal(e[1], "TEQUIO_SET=a=1");
     char expected[400];

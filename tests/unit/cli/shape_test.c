@@ -136,6 +136,9 @@ static void neighbours_share_their_machine(void **state)
     host.gpus = 3;
     expect_on(host, "{}",
               (shape){.workers = 4, .ps = 1, .lanes = 1, .threads = 1, .batches_per_step = 4});
+    host.gpus_are_own = true; /* a launcher has dealt them out */
+    expect_on(host, "{}",
+              (shape){.workers = 4, .ps = 1, .lanes = 3, .threads = 1, .batches_per_step = 12});
     cluster_destroy(&k);
 }
 

@@ -100,9 +100,9 @@ static const char *dealt(const char *text, const job *j, char *ret, error *err)
     *ret = '\0';
     for (size_t r = 0; r < COUNT_OF(order); r++)
         for (int i = 0; i < j->pools[order[r]].count; i++) {
-            int where = -1;
+            hosts_place where;
             if (hosts_deal(&h, j, (task){order[r], i}, &where, err) == OK)
-                *at++ = (char)('0' + where);
+                *at++ = (char)('0' + where.host);
         }
     *at = '\0';
     arena_destroy(&memory);

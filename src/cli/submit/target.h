@@ -1,0 +1,58 @@
+/*
+ * Where `tequio submit` runs a job: one file a target, all behind the same few functions.
+ *
+ * A flag of submit that only one target takes stands in the group of that target.
+ * Ownership: what a target keeps for a launch lives in the order's arena. Main thread only.
+ */
+#ifndef TEQUIO_CLI_SUBMIT_TARGET_H
+#define TEQUIO_CLI_SUBMIT_TARGET_H
+
+#include "cli/play/keys.h"
+#include "cli/submit/order.h"
+#include "job/roster.h"
+
+/* As AI Platform does: when a task was started again often enough, the whole job is, so often. */
+enum { TARGET_JOB_RESTARTS = 3, TARGET_GRACE_MS = 30 * 1000 };
+
+/* gcloud's own port for clusters on one machine; those of other tasks follow. */
+enum { TARGET_FIRST_PORT = 27182 };
+
+#define TARGET_SSH "ssh -T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10"
+
+typedef struct launch {
+    const order *order;
+    const args *args;
+    const char *logs;      /* JOB_DIR/log, absolute */
+    const char *program;   /* this one, absolute */
+    keys_given given;      /* TEQUIO_KEY */
+    void *own;             /* the target's, from prepare on */
+} launch;
+
+typedef struct target {
+    const char *name;
+    const char *group;     /* of its own flags; NULL: it has none */
+    bool begins_again;     /* the whole job, by itself */
+    bool lives_on;         /* without us, after --async */
+    /* Reads and checks the target's flags; NULL: there is nothing to read. */
+    status (*prepare)(launch *l, error *err);
+    /* Who runs where; the caller closes it. */
+    status (*plan)(const launch *l, roster *ret, error *err);
+    /* What would be handed to somebody else to run, as text; NULL: nothing. */
+    status (*write)(const launch *l, buf *ret, error *err);
+    /* Runs the job once, to its end; the exit code, with the story of a failure in `err`. */
+    int (*run)(const launch *l, error *err);
+} target;
+
+#define TARGET_GROUP(name) "With --target " name
+
+extern const target target_local, target_slurm, target_ssh;
+
+/* --- for targets --- */
+
+roster_shape target_shape(const launch *l, int default_port);
+int target_task_restarts(const launch *l);
+
+/* A text's words, between blanks; NULL at the end. In the arena. */
+const char *const *target_words(const launch *l, const char *text);
+
+#endif

@@ -1,0 +1,51 @@
+/* `tequio submit --target local`: every task is a process of this machine. */
+#include "cli/submit/target.h"
+#include "job/local.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static status plan(const launch *l, roster *ret, error *err)
+{
+    (void)err;
+    roster_shape shape = target_shape(l, 0);
+    roster_plan(&shape, ret);
+    return OK;
+}
+
+/* On this machine alone nothing is encrypted unless that is asked for. */
+static status find_key_file(const launch *l, char **ret, error *err)
+{
+    const char *security = config_str(l->order->resolved, "distributed.security");
+    if (!l->order->is_secured || !security || strcmp(security, "curve") != 0)
+        return OK;
+    return keys_find_file(&l->given, l->order->resolved, l->order->job.job_dir, ret, err);
+}
+
+static int run(const launch *l, error *err)
+{
+    const order *o = l->order;
+    char *key_file = NULL;
+    status st = find_key_file(l, &key_file, err);
+    if (st != OK)
+        return status_exit_code(st);
+    local_options options = {
+        .shape = target_shape(l, 0),
+        .words = {.key_file = key_file},
+        .arguments = o->arguments,
+        .arguments_again = o->arguments_again,
+        .log_dir = l->logs,
+        .max_restarts = target_task_restarts(l),
+        .limit_ms = (int64_t)(o->job.max_running_s * 1000),
+        .grace_ms = TARGET_GRACE_MS,
+    };
+    int code = local_run(&options, err);
+    free(key_file);
+    return code;
+}
+
+const target target_local = {
+    .name = "local",
+    .plan = plan,
+    .run = run,
+};

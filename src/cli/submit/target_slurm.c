@@ -1,0 +1,64 @@
+/* `tequio submit --target slurm`: every task is one of a step that Slurm runs. */
+#include "cli/submit/target.h"
+#include "job/slurm.h"
+
+#include <stdlib.h>
+
+static slurm_options options_of(const launch *l)
+{
+    const order *o = l->order;
+    return (slurm_options){
+        .job = &o->job,
+        .program = l->program,
+        .primary = o->primary,
+        .arguments = o->arguments,
+        .log_dir = l->logs,
+        .sbatch = target_words(l, args_text(l->args, "sbatch")),
+        .start_port = (int)args_count(l->args, "start-port", 0),
+        .max_restarts = target_task_restarts(l),
+        .max_requeues = TARGET_JOB_RESTARTS,
+        .waits = !args_has(l->args, "async"),
+    };
+}
+
+static status plan(const launch *l, roster *ret, error *err)
+{
+    (void)err;
+    roster_shape shape = target_shape(l, 0);
+    roster_plan(&shape, ret);
+    return OK;
+}
+
+static status write_script(const launch *l, buf *ret, error *err)
+{
+    (void)err;
+    slurm_options o = options_of(l);
+    slurm_script(&o, ret);
+    return OK;
+}
+
+/* The tasks find the key in the job dir, which Slurm's nodes share. */
+static status place_key(const launch *l, error *err)
+{
+    char *path = NULL;
+    TRY(keys_find_file(&l->given, l->order->resolved, l->order->job.job_dir, &path, err));
+    free(path);
+    return OK;
+}
+
+static int run(const launch *l, error *err)
+{
+    status st = l->order->is_secured ? place_key(l, err) : OK;
+    slurm_options o = options_of(l);
+    return st == OK ? slurm_run(&o, err) : status_exit_code(st);
+}
+
+const target target_slurm = {
+    .name = "slurm",
+    .group = TARGET_GROUP("slurm"),
+    .begins_again = true,
+    .lives_on = true,
+    .plan = plan,
+    .write = write_script,
+    .run = run,
+};

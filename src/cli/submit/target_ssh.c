@@ -1,0 +1,86 @@
+/* `tequio submit --target ssh`: every task is a process of a host that ssh reaches. */
+#include "cli/submit/target.h"
+#include "job/remote.h"
+#include "job/ssh.h"
+
+#include <stdlib.h>
+
+typedef struct ssh_target {
+    hosts hosts;
+    const char *const *client;
+} ssh_target;
+
+static status prepare(launch *l, error *err)
+{
+    const char *list = args_text(l->args, "hosts"), *file = args_text(l->args, "hosts-file");
+    const char *client = args_text(l->args, "ssh");
+    arena *memory = l->order->memory;
+    ssh_target *t = arena_alloc(memory, sizeof *t);
+    t->client = target_words(l, client ? client : TARGET_SSH);
+    if (!t->client[0])
+        return FAIL(err, E_USAGE, "submit: --ssh is empty; it is a command, as 'ssh -i key'");
+    if (!list == !file)
+        return FAIL(err, E_USAGE,
+                    "submit: --target ssh needs one of --hosts a,b:4,c and --hosts-file FILE");
+    l->own = t;
+    return file ? hosts_read_file(file, memory, &t->hosts, err)
+                : hosts_of_list(list, memory, &t->hosts, err);
+}
+
+static ssh_options options_of(const launch *l)
+{
+    const order *o = l->order;
+    ssh_target *t = l->own;
+    return (ssh_options){
+        .job = &o->job,
+        .hosts = &t->hosts,
+        .client = t->client,
+        .shape = target_shape(l, TARGET_FIRST_PORT),
+        .arguments = order_arguments_of(o, REMOTE_CONFIG, false),
+        .arguments_again = order_arguments_of(o, REMOTE_CONFIG, true),
+        .log_dir = l->logs,
+        .max_restarts = target_task_restarts(l),
+        .limit_ms = (int64_t)(o->job.max_running_s * 1000),
+        .grace_ms = TARGET_GRACE_MS,
+    };
+}
+
+static status plan(const launch *l, roster *ret, error *err)
+{
+    ssh_options o = options_of(l);
+    hosts_place *places = NULL;
+    TRY(ssh_plan(&o, ret, &places, err));
+    free(places);
+    return OK;
+}
+
+static status choose_key(const launch *l, char text[JOBKEY_TEXT], error *err)
+{
+    jobkey key;
+    status st = keys_choose(&l->given, l->order->resolved, l->order->job.job_dir, &key, err);
+    if (st == OK)
+        jobkey_text(&key, text);
+    jobkey_wipe(&key, sizeof key);
+    return st;
+}
+
+static int run(const launch *l, error *err)
+{
+    char key[JOBKEY_TEXT], *resolved = config_dump(l->order->resolved);
+    status st = l->order->is_secured ? choose_key(l, key, err) : OK;
+    ssh_options o = options_of(l);
+    o.config = resolved;
+    o.key = l->order->is_secured ? key : NULL;
+    int code = st == OK ? ssh_run(&o, err) : status_exit_code(st);
+    jobkey_wipe(key, sizeof key);
+    free(resolved);
+    return code;
+}
+
+const target target_ssh = {
+    .name = "ssh",
+    .group = TARGET_GROUP("ssh"),
+    .prepare = prepare,
+    .plan = plan,
+    .run = run,
+};

@@ -42,8 +42,9 @@ unsigned emu_faults(void);
  * forgotten exits with 1. */
 void emu_faults_forget(void);
 
-/* Kernels that devices have begun to run so far. */
+/* Kernels that devices have begun to run so far; and a warp's products on tensor cores in them. */
 uint64_t emu_kernels_run(void);
+uint64_t emu_products_run(void);
 
 /* Copies between the host and the device so far that made the caller wait, since the host's memory
  * was not pinned. */

@@ -101,6 +101,16 @@ static float product(const emu_slots *slots, int span, int pieces, int row, int 
     return s;
 }
 
+static uint64_t products_run; /* under the machine's lock */
+
+uint64_t emu_products_run(void)
+{
+    emu_lock();
+    uint64_t n = products_run;
+    emu_unlock();
+    return n;
+}
+
 void emu_mma(int n_k, const char *type, float d[4], const uint32_t *a, const uint32_t *b,
              const emu_where *at)
 {
@@ -113,6 +123,7 @@ void emu_mma(int n_k, const char *type, float d[4], const uint32_t *a, const uin
     unpack(mine + B_AT, b, pieces, type);
     const emu_slots *slots = emu_warp_put(0xffffffffu, mine, sizeof mine, at);
     int g = emu_self->lane / 4, t = emu_self->lane % 4;
+    products_run += emu_self->lane == 0;
     for (int i = 0; i < 4; i++)
         d[i] += product(slots, span, pieces, g + i / 2 * 8, 2 * t + i % 2);
 }

@@ -4,6 +4,7 @@
  * common/base/rng.h; results and all gradients.
  */
 #include "cuda_emu/kernel_test.h"
+#include "cuda_emu/machine.h"
 
 #include "backend/cuda/kernels/attention.h"
 #include "common/base/rng.h"
@@ -39,7 +40,11 @@ typedef struct engine {
     launch_products products;
     launch_type operands, results;
     double tolerance; /* of a tensor's root mean square, and of the number */
+    int broadest;     /* heads that tensor cores multiply */
+    size_t shared;    /* bytes, of the chips where these products are to be had */
 } engine;
+
+enum { SM_75 = 64 << 10, SM_80 = 160 << 10 };
 
 /* The engines, as bits of scene.engines. */
 enum {
@@ -51,7 +56,7 @@ enum {
     F16_TO_F32 = 32,
     ALL = 63,
     MOST = ALL & ~(F16 | F16_TO_F32),
-    SCENES = 9,
+    SCENES = 10,
     ENGINES = 6
 };
 
@@ -65,19 +70,21 @@ static const scene scenes[SCENES] = {
      .ratio = 0.5f},
     {"bools of queries", MOST, JOINED, 1, 2, 2, 100, 66, 16, 16, .causal = true,
      .mask_by = BY_QUERY, .mask_chooses = true},
-    {"broad heads", BF16 | FFMA, SPLIT, 1, 1, 1, 65, 97, 128, 120, .causal = true},
+    {"broad heads", BF16 | FFMA | F16 | F16_TO_F32, SPLIT, 1, 1, 1, 65, 97, 128, 120,
+     .causal = true},
+    {"heads of eighty", BF16_TO_BF16 | F16, SPLIT, 1, 2, 1, 34, 65, 80, 96, .ratio = 0.25f},
     {"the lowest number", FFMA | BF16, SPLIT, 1, 1, 1, 9, 66, 8, 8, .mask_by = BY_QUERY | BY_KEY,
      .lowest = true},
-    {"too broad for tensor cores", FFMA | BF16, SPLIT, 1, 2, 2, 5, 66, 130, 7, .causal = false},
+    {"too broad for tensor cores", FFMA | BF16 | F16, SPLIT, 1, 2, 2, 5, 66, 130, 7, .causal = false},
 };
 
 static const engine engines[ENGINES] = {
-    {"float", PRODUCTS_FFMA, LAUNCH_F32, LAUNCH_F32, 1e-5},
-    {"TF32", PRODUCTS_MMA, LAUNCH_F32, LAUNCH_F32, 5e-3},
-    {"bfloat16", PRODUCTS_MMA, LAUNCH_BF16, LAUNCH_F32, 4e-2},
-    {"float16, half results", PRODUCTS_MMA, LAUNCH_F16, LAUNCH_F16, 4e-3},
-    {"bfloat16, half results", PRODUCTS_MMA, LAUNCH_BF16, LAUNCH_BF16, 4e-2},
-    {"float16", PRODUCTS_MMA, LAUNCH_F16, LAUNCH_F32, 4e-3},
+    {"float", PRODUCTS_FFMA, LAUNCH_F32, LAUNCH_F32, 1e-5, 0, SM_75},
+    {"TF32", PRODUCTS_MMA, LAUNCH_F32, LAUNCH_F32, 5e-3, 64, SM_80},
+    {"bfloat16", PRODUCTS_MMA, LAUNCH_BF16, LAUNCH_F32, 4e-2, 128, SM_80},
+    {"float16, half results", PRODUCTS_MMA, LAUNCH_F16, LAUNCH_F16, 4e-3, 128, SM_75},
+    {"bfloat16, half results", PRODUCTS_MMA, LAUNCH_BF16, LAUNCH_BF16, 4e-2, 128, SM_80},
+    {"float16", PRODUCTS_MMA, LAUNCH_F16, LAUNCH_F32, 4e-3, 128, SM_75},
 };
 
 /* One tensor: as the device has it, and what its numbers are there. */
@@ -309,7 +316,7 @@ static launch_attention launch_of(const stage *g, const engine *e)
         .operands = e->operands,
         .results = e->results,
         .products = e->products,
-        .shared_limit = 160 << 10,
+        .shared_limit = e->shared,
         .q = begin_of(g->q.device, e->operands, &g->f.q),
         .k = begin_of(g->k.device, e->operands, &g->f.k),
         .v = begin_of(g->v.device, e->operands, &g->f.v),
@@ -355,12 +362,21 @@ static void compare(const scene *s, const engine *e, const char *what, const voi
     free(got);
 }
 
+/* Whether tensor cores have multiplied since, as they are to. */
+static void check_products(const stage *g, const engine *e, uint64_t before)
+{
+    bool narrow = g->s->head <= e->broadest && g->s->v_head <= e->broadest;
+    assert_int_equal(emu_products_run() > before, narrow);
+}
+
 static void play_forward(const stage *g, const engine *e, const launch_attention *t)
 {
+    uint64_t before = emu_products_run();
     launch_attention_forward(kernel_test_stream(), t);
     compare(g->s, e, "y", t->y, e->results, g->y, g->dy.n);
     compare(g->s, e, "log-sum-exp", t->lse, LAUNCH_F32, g->lse,
             (size_t)(g->s->batch * g->s->q_heads * g->s->q_length));
+    check_products(g, e, before);
 }
 
 static void play_backward(const stage *g, const engine *e, const launch_attention *t)
@@ -378,10 +394,12 @@ static void play_backward(const stage *g, const engine *e, const launch_attentio
         .dk = begin_of(dk, type, &g->f.k),
         .dv = begin_of(dv, type, &g->f.v),
     };
+    uint64_t before = emu_products_run();
     launch_attention_backward(kernel_test_stream(), &b);
     compare(g->s, e, "dq", dq, type, g->dq, g->q.n);
     compare(g->s, e, "dk", dk, type, g->dk, g->k.n);
     compare(g->s, e, "dv", dv, type, g->dv, g->v.n);
+    check_products(g, e, before);
 }
 
 static void strike(stage *g)

@@ -156,14 +156,13 @@ static __global__ void __launch_bounds__(E::THREADS, 2) attend_bwd_keys(launch_a
     const launch_attention &t = b.of;
     attention_place at = attention_place_of(t.k_length, t.kv_heads, E::ROWS, false);
     philox words = philox_of(t.drop);
-    int64_t group = t.q_heads / t.kv_heads, first_head = at.head * group;
-    int64_t first_query = t.causal ? at.first / E::COLUMNS * E::COLUMNS : 0;
-    int64_t tiles =
-        first_query < t.q_length ? (t.q_length - first_query + E::COLUMNS - 1) / E::COLUMNS : 0;
-    int from = (int)blockIdx.z * E::WIDTH;
+    int q_length = (int)t.q_length, group = (int)(t.q_heads / t.kv_heads);
+    int first_head = (int)at.head * group, from = (int)blockIdx.z * E::WIDTH;
+    int first_query = t.causal ? (int)at.first / E::COLUMNS * E::COLUMNS : 0;
+    int tiles = first_query < q_length ? (q_length - first_query - 1) / E::COLUMNS + 1 : 0;
     E engine;
-    auto fetch_queries = [&](int64_t n) {
-        int64_t head = first_head + n / tiles, first = first_query + n % tiles * E::COLUMNS;
+    auto fetch_queries = [&](int n) {
+        int head = first_head + n / tiles, first = first_query + n % tiles * E::COLUMNS;
         engine.fetch(
             PASSES, matrix_of(t.q, t.operands, t.q_lie, at.batch, head, first, t.q_length, t.head));
         engine.commit();
@@ -178,8 +177,8 @@ static __global__ void __launch_bounds__(E::THREADS, 2) attend_bwd_keys(launch_a
                                       t.k_length, t.v_head));
     if (tiles > 0)
         fetch_queries(0);
-    for (int64_t n = 0; n < group * tiles; n++) {
-        int64_t head = first_head + n / tiles, first = first_query + n % tiles * E::COLUMNS;
+    for (int n = 0; n < group * tiles; n++) {
+        int head = first_head + n / tiles, first = first_query + n % tiles * E::COLUMNS;
         float s[E::HELD][E::SPREAD], slope[E::HELD][E::SPREAD];
         engine.template arrive<1>();
         engine.dot(s, STAYS, PASSES);

@@ -24,11 +24,14 @@ template <typename F> static void attention_choose(const launch_attention &t, in
     typedef mma_engine<float, 64, 64> tf32;
     typedef mma_engine<f16, 64, 64> f16_narrow;
     typedef mma_engine<bf16, 64, 64> narrow;
-    typedef mma_engine<bf16, 128, 64> broad;
+    typedef mma_engine<f16, 128, 32> f16_broad;
+    typedef mma_engine<bf16, 128, 32> broad;
     if (tf32::takes(t, stay))
         start(engine_type<tf32>());
     else if (f16_narrow::takes(t, stay))
         start(engine_type<f16_narrow>());
+    else if (f16_broad::takes(t, stay))
+        start(engine_type<f16_broad>());
     else if (narrow::takes(t, stay))
         start(engine_type<narrow>());
     else if (broad::takes(t, stay))

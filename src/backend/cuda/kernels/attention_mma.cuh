@@ -3,7 +3,8 @@
  * (attention_ffma.cuh). Four warps, each with 16 rows of the tile of 64. Operands lie in shared
  * memory as they are, up to DEPTH numbers wide; probabilities stay in registers, where the
  * accumulators of one product are the fragments of the next. Halves are multiplied 16 deep, floats,
- * rounded to TF32, 8 deep.
+ * rounded to TF32, 8 deep. Loops that fetch are rolled up: beside what a thread adds up to, their
+ * addresses find no registers.
  */
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_ATTENTION_MMA_CUH
 #define TEQUIO_BACKEND_CUDA_KERNELS_ATTENTION_MMA_CUH
@@ -37,7 +38,8 @@ __device__ __forceinline__ void mma_32_bytes<float>(float d[4], const uint32_t a
     mma_1688_tf32(d, a, b);
 }
 
-/* DEPTH: how wide operands may be; KEYS: rows of those that pass */
+/* DEPTH: how wide operands may be; KEYS: rows of those that pass, fewer where a thread adds up to
+ * many numbers */
 template <typename T, int DEPTH, int KEYS> struct mma_engine {
     enum {
         NEEDS_SM_80 = MMA_OPERANDS<T> != LAUNCH_F16,
@@ -50,6 +52,7 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
         HELD = 2,
         SPREAD = COLUMNS / 4,
         WIDE = WIDTH / 4,
+        NARROWER = DEPTH > 64 ? DEPTH / 4 * 3 : DEPTH, /* columns that are multiplied alone too */
         LANES = 4,
         VECTOR = 16 / (int)sizeof(T), /* numbers in 16 bytes */
         STEP = 2 * VECTOR,            /* numbers in a product's depth */
@@ -58,6 +61,7 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
         PASSING_TILE = COLUMNS * PITCH
     };
     T *room;
+    int width[PLACES]; /* of the operands */
 
     /* `stay`: how many operands do */
     static constexpr size_t shared(int stay)
@@ -103,6 +107,7 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
 
     __device__ __forceinline__ void fetch(int place, const matrix &m)
     {
+        width[place] = m.width;
         bool passes = place == PASSES || place == PASSES_TOO;
         int rows = passes ? (int)COLUMNS : (int)ROWS;
         bool rounds = m.type == LAUNCH_F32 && sizeof(T) < sizeof(float);
@@ -119,6 +124,7 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
     static __device__ __forceinline__ void fetch_vectors(T *to, const matrix &m, int rows)
     {
         const T *from = (const T *)m.at;
+#pragma unroll 2
         for (int i = (int)threadIdx.x; i < rows * (DEPTH / VECTOR); i += THREADS) {
             int r = i / (DEPTH / VECTOR), c = i % (DEPTH / VECTOR) * VECTOR;
             int left = IN(r < m.rows) ? (m.width - c) * (int)sizeof(T) : 0;
@@ -132,6 +138,7 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
     static __device__ __forceinline__ void fetch_rounded(T *to, const matrix &m, int rows)
     {
         const float *from = (const float *)m.at;
+#pragma unroll 2
         for (int i = (int)threadIdx.x; i < rows * (DEPTH / VECTOR); i += THREADS) {
             int r = i / (DEPTH / VECTOR), c = i % (DEPTH / VECTOR) * VECTOR;
             float x[VECTOR] = {};
@@ -143,6 +150,7 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
 
     static __device__ __forceinline__ void fetch_numbers(T *to, const matrix &m, int rows)
     {
+#pragma unroll 1
         for (int i = (int)threadIdx.x; i < rows * DEPTH; i += THREADS) {
             int r = i / DEPTH, c = i % DEPTH;
             bool there = IN(r < m.rows) && IN(c < m.width);
@@ -203,13 +211,14 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
     __device__ __forceinline__ void dot(float s[HELD][SPREAD], int a, int b)
     {
         const T *left = tile(a), *right = tile(b);
+        int depth = NARROWER < DEPTH ? width[a] : (int)DEPTH;
 #pragma unroll
         for (int i = 0; i < HELD; i++)
 #pragma unroll
             for (int j = 0; j < SPREAD; j++)
                 s[i][j] = 0.0f;
 #pragma unroll 2
-        for (int k = 0; k < DEPTH; k += STEP) {
+        for (int k = 0; k < depth; k += STEP) {
             uint32_t x[4];
             load<false, 2>(x, left, first_row(), k);
             make_factors(x);
@@ -226,12 +235,22 @@ template <typename T, int DEPTH, int KEYS> struct mma_engine {
     __device__ __forceinline__ void add(float y[HELD][WIDE], const float p[HELD][SPREAD], int x,
                                         int from)
     {
+        if (NARROWER < WIDTH && width[x] <= NARROWER)
+            add_columns<NARROWER>(y, p, x, from);
+        else
+            add_columns<WIDTH>(y, p, x, from);
+    }
+
+    template <int N>
+    __device__ __forceinline__ void add_columns(float y[HELD][WIDE], const float p[HELD][SPREAD],
+                                                int x, int from)
+    {
 #pragma unroll
         for (int k = 0; k < COLUMNS; k += STEP) {
             uint32_t a[4];
             take_accumulators((T *)NULL, a, p, k);
 #pragma unroll
-            for (int n = 0; n < WIDTH / 16; n++) {
+            for (int n = 0; n < N / 16; n++) {
                 uint32_t b[4];
                 load_rows(tile(x), b, k, from + 16 * n);
                 multiply(y, n, a, b);

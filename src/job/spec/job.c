@@ -92,11 +92,8 @@ static status read_scheduling(job *j, const doc_node *s, error *err)
         if (j->max_running_s <= 0)
             return DOC_FAIL(err, running, "must be more than 0s");
     }
-    if (wait && wait->kind == DOC_SCALAR) {
-        j->max_wait_s = schema_seconds(wait);
-        if (j->max_wait_s < WAIT_LEAST)
-            return DOC_FAIL(err, wait, "must be at least %ds, not %s", WAIT_LEAST, wait->text);
-    }
+    if (wait && wait->kind == DOC_SCALAR && schema_seconds(wait) < WAIT_LEAST)
+        return DOC_FAIL(err, wait, "must be at least %ds, not %s", WAIT_LEAST, wait->text);
     if (priority && priority->kind == DOC_SCALAR) {
         j->priority = schema_whole(priority);
         if (j->priority < 0 || j->priority > PRIORITY_MOST)
@@ -147,7 +144,6 @@ status job_read(doc_node *top, arena *memory, job *ret, error *err)
     TRY(schema_check(top, "Job", warn_ignored, &(warning){&j, memory}, err));
     TRY(read_top(&j, top, err));
     const doc_node *input = document_get(top, "trainingInput");
-    j.training_input = input;
     j.region = text_of(input, "region");
     j.job_dir = text_of(input, "jobDir");
     j.service_account = text_of(input, "serviceAccount");

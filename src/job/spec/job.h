@@ -37,10 +37,8 @@ typedef struct job {
     const char *service_account;
     bool calls_chief;               /* the primary is "chief" in TF_CONFIG, otherwise "master" */
     double max_running_s;           /* 0: no limit */
-    double max_wait_s;
     int64_t priority;
     const doc_node *labels;         /* NULL: none */
-    const doc_node *training_input; /* as it was asked for, in camel case */
     const char **warnings;          /* for people, in the order of what they are about */
     int n_warnings, cap_warnings;
 } job;

@@ -23,7 +23,7 @@ typedef enum field_kind {
     FIELD_MESSAGES,
 } field_kind;
 
-typedef enum field_use { FIELD_TAKEN, FIELD_KEPT, FIELD_IGNORED, FIELD_REFUSED } field_use;
+typedef enum field_use { FIELD_TAKEN, FIELD_IGNORED, FIELD_REFUSED, FIELD_CHECKED } field_use;
 
 typedef struct field {
     const char *message, *name;

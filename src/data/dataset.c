@@ -3,7 +3,9 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/base/gcs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { VOCABULARY_LIMIT = 256 << 20 };
@@ -61,8 +63,7 @@ status dataset_open_as(const config *reader, const char *path, const dataset_opt
                        dataset **ret, error *err)
 {
     reader_vocabulary given = {.text = options->vocabulary, .origin = "the job's vocabulary"};
-    reader_request request = {
-        .reader = reader, .path = path, .without_labels = options->without_labels};
+    reader_request request = {.reader = reader, .without_labels = options->without_labels};
     buf text = BUF_INIT;
     if (!given.text && config_str(reader, "vocabulary")) {
         given.origin = config_str(reader, "vocabulary");
@@ -70,7 +71,12 @@ status dataset_open_as(const config *reader, const char *path, const dataset_opt
         given.text = text.data ? text.data : "";
     }
     request.vocabulary = given.text ? &given : NULL;
-    status st = open_by(&request, ret, err);
+    char *file = NULL;
+    status st = gcs_path(path, &file, err);
+    request.path = file;
+    if (st == OK)
+        st = open_by(&request, ret, err);
+    free(file);
     buf_fini(&text);
     return st;
 }

@@ -79,9 +79,11 @@ static status append_line(const jobdir *d, const json_t *line, error *err)
 static status write_events(const jobdir *d, const report *r, events **log, error *err)
 {
     if (!*log) {
-        char *dir = jobdir_file(d, "eval");
-        status st = events_open(dir, log, err);
-        free(dir);
+        char *folder = jobdir_events(d, "eval");
+        status st = fs_mkdirs(folder, err);
+        if (st == OK)
+            st = events_open(folder, log, err);
+        free(folder);
         TRY(st);
     }
     for (size_t i = 0; i < r->metrics.n; i++) {

@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/base/gcs.h"
 #include "common/base/half.h"
 #include "common/base/json.h"
 #include "common/store/safetensors.h"
@@ -285,7 +286,9 @@ static status fill(reading *r, const flat *f, float *out, buf *report, error *er
 
 status pretrained_read(const config *section, const flat *f, float *out, buf *report, error *err)
 {
-    reading r = {.section = section, .path = config_str(section, "path"), .memory = arena_create()};
+    char *path = NULL;
+    TRY(gcs_path(config_str(section, "path"), &path, err));
+    reading r = {.section = section, .path = path, .memory = arena_create()};
     status st = open_path(&r, err);
     if (st == OK)
         st = name_sources(&r, err);
@@ -296,5 +299,6 @@ status pretrained_read(const config *section, const flat *f, float *out, buf *re
     free(r.files);
     free(r.sources);
     arena_destroy(&r.memory);
+    free(path);
     return st;
 }

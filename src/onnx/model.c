@@ -6,6 +6,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/base/gcs.h"
 #include "onnx/nesting.h"
 
 #include <stdlib.h>
@@ -55,8 +56,10 @@ status onnx_open_memory(const void *data, size_t bytes, const char *origin, onnx
     return finish(m, data, bytes, ret, err);
 }
 
-status onnx_open(const char *path, onnx_model **ret, error *err)
+status onnx_open(const char *given, onnx_model **ret, error *err)
 {
+    char *path = NULL;
+    TRY(gcs_path(given, &path, err));
     buf file = BUF_INIT;
     status st = fs_read(path, ONNX_FILE_MAX, &file, err);
     if (st == OK) {
@@ -67,6 +70,7 @@ status onnx_open(const char *path, onnx_model **ret, error *err)
         st = finish(m, file.data, file.size, ret, err);
     }
     buf_fini(&file);
+    free(path);
     return st;
 }
 

@@ -6,6 +6,8 @@
  * Counted are, in the order they are made, calls on what lies under DIR: open for writing, write,
  * pwrite, fsync, mkdir of what is not there, rename and renameat2. The N-th and only it fails; at
  * the end of the process DIR.calls says how many there were.
+ *
+ * With BAD_DISK_FLAT DIR is besides as Cloud Storage is behind FUSE: its folders cannot be renamed.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -99,12 +101,23 @@ int mkdir(const char *path, mode_t mode)
     return fails(makes) ? -1 : REAL(mkdir)(path, mode);
 }
 
+static bool is_flat(const char *from, int failure)
+{
+    struct stat info;
+    errno = failure;
+    return getenv("BAD_DISK_FLAT") && is_ours(from) && stat(from, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 int rename(const char *from, const char *to)
 {
+    if (is_flat(from, EMFILE))
+        return -1;
     return fails(is_ours(to)) ? -1 : REAL(rename)(from, to);
 }
 
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
+    if (is_flat(from, EINVAL))
+        return -1;
     return fails(is_ours(to)) ? -1 : REAL(renameat2)(from_dir, from, to_dir, to, flags);
 }

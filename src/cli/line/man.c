@@ -17,6 +17,11 @@ static const fact environment[] = {
      "Cluster and task of this process, as TensorFlow, Kubeflow, AI Platform and Vertex "
      "AI set it; train then plays that task. CLUSTER_SPEC and the variables of Slurm "
      "and SageMaker are read where it is not set."},
+    {"AIP_CHECKPOINT_DIR, AIP_MODEL_DIR, AIP_TENSORBOARD_LOG_DIR",
+     "Vertex AI's folders: the job dir, where none is named; what gets a copy of the model at the end; and "
+     "what gets the event files."},
+    {"TEQUIO_GCS", "Folder in which buckets of Cloud Storage are mounted, for paths that begin with "
+                   "gs://; /gcs unless set."},
     {"TEQUIO_SET", "Settings \"dotted.key=json\", one a line; between the file and --overrides."},
     {"TEQUIO_FAULT", "What --fault says, for a task that is started without it."},
     {"TEQUIO_FAULT_LIFE", "Which life of its task this is, from 1: kills and freezes are of the "

@@ -231,6 +231,8 @@ static status prepare_dir(play *p, bool *ret_done, error *err)
             .watching = play_watching,
         },
         &p->dir, ret_done, err));
+    if (p->o->events_dir)
+        jobdir_use_events(p->dir, p->o->events_dir);
     if (*ret_done || !p->is_alone)
         return OK;
     char *log = jobdir_file(p->dir, "log/master.0.log");

@@ -31,6 +31,7 @@ typedef struct play_options {
     const config *config;
     const cluster *cluster;
     const char *job_dir;
+    const char *events_dir;         /* for event files; NULL: the job dir */
     const devices *devices;         /* looked for if play_computes */
     int lanes;                      /* if this task is a worker */
     const keys_given *given;

@@ -112,6 +112,8 @@ status play_evaluator(play *p, error *err)
 {
     jobdir *dir = NULL;
     TRY(jobdir_open(p->o->job_dir, &dir, err));
+    if (p->o->events_dir)
+        jobdir_use_events(dir, p->o->events_dir);
     status st = evaluator_run(
         &(evaluator_options){
             .config = p->o->config,

@@ -9,6 +9,7 @@
  * unfinished job of equal configuration, which each may join.
  */
 #include "cli/commands.h"
+#include "cli/guest/folders.h"
 #include "cli/play/devices.h"
 #include "cli/play/keys.h"
 #include "cli/play/play.h"
@@ -63,6 +64,7 @@ static void catch_signals(void)
 typedef struct job {
     const args *args;
     const char *path, *job_dir;
+    guest_folders folders;
     jobdir_rule rule;
     progress_mode progress;
     cluster *cluster;
@@ -85,18 +87,20 @@ static status choose_dir(job *j, error *err)
                     "train: -s DIR and --job-dir DIR exclude each other: the first refuses a "
                     "directory that is not empty, the second resumes by itself");
     const char *named = j->cluster->model_dir;
-    j->job_dir = allennlp ? allennlp : estimator ? estimator : named;
+    const char *asked = allennlp ? allennlp : estimator ? estimator : named;
+    if (named && strcmp(named, asked) != 0)
+        return FAIL(err, E_USAGE,
+                    "train: the command line writes to '%s', but model_dir in TF_CONFIG is '%s': "
+                    "give the same, or only one",
+                    asked, named);
+    TRYF(guest_folders_find(asked, &j->folders, err), err, "train");
+    j->job_dir = j->folders.job;
     j->rule = allennlp ? JOBDIR_ALLENNLP : JOBDIR_ESTIMATOR;
     if (!j->job_dir)
         return FAIL(
             err, E_USAGE,
             "train: where to write is missing: give -s DIR (refuses a directory that is not "
             "empty) or --job-dir DIR (resumes by itself)");
-    if (named && strcmp(named, j->job_dir) != 0)
-        return FAIL(err, E_USAGE,
-                    "train: the command line writes to '%s', but model_dir in TF_CONFIG is '%s': "
-                    "give the same, or only one",
-                    j->job_dir, named);
     return OK;
 }
 
@@ -166,6 +170,12 @@ static status load_config(job *j, error *err)
 }
 
 /* --- doing it --- */
+
+static status finish(const job *j, error *err)
+{
+    TRY(guest_hand_over(&j->folders, err));
+    return result_print(j->job_dir, err);
+}
 
 /* For the tasks of a launch: they read what was resolved once, instead of each evaluating jsonnet.
  */
@@ -257,7 +267,7 @@ static int launch(const job *j, error *err)
     bool done = false;
     status st = prepare_dir(j, logs, resolved, &done, err);
     if (st == OK && done)
-        st = result_print(j->job_dir, err);
+        st = finish(j, err);
     if (st == OK && !done)
         st = find_key_file(j, &key_file, err);
     int code =
@@ -275,6 +285,7 @@ static int play(job *j, error *err)
         .config = j->config,
         .cluster = j->cluster,
         .job_dir = j->job_dir,
+        .events_dir = j->folders.events,
         .devices = &j->devices,
         .lanes = j->shape.lanes,
         .given = &j->given,
@@ -287,7 +298,7 @@ static int play(job *j, error *err)
     };
     status st = play_task(&options, err);
     if (st == OK && j->cluster->is_chief)
-        st = result_print(j->job_dir, err);
+        st = finish(j, err);
     return status_exit_code(st);
 }
 
@@ -363,6 +374,7 @@ static int run_train(const args *a, error *err)
     int code = st == OK ? run_job(&j, err) : status_exit_code(st);
     jobkey_wipe(&j.given, sizeof j.given);
     rehearsal_fini(&j.rehearsal);
+    guest_folders_fini(&j.folders);
     config_destroy(&j.config);
     cluster_destroy(&j.cluster);
     return code;

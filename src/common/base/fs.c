@@ -172,6 +172,45 @@ status fs_remove_tree(const char *path, error *err)
     return OK;
 }
 
+bool fs_names_no_folders(int failure)
+{
+    return failure == EMFILE || failure == ENOSYS || failure == EOPNOTSUPP;
+}
+
+static status move_file(const char *from, const char *to, const char *name, error *err)
+{
+    char *old = xasprintf("%s/%s", from, name), *new = xasprintf("%s/%s", to, name);
+    status st = rename(old, new) == 0 ? OK : fail_errno(err, "rename to", new);
+    free(old);
+    free(new);
+    return st;
+}
+
+static status move_files(const char *from, const char *to, const char *last, error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    TRY(fs_mkdirs(to, err));
+    TRY(fs_list(from, &names, &n, err));
+    status st = OK;
+    for (size_t i = 0; st == OK && i < n; i++)
+        if (strcmp(names[i], last) != 0)
+            st = move_file(from, to, names[i], err);
+    fs_list_free(names, n);
+    TRY(st);
+    TRY(fs_sync_dir(to, err));
+    TRY(move_file(from, to, last, err));
+    return rmdir(from) == 0 ? OK : fail_errno(err, "remove", from);
+}
+
+status fs_move_folder(const char *from, const char *to, const char *last, error *err)
+{
+    if (rename(from, to) == 0)
+        return OK;
+    return fs_names_no_folders(errno) ? move_files(from, to, last, err)
+                                      : fail_errno(err, "rename to", to);
+}
+
 bool fs_exists(const char *path)
 {
     struct stat info;

@@ -34,6 +34,13 @@ char *fs_beside(const char *path);
 MUST_USE status fs_write_all(int fd, const void *data, size_t bytes, const char *path, error *err);
 MUST_USE status fs_sync_dir(const char *dir, error *err);
 
+/* Whether rename(2) failed because folders cannot be renamed there at all: in Cloud Storage behind FUSE
+ * they are only beginnings of names. */
+bool fs_names_no_folders(int failure);
+/* Renames a folder of plain files; where that cannot be, they move one by one, and the one called `last`
+ * is the last, so that a folder which lacks it is not whole. `to` must not be there. */
+MUST_USE status fs_move_folder(const char *from, const char *to, const char *last, error *err);
+
 MUST_USE status fs_mkdirs(const char *dir, error *err);       /* as `mkdir -p` */
 MUST_USE status fs_remove_tree(const char *path, error *err); /* as `rm -rf`; absent is fine */
 bool fs_exists(const char *path);

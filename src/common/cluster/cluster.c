@@ -31,6 +31,15 @@ void cluster_destroy(cluster **c)
     *c = NULL;
 }
 
+void cluster_add_evaluators(cluster *c, int32_t n)
+{
+    cluster_job *job = &c->jobs[ROLE_EVALUATOR];
+    if (c->origin == CLUSTER_LOCAL || c->task.role == ROLE_EVALUATOR || job->n || n <= 0)
+        return;
+    job->address = arena_alloc(((owned_cluster *)c)->memory, (size_t)n * sizeof *job->address);
+    job->n = n;
+}
+
 status cluster_local(cluster **ret, error *err)
 {
     json_t *spec = json_object();

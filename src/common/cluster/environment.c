@@ -66,11 +66,50 @@ static status sagemaker_spec(json_t **ret, error *err)
     return st;
 }
 
+/* --- Google's clouds --- */
+
+/* Of AI Platform's TrainingInput, whose numbers may be text. */
+static int32_t evaluators_of_job(const char *text)
+{
+    static const char *const keys[] = {"evaluatorCount", "evaluator_count"};
+    json_t *job = NULL;
+    json_int_t n = 0;
+    if (json_parse(text, strlen(text), "job", E_CONFIG, &job, NULL) != OK)
+        return 0;
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        const json_t *count = json_object_get(job, keys[i]);
+        n += json_is_string(count) ? atoi(json_string_value(count)) : json_integer_value(count);
+    }
+    json_decref(job);
+    return n == 1; /* more than one is nothing that can be run */
+}
+
+static int32_t evaluators_of_spec(const char *text)
+{
+    cluster *c = NULL;
+    if (!text || cluster_from_cluster_spec(text, &c, NULL) != OK)
+        return 0;
+    int32_t n = c->jobs[ROLE_EVALUATOR].n;
+    cluster_destroy(&c);
+    return n;
+}
+
+/* AI Platform and Vertex AI leave evaluators out of TF_CONFIG's cluster, of which they are no part; that
+ * there are some is in the job that it carries, or in CLUSTER_SPEC beside it. */
+static status read_tf_config(const char *text, const char *beside, cluster **ret, error *err)
+{
+    TRY(cluster_from_tf_config(text, ret, err));
+    if ((*ret)->job_json)
+        cluster_add_evaluators(*ret, evaluators_of_job((*ret)->job_json));
+    cluster_add_evaluators(*ret, evaluators_of_spec(beside));
+    return OK;
+}
+
 status cluster_from_env(cluster **ret, error *err)
 {
     const char *tf_config = getenv("TF_CONFIG"), *cluster_spec = getenv("CLUSTER_SPEC");
     if (tf_config && *tf_config)
-        return cluster_from_tf_config(tf_config, ret, err);
+        return read_tf_config(tf_config, cluster_spec, ret, err);
     if (cluster_spec && *cluster_spec)
         return cluster_from_cluster_spec(cluster_spec, ret, err);
     const spec_dialect *dialect = &spec_slurm;

@@ -21,13 +21,16 @@ typedef struct spec_dialect {
     bool empty_is_none; /* {} is a job without tasks, not one of unknown size */
 } spec_dialect;
 
-extern const spec_dialect spec_tf_config, spec_vertex, spec_slurm, spec_sagemaker;
+extern const spec_dialect spec_tf_config, spec_vertex, spec_ai_platform, spec_slurm, spec_sagemaker;
 
 MUST_USE status spec_cluster(const spec_dialect *d, const json_t *spec, cluster **ret, error *err);
 
 /* An empty cluster to fill; its strings live in `*ret_memory`, which it owns. */
 struct arena;
 cluster *cluster_create(struct arena **ret_memory);
+
+/* What the description leaves out: a cluster that names no evaluator has so many nevertheless. */
+void cluster_add_evaluators(cluster *c, int32_t n);
 
 /* {"cluster": {}, "task": {"type": type, "index": index}} to which jobs are added. */
 json_t *spec_create(const char *type, int index);

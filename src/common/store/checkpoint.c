@@ -145,13 +145,6 @@ static status remove_strays(const char *folder, const manifest *m, error *err)
     return OK;
 }
 
-static status rename_to(const char *from, const char *to, error *err)
-{
-    if (rename(from, to) != 0)
-        return FAIL(err, E_IO, "rename '%s' to '%s': %s", from, to, strerror(errno));
-    return OK;
-}
-
 /* Gives step-N, step-N.tmp.<era> or step-N.old.<era> a name that checkpoint_sweep removes; absent is fine. */
 static status set_aside(const char *folder, error *err)
 {
@@ -164,6 +157,8 @@ static status set_aside(const char *folder, error *err)
         failure = rename(folder, gone) == 0 ? 0 : errno;
         free(gone);
     }
+    if (fs_names_no_folders(failure))
+        return fs_remove_tree(folder, err);
     if (failure && failure != ENOENT)
         return FAIL(err, E_IO, "set '%s' aside: %s", folder, strerror(failure));
     return OK;
@@ -180,6 +175,16 @@ static status remove_checkpoint(const char *folder, error *err)
     return st == OK ? set_aside(folder, err) : st;
 }
 
+/* A checkpoint out of the way; where folders have no other name it is gone before the next one is there. */
+static status clear(const char *place, const char *aside, error *err)
+{
+    if (rename(place, aside) == 0)
+        return OK;
+    return fs_names_no_folders(errno)
+               ? remove_checkpoint(place, err)
+               : FAIL(err, E_IO, "rename '%s' to '%s': %s", place, aside, strerror(errno));
+}
+
 static status replace(const char *fresh, const char *place, uint32_t era, error *err)
 {
     if (renameat2(AT_FDCWD, fresh, AT_FDCWD, place, RENAME_EXCHANGE) == 0)
@@ -187,9 +192,9 @@ static status replace(const char *fresh, const char *place, uint32_t era, error 
     char *aside = xasprintf("%s.old.%u", place, era);
     status st = fs_remove_tree(aside, err);
     if (st == OK)
-        st = rename_to(place, aside, err);
+        st = clear(place, aside, err);
     if (st == OK)
-        st = rename_to(fresh, place, err);
+        st = fs_move_folder(fresh, place, "manifest.json", err);
     if (st == OK)
         st = remove_checkpoint(aside, err);
     free(aside);
@@ -204,7 +209,7 @@ static status give_name(const char *fresh, const char *place, uint32_t era, erro
     if (complete)
         return replace(fresh, place, era, err);
     TRY(fs_remove_tree(place, err));
-    return rename_to(fresh, place, err);
+    return fs_move_folder(fresh, place, "manifest.json", err);
 }
 
 status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error *err)

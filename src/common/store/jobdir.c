@@ -31,6 +31,17 @@ char *jobdir_file(const jobdir *d, const char *format, ...)
     return buf_detach(&path);
 }
 
+void jobdir_use_events(jobdir *d, const char *folder)
+{
+    free(d->events);
+    d->events = xstrdup(folder);
+}
+
+char *jobdir_events(const jobdir *d, const char *below)
+{
+    return xasprintf("%s%s%s", d->events ? d->events : d->path, below ? "/" : "", below ? below : "");
+}
+
 /* --- job.json --- */
 
 static status check_job(const char *path, const json_t *job, uint64_t *ret_id, error *err)
@@ -111,6 +122,7 @@ void jobdir_close(jobdir **d)
         return;
     lockfile_release(&(*d)->lock_fd);
     json_decref((*d)->job);
+    free((*d)->events);
     free((*d)->path);
     free(*d);
     *d = NULL;

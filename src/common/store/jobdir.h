@@ -89,6 +89,12 @@ MUST_USE status jobdir_keep_vocabulary(const jobdir *d, const char *text, error 
 /* Another number each time the master showed that it lives; 0: none ever did. */
 uint64_t jobdir_pulse(const jobdir *d);
 
+/* Event files lie in the job dir, those of evaluations in its eval/. Another folder takes the place of
+ * the job dir for them once it is named, before any role begins. */
+void jobdir_use_events(jobdir *d, const char *folder);
+/* The folder of event files; `below` is NULL, or "eval". The caller frees it. */
+char *jobdir_events(const jobdir *d, const char *below);
+
 /* Path of a thing inside, e.g. jobdir_file(d, "checkpoints/step-%09lld", n). The caller frees it.
  */
 char *jobdir_file(const jobdir *d, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -8,6 +8,7 @@
 
 struct jobdir {
     char *path;
+    char *events;       /* where event files go, if that is not `path`; or NULL */
     int lock_fd;        /* -1 for those who only looked in */
     int64_t touched_us; /* when the lock was touched last */
     json_t *job;        /* what job.json holds; NULL before the first start */

@@ -63,21 +63,29 @@ static status lines_rewind(const char *path, int64_t step, int64_t *ret_last, er
     return st;
 }
 
+static status events_begin(ledger *l, const char *folder, int64_t step, error *err)
+{
+    TRY(fs_mkdirs(folder, err));
+    TRY(events_last_step(folder, last_tag, &l->event_told, err));
+    if (l->event_told > step)
+        l->event_told = step;
+    TRY(events_rewind(folder, &(events_bounds){.scalars = l->event_told, .others = step}, err));
+    return events_open(folder, &l->events, err);
+}
+
 /* Neither file may tell of steps beyond `step`, nor tell half of one. eval/ needs no going back:
  * evaluators read committed checkpoints only, and nobody goes back beyond the newest of those. */
 static status files_open(ledger *l, int64_t step, error *err)
 {
-    const char *dir = jobdir_path(l->o.dir);
     l->lines_path = jobdir_file(l->o.dir, "metrics.jsonl");
     TRY(lines_rewind(l->lines_path, step, &l->line_told, err));
-    TRY(events_last_step(dir, last_tag, &l->event_told, err));
-    if (l->event_told > step)
-        l->event_told = step;
-    TRY(events_rewind(dir, &(events_bounds){.scalars = l->event_told, .others = step}, err));
     l->lines = fopen(l->lines_path, "ae");
     if (!l->lines)
         return FAIL(err, E_IO, "open '%s': %s", l->lines_path, strerror(errno));
-    return events_open(dir, &l->events, err);
+    char *folder = jobdir_events(l->o.dir, NULL);
+    status st = events_begin(l, folder, step, err);
+    free(folder);
+    return st;
 }
 
 static status write_events(ledger *l, float rate, error *err)

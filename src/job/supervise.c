@@ -391,8 +391,12 @@ static int verdict(const supervision *s, error *err)
             err, E_TIMEOUT, "not done after %g s, the time it was given; --recover goes on from the last "
             "checkpoint",
             (double)s->options->limit_ms / 1000));
-    (void)FAIL(err, E_PREEMPTED, "stopped on request%s; --recover goes on from the last checkpoint",
-               s->is_ending ? ", and killed before all had left" : "");
+    if (s->is_stop_asked || s->is_ending)
+        (void)FAIL(err, E_PREEMPTED, "stopped on request%s; --recover goes on from the last checkpoint",
+                   s->is_ending ? ", and killed before all had left" : "");
+    else
+        (void)FAIL(err, E_ABORTED, "preempted: a task was asked to leave; --recover goes on from the last "
+                                   "checkpoint");
     return PREEMPTED;
 }
 

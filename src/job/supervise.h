@@ -39,7 +39,8 @@ typedef struct supervise_options {
 } supervise_options;
 
 /* Runs them to their end. Returns the exit code: 0 when the master ended with 0, otherwise that of the
- * first task that failed, with its story in `err`; 143 after a stop that was asked for. */
+ * first task that failed, with its story in `err`; 143 after a stop that was asked for, of us
+ * (E_PREEMPTED) or of a task (E_ABORTED). */
 int supervise(const supervise_options *options, error *err);
 
 #endif

@@ -22,6 +22,8 @@ static const fact environment[] = {
      "what gets the event files."},
     {"TEQUIO_GCS", "Folder in which buckets of Cloud Storage are mounted, for paths that begin with "
                    "gs://; /gcs unless set."},
+    {"GCE_METADATA_HOST", "Compute Engine's metadata server, for --gce-maintenance, if it is another than "
+                          "metadata.google.internal."},
     {"TEQUIO_SET", "Settings \"dotted.key=json\", one a line; between the file and --overrides."},
     {"TEQUIO_FAULT", "What --fault says, for a task that is started without it."},
     {"TEQUIO_FAULT_LIFE", "Which life of its task this is, from 1: kills and freezes are of the "

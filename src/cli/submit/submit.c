@@ -82,7 +82,8 @@ static status check_target(const launch *l, const target *t, error *err)
 
 /* --- doing it --- */
 
-/* A code from 128 on may pass, as restart.h says; then all begin again, from the last checkpoint. */
+/* A code from 128 on may pass, as restart.h says, and what one task was asked to leave for does; then all
+ * begin again, from the last checkpoint. */
 static int run_job(const launch *l, const target *t, error *err)
 {
     status st = fs_mkdirs(l->logs, err);
@@ -90,7 +91,8 @@ static int run_job(const launch *l, const target *t, error *err)
         return status_exit_code(st);
     for (int life = 0;; life++) {
         int code = t->run(l, err);
-        if (t->begins_again || !restart_may_help(code) || life == TARGET_JOB_RESTARTS)
+        bool may_pass = restart_may_help(code) || (code >= 128 && err->code == E_ABORTED);
+        if (t->begins_again || !may_pass || life == TARGET_JOB_RESTARTS)
             return code;
         fprintf(stderr, "tequio: %s\ntequio: the whole job is started again (%d of %d)\n",
                 err->text, life + 1, TARGET_JOB_RESTARTS);

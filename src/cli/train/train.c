@@ -10,6 +10,7 @@
  */
 #include "cli/commands.h"
 #include "cli/guest/folders.h"
+#include "cli/guest/maintenance.h"
 #include "cli/play/devices.h"
 #include "cli/play/keys.h"
 #include "cli/play/play.h"
@@ -40,16 +41,19 @@ static atomic_bool stop;
 
 enum { SECOND_US = 1000000 };
 
-/* The first signal asks for a checkpoint and an end; one that comes a second later or more ends the
- * process. Some senders deliver the first one twice, to the process and to its group. */
+/* The first signal asks for a checkpoint and an end, as maintenance may have done before; one that
+ * comes a second later or more ends the process. Some senders deliver the first one twice, to the
+ * process and to its group. */
 static void ask_to_stop(int signal)
 {
+    static atomic_bool was_asked;
     static int64_t first_us;
     int64_t now = clock_us();
-    if (!atomic_exchange(&stop, true))
+    if (!atomic_exchange(&was_asked, true))
         first_us = now;
     else if (now - first_us > SECOND_US)
         _exit(128 + signal);
+    atomic_store(&stop, true);
 }
 
 static void catch_signals(void)
@@ -154,7 +158,7 @@ static status load_config(job *j, error *err)
                                        "distributed.evaluators", "distributed.start_port",
                                        "distributed.max_restarts"};
     char text[COUNT_OF(keys)][64];
-    const char *settings[COUNT_OF(keys) + 2] = {NULL};
+    const char *settings[COUNT_OF(keys) + 3] = {NULL};
     size_t n = 0;
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (args_has(j->args, shape_flags[i])) {
@@ -163,7 +167,9 @@ static status load_config(job *j, error *err)
             n++;
         }
     if (args_has(j->args, "insecure"))
-        settings[n] = "distributed.security=off";
+        settings[n++] = "distributed.security=off";
+    if (args_has(j->args, "gce-maintenance"))
+        settings[n] = "distributed.gce_maintenance=true";
     config_source source = {
         .path = j->path, .overrides = args_text(j->args, "overrides"), .settings = settings};
     return config_load(&source, &j->config, err);
@@ -296,7 +302,13 @@ static int play(job *j, error *err)
         .progress = j->progress,
         .rehearsal = &j->rehearsal,
     };
-    status st = play_task(&options, err);
+    maintenance *watch = NULL;
+    status st = config_bool(j->config, "distributed.gce_maintenance")
+                    ? maintenance_watch(&stop, &watch, err)
+                    : OK;
+    if (st == OK)
+        st = play_task(&options, err);
+    maintenance_end(&watch);
     if (st == OK && j->cluster->is_chief)
         st = finish(j, err);
     return status_exit_code(st);
@@ -398,6 +410,10 @@ static const flag train_flags[] = {
     {"insecure", 0, FLAG_SWITCH, NULL, CONF,
      "Encrypt nothing and let everybody in who can reach a port (distributed.security: off).", 0,
      0},
+    {"gce-maintenance", 0, FLAG_SWITCH, NULL, CONF,
+     "On a machine of Compute Engine: when its maintenance or preemption is announced, do as on SIGTERM "
+     "(distributed.gce_maintenance: true).",
+     0, 0},
     {"help-config", 0, FLAG_SWITCH, NULL, CONF, "Explain every key of a configuration.", 0, 0},
     {"workers", 0, FLAG_COUNT, "N", SHAPE,
      "Workers, beside a master that does not train; 0: everything in one process.", 0, 4096},

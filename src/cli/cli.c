@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 static const command *const table[] = {
-    &command_train,    &command_submit, &command_plan,    &command_evaluate, &command_predict,
-    &command_generate, &command_export, &command_inspect, &command_bench,    &command_tables,
-    &command_doctor,   &command_keygen, &command_task,    &command_help,     &command_version,
+    &command_train,   &command_submit,   &command_local,  &command_plan,    &command_evaluate,
+    &command_predict, &command_generate, &command_export, &command_inspect, &command_bench,
+    &command_tables,  &command_doctor,   &command_keygen, &command_task,    &command_help,
+    &command_version,
 };
 
 const command *const *cli_commands(size_t *ret_n)

@@ -58,6 +58,7 @@ int local_run(const local_options *options, error *err)
                              .start = start,
                              .user = &l,
                              .max_restarts = options->max_restarts,
+                             .primary_decides = options->primary_decides,
                              .log_dir = options->log_dir,
                              .limit_ms = options->limit_ms,
                              .grace_ms = options->grace_ms};

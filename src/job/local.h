@@ -19,6 +19,7 @@ typedef struct local_options {
     const char *const *arguments_again; /* of one that is started again; NULL: the same */
     const char *log_dir;                /* must be there */
     int max_restarts;                   /* of each task */
+    bool primary_decides;               /* as supervise.h has it */
     int64_t limit_ms;                   /* how long it may take; 0: as long as it does */
     int64_t grace_ms;                   /* from SIGTERM to SIGKILL */
 } local_options;

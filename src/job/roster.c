@@ -16,16 +16,24 @@ void roster_plan(const roster_shape *shape, roster *ret)
     int total = 0;
     for (role r = 0; r < ROLE_COUNT; r++)
         total += shape->counts[r];
-    roster s = {.tasks = xcalloc((size_t)total, sizeof *s.tasks), .primary = shape->primary};
+    roster s = {.tasks = xcalloc((size_t)total, sizeof *s.tasks),
+                .primary = shape->primary,
+                .gcloud_job = shape->gcloud_job};
     for (size_t o = 0; o < COUNT_OF(order); o++)
         for (int i = 0; i < shape->counts[order[o]]; i++) {
             s.tasks[s.n] = (roster_task){.task = {.role = order[o], .index = i},
+                                         .host = shape->gcloud_job ? "localhost" : NULL,
                                          .port = shape->start_port ? shape->start_port + s.n : 0,
                                          .listen_fd = -1,
                                          .gpus = -1};
             s.n++;
         }
     *ret = s;
+}
+
+static bool is_listed(const roster *s, const roster_task *t)
+{
+    return !s->gcloud_job || t->task.role != ROLE_EVALUATOR;
 }
 
 status roster_open(const roster_shape *shape, roster *ret, error *err)
@@ -35,6 +43,8 @@ status roster_open(const roster_shape *shape, roster *ret, error *err)
     for (int i = 0; i < s.n; i++) {
         roster_task *t = &s.tasks[i];
         char name[TASK_NAME];
+        if (!is_listed(&s, t))
+            continue;
         status st = port_listen(t->port, task_name(t->task, name), &t->listen_fd, &t->port, err);
         if (st != OK) {
             roster_close(&s);
@@ -75,6 +85,8 @@ static char *cluster_text(const roster *s)
 {
     json_t *jobs = json_object();
     for (int k = 0; k < s->n; k++) {
+        if (!is_listed(s, &s->tasks[k]))
+            continue;
         const char *job = job_of(s, s->tasks[k].task.role);
         json_t *list = json_object_get(jobs, job);
         if (!list)
@@ -91,7 +103,9 @@ char *roster_tf_config(roster *s, int i)
     if (!s->cluster)
         s->cluster = cluster_text(s);
     task self = s->tasks[i].task;
-    return xasprintf("{\"cluster\":%s,\"task\":{\"index\":%d,\"type\":\"%s\"}}", s->cluster,
+    const char *job = s->gcloud_job;
+    return xasprintf("{\"cluster\":%s,%s%s%s\"task\":{\"index\":%d,\"type\":\"%s\"}}", s->cluster,
+                     job ? "\"environment\":\"cloud\",\"job\":" : "", job ? job : "", job ? "," : "",
                      (int)self.index, job_of(s, self.role));
 }
 

@@ -150,6 +150,13 @@ static bool plan_restart(supervision *s, const child *c)
     return true;
 }
 
+static void say_end(supervision *s, const child *c)
+{
+    char end[80];
+    child_describe_end(c, end, sizeof end);
+    screen_say(&s->screen, "%s: %s", c->name, end);
+}
+
 static void note_end(supervision *s, child *c, child **worst)
 {
     int code = child_exit_code(c);
@@ -157,7 +164,9 @@ static void note_end(supervision *s, child *c, child **worst)
         note_done(s);
     if (code == 0 || s->is_done)
         return;
-    if (code == PREEMPTED)
+    if (s->options->primary_decides && !is_master(c))
+        say_end(s, c);
+    else if (code == PREEMPTED)
         note_preempted(s, c);
     else if (!s->is_ending && !plan_restart(s, c) && is_better_cause(c, *worst))
         *worst = c;
@@ -359,7 +368,8 @@ static bool is_own_failure(const child *c)
  * died, it is the task that the master names or, where it names none, the master itself. */
 static const child *who_failed_first(const supervision *s)
 {
-    const child *named = s->blamed ? s->blamed : &s->children[0];
+    bool is_blamed = s->blamed && !s->options->primary_decides;
+    const child *named = is_blamed ? s->blamed : &s->children[0];
     return is_own_failure(s->first) && is_own_failure(named) ? named : s->first;
 }
 

@@ -33,6 +33,7 @@ typedef struct supervise_options {
     status (*start)(void *user, int i, int life, child_start *ret, error *err);
     void *user;
     int max_restarts;            /* of each task */
+    bool primary_decides;        /* nobody's failure counts but the master's, whose code is the job's */
     const char *log_dir;         /* must be there */
     int64_t limit_ms;            /* how long all may take; 0: as long as they do */
     int64_t grace_ms;            /* from SIGTERM to SIGKILL */

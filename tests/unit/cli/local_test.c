@@ -269,6 +269,20 @@ static void preempted_task_is_no_failure(void **state)
     done(&r);
 }
 
+static void primary_alone_decides(void **state)
+{
+    (void)state;
+    const char *what[] = {"worker.0=exit:3", "chief.0=exit:5", "ps.0=exit:9", NULL};
+    run r = launch((local_options){.shape = SHAPE(1, 1, 0),
+                                   .primary_decides = true,
+                                   .arguments = what,
+                                   .grace_ms = 200});
+    assert_int_equal(r.code, 5);
+    assert_non_null(strstr(r.err.text, "master.0 failed first: exit 5"));
+    assert_non_null(strstr(r.errors, "worker.0: exit 3"));
+    done(&r);
+}
+
 /* A launcher in a process of its own, its worker and its server waiting; returns once `n` lines
  * with `sign` were printed. */
 static pid_t launch_apart(const char *dir, const char *master, const char *sign, int n)
@@ -425,6 +439,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(last_lines_are_at_most_twenty),
         cmocka_unit_test(bar_and_result_of_the_master_pass),
         cmocka_unit_test(preempted_task_is_no_failure),
+        cmocka_unit_test(primary_alone_decides),
         cmocka_unit_test(signal_asks_the_master),
         cmocka_unit_test(signal_ends_a_pause),
         cmocka_unit_test(second_signal_kills),

@@ -233,7 +233,8 @@ static status plan_group(backend_program *p, cuda_node *n, const cuda_group *gro
         n->n_reads = n->n_writes = 0;
     else
         take_spine(n, &p->nodes[group->spine]);
-    n->before = cuda_chain_plan(p, n, &group->before, true);
+    if (group->relu_of == GRAPH_NONE)
+        n->before = cuda_chain_plan(p, n, &group->before, true);
     n->behind = cuda_chain_plan(p, n, &group->behind, false);
     return is_chain ? cuda_plan_chain(p, n, err) : plan_of[n->node->op](p, n, err);
 }

@@ -14,6 +14,8 @@
 /* A group makes what it reads live until its end, and parts of the weights wait for it. */
 enum { MOST_APART = 24 };
 
+enum { SLOPES = 4 }; /* the input of a BATCH_NORMALIZATION_BWD */
+
 typedef struct fuser {
     backend_program *p;
     const graph *g;
@@ -101,12 +103,20 @@ static bool is_float(const fuser *f, graph_val v)
     return v != GRAPH_NONE && f->p->storage[v].type == DT_F32;
 }
 
-/* Rows of halves have no kernels with chains. */
-static bool has_chain_before(const fuser *f, int32_t node)
+/* The input that a chain in front makes, or GRAPH_NONE. Rows of halves have no kernels with chains.
+ */
+static int32_t slot_before(const fuser *f, int32_t node)
 {
     const graph_node *n = graph_node_at(f->g, node);
-    bool is_row_norm = n->op == OP_LAYER_NORMALIZATION || n->op == OP_RMS_NORMALIZATION;
-    return is_row_norm && is_float(f, n->in[0]) && !storage_moves(&f->p->nodes[node]);
+    switch (n->op) {
+    case OP_LAYER_NORMALIZATION:
+    case OP_RMS_NORMALIZATION:
+        return is_float(f, n->in[0]) ? 0 : GRAPH_NONE;
+    case OP_BATCH_NORMALIZATION_BWD:
+        return SLOPES;
+    default:
+        return GRAPH_NONE;
+    }
 }
 
 static bool has_chain_behind(const fuser *f, int32_t node)
@@ -126,16 +136,73 @@ static bool has_chain_behind(const fuser *f, int32_t node)
     }
 }
 
+/* --- Relu behind a norm, backward --- */
+
+static const graph_node *maker_of(const fuser *f, graph_val v)
+{
+    int32_t def = graph_value_at(f->g, v)->def;
+    return def == GRAPH_NONE ? NULL : graph_node_at(f->g, def);
+}
+
+static bool is_gradient_of(const graph_node *bwd, const graph_node *norm)
+{
+    const batch_norm_attr *a = norm->attr, *b = bwd->attr;
+    const graph_val *statistics = a->training ? &norm->out[1] : &norm->in[3];
+    return norm->op == OP_BATCH_NORMALIZATION && a->training == b->training &&
+           a->epsilon == b->epsilon && bwd->in[0] == norm->in[0] && bwd->in[1] == norm->in[1] &&
+           bwd->in[2] == statistics[0] && bwd->in[3] == statistics[1];
+}
+
+static bool are_stored_alike(const fuser *f, const graph_val *v, size_t n)
+{
+    bool alike = true;
+    for (size_t i = 1; i < n; i++)
+        alike &= f->p->storage[v[i]].type == f->p->storage[v[0]].type;
+    return alike;
+}
+
+/* The norm that this gradient is of, if all that stands in front is the gradient of a Relu of what
+ * it makes: one that nobody else reads, and that tells by signs alone, which rounding to one type
+ * and no other leaves as they are. */
+static int32_t relu_of(const fuser *f, const cuda_group *group, int32_t node)
+{
+    const graph_node *bwd = graph_node_at(f->g, node);
+    const graph_node *step = graph_node_at(f->g, group->before.at[0].node);
+    graph_val slopes = bwd->in[SLOPES];
+    if (group->before.n != 1 || step->op != OP_RELU_BWD || f->n_readers[slopes] != 1 ||
+        graph_value_at(f->g, slopes)->keep)
+        return GRAPH_NONE;
+    const graph_node *half = maker_of(f, step->in[1]);
+    graph_val y = half && half->op == OP_TO_HALF ? half->in[0] : step->in[1];
+    const graph_node *relu = maker_of(f, y);
+    const graph_node *norm = relu && relu->op == OP_RELU ? maker_of(f, relu->in[0]) : NULL;
+    if (!norm || !is_gradient_of(bwd, norm) || norm->out[0] != relu->in[0])
+        return GRAPH_NONE;
+    const graph_val alike[] = {bwd->in[0], relu->in[0], y, step->in[1], step->in[0], slopes};
+    return are_stored_alike(f, alike, COUNT_OF(alike)) ? graph_value_at(f->g, relu->in[0])->def
+                                                       : GRAPH_NONE;
+}
+
+/* --- joining --- */
+
 static bool takes_as_step(const fuser *f, const cuda_group *group, int32_t node, int32_t slot)
 {
     const fused_steps *steps = group->spine == GRAPH_NONE ? &group->before : &group->behind;
     return steps->n < CHAIN_STEPS && cuda_chain_takes(f->p, node, slot, group->spine != GRAPH_NONE);
 }
 
+/* Slopes that others made are summed by fours of channels. */
+static bool finds_slopes(const fuser *f, const cuda_group *group, int32_t node)
+{
+    return cuda_norm_lies_last(&f->p->nodes[node]) || relu_of(f, group, node) != GRAPH_NONE;
+}
+
 static bool takes_as_spine(const fuser *f, const cuda_group *group, int32_t node, int32_t slot)
 {
-    return slot == 0 && has_chain_before(f, node) && group->spine == GRAPH_NONE &&
-           group->held == graph_node_at(f->g, node)->in[0] && is_light(f, &group->before);
+    const graph_node *n = graph_node_at(f->g, node);
+    return slot == slot_before(f, node) && !storage_moves(&f->p->nodes[node]) &&
+           group->spine == GRAPH_NONE && group->held == n->in[slot] &&
+           is_light(f, &group->before) && (slot != SLOPES || finds_slopes(f, group, node));
 }
 
 /* --- the walk --- */
@@ -169,6 +236,8 @@ static void add_step(const fuser *f, cuda_group *group, int32_t node, int32_t sl
 
 static void close_with(const fuser *f, cuda_group *group, int32_t spine)
 {
+    if (slot_before(f, spine) == SLOPES)
+        group->relu_of = relu_of(f, group, spine);
     group->spine = spine;
     group->held = GRAPH_NONE;
     add_node(f, group, spine);
@@ -225,7 +294,8 @@ static void begins(const fuser *f, int32_t node)
     if (!is_spine && slot == GRAPH_NONE)
         return;
     cuda_group *group = arena_alloc(f->p->arena, sizeof *group);
-    *group = (cuda_group){.first = node, .spine = is_spine ? node : GRAPH_NONE};
+    *group =
+        (cuda_group){.first = node, .spine = is_spine ? node : GRAPH_NONE, .relu_of = GRAPH_NONE};
     if (is_spine) {
         add_node(f, group, node);
         group->held = n->out[0];
@@ -243,7 +313,8 @@ static void drop_lonely(const fuser *f)
             f->p->group[i] = NULL;
 }
 
-/* What a row's normalisation reads is stored in any case: its kernel reads it again. */
+/* What a spine reads is stored in any case, for its kernels read it again; unless they make it
+ * again. */
 static void fuse_away(const fuser *f)
 {
     bool *is_stored = xcalloc((size_t)graph_n_values(f->g) + 1, sizeof *is_stored);
@@ -251,7 +322,8 @@ static void fuse_away(const fuser *f)
         const graph_node *n = graph_node_at(f->g, i);
         for (int32_t k = 0; k < n->n_in; k++) {
             const cuda_group *group = group_of(f, n->in[k]);
-            if (group && (f->p->group[i] != group || i == group->spine))
+            bool is_spines = group && i == group->spine && group->relu_of == GRAPH_NONE;
+            if (group && (f->p->group[i] != group || is_spines))
                 is_stored[n->in[k]] = true;
         }
     }

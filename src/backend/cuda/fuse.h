@@ -3,7 +3,10 @@
  *
  *     chain       operators of one element each, one behind the other (kernels/chain.h)
  *     in front    a chain whose last value is what a row's normalisation reads: the residual's Add and
- *                 the dropout before it
+ *                 the dropout before it; or the slopes that a BatchNormalization's gradient reads: the
+ *                 gradients' Add and Relu's gradient
+ *     Relu        whose gradient stands between it and that of the BatchNormalization before it: the
+ *                 signs it looks at are made again of what the norm's gradient reads anyway
  *     behind      a chain that begins with what a normalisation makes: Add and Relu behind a
  *                 BatchNormalization, the gradients' Add behind that of a LayerNormalization
  *
@@ -33,6 +36,7 @@ struct cuda_group {
     int32_t first, last;        /* nodes */
     int32_t n_nodes;            /* views among them too */
     int32_t spine;              /* the node the chains are around; GRAPH_NONE: one chain, `before` */
+    int32_t relu_of;            /* the norm of the Relu whose gradient alone is in front; or GRAPH_NONE */
     fused_steps before, behind;
     graph_val held;             /* what it makes at its end; GRAPH_NONE: it takes no more */
 };
@@ -45,6 +49,9 @@ void cuda_fuse(backend_program *p);
 unary_function cuda_unary_of(const graph_node *n, float *ret_p, float *ret_q);
 binary_function cuda_binary_of(const graph *g, const graph_node *n);
 choice_function cuda_choice_of(graph_op op);
+
+/* Whether BatchNormalization, or its gradient, finds its channels last; plan_batch_norm.c. */
+bool cuda_norm_lies_last(const cuda_node *n);
 
 /* --- chains of a group, plan_chain.c --- */
 

@@ -17,7 +17,18 @@ typedef struct norm_state {
     bool training;
     size_t vector;         /* bytes of one number a channel */
     size_t vectors, lines; /* where in the scratch they begin */
+    int relu_bias;         /* its place among what is read; 0: Relu's gradient is not made */
 } norm_state;
+
+/* Whether there is one place, too. */
+bool cuda_norm_lies_last(const cuda_node *n)
+{
+    const graph_shape *x = &cuda_in(n, 0)->shape;
+    int64_t places = 1;
+    for (int i = 2; i < x->rank; i++)
+        places *= x->dim[i];
+    return places == 1 || cuda_in_storage(n, 0).channels_last;
+}
 
 static norm_state *state_new(backend_program *p, cuda_node *n, size_t piece_bytes)
 {
@@ -30,7 +41,7 @@ static norm_state *state_new(backend_program *p, cuda_node *n, size_t piece_byte
         .n = x->dim[0], .channels = x->dim[1], .plane = 1, .epsilon = a->epsilon};
     for (int i = 2; i < x->rank; i++)
         c->plane *= x->dim[i];
-    c->channels_last = c->plane == 1 || cuda_in_storage(n, 0).channels_last;
+    c->channels_last = cuda_norm_lies_last(n);
     c->pieces = c->channels_last ? pieces_of_columns(1, c->n * c->plane, c->channels)
                                  : pieces_of(c->channels, c->n * c->plane);
     s->training = a->training;
@@ -90,16 +101,35 @@ static status run_norm_bwd(const cuda_node *n, const cuda_call *c, error *err)
     (void)err;
     const norm_state *s = n->state;
     launch_batch_norm_call call = call_of(s, c);
+    launch_chain_call chain;
+    call.before = cuda_chain_at(n->before, c, &chain);
+    call.relu_bias = s->relu_bias ? c->in[s->relu_bias] : NULL;
     launch_batch_norm_bwd(c->stream, &call, c->out[0], or_scratch(c->out[1], s, 0, c),
                           or_scratch(c->out[2], s, 1, c), c->in[4], c->in[0], c->in[1], c->in[2],
                           c->in[3], s->training);
     return OK;
 }
 
+/* Reads the slopes of Relu's result instead, and the bias, which with the other operands tells what
+ * that was made of. The bias is still the forward's: servers move it when they have its gradient,
+ * made here. */
+static void look_through_relu(backend_program *p, cuda_node *n, const cuda_group *group,
+                              norm_state *s)
+{
+    const graph_node *relu = graph_node_at(p->g, group->before.at[0].node);
+    n->reads[4] = relu->in[0];
+    s->relu_bias = n->n_reads;
+    n->reads[n->n_reads++] = graph_node_at(p->g, group->relu_of)->in[2];
+    n->scratch_bytes += (size_t)s->call.channels * LINE_BYTES;
+}
+
 status cuda_plan_batch_norm_bwd(backend_program *p, cuda_node *n, error *err)
 {
     (void)err;
-    state_new(p, n, SLOPES_BYTES);
+    norm_state *s = state_new(p, n, SLOPES_BYTES);
+    const cuda_group *group = p->group[n - p->nodes];
+    if (group && group->relu_of != GRAPH_NONE)
+        look_through_relu(p, n, group, s);
     n->body = run_norm_bwd;
     return OK;
 }

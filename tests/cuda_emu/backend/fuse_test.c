@@ -146,6 +146,8 @@ static const batch_norm_attr of_batch = {.training = true}, of_state = {.epsilon
 static const row_norm_attr rows = {.axis = 1}, planes = {.axis = 2};
 
 #define NORM(x)              WITH(BATCH_NORMALIZATION, 5, &of_batch, x, 2, 2, 2, 3)
+#define NORM_AND_RELU(x)     WITH(BATCH_NORMALIZATION, 5, &of_batch, x, 2, 3, 2, 3), ONE(RELU, Y(0))
+#define BATCH_BWD(x, d)      WITH(BATCH_NORMALIZATION_BWD, 5, &of_batch, x, 2, OUT(0, 1), OUT(0, 2), d)
 #define NORM_BWD(x, m, i, d) WITH(LAYER_NORMALIZATION_BWD, 5, &rows, x, 3, m, i, d)
 
 static const scene norms[] = {
@@ -199,6 +201,28 @@ static const scene norms[] = {
       ONE(SIN, OUT(1, 2))},
      6,
      2},
+    {"slopes of a Relu that others read too",
+     {F32(50, 7), F32(50, 7), F32(7), F32(7)},
+     {NORM_AND_RELU(0), TWO(RELU_BWD, 1, Y(1)), BATCH_BWD(0, Y(2)), ONE(SIN, Y(2))},
+     5,
+     2},
+    {"a Relu of another norm",
+     {F32(4, 6, 5), F32(4, 6, 5), F32(6), F32(6)},
+     {NORM_AND_RELU(0), TWO(RELU_BWD, 1, Y(1)), BATCH_BWD(1, Y(2))},
+     4,
+     1},
+    {"a residual and Relu, backward",
+     {F32(50, 7), F32(50, 7), F32(7), F32(7)},
+     {NORM(0), TWO(ADD, Y(0), 1), ONE(RELU, Y(1)), TWO(ADD, 0, 1), TWO(RELU_BWD, Y(3), Y(2)),
+      BATCH_BWD(0, Y(4)), ONE(SIN, Y(4))},
+     7,
+     4},
+    {"a residual and Relu, backward, channels first",
+     {F32(4, 6, 5), F32(4, 6, 5), F32(6), F32(6)},
+     {NORM(0), TWO(ADD, Y(0), 1), ONE(RELU, Y(1)), TWO(ADD, 0, 1), TWO(RELU_BWD, Y(3), Y(2)),
+      BATCH_BWD(0, Y(4))},
+     6,
+     3},
     {"halves, whose rows have no chains",
      {F32(6, 8), F32(8, 36), F32(36), F32(36)},
      {WITH(TO_HALF, 1, &to_bf16, 0), WITH(TO_HALF, 1, &to_bf16, 1), TWO(MATMUL, Y(0), Y(1)),
@@ -207,6 +231,29 @@ static const scene norms[] = {
       ONE(SIN, OUT(5, 2)), WITH(BATCH_NORMALIZATION, 5, &of_state, Y(2), 2, 2, 3, 3),
       ONE(RELU, Y(9))},
      11,
+     1},
+};
+
+/* Relu's gradient between, of which nothing is stored. */
+static const scene relus[] = {
+    {"channels first",
+     {F32(4, 6, 3, 5), F32(4, 6, 3, 5), F32(6), F32(6)},
+     {NORM_AND_RELU(0), TWO(RELU_BWD, 1, Y(1)), BATCH_BWD(0, Y(2))},
+     4,
+     1},
+    {"channels last",
+     {F32(50, 7), F32(50, 7), F32(7), F32(7)},
+     {NORM_AND_RELU(0), TWO(RELU_BWD, 1, Y(1)), BATCH_BWD(0, Y(2)), ONE(SIN, OUT(3, 1)),
+      ONE(SIN, OUT(3, 2))},
+     6,
+     1},
+    {"of halves",
+     {F32(40, 8), F32(8, 36), F32(36), F32(36)},
+     {WITH(TO_HALF, 1, &to_bf16, 0), WITH(TO_HALF, 1, &to_bf16, 1), TWO(MATMUL, Y(0), Y(1)),
+      ONE(ABS, 3), WITH(BATCH_NORMALIZATION, 5, &of_state, Y(2), 2, 3, 2, Y(3)), ONE(RELU, Y(4)),
+      WITH(TO_HALF, 1, &to_bf16, Y(5)), TWO(RELU_BWD, Y(2), Y(6)),
+      WITH(BATCH_NORMALIZATION_BWD, 5, &of_state, Y(2), 2, 2, Y(3), Y(7)), ONE(NEG, Y(8))},
+     10,
      1},
 };
 
@@ -316,6 +363,23 @@ static void expect_scene(const scene *s)
     graph_destroy(&g);
 }
 
+/* What nodes of this operator make is in no memory. */
+static void expect_fused_away(const scene *s, graph_op op)
+{
+    error err = ERROR_INIT;
+    graph *g = graph_of(s);
+    backend *b = NULL;
+    backend_program *p = NULL;
+    must(backend_cuda.open(&(backend_options){0}, &b, &err), &err);
+    must(backend_cuda.load(b, g, &p, &err), &err);
+    for (int32_t i = 0; i < graph_n_nodes(g); i++)
+        if (graph_node_at(g, i)->op == op)
+            assert_int_equal(backend_cuda.value_bytes(p, graph_node_at(g, i)->out[0]), 0);
+    backend_cuda.unload(&p);
+    backend_cuda.close(&b);
+    graph_destroy(&g);
+}
+
 static void test_chains_are_found(void **state)
 {
     (void)state;
@@ -330,11 +394,21 @@ static void test_norms_have_chains_around_them(void **state)
         expect_scene(&norms[i]);
 }
 
+static void test_slopes_of_relu_are_not_stored(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(relus); i++) {
+        expect_scene(&relus[i]);
+        expect_fused_away(&relus[i], OP_RELU_BWD);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(test_chains_are_found),
         KERNEL_TEST(test_norms_have_chains_around_them),
+        KERNEL_TEST(test_slopes_of_relu_are_not_stored),
     };
     return kernel_tests_run(tests, COUNT_OF(tests));
 }

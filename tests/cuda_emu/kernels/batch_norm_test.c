@@ -42,7 +42,7 @@ static launch_batch_norm_call call_of(const shape *s, launch_type type, bool las
                                     .epsilon = 1e-3f,
                                     .pieces = s->pieces,
                                     .room = device_room((size_t)(s->pieces * s->channels) * 16),
-                                    .lines = device_room((size_t)s->channels * 16)};
+                                    .lines = device_room((size_t)s->channels * 32)};
 }
 
 static void describe(char ret[96], const char *what, const shape *s, launch_type type, bool last)
@@ -122,19 +122,38 @@ static void reference_bwd(const shape *s, bool last, bool training)
     }
 }
 
-static void backward(const shape *s, launch_type type, bool last, bool training, bool want_dx)
+/* Where the slopes come from: as they are stored, through Relu, of a chain that doubles them. */
+typedef enum origin { STORED, THROUGH_RELU, CHAINED } origin;
+
+/* dy becomes what comes through Relu. */
+static void mask(const shape *s, bool last)
+{
+    for (int64_t k = 0; k < s->channels; k++)
+        EACH_OF_CHANNEL(k, at)
+        {
+            double by = (double)scale[k] / sqrt((double)variance[k] + (double)1e-3f);
+            double y = ((double)x[at] - (double)mean[k]) * by + (double)bias[k];
+            dy[at] = y > 0.0 ? dy[at] : 0.0f;
+        }
+}
+
+/* The chain reads `half`, whose doubles go to slope. */
+static launch_chain_call doubles(launch_type type, int64_t n, const void *half, void *slope)
+{
+    static const dtype of[] = {
+        [LAUNCH_F32] = DT_F32, [LAUNCH_BF16] = DT_BF16, [LAUNCH_F16] = DT_F16};
+    chain_operand operand = {.x = half, .type = of[type], .inner = 1, .count = n};
+    return (launch_chain_call){
+        .elements = n,
+        .source = operand,
+        .n = 1,
+        .step = {{.function = CHAIN_BINARY_add, .u = operand, .y = slope, .y_type = of[type]}}};
+}
+
+static void check_backward(const shape *s, launch_type type, bool last, bool training,
+                           const float *dscale, const float *dbias, const void *dx)
 {
     size_t n = (size_t)(s->n * s->channels * s->plane), channels = (size_t)s->channels;
-    launch_batch_norm_call c = call_of(s, type, last);
-    numbers(x, n, (uint32_t)n, 1.0f, 1.0f);
-    numbers(dy, n, (uint32_t)n + 1, 1.0f, 0.1f);
-    const void *from = stored_on_device(type, x, n);
-    void *slope = stored_on_device(type, dy, n), *dx = want_dx ? slope : NULL;
-    float *dscale = device_room(channels * sizeof *dscale),
-          *dbias = device_room(channels * sizeof *dbias);
-    launch_batch_norm_bwd(kernel_test_stream(), &c, dx, dscale, dbias, slope, from,
-                          vector(scale, s, 3, 0.5f, 1.0f), vector(mean, s, 4, 0.3f, 1.0f),
-                          vector(variance, s, 5, 0.3f, 0.5f), training);
     reference_bwd(s, last, training);
     char what[96];
     describe(what, training ? "slopes in training" : "slopes", s, type, last);
@@ -143,20 +162,65 @@ static void backward(const shape *s, launch_type type, bool last, bool training,
     assert_floats_close(what, got, first, channels, size, 1e-5);
     from_device(got, dbias, channels * sizeof *got);
     assert_floats_close(what, got, second, channels, size, 1e-5);
-    if (want_dx) {
+    if (dx) {
         stored_from_device(got, type, dx, n);
         assert_floats_close(what, got, want, n, 4e-6, 4e-6 + 1.01 * stored_grain(type));
     }
+}
+
+static void backward(const shape *s, launch_type type, bool last, bool training, bool want_dx,
+                     origin from)
+{
+    size_t n = (size_t)(s->n * s->channels * s->plane), channels = (size_t)s->channels;
+    launch_batch_norm_call c = call_of(s, type, last);
+    numbers(x, n, (uint32_t)n, 1.0f, 1.0f);
+    numbers(dy, n, (uint32_t)n + 1, 1.0f, 0.1f);
+    const void *stored_x = stored_on_device(type, x, n);
+    void *stored_dy = stored_on_device(type, dy, n), *slope = stored_dy;
+    if (from == CHAINED)
+        slope = stored_room(type, n);
+    launch_chain_call chain = doubles(type, (int64_t)n, stored_dy, slope);
+    void *dx = !want_dx ? NULL : from == CHAINED ? stored_room(type, n) : slope;
+    float *dscale = device_room(channels * sizeof *dscale),
+          *dbias = device_room(channels * sizeof *dbias);
+    const float *biases = vector(bias, s, 6, 0.5f, 0.0f);
+    c.before = from == CHAINED ? &chain : NULL;
+    c.relu_bias = from == THROUGH_RELU ? biases : NULL;
+    launch_batch_norm_bwd(kernel_test_stream(), &c, dx, dscale, dbias, slope, stored_x,
+                          vector(scale, s, 3, 0.5f, 1.0f), vector(mean, s, 4, 0.3f, 1.0f),
+                          vector(variance, s, 5, 0.3f, 0.5f), training);
+    if (from == THROUGH_RELU)
+        mask(s, last);
+    for (size_t i = 0; i < n && from == CHAINED; i++)
+        dy[i] *= 2.0f;
+    check_backward(s, type, last, training, dscale, dbias, dx);
     device_clear();
+}
+
+static void slopes_of(origin from)
+{
+    for (size_t i = 0; i < SHAPES; i++)
+        for (int last = from == CHAINED; last < 2; last++)
+            backward(&shapes[i], stored_types[(i + (size_t)last) % STORED_TYPES], last, i % 3,
+                     i != 3, from);
 }
 
 static void slopes(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < SHAPES; i++)
-        for (int last = 0; last < 2; last++)
-            backward(&shapes[i], stored_types[(i + (size_t)last) % STORED_TYPES], last, i % 3,
-                     i != 3);
+    slopes_of(STORED);
+}
+
+static void slopes_through_relu(void **state)
+{
+    (void)state;
+    slopes_of(THROUGH_RELU);
+}
+
+static void slopes_of_a_chain(void **state)
+{
+    (void)state;
+    slopes_of(CHAINED);
 }
 
 /* A batch far from zero keeps its variance, within a piece and across pieces. */
@@ -186,8 +250,8 @@ static void far_from_zero(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(both_layouts),
-        KERNEL_TEST(slopes),
+        KERNEL_TEST(both_layouts),        KERNEL_TEST(slopes),
+        KERNEL_TEST(slopes_through_relu), KERNEL_TEST(slopes_of_a_chain),
         KERNEL_TEST(far_from_zero),
     };
     return kernel_tests_run(tests, sizeof tests / sizeof *tests);

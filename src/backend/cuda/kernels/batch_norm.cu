@@ -17,7 +17,7 @@ template <typename T> struct batch_moments : moments_fold<T> {
     }
 };
 
-template <typename T> struct batch_slopes : slopes_fold<T> {
+template <typename T, typename D> struct batch_slopes : slopes_fold<T, D> {
     float *dscale, *dbias;
     const float *variance;
     float epsilon;
@@ -61,35 +61,36 @@ void launch_batch_norm_statistics(cuda_stream stream, const launch_batch_norm_ca
     });
 }
 
-static __global__ void forward_lines(channel_line *lines, const float *scale, const float *bias,
-                                     const float *mean, const float *variance, int64_t channels,
-                                     float epsilon)
+/* `apart`: lines from a channel to the next. */
+static __global__ void forward_lines(channel_line *lines, int apart, const float *scale,
+                                     const float *bias, const float *mean, const float *variance,
+                                     int64_t channels, float epsilon)
 {
     int64_t k = (int64_t)blockIdx.x * CHANNEL_THREADS + threadIdx.x;
     if (IN(k < channels))
-        lines[k] = {mean[k], scale[k] / sqrtf(variance[k] + epsilon), 0.0f, bias[k]};
+        lines[k * apart] = {mean[k], scale[k] / sqrtf(variance[k] + epsilon), 0.0f, bias[k]};
 }
 
 /* `each`: 1 / the numbers of a channel, 0 where its statistics do not depend on them. */
-static __global__ void backward_lines(channel_line *lines, const float *scale, const float *mean,
-                                      const float *variance, const float *dscale,
+static __global__ void backward_lines(channel_line *lines, int apart, const float *scale,
+                                      const float *mean, const float *variance, const float *dscale,
                                       const float *dbias, int64_t channels, float epsilon,
                                       float each)
 {
     int64_t k = (int64_t)blockIdx.x * CHANNEL_THREADS + threadIdx.x;
     if (IN(k < channels)) {
         float inverse = 1.0f / sqrtf(variance[k] + epsilon), by = scale[k] * inverse;
-        lines[k] = {mean[k], by, dscale[k] * inverse * each * by, dbias[k] * each * by};
+        lines[k * apart] = {mean[k], by, dscale[k] * inverse * each * by, dbias[k] * each * by};
     }
 }
 
 /* A thread has the same four channels of all its rows. */
 template <typename M>
-static __global__ void map_channels(M map, const channel_line *lines, int64_t rows,
+static __global__ void map_channels(M map, const typename M::line *lines, int64_t rows,
                                     int64_t channels)
 {
     int64_t i = 4 * ((int64_t)blockIdx.x * blockDim.x + threadIdx.x);
-    channel_line l[4] = {};
+    typename M::line l[4] = {};
     for (int j = 0; j < 4; j++)
         if (IN(i + j < channels))
             l[j] = lines[i + j];
@@ -103,7 +104,7 @@ enum { ROWS_OF_THREAD = 8 }; /* at least, so that reading the lines pays */
 template <typename M>
 static void map_all(cuda_stream stream, const launch_batch_norm_call *c, M map)
 {
-    const channel_line *lines = (const channel_line *)c->lines;
+    const typename M::line *lines = (const typename M::line *)c->lines;
     if (c->n * c->channels * c->plane == 0)
         return;
     if (c->channels_last) {
@@ -118,6 +119,7 @@ static void map_all(cuda_stream stream, const launch_batch_norm_call *c, M map)
 
 /* What a chain makes of y as it is stored, or would be if others read it too. */
 template <typename T> struct chained_map {
+    typedef channel_line line;
     forward_map<T> map;
     light_chain chain;
 
@@ -145,7 +147,8 @@ void launch_batch_norm(cuda_stream stream, const launch_batch_norm_call *c, void
     if (c->channels == 0)
         return;
     LAUNCH(forward_lines, dim3(blocks_for(c->channels, CHANNEL_THREADS)), dim3(CHANNEL_THREADS), 0,
-           stream, (channel_line *)c->lines, scale, bias, mean, variance, c->channels, c->epsilon);
+           stream, (channel_line *)c->lines, 1, scale, bias, mean, variance, c->channels,
+           c->epsilon);
     with_type(c->type, [&](auto t) {
         typedef decltype(t) T;
         bool aligned = rows_aligned((T *)y, row_of(c)) && rows_aligned((const T *)x, row_of(c));
@@ -158,30 +161,129 @@ void launch_batch_norm(cuda_stream stream, const launch_batch_norm_call *c, void
     });
 }
 
+/* --- backward --- */
+
+/* A channel's lines: the norm's, and its gradient's. */
+struct both_lines {
+    channel_line forward, backward;
+};
+
+/* The slope through Relu of what the norm has made of x, as that is stored. */
+template <typename T>
+static __device__ __forceinline__ float slope_of_relu(const channel_line &l, float x, float dy)
+{
+    return relu_bwd_at::of(dy, to_float(stored<T>(normalised(l, x))), 0.0f, 0.0f);
+}
+
+/* As stored_slopes. */
+template <typename T> struct relu_slopes {
+    const T *dy;
+    const both_lines *lines;
+    bool aligned;
+
+    __device__ __forceinline__ float one(int64_t at, int64_t k, float x) const
+    {
+        return slope_of_relu<T>(lines[k].forward, x, to_float(dy[at]));
+    }
+    __device__ __forceinline__ quad four(int64_t at, int64_t i, int64_t n, const quad &x) const
+    {
+        quad d = quad_load(dy + at, i, n, aligned);
+        for (int j = 0; j < 4; j++)
+            if (IN(i + j < n))
+                d.v[j] = slope_of_relu<T>(lines[i + j].forward, x.v[j], d.v[j]);
+        return d;
+    }
+};
+
+/* ... that a chain makes; by fours only. */
+struct chained_slopes {
+    light_chain chain;
+
+    __device__ __forceinline__ quad four(int64_t at, int64_t i, int64_t n, const quad &) const
+    {
+        quad d = {};
+        chain.from_source(d.v, (uint32_t)(at + i), n - i);
+        return d;
+    }
+};
+
+template <typename T> struct relu_backward_map {
+    typedef both_lines line;
+    T *dx;
+    const T *dy, *x;
+    bool aligned;
+
+    __device__ __forceinline__ void four(int64_t at, int64_t i, int64_t n,
+                                         const both_lines l[4]) const
+    {
+        quad d = quad_load(dy + at, i, n, aligned), q = quad_load(x + at, i, n, aligned);
+        for (int j = 0; j < 4; j++)
+            d.v[j] = slope_through(l[j].backward, q.v[j],
+                                   slope_of_relu<T>(l[j].forward, q.v[j], d.v[j]));
+        quad_store(dx + at, i, n, aligned, d);
+    }
+};
+
+/* What backward is told. */
+struct backward_of {
+    void *dx;
+    float *dscale, *dbias;
+    const void *dy, *x;
+    const float *scale, *mean, *variance;
+};
+
+template <typename T>
+static void sum_slopes(cuda_stream stream, const launch_batch_norm_call *c, const backward_of &b,
+                       bool aligned)
+{
+    reduce_space s = space_of(c);
+    bool means_too = aligned && rows_aligned(b.mean, 4);
+    auto fold_of = [&](auto d) {
+        return batch_slopes<T, decltype(d)>{
+            {d, (const T *)b.x, b.mean, 1, means_too}, b.dscale, b.dbias, b.variance, c->epsilon};
+    };
+    if (c->before)
+        fold_across(
+            stream, &s, c->pieces, c->room,
+            fold_of(chained_slopes{{chain_code_of(c->before, c->channels % CHAIN_EACH == 0)}}));
+    else if (c->relu_bias)
+        fold(stream, &s, c->pieces, c->room,
+             fold_of(relu_slopes<T>{(const T *)b.dy, (const both_lines *)c->lines, aligned}));
+    else
+        fold(stream, &s, c->pieces, c->room, fold_of(stored_slopes<T>{(const T *)b.dy, aligned}));
+}
+
+template <typename T>
+static void backward(cuda_stream stream, const launch_batch_norm_call *c, const backward_of &b,
+                     bool training)
+{
+    dim3 grid(blocks_for(c->channels, CHANNEL_THREADS)), block(CHANNEL_THREADS);
+    channel_line *lines = (channel_line *)c->lines;
+    float each = training ? 1.0f / (float)(c->n * c->plane) : 0.0f;
+    const T *dy = (const T *)b.dy, *x = (const T *)b.x;
+    T *dx = (T *)b.dx;
+    bool aligned = rows_aligned(dy, row_of(c)) && rows_aligned(x, row_of(c));
+    int apart = c->relu_bias ? 2 : 1;
+    if (c->relu_bias)
+        LAUNCH(forward_lines, grid, block, 0, stream, lines, apart, b.scale, c->relu_bias, b.mean,
+               b.variance, c->channels, c->epsilon);
+    sum_slopes<T>(stream, c, b, aligned);
+    LAUNCH(backward_lines, grid, block, 0, stream, lines + (apart - 1), apart, b.scale, b.mean,
+           b.variance, (const float *)b.dscale, (const float *)b.dbias, c->channels, c->epsilon,
+           each);
+    aligned = aligned && rows_aligned(dx, 4);
+    if (dx && c->relu_bias)
+        map_all(stream, c, relu_backward_map<T>{dx, dy, x, aligned});
+    else if (dx)
+        map_all(stream, c, backward_map<T>{dx, dy, x, aligned});
+}
+
 void launch_batch_norm_bwd(cuda_stream stream, const launch_batch_norm_call *c, void *dx,
                            float *dscale, float *dbias, const void *dy, const void *x,
                            const float *scale, const float *mean, const float *variance,
                            bool training)
 {
-    reduce_space s = space_of(c);
-    float each = training ? 1.0f / (float)(c->n * c->plane) : 0.0f;
-    if (c->channels == 0)
-        return;
-    with_type(c->type, [&](auto t) {
-        typedef decltype(t) T;
-        const T *d = (const T *)dy, *from = (const T *)x;
-        bool aligned = rows_aligned(d, row_of(c)) && rows_aligned(from, row_of(c));
-        batch_slopes<T> f = {{d, from, mean, 1, aligned && rows_aligned(mean, 4)},
-                             dscale,
-                             dbias,
-                             variance,
-                             c->epsilon};
-        fold(stream, &s, c->pieces, c->room, f);
-        LAUNCH(backward_lines, dim3(blocks_for(c->channels, CHANNEL_THREADS)),
-               dim3(CHANNEL_THREADS), 0, stream, (channel_line *)c->lines, scale, mean, variance,
-               (const float *)dscale, (const float *)dbias, c->channels, c->epsilon, each);
-        if (dx)
-            map_all(stream, c,
-                    backward_map<T>{(T *)dx, d, from, aligned && rows_aligned((T *)dx, 4)});
-    });
+    backward_of b = {dx, dscale, dbias, dy, x, scale, mean, variance};
+    if (c->channels > 0)
+        with_type(c->type, [&](auto t) { backward<decltype(t)>(stream, c, b, training); });
 }

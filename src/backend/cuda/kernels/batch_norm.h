@@ -15,9 +15,12 @@ typedef struct launch_batch_norm_call {
     float epsilon;
     int pieces;                   /* of the sums over n and plane */
     void *room;                   /* pieces > 1: 16 bytes a piece and channel; backward 8 */
-    void *lines;                  /* 16 bytes a channel, aligned to 16 */
+    void *lines;                  /* 16 bytes a channel, with relu_bias 32, aligned to 16 */
     const launch_chain_call *behind; /* or NULL; forward it goes on with y, whose elements it counts as
                                       * they lie */
+    const launch_chain_call *before; /* or NULL; backward, with channels last: it makes and stores dy */
+    const float *relu_bias;       /* or NULL; backward: dy is of Relu's result, of what the norm made with
+                                   * this bias, which is made of x again */
 } launch_batch_norm_call;
 
 /* Mean and population variance of each channel; n plane > 0. */
@@ -27,7 +30,8 @@ void launch_batch_norm_statistics(cuda_stream stream, const launch_batch_norm_ca
 void launch_batch_norm(cuda_stream stream, const launch_batch_norm_call *c, void *y, const void *x,
                        const float *scale, const float *bias, const float *mean,
                        const float *variance);
-/* Without `training` the statistics do not depend on x. n plane > 0; dx may be NULL, or dy. */
+/* Without `training` the statistics do not depend on x. n plane > 0; dx may be NULL, or dy. Chain and
+ * relu_bias exclude each other. */
 void launch_batch_norm_bwd(cuda_stream stream, const launch_batch_norm_call *c, void *dx,
                            float *dscale, float *dbias, const void *dy, const void *x,
                            const float *scale, const float *mean, const float *variance,

@@ -237,9 +237,9 @@ struct light_chain {
     chain_code code;
 
     /* Elements e .. e + 3, of which `left` are there, from the chain's source on. */
-    __device__ __forceinline__ void from_source(uint32_t e, int64_t left) const
+    __device__ __forceinline__ void from_source(float held[CHAIN_EACH], uint32_t e,
+                                                int64_t left) const
     {
-        float held[CHAIN_EACH] = {};
         int n = left < CHAIN_EACH ? (int)left : CHAIN_EACH;
         chain_load(held, code.source, e, n);
         chain_run<false>(held, code, e, n);

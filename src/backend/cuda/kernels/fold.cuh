@@ -123,30 +123,50 @@ static inline dim3 fold_block(int64_t last)
     return dim3(lanes, FOLD_THREADS / lanes);
 }
 
-/* `room` is of pieces > 1 alone. */
+template <typename F>
+static void fold_join(cuda_stream stream, int64_t width, int pieces, const void *room, F f)
+{
+    if (pieces > 1)
+        LAUNCH(fold_pieces<F>, dim3(blocks_for(width, FOLD_THREADS)), dim3(FOLD_THREADS), 0, stream,
+               f, (const typename F::state *)room, width, pieces);
+}
+
+/* With a reduced last axis; f has no need of four(). `room` is of pieces > 1 alone. */
+template <typename F>
+static void fold_along(cuda_stream stream, const reduce_space *s, int pieces, void *room, F f)
+{
+    int64_t width = reduce_width(s), piece = (reduce_depth(s) + pieces - 1) / pieces;
+    if (width == 0)
+        return;
+    with_rows(s->kept.count, piece, [&](auto threads, dim3 grid, dim3 block) {
+        grid.y = (unsigned)pieces;
+        LAUNCH((fold_rows<F, decltype(threads)::value>), grid, block, 0, stream, f,
+               (typename F::state *)room, *s, piece);
+    });
+    fold_join(stream, width, pieces, room, f);
+}
+
+/* With a kept one; f has no need of one(). */
+template <typename F>
+static void fold_across(cuda_stream stream, const reduce_space *s, int pieces, void *room, F f)
+{
+    int64_t width = reduce_width(s), piece = (s->reduced.count + pieces - 1) / pieces;
+    dim3 block = fold_block(s->last);
+    int64_t tiles = (s->last + 4 * block.x - 1) / (4 * block.x) * s->kept.count;
+    if (width == 0)
+        return;
+    LAUNCH(fold_columns<F>, dim3(blocks_for(tiles, 1), (unsigned)pieces), block, 0, stream, f,
+           (typename F::state *)room, *s, piece);
+    fold_join(stream, width, pieces, room, f);
+}
+
 template <typename F>
 static void fold(cuda_stream stream, const reduce_space *s, int pieces, void *room, F f)
 {
-    typedef typename F::state state;
-    int64_t width = reduce_width(s), depth = s->last_reduced ? reduce_depth(s) : s->reduced.count;
-    int64_t piece = (depth + pieces - 1) / pieces;
-    if (width == 0)
-        return;
-    if (s->last_reduced) {
-        with_rows(s->kept.count, piece, [&](auto threads, dim3 grid, dim3 block) {
-            grid.y = (unsigned)pieces;
-            LAUNCH((fold_rows<F, decltype(threads)::value>), grid, block, 0, stream, f,
-                   (state *)room, *s, piece);
-        });
-    } else {
-        dim3 block = fold_block(s->last);
-        int64_t tiles = (s->last + 4 * block.x - 1) / (4 * block.x) * s->kept.count;
-        LAUNCH(fold_columns<F>, dim3(blocks_for(tiles, 1), (unsigned)pieces), block, 0, stream, f,
-               (state *)room, *s, piece);
-    }
-    if (pieces > 1)
-        LAUNCH(fold_pieces<F>, dim3(blocks_for(width, FOLD_THREADS)), dim3(FOLD_THREADS), 0, stream,
-               f, (const state *)room, width, pieces);
+    if (s->last_reduced)
+        fold_along(stream, s, pieces, room, f);
+    else
+        fold_across(stream, s, pieces, room, f);
 }
 
 #endif

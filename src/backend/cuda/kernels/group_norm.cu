@@ -129,7 +129,7 @@ void launch_group_norm_bwd(cuda_stream stream, const launch_group_norm_call *c, 
         const T *d = (const T *)dy, *from = (const T *)x;
         bool aligned = rows_aligned((T *)dx, c->plane) && rows_aligned(d, c->plane) &&
                        rows_aligned(from, c->plane);
-        group_slopes<T> f = {{d, from, mean, c->per_group, aligned}, sums};
+        group_slopes<T> f = {{{d, aligned}, from, mean, c->per_group, aligned}, sums};
         fold(stream, &s, c->pieces, c->room, f);
         LAUNCH(sum_samples, dim3(blocks_for(channels, SAMPLE_THREADS)), dim3(SAMPLE_THREADS), 0,
                stream, dscale, dbias, (const slopes *)sums, inverse, c->batch, channels,

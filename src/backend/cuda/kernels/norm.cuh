@@ -67,15 +67,31 @@ template <typename T> struct moments_fold {
     }
 };
 
+/* The slopes of what a norm has made of x, as they are stored. */
+template <typename T> struct stored_slopes {
+    const T *dy;
+    bool aligned;
+
+    __device__ __forceinline__ float one(int64_t at, int64_t, float) const
+    {
+        return to_float(dy[at]);
+    }
+    __device__ __forceinline__ quad four(int64_t at, int64_t i, int64_t n, const quad &) const
+    {
+        return quad_load(dy + at, i, n, aligned);
+    }
+};
+
 /* The sums of dy, and of dy (x - mean). */
 struct slopes {
     float plain, normal;
 };
 
-/* Likewise. `sharing` results in a row have one mean; 1 where columns are summed. */
-template <typename T> struct slopes_fold {
+/* Likewise. `sharing` results in a row have one mean; 1 where columns are summed. D: as stored_slopes. */
+template <typename T, typename D = stored_slopes<T>> struct slopes_fold {
     typedef slopes state;
-    const T *dy, *x;
+    D dy;
+    const T *x;
     const float *mean;
     int64_t sharing;
     bool aligned;
@@ -90,14 +106,14 @@ template <typename T> struct slopes_fold {
     }
     __device__ __forceinline__ void one(slopes *s, int64_t at, int64_t k) const
     {
-        float d = to_float(dy[at]);
+        float h = to_float(x[at]), d = dy.one(at, k, h);
         s->plain += d;
-        s->normal += d * (to_float(x[at]) - mean[k / sharing]);
+        s->normal += d * (h - mean[k / sharing]);
     }
     __device__ __forceinline__ void four(slopes s[4], int64_t at, int64_t i, int64_t n,
                                          int64_t) const
     {
-        quad d = quad_load(dy + at, i, n, aligned), q = quad_load(x + at, i, n, aligned);
+        quad q = quad_load(x + at, i, n, aligned), d = dy.four(at, i, n, q);
         quad m = quad_load(mean, i, n, aligned);
         for (int j = 0; j < 4; j++) {
             s[j].plain += d.v[j];
@@ -112,7 +128,17 @@ struct channel_line {
     float mean, by, tilt, level;
 };
 
+static __device__ __forceinline__ float normalised(const channel_line &l, float x)
+{
+    return (x - l.mean) * l.by + l.level;
+}
+static __device__ __forceinline__ float slope_through(const channel_line &l, float x, float dy)
+{
+    return dy * l.by - (x - l.mean) * l.tilt - l.level;
+}
+
 template <typename T> struct forward_map {
+    typedef channel_line line;
     T *y;
     const T *x;
     bool aligned;
@@ -122,7 +148,7 @@ template <typename T> struct forward_map {
     {
         quad q = quad_load(x + at, i, n, aligned);
         for (int j = 0; j < 4; j++)
-            q.v[j] = (q.v[j] - l[j].mean) * l[j].by + l[j].level;
+            q.v[j] = normalised(l[j], q.v[j]);
         return q;
     }
     __device__ __forceinline__ void four(int64_t at, int64_t i, int64_t n,
@@ -133,6 +159,7 @@ template <typename T> struct forward_map {
 };
 
 template <typename T> struct backward_map {
+    typedef channel_line line;
     T *dx;
     const T *dy, *x;
     bool aligned;
@@ -142,25 +169,25 @@ template <typename T> struct backward_map {
     {
         quad d = quad_load(dy + at, i, n, aligned), q = quad_load(x + at, i, n, aligned);
         for (int j = 0; j < 4; j++)
-            d.v[j] = d.v[j] * l[j].by - (q.v[j] - l[j].mean) * l[j].tilt - l[j].level;
+            d.v[j] = slope_through(l[j], q.v[j], d.v[j]);
         quad_store(dx + at, i, n, aligned, d);
     }
 };
 
 /* A plane is a row of one channel; rows have the channels in turn. */
 template <typename M, int THREADS>
-static __global__ void map_planes(M map, const channel_line *lines, int64_t rows, int64_t plane,
-                                  int64_t channels)
+static __global__ void map_planes(M map, const typename M::line *lines, int64_t rows,
+                                  int64_t plane, int64_t channels)
 {
     for (int64_t r = row_first(); r < rows; r += row_step()) {
-        channel_line one = lines[r % channels], l[4] = {one, one, one, one};
+        typename M::line one = lines[r % channels], l[4] = {one, one, one, one};
         for (int64_t i = 4 * (int64_t)threadIdx.x; i < plane; i += 4 * THREADS)
             map.four(r * LD(plane), i, plane, l);
     }
 }
 
 template <typename M>
-static void map_rows(cuda_stream stream, M map, const channel_line *lines, int64_t rows,
+static void map_rows(cuda_stream stream, M map, const typename M::line *lines, int64_t rows,
                      int64_t plane, int64_t channels)
 {
     if (rows * plane > 0)

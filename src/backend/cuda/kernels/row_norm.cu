@@ -20,8 +20,10 @@ static __global__ void row_norm(Y *y, float *mean, float *inverse, const X *x, c
         const X *own = x + r * LD(n);
         float m = 0.0f, squares = 0.0f;
         if constexpr (C::IS_THERE)
-            for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS)
-                before.from_source((uint32_t)(r * n + i), n - i);
+            for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
+                quad made = {};
+                before.from_source(made.v, (uint32_t)(r * n + i), n - i);
+            }
         for (int64_t i = 4 * (int64_t)threadIdx.x; i < n && centred; i += 4 * THREADS) {
             quad q = quad_load(own, i, n, aligned);
             m += (q.v[0] + q.v[1]) + (q.v[2] + q.v[3]);

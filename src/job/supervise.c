@@ -209,7 +209,7 @@ static void ask_to_stop(supervision *s, const char *why)
 static void take_signal(supervision *s, int signal)
 {
     if (s->is_stop_asked || s->is_ending || s->is_done) {
-        s->is_preempted = true;
+        s->is_stop_asked = s->is_preempted = true;
         kill_all(s);
         return;
     }
@@ -401,12 +401,9 @@ static int verdict(const supervision *s, error *err)
             err, E_TIMEOUT, "not done after %g s, the time it was given; --recover goes on from the last "
             "checkpoint",
             (double)s->options->limit_ms / 1000));
-    if (s->is_stop_asked || s->is_ending)
-        (void)FAIL(err, E_PREEMPTED, "stopped on request%s; --recover goes on from the last checkpoint",
-                   s->is_ending ? ", and killed before all had left" : "");
-    else
-        (void)FAIL(err, E_ABORTED, "preempted: a task was asked to leave; --recover goes on from the last "
-                                   "checkpoint");
+    (void)FAIL(err, s->is_stop_asked ? E_PREEMPTED : E_ABORTED,
+               "stopped on request%s%s; --recover goes on from the last checkpoint",
+               s->is_stop_asked ? "" : " to a task", s->is_ending ? ", and killed before all had left" : "");
     return PREEMPTED;
 }
 

@@ -1,6 +1,7 @@
 /*
  * A library to be preloaded: a machine without anything of NVIDIA's. Whoever asks the linker for it is
- * told that it is not there, and is written down in the file that NO_CUDA_LOG names.
+ * told that it is not there, and is written down in the file that NO_CUDA_LOG names. So it is with what has
+ * the word NO_LIBRARY in its name.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -10,11 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_nvidias(const char *name)
+static bool is_away(const char *name)
 {
-    static const char *const words[] = {"cuda", "cublas", "cudnn", "nccl", "nvidia", "nvrtc"};
+    const char *const words[] = {"cuda",   "cublas", "cudnn", "nccl",
+                                 "nvidia", "nvrtc",  getenv("NO_LIBRARY")};
     for (size_t i = 0; name && i < sizeof words / sizeof *words; i++)
-        if (strstr(name, words[i]))
+        if (words[i] && strstr(name, words[i]))
             return true;
     return false;
 }
@@ -36,7 +38,7 @@ void *dlopen(const char *name, int flags)
     static void *(*real)(const char *, int);
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "dlopen");
-    if (!is_nvidias(name))
+    if (!is_away(name))
         return real(name, flags);
     note(name);
     return real("/nowhere/libcuda.so.1", flags); /* so that dlerror() has something to say */

@@ -94,6 +94,7 @@ status maintenance_watch(atomic_bool *stop, maintenance **ret, error *err)
     if (st == OK)
         st = thread_start(&m->thread, "maintenance", watch, m, err);
     if (st != OK) {
+        error_prepend(err, "distributed.gce_maintenance");
         metadata_close(&m->server);
         free(m);
         return st;

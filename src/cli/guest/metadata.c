@@ -195,8 +195,9 @@ static status take(metadata *m, question *q, CURLcode code, char *ret_value, err
     }
     while (q->bytes && isspace((unsigned char)q->answer[q->bytes - 1]))
         q->bytes--;
-    q->answer[q->bytes] = '\0';
-    memcpy(ret_value, q->answer, q->bytes + 1);
+    for (size_t i = 0; i < q->bytes; i++)
+        ret_value[i] = (char)(isprint((unsigned char)q->answer[i]) ? q->answer[i] : '?');
+    ret_value[q->bytes] = '\0';
     return OK;
 }
 

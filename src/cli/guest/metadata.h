@@ -27,8 +27,8 @@ MUST_USE status metadata_open(const char *const *keys, size_t n, metadata **ret,
 void metadata_close(metadata **m);
 
 /* Waits until some key is answered, for about a minute at most: which, and its value, the old one
- * too. E_IO: it could not be read, and is asked for again after five seconds; E_ABORTED: woken for
- * good. */
+ * too, with ? for what cannot be printed. E_IO: it could not be read, and is asked for again after
+ * five seconds; E_ABORTED: woken for good. */
 MUST_USE status metadata_next(metadata *m, size_t *ret_key, char ret_value[METADATA_VALUE],
                               error *err);
 void metadata_wake(metadata *m);

@@ -28,7 +28,10 @@ static void measure(exec *e, const exec_options *options)
         .io = largest_slab(e, SLAB_IO),
         .temp = largest_slab(e, SLAB_TEMP),
     };
-    e->memory.sums = e->ops->async ? options->sum_level * e->memory.grad : 0;
+    if (e->ops->async && e->memory.grad) {
+        e->memory.sums = options->sum_level * e->memory.grad;
+        e->memory.received = peers_room(options->peers);
+    }
     for (size_t i = 0; i < e->n_variants; i++) {
         const variant *v = &e->variants[i];
         e->memory.constant += plan_slab_bytes(v->plan, SLAB_CONST);

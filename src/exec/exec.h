@@ -31,11 +31,12 @@ typedef struct exec_options {
                                  * a device's memory; 0: not known */
     uint8_t sum_level;          /* that exec_keep_sums will be asked for: its room counts as needed, but
                                  * a device that has less gets along with that */
+    const peers *peers;         /* that exec_join will be told of, likewise; or NULL */
 } exec_options;
 
-/* Bytes by slab, for --dry-run; sums: of gradients, on a device. */
+/* Bytes by slab, for --dry-run; on a device sums of gradients, and what peers send of theirs. */
 typedef struct exec_memory {
-    size_t param, grad, io, temp, constant, workspace, sums;
+    size_t param, grad, io, temp, constant, workspace, sums, received;
 } exec_memory;
 
 /* A device can keep gradients and add them up, so that only whole nodes of the tree of slots come

@@ -28,6 +28,8 @@ typedef struct peers_union peers_union;
 /* For n engines; `f` is kept. They join by exec_join. */
 peers *peers_create(int32_t n, const flat *f);
 void peers_destroy(peers **p);
+/* Bytes of its device that each takes for what the others send; 0 without peers. */
+size_t peers_room(const peers *p);
 
 /* Once all stand: finds the ways between their devices. E_UNSUPPORTED if one could not join. Before it,
  * and if it fails, nobody is united. They stand until peers_destroy. */

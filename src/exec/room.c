@@ -9,14 +9,15 @@
 enum { SPARE = 32 }; /* a 32nd of what is free stays: pieces are rounded up */
 
 typedef struct need {
-    size_t fixed, sums, batch; /* bytes; constants are there already, sums can be done without */
+    size_t fixed, more, batch; /* bytes; constants are there already; what is more, sums and what peers
+                                * send, can be done without */
 } need;
 
 static need need_of(const exec *e)
 {
     const exec_memory *m = &e->memory;
     return (need){.fixed = m->param + m->grad,
-                  .sums = m->sums,
+                  .more = m->sums + m->received,
                   .batch = 2 * m->io + m->temp + m->workspace};
 }
 
@@ -34,7 +35,7 @@ static long long most_beside(size_t taken, const need *n, size_t room, int64_t e
 
 static long long most_examples(const need *n, size_t room, int64_t examples)
 {
-    long long most = most_beside(n->fixed + n->sums, n, room, examples);
+    long long most = most_beside(n->fixed + n->more, n, room, examples);
     return most > 0 ? most : most_beside(n->fixed, n, room, examples);
 }
 
@@ -61,7 +62,8 @@ status room_check(const exec *e, const exec_options *o, error *err)
     advise(&n, room, o->examples, advice, sizeof advice);
     return FAIL(err, E_NOMEM,
                 "%s number %d (%s) lacks memory: %llu MiB are needed, %llu of %llu are free; weights, "
-                "gradients and their sums take %llu, and %llu are for %s",
-                e->ops->name, o->device.device, d.name, mib(n.fixed + n.sums + n.batch), mib(d.free),
-                mib(d.memory), mib(n.fixed + n.sums), mib(n.batch), advice);
+                "gradients and their sums%s take %llu, and %llu are for %s",
+                e->ops->name, o->device.device, d.name, mib(n.fixed + n.more + n.batch), mib(d.free),
+                mib(d.memory), e->memory.received ? " with what other devices send" : "",
+                mib(n.fixed + n.more), mib(n.batch), advice);
 }

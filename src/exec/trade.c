@@ -27,14 +27,19 @@ static size_t largest_part(const flat *f)
     return most;
 }
 
+size_t peers_room(const peers *p)
+{
+    return p ? (largest_part(p->flat) + (size_t)p->n * GRAIN) * sizeof(float) : 0;
+}
+
 static status join(exec *e, const peers *p, error *err)
 {
     queued *q = e->queued;
-    size_t room = (largest_part(p->flat) + (size_t)p->n * GRAIN) * sizeof(float);
     q->addends = xcalloc((size_t)p->n, sizeof *q->addends);
     q->parcels = xcalloc((size_t)p->n, sizeof *q->parcels);
     q->pieces = xcalloc((size_t)p->flat->n_live_parts + 1, sizeof *q->pieces);
-    TRY(e->ops->alloc(e->device, SPACE_DEVICE, room, "what others send", &q->received, err));
+    TRY(e->ops->alloc(e->device, SPACE_DEVICE, peers_room(p), "what others send", &q->received,
+                      err));
     for (int32_t i = 0; i < p->flat->n_live_parts; i++)
         TRY(async_of(e)->event_create(e->device, &q->pieces[i], err));
     return OK;

@@ -81,6 +81,7 @@ static status build(lane *l, error *err)
             .n_graphs = l->o.n_graphs,
             .examples = l->o.batch_sizes[0],
             .sum_level = l->o.sum_level,
+            .peers = l->o.peers,
         },
         &l->exec, err));
     exec_join(l->exec, l->o.peers, l->o.index);

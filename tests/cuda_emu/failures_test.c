@@ -29,6 +29,7 @@ typedef struct attempt {
     int runs; /* of the engine; 0: the GPU is looked for */
     bool learns;
     uint8_t counted, kept; /* levels of sums: what the engine is told, what must have room then */
+    int32_t peers;         /* of how many the engine is told, and is one; 0: none */
 } attempt;
 
 /* y = -exp(x) of a batch. */
@@ -57,7 +58,7 @@ static status build_learner(graph *g, int64_t batch, error *err)
     return graph_backward(g, v, share, err);
 }
 
-static status compute(const attempt *a, graph *g, const flat *f, exec **e, error *err)
+static status compute(const attempt *a, graph *g, const flat *f, peers *p, exec **e, error *err)
 {
     static const float params[WIDTH * OUT];
     exec_options o = {.backend = &backend_cuda,
@@ -66,9 +67,11 @@ static status compute(const attempt *a, graph *g, const flat *f, exec **e, error
                       .graphs = (const graph *const[]){g},
                       .n_graphs = 1,
                       .examples = a->batch,
-                      .sum_level = a->counted};
+                      .sum_level = a->counted,
+                      .peers = p};
     TRY(a->learns ? build_learner(g, a->batch, err) : build(g, a->batch, err));
     TRY(exec_create(&o, e, err));
+    exec_join(*e, p, 0);
     exec_bind_params(*e, params);
     if (exec_keep_sums(*e, a->kept) < a->kept)
         return FAIL(err, E_NOMEM, "no room for the sums");
@@ -89,9 +92,13 @@ static status attempt_it(void *user, error *err)
     exec *e = NULL;
     TRY(graph_create(&g, err));
     status st = a->learns ? flat_create(&weights, 1, &f, err) : OK;
+    peers *p = st == OK && a->peers ? peers_create(a->peers, f) : NULL;
     if (st == OK)
-        st = compute(a, g, f, &e, err);
+        st = compute(a, g, f, p, &e, err);
+    if (st == OK && p)
+        st = peers_connect(p, err);
     exec_destroy(&e);
+    peers_destroy(&p);
     flat_destroy(&f);
     graph_destroy(&g);
     return st;
@@ -154,16 +161,19 @@ static void test_a_batch_that_does_not_fit(void **state)
     assert_int_equal(try(&a, &err), E_NOMEM);
 }
 
-/* Of a machine of 16 MB: what a batch may have beside weights, gradients and what is told of sums. */
-static int64_t largest_batch(uint8_t counted)
+/* Of a machine of 16 MB: what a batch may have beside weights, gradients, sums and what peers send. */
+static int64_t largest_batch(uint8_t counted, int32_t n_peers)
 {
     error err;
     attempt a = {.machine = {"EMU_MEMORY=16777216"},
                  .runs = 1,
                  .batch = 9000,
                  .learns = true,
-                 .counted = counted};
+                 .counted = counted,
+                 .peers = n_peers};
     assert_int_equal(try(&a, &err), E_NOMEM);
+    const char *sent = strstr(err.text, "their sums with what other devices send take ");
+    assert_int_equal(sent != NULL, n_peers > 0);
     const char *most = strstr(err.text, "a batch of 9000; one of ");
     assert_non_null(most);
     return strtoll(most + strlen("a batch of 9000; one of "), NULL, 10);
@@ -174,14 +184,26 @@ static void test_a_batch_that_fits_beside_sums(void **state)
     (void)state;
     error err;
     attempt a = {.machine = {"EMU_MEMORY=16777216"}, .runs = 1, .learns = true, .kept = 3};
-    a.batch = largest_batch(0);
+    a.batch = largest_batch(0, 0);
     assert_int_equal(try(&a, &err), E_NOMEM);
     assert_string_equal(err.text, "no room for the sums");
-    a.batch = largest_batch(3);
-    assert_in_range(a.batch, 100, largest_batch(0) - 100);
+    a.batch = largest_batch(3, 0);
+    assert_in_range(a.batch, 100, largest_batch(0, 0) - 100);
     assert_int_equal(try(&a, &err), OK);
-    a.batch = largest_batch(100); /* so many that they never fit are done without */
-    assert_int_equal(a.batch, largest_batch(0));
+    a.batch = largest_batch(100, 0); /* so many that they never fit are done without */
+    assert_int_equal(a.batch, largest_batch(0, 0));
+}
+
+/* What is sent to it has the room of a part of the weights, here a fourth of them. */
+static void test_a_batch_that_fits_beside_peers(void **state)
+{
+    (void)state;
+    error err;
+    attempt a = {.machine = {"EMU_MEMORY=16777216"}, .runs = 1, .learns = true, .peers = 1};
+    int64_t alone = largest_batch(0, 0), fourth = (alone - largest_batch(1, 0)) / 4;
+    a.batch = largest_batch(0, 1);
+    assert_in_range(a.batch, alone - fourth - 2, alone - fourth);
+    assert_int_equal(try(&a, &err), OK);
 }
 
 static void test_not_even_one_fits(void **state)
@@ -211,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_a_chip_without_code),
         cmocka_unit_test(test_a_batch_that_does_not_fit),
         cmocka_unit_test(test_a_batch_that_fits_beside_sums),
+        cmocka_unit_test(test_a_batch_that_fits_beside_peers),
         cmocka_unit_test(test_not_even_one_fits),
         cmocka_unit_test(test_a_gpu_that_breaks),
     };

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,5 +112,29 @@ status errands_run(errand *list, int n, int at_once, error *err)
         st = turn(list, n, at_once, &next, &running, polls, err);
     kill_rest(list, n);
     free(polls);
+    return st;
+}
+
+static char *detach_trimmed(buf *output)
+{
+    size_t first = output->size ? strspn(output->data, "\n") : 0;
+    while (output->size > first && output->data[output->size - 1] == '\n')
+        output->size--;
+    char *said = xstrndup(output->size ? output->data + first : "", output->size - first);
+    buf_fini(output);
+    return said;
+}
+
+status errand_ask(const char *const *argv, char **ret_said, error *err)
+{
+    errand e = {.argv = (char *const *)(uintptr_t)argv};
+    TRY(errands_run(&e, 1, 1, err));
+    char *said = detach_trimmed(&e.output);
+    status st = e.code ? FAIL(err, E_FAIL, "%s: %s", argv[0], *said ? said : "it failed without a word")
+                       : OK;
+    if (st == OK && ret_said)
+        *ret_said = said;
+    else
+        free(said);
     return st;
 }

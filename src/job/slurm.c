@@ -152,23 +152,6 @@ typedef struct waiting {
     error *err;
 } waiting;
 
-/* Runs a tool of Slurm's; *ret_said is what it said, without the last newline. */
-static status run_tool(const char *const *argv, char **ret_said, error *err)
-{
-    errand e = {.argv = (char *const *)(uintptr_t)argv};
-    TRY(errands_run(&e, 1, 1, err));
-    while (e.output.size && e.output.data[e.output.size - 1] == '\n')
-        e.output.data[--e.output.size] = '\0';
-    char *said = buf_detach(&e.output);
-    status st = e.code ? FAIL(err, E_FAIL, "%s: %s", argv[0], *said ? said : "it failed without a word")
-                       : OK;
-    if (st == OK && ret_said)
-        *ret_said = said;
-    else
-        free(said);
-    return st;
-}
-
 static status submit(waiting *w, const char *script)
 {
     int n = 0;
@@ -179,7 +162,7 @@ static status submit(waiting *w, const char *script)
     argv[1] = "--parsable";
     memcpy(&argv[2], w->o->sbatch, (size_t)n * sizeof *argv);
     argv[2 + n] = script;
-    status st = run_tool(argv, &w->id, w->err);
+    status st = errand_ask(argv, &w->id, w->err);
     free(argv);
     if (st == OK)
         w->id[strcspn(w->id, ";\n")] = '\0'; /* "123;cluster" */
@@ -215,7 +198,7 @@ static void ask_to_stop(waiting *w)
     error why = ERROR_INIT;
     fprintf(stderr, "tequio: %s\n", w->asked ? "cancelling" : "stopping after a checkpoint; Ctrl-C again cancels");
     if (fs_write_atomic(w->stop, "", 0, &why) != OK ||
-        run_tool(w->asked++ ? at_once : gently, NULL, &why) != OK)
+        errand_ask(w->asked++ ? at_once : gently, NULL, &why) != OK)
         fprintf(stderr, "tequio: %s\n", why.text);
 }
 
@@ -229,7 +212,7 @@ static bool is_queued(const waiting *w)
 {
     const char *argv[] = {"squeue", "--noheader", "--jobs", w->id, "--format", "%T", NULL};
     char *said = NULL;
-    bool is_there = run_tool(argv, &said, NULL) == OK && *said; /* one that is forgotten is an error */
+    bool is_there = errand_ask(argv, &said, NULL) == OK && *said; /* one that is forgotten is an error */
     free(said);
     return is_there;
 }

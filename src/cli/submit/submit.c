@@ -1,4 +1,5 @@
 /* `tequio submit`: a job of AI Platform's form, with gcloud's flags, run on machines one has. */
+#include "backend/cuda/cuda.h"
 #include "cli/commands.h"
 #include "cli/submit/report.h"
 #include "cli/submit/target.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const target *const targets[] = {&target_local, &target_slurm, &target_ssh};
+static const target *const targets[] = {&target_compose, &target_local, &target_slurm, &target_ssh};
 
 /* --- for targets --- */
 
@@ -186,17 +187,17 @@ static const flag submit_flags[] = {
     {name, 0, FLAG_OF_##kind, value, group, help, 1, JOB_TASKS_MOST},
 #include "job/spec/flags.def"
 #undef JOB_FLAG
-    {"target", 0, FLAG_CHOICE, "local|ssh|slurm", WHERE,
-     "local: each task is a process of this machine; the default. ssh: of hosts that ssh reaches. slurm: "
-     "of nodes that Slurm allots.",
+    {"target", 0, FLAG_CHOICE, "compose|local|ssh|slurm", WHERE,
+     "local: each task is a process of this machine; the default. compose: a container on it. ssh: a process "
+     "of hosts that ssh reaches. slurm: of nodes that Slurm allots.",
      0, 0},
     {"scale-down", 0, FLAG_TEXT, "MxWxP", WHERE,
      "Fewer tasks of the same roles: master, workers, parameter servers, as 1x2x1; a fourth number "
      "is evaluators.",
      0, 0},
     {"start-port", 0, FLAG_COUNT, "PORT", WHERE,
-     "Listen on this port and the following ones, instead of free ones (local), 27182 (ssh), or those that the "
-     "number of the job gives (slurm).",
+     "Listen on this port and the following ones, instead of free ones (local), 27182 (ssh; compose, where all "
+     "have this one), or those that the number of the job gives (slurm).",
      1, 65535},
     {"sbatch", 0, FLAG_TEXT, "OPTIONS", TARGET_GROUP("slurm"),
      "Further options of sbatch, as '--partition=gpu'.", 0, 0},
@@ -206,6 +207,8 @@ static const flag submit_flags[] = {
      "Likewise, a line each: HOST [slots=N] [gpus=N] [address=A].", 0, 0},
     {"ssh", 0, FLAG_TEXT, "COMMAND", TARGET_GROUP("ssh"),
      "The client with its options, instead of '" TARGET_SSH "'.", 0, 0},
+    {"gpus", 0, FLAG_COUNT, "N", TARGET_GROUP("compose"),
+     "GPUs of the machine, instead of those found on this one.", 0, CUDA_GPUS_MAX},
     {"dry-run", 0, FLAG_SWITCH, NULL, SHOW,
      "Check everything and print machines, tasks and the TF_CONFIG of each; start nothing.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON.", 0, 0},

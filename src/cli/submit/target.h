@@ -45,7 +45,7 @@ typedef struct target {
 
 #define TARGET_GROUP(name) "With --target " name
 
-extern const target target_local, target_slurm, target_ssh;
+extern const target target_compose, target_local, target_slurm, target_ssh;
 
 /* --- for targets --- */
 

@@ -1,0 +1,92 @@
+#include "cli/submit/reads.h"
+
+#include "common/base/json.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Keys that name files or folders, by the sections they stand in. */
+static const struct {
+    const char *section, *within, *key;
+} keys[] = {
+    {NULL, NULL, "train_data_path"},
+    {NULL, NULL, "validation_data_path"},
+    {NULL, NULL, "test_data_path"},
+    {"dataset_reader", NULL, "labels"},
+    {"dataset_reader", NULL, "vocabulary"},
+    {"validation_dataset_reader", NULL, "labels"},
+    {"validation_dataset_reader", NULL, "vocabulary"},
+    {"model", NULL, "path"},
+    {"model", "pretrained", "path"},
+};
+
+enum { PLACES = 2 * COUNT_OF(keys) };
+
+typedef struct collection {
+    arena *memory;
+    const char **places; /* [PLACES + 1] */
+    int n;
+} collection;
+
+static void add_place(collection *c, const char *path)
+{
+    for (int i = 0; i < c->n; i++)
+        if (strcmp(c->places[i], path) == 0)
+            return;
+    c->places[c->n++] = arena_strdup(c->memory, path);
+}
+
+/* Of a file that is really there; no container can have another root. */
+static void add_folder(collection *c, const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    add_place(c, slash == file ? file : arena_strndup(c->memory, file, (size_t)(slash - file)));
+}
+
+/* "../data/train.gz" as "/home/me/data/train.gz"; a file that is a link keeps its name. */
+static const char *place(collection *c, const char *path)
+{
+    char real[PATH_MAX], folder[PATH_MAX];
+    struct stat info;
+    if (!realpath(path, real) || stat(real, &info))
+        return path;
+    if (S_ISDIR(info.st_mode)) {
+        add_place(c, real);
+        return arena_strdup(c->memory, real);
+    }
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *within = slash ? arena_strndup(c->memory, path, (size_t)(slash - path) + 1) : ".";
+    if (!realpath(within, folder))
+        return path;
+    const char *own = arena_printf(c->memory, "%s/%s", folder[1] ? folder : "", name);
+    add_folder(c, own);
+    add_folder(c, real);
+    return own;
+}
+
+static json_t *section_of(json_t *top, const char *section, const char *within)
+{
+    json_t *at = section ? json_object_get(top, section) : top;
+    return within ? json_object_get(at, within) : at;
+}
+
+void reads_of(const config *c, arena *memory, reads *ret)
+{
+    collection all = {.memory = memory};
+    all.places = arena_alloc(memory, (PLACES + 1) * sizeof *all.places);
+    json_t *top = json_deep_copy(config_json(c, ""));
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        json_t *section = section_of(top, keys[i].section, keys[i].within);
+        const char *path = json_string_value(json_object_get(section, keys[i].key));
+        if (path)
+            json_object_set_new(section, keys[i].key, json_string(place(&all, path)));
+    }
+    buf text = BUF_INIT;
+    json_pretty(top, &text);
+    json_decref(top);
+    *ret = (reads){.config = arena_strdup(memory, text.data), .places = all.places};
+    buf_fini(&text);
+}

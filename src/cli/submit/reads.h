@@ -1,0 +1,20 @@
+/*
+ * The files of this machine that a job's configuration names, for tasks that see none of them
+ * unless they are handed in. Ownership: in the arena given. Main thread only.
+ */
+#ifndef TEQUIO_CLI_SUBMIT_READS_H
+#define TEQUIO_CLI_SUBMIT_READS_H
+
+#include "common/base/alloc.h"
+#include "common/config/config.h"
+
+typedef struct reads {
+    const char *config; /* the configuration as text, in which folders are absolute and no links */
+    const char *const *places; /* folders, or files, that hold what it names; NULL at the end */
+} reads;
+
+/* A file comes with its whole folder, for others beside it may belong to it. What is not there
+ * stays as it is: the task that misses it says so. */
+void reads_of(const config *c, arena *memory, reads *ret);
+
+#endif

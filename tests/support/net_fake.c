@@ -197,6 +197,11 @@ void net_destroy(net **n)
     *n = NULL;
 }
 
+void net_share_memory(net *n)
+{
+    (void)n; /* it is all one memory here */
+}
+
 status net_use_key(net *n, const struct jobkey *key, error *err)
 {
     (void)n, (void)key, (void)err;

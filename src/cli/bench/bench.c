@@ -69,6 +69,7 @@ static const flag bench_flags[] = {
     {"curve", 0, FLAG_SWITCH, NULL, NET, "Encrypt, as between hosts.", 0, 0},
     {"replicas", 0, FLAG_SWITCH, NULL, NET,
      "Alternate with servers that have standbys; of two servers and pushpull, 1M,4M.", 0, 0},
+    {"shared", 0, FLAG_SWITCH, NULL, NET, "Alternate with payloads in shared memory.", 0, 0},
     {"seconds", 0, FLAG_COUNT, "N", NET, "How long one measurement takes. 1.", 1, 3600},
     {"model", 0, FLAG_CHOICE, BENCH_MODELS, STEP, "What is trained; mlp.", 0, 0},
     {"threads", 0, FLAG_COUNT, "N", STEP, "Threads of the lane. 1.", 1, 4096},

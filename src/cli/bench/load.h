@@ -35,6 +35,7 @@ typedef struct bench_request {
     int64_t bytes;        /* of a part */
     int workers, servers; /* processes */
     bool copies;          /* every server has a standby, the next one */
+    bool shares;          /* payloads go through shared memory */
     double seconds;
     const jobkey *key; /* of their connections; NULL: in the clear */
 } bench_request;

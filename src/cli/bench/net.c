@@ -21,13 +21,15 @@ typedef struct cell {
     bench_traffic traffic;
     int64_t bytes;
     double *speed, *iperf, *ratio; /* [rounds]; the last two only with iperf3 */
-    double *copied, *cost;         /* [rounds] with standbys; against without; --replicas */
+    double *other, *other_ratio;   /* [rounds] the other way, if there is one; against `speed` */
     bench_speed newest;
 } cell;
 
 typedef struct plan {
     int workers, servers, rounds, seconds;
-    bool has_iperf, encrypts, copies;
+    bool has_iperf, encrypts;
+    bool copies, shares;           /* the other way: with standbys, or through shared memory */
+    const char *other;             /* its name; NULL: there is none */
     jobkey key;
     cell cells[CELLS];
     size_t n_cells;
@@ -103,8 +105,8 @@ static cell cell_of(const plan *p, bench_traffic traffic, int64_t bytes)
         .speed = room_of(p),
         .iperf = room_of(p),
         .ratio = room_of(p),
-        .copied = room_of(p),
-        .cost = room_of(p),
+        .other = room_of(p),
+        .other_ratio = room_of(p),
     };
 }
 
@@ -115,12 +117,16 @@ static status read_plan(const args *a, plan *ret, error *err)
     size_t n_sizes = 0;
     const char *what = args_text(a, "what"), *bytes = args_text(a, "bytes");
     bool copies = args_has(a, "replicas");
+    if (copies && args_has(a, "shared"))
+        return FAIL(err, E_USAGE, "--replicas, --shared: one of them at a time");
     TRY(read_traffic(what ? what : copies ? "pushpull" : "push,pull,pushpull", wanted, err));
     TRY(read_sizes(bytes ? bytes : copies ? "1M,4M" : "64K,1M,4M", sizes, &n_sizes, err));
     plan p = {
         .workers = (int)args_count(a, "workers", 1),
         .servers = (int)args_count(a, "ps", copies ? 2 : 1),
         .copies = copies,
+        .shares = args_has(a, "shared"),
+        .other = copies ? "replicas" : args_has(a, "shared") ? "shared" : NULL,
         .rounds = (int)args_count(a, "rounds", ROUNDS),
         .seconds = (int)args_count(a, "seconds", SECONDS),
         .has_iperf = bench_iperf_is_here(),
@@ -145,14 +151,14 @@ static void plan_fini(plan *p)
         free(p->cells[i].speed);
         free(p->cells[i].iperf);
         free(p->cells[i].ratio);
-        free(p->cells[i].copied);
-        free(p->cells[i].cost);
+        free(p->cells[i].other);
+        free(p->cells[i].other_ratio);
     }
 }
 
 /* --- rounds --- */
 
-static status measure_cluster(const plan *p, const cell *c, bool copies, const char *job_dir,
+static status measure_cluster(const plan *p, const cell *c, bool other, const char *job_dir,
                               bench_speed *ret, error *err)
 {
     bench_request r = {
@@ -160,7 +166,8 @@ static status measure_cluster(const plan *p, const cell *c, bool copies, const c
         .bytes = c->bytes,
         .workers = p->workers,
         .servers = p->servers,
-        .copies = copies,
+        .copies = other && p->copies,
+        .shares = other && p->shares,
         .seconds = p->seconds,
         .key = p->encrypts ? &p->key : NULL,
     };
@@ -177,18 +184,18 @@ static status measure_cell(const plan *p, cell *c, int round, const char *job_di
     c->speed[round] = c->newest.gbit_per_s;
     if (p->has_iperf)
         c->ratio[round] = c->speed[round] / c->iperf[round];
-    bench_speed copied;
-    if (p->copies) {
-        TRY(measure_cluster(p, c, true, job_dir, &copied, err));
-        c->copied[round] = copied.gbit_per_s;
-        c->cost[round] = c->copied[round] / c->speed[round];
+    bench_speed other;
+    if (p->other) {
+        TRY(measure_cluster(p, c, true, job_dir, &other, err));
+        c->other[round] = other.gbit_per_s;
+        c->other_ratio[round] = c->other[round] / c->speed[round];
     }
     fprintf(stderr, "round %d of %d: %s of %" PRId64 " bytes: %.1f Gbit/s", round + 1, p->rounds,
             bench_traffic_name(c->traffic), c->bytes, c->speed[round]);
     if (p->has_iperf)
         fprintf(stderr, ", iperf3 %.1f", c->iperf[round]);
-    if (p->copies)
-        fprintf(stderr, ", with standbys %.1f", c->copied[round]);
+    if (p->other)
+        fprintf(stderr, ", %s %.1f", p->other, c->other[round]);
     fprintf(stderr, "\n");
     return OK;
 }
@@ -258,6 +265,13 @@ static json_t *tell_spread(spread s)
     return json_pack("{s:f, s:f, s:f}", "median", s.median, "min", s.min, "max", s.max);
 }
 
+static void tell_other(json_t *o, const plan *p, const char *what, double *values)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%s_%s", p->other, what);
+    json_object_set_new(o, key, tell_spread(spread_of(values, p->rounds)));
+}
+
 static json_t *tell_cell(const plan *p, const cell *c)
 {
     json_t *o =
@@ -267,9 +281,9 @@ static json_t *tell_cell(const plan *p, const cell *c)
         json_object_set_new(o, "iperf3_gbit_per_s", tell_spread(spread_of(c->iperf, p->rounds)));
         json_object_set_new(o, "ratio", tell_spread(spread_of(c->ratio, p->rounds)));
     }
-    if (p->copies) {
-        json_object_set_new(o, "replicas_gbit_per_s", tell_spread(spread_of(c->copied, p->rounds)));
-        json_object_set_new(o, "replicas_ratio", tell_spread(spread_of(c->cost, p->rounds)));
+    if (p->other) {
+        tell_other(o, p, "gbit_per_s", c->other);
+        tell_other(o, p, "ratio", c->other_ratio);
     }
     json_object_set_new(o, "server_cpus", json_real(c->newest.server_cpus));
     json_object_set_new(o, "worker_cpus", json_real(c->newest.worker_cpus));
@@ -300,7 +314,9 @@ static void print_text(const plan *p)
            BENCH_IN_FLIGHT, p->rounds, p->rounds == 1 ? "" : "s", thread_cpus(),
            p->encrypts ? ", encrypted" : "");
     printf("%-10s %9s %9s %9s %7s", "what", "bytes", "here", "iperf3", "ratio");
-    printf("%s\n", p->copies ? "  standbys   ratio" : "");
+    if (p->other)
+        printf(" %9s %7s", p->other, "ratio");
+    printf("\n");
     for (size_t i = 0; i < p->n_cells; i++) {
         const cell *c = &p->cells[i];
         printf("%-10s %9" PRId64 " %9.2f", bench_traffic_name(c->traffic), c->bytes,
@@ -310,9 +326,9 @@ static void print_text(const plan *p)
                    spread_of(c->ratio, p->rounds).median);
         else
             printf(" %9s %7s", "-", "-");
-        if (p->copies)
-            printf(" %9.2f %7.3f", spread_of(c->copied, p->rounds).median,
-                   spread_of(c->cost, p->rounds).median);
+        if (p->other)
+            printf(" %9.2f %7.3f", spread_of(c->other, p->rounds).median,
+                   spread_of(c->other_ratio, p->rounds).median);
         printf("\n");
     }
     if (!p->has_iperf)

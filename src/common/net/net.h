@@ -81,6 +81,11 @@ MUST_USE status net_create(net **ret, error *err);
 void net_destroy(net **n);          /* after all its sockets are closed */
 void net_set_patience(net *n, int ms);  /* of sockets opened from now on */
 
+/* Of sockets opened from now on: lent payloads to and from tasks on this host that share as well go
+ * through memory that both map, where there is room in it, and over the connection else. Who sends,
+ * who receives and when memory comes back is as before. */
+void net_share_memory(net *n);
+
 /* Of tcp, not of inproc. Before the first socket; the key itself is not kept. */
 MUST_USE status net_use_key(net *n, const struct jobkey *key, error *err);
 

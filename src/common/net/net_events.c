@@ -77,10 +77,13 @@ static bool take_monitored(net_socket *s, int event, int value, net_event *ret)
     switch (event) {
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
         s->is_up = true;
+        shared_ask(s);
         *ret = (net_event){.kind = NET_UP, .connection = -1};
         return true;
     case ZMQ_EVENT_DISCONNECTED:
         *ret = (net_event){.kind = NET_DOWN, .connection = s->is_listener ? value : -1};
+        if (!s->is_listener)
+            shared_end(&s->shared);
         if (s->is_listener || s->is_up)
             return true;
         begin_pause(s);

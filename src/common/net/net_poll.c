@@ -96,7 +96,7 @@ static int wait_of_clock(net_socket *s, int timeout_ms)
 status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int timeout_ms, error *err)
 {
     watch *watches[2 * NET_POLL_MAX];
-    struct pollfd fds[2 * NET_POLL_MAX + 1];
+    struct pollfd fds[3 * NET_POLL_MAX + 1];
     nfds_t n_fds = 0;
     BUG_ON(n > NET_POLL_MAX);
     for (size_t i = 0; i < n; i++) {
@@ -114,10 +114,17 @@ status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int time
     nfds_t n_watches = n_fds;
     if (waker)
         fds[n_fds++] = (struct pollfd){.fd = waker->fd, .events = POLLIN};
+    nfds_t first_shared = n_fds;
+    for (size_t i = 0; i < n; i++) /* one each, which poll skips where it is -1 */
+        fds[n_fds++] = (struct pollfd){
+            .fd = sockets[i] ? shared_descriptor(sockets[i]->shared) : -1, .events = POLLIN};
     if (poll(fds, n_fds, timeout_ms) < 0 && errno != EINTR)
         return FAIL(err, E_FAIL, "wait for messages: %s", strerror(errno));
     for (nfds_t i = 0; i < n_watches; i++)
         watch_end_poll(watches[i], fds[i].revents != 0);
+    for (size_t i = 0; i < n; i++)
+        if (fds[first_shared + i].revents)
+            sockets[i]->may_sweep = true;
     if (waker && fds[n_watches].revents) {
         uint64_t count;
         ssize_t got = read(waker->fd, &count, sizeof count);

@@ -28,7 +28,7 @@ enum { KEEPALIVE_S = 5 };
 
 _Static_assert(sizeof(zmq_msg_t) <= sizeof(net_payload), "a payload holds a zmq_msg_t");
 
-static zmq_msg_t *msg_of(const net_payload *p)
+zmq_msg_t *payload_msg(const net_payload *p)
 {
     return (zmq_msg_t *)(void *)(uintptr_t)p->opaque;
 }
@@ -68,6 +68,11 @@ status net_create(net **ret, error *err)
 void net_set_patience(net *n, int ms)
 {
     n->patience_ms = ms;
+}
+
+void net_share_memory(net *n)
+{
+    n->shares = true;
 }
 
 void net_destroy(net **n)
@@ -149,6 +154,7 @@ status net_listen(net *n, const char *const *endpoints, size_t n_endpoints, int 
     curve_apply(n->curve, s);
     set_int(s->socket, ZMQ_SNDHWM, NET_QUEUE);
     set_int(s->socket, ZMQ_RCVHWM, NET_QUEUE);
+    s->shared = n->shares ? shared_listen() : NULL;
     bool fd_used = listen_fd < 0;
     status st = OK;
     for (size_t i = 0; st == OK && i < n_endpoints; i++) {
@@ -177,6 +183,7 @@ status net_dial(net *n, const char *endpoint, net_socket **ret, error *err)
     snprintf(s->endpoint, sizeof s->endpoint, "%s", endpoint);
     s->is_local = strncmp(endpoint, "inproc://", 9) == 0;
     s->announce_up = s->is_local;
+    s->shared = n->shares && !s->is_local ? shared_dial() : NULL;
     curve_apply(n->curve, s);
     if (zmq_connect(s->socket, endpoint) != 0) {
         status st = FAIL(err, E_CONFIG, "connect to '%s': %s", endpoint, zmq_strerror(errno));
@@ -194,6 +201,7 @@ void net_close(net_socket **s, int linger_ms)
     if (linger_ms)
         net_send_held(*s, INT64_MAX);
     held_fini(&(*s)->held);
+    shared_end(&(*s)->shared);
     if ((*s)->monitor) {
         zmq_socket_monitor((*s)->socket, NULL, 0);
         set_int((*s)->monitor, ZMQ_LINGER, 0);
@@ -240,25 +248,29 @@ static status send_failed(error *err)
     return FAIL(err, E_LOST, "send: %s", zmq_strerror(errno));
 }
 
-static status send_now(net_socket *s, const net_peer *to, const void *head,
-                       const net_buffer *payload, error *err)
+/* Whom it is for, where that must be said, and the head. */
+static bool send_head(net_socket *s, const net_peer *to, const void *head, bool more)
 {
-    bool more = payload && payload->bytes;
     s->messages.is_drained = false;
-    if (to && zmq_send(s->socket, to->id, to->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
-        status st = send_failed(err);
-        give_back(payload);
-        return st;
-    }
-    if (zmq_send(s->socket, head, NET_HEAD, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) < 0) {
-        status st = send_failed(err);
-        give_back(payload);
-        return st;
-    }
-    if (!more) {
-        give_back(payload);
+    return (!to || zmq_send(s->socket, to->id, to->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0) &&
+           zmq_send(s->socket, head, NET_HEAD, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0;
+}
+
+/* The payload lies where the peer maps it too: an empty frame, and which span it is. */
+static status send_span(net_socket *s, const net_peer *to, const void *head, const span *lent,
+                        error *err)
+{
+    if (send_head(s, to, head, true) &&
+        zmq_send(s->socket, "", 0, ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0 &&
+        zmq_send(s->socket, lent, sizeof *lent, ZMQ_DONTWAIT) >= 0)
         return OK;
-    }
+    status st = send_failed(err);
+    shared_unlend(s->shared, to, lent);
+    return st;
+}
+
+static status send_payload(net_socket *s, const net_buffer *payload, error *err)
+{
     zmq_msg_t msg;
     if (payload->release) {
         if (zmq_msg_init_data(&msg, (void *)(uintptr_t)payload->data, payload->bytes,
@@ -275,6 +287,21 @@ static status send_now(net_socket *s, const net_peer *to, const void *head,
         return st;
     }
     return OK;
+}
+
+static status send_now(net_socket *s, const net_peer *to, const void *head,
+                       const net_buffer *payload, error *err)
+{
+    bool more = payload && payload->bytes;
+    span lent;
+    if (more && shared_lend(s->shared, to, payload, &lent))
+        return send_span(s, to, head, &lent, err);
+    bool sent = send_head(s, to, head, more);
+    status st = sent ? OK : send_failed(err);
+    if (sent && more)
+        return send_payload(s, payload, err);
+    give_back(payload);
+    return st;
 }
 
 void net_send_held(net_socket *s, int64_t by_us)
@@ -337,9 +364,34 @@ static bool align_payload(zmq_msg_t *msg)
     return true;
 }
 
-typedef enum frame_result { FRAME_OK, FRAME_NONE, FRAME_BAD } frame_result;
+typedef enum frame_result { FRAME_OK, FRAME_NONE, FRAME_BAD, FRAME_OURS } frame_result;
 
-/* Routing id (listeners), head, optional payload; and nothing after it. */
+/* What follows a head: the payload, or nothing and where it lies. */
+static frame_result receive_payload(net_socket *s, net_message *ret)
+{
+    zmq_msg_t *msg = payload_msg(&ret->payload);
+    if (zmq_msg_recv(msg, s->socket, ZMQ_DONTWAIT) < 0)
+        return FRAME_BAD;
+    if (!socket_has_more(s->socket))
+        return align_payload(msg) ? FRAME_OK : FRAME_BAD;
+    span lent;
+    if (zmq_msg_size(msg) != 0 ||
+        zmq_recv(s->socket, &lent, sizeof lent, ZMQ_DONTWAIT) != sizeof lent ||
+        socket_has_more(s->socket))
+        return FRAME_BAD;
+    net_payload_close(&ret->payload); /* the empty frame, which knows its connection */
+    return shared_borrow(s->shared, &ret->from, &lent, &ret->payload) ? FRAME_OK : FRAME_BAD;
+}
+
+/* A frame alone that is no head may be a word between two nets. */
+static frame_result receive_word(net_socket *s, const net_peer *from, zmq_msg_t *frame)
+{
+    bool is_word = !socket_has_more(s->socket) &&
+                   shared_take_word(s, from, zmq_msg_data(frame), zmq_msg_size(frame));
+    return is_word ? FRAME_OURS : FRAME_BAD;
+}
+
+/* Routing id (listeners), head, optional payload or its place; and nothing after it. */
 static frame_result receive_one(net_socket *s, net_message *ret)
 {
     if (s->is_listener) {
@@ -360,24 +412,32 @@ static frame_result receive_one(net_socket *s, net_message *ret)
     if (good)
         memcpy(ret->head, zmq_msg_data(&head), NET_HEAD);
     ret->connection = s->is_listener ? zmq_msg_get(&head, ZMQ_SRCFD) : -1;
+    frame_result other = good ? FRAME_OK : receive_word(s, &ret->from, &head);
     zmq_msg_close(&head);
     if (!good)
-        return FRAME_BAD;
-    zmq_msg_init(msg_of(&ret->payload));
+        return other;
+    zmq_msg_init(payload_msg(&ret->payload));
     if (!socket_has_more(s->socket))
         return FRAME_OK;
-    if (zmq_msg_recv(msg_of(&ret->payload), s->socket, ZMQ_DONTWAIT) < 0 ||
-        socket_has_more(s->socket) || !align_payload(msg_of(&ret->payload))) {
-        zmq_msg_close(msg_of(&ret->payload));
-        return FRAME_BAD;
-    }
-    return FRAME_OK;
+    frame_result result = receive_payload(s, ret);
+    if (result != FRAME_OK)
+        zmq_msg_close(payload_msg(&ret->payload));
+    return result;
+}
+
+/* Nothing has arrived any more: now whoever is gone may be. */
+static bool receive_nothing(net_socket *s)
+{
+    if (s->may_sweep)
+        shared_sweep(s->shared);
+    s->may_sweep = false;
+    return false;
 }
 
 bool net_receive(net_socket *s, net_message *ret)
 {
     if (watch_spares_look(&s->messages))
-        return false;
+        return receive_nothing(s);
     for (;;) {
         ret->from.size = 0;
         switch (receive_one(s, ret)) {
@@ -387,7 +447,9 @@ bool net_receive(net_socket *s, net_message *ret)
             return true;
         case FRAME_NONE:
             s->messages.is_drained = true;
-            return false;
+            return receive_nothing(s);
+        case FRAME_OURS:
+            break;
         case FRAME_BAD:
             drop_rest(s);
         }
@@ -396,24 +458,24 @@ bool net_receive(net_socket *s, net_message *ret)
 
 const void *net_payload_data(const net_payload *p)
 {
-    return zmq_msg_data(msg_of(p));
+    return zmq_msg_data(payload_msg(p));
 }
 
 size_t net_payload_bytes(const net_payload *p)
 {
-    return zmq_msg_size(msg_of(p));
+    return zmq_msg_size(payload_msg(p));
 }
 
 void net_payload_close(net_payload *p)
 {
-    zmq_msg_close(msg_of(p));
-    zmq_msg_init(msg_of(p));
+    zmq_msg_close(payload_msg(p));
+    zmq_msg_init(payload_msg(p));
 }
 
 void net_payload_move(net_payload *to, net_payload *from)
 {
-    zmq_msg_init(msg_of(to));
-    zmq_msg_move(msg_of(to), msg_of(from));
+    zmq_msg_init(payload_msg(to));
+    zmq_msg_move(payload_msg(to), payload_msg(from));
 }
 
 bool net_peer_equal(const net_peer *a, const net_peer *b)

@@ -12,6 +12,7 @@
 #include "common/fault/fault.h"
 #include "common/net/held.h"
 #include "common/net/net.h"
+#include "common/net/shared.h"
 
 typedef struct curve curve;
 
@@ -28,6 +29,7 @@ struct net {
     void *context;
     curve *curve; /* NULL: in the clear */
     int patience_ms;
+    bool shares;
 };
 
 /* What is known of a ZeroMQ socket's input without looking. */
@@ -49,6 +51,8 @@ struct net_socket {
     refusal refusal;    /* the last one */
     unsigned refusals;  /* set of those that there were */
     uint64_t dropped, n_refused;
+    shared *shared; /* NULL: nothing */
+    bool may_sweep; /* shared_descriptor tells of something */
     char endpoint[256];
     fault *fault; /* of the task whose socket it is; NULL: nothing goes wrong on purpose */
     held held;    /* what a fault delays */
@@ -65,6 +69,7 @@ bool watch_has_input(watch *w);
 void watch_end_poll(watch *w, bool is_readable);
 
 bool socket_has_more(void *socket); /* frames of the message being read */
+struct zmq_msg_t *payload_msg(const net_payload *p);
 
 MUST_USE status monitor_open(net *n, net_socket *s, error *err);
 

@@ -1,0 +1,327 @@
+#include "common/net/shared.h"
+
+#include "common/base/alloc.h"
+#include "common/base/hash.h"
+#include "common/base/log.h"
+#include "common/net/door.h"
+#include "common/net/net_zmq.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <unistd.h>
+#include <zmq.h>
+
+enum { SECRET = 32, GUESTS = 256, TIES = 1024 };
+
+typedef enum word_kind { ASK = 1, DOOR, KNOCK, OPEN } word_kind;
+
+typedef struct word {
+    unsigned char magic[4], kind, zero[3];
+    door_text name, token; /* of DOOR */
+} word;
+
+_Static_assert(sizeof(word) != (size_t)NET_HEAD, "nobody takes one for the other");
+
+static const unsigned char magic[4] = {'T', 'Q', 'M', 1};
+
+/* What joins us to one peer. */
+typedef struct tie {
+    net_peer peer; /* listeners */
+    int connection;
+    segment *segment;
+    bool is_open; /* the peer has it too: we may lend */
+} tie;
+
+struct shared {
+    int door, watch; /* listeners; watch: on the connections of all ties */
+    door_text name;
+    unsigned char secret[SECRET];
+    tie *ties; /* a dial has one at most */
+    size_t n_ties, cap_ties;
+    door_guest guests[GUESTS]; /* came in, and did not KNOCK yet */
+    size_t n_guests;
+};
+
+/* --- life --- */
+
+/* As good as random to who does not know the secret: the door's name, and a token for each peer. */
+static void derive(const shared *s, const net_peer *about, door_text *ret)
+{
+    unsigned char from[SECRET + sizeof(net_peer)] = {0};
+    char hex[SHA256_HEX];
+    memcpy(from, s->secret, SECRET);
+    from[SECRET] = about->size;
+    memcpy(from + SECRET + 1, about->id, about->size);
+    sha256_hex(from, sizeof from, hex);
+    memcpy(ret->text, hex, DOOR_TEXT);
+}
+
+shared *shared_dial(void)
+{
+    shared *s = xcalloc(1, sizeof *s);
+    s->door = s->watch = -1;
+    return s;
+}
+
+shared *shared_listen(void)
+{
+    shared *s = shared_dial();
+    if (getrandom(s->secret, SECRET, 0) == SECRET) {
+        derive(s, &(net_peer){.size = 0}, &s->name);
+        s->door = door_open(&s->name);
+        s->watch = epoll_create1(EPOLL_CLOEXEC);
+    }
+    if (s->door < 0 || s->watch < 0)
+        shared_end(&s);
+    return s;
+}
+
+static void tie_end(tie *t)
+{
+    close(t->connection);
+    segment_drop(&t->segment);
+}
+
+static void guest_send_away(door_guest *g)
+{
+    close(g->connection);
+    close(g->brought);
+}
+
+void shared_end(shared **s)
+{
+    if (!*s)
+        return;
+    while ((*s)->n_ties)
+        tie_end(&(*s)->ties[--(*s)->n_ties]);
+    while ((*s)->n_guests)
+        guest_send_away(&(*s)->guests[--(*s)->n_guests]);
+    if ((*s)->door >= 0)
+        close((*s)->door);
+    if ((*s)->watch >= 0)
+        close((*s)->watch);
+    free((*s)->ties);
+    free(*s);
+    *s = NULL;
+}
+
+static tie *tie_with(shared *s, const net_peer *peer)
+{
+    for (size_t i = 0; s && i < s->n_ties; i++)
+        if (s->door < 0 || net_peer_equal(&s->ties[i].peer, peer))
+            return &s->ties[i];
+    return NULL;
+}
+
+static void untie(shared *s, tie *t)
+{
+    tie_end(t);
+    *t = s->ties[--s->n_ties];
+}
+
+int shared_descriptor(const shared *s)
+{
+    return s ? s->watch : -1;
+}
+
+void shared_sweep(shared *s)
+{
+    struct epoll_event gone;
+    while (s && s->watch >= 0 && epoll_wait(s->watch, &gone, 1, 0) == 1)
+        for (size_t i = 0; i < s->n_ties; i++)
+            if (s->ties[i].connection == gone.data.fd) {
+                untie(s, &s->ties[i]);
+                break;
+            }
+}
+
+/* --- the words --- */
+
+static void say(net_socket *s, const net_peer *to, const word *w)
+{
+    s->messages.is_drained = false;
+    if (!to->size || zmq_send(s->socket, to->id, to->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
+        (void)zmq_send(s->socket, w, sizeof *w, ZMQ_DONTWAIT);
+}
+
+static word word_of(word_kind kind)
+{
+    word w = {.kind = (unsigned char)kind};
+    memcpy(w.magic, magic, sizeof magic);
+    return w;
+}
+
+void shared_ask(net_socket *s)
+{
+    word ask = word_of(ASK);
+    if (s->shared)
+        say(s, &(net_peer){.size = 0}, &ask);
+}
+
+/* ASK: where our door is, and what to bring. */
+static void show_door(net_socket *s, const net_peer *to)
+{
+    word answer = word_of(DOOR);
+    answer.name = s->shared->name;
+    derive(s->shared, to, &answer.token);
+    say(s, to, &answer);
+}
+
+static void tie_to(shared *s, const net_peer *peer, int connection, segment **common)
+{
+    GROW(s->ties, s->cap_ties, s->n_ties + 1);
+    s->ties[s->n_ties++] =
+        (tie){.peer = *peer, .connection = connection, .segment = *common, .is_open = s->door >= 0};
+    *common = NULL;
+}
+
+/* DOOR: we bring the segment. */
+static void enter(net_socket *s, const net_peer *from, const word *w)
+{
+    segment *made = NULL;
+    int memory, connection = -1;
+    error why = ERROR_INIT;
+    if (segment_create(&made, &memory, &why) == OK) {
+        connection = door_enter(&w->name, &w->token, memory);
+        close(memory);
+    }
+    if (connection < 0) {
+        LOG_D("SHARED", "not with %s: %s", s->endpoint, why.code ? why.text : "it is elsewhere");
+        segment_drop(&made);
+        return;
+    }
+    word knock = word_of(KNOCK);
+    tie_to(s->shared, from, connection, &made);
+    say(s, from, &knock);
+}
+
+static bool is_same(const door_text *a, const door_text *b)
+{
+    unsigned char differs = 0;
+    for (int i = 0; i < DOOR_TEXT; i++)
+        differs |= (unsigned char)(a->text[i] ^ b->text[i]);
+    return !differs;
+}
+
+/* Who came in with that token. Others are kept until they KNOCK too, the newest of them. */
+static bool find_guest(shared *s, const door_text *token, door_guest *ret)
+{
+    for (size_t i = 0;; i++) {
+        if (i == s->n_guests) {
+            door_guest next;
+            if (!door_admit(s->door, &next))
+                return false;
+            if (s->n_guests == GUESTS) {
+                guest_send_away(&s->guests[0]);
+                memmove(s->guests, s->guests + 1, --s->n_guests * sizeof *s->guests);
+                i--;
+            }
+            s->guests[s->n_guests++] = next;
+        }
+        if (is_same(&s->guests[i].token, token)) {
+            *ret = s->guests[i];
+            s->guests[i] = s->guests[--s->n_guests];
+            return true;
+        }
+    }
+}
+
+static bool admit(shared *s, const net_peer *from, const door_guest *g)
+{
+    error why = ERROR_INIT;
+    segment *joined = NULL;
+    struct epoll_event event = {.events = EPOLLRDHUP, .data.fd = g->connection};
+    if (s->n_ties == TIES || segment_join(g->brought, &joined, &why) != OK ||
+        epoll_ctl(s->watch, EPOLL_CTL_ADD, g->connection, &event) != 0) {
+        LOG_D("SHARED", "not with a peer: %s", why.code ? why.text : "there are too many");
+        segment_drop(&joined);
+        return false;
+    }
+    tie_to(s, from, g->connection, &joined);
+    return true;
+}
+
+/* KNOCK */
+static void open_to(net_socket *s, const net_peer *from)
+{
+    door_text token;
+    door_guest guest;
+    derive(s->shared, from, &token);
+    if (!find_guest(s->shared, &token, &guest))
+        return;
+    bool is_in = admit(s->shared, from, &guest);
+    close(guest.brought);
+    if (!is_in) {
+        close(guest.connection);
+        return;
+    }
+    word open = word_of(OPEN);
+    say(s, from, &open);
+}
+
+/* OPEN */
+static void begin_lending(const net_socket *s, tie *t)
+{
+    LOG_D("SHARED", "with %s", s->endpoint);
+    t->is_open = true;
+}
+
+bool shared_take_word(net_socket *s, const net_peer *from, const void *frame, size_t bytes)
+{
+    word w;
+    if (bytes != sizeof w)
+        return false;
+    memcpy(&w, frame, sizeof w);
+    if (memcmp(w.magic, magic, sizeof magic) != 0)
+        return false;
+    bool listens = s->shared && s->is_listener, dials = s->shared && !s->is_listener;
+    tie *t = tie_with(s->shared, from); /* one a peer, and never another */
+    if (listens && w.kind == ASK)
+        show_door(s, from);
+    if (listens && w.kind == KNOCK && !t)
+        open_to(s, from);
+    if (dials && w.kind == DOOR && !t)
+        enter(s, from, &w);
+    if (dials && w.kind == OPEN && t)
+        begin_lending(s, t);
+    return true;
+}
+
+/* --- payloads --- */
+
+bool shared_lend(shared *s, const net_peer *to, const net_buffer *payload, span *ret)
+{
+    tie *t = tie_with(s, to); /* `to` is NULL on a dial */
+    void *data;
+    if (!payload->release || payload->bytes < SHARED_BYTES_MIN || !t || !t->is_open ||
+        !segment_lend(t->segment, payload->bytes, ret, &data))
+        return false;
+    memcpy(data, payload->data, payload->bytes);
+    payload->release((void *)(uintptr_t)payload->data, payload->hint);
+    return true;
+}
+
+void shared_unlend(shared *s, const net_peer *to, const span *lent)
+{
+    segment_take_back(tie_with(s, to)->segment, lent);
+}
+
+static void give_back(void *data, void *hint)
+{
+    (void)data;
+    segment_return(hint);
+}
+
+bool shared_borrow(shared *s, const net_peer *from, const span *what, net_payload *ret)
+{
+    tie *t = tie_with(s, from);
+    void *data;
+    segment_loan *loan = t ? segment_borrow(t->segment, what, &data) : NULL;
+    if (!loan)
+        return false;
+    if (zmq_msg_init_data(payload_msg(ret), data, what->bytes, give_back, loan) != 0)
+        BUG("out of memory for a message");
+    return true;
+}

@@ -166,22 +166,27 @@ static status write_dockerfile(const image *i, const char *folder, error *err)
     return st;
 }
 
-status image_make(const image *i, const char *folder, error *err)
+static status build(const image *i, const char *folder, error *err)
 {
-    const char *look[] = {"docker", "image", "inspect", "--format", "there", i->name, NULL};
-    const char *build[] = {"docker", "build", "--quiet", "--tag", i->name, folder, NULL};
-    if (errand_ask(look, NULL, NULL) == OK)
-        return OK;
-    fprintf(stderr, "tequio: building the image %s\n", i->name);
+    const char *argv[] = {"docker", "build", "--quiet", "--tag", i->name, folder, NULL};
     char *root = xasprintf("%s/root", folder);
     status st = fs_mkdirs(root, err);
     if (st == OK)
-        st = write_dockerfile(i, folder, err);
-    if (st == OK)
         st = place(i, root, err);
     if (st == OK)
-        st = errand_ask(build, NULL, err);
+        st = errand_ask(argv, NULL, err);
     status removed = fs_remove_tree(root, st == OK ? err : NULL);
     free(root);
     return st == OK ? removed : st;
+}
+
+status image_make(const image *i, const char *folder, error *err)
+{
+    const char *look[] = {"docker", "image", "inspect", "--format", "there", i->name, NULL};
+    TRY(fs_mkdirs(folder, err));
+    TRY(write_dockerfile(i, folder, err));
+    if (errand_ask(look, NULL, NULL) == OK)
+        return OK;
+    fprintf(stderr, "tequio: building the image %s\n", i->name);
+    return build(i, folder, err);
 }

@@ -2,7 +2,7 @@
 # A dockerd of the test's own, in namespaces of its own, so that its containers, mounts and networks end with
 # the test and nobody else's are touched. Ends the test with 77 where that cannot be.
 if [ -z "${DOCKER_NAMESPACE:-}" ]; then
-    for tool in dockerd docker; do
+    for tool in dockerd docker docker-init; do
         PATH=$PATH:/usr/sbin command -v $tool >/dev/null ||
             { echo "$tool is not here (Debian: docker.io)" && exit 77; }
     done
@@ -30,4 +30,7 @@ start_docker() {
         fi
         sleep 0.1
     done
+    tar -C "$(dirname "$(command -v docker-init)")" -ch docker-init | docker import - probe >/dev/null
+    docker run --rm probe /docker-init --version >"$dir/probe" 2>&1 ||
+        { echo "containers cannot run here: $(tail -n 1 "$dir/probe")" && exit 77; }
 }

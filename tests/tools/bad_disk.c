@@ -7,7 +7,8 @@
  * pwrite, fsync, mkdir of what is not there, rename and renameat2. The N-th and only it fails; at
  * the end of the process DIR.calls says how many there were.
  *
- * With BAD_DISK_FLAT DIR is besides as Cloud Storage is behind FUSE: its folders cannot be renamed.
+ * With BAD_DISK_FLAT DIR is besides as Cloud Storage is behind FUSE: its folders cannot be renamed, nor can
+ * files while they are open.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -101,11 +102,24 @@ int mkdir(const char *path, mode_t mode)
     return fails(makes) ? -1 : REAL(mkdir)(path, mode);
 }
 
-static bool is_flat(const char *from, int failure)
+static bool is_open(const struct stat *file)
 {
     struct stat info;
-    errno = failure;
-    return getenv("BAD_DISK_FLAT") && is_ours(from) && stat(from, &info) == 0 && S_ISDIR(info.st_mode);
+    for (int fd = 0; fd < 256; fd++)
+        if (fstat(fd, &info) == 0 && info.st_dev == file->st_dev && info.st_ino == file->st_ino)
+            return true;
+    return false;
+}
+
+/* Whether it cannot be renamed; errno is set then. */
+static bool is_flat(const char *from, int for_folders)
+{
+    struct stat info;
+    if (!getenv("BAD_DISK_FLAT") || !is_ours(from) || stat(from, &info) != 0 ||
+        (!S_ISDIR(info.st_mode) && !is_open(&info)))
+        return false;
+    errno = S_ISDIR(info.st_mode) ? for_folders : EOPNOTSUPP;
+    return true;
 }
 
 int rename(const char *from, const char *to)

@@ -195,6 +195,12 @@ status events_flush(events *e, error *err)
     return OK;
 }
 
+status events_sync(events *e, error *err)
+{
+    return fsync(e->fd) == 0 ? OK
+                             : FAIL(err, E_IO, "sync '%s': %s", e->path, strerror(errno));
+}
+
 /* --- reading --- */
 
 static status visit_event(const Tequio__Tb__Event *event, events_visit *visit, void *user,

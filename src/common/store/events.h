@@ -36,6 +36,8 @@ MUST_USE status events_histogram_merge(events_histogram *h, const void *packed, 
 MUST_USE status events_add_histogram(events *e, int64_t step, const char *tag,
                                      const events_histogram *h, error *err);
 MUST_USE status events_flush(events *e, error *err);
+/* What was flushed outlives the machine. */
+MUST_USE status events_sync(events *e, error *err);
 
 /* Reading. */
 typedef enum event_kind { EVENT_VERSION, EVENT_SCALAR, EVENT_HISTOGRAM } event_kind;

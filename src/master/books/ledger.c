@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BASE_EVERY = 1024 }; /* records of the journal */
 
@@ -341,8 +342,13 @@ status ledger_sync(ledger *l, error *err)
     return journal_sync(l->journal, err);
 }
 
+/* What the journal is about to forget must be in the other files for good: a machine may end, and a
+ * mount of Cloud Storage holds on this one what nobody has asked it to write. */
 status ledger_saved(ledger *l, int64_t step, error *err)
 {
+    if (fsync(fileno(l->lines)) != 0)
+        return FAIL(err, E_IO, "sync '%s': %s", l->lines_path, strerror(errno));
+    TRY(events_sync(l->events, err));
     return journal_trim(l->journal, step, err);
 }
 

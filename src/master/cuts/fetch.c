@@ -137,6 +137,10 @@ static status complete(fetch *one, error *err)
                     one->report.server, one->sha256);
     if (fsync(one->fd) != 0)
         return FAIL(err, E_IO, "sync '%s': %s", one->path, strerror(errno));
+    int closed = close(one->fd);
+    one->fd = -1;
+    if (closed != 0)
+        return FAIL(err, E_IO, "close '%s': %s", one->path, strerror(errno));
     if (rename(one->beside, one->path) != 0)
         return FAIL(err, E_IO, "rename to '%s': %s", one->path, strerror(errno));
     free(one->beside);

@@ -4,6 +4,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/wait.h"
+#include "common/net/net.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -112,6 +113,21 @@ status endpoint_listen(const config *conf, const cluster *c, task t, bool encryp
     return st;
 }
 
+static bool is_numeric(const char *host)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
+}
+
+/* By its name, so that a task that comes back under another address is found, but over the protocol that
+ * was chosen now: the other side listens on that. */
+static char *endpoint_of(const char *host, const char *numeric, int port)
+{
+    if (is_numeric(host))
+        return xasprintf("tcp://%s:%d", numeric, port);
+    return xasprintf("%s%s:%d", numeric[0] == '[' ? "tcp://" : NET_TCP4, host, port);
+}
+
 status endpoint_dial(const config *conf, const cluster *c, task t, const atomic_bool *stop, char **ret,
                      error *err)
 {
@@ -130,6 +146,6 @@ status endpoint_dial(const config *conf, const cluster *c, task t, const atomic_
                   waited, host);
         poll(NULL, 0, 500);
     }
-    *ret = xasprintf("tcp://%s:%d", numeric, port);
+    *ret = endpoint_of(host, numeric, port);
     return OK;
 }

@@ -3,7 +3,9 @@
  *
  * The only room that knows ZeroMQ. A listener (ROUTER) serves many peers and answers each by the
  * `net_peer` its message came from; a dial (DEALER) has one peer. Endpoints are "tcp://host:port",
- * "tcp://host:0" (the kernel picks a port) or "inproc://name" (threads of one process).
+ * "tcp://host:0" (the kernel picks a port) or "inproc://name" (threads of one process). A dial's host may
+ * be a name, which is looked up again at every attempt: who dials finds a task that comes back elsewhere
+ * under its name. "tcp4://name:port" takes IPv4 addresses only.
  *
  * Payloads travel without copying: sent from the caller's memory, which is given back through
  * `release`, and read in place where they were received, aligned for floats. What does not have
@@ -28,6 +30,8 @@
 #include <stdint.h>
 
 enum { NET_HEAD = 64, NET_PEER = 16, NET_PAYLOAD_MAX = 64 << 20, NET_POLL_MAX = 256 };
+
+#define NET_TCP4 "tcp4://"
 
 struct jobkey;
 /* Messages a listener keeps for one peer, either way; and how long a connection lives that takes

@@ -92,8 +92,8 @@ static void set_int(void *socket, int option, int value)
         BUG("ZeroMQ option %d: %s", option, zmq_strerror(errno));
 }
 
-/* Who has not greeted by then is cut off. */
-enum { HANDSHAKE_MS = 5000 };
+/* Who has not greeted by then is cut off; where nobody answers, the address is looked up again. */
+enum { HANDSHAKE_MS = 5000, CONNECT_MS = 5000 };
 
 static status socket_open(net *n, int type, net_socket **ret, error *err)
 {
@@ -180,12 +180,17 @@ status net_dial(net *n, const char *endpoint, net_socket **ret, error *err)
     TRY(socket_open(n, ZMQ_DEALER, &s, err));
     set_int(s->socket, ZMQ_RECONNECT_IVL, 20);
     set_int(s->socket, ZMQ_RECONNECT_IVL_MAX, 500);
-    snprintf(s->endpoint, sizeof s->endpoint, "%s", endpoint);
+    set_int(s->socket, ZMQ_CONNECT_TIMEOUT, CONNECT_MS);
+    bool is_tcp4 = strncmp(endpoint, NET_TCP4, strlen(NET_TCP4)) == 0;
+    if (is_tcp4)
+        set_int(s->socket, ZMQ_IPV6, 0);
+    snprintf(s->endpoint, sizeof s->endpoint, "%s%s", is_tcp4 ? "tcp://" : "",
+             endpoint + (is_tcp4 ? strlen(NET_TCP4) : 0));
     s->is_local = strncmp(endpoint, "inproc://", 9) == 0;
     s->announce_up = s->is_local;
     s->shared = n->shares && !s->is_local ? shared_dial() : NULL;
     curve_apply(n->curve, s);
-    if (zmq_connect(s->socket, endpoint) != 0) {
+    if (zmq_connect(s->socket, s->endpoint) != 0) {
         status st = FAIL(err, E_CONFIG, "connect to '%s': %s", endpoint, zmq_strerror(errno));
         net_close(&s, 0);
         return st;

@@ -129,6 +129,22 @@ static void test_dialled_before_there_is_a_listener(void **state)
     net_destroy(&n);
 }
 
+/* A name that has addresses of both kinds, and a listener on one of them. */
+static void test_names(void **state)
+{
+    (void)state;
+    net *n = NULL;
+    assert_int_equal(net_create(&n, NULL), OK);
+    net_socket *listener = listen_on(n, "tcp://127.0.0.1:0");
+    char endpoint[64];
+    snprintf(endpoint, sizeof endpoint, "tcp4://localhost%s", strrchr(net_endpoint(listener), ':'));
+    net_socket *dial = dial_to(n, endpoint);
+    wait_event(dial, NET_UP);
+    net_close(&dial, 0);
+    net_close(&listener, 0);
+    net_destroy(&n);
+}
+
 /* Floats are read in place, whatever their number: they lie where floats may lie. */
 static void test_payloads_are_aligned(void **state)
 {
@@ -402,6 +418,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_dialled_before_there_is_a_listener),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_payloads_are_aligned),
         cmocka_unit_test(test_lent_memory_comes_back),
         cmocka_unit_test(test_unsent_memory_comes_back),

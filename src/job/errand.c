@@ -14,7 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OUTPUT_MOST = 64 << 10 }; /* what a command says; more is read and dropped */
+enum { OUTPUT_MOST = 4 << 20 }; /* what a command says; more is read and dropped */
+enum { NOT_THERE = 127 };       /* exit code of one that could not be started */
 
 _Noreturn static void become(const errand *e, int output)
 {
@@ -25,14 +26,14 @@ _Noreturn static void become(const errand *e, int output)
     int input = open(e->input ? e->input : "/dev/null", O_RDONLY);
     if (input < 0) {
         dprintf(output, "open '%s': %s\n", e->input, strerror(errno));
-        _exit(127);
+        _exit(NOT_THERE);
     }
     dup2(input, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     execvp(e->argv[0], e->argv);
     dprintf(output, "start %s: %s\n", e->argv[0], strerror(errno));
-    _exit(127);
+    _exit(NOT_THERE);
 }
 
 static status start(errand *e, error *err)
@@ -130,8 +131,10 @@ status errand_ask(const char *const *argv, char **ret_said, error *err)
     errand e = {.argv = (char *const *)(uintptr_t)argv};
     TRY(errands_run(&e, 1, 1, err));
     char *said = detach_trimmed(&e.output);
-    status st = e.code ? FAIL(err, E_FAIL, "%s: %s", argv[0], *said ? said : "it failed without a word")
-                       : OK;
+    status st = OK;
+    if (e.code)
+        st = FAIL(err, e.code == NOT_THERE ? E_IO : E_FAIL, "%s: %s", argv[0],
+                  *said ? said : "it failed without a word");
     if (st == OK && ret_said)
         *ret_said = said;
     else

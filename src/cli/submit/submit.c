@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const target *const targets[] = {&target_compose, &target_local, &target_slurm, &target_ssh};
+static const target *const targets[] = {&target_compose, &target_kubernetes, &target_local,
+                                        &target_slurm, &target_ssh};
 
 /* --- for targets --- */
 
@@ -42,6 +43,16 @@ const char *const *target_words(const launch *l, const char *text)
         words[n++] = word;
     words[n] = NULL;
     return words;
+}
+
+status target_choose_key(const launch *l, char text[JOBKEY_TEXT], error *err)
+{
+    jobkey key;
+    status st = keys_choose(&l->given, l->order->resolved, l->order->job.job_dir, &key, err);
+    if (st == OK)
+        jobkey_text(&key, text);
+    jobkey_wipe(&key, sizeof key);
+    return st;
 }
 
 /* --- what was asked for --- */
@@ -187,9 +198,9 @@ static const flag submit_flags[] = {
     {name, 0, FLAG_OF_##kind, value, group, help, 1, JOB_TASKS_MOST},
 #include "job/spec/flags.def"
 #undef JOB_FLAG
-    {"target", 0, FLAG_CHOICE, "compose|local|ssh|slurm", WHERE,
-     "local: each task is a process of this machine; the default. compose: a container on it. ssh: a process "
-     "of hosts that ssh reaches. slurm: of nodes that Slurm allots.",
+    {"target", 0, FLAG_CHOICE, "compose|kubernetes|local|slurm|ssh", WHERE,
+     "local: each task is a process of this machine; the default. compose: a container on it. kubernetes: a pod "
+     "of a cluster. slurm: a process of nodes that Slurm allots. ssh: of hosts that ssh reaches.",
      0, 0},
     {"scale-down", 0, FLAG_TEXT, "MxWxP", WHERE,
      "Fewer tasks of the same roles: master, workers, parameter servers, as 1x2x1; a fourth number "
@@ -199,6 +210,18 @@ static const flag submit_flags[] = {
      "Listen on this port and the following ones, instead of free ones (local), 27182 (ssh; compose, where all "
      "have this one), or those that the number of the job gives (slurm).",
      1, 65535},
+    {"image", 0, FLAG_TEXT, "IMAGE", TARGET_GROUP("kubernetes"),
+     "The image of all pods, instead of the job's imageUri.", 0, 0},
+    {"namespace", 0, FLAG_TEXT, "NAME", TARGET_GROUP("kubernetes"),
+     "Where it runs; otherwise where kubectl is set to.", 0, 0},
+    {"claims", 0, FLAG_TEXT, "NAME:/PATH,...", TARGET_GROUP("kubernetes"),
+     "PersistentVolumeClaims that are there, and where all pods see them: data, and the job dir if it is below one. "
+     "Otherwise the job makes a claim of its own name for it.",
+     0, 0},
+    {"plain-jobs", 0, FLAG_SWITCH, NULL, TARGET_GROUP("kubernetes"),
+     "Jobs and a Service, for clusters without Kubeflow's training operator, instead of a TFJob.", 0, 0},
+    {"any-gpu", 0, FLAG_SWITCH, NULL, TARGET_GROUP("kubernetes"),
+     "Take nodes with any GPUs; otherwise those with GKE's label of the job's type.", 0, 0},
     {"sbatch", 0, FLAG_TEXT, "OPTIONS", TARGET_GROUP("slurm"),
      "Further options of sbatch, as '--partition=gpu'.", 0, 0},
     {"hosts", 0, FLAG_TEXT, "A,B:4,C", TARGET_GROUP("ssh"),
@@ -213,7 +236,7 @@ static const flag submit_flags[] = {
      "Check everything and print machines, tasks and the TF_CONFIG of each; start nothing.", 0, 0},
     {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON.", 0, 0},
     {"stream-logs", 0, FLAG_SWITCH, NULL, SHOW, "Show what tasks print: always so here.", 0, 0},
-    {"async", 0, FLAG_SWITCH, NULL, SHOW, "Submit, and do not wait; for targets whose tasks live on: slurm.", 0, 0},
+    {"async", 0, FLAG_SWITCH, NULL, SHOW, "Submit, and do not wait; for targets whose tasks live on: kubernetes and slurm.", 0, 0},
 };
 
 const command command_submit = {

@@ -45,12 +45,15 @@ typedef struct target {
 
 #define TARGET_GROUP(name) "With --target " name
 
-extern const target target_compose, target_local, target_slurm, target_ssh;
+extern const target target_compose, target_kubernetes, target_local, target_slurm, target_ssh;
 
 /* --- for targets --- */
 
 roster_shape target_shape(const launch *l, int default_port);
 int target_task_restarts(const launch *l);
+
+/* The one given, or one for this job alone; wipe it. */
+MUST_USE status target_choose_key(const launch *l, char text[JOBKEY_TEXT], error *err);
 
 /* A text's words, between blanks; NULL at the end. In the arena. */
 const char *const *target_words(const launch *l, const char *text);

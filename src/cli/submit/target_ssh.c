@@ -54,20 +54,10 @@ static status plan(const launch *l, roster *ret, error *err)
     return OK;
 }
 
-static status choose_key(const launch *l, char text[JOBKEY_TEXT], error *err)
-{
-    jobkey key;
-    status st = keys_choose(&l->given, l->order->resolved, l->order->job.job_dir, &key, err);
-    if (st == OK)
-        jobkey_text(&key, text);
-    jobkey_wipe(&key, sizeof key);
-    return st;
-}
-
 static int run(const launch *l, error *err)
 {
     char key[JOBKEY_TEXT], *resolved = config_dump(l->order->resolved);
-    status st = l->order->is_secured ? choose_key(l, key, err) : OK;
+    status st = l->order->is_secured ? target_choose_key(l, key, err) : OK;
     ssh_options o = options_of(l);
     o.config = resolved;
     o.key = l->order->is_secured ? key : NULL;

@@ -1,0 +1,119 @@
+/* `tequio submit --target kubernetes`: every task is a pod of a cluster that kubectl reaches. */
+#include "cli/submit/target.h"
+#include "job/kubernetes/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond preempt_grace: the way to the pod, and what leaves last. */
+enum { MORE_GRACE_S = 15 };
+
+typedef struct kubernetes_target {
+    char name[KUBERNETES_NAME];
+    const kubernetes_claim *claims;
+    const char *const *arguments;
+    const char *job_dir;
+    const char *config;
+} kubernetes_target;
+
+/* A path of this machine is none of a pod's, unless it is whole. */
+static const char *dir_in_pods(const order *o)
+{
+    return o->job.job_dir[0] == '/' ? o->job.job_dir : KUBERNETES_JOB_DIR;
+}
+
+/* What stands behind --job-dir, in the pods. */
+static const char *const *arguments_in_pods(const launch *l, const char *job_dir)
+{
+    const char *const *all = order_arguments_of(l->order, KUBERNETES_CONFIG, false);
+    size_t n = 0;
+    while (all[n])
+        n++;
+    const char **own = arena_alloc(l->order->memory, (n + 1) * sizeof *own);
+    for (size_t i = 0; i <= n; i++)
+        own[i] = i && all[i] && strcmp(all[i - 1], "--job-dir") == 0 ? job_dir : all[i];
+    return own;
+}
+
+static status prepare(launch *l, error *err)
+{
+    arena *memory = l->order->memory;
+    kubernetes_target *t = arena_alloc(memory, sizeof *t);
+    TRY(kubernetes_name(&l->order->job, t->name, err));
+    TRY(kubernetes_claims(args_text(l->args, "claims"), memory, &t->claims, err));
+    t->job_dir = dir_in_pods(l->order);
+    t->arguments = arguments_in_pods(l, t->job_dir);
+    char *resolved = config_dump(l->order->resolved);
+    t->config = arena_strdup(memory, resolved);
+    free(resolved);
+    l->own = t;
+    return OK;
+}
+
+static kubernetes_options options_of(const launch *l)
+{
+    const order *o = l->order;
+    const kubernetes_target *t = l->own;
+    return (kubernetes_options){
+        .job = &o->job,
+        .name = t->name,
+        .namespace = args_text(l->args, "namespace"),
+        .image = args_text(l->args, "image"),
+        .primary = o->primary,
+        .arguments = t->arguments,
+        .config = t->config,
+        .job_dir = t->job_dir,
+        .claims = t->claims,
+        .plain_jobs = args_has(l->args, "plain-jobs"),
+        .any_gpu = args_has(l->args, "any-gpu"),
+        .is_secured = o->is_secured && job_tasks(&o->job) > 1,
+        .grace_s = (int)ceil(config_f64(o->resolved, "distributed.preempt_grace")) + MORE_GRACE_S,
+        .max_restarts = target_task_restarts(l),
+    };
+}
+
+/* TF_CONFIG is the operator's to make, or the Service's names: this is what it comes to. */
+static status plan(const launch *l, roster *ret, error *err)
+{
+    (void)err;
+    kubernetes_options o = options_of(l);
+    roster_shape shape = target_shape(l, KUBERNETES_PORT);
+    roster_plan(&shape, ret);
+    for (int i = 0; i < ret->n; i++) {
+        roster_task *t = &ret->tasks[i];
+        t->port = KUBERNETES_PORT;
+        t->host = kubernetes_host(&o, t->task, l->order->memory);
+    }
+    return OK;
+}
+
+static status write_manifest(const launch *l, buf *ret, error *err)
+{
+    kubernetes_options o = options_of(l);
+    return kubernetes_manifest(&o, ret, err);
+}
+
+static int run(const launch *l, error *err)
+{
+    char key[JOBKEY_TEXT];
+    kubernetes_options o = options_of(l);
+    status st = o.is_secured ? target_choose_key(l, key, err) : OK;
+    kubernetes_launch to = {.manifest = &o,
+                            .key = o.is_secured ? key : NULL,
+                            .log_dir = l->logs,
+                            .waits = !args_has(l->args, "async")};
+    int code = st == OK ? kubernetes_run(&to, err) : status_exit_code(st);
+    jobkey_wipe(key, sizeof key);
+    return code;
+}
+
+const target target_kubernetes = {
+    .name = "kubernetes",
+    .group = TARGET_GROUP("kubernetes"),
+    .lives_on = true,
+    .prepare = prepare,
+    .plan = plan,
+    .write = write_manifest,
+    .run = run,
+};

@@ -1,0 +1,45 @@
+/*
+ * The logs of a job's pods, followed by a `kubectl logs` each: shown as those of other targets are, and
+ * kept in LOG_DIR/<role>.<index>.log.
+ *
+ * Threads: the launcher's only one.
+ */
+#ifndef TEQUIO_JOB_KUBERNETES_FOLLOW_H
+#define TEQUIO_JOB_KUBERNETES_FOLLOW_H
+
+#include "job/kubernetes/kubectl.h"
+#include "job/screen.h"
+
+#include <poll.h>
+
+/* More pods at once are not followed. */
+enum { FOLLOW_MOST = 64 };
+
+typedef struct followed {
+    char *pod, *uid;
+    char *waits;        /* what was said of it last */
+    child child;        /* kubectl */
+    bool is_open;
+    bool is_closed;     /* and was so at the last look */
+    int64_t heard_s;    /* when its last line came; 0: none has */
+} followed;
+
+typedef struct follow {
+    const kubernetes_options *o;
+    const char *log_dir;
+    screen *screen;
+    followed at[FOLLOW_MOST];
+    int n;
+} follow;
+
+/* Begins with the pods that are new, and again with those whose logs were cut off. E_IO. */
+MUST_USE status follow_pods(follow *f, const kubectl_view *v, error *err);
+
+/* Waits until a line comes, `fd` can be read, or the time is over, and takes what has come. */
+void follow_turn(follow *f, int fd, int limit_ms);
+
+/* Until all have said their last, at most so long. */
+void follow_drain(follow *f, int limit_ms);
+void follow_fini(follow *f);
+
+#endif

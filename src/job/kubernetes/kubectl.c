@@ -1,0 +1,175 @@
+#include "job/kubernetes/kubectl.h"
+
+#include "common/base/fs.h"
+#include "job/errand.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { WORDS = 24 };
+
+/* --- one command --- */
+
+/* `words` end with NULL; *ret_said as errand_ask has it. */
+static status call(const kubernetes_options *o, const char *const *words, char **ret_said, error *err)
+{
+    const char *argv[WORDS + 4] = {"kubectl"};
+    int n = 1;
+    if (o->namespace) {
+        argv[n++] = "--namespace";
+        argv[n++] = o->namespace;
+    }
+    while (*words)
+        argv[n++] = *words++;
+    return errand_ask(argv, ret_said, err);
+}
+
+const char *kubectl_selector(const kubernetes_options *o, arena *memory)
+{
+    return arena_printf(memory, "%s=%s", KUBERNETES_INSTANCE, o->name);
+}
+
+const char *kubectl_kinds(const kubernetes_options *o)
+{
+    return o->plain_jobs ? "jobs,services,configmaps,secrets" : "tfjobs,configmaps,secrets";
+}
+
+static status call_selected(const kubernetes_options *o, const char *verb, const char *kinds,
+                            const char *const *more, char **ret_said, error *err)
+{
+    arena *memory = arena_create();
+    const char *words[WORDS] = {verb, kinds, "--selector", kubectl_selector(o, memory)};
+    for (int n = 4; *more; n++)
+        words[n] = *more++;
+    status st = call(o, words, ret_said, err);
+    arena_destroy(&memory);
+    return st;
+}
+
+/* --- making and removing --- */
+
+/* From memory: it holds the key. */
+status kubectl_apply(const kubernetes_options *o, const char *manifest, error *err)
+{
+    int fd = memfd_create("manifest", MFD_CLOEXEC);
+    if (fd < 0)
+        return FAIL(err, E_IO, "hold a manifest in memory: %s", strerror(errno));
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
+    const char *words[] = {"apply", "--filename", path, NULL};
+    status st = fs_write_all(fd, manifest, strlen(manifest), "the manifest", err);
+    if (st == OK)
+        st = call(o, words, NULL, err);
+    close(fd);
+    return st;
+}
+
+status kubectl_delete(const kubernetes_options *o, bool waits, error *err)
+{
+    const char *more[] = {"--ignore-not-found", "--cascade=foreground",
+                          waits ? "--wait=true" : "--wait=false", NULL};
+    return call_selected(o, "delete", kubectl_kinds(o), more, NULL, err);
+}
+
+status kubectl_kill_pods(const kubernetes_options *o, error *err)
+{
+    static const char *const more[] = {"--ignore-not-found", "--grace-period=0", "--force", NULL};
+    return call_selected(o, "delete", "pods", more, NULL, err);
+}
+
+/* --- looking --- */
+
+/* A line a fact, its words apart by tabs:  @pod NAME UID PHASE EXIT-CODE WHY-IT-WAITS,  @job NAME,
+ * @is NAME CONDITION MESSAGE. */
+static const char template[] =
+    "go-template={{range .items}}{{$name := .metadata.name}}{{if eq .kind \"Pod\"}}"
+    "@pod\t{{$name}}\t{{.metadata.uid}}\t{{with .status}}{{.phase}}\t"
+    "{{range .containerStatuses}}{{with .state}}{{with .terminated}}"
+    "{{.exitCode}}{{end}}{{end}}{{end}}\t"
+    "{{range .containerStatuses}}{{with .state}}{{with .waiting}}"
+    "{{.reason}}{{with .message}}: {{.}}{{end}}"
+    "{{end}}{{end}}{{end}}"
+    "{{range .conditions}}{{if .reason}}{{if eq .reason \"Unschedulable\"}}"
+    "{{.message}}{{end}}{{end}}{{end}}"
+    "{{end}}\n"
+    "{{else}}@job\t{{$name}}\n{{with .status}}{{range .conditions}}{{if eq .status \"True\"}}"
+    "@is\t{{$name}}\t{{.type}}\t{{with .message}}{{.}}{{end}}\n{{end}}{{end}}{{end}}{{end}}{{end}}";
+
+enum { FIELDS = 6 };
+
+/* Cuts a line at its tabs; what is missing is "". */
+static void cut(char *line, const char *ret[FIELDS])
+{
+    for (int i = 0; i < FIELDS; i++) {
+        char *tab = strchr(line, '\t');
+        ret[i] = line;
+        line += strlen(line);
+        if (tab) {
+            *tab = '\0';
+            line = tab + 1;
+        }
+    }
+}
+
+/* "seed-worker-3", or "seed-worker-3-x7k2p" of a Job, is worker.3. */
+static bool task_of(const kubernetes_options *o, const char *name, task *ret)
+{
+    char word[KUBERNETES_NAME];
+    int index = 0;
+    size_t n = strlen(o->name);
+    bool is_ours =
+        strncmp(name, o->name, n) == 0 && sscanf(name + n, "-%63[a-z]-%d", word, &index) == 2;
+    if (!is_ours || !role_of(word, &ret->role))
+        return false;
+    ret->index = index;
+    return true;
+}
+
+static void take_pod(const kubernetes_options *o, const char *const *f, kubectl_view *v)
+{
+    kubectl_pod p = {
+        .name = f[1], .uid = f[2], .exit_code = *f[4] ? atoi(f[4]) : -1, .waits = f[5]};
+    p.has_begun = strcmp(f[3], "Pending") != 0 && strcmp(f[3], "Unknown") != 0;
+    if (task_of(o, p.name, &p.task))
+        v->pods[v->n_pods++] = p;
+}
+
+static void take_condition(const kubernetes_options *o, const char *const *f, kubectl_view *v)
+{
+    char master[2 * KUBERNETES_NAME];
+    snprintf(master, sizeof master, "%s-%s", o->name, kubernetes_role(o, ROLE_MASTER));
+    if (strcmp(f[2], "Succeeded") == 0 ||
+        (strcmp(f[2], "Complete") == 0 && strcmp(f[1], master) == 0))
+        v->is_done = true;
+    if (strcmp(f[2], "Failed") == 0)
+        v->failure = *f[3] ? f[3] : "it has failed";
+}
+
+static void read_view(const kubernetes_options *o, char *said, arena *memory, kubectl_view *ret)
+{
+    kubectl_view v = {.pods = arena_alloc(memory, (strlen(said) / 4 + 1) * sizeof *v.pods)};
+    for (char *line = strtok_r(said, "\n", &said); line; line = strtok_r(NULL, "\n", &said)) {
+        const char *f[FIELDS];
+        cut(line, f);
+        if (strcmp(f[0], "@pod") == 0)
+            take_pod(o, f, &v);
+        v.is_there = v.is_there || strcmp(f[0], "@job") == 0;
+        if (strcmp(f[0], "@is") == 0)
+            take_condition(o, f, &v);
+    }
+    *ret = v;
+}
+
+status kubectl_look(const kubernetes_options *o, arena *memory, kubectl_view *ret, error *err)
+{
+    const char *more[] = {"--request-timeout=30s", "--output", template, NULL};
+    char *said = NULL;
+    TRY(call_selected(o, "get", o->plain_jobs ? "jobs,pods" : "tfjobs,pods", more, &said, err));
+    read_view(o, arena_strdup(memory, said), memory, ret);
+    free(said);
+    return OK;
+}

@@ -48,6 +48,7 @@ typedef enum backend_queue {
 typedef struct backend_event backend_event;     /* a place in a queue */
 typedef struct backend_segment backend_segment; /* kernels that were recorded */
 typedef struct backend_group backend_group;     /* devices with a way between them */
+typedef struct backend_stopwatch backend_stopwatch;
 
 /* What one member of a group sends to another, and what it gets from there; either may be nothing. */
 typedef struct backend_parcel {
@@ -100,6 +101,13 @@ typedef struct backend_async {
     MUST_USE status (*follow)(backend *b, backend_queue q, const backend_event *e, error *err);
     MUST_USE status (*reached)(backend *b, const backend_event *e, bool *ret, error *err);
     MUST_USE status (*wait)(backend *b, const backend_event *e, error *err);    /* sleeps */
+    /* The time between two moments of COMPUTE, by the device's clock; start and stop may be recorded among
+     * kernels. Read once what COMPUTE had up to the stop is done: the last time both were passed. */
+    MUST_USE status (*stopwatch_create)(backend *b, backend_stopwatch **ret, error *err);
+    void (*stopwatch_destroy)(backend *b, backend_stopwatch **w);
+    MUST_USE status (*stopwatch_start)(backend *b, backend_stopwatch *w, error *err);
+    MUST_USE status (*stopwatch_stop)(backend *b, backend_stopwatch *w, error *err);
+    MUST_USE status (*stopwatch_read)(const backend_stopwatch *w, double *ret_ms, error *err);
     /* A kernel that meets data it cannot work with, an index out of range, goes on with others and leaves
      * a word about it: of the first such node, the first such element. */
     MUST_USE status (*fault_clear)(backend *b, error *err);                     /* by COMPUTE */

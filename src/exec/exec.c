@@ -79,6 +79,7 @@ static status fill(exec *e, const exec_options *options, error *err)
     TRY(queued_create(e, err));
     for (size_t i = 0; i < e->n_variants; i++)
         variant_bind(&e->variants[i], e->queued->params);
+    e->queued->timed = options->timed && e->ops->async->records(e->device);
     return segments_record(e, err);
 }
 
@@ -213,6 +214,11 @@ status exec_run(exec *e, size_t variant_index, const exec_hooks *hooks, error *e
 exec_memory exec_memory_use(const exec *e)
 {
     return e->memory;
+}
+
+double exec_busy_ms(const exec *e)
+{
+    return e->queued && e->queued->timed ? e->queued->busy_ms : -1;
 }
 
 void exec_fingerprint(const exec *e, char *ret, size_t bytes)

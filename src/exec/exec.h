@@ -29,6 +29,7 @@ typedef struct exec_options {
     size_t n_graphs;            /* at least 1 */
     int64_t examples;           /* of the largest batch, for what is told of one that does not fit in
                                  * a device's memory; 0: not known */
+    bool timed;                 /* for exec_busy_ms */
     uint8_t sum_level;          /* that exec_keep_sums will be asked for: its room counts as needed, but
                                  * a device that has less gets along with that */
     const peers *peers;         /* that exec_join will be told of, likewise; or NULL */
@@ -114,6 +115,12 @@ float *exec_grad(exec *e);
 MUST_USE status exec_run(exec *e, size_t variant, const exec_hooks *hooks, error *err);
 
 exec_memory exec_memory_use(const exec *e);
+
+/* Of an exec that is timed: for how many milliseconds of its runs so far the device was at segments of
+ * nodes, each from the beginning of its first kernel to the end of its last, by the device's clock. The
+ * rest of the time it was idle, or made inputs and sums over slots. Below 0 where that cannot be told:
+ * nodes run one by one, or in the caller's memory. */
+double exec_busy_ms(const exec *e);
 void exec_fingerprint(const exec *e, char *ret, size_t bytes);
 
 #endif

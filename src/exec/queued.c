@@ -250,5 +250,6 @@ status exec_run_queued(exec *e, const variant *v, const exec_hooks *hooks, error
         give_up(e, &w.trade, err);
         return st;
     }
+    TRY(segments_time(e, v, err));
     return check_fault(&w, queued_n_faults(e) - 1, err);
 }

@@ -28,12 +28,24 @@ static bool has_kernels(const variant *v, const segment *s)
     return false;
 }
 
+static status run_timed(const exec *e, const variant *v, const segment *s, error *err)
+{
+    const backend_async *async = e->ops->async;
+    if (!s->stopwatch)
+        return run_nodes(e, v, s, err);
+    TRY(async->stopwatch_start(e->device, s->stopwatch, err));
+    TRY(run_nodes(e, v, s, err));
+    return async->stopwatch_stop(e->device, s->stopwatch, err);
+}
+
 /* What was begun is ended, whatever came between. */
 static status record(const exec *e, const variant *v, segment *s, error *err)
 {
     const backend_async *async = e->ops->async;
+    if (e->queued->timed)
+        TRY(async->stopwatch_create(e->device, &s->stopwatch, err));
     TRY(async->segment_begin(e->device, err));
-    status st = run_nodes(e, v, s, err);
+    status st = run_timed(e, v, s, err);
     status end = async->segment_end(e->device, &s->recorded, st == OK ? err : NULL);
     return st == OK ? end : st;
 }
@@ -61,4 +73,15 @@ status segments_play(const exec *e, const variant *v, const segment *s, error *e
 {
     return s->recorded ? e->ops->async->segment_play(e->device, s->recorded, err)
                        : run_nodes(e, v, s, err);
+}
+
+status segments_time(exec *e, const variant *v, error *err)
+{
+    for (size_t i = 0; i < v->n_segments; i++) {
+        double ms = 0;
+        if (v->segments[i].stopwatch)
+            TRY(e->ops->async->stopwatch_read(v->segments[i].stopwatch, &ms, err));
+        e->queued->busy_ms += ms;
+    }
+    return OK;
 }

@@ -36,6 +36,8 @@ typedef struct queued {
     backend_event *made;    /* COMPUTE: what copies down wait for */
     backend_event **landed; /* [n_live_parts] DOWN, in the order of a run */
     backend_event *end;     /* DOWN: of a run */
+    bool timed;             /* segments are... */
+    double busy_ms;         /* ...for so long so far */
     int32_t member;         /* of its peers: if it has joined some, as the rest */
     void *received;         /* on the device: others' pieces of a part */
     float **addends;        /* [its peers] where the pieces of a sum are */
@@ -96,5 +98,7 @@ MUST_USE status sums_add(const exec *e, const exec_slot *s, int32_t part, error 
 /* Records the segments of all variants, if the device can. */
 MUST_USE status segments_record(exec *e, error *err);
 MUST_USE status segments_play(const exec *e, const variant *v, const segment *s, error *err);
+/* Behind a run that has ended: what its segments took, if they are timed. */
+MUST_USE status segments_time(exec *e, const variant *v, error *err);
 
 #endif

@@ -208,9 +208,13 @@ status variant_load(variant *v, const backend_ops *ops, backend *device, const g
 
 static void destroy_segments(variant *v)
 {
-    for (size_t i = 0; i < v->n_segments; i++)
-        if (v->segments[i].recorded)
-            v->backend->async->segment_destroy(v->device, &v->segments[i].recorded);
+    for (size_t i = 0; i < v->n_segments; i++) {
+        segment *s = &v->segments[i];
+        if (s->recorded)
+            v->backend->async->segment_destroy(v->device, &s->recorded);
+        if (s->stopwatch)
+            v->backend->async->stopwatch_destroy(v->device, &s->stopwatch);
+    }
     free(v->segments);
 }
 

@@ -31,6 +31,7 @@ typedef struct part_events {
 typedef struct segment {
     int32_t first, end;
     backend_segment *recorded; /* NULL: its kernels are run one by one */
+    backend_stopwatch *stopwatch; /* recorded around them; NULL: nobody asks */
 } segment;
 
 typedef struct variant {

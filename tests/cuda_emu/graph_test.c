@@ -265,6 +265,39 @@ static void other_threads_go_on_beside_a_capture(void **state)
     end(&v);
 }
 
+/* By the moment at which the stream gets there: inside of a graph with every launch. */
+static void events_keep_time(void **state)
+{
+    (void)state;
+    cudaEvent_t start, stop;
+    float first = -1, all = -1;
+    studio v = begin();
+    ok(cudaEventCreateWithFlags(&start, cudaEventDefault));
+    ok(cudaEventCreateWithFlags(&stop, cudaEventDefault));
+    ok(cudaEventRecordWithFlags(start, v.stream, cudaEventRecordExternal));
+    scene_set(v.stream, v.x, 3, N);
+    ok(cudaEventRecordWithFlags(stop, v.stream, cudaEventRecordExternal));
+    end_capture(&v);
+    assert_int_equal(cudaEventElapsedTime(&all, start, stop), cudaErrorInvalidResourceHandle);
+    ok(cudaGraphLaunch(v.replay, v.stream));
+    assert_int_equal(cudaEventElapsedTime(&all, start, stop), cudaErrorNotReady);
+    ok(cudaStreamSynchronize(v.stream));
+    ok(cudaEventElapsedTime(&first, start, stop));
+    assert_true(first >= 0);
+    ok(cudaGraphLaunch(v.replay, v.stream));
+    ok(cudaEventRecord(stop, v.stream)); /* from outside, later */
+    ok(cudaStreamSynchronize(v.stream));
+    ok(cudaEventElapsedTime(&all, start, stop));
+    assert_true(all >= 0);
+    assert_int_equal(cudaEventElapsedTime(&all, start, v.event), cudaErrorInvalidResourceHandle);
+    assert_int_equal(cudaEventRecordWithFlags(start, v.stream, cudaEventRecordExternal),
+                     cudaErrorInvalidValue);
+    (void)cudaGetLastError();
+    ok(cudaEventDestroy(start));
+    ok(cudaEventDestroy(stop));
+    end(&v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +307,7 @@ int main(void)
         KERNEL_TEST(a_kernel_is_not_loaded_in_a_capture),
         KERNEL_TEST(captures_begin_and_end_as_they_should),
         KERNEL_TEST(other_threads_go_on_beside_a_capture),
+        KERNEL_TEST(events_keep_time),
     };
     return kernel_tests_run(tests, sizeof tests / sizeof *tests);
 }

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct CUstream_st {
     struct CUstream_st *next;
@@ -27,6 +28,9 @@ struct CUevent_st {
     uint64_t upto;
     unsigned asked;
     emu_clock clock;
+    bool keeps_time, is_stamped;
+    int awaited;  /* stamps that streams are to give it */
+    double at_ms; /* the last one */
 };
 
 enum { ASKED_ENOUGH = 3 };
@@ -102,11 +106,22 @@ static void run_copy(const emu_operation *o)
         memset(o->to, o->byte, o->bytes);
 }
 
+static void stamp(cudaEvent_t event)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    event->at_ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+    event->is_stamped = true;
+    event->awaited--;
+}
+
 /* The first operation that is left of s. */
 static void run_one(cudaStream_t s)
 {
     emu_operation *o = &s->list[s->done - s->first];
-    if (emu_broken(s->device) == cudaSuccess && o->kind != EMU_WAIT) {
+    if (o->kind == EMU_STAMP) {
+        stamp(o->event);
+    } else if (emu_broken(s->device) == cudaSuccess && o->kind != EMU_WAIT) {
         current = o;
         current_stream = s->number;
         current_device = s->device;
@@ -331,28 +346,74 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret, unsigned flags)
 {
-    (void)flags;
     cudaEvent_t e = calloc(1, sizeof *e);
     if (!e)
         return emu_said(cudaErrorMemoryAllocation);
+    e->keeps_time = !(flags & cudaEventDisableTiming);
     *ret = e;
     return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t e)
 {
+    emu_lock();
+    if (e->awaited)
+        emu_streams_finish(-1);
+    emu_unlock();
     free(e);
     return cudaSuccess;
 }
 
+static cudaError_t record(cudaEvent_t event, cudaStream_t s)
+{
+    cudaError_t e = check_outside(s);
+    if (e == cudaSuccess && event->keeps_time)
+        e = emu_stream_push(s, (emu_operation){.kind = EMU_STAMP, .event = event});
+    if (e != cudaSuccess)
+        return e;
+    event->on = s;
+    event->upto = end_of(s);
+    event->asked = 0;
+    event->clock = s->clock;
+    return e;
+}
+
+/* A node of the graph, which every launch passes. */
+static cudaError_t record_external(cudaEvent_t event, cudaStream_t s)
+{
+    cudaError_t e = emu_stream_check(s);
+    if (e != cudaSuccess)
+        return e;
+    return s->capture ? emu_stream_push(s, (emu_operation){.kind = EMU_STAMP, .event = event})
+                      : cudaErrorInvalidValue;
+}
+
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 {
-    if (emu_call_is_spoilt())
-        return cudaSuccess;
+    return emu_call_is_spoilt() ? cudaSuccess
+                                : cudaEventRecordWithFlags(event, s, cudaEventRecordDefault);
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t s, unsigned flags)
+{
     emu_lock();
-    cudaError_t e = check_outside(s);
+    cudaError_t e = flags == cudaEventRecordExternal ? record_external(event, s) : record(event, s);
+    emu_unlock();
+    return emu_said(e);
+}
+
+cudaError_t cudaEventElapsedTime(float *ret_ms, cudaEvent_t start, cudaEvent_t end)
+{
+    emu_lock();
+    bool keep = start->keeps_time && end->keeps_time;
+    bool are_stamped = start->is_stamped && end->is_stamped;
+    cudaError_t e = emu_graphs_forbid();
+    if (e == cudaSuccess && (!keep || !(are_stamped || start->awaited || end->awaited)))
+        e = cudaErrorInvalidResourceHandle;
+    else if (e == cudaSuccess && (start->awaited || end->awaited))
+        e = cudaErrorNotReady;
     if (e == cudaSuccess)
-        *event = (struct CUevent_st){s, end_of(s), 0, s->clock};
+        *ret_ms = (float)(end->at_ms - start->at_ms);
     emu_unlock();
     return emu_said(e);
 }
@@ -403,6 +464,8 @@ cudaError_t emu_stream_push(cudaStream_t s, emu_operation o)
     if (o.kind != EMU_WAIT)
         s->clock.of[s->number]++;
     o.clock = s->clock;
+    if (o.kind == EMU_STAMP)
+        o.event->awaited++;
     s->list[s->n++] = o;
     s->asked = 0;
     return cudaSuccess;

@@ -34,7 +34,7 @@ bool emu_ranges_hold(const emu_ranges *r, const void *p, size_t bytes, bool writ
 
 /* What a stream has to do. */
 typedef struct emu_operation {
-    enum { EMU_KERNEL, EMU_COPY, EMU_CLEAR, EMU_WAIT } kind;
+    enum { EMU_KERNEL, EMU_COPY, EMU_CLEAR, EMU_WAIT, EMU_STAMP } kind;
     emu_kernel kernel; /* with arguments to be freed behind it */
     void *to;
     const void *from;
@@ -42,7 +42,8 @@ typedef struct emu_operation {
     int byte;
     struct CUstream_st *on; /* EMU_WAIT: until this many of that stream's are done */
     uint64_t upto;
-    emu_ranges *ranges; /* or NULL */
+    struct CUevent_st *event; /* EMU_STAMP: learns the time */
+    emu_ranges *ranges;       /* or NULL */
     emu_clock clock;
 } emu_operation;
 

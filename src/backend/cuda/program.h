@@ -73,6 +73,7 @@ struct backend {
     cuda_stream queues[QUEUE_COUNT];
     uint64_t *fault;        /* on the device; all ones: none */
     bool records;           /* segments, as graphs */
+    bool is_recording;      /* one of them, now */
     bool fuses;             /* nodes */
 };
 
@@ -143,6 +144,11 @@ MUST_USE status segment_begin(backend *b, error *err);
 MUST_USE status segment_end(backend *b, backend_segment **ret, error *err);
 MUST_USE status segment_play(backend *b, backend_segment *s, error *err);
 void segment_destroy(backend *b, backend_segment **s);
+MUST_USE status stopwatch_create(backend *b, backend_stopwatch **ret, error *err);
+void stopwatch_destroy(backend *b, backend_stopwatch **w);
+MUST_USE status stopwatch_start(backend *b, backend_stopwatch *w, error *err);
+MUST_USE status stopwatch_stop(backend *b, backend_stopwatch *w, error *err);
+MUST_USE status stopwatch_read(const backend_stopwatch *w, double *ret_ms, error *err);
 MUST_USE status group_create(backend *const *members, int32_t n, backend_group **ret, error *err);
 void group_destroy(backend_group **g);
 MUST_USE status group_send(backend_group *g, int32_t member, const backend_parcel *parcels, int32_t n,

@@ -15,9 +15,10 @@ struct backend_segment {
 
 status segment_begin(backend *b, error *err)
 {
-    return device_check(
-        cudaStreamBeginCapture(b->queues[QUEUE_COMPUTE], cudaStreamCaptureModeThreadLocal),
-        "recording kernels", err);
+    TRY_CUDA(cudaStreamBeginCapture(b->queues[QUEUE_COMPUTE], cudaStreamCaptureModeThreadLocal),
+             "recording kernels", err);
+    b->is_recording = true;
+    return OK;
 }
 
 void segment_destroy(backend *b, backend_segment **s)
@@ -39,6 +40,7 @@ static cudaError_t instantiate(const backend *b, cudaGraph_t recorded, cudaGraph
 status segment_end(backend *b, backend_segment **ret, error *err)
 {
     cudaGraph_t recorded = NULL;
+    b->is_recording = false;
     TRY_CUDA(cudaStreamEndCapture(b->queues[QUEUE_COMPUTE], &recorded), "recording kernels", err);
     backend_segment *s = xcalloc(1, sizeof *s);
     cudaError_t e = instantiate(b, recorded, &s->graph);

@@ -82,6 +82,7 @@ static const flag bench_flags[] = {
     {"peer", 0, FLAG_TEXT, "COMMAND", STEP,
      "Alternate with this command, which measures the same and prints JSON.", 0, 0},
     {"samples", 0, FLAG_COUNT, "N", DEVICES, "Batches that are timed on each device. 10.", 1, 1 << 20},
+    {"device", 0, FLAG_TEXT, "NAME", DEVICES, "This one alone: cpu, cuda:0.", 0, 0},
     {"overrides", 'o', FLAG_TEXT, "JSON", DEVICES, "A jsonnet object laid over the configuration.", 0,
      0},
 };
@@ -99,7 +100,9 @@ const command command_bench = {
              "devices: examples per second of forward and backward of the configured model on its own "
              "data, on the CPU with all its threads and on each GPU, with the memory that takes, the "
              "largest batch that would fit, and which device to choose. Each is tried in a process of "
-             "its own.",
+             "its own. Idle is the share of the time in which a GPU was at no segment of the model, "
+             "MFU the model's FLOPs a second beside those that large products reach on the device "
+             "in the same precision.",
     .flags = bench_flags,
     .n_flags = COUNT_OF(bench_flags),
     .needs_passive_waits = true,

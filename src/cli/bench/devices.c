@@ -31,6 +31,17 @@ static double examples_per_s(const row *r)
     return r->error.code == OK ? (double)r->result.batch / r->result.step_ms * 1e3 : 0.0;
 }
 
+static double tokens_per_s(const row *r)
+{
+    return examples_per_s(r) * (double)r->result.tokens;
+}
+
+/* The share of what large products reach that the model's own FLOPs do. */
+static double utilisation(const trial_result *t)
+{
+    return t->flops / (t->step_ms * 1e-3) / t->matmul_flops;
+}
+
 /* --- which there are --- */
 
 /* The CPU, and every GPU; the reason in place of the first where there is none. */
@@ -48,6 +59,15 @@ static size_t list_devices(row *rows)
     return 1 + n;
 }
 
+static status choose_devices(const char *name, row *rows, size_t *ret, error *err)
+{
+    *ret = 1;
+    if (name)
+        return backend_named(name, thread_cpus(), &rows[0].on, err);
+    *ret = list_devices(rows);
+    return OK;
+}
+
 /* --- the report --- */
 
 static json_t *row_json(const row *r)
@@ -55,11 +75,14 @@ static json_t *row_json(const row *r)
     if (r->error.code != OK)
         return json_pack("{s:s, s:s}", "device", r->name, "error", r->error.text);
     const trial_result *t = &r->result;
-    return json_pack("{s:s, s:s, s:s, s:f, s:f, s:I, s:I, s:I, s:I}", "device", r->name, "name",
-                     t->device.name, "arch", t->device.arch, "examples_per_s", examples_per_s(r),
-                     "step_ms", t->step_ms, "batch", (json_int_t)t->batch, "memory",
-                     (json_int_t)t->memory, "memory_free", (json_int_t)t->device.free,
-                     "largest_batch", (json_int_t)t->largest_batch);
+    return json_pack(
+        "{s:s, s:s, s:s, s:f, s:o, s:f, s:o, s:f, s:f, s:f, s:I, s:I, s:I, s:I}", "device", r->name,
+        "name", t->device.name, "arch", t->device.arch, "examples_per_s", examples_per_s(r),
+        "tokens_per_s", t->tokens ? json_real(tokens_per_s(r)) : json_null(), "step_ms", t->step_ms,
+        "idle", t->idle < 0 ? json_null() : json_real(t->idle), "flops_per_example",
+        t->flops / (double)t->batch, "matmul_flops_per_s", t->matmul_flops, "mfu", utilisation(t),
+        "batch", (json_int_t)t->batch, "memory", (json_int_t)t->memory, "memory_free",
+        (json_int_t)t->device.free, "largest_batch", (json_int_t)t->largest_batch);
 }
 
 static void print_json(const row *rows, size_t n, const row *best)
@@ -75,24 +98,28 @@ static void print_json(const row *rows, size_t n, const row *best)
 
 static void print_row(const row *r)
 {
-    char memory[SIZE_TEXT];
+    char memory[SIZE_TEXT], tokens[32] = "-", idle[16] = "-";
     if (r->error.code != OK) {
         printf("%-8s %s\n", r->name, r->error.text);
         return;
     }
     const trial_result *t = &r->result;
-    printf("%-8s %12.1f %10.2f %10s %13lld  %s, %s\n", r->name, examples_per_s(r), t->step_ms,
-           size_text((double)t->memory, memory), (long long)t->largest_batch, t->device.name,
-           t->device.arch);
+    if (t->tokens)
+        snprintf(tokens, sizeof tokens, "%.0f", tokens_per_s(r));
+    if (t->idle >= 0)
+        snprintf(idle, sizeof idle, "%.1f %%", 100 * t->idle);
+    printf("%-8s %12.1f %10s %10.2f %7s %5.1f %% %10s %13lld  %s, %s\n", r->name, examples_per_s(r),
+           tokens, t->step_ms, idle, 100 * utilisation(t), size_text((double)t->memory, memory),
+           (long long)t->largest_batch, t->device.name, t->device.arch);
 }
 
 static void print_table(const row *rows, size_t n, const row *best)
 {
-    printf("%-8s %12s %10s %10s %13s\n", "device", "examples/s", "step, ms", "memory",
-           "largest batch");
+    printf("%-8s %12s %10s %10s %7s %7s %10s %13s\n", "device", "examples/s", "tokens/s", "step, ms",
+           "idle", "MFU", "memory", "largest batch");
     for (size_t i = 0; i < n; i++)
         print_row(&rows[i]);
-    if (best == rows)
+    if (!best->on.ops->async)
         printf("The CPU is the one to choose: distributed.cuda_devices: [-1]\n");
     else
         printf("%s is the one to choose: distributed.cuda_devices: [%d]\n", best->name,
@@ -125,8 +152,10 @@ status bench_devices_run(const args *a, error *err)
     TRY(config_load(&source, &c, err));
     row *rows = xcalloc(1 + GPUS_MOST, sizeof *rows);
     const row *best = NULL;
-    size_t n = list_devices(rows);
-    status st = measure_all(c, a, rows, n, &best, err);
+    size_t n = 0;
+    status st = choose_devices(args_text(a, "device"), rows, &n, err);
+    if (st == OK)
+        st = measure_all(c, a, rows, n, &best, err);
     if (st == OK)
         (args_has(a, "json") ? print_json : print_table)(rows, n, best);
     free(rows);

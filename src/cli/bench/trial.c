@@ -1,11 +1,14 @@
 #include "cli/bench/trial.h"
 
+#include "cli/bench/matmul.h"
 #include "cli/play/devices.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/config/mode.h"
 #include "common/parts/steps.h"
 #include "exec/exec.h"
+#include "model/model.h"
+#include "worker/inputs.h"
 #include "worker/variants.h"
 
 #include <stdlib.h>
@@ -19,6 +22,7 @@ typedef struct trial {
     exec *exec;
     loader *loader;
     steps steps;
+    inputs inputs;
     float *params;
     int64_t next; /* batch to be written */
     bool written; /* it is, already */
@@ -44,6 +48,7 @@ static status build(trial *t, const backend_choice *on, error *err)
         .graphs = (const graph *const *)t->variants.graphs,
         .n_graphs = 1,
         .examples = t->steps.batch_size,
+        .timed = true,
         .sum_level = mode_sum_level(c, 1),
     };
     loader_options data = {
@@ -61,23 +66,12 @@ static status build(trial *t, const backend_choice *on, error *err)
         flat_part_init(f, p, data.seed, t->params + f->parts[p].begin);
     TRY(exec_create(&options, &t->exec, err));
     exec_bind_params(t->exec, t->params);
-    return loader_create(&data, &t->loader, err);
-}
-
-static void write_inputs(trial *t, const data_batch *batch)
-{
-    for (size_t i = 0; i < batch->n_fields; i++) {
-        void *to = exec_input(t->exec, 0, batch->fields[i].name, NULL);
-        if (to)
-            memcpy(to, batch->data[i],
-                   data_field_bytes(&batch->fields[i]) * (size_t)batch->slot.n);
-    }
-    int64_t *id = exec_input(t->exec, 0, "batch.id", NULL);
-    float *weight = exec_input(t->exec, 0, "slot.weight", NULL);
-    if (id)
-        *id = batch->slot.batch_id;
-    if (weight)
-        *weight = 1.0f;
+    TRY(inputs_bind(t->exec, 0, t->variants.data, &t->inputs, err));
+    data.bytes = exec_takes_bytes(t->exec);
+    TRY(loader_create(&data, &t->loader, err));
+    if (data.bytes)
+        inputs_as_bytes(t->exec, t->loader);
+    return OK;
 }
 
 /* The next batch of the full size: a smaller one, at the end of an epoch, is passed over. */
@@ -98,7 +92,7 @@ static status write_next(void *user, error *err)
     TRY(loader_take(t->loader, &slot, &batch, err));
     status st = exec_refill(t->exec, err);
     if (st == OK)
-        write_inputs(t, batch);
+        inputs_write(&t->inputs, batch, 1.0f);
     loader_release(t->loader, batch);
     t->written = st == OK;
     return st == OK ? exec_upload(t->exec, 0, err) : st;
@@ -118,20 +112,33 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static status measure(trial *t, int64_t samples, double *ret_ms, error *err)
+static status measure(trial *t, int64_t samples, trial_result *ret, error *err)
 {
-    double *ms = xcalloc((size_t)samples, sizeof *ms);
+    double *ms = xcalloc((size_t)samples, sizeof *ms), all = 0, busy = 0;
     status st = OK;
     for (int64_t i = -WARMUP; st == OK && i < samples; i++) {
         int64_t begin = clock_us();
+        if (i == 0)
+            busy = exec_busy_ms(t->exec);
         st = step(t, err);
         if (i >= 0)
-            ms[i] = (double)(clock_us() - begin) * 1e-3;
+            all += ms[i] = (double)(clock_us() - begin) * 1e-3;
     }
     qsort(ms, (size_t)samples, sizeof *ms, by_size);
-    *ret_ms = ms[samples / 2];
+    ret->step_ms = ms[samples / 2];
+    ret->idle = busy < 0 ? -1 : 1 - (exec_busy_ms(t->exec) - busy) / all;
     free(ms);
     return st;
+}
+
+static int64_t tokens_of(const dataset *d)
+{
+    size_t n;
+    const data_field *f = dataset_fields(d, &n);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(f[i].name, "input_ids") == 0)
+            return f[i].dim[0];
+    return 0;
 }
 
 static void count_memory(const trial *t, trial_result *ret)
@@ -149,19 +156,22 @@ static status try_device(trial *t, const backend_choice *on, int64_t samples, tr
     TRY(on->ops->describe(on->options.device, &ret->device, err));
     TRY(variants_build(t->config, &t->variants, err));
     ret->batch = t->variants.batch_sizes[0];
+    ret->tokens = tokens_of(t->variants.data);
+    ret->flops = graph_flops(t->variants.graphs[0]);
     t->steps = (steps){
         .examples = dataset_examples(t->variants.data), .batch_size = ret->batch, .per_step = 1};
     TRY(build(t, on, err));
-    TRY(measure(t, samples, &ret->step_ms, err));
+    TRY(measure(t, samples, ret, err));
     count_memory(t, ret);
     return OK;
 }
 
+/* Once the model has left, large products have all of the device. */
 status trial_run(const config *c, const backend_choice *on, int64_t samples, trial_result *ret,
                  error *err)
 {
     trial t = {.config = c};
     status st = try_device(&t, on, samples, ret, err);
     trial_fini(&t);
-    return st;
+    return st == OK ? matmul_rate(on, model_precision(c), &ret->matmul_flops, err) : st;
 }

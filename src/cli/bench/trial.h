@@ -1,7 +1,7 @@
 /*
  * A trial of a device: the user's model and data, a few steps of one lane: a batch is read, forward,
  * backward, weights going up and gradients coming down where the device has memory of its own. Without
- * the servers' updates, which are the same for all.
+ * the servers' updates, which are the same for all. Beside it what large products reach there (matmul.h).
  *
  * Threads: a trial starts some; call it in a process that may be spoilt (job/apart.h).
  */
@@ -15,6 +15,10 @@ typedef struct trial_result {
     backend_device device;
     double step_ms;        /* the median */
     int64_t batch;
+    int64_t tokens;        /* of an example: its input_ids; 0: it has none */
+    double idle;           /* the share of all steps' time that exec_busy_ms does not count; < 0: unknown */
+    double flops;          /* of a step: graph_flops */
+    double matmul_flops;   /* a second, of large products in the model's precision */
     size_t memory;         /* bytes that a lane takes */
     int64_t largest_batch; /* that would fit into what was free before */
 } trial_result;

@@ -136,7 +136,7 @@ static double flops_bwd(const graph *g, const graph_node *n)
     error err = ERROR_INIT;
     if (form_at(g, n, 3, &f, &err) != OK)
         return 0.0;
-    return scores_flops(n, &f) * (double)(3 * f.head + 2 * f.v_head);
+    return scores_flops(n, &f) * (double)(2 * (f.head + f.v_head));
 }
 
 const graph_op_info graph_op_attention_bwd = {

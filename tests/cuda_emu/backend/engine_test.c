@@ -6,6 +6,7 @@
 
 #include "backend/cuda/cuda.h"
 #include "common/base/alloc.h"
+#include "common/base/clock.h"
 #include "common/base/rng.h"
 #include "cuda_emu/backend/support_both.h"
 #include "cuda_emu/machine.h"
@@ -252,6 +253,42 @@ static void test_a_step_without_graphs_is_the_same(void **state)
     unsetenv("TEQUIO_CUDA_GRAPHS");
 }
 
+/* More with every run, and never more than a run takes; not where kernels run one by one. */
+static void test_a_timed_engine_tells_how_long_it_was_busy(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    flat *f = NULL;
+    graph *g = falling(&f);
+    float weights[64] = {0.5f};
+    for (int timed = 0; timed < 3; timed++) {
+        exec *e = NULL;
+        setenv("TEQUIO_CUDA_GRAPHS", timed == 2 ? "0" : "1", 1);
+        must(exec_create(&(exec_options){.backend = &backend_cuda,
+                                         .device = {.threads = 1},
+                                         .flat = f,
+                                         .graphs = (const graph *const[]){g},
+                                         .n_graphs = 1,
+                                         .timed = timed},
+                         &e, &err),
+             &err);
+        exec_bind_params(e, weights);
+        double before = exec_busy_ms(e);
+        assert_true(before == (timed == 1 ? 0 : -1));
+        for (int turn = 0; turn < 3; turn++) {
+            int64_t begin = clock_us();
+            must(exec_run(e, 0, NULL, &err), &err);
+            double now = exec_busy_ms(e), took = (double)(clock_us() + 1 - begin) * 1e-3;
+            assert_true(timed == 1 ? now > before && now - before <= took : now < 0);
+            before = now;
+        }
+        exec_destroy(&e);
+    }
+    unsetenv("TEQUIO_CUDA_GRAPHS");
+    flat_destroy(&f);
+    graph_destroy(&g);
+}
+
 /* --- sums over slots --- */
 
 enum { SLOTS = 7 };
@@ -396,6 +433,7 @@ int main(void)
         KERNEL_TEST(test_constants_are_where_the_kernels_are),
         KERNEL_TEST(test_a_step_takes_weights_and_gives_gradients),
         KERNEL_TEST(test_a_step_without_graphs_is_the_same),
+        KERNEL_TEST(test_a_timed_engine_tells_how_long_it_was_busy),
         KERNEL_TEST(test_gradients_are_added_up_as_in_the_tree_of_slots),
         KERNEL_TEST(test_a_label_that_is_no_class_is_named),
         KERNEL_TEST(test_all_nodes_without_a_kernel_are_named),

@@ -281,6 +281,57 @@ static void test_first_weights(void **state)
                   {"emb_l.1.weight", INIT_UNIFORM, 1 / sqrt(5)});
 }
 
+/* Of an example of a batch of BUILD_BATCH. */
+static double flops_of(const char *model, model_mode mode, const data_field fields[2])
+{
+    graph *g = built(model, mode, fields, 2);
+    double flops = graph_flops(g) / BUILD_BATCH;
+    graph_destroy(&g);
+    return flops;
+}
+
+/* 6 N + 6 L C T a token, N all parameters, is how llm.c counts (train_gpt2.cu, gpt2_estimate_mfu; Kaplan and
+ * others, 2020, section 2.1); the biases, norms and positions in N make no products. */
+static void test_flops_of_gpt2(void **state)
+{
+    (void)state;
+    const double layers = 12, width = 768, length = 1024, vocabulary = 50257;
+    const data_field fields[] = {
+        {.name = "input_ids", .dtype = DT_I64, .rank = 1, .dim = {1024}},
+        {.name = "label", .dtype = DT_I64, .rank = 1, .dim = {1024}, .classes = 50257}};
+    const char *model = "{type: 'transformer_lm', dropout: 0}";
+    double attention = 2 * layers * width * length;
+    double token = 2 * (12 * layers * width * width + vocabulary * width) + attention;
+    double llm_c = 6 * 124439808.0 + 3 * attention;
+    assert_true(flops_of(model, MODEL_EVAL, fields) == length * token);
+    assert_true(flops_of(model, MODEL_TRAIN, fields) == 3 * length * token);
+    assert_true(fabs(3 * token / llm_c - 1) < 0.01);
+}
+
+/* 4 089 184 256 multiply-adds forward are torchvision's ("GFLOPS 4.09"). Backward has twice as many, but no
+ * gradient of the image: 118 013 952 of the first convolution. */
+static void test_flops_of_resnet50(void **state)
+{
+    (void)state;
+    const double forward = 4089184256, first = 64.0 * 3 * 7 * 7 * 112 * 112;
+    const data_field fields[] = {image, {.name = "label", .dtype = DT_I64, .classes = 1000}};
+    assert_true(flops_of("'resnet50'", MODEL_EVAL, fields) == 2 * forward);
+    assert_true(flops_of("'resnet50'", MODEL_TRAIN, fields) == 2 * (3 * forward - first));
+}
+
+/* Attention of all tokens to all: 4 T C a token and layer. The embedding makes no products. */
+static void test_flops_of_bert(void **state)
+{
+    (void)state;
+    const double layers = 12, width = 768, length = 384;
+    const data_field fields[] = {
+        {.name = "input_ids", .dtype = DT_I64, .rank = 1, .dim = {384}},
+        {.name = "label", .dtype = DT_I64, .rank = 1, .dim = {2}, .classes = 384}};
+    double token = 2 * (12 * layers * width * width + 2 * width) + 4 * layers * width * length;
+    assert_true(flops_of("{type: 'bert', dropout: 0, vocabulary: 28996}", MODEL_TRAIN, fields) ==
+                3 * length * token);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +342,9 @@ int main(void)
         cmocka_unit_test(test_vit),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_first_weights),
+        cmocka_unit_test(test_flops_of_gpt2),
+        cmocka_unit_test(test_flops_of_resnet50),
+        cmocka_unit_test(test_flops_of_bert),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

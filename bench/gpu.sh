@@ -1,12 +1,13 @@
 #!/bin/bash
 # How fast real networks train on a GPU: as one process, and through one worker and one parameter server,
-# in rounds that alternate, beside a peer where one is named. Absolute times drift, ratios hold.
+# in rounds that alternate, beside a peer. Absolute times drift, ratios hold. Beside that, from `bench devices`,
+# how idle the GPU is and how much of the rate of large products the model's FLOPs are (MFU).
 #
 #   bench/gpu.sh [MODEL...]     gpt2_124m (1024 tokens), resnet50 (224 x 224), bert_base_qa (384 tokens)
 #
 #   PEER     a command that trains the same on the GPU: it is called with --device cuda --compile, --model,
-#            --dtype (f32 or bf16), --batch, --steps and --optimizer, and its last line is JSON with
-#            "step_ms". What of f32 is TF32 the environment says. Unset: no peer
+#            --dtype, --batch, --steps and --optimizer, and its last line is JSON with "step_ms".
+#            Unset: bench/peer/torch_step.py, if python3 has a PyTorch that sees a GPU; "none": no peer
 #   ROUNDS   3    STEPS 20, timed, of each training    PRECISIONS "bf16 tf32 f32"    K 1, batches a step
 #   SMALL    networks of toy size, to try the script; without a GPU with DEVICE=-1
 #   TEQUIO   path of the program, build/release/tequio
@@ -24,6 +25,11 @@ models=("$@")
 [ $# -gt 0 ] || models=(gpt2_124m resnet50 bert_base_qa)
 out=${OUT:-/dev/null}
 : >"$out"
+peer=${PEER:-}
+if [ -z "$peer" ] && python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
+    peer="python3 $here/bench/peer/torch_step.py"
+fi
+[ "$peer" != none ] || peer=''
 
 # describe MODEL: sets batch, optimizer, network and, as make_arrays.py wants them, fields
 describe() {
@@ -33,7 +39,7 @@ describe() {
     case $1 in
     gpt2_124m)
         length=${SMALL:+16} batch=16
-        fields="tokens:I64:${length:-1024}:$words label:I64:${length:-1024}:$words"
+        fields="input_ids:I64:${length:-1024}:$words label:I64:${length:-1024}:$words"
         network="{ type: 'transformer_lm', dropout: 0, vocabulary: $words$small }"
         ;;
     bert_base_qa)
@@ -89,45 +95,55 @@ train() {
 
 # ask_peer MODEL PRECISION
 ask_peer() {
-    local tf32=NVIDIA_TF32_OVERRIDE=0 type=f32
-    [ "$2" != tf32 ] || tf32=TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1
-    [ "$2" != bf16 ] || tf32=TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1 type=bf16
     # shellcheck disable=SC2086  # a command with its arguments
-    env "$tf32" $PEER --device cuda --compile --model "$1" --dtype $type --batch "$batch" \
-        --steps "$steps" --optimizer "$(sed 's/.*type: "\([a-z]*\)".*/\1/' <<<"$optimizer")" |
+    $peer --device cuda --compile --model "$1" --dtype "$2" --batch "$batch" --steps "$steps" \
+        --optimizer "$(sed 's/.*type: "\([a-z]*\)".*/\1/' <<<"$optimizer")" ${SMALL:+--small} |
         tail -1 | sed -n 's/.*"step_ms": *\([0-9.e+-]*\).*/\1/p'
+}
+
+# look_at_device: $dir/report
+look_at_device() {
+    local name=cuda:${DEVICE:-0}
+    [ "${DEVICE:-0}" -ge 0 ] || name=cpu
+    "$tequio" bench devices "$dir/config.jsonnet" --device "$name" --samples "$steps" --json >"$dir/report"
+}
+
+reported() { # reported KEY: a number, or null
+    sed -n "s/^ *\"$1\": *\([^,]*\),*$/\1/p" "$dir/report" | head -1
 }
 
 ratio() {
     awk -v a="$1" -v b="$2" 'BEGIN { if (a + 0 > 0 && b + 0 > 0) printf "%.3f", a / b; else printf "null" }'
 }
 
-printf '%-13s %-5s %6s %12s %10s %10s %10s %8s %8s\n' model type batch examples/s alone_ms served_ms \
-    peer_ms of_peer of_alone
+printf '%-13s %-5s %6s %12s %10s %10s %10s %8s %8s %7s %7s\n' model type batch examples/s alone_ms \
+    served_ms peer_ms of_peer of_alone idle MFU
 for model in "${models[@]}"; do
     describe "$model"
     # shellcheck disable=SC2086  # a word a field
     python3 "$here/tests/tools/make_arrays.py" "$dir/data.safetensors" $((2 * batch)) $fields
     for precision in ${PRECISIONS:-bf16 tf32 f32}; do
         configure "$precision"
-        flops=$("$tequio" train "$dir/config.jsonnet" --dry-run --json |
-            sed -n 's/^ *"flops_per_example": *\([0-9.e+]*\).*/\1/p')
+        look_at_device
+        flops=$(reported flops_per_example) large=$(reported matmul_flops_per_s) idle=$(reported idle)
         : >"$dir/alone" && : >"$dir/served" && : >"$dir/peer"
         for _ in $(seq "${ROUNDS:-3}"); do
             train >>"$dir/alone"
             train --workers 1 --ps 1 >>"$dir/served"
-            [ -z "${PEER:-}" ] || ask_peer "$model" "$precision" >>"$dir/peer"
+            [ -z "$peer" ] || ask_peer "$model" "$precision" >>"$dir/peer"
         done
-        alone=$(median <"$dir/alone") served=$(median <"$dir/served") peer=null
-        [ ! -s "$dir/peer" ] || peer=$(median <"$dir/peer")
+        alone=$(median <"$dir/alone") served=$(median <"$dir/served") theirs=null
+        [ ! -s "$dir/peer" ] || theirs=$(median <"$dir/peer")
         rate=$(awk -v n="$batch" -v ms="$alone" 'BEGIN { printf "%.1f", n / ms * 1e3 }')
-        of_peer=$(ratio "$peer" "$alone") of_alone=$(ratio "$alone" "$served")
-        printf '%-13s %-5s %6s %12s %10.2f %10.2f %10s %8s %8s\n' "$model" "$precision" "$batch" "$rate" \
-            "$alone" "$served" "$peer" "$of_peer" "$of_alone"
+        mfu=$(awk -v a="$flops" -v n="$rate" -v b="$large" 'BEGIN { printf "%.4f", a * n / b }')
+        of_peer=$(ratio "$theirs" "$alone") of_alone=$(ratio "$alone" "$served")
+        printf '%-13s %-5s %6s %12s %10.2f %10.2f %10s %8s %8s %7.7s %7s\n' "$model" "$precision" "$batch" \
+            "$rate" "$alone" "$served" "$theirs" "$of_peer" "$of_alone" "$idle" "$mfu"
         cat >>"$out" <<END
 {"model": "$model", "precision": "$precision", "batch": $batch, "batches_per_step": $k, \
-"flops_per_example": ${flops:-null}, "examples_per_s": $rate, "step_ms": $alone, \
-"step_ms_through_a_server": $served, "step_ms_of_peer": $peer, "of_peer": $of_peer, "of_alone": $of_alone}
+"flops_per_example": $flops, "matmul_flops_per_s": $large, "examples_per_s": $rate, "step_ms": $alone, \
+"step_ms_through_a_server": $served, "step_ms_of_peer": $theirs, "of_peer": $of_peer, \
+"of_alone": $of_alone, "idle": $idle, "mfu": $mfu}
 END
     done
 done

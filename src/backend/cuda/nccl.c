@@ -3,6 +3,7 @@
  * puts its sends and receives into its own queue, as one group; they begin when the others' are there.
  */
 #include "backend/cuda/api.h"
+#include "backend/cuda/device.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 
@@ -57,6 +58,8 @@ void group_destroy(backend_group **g)
 
 status group_create(backend *const *members, int32_t n, backend_group **ret, error *err)
 {
+    if (!device_wants("TEQUIO_CUDA_NCCL"))
+        return FAIL(err, E_UNSUPPORTED, "TEQUIO_CUDA_NCCL is 0");
     TRY(api_open(API_NCCL, err));
     backend_group *g = xcalloc(1, sizeof *g);
     g->n = n;

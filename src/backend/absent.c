@@ -12,6 +12,18 @@ size_t cuda_libraries(cuda_library *ret)
     return 0;
 }
 
+size_t cuda_habits(cuda_habit *ret)
+{
+    (void)ret;
+    return 0;
+}
+
+const char *cuda_limits(const char *arch)
+{
+    (void)arch;
+    return "";
+}
+
 bool cuda_has_driver(void)
 {
     return false;

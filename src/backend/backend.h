@@ -151,6 +151,9 @@ typedef struct backend_ops {
     bool (*can_run_inplace)(const backend_program *p, int32_t node);
     bool (*can_alias)(const backend_program *p, int32_t node);      /* OP_ALIAS nodes */
     MUST_USE status (*prepare)(backend_program *p, int32_t node, backend_kernel *ret, error *err);
+    /* For people: of a node that may be a library's which one computes it, or why none does. NULL for
+     * other nodes; the function is NULL where nothing is to be told. Lives as long as the program. */
+    const char *(*done_by)(const backend_program *p, int32_t node);
     /* What the result's bits depend on: library version, instruction set, threads. */
     void (*fingerprint)(const backend *b, char *ret, size_t bytes);
     /* Zeroed, aligned for any kernel. E_NOMEM names `what`. 0 bytes give a pointer to release too. */

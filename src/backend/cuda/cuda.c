@@ -345,6 +345,11 @@ static status cuda_prepare(backend_program *p, int32_t node, backend_kernel *ret
     return OK;
 }
 
+static const char *cuda_done_by(const backend_program *p, int32_t node)
+{
+    return p->nodes[node].by;
+}
+
 static void cuda_fingerprint(const backend *b, char *ret, size_t bytes)
 {
     struct cudaDeviceProp found = {.name = "a GPU that does not answer"};
@@ -368,6 +373,7 @@ const backend_ops backend_cuda = {
     .can_run_inplace = cuda_can_run_inplace,
     .can_alias = cuda_can_alias,
     .prepare = cuda_prepare,
+    .done_by = cuda_done_by,
     .fingerprint = cuda_fingerprint,
     .alloc = cuda_alloc,
     .release = cuda_release,

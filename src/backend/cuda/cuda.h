@@ -42,6 +42,7 @@ typedef struct cuda_library {
     const char *version;    /* "9.19.0" */
     const char *path;       /* of its file; NULL: there is none on this machine */
     const char *why;        /* there is none: where it was looked for */
+    const char *instead;    /* ... and what is done without */
 } cuda_library;
 
 enum { CUDA_LIBRARIES_MAX = 4 };
@@ -49,5 +50,21 @@ enum { CUDA_LIBRARIES_MAX = 4 };
 /* Opens all there are, fills at most CUDA_LIBRARIES_MAX rows and returns their number; 0 if the backend
  * was not built. The texts live as long as the process. */
 size_t cuda_libraries(cuda_library *ret);
+
+/* What every lane on a GPU does unless a variable of the environment is 0, and what then. */
+typedef struct cuda_habit {
+    const char *name;       /* "graphs" */
+    const char *usual, *otherwise;
+    const char *variable;   /* "TEQUIO_CUDA_GRAPHS" */
+    bool is_off;
+} cuda_habit;
+
+enum { CUDA_HABITS_MAX = 4 };
+
+/* As cuda_libraries. */
+size_t cuda_habits(cuda_habit *ret);
+
+/* What a GPU of a kind, "sm_75", cannot; "" for one that can all. */
+const char *cuda_limits(const char *arch);
 
 #endif

@@ -261,6 +261,14 @@ status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_product 
     return OK;
 }
 
+const char *lt_why_not(const gemm_task *t)
+{
+    if (!api_find(API_LT)->path)
+        return "cuBLASLt is missing (tequio doctor)";
+    return takes(t) ? "cuBLASLt has no algorithm for it"
+                    : "cuBLASLt adds only what is a row or lies as the result does";
+}
+
 /* The library takes a bias of y's type. */
 static bool rounds_bias(const lt_product *p)
 {

@@ -18,6 +18,8 @@ typedef struct lt_product lt_product; /* the program's */
  * product_plan's. */
 MUST_USE status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_product **ret,
                         error *err);
+/* Why it was NULL. */
+const char *lt_why_not(const gemm_task *t);
 size_t lt_scratch_bytes(const lt_product *p);
 MUST_USE status lt_run(const lt_product *p, cuda_stream stream, const product_operands *o,
                        void *scratch, error *err);

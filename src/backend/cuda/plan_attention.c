@@ -254,9 +254,12 @@ typedef status dnn_plan_of(backend_program *p, const launch_attention *t, dnn_gr
 static status ask_dnn(cuda_node *n, int first, attention_state *s, dnn_plan_of *plan_of, error *err)
 {
     error why = ERROR_INIT;
-    if (cuda_in(n, first + 3) || s->drop.threshold > 0)
+    if (cuda_in(n, first + 3) || s->drop.threshold > 0) {
+        cuda_node_by(n, "cuDNN", "cuDNN's attention is used without a mask and without dropout");
         return OK;
+    }
     status st = plan_of(n->program, &s->launch, &s->dnn, &why);
+    cuda_node_by(n, "cuDNN", st == OK ? NULL : why.text);
     return st == OK || st == E_UNSUPPORTED ? OK : FAIL(err, st, "%s", why.text);
 }
 

@@ -367,12 +367,16 @@ static void plan_bias_sums(conv_state *s)
     s->bias.cut.pieces = product_pieces(s->task.maps, s->task.batch * volume(s->task.out), PIECE);
 }
 
-static status plan_kernels(backend_program *p, const cuda_node *n, conv_state *s, error *err)
+static status plan_kernels(backend_program *p, cuda_node *n, conv_state *s, error *err)
 {
-    if (is_product(&s->task))
-        return plan_product(p, s, err);
+    if (is_product(&s->task)) {
+        TRY(plan_product(p, s, err));
+        cuda_node_by(n, "cuBLASLt", s->product.why);
+        return OK;
+    }
     error why = ERROR_INIT;
     status st = conv_plan_dnn(p, s, &why);
+    cuda_node_by(n, "cuDNN", st == OK ? NULL : why.text);
     if (st == OK)
         return OK;
     if (st != E_UNSUPPORTED)

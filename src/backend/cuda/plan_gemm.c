@@ -53,6 +53,7 @@ status cuda_plan_gemm(backend_program *p, cuda_node *n, error *err)
     product *s = arena_alloc(p->arena, sizeof *s);
     TRY(product_kind(p, cuda_in(n, 0)->dtype, &t.kind, err));
     TRY(product_plan(p, &t, PLAN_ALIGN, s, err));
+    cuda_node_by(n, "cuBLASLt", s->why);
     n->body = run_gemm;
     n->state = s;
     n->scratch_bytes = s->scratch_bytes;
@@ -153,6 +154,7 @@ status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err)
     s->b = begins_of(p->arena, &shape, shape.b_step, s->calls, dtype_bytes(b->dtype), &align);
     s->y = begins_of(p->arena, &shape, shape.y_step, s->calls, dtype_bytes(t.y_type), &align);
     TRY(product_plan(p, &t, align, &s->product, err));
+    cuda_node_by(n, "cuBLASLt", s->product.why);
     n->body = run_matmul;
     n->state = s;
     n->scratch_bytes = s->product.scratch_bytes;

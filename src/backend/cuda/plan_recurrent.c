@@ -434,12 +434,21 @@ static status run_recurrent_bwd(const cuda_node *n, const cuda_call *c, error *e
     return OK;
 }
 
+static const char *why_not_all(const recurrent_state *s)
+{
+    for (int i = 0; i < PRODUCTS; i++)
+        if (s->products[i].why)
+            return s->products[i].why;
+    return NULL;
+}
+
 status cuda_plan_recurrent(backend_program *p, cuda_node *n, error *err)
 {
     bool backward = graph_op_of(n->node->op)->traits & OP_BACKWARD;
     recurrent_state *s = describe(p, n);
     TRY(backward ? plan_backward(p, s, err) : plan_forward(p, s, err));
     measure(n, s, backward);
+    cuda_node_by(n, "cuBLASLt", why_not_all(s));
     n->body = backward ? run_recurrent_bwd : run_recurrent;
     return OK;
 }

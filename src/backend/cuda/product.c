@@ -8,7 +8,6 @@ enum {
     BLOCKS = 256, /* enough for any chip */
     PIECES_MOST = 32,
     PIECE_K = 256,
-    ARCH_OF_TF32 = 80, /* and of bfloat16 */
 };
 
 #define COUNT_LIMIT ((INT64_C(1) << 31) - 1024)
@@ -23,7 +22,7 @@ int64_t product_pieces(int64_t blocks, int64_t k, int64_t each)
 
 status product_kind(const backend_program *p, dtype type, tile_kind *ret, error *err)
 {
-    bool is_recent = p->backend->arch >= ARCH_OF_TF32;
+    bool is_recent = p->backend->arch >= PRODUCT_ARCH_OF_TF32;
     if (type == DT_BF16 && !is_recent)
         return FAIL(err, E_UNSUPPORTED,
                     "products of bfloat16 need a GPU of compute capability 8.0, and this one has "
@@ -65,10 +64,12 @@ status product_plan(backend_program *p, const gemm_task *t, size_t align, produc
     TRY(check_sizes(t, err));
     *ret = (product){.task = *t};
     TRY(lt_plan(p, t, align, &ret->lt, err));
-    if (ret->lt)
+    if (ret->lt) {
         ret->scratch_bytes = lt_scratch_bytes(ret->lt);
-    else
-        cut_into_tiles(ret);
+        return OK;
+    }
+    ret->why = lt_why_not(t);
+    cut_into_tiles(ret);
     return OK;
 }
 

@@ -13,9 +13,12 @@
 
 struct lt_product;
 
+enum { PRODUCT_ARCH_OF_TF32 = 80 }; /* and of bfloat16 */
+
 typedef struct product {
     gemm_task task;        /* all but addresses and parts */
     struct lt_product *lt; /* the program's; NULL: by tiles */
+    const char *why;       /* ... for that reason */
     size_t scratch_bytes;
 } product;
 

@@ -86,6 +86,11 @@ void cuda_node_checks_indices(cuda_node *n, int i, const index_places *at)
     }
 }
 
+void cuda_node_by(cuda_node *n, const char *library, const char *why)
+{
+    n->by = why ? arena_printf(n->program->arena, "a kernel of ours: %s", why) : library;
+}
+
 status cuda_begin_sum(const cuda_node *n, const cuda_call *c, error *err)
 {
     int32_t base = graph_node_inplace(n->node);

@@ -54,6 +54,7 @@ struct cuda_node {
     cuda_body body;         /* NULL: nothing to do, no output has elements */
     const void *state;      /* the body's, in the program's arena */
     size_t scratch_bytes;
+    const char *by;         /* as backend.h's done_by */
     cuda_edge *in, *out;    /* [graph_node_slots], [n_out] */
     bool takes_inplace;     /* the body may write output 0 over the input of graph_node_inplace */
     uint64_t fault_node;    /* the number of the node, in the upper half */
@@ -115,6 +116,9 @@ axes cuda_broadcast(const cuda_node *n);
 void cuda_node_checks(cuda_node *n, int i, int64_t low, int64_t high);
 /* ... each must name a place. */
 void cuda_node_checks_indices(cuda_node *n, int i, const index_places *at);
+
+/* For plan functions that ask a library: `why` it does not compute the node, NULL if it does. */
+void cuda_node_by(cuda_node *n, const char *library, const char *why);
 
 /* For OP_ADDS and OP_INPLACE: puts the base, or the operand that is changed, into output 0 unless it
  * is there already; without a base, zeros. */

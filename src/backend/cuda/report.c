@@ -1,6 +1,12 @@
 /* What people are told of the CUDA backend. */
 #include "backend/cuda/api.h"
 #include "backend/cuda/cuda.h"
+#include "backend/cuda/device.h"
+#include "backend/cuda/product.h"
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 const char *cuda_build(void)
 {
@@ -9,10 +15,39 @@ const char *cuda_build(void)
 
 size_t cuda_libraries(cuda_library *ret)
 {
+    static const char *const instead[API_COUNT] = {
+        [API_LT] = "products are our kernels'",
+        [API_DNN] = "convolutions and attention are our kernels'",
+        [API_NCCL] = "GPUs exchange gradients by copies",
+    };
     _Static_assert((int)API_COUNT <= (int)CUDA_LIBRARIES_MAX, "a row each");
     for (int l = 0; l < API_COUNT; l++) {
         const api_found *f = api_find((api_library)l);
-        ret[l] = (cuda_library){f->name, f->version, f->path, f->why};
+        ret[l] = (cuda_library){f->name, f->version, f->path, f->why, instead[l]};
     }
     return API_COUNT;
+}
+
+size_t cuda_habits(cuda_habit *ret)
+{
+    static const cuda_habit habits[] = {
+        {"graphs", "kernels are recorded, and played as one piece",
+         "kernels are launched one by one", "TEQUIO_CUDA_GRAPHS", false},
+        {"fusion", "nodes that follow one another element by element are one kernel",
+         "every node has its own kernel", "TEQUIO_CUDA_FUSION", false},
+        {"exchange", "GPUs of a process exchange gradients by NCCL, if it is there",
+         "GPUs of a process exchange gradients by copies", "TEQUIO_CUDA_NCCL", false},
+    };
+    _Static_assert(COUNT_OF(habits) <= CUDA_HABITS_MAX, "a row each");
+    for (size_t i = 0; i < COUNT_OF(habits); i++) {
+        ret[i] = habits[i];
+        ret[i].is_off = !device_wants(habits[i].variable);
+    }
+    return COUNT_OF(habits);
+}
+
+const char *cuda_limits(const char *arch)
+{
+    bool is_old = strncmp(arch, "sm_", 3) == 0 && atoi(arch + 3) < PRODUCT_ARCH_OF_TF32;
+    return is_old ? "older than sm_80: bf16 is refused, and tf32 is computed as f32" : "";
 }

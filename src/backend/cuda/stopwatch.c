@@ -1,6 +1,6 @@
 /*
- * Stopwatches: two events that keep time. Among kernels that are captured they are nodes of the graph, so
- * that every play of it sets them, when the GPU gets there and not when the host says so.
+ * Stopwatches: two events that keep time. Among kernels that are captured they are nodes of the
+ * graph, so that every play of it sets them, when the GPU gets there and not when the host says so.
  */
 #include "backend/cuda/device.h"
 #include "backend/cuda/program.h"

@@ -115,8 +115,8 @@ static void print_row(const row *r)
 
 static void print_table(const row *rows, size_t n, const row *best)
 {
-    printf("%-8s %12s %10s %10s %7s %7s %10s %13s\n", "device", "examples/s", "tokens/s", "step, ms",
-           "idle", "MFU", "memory", "largest batch");
+    printf("%-8s %12s %10s %10s %7s %7s %10s %13s\n", "device", "examples/s", "tokens/s",
+           "step, ms", "idle", "MFU", "memory", "largest batch");
     for (size_t i = 0; i < n; i++)
         print_row(&rows[i]);
     if (!best->on.ops->async)

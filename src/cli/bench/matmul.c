@@ -150,15 +150,13 @@ static status rate_of(const backend_choice *on, int64_t side, graph_precision pr
                       double *ret_ms, error *err)
 {
     mill m = {.ops = on->ops};
-    status st = build(&m, side, precision, err);
-    if (st == OK)
-        st = on->ops->open(&on->options, &m.device, err);
-    if (st == OK)
-        st = prepare(&m, err);
-    if (st == OK)
-        st = fill(&m, (size_t)(side * side), err);
-    if (st == OK)
-        st = measure(&m, ret_ms, err);
+    status st;
+    TRY_OUT(st, build(&m, side, precision, err));
+    TRY_OUT(st, on->ops->open(&on->options, &m.device, err));
+    TRY_OUT(st, prepare(&m, err));
+    TRY_OUT(st, fill(&m, (size_t)(side * side), err));
+    TRY_OUT(st, measure(&m, ret_ms, err));
+out:
     mill_fini(&m);
     return st;
 }

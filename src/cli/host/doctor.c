@@ -178,8 +178,9 @@ static void describe_gpu(const gpus *g, int i, buf *text)
     if (g->why[i].code != OK)
         buf_addf(text, "absent: %s", g->why[i].text);
     else
-        buf_addf(text, "%s, %s, %s, %s of it free", d->name, d->arch,
-                 size_text((double)d->memory, memory), size_text((double)d->free, unused));
+        buf_addf(text, "%s, %s, %s, %s of it free%s%s", d->name, d->arch,
+                 size_text((double)d->memory, memory), size_text((double)d->free, unused),
+                 *cuda_limits(d->arch) ? "; " : "", cuda_limits(d->arch));
 }
 
 /* Each, or why there is none; that does not stand in the way of a run on the CPU. */
@@ -209,8 +210,24 @@ static void tell_cuda_libraries(json_t *list, bool as_json)
         if (l->path)
             buf_addf(&text, "%s, %s", l->version, l->path);
         else
-            buf_addf(&text, "absent: %s", l->why);
+            buf_addf(&text, "absent: %s; %s", l->why, l->instead);
         tell(list, as_json, l->name, true, text.data);
+        buf_fini(&text);
+    }
+}
+
+static void tell_cuda_habits(json_t *list, bool as_json)
+{
+    cuda_habit habits[CUDA_HABITS_MAX];
+    size_t n = cuda_habits(habits);
+    for (size_t i = 0; i < n; i++) {
+        const cuda_habit *h = &habits[i];
+        buf text = BUF_INIT;
+        if (h->is_off)
+            buf_addf(&text, "%s, since %s is 0", h->otherwise, h->variable);
+        else
+            buf_adds(&text, h->usual);
+        tell(list, as_json, h->name, true, text.data);
         buf_fini(&text);
     }
 }
@@ -229,6 +246,7 @@ static int run_doctor(const args *a, error *err)
     if (cuda_build()) {
         tell_gpus(list, as_json);
         tell_cuda_libraries(list, as_json);
+        tell_cuda_habits(list, as_json);
     }
     json_t *all = json_pack("{s:b, s:o}", "ok", (int)ok, "checks", list);
     if (as_json && json_dumpf(all, stdout, JSON_INDENT(2)) == 0)

@@ -1,8 +1,8 @@
 /*
  * `tequio plan`: what a lane does with a batch, node by node, and where all of it lies in memory.
- * The graph, the parts and the places are the very ones that a worker computes with.
+ * The graph, the parts and the places are the very ones that a worker computes with there.
  */
-#include "backend/backend.h"
+#include "backend/registry.h"
 #include "cli/commands.h"
 #include "cli/line/size.h"
 #include "common/base/alloc.h"
@@ -19,6 +19,7 @@ enum { LARGEST = 12 };
 typedef struct planned {
     config *config;
     variants variants;
+    backend_choice on;
     backend *device;
     variant lane; /* of a full batch */
 } planned;
@@ -27,7 +28,7 @@ static void planned_fini(planned *p)
 {
     variant_unload(&p->lane);
     if (p->device)
-        backend_cpu.close(&p->device);
+        p->on.ops->close(&p->device);
     variants_fini(&p->variants);
     config_destroy(&p->config);
 }
@@ -35,12 +36,27 @@ static void planned_fini(planned *p)
 static status make(const args *a, planned *p, error *err)
 {
     config_source source = {.path = a->operands[0], .overrides = args_text(a, "overrides")};
+    const char *device = args_text(a, "device");
     TRY(config_load(&source, &p->config, err));
+    int threads = (int)config_int(p->config, "trainer.threads");
+    TRY(backend_named(device ? device : "cpu", threads, &p->on, err));
     TRY(variants_build(p->config, &p->variants, err));
-    backend_options device = {.threads = (int)config_int(p->config, "trainer.threads")};
-    TRY(backend_cpu.open(&device, &p->device, err));
-    return variant_load(&p->lane, &backend_cpu, p->device, p->variants.graphs[0], p->variants.flat,
+    TRY(p->on.ops->open(&p->on.options, &p->device, err));
+    return variant_load(&p->lane, p->on.ops, p->device, p->variants.graphs[0], p->variants.flat,
                         err);
+}
+
+/* --- libraries --- */
+
+static void print_libraries(const planned *p, buf *out)
+{
+    const backend_ops *ops = p->on.ops;
+    for (int32_t i = 0; ops->done_by && i < graph_n_nodes(p->lane.graph); i++) {
+        const graph_node *n = graph_node_at(p->lane.graph, i);
+        const char *by = ops->done_by(p->lane.program, i);
+        if (by)
+            buf_addf(out, "node %d, %s %s, by %s\n", i, graph_op_of(n->op)->name, n->name, by);
+    }
 }
 
 /* --- parts --- */
@@ -167,6 +183,7 @@ static void print_fullest(const planned *p, buf *out)
 static void print_plan(const planned *p, buf *out)
 {
     graph_print(p->lane.graph, out);
+    print_libraries(p, out);
     for (int32_t part = 0; part < p->variants.flat->n_parts; part++)
         print_part(p, part, out);
     print_slabs(p, out);
@@ -188,6 +205,8 @@ static int run_plan(const args *a, error *err)
 }
 
 static const flag plan_flags[] = {
+    {"device", 0, FLAG_TEXT, "NAME", "Device", "Where: cpu, the default, or cuda:0, also written /gpu:0.",
+     0, 0},
     {"overrides", 'o', FLAG_TEXT, "JSON", "Configuration",
      "Values that replace those of CONFIG: an object, nested or with dotted keys.", 0, 0},
 };
@@ -201,9 +220,10 @@ const command command_plan = {
     .about =
         "Builds the model that CONFIG describes, as for training, and prints, a line each: the "
         "inputs, the parameters and the constants; the nodes in the order in which they run, with "
-        "what they read and the shapes of what they make, a * behind a value that is kept; the "
-        "parts of the vector of parameters, with the node before which their weights must be "
-        "there and the one after which their gradient goes out; the memory that all of it takes; "
+        "what they read and the shapes of what they make, a * behind a value that is kept; on a "
+        "GPU, of products, convolutions and attention which library computes them, or why it is a "
+        "kernel of ours; the parts of the vector of parameters, with the node before which their "
+        "weights must be there and the one after which their gradient goes out; the memory that all of it takes; "
         "and at which node it is fullest, with the largest values there.\n\n"
         "What a whole run takes, tasks, servers and steps, 'tequio train CONFIG --dry-run' tells.",
     .flags = plan_flags,

@@ -8,7 +8,9 @@
  *   EMU_MEMORY=4294967296 bytes of a device
  *   EMU_DRIVER=13000      version of the driver, as cudaDriverGetVersion tells it
  *   EMU_SCHEDULE=0        bits of emu_schedule
- *   EMU_FAIL=123          the 123rd kernel of a device breaks it (cudaErrorIllegalAddress)
+ *   EMU_FAIL=123          the 123rd kernel of a device breaks it
+ *   EMU_FAIL_AS=700       with this error, cudaErrorIllegalAddress
+ *   EMU_FAIL_OF=1         only the GPU of that number; all
  *
  * Threads: any; one lock of all devices is held in every call, so only one kernel runs at a time.
  */
@@ -60,6 +62,8 @@ typedef struct emu_machine {
     int n_devices, smaller, arch, driver;
     size_t memory; /* of each device */
     uint64_t fail_at;
+    cudaError_t fail_as;
+    int fail_of; /* below 0: any device */
 } emu_machine;
 
 const emu_machine *emu_machine_get(void);

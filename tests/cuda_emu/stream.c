@@ -89,8 +89,9 @@ uint64_t emu_kernels_run(void)
 
 static void run_kernel(int device, const emu_operation *o)
 {
-    if (++n_kernels[device] == emu_machine_get()->fail_at)
-        emu_break(device, cudaErrorIllegalAddress);
+    const emu_machine *m = emu_machine_get();
+    if (++n_kernels[device] == m->fail_at && (m->fail_of < 0 || m->fail_of == device))
+        emu_break(device, m->fail_as);
     else
         emu_kernel_run(&o->kernel);
 }

@@ -294,6 +294,7 @@ static status cuda_load(backend *b, const graph *g, backend_program **ret, error
     for (int32_t i = 0; i < graph_n_nodes(g); i++)
         begin_node(p, i);
     storage_choose(p);
+    storage_space_rows(p);
     if (b->fuses)
         cuda_fuse(p);
     for (int32_t i = 0; i < graph_n_nodes(g); i++)
@@ -330,7 +331,8 @@ static bool cuda_can_run_inplace(const backend_program *p, int32_t node)
 static bool cuda_can_alias(const backend_program *p, int32_t node)
 {
     const cuda_node *n = &p->nodes[node];
-    return !n->in[0].moves && !n->out[0].moves && n->in[0].seen.type == n->out[0].seen.type;
+    return !n->in[0].moves && !n->out[0].moves && n->in[0].seen.type == n->out[0].seen.type &&
+           n->in[0].seen.pitch == n->out[0].seen.pitch;
 }
 
 static status cuda_prepare(backend_program *p, int32_t node, backend_kernel *ret, error *err)

@@ -36,7 +36,7 @@ static void plan(backend_program *p, cuda_node *n, cuda_body body)
     const graph_value *x = cuda_in(n, 0);
     cast_state *s = arena_alloc(p->arena, sizeof *s);
     *s = (cast_state){x->dtype, cuda_out(n, 0)->dtype, cuda_types(n),
-                      graph_shape_elements(&x->shape)};
+                      cuda_span(&x->shape, cuda_in_storage(n, 0).pitch)};
     n->body = body;
     n->state = s;
 }

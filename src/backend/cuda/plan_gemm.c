@@ -37,16 +37,16 @@ static float or_one(float x)
 status cuda_plan_gemm(backend_program *p, cuda_node *n, error *err)
 {
     const gemm_attr *attr = n->node->attr;
-    const graph_shape *a = &cuda_in(n, 0)->shape, *b = &cuda_in(n, 1)->shape;
+    const graph_shape *a = &cuda_in(n, 0)->shape;
     const graph_shape *y = &cuda_out(n, 0)->shape;
     gemm_task t = {.batches = 1,
                    .m = y->dim[0],
                    .n = y->dim[1],
                    .k = a->dim[attr->trans_a ? 0 : 1],
-                   .a = factor(a->dim[1], attr->trans_a, 0),
-                   .b = factor(b->dim[1], attr->trans_b, 0),
+                   .a = factor(cuda_in_pitch(n, 0), attr->trans_a, 0),
+                   .b = factor(cuda_in_pitch(n, 1), attr->trans_b, 0),
                    .y_type = cuda_out_storage(n, 0).type,
-                   .y_row = y->dim[1],
+                   .y_row = cuda_out_pitch(n, 0),
                    .end = {.alpha = or_one(attr->alpha)}};
     if (cuda_in(n, 2))
         broadcast_c(&t.end, cuda_in(n, 2), or_one(attr->beta));

@@ -15,7 +15,8 @@ static launch_loss_call *state_new(backend_program *p, cuda_node *n, const graph
     for (int i = 2; i < scores->shape.rank; i++)
         s->inner *= scores->shape.dim[i];
     s->type = cuda_launch_type(cuda_in_storage(n, 0).type);
-    s->pitch = s->classes;
+    int64_t pitch = cuda_in_storage(n, 0).pitch;
+    s->pitch = pitch ? pitch : s->classes;
     s->narrow = labels->dtype == DT_I32;
     s->fault_node = n->fault_node;
     n->state = s;

@@ -31,6 +31,24 @@ cuda_storage cuda_out_storage(const cuda_node *n, int i)
     return n->out[i].seen;
 }
 
+int64_t cuda_span(const graph_shape *s, int64_t pitch)
+{
+    int64_t n = graph_shape_elements(s);
+    return pitch ? n / s->dim[s->rank - 1] * pitch : n;
+}
+
+int64_t cuda_in_pitch(const cuda_node *n, int i)
+{
+    const graph_shape *s = &cuda_in(n, i)->shape;
+    return n->in[i].seen.pitch ? n->in[i].seen.pitch : s->dim[s->rank - 1];
+}
+
+int64_t cuda_out_pitch(const cuda_node *n, int i)
+{
+    const graph_shape *s = &cuda_out(n, i)->shape;
+    return n->out[i].seen.pitch ? n->out[i].seen.pitch : s->dim[s->rank - 1];
+}
+
 launch_type cuda_launch_type(dtype t)
 {
     return t == DT_BF16 ? LAUNCH_BF16 : t == DT_F16 ? LAUNCH_F16 : LAUNCH_F32;

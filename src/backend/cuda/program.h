@@ -24,6 +24,7 @@ typedef struct cuda_chain cuda_chain;
 typedef struct cuda_storage {
     dtype type;             /* the value's own; of a float32 one, that of half precision perhaps */
     bool channels_last;     /* [N,C,..] lies as [N,..,C]; otherwise row-major */
+    int64_t pitch;          /* elements from one row of the last axis to the next; 0: there are none between */
 } cuda_storage;
 
 /* An operand of a body. */
@@ -101,6 +102,11 @@ const graph_value *cuda_out(const cuda_node *n, int i);
 /* How the body finds input i, and is to leave output i. */
 cuda_storage cuda_in_storage(const cuda_node *n, int i);
 cuda_storage cuda_out_storage(const cuda_node *n, int i);
+/* Elements from the first to the last, with what lies between rows. */
+int64_t cuda_span(const graph_shape *s, int64_t pitch);
+/* From one row of the last axis to the next, in elements. */
+int64_t cuda_in_pitch(const cuda_node *n, int i);
+int64_t cuda_out_pitch(const cuda_node *n, int i);
 /* Of a floating type with kernels. */
 launch_type cuda_launch_type(dtype t);
 /* ... of output 0 and the first three inputs of an element-wise function. */

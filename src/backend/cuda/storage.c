@@ -401,7 +401,8 @@ status storage_measure(backend_program *p, error *err)
     p->bytes = arena_alloc(p->arena, (size_t)graph_n_values(p->g) * sizeof *p->bytes);
     for (graph_val v = 0; v < graph_n_values(p->g); v++) {
         const graph_value *value = graph_value_at(p->g, v);
-        size_t elements = p->is_fused[v] ? 0 : (size_t)graph_shape_elements(&value->shape);
+        size_t elements =
+            p->is_fused[v] ? 0 : (size_t)cuda_span(&value->shape, p->storage[v].pitch);
         if (!size_mul(elements, dtype_bytes(p->storage[v].type), &p->bytes[v]))
             return FAIL(err, E_NOMEM, "value '%s' is too large", value->name);
     }

@@ -12,6 +12,10 @@
  * element, batch norms and pools make of such; whoever else reads it, and whoever keeps it, has it
  * row-major.
  *
+ * Rows. What products make and read of scores has rows that begin at multiples of 64 elements, where they
+ * are long and begin at uneven places otherwise: a vocabulary of 50257 words, of which tensor cores
+ * could not be fed 16 bytes at a time. Nobody reads what lies between.
+ *
  * Where a kernel wants operands of one type or in one order and they are not, its node first copies them.
  *
  * Threads: as backend.h says.
@@ -21,8 +25,9 @@
 
 #include "backend/cuda/program.h"
 
-/* Sets the storage of all values, and what bodies are to find. */
+/* Sets the storage of all values, and what bodies are to find; but for rows, which come behind. */
 void storage_choose(backend_program *p);
+void storage_space_rows(backend_program *p);
 
 /* Sets the bytes of all values, when it is known which are in no memory. E_NOMEM: one is too large. */
 MUST_USE status storage_measure(backend_program *p, error *err);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # How fast real networks train on a GPU: as one process, and through one worker and one parameter server,
-# in rounds that alternate, beside a peer. Absolute times drift, ratios hold. Beside that, from `bench devices`,
-# how idle the GPU is and how much of the rate of large products the model's FLOPs are (MFU).
+# in rounds that alternate, beside a peer. Absolute times drift, ratios hold. `bench devices` adds how idle the
+# GPU is, and the rate of large products, which the model's FLOPs, trained alone, are held against (MFU).
 #
 #   bench/gpu.sh [MODEL...]     gpt2_124m (1024 tokens), resnet50 (224 x 224), bert_base_qa (384 tokens)
 #

@@ -4,13 +4,13 @@
 #include "common/base/fs.h"
 #include "common/base/jobkey.h"
 #include "job/kubernetes/follow.h"
-#include "job/restart.h"
 #include "job/signals.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { LOOK_MS = 1000, DRAIN_MS = 10 * 1000, GONE_LOOKS = 3 };
+enum { MAY_PASS = 128 }; /* codes from here on; lower ones are for good */
 
 typedef struct running {
     const kubernetes_launch *l;
@@ -105,11 +105,11 @@ static void ask_to_stop(running *r)
         screen_say(&r->screen, "%s", why.text);
 }
 
-/* A code that is for good tells more than one that may pass. */
+/* A code that is for good tells more than one that may pass, or of a pod that was told to leave. */
 static void note_codes(running *r, const kubectl_view *v)
 {
     for (int i = 0; i < v->n_pods; i++)
-        if (v->pods[i].exit_code > 0 && (!r->code || restart_may_help(r->code)))
+        if (v->pods[i].exit_code > 0 && (!r->code || r->code >= MAY_PASS))
             r->code = v->pods[i].exit_code;
 }
 

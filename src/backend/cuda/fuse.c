@@ -32,8 +32,8 @@ static cuda_group *group_of(const fuser *f, graph_val v)
 static bool is_view(const fuser *f, int32_t node)
 {
     const graph_node *n = graph_node_at(f->g, node);
-    return graph_op_of(n->op)->traits & OP_ALIAS && n->op != OP_TO_HALF &&
-           !storage_moves(&f->p->nodes[node]);
+    return graph_op_of(n->op)->traits & OP_ALIAS && !storage_moves(&f->p->nodes[node]) &&
+           f->p->storage[n->in[0]].type == f->p->storage[n->out[0]].type;
 }
 
 /* What v shows, through views that nothing else reads. */

@@ -159,6 +159,8 @@ static bool describe(const backend_program *p, const graph_node *n, int32_t slot
         return false;
     if (kind == DROP && value_of(p, n->in[1])->dtype != DT_I64)
         return false;
+    if (kind == ROUND && p->storage[n->in[0]].type == y->dtype) /* a view */
+        return false;
     *ret = (chain_step){.slot = slot, .y_type = y->dtype};
     choose_function(p, n, ret);
     return (ret->function != CHAIN_nothing || kind == ROUND) && place_operands(p, n, slot, ret);

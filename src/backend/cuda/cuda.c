@@ -26,8 +26,8 @@ static const cuda_plan plan_of[OP_COUNT] = {
     [OP_GROUP_NORMALIZATION] = cuda_plan_group_norm,
     [OP_INSTANCE_NORMALIZATION] = cuda_plan_group_norm,
     [OP_LRN] = cuda_plan_lrn,
-    [OP_GEMM] = cuda_plan_gemm,
-    [OP_MATMUL] = cuda_plan_matmul,
+    [OP_GEMM] = cuda_plan_product,
+    [OP_MATMUL] = cuda_plan_product,
     [OP_CONCAT] = cuda_plan_concat,
     [OP_EXPAND] = cuda_plan_move,
     [OP_SLICE] = cuda_plan_move,
@@ -358,10 +358,11 @@ static void cuda_fingerprint(const backend *b, char *ret, size_t bytes)
     const api_found *lt = api_find(API_LT), *dnn = api_find(API_DNN);
     (void)cudaGetDeviceProperties(&found, b->device);
     snprintf(ret, bytes,
-             "CUDA %s sm_%d%d %d SMs, runtime %d.%d, cuBLASLt %s, cuDNN %s, halves stored",
+             "CUDA %s sm_%d%d %d SMs, runtime %d.%d, cuBLASLt %s, cuDNN %s, halves stored%s",
              found.name, b->arch / 10, b->arch % 10, found.multiProcessorCount,
              CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, lt->path ? lt->version : "none",
-             dnn->path ? dnn->version : "none");
+             dnn->path ? dnn->version : "none",
+             b->fuses ? "" : ", nodes alone");
 }
 
 const backend_ops backend_cuda = {

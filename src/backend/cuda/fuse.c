@@ -103,6 +103,12 @@ static bool is_float(const fuser *f, graph_val v)
     return v != GRAPH_NONE && f->p->storage[v].type == DT_F32;
 }
 
+static bool is_product(const fuser *f, int32_t node)
+{
+    graph_op op = graph_node_at(f->g, node)->op;
+    return op == OP_GEMM || op == OP_MATMUL;
+}
+
 /* The input that a chain in front makes, or GRAPH_NONE. Rows of halves have no kernels with chains.
  */
 static int32_t slot_before(const fuser *f, int32_t node)
@@ -123,9 +129,12 @@ static bool has_chain_behind(const fuser *f, int32_t node)
 {
     const graph_node *n = graph_node_at(f->g, node);
     if (n->out[0] == GRAPH_NONE || storage_moves(&f->p->nodes[node]) ||
+        cuda_node_is_empty(&f->p->nodes[node]) ||
         graph_shape_elements(&graph_value_at(f->g, n->out[0])->shape) == 0)
         return false;
     switch (n->op) {
+    case OP_GEMM:
+    case OP_MATMUL:
     case OP_BATCH_NORMALIZATION:
         return true;
     case OP_LAYER_NORMALIZATION_BWD:
@@ -185,10 +194,21 @@ static int32_t relu_of(const fuser *f, const cuda_group *group, int32_t node)
 
 /* --- joining --- */
 
+static bool product_takes(const fuser *f, const cuda_group *group, int32_t node, int32_t slot)
+{
+    fused_steps steps = group->behind;
+    steps.at[steps.n++] = (fused_step){node, slot};
+    bool is_seen = f->n_readers[group->held] > 1 || f->is_grad[group->held];
+    return cuda_product_takes(f->p, group->spine, &steps, is_seen);
+}
+
 static bool takes_as_step(const fuser *f, const cuda_group *group, int32_t node, int32_t slot)
 {
     const fused_steps *steps = group->spine == GRAPH_NONE ? &group->before : &group->behind;
-    return steps->n < CHAIN_STEPS && cuda_chain_takes(f->p, node, slot, group->spine != GRAPH_NONE);
+    bool is_beside = group->spine != GRAPH_NONE;
+    bool is_end = is_beside && is_product(f, group->spine);
+    return steps->n < CHAIN_STEPS && cuda_chain_takes(f->p, node, slot, is_beside && !is_end) &&
+           (!is_end || product_takes(f, group, node, slot));
 }
 
 /* Slopes that others made are summed by fours of channels. */
@@ -250,8 +270,9 @@ static cuda_group *candidate(const fuser *f, int32_t node, int32_t slot)
     cuda_group *group = group_of(f, from);
     if (!group || group->held != from || node - group->first > MOST_APART)
         return NULL;
-    bool is_taken = takes_as_step(f, group, node, slot) || takes_as_spine(f, group, node, slot);
-    return is_taken && can_wait(f, group, node, slot) ? group : NULL;
+    bool can = can_wait(f, group, node, slot) &&
+               (takes_as_spine(f, group, node, slot) || takes_as_step(f, group, node, slot));
+    return can ? group : NULL;
 }
 
 static bool joins(const fuser *f, int32_t node)
@@ -269,10 +290,10 @@ static bool joins(const fuser *f, int32_t node)
     if (!best)
         return false;
     add_views(f, best, n->in[slot]);
-    if (takes_as_step(f, best, node, slot))
-        add_step(f, best, node, slot);
-    else
+    if (takes_as_spine(f, best, node, slot))
         close_with(f, best, node);
+    else
+        add_step(f, best, node, slot);
     return true;
 }
 

@@ -9,10 +9,13 @@
  *                 signs it looks at are made again of what the norm's gradient reads anyway
  *     behind      a chain that begins with what a normalisation makes: Add and Relu behind a
  *                 BatchNormalization, the gradients' Add behind that of a LayerNormalization
+ *     an end      what a product puts its sums through: a bias, Relu, Gelu, or a gradient of those two,
+ *                 where the way it is multiplied has that (product.h)
  *
  * A group runs at the turn of its last node, so nobody else may read before what it makes: every other
  * reader of its values stands behind that node. Values that only the group reads take no memory, the
- * others are stored as ever; what is computed has the bits of the kernels alone.
+ * others are stored as ever; what is computed has the bits of the kernels alone, but that a product's end
+ * reads sums that were not rounded to halves before, and that cuBLASLt's Gelu has its own.
  *
  * Threads: as backend.h says.
  */
@@ -35,7 +38,7 @@ typedef struct fused_steps {
 struct cuda_group {
     int32_t first, last;        /* nodes */
     int32_t n_nodes;            /* views among them too */
-    int32_t spine;              /* the node the chains are around; GRAPH_NONE: one chain, `before` */
+    int32_t spine;              /* the node they are around, a product perhaps; GRAPH_NONE: one chain, `before` */
     int32_t relu_of;            /* the norm of the Relu whose gradient alone is in front; or GRAPH_NONE */
     fused_steps before, behind;
     graph_val held;             /* what it makes at its end; GRAPH_NONE: it takes no more */
@@ -63,8 +66,16 @@ struct cuda_chain {
     } at[CHAIN_STEPS];
 };
 
-/* Whether the node can be a step whose number comes in by that input; `light`: beside a spine. */
+/* The node as a step whose number comes in by that input: all but addresses and how operands are stored;
+ * false: it is none. */
+bool cuda_chain_step(const backend_program *p, int32_t node, int32_t slot, chain_step *ret);
+
+/* Whether it can be one as it is stored; `light`: in the kernel of a normalisation. */
 bool cuda_chain_takes(const backend_program *p, int32_t node, int32_t slot, bool light);
+
+/* Whether the product can end with these steps. `is_seen`: others read what the last one reads.
+ * plan_gemm.c */
+bool cuda_product_takes(backend_program *p, int32_t node, const fused_steps *steps, bool is_seen);
 
 /* Values that a chain reads, and writes, at most. */
 enum { CHAIN_READS = 1 + 2 * CHAIN_STEPS, CHAIN_WRITES = 2 * CHAIN_STEPS };

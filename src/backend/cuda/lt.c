@@ -21,7 +21,7 @@ struct lt_product {
     lt_algo algo;
     size_t scratch_bytes;
     float alpha, beta;
-    bool has_bias;
+    bool has_bias, has_side;
     launch_types bias; /* as the library wants it, and as it is */
     int64_t bias_count;
 };
@@ -61,7 +61,18 @@ static bool is_like_y(const gemm_task *t)
            (t->batches == 1 || e->c_batch == t->y_batch);
 }
 
-static bool takes(const gemm_task *t)
+/* Rows of what stands beside begin at multiples of eight elements. */
+static bool takes_function(const gemm_task *t)
+{
+    const tile_end *e = &t->end;
+    bool fits = t->y_row % 8 == 0 && (t->batches == 1 || t->y_batch % 8 == 0);
+    bool is_alike = dtype_is_half(t->y_type) && (!e->side || (e->side_type == t->y_type && fits));
+    return e->function == TILE_AS_IT_IS ||
+           (is_alike &&
+            (e->function == TILE_GELU_BY_TANH || (e->function == TILE_GELU_BY_TANH_BWD && !e->c)));
+}
+
+static bool takes_sum(const gemm_task *t)
 {
     bool has_factors = t->batches > 0 && t->m > 0 && t->n > 0 && t->k > 0;
     return has_factors && t->batches <= INT32_MAX && (!t->end.c || is_row_of_y(t) || is_like_y(t));
@@ -95,11 +106,45 @@ static status set_layout(lt_layout *ret, unsigned type, const matrix *m, int64_t
     return OK;
 }
 
+static unsigned epilogue_of(const lt_product *p, const gemm_task *t)
+{
+    if (t->end.function == TILE_GELU_BY_TANH_BWD)
+        return LT_EPILOGUE_DGELU;
+    if (t->end.function == TILE_GELU_BY_TANH && p->has_side)
+        return p->has_bias ? LT_EPILOGUE_GELU_AUX_BIAS : LT_EPILOGUE_GELU_AUX;
+    if (t->end.function == TILE_GELU_BY_TANH)
+        return p->has_bias ? LT_EPILOGUE_GELU_BIAS : LT_EPILOGUE_GELU;
+    return p->has_bias ? LT_EPILOGUE_BIAS : LT_EPILOGUE_NONE;
+}
+
+static status set_pointer(const lt_product *p, unsigned attribute, const void *x, const char *what,
+                          error *err)
+{
+    TRY_LT(api.cublasLtMatmulDescSetAttribute(p->desc, attribute, &x, sizeof x), what);
+    return OK;
+}
+
+/* What stands beside lies as y does. Heuristics read from the addresses how they are aligned. */
+static status set_side(const lt_product *p, const gemm_task *t, size_t align, error *err)
+{
+    const void *somewhere = (const void *)align;
+    if (p->has_bias)
+        TRY(set_pointer(p, LT_DESC_BIAS_POINTER, somewhere, "a bias", err));
+    if (!p->has_side)
+        return OK;
+    TRY(set_pointer(p, LT_DESC_AUX_POINTER, somewhere, "what stands beside", err));
+    TRY_LT(
+        api.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_AUX_PITCH, &t->y_row, sizeof t->y_row),
+        "its rows");
+    TRY_LT(api.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_AUX_BATCH_STRIDE, &t->y_batch,
+                                              sizeof t->y_batch),
+           "its batches");
+    return OK;
+}
+
 static status set_desc(lt_product *p, const gemm_task *t, unsigned left, unsigned right, error *err)
 {
-    unsigned epilogue = t->end.relu   ? p->has_bias ? LT_EPILOGUE_RELU_BIAS : LT_EPILOGUE_RELU
-                        : p->has_bias ? LT_EPILOGUE_BIAS
-                                      : LT_EPILOGUE_NONE;
+    unsigned epilogue = epilogue_of(p, t);
     unsigned compute = t->kind == TILE_TF32 ? LT_COMPUTE_TF32 : LT_COMPUTE_F32;
     TRY_LT(api.cublasLtMatmulDescCreate(&p->desc, compute, LT_F32), "a product");
     TRY_LT(api.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_TRANSA, &left, sizeof left),
@@ -112,7 +157,7 @@ static status set_desc(lt_product *p, const gemm_task *t, unsigned left, unsigne
     return OK;
 }
 
-static status describe(lt_product *p, const gemm_task *t, error *err)
+static status describe(lt_product *p, const gemm_task *t, size_t align, error *err)
 {
     matrix left = matrix_of(&t->b, t->k, t->n), right = matrix_of(&t->a, t->m, t->k);
     matrix y = {t->n, t->m, t->y_row, t->y_batch, LT_PLAIN};
@@ -120,10 +165,12 @@ static status describe(lt_product *p, const gemm_task *t, error *err)
     p->alpha = t->end.alpha;
     p->has_bias = t->end.c && !is_like_y(t);
     p->beta = t->end.c && !p->has_bias ? t->end.beta : 0.0f;
+    p->has_side = t->end.side;
     p->bias =
         (launch_types){.y = cuda_launch_type(t->y_type), .a = cuda_launch_type(t->end.c_type)};
     p->bias_count = t->n;
     TRY(set_desc(p, t, left.turned, right.turned, err));
+    TRY(set_side(p, t, align, err));
     TRY(set_layout(&p->left, type, &left, t->batches, err));
     TRY(set_layout(&p->right, type, &right, t->batches, err));
     return set_layout(&p->y, type_of_y(t), &y, t->batches, err);
@@ -240,24 +287,47 @@ void lt_close(backend *b)
     b->lt = NULL;
 }
 
-status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_product **ret, error *err)
+/* The caller's; *ret is NULL as lt_plan's. */
+static status make(backend *b, const gemm_task *t, size_t align, lt_product **ret, error *err)
 {
     *ret = NULL;
-    if (!takes(t) || !api_find(API_LT)->path)
+    if (!takes_sum(t) || !takes_function(t) || !api_find(API_LT)->path)
         return OK;
-    TRY(open_handle(p->backend, err));
+    TRY(open_handle(b, err));
     lt_product *made = xcalloc(1, sizeof *made);
     bool is_there = false;
-    made->handle = p->backend->lt;
-    status st = describe(made, t, err);
+    made->handle = b->lt;
+    status st = describe(made, t, align, err);
     if (st == OK)
         st = find_algorithm(made, t->k, align, &is_there, err);
-    if (st != OK || !is_there) {
+    if (st == OK && is_there)
+        *ret = made;
+    else
         destroy(&made);
-        return st;
+    return st;
+}
+
+bool lt_has(backend_program *p, const gemm_task *t, size_t align)
+{
+    error unread = ERROR_INIT;
+    lt_product *made;
+    status st = make(p->backend, t, align, &made, &unread);
+    error_clear(&unread);
+    if (st != OK || !made)
+        return false;
+    destroy(&made);
+    return true;
+}
+
+status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_product **ret, error *err)
+{
+    lt_product *made;
+    TRY(make(p->backend, t, align, &made, err));
+    if (made) {
+        made->next = p->lt;
+        p->lt = made;
     }
-    made->next = p->lt;
-    *ret = p->lt = made;
+    *ret = made;
     return OK;
 }
 
@@ -265,8 +335,8 @@ const char *lt_why_not(const gemm_task *t)
 {
     if (!api_find(API_LT)->path)
         return "cuBLASLt is missing (tequio doctor)";
-    return takes(t) ? "cuBLASLt has no algorithm for it"
-                    : "cuBLASLt adds only what is a row or lies as the result does";
+    return takes_sum(t) ? "cuBLASLt has no algorithm for it"
+                        : "cuBLASLt adds only what is a row or lies as the result does";
 }
 
 /* The library takes a bias of y's type. */
@@ -290,9 +360,9 @@ status lt_run(const lt_product *p, cuda_stream stream, const product_operands *o
         launch_round(stream, p->bias, (void *)(uintptr_t)bias, o->c, p->bias_count);
     }
     if (p->has_bias)
-        TRY_LT(
-            api.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_BIAS_POINTER, &bias, sizeof bias),
-            "where its bias is");
+        TRY(set_pointer(p, LT_DESC_BIAS_POINTER, bias, "where its bias is", err));
+    if (p->has_side)
+        TRY(set_pointer(p, LT_DESC_AUX_POINTER, o->side, "where what stands beside is", err));
     const void *c = p->beta != 0.0f ? o->c : o->y;
     return check(api.cublasLtMatmul(p->handle, p->desc, &p->alpha, o->b, p->left, o->a, p->right,
                                     &p->beta, c, p->y, o->y, p->y, &p->algo, scratch,

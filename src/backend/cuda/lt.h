@@ -5,6 +5,10 @@
  * float32, by workspace, and only where the pieces come out even. So the bits depend on the shapes,
  * the library's version and the model of chip.
  *
+ * Of functions behind a product it is asked for Gelu by tanh and its gradient where results are halves: that
+ * is the form it computes (pytorch/pytorch#104061), as exactly as halves show. Nobody says that a NaN
+ * survives its Relu, so that is ours, nor how gradients of biases are added up (docs/NUMERICS.md).
+ *
  * Threads: as backend.h says; a backend has a handle of its own.
  */
 #ifndef TEQUIO_BACKEND_CUDA_LT_H
@@ -13,6 +17,9 @@
 #include "backend/cuda/product.h"
 
 typedef struct lt_product lt_product; /* the program's */
+
+/* Whether lt_plan would make one; false too if the library fails, which lt_plan then tells. */
+bool lt_has(backend_program *p, const gemm_task *t, size_t align);
 
 /* *ret is NULL if the library is not there, or has no algorithm for this product. `align` is
  * product_plan's. */

@@ -145,9 +145,9 @@ static void choose_function(const backend_program *p, const graph_node *n, chain
     }
 }
 
-/* All but addresses; false: the node is no step whose number comes in by that input. */
-static bool describe(const backend_program *p, const graph_node *n, int32_t slot, chain_step *ret)
+bool cuda_chain_step(const backend_program *p, int32_t node, int32_t slot, chain_step *ret)
 {
+    const graph_node *n = graph_node_at(p->g, node);
     const graph_value *held = value_of(p, n->in[slot]), *y = value_of(p, n->out[0]);
     step_kind kind = kind_of[n->op];
     bool is_first = kind == UNARY_OF || kind == DROP || kind == DROP_BWD || kind == ROUND;
@@ -169,7 +169,7 @@ static bool describe(const backend_program *p, const graph_node *n, int32_t slot
 bool cuda_chain_takes(const backend_program *p, int32_t node, int32_t slot, bool light)
 {
     chain_step s;
-    return !storage_moves(&p->nodes[node]) && describe(p, graph_node_at(p->g, node), slot, &s) &&
+    return !storage_moves(&p->nodes[node]) && cuda_chain_step(p, node, slot, &s) &&
            (!light || is_light[s.function]);
 }
 
@@ -207,7 +207,7 @@ static void plan_step(cuda_node *n, const fused_step *step, chain_step *ret,
     const graph_node *node = graph_node_at(n->program->g, step->node);
     chain_operand *operand[] = {&ret->u, &ret->v};
     int *place[] = {&at->u, &at->v}, k = 0;
-    BUG_ON(!describe(n->program, node, step->slot, ret));
+    BUG_ON(!cuda_chain_step(n->program, step->node, step->slot, ret));
     *at = (struct chain_places){-1, -1, -1, -1, -1};
     if (node->op == OP_DROPOUT)
         plan_drop(n, node, at);

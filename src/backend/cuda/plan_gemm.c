@@ -1,19 +1,16 @@
-/* Gemm and MatMul. Factors are float32 or halves, sums and results float32. */
+/* Gemm and MatMul, and what they end with. Factors and results are floats or halves, sums floats.
+ */
+#include "backend/cuda/fuse.h"
 #include "backend/cuda/product.h"
 #include "common/base/alloc.h"
 #include "graph/matmul.h"
 #include "graph/plan.h"
 
+/* --- what an operator multiplies --- */
+
 static tile_matrix factor(int64_t pitch, bool turned, int64_t batch)
 {
     return (tile_matrix){.row = turned ? 1 : pitch, .column = turned ? pitch : 1, .batch = batch};
-}
-
-static status run_gemm(const cuda_node *n, const cuda_call *c, error *err)
-{
-    product_operands o = {
-        .a = c->in[0], .b = c->in[1], .c = n->node->n_in > 2 ? c->in[2] : NULL, .y = c->out[0]};
-    return product_run(n->state, c->stream, &o, c->scratch, err);
 }
 
 /* c: a scalar, a row, a column or all of y. */
@@ -34,7 +31,7 @@ static float or_one(float x)
     return x != 0.0f ? x : 1.0f;
 }
 
-status cuda_plan_gemm(backend_program *p, cuda_node *n, error *err)
+static gemm_task gemm_of(const cuda_node *n)
 {
     const gemm_attr *attr = n->node->attr;
     const graph_shape *a = &cuda_in(n, 0)->shape;
@@ -45,39 +42,11 @@ status cuda_plan_gemm(backend_program *p, cuda_node *n, error *err)
                    .k = a->dim[attr->trans_a ? 0 : 1],
                    .a = factor(cuda_in_pitch(n, 0), attr->trans_a, 0),
                    .b = factor(cuda_in_pitch(n, 1), attr->trans_b, 0),
-                   .y_type = cuda_out_storage(n, 0).type,
                    .y_row = cuda_out_pitch(n, 0),
                    .end = {.alpha = or_one(attr->alpha)}};
     if (cuda_in(n, 2))
         broadcast_c(&t.end, cuda_in(n, 2), or_one(attr->beta));
-    product *s = arena_alloc(p->arena, sizeof *s);
-    TRY(product_kind(p, cuda_in(n, 0)->dtype, &t.kind, err));
-    TRY(product_plan(p, &t, PLAN_ALIGN, s, err));
-    cuda_node_by(n, "cuBLASLt", s->why);
-    n->body = run_gemm;
-    n->state = s;
-    n->scratch_bytes = s->scratch_bytes;
-    return OK;
-}
-
-/* The axes of the batches that one stride tells are one call; there is a call for every place of
- * the others. */
-typedef struct matmul_state {
-    product product;
-    int64_t calls;
-    const size_t *a, *b, *y; /* where each begins, in bytes */
-} matmul_state;
-
-static status run_matmul(const cuda_node *n, const cuda_call *c, error *err)
-{
-    const matmul_state *s = n->state;
-    for (int64_t i = 0; i < s->calls; i++) {
-        product_operands o = {.a = (const char *)c->in[0] + s->a[i],
-                              .b = (const char *)c->in[1] + s->b[i],
-                              .y = (char *)c->out[0] + s->y[i]};
-        TRY(product_run(&s->product, c->stream, &o, c->scratch, err));
-    }
-    return OK;
+    return t;
 }
 
 /* Makes one axis of neighbours that lie like one, in a, b and, as always, y. */
@@ -118,6 +87,151 @@ static void take_axis(matmul_shape *s, gemm_task *t)
     s->y_step[longest] = s->y_step[last];
 }
 
+static gemm_task matmul_of(const cuda_node *n, matmul_shape *ret_calls)
+{
+    matmul_shape shape =
+        matmul_shape_of(&cuda_in(n, 0)->shape, &cuda_in(n, 1)->shape, n->node->attr);
+    gemm_task t = {.m = shape.m,
+                   .n = shape.n,
+                   .k = shape.k,
+                   .a = factor(shape.a_pitch, shape.trans_a, 0),
+                   .b = factor(shape.b_pitch, shape.trans_b, 0),
+                   .y_row = shape.n,
+                   .end = {.alpha = 1.0f}};
+    merge_axes(&shape);
+    take_axis(&shape, &t);
+    *ret_calls = shape;
+    return t;
+}
+
+/* The axes of the batches that one stride tells are one call; there is a call for every place of
+ * *ret_calls' axes, the others. */
+static status task_of(const cuda_node *n, gemm_task *ret, matmul_shape *ret_calls, error *err)
+{
+    *ret_calls = (matmul_shape){0};
+    *ret = n->node->op == OP_GEMM ? gemm_of(n) : matmul_of(n, ret_calls);
+    ret->y_type = cuda_out_storage(n, 0).type;
+    return product_kind(n->program, cuda_in(n, 0)->dtype, &ret->kind, err);
+}
+
+/* --- what it ends with --- */
+
+static tile_function function_of(chain_function f)
+{
+    switch (f) {
+    case CHAIN_UNARY_relu:
+        return TILE_RELU;
+    case CHAIN_UNARY_relu_bwd:
+        return TILE_RELU_BWD;
+    case CHAIN_UNARY_gelu:
+        return TILE_GELU;
+    case CHAIN_UNARY_gelu_bwd:
+        return TILE_GELU_BWD;
+    case CHAIN_UNARY_gelu_by_tanh:
+        return TILE_GELU_BY_TANH;
+    case CHAIN_UNARY_gelu_by_tanh_bwd:
+        return TILE_GELU_BY_TANH_BWD;
+    default:
+        return TILE_AS_IT_IS;
+    }
+}
+
+/* Puts a step at the task's end; false: it is none that could stand there. `is_seen`: what it reads
+ * is stored too, for others. */
+static bool end_with(const backend_program *p, const fused_step *step, bool is_seen, gemm_task *t)
+{
+    const graph_node *n = graph_node_at(p->g, step->node);
+    chain_step s;
+    if (t->end.function != TILE_AS_IT_IS || !cuda_chain_step(p, step->node, step->slot, &s))
+        return false;
+    dtype held_type = p->storage[n->in[step->slot]].type;
+    t->y_type = p->storage[n->out[0]].type;
+    if (s.function == CHAIN_BINARY_add) {
+        const graph_value *c = graph_value_at(p->g, n->in[1 - step->slot]);
+        bool is_row = s.u.inner == 1 && s.u.count == t->n && c->shape.rank > 0;
+        if (t->end.c || is_seen || !is_row)
+            return false;
+        t->end.beta = 1.0f;
+        t->end.c = c;
+        t->end.c_type = p->storage[n->in[1 - step->slot]].type;
+        t->end.c_column = 1;
+        return true;
+    }
+    t->end.function = function_of(s.function);
+    bool is_gradient = tile_is_gradient(t->end.function);
+    if (t->end.function == TILE_AS_IT_IS || (is_gradient && is_seen))
+        return false;
+    if (is_gradient || is_seen)
+        t->end.side = t; /* it is there */
+    t->end.side_type = is_gradient ? p->storage[n->in[1 - step->slot]].type : held_type;
+    return true;
+}
+
+static bool end_with_all(const backend_program *p, const fused_steps *steps, bool is_seen,
+                         gemm_task *t)
+{
+    for (int32_t k = 0; k < steps->n; k++)
+        if (!end_with(p, &steps->at[k], is_seen && k == steps->n - 1, t))
+            return false;
+    return true;
+}
+
+bool cuda_product_takes(backend_program *p, int32_t node, const fused_steps *steps, bool is_seen)
+{
+    error unread = ERROR_INIT;
+    matmul_shape calls;
+    gemm_task alone, t;
+    status st = task_of(&p->nodes[node], &alone, &calls, &unread);
+    error_clear(&unread);
+    t = alone;
+    return st == OK && calls.rank == 0 && end_with_all(p, steps, is_seen, &t) &&
+           product_can_end(p, &alone, &t, PLAN_ALIGN);
+}
+
+/* --- plans and runs --- */
+
+/* Operands by their places in the call's in and out; -1: none. */
+typedef struct product_state {
+    product product;
+    int y, c, side;
+    int64_t calls;
+    const size_t *a_begin, *b_begin, *y_begin; /* of each, in bytes */
+} product_state;
+
+static status run_product(const cuda_node *n, const cuda_call *c, error *err)
+{
+    const product_state *s = n->state;
+    bool reads_side = tile_is_gradient(s->product.task.end.function);
+    for (int64_t i = 0; i < s->calls; i++) {
+        product_operands o = {.a = (const char *)c->in[0] + s->a_begin[i],
+                              .b = (const char *)c->in[1] + s->b_begin[i],
+                              .c = s->c < 0 ? NULL : c->in[s->c],
+                              .y = (char *)c->out[s->y] + s->y_begin[i]};
+        if (s->side >= 0)
+            o.side = reads_side ? (void *)(uintptr_t)c->in[s->side] : c->out[s->side];
+        TRY(product_run(&s->product, c->stream, &o, c->scratch, err));
+    }
+    return OK;
+}
+
+/* Of a group with a product as its spine. */
+static void plan_end(const cuda_node *n, const fused_steps *steps, product_state *s, gemm_task *t)
+{
+    const backend_program *p = n->program;
+    const struct chain_places *at = n->behind->at;
+    int32_t last = steps->n - 1;
+    const fused_step *step = &steps->at[last];
+    bool is_seen = !p->is_fused[graph_node_at(p->g, step->node)->in[step->slot]];
+    BUG_ON(!end_with_all(p, steps, is_seen, t));
+    s->y = at[last].y;
+    if (tile_is_gradient(t->end.function))
+        s->side = at[last].u;
+    else if (t->end.side)
+        s->side = last == 0 ? 0 : at[last - 1].y;
+    if (!cuda_in(n, 2) && t->end.c)
+        s->c = at[0].u;
+}
+
 static const size_t *begins_of(arena *mem, const matmul_shape *s, const int64_t *step,
                                int64_t calls, size_t element, size_t *align)
 {
@@ -130,32 +244,26 @@ static const size_t *begins_of(arena *mem, const matmul_shape *s, const int64_t 
     return ret;
 }
 
-status cuda_plan_matmul(backend_program *p, cuda_node *n, error *err)
+status cuda_plan_product(backend_program *p, cuda_node *n, error *err)
 {
-    const graph_value *a = cuda_in(n, 0), *b = cuda_in(n, 1);
-    matmul_shape shape = matmul_shape_of(&a->shape, &b->shape, n->node->attr);
-    gemm_task t = {.m = shape.m,
-                   .n = shape.n,
-                   .k = shape.k,
-                   .a = factor(shape.a_pitch, shape.trans_a, 0),
-                   .b = factor(shape.b_pitch, shape.trans_b, 0),
-                   .y_type = cuda_out_storage(n, 0).type,
-                   .y_row = shape.n,
-                   .end = {.alpha = 1.0f}};
-    matmul_state *s = arena_alloc(p->arena, sizeof *s);
-    TRY(product_kind(p, a->dtype, &t.kind, err));
+    gemm_task t;
+    matmul_shape calls;
     size_t align = PLAN_ALIGN;
-    merge_axes(&shape);
-    take_axis(&shape, &t);
-    s->calls = 1;
-    for (int32_t j = 0; j < shape.rank; j++)
-        s->calls *= shape.dim[j];
-    s->a = begins_of(p->arena, &shape, shape.a_step, s->calls, dtype_bytes(a->dtype), &align);
-    s->b = begins_of(p->arena, &shape, shape.b_step, s->calls, dtype_bytes(b->dtype), &align);
-    s->y = begins_of(p->arena, &shape, shape.y_step, s->calls, dtype_bytes(t.y_type), &align);
+    product_state *s = arena_alloc(p->arena, sizeof *s);
+    *s = (product_state){.c = cuda_in(n, 2) ? 2 : -1, .side = -1, .calls = 1};
+    TRY(task_of(n, &t, &calls, err));
+    for (int32_t j = 0; j < calls.rank; j++)
+        s->calls *= calls.dim[j];
+    size_t element = dtype_bytes(cuda_in(n, 0)->dtype);
+    s->a_begin = begins_of(p->arena, &calls, calls.a_step, s->calls, element, &align);
+    s->b_begin = begins_of(p->arena, &calls, calls.b_step, s->calls, element, &align);
+    s->y_begin = begins_of(p->arena, &calls, calls.y_step, s->calls, dtype_bytes(t.y_type), &align);
+    const cuda_group *group = p->group[n - p->nodes];
+    if (group)
+        plan_end(n, &group->behind, s, &t);
     TRY(product_plan(p, &t, align, &s->product, err));
     cuda_node_by(n, "cuBLASLt", s->product.why);
-    n->body = run_matmul;
+    n->body = run_product;
     n->state = s;
     n->scratch_bytes = s->product.scratch_bytes;
     return OK;

@@ -28,10 +28,10 @@ status product_kind(const backend_program *p, dtype type, tile_kind *ret, error 
                     "products of bfloat16 need a GPU of compute capability 8.0, and this one has "
                     "%d.%d; use precision \"f16\" or \"f32\"",
                     p->backend->arch / 10, p->backend->arch % 10);
-    *ret = type == DT_BF16  ? TILE_BF16
-           : type == DT_F16 ? TILE_F16
+    *ret = type == DT_BF16                                           ? TILE_BF16
+           : type == DT_F16                                          ? TILE_F16
            : is_recent && graph_precision_of(p->g) == PRECISION_TF32 ? TILE_TF32
-                                                                    : TILE_F32;
+                                                                     : TILE_F32;
     return OK;
 }
 
@@ -59,6 +59,12 @@ static void cut_into_tiles(product *p)
     p->scratch_bytes = (size_t)tile_parts(t->cut.pieces, t->batches, t->m, t->n) * sizeof(float);
 }
 
+bool product_can_end(backend_program *p, const gemm_task *as_it_is, const gemm_task *otherwise,
+                     size_t align)
+{
+    return lt_has(p, otherwise, align) || !lt_has(p, as_it_is, align);
+}
+
 status product_plan(backend_program *p, const gemm_task *t, size_t align, product *ret, error *err)
 {
     TRY(check_sizes(t, err));
@@ -82,6 +88,7 @@ status product_run(const product *p, cuda_stream stream, const product_operands 
     t.a.data = o->a;
     t.b.data = o->b;
     t.end.c = o->c;
+    t.end.side = o->side;
     t.y = o->y;
     t.cut.parts = scratch;
     launch_gemm(stream, &t);

@@ -22,16 +22,22 @@ typedef struct product {
     size_t scratch_bytes;
 } product;
 
-/* Where it is at a run; c as product.task.end tells. */
+/* Where it is at a run; c and side as product.task.end tells. */
 typedef struct product_operands {
     const void *a, *b, *c;
-    void *y;
+    void *y, *side;
 } product_operands;
 
-/* Of t all but addresses, alpha and beta as they are, c if t->end.c is not NULL (where it points
- * does not matter). Factors lie row by row or column by column; all operands of a run will begin at
- * multiples of `align` bytes, a power of two up to 256. E_UNSUPPORTED if the chip cannot multiply
- * that type, or it is too large. */
+/* Whether the product can end otherwise without another way to multiply: the library has it so, or
+ * our tiles multiply in any case. If not, it is better off as it is, with a kernel behind. Both as
+ * product_plan's t. */
+bool product_can_end(backend_program *p, const gemm_task *as_it_is, const gemm_task *otherwise,
+                     size_t align);
+
+/* Of t all but addresses, alpha and beta as they are, c and side if they are not NULL in t->end
+ * (where they point does not matter). Factors lie row by row or column by column; all operands of a
+ * run will begin at multiples of `align` bytes, a power of two up to 256. E_UNSUPPORTED if the chip
+ * cannot multiply that type, or it is too large. */
 MUST_USE status product_plan(backend_program *p, const gemm_task *t, size_t align, product *ret,
                              error *err);
 

@@ -2,60 +2,13 @@
  * Groups of nodes that are one kernel: which are found, and that what they make are the bits of the
  * kernels alone.
  */
+#include "cuda_emu/backend/support_scene.h"
 #include "cuda_emu/kernel_test.h"
 
-#include "backend/cuda/cuda.h"
 #include "common/base/alloc.h"
-#include "common/base/rng.h"
-#include "cuda_emu/backend/support_both.h"
-#include "cuda_emu/machine.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { INPUTS = 6, NODES = 16, OPERANDS = 5, NONE = -1 };
-
-/* Output o of node k; smaller numbers are the graph's inputs. */
-#define OUT(k, o) (INPUTS + 4 * (k) + (o))
-#define Y(k)      OUT(k, 0)
-
-/* A graph of a few nodes. Those that nobody reads are kept, and those marked. */
-typedef struct scene {
-    const char *name;
-    struct {
-        dtype type;
-        graph_shape shape;
-    } in[INPUTS];
-    struct {
-        graph_op op;
-        int n_in, in[OPERANDS];
-        const void *attr;
-        bool is_kept;
-    } node[NODES];
-    int n_nodes;
-    unsigned saved; /* kernels of a run */
-} scene;
 
 static const cast_attr to_bf16 = {.to = DT_BF16}, to_f16 = {.to = DT_F16};
 static const dropout_attr half = {.ratio = 0.5f, .seed = 3, .stream = 9};
-
-#define ONE(op, a)                                                                                 \
-    {                                                                                              \
-        OP_##op, 1, {a}, NULL, false                                                               \
-    }
-#define TWO(op, a, b)                                                                              \
-    {                                                                                              \
-        OP_##op, 2, {a, b}, NULL, false                                                            \
-    }
-#define THREE(op, a, b, c)                                                                         \
-    {                                                                                              \
-        OP_##op, 3, {a, b, c}, NULL, false                                                         \
-    }
-#define WITH(op, n, attr, ...)                                                                     \
-    {                                                                                              \
-        OP_##op, n, {__VA_ARGS__}, attr, false                                                     \
-    }
 
 static const scene chains[] = {
     {"one behind the other",
@@ -128,11 +81,7 @@ static const scene chains[] = {
      {ONE(RELU, 0), THREE(WHERE, 2, 1, Y(0)), THREE(MAX_BWD, 3, Y(1), 0), ONE(NEG, Y(2))},
      4,
      3},
-    {"wide functions stay alone",
-     {F32(30)},
-     {ONE(RELU, 0), ONE(SIN, Y(0)), ONE(NEG, Y(1))},
-     3,
-     0},
+    {"wide functions stay alone", {F32(30)}, {ONE(RELU, 0), ONE(SIN, Y(0)), ONE(NEG, Y(1))}, 3, 0},
     {"nothing of nothing", {F32(0, 3)}, {ONE(RELU, 0), ONE(NEG, Y(0))}, 2, 0},
     {"more than a chain takes",
      {F32(12)},
@@ -257,149 +206,26 @@ static const scene relus[] = {
      1},
 };
 
-/* --- graphs --- */
-
-static graph_val value_of(const graph_val *in, graph_val out[NODES][OPERANDS], int number)
-{
-    if (number == NONE)
-        return GRAPH_NONE;
-    return number < INPUTS ? in[number] : out[(number - INPUTS) / 4][(number - INPUTS) % 4];
-}
-
-static bool is_read(const graph *g, graph_val v)
-{
-    for (int32_t i = 0; i < graph_n_nodes(g); i++)
-        for (int32_t k = 0; k < graph_node_at(g, i)->n_in; k++)
-            if (graph_node_at(g, i)->in[k] == v)
-                return true;
-    return false;
-}
-
-static graph *graph_of(const scene *s)
-{
-    error err = ERROR_INIT;
-    graph *g = NULL;
-    graph_val in[INPUTS], out[NODES][OPERANDS];
-    must(graph_create(&g, &err), &err);
-    for (int i = 0; i < INPUTS && s->in[i].shape.rank > 0; i++) {
-        char name[] = {(char)('0' + i), '\0'};
-        must(graph_input(g, name, s->in[i].type, s->in[i].shape, &in[i], &err), &err);
-    }
-    for (int k = 0; k < s->n_nodes; k++) {
-        graph_val operand[OPERANDS];
-        for (int i = 0; i < s->node[k].n_in; i++)
-            operand[i] = value_of(in, out, s->node[k].in[i]);
-        must(graph_add(g, s->node[k].op, NULL, operand, s->node[k].n_in, s->node[k].attr, out[k],
-                       &err),
-             &err);
-        if (s->node[k].is_kept)
-            graph_keep(g, out[k][0]);
-    }
-    for (graph_val v = 0; v < graph_n_values(g); v++)
-        if (graph_value_at(g, v)->kind == VAL_TEMP && !is_read(g, v))
-            graph_keep(g, v);
-    return g;
-}
-
-/* --- runs --- */
-
-static void feed(const scene *s, exec *e)
-{
-    for (int i = 0; i < INPUTS && s->in[i].shape.rank > 0; i++) {
-        char name[] = {(char)('0' + i), '\0'};
-        void *to = exec_input(e, 0, name, NULL);
-        rng r = rng_make(7, RNG_TEST, (uint64_t)i);
-        for (int64_t k = 0; k < graph_shape_elements(&s->in[i].shape); k++)
-            if (s->in[i].type == DT_F32)
-                ((float *)to)[k] = rng_normal(&r, (uint64_t)k);
-            else if (s->in[i].type == DT_I64)
-                ((int64_t *)to)[k] = 5;
-            else
-                ((uint8_t *)to)[k] = (uint8_t)(k % 3 == 1);
-    }
-}
-
-static exec *engine(const graph *g, bool fuses)
-{
-    setenv("TEQUIO_CUDA_FUSION", fuses ? "1" : "0", 1);
-    exec *e = both_engine(&backend_cuda, g, NULL);
-    unsetenv("TEQUIO_CUDA_FUSION");
-    return e;
-}
-
-static unsigned kernels_of_a_run(const scene *s, exec *e)
-{
-    error err = ERROR_INIT;
-    uint64_t before = emu_kernels_run();
-    feed(s, e);
-    must(exec_run(e, 0, NULL, &err), &err);
-    return (unsigned)(emu_kernels_run() - before);
-}
-
-static void expect_same(const scene *s, const graph *g, exec *fused, exec *alone)
-{
-    for (graph_val v = 0; v < graph_n_values(g); v++) {
-        const graph_value *value = graph_value_at(g, v);
-        size_t bytes = (size_t)graph_shape_elements(&value->shape) * dtype_bytes(value->dtype);
-        if (value->keep && memcmp(exec_value(fused, 0, value->name, NULL),
-                                  exec_value(alone, 0, value->name, NULL), bytes) != 0)
-            fail_msg("%s: '%s' is not what the nodes make alone", s->name, value->name);
-    }
-}
-
-static void expect_scene(const scene *s)
-{
-    graph *g = graph_of(s);
-    exec *fused = engine(g, true), *alone = engine(g, false);
-    for (int turn = 0; turn < 2; turn++) {
-        unsigned few = kernels_of_a_run(s, fused), all = kernels_of_a_run(s, alone);
-        if (few + s->saved != all)
-            fail_msg("%s: %u kernels instead of %u, %u less are expected", s->name, few, all,
-                     s->saved);
-        expect_same(s, g, fused, alone);
-    }
-    exec_destroy(&fused);
-    exec_destroy(&alone);
-    graph_destroy(&g);
-}
-
-/* What nodes of this operator make is in no memory. */
-static void expect_fused_away(const scene *s, graph_op op)
-{
-    error err = ERROR_INIT;
-    graph *g = graph_of(s);
-    backend *b = NULL;
-    backend_program *p = NULL;
-    must(backend_cuda.open(&(backend_options){0}, &b, &err), &err);
-    must(backend_cuda.load(b, g, &p, &err), &err);
-    for (int32_t i = 0; i < graph_n_nodes(g); i++)
-        if (graph_node_at(g, i)->op == op)
-            assert_int_equal(backend_cuda.value_bytes(p, graph_node_at(g, i)->out[0]), 0);
-    backend_cuda.unload(&p);
-    backend_cuda.close(&b);
-    graph_destroy(&g);
-}
-
 static void test_chains_are_found(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(chains); i++)
-        expect_scene(&chains[i]);
+        scene_check(&chains[i], 0.0);
 }
 
 static void test_norms_have_chains_around_them(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(norms); i++)
-        expect_scene(&norms[i]);
+        scene_check(&norms[i], 0.0);
 }
 
 static void test_slopes_of_relu_are_not_stored(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(relus); i++) {
-        expect_scene(&relus[i]);
-        expect_fused_away(&relus[i], OP_RELU_BWD);
+        scene_check(&relus[i], 0.0);
+        scene_expect_fused_away(&relus[i], OP_RELU_BWD);
     }
 }
 

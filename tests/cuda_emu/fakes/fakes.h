@@ -28,6 +28,8 @@ void fakes_hide(bool hidden);
 
 /* What the heuristics of cuBLASLt answer from now on: that no algorithm takes the product. */
 void fake_lt_refuse(bool refuses);
+/* ... or none that ends with Gelu. */
+void fake_lt_refuse_gelu(bool refuses);
 /* Whether it cannot be opened from now on, as without a driver that it knows. */
 void fake_lt_fail(bool fails);
 /* Products that were put on streams so far. */

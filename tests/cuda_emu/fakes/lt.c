@@ -5,7 +5,7 @@
  */
 #include "cuda_emu/block.h"
 #include "cuda_emu/fakes/fakes.h"
-#include "cuda_emu/fakes/lt_product.h"
+#include "cuda_emu/fakes/lt_rules.h"
 #include "cuda_emu/fakes/stride.h"
 #include "cuda_emu/machine.h"
 #include "cuda_emu/memory.h"
@@ -18,16 +18,6 @@ enum { NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
 
 struct cublasLtContext {
     int device;
-};
-struct lt_desc_opaque {
-    unsigned compute, scale, turned[2], epilogue;
-    const void *bias;
-};
-struct lt_layout_opaque {
-    unsigned type;
-    uint64_t rows, columns;
-    int64_t pitch, stride;
-    int32_t count;
 };
 struct lt_preference_opaque {
     uint64_t workspace;
@@ -45,11 +35,16 @@ static const uint64_t MARK = 0x6c74616c676f0001;
 
 static atomic_int n_handles, n_objects; /* that live; the second: all others */
 static atomic_uint_fast64_t n_products;
-static bool refuses_all, is_broken;
+static bool refuses_all, refuses_gelu, is_broken;
 
 void fake_lt_refuse(bool refuses)
 {
     refuses_all = refuses;
+}
+
+void fake_lt_refuse_gelu(bool refuses)
+{
+    refuses_gelu = refuses;
 }
 
 void fake_lt_fail(bool fails)
@@ -182,6 +177,12 @@ static unsigned desc_set(lt_desc d, unsigned number, const void *x, size_t bytes
         a = (attribute){&d->epilogue, sizeof d->epilogue};
     else if (number == LT_DESC_BIAS_POINTER)
         a = (attribute){&d->bias, sizeof d->bias};
+    else if (number == LT_DESC_AUX_POINTER)
+        a = (attribute){&d->side, sizeof d->side};
+    else if (number == LT_DESC_AUX_PITCH)
+        a = (attribute){&d->side_pitch, sizeof d->side_pitch};
+    else if (number == LT_DESC_AUX_BATCH_STRIDE)
+        a = (attribute){&d->side_stride, sizeof d->side_stride};
     return set("product", number, a, x, bytes);
 }
 
@@ -207,80 +208,7 @@ static unsigned preference_set(lt_preference p, unsigned number, const void *x, 
     return set("preference", number, a, x, bytes);
 }
 
-/* --- a product --- */
-
-static const char *wrong_layout(const struct lt_layout_opaque *l, bool is_result)
-{
-    int64_t extent = l->pitch * ((int64_t)l->columns - 1) + (int64_t)l->rows;
-    if (l->rows == 0 || l->columns == 0)
-        return "has no elements";
-    if (l->type != LT_F32 && l->type != LT_F16 && l->type != LT_BF16)
-        return "is of a type nobody plays";
-    if (l->pitch < (int64_t)l->rows)
-        return "has a pitch below its rows";
-    if (l->count < 1 || l->stride < 0)
-        return "has batches that cannot be";
-    if (is_result && l->count > 1 && l->stride < extent)
-        return "has batches that lie in each other";
-    return NULL;
-}
-
-static const char *wrong_types(const lt_problem *p, unsigned scale)
-{
-    if (p->type[LEFT] != p->type[RIGHT] || p->type[BASE] != p->type[RESULT])
-        return "factors, or c and d, of two types";
-    if (p->type[RESULT] != LT_F32 && p->type[RESULT] != p->type[LEFT])
-        return "a result of a type of its own";
-    if (scale != LT_F32 || (p->compute != LT_COMPUTE_F32 && p->compute != LT_COMPUTE_TF32))
-        return "a way to compute that nobody plays";
-    if (p->compute == LT_COMPUTE_TF32 && p->type[LEFT] != LT_F32)
-        return "TF32 for halves";
-    return NULL;
-}
-
-static const char *wrong_sizes(const lt_problem *p)
-{
-    uint64_t k = p->turned[RIGHT] ? p->columns[RIGHT] : p->rows[RIGHT];
-    uint64_t n = p->turned[RIGHT] ? p->rows[RIGHT] : p->columns[RIGHT];
-    if (p->turned[LEFT] > LT_TURNED || p->turned[RIGHT] > LT_TURNED)
-        return "a factor that is turned in a way nobody plays";
-    if (k != p->k || n != p->n)
-        return "factors that do not multiply";
-    if (p->rows[BASE] != p->m || p->columns[BASE] != p->n || p->rows[RESULT] != p->m ||
-        p->columns[RESULT] != p->n)
-        return "c or d that are not as large as the product";
-    return NULL;
-}
-
-/* Fills *ret; false, and a fault, if it breaks a rule. */
-static bool problem_of(lt_desc d, const lt_layout layouts[OPERANDS], lt_problem *ret)
-{
-    static const char *const names[] = {"a", "b", "c", "d"};
-    *ret = (lt_problem){.compute = d->compute, .epilogue = d->epilogue, .count = layouts[0]->count};
-    for (int i = 0; i < OPERANDS; i++) {
-        const struct lt_layout_opaque *l = layouts[i];
-        const char *wrong = wrong_layout(l, i == RESULT);
-        wrong = wrong || l->count == ret->count ? wrong : "has another number of batches";
-        if (wrong) {
-            emu_fault("cuBLASLt: matrix %s %s", names[i], wrong);
-            return false;
-        }
-        ret->type[i] = l->type;
-        ret->rows[i] = l->rows;
-        ret->columns[i] = l->columns;
-        ret->pitch[i] = l->pitch;
-        ret->stride[i] = l->stride;
-    }
-    memcpy(ret->turned, (const uint64_t[]){d->turned[0], d->turned[1]}, sizeof ret->turned);
-    ret->m = ret->turned[LEFT] ? ret->columns[LEFT] : ret->rows[LEFT];
-    ret->k = ret->turned[LEFT] ? ret->rows[LEFT] : ret->columns[LEFT];
-    ret->n = ret->columns[RESULT];
-    const char *wrong = wrong_types(ret, d->scale);
-    wrong = wrong ? wrong : wrong_sizes(ret);
-    if (wrong)
-        emu_fault("cuBLASLt: %s", wrong);
-    return !wrong;
-}
+/* --- heuristics --- */
 
 static uint64_t digest_of(const lt_problem *p)
 {
@@ -290,8 +218,6 @@ static uint64_t digest_of(const lt_problem *p)
         hash = (hash ^ bytes[i]) * 0x100000001b3;
     return hash;
 }
-
-/* --- heuristics --- */
 
 enum { LONG_K = 512 };
 
@@ -312,6 +238,14 @@ static bool cuts(const lt_problem *p, const struct lt_preference_opaque *pref)
     return p->k >= LONG_K && (pref->reductions & LT_REDUCTION_COMPUTE_TYPE);
 }
 
+/* Gelu where it is as exact as its result: in halves. */
+static bool is_played(const lt_problem *p)
+{
+    bool has_gelu =
+        lt_has_side(p) || p->epilogue == LT_EPILOGUE_GELU || p->epilogue == LT_EPILOGUE_GELU_BIAS;
+    return has_gelu ? p->type[RESULT] != LT_F32 && !refuses_gelu : lt_has_bias(p);
+}
+
 static unsigned heuristic(lt_handle h, lt_desc d, lt_layout left, lt_layout right, lt_layout base,
                           lt_layout result, lt_preference pref, int wanted, lt_found ret[],
                           int *ret_n)
@@ -319,9 +253,9 @@ static unsigned heuristic(lt_handle h, lt_desc d, lt_layout left, lt_layout righ
     lt_problem p;
     const lt_layout layouts[] = {left, right, base, result};
     *ret_n = 0;
-    if (!h || wanted < 1 || !problem_of(d, layouts, &p))
+    if (!h || wanted < 1 || !lt_problem_of(d, layouts, &p))
         return INVALID_VALUE;
-    if (refuses_all || (p.epilogue != LT_EPILOGUE_NONE && !lt_has_bias(&p) && !lt_has_relu(&p)))
+    if (refuses_all || (p.epilogue != LT_EPILOGUE_NONE && !is_played(&p)))
         return LT_NOT_SUPPORTED;
     /* what does not work, what loses a part of the sum, what works */
     const uint64_t pieces[] = {1, cuts(&p, pref) ? 7 : 1, cuts(&p, pref) ? 2 : 1};
@@ -386,6 +320,14 @@ static bool check_operands(const lt_call *c, const algorithm *a, size_t bytes)
     if (lt_has_bias(&c->p) &&
         !check_memory("the bias", c->bias, c->p.m * lt_element(c->p.type[RESULT]), 4))
         return false;
+    if (lt_has_side(&c->p)) {
+        if (!check_memory("what stands beside", c->side, lt_side_extent(&c->p), 16))
+            return false;
+        if (overlap(c->side, lt_side_extent(&c->p), c->result, result)) {
+            emu_fault("cuBLASLt: what stands beside lies in d");
+            return false;
+        }
+    }
     if (bytes < a->workspace) {
         emu_fault("cuBLASLt: a workspace of %zu bytes, and the algorithm needs %d", bytes,
                   (int)a->workspace);
@@ -406,6 +348,10 @@ static void spoil_strides(lt_problem *p, bool reads_base)
     p->stride[LEFT] = STRIDE("stride of a", p->stride[LEFT], batches);
     p->stride[RIGHT] = STRIDE("stride of b", p->stride[RIGHT], batches);
     p->stride[RESULT] = STRIDE("stride of d", p->stride[RESULT], batches);
+    if (!lt_has_side(p))
+        return;
+    p->side_pitch = STRIDE("pitch beside", p->side_pitch, columns[RESULT] > 1);
+    p->side_stride = STRIDE("stride beside", p->side_stride, batches);
 }
 
 static unsigned matmul(lt_handle h, lt_desc d, const void *alpha, const void *left,
@@ -419,10 +365,11 @@ static unsigned matmul(lt_handle h, lt_desc d, const void *alpha, const void *le
                  .right = right,
                  .base = base,
                  .bias = d->bias,
+                 .side = d->side,
                  .result = result,
                  .workspace = workspace};
     algorithm a;
-    if (!problem_of(d, layouts, &c.p))
+    if (!lt_problem_of(d, layouts, &c.p))
         return INVALID_VALUE;
     memcpy(&a, algo, sizeof a);
     if (a.mark != MARK || a.digest != digest_of(&c.p)) {

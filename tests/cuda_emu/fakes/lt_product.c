@@ -3,17 +3,31 @@
 #include "cuda_emu/block.h"
 #include "cuda_emu/watch.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 bool lt_has_bias(const lt_problem *p)
 {
-    return p->epilogue == LT_EPILOGUE_BIAS || p->epilogue == LT_EPILOGUE_RELU_BIAS;
+    return p->epilogue == LT_EPILOGUE_BIAS || p->epilogue == LT_EPILOGUE_GELU_BIAS ||
+           p->epilogue == LT_EPILOGUE_GELU_AUX_BIAS;
 }
 
-bool lt_has_relu(const lt_problem *p)
+bool lt_is_gradient(const lt_problem *p)
 {
-    return p->epilogue == LT_EPILOGUE_RELU || p->epilogue == LT_EPILOGUE_RELU_BIAS;
+    return p->epilogue == LT_EPILOGUE_DGELU;
+}
+
+bool lt_has_side(const lt_problem *p)
+{
+    return lt_is_gradient(p) || p->epilogue == LT_EPILOGUE_GELU_AUX ||
+           p->epilogue == LT_EPILOGUE_GELU_AUX_BIAS;
+}
+
+static bool has_gelu(const lt_problem *p)
+{
+    return p->epilogue == LT_EPILOGUE_GELU || p->epilogue == LT_EPILOGUE_GELU_BIAS ||
+           (lt_has_side(p) && !lt_is_gradient(p));
 }
 
 size_t lt_element(uint64_t type)
@@ -26,6 +40,13 @@ size_t lt_extent(const lt_problem *p, int which)
     int64_t elements = p->stride[which] * (p->count - 1) +
                        p->pitch[which] * ((int64_t)p->columns[which] - 1) + (int64_t)p->rows[which];
     return (size_t)elements * lt_element(p->type[which]);
+}
+
+size_t lt_side_extent(const lt_problem *p)
+{
+    int64_t elements =
+        p->side_stride * (p->count - 1) + p->side_pitch * ((int64_t)p->n - 1) + (int64_t)p->m;
+    return (size_t)elements * lt_element(p->type[RESULT]);
 }
 
 static float float_at(const void *x, uint64_t type, int64_t i)
@@ -84,6 +105,32 @@ static void add_products(float *sums, const float *left, const float *right, int
                 sums[j * m + i] += left[k * m + i] * right[k * n + j];
 }
 
+/* In its form with the tangent, by which alone it is known. */
+static float gelu(float x)
+{
+    return 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
+}
+
+static float gelu_slope(float x)
+{
+    float t = tanhf(0.79788456f * (x + 0.044715f * x * x * x));
+    return 0.5f * (1.0f + t) +
+           0.5f * x * (1.0f - t * t) * 0.79788456f * (1.0f + 3.0f * 0.044715f * x * x);
+}
+
+static float end_of(const lt_call *c, float y, int64_t batch, int64_t column, int64_t row)
+{
+    const lt_problem *p = &c->p;
+    int64_t at = batch * p->side_stride + column * p->side_pitch + row;
+    if (lt_has_bias(p))
+        y += float_at(c->bias, p->type[RESULT], row);
+    if (lt_is_gradient(p))
+        return y * gelu_slope(float_at(c->side, p->type[RESULT], at));
+    if (lt_has_side(p))
+        put(c->side, p->type[RESULT], at, y);
+    return has_gelu(p) ? gelu(y) : y;
+}
+
 static void finish(const lt_call *c, const float *sums, int64_t batch)
 {
     const lt_problem *p = &c->p;
@@ -94,12 +141,8 @@ static void finish(const lt_call *c, const float *sums, int64_t batch)
             if (c->beta != 0.0f)
                 y += c->beta * float_at(c->base, p->type[BASE],
                                         batch * p->stride[BASE] + j * p->pitch[BASE] + i);
-            if (lt_has_bias(p))
-                y += float_at(c->bias, p->type[RESULT], i);
-            if (lt_has_relu(p) && y < 0.0f)
-                y = 0.0f;
             put(c->result, p->type[RESULT], batch * p->stride[RESULT] + j * p->pitch[RESULT] + i,
-                y);
+                end_of(c, y, batch, j, i));
         }
 }
 
@@ -126,6 +169,17 @@ static void multiply_batch(const lt_call *c, int64_t batch)
     free(left);
 }
 
+/* Columns of D, or of what stands beside it. */
+static void tell_of_columns(const lt_problem *p, const void *x, int64_t pitch, int64_t stride,
+                            bool are_written)
+{
+    for (int64_t i = 0; i < p->count * (int64_t)p->n; i++) {
+        int64_t at = i / (int64_t)p->n * stride + i % (int64_t)p->n * pitch;
+        emu_touch((const char *)x + (size_t)at * lt_element(p->type[RESULT]),
+                  p->m * lt_element(p->type[RESULT]), are_written);
+    }
+}
+
 static void tell_watcher(const lt_call *c)
 {
     const lt_problem *p = &c->p;
@@ -136,12 +190,9 @@ static void tell_watcher(const lt_call *c)
     if (lt_has_bias(p))
         emu_touch(c->bias, p->m * lt_element(p->type[RESULT]), false);
     emu_touch(c->workspace, c->workspace_bytes, true);
-    for (int64_t i = 0; i < p->count * (int64_t)p->n; i++) {
-        int64_t batch = i / (int64_t)p->n, column = i % (int64_t)p->n;
-        int64_t at = batch * p->stride[RESULT] + column * p->pitch[RESULT];
-        emu_touch((char *)c->result + (size_t)at * lt_element(p->type[RESULT]),
-                  p->m * lt_element(p->type[RESULT]), true);
-    }
+    tell_of_columns(p, c->result, p->pitch[RESULT], p->stride[RESULT], true);
+    if (lt_has_side(p))
+        tell_of_columns(p, c->side, p->side_pitch, p->side_stride, !lt_is_gradient(p));
 }
 
 void lt_multiply(void *arguments)

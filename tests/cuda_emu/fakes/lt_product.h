@@ -14,6 +14,7 @@ typedef struct lt_problem {
     uint64_t compute, epilogue, turned[2];
     uint64_t type[OPERANDS], rows[OPERANDS], columns[OPERANDS];
     int64_t pitch[OPERANDS], stride[OPERANDS], count;
+    int64_t side_pitch, side_stride; /* of a matrix as D, if the epilogue has one */
     uint64_t m, n, k;
 } lt_problem;
 
@@ -22,15 +23,18 @@ typedef struct lt_call {
     float alpha, beta;
     uint64_t pieces;
     const void *left, *right, *base, *bias;
-    void *result;
+    void *result, *side;
     float *workspace;
     size_t workspace_bytes;
 } lt_call;
 
 bool lt_has_bias(const lt_problem *p);
-bool lt_has_relu(const lt_problem *p);
+/* A matrix beside: written by Gelu, read by its gradient. */
+bool lt_has_side(const lt_problem *p);
+bool lt_is_gradient(const lt_problem *p);
 /* Bytes from the first to the last element of an operand. */
 size_t lt_extent(const lt_problem *p, int which);
+size_t lt_side_extent(const lt_problem *p);
 size_t lt_element(uint64_t type);
 
 /* As a kernel of one thread; `arguments` is a lt_call. */

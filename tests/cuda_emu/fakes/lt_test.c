@@ -93,9 +93,27 @@ static void products_are_computed(void **state)
 static void an_epilogue_nobody_plays_has_no_algorithm(void **state)
 {
     (void)state;
-    scene s = begin(LT_EPILOGUE_DGELU, M);
+    const unsigned relu = 2;
+    scene s = begin(relu, M);
     assert_int_equal(choose(&s), LT_NOT_SUPPORTED);
     assert_int_equal(s.n_found, 0);
+    end(&s);
+}
+
+static void what_stands_beside_is_told_whole(void **state)
+{
+    (void)state;
+    scene s = begin(LT_EPILOGUE_GELU_AUX, M);
+    const int64_t below = M, fine = 8;
+    assert_int_not_equal(choose(&s), API_SUCCESS);
+    expect_fault("cuBLASLt: nothing beside, by whose address it could see how it is aligned");
+    api.cublasLtMatmulDescSetAttribute(s.desc, LT_DESC_AUX_POINTER, &s.bias, sizeof s.bias);
+    api.cublasLtMatmulDescSetAttribute(s.desc, LT_DESC_AUX_PITCH, &below, sizeof below);
+    assert_int_not_equal(choose(&s), API_SUCCESS);
+    expect_fault(
+        "cuBLASLt: a pitch of what stands beside that is no multiple of 8, or below its rows");
+    api.cublasLtMatmulDescSetAttribute(s.desc, LT_DESC_AUX_PITCH, &fine, sizeof fine);
+    assert_int_equal(choose(&s), LT_NOT_SUPPORTED); /* of floats */
     end(&s);
 }
 
@@ -202,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(products_are_computed),
         KERNEL_TEST(an_epilogue_nobody_plays_has_no_algorithm),
+        KERNEL_TEST(what_stands_beside_is_told_whole),
         KERNEL_TEST(a_pitch_is_at_least_a_column),
         KERNEL_TEST(factors_must_multiply),
         KERNEL_TEST(an_attribute_has_its_size),

@@ -2,6 +2,7 @@
 #include "cuda_emu/kernel_test.h"
 
 #include "backend/cuda/kernels/tile.h"
+#include "backend/unary_math.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -242,7 +243,7 @@ static void results_are_rounded_to_their_type(void **state)
                          .y_type = (launch_type)type});
 }
 
-/* alpha, beta, c by row, by column, as a scalar and as y itself, in every type; and the relu. */
+/* alpha, beta, c by row, by column, as a scalar and as y itself, in every type. */
 static void the_end_is_as_gemm_says(void **state)
 {
     (void)state;
@@ -263,20 +264,91 @@ static void the_end_is_as_gemm_says(void **state)
                            .c_type = dtype_of(type),
                            .c_batch = s[0],
                            .c_row = s[1],
-                           .c_column = s[2],
-                           .relu = i % 2};
+                           .c_column = s[2]};
         if (i == 4)
             t.y = on;
         run(&p, &t, got);
         multiply_on_host(&p);
-        for (int64_t j = 0; j < 1260; j++) {
+        for (int64_t j = 0; j < 1260; j++)
             want[j] = -0.5 * want[j] +
                       2.0 * (double)c[j / 630 * s[0] + j / 70 % 9 * s[1] + j % 70 * s[2]];
-            if (t.end.relu && want[j] < 0)
-                want[j] = 0;
-        }
         assert_floats_close("end", got, want, 1260, 4e-6, 1e-6);
     }
+}
+
+/* Of the function's operand and, for gradients, of what stands beside. */
+static float applied(tile_function f, float x, float side)
+{
+    switch (f) {
+    case TILE_RELU:
+        return x < 0.0f ? 0.0f : x;
+    case TILE_GELU:
+        return x * vec_normal_cdf(x);
+    case TILE_GELU_BY_TANH:
+        return gelu_tanh(x);
+    case TILE_RELU_BWD:
+        return side > 0.0f ? x : 0.0f;
+    case TILE_GELU_BWD:
+        return x * gelu_erf_slope(side);
+    case TILE_GELU_BY_TANH_BWD:
+        return x * gelu_tanh_slope(side);
+    default:
+        return x;
+    }
+}
+
+/* What the product makes without the function, to the bit; `again` is the side. */
+static void expect_function(const product *p, tile_function f, launch_type side_type)
+{
+    static uint32_t bytes[MOST];
+    size_t n = (size_t)(p->batches * p->m * p->n);
+    gemm_task t = task_of(p);
+    random_floats(c, n, 4);
+    to_stored(bytes, side_type, c, n);
+    from_stored(c, side_type, bytes, n);
+    run(p, &t, again);
+    t.end.side = on_device(bytes, stored_bytes(side_type, n));
+    t.end.side_type = dtype_of(side_type);
+    t.end.function = f;
+    run(p, &t, got);
+    for (size_t i = 0; i < n; i++)
+        if (got[i] != applied(f, again[i], c[i]))
+            fail_msg("function %d, [%d] is %g, not %g", f, (int)i, (double)got[i],
+                     (double)applied(f, again[i], c[i]));
+    from_device(bytes, t.end.side, stored_bytes(side_type, n));
+    from_stored(c, side_type, bytes, n);
+    to_stored(bytes, side_type, again, n);
+    from_stored(again, side_type, bytes, n);
+    if (!tile_is_gradient(f))
+        assert_memory_equal(c, again, n * sizeof *c);
+}
+
+static void functions_are_of_whole_sums(void **state)
+{
+    (void)state;
+    for (tile_function f = TILE_RELU; f <= TILE_GELU_BY_TANH_BWD; f++)
+        for (int kind = TILE_F32; kind <= TILE_F16; kind++)
+            expect_function(&(product){.kind = (tile_kind)kind,
+                                       .wide = kind % 2,
+                                       .batches = 2,
+                                       .m = 9,
+                                       .n = 70,
+                                       .k = 40,
+                                       .pieces = f % 3 + 1},
+                            f, (launch_type)(kind % 3));
+}
+
+/* Nobody reads what a function is of. */
+static void a_function_needs_no_side(void **state)
+{
+    (void)state;
+    product p = {.kind = TILE_BF16, .batches = 1, .m = 5, .n = 7, .k = 3};
+    gemm_task t = task_of(&p);
+    run(&p, &t, again);
+    t.end.function = TILE_GELU;
+    run(&p, &t, got);
+    for (int i = 0; i < 5 * 7; i++)
+        assert_true(got[i] == applied(TILE_GELU, again[i], 0.0f));
 }
 
 static void a_nan_survives_the_relu(void **state)
@@ -286,7 +358,7 @@ static void a_nan_survives_the_relu(void **state)
     gemm_task t = task_of(&p);
     const float nan_and_one[] = {NAN, 1.0f};
     t.a.data = on_device(nan_and_one, sizeof nan_and_one);
-    t.end.relu = true;
+    t.end.function = TILE_RELU;
     run(&p, &t, got);
     assert_true(isnan(got[0]) && isnan(got[1]) && got[2] >= 0 && got[3] >= 0);
 }
@@ -348,6 +420,8 @@ int main(void)
         KERNEL_TEST(batches_are_apart),
         KERNEL_TEST(results_are_rounded_to_their_type),
         KERNEL_TEST(the_end_is_as_gemm_says),
+        KERNEL_TEST(functions_are_of_whole_sums),
+        KERNEL_TEST(a_function_needs_no_side),
         KERNEL_TEST(a_nan_survives_the_relu),
         KERNEL_TEST(pieces_of_k_are_summed),
         KERNEL_TEST(layout_and_tiles_do_not_show),

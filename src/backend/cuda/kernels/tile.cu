@@ -15,9 +15,9 @@ static tile_dense dense_of(const gemm_task *t, const tile_matrix *m, bool is_lef
     return s;
 }
 
-void launch_gemm(cuda_stream stream, const gemm_task *t)
+template <class Y> static void launch_to(cuda_stream stream, const gemm_task *t)
 {
-    tile_result y = {};
+    Y y = {};
     y.data = t->y;
     y.type = t->y_type;
     y.batch_step = t->y_batch;
@@ -26,4 +26,12 @@ void launch_gemm(cuda_stream stream, const gemm_task *t)
     y.end = t->end;
     tile_launch<true>(stream, t->kind, t->cut, dense_of(t, &t->a, true), dense_of(t, &t->b, false),
                       y, t->batches, t->k);
+}
+
+void launch_gemm(cuda_stream stream, const gemm_task *t)
+{
+    if (t->end.function == TILE_AS_IT_IS)
+        launch_to<tile_result>(stream, t);
+    else
+        launch_to<tile_result_of_function>(stream, t);
 }

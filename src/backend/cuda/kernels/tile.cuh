@@ -11,7 +11,7 @@
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_TILE_CUH
 #define TEQUIO_BACKEND_CUDA_KERNELS_TILE_CUH
 
-#include "backend/cuda/kernels/tile.h"
+#include "backend/cuda/kernels/tile_result.cuh"
 #include "backend/cuda/kernels/tile_source.cuh"
 
 enum {
@@ -260,42 +260,6 @@ __device__ __forceinline__ void tile_sums<KIND, SIDE>::add(const uint32_t *a, co
         tile_add_plain<SIDE>(of, a, b);
 }
 
-__device__ __forceinline__ float tile_float(const void *data, int type, int64_t at)
-{
-    if (type == DT_F32)
-        return ((const float *)data)[at];
-    if (type == DT_BF16)
-        return to_float(((const bf16 *)data)[at]);
-    return to_float(((const f16 *)data)[at]);
-}
-
-/* Where results go, and what becomes of them on the way. */
-struct tile_result {
-    void *data;
-    int type;
-    int64_t batch_step;
-    tile_axis row_axis, column_axis;
-    tile_end end;
-
-    __device__ __forceinline__ void put(int64_t batch, int row, int column, float sum) const
-    {
-        float v = end.alpha * sum;
-        if (end.c) {
-            int64_t at = batch * LD(end.c_batch) + row * LD(end.c_row) + column * LD(end.c_column);
-            v += end.beta * tile_float(end.c, end.c_type, at);
-        }
-        if (end.relu && v < 0.0f)
-            v = 0.0f;
-        int64_t at = batch * LD(batch_step) + row_axis.at(row) + column_axis.at(column);
-        if (type == DT_F32)
-            ((float *)data)[at] = v;
-        else if (type == DT_BF16)
-            ((bf16 *)data)[at] = bf16_of(v);
-        else
-            ((f16 *)data)[at] = f16_of(v);
-    }
-};
-
 /* How y and k are dealt to the blocks. */
 struct tile_deal {
     int64_t batches;
@@ -305,10 +269,10 @@ struct tile_deal {
 };
 
 /* Strip by strip through shared memory, so that neighbouring threads write neighbours. */
-template <tile_kind KIND, int SIDE>
+template <tile_kind KIND, int SIDE, class Y>
 __device__ __forceinline__ void tile_give(const tile_sums<KIND, SIDE> &sums, uint32_t *room,
-                                          const tile_result &y, const tile_deal &deal,
-                                          int64_t batch, int piece, int row0, int column0)
+                                          const Y &y, const tile_deal &deal, int64_t batch,
+                                          int piece, int row0, int column0)
 {
     constexpr int STRIP = sums.STRIP, PITCH = sums.STRIP_PITCH;
 #pragma unroll
@@ -333,8 +297,8 @@ __device__ __forceinline__ void tile_give(const tile_sums<KIND, SIDE> &sums, uin
     }
 }
 
-template <tile_kind KIND, int SIDE, class A, class B>
-__global__ void __launch_bounds__(2 * SIDE) tile_product(A a, B b, tile_result y, tile_deal deal)
+template <tile_kind KIND, int SIDE, class A, class B, class Y>
+__global__ void __launch_bounds__(2 * SIDE) tile_product(A a, B b, Y y, tile_deal deal)
 {
     constexpr int K = tile_word<KIND>::K;
     SHARED(uint32_t, squares, [2][2][SIDE * TILE_PITCH]);
@@ -371,7 +335,7 @@ __global__ void __launch_bounds__(2 * SIDE) tile_product(A a, B b, tile_result y
 }
 
 /* The pieces of k, added up in their order: a thread an element. */
-static __global__ void tile_add_pieces(tile_result y, tile_deal deal)
+template <class Y> static __global__ void tile_add_pieces(Y y, tile_deal deal)
 {
     int64_t size = (int64_t)deal.rows * deal.columns, all = deal.batches * size;
     int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -386,11 +350,12 @@ static __global__ void tile_add_pieces(tile_result y, tile_deal deal)
 
 enum { TILE_ADDERS = 256 };
 
-static inline void tile_launch_add(cuda_stream stream, const tile_result &y, const tile_deal &deal)
+template <class Y>
+static inline void tile_launch_add(cuda_stream stream, const Y &y, const tile_deal &deal)
 {
     int64_t all = deal.batches * deal.rows * deal.columns;
     dim3 grid((unsigned)((all + TILE_ADDERS - 1) / TILE_ADDERS));
-    LAUNCH(tile_add_pieces, grid, dim3(TILE_ADDERS), 0, stream, y, deal);
+    LAUNCH(tile_add_pieces<Y>, grid, dim3(TILE_ADDERS), 0, stream, y, deal);
 }
 
 /* Cuts k into at most cut.pieces, all but the last of the same whole number of squares. */
@@ -412,20 +377,20 @@ static inline tile_deal tile_deal_of(const tile_cut &cut, int side, int square_k
     return d;
 }
 
-template <tile_kind KIND, int SIDE, class A, class B>
+template <tile_kind KIND, int SIDE, class A, class B, class Y>
 static void tile_launch_side(cuda_stream stream, const tile_cut &cut, const A &a, const B &b,
-                             const tile_result &y, int64_t batches, int64_t k)
+                             const Y &y, int64_t batches, int64_t k)
 {
     tile_deal deal = tile_deal_of(cut, SIDE, tile_word<KIND>::K, batches, a.rows, b.rows, k);
     dim3 grid((unsigned)(batches * deal.pieces * deal.row_tiles * deal.column_tiles));
-    LAUNCH((tile_product<KIND, SIDE, A, B>), grid, dim3(2 * SIDE), 0, stream, a, b, y, deal);
+    LAUNCH((tile_product<KIND, SIDE, A, B, Y>), grid, dim3(2 * SIDE), 0, stream, a, b, y, deal);
     if (deal.pieces > 1)
         tile_launch_add(stream, y, deal);
 }
 
-template <tile_kind KIND, bool WIDE, class A, class B>
+template <tile_kind KIND, bool WIDE, class A, class B, class Y>
 static void tile_launch_kind(cuda_stream stream, const tile_cut &cut, const A &a, const B &b,
-                             const tile_result &y, int64_t batches, int64_t k)
+                             const Y &y, int64_t batches, int64_t k)
 {
     if constexpr (WIDE) {
         if (cut.wide)
@@ -436,9 +401,9 @@ static void tile_launch_kind(cuda_stream stream, const tile_cut &cut, const A &a
 
 /* y = a b by tiles; y has the rows of a and, as columns, those of b. WIDE: these sources are worth
  * kernels with tiles of both sizes. */
-template <bool WIDE, class A, class B>
+template <bool WIDE, class A, class B, class Y>
 static void tile_launch(cuda_stream stream, tile_kind kind, const tile_cut &cut, const A &a,
-                        const B &b, const tile_result &y, int64_t batches, int64_t k)
+                        const B &b, const Y &y, int64_t batches, int64_t k)
 {
     if (batches == 0 || a.rows == 0 || b.rows == 0)
         return;

@@ -16,6 +16,7 @@
 
 #include "backend/cuda/kernels/launch.h"
 #include "common/base/dtype.h"
+#include "common/base/inline.h"
 
 /* How factors are multiplied, and how they lie. */
 typedef enum tile_kind {
@@ -26,13 +27,35 @@ typedef enum tile_kind {
     TILE_F16,  /* DT_F16, from sm_75 on */
 } tile_kind;
 
-/* How a sum becomes an element of y: act(alpha * sum + beta * c). y may be c. */
+/* What becomes of a sum last, in the words of backend/unary_math.def. A gradient is that of a
+ * function whose result's gradient the product is. Of matrices alone: convolutions end as they are.
+ */
+typedef enum tile_function {
+    TILE_AS_IT_IS,
+    TILE_RELU, /* a NaN stays */
+    TILE_GELU,
+    TILE_GELU_BY_TANH,
+    TILE_RELU_BWD, /* side: what Relu made; of the others what they read */
+    TILE_GELU_BWD,
+    TILE_GELU_BY_TANH_BWD,
+} tile_function;
+
+INLINE bool tile_is_gradient(tile_function f)
+{
+    return f >= TILE_RELU_BWD;
+}
+
+/* How a sum becomes an element of y: f(alpha * sum + beta * c), rounded once, to y's type. y may be
+ * c. */
 typedef struct tile_end {
     float alpha, beta; /* as they are: 0 is 0 */
     const void *c;     /* NULL: none; a scalar, row, column or matrix by its strides */
     dtype c_type;
     int64_t c_batch, c_row, c_column; /* elements */
-    bool relu;                        /* max(y, 0); a NaN stays */
+    tile_function function;
+    void *side; /* lies as y does. A gradient reads it; another function leaves there what it reads,
+                 * with NULL nowhere */
+    dtype side_type;
 } tile_end;
 
 /* How the work is cut. */
@@ -55,7 +78,7 @@ typedef struct tile_matrix {
     int64_t row, column, batch;
 } tile_matrix;
 
-/* y[b] [m,n] = act(alpha * a[b] [m,k] b[b] [k,n] + beta * c[b]); y's columns lie side by side */
+/* y[b] [m,n] = f(alpha * a[b] [m,k] b[b] [k,n] + beta * c[b]); y's columns lie side by side */
 typedef struct gemm_task {
     tile_kind kind;
     int64_t batches, m, n, k;
@@ -71,7 +94,7 @@ typedef struct gemm_task {
 extern "C" {
 #endif
 
-/* y = act(alpha * a b + beta * c), batch by batch */
+/* y = f(alpha * a b + beta * c), batch by batch */
 void launch_gemm(cuda_stream stream, const gemm_task *t);
 
 #ifdef __cplusplus

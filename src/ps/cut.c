@@ -108,8 +108,9 @@ static void write_cut(cuts *c, cut *one)
     r->version = one->version;
     r->batches = one->batches;
     r->scale = one->scale;
-    r->error = (error)ERROR_INIT;
     snprintf(r->file, sizeof r->file, "ps-%d-of-%d.safetensors", one->shard, c->o.n_servers);
+    if (r->status != OK)
+        return; /* of a part that could not be read */
     shard_part *parts = xcalloc((size_t)c->o.flat->n_parts + 1, sizeof *parts);
     size_t n = 0;
     for (int32_t p = 0; p < c->o.flat->n_parts; p++) {
@@ -263,7 +264,8 @@ static void freeze(cuts *c, table *t, cut *one, int32_t part)
         return;
     f->is = true;
     c->freezes++;
-    table_freeze(t, part, &f->weights, f->slots);
+    if (one->result.status == OK)
+        one->result.status = table_freeze(t, part, &f->weights, f->slots, &one->result.error);
     if (!c->o.flat->parts[part].frozen) {
         one->batches = table_batches(t, part);
         one->scale = table_scale(t, part, table_version(t, part));

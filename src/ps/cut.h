@@ -70,7 +70,7 @@ typedef struct cut_result {
     int64_t batches;                /* applied, the same for every live part; -1: holds none */
     loss_scale scale;               /* the same of these */
     status status;
-    error error;                    /* of a failed write */
+    error error;                    /* of a failed write, or of a part that could not be read */
 } cut_result;
 
 /* A shard is written, or could not be by who acts for it still; false: nothing new. */

@@ -14,6 +14,7 @@ struct histograms {
     bool begun;
     events_histogram **weights;         /* [n_tensors] */
     events_histogram **gradients;
+    float *room;                        /* [PART_MAX] for what table_read copies */
 };
 
 histograms *histograms_create(const flat *f, const int32_t *placement, const holders *shards,
@@ -27,6 +28,7 @@ histograms *histograms_create(const flat *f, const int32_t *placement, const hol
         h->n_ours += h->is_ours[p] = shards[placement[p]].acting == server;
     h->weights = xcalloc((size_t)f->n_tensors, sizeof *h->weights);
     h->gradients = xcalloc((size_t)f->n_tensors, sizeof *h->gradients);
+    h->room = xmalloc(PART_MAX * sizeof *h->room);
     for (int32_t i = 0; i < f->n_tensors; i++) {
         h->weights[i] = events_histogram_create();
         h->gradients[i] = events_histogram_create();
@@ -45,6 +47,7 @@ void histograms_destroy(histograms **h)
     free((*h)->is_ours);
     free((*h)->weights);
     free((*h)->gradients);
+    free((*h)->room);
     free(*h);
     *h = NULL;
 }
@@ -74,22 +77,34 @@ static void add_gradient(events_histogram *h, const float *grad, size_t n, float
     }
 }
 
-void histograms_applied(histograms *h, table *t, int32_t part, int64_t version, const float *grad)
+static status add_part(histograms *h, const table *t, int32_t part, const float *weights,
+                       const float *grad, float inverse, error *err)
+{
+    size_t n_segments;
+    const part_segment *s = flat_part_segments(h->flat, part, &n_segments);
+    for (size_t i = 0; i < n_segments; i++) {
+        size_t at = (size_t)(s[i].at - h->flat->parts[part].begin), n = (size_t)s[i].n;
+        const float *here;
+        TRY(table_read(t, weights + at, n, h->room, &here, err));
+        events_histogram_add(h->weights[s[i].tensor], here, n);
+        TRY(table_read(t, grad + at, n, h->room, &here, err));
+        add_gradient(h->gradients[s[i].tensor], here, n, inverse);
+    }
+    return OK;
+}
+
+status histograms_applied(histograms *h, table *t, int32_t part, int64_t version, const float *grad,
+                          error *err)
 {
     if (version != h->version || !h->is_ours[part])
-        return;
+        return OK;
     h->begun = true;
     h->missing--;
     block *held = table_weights(t, part, version);
     float inverse = loss_scale_inverse(table_scale(t, part, version - 1));
-    size_t n_segments;
-    const part_segment *s = flat_part_segments(h->flat, part, &n_segments);
-    for (size_t i = 0; i < n_segments; i++) {
-        size_t at = (size_t)(s[i].at - h->flat->parts[part].begin);
-        events_histogram_add(h->weights[s[i].tensor], held->data + at, (size_t)s[i].n);
-        add_gradient(h->gradients[s[i].tensor], grad + at, (size_t)s[i].n, inverse);
-    }
+    status st = add_part(h, t, part, held->data, grad, inverse, err);
     block_drop(held);
+    return st;
 }
 
 static Wire__Histogram__One *item(const flat *f, int32_t tensor, bool gradient, const events_histogram *from)

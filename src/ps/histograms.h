@@ -22,7 +22,8 @@ void histograms_destroy(histograms **h);
 void histograms_order(histograms *h, const table *t, int64_t version);
 
 /* `part` has just reached `version` by `grad`. */
-void histograms_applied(histograms *h, table *t, int32_t part, int64_t version, const float *grad);
+MUST_USE status histograms_applied(histograms *h, table *t, int32_t part, int64_t version,
+                                   const float *grad, error *err);
 
 /* A complete gathering as a packed Histogram message; false: none. */
 bool histograms_next(histograms *h, int64_t *ret_version, buf *ret);

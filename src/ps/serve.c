@@ -122,15 +122,13 @@ void ps_drop_pulls(ps *s, int connection)
 
 status ps_on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err)
 {
-    (void)err;
     ps *s = user;
     cuts_applied(s->cuts, s->table, part, version);
     int64_t next = cuts_next(s->cuts);
     if (next >= 0 && next - version <= SPARES_AHEAD)
         spares_order(s->spares, s->table, s->declaration.flat->n_parts);
     answer_waiting(s, part);
-    histograms_applied(s->histograms, s->table, part, version, grad); /* nobody waits for them */
-    return OK;
+    return histograms_applied(s->histograms, s->table, part, version, grad, err); /* nobody waits for them */
 }
 
 status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, error *err)

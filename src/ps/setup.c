@@ -161,6 +161,7 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
         .restore = restore,
         .loads = restores && s->spool,
         .helpers = s->helpers,
+        .engine = engine_if_open(s->o->engine),
     };
     table_hooks hooks = {
         .summed = ps_on_summed, .applied = ps_on_applied, .voted = ps_on_voted, .user = s};

@@ -8,10 +8,42 @@
 /* Where nobody votes. */
 static const verdict as_it_is = {.scale = 1};
 
+/* What a part begins with. */
+static status read_first(const table *t, int32_t part, float *weights, float *const *slots, error *err)
+{
+    const entry *e = &t->entries[part];
+    if (t->o.restore)
+        return checkpoint_read_part(t->o.restore, part, weights, e->live ? slots : NULL, err);
+    flat_part_init(t->o.flat, part, t->o.seed, weights);
+    for (size_t i = 0; e->live && i < t->n_slots; i++) {
+        float initial = optim_slot_initial(&t->o.optim, i);
+        for (size_t k = 0; k < e->pool.n; k++)
+            slots[i][k] = initial;
+    }
+    return OK;
+}
+
+/* The same by way of the host's memory. */
+static status write_first(const table *t, int32_t part, error *err)
+{
+    const entry *e = &t->entries[part];
+    void *memory = NULL;
+    float *row[1 + OPTIM_SLOTS];
+    TRY(mem_alloc((1 + t->n_slots) * e->pool.n * sizeof(float), "a part on the host", &memory, err));
+    for (size_t i = 0; i <= t->n_slots; i++)
+        row[i] = (float *)memory + i * e->pool.n;
+    status st = read_first(t, part, row[0], row + 1, err);
+    for (size_t i = 0; st == OK && i <= (e->live ? t->n_slots : 0); i++) {
+        const block *to = i ? e->slots[i - 1] : e->weights[e->version & 1];
+        st = engine_write(t->o.engine, to->data, row[i], e->pool.n, err);
+    }
+    mem_free(memory);
+    return st;
+}
+
 static status entry_create(table *t, int32_t part, error *err)
 {
     entry *e = &t->entries[part];
-    int64_t n = flat_part_elements(t->o.flat, part);
     TRY(entry_open(t, part, err));
     if (t->o.parts[part] == PART_AWAITED)
         return OK;
@@ -30,15 +62,8 @@ static status entry_create(table *t, int32_t part, error *err)
         return OK;
     if (t->o.restore && e->live && t->o.unordered)
         TRY(checkpoint_read_applied(t->o.restore, part, &e->applied, err));
-    if (t->o.restore)
-        return checkpoint_read_part(t->o.restore, part, (*newest)->data, e->live ? slots : NULL, err);
-    flat_part_init(t->o.flat, part, t->o.seed, (*newest)->data);
-    for (size_t i = 0; e->live && i < t->n_slots; i++) {
-        float initial = optim_slot_initial(&t->o.optim, i);
-        for (int64_t k = 0; k < n; k++)
-            slots[i][k] = initial;
-    }
-    return OK;
+    return t->o.engine ? write_first(t, part, err)
+                       : read_first(t, part, (*newest)->data, slots, err);
 }
 
 status table_create(const table_options *options, const table_hooks *hooks, table **ret, error *err)
@@ -55,6 +80,7 @@ status table_create(const table_options *options, const table_hooks *hooks, tabl
         n_terms = n > n_terms ? n : n_terms;
     }
     t->terms = xcalloc(n_terms + 1, sizeof *t->terms);
+    t->sums = xcalloc(n_terms + 1, sizeof *t->sums);
     status st = OK;
     for (int32_t p = 0; st == OK && p < options->flat->n_parts; p++)
         if (options->parts[p] != PART_ELSEWHERE)
@@ -75,6 +101,7 @@ void table_destroy(table **t)
         entry_close(&(*t)->entries[p]);
     free((*t)->entries);
     free((*t)->terms);
+    free((*t)->sums);
     free(*t);
     *t = NULL;
 }
@@ -97,8 +124,7 @@ status table_load(table *t, int32_t part, uint64_t row, const void *data, size_t
     if (is_set)
         return batch_set_unpack(data, bytes, &e->applied, err);
     const block *to = row ? e->slots[row - 1] : e->weights[e->version & 1];
-    memcpy(to->data, data, bytes);
-    return OK;
+    return engine_write(t->o.engine, to->data, data, t->entries[part].pool.n, err);
 }
 
 bool table_holds(const table *t, int32_t part)
@@ -177,7 +203,7 @@ void table_settle(table *t, int32_t part)
         if (!block_is_shared(e->slots[i]) || !block_pool_free(&e->pool) ||
             block_pool_take(&e->pool, &own, NULL) != OK)
             continue;
-        memcpy(own->data, e->slots[i]->data, e->pool.n * sizeof(float));
+        engine_copy(t->o.engine, own->data, e->slots[i]->data, e->pool.n);
         block_drop(e->slots[i]);
         e->slots[i] = own;
     }
@@ -190,7 +216,7 @@ static status move(table *t, int32_t part, float scale, const float *grad, block
     block *slots[OPTIM_SLOTS] = {NULL};
     TRY(block_pool_take(&e->pool, ret, err));
     TRY(slots_writable(t, e, slots, err));
-    entry_update(t, part, scale, grad, *ret, slots);
+    TRY(entry_update(t, part, scale, grad, *ret, slots, err));
     for (size_t i = 0; i < t->n_slots; i++) {
         if (slots[i] != e->slots[i])
             block_drop(e->slots[i]);
@@ -235,7 +261,7 @@ static status root_reached(table *t, int32_t part, fold_block *root, error *err)
         return apply(t, part, root, as_it_is, err);
     e->root = root;
     e->last_norm = e->norm;
-    e->norm = entry_square_sum(t, part, root->data);
+    TRY(entry_square_sum(t, part, root->data, &e->norm, err));
     TRY(t->hooks.voted(t->hooks.user, part, e->version, e->norm, err));
     /* a standby hears the verdict from the master and the sum from another server, in any order */
     return e->version == t->verdict_step ? apply_root(t, part, t->verdict, err) : OK;
@@ -349,20 +375,52 @@ block *table_weights(table *t, int32_t part, int64_t version)
     return b ? block_hold(b) : NULL;
 }
 
-void table_freeze(table *t, int32_t part, block **ret_weights, block *ret_slots[OPTIM_SLOTS])
+status table_read(const table *t, const float *from, size_t n, float *room, const float **ret,
+                  error *err)
+{
+    if (t->o.engine)
+        TRY(engine_read(t->o.engine, room, from, n, err));
+    *ret = t->o.engine ? room : from;
+    return OK;
+}
+
+/* `from` itself where it is on the host, else a copy. */
+static status freeze(table *t, entry *e, block *from, block **ret, error *err)
+{
+    if (!t->o.engine) {
+        *ret = block_hold(from);
+        return OK;
+    }
+    TRY(block_pool_take(&e->copies, ret, err));
+    return engine_read(t->o.engine, (*ret)->data, from->data, e->pool.n, err);
+}
+
+status table_freeze(table *t, int32_t part, block **ret_weights, block *ret_slots[OPTIM_SLOTS],
+                    error *err)
 {
     entry *e = &t->entries[part];
-    *ret_weights = block_hold(e->weights[e->version & 1]);
+    *ret_weights = NULL;
     for (size_t i = 0; i < OPTIM_SLOTS; i++)
-        ret_slots[i] = e->slots[i] ? block_hold(e->slots[i]) : NULL;
+        ret_slots[i] = NULL;
+    TRY(freeze(t, e, e->weights[e->version & 1], ret_weights, err));
+    for (size_t i = 0; i < OPTIM_SLOTS; i++)
+        if (e->slots[i])
+            TRY(freeze(t, e, e->slots[i], &ret_slots[i], err));
+    return OK;
+}
+
+/* Where a cut takes blocks from, or makes updates take them from. */
+static block_pool *cut_pool(const table *t, entry *e)
+{
+    return t->o.engine ? &e->copies : &e->pool;
 }
 
 size_t table_lacks(const table *t, int32_t part, size_t *ret_floats)
 {
-    const entry *e = &t->entries[part];
+    entry *e = &t->entries[part];
     if (!table_is_complete(t, part) || !e->live)
         return 0;
-    size_t needed = 1 + t->n_slots, free_ones = block_pool_free(&e->pool);
+    size_t needed = 1 + t->n_slots, free_ones = block_pool_free(cut_pool(t, e));
     *ret_floats = e->pool.n;
     return needed > free_ones ? needed - free_ones : 0;
 }
@@ -371,7 +429,7 @@ void table_add_block(table *t, int32_t part, block **b)
 {
     entry *e = &t->entries[part];
     if (e->held && e->pool.n == (*b)->n) {
-        block_pool_add(&e->pool, b);
+        block_pool_add(cut_pool(t, e), b);
         return;
     }
     block_drop(*b);

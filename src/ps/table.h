@@ -13,6 +13,9 @@
  * is applied as it comes, once: a part's version is the number of batches it has, and a set says
  * which.
  *
+ * With an engine (common/parts/engine.h) all of that lies there, and is computed there: weights, state, sums
+ * and what is pushed. What the host is to read, it gets a copy of.
+ *
  * Threads: belongs to the server's thread, whose helpers compute; blocks that went out may be dropped
  * from any.
  */
@@ -56,6 +59,7 @@ typedef struct table_options {
     const checkpoint *restore;      /* or where `step` is read from; NULL: draw */
     bool loads;                     /* or table_load brings every vector */
     helpers *helpers;               /* who compute too; kept. NULL: nobody */
+    part_engine *engine;            /* open; kept. NULL: the host */
 } table_options;
 
 /* What happens in the table that others must hear of. Called from table_push and table_verdict. */
@@ -63,7 +67,7 @@ typedef struct table_hooks {
     /* The sum of a step is complete; nothing is applied yet. A hook that keeps it puts another
      * block of the same values in its place. May be NULL. */
     void (*summed)(void *user, int32_t part, int64_t step, uint32_t n_slots, fold_block **root);
-    /* Version `version` of `part` exists now: answer pulls, freeze for cuts. */
+    /* Version `version` of `part` exists now: answer pulls, freeze for cuts. `grad` is the engine's. */
     status (*applied)(void *user, int32_t part, int64_t version, const float *grad, error *err);
     /* The root is there and waits for the verdict. The sum is that of the gradient without its scale. */
     status (*voted)(void *user, int32_t part, int64_t step, double square_sum, error *err);
@@ -111,18 +115,26 @@ MUST_USE status table_say_votes(table *t, error *err);
 /* The vote on `step`: applies every part that waits for it. */
 MUST_USE status table_verdict(table *t, int64_t step, verdict v, error *err);
 
-/* The weights of exactly that version, held for the caller; NULL if it is gone or not there yet. */
+/* The weights of exactly that version, held for the caller, the engine's; NULL if it is gone or not there
+ * yet. */
 block *table_weights(table *t, int32_t part, int64_t version);
 
-/* The newest weights and state, held for the caller, for a cut. */
-void table_freeze(table *t, int32_t part, block **ret_weights, block *ret_slots[OPTIM_SLOTS]);
+/* n floats of such a block, or of a gradient, for the host to read: they themselves, or a copy of them in
+ * room[n]. */
+MUST_USE status table_read(const table *t, const float *from, size_t n, float *room, const float **ret,
+                           error *err);
+
+/* The newest weights and state, held for the caller, for a cut: on the host. After a failure some of them,
+ * the others NULL. */
+MUST_USE status table_freeze(table *t, int32_t part, block **ret_weights,
+                             block *ret_slots[OPTIM_SLOTS], error *err);
 
 /* Copies what a cut holds of the state, so that the next update need not write elsewhere than it reads,
  * which takes longer than in place. For moments when nobody waits; takes spare blocks only. */
 void table_settle(table *t, int32_t part);
 
-/* How many blocks, of *ret_floats each, updates of `part` will lack while a cut holds what they read,
- * and one more for it (another server's, or too late: it is dropped). */
+/* How many blocks of the host, of *ret_floats each, a cut of `part` will lack, for itself or for updates
+ * while it holds what they read; and one more for it (another server's, or too late: it is dropped). */
 size_t table_lacks(const table *t, int32_t part, size_t *ret_floats);
 void table_add_block(table *t, int32_t part, block **b);
 

@@ -3,8 +3,6 @@
  */
 #include "ps/table_entry.h"
 
-#include <string.h>
-
 enum { VECTORS_MAX = 2 + OPTIM_SLOTS };
 
 static void entry_await(entry *e)
@@ -19,6 +17,8 @@ status entry_open(table *t, int32_t part, error *err)
     e->held = true;
     e->live = !t->o.flat->parts[part].frozen;
     block_pool_init(&e->pool, (size_t)flat_part_elements(t->o.flat, part));
+    block_pool_init(&e->copies, e->pool.n);
+    e->pool.engine = t->o.engine;
     entry_await(e);
     if (!e->live || t->o.unordered)
         return OK;
@@ -38,6 +38,7 @@ void entry_close(entry *e)
     for (size_t i = 0; i < OPTIM_SLOTS; i++)
         block_drop(e->slots[i]);
     block_pool_fini(&e->pool);
+    block_pool_fini(&e->copies);
     *e = (entry){.held = false};
 }
 
@@ -101,7 +102,11 @@ static status put_vector(table *t, entry *e, const table_row *row, error *err)
     block **to = row->at && row->at <= t->n_slots ? &e->slots[row->at - 1] : &e->weights[at];
     block *fresh = NULL;
     TRY(block_pool_take(&e->pool, &fresh, err));
-    memcpy(fresh->data, row->data, e->pool.n * sizeof(float));
+    status st = engine_write(t->o.engine, fresh->data, row->data, e->pool.n, err);
+    if (st != OK) {
+        block_drop(fresh);
+        return st;
+    }
     block_drop(*to);
     *to = fresh;
     e->scales[at] = row->scale;

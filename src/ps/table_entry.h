@@ -13,6 +13,7 @@ typedef struct entry {
     int64_t version;  /* -1: none is complete */
     int64_t batches;
     block_pool pool;   /* weights, state and sums of this part */
+    block_pool copies; /* where these lie elsewhere: on the host, for cuts */
     block *weights[2]; /* [version & 1] is the newest, the other the one before; like the next */
     loss_scale scales[2];
     block *slots[OPTIM_SLOTS];
@@ -40,6 +41,7 @@ struct table {
     verdict verdict;
     entry *entries;   /* [n_parts] */
     norm_term *terms; /* [the most that a part has], of the vote at hand */
+    double *sums;     /* likewise, as an engine gives them */
 };
 
 /* Of the newest version. */
@@ -53,10 +55,10 @@ static inline loss_scale entry_scale(const entry *e)
 size_t entry_terms(const flat *f, int32_t part, norm_term *ret);
 /* Squares of the trainable elements, without their scale, which double has room for. Statistics add
  * nothing, but what is not finite among them shows. */
-double entry_square_sum(const table *t, int32_t part, const float *grad);
+MUST_USE status entry_square_sum(const table *t, int32_t part, const float *grad, double *ret, error *err);
 /* The newest weights and state, a step further. slots_out may be the entry's own. */
-void entry_update(const table *t, int32_t part, float scale, const float *grad, block *out,
-                  block *const *slots_out);
+MUST_USE status entry_update(const table *t, int32_t part, float scale, const float *grad, block *out,
+                             block *const *slots_out, error *err);
 
 /* table_copy.c: an entry that is held, and awaits every vector; and its end. */
 MUST_USE status entry_open(table *t, int32_t part, error *err);

@@ -1,8 +1,10 @@
 /*
  * What a table computes: the square sum of a gradient, and what a step makes of weights and state.
- * Both are cut into pieces for the helpers. Updates are element-wise, and the terms of a sum are
- * added in their order by one thread, so the number of threads does not show.
+ * Both are cut into pieces for the helpers, or given to the engine tensor by tensor. Updates are
+ * element-wise, and the terms of a sum are added in their order by one thread, so who computes does not
+ * show.
  */
+#include "optim/update.h"
 #include "ps/table_entry.h"
 
 enum {
@@ -49,17 +51,41 @@ static void sum_terms(size_t piece, void *arg)
     }
 }
 
-double entry_square_sum(const table *t, int32_t part, const float *grad)
+static size_t blocks_touched(const part_segment *s)
+{
+    return pieces_of((size_t)(s->at % PART_GRAIN + s->n), PART_GRAIN);
+}
+
+static status sum_terms_there(const table *t, int32_t part, const norm_task *task, error *err)
+{
+    part_engine *e = t->o.engine;
+    int64_t begin = t->o.flat->parts[part].begin;
+    size_t n_segments, at = 0;
+    const part_segment *s = flat_part_segments(t->o.flat, part, &n_segments);
+    for (size_t i = 0; i < n_segments; at += blocks_touched(&s[i]), i++)
+        TRY(e->ops->square_sums(e, at, s[i].at, (size_t)s[i].n, task->grad + (s[i].at - begin), err));
+    BUG_ON(at != task->n);
+    TRY(e->ops->terms(e, task->n, t->sums, err));
+    for (size_t i = 0; i < task->n; i++)
+        task->terms[i].sum = t->sums[i];
+    return OK;
+}
+
+status entry_square_sum(const table *t, int32_t part, const float *grad, double *ret, error *err)
 {
     const flat *f = t->o.flat;
     double inverse = (double)loss_scale_inverse(entry_scale(&t->entries[part])), sum = 0;
     norm_task task = {.terms = t->terms, .n = entry_terms(f, part, t->terms), .grad = grad};
-    helpers_share(t->o.helpers, pieces_of(task.n, NORM_PIECE), sum_terms, &task);
+    if (t->o.engine)
+        TRY(sum_terms_there(t, part, &task, err));
+    else
+        helpers_share(t->o.helpers, pieces_of(task.n, NORM_PIECE), sum_terms, &task);
     for (size_t i = 0; i < task.n; i++) {
         bool counts = f->tensors[task.terms[i].tensor].kind == TENSOR_TRAINABLE;
         sum += (counts ? 1.0 : 0.0) * task.terms[i].sum;
     }
-    return sum * inverse * inverse;
+    *ret = sum * inverse * inverse;
+    return OK;
 }
 
 /* --- updates --- */
@@ -73,26 +99,64 @@ typedef struct update_task {
     block *const *slots_out;
 } update_task;
 
-/* n elements of a tensor, `at` elements into the part. */
-static void update_span(const update_task *task, const tensor_decl *d, size_t at, size_t n)
+/* n elements of a tensor, from one on. */
+typedef struct update_span {
+    const tensor_decl *tensor;
+    size_t n;
+    const float *grad, *in, *state_in[OPTIM_SLOTS];
+    float *out, *state_out[OPTIM_SLOTS];
+    optim_call call;
+    float inverse; /* of the loss scale */
+} update_span;
+
+/* `at` elements into the part. */
+static update_span span_of(const update_task *task, const tensor_decl *d, size_t at, size_t n)
 {
-    const table *t = task->t;
-    const entry *e = &t->entries[task->part];
-    const float *state_in[OPTIM_SLOTS];
-    float *state_out[OPTIM_SLOTS];
-    if (d->kind == TENSOR_STATE) {
-        optim_average(d->momentum, loss_scale_inverse(entry_scale(e)), n, task->grad + at,
-                      task->in + at, task->out + at);
-        return;
+    const entry *e = &task->t->entries[task->part];
+    update_span s = {.tensor = d,
+                     .n = n,
+                     .grad = task->grad + at,
+                     .in = task->in + at,
+                     .out = task->out + at,
+                     .call = task->call,
+                     .inverse = loss_scale_inverse(entry_scale(e))};
+    s.call.decay = d->decay;
+    for (size_t k = 0; k < task->t->n_slots; k++) {
+        s.state_in[k] = e->slots[k]->data + at;
+        s.state_out[k] = task->slots_out[k]->data + at;
     }
-    for (size_t k = 0; k < t->n_slots; k++) {
-        state_in[k] = e->slots[k]->data + at;
-        state_out[k] = task->slots_out[k]->data + at;
+    return s;
+}
+
+static void update_here(const table *t, const update_span *s)
+{
+    if (s->tensor->kind == TENSOR_STATE)
+        optim_average(s->tensor->momentum, s->inverse, s->n, s->grad, s->in, s->out);
+    else
+        optim_apply(&t->o.optim, &s->call, s->n, s->grad, s->in, s->out, s->state_in, s->state_out);
+}
+
+static status update_there(const table *t, const update_span *s, error *err)
+{
+    part_engine *e = t->o.engine;
+    if (s->tensor->kind == TENSOR_STATE)
+        return e->ops->average(e, s->tensor->momentum, s->inverse, s->n, s->grad, s->in, s->out, err);
+    update u = update_make(&t->o.optim, &s->call);
+    return e->ops->update(e, &u, s->n, s->grad, s->in, s->out, s->state_in, s->state_out, err);
+}
+
+static status update_all_there(const update_task *task, error *err)
+{
+    const flat *f = task->t->o.flat;
+    part_engine *e = task->t->o.engine;
+    size_t n_segments;
+    const part_segment *s = flat_part_segments(f, task->part, &n_segments);
+    for (size_t i = 0; i < n_segments; i++) {
+        size_t at = (size_t)(s[i].at - f->parts[task->part].begin);
+        update_span span = span_of(task, &f->tensors[s[i].tensor], at, (size_t)s[i].n);
+        TRY(update_there(task->t, &span, err));
     }
-    optim_call call = task->call;
-    call.decay = d->decay;
-    optim_apply(&t->o.optim, &call, n, task->grad + at, task->in + at, task->out + at, state_in,
-                state_out);
+    return e->ops->finish(e, err);
 }
 
 static void update_piece(size_t piece, void *arg)
@@ -106,14 +170,16 @@ static void update_piece(size_t piece, void *arg)
     for (size_t i = 0; i < n_segments; i++) {
         int64_t from = s[i].at > begin ? s[i].at : begin, to = s[i].at + s[i].n;
         to = to < end ? to : end;
-        if (from < to)
-            update_span(task, &f->tensors[s[i].tensor], (size_t)(from - part->begin),
-                        (size_t)(to - from));
+        if (from >= to)
+            continue;
+        update_span span = span_of(task, &f->tensors[s[i].tensor], (size_t)(from - part->begin),
+                                   (size_t)(to - from));
+        update_here(task->t, &span);
     }
 }
 
-void entry_update(const table *t, int32_t part, float scale, const float *grad, block *out,
-                  block *const *slots_out)
+status entry_update(const table *t, int32_t part, float scale, const float *grad, block *out,
+                    block *const *slots_out, error *err)
 {
     const entry *e = &t->entries[part];
     loss_scale now = entry_scale(e);
@@ -129,5 +195,8 @@ void entry_update(const table *t, int32_t part, float scale, const float *grad, 
         .out = out->data,
         .slots_out = slots_out,
     };
+    if (t->o.engine)
+        return update_all_there(&task, err);
     helpers_share(t->o.helpers, pieces_of(e->pool.n, UPDATE_PIECE), update_piece, &task);
+    return OK;
 }

@@ -3,7 +3,6 @@
 #include "common/base/alloc.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct queue {
     note *at;                   /* ring */
@@ -13,6 +12,7 @@ typedef struct queue {
 struct board {
     const flat *flat;
     net_waker *waker;
+    part_engine *engine;        /* whose the weights are; NULL: ours */
     float *weights;
     pthread_mutex_t lock;       /* versions, puts, queues, failure */
     pthread_cond_t arrived;
@@ -53,9 +53,17 @@ void board_destroy(board **b)
     free((*b)->versions);
     free((*b)->scales);
     free((*b)->puts);
-    mem_free((*b)->weights);
+    if (!(*b)->engine)
+        mem_free((*b)->weights);
     free(*b);
     *b = NULL;
+}
+
+void board_lie_in(board *b, part_engine *e, float *weights)
+{
+    mem_free(b->weights);
+    b->engine = e;
+    b->weights = weights;
 }
 
 const float *board_weights(const board *b)
@@ -63,10 +71,36 @@ const float *board_weights(const board *b)
     return b->weights;
 }
 
+static bool is_bad(const float *w, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (w[i] - w[i] != 0)
+            return true;
+    return false;
+}
+
+const char *board_bad_tensor(const board *b)
+{
+    const flat *f = b->flat;
+    void *copy = NULL;
+    const char *bad = NULL;
+    if (mem_alloc((size_t)f->n_elements * sizeof(float), "weights", &copy, NULL) != OK ||
+        engine_read(b->engine, copy, b->weights, (size_t)f->n_elements, NULL) != OK) {
+        mem_free(copy);
+        return NULL;
+    }
+    const float *w = copy;
+    for (int32_t t = 0; !bad && t < f->n_tensors; t++)
+        if (is_bad(w + f->offset[t], f->count[t]))
+            bad = f->tensors[t].name;
+    mem_free(copy);
+    return bad;
+}
+
 void board_put_part(board *b, int32_t part, int64_t version, loss_scale scale, const float *data)
 {
     const part_range *range = &b->flat->parts[part];
-    memcpy(b->weights + range->begin, data, (size_t)(range->end - range->begin) * sizeof(float));
+    engine_copy(b->engine, b->weights + range->begin, data, (size_t)(range->end - range->begin));
     pthread_mutex_lock(&b->lock);
     b->versions[part] = version;
     b->scales[part] = scale;

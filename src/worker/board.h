@@ -2,7 +2,7 @@
  * The board: what a worker's lanes and its own thread share.
  *
  *   weights   the flat vector, each part with its version and the loss scale of that; lanes wait
- *             here for a version
+ *             here for a version. On the host, or where the only lane's engine has them
  *   notes     what lanes have to say (a part is ready, a slot is done), in order, one queue for even
  *             and one for odd steps: a lane may be a step ahead of another
  *   failure   the first one of any lane
@@ -14,6 +14,7 @@
 #define TEQUIO_WORKER_BOARD_H
 
 #include "common/net/net.h"
+#include "common/parts/engine.h"
 #include "common/parts/flat.h"
 #include "common/parts/loss_scale.h"
 #include "common/parts/tree.h"
@@ -47,7 +48,12 @@ typedef struct board board;
 MUST_USE status board_create(const flat *f, net_waker *waker, board **ret, error *err);
 void board_destroy(board **b);
 
+/* Weights lie at `weights`, which is e's, from now on: before the first part is put. Both are kept. */
+void board_lie_in(board *b, part_engine *e, float *weights);
+
 const float *board_weights(const board *b);
+/* The name of the first tensor that holds a number that is not finite; NULL: none, or nobody can say. */
+const char *board_bad_tensor(const board *b);
 
 /* Copies a part in; wakes lanes that wait for it. No lane may be reading an older version of it. */
 void board_put_part(board *b, int32_t part, int64_t version, loss_scale scale, const float *data);

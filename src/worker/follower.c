@@ -82,7 +82,7 @@ static status reserve(follower *f, const steps *s, error *err)
         return OK;
     size_t k = (size_t)s->per_step;
     gather_destroy(&f->gather);
-    TRY(gather_create(f->o.flat, (uint32_t)k, &f->gather, err));
+    TRY(gather_create(f->o.flat, (uint32_t)k, f->o.engine, &f->gather, err));
     for (int32_t i = 0; i < f->o.n_lanes; i++)
         lane_set_gather(f->o.lanes[i], f->gather);
     f->own = xrealloc(f->own, k * sizeof *f->own);

@@ -34,6 +34,7 @@ typedef struct follower_options {
     lane **lanes;
     int32_t n_lanes;
     peers *peers;               /* of the lanes' engines; NULL: each gives what it has made */
+    part_engine *engine;        /* which has weights and gradients; NULL: the host */
 } follower_options;
 
 follower *follower_create(const follower_options *options);

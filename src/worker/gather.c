@@ -5,7 +5,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct part_sum {
     pthread_mutex_t lock;
@@ -26,7 +25,8 @@ struct gather {
     part_sum *parts;            /* [n_live_parts] */
 };
 
-status gather_create(const flat *f, uint32_t max_slots, gather **ret, error *err)
+status gather_create(const flat *f, uint32_t max_slots, part_engine *engine, gather **ret,
+                     error *err)
 {
     gather *g = xcalloc(1, sizeof *g);
     g->flat = f;
@@ -39,6 +39,7 @@ status gather_create(const flat *f, uint32_t max_slots, gather **ret, error *err
         s->step = -1;
         pthread_mutex_init(&s->lock, NULL);
         block_pool_init(&s->pool, (size_t)flat_part_elements(f, p));
+        s->pool.engine = engine;
         if (st == OK)
             st = fold_create(max_slots, &s->fold, err);
     }
@@ -108,7 +109,7 @@ static status leaf_of(part_sum *s, const float *grad, fold_block *lent, fold_blo
     }
     block *copy = NULL;
     TRY(block_pool_take(&s->pool, &copy, err));
-    memcpy(copy->data, grad, copy->n * sizeof(float));
+    engine_copy(s->pool.engine, copy->data, grad, copy->n);
     *ret = &copy->fold;
     return OK;
 }

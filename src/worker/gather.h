@@ -11,12 +11,14 @@
 #ifndef TEQUIO_WORKER_GATHER_H
 #define TEQUIO_WORKER_GATHER_H
 
-#include "common/parts/flat.h"
+#include "common/parts/engine.h"
 #include "common/parts/tree.h"
 
 typedef struct gather gather;
 
-MUST_USE status gather_create(const flat *f, uint32_t max_slots, gather **ret, error *err);
+/* engine: which has the gradients; NULL: the host. Kept, as `f`. */
+MUST_USE status gather_create(const flat *f, uint32_t max_slots, part_engine *engine, gather **ret,
+                              error *err);
 void gather_destroy(gather **g);
 
 /* This worker computes `slots` (ascending) of `step`, which has n_slots. More slots of a step

@@ -103,7 +103,7 @@ status runner_create(const runner_options *options, runner **ret, error *err)
                                .user = r};
     status st = kv_create(&servers, &r->kv, err);
     if (st == OK)
-        st = gather_create(options->flat, 1, &r->gather, err);
+        st = gather_create(options->flat, 1, NULL, &r->gather, err);
     if (st != OK) {
         runner_destroy(&r);
         return st;

@@ -13,7 +13,7 @@ static void unref(block *b)
 {
     if (atomic_fetch_sub(&b->refs, 1) != 1)
         return;
-    mem_free(b->data);
+    engine_release(b->engine, b->data);
     free(b);
 }
 
@@ -30,11 +30,12 @@ static void fold_release(fold_block *f)
     block_drop(f->owner);
 }
 
-status block_create(size_t n, block **ret, error *err)
+static status create(part_engine *e, size_t n, block **ret, error *err)
 {
-    void *data = NULL;
-    TRY(mem_alloc(n * sizeof(float), "a part's block", &data, err));
+    float *data = NULL;
+    TRY(engine_alloc(e, n, "a part's block", &data, err));
     block *b = xcalloc(1, sizeof *b);
+    b->engine = e;
     b->data = data;
     b->n = n;
     atomic_store(&b->refs, 1);
@@ -44,9 +45,14 @@ status block_create(size_t n, block **ret, error *err)
     return OK;
 }
 
+status block_create(size_t n, block **ret, error *err)
+{
+    return create(NULL, n, ret, err);
+}
+
 void block_pool_add(block_pool *p, block **b)
 {
-    BUG_ON((*b)->n != p->n);
+    BUG_ON((*b)->n != p->n || (*b)->engine != p->engine);
     GROW(p->blocks, p->cap, p->n_blocks + 1);
     p->blocks[p->n_blocks++] = *b;
     *b = NULL;
@@ -70,7 +76,7 @@ status block_pool_take(block_pool *p, block **ret, error *err)
         }
     }
     block *b = NULL;
-    TRY(block_create(p->n, &b, err));
+    TRY(create(p->engine, p->n, &b, err));
     *ret = block_hold(b);
     block_pool_add(p, &b);
     return OK;
@@ -88,7 +94,7 @@ static status fold_take_block(void *owner, size_t n, fold_block **ret, error *er
 
 fold_pool block_pool_for_fold(block_pool *p)
 {
-    return (fold_pool){.take = fold_take_block, .owner = p};
+    return (fold_pool){.take = fold_take_block, .owner = p, .engine = p->engine};
 }
 
 block *block_hold(block *b)

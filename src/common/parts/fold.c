@@ -4,6 +4,7 @@
  * two tops either nest or are apart: so one binary search finds whatever a node can meet.
  */
 #include "common/base/alloc.h"
+#include "common/parts/engine.h"
 #include "common/parts/tree.h"
 
 #include <inttypes.h>
@@ -139,10 +140,10 @@ static status take_fresh(const fold *f, tree_node node, const fold_block *block,
 }
 
 /* left + right into whichever may be written, else into *fresh, which is used up. */
-static fold_block *sum(fold_block *left, fold_block *right, fold_block **fresh)
+static fold_block *sum(part_engine *engine, fold_block *left, fold_block *right, fold_block **fresh)
 {
     fold_block *into = left->writable ? left : right->writable ? right : *fresh;
-    tree_sum(into->data, left->data, right->data, into->n);
+    engine_sum(engine, into->data, left->data, right->data, into->n);
     if (into != left)
         release(left);
     if (into != right)
@@ -153,15 +154,15 @@ static fold_block *sum(fold_block *left, fold_block *right, fold_block **fresh)
 }
 
 /* Sums upwards from `e`, taking siblings out, as far as they are there and the target allows. */
-static entry climb(fold *f, entry e, tree_node target, fold_block *fresh)
+static entry climb(fold *f, entry e, tree_node target, part_engine *engine, fold_block *fresh)
 {
     while (!same(e.node, target)) {
         entry *sibling = find(f, tree_node_sibling(e.node));
         if (!sibling)
             break;
         bool left = e.node.index % 2 == 0;
-        e.block =
-            left ? sum(e.block, sibling->block, &fresh) : sum(sibling->block, e.block, &fresh);
+        e.block = left ? sum(engine, e.block, sibling->block, &fresh)
+                       : sum(engine, sibling->block, e.block, &fresh);
         splice(f, (size_t)(sibling - f->held), 1, NULL, 0);
         e.node = tree_node_top(tree_node_parent(e.node), f->n_slots);
     }
@@ -196,7 +197,7 @@ status fold_add(fold *f, tree_node node, fold_block *block, tree_node target, co
         release(f->held[at + gone].block);
     splice(f, at, gone, NULL, 0);
     mark_arrived(f, node);
-    entry e = climb(f, (entry){node, block}, target, fresh);
+    entry e = climb(f, (entry){node, block}, target, pool->engine, fresh);
     splice(f, place_of(f, tree_node_first(e.node)), 0, &e, 1);
     *ret = same(e.node, target) ? FOLD_COMPLETE : FOLD_HELD;
     return OK;

@@ -60,6 +60,7 @@ typedef struct fold_block {
 typedef struct fold_pool {
     MUST_USE status (*take)(void *owner, size_t n, fold_block **ret, error *err);
     void *owner;
+    struct part_engine *engine; /* where these and all others lie, and are added up; NULL: on the host */
 } fold_pool;
 
 typedef struct fold fold;

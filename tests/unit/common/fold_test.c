@@ -109,7 +109,7 @@ static fold_result add(fold *f, ledger *l, tree_node node, uint32_t n_slots, boo
     reference(node, n_slots, value);
     fold_result result = FOLD_HELD;
     error err = ERROR_INIT;
-    fold_pool pool = {take, l};
+    fold_pool pool = {.take = take, .owner = l};
     if (fold_add(f, node, hand(l, value, writable), target, &pool, &result, &err) != OK)
         fail_msg("%s", err.text);
     return result;
@@ -317,7 +317,7 @@ static void failures_change_nothing(void **state)
     (void)state;
     fold *f = NULL;
     ledger l = {.n = 0};
-    fold_pool pool = {take, &l};
+    fold_pool pool = {.take = take, .owner = &l};
     fold_result result = FOLD_COVERED;
     error err = ERROR_INIT;
     assert_int_equal(fold_create(SLOTS, &f, NULL), OK);

@@ -16,10 +16,7 @@ static table *gathered;
 static status on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err)
 {
     (void)user;
-    (void)err;
-    if (gathering)
-        histograms_applied(gathering, gathered, part, version, grad);
-    return OK;
+    return gathering ? histograms_applied(gathering, gathered, part, version, grad, err) : OK;
 }
 
 static bool has_one(int64_t *ret_version)

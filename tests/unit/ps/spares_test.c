@@ -55,7 +55,7 @@ static void scene_make(scene *c)
     await(c->waker, c->spares, c->table, f);
     assert_int_equal(lacking(c->table, f), 0);
     for (int32_t p = 0; p < f->n_parts; p++)
-        table_freeze(c->table, p, &c->weights[p], c->slots[p]);
+        assert_int_equal(table_freeze(c->table, p, &c->weights[p], c->slots[p], NULL), OK);
 }
 
 static void scene_thaw(scene *c)

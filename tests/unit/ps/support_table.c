@@ -188,8 +188,24 @@ static void hand_back(fold_block *b)
 {
     assert_true(out > 0);
     out--;
-    free(b->data);
+    if (b->owner)
+        engine_release(b->owner, b->data);
+    else
+        free(b->data);
     free(b);
+}
+
+/* Its values move to where the tables are. */
+static void move(fold_block *b, part_engine *engine)
+{
+    error err = ERROR_INIT;
+    float *there = NULL;
+    if (engine_alloc(engine, b->n, "a gradient", &there, &err) != OK ||
+        engine_write(engine, there, b->data, b->n, &err) != OK)
+        fail_msg("%s", err.text);
+    free(b->data);
+    b->data = there;
+    b->owner = engine;
 }
 
 fold_block *hand_zeros(size_t n)
@@ -208,6 +224,8 @@ fold_block *hand(const shape *s, int32_t part, int64_t step, tree_node node, boo
     shape_node(s, part, step, node, b->data);
     for (size_t i = 0; s->factor != 0 && i < b->n; i++)
         b->data[i] *= s->factor;
+    if (s->engine)
+        move(b, s->engine);
     return b;
 }
 
@@ -248,6 +266,7 @@ servers servers_make_scaled(const shape *s, int32_t n, const table_hooks *hooks,
             .seed = SEED,
             .restore = restore,
             .helpers = s->helpers,
+            .engine = s->engine,
         };
         error err = ERROR_INIT;
         if (table_create(&options, hooks, &v.tables[i], &err) != OK)
@@ -291,7 +310,7 @@ void servers_check(const servers *v, const whole *w)
         table *t = v->tables[v->placement[p]];
         size_t bytes = (size_t)flat_part_elements(f, p) * sizeof(float);
         block *weights, *slots[OPTIM_SLOTS];
-        table_freeze(t, p, &weights, slots);
+        assert_int_equal(table_freeze(t, p, &weights, slots, NULL), OK);
         assert_memory_equal(weights->data, w->weights + f->parts[p].begin, bytes);
         for (size_t k = 0; k < optim_slots(&v->shape->optim); k++) {
             assert_int_equal(slots[k] != NULL, !f->parts[p].frozen);

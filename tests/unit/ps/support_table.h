@@ -19,6 +19,7 @@ typedef struct shape {
     bool unordered;
     int64_t total;    /* unordered: batches */
     helpers *helpers; /* of the tables */
+    part_engine *engine; /* likewise, and of what they are handed */
 } shape;
 
 shape shape_small(int64_t per_step); /* one live part */

@@ -157,7 +157,7 @@ static void test_load(void **state)
     assert_int_equal(table_create(&options, &quiet_hooks, &copy, &err), OK);
     for (int32_t p = 0; p < s.flat->n_parts; p++) {
         block *weights, *slots[OPTIM_SLOTS];
-        table_freeze(v.tables[0], p, &weights, slots);
+        assert_int_equal(table_freeze(v.tables[0], p, &weights, slots, NULL), OK);
         buf packed = BUF_INIT;
         batch_set_pack(table_applied(v.tables[0], p), &packed);
         size_t bytes = weights->n * sizeof(float), rows = table_rows(copy, p);

@@ -187,7 +187,7 @@ static crew *crew_make(lane *lanes)
     c->flat = support_flat();
     assert_int_equal(c->flat->n_live_parts, PARTS);
     pthread_mutex_init(&c->lock, NULL);
-    assert_int_equal(gather_create(c->flat, SLOTS, &c->gather, NULL), OK);
+    assert_int_equal(gather_create(c->flat, SLOTS, NULL, &c->gather, NULL), OK);
     for (int i = 0; i < LANES; i++) {
         lanes[i] = (lane){.crew = c, .number = i};
         lanes[i].grad = xcalloc((size_t)c->flat->n_elements, sizeof(float));

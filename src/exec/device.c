@@ -58,7 +58,15 @@ size_t queued_n_faults(const exec *e)
     return (e->flat ? (size_t)e->flat->n_live_parts : 0) + 1;
 }
 
-status queued_create(exec *e, error *err)
+/* Gradients that stay on the device have no other place to be added up in. */
+static status take_sums(exec *e, uint8_t level, error *err)
+{
+    if (sums_reserve(e, level) < level)
+        return FAIL(err, E_NOMEM, "the device lacks memory for sums of gradients");
+    return OK;
+}
+
+status queued_create(exec *e, const exec_options *o, error *err)
 {
     const exec_memory *m = &e->memory;
     size_t faults = queued_n_faults(e) * sizeof(uint64_t);
@@ -69,7 +77,10 @@ status queued_create(exec *e, error *err)
     TRY(e->ops->alloc(e->device, SPACE_DEVICE, m->io, "the next inputs", &q->next_inputs, err));
     TRY(e->ops->alloc(e->device, SPACE_HOST, m->io, "inputs on the host", &q->inputs, err));
     TRY(e->ops->alloc(e->device, SPACE_HOST, m->io, "outputs on the host", &q->kept, err));
-    TRY(e->ops->alloc(e->device, SPACE_HOST, m->grad, "gradients on the host", &q->grad, err));
+    if (o->resident)
+        TRY(take_sums(e, o->sum_level, err));
+    else
+        TRY(e->ops->alloc(e->device, SPACE_HOST, m->grad, "gradients on the host", &q->grad, err));
     TRY(e->ops->alloc(e->device, SPACE_HOST, faults, "words about bad data", &q->faults, err));
     return create_events(e, err);
 }
@@ -109,6 +120,7 @@ void *queued_host_address(const exec *e, const variant *v, graph_val id)
     case SLAB_GRAD:
         return (char *)e->queued->grad + place->offset;
     case SLAB_PARAM:
+        BUG_ON(e->is_resident);
         return (char *)(uintptr_t)e->params + place->offset;
     case SLAB_CONST:
         return (void *)(uintptr_t)graph_value_at(v->graph, id)->data;

@@ -76,7 +76,7 @@ static status fill(exec *e, const exec_options *options, error *err)
         variant_resolve(&e->variants[i], e->slabs);
     if (!e->ops->async)
         return OK;
-    TRY(queued_create(e, err));
+    TRY(queued_create(e, options, err));
     for (size_t i = 0; i < e->n_variants; i++)
         variant_bind(&e->variants[i], e->queued->params);
     e->queued->timed = options->timed && e->ops->async->records(e->device);
@@ -85,10 +85,11 @@ static status fill(exec *e, const exec_options *options, error *err)
 
 status exec_create(const exec_options *options, exec **ret, error *err)
 {
-    BUG_ON(!options->backend || options->n_graphs == 0);
+    BUG_ON(!options->backend || options->n_graphs == 0 || (options->resident && !options->backend->async));
     exec *e = xcalloc(1, sizeof *e);
     e->ops = options->backend;
     e->flat = options->flat;
+    e->is_resident = options->resident;
     e->variants = xcalloc(options->n_graphs, sizeof *e->variants);
     status st = fill(e, options, err);
     if (st != OK) {
@@ -118,8 +119,14 @@ void exec_destroy(exec **e)
     *e = NULL;
 }
 
+float *exec_params(exec *e)
+{
+    return e->queued->params;
+}
+
 void exec_bind_params(exec *e, const float *flat_values)
 {
+    BUG_ON(e->is_resident);
     e->params = flat_values;
     if (e->queued) {
         queued_bind(e, flat_values);
@@ -187,7 +194,7 @@ status exec_upload(exec *e, size_t variant_index, error *err)
 
 float *exec_grad(exec *e)
 {
-    return e->queued ? e->queued->grad : e->slabs[SLAB_GRAD];
+    return e->queued && !e->is_resident ? e->queued->grad : e->slabs[SLAB_GRAD];
 }
 
 bool hooks_cancelled(const exec_hooks *hooks)
@@ -207,7 +214,7 @@ status exec_run(exec *e, size_t variant_index, const exec_hooks *hooks, error *e
 {
     BUG_ON(variant_index >= e->n_variants);
     const variant *v = &e->variants[variant_index];
-    BUG_ON(v->n_in_flat > 0 && !e->params);
+    BUG_ON(v->n_in_flat > 0 && !e->params && !e->is_resident);
     return e->queued ? exec_run_queued(e, v, hooks, err) : exec_run_direct(e, v, hooks, err);
 }
 

@@ -10,7 +10,8 @@
  * copies go on beside kernels, and kept values are on the host before the first part that is ready
  * after them, as is the word about data that no kernel could work with: no part is handed over that
  * comes of such data. A part's weights go up only when `need` names another edition than the device
- * has. A run ends when nothing of it is left in the queues, which is why the next one may write
+ * has. Of a resident exec neither weights nor gradients cross: they come and are given on the device, at the
+ * same events. A run ends when nothing of it is left in the queues, which is why the next one may write
  * wherever it likes; only the inputs of that one may be on their way (inputs.c).
  */
 #include "exec/trade.h"
@@ -57,7 +58,7 @@ static status need_part(const walk *w, int32_t part, bool *ret_sent, error *err)
     int64_t edition = -1, *on_device = &e->queued->editions[part];
     if (w->hooks && w->hooks->need)
         TRY(w->hooks->need(w->hooks->user, part, &edition, err));
-    if (edition >= 0 && edition == *on_device)
+    if (e->is_resident || (edition >= 0 && edition == *on_device))
         return OK;
     int64_t begin = e->flat->parts[part].begin;
     *on_device = -1;
@@ -155,7 +156,7 @@ static status fetch_parts(walk *w, int32_t node, error *err)
     if (w->sent < events->n && events->items[w->sent].node == node)
         TRY(down_after_compute(w->e, err));
     for (; w->sent < events->n && events->items[w->sent].node == node; w->sent++) {
-        if (w->gives)
+        if (w->gives && !w->e->is_resident)
             TRY(fetch_part(w, events->items[w->sent].part, err));
         TRY(fetch_fault(w->e, w->sent, err));
         TRY(async_of(w->e)->mark(w->e->device, QUEUE_DOWN, w->e->queued->landed[w->sent], err));
@@ -179,7 +180,7 @@ static status deliver(walk *w, bool all, error *err)
         if (!reached)
             return OK;
         TRY(check_fault(w, w->delivered, err));
-        TRY(hooks_ready(w->hooks, e->flat, part, w->gives ? e->queued->grad : NULL, err));
+        TRY(hooks_ready(w->hooks, e->flat, part, w->gives ? exec_grad(w->e) : NULL, err));
         trade_made(&w->trade, part);
     }
     return OK;

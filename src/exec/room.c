@@ -10,14 +10,16 @@ enum { SPARE = 32 }; /* a 32nd of what is free stays: pieces are rounded up */
 
 typedef struct need {
     size_t fixed, more, batch; /* bytes; constants are there already; what is more, sums and what peers
-                                * send, can be done without */
+                                * send, can be done without... */
 } need;
 
-static need need_of(const exec *e)
+/* ...but where they have no other place. */
+static need need_of(const exec *e, const exec_options *o)
 {
     const exec_memory *m = &e->memory;
-    return (need){.fixed = m->param + m->grad,
-                  .more = m->sums + m->received,
+    size_t must = m->param + m->grad + o->beside, may = m->sums + m->received;
+    return (need){.fixed = o->resident ? must + may : must,
+                  .more = o->resident ? 0 : may,
                   .batch = 2 * m->io + m->temp + m->workspace};
 }
 
@@ -54,7 +56,7 @@ status room_check(const exec *e, const exec_options *o, error *err)
 {
     backend_device d;
     TRY(e->ops->describe(o->device.device, &d, err));
-    need n = need_of(e);
+    need n = need_of(e, o);
     size_t room = d.free - d.free / SPARE;
     if (n.fixed + n.batch <= room)
         return OK;
@@ -62,8 +64,9 @@ status room_check(const exec *e, const exec_options *o, error *err)
     advise(&n, room, o->examples, advice, sizeof advice);
     return FAIL(err, E_NOMEM,
                 "%s number %d (%s) lacks memory: %llu MiB are needed, %llu of %llu are free; weights, "
-                "gradients and their sums%s take %llu, and %llu are for %s",
+                "%sgradients and their sums%s take %llu, and %llu are for %s",
                 e->ops->name, o->device.device, d.name, mib(n.fixed + n.more + n.batch), mib(d.free),
-                mib(d.memory), e->memory.received ? " with what other devices send" : "",
-                mib(n.fixed + n.more), mib(n.batch), advice);
+                mib(d.memory), o->resident ? "the optimizer's state, " : "",
+                e->memory.received ? " with what other devices send" : "", mib(n.fixed + n.more),
+                mib(n.batch), advice);
 }

@@ -25,7 +25,7 @@ typedef struct queued {
     const variant *next;    /* whose inputs are there or on their way; NULL: nobody's */
     byte_input as_bytes[8]; /* inputs that lie in both as bytes */
     size_t n_as_bytes;
-    void *kept, *grad;      /* the host's SLAB_IO, as far as it is kept values; its SLAB_GRAD */
+    void *kept, *grad;      /* the host's SLAB_IO, as far as it is kept values; its SLAB_GRAD, or none */
     void *sums[32];         /* the device's: a SLAB_GRAD each, of a node of that level that waits */
     uint8_t n_sums;
     bool no_more_sums;      /* there was no memory */
@@ -49,11 +49,12 @@ struct exec {
     const backend_ops *ops;
     backend *device;
     const flat *flat;
+    bool is_resident;        /* weights come and gradients are given on the device */
     variant *variants;
     size_t n_variants;
     void *slabs[SLAB_COUNT]; /* GRAD, IO and TEMP; the largest any variant needs */
     void *workspace;
-    const float *params; /* the caller's */
+    const float *params; /* the caller's; NULL: not bound, or resident */
     queued *queued;      /* NULL: kernels work in the caller's memory, and are done when they return */
     exec_memory memory;
 };
@@ -67,12 +68,12 @@ bool hooks_cancelled(const exec_hooks *hooks);
 MUST_USE status hooks_ready(const exec_hooks *hooks, const flat *f, int32_t part, const float *grad,
                             error *err);
 
-/* E_NOMEM if the device's memory that is free is less than what the variants need, with the batch that
- * would fit. Before the slabs are taken. */
+/* E_NOMEM if the device's memory that is free is less than what the variants need and others will, with
+ * the batch that would fit. Before the slabs are taken. */
 MUST_USE status room_check(const exec *e, const exec_options *o, error *err);
 
 /* For a device whose slabs stand. What was made of it until a failure queued_destroy takes too. */
-MUST_USE status queued_create(exec *e, error *err);
+MUST_USE status queued_create(exec *e, const exec_options *o, error *err);
 void queued_destroy(exec *e);
 /* Where the weights are from now on: what the device has of them counts no more. */
 void queued_bind(exec *e, const float *flat_values);

@@ -44,6 +44,7 @@ static void connect_peers(worker *w)
 static status build_lanes(worker *w, error *err)
 {
     const config *c = w->o->config;
+    const optim settings = optim_settings(c);
     int64_t lanes = (int64_t)w->o->n_lanes * (w->o->n_workers > 0 ? w->o->n_workers : 1);
     w->lanes = xcalloc((size_t)w->o->n_lanes, sizeof(lane *));
     for (int32_t i = 0; i < w->o->n_lanes; i++)
@@ -67,6 +68,8 @@ static status build_lanes(worker *w, error *err)
                      .board = w->boards[w->unordered ? i : 0],
                      .scaling = loss_scale_settings(c),
                      .peers = w->peers,
+                     .resident = w->o->resident,
+                     .server_slots = optim_slots(&settings),
                  },
                  &w->lanes[i], err),
              err, "lane %d", i);
@@ -120,6 +123,7 @@ static status build_follower(worker *w, const kv_options *servers, error *err)
         .lanes = w->lanes,
         .n_lanes = w->o->n_lanes,
         .peers = w->peers,
+        .engine = w->o->resident ? engine_if_open(resident_engine(w->o->resident)) : NULL,
     });
     return OK;
 }

@@ -5,6 +5,7 @@
 #include "common/base/log.h"
 #include "common/base/thread.h"
 #include "worker/inputs.h"
+#include "worker/lane_exec.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -72,20 +73,7 @@ static status build_loader(lane *l, error *err)
 
 static status build(lane *l, error *err)
 {
-    TRY(exec_create(
-        &(exec_options){
-            .backend = l->o.backend,
-            .device = l->o.device,
-            .flat = l->o.flat,
-            .graphs = l->o.graphs,
-            .n_graphs = l->o.n_graphs,
-            .examples = l->o.batch_sizes[0],
-            .sum_level = l->o.sum_level,
-            .peers = l->o.peers,
-        },
-        &l->exec, err));
-    exec_join(l->exec, l->o.peers, l->o.index);
-    exec_bind_params(l->exec, board_weights(l->o.board));
+    TRY(lane_exec_build(&l->o, &l->exec, err));
     exec_fingerprint(l->exec, l->fingerprint, sizeof l->fingerprint);
     l->inputs = xcalloc(l->o.n_graphs, sizeof *l->inputs);
     for (size_t i = 0; i < l->o.n_graphs; i++)
@@ -121,13 +109,7 @@ static status check_loss(const lane *l, const inputs *in, error *err)
     if (loss - loss == 0)
         return OK;
     double shown = loss != loss ? (double)NAN : (double)loss;   /* "nan", whatever its sign */
-    const flat *f = l->o.flat;
-    const float *w = board_weights(l->o.board);
-    const char *bad = NULL;
-    for (int32_t t = 0; !bad && t < f->n_tensors; t++)
-        for (int64_t i = 0; !bad && i < f->count[t]; i++)
-            if (w[f->offset[t] + i] - w[f->offset[t] + i] != 0)
-                bad = f->tensors[t].name;
+    const char *bad = board_bad_tensor(l->o.board);
     if (bad)
         return FAIL(err, E_NONFINITE, "step %lld: the loss is %g; the first bad tensor is '%s'",
                     (long long)l->now.step, shown, bad);

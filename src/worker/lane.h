@@ -13,6 +13,7 @@
 #include "common/parts/steps.h"
 #include "data/data.h"
 #include "exec/exec.h"
+#include "exec/resident.h"
 #include "worker/board.h"
 #include "worker/gather.h"
 
@@ -32,6 +33,8 @@ typedef struct lane_options {
     board *board;
     loss_scale_rule scaling;
     peers *peers;                   /* that its engine joins, as number `index`; NULL: none */
+    resident *resident;             /* opened if the device has room for what the only server keeps; NULL: no */
+    size_t server_slots;            /* the optimizer's states of a weight there */
 } lane_options;
 
 enum { LANE_AHEAD = 2 };

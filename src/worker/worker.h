@@ -28,6 +28,8 @@ typedef struct worker_options {
     int32_t n_workers;                  /* of the cluster; 0: not known */
     int32_t n_lanes;                    /* >= 1 */
     const backend_choice *devices;      /* [n_lanes]: where each computes, all of one kind */
+    struct resident *resident;          /* of the only lane, with the only server in this process, in mode sync:
+                                         * opened if there is room; NULL: no */
     const atomic_bool *stop;            /* SIGTERM: ask the master for a cut, leave when told */
     const atomic_bool *abort;           /* leave at once; NULL: never */
 } worker_options;

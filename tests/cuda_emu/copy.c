@@ -6,11 +6,21 @@
 
 #include <string.h>
 
-static uint64_t n_pageable;
+static uint64_t n_pageable, bytes_up, bytes_down;
 
 uint64_t emu_pageable_copies(void)
 {
     return n_pageable;
+}
+
+uint64_t emu_bytes_up(void)
+{
+    return bytes_up;
+}
+
+uint64_t emu_bytes_down(void)
+{
+    return bytes_down;
 }
 
 void emu_copy_spoil(const emu_operation *o)
@@ -44,6 +54,8 @@ static cudaError_t push_copy(cudaStream_t s, void *to, const void *from, size_t 
     }
     if (!check_side(from, bytes, from_device, "from") || !check_side(to, bytes, to_device, "to"))
         return cudaErrorInvalidValue;
+    bytes_up += !from_device && to_device ? bytes : 0;
+    bytes_down += from_device && !to_device ? bytes : 0;
     bool is_pinned = (from_device || emu_memory_is_pinned(from, bytes)) &&
                      (to_device || emu_memory_is_pinned(to, bytes));
     if (!is_pinned && *emu_stream_capture(s))

@@ -51,6 +51,9 @@ uint64_t emu_products_run(void);
 /* Copies between the host and the device so far that made the caller wait, since the host's memory
  * was not pinned. */
 uint64_t emu_pageable_copies(void);
+/* Bytes that copies have brought from the host to devices so far, and back. */
+uint64_t emu_bytes_up(void);
+uint64_t emu_bytes_down(void);
 
 int emu_arch(void);
 

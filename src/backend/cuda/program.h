@@ -150,6 +150,13 @@ status cuda_node_run(void *state, void *const *addresses, void *workspace, error
 MUST_USE status queues_open(backend *b, error *err);
 void queues_close(backend *b);
 extern const backend_async cuda_async;
+MUST_USE status update_begin(backend *b, backend_queue q, const struct update *u, size_t n,
+                             const float *grad, const float *weight, float *weight_out,
+                             const float *const *state, float *const *state_out, error *err);
+MUST_USE status average_begin(backend *b, backend_queue q, float momentum, float scale, size_t n,
+                              const float *value, const float *in, float *out, error *err);
+MUST_USE status square_sums_begin(backend *b, backend_queue q, double *sums, int64_t first, size_t n,
+                                  const float *x, error *err);
 MUST_USE status segment_begin(backend *b, error *err);
 MUST_USE status segment_end(backend *b, backend_segment **ret, error *err);
 MUST_USE status segment_play(backend *b, backend_segment *s, error *err);

@@ -36,6 +36,11 @@ void queues_close(backend *b)
         (void)cudaFree(b->fault);
 }
 
+static status enter(const backend *b, error *err)
+{
+    return device_check(cudaSetDevice(b->device), "choosing the GPU", err);
+}
+
 static void event_destroy(backend *b, backend_event **e)
 {
     (void)b;
@@ -152,6 +157,7 @@ static bool records(const backend *b)
 }
 
 const backend_async cuda_async = {
+    .enter = enter,
     .event_create = event_create,
     .event_destroy = event_destroy,
     .copy = copy,
@@ -161,6 +167,9 @@ const backend_async cuda_async = {
     .group_send = group_send,
     .group_abort = group_abort,
     .sum = sum,
+    .update = update_begin,
+    .average = average_begin,
+    .square_sums = square_sums_begin,
     .expand = expand,
     .mark = mark,
     .follow = follow,

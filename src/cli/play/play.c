@@ -10,6 +10,7 @@
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
+#include "common/config/mode.h"
 #include "common/store/jobstate.h"
 
 #include <stdlib.h>
@@ -68,6 +69,16 @@ static status choose_devices(play *p, error *err)
     for (int32_t i = 0; i < p->lanes; i++)
         TRY(devices_of_lane(d, (int64_t)p->worker.index * p->lanes + i, &p->devices[i], err));
     return devices_of_evaluator(d, &p->evaluates_on, err);
+}
+
+/* Nobody else can come to who is alone, so what is on the device need not be told. */
+static void choose_resident(play *p)
+{
+    const config *c = p->o->config;
+    bool is_wanted = strcmp(config_str(c, "distributed.resident"), "auto") == 0;
+    if (is_wanted && p->is_alone && p->lanes == 1 && p->devices[0].ops->async &&
+        !mode_settings(c).unordered)
+        p->resident = resident_create(&p->devices[0]);
 }
 
 /* --- where they listen and dial --- */
@@ -263,6 +274,7 @@ static status run_roles(play *p, error *err)
 {
     if (computes(p))
         devices_log(p->o->devices, p->devices, p->lanes);
+    choose_resident(p);
     TRY(choose_endpoints(p, err));
     TRY(open_net(p, err));
     jobkey_wipe(&p->key, sizeof p->key);
@@ -333,6 +345,7 @@ status play_task(const play_options *options, error *err)
     status st = run_task(&p, err);
     jobkey_wipe(&p.key, sizeof p.key);
     net_destroy(&p.net);
+    resident_destroy(&p.resident);
     jobdir_close(&p.dir);
     log_close_file();
     for (int32_t i = 0; i < p.n_servers; i++)

@@ -10,6 +10,7 @@
 #include "common/fault/fault.h"
 #include "common/net/net.h"
 #include "common/store/jobdir.h"
+#include "exec/resident.h"
 
 #include <pthread.h>
 
@@ -40,6 +41,7 @@ struct play {
     bool trainer;
     int32_t lanes;
     backend_choice *devices;            /* of the lanes */
+    resident *resident;                 /* where the only lane and the only server share a device; or NULL */
     backend_choice evaluates_on;
 
     char *listen, *master;              /* endpoints; NULL: none, not known */

@@ -75,9 +75,9 @@ static void averages(void **state)
     (void)state;
     numbers(grad, 1000, 1, 1.0f, 0.0f);
     numbers(weight, 1000, 2, 1.0f, 0.0f);
-    optim_average(0.9f, 1, 1000, grad, weight, want);
+    optim_average(0.9f, 0.25f, 1000, grad, weight, want);
     float *w = on_device(weight, 4000);
-    launch_average(kernel_test_stream(), 0.9f, 1000, on_device(grad, 4000), w, w);
+    launch_average(kernel_test_stream(), 0.9f, 0.25f, 1000, on_device(grad, 4000), w, w);
     from_device(got, w, 4000);
     assert_memory_equal(got, want, 4000);
 }

@@ -93,12 +93,12 @@ static __global__ void average(float *y, const float *value, const float *x, int
         y[i] = update_by_average(value[i], x[i], keep, take);
 }
 
-void launch_average(cuda_stream stream, float momentum, int64_t n, const float *value,
+void launch_average(cuda_stream stream, float momentum, float scale, int64_t n, const float *value,
                     const float *x, float *y)
 {
     if (n > 0)
         LAUNCH(average, dim3(blocks_for(n, UPDATE_THREADS)), dim3(UPDATE_THREADS), 0, stream, y,
-               value, x, n, momentum, 1.0f - momentum);
+               value, x, n, momentum, (1.0f - momentum) * scale);
 }
 
 /* Lane j of 16 has numbers j, j + 16 and so on; the lanes are added pairwise. Half a warp a block

@@ -15,8 +15,8 @@ struct update;
 void launch_update(cuda_stream stream, const struct update *u, int64_t n, const float *grad,
                    const float *weight, float *weight_out, const float *const *state,
                    float *const *state_out);
-/* y = momentum x + (1 - momentum) value; y may be x */
-void launch_average(cuda_stream stream, float momentum, int64_t n, const float *value,
+/* optim_average: y = momentum x + (1 - momentum) scale value; y may be x */
+void launch_average(cuda_stream stream, float momentum, float scale, int64_t n, const float *value,
                     const float *x, float *y);
 /* Squares of n numbers, the first of which is element `first` of the flat vector, summed within each
  * block of its grid of 4096 elements that they touch: sums[0] is that of the first such block. */

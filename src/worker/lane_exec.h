@@ -1,0 +1,15 @@
+/*
+ * The exec of a lane, and where its weights lie: on the board, on the host, or resident on the device with
+ * what the server keeps (exec/resident.h), if that is wanted and there is room.
+ *
+ * Threads: the lane's, before it computes.
+ */
+#ifndef TEQUIO_WORKER_LANE_EXEC_H
+#define TEQUIO_WORKER_LANE_EXEC_H
+
+#include "worker/lane.h"
+
+/* The log says which of a resident that is wanted. What there is of it after a failure is in *ret. */
+MUST_USE status lane_exec_build(const lane_options *o, exec **ret, error *err);
+
+#endif

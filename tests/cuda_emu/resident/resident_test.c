@@ -1,0 +1,318 @@
+/*
+ * A server whose parts are on the device: bit for bit what one process makes of the same gradients on
+ * the host. And a lane's engine beside it, of whose weights and gradients nothing crosses.
+ */
+#include "cuda_emu/kernel_test.h"
+
+#include "backend/cuda/cuda.h"
+#include "common/base/alloc.h"
+#include "cuda_emu/machine.h"
+#include "exec/exec.h"
+#include "exec/resident.h"
+#include "graph/attrs.h"
+#include "unit/ps/support_table.h"
+
+#include <math.h>
+#include <string.h>
+
+static void must(status st, const error *err)
+{
+    if (st != OK)
+        fail_msg("%s: %s", status_name(st), err->text);
+}
+
+static resident *opened(void)
+{
+    error err = ERROR_INIT;
+    const backend_choice device = {.ops = &backend_cuda, .options = {.threads = 1}};
+    resident *r = resident_create(&device);
+    assert_null(engine_if_open(resident_engine(r)));
+    must(resident_open(r, &err), &err);
+    assert_ptr_equal(engine_if_open(resident_engine(r)), resident_engine(r));
+    return r;
+}
+
+/* --- the server --- */
+
+static double norms[8];
+
+static status note_norm(void *user, int32_t part, int64_t step, double square_sum, error *err)
+{
+    (void)user, (void)step, (void)err;
+    norms[part] = square_sum;
+    return OK;
+}
+
+static servers servers_of(const shape *s)
+{
+    table_hooks hooks = quiet_hooks;
+    hooks.voted = note_norm;
+    return servers_make(s, 1, &hooks, 0, NULL);
+}
+
+/* The same steps there and on the host; of every third one the vote says that it is skipped. */
+static void play(shape *s, resident *r, int64_t n_steps)
+{
+    error err = ERROR_INIT;
+    servers host = servers_of(s);
+    s->engine = resident_engine(r);
+    servers there = servers_of(s);
+    whole w = whole_make(s);
+    for (int64_t step = 0; step < n_steps; step++) {
+        double expected[COUNT_OF(norms)];
+        verdict v = {.scale = 0.5f, .skip = step % 3 == 2};
+        s->factor = loss_scale_factor(table_scale(there.tables[0], 0, step));
+        servers_push_all(&there, step);
+        memcpy(expected, norms, sizeof norms);
+        s->engine = NULL;
+        servers_push_all(&host, step);
+        s->engine = resident_engine(r);
+        if (s->votes) {
+            assert_memory_equal(norms, expected, sizeof norms);
+            must(table_verdict(there.tables[0], step, v, &err), &err);
+            must(table_verdict(host.tables[0], step, v, &err), &err);
+        }
+        if (s->votes && v.skip)
+            whole_skip(&w);
+        else
+            whole_step(&w, s->votes ? v.scale : 1);
+        servers_check(&there, &w);
+    }
+    servers_fini(&there);
+    servers_fini(&host);
+    s->engine = NULL;
+    assert_int_equal(hands_out(), 0);
+    whole_fini(&w);
+}
+
+static const optim optims[] = {
+    {.kind = OPTIM_SGD, .weight_decay = 0.01},
+    {.kind = OPTIM_SGD, .momentum = 0.9, .nesterov = true},
+    {.kind = OPTIM_ADAM, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0.01},
+    {.kind = OPTIM_ADAMW, .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .weight_decay = 0.1},
+    {.kind = OPTIM_ADAGRAD, .eps = 1e-10, .lr_decay = 0.01},
+    {.kind = OPTIM_RMSPROP, .alpha = 0.99, .eps = 1e-8, .centered = true, .momentum = 0.9},
+};
+
+static void test_every_optimizer_has_the_hosts_bits(void **state)
+{
+    (void)state;
+    resident *r = opened();
+    for (size_t i = 0; i < COUNT_OF(optims); i++) {
+        shape s = shape_small(3);
+        s.optim = optims[i];
+        s.clip_value = i % 2 ? 3.0f : 0;
+        play(&s, r, 3);
+        shape_fini(&s);
+    }
+    resident_destroy(&r);
+}
+
+/* Several parts, state and frozen ones among them, gradients with a scale, norms and skipped steps. */
+static void test_votes_and_loss_scales_have_the_hosts_bits(void **state)
+{
+    (void)state;
+    resident *r = opened();
+    shape s = shape_large(2);
+    s.votes = true;
+    s.scaling = (loss_scale_rule){.dynamic = true, .start = 4, .window = 2};
+    play(&s, r, 4);
+    shape_fini(&s);
+    resident_destroy(&r);
+}
+
+/* What a cut holds stays as it was; loaded into another table it goes on from there. */
+static void test_what_is_frozen_is_the_hosts(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    resident *r = opened();
+    shape s = shape_small(1);
+    s.engine = resident_engine(r);
+    servers v = servers_of(&s);
+    whole w = whole_make(&s);
+    servers_push_all(&v, 0);
+    whole_step(&w, 1);
+
+    block *weights, *slots[OPTIM_SLOTS];
+    must(table_freeze(v.tables[0], 0, &weights, slots, &err), &err);
+    servers_push_all(&v, 1);
+    size_t bytes = weights->n * sizeof(float);
+    assert_memory_equal(weights->data, w.weights, bytes);
+    servers next = servers_make(&s, 1, &quiet_hooks, 1, NULL);
+    must(table_load(next.tables[0], 0, 0, weights->data, bytes, &err), &err);
+    for (size_t i = 0; i < optim_slots(&s.optim); i++) {
+        assert_memory_equal(slots[i]->data, w.slots[i], bytes);
+        must(table_load(next.tables[0], 0, 1 + i, slots[i]->data, bytes, &err), &err);
+        block_drop(slots[i]);
+    }
+    block_drop(weights);
+    servers_push_all(&next, 1);
+    whole_step(&w, 1);
+    servers_check(&v, &w);
+    servers_check(&next, &w);
+    servers_fini(&next);
+    servers_fini(&v);
+    whole_fini(&w);
+    shape_fini(&s);
+    resident_destroy(&r);
+}
+
+/* A copy says nothing itself; no weights are made any more of what it may have spoilt. */
+static void test_after_a_failure_nothing_is_updated(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    resident *r = opened();
+    part_engine *e = resident_engine(r);
+    shape s = shape_small(1);
+    s.engine = e;
+    servers v = servers_of(&s);
+    fold_block *grad = hand(&s, 0, 0, (tree_node){0}, false);
+    engine_copy(e, grad->data, grad->data, 2 * grad->n); /* more than is there */
+    emu_faults_forget();
+    push_result result;
+    assert_int_equal(table_push(v.tables[0], 0, 0, 1, (tree_node){0}, grad, &result, &err), E_DEVICE);
+    assert_int_equal(table_version(v.tables[0], 0), 0);
+    servers_fini(&v);
+    shape_fini(&s);
+    resident_destroy(&r);
+}
+
+/* --- the lane --- */
+
+typedef struct lane {
+    exec *e;
+    table *server;
+    part_engine *engine;
+    const flat *flat;
+    int64_t step;
+    size_t room; /* bytes of all weights */
+} lane;
+
+static void given_back(fold_block *b)
+{
+    b->release = NULL;
+}
+
+/* As the server answers: the version of this step is copied to where kernels read it. */
+static status need(void *user, int32_t part, int64_t *ret_edition, error *err)
+{
+    (void)err;
+    lane *l = user;
+    block *b = table_weights(l->server, part, l->step);
+    engine_copy(l->engine, exec_params(l->e) + l->flat->parts[part].begin, b->data, b->n);
+    block_drop(b);
+    *ret_edition = l->step;
+    return OK;
+}
+
+/* It is lent, and given back before the next run. */
+static status ready(void *user, int32_t part, const float *grad, error *err)
+{
+    lane *l = user;
+    push_result result;
+    fold_block lent = {.data = (float *)(uintptr_t)grad,
+                       .n = (size_t)flat_part_elements(l->flat, part),
+                       .release = given_back};
+    assert_ptr_equal(grad, exec_grad(l->e) + l->flat->parts[part].begin);
+    TRY(table_push(l->server, part, l->step, 1, (tree_node){0}, &lent, &result, err));
+    assert_int_equal(result, PUSH_TAKEN);
+    assert_null(lent.release);
+    return OK;
+}
+
+enum { N = 1024 }; /* no gap behind it */
+
+/* The loss is the sum of exp(w), so that is its gradient too. */
+static graph *rising(flat **ret_flat)
+{
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    tensor_decl decl = {
+        .name = "w", .rank = 1, .dim = {N}, .kind = TENSOR_TRAINABLE, .init = {INIT_UNIFORM, -1, 1}};
+    graph_val w, y, weight;
+    must(graph_create(&g, &err), &err);
+    must(graph_param(g, &decl, &w, &err), &err);
+    must(graph_add_1(g, OP_EXP, "exp", &w, 1, NULL, &y, &err), &err);
+    const reduce_attr all = {0};
+    must(graph_add_1(g, OP_REDUCE_SUM, "loss", &y, 1, &all, &y, &err), &err);
+    graph_keep(g, y);
+    must(graph_input(g, "weight", DT_F32, (graph_shape){.rank = 0}, &weight, &err), &err);
+    must(graph_backward(g, y, weight, &err), &err);
+    must(flat_create(&decl, 1, ret_flat, &err), &err);
+    return g;
+}
+
+static size_t memory_free(void)
+{
+    error err = ERROR_INIT;
+    backend_device d;
+    must(backend_cuda.describe(0, &d, &err), &err);
+    return d.free;
+}
+
+/* Steps of rate 1 / 16: w becomes w - exp(w) / 16. Bytes up and down are those of input, loss and words. */
+static void test_of_a_step_only_inputs_and_losses_cross(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    flat *f = NULL;
+    graph *g = rising(&f);
+    resident *r = opened();
+    lane l = {.engine = resident_engine(r), .flat = f};
+    exec_options o = {.backend = &backend_cuda,
+                      .device = {.threads = 1},
+                      .flat = f,
+                      .graphs = (const graph *const[]){g},
+                      .n_graphs = 1,
+                      .resident = true,
+                      .beside = resident_bytes(f, 0)};
+    must(exec_create(&o, &l.e, &err), &err);
+    const part_hold held[] = {PART_HELD};
+    table_options t = {.flat = f,
+                       .parts = held,
+                       .steps = {.examples = 100, .batch_size = 1, .per_step = 1},
+                       .optim = {.kind = OPTIM_SGD},
+                       .schedule = {.kind = SCHEDULE_CONSTANT, .base = 0.0625},
+                       .seed = SEED,
+                       .engine = l.engine};
+    must(table_create(&t, &quiet_hooks, &l.server, &err), &err);
+    float now[N], before[N];
+    const float *w = before;
+    flat_part_init(f, 0, SEED, before);
+    const exec_hooks hooks = {.need = need, .ready = ready, .user = &l};
+    size_t left = 0;
+    for (; l.step < 3; l.step++) {
+        uint64_t up = emu_bytes_up(), down = emu_bytes_down();
+        *(float *)exec_input(l.e, 0, "weight", NULL) = 1;
+        must(exec_run(l.e, 0, &hooks, &err), &err);
+        assert_int_equal(emu_bytes_up() - up, sizeof(float));
+        assert_int_equal(emu_bytes_down() - down, sizeof(float) + 2 * sizeof(uint64_t));
+        left = l.step ? left : memory_free();
+        assert_int_equal(memory_free(), left);
+        block *b = table_weights(l.server, 0, l.step + 1);
+        must(table_read(l.server, b->data, N, now, &w, &err), &err);
+        block_drop(b);
+        for (int i = 0; i < N; i++)
+            assert_float_equal(now[i], before[i] - expf(before[i]) / 16, 1e-5);
+        memcpy(before, now, sizeof now);
+    }
+    table_destroy(&l.server);
+    exec_destroy(&l.e);
+    resident_destroy(&r);
+    flat_destroy(&f);
+    graph_destroy(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        KERNEL_TEST(test_every_optimizer_has_the_hosts_bits),
+        KERNEL_TEST(test_votes_and_loss_scales_have_the_hosts_bits),
+        KERNEL_TEST(test_what_is_frozen_is_the_hosts),
+        KERNEL_TEST(test_after_a_failure_nothing_is_updated),
+        KERNEL_TEST(test_of_a_step_only_inputs_and_losses_cross),
+    };
+    return kernel_tests_run(tests, COUNT_OF(tests));
+}

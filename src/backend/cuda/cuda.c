@@ -347,9 +347,13 @@ static status cuda_prepare(backend_program *p, int32_t node, backend_kernel *ret
     return OK;
 }
 
+/* Of a group the node that it is around, though it runs in the place of its last. */
 static const char *cuda_done_by(const backend_program *p, int32_t node)
 {
-    return p->nodes[node].by;
+    const cuda_group *group = p->group[node];
+    if (!group || group->spine == GRAPH_NONE)
+        return p->nodes[node].by;
+    return node == group->spine ? p->nodes[group->last].by : NULL;
 }
 
 static void cuda_fingerprint(const backend *b, char *ret, size_t bytes)

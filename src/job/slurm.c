@@ -85,13 +85,14 @@ static void add_command(const slurm_options *o, buf *b)
 }
 
 static const char wrapper[] =
-    "# What srun starts: a task, and again if it died of what may pass (128 and above, but 143). The first\n"
-    "# that fails otherwise decides, as the master does by its end: then all others are told to leave.\n"
+    "# What srun starts: a task, and again if it died of what may pass (128 and above, but 143). The master\n"
+    "# decides by its end, or the first that fails otherwise, unless the master ends soon: it was told why,\n"
+    "# and the others may only repeat it. Then all others are told to leave.\n"
     "play() {\n"
     "    again=\n"
     "    for life in $(seq 1 $((1 + restarts))); do\n"
     "        TEQUIO_FAULT_LIFE=$life task $again & pid=$!\n"
-    "        trap 'kill -TERM $pid' TERM\n"
+    "        trap 'kill -TERM $pid 2>/dev/null' TERM\n"
     "        wait $pid; code=$?\n"
     "        if [ -d /proc/$pid ]; then wait $pid; code=$?; fi # the signal had ended the first wait\n"
     "        if [ $code -lt 128 ] || [ $code -eq 143 ]; then break; fi\n"
@@ -99,6 +100,7 @@ static const char wrapper[] =
     "        again=--recover\n"
     "    done\n"
     "    if [ \"$SLURM_PROCID\" -eq 0 ] || { [ \"$code\" -ne 0 ] && [ \"$code\" -ne 143 ]; }; then\n"
+    "        [ \"$SLURM_PROCID\" -eq 0 ] || for _ in 1 2 3 4 5; do [ -e \"$logs/exit.$SLURM_JOB_ID\" ] || sleep 1; done\n"
     "        (set -C; echo \"$code\" >\"$logs/exit.$SLURM_JOB_ID\") 2>/dev/null\n"
     "        [ \"$code\" -eq 0 ] || scancel --quiet --signal=TERM \"$SLURM_JOB_ID.$SLURM_STEP_ID\"\n"
     "    fi\n"

@@ -112,11 +112,23 @@ no_task_left() {
 make_data() {
     "$MAKE_IDX" "$dir/train" "${1:-256}"
     "$MAKE_IDX" "$dir/validation" 64 8
+    write_config "$dir/train/images-idx3-ubyte" "$dir/validation/images-idx3-ubyte"
+}
+
+# take_fashion_mnist EXAMPLES: the same of its first ones. Ends the test with 77 where it is not there.
+take_fashion_mnist() {
+    images=/usr/share/datasets/fashion-mnist
+    [ -d $images ] || { echo "Fashion-MNIST is not here (Debian: dataset-fashion-mnist)" && exit 77; }
+    write_config $images/train-images-idx3-ubyte.gz $images/t10k-images-idx3-ubyte.gz "classes: 10, limit: $1"
+}
+
+# write_config TRAIN VALIDATION [FIELDS]: $dir/config.jsonnet, whose reader has those fields too
+write_config() {
     cat >"$dir/config.jsonnet" <<END
 {
-    dataset_reader: { type: "idx" },
-    train_data_path: "$dir/train/images-idx3-ubyte",
-    validation_data_path: "$dir/validation/images-idx3-ubyte",
+    dataset_reader: { type: "idx", ${3:-} },
+    train_data_path: "$1",
+    validation_data_path: "$2",
     model: { type: "mlp", hidden: [16] },
     data_loader: { batch_size: 16 },
     trainer: {

@@ -5,6 +5,7 @@
  * again, and the primary decides: with its end the others end, and its code is ours.
  */
 #include "cli/commands.h"
+#include "cli/submit/report.h"
 #include "cli/submit/target.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
@@ -135,11 +136,7 @@ static void print_tasks(const rehearsal *r)
     }
     roster tasks;
     roster_plan(&r->shape, &tasks);
-    for (int i = 0; i < tasks.n; i++) {
-        char name[TASK_NAME], *text = roster_tf_config(&tasks, i);
-        printf("%-12s TF_CONFIG='%s'\n", task_name(tasks.tasks[i].task, name), text);
-        free(text);
-    }
+    report_tasks(&tasks);
     roster_close(&tasks);
 }
 

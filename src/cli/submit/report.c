@@ -62,6 +62,15 @@ static void print_pool(role r, const job_pool *p)
     printf("\n");
 }
 
+void report_tasks(roster *tasks)
+{
+    for (int i = 0; i < tasks->n; i++) {
+        char name[TASK_NAME], *tf_config = roster_tf_config(tasks, i);
+        printf("%-12s TF_CONFIG='%s'\n", task_name(tasks->tasks[i].task, name), tf_config);
+        free(tf_config);
+    }
+}
+
 static void print_text(const order *o, roster *tasks)
 {
     const job *j = &o->job;
@@ -74,11 +83,7 @@ static void print_text(const order *o, roster *tasks)
     for (int i = 0; o->arguments[i]; i++)
         printf(" %s", o->arguments[i]);
     printf("\n");
-    for (int i = 0; i < tasks->n; i++) {
-        char name[TASK_NAME], *tf_config = roster_tf_config(tasks, i);
-        printf("%-12s TF_CONFIG='%s'\n", task_name(tasks->tasks[i].task, name), tf_config);
-        free(tf_config);
-    }
+    report_tasks(tasks);
 }
 
 void report_print(const order *o, roster *tasks, bool as_json)

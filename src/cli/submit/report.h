@@ -5,6 +5,9 @@
 #include "cli/submit/order.h"
 #include "job/roster.h"
 
+/* On standard output, a line a task: its name and its TF_CONFIG. */
+void report_tasks(roster *tasks);
+
 /* On standard output, as text or as JSON. `tasks` tells addresses. */
 void report_print(const order *o, roster *tasks, bool as_json);
 

@@ -4,13 +4,13 @@
  * that is for it.
  */
 #include "cuda_emu/fakes/fakes.h"
+#include "cuda_emu/planners/support_engine.h"
 #include "cuda_emu/kernel_test.h"
 #include "cuda_emu/machine.h"
 
 #include "backend/cuda/cuda.h"
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
-#include "exec/exec.h"
 #include "graph/attrs.h"
 #include "graph/precision.h"
 
@@ -73,12 +73,6 @@ static const form forms[] = {
      .inside = true},
 };
 
-static void must(status st, const error *err)
-{
-    if (st != OK)
-        fail_msg("%s: %s", status_name(st), err->text);
-}
-
 static graph_val input(graph *g, const char *name, dtype t, graph_shape shape)
 {
     error err = ERROR_INIT;
@@ -135,15 +129,6 @@ static graph *graph_of(const form *f, graph_precision p)
     if (p == PRECISION_TF32)
         must(graph_set_precision(g, p, &err), &err);
     return g;
-}
-
-static exec *engine(const backend_ops *ops, const graph *g)
-{
-    error err = ERROR_INIT;
-    exec *e = NULL;
-    exec_options o = {.backend = ops, .device = {.threads = 1}, .graphs = &g, .n_graphs = 1};
-    must(exec_create(&o, &e, &err), &err);
-    return e;
 }
 
 static void feed(exec *e, const graph *g)

@@ -9,7 +9,7 @@
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "cuda_emu/fakes/fakes.h"
-#include "exec/exec.h"
+#include "cuda_emu/planners/support_engine.h"
 #include "graph/attrs.h"
 #include "graph/precision.h"
 
@@ -27,12 +27,6 @@ typedef struct scene {
     graph_precision precision;
     other_reader reader;
 } scene;
-
-static void must(status st, const error *err)
-{
-    if (st != OK)
-        fail_msg("%s: %s", status_name(st), err->text);
-}
 
 static graph_val add(graph *g, graph_op op, const graph_val *in, int32_t n, const void *attr)
 {
@@ -111,15 +105,6 @@ static graph *graph_of(const scene *s, graph_val *ret_scores, graph_val *ret_slo
     if (s->precision == PRECISION_TF32)
         must(graph_set_precision(g, s->precision, &err), &err);
     return g;
-}
-
-static exec *engine(const backend_ops *ops, const graph *g)
-{
-    error err = ERROR_INIT;
-    exec *e = NULL;
-    exec_options o = {.backend = ops, .device = {.threads = 1}, .graphs = &g, .n_graphs = 1};
-    must(exec_create(&o, &e, &err), &err);
-    return e;
 }
 
 static void run(const scene *s, exec *e)

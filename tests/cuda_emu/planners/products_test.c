@@ -12,7 +12,7 @@
 #include "common/base/rng.h"
 #include "cuda_emu/block.h"
 #include "cuda_emu/fakes/fakes.h"
-#include "exec/exec.h"
+#include "cuda_emu/planners/support_engine.h"
 #include "graph/attrs.h"
 #include "graph/precision.h"
 
@@ -146,12 +146,6 @@ static const row convolutions[] = {
      {{4, {2, 2, 21, 21}}, {4, {2, 2, 20, 20}}}},
 };
 
-static void must(status st, const error *err)
-{
-    if (st != OK)
-        fail_msg("%s: %s", status_name(st), err->text);
-}
-
 static bool is_product(graph_op op)
 {
     return op == OP_GEMM || op == OP_MATMUL;
@@ -205,15 +199,6 @@ static graph *graph_of(const row *r, const precision *p)
     if (p->is == PRECISION_TF32)
         must(graph_set_precision(g, p->is, &err), &err);
     return g;
-}
-
-static exec *engine(const backend_ops *ops, const graph *g)
-{
-    error err = ERROR_INIT;
-    exec *e = NULL;
-    exec_options o = {.backend = ops, .device = {.threads = 1}, .graphs = &g, .n_graphs = 1};
-    must(exec_create(&o, &e, &err), &err);
-    return e;
 }
 
 static float as_factor(float x, graph_precision p)

@@ -1,7 +1,7 @@
 # The CUDA backend: whether it is built, with which nvcc, for which chips. CUDA is no language of this
 # project: nvcc makes one object of every .cu, gcc links them with NVIDIA's static runtime, and so the
 # program starts on a host without any file of CUDA. The big libraries are opened at run time
-# (src/backend/cuda/api.h), so their headers and files are not needed here.
+# (src/backend/cuda/library/api.h), so their headers and files are not needed here.
 set(TEQUIO_CUDA "AUTO" CACHE STRING "CUDA backend: AUTO (where nvcc works), ON or OFF")
 set_property(CACHE TEQUIO_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(TEQUIO_CUDA_ARCHS "75-real;80-real;86-real;89-real;90;100-real;120-real" CACHE STRING

@@ -2,7 +2,7 @@
  * What src/backend/cuda says of the vendors' interfaces is what their headers say. All is compared by
  * the compiler; built where the headers are.
  */
-#include "backend/cuda/abi.h"
+#include "backend/cuda/library/abi.h"
 
 #include <cublasLt.h>
 #include <cudnn.h>
@@ -12,7 +12,7 @@
 VALUE(API_SUCCESS, CUBLAS_STATUS_SUCCESS, )
 VALUE(API_SUCCESS, CUDNN_STATUS_SUCCESS, )
 VALUE(API_SUCCESS, ncclSuccess, )
-#include "backend/cuda/api.def"
+#include "backend/cuda/library/api.def"
 
 #define SAME_SIZE(ours, vendors) _Static_assert(sizeof(ours) == sizeof(vendors), #ours)
 #define SAME_PLACE(ours, field, vendors, its)                                                      \
@@ -34,7 +34,7 @@ SAME_PLACE(lt_found, waves, cublasLtMatmulHeuristicResult_t, wavesCount);
 #define lt_found cublasLtMatmulHeuristicResult_t
 #define FN(lib, result, name, parameters)                                                          \
     _Static_assert(sizeof(*(result(**) parameters)0 = name) > 0, #name);
-#include "backend/cuda/api.def"
+#include "backend/cuda/library/api.def"
 
 int main(void)
 {

@@ -1,7 +1,7 @@
 /* Whether the cuDNN that is installed plans the attention of the examples' models, both ways. */
 #include "support_dnn.h"
 
-#include "backend/cuda/dnn_attention.h"
+#include "backend/cuda/library/dnn_attention.h"
 #include "common/base/alloc.h"
 
 #include <math.h>

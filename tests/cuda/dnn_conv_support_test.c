@@ -2,7 +2,7 @@
  * gradients. */
 #include "support_dnn.h"
 
-#include "backend/cuda/dnn_conv.h"
+#include "backend/cuda/library/dnn_conv.h"
 #include "common/base/alloc.h"
 
 /* As examples' models have them, but for those that are matrix products. */

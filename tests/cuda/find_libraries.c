@@ -1,9 +1,9 @@
 /*
- * Prints a line for each library that src/backend/cuda/api.h finds: "cuDNN 9.19.0
+ * Prints a line for each library that src/backend/cuda/library/api.h finds: "cuDNN 9.19.0
  * /a/libcudnn.so.9", or what api_open() says. Several threads ask at once, as lanes do, and must
  * get one answer.
  */
-#include "backend/cuda/api.h"
+#include "backend/cuda/library/api.h"
 #include "common/base/alloc.h"
 
 #include <pthread.h>

@@ -22,4 +22,4 @@ static long answer(const char *name, int *ret)
         return answer(#name, ret);                                                                 \
     }
 #define FN(library, result, name, parameters) FN_##library(name)
-#include "backend/cuda/api.def"
+#include "backend/cuda/library/api.def"

@@ -1,6 +1,6 @@
 #include "support_dnn.h"
 
-#include "backend/cuda/api.h"
+#include "backend/cuda/library/api.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/fs.h"

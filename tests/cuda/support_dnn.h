@@ -6,7 +6,7 @@
 #ifndef TEQUIO_TESTS_CUDA_SUPPORT_DNN_H
 #define TEQUIO_TESTS_CUDA_SUPPORT_DNN_H
 
-#include "backend/cuda/dnn.h"
+#include "backend/cuda/library/dnn.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,11 @@
 #include "backend/cuda/cuda.h"
 
-#include "backend/cuda/api.h"
-#include "backend/cuda/device.h"
-#include "backend/cuda/dnn.h"
-#include "backend/cuda/fuse.h"
-#include "backend/cuda/lt.h"
-#include "backend/cuda/storage.h"
+#include "backend/cuda/device/device.h"
+#include "backend/cuda/library/api.h"
+#include "backend/cuda/library/dnn.h"
+#include "backend/cuda/library/lt.h"
+#include "backend/cuda/load/fuse.h"
+#include "backend/cuda/load/storage.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 

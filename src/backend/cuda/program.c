@@ -1,6 +1,6 @@
-#include "backend/cuda/storage.h"
+#include "backend/cuda/load/storage.h"
 
-#include "backend/cuda/device.h"
+#include "backend/cuda/device/device.h"
 #include "backend/drop.h"
 #include "common/base/alloc.h"
 #include "common/base/rng.h"

@@ -1,8 +1,8 @@
 /* What people are told of the CUDA backend. */
-#include "backend/cuda/api.h"
 #include "backend/cuda/cuda.h"
-#include "backend/cuda/device.h"
-#include "backend/cuda/product.h"
+#include "backend/cuda/device/device.h"
+#include "backend/cuda/library/api.h"
+#include "backend/cuda/plan/product.h"
 #include "common/base/alloc.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * What products end with (backend/cuda/fuse.h): by our tiles, and by cuBLASLt as it is played.
+ * What products end with (backend/cuda/load/fuse.h): by our tiles, and by cuBLASLt as it is played.
  * Which ends are taken, and that what they make is what the nodes make alone: to the bit with
  * floats and tiles.
  */

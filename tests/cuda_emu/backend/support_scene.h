@@ -1,5 +1,5 @@
 /*
- * Graphs of a few nodes through two engines on the GPU: one that groups nodes (backend/cuda/fuse.h) and one
+ * Graphs of a few nodes through two engines on the GPU: one that groups nodes (backend/cuda/load/fuse.h) and one
  * that does not. A row of a table is a scene:
  *
  *     {"a residual", {F32(6, 8), F32(6, 8)}, {ONE(RELU, 0), TWO(ADD, Y(0), 1)}, 2, 1}

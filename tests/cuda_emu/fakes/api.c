@@ -1,4 +1,4 @@
-/* Stands for src/backend/cuda/api.c: finds what is played instead of what a machine has. */
+/* Stands for src/backend/cuda/library/api.c: finds what is played instead of what a machine has. */
 #include "cuda_emu/fakes/fakes.h"
 #include "cuda_emu/machine.h"
 

@@ -6,7 +6,7 @@
 #ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_DNN_H
 #define TEQUIO_TESTS_CUDA_EMU_FAKES_DNN_H
 
-#include "backend/cuda/api.h"
+#include "backend/cuda/library/api.h"
 
 #include <stdbool.h>
 #include <stddef.h>

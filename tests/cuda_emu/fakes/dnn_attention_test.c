@@ -5,7 +5,7 @@
 #include "cuda_emu/fakes/fakes.h"
 #include "cuda_emu/kernel_test.h"
 
-#include "backend/cuda/dnn_attention.h"
+#include "backend/cuda/library/dnn_attention.h"
 #include "common/base/alloc.h"
 #include "cuda_emu/machine.h"
 

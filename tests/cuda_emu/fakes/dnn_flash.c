@@ -1,6 +1,6 @@
 #include "cuda_emu/fakes/dnn_flash.h"
 
-#include "backend/cuda/abi.h"
+#include "backend/cuda/library/abi.h"
 #include "cuda_emu/block.h"
 #include "cuda_emu/watch.h"
 

@@ -1,5 +1,5 @@
 /*
- * The libraries the backend opens at run time, played: the table of backend/cuda/api.h is filled
+ * The libraries the backend opens at run time, played: the table of backend/cuda/library/api.h is filled
  * with functions that compute on the host, behind what the stream has to do, and that are strict
  * where the real ones are. Who breaks a rule that the vendor wrote down causes a fault (machine.h),
  * whose text begins with the library's name.
@@ -18,7 +18,7 @@
 #ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_FAKES_H
 #define TEQUIO_TESTS_CUDA_EMU_FAKES_FAKES_H
 
-#include "backend/cuda/api.h"
+#include "backend/cuda/library/api.h"
 
 #include <stdbool.h>
 #include <stdint.h>

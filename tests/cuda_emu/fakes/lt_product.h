@@ -2,7 +2,7 @@
 #ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_LT_PRODUCT_H
 #define TEQUIO_TESTS_CUDA_EMU_FAKES_LT_PRODUCT_H
 
-#include "backend/cuda/abi.h"
+#include "backend/cuda/library/abi.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
 
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/kernels/tile.h"
-#include "backend/cuda/product.h"
+#include "backend/cuda/plan/product.h"
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "cuda_emu/block.h"

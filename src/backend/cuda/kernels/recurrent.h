@@ -1,6 +1,6 @@
 /*
  * What launches of LSTM, GRU and RNN are told: one direction of one layer. Products are the
- * caller's (plan_recurrent.c); here is what a cell does between them, and what is gathered from all
+ * caller's (plan/recurrent.c); here is what a cell does between them, and what is gathered from all
  * steps. Rows of [steps,batch,...] are numbered t * batch + b.
  */
 #ifndef TEQUIO_BACKEND_CUDA_KERNELS_RECURRENT_H

@@ -1,0 +1,64 @@
+/*
+ * Stopwatches: two events that keep time. Among kernels that are captured they are nodes of the
+ * graph, so that every play of it sets them, when the GPU gets there and not when the host says so.
+ */
+#include "backend/cuda/device/device.h"
+#include "backend/cuda/program.h"
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
+
+struct backend_stopwatch {
+    cudaEvent_t start, stop;
+};
+
+void stopwatch_destroy(backend *b, backend_stopwatch **w)
+{
+    (void)b;
+    if (!*w)
+        return;
+    if ((*w)->start)
+        (void)cudaEventDestroy((*w)->start);
+    if ((*w)->stop)
+        (void)cudaEventDestroy((*w)->stop);
+    free(*w);
+    *w = NULL;
+}
+
+status stopwatch_create(backend *b, backend_stopwatch **ret, error *err)
+{
+    backend_stopwatch *w = xcalloc(1, sizeof *w);
+    cudaError_t made = cudaEventCreateWithFlags(&w->start, cudaEventDefault);
+    if (made == cudaSuccess)
+        made = cudaEventCreateWithFlags(&w->stop, cudaEventDefault);
+    if (made == cudaSuccess)
+        *ret = w;
+    else
+        stopwatch_destroy(b, &w);
+    return device_check(made, "an event", err);
+}
+
+static status set(backend *b, cudaEvent_t e, error *err)
+{
+    unsigned how = b->is_recording ? cudaEventRecordExternal : cudaEventRecordDefault;
+    return device_check(cudaEventRecordWithFlags(e, b->queues[QUEUE_COMPUTE], how),
+                        "setting a stopwatch", err);
+}
+
+status stopwatch_start(backend *b, backend_stopwatch *w, error *err)
+{
+    return set(b, w->start, err);
+}
+
+status stopwatch_stop(backend *b, backend_stopwatch *w, error *err)
+{
+    return set(b, w->stop, err);
+}
+
+status stopwatch_read(const backend_stopwatch *w, double *ret_ms, error *err)
+{
+    float ms = 0;
+    TRY_CUDA(cudaEventElapsedTime(&ms, w->start, w->stop), "reading a stopwatch", err);
+    *ret_ms = (double)ms;
+    return OK;
+}

@@ -1,0 +1,403 @@
+#include "backend/cuda/library/dnn.h"
+
+#include "backend/cuda/library/api.h"
+#include "common/base/alloc.h"
+
+#include <string.h>
+
+enum {
+    ALIGN = 16,   /* of operands, in bytes */
+    CONFIGS = 64, /* of one mode that are looked at */
+    NOTES = 16,
+    OPERATIONS = 32,
+    FIRST_NUMBER = 100, /* ids of tensors: operands, numbers, those between */
+    FIRST_BETWEEN = 200,
+};
+
+static const int64_t SCRATCH_MOST = 256 << 20;
+
+typedef struct dnn_owned {
+    struct dnn_owned *next;
+    dnn_desc desc;
+} dnn_owned;
+
+struct dnn_graph {
+    dnn_graph *next;
+    backend_program *program;
+    error failed; /* the first thing that was refused */
+    dnn_owned *owned;
+    dnn_desc operations[OPERATIONS];
+    int n_operations, n_operands, n_numbers, n_between;
+    float numbers[DNN_NUMBERS];
+    dnn_desc graph, config, plan, pack;
+    int64_t scratch_bytes, scratch_most;
+    const void *packed[DNN_OPERANDS + 1]; /* the pack's addresses, scratch the last */
+};
+
+/* --- what the library says --- */
+
+/* What depends on the machine is no reason to go on with another engine: members of a job could
+ * choose two. */
+static status status_of(unsigned result)
+{
+    switch (result) {
+    case DNN_NO_HOST_MEMORY:
+    case DNN_NO_DEVICE_MEMORY:
+        return E_NOMEM;
+    case DNN_OLD_DRIVER:
+    case DNN_OTHER_RUNTIME:
+    case DNN_NO_COMPILER:
+    case DNN_NO_SUBLIBRARY:
+        return E_DEVICE;
+    default:
+        return result >= DNN_BAD_PARAM && result < DNN_EXECUTION_FAILED ? E_UNSUPPORTED : E_DEVICE;
+    }
+}
+
+static status check(unsigned result, const char *what, error *err)
+{
+    char words[256] = "";
+    if (result == API_SUCCESS)
+        return OK;
+    api.cudnnGetLastErrorString(words, sizeof words);
+    return FAIL(err, status_of(result), "cuDNN, %s: %s%s%s", what, api.cudnnGetErrorString(result),
+                *words ? ": " : "", words);
+}
+
+#define TRY_DNN(call, what) TRY(check((call), (what), err))
+
+/* What the vendor calls a descriptor or an attribute. */
+static const char *name_of(const char *prefix, unsigned value)
+{
+    static const struct {
+        const char *name;
+        unsigned value;
+    } names[] = {
+#define VALUE(ours, vendors, number) {#vendors, number},
+#include "backend/cuda/library/api.def"
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (names[i].value == value && strncmp(names[i].name, prefix, strlen(prefix)) == 0)
+            return names[i].name;
+    return prefix;
+}
+
+/* --- descriptors --- */
+
+static void destroy(dnn_desc *d)
+{
+    if (*d)
+        (void)api.cudnnBackendDestroyDescriptor(*d);
+    *d = NULL;
+}
+
+static status set_all(dnn_desc d, const dnn_attribute *a, error *err)
+{
+    for (; a->value; a++)
+        TRY_DNN(api.cudnnBackendSetAttribute(d, a->name, a->type, a->n, a->value),
+                name_of("CUDNN_ATTR_", a->name));
+    return check(api.cudnnBackendFinalize(d), "finalizing it", err);
+}
+
+static status describe(unsigned kind, const dnn_attribute *attributes, dnn_desc *ret, error *err)
+{
+    dnn_desc d = NULL;
+    const char *name = name_of("CUDNN_BACKEND_", kind);
+    TRY_DNN(api.cudnnBackendCreateDescriptor(kind, &d), name);
+    status st = set_all(d, attributes, err);
+    if (st != OK) {
+        destroy(&d);
+        error_prepend(err, "%s", name);
+        return st;
+    }
+    *ret = d;
+    return OK;
+}
+
+static status open_library(backend *b, error *err)
+{
+    TRY(api_open(API_DNN, err));
+    if (!b->dnn) {
+        TRY_DNN(api.cudnnCreate(&b->dnn), "opening it (TEQUIO_CUDA_LIBRARIES=none does without)");
+        TRY_DNN(api.cudnnSetStream(b->dnn, b->queues[QUEUE_COMPUTE]), "its stream");
+    }
+    if (b->dnn_device)
+        return OK;
+    return describe(DNN_DEVICE, DNN_ATTRIBUTES({DNN_DEVICE_HANDLE, DNN_IS_HANDLE, 1, &b->dnn}),
+                    &b->dnn_device, err);
+}
+
+void dnn_close(backend *b)
+{
+    destroy(&b->dnn_device);
+    if (b->dnn)
+        (void)api.cudnnDestroy(b->dnn);
+    b->dnn = NULL;
+}
+
+/* --- a graph --- */
+
+static void release(dnn_graph *g)
+{
+    dnn_desc *last[] = {&g->pack, &g->plan, &g->config, &g->graph};
+    for (size_t i = 0; i < COUNT_OF(last); i++)
+        destroy(last[i]);
+    for (; g->owned; g->owned = g->owned->next)
+        destroy(&g->owned->desc);
+}
+
+void dnn_graphs_destroy(backend_program *p)
+{
+    for (; p->dnn; p->dnn = p->dnn->next)
+        release(p->dnn);
+}
+
+dnn_graph *dnn_begin(backend_program *p)
+{
+    dnn_graph *g = arena_alloc(p->arena, sizeof *g);
+    g->program = p;
+    g->scratch_most = SCRATCH_MOST;
+    g->next = p->dnn;
+    p->dnn = g;
+    (void)open_library(p->backend, &g->failed);
+    return g;
+}
+
+dnn_desc dnn_make(dnn_graph *g, unsigned kind, const dnn_attribute *attributes)
+{
+    if (g->failed.code != OK)
+        return NULL;
+    dnn_owned *made = arena_alloc(g->program->arena, sizeof *made);
+    if (describe(kind, attributes, &made->desc, &g->failed) != OK)
+        return NULL;
+    made->next = g->owned;
+    g->owned = made;
+    return made->desc;
+}
+
+static dnn_desc make_tensor(dnn_graph *g, int64_t id, const dnn_form *f, bool is_virtual,
+                            bool is_by_value)
+{
+    BUG_ON(f->rank > DNN_RANK);
+    return dnn_make(g, DNN_TENSOR,
+                    DNN_ATTRIBUTES({DNN_TENSOR_ID, DNN_IS_INT64, 1, &id},
+                                   {DNN_TENSOR_TYPE, DNN_IS_TYPE, 1, &f->type},
+                                   {DNN_TENSOR_ALIGNMENT, DNN_IS_INT64, 1, &(int64_t){ALIGN}},
+                                   {DNN_TENSOR_SHAPE, DNN_IS_INT64, f->rank, f->size},
+                                   {DNN_TENSOR_STRIDES, DNN_IS_INT64, f->rank, f->stride},
+                                   {DNN_TENSOR_IS_VIRTUAL, DNN_IS_BOOL, 1, &is_virtual},
+                                   {DNN_TENSOR_IS_BY_VALUE, DNN_IS_BOOL, 1, &is_by_value}));
+}
+
+dnn_desc dnn_operand(dnn_graph *g, int number, const dnn_form *form)
+{
+    BUG_ON(number >= DNN_OPERANDS);
+    if (number >= g->n_operands)
+        g->n_operands = number + 1;
+    return make_tensor(g, number, form, false, false);
+}
+
+dnn_desc dnn_between(dnn_graph *g, const dnn_form *form)
+{
+    return make_tensor(g, FIRST_BETWEEN + g->n_between++, form, true, false);
+}
+
+dnn_desc dnn_number(dnn_graph *g, int rank, float x)
+{
+    BUG_ON(g->n_numbers >= DNN_NUMBERS);
+    dnn_form one = {.type = DNN_F32, .rank = rank};
+    for (int i = 0; i < rank; i++)
+        one.size[i] = one.stride[i] = 1;
+    g->numbers[g->n_numbers] = x;
+    return make_tensor(g, FIRST_NUMBER + g->n_numbers++, &one, false, true);
+}
+
+void dnn_operation(dnn_graph *g, unsigned kind, const dnn_attribute *attributes)
+{
+    BUG_ON(g->n_operations >= OPERATIONS);
+    g->operations[g->n_operations++] = dnn_make(g, kind, attributes);
+}
+
+/* --- which engine --- */
+
+static bool has_note(const unsigned notes[], int64_t n, unsigned note)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (notes[i] == note)
+            return true;
+    return false;
+}
+
+static status check_engine(dnn_desc engine, bool exact, error *err)
+{
+    unsigned notes[NOTES];
+    int64_t n = 0;
+    TRY_DNN(api.cudnnBackendGetAttribute(engine, DNN_ENGINE_NUMERICAL_NOTE, DNN_IS_NUMERICAL_NOTE,
+                                         NOTES, &n, notes),
+            "an engine's notes");
+    if (has_note(notes, n, DNN_NOTE_NONDETERMINISTIC))
+        return FAIL(err, E_UNSUPPORTED, "its bits are others every time");
+    if (has_note(notes, n, DNN_NOTE_ROUNDS_SUMS))
+        return FAIL(err, E_UNSUPPORTED, "its sums are not float32");
+    if (exact &&
+        (has_note(notes, n, DNN_NOTE_TENSOR_CORE) || has_note(notes, n, DNN_NOTE_ROUNDS_FACTORS)))
+        return FAIL(err, E_UNSUPPORTED, "its products are not float32");
+    return OK;
+}
+
+static status check_config(dnn_desc config, bool exact, error *err)
+{
+    dnn_desc engine = NULL;
+    int64_t n = 0;
+    TRY_DNN(api.cudnnBackendCreateDescriptor(DNN_ENGINE, &engine), "an engine");
+    status st = check(
+        api.cudnnBackendGetAttribute(config, DNN_CONFIG_ENGINE, DNN_IS_DESCRIPTOR, 1, &n, &engine),
+        "a configuration's engine", err);
+    if (st == OK)
+        st = check_engine(engine, exact, err);
+    destroy(&engine);
+    return st;
+}
+
+static status plan_config(dnn_graph *g, dnn_desc config, error *err)
+{
+    int64_t n = 0;
+    TRY(describe(
+        DNN_PLAN,
+        DNN_ATTRIBUTES({DNN_PLAN_CONFIG, DNN_IS_DESCRIPTOR, 1, &config},
+                       {DNN_PLAN_DEVICE, DNN_IS_DESCRIPTOR, 1, &g->program->backend->dnn_device}),
+        &g->plan, err));
+    status st = check(api.cudnnBackendGetAttribute(g->plan, DNN_PLAN_WORKSPACE, DNN_IS_INT64, 1, &n,
+                                                   &g->scratch_bytes),
+                      "a plan's workspace", err);
+    if (st == OK && g->scratch_bytes > g->scratch_most)
+        st = FAIL(err, E_UNSUPPORTED, "it wants %lld bytes of workspace, more than %lld",
+                  (long long)g->scratch_bytes, (long long)g->scratch_most);
+    if (st != OK)
+        destroy(&g->plan);
+    return st;
+}
+
+/* Of the heuristics' n configurations the first that will do becomes the graph's. What refused the
+ * last one is left in `why`. */
+static status choose(dnn_graph *g, dnn_desc configs[], int64_t n, bool exact, error *why)
+{
+    for (int64_t i = 0; i < n; i++) {
+        error_clear(why);
+        status st = check_config(configs[i], exact, why);
+        if (st == OK)
+            st = plan_config(g, configs[i], why);
+        if (st == E_UNSUPPORTED)
+            continue;
+        if (st == OK) {
+            g->config = configs[i];
+            configs[i] = NULL;
+        }
+        return st;
+    }
+    return E_UNSUPPORTED;
+}
+
+static status choose_of_heuristics(dnn_graph *g, dnn_desc heuristics, bool exact, error *why)
+{
+    dnn_desc configs[CONFIGS] = {NULL};
+    int64_t n = 0;
+    unsigned result = API_SUCCESS;
+    for (int i = 0; i < CONFIGS && result == API_SUCCESS; i++)
+        result = api.cudnnBackendCreateDescriptor(DNN_CONFIG, &configs[i]);
+    if (result == API_SUCCESS)
+        result = api.cudnnBackendGetAttribute(heuristics, DNN_HEURISTICS_RESULTS, DNN_IS_DESCRIPTOR,
+                                              CONFIGS, &n, configs);
+    status st = check(result, "what the heuristics found", why);
+    if (st == OK)
+        st = choose(g, configs, n < CONFIGS ? n : CONFIGS, exact, why);
+    for (int i = 0; i < CONFIGS; i++)
+        destroy(&configs[i]);
+    return st;
+}
+
+static status choose_of_mode(dnn_graph *g, unsigned mode, bool exact, error *why)
+{
+    dnn_desc heuristics = NULL;
+    TRY(describe(DNN_HEURISTICS,
+                 DNN_ATTRIBUTES({DNN_HEURISTICS_GRAPH, DNN_IS_DESCRIPTOR, 1, &g->graph},
+                                {DNN_HEURISTICS_MODE, DNN_IS_HEURISTICS_MODE, 1, &mode},
+                                {DNN_HEURISTICS_DEVICE, DNN_IS_DESCRIPTOR, 1,
+                                 &g->program->backend->dnn_device}),
+                 &heuristics, why));
+    status st = choose_of_heuristics(g, heuristics, exact, why);
+    destroy(&heuristics);
+    return st;
+}
+
+static status find_plan(dnn_graph *g, bool exact, error *err)
+{
+    if (g->failed.code != OK)
+        return FAIL(err, g->failed.code, "%s", g->failed.text);
+    error why = ERROR_INIT;
+    TRY(describe(
+        DNN_GRAPH,
+        DNN_ATTRIBUTES({DNN_GRAPH_OPERATIONS, DNN_IS_DESCRIPTOR, g->n_operations, g->operations}),
+        &g->graph, err));
+    status st = choose_of_mode(g, DNN_MODE_A, exact, &why);
+    if (st == E_UNSUPPORTED) {
+        error of_fallbacks = ERROR_INIT;
+        st = choose_of_mode(g, DNN_MODE_FALLBACK, exact, &of_fallbacks);
+        why = of_fallbacks.code != OK ? of_fallbacks : why;
+    }
+    if (st == E_UNSUPPORTED)
+        return FAIL(err, st, "no engine of cuDNN does%s%s", *why.text ? "; the last one: " : "",
+                    why.text);
+    return st == OK ? OK : FAIL(err, st, "%s", why.text);
+}
+
+void dnn_allow(dnn_graph *g, int64_t scratch_bytes)
+{
+    g->scratch_most = scratch_bytes;
+}
+
+status dnn_plan(dnn_graph *g, bool exact, error *err)
+{
+    status st = find_plan(g, exact, err);
+    if (st != OK)
+        release(g);
+    return st;
+}
+
+/* --- runs --- */
+
+size_t dnn_scratch_bytes(const dnn_graph *g)
+{
+    return (size_t)g->scratch_bytes;
+}
+
+/* A pack that was finalized takes no other addresses. */
+static status pack(dnn_graph *g, void *const operands[], void *scratch, error *err)
+{
+    int64_t ids[DNN_OPERANDS + DNN_NUMBERS];
+    const void *addresses[DNN_OPERANDS + DNN_NUMBERS];
+    int64_t n = 0;
+    for (int i = 0; i < g->n_operands; i++, n++)
+        ids[n] = i, addresses[n] = operands[i];
+    for (int i = 0; i < g->n_numbers; i++, n++)
+        ids[n] = FIRST_NUMBER + i, addresses[n] = &g->numbers[i];
+    destroy(&g->pack);
+    TRY(describe(DNN_PACK,
+                 DNN_ATTRIBUTES({DNN_PACK_IDS, DNN_IS_INT64, n, ids},
+                                {DNN_PACK_POINTERS, DNN_IS_POINTER, n, addresses},
+                                {DNN_PACK_WORKSPACE, DNN_IS_POINTER, 1, &scratch}),
+                 &g->pack, err));
+    memcpy(g->packed, operands, (size_t)g->n_operands * sizeof *operands);
+    g->packed[DNN_OPERANDS] = scratch;
+    return OK;
+}
+
+status dnn_run(dnn_graph *g, void *const operands[], void *scratch, error *err)
+{
+    bool is_packed = g->pack && g->packed[DNN_OPERANDS] == scratch &&
+                     memcmp(g->packed, operands, (size_t)g->n_operands * sizeof *operands) == 0;
+    if (!is_packed)
+        TRY(pack(g, operands, scratch, err));
+    unsigned result = api.cudnnBackendExecute(g->program->backend->dnn, g->plan, g->pack);
+    return check(result, "a graph", err);
+}

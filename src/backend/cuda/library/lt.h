@@ -1,0 +1,38 @@
+/*
+ * Matrix products by cuBLASLt. Its matrices are columns one after another, ours rows: what it is
+ * asked for is y' = b' a'. The algorithm is the first one its heuristics name for the shapes, with
+ * a fixed workspace and never by measured time; sums that are cut into pieces are added up in
+ * float32, by workspace, and only where the pieces come out even. So the bits depend on the shapes,
+ * the library's version and the model of chip.
+ *
+ * Of functions behind a product it is asked for Gelu by tanh and its gradient where results are halves: that
+ * is the form it computes (pytorch/pytorch#104061), as exactly as halves show. Nobody says that a NaN
+ * survives its Relu, so that is ours, nor how gradients of biases are added up (docs/NUMERICS.md).
+ *
+ * Threads: as backend.h says; a backend has a handle of its own.
+ */
+#ifndef TEQUIO_BACKEND_CUDA_LIBRARY_LT_H
+#define TEQUIO_BACKEND_CUDA_LIBRARY_LT_H
+
+#include "backend/cuda/plan/product.h"
+
+typedef struct lt_product lt_product; /* the program's */
+
+/* Whether lt_plan would make one; false too if the library fails, which lt_plan then tells. */
+bool lt_has(backend_program *p, const gemm_task *t, size_t align);
+
+/* *ret is NULL if the library is not there, or has no algorithm for this product. `align` is
+ * product_plan's. */
+MUST_USE status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_product **ret,
+                        error *err);
+/* Why it was NULL. */
+const char *lt_why_not(const gemm_task *t);
+size_t lt_scratch_bytes(const lt_product *p);
+MUST_USE status lt_run(const lt_product *p, cuda_stream stream, const product_operands *o,
+                       void *scratch, error *err);
+
+/* At the end of a program, and of a backend. */
+void lt_products_destroy(backend_program *p);
+void lt_close(backend *b);
+
+#endif

@@ -1,0 +1,122 @@
+/*
+ * What the GPUs of one process send each other, by NCCL, which knows the ways between them. A GPU's lane
+ * puts its sends and receives into its own queue, as one group; they begin when the others' are there.
+ */
+#include "backend/cuda/device/device.h"
+#include "backend/cuda/library/api.h"
+#include "backend/cuda/program.h"
+#include "common/base/alloc.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct backend_group {
+    int32_t n;
+    backend **members;    /* [n] */
+    nccl_comm *comms;     /* [n] */
+    pthread_mutex_t lock;
+    bool aborted;         /* under the lock: the comms are gone */
+};
+
+static status check(unsigned result, const char *what, error *err)
+{
+    if (result == API_SUCCESS)
+        return OK;
+    return FAIL(err, E_DEVICE, "NCCL, %s: %s", what, api.ncclGetErrorString(result));
+}
+
+/* NCCL wants a GPU of its own for each member. */
+static status open_comms(backend_group *g, error *err)
+{
+    int *devices = xcalloc((size_t)g->n, sizeof *devices);
+    bool shared = false;
+    for (int32_t i = 0; i < g->n; i++) {
+        devices[i] = g->members[i]->device;
+        for (int32_t k = 0; k < i; k++)
+            shared |= devices[k] == devices[i];
+    }
+    status st = shared ? FAIL(err, E_UNSUPPORTED, "several lanes have the same GPU")
+                       : check(api.ncclCommInitAll(g->comms, g->n, devices), "connecting GPUs", err);
+    free(devices);
+    return st;
+}
+
+void group_destroy(backend_group **g)
+{
+    if (!*g)
+        return;
+    for (int32_t i = 0; i < (*g)->n && !(*g)->aborted; i++)
+        if ((*g)->comms[i])
+            (void)api.ncclCommDestroy((*g)->comms[i]);
+    pthread_mutex_destroy(&(*g)->lock);
+    free((*g)->members);
+    free((*g)->comms);
+    free(*g);
+    *g = NULL;
+}
+
+status group_create(backend *const *members, int32_t n, backend_group **ret, error *err)
+{
+    if (!device_wants("TEQUIO_CUDA_NCCL"))
+        return FAIL(err, E_UNSUPPORTED, "TEQUIO_CUDA_NCCL is 0");
+    TRY(api_open(API_NCCL, err));
+    backend_group *g = xcalloc(1, sizeof *g);
+    g->n = n;
+    g->members = xcalloc((size_t)n, sizeof(backend *));
+    g->comms = xcalloc((size_t)n, sizeof(nccl_comm));
+    pthread_mutex_init(&g->lock, NULL);
+    memcpy(g->members, members, (size_t)n * sizeof(backend *));
+    status st = open_comms(g, err);
+    if (st == OK)
+        *ret = g;
+    else
+        group_destroy(&g);
+    return st;
+}
+
+void group_abort(backend_group *g)
+{
+    pthread_mutex_lock(&g->lock);
+    for (int32_t i = 0; i < g->n && !g->aborted; i++)
+        (void)api.ncclCommAbort(g->comms[i]);
+    g->aborted = true;
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* What went wrong behind the last call's back. */
+static status is_sound(backend_group *g, int32_t member, error *err)
+{
+    unsigned trouble = API_SUCCESS, asked = API_SUCCESS;
+    pthread_mutex_lock(&g->lock);
+    bool aborted = g->aborted;
+    if (!aborted)
+        asked = api.ncclCommGetAsyncError(g->comms[member], &trouble);
+    pthread_mutex_unlock(&g->lock);
+    if (aborted)
+        return FAIL(err, E_DEVICE, "NCCL: another GPU has given up");
+    return check(asked == API_SUCCESS ? trouble : asked, "between GPUs", err);
+}
+
+static unsigned put(const backend_group *g, int32_t member, const backend_parcel *p)
+{
+    cuda_stream stream = g->members[member]->queues[QUEUE_PEER];
+    unsigned e = API_SUCCESS;
+    if (p->n_out)
+        e = api.ncclSend(p->out, p->n_out, NCCL_F32, p->with, g->comms[member], stream);
+    if (e == API_SUCCESS && p->n_in)
+        e = api.ncclRecv(p->in, p->n_in, NCCL_F32, p->with, g->comms[member], stream);
+    return e;
+}
+
+status group_send(backend_group *g, int32_t member, const backend_parcel *parcels, int32_t n,
+                  error *err)
+{
+    TRY(is_sound(g, member, err));
+    TRY(check(api.ncclGroupStart(), "beginning a group", err));
+    unsigned e = API_SUCCESS;
+    for (int32_t i = 0; e == API_SUCCESS && i < n; i++)
+        e = put(g, member, &parcels[i]);
+    unsigned end = api.ncclGroupEnd();
+    return check(e == API_SUCCESS ? end : e, "sending to other GPUs", err);
+}

@@ -1,0 +1,337 @@
+/*
+ * Attention and RotaryEmbedding. Scores are multiplied by tensor cores where queries, keys and
+ * values are of half precision, or may be rounded to TF32, and the GPU has them for that; float32
+ * is multiplied as such otherwise. Attention of halves with neither mask nor dropout is cuDNN's
+ * where that takes it, else ours.
+ */
+#include "backend/cuda/kernels/attention.h"
+#include "backend/cuda/kernels/cast.h"
+#include "backend/cuda/library/dnn_attention.h"
+#include "backend/cuda/plan/product.h"
+#include "common/base/alloc.h"
+#include "graph/attention.h"
+
+#include <inttypes.h>
+
+enum { MOST_HEAD = 65536, SLOPES = 3, SCRATCH_ALIGN = 256 };
+
+/* cuDNN reads and writes halves: of a value that is stored otherwise a copy in the scratch. */
+typedef struct half_copy {
+    int64_t elements; /* 0: there is none */
+    size_t at;
+} half_copy;
+
+typedef struct attention_state {
+    attention_form form;
+    launch_attention launch; /* without addresses */
+    launch_dropout drop;     /* likewise */
+    dnn_graph *dnn;          /* NULL: our kernels */
+    half_copy y, dy, slopes[SLOPES];
+    size_t dnn_scratch; /* where cuDNN's begins */
+} attention_state;
+
+static launch_lie lie_of(const attention_lie *l)
+{
+    return (launch_lie){l->batch, l->head, l->position};
+}
+
+static void broadcast_mask(launch_attention *t, const graph_value *mask)
+{
+    const graph_shape *m = &mask->shape;
+    int64_t stride = 1;
+    t->mask_chooses = mask->dtype == DT_BOOL;
+    for (int i = m->rank - 1; i >= 0; i--) {
+        t->mask_stride[4 - m->rank + i] = m->dim[i] > 1 ? stride : 0;
+        stride *= m->dim[i];
+    }
+}
+
+static status type_of(dtype t, launch_type *ret, error *err)
+{
+    if (t != DT_F32 && !dtype_is_half(t))
+        return FAIL(err, E_UNSUPPORTED, "operands of %s, known are float32, bfloat16 and float16",
+                    dtype_name(t));
+    *ret = cuda_launch_type(t);
+    return OK;
+}
+
+static status check_size(const attention_form *f, error *err)
+{
+    int64_t queries = f->batch * f->q_heads * f->q_length;
+    int64_t keys = f->batch * f->kv_heads * f->k_length;
+    if (queries > INT32_MAX || keys > INT32_MAX || f->head > MOST_HEAD || f->v_head > MOST_HEAD)
+        return FAIL(err, E_UNSUPPORTED,
+                    "%" PRId64 " queries and %" PRId64 " keys of %" PRId64 " and %" PRId64
+                    " numbers; at most 2^31 of %d can be",
+                    queries, keys, f->head, f->v_head, MOST_HEAD);
+    return OK;
+}
+
+static void lay_out(attention_state *s)
+{
+    const attention_form *f = &s->form;
+    launch_attention *t = &s->launch;
+    t->batch = f->batch;
+    t->q_heads = f->q_heads;
+    t->kv_heads = f->kv_heads;
+    t->q_length = f->q_length;
+    t->k_length = f->k_length;
+    t->head = f->head;
+    t->v_head = f->v_head;
+    t->q_lie = lie_of(&f->q);
+    t->k_lie = lie_of(&f->k);
+    t->v_lie = lie_of(&f->v);
+    t->y_lie = lie_of(&f->y);
+}
+
+/* Operands stand among the inputs from `first` on: q, k, v, mask, batch id. */
+static status plan(backend_program *p, cuda_node *n, int first, attention_state **ret, error *err)
+{
+    char why[ATTENTION_WHY];
+    const attention_attr *a = n->node->attr;
+    const graph_value *q = cuda_in(n, first), *k = cuda_in(n, first + 1);
+    const graph_value *v = cuda_in(n, first + 2), *mask = cuda_in(n, first + 3);
+    attention_state *s = arena_alloc(p->arena, sizeof *s);
+    launch_attention *t = &s->launch;
+    tile_kind kind;
+    BUG_ON(!attention_form_of(a, &q->shape, k ? &k->shape : NULL, v ? &v->shape : NULL, &s->form,
+                              why));
+    TRY(type_of(q->dtype, &t->operands, err));
+    TRY(product_kind(p, q->dtype, &kind, err));
+    TRY(check_size(&s->form, err));
+    lay_out(s);
+    t->scale = attention_scale(a, &s->form);
+    t->causal = a->causal;
+    t->results = cuda_launch_type(first ? cuda_in_storage(n, 0).type : cuda_out_storage(n, 0).type);
+    t->products = kind == TILE_F32 ? PRODUCTS_FFMA : PRODUCTS_MMA;
+    t->shared_limit = p->backend->shared_limit;
+    s->drop = cuda_dropout(a->ratio, a->seed, a->stream);
+    if (mask)
+        broadcast_mask(t, mask);
+    n->state = *ret = s;
+    return OK;
+}
+
+static size_t bytes_of(launch_type t)
+{
+    return t == LAUNCH_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+
+static const void *first_of(const attention_state *s, const void *x, const attention_lie *l)
+{
+    return (const char *)x + (size_t)l->offset * bytes_of(s->launch.operands);
+}
+
+/* Packed keys and values are in the queries' value. */
+static launch_attention launch_of(const cuda_node *n, const cuda_call *c, int first)
+{
+    const attention_state *s = n->state;
+    launch_attention t = s->launch;
+    const void *q = c->in[first], *k = c->in[first + 1], *v = c->in[first + 2];
+    t.q = first_of(s, q, &s->form.q);
+    t.k = first_of(s, k ? k : q, &s->form.k);
+    t.v = first_of(s, v ? v : q, &s->form.v);
+    t.mask = c->in[first + 3];
+    t.drop = s->drop;
+    if (t.drop.threshold > 0)
+        t.drop.batch = c->in[first + 4];
+    return t;
+}
+
+static status run_attention(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    launch_attention t = launch_of(n, c, 0);
+    t.y = c->out[0];
+    t.lse = c->out[1];
+    launch_attention_forward(c->stream, &t);
+    return OK;
+}
+
+static void *slope_at(void *x, const attention_lie *l, size_t bytes)
+{
+    return x ? (char *)x + (size_t)l->offset * bytes : NULL;
+}
+
+/* slopes[i] is where the gradient of operand i begins, of elements of so many bytes. */
+static launch_attention_bwd bwd_of(const cuda_node *n, const cuda_call *c, void *const slopes[],
+                                   size_t bytes)
+{
+    const attention_state *s = n->state;
+    bool packed = !c->in[4];
+    launch_attention_bwd b = {
+        .of = launch_of(n, c, 3),
+        .dy = c->in[0],
+        .delta = c->scratch,
+        .dq = slope_at(slopes[0], &s->form.q, bytes),
+        .dk = slope_at(slopes[packed ? 0 : 1], &s->form.k, bytes),
+        .dv = slope_at(slopes[packed ? 0 : 2], &s->form.v, bytes),
+    };
+    b.of.y = (void *)(uintptr_t)c->in[1];
+    b.of.lse = (float *)(uintptr_t)c->in[2];
+    return b;
+}
+
+static status run_attention_bwd(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    const attention_state *s = n->state;
+    launch_attention_bwd b = bwd_of(n, c, c->out, bytes_of(s->launch.results));
+    launch_attention_backward(c->stream, &b);
+    return OK;
+}
+
+/* --- by cuDNN --- */
+
+/* The value itself where there is no copy. */
+static void *half_at(const cuda_call *c, const half_copy *h, void *value)
+{
+    return h->elements ? (char *)c->scratch + h->at : value;
+}
+
+static void *rounded(const attention_state *s, const cuda_call *c, const half_copy *h,
+                     const void *value)
+{
+    void *half = half_at(c, h, (void *)(uintptr_t)value);
+    if (h->elements)
+        launch_round(c->stream, (launch_types){.y = s->launch.operands}, half, value, h->elements);
+    return half;
+}
+
+static void widen(const attention_state *s, const cuda_call *c, const half_copy *h, void *value)
+{
+    if (h->elements && value)
+        launch_round(c->stream, (launch_types){.a = s->launch.operands}, value, half_at(c, h, NULL),
+                     h->elements);
+}
+
+static status run_by_dnn(const cuda_node *n, const cuda_call *c, error *err)
+{
+    const attention_state *s = n->state;
+    launch_attention t = launch_of(n, c, 0);
+    t.y = half_at(c, &s->y, c->out[0]);
+    t.lse = c->out[1];
+    TRY(dnn_attention_run(s->dnn, &t, (char *)c->scratch + s->dnn_scratch, err));
+    widen(s, c, &s->y, c->out[0]);
+    return OK;
+}
+
+static status run_bwd_by_dnn(const cuda_node *n, const cuda_call *c, error *err)
+{
+    const attention_state *s = n->state;
+    void *slopes[SLOPES];
+    for (int i = 0; i < SLOPES; i++)
+        slopes[i] = half_at(c, &s->slopes[i], c->out[i]);
+    launch_attention_bwd b = bwd_of(n, c, slopes, sizeof(uint16_t));
+    b.dy = rounded(s, c, &s->dy, b.dy);
+    b.of.y = rounded(s, c, &s->y, b.of.y);
+    TRY(dnn_attention_bwd_run(s->dnn, &b, (char *)c->scratch + s->dnn_scratch, err));
+    for (int i = 0; i < SLOPES; i++)
+        widen(s, c, &s->slopes[i], c->out[i]);
+    return OK;
+}
+
+/* --- plans --- */
+
+static size_t reserve(cuda_node *n, size_t bytes)
+{
+    size_t at = n->scratch_bytes;
+    n->scratch_bytes = size_round_up(at + bytes, SCRATCH_ALIGN);
+    return at;
+}
+
+/* Of a value of this shape that is not stored as the operands are. */
+static half_copy copy_of(cuda_node *n, const graph_shape *shape)
+{
+    int64_t elements = graph_shape_elements(shape);
+    return (half_copy){elements, reserve(n, (size_t)elements * sizeof(uint16_t))};
+}
+
+typedef status dnn_plan_of(backend_program *p, const launch_attention *t, dnn_graph **ret,
+                           error *err);
+
+/* Leaves s->dnn NULL where our kernels have to do it. */
+static status ask_dnn(cuda_node *n, int first, attention_state *s, dnn_plan_of *plan_of, error *err)
+{
+    error why = ERROR_INIT;
+    if (cuda_in(n, first + 3) || s->drop.threshold > 0) {
+        cuda_node_by(n, "cuDNN", "cuDNN's attention is used without a mask and without dropout");
+        return OK;
+    }
+    status st = plan_of(n->program, &s->launch, &s->dnn, &why);
+    cuda_node_by(n, "cuDNN", st == OK ? NULL : why.text);
+    return st == OK || st == E_UNSUPPORTED ? OK : FAIL(err, st, "%s", why.text);
+}
+
+status cuda_plan_attention(backend_program *p, cuda_node *n, error *err)
+{
+    attention_state *s = NULL;
+    TRY(plan(p, n, 0, &s, err));
+    TRY(ask_dnn(n, 0, s, dnn_attention_plan, err));
+    n->body = s->dnn ? run_by_dnn : run_attention;
+    if (!s->dnn)
+        return OK;
+    if (cuda_out_storage(n, 0).type != cuda_in(n, 0)->dtype)
+        s->y = copy_of(n, &s->form.y_shape);
+    s->dnn_scratch = reserve(n, dnn_scratch_bytes(s->dnn));
+    return OK;
+}
+
+static void plan_copies(cuda_node *n, attention_state *s)
+{
+    dtype half = cuda_in(n, 3)->dtype;
+    if (cuda_in_storage(n, 0).type != half)
+        s->dy = copy_of(n, &s->form.y_shape);
+    if (cuda_in_storage(n, 1).type != half)
+        s->y = copy_of(n, &s->form.y_shape);
+    for (int i = 0; i < SLOPES && cuda_in(n, 3 + i); i++)
+        if (!cuda_out(n, i) || cuda_out_storage(n, i).type != half)
+            s->slopes[i] = copy_of(n, &cuda_in(n, 3 + i)->shape);
+}
+
+status cuda_plan_attention_bwd(backend_program *p, cuda_node *n, error *err)
+{
+    attention_state *s = NULL;
+    TRY(plan(p, n, 3, &s, err));
+    TRY(ask_dnn(n, 3, s, dnn_attention_bwd_plan, err));
+    reserve(n, (size_t)(s->form.batch * s->form.q_heads * s->form.q_length) * sizeof(float));
+    n->body = s->dnn ? run_bwd_by_dnn : run_attention_bwd;
+    if (!s->dnn)
+        return OK;
+    plan_copies(n, s);
+    s->dnn_scratch = reserve(n, dnn_scratch_bytes(s->dnn));
+    return OK;
+}
+
+static status run_rotary(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    launch_rotary t = *(const launch_rotary *)n->state;
+    t.x = c->in[0];
+    t.cosine = c->in[1];
+    t.sine = c->in[2];
+    t.y = c->out[0];
+    launch_rotary_embedding(c->stream, &t);
+    return OK;
+}
+
+status cuda_plan_rotary(backend_program *p, cuda_node *n, error *err)
+{
+    (void)err;
+    const rotary_attr *a = n->node->attr;
+    const graph_shape *x = &cuda_in(n, 0)->shape;
+    launch_rotary *t = arena_alloc(p->arena, sizeof *t);
+    t->by_head = x->rank == 4;
+    t->heads = t->by_head ? x->dim[1] : a->heads;
+    t->length = t->by_head ? x->dim[2] : x->dim[1];
+    t->head = t->by_head ? x->dim[3] : x->dim[2] / a->heads;
+    t->rows = x->dim[0] * t->heads * t->length;
+    t->width = a->width;
+    t->interleaved = a->interleaved;
+    t->inverse = a->inverse;
+    t->type = cuda_launch_type(cuda_in_storage(n, 0).type);
+    n->body = run_rotary;
+    n->state = t;
+    n->takes_inplace = true;
+    return OK;
+}

@@ -1,0 +1,135 @@
+/* BatchNormalization and its gradient. Scratch: [pieces, vectors nobody wants, what the loops
+ * read]. */
+#include "backend/cuda/kernels/batch_norm.h"
+#include "backend/cuda/load/fuse.h"
+#include "backend/cuda/plan/pieces.h"
+#include "common/base/alloc.h"
+
+enum {
+    MOMENTS_BYTES = 16, /* of a piece and channel, forward */
+    SLOPES_BYTES = 8,   /* backward */
+    LINE_BYTES = 16,    /* of a channel */
+    ALIGN = 256,
+};
+
+typedef struct norm_state {
+    launch_batch_norm_call call;
+    bool training;
+    size_t vector;         /* bytes of one number a channel */
+    size_t vectors, lines; /* where in the scratch they begin */
+    int relu_bias;         /* its place among what is read; 0: Relu's gradient is not made */
+} norm_state;
+
+/* Whether there is one place, too. */
+bool cuda_norm_lies_last(const cuda_node *n)
+{
+    const graph_shape *x = &cuda_in(n, 0)->shape;
+    int64_t places = 1;
+    for (int i = 2; i < x->rank; i++)
+        places *= x->dim[i];
+    return places == 1 || cuda_in_storage(n, 0).channels_last;
+}
+
+static norm_state *state_new(backend_program *p, cuda_node *n, size_t piece_bytes)
+{
+    const batch_norm_attr *a = n->node->attr;
+    const graph_shape *x = &cuda_in(n, 0)->shape;
+    norm_state *s = arena_alloc(p->arena, sizeof *s);
+    launch_batch_norm_call *c = &s->call;
+    *c = (launch_batch_norm_call){
+        .type = cuda_launch_type(cuda_in_storage(n, 0).type),
+        .n = x->dim[0], .channels = x->dim[1], .plane = 1, .epsilon = a->epsilon};
+    for (int i = 2; i < x->rank; i++)
+        c->plane *= x->dim[i];
+    c->channels_last = cuda_norm_lies_last(n);
+    c->pieces = c->channels_last ? pieces_of_columns(1, c->n * c->plane, c->channels)
+                                 : pieces_of(c->channels, c->n * c->plane);
+    s->training = a->training;
+    s->vector = size_round_up((size_t)c->channels * sizeof(float), ALIGN);
+    s->vectors = c->pieces > 1
+                     ? size_round_up((size_t)c->pieces * (size_t)c->channels * piece_bytes, ALIGN)
+                     : 0;
+    s->lines = s->vectors + 2 * s->vector;
+    n->state = s;
+    n->scratch_bytes = s->lines + (size_t)c->channels * LINE_BYTES;
+    return s;
+}
+
+static launch_batch_norm_call call_of(const norm_state *s, const cuda_call *c)
+{
+    launch_batch_norm_call call = s->call;
+    call.room = c->scratch;
+    call.lines = (char *)c->scratch + s->lines;
+    return call;
+}
+
+/* The output's place, or a piece of scratch where nobody wants it. */
+static void *or_scratch(void *wanted, const norm_state *s, int piece, const cuda_call *c)
+{
+    return wanted ? wanted : (char *)c->scratch + s->vectors + (size_t)piece * s->vector;
+}
+
+static status run_norm(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    const norm_state *s = n->state;
+    launch_batch_norm_call call = call_of(s, c);
+    launch_chain_call chain;
+    call.behind = cuda_chain_at(n->behind, c, &chain);
+    const float *mean = c->in[3], *variance = c->in[4];
+    if (s->training) {
+        float *made_mean = or_scratch(c->out[1], s, 0, c);
+        float *made_variance = or_scratch(c->out[2], s, 1, c);
+        launch_batch_norm_statistics(c->stream, &call, made_mean, made_variance, c->in[0]);
+        mean = made_mean;
+        variance = made_variance;
+    }
+    launch_batch_norm(c->stream, &call, c->out[0], c->in[0], c->in[1], c->in[2], mean, variance);
+    return OK;
+}
+
+status cuda_plan_batch_norm(backend_program *p, cuda_node *n, error *err)
+{
+    (void)err;
+    state_new(p, n, MOMENTS_BYTES);
+    n->body = run_norm;
+    return OK;
+}
+
+static status run_norm_bwd(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    const norm_state *s = n->state;
+    launch_batch_norm_call call = call_of(s, c);
+    launch_chain_call chain;
+    call.before = cuda_chain_at(n->before, c, &chain);
+    call.relu_bias = s->relu_bias ? c->in[s->relu_bias] : NULL;
+    launch_batch_norm_bwd(c->stream, &call, c->out[0], or_scratch(c->out[1], s, 0, c),
+                          or_scratch(c->out[2], s, 1, c), c->in[4], c->in[0], c->in[1], c->in[2],
+                          c->in[3], s->training);
+    return OK;
+}
+
+/* Reads the slopes of Relu's result instead, and the bias, which with the other operands tells what
+ * that was made of. The bias is still the forward's: servers move it when they have its gradient,
+ * made here. */
+static void look_through_relu(backend_program *p, cuda_node *n, const cuda_group *group,
+                              norm_state *s)
+{
+    const graph_node *relu = graph_node_at(p->g, group->before.at[0].node);
+    n->reads[4] = relu->in[0];
+    s->relu_bias = n->n_reads;
+    n->reads[n->n_reads++] = graph_node_at(p->g, group->relu_of)->in[2];
+    n->scratch_bytes += (size_t)s->call.channels * LINE_BYTES;
+}
+
+status cuda_plan_batch_norm_bwd(backend_program *p, cuda_node *n, error *err)
+{
+    (void)err;
+    norm_state *s = state_new(p, n, SLOPES_BYTES);
+    const cuda_group *group = p->group[n - p->nodes];
+    if (group && group->relu_of != GRAPH_NONE)
+        look_through_relu(p, n, group, s);
+    n->body = run_norm_bwd;
+    return OK;
+}

@@ -1,0 +1,84 @@
+/* Arithmetic of two operands that broadcast. */
+#include "backend/cuda/kernels/binary.h"
+#include "backend/cuda/load/fuse.h"
+#include "common/base/alloc.h"
+
+typedef struct binary_state {
+    axes over;
+    launch_types types;
+    dtype type; /* of whole numbers */
+    binary_function of_floats;
+    whole_function of_wholes;
+} binary_state;
+
+static const struct {
+    binary_function of_floats;
+    whole_function of_wholes;
+    bool only_floats;
+} functions[OP_COUNT] = {
+    [OP_ADD] = {BINARY_add, WHOLE_add},
+    [OP_SUB] = {BINARY_sub, WHOLE_sub},
+    [OP_MUL] = {BINARY_mul, WHOLE_mul},
+    [OP_DIV] = {BINARY_div, WHOLE_div},
+    [OP_MIN] = {BINARY_min, WHOLE_min},
+    [OP_MAX] = {BINARY_max, WHOLE_max},
+    [OP_MOD] = {BINARY_mod, WHOLE_mod},
+    [OP_POW] = {.of_floats = BINARY_pow, .only_floats = true},
+    [OP_PRELU] = {.of_floats = BINARY_prelu, .only_floats = true},
+    [OP_SIGMOID_CROSS_ENTROPY] = {.of_floats = BINARY_sigmoid_cross_entropy, .only_floats = true},
+};
+
+static status run_floats(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    const binary_state *s = n->state;
+    launch_binary(c->stream, s->of_floats, s->types, c->out[0], c->in[0], c->in[1], &s->over);
+    return OK;
+}
+
+static status run_wholes(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    const binary_state *s = n->state;
+    launch_whole(c->stream, s->of_wholes, s->type, c->out[0], c->in[0], c->in[1], &s->over);
+    return OK;
+}
+
+/* Pow by a number that is known; by any other without a shorter way it stays pow. */
+static binary_function power_of(const graph_value *exponent)
+{
+    if (exponent->kind != VAL_CONST || graph_shape_elements(&exponent->shape) != 1)
+        return BINARY_pow;
+    float number = *(const float *)exponent->data;
+#define POWER(name, known, expression)                                                             \
+    if (number == (known))                                                                         \
+        return BINARY_##name;
+#include "backend/binary_math.def"
+    return BINARY_pow;
+}
+
+binary_function cuda_binary_of(const graph *g, const graph_node *n)
+{
+    return n->op == OP_POW ? power_of(graph_value_at(g, n->in[1])) : functions[n->op].of_floats;
+}
+
+status cuda_plan_binary(backend_program *p, cuda_node *n, error *err)
+{
+    graph_op op = n->node->op;
+    dtype t = cuda_out(n, 0)->dtype;
+    bool is_whole = t == DT_I64 || t == DT_I32 || t == DT_U8;
+    if (t != DT_F32 && (!is_whole || functions[op].only_floats))
+        return FAIL(err, E_UNSUPPORTED, "arithmetic in %s", dtype_name(t));
+    binary_state *s = arena_alloc(p->arena, sizeof *s);
+    *s = (binary_state){.over = cuda_broadcast(n),
+                        .types = cuda_types(n),
+                        .type = t,
+                        .of_floats = cuda_binary_of(p->g, n->node),
+                        .of_wholes = functions[op].of_wholes};
+    if (op == OP_MOD && ((const mod_attr *)n->node->attr)->fmod)
+        s->of_wholes = WHOLE_fmod;
+    n->body = is_whole ? run_wholes : run_floats;
+    n->state = s;
+    n->takes_inplace = true;
+    return OK;
+}

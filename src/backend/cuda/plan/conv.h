@@ -1,0 +1,51 @@
+/*
+ * What plan_conv.c knows of a convolution or a gradient of one, for the ways there are to compute
+ * it.
+ */
+#ifndef TEQUIO_BACKEND_CUDA_PLAN_CONV_H
+#define TEQUIO_BACKEND_CUDA_PLAN_CONV_H
+
+#include "backend/cuda/library/dnn_conv.h"
+#include "backend/cuda/plan/product.h"
+
+typedef struct conv_lie {
+    int64_t outer, channels, places; /* images, or maps of the weights */
+    bool rounded;                    /* the value is of half precision already */
+    bool last;                       /* its channels are */
+    bool turns;                      /* ... or are to be, in a copy */
+    size_t at;                       /* in scratch, if it turns */
+} conv_lie;
+
+typedef struct conv_state {
+    conv_part first, second, makes;
+    conv_lie part[PARTS];
+    dtype factor, result; /* what is multiplied; how what is made is stored */
+    conv_task task;       /* all but addresses */
+    bool is_product;
+    product product;
+    conv_part a, b; /* its factors */
+    dnn_graph *dnn; /* NULL: not by cuDNN */
+    axes bias_over; /* of a bias that is added behind cuDNN; rank 0: of none */
+    conv_task bias; /* the sum that CONV_BWD_WEIGHTS makes beside; cut.pieces 0: none */
+    size_t rest;    /* where the scratch behind turned parts begins */
+} conv_state;
+
+static inline conv_operand *conv_operand_of(conv_task *t, conv_part part)
+{
+    return part == PART_X ? &t->x : part == PART_W ? &t->w : &t->y;
+}
+
+static inline bool conv_has_to_round(const conv_state *s, conv_part part)
+{
+    return dtype_is_half(s->factor) && !s->part[part].rounded;
+}
+
+/* `type`: of a copy, or of what is rounded already. */
+void conv_set_layout(conv_operand *o, const conv_lie *l, dtype type);
+
+/* By cuDNN; E_UNSUPPORTED with the reason leaves it to be planned another way. */
+MUST_USE status conv_plan_dnn(backend_program *p, conv_state *s, error *err);
+MUST_USE status conv_run_dnn(const conv_state *s, const cuda_call *c, const void *first,
+                             const void *second, const void *bias, error *err);
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * SoftmaxCrossEntropyLoss, NegativeLogLikelihoodLoss, their gradients, and Accuracy. Labels that are
+ * no class are told of by the fault word, those of Accuracy count as wrong.
+ */
+#include "backend/cuda/kernels/loss.h"
+#include "backend/cuda/plan/pieces.h"
+#include "backend/cuda/program.h"
+#include "common/base/alloc.h"
+
+static launch_loss_call *state_new(backend_program *p, cuda_node *n, const graph_value *scores,
+                                   const graph_value *labels)
+{
+    launch_loss_call *s = arena_alloc(p->arena, sizeof *s);
+    *s = (launch_loss_call){.n = scores->shape.dim[0], .classes = scores->shape.dim[1], .inner = 1};
+    for (int i = 2; i < scores->shape.rank; i++)
+        s->inner *= scores->shape.dim[i];
+    s->type = cuda_launch_type(cuda_in_storage(n, 0).type);
+    int64_t pitch = cuda_in_storage(n, 0).pitch;
+    s->pitch = pitch ? pitch : s->classes;
+    s->narrow = labels->dtype == DT_I32;
+    s->fault_node = n->fault_node;
+    n->state = s;
+    return s;
+}
+
+/* What forward and backward of a loss have in common; `labels` is their place among the inputs. */
+static status plan_any(backend_program *p, cuda_node *n, const graph_value *scores, int labels,
+                       error *err)
+{
+    static const launch_loss_reduction reduction_of[] = {
+        [SCE_MEAN] = LAUNCH_LOSS_MEAN, [SCE_SUM] = LAUNCH_LOSS_SUM, [SCE_NONE] = LAUNCH_LOSS_NONE};
+    const sce_attr *a = n->node->attr;
+    if (scores->dtype != DT_F32)
+        return FAIL(err, E_UNSUPPORTED, "scores in %s, known is float32",
+                    dtype_name(scores->dtype));
+    launch_loss_call *s = state_new(p, n, scores, cuda_in(n, labels));
+    s->log_probs = a->log_probs;
+    s->has_ignore = a->has_ignore_index;
+    s->ignore = a->ignore_index;
+    s->reduction = reduction_of[a->reduction];
+    s->pieces = pieces_of(1, s->n * s->inner);
+    n->scratch_bytes = (size_t)(2 * s->pieces + 1) * sizeof(double);
+    cuda_node_checks(n, labels, 0, s->classes - 1);
+    return OK;
+}
+
+static launch_loss_call call_of(const cuda_node *n, const cuda_call *c, int labels, int weights)
+{
+    launch_loss_call call = *(const launch_loss_call *)n->state;
+    call.labels = c->in[labels];
+    call.weights = weights < n->node->n_in ? c->in[weights] : NULL;
+    call.room = c->scratch;
+    call.fault = c->fault;
+    return call;
+}
+
+static status run_loss(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    launch_loss_call call = call_of(n, c, 1, 2);
+    launch_loss(c->stream, &call, c->out[0], c->out[1], c->out[2], c->in[0]);
+    return OK;
+}
+
+status cuda_plan_loss(backend_program *p, cuda_node *n, error *err)
+{
+    n->body = run_loss;
+    return plan_any(p, n, cuda_in(n, 0), 1, err);
+}
+
+static status run_loss_bwd(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    launch_loss_call call = call_of(n, c, 2, 5);
+    launch_loss_bwd(c->stream, &call, c->out[0], c->in[0], c->in[1], c->in[3], c->in[4]);
+    return OK;
+}
+
+status cuda_plan_loss_bwd(backend_program *p, cuda_node *n, error *err)
+{
+    n->body = run_loss_bwd;
+    n->takes_inplace = true;
+    return plan_any(p, n, cuda_in(n, 0), 2, err);
+}
+
+static status run_accuracy(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    launch_loss_call call = call_of(n, c, 1, n->node->n_in);
+    launch_accuracy(c->stream, &call, c->out[0], c->out[1], c->in[0]);
+    return OK;
+}
+
+status cuda_plan_accuracy(backend_program *p, cuda_node *n, error *err)
+{
+    (void)err;
+    const accuracy_attr *a = n->node->attr;
+    launch_loss_call *s = state_new(p, n, cuda_in(n, 0), cuda_in(n, 1));
+    s->has_ignore = a->has_ignore_index;
+    s->ignore = a->ignore_index;
+    n->body = run_accuracy;
+    n->scratch_bytes = (size_t)(s->n * s->inner); /* a byte a row */
+    return OK;
+}

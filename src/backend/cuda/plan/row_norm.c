@@ -1,0 +1,72 @@
+/* LayerNormalization, RMSNormalization and their gradients. */
+#include "backend/cuda/kernels/row_norm.h"
+#include "backend/cuda/load/fuse.h"
+#include "common/base/alloc.h"
+
+enum {
+    MOST_BANDS = 1024, /* of rows, each with sums of its own */
+    FEWEST_ROWS = 8,   /* of a band */
+};
+
+static status run_row_norm(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    launch_row_norm_call call = *(const launch_row_norm_call *)n->state;
+    const float *bias = call.centred && n->node->n_in > 2 ? c->in[2] : NULL;
+    launch_chain_call chain;
+    call.chain = cuda_chain_at(n->before, c, &chain);
+    launch_row_norm(c->stream, &call, c->out[0], call.centred ? c->out[1] : NULL,
+                    c->out[call.centred ? 2 : 1], c->in[0], c->in[1], bias);
+    return OK;
+}
+
+static status run_row_norm_bwd(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    launch_row_norm_call call = *(const launch_row_norm_call *)n->state;
+    int inverse = call.centred ? 3 : 2;
+    launch_chain_call chain;
+    call.chain = cuda_chain_at(n->behind, c, &chain);
+    call.room = c->scratch;
+    launch_row_norm_bwd(c->stream, &call, c->out[0], c->out[1], call.centred ? c->out[2] : NULL,
+                        c->in[inverse + 1], c->in[0], c->in[1], call.centred ? c->in[2] : NULL,
+                        c->in[inverse]);
+    return OK;
+}
+
+static launch_row_norm_call *state_new(backend_program *p, const cuda_node *n)
+{
+    const row_norm_attr *a = n->node->attr;
+    const graph_shape *x = &cuda_in(n, 0)->shape;
+    graph_op op = n->node->op;
+    launch_row_norm_call *s = arena_alloc(p->arena, sizeof *s);
+    *s = (launch_row_norm_call){.rows = 1, .n = 1, .epsilon = a->epsilon};
+    bool backward = graph_op_of(op)->traits & OP_BACKWARD;
+    s->x_type = cuda_launch_type(cuda_in_storage(n, 0).type);
+    s->y_type = cuda_launch_type(backward ? cuda_in_storage(n, n->node->n_in - 1).type
+                                          : cuda_out_storage(n, 0).type);
+    s->centred = op == OP_LAYER_NORMALIZATION || op == OP_LAYER_NORMALIZATION_BWD;
+    for (int i = 0; i < x->rank; i++)
+        *(i < a->axis ? &s->rows : &s->n) *= x->dim[i];
+    return s;
+}
+
+status cuda_plan_row_norm(backend_program *p, cuda_node *n, error *err)
+{
+    (void)err;
+    n->body = run_row_norm;
+    n->state = state_new(p, n);
+    return OK;
+}
+
+status cuda_plan_row_norm_bwd(backend_program *p, cuda_node *n, error *err)
+{
+    (void)err;
+    launch_row_norm_call *s = state_new(p, n);
+    int64_t bands = (s->rows + FEWEST_ROWS - 1) / FEWEST_ROWS;
+    s->bands = bands < MOST_BANDS ? bands : MOST_BANDS;
+    n->body = run_row_norm_bwd;
+    n->state = s;
+    n->scratch_bytes = (size_t)(2 * s->bands * s->n) * sizeof(float);
+    return OK;
+}

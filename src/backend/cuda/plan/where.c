@@ -1,0 +1,59 @@
+/* Choices between operands: Where, and the gradients that follow one. */
+#include "backend/cuda/kernels/ternary.h"
+#include "backend/cuda/load/fuse.h"
+#include "common/base/alloc.h"
+
+typedef struct choice_state {
+    axes over;
+    launch_types types;
+    choice_function function;
+    size_t element; /* bytes */
+} choice_state;
+
+static status run_choice(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    const choice_state *s = n->state;
+    launch_choice(c->stream, s->function, s->types, c->out[0], c->in[0], c->in[1], c->in[2],
+                  &s->over);
+    return OK;
+}
+
+static status run_where(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    const choice_state *s = n->state;
+    launch_where(c->stream, s->element, c->out[0], c->in[0], c->in[1], c->in[2], &s->over);
+    return OK;
+}
+
+choice_function cuda_choice_of(graph_op op)
+{
+    switch (op) {
+    case OP_MAX_BWD:
+        return CHOICE_max_bwd;
+    case OP_MIN_BWD:
+        return CHOICE_min_bwd;
+    case OP_PRELU_BWD:
+        return CHOICE_prelu_bwd;
+    default:
+        return CHOICE_sigmoid_cross_entropy_bwd;
+    }
+}
+
+status cuda_plan_where(backend_program *p, cuda_node *n, error *err)
+{
+    (void)err;
+    bool is_where = n->node->op == OP_WHERE;
+    dtype t = cuda_out_storage(n, 0).type;
+    choice_state *s = arena_alloc(p->arena, sizeof *s);
+    *s = (choice_state){.over = cuda_broadcast(n), .element = dtype_bytes(t)};
+    if (!is_where) {
+        s->function = cuda_choice_of(n->node->op);
+        s->types = cuda_types(n);
+    }
+    n->body = is_where ? run_where : run_choice;
+    n->state = s;
+    n->takes_inplace = !is_where;
+    return OK;
+}

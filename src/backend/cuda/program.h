@@ -3,7 +3,7 @@
  *
  * Loading walks the nodes once, in order. A node's plan function looks at its shapes and attributes
  * and picks a body, which only calls a launcher (kernels/) with what was decided. How the bytes of
- * a value are to be read was chosen before (storage.h).
+ * a value are to be read was chosen before (load/storage.h).
  *
  * Threads: as backend.h says.
  */
@@ -12,6 +12,7 @@
 
 #include "backend/axes_of.h"
 #include "backend/backend.h"
+#include "backend/cuda/device/gpu.h"
 #include "backend/cuda/kernels/launch.h"
 #include "graph/attrs.h"
 #include "graph/index_places.h"
@@ -48,7 +49,7 @@ typedef status (*cuda_body)(const cuda_node *n, const cuda_call *c, error *err);
 
 struct cuda_node {
     backend_program *program;
-    const graph_node *node; /* of a group (fuse.h) the one that plans for all */
+    const graph_node *node; /* of a group (load/fuse.h) the one that plans for all */
     graph_val *reads, *writes;  /* GRAPH_NONE: absent */
     int32_t n_reads, n_writes;
     const cuda_chain *before, *behind;  /* of a group: what its kernel does beside; or NULL */
@@ -65,20 +66,6 @@ struct cuda_node {
     cuda_call call;         /* filled anew at every run */
 };
 
-struct backend {
-    int device;
-    int arch;               /* 10 times its compute capability: 75, 80, 120 */
-    size_t shared_limit;    /* bytes of shared memory a block may ask for */
-    struct cublasLtContext *lt; /* lt.h; NULL: not opened */
-    struct cudnnContext *dnn;   /* dnn.h; NULL: not opened */
-    void *dnn_device;           /* what cuDNN's heuristics know of the GPU */
-    cuda_stream queues[QUEUE_COUNT];
-    uint64_t *fault;        /* on the device; all ones: none */
-    bool records;           /* segments, as graphs */
-    bool is_recording;      /* one of them, now */
-    bool fuses;             /* nodes */
-};
-
 struct backend_program {
     backend *backend;
     const graph *g;
@@ -92,9 +79,6 @@ struct backend_program {
     struct lt_product *lt;  /* all products that are cuBLASLt's */
     struct dnn_graph *dnn;  /* all graphs that are cuDNN's */
 };
-
-/* Chooses body, state and scratch. E_UNSUPPORTED with the reason if there is no kernel. */
-typedef status (*cuda_plan)(backend_program *p, cuda_node *n, error *err);
 
 const graph_value *cuda_in(const cuda_node *n, int i);      /* NULL if absent */
 const graph_value *cuda_out(const cuda_node *n, int i);
@@ -130,10 +114,6 @@ void cuda_node_by(cuda_node *n, const char *library, const char *why);
  * is there already; without a base, zeros. */
 MUST_USE status cuda_begin_sum(const cuda_node *n, const cuda_call *c, error *err);
 
-/* Whether it has an operand without elements and makes elements whose value that alone decides; then
- * cuda_plan_empty is its plan function. All other plan functions take such operands themselves. */
-bool cuda_node_is_empty(const cuda_node *n);
-
 /* The mask of backend/drop.h; the batch id is the body's to set. A threshold of 0: all is kept. */
 launch_dropout cuda_dropout(float ratio, uint64_t seed, uint64_t stream);
 
@@ -142,86 +122,10 @@ MUST_USE status cuda_table(backend_program *p, const void *data, size_t bytes, c
                            error *err);
 void cuda_tables_release(backend_program *p);
 
-/* Bodies' home: backend_kernel.run */
-status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err);
-
-/* Streams and the word about bad data, of a backend whose device is chosen; closing takes half-opened
- * ones too. */
-MUST_USE status queues_open(backend *b, error *err);
-void queues_close(backend *b);
-extern const backend_async cuda_async;
-MUST_USE status update_begin(backend *b, backend_queue q, const struct update *u, size_t n,
-                             const float *grad, const float *weight, float *weight_out,
-                             const float *const *state, float *const *state_out, error *err);
-MUST_USE status average_begin(backend *b, backend_queue q, float momentum, float scale, size_t n,
-                              const float *value, const float *in, float *out, error *err);
-MUST_USE status square_sums_begin(backend *b, backend_queue q, double *sums, int64_t first, size_t n,
-                                  const float *x, error *err);
-MUST_USE status segment_begin(backend *b, error *err);
-MUST_USE status segment_end(backend *b, backend_segment **ret, error *err);
-MUST_USE status segment_play(backend *b, backend_segment *s, error *err);
-void segment_destroy(backend *b, backend_segment **s);
-MUST_USE status stopwatch_create(backend *b, backend_stopwatch **ret, error *err);
-void stopwatch_destroy(backend *b, backend_stopwatch **w);
-MUST_USE status stopwatch_start(backend *b, backend_stopwatch *w, error *err);
-MUST_USE status stopwatch_stop(backend *b, backend_stopwatch *w, error *err);
-MUST_USE status stopwatch_read(const backend_stopwatch *w, double *ret_ms, error *err);
-MUST_USE status group_create(backend *const *members, int32_t n, backend_group **ret, error *err);
-void group_destroy(backend_group **g);
-MUST_USE status group_send(backend_group *g, int32_t member, const backend_parcel *parcels, int32_t n,
-                           error *err);
-void group_abort(backend_group *g);
+/* backend_async.fault_status */
 MUST_USE status program_fault(const backend_program *p, uint64_t word, error *err);
-MUST_USE status cuda_alloc(backend *b, backend_space space, size_t bytes, const char *what,
-                           void **ret, error *err);
-void cuda_release(backend *b, backend_space space, void *p);
 
-/* Plan functions, by file */
-MUST_USE status cuda_plan_accuracy(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_along(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_attention(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_attention_bwd(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_batch_norm(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_batch_norm_bwd(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_binary(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_cast(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_chain(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_compare(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_conv(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_conv_bwd_data(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_conv_bwd_weights(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_copy(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_dropout(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_empty(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_gather(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_gather_bwd(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_group_norm(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_loss(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_loss_bwd(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_lrn(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_pool(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_product(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_recurrent(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_reduce(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_reduce_prod_bwd(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_rotary(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_row_norm(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_row_norm_bwd(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_scatter(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_softmax(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_to_half(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_top_k(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_concat(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_move(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_one_hot(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_reverse_sequence(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_slice_bwd(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_trilu(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_grid_sample(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_grid_sample_bwd(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_pad(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_resample(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_unary(backend_program *p, cuda_node *n, error *err);
-MUST_USE status cuda_plan_where(backend_program *p, cuda_node *n, error *err);
+/* Bodies' home: backend_kernel.run */
+MUST_USE status cuda_node_run(void *state, void *const *addresses, void *workspace, error *err);
 
 #endif

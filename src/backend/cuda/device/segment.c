@@ -4,7 +4,7 @@
  * go on.
  */
 #include "backend/cuda/device/device.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/device/gpu.h"
 #include "common/base/alloc.h"
 
 #include <stdlib.h>

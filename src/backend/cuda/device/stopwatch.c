@@ -3,7 +3,7 @@
  * graph, so that every play of it sets them, when the GPU gets there and not when the host says so.
  */
 #include "backend/cuda/device/device.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/device/gpu.h"
 #include "common/base/alloc.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What servers do, on the device. */
 #include "backend/cuda/device/device.h"
+#include "backend/cuda/device/gpu.h"
 #include "backend/cuda/kernels/optim.h"
-#include "backend/cuda/program.h"
 
 static status launched(error *err)
 {

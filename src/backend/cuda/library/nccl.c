@@ -3,8 +3,8 @@
  * puts its sends and receives into its own queue, as one group; they begin when the others' are there.
  */
 #include "backend/cuda/device/device.h"
+#include "backend/cuda/device/gpu.h"
 #include "backend/cuda/library/api.h"
-#include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 
 #include <pthread.h>

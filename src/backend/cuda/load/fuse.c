@@ -6,6 +6,7 @@
 #include "backend/cuda/load/fuse.h"
 
 #include "backend/cuda/load/storage.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 

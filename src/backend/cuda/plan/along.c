@@ -3,7 +3,7 @@
 #include "backend/cuda/kernels/along.h"
 #include "backend/cuda/kernels/sort.h"
 #include "backend/cuda/kernels/top_k.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 /* Lines of at least so many elements that lie together in memory, about, get a block. */

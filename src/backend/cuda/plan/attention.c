@@ -7,6 +7,7 @@
 #include "backend/cuda/kernels/attention.h"
 #include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/library/dnn_attention.h"
+#include "backend/cuda/plan/plan.h"
 #include "backend/cuda/plan/product.h"
 #include "common/base/alloc.h"
 #include "graph/attention.h"

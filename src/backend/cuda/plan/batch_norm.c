@@ -3,6 +3,7 @@
 #include "backend/cuda/kernels/batch_norm.h"
 #include "backend/cuda/load/fuse.h"
 #include "backend/cuda/plan/pieces.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 enum {

@@ -1,6 +1,7 @@
 /* Arithmetic of two operands that broadcast. */
 #include "backend/cuda/kernels/binary.h"
 #include "backend/cuda/load/fuse.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 typedef struct binary_state {

@@ -1,6 +1,6 @@
 /* Cast, and rounding to half precision. */
 #include "backend/cuda/kernels/cast.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 typedef struct cast_state {

@@ -1,6 +1,7 @@
 /* Chains of element-wise operators, alone and around other kernels (fuse.h). */
 #include "backend/cuda/load/fuse.h"
 #include "backend/cuda/load/storage.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 /* What is alike in how operators become steps. */

@@ -1,6 +1,6 @@
 /* What makes booleans: comparisons, logic, and questions about one element. */
 #include "backend/cuda/kernels/binary.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 typedef struct compare_state {

@@ -9,6 +9,7 @@
 
 #include "backend/cuda/kernels/cast.h"
 #include "backend/cuda/kernels/channels_last.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "graph/plan.h"

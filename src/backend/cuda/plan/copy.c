@@ -1,6 +1,6 @@
 /* Operators whose output has the bytes of the input, and Zero. Any element type. */
 #include "backend/cuda/device/device.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 
 static status run_copy(const cuda_node *n, const cuda_call *c, error *err)
 {

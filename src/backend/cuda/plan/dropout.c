@@ -1,6 +1,6 @@
 /* Dropout and its gradient, with the CPU's masks. */
 #include "backend/cuda/kernels/dropout.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 typedef struct dropout_state {

@@ -1,6 +1,6 @@
 /* Nodes whose outputs an operand without elements decides. */
 #include "backend/cuda/kernels/fill.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "backend/empty.h"
 #include "backend/fill.h"
 #include "common/base/alloc.h"

@@ -1,6 +1,6 @@
 /* Gather, GatherElements, GatherND. Any element type. */
 #include "backend/cuda/kernels/gather.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 static status run_gather(const cuda_node *n, const cuda_call *c, error *err)

@@ -1,6 +1,7 @@
 /* Gemm and MatMul, and what they end with. Factors and results are floats or halves, sums floats.
  */
 #include "backend/cuda/load/fuse.h"
+#include "backend/cuda/plan/plan.h"
 #include "backend/cuda/plan/product.h"
 #include "common/base/alloc.h"
 #include "graph/matmul.h"

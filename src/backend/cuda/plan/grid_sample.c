@@ -1,7 +1,7 @@
 /* GridSample and its gradients. */
 #include "backend/cuda/kernels/grid_sample.h"
 #include "backend/cuda/kernels/sort.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "backend/grid_of.h"
 #include "common/base/alloc.h"
 

@@ -1,7 +1,7 @@
 /* GroupNormalization, InstanceNormalization and their gradient. */
 #include "backend/cuda/kernels/group_norm.h"
 #include "backend/cuda/plan/pieces.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 enum { PIECE_BYTES = 16, SUMS_BYTES = 8, LINE_BYTES = 16, ALIGN = 256 };

@@ -5,7 +5,7 @@
  */
 #include "backend/cuda/kernels/index.h"
 #include "backend/cuda/kernels/sort.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 typedef struct index_state {

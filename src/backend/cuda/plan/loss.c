@@ -4,7 +4,7 @@
  */
 #include "backend/cuda/kernels/loss.h"
 #include "backend/cuda/plan/pieces.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 static launch_loss_call *state_new(backend_program *p, cuda_node *n, const graph_value *scores,

@@ -1,6 +1,6 @@
 /* LRN and its gradient. */
 #include "backend/cuda/kernels/lrn.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 static status run_lrn(const cuda_node *n, const cuda_call *c, error *err)

@@ -3,7 +3,7 @@
  * box is moved in the widest pieces that its strides allow; a matrix that turns goes by tiles.
  */
 #include "backend/cuda/kernels/move.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 enum {

@@ -3,7 +3,7 @@
  * comes from is a table.
  */
 #include "backend/cuda/kernels/pad.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "backend/fill.h"
 #include "common/base/alloc.h"
 #include "graph/taps.h"

@@ -1,6 +1,6 @@
 /* MaxPool, AveragePool, GlobalAveragePool, LpPool and their gradients. */
 #include "backend/cuda/kernels/pool.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 #include <inttypes.h>

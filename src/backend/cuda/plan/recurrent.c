@@ -5,6 +5,7 @@
  */
 #include "backend/cuda/device/device.h"
 #include "backend/cuda/kernels/recurrent.h"
+#include "backend/cuda/plan/plan.h"
 #include "backend/cuda/plan/product.h"
 #include "common/base/alloc.h"
 

@@ -1,7 +1,7 @@
 /* ReduceX, SumTo, and the gradient of ReduceProd. Of float32; some of int64 and int32. */
 #include "backend/cuda/kernels/reduce.h"
 #include "backend/cuda/plan/pieces.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 typedef struct reduce_state {

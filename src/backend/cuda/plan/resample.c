@@ -1,6 +1,6 @@
 /* Resize and its gradient, and that of padding: the CPU's passes (backend/passes.h). */
 #include "backend/cuda/kernels/resample.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "backend/passes.h"
 #include "common/base/alloc.h"
 

@@ -1,6 +1,7 @@
 /* LayerNormalization, RMSNormalization and their gradients. */
 #include "backend/cuda/kernels/row_norm.h"
 #include "backend/cuda/load/fuse.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* Trilu, OneHot and ReverseSequence: where an element goes follows from its position. */
 #include "backend/cuda/kernels/move.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "backend/fill.h"
 #include "common/base/alloc.h"
 

@@ -1,6 +1,6 @@
 /* Softmax, LogSoftmax and their gradients. */
 #include "backend/cuda/kernels/softmax.h"
-#include "backend/cuda/program.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 static status run_softmax(const cuda_node *n, const cuda_call *c, error *err)

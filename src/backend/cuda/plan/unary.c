@@ -1,6 +1,7 @@
 /* The operators of unary.def, Neg, and their gradients. */
 #include "backend/cuda/kernels/unary.h"
 #include "backend/cuda/load/fuse.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 typedef struct unary_state {

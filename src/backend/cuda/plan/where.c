@@ -1,6 +1,7 @@
 /* Choices between operands: Where, and the gradients that follow one. */
 #include "backend/cuda/kernels/ternary.h"
 #include "backend/cuda/load/fuse.h"
+#include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
 
 typedef struct choice_state {

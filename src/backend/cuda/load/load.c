@@ -1,0 +1,158 @@
+#include "backend/cuda/load/load.h"
+
+#include "backend/cuda/library/dnn.h"
+#include "backend/cuda/library/lt.h"
+#include "backend/cuda/load/fuse.h"
+#include "backend/cuda/load/storage.h"
+#include "backend/cuda/plan/plan.h"
+#include "common/base/alloc.h"
+#include "common/base/buf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void cuda_unload(backend_program **p)
+{
+    if (!*p)
+        return;
+    dnn_graphs_destroy(*p);
+    lt_products_destroy(*p);
+    cuda_tables_release(*p);
+    arena_destroy(&(*p)->arena);
+    free(*p);
+    *p = NULL;
+}
+
+static void begin_node(backend_program *p, int32_t index)
+{
+    cuda_node *n = &p->nodes[index];
+    n->program = p;
+    n->node = graph_node_at(p->g, index);
+    n->fault_node = (uint64_t)index << 32;
+    n->in = arena_alloc(p->arena, (size_t)graph_node_slots(n->node) * sizeof *n->in);
+    n->out = arena_alloc(p->arena, (size_t)n->node->n_out * sizeof *n->out);
+}
+
+/* What it reads and writes, with room for that of its group. */
+static void list_values(backend_program *p, cuda_node *n)
+{
+    const cuda_group *group = p->group[n - p->nodes];
+    n->n_reads = graph_node_slots(n->node);
+    n->n_writes = n->node->n_out;
+    size_t n_reads = (size_t)n->n_reads, n_writes = (size_t)n->n_writes;
+    n_reads += group ? 2 * CHAIN_READS : 0;
+    n_writes += group ? 2 * CHAIN_WRITES : 0;
+    n->reads = arena_alloc(p->arena, n_reads * sizeof *n->reads);
+    n->writes = arena_alloc(p->arena, n_writes * sizeof *n->writes);
+    n->call.in = arena_alloc(p->arena, n_reads * sizeof *n->call.in);
+    n->call.out = arena_alloc(p->arena, n_writes * sizeof *n->call.out);
+    for (int32_t i = 0; i < n->n_reads; i++)
+        n->reads[i] = i < n->node->n_in ? n->node->in[i] : GRAPH_NONE;
+    memcpy(n->writes, n->node->out, (size_t)n->n_writes * sizeof *n->writes);
+}
+
+static status check_types(const cuda_node *n, error *err)
+{
+    bool rounded = n->node->op == OP_TO_HALF || graph_op_of(n->node->op)->traits & OP_ALIAS;
+    for (int i = 0; i < n->node->n_out; i++) {
+        const graph_value *v = cuda_out(n, i);
+        if (v && (v->dtype == DT_F64 || (dtype_is_half(v->dtype) && !rounded)))
+            return FAIL(err, E_UNSUPPORTED, "it makes %s; the only floating type known is float32",
+                        dtype_name(v->dtype));
+    }
+    return OK;
+}
+
+/* The last of a group is the spine from now on. */
+static void take_spine(cuda_node *n, const cuda_node *spine)
+{
+    uint64_t fault_node = n->fault_node;
+    *n = *spine;
+    n->fault_node = fault_node;
+}
+
+/* The others of a group have nothing to run. */
+static status plan_group(backend_program *p, cuda_node *n, const cuda_group *group, error *err)
+{
+    if (n != &p->nodes[group->last])
+        return OK;
+    bool is_chain = group->spine == GRAPH_NONE;
+    if (is_chain)
+        n->n_reads = n->n_writes = 0;
+    else
+        take_spine(n, &p->nodes[group->spine]);
+    if (group->relu_of == GRAPH_NONE)
+        n->before = cuda_chain_plan(p, n, &group->before, true);
+    n->behind = cuda_chain_plan(p, n, &group->behind, false);
+    return is_chain ? cuda_plan_chain(p, n, err) : cuda_plan_of[n->node->op](p, n, err);
+}
+
+/* Nodes that make no elements have nothing to run. */
+static status plan_one(backend_program *p, cuda_node *n, error *err)
+{
+    const cuda_group *group = p->group[n - p->nodes];
+    if (group)
+        return plan_group(p, n, group, err);
+    bool has_elements = false;
+    for (int i = 0; i < n->node->n_out; i++)
+        has_elements |= cuda_out(n, i) && p->bytes[n->node->out[i]] > 0;
+    if (!has_elements)
+        return OK;
+    if (!cuda_plan_of[n->node->op])
+        return FAIL(err, E_UNSUPPORTED, "none for this operator");
+    TRY(check_types(n, err));
+    return (cuda_node_is_empty(n) ? cuda_plan_empty : cuda_plan_of[n->node->op])(p, n, err);
+}
+
+/* Every node is tried, so that the message names all that have no kernel. */
+static status plan_all(backend_program *p, error *err)
+{
+    buf missing = BUF_INIT;
+    status st = OK;
+    for (int32_t i = 0; i < graph_n_nodes(p->g) && st == OK; i++) {
+        error why = ERROR_INIT;
+        cuda_node *n = &p->nodes[i];
+        st = plan_one(p, n, &why);
+        storage_finish(n);
+        if (st == OK)
+            continue;
+        if (st != E_UNSUPPORTED) {
+            FAIL(err, st, "%s: %s", n->node->name, why.text);
+            continue;
+        }
+        buf_addf(&missing, "%s%s (%s): %s", missing.size ? "; " : "", n->node->name,
+                 graph_op_of(n->node->op)->name, why.text);
+        st = OK;
+    }
+    if (st == OK && missing.size)
+        st = FAIL(err, E_UNSUPPORTED, "the GPU has no kernel for %s", missing.data);
+    buf_fini(&missing);
+    return st;
+}
+
+status cuda_load(backend *b, const graph *g, backend_program **ret, error *err)
+{
+    backend_program *p = xcalloc(1, sizeof *p);
+    p->backend = b;
+    p->g = g;
+    p->arena = arena_create();
+    p->nodes = arena_alloc(p->arena, (size_t)graph_n_nodes(g) * sizeof *p->nodes);
+    p->group = arena_alloc(p->arena, (size_t)graph_n_nodes(g) * sizeof *p->group);
+    p->is_fused = arena_alloc(p->arena, (size_t)graph_n_values(g) * sizeof *p->is_fused);
+    for (int32_t i = 0; i < graph_n_nodes(g); i++)
+        begin_node(p, i);
+    storage_choose(p);
+    storage_space_rows(p);
+    if (b->fuses)
+        cuda_fuse(p);
+    for (int32_t i = 0; i < graph_n_nodes(g); i++)
+        list_values(p, &p->nodes[i]);
+    status st = storage_measure(p, err);
+    if (st == OK)
+        st = plan_all(p, err);
+    if (st == OK)
+        *ret = p;
+    else
+        cuda_unload(&p);
+    return st;
+}

@@ -17,7 +17,7 @@
 
 enum { LOST_PEER = 200, PREEMPTED = 143, STORY = 1500, SETTLE_US = 500 * 1000 };
 enum { POLLS = 1 + CHILD_STREAMS };
-enum { DONE_US = 5 * 1000 * 1000, DONE_GRACE_US = 2 * 1000 * 1000 };
+enum { LEAVE_US = 5 * 1000 * 1000, NO_MASTER_GRACE_US = 2 * 1000 * 1000 };
 
 typedef struct supervision {
     const supervise_options *options;
@@ -32,6 +32,7 @@ typedef struct supervision {
     bool is_stop_asked;   /* the master was asked for the end of all */
     bool is_preempted;    /* some task left with the code for it */
     bool is_ending;       /* the others are being stopped */
+    bool is_cut_short;    /* whoever still ran was killed */
     bool is_too_long;     /* the time limit is over */
     int64_t limit_at_us;  /* when it is; INT64_MAX: never */
     int64_t stop_at_us;   /* when the others are stopped; INT64_MAX: never */
@@ -77,21 +78,27 @@ static void cancel_restarts(supervision *s)
         restart_cancel(&s->restarts[i]);
 }
 
+static bool has_master(const supervision *s)
+{
+    return !s->children[0].has_ended || s->restarts[0].due_us != INT64_MAX;
+}
+
 static void stop_others(supervision *s)
 {
     if (s->is_ending)
         return;
     s->is_ending = true;
     int64_t grace_us = s->options->grace_ms * 1000;
-    s->kill_at_us =
-        clock_us() + (s->is_done && grace_us > DONE_GRACE_US ? DONE_GRACE_US : grace_us);
+    if (!has_master(s) && grace_us > NO_MASTER_GRACE_US) /* nobody takes a checkpoint */
+        grace_us = NO_MASTER_GRACE_US;
+    s->kill_at_us = clock_us() + grace_us;
     signal_all(s, SIGTERM);
 }
 
 static void kill_all(supervision *s)
 {
     cancel_restarts(s);
-    s->is_ending = true;
+    s->is_ending = s->is_cut_short = true;
     signal_all(s, SIGKILL);
 }
 
@@ -113,22 +120,20 @@ static void note_done(supervision *s)
     s->is_done = true;
     cancel_restarts(s);
     if (!s->is_ending)
-        s->stop_at_us = clock_us() + DONE_US;
+        s->stop_at_us = clock_us() + LEAVE_US;
 }
 
-/* Somebody stopped a task, or we the job: the master ends the others, in bounded time. */
+/* Somebody stopped a task, or we the job: the master ends the others, in bounded time. It may not know,
+ * of a task that it had not met. */
 static void note_preempted(supervision *s, const child *c)
 {
     s->is_preempted = true;
     if (is_master(c))
         cancel_restarts(s);
-    if (s->kill_at_us == INT64_MAX)
-        s->kill_at_us = clock_us() + 2 * s->options->grace_ms * 1000;
-}
-
-static bool has_master(const supervision *s)
-{
-    return !s->children[0].has_ended || s->restarts[0].due_us != INT64_MAX;
+    if (s->kill_at_us != INT64_MAX)
+        return;
+    s->stop_at_us = clock_us() + LEAVE_US;
+    s->kill_at_us = clock_us() + 2 * s->options->grace_ms * 1000;
 }
 
 /* A job that is about to end needs no new master, and nobody without one. */
@@ -403,7 +408,7 @@ static int verdict(const supervision *s, error *err)
             (double)s->options->limit_ms / 1000));
     (void)FAIL(err, s->is_stop_asked ? E_PREEMPTED : E_ABORTED,
                "stopped on request%s%s; --recover goes on from the last checkpoint",
-               s->is_stop_asked ? "" : " to a task", s->is_ending ? ", and killed before all had left" : "");
+               s->is_stop_asked ? "" : " to a task", s->is_cut_short ? ", and killed before all had left" : "");
     return PREEMPTED;
 }
 

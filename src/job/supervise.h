@@ -7,15 +7,16 @@
  * passed on as they are.
  *
  * A task that dies by a signal, or with a code from 128 on, is started again, up to max_restarts
- * times: at once, later after growing pauses. One that was asked to leave (143) is not.
+ * times: at once, later after growing pauses. One that was asked to leave (143) is not: the master ends
+ * the others then, and a few seconds later all are asked who still run, in case it does not know.
  *
  * The first task that fails otherwise decides: the others are stopped (SIGTERM, SIGKILL after the
- * grace time) and its name, end and last lines are the error. When the master has ended with 0 the
- * job is done, whatever becomes of the others: those that stay are stopped after a few seconds.
- * SIGINT or SIGTERM to the launcher asks the master for a checkpoint and an end of all (exit code
- * 143); a second one kills. At the time limit the launcher asks likewise, and the error is that it was
- * reached. No task outlives the launcher: each dies with it, even when it is killed
- * by SIGKILL.
+ * grace time, which is short without a master) and its name, end and last lines are the error. When
+ * the master has ended with 0 the job is done, whatever becomes of the others: those that stay are
+ * stopped after a few seconds. SIGINT or SIGTERM to the launcher asks the master for a checkpoint and
+ * an end of all (exit code 143); a second one kills. At the time limit the launcher asks likewise, and
+ * the error is that it was reached. No task outlives the launcher: each dies with it, even when it is
+ * killed by SIGKILL.
  *
  * Threads: one, which waits in poll(2) only. Call it before any thread is started.
  */

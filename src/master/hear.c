@@ -364,6 +364,7 @@ status master_serve_servers(master *m, error *err)
             /* what came before the loss counts: it may say why the server left */
             TRY(receive_server(m, i, INT64_MAX, err));
             net_close(&s->socket, 0);
+            s->left_us = s->welcomed ? clock_us() : s->left_us;
             s->welcomed = false;
             TRY(net_dial(m->o->net, m->o->servers[i], &s->socket, err));
         }

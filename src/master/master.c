@@ -74,12 +74,31 @@ static status tick(master *m, error *err)
     return master_check_lost(m, now, err);
 }
 
+/* A checkpoint takes every part: there is none while a server is gone that alone has some. A
+ * connection that only broke is back by then. */
+static bool is_server_gone(const master *m)
+{
+    int64_t now = clock_us();
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        const server *s = &m->servers[i];
+        if (!s->welcomed && now - s->left_us > SECOND_US && !assign_bears(&m->assign, i))
+            return true;
+    }
+    return false;
+}
+
+/* Asked to leave, and no checkpoint that is still to come is worth the wait. */
+static bool may_leave(const master *m)
+{
+    double asked_s = (double)(clock_us() - m->preempt_us) / SECOND_US;
+    return m->preempted && (m->phase == GATHER || (m->phase < DRAIN && is_server_gone(m)) ||
+                            asked_s > master_option(m, "distributed.preempt_grace"));
+}
+
 /* Nothing is left to wait for but the last evaluation. */
 static bool is_drained(const master *m)
 {
-    double preempted_s = m->preempted ? (double)(clock_us() - m->preempt_us) / SECOND_US : 0;
-    if (m->preempted &&
-        (m->phase == GATHER || preempted_s > master_option(m, "distributed.preempt_grace")))
+    if (may_leave(m))
         return true;
     if (m->phase != DRAIN)
         return false;
@@ -125,12 +144,20 @@ static status loop(master *m, error *err)
 
 /* --- the end --- */
 
+static status tell_preempted(const master *m, error *err)
+{
+    int64_t step = -1;
+    TRY(master_newest_checkpoint(m, &step, err));
+    if (step < 0)
+        return FAIL(err, E_PREEMPTED, "preempted before there was a checkpoint");
+    return FAIL(err, E_PREEMPTED, "preempted: checkpoint step %lld is complete; start again to resume",
+                (long long)step);
+}
+
 static status finish(master *m, error *err)
 {
     if (m->preempted && saver_last(m->saver) < m->total)
-        return FAIL(err, E_PREEMPTED,
-                    "preempted: checkpoint step %lld is complete; start again to resume",
-                    (long long)saver_last(m->saver));
+        return tell_preempted(m, err);
     saver_unevaluated(m->saver, results_next_judged(m->results));
     TRY(saver_prune(m->saver, results_best_step(m->results), err));
     results_end end = {

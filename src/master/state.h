@@ -44,6 +44,7 @@ typedef struct server {
     const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
     int64_t lowest, newest;         /* versions of the parts it acts for; -1: none */
     int64_t heard_us;
+    int64_t left_us;                /* when its connection was lost */
 } server;
 
 typedef struct master {

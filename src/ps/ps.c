@@ -141,14 +141,17 @@ static status take(ps *s, net_message *m, error *err)
     return OK;
 }
 
-/* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever. */
+/* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever, and while
+ * there is none we hold nothing. */
 static status ask_to_leave(ps *s, int64_t now, error *err)
 {
     if (!s->o->stop || !atomic_load(s->o->stop))
         return OK;
+    if (!s->has_master)
+        return FAIL(err, E_PREEMPTED, "preempted before it met the master");
     if (!s->stop_us)
         s->stop_us = now;
-    if (s->has_master && now - s->preempt_us > SAY_AGAIN_US) {
+    if (now - s->preempt_us > SAY_AGAIN_US) {
         s->preempt_us = now;
         ps_reply(s, &s->master, (wire_head){.type = WIRE_PREEMPT}, NULL);
     }

@@ -314,11 +314,14 @@ void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wir
                       kv_server_name(worker_kv(w), server), m->text);
 }
 
-/* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever. */
+/* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever, nor for
+ * one that we never met. */
 static status ask_to_leave(worker *w, int64_t now, error *err)
 {
     if (!w->o->stop || !atomic_load(w->o->stop))
         return OK;
+    if (!w->identity.job_id)
+        return FAIL(err, E_PREEMPTED, "preempted before it met the master");
     if (!w->stop_us)
         w->stop_us = now;
     if (w->welcomed && now - w->preempt_us > SECOND_US) {
@@ -434,7 +437,8 @@ static bool reach_master(worker *w)
  * role of this process is the cause. */
 static void say_failed(worker *w, status st, const error *why)
 {
-    if (w->stopped || st == E_ABORTED || (!w->master && !reach_master(w)))
+    bool is_missed = st != E_PREEMPTED || w->identity.job_id; /* by a master */
+    if (w->stopped || st == E_ABORTED || !is_missed || (!w->master && !reach_master(w)))
         return;
     Wire__Stop m = WIRE__STOP__INIT;
     m.status = st;

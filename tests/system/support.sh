@@ -101,9 +101,9 @@ weights_after_a_kill() {
 
 # no_task_left: no process works for a job in $dir any more
 no_task_left() {
-    for process in /proc/[0-9]*; do
-        if tr '\0' ' ' 2>/dev/null <"$process/cmdline" | grep -qF -- "--job-dir $dir/"; then
-            fail "left behind: $(tr '\0' ' ' <"$process/cmdline")"
+    for words in $(grep -lzF -- "$dir/" /proc/[0-9]*/cmdline 2>/dev/null); do
+        if tr '\0' ' ' 2>/dev/null <"$words" | grep -qF -- "--job-dir $dir/"; then
+            fail "left behind: $(tr '\0' ' ' <"$words")"
         fi
     done
 }

@@ -43,15 +43,6 @@ whole() {
     [ "$(tail -n 1 "$dir/told")" = 500 ] || show_tasks "$1: the last step of metrics.jsonl"
 }
 
-# forget NAME: it was killed on purpose
-forget() {
-    kept=
-    for pair in $tasks; do
-        [ "${pair%=*}" = "$1" ] || kept="$kept $pair"
-    done
-    tasks=$kept
-}
-
 # kill_task NAME: it is gone, and its port free
 kill_task() {
     pid=$(pid_of "$1")

@@ -72,6 +72,15 @@ all_tasks() {
     task chief 0 "$@"
 }
 
+# forget NAME: it is one of them no more
+forget() {
+    kept=
+    for pair in $tasks; do
+        [ "${pair%=*}" = "$1" ] || kept="$kept $pair"
+    done
+    tasks=$kept
+}
+
 pid_of() {
     for pair in $tasks; do
         [ "${pair%=*}" != "$1" ] || echo "${pair#*=}"
@@ -82,10 +91,9 @@ pid_of() {
 pid_playing() {
     type=${1%.*} index=${1#*.}
     [ "$type" != master ] || type=chief
-    for process in /proc/[0-9]*; do
-        if tr '\0' '\n' 2>/dev/null <"$process/cmdline" | grep -qxF -- "$dir/job" &&
-            tr '\0' '\n' 2>/dev/null <"$process/environ" |
-            grep -qF "\"task\":{\"index\":$index,\"type\":\"$type\"}"; then
+    for words in $(grep -lzxF -- "$dir/job" /proc/[0-9]*/cmdline 2>/dev/null); do
+        process=${words%/cmdline}
+        if grep -qzF "\"task\":{\"index\":$index,\"type\":\"$type\"}" "$process/environ" 2>/dev/null; then
             echo "${process#/proc/}"
             return
         fi

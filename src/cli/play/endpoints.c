@@ -138,7 +138,10 @@ status endpoint_dial(const config *conf, const cluster *c, task t, const atomic_
     double waited, limit_s = config_f64(conf, "distributed.wait_warning");
     wait waiting = {0};
     while (look_up(host, numeric, sizeof numeric) == HOST_UNKNOWN) {
-        if (clock_us() - begin > patience || (stop && atomic_load(stop)))
+        if (stop && atomic_load(stop))
+            return FAIL(err, E_PREEMPTED, "preempted before the host of %s, '%s', resolved",
+                        task_name(t, name), host);
+        if (clock_us() - begin > patience)
             return FAIL(err, E_CONFIG, "%s: host '%s' does not resolve; correct its address or its name "
                         "service", task_name(t, name), host);
         if (wait_speaks(&waiting, clock_us(), begin, limit_s, &waited))

@@ -20,7 +20,7 @@ MUST_USE status endpoint_listen(const config *config, const cluster *c, task t, 
                                 char **ret, error *err);
 
 /* "tcp://host:port", or as net.h has it for a name, to dial `t`; waits until its host resolves, at most
- * distributed.start_timeout, or until *stop. E_CONFIG names task and host. */
+ * distributed.start_timeout. E_CONFIG names task and host; E_PREEMPTED at *stop. */
 MUST_USE status endpoint_dial(const config *config, const cluster *c, task t, const atomic_bool *stop,
                               char **ret, error *err);
 

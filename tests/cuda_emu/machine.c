@@ -30,6 +30,21 @@ static uint64_t number(const char *name, uint64_t otherwise)
     return s && *s ? strtoull(s, NULL, 10) : otherwise;
 }
 
+/* How many of n CUDA_VISIBLE_DEVICES names: up to the first that is none. */
+static uint64_t visible(uint64_t n)
+{
+    const char *at = getenv("CUDA_VISIBLE_DEVICES");
+    char *end = NULL;
+    uint64_t named = 0;
+    if (!at)
+        return n;
+    while (*at >= '0' && *at <= '9' && strtoull(at, &end, 10) < n) {
+        named++;
+        at = *end == ',' ? end + 1 : end;
+    }
+    return named;
+}
+
 static void start(void)
 {
     pthread_mutexattr_t again;
@@ -37,7 +52,7 @@ static void start(void)
     pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&lock, &again);
     pthread_mutexattr_destroy(&again);
-    uint64_t devices = number("EMU_DEVICES", 1);
+    uint64_t devices = visible(number("EMU_DEVICES", 1));
     machine = (emu_machine){
         .n_devices = (int)(devices < EMU_DEVICES_MOST ? devices : EMU_DEVICES_MOST),
         .smaller = (int)number("EMU_SMALLER", EMU_DEVICES_MOST),

@@ -2,7 +2,7 @@
  * The emulated machine: what tests may ask and choose, and what its own files share.
  *
  * Environment, read when the machine is first used:
- *   EMU_DEVICES=1         how many
+ *   EMU_DEVICES=1         how many; of which CUDA_VISIBLE_DEVICES shows those that it names, by new numbers
  *   EMU_SMALLER=2         the GPU of that number is of a smaller kind than the others; none is
  *   EMU_ARCH=90           compute capability, 75 .. 120; for a lower one kernels have no code
  *   EMU_MEMORY=4294967296 bytes of a device

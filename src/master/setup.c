@@ -305,6 +305,15 @@ static status is_behind(const master *m, int64_t saved, bool *ret, error *err)
     return OK;
 }
 
+/* Whether all servers are there, or even ready. */
+static bool has_all_servers(const master *m, bool ready)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        if (!(ready ? m->servers[i].ready : m->servers[i].welcomed))
+            return false;
+    return true;
+}
+
 status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
 {
     server *one = &m->servers[s];
@@ -320,7 +329,7 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     one->lineage = m->lineage;
     one->lowest = r->step;
     one->newest = r->newest;
-    if (!master_all_servers(m, true))
+    if (!has_all_servers(m, true))
         return OK;
     int64_t saved = m->start;
     bool behind = false;
@@ -336,14 +345,6 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     return master_begin_run(m, err);
 }
 
-bool master_all_servers(const master *m, bool ready)
-{
-    for (int32_t i = 0; i < m->o->n_servers; i++)
-        if (!(ready ? m->servers[i].ready : m->servers[i].welcomed))
-            return false;
-    return true;
-}
-
 bool master_all_workers(const master *m)
 {
     int32_t wanted = m->o->n_workers > 0 ? m->o->n_workers : 1;
@@ -355,7 +356,7 @@ bool master_all_workers(const master *m)
 status master_try_setup(master *m, error *err)
 {
     double waited = (double)(clock_us() - m->begun_us) / SECOND_US;
-    bool suffice = master_all_servers(m, false) || master_can_spare(m, waited);
+    bool suffice = has_all_servers(m, false) || master_can_spare(m, waited);
     if (m->phase != GATHER || !m->declaration.flat || !suffice)
         return OK;
     bool in_time = waited < master_option(m, "distributed.start_timeout");

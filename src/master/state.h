@@ -115,7 +115,6 @@ void master_send_workers(master *m, wire_head h, const ProtobufCMessage *message
 
 /* setup.c */
 void master_say_hello(master *m, server *s);
-bool master_all_servers(const master *m, bool ready);
 bool master_all_workers(const master *m);
 MUST_USE status master_newest_checkpoint(const master *m, int64_t *ret, error *err);    /* -1: none */
 void master_close_books(master *m);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { OPSET = 17, IR_VERSION = 8 };
+
 /* --- what is needed --- */
 
 static status find_output(const graph *g, const char *name, graph_val *ret, error *err)
@@ -168,18 +170,6 @@ static status add_nodes(maker *m, const bool *needed, error *err)
 
 /* --- the file --- */
 
-static const struct {
-    int64_t opset, ir_version;
-} first_ir_versions[] = {{23, 11}, {21, 10}, {19, 9}, {0, 8}};
-
-static int64_t ir_version(int64_t opset)
-{
-    size_t i = 0;
-    while (first_ir_versions[i].opset > opset)
-        i++;
-    return first_ir_versions[i].ir_version;
-}
-
 static void add_meta(maker *m, Onnx__ModelProto *model)
 {
     const onnx_export *r = m->request;
@@ -200,9 +190,9 @@ static status write_model(maker *m, const char *path, error *err)
     Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets = &opset;
     opset.domain = arena_strdup(m->memory, "");
     opset.has_version = 1;
-    opset.version = m->opset;
+    opset.version = OPSET;
     model.has_ir_version = 1;
-    model.ir_version = ir_version(m->opset);
+    model.ir_version = IR_VERSION;
     model.producer_name = arena_strdup(m->memory, "tequio");
     model.producer_version = arena_strdup(m->memory, TEQUIO_VERSION);
     model.graph = m->graph;
@@ -233,8 +223,7 @@ status onnx_export_graph(const onnx_export *request, const char *path, error *er
                .g = request->g,
                .twin = request->twin,
                .request = request,
-               .graph = &proto,
-               .opset = ONNX_EXPORT_OPSET};
+               .graph = &proto};
     bool *needed = xcalloc((size_t)graph_n_values(request->g) + 1, sizeof *needed);
     status st = mark_needed(request, needed, err);
     if (st == OK)

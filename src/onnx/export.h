@@ -1,8 +1,8 @@
 /*
  * Export: a model as an ONNX file that other programs run. https://onnx.ai/onnx/repo-docs/IR.html
  *
- * A graph of ours is written as nodes of opset 17, or of the first opset that has all it needs;
- * what ONNX has no operator for is written out in smaller ones. Initializers have the names and
+ * A graph of ours is written as nodes of opset 17; what that has no operator for is written out in
+ * smaller ones. Initializers have the names and
  * shapes of the weights. Sizes that follow the batch are left open.
  *
  * Errors: E_UNSUPPORTED lists every node that ONNX cannot say, and names a size that cannot be left
@@ -15,8 +15,6 @@
 #include "common/store/weights.h"
 #include "graph/graph.h"
 #include "onnx/model.h"
-
-enum { ONNX_EXPORT_OPSET = 17 };
 
 /* An entry of the file's metadata. */
 typedef struct onnx_meta {

@@ -19,16 +19,6 @@ const onnx_op *onnx_op_find(const char *domain, const char *type)
     return NULL;
 }
 
-size_t onnx_op_count(void)
-{
-    return COUNT_OF(table);
-}
-
-const onnx_op *onnx_op_at(size_t i)
-{
-    return &table[i];
-}
-
 status onnx_fold_never(call *c, error *err)
 {
     (void)c;

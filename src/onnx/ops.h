@@ -22,8 +22,6 @@ typedef struct onnx_op {
 } onnx_op;
 
 const onnx_op *onnx_op_find(const char *domain, const char *type); /* NULL if there is none */
-size_t onnx_op_count(void);
-const onnx_op *onnx_op_at(size_t i);
 
 #define ONNX_OP(type, domain, first, gradient, fold, translate) translate_fn onnx_##fold, onnx_##translate;
 #include "onnx/ops.def"

@@ -13,11 +13,6 @@ static const char *const names[] = {
     [OPTIM_ADAGRAD] = "adagrad", [OPTIM_RMSPROP] = "rmsprop",
 };
 
-const char *optim_name(optim_kind kind)
-{
-    return (size_t)kind < COUNT_OF(names) ? names[kind] : "unknown";
-}
-
 bool optim_kind_of(const char *name, optim_kind *ret)
 {
     for (size_t i = 0; i < COUNT_OF(names); i++)

@@ -52,8 +52,6 @@ typedef struct optim {
     double initial_accumulator; /* adagrad */
 } optim;
 
-const char *optim_name(optim_kind kind);
-
 /* "sgd", "adam", "adamw", "adagrad", "rmsprop"; false for any other name. */
 bool optim_kind_of(const char *name, optim_kind *ret);
 

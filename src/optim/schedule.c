@@ -23,11 +23,6 @@ bool schedule_kind_of(const char *name, schedule_kind *ret)
     return false;
 }
 
-const char *schedule_name(schedule_kind kind)
-{
-    return (size_t)kind < COUNT_OF(names) ? names[kind] : "unknown";
-}
-
 static double slanted_triangular(const schedule *s, int64_t at, int64_t n)
 {
     int64_t cut = (int64_t)((double)n * s->cut_fraction);

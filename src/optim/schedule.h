@@ -37,7 +37,6 @@ typedef struct schedule {
 } schedule;
 
 bool schedule_kind_of(const char *name, schedule_kind *ret);
-const char *schedule_name(schedule_kind kind);
 float schedule_rate(const schedule *s, int64_t step);
 
 #endif

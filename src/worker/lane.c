@@ -430,15 +430,6 @@ void lane_read_ahead(lane *l, const step_slot *batch)
     loader_prefetch(l->loader, batch);
 }
 
-size_t lane_pending(const lane *l)
-{
-    lane *mutable = (lane *)(uintptr_t)l;
-    pthread_mutex_lock(&mutable->lock);
-    size_t n = l->n + l->busy;
-    pthread_mutex_unlock(&mutable->lock);
-    return n;
-}
-
 void lane_cancel(lane *l)
 {
     atomic_store(&l->cancel, true);

@@ -67,7 +67,6 @@ void lane_set_gather(lane *l, gather *g);
 void lane_give(lane *l, const lane_slot *slot);
 /* A batch that will be given soon, for the loader. */
 void lane_read_ahead(lane *l, const step_slot *batch);
-size_t lane_pending(const lane *l);         /* slots given and not finished */
 
 /* Drops what was given; returns when the lane is idle. */
 void lane_cancel(lane *l);

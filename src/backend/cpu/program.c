@@ -38,7 +38,8 @@ status layout_any(backend_program *p, const graph_shape *s, const shim_layout **
     return shim_any(p->shim, t->rank, t->dim, ret, err);
 }
 
-const shim_layout *layout_for(const backend_program *p, const graph_value *v, const shim_layout *l)
+/* `l` of the type of v, float32 or bfloat16 */
+static const shim_layout *layout_for(const backend_program *p, const graph_value *v, const shim_layout *l)
 {
     return v->dtype == DT_BF16 ? shim_layout_in_bf16(p->shim, l) : shim_layout_in_f32(p->shim, l);
 }

@@ -79,8 +79,6 @@ MUST_USE status layout_any(backend_program *p, const graph_shape *s, const shim_
                            error *err);
 MUST_USE status layout_plain_of(backend_program *p, const graph_value *v, const shim_layout **ret,
                                 error *err); /* of its type */
-/* `l` of the type of v, float32 or bfloat16 */
-const shim_layout *layout_for(const backend_program *p, const graph_value *v, const shim_layout *l);
 
 /* For element-wise bodies: all inputs listed and output 0 in one order, a blocked one if any of
  * the inputs has one, each of its own type. `zero_stays` says that f(0, 0) = 0, so padding may be

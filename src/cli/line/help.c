@@ -57,7 +57,8 @@ void help_flag_label(const flag *f, buf *ret)
     buf_addf(ret, "--%s%s%s", f->name, f->value ? " " : "", f->value ? f->value : "");
 }
 
-void help_overview(buf *ret)
+/* tequio --help */
+static void overview(buf *ret)
 {
     buf_adds(ret, "tequio trains a neural network on one machine or on many; the cluster does not "
                   "change\nthe result.\n\nusage: tequio SUBCOMMAND [arguments]\n\n");
@@ -130,7 +131,7 @@ static int run_help(const args *a, error *err)
     else if (args_has(a, "options"))
         config_help_markdown(&text);
     else
-        help_overview(&text);
+        overview(&text);
     return print_and_free(&text);
 }
 

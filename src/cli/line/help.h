@@ -11,7 +11,6 @@
 /* "-s, --serialization-dir DIR" */
 void help_flag_label(const flag *f, buf *ret);
 
-void help_overview(buf *ret);                  /* tequio --help */
 void help_command(const command *c, buf *ret); /* tequio train --help */
 void help_man(buf *ret);                       /* tequio(1), in roff; man.c */
 void help_bash(buf *ret);                      /* completion for bash; completion.c */

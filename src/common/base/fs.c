@@ -217,20 +217,6 @@ bool fs_exists(const char *path)
     return stat(path, &info) == 0;
 }
 
-status fs_is_empty_dir(const char *dir, bool *ret_empty, error *err)
-{
-    if (!fs_exists(dir)) {
-        *ret_empty = true;
-        return OK;
-    }
-    char **names = NULL;
-    size_t n = 0;
-    TRY(fs_list(dir, &names, &n, err));
-    fs_list_free(names, n);
-    *ret_empty = n == 0;
-    return OK;
-}
-
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);

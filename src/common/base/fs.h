@@ -44,7 +44,6 @@ MUST_USE status fs_move_folder(const char *from, const char *to, const char *las
 MUST_USE status fs_mkdirs(const char *dir, error *err);       /* as `mkdir -p` */
 MUST_USE status fs_remove_tree(const char *path, error *err); /* as `rm -rf`; absent is fine */
 bool fs_exists(const char *path);
-MUST_USE status fs_is_empty_dir(const char *dir, bool *ret_empty, error *err); /* absent: empty */
 
 /* Names in `dir`, sorted, without "." and "..". Free each and the array. */
 MUST_USE status fs_list(const char *dir, char ***ret_names, size_t *ret_n, error *err);

@@ -15,49 +15,6 @@
 /* Above any cluster; keeps a mistyped index from becoming a huge list. */
 enum { TASK_LIMIT = 65536 };
 
-const spec_dialect spec_tf_config = {
-    .origin = CLUSTER_TF_CONFIG,
-    .variable = "TF_CONFIG",
-    .primary = "chief",
-    .job = {"chief", "master", "worker", "ps", "evaluator"},
-    .roles = {ROLE_MASTER, ROLE_MASTER, ROLE_WORKER, ROLE_PS, ROLE_EVALUATOR},
-};
-
-const spec_dialect spec_vertex = {
-    .origin = CLUSTER_VERTEX,
-    .variable = "CLUSTER_SPEC",
-    .primary = "workerpool0",
-    .job = {"workerpool0", "workerpool1", "workerpool2", "workerpool3"},
-    .roles = {ROLE_MASTER, ROLE_WORKER, ROLE_PS, ROLE_EVALUATOR},
-    .empty_is_none = true,
-};
-
-/* Its CLUSTER_SPEC, for containers, has the roles' own names. */
-const spec_dialect spec_ai_platform = {
-    .origin = CLUSTER_VERTEX,
-    .variable = "CLUSTER_SPEC",
-    .primary = "master",
-    .job = {"chief", "master", "worker", "ps", "evaluator"},
-    .roles = {ROLE_MASTER, ROLE_MASTER, ROLE_WORKER, ROLE_PS, ROLE_EVALUATOR},
-    .empty_is_none = true,
-};
-
-const spec_dialect spec_slurm = {
-    .origin = CLUSTER_SLURM,
-    .variable = "TEQUIO_SLURM_JOBS",
-    .primary = "chief",
-    .job = {"chief", "master", "worker", "ps", "evaluator"},
-    .roles = {ROLE_MASTER, ROLE_MASTER, ROLE_WORKER, ROLE_PS, ROLE_EVALUATOR},
-};
-
-const spec_dialect spec_sagemaker = {
-    .origin = CLUSTER_SAGEMAKER,
-    .variable = "SM_HOSTS",
-    .primary = "chief",
-    .job = {"worker"},
-    .roles = {ROLE_WORKER},
-};
-
 /* What is read before it is judged. */
 typedef struct reading {
     const spec_dialect *d;
@@ -470,37 +427,4 @@ status spec_cluster(const spec_dialect *d, const json_t *spec, cluster **ret, er
 json_t *spec_create(const char *type, int index)
 {
     return json_pack("{s:{}, s:{s:s, s:i}}", "cluster", "task", "type", type, "index", index);
-}
-
-/* Pools of machines are Vertex AI's, roles AI Platform's. */
-static const spec_dialect *dialect_of(const spec_dialect *d, const json_t *spec)
-{
-    const char *name;
-    json_t *value;
-    role which;
-    json_object_foreach(json_object_get(spec, "cluster"), name, value)
-        if (d == &spec_vertex && role_of(name, &which))
-            return &spec_ai_platform;
-    return d;
-}
-
-static status parse(const spec_dialect *d, const char *text, cluster **ret, error *err)
-{
-    if (!text || !text[strspn(text, " \t\r\n")])
-        return cluster_local(ret, err);
-    json_t *spec = NULL;
-    TRY(json_parse(text, strlen(text), d->variable, E_CONFIG, &spec, err));
-    status st = spec_cluster(dialect_of(d, spec), spec, ret, err);
-    json_decref(spec);
-    return st;
-}
-
-status cluster_from_tf_config(const char *json, cluster **ret, error *err)
-{
-    return parse(&spec_tf_config, json, ret, err);
-}
-
-status cluster_from_cluster_spec(const char *json, cluster **ret, error *err)
-{
-    return parse(&spec_vertex, json, ret, err);
 }

@@ -21,7 +21,7 @@ typedef struct spec_dialect {
     bool empty_is_none; /* {} is a job without tasks, not one of unknown size */
 } spec_dialect;
 
-extern const spec_dialect spec_tf_config, spec_vertex, spec_ai_platform, spec_slurm, spec_sagemaker;
+extern const spec_dialect spec_tf_config, spec_slurm, spec_sagemaker;
 
 MUST_USE status spec_cluster(const spec_dialect *d, const json_t *spec, cluster **ret, error *err);
 

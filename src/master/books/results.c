@@ -259,7 +259,9 @@ bool results_waiting(const results *r)
     return r->o.evaluates && r->n_judged < r->n_epochs;
 }
 
-int64_t results_settled(const results *r)
+/* So many epochs are judged: the next one may be trained to its end, but not beyond, where early
+ * stopping is asked for. */
+static int64_t settled(const results *r)
 {
     if (results_waiting(r))
         return r->epochs[r->n_judged].number;
@@ -269,7 +271,7 @@ int64_t results_settled(const results *r)
 
 int64_t results_next_judged(const results *r)
 {
-    return r->o.evaluates ? (results_settled(r) + 1) * steps_per_epoch(&r->o.steps) : -1;
+    return r->o.evaluates ? (settled(r) + 1) * steps_per_epoch(&r->o.steps) : -1;
 }
 
 int64_t results_best_step(const results *r)

@@ -36,9 +36,6 @@ MUST_USE status results_epoch(results *r, int64_t step, const metric_set *traini
 MUST_USE status results_poll(results *r, bool *ret_stop, error *err);
 
 bool results_waiting(const results *r);             /* an epoch's evaluation is not here yet */
-/* So many epochs are judged: the next one may be trained to its end, but not beyond, where early
- * stopping is asked for. */
-int64_t results_settled(const results *r);
 int64_t results_next_judged(const results *r); /* the end of the next epoch to be judged; -1: none is */
 bool results_has(const results *r, int64_t step);   /* that step was evaluated */
 int64_t results_best_step(const results *r);        /* -1: none yet */

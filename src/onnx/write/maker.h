@@ -18,7 +18,6 @@ typedef struct maker {
     const graph *g, *twin; /* twin NULL: every size is fixed */
     const onnx_export *request;
     Onnx__GraphProto *graph;
-    int64_t opset;
     size_t cap_nodes, cap_initializers;
 } maker;
 
@@ -37,12 +36,10 @@ const char *maker_call(maker *m, const char *type, const char *out, const char *
                        const char *c);
 /* A name for a value inside node n. */
 const char *maker_inside(maker *m, const graph_node *n, const char *what);
-void maker_needs(maker *m, int64_t opset);
 
 /* Attributes; lists are copied. */
 void maker_int(maker *m, Onnx__NodeProto *node, const char *name, int64_t value);
 void maker_float(maker *m, Onnx__NodeProto *node, const char *name, float value);
-void maker_text(maker *m, Onnx__NodeProto *node, const char *name, const char *value);
 void maker_ints(maker *m, Onnx__NodeProto *node, const char *name, const int64_t *values, size_t n);
 
 /* Initializers. `data` is borrowed until the file is written, others are copied; they return the

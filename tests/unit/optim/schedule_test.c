@@ -14,8 +14,7 @@ static void assert_rate(const schedule *s, int64_t step, double want)
 {
     double got = (double)schedule_rate(s, step);
     if (!(fabs(got - want) <= 1e-7 * fabs(want) + 1e-12))
-        fail_msg("%s, step %lld: %.9g, want %.9g", schedule_name(s->kind), (long long)step, got,
-                 want);
+        fail_msg("schedule %d, step %lld: %.9g, want %.9g", (int)s->kind, (long long)step, got, want);
 }
 
 static double warm(const schedule *s, int64_t step)
@@ -148,18 +147,18 @@ static void every_rate_is_finite_and_not_negative(void **state)
                 }
 }
 
-static void names_go_both_ways(void **state)
+static void kinds_have_names(void **state)
 {
     (void)state;
+    static const char *const names[] = {"constant", "step", "cosine", "linear", "slanted_triangular"};
     for (int kind = 0; kind <= SCHEDULE_SLANTED_TRIANGULAR; kind++) {
-        schedule_kind back;
-        assert_true(schedule_kind_of(schedule_name((schedule_kind)kind), &back));
-        assert_int_equal(back, kind);
+        schedule_kind found;
+        assert_true(schedule_kind_of(names[kind], &found));
+        assert_int_equal(found, kind);
     }
     schedule_kind untouched = SCHEDULE_STEP;
     assert_false(schedule_kind_of("noam", &untouched));
     assert_int_equal(untouched, SCHEDULE_STEP);
-    assert_string_equal(schedule_name((schedule_kind)99), "unknown");
 }
 
 int main(void)
@@ -172,7 +171,7 @@ int main(void)
         cmocka_unit_test(slanted_triangular_rises_and_falls),
         cmocka_unit_test(nothing_to_fall_over_stays_at_base),
         cmocka_unit_test(every_rate_is_finite_and_not_negative),
-        cmocka_unit_test(names_go_both_ways),
+        cmocka_unit_test(kinds_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

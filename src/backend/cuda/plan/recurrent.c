@@ -37,7 +37,6 @@ typedef struct recurrent_state {
 /* One direction of one run. */
 typedef struct pass {
     const recurrent_state *s;
-    const cuda_node *node;
     const cuda_call *call;
     launch_recurrent r;
     const float *x, *w, *weights, *bias; /* weights: R */
@@ -253,7 +252,7 @@ static pass pass_of(const cuda_node *node, const cuda_call *c, int64_t d, bool b
 {
     const recurrent_state *s = node->state;
     int64_t n = s->launch.hidden, states = s->launch.batch * n, all = s->launch.steps * states;
-    pass p = {.s = s, .node = node, .call = c, .r = s->launch};
+    pass p = {.s = s, .call = c, .r = s->launch};
     pieces from = {.base = c->scratch};
     launch_recurrent *r = &p.r;
     p.x = c->in[RECURRENT_X];

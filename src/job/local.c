@@ -1,7 +1,7 @@
 #include "job/local.h"
 
 #include "common/base/alloc.h"
-#include "job/supervise.h"
+#include "job/process/supervise.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /*
  * A local cluster: one master, workers, parameter servers and evaluators as processes of this
- * machine (supervise.h), each running this same program with its own TF_CONFIG.
+ * machine (process/supervise.h), each running this same program with its own TF_CONFIG.
  *
  * Every task gets a listening socket that the launcher opened (TEQUIO_LISTEN_FD), so no two can want
  * one port, and nobody else can take that of a task that is started again.
  *
- * Threads: as supervise.h says.
+ * Threads: as process/supervise.h says.
  */
 #ifndef TEQUIO_JOB_LOCAL_H
 #define TEQUIO_JOB_LOCAL_H
@@ -19,7 +19,7 @@ typedef struct local_options {
     const char *const *arguments_again; /* of one that is started again; NULL: the same */
     const char *log_dir;                /* must be there */
     int max_restarts;                   /* of each task */
-    bool primary_decides;               /* as supervise.h has it */
+    bool primary_decides;               /* as process/supervise.h has it */
     int64_t limit_ms;                   /* how long it may take; 0: as long as it does */
     int64_t grace_ms;                   /* from SIGTERM to SIGKILL */
 } local_options;

@@ -1,8 +1,8 @@
 #include "job/slurm.h"
 
 #include "common/base/fs.h"
-#include "job/errand.h"
-#include "job/signals.h"
+#include "job/process/errand.h"
+#include "job/process/signals.h"
 
 #include <errno.h>
 #include <inttypes.h>

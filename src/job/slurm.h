@@ -2,7 +2,7 @@
  * A job as a batch job of Slurm: a script is written, given to sbatch, and waited for.
  *
  * One step (srun) has all tasks; each finds its role by TEQUIO_SLURM_JOBS (common/cluster/slurm.h). A task
- * that dies is started again where it was, as supervise.h does it; if that does not help, the batch job
+ * that dies is started again where it was, as process/supervise.h does it; if that does not help, the batch job
  * is put into the queue again. Slurm's early signal asks for a checkpoint, and then the job is queued
  * again too, as it is when Slurm takes its nodes away; but not when the time that the job gives itself
  * (maxRunningTime) is over. The job dir, the program and the data are on a file system that all nodes

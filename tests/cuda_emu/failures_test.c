@@ -7,7 +7,7 @@
 #include "cuda_emu/machine.h"
 #include "exec/exec.h"
 #include "graph/attrs.h"
-#include "job/apart.h"
+#include "job/process/apart.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

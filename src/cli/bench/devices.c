@@ -6,7 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/base/thread.h"
-#include "job/apart.h"
+#include "job/process/apart.h"
 
 #include <stdio.h>
 #include <stdlib.h>

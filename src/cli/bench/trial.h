@@ -3,7 +3,7 @@
  * backward, weights going up and gradients coming down where the device has memory of its own. Without
  * the servers' updates, which are the same for all. Beside it what large products reach there (matmul.h).
  *
- * Threads: a trial starts some; call it in a process that may be spoilt (job/apart.h).
+ * Threads: a trial starts some; call it in a process that may be spoilt (job/process/apart.h).
  */
 #ifndef TEQUIO_CLI_BENCH_TRIAL_H
 #define TEQUIO_CLI_BENCH_TRIAL_H

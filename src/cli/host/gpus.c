@@ -1,7 +1,7 @@
 #include "cli/host/gpus.h"
 
 #include "backend/cuda/cuda.h"
-#include "job/apart.h"
+#include "job/process/apart.h"
 
 #include <string.h>
 

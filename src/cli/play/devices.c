@@ -2,7 +2,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/log.h"
-#include "job/apart.h"
+#include "job/process/apart.h"
 #include "model/model.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "cli/submit/report.h"
 #include "cli/submit/target.h"
 #include "common/base/fs.h"
-#include "job/restart.h"
+#include "job/process/restart.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static status check_target(const launch *l, const target *t, error *err)
 
 /* --- doing it --- */
 
-/* A code from 128 on may pass, as restart.h says, and what one task was asked to leave for does; then all
+/* A code from 128 on may pass, as job/process/restart.h says, and what one task was asked to leave for does; then all
  * begin again, from the last checkpoint. */
 static int run_job(const launch *l, const target *t, error *err)
 {

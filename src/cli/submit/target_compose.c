@@ -5,10 +5,10 @@
 #include "cli/train/shape.h"
 #include "common/base/fs.h"
 #include "common/base/thread.h"
-#include "job/apart.h"
-#include "job/compose.h"
-#include "job/containers.h"
-#include "job/image.h"
+#include "job/docker/compose.h"
+#include "job/docker/containers.h"
+#include "job/docker/image.h"
+#include "job/process/apart.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* `tequio submit --target ssh`: every task is a process of a host that ssh reaches. */
 #include "cli/submit/target.h"
-#include "job/remote.h"
-#include "job/ssh.h"
+#include "job/ssh/remote.h"
+#include "job/ssh/ssh.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* `tequio task`: plays one task for a launcher on another host. */
 #include "cli/commands.h"
-#include "job/remote.h"
+#include "job/ssh/remote.h"
 
 static int run_task(const args *a, error *err)
 {

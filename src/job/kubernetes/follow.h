@@ -8,7 +8,7 @@
 #define TEQUIO_JOB_KUBERNETES_FOLLOW_H
 
 #include "job/kubernetes/kubectl.h"
-#include "job/screen.h"
+#include "job/process/screen.h"
 
 #include <poll.h>
 

@@ -1,7 +1,7 @@
 #include "job/kubernetes/kubectl.h"
 
 #include "common/base/fs.h"
-#include "job/errand.h"
+#include "job/process/errand.h"
 
 #include <errno.h>
 #include <stdio.h>

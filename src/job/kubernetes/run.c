@@ -4,7 +4,7 @@
 #include "common/base/fs.h"
 #include "common/base/jobkey.h"
 #include "job/kubernetes/follow.h"
-#include "job/signals.h"
+#include "job/process/signals.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "cli/play/devices.h"
 
 #include "backend/cuda/cuda.h"
-#include "job/apart.h"
+#include "job/process/apart.h"
 
 #include <setjmp.h>
 #include <signal.h>

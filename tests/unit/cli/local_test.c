@@ -6,7 +6,7 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "job/ports.h"
-#include "job/restart.h"
+#include "job/process/restart.h"
 #include "job/roster.h"
 #include "unit/cli/support_task.h"
 

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "job/compose.h"
-#include "job/image.h"
+#include "job/docker/compose.h"
+#include "job/docker/image.h"
 
 #include <stdlib.h>
 #include <string.h>

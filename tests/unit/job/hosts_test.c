@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "job/hosts.h"
+#include "job/ssh/hosts.h"
 
 #include <string.h>
 

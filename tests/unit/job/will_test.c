@@ -8,7 +8,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
-#include "job/will.h"
+#include "job/process/will.h"
 
 #include <signal.h>
 #include <stdio.h>

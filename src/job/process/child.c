@@ -1,4 +1,4 @@
-#include "job/child.h"
+#include "job/process/child.h"
 
 #include "common/base/alloc.h"
 

@@ -2,8 +2,8 @@
  * When a task that died is started again, and how often: at once the first time, then after pauses
  * that double, so that what dies at its start does not turn in circles. Pure functions.
  */
-#ifndef TEQUIO_JOB_RESTART_H
-#define TEQUIO_JOB_RESTART_H
+#ifndef TEQUIO_JOB_PROCESS_RESTART_H
+#define TEQUIO_JOB_PROCESS_RESTART_H
 
 #include <stdbool.h>
 #include <stdint.h>

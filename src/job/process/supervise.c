@@ -1,10 +1,10 @@
-#include "job/supervise.h"
+#include "job/process/supervise.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "job/restart.h"
-#include "job/screen.h"
-#include "job/signals.h"
+#include "job/process/restart.h"
+#include "job/process/screen.h"
+#include "job/process/signals.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,11 +1,11 @@
-#include "job/ssh.h"
+#include "job/ssh/ssh.h"
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/hash.h"
-#include "job/errand.h"
-#include "job/remote.h"
-#include "job/supervise.h"
+#include "job/process/errand.h"
+#include "job/process/supervise.h"
+#include "job/ssh/remote.h"
 
 #include <stdio.h>
 #include <stdlib.h>

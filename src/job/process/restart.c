@@ -1,4 +1,4 @@
-#include "job/restart.h"
+#include "job/process/restart.h"
 
 #include "common/base/error.h"
 

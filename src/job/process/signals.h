@@ -2,8 +2,8 @@
  * Signals that a launcher reads from a descriptor, between other things, instead of being interrupted by
  * them. Threads: the launcher's only one.
  */
-#ifndef TEQUIO_JOB_SIGNALS_H
-#define TEQUIO_JOB_SIGNALS_H
+#ifndef TEQUIO_JOB_PROCESS_SIGNALS_H
+#define TEQUIO_JOB_PROCESS_SIGNALS_H
 
 #include "common/base/error.h"
 

@@ -11,8 +11,8 @@
  *
  * Ownership: in the arena given. Threads: pure functions.
  */
-#ifndef TEQUIO_JOB_HOSTS_H
-#define TEQUIO_JOB_HOSTS_H
+#ifndef TEQUIO_JOB_SSH_HOSTS_H
+#define TEQUIO_JOB_SSH_HOSTS_H
 
 #include "job/spec/job.h"
 

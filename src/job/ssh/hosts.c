@@ -1,4 +1,4 @@
-#include "job/hosts.h"
+#include "job/ssh/hosts.h"
 
 #include "common/base/fs.h"
 

@@ -1,4 +1,4 @@
-#include "job/signals.h"
+#include "job/process/signals.h"
 
 #include <errno.h>
 #include <string.h>

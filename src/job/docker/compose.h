@@ -14,8 +14,8 @@
  * Source: the Compose Specification (https://github.com/compose-spec/compose-spec), as far as
  * docker-compose 1.29 and `docker compose` both know it.
  */
-#ifndef TEQUIO_JOB_COMPOSE_H
-#define TEQUIO_JOB_COMPOSE_H
+#ifndef TEQUIO_JOB_DOCKER_COMPOSE_H
+#define TEQUIO_JOB_DOCKER_COMPOSE_H
 
 #include "common/base/buf.h"
 #include "job/roster.h"

@@ -20,10 +20,10 @@
  *
  * Threads: one, which waits in poll(2) only. Call it before any thread is started.
  */
-#ifndef TEQUIO_JOB_SUPERVISE_H
-#define TEQUIO_JOB_SUPERVISE_H
+#ifndef TEQUIO_JOB_PROCESS_SUPERVISE_H
+#define TEQUIO_JOB_PROCESS_SUPERVISE_H
 
-#include "job/child.h"
+#include "job/process/child.h"
 
 #include <stdint.h>
 

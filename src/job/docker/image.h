@@ -8,8 +8,8 @@
  * Ownership: in the arena given. Threads: the launcher's only one.
  * Source: the Dockerfile reference (https://docs.docker.com/reference/dockerfile/).
  */
-#ifndef TEQUIO_JOB_IMAGE_H
-#define TEQUIO_JOB_IMAGE_H
+#ifndef TEQUIO_JOB_DOCKER_IMAGE_H
+#define TEQUIO_JOB_DOCKER_IMAGE_H
 
 #include "common/base/alloc.h"
 #include "common/base/buf.h"

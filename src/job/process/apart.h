@@ -2,8 +2,8 @@
  * A piece of work in a process of its own: what it takes, leaves behind or breaks is that
  * process's. Threads: one; call it before any other is started.
  */
-#ifndef TEQUIO_JOB_APART_H
-#define TEQUIO_JOB_APART_H
+#ifndef TEQUIO_JOB_PROCESS_APART_H
+#define TEQUIO_JOB_PROCESS_APART_H
 
 #include "common/base/error.h"
 

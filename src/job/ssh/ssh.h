@@ -1,5 +1,5 @@
 /*
- * A job on hosts that are reached by ssh: each task is a child of ours (supervise.h) that is an ssh
+ * A job on hosts that are reached by ssh: each task is a child of ours (process/supervise.h) that is an ssh
  * client, and on the other side `tequio task` (remote.h).
  *
  * This program is put on every host where it is not yet, below ~/.cache/tequio and by its hash, over the
@@ -7,13 +7,13 @@
  * configuration, key and environment go over the connection and stay in memory. Data must be on the
  * hosts, under the same paths.
  *
- * Threads: as supervise.h says.
+ * Threads: as process/supervise.h says.
  */
-#ifndef TEQUIO_JOB_SSH_H
-#define TEQUIO_JOB_SSH_H
+#ifndef TEQUIO_JOB_SSH_SSH_H
+#define TEQUIO_JOB_SSH_SSH_H
 
-#include "job/hosts.h"
 #include "job/roster.h"
+#include "job/ssh/hosts.h"
 
 typedef struct ssh_options {
     const job *job;
@@ -26,7 +26,7 @@ typedef struct ssh_options {
     const char *key;                    /* TEQUIO_KEY of the tasks; NULL: none */
     const char *log_dir;                /* on this host; must be there */
     int max_restarts;
-    int64_t limit_ms, grace_ms;         /* as supervise.h has them */
+    int64_t limit_ms, grace_ms;         /* as process/supervise.h has them */
 } ssh_options;
 
 /* Who runs where; free the places [tasks], roster_close the tasks. E_CONFIG. */

@@ -1,9 +1,9 @@
-#include "job/containers.h"
+#include "job/docker/containers.h"
 
 #include "common/base/alloc.h"
-#include "job/errand.h"
-#include "job/supervise.h"
-#include "job/will.h"
+#include "job/process/errand.h"
+#include "job/process/supervise.h"
+#include "job/process/will.h"
 
 #include <stdio.h>
 #include <stdlib.h>

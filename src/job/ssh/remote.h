@@ -9,8 +9,8 @@
  *
  * Threads: one, before any other is started.
  */
-#ifndef TEQUIO_JOB_REMOTE_H
-#define TEQUIO_JOB_REMOTE_H
+#ifndef TEQUIO_JOB_SSH_REMOTE_H
+#define TEQUIO_JOB_SSH_REMOTE_H
 
 #include "common/base/error.h"
 

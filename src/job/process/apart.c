@@ -1,4 +1,4 @@
-#include "job/apart.h"
+#include "job/process/apart.h"
 
 #include "common/base/alloc.h"
 

@@ -2,8 +2,8 @@
  * Many short commands at once, each to its end: what they print is kept, and how they ended.
  * Threads: the launcher's only one, which waits in poll(2).
  */
-#ifndef TEQUIO_JOB_ERRAND_H
-#define TEQUIO_JOB_ERRAND_H
+#ifndef TEQUIO_JOB_PROCESS_ERRAND_H
+#define TEQUIO_JOB_PROCESS_ERRAND_H
 
 #include "common/base/buf.h"
 

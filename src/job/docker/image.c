@@ -1,8 +1,8 @@
-#include "job/image.h"
+#include "job/docker/image.h"
 
 #include "common/base/fs.h"
 #include "common/base/hash.h"
-#include "job/errand.h"
+#include "job/process/errand.h"
 
 #include <errno.h>
 #include <fcntl.h>

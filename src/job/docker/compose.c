@@ -1,4 +1,4 @@
-#include "job/compose.h"
+#include "job/docker/compose.h"
 
 #include "common/base/alloc.h"
 

@@ -1,4 +1,4 @@
-#include "job/screen.h"
+#include "job/process/screen.h"
 
 #include "cli/train/progress.h"
 

@@ -1,8 +1,8 @@
-#include "job/remote.h"
+#include "job/ssh/remote.h"
 
 #include "common/base/alloc.h"
 #include "common/base/json.h"
-#include "job/signals.h"
+#include "job/process/signals.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "job/will.h"
+#include "job/process/will.h"
 
 #include <errno.h>
 #include <fcntl.h>

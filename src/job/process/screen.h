@@ -4,11 +4,11 @@
  *
  * Threads: the launcher's only one.
  */
-#ifndef TEQUIO_JOB_SCREEN_H
-#define TEQUIO_JOB_SCREEN_H
+#ifndef TEQUIO_JOB_PROCESS_SCREEN_H
+#define TEQUIO_JOB_PROCESS_SCREEN_H
 
 #include "common/base/error.h"
-#include "job/child.h"
+#include "job/process/child.h"
 
 typedef struct screen {
     char bar[1024]; /* shown now, "" if there is none */

@@ -8,8 +8,8 @@
  *
  * Threads: one, before any other is started.
  */
-#ifndef TEQUIO_JOB_WILL_H
-#define TEQUIO_JOB_WILL_H
+#ifndef TEQUIO_JOB_PROCESS_WILL_H
+#define TEQUIO_JOB_PROCESS_WILL_H
 
 #include "common/base/error.h"
 

@@ -1,17 +1,17 @@
 /*
  * The tasks of a job as containers of Docker: Compose makes them from a file (compose.h), and each
- * is a child of ours (supervise.h) that is a docker client, attached to its container. So what a
+ * is a child of ours (process/supervise.h) that is a docker client, attached to its container. So what a
  * container prints and how it ends is known here, signals reach it, and it is started again as any
  * task is, the same one.
  *
- * Containers and network are gone when this returns, and also if this process is killed (will.h).
+ * Containers and network are gone when this returns, and also if this process is killed (process/will.h).
  *
- * Needs the commands docker and `docker compose` or docker-compose. Threads: as supervise.h says.
+ * Needs the commands docker and `docker compose` or docker-compose. Threads: as process/supervise.h says.
  * Source: docker start, docker ps, docker compose up
  * (https://docs.docker.com/reference/cli/docker).
  */
-#ifndef TEQUIO_JOB_CONTAINERS_H
-#define TEQUIO_JOB_CONTAINERS_H
+#ifndef TEQUIO_JOB_DOCKER_CONTAINERS_H
+#define TEQUIO_JOB_DOCKER_CONTAINERS_H
 
 #include "job/roster.h"
 
@@ -21,7 +21,7 @@ typedef struct containers_options {
     const char *project; /* a name that no other job has */
     const char *log_dir; /* must be there; compose.log goes there too */
     int max_restarts;
-    int64_t limit_ms, grace_ms; /* as supervise.h has them */
+    int64_t limit_ms, grace_ms; /* as process/supervise.h has them */
 } containers_options;
 
 /* E_FAIL in docker's words if there is none, or it does not answer. */

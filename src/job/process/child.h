@@ -8,8 +8,8 @@
  *
  * Threads: the launcher's only one.
  */
-#ifndef TEQUIO_JOB_CHILD_H
-#define TEQUIO_JOB_CHILD_H
+#ifndef TEQUIO_JOB_PROCESS_CHILD_H
+#define TEQUIO_JOB_PROCESS_CHILD_H
 
 #include "common/base/buf.h"
 #include "common/cluster/cluster.h"

@@ -1,4 +1,4 @@
-#include "job/errand.h"
+#include "job/process/errand.h"
 
 #include "common/base/alloc.h"
 

@@ -43,6 +43,7 @@ typedef struct cuda_library {
     const char *path;       /* of its file; NULL: there is none on this machine */
     const char *why;        /* there is none: where it was looked for */
     const char *instead;    /* ... and what is done without */
+    const char *limits;     /* "" or what the one that is there is too old for */
 } cuda_library;
 
 enum { CUDA_LIBRARIES_MAX = 4 };

@@ -2,6 +2,7 @@
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/device/device.h"
 #include "backend/cuda/library/api.h"
+#include "backend/cuda/library/dnn.h"
 #include "backend/cuda/plan/product.h"
 #include "common/base/alloc.h"
 
@@ -23,7 +24,8 @@ size_t cuda_libraries(cuda_library *ret)
     _Static_assert((int)API_COUNT <= (int)CUDA_LIBRARIES_MAX, "a row each");
     for (int l = 0; l < API_COUNT; l++) {
         const api_found *f = api_find((api_library)l);
-        ret[l] = (cuda_library){f->name, f->version, f->path, f->why, instead[l]};
+        ret[l] = (cuda_library){f->name, f->version, f->path, f->why, instead[l],
+                                l == API_DNN && f->path ? dnn_limits() : ""};
     }
     return API_COUNT;
 }

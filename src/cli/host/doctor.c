@@ -208,7 +208,7 @@ static void tell_cuda_libraries(json_t *list, bool as_json)
         const cuda_library *l = &libraries[i];
         buf text = BUF_INIT;
         if (l->path)
-            buf_addf(&text, "%s, %s", l->version, l->path);
+            buf_addf(&text, "%s, %s%s%s", l->version, l->path, *l->limits ? "; " : "", l->limits);
         else
             buf_addf(&text, "absent: %s; %s", l->why, l->instead);
         tell(list, as_json, l->name, true, text.data);

@@ -3,11 +3,17 @@
 #include "cuda_emu/machine.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 api_table api;
 
+static api_found played[API_COUNT] = {
+    [API_LT] = {.name = "cuBLASLt", .path = "(played)", .version = "13.1.0"},
+    [API_DNN] = {.name = "cuDNN", .path = "(played)"},
+    [API_NCCL] = {.name = "NCCL", .path = "(played)", .version = "2.28.9"},
+};
 static bool is_hidden;
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
@@ -22,6 +28,9 @@ static void fill(void)
     fake_lt_fill(&api);
     fake_dnn_fill(&api);
     fake_nccl_fill(&api);
+    api_found *dnn = &played[API_DNN];
+    snprintf(dnn->version, sizeof dnn->version, "%u.%u.%u", (unsigned)api.cudnnGetVersion() / 10000,
+             (unsigned)api.cudnnGetVersion() / 100 % 100, (unsigned)api.cudnnGetVersion() % 100);
     if (nccl_is("broken"))
         fake_nccl_fail(0);
 }
@@ -40,11 +49,6 @@ static bool hides(api_library l)
 
 const api_found *api_find(api_library l)
 {
-    static const api_found played[API_COUNT] = {
-        [API_LT] = {.name = "cuBLASLt", .path = "(played)", .version = "13.1.0"},
-        [API_DNN] = {.name = "cuDNN", .path = "(played)", .version = "9.19.0"},
-        [API_NCCL] = {.name = "NCCL", .path = "(played)", .version = "2.28.9"},
-    };
     static const api_found hidden[API_COUNT] = {
         [API_LT] = {.name = "cuBLASLt", .why = "hidden"},
         [API_DNN] = {.name = "cuDNN", .why = "hidden"},

@@ -11,8 +11,8 @@
  * memory, and one multiplies float32 on tensor cores. NCCL (nccl.c) sends between GPUs of one
  * process, and waits in vain for nobody.
  *
- * TEQUIO_CUDA_LIBRARIES=none hides them, as it does the real ones; EMU_NCCL=0 hides NCCL alone, and
- * with EMU_NCCL=broken the first GPU's sends fail.
+ * TEQUIO_CUDA_LIBRARIES=none hides them, as it does the real ones; cuDNN is as old as EMU_DNN says
+ * (90701: 9.7.1); EMU_NCCL=0 hides NCCL alone, and with EMU_NCCL=broken the first GPU's sends fail.
  * Threads: any; what tests choose, before other threads begin.
  */
 #ifndef TEQUIO_TESTS_CUDA_EMU_FAKES_FAKES_H

@@ -114,9 +114,25 @@ static status describe(unsigned kind, const dnn_attribute *attributes, dnn_desc 
     return OK;
 }
 
-static status open_library(backend *b, error *err)
+const char *dnn_limits(void)
+{
+    size_t version = api.cudnnGetVersion();
+    return version < DNN_FROM ? "older than 9.8: convolutions and attention are our kernels'"
+           : version < DNN_ATTENTION_FROM ? "older than 9.16: attention is our kernels'"
+                                          : "";
+}
+
+status dnn_find(size_t from, error *err)
 {
     TRY(api_open(API_DNN, err));
+    if (api.cudnnGetVersion() < from)
+        return FAIL(err, E_UNSUPPORTED, "cuDNN is %s", dnn_limits());
+    return OK;
+}
+
+static status open_library(backend *b, error *err)
+{
+    TRY(dnn_find(DNN_FROM, err));
     if (!b->dnn) {
         TRY_DNN(api.cudnnCreate(&b->dnn), "opening it (TEQUIO_CUDA_LIBRARIES=none does without)");
         TRY_DNN(api.cudnnSetStream(b->dnn, b->queues[QUEUE_COMPUTE]), "its stream");

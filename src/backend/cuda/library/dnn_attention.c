@@ -1,14 +1,11 @@
 #include "backend/cuda/library/dnn_attention.h"
 
-#include "backend/cuda/library/api.h"
-
 #include <limits.h>
 #include <math.h>
 
 enum {
     ARCH_FROM = 90,
     BACKWARD_BELOW = 100,
-    VERSION_FROM = 91600, /* older ones need a mask where a length is no multiple of 128 */
     HEAD_STEP = 8,
     HEAD_MOST = 128,
 };
@@ -296,10 +293,7 @@ static status check(const backend_program *p, const launch_attention *t, int bel
     if (t->operands == LAUNCH_F32 || !is_head(t->head) || !is_head(t->v_head))
         return FAIL(err, E_UNSUPPORTED,
                     "cuDNN's attention is of half precision and heads of 8, 16 .. %d", HEAD_MOST);
-    TRY(api_open(API_DNN, err));
-    if (api.cudnnGetVersion() < VERSION_FROM)
-        return FAIL(err, E_UNSUPPORTED, "cuDNN's attention from version 9.16 on");
-    return OK;
+    return dnn_find(DNN_ATTENTION_FROM, err);
 }
 
 static status plan_as(backend_program *p, const launch_attention *t, void (*describe)(draft *),

@@ -19,6 +19,7 @@
 #include "evaluator/evaluator.h"
 #include "master/master.h"
 #include "ps/ps.h"
+#include "support/folder.h"
 #include "worker/worker.h"
 
 #include <stdio.h>
@@ -59,10 +60,7 @@ static char *write_data(const char *dir)
 
 village village_make(const char *more)
 {
-    const char *base = getenv("TMPDIR");
-    village v = {.path = xasprintf("%s/tequio-test-XXXXXX", base ? base : "/tmp")};
-    if (!mkdtemp(v.path))
-        abort();
+    village v = {.path = folder_create()};
     v.images = write_data(v.path);
     char *text = xasprintf("{train_data_path: '%s', dataset_reader: {classes: %d}} + {%s}",
                            v.images, VILLAGE_CLASSES, more);
@@ -76,11 +74,9 @@ village village_make(const char *more)
 
 void village_fini(village *v)
 {
-    error err = ERROR_INIT;
     config_destroy(&v->config);
-    must(fs_remove_tree(v->path, &err), &err);
+    folder_destroy(&v->path);
     free(v->images);
-    free(v->path);
 }
 
 /* --- one run --- */

@@ -12,6 +12,7 @@
 #include "common/store/checkpoint.h"
 #include "common/store/events.h"
 #include "common/store/safetensors.h"
+#include "support/folder.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,25 +20,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[256];
-
-static int set_up(void **state)
-{
-    (void)state;
-    const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/inspect-XXXXXX", base ? base : "/tmp");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return fs_remove_tree(folder, NULL) == OK ? 0 : -1;
-}
-
 static char *file(const char *name)
 {
-    return xasprintf("%s/%s", folder, name);
+    return folder_file("%s", name);
 }
 
 static json_t *look(const char *path)
@@ -346,7 +331,7 @@ static void test_what_is_nothing_of_ours(void **state)
     assert_refused(path, E_DATA, "is neither safetensors, nor an event file, nor IDX");
     assert_refused(empty, E_DATA, "is neither");
     assert_refused(absent, E_IO, "No such file");
-    assert_refused(folder, E_DATA, "neither a checkpoint (no manifest.json) nor a job dir");
+    assert_refused(folder_path(), E_DATA, "neither a checkpoint (no manifest.json) nor a job dir");
     char *torn = file("torn.safetensors");
     assert_int_equal(fs_write_atomic(torn, "abc", 3, NULL), OK);
     assert_refused(torn, E_DATA, "too few");
@@ -379,5 +364,5 @@ int main(void)
         cmocka_unit_test(test_job),          cmocka_unit_test(test_what_is_nothing_of_ours),
         cmocka_unit_test(test_command_line),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

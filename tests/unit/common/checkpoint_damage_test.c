@@ -11,7 +11,7 @@
 #include "common/base/hash.h"
 #include "common/base/rng.h"
 #include "unit/common/support_checkpoint.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void commit(const trained *t, trained_save save)
 
 static int set_up(void **state)
 {
-    if (folder_make(state) != 0 || jobdir_open(folder_path(), &dir, NULL) != OK)
+    if (folder_set_up(state) != 0 || jobdir_open(folder_path(), &dir, NULL) != OK)
         return -1;
     state_of_job = trained_make(300, 1);
     step_path = jobdir_file(dir, "checkpoints/step-000000007");
@@ -43,7 +43,7 @@ static int tear_down(void **state)
     free(step_path);
     trained_fini(&state_of_job);
     jobdir_close(&dir);
-    return folder_remove(state);
+    return folder_tear_down(state);
 }
 
 static int fresh_checkpoint(void **state)

@@ -10,7 +10,7 @@
 #include "common/base/fs.h"
 #include "common/store/checkpoint.h"
 #include "unit/common/support_checkpoint.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -149,5 +149,5 @@ int main(void)
         cmocka_unit_test(test_half_of_one_does_not_count),
         cmocka_unit_test(test_what_is_not_kept_goes),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

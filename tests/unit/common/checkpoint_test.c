@@ -10,7 +10,7 @@
 #include "common/store/checkpoint.h"
 #include "common/store/safetensors.h"
 #include "unit/common/support_checkpoint.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -442,5 +442,5 @@ int main(void)
         cmocka_unit_test(test_export),
         cmocka_unit_test(test_a_full_disk_is_told),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -8,7 +8,7 @@
 
 #include "common/base/alloc.h"
 #include "unit/common/support_checkpoint.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static batch_set sets[PARTS];
 
 static int set_up(void **state)
 {
-    folder_make(state);
+    folder_set_up(state);
     char *path = folder_file("job");
     assert_int_equal(jobdir_open(path, &dir, NULL), OK);
     free(path);
@@ -42,7 +42,7 @@ static int tear_down(void **state)
         batch_set_fini(&sets[p]);
     trained_fini(&state_of_job);
     jobdir_close(&dir);
-    return folder_remove(state);
+    return folder_tear_down(state);
 }
 
 static status open_it(checkpoint **ret, error *err)

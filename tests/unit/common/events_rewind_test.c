@@ -13,7 +13,7 @@
 #include "common/base/fs.h"
 #include "common/base/rng.h"
 #include "common/store/events.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,5 +214,5 @@ int main(void)
         cmocka_unit_test(half_a_record_goes),
         cmocka_unit_test(damage_takes_no_more_than_itself),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

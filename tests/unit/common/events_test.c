@@ -10,7 +10,7 @@
 #include "common/base/rng.h"
 #include "common/store/events.h"
 #include "common/store/histogram.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 
 #include <float.h>
 #include <math.h>
@@ -427,5 +427,5 @@ int main(void)
         cmocka_unit_test(test_merging_is_adding),
         cmocka_unit_test(test_merging_refuses_nonsense),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

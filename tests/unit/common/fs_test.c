@@ -7,7 +7,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -280,5 +280,5 @@ int main(void)
         cmocka_unit_test(maps_show_the_file),
         cmocka_unit_test(failed_writes_say_where),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -11,7 +11,7 @@
 #include "common/store/checkpoint.h"
 #include "common/store/jobstate.h"
 #include "common/store/lockfile.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 #include "unit/common/support_jobdir.h"
 
 #include <poll.h>
@@ -260,5 +260,5 @@ int main(void)
         cmocka_unit_test(test_one_follower),
         cmocka_unit_test(test_state),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -10,7 +10,7 @@
 #include "common/base/json.h"
 #include "common/store/jobdir.h"
 #include "common/store/lockfile.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 #include "unit/common/support_jobdir.h"
 
 #include <signal.h>
@@ -409,5 +409,5 @@ int main(void)
         cmocka_unit_test(test_a_checkpoint_set_aside_comes_back),
         cmocka_unit_test(test_two_masters),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -8,7 +8,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/jobkey.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -176,5 +176,5 @@ int main(void)
         cmocka_unit_test(test_files_that_others_may_use),
         cmocka_unit_test(test_files_that_hold_no_key),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -7,7 +7,7 @@
 
 #include "common/base/fs.h"
 #include "common/base/json.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -131,5 +131,5 @@ int main(void)
         cmocka_unit_test(files_keep_values_and_order),
         cmocka_unit_test(bad_files_are_named),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -8,7 +8,7 @@
 #include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,5 +165,5 @@ int main(void)
         cmocka_unit_test(there_is_a_cpu),
         cmocka_unit_test(test_a_pace),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

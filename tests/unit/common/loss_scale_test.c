@@ -14,7 +14,7 @@
 #include "common/parts/loss_scale.h"
 #include "common/store/manifest.h"
 #include "unit/common/support_checkpoint.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -180,7 +180,7 @@ int main(void)
         cmocka_unit_test(test_a_fixed_one_stays),
         cmocka_unit_test(test_factors_are_powers_of_two),
         cmocka_unit_test(test_as_a_number),
-        cmocka_unit_test_setup_teardown(test_in_a_manifest, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(test_in_a_manifest, folder_set_up, folder_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "common/base/hash.h"
 #include "common/base/rng.h"
 #include "common/store/safetensors.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -337,5 +337,5 @@ int main(void)
         cmocka_unit_test(test_several_write_one_file),
         cmocka_unit_test(test_random_damage_never_escapes),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

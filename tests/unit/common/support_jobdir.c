@@ -9,7 +9,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
-#include "unit/common/support_folder.h"
+#include "support/folder.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,14 +9,13 @@
 #include "common/base/alloc.h"
 #include "common/store/safetensors.h"
 #include "data/reader.h"
+#include "support/folder.h"
 #include "support_idx.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static char *folder;
 
 /* A tensor of 4-byte or 8-byte values, by its name: 3 examples. */
 static st_tensor tensor(const char *name, dtype type, const void *data, int64_t examples,
@@ -30,7 +29,7 @@ static st_tensor tensor(const char *name, dtype type, const void *data, int64_t 
 
 static char *file_of(const st_tensor *tensors, size_t n)
 {
-    char *path = xasprintf("%s/arrays.safetensors", folder);
+    char *path = folder_file("arrays.safetensors");
     st_writer *w = NULL;
     assert_int_equal(st_writer_open(path, tensors, n, NULL, 0, &w, NULL), OK);
     for (size_t i = 0; i < n; i++)
@@ -223,20 +222,6 @@ static void test_without_labels(void **state)
     free(path);
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = test_dir_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_dir_remove(folder);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,5 +232,5 @@ int main(void)
         cmocka_unit_test(test_a_part_of_the_examples),
         cmocka_unit_test(test_without_labels),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

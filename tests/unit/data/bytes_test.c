@@ -12,6 +12,7 @@
 #include "common/base/alloc.h"
 #include "data/augment.h"
 #include "data/reader.h"
+#include "support/folder.h"
 #include "support_config.h"
 #include "support_idx.h"
 
@@ -20,12 +21,10 @@
 
 enum { EXAMPLES = 23, BATCH = 5, RECORD = 1 + 3 * 32 * 32 };
 
-static char *folder;
-
 static dataset *open_idx(void)
 {
     dataset *d = NULL;
-    char *path = test_pair(folder, EXAMPLES, 5, 7);
+    char *path = test_pair(folder_path(), EXAMPLES, 5, 7);
     const idx_reader_options options = {.mean = 0.3, .std = 0.7};
     assert_int_equal(idx_reader_open(&options, path, &d, NULL), OK);
     free(path);
@@ -42,7 +41,7 @@ static dataset *open_cifar10(void)
             record[k] = (unsigned char)(i * 31 + k * 7 + k / 1024);
         buf_add(&b, record, sizeof record);
     }
-    char *path = test_file(folder, "cifar", &b);
+    char *path = test_file(folder_path(), "cifar", &b);
     const cifar10_reader_options options = {.mean = {0.4, 0.5, 0.6}, .std = {0.2, 0.3, 0.7}};
     assert_int_equal(cifar10_reader_open(&options, path, &d, NULL), OK);
     free(path);
@@ -132,25 +131,11 @@ static void test_images_whose_background_is_the_mean(void **state)
     dataset_close(&d);
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = test_dir_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_dir_remove(folder);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_images_whose_background_is_a_byte),
         cmocka_unit_test(test_images_whose_background_is_the_mean),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -9,6 +9,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "data/reader.h"
+#include "support/folder.h"
 #include "support_idx.h"
 
 #include <stdlib.h>
@@ -17,8 +18,6 @@
 enum { PIXELS = 3 * 32 * 32, RECORD = 1 + PIXELS };
 
 static const cifar10_reader_options plain = {.std = {1, 1, 1}};
-static char *folder;
-
 /* Records with labels from `first` on; pixel i is (i / 1024 + label) * 3. */
 static void records(buf *b, int first, int n)
 {
@@ -45,7 +44,7 @@ static void expect_example(const dataset *d, int64_t i, int64_t want)
 static void test_files_of_a_folder_follow_each_other(void **state)
 {
     (void)state;
-    char *path = xasprintf("%s/cifar", folder);
+    char *path = folder_file("cifar");
     assert_int_equal(fs_mkdirs(path, NULL), OK);
     static const struct {
         const char *name;
@@ -84,7 +83,7 @@ static void test_colours_are_normalized(void **state)
     int64_t label;
     buf b = BUF_INIT;
     records(&b, 5, 1);
-    char *path = test_file(folder, "one.bin", &b);
+    char *path = test_file(folder_path(), "one.bin", &b);
     dataset *d = NULL;
     assert_int_equal(cifar10_reader_open(&o, path, &d, NULL), OK);
     assert_int_equal(dataset_read(d, 0, (void *[]){image, &label}, NULL), OK);
@@ -102,7 +101,7 @@ static void refuses(const buf *b, const char *part)
 {
     error err = ERROR_INIT;
     dataset *d = NULL;
-    char *path = test_file(folder, "bad.bin", b);
+    char *path = test_file(folder_path(), "bad.bin", b);
     assert_int_equal(cifar10_reader_open(&plain, path, &d, &err), E_DATA);
     if (!strstr(err.text, part))
         fail_msg("message \"%s\" lacks \"%s\"", err.text, part);
@@ -121,25 +120,11 @@ static void test_refusals(void **state)
     buf_fini(&b);
     error err = ERROR_INIT;
     dataset *d = NULL;
-    char *path = xasprintf("%s/empty", folder);
+    char *path = folder_file("empty");
     assert_int_equal(fs_mkdirs(path, NULL), OK);
     assert_int_equal(cifar10_reader_open(&plain, path, &d, &err), E_DATA);
     assert_non_null(strstr(err.text, "holds no data_batch_*.bin"));
     free(path);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = test_dir_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_dir_remove(folder);
-    return 0;
 }
 
 int main(void)
@@ -149,5 +134,5 @@ int main(void)
         cmocka_unit_test(test_colours_are_normalized),
         cmocka_unit_test(test_refusals),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

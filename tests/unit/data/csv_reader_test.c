@@ -8,19 +8,18 @@
 
 #include "common/base/alloc.h"
 #include "data/reader.h"
+#include "support/folder.h"
 #include "support_idx.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char *folder;
-
 static status opens(const char *reader, const char *text, const char *vocabulary, dataset **ret,
                     error *err)
 {
     buf b = {.data = (char *)(uintptr_t)text, .size = strlen(text)};
-    char *path = test_file(folder, "t.csv", &b);
+    char *path = test_file(folder_path(), "t.csv", &b);
     char *written = xasprintf("{dataset_reader: {type: 'csv'} + %s, train_data_path: 'x', model: "
                               "'mlp', data_loader: {batch_size: 1}}",
                               reader);
@@ -219,20 +218,6 @@ static void test_refusals(void **state)
         refuses(cases[i].reader, cases[i].text, NULL, cases[i].code, cases[i].part);
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = test_dir_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_dir_remove(folder);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,5 +229,5 @@ int main(void)
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_refusals),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

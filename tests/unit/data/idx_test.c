@@ -9,6 +9,7 @@
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "data/idx.h"
+#include "support/folder.h"
 #include "support_idx.h"
 
 #include <stdio.h>
@@ -218,7 +219,7 @@ static void test_any_change_is_noticed_or_harmless(void **state)
 static void test_opens_files(void **state)
 {
     (void)state;
-    char *dir = test_dir_make();
+    char *dir = folder_create();
     buf b = BUF_INIT;
     small_file(&b);
     char *plain = test_file(dir, "plain", &b);
@@ -240,7 +241,7 @@ static void test_opens_files(void **state)
     free(plain);
     free(packed);
     buf_fini(&b);
-    test_dir_remove(dir);
+    folder_destroy(&dir);
 }
 
 int main(void)

@@ -8,6 +8,7 @@
 
 #include "common/base/alloc.h"
 #include "data/reader.h"
+#include "support/folder.h"
 #include "support_config.h"
 #include "support_idx.h"
 
@@ -226,13 +227,13 @@ static void test_images_alone(void **state)
 
 static int setup(void **state)
 {
-    *state = test_dir_make();
+    *state = folder_create();
     return 0;
 }
 
 static int teardown(void **state)
 {
-    test_dir_remove(*state);
+    folder_destroy((char **)state);
     return 0;
 }
 

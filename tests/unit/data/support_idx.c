@@ -42,22 +42,6 @@ void idx_gzip(buf *b)
     *b = out;
 }
 
-char *test_dir_make(void)
-{
-    const char *base = getenv("TMPDIR");
-    char *dir = xasprintf("%s/tequio-test-XXXXXX", base ? base : "/tmp");
-    if (!mkdtemp(dir))
-        abort();
-    return dir;
-}
-
-void test_dir_remove(char *dir)
-{
-    if (fs_remove_tree(dir, NULL) != OK)
-        abort();
-    free(dir);
-}
-
 char *test_file(const char *dir, const char *name, const buf *b)
 {
     char *path = xasprintf("%s/%s", dir, name);

@@ -13,9 +13,6 @@ void idx_big_endian(buf *b, uint64_t x, int bytes);
 /* Compresses in place as gzip does. */
 void idx_gzip(buf *b);
 
-/* A fresh folder below $TMPDIR; removed with everything in it by test_dir_remove. */
-char *test_dir_make(void);
-void test_dir_remove(char *dir);
 /* Writes dir/name and returns its path; the caller frees it. */
 char *test_file(const char *dir, const char *name, const buf *b);
 

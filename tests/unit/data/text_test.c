@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "common/base/alloc.h"
-#include "common/base/fs.h"
 #include "data/reader.h"
+#include "support/folder.h"
 #include "support_idx.h"
 
 #include <stdio.h>
@@ -17,12 +17,10 @@
 
 enum { CONTEXT_MAX = 16 };
 
-static char *folder;
-
 static char *text_file(const char *text, size_t bytes)
 {
     buf b = {.data = (char *)(uintptr_t)text, .size = bytes};
-    return test_file(folder, "text", &b);
+    return test_file(folder_path(), "text", &b);
 }
 
 static text_reader_options with_context(int64_t context)
@@ -172,7 +170,7 @@ static void test_gzip_is_read_too(void **state)
     for (int i = 0; i < 30000; i++)
         buf_adds(&b, "abc");
     idx_gzip(&b);
-    char *path = test_file(folder, "packed", &b);
+    char *path = test_file(folder_path(), "packed", &b);
     dataset *d = NULL;
     text_reader_options o = with_context(2);
     assert_int_equal(text_reader_open(&o, path, &d, NULL), OK);
@@ -226,20 +224,6 @@ static void test_bad_vocabularies(void **state)
     }
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = test_dir_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    test_dir_remove(folder);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,5 +237,5 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_bad_vocabularies),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -6,6 +6,7 @@
 #include "common/store/checkpoint.h"
 #include "data/data.h"
 #include "model/model.h"
+#include "support/folder.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -93,10 +94,7 @@ static flat *training_flat(const config *c)
 
 job job_make(const char *more)
 {
-    const char *base = getenv("TMPDIR");
-    job j = {.path = xasprintf("%s/tequio-test-XXXXXX", base ? base : "/tmp")};
-    if (!mkdtemp(j.path))
-        abort();
+    job j = {.path = folder_create()};
     j.images = write_data(j.path);
     j.config = load(j.images, more);
     j.flat = training_flat(j.config);
@@ -110,14 +108,12 @@ job job_make(const char *more)
 
 void job_fini(job *j)
 {
-    error err = ERROR_INIT;
     jobdir_close(&j->dir);
     flat_destroy(&j->flat);
     config_destroy(&j->config);
-    must(fs_remove_tree(j->path, &err), &err);
+    folder_destroy(&j->path);
     free(j->weights);
     free(j->images);
-    free(j->path);
 }
 
 static void draw_weights(job *j, uint64_t seed)

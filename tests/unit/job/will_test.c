@@ -9,6 +9,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "job/process/will.h"
+#include "support/folder.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -18,23 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char *make_folder(void)
-{
-    char *folder = xstrdup("/tmp/tequio-will-XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    return folder;
-}
-
-static void remove_folder(char *folder)
-{
-    assert_int_equal(fs_remove_tree(folder, NULL), OK);
-    free(folder);
-}
-
 static void it_is_executed(void **state)
 {
     (void)state;
-    char *folder = make_folder(), *log = xasprintf("%s/log", folder);
+    char *folder = folder_create(), *log = xasprintf("%s/log", folder);
     const char *argv[] = {"sh", "-c", "echo done; exit 3", NULL};
     buf text = BUF_INIT;
     will w;
@@ -45,13 +33,13 @@ static void it_is_executed(void **state)
     assert_string_equal(text.data, "done\n");
     buf_fini(&text);
     free(log);
-    remove_folder(folder);
+    folder_destroy(&folder);
 }
 
 static void a_command_that_is_missing_is_told(void **state)
 {
     (void)state;
-    char *folder = make_folder(), *log = xasprintf("%s/log", folder);
+    char *folder = folder_create(), *log = xasprintf("%s/log", folder);
     const char *argv[] = {"no-such-command", NULL};
     buf text = BUF_INIT;
     will w;
@@ -61,7 +49,7 @@ static void a_command_that_is_missing_is_told(void **state)
     assert_string_equal(text.data, "start no-such-command: No such file or directory\n");
     buf_fini(&text);
     free(log);
-    remove_folder(folder);
+    folder_destroy(&folder);
 }
 
 _Noreturn static void live_and_die(const char *const *argv)
@@ -77,7 +65,7 @@ _Noreturn static void live_and_die(const char *const *argv)
 static void it_outlives_its_maker(void **state)
 {
     (void)state;
-    char *folder = make_folder(), *fifo = xasprintf("%s/fifo", folder);
+    char *folder = folder_create(), *fifo = xasprintf("%s/fifo", folder);
     char *script = xasprintf("echo carried out >'%s'", fifo);
     const char *argv[] = {"sh", "-c", script, NULL};
     assert_int_equal(mkfifo(fifo, 0600), 0);
@@ -95,7 +83,7 @@ static void it_outlives_its_maker(void **state)
     fclose(f);
     free(script);
     free(fifo);
-    remove_folder(folder);
+    folder_destroy(&folder);
 }
 
 int main(void)

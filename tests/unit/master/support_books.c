@@ -10,6 +10,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/parts/placement.h"
+#include "support/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,10 +26,7 @@ void must(status st, const error *err)
 
 books books_make(void)
 {
-    const char *base = getenv("TMPDIR");
-    books b = {.path = xasprintf("%s/tequio-test-XXXXXX", base ? base : "/tmp")};
-    if (!mkdtemp(b.path))
-        abort();
+    books b = {.path = folder_create()};
     error err = ERROR_INIT;
     const tensor_decl tensors[] = {
         {.name = "w", .rank = 1, .dim = {LIVE}},
@@ -41,11 +39,9 @@ books books_make(void)
 
 void books_fini(books *b)
 {
-    error err = ERROR_INIT;
     jobdir_close(&b->dir);
     flat_destroy(&b->flat);
-    must(fs_remove_tree(b->path, &err), &err);
-    free(b->path);
+    folder_destroy(&b->path);
 }
 
 bool books_has(const books *b, const char *name)

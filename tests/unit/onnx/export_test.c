@@ -11,6 +11,7 @@
 #include "graph/attrs.h"
 #include "onnx/export.h"
 #include "onnx/import.h"
+#include "support/folder.h"
 #include "support_file.h"
 
 #include <stdio.h>
@@ -18,29 +19,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[256];
 static const onnx_meta meta[] = {{"step", "7"}};
-
-static int set_up(void **state)
-{
-    (void)state;
-    const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/export-XXXXXX", base ? base : "/tmp");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return fs_remove_tree(folder, NULL) == OK ? 0 : -1;
-}
 
 static const char *file_path(const char *name)
 {
     static char path[2][512];
     static int turn;
     turn = !turn;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+    snprintf(path[turn], sizeof path[turn], "%s/%s", folder_path(), name);
     return path[turn];
 }
 
@@ -405,5 +391,5 @@ int main(void)
         cmocka_unit_test(a_batch_is_left_open),
         cmocka_unit_test(what_onnx_cannot_say),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/base/alloc.h"
+#include "support/folder.h"
 #include "unit/ps/support_cut.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static void test_standing_by(void **state)
 {
     (void)state;
     enum { ELSEWHERE = 7 };
-    char *dir = xasprintf("%s/standing-by", cut_folder);
+    char *dir = folder_file("standing-by");
     village v;
     village_make(&v, shape_large(2), 1, 0, NULL);
     holders h = {.acting = ELSEWHERE, .standby = 0, .is_backed = true};
@@ -53,7 +54,7 @@ static void test_standing_by(void **state)
 static void test_a_standby_lets_go(void **state)
 {
     (void)state;
-    char *dir = xasprintf("%s/lets-go", cut_folder);
+    char *dir = folder_file("lets-go");
     village v;
     village_make(&v, shape_large(2), 1, 0, NULL);
     holders h = {.acting = 7, .standby = 0, .is_backed = true};
@@ -103,7 +104,7 @@ static void take_copies(village *v, table *from)
 static void test_copies_past_a_cut(void **state)
 {
     (void)state;
-    char *dir = xasprintf("%s/past", cut_folder);
+    char *dir = folder_file("past");
     village v, other;
     village_make(&v, shape_large(2), 1, 0, NULL);
     village_make(&other, shape_large(2), 1, 0, NULL);
@@ -136,5 +137,5 @@ int main(void)
         cmocka_unit_test(test_a_standby_lets_go),
         cmocka_unit_test(test_copies_past_a_cut),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

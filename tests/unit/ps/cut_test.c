@@ -11,6 +11,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "support/folder.h"
 #include "unit/ps/support_cut.h"
 
 #include <stdlib.h>
@@ -23,7 +24,7 @@ enum { AT = 3, END = 6 };
  */
 static void check_goes_on(int32_t n, int32_t n_next)
 {
-    char *job = xasprintf("%s/job-%d-%d", cut_folder, n, n_next);
+    char *job = folder_file("job-%d-%d", n, n_next);
     char *dir = xasprintf("%s/checkpoints/step-%09d.tmp.1", job, AT);
     village v, next;
     village_make(&v, shape_large(3), n, 0, NULL);
@@ -73,7 +74,7 @@ static void test_what_was_cut_goes_on(void **state)
 static void test_parts_freeze_alone(void **state)
 {
     (void)state;
-    char *dir = xasprintf("%s/alone", cut_folder);
+    char *dir = folder_file("alone");
     village v;
     village_make(&v, shape_large(2), 1, 0, NULL);
     assert_false(announce(&v, 0, 1, 1, dir));
@@ -103,7 +104,7 @@ static void test_parts_freeze_alone(void **state)
 static void test_late(void **state)
 {
     (void)state;
-    char *dir = xasprintf("%s/late", cut_folder);
+    char *dir = folder_file("late");
     village v;
     village_make(&v, shape_large(2), 1, 0, NULL);
     servers_push_step(&v.servers, 1, 0);
@@ -120,7 +121,7 @@ static void test_late(void **state)
 static void test_announced_anew(void **state)
 {
     (void)state;
-    char *dir = xasprintf("%s/anew", cut_folder);
+    char *dir = folder_file("anew");
     village v;
     village_make(&v, shape_large(2), 1, 0, NULL);
     assert_false(announce(&v, 0, 6, 1, dir));
@@ -143,7 +144,7 @@ static void test_announced_anew(void **state)
 static void test_said_again(void **state)
 {
     (void)state;
-    char *dir = xasprintf("%s/again", cut_folder);
+    char *dir = folder_file("again");
     village v;
     village_make(&v, shape_large(2), 1, 0, NULL);
     assert_false(announce(&v, 0, 2, 1, dir));
@@ -169,7 +170,7 @@ static void test_several_at_once(void **state)
     village v;
     village_make(&v, shape_large(2), 1, 0, NULL);
     for (uint32_t id = 1; id <= 3; id++) {
-        char *dir = xasprintf("%s/several-%u", cut_folder, id);
+        char *dir = folder_file("several-%u", id);
         assert_false(announce(&v, 0, id, 4 - (int64_t)id, dir));
         free(dir);
     }
@@ -188,7 +189,7 @@ static void test_several_at_once(void **state)
 static void test_here_and_now(void **state)
 {
     (void)state;
-    char *dir = xasprintf("%s/now", cut_folder);
+    char *dir = folder_file("now");
     village v;
     village_make(&v, shape_large(2), 2, 0, NULL);
     servers_push_all(&v.servers, 0);
@@ -203,7 +204,7 @@ static void test_here_and_now(void **state)
 static void test_a_shard_that_cannot_be_written(void **state)
 {
     (void)state;
-    char *file = xasprintf("%s/a-file", cut_folder), *dir = xasprintf("%s/below", file);
+    char *file = folder_file("a-file"), *dir = xasprintf("%s/below", file);
     assert_int_equal(fs_write_atomic(file, "x", 1, NULL), OK);
     village v;
     village_make(&v, shape_small(2), 1, 0, NULL);
@@ -227,7 +228,7 @@ static void test_a_shard_that_cannot_be_written(void **state)
 static void test_left_in_the_midst(void **state)
 {
     (void)state;
-    char *dir = xasprintf("%s/midst", cut_folder);
+    char *dir = folder_file("midst");
     village v;
     village_make(&v, shape_large(2), 1, 0, NULL);
     assert_false(announce(&v, 0, 1, 0, dir));
@@ -254,5 +255,5 @@ int main(void)
         cmocka_unit_test(test_a_shard_that_cannot_be_written),
         cmocka_unit_test(test_left_in_the_midst),
     };
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -1,7 +1,5 @@
 #include "unit/ps/support_cut.h"
 
-#include "common/base/alloc.h"
-#include "common/base/fs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,22 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-char cut_folder[256];
 static const char *slot_names[OPTIM_SLOTS];
-
-int folder_make(void **state)
-{
-    (void)state;
-    const char *base = getenv("TMPDIR");
-    snprintf(cut_folder, sizeof cut_folder, "%s/tequio-test-XXXXXX", base ? base : "/tmp");
-    return mkdtemp(cut_folder) ? 0 : -1;
-}
-
-int folder_remove(void **state)
-{
-    (void)state;
-    return fs_remove_tree(cut_folder, NULL) == OK ? 0 : -1;
-}
 
 static status tell_cuts(void *user, int32_t part, int64_t version, const float *grad, error *err)
 {

@@ -10,9 +10,6 @@
 #include "unit/ps/support_table.h"
 
 /* Where a group of tests writes; its set-up and tear-down. */
-extern char cut_folder[256];
-int folder_make(void **state);
-int folder_remove(void **state);
 
 /* Servers whose every update is told to their cuts, as the server's loop does it. */
 typedef struct village {

@@ -1,0 +1,60 @@
+#include "support/folder.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static char *folder;
+
+char *folder_create(void)
+{
+    const char *base = getenv("TMPDIR");
+    char *path = xasprintf("%s/tequio-test-XXXXXX", base ? base : "/tmp");
+    if (!mkdtemp(path))
+        BUG("no folder %s", path);
+    return path;
+}
+
+void folder_destroy(char **path)
+{
+    error err = ERROR_INIT;
+    if (fs_remove_tree(*path, &err) != OK)
+        BUG("%s", err.text);
+    free(*path);
+    *path = NULL;
+}
+
+int folder_set_up(void **state)
+{
+    (void)state;
+    folder = folder_create();
+    return 0;
+}
+
+int folder_tear_down(void **state)
+{
+    (void)state;
+    folder_destroy(&folder);
+    return 0;
+}
+
+const char *folder_path(void)
+{
+    return folder;
+}
+
+char *folder_file(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *name = NULL;
+    int n = vasprintf(&name, format, args);
+    va_end(args);
+    if (n < 0)
+        BUG("no memory");
+    char *path = xasprintf("%s/%s", folder, name);
+    free(name);
+    return path;
+}

@@ -26,8 +26,9 @@
 /* No library is found any more, or again. */
 void fakes_hide(bool hidden);
 
-/* What the heuristics of cuBLASLt answer from now on: that no algorithm takes the product. */
-void fake_lt_refuse(bool refuses);
+/* What the heuristics of cuBLASLt answer from now on, to products that keep the rules; API_SUCCESS:
+ * algorithms. */
+void fake_lt_refuse(unsigned result);
 /* ... or none that ends with Gelu. */
 void fake_lt_refuse_gelu(bool refuses);
 /* Whether it cannot be opened from now on, as without a driver that it knows. */

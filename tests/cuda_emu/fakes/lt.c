@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
+enum { NOT_INITIALIZED = 1 };
 
 struct cublasLtContext {
     int device;
@@ -35,11 +35,12 @@ static const uint64_t MARK = 0x6c74616c676f0001;
 
 static atomic_int n_handles, n_objects; /* that live; the second: all others */
 static atomic_uint_fast64_t n_products;
-static bool refuses_all, refuses_gelu, is_broken;
+static unsigned refusal = API_SUCCESS;
+static bool refuses_gelu, is_broken;
 
-void fake_lt_refuse(bool refuses)
+void fake_lt_refuse(unsigned result)
 {
-    refuses_all = refuses;
+    refusal = result;
 }
 
 void fake_lt_refuse_gelu(bool refuses)
@@ -66,10 +67,10 @@ static size_t version(void)
 
 static const char *status_string(unsigned result)
 {
-    return result == LT_NOT_SUPPORTED  ? "CUBLAS_STATUS_NOT_SUPPORTED"
-           : result == NOT_INITIALIZED ? "CUBLAS_STATUS_NOT_INITIALIZED"
-           : result == API_SUCCESS     ? "CUBLAS_STATUS_SUCCESS"
-                                       : "CUBLAS_STATUS_INVALID_VALUE";
+    return result == LT_NOT_SUPPORTED  ? "the requested functionality is not supported"
+           : result == NOT_INITIALIZED ? "the library was not initialized"
+           : result == API_SUCCESS     ? "success"
+                                   : "an unsupported value or parameter was passed to the function";
 }
 
 static void *object(size_t bytes, atomic_int *count)
@@ -85,7 +86,7 @@ static unsigned destroy(void *p, atomic_int *count)
 {
     if (!p) {
         emu_fault("cuBLASLt: NULL is destroyed");
-        return INVALID_VALUE;
+        return LT_INVALID_VALUE;
     }
     --*count;
     free(p);
@@ -165,7 +166,7 @@ static unsigned set(const char *of, unsigned number, attribute a, const void *x,
         memcpy(a.at, x, bytes);
         return API_SUCCESS;
     }
-    return INVALID_VALUE;
+    return LT_INVALID_VALUE;
 }
 
 static unsigned desc_set(lt_desc d, unsigned number, const void *x, size_t bytes)
@@ -254,8 +255,10 @@ static unsigned heuristic(lt_handle h, lt_desc d, lt_layout left, lt_layout righ
     const lt_layout layouts[] = {left, right, base, result};
     *ret_n = 0;
     if (!h || wanted < 1 || !lt_problem_of(d, layouts, &p))
-        return INVALID_VALUE;
-    if (refuses_all || (p.epilogue != LT_EPILOGUE_NONE && !is_played(&p)))
+        return LT_INVALID_VALUE;
+    if (refusal != API_SUCCESS)
+        return refusal;
+    if (p.epilogue != LT_EPILOGUE_NONE && !is_played(&p))
         return LT_NOT_SUPPORTED;
     /* what does not work, what loses a part of the sum, what works */
     const uint64_t pieces[] = {1, cuts(&p, pref) ? 7 : 1, cuts(&p, pref) ? 2 : 1};
@@ -276,7 +279,7 @@ static unsigned algo_get(const lt_algo *algo, unsigned number, void *ret, size_t
     memcpy(&a, algo, sizeof a);
     uint32_t x = number == LT_ALGO_SPLIT_K ? (uint32_t)a.pieces : 0;
     if (a.mark != MARK || bytes != sizeof x)
-        return INVALID_VALUE;
+        return LT_INVALID_VALUE;
     memcpy(ret, &x, sizeof x);
     *ret_bytes = sizeof x;
     return API_SUCCESS;
@@ -318,10 +321,10 @@ static bool check_operands(const lt_call *c, const algorithm *a, size_t bytes)
         }
     }
     if (lt_has_bias(&c->p) &&
-        !check_memory("the bias", c->bias, c->p.m * lt_element(c->p.type[RESULT]), 4))
+        !check_memory("the bias", c->bias, c->p.m * lt_element(c->p.type[RESULT]), LT_SIDE_ALIGN))
         return false;
     if (lt_has_side(&c->p)) {
-        if (!check_memory("what stands beside", c->side, lt_side_extent(&c->p), 16))
+        if (!check_memory("what stands beside", c->side, lt_side_extent(&c->p), LT_SIDE_ALIGN))
             return false;
         if (overlap(c->side, lt_side_extent(&c->p), c->result, result)) {
             emu_fault("cuBLASLt: what stands beside lies in d");
@@ -370,18 +373,18 @@ static unsigned matmul(lt_handle h, lt_desc d, const void *alpha, const void *le
                  .workspace = workspace};
     algorithm a;
     if (!lt_problem_of(d, layouts, &c.p))
-        return INVALID_VALUE;
+        return LT_INVALID_VALUE;
     memcpy(&a, algo, sizeof a);
     if (a.mark != MARK || a.digest != digest_of(&c.p)) {
         emu_fault("cuBLASLt: the algorithm is not for this product");
-        return INVALID_VALUE;
+        return LT_INVALID_VALUE;
     }
     if (h->device != emu_device()) {
         emu_fault("cuBLASLt: a handle of device %d on device %d", h->device, emu_device());
-        return INVALID_VALUE;
+        return LT_INVALID_VALUE;
     }
     if (!check_operands(&c, &a, bytes))
-        return INVALID_VALUE;
+        return LT_INVALID_VALUE;
     memcpy(&c.alpha, alpha, sizeof c.alpha);
     memcpy(&c.beta, beta, sizeof c.beta);
     spoil_strides(&c.p, c.beta != 0.0f);

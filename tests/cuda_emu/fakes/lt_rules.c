@@ -9,6 +9,8 @@ static const char *wrong_layout(const struct lt_layout_opaque *l, bool is_result
     int64_t extent = l->pitch * ((int64_t)l->columns - 1) + (int64_t)l->rows;
     if (l->rows == 0 || l->columns == 0)
         return "has no elements";
+    if (l->rows > INT32_MAX || l->columns > INT32_MAX)
+        return "is larger than it counts";
     if (l->type != LT_F32 && l->type != LT_F16 && l->type != LT_BF16)
         return "is of a type nobody plays";
     if (l->pitch < (int64_t)l->rows)
@@ -51,12 +53,12 @@ static const char *wrong_sizes(const lt_problem *p)
 static const char *wrong_side(const lt_problem *p, const struct lt_desc_opaque *d)
 {
     int64_t extent = p->side_pitch * ((int64_t)p->n - 1) + (int64_t)p->m;
-    if (lt_has_bias(p) && !d->bias)
-        return "no bias, by whose address it could see how it is aligned";
+    if (lt_has_bias(p) && (!d->bias || (uintptr_t)d->bias % LT_SIDE_ALIGN))
+        return "no bias, or not one whose address is a multiple of 16";
     if (!lt_has_side(p))
         return NULL;
-    if (!d->side)
-        return "nothing beside, by whose address it could see how it is aligned";
+    if (!d->side || (uintptr_t)d->side % LT_SIDE_ALIGN)
+        return "nothing beside, or nothing whose address is a multiple of 16";
     if (p->side_pitch % 8 || p->side_pitch < (int64_t)p->m)
         return "a pitch of what stands beside that is no multiple of 8, or below its rows";
     if (p->count > 1 && (p->side_stride % 8 || p->side_stride < extent))

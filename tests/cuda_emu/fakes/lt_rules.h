@@ -4,6 +4,8 @@
 
 #include "cuda_emu/fakes/lt_product.h"
 
+enum { LT_SIDE_ALIGN = 16 }; /* of a bias, and of what stands beside: pytorch/pytorch#194497 */
+
 struct lt_desc_opaque {
     unsigned compute, scale, turned[2], epilogue;
     const void *bias;

@@ -106,7 +106,7 @@ static void what_stands_beside_is_told_whole(void **state)
     scene s = begin(LT_EPILOGUE_GELU_AUX, M);
     const int64_t below = M, fine = 8;
     assert_int_not_equal(choose(&s), API_SUCCESS);
-    expect_fault("cuBLASLt: nothing beside, by whose address it could see how it is aligned");
+    expect_fault("cuBLASLt: nothing beside, or nothing whose address is a multiple of 16");
     api.cublasLtMatmulDescSetAttribute(s.desc, LT_DESC_AUX_POINTER, &s.bias, sizeof s.bias);
     api.cublasLtMatmulDescSetAttribute(s.desc, LT_DESC_AUX_PITCH, &below, sizeof below);
     assert_int_not_equal(choose(&s), API_SUCCESS);
@@ -114,6 +114,18 @@ static void what_stands_beside_is_told_whole(void **state)
         "cuBLASLt: a pitch of what stands beside that is no multiple of 8, or below its rows");
     api.cublasLtMatmulDescSetAttribute(s.desc, LT_DESC_AUX_PITCH, &fine, sizeof fine);
     assert_int_equal(choose(&s), LT_NOT_SUPPORTED); /* of floats */
+    end(&s);
+}
+
+static void a_bias_is_aligned(void **state)
+{
+    (void)state;
+    scene s = begin(LT_EPILOGUE_BIAS, M);
+    const float *next = s.bias + 1;
+    assert_int_equal(choose(&s), API_SUCCESS);
+    api.cublasLtMatmulDescSetAttribute(s.desc, LT_DESC_BIAS_POINTER, &next, sizeof next);
+    assert_int_not_equal(choose(&s), API_SUCCESS);
+    expect_fault("cuBLASLt: no bias, or not one whose address is a multiple of 16");
     end(&s);
 }
 
@@ -221,6 +233,7 @@ int main(void)
         KERNEL_TEST(products_are_computed),
         KERNEL_TEST(an_epilogue_nobody_plays_has_no_algorithm),
         KERNEL_TEST(what_stands_beside_is_told_whole),
+        KERNEL_TEST(a_bias_is_aligned),
         KERNEL_TEST(a_pitch_is_at_least_a_column),
         KERNEL_TEST(factors_must_multiply),
         KERNEL_TEST(an_attribute_has_its_size),

@@ -11,6 +11,9 @@ enum {
     WORKSPACE_MOST = 32 << 20,
     PIECE_K = 64, /* a multiple of all steps in which kernels walk along k */
     WANTED = 8,   /* algorithms that are looked at */
+    SIDE_ALIGN = 16,
+    ARCH_OF_GELU = 90,
+    ARCH_PAST_GELU = 120,
 };
 
 struct lt_product {
@@ -61,14 +64,22 @@ static bool is_like_y(const gemm_task *t)
            (t->batches == 1 || e->c_batch == t->y_batch);
 }
 
+/* On other chips it costs more than our kernel behind the product: karpathy/llm.c#591 tells so of
+ * sm_89, sgl-project/sglang#34350 of sm_120, and sgl-project/sglang#28168 that it pays on sm_100.
+ */
+static bool has_gelu(const backend *b)
+{
+    return b->arch >= ARCH_OF_GELU && b->arch < ARCH_PAST_GELU;
+}
+
 /* Rows of what stands beside begin at multiples of eight elements. */
-static bool takes_function(const gemm_task *t)
+static bool takes_function(const backend *b, const gemm_task *t)
 {
     const tile_end *e = &t->end;
     bool fits = t->y_row % 8 == 0 && (t->batches == 1 || t->y_batch % 8 == 0);
     bool is_alike = dtype_is_half(t->y_type) && (!e->side || (e->side_type == t->y_type && fits));
     return e->function == TILE_AS_IT_IS ||
-           (is_alike &&
+           (is_alike && has_gelu(b) &&
             (e->function == TILE_GELU_BY_TANH || (e->function == TILE_GELU_BY_TANH_BWD && !e->c)));
 }
 
@@ -76,6 +87,26 @@ static bool takes_sum(const gemm_task *t)
 {
     bool has_factors = t->batches > 0 && t->m > 0 && t->n > 0 && t->k > 0;
     return has_factors && t->batches <= INT32_MAX && (!t->end.c || is_row_of_y(t) || is_like_y(t));
+}
+
+static bool has_bias(const gemm_task *t)
+{
+    return t->end.c && !is_like_y(t);
+}
+
+/* NULL, or why the library is not asked. It may read SIDE_ALIGN bytes of a bias at once, whatever
+ * it was told of its address (pytorch/pytorch#194497). */
+static const char *why_unasked(const backend *b, const gemm_task *t, size_t align)
+{
+    if (!api_find(API_LT)->path)
+        return "cuBLASLt is missing (tequio doctor)";
+    if (!takes_sum(t))
+        return "cuBLASLt adds only what is a row or lies as the result does";
+    if (!takes_function(b, t))
+        return "cuBLASLt is not asked for this function behind a product";
+    if ((has_bias(t) || t->end.side) && align % SIDE_ALIGN)
+        return "cuBLASLt adds only what begins at a multiple of 16 bytes";
+    return NULL;
 }
 
 typedef struct matrix {
@@ -163,7 +194,7 @@ static status describe(lt_product *p, const gemm_task *t, size_t align, error *e
     matrix y = {t->n, t->m, t->y_row, t->y_batch, LT_PLAIN};
     unsigned type = type_of(t->kind);
     p->alpha = t->end.alpha;
-    p->has_bias = t->end.c && !is_like_y(t);
+    p->has_bias = has_bias(t);
     p->beta = t->end.c && !p->has_bias ? t->end.beta : 0.0f;
     p->has_side = t->end.side;
     p->bias =
@@ -211,43 +242,57 @@ static status is_usable(const lt_found *f, int64_t k, bool *ret, error *err)
     return OK;
 }
 
-/* *ret: whether there is one. */
-static status choose(lt_product *p, int64_t k, lt_preference pref, bool *ret, error *err)
+/* What it says of a product that it does not take; NULL: it says something else. */
+static const char *refusal(unsigned result)
+{
+    return result == LT_NOT_SUPPORTED   ? "cuBLASLt has no algorithm for it"
+           : result == LT_INVALID_VALUE ? "cuBLASLt calls it invalid"
+           : result == LT_ARCH_MISMATCH ? "cuBLASLt has no algorithm for it on this GPU"
+                                        : NULL;
+}
+
+/* *ret_why: NULL if there is one. */
+static status choose(lt_product *p, int64_t k, lt_preference pref, const char **ret_why, error *err)
 {
     lt_found found[WANTED];
     int n = 0;
+    bool is_there = false;
     unsigned result = api.cublasLtMatmulAlgoGetHeuristic(p->handle, p->desc, p->left, p->right,
                                                          p->y, p->y, pref, WANTED, found, &n);
-    *ret = false;
-    if (result == LT_NOT_SUPPORTED)
+    *ret_why = refusal(result);
+    if (*ret_why)
         return OK;
     TRY_LT(result, "its heuristics");
-    for (int i = 0; i < n && !*ret; i++) {
-        TRY(is_usable(&found[i], k, ret, err));
+    for (int i = 0; i < n && !is_there; i++) {
+        TRY(is_usable(&found[i], k, &is_there, err));
         p->algo = found[i].algo;
         p->scratch_bytes = found[i].workspace_bytes;
     }
+    *ret_why = is_there ? NULL : refusal(LT_NOT_SUPPORTED);
     return OK;
 }
 
-static status find_among(lt_product *p, int64_t k, unsigned reductions, size_t align, bool *ret,
-                         error *err)
+static status find_among(lt_product *p, int64_t k, unsigned reductions, size_t align,
+                         const char **ret_why, error *err)
 {
     lt_preference pref = NULL;
     TRY_LT(api.cublasLtMatmulPreferenceCreate(&pref), "a preference");
     status st = set_preference(pref, reductions, align, err);
     if (st == OK)
-        st = choose(p, k, pref, ret, err);
+        st = choose(p, k, pref, ret_why, err);
     (void)api.cublasLtMatmulPreferenceDestroy(pref);
     return st;
 }
 
-static status find_algorithm(lt_product *p, int64_t k, size_t align, bool *ret, error *err)
+static status find_algorithm(lt_product *p, int64_t k, size_t align, const char **ret_why,
+                             error *err)
 {
-    *ret = false;
-    if (k % (2 * PIECE_K) == 0)
-        TRY(find_among(p, k, LT_REDUCTION_COMPUTE_TYPE, align, ret, err));
-    return *ret ? OK : find_among(p, k, LT_REDUCTION_NONE, align, ret, err);
+    if (k % (2 * PIECE_K) == 0) {
+        TRY(find_among(p, k, LT_REDUCTION_COMPUTE_TYPE, align, ret_why, err));
+        if (!*ret_why)
+            return OK;
+    }
+    return find_among(p, k, LT_REDUCTION_NONE, align, ret_why, err);
 }
 
 /* --- plans and runs --- */
@@ -287,20 +332,21 @@ void lt_close(backend *b)
     b->lt = NULL;
 }
 
-/* The caller's; *ret is NULL as lt_plan's. */
-static status make(backend *b, const gemm_task *t, size_t align, lt_product **ret, error *err)
+/* The caller's; else as lt_plan. */
+static status make(backend *b, const gemm_task *t, size_t align, lt_product **ret,
+                   const char **ret_why, error *err)
 {
     *ret = NULL;
-    if (!takes_sum(t) || !takes_function(t) || !api_find(API_LT)->path)
+    *ret_why = why_unasked(b, t, align);
+    if (*ret_why)
         return OK;
     TRY(open_handle(b, err));
     lt_product *made = xcalloc(1, sizeof *made);
-    bool is_there = false;
     made->handle = b->lt;
     status st = describe(made, t, align, err);
     if (st == OK)
-        st = find_algorithm(made, t->k, align, &is_there, err);
-    if (st == OK && is_there)
+        st = find_algorithm(made, t->k, align, ret_why, err);
+    if (st == OK && !*ret_why)
         *ret = made;
     else
         destroy(&made);
@@ -310,8 +356,9 @@ static status make(backend *b, const gemm_task *t, size_t align, lt_product **re
 bool lt_has(backend_program *p, const gemm_task *t, size_t align)
 {
     error unread = ERROR_INIT;
+    const char *why;
     lt_product *made;
-    status st = make(p->backend, t, align, &made, &unread);
+    status st = make(p->backend, t, align, &made, &why, &unread);
     error_clear(&unread);
     if (st != OK || !made)
         return false;
@@ -319,24 +366,17 @@ bool lt_has(backend_program *p, const gemm_task *t, size_t align)
     return true;
 }
 
-status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_product **ret, error *err)
+status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_product **ret,
+               const char **ret_why, error *err)
 {
     lt_product *made;
-    TRY(make(p->backend, t, align, &made, err));
+    TRY(make(p->backend, t, align, &made, ret_why, err));
     if (made) {
         made->next = p->lt;
         p->lt = made;
     }
     *ret = made;
     return OK;
-}
-
-const char *lt_why_not(const gemm_task *t)
-{
-    if (!api_find(API_LT)->path)
-        return "cuBLASLt is missing (tequio doctor)";
-    return takes_sum(t) ? "cuBLASLt has no algorithm for it"
-                        : "cuBLASLt adds only what is a row or lies as the result does";
 }
 
 /* The library takes a bias of y's type. */

@@ -5,9 +5,10 @@
  * float32, by workspace, and only where the pieces come out even. So the bits depend on the shapes,
  * the library's version and the model of chip.
  *
- * Of functions behind a product it is asked for Gelu by tanh and its gradient where results are halves: that
- * is the form it computes (pytorch/pytorch#104061), as exactly as halves show. Nobody says that a NaN
- * survives its Relu, so that is ours, nor how gradients of biases are added up (docs/NUMERICS.md).
+ * Of functions behind a product it is asked for Gelu by tanh and its gradient where results are
+ * halves: that is the form it computes (pytorch/pytorch#104061), as exactly as halves show; and on
+ * chips where that is one kernel. No NaN survives its Relu, so that is ours, and nobody says how
+ * gradients of biases are added up (docs/NUMERICS.md).
  *
  * Threads: as backend.h says; a backend has a handle of its own.
  */
@@ -21,12 +22,10 @@ typedef struct lt_product lt_product; /* the program's */
 /* Whether lt_plan would make one; false too if the library fails, which lt_plan then tells. */
 bool lt_has(backend_program *p, const gemm_task *t, size_t align);
 
-/* *ret is NULL if the library is not there, or has no algorithm for this product. `align` is
- * product_plan's. */
+/* *ret is NULL if the library is not there or does not take this product, for the reason *ret_why,
+ * a constant. `align` is product_plan's. */
 MUST_USE status lt_plan(backend_program *p, const gemm_task *t, size_t align, lt_product **ret,
-                        error *err);
-/* Why it was NULL. */
-const char *lt_why_not(const gemm_task *t);
+                        const char **ret_why, error *err);
 size_t lt_scratch_bytes(const lt_product *p);
 MUST_USE status lt_run(const lt_product *p, cuda_stream stream, const product_operands *o,
                        void *scratch, error *err);

@@ -69,13 +69,11 @@ status product_plan(backend_program *p, const gemm_task *t, size_t align, produc
 {
     TRY(check_sizes(t, err));
     *ret = (product){.task = *t};
-    TRY(lt_plan(p, t, align, &ret->lt, err));
-    if (ret->lt) {
+    TRY(lt_plan(p, t, align, &ret->lt, &ret->why, err));
+    if (ret->lt)
         ret->scratch_bytes = lt_scratch_bytes(ret->lt);
-        return OK;
-    }
-    ret->why = lt_why_not(t);
-    cut_into_tiles(ret);
+    else
+        cut_into_tiles(ret);
     return OK;
 }
 

@@ -12,6 +12,7 @@
 #include "backend/cuda/library/api.h"
 #include "backend/cuda/library/lt.h"
 #include "common/base/alloc.h"
+#include "cuda/lt_products.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -21,7 +22,7 @@
 
 #include <cmocka.h>
 
-enum { ALIGN = 256, LOG_CALLS = 16, NOT_INITIALIZED = 1, WORDS_MOST = 1024 };
+enum { LOG_CALLS = 16, NOT_INITIALIZED = 1, WORDS_MOST = 1024 };
 
 typedef void log_fn(int level, const char *function, const char *text);
 
@@ -53,194 +54,6 @@ launch_type cuda_launch_type(dtype t)
     return t == DT_BF16 ? LAUNCH_BF16 : t == DT_F16 ? LAUNCH_F16 : LAUNCH_F32;
 }
 
-/* --- products --- */
-
-#define ROWS(pitch, ...)                                                                           \
-    {                                                                                              \
-        .row = pitch, .column = 1, __VA_ARGS__                                                     \
-    }
-#define COLUMNS(pitch, ...)                                                                        \
-    {                                                                                              \
-        .row = 1, .column = pitch, __VA_ARGS__                                                     \
-    }
-#define BIAS .beta = 1.0f, .c = asked, .c_column = 1
-
-/* What it calls a and b is ours turned round, as is y. */
-typedef struct row {
-    const char *name;
-    gemm_task t;
-    size_t align;
-    const char *b, *a, *y, *sums, *aligned, *how;
-} row;
-
-static const row rows[] = {
-    {"GPT-2, into Gelu, whose input is kept",
-     {.kind = TILE_BF16,
-      .batches = 1,
-      .m = 16384,
-      .n = 3072,
-      .k = 768,
-      .a = ROWS(768),
-      .b = ROWS(3072),
-      .y_row = 3072,
-      .y_type = DT_BF16,
-      .end = {BIAS, .c_type = DT_F32, .function = TILE_GELU_BY_TANH, .side = asked,
-              .side_type = DT_BF16}},
-     ALIGN,
-     "type=R_16BF rows=3072 cols=768 ld=3072",
-     "type=R_16BF rows=768 cols=16384 ld=768",
-     "type=R_16BF rows=3072 cols=16384 ld=3072",
-     "COMPUTE_TYPE",
-     "",
-     "COMPUTE_32F scaleType=R_32F epilogue=EPILOGUE_GELU_AUX_BIAS biasPointer=0x100 "
-     "epilogueAuxPointer=0x100 epilogueAuxLd=3072"},
-    {"GPT-2, the gradient of that Gelu",
-     {.kind = TILE_BF16,
-      .batches = 1,
-      .m = 16384,
-      .n = 3072,
-      .k = 768,
-      .a = ROWS(768),
-      .b = COLUMNS(768),
-      .y_row = 3072,
-      .y_type = DT_BF16,
-      .end = {.function = TILE_GELU_BY_TANH_BWD, .side = asked, .side_type = DT_BF16}},
-     ALIGN,
-     "type=R_16BF rows=768 cols=3072 ld=768",
-     "type=R_16BF rows=768 cols=16384 ld=768",
-     "type=R_16BF rows=3072 cols=16384 ld=3072",
-     "COMPUTE_TYPE",
-     "",
-     "COMPUTE_32F scaleType=R_32F transa=OP_T epilogue=EPILOGUE_DGELU epilogueAuxPointer=0x100 "
-     "epilogueAuxLd=3072"},
-    {"GPT-2, the gradient of weights, in float32",
-     {.kind = TILE_BF16,
-      .batches = 1,
-      .m = 768,
-      .n = 3072,
-      .k = 16384,
-      .a = COLUMNS(768),
-      .b = ROWS(3072),
-      .y_row = 3072,
-      .y_type = DT_F32},
-     ALIGN,
-     "type=R_16BF rows=3072 cols=16384 ld=3072",
-     "type=R_16BF rows=768 cols=16384 ld=768",
-     "type=R_32F rows=3072 cols=768 ld=3072",
-     "COMPUTE_TYPE",
-     "",
-     "COMPUTE_32F scaleType=R_32F transb=OP_T"},
-    {"GPT-2, scores in rows that are longer than the vocabulary",
-     {.kind = TILE_F16,
-      .batches = 1,
-      .m = 16384,
-      .n = 50257,
-      .k = 768,
-      .a = ROWS(768),
-      .b = COLUMNS(768),
-      .y_row = 50304,
-      .y_type = DT_F16},
-     ALIGN,
-     "type=R_16F rows=768 cols=50257 ld=768",
-     "type=R_16F rows=768 cols=16384 ld=768",
-     "type=R_16F rows=50257 cols=16384 ld=50304",
-     "COMPUTE_TYPE",
-     "",
-     "COMPUTE_32F scaleType=R_32F transa=OP_T"},
-    {"scores of attention, whose keys are shared",
-     {.kind = TILE_TF32,
-      .batches = 12,
-      .m = 384,
-      .n = 384,
-      .k = 64,
-      .a = ROWS(64, .batch = 384 * 64),
-      .b = COLUMNS(64),
-      .y_row = 384,
-      .y_batch = 384 * 384,
-      .y_type = DT_F32,
-      .end = {.alpha = 0.125f}},
-     ALIGN,
-     "type=R_32F rows=64 cols=384 ld=64 batchCount=12",
-     "type=R_32F rows=64 cols=384 ld=64 batchCount=12 stridedBatchOffset=24576",
-     "type=R_32F rows=384 cols=384 ld=384 batchCount=12 stridedBatchOffset=147456",
-     "NONE",
-     "",
-     "COMPUTE_32F_FAST_TF32 scaleType=R_32F transa=OP_T"},
-    {"batches into Gelu, whose input is kept",
-     {.kind = TILE_F16,
-      .batches = 3,
-      .m = 10,
-      .n = 24,
-      .k = 16,
-      .a = ROWS(16, .batch = 160),
-      .b = ROWS(24, .batch = 384),
-      .y_row = 24,
-      .y_batch = 240,
-      .y_type = DT_F16,
-      .end = {.function = TILE_GELU_BY_TANH, .side = asked, .side_type = DT_F16}},
-     16,
-     "type=R_16F rows=24 cols=16 ld=24 batchCount=3 stridedBatchOffset=384",
-     "type=R_16F rows=16 cols=10 ld=16 batchCount=3 stridedBatchOffset=160",
-     "type=R_16F rows=24 cols=10 ld=24 batchCount=3 stridedBatchOffset=240",
-     "NONE",
-     " minBytesAlignmentA=16 minBytesAlignmentB=16 minBytesAlignmentC=16 minBytesAlignmentD=16",
-     "COMPUTE_32F scaleType=R_32F epilogue=EPILOGUE_GELU_AUX epilogueAuxPointer=0x10 "
-     "epilogueAuxLd=24 epilogueAuxBatchStride=240"},
-    {"BERT, a layer with its bias",
-     {.kind = TILE_F32,
-      .batches = 1,
-      .m = 6144,
-      .n = 768,
-      .k = 768,
-      .a = ROWS(768),
-      .b = ROWS(768),
-      .y_row = 768,
-      .y_type = DT_F32,
-      .end = {BIAS, .c_type = DT_F32}},
-     ALIGN,
-     "type=R_32F rows=768 cols=768 ld=768",
-     "type=R_32F rows=768 cols=6144 ld=768",
-     "type=R_32F rows=768 cols=6144 ld=768",
-     "COMPUTE_TYPE",
-     "",
-     "COMPUTE_32F scaleType=R_32F epilogue=EPILOGUE_BIAS biasPointer=0x100"},
-    {"ResNet-50, a convolution with a kernel of one place, of images with channels last",
-     {.kind = TILE_BF16,
-      .batches = 1,
-      .m = 64 * 56 * 56,
-      .n = 256,
-      .k = 64,
-      .a = ROWS(64),
-      .b = COLUMNS(64),
-      .y_row = 256,
-      .y_type = DT_BF16},
-     ALIGN,
-     "type=R_16BF rows=64 cols=256 ld=64",
-     "type=R_16BF rows=64 cols=200704 ld=64",
-     "type=R_16BF rows=256 cols=200704 ld=256",
-     "NONE",
-     "",
-     "COMPUTE_32F scaleType=R_32F transa=OP_T"},
-    {"a vector, added to what is there",
-     {.kind = TILE_F32,
-      .batches = 1,
-      .m = 1,
-      .n = 1,
-      .k = 5,
-      .a = ROWS(5),
-      .b = ROWS(1),
-      .y_row = 1,
-      .y_type = DT_F32,
-      .end = {.beta = 1.0f, .c = asked, .c_type = DT_F32, .c_row = 1, .c_column = 1}},
-     4,
-     "type=R_32F rows=1 cols=5 ld=1",
-     "type=R_32F rows=5 cols=1 ld=5",
-     "type=R_32F rows=1 cols=1 ld=1",
-     "NONE",
-     " minBytesAlignmentA=4 minBytesAlignmentB=4 minBytesAlignmentC=4 minBytesAlignmentD=4",
-     "COMPUTE_32F scaleType=R_32F"},
-};
-
 static status ask(const gemm_task *t, size_t align, const char **ret_why, error *err)
 {
     backend b = {.arch = 90};
@@ -253,8 +66,8 @@ static status ask(const gemm_task *t, size_t align, const char **ret_why, error 
 static void it_understands_every_product(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        const row *r = &rows[i];
+    for (size_t i = 0; i < n_lt_rows; i++) {
+        const lt_row *r = &lt_rows[i];
         char wanted[WORDS_MOST];
         const char *why;
         error err = ERROR_INIT;
@@ -280,17 +93,30 @@ static void expect_unasked(gemm_task t, size_t align, const char *wanted)
     assert_string_equal(asked, "");
 }
 
+static const lt_row *row_of(const char *model)
+{
+    size_t i = 0;
+    while (i < n_lt_rows && strncmp(lt_rows[i].name, model, strlen(model)) != 0)
+        i++;
+    BUG_ON(i == n_lt_rows);
+    return &lt_rows[i];
+}
+
 static void what_it_cannot_be_asked_it_is_not(void **state)
 {
     (void)state;
-    gemm_task relu = rows[0].t, column = rows[6].t;
+    static const char misaligned[] = "cuBLASLt adds only what begins at a multiple of 16 bytes";
+    const lt_row *into_gelu = row_of("GPT-2"), *with_bias = row_of("BERT");
+    gemm_task relu = into_gelu->t, column = with_bias->t;
     relu.end.function = TILE_RELU;
     column.end.c_column = 0;
     column.end.c_row = 1;
-    expect_unasked(rows[0].t, 8, "cuBLASLt adds only what begins at a multiple of 16 bytes");
-    expect_unasked(rows[6].t, 4, "cuBLASLt adds only what begins at a multiple of 16 bytes");
-    expect_unasked(relu, ALIGN, "cuBLASLt is not asked for this function behind a product");
-    expect_unasked(column, ALIGN, "cuBLASLt adds only what is a row or lies as the result does");
+    expect_unasked(into_gelu->t, 8, misaligned);
+    expect_unasked(with_bias->t, 4, misaligned);
+    expect_unasked(relu, into_gelu->align,
+                   "cuBLASLt is not asked for this function behind a product");
+    expect_unasked(column, with_bias->align,
+                   "cuBLASLt adds only what is a row or lies as the result does");
 }
 
 /* As the one that is played (tests/cuda_emu/fakes/lt.c). */

@@ -245,10 +245,16 @@ static status is_usable(const lt_found *f, int64_t k, bool *ret, error *err)
 /* What it says of a product that it does not take; NULL: it says something else. */
 static const char *refusal(unsigned result)
 {
-    return result == LT_NOT_SUPPORTED   ? "cuBLASLt has no algorithm for it"
-           : result == LT_INVALID_VALUE ? "cuBLASLt calls it invalid"
-           : result == LT_ARCH_MISMATCH ? "cuBLASLt has no algorithm for it on this GPU"
-                                        : NULL;
+    switch (result) {
+    case LT_NOT_SUPPORTED:
+        return "cuBLASLt has no algorithm for it";
+    case LT_ARCH_MISMATCH:
+        return "cuBLASLt has no algorithm for it on this GPU";
+    case LT_INVALID_VALUE:
+        return "cuBLASLt calls it invalid; CUBLASLT_LOG_LEVEL=1 tells why";
+    default:
+        return NULL;
+    }
 }
 
 /* *ret_why: NULL if there is one. */

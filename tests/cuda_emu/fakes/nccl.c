@@ -83,7 +83,7 @@ static const char *error_string(unsigned result)
 static const char *last_error(nccl_comm c)
 {
     (void)c;
-    return "";
+    return failing < 0 ? "" : "a GPU does not answer";
 }
 
 /* --- connections --- */

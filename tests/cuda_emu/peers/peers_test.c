@@ -354,7 +354,7 @@ static void test_a_way_that_breaks_ends_all_unions(void **state)
         assert_int_equal(s.members[i].status, E_DEVICE);
         assert_string_equal(s.members[i].error.text,
                             "NCCL, sending to other GPUs: remote process exited or there was a "
-                            "network error");
+                            "network error; it said last: a GPU does not answer");
     }
     assert_null(peers_unite(s.peers, 2, (tree_node){1, 0}, (const int32_t[]){0, 1},
                             (const tree_node[]){{0, 0}, {0, 1}}, 2));

@@ -19,11 +19,14 @@ struct backend_group {
     bool aborted;         /* under the lock: the comms are gone */
 };
 
+/* What it said last names the cause, such as CUDA's error or a peer; it may be about another call. */
 static status check(unsigned result, const char *what, error *err)
 {
     if (result == API_SUCCESS)
         return OK;
-    return FAIL(err, E_DEVICE, "NCCL, %s: %s", what, api.ncclGetErrorString(result));
+    const char *last = api.ncclGetLastError(NULL);
+    return FAIL(err, E_DEVICE, "NCCL, %s: %s%s%s", what, api.ncclGetErrorString(result),
+                *last ? "; it said last: " : "", last);
 }
 
 /* NCCL wants a GPU of its own for each member. */

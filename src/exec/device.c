@@ -17,11 +17,15 @@ static status create_events(exec *e, error *err)
     queued *q = e->queued;
     size_t n = e->flat ? (size_t)e->flat->n_live_parts : 0;
     q->landed = xcalloc(n + 1, sizeof *q->landed);
+    if (e->is_brought)
+        q->brought = xcalloc((size_t)e->flat->n_parts, sizeof *q->brought);
     backend_event **all[] = {&q->arrived, &q->sent, &q->taken, &q->made, &q->end};
     for (size_t i = 0; i < COUNT_OF(all); i++)
         TRY(async_of(e)->event_create(e->device, all[i], err));
     for (size_t i = 0; i < n; i++)
         TRY(async_of(e)->event_create(e->device, &q->landed[i], err));
+    for (size_t i = 0; e->is_brought && i < (size_t)e->flat->n_parts; i++)
+        TRY(async_of(e)->event_create(e->device, &q->brought[i], err));
     return OK;
 }
 
@@ -92,6 +96,8 @@ void queued_destroy(exec *e)
         return;
     for (size_t i = 0; q->landed && e->flat && i < (size_t)e->flat->n_live_parts; i++)
         async_of(e)->event_destroy(e->device, &q->landed[i]);
+    for (size_t i = 0; q->brought && i < (size_t)e->flat->n_parts; i++)
+        async_of(e)->event_destroy(e->device, &q->brought[i]);
     backend_event **others[] = {&q->arrived, &q->sent, &q->taken, &q->made, &q->end};
     for (size_t i = 0; i < COUNT_OF(others); i++)
         async_of(e)->event_destroy(e->device, others[i]);
@@ -105,9 +111,17 @@ void queued_destroy(exec *e)
     e->ops->release(e->device, SPACE_HOST, q->grad);
     e->ops->release(e->device, SPACE_HOST, q->faults);
     free(q->landed);
+    free(q->brought);
     free(q->editions);
     free(q);
     e->queued = NULL;
+}
+
+status queued_read_params(const exec *e, float *ret, error *err)
+{
+    TRY(async_of(e)->copy(e->device, QUEUE_DOWN, ret, e->queued->params, e->memory.param, err));
+    TRY(async_of(e)->mark(e->device, QUEUE_DOWN, e->queued->end, err));
+    return async_of(e)->wait(e->device, e->queued->end, err);
 }
 
 void *queued_host_address(const exec *e, const variant *v, graph_val id)
@@ -120,7 +134,7 @@ void *queued_host_address(const exec *e, const variant *v, graph_val id)
     case SLAB_GRAD:
         return (char *)e->queued->grad + place->offset;
     case SLAB_PARAM:
-        BUG_ON(e->is_resident);
+        BUG_ON(!e->params);
         return (char *)(uintptr_t)e->params + place->offset;
     case SLAB_CONST:
         return (void *)(uintptr_t)graph_value_at(v->graph, id)->data;

@@ -85,11 +85,13 @@ static status fill(exec *e, const exec_options *options, error *err)
 
 status exec_create(const exec_options *options, exec **ret, error *err)
 {
-    BUG_ON(!options->backend || options->n_graphs == 0 || (options->resident && !options->backend->async));
+    BUG_ON(!options->backend || options->n_graphs == 0);
+    BUG_ON((options->resident || options->brought) && !options->backend->async);
     exec *e = xcalloc(1, sizeof *e);
     e->ops = options->backend;
     e->flat = options->flat;
     e->is_resident = options->resident;
+    e->is_brought = options->brought;
     e->variants = xcalloc(options->n_graphs, sizeof *e->variants);
     status st = fill(e, options, err);
     if (st != OK) {
@@ -126,7 +128,7 @@ float *exec_params(exec *e)
 
 void exec_bind_params(exec *e, const float *flat_values)
 {
-    BUG_ON(e->is_resident);
+    BUG_ON(e->is_resident || e->is_brought);
     e->params = flat_values;
     if (e->queued) {
         queued_bind(e, flat_values);
@@ -134,6 +136,14 @@ void exec_bind_params(exec *e, const float *flat_values)
     }
     for (size_t i = 0; i < e->n_variants; i++)
         variant_bind(&e->variants[i], flat_values);
+}
+
+status exec_read_params(exec *e, float *ret, error *err)
+{
+    if (!e->params)
+        return queued_read_params(e, ret, err);
+    memcpy(ret, e->params, e->memory.param);
+    return OK;
 }
 
 /* The address of the value called `name`; NULL if it is none that the caller may see. */
@@ -214,7 +224,7 @@ status exec_run(exec *e, size_t variant_index, const exec_hooks *hooks, error *e
 {
     BUG_ON(variant_index >= e->n_variants);
     const variant *v = &e->variants[variant_index];
-    BUG_ON(v->n_in_flat > 0 && !e->params && !e->is_resident);
+    BUG_ON(v->n_in_flat > 0 && !e->params && !e->is_resident && !e->is_brought);
     return e->queued ? exec_run_queued(e, v, hooks, err) : exec_run_direct(e, v, hooks, err);
 }
 

@@ -4,7 +4,7 @@
  * An exec holds one or more variants of the same model (the full batch, the epoch's smaller last
  * batch), prepared before step 0. They share the slabs: grad, io, temp and workspace are the
  * largest any variant needs. Parameters lie in memory the caller binds (shared by the lanes of a
- * worker), or where the device has them. After exec_create nothing is allocated.
+ * worker), or where the device has them (bring.h). After exec_create nothing is allocated.
  *
  * Threads: an exec belongs to one thread, the one that created it. Hooks run on that thread.
  */
@@ -33,6 +33,8 @@ typedef struct exec_options {
     uint8_t sum_level;          /* that exec_keep_sums will be asked for: its room counts as needed, but
                                  * a device that has less gets along with that */
     const peers *peers;         /* that exec_join will be told of, likewise; or NULL */
+    bool brought;               /* weights are brought to the device (bring.h), and none are bound. Only for one
+                                 * that computes apart */
     bool resident;              /* weights come and gradients are given where the device has them
                                  * (resident.h), whose room for sums is taken at once. Only for one that
                                  * computes apart, and has no peers */
@@ -57,8 +59,9 @@ typedef struct exec_slot {
 typedef struct exec_hooks {
     /* Before the first node that reads a weight of `part`: returns when it may be read. *ret_edition
      * is another number whenever its weights may be others: a device keeps its copy of a part as long
-     * as the number stays. Of a resident one they are in exec_params by then, and stay until the part is
-     * `ready`. NULL: every part may be read at once, and is new at every run. */
+     * as the number stays. Of a resident one they are in exec_params by then, of another to which weights
+     * are brought exec_bring has returned; there they stay until the part is `ready`. NULL: every part may be
+     * read at once, and is new at every run. */
     status (*need)(void *user, int32_t part, int64_t *ret_edition, error *err);
     /* After the last node that makes a gradient or reads a weight of the live part; at the end for
      * a live part no node touches. Once per part and run. `grad` is the part's first element, NULL
@@ -82,11 +85,14 @@ MUST_USE status exec_create(const exec_options *options, exec **ret, error *err)
 void exec_destroy(exec **e);
 
 /* The flat vector to read weights from; must stay valid until another is bound, or exec_destroy.
- * Cheap if it is the same: may be called before every run. Not of a resident one. */
+ * Cheap if it is the same: may be called before every run. Not where weights are brought, or resident. */
 void exec_bind_params(exec *e, const float *flat_values);
 
 /* Of a resident one: the device's flat vector, to be written by whoever brings weights. */
 float *exec_params(exec *e);
+
+/* The flat vector, wherever it lies, to the caller's memory; between runs, or in a hook. */
+MUST_USE status exec_read_params(exec *e, float *ret, error *err);
 
 /* Where to put an input before a run, and where to read a kept value after it, or in `ready` once
  * its node has run: plain row-major. NULL if the variant's graph has no such value. The address is

@@ -10,9 +10,10 @@
  * copies go on beside kernels, and kept values are on the host before the first part that is ready
  * after them, as is the word about data that no kernel could work with: no part is handed over that
  * comes of such data. A part's weights go up only when `need` names another edition than the device
- * has. Of a resident exec neither weights nor gradients cross: they come and are given on the device, at the
- * same events. A run ends when nothing of it is left in the queues, which is why the next one may write
- * wherever it likes; only the inputs of that one may be on their way (inputs.c).
+ * has. Where weights are brought (bring.c) they are in UP by then, and compute only follows them. Of a
+ * resident exec neither weights nor gradients cross: they come and are given on the device, at the same
+ * events. A run ends when nothing of it is left in the queues, which is why the next one may write
+ * wherever it likes; only the inputs of that one, and weights, may be on their way.
  */
 #include "exec/trade.h"
 
@@ -51,6 +52,13 @@ static status compute_after_up(const exec *e, error *err)
     return async_of(e)->follow(e->device, QUEUE_COMPUTE, e->queued->arrived, err);
 }
 
+static status send_part(const exec *e, int32_t part, bool *ret_sent, error *err)
+{
+    int64_t begin = e->flat->parts[part].begin;
+    *ret_sent = true;
+    return copy_up(e, (float *)e->queued->params + begin, e->params + begin, part_bytes(e, part), err);
+}
+
 /* Without the hook nobody says what has changed: everything goes up. */
 static status need_part(const walk *w, int32_t part, bool *ret_sent, error *err)
 {
@@ -60,12 +68,12 @@ static status need_part(const walk *w, int32_t part, bool *ret_sent, error *err)
         TRY(w->hooks->need(w->hooks->user, part, &edition, err));
     if (e->is_resident || (edition >= 0 && edition == *on_device))
         return OK;
-    int64_t begin = e->flat->parts[part].begin;
     *on_device = -1;
-    TRY(copy_up(e, (float *)e->queued->params + begin, e->params + begin, part_bytes(e, part),
-                err));
+    if (e->is_brought)
+        TRY(async_of(e)->follow(e->device, QUEUE_COMPUTE, e->queued->brought[part], err));
+    else
+        TRY(send_part(e, part, ret_sent, err));
     *on_device = edition;
-    *ret_sent = true;
     return OK;
 }
 

@@ -19,7 +19,8 @@ typedef struct byte_input {
 typedef struct queued {
     void *params;           /* the device's flat vector */
     void *pinned;           /* the caller's, as long as it is */
-    int64_t *editions;      /* [n_parts] of what lies there; -1: nothing yet */
+    int64_t *editions;      /* [n_parts] of what kernels find there; -1: nothing yet */
+    backend_event **brought; /* [n_parts] UP: what came last is there; NULL: weights are not brought */
     void *inputs;           /* the host's SLAB_IO, as far as it is inputs */
     void *next_inputs;      /* the device's copy of that, which waits for its run */
     const variant *next;    /* whose inputs are there or on their way; NULL: nobody's */
@@ -50,11 +51,12 @@ struct exec {
     backend *device;
     const flat *flat;
     bool is_resident;        /* weights come and gradients are given on the device */
+    bool is_brought;         /* weights come by bring.h */
     variant *variants;
     size_t n_variants;
     void *slabs[SLAB_COUNT]; /* GRAD, IO and TEMP; the largest any variant needs */
     void *workspace;
-    const float *params; /* the caller's; NULL: not bound, or resident */
+    const float *params; /* the caller's; NULL: not bound, brought or resident */
     queued *queued;      /* NULL: kernels work in the caller's memory, and are done when they return */
     exec_memory memory;
 };
@@ -77,6 +79,8 @@ MUST_USE status queued_create(exec *e, const exec_options *o, error *err);
 void queued_destroy(exec *e);
 /* Where the weights are from now on: what the device has of them counts no more. */
 void queued_bind(exec *e, const float *flat_values);
+/* The device's flat vector to the host; returns when it is there. */
+MUST_USE status queued_read_params(const exec *e, float *ret, error *err);
 /* Where the host reads a kept value or writes an input. */
 void *queued_host_address(const exec *e, const variant *v, graph_val id);
 /* A word for each part, about all that ran before it was ready, and one for the run. */

@@ -34,12 +34,20 @@ static status say_hello(kv *k, int32_t s, error *err)
     return say(k, s, WIRE_HELLO, &payload, err);
 }
 
+static status dial(kv *k, int32_t s, error *err)
+{
+    TRY(net_dial(k->net, k->servers[s].endpoint, &k->sockets[s], err));
+    net_watch_memory(k->sockets[s], &k->memory);
+    return OK;
+}
+
 status kv_create(const kv_options *options, kv **ret, error *err)
 {
     kv *k = xcalloc(1, sizeof *k);
     k->net = options->net;
     k->hooks = options->hooks;
     k->hello = options->hello;
+    k->memory = options->memory;
     k->credit_bytes = options->credit_bytes;
     k->n_servers = options->n_servers;
     k->servers = xcalloc((size_t)k->n_servers, sizeof *k->servers);
@@ -47,7 +55,7 @@ status kv_create(const kv_options *options, kv **ret, error *err)
     status st = OK;
     for (int32_t s = 0; st == OK && s < k->n_servers; s++) {
         k->servers[s].endpoint = xstrdup(options->servers[s]);
-        st = net_dial(k->net, options->servers[s], &k->sockets[s], err);
+        st = dial(k, s, err);
     }
     if (st != OK)
         kv_destroy(&k);
@@ -153,7 +161,7 @@ static bool is_current(const kv *k, const wire_head *h)
            h->part < k->flat->n_parts;
 }
 
-static void take_part(kv *k, const wire_head *h, const net_message *m)
+static void take_part(kv *k, const wire_head *h, net_message *m)
 {
     size_t n = net_payload_bytes(&m->payload) / sizeof(float);
     pull *asked = &k->pulls[h->part];
@@ -165,7 +173,12 @@ static void take_part(kv *k, const wire_head *h, const net_message *m)
     if (!asked->newest && !loss_scale_unpack(h->tag, &scale))
         return;
     asked->version = -1;
-    k->hooks.part(k->hooks.user, h->part, version, scale, net_payload_data(&m->payload), n);
+    k->hooks.part(k->hooks.user, &(kv_part){.part = h->part,
+                                            .version = version,
+                                            .scale = scale,
+                                            .data = net_payload_data(&m->payload),
+                                            .n = n,
+                                            .from = &m->payload});
 }
 
 static void take_gone(kv *k, const wire_head *h)
@@ -190,7 +203,7 @@ static status take_refused(kv *k, int32_t s, const wire_head *h, const net_messa
     return is_behind ? say_hello(k, s, err) : OK;
 }
 
-static status take(kv *k, int32_t s, const net_message *m, error *err)
+static status take(kv *k, int32_t s, net_message *m, error *err)
 {
     wire_head h;
     if (wire_head_decode(m->head, net_payload_bytes(&m->payload), &h, NULL) != OK ||
@@ -219,7 +232,7 @@ static status redial(kv *k, int32_t s, error *err)
     LOG_D("REDIAL", "server=%s", k->servers[s].endpoint);
     net_close(&k->sockets[s], 0);
     k->servers[s].welcomed = false;
-    TRY(net_dial(k->net, k->servers[s].endpoint, &k->sockets[s], err));
+    TRY(dial(k, s, err));
     pushes_requeue(k, s);
     return OK;
 }

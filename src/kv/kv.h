@@ -21,11 +21,19 @@
 
 typedef struct kv kv;
 
+/* A part that has arrived. */
+typedef struct kv_part {
+    int32_t part;
+    int64_t version;
+    loss_scale scale;       /* of the version; of a pull of the newest nothing */
+    const float *data;
+    size_t n;
+    net_payload *from;      /* where data lie: closed behind the hook, unless the hook has moved it away */
+} kv_part;
+
 typedef struct kv_hooks {
     void (*welcome)(void *user, int32_t server, const Wire__Welcome *m);
-    /* `scale`: of the version; of a pull of the newest nothing. */
-    void (*part)(void *user, int32_t part, int64_t version, loss_scale scale, const float *data,
-                 size_t n);
+    void (*part)(void *user, const kv_part *p);
     void (*gone)(void *user, int32_t part, int64_t newest);
     void (*refused)(void *user, int32_t server, const wire_head *head, const Wire__Refused *m);
     void *user;
@@ -38,6 +46,7 @@ typedef struct kv_options {
     int32_t n_servers;
     size_t credit_bytes;            /* per server; one part is always let through */
     const buf *hello;               /* packed Hello for every new connection; kept */
+    net_memory memory;              /* who hears of memory that servers share; {0}: nobody */
     kv_hooks hooks;
 } kv_options;
 

@@ -40,6 +40,7 @@ struct kv {
     net *net;
     kv_hooks hooks;
     const buf *hello;
+    net_memory memory;
     size_t credit_bytes;
     int32_t n_servers;
     link *servers;

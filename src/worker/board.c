@@ -1,6 +1,7 @@
 #include "worker/board.h"
 
 #include "common/base/alloc.h"
+#include "worker/ferry.h"
 
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@ struct board {
     net_waker *waker;
     part_engine *engine;        /* whose the weights are; NULL: ours */
     float *weights;
+    ferry *ferry;               /* which brings them to the lanes' devices; NULL: they are here */
     pthread_mutex_t lock;       /* versions, puts, queues, failure */
     pthread_cond_t arrived;
     int64_t *versions;
@@ -46,6 +48,7 @@ void board_destroy(board **b)
 {
     if (!b || !*b)
         return;
+    board_leave(*b);
     pthread_cond_destroy(&(*b)->arrived);
     pthread_mutex_destroy(&(*b)->lock);
     free((*b)->queues[0].at);
@@ -71,42 +74,49 @@ const float *board_weights(const board *b)
     return b->weights;
 }
 
-static bool is_bad(const float *w, int64_t n)
+status board_join(board *b, exec *e, error *err)
 {
-    for (int64_t i = 0; i < n; i++)
-        if (w[i] - w[i] != 0)
-            return true;
-    return false;
+    if (!b->ferry)
+        TRY(ferry_create(b->flat, &b->ferry, err));
+    mem_free(b->weights);
+    b->weights = NULL;
+    ferry_join(b->ferry, e);
+    return OK;
 }
 
-const char *board_bad_tensor(const board *b)
+void board_leave(board *b)
 {
-    const flat *f = b->flat;
-    void *copy = NULL;
-    const char *bad = NULL;
-    if (mem_alloc((size_t)f->n_elements * sizeof(float), "weights", &copy, NULL) != OK ||
-        engine_read(b->engine, copy, b->weights, (size_t)f->n_elements, NULL) != OK) {
-        mem_free(copy);
-        return NULL;
-    }
-    const float *w = copy;
-    for (int32_t t = 0; !bad && t < f->n_tensors; t++)
-        if (is_bad(w + f->offset[t], f->count[t]))
-            bad = f->tensors[t].name;
-    mem_free(copy);
-    return bad;
+    ferry_destroy(&b->ferry);
 }
 
-void board_put_part(board *b, int32_t part, int64_t version, loss_scale scale, const float *data)
+net_memory board_memory(board *b)
 {
-    const part_range *range = &b->flat->parts[part];
-    engine_copy(b->engine, b->weights + range->begin, data, (size_t)(range->end - range->begin));
+    return b->ferry ? ferry_memory(b->ferry) : (net_memory){.user = NULL};
+}
+
+status board_settle(board *b, error *err)
+{
+    return b->ferry ? ferry_settle(b->ferry, err) : OK;
+}
+
+static status take(board *b, const kv_part *p, error *err)
+{
+    if (b->ferry)
+        return ferry_bring(b->ferry, p, err);
+    engine_copy(b->engine, b->weights + b->flat->parts[p->part].begin, p->data, p->n);
+    return OK;
+}
+
+status board_put_part(board *b, const kv_part *p, error *err)
+{
+    TRY(take(b, p, err));
     pthread_mutex_lock(&b->lock);
-    b->versions[part] = version;
-    b->scales[part] = scale;
-    b->puts[part]++;
+    b->versions[p->part] = p->version;
+    b->scales[p->part] = p->scale;
+    b->puts[p->part]++;
     pthread_cond_broadcast(&b->arrived);
     pthread_mutex_unlock(&b->lock);
+    return OK;
 }
 
 int64_t board_version(const board *b, int32_t part)

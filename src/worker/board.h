@@ -2,22 +2,22 @@
  * The board: what a worker's lanes and its own thread share.
  *
  *   weights   the flat vector, each part with its version and the loss scale of that; lanes wait
- *             here for a version. On the host, or where the only lane's engine has them
+ *             here for a version. On the host, where the only lane's engine has them, or on the devices
+ *             of the lanes
  *   notes     what lanes have to say (a part is ready, a slot is done), in order, one queue for even
  *             and one for odd steps: a lane may be a step ahead of another
  *   failure   the first one of any lane
  *
- * Threads: board_put_part, board_take_note and the life cycle belong to the worker's thread;
+ * Threads: board_put_part, board_settle, board_take_note and the life cycle belong to the worker's thread;
  * everything else to any lane.
  */
 #ifndef TEQUIO_WORKER_BOARD_H
 #define TEQUIO_WORKER_BOARD_H
 
-#include "common/net/net.h"
 #include "common/parts/engine.h"
-#include "common/parts/flat.h"
-#include "common/parts/loss_scale.h"
 #include "common/parts/tree.h"
+#include "exec/exec.h"
+#include "kv/kv.h"
 #include "metric/metric.h"
 
 #include <pthread.h>
@@ -51,12 +51,18 @@ void board_destroy(board **b);
 /* Weights lie at `weights`, which is e's, from now on: before the first part is put. Both are kept. */
 void board_lie_in(board *b, part_engine *e, float *weights);
 
-const float *board_weights(const board *b);
-/* The name of the first tensor that holds a number that is not finite; NULL: none, or nobody can say. */
-const char *board_bad_tensor(const board *b);
+/* Weights are no longer here but brought (ferry.h) to e's device, and to those of all others that join; before
+ * the first part is put. They leave before the first of them ends, and then nothing is put any more. */
+MUST_USE status board_join(board *b, exec *e, error *err);
+void board_leave(board *b);
+net_memory board_memory(board *b);                          /* for whoever brings parts */
 
-/* Copies a part in; wakes lanes that wait for it. No lane may be reading an older version of it. */
-void board_put_part(board *b, int32_t part, int64_t version, loss_scale scale, const float *data);
+const float *board_weights(const board *b);                 /* as long as they are here */
+
+/* Copies a part in, or keeps what it lies in until the devices have done so; wakes lanes that wait for it.
+ * No lane may be reading an older version of it. E_DEVICE. */
+MUST_USE status board_put_part(board *b, const kv_part *p, error *err);
+MUST_USE status board_settle(board *b, error *err);         /* nothing is kept any more */
 int64_t board_version(const board *b, int32_t part);        /* -1: none yet */
 void board_drop_part(board *b, int32_t part);               /* its version back to -1 */
 void board_forget(board *b);                                /* all of them */

@@ -160,6 +160,7 @@ status worker_build(worker *w, error *err)
         .n_servers = w->o->n_servers,
         .credit_bytes = (size_t)config_int(w->o->config, "distributed.credit_bytes"),
         .hello = &w->hello,
+        .memory = board_memory(w->boards[0]),
         .hooks = {.welcome = worker_on_welcome, .part = worker_on_part, .gone = worker_on_gone,
                   .refused = worker_on_refused, .user = w},
     };
@@ -167,12 +168,16 @@ status worker_build(worker *w, error *err)
     return w->o->master ? worker_dial_master(w, w->o->master, err) : OK;
 }
 
-/* Memory under way goes first: kv gives pushes back, the follower its sums, then lanes may end. */
+/* Memory under way goes first: kv gives pushes back, the follower its sums, boards what servers lent; then
+ * lanes may end. */
 void worker_unbuild(worker *w)
 {
     crew_destroy(&w->crew);
     kv_destroy(&w->kv);
     follower_destroy(&w->follower);
+    for (int32_t i = 0; w->boards && i < w->o->n_lanes; i++)
+        if (w->boards[i])
+            board_leave(w->boards[i]);
     reports_destroy(&w->reports);
     for (int32_t i = 0; w->lanes && i < w->o->n_lanes; i++)
         lane_destroy(&w->lanes[i]);

@@ -324,14 +324,13 @@ static status version_complete(follower *f, error *err)
     return turn(f, err);
 }
 
-status follower_part(follower *f, int32_t part, int64_t version, loss_scale scale,
-                     const float *data, error *err)
+status follower_part(follower *f, const kv_part *p, error *err)
 {
-    bool is_wanted = version == f->held || version == f->held + 1;
-    if (!is_wanted || board_version(f->o.board, part) == version)
+    bool is_wanted = p->version == f->held || p->version == f->held + 1;
+    if (!is_wanted || board_version(f->o.board, p->part) == p->version)
         return OK;                  /* lanes may be reading what is here */
-    board_put_part(f->o.board, part, version, scale, data);
-    if (version == f->held + 1 && --f->missing == 0)
+    TRY(board_put_part(f->o.board, p, err));
+    if (p->version == f->held + 1 && --f->missing == 0)
         return version_complete(f, err);
     return OK;
 }

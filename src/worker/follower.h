@@ -57,8 +57,7 @@ MUST_USE status follower_own(follower *f, const follower_share *share, error *er
 MUST_USE status follower_limit(follower *f, int64_t limit, error *err);
 
 /* From kv's hooks. */
-MUST_USE status follower_part(follower *f, int32_t part, int64_t version, loss_scale scale,
-                              const float *data, error *err);
+MUST_USE status follower_part(follower *f, const kv_part *p, error *err);
 /* The version we follow is gone: the servers are further. */
 MUST_USE status follower_gone(follower *f, int64_t newest, error *err);
 

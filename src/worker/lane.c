@@ -88,7 +88,8 @@ static status build(lane *l, error *err)
                      .owner = &l->lent[p]},
             .lane = l,
         };
-    return build_loader(l, err);
+    TRY(build_loader(l, err));
+    return lane_exec_begin(&l->o, l->exec, err);
 }
 
 /* --- the lane's thread: one slot --- */
@@ -109,7 +110,7 @@ static status check_loss(const lane *l, const inputs *in, error *err)
     if (loss - loss == 0)
         return OK;
     double shown = loss != loss ? (double)NAN : (double)loss;   /* "nan", whatever its sign */
-    const char *bad = board_bad_tensor(l->o.board);
+    const char *bad = lane_exec_bad_tensor(&l->o, l->exec);
     if (bad)
         return FAIL(err, E_NONFINITE, "step %lld: the loss is %g; the first bad tensor is '%s'",
                     (long long)l->now.step, shown, bad);

@@ -1,5 +1,6 @@
 #include "worker/lane_exec.h"
 
+#include "common/base/alloc.h"
 #include "common/base/log.h"
 
 static status create(const lane_options *o, bool is_resident, exec **ret, error *err)
@@ -14,6 +15,7 @@ static status create(const lane_options *o, bool is_resident, exec **ret, error 
             .examples = o->batch_sizes[0],
             .sum_level = o->sum_level,
             .peers = o->peers,
+            .brought = o->backend->async && !is_resident,
             .resident = is_resident,
             .beside = is_resident ? resident_bytes(o->flat, o->server_slots) : 0,
         },
@@ -32,7 +34,6 @@ static status create_resident(const lane_options *o, exec **ret, error *err)
     if (st != OK)
         return FAIL(err, st, "%s", why.text);
     TRY(resident_open(o->resident, err));
-    board_lie_in(o->board, resident_engine(o->resident), exec_params(*ret));
     LOG_I("RESIDENT", "weights, gradients and the optimizer's state stay on %s:%d", o->backend->name,
           o->device.device);
     return OK;
@@ -44,8 +45,41 @@ status lane_exec_build(const lane_options *o, exec **ret, error *err)
         TRY(create_resident(o, ret, err));
     if (*ret)
         return OK;
-    TRY(create(o, false, ret, err));
-    exec_join(*ret, o->peers, o->index);
-    exec_bind_params(*ret, board_weights(o->board));
+    return create(o, false, ret, err);
+}
+
+status lane_exec_begin(const lane_options *o, exec *e, error *err)
+{
+    part_engine *engine = o->resident ? engine_if_open(resident_engine(o->resident)) : NULL;
+    exec_join(e, o->peers, o->index);
+    if (!engine && o->backend->async)
+        return board_join(o->board, e, err);
+    if (engine)
+        board_lie_in(o->board, engine, exec_params(e));
+    else
+        exec_bind_params(e, board_weights(o->board));
     return OK;
+}
+
+static bool is_bad(const float *w, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (w[i] - w[i] != 0)
+            return true;
+    return false;
+}
+
+const char *lane_exec_bad_tensor(const lane_options *o, exec *e)
+{
+    const flat *f = o->flat;
+    void *weights = NULL;
+    const char *bad = NULL;
+    if (mem_alloc((size_t)f->n_elements * sizeof(float), "weights", &weights, NULL) != OK)
+        return NULL;
+    const float *w = exec_read_params(e, weights, NULL) == OK ? weights : NULL;
+    for (int32_t t = 0; w && !bad && t < f->n_tensors; t++)
+        if (is_bad(w + f->offset[t], f->count[t]))
+            bad = f->tensors[t].name;
+    mem_free(weights);
+    return bad;
 }

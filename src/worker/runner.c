@@ -48,13 +48,13 @@ static void on_refused(void *user, int32_t server, const wire_head *head, const 
     r->o.kv.hooks.refused(r->o.kv.hooks.user, server, head, m);
 }
 
-static void on_part(void *user, int32_t part, int64_t batch, loss_scale scale, const float *data,
-                    size_t n)
+static void on_part(void *user, const kv_part *p)
 {
     runner *r = user;
-    (void)n;
-    board_put_part(r->o.board, part, batch, scale, data);
-    r->missing -= r->busy && batch == r->now.batch && part < r->o.flat->n_live_parts;
+    if (r->failed != OK)
+        return;
+    r->failed = board_put_part(r->o.board, p, &r->failure);
+    r->missing -= r->busy && p->version == r->now.batch && p->part < r->o.flat->n_live_parts;
 }
 
 static void on_gone(void *user, int32_t part, int64_t newest)
@@ -95,6 +95,7 @@ status runner_create(const runner_options *options, runner **ret, error *err)
     r->pushing = -1;
     r->asked = xcalloc((size_t)options->flat->n_live_parts, sizeof *r->asked);
     kv_options servers = options->kv;
+    servers.memory = board_memory(options->board);
     servers.hooks = (kv_hooks){.welcome = on_welcome,
                                .part = on_part,
                                .gone = on_gone,

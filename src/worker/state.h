@@ -64,8 +64,7 @@ MUST_USE status worker_dial_master(worker *w, const char *endpoint, error *err);
 MUST_USE status worker_report(void *user, const note *n, error *err);
 /* kv's hooks. A failure is kept and leaves the loop. */
 void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m);
-void worker_on_part(void *user, int32_t part, int64_t version, loss_scale scale, const float *data,
-                    size_t n);
+void worker_on_part(void *user, const kv_part *p);
 void worker_on_gone(void *user, int32_t part, int64_t newest);
 void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wire__Refused *m);
 

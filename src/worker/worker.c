@@ -287,13 +287,11 @@ void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m)
     free(endpoint);
 }
 
-void worker_on_part(void *user, int32_t part, int64_t version, loss_scale scale, const float *data,
-                    size_t n)
+void worker_on_part(void *user, const kv_part *p)
 {
     worker *w = user;
-    (void)n;
     if (w->outcome == OK)
-        w->outcome = follower_part(w->follower, part, version, scale, data, w->err);
+        w->outcome = follower_part(w->follower, p, w->err);
 }
 
 void worker_on_gone(void *user, int32_t part, int64_t newest)
@@ -391,6 +389,15 @@ static status serve_servers(worker *w, error *err)
     return w->has_view && w->outcome == OK ? follower_serve(w->follower, worker_report, w, err) : OK;
 }
 
+/* Who may sleep gives back first what servers lent. */
+static status settle_boards(const worker *w, error *err)
+{
+    for (int32_t i = 0; i < w->o->n_lanes; i++)
+        if (w->boards[i])
+            TRY(board_settle(w->boards[i], err));
+    return OK;
+}
+
 static status turn(worker *w, net_socket **sockets, size_t n, error *err)
 {
     if (w->o->abort && atomic_load(w->o->abort))
@@ -398,6 +405,7 @@ static status turn(worker *w, net_socket **sockets, size_t n, error *err)
     net_socket *const *servers = w->unordered ? crew_sockets(w->crew) : kv_sockets(w->kv);
     memcpy(sockets, servers, n * sizeof *sockets);
     sockets[n] = w->master;
+    TRY(settle_boards(w, err));
     TRY(net_poll(sockets, n + 1, w->waker, TICK_MS, err));
     TRY(serve_master(w, err));
     TRY(serve_servers(w, err));

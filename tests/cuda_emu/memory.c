@@ -334,14 +334,22 @@ cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags)
     return emu_said(e);
 }
 
-cudaError_t cudaHostUnregister(void *p)
+static cudaError_t forget(void *p, bool waits)
 {
     emu_lock();
+    const span *s = find_pinned(p);
+    if (!waits && s && emu_streams_will_touch(s->at, s->bytes))
+        emu_fault("memory of the host is unpinned, which a copy has yet to touch");
     cudaError_t e = emu_graphs_forbid();
     if (e == cudaSuccess)
         e = unpin(p);
     emu_unlock();
     return emu_said(e);
+}
+
+cudaError_t cudaHostUnregister(void *p)
+{
+    return forget(p, false);
 }
 
 cudaError_t cudaHostAlloc(void **ret, size_t bytes, unsigned flags)
@@ -368,7 +376,7 @@ cudaError_t cudaMallocHost(void **ret, size_t bytes)
 
 cudaError_t cudaFreeHost(void *p)
 {
-    cudaError_t e = p ? cudaHostUnregister(p) : cudaSuccess;
+    cudaError_t e = p ? forget(p, true) : cudaSuccess;
     if (e == cudaSuccess)
         free(p);
     return e;

@@ -193,17 +193,26 @@ cudaError_t emu_stream_wait(cudaStream_t s)
     return emu_broken(s->device);
 }
 
-bool emu_streams_will_read(const void *p, size_t bytes)
+static bool is_to_be_copied(const char *p, size_t bytes, bool to)
 {
-    const char *at = p;
     for (cudaStream_t s = streams; s; s = s->next)
         for (uint64_t i = s->done; i < end_of(s); i++) {
             const emu_operation *o = &s->list[i - s->first];
-            const char *from = o->from;
-            if (o->kind == EMU_COPY && from < at + bytes && at < from + o->bytes)
+            const char *at = to ? o->to : o->from;
+            if (o->kind == EMU_COPY && at < p + bytes && p < at + o->bytes)
                 return true;
         }
     return false;
+}
+
+bool emu_streams_will_read(const void *p, size_t bytes)
+{
+    return is_to_be_copied(p, bytes, false);
+}
+
+bool emu_streams_will_touch(const void *p, size_t bytes)
+{
+    return is_to_be_copied(p, bytes, false) || is_to_be_copied(p, bytes, true);
 }
 
 cudaError_t cudaDeviceSynchronize(void)

@@ -68,6 +68,7 @@ int emu_stream_device(cudaStream_t s);
 cudaGraph_t *emu_stream_capture(cudaStream_t s);
 /* Whether a copy that has not run yet reads some of these bytes. */
 bool emu_streams_will_read(const void *p, size_t bytes);
+bool emu_streams_will_touch(const void *p, size_t bytes); /* or writes them */
 
 /* Host memory a copy is going to write shows what was read too early; unless a copy in front is yet
  * to read it. */

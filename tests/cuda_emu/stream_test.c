@@ -157,6 +157,22 @@ static void expect_fault(const char *text)
     emu_faults_forget();
 }
 
+static void what_is_unpinned_too_early_is_a_fault(void **state)
+{
+    (void)state;
+    village v = begin();
+    float host[N];
+    ok(cudaHostRegister(host, sizeof host, cudaHostRegisterPortable));
+    ok(cudaMemcpyAsync(v.x, host, sizeof host, cudaMemcpyHostToDevice, v.one));
+    ok(cudaStreamSynchronize(v.one));
+    ok(cudaHostUnregister(host));
+    ok(cudaHostRegister(host, sizeof host, cudaHostRegisterPortable));
+    ok(cudaMemcpyAsync(host, v.x, sizeof host, cudaMemcpyDeviceToHost, v.one));
+    ok(cudaHostUnregister(host));
+    expect_fault("memory of the host is unpinned, which a copy has yet to touch");
+    end(&v);
+}
+
 static void what_leaves_its_memory_is_a_fault(void **state)
 {
     (void)state;
@@ -257,6 +273,7 @@ int main(void)
         KERNEL_TEST(streams_need_events),
         KERNEL_TEST(copies_of_pageable_memory_wait),
         KERNEL_TEST(memory_has_an_end),
+        KERNEL_TEST(what_is_unpinned_too_early_is_a_fault),
         KERNEL_TEST(what_leaves_its_memory_is_a_fault),
         KERNEL_TEST(accidents_tell_what_they_are),
     };

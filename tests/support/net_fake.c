@@ -202,6 +202,11 @@ void net_share_memory(net *n)
     (void)n; /* it is all one memory here */
 }
 
+void net_watch_memory(net_socket *s, const net_memory *m)
+{
+    (void)s, (void)m;
+}
+
 status net_use_key(net *n, const struct jobkey *key, error *err)
 {
     (void)n, (void)key, (void)err;

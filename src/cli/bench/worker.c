@@ -74,15 +74,13 @@ static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
     (void)m;
 }
 
-static void on_part(void *user, int32_t part, int64_t version, loss_scale scale, const float *data,
-                    size_t n)
+static void on_part(void *user, const kv_part *p)
 {
-    (void)version, (void)scale;
     client *c = user;
     bench_worker *w = c->worker;
-    memcpy(c->weights + w->flat->parts[part].begin, data, n * sizeof *data);
+    memcpy(c->weights + w->flat->parts[p->part].begin, p->data, p->n * sizeof *p->data);
     c->missing--;
-    fail(w, start_next(c, kv_server_of(c->kv, part), w->err));
+    fail(w, start_next(c, kv_server_of(c->kv, p->part), w->err));
 }
 
 static void on_gone(void *user, int32_t part, int64_t newest)

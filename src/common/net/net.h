@@ -90,6 +90,16 @@ void net_set_patience(net *n, int ms);  /* of sockets opened from now on */
  * who receives and when memory comes back is as before. */
 void net_share_memory(net *n);
 
+/* Who is told of memory in which payloads from a peer lie: on the socket's thread before the first does,
+ * and before it is unmapped, when the last of them is closed or the connection ended, by the thread that
+ * did so. Both may be NULL. */
+typedef struct net_memory {
+    void (*mapped)(void *user, void *p, size_t bytes);
+    void (*unmapped)(void *user, void *p);
+    void *user;
+} net_memory;
+void net_watch_memory(net_socket *s, const net_memory *m);  /* a dial, that is not up yet */
+
 /* Of tcp, not of inproc. Before the first socket; the key itself is not kept. */
 MUST_USE status net_use_key(net *n, const struct jobkey *key, error *err);
 

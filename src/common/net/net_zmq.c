@@ -75,6 +75,11 @@ void net_share_memory(net *n)
     n->shares = true;
 }
 
+void net_watch_memory(net_socket *s, const net_memory *m)
+{
+    s->memory = *m;
+}
+
 void net_destroy(net **n)
 {
     if (!n || !*n)

@@ -52,6 +52,7 @@ struct net_socket {
     unsigned refusals;  /* set of those that there were */
     uint64_t dropped, n_refused;
     shared *shared; /* NULL: nothing */
+    net_memory memory; /* who hears of it */
     bool may_sweep; /* shared_descriptor tells of something */
     char endpoint[256];
     fault *fault; /* of the task whose socket it is; NULL: nothing goes wrong on purpose */

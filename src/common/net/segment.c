@@ -26,6 +26,7 @@ struct segment {
     half *halves; /* [2] */
     half *ours, *theirs;
     atomic_int refs;           /* the connection's, and one for each loan */
+    net_memory watched;        /* by whom */
     outing out[SEGMENT_SPANS]; /* in the order in which they lie */
     size_t n_out;
     uint32_t editions[SEGMENT_SPANS]; /* the newest of each slot */
@@ -86,8 +87,17 @@ static void unref(segment *s)
 {
     if (atomic_fetch_sub(&s->refs, 1) != 1)
         return;
+    if (s->watched.unmapped)
+        s->watched.unmapped(s->watched.user, s->theirs->data);
     munmap(s->halves, 2 * sizeof(half));
     free(s);
+}
+
+void segment_watch(segment *s, const net_memory *m)
+{
+    s->watched = *m;
+    if (m->mapped)
+        m->mapped(m->user, s->theirs->data, SEGMENT_HALF);
 }
 
 void segment_drop(segment **s)

@@ -17,10 +17,7 @@
 #ifndef TEQUIO_COMMON_NET_SEGMENT_H
 #define TEQUIO_COMMON_NET_SEGMENT_H
 
-#include "common/base/error.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "common/net/net.h"
 
 /* A half lends so many bytes and spans at most, and each span begins on a page. Pages that were
  * never lent take no memory. */
@@ -41,6 +38,9 @@ MUST_USE status segment_create(segment **ret, int *ret_fd, error *err);
 /* The other end's. E_PROTOCOL for a descriptor that is not of a sealed memfd of a segment's size;
  * it stays the caller's. */
 MUST_USE status segment_join(int fd, segment **ret, error *err);
+
+/* Tells of the half that we borrow from: at once that it is mapped, and when it is not any more. */
+void segment_watch(segment *s, const net_memory *m);
 
 void segment_drop(segment **s); /* what is borrowed from it stays readable */
 

@@ -266,6 +266,7 @@ static void begin_lending(const net_socket *s, tie *t)
 {
     LOG_D("SHARED", "with %s", s->endpoint);
     t->is_open = true;
+    segment_watch(t->segment, &s->memory);
 }
 
 bool shared_take_word(net_socket *s, const net_peer *from, const void *frame, size_t bytes)

@@ -324,6 +324,55 @@ static void a_new_dial_lends_anew(void **state)
     free(l);
 }
 
+/* --- who watches --- */
+
+typedef struct watcher {
+    const char *begin, *end;
+    int n_mapped, n_unmapped;
+} watcher;
+
+static void on_mapped(void *user, void *p, size_t bytes)
+{
+    watcher *w = user;
+    w->begin = p;
+    w->end = w->begin + bytes;
+    w->n_mapped++;
+}
+
+static void on_unmapped(void *user, void *p)
+{
+    watcher *w = user;
+    assert_ptr_equal(p, w->begin);
+    w->n_unmapped++;
+}
+
+/* What it receives lies in what it was told of, until it has closed it, connection or not. */
+static void a_dial_hears_of_the_memory(void **state)
+{
+    (void)state;
+    watcher w = {.n_mapped = 0};
+    pair p = pair_of(true);
+    net_watch_memory(p.dial, &(net_memory){on_mapped, on_unmapped, &w});
+    net_peer peer = meet(p.listener, p.dial);
+    assert_int_equal(w.n_mapped, 1);
+    loan *l = loan_make('m');
+    net_message m;
+    send_part(p.listener, &peer, l);
+    wait_message(p.dial, &m);
+    const char *at = net_payload_data(&m.payload);
+    assert_true(at >= w.begin && at + PART <= w.end);
+    net_payload kept;
+    net_payload_move(&kept, &m.payload);
+    net_payload_close(&m.payload);
+    net_close(&p.dial, 0);
+    check_part(&kept, 'm', true);
+    assert_int_equal(w.n_unmapped, 0);
+    net_payload_close(&kept);
+    assert_int_equal(w.n_unmapped, 1);
+    pair_fini(&p);
+    free(l);
+}
+
 /* --- strangers --- */
 
 static void spans_of_strangers_are_dropped(void **state)
@@ -435,6 +484,7 @@ int main(void)
         cmocka_unit_test(the_rest_takes_the_connection),
         cmocka_unit_test(a_dialler_dies_with_both_in_hand),
         cmocka_unit_test(a_new_dial_lends_anew),
+        cmocka_unit_test(a_dial_hears_of_the_memory),
         cmocka_unit_test(spans_of_strangers_are_dropped),
         cmocka_unit_test(only_our_user_comes_in),
     };

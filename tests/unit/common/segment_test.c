@@ -168,6 +168,50 @@ static void loans_outlive_the_connection(void **state)
     segment_return(loan);
 }
 
+/* --- who watches --- */
+
+typedef struct watcher {
+    const char *begin;
+    size_t bytes;
+    int n_mapped, n_unmapped;
+} watcher;
+
+static void on_mapped(void *user, void *p, size_t bytes)
+{
+    watcher *w = user;
+    w->begin = p;
+    w->bytes = bytes;
+    w->n_mapped++;
+}
+
+static void on_unmapped(void *user, void *p)
+{
+    watcher *w = user;
+    assert_ptr_equal(p, w->begin);
+    assert_memory_equal(p, "still", 5); /* as yet */
+    w->n_unmapped++;
+}
+
+static void who_watches_hears_before_it_is_gone(void **state)
+{
+    (void)state;
+    two t = two_make();
+    watcher w = {.n_mapped = 0};
+    span lent;
+    void *here, *there;
+    segment_watch(t.borrows, &(net_memory){on_mapped, on_unmapped, &w});
+    assert_int_equal(w.n_mapped, 1);
+    assert_true(segment_lend(t.lends, 5, &lent, &here));
+    memcpy(here, "still", 5);
+    segment_loan *loan = segment_borrow(t.borrows, &lent, &there);
+    assert_ptr_equal(there, w.begin);
+    assert_int_equal(w.bytes, SEGMENT_HALF);
+    two_drop(&t);
+    assert_int_equal(w.n_unmapped, 0);
+    segment_return(loan);
+    assert_int_equal(w.n_unmapped, 1);
+}
+
 /* --- by chance --- */
 
 enum { LOANS = 40, OPERATIONS = 20000 };
@@ -300,6 +344,7 @@ int main(void)
         cmocka_unit_test(what_is_not_within_is_refused),
         cmocka_unit_test(only_sealed_memory_is_joined),
         cmocka_unit_test(loans_outlive_the_connection),
+        cmocka_unit_test(who_watches_hears_before_it_is_gone),
         cmocka_unit_test(random_loans_never_meet),
         cmocka_unit_test(any_thread_may_return),
     };

@@ -25,16 +25,16 @@ static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
     a->n_welcomes++;
 }
 
-static void on_part(void *user, int32_t part, int64_t version, loss_scale scale, const float *data,
-                    size_t n)
+static void on_part(void *user, const kv_part *p)
 {
     answer *a = user;
-    assert_int_equal(n, PART_N);
+    assert_int_equal(p->n, PART_N);
+    assert_ptr_equal(p->data, net_payload_data(p->from));
     a->n_parts++;
-    a->part = part;
-    a->version = version;
-    a->first = data[0];
-    a->scale = scale;
+    a->part = p->part;
+    a->version = p->version;
+    a->first = p->data[0];
+    a->scale = p->scale;
 }
 
 static void on_gone(void *user, int32_t part, int64_t newest)

@@ -333,7 +333,9 @@ bool hand_hear(hand *h, int32_t part)
         return true;
     h->kv.wanted[part] = -1;
     if (m.kind == PART)
-        must(follower_part(h->follower, part, m.step, (loss_scale){0}, m.data, NULL));
+        must(follower_part(h->follower,
+                           &(kv_part){.part = part, .version = m.step, .data = m.data, .n = KEEP_PART_N},
+                           NULL));
     else
         must(follower_gone(h->follower, m.newest, NULL));
     return true;

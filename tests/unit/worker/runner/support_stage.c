@@ -419,7 +419,10 @@ bool actor_hear(actor *a, int32_t part)
         take_pushed(a, part, m.batch);
     } else if (a->kv->wanted[part].batch == m.batch) {
         a->kv->wanted[part].batch = -1;
-        a->kv->hooks.part(a->kv->hooks.user, part, m.batch, (loss_scale){0}, m.data, STAGE_PART_N);
+        a->kv->hooks.part(a->kv->hooks.user, &(kv_part){.part = part,
+                                                        .version = m.batch,
+                                                        .data = m.data,
+                                                        .n = STAGE_PART_N});
     }
     return true;
 }

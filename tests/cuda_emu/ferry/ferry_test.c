@@ -1,0 +1,285 @@
+/*
+ * Weights on their way to devices: what they lie in is given back when the devices have their copy, and
+ * not before; runs find what was brought last, without a copy that waits for memory.
+ */
+#include "cuda_emu/kernel_test.h"
+
+#include "backend/cuda/cuda.h"
+#include "common/base/alloc.h"
+#include "cuda_emu/machine.h"
+#include "worker/ferry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 1024, ENGINES = 2, SPANS = 6 };
+
+static void must(status st, const error *err)
+{
+    if (st != OK)
+        fail_msg("%s: %s", status_name(st), err->text);
+}
+
+/* Memory of a server, and how a payload of it comes and goes. */
+typedef struct server {
+    net *net;
+    net_socket *listener, *dial;
+    net_peer worker;
+    float *memory; /* [SPANS][N] */
+    int n_out, n_back;
+    const net_memory *lost; /* the connection is: the last that comes back ends the memory */
+} server;
+
+static void send(server *s, const net_buffer *payload)
+{
+    error err = ERROR_INIT;
+    const char head[NET_HEAD] = "part";
+    must(net_send(s->listener, &s->worker, head, payload, &err), &err);
+}
+
+static void receive(net_socket *at, net_message *ret)
+{
+    error err = ERROR_INIT;
+    while (!net_receive(at, ret))
+        must(net_poll(&at, 1, NULL, 10000, &err), &err);
+}
+
+static void server_open(server *s)
+{
+    error err = ERROR_INIT;
+    const char *endpoint = "inproc://ferry", head[NET_HEAD] = "hello";
+    void *memory = NULL;
+    net_message hello;
+    *s = (server){0};
+    must(net_create(&s->net, &err), &err);
+    must(net_listen(s->net, &endpoint, 1, -1, &s->listener, &err), &err);
+    must(net_dial(s->net, endpoint, &s->dial, &err), &err);
+    must(net_send(s->dial, NULL, head, NULL, &err), &err);
+    receive(s->listener, &hello);
+    s->worker = hello.from;
+    net_payload_close(&hello.payload);
+    must(mem_alloc(SPANS * N * sizeof(float), "spans", &memory, &err), &err);
+    s->memory = memory;
+}
+
+static void server_close(server *s)
+{
+    net_close(&s->dial, 0);
+    net_close(&s->listener, 0);
+    net_destroy(&s->net);
+    mem_free(s->memory);
+}
+
+/* It is used again at once, for something else. */
+static void given_back(void *data, void *hint)
+{
+    server *s = hint;
+    memset(data, 0xff, N * sizeof(float));
+    s->n_back++;
+    if (--s->n_out == 0 && s->lost)
+        s->lost->unmapped(s->lost->user, s->memory);
+}
+
+/* A part of weights that all are `value`, from that span. */
+static void bring(server *s, ferry *f, int span, float value)
+{
+    error err = ERROR_INIT;
+    float *data = s->memory + (size_t)span * N;
+    net_message m;
+    for (int i = 0; i < N; i++)
+        data[i] = value;
+    s->n_out++;
+    send(s, &(net_buffer){data, N * sizeof *data, given_back, s});
+    receive(s->dial, &m);
+    assert_ptr_equal(net_payload_data(&m.payload), data);
+    must(ferry_bring(f, &(kv_part){.data = data, .n = N, .from = &m.payload}, &err), &err);
+    net_payload_close(&m.payload);
+}
+
+/* --- the devices --- */
+
+typedef struct stage {
+    flat *flat;
+    graph *graph;
+    exec *engines[ENGINES];
+    ferry *ferry;
+    net_memory memory;
+    int64_t edition;
+} stage;
+
+static status need(void *user, int32_t part, int64_t *ret_edition, error *err)
+{
+    (void)part, (void)err;
+    *ret_edition = ((const stage *)user)->edition;
+    return OK;
+}
+
+static void stage_open(stage *s)
+{
+    error err = ERROR_INIT;
+    tensor_decl decl = {.name = "w", .rank = 1, .dim = {N}, .kind = TENSOR_TRAINABLE};
+    graph_val w, y;
+    *s = (stage){.edition = 0};
+    must(graph_create(&s->graph, &err), &err);
+    must(graph_param(s->graph, &decl, &w, &err), &err);
+    must(graph_add_1(s->graph, OP_NEG, "y", &w, 1, NULL, &y, &err), &err);
+    graph_keep(s->graph, y);
+    must(flat_create(&decl, 1, &s->flat, &err), &err);
+    assert_int_equal(s->flat->n_parts, 1);
+    exec_options o = {.backend = &backend_cuda,
+                      .device = {.threads = 1},
+                      .flat = s->flat,
+                      .graphs = (const graph *const[]){s->graph},
+                      .n_graphs = 1,
+                      .brought = true};
+    must(ferry_create(s->flat, &s->ferry, &err), &err);
+    for (int i = 0; i < ENGINES; i++) {
+        must(exec_create(&o, &s->engines[i], &err), &err);
+        ferry_join(s->ferry, s->engines[i]);
+    }
+    s->memory = ferry_memory(s->ferry);
+}
+
+static void stage_close(stage *s)
+{
+    ferry_destroy(&s->ferry);
+    for (int i = 0; i < ENGINES; i++)
+        exec_destroy(&s->engines[i]);
+    flat_destroy(&s->flat);
+    graph_destroy(&s->graph);
+}
+
+/* As lanes do ahead: what goes up in a run may be behind the weights in its queue. */
+static void upload_inputs(const stage *s)
+{
+    error err = ERROR_INIT;
+    for (int i = 0; i < ENGINES; i++) {
+        must(exec_refill(s->engines[i], &err), &err);
+        must(exec_upload(s->engines[i], 0, &err), &err);
+    }
+}
+
+/* Another edition, whose weights are `value`. */
+static void check_run(stage *s, float value)
+{
+    error err = ERROR_INIT;
+    const exec_hooks hooks = {.need = need, .user = s};
+    s->edition++;
+    for (int i = 0; i < ENGINES; i++) {
+        must(exec_run(s->engines[i], 0, &hooks, &err), &err);
+        const float *y = exec_value(s->engines[i], 0, "y", NULL);
+        for (int k = 0; k < N; k++)
+            assert_true(y[k] == -value);
+    }
+}
+
+static void check_weights(const stage *s, float value)
+{
+    error err = ERROR_INIT;
+    float *w = xcalloc(N, sizeof *w);
+    must(exec_read_params(s->engines[ENGINES - 1], w, &err), &err);
+    for (int k = 0; k < N; k++)
+        assert_true(w[k] == value);
+    free(w);
+}
+
+/* --- */
+
+static void test_memory_goes_back_when_the_devices_have_it(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    server v;
+    stage s;
+    server_open(&v);
+    stage_open(&s);
+    s.memory.mapped(s.memory.user, v.memory, SPANS * N * sizeof(float));
+    uint64_t waits = emu_pageable_copies(), up = emu_bytes_up();
+    upload_inputs(&s);
+    bring(&v, s.ferry, 0, 1);
+    assert_int_equal(v.n_back, 0);
+    check_run(&s, 1);
+    must(ferry_settle(s.ferry, &err), &err);
+    assert_int_equal(v.n_back, 1);
+    bring(&v, s.ferry, 0, 2);
+    must(ferry_settle(s.ferry, &err), &err);
+    assert_int_equal(v.n_back, 2);
+    check_run(&s, 2);
+    assert_int_equal(emu_bytes_up() - up, 2 * ENGINES * N * sizeof(float));
+    for (int i = 0; i < SPANS; i++) /* few stay under way, and the last one counts */
+        bring(&v, s.ferry, i, (float)i);
+    assert_true(v.n_back > 2 && v.n_back < 2 + SPANS);
+    check_run(&s, SPANS - 1);
+    assert_int_equal(emu_pageable_copies(), waits);
+    check_weights(&s, SPANS - 1);
+    v.lost = &s.memory;
+    stage_close(&s);
+    assert_int_equal(v.n_back, 2 + SPANS);
+    server_close(&v);
+}
+
+static void test_other_memory_goes_back_at_once(void **state)
+{
+    (void)state;
+    server v;
+    stage s;
+    server_open(&v);
+    stage_open(&s);
+    uint64_t waits = emu_pageable_copies();
+    for (int i = 0; i < SPANS; i++) {
+        bring(&v, s.ferry, 0, (float)i);
+        assert_int_equal(v.n_back, i + 1);
+        if (i % 2 == 0)
+            check_run(&s, (float)i);
+    }
+    s.memory.mapped(s.memory.user, v.memory, SPANS * N * sizeof(float));
+    bring(&v, s.ferry, 0, 7);
+    assert_int_equal(v.n_back, SPANS);
+    check_run(&s, 7);
+    error err = ERROR_INIT;
+    must(ferry_settle(s.ferry, &err), &err);
+    s.memory.unmapped(s.memory.user, v.memory);
+    bring(&v, s.ferry, 0, 8); /* its addresses may be somebody else's by now */
+    assert_int_equal(v.n_back, SPANS + 2);
+    check_run(&s, 8);
+    assert_int_equal(emu_pageable_copies(), waits);
+    stage_close(&s);
+    server_close(&v);
+}
+
+/* What cannot be told to the devices is copied as what comes from afar. */
+static void test_memory_that_devices_refuse_is_copied(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    server v;
+    stage s, other;
+    server_open(&v);
+    stage_open(&s);
+    stage_open(&other);
+    other.memory.mapped(other.memory.user, v.memory, SPANS * N * sizeof(float));
+    s.memory.mapped(s.memory.user, v.memory, SPANS * N * sizeof(float));
+    bring(&v, s.ferry, 0, 3);
+    assert_int_equal(v.n_back, 1);
+    must(ferry_settle(s.ferry, &err), &err);
+    check_run(&s, 3);
+    s.memory.unmapped(s.memory.user, v.memory);
+    bring(&v, other.ferry, 0, 4); /* it still knows it */
+    assert_int_equal(v.n_back, 1);
+    check_run(&other, 4);
+    v.lost = &other.memory;
+    stage_close(&other);
+    assert_int_equal(v.n_back, 2);
+    stage_close(&s);
+    server_close(&v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        KERNEL_TEST(test_memory_goes_back_when_the_devices_have_it),
+        KERNEL_TEST(test_other_memory_goes_back_at_once),
+        KERNEL_TEST(test_memory_that_devices_refuse_is_copied),
+    };
+    return kernel_tests_run(tests, COUNT_OF(tests));
+}

@@ -130,8 +130,10 @@ function(tequio_cuda_kernels target)
     foreach(file IN LISTS ARGN)
         get_filename_component(name ${file} NAME_WE)
         set(object ${PROJECT_BINARY_DIR}/cuda/${name}.o)
-        add_custom_command(OUTPUT ${object}
-            COMMAND ${CMAKE_C_COMPILER_LAUNCHER} ${TEQUIO_NVCC} ${cuda_flags} ${cuda_gencode} ${further}
+        add_custom_command(OUTPUT ${object} BYPRODUCTS ${object}.usage
+            COMMAND ${PROJECT_SOURCE_DIR}/cmake/keep_usage ${object}.usage
+                    ${CMAKE_C_COMPILER_LAUNCHER} ${TEQUIO_NVCC} ${cuda_flags} ${cuda_gencode} ${further}
+                    --resource-usage
                     -I${PROJECT_SOURCE_DIR}/src -MD -MF ${object}.d -c ${file} -o ${object}
             DEPENDS ${file} DEPFILE ${object}.d COMMENT "Building CUDA object ${name}.o" VERBATIM)
         set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)

@@ -259,7 +259,7 @@ void emu_kernel_run(const emu_kernel *k)
         uint32_t b = block_number = is_descending ? n_blocks - 1 - i : i;
         emu_block_index =
             (uint3){b % k->grid.x, b / k->grid.x % k->grid.y, b / (k->grid.x * k->grid.y)};
-        emu_shared_begin(k->shared_bytes);
+        emu_shared_begin(k->shared_bytes, k->shared_most);
         run_block();
         emu_shared_end();
     }

@@ -54,13 +54,15 @@ typedef struct emu_kernel {
     size_t argument_bytes;
     uint3 grid, block;
     size_t shared_bytes; /* dynamic */
+    size_t shared_most;  /* of a block, what is static among it */
 } emu_kernel;
 
-/* A LAUNCH: the kernel of that address goes behind what the stream has to do. Returns room for
- * `bytes` of arguments, to be filled at once; NULL: refused. */
+/* A LAUNCH: the kernel of that address, of at most `threads` a block, goes behind what the stream
+ * has to do. Returns room for `bytes` of arguments, to be filled at once; NULL: refused. */
 struct CUstream_st;
-void *emu_launch(const char *name, const void *kernel, uint3 grid, uint3 block, size_t shared_bytes,
-                 struct CUstream_st *s, size_t bytes, void (*body)(void *arguments));
+void *emu_launch(const char *name, const void *kernel, unsigned threads, uint3 grid, uint3 block,
+                 size_t shared_bytes, struct CUstream_st *s, size_t bytes,
+                 void (*body)(void *arguments));
 
 /* Room for arguments, to be freed; NULL: none is left. */
 void *emu_arguments(size_t bytes);
@@ -93,9 +95,9 @@ void *emu_shared(emu_site *site, size_t bytes, size_t align, const char *name);
 void *emu_shared_dynamic(void);
 bool emu_shared_holds(const void *p, size_t bytes);
 size_t emu_shared_offset(const void *p);
-uint64_t emu_shared_serial(void);                       /* of the block that has it */
-void emu_shared_describe(const void *p, char ret[160]); /* for messages */
-void emu_shared_begin(size_t dynamic_bytes);            /* of a block */
+uint64_t emu_shared_serial(void);                         /* of the block that has it */
+void emu_shared_describe(const void *p, char ret[160]);   /* for messages */
+void emu_shared_begin(size_t dynamic_bytes, size_t most); /* of a block */
 void emu_shared_end(void);
 
 /* Asynchronous copies: `size` bytes, the first `bytes` of them copied, the rest cleared. */

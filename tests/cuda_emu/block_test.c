@@ -116,6 +116,8 @@ static void shared_memory_has_limits(void **state)
     expect_fault("ALLOW_SHARED");
     scene_big(kernel_test_stream(), x, BIG_STATIC);
     expect_fault("'room' makes it 52000 bytes");
+    scene_big(kernel_test_stream(), x, BIG_BOTH);
+    expect_fault("'room' makes it 56000 bytes");
 }
 
 static bool copies(copy_how how)
@@ -206,6 +208,10 @@ static void launches_have_limits(void **state)
         assert_int_equal(cudaPeekAtLastError(), cudaErrorLaunchFailure);
         expect_fault(wrong[i].fault);
     }
+    scene_bound(kernel_test_stream(), 13, 5);
+    assert_int_equal(cudaPeekAtLastError(), cudaErrorLaunchFailure);
+    expect_fault("more threads than its KERNEL says");
+    scene_bound(kernel_test_stream(), 16, 4);
     scene_size(kernel_test_stream(), 3, 2, 1024);
     assert_int_equal(cudaStreamSynchronize(kernel_test_stream()), cudaSuccess);
 }

@@ -68,12 +68,14 @@ static size_t allowed_shared(const void *kernel)
     return EMU_SHARED_DEFAULT;
 }
 
-static cudaError_t check_launch(const emu_kernel *k, const void *kernel)
+static cudaError_t check_launch(const emu_kernel *k, const void *kernel, unsigned threads)
 {
     uint64_t n_threads = (uint64_t)k->block.x * k->block.y * k->block.z;
     const char *wrong = NULL;
     if (n_threads == 0 || n_threads > EMU_THREADS || k->block.z > 64)
         wrong = "a block has 1 to 1024 threads";
+    else if (n_threads > threads)
+        wrong = "these are more threads than its KERNEL says";
     else if (!k->grid.x || !k->grid.y || !k->grid.z)
         wrong = "a grid has at least one block";
     else if (k->grid.x > 0x7fffffffu || k->grid.y > 65535 || k->grid.z > 65535)
@@ -110,16 +112,18 @@ void *emu_arguments(size_t bytes)
     return aligned_alloc(16, (bytes + 15) & ~(size_t)15);
 }
 
-void *emu_launch(const char *name, const void *kernel, uint3 grid, uint3 block, size_t shared_bytes,
-                 cudaStream_t s, size_t bytes, void (*body)(void *arguments))
+void *emu_launch(const char *name, const void *kernel, unsigned threads, uint3 grid, uint3 block,
+                 size_t shared_bytes, cudaStream_t s, size_t bytes, void (*body)(void *arguments))
 {
-    emu_kernel k = {name, body, NULL, bytes, grid, block, shared_bytes};
+    emu_kernel k = {name, body, NULL, bytes, grid, block, shared_bytes, EMU_SHARED_DEFAULT};
     emu_lock();
+    if (allowed_shared(kernel) > EMU_SHARED_DEFAULT)
+        k.shared_most = emu_shared_most();
     cudaError_t e = emu_stream_check(s);
     if (e == cudaSuccess && emu_stream_device(s) != emu_device())
         e = cudaErrorInvalidResourceHandle;
     if (e == cudaSuccess)
-        e = check_launch(&k, kernel);
+        e = check_launch(&k, kernel, threads);
     if (e == cudaSuccess)
         e = check_loaded(name, kernel, *emu_stream_capture(s));
     if (e == cudaSuccess) {

@@ -2,7 +2,7 @@
 
 #include "backend/cuda/kernels/device.cuh"
 
-static __global__ void turn(float *y, turn_how how)
+static KERNEL(64, turn, float *y, turn_how how)
 {
     SHARED(float, row, [64]);
     int i = (int)threadIdx.x;
@@ -22,7 +22,7 @@ void scene_turn(cuda_stream s, float *y, turn_how how)
     LAUNCH(turn, dim3(1), dim3(64), 0, s, y, how);
 }
 
-static __global__ void shuffle(int *y, shuffle_how how)
+static KERNEL(64, shuffle, int *y, shuffle_how how)
 {
     int i = (int)(blockIdx.x * blockDim.x + threadIdx.x), x = i * i;
     if (how == SHUFFLE_ENDED && i == 7)
@@ -49,7 +49,7 @@ void scene_shuffle(cuda_stream s, int *y, unsigned threads, shuffle_how how)
     LAUNCH(shuffle, dim3(2), dim3(threads), 0, s, y, how);
 }
 
-static __global__ void leftover(float *y)
+static KERNEL(1, leftover, float *y)
 {
     SHARED(float, found, [1]);
     float x = found[0] + 1;
@@ -62,16 +62,16 @@ void scene_leftover(cuda_stream s, float *y)
     LAUNCH(leftover, dim3(2), dim3(1), 0, s, y);
 }
 
-enum { BIG = 13000 };
+enum { BIG = 13000, HALF_BIG = 7000 };
 
-static __global__ void big_dynamic(float *y)
+static KERNEL(1, big_dynamic, float *y)
 {
     SHARED_DYNAMIC(float, room);
     room[BIG - 1] = 1;
     y[0] = room[BIG - 1];
 }
 
-static __global__ void big_static(float *y)
+static KERNEL(1, big_static, float *y)
 {
     SHARED(float, room, [BIG]);
     room[BIG - 1] = 1;
@@ -79,11 +79,19 @@ static __global__ void big_static(float *y)
 }
 
 /* Of its own address: leave is given to a kernel for good. */
-static __global__ void big_without_leave(float *y)
+static KERNEL(1, big_without_leave, float *y)
 {
     SHARED_DYNAMIC(float, room);
     room[BIG - 1] = 2;
     y[0] = room[BIG - 1];
+}
+
+static KERNEL(1, big_both, float *y)
+{
+    SHARED(float, room, [HALF_BIG]);
+    SHARED_DYNAMIC(float, other);
+    room[0] = other[0] = 1;
+    y[0] = room[0];
 }
 
 void scene_big(cuda_stream s, float *y, big_how how)
@@ -93,12 +101,14 @@ void scene_big(cuda_stream s, float *y, big_how how)
         LAUNCH(big_dynamic, dim3(1), dim3(1), BIG * sizeof(float), s, y);
     } else if (how == BIG_DYNAMIC) {
         LAUNCH(big_without_leave, dim3(1), dim3(1), BIG * sizeof(float), s, y);
+    } else if (how == BIG_BOTH) {
+        LAUNCH(big_both, dim3(1), dim3(1), HALF_BIG * sizeof(float), s, y);
     } else {
         LAUNCH(big_static, dim3(1), dim3(1), 0, s, y);
     }
 }
 
-static __global__ void copy_fours(float *y, const float *x, copy_how how)
+static KERNEL(32, copy_fours, float *y, const float *x, copy_how how)
 {
     SHARED(float, room, [32 * 4 + 4]);
     int lane = (int)threadIdx.x;
@@ -155,7 +165,7 @@ __device__ __forceinline__ void load_halves(uint32_t a[4], uint32_t b[4], const 
     load_matrix_x4<true>(b, &rows_b[lane % 16]);
 }
 
-static __global__ void product(float *d, const float *a, const float *b, product_how how)
+static KERNEL(32, product, float *d, const float *a, const float *b, product_how how)
 {
     int lane = (int)threadIdx.x, g = lane / 4, t = lane % 4;
     float sum[4] = {0, 0, 0, 0};
@@ -185,7 +195,7 @@ void scene_product(cuda_stream s, float *d, const float *a, const float *b, prod
     LAUNCH(product, dim3(1), dim3(32), 0, s, d, a, b, how);
 }
 
-template <typename T> static __global__ void store(float *y, const float *x)
+template <typename T> static KERNEL(1, store, float *y, const float *x)
 {
     SHARED(uint4, room, [32 * 2]);
     float in[8], out[8];
@@ -208,7 +218,7 @@ void scene_store(cuda_stream s, float *y, const float *x, size_t n, launch_type 
         LAUNCH((store<f16>), grid, block, 0, s, y, x);
 }
 
-static __global__ void turn_warp(float *y, bool syncs)
+static KERNEL(32, turn_warp, float *y, bool syncs)
 {
     SHARED(float, row, [32]);
     int lane = (int)threadIdx.x;
@@ -223,7 +233,7 @@ void scene_turn_warp(cuda_stream s, float *y, bool syncs)
     LAUNCH(turn_warp, dim3(1), dim3(32), 0, s, y, syncs);
 }
 
-static __global__ void blocks(float *y, blocks_how how)
+static KERNEL(1, blocks, float *y, blocks_how how)
 {
     if (how == BLOCKS_READ && blockIdx.x == 1)
         y[1] = y[0] + 1;
@@ -236,7 +246,7 @@ void scene_blocks(cuda_stream s, float *y, blocks_how how)
     LAUNCH(blocks, dim3(2), dim3(1), 0, s, y, how);
 }
 
-static __global__ void narrow(uint8_t *y, uint16_t *z, uint64_t *least)
+static KERNEL(32, narrow, uint8_t *y, uint16_t *z, uint64_t *least)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     y[i] = (uint8_t)i;
@@ -249,7 +259,7 @@ void scene_narrow(cuda_stream s, uint8_t *y, uint16_t *z, uint64_t *least)
     LAUNCH(narrow, dim3(2), dim3(32), 0, s, y, z, least);
 }
 
-template <int THREADS> static __global__ void fold(float *y, const float *x)
+template <int THREADS> static KERNEL(THREADS, fold, float *y, const float *x)
 {
     size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
     y[3 * i] = block_sum<THREADS>(x[i]);
@@ -266,7 +276,7 @@ void scene_fold(cuda_stream s, float *y, const float *x, bool wide)
 }
 
 /* The second barrier is needless. */
-static __global__ void spread(float *y, int n, int stride)
+static KERNEL(64, spread, float *y, int n, int stride)
 {
     SHARED(float, row, [64]);
     int i = (int)threadIdx.x;
@@ -283,7 +293,7 @@ void scene_spread(cuda_stream s, float *y, int n, int stride)
     LAUNCH(spread, dim3(1), dim3(64), 0, s, y, n, stride);
 }
 
-static __global__ void set(float *y, float value, size_t n)
+static KERNEL(32, set, float *y, float value, size_t n)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
@@ -296,7 +306,7 @@ void scene_set(cuda_stream s, float *y, float value, size_t n)
     n = 0; /* arguments were taken */
 }
 
-static __global__ void vector(float *y)
+static KERNEL(1, vector, float *y)
 {
     float x[4] = {1, 2, 3, 4};
     store_vec<4>(y, x);
@@ -307,7 +317,7 @@ void scene_vector(cuda_stream s, float *y)
     LAUNCH(vector, dim3(1), dim3(1), 0, s, y);
 }
 
-static __global__ void nothing()
+static KERNEL(1024, nothing)
 {
 }
 
@@ -316,7 +326,16 @@ void scene_size(cuda_stream s, unsigned grid_x, unsigned grid_y, unsigned thread
     LAUNCH(nothing, dim3(grid_x, grid_y), dim3(threads), 0, s);
 }
 
-static __global__ void deep(float *y)
+static KERNEL(64, little)
+{
+}
+
+void scene_bound(cuda_stream s, unsigned threads_x, unsigned threads_y)
+{
+    LAUNCH(little, dim3(1), dim3(threads_x, threads_y), 0, s);
+}
+
+static KERNEL(1, deep, float *y)
 {
     volatile float room[20000];
     for (int i = 20000 - 1; i >= 0; i--)
@@ -329,7 +348,7 @@ void scene_deep(cuda_stream s, float *y)
     LAUNCH(deep, dim3(1), dim3(1), 0, s, y);
 }
 
-static __global__ void wild(float *nowhere)
+static KERNEL(1, wild, float *nowhere)
 {
     *nowhere = 1;
 }

@@ -35,8 +35,8 @@ void scene_shuffle(cuda_stream s, int *y, unsigned threads, shuffle_how how);
 
 /* Each of two blocks adds 1 to what it finds in shared memory and stores that. */
 void scene_leftover(cuda_stream s, float *y);
-/* 13 000 floats of shared memory, dynamic with or without leave, or static. */
-typedef enum big_how { BIG_ALLOWED, BIG_DYNAMIC, BIG_STATIC } big_how;
+/* 13 000 floats of shared memory, dynamic with or without leave, or static; or 7 000 of each. */
+typedef enum big_how { BIG_ALLOWED, BIG_DYNAMIC, BIG_STATIC, BIG_BOTH } big_how;
 void scene_big(cuda_stream s, float *y, big_how how);
 
 /* y[32 * 4] = x by asynchronous copies, of whose 16 bytes 12 are there for the last lane. */
@@ -82,6 +82,8 @@ void scene_set(cuda_stream s, float *y, float value, size_t n);
 void scene_vector(cuda_stream s, float *y);
 /* A launch of that size that does nothing. */
 void scene_size(cuda_stream s, unsigned grid_x, unsigned grid_y, unsigned threads);
+/* The same, of a kernel for blocks of at most 64 threads. */
+void scene_bound(cuda_stream s, unsigned threads_x, unsigned threads_y);
 void scene_deep(cuda_stream s, float *y); /* needs more stack than there is */
 void scene_wild(cuda_stream s);           /* writes where no memory is */
 

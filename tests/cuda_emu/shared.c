@@ -21,7 +21,7 @@ typedef struct part {
 static _Alignas(128) unsigned char room[EMU_SHARED_ROOM];
 static part parts[PARTS];
 static int n_parts;
-static size_t used, static_bytes;
+static size_t used, declared, most; /* `most`: of declared bytes */
 static uint64_t serial;
 
 typedef struct copy {
@@ -46,11 +46,13 @@ static void *take(size_t bytes, size_t align, const char *name)
     return room + from;
 }
 
-void emu_shared_begin(size_t dynamic_bytes)
+void emu_shared_begin(size_t dynamic_bytes, size_t most_bytes)
 {
     serial++;
     n_parts = 0;
-    used = static_bytes = 0;
+    used = 0;
+    declared = dynamic_bytes;
+    most = most_bytes;
     take(dynamic_bytes, 16, "the dynamic room");
 }
 
@@ -69,11 +71,10 @@ void *emu_shared(emu_site *site, size_t bytes, size_t align, const char *name)
 {
     if (site->block == serial)
         return site->at;
-    static_bytes += bytes;
-    if (static_bytes > EMU_SHARED_DEFAULT)
-        emu_fault("shared memory: '%s' makes it %zu bytes without SHARED_DYNAMIC, at most %d are "
-                  "allowed",
-                  name, static_bytes, EMU_SHARED_DEFAULT);
+    declared += bytes;
+    if (declared > most)
+        emu_fault("shared memory: '%s' makes it %zu bytes of a block, at most %zu are allowed",
+                  name, declared, most);
     site->block = serial;
     site->at = take(bytes, align < 16 ? 16 : align, name);
     return site->at;

@@ -225,7 +225,7 @@ static unsigned execute(dnn_handle h, dnn_desc x, dnn_desc pack)
     else if (h->device != emu_device())
         emu_fault("cuDNN: a handle of device %d on device %d", h->device, emu_device());
     else if (problem_of(plan->graph, &p) && bind(&p, pack, plan->engine)) {
-        void *room = emu_launch(p.name, (const void *)(uintptr_t)p.compute, (uint3){1, 1, 1},
+        void *room = emu_launch(p.name, (const void *)(uintptr_t)p.compute, 1, (uint3){1, 1, 1},
                                 (uint3){1, 1, 1}, 0, h->stream, p.bytes, p.compute);
         if (room)
             memcpy(room, p.arguments, p.bytes);

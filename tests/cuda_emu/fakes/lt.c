@@ -390,7 +390,7 @@ static unsigned matmul(lt_handle h, lt_desc d, const void *alpha, const void *le
     spoil_strides(&c.p, c.beta != 0.0f);
     c.pieces = a.pieces;
     c.workspace_bytes = a.workspace;
-    void *room = emu_launch("cublasLtMatmul", (const void *)(uintptr_t)lt_multiply,
+    void *room = emu_launch("cublasLtMatmul", (const void *)(uintptr_t)lt_multiply, 1,
                             (uint3){1, 1, 1}, (uint3){1, 1, 1}, 0, stream, sizeof c, lt_multiply);
     if (room)
         memcpy(room, &c, sizeof c);

@@ -18,12 +18,10 @@
 #include <tuple>
 #include <type_traits>
 
-#define __global__
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __restrict__ __restrict
-#define __launch_bounds__(...)
 #define __align__(n) alignas(n)
 
 struct dim3 {
@@ -233,22 +231,31 @@ static inline void atomic_min_u64(uint64_t *at, uint64_t x)
 
 /* --- launches: arguments are taken at once, the kernel runs when its stream does --- */
 
-template <typename... P, typename... A>
-static inline void emu_enqueue(const char *name, void (*kernel)(P...), dim3 grid, dim3 block,
-                               size_t shared_bytes, cudaStream_t s, A... arguments)
+/* What a KERNEL says of itself is in its type. */
+template <int THREADS> struct emu_bound {
+};
+#define KERNEL(threads, name, ...) void name(emu_bound<(threads)>, ##__VA_ARGS__)
+#define KERNEL_BLOCKS(threads, blocks, name, ...)                                                  \
+    KERNEL(threads, name, ##__VA_ARGS__)
+
+template <int THREADS, typename... P, typename... A>
+static inline void emu_enqueue(const char *name, void (*kernel)(emu_bound<THREADS>, P...),
+                               dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t s,
+                               A... arguments)
 {
     typedef std::tuple<P...> packed;
     struct call {
-        void (*kernel)(P...);
+        void (*kernel)(emu_bound<THREADS>, P...);
         packed arguments;
     };
     static_assert(sizeof(packed) <= 4096, "arguments of a kernel take at most 4 KB");
     emu_lock(); /* until the arguments are there, no other thread runs it */
     void *room =
-        emu_launch(name, reinterpret_cast<const void *>(kernel), uint3{grid.x, grid.y, grid.z},
-                   uint3{block.x, block.y, block.z}, shared_bytes, s, sizeof(call), [](void *p) {
+        emu_launch(name, reinterpret_cast<const void *>(kernel), THREADS,
+                   uint3{grid.x, grid.y, grid.z}, uint3{block.x, block.y, block.z}, shared_bytes, s,
+                   sizeof(call), [](void *p) {
                        call *c = static_cast<call *>(p);
-                       std::apply(c->kernel, c->arguments);
+                       std::apply([c](const P &...of) { c->kernel({}, of...); }, c->arguments);
                    });
     if (room)
         new (room) call{kernel, packed(static_cast<P>(arguments)...)};

@@ -3,7 +3,7 @@
 
 #include "backend/cuda/kernels/walk.cuh"
 
-static __global__ void subtract(float *y, const float *a, const float *b, walk<2> w)
+static KERNEL(32, subtract, float *y, const float *a, const float *b, walk<2> w)
 {
     uint32_t i = blockIdx.x * 32 + threadIdx.x;
     if (!IN(i < w.n))

@@ -58,7 +58,7 @@ static __device__ __forceinline__ int64_t best_place(const launch_along_call &c,
 }
 
 template <int LANES, typename T>
-static __global__ void arg(int64_t *y, const T *x, launch_along_call c)
+static KERNEL(THREADS, arg, int64_t *y, const T *x, launch_along_call c)
 {
     int64_t line = line_of<LANES>();
     if (!IN(line < c.outer * c.inner))
@@ -68,7 +68,7 @@ static __global__ void arg(int64_t *y, const T *x, launch_along_call c)
         y[line] = at;
 }
 
-template <int LANES> static __global__ void hardmax(float *y, const float *x, launch_along_call c)
+template <int LANES> static KERNEL(THREADS, hardmax, float *y, const float *x, launch_along_call c)
 {
     int64_t line = line_of<LANES>();
     if (!IN(line < c.outer * c.inner))
@@ -85,7 +85,7 @@ static __device__ __forceinline__ int64_t step_at(const launch_along_call &c, in
 }
 
 template <typename T, typename WIDE>
-static __global__ void running(T *y, const T *x, launch_along_call c)
+static KERNEL(THREADS, running, T *y, const T *x, launch_along_call c)
 {
     int64_t line = line_of<1>();
     if (!IN(line < c.outer * c.inner))
@@ -101,7 +101,7 @@ static __global__ void running(T *y, const T *x, launch_along_call c)
 }
 
 template <typename T, typename WIDE>
-static __global__ void running_by_block(T *y, const T *x, launch_along_call c)
+static KERNEL(THREADS, running_by_block, T *y, const T *x, launch_along_call c)
 {
     int64_t line = blockIdx.x;
     WIDE sum = 0;
@@ -115,7 +115,7 @@ static __global__ void running_by_block(T *y, const T *x, launch_along_call c)
         WIDE before = sum + block_before<THREADS>(mine[EACH], &all);
         for (int i = 0; i < EACH; i++)
             if (first + i < c.axis)
-                y[step_at(c, first + i)] = (T)(before + mine[c.exclusive ? i : i + 1]);
+                y[step_at(c, first + i)] = (T)(before + (c.exclusive ? mine[i] : mine[i + 1]));
         sum += all;
     }
 }

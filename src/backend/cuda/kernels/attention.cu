@@ -91,8 +91,7 @@ write_rows(const launch_attention &t, const attention_place &at, const float y[E
 }
 
 /* grid: tiles of queries of every head and batch, 1, tiles of the values' columns */
-template <class E>
-static __global__ void __launch_bounds__(E::THREADS, E::BLOCKS) attend(launch_attention t)
+template <class E> static KERNEL_BLOCKS(E::THREADS, E::BLOCKS, attend, launch_attention t)
 {
     if constexpr (E::NEEDS_SM_80 && BEFORE_SM_80)
         return;

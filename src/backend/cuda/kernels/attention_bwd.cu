@@ -13,8 +13,7 @@
 enum { DELTA_THREADS = 256 };
 
 /* delta = dy . y of every query of every head: a warp each */
-static __global__ void __launch_bounds__(DELTA_THREADS)
-    attend_bwd_delta(launch_attention_bwd b, int64_t rows)
+static KERNEL(DELTA_THREADS, attend_bwd_delta, launch_attention_bwd b, int64_t rows)
 {
     const launch_attention &t = b.of;
     int64_t item = (int64_t)blockIdx.x * (DELTA_THREADS / 32) + threadIdx.x / 32;
@@ -101,8 +100,7 @@ write_slopes(const launch_attention &t, void *to, const launch_lie &lie, const a
 
 /* grid: tiles of queries of every head and batch, 1, tiles of the queries' columns */
 template <class E>
-static __global__ void __launch_bounds__(E::THREADS, E::BLOCKS)
-    attend_bwd_queries(launch_attention_bwd b)
+static KERNEL_BLOCKS(E::THREADS, E::BLOCKS, attend_bwd_queries, launch_attention_bwd b)
 {
     if constexpr (E::NEEDS_SM_80 && BEFORE_SM_80)
         return;
@@ -148,8 +146,7 @@ static __global__ void __launch_bounds__(E::THREADS, E::BLOCKS)
 }
 
 /* grid: tiles of keys of every head of keys and batch, 1, tiles of the keys' or values' columns */
-template <class E>
-static __global__ void __launch_bounds__(E::THREADS, 2) attend_bwd_keys(launch_attention_bwd b)
+template <class E> static KERNEL_BLOCKS(E::THREADS, 2, attend_bwd_keys, launch_attention_bwd b)
 {
     if constexpr (E::NEEDS_SM_80 && BEFORE_SM_80)
         return;

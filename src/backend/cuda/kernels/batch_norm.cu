@@ -62,9 +62,9 @@ void launch_batch_norm_statistics(cuda_stream stream, const launch_batch_norm_ca
 }
 
 /* `apart`: lines from a channel to the next. */
-static __global__ void forward_lines(channel_line *lines, int apart, const float *scale,
-                                     const float *bias, const float *mean, const float *variance,
-                                     int64_t channels, float epsilon)
+static KERNEL(CHANNEL_THREADS, forward_lines, channel_line *lines, int apart, const float *scale,
+              const float *bias, const float *mean, const float *variance, int64_t channels,
+              float epsilon)
 {
     int64_t k = (int64_t)blockIdx.x * CHANNEL_THREADS + threadIdx.x;
     if (IN(k < channels))
@@ -72,10 +72,9 @@ static __global__ void forward_lines(channel_line *lines, int apart, const float
 }
 
 /* `each`: 1 / the numbers of a channel, 0 where its statistics do not depend on them. */
-static __global__ void backward_lines(channel_line *lines, int apart, const float *scale,
-                                      const float *mean, const float *variance, const float *dscale,
-                                      const float *dbias, int64_t channels, float epsilon,
-                                      float each)
+static KERNEL(CHANNEL_THREADS, backward_lines, channel_line *lines, int apart, const float *scale,
+              const float *mean, const float *variance, const float *dscale, const float *dbias,
+              int64_t channels, float epsilon, float each)
 {
     int64_t k = (int64_t)blockIdx.x * CHANNEL_THREADS + threadIdx.x;
     if (IN(k < channels)) {
@@ -86,8 +85,8 @@ static __global__ void backward_lines(channel_line *lines, int apart, const floa
 
 /* A thread has the same four channels of all its rows. */
 template <typename M>
-static __global__ void map_channels(M map, const typename M::line *lines, int64_t rows,
-                                    int64_t channels)
+static KERNEL(FOLD_THREADS, map_channels, M map, const typename M::line *lines, int64_t rows,
+              int64_t channels)
 {
     int64_t i = 4 * ((int64_t)blockIdx.x * blockDim.x + threadIdx.x);
     typename M::line l[4] = {};

@@ -11,8 +11,8 @@ enum { THREADS = 256, GROUP = 4 };
 /* EACH elements a thread, in one access but for the last thread; n in all. y may be a of its type.
  */
 template <typename F, int EACH>
-static __global__ void binary(launch_types type, void *y, const void *a, const void *b, walk<2> w,
-                              uint32_t n)
+static KERNEL(THREADS, binary, launch_types type, void *y, const void *a, const void *b, walk<2> w,
+              uint32_t n)
 {
     float s[EACH], t[EACH];
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
@@ -105,8 +105,8 @@ static __device__ __forceinline__ int64_t whole_by(whole_function f, int64_t a, 
 }
 
 /* y may be a. */
-static __global__ void wholes(void *y, const void *a, const void *b, walk<2> w, whole_function f,
-                              dtype type)
+static KERNEL(THREADS, wholes, void *y, const void *a, const void *b, walk<2> w, whole_function f,
+              dtype type)
 {
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < w.n))
@@ -163,8 +163,8 @@ static __device__ __forceinline__ bool compared(compare_function f, int64_t a, i
 }
 
 /* y may be a. */
-static __global__ void compare(uint8_t *y, const void *a, const void *b, walk<2> w,
-                               compare_function f, dtype type)
+static KERNEL(THREADS, compare, uint8_t *y, const void *a, const void *b, walk<2> w,
+              compare_function f, dtype type)
 {
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < w.n))
@@ -200,7 +200,8 @@ void launch_compare(cuda_stream stream, compare_function f, dtype type, uint8_t 
 #include "backend/binary_math.def"
 
 /* y may be x. */
-template <typename F> static __global__ void question(uint8_t *y, const typename F::T *x, int64_t n)
+template <typename F>
+static KERNEL(THREADS, question, uint8_t *y, const typename F::T *x, int64_t n)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (IN(i < n))

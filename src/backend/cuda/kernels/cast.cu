@@ -46,7 +46,7 @@ static __device__ __forceinline__ void put(void *y, dtype to, int64_t i, int64_t
 }
 
 /* Whole numbers go by way of 64 bits. */
-static __global__ void cast(void *y, const void *x, dtype from, dtype to, int64_t n)
+static KERNEL(THREADS, cast, void *y, const void *x, dtype from, dtype to, int64_t n)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < n))
@@ -73,7 +73,7 @@ void launch_cast(cuda_stream stream, dtype from, dtype to, void *y, const void *
 }
 
 /* GROUP elements a thread, in one access but for the last thread. */
-static __global__ void round_floats(launch_types t, void *y, const void *x, int64_t n)
+static KERNEL(THREADS, round_floats, launch_types t, void *y, const void *x, int64_t n)
 {
     float a[GROUP];
     int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * GROUP;

@@ -3,7 +3,7 @@
 
 enum { CHAIN_THREADS = 256 };
 
-static __global__ void __launch_bounds__(CHAIN_THREADS) chain(chain_code c, uint32_t n)
+static KERNEL(CHAIN_THREADS, chain, chain_code c, uint32_t n)
 {
     uint32_t e = (blockIdx.x * CHAIN_THREADS + threadIdx.x) * CHAIN_EACH;
     if (!IN(e < n))

@@ -6,9 +6,8 @@
 enum { SIDE = 32, STEP = 8 };
 
 template <typename T, typename X>
-__global__ void __launch_bounds__(SIDE *STEP)
-    channels_last(T *y, const X *x, int64_t channels, int64_t places, int64_t channel_tiles,
-                  int64_t place_tiles)
+static KERNEL((SIDE * STEP), channels_last, T *y, const X *x, int64_t channels, int64_t places,
+              int64_t channel_tiles, int64_t place_tiles)
 {
     SHARED(float, square, [SIDE][SIDE + 1]);
     int64_t block = blockIdx.x;

@@ -178,7 +178,7 @@ struct conv_direct {
 };
 
 template <class GATHER>
-__global__ void __launch_bounds__(THREADS) conv_direct_image(GATHER g, tile_result y, conv_direct d)
+static KERNEL_BLOCKS(THREADS, 4, conv_direct_image, GATHER g, tile_result y, conv_direct d)
 {
     int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x, columns = d.makes * d.groups;
     if (!IN(i < d.rows * columns))
@@ -238,8 +238,8 @@ struct conv_pixel_sums {
 };
 
 template <bool BIAS>
-__global__ void __launch_bounds__(THREADS)
-    conv_sum_pixels(conv_columns x, tile_result y, conv_pixel_sums d, float *parts)
+static KERNEL(THREADS, conv_sum_pixels, conv_columns x, tile_result y, conv_pixel_sums d,
+              float *parts)
 {
     SHARED(float, sums, [THREADS]);
     int thread = threadIdx.x, lane = thread % d.lanes;

@@ -3,10 +3,13 @@
  * itself. Tests compile the same kernels for the host with a <cuda_runtime.h> of their own
  * (tests/cuda_emu), which has these words too; so a kernel has one version only.
  *
+ *   KERNEL(threads, name, parameters...) { }   never __global__: a kernel for blocks of at most so
+ *       many threads, or the compiler may give them more registers than there are
+ *   KERNEL_BLOCKS(threads, blocks, name, ...)   ... of which so many find room on a multiprocessor
  *   LAUNCH(kernel, grid, block, shared_bytes, stream, arguments...)   never <<<>>>; a kernel with
  *       commas in its name stands in parentheses: LAUNCH((turn<32, 8>), ...)
  *   ALLOW_SHARED(kernel, bytes)      once before a LAUNCH with more than 48 KB of shared memory
- *   SHARED(float, tile, [32][33])    never __shared__; one array a place and block
+ *   SHARED(float, tile, [32][33])    never __shared__; one array a place and block, 16-byte aligned
  *   SHARED_DYNAMIC(float, room)      what LAUNCH asked for, 16-byte aligned
  *   LD(x)   a stride or leading dimension      IN(x)   an edge check: if (IN(i < n)), not in a loop
  *       mean x; the tests spoil them, one at a time, to see that they notice
@@ -42,12 +45,15 @@ struct f16 {
 
 #ifndef TEQUIO_CUDA_EMU
 
+#define KERNEL(threads, name, ...) __global__ void __launch_bounds__(threads) name(__VA_ARGS__)
+#define KERNEL_BLOCKS(threads, blocks, name, ...)                                                  \
+    __global__ void __launch_bounds__(threads, blocks) name(__VA_ARGS__)
 #define LAUNCH(kernel, grid, block, shared, stream, ...)                                           \
     kernel<<<(grid), (block), (shared), (stream)>>>(__VA_ARGS__)
 #define ALLOW_SHARED(kernel, bytes)                                                                \
     ((void)cudaFuncSetAttribute((const void *)(kernel),                                            \
                                 cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes)))
-#define SHARED(type, name, dims) __shared__ type name dims
+#define SHARED(type, name, dims) __shared__ __align__(16) type name dims
 #define SHARED_DYNAMIC(type, name)                                                                 \
     extern __shared__ __align__(16) unsigned char shared_dynamic_[];                               \
     type *name = reinterpret_cast<type *>(shared_dynamic_)

@@ -9,8 +9,8 @@
 enum { DROP_THREADS = 256 };
 
 template <typename T>
-static __global__ void drop(T *y, uint8_t *mask, const T *x, int64_t n, launch_dropout d,
-                            bool aligned)
+static KERNEL(DROP_THREADS, drop, T *y, uint8_t *mask, const T *x, int64_t n, launch_dropout d,
+              bool aligned)
 {
     philox stream = philox_of(d);
     for (int64_t q = (int64_t)blockIdx.x * DROP_THREADS + threadIdx.x; 4 * q < n;
@@ -27,8 +27,8 @@ static __global__ void drop(T *y, uint8_t *mask, const T *x, int64_t n, launch_d
 }
 
 template <typename X, typename Y>
-static __global__ void drop_bwd(X *dx, const Y *dy, const uint8_t *mask, int64_t n, float scale,
-                                bool aligned)
+static KERNEL(DROP_THREADS, drop_bwd, X *dx, const Y *dy, const uint8_t *mask, int64_t n,
+              float scale, bool aligned)
 {
     for (int64_t q = (int64_t)blockIdx.x * DROP_THREADS + threadIdx.x; 4 * q < n;
          q += (int64_t)gridDim.x * DROP_THREADS) {

@@ -4,7 +4,7 @@
 
 enum { THREADS = 256 };
 
-template <typename T> static __global__ void fill(T *y, int64_t n, T value)
+template <typename T> static KERNEL(THREADS, fill, T *y, int64_t n, T value)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (IN(i < n))

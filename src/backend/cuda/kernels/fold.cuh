@@ -52,7 +52,8 @@ __device__ __forceinline__ void fold_walk_on(fold_walk *w, const reduce_space *s
 }
 
 template <typename F, int THREADS>
-static __global__ void fold_rows(F f, typename F::state *room, reduce_space s, int64_t piece)
+static KERNEL(ROW_BLOCK<THREADS>, fold_rows, F f, typename F::state *room, reduce_space s,
+              int64_t piece)
 {
     int64_t depth = reduce_depth(&s), first = blockIdx.y * piece;
     int64_t stop = first + piece < depth ? first + piece : depth;
@@ -74,7 +75,8 @@ static __global__ void fold_rows(F f, typename F::state *room, reduce_space s, i
 }
 
 template <typename F>
-static __global__ void fold_columns(F f, typename F::state *room, reduce_space s, int64_t piece)
+static KERNEL(FOLD_THREADS, fold_columns, F f, typename F::state *room, reduce_space s,
+              int64_t piece)
 {
     SHARED(typename F::state, part, [4][FOLD_THREADS]);
     int64_t first = blockIdx.y * piece;
@@ -103,7 +105,8 @@ static __global__ void fold_columns(F f, typename F::state *room, reduce_space s
 }
 
 template <typename F>
-static __global__ void fold_pieces(F f, const typename F::state *room, int64_t width, int pieces)
+static KERNEL(FOLD_THREADS, fold_pieces, F f, const typename F::state *room, int64_t width,
+              int pieces)
 {
     for (int64_t k = (int64_t)blockIdx.x * FOLD_THREADS + threadIdx.x; k < width;
          k += (int64_t)gridDim.x * FOLD_THREADS) {

@@ -3,8 +3,8 @@
 #include "backend/cuda/kernels/places.cuh"
 
 template <typename T>
-static __global__ void gather(T *__restrict__ y, const T *__restrict__ x, const void *indices,
-                              index_places p, launch_fault fault, int64_t pieces, int shift)
+static KERNEL(strips::THREADS, gather, T *__restrict__ y, const T *__restrict__ x,
+              const void *indices, index_places p, launch_fault fault, int64_t pieces, int shift)
 {
     int64_t row = strip_row(shift);
     if (!IN(row < p.outer * p.count))

@@ -18,7 +18,7 @@ static __device__ __forceinline__ float read_plane(const float *x, const int64_t
 }
 
 /* A thread a place of y, channel after channel. */
-static __global__ void sample(float *y, const float *x, const float *grid, grid_plane s)
+static KERNEL(THREADS, sample, float *y, const float *x, const float *grid, grid_plane s)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < s.n * s.places))
@@ -42,8 +42,8 @@ void launch_grid_sample(cuda_stream stream, const grid_plane *s, float *y, const
 }
 
 /* A thread a place of the grid: for each coordinate a sum over channels. */
-static __global__ void slope(float *dgrid, const float *dy, const float *x, const float *grid,
-                             grid_plane s)
+static KERNEL(THREADS, slope, float *dgrid, const float *dy, const float *x, const float *grid,
+              grid_plane s)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < s.n * s.places))
@@ -76,7 +76,7 @@ void launch_grid_sample_slope(cuda_stream stream, const grid_plane *s, float *dg
 
 /* What places add to elements of x, place by place and there as grid_element counts: the element, or
  * behind all for nothing, and its weight. */
-static __global__ void find(uint32_t *elements, float *weights, const float *grid, grid_plane s)
+static KERNEL(THREADS, find, uint32_t *elements, float *weights, const float *grid, grid_plane s)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < s.n * s.places))
@@ -107,8 +107,8 @@ static __device__ __forceinline__ int64_t first_of(const uint32_t *sorted, int64
 }
 
 /* A thread an element of x, TOGETHER channels at a time: what falls on it has the places' order. */
-static __global__ void sum_up(float *dx, const float *dy, const uint32_t *sorted,
-                              const uint32_t *order, const float *weights, grid_plane s)
+static KERNEL(THREADS, sum_up, float *dx, const float *dy, const uint32_t *sorted,
+              const uint32_t *order, const float *weights, grid_plane s)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x, n = s.n * s.places * s.per_place;
     if (!IN(i < s.n * s.elements))

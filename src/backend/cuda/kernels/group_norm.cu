@@ -41,9 +41,9 @@ static reduce_space rows_of(int64_t rows, int64_t n)
 }
 
 /* Of every channel of every sample. */
-static __global__ void forward_lines(channel_line *lines, const float *scale, const float *bias,
-                                     const float *mean, const float *inverse, int64_t rows,
-                                     int64_t channels, int64_t per_group)
+static KERNEL(SAMPLE_THREADS, forward_lines, channel_line *lines, const float *scale,
+              const float *bias, const float *mean, const float *inverse, int64_t rows,
+              int64_t channels, int64_t per_group)
 {
     for (int64_t r = (int64_t)blockIdx.x * SAMPLE_THREADS + threadIdx.x; r < rows;
          r += (int64_t)gridDim.x * SAMPLE_THREADS) {
@@ -74,9 +74,9 @@ void launch_group_norm(cuda_stream stream, const launch_group_norm_call *c, void
 }
 
 /* A warp a group of a sample. */
-static __global__ void backward_lines(channel_line *lines, const slopes *sums, const float *scale,
-                                      const float *mean, const float *inverse, int64_t groups,
-                                      int64_t all, int64_t per_group, double each)
+static KERNEL(32 * ROW_WARPS, backward_lines, channel_line *lines, const slopes *sums,
+              const float *scale, const float *mean, const float *inverse, int64_t groups,
+              int64_t all, int64_t per_group, double each)
 {
     for (int64_t g = row_first(); g < all; g += row_step()) {
         const slopes *own = sums + g * LD(per_group);
@@ -95,9 +95,8 @@ static __global__ void backward_lines(channel_line *lines, const slopes *sums, c
     }
 }
 
-static __global__ void sum_samples(float *dscale, float *dbias, const slopes *sums,
-                                   const float *inverse, int64_t batch, int64_t channels,
-                                   int64_t per_group)
+static KERNEL(SAMPLE_THREADS, sum_samples, float *dscale, float *dbias, const slopes *sums,
+              const float *inverse, int64_t batch, int64_t channels, int64_t per_group)
 {
     int64_t c = (int64_t)blockIdx.x * SAMPLE_THREADS + threadIdx.x;
     double scale = 0.0, bias = 0.0;

@@ -6,8 +6,8 @@
 #include "backend/cuda/kernels/index.h"
 #include "backend/cuda/kernels/places.cuh"
 
-static __global__ void index_rows(uint32_t *rows, const void *indices, index_places p,
-                                  launch_fault fault)
+static KERNEL(strips::THREADS, index_rows, uint32_t *rows, const void *indices, index_places p,
+              launch_fault fault)
 {
     int64_t i = (int64_t)blockIdx.x * strips::THREADS + threadIdx.x;
     if (IN(i < p.count))
@@ -69,8 +69,9 @@ static __device__ __forceinline__ T combine_all(T y, const T *picks, int64_t wid
 }
 
 template <launch_reduction R, typename T>
-static __global__ void put(T *y, const T *picks, const uint32_t *sorted, const uint32_t *order,
-                           int64_t outer, int64_t rows, int64_t n, int64_t width, int shift)
+static KERNEL(strips::THREADS, put, T *y, const T *picks, const uint32_t *sorted,
+              const uint32_t *order, int64_t outer, int64_t rows, int64_t n, int64_t width,
+              int shift)
 {
     int64_t pick = strip_row(shift);
     if (!IN(pick < outer * n))

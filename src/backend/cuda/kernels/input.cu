@@ -4,14 +4,21 @@
 
 enum { THREADS = 256, MOST_BLOCKS = 4096 };
 
-static __device__ float number_of(const launch_bytes &b, int64_t at, uint32_t byte)
+/* Chosen by comparison: what a thread counts its way into does not stay in registers. */
+static __device__ __forceinline__ float number_of(const launch_bytes &b, int64_t at, uint32_t byte)
 {
     int64_t c = b.channels == 1 ? 0 : at / b.inner % b.channels;
-    return (float)byte * b.scale[c] + b.offset[c];
+    float scale = b.scale[0], offset = b.offset[0];
+#pragma unroll
+    for (int k = 1; k < LAUNCH_CHANNELS; k++) {
+        scale = c == k ? b.scale[k] : scale;
+        offset = c == k ? b.offset[k] : offset;
+    }
+    return (float)byte * scale + offset;
 }
 
 /* By fours; the last thread has what is left. */
-static __global__ void expand_bytes(launch_bytes b, float *y, const uint8_t *x)
+static KERNEL(THREADS, expand_bytes, launch_bytes b, float *y, const uint8_t *x)
 {
     int64_t first = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     int64_t step = (int64_t)gridDim.x * THREADS, fours = b.n / 4;

@@ -40,8 +40,8 @@ static __device__ __forceinline__ void check_label(const launch_loss_call *c, in
 }
 
 template <typename T, int THREADS>
-static __global__ void measure_rows(float *most, float *log_sum, const T *x, launch_loss_call c,
-                                    bool aligned)
+static KERNEL(ROW_BLOCK<THREADS>, measure_rows, float *most, float *log_sum, const T *x,
+              launch_loss_call c, bool aligned)
 {
     for (int64_t r = row_first(); r < c.n; r += row_step()) {
         measure m = measure_row<THREADS>(x + row_begin(&c, r), c.classes, aligned);
@@ -53,7 +53,8 @@ static __global__ void measure_rows(float *most, float *log_sum, const T *x, lau
 }
 
 template <typename T>
-static __global__ void measure_columns(float *most, float *log_sum, const T *x, launch_loss_call c)
+static KERNEL(LOSS_THREADS, measure_columns, float *most, float *log_sum, const T *x,
+              launch_loss_call c)
 {
     for (int64_t r = (int64_t)blockIdx.x * LOSS_THREADS + threadIdx.x; r < c.n * c.inner;
          r += (int64_t)gridDim.x * LOSS_THREADS) {
@@ -65,8 +66,8 @@ static __global__ void measure_columns(float *most, float *log_sum, const T *x, 
 
 /* room[piece] = the sum of the piece's losses and that of its weights. x NULL: of the weights. */
 template <typename T>
-static __global__ void sum_rows(float *loss, double *room, const T *x, const float *most,
-                                const float *log_sum, launch_loss_call c, int64_t piece)
+static KERNEL(LOSS_THREADS, sum_rows, float *loss, double *room, const T *x, const float *most,
+              const float *log_sum, launch_loss_call c, int64_t piece)
 {
     int64_t first = blockIdx.x * piece, rows = c.n * c.inner;
     int64_t stop = first + piece < rows ? first + piece : rows;
@@ -93,7 +94,7 @@ static __global__ void sum_rows(float *loss, double *room, const T *x, const flo
 }
 
 /* The pieces in their order: the loss, where one is wanted, and behind them the sum of weights. */
-static __global__ void sum_pieces(float *loss, double *room, int pieces, launch_loss_reduction kind)
+static KERNEL(32, sum_pieces, float *loss, double *room, int pieces, launch_loss_reduction kind)
 {
     double sum = 0.0, weights = 0.0;
     if (threadIdx.x != 0)
@@ -158,8 +159,8 @@ static __device__ __forceinline__ float slope_of(float x, float most, float log_
 }
 
 template <typename T, int THREADS>
-static __global__ void loss_bwd_rows(T *y, const T *x, const float *dloss, const float *most,
-                                     const float *log_sum, launch_loss_call c, bool aligned)
+static KERNEL(ROW_BLOCK<THREADS>, loss_bwd_rows, T *y, const T *x, const float *dloss,
+              const float *most, const float *log_sum, launch_loss_call c, bool aligned)
 {
     for (int64_t r = row_first(); r < c.n; r += row_step()) {
         int64_t at = row_begin(&c, r), label = label_of(&c, r);
@@ -175,8 +176,8 @@ static __global__ void loss_bwd_rows(T *y, const T *x, const float *dloss, const
 }
 
 template <typename T>
-static __global__ void loss_bwd_planes(T *y, const T *x, const float *dloss, const float *most,
-                                       const float *log_sum, launch_loss_call c)
+static KERNEL(LOSS_THREADS, loss_bwd_planes, T *y, const T *x, const float *dloss,
+              const float *most, const float *log_sum, launch_loss_call c)
 {
     int64_t each = c.classes * c.inner, all = c.n * each;
     for (int64_t e = (int64_t)blockIdx.x * LOSS_THREADS + threadIdx.x; e < all;
@@ -240,7 +241,7 @@ static __device__ __forceinline__ uint8_t verdict_of(const launch_loss_call *c, 
 }
 
 template <typename T, int THREADS>
-static __global__ void judge_rows(uint8_t *verdict, const T *x, launch_loss_call c)
+static KERNEL(ROW_BLOCK<THREADS>, judge_rows, uint8_t *verdict, const T *x, launch_loss_call c)
 {
     for (int64_t r = row_first(); r < c.n; r += row_step()) {
         best b = {-INFINITY, INT_MAX};
@@ -253,7 +254,7 @@ static __global__ void judge_rows(uint8_t *verdict, const T *x, launch_loss_call
 }
 
 template <typename T>
-static __global__ void judge_columns(uint8_t *verdict, const T *x, launch_loss_call c)
+static KERNEL(LOSS_THREADS, judge_columns, uint8_t *verdict, const T *x, launch_loss_call c)
 {
     for (int64_t r = (int64_t)blockIdx.x * LOSS_THREADS + threadIdx.x; r < c.n * c.inner;
          r += (int64_t)gridDim.x * LOSS_THREADS) {
@@ -264,8 +265,8 @@ static __global__ void judge_columns(uint8_t *verdict, const T *x, launch_loss_c
     }
 }
 
-static __global__ void count_verdicts(int64_t *right, int64_t *counted, const uint8_t *verdict,
-                                      int64_t rows)
+static KERNEL(LOSS_THREADS, count_verdicts, int64_t *right, int64_t *counted,
+              const uint8_t *verdict, int64_t rows)
 {
     int64_t of[3] = {0, 0, 0};
     for (int64_t r = threadIdx.x; r < rows; r += LOSS_THREADS)

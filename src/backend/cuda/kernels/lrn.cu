@@ -20,7 +20,7 @@ static __device__ __forceinline__ lrn_window window_of(int64_t c, int64_t before
     return {c > before ? c - before : 0, c + behind < channels ? c + behind : channels - 1};
 }
 
-static __global__ void lrn(float *y, float *sum, const float *x, launch_lrn_call s)
+static KERNEL(LRN_THREADS, lrn, float *y, float *sum, const float *x, launch_lrn_call s)
 {
     int64_t all = s.batch * s.channels * s.plane;
     for (int64_t e = (int64_t)blockIdx.x * LRN_THREADS + threadIdx.x; e < all;
@@ -40,8 +40,8 @@ static __global__ void lrn(float *y, float *sum, const float *x, launch_lrn_call
 }
 
 /* The channels that count this one lie the other way round. */
-static __global__ void lrn_bwd(float *dx, const float *dy, const float *x, const float *y,
-                               const float *sum, launch_lrn_call s)
+static KERNEL(LRN_THREADS, lrn_bwd, float *dx, const float *dy, const float *x, const float *y,
+              const float *sum, launch_lrn_call s)
 {
     int64_t all = s.batch * s.channels * s.plane;
     float factor = 2.0f * s.alpha * s.beta;

@@ -6,7 +6,7 @@ enum { THREADS = 256, SIDE = 32, ROWS = 8 };
 
 /* --- one by one --- */
 
-template <typename T> static __global__ void move(T *to, const T *from, walk<2> w)
+template <typename T> static KERNEL(THREADS, move, T *to, const T *from, walk<2> w)
 {
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < w.n))
@@ -58,7 +58,8 @@ struct turned {
     divider down_tiles, matrix_tiles;
 };
 
-template <typename T> static __global__ void turn(T *to, const T *from, walk<2> matrices, turned t)
+template <typename T>
+static KERNEL((SIDE * ROWS), turn, T *to, const T *from, walk<2> matrices, turned t)
 {
     SHARED(T, tile, [SIDE][SIDE + 1]);
     uint32_t matrix = quotient(t.matrix_tiles, blockIdx.x);
@@ -129,7 +130,7 @@ void launch_turn(cuda_stream stream, size_t element, void *to, const void *from,
 
 /* --- added --- */
 
-static __global__ void add(float *to, const float *from, walk<2> w)
+static KERNEL(THREADS, add, float *to, const float *from, walk<2> w)
 {
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < w.n))
@@ -151,7 +152,8 @@ void launch_move_add(cuda_stream stream, float *to, const float *from, const axe
 /* --- by position: rare, so plain divisions --- */
 
 /* y may be x. */
-template <typename T> static __global__ void trilu(T *y, const T *x, launch_trilu_call c, int64_t n)
+template <typename T>
+static KERNEL(THREADS, trilu, T *y, const T *x, launch_trilu_call c, int64_t n)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < n))
@@ -201,8 +203,8 @@ static __device__ __forceinline__ int64_t hot_at(const launch_one_hot_call *c, c
 }
 
 template <typename T>
-static __global__ void one_hot(T *y, const void *indices, launch_one_hot_call c, T off, T on,
-                               int64_t n)
+static KERNEL(THREADS, one_hot, T *y, const void *indices, launch_one_hot_call c, T off, T on,
+              int64_t n)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < n))
@@ -250,8 +252,8 @@ static __device__ __forceinline__ int64_t length_of(const launch_reverse_call *c
 
 /* A thread a piece of y; `pieces` in a run. */
 template <typename T>
-static __global__ void reverse(T *y, const T *x, const void *lengths, launch_reverse_call c,
-                               int64_t pieces)
+static KERNEL(THREADS, reverse, T *y, const T *x, const void *lengths, launch_reverse_call c,
+              int64_t pieces)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < c.steps * c.examples * pieces))

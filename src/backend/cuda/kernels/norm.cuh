@@ -176,8 +176,8 @@ template <typename T> struct backward_map {
 
 /* A plane is a row of one channel; rows have the channels in turn. */
 template <typename M, int THREADS>
-static __global__ void map_planes(M map, const typename M::line *lines, int64_t rows,
-                                  int64_t plane, int64_t channels)
+static KERNEL(ROW_BLOCK<THREADS>, map_planes, M map, const typename M::line *lines, int64_t rows,
+              int64_t plane, int64_t channels)
 {
     for (int64_t r = row_first(); r < rows; r += row_step()) {
         typename M::line one = lines[r % channels], l[4] = {one, one, one, one};

@@ -39,7 +39,7 @@ static __device__ __forceinline__ float update_one(const update &u, float grad, 
                              &u.by.rmsprop);
 }
 
-static __global__ void update_all(update u, update_vectors v, int64_t n, bool aligned)
+static KERNEL(UPDATE_THREADS, update_all, update u, update_vectors v, int64_t n, bool aligned)
 {
     for (int64_t i = 4 * ((int64_t)blockIdx.x * UPDATE_THREADS + threadIdx.x); i < n;
          i += 4 * (int64_t)gridDim.x * UPDATE_THREADS) {
@@ -85,8 +85,8 @@ void launch_update(cuda_stream stream, const struct update *u, int64_t n, const 
            v, n, aligned);
 }
 
-static __global__ void average(float *y, const float *value, const float *x, int64_t n, float keep,
-                               float take)
+static KERNEL(UPDATE_THREADS, average, float *y, const float *value, const float *x, int64_t n,
+              float keep, float take)
 {
     for (int64_t i = (int64_t)blockIdx.x * UPDATE_THREADS + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * UPDATE_THREADS)
@@ -103,7 +103,8 @@ void launch_average(cuda_stream stream, float momentum, float scale, int64_t n, 
 
 /* Lane j of 16 has numbers j, j + 16 and so on; the lanes are added pairwise. Half a warp a block
  * of the grid, so that both halves shuffle. */
-static __global__ void square_sums(double *sums, const float *x, int64_t before, int64_t n)
+static KERNEL(2 * SQUARE_LANES, square_sums, double *sums, const float *x, int64_t before,
+              int64_t n)
 {
     int lane = (int)threadIdx.x % SQUARE_LANES;
     int64_t block = 2 * (int64_t)blockIdx.x + threadIdx.x / SQUARE_LANES;

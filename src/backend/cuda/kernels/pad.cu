@@ -11,7 +11,7 @@ struct padded {
     const int64_t *sources[AXES_MOST];
 };
 
-template <typename T> static __global__ void pad(T *y, const T *x, padded p, T value)
+template <typename T> static KERNEL(THREADS, pad, T *y, const T *x, padded p, T value)
 {
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < p.n))

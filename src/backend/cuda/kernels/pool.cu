@@ -168,8 +168,8 @@ static __device__ __forceinline__ int64_t index_of(const launch_pool &p, const p
 }
 
 template <typename T>
-static __global__ void max_pool(launch_pool p, int lanes, int64_t total, T *y, void *taps,
-                                int64_t *indices, const T *x)
+static KERNEL(THREADS, max_pool, launch_pool p, int lanes, int64_t total, T *y, void *taps,
+              int64_t *indices, const T *x)
 {
     pool_item item = item_of(p, lanes, total);
     const pool_place &o = item.place;
@@ -194,7 +194,7 @@ static __global__ void max_pool(launch_pool p, int lanes, int64_t total, T *y, v
 }
 
 template <typename T>
-static __global__ void average_pool(launch_pool p, int lanes, int64_t total, T *y, const T *x)
+static KERNEL(THREADS, average_pool, launch_pool p, int lanes, int64_t total, T *y, const T *x)
 {
     pool_item item = item_of(p, lanes, total);
     const pool_place &o = item.place;
@@ -208,7 +208,7 @@ static __global__ void average_pool(launch_pool p, int lanes, int64_t total, T *
 }
 
 template <typename T>
-static __global__ void lp_pool(launch_pool p, int lanes, int64_t total, T *y, const T *x)
+static KERNEL(THREADS, lp_pool, launch_pool p, int lanes, int64_t total, T *y, const T *x)
 {
     pool_item item = item_of(p, lanes, total);
     const pool_place &o = item.place;
@@ -277,8 +277,8 @@ static __device__ __forceinline__ bool element_of(int64_t total, int64_t *ret)
 }
 
 template <typename T>
-static __global__ void max_pool_bwd(launch_pool p, int64_t total, T *dx, const T *dy,
-                                    const void *taps)
+static KERNEL(THREADS, max_pool_bwd, launch_pool p, int64_t total, T *dx, const T *dy,
+              const void *taps)
 {
     int64_t at;
     if (!element_of(total, &at))
@@ -290,7 +290,7 @@ static __global__ void max_pool_bwd(launch_pool p, int64_t total, T *dx, const T
 }
 
 template <typename T>
-static __global__ void average_pool_bwd(launch_pool p, int64_t total, T *dx, const T *dy)
+static KERNEL(THREADS, average_pool_bwd, launch_pool p, int64_t total, T *dx, const T *dy)
 {
     int64_t at;
     if (!element_of(total, &at))
@@ -301,8 +301,8 @@ static __global__ void average_pool_bwd(launch_pool p, int64_t total, T *dx, con
 }
 
 template <typename T>
-static __global__ void lp_pool_bwd(launch_pool p, int64_t total, T *dx, const T *dy, const T *x,
-                                   const T *y)
+static KERNEL(THREADS, lp_pool_bwd, launch_pool p, int64_t total, T *dx, const T *dy, const T *x,
+              const T *y)
 {
     int64_t at;
     if (!element_of(total, &at))

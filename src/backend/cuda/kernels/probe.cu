@@ -2,7 +2,7 @@
 #include "backend/cuda/kernels/device.cuh"
 #include "backend/cuda/kernels/launch.h"
 
-static __global__ void probe(int *y)
+static KERNEL(1, probe, int *y)
 {
     *y = 1;
 }

@@ -194,7 +194,7 @@ typedef void spot_function(const launch_recurrent &r, const spot &s);
 
 /* Of the states of steps t and on, `total` elements. */
 template <spot_function DO>
-static __global__ void each(launch_recurrent r, int64_t t, int64_t total)
+static KERNEL(THREADS, each, launch_recurrent r, int64_t t, int64_t total)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x, states = r.batch * r.hidden;
     if (IN(i < total))
@@ -237,7 +237,7 @@ void launch_gru_reset_bwd(cuda_stream stream, const launch_recurrent *r, int64_t
 
 /* --- biases and peepholes --- */
 
-static __global__ void add_biases(launch_recurrent r, float *ret, const float *bias)
+static KERNEL(THREADS, add_biases, launch_recurrent r, float *ret, const float *bias)
 {
     int64_t j = (int64_t)blockIdx.x * THREADS + threadIdx.x, wide = r.gates * r.hidden;
     if (!IN(j < wide))
@@ -256,7 +256,8 @@ void launch_recurrent_bias(cuda_stream stream, const launch_recurrent *r, float 
 
 /* f(row, column) of all rows, added up: each of a block's lines takes every DOWN-th row, then they
  * are added in a tree. */
-template <typename F> static __global__ void sum_columns(F f, float *ret, int64_t rows, int64_t n)
+template <typename F>
+static KERNEL((ACROSS * DOWN), sum_columns, F f, float *ret, int64_t rows, int64_t n)
 {
     SHARED(float, sums, [DOWN][ACROSS]);
     int64_t column = (int64_t)blockIdx.x * ACROSS + threadIdx.x;

@@ -163,7 +163,7 @@ void launch_reduce(cuda_stream stream, const launch_reduce_call *c, float *y, co
 
 /* Whole numbers, short sums: a thread a result. Sums and products wrap around. */
 template <typename T>
-static __global__ void reduce_whole(T *y, const T *x, reduce_space s, launch_reduce_kind kind)
+static KERNEL(FOLD_THREADS, reduce_whole, T *y, const T *x, reduce_space s, launch_reduce_kind kind)
 {
     int64_t width = reduce_width(&s), depth = reduce_depth(&s);
     for (int64_t k = (int64_t)blockIdx.x * FOLD_THREADS + threadIdx.x; k < width;
@@ -207,7 +207,8 @@ struct product_state {
 /* A number's slope is the product of all others: of all divided by itself, unless there are zeros.
  */
 template <int THREADS>
-static __global__ void reduce_prod_bwd(float *dx, const float *dy, const float *x, reduce_space s)
+static KERNEL(ROW_BLOCK<THREADS>, reduce_prod_bwd, float *dx, const float *dy, const float *x,
+              reduce_space s)
 {
     int64_t width = reduce_width(&s), depth = reduce_depth(&s);
     for (int64_t k = row_first(); k < width; k += row_step()) {

@@ -5,8 +5,8 @@
 
 enum { THREADS = 256 };
 
-static __global__ void resample(float *y, const float *x, launch_resample_call c, divider n_out,
-                                divider inner, uint32_t n)
+static KERNEL(THREADS, resample, float *y, const float *x, launch_resample_call c, divider n_out,
+              divider inner, uint32_t n)
 {
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < n))

@@ -5,7 +5,7 @@
 enum { THREADS = 256 };
 
 /* Item i of a row: pair i, or beyond the pairs a number that stays. */
-template <typename T> static __global__ void __launch_bounds__(THREADS) turn(launch_rotary t)
+template <typename T> static KERNEL(THREADS, turn, launch_rotary t)
 {
     int64_t pairs = t.width / 2, items = t.head - pairs;
     int64_t item = (int64_t)blockIdx.x * THREADS + threadIdx.x, row = item / items,

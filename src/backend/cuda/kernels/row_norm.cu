@@ -12,9 +12,9 @@ enum { HELD = 2 }; /* fours of columns whose sums a thread keeps in registers */
 
 /* What a thread reads of x, the chain in front has it write itself. */
 template <typename X, typename Y, int THREADS, typename C>
-static __global__ void row_norm(Y *y, float *mean, float *inverse, const X *x, const float *scale,
-                                const float *bias, int64_t rows, int64_t n, float epsilon,
-                                bool centred, bool aligned, C before)
+static KERNEL(ROW_BLOCK<THREADS>, row_norm, Y *y, float *mean, float *inverse, const X *x,
+              const float *scale, const float *bias, int64_t rows, int64_t n, float epsilon,
+              bool centred, bool aligned, C before)
 {
     for (int64_t r = row_first(); r < rows; r += row_step()) {
         const X *own = x + r * LD(n);
@@ -91,9 +91,9 @@ static __device__ __forceinline__ void add_four(float *band, int64_t i, int64_t 
 
 /* WIDE: a thread has more columns than it keeps in registers. */
 template <typename X, typename D, int THREADS, bool WIDE, typename C>
-static __global__ void row_norm_bwd(X *dx, float *dscale, float *dbias, const D *dy, const X *x,
-                                    const float *scale, const float *mean, const float *inverse,
-                                    int64_t rows, int64_t band, int64_t n, bool aligned, C behind)
+static KERNEL(THREADS, row_norm_bwd, X *dx, float *dscale, float *dbias, const D *dy, const X *x,
+              const float *scale, const float *mean, const float *inverse, int64_t rows,
+              int64_t band, int64_t n, bool aligned, C behind)
 {
     enum { STEP = 4 * THREADS };
     int64_t first = blockIdx.x * band, stop = first + band < rows ? first + band : rows;

@@ -16,6 +16,9 @@ enum {
     MOST_BLOCKS = 8192, /* of a grid: threads take more rows each beyond */
 };
 
+/* Threads of a block whose rows have THREADS each. */
+template <int THREADS> constexpr int ROW_BLOCK = THREADS == 32 ? 32 * ROW_WARPS : THREADS;
+
 /* Of ROW_THREADS threads, or of the 32 of a warp. */
 template <int THREADS, typename T, typename F>
 __device__ __forceinline__ T row_fold(T x, T none, F f)

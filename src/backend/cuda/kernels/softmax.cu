@@ -20,8 +20,8 @@ static __device__ __forceinline__ float slope_of(float dy, float y, float sum, b
 }
 
 template <typename T, int THREADS>
-static __global__ void softmax_rows(T *y, const T *x, int64_t rows, int64_t n, bool log,
-                                    bool aligned)
+static KERNEL(ROW_BLOCK<THREADS>, softmax_rows, T *y, const T *x, int64_t rows, int64_t n, bool log,
+              bool aligned)
 {
     for (int64_t r = row_first(); r < rows; r += row_step()) {
         const T *own = x + r * LD(n);
@@ -37,8 +37,8 @@ static __global__ void softmax_rows(T *y, const T *x, int64_t rows, int64_t n, b
 }
 
 template <typename T>
-static __global__ void softmax_columns(T *y, const T *x, int64_t outer, int64_t n, int64_t inner,
-                                       bool log)
+static KERNEL(COLUMN_THREADS, softmax_columns, T *y, const T *x, int64_t outer, int64_t n,
+              int64_t inner, bool log)
 {
     for (int64_t c = (int64_t)blockIdx.x * COLUMN_THREADS + threadIdx.x; c < outer * inner;
          c += (int64_t)gridDim.x * COLUMN_THREADS) {
@@ -52,8 +52,8 @@ static __global__ void softmax_columns(T *y, const T *x, int64_t outer, int64_t 
 }
 
 template <typename T, int THREADS>
-static __global__ void softmax_bwd_rows(T *dx, const T *dy, const T *y, int64_t rows, int64_t n,
-                                        bool log, bool aligned)
+static KERNEL(ROW_BLOCK<THREADS>, softmax_bwd_rows, T *dx, const T *dy, const T *y, int64_t rows,
+              int64_t n, bool log, bool aligned)
 {
     for (int64_t r = row_first(); r < rows; r += row_step()) {
         const T *slope = dy + r * LD(n), *own = y + r * LD(n);
@@ -74,8 +74,8 @@ static __global__ void softmax_bwd_rows(T *dx, const T *dy, const T *y, int64_t 
 }
 
 template <typename T>
-static __global__ void softmax_bwd_columns(T *dx, const T *dy, const T *y, int64_t outer, int64_t n,
-                                           int64_t inner, bool log)
+static KERNEL(COLUMN_THREADS, softmax_bwd_columns, T *dx, const T *dy, const T *y, int64_t outer,
+              int64_t n, int64_t inner, bool log)
 {
     for (int64_t c = (int64_t)blockIdx.x * COLUMN_THREADS + threadIdx.x; c < outer * inner;
          c += (int64_t)gridDim.x * COLUMN_THREADS) {

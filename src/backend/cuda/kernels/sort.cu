@@ -71,7 +71,7 @@ static __device__ __forceinline__ void rank_tile(const pass &p, uint32_t (*seen)
     }
 }
 
-static __global__ void count(pass p)
+static KERNEL(THREADS, count, pass p)
 {
     SHARED(uint32_t, seen, [WARPS][DIGITS]);
     ranked r;
@@ -84,7 +84,7 @@ static __global__ void count(pass p)
 }
 
 /* Each count becomes the sum of those before it. */
-static __global__ void place(uint32_t *counts, int64_t n)
+static KERNEL(SCAN_THREADS, place, uint32_t *counts, int64_t n)
 {
     uint32_t before = 0;
     for (int64_t begin = 0; begin < n; begin += SCAN_THREADS * SCAN_EACH) {
@@ -105,7 +105,7 @@ static __global__ void place(uint32_t *counts, int64_t n)
 }
 
 /* ALONE: there is one tile, and nobody has counted. */
-template <bool ALONE> static __global__ void move(pass p)
+template <bool ALONE> static KERNEL(THREADS, move, pass p)
 {
     SHARED(uint32_t, seen, [WARPS][DIGITS]);
     ranked r;

@@ -10,8 +10,8 @@ enum { THREADS = 256, GROUP = 4, GROUP_BYTES = 16 };
 /* EACH elements a thread, in one access but for the last thread; n in all. y may be a of its type.
  */
 template <typename F, int EACH>
-static __global__ void choice(launch_types type, void *y, const void *a, const void *b,
-                              const void *c, walk<3> w, uint32_t n)
+static KERNEL(THREADS, choice, launch_types type, void *y, const void *a, const void *b,
+              const void *c, walk<3> w, uint32_t n)
 {
     float r[EACH], s[EACH], t[EACH];
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
@@ -83,7 +83,7 @@ void launch_choice(cuda_stream stream, choice_function f, launch_types t, void *
 /* --- Where, of elements of any type --- */
 
 template <typename T, int EACH>
-static __global__ void where(T *y, const uint8_t *a, const T *b, const T *c, walk<3> w, uint32_t n)
+static KERNEL(THREADS, where, T *y, const uint8_t *a, const T *b, const T *c, walk<3> w, uint32_t n)
 {
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
     int64_t at[3];

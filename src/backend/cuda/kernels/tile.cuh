@@ -298,7 +298,7 @@ __device__ __forceinline__ void tile_give(const tile_sums<KIND, SIDE> &sums, uin
 }
 
 template <tile_kind KIND, int SIDE, class A, class B, class Y>
-__global__ void __launch_bounds__(2 * SIDE) tile_product(A a, B b, Y y, tile_deal deal)
+static KERNEL(2 * SIDE, tile_product, A a, B b, Y y, tile_deal deal)
 {
     constexpr int K = tile_word<KIND>::K;
     SHARED(uint32_t, squares, [2][2][SIDE * TILE_PITCH]);
@@ -334,8 +334,10 @@ __global__ void __launch_bounds__(2 * SIDE) tile_product(A a, B b, Y y, tile_dea
     tile_give(sums, &squares[0][0][0], y, deal, batch, piece, row0, column0);
 }
 
+enum { TILE_ADDERS = 256 };
+
 /* The pieces of k, added up in their order: a thread an element. */
-template <class Y> static __global__ void tile_add_pieces(Y y, tile_deal deal)
+template <class Y> static KERNEL(TILE_ADDERS, tile_add_pieces, Y y, tile_deal deal)
 {
     int64_t size = (int64_t)deal.rows * deal.columns, all = deal.batches * size;
     int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
@@ -347,8 +349,6 @@ template <class Y> static __global__ void tile_add_pieces(Y y, tile_deal deal)
     int64_t in_batch = i % size;
     y.put(i / size, (int)(in_batch / deal.columns), (int)(in_batch % deal.columns), sum);
 }
-
-enum { TILE_ADDERS = 256 };
 
 template <class Y>
 static inline void tile_launch_add(cuda_stream stream, const Y &y, const tile_deal &deal)

@@ -64,8 +64,8 @@ static __device__ __forceinline__ void order_two(line_room *r, int i, int k, boo
 }
 
 /* A bitonic sort of `room`, a power of two, elements: what is beyond the line comes last. */
-static __global__ void top_k_short(void *values, int64_t *indices, const void *x,
-                                   launch_top_k_call c, int room)
+static KERNEL(THREADS, top_k_short, void *values, int64_t *indices, const void *x,
+              launch_top_k_call c, int room)
 {
     SHARED(line_room, r, );
     int64_t line = blockIdx.x;
@@ -87,8 +87,8 @@ static __global__ void top_k_short(void *values, int64_t *indices, const void *x
 }
 
 /* Elements are numbered line by line. The key of each, or of those that `order` says. */
-static __global__ void top_k_keys(uint32_t *keys, const uint32_t *order, const void *x,
-                                  launch_top_k_call c, launch_top_k_word word)
+static KERNEL(THREADS, top_k_keys, uint32_t *keys, const uint32_t *order, const void *x,
+              launch_top_k_call c, launch_top_k_word word)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < c.outer * c.inner * c.size))
@@ -99,8 +99,8 @@ static __global__ void top_k_keys(uint32_t *keys, const uint32_t *order, const v
     keys[i] = (uint32_t)(word == TOP_K_HIGH ? rank >> 32 : rank);
 }
 
-static __global__ void top_k_long(void *values, int64_t *indices, const void *x,
-                                  const uint32_t *order, launch_top_k_call c)
+static KERNEL(THREADS, top_k_long, void *values, int64_t *indices, const void *x,
+              const uint32_t *order, launch_top_k_call c)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (!IN(i < c.outer * c.inner * c.k))

@@ -5,7 +5,7 @@
 enum { THREADS = 256, MOST_BLOCKS = 4096 };
 
 /* By fours, for which all three are aligned; the last thread has what is left. */
-static __global__ void tree_sum_fours(float *y, const float *left, const float *right, size_t n)
+static KERNEL(THREADS, tree_sum_fours, float *y, const float *left, const float *right, size_t n)
 {
     size_t step = (size_t)gridDim.x * THREADS, fours = n / 4;
     for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < fours; i += step) {
@@ -21,7 +21,7 @@ static __global__ void tree_sum_fours(float *y, const float *left, const float *
         y[rest] = left[rest] + right[rest];
 }
 
-static __global__ void tree_sum_ones(float *y, const float *left, const float *right, size_t n)
+static KERNEL(THREADS, tree_sum_ones, float *y, const float *left, const float *right, size_t n)
 {
     size_t step = (size_t)gridDim.x * THREADS;
     for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += step)

@@ -8,8 +8,8 @@ enum { THREADS = 256, EACH = 4 };
 /* a is x or dy, and b v, which only gradients read; y may be a or b of its type. EACH elements a
  * thread, in one access but for the last thread. */
 template <typename F>
-static __global__ void unary(launch_types type, void *y, const void *a, const void *b, int64_t n,
-                             float p, float q)
+static KERNEL(THREADS, unary, launch_types type, void *y, const void *a, const void *b, int64_t n,
+              float p, float q)
 {
     float s[EACH], t[EACH] = {0};
     int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * EACH;

@@ -100,8 +100,8 @@ void emu_shared_describe(const void *p, char ret[160]);   /* for messages */
 void emu_shared_begin(size_t dynamic_bytes, size_t most); /* of a block */
 void emu_shared_end(void);
 
-/* Asynchronous copies: `size` bytes, the first `bytes` of them copied, the rest cleared. */
-void emu_copy_start(void *to, const void *from, int bytes, int size);
+/* Asynchronous copies: 16 bytes, the first `bytes` of them copied, the rest cleared. */
+void emu_copy_start(void *to, const void *from, int bytes);
 void emu_copy_commit(void);
 void emu_copy_wait(int groups_left);
 

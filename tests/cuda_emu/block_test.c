@@ -146,28 +146,6 @@ static void asynchronous_copies_come_when_it_hurts(void **state)
     expect_fault("which is no multiple of that");
 }
 
-static void warps_multiply(void **state)
-{
-    (void)state;
-    float a[16 * 16], b[16 * 8], d[16 * 8];
-    double want[16 * 8];
-    random_floats(a, 256, 1);
-    random_floats(b, 128, 2);
-    for (int how = PRODUCT_BF16; how <= PRODUCT_TF32; how++) {
-        int n_k = how >= PRODUCT_F16_8 ? 8 : 16;
-        for (int i = 0; i < 16 * 8; i++) {
-            want[i] = 0;
-            for (int k = 0; k < n_k; k++)
-                want[i] += (double)a[i / 8 * n_k + k] * (double)b[k * 8 + i % 8];
-        }
-        float *to = device_room(sizeof d);
-        scene_product(kernel_test_stream(), to, on_device(a, sizeof a), on_device(b, sizeof b),
-                      (product_how)how);
-        from_device(d, to, sizeof d);
-        assert_floats_close("product", d, want, 128, how == PRODUCT_BF16 ? 0.05 : 0.006, 0);
-    }
-}
-
 static void halves_are_rounded_as_on_a_gpu(void **state)
 {
     (void)state;
@@ -234,7 +212,6 @@ int main(void)
         KERNEL_TEST(shared_memory_is_a_blocks_own),
         KERNEL_TEST(shared_memory_has_limits),
         KERNEL_TEST(asynchronous_copies_come_when_it_hurts),
-        KERNEL_TEST(warps_multiply),
         KERNEL_TEST(halves_are_rounded_as_on_a_gpu),
         KERNEL_TEST(launches_have_limits),
         KERNEL_TEST(accesses_are_aligned),

@@ -134,65 +134,60 @@ void scene_copy(cuda_stream s, float *y, const float *x, copy_how how)
     LAUNCH(copy_fours, dim3(1), dim3(32), 0, s, y, x, how);
 }
 
-/* Fragments by hand from floats, as device.cuh tells where they lie. */
-template <typename T, int K>
-__device__ __forceinline__ void gather_halves(uint32_t *a, uint32_t *b, const float *from_a,
-                                              const float *from_b, int g, int t)
+static KERNEL(32, product, float *d, const uint32_t *a, const uint32_t *b, product_how how)
 {
-    for (int i = 0; i < K / 4; i++) {
-        const float *row = from_a + (g + 8 * (i % 2)) * K + 2 * t + 8 * (i / 2);
-        a[i] = pack_half2<T>(row[0], row[1]);
+    uint32_t fa[4], fb[2];
+    float fd[4];
+    for (int i = 0; i < 4; i++) {
+        fa[i] = a[4 * threadIdx.x + i];
+        fb[i % 2] = b[2 * threadIdx.x + i % 2];
+        fd[i] = d[4 * threadIdx.x + i];
     }
-    for (int i = 0; i < K / 8; i++) {
-        const float *row = from_b + (2 * t + 8 * i) * 8 + g;
-        b[i] = pack_half2<T>(row[0], row[8]);
-    }
-}
-
-/* The same by way of shared memory: a as it stands, b turned. */
-template <typename T>
-__device__ __forceinline__ void load_halves(uint32_t a[4], uint32_t b[4], const float *from_a,
-                                            const float *from_b, int lane)
-{
-    SHARED(uint4, rows_a, [16][2]);
-    SHARED(uint4, rows_b, [16]);
-    for (int i = lane; i < 16 * 16; i += 32)
-        ((T *)rows_a)[i] = stored<T>(from_a[i]);
-    for (int i = lane; i < 16 * 8; i += 32)
-        ((T *)rows_b)[i] = stored<T>(from_b[i]);
-    __syncthreads();
-    load_matrix_x4<false>(a, &rows_a[lane % 16][lane / 16]);
-    load_matrix_x4<true>(b, &rows_b[lane % 16]);
-}
-
-static KERNEL(32, product, float *d, const float *a, const float *b, product_how how)
-{
-    int lane = (int)threadIdx.x, g = lane / 4, t = lane % 4;
-    float sum[4] = {0, 0, 0, 0};
-    uint32_t fa[4], fb[4];
-    if (how == PRODUCT_BF16) {
-        load_halves<bf16>(fa, fb, a, b, lane);
-        mma_16816<bf16>(sum, fa, fb);
-    } else if (how == PRODUCT_F16) {
-        gather_halves<f16, 16>(fa, fb, a, b, g, t);
-        mma_16816<f16>(sum, fa, fb);
-    } else if (how == PRODUCT_F16_8) {
-        gather_halves<f16, 8>(fa, fb, a, b, g, t);
-        mma_1688_f16(sum, fa, fb[0]);
-    } else {
-        for (int i = 0; i < 4; i++)
-            fa[i] = tf32_of(a[(g + 8 * (i % 2)) * 8 + t + 4 * (i / 2)]);
-        for (int i = 0; i < 2; i++)
-            fb[i] = tf32_of(b[(t + 4 * i) * 8 + g]);
-        mma_1688_tf32(sum, fa, fb);
-    }
+    if (how == PRODUCT_BF16)
+        mma_16816<bf16>(fd, fa, fb);
+    else if (how == PRODUCT_F16)
+        mma_16816<f16>(fd, fa, fb);
+    else if (how == PRODUCT_F16_8)
+        mma_1688_f16(fd, fa, fb[0]);
+    else
+        mma_1688_tf32(fd, fa, fb);
     for (int i = 0; i < 4; i++)
-        d[(g + 8 * (i / 2)) * 8 + 2 * t + i % 2] = sum[i];
+        d[4 * threadIdx.x + i] = fd[i];
 }
 
-void scene_product(cuda_stream s, float *d, const float *a, const float *b, product_how how)
+void scene_product(cuda_stream s, float *d, const uint32_t *a, const uint32_t *b, product_how how)
 {
     LAUNCH(product, dim3(1), dim3(32), 0, s, d, a, b, how);
+}
+
+static KERNEL(32, load, uint32_t *y, const uint16_t *x, bool turned)
+{
+    SHARED(uint4, rows, [32]);
+    uint32_t r[4];
+    for (int i = 0; i < 8; i++)
+        ((uint16_t *)&rows[threadIdx.x])[i] = x[8 * threadIdx.x + i];
+    __syncwarp();
+    if (turned)
+        load_matrix_x4<true>(r, &rows[threadIdx.x]);
+    else
+        load_matrix_x4<false>(r, &rows[threadIdx.x]);
+    for (int i = 0; i < 4; i++)
+        y[4 * threadIdx.x + i] = r[i];
+}
+
+void scene_load(cuda_stream s, uint32_t *y, const uint16_t *x, bool turned)
+{
+    LAUNCH(load, dim3(1), dim3(32), 0, s, y, x, turned);
+}
+
+static KERNEL(1, round_to_tf32, uint32_t *y, const float *x)
+{
+    y[blockIdx.x] = tf32_of(x[blockIdx.x]);
+}
+
+void scene_tf32(cuda_stream s, uint32_t *y, const float *x, unsigned n)
+{
+    LAUNCH(round_to_tf32, dim3(n), dim3(1), 0, s, y, x);
 }
 
 template <typename T> static KERNEL(1, store, float *y, const float *x)

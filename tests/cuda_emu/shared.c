@@ -11,6 +11,7 @@ enum {
     ZONE = 64,     /* untouched bytes behind each allocation */
     PARTS = 64,
     COPIES = 512,
+    COPIED = 16, /* bytes of an asynchronous copy */
 };
 
 typedef struct part {
@@ -27,7 +28,7 @@ static uint64_t serial;
 typedef struct copy {
     void *to;
     const void *from;
-    int bytes, size, group;
+    int bytes, group;
 } copy;
 
 static copy copies[EMU_THREADS][COPIES];
@@ -94,9 +95,9 @@ bool emu_shared_holds(const void *p, size_t bytes)
 static void carry_out(const copy *c)
 {
     emu_touch(c->from, (size_t)c->bytes, false);
-    emu_touch(c->to, (size_t)c->size, true);
+    emu_touch(c->to, COPIED, true);
     memcpy(c->to, c->from, (size_t)c->bytes);
-    memset((char *)c->to + c->bytes, 0, (size_t)(c->size - c->bytes));
+    memset((char *)c->to + c->bytes, 0, COPIED - (size_t)c->bytes);
 }
 
 size_t emu_shared_offset(const void *p)
@@ -122,21 +123,20 @@ void emu_shared_describe(const void *p, char ret[160])
     snprintf(ret, 160, "byte %zu of '%s' in shared memory", at - from, name);
 }
 
-void emu_copy_start(void *to, const void *from, int bytes, int size)
+void emu_copy_start(void *to, const void *from, int bytes)
 {
     emu_thread *t = emu_self;
-    copy c = {to, from, bytes, size, t->group};
-    if (bytes < 0 || bytes > size) {
-        emu_fault("an asynchronous copy of %d of %d bytes", bytes, size);
+    copy c = {to, from, bytes, t->group};
+    if (bytes < 0 || bytes > COPIED) {
+        emu_fault("an asynchronous copy of %d of %d bytes", bytes, COPIED);
         return;
     }
-    if (!emu_shared_holds(to, (size_t)size))
+    if (!emu_shared_holds(to, COPIED))
         emu_fault("an asynchronous copy to what is no shared memory");
-    emu_check_aligned(to, (size_t)size);
-    if (bytes > 0)
-        emu_check_aligned(from, (size_t)size);
+    emu_check_aligned(to, COPIED);
+    emu_check_aligned(from, COPIED);       /* also of what is not read */
     emu_touch(from, (size_t)bytes, false); /* it may happen at any time from now on */
-    emu_touch(to, (size_t)size, true);
+    emu_touch(to, COPIED, true);
     if (emu_schedule() & EMU_EAGER || emu_arch() < 80)
         carry_out(&c);
     else if (t->n_copies < COPIES)

@@ -143,11 +143,7 @@ static inline float float_of(uint32_t u)
 
 static inline void async_copy_16(void *to, const void *from, int bytes)
 {
-    emu_copy_start(to, from, bytes, 16);
-}
-static inline void async_copy_4(void *to, const void *from, bool there)
-{
-    emu_copy_start(to, from, there ? 4 : 0, 4);
+    emu_copy_start(to, from, bytes);
 }
 static inline void async_commit()
 {

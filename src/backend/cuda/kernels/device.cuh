@@ -89,19 +89,6 @@ __device__ __forceinline__ void async_copy_16(void *to, const void *from, int by
 #endif
 }
 
-/* The same for 4 bytes, aligned to 4: all of them or, without `there`, zeros. */
-__device__ __forceinline__ void async_copy_4(void *to, const void *from, bool there)
-{
-#if __CUDA_ARCH__ >= 800
-    unsigned at = (unsigned)__cvta_generic_to_shared(to);
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at), "l"(from),
-                 "r"(there ? 4 : 0)
-                 : "memory");
-#else
-    *(uint32_t *)to = there ? *(const uint32_t *)from : 0;
-#endif
-}
-
 /* Ends a group of copies; async_wait<N> waits for all of this thread's groups but the last N. Other
  * threads see them after the next barrier. */
 __device__ __forceinline__ void async_commit()

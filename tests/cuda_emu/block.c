@@ -25,7 +25,7 @@ static int n_threads, n_warps;
 static void *scheduler_sp;
 static const emu_kernel *kernel;
 static uint32_t block_number;
-static bool is_descending, has_fault;
+static bool is_descending, has_fault, ends_only;
 
 /* --- whose turn it is --- */
 
@@ -245,6 +245,11 @@ static void run_block(void)
             give_stack(&threads[i]);
 }
 
+void emu_ends_only(void)
+{
+    ends_only = true;
+}
+
 void emu_kernel_run(const emu_kernel *k)
 {
     kernel = k;
@@ -253,12 +258,14 @@ void emu_kernel_run(const emu_kernel *k)
     n_threads = (int)(k->block.x * k->block.y * k->block.z);
     n_warps = (n_threads + EMU_LANES - 1) / EMU_LANES;
     is_descending = emu_schedule() & EMU_DESCENDING;
-    uint32_t n_blocks = k->grid.x * k->grid.y * k->grid.z;
+    uint64_t row = k->grid.x, plane = row * k->grid.y, n_blocks = plane * k->grid.z;
+    uint64_t step = ends_only && n_blocks > 1 ? n_blocks - 1 : 1;
     has_fault = false;
-    for (uint32_t i = 0; i < n_blocks && !has_fault; i++) {
-        uint32_t b = block_number = is_descending ? n_blocks - 1 - i : i;
+    for (uint64_t i = 0; i < n_blocks && !has_fault; i += step) {
+        uint64_t b = is_descending ? n_blocks - 1 - i : i;
+        block_number = (uint32_t)b;
         emu_block_index =
-            (uint3){b % k->grid.x, b / k->grid.x % k->grid.y, b / (k->grid.x * k->grid.y)};
+            (uint3){(unsigned)(b % row), (unsigned)(b / row % k->grid.y), (unsigned)(b / plane)};
         emu_shared_begin(k->shared_bytes, k->shared_most);
         run_block();
         emu_shared_end();

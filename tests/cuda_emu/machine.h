@@ -37,6 +37,9 @@ enum {
 unsigned emu_schedule(void);
 void emu_schedule_set(unsigned bits);
 
+/* From now on only the first and the last block of a launch run: for one too large to be computed. */
+void emu_ends_only(void);
+
 /* What a kernel or the host did wrong: the first such text, "" if nothing; and how often. */
 const char *emu_fault_text(void);
 unsigned emu_faults(void);

@@ -61,13 +61,22 @@ void launch_batch_norm_statistics(cuda_stream stream, const launch_batch_norm_ca
     });
 }
 
+/* The channels of this thread. */
+static __device__ __forceinline__ int64_t channel_first()
+{
+    return (int64_t)blockIdx.x * CHANNEL_THREADS + threadIdx.x;
+}
+static __device__ __forceinline__ int64_t channel_step()
+{
+    return (int64_t)gridDim.x * CHANNEL_THREADS;
+}
+
 /* `apart`: lines from a channel to the next. */
 static KERNEL(CHANNEL_THREADS, forward_lines, channel_line *lines, int apart, const float *scale,
               const float *bias, const float *mean, const float *variance, int64_t channels,
               float epsilon)
 {
-    int64_t k = (int64_t)blockIdx.x * CHANNEL_THREADS + threadIdx.x;
-    if (IN(k < channels))
+    for (int64_t k = channel_first(); k < channels; k += channel_step())
         lines[k * apart] = {mean[k], scale[k] / sqrtf(variance[k] + epsilon), 0.0f, bias[k]};
 }
 
@@ -76,8 +85,7 @@ static KERNEL(CHANNEL_THREADS, backward_lines, channel_line *lines, int apart, c
               const float *mean, const float *variance, const float *dscale, const float *dbias,
               int64_t channels, float epsilon, float each)
 {
-    int64_t k = (int64_t)blockIdx.x * CHANNEL_THREADS + threadIdx.x;
-    if (IN(k < channels)) {
+    for (int64_t k = channel_first(); k < channels; k += channel_step()) {
         float inverse = 1.0f / sqrtf(variance[k] + epsilon), by = scale[k] * inverse;
         lines[k * apart] = {mean[k], by, dscale[k] * inverse * each * by, dbias[k] * each * by};
     }

@@ -98,18 +98,18 @@ static KERNEL(32 * ROW_WARPS, backward_lines, channel_line *lines, const slopes 
 static KERNEL(SAMPLE_THREADS, sum_samples, float *dscale, float *dbias, const slopes *sums,
               const float *inverse, int64_t batch, int64_t channels, int64_t per_group)
 {
-    int64_t c = (int64_t)blockIdx.x * SAMPLE_THREADS + threadIdx.x;
-    double scale = 0.0, bias = 0.0;
-    if (!IN(c < channels))
-        return;
-    for (int64_t r = c; r < batch * channels; r += channels) {
-        bias += (double)sums[r].plain;
-        scale += (double)sums[r].normal * (double)inverse[r / per_group];
+    for (int64_t c = (int64_t)blockIdx.x * SAMPLE_THREADS + threadIdx.x; c < channels;
+         c += (int64_t)gridDim.x * SAMPLE_THREADS) {
+        double scale = 0.0, bias = 0.0;
+        for (int64_t r = c; r < batch * channels; r += channels) {
+            bias += (double)sums[r].plain;
+            scale += (double)sums[r].normal * (double)inverse[r / per_group];
+        }
+        if (dscale)
+            dscale[c] = (float)scale;
+        if (dbias)
+            dbias[c] = (float)bias;
     }
-    if (dscale)
-        dscale[c] = (float)scale;
-    if (dbias)
-        dbias[c] = (float)bias;
 }
 
 void launch_group_norm_bwd(cuda_stream stream, const launch_group_norm_call *c, void *dx,

@@ -138,6 +138,8 @@ static status check_top_k(const top_k_state *s, error *err)
                     dtype_name(t));
     if (s->n > UINT32_MAX)
         return FAIL(err, E_UNSUPPORTED, "an order of more than 2^32 elements");
+    if (s->call.outer * s->call.inner > INT32_MAX)
+        return FAIL(err, E_UNSUPPORTED, "orders of more than 2^31 lines");
     return OK;
 }
 

@@ -49,7 +49,8 @@ static int find_matrix(const box *b)
 {
     const axes *a = &b->over;
     int last = a->rank - 1;
-    if (!has_stride_1(b, last, 0) || a->stride[last][1] == 0 || a->dim[last] < NARROW)
+    if (!has_stride_1(b, last, 0) || a->stride[last][1] == 0 || a->dim[last] < NARROW ||
+        axes_elements(a) / (NARROW * NARROW) > INT32_MAX) /* there may be that many tiles */
         return -1;
     for (int i = 0; i < last; i++)
         if (has_stride_1(b, i, 1) && a->dim[i] >= NARROW)

@@ -62,14 +62,15 @@ status cuda_plan_pad(backend_program *p, cuda_node *n, error *err)
         fill_value(cuda_out(n, 0)->dtype, a->value, s->value);
     widen(s);
     int64_t stride = s->run, slab = s->run;
+    for (int32_t i = last; i > 0; i--)
+        slab *= y->dim[i];
+    if (slab > INT32_MAX)
+        return FAIL(err, E_UNSUPPORTED, "padding of more than 2^31 elements of one example");
     for (int32_t i = last; i >= 0; i--) {
         s->dim[i] = y->dim[i];
         TRY(add_axis(p, s, a, i, stride, err));
         stride *= x->dim[i];
-        slab *= i ? y->dim[i] : 1;
     }
-    if (slab > INT32_MAX)
-        return FAIL(err, E_UNSUPPORTED, "padding of more than 2^31 elements of one example");
     n->body = run_pad;
     n->state = s;
     return OK;

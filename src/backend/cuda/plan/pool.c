@@ -5,7 +5,11 @@
 
 #include <inttypes.h>
 
-enum { MOST_REACH = 1 << 30, NARROW_TAPS = 256 };
+enum {
+    MOST_REACH = 1 << 30,
+    NARROW_TAPS = 256,
+    WINDOWS_OF_BLOCK = 8, /* at least */
+};
 
 /* One axis of image and window, as plane axis i of the launch. */
 static void place_axis(launch_pool *t, int i, int64_t in, int64_t out, const pool_attr *a, int from,
@@ -50,6 +54,9 @@ static status check_sizes(const pool_attr *a, const graph_shape *x, const graph_
                         i - 2, x->dim[i], reach);
         taps *= a->kernel[i - 2];
     }
+    if (graph_shape_elements(y) / WINDOWS_OF_BLOCK >= INT32_MAX)
+        return FAIL(err, E_UNSUPPORTED, "%" PRId64 " windows are too many for one kernel",
+                    graph_shape_elements(y));
     return OK;
 }
 

@@ -1,0 +1,36 @@
+#include "cuda_emu/large/support_large.h"
+
+#include "cuda_runtime_api.h"
+
+#include <sys/mman.h>
+
+enum { ROOMS = 6 };
+
+#define BYTES ((size_t)1 << 36)
+
+static char *rooms[ROOMS];
+
+void *vast(int i)
+{
+    if (!rooms[i]) {
+        void *room = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (room == MAP_FAILED)
+            skip();
+        madvise(room, BYTES, MADV_NOHUGEPAGE);
+        rooms[i] = room;
+    }
+    madvise(rooms[i], BYTES, MADV_DONTNEED);
+    return rooms[i];
+}
+
+void done(void)
+{
+    assert_int_equal(cudaStreamSynchronize(kernel_test_stream()), cudaSuccess);
+}
+
+void expect_last(const float *y, int64_t count, float want)
+{
+    done();
+    assert_float_equal(y[count - 1], want, 0.01);
+}

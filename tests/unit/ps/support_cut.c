@@ -1,6 +1,5 @@
 #include "unit/ps/support_cut.h"
 
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

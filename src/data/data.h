@@ -61,7 +61,8 @@ const char *dataset_vocabulary(const dataset *d);
 void dataset_close(dataset **d);
 int64_t dataset_examples(const dataset *d);
 const data_field *dataset_fields(const dataset *d, size_t *ret_n);
-size_t data_field_bytes(const data_field *f);           /* of one example */
+int64_t data_field_elements(const data_field *f);       /* of one example */
+size_t data_field_bytes(const data_field *f);           /* likewise */
 
 /* Decodes example i: ret[field] has room for data_field_bytes. Any thread; allocates nothing. */
 MUST_USE status dataset_read(const dataset *d, int64_t example, void *const *ret, error *err);

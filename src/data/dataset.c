@@ -140,12 +140,18 @@ const data_field *dataset_fields(const dataset *d, size_t *ret_n)
     return d->fields;
 }
 
+/* The reader has checked the product against its file. */
+int64_t data_field_elements(const data_field *f)
+{
+    int64_t n = 1;
+    for (int32_t i = 0; i < f->rank; i++)
+        n *= f->dim[i];
+    return n;
+}
+
 size_t data_field_bytes(const data_field *f)
 {
-    size_t bytes = dtype_bytes(f->dtype);
-    for (int32_t i = 0; i < f->rank; i++)
-        bytes *= (size_t)f->dim[i]; /* the reader has checked the product against its file */
-    return bytes;
+    return (size_t)data_field_elements(f) * dtype_bytes(f->dtype);
 }
 
 status dataset_read(const dataset *d, int64_t example, void *const *ret, error *err)

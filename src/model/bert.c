@@ -20,36 +20,31 @@ typedef struct encoder {
     attention_layer attention;
 } encoder;
 
-static const char *below(const net *n, const char *prefix, const char *name)
-{
-    return arena_printf(graph_arena(n->g), "%s.%s", prefix, name);
-}
-
 /* "<prefix>.dense" over the end, plus x, then "<prefix>.LayerNorm". */
 static status output(net *n, const encoder *e, const char *prefix, graph_val x, error *err)
 {
-    TRY(net_linear(n, below(n, prefix, "dense"), e->width, true, err));
-    TRY(net_dropout(n, below(n, prefix, "dropout"), e->dropout, err));
-    TRY(net_add(n, below(n, prefix, "add"), x, err));
-    return net_layer_norm(n, below(n, prefix, "LayerNorm"), epsilon, err);
+    TRY(net_linear(n, net_below(n, prefix, "dense"), e->width, true, err));
+    TRY(net_dropout(n, net_below(n, prefix, "dropout"), e->dropout, err));
+    TRY(net_add(n, net_below(n, prefix, "add"), x, err));
+    return net_layer_norm(n, net_below(n, prefix, "LayerNorm"), epsilon, err);
 }
 
 static status layer(net *n, const encoder *e, const char *name, error *err)
 {
     static const char *const parts[3] = {"query", "key", "value"};
     graph_val x = n->end, qkv[3];
-    const char *self = below(n, name, "attention.self");
+    const char *self = net_below(n, name, "attention.self");
     for (int i = 0; i < 3; i++) {
         n->end = x;
-        TRY(net_linear(n, below(n, self, parts[i]), e->width, true, err));
+        TRY(net_linear(n, net_below(n, self, parts[i]), e->width, true, err));
         qkv[i] = n->end;
     }
     TRY(net_attention_of(n, self, &e->attention, qkv, err));
-    TRY(output(n, e, below(n, name, "attention.output"), x, err));
+    TRY(output(n, e, net_below(n, name, "attention.output"), x, err));
     x = n->end;
-    TRY(net_linear(n, below(n, name, "intermediate.dense"), e->feedforward, true, err));
-    TRY(net_activation(n, below(n, name, "intermediate.act"), e->activation, err));
-    return output(n, e, below(n, name, "output"), x, err);
+    TRY(net_linear(n, net_below(n, name, "intermediate.dense"), e->feedforward, true, err));
+    TRY(net_activation(n, net_below(n, name, "intermediate.act"), e->activation, err));
+    return output(n, e, net_below(n, name, "output"), x, err);
 }
 
 /* [batch, tokens, width] + a table's rows for the ids of an optional field, else its first row */

@@ -14,7 +14,7 @@ const graph_shape *net_shape(const net *n)
     return &graph_value_at(n->g, n->end)->shape;
 }
 
-static bool is_label(const net *n, const data_field *f)
+bool net_is_label(const net *n, const data_field *f)
 {
     for (size_t i = 0; i < n->loss->n_labels; i++)
         if (n->loss->label[i] == f)
@@ -30,7 +30,7 @@ const data_field *net_find(const net *n, const char *name, dtype type)
             return &r->fields[i];
     for (size_t i = 0; i < r->n_fields; i++) {
         const data_field *f = &r->fields[i];
-        if (f->dtype == type && !is_label(n, f))
+        if (f->dtype == type && !net_is_label(n, f))
             return f;
     }
     return NULL;
@@ -63,6 +63,11 @@ status net_input(net *n, const char *name, dtype type, graph_val *ret, error *er
                 config_path(n->request->model), dtype_name(type), name ? " '" : "",
                 name ? name : "", name ? "'" : "",
                 model_field_names(n->request, graph_arena(n->g)));
+}
+
+const char *net_below(const net *n, const char *prefix, const char *name)
+{
+    return arena_printf(graph_arena(n->g), "%s.%s", prefix, name);
 }
 
 status net_reshape(net *n, graph_val v, graph_shape shape, graph_val *ret, error *err)

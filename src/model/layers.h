@@ -55,11 +55,15 @@ typedef struct pool_layer {
 
 /* The input of a field of the data, made when it is first asked for. E_CONFIG: no such field. */
 MUST_USE status net_field(net *n, const data_field *field, graph_val *ret, error *err);
+bool net_is_label(const net *n, const data_field *field);
 /* The field of that name; or, `name` being NULL or unknown, the first that is no label and
  * has this type. NULL if there is none. */
 const data_field *net_find(const net *n, const char *name, dtype type);
 /* The same as an input; E_CONFIG says what the data have. */
 MUST_USE status net_input(net *n, const char *name, dtype type, graph_val *ret, error *err);
+
+/* "<prefix>.<name>", in the graph's memory. */
+const char *net_below(const net *n, const char *prefix, const char *name);
 
 MUST_USE status net_reshape(net *n, graph_val v, graph_shape shape, graph_val *ret, error *err);
 

@@ -45,14 +45,6 @@ static status wants_label(const model_request *r, const model_loss *l, bool fits
                 config_path(r->model), l->kind, what, l->label[0]->name);
 }
 
-static int64_t elements_of(const data_field *f)
-{
-    int64_t n = 1;
-    for (int32_t i = 0; i < f->rank; i++)
-        n *= f->dim[i];
-    return n;
-}
-
 static bool is_span(const model_loss *l)
 {
     for (size_t i = 0; i < l->n_labels; i++) {
@@ -91,7 +83,7 @@ status loss_choose(const model_request *r, arena *a, model_loss *ret, error *err
                         is_binary ? "float32 labels, or int64 labels of two classes"
                                   : "float32 labels",
                         err));
-        l.features = elements_of(label);
+        l.features = data_field_elements(label);
     }
     *ret = l;
     return OK;

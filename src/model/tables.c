@@ -22,27 +22,11 @@ typedef struct columns {
     size_t n;
 } columns;
 
-static int64_t width_of(const data_field *f)
-{
-    int64_t n = 1;
-    for (int32_t i = 0; i < f->rank; i++)
-        n *= f->dim[i];
-    return n;
-}
-
-static bool is_label(const net *n, const data_field *f)
-{
-    for (size_t i = 0; i < n->loss->n_labels; i++)
-        if (n->loss->label[i] == f)
-            return true;
-    return false;
-}
-
 /* One column after the other out of a field [batch, k]. */
 static status add_categories(net *n, const data_field *f, columns *c, error *err)
 {
     graph_val field;
-    int64_t k = width_of(f), batch = n->request->batch_size;
+    int64_t k = data_field_elements(f), batch = n->request->batch_size;
     TRY(net_field(n, f, &field, err));
     TRY(net_reshape(n, field, (graph_shape){2, {batch, k}}, &field, err));
     for (int64_t i = 0; i < k; i++) {
@@ -59,7 +43,8 @@ static status add_numbers(net *n, const data_field *f, graph_val *in, int32_t *n
 {
     graph_val *v = &in[(*n_in)++];
     TRY(net_field(n, f, v, err));
-    return net_reshape(n, *v, (graph_shape){2, {n->request->batch_size, width_of(f)}}, v, err);
+    graph_shape rows = {2, {n->request->batch_size, data_field_elements(f)}};
+    return net_reshape(n, *v, rows, v, err);
 }
 
 static status take_sizes(const config *model, columns *c, error *err)
@@ -90,14 +75,14 @@ static status read_columns(net *n, const config *model, columns *ret, error *err
     int64_t most = 0;
     int32_t n_numbers = 0;
     for (size_t i = 0; i < r->n_fields; i++)
-        most += r->fields[i].dtype == DT_I64 ? width_of(&r->fields[i]) : 0;
+        most += r->fields[i].dtype == DT_I64 ? data_field_elements(&r->fields[i]) : 0;
     columns c = {.numbers = GRAPH_NONE};
     c.category = arena_alloc(a, (size_t)(most + 1) * sizeof *c.category);
     c.sizes = arena_alloc(a, (size_t)(most + 1) * sizeof *c.sizes);
     graph_val *numbers = arena_alloc(a, (r->n_fields + 1) * sizeof *numbers);
     for (size_t i = 0; i < r->n_fields; i++) {
         const data_field *f = &r->fields[i];
-        if (is_label(n, f))
+        if (net_is_label(n, f))
             continue;
         if (f->dtype == DT_I64)
             TRY(add_categories(n, f, &c, err));

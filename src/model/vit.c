@@ -15,11 +15,6 @@ typedef struct vit {
     attention_layer attention;
 } vit;
 
-static const char *below(const net *n, const char *prefix, const char *name)
-{
-    return arena_printf(graph_arena(n->g), "%s.%s", prefix, name);
-}
-
 /* A linear layer with its own rule for the weight, and under names of its own. */
 static status projection(net *n, const char *layer, const char *const names[2], int64_t features,
                          net_init init, error *err)
@@ -32,7 +27,7 @@ static status projection(net *n, const char *layer, const char *const names[2], 
     TRY(net_constant(n, layer, names[1], row, 0.0, &in[2], err));
     n->init = NET_XAVIER;
     return graph_add_1(n->g, OP_GEMM,
-                       below(n, layer, arena_printf(graph_arena(n->g), "%s.gemm", names[0])), in, 3,
+                       net_below(n, layer, net_below(n, names[0], "gemm")), in, 3,
                        &(gemm_attr){.trans_b = true}, &n->end, err);
 }
 
@@ -48,25 +43,25 @@ static status self_attention(net *n, const vit *v, const char *name, error *err)
 static status feed_forward(net *n, const vit *v, const char *name, error *err)
 {
     n->bias_deviation = 1e-6;
-    TRY(net_linear(n, below(n, name, "mlp.0"), v->feedforward, true, err));
-    TRY(net_activation(n, below(n, name, "mlp.1"), "gelu", err));
-    TRY(net_dropout(n, below(n, name, "mlp.2"), v->dropout, err));
-    TRY(net_linear(n, below(n, name, "mlp.3"), v->width, true, err));
+    TRY(net_linear(n, net_below(n, name, "mlp.0"), v->feedforward, true, err));
+    TRY(net_activation(n, net_below(n, name, "mlp.1"), "gelu", err));
+    TRY(net_dropout(n, net_below(n, name, "mlp.2"), v->dropout, err));
+    TRY(net_linear(n, net_below(n, name, "mlp.3"), v->width, true, err));
     n->bias_deviation = 0.0;
-    return net_dropout(n, below(n, name, "mlp.4"), v->dropout, err);
+    return net_dropout(n, net_below(n, name, "mlp.4"), v->dropout, err);
 }
 
 static status layer(net *n, const vit *v, const char *name, error *err)
 {
     graph_val x = n->end;
-    TRY(net_layer_norm(n, below(n, name, "ln_1"), epsilon, err));
-    TRY(self_attention(n, v, below(n, name, "self_attention"), err));
-    TRY(net_dropout(n, below(n, name, "dropout"), v->dropout, err));
-    TRY(net_add(n, below(n, name, "add_1"), x, err));
+    TRY(net_layer_norm(n, net_below(n, name, "ln_1"), epsilon, err));
+    TRY(self_attention(n, v, net_below(n, name, "self_attention"), err));
+    TRY(net_dropout(n, net_below(n, name, "dropout"), v->dropout, err));
+    TRY(net_add(n, net_below(n, name, "add_1"), x, err));
     x = n->end;
-    TRY(net_layer_norm(n, below(n, name, "ln_2"), epsilon, err));
+    TRY(net_layer_norm(n, net_below(n, name, "ln_2"), epsilon, err));
     TRY(feed_forward(n, v, name, err));
-    return net_add(n, below(n, name, "add_2"), x, err);
+    return net_add(n, net_below(n, name, "add_2"), x, err);
 }
 
 /* [batch, channels, height, width] -> [batch, patches, width] */

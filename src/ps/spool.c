@@ -26,13 +26,8 @@ enum { KEPT = 3 };              /* a next master may ask for what the last one h
 
 status spool_create(spool **ret, error *err)
 {
-    const char *tmp = getenv("TMPDIR");
-    char *root = xasprintf("%s/tequio-spool-XXXXXX", tmp && tmp[0] ? tmp : "/tmp");
-    if (!mkdtemp(root)) {
-        status st = FAIL(err, E_IO, "create folder '%s': %s", root, strerror(errno));
-        free(root);
-        return st;
-    }
+    char *root = NULL;
+    TRY(fs_make_temporary("spool", &root, err));
     *ret = xcalloc(1, sizeof **ret);
     (*ret)->root = root;
     return OK;

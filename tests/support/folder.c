@@ -49,12 +49,8 @@ char *folder_file(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    char *name = NULL;
-    int n = vasprintf(&name, format, args);
+    char *name = xvasprintf(format, args), *path = xasprintf("%s/%s", folder, name);
     va_end(args);
-    if (n < 0)
-        BUG("no memory");
-    char *path = xasprintf("%s/%s", folder, name);
     free(name);
     return path;
 }

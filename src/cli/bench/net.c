@@ -2,6 +2,7 @@
 
 #include "cli/bench/cluster.h"
 #include "cli/bench/iperf.h"
+#include "cli/bench/spread.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/json.h"
@@ -225,40 +226,17 @@ static status make_job_dir(const char *path, error *err)
 
 static status measure_in_temporary_dir(plan *p, error *err)
 {
-    const char *root = getenv("TMPDIR");
-    char *path = xasprintf("%s/tequio-bench-XXXXXX", root && *root ? root : "/tmp");
-    status st = OK;
-    if (!mkdtemp(path))
-        st = FAIL(err, E_IO, "make a temporary folder '%s': %m", path);
-    if (st == OK) {
-        st = make_job_dir(path, err);
-        if (st == OK)
-            st = measure_all(p, path, err);
-        status removed = fs_remove_tree(path, st == OK ? err : NULL);
-        st = st == OK ? removed : st;
-    }
+    char *path = NULL;
+    TRY(fs_make_temporary("bench", &path, err));
+    status st = make_job_dir(path, err);
+    if (st == OK)
+        st = measure_all(p, path, err);
+    status removed = fs_remove_tree(path, st == OK ? err : NULL);
     free(path);
-    return st;
+    return st == OK ? removed : st;
 }
 
 /* --- the report --- */
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-typedef struct spread {
-    double median, min, max;
-} spread;
-
-static spread spread_of(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, by_size);
-    double median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-    return (spread){median, values[0], values[n - 1]};
-}
 
 static json_t *tell_spread(spread s)
 {

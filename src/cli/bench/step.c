@@ -2,6 +2,7 @@
 
 #include "backend/cpu/cpu.h"
 #include "cli/bench/lane.h"
+#include "cli/bench/spread.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/json.h"
@@ -23,18 +24,6 @@ typedef struct bench {
 typedef struct timing {
     double median_ms, best_ms, cpu_ms, examples_per_s, peak_mb;
 } timing;
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *x, size_t n)
-{
-    qsort(x, n, sizeof *x, by_size);
-    return n % 2 ? x[n / 2] : 0.5 * (x[n / 2 - 1] + x[n / 2]);
-}
 
 static double cpu_time_ms(void)
 {
@@ -64,9 +53,9 @@ static status measure(bench *b, timing *ret, error *err)
             cpu[i] = cpu_time_ms() - begin_cpu;
         }
     }
-    ret->median_ms = median(ms, (size_t)b->steps);
+    ret->median_ms = spread_of(ms, (size_t)b->steps).median;
     ret->best_ms = ms[0];
-    ret->cpu_ms = median(cpu, (size_t)b->steps);
+    ret->cpu_ms = spread_of(cpu, (size_t)b->steps).median;
     ret->examples_per_s = (double)b->facts.batch / ret->median_ms * 1e3;
     ret->peak_mb = peak_mb(RUSAGE_SELF);
     free(ms);
@@ -123,9 +112,9 @@ static timing over_rounds(const timing *rounds, size_t n)
         rate[i] = rounds[i].examples_per_s;
         t.best_ms = rounds[i].best_ms < t.best_ms ? rounds[i].best_ms : t.best_ms;
     }
-    t.median_ms = median(ms, n);
-    t.examples_per_s = median(rate, n);
-    t.cpu_ms = median(cpu, n);
+    t.median_ms = spread_of(ms, n).median;
+    t.examples_per_s = spread_of(rate, n).median;
+    t.cpu_ms = spread_of(cpu, n).median;
     t.peak_mb = rounds[n - 1].peak_mb;
     free(cpu);
     free(ms);
@@ -169,7 +158,7 @@ static json_t *report(const bench *b, const timing *ours, const timing *theirs, 
         ratio[i] = ours[i].examples_per_s / theirs[i].examples_per_s;
     json_object_set_new(r, "peer", timing_json(&peer));
     json_object_set_new(r, "ratio", json_real(mine.examples_per_s / peer.examples_per_s));
-    json_object_set_new(r, "ratio_by_round", json_real(median(ratio, n)));
+    json_object_set_new(r, "ratio_by_round", json_real(spread_of(ratio, n).median));
     json_object_set_new(r, "ratio_of_best", json_real(peer.best_ms / mine.best_ms));
     free(ratio);
     return r;

@@ -1,6 +1,7 @@
 #include "cli/bench/trial.h"
 
 #include "cli/bench/matmul.h"
+#include "cli/bench/spread.h"
 #include "cli/play/devices.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -106,12 +107,6 @@ static status step(trial *t, error *err)
     return exec_run(t->exec, 0, &(exec_hooks){.ahead = write_next, .user = t}, err);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static status measure(trial *t, int64_t samples, trial_result *ret, error *err)
 {
     double *ms = xcalloc((size_t)samples, sizeof *ms), all = 0, busy = 0;
@@ -124,8 +119,7 @@ static status measure(trial *t, int64_t samples, trial_result *ret, error *err)
         if (i >= 0)
             all += ms[i] = (double)(clock_us() - begin) * 1e-3;
     }
-    qsort(ms, (size_t)samples, sizeof *ms, by_size);
-    ret->step_ms = ms[samples / 2];
+    ret->step_ms = spread_of(ms, (size_t)samples).median;
     ret->idle = busy < 0 ? -1 : 1 - (exec_busy_ms(t->exec) - busy) / all;
     free(ms);
     return st;

@@ -215,9 +215,7 @@ void inspect_table_cell(inspect_table *t, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    char *text = NULL;
-    if (vasprintf(&text, format, list) < 0)
-        BUG("out of memory for a cell");
+    char *text = xvasprintf(format, list);
     va_end(list);
     GROW(t->cells, t->cap, t->n + 1);
     t->cells[t->n++] = text;

@@ -41,14 +41,20 @@ char *xstrndup(const char *s, size_t n)
     return check(strndup(s, n));
 }
 
+char *xvasprintf(const char *format, va_list args)
+{
+    char *text = NULL;
+    int n = vasprintf(&text, format, args);
+    return check(n < 0 ? NULL : text);
+}
+
 char *xasprintf(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    char *text = NULL;
-    int n = vasprintf(&text, format, args);
+    char *text = xvasprintf(format, args);
     va_end(args);
-    return check(n < 0 ? NULL : text);
+    return text;
 }
 
 status mem_alloc(size_t bytes, const char *what, void **ret, error *err)

@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@ void *xrealloc(void *p, size_t bytes);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *format, ...) PRINTF_LIKE(1, 2);
+char *xvasprintf(const char *format, va_list args) PRINTF_LIKE(1, 0);
 
 enum { MEM_ALIGN = 64 };
 

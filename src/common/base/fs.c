@@ -162,6 +162,19 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
     return remove(path);
 }
 
+status fs_make_temporary(const char *what, char **ret, error *err)
+{
+    const char *root = getenv("TMPDIR");
+    char *path = xasprintf("%s/tequio-%s-XXXXXX", root && *root ? root : "/tmp", what);
+    if (!mkdtemp(path)) {
+        status st = fail_errno(err, "create folder", path);
+        free(path);
+        return st;
+    }
+    *ret = path;
+    return OK;
+}
+
 status fs_remove_tree(const char *path, error *err)
 {
     struct stat info;

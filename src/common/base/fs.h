@@ -42,6 +42,8 @@ bool fs_names_no_folders(int failure);
 MUST_USE status fs_move_folder(const char *from, const char *to, const char *last, error *err);
 
 MUST_USE status fs_mkdirs(const char *dir, error *err);       /* as `mkdir -p` */
+/* A fresh one below $TMPDIR, or /tmp, whose name begins with tequio-<what>. Free its path. */
+MUST_USE status fs_make_temporary(const char *what, char **ret, error *err);
 MUST_USE status fs_remove_tree(const char *path, error *err); /* as `rm -rf`; absent is fine */
 bool fs_exists(const char *path);
 

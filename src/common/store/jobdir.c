@@ -18,17 +18,12 @@ enum { TOUCH_US = 1000000, VOCABULARY_LIMIT = 256 << 20 };
 
 char *jobdir_file(const jobdir *d, const char *format, ...)
 {
-    buf path = BUF_INIT;
-    buf_addf(&path, "%s/", d->path);
     va_list args;
     va_start(args, format);
-    char *name = NULL;
-    if (vasprintf(&name, format, args) < 0)
-        BUG("out of memory for a file name");
+    char *name = xvasprintf(format, args), *path = xasprintf("%s/%s", d->path, name);
     va_end(args);
-    buf_adds(&path, name);
     free(name);
-    return buf_detach(&path);
+    return path;
 }
 
 void jobdir_use_events(jobdir *d, const char *folder)

@@ -1,6 +1,7 @@
 /*
- * Reshape: one -1 takes what is left, which nothing tells where the other axes make no elements. A
- * 0 is a size, unless it is to copy the input's axis.
+ * The same bytes in another shape. Reshape: one -1 takes what is left, which nothing tells where the
+ * other axes make no elements; a 0 is a size, unless it is to copy the input's axis. Flatten: a
+ * matrix, rows up to `axis`, columns from there.
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
@@ -11,8 +12,8 @@ static status misfit(const graph_node *n, const graph_shape *x, const graph_shap
     return rule_fail(n, err, "the input %s cannot take the shape %s", SHAPE(x), SHAPE(asked));
 }
 
-static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
-                    error *err)
+static status infer_reshape(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                            dtype *ret_dtype, error *err)
 {
     const graph_shape *x = rule_shape(g, n, 0);
     shape_attr *a = (shape_attr *)n->attr;
@@ -43,6 +44,21 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
+static status infer_flatten(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                            dtype *ret_dtype, error *err)
+{
+    const graph_shape *x = rule_shape(g, n, 0);
+    axis_attr *a = (axis_attr *)n->attr;
+    if (a->axis != x->rank) /* all rows, no columns: ONNX allows it */
+        TRY(rule_axis(n, x->rank, &a->axis, err));
+    graph_shape y = {.rank = 2, .dim = {1, 1}};
+    for (int32_t i = 0; i < x->rank; i++)
+        y.dim[i < a->axis ? 0 : 1] *= x->dim[i];
+    ret_shape[0] = y;
+    ret_dtype[0] = rule_type(g, n, 0);
+    return OK;
+}
+
 static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
                    graph_val *ret_din, error *err)
 {
@@ -52,6 +68,17 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
 }
 
 const graph_op_info graph_op_reshape = {
-    OP_ROW(RESHAPE), .name = "Reshape", .attr_bytes = sizeof(shape_attr),
-    .infer = infer,  .grad = grad,
+    OP_ROW(RESHAPE),
+    .name = "Reshape",
+    .attr_bytes = sizeof(shape_attr),
+    .infer = infer_reshape,
+    .grad = grad,
+};
+
+const graph_op_info graph_op_flatten = {
+    OP_ROW(FLATTEN),
+    .name = "Flatten",
+    .attr_bytes = sizeof(axis_attr),
+    .infer = infer_flatten,
+    .grad = grad,
 };

@@ -69,12 +69,14 @@ void ferry_join(ferry *f, exec *e)
 
 /* --- trips --- */
 
-/* Whatever became of the devices, the memory goes back. */
+/* Whatever became of a device, the others are waited for, and the memory goes back. */
 static status end(ferry *f, trip *t, error *err)
 {
     status st = OK;
-    for (size_t i = 0; t->part >= 0 && st == OK && i < f->n_engines; i++)
-        st = exec_brought(f->engines[i], t->part, err);
+    for (size_t i = 0; t->part >= 0 && i < f->n_engines; i++) {
+        status one = exec_brought(f->engines[i], t->part, st == OK ? err : NULL);
+        st = st == OK ? one : st;
+    }
     if (t->is_kept)
         net_payload_close(&t->kept);
     t->is_kept = false;
@@ -125,7 +127,7 @@ static void mapped(void *user, void *p, size_t bytes)
     ferry *f = user;
     error why = ERROR_INIT;
     if (exec_pin(f->engines[0], p, bytes, &why) != OK) {
-        LOG_D("SHARED", "not known to the devices: %s", why.text);
+        LOG_W("SHARED", "weights that a server shares are copied once more on the host: %s", why.text);
         return;
     }
     GROW(f->shores, f->cap_shores, f->n_shores + 1);

@@ -274,12 +274,32 @@ static void test_memory_that_devices_refuse_is_copied(void **state)
     server_close(&v);
 }
 
+static void test_memory_goes_back_from_a_device_that_failed(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    server v;
+    stage s;
+    server_open(&v);
+    stage_open(&s);
+    s.memory.mapped(s.memory.user, v.memory, SPANS * N * sizeof(float));
+    bring(&v, s.ferry, 0, 1);
+    emu_break(0, cudaErrorLaunchFailure);
+    assert_int_equal(ferry_settle(s.ferry, &err), E_DEVICE);
+    assert_int_equal(v.n_back, 1);
+    emu_faults_forget();
+    s.memory.unmapped(s.memory.user, v.memory);
+    stage_close(&s);
+    server_close(&v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(test_memory_goes_back_when_the_devices_have_it),
         KERNEL_TEST(test_other_memory_goes_back_at_once),
         KERNEL_TEST(test_memory_that_devices_refuse_is_copied),
+        KERNEL_TEST(test_memory_goes_back_from_a_device_that_failed),
     };
     return kernel_tests_run(tests, COUNT_OF(tests));
 }

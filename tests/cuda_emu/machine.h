@@ -58,6 +58,9 @@ uint64_t emu_pageable_copies(void);
 uint64_t emu_bytes_up(void);
 uint64_t emu_bytes_down(void);
 
+/* How often memory was taken so far, of devices or pinned. */
+uint64_t emu_allocations(void);
+
 int emu_arch(void);
 
 /* For the emulation's own files. */

@@ -34,6 +34,7 @@ static device_memory memories[EMU_DEVICES_MOST];
 static int open_depth;
 static span pinned[PINNED_MOST];
 static size_t n_pinned;
+static uint64_t n_allocations;
 
 static void protect(int how)
 {
@@ -169,6 +170,7 @@ cudaError_t cudaMalloc(void **ret, size_t bytes)
 {
     emu_lock();
     reserve();
+    n_allocations++;
     cudaError_t e = emu_graphs_forbid();
     if (e == cudaSuccess)
         e = emu_broken(emu_device());
@@ -313,6 +315,11 @@ static cudaError_t pin(void *p, size_t bytes)
     return cudaSuccess;
 }
 
+uint64_t emu_allocations(void)
+{
+    return n_allocations;
+}
+
 static cudaError_t unpin(void *p)
 {
     span *s = find_pinned(p);
@@ -330,6 +337,7 @@ cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags)
     cudaError_t e = emu_graphs_forbid();
     if (e == cudaSuccess)
         e = pin(p, bytes);
+    n_allocations++;
     emu_unlock();
     return emu_said(e);
 }

@@ -1,4 +1,4 @@
-/* Batches that go up while the device is still at work on the one before. */
+/* Batches that go up while the device is still at work on the one before, and what goes up. */
 #include "cuda_emu/kernel_test.h"
 
 #include "backend/cuda/cuda.h"
@@ -68,8 +68,38 @@ static void test_each_run_has_its_own_batch(void **state)
     graph_destroy(&g);
 }
 
+/* Pixels become numbers on the device. */
+static void test_bytes_go_up_as_they_are(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    graph *g = negation();
+    exec *e = NULL;
+    exec_options o = {.backend = &backend_cuda,
+                      .device = {.threads = 1},
+                      .graphs = (const graph *const[]){g},
+                      .n_graphs = 1};
+    must(exec_create(&o, &e, &err), &err);
+    assert_true(exec_takes_bytes(e));
+    exec_input_as_bytes(e, "x", &(backend_bytes){.channels = 1, .inner = N, .scale = {0.5f}, .offset = {3}});
+    uint8_t *x = exec_input(e, 0, "x", NULL);
+    for (int i = 0; i < N; i++)
+        x[i] = (uint8_t)(2 * i);
+    uint64_t up = emu_bytes_up();
+    must(exec_run(e, 0, NULL, &err), &err);
+    assert_int_equal(emu_bytes_up() - up, N);
+    const float *y = exec_value(e, 0, "y", NULL);
+    for (int i = 0; i < N; i++)
+        assert_float_equal(y[i], (float)(-i - 3), 0);
+    exec_destroy(&e);
+    graph_destroy(&g);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {KERNEL_TEST(test_each_run_has_its_own_batch)};
+    const struct CMUnitTest tests[] = {
+        KERNEL_TEST(test_each_run_has_its_own_batch),
+        KERNEL_TEST(test_bytes_go_up_as_they_are),
+    };
     return kernel_tests_run(tests, COUNT_OF(tests));
 }

@@ -216,9 +216,11 @@ static void take_steps(void)
     float weights[64] = {0.5f}; /* a tensor's room */
     step *steps[] = {&cpu, &gpu};
     exec *engines[] = {both_engine(&backend_cpu, g, f), both_engine(&backend_cuda, g, f)};
-    uint64_t waits = emu_pageable_copies();
+    uint64_t waits = emu_pageable_copies(), allocations = 0;
     for (int turn = 0; turn < 3; turn++) {
         weights[0] = 0.5f + (float)turn;
+        if (turn == 1)
+            allocations = emu_allocations();
         for (int i = 0; i < 2; i++) {
             exec_bind_params(engines[i], weights);
             *(float *)exec_input(engines[i], 0, "weight", NULL) = 0.25f;
@@ -231,6 +233,7 @@ static void take_steps(void)
         assert_true(cpu.gradient == gpu.gradient && gpu.gradient == 0.25f * *loss[1]);
     }
     assert_int_equal(emu_pageable_copies(), waits);
+    assert_int_equal(emu_allocations(), allocations);
     assert_int_equal(gpu.n_needed, 3);
     assert_int_equal(gpu.n_ready, 3);
     exec_destroy(&engines[0]);

@@ -1,6 +1,6 @@
 /*
  * Elementary functions computed in double and rounded once: exact to about half a unit in the last
- * place of a float, subnormals included, for loops the compiler vectorises. No branches, no calls,
+ * place of a float, subnormals included, for loops the compiler vectorises. Pure; no branches, calls,
  * no libm; bits depend on IEEE 754 alone. For functions that are rare in a network, or whose error
  * would grow in float (pow); math.h has the quick ones.
  *

@@ -3,6 +3,7 @@
  *
  * An error is printed once, here, as "tequio: <text>" on standard error; the exit code is that of
  * its status. Standard output is for results, logs and progress go to standard error.
+ * Threads: the main one.
  */
 #ifndef TEQUIO_CLI_CLI_H
 #define TEQUIO_CLI_CLI_H

@@ -1,4 +1,4 @@
-/* The subcommands; each is defined in the file of its name, in one of the rooms below. */
+/* The subcommands; each is defined in the file of its name, in one of the rooms below. Tables. */
 #ifndef TEQUIO_CLI_COMMANDS_H
 #define TEQUIO_CLI_COMMANDS_H
 

@@ -1,7 +1,7 @@
 /*
  * Attributes of operators, as ONNX names them (pads are [begins..., ends...]). Only ops that have
  * any stand here; the struct is copied into the graph. Axes are normalised to 0 .. rank-1 by the
- * op's shape rule where it says so.
+ * op's shape rule where it says so. Plain data.
  */
 #ifndef TEQUIO_GRAPH_ATTRS_H
 #define TEQUIO_GRAPH_ATTRS_H

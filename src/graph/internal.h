@@ -1,4 +1,4 @@
-/* The inside of a graph, for graph.c, backward.c and precision.c alone. */
+/* The inside of a graph, for graph.c, backward.c and precision.c alone. Threads: as graph.h. */
 #ifndef TEQUIO_GRAPH_INTERNAL_H
 #define TEQUIO_GRAPH_INTERNAL_H
 

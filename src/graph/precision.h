@@ -8,7 +8,7 @@
  * Weights are rounded anew in backward; those of a convolution whenever its kernel lays them out.
  *
  * PRECISION_TF32 adds no node: a backend whose device multiplies TF32 may round float32 operands to
- * it, of all products, recurrent layers' too; on any other they are float32's.
+ * it, of all products, recurrent layers' too; on any other they are float32's. Threads: as graph.h.
  */
 #ifndef TEQUIO_GRAPH_PRECISION_H
 #define TEQUIO_GRAPH_PRECISION_H

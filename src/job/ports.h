@@ -1,6 +1,6 @@
 /*
  * Listening sockets on the loopback interface, opened by the launcher and handed to its tasks: a
- * port that was free a moment ago may be taken now, one that is held cannot be.
+ * port that was free a moment ago may be taken now, one that is held cannot be. Threads: any.
  */
 #ifndef TEQUIO_JOB_PORTS_H
 #define TEQUIO_JOB_PORTS_H

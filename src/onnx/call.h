@@ -2,7 +2,7 @@
  * A node under translation: its inputs, attributes and outputs, for the operator files in ops/.
  *
  * Accessors of attributes answer with a default where there is none; one of a wrong type is noted
- * in the call, which fails after the operator's function has returned.
+ * in the call, which fails after the operator's function has returned. Threads: one at a time.
  */
 #ifndef TEQUIO_ONNX_CALL_H
 #define TEQUIO_ONNX_CALL_H

@@ -1,6 +1,6 @@
 /*
  * The second pass: what a walk has made is copied into the graph of the model, without what nobody
- * reads, and with patterns replaced by the operator that they spell out.
+ * reads, and with patterns replaced by the operator that they spell out. Pure functions.
  */
 #ifndef TEQUIO_ONNX_REWRITE_H
 #define TEQUIO_ONNX_REWRITE_H

@@ -1,5 +1,6 @@
 /*
  * What a table knows of a part, shared by the files that make up the table and by nobody else.
+ * Threads: as table.h says.
  */
 #ifndef TEQUIO_PS_TABLE_ENTRY_H
 #define TEQUIO_PS_TABLE_ENTRY_H

@@ -1,6 +1,7 @@
 /*
  * Inside of attention: what forward and backward share. Scores are made in tiles of QUERIES rows
  * and up to KEYS columns, in scratch memory that each member of the team has for itself.
+ * Threads: as backend.h says.
  */
 #ifndef TEQUIO_BACKEND_CPU_ATTENTION_H
 #define TEQUIO_BACKEND_CPU_ATTENTION_H

@@ -2,7 +2,7 @@
  * Inside of LSTM, GRU and RNN: one direction of one layer is walked step by step. The products with
  * x are one matrix product over all steps; those with the state are one or two a step; what a cell
  * does between them is a function on one example's row. recurrent.c walks, recurrent_cells.c has
- * the cells.
+ * the cells. Threads: as backend.h says.
  */
 #ifndef TEQUIO_BACKEND_CPU_RECURRENT_H
 #define TEQUIO_BACKEND_CPU_RECURRENT_H

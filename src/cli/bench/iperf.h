@@ -1,5 +1,5 @@
 /* iperf3 on loopback: what the kernel's TCP carries between two processes of this machine, the
- * yardstick of `bench net`. */
+ * yardstick of `bench net`. Threads: the main one. */
 #ifndef TEQUIO_CLI_BENCH_IPERF_H
 #define TEQUIO_CLI_BENCH_IPERF_H
 

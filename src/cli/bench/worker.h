@@ -1,6 +1,7 @@
 /*
  * A worker of `bench net`: moves every part of every group, waits for the other workers, and again,
  * until the time is over. At most BENCH_IN_FLIGHT parts are under way per server process.
+ * Threads: the calling one.
  *
  *   push      done when all are acknowledged; as the workers wait for one another, every part has
  *             then been summed and applied and has its next version

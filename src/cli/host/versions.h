@@ -1,4 +1,4 @@
-/* The versions of this program and of the libraries it runs with. */
+/* The versions of this program and of the libraries it runs with. Threads: any. */
 #ifndef TEQUIO_CLI_HOST_VERSIONS_H
 #define TEQUIO_CLI_HOST_VERSIONS_H
 

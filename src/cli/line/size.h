@@ -1,4 +1,4 @@
-/* Bytes for people: "512 B", "1.5 kB", "93.2 MB"; a thousand of one unit are the next. */
+/* Bytes for people: "512 B", "1.5 kB", "93.2 MB"; a thousand of one unit are the next. Pure. */
 #ifndef TEQUIO_CLI_LINE_SIZE_H
 #define TEQUIO_CLI_LINE_SIZE_H
 

@@ -1,4 +1,5 @@
-/* What `tequio submit --dry-run` tells of a job: its machines, its tasks and their environment. */
+/* What `tequio submit --dry-run` tells of a job: its machines, its tasks and their environment.
+ * Threads: the main one. */
 #ifndef TEQUIO_CLI_SUBMIT_REPORT_H
 #define TEQUIO_CLI_SUBMIT_REPORT_H
 

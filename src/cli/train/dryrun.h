@@ -1,4 +1,4 @@
-/* `train --dry-run`: what a run would take, without starting it. */
+/* `train --dry-run`: what a run would take, without starting it. Threads: the main one. */
 #ifndef TEQUIO_CLI_TRAIN_DRYRUN_H
 #define TEQUIO_CLI_TRAIN_DRYRUN_H
 

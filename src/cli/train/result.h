@@ -1,4 +1,5 @@
-/* What a finished job leaves, told on standard output: metrics, files, what to try next. */
+/* What a finished job leaves, told on standard output: metrics, files, what to try next.
+ * Threads: the main one. */
 #ifndef TEQUIO_CLI_TRAIN_RESULT_H
 #define TEQUIO_CLI_TRAIN_RESULT_H
 

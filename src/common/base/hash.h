@@ -1,6 +1,6 @@
 /*
  * Hashes. SHA-256 (FIPS 180-4, by libcrypto) for identity, CRC-32C (Castagnoli, RFC 3720) for
- * checksums of records, FNV-1a for tables and tensor ids.
+ * checksums of records, FNV-1a for tables and tensor ids. Threads: any; a state is one thread's.
  */
 #ifndef TEQUIO_COMMON_BASE_HASH_H
 #define TEQUIO_COMMON_BASE_HASH_H

@@ -1,6 +1,6 @@
 /*
  * When a wait that takes long is spoken of: once it is longer than a limit, then at growing
- * intervals, and from the beginning when the next wait begins.
+ * intervals, and from the beginning when the next wait begins. Pure functions.
  */
 #ifndef TEQUIO_COMMON_BASE_WAIT_H
 #define TEQUIO_COMMON_BASE_WAIT_H

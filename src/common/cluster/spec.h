@@ -1,7 +1,7 @@
 /*
  * A cluster from its JSON description. TF_CONFIG, and CLUSTER_SPEC with other names for the same
  * roles; Slurm and SageMaker are first turned into such a description, so that one set of rules and
- * messages serves all.
+ * messages serves all. Pure functions.
  */
 #ifndef TEQUIO_COMMON_CLUSTER_SPEC_H
 #define TEQUIO_COMMON_CLUSTER_SPEC_H

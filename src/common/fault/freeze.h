@@ -1,4 +1,4 @@
-/* A process that stops itself for a while. */
+/* A process that stops itself for a while, with all of its threads; any may call. */
 #ifndef TEQUIO_COMMON_FAULT_FREEZE_H
 #define TEQUIO_COMMON_FAULT_FREEZE_H
 

@@ -4,7 +4,7 @@
  *
  * A ZeroMQ socket's descriptor tells of news only once the socket has been looked at and was empty,
  * and anything sent through it may swallow the sign. Looking costs system calls, so each socket
- * remembers what its descriptor is worth.
+ * remembers what its descriptor is worth. Threads: as net.h says.
  */
 #ifndef TEQUIO_COMMON_NET_NET_ZMQ_H
 #define TEQUIO_COMMON_NET_NET_ZMQ_H

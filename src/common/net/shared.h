@@ -17,7 +17,7 @@
  * where they were.
  *
  * The unix connection stays open and says nothing. When it ends the peer is gone, and a listener
- * drops the segment, after it has read what had arrived.
+ * drops the segment, after it has read what had arrived. Threads: the socket's.
  */
 #ifndef TEQUIO_COMMON_NET_SHARED_H
 #define TEQUIO_COMMON_NET_SHARED_H

@@ -2,6 +2,7 @@
  * Who holds a shard. Parts are dealt to shards (placement.h), one a server. The server that acts
  * for a shard sums its gradients, answers pulls and writes its cuts; a standby holds a copy that is
  * never behind what was answered. At first server i acts for shard i; that changes with an era.
+ * Plain data, pure functions.
  */
 #ifndef TEQUIO_COMMON_PARTS_HOLDERS_H
 #define TEQUIO_COMMON_PARTS_HOLDERS_H

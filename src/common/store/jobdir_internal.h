@@ -1,5 +1,5 @@
 /*
- * What a job dir is made of, shared by jobdir*.c and by nobody else.
+ * What a job dir is made of, shared by jobdir*.c and by nobody else. Threads: as jobdir.h says.
  */
 #ifndef TEQUIO_COMMON_STORE_JOBDIR_INTERNAL_H
 #define TEQUIO_COMMON_STORE_JOBDIR_INTERNAL_H

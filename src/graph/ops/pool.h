@@ -1,4 +1,4 @@
-/* The shape rule of windowed pooling, shared by the two pools and their gradients. */
+/* The shape rule of windowed pooling, shared by the two pools and their gradients. Pure. */
 #ifndef TEQUIO_GRAPH_OPS_POOL_H
 #define TEQUIO_GRAPH_OPS_POOL_H
 

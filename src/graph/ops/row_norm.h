@@ -1,4 +1,4 @@
-/* What LayerNormalization and RMSNormalization share: x is [rows..., normalised axes...]. */
+/* What LayerNormalization and RMSNormalization share: x is [rows..., normalised axes...]. Pure. */
 #ifndef TEQUIO_GRAPH_OPS_ROW_NORM_H
 #define TEQUIO_GRAPH_OPS_ROW_NORM_H
 

@@ -1,6 +1,6 @@
 /*
- * What plan_conv.c knows of a convolution or a gradient of one, for the ways there are to compute
- * it.
+ * What conv.c knows of a convolution or a gradient of one, for the ways there are to compute it.
+ * Threads: as backend.h says.
  */
 #ifndef TEQUIO_BACKEND_CUDA_PLAN_CONV_H
 #define TEQUIO_BACKEND_CUDA_PLAN_CONV_H

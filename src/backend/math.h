@@ -1,7 +1,7 @@
 /*
- * Elementary functions in float for loops the compiler vectorises, and for kernels of a device: pure,
- * no branches, no calls, no libm, so bits depend on IEEE 754 alone. Errors are a few units in the last
- * place at most over the whole range, subnormal results are flushed to zero.
+ * Elementary functions in float for loops the compiler vectorises, and for kernels of a device:
+ * pure, no branches, no calls, no libm, so bits depend on IEEE 754 alone. Errors are a few units in
+ * the last place at most over the whole range, subnormal results are flushed to zero.
  *
  * vec_exp   x = k ln2 + r, polynomial in r, scaled by 2^k
  * vec_log   x = 2^k m with m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1))

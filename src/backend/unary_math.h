@@ -1,6 +1,6 @@
 /*
- * What the formulas of unary_math.def are made of. The CPU's loops and the kernels of a device compute
- * with the same text, so they make the same bits. Pure functions.
+ * What the formulas of unary_math.def are made of. The CPU's loops and the kernels of a device
+ * compute with the same text, so they make the same bits. Pure functions.
  */
 #ifndef TEQUIO_BACKEND_UNARY_MATH_H
 #define TEQUIO_BACKEND_UNARY_MATH_H

@@ -1,8 +1,8 @@
 /*
  * Elementary functions computed in double and rounded once: exact to about half a unit in the last
- * place of a float, subnormals included, for loops the compiler vectorises. Pure; no branches, calls,
- * no libm; bits depend on IEEE 754 alone. For functions that are rare in a network, or whose error
- * would grow in float (pow); math.h has the quick ones.
+ * place of a float, subnormals included, for loops the compiler vectorises. Pure; no branches,
+ * calls, no libm; bits depend on IEEE 754 alone. For functions that are rare in a network, or whose
+ * error would grow in float (pow); math.h has the quick ones.
  *
  * wide_exp   x = k ln2 + r, Taylor series in r, scaled by 2^k
  * wide_log   x = 2^k m with m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh((m-1)/(m+1))

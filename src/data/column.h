@@ -7,8 +7,8 @@
  *             it is missing or not in the vocabulary
  *   class     int64: the place of the word in the vocabulary of labels
  *
- * A vocabulary is learned from a whole column, its words put in order, or given. As JSON it is a list of words
- * or, of a standardized number, the list [mean, deviation].
+ * A vocabulary is learned from a whole column, its words put in order, or given. As JSON it is a
+ * list of words or, of a standardized number, the list [mean, deviation].
  * Threads: one at a time until column_finish; then immutable.
  */
 #ifndef TEQUIO_DATA_COLUMN_H

@@ -1,7 +1,7 @@
 /*
- * Rows of a table as examples (reader.h): columns of numbers, columns of categories and a label. The
- * whole file is turned into numbers at opening, so everything that can be wrong with it is found
- * then.
+ * Rows of a table as examples (reader.h): columns of numbers, columns of categories and a label.
+ * The whole file is turned into numbers at opening, so everything that can be wrong with it is
+ * found then.
  */
 #include "data/reader.h"
 

@@ -73,8 +73,8 @@ typedef struct text_reader_options {
     int64_t limit;                  /* the first so many examples; 0: all */
 } text_reader_options;
 
-/* Plain text for a language model, plain or gzip: "input_ids" i64 [context] and "label" i64 [context],
- * the token that follows each. The last tokens, too few for an example, are left out. */
+/* Plain text for a language model, plain or gzip: "input_ids" i64 [context] and "label" i64
+ * [context], the token that follows each. The last tokens, too few for an example, are left out. */
 MUST_USE status text_reader_open(const text_reader_options *options, const char *path,
                                  dataset **ret, error *err);
 MUST_USE status text_reader_configure(const reader_request *request, dataset **ret, error *err);
@@ -120,8 +120,8 @@ typedef struct cifar10_reader_options {
     double mean[CHANNELS], std[CHANNELS]; /* of the pixels, after they were divided by 255 */
 } cifar10_reader_options;
 
-/* CIFAR-10 in its binary form, plain or gzip: a file, or the folder of data_batch_*.bin. "image" f32
- * [3,32,32] and "label" i64 [] of 10 classes. */
+/* CIFAR-10 in its binary form, plain or gzip: a file, or the folder of data_batch_*.bin. "image"
+ * f32 [3,32,32] and "label" i64 [] of 10 classes. */
 MUST_USE status cifar10_reader_open(const cifar10_reader_options *options, const char *path,
                                     dataset **ret, error *err);
 MUST_USE status cifar10_reader_configure(const reader_request *request, dataset **ret, error *err);

@@ -45,8 +45,8 @@ int64_t evaluation_examples(const evaluation *e);
 /* E_DATA names the tensor that is missing or has another shape; tensors too many are ignored. */
 MUST_USE status evaluation_load(evaluation *e, const weights *w, error *err);
 
-/* "loss" (mean), "accuracy" and, for rows of tokens, "perplexity" over all examples. E_LOST when *stop became true or the run
- * was over. */
+/* "loss" (mean), "accuracy" and, for rows of tokens, "perplexity" over all examples. E_LOST when
+ * *stop became true or the run was over. */
 MUST_USE status evaluation_run(evaluation *e, metric_set *ret, error *err);
 
 typedef struct evaluation_array {

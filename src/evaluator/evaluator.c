@@ -104,9 +104,9 @@ static int64_t choose(evaluator *e, const int64_t *steps, size_t n, bool *ret_fi
 
 /* --- evaluating --- */
 
-/* What the training data teach is known once a worker has read them, and weights that a model brings
- * make a checkpoint before: until then, if it may wait, nothing is opened. Whatever else is wrong is
- * better said at once. */
+/* What the training data teach is known once a worker has read them, and weights that a model
+ * brings make a checkpoint before: until then, if it may wait, nothing is opened. Whatever else is
+ * wrong is better said at once. */
 static status open_evaluation(evaluator *e, bool may_wait, error *err)
 {
     char *vocabulary = NULL;

@@ -1,7 +1,7 @@
 /*
- * Generation: a trained language model goes on with a text, token by token. Each next token is drawn
- * from the scores that the model gives behind the last one; what no longer fits into its context is
- * forgotten at the front.
+ * Generation: a trained language model goes on with a text, token by token. Each next token is
+ * drawn from the scores that the model gives behind the last one; what no longer fits into its
+ * context is forgotten at the front.
  *
  * The text is a pure function of (weights, options, threads). Temperature and top_k are as GPT-2's
  * samples take them.
@@ -26,8 +26,8 @@ typedef struct generation_options {
     uint64_t seed;
 } generation_options;
 
-/* E_CONFIG if the job's data are no text, or the model gives no scores for each token; E_DATA as the
- * weights and the vocabulary have it. After this nothing is allocated, apart from prompts. */
+/* E_CONFIG if the job's data are no text, or the model gives no scores for each token; E_DATA as
+ * the weights and the vocabulary have it. After this nothing is allocated, apart from prompts. */
 MUST_USE status generation_open(const generation_options *options, generation **ret, error *err);
 void generation_close(generation **g);
 

@@ -1,6 +1,6 @@
 /*
- * Weights into the place where a model reads them: by tensor name, so it does not matter how the job
- * that trained them laid them out. Pure.
+ * Weights into the place where a model reads them: by tensor name, so it does not matter how the
+ * job that trained them laid them out. Pure.
  */
 #ifndef TEQUIO_EVALUATOR_PARAMS_H
 #define TEQUIO_EVALUATOR_PARAMS_H

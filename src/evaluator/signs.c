@@ -19,8 +19,8 @@ static bool is_bad_end(const jobstate *s)
     return s->kind == JOBSTATE_FAILED || s->kind == JOBSTATE_PREEMPTED;
 }
 
-/* Microseconds since the file was written, by the clock that gives files their times: that of another
- * host, perhaps. INT64_MAX if nothing can be written there. */
+/* Microseconds since the file was written, by the clock that gives files their times: that of
+ * another host, perhaps. INT64_MAX if nothing can be written there. */
 static int64_t age_of(const char *path)
 {
     char *probe = fs_beside(path);

@@ -1,6 +1,6 @@
 /*
- * Whether a device has room for what is about to be taken of its memory: said at once, with what would
- * help, and not by the first piece that does not fit.
+ * Whether a device has room for what is about to be taken of its memory: said at once, with what
+ * would help, and not by the first piece that does not fit.
  */
 #include "exec/state.h"
 

@@ -1,7 +1,8 @@
 /*
- * A union's work on one of its devices, in a queue of its own. A part is begun when the host of every
- * member has seen it made, and of sound data: so no queue waits for another device, and what was begun
- * ends by itself. A run ends when all members have what they wanted of this one's gradients.
+ * A union's work on one of its devices, in a queue of its own. A part is begun when the host of
+ * every member has seen it made, and of sound data: so no queue waits for another device, and what
+ * was begun ends by itself. A run ends when all members have what they wanted of this one's
+ * gradients.
  */
 #include "common/base/alloc.h"
 #include "exec/trade.h"

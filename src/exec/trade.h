@@ -1,6 +1,6 @@
 /*
- * Inside of peers.h: who has got how far in which union (peers.c), and what is done about it on a device
- * (trade.c).
+ * Inside of peers.h: who has got how far in which union (peers.c), and what is done about it on a
+ * device (trade.c).
  * Threads: what is under the lock from any, through the functions; the rest as peers.h says.
  */
 #ifndef TEQUIO_EXEC_TRADE_H
@@ -49,8 +49,8 @@ typedef struct union_state {
 
 union_state union_look(peers_union *u);
 void union_close(peers_union *u);
-/* Something went wrong on the way to others: nobody waits for it, and there are no more unions. All who
- * hear of it in what they do say what the first one said. */
+/* Something went wrong on the way to others: nobody waits for it, and there are no more unions. All
+ * who hear of it in what they do say what the first one said. */
 void union_break(peers_union *u, error *err);
 /* This member's gradient of the part is whole and sound, and stays until the union is over. */
 void union_made(peers_union *u, int32_t part);

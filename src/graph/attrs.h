@@ -31,7 +31,8 @@ typedef struct conv_attr {
     int64_t output_shape[SPATIAL];      /* CONV_TRANSPOSE: 0: follows from the pads */
 } conv_attr;
 
-/* MAX_POOL, AVERAGE_POOL, LP_POOL and their gradients (GLOBAL_AVERAGE_POOL's is AVERAGE_POOL_BWD) */
+/* MAX_POOL, AVERAGE_POOL, LP_POOL and their gradients (GLOBAL_AVERAGE_POOL's is
+ * AVERAGE_POOL_BWD) */
 typedef struct pool_attr {
     int64_t kernel[SPATIAL], strides[SPATIAL], pads[2 * SPATIAL], dilations[SPATIAL];
     auto_pad auto_pad;

@@ -155,10 +155,11 @@ bool graph_shape_equal(const graph_shape *a, const graph_shape *b);
 /* "[8,1,28,28]" */
 const char *graph_shape_text(const graph_shape *s, char *buffer, size_t bytes);
 
-/* What the model asks for, not what kernels do: two for each multiply-add of products, convolutions,
- * recurrent layers and attention, forward and, where they are there, backward. Causal attention of as many
- * queries as keys has half of the scores, and scores that backward makes once more do not count: the model
- * FLOPs of Chowdhery and others, PaLM, 2022, appendix B, which has all scores. Other nodes have none. */
+/* What the model asks for, not what kernels do: two for each multiply-add of products,
+ * convolutions, recurrent layers and attention, forward and, where they are there, backward. Causal
+ * attention of as many queries as keys has half of the scores, and scores that backward makes once
+ * more do not count: the model FLOPs of Chowdhery and others, PaLM, 2022, appendix B, which has all
+ * scores. Other nodes have none. */
 double graph_flops(const graph *g);
 
 /*

@@ -1,9 +1,9 @@
 /*
- * What indices name. Gather and its gradient, GatherElements, GatherND, ScatterElements and ScatterND
- * all come down to rows of their data: data are [outer, rows, inner], what is picked from them or put
- * there is [outer, count, inner], and position i of the indices names, for every outer, one of the
- * rows: `depth` indices next to each other a place along as many axes, negative ones from the end.
- * Every backend reads these numbers, a GPU's kernels too.
+ * What indices name. Gather and its gradient, GatherElements, GatherND, ScatterElements and
+ * ScatterND all come down to rows of their data: data are [outer, rows, inner], what is picked from
+ * them or put there is [outer, count, inner], and position i of the indices names, for every outer,
+ * one of the rows: `depth` indices next to each other a place along as many axes, negative ones
+ * from the end. Every backend reads these numbers, a GPU's kernels too.
  *
  * Threads: pure functions.
  */

@@ -2,8 +2,8 @@
  * A local cluster: one master, workers, parameter servers and evaluators as processes of this
  * machine (process/supervise.h), each running this same program with its own TF_CONFIG.
  *
- * Every task gets a listening socket that the launcher opened (TEQUIO_LISTEN_FD), so no two can want
- * one port, and nobody else can take that of a task that is started again.
+ * Every task gets a listening socket that the launcher opened (TEQUIO_LISTEN_FD), so no two can
+ * want one port, and nobody else can take that of a task that is started again.
  *
  * Threads: as process/supervise.h says.
  */

@@ -11,8 +11,8 @@ typedef struct roster_shape {
     int counts[ROLE_COUNT];
     const char *primary; /* what TF_CONFIG calls the master */
     int start_port;      /* of the master, the others follow; 0: the kernel chooses */
-    /* TF_CONFIG as gcloud writes it: with this as its field `job`, in JSON, hosts called localhost, and
-     * evaluators, which listen to nobody, left out of the cluster. NULL: it is not */
+    /* TF_CONFIG as gcloud writes it: with this as its field `job`, in JSON, hosts called localhost,
+     * and evaluators, which listen to nobody, left out of the cluster. NULL: it is not */
     const char *gcloud_job;
 } roster_shape;
 

@@ -76,8 +76,8 @@ MUST_USE status kv_serve(kv *k, error *err);
 /* HELLO to all once more: their answers (hooks.welcome) tell what they know of the master. */
 MUST_USE status kv_greet(kv *k, error *err);
 
-/* Keep connections alive, and say again what was not answered: hellos each time, pushes and pulls at
- * growing intervals. Call about once a second. */
+/* Keep connections alive, and say again what was not answered: hellos each time, pushes and pulls
+ * at growing intervals. Call about once a second. */
 MUST_USE status kv_tick(kv *k, error *err);
 
 /* The sockets to poll, [n_servers]. */

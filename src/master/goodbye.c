@@ -16,8 +16,8 @@ static bool is_gone(const server *s)
     return !s->socket || net_is_local(s->socket) || !s->welcomed;
 }
 
-/* A job that fails as it starts waits for those who are about to come, too: they would wait long for
- * a master that is not there any more. */
+/* A job that fails as it starts waits for those who are about to come, too: they would wait long
+ * for a master that is not there any more. */
 static bool everybody_came(const master *m)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)

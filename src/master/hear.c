@@ -22,7 +22,8 @@ static void fail_from(master *m, status st, const char *who, const char *text)
     error_set(&m->failure, st, "%s: %s", who, text);
 }
 
-/* Codes from 128 on say that the task may be started again: the job goes on without it till then. */
+/* Codes from 128 on say that the task may be started again: the job goes on without it till
+ * then. */
 static bool may_come_back(status st)
 {
     return st == E_LOST || st == E_DEVICE || st == E_PREEMPTED;
@@ -125,7 +126,8 @@ static status check_declared(const master *m, const wire_declaration *d, error *
                 (long long)d->examples_per_epoch, (long long)m->declaration.examples_per_epoch);
 }
 
-/* Before the run somebody is wrong, and nobody knows who. Later it is who comes: the job goes on. */
+/* Before the run somebody is wrong, and nobody knows who. Later it is who comes: the job goes
+ * on. */
 static status take_declare(master *m, const net_message *message, member *from,
                            const Wire__Declaration *d, error *err)
 {
@@ -157,7 +159,8 @@ static status take_declare(master *m, const net_message *message, member *from,
     return OK;
 }
 
-/* Also the last words of a life that is over and has a successor: what it reports is in the weights. */
+/* Also the last words of a life that is over and has a successor: what it reports is in the
+ * weights. */
 static bool may_report(const master *m, const wire_head *h)
 {
     bool is_known = h->incarnation > 0 && h->incarnation <= m->members.incarnations;

@@ -233,8 +233,8 @@ static void unbuild(master *m)
     assign_fini(&m->assign);
 }
 
-/* For whoever knows only the job dir; told before the others are, who may take their time. What ended
- * because another role of this process did is told by who composed them. */
+/* For whoever knows only the job dir; told before the others are, who may take their time. What
+ * ended because another role of this process did is told by who composed them. */
 static void tell_state(const master *m, status st, const char *text)
 {
     error err = ERROR_INIT;

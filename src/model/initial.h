@@ -1,7 +1,7 @@
 /*
- * Version 0 of a model's weights, where files bring some of them: tensors declared INIT_PUSHED of an
- * ONNX file, and those that model.pretrained finds by name.
- * Who starts a job writes them as its first checkpoint, so servers need to know nothing of models.
+ * Version 0 of a model's weights, where files bring some of them: tensors declared INIT_PUSHED of
+ * an ONNX file, and those that model.pretrained finds by name. Who starts a job writes them as its
+ * first checkpoint, so servers need to know nothing of models.
  * Threads: pure functions, apart from the files they read.
  */
 #ifndef TEQUIO_MODEL_INITIAL_H
@@ -14,8 +14,8 @@
 /* Whether the section `model` names a file with weights. */
 bool model_brings_weights(const config *model);
 
-/* All of version 0: out[f->n_elements]. `report` gets a line on where they come from. E_DATA names a
- * tensor that the file lacks, or that is not finite. */
+/* All of version 0: out[f->n_elements]. `report` gets a line on where they come from. E_DATA names
+ * a tensor that the file lacks, or that is not finite. */
 MUST_USE status model_initial(const config *model, const flat *f, uint64_t seed, float *out,
                               buf *report, error *err);
 

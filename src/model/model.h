@@ -52,9 +52,9 @@ graph_precision model_precision(const config *job);
  * nearest known one). */
 MUST_USE status model_build(const model_request *request, graph **ret, error *err);
 
-/* How many scores the weights of a model give, as its parameters tell, for data that have no labels to
- * say so; 0 where the labels do, or no parameter depends on it. Of weights of another model it is any
- * number. */
+/* How many scores the weights of a model give, as its parameters tell, for data that have no labels
+ * to say so; 0 where the labels do, or no parameter depends on it. Of weights of another model it
+ * is any number. */
 MUST_USE status model_scores(const model_request *request, const weights *w, int64_t *ret,
                              error *err);
 

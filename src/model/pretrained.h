@@ -3,10 +3,10 @@
  * `model.pretrained`. `path` is a file, or a folder or index as Hugging Face writes them
  * (model.safetensors; model.safetensors.index.json with its shards).
  *
- * A tensor of the files that a pattern of `map` matches as a whole is known here by what the pattern
- * stands for, with $1 .. $9 for its groups (POSIX extended regular expressions). A tensor of the
- * model that no file has is drawn if a glob of `ignore` says so; so is one that a glob names but whose
- * shape differs. float16, bfloat16 and float64 are converted.
+ * A tensor of the files that a pattern of `map` matches as a whole is known here by what the
+ * pattern stands for, with $1 .. $9 for its groups (POSIX extended regular expressions). A tensor
+ * of the model that no file has is drawn if a glob of `ignore` says so; so is one that a glob names
+ * but whose shape differs. float16, bfloat16 and float64 are converted.
  *
  * Threads: one at a time.
  */
@@ -18,8 +18,8 @@
 #include "common/parts/flat.h"
 
 /* Fills what the files have of out[f->n_elements]; the rest stays. `report` gets a line: how many
- * matched, were drawn, and which of the files' tensors nobody took. E_DATA lists every missing tensor
- * and every shape that differs, or names the tensor that is not finite. */
+ * matched, were drawn, and which of the files' tensors nobody took. E_DATA lists every missing
+ * tensor and every shape that differs, or names the tensor that is not finite. */
 MUST_USE status pretrained_read(const config *section, const flat *f, float *out, buf *report,
                                 error *err);
 

@@ -1,6 +1,6 @@
 /*
- * How many scores a trained model gives, where no labels say so: the network is built for two numbers
- * of them, and what differs between the two tells what the number is to a parameter.
+ * How many scores a trained model gives, where no labels say so: the network is built for two
+ * numbers of them, and what differs between the two tells what the number is to a parameter.
  */
 #include "model/loss.h"
 #include "model/model.h"

@@ -44,7 +44,8 @@ MUST_USE status call_known_number(call *c, int32_t i, double otherwise, double *
 /* Attributes */
 const Onnx__AttributeProto *call_attribute(const call *c, const char *name); /* NULL if absent */
 int64_t call_int(call *c, const char *name, int64_t otherwise);
-/* In 32 bits: a number beyond them becomes the last one there is, which no check takes for an axis. */
+/* In 32 bits: a number beyond them becomes the last one there is, which no check takes for an
+ * axis. */
 int32_t call_int32(call *c, const char *name, int64_t otherwise);
 int32_t call_narrow(int64_t value);
 double call_float(call *c, const char *name, double otherwise);

@@ -9,7 +9,8 @@
 #include "common/base/fs.h"
 #include "onnx/model.h"
 
-/* Maps the file; *ret_raw is where the tensor's `bytes` bytes begin. Close the map. E_DATA, E_IO. */
+/* Maps the file; *ret_raw is where the tensor's `bytes` bytes begin. Close the map. E_DATA,
+ * E_IO. */
 MUST_USE status external_open(const onnx_model *m, const Onnx__TensorProto *t, size_t bytes,
                               fs_map *ret_map, const unsigned char **ret_raw, error *err);
 

@@ -1,6 +1,7 @@
 /*
- * The table of operators that can be imported, ops.def. Each row's functions stand in ops/<family>.c
- * (what becomes of a node) and fold/<family>.c (its value, where all it reads is known). Threads: any.
+ * The table of operators that can be imported, ops.def. Each row's functions stand in
+ * ops/<family>.c (what becomes of a node) and fold/<family>.c (its value, where all it reads is
+ * known). Threads: any.
  */
 #ifndef TEQUIO_ONNX_OPS_H
 #define TEQUIO_ONNX_OPS_H

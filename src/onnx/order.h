@@ -14,8 +14,8 @@ typedef struct onnx_order {
     size_t n;
 } onnx_order;
 
-/* Names that no node makes come from elsewhere. E_DATA if two nodes make one value, or if nodes wait
- * for each other. */
+/* Names that no node makes come from elsewhere. E_DATA if two nodes make one value, or if nodes
+ * wait for each other. */
 MUST_USE status onnx_order_nodes(arena *a, Onnx__NodeProto *const *nodes, size_t n_nodes,
                                  const char *const *wanted, size_t n_wanted, onnx_order *ret,
                                  error *err);

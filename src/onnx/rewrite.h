@@ -20,10 +20,10 @@ MUST_USE status rewrite_find_head(const graph *g, graph_val output, int64_t feat
                                   rewrite_head *ret, error *err);
 
 /*
- * Copies what `outputs` need of `from` into `to`. to_of[v] [values of `from`] must hold the value of
- * `to` that stands for an input of `from`, and GRAPH_NONE elsewhere; it is filled for all that was
- * copied. Parameters of kind TENSOR_STATE are copied in any case.
- * The head's weight and bias are declared anew.
+ * Copies what `outputs` need of `from` into `to`. to_of[v] [values of `from`] must hold the value
+ * of `to` that stands for an input of `from`, and GRAPH_NONE elsewhere; it is filled for all that
+ * was copied. Parameters of kind TENSOR_STATE are copied in any case. The head's weight and bias
+ * are declared anew.
  */
 MUST_USE status rewrite_copy(const graph *from, const graph_val *outputs, size_t n_outputs,
                              const rewrite_head *head, graph *to, graph_val *to_of, error *err);

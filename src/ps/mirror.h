@@ -29,8 +29,8 @@ typedef struct mirror_hooks {
     status (*visible)(void *user, int32_t part, error *err);
     /* The standby of `shard` holds all of it. */
     void (*backed)(void *user, int32_t shard);
-    /* The standby of `shard` has acknowledged nothing for era.limit_us, though it should: nothing of
-     * what it stands by for can go on. Called again as long as that lasts. */
+    /* The standby of `shard` has acknowledged nothing for era.limit_us, though it should: nothing
+     * of what it stands by for can go on. Called again as long as that lasts. */
     void (*stuck)(void *user, int32_t shard);
     void *user;
 } mirror_hooks;

@@ -1,13 +1,13 @@
 /*
- * A ferry: brings parts that arrive from servers to the devices of the lanes that share a board. They are
- * taken from where they lie if that is memory a server of this host shares with us, which the devices are
- * told of: what was received is kept until all devices have their copy, while the next parts arrive. What
- * came another way is copied once, to memory that devices know.
+ * A ferry: brings parts that arrive from servers to the devices of the lanes that share a board.
+ * They are taken from where they lie if that is memory a server of this host shares with us, which
+ * the devices are told of: what was received is kept until all devices have their copy, while the
+ * next parts arrive. What came another way is copied once, to memory that devices know.
  *
  * Parts on their way are few, so that servers soon have their memory back.
  *
- * Threads: ferry_create and ferry_join the lanes', while they are built, one after another; all else the
- * worker's.
+ * Threads: ferry_create and ferry_join the lanes', while they are built, one after another; all
+ * else the worker's.
  */
 #ifndef TEQUIO_WORKER_FERRY_H
 #define TEQUIO_WORKER_FERRY_H

@@ -1,5 +1,6 @@
 /*
- * What a lane's engine reads of a batch, and what it says of it: where the values of one variant are.
+ * What a lane's engine reads of a batch, and what it says of it: where the values of one variant
+ * are.
  * Threads: the engine's.
  */
 #ifndef TEQUIO_WORKER_INPUTS_H

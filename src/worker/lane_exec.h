@@ -1,6 +1,7 @@
 /*
- * The exec of a lane, and where its weights lie: on the board, on the host; where its device computes apart, there,
- * resident with what the server keeps (exec/resident.h) if that is wanted and there is room, or else brought.
+ * The exec of a lane, and where its weights lie: on the board, on the host; where its device
+ * computes apart, there, resident with what the server keeps (exec/resident.h) if that is wanted
+ * and there is room, or else brought.
  *
  * Threads: the lane's, before it computes.
  */
@@ -9,12 +10,14 @@
 
 #include "worker/lane.h"
 
-/* The log says which of a resident that is wanted. What there is of it after a failure is in *ret. */
+/* The log says which of a resident that is wanted. What there is of it after a failure is in
+ * *ret. */
 MUST_USE status lane_exec_build(const lane_options *o, exec **ret, error *err);
 /* All of the lane stands: from now on the exec is there for others. */
 MUST_USE status lane_exec_begin(const lane_options *o, exec *e, error *err);
 
-/* The name of the first tensor that holds a number that is not finite; NULL: none, or nobody can say. */
+/* The name of the first tensor that holds a number that is not finite; NULL: none, or nobody can
+ * say. */
 const char *lane_exec_bad_tensor(const lane_options *o, exec *e);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Who adds up what: of the slots of a step that a worker's lanes are given at once, the nodes of the
- * tree of slots that a lane makes alone, and those that lanes can make together. Pure.
+ * Who adds up what: of the slots of a step that a worker's lanes are given at once, the nodes of
+ * the tree of slots that a lane makes alone, and those that lanes can make together. Pure.
  */
 #ifndef TEQUIO_WORKER_NODES_H
 #define TEQUIO_WORKER_NODES_H
@@ -26,8 +26,8 @@ typedef struct nodes_union {
     uint32_t first, end;   /* numbers of those given */
 } nodes_union;
 
-/* The highest nodes of two lanes or more to each of which every lane brings one node of its own, its
- * last. No lane brings to two of them, so half as many as there are lanes are the most. */
+/* The highest nodes of two lanes or more to each of which every lane brings one node of its own,
+ * its last. No lane brings to two of them, so half as many as there are lanes are the most. */
 size_t nodes_unions(const nodes_given *g, nodes_union *ret);
 
 /* The number behind those of nodes_of_lane(g, i), for the first of them. */

@@ -242,7 +242,8 @@ status runner_lease(runner *r, int64_t batch, int64_t floor, error *err)
 
 /* --- from the lane --- */
 
-/* The lane is done with a part of `now`: its gradient goes out, the next batch may have its place. */
+/* The lane is done with a part of `now`: its gradient goes out, the next batch may have its
+ * place. */
 static status take_ready(runner *r, const note *n, error *err)
 {
     net_buffer data = board_payload(n);

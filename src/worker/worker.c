@@ -312,8 +312,8 @@ void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wir
                       kv_server_name(worker_kv(w), server), m->text);
 }
 
-/* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever, nor for
- * one that we never met. */
+/* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever, nor
+ * for one that we never met. */
 static status ask_to_leave(worker *w, int64_t now, error *err)
 {
     if (!w->o->stop || !atomic_load(w->o->stop))
@@ -441,8 +441,8 @@ static bool reach_master(worker *w)
     return up;
 }
 
-/* The master must hear why we leave, even when we never got as far as its view; not of us if another
- * role of this process is the cause. */
+/* The master must hear why we leave, even when we never got as far as its view; not of us if
+ * another role of this process is the cause. */
 static void say_failed(worker *w, status st, const error *why)
 {
     bool is_missed = st != E_PREEMPTED || w->identity.job_id; /* by a master */

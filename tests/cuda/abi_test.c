@@ -1,6 +1,6 @@
 /*
- * What src/backend/cuda says of the vendors' interfaces is what their headers say. All is compared by
- * the compiler; built where the headers are.
+ * What src/backend/cuda says of the vendors' interfaces is what their headers say. All is compared
+ * by the compiler; built where the headers are.
  */
 #include "backend/cuda/library/abi.h"
 
@@ -24,8 +24,8 @@ SAME_PLACE(lt_found, workspace_bytes, cublasLtMatmulHeuristicResult_t, workspace
 SAME_PLACE(lt_found, status, cublasLtMatmulHeuristicResult_t, state);
 SAME_PLACE(lt_found, waves, cublasLtMatmulHeuristicResult_t, wavesCount);
 
-/* With our names standing for the vendors' types, each function can be assigned to a pointer of the type
- * that api.def gives it; -Werror=incompatible-pointer-types. Nothing is called or linked. */
+/* With our names standing for the vendors' types, each function can be assigned to a pointer of the
+ * type that api.def gives it; -Werror=incompatible-pointer-types. Nothing is called or linked. */
 #define lt_handle cublasLtHandle_t
 #define lt_desc cublasLtMatmulDesc_t
 #define lt_layout cublasLtMatrixLayout_t

@@ -1,5 +1,5 @@
-/* What runs a node (program.c, where it has another name) also tells which memory is the node's, and
- * whose strides libraries are given. */
+/* What runs a node (program.c, where it has another name) also tells which memory is the node's,
+ * and whose strides libraries are given. */
 #include "backend/cuda/program.h"
 #include "cuda_emu/fakes/stride.h"
 #include "cuda_emu/stream.h"

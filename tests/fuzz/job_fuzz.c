@@ -1,4 +1,5 @@
-/* Job files from a stranger: whatever the text, a job that holds together or a refusal with a message. */
+/* Job files from a stranger: whatever the text, a job that holds together or a refusal with a
+ * message. */
 #include "job/spec/job.h"
 
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /*
  * Whole models against PyTorch: from the same first weights, over the same batches, in float32, the
  * losses of ten steps within 1e-5 of PyTorch's and the gradients of the first step within 1e-4 of
- * their norm. What data/ holds is made by make_models.py, and by make_onnx.py for networks that come
- * as a file of onnx/: with a weight that two layers share, with weights that an exporter merged
- * because they were equal, with the loss inside.
+ * their norm. What data/ holds is made by make_models.py, and by make_onnx.py for networks that
+ * come as a file of onnx/: with a weight that two layers share, with weights that an exporter
+ * merged because they were equal, with the loss inside.
  *
  * Gradients that are zero in exact arithmetic (the biases of keys; what stands before a norm) are
  * rounding here and there: GRAIN, as a share of the whole gradient's norm, is allowed everywhere.

@@ -9,8 +9,8 @@
 #include "exec/exec.h"
 #include "model/model.h"
 
-/* Where networks compute, and by how many optimizers and steps each is trained, unless a program was
- * told others. */
+/* Where networks compute, and by how many optimizers and steps each is trained, unless a program
+ * was told others. */
 #ifndef GOLDEN_BACKEND
 #define GOLDEN_BACKEND    backend_cpu
 #define GOLDEN_OPTIMIZERS 2

@@ -1,6 +1,6 @@
 /*
- * Convolutions in every precision. All operands, and the gradient that comes back, are eighths small
- * enough to be bfloat16, float16 and TF32 already, so rounding changes nothing and value and
+ * Convolutions in every precision. All operands, and the gradient that comes back, are eighths
+ * small enough to be bfloat16, float16 and TF32 already, so rounding changes nothing and value and
  * gradients must be the double reference's to float32's accuracy: 1e-5.
  */
 #include "common/base/rng.h"

@@ -1,7 +1,7 @@
 /*
- * The backend that op_value_test, op_gradient_test, step_test and both precision tests are about: it
- * comes with the program. support_tested.c is the CPU; programs that run the same tests over another backend are
- * linked with its answers instead (tests/cuda_emu/numeric/).
+ * The backend that op_value_test, op_gradient_test, step_test and both precision tests are about:
+ * it comes with the program. support_tested.c is the CPU; programs that run the same tests over
+ * another backend are linked with its answers instead (tests/cuda_emu/numeric/).
  */
 #ifndef TEQUIO_TESTS_NUMERIC_SUPPORT_TESTED_H
 #define TEQUIO_TESTS_NUMERIC_SUPPORT_TESTED_H

@@ -7,8 +7,8 @@
  * pwrite, fsync, mkdir of what is not there, rename and renameat2. The N-th and only it fails; at
  * the end of the process DIR.calls says how many there were.
  *
- * With BAD_DISK_FLAT DIR is besides as Cloud Storage is behind FUSE: its folders cannot be renamed, nor can
- * files while they are open.
+ * With BAD_DISK_FLAT DIR is besides as Cloud Storage is behind FUSE: its folders cannot be renamed,
+ * nor can files while they are open.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
- * A library to be preloaded: a machine without anything of NVIDIA's. Whoever asks the linker for it is
- * told that it is not there, and is written down in the file that NO_CUDA_LOG names. So it is with what has
- * the word NO_LIBRARY in its name.
+ * A library to be preloaded: a machine without anything of NVIDIA's. Whoever asks the linker for it
+ * is told that it is not there, and is written down in the file that NO_CUDA_LOG names. So it is
+ * with what has the word NO_LIBRARY in its name.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

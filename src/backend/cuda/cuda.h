@@ -13,11 +13,12 @@
 
 extern const backend_ops backend_cuda;
 
-/* By what and for which chips it was built, "nvcc 13.0.88, sm_80 sm_90 compute_90"; NULL: it was not. */
+/* By what and for which chips it was built, "nvcc 13.0.88, sm_80 sm_90 compute_90"; NULL: it was
+ * not. */
 const char *cuda_build(void);
 
-/* Whether there is this GPU: E_DEVICE, or E_UNSUPPORTED if the backend was not built, with what would
- * help. Takes nothing of it; describe() begins to use it. */
+/* Whether there is this GPU: E_DEVICE, or E_UNSUPPORTED if the backend was not built, with what
+ * would help. Takes nothing of it; describe() begins to use it. */
 MUST_USE status cuda_find(int device, error *err);
 
 /* Whether a driver has left its files on this machine; opens nothing. False if the backend was not
@@ -48,8 +49,8 @@ typedef struct cuda_library {
 
 enum { CUDA_LIBRARIES_MAX = 4 };
 
-/* Opens all there are, fills at most CUDA_LIBRARIES_MAX rows and returns their number; 0 if the backend
- * was not built. The texts live as long as the process. */
+/* Opens all there are, fills at most CUDA_LIBRARIES_MAX rows and returns their number; 0 if the
+ * backend was not built. The texts live as long as the process. */
 size_t cuda_libraries(cuda_library *ret);
 
 /* What every lane on a GPU does unless a variable of the environment is 0, and what then. */

@@ -1,7 +1,8 @@
 /*
- * A trial of a device: the user's model and data, a few steps of one lane: a batch is read, forward,
- * backward, weights going up and gradients coming down where the device has memory of its own. Without
- * the servers' updates, which are the same for all. Beside it what large products reach there (matmul.h).
+ * A trial of a device: the user's model and data, a few steps of one lane: a batch is read,
+ * forward, backward, weights going up and gradients coming down where the device has memory of its
+ * own. Without the servers' updates, which are the same for all. Beside it what large products
+ * reach there (matmul.h).
  *
  * Threads: a trial starts some; call it in a process that may be spoilt (job/process/apart.h).
  */

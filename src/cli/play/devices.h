@@ -35,7 +35,8 @@ MUST_USE status devices_of_lane(const devices *d, int64_t lane, backend_choice *
 /* Of an evaluator that is not told otherwise: the first lane's, if the CPU in any precision. */
 MUST_USE status devices_of_evaluator(const devices *d, backend_choice *ret, error *err);
 
-/* Says in the log which GPUs the first n lanes have, and why. Of the CPU only if there was a choice. */
+/* Says in the log which GPUs the first n lanes have, and why. Of the CPU only if there was a
+ * choice. */
 void devices_log(const devices *d, const backend_choice *lanes, int32_t n);
 
 /* For who computes once and names no device: the first GPU that can be used, else the CPU. */

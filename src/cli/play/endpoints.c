@@ -119,8 +119,8 @@ static bool is_numeric(const char *host)
     return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
 }
 
-/* By its name, so that a task that comes back under another address is found, but over the protocol that
- * was chosen now: the other side listens on that. */
+/* By its name, so that a task that comes back under another address is found, but over the protocol
+ * that was chosen now: the other side listens on that. */
 static char *endpoint_of(const char *host, const char *numeric, int port)
 {
     if (is_numeric(host))

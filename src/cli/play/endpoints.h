@@ -19,8 +19,8 @@
 MUST_USE status endpoint_listen(const config *config, const cluster *c, task t, bool encrypts,
                                 char **ret, error *err);
 
-/* "tcp://host:port", or as net.h has it for a name, to dial `t`; waits until its host resolves, at most
- * distributed.start_timeout. E_CONFIG names task and host; E_PREEMPTED at *stop. */
+/* "tcp://host:port", or as net.h has it for a name, to dial `t`; waits until its host resolves, at
+ * most distributed.start_timeout. E_CONFIG names task and host; E_PREEMPTED at *stop. */
 MUST_USE status endpoint_dial(const config *config, const cluster *c, task t, const atomic_bool *stop,
                               char **ret, error *err);
 

@@ -282,8 +282,8 @@ static status run_roles(play *p, error *err)
     return run_parts(p, err);
 }
 
-/* Where the master could not say how the job ended, because another role of the process failed or it
- * did not come as far. */
+/* Where the master could not say how the job ended, because another role of the process failed or
+ * it did not come as far. */
 static void note_end(const play *p, status st, const char *text)
 {
     jobstate now;

@@ -94,8 +94,8 @@ static status check_target(const launch *l, const target *t, error *err)
 
 /* --- doing it --- */
 
-/* A code from 128 on may pass, as job/process/restart.h says, and what one task was asked to leave for does; then all
- * begin again, from the last checkpoint. */
+/* A code from 128 on may pass, as job/process/restart.h says, and what one task was asked to leave
+ * for does; then all begin again, from the last checkpoint. */
 static int run_job(const launch *l, const target *t, error *err)
 {
     status st = fs_mkdirs(l->logs, err);

@@ -1,6 +1,6 @@
 /*
- * The shape of a run: how many tasks, lanes and threads. Pure function of the configuration, of what
- * this machine has, and of the cluster.
+ * The shape of a run: how many tasks, lanes and threads. Pure function of the configuration, of
+ * what this machine has, and of the cluster.
  */
 #ifndef TEQUIO_CLI_TRAIN_SHAPE_H
 #define TEQUIO_CLI_TRAIN_SHAPE_H
@@ -23,10 +23,10 @@ typedef struct shape {
 } shape;
 
 /* Without other words each of several entries of distributed.cuda_devices has a worker, and where
- * there is none a worker has its share of the GPUs, or CPUs, of its machine, which is all where it is
- * the only one there, and one process alone has the first GPU. Workers without a server get one, or two where it needs a
- * standby. E_USAGE for servers or an evaluator without workers, and for one server without another
- * to hold its copies. */
+ * there is none a worker has its share of the GPUs, or CPUs, of its machine, which is all where it
+ * is the only one there, and one process alone has the first GPU. Workers without a server get one,
+ * or two where it needs a standby. E_USAGE for servers or an evaluator without workers, and for one
+ * server without another to hold its copies. */
 MUST_USE status shape_of(const config *c, const shape_host *host, shape *ret, error *err);
 
 /* Whether the process that plays master has lanes too. */

@@ -20,25 +20,25 @@ MUST_USE status fs_read(const char *path, size_t limit, buf *ret, error *err);
  * failure. Several threads may write one path: it is always wholly of one of them. */
 MUST_USE status fs_write_atomic(const char *path, const void *data, size_t bytes, error *err);
 
-/* The same; `guard` is asked right before the rename, after all that takes long, whether the file may
- * still be written. When it does not say OK nothing is, and that is returned. */
+/* The same; `guard` is asked right before the rename, after all that takes long, whether the file
+ * may still be written. When it does not say OK nothing is, and that is returned. */
 typedef status fs_guard(const void *user, error *err);
 MUST_USE status fs_write_guarded(const char *path, const void *data, size_t bytes, fs_guard *guard,
                                  const void *user, error *err);
 
-/* A name beside `path` that nobody else has, on any host: for what is renamed to it when it is whole.
- * Free it. */
+/* A name beside `path` that nobody else has, on any host: for what is renamed to it when it is
+ * whole. Free it. */
 char *fs_beside(const char *path);
 
 /* write(2) until all is out */
 MUST_USE status fs_write_all(int fd, const void *data, size_t bytes, const char *path, error *err);
 MUST_USE status fs_sync_dir(const char *dir, error *err);
 
-/* Whether rename(2) failed because folders cannot be renamed there at all: in Cloud Storage behind FUSE
- * they are only beginnings of names. */
+/* Whether rename(2) failed because folders cannot be renamed there at all: in Cloud Storage behind
+ * FUSE they are only beginnings of names. */
 bool fs_names_no_folders(int failure);
-/* Renames a folder of plain files; where that cannot be, they move one by one, and the one called `last`
- * is the last, so that a folder which lacks it is not whole. `to` must not be there. */
+/* Renames a folder of plain files; where that cannot be, they move one by one, and the one called
+ * `last` is the last, so that a folder which lacks it is not whole. `to` must not be there. */
 MUST_USE status fs_move_folder(const char *from, const char *to, const char *last, error *err);
 
 MUST_USE status fs_mkdirs(const char *dir, error *err);       /* as `mkdir -p` */

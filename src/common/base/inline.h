@@ -1,6 +1,6 @@
 /*
- * INLINE: a function of a header that host compilers and nvcc both make into part of a loop or kernel.
- * UNROLL, in front of a loop with few rounds: they are written out.
+ * INLINE: a function of a header that host compilers and nvcc both make into part of a loop or
+ * kernel. UNROLL, in front of a loop with few rounds: they are written out.
  */
 #ifndef TEQUIO_COMMON_BASE_INLINE_H
 #define TEQUIO_COMMON_BASE_INLINE_H

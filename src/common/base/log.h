@@ -4,8 +4,8 @@
  *     12:00:01.123 worker.3 info STEP loss=2.31 step=40 examples_per_s=812
  *
  * `id` is a stable upper-case word for machines to look for. Libraries log at debug only; roles log
- * once, at the edge that handles a thing. Any thread; a line is written whole, control characters in
- * it as spaces, and cut when it is longer than any error.
+ * once, at the edge that handles a thing. Any thread; a line is written whole, control characters
+ * in it as spaces, and cut when it is longer than any error.
  */
 #ifndef TEQUIO_COMMON_BASE_LOG_H
 #define TEQUIO_COMMON_BASE_LOG_H

@@ -47,8 +47,8 @@ status thread_start(pthread_t *ret, const char *task, void *(*run)(void *), void
     return OK;
 }
 
-/* On Linux the priority that setpriority calls a process's is a thread's own; the lowest is enough to
- * run wherever a core has nothing else to do, and not so low that it would never run. */
+/* On Linux the priority that setpriority calls a process's is a thread's own; the lowest is enough
+ * to run wherever a core has nothing else to do, and not so low that it would never run. */
 void thread_give_way(void)
 {
     setpriority(PRIO_PROCESS, 0, 19);

@@ -1,6 +1,6 @@
 /*
- * UTF-8 (Unicode 15, section 3.9; RFC 3629): strict, that is no overlong form, no surrogate, nothing
- * beyond U+10FFFF. Pure functions.
+ * UTF-8 (Unicode 15, section 3.9; RFC 3629): strict, that is no overlong form, no surrogate,
+ * nothing beyond U+10FFFF. Pure functions.
  */
 #ifndef TEQUIO_COMMON_BASE_UTF8_H
 #define TEQUIO_COMMON_BASE_UTF8_H

@@ -53,9 +53,9 @@ typedef struct cluster {
 /* Looks at the environment: TF_CONFIG, then CLUSTER_SPEC, then Slurm, then SageMaker, then local; a
  * variable that is empty counts as absent, and a Slurm step or SageMaker job of one task as local.
  * TEQUIO_SLURM_JOBS ("master:1,ps:2,worker:5") deals the tasks of a Slurm step to roles, in the
- * alphabetical order of their names; without it all are workers. TEQUIO_SLURM_PORT is the port of the
- * first task on each host, 8888 if it is not there.
- * The messages are the Estimator's where it has one (E_CONFIG). */
+ * alphabetical order of their names; without it all are workers. TEQUIO_SLURM_PORT is the port of
+ * the first task on each host, 8888 if it is not there. The messages are the Estimator's where it
+ * has one (E_CONFIG). */
 MUST_USE status cluster_from_env(cluster **ret, error *err);
 
 /* The same from given texts, for tests and tools. */

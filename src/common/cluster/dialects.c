@@ -1,4 +1,5 @@
-/* The words in which clusters are described, and from a text of TF_CONFIG or CLUSTER_SPEC to a cluster. */
+/* The words in which clusters are described, and from a text of TF_CONFIG or CLUSTER_SPEC to a
+ * cluster. */
 #include "common/cluster/spec.h"
 
 #include "common/base/json.h"

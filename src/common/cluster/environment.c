@@ -94,8 +94,8 @@ static int32_t evaluators_of_spec(const char *text)
     return n;
 }
 
-/* AI Platform and Vertex AI leave evaluators out of TF_CONFIG's cluster, of which they are no part; that
- * there are some is in the job that it carries, or in CLUSTER_SPEC beside it. */
+/* AI Platform and Vertex AI leave evaluators out of TF_CONFIG's cluster, of which they are no part;
+ * that there are some is in the job that it carries, or in CLUSTER_SPEC beside it. */
 static status read_tf_config(const char *text, const char *beside, cluster **ret, error *err)
 {
     TRY(cluster_from_tf_config(text, ret, err));

@@ -1,6 +1,6 @@
 /*
- * What one row of the table cannot say: values that this version cannot carry out, values that do not
- * go together, and defaults that follow from other keys.
+ * What one row of the table cannot say: values that this version cannot carry out, values that do
+ * not go together, and defaults that follow from other keys.
  *
  * Threads: pure.
  */

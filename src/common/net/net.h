@@ -3,13 +3,14 @@
  *
  * The only room that knows ZeroMQ. A listener (ROUTER) serves many peers and answers each by the
  * `net_peer` its message came from; a dial (DEALER) has one peer. Endpoints are "tcp://host:port",
- * "tcp://host:0" (the kernel picks a port) or "inproc://name" (threads of one process). A dial's host may
- * be a name, which is looked up again at every attempt: who dials finds a task that comes back elsewhere
- * under its name. "tcp4://name:port" takes IPv4 addresses only.
+ * "tcp://host:0" (the kernel picks a port) or "inproc://name" (threads of one process). A dial's
+ * host may be a name, which is looked up again at every attempt: who dials finds a task that comes
+ * back elsewhere under its name. "tcp4://name:port" takes IPv4 addresses only.
  *
  * Payloads travel without copying: sent from the caller's memory, which is given back through
  * `release`, and read in place where they were received, aligned for floats. What does not have
- * exactly the shape of a message is counted and dropped here; what the head says is wire's business.
+ * exactly the shape of a message is counted and dropped here; what the head says is wire's
+ * business.
  *
  * With a key (net_use_key) what goes over tcp is encrypted, and only who has the key of the job can
  * connect or be connected to; the others are refused, which is counted.
@@ -47,7 +48,8 @@ typedef struct net_peer {
     unsigned char id[NET_PEER];
 } net_peer;
 
-/* A received payload: ours to read; ours to write too unless the head says it is lent (WIRE_LENT). */
+/* A received payload: ours to read; ours to write too unless the head says it is lent
+ * (WIRE_LENT). */
 typedef struct net_payload {
     _Alignas(8) unsigned char opaque[64];
 } net_payload;
@@ -90,9 +92,9 @@ void net_set_patience(net *n, int ms);  /* of sockets opened from now on */
  * who receives and when memory comes back is as before. */
 void net_share_memory(net *n);
 
-/* Who is told of memory in which payloads from a peer lie: on the socket's thread before the first does,
- * and before it is unmapped, when the last of them is closed or the connection ended, by the thread that
- * did so. Both may be NULL. */
+/* Who is told of memory in which payloads from a peer lie: on the socket's thread before the first
+ * does, and before it is unmapped, when the last of them is closed or the connection ended, by the
+ * thread that did so. Both may be NULL. */
 typedef struct net_memory {
     void (*mapped)(void *user, void *p, size_t bytes);
     void (*unmapped)(void *user, void *p);

@@ -31,7 +31,8 @@ bool watch_spares_look(watch *w)
     return is_quiet;
 }
 
-bool watch_has_input(watch *w)
+/* Makes the descriptor tell, unless there is something to read already. */
+static bool has_input(watch *w)
 {
     int events = 0;
     size_t bytes = sizeof events;
@@ -42,7 +43,7 @@ bool watch_has_input(watch *w)
     return !w->is_drained;
 }
 
-void watch_end_poll(watch *w, bool is_readable)
+static void end_poll(watch *w, bool is_readable)
 {
     w->is_quiet = w->is_drained && !is_readable;
     w->is_drained = w->is_quiet;
@@ -105,7 +106,7 @@ status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int time
         timeout_ms = wait_of_clock(sockets[i], timeout_ms);
         watch *both[] = {&sockets[i]->messages, &sockets[i]->events};
         for (int k = 0; k < 2; k++) {
-            if (watch_has_input(both[k]) || sockets[i]->announce_up)
+            if (has_input(both[k]) || sockets[i]->announce_up)
                 timeout_ms = 0;
             watches[n_fds] = both[k];
             fds[n_fds++] = (struct pollfd){.fd = both[k]->fd, .events = POLLIN};
@@ -121,7 +122,7 @@ status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int time
     if (poll(fds, n_fds, timeout_ms) < 0 && errno != EINTR)
         return FAIL(err, E_FAIL, "wait for messages: %s", strerror(errno));
     for (nfds_t i = 0; i < n_watches; i++)
-        watch_end_poll(watches[i], fds[i].revents != 0);
+        end_poll(watches[i], fds[i].revents != 0);
     for (size_t i = 0; i < n; i++)
         if (fds[first_shared + i].revents)
             sockets[i]->may_sweep = true;

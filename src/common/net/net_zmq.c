@@ -33,8 +33,8 @@ zmq_msg_t *payload_msg(const net_payload *p)
     return (zmq_msg_t *)(void *)(uintptr_t)p->opaque;
 }
 
-/* A descriptor a connection: as many as this process may have, so that strangers' connections do not
- * soon leave it without any for its files. */
+/* A descriptor a connection: as many as this process may have, so that strangers' connections do
+ * not soon leave it without any for its files. */
 static void take_descriptors(void)
 {
     struct rlimit limit;

@@ -65,10 +65,6 @@ void net_send_held(net_socket *s, int64_t by_us);
 void watch_begin(watch *w, void *socket);
 bool watch_spares_look(watch *w);
 
-/* Makes the descriptor tell, unless there is something to read already. */
-bool watch_has_input(watch *w);
-void watch_end_poll(watch *w, bool is_readable);
-
 bool socket_has_more(void *socket); /* frames of the message being read */
 struct zmq_msg_t *payload_msg(const net_payload *p);
 

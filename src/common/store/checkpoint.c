@@ -3,8 +3,8 @@
  *
  * A step-N folder is a checkpoint exactly while manifest.json is in it. So a commit renames a
  * folder that has one, and pruning unlinks the manifest first; then the folder is renamed to
- * step-N.gone.<k>, which costs nothing, and removed when there is time. A replaced step is swapped by one
- * atomic exchange; where the file system cannot do that, the old folder is set aside as
+ * step-N.gone.<k>, which costs nothing, and removed when there is time. A replaced step is swapped
+ * by one atomic exchange; where the file system cannot do that, the old folder is set aside as
  * step-N.old.<era> and jobdir_prepare puts it back should the commit die between the two renames.
  *
  * Pinning and pruning exclude each other by flock on the folder pins/, so a pin that succeeded is
@@ -145,7 +145,8 @@ static status remove_strays(const char *folder, const manifest *m, error *err)
     return OK;
 }
 
-/* Gives step-N, step-N.tmp.<era> or step-N.old.<era> a name that checkpoint_sweep removes; absent is fine. */
+/* Gives step-N, step-N.tmp.<era> or step-N.old.<era> a name that checkpoint_sweep removes; absent
+ * is fine. */
 static status set_aside(const char *folder, error *err)
 {
     int failure = EEXIST;
@@ -175,7 +176,8 @@ static status remove_checkpoint(const char *folder, error *err)
     return st == OK ? set_aside(folder, err) : st;
 }
 
-/* A checkpoint out of the way; where folders have no other name it is gone before the next one is there. */
+/* A checkpoint out of the way; where folders have no other name it is gone before the next one is
+ * there. */
 static status clear(const char *place, const char *aside, error *err)
 {
     if (rename(place, aside) == 0)

@@ -2,8 +2,8 @@
  * Checkpoints: JOB_DIR/checkpoints/step-<9 digits>/{ps-<i>-of-<n>.safetensors, manifest.json}.
  *
  * Shards hold parts, so they can be restored on any number of servers: "part.<6 digits>.weights"
- * and "part.<6 digits>.<optimizer slot>", F32 [elements of the part], and in the modes ssp and async
- * "part.<6 digits>.applied", U8, the packed set of batches it has. They are written into
+ * and "part.<6 digits>.<optimizer slot>", F32 [elements of the part], and in the modes ssp and
+ * async "part.<6 digits>.applied", U8, the packed set of batches it has. They are written into
  * step-N.tmp.<era>/; the manifest goes in last, then the folder gets its name: a checkpoint without
  * a manifest never existed. The text file `checkpoint` names the newest (TensorFlow's format).
  *
@@ -49,7 +49,8 @@ typedef struct shard_request {
 } shard_request;
 
 /* Makes the folder when it is missing, syncs the file. It is there once it is whole (E_IO names one
- * that is not); of two that write it the later one counts. Frozen parts have no optimizer state, so only their weights are written. */
+ * that is not); of two that write it the later one counts. Frozen parts have no optimizer state, so
+ * only their weights are written. */
 MUST_USE status shard_write(const shard_request *request, char *ret_sha256, uint64_t *ret_bytes,
                             error *err);
 
@@ -95,12 +96,12 @@ typedef struct checkpoint_pruning {
     int64_t committed;    /* nor in it below this step */
 } checkpoint_pruning;
 
-/* Removes checkpoints but those that stay and those a live reader has pinned; also step-*.tmp.* that
- * nobody will finish. They are gone for every reader; their files are checkpoint_sweep's. */
+/* Removes checkpoints but those that stay and those a live reader has pinned; also step-*.tmp.*
+ * that nobody will finish. They are gone for every reader; their files are checkpoint_sweep's. */
 MUST_USE status checkpoint_prune(const jobdir *d, const checkpoint_pruning *p, error *err);
 
-/* Frees the room of what was pruned or replaced. Takes long for large files on many file systems; from
- * any thread, whatever else goes on in the folder. The first failure, after all was tried. */
+/* Frees the room of what was pruned or replaced. Takes long for large files on many file systems;
+ * from any thread, whatever else goes on in the folder. The first failure, after all was tried. */
 MUST_USE status checkpoint_sweep(const jobdir *d, error *err);
 
 /* --- reading --- */

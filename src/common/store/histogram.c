@@ -33,11 +33,11 @@ _Static_assert(sizeof(events_histogram) == 56 + 8 * BUCKETS, "packed form has no
 static double limits[BUCKETS];
 
 /*
- * A slice is the floats that share sign, exponent and the top of the mantissa. Offsets count them in
- * ascending order. A slice spans a factor of at most 17/16, less than from limit to limit: it lies in
- * one bucket, or in two of which the upper begins at some offset e. `slices` holds b << OFFSET_BITS of
- * the one, the lower b << OFFSET_BITS plus 2^OFFSET_BITS - e of the two, so that adding an offset
- * carries into the bucket where the upper one begins.
+ * A slice is the floats that share sign, exponent and the top of the mantissa. Offsets count them
+ * in ascending order. A slice spans a factor of at most 17/16, less than from limit to limit: it
+ * lies in one bucket, or in two of which the upper begins at some offset e. `slices` holds b <<
+ * OFFSET_BITS of the one, the lower b << OFFSET_BITS plus 2^OFFSET_BITS - e of the two, so that
+ * adding an offset carries into the bucket where the upper one begins.
  */
 static uint32_t slices[SLICES];
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;

@@ -1,11 +1,12 @@
 /*
  * The job dir: every path in it, the rules for starting in one, whose it is, and the small files.
- * DESIGN: JOB_DIR/{config.json, job.json, state.json, summary.json, metrics.jsonl, metrics_epoch_<n>.json,
- * metrics.json, events..., eval/, log/, checkpoint, checkpoints/, best/, model.safetensors, model.onnx}.
+ * What is in it: JOB_DIR/{config.json, job.json, state.json, summary.json, metrics.jsonl,
+ * metrics_epoch_<n>.json, metrics.json, events..., eval/, log/, checkpoint, checkpoints/, best/,
+ * model.safetensors, model.onnx}.
  *
  * A master that lives touches its lock about once a second. One that does not (frozen, or cut off
- * from the files) may be followed by another with a higher start count; it finds out before its next
- * commit, and leaves without touching anything.
+ * from the files) may be followed by another with a higher start count; it finds out before its
+ * next commit, and leaves without touching anything.
  *
  * Threads: jobdir_touch and what writes job.json belong to the thread of the master; all else is
  * immutable once opened.
@@ -64,8 +65,8 @@ MUST_USE status jobdir_keep_fingerprint(jobdir *d, const char *now, char **ret_b
 MUST_USE status jobdir_count_start(jobdir *d, int64_t *ret_restarts, error *err);
 int64_t jobdir_starts(const jobdir *d); /* so many were counted */
 
-/* The master's sign of life, given at most once a second, however often this is called, and its look
- * whether the job is still its own: E_LOST names the start that has taken over. */
+/* The master's sign of life, given at most once a second, however often this is called, and its
+ * look whether the job is still its own: E_LOST names the start that has taken over. */
 MUST_USE status jobdir_touch(jobdir *d, error *err);
 /* The same look alone; whoever holds no lock is told OK. Cheap. */
 MUST_USE status jobdir_check_ours(const jobdir *d, error *err);
@@ -89,8 +90,8 @@ MUST_USE status jobdir_keep_vocabulary(const jobdir *d, const char *text, error 
 /* Another number each time the master showed that it lives; 0: none ever did. */
 uint64_t jobdir_pulse(const jobdir *d);
 
-/* Event files lie in the job dir, those of evaluations in its eval/. Another folder takes the place of
- * the job dir for them once it is named, before any role begins. */
+/* Event files lie in the job dir, those of evaluations in its eval/. Another folder takes the place
+ * of the job dir for them once it is named, before any role begins. */
 void jobdir_use_events(jobdir *d, const char *folder);
 /* The folder of event files; `below` is NULL, or "eval". The caller frees it. */
 char *jobdir_events(const jobdir *d, const char *below);

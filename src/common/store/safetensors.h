@@ -50,8 +50,8 @@ typedef struct st_meta {
 MUST_USE status st_writer_open(const char *path, const st_tensor *tensors, size_t n,
                                const st_meta *meta, size_t n_meta, st_writer **ret, error *err);
 MUST_USE status st_writer_add(st_writer *w, const void *data, size_t bytes, error *err);
-/* Syncs, closes and renames; *ret_sha256 (65 bytes, may be NULL) is the whole file's. BUG if bytes are
- * missing. */
+/* Syncs, closes and renames; *ret_sha256 (65 bytes, may be NULL) is the whole file's. BUG if bytes
+ * are missing. */
 MUST_USE status st_writer_close(st_writer **w, char *ret_sha256, uint64_t *ret_bytes, error *err);
 void st_writer_abort(st_writer **w); /* closes and unlinks what there is of it */
 

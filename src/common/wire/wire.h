@@ -86,8 +86,8 @@ typedef struct wire_declaration {
     char *vocabulary;               /* what the data taught their reader; NULL: nothing */
 } wire_declaration;
 
-/* The message borrows names from `f`; release with wire_declaration_clear. Whoever says a vocabulary
- * lends it to the message afterwards. */
+/* The message borrows names from `f`; release with wire_declaration_clear. Whoever says a
+ * vocabulary lends it to the message afterwards. */
 void wire_declaration_fill(const flat *f, int64_t examples_per_epoch, Wire__Declaration *ret);
 void wire_declaration_clear(Wire__Declaration *m);
 /* Checks ranges, recomputes the digest and compares. E_PROTOCOL, E_UNSUPPORTED. */

@@ -1,6 +1,6 @@
 /*
- * The same bytes in another shape. Reshape: one -1 takes what is left, which nothing tells where the
- * other axes make no elements; a 0 is a size, unless it is to copy the input's axis. Flatten: a
+ * The same bytes in another shape. Reshape: one -1 takes what is left, which nothing tells where
+ * the other axes make no elements; a 0 is a size, unless it is to copy the input's axis. Flatten: a
  * matrix, rows up to `axis`, columns from there.
  */
 #include "graph/ops/emit.h"

@@ -1,12 +1,14 @@
 /*
  * The tasks of a job as containers of Docker: Compose makes them from a file (compose.h), and each
- * is a child of ours (process/supervise.h) that is a docker client, attached to its container. So what a
- * container prints and how it ends is known here, signals reach it, and it is started again as any
- * task is, the same one.
+ * is a child of ours (process/supervise.h) that is a docker client, attached to its container. So
+ * what a container prints and how it ends is known here, signals reach it, and it is started again
+ * as any task is, the same one.
  *
- * Containers and network are gone when this returns, and also if this process is killed (process/will.h).
+ * Containers and network are gone when this returns, and also if this process is killed
+ * (process/will.h).
  *
- * Needs the commands docker and `docker compose` or docker-compose. Threads: as process/supervise.h says.
+ * Needs the commands docker and `docker compose` or docker-compose. Threads: as process/supervise.h
+ * says.
  * Source: docker start, docker ps, docker compose up
  * (https://docs.docker.com/reference/cli/docker).
  */

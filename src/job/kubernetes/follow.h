@@ -1,6 +1,6 @@
 /*
- * The logs of a job's pods, followed by a `kubectl logs` each: shown as those of other targets are, and
- * kept in LOG_DIR/<role>.<index>.log.
+ * The logs of a job's pods, followed by a `kubectl logs` each: shown as those of other targets are,
+ * and kept in LOG_DIR/<role>.<index>.log.
  *
  * Threads: the launcher's only one.
  */

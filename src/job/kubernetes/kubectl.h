@@ -1,8 +1,8 @@
 /*
  * The tool kubectl, and what it says of a job: one short command after another.
  *
- * All objects of a job but its claims have the label KUBERNETES_INSTANCE, and are looked for and removed
- * by it. Claims stay: they hold what was trained.
+ * All objects of a job but its claims have the label KUBERNETES_INSTANCE, and are looked for and
+ * removed by it. Claims stay: they hold what was trained.
  *
  * Threads: the launcher's only one, which waits for the command.
  * Source: kubectl's reference; the status of training-operator's and batch/v1's jobs.

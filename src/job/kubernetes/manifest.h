@@ -1,18 +1,19 @@
 /*
- * A job as Kubernetes takes it: a TFJob of Kubeflow's training operator, or, for clusters without it,
- * plain Jobs that know each other's names.
+ * A job as Kubernetes takes it: a TFJob of Kubeflow's training operator, or, for clusters without
+ * it, plain Jobs that know each other's names.
  *
  * Both have the same pods: the container `tensorflow` runs `tequio train` with the resolved
- * configuration of a ConfigMap, listens on port 2222, asks for the machine type's share of a node and its
- * GPUs, and has time for a checkpoint when it is told to leave. Exit codes below 128 end the job, the
- * others start the pod again. The operator tells the tasks their TF_CONFIG; the plain Jobs have it
- * written out, with the names of one headless Service.
+ * configuration of a ConfigMap, listens on port 2222, asks for the machine type's share of a node
+ * and its GPUs, and has time for a checkpoint when it is told to leave. Exit codes below 128 end
+ * the job, the others start the pod again. The operator tells the tasks their TF_CONFIG; the plain
+ * Jobs have it written out, with the names of one headless Service.
  *
- * The key of the connections is no part of the manifest, which may lie anywhere: it is a Secret of its
- * own, of the same name.
+ * The key of the connections is no part of the manifest, which may lie anywhere: it is a Secret of
+ * its own, of the same name.
  *
  * Threads: pure functions.
- * Source: training-operator v1.9 (kubeflow.org/v1), Kubernetes v1.29 (batch/v1), GKE's labels of nodes.
+ * Source: training-operator v1.9 (kubeflow.org/v1), Kubernetes v1.29 (batch/v1), GKE's labels of
+ * nodes.
  */
 #ifndef TEQUIO_JOB_KUBERNETES_MANIFEST_H
 #define TEQUIO_JOB_KUBERNETES_MANIFEST_H
@@ -65,7 +66,8 @@ void kubernetes_secret(const kubernetes_options *o, const char *key, buf *ret);
 /* What a role is called in TF_CONFIG, and so among the pods. */
 const char *kubernetes_role(const kubernetes_options *o, role r);
 
-/* By what name the others know a task; "NAMESPACE" stands in it for one that only the cluster knows. */
+/* By what name the others know a task; "NAMESPACE" stands in it for one that only the cluster
+ * knows. */
 const char *kubernetes_host(const kubernetes_options *o, task t, arena *memory);
 
 #endif

@@ -8,7 +8,8 @@
 /* Names and values for the metadata of an object; `component` NULL: it is the whole job's. */
 json_t *pod_metadata(const kubernetes_options *o, const char *name, const char *component);
 
-/* "metadata" and "spec" of a PodTemplateSpec. `environment`, a list, is taken; NULL: nothing more. */
+/* "metadata" and "spec" of a PodTemplateSpec. `environment`, a list, is taken; NULL: nothing
+ * more. */
 json_t *pod_template(const kubernetes_options *o, role r, json_t *environment);
 
 /* No claim that is given holds the job dir: it has one of its own. */

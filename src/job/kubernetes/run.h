@@ -1,6 +1,6 @@
 /*
- * A job given to a cluster by kubectl: its manifest is applied, its pods' logs are followed, and when it
- * has ended, or is to end, its objects are removed. Claims stay.
+ * A job given to a cluster by kubectl: its manifest is applied, its pods' logs are followed, and
+ * when it has ended, or is to end, its objects are removed. Claims stay.
  *
  * Threads: the launcher's only one.
  */
@@ -16,9 +16,10 @@ typedef struct kubernetes_launch {
     bool waits;          /* for the end */
 } kubernetes_launch;
 
-/* Returns the exit code: the master's, or that of the task that failed, with the story in `err`. SIGINT
- * and SIGTERM tell all pods to leave, after a checkpoint (143), a second one kills them. What kubectl
- * refuses is E_FAIL in its words; without kubectl the manifest is written all the same. */
+/* Returns the exit code: the master's, or that of the task that failed, with the story in `err`.
+ * SIGINT and SIGTERM tell all pods to leave, after a checkpoint (143), a second one kills them.
+ * What kubectl refuses is E_FAIL in its words; without kubectl the manifest is written all the
+ * same. */
 int kubernetes_run(const kubernetes_launch *l, error *err);
 
 #endif

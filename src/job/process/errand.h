@@ -22,8 +22,8 @@ typedef struct errand {
 /* Runs all, `at_once` of them at a time. E_IO if that itself fails; then none is left running. */
 MUST_USE status errands_run(errand *list, int n, int at_once, error *err);
 
-/* Runs one; *ret_said, which may be NULL, is what it said, without empty lines around it: free it. E_FAIL in its
- * words if it does not end with 0, E_IO if it could not be started. */
+/* Runs one; *ret_said, which may be NULL, is what it said, without empty lines around it: free it.
+ * E_FAIL in its words if it does not end with 0, E_IO if it could not be started. */
 MUST_USE status errand_ask(const char *const *argv, char **ret_said, error *err);
 
 #endif

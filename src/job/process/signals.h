@@ -1,6 +1,6 @@
 /*
- * Signals that a launcher reads from a descriptor, between other things, instead of being interrupted by
- * them. Threads: the launcher's only one.
+ * Signals that a launcher reads from a descriptor, between other things, instead of being
+ * interrupted by them. Threads: the launcher's only one.
  */
 #ifndef TEQUIO_JOB_PROCESS_SIGNALS_H
 #define TEQUIO_JOB_PROCESS_SIGNALS_H

@@ -123,8 +123,8 @@ static void note_done(supervision *s)
         s->stop_at_us = clock_us() + LEAVE_US;
 }
 
-/* Somebody stopped a task, or we the job: the master ends the others, in bounded time. It may not know,
- * of a task that it had not met. */
+/* Somebody stopped a task, or we the job: the master ends the others, in bounded time. It may not
+ * know, of a task that it had not met. */
 static void note_preempted(supervision *s, const child *c)
 {
     s->is_preempted = true;

@@ -1,22 +1,23 @@
 /*
- * A job's tasks as children of this process, whatever they are started by: kept running, listened to,
- * stopped together.
+ * A job's tasks as children of this process, whatever they are started by: kept running, listened
+ * to, stopped together.
  *
  * What a task prints goes, as it came, into LOG_DIR/<role>.<index>.log and, with "[worker 1] " in
  * front, to standard error; only the master's results (its standard output) and its progress are
  * passed on as they are.
  *
  * A task that dies by a signal, or with a code from 128 on, is started again, up to max_restarts
- * times: at once, later after growing pauses. One that was asked to leave (143) is not: the master ends
- * the others then, and a few seconds later all are asked who still run, in case it does not know.
+ * times: at once, later after growing pauses. One that was asked to leave (143) is not: the master
+ * ends the others then, and a few seconds later all are asked who still run, in case it does not
+ * know.
  *
  * The first task that fails otherwise decides: the others are stopped (SIGTERM, SIGKILL after the
  * grace time, which is short without a master) and its name, end and last lines are the error. When
  * the master has ended with 0 the job is done, whatever becomes of the others: those that stay are
- * stopped after a few seconds. SIGINT or SIGTERM to the launcher asks the master for a checkpoint and
- * an end of all (exit code 143); a second one kills. At the time limit the launcher asks likewise, and
- * the error is that it was reached. No task outlives the launcher: each dies with it, even when it is
- * killed by SIGKILL.
+ * stopped after a few seconds. SIGINT or SIGTERM to the launcher asks the master for a checkpoint
+ * and an end of all (exit code 143); a second one kills. At the time limit the launcher asks
+ * likewise, and the error is that it was reached. No task outlives the launcher: each dies with it,
+ * even when it is killed by SIGKILL.
  *
  * Threads: one, which waits in poll(2) only. Call it before any thread is started.
  */
@@ -29,8 +30,8 @@
 
 typedef struct supervise_options {
     int n;                       /* tasks, the master first */
-    /* Fills in how life `life`, counted from 1, of task i is started; what `ret` points to stays until
-     * the next call. */
+    /* Fills in how life `life`, counted from 1, of task i is started; what `ret` points to stays
+     * until the next call. */
     status (*start)(void *user, int i, int life, child_start *ret, error *err);
     void *user;
     int max_restarts;            /* of each task */
@@ -40,8 +41,8 @@ typedef struct supervise_options {
     int64_t grace_ms;            /* from SIGTERM to SIGKILL */
 } supervise_options;
 
-/* Runs them to their end. Returns the exit code: 0 when the master ended with 0, otherwise that of the
- * first task that failed, with its story in `err`; 143 after a stop that was asked for, of us
+/* Runs them to their end. Returns the exit code: 0 when the master ended with 0, otherwise that of
+ * the first task that failed, with its story in `err`; 143 after a stop that was asked for, of us
  * (E_PREEMPTED) or of a task (E_ABORTED). */
 int supervise(const supervise_options *options, error *err);
 

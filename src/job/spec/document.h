@@ -1,9 +1,9 @@
 /*
  * A file in YAML 1.1, or in JSON, which is YAML too, as a tree whose nodes know where they stand.
  *
- * A scalar keeps its text; what it means is for who reads it: `8`, "8" and '8' are all whole numbers
- * where a number is wanted. Anchors and aliases work; merge keys (`<<`), tags, keys that are no scalars,
- * keys that stand twice and a second document are refused.
+ * A scalar keeps its text; what it means is for who reads it: `8`, "8" and '8' are all whole
+ * numbers where a number is wanted. Anchors and aliases work; merge keys (`<<`), tags, keys that
+ * are no scalars, keys that stand twice and a second document are refused.
  *
  * Ownership: nodes live in the arena they were read into. Threads: one at a time.
  * Source: YAML 1.1 (https://yaml.org/spec/1.1), by libyaml.

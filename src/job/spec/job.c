@@ -111,8 +111,8 @@ static const char *text_of(const doc_node *map, const char *key)
     return n && n->kind == DOC_SCALAR ? n->text : NULL;
 }
 
-/* AI Platform says "chief" from runtime 2.1 on and to whoever asks for it, "master" to the others. A
- * job that names neither a runtime nor an image gets the newer word. */
+/* AI Platform says "chief" from runtime 2.1 on and to whoever asks for it, "master" to the others.
+ * A job that names neither a runtime nor an image gets the newer word. */
 static bool calls_chief(const job *j, const doc_node *input)
 {
     const doc_node *asked = document_get(input, "useChiefInTfConfig");

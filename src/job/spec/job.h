@@ -2,13 +2,14 @@
  * A job: what a job file and flags ask for, checked and with its defaults, ready to be planned.
  *
  * The rules are AI Platform's: CUSTOM names its machines itself, the other tiers stand for some; a
- * role has a type if and only if it has tasks; machines are all of Compute Engine or all legacy types;
- * GPUs must go with their machine, be offered in the region and, of several types, in one of its
- * zones.
+ * role has a type if and only if it has tasks; machines are all of Compute Engine or all legacy
+ * types; GPUs must go with their machine, be offered in the region and, of several types, in one of
+ * its zones.
  *
- * Ownership: a job lives in the arena it was made in, with the tree it was made from. Threads: one at
- * a time.
- * Source: AI Platform Training's REST reference, v1 (projects.jobs), and its pages on machine types.
+ * Ownership: a job lives in the arena it was made in, with the tree it was made from. Threads: one
+ * at a time.
+ * Source: AI Platform Training's REST reference, v1 (projects.jobs), and its pages on machine
+ * types.
  */
 #ifndef TEQUIO_JOB_SPEC_JOB_H
 #define TEQUIO_JOB_SPEC_JOB_H
@@ -46,14 +47,16 @@ typedef struct job {
 /* The most tasks a job may have, all roles together. */
 enum { JOB_TASKS_MOST = 65536 };
 
-/* `top` is a Job of the reference; its keys get their names in camel case. E_CONFIG with the place. */
+/* `top` is a Job of the reference; its keys get their names in camel case. E_CONFIG with the
+ * place. */
 MUST_USE status job_read(doc_node *top, arena *memory, job *ret, error *err);
 
 int64_t job_tasks(const job *j);
 int64_t job_gpus(const job *j);
 
 /* Fewer tasks of the same roles: "1x2x1" is the master, 2 workers, 1 server; a fourth number is
- * evaluators. No role gets more than it had, and none of those that had tasks loses all. E_USAGE. */
+ * evaluators. No role gets more than it had, and none of those that had tasks loses all.
+ * E_USAGE. */
 MUST_USE status job_scale_down(job *j, const char *shape, error *err);
 
 /* For messages about the rules of jobs; the text is copied. */

@@ -2,8 +2,9 @@
  * Machines and GPUs as AI Platform names them: what there is, which GPUs go with which machine, and
  * where. The tables are the files of tables/, compiled in.
  *
- * A number of GPUs goes with a machine of Compute Engine if machines.csv lists it; that is so exactly
- * where limits.csv allows its vCPUs and memory. Legacy types and the A2 family have their GPUs built in.
+ * A number of GPUs goes with a machine of Compute Engine if machines.csv lists it; that is so
+ * exactly where limits.csv allows its vCPUs and memory. Legacy types and the A2 family have their
+ * GPUs built in.
  *
  * Threads: the one that asks first must be alone; then all is constant.
  * Source: AI Platform Training's pages on machine types and on regions; see docs/LAUNCHING.md.

@@ -1,5 +1,5 @@
-/* The machines of a job: reading its four roles, and the rules about types, GPUs, regions and zones.
- * Pure functions. */
+/* The machines of a job: reading its four roles, and the rules about types, GPUs, regions and
+ * zones. Pure functions. */
 #ifndef TEQUIO_JOB_SPEC_POOLS_H
 #define TEQUIO_JOB_SPEC_POOLS_H
 

@@ -46,7 +46,8 @@ static const field *find(const char *message, const char *key)
     return NULL;
 }
 
-/* The message that has a field of this name, but for `message`: it may only stand in the wrong place. */
+/* The message that has a field of this name, but for `message`: it may only stand in the wrong
+ * place. */
 static const char *home_of(const char *key, const char *message)
 {
     for (size_t i = 0; i < field_count; i++)

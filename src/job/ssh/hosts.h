@@ -2,12 +2,14 @@
  * Hosts, and which task goes where.
  *
  * A hosts file has a line a host: its name as ssh takes it (USER@ may stand in front), then perhaps
- * slots=N (the most tasks it takes), gpus=N, address=A (what other tasks reach it by, if that is not its
- * name). `#` begins a comment. A list on a command line is "a,b:4,c"; the number is of slots.
+ * slots=N (the most tasks it takes), gpus=N, address=A (what other tasks reach it by, if that is
+ * not its name). `#` begins a comment. A list on a command line is "a,b:4,c"; the number is of
+ * slots.
  *
- * Tasks are dealt in the order master, workers, servers, evaluators. Each goes to the host that has room
- * for it and the fewest tasks of its kind (those that compute, those that do not), of several the one with
- * the fewest tasks at all, of several the first. GPUs count where any host names its own.
+ * Tasks are dealt in the order master, workers, servers, evaluators. Each goes to the host that has
+ * room for it and the fewest tasks of its kind (those that compute, those that do not), of several
+ * the one with the fewest tasks at all, of several the first. GPUs count where any host names its
+ * own.
  *
  * Ownership: in the arena given. Threads: pure functions.
  */

@@ -1,9 +1,9 @@
 /*
  * A task on a host that is reached by a remote shell: the launcher speaks to its standard input.
  *
- * The first line is JSON: what to run and with what. Each line behind it is "signal N". The end of the
- * input is the launcher's end, or the connection's: the task is killed at once, so none runs that nobody
- * knows of. What the task prints goes to the same outputs; its end is ours.
+ * The first line is JSON: what to run and with what. Each line behind it is "signal N". The end of
+ * the input is the launcher's end, or the connection's: the task is killed at once, so none runs
+ * that nobody knows of. What the task prints goes to the same outputs; its end is ours.
  *
  * Keys travel in that line, never among arguments, where other users of the host could read them.
  *
@@ -26,8 +26,8 @@ typedef struct remote_task {
 /* The first line, with its end; the caller frees it. */
 char *remote_line(const remote_task *t);
 
-/* Plays the other side: reads standard input and runs the task. The exit code is the task's, 128 + signal
- * when a signal ended it. E_PROTOCOL for a line that is none of ours. */
+/* Plays the other side: reads standard input and runs the task. The exit code is the task's, 128 +
+ * signal when a signal ended it. E_PROTOCOL for a line that is none of ours. */
 int remote_serve(error *err);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * A job on hosts that are reached by ssh: each task is a child of ours (process/supervise.h) that is an ssh
- * client, and on the other side `tequio task` (remote.h).
+ * A job on hosts that are reached by ssh: each task is a child of ours (process/supervise.h) that
+ * is an ssh client, and on the other side `tequio task` (remote.h).
  *
- * This program is put on every host where it is not yet, below ~/.cache/tequio and by its hash, over the
- * same ssh. Hosts are asked all at once; one that does not answer is named. Nothing else is put there:
- * configuration, key and environment go over the connection and stay in memory. Data must be on the
- * hosts, under the same paths.
+ * This program is put on every host where it is not yet, below ~/.cache/tequio and by its hash,
+ * over the same ssh. Hosts are asked all at once; one that does not answer is named. Nothing else
+ * is put there: configuration, key and environment go over the connection and stay in memory. Data
+ * must be on the hosts, under the same paths.
  *
  * Threads: as process/supervise.h says.
  */

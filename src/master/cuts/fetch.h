@@ -32,9 +32,9 @@ bool fetches_next_idle(fetches *f, void **at, shard_piece *ret);
 /* Its cut has failed: what was fetched of it is dropped. */
 void fetches_drop(fetches *f, uint32_t id);
 
-/* A piece at its offset. *ret_next: ask for that offset; or *ret_done: the file is complete, its SHA-256
- * right, synced and in its place, and *ret is its report (borrowed until the next call). Foreign pieces are
- * ignored: neither. E_IO, E_DATA. */
+/* A piece at its offset. *ret_next: ask for that offset; or *ret_done: the file is complete, its
+ * SHA-256 right, synced and in its place, and *ret is its report (borrowed until the next call).
+ * Foreign pieces are ignored: neither. E_IO, E_DATA. */
 MUST_USE status fetches_take(fetches *f, const shard_piece *piece, const void *data, size_t bytes,
                              bool *ret_next, uint64_t *ret_offset, bool *ret_done, shard_report *ret,
                              error *err);

@@ -307,7 +307,8 @@ static status write_manifest(const saver *s, const open_cut *c, error *err)
     return checkpoint_commit(s->o.dir, s->o.lineage, &m, err);
 }
 
-/* What need not stay takes room and does no other harm: a disk that errs here is no reason to end. */
+/* What need not stay takes room and does no other harm: a disk that errs here is no reason to
+ * end. */
 static void tidy(const saver *s, int64_t best_step)
 {
     error why = ERROR_INIT;

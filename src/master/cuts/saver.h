@@ -3,8 +3,9 @@
  *
  * Planned cuts (epoch ends, every save_checkpoints_steps, the last step) are known ahead: at most
  * two are announced at a time, and workers may not run past the second (saver_limit), so a server
- * that stays and hears of all of them is never late for one. A cut by the clock or before preemption is announced a little ahead of
- * what was reported; a server that is past it says so and it is announced again, further ahead.
+ * that stays and hears of all of them is never late for one. A cut by the clock or before
+ * preemption is announced a little ahead of what was reported; a server that is past it says so and
+ * it is announced again, further ahead.
  *
  * Threads: belongs to the master's thread.
  */
@@ -61,8 +62,8 @@ bool saver_dir(const saver *s, uint32_t id, char ret[64]);
  * done already. */
 bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret);
 
-/* Is it one that belongs where it is, and is no other one further ahead: at an epoch's end, every so
- * many steps, the last? One in a hurry does not. */
+/* Is it one that belongs where it is, and is no other one further ahead: at an epoch's end, every
+ * so many steps, the last? One in a hurry does not. */
 bool saver_is_planned(const saver *s, uint32_t id);
 
 /* Is one open that servers may be at, or past? `applied`: the version that all have. */

@@ -1,6 +1,6 @@
 /*
- * The sweeper: frees the room of pruned checkpoints in a thread of its own. Many file systems take long
- * to free large files, and the whole cluster would wait for the master meanwhile.
+ * The sweeper: frees the room of pruned checkpoints in a thread of its own. Many file systems take
+ * long to free large files, and the whole cluster would wait for the master meanwhile.
  *
  * Threads: what is called here belongs to the master's thread.
  */

@@ -32,9 +32,9 @@ typedef struct claim {
 } claim;
 
 /* What is found of the newest era, by the claims of all n servers: whom its assignment names acts
- * and stands by as it did. That era may not have reached everybody: then it never began, nothing was
- * answered in it, and what the others hold since the one before is as good. False: some shard is
- * held by nobody who counts, and nothing was changed. */
+ * and stands by as it did. That era may not have reached everybody: then it never began, nothing
+ * was answered in it, and what the others hold since the one before is as good. False: some shard
+ * is held by nobody who counts, and nothing was changed. */
 bool assign_find(assign *a, const claim *claims);
 
 /* `server` is gone with all it held. False: a shard has no complete copy left, and nothing was
@@ -53,7 +53,8 @@ bool assign_replace(assign *a, const bool *is_lost, const bool *is_here);
 /* The standby of `shard` is abreast. False: that was known, or it has no standby. */
 bool assign_back(assign *a, int32_t shard);
 
-/* The two do not reach each other: what the one that stands by holds for the other counts no more. */
+/* The two do not reach each other: what the one that stands by holds for the other counts no
+ * more. */
 void assign_doubt(assign *a, int32_t acting, int32_t standby);
 
 /* Servers act again for what they were dealt, where they stand by for it and all copies are

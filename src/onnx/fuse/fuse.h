@@ -1,8 +1,8 @@
 /*
  * Patterns that exporters write out although an operator of their own exists. Each matcher is asked
- * at the last node of its pattern, looks back from there, and says what the node becomes; inner nodes
- * die because nobody reads them any more. A pattern whose inner values are read from outside does not
- * match. Only for this folder and rewrite.c. Threads: pure.
+ * at the last node of its pattern, looks back from there, and says what the node becomes; inner
+ * nodes die because nobody reads them any more. A pattern whose inner values are read from outside
+ * does not match. Only for this folder and rewrite.c. Threads: pure.
  */
 #ifndef TEQUIO_ONNX_FUSE_FUSE_H
 #define TEQUIO_ONNX_FUSE_FUSE_H

@@ -102,7 +102,8 @@ static status read_words(call *c, resize_attr *attr, error *err)
     return OK;
 }
 
-/* A known list of one number an axis, into `ret` at those axes; what is not there changes nothing. */
+/* A known list of one number an axis, into `ret` at those axes; what is not there changes
+ * nothing. */
 static status read_numbers(call *c, int32_t input, const int32_t *axes, int32_t n_axes, double *ret,
                            bool *ret_given, error *err)
 {

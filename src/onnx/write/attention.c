@@ -110,7 +110,8 @@ static const char *add_causal(const attention *a, const char *scores)
     return maker_call(m, "Add", inside(a, "causal", "scores"), scores, above, NULL);
 }
 
-/* A mask of numbers is added; one of conditions leaves the scores it forbids far below all others. */
+/* A mask of numbers is added; one of conditions leaves the scores it forbids far below all
+ * others. */
 static const char *add_mask(const attention *a, const char *scores, const char *mask, bool is_bool)
 {
     if (!is_bool)

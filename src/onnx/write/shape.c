@@ -30,7 +30,8 @@ static const char *open_size(maker *m, const graph_node *n, const char *of, int6
     return maker_call(m, "Gather", maker_inside(m, n, "batch"), shape, at, NULL);
 }
 
-/* An input of the model with an axis that is as long as axis `axis` of the output, in both sizes. */
+/* An input of the model with an axis that is as long as axis `axis` of the output, in both
+ * sizes. */
 static bool find_open(const maker *m, int64_t size, int64_t twin_size, const char **ret_name,
                       int64_t *ret_axis)
 {

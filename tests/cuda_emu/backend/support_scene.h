@@ -1,6 +1,6 @@
 /*
- * Graphs of a few nodes through two engines on the GPU: one that groups nodes (backend/cuda/load/fuse.h) and one
- * that does not. A row of a table is a scene:
+ * Graphs of a few nodes through two engines on the GPU: one that groups nodes
+ * (backend/cuda/load/fuse.h) and one that does not. A row of a table is a scene:
  *
  *     {"a residual", {F32(6, 8), F32(6, 8)}, {ONE(RELU, 0), TWO(ADD, Y(0), 1)}, 2, 1}
  */
@@ -49,8 +49,9 @@ typedef struct scene {
         OP_##op, n, {__VA_ARGS__}, attr, false                                                     \
     }
 
-/* Runs it twice: as many kernels are saved as it says, and what is kept is what the nodes make alone: within
- * `tolerance` of the element and of its value's root mean square, with 0 to the bit. */
+/* Runs it twice: as many kernels are saved as it says, and what is kept is what the nodes make
+ * alone: within `tolerance` of the element and of its value's root mean square, with 0 to the
+ * bit. */
 void scene_check(const scene *s, double tolerance);
 
 /* What nodes of this operator make is in no memory. */

@@ -1,5 +1,5 @@
-/* NCCL as it is played: what is sent arrives behind what both streams had to do, and whoever calls it
- * wrongly is told instead of left waiting. */
+/* NCCL as it is played: what is sent arrives behind what both streams had to do, and whoever calls
+ * it wrongly is told instead of left waiting. */
 #include "cuda_emu/kernel_test.h"
 
 #include "common/base/alloc.h"

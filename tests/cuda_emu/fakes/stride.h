@@ -17,7 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* x; `counts`: whether anything lies behind it, so that another x would show. `what` is a literal. */
+/* x; `counts`: whether anything lies behind it, so that another x would show. `what` is a
+ * literal. */
 #define STRIDE(what, x, counts) fake_stride(what, __FILE__, __LINE__, x, counts)
 int64_t fake_stride(const char *what, const char *file, int line, int64_t x, bool counts);
 

@@ -1,6 +1,6 @@
 /*
- * Weights on their way to devices: what they lie in is given back when the devices have their copy, and
- * not before; runs find what was brought last, without a copy that waits for memory.
+ * Weights on their way to devices: what they lie in is given back when the devices have their copy,
+ * and not before; runs find what was brought last, without a copy that waits for memory.
  */
 #include "cuda_emu/kernel_test.h"
 

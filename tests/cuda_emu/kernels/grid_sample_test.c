@@ -1,8 +1,8 @@
 /*
  * GridSample and its gradients, against plain interpolation in double: a linear filter, zeros
  * beyond the edge, more places and more elements than a block has threads, and a number of channels
- * that a thread does not come out even with. The other filters and edges are one arithmetic with the CPU's, whose cases are
- * tests/numeric's.
+ * that a thread does not come out even with. The other filters and edges are one arithmetic with
+ * the CPU's, whose cases are tests/numeric's.
  */
 #include "cuda_emu/kernel_test.h"
 

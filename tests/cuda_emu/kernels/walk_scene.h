@@ -1,5 +1,5 @@
-/* What binary_test.c asks of walk.cuh: y = a - b by pieces of at most `most` elements, how many; and
- * n / by, for n < 2^31. */
+/* What binary_test.c asks of walk.cuh: y = a - b by pieces of at most `most` elements, how many;
+ * and n / by, for n < 2^31. */
 #ifndef TEQUIO_TESTS_CUDA_EMU_KERNELS_WALK_SCENE_H
 #define TEQUIO_TESTS_CUDA_EMU_KERNELS_WALK_SCENE_H
 

@@ -1,7 +1,7 @@
 /*
- * Engines of several devices, each in a thread of its own, that add up gradients among themselves: what
- * the first hands over is, bit for bit, what the host makes of all slots by the tree; and what becomes of
- * it when one of them leaves.
+ * Engines of several devices, each in a thread of its own, that add up gradients among themselves:
+ * what the first hands over is, bit for bit, what the host makes of all slots by the tree; and what
+ * becomes of it when one of them leaves.
  */
 #include "cuda_emu/kernel_test.h"
 
@@ -185,7 +185,8 @@ static void end(scene *s)
     fakes_hide(false);
 }
 
-/* The first `n` members, each with the node of `level` that follows the one before, from slot `first` on. */
+/* The first `n` members, each with the node of `level` that follows the one before, from slot
+ * `first` on. */
 static void play(scene *s, uint32_t first, uint32_t n_slots, uint8_t level, int32_t n)
 {
     int32_t numbers[MEMBERS];

@@ -281,7 +281,8 @@ static void test_buckets_are_tensorflows(void **state)
     free(values);
 }
 
-/* All at once is one after the other to the last bit, wherever what is no number stands among them. */
+/* All at once is one after the other to the last bit, wherever what is no number stands among
+ * them. */
 static void test_many_values_are_one_and_one(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /*
- * Images that stay bytes until a device has them mean, augmented or not, the numbers they would have
- * been, bit for bit; and stay none where augmentation needs a number that is no byte.
+ * Images that stay bytes until a device has them mean, augmented or not, the numbers they would
+ * have been, bit for bit; and stay none where augmentation needs a number that is no byte.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* Tables as examples: numbers, categories and labels, what is learned of them, and every refusal. */
+/* Tables as examples: numbers, categories and labels, what is learned of them, and every
+ * refusal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

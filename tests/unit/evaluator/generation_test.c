@@ -1,5 +1,5 @@
-/* Generation against a distribution computed apart from it: temperature, the best k, the context that
- * slides, seeds; with a tiny model of random weights. */
+/* Generation against a distribution computed apart from it: temperature, the best k, the context
+ * that slides, seeds; with a tiny model of random weights. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /*
- * Inputs on their way to a device that computes apart: beside the run before, written over, as bytes.
+ * Inputs on their way to a device that computes apart: beside the run before, written over, as
+ * bytes.
  */
 #include "unit/exec/support_device.h"
 #include "unit/exec/support_rig.h"

@@ -1,8 +1,8 @@
 /*
- * A device of paper: the kernels of support_paper.h, run as late as can be. What a queue is given waits
- * until somebody waits for it; then just that much is done, and of other queues what it follows. So
- * whoever reads too early finds old bytes, and whoever writes too early spoils what was to be read.
- * What is still to do when a copy goes down fills the place with NaN.
+ * A device of paper: the kernels of support_paper.h, run as late as can be. What a queue is given
+ * waits until somebody waits for it; then just that much is done, and of other queues what it
+ * follows. So whoever reads too early finds old bytes, and whoever writes too early spoils what was
+ * to be read. What is still to do when a copy goes down fills the place with NaN.
  */
 #ifndef TEQUIO_TESTS_UNIT_EXEC_SUPPORT_DEVICE_H
 #define TEQUIO_TESTS_UNIT_EXEC_SUPPORT_DEVICE_H

@@ -1,6 +1,6 @@
 /*
- * An exec over the backend of paper, with the model it runs and what it writes down: nodes that ran,
- * parts that were needed and ready, in their order.
+ * An exec over the backend of paper, with the model it runs and what it writes down: nodes that
+ * ran, parts that were needed and ready, in their order.
  */
 #ifndef TEQUIO_TESTS_UNIT_EXEC_SUPPORT_RIG_H
 #define TEQUIO_TESTS_UNIT_EXEC_SUPPORT_RIG_H

@@ -1,6 +1,6 @@
 /*
- * Where values lie: gradients, bound parameters, what is found by name, constants, and how much memory
- * all of that is.
+ * Where values lie: gradients, bound parameters, what is found by name, constants, and how much
+ * memory all of that is.
  */
 #include "unit/exec/support_rig.h"
 

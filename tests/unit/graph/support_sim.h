@@ -23,8 +23,8 @@ typedef struct sim {
     bool is_fused, is_told;
 } sim;
 
-/* Plans g with some nodes that must copy and, if asked, some values fused away, whose kernels run at any
- * of their turns or, if the plan is told, at the last. */
+/* Plans g with some nodes that must copy and, if asked, some values fused away, whose kernels run
+ * at any of their turns or, if the plan is told, at the last. */
 void sim_init(sim *s, const graph *g, uint64_t seed, bool is_fused, bool is_told);
 void sim_fini(sim *s);
 

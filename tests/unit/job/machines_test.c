@@ -1,4 +1,5 @@
-/* The tables of machines and GPUs: one rule gives all cells; what is refused names what would be right. */
+/* The tables of machines and GPUs: one rule gives all cells; what is refused names what would be
+ * right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

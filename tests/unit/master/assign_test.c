@@ -218,8 +218,8 @@ static void test_found_acting(void **state)
     assign_fini(&a);
 }
 
-/* The master starts anew while a server that came back is being filled: it holds one shard whole, so
- * it is needed, and the other one gets it as its standby all the same. */
+/* The master starts anew while a server that came back is being filled: it holds one shard whole,
+ * so it is needed, and the other one gets it as its standby all the same. */
 static void test_half_filled(void **state)
 {
     (void)state;

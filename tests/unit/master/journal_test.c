@@ -1,6 +1,6 @@
 /*
- * The journal: cut or damaged anywhere it reads as what was written before, and taken back it tells of
- * nothing that is computed again.
+ * The journal: cut or damaged anywhere it reads as what was written before, and taken back it tells
+ * of nothing that is computed again.
  */
 #include <setjmp.h>
 #include <stdarg.h>

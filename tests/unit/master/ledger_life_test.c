@@ -1,6 +1,6 @@
 /*
- * A ledger that lives on its journal: opened again, by whomever and wherever it stopped, it is the one
- * that nobody disturbed.
+ * A ledger that lives on its journal: opened again, by whomever and wherever it stopped, it is the
+ * one that nobody disturbed.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -290,8 +290,8 @@ static double flops_of(const char *model, model_mode mode, const data_field fiel
     return flops;
 }
 
-/* 6 N + 6 L C T a token, N all parameters, is how llm.c counts (train_gpt2.cu, gpt2_estimate_mfu; Kaplan and
- * others, 2020, section 2.1); the biases, norms and positions in N make no products. */
+/* 6 N + 6 L C T a token, N all parameters, is how llm.c counts (train_gpt2.cu, gpt2_estimate_mfu;
+ * Kaplan and others, 2020, section 2.1); the biases, norms and positions in N make no products. */
 static void test_flops_of_gpt2(void **state)
 {
     (void)state;
@@ -308,8 +308,8 @@ static void test_flops_of_gpt2(void **state)
     assert_true(fabs(3 * token / llm_c - 1) < 0.01);
 }
 
-/* 4 089 184 256 multiply-adds forward are torchvision's ("GFLOPS 4.09"). Backward has twice as many, but no
- * gradient of the image: 118 013 952 of the first convolution. */
+/* 4 089 184 256 multiply-adds forward are torchvision's ("GFLOPS 4.09"). Backward has twice as
+ * many, but no gradient of the image: 118 013 952 of the first convolution. */
 static void test_flops_of_resnet50(void **state)
 {
     (void)state;

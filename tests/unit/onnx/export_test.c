@@ -1,5 +1,5 @@
-/* Files that are written: a graph in ONNX's operators with the batch left open, and a model that came
- * as a file with other weights. What is written is read again. */
+/* Files that are written: a graph in ONNX's operators with the batch left open, and a model that
+ * came as a file with other weights. What is written is read again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -162,7 +162,8 @@ static void an_original_keeps_its_graph(void **state)
     file_destroy(&f);
 }
 
-/* Everything that has a mode, also inside of a branch, is at rest; what only training read is gone. */
+/* Everything that has a mode, also inside of a branch, is at rest; what only training read is
+ * gone. */
 static void all_is_at_rest(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Which nodes lanes make alone and together: every deal of few slots against all nodes of the tree. */
+/* Which nodes lanes make alone and together: every deal of few slots against all nodes of the
+ * tree. */
 #include "worker/nodes.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /*
- * What we use of the C interfaces of cuBLASLt, cuDNN and NCCL, in our own words, so that building needs
- * none of their headers. The rows are in api.def; tests/cuda/abi_test.c compares all with the vendors'
- * headers where these are. Types and numbers alone.
+ * What we use of the C interfaces of cuBLASLt, cuDNN and NCCL, in our own words, so that building
+ * needs none of their headers. The rows are in api.def; tests/cuda/abi_test.c compares all with the
+ * vendors' headers where these are. Types and numbers alone.
  */
 #ifndef TEQUIO_BACKEND_CUDA_LIBRARY_ABI_H
 #define TEQUIO_BACKEND_CUDA_LIBRARY_ABI_H

@@ -1,7 +1,7 @@
 /*
- * The one table of what is opened at run time: cuBLASLt, cuDNN, NCCL. A library is looked for when it
- * is first asked for, and kept. A file that lacks one function of api.def does not count, and the search
- * goes on. Where it goes, in this order:
+ * The one table of what is opened at run time: cuBLASLt, cuDNN, NCCL. A library is looked for when
+ * it is first asked for, and kept. A file that lacks one function of api.def does not count, and
+ * the search goes on. Where it goes, in this order:
  *
  *   the folders that TEQUIO_CUDA_LIBRARIES names, with colons between, if it is set: then nowhere
  *   else; the word none hides all
@@ -47,8 +47,8 @@ typedef struct api_found {
 /* Looks for it if nobody did. The answer lives as long as the process. */
 const api_found *api_find(api_library l);
 
-/* Whether CUDA's driver has left its files on this machine: on Linux, in Windows' subsystem for it, on
- * boards with a GPU of their own. */
+/* Whether CUDA's driver has left its files on this machine: on Linux, in Windows' subsystem for it,
+ * on boards with a GPU of their own. */
 bool api_has_driver(void);
 
 /* E_UNSUPPORTED "cuDNN is missing: ..." where there is none. */

@@ -1,6 +1,6 @@
 /*
- * From a graph to a program: it is chosen how values lie and which nodes one kernel does, then every node is
- * planned.
+ * From a graph to a program: it is chosen how values lie and which nodes one kernel does, then
+ * every node is planned.
  *
  * Threads: as backend.h says.
  */
@@ -9,7 +9,8 @@
 
 #include "backend/cuda/program.h"
 
-/* As backend_ops has them. E_UNSUPPORTED names all nodes that no kernel computes, each with the reason. */
+/* As backend_ops has them. E_UNSUPPORTED names all nodes that no kernel computes, each with the
+ * reason. */
 MUST_USE status cuda_load(backend *b, const graph *g, backend_program **ret, error *err);
 void cuda_unload(backend_program **p);
 

@@ -1,7 +1,7 @@
 /*
  * Into how many pieces a long sum is cut, so that enough blocks of threads work on it. The number
- * decides the order of the sum, and so its bits: it follows from the shape alone, never from the GPU.
- * Pure functions.
+ * decides the order of the sum, and so its bits: it follows from the shape alone, never from the
+ * GPU. Pure functions.
  */
 #ifndef TEQUIO_BACKEND_CUDA_PLAN_PIECES_H
 #define TEQUIO_BACKEND_CUDA_PLAN_PIECES_H
@@ -23,7 +23,8 @@ static inline int pieces_of(int64_t blocks, int64_t numbers)
     return pieces < 1 ? 1 : pieces > PIECES_MOST ? PIECES_MOST : (int)pieces;
 }
 
-/* Of `rows` rows that are added up column by column, of `n` neighbours, in each of `kept` places. */
+/* Of `rows` rows that are added up column by column, of `n` neighbours, in each of `kept`
+ * places. */
 static inline int pieces_of_columns(int64_t kept, int64_t rows, int64_t n)
 {
     int64_t width = n < PIECES_COLUMNS ? n : PIECES_COLUMNS;

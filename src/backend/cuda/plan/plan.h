@@ -1,6 +1,6 @@
 /*
- * Plan functions: each looks at the shapes and attributes of a node of its family and chooses what computes
- * it.
+ * Plan functions: each looks at the shapes and attributes of a node of its family and chooses what
+ * computes it.
  *
  * Threads: as backend.h says.
  */
@@ -15,8 +15,9 @@ typedef status (*cuda_plan)(backend_program *p, cuda_node *n, error *err);
 /* By operator; NULL: there is no kernel for it. */
 extern const cuda_plan cuda_plan_of[OP_COUNT];
 
-/* Whether it has an operand without elements and makes elements whose value that alone decides; then
- * cuda_plan_empty is its plan function. All other plan functions take such operands themselves. */
+/* Whether it has an operand without elements and makes elements whose value that alone decides;
+ * then cuda_plan_empty is its plan function. All other plan functions take such operands
+ * themselves. */
 bool cuda_node_is_empty(const cuda_node *n);
 
 /* Plan functions, by file */

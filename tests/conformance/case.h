@@ -6,8 +6,8 @@
  *
  * or with one set of data right beside the model.
  */
-#ifndef TESTS_CONFORMANCE_CASE_H
-#define TESTS_CONFORMANCE_CASE_H
+#ifndef TEQUIO_TESTS_CONFORMANCE_CASE_H
+#define TEQUIO_TESTS_CONFORMANCE_CASE_H
 
 #include "common/base/error.h"
 

@@ -1,6 +1,6 @@
 /* Tensors in files of test data, and how near two must be. */
-#ifndef TESTS_CONFORMANCE_TENSORS_H
-#define TESTS_CONFORMANCE_TENSORS_H
+#ifndef TEQUIO_TESTS_CONFORMANCE_TENSORS_H
+#define TEQUIO_TESTS_CONFORMANCE_TENSORS_H
 
 #include "onnx/host.h"
 

@@ -2,8 +2,8 @@
  * One cell of the kill matrix: a message, a role that says or hears it, and the job in which a task
  * of that role is killed at exactly that message. Threads: one.
  */
-#ifndef TEST_FAULT_CELL_H
-#define TEST_FAULT_CELL_H
+#ifndef TEQUIO_TESTS_FAULT_CELL_H
+#define TEQUIO_TESTS_FAULT_CELL_H
 
 #include "common/wire/wire.h"
 

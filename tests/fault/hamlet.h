@@ -6,8 +6,8 @@
  * Everything lies in one folder of the test: data, configuration, job dir, logs. No process
  * outlives the test. Threads: one.
  */
-#ifndef TEST_FAULT_HAMLET_H
-#define TEST_FAULT_HAMLET_H
+#ifndef TEQUIO_TESTS_FAULT_HAMLET_H
+#define TEQUIO_TESTS_FAULT_HAMLET_H
 
 #include "job/roster.h"
 

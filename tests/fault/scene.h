@@ -2,8 +2,8 @@
  * Scenes: for every message a small job in which it passes for sure, so that somebody can be killed
  * at it. Pure tables; played by kill_matrix.c and soak.c.
  */
-#ifndef TEST_FAULT_SCENE_H
-#define TEST_FAULT_SCENE_H
+#ifndef TEQUIO_TESTS_FAULT_SCENE_H
+#define TEQUIO_TESTS_FAULT_SCENE_H
 
 #include "fault/hamlet.h"
 

@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 #include "common/base/alloc.h"
+#include "golden/support_golden.h"
 #include "optim/settings.h"
-#include "support_golden.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -14,8 +14,8 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/rng.h"
+#include "golden/support_golden.h"
 #include "onnx/export.h"
-#include "support_golden.h"
 
 #include <fnmatch.h>
 #include <math.h>

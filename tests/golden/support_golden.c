@@ -1,4 +1,4 @@
-#include "support_golden.h"
+#include "golden/support_golden.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,8 +8,8 @@
  * memory is read in place over inproc and copied on the receiver's thread over tcp, and given back
  * there. Every inbox has a lock of its own, so that the transport orders no more than it must.
  */
-#ifndef TEST_SUPPORT_NET_FAKE_H
-#define TEST_SUPPORT_NET_FAKE_H
+#ifndef TEQUIO_TESTS_SUPPORT_NET_FAKE_H
+#define TEQUIO_TESTS_SUPPORT_NET_FAKE_H
 
 #include <stddef.h>
 

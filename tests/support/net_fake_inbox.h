@@ -2,8 +2,8 @@
  * The fake transport's inboxes: what arrived for a socket, and the thread that waits for it. Every
  * inbox has a lock of its own; a waiting thread is woken through a sleeper on its stack.
  */
-#ifndef TEST_SUPPORT_NET_FAKE_INBOX_H
-#define TEST_SUPPORT_NET_FAKE_INBOX_H
+#ifndef TEQUIO_TESTS_SUPPORT_NET_FAKE_INBOX_H
+#define TEQUIO_TESTS_SUPPORT_NET_FAKE_INBOX_H
 
 #include "common/net/net.h"
 

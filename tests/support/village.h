@@ -3,8 +3,8 @@
  * thread of its own, over one net. Data, configuration and job dirs lie in one folder that goes
  * with the test.
  */
-#ifndef TEST_SUPPORT_VILLAGE_H
-#define TEST_SUPPORT_VILLAGE_H
+#ifndef TEQUIO_TESTS_SUPPORT_VILLAGE_H
+#define TEQUIO_TESTS_SUPPORT_VILLAGE_H
 
 #include "common/base/hash.h"
 #include "common/config/config.h"

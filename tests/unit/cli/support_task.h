@@ -9,8 +9,8 @@
  * without an end), mortal:N (says which life it is; lives up to the N-th are killed, the next one
  * waits at $SUPPORT_FIFO for an `await`), await (waits for a `mortal` that lives).
  */
-#ifndef TESTS_UNIT_CLI_SUPPORT_TASK_H
-#define TESTS_UNIT_CLI_SUPPORT_TASK_H
+#ifndef TEQUIO_TESTS_UNIT_CLI_SUPPORT_TASK_H
+#define TEQUIO_TESTS_UNIT_CLI_SUPPORT_TASK_H
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /*
  * Starts in job dirs, as masters make them.
  */
-#ifndef TESTS_UNIT_COMMON_SUPPORT_JOBDIR_H
-#define TESTS_UNIT_COMMON_SUPPORT_JOBDIR_H
+#ifndef TEQUIO_TESTS_UNIT_COMMON_SUPPORT_JOBDIR_H
+#define TEQUIO_TESTS_UNIT_COMMON_SUPPORT_JOBDIR_H
 
 #include "common/store/jobdir.h"
 

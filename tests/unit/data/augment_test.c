@@ -8,7 +8,7 @@
 
 #include "common/base/alloc.h"
 #include "data/augment.h"
-#include "support_config.h"
+#include "unit/data/support_config.h"
 
 #include <string.h>
 

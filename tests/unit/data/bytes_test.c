@@ -13,8 +13,8 @@
 #include "data/augment.h"
 #include "data/reader.h"
 #include "support/folder.h"
-#include "support_config.h"
-#include "support_idx.h"
+#include "unit/data/support_config.h"
+#include "unit/data/support_idx.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "common/base/fs.h"
 #include "data/reader.h"
 #include "support/folder.h"
-#include "support_idx.h"
+#include "unit/data/support_idx.h"
 
 #include <stdlib.h>
 #include <string.h>

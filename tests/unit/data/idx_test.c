@@ -10,7 +10,7 @@
 #include "common/base/rng.h"
 #include "data/idx.h"
 #include "support/folder.h"
-#include "support_idx.h"
+#include "unit/data/support_idx.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include "common/base/thread.h"
 #include "data/augment.h"
 #include "data/reader.h"
-#include "support_config.h"
+#include "unit/data/support_config.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #include "common/base/alloc.h"
 #include "data/reader.h"
 #include "support/folder.h"
-#include "support_config.h"
-#include "support_idx.h"
+#include "unit/data/support_config.h"
+#include "unit/data/support_idx.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* See support_config.h. */
-#include "support_config.h"
+#include "unit/data/support_config.h"
 
 #include "common/base/alloc.h"
 

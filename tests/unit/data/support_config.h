@@ -1,6 +1,6 @@
 /* A configuration with the given section dataset_reader. */
-#ifndef TEST_SUPPORT_CONFIG_H
-#define TEST_SUPPORT_CONFIG_H
+#ifndef TEQUIO_TESTS_UNIT_DATA_SUPPORT_CONFIG_H
+#define TEQUIO_TESTS_UNIT_DATA_SUPPORT_CONFIG_H
 
 #include "common/config/config.h"
 

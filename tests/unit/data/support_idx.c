@@ -1,5 +1,5 @@
 /* See support_idx.h. */
-#include "support_idx.h"
+#include "unit/data/support_idx.h"
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"

@@ -1,6 +1,6 @@
 /* IDX files for tests: written byte by byte, independently of the reader. */
-#ifndef TEST_SUPPORT_IDX_H
-#define TEST_SUPPORT_IDX_H
+#ifndef TEQUIO_TESTS_UNIT_DATA_SUPPORT_IDX_H
+#define TEQUIO_TESTS_UNIT_DATA_SUPPORT_IDX_H
 
 #include "common/base/buf.h"
 

@@ -9,7 +9,7 @@
 #include "common/base/alloc.h"
 #include "data/reader.h"
 #include "support/folder.h"
-#include "support_idx.h"
+#include "unit/data/support_idx.h"
 
 #include <stdio.h>
 #include <stdlib.h>

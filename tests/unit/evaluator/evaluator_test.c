@@ -17,7 +17,7 @@
 #include "common/store/checkpoint.h"
 #include "common/store/events.h"
 #include "evaluator/evaluator.h"
-#include "support_job.h"
+#include "unit/evaluator/support_job.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -9,7 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "evaluator/signs.h"
-#include "support_job.h"
+#include "unit/evaluator/support_job.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* See support_job.h. */
-#include "support_job.h"
+#include "unit/evaluator/support_job.h"
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"

@@ -2,8 +2,8 @@
  * A training job made by hand: a job dir, small IDX data, a configuration, and checkpoints with
  * weights drawn from a seed, as a master and its servers would leave them.
  */
-#ifndef TEST_SUPPORT_JOB_H
-#define TEST_SUPPORT_JOB_H
+#ifndef TEQUIO_TESTS_UNIT_EVALUATOR_SUPPORT_JOB_H
+#define TEQUIO_TESTS_UNIT_EVALUATOR_SUPPORT_JOB_H
 
 #include "common/config/config.h"
 #include "common/parts/flat.h"

@@ -1,5 +1,5 @@
 /* Which gradients are refused, with which words, and that the graph is then as before. */
-#include "support_graph.h"
+#include "unit/graph/support_graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "graph/plan.h"
 #include "graph/print.h"
 
-#include "support_graph.h"
+#include "unit/graph/support_graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

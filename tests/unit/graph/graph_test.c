@@ -2,7 +2,7 @@
 #include "graph/graph.h"
 #include "graph/print.h"
 
-#include "support_graph.h"
+#include "unit/graph/support_graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

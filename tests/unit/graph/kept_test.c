@@ -4,7 +4,7 @@
  */
 #include "graph/precision.h"
 
-#include "support_graph.h"
+#include "unit/graph/support_graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

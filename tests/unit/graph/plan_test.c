@@ -1,8 +1,8 @@
 /* Plans of random graphs against a simulator, and what a plan makes of chains, views and parts. */
 #include "graph/plan.h"
 
-#include "support_graph.h"
-#include "support_sim.h"
+#include "unit/graph/support_graph.h"
+#include "unit/graph/support_sim.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

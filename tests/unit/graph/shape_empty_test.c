@@ -1,7 +1,7 @@
 /*
  * Shape rules where an axis is 0: what ONNX and numpy make of it, and what nothing can be made of.
  */
-#include "support_rows.h"
+#include "unit/graph/support_rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Shape rules, second half: losses, norms, attention, reductions. */
-#include "support_rows.h"
+#include "unit/graph/support_rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Shape rules of operators that move elements and pick them. */
-#include "support_rows.h"
+#include "unit/graph/support_rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

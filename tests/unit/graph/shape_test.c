@@ -1,5 +1,5 @@
 /* Shape rules, first half: the operators that compute. */
-#include "support_rows.h"
+#include "unit/graph/support_rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Shape rules of transposed windows, of normalisation over channels, and of recurrent layers. */
-#include "support_rows.h"
+#include "unit/graph/support_rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

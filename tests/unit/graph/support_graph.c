@@ -1,4 +1,4 @@
-#include "support_graph.h"
+#include "unit/graph/support_graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #ifndef TEQUIO_TESTS_UNIT_GRAPH_SUPPORT_ROWS_H
 #define TEQUIO_TESTS_UNIT_GRAPH_SUPPORT_ROWS_H
 
-#include "support_graph.h"
+#include "unit/graph/support_graph.h"
 
 typedef struct input {
     enum { END, ABSENT, THERE } presence;

@@ -1,6 +1,6 @@
-#include "support_sim.h"
+#include "unit/graph/support_sim.h"
 
-#include "support_graph.h"
+#include "unit/graph/support_graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "common/base/alloc.h"
-#include "support_build.h"
+#include "unit/model/support_build.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 #include "common/base/alloc.h"
 #include "graph/attrs.h"
-#include "support_build.h"
+#include "unit/model/support_build.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "support_build.h"
+#include "unit/model/support_build.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Building models of a configuration's section `model`, for batches of BUILD_BATCH. */
-#ifndef TESTS_UNIT_MODEL_SUPPORT_BUILD_H
-#define TESTS_UNIT_MODEL_SUPPORT_BUILD_H
+#ifndef TEQUIO_TESTS_UNIT_MODEL_SUPPORT_BUILD_H
+#define TEQUIO_TESTS_UNIT_MODEL_SUPPORT_BUILD_H
 
 #include "model/model.h"
 

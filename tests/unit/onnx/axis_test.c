@@ -11,7 +11,7 @@
 
 #include "graph/attrs.h"
 #include "graph/print.h"
-#include "support_import.h"
+#include "unit/onnx/support_import.h"
 
 #include <stdlib.h>
 #include <string.h>

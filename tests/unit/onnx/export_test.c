@@ -12,7 +12,7 @@
 #include "onnx/export.h"
 #include "onnx/import.h"
 #include "support/folder.h"
-#include "support_file.h"
+#include "unit/onnx/support_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "graph/attrs.h"
-#include "support_import.h"
+#include "unit/onnx/support_import.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "common/base/fs.h"
-#include "support_import.h"
+#include "unit/onnx/support_import.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "support_file.h"
+#include "unit/onnx/support_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
  * ONNX files for tests, put together in memory. Shapes and lists of names are written as text:
  * "2,3" and "x w b". What goes wrong in putting together fails the test.
  */
-#ifndef TESTS_UNIT_ONNX_SUPPORT_FILE_H
-#define TESTS_UNIT_ONNX_SUPPORT_FILE_H
+#ifndef TEQUIO_TESTS_UNIT_ONNX_SUPPORT_FILE_H
+#define TEQUIO_TESTS_UNIT_ONNX_SUPPORT_FILE_H
 
 #include "common/base/alloc.h"
 #include "common/base/buf.h"

@@ -1,4 +1,4 @@
-#include "support_import.h"
+#include "unit/onnx/support_import.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* Importing files of support_file.h, and looking at what came of them. */
-#ifndef TESTS_UNIT_ONNX_SUPPORT_IMPORT_H
-#define TESTS_UNIT_ONNX_SUPPORT_IMPORT_H
+#ifndef TEQUIO_TESTS_UNIT_ONNX_SUPPORT_IMPORT_H
+#define TEQUIO_TESTS_UNIT_ONNX_SUPPORT_IMPORT_H
 
 #include "onnx/import.h"
-#include "support_file.h"
+#include "unit/onnx/support_file.h"
 
 /* A graph with the inputs "fed" f32 [4,6], which is the model's "x", and "batch.id", and what was
  * imported into it. */

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "support_import.h"
+#include "unit/onnx/support_import.h"
 
 #include <string.h>
 

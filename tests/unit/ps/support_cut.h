@@ -2,8 +2,8 @@
  * Servers, each with its table and its cuts, and what a master does with the shards they write.
  * Threads: the test's only one, and each cuts' own writer.
  */
-#ifndef TEST_SUPPORT_CUT_H
-#define TEST_SUPPORT_CUT_H
+#ifndef TEQUIO_TESTS_UNIT_PS_SUPPORT_CUT_H
+#define TEQUIO_TESTS_UNIT_PS_SUPPORT_CUT_H
 
 #include "common/store/checkpoint.h"
 #include "ps/cut.h"

@@ -2,8 +2,8 @@
  * A standby played by hand over a real socket, and the scenes that tests of standbys begin with.
  * Threads: the test's only one. Whatever does not come within 20 s fails the test.
  */
-#ifndef TEST_SUPPORT_STANDBY_H
-#define TEST_SUPPORT_STANDBY_H
+#ifndef TEQUIO_TESTS_UNIT_PS_SUPPORT_STANDBY_H
+#define TEQUIO_TESTS_UNIT_PS_SUPPORT_STANDBY_H
 
 #include "unit/ps/support_server.h"
 

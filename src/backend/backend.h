@@ -168,6 +168,9 @@ typedef struct backend_ops {
     /* For people: of a node that may be a library's which one computes it, or why none does. NULL for
      * other nodes; the function is NULL where nothing is to be told. Lives as long as the program. */
     const char *(*done_by)(const backend_program *p, int32_t node);
+    /* For people: the bytes of what the kernel at this node's turn reads and writes, each value once, and
+     * which operator it is around, OP_COUNT if none; 0 bytes: there is no kernel. NULL likewise. */
+    size_t (*operand_bytes)(const backend_program *p, int32_t node, graph_op *ret_around);
     /* What the result's bits depend on: library version, instruction set, threads. */
     void (*fingerprint)(const backend *b, char *ret, size_t bytes);
     /* Zeroed, aligned for any kernel. E_NOMEM names `what`. 0 bytes give a pointer to release too. */

@@ -85,6 +85,31 @@ static const char *cuda_done_by(const backend_program *p, int32_t node)
     return node == group->spine ? p->nodes[group->last].by : NULL;
 }
 
+static bool holds(const graph_val *list, int32_t n, graph_val v)
+{
+    for (int32_t i = 0; i < n; i++)
+        if (list[i] == v)
+            return true;
+    return false;
+}
+
+static size_t cuda_operand_bytes(const backend_program *p, int32_t node, graph_op *ret_around)
+{
+    const cuda_node *n = &p->nodes[node];
+    const cuda_group *group = p->group[node];
+    size_t bytes = 0;
+    if (!n->body)
+        return 0;
+    for (int32_t i = 0; i < n->n_reads; i++)
+        if (n->reads[i] != GRAPH_NONE && !holds(n->reads, i, n->reads[i]))
+            bytes += p->bytes[n->reads[i]];
+    for (int32_t i = 0; i < n->n_writes; i++)
+        if (n->writes[i] != GRAPH_NONE && !holds(n->reads, n->n_reads, n->writes[i]))
+            bytes += p->bytes[n->writes[i]];
+    *ret_around = group && group->spine == GRAPH_NONE ? OP_COUNT : n->node->op;
+    return bytes;
+}
+
 static void cuda_fingerprint(const backend *b, char *ret, size_t bytes)
 {
     struct cudaDeviceProp found = {.name = "a GPU that does not answer"};
@@ -110,6 +135,7 @@ const backend_ops backend_cuda = {
     .can_alias = cuda_can_alias,
     .prepare = cuda_prepare,
     .done_by = cuda_done_by,
+    .operand_bytes = cuda_operand_bytes,
     .fingerprint = cuda_fingerprint,
     .alloc = cuda_alloc,
     .release = cuda_release,

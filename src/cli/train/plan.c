@@ -5,6 +5,7 @@
 #include "backend/registry.h"
 #include "cli/commands.h"
 #include "cli/line/size.h"
+#include "cli/train/kernels.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "exec/variant.h"
@@ -188,6 +189,7 @@ static void print_plan(const planned *p, buf *out)
         print_part(p, part, out);
     print_slabs(p, out);
     print_fullest(p, out);
+    kernels_print(&p->lane, out);
 }
 
 static int run_plan(const args *a, error *err)
@@ -224,7 +226,8 @@ const command command_plan = {
         "GPU, of products, convolutions and attention which library computes them, or why it is a "
         "kernel of ours; the parts of the vector of parameters, with the node before which their "
         "weights must be there and the one after which their gradient goes out; the memory that all of it takes; "
-        "and at which node it is fullest, with the largest values there.\n\n"
+        "and at which node it is fullest, with the largest values there; on a GPU the kernels of a step by the "
+        "operators that they are around, with the bytes of what they read and write.\n\n"
         "What a whole run takes, tasks, servers and steps, 'tequio train CONFIG --dry-run' tells.",
     .flags = plan_flags,
     .n_flags = COUNT_OF(plan_flags),

@@ -95,34 +95,27 @@ static status down_after_compute(const exec *e, error *err)
     return async_of(e)->follow(e->device, QUEUE_DOWN, e->queued->made, err);
 }
 
-static bool is_kept(const variant *v, graph_val id)
+/* A node's kernel may run at a later one's turn. */
+static bool is_made_in(const variant *v, graph_val id, const segment *s)
 {
-    if (id == GRAPH_NONE || !graph_value_at(v->graph, id)->keep)
-        return false;
-    const plan_place *place = plan_place_of(v->plan, id);
-    return place->slab == SLAB_IO && place->materialised && place->bytes > 0;
-}
-
-static status fetch_kept_of(const walk *w, const graph_node *n, bool *follows, error *err)
-{
-    for (int32_t i = 0; i < n->n_out; i++) {
-        graph_val id = n->out[i];
-        if (!is_kept(w->v, id))
-            continue;
-        if (!*follows)
-            TRY(down_after_compute(w->e, err));
-        *follows = true;
-        TRY(async_of(w->e)->copy(w->e->device, QUEUE_DOWN, queued_host_address(w->e, w->v, id),
-                                 w->v->addresses[id], plan_place_of(w->v->plan, id)->bytes, err));
-    }
-    return OK;
+    int32_t turn = plan_place_of(v->plan, id)->first;
+    return s->first <= turn && turn < s->end;
 }
 
 static status fetch_kept(const walk *w, const segment *s, error *err)
 {
+    const variant *v = w->v;
     bool follows = false;
-    for (int32_t node = s->first; node < s->end; node++)
-        TRY(fetch_kept_of(w, graph_node_at(w->v->graph, node), &follows, err));
+    for (size_t i = 0; i < v->n_kept; i++) {
+        graph_val id = v->kept[i];
+        if (!is_made_in(v, id, s))
+            continue;
+        if (!follows)
+            TRY(down_after_compute(w->e, err));
+        follows = true;
+        TRY(async_of(w->e)->copy(w->e->device, QUEUE_DOWN, queued_host_address(w->e, v, id),
+                                 v->addresses[id], plan_place_of(v->plan, id)->bytes, err));
+    }
     return OK;
 }
 

@@ -188,6 +188,17 @@ static void cut_segments(variant *v)
     free(is_cut);
 }
 
+static void list_kept(variant *v)
+{
+    v->kept = xcalloc((size_t)graph_n_values(v->graph) + 1, sizeof *v->kept);
+    for (graph_val i = 0; i < graph_n_values(v->graph); i++) {
+        const plan_place *place = plan_place_of(v->plan, i);
+        const graph_value *value = graph_value_at(v->graph, i);
+        if (value->keep && value->kind == VAL_TEMP && place->slab == SLAB_IO && place->bytes > 0)
+            v->kept[v->n_kept++] = i;
+    }
+}
+
 status variant_load(variant *v, const backend_ops *ops, backend *device, const graph *g,
                     const flat *layout, error *err)
 {
@@ -199,6 +210,7 @@ status variant_load(variant *v, const backend_ops *ops, backend *device, const g
     TRY(make_plan(v, layout, err));
     TRY(prepare_kernels(v, err));
     TRY(place_constants(v, err));
+    list_kept(v);
     schedule_parts(v, layout);
     cut_segments(v);
     v->addresses = xcalloc((size_t)graph_n_values(g) + 1, sizeof *v->addresses);
@@ -227,6 +239,7 @@ void variant_unload(variant *v)
     free(v->kernels);
     free(v->addresses);
     free(v->in_flat);
+    free(v->kept);
     if (v->device)
         v->backend->release(v->device, SPACE_DEVICE, v->constants);
     free(v->need.items);

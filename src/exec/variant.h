@@ -44,6 +44,8 @@ typedef struct variant {
     void **addresses;        /* [n_values] */
     graph_val *in_flat;      /* values whose memory is the flat vector's */
     size_t n_in_flat;
+    graph_val *kept;         /* values that somebody reads behind a run, and that lie apart */
+    size_t n_kept;
     void *constants;         /* SLAB_CONST, of this variant alone */
     part_events need, ready; /* live parts no node touches are ready at node n_nodes */
     segment *segments;       /* in the order of a run */

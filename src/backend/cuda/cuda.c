@@ -50,11 +50,13 @@ static int32_t cuda_runs_at(const backend_program *p, int32_t node)
     return p->group[node] ? p->group[node]->last : node;
 }
 
+/* Of groups those of a loss, where its gradient takes the place of the scores. */
 static bool cuda_can_run_inplace(const backend_program *p, int32_t node)
 {
-    const cuda_node *n = &p->nodes[node];
-    return n->takes_inplace && !p->group[node] &&
-           p->bytes[n->node->in[graph_node_inplace(n->node)]] == p->bytes[n->node->out[0]];
+    const graph_node *n = graph_node_at(p->g, node);
+    const cuda_group *group = p->group[node];
+    bool takes = group ? group->slopes == node : p->nodes[node].takes_inplace;
+    return takes && p->bytes[n->in[graph_node_inplace(n)]] == p->bytes[n->out[0]];
 }
 
 static bool cuda_can_alias(const backend_program *p, int32_t node)

@@ -183,6 +183,48 @@ static const scene norms[] = {
      1},
 };
 
+static const sce_attr mean = {0}, sum = {.reduction = SCE_SUM},
+                      but_five = {.has_ignore_index = true, .ignore_index = 5};
+static const shape_attr scalar = {0};
+static const accuracy_attr all = {0}, but_one = {.has_ignore_index = true, .ignore_index = 1};
+
+#define JUDGE(x, attr)  WITH(ACCURACY, 2, attr, x, 1)
+#define LOSS(x, attr)   WITH(SOFTMAX_CROSS_ENTROPY_LOSS, 2, attr, x, 1)
+#define LOSS_BWD(x, attr, k, d)                                                                    \
+    WITH(SOFTMAX_CROSS_ENTROPY_LOSS_BWD, 5, attr, x, d, 1, OUT(k, 1), OUT(k, 2))
+
+static const scene losses[] = {
+    {"a loss, who is right, and the gradient",
+     {F32(12, 30), I64(12), F32(1)},
+     {ONE(ABS, 0), JUDGE(Y(0), &all), LOSS(Y(0), &mean), WITH(RESHAPE, 1, &scalar, 2),
+      LOSS_BWD(Y(0), &mean, 2, Y(3)), ONE(SIN, Y(4))},
+     6,
+     2},
+    {"a long row, and who is right behind",
+     {F32(3, 1301), I64(3), F32(1)},
+     {ONE(ABS, 0), WITH(RESHAPE, 1, &scalar, 2), LOSS(Y(0), &sum),
+      LOSS_BWD(Y(0), &sum, 2, Y(1)), JUDGE(Y(0), &all)},
+     5,
+     2},
+    {"no gradient", {F32(12, 30), I64(12)}, {JUDGE(0, &all), LOSS(0, &mean)}, 2, 1},
+    {"rows that only one ignores",
+     {F32(12, 30), I64(12), F32(1)},
+     {WITH(RESHAPE, 1, &scalar, 2), JUDGE(0, &but_one), LOSS(0, &but_five),
+      LOSS_BWD(0, &but_five, 2, Y(0))},
+     4,
+     1},
+    {"a gradient that waits for the loss",
+     {F32(12, 30), I64(12)},
+     {LOSS(0, &mean), ONE(SIN, Y(0)), LOSS_BWD(0, &mean, 0, Y(1))},
+     3,
+     0},
+    {"places beside classes",
+     {F32(12, 30, 2), I64(12, 2), F32(1)},
+     {WITH(RESHAPE, 1, &scalar, 2), JUDGE(0, &all), LOSS(0, &mean), LOSS_BWD(0, &mean, 2, Y(0))},
+     4,
+     0},
+};
+
 /* Relu's gradient between, of which nothing is stored. */
 static const scene relus[] = {
     {"channels first",
@@ -220,6 +262,13 @@ static void test_norms_have_chains_around_them(void **state)
         scene_check(&norms[i], 0.0);
 }
 
+static void test_losses_take_their_gradient_along(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(losses); i++)
+        scene_check(&losses[i], 0.0);
+}
+
 static void test_slopes_of_relu_are_not_stored(void **state)
 {
     (void)state;
@@ -234,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(test_chains_are_found),
         KERNEL_TEST(test_norms_have_chains_around_them),
+        KERNEL_TEST(test_losses_take_their_gradient_along),
         KERNEL_TEST(test_slopes_of_relu_are_not_stored),
     };
     return kernel_tests_run(tests, COUNT_OF(tests));

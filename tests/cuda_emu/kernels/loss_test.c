@@ -178,6 +178,87 @@ static void losses_and_slopes(void **state)
         compare(&problems[i]);
 }
 
+/* --- all at once --- */
+
+typedef struct result {
+    float *loss, *most, *log_sum;
+    int64_t *counts; /* right, counted */
+    void *scores;    /* their slopes, in the end */
+} result;
+
+static result result_new(const problem *p, void *scores)
+{
+    size_t rows = (size_t)p->n;
+    return (result){.loss = device_room(rows * sizeof(float)),
+                    .most = device_room(rows * sizeof(float)),
+                    .log_sum = device_room(rows * sizeof(float)),
+                    .counts = device_room(2 * sizeof(int64_t)),
+                    .scores = scores};
+}
+
+static void make_each_alone(const launch_loss_call *c, const result *r, const float *slope)
+{
+    launch_loss_call judged = *c;
+    judged.room = device_room((size_t)c->n);
+    launch_accuracy(kernel_test_stream(), &judged, r->counts, r->counts + 1, r->scores);
+    launch_loss(kernel_test_stream(), c, r->loss, r->most, r->log_sum, r->scores);
+    launch_loss_bwd(kernel_test_stream(), c, r->scores, r->scores, slope, r->most, r->log_sum);
+}
+
+static void expect_same(const char *what, const void *made, const void *expected, size_t bytes)
+{
+    static char of[2][MOST * sizeof(float)];
+    from_device(of[0], made, bytes);
+    from_device(of[1], expected, bytes);
+    if (memcmp(of[0], of[1], bytes) != 0)
+        fail_msg("%s: not as alone", what);
+}
+
+/* `slopes`, `judges`: which are wanted beside the loss. */
+static void expect_same_bits(const problem *p, bool slopes, bool judges)
+{
+    void *scores[2];
+    uint64_t *fault;
+    char what[96];
+    launch_loss_call c = make(p, &scores[0], &fault);
+    size_t rows = (size_t)p->n, n_loss = p->reduction == LAUNCH_LOSS_NONE ? rows : 1;
+    scores[1] = stored_on_device(p->type, x, elements(p));
+    numbers(dloss, n_loss, 9, 1.0f, 2.0f);
+    const float *slope = on_device(dloss, n_loss * sizeof *dloss);
+    result made = result_new(p, scores[0]), alone = result_new(p, scores[1]);
+    launch_loss_at_once(kernel_test_stream(), &c,
+                        &(launch_loss_pass){.loss = made.loss,
+                                            .most = made.most,
+                                            .log_sum = made.log_sum,
+                                            .dscores = slopes ? scores[0] : NULL,
+                                            .dloss = slopes ? slope : NULL,
+                                            .own = slopes ? device_room(rows * 4) : NULL,
+                                            .right = judges ? made.counts : NULL,
+                                            .counted = judges ? made.counts + 1 : NULL,
+                                            .verdict = judges ? device_room(rows) : NULL},
+                        scores[0]);
+    make_each_alone(&c, &alone, slope);
+    describe(what, "at once", p);
+    expect_same(what, made.loss, alone.loss, n_loss * sizeof(float));
+    expect_same(what, made.most, alone.most, rows * sizeof(float));
+    expect_same(what, made.log_sum, alone.log_sum, rows * sizeof(float));
+    if (judges)
+        expect_same(what, made.counts, alone.counts, 2 * sizeof(int64_t));
+    if (slopes)
+        expect_same(what, scores[0], scores[1], elements(p) * (p->type == LAUNCH_F32 ? 4 : 2));
+    device_clear();
+}
+
+static void all_at_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < PROBLEMS; i++)
+        if (problems[i].inner == 1 && !problems[i].log_probs && problems[i].n < 1000) {
+            expect_same_bits(&problems[i], true, true);
+            expect_same_bits(&problems[i], i % 2 == 0, i % 2 == 1);
+        }
+}
+
 /* The least row with a label that is no class is told, and its loss does not count. */
 static void labels_that_are_no_class(void **state)
 {
@@ -261,6 +342,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(losses_and_slopes),
+        KERNEL_TEST(all_at_once),
         KERNEL_TEST(labels_that_are_no_class),
         KERNEL_TEST(a_mean_of_nothing),
         KERNEL_TEST(accuracy),

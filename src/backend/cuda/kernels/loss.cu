@@ -64,23 +64,30 @@ static KERNEL(LOSS_THREADS, measure_columns, float *most, float *log_sum, const 
     }
 }
 
-/* room[piece] = the sum of the piece's losses and that of its weights. x NULL: of the weights. */
+/* The logarithm of the row's probability of its label. */
 template <typename T>
-static KERNEL(LOSS_THREADS, sum_rows, float *loss, double *room, const T *x, const float *most,
-              const float *log_sum, launch_loss_call c, int64_t piece)
+static __device__ __forceinline__ float own_of(const launch_loss_call *c, const T *x, int64_t row,
+                                               const float *most, const float *log_sum)
+{
+    float own = to_float(x[row_begin(c, row) + label_of(c, row) * c->inner]);
+    return c->log_probs ? own : (own - most[row]) - log_sum[row];
+}
+
+/* room[piece] = the sum of the piece's losses and that of its weights. x NULL: those of the labels
+ * are `own`; without these too, of the weights. */
+template <typename T>
+static KERNEL(LOSS_THREADS, sum_rows, float *loss, double *room, const T *x, const float *own,
+              const float *most, const float *log_sum, launch_loss_call c, int64_t piece)
 {
     int64_t first = blockIdx.x * piece, rows = c.n * c.inner;
     int64_t stop = first + piece < rows ? first + piece : rows;
     double sum = 0.0, weights = 0.0;
     for (int64_t r = first + threadIdx.x; r < stop; r += LOSS_THREADS) {
         check_label(&c, r);
-        int64_t label = label_of(&c, r);
-        float w = weight_of(&c, label), one = 0.0f;
-        if (w != 0.0f && x) {
-            float own = to_float(x[row_begin(&c, r) + label * c.inner]);
-            one = -w * (c.log_probs ? own : (own - most[r]) - log_sum[r]);
-        }
-        if (c.reduction == LAUNCH_LOSS_NONE && x)
+        float w = weight_of(&c, label_of(&c, r)), one = 0.0f;
+        if (w != 0.0f && (x || own))
+            one = -w * (x ? own_of(&c, x, r, most, log_sum) : own[r]);
+        if (c.reduction == LAUNCH_LOSS_NONE && loss)
             loss[r] = one;
         sum += (double)one;
         weights += (double)w;
@@ -108,16 +115,16 @@ static KERNEL(32, sum_pieces, float *loss, double *room, int pieces, launch_loss
         *loss = (float)(kind == LAUNCH_LOSS_MEAN ? sum / weights : sum);
 }
 
+/* loss NULL: of the weights alone. */
 template <typename T>
 static void add_rows(cuda_stream stream, const launch_loss_call *c, float *loss, const T *x,
-                     const float *most, const float *log_sum)
+                     const float *own, const float *most, const float *log_sum)
 {
     int64_t piece = (c->n * c->inner + c->pieces - 1) / c->pieces;
-    bool one = x && c->reduction != LAUNCH_LOSS_NONE;
+    float *one = c->reduction != LAUNCH_LOSS_NONE ? loss : NULL;
     LAUNCH(sum_rows<T>, dim3((unsigned)c->pieces), dim3(LOSS_THREADS), 0, stream, loss, c->room, x,
-           most, log_sum, *c, piece);
-    LAUNCH(sum_pieces, dim3(1), dim3(32), 0, stream, one ? loss : (float *)0, c->room, c->pieces,
-           c->reduction);
+           own, most, log_sum, *c, piece);
+    LAUNCH(sum_pieces, dim3(1), dim3(32), 0, stream, one, c->room, c->pieces, c->reduction);
 }
 
 void launch_loss(cuda_stream stream, const launch_loss_call *c, float *loss, float *most,
@@ -135,7 +142,7 @@ void launch_loss(cuda_stream stream, const launch_loss_call *c, float *loss, flo
         else if (!c->log_probs && rows > 0)
             LAUNCH(measure_columns<T>, dim3(blocks_for(rows, LOSS_THREADS)), dim3(LOSS_THREADS), 0,
                    stream, most, log_sum, x, *c);
-        add_rows(stream, c, loss, x, most, log_sum);
+        add_rows(stream, c, loss, x, NULL, most, log_sum);
     });
 }
 
@@ -158,20 +165,32 @@ static __device__ __forceinline__ float slope_of(float x, float most, float log_
     return (own ? p - 1.0f : p) * scale;
 }
 
+/* The slopes of a row; `own` keeps what own_of() would find of its scores, which they may take the
+ * place of. */
+template <int THREADS, typename T>
+static __device__ __forceinline__ void slope_row(T *y, const T *x, const launch_loss_call *c,
+                                                 int64_t row, float scale, float most,
+                                                 float log_sum, float *own, bool aligned)
+{
+    int64_t at = row_begin(c, row), label = label_of(c, row);
+    for (int64_t i = 4 * (int64_t)threadIdx.x; i < c->classes; i += 4 * THREADS) {
+        quad q = quad_load(x + at, i, c->classes, aligned);
+        for (int j = 0; j < 4; j++) {
+            if (own && i + j == label)
+                own[row] = (q.v[j] - most) - log_sum;
+            q.v[j] = slope_of(q.v[j], most, log_sum, i + j == label, scale, c->log_probs);
+        }
+        quad_store(y + at, i, c->classes, aligned, q);
+    }
+}
+
 template <typename T, int THREADS>
 static KERNEL(ROW_BLOCK<THREADS>, loss_bwd_rows, T *y, const T *x, const float *dloss,
               const float *most, const float *log_sum, launch_loss_call c, bool aligned)
 {
     for (int64_t r = row_first(); r < c.n; r += row_step()) {
-        int64_t at = row_begin(&c, r), label = label_of(&c, r);
-        float scale = scale_of(&c, dloss, r);
         float m = c.log_probs ? 0.0f : most[r], l = c.log_probs ? 0.0f : log_sum[r];
-        for (int64_t i = 4 * (int64_t)threadIdx.x; i < c.classes; i += 4 * THREADS) {
-            quad q = quad_load(x + at, i, c.classes, aligned);
-            for (int j = 0; j < 4; j++)
-                q.v[j] = slope_of(q.v[j], m, l, i + j == label, scale, c.log_probs);
-            quad_store(y + at, i, c.classes, aligned, q);
-        }
+        slope_row<THREADS>(y, x, &c, r, scale_of(&c, dloss, r), m, l, NULL, aligned);
     }
 }
 
@@ -201,7 +220,7 @@ void launch_loss_bwd(cuda_stream stream, const launch_loss_call *c, void *dscore
         const T *x = (const T *)scores;
         bool aligned = rows_aligned(x, c->pitch) && rows_aligned(y, c->pitch);
         if (c->reduction == LAUNCH_LOSS_MEAN)
-            add_rows<T>(stream, c, NULL, NULL, most, log_sum);
+            add_rows<T>(stream, c, NULL, NULL, NULL, NULL, NULL);
         if (c->inner == 1)
             with_rows(c->n, c->classes, [&](auto threads, dim3 grid, dim3 block) {
                 LAUNCH((loss_bwd_rows<T, decltype(threads)::value>), grid, block, 0, stream, y, x,
@@ -298,4 +317,57 @@ void launch_accuracy(cuda_stream stream, const launch_loss_call *c, int64_t *rig
                    stream, verdict, x, *c);
     });
     LAUNCH(count_verdicts, dim3(1), dim3(LOSS_THREADS), 0, stream, right, counted, verdict, rows);
+}
+
+/* --- all at once --- */
+
+/* A row is measured, judged, and replaced by its slopes while it is near. */
+template <typename T, int THREADS>
+static KERNEL(ROW_BLOCK<THREADS>, pass_rows, launch_loss_pass made, const T *x, launch_loss_call c,
+              bool aligned)
+{
+    for (int64_t r = row_first(); r < c.n; r += row_step()) {
+        measure m = {-INFINITY, 0.0f};
+        best b = {-INFINITY, INT_MAX};
+        for (int64_t i = 4 * (int64_t)threadIdx.x; i < c.classes; i += 4 * THREADS) {
+            quad q = quad_load(x + row_begin(&c, r), i, c.classes, aligned, -INFINITY);
+            m = measure_four(m, q);
+            for (int j = 0; j < 4 && i + j < c.classes && made.verdict; j++)
+                b = best_join(b, {q.v[j], (int32_t)i + j});
+        }
+        m = measure_of_row<THREADS>(m);
+        float log_sum = vec_log(m.sum);
+        if (made.verdict)
+            b = row_fold<THREADS>(b, {-INFINITY, INT_MAX}, best_join);
+        if (threadIdx.x == 0 && made.verdict)
+            made.verdict[r] = verdict_of(&c, b, label_of(&c, r));
+        if (threadIdx.x == 0 && made.most)
+            made.most[r] = m.most;
+        if (threadIdx.x == 0 && made.log_sum)
+            made.log_sum[r] = log_sum;
+        if (made.dscores)
+            slope_row<THREADS>((T *)made.dscores, x, &c, r, scale_of(&c, made.dloss, r), m.most,
+                               log_sum, made.own, aligned);
+    }
+}
+
+void launch_loss_at_once(cuda_stream stream, const launch_loss_call *c,
+                         const launch_loss_pass *made, const void *scores)
+{
+    with_type(c->type, [&](auto t) {
+        typedef decltype(t) T;
+        const T *x = (const T *)scores, *still_there = made->dscores ? NULL : x;
+        bool aligned = rows_aligned(x, c->pitch) && rows_aligned((T *)made->dscores, c->pitch);
+        if (made->dscores && c->reduction == LAUNCH_LOSS_MEAN)
+            add_rows<T>(stream, c, NULL, NULL, NULL, NULL, NULL);
+        if (c->n > 0)
+            with_rows(c->n, c->classes, [&](auto threads, dim3 grid, dim3 block) {
+                LAUNCH((pass_rows<T, decltype(threads)::value>), grid, block, 0, stream, *made, x,
+                       *c, aligned);
+            });
+        add_rows(stream, c, made->loss, still_there, made->own, made->most, made->log_sum);
+    });
+    if (made->verdict)
+        LAUNCH(count_verdicts, dim3(1), dim3(LOSS_THREADS), 0, stream, made->right, made->counted,
+               made->verdict, c->n);
 }

@@ -31,6 +31,17 @@ typedef struct launch_loss_call {
     uint64_t fault_node;
 } launch_loss_call;
 
+/* What is made of scores [n,classes] that are no log_probs while they are read. NULL: not wanted, but that
+ * without dscores most and log_sum are. */
+typedef struct launch_loss_pass {
+    float *loss, *most, *log_sum;   /* as launch_loss */
+    void *dscores;                  /* as launch_loss_bwd, may be the scores */
+    const float *dloss;             /* with dscores */
+    float *own;                     /* [n], with dscores: room */
+    int64_t *right, *counted;       /* as launch_accuracy, of the same labels */
+    uint8_t *verdict;               /* [n], with those two: room */
+} launch_loss_pass;
+
 /* loss [] or, with LAUNCH_LOSS_NONE, [n,inner]. `most` and `log_sum` [n,inner], unless log_probs: the
  * rows' largest score, and the logarithm of the sum of exp(score - largest). */
 void launch_loss(cuda_stream stream, const launch_loss_call *c, float *loss, float *most,
@@ -43,6 +54,9 @@ void launch_loss_bwd(cuda_stream stream, const launch_loss_call *c, void *dscore
  * class, class 1 is where the score is above 0. NULL: not wanted. */
 void launch_accuracy(cuda_stream stream, const launch_loss_call *c, int64_t *right,
                      int64_t *counted, const void *scores);
+/* All of it, with the bits of those three. */
+void launch_loss_at_once(cuda_stream stream, const launch_loss_call *c, const launch_loss_pass *made,
+                         const void *scores);
 
 #ifdef __cplusplus
 }

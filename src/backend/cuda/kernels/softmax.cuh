@@ -24,22 +24,33 @@ __device__ __forceinline__ measure measure_join(measure a, measure b)
     return {most, a.sum * exp_below(a.most, most) + b.sum * exp_below(b.most, most)};
 }
 
+/* With four more numbers of the row. */
+__device__ __forceinline__ measure measure_four(measure m, const quad &q)
+{
+    float most = m.most;
+    for (int j = 0; j < 4; j++)
+        most = q.v[j] > most ? q.v[j] : most;
+    m.sum *= exp_below(m.most, most);
+    for (int j = 0; j < 4; j++)
+        m.sum += exp_below(q.v[j], most);
+    m.most = most;
+    return m;
+}
+
+/* What the threads of a row have measured of it. */
+template <int THREADS> __device__ __forceinline__ measure measure_of_row(measure m)
+{
+    return row_fold<THREADS>(m, {-INFINITY, 0.0f}, measure_join);
+}
+
 /* Of one row by the threads that it has; rows lie `pitch` apart. */
 template <int THREADS, typename T>
 __device__ __forceinline__ measure measure_row(const T *x, int64_t n, bool aligned)
 {
     measure m = {-INFINITY, 0.0f};
-    for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
-        quad q = quad_load(x, i, n, aligned, -INFINITY);
-        float most = m.most;
-        for (int j = 0; j < 4; j++)
-            most = q.v[j] > most ? q.v[j] : most;
-        m.sum *= exp_below(m.most, most);
-        for (int j = 0; j < 4; j++)
-            m.sum += exp_below(q.v[j], most);
-        m.most = most;
-    }
-    return row_fold<THREADS>(m, {-INFINITY, 0.0f}, measure_join);
+    for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS)
+        m = measure_four(m, quad_load(x, i, n, aligned, -INFINITY));
+    return measure_of_row<THREADS>(m);
 }
 
 /* Of one column by one thread, `step` numbers from one entry to the next. */

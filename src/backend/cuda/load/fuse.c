@@ -228,11 +228,24 @@ static bool takes_as_spine(const fuser *f, const cuda_group *group, int32_t node
 
 /* --- the walk --- */
 
-static void add_node(const fuser *f, cuda_group *group, int32_t node)
+void cuda_group_add(backend_program *p, cuda_group *group, int32_t node)
 {
-    f->p->group[node] = group;
+    p->group[node] = group;
     group->last = node;
     group->n_nodes++;
+}
+
+cuda_group *cuda_group_new(backend_program *p, int32_t node)
+{
+    cuda_group *group = arena_alloc(p->arena, sizeof *group);
+    *group = (cuda_group){.first = node,
+                          .spine = GRAPH_NONE,
+                          .relu_of = GRAPH_NONE,
+                          .slopes = GRAPH_NONE,
+                          .accuracy = GRAPH_NONE,
+                          .held = GRAPH_NONE};
+    cuda_group_add(p, group, node);
+    return group;
 }
 
 static void add_views(const fuser *f, cuda_group *group, graph_val v)
@@ -250,7 +263,6 @@ static void add_step(const fuser *f, cuda_group *group, int32_t node, int32_t sl
     fused_steps *steps = group->spine == GRAPH_NONE ? &group->before : &group->behind;
     const graph_node *n = graph_node_at(f->g, node);
     steps->at[steps->n++] = (fused_step){node, slot};
-    add_node(f, group, node);
     if (graph_value_at(f->g, n->out[0])->dtype == DT_F32)
         group->held = n->out[0]; /* otherwise a rounded copy, beside it */
 }
@@ -261,7 +273,6 @@ static void close_with(const fuser *f, cuda_group *group, int32_t spine)
         group->relu_of = relu_of(f, group, spine);
     group->spine = spine;
     group->held = GRAPH_NONE;
-    add_node(f, group, spine);
 }
 
 /* Whether the node could continue the group that holds what this input shows. */
@@ -291,6 +302,7 @@ static bool joins(const fuser *f, int32_t node)
     if (!best)
         return false;
     add_views(f, best, n->in[slot]);
+    cuda_group_add(f->p, best, node);
     if (takes_as_spine(f, best, node, slot))
         close_with(f, best, node);
     else
@@ -315,11 +327,9 @@ static void begins(const fuser *f, int32_t node)
     int32_t slot = is_spine ? GRAPH_NONE : first_slot(f->p, node);
     if (!is_spine && slot == GRAPH_NONE)
         return;
-    cuda_group *group = arena_alloc(f->p->arena, sizeof *group);
-    *group =
-        (cuda_group){.first = node, .spine = is_spine ? node : GRAPH_NONE, .relu_of = GRAPH_NONE};
+    cuda_group *group = cuda_group_new(f->p, node);
     if (is_spine) {
-        add_node(f, group, node);
+        group->spine = node;
         group->held = n->out[0];
     } else {
         add_step(f, group, node, slot);
@@ -389,8 +399,9 @@ void cuda_fuse(backend_program *p)
     f.n_readers = xcalloc(n_values, sizeof *f.n_readers);
     f.is_grad = xcalloc(n_values, sizeof *f.is_grad);
     look_at_readers(&f);
+    cuda_fuse_losses(p);
     for (int32_t i = 0; i < graph_n_nodes(f.g); i++)
-        if (!joins(&f, i))
+        if (!p->group[i] && !joins(&f, i))
             begins(&f, i);
     drop_lonely(&f);
     fuse_away(&f);

@@ -11,6 +11,7 @@
  *                 BatchNormalization, the gradients' Add behind that of a LayerNormalization
  *     an end      what a product puts its sums through: a bias, Relu, Gelu, or a gradient of those two,
  *                 where the way it is multiplied has that (product.h)
+ *     a loss      its gradient, and who judges the same scores: one reading of them for all
  *
  * A group runs at the turn of its last node, so nobody else may read before what it makes: every other
  * reader of its values stands behind that node. Values that only the group reads take no memory, the
@@ -40,12 +41,20 @@ struct cuda_group {
     int32_t n_nodes;            /* views among them too */
     int32_t spine;              /* the node they are around, a product perhaps; GRAPH_NONE: one chain, `before` */
     int32_t relu_of;            /* the norm of the Relu whose gradient alone is in front; or GRAPH_NONE */
+    int32_t slopes, accuracy;   /* of a loss: its gradient, who judges its scores; or GRAPH_NONE */
     fused_steps before, behind;
     graph_val held;             /* what it makes at its end; GRAPH_NONE: it takes no more */
 };
 
 /* Fills p->group and p->is_fused. */
 void cuda_fuse(backend_program *p);
+
+/* A group of that node alone, in the program's arena. */
+cuda_group *cuda_group_new(backend_program *p, int32_t node);
+void cuda_group_add(backend_program *p, cuda_group *group, int32_t node);
+
+/* Those around losses, for cuda_fuse; fuse_loss.c */
+void cuda_fuse_losses(backend_program *p);
 
 /* Which row a node is: of unary_math.def, with its attributes; of binary_math.def's FLOAT and POWER; of
  * its CHOICE. */

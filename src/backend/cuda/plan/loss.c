@@ -3,6 +3,7 @@
  * no class are told of by the fault word, those of Accuracy count as wrong.
  */
 #include "backend/cuda/kernels/loss.h"
+#include "backend/cuda/load/fuse.h"
 #include "backend/cuda/plan/pieces.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
@@ -62,10 +63,81 @@ static status run_loss(const cuda_node *n, const cuda_call *c, error *err)
     return OK;
 }
 
+/* --- a loss with its gradient, or the accuracy of its scores --- */
+
+typedef struct group_state {
+    launch_loss_call call;              /* first: call_of() reads it */
+    int dloss, dscores, right, counted; /* places in the call's in and out; -1: none */
+    size_t own, verdict;                /* places in the scratch */
+} group_state;
+
+static status run_group(const cuda_node *n, const cuda_call *c, error *err)
+{
+    (void)err;
+    const group_state *s = n->state;
+    launch_loss_call call = call_of(n, c, 1, 2);
+    launch_loss_pass made = {.loss = c->out[0], .most = c->out[1], .log_sum = c->out[2]};
+    if (s->dscores >= 0) {
+        made.dloss = c->in[s->dloss];
+        made.dscores = c->out[s->dscores];
+        made.own = (float *)((char *)c->scratch + s->own);
+    }
+    if (s->right >= 0) {
+        made.right = c->out[s->right];
+        made.counted = c->out[s->counted];
+        made.verdict = (uint8_t *)c->scratch + s->verdict;
+    }
+    launch_loss_at_once(c->stream, &call, &made, c->in[0]);
+    return OK;
+}
+
+static int add_read(cuda_node *n, graph_val v)
+{
+    n->reads[n->n_reads] = v;
+    return n->n_reads++;
+}
+
+static int add_write(cuda_node *n, graph_val v)
+{
+    n->writes[n->n_writes] = v;
+    return n->n_writes++;
+}
+
+static size_t add_scratch(cuda_node *n, size_t bytes)
+{
+    size_t at = n->scratch_bytes;
+    n->scratch_bytes += bytes;
+    return at;
+}
+
+static void plan_group(backend_program *p, cuda_node *n, const cuda_group *group)
+{
+    group_state *s = arena_alloc(p->arena, sizeof *s);
+    *s = (group_state){.call = *(const launch_loss_call *)n->state, .dscores = -1, .right = -1};
+    if (group->slopes != GRAPH_NONE) {
+        const graph_node *slopes = graph_node_at(p->g, group->slopes);
+        s->dloss = add_read(n, slopes->in[1]);
+        s->dscores = add_write(n, slopes->out[0]);
+        s->own = add_scratch(n, (size_t)s->call.n * sizeof(float));
+    }
+    if (group->accuracy != GRAPH_NONE) {
+        const graph_node *accuracy = graph_node_at(p->g, group->accuracy);
+        s->right = add_write(n, accuracy->out[0]);
+        s->counted = add_write(n, accuracy->out[1]);
+        s->verdict = add_scratch(n, (size_t)s->call.n);
+    }
+    n->body = run_group;
+    n->state = s;
+}
+
 status cuda_plan_loss(backend_program *p, cuda_node *n, error *err)
 {
+    const cuda_group *group = p->group[n - p->nodes];
     n->body = run_loss;
-    return plan_any(p, n, cuda_in(n, 0), 1, err);
+    TRY(plan_any(p, n, cuda_in(n, 0), 1, err));
+    if (group)
+        plan_group(p, n, group);
+    return OK;
 }
 
 static status run_loss_bwd(const cuda_node *n, const cuda_call *c, error *err)

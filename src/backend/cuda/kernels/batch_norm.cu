@@ -81,13 +81,18 @@ static KERNEL(CHANNEL_THREADS, forward_lines, channel_line *lines, int apart, co
 }
 
 /* `each`: 1 / the numbers of a channel, 0 where its statistics do not depend on them. */
-static KERNEL(CHANNEL_THREADS, backward_lines, channel_line *lines, int apart, const float *scale,
-              const float *mean, const float *variance, const float *dscale, const float *dbias,
-              int64_t channels, float epsilon, float each)
+static KERNEL(CHANNEL_THREADS, backward_lines, launch_batch_norm_call c, int apart,
+              const float *scale, const float *mean, const float *variance, const float *dscale,
+              const float *dbias, float each)
 {
-    for (int64_t k = channel_first(); k < channels; k += channel_step()) {
-        float inverse = 1.0f / sqrtf(variance[k] + epsilon), by = scale[k] * inverse;
+    channel_line *lines = (channel_line *)c.lines + (apart - 1);
+    for (int64_t k = channel_first(); k < c.channels; k += channel_step()) {
+        float inverse = 1.0f / sqrtf(variance[k] + c.epsilon), by = scale[k] * inverse;
         lines[k * apart] = {mean[k], by, dscale[k] * inverse * each * by, dbias[k] * each * by};
+        if (c.share) {
+            c.mean_share[k] = mean[k] * *c.share;
+            c.variance_share[k] = variance[k] * *c.share;
+        }
     }
 }
 
@@ -275,9 +280,8 @@ static void backward(cuda_stream stream, const launch_batch_norm_call *c, const 
         LAUNCH(forward_lines, grid, block, 0, stream, lines, apart, b.scale, c->relu_bias, b.mean,
                b.variance, c->channels, c->epsilon);
     sum_slopes<T>(stream, c, b, aligned);
-    LAUNCH(backward_lines, grid, block, 0, stream, lines + (apart - 1), apart, b.scale, b.mean,
-           b.variance, (const float *)b.dscale, (const float *)b.dbias, c->channels, c->epsilon,
-           each);
+    LAUNCH(backward_lines, grid, block, 0, stream, *c, apart, b.scale, b.mean, b.variance,
+           (const float *)b.dscale, (const float *)b.dbias, each);
     aligned = aligned && rows_aligned(dx, 4);
     if (dx && c->relu_bias)
         map_all(stream, c, relu_backward_map<T>{dx, dy, x, aligned});

@@ -21,6 +21,8 @@ typedef struct launch_batch_norm_call {
     const launch_chain_call *before; /* or NULL; backward, with channels last: it makes and stores dy */
     const float *relu_bias;       /* or NULL; backward: dy is of Relu's result, of what the norm made with
                                    * this bias, which is made of x again */
+    const float *share;           /* or NULL; backward: the number that makes mean_share and variance_share */
+    float *mean_share, *variance_share; /* ... of mean and variance */
 } launch_batch_norm_call;
 
 /* Mean and population variance of each channel; n plane > 0. */

@@ -243,6 +243,7 @@ cuda_group *cuda_group_new(backend_program *p, int32_t node)
                           .relu_of = GRAPH_NONE,
                           .slopes = GRAPH_NONE,
                           .accuracy = GRAPH_NONE,
+                          .shares = {GRAPH_NONE, GRAPH_NONE},
                           .held = GRAPH_NONE};
     cuda_group_add(p, group, node);
     return group;
@@ -336,6 +337,43 @@ static void begins(const fuser *f, int32_t node)
     }
 }
 
+/* --- the batch's mean and variance --- */
+
+/* What the node multiplies v by, if that is one number, and there before `node`; or GRAPH_NONE. */
+static graph_val factor_of(const fuser *f, int32_t product, graph_val v, int32_t node)
+{
+    const graph_node *n = graph_node_at(f->g, product);
+    if (n->op != OP_MUL || f->p->group[product] || storage_moves(&f->p->nodes[product]) ||
+        (n->in[0] != v && n->in[1] != v))
+        return GRAPH_NONE;
+    graph_val by = n->in[n->in[0] == v];
+    const graph_value *factor = graph_value_at(f->g, by);
+    bool is_there = graph_shape_elements(&factor->shape) == 1 && factor->def < node;
+    const graph_val alike[] = {v, by, n->out[0]};
+    return is_there && is_float(f, v) && are_stored_alike(f, alike, COUNT_OF(alike)) ? by
+                                                                                     : GRAPH_NONE;
+}
+
+static void take_shares(const fuser *f, int32_t node)
+{
+    const graph_node *bwd = graph_node_at(f->g, node);
+    cuda_group *group = (cuda_group *)f->p->group[node];
+    if (bwd->op != OP_BATCH_NORMALIZATION_BWD || node + 2 >= graph_n_nodes(f->g) ||
+        cuda_node_is_empty(&f->p->nodes[node]) || (group && group->last != node))
+        return;
+    graph_val by = factor_of(f, node + 1, bwd->in[2], node);
+    if (by == GRAPH_NONE || by != factor_of(f, node + 2, bwd->in[3], node))
+        return;
+    if (!group) {
+        group = cuda_group_new(f->p, node);
+        group->spine = node;
+    }
+    for (int k = 0; k < 2; k++) {
+        group->shares[k] = node + 1 + k;
+        cuda_group_add(f->p, group, node + 1 + k);
+    }
+}
+
 /* --- what comes of it --- */
 
 static void drop_lonely(const fuser *f)
@@ -404,6 +442,8 @@ void cuda_fuse(backend_program *p)
         if (!p->group[i] && !joins(&f, i))
             begins(&f, i);
     drop_lonely(&f);
+    for (int32_t i = 0; i < graph_n_nodes(f.g); i++)
+        take_shares(&f, i);
     fuse_away(&f);
     tell(p);
     free(f.n_readers);

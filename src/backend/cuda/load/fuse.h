@@ -7,6 +7,8 @@
  *                 gradients' Add and Relu's gradient
  *     Relu        whose gradient stands between it and that of the BatchNormalization before it: the
  *                 signs it looks at are made again of what the norm's gradient reads anyway
+ *     averages    of a batch's mean and variance the shares that go into the moving ones, which backward
+ *                 makes beside that norm's gradient
  *     behind      a chain that begins with what a normalisation makes: Add and Relu behind a
  *                 BatchNormalization, the gradients' Add behind that of a LayerNormalization
  *     an end      what a product puts its sums through: a bias, Relu, Gelu, or a gradient of those two,
@@ -42,6 +44,7 @@ struct cuda_group {
     int32_t spine;              /* the node they are around, a product perhaps; GRAPH_NONE: one chain, `before` */
     int32_t relu_of;            /* the norm of the Relu whose gradient alone is in front; or GRAPH_NONE */
     int32_t slopes, accuracy;   /* of a loss: its gradient, who judges its scores; or GRAPH_NONE */
+    int32_t shares[2];          /* of a norm's gradient: products of its mean, and of its variance; or GRAPH_NONE */
     fused_steps before, behind;
     graph_val held;             /* what it makes at its end; GRAPH_NONE: it takes no more */
 };

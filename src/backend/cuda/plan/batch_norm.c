@@ -19,6 +19,7 @@ typedef struct norm_state {
     size_t vector;         /* bytes of one number a channel */
     size_t vectors, lines; /* where in the scratch they begin */
     int relu_bias;         /* its place among what is read; 0: Relu's gradient is not made */
+    int share, shares;     /* backward: places among what is read, and written; 0: none */
 } norm_state;
 
 /* Whether there is one place, too. */
@@ -105,6 +106,11 @@ static status run_norm_bwd(const cuda_node *n, const cuda_call *c, error *err)
     launch_chain_call chain;
     call.before = cuda_chain_at(n->before, c, &chain);
     call.relu_bias = s->relu_bias ? c->in[s->relu_bias] : NULL;
+    if (s->shares) {
+        call.share = c->in[s->share];
+        call.mean_share = c->out[s->shares];
+        call.variance_share = c->out[s->shares + 1];
+    }
     launch_batch_norm_bwd(c->stream, &call, c->out[0], or_scratch(c->out[1], s, 0, c),
                           or_scratch(c->out[2], s, 1, c), c->in[4], c->in[0], c->in[1], c->in[2],
                           c->in[3], s->training);
@@ -124,6 +130,16 @@ static void look_through_relu(backend_program *p, cuda_node *n, const cuda_group
     n->scratch_bytes += (size_t)s->call.channels * LINE_BYTES;
 }
 
+static void take_shares(backend_program *p, cuda_node *n, const cuda_group *group, norm_state *s)
+{
+    const graph_node *product = graph_node_at(p->g, group->shares[0]);
+    s->share = n->n_reads;
+    n->reads[n->n_reads++] = product->in[product->in[0] == n->node->in[2]];
+    s->shares = n->n_writes;
+    for (int k = 0; k < 2; k++)
+        n->writes[n->n_writes++] = graph_node_at(p->g, group->shares[k])->out[0];
+}
+
 status cuda_plan_batch_norm_bwd(backend_program *p, cuda_node *n, error *err)
 {
     (void)err;
@@ -131,6 +147,8 @@ status cuda_plan_batch_norm_bwd(backend_program *p, cuda_node *n, error *err)
     const cuda_group *group = p->group[n - p->nodes];
     if (group && group->relu_of != GRAPH_NONE)
         look_through_relu(p, n, group, s);
+    if (group && group->shares[0] != GRAPH_NONE)
+        take_shares(p, n, group, s);
     n->body = run_norm_bwd;
     return OK;
 }

@@ -162,6 +162,8 @@ typedef struct backend_ops {
     /* The node at whose turn this one's work is done: itself, or a later one whose kernel does it too.
      * NULL: a backend where each has its own turn. */
     int32_t (*runs_at)(const backend_program *p, int32_t node);
+    /* An earlier value that this one equals, as the plan's same_as; GRAPH_NONE or, for all, NULL. */
+    graph_val (*same_as)(const backend_program *p, graph_val v);
     bool (*can_run_inplace)(const backend_program *p, int32_t node);
     bool (*can_alias)(const backend_program *p, int32_t node);      /* OP_ALIAS nodes */
     MUST_USE status (*prepare)(backend_program *p, int32_t node, backend_kernel *ret, error *err);

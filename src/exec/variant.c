@@ -63,8 +63,11 @@ static status make_plan(variant *v, const flat *layout, error *err)
     int32_t *runs_at = xcalloc((size_t)n_nodes + 1, sizeof *runs_at);
     bool *no_inplace = xcalloc((size_t)n_nodes + 1, sizeof *no_inplace);
     bool *no_alias = xcalloc((size_t)n_nodes + 1, sizeof *no_alias);
+    graph_val *same_as = xcalloc((size_t)n_values + 1, sizeof *same_as);
     for (graph_val i = 0; i < n_values; i++)
         bytes[i] = v->backend->value_bytes(v->program, i);
+    for (graph_val i = 0; i < n_values; i++)
+        same_as[i] = v->backend->same_as ? v->backend->same_as(v->program, i) : GRAPH_NONE;
     for (int32_t i = 0; i < n_nodes; i++) {
         const graph_node *n = graph_node_at(v->graph, i);
         runs_at[i] = v->backend->runs_at ? v->backend->runs_at(v->program, i) : i;
@@ -77,12 +80,14 @@ static status make_plan(variant *v, const flat *layout, error *err)
                             .runs_at = v->backend->runs_at ? runs_at : NULL,
                             .no_inplace = no_inplace,
                             .no_alias = no_alias,
+                            .same_as = same_as,
                             .flat = layout};
     status st = plan_create(v->graph, &options, &v->plan, err);
     free(bytes);
     free(runs_at);
     free(no_inplace);
     free(no_alias);
+    free(same_as);
     return st;
 }
 

@@ -184,17 +184,23 @@ static void join(planner *s, graph_val v, graph_val from)
         place->last = s->p->places[v].last;
 }
 
+/* The value whose bytes the node's output may share; or GRAPH_NONE. */
+static graph_val shown_by(const planner *s, int32_t node)
+{
+    const graph_node *n = graph_node_at(s->g, node);
+    const plan_options *o = s->options;
+    if (o->same_as && n->out[0] != GRAPH_NONE && o->same_as[n->out[0]] != GRAPH_NONE)
+        return o->same_as[n->out[0]];
+    bool is_view = graph_op_of(n->op)->traits & OP_ALIAS && !(o->no_alias && o->no_alias[node]);
+    return is_view ? n->in[0] : GRAPH_NONE;
+}
+
 static void join_views(planner *s)
 {
     for (int32_t i = 0; i < s->n_nodes; i++) {
-        const graph_node *n = graph_node_at(s->g, i);
-        if (!(graph_op_of(n->op)->traits & OP_ALIAS))
-            continue;
-        if (s->options->no_alias && s->options->no_alias[i])
-            continue;
-        graph_val from = n->in[0], to = n->out[0];
-        if (to == GRAPH_NONE || slab_of(s, to) != SLAB_TEMP || !bytes_of(s, to) ||
-            bytes_of(s, from) != bytes_of(s, to))
+        graph_val to = graph_node_at(s->g, i)->out[0], from = shown_by(s, i);
+        if (from == GRAPH_NONE || to == GRAPH_NONE || slab_of(s, to) != SLAB_TEMP ||
+            !bytes_of(s, to) || bytes_of(s, from) != bytes_of(s, to))
             continue;
         join(s, to, from);
     }

@@ -50,6 +50,11 @@ static int32_t cuda_runs_at(const backend_program *p, int32_t node)
     return p->group[node] ? p->group[node]->last : node;
 }
 
+static graph_val cuda_same_as(const backend_program *p, graph_val v)
+{
+    return p->same_as[v];
+}
+
 /* Of groups those of a loss, where its gradient takes the place of the scores. */
 static bool cuda_can_run_inplace(const backend_program *p, int32_t node)
 {
@@ -133,6 +138,7 @@ const backend_ops backend_cuda = {
     .unload = cuda_unload,
     .value_bytes = cuda_value_bytes,
     .runs_at = cuda_runs_at,
+    .same_as = cuda_same_as,
     .can_run_inplace = cuda_can_run_inplace,
     .can_alias = cuda_can_alias,
     .prepare = cuda_prepare,

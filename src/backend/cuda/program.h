@@ -73,6 +73,7 @@ struct backend_program {
     cuda_node *nodes;
     const cuda_group **group;   /* by node; NULL: it runs alone */
     bool *is_fused;         /* by value: it is in no memory */
+    graph_val *same_as;     /* by value: an earlier one that it equals; GRAPH_NONE */
     cuda_storage *storage;  /* by value */
     size_t *bytes;          /* by value */
     struct cuda_table *tables;

@@ -79,6 +79,30 @@ static void a_chain_runs_in_one_place(void **state)
     graph_destroy(&g);
 }
 
+/* What equals an earlier value takes its bytes, which nobody may write over until both are read. */
+static void a_value_that_is_there_already_shares_its_bytes(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    graph_val x = make_input(g, "x", DT_F32, DIMS(8, 8));
+    graph_val first = make_node(g, OP_MATMUL, "first", IN(x, x), NULL);
+    graph_val over = make_node(g, OP_RELU, "over", IN(first), NULL);
+    graph_val again = make_node(g, OP_MATMUL, "again", IN(x, x), NULL);
+    graph_val sum = make_node(g, OP_MATMUL, "sum", IN(over, again), NULL);
+    graph_keep(g, make_node(g, OP_RELU, "out", IN(sum), NULL));
+    for (int is_told = 0; is_told < 2; is_told++) {
+        graph_val same[] = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
+        same[again] = is_told ? first : GRAPH_NONE;
+        plan *p;
+        error err = ERROR_INIT;
+        assert_int_equal(plan_create(g, &(plan_options){.same_as = same}, &p, &err), OK);
+        assert_int_equal(plan_aliased(p, again), is_told ? first : again);
+        assert_int_equal(plan_aliased(p, over), is_told ? over : first);
+        plan_destroy(&p);
+    }
+    graph_destroy(&g);
+}
+
 /* The sum may run with the fused node, before the last reader of its first input. */
 static void a_kernel_that_may_run_early_does_not_run_in_place(void **state)
 {
@@ -212,6 +236,7 @@ int main(void)
         cmocka_unit_test(a_plan_that_is_told_turns_keeps_to_them),
         cmocka_unit_test(parts_are_ready_when_their_last_byte_was_used),
         cmocka_unit_test(a_chain_runs_in_one_place),
+        cmocka_unit_test(a_value_that_is_there_already_shares_its_bytes),
         cmocka_unit_test(a_kernel_that_may_run_early_does_not_run_in_place),
         cmocka_unit_test(dead_bytes_are_used_again),
         cmocka_unit_test(a_layout_that_does_not_fit_is_refused),

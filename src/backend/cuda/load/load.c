@@ -87,7 +87,30 @@ static status plan_group(backend_program *p, cuda_node *n, const cuda_group *gro
     return is_chain ? cuda_plan_chain(p, n, err) : cuda_plan_of[n->node->op](p, n, err);
 }
 
-/* Nodes that make no elements have nothing to run. */
+/* Weights are rounded for forward, and for backward once more, which saves memory where rounding costs
+ * little. Here it is a pass over memory like others, so the first copy stays. */
+static void find_same(backend_program *p)
+{
+    graph_val *rounded = xcalloc((size_t)graph_n_values(p->g) + 1, sizeof *rounded);
+    for (graph_val v = 0; v < graph_n_values(p->g); v++)
+        rounded[v] = GRAPH_NONE;
+    for (int32_t i = 0; i < graph_n_nodes(p->g); i++) {
+        const graph_node *n = graph_node_at(p->g, i);
+        if (n->op != OP_TO_HALF || graph_value_at(p->g, n->in[0])->kind == VAL_TEMP)
+            continue;
+        const graph_value *y = graph_value_at(p->g, n->out[0]);
+        graph_val *first = &rounded[n->in[0]];
+        if (y->keep)
+            continue;
+        if (*first == GRAPH_NONE)
+            *first = n->out[0];
+        else if (graph_value_at(p->g, *first)->dtype == y->dtype)
+            p->same_as[n->out[0]] = *first;
+    }
+    free(rounded);
+}
+
+/* Nodes that make no elements have nothing to run, nor those that make what is there. */
 static status plan_one(backend_program *p, cuda_node *n, error *err)
 {
     const cuda_group *group = p->group[n - p->nodes];
@@ -95,7 +118,8 @@ static status plan_one(backend_program *p, cuda_node *n, error *err)
         return plan_group(p, n, group, err);
     bool has_elements = false;
     for (int i = 0; i < n->node->n_out; i++)
-        has_elements |= cuda_out(n, i) && p->bytes[n->node->out[i]] > 0;
+        has_elements |= cuda_out(n, i) && p->bytes[n->node->out[i]] > 0 &&
+                        p->same_as[n->node->out[i]] == GRAPH_NONE;
     if (!has_elements)
         return OK;
     if (!cuda_plan_of[n->node->op])
@@ -139,12 +163,17 @@ status cuda_load(backend *b, const graph *g, backend_program **ret, error *err)
     p->nodes = arena_alloc(p->arena, (size_t)graph_n_nodes(g) * sizeof *p->nodes);
     p->group = arena_alloc(p->arena, (size_t)graph_n_nodes(g) * sizeof *p->group);
     p->is_fused = arena_alloc(p->arena, (size_t)graph_n_values(g) * sizeof *p->is_fused);
+    p->same_as = arena_alloc(p->arena, (size_t)graph_n_values(g) * sizeof *p->same_as);
+    for (graph_val v = 0; v < graph_n_values(g); v++)
+        p->same_as[v] = GRAPH_NONE;
     for (int32_t i = 0; i < graph_n_nodes(g); i++)
         begin_node(p, i);
     storage_choose(p);
     storage_space_rows(p);
-    if (b->fuses)
+    if (b->fuses) {
+        find_same(p);
         cuda_fuse(p);
+    }
     for (int32_t i = 0; i < graph_n_nodes(g); i++)
         list_values(p, &p->nodes[i]);
     status st = storage_measure(p, err);

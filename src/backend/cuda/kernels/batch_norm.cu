@@ -17,7 +17,7 @@ template <typename T> struct batch_moments : moments_fold<T> {
     }
 };
 
-template <typename T, typename D> struct batch_slopes : slopes_fold<T, D> {
+template <typename X, typename D> struct batch_slopes : slopes_fold<X, D> {
     float *dscale, *dbias;
     const float *variance;
     float epsilon;
@@ -130,19 +130,19 @@ static void map_all(cuda_stream stream, const launch_batch_norm_call *c, M map)
 }
 
 /* What a chain makes of y as it is stored, or would be if others read it too. */
-template <typename T> struct chained_map {
+struct chained_map {
     typedef channel_line line;
-    forward_map<T> map;
+    forward_map<any_floats, any_floats> map;
+    dtype stored_as;
     light_chain chain;
 
     __device__ __forceinline__ void four(int64_t at, int64_t i, int64_t n,
                                          const channel_line l[4]) const
     {
         quad q = map.make(at, i, n, l);
-        if (map.y)
+        if (map.y.x)
             quad_store(map.y + at, i, n, map.aligned, q);
-        for (int j = 0; j < 4; j++)
-            q.v[j] = to_float(stored<T>(q.v[j]));
+        chain_round(q.v, stored_as);
         chain.behind(q.v, (uint32_t)(at + i), n - i);
     }
 };
@@ -150,6 +150,16 @@ template <typename T> struct chained_map {
 static int64_t row_of(const launch_batch_norm_call *c)
 {
     return c->channels_last ? c->channels : c->plane;
+}
+
+static void map_behind(cuda_stream stream, const launch_batch_norm_call *c, void *y, const void *x,
+                       bool aligned)
+{
+    static const dtype of[] = {DT_F32, DT_BF16, DT_F16}; /* launch_type */
+    chained_map map = {{any_floats_of(y, c->type), any_floats_of(x, c->type), aligned},
+                       of[c->type],
+                       {chain_code_of(c->behind, row_of(c) % CHAIN_EACH == 0)}};
+    map_all(stream, c, map);
 }
 
 void launch_batch_norm(cuda_stream stream, const launch_batch_norm_call *c, void *y, const void *x,
@@ -164,12 +174,10 @@ void launch_batch_norm(cuda_stream stream, const launch_batch_norm_call *c, void
     with_type(c->type, [&](auto t) {
         typedef decltype(t) T;
         bool aligned = rows_aligned((T *)y, row_of(c)) && rows_aligned((const T *)x, row_of(c));
-        forward_map<T> map = {(T *)y, (const T *)x, aligned};
         if (c->behind)
-            map_all(stream, c,
-                    chained_map<T>{map, {chain_code_of(c->behind, row_of(c) % CHAIN_EACH == 0)}});
+            map_behind(stream, c, y, x, aligned);
         else
-            map_all(stream, c, map);
+            map_all(stream, c, forward_map<T *, const T *>{(T *)y, (const T *)x, aligned});
     });
 }
 
@@ -250,19 +258,21 @@ static void sum_slopes(cuda_stream stream, const launch_batch_norm_call *c, cons
 {
     reduce_space s = space_of(c);
     bool means_too = aligned && rows_aligned(b.mean, 4);
-    auto fold_of = [&](auto d) {
-        return batch_slopes<T, decltype(d)>{
-            {d, (const T *)b.x, b.mean, 1, means_too}, b.dscale, b.dbias, b.variance, c->epsilon};
+    auto fold_of = [&](auto d, auto x) {
+        return batch_slopes<decltype(x), decltype(d)>{
+            {d, x, b.mean, 1, means_too}, b.dscale, b.dbias, b.variance, c->epsilon};
     };
+    const T *dy = (const T *)b.dy, *x = (const T *)b.x;
     if (c->before)
         fold_across(
             stream, &s, c->pieces, c->room,
-            fold_of(chained_slopes{{chain_code_of(c->before, c->channels % CHAIN_EACH == 0)}}));
+            fold_of(chained_slopes{{chain_code_of(c->before, c->channels % CHAIN_EACH == 0)}},
+                    any_floats_of(b.x, c->type)));
     else if (c->relu_bias)
         fold(stream, &s, c->pieces, c->room,
-             fold_of(relu_slopes<T>{(const T *)b.dy, (const both_lines *)c->lines, aligned}));
+             fold_of(relu_slopes<T>{dy, (const both_lines *)c->lines, aligned}, x));
     else
-        fold(stream, &s, c->pieces, c->room, fold_of(stored_slopes<T>{(const T *)b.dy, aligned}));
+        fold(stream, &s, c->pieces, c->room, fold_of(stored_slopes<T>{dy, aligned}, x));
 }
 
 template <typename T>

@@ -19,7 +19,7 @@ template <typename T> struct group_moments : moments_fold<T> {
     }
 };
 
-template <typename T> struct group_slopes : slopes_fold<T> {
+template <typename T> struct group_slopes : slopes_fold<const T *, stored_slopes<T>> {
     slopes *sums;
 
     __device__ __forceinline__ void put(int64_t k, slopes s) const
@@ -69,7 +69,8 @@ void launch_group_norm(cuda_stream stream, const launch_group_norm_call *c, void
         LAUNCH(forward_lines, dim3(blocks_for(rows, SAMPLE_THREADS)), dim3(SAMPLE_THREADS), 0,
                stream, lines, scale, bias, (const float *)mean, (const float *)inverse, rows,
                channels, c->per_group);
-        map_rows(stream, forward_map<T>{(T *)y, from, aligned}, lines, rows, c->plane, rows);
+        map_rows(stream, forward_map<T *, const T *>{(T *)y, from, aligned}, lines, rows, c->plane,
+                 rows);
     });
 }
 

@@ -87,11 +87,12 @@ struct slopes {
     float plain, normal;
 };
 
-/* Likewise. `sharing` results in a row have one mean; 1 where columns are summed. D: as stored_slopes. */
-template <typename T, typename D = stored_slopes<T>> struct slopes_fold {
+/* Likewise. `sharing` results in a row have one mean; 1 where columns are summed. X: a pointer; D: as
+ * stored_slopes. */
+template <typename X, typename D> struct slopes_fold {
     typedef slopes state;
     D dy;
-    const T *x;
+    X x;
     const float *mean;
     int64_t sharing;
     bool aligned;
@@ -137,10 +138,11 @@ static __device__ __forceinline__ float slope_through(const channel_line &l, flo
     return dy * l.by - (x - l.mean) * l.tilt - l.level;
 }
 
-template <typename T> struct forward_map {
+/* Y and X: pointers. */
+template <typename Y, typename X> struct forward_map {
     typedef channel_line line;
-    T *y;
-    const T *x;
+    Y y;
+    X x;
     bool aligned;
 
     __device__ __forceinline__ quad make(int64_t at, int64_t i, int64_t n,

@@ -89,9 +89,9 @@ static __device__ __forceinline__ void add_four(float *band, int64_t i, int64_t 
     quad_store(band, i, n, aligned, sum);
 }
 
-/* WIDE: a thread has more columns than it keeps in registers. */
+/* D: a pointer. WIDE: a thread has more columns than it keeps in registers. */
 template <typename X, typename D, int THREADS, bool WIDE, typename C>
-static KERNEL(THREADS, row_norm_bwd, X *dx, float *dscale, float *dbias, const D *dy, const X *x,
+static KERNEL(THREADS, row_norm_bwd, X *dx, float *dscale, float *dbias, D dy, const X *x,
               const float *scale, const float *mean, const float *inverse, int64_t rows,
               int64_t band, int64_t n, bool aligned, C behind)
 {
@@ -151,18 +151,32 @@ static KERNEL(THREADS, row_norm_bwd, X *dx, float *dscale, float *dbias, const D
     }
 }
 
-template <typename X, typename D, int THREADS, bool WIDE>
-static void backward(cuda_stream stream, const launch_row_norm_call *c, X *dx, const D *dy,
-                     const X *x, const float *scale, const float *mean, const float *inverse)
+/* What backward is told. */
+struct backward_of {
+    const float *scale, *mean, *inverse;
+    bool aligned;
+};
+
+template <typename X, typename D, int THREADS, bool WIDE, typename C>
+static void backward_by(cuda_stream stream, const launch_row_norm_call *c, const backward_of &b,
+                        X *dx, D dy, const X *x, C behind)
 {
-    int64_t band = (c->rows + c->bands - 1) / c->bands, n = c->n;
-    bool aligned = rows_aligned(dx, n) && rows_aligned(dy, n) && rows_aligned(x, n) &&
-                   rows_aligned(scale, n) && rows_aligned(c->room, n);
-    with_chain<X>(c->chain, n, [&](auto chain) {
-        LAUNCH((row_norm_bwd<X, D, THREADS, WIDE, decltype(chain)>), dim3((unsigned)c->bands),
-               dim3(THREADS), 0, stream, dx, c->room, c->room + c->bands * n, dy, x, scale, mean,
-               inverse, c->rows, band, n, aligned, chain);
-    });
+    int64_t band = (c->rows + c->bands - 1) / c->bands;
+    LAUNCH((row_norm_bwd<X, D, THREADS, WIDE, C>), dim3((unsigned)c->bands), dim3(THREADS), 0,
+           stream, dx, c->room, c->room + c->bands * c->n, dy, x, b.scale, b.mean, b.inverse,
+           c->rows, band, c->n, b.aligned, behind);
+}
+
+template <typename X, typename D, typename C>
+static void backward(cuda_stream stream, const launch_row_norm_call *c, backward_of b, X *dx, D dy,
+                     const X *x, C behind)
+{
+    auto *run = c->n <= 4 * HELD * 128   ? backward_by<X, D, 128, false, C>
+                : c->n <= 4 * HELD * 512 ? backward_by<X, D, 512, false, C>
+                                         : backward_by<X, D, 512, true, C>;
+    b.aligned = b.aligned && rows_aligned(dx, c->n) && rows_aligned(x, c->n) &&
+                rows_aligned(b.scale, c->n) && rows_aligned(c->room, c->n);
+    run(stream, c, b, dx, dy, x, behind);
 }
 
 static void sum_bands(cuda_stream stream, float *y, const float *room, int64_t bands, int64_t n)
@@ -187,10 +201,12 @@ void launch_row_norm_bwd(cuda_stream stream, const launch_row_norm_call *c, void
     with_types(c->x_type, c->y_type, [&](auto from, auto to) {
         typedef decltype(from) X;
         typedef decltype(to) D;
-        auto *run = c->n <= 4 * HELD * 128   ? backward<X, D, 128, false>
-                    : c->n <= 4 * HELD * 512 ? backward<X, D, 512, false>
-                                             : backward<X, D, 512, true>;
-        run(stream, c, (X *)dx, (const D *)dy, (const X *)x, scale, mean, inverse);
+        backward_of b = {scale, mean, inverse, rows_aligned((const D *)dy, c->n)};
+        if (c->chain)
+            backward(stream, c, b, (float *)dx, any_floats_of(dy, c->y_type), (const float *)x,
+                     light_chain{chain_code_of(c->chain, c->n % CHAIN_EACH == 0)});
+        else
+            backward(stream, c, b, (X *)dx, (const D *)dy, (const X *)x, no_chain());
     });
     sum_bands(stream, dscale, c->room, c->bands, c->n);
     sum_bands(stream, dbias, c->room + c->bands * c->n, c->bands, c->n);

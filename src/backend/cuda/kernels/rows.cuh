@@ -78,7 +78,44 @@ __device__ __forceinline__ void quad_store(T *y, int64_t i, int64_t n, bool alig
             y[i + j] = stored<T>(q.v[j]);
 }
 
+/* Numbers whose type is known when the kernel runs: for kernels with a chain inside, of which one for each
+ * type would take the compiler long, and which ask for types at every step anyway. */
+struct any_floats {
+    void *x;
+    launch_type type;
+};
+
+__device__ __forceinline__ any_floats operator+(any_floats a, int64_t n)
+{
+    return {(char *)a.x + n * (a.type == LAUNCH_F32 ? 4 : 2), a.type};
+}
+
+__device__ __forceinline__ quad quad_load(any_floats a, int64_t i, int64_t n, bool aligned)
+{
+    if (a.type == LAUNCH_F32)
+        return quad_load((const float *)a.x, i, n, aligned);
+    if (a.type == LAUNCH_BF16)
+        return quad_load((const bf16 *)a.x, i, n, aligned);
+    return quad_load((const f16 *)a.x, i, n, aligned);
+}
+
+__device__ __forceinline__ void quad_store(any_floats a, int64_t i, int64_t n, bool aligned,
+                                           const quad &q)
+{
+    if (a.type == LAUNCH_F32)
+        quad_store((float *)a.x, i, n, aligned, q);
+    else if (a.type == LAUNCH_BF16)
+        quad_store((bf16 *)a.x, i, n, aligned, q);
+    else
+        quad_store((f16 *)a.x, i, n, aligned, q);
+}
+
 /* For launchers. */
+
+static inline any_floats any_floats_of(const void *x, launch_type type)
+{
+    return {(void *)x, type};
+}
 
 /* Whether rows that begin `pitch` numbers apart can be moved by fours. */
 template <typename T> static inline bool rows_aligned(const T *x, int64_t pitch)
@@ -114,7 +151,7 @@ template <typename F> static inline void with_types(launch_type type, launch_typ
     with_type(type, [&](auto a) {
         if (other == LAUNCH_F32)
             f(a, float());
-        else if (type == LAUNCH_F32)
+        else if constexpr (sizeof a == sizeof(float))
             with_type(other, [&](auto b) { f(a, b); });
         else
             f(a, a);

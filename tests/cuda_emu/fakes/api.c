@@ -33,6 +33,8 @@ static void fill(void)
              (unsigned)api.cudnnGetVersion() / 100 % 100, (unsigned)api.cudnnGetVersion() % 100);
     if (nccl_is("broken"))
         fake_nccl_fail(0);
+    if (nccl_is("poor"))
+        fake_nccl_impoverish();
 }
 
 void fakes_hide(bool hidden)

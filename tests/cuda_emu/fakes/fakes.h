@@ -46,6 +46,8 @@ uint64_t fake_dnn_runs(void);
 void fake_nccl_patience(int ms);
 /* Its sends from now on fail on that GPU; -1: on none. */
 void fake_nccl_fail(int device);
+/* From now on GPUs that have not met have no memory for it. */
+void fake_nccl_impoverish(void);
 /* Sends so far that were received. */
 uint64_t fake_nccl_sends(void);
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { UNHANDLED = 1, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, REMOTE = 6, CALLS_MOST = 64 };
+enum { UNHANDLED = 1, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, REMOTE = 6, CALLS_MOST = 512 };
 
 /* The GPUs that were connected together. Kept to the end: somebody may still be waiting. */
 typedef struct clique {
@@ -27,6 +27,7 @@ typedef struct clique {
 struct ncclComm {
     clique *clique;
     int rank, device;
+    bool *has_met; /* by rank; to meet another one takes memory */
 };
 
 /* A send or a receive of a group that has ended, until its counterpart is there too. */
@@ -46,9 +47,9 @@ static call *waiting;      /* the oldest first; all under the lock */
 static clique *cliques;
 static int patience_ms = 20000;
 static uint64_t n_sent;
-static cudaEvent_t meeting;
 
 static int failing = -1;
+static bool is_poor;
 
 static _Thread_local call mine[CALLS_MOST];
 static _Thread_local int n_mine, depth;
@@ -61,6 +62,11 @@ void fake_nccl_patience(int ms)
 void fake_nccl_fail(int device)
 {
     failing = device;
+}
+
+void fake_nccl_impoverish(void)
+{
+    is_poor = true;
 }
 
 uint64_t fake_nccl_sends(void)
@@ -76,14 +82,17 @@ static unsigned get_version(int *ret)
 
 static const char *error_string(unsigned result)
 {
-    return result == REMOTE ? "remote process exited or there was a network error"
-                            : "invalid usage";
+    return result == REMOTE      ? "remote process exited or there was a network error"
+           : result == UNHANDLED ? "unhandled cuda error"
+                                 : "invalid usage";
 }
 
 static const char *last_error(nccl_comm c)
 {
     (void)c;
-    return failing < 0 ? "" : "a GPU does not answer";
+    return is_poor       ? "Cuda failure 2 'out of memory'"
+           : failing < 0 ? ""
+                         : "a GPU does not answer";
 }
 
 /* --- connections --- */
@@ -99,6 +108,8 @@ static unsigned init_all(nccl_comm ret[], int n, const int devices[])
             if (devices[k] == devices[i])
                 emu_fault("NCCL: GPU %d twice among those that are connected", devices[i]);
         q->comms[i] = (struct ncclComm){.clique = q, .rank = i, .device = devices[i]};
+        if (!(q->comms[i].has_met = calloc((size_t)n, sizeof(bool))))
+            abort();
         ret[i] = &q->comms[i];
     }
     pthread_mutex_lock(&lock);
@@ -145,10 +156,15 @@ static unsigned group_start(void)
 
 static void after(cudaStream_t first, cudaStream_t second)
 {
-    if (!meeting && cudaEventCreateWithFlags(&meeting, cudaEventDisableTiming) != cudaSuccess)
+    int here = emu_device();
+    cudaEvent_t meeting = NULL;
+    (void)cudaSetDevice(emu_stream_device(first));
+    if (cudaEventCreateWithFlags(&meeting, cudaEventDisableTiming) != cudaSuccess)
         abort();
     (void)cudaEventRecord(meeting, first);
     (void)cudaStreamWaitEvent(second, meeting, 0);
+    (void)cudaEventDestroy(meeting);
+    (void)cudaSetDevice(here);
 }
 
 /* Begins when both streams have come so far, and both go on when it is over. */
@@ -260,7 +276,14 @@ static unsigned add(bool sends, const void *at, size_t n, unsigned type, int pee
 static unsigned send_to(const void *x, size_t n, unsigned type, int peer, nccl_comm c,
                         cuda_stream stream)
 {
-    return c->device == failing ? REMOTE : add(true, x, n, type, peer, c, stream);
+    bool is_first = peer >= 0 && peer < c->clique->n && !c->has_met[peer];
+    if (is_first && is_poor)
+        return UNHANDLED;
+    if (is_first)
+        c->has_met[peer] = true;
+    else if (c->device == failing)
+        return REMOTE;
+    return add(true, x, n, type, peer, c, stream);
 }
 
 static unsigned receive_from(void *x, size_t n, unsigned type, int peer, nccl_comm c,

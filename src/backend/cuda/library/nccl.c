@@ -1,6 +1,9 @@
 /*
- * What the GPUs of one process send each other, by NCCL, which knows the ways between them. A GPU's lane
- * puts its sends and receives into its own queue, as one group; they begin when the others' are there.
+ * What the GPUs of one process send each other, by NCCL, which knows the ways between them. A
+ * GPU's lane puts its sends and receives into its own queue, as one group; they begin when the
+ * others' are there. NCCL takes its memory for two GPUs when they first meet, and has their threads
+ * wait for each other then: so all meet in the beginning, where one thread has them all, and where
+ * copies are still a way out.
  */
 #include "backend/cuda/device/device.h"
 #include "backend/cuda/device/gpu.h"
@@ -45,6 +48,55 @@ static status open_comms(backend_group *g, error *err)
     return st;
 }
 
+static unsigned put(const backend_group *g, int32_t member, const backend_parcel *p)
+{
+    cuda_stream stream = g->members[member]->queues[QUEUE_PEER];
+    unsigned e = API_SUCCESS;
+    if (p->n_out)
+        e = api.ncclSend(p->out, p->n_out, NCCL_F32, p->with, g->comms[member], stream);
+    if (e == API_SUCCESS && p->n_in)
+        e = api.ncclRecv(p->in, p->n_in, NCCL_F32, p->with, g->comms[member], stream);
+    return e;
+}
+
+/* room[i]: what member i sends, and behind it a place for what each sends it. */
+static status meet(const backend_group *g, float *const room[], error *err)
+{
+    TRY(check(api.ncclGroupStart(), "beginning a group", err));
+    unsigned e = API_SUCCESS;
+    for (int32_t i = 0; i < g->n; i++)
+        for (int32_t k = 0; e == API_SUCCESS && k < g->n; k++)
+            if (k != i)
+                e = put(g, i,
+                        &(backend_parcel){
+                            .with = k, .out = room[i], .n_out = 1, .in = room[i] + 1 + k, .n_in = 1});
+    unsigned end = api.ncclGroupEnd();
+    TRY(check(e == API_SUCCESS ? end : e, "connecting GPUs", err));
+    for (int32_t i = 0; i < g->n; i++)
+        TRY_CUDA(cudaStreamSynchronize(g->members[i]->queues[QUEUE_PEER]), "connecting GPUs", err);
+    return OK;
+}
+
+static status meet_once(const backend_group *g, error *err)
+{
+    size_t bytes = ((size_t)g->n + 1) * sizeof(float);
+    float **room = xcalloc((size_t)g->n, sizeof *room);
+    status st = OK;
+    for (int32_t i = 0; i < g->n && st == OK; i++) {
+        void *p = NULL;
+        st = cuda_async.enter(g->members[i], err);
+        if (st == OK)
+            st = cuda_alloc(g->members[i], SPACE_DEVICE, bytes, "what GPUs send first", &p, err);
+        room[i] = p;
+    }
+    if (st == OK)
+        st = meet(g, room, err);
+    for (int32_t i = 0; i < g->n; i++)
+        cuda_release(g->members[i], SPACE_DEVICE, room[i]);
+    free(room);
+    return st;
+}
+
 void group_destroy(backend_group **g)
 {
     if (!*g)
@@ -57,6 +109,16 @@ void group_destroy(backend_group **g)
     free((*g)->comms);
     free(*g);
     *g = NULL;
+}
+
+void group_abort(backend_group *g)
+{
+    pthread_mutex_lock(&g->lock);
+    for (int32_t i = 0; i < g->n && !g->aborted; i++)
+        if (g->comms[i])
+            (void)api.ncclCommAbort(g->comms[i]);
+    g->aborted = true;
+    pthread_mutex_unlock(&g->lock);
 }
 
 status group_create(backend *const *members, int32_t n, backend_group **ret, error *err)
@@ -72,19 +134,14 @@ status group_create(backend *const *members, int32_t n, backend_group **ret, err
     memcpy(g->members, members, (size_t)n * sizeof(backend *));
     status st = open_comms(g, err);
     if (st == OK)
+        st = meet_once(g, err);
+    if (st == OK) {
         *ret = g;
-    else
-        group_destroy(&g);
+        return OK;
+    }
+    group_abort(g);
+    group_destroy(&g);
     return st;
-}
-
-void group_abort(backend_group *g)
-{
-    pthread_mutex_lock(&g->lock);
-    for (int32_t i = 0; i < g->n && !g->aborted; i++)
-        (void)api.ncclCommAbort(g->comms[i]);
-    g->aborted = true;
-    pthread_mutex_unlock(&g->lock);
 }
 
 /* What went wrong behind the last call's back. */
@@ -99,17 +156,6 @@ static status is_sound(backend_group *g, int32_t member, error *err)
     if (aborted)
         return FAIL(err, E_DEVICE, "NCCL: another GPU has given up");
     return check(asked == API_SUCCESS ? trouble : asked, "between GPUs", err);
-}
-
-static unsigned put(const backend_group *g, int32_t member, const backend_parcel *p)
-{
-    cuda_stream stream = g->members[member]->queues[QUEUE_PEER];
-    unsigned e = API_SUCCESS;
-    if (p->n_out)
-        e = api.ncclSend(p->out, p->n_out, NCCL_F32, p->with, g->comms[member], stream);
-    if (e == API_SUCCESS && p->n_in)
-        e = api.ncclRecv(p->in, p->n_in, NCCL_F32, p->with, g->comms[member], stream);
-    return e;
 }
 
 status group_send(backend_group *g, int32_t member, const backend_parcel *parcels, int32_t n,

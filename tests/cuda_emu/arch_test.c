@@ -47,11 +47,36 @@ static void a_device_that_breaks_says_so_from_then_on(void **state)
     emu_faults_forget();
 }
 
+/* What is made on one device is no good to another. */
+static void devices_have_their_own(void **state)
+{
+    (void)state;
+    cudaStream_t there;
+    cudaEvent_t here;
+    assert_int_equal(cudaEventCreateWithFlags(&here, cudaEventDisableTiming), cudaSuccess);
+    float *x = device_room(sizeof *x), *y;
+    scene_big(kernel_test_stream(), x, BIG_ALLOWED);
+    assert_int_equal(cudaStreamSynchronize(kernel_test_stream()), cudaSuccess);
+    assert_int_equal(cudaSetDevice(1), cudaSuccess);
+    assert_int_equal(cudaMalloc((void **)&y, sizeof *y), cudaSuccess);
+    assert_int_equal(cudaStreamCreateWithFlags(&there, cudaStreamNonBlocking), cudaSuccess);
+    assert_int_equal(cudaEventRecord(here, there), cudaErrorInvalidResourceHandle);
+    assert_int_equal(cudaStreamWaitEvent(there, here, 0), cudaSuccess);
+    scene_big(there, y, BIG_AGAIN);
+    assert_non_null(strstr(emu_fault_text(), "need an ALLOW_SHARED"));
+    emu_faults_forget();
+    assert_int_equal(cudaFree(y), cudaSuccess);
+    assert_int_equal(cudaStreamDestroy(there), cudaSuccess);
+    assert_int_equal(cudaEventDestroy(here), cudaSuccess);
+    assert_int_equal(cudaSetDevice(0), cudaSuccess);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(an_older_chip_has_less),
         KERNEL_TEST(a_device_that_breaks_says_so_from_then_on),
+        KERNEL_TEST(devices_have_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,6 +141,9 @@ static void test_a_chip_without_code(void **state)
     expect(&(attempt){.machine = {"EMU_ARCH=70"}, .runs = 1, .batch = 1}, E_DEVICE,
            "backend cuda: GPU 0 (Emulated sm_70) is of the kind sm_70, and this program has code for "
            "others (emulated); build it with -DTEQUIO_CUDA_ARCHS=70");
+    expect(&(attempt){.machine = {"EMU_ARCH=61"}, .runs = 1, .batch = 1}, E_DEVICE,
+           "backend cuda: GPU 0 (Emulated sm_61) is of the kind sm_61, and this program has code for "
+           "others (emulated); build it with -DTEQUIO_CUDA_ARCHS=61");
 }
 
 /* The batch that would fit does, and a tenth more does not. */

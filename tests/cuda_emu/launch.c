@@ -9,10 +9,11 @@
 
 typedef struct allowance {
     const void *kernel;
+    int device;
     size_t bytes;
 } allowance;
 
-static allowance allowances[256];
+static allowance allowances[4096];
 static size_t n_allowances;
 
 static struct {
@@ -35,13 +36,24 @@ size_t emu_shared_most(void)
     return 99 << 10;
 }
 
-/* Older chips than the oldest this knows are without code. */
+/* Older chips than the oldest this knows are without code, for which CUDA has two words. */
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *ret, const void *kernel)
 {
-    if (!kernel || emu_arch() < 75)
-        return emu_said(kernel ? cudaErrorNoKernelImageForDevice : cudaErrorInvalidDeviceFunction);
+    if (!kernel || emu_arch() < 70)
+        return emu_said(cudaErrorInvalidDeviceFunction);
+    if (emu_arch() < 75)
+        return emu_said(cudaErrorNoKernelImageForDevice);
     *ret = (cudaFuncAttributes){.maxThreadsPerBlock = 1024};
     return cudaSuccess;
+}
+
+/* On this thread's device; the end of the list: there is none. */
+static allowance *find_allowance(const void *kernel)
+{
+    allowance *a = allowances;
+    while (a < allowances + n_allowances && (a->kernel != kernel || a->device != emu_device()))
+        a++;
+    return a;
 }
 
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute what, int value)
@@ -50,22 +62,18 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute what, int
         (size_t)value > emu_shared_most())
         return emu_said(cudaErrorInvalidValue);
     emu_lock();
-    size_t i = 0;
-    while (i < n_allowances && allowances[i].kernel != kernel)
-        i++;
-    if (i == n_allowances && n_allowances < sizeof allowances / sizeof *allowances)
-        n_allowances++;
-    allowances[i] = (allowance){kernel, (size_t)value};
+    allowance *a = find_allowance(kernel);
+    if (a == allowances + n_allowances && ++n_allowances > sizeof allowances / sizeof *allowances)
+        abort();
+    *a = (allowance){kernel, emu_device(), (size_t)value};
     emu_unlock();
     return cudaSuccess;
 }
 
 static size_t allowed_shared(const void *kernel)
 {
-    for (size_t i = 0; i < n_allowances; i++)
-        if (allowances[i].kernel == kernel)
-            return allowances[i].bytes;
-    return EMU_SHARED_DEFAULT;
+    const allowance *a = find_allowance(kernel);
+    return a < allowances + n_allowances ? a->bytes : EMU_SHARED_DEFAULT;
 }
 
 static cudaError_t check_launch(const emu_kernel *k, const void *kernel, unsigned threads)

@@ -6,8 +6,10 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 enum { TOLD_MOST = 5 };
@@ -23,6 +25,7 @@ static unsigned n_faults;
 static cudaError_t broken[EMU_DEVICES_MOST];
 static _Thread_local int device;
 static _Thread_local cudaError_t last_error;
+static _Atomic pid_t owner; /* the process that began with devices; 0: nobody did */
 
 static uint64_t number(const char *name, uint64_t otherwise)
 {
@@ -131,9 +134,26 @@ void emu_break(int d, cudaError_t e)
         broken[d] = e;
 }
 
+void emu_own(void)
+{
+    owner = getpid();
+}
+
+/* Devices are no good to a process that was forked from one that had begun with them. */
+static bool is_forked(void)
+{
+    if (!owner)
+        emu_own();
+    if (owner == getpid())
+        return false;
+    fprintf(stderr, "cuda_emu: a forked process uses devices that its parent had begun with\n");
+    n_faults++;
+    return true;
+}
+
 cudaError_t emu_broken(int d)
 {
-    return broken[d];
+    return is_forked() ? cudaErrorInitializationError : broken[d];
 }
 
 cudaError_t emu_said(cudaError_t e)
@@ -215,6 +235,8 @@ static cudaError_t driver_error(void)
     const emu_machine *m = emu_machine_get();
     if (m->driver < CUDART_VERSION / 1000 * 1000)
         return cudaErrorInsufficientDriver;
+    if (is_forked())
+        return cudaErrorInitializationError;
     return m->n_devices ? cudaSuccess : cudaErrorNoDevice;
 }
 

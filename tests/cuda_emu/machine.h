@@ -88,6 +88,8 @@ void emu_fault(const char *form, ...) __attribute__((format(printf, 1, 2)));
 /* Breaks `device`: every later call on it says e. */
 void emu_break(int device, cudaError_t e);
 cudaError_t emu_broken(int device);
+/* The devices are this process's, though it was forked from one that had begun with them. */
+void emu_own(void);
 /* Notes e as the thread's last error, and returns it. */
 cudaError_t emu_said(cudaError_t e);
 

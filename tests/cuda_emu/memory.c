@@ -302,12 +302,19 @@ bool emu_memory_is_pinned(const void *p, size_t bytes)
     return s && (size_t)((const char *)p - s->at) + bytes <= s->bytes;
 }
 
-static cudaError_t pin(void *p, size_t bytes)
+static uintptr_t page_of(const char *p)
+{
+    return (uintptr_t)p / PAGE;
+}
+
+/* Whole pages are. */
+static cudaError_t pin(char *p, size_t bytes)
 {
     if (!p || bytes == 0)
         return cudaErrorInvalidValue;
     for (size_t i = 0; i < n_pinned; i++)
-        if ((char *)p < pinned[i].at + pinned[i].bytes && pinned[i].at < (char *)p + bytes)
+        if (page_of(p) <= page_of(pinned[i].at + pinned[i].bytes - 1) &&
+            page_of(pinned[i].at) <= page_of(p + bytes - 1))
             return cudaErrorHostMemoryAlreadyRegistered;
     if (n_pinned == PINNED_MOST)
         return cudaErrorMemoryAllocation;
@@ -364,7 +371,7 @@ cudaError_t cudaHostAlloc(void **ret, size_t bytes, unsigned flags)
 {
     (void)flags;
     void *p = NULL;
-    if (bytes && posix_memalign(&p, PAGE, bytes))
+    if (bytes && posix_memalign(&p, PAGE, (bytes + PAGE - 1) / PAGE * PAGE))
         return emu_said(cudaErrorMemoryAllocation);
     cudaError_t e = bytes ? cudaHostRegister(p, bytes, flags) : cudaSuccess;
     if (e == cudaSuccess) {

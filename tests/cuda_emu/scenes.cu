@@ -96,8 +96,9 @@ static KERNEL(1, big_both, float *y)
 
 void scene_big(cuda_stream s, float *y, big_how how)
 {
-    if (how == BIG_ALLOWED) {
+    if (how == BIG_ALLOWED)
         ALLOW_SHARED(big_dynamic, BIG * sizeof(float));
+    if (how == BIG_ALLOWED || how == BIG_AGAIN) {
         LAUNCH(big_dynamic, dim3(1), dim3(1), BIG * sizeof(float), s, y);
     } else if (how == BIG_DYNAMIC) {
         LAUNCH(big_without_leave, dim3(1), dim3(1), BIG * sizeof(float), s, y);

@@ -35,8 +35,9 @@ void scene_shuffle(cuda_stream s, int *y, unsigned threads, shuffle_how how);
 
 /* Each of two blocks adds 1 to what it finds in shared memory and stores that. */
 void scene_leftover(cuda_stream s, float *y);
-/* 13 000 floats of shared memory, dynamic with or without leave, or static; or 7 000 of each. */
-typedef enum big_how { BIG_ALLOWED, BIG_DYNAMIC, BIG_STATIC, BIG_BOTH } big_how;
+/* 13 000 floats of shared memory: dynamic with leave, the same without asking again, dynamic without
+ * leave, or static; or 7 000 of each. */
+typedef enum big_how { BIG_ALLOWED, BIG_AGAIN, BIG_DYNAMIC, BIG_STATIC, BIG_BOTH } big_how;
 void scene_big(cuda_stream s, float *y, big_how how);
 
 /* y[32 * 4] = x by asynchronous copies, of whose 16 bytes 12 are there for the last lane. */

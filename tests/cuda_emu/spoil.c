@@ -1,4 +1,5 @@
 #include "cuda_emu/spoil.h"
+#include "cuda_emu/machine.h"
 #include "cuda_emu/place.h"
 
 #include <fcntl.h>
@@ -42,6 +43,7 @@ static int run_apart(const struct CMUnitTest *tests, size_t n, bool is_spoilt)
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
+        emu_own();
         if (is_spoilt) {
             int nowhere = open("/dev/null", O_WRONLY);
             dup2(nowhere, STDOUT_FILENO);

@@ -24,6 +24,7 @@ struct CUstream_st {
 };
 
 struct CUevent_st {
+    int device;
     cudaStream_t on; /* NULL: never recorded */
     uint64_t upto;
     unsigned asked;
@@ -169,14 +170,19 @@ static void force(cudaStream_t s, uint64_t upto)
     s->is_busy = false;
 }
 
-/* The host waits. */
-static void wait_for(cudaStream_t s, uint64_t upto, const emu_clock *clock)
+static void run_rest(cudaStream_t s, uint64_t upto)
 {
     if (s->done < upto) {
         emu_memory_open();
         force(s, upto);
         emu_memory_close();
     }
+}
+
+/* The host waits. */
+static void wait_for(cudaStream_t s, uint64_t upto, const emu_clock *clock)
+{
+    run_rest(s, upto);
     join(&host_clock, clock);
 }
 
@@ -310,7 +316,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
     if (e == cudaSuccess && s->capture)
         emu_fault("a stream is destroyed while it is captured");
     if (e == cudaSuccess) {
-        wait_for(s, end_of(s), &s->clock);
+        run_rest(s, end_of(s));
         s->is_live = false;
         free(s->list);
         s->list = NULL;
@@ -359,6 +365,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *ret, unsigned flags)
     cudaEvent_t e = calloc(1, sizeof *e);
     if (!e)
         return emu_said(cudaErrorMemoryAllocation);
+    e->device = emu_device();
     e->keeps_time = !(flags & cudaEventDisableTiming);
     *ret = e;
     return cudaSuccess;
@@ -391,9 +398,6 @@ static cudaError_t record(cudaEvent_t event, cudaStream_t s)
 /* A node of the graph, which every launch passes. */
 static cudaError_t record_external(cudaEvent_t event, cudaStream_t s)
 {
-    cudaError_t e = emu_stream_check(s);
-    if (e != cudaSuccess)
-        return e;
     return s->capture ? emu_stream_push(s, (emu_operation){.kind = EMU_STAMP, .event = event})
                       : cudaErrorInvalidValue;
 }
@@ -407,7 +411,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t s)
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t s, unsigned flags)
 {
     emu_lock();
-    cudaError_t e = flags == cudaEventRecordExternal ? record_external(event, s) : record(event, s);
+    cudaError_t e = emu_stream_check(s);
+    if (e == cudaSuccess && event->device != s->device)
+        e = cudaErrorInvalidResourceHandle;
+    if (e == cudaSuccess)
+        e = flags == cudaEventRecordExternal ? record_external(event, s) : record(event, s);
     emu_unlock();
     return emu_said(e);
 }

@@ -143,11 +143,13 @@ static void memory_has_an_end(void **state)
     ok(cudaFree(p));
     assert_int_equal(cudaFree(p), cudaErrorInvalidValue);
     ok(cudaFree(NULL));
-    char host[64];
+    static _Alignas(4096) char host[2 * 4096];
     ok(cudaHostRegister(host, 64, cudaHostRegisterPortable));
-    assert_int_equal(cudaHostRegister(host + 63, 2, 0), cudaErrorHostMemoryAlreadyRegistered);
+    assert_int_equal(cudaHostRegister(host + 4095, 2, 0), cudaErrorHostMemoryAlreadyRegistered);
+    ok(cudaHostRegister(host + 4096, 2, 0));
     assert_int_equal(cudaHostUnregister(host + 1), cudaErrorHostMemoryNotRegistered);
     ok(cudaHostUnregister(host));
+    ok(cudaHostUnregister(host + 4096));
 }
 
 static void expect_fault(const char *text)
@@ -223,14 +225,21 @@ static void touch_from_the_host(void)
     *(volatile float *)somewhere = 1;
 }
 
+static void go_on_after_a_fork(void)
+{
+    (void)cudaMalloc((void **)&somewhere, 4);
+}
+
 static void run_deep(void)
 {
+    emu_own();
     scene_deep(kernel_test_stream(), somewhere);
     (void)cudaDeviceSynchronize();
 }
 
 static void run_wild(void)
 {
+    emu_own();
     scene_wild(kernel_test_stream());
     (void)cudaDeviceSynchronize();
 }
@@ -262,6 +271,7 @@ static void accidents_tell_what_they_are(void **state)
     expect_end(touch_from_the_host, true, "the host touched memory of a device");
     expect_end(run_deep, true, "stack");
     expect_end(run_wild, true, "a kernel touched memory that is not there: 0x40 wild, block");
+    expect_end(go_on_after_a_fork, false, "a forked process uses devices that its parent had begun");
     expect_end(look_away, false, "1 faults, the first: work for the default stream");
 }
 

@@ -12,6 +12,7 @@ status device_check(cudaError_t e, const char *what, error *err)
 {
     if (e == cudaSuccess)
         return OK;
+    (void)cudaGetLastError(); /* or the next kernel would be blamed for it */
     return FAIL(err, e == cudaErrorMemoryAllocation ? E_NOMEM : E_DEVICE, "%s: %s (%s)", what,
                 cudaGetErrorString(e), cudaGetErrorName(e));
 }
@@ -87,7 +88,8 @@ status device_suits(int device, error *err)
 {
     struct cudaDeviceProp found;
     cudaError_t e = (cudaError_t)launch_probe();
-    if (e != cudaErrorNoKernelImageForDevice && e != cudaErrorUnsupportedPtxVersion)
+    if (e != cudaErrorNoKernelImageForDevice && e != cudaErrorInvalidDeviceFunction &&
+        e != cudaErrorUnsupportedPtxVersion)
         return device_check(e, "asking for a kernel", err);
     (void)cudaGetLastError();
     TRY_CUDA(cudaGetDeviceProperties(&found, device), "asking for the GPU's properties", err);

@@ -139,10 +139,7 @@ static const uint64_t *fault(const backend *b)
 static status pin(backend *b, void *p, size_t bytes, error *err)
 {
     (void)b;
-    cudaError_t e = cudaHostRegister(p, bytes, cudaHostRegisterPortable);
-    if (e != cudaSuccess)
-        (void)cudaGetLastError(); /* who asks can do without */
-    return device_check(e, "pinning memory", err);
+    return device_check(cudaHostRegister(p, bytes, cudaHostRegisterPortable), "pinning memory", err);
 }
 
 static void unpin(backend *b, void *p)

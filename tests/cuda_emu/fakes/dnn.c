@@ -21,7 +21,7 @@ struct cudnnContext {
 };
 
 static atomic_int n_handles; /* that live */
-static atomic_uint_fast64_t n_runs;
+static atomic_uint_fast64_t n_runs, n_plans;
 static bool refuses_all, is_broken;
 
 void fake_dnn_refuse(bool refuses)
@@ -32,6 +32,11 @@ void fake_dnn_refuse(bool refuses)
 void fake_dnn_fail(bool fails)
 {
     is_broken = fails;
+}
+
+uint64_t fake_dnn_plans(void)
+{
+    return n_plans;
 }
 
 uint64_t fake_dnn_runs(void)
@@ -78,6 +83,7 @@ static const char *wrong_pack(dnn_desc d)
 static unsigned finalize_plan(desc *d)
 {
     const desc *config = told_part(d, DNN_PLAN_CONFIG);
+    n_plans++;
     d->graph = config->graph;
     d->engine = config->engine;
     return d->engine == REFUSES

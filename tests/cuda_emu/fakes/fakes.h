@@ -41,6 +41,8 @@ uint64_t fake_lt_products(void);
 void fake_dnn_refuse(bool refuses);
 void fake_dnn_fail(bool fails);
 uint64_t fake_dnn_runs(void);
+/* ... that were planned, each engine that was tried counts. */
+uint64_t fake_dnn_plans(void);
 
 /* For how long NCCL waits for whoever is to receive or send; 20 s at first. */
 void fake_nccl_patience(int ms);

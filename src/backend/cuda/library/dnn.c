@@ -2,6 +2,7 @@
 
 #include "backend/cuda/library/api.h"
 #include "common/base/alloc.h"
+#include "common/base/buf.h"
 
 #include <string.h>
 
@@ -19,13 +20,16 @@ static const int64_t SCRATCH_MOST = 256 << 20;
 typedef struct dnn_owned {
     struct dnn_owned *next;
     dnn_desc desc;
+    int number;
 } dnn_owned;
 
 struct dnn_graph {
     dnn_graph *next;
     backend_program *program;
-    error failed; /* the first thing that was refused */
+    error failed; /* the first thing that was refused, or why there is no plan */
     dnn_owned *owned;
+    buf told;      /* how it was described: graphs of which the same was told have one plan */
+    bool is_twin;  /* the plan is another's */
     dnn_desc operations[OPERATIONS];
     int n_operations, n_operands, n_numbers, n_between;
     float numbers[DNN_NUMBERS];
@@ -153,30 +157,63 @@ void dnn_close(backend *b)
 
 /* --- a graph --- */
 
-static void release(dnn_graph *g)
+static void forget_description(dnn_graph *g)
 {
-    dnn_desc *last[] = {&g->pack, &g->plan, &g->config, &g->graph};
-    for (size_t i = 0; i < COUNT_OF(last); i++)
-        destroy(last[i]);
     for (; g->owned; g->owned = g->owned->next)
         destroy(&g->owned->desc);
 }
 
+static void release(dnn_graph *g)
+{
+    if (g->is_twin)
+        g->plan = NULL;
+    dnn_desc *last[] = {&g->pack, &g->plan, &g->config, &g->graph};
+    for (size_t i = 0; i < COUNT_OF(last); i++)
+        destroy(last[i]);
+    forget_description(g);
+}
+
 void dnn_graphs_destroy(backend_program *p)
 {
-    for (; p->dnn; p->dnn = p->dnn->next)
+    for (; p->dnn; p->dnn = p->dnn->next) {
         release(p->dnn);
+        buf_fini(&p->dnn->told);
+    }
 }
 
 dnn_graph *dnn_begin(backend_program *p)
 {
     dnn_graph *g = arena_alloc(p->arena, sizeof *g);
     g->program = p;
+    g->told = (buf)BUF_INIT;
     g->scratch_most = SCRATCH_MOST;
     g->next = p->dnn;
     p->dnn = g;
     (void)open_library(p->backend, &g->failed);
     return g;
+}
+
+static size_t bytes_of(unsigned type)
+{
+    return type == DNN_IS_INT64 ? sizeof(int64_t) : type == DNN_IS_BOOL ? sizeof(bool) : sizeof(unsigned);
+}
+
+/* Descriptors by their numbers. */
+static void tell(dnn_graph *g, unsigned kind, const dnn_attribute *a)
+{
+    buf_add(&g->told, &kind, sizeof kind);
+    for (; a->value; a++) {
+        int64_t head[] = {a->name, a->type, a->n};
+        buf_add(&g->told, head, sizeof head);
+        if (a->type != DNN_IS_DESCRIPTOR) {
+            buf_add(&g->told, a->value, (size_t)a->n * bytes_of(a->type));
+            continue;
+        }
+        const dnn_owned *o = g->owned;
+        while (o && o->desc != *(const dnn_desc *)a->value)
+            o = o->next;
+        buf_add(&g->told, o ? &o->number : &(int){-1}, sizeof o->number);
+    }
 }
 
 dnn_desc dnn_make(dnn_graph *g, unsigned kind, const dnn_attribute *attributes)
@@ -186,6 +223,8 @@ dnn_desc dnn_make(dnn_graph *g, unsigned kind, const dnn_attribute *attributes)
     dnn_owned *made = arena_alloc(g->program->arena, sizeof *made);
     if (describe(kind, attributes, &made->desc, &g->failed) != OK)
         return NULL;
+    tell(g, kind, attributes);
+    made->number = g->owned ? g->owned->number + 1 : 0;
     made->next = g->owned;
     g->owned = made;
     return made->desc;
@@ -372,12 +411,37 @@ void dnn_allow(dnn_graph *g, int64_t scratch_bytes)
     g->scratch_most = scratch_bytes;
 }
 
+static const dnn_graph *find_twin(const dnn_graph *g)
+{
+    const dnn_graph *t = g->program->dnn;
+    while (t && (t == g || t->told.size != g->told.size ||
+                 memcmp(t->told.data, g->told.data, g->told.size) != 0))
+        t = t->next;
+    return t;
+}
+
+/* Engines are compiled while a plan is made, which takes long; layers of a model are often alike. */
 status dnn_plan(dnn_graph *g, bool exact, error *err)
 {
-    status st = find_plan(g, exact, err);
-    if (st != OK)
-        release(g);
-    return st;
+    const int64_t asked[] = {exact, g->scratch_most};
+    buf_add(&g->told, asked, sizeof asked);
+    const dnn_graph *twin = g->failed.code == OK ? find_twin(g) : NULL;
+    if (twin && twin->plan) {
+        forget_description(g);
+        g->is_twin = true;
+        g->plan = twin->plan;
+        g->scratch_bytes = twin->scratch_bytes;
+        return OK;
+    }
+    if (twin)
+        g->failed = twin->failed;
+    error why = ERROR_INIT;
+    status st = find_plan(g, exact, &why);
+    if (st == OK)
+        return OK;
+    g->failed = why;
+    release(g);
+    return FAIL(err, st, "%s", why.text);
 }
 
 /* --- runs --- */

@@ -68,7 +68,8 @@ void dnn_operation(dnn_graph *g, unsigned kind, const dnn_attribute *attributes)
 void dnn_allow(dnn_graph *g, int64_t scratch_bytes);
 
 /* `exact`: products of float32 are float32's, and not TF32's. E_UNSUPPORTED with the reason if the
- * library is not there or no engine does; then the graph is of no more use. */
+ * library is not there or no engine does; then the graph is of no more use. What a program has
+ * planned already under the same description is not planned again. */
 MUST_USE status dnn_plan(dnn_graph *g, bool exact, error *err);
 
 /* Of a planned graph. */

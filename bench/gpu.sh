@@ -10,15 +10,18 @@
 #            Unset: bench/peer/torch_step.py, if python3 has a PyTorch that sees a GPU; "none": no peer
 #   ROUNDS   3    STEPS 20, timed, of each training    PRECISIONS "bf16 tf32 f32"    K 1, batches a step
 #   SMALL    networks of toy size, to try the script; without a GPU with DEVICE=-1
+#   LIMIT    1200, seconds that a training or a peer may take
 #   TEQUIO   path of the program, build/release/tequio
 #
-# Prints a table; a JSON object of each row goes to the file OUT, if that is set. Needs python3.
+# Prints a table; a JSON object of each row goes to the file OUT, if that is set. A row that fails is told, and
+# the next one is measured; a peer that fails is done without. Needs python3.
 set -euo pipefail
 export LC_ALL=C
 
 here=$(cd "$(dirname "$0")/.." && pwd)
 tequio=${TEQUIO:-$here/build/release/tequio}
 steps=${STEPS:-20} k=${K:-1}
+limited=(timeout -k 10 "${LIMIT:-1200}")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/tequio-gpu-XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 models=("$@")
@@ -87,25 +90,26 @@ median() {
 
 # train SHAPE...: the milliseconds of a batch, a median over the later half of the steps
 train() {
-    "$tequio" train "$dir/config.jsonnet" -s "$dir/job" --force --progress none "$@" >"$dir/log" 2>&1 ||
-        { tail -20 "$dir/log" >&2 && exit 1; }
+    "${limited[@]}" "$tequio" train "$dir/config.jsonnet" -s "$dir/job" --force --progress none "$@" \
+        >"$dir/log" 2>&1 || { tail -20 "$dir/log" >&2 && exit 1; }
     sed -n 's/.*"step": *\([0-9]*\).*"wall_s": *\([0-9.e-]*\).*/\1 \2/p' "$dir/job/metrics.jsonl" |
         awk -v from="$steps" -v k="$k" '$1 > from { print ($2 - last) / k * 1e3 } { last = $2 }' | median
 }
 
-# ask_peer MODEL PRECISION
+# ask_peer MODEL PRECISION: a line for $dir/peer; $dir/said
 ask_peer() {
     # shellcheck disable=SC2086  # a command with its arguments
-    $peer --device cuda --compile --model "$1" --dtype "$2" --batch "$batch" --steps "$steps" \
-        --optimizer "$(sed 's/.*type: "\([a-z]*\)".*/\1/' <<<"$optimizer")" ${SMALL:+--small} |
-        tail -1 | sed -n 's/.*"step_ms": *\([0-9.e+-]*\).*/\1/p'
+    "${limited[@]}" $peer --device cuda --compile --model "$1" --dtype "$2" --batch "$batch" --steps "$steps" \
+        --optimizer "$(sed 's/.*type: "\([a-z]*\)".*/\1/' <<<"$optimizer")" ${SMALL:+--small} >"$dir/said" ||
+        { echo "gpu.sh: $1, $2: the peer failed, and is done without" >&2 && return; }
+    tail -1 "$dir/said" | sed -n 's/.*"step_ms": *\([0-9.e+-]*\).*/\1/p' >>"$dir/peer"
 }
 
 # look_at_device: $dir/report
 look_at_device() {
     local name=cuda:${DEVICE:-0}
     [ "${DEVICE:-0}" -ge 0 ] || name=cpu
-    "$tequio" bench devices "$dir/config.jsonnet" --device "$name" --samples "$steps" --json >"$dir/report"
+    "${limited[@]}" "$tequio" bench devices "$dir/config.jsonnet" --device "$name" --samples "$steps" --json >"$dir/report"
 }
 
 reported() { # reported KEY: a number, or null
@@ -116,34 +120,46 @@ ratio() {
     awk -v a="$1" -v b="$2" 'BEGIN { if (a + 0 > 0 && b + 0 > 0) printf "%.3f", a / b; else printf "null" }'
 }
 
+# measure MODEL PRECISION
+measure() {
+    local flops large idle alone served theirs=null name=null rate mfu of_peer of_alone
+    configure "$2"
+    look_at_device
+    flops=$(reported flops_per_example) large=$(reported matmul_flops_per_s) idle=$(reported idle)
+    : >"$dir/alone" && : >"$dir/served" && : >"$dir/peer" && : >"$dir/said"
+    for _ in $(seq "${ROUNDS:-3}"); do
+        train >>"$dir/alone"
+        train --workers 1 --ps 1 >>"$dir/served"
+        [ -z "$peer" ] || ask_peer "$1" "$2"
+    done
+    alone=$(median <"$dir/alone") served=$(median <"$dir/served")
+    [ ! -s "$dir/peer" ] || theirs=$(median <"$dir/peer")
+    name=$(sed -n 's/.*"peer": *\("[^"]*"\).*/\1/p' "$dir/said" | tail -1 | grep . || echo null)
+    rate=$(awk -v n="$batch" -v ms="$alone" 'BEGIN { printf "%.1f", n / ms * 1e3 }')
+    mfu=$(awk -v a="$flops" -v n="$rate" -v b="$large" 'BEGIN { if (b + 0 > 0) printf "%.4f", a * n / b; else print "null" }')
+    of_peer=$(ratio "$theirs" "$alone") of_alone=$(ratio "$alone" "$served")
+    printf '%-13s %-5s %6s %12s %10.2f %10.2f %10s %8s %8s %7.7s %7s\n' "$1" "$2" "$batch" \
+        "$rate" "$alone" "$served" "$theirs" "$of_peer" "$of_alone" "$idle" "$mfu"
+    cat >>"$out" <<END
+{"model": "$1", "precision": "$2", "batch": $batch, "batches_per_step": $k, \
+"flops_per_example": $flops, "matmul_flops_per_s": $large, "examples_per_s": $rate, "step_ms": $alone, \
+"step_ms_through_a_server": $served, "peer": $name, "step_ms_of_peer": $theirs, "of_peer": $of_peer, \
+"of_alone": $of_alone, "idle": $idle, "mfu": $mfu}
+END
+}
+
 printf '%-13s %-5s %6s %12s %10s %10s %10s %8s %8s %7s %7s\n' model type batch examples/s alone_ms \
     served_ms peer_ms of_peer of_alone idle MFU
+failed=0
 for model in "${models[@]}"; do
     describe "$model"
     # shellcheck disable=SC2086  # a word a field
     python3 "$here/tests/tools/make_arrays.py" "$dir/data.safetensors" $((2 * batch)) $fields
     for precision in ${PRECISIONS:-bf16 tf32 f32}; do
-        configure "$precision"
-        look_at_device
-        flops=$(reported flops_per_example) large=$(reported matmul_flops_per_s) idle=$(reported idle)
-        : >"$dir/alone" && : >"$dir/served" && : >"$dir/peer"
-        for _ in $(seq "${ROUNDS:-3}"); do
-            train >>"$dir/alone"
-            train --workers 1 --ps 1 >>"$dir/served"
-            [ -z "$peer" ] || ask_peer "$model" "$precision" >>"$dir/peer"
-        done
-        alone=$(median <"$dir/alone") served=$(median <"$dir/served") theirs=null
-        [ ! -s "$dir/peer" ] || theirs=$(median <"$dir/peer")
-        rate=$(awk -v n="$batch" -v ms="$alone" 'BEGIN { printf "%.1f", n / ms * 1e3 }')
-        mfu=$(awk -v a="$flops" -v n="$rate" -v b="$large" 'BEGIN { printf "%.4f", a * n / b }')
-        of_peer=$(ratio "$theirs" "$alone") of_alone=$(ratio "$alone" "$served")
-        printf '%-13s %-5s %6s %12s %10.2f %10.2f %10s %8s %8s %7.7s %7s\n' "$model" "$precision" "$batch" \
-            "$rate" "$alone" "$served" "$theirs" "$of_peer" "$of_alone" "$idle" "$mfu"
-        cat >>"$out" <<END
-{"model": "$model", "precision": "$precision", "batch": $batch, "batches_per_step": $k, \
-"flops_per_example": $flops, "matmul_flops_per_s": $large, "examples_per_s": $rate, "step_ms": $alone, \
-"step_ms_through_a_server": $served, "step_ms_of_peer": $theirs, "of_peer": $of_peer, \
-"of_alone": $of_alone, "idle": $idle, "mfu": $mfu}
-END
+        set +e
+        (set -e; measure "$model" "$precision")
+        [ $? = 0 ] || { echo "gpu.sh: $model, $precision: failed" >&2 && failed=1; }
+        set -e
     done
 done
+exit $failed

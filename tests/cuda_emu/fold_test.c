@@ -20,9 +20,9 @@ static void fold(int threads)
             squares += x[k] * x[k];
             most = -x[k] > most ? -x[k] : most;
         }
-        assert_float_equal(y[i][0], sum, 0);
-        assert_float_equal(y[i][1], squares, 0);
-        assert_float_equal(y[i][2], most, 0);
+        assert_true(y[i][0] == sum);
+        assert_true(y[i][1] == squares);
+        assert_true(y[i][2] == most);
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include "cuda_runtime_api.h"
 
+#include <math.h>
 #include <sys/mman.h>
 
 enum { ROOMS = 6 };
@@ -32,5 +33,5 @@ void done(void)
 void expect_last(const float *y, int64_t count, float want)
 {
     done();
-    assert_float_equal(y[count - 1], want, 0.01);
+    assert_true(fabs(y[count - 1] - want) <= 0.01);
 }

@@ -155,8 +155,8 @@ static void constants_are_copied(void **state)
     assert_int_equal(graph_const(g, "three", DT_F32, DIMS(3), data, &a, &err), OK);
     assert_int_equal(graph_const(g, NULL, DT_F32, SCALAR, data, &b, &err), OK);
     data[0] = 9;
-    assert_float_equal(((const float *)graph_value_at(g, a)->data)[0], 1, 0);
-    assert_float_equal(((const float *)graph_value_at(g, a)->data)[2], 3, 0);
+    assert_true(((const float *)graph_value_at(g, a)->data)[0] == 1);
+    assert_true(((const float *)graph_value_at(g, a)->data)[2] == 3);
     assert_int_equal(graph_value_at(g, b)->kind, VAL_CONST);
     graph_destroy(&g);
 }

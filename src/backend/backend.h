@@ -49,7 +49,8 @@ typedef struct backend_event backend_event;     /* a place in a queue */
 typedef struct backend_segment backend_segment; /* kernels that were recorded */
 typedef struct backend_group backend_group;     /* devices with a way between them */
 typedef struct backend_stopwatch backend_stopwatch;
-struct update;                                  /* optim/update.h */
+struct update_part;                             /* optim/update.h */
+struct update_span;
 
 /* What one member of a group sends to another, and what it gets from there; either may be nothing. */
 typedef struct backend_parcel {
@@ -94,16 +95,13 @@ typedef struct backend_async {
     /* dst[n] = left[n] + right[n]: tree_sum of common/parts/tree.h, bit for bit. */
     MUST_USE status (*sum)(backend *b, backend_queue q, float *dst, const float *left,
                            const float *right, size_t n, error *err);
-    /* An optimizer's step over n elements, optim_average, and optim_square_sum of each block of 4096 elements
-     * of the flat vector that the n numbers from its element `first` on touch: with optim's bits, all on the
-     * device but the lists of states. Outputs may be inputs. */
-    MUST_USE status (*update)(backend *b, backend_queue q, const struct update *u, size_t n,
-                              const float *grad, const float *weight, float *weight_out,
-                              const float *const *state, float *const *state_out, error *err);
-    MUST_USE status (*average)(backend *b, backend_queue q, float momentum, float scale, size_t n,
-                               const float *value, const float *in, float *out, error *err);
-    MUST_USE status (*square_sums)(backend *b, backend_queue q, double *sums, int64_t first, size_t n,
-                                   const float *x, error *err);
+    /* An optimizer's step of a part, in place; and optim_square_sum of what each span of it has in each block
+     * of 4096 of the part's elements that it touches, in their order: with optim's bits, all on the device but
+     * spans and the list of states. */
+    MUST_USE status (*update)(backend *b, backend_queue q, const struct update_part *u,
+                              const float *grad, float *weight, float *const *state, error *err);
+    MUST_USE status (*square_sums)(backend *b, backend_queue q, double *sums, const float *x,
+                                   const struct update_span *spans, size_t n_spans, error *err);
     /* dst[n] = what n bytes mean, by COMPUTE: a product and a sum, rounded each. All on the device,
      * and aligned to 16. */
     MUST_USE status (*expand)(backend *b, float *dst, const uint8_t *from, size_t n,

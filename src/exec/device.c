@@ -19,6 +19,7 @@ static status create_events(exec *e, error *err)
     q->landed = xcalloc(n + 1, sizeof *q->landed);
     if (e->is_brought)
         q->brought = xcalloc((size_t)e->flat->n_parts, sizeof *q->brought);
+    q->tells = xcalloc(n + 1, sizeof *q->tells);
     backend_event **all[] = {&q->arrived, &q->sent, &q->taken, &q->made, &q->end};
     for (size_t i = 0; i < COUNT_OF(all); i++)
         TRY(async_of(e)->event_create(e->device, all[i], err));
@@ -70,6 +71,16 @@ static status take_sums(exec *e, uint8_t level, error *err)
     return OK;
 }
 
+static status take_params(exec *e, error *err)
+{
+    if (!e->resident)
+        return e->ops->alloc(e->device, SPACE_DEVICE, e->memory.param, "parameters", &e->queued->params,
+                             err);
+    TRY(resident_open(e->resident, e->flat, err));
+    e->queued->params = resident_engine(e->resident)->weights;
+    return OK;
+}
+
 status queued_create(exec *e, const exec_options *o, error *err)
 {
     const exec_memory *m = &e->memory;
@@ -77,7 +88,7 @@ status queued_create(exec *e, const exec_options *o, error *err)
     queued *q = e->queued = xcalloc(1, sizeof *q);
     q->editions = xcalloc(e->flat ? (size_t)e->flat->n_parts + 1 : 1, sizeof *q->editions);
     queued_forget(e);
-    TRY(e->ops->alloc(e->device, SPACE_DEVICE, m->param, "parameters", &q->params, err));
+    TRY(take_params(e, err));
     TRY(e->ops->alloc(e->device, SPACE_DEVICE, m->io, "the next inputs", &q->next_inputs, err));
     TRY(e->ops->alloc(e->device, SPACE_HOST, m->io, "inputs on the host", &q->inputs, err));
     TRY(e->ops->alloc(e->device, SPACE_HOST, m->io, "outputs on the host", &q->kept, err));
@@ -104,7 +115,8 @@ void queued_destroy(exec *e)
     pin(e, NULL);
     sums_destroy(e);
     trade_destroy(e);
-    e->ops->release(e->device, SPACE_DEVICE, q->params);
+    if (!e->resident)
+        e->ops->release(e->device, SPACE_DEVICE, q->params);
     e->ops->release(e->device, SPACE_DEVICE, q->next_inputs);
     e->ops->release(e->device, SPACE_HOST, q->inputs);
     e->ops->release(e->device, SPACE_HOST, q->kept);
@@ -112,6 +124,7 @@ void queued_destroy(exec *e)
     e->ops->release(e->device, SPACE_HOST, q->faults);
     free(q->landed);
     free(q->brought);
+    free(q->tells);
     free(q->editions);
     free(q);
     e->queued = NULL;

@@ -90,7 +90,7 @@ status exec_create(const exec_options *options, exec **ret, error *err)
     exec *e = xcalloc(1, sizeof *e);
     e->ops = options->backend;
     e->flat = options->flat;
-    e->is_resident = options->resident;
+    e->resident = options->resident;
     e->is_brought = options->brought;
     e->variants = xcalloc(options->n_graphs, sizeof *e->variants);
     status st = fill(e, options, err);
@@ -121,14 +121,9 @@ void exec_destroy(exec **e)
     *e = NULL;
 }
 
-float *exec_params(exec *e)
-{
-    return e->queued->params;
-}
-
 void exec_bind_params(exec *e, const float *flat_values)
 {
-    BUG_ON(e->is_resident || e->is_brought);
+    BUG_ON(e->resident || e->is_brought);
     e->params = flat_values;
     if (e->queued) {
         queued_bind(e, flat_values);
@@ -204,7 +199,7 @@ status exec_upload(exec *e, size_t variant_index, error *err)
 
 float *exec_grad(exec *e)
 {
-    return e->queued && !e->is_resident ? e->queued->grad : e->slabs[SLAB_GRAD];
+    return e->queued && !e->resident ? e->queued->grad : e->slabs[SLAB_GRAD];
 }
 
 bool hooks_cancelled(const exec_hooks *hooks)
@@ -224,7 +219,7 @@ status exec_run(exec *e, size_t variant_index, const exec_hooks *hooks, error *e
 {
     BUG_ON(variant_index >= e->n_variants);
     const variant *v = &e->variants[variant_index];
-    BUG_ON(v->n_in_flat > 0 && !e->params && !e->is_resident && !e->is_brought);
+    BUG_ON(v->n_in_flat > 0 && !e->params && !e->resident && !e->is_brought);
     return e->queued ? exec_run_queued(e, v, hooks, err) : exec_run_direct(e, v, hooks, err);
 }
 

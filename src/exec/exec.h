@@ -35,9 +35,9 @@ typedef struct exec_options {
     const peers *peers;         /* that exec_join will be told of, likewise; or NULL */
     bool brought;               /* weights are brought to the device (bring.h), and none are bound. Only for one
                                  * that computes apart */
-    bool resident;              /* weights come and gradients are given where the device has them
-                                 * (resident.h), whose room for sums is taken at once. Only for one that
-                                 * computes apart, and has no peers */
+    struct resident *resident;  /* opened for it, kept: weights come and gradients are given there (resident.h),
+                                 * and room for sums is taken at once. Only for one that computes apart, and
+                                 * has no peers. NULL: not so */
     size_t beside;              /* bytes of a device that others will take */
 } exec_options;
 
@@ -59,14 +59,15 @@ typedef struct exec_slot {
 typedef struct exec_hooks {
     /* Before the first node that reads a weight of `part`: returns when it may be read. *ret_edition
      * is another number whenever its weights may be others: a device keeps its copy of a part as long
-     * as the number stays. Of a resident one they are in exec_params by then, of another to which weights
-     * are brought exec_bring has returned; there they stay until the part is `ready`. NULL: every part may be
-     * read at once, and is new at every run. */
+     * as the number stays. Of a resident one the server has given it on by then, and takes it anew once it is
+     * `ready`; of another to which weights are brought exec_bring has returned; there they stay until the part
+     * is `ready`. NULL: every part may be read at once, and is new at every run. */
     status (*need)(void *user, int32_t part, int64_t *ret_edition, error *err);
     /* After the last node that makes a gradient or reads a weight of the live part; at the end for
      * a live part no node touches. Once per part and run. `grad` is the part's first element, NULL
-     * if no variant makes gradients, while the device keeps them, or if they go into a union. NULL:
-     * nobody asks. */
+     * if no variant makes gradients, while the device keeps them, or if they go into a union. A resident
+     * one hands it over before it is made: who takes it follows on the device, once what was kept before the
+     * first part is on the host, and the data are found sound. NULL: nobody asks. */
     status (*ready)(void *user, int32_t part, const float *grad, error *err);
     /* Of a union: the gradients of a part, whole over `node`; after `ready` of it. Either the first
      * member hands over what all have added up, or every member its own. */
@@ -87,9 +88,6 @@ void exec_destroy(exec **e);
 /* The flat vector to read weights from; must stay valid until another is bound, or exec_destroy.
  * Cheap if it is the same: may be called before every run. Not where weights are brought, or resident. */
 void exec_bind_params(exec *e, const float *flat_values);
-
-/* Of a resident one: the device's flat vector, to be written by whoever brings weights. */
-float *exec_params(exec *e);
 
 /* The flat vector, wherever it lies, to the caller's memory; between runs, or in a hook. */
 MUST_USE status exec_read_params(exec *e, float *ret, error *err);
@@ -126,7 +124,8 @@ MUST_USE status exec_upload(exec *e, size_t variant, error *err);
 float *exec_grad(exec *e);
 
 /* Parameters must be bound. E_LOST with the text "cancelled" when *cancel became true; a kernel's
- * error begins with its node's name. After a failure the exec may run again. */
+ * error begins with its node's name. After a failure the exec may run again. Of a resident one the device
+ * may be at work still when it returns, and the next run goes behind. */
 MUST_USE status exec_run(exec *e, size_t variant, const exec_hooks *hooks, error *err);
 
 exec_memory exec_memory_use(const exec *e);

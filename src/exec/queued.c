@@ -10,10 +10,14 @@
  * copies go on beside kernels, and kept values are on the host before the first part that is ready
  * after them, as is the word about data that no kernel could work with: no part is handed over that
  * comes of such data. A part's weights go up only when `need` names another edition than the device
- * has. Where weights are brought (bring.c) they are in UP by then, and compute only follows them. Of a
- * resident exec neither weights nor gradients cross: they come and are given on the device, at the same
- * events. A run ends when nothing of it is left in the queues, which is why the next one may write
- * wherever it likes; only the inputs of that one, and weights, may be on their way.
+ * has. Where weights are brought (bring.c) they are in UP by then, and compute only follows them. A run ends
+ * when nothing of it is left in the queues, which is why the next one may write wherever it likes; only the
+ * inputs of that one, and weights, may be on their way.
+ *
+ * Of a resident exec neither weights nor gradients cross. A part is handed over when the device has been given
+ * what makes it, and the host looks only at what it must know before (`tells`): the kept values, the word
+ * about bad data, once a run. So it is ahead of the device by up to a step. What backward's kernels could
+ * say of data forward's have said; the word stays for the next run to tell.
  */
 #include "exec/trade.h"
 
@@ -25,6 +29,7 @@ typedef struct walk {
     bool gives;             /* gradients come down */
     size_t needed;          /* events of v->need that were seen to */
     size_t sent, delivered; /* of v->ready: on their way down; handed over */
+    bool keeps;             /* values are on their way down that no part's event follows yet */
     trade trade;            /* with other devices, of gradients that do not come down as they are */
 } walk;
 
@@ -66,7 +71,9 @@ static status need_part(const walk *w, int32_t part, bool *ret_sent, error *err)
     int64_t edition = -1, *on_device = &e->queued->editions[part];
     if (w->hooks && w->hooks->need)
         TRY(w->hooks->need(w->hooks->user, part, &edition, err));
-    if (e->is_resident || (edition >= 0 && edition == *on_device))
+    if (e->resident)
+        return resident_follow(e->resident, e->device, part, err);
+    if (edition >= 0 && edition == *on_device)
         return OK;
     *on_device = -1;
     if (e->is_brought)
@@ -102,7 +109,7 @@ static bool is_made_in(const variant *v, graph_val id, const segment *s)
     return s->first <= turn && turn < s->end;
 }
 
-static status fetch_kept(const walk *w, const segment *s, error *err)
+static status fetch_kept(walk *w, const segment *s, error *err)
 {
     const variant *v = w->v;
     bool follows = false;
@@ -116,6 +123,7 @@ static status fetch_kept(const walk *w, const segment *s, error *err)
         TRY(async_of(w->e)->copy(w->e->device, QUEUE_DOWN, queued_host_address(w->e, v, id),
                                  v->addresses[id], plan_place_of(v->plan, id)->bytes, err));
     }
+    w->keeps = w->keeps || follows;
     return OK;
 }
 
@@ -150,19 +158,47 @@ static status add_parts(const walk *w, int32_t node, error *err)
 }
 
 /* The part's event says too that nothing reads its weights any more. */
+static status fetch_sent(const walk *w, int32_t part, error *err)
+{
+    const exec *e = w->e;
+    if (w->gives && !e->resident)
+        TRY(fetch_part(w, part, err));
+    TRY(fetch_fault(e, w->sent, err));
+    return async_of(e)->mark(e->device, QUEUE_DOWN, e->queued->landed[w->sent], err);
+}
+
 static status fetch_parts(walk *w, int32_t node, error *err)
 {
+    const exec *e = w->e;
     const part_events *events = &w->v->ready;
     TRY(add_parts(w, node, err));
-    if (w->sent < events->n && events->items[w->sent].node == node)
-        TRY(down_after_compute(w->e, err));
-    for (; w->sent < events->n && events->items[w->sent].node == node; w->sent++) {
-        if (w->gives && !w->e->is_resident)
-            TRY(fetch_part(w, events->items[w->sent].part, err));
-        TRY(fetch_fault(w->e, w->sent, err));
-        TRY(async_of(w->e)->mark(w->e->device, QUEUE_DOWN, w->e->queued->landed[w->sent], err));
+    for (bool first = true; w->sent < events->n && events->items[w->sent].node == node; w->sent++) {
+        int32_t part = events->items[w->sent].part;
+        bool tells = e->queued->tells[w->sent] = !e->resident || !w->sent || w->keeps;
+        if (tells && first)
+            TRY(down_after_compute(e, err));
+        if (tells)
+            TRY(fetch_sent(w, part, err));
+        if (e->resident)
+            TRY(resident_made(e->resident, e->device, part, err));
+        first = w->keeps = false;
     }
     return OK;
+}
+
+/* Whether the host knows what it must before the next part is handed over; with `all`, waits. */
+static status has_landed(const walk *w, bool all, bool *ret, error *err)
+{
+    const exec *e = w->e;
+    const backend_event *landed = e->queued->landed[w->delivered];
+    *ret = true;
+    if (!e->queued->tells[w->delivered])
+        return OK;
+    if (all)
+        TRY(async_of(e)->wait(e->device, landed, err));
+    else
+        TRY(async_of(e)->reached(e->device, landed, ret, err));
+    return *ret ? check_fault(w, w->delivered, err) : OK;
 }
 
 /* Hands over what has landed; with `all`, waits for the rest. */
@@ -170,17 +206,12 @@ static status deliver(walk *w, bool all, error *err)
 {
     const exec *e = w->e;
     for (; w->delivered < w->sent; w->delivered++) {
-        const backend_event *landed = e->queued->landed[w->delivered];
         int32_t part = w->v->ready.items[w->delivered].part;
-        bool reached = true;
+        bool landed;
         TRY(trade_go_on(e, &w->trade, w->hooks, err));
-        if (all)
-            TRY(async_of(e)->wait(e->device, landed, err));
-        else
-            TRY(async_of(e)->reached(e->device, landed, &reached, err));
-        if (!reached)
+        TRY(has_landed(w, all, &landed, err));
+        if (!landed)
             return OK;
-        TRY(check_fault(w, w->delivered, err));
         TRY(hooks_ready(w->hooks, e->flat, part, w->gives ? exec_grad(w->e) : NULL, err));
         trade_made(&w->trade, part);
     }
@@ -200,9 +231,29 @@ static status give_segment(walk *w, const segment *s, error *err)
     return deliver(w, false, err);
 }
 
+static status clear_fault(const exec *e, error *err)
+{
+    if (e->queued->keeps_word)
+        return OK;
+    TRY(async_of(e)->fault_clear(e->device, err));
+    e->queued->keeps_word = e->resident != NULL;
+    return OK;
+}
+
+/* Parts that no node reads: gradients of theirs may be in the server's hands still. */
+static status follow_unread(const walk *w, error *err)
+{
+    const exec *e = w->e;
+    for (int32_t p = 0; e->resident && p < e->flat->n_live_parts; p++)
+        if (plan_part_need_before(w->v->plan, p) < 0)
+            TRY(resident_follow(e->resident, e->device, p, err));
+    return OK;
+}
+
 static status give_all(walk *w, error *err)
 {
-    TRY(async_of(w->e)->fault_clear(w->e->device, err));
+    TRY(clear_fault(w->e, err));
+    TRY(follow_unread(w, err));
     TRY(inputs_take(w->e, w->v, err));
     for (size_t i = 0; i < w->v->n_segments; i++)
         TRY(give_segment(w, &w->v->segments[i], err));
@@ -213,8 +264,7 @@ static status give_all(walk *w, error *err)
     return trade_finish(w->e, &w->trade, w->v, w->hooks, err);
 }
 
-/* Returns when nothing of the run is left: DOWN follows the last kernel, and kernels what went up
- * for them. */
+/* DOWN follows the last kernel, and kernels what went up for them. */
 static status finish(const exec *e, error *err)
 {
     TRY(down_after_compute(e, err));
@@ -223,10 +273,23 @@ static status finish(const exec *e, error *err)
     return async_of(e)->wait(e->device, e->queued->end, err);
 }
 
+/* Whether the host knows all of a run that is not over. */
+static bool knows_all(const walk *w)
+{
+    return w->e->resident && w->delivered && !w->keeps && !w->e->queued->timed;
+}
+
+static status judge(const walk *w, error *err)
+{
+    TRY(segments_time(w->e, w->v, err));
+    return check_fault(w, queued_n_faults(w->e) - 1, err);
+}
+
 /* Nobody waits for what went up last. If the device does not answer, what it has is unknown. */
 static void give_up(exec *e, trade *t, error *err)
 {
     e->queued->next = NULL;
+    e->queued->keeps_word = false;
     bool is_left = trade_give_up(e, t, err) == OK;
     if (compute_after_up(e, NULL) != OK || finish(e, NULL) != OK || !is_left)
         queued_forget(e);
@@ -246,12 +309,10 @@ status exec_run_queued(exec *e, const variant *v, const exec_hooks *hooks, error
               .gives = gives(e, hooks),
               .trade = trade_of(e, hooks ? hooks->slot : NULL)};
     status st = give_all(&w, err);
-    if (st == OK)
+    bool ends = !knows_all(&w);
+    if (st == OK && ends)
         st = finish(e, err);
-    if (st != OK) {
+    if (st != OK)
         give_up(e, &w.trade, err);
-        return st;
-    }
-    TRY(segments_time(e, v, err));
-    return check_fault(&w, queued_n_faults(e) - 1, err);
+    return st == OK && ends ? judge(&w, err) : st;
 }

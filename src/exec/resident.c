@@ -6,14 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How a part changes hands. */
+typedef struct hands {
+    backend_event *made;   /* the lane's COMPUTE: its gradient is made, its weights are read */
+    backend_event *moved;  /* ours: the gradient is used, the weights are new */
+    backend_event *summed; /* ours: its terms are here */
+    size_t terms;          /* the first of them, of all parts' */
+} hands;
+
 struct resident {
     part_engine engine;             /* the first member: who has it has this */
     backend_choice choice;
     backend *device;                /* NULL: not open */
-    backend_event *done[QUEUE_COUNT];
-    double *terms, *terms_here;     /* [ENGINE_TERMS] on the device, and on the host */
-    float *stage;                   /* [PART_MAX] on the host, for DOWN; under the lock, like the rest */
-    status failed;                  /* the first failure that could not be said at once */
+    int32_t n_parts;
+    hands *parts;                   /* [n_parts], and one more */
+    double *terms, *terms_here;     /* of all parts, on the device, and on the host */
+    backend_event *computed, *read; /* COMPUTE, DOWN; like the stage under the lock */
+    float *stage;                   /* [PART_MAX] on the host, for DOWN */
+    status failed;                  /* the first failure that could not be said at once; under the lock */
     error failure;
     pthread_mutex_t lock;
 };
@@ -33,13 +43,6 @@ static status enter(const resident *r, error *err)
     return async_of(r)->enter(r->device, err);
 }
 
-/* What the queue was given until now is done. */
-static status reach(resident *r, backend_queue q, error *err)
-{
-    TRY(async_of(r)->mark(r->device, q, r->done[q], err));
-    return async_of(r)->wait(r->device, r->done[q], err);
-}
-
 /* --- failures --- */
 
 static void keep(resident *r, status st, const error *why)
@@ -52,17 +55,24 @@ static void keep(resident *r, status st, const error *why)
     pthread_mutex_unlock(&r->lock);
 }
 
-static status sound(resident *r, error *err)
+/* Under the lock. */
+static status sound(const resident *r, error *err)
+{
+    return r->failed == OK ? OK : FAIL(err, r->failed, "%s", r->failure.text);
+}
+
+/* What is begun comes behind what may be unsound. */
+static status begin(resident *r, error *err)
 {
     pthread_mutex_lock(&r->lock);
-    status st = r->failed == OK ? OK : FAIL(err, r->failed, "%s", r->failure.text);
+    status st = sound(r, err);
     pthread_mutex_unlock(&r->lock);
-    return st;
+    return st == OK ? enter(r, err) : st;
 }
 
 /* --- memory --- */
 
-static status take(part_engine *e, size_t n, const char *what, float **ret, error *err)
+static status alloc(part_engine *e, size_t n, const char *what, float **ret, error *err)
 {
     const resident *r = of(e);
     void *p = NULL;
@@ -72,59 +82,62 @@ static status take(part_engine *e, size_t n, const char *what, float **ret, erro
     return OK;
 }
 
-static void give_back(part_engine *e, float *p)
+/* The device lets go of memory once it has done all that it was given. */
+static void release(part_engine *e, float *p)
 {
     const resident *r = of(e);
     if (enter(r, NULL) == OK)
         r->choice.ops->release(r->device, SPACE_DEVICE, p);
 }
 
-static status copy_up(resident *r, float *to, const float *from, size_t n, error *err)
+static status copy_begin(resident *r, float *to, const float *from, size_t n, error *err)
 {
     TRY(enter(r, err));
-    TRY(async_of(r)->copy(r->device, QUEUE_UP, to, from, n * sizeof *to, err));
-    return reach(r, QUEUE_UP, err);
+    return async_of(r)->copy(r->device, QUEUE_COMPUTE, to, from, n * sizeof *to, err);
 }
 
 static void copy(part_engine *e, float *to, const float *from, size_t n)
 {
     error why = ERROR_INIT;
-    keep(of(e), copy_up(of(e), to, from, n, &why), &why);
+    keep(of(e), copy_begin(of(e), to, from, n, &why), &why);
 }
 
-static status add(resident *r, float *dst, const float *left, const float *right, size_t n, error *err)
+static status sum_begin(resident *r, float *dst, const float *left, const float *right, size_t n,
+                        error *err)
 {
     TRY(enter(r, err));
-    TRY(async_of(r)->sum(r->device, QUEUE_PEER, dst, left, right, n, err));
-    return reach(r, QUEUE_PEER, err);
+    return async_of(r)->sum(r->device, QUEUE_COMPUTE, dst, left, right, n, err);
 }
 
 static void sum(part_engine *e, float *dst, const float *left, const float *right, size_t n)
 {
     error why = ERROR_INIT;
-    keep(of(e), add(of(e), dst, left, right, n, &why), &why);
+    keep(of(e), sum_begin(of(e), dst, left, right, n, &why), &why);
 }
 
-/* One way or the other, in pieces of the stage. */
+/* One way or the other, in pieces of the stage; behind what COMPUTE has. */
 static status move(resident *r, float *there, float *here, size_t n, bool up, error *err)
 {
+    const backend_async *async = async_of(r);
     TRY(enter(r, err));
+    TRY(async->mark(r->device, QUEUE_COMPUTE, r->computed, err));
+    TRY(async->follow(r->device, QUEUE_DOWN, r->computed, err));
     for (size_t at = 0, some; at < n; at += some) {
         some = n - at < PART_MAX ? n - at : PART_MAX;
         if (up)
             memcpy(r->stage, here + at, some * sizeof *here);
-        TRY(async_of(r)->copy(r->device, QUEUE_DOWN, up ? there + at : r->stage,
-                              up ? r->stage : there + at, some * sizeof *here, err));
-        TRY(reach(r, QUEUE_DOWN, err));
+        TRY(async->copy(r->device, QUEUE_DOWN, up ? there + at : r->stage,
+                        up ? r->stage : there + at, some * sizeof *here, err));
+        TRY(async->mark(r->device, QUEUE_DOWN, r->read, err));
+        TRY(async->wait(r->device, r->read, err));
         if (!up)
             memcpy(here + at, r->stage, some * sizeof *here);
     }
-    return OK;
+    return sound(r, err);
 }
 
 static status read_down(part_engine *e, float *host, const float *from, size_t n, error *err)
 {
-    TRY(sound(of(e), err));
     pthread_mutex_lock(&of(e)->lock);
     status st = move(of(e), (float *)(uintptr_t)from, host, n, false, err);
     pthread_mutex_unlock(&of(e)->lock);
@@ -139,60 +152,83 @@ static status write_up(part_engine *e, float *to, const float *host, size_t n, e
     return st;
 }
 
+/* --- from hand to hand --- */
+
+static status take(part_engine *e, int32_t part, error *err)
+{
+    const resident *r = of(e);
+    TRY(enter(r, err));
+    return async_of(r)->follow(r->device, QUEUE_COMPUTE, r->parts[part].made, err);
+}
+
+static status give(part_engine *e, int32_t part, error *err)
+{
+    const resident *r = of(e);
+    TRY(enter(r, err));
+    return async_of(r)->mark(r->device, QUEUE_COMPUTE, r->parts[part].moved, err);
+}
+
+status resident_follow(const resident *r, backend *lane, int32_t part, error *err)
+{
+    return async_of(r)->follow(lane, QUEUE_COMPUTE, r->parts[part].moved, err);
+}
+
+status resident_made(const resident *r, backend *lane, int32_t part, error *err)
+{
+    return async_of(r)->mark(lane, QUEUE_COMPUTE, r->parts[part].made, err);
+}
+
 /* --- what the server makes of it --- */
 
-static status update(part_engine *e, const struct update *u, size_t n, const float *grad,
-                     const float *weight, float *weight_out, const float *const *state,
-                     float *const *state_out, error *err)
-{
-    const resident *r = of(e);
-    TRY(enter(r, err));
-    return async_of(r)->update(r->device, QUEUE_COMPUTE, u, n, grad, weight, weight_out, state,
-                               state_out, err);
-}
-
-static status average(part_engine *e, float momentum, float scale, size_t n, const float *value,
-                      const float *in, float *out, error *err)
-{
-    const resident *r = of(e);
-    TRY(enter(r, err));
-    return async_of(r)->average(r->device, QUEUE_COMPUTE, momentum, scale, n, value, in, out, err);
-}
-
-static status finish(part_engine *e, error *err)
-{
-    TRY(reach(of(e), QUEUE_COMPUTE, err));
-    return sound(of(e), err);
-}
-
-static status square_sums(part_engine *e, size_t at, int64_t first, size_t n, const float *x,
-                          error *err)
-{
-    const resident *r = of(e);
-    TRY(enter(r, err));
-    return async_of(r)->square_sums(r->device, QUEUE_COMPUTE, r->terms + at, first, n, x, err);
-}
-
-static status terms(part_engine *e, size_t n, double *ret, error *err)
+static status update(part_engine *e, const struct update_part *u, const float *grad, float *weight,
+                     float *const *state, error *err)
 {
     resident *r = of(e);
-    TRY(async_of(r)->copy(r->device, QUEUE_COMPUTE, r->terms_here, r->terms, n * sizeof *ret, err));
-    TRY(finish(e, err));
-    memcpy(ret, r->terms_here, n * sizeof *ret);
+    TRY(begin(r, err));
+    return async_of(r)->update(r->device, QUEUE_COMPUTE, u, grad, weight, state, err);
+}
+
+static status square_sums(part_engine *e, int32_t part, const struct update_span *spans,
+                          size_t n_spans, const float *x, size_t n, error *err)
+{
+    resident *r = of(e);
+    const hands *h = &r->parts[part];
+    const backend_async *async = async_of(r);
+    TRY(begin(r, err));
+    TRY(async->square_sums(r->device, QUEUE_COMPUTE, r->terms + h->terms, x, spans, n_spans, err));
+    TRY(async->copy(r->device, QUEUE_COMPUTE, r->terms_here + h->terms, r->terms + h->terms,
+                    n * sizeof *r->terms, err));
+    return async->mark(r->device, QUEUE_COMPUTE, h->summed, err);
+}
+
+static status has_terms(part_engine *e, int32_t part, bool *ret, error *err)
+{
+    resident *r = of(e);
+    TRY(begin(r, err));
+    return async_of(r)->reached(r->device, r->parts[part].summed, ret, err);
+}
+
+static status terms(part_engine *e, int32_t part, size_t n, double *ret, error *err)
+{
+    resident *r = of(e);
+    TRY(begin(r, err));
+    TRY(async_of(r)->wait(r->device, r->parts[part].summed, err));
+    memcpy(ret, r->terms_here + r->parts[part].terms, n * sizeof *ret);
     return OK;
 }
 
 static const part_engine_ops ops = {
-    .alloc = take,
-    .release = give_back,
+    .alloc = alloc,
+    .release = release,
+    .take = take,
+    .give = give,
     .copy = copy,
     .sum = sum,
     .read = read_down,
     .write = write_up,
     .update = update,
-    .average = average,
-    .finish = finish,
     .square_sums = square_sums,
+    .has_terms = has_terms,
     .terms = terms,
 };
 
@@ -207,44 +243,100 @@ resident *resident_create(const backend_choice *device)
     return r;
 }
 
-static void release(const resident *r, backend_space space, void *p)
-{
-    r->choice.ops->release(r->device, space, p);
-}
-
 void resident_destroy(resident **r)
 {
     if (!r || !*r)
         return;
-    if ((*r)->device && enter(*r, NULL) == OK) {
-        for (int q = 0; q < QUEUE_COUNT; q++)
-            async_of(*r)->event_destroy((*r)->device, &(*r)->done[q]);
-        release(*r, SPACE_DEVICE, (*r)->terms);
-        release(*r, SPACE_HOST, (*r)->terms_here);
-        release(*r, SPACE_HOST, (*r)->stage);
-        (*r)->choice.ops->close(&(*r)->device);
-    }
+    resident_close(*r);
     pthread_mutex_destroy(&(*r)->lock);
     free(*r);
     *r = NULL;
 }
 
-status resident_open(resident *r, error *err)
+/* A block of the grid has a term, and every tensor in a part may begin and end one of its own. */
+static size_t terms_of(const flat *f, int32_t part)
+{
+    size_t n_segments;
+    (void)flat_part_segments(f, part, &n_segments);
+    return (size_t)flat_part_elements(f, part) / PART_GRAIN + 1 + 2 * n_segments;
+}
+
+static size_t terms_bytes(const flat *f)
+{
+    size_t n = 0;
+    for (int32_t p = 0; p < f->n_live_parts; p++)
+        n += terms_of(f, p);
+    return n * sizeof(double);
+}
+
+static status open_parts(resident *r, const flat *f, error *err)
+{
+    r->parts = xcalloc((size_t)f->n_parts + 1, sizeof *r->parts);
+    size_t terms = 0;
+    for (; r->n_parts < f->n_parts; r->n_parts++) {
+        hands *h = &r->parts[r->n_parts];
+        h->terms = terms;
+        terms += terms_of(f, r->n_parts);
+        TRY(async_of(r)->event_create(r->device, &h->made, err));
+        TRY(async_of(r)->event_create(r->device, &h->moved, err));
+        TRY(async_of(r)->event_create(r->device, &h->summed, err));
+    }
+    return OK;
+}
+
+static status take_memory(resident *r, const flat *f, error *err)
 {
     const backend_ops *b = r->choice.ops;
-    const size_t bytes = ENGINE_TERMS * sizeof(double);
-    void *there = NULL, *here = NULL, *stage = NULL;
-    TRY(b->open(&r->choice.options, &r->device, err));
-    for (int q = 0; q < QUEUE_COUNT; q++)
-        TRY(async_of(r)->event_create(r->device, &r->done[q], err));
-    TRY(b->alloc(r->device, SPACE_DEVICE, bytes, "sums of squares", &there, err));
+    size_t weights = (size_t)f->n_elements * sizeof(float), terms = terms_bytes(f);
+    void *there = NULL, *here = NULL, *stage = NULL, *flat_vector = NULL;
+    TRY(b->alloc(r->device, SPACE_DEVICE, weights, "parameters", &flat_vector, err));
+    r->engine.weights = flat_vector;
+    TRY(b->alloc(r->device, SPACE_DEVICE, terms, "sums of squares", &there, err));
     r->terms = there;
-    TRY(b->alloc(r->device, SPACE_HOST, bytes, "sums of squares on the host", &here, err));
+    TRY(b->alloc(r->device, SPACE_HOST, terms, "sums of squares on the host", &here, err));
     r->terms_here = here;
     TRY(b->alloc(r->device, SPACE_HOST, PART_MAX * sizeof(float), "what the host reads", &stage, err));
     r->stage = stage;
+    return OK;
+}
+
+status resident_open(resident *r, const flat *f, error *err)
+{
+    TRY(r->choice.ops->open(&r->choice.options, &r->device, err));
+    TRY(take_memory(r, f, err));
+    TRY(async_of(r)->event_create(r->device, &r->computed, err));
+    TRY(async_of(r)->event_create(r->device, &r->read, err));
+    TRY(open_parts(r, f, err));
     atomic_store(&r->engine.is_open, true);
     return OK;
+}
+
+static void close_parts(resident *r)
+{
+    for (int32_t p = 0; r->parts && p <= r->n_parts; p++) {
+        backend_event **all[] = {&r->parts[p].made, &r->parts[p].moved, &r->parts[p].summed};
+        for (size_t i = 0; i < COUNT_OF(all); i++)
+            async_of(r)->event_destroy(r->device, all[i]);
+    }
+    free(r->parts);
+    r->parts = NULL;
+    r->n_parts = 0;
+}
+
+void resident_close(resident *r)
+{
+    const backend_ops *b = r->choice.ops;
+    atomic_store(&r->engine.is_open, false);
+    if (!r->device || enter(r, NULL) != OK)
+        return;
+    close_parts(r);
+    async_of(r)->event_destroy(r->device, &r->computed);
+    async_of(r)->event_destroy(r->device, &r->read);
+    b->release(r->device, SPACE_DEVICE, r->engine.weights);
+    b->release(r->device, SPACE_DEVICE, r->terms);
+    b->release(r->device, SPACE_HOST, r->terms_here);
+    b->release(r->device, SPACE_HOST, r->stage);
+    b->close(&r->device);
 }
 
 part_engine *resident_engine(resident *r)
@@ -254,6 +346,5 @@ part_engine *resident_engine(resident *r)
 
 size_t resident_bytes(const flat *f, size_t slots)
 {
-    size_t live = (size_t)f->n_live, frozen = (size_t)(f->n_elements - f->n_live);
-    return ((2 + slots) * live + frozen) * sizeof(float) + ENGINE_TERMS * sizeof(double);
+    return slots * (size_t)f->n_live * sizeof(float) + terms_bytes(f);
 }

@@ -1,15 +1,15 @@
 /*
  * Resident parts: a device as the engine (common/parts/engine.h) of a server in the process of the one lane
- * that computes there. It has queues of its own beside the lane's, and whoever calls it sleeps until the
- * device is done; so what one thread hands to another is whole, whatever queue it came from.
+ * that computes there. It has queues of its own beside the lane's:
  *
- *     COMPUTE  updates, sums of squares: the server
- *     UP       copies of weights, as they come to the lane
- *     PEER     sums of gradients
+ *     COMPUTE  all that is made of parts, in the order of the calls
  *     DOWN     what the host reads and writes: checkpoints, the beginning
  *
- * Threads: create and destroy the caller's, when nobody else has a block; open: the lane's; the engine as
- * its header says.
+ * A part goes to and fro between the lane's COMPUTE and this one by two events, `made` and `moved`. The host
+ * waits for neither: its threads have marked an event before they hand the part on, and follow it on the device.
+ *
+ * Threads: create, destroy and close the caller's, when nobody else has a block; open and what stands behind
+ * it the lane's; the engine as its header says.
  */
 #ifndef TEQUIO_EXEC_RESIDENT_H
 #define TEQUIO_EXEC_RESIDENT_H
@@ -23,11 +23,17 @@ typedef struct resident resident;
 resident *resident_create(const backend_choice *device);
 void resident_destroy(resident **r);
 
-/* From now on the engine is open. E_DEVICE, E_NOMEM. */
-MUST_USE status resident_open(resident *r, error *err);
+/* Takes weights, as zeros, and what it computes with; from now on the engine is open. `f` is kept. E_DEVICE,
+ * E_NOMEM. */
+MUST_USE status resident_open(resident *r, const flat *f, error *err);
+void resident_close(resident *r);               /* as if it had not been opened */
 part_engine *resident_engine(resident *r);      /* open or not */
 
-/* What it and a server take of a device with `slots` states of each weight, in bytes. */
+/* What `lane` computes from now on comes behind the server's last change of the part. */
+MUST_USE status resident_follow(const resident *r, backend *lane, int32_t part, error *err);
+/* The lane has been given all that makes the part's gradient and reads its weights. */
+MUST_USE status resident_made(const resident *r, backend *lane, int32_t part, error *err);
+/* What it and a server take of a device beside the weights, with `slots` states of each, in bytes. */
 size_t resident_bytes(const flat *f, size_t slots);
 
 #endif

@@ -6,6 +6,7 @@
 #define TEQUIO_EXEC_STATE_H
 
 #include "exec/exec.h"
+#include "exec/resident.h"
 #include "exec/variant.h"
 
 /* An input that is written as bytes. */
@@ -35,7 +36,9 @@ typedef struct queued {
     backend_event *sent;    /* UP: next_inputs are whole */
     backend_event *taken;   /* COMPUTE: next_inputs may be written */
     backend_event *made;    /* COMPUTE: what copies down wait for */
-    backend_event **landed; /* [n_live_parts] DOWN, in the order of a run */
+    backend_event **landed; /* [n_live_parts] DOWN, in the order of a run; resident, those that... */
+    bool *tells;            /* [n_live_parts] ...bring news for the host */
+    bool keeps_word;        /* resident: the word about bad data stays until the host has seen it */
     backend_event *end;     /* DOWN: of a run */
     bool timed;             /* segments are... */
     double busy_ms;         /* ...for so long so far */
@@ -50,7 +53,7 @@ struct exec {
     const backend_ops *ops;
     backend *device;
     const flat *flat;
-    bool is_resident;        /* weights come and gradients are given on the device */
+    resident *resident;      /* where weights come and gradients are given on the device; NULL: not */
     bool is_brought;         /* weights come by bring.h */
     variant *variants;
     size_t n_variants;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* g = clamp(scale * grad, -limit, limit), then g += decay * w */
 typedef struct update_gradient {
@@ -57,6 +58,26 @@ typedef struct update {
         update_rmsprop rmsprop;
     } by;
 } update;
+
+typedef enum update_how {
+    UPDATE_PLAIN,
+    UPDATE_DECAYED,
+    UPDATE_AVERAGE, /* optim_average: y = keep*y + take*x */
+} update_how;
+
+/* Elements of a part, from a multiple of 4 on, and what becomes of them. */
+typedef struct update_span {
+    uint32_t first, n;
+    update_how how;
+    float keep, take;
+} update_span;
+
+/* One step of a part: spans ascend, and what lies between them stays as it is. */
+typedef struct update_part {
+    update by[2]; /* UPDATE_PLAIN, UPDATE_DECAYED */
+    const update_span *spans;
+    size_t n_spans;
+} update_part;
 
 struct optim;
 struct optim_call;

@@ -204,7 +204,8 @@ static status wait_for_any(ps *s, error *err)
     net_socket *const *links = s->mirror ? mirror_sockets(s->mirror, &n) : NULL;
     if (n)
         memcpy(all + 1, links, n * sizeof(net_socket *));
-    return net_poll(all, 1 + n, s->waker, s->unsettled ? SETTLE_PAUSE_MS : TICK_MS, err);
+    int most_ms = s->unsettled ? SETTLE_PAUSE_MS : TICK_MS;
+    return net_poll(all, 1 + n, s->waker, table_is_summing(s->table) ? 0 : most_ms, err);
 }
 
 static status loop(ps *s, error *err)
@@ -230,6 +231,8 @@ static status loop(ps *s, error *err)
         if (s->mirror)
             TRY(mirror_serve(s->mirror, err));
         settle(s, n == 0);
+        if (s->set_up && n == 0)
+            TRY(table_say_summed(s->table, err));
         ps_answer_pulls(s);
         ps_send_cut_results(s);
         ps_send_histograms(s);

@@ -41,6 +41,17 @@ static status write_first(const table *t, int32_t part, error *err)
     return st;
 }
 
+/* Where the weights lie: of an engine, where the lane reads them. */
+static status take_home(table *t, int32_t part, block **ret, error *err)
+{
+    entry *e = &t->entries[part];
+    part_engine *engine = t->o.engine;
+    if (!engine)
+        return block_pool_take(&e->pool, ret, err);
+    *ret = block_over(engine, engine->weights + t->o.flat->parts[part].begin, e->pool.n);
+    return OK;
+}
+
 static status entry_create(table *t, int32_t part, error *err)
 {
     entry *e = &t->entries[part];
@@ -52,7 +63,7 @@ static status entry_create(table *t, int32_t part, error *err)
     e->batches = steps_batches_until(&t->o.steps, t->o.step);
     e->awaited = 0;
     block **newest = &e->weights[e->version & 1];
-    TRY(block_pool_take(&e->pool, newest, err));
+    TRY(take_home(t, part, newest, err));
     float *slots[OPTIM_SLOTS] = {NULL};
     for (size_t i = 0; e->live && i < t->n_slots; i++) {
         TRY(block_pool_take(&e->pool, &e->slots[i], err));
@@ -64,6 +75,17 @@ static status entry_create(table *t, int32_t part, error *err)
         TRY(checkpoint_read_applied(t->o.restore, part, &e->applied, err));
     return t->o.engine ? write_first(t, part, err)
                        : read_first(t, part, (*newest)->data, slots, err);
+}
+
+static size_t most_segments(const flat *f)
+{
+    size_t most = 0;
+    for (int32_t p = 0; p < f->n_live_parts; p++) {
+        size_t n;
+        (void)flat_part_segments(f, p, &n);
+        most = n > most ? n : most;
+    }
+    return most;
 }
 
 status table_create(const table_options *options, const table_hooks *hooks, table **ret, error *err)
@@ -81,6 +103,8 @@ status table_create(const table_options *options, const table_hooks *hooks, tabl
     }
     t->terms = xcalloc(n_terms + 1, sizeof *t->terms);
     t->sums = xcalloc(n_terms + 1, sizeof *t->sums);
+    t->spans = xcalloc(most_segments(options->flat) + 1, sizeof *t->spans);
+    t->summing = xcalloc((size_t)options->flat->n_live_parts + 1, sizeof *t->summing);
     status st = OK;
     for (int32_t p = 0; st == OK && p < options->flat->n_parts; p++)
         if (options->parts[p] != PART_ELSEWHERE)
@@ -102,6 +126,8 @@ void table_destroy(table **t)
     free((*t)->entries);
     free((*t)->terms);
     free((*t)->sums);
+    free((*t)->spans);
+    free((*t)->summing);
     free(*t);
     *t = NULL;
 }
@@ -209,12 +235,15 @@ void table_settle(table *t, int32_t part)
     }
 }
 
-/* *ret: the weights of the next version. */
+/* *ret: the weights of the next version. An engine writes them in the place of the last one. */
 static status move(table *t, int32_t part, float scale, const float *grad, block **ret, error *err)
 {
     entry *e = &t->entries[part];
-    block *slots[OPTIM_SLOTS] = {NULL};
-    TRY(block_pool_take(&e->pool, ret, err));
+    block *slots[OPTIM_SLOTS] = {NULL}, **before = &e->weights[e->version & 1];
+    if (t->o.engine)
+        *ret = block_hold(*before);
+    else
+        TRY(block_pool_take(&e->pool, ret, err));
     TRY(slots_writable(t, e, slots, err));
     TRY(entry_update(t, part, scale, grad, *ret, slots, err));
     for (size_t i = 0; i < t->n_slots; i++) {
@@ -222,7 +251,11 @@ static status move(table *t, int32_t part, float scale, const float *grad, block
             block_drop(e->slots[i]);
         e->slots[i] = slots[i];
     }
-    return OK;
+    if (!t->o.engine)
+        return OK;
+    block_drop(*before);
+    *before = NULL;
+    return engine_give(t->o.engine, part, err);
 }
 
 /* Version t becomes t+1. The block of version t-1 goes first, so that its memory can serve. */
@@ -260,28 +293,9 @@ static status root_reached(table *t, int32_t part, fold_block *root, error *err)
     if (!t->o.votes)
         return apply(t, part, root, as_it_is, err);
     e->root = root;
-    e->last_norm = e->norm;
-    TRY(entry_square_sum(t, part, root->data, &e->norm, err));
-    TRY(t->hooks.voted(t->hooks.user, part, e->version, e->norm, err));
+    TRY(entry_vote(t, part, root->data, err));
     /* a standby hears the verdict from the master and the sum from another server, in any order */
     return e->version == t->verdict_step ? apply_root(t, part, t->verdict, err) : OK;
-}
-
-status table_say_vote(table *t, int32_t part, error *err)
-{
-    const entry *e = &t->entries[part];
-    return e->held && e->root ? t->hooks.voted(t->hooks.user, part, e->version, e->norm, err) : OK;
-}
-
-status table_say_votes(table *t, error *err)
-{
-    for (int32_t p = 0; p < t->o.flat->n_live_parts; p++) {
-        const entry *e = &t->entries[p];
-        TRY(table_say_vote(t, p, err));
-        if (t->o.votes && e->held && e->version > e->norms_from)
-            TRY(t->hooks.voted(t->hooks.user, p, e->version - 1, e->root ? e->last_norm : e->norm, err));
-    }
-    return OK;
 }
 
 /* The gradient of a batch, in whatever order batches come. */
@@ -339,11 +353,16 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
     tree_node root = {.level = tree_root_level(n_slots)};
     fold_pool pool = block_pool_for_fold(&e->pool);
     fold_result result;
-    status st = fold_add(e->fold, node, b, root, &pool, &result, err);
+    bool computes = fold_held(e->fold) > 0;
+    status st = engine_take(t->o.engine, part, err);
+    if (st == OK)
+        st = fold_add(e->fold, node, b, root, &pool, &result, err);
     if (st != OK) {
         b->release(b);
         return st;
     }
+    if (computes)
+        TRY(engine_give(t->o.engine, part, err));
     return result == FOLD_COMPLETE ? root_reached(t, part, fold_take(e->fold, root), err) : OK;
 }
 

@@ -14,7 +14,8 @@
  * which.
  *
  * With an engine (common/parts/engine.h) all of that lies there, and is computed there: weights, state, sums
- * and what is pushed. What the host is to read, it gets a copy of.
+ * and what is pushed. What the host is to read, it gets a copy of. Weights change in place, where the lane
+ * reads them: nobody else can ask for the version before.
  *
  * Threads: belongs to the server's thread, whose helpers compute; blocks that went out may be dropped
  * from any.
@@ -69,7 +70,8 @@ typedef struct table_hooks {
     void (*summed)(void *user, int32_t part, int64_t step, uint32_t n_slots, fold_block **root);
     /* Version `version` of `part` exists now: answer pulls, freeze for cuts. `grad` is the engine's. */
     status (*applied)(void *user, int32_t part, int64_t version, const float *grad, error *err);
-    /* The root is there and waits for the verdict. The sum is that of the gradient without its scale. */
+    /* The root is there and waits for the verdict; with an engine, from table_say_summed. The sum is that of
+     * the gradient without its scale. */
     status (*voted)(void *user, int32_t part, int64_t step, double square_sum, error *err);
     void *user;
 } table_hooks;
@@ -105,6 +107,11 @@ typedef enum push_result {
 /* One node of a step; unordered: the gradient of batch `step`. `b` moves in; its release is called when its memory is no longer needed. */
 MUST_USE status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node,
                            fold_block *b, push_result *ret, error *err);
+
+/* With an engine hooks.voted is called from here, as soon as the device has summed: waits for the part that
+ * has waited longest, and says it of all that are there by then. Not until nothing else is to be done. */
+MUST_USE status table_say_summed(table *t, error *err);
+bool table_is_summing(const table *t);                      /* of some part it is to be said; NULL is fine */
 
 /* Calls hooks.voted again for a part that waits for a verdict. */
 MUST_USE status table_say_vote(table *t, int32_t part, error *err);

@@ -5,6 +5,7 @@
 #ifndef TEQUIO_PS_TABLE_ENTRY_H
 #define TEQUIO_PS_TABLE_ENTRY_H
 
+#include "optim/update.h"
 #include "ps/table.h"
 
 typedef struct entry {
@@ -22,6 +23,7 @@ typedef struct entry {
     batch_set applied;      /* unordered */
     uint32_t step_slots;    /* 0: no step under way */
     fold_block *root;       /* complete, waiting for the verdict */
+    bool summing;           /* an engine is at its norm */
     double norm, last_norm; /* square sums of the root, of the step before */
     int64_t norms_from;     /* the first step they are known of */
 } entry;
@@ -43,6 +45,8 @@ struct table {
     entry *entries;   /* [n_parts] */
     norm_term *terms; /* [the most that a part has], of the vote at hand */
     double *sums;     /* likewise, as an engine gives them */
+    update_span *spans; /* [the most that a part has], as an engine wants them; NULL: there is none */
+    int32_t *summing, n_summing; /* [n_live_parts] parts whose norms are awaited, in their order */
 };
 
 /* Of the newest version. */
@@ -56,10 +60,16 @@ static inline loss_scale entry_scale(const entry *e)
 size_t entry_terms(const flat *f, int32_t part, norm_term *ret);
 /* Squares of the trainable elements, without their scale, which double has room for. Statistics add
  * nothing, but what is not finite among them shows. */
-MUST_USE status entry_square_sum(const table *t, int32_t part, const float *grad, double *ret, error *err);
-/* The newest weights and state, a step further. slots_out may be the entry's own. */
+double entry_square_sum(const table *t, int32_t part, const float *grad);
+/* The same of an engine, begun; and what came of it, which is waited for. */
+MUST_USE status entry_square_sum_begin(const table *t, int32_t part, const float *grad, error *err);
+MUST_USE status entry_square_sum_end(const table *t, int32_t part, double *ret, error *err);
+/* The newest weights and state, a step further. slots_out may be the entry's own; and so is all of an engine. */
 MUST_USE status entry_update(const table *t, int32_t part, float scale, const float *grad, block *out,
                              block *const *slots_out, error *err);
+
+/* table_vote.c: the sum of a step is there, and waits for the verdict. */
+MUST_USE status entry_vote(table *t, int32_t part, const float *grad, error *err);
 
 /* table_copy.c: an entry that is held, and awaits every vector; and its end. */
 MUST_USE status entry_open(table *t, int32_t part, error *err);

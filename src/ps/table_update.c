@@ -1,10 +1,9 @@
 /*
  * What a table computes: the square sum of a gradient, and what a step makes of weights and state.
- * Both are cut into pieces for the helpers, or given to the engine tensor by tensor. Updates are
+ * Both are cut into pieces for the helpers, or given to the engine part by part. Updates are
  * element-wise, and the terms of a sum are added in their order by one thread, so who computes does not
  * show.
  */
-#include "optim/update.h"
 #include "ps/table_entry.h"
 
 enum {
@@ -51,40 +50,47 @@ static void sum_terms(size_t piece, void *arg)
     }
 }
 
-static size_t blocks_touched(const part_segment *s)
-{
-    return pieces_of((size_t)(s->at % PART_GRAIN + s->n), PART_GRAIN);
-}
-
-static status sum_terms_there(const table *t, int32_t part, const norm_task *task, error *err)
-{
-    part_engine *e = t->o.engine;
-    int64_t begin = t->o.flat->parts[part].begin;
-    size_t n_segments, at = 0;
-    const part_segment *s = flat_part_segments(t->o.flat, part, &n_segments);
-    for (size_t i = 0; i < n_segments; at += blocks_touched(&s[i]), i++)
-        TRY(e->ops->square_sums(e, at, s[i].at, (size_t)s[i].n, task->grad + (s[i].at - begin), err));
-    BUG_ON(at != task->n);
-    TRY(e->ops->terms(e, task->n, t->sums, err));
-    for (size_t i = 0; i < task->n; i++)
-        task->terms[i].sum = t->sums[i];
-    return OK;
-}
-
-status entry_square_sum(const table *t, int32_t part, const float *grad, double *ret, error *err)
+static double norm_of(const table *t, int32_t part, size_t n)
 {
     const flat *f = t->o.flat;
     double inverse = (double)loss_scale_inverse(entry_scale(&t->entries[part])), sum = 0;
-    norm_task task = {.terms = t->terms, .n = entry_terms(f, part, t->terms), .grad = grad};
-    if (t->o.engine)
-        TRY(sum_terms_there(t, part, &task, err));
-    else
-        helpers_share(t->o.helpers, pieces_of(task.n, NORM_PIECE), sum_terms, &task);
-    for (size_t i = 0; i < task.n; i++) {
-        bool counts = f->tensors[task.terms[i].tensor].kind == TENSOR_TRAINABLE;
-        sum += (counts ? 1.0 : 0.0) * task.terms[i].sum;
+    for (size_t i = 0; i < n; i++) {
+        bool counts = f->tensors[t->terms[i].tensor].kind == TENSOR_TRAINABLE;
+        sum += (counts ? 1.0 : 0.0) * t->terms[i].sum;
     }
-    *ret = sum * inverse * inverse;
+    return sum * inverse * inverse;
+}
+
+double entry_square_sum(const table *t, int32_t part, const float *grad)
+{
+    norm_task task = {.terms = t->terms, .n = entry_terms(t->o.flat, part, t->terms), .grad = grad};
+    helpers_share(t->o.helpers, pieces_of(task.n, NORM_PIECE), sum_terms, &task);
+    return norm_of(t, part, task.n);
+}
+
+static update_span span_of(const flat *f, int32_t part, const part_segment *s)
+{
+    return (update_span){.first = (uint32_t)(s->at - f->parts[part].begin), .n = (uint32_t)s->n};
+}
+
+status entry_square_sum_begin(const table *t, int32_t part, const float *grad, error *err)
+{
+    part_engine *e = t->o.engine;
+    size_t n_spans, n = entry_terms(t->o.flat, part, NULL);
+    const part_segment *s = flat_part_segments(t->o.flat, part, &n_spans);
+    for (size_t i = 0; i < n_spans; i++)
+        t->spans[i] = span_of(t->o.flat, part, &s[i]);
+    return e->ops->square_sums(e, part, t->spans, n_spans, grad, n, err);
+}
+
+status entry_square_sum_end(const table *t, int32_t part, double *ret, error *err)
+{
+    part_engine *e = t->o.engine;
+    size_t n = entry_terms(t->o.flat, part, t->terms);
+    TRY(e->ops->terms(e, part, n, t->sums, err));
+    for (size_t i = 0; i < n; i++)
+        t->terms[i].sum = t->sums[i];
+    *ret = norm_of(t, part, n);
     return OK;
 }
 
@@ -99,27 +105,27 @@ typedef struct update_task {
     block *const *slots_out;
 } update_task;
 
-/* n elements of a tensor, from one on. */
-typedef struct update_span {
+/* n elements of a tensor, from one on, for one thread. */
+typedef struct update_run {
     const tensor_decl *tensor;
     size_t n;
     const float *grad, *in, *state_in[OPTIM_SLOTS];
     float *out, *state_out[OPTIM_SLOTS];
     optim_call call;
     float inverse; /* of the loss scale */
-} update_span;
+} update_run;
 
 /* `at` elements into the part. */
-static update_span span_of(const update_task *task, const tensor_decl *d, size_t at, size_t n)
+static update_run run_of(const update_task *task, const tensor_decl *d, size_t at, size_t n)
 {
     const entry *e = &task->t->entries[task->part];
-    update_span s = {.tensor = d,
-                     .n = n,
-                     .grad = task->grad + at,
-                     .in = task->in + at,
-                     .out = task->out + at,
-                     .call = task->call,
-                     .inverse = loss_scale_inverse(entry_scale(e))};
+    update_run s = {.tensor = d,
+                    .n = n,
+                    .grad = task->grad + at,
+                    .in = task->in + at,
+                    .out = task->out + at,
+                    .call = task->call,
+                    .inverse = loss_scale_inverse(entry_scale(e))};
     s.call.decay = d->decay;
     for (size_t k = 0; k < task->t->n_slots; k++) {
         s.state_in[k] = e->slots[k]->data + at;
@@ -128,7 +134,7 @@ static update_span span_of(const update_task *task, const tensor_decl *d, size_t
     return s;
 }
 
-static void update_here(const table *t, const update_span *s)
+static void update_here(const table *t, const update_run *s)
 {
     if (s->tensor->kind == TENSOR_STATE)
         optim_average(s->tensor->momentum, s->inverse, s->n, s->grad, s->in, s->out);
@@ -136,27 +142,48 @@ static void update_here(const table *t, const update_span *s)
         optim_apply(&t->o.optim, &s->call, s->n, s->grad, s->in, s->out, s->state_in, s->state_out);
 }
 
-static status update_there(const table *t, const update_span *s, error *err)
+/* What becomes of a tensor's elements. */
+static void rule_of(const update_task *task, const tensor_decl *d, update_span *ret)
 {
-    part_engine *e = t->o.engine;
-    if (s->tensor->kind == TENSOR_STATE)
-        return e->ops->average(e, s->tensor->momentum, s->inverse, s->n, s->grad, s->in, s->out, err);
-    update u = update_make(&t->o.optim, &s->call);
-    return e->ops->update(e, &u, s->n, s->grad, s->in, s->out, s->state_in, s->state_out, err);
+    float inverse = loss_scale_inverse(entry_scale(&task->t->entries[task->part]));
+    ret->how = d->kind == TENSOR_STATE ? UPDATE_AVERAGE : d->decay ? UPDATE_DECAYED : UPDATE_PLAIN;
+    ret->keep = d->momentum;
+    ret->take = (1.0f - d->momentum) * inverse;
 }
 
-static status update_all_there(const update_task *task, error *err)
+/* The part's, in the table's room; neighbours that go by one rule are one. */
+static size_t spans_of(const update_task *task)
 {
     const flat *f = task->t->o.flat;
-    part_engine *e = task->t->o.engine;
-    size_t n_segments;
+    size_t n_segments, n = 0;
     const part_segment *s = flat_part_segments(f, task->part, &n_segments);
     for (size_t i = 0; i < n_segments; i++) {
-        size_t at = (size_t)(s[i].at - f->parts[task->part].begin);
-        update_span span = span_of(task, &f->tensors[s[i].tensor], at, (size_t)s[i].n);
-        TRY(update_there(task->t, &span, err));
+        update_span one = span_of(f, task->part, &s[i]), *last = n ? &task->t->spans[n - 1] : NULL;
+        rule_of(task, &f->tensors[s[i].tensor], &one);
+        if (last && last->how == one.how && one.how != UPDATE_AVERAGE &&
+            last->first + last->n == one.first)
+            last->n += one.n;
+        else
+            task->t->spans[n++] = one;
     }
-    return e->ops->finish(e, err);
+    return n;
+}
+
+/* All of a part at once, in place. */
+static status update_there(const update_task *task, float *weights, error *err)
+{
+    const table *t = task->t;
+    part_engine *e = t->o.engine;
+    update_part u = {.spans = t->spans, .n_spans = spans_of(task)};
+    float *states[OPTIM_SLOTS] = {NULL};
+    for (int i = UPDATE_PLAIN; i <= UPDATE_DECAYED; i++) {
+        optim_call call = task->call;
+        call.decay = i == UPDATE_DECAYED;
+        u.by[i] = update_make(&t->o.optim, &call);
+    }
+    for (size_t k = 0; k < t->n_slots; k++)
+        states[k] = task->slots_out[k]->data;
+    return e->ops->update(e, &u, task->grad, weights, states, err);
 }
 
 static void update_piece(size_t piece, void *arg)
@@ -172,9 +199,9 @@ static void update_piece(size_t piece, void *arg)
         to = to < end ? to : end;
         if (from >= to)
             continue;
-        update_span span = span_of(task, &f->tensors[s[i].tensor], (size_t)(from - part->begin),
-                                   (size_t)(to - from));
-        update_here(task->t, &span);
+        update_run run = run_of(task, &f->tensors[s[i].tensor], (size_t)(from - part->begin),
+                                (size_t)(to - from));
+        update_here(task->t, &run);
     }
 }
 
@@ -196,7 +223,7 @@ status entry_update(const table *t, int32_t part, float scale, const float *grad
         .slots_out = slots_out,
     };
     if (t->o.engine)
-        return update_all_there(&task, err);
+        return update_there(&task, out->data, err);
     helpers_share(t->o.helpers, pieces_of(e->pool.n, UPDATE_PIECE), update_piece, &task);
     return OK;
 }

@@ -4,6 +4,7 @@
 #include "worker/ferry.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct queue {
     note *at;                   /* ring */
@@ -62,11 +63,11 @@ void board_destroy(board **b)
     *b = NULL;
 }
 
-void board_lie_in(board *b, part_engine *e, float *weights)
+void board_lie_in(board *b, part_engine *e)
 {
     mem_free(b->weights);
     b->engine = e;
-    b->weights = weights;
+    b->weights = e->weights;
 }
 
 const float *board_weights(const board *b)
@@ -103,7 +104,8 @@ static status take(board *b, const kv_part *p, error *err)
 {
     if (b->ferry)
         return ferry_bring(b->ferry, p, err);
-    engine_copy(b->engine, b->weights + b->flat->parts[p->part].begin, p->data, p->n);
+    if (!b->engine)
+        memcpy(b->weights + b->flat->parts[p->part].begin, p->data, p->n * sizeof *p->data);
     return OK;
 }
 

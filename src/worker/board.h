@@ -48,8 +48,8 @@ typedef struct board board;
 MUST_USE status board_create(const flat *f, net_waker *waker, board **ret, error *err);
 void board_destroy(board **b);
 
-/* Weights lie at `weights`, which is e's, from now on: before the first part is put. Both are kept. */
-void board_lie_in(board *b, part_engine *e, float *weights);
+/* Weights are e's from now on, whose server puts them there: before the first part. It is kept. */
+void board_lie_in(board *b, part_engine *e);
 
 /* Weights are no longer here but brought (ferry.h) to e's device, and to those of all others that join; before
  * the first part is put. They leave before the first of them ends, and then nothing is put any more. */
@@ -59,8 +59,8 @@ net_memory board_memory(board *b);                          /* for whoever bring
 
 const float *board_weights(const board *b);                 /* as long as they are here */
 
-/* Copies a part in, or keeps what it lies in until the devices have done so; wakes lanes that wait for it.
- * No lane may be reading an older version of it. E_DEVICE. */
+/* Copies a part in, unless an engine has it there, or keeps what it lies in until the devices have done so;
+ * wakes lanes that wait for it. No lane may be reading an older version of it. E_DEVICE. */
 MUST_USE status board_put_part(board *b, const kv_part *p, error *err);
 MUST_USE status board_settle(board *b, error *err);         /* nothing is kept any more */
 int64_t board_version(const board *b, int32_t part);        /* -1: none yet */

@@ -113,6 +113,17 @@ static status build_hello(worker *w, error *err)
     return OK;
 }
 
+static part_engine *engine_of(const worker *w)
+{
+    return w->o->resident ? engine_if_open(resident_engine(w->o->resident)) : NULL;
+}
+
+/* On a device parts are updated in the order in which they are made, and nothing is kept on their way. */
+static size_t credit(const worker *w)
+{
+    return engine_of(w) ? SIZE_MAX : (size_t)config_int(w->o->config, "distributed.credit_bytes");
+}
+
 static status build_follower(worker *w, const kv_options *servers, error *err)
 {
     TRY(kv_create(servers, &w->kv, err));
@@ -123,7 +134,7 @@ static status build_follower(worker *w, const kv_options *servers, error *err)
         .lanes = w->lanes,
         .n_lanes = w->o->n_lanes,
         .peers = w->peers,
-        .engine = w->o->resident ? engine_if_open(resident_engine(w->o->resident)) : NULL,
+        .engine = engine_of(w),
     });
     return OK;
 }
@@ -158,7 +169,7 @@ status worker_build(worker *w, error *err)
         .net = w->o->net,
         .servers = w->o->servers,
         .n_servers = w->o->n_servers,
-        .credit_bytes = (size_t)config_int(w->o->config, "distributed.credit_bytes"),
+        .credit_bytes = credit(w),
         .hello = &w->hello,
         .memory = board_memory(w->boards[0]),
         .hooks = {.welcome = worker_on_welcome, .part = worker_on_part, .gone = worker_on_gone,

@@ -139,7 +139,12 @@ status gather_add(gather *g, int32_t part, int64_t step, tree_node node, const f
     BUG_ON(plan->step != step);
     *ret_node = plan->target[tree_node_first(node)];
     pthread_mutex_lock(&s->lock);
-    status st = add_locked(s, plan, node, grad, lent, ret_block, err);
+    bool computes = !lent || (s->step == step && fold_held(s->fold));
+    status st = computes ? engine_take(s->pool.engine, part, err) : OK;
+    if (st == OK)
+        st = add_locked(s, plan, node, grad, lent, ret_block, err);
+    if (st == OK && computes)
+        st = engine_give(s->pool.engine, part, err);
     pthread_mutex_unlock(&s->lock);
     return st;
 }

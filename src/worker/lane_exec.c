@@ -3,7 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 
-static status create(const lane_options *o, bool is_resident, exec **ret, error *err)
+static status create(const lane_options *o, resident *r, exec **ret, error *err)
 {
     return exec_create(
         &(exec_options){
@@ -15,9 +15,9 @@ static status create(const lane_options *o, bool is_resident, exec **ret, error 
             .examples = o->batch_sizes[0],
             .sum_level = o->sum_level,
             .peers = o->peers,
-            .brought = o->backend->async && !is_resident,
-            .resident = is_resident,
-            .beside = is_resident ? resident_bytes(o->flat, o->server_slots) : 0,
+            .brought = o->backend->async && !r,
+            .resident = r,
+            .beside = r ? resident_bytes(o->flat, o->server_slots) : 0,
         },
         ret, err);
 }
@@ -26,14 +26,14 @@ static status create(const lane_options *o, bool is_resident, exec **ret, error 
 static status create_resident(const lane_options *o, exec **ret, error *err)
 {
     error why = ERROR_INIT;
-    status st = create(o, true, ret, &why);
+    status st = create(o, o->resident, ret, &why);
     if (st == E_NOMEM) {
+        resident_close(o->resident);
         LOG_W("RESIDENT", "the optimizer's state is kept on the host: %s", why.text);
         return OK;
     }
     if (st != OK)
         return FAIL(err, st, "%s", why.text);
-    TRY(resident_open(o->resident, err));
     LOG_I("RESIDENT", "weights, gradients and the optimizer's state stay on %s:%d", o->backend->name,
           o->device.device);
     return OK;
@@ -45,7 +45,7 @@ status lane_exec_build(const lane_options *o, exec **ret, error *err)
         TRY(create_resident(o, ret, err));
     if (*ret)
         return OK;
-    return create(o, false, ret, err);
+    return create(o, NULL, ret, err);
 }
 
 status lane_exec_begin(const lane_options *o, exec *e, error *err)
@@ -55,7 +55,7 @@ status lane_exec_begin(const lane_options *o, exec *e, error *err)
     if (!engine && o->backend->async)
         return board_join(o->board, e, err);
     if (engine)
-        board_lie_in(o->board, engine, exec_params(e));
+        board_lie_in(o->board, engine);
     else
         exec_bind_params(e, board_weights(o->board));
     return OK;

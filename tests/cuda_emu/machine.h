@@ -51,6 +51,9 @@ void emu_faults_forget(void);
 uint64_t emu_kernels_run(void);
 uint64_t emu_products_run(void);
 
+/* How often the host has waited for an event, a stream or a device, be it for nothing. */
+uint64_t emu_host_waits(void);
+
 /* Copies between the host and the device so far that made the caller wait, since the host's memory
  * was not pinned. */
 uint64_t emu_pageable_copies(void);

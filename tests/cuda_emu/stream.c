@@ -41,7 +41,7 @@ static int n_streams;
 static emu_clock host_clock; /* what the host has waited for */
 static const emu_operation *current;
 static int current_stream, current_device;
-static uint64_t n_kernels[EMU_DEVICES_MOST];
+static uint64_t n_kernels[EMU_DEVICES_MOST], n_waits;
 
 static uint64_t end_of(const struct CUstream_st *s)
 {
@@ -83,6 +83,14 @@ uint64_t emu_kernels_run(void)
     uint64_t n = 0;
     for (int device = 0; device < EMU_DEVICES_MOST; device++)
         n += n_kernels[device];
+    return n;
+}
+
+uint64_t emu_host_waits(void)
+{
+    emu_lock();
+    uint64_t n = n_waits;
+    emu_unlock();
     return n;
 }
 
@@ -350,6 +358,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
     emu_lock();
     cudaError_t e = check_waiting(s);
+    n_waits++;
     if (e == cudaSuccess) {
         wait_for(s, end_of(s), &s->clock);
         e = emu_broken(s->device);
@@ -452,6 +461,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
         return cudaSuccess;
     emu_lock();
     cudaError_t e = emu_graphs_forbid();
+    n_waits++;
     if (e == cudaSuccess && event->on) {
         wait_for(event->on, event->upto, &event->clock);
         e = emu_broken(event->on->device);

@@ -13,7 +13,8 @@ static void unref(block *b)
 {
     if (atomic_fetch_sub(&b->refs, 1) != 1)
         return;
-    engine_release(b->engine, b->data);
+    if (!b->is_over)
+        engine_release(b->engine, b->data);
     free(b);
 }
 
@@ -30,10 +31,8 @@ static void fold_release(fold_block *f)
     block_drop(f->owner);
 }
 
-static status create(part_engine *e, size_t n, block **ret, error *err)
+static block *make(part_engine *e, float *data, size_t n)
 {
-    float *data = NULL;
-    TRY(engine_alloc(e, n, "a part's block", &data, err));
     block *b = xcalloc(1, sizeof *b);
     b->engine = e;
     b->data = data;
@@ -41,8 +40,22 @@ static status create(part_engine *e, size_t n, block **ret, error *err)
     atomic_store(&b->refs, 1);
     b->fold =
         (fold_block){.data = data, .n = n, .writable = true, .release = fold_release, .owner = b};
-    *ret = b;
+    return b;
+}
+
+static status create(part_engine *e, size_t n, block **ret, error *err)
+{
+    float *data = NULL;
+    TRY(engine_alloc(e, n, "a part's block", &data, err));
+    *ret = make(e, data, n);
     return OK;
+}
+
+block *block_over(part_engine *e, float *data, size_t n)
+{
+    block *b = make(e, data, n);
+    b->is_over = true;
+    return b;
 }
 
 status block_create(size_t n, block **ret, error *err)

@@ -23,6 +23,7 @@ typedef struct block {
     part_engine *engine;        /* where data lies; NULL: on the host */
     float *data;
     size_t n;
+    bool is_over;               /* data is somebody else's, who keeps it for longer */
     atomic_int refs;            /* 1 while the pool is the only holder: free */
     fold_block fold;            /* this block as a fold wants it: writable, release drops it */
 } block;
@@ -39,6 +40,8 @@ void block_pool_fini(block_pool *p);
 
 /* A block of `n` floats on the host that no pool has, held for the caller; any thread may make one. */
 MUST_USE status block_create(size_t n, block **ret, error *err);
+/* The same of the engine's, over memory that outlives it. */
+block *block_over(part_engine *e, float *data, size_t n);
 /* It moves into a pool of such blocks, there as here, free. */
 void block_pool_add(block_pool *p, block **b);
 size_t block_pool_free(const block_pool *p);    /* how many are */

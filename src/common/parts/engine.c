@@ -28,6 +28,16 @@ void engine_release(part_engine *e, float *p)
         e->ops->release(e, p);
 }
 
+status engine_take(part_engine *e, int32_t part, error *err)
+{
+    return e ? e->ops->take(e, part, err) : OK;
+}
+
+status engine_give(part_engine *e, int32_t part, error *err)
+{
+    return e ? e->ops->give(e, part, err) : OK;
+}
+
 void engine_copy(part_engine *e, float *to, const float *from, size_t n)
 {
     if (e)

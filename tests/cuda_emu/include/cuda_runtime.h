@@ -264,4 +264,6 @@ static inline void emu_enqueue(const char *name, void (*kernel)(emu_bound<THREAD
     ((void)cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),                            \
                                 cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes)))
 
+#define __grid_constant__
+
 #endif

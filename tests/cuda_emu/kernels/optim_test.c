@@ -1,13 +1,15 @@
-/* Updates on the device have the servers' bits. */
+/* Updates on the device have the servers' bits, and a part is one kernel. */
 #include "cuda_emu/kernels/support_stored.h"
 
 #include "backend/cuda/kernels/optim.h"
+#include "common/base/alloc.h"
+#include "cuda_emu/machine.h"
 #include "optim/optim.h"
 #include "optim/update.h"
 
 #include <string.h>
 
-enum { MOST = 9000 };
+enum { MOST = 28000 };
 
 static float grad[MOST], weight[MOST], state_of[OPTIM_SLOTS][MOST];
 static float want[MOST], want_state[OPTIM_SLOTS][MOST], got[MOST];
@@ -25,27 +27,81 @@ static const optim optims[] = {
     {.kind = OPTIM_RMSPROP, .alpha = 0.99, .eps = 1e-8, .centered = true, .momentum = 0.9},
 };
 
-static void step(const optim *o, const optim_call *call, size_t n, size_t shift, bool in_place)
+/* Spans of all kinds, with gaps behind them; more of them than one launch takes. */
+enum { SPANS = 150 };
+static update_span spans[SPANS];
+
+static size_t cut(size_t n, size_t most)
 {
-    const float *in[OPTIM_SLOTS], *host_in[OPTIM_SLOTS];
-    float *out[OPTIM_SLOTS], *host_out[OPTIM_SLOTS];
-    size_t bytes = (n + shift) * sizeof(float), slots = optim_slots(o);
-    for (size_t k = 0; k < OPTIM_SLOTS; k++) {
-        host_in[k] = state_of[k] + shift;
-        host_out[k] = want_state[k];
-        float *place = on_device(state_of[k], bytes);
-        in[k] = place + shift;
-        out[k] = (in_place ? place : (float *)device_room(bytes)) + shift;
+    static const uint32_t lengths[] = {1, 4, 63, 64, 130, 1027, 5};
+    size_t n_spans = 0;
+    for (size_t at = 0; at < n && n_spans < most; n_spans++) {
+        size_t some = lengths[n_spans % COUNT_OF(lengths)];
+        some = some < n - at ? some : n - at;
+        spans[n_spans] = (update_span){.first = (uint32_t)at,
+                                       .n = (uint32_t)some,
+                                       .how = (update_how)(n_spans % 3),
+                                       .keep = 0.9f,
+                                       .take = (1.0f - 0.9f) * 0.25f};
+        at += (some + 7) / 4 * 4;
     }
-    optim_apply(o, call, n, grad + shift, weight + shift, want, host_in, host_out);
-    float *w = on_device(weight, bytes), *to = in_place ? w : device_room(bytes);
-    float *g = on_device(grad, bytes);
-    update u = update_make(o, call);
-    launch_update(kernel_test_stream(), &u, (int64_t)n, g + shift, w + shift, to + shift, in, out);
-    from_device(got, to + shift, n * sizeof *got);
+    return n_spans;
+}
+
+/* What lies between spans stays as it was. */
+static void expect(const optim *o, const optim_call *call, size_t n_spans, size_t n)
+{
+    memcpy(want, weight, n * sizeof *want);
+    for (size_t k = 0; k < OPTIM_SLOTS; k++)
+        memcpy(want_state[k], state_of[k], n * sizeof *want);
+    for (size_t i = 0; i < n_spans; i++) {
+        const update_span *s = &spans[i];
+        optim_call now = *call;
+        float *state[OPTIM_SLOTS], *w = want + s->first;
+        for (size_t k = 0; k < OPTIM_SLOTS; k++)
+            state[k] = want_state[k] + s->first;
+        now.decay = s->how == UPDATE_DECAYED;
+        if (s->how == UPDATE_AVERAGE)
+            optim_average(0.9f, 0.25f, s->n, grad + s->first, w, w);
+        else
+            optim_apply(o, &now, s->n, grad + s->first, w, w, (const float *const *)state, state);
+    }
+}
+
+static update_part part_of(const optim *o, const optim_call *call, size_t n_spans)
+{
+    update_part u = {.spans = spans, .n_spans = n_spans};
+    for (int i = 0; i < 2; i++) {
+        optim_call now = *call;
+        now.decay = i == UPDATE_DECAYED;
+        u.by[i] = update_make(o, &now);
+    }
+    return u;
+}
+
+/* `shift` floats behind where quads may begin. */
+static float *there(const float *x, size_t n, size_t shift)
+{
+    static float shifted[MOST + 1];
+    memcpy(shifted + shift, x, n * sizeof *x);
+    return (float *)on_device(shifted, (n + shift) * sizeof *x) + shift;
+}
+
+static void step(const optim *o, const optim_call *call, size_t n, size_t most, size_t shift)
+{
+    size_t n_spans = cut(n, most);
+    float *state[OPTIM_SLOTS], *w = there(weight, n, shift);
+    for (size_t k = 0; k < OPTIM_SLOTS; k++)
+        state[k] = there(state_of[k], n, shift);
+    expect(o, call, n_spans, n);
+    update_part u = part_of(o, call, n_spans);
+    uint64_t kernels = emu_kernels_run();
+    launch_update(kernel_test_stream(), &u, there(grad, n, shift), w, state);
+    from_device(got, w, n * sizeof *got);
     assert_memory_equal(got, want, n * sizeof *got);
-    for (size_t k = 0; k < slots; k++) {
-        from_device(got, out[k], n * sizeof *got);
+    assert_int_equal(emu_kernels_run() - kernels, (n_spans + 63) / 64);
+    for (size_t k = 0; k < optim_slots(o); k++) {
+        from_device(got, state[k], n * sizeof *got);
         assert_memory_equal(got, want_state[k], n * sizeof *got);
     }
     device_clear();
@@ -54,69 +110,60 @@ static void step(const optim *o, const optim_call *call, size_t n, size_t shift,
 static void every_optimizer(void **state)
 {
     (void)state;
-    const size_t lengths[] = {1, 4, 1023, 1027, 8192 + 3};
+    const size_t lengths[] = {1, 4, 1300, 1027, MOST}, most[] = {1, 1, 6, 64, SPANS};
     numbers(grad, MOST, 1, 3.0f, 0.0f);
     numbers(weight, MOST, 2, 1.0f, 0.0f);
     for (size_t k = 0; k < OPTIM_SLOTS; k++)
         numbers(state_of[k], MOST, 3 + (uint32_t)k, 0.4f, 0.5f);
-    for (size_t i = 0; i < sizeof optims / sizeof *optims; i++)
-        for (size_t j = 0; j < sizeof lengths / sizeof *lengths; j++) {
+    for (size_t i = 0; i < COUNT_OF(optims); i++)
+        for (size_t j = 0; j < COUNT_OF(lengths); j++) {
             optim_call call = {.step = j == 1 ? 1 : 7,
                                .rate = 0.01f,
                                .scale = j == 2 ? 0.3f : 1.0f,
-                               .clip_value = j == 3 ? 0.5f : 0.0f,
-                               .decay = j % 2};
-            step(&optims[i], &call, lengths[j], j == 4, (i + j) % 2);
+                               .clip_value = j == 3 ? 0.5f : 0.0f};
+            step(&optims[i], &call, lengths[j], most[j], j == 3);
         }
 }
 
-static void averages(void **state)
+/* Of each block of 4096 elements that a span touches, in the order of spans. */
+static void squares(size_t n_spans)
 {
-    (void)state;
-    numbers(grad, 1000, 1, 1.0f, 0.0f);
-    numbers(weight, 1000, 2, 1.0f, 0.0f);
-    optim_average(0.9f, 0.25f, 1000, grad, weight, want);
-    float *w = on_device(weight, 4000);
-    launch_average(kernel_test_stream(), 0.9f, 0.25f, 1000, on_device(grad, 4000), w, w);
-    from_device(got, w, 4000);
-    assert_memory_equal(got, want, 4000);
-}
-
-/* n elements from `first` of the flat vector on, whose blocks of 4096 are summed apart. */
-static void squares(int64_t first, int64_t n)
-{
-    double sums[8];
-    int64_t blocks = (first % 4096 + n + 4095) / 4096;
-    numbers(grad, (size_t)n, (uint32_t)n, 1.0f, 0.1f);
-    double *to = device_room((size_t)blocks * sizeof *to);
-    launch_square_sums(kernel_test_stream(), to, on_device(grad, (size_t)n * sizeof *grad), first,
-                       n);
-    from_device(sums, to, (size_t)blocks * sizeof *to);
-    for (int64_t at = 0, b = 0; at < n; b++) {
-        int64_t stop = (first / 4096 + b + 1) * 4096 - first;
-        stop = stop < n ? stop : n;
-        assert_true(sums[b] == optim_square_sum(grad + at, (size_t)(stop - at)));
-        at = stop;
-    }
+    static double sums[2 * SPANS];
+    const update_span *last = &spans[n_spans - 1];
+    size_t n = last->first + last->n, terms = 0;
+    for (size_t i = 0; i < n_spans; i++)
+        terms += (spans[i].first + spans[i].n - 1) / 4096 - spans[i].first / 4096 + 1;
+    double *to = device_room(terms * sizeof *to);
+    launch_square_sums(kernel_test_stream(), to, on_device(grad, n * sizeof *grad), spans, n_spans);
+    from_device(sums, to, terms * sizeof *to);
+    for (size_t i = 0, term = 0; i < n_spans; i++)
+        for (size_t at = spans[i].first, end = at + spans[i].n, stop; at < end; at = stop, term++) {
+            stop = (at / 4096 + 1) * 4096;
+            stop = stop < end ? stop : end;
+            assert_true(sums[term] == optim_square_sum(grad + at, stop - at));
+        }
     device_clear();
 }
 
 static void sums_of_squares(void **state)
 {
     (void)state;
-    squares(0, 1);
-    squares(0, 4096);
-    squares(64, 4033);
-    squares(4096 * 3 + 4032, 65);
-    squares(8192 - 64, 8200);
+    static const update_span some[] = {
+        {.first = 0, .n = 1}, {.first = 64, .n = 4033}, {.first = 4160, .n = 4096}, {.first = 8256, .n = 65}};
+    numbers(grad, MOST, 9, 1.0f, 0.1f);
+    memcpy(spans, some, sizeof some);
+    squares(1);
+    squares(COUNT_OF(some));
+    spans[0].n = 4096;
+    squares(1);
+    squares(cut(MOST, SPANS));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(every_optimizer),
-        KERNEL_TEST(averages),
         KERNEL_TEST(sums_of_squares),
     };
-    return kernel_tests_run(tests, sizeof tests / sizeof *tests);
+    return kernel_tests_run(tests, COUNT_OF(tests));
 }

@@ -6,11 +6,9 @@
 #include "backend/cuda/kernels/dropout.h"
 #include "backend/cuda/kernels/fill.h"
 #include "backend/cuda/kernels/input.h"
-#include "backend/cuda/kernels/optim.h"
 #include "backend/cuda/kernels/ternary.h"
 #include "backend/cuda/kernels/tree_sum.h"
 #include "backend/cuda/kernels/unary.h"
-#include "optim/update.h"
 
 static void elements(void **state)
 {
@@ -19,7 +17,6 @@ static void elements(void **state)
     uint8_t *bytes = vast(3);
     cuda_stream s = kernel_test_stream();
     const launch_types floats = {LAUNCH_F32, LAUNCH_F32, LAUNCH_F32, LAUNCH_F32};
-    const update sgd = {.gradient = {.scale = 1, .limit = 8}, .by.sgd.rate = 1};
     const launch_bytes images = {MANY, 1, 1, {2}, {1}};
     const axes plain = {1, {MANY}, {{1, 1, 1}}};
     x[MANY - 1] = 3;
@@ -33,10 +30,6 @@ static void elements(void **state)
     expect_last(z, MANY - 1, 6);
     launch_fill(s, z, MANY, 4, 0x40000000);
     expect_last(z, MANY, 2);
-    launch_average(s, 0.5f, 1, MANY, x, y, z);
-    expect_last(z, MANY, 0);
-    launch_update(s, &sgd, MANY, y, x, z, NULL, NULL);
-    expect_last(z, MANY, 6);
     launch_round(s, (launch_types){.y = LAUNCH_BF16}, z, x, MANY);
     launch_round(s, (launch_types){.a = LAUNCH_BF16}, y, z, MANY);
     expect_last(y, MANY, 3);
@@ -54,23 +47,10 @@ static void elements(void **state)
     assert_int_equal(bytes[MANY - 1], 0);
 }
 
-static void squares(void **state)
-{
-    (void)state;
-    float *x = vast(0);
-    double *sums = vast(1);
-    int64_t last = (ALL + 4095) / 4096 - 1;
-    x[ALL - 1] = 3;
-    launch_square_sums(kernel_test_stream(), sums, x, 0, ALL);
-    done();
-    assert_true(sums[last] == 9);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(elements),
-        KERNEL_TEST(squares),
     };
     emu_ends_only();
     return kernel_tests_run(tests, sizeof tests / sizeof *tests);

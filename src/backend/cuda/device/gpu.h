@@ -36,13 +36,10 @@ void cuda_release(backend *b, backend_space space, void *p);
 extern const backend_async cuda_async;
 
 /* What it names, by file: update.c, segment.c, stopwatch.c, library/nccl.c. */
-MUST_USE status update_begin(backend *b, backend_queue q, const struct update *u, size_t n,
-                             const float *grad, const float *weight, float *weight_out,
-                             const float *const *state, float *const *state_out, error *err);
-MUST_USE status average_begin(backend *b, backend_queue q, float momentum, float scale, size_t n,
-                              const float *value, const float *in, float *out, error *err);
-MUST_USE status square_sums_begin(backend *b, backend_queue q, double *sums, int64_t first, size_t n,
-                                  const float *x, error *err);
+MUST_USE status update_begin(backend *b, backend_queue q, const struct update_part *u,
+                             const float *grad, float *weight, float *const *state, error *err);
+MUST_USE status square_sums_begin(backend *b, backend_queue q, double *sums, const float *x,
+                                  const struct update_span *spans, size_t n_spans, error *err);
 MUST_USE status segment_begin(backend *b, error *err);
 MUST_USE status segment_end(backend *b, backend_segment **ret, error *err);
 MUST_USE status segment_play(backend *b, backend_segment *s, error *err);

@@ -165,7 +165,6 @@ const backend_async cuda_async = {
     .group_abort = group_abort,
     .sum = sum,
     .update = update_begin,
-    .average = average_begin,
     .square_sums = square_sums_begin,
     .expand = expand,
     .mark = mark,

@@ -8,24 +8,16 @@ static status launched(error *err)
     return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
 }
 
-status update_begin(backend *b, backend_queue q, const struct update *u, size_t n, const float *grad,
-                    const float *weight, float *weight_out, const float *const *state,
-                    float *const *state_out, error *err)
+status update_begin(backend *b, backend_queue q, const struct update_part *u, const float *grad,
+                    float *weight, float *const *state, error *err)
 {
-    launch_update(b->queues[q], u, (int64_t)n, grad, weight, weight_out, state, state_out);
+    launch_update(b->queues[q], u, grad, weight, state);
     return launched(err);
 }
 
-status average_begin(backend *b, backend_queue q, float momentum, float scale, size_t n,
-                     const float *value, const float *in, float *out, error *err)
+status square_sums_begin(backend *b, backend_queue q, double *sums, const float *x,
+                         const struct update_span *spans, size_t n_spans, error *err)
 {
-    launch_average(b->queues[q], momentum, scale, (int64_t)n, value, in, out);
-    return launched(err);
-}
-
-status square_sums_begin(backend *b, backend_queue q, double *sums, int64_t first, size_t n,
-                         const float *x, error *err)
-{
-    launch_square_sums(b->queues[q], sums, x, first, (int64_t)n);
+    launch_square_sums(b->queues[q], sums, x, spans, n_spans);
     return launched(err);
 }

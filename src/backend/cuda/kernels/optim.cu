@@ -1,18 +1,33 @@
 /*
  * Updates of weights and sums of squares as the servers make them (optim/update.h, optim/optim.h),
- * bit for bit: compiled without contraction, sums in the same lanes.
+ * bit for bit: compiled without contraction, sums in the same lanes. A part is one launch
+ * for every UPDATE_SPANS of its spans.
  */
 #include "backend/cuda/kernels/optim.h"
 #include "backend/cuda/kernels/rows.cuh"
 
 #include "optim/update.h"
 
-enum { UPDATE_THREADS = 256, UPDATE_SLOTS = 3, SQUARE_BLOCK = 4096, SQUARE_LANES = 16 };
+enum {
+    UPDATE_THREADS = 256,
+    UPDATE_SLOTS = 3,
+    UPDATE_SPANS = 64, /* of a launch: they are its arguments */
+    SQUARE_BLOCK = 4096,
+    SQUARE_LANES = 16,
+};
 
-/* The vectors an update reads and writes. */
+struct update_rules {
+    update by[2];
+};
+
 struct update_vectors {
-    const float *grad, *weight, *state[UPDATE_SLOTS];
-    float *weight_out, *state_out[UPDATE_SLOTS];
+    const float *grad;
+    float *weight, *state[UPDATE_SLOTS];
+};
+
+struct update_spans {
+    update_span at[UPDATE_SPANS];
+    int n;
 };
 
 /* One element; `state` holds its states in slot order, and then the new ones. */
@@ -39,91 +54,149 @@ static __device__ __forceinline__ float update_one(const update &u, float grad, 
                              &u.by.rmsprop);
 }
 
-static KERNEL(UPDATE_THREADS, update_all, update u, update_vectors v, int64_t n, bool aligned)
+/* The last span that begins at i or before; the first does. */
+static __device__ __forceinline__ const update_span &span_at(const update_spans &spans, int64_t i)
 {
-    for (int64_t i = 4 * ((int64_t)blockIdx.x * UPDATE_THREADS + threadIdx.x); i < n;
-         i += 4 * (int64_t)gridDim.x * UPDATE_THREADS) {
-        quad grad = quad_load(v.grad, i, n, aligned), w = quad_load(v.weight, i, n, aligned);
-        quad s[UPDATE_SLOTS] = {};
+    int low = 0;
+    for (int high = spans.n; high - low > 1;) {
+        int middle = (low + high) / 2;
+        if ((int64_t)spans.at[middle].first <= i)
+            low = middle;
+        else
+            high = middle;
+    }
+    return spans.at[low];
+}
+
+/* The elements i .. i + 3 before `end`. */
+static __device__ __forceinline__ void update_quad(const update &u, const update_vectors &v, int64_t i,
+                                                   int64_t end, bool aligned)
+{
+    quad grad = quad_load(v.grad, i, end, aligned), w = quad_load(v.weight, i, end, aligned);
+    quad s[UPDATE_SLOTS] = {};
+#pragma unroll
+    for (int k = 0; k < UPDATE_SLOTS; k++)
+        if (k < (int)u.slots)
+            s[k] = quad_load(v.state[k], i, end, aligned);
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        float state[UPDATE_SLOTS] = {s[0].v[j], s[1].v[j], s[2].v[j]};
+        w.v[j] = update_one(u, grad.v[j], w.v[j], state);
 #pragma unroll
         for (int k = 0; k < UPDATE_SLOTS; k++)
-            if (k < (int)u.slots)
-                s[k] = quad_load(v.state[k], i, n, aligned);
+            s[k].v[j] = state[k];
+    }
+    quad_store(v.weight, i, end, aligned, w);
 #pragma unroll
-        for (int j = 0; j < 4; j++) {
-            float state[UPDATE_SLOTS] = {s[0].v[j], s[1].v[j], s[2].v[j]};
-            w.v[j] = update_one(u, grad.v[j], w.v[j], state);
+    for (int k = 0; k < UPDATE_SLOTS; k++)
+        if (k < (int)u.slots)
+            quad_store(v.state[k], i, end, aligned, s[k]);
+}
+
+static __device__ __forceinline__ void average_quad(const update_span &s, const update_vectors &v,
+                                                    int64_t i, int64_t end, bool aligned)
+{
+    quad x = quad_load(v.grad, i, end, aligned), y = quad_load(v.weight, i, end, aligned);
 #pragma unroll
-            for (int k = 0; k < UPDATE_SLOTS; k++)
-                s[k].v[j] = state[k];
-        }
-        quad_store(v.weight_out, i, n, aligned, w);
-#pragma unroll
-        for (int k = 0; k < UPDATE_SLOTS; k++)
-            if (k < (int)u.slots)
-                quad_store(v.state_out[k], i, n, aligned, s[k]);
+    for (int j = 0; j < 4; j++)
+        y.v[j] = update_by_average(x.v[j], y.v[j], s.keep, s.take);
+    quad_store(v.weight, i, end, aligned, y);
+}
+
+static KERNEL(UPDATE_THREADS, update_all, const __grid_constant__ update_rules rules,
+              update_vectors v, const __grid_constant__ update_spans spans, int64_t stop, bool aligned)
+{
+    for (int64_t i = spans.at[0].first + 4 * ((int64_t)blockIdx.x * UPDATE_THREADS + threadIdx.x);
+         i < stop; i += 4 * (int64_t)gridDim.x * UPDATE_THREADS) {
+        const update_span &s = span_at(spans, i);
+        int64_t end = (int64_t)s.first + s.n;
+        if (s.how == UPDATE_AVERAGE)
+            average_quad(s, v, i, end, aligned);
+        else
+            update_quad(rules.by[s.how], v, i, end, aligned);
     }
 }
 
-void launch_update(cuda_stream stream, const struct update *u, int64_t n, const float *grad,
-                   const float *weight, float *weight_out, const float *const *state,
-                   float *const *state_out)
+/* How many spans from `at` on go with one launch; they are moved into `ret`. */
+static size_t spans_take(update_spans *ret, const update_span *spans, size_t at, size_t n)
 {
-    update_vectors v = {};
-    bool aligned = rows_aligned(grad, 4) && rows_aligned(weight, 4) && rows_aligned(weight_out, 4);
-    if (n == 0)
-        return;
-    v.grad = grad;
-    v.weight = weight;
-    v.weight_out = weight_out;
-    for (size_t k = 0; k < u->slots; k++) {
+    ret->n = 0;
+    while (at < n && ret->n < UPDATE_SPANS)
+        ret->at[ret->n++] = spans[at++];
+    return (size_t)ret->n;
+}
+
+void launch_update(cuda_stream stream, const struct update_part *u, const float *grad, float *weight,
+                   float *const *state)
+{
+    update_rules rules = {{u->by[0], u->by[1]}};
+    update_vectors v = {grad, weight, {}};
+    bool aligned = rows_aligned(grad, 4) && rows_aligned(weight, 4);
+    for (size_t k = 0; k < u->by[0].slots; k++) {
         v.state[k] = state[k];
-        v.state_out[k] = state_out[k];
-        aligned = aligned && rows_aligned(state[k], 4) && rows_aligned(state_out[k], 4);
+        aligned = aligned && rows_aligned(state[k], 4);
     }
-    LAUNCH(update_all, dim3(blocks_for(n, 4 * UPDATE_THREADS)), dim3(UPDATE_THREADS), 0, stream, *u,
-           v, n, aligned);
+    update_spans spans;
+    for (size_t at = 0; at < u->n_spans;) {
+        at += spans_take(&spans, u->spans, at, u->n_spans);
+        int64_t stop = (int64_t)u->spans[at - 1].first + u->spans[at - 1].n;
+        LAUNCH(update_all, dim3(blocks_for(stop - spans.at[0].first, 4 * UPDATE_THREADS)),
+               dim3(UPDATE_THREADS), 0, stream, rules, v, spans, stop, aligned);
+    }
 }
 
-static KERNEL(UPDATE_THREADS, average, float *y, const float *value, const float *x, int64_t n,
-              float keep, float take)
-{
-    for (int64_t i = (int64_t)blockIdx.x * UPDATE_THREADS + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * UPDATE_THREADS)
-        y[i] = update_by_average(value[i], x[i], keep, take);
-}
+/* --- sums of squares --- */
 
-void launch_average(cuda_stream stream, float momentum, float scale, int64_t n, const float *value,
-                    const float *x, float *y)
-{
-    if (n > 0)
-        LAUNCH(average, dim3(blocks_for(n, UPDATE_THREADS)), dim3(UPDATE_THREADS), 0, stream, y,
-               value, x, n, momentum, (1.0f - momentum) * scale);
-}
+struct square_span {
+    uint32_t first, stop; /* elements */
+    int64_t block;        /* its first one, of all that the launch sums */
+};
+
+struct square_spans {
+    square_span at[UPDATE_SPANS];
+    int n;
+    int64_t blocks;
+};
 
 /* Lane j of 16 has numbers j, j + 16 and so on; the lanes are added pairwise. Half a warp a block
  * of the grid, so that both halves shuffle. */
-static KERNEL(2 * SQUARE_LANES, square_sums, double *sums, const float *x, int64_t before,
-              int64_t n)
+static KERNEL(2 * SQUARE_LANES, square_sums, double *sums, const float *x, square_spans spans)
 {
-    int lane = (int)threadIdx.x % SQUARE_LANES;
+    int lane = (int)threadIdx.x % SQUARE_LANES, k = 0;
     int64_t block = 2 * (int64_t)blockIdx.x + threadIdx.x / SQUARE_LANES;
-    int64_t first = block * SQUARE_BLOCK - before, stop = first + SQUARE_BLOCK;
+    while (k + 1 < spans.n && spans.at[k + 1].block <= block)
+        k++;
+    const square_span &s = spans.at[k];
+    int64_t first = (s.first / SQUARE_BLOCK + block - s.block) * SQUARE_BLOCK;
+    int64_t stop = first + SQUARE_BLOCK;
     double sum = 0.0;
-    first = first < 0 ? 0 : first;
-    stop = stop < n ? stop : n;
+    first = first < s.first ? s.first : first;
+    stop = stop < s.stop ? stop : s.stop;
     for (int64_t i = first + lane; i < stop; i += SQUARE_LANES)
         sum += (double)x[i] * (double)x[i];
     for (int width = SQUARE_LANES / 2; width > 0; width /= 2)
         sum += __shfl_down_sync(0xffffffffu, sum, width);
-    if (lane == 0 && IN(first < n))
+    if (lane == 0 && IN(block < spans.blocks))
         sums[block] = sum;
 }
 
-void launch_square_sums(cuda_stream stream, double *sums, const float *x, int64_t first, int64_t n)
+static void square_sums_add(square_spans *to, const update_span &span)
 {
-    int64_t before = first % SQUARE_BLOCK, blocks = (before + n + SQUARE_BLOCK - 1) / SQUARE_BLOCK;
-    if (n > 0)
-        LAUNCH(square_sums, dim3((unsigned)((blocks + 1) / 2)), dim3(2 * SQUARE_LANES), 0, stream,
-               sums, x, before, n);
+    uint32_t stop = span.first + span.n;
+    to->at[to->n++] = {span.first, stop, to->blocks};
+    to->blocks += (stop - 1) / SQUARE_BLOCK - span.first / SQUARE_BLOCK + 1;
+}
+
+void launch_square_sums(cuda_stream stream, double *sums, const float *x,
+                        const struct update_span *spans, size_t n_spans)
+{
+    square_spans some;
+    for (size_t at = 0; at < n_spans; sums += some.blocks) {
+        some.n = 0;
+        some.blocks = 0;
+        while (at < n_spans && some.n < UPDATE_SPANS)
+            square_sums_add(&some, spans[at++]);
+        LAUNCH(square_sums, dim3((unsigned)((some.blocks + 1) / 2)), dim3(2 * SQUARE_LANES), 0,
+               stream, sums, x, some);
+    }
 }

@@ -8,19 +8,16 @@
 extern "C" {
 #endif
 
-struct update;
+struct update_part;
+struct update_span;
 
-/* `state` and `state_out` are arrays of the host of u's states, vectors of the device. Outputs may be
- * the inputs. */
-void launch_update(cuda_stream stream, const struct update *u, int64_t n, const float *grad,
-                   const float *weight, float *weight_out, const float *const *state,
-                   float *const *state_out);
-/* optim_average: y = momentum x + (1 - momentum) scale value; y may be x */
-void launch_average(cuda_stream stream, float momentum, float scale, int64_t n, const float *value,
-                    const float *x, float *y);
-/* Squares of n numbers, the first of which is element `first` of the flat vector, summed within each
- * block of its grid of 4096 elements that they touch: sums[0] is that of the first such block. */
-void launch_square_sums(cuda_stream stream, double *sums, const float *x, int64_t first, int64_t n);
+/* In place. `state` is an array of the host of the optimizer's states, vectors of the device. */
+void launch_update(cuda_stream stream, const struct update_part *u, const float *grad, float *weight,
+                   float *const *state);
+/* Squares of the elements of each span of x, summed within each block of 4096 elements of x that it touches:
+ * sums[0] is that of the first such block of the first span. */
+void launch_square_sums(cuda_stream stream, double *sums, const float *x,
+                        const struct update_span *spans, size_t n_spans);
 
 #ifdef __cplusplus
 }

@@ -3,17 +3,16 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 static char *folder;
 
 char *folder_create(void)
 {
-    const char *base = getenv("TMPDIR");
-    char *path = xasprintf("%s/tequio-test-XXXXXX", base ? base : "/tmp");
-    if (!mkdtemp(path))
-        BUG("no folder %s", path);
+    char *path = NULL;
+    error err = ERROR_INIT;
+    if (fs_make_temporary("test", &path, &err) != OK)
+        BUG("%s", err.text);
     return path;
 }
 

@@ -9,9 +9,9 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
-#include "common/base/fs.h"
 #include "common/base/thread.h"
 #include "optim/settings.h"
+#include "support/folder.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -26,9 +26,7 @@ static const char text[] =
 
 static void folder_make(server *s)
 {
-    const char *base = getenv("TMPDIR");
-    snprintf(s->folder, sizeof s->folder, "%s/tequio-test-XXXXXX", base ? base : "/tmp");
-    assert_non_null(mkdtemp(s->folder));
+    s->folder = folder_create();
     jobdir_request request = {.path = s->folder, .rule = JOBDIR_ESTIMATOR, .config = s->config};
     bool done = false;
     error err = ERROR_INIT;
@@ -98,7 +96,7 @@ void server_fini(server *s)
     shape_fini(&s->shape);
     jobdir_close(&s->dir);
     config_destroy(&s->config);
-    assert_int_equal(fs_remove_tree(s->folder, NULL), OK);
+    folder_destroy(&s->folder);
     free(s);
 }
 

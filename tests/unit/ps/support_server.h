@@ -17,7 +17,7 @@
 enum { JOB_ID = 4711, ERA = 3, TOTAL = 100 };
 
 typedef struct server {
-    char folder[256]; /* the job dir */
+    char *folder; /* the job dir */
     config *config;
     jobdir *dir;
     shape shape; /* what it is set up for, by the config */

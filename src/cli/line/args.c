@@ -1,6 +1,7 @@
 #include "cli/line/command.h"
 
 #include "common/base/alloc.h"
+#include "common/base/word.h"
 #include "common/config/config.h"
 
 #include <errno.h>
@@ -61,9 +62,16 @@ static bool parse_count(const char *text, int64_t *ret)
     return true;
 }
 
+static bool is_choice(const flag *f, const char *value)
+{
+    size_t bytes;
+    return f->kind == FLAG_ENUM ? word_find(f->value, '|', value, &bytes) != NULL
+                                : is_one_of(f->value, value);
+}
+
 static status check_value(const command *c, const flag *f, const char *value, error *err)
 {
-    if (f->kind == FLAG_CHOICE && !is_one_of(f->value, value))
+    if ((f->kind == FLAG_CHOICE || f->kind == FLAG_ENUM) && !is_choice(f, value))
         return FAIL(err, E_USAGE, "%s: --%s '%s': must be one of %s", c->name, f->name, value,
                     f->value);
     if ((f->kind == FLAG_TEXT || f->kind == FLAG_PATH) && !*value)

@@ -13,7 +13,7 @@ static void bash_command(buf *ret, const command *c)
         if (f->letter)
             buf_addf(ret, "|-%c", f->letter);
         buf_adds(ret, ") COMPREPLY=(");
-        if (f->kind == FLAG_CHOICE) {
+        if (f->kind == FLAG_CHOICE || f->kind == FLAG_ENUM) {
             buf_adds(ret, "$(compgen -W \"");
             for (const char *at = f->value; *at; at++)
                 buf_add(ret, *at == '|' ? " " : at, 1);

@@ -185,8 +185,8 @@ static int run_submit(const args *a, error *err)
 #define FLAG_OF_TEXT        FLAG_TEXT
 #define FLAG_OF_PATH        FLAG_PATH
 #define FLAG_OF_COUNT       FLAG_COUNT
-#define FLAG_OF_CHOICE      FLAG_CHOICE
-#define FLAG_OF_TRUTH       FLAG_CHOICE
+#define FLAG_OF_CHOICE      FLAG_ENUM
+#define FLAG_OF_TRUTH       FLAG_ENUM
 #define FLAG_OF_SWITCH      FLAG_SWITCH
 #define FLAG_OF_TEXTS       FLAG_TEXT
 #define FLAG_OF_LABELS      FLAG_TEXT

@@ -1,8 +1,8 @@
 #include "job/spec/flags.h"
 
+#include "common/base/word.h"
 #include "job/spec/schema.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ static status check_together(const laying *l)
         return FAIL(l->err, E_USAGE,
                     "Only one of --master-image-uri, --runtime-version can be set.");
     const char *word = given(l, "scale-tier");
-    if (word && strcmp(word, "custom") == 0 && !given(l, "master-machine-type"))
+    if (word && word_is(word, "custom") && !given(l, "master-machine-type"))
         return FAIL(l->err, E_USAGE,
                     "--master-machine-type is required if scale-tier is set to `CUSTOM`.");
     static const char *const kms[] = {"kms-keyring", "kms-location", "kms-project"};
@@ -80,18 +80,10 @@ static doc_node *scalar(const laying *l, const row *r, const char *text)
 
 static doc_node *truth(const laying *l, const row *r, const char *text)
 {
-    doc_node *n = scalar(l, r, text);
+    bool is_true = word_is(text, "true") || word_is(text, "yes");
+    doc_node *n = scalar(l, r, is_true ? "true" : "false");
     n->is_quoted = false;
     return n;
-}
-
-/* "standard-1": STANDARD_1 */
-static const char *enum_word(const laying *l, const char *text)
-{
-    char *word = arena_strdup(l->memory, text);
-    for (char *c = word; *c; c++)
-        *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
-    return word;
 }
 
 /* Cuts the next of a list with commas out of *at; NULL at its end. */
@@ -140,24 +132,10 @@ static status pairs(const laying *l, const row *r, const char *text, const char 
     return OK;
 }
 
-static status accelerator(const laying *l, const row *r, const char *text, doc_node **ret)
-{
-    static const char *const keys[2] = {"count", "type"};
-    TRY(pairs(l, r, text, keys, ret));
-    doc_node *type = document_get(*ret, "type");
-    if (type->text[strcspn(type->text, "_ABCDEFGHIJKLMNOPQRSTUVWXYZ")])
-        return FAIL(l->err, E_USAGE, "--%s: type '%s': written in lower case, as nvidia-tesla-t4",
-                    r->name, type->text);
-    type->text = enum_word(l, type->text);
-    return OK;
-}
-
 static status make_value(const laying *l, const row *r, const char *text, doc_node **ret)
 {
+    static const char *const accelerator[2] = {"count", "type"};
     switch (r->kind) {
-    case KIND_CHOICE:
-        *ret = scalar(l, r, enum_word(l, text));
-        return OK;
     case KIND_TRUTH:
     case KIND_SWITCH:
         *ret = truth(l, r, text);
@@ -168,7 +146,7 @@ static status make_value(const laying *l, const row *r, const char *text, doc_no
     case KIND_LABELS:
         return pairs(l, r, text, NULL, ret);
     case KIND_ACCELERATOR:
-        return accelerator(l, r, text, ret);
+        return pairs(l, r, text, accelerator, ret);
     default:
         *ret = scalar(l, r, text);
         return OK;
@@ -225,7 +203,7 @@ status flags_job(doc_node *top, flags_value *value, const void *user, const char
         top = document_empty(memory, top->origin, DOC_MAP);
     laying l = {.top = top, .value = value, .user = user, .memory = memory, .err = err};
     TRY(check_together(&l));
-    TRY(schema_check(top, "Job", NULL, NULL, err)); /* its keys get the names the flags know */
+    TRY(schema_check(top, "Job", memory, NULL, NULL, err)); /* its keys get the names the flags know */
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         TRY(lay(&l, &rows[i]));
     if (user_args && user_args[0])

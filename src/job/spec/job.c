@@ -141,7 +141,7 @@ static status read_top(job *j, const doc_node *top, error *err)
 status job_read(doc_node *top, arena *memory, job *ret, error *err)
 {
     job j = {.id = NULL};
-    TRY(schema_check(top, "Job", warn_ignored, &(warning){&j, memory}, err));
+    TRY(schema_check(top, "Job", memory, warn_ignored, &(warning){&j, memory}, err));
     TRY(read_top(&j, top, err));
     const doc_node *input = document_get(top, "trainingInput");
     j.region = text_of(input, "region");

@@ -1,6 +1,7 @@
 #include "job/spec/machines.h"
 
 #include "common/base/alloc.h"
+#include "common/base/word.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,7 +59,7 @@ static uint32_t count_bits(const char *cell)
 static int type_of(const machines *all, const char *name)
 {
     for (int i = 0; i < GPU_TYPES; i++)
-        if (all->gpu[i] && strcmp(all->gpu[i], name) == 0)
+        if (all->gpu[i] && word_is(name, all->gpu[i]))
             return i;
     return -1;
 }
@@ -194,7 +195,7 @@ const machine *machine_find(const char *name)
 {
     const machines *all = machines_all();
     for (int i = 0; i < all->n_machines; i++)
-        if (strcmp(all->machine[i].name, name) == 0)
+        if (word_is(name, all->machine[i].name))
             return &all->machine[i];
     return NULL;
 }
@@ -203,7 +204,7 @@ const region *region_find(const char *name)
 {
     const machines *all = machines_all();
     for (int i = 0; i < all->n_regions; i++)
-        if (strcmp(all->region[i].name, name) == 0)
+        if (word_is(name, all->region[i].name))
             return &all->region[i];
     return NULL;
 }
@@ -212,7 +213,7 @@ const tier *tier_find(const char *name)
 {
     const machines *all = machines_all();
     for (int i = 0; i < all->n_tiers; i++)
-        if (strcmp(all->tier[i].name, name) == 0)
+        if (word_is(name, all->tier[i].name))
             return &all->tier[i];
     return NULL;
 }
@@ -221,7 +222,7 @@ const uint32_t *machines_no_zone(const char *name)
 {
     const machines *all = machines_all();
     for (int i = 0; i < all->n_mixes; i++)
-        if (strcmp(all->mix[i].region, name) == 0)
+        if (word_is(name, all->mix[i].region))
             return all->mix[i].types;
     return NULL;
 }

@@ -1,5 +1,6 @@
 #include "job/spec/pools.h"
 
+#include "common/base/word.h"
 #include "common/config/config.h"
 #include "job/spec/schema.h"
 
@@ -124,10 +125,10 @@ static status fail_type(const doc_node *type, error *err)
 static status read_type(job *j, role r, const doc_node *type, arena *memory, error *err)
 {
     job_pool *p = &j->pools[r];
-    p->machine_type = type->text;
     p->machine = machine_find(type->text);
+    p->machine_type = p->machine ? p->machine->name : type->text;
     p->blame = type;
-    if (strcmp(type->text, "cloud_tpu") == 0)
+    if (word_is(type->text, "cloud_tpu"))
         return DOC_FAIL(err, type, "there is no backend for TPUs; name a machine with GPUs or none");
     if (p->machine) {
         p->gpu_type = p->machine->built_in_type;

@@ -1,5 +1,6 @@
 #include "job/spec/schema.h"
 
+#include "common/base/word.h"
 #include "common/config/config.h"
 
 #include <ctype.h>
@@ -17,6 +18,7 @@ const field field_table[] = {
 const size_t field_count = COUNT_OF(field_table);
 
 typedef struct checking {
+    arena *memory;
     schema_warn *warn;
     void *user;
     error *err;
@@ -121,18 +123,6 @@ static bool read_bool(const doc_node *node, bool *ret)
     return false;
 }
 
-static bool is_word_of(const char *words, const char *text)
-{
-    size_t n = strlen(text);
-    for (const char *at = words; *at; at += strspn(at, " ")) {
-        size_t m = strcspn(at, " ");
-        if (m == n && memcmp(at, text, n) == 0)
-            return true;
-        at += m;
-    }
-    return false;
-}
-
 static status fail_value(const checking *c, const doc_node *node, const char *expected)
 {
     char got[128];
@@ -140,10 +130,15 @@ static status fail_value(const checking *c, const doc_node *node, const char *ex
                     document_kind(node, got, sizeof got));
 }
 
-static status check_choice(const checking *c, const doc_node *node, const field *f)
+static status check_choice(const checking *c, doc_node *node, const field *f)
 {
-    if (node->kind == DOC_SCALAR && is_word_of(f->detail, node->text))
+    size_t bytes = 0;
+    const char *word =
+        node->kind == DOC_SCALAR ? word_find(f->detail, ' ', node->text, &bytes) : NULL;
+    if (word) {
+        node->text = arena_strndup(c->memory, word, bytes);
         return OK;
+    }
     char expected[512];
     snprintf(expected, sizeof expected, "one of %s", f->detail);
     return fail_value(c, node, expected);
@@ -254,9 +249,10 @@ static status check_message(const checking *c, doc_node *node, const char *messa
     return OK;
 }
 
-status schema_check(doc_node *top, const char *message, schema_warn *warn, void *user, error *err)
+status schema_check(doc_node *top, const char *message, arena *memory, schema_warn *warn, void *user,
+                    error *err)
 {
-    checking c = {.warn = warn, .user = user, .err = err};
+    checking c = {.memory = memory, .warn = warn, .user = user, .err = err};
     return top->kind == DOC_NULL ? OK : check_message(&c, top, message);
 }
 

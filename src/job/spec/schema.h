@@ -39,10 +39,11 @@ extern const size_t field_count;
 /* Told of every field that is there and ignored. */
 typedef void schema_warn(void *user, const doc_node *node, const field *f);
 
-/* Checks the tree from `message` down, and gives its keys their names in camel case. A value that
- * is null counts as absent. E_CONFIG with place and what would be right. */
-MUST_USE status schema_check(doc_node *top, const char *message, schema_warn *warn, void *user,
-                             error *err);
+/* Checks the tree from `message` down; its keys get their names in camel case, and the words of
+ * choices their spelling (common/base/word.h). A value that is null counts as absent. E_CONFIG with
+ * place and what would be right. */
+MUST_USE status schema_check(doc_node *top, const char *message, arena *memory, schema_warn *warn,
+                             void *user, error *err);
 
 /* Of scalars that were checked. */
 int64_t schema_whole(const doc_node *node);

@@ -19,6 +19,7 @@ static const flag flags[] = {
     {"recover", 'r', FLAG_SWITCH, NULL, "First", "Go on.", 0, 0},
     {"workers", 0, FLAG_COUNT, "N", "Second", "How many.", 0, 4096},
     {"progress", 0, FLAG_CHOICE, "auto|bar", "Second", "What to show.", 0, 0},
+    {"tier", 0, FLAG_ENUM, "basic|basic-gpu", "Second", "Which.", 0, 0},
 };
 
 static const command toy = {.name = "toy",
@@ -102,6 +103,8 @@ static void every_refusal_says_what_is_right(void **state)
         {"c --workers 99999999999999999999",
          "toy: --workers '99999999999999999999': must be a whole number from 0 to 4096"},
         {"c --progress ba", "toy: --progress 'ba': must be one of auto|bar"},
+        {"c --progress BAR", "toy: --progress 'BAR': must be one of auto|bar"},
+        {"c --tier basic-", "toy: --tier 'basic-': must be one of basic|basic-gpu"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         args a;
@@ -130,6 +133,7 @@ static void help_lists_every_flag_in_its_group(void **state)
                                    "Second:\n"
                                    "  --workers N                   How many.\n"
                                    "  --progress auto|bar           What to show.\n"
+                                   "  --tier basic|basic-gpu        Which.\n"
                                    "  -h, --help                    This text.\n");
     buf_fini(&text);
 }

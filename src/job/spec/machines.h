@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-enum { GPU_TYPES = 6, MACHINES_MOST = 64, REGIONS_MOST = 32, LIMITS_MOST = 32, TIERS_MOST = 8, MIXES_MOST = 8 };
+enum { GPU_TYPES = 6, MACHINES_MOST = 64, REGIONS_MOST = 64, LIMITS_MOST = 32, TIERS_MOST = 8, MIXES_MOST = 8 };
 
 typedef struct machine {
     const char *name;

@@ -4,6 +4,7 @@
 #include "common/config/config.h"
 #include "job/spec/schema.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -320,6 +321,32 @@ static status fail_region(const doc_node *where, const region *g, int type, erro
     return st;
 }
 
+/* "us-central1-a": in it is the region `g`. */
+static bool is_zone_of(const char *text, const region *g)
+{
+    size_t n = strlen(g->name);
+    return strncmp(text, g->name, n) == 0 && text[n] == '-' && islower((unsigned char)text[n + 1]) &&
+           !text[n + 2];
+}
+
+static status fail_no_region(const doc_node *where, error *err)
+{
+    const machines *all = machines_all();
+    const char *names[REGIONS_MOST];
+    for (int i = 0; i < all->n_regions; i++) {
+        names[i] = all->region[i].name;
+        if (is_zone_of(where->text, &all->region[i]))
+            return DOC_FAIL(err, where, "'%s' is a zone; its region is %s", where->text, names[i]);
+    }
+    const char *near = config_did_you_mean(where->text, names, (size_t)all->n_regions);
+    if (near)
+        return DOC_FAIL(err, where, "there is no region '%s'; did you mean '%s'?", where->text, near);
+    return DOC_FAIL(err, where,
+                    "there is no region '%s'; it is one as us-central1, europe-west4 or asia-east1, and "
+                    "`tequio tables regions` shows all",
+                    where->text);
+}
+
 static status check_offers(job *j, const region *g, const doc_node *where, arena *memory,
                            error *err)
 {
@@ -360,13 +387,11 @@ status pools_check_region(job *j, const doc_node *input, arena *memory, error *e
     int k80 = gpu_type_find("NVIDIA_TESLA_K80");
     if (used >> k80 & 1)
         job_warn(j, memory, "NVIDIA_TESLA_K80: Google has withdrawn it; here it is a GPU like any");
-    if (!where || !used)
+    if (!where)
         return OK;
     const region *g = region_find(j->region);
-    if (!g) {
-        job_warn(j, memory, "region %s: it is not among those known to offer GPUs", j->region);
-        return OK;
-    }
+    if (!g)
+        return fail_no_region(where, err);
     TRY(check_offers(j, g, where, memory, err));
     return check_zone(j, where, memory, err);
 }

@@ -87,8 +87,8 @@ static void words_are_taken_in_any_spelling(void **state)
         assert_int_equal(j.pools[ROLE_MASTER].gpu_type, gpu_type_find("NVIDIA_TESLA_T4"));
         assert_false(j.calls_chief);
     }
-    static const line tier = {{{"scale-tier", "BASIC_GPU"}}};
-    assert_int_equal(job_of("", &tier, NULL, memory, &j, NULL), OK);
+    static const line basic = {{{"scale-tier", "BASIC_GPU"}}};
+    assert_int_equal(job_of("", &basic, NULL, memory, &j, NULL), OK);
     assert_string_equal(j.tier, "BASIC_GPU");
     static const line lone = {{{"scale-tier", "CUSTOM"}}};
     assert_int_equal(job_of("", &lone, NULL, memory, &j, NULL), E_USAGE);

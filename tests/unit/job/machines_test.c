@@ -55,10 +55,11 @@ static void regions_offer_gpus(void **state)
 {
     (void)state;
     int t4 = gpu_type_find("NVIDIA_TESLA_T4"), a100 = gpu_type_find("NVIDIA_TESLA_A100");
-    assert_int_equal(machines_all()->n_regions, 16);
+    assert_int_equal(machines_all()->n_regions, 43);
     assert_int_equal(region_find("us-central1")->gpus[t4], OFFER_YES);
     assert_int_equal(region_find("us-west2")->gpus[t4], OFFER_NO);
     assert_int_equal(region_find("us-west2")->gpus[a100], OFFER_UNKNOWN);
+    assert_int_equal(region_find("europe-north1")->gpus[t4], OFFER_UNKNOWN);
     assert_null(region_find("mars-north1"));
 }
 

@@ -31,6 +31,18 @@ void roster_plan(const roster_shape *shape, roster *ret)
     *ret = s;
 }
 
+status roster_check_ports(const roster_shape *shape, error *err)
+{
+    int n = 0;
+    for (role r = 0; r < ROLE_COUNT; r++)
+        n += shape->gcloud_job && r == ROLE_EVALUATOR ? 0 : shape->counts[r];
+    if (!shape->start_port || shape->start_port + n - 1 <= PORT_MOST)
+        return OK;
+    return FAIL(err, E_CONFIG,
+                "%d tasks from port %d on: ports end at %d; give a lower --start-port", n,
+                shape->start_port, PORT_MOST);
+}
+
 static bool is_listed(const roster *s, const roster_task *t)
 {
     return !s->gcloud_job || t->task.role != ROLE_EVALUATOR;
@@ -39,6 +51,7 @@ static bool is_listed(const roster *s, const roster_task *t)
 status roster_open(const roster_shape *shape, roster *ret, error *err)
 {
     roster s;
+    TRY(roster_check_ports(shape, err));
     roster_plan(shape, &s);
     for (int i = 0; i < s.n; i++) {
         roster_task *t = &s.tasks[i];

@@ -38,6 +38,9 @@ typedef struct roster_words {
     int threads;          /* OMP_NUM_THREADS; 0: as it is */
 } roster_words;
 
+/* Whether the ports from start_port on are there for all that listen. E_CONFIG. */
+MUST_USE status roster_check_ports(const roster_shape *shape, error *err);
+
 /* Nobody listens yet: listen_fd is -1, a port that the kernel would choose 0. */
 void roster_plan(const roster_shape *shape, roster *ret);
 MUST_USE status roster_open(const roster_shape *shape, roster *ret, error *err);

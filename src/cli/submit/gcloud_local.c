@@ -126,18 +126,20 @@ static status run_alone(const rehearsal *r, error *err)
 
 /* --- a cluster --- */
 
-static void print_tasks(const rehearsal *r)
+static status print_tasks(const rehearsal *r, error *err)
 {
     if (!args_has(r->args, "distributed")) {
         char *text = lone_tf_config(r);
         printf("TF_CONFIG='%s'\n", text);
         free(text);
-        return;
+        return OK;
     }
     roster tasks;
+    TRY(roster_check_ports(&r->shape, err));
     roster_plan(&r->shape, &tasks);
     report_tasks(&tasks);
     roster_close(&tasks);
+    return OK;
 }
 
 static int run_cluster(const rehearsal *r, error *err)
@@ -167,10 +169,8 @@ static int run(rehearsal *r, error *err)
     choose_shape(r);
     if (!is_distributed)
         warn_of_counts(r->args);
-    if (args_has(r->args, "dry-run")) {
-        print_tasks(r);
-        return 0;
-    }
+    if (args_has(r->args, "dry-run"))
+        return status_exit_code(print_tasks(r, err));
     status st = dir ? gcs_path(dir, &r->job_dir, err) : OK;
     if (st == OK && is_distributed)
         return run_cluster(r, err);
@@ -208,7 +208,7 @@ static const flag local_flags[] = {
     {"evaluator-count", 0, FLAG_COUNT, "N", TASKS, "Evaluators.", 0, 1},
     {"start-port", 0, FLAG_COUNT, "PORT", TASKS,
      "The primary's port, 27182 if not given; servers and workers have the following ones.", 1,
-     65535},
+     PORT_MOST},
     {"job-dir", 0, FLAG_PATH, "DIR", PLACE, "Handed on to the program.", 0, 0},
     {"module-name", 0, FLAG_TEXT, "NAME", CODE, "Ignored, but for the name in TF_CONFIG.", 0, 0},
     {"package-path", 0, FLAG_PATH, "DIR", CODE, "Paths count from the folder above it.", 0, 0},

@@ -209,7 +209,7 @@ static const flag submit_flags[] = {
     {"start-port", 0, FLAG_COUNT, "PORT", WHERE,
      "Listen on this port and the following ones, instead of free ones (local), 27182 (ssh; compose, where all "
      "have this one), or those that the number of the job gives (slurm).",
-     1, 65535},
+     1, PORT_MOST},
     {"image", 0, FLAG_TEXT, "IMAGE", TARGET_GROUP("kubernetes"),
      "The image of all pods, instead of the job's imageUri.", 0, 0},
     {"namespace", 0, FLAG_TEXT, "NAME", TARGET_GROUP("kubernetes"),

@@ -7,8 +7,8 @@
 
 static status plan(const launch *l, roster *ret, error *err)
 {
-    (void)err;
     roster_shape shape = target_shape(l, 0);
+    TRY(roster_check_ports(&shape, err));
     roster_plan(&shape, ret);
     return OK;
 }

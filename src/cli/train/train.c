@@ -138,6 +138,7 @@ static const char *origin_name(const cluster *c)
 static status find_cluster(job *j, error *err)
 {
     TRY(cluster_from_env(&j->cluster, err));
+    TRY(cluster_check_addresses(j->cluster, err));
     if (!is_in_cluster(j->cluster))
         return OK;
     char name[TASK_NAME];
@@ -421,7 +422,7 @@ static const flag train_flags[] = {
     {"evaluators", 0, FLAG_COUNT, "N", SHAPE, "A process of its own that evaluates checkpoints.", 0,
      1},
     {"start-port", 0, FLAG_COUNT, "PORT", SHAPE,
-     "Listen on this port and the following ones instead of free ones.", 1, 65535},
+     "Listen on this port and the following ones instead of free ones.", 1, PORT_MOST},
     {"max-restarts", 0, FLAG_COUNT, "N", SHAPE,
      "Start a task that died again, up to N times each; 5 if not given, 0: never.", 0, 1000000},
     {"fault", 0, FLAG_TEXT, "SPEC", FAULT,

@@ -104,9 +104,9 @@ status address_split(const char *address, char *host, size_t bytes, int *ret_por
         return FAIL(err, E_CONFIG, "address '%s': expected host:port", address);
     size_t digits = strspn(colon + 1, "0123456789");
     long port = digits <= 5 && !colon[1 + digits] ? strtol(colon + 1, NULL, 10) : 0;
-    if (port < 1 || port > 65535)
-        return FAIL(err, E_CONFIG, "address '%s': port '%s' is not a number from 1 to 65535",
-                    address, colon + 1);
+    if (port < 1 || port > PORT_MOST)
+        return FAIL(err, E_CONFIG, "address '%s': port '%s' is not a number from 1 to %d", address,
+                    colon + 1, PORT_MOST);
     const char *start = address;
     size_t n = (size_t)(colon - address);
     bool in_brackets = start[0] == '[' && n > 2 && start[n - 1] == ']';
@@ -123,5 +123,19 @@ status address_split(const char *address, char *host, size_t bytes, int *ret_por
     memcpy(host, start, n);
     host[n] = '\0';
     *ret_port = (int)port;
+    return OK;
+}
+
+status cluster_check_addresses(const cluster *c, error *err)
+{
+    char host[256], name[TASK_NAME];
+    int port;
+    for (role r = 0; r < ROLE_COUNT; r++)
+        for (int32_t i = 0; i < c->jobs[r].n; i++) {
+            const char *address = c->jobs[r].address[i];
+            if (address)
+                TRYF(address_split(address, host, sizeof host, &port, err), err, "%s",
+                     task_name((task){r, i}, name));
+        }
     return OK;
 }

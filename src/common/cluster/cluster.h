@@ -72,6 +72,11 @@ bool role_of(const char *name, role *ret);      /* accepts "chief" too */
 enum { TASK_NAME = 24 };
 const char *task_name(task t, char buffer[TASK_NAME]);      /* "worker.3" */
 
+enum { PORT_MOST = 65535 };
+
+/* Whether every address that is known can be dialled; E_CONFIG names the task whose is not. */
+MUST_USE status cluster_check_addresses(const cluster *c, error *err);
+
 /* Split "host:port" or "[::1]:port" (the host comes without brackets); E_CONFIG says what is wrong
  * with it. The port must be a number here. */
 MUST_USE status address_split(const char *address, char *host, size_t bytes, int *ret_port,

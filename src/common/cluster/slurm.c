@@ -286,15 +286,22 @@ static status check_host(const step *s, const char *host, error *err)
 }
 
 /* Of the first task on each host; the others follow. */
-static status first_port(long *ret, error *err)
+static status first_port(const step *s, long *ret, error *err)
 {
     const char *text = getenv("TEQUIO_SLURM_PORT");
+    long most = 0;
+    for (size_t i = 0; i < s->n_nodes; i++)
+        most = s->nodes[i].tasks > most ? s->nodes[i].tasks : most;
     *ret = PORT_BASE;
-    if (!text || !*text)
-        return OK;
-    TRY(need_number("TEQUIO_SLURM_PORT", ret, err));
-    if (*ret < 1 || *ret > 65535)
-        return FAIL(err, E_CONFIG, "TEQUIO_SLURM_PORT: %ld is no port; they are 1 to 65535", *ret);
+    if (text && *text)
+        TRY(need_number("TEQUIO_SLURM_PORT", ret, err));
+    if (*ret < 1 || *ret > PORT_MOST)
+        return FAIL(err, E_CONFIG, "TEQUIO_SLURM_PORT: %ld is no port; they are 1 to %d", *ret,
+                    PORT_MOST);
+    if (*ret + most - 1 > PORT_MOST)
+        return FAIL(err, E_CONFIG,
+                    "TEQUIO_SLURM_PORT: %ld tasks of a host from port %ld on: ports end at %d", most,
+                    *ret, PORT_MOST);
     return OK;
 }
 
@@ -302,7 +309,7 @@ static status first_port(long *ret, error *err)
 static status make_spec(const step *s, json_t **ret, error *err)
 {
     long port = 0;
-    TRY(first_port(&port, err));
+    TRY(first_port(s, &port, err));
     json_t *spec = NULL, *jobs = json_object(), *list = NULL;
     long rank = 0, index = 0;
     int job = -1;

@@ -63,6 +63,17 @@ static status read_string(const reading *r, const json_t *spec, const char *key,
 
 /* --- jobs --- */
 
+/* "host:99999". What is no number may stand for a port in a cluster that nobody dials. */
+static bool names_no_port(const char *address)
+{
+    const char *colon = strrchr(address, ':');
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    if (!digits || colon[1 + digits])
+        return false;
+    long port = digits <= 5 ? strtol(colon + 1, NULL, 10) : 0;
+    return port < 1 || port > PORT_MOST;
+}
+
 static status add_address(const reading *r, cluster_job *job, int64_t index, const char *path,
                           const json_t *value)
 {
@@ -72,6 +83,9 @@ static status add_address(const reading *r, cluster_job *job, int64_t index, con
     if (!text[0])
         return FAIL(r->err, E_CONFIG, "%s: %s: expected a \"host:port\" string, got \"\"",
                     r->d->variable, path);
+    if (names_no_port(text))
+        return FAIL(r->err, E_CONFIG, "%s: %s: '%s': ports are from 1 to %d", r->d->variable, path,
+                    text, PORT_MOST);
     job->address[index] = arena_strdup(r->memory, text);
     return OK;
 }

@@ -20,12 +20,22 @@ static status parse_number(const char *text, int least, int *ret)
     return OK;
 }
 
+/* "gpu1:22", "[::1]:22"; an IPv6 address alone has more colons. */
+static bool has_port(const char *text)
+{
+    const char *colon = strchr(text, ':');
+    return strchr(text, ']') || (colon && !strchr(colon + 1, ':'));
+}
+
 static status check_name(const char *name, error *err)
 {
     const char *at = strchr(name, '@');
     const char *bare = at ? at + 1 : name;
     if (name[0] == '-' || at == name || !*bare)
         return FAIL(err, E_CONFIG, "'%s' is no name of a host; it is HOST or USER@HOST", name);
+    if (has_port(bare))
+        return FAIL(err, E_CONFIG,
+                    "'%s': ssh's port of a host belongs into ~/.ssh/config; slots are slots=N", name);
     return OK;
 }
 
@@ -59,6 +69,10 @@ static status read_word(host *h, const char *word, arena *memory, error *err)
     if (n == 4 && !memcmp(word, "gpus", n) && parse_number(equals + 1, 0, &h->gpus) == OK)
         return OK;
     if (n == 7 && !memcmp(word, "address", n) && equals[1]) {
+        if (has_port(equals + 1))
+            return FAIL(err, E_CONFIG,
+                        "%s: '%s': an address without a port; tasks have those from --start-port on",
+                        h->name, word);
         h->address = arena_strdup(memory, equals + 1);
         return OK;
     }

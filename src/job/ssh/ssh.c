@@ -47,15 +47,10 @@ static status deal(const ssh_options *o, roster *s, hosts_place *places, error *
 status ssh_plan(const ssh_options *o, roster *ret, hosts_place **ret_places, error *err)
 {
     roster s;
+    TRY(roster_check_ports(&o->shape, err));
     roster_plan(&o->shape, &s);
     hosts_place *places = xcalloc((size_t)s.n, sizeof *places);
-    status st = OK;
-    if (o->shape.start_port + s.n - 1 > 65535)
-        st = FAIL(err, E_CONFIG,
-                  "%d tasks from port %d on: ports end at 65535; give a lower --start-port", s.n,
-                  o->shape.start_port);
-    if (st == OK)
-        st = deal(o, &s, places, err);
+    status st = deal(o, &s, places, err);
     if (st != OK) {
         roster_close(&s);
         free(places);

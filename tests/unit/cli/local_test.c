@@ -397,6 +397,20 @@ static void port_in_use_is_told(void **state)
     assert_int_equal(fs_remove_tree(r.dir, NULL), OK);
 }
 
+static void ports_end(void **state)
+{
+    (void)state;
+    roster_shape shape = SHAPE(2, 1, 1); /* and the master: five that listen */
+    roster s;
+    error err = ERROR_INIT;
+    shape.start_port = PORT_MOST - 3;
+    assert_int_equal(roster_open(&shape, &s, &err), E_CONFIG);
+    assert_string_equal(err.text, "5 tasks from port 65532 on: ports end at 65535; give a lower "
+                                  "--start-port");
+    shape.gcloud_job = "{}"; /* whose evaluators listen to nobody */
+    assert_int_equal(roster_check_ports(&shape, NULL), OK);
+}
+
 static void environment_names_the_task(void **state)
 {
     (void)state;
@@ -445,6 +459,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(second_signal_kills),
         cmocka_unit_test(tasks_die_with_a_killed_launcher),
         cmocka_unit_test(port_in_use_is_told),
+        cmocka_unit_test(ports_end),
         cmocka_unit_test(environment_names_the_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

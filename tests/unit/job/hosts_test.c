@@ -60,6 +60,11 @@ static void bad_hosts_are_named(void **state)
         {"a\na\n", "hosts:2: a stands here a second time; give it more slots"},
         {"-oProxyCommand=x\n",
          "hosts:1: '-oProxyCommand=x' is no name of a host; it is HOST or USER@HOST"},
+        {"gpu1:99999\n",
+         "hosts:1: 'gpu1:99999': ssh's port of a host belongs into ~/.ssh/config; slots are slots=N"},
+        {"a address=[fd00::2]:22\n",
+         "hosts:1: a: 'address=[fd00::2]:22': an address without a port; tasks have those from "
+         "--start-port on"},
         {"me@\n", "hosts:1: 'me@' is no name of a host; it is HOST or USER@HOST"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -18,6 +18,7 @@ typedef struct anchor {
 
 typedef struct reading {
     yaml_parser_t parser;
+    const char *text, *end;
     const char *origin;
     arena *memory;
     anchor *anchors;
@@ -31,9 +32,36 @@ static status fail_at(const reading *r, const yaml_mark_t *at, const char *what)
     return FAIL(r->err, E_CONFIG, "%s:%zu:%zu: %s", r->origin, at->line + 1, at->column + 1, what);
 }
 
+/* The first tab before anything else in a line, counted from 0; its column likewise. */
+static bool has_tab(const reading *r, size_t line, size_t *ret_column)
+{
+    const char *at = r->text;
+    for (; line && at < r->end; line--) {
+        const char *end = memchr(at, '\n', (size_t)(r->end - at));
+        at = end ? end + 1 : r->end;
+    }
+    const char *start = at;
+    while (at < r->end && *at == ' ')
+        at++;
+    *ret_column = (size_t)(at - start);
+    return at < r->end && *at == '\t';
+}
+
+/* Between brackets tabs are blanks; elsewhere they have no width. */
+static bool is_indented_by_tab(const reading *r, size_t line, yaml_mark_t *ret)
+{
+    *ret = (yaml_mark_t){.line = line};
+    return !r->parser.flow_level && has_tab(r, line, &ret->column);
+}
+
+static const char tab[] = "a tab indents this line; YAML indents with blanks only";
+
 static status fail_parser(const reading *r)
 {
     const yaml_parser_t *p = &r->parser;
+    yaml_mark_t at;
+    if (p->error == YAML_SCANNER_ERROR && is_indented_by_tab(r, p->problem_mark.line, &at))
+        return fail_at(r, &at, tab);
     if (p->error == YAML_READER_ERROR)
         return FAIL(r->err, E_CONFIG, "%s: byte %zu: %s", r->origin, p->problem_offset, p->problem);
     return fail_at(r, &p->problem_mark, p->problem ? p->problem : "this is no YAML");
@@ -129,12 +157,25 @@ static bool is_null_text(const char *text)
            strcmp(text, "Null") == 0 || strcmp(text, "NULL") == 0;
 }
 
+/* A key behind a tab would go on with the value above it. */
+static status check_lines(const reading *r, const yaml_event_t *e)
+{
+    yaml_mark_t at;
+    if (e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+        return OK;
+    for (size_t line = e->start_mark.line + 1; line <= e->end_mark.line; line++)
+        if (is_indented_by_tab(r, line, &at))
+            return fail_at(r, &at, tab);
+    return OK;
+}
+
 static status read_scalar(reading *r, const yaml_event_t *e, const char *path, doc_node **ret)
 {
     const char *text = (const char *)e->data.scalar.value;
     if (strlen(text) != e->data.scalar.length)
         return fail_at(r, &e->start_mark, "a zero byte stands in this text");
     bool is_quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+    TRY(check_lines(r, e));
     bool is_null = !is_quoted && is_null_text(text);
     doc_node *n = place(r, is_null ? DOC_NULL : DOC_SCALAR, &e->start_mark, path);
     n->is_quoted = is_quoted;
@@ -319,7 +360,11 @@ static status read_stream(reading *r, doc_node **ret)
 status document_read(const char *text, size_t bytes, const char *origin, arena *memory,
                      doc_node **ret, error *err)
 {
-    reading r = {.origin = arena_strdup(memory, origin), .memory = memory, .err = err};
+    reading r = {.text = text,
+                 .end = text + bytes,
+                 .origin = arena_strdup(memory, origin),
+                 .memory = memory,
+                 .err = err};
     if (!yaml_parser_initialize(&r.parser))
         return FAIL(err, E_NOMEM, "%s: no memory to read it", origin);
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, bytes);

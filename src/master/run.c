@@ -61,6 +61,7 @@ void master_order_histograms(master *m)
 
 status master_begin_run(master *m, error *err)
 {
+    TRY(jobdir_begin(m->o->dir, err));
     m->phase = RUN;
     checkpoint_close(&m->restore);
     if (m->mode.unordered)
@@ -82,7 +83,6 @@ status master_begin_run(master *m, error *err)
         m->phase = DRAIN;
         m->drain_us = clock_us();
     }
-    (void)err;
     return OK;
 }
 

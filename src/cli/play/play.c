@@ -297,6 +297,15 @@ static void note_end(const play *p, status st, const char *text)
         LOG_W("NO_STATE", "%s", err.text);
 }
 
+/* Other processes of a cluster follow the job dir, and after a code that may be retried a supervisor
+ * starts them again. */
+static void undo_start(const play *p, status st)
+{
+    bool may_be_retried = status_exit_code(st) >= 128;
+    if (p->is_alone || !may_be_retried)
+        jobdir_undo_start(p->dir, p->is_alone);
+}
+
 /* The network as others read it. It can be made later too (`tequio export`), so a job whose master
  * does not see the data, or whose network ONNX cannot say, is done all the same. */
 static void write_onnx(const play *p)
@@ -335,6 +344,8 @@ static status run_task(play *p, error *err)
     note_end(p, st, err->text);
     if (st == OK)
         write_onnx(p);
+    else
+        undo_start(p, st);
     return st;
 }
 

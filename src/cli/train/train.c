@@ -194,8 +194,8 @@ static status write_resolved(const job *j, const char *path, error *err)
     return st;
 }
 
-static status prepare_dir(const job *j, const char *logs, const char *resolved, bool *ret_done,
-                          error *err)
+static status prepare_dir(const job *j, const char *logs, const char *resolved, jobdir **ret,
+                          bool *ret_done, error *err)
 {
     jobdir_request request = {
         .path = j->job_dir,
@@ -206,9 +206,8 @@ static status prepare_dir(const job *j, const char *logs, const char *resolved, 
         .frozen_s = config_f64(j->config, "distributed.heartbeat_timeout"),
         .watching = play_watching,
     };
-    jobdir *dir = NULL;
-    TRY(jobdir_prepare(&request, &dir, ret_done, err));
-    jobdir_close(&dir); /* the master takes its lock */
+    TRY(jobdir_prepare(&request, ret, ret_done, err));
+    jobdir_let_go(*ret); /* the master takes its lock */
     if (*ret_done)
         return OK;
     TRY(fs_mkdirs(logs, err));
@@ -271,14 +270,18 @@ static int launch(const job *j, error *err)
 {
     char *logs = xasprintf("%s/log", j->job_dir), *resolved = xasprintf("%s/config.json", logs);
     char *key_file = NULL;
+    jobdir *dir = NULL;
     bool done = false;
-    status st = prepare_dir(j, logs, resolved, &done, err);
+    status st = prepare_dir(j, logs, resolved, &dir, &done, err);
     if (st == OK && done)
         st = finish(j, err);
     if (st == OK && !done)
         st = find_key_file(j, &key_file, err);
     int code =
         st != OK || done ? status_exit_code(st) : run_tasks(j, logs, resolved, key_file, err);
+    if (dir && code != 0)
+        jobdir_undo_start(dir, true);
+    jobdir_close(&dir);
     free(key_file);
     free(resolved);
     free(logs);

@@ -15,6 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* In names of files that are not whole yet. */
+#define BESIDE ".tmp."
+
 static status fail_errno(error *err, const char *what, const char *path)
 {
     return FAIL(err, E_IO, "%s '%s': %s", what, path, strerror(errno));
@@ -102,7 +105,12 @@ char *fs_beside(const char *path)
     uint64_t unique;
     while (getrandom(&unique, sizeof unique, 0) != (ssize_t)sizeof unique)
         continue;
-    return xasprintf("%s.tmp.%016" PRIx64, path, unique);
+    return xasprintf("%s" BESIDE "%016" PRIx64, path, unique);
+}
+
+bool fs_is_beside(const char *end)
+{
+    return strncmp(end, BESIDE, strlen(BESIDE)) == 0;
 }
 
 status fs_write_guarded(const char *path, const void *data, size_t bytes, fs_guard *guard,

@@ -29,6 +29,8 @@ MUST_USE status fs_write_guarded(const char *path, const void *data, size_t byte
 /* A name beside `path` that nobody else has, on any host: for what is renamed to it when it is
  * whole. Free it. */
 char *fs_beside(const char *path);
+/* Whether `end` is what such a name adds. */
+bool fs_is_beside(const char *end);
 
 /* write(2) until all is out */
 MUST_USE status fs_write_all(int fd, const void *data, size_t bytes, const char *path, error *err);

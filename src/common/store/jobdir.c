@@ -111,12 +111,18 @@ status jobdir_open(const char *path, jobdir **ret, error *err)
     return OK;
 }
 
+void jobdir_let_go(jobdir *d)
+{
+    lockfile_release(&d->lock_fd);
+}
+
 void jobdir_close(jobdir **d)
 {
     if (!d || !*d)
         return;
-    lockfile_release(&(*d)->lock_fd);
+    jobdir_let_go(*d);
     json_decref((*d)->job);
+    json_decref((*d)->found);
     free((*d)->events);
     free((*d)->path);
     free(*d);
@@ -143,8 +149,7 @@ int64_t jobdir_batches_per_step(const jobdir *d)
     return json_integer_value(json_object_get(d->job, "batches_per_step"));
 }
 
-/* Takes `value`. */
-static status update(jobdir *d, const char *key, json_t *value, error *err)
+status jobdir_update(jobdir *d, const char *key, json_t *value, error *err)
 {
     if (!d->job) {
         json_decref(value);
@@ -170,14 +175,14 @@ status jobdir_set_batches_per_step(jobdir *d, int64_t k, error *err)
                     "trainer.batches_per_step is %lld here, but this job began with %lld and keeps "
                     "it for life",
                     (long long)k, (long long)fixed);
-    return update(d, "batches_per_step", json_integer(k), err);
+    return jobdir_update(d, "batches_per_step", json_integer(k), err);
 }
 
 status jobdir_keep_fingerprint(jobdir *d, const char *now, char **ret_before, error *err)
 {
     const char *kept = json_string_value(json_object_get(d->job, "fingerprint"));
     *ret_before = kept && strcmp(kept, now) != 0 ? xstrdup(kept) : NULL;
-    return kept && !*ret_before ? OK : update(d, "fingerprint", json_string(now), err);
+    return kept && !*ret_before ? OK : jobdir_update(d, "fingerprint", json_string(now), err);
 }
 
 int64_t jobdir_starts(const jobdir *d)
@@ -188,7 +193,7 @@ int64_t jobdir_starts(const jobdir *d)
 status jobdir_count_start(jobdir *d, int64_t *ret_restarts, error *err)
 {
     int64_t before = jobdir_starts(d);
-    TRY(update(d, "starts", json_integer(before + 1), err));
+    TRY(jobdir_update(d, "starts", json_integer(before + 1), err));
     TRY(jobstate_begin(d, err));
     *ret_restarts = before;
     return OK;

@@ -44,13 +44,22 @@ typedef struct jobdir jobdir;
  * ret_done = true: nothing is touched and *ret is as jobdir_open gives it. Otherwise *ret holds the
  * dir's lock until jobdir_close, and a second master is refused (E_USAGE names the process), as
  * soon as it has seen the first one's sign of life.
- * Folders that other roles make first (log, eval, pins) and the job's key do not count as "not
- * empty"; the key outlives a fresh start. */
+ * Folders that other roles make first (log, eval, pins), state.json and the job's key do not count as
+ * "not empty"; the key outlives a fresh start. Nor does what is left of a start that never came to
+ * its first step: the next one takes its place. */
 MUST_USE status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool *ret_done,
                                error *err);
 /* Everybody else's: the dir must be there (created when missing, without config.json). */
 MUST_USE status jobdir_open(const char *path, jobdir **ret, error *err);
+void jobdir_let_go(jobdir *d); /* of its lock: another process is to be the master */
 void jobdir_close(jobdir **d);
+
+/* The job comes to its first step, and is one to resume from now on. */
+MUST_USE status jobdir_begin(jobdir *d, error *err);
+/* A first start that failed before that is taken back: what it made is removed, and only that; with
+ * `all` also what others read of it (state.json, log) and folders that it made. Does nothing for any
+ * other start. Warns if something stays; it then is in no later start's way. */
+void jobdir_undo_start(jobdir *d, bool all);
 
 const char *jobdir_path(const jobdir *d);
 uint64_t jobdir_job_id(const jobdir *d); /* from job.json; 0 if there is none yet */

@@ -13,6 +13,9 @@ struct jobdir {
     int64_t touched_us; /* when the lock was touched last */
     json_t *job;        /* what job.json holds; NULL before the first start */
     uint64_t job_id;
+    json_t *found;      /* names that were in the folder before a first start; or NULL */
+    int n_made;         /* folders that it made: the job dir, and those above it */
+    bool is_first;      /* this is the job's first start */
 };
 
 jobdir *jobdir_create(const char *path); /* touches no file */
@@ -20,5 +23,16 @@ jobdir *jobdir_create(const char *path); /* touches no file */
 /* job.json; absent is fine, then d->job stays NULL. */
 MUST_USE status jobdir_load(jobdir *d, error *err);
 MUST_USE status jobdir_save(const jobdir *d, error *err);
+/* Sets a value of job.json, and takes it. */
+MUST_USE status jobdir_update(jobdir *d, const char *key, json_t *value, error *err);
+
+/* Whether the name may be there before a master comes for the first time. */
+bool jobdir_is_before(const char *name);
+bool jobdir_has_begun(const jobdir *d); /* d->job is there */
+/* The folder, once it is noted what of it is missing, and what is in it. */
+MUST_USE status jobdir_make_folder(jobdir *d, error *err);
+MUST_USE status jobdir_note_found(jobdir *d, error *err);
+/* What a first start made, with `all` also what may be there before one; then there is no job. */
+MUST_USE status jobdir_remove_made(jobdir *d, bool all, error *err);
 
 #endif

@@ -3,8 +3,9 @@
  * once more under it, so a refused start leaves nothing behind and two masters cannot both believe
  * they are first.
  *
- * Order at a first start: job.json, then config.json. job.json is the truth; a folder with only a
- * config.json was made by somebody else and is left alone.
+ * Order at a first start: job.json, then all else. job.json is the truth; a folder with only a
+ * config.json was made by somebody else and is left alone. A job that never came to its first step
+ * (job.json says so) is in nobody's way: the next start takes its place (jobdir_undo.c).
  */
 #include "common/store/jobdir_internal.h"
 
@@ -25,17 +26,8 @@ enum { TOKEN_BYTES = 16 };
 /* Signs of life come once a second: three must fail. */
 enum { PATIENCE_MIN_US = 3 * 1000 * 1000 };
 
-typedef enum action { START_FRESH, START_WIPED, RESUME, ALREADY_DONE } action;
-
-/* What other roles make when they come before the master, and the key that a user put there: does
- * not count as "not empty". */
-static const char *const made_before[] = {"key", "log", "eval", "pins"};
-
-/* The lock, or what somebody who wanted to take it over has left. */
-static bool is_lock(const char *name)
-{
-    return strncmp(name, JOBDIR_LOCK, strlen(JOBDIR_LOCK)) == 0;
-}
+/* START_AGAIN: in the place of a start that came to nothing. */
+typedef enum action { START_FRESH, START_AGAIN, START_WIPED, RESUME, ALREADY_DONE } action;
 
 static bool has_file(const jobdir *d, const char *name)
 {
@@ -80,9 +72,10 @@ static status make_job(jobdir *d, const config *c, error *err)
     } while (d->job_id == 0);
     TRY(random_hex(TOKEN_BYTES, token, err));
     config_digest(c, digest);
-    d->job = json_pack("{s:s, s:s, s:i, s:i, s:s, s:o, s:s}", "job_id", id, "token", token,
-                       "batches_per_step", 0, "starts", 0, "config_digest", digest,
-                       "config_digest_lines", digest_lines(c), "tequio_version", TEQUIO_VERSION);
+    d->job = json_pack("{s:s, s:s, s:i, s:i, s:b, s:O, s:s, s:o, s:s}", "job_id", id, "token", token,
+                       "batches_per_step", 0, "starts", 0, "begun", 0, "found", d->found,
+                       "config_digest", digest, "config_digest_lines", digest_lines(c),
+                       "tequio_version", TEQUIO_VERSION);
     BUG_ON(!d->job);
     return jobdir_save(d, err);
 }
@@ -102,14 +95,6 @@ static status save_config(const jobdir *d, const config *c, error *err)
 
 /* --- deciding --- */
 
-static bool is_made_before(const char *name)
-{
-    for (size_t i = 0; i < COUNT_OF(made_before); i++)
-        if (strcmp(name, made_before[i]) == 0)
-            return true;
-    return is_lock(name);
-}
-
 static status is_unused(const jobdir *d, bool *ret, error *err)
 {
     *ret = true;
@@ -119,7 +104,7 @@ static status is_unused(const jobdir *d, bool *ret, error *err)
     size_t n = 0;
     TRY(fs_list(d->path, &names, &n, err));
     for (size_t i = 0; i < n; i++)
-        *ret = *ret && is_made_before(names[i]);
+        *ret = *ret && jobdir_is_before(names[i]);
     fs_list_free(names, n);
     return OK;
 }
@@ -162,7 +147,8 @@ static status fail_config_differs(const jobdir *d, const jobdir_request *r, erro
                     what);
     return FAIL(err, E_CONFIG,
                 "job dir '%s' holds a job of another configuration; first difference: %s. Go back "
-                "to its configuration, choose another directory, or give -f to start over",
+                "to its configuration, choose another directory, or give --force to remove "
+                "that job and start over",
                 d->path, what);
 }
 
@@ -178,12 +164,34 @@ static status decide_recover(jobdir *d, const jobdir_request *r, action *ret, er
     TRY(jobdir_load(d, err));
     char digest[SHA256_HEX];
     config_digest(r->config, digest);
-    if (strcmp(digest, json_string_value(json_object_get(d->job, "config_digest"))) != 0)
-        return fail_config_differs(d, r, err);
+    if (strcmp(digest, json_string_value(json_object_get(d->job, "config_digest"))) != 0) {
+        *ret = START_AGAIN;
+        return jobdir_has_begun(d) ? fail_config_differs(d, r, err) : OK;
+    }
     bool finished;
     TRY(is_finished(d, &finished, err));
     *ret = finished ? ALREADY_DONE : RESUME;
     return OK;
+}
+
+/* AllenNLP's words first. What a job that never began has left is not worth a refusal. */
+static status decide_not_empty(jobdir *d, const jobdir_request *r, bool has_config, action *ret,
+                               error *err)
+{
+    bool has_job = has_file(d, "job.json");
+    if (has_job && jobdir_load(d, NULL) == OK && !jobdir_has_begun(d)) {
+        *ret = START_AGAIN;
+        return OK;
+    }
+    const char *way =
+        has_job      ? "Specify --recover to recover from an existing output folder: its job goes on. "
+                       "Specify --force to remove what is in it and start over"
+        : has_config ? "There is no job.json, so --recover has no job to go on with. Specify --force to "
+                       "remove what is in it and start over"
+                     : "There is no job in it that --recover could go on with, or --force remove: "
+                       "choose another directory";
+    return FAIL(err, E_CONFIG,
+                "Serialization directory (%s) already exists and is not empty. %s.", r->path, way);
 }
 
 static status decide(jobdir *d, const jobdir_request *r, action *ret, error *err)
@@ -198,17 +206,14 @@ static status decide(jobdir *d, const jobdir_request *r, action *ret, error *err
     if (r->force) {
         if (!has_job && !has_config)
             return FAIL(err, E_CONFIG,
-                        "-f would remove '%s', which is not empty and does not look like a job dir "
+                        "--force would remove '%s', which is not empty and does not look like a job dir "
                         "(neither job.json nor config.json): remove it yourself if you mean it",
                         d->path);
         *ret = START_WIPED;
         return OK;
     }
     if (r->rule == JOBDIR_ALLENNLP && !r->recover)
-        return FAIL(err, E_CONFIG,
-                    "Serialization directory (%s) already exists and is not empty. Specify "
-                    "--recover to recover from an existing output folder.",
-                    r->path);
+        return decide_not_empty(d, r, has_config, ret, err);
     /* an Estimator's folder may hold other things; only a job's own files decide */
     if (r->rule == JOBDIR_ESTIMATOR && !r->recover && !has_job && !has_config) {
         *ret = START_FRESH;
@@ -244,7 +249,7 @@ static status lock(jobdir *d, const jobdir_request *r, error *err)
 /* What outlives a fresh start. */
 static bool is_kept(const char *name)
 {
-    return is_lock(name) || strcmp(name, "key") == 0;
+    return strncmp(name, JOBDIR_LOCK, strlen(JOBDIR_LOCK)) == 0 || strcmp(name, "key") == 0;
 }
 
 /* Everything but that; job.json last, so that a wipe cut short can be repeated. */
@@ -308,12 +313,16 @@ static status make_folders(const jobdir *d, error *err)
 static status start(jobdir *d, const jobdir_request *r, action what, error *err)
 {
     if (what == START_WIPED)
-        TRYF(wipe(d, err), err, "-f");
+        TRYF(wipe(d, err), err, "--force");
+    if (what == START_AGAIN)
+        TRYF(jobdir_remove_made(d, false, err), err, "what an earlier start has left");
     if (what == RESUME)
         TRY(put_back_set_aside(d, err));
-    TRY(make_folders(d, err));
+    if (what == START_WIPED || what == START_AGAIN)
+        TRY(jobdir_note_found(d, err));
     if (what != RESUME)
         TRY(make_job(d, r->config, err));
+    TRY(make_folders(d, err));
     if (what != RESUME || !has_file(d, "config.json"))
         TRY(save_config(d, r->config, err));
     return fs_sync_dir(d->path, err);
@@ -330,17 +339,19 @@ status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool *ret_don
     status st = OK;
     TRY_OUT(st, decide(d, request, &what, err));
     if (what != ALREADY_DONE) {
-        TRY_OUT(st, fs_mkdirs(d->path, err));
+        TRY_OUT(st, jobdir_make_folder(d, err));
         TRY_OUT(st, lock(d, request, err));
         TRY_OUT(st, decide(d, request, &what, err));
+        d->is_first = what != RESUME && what != ALREADY_DONE;
     }
+    *ret_done = what == ALREADY_DONE;
     if (what != ALREADY_DONE)
         TRY_OUT(st, start(d, request, what, err));
-    *ret_done = what == ALREADY_DONE;
     *ret = d;
     return OK;
 out:
+    if (d->lock_fd >= 0)
+        jobdir_undo_start(d, true);
     jobdir_close(&d);
     return st;
 }
-

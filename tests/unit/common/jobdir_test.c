@@ -153,10 +153,12 @@ static void test_allennlp_rule(void **state)
     force.force = true;
     jobdir *d = jobdir_start(recover);
     uint64_t id = jobdir_job_id(d);
+    assert_int_equal(jobdir_begin(d, NULL), OK);
     jobdir_close(&d);
 
     expected = xasprintf("Serialization directory (%s) already exists and is not empty. Specify "
-                         "--recover to recover from an existing output folder.",
+                         "--recover to recover from an existing output folder: its job goes on. Specify "
+                         "--force to remove what is in it and start over.",
                          path);
     jobdir_refused(plain, E_CONFIG, expected);
     free(expected);
@@ -194,6 +196,7 @@ static void test_estimator_rule(void **state)
     jobdir_put(path, "notes.txt", "mine");
     jobdir *d = jobdir_start(request);
     uint64_t id = jobdir_job_id(d);
+    assert_int_equal(jobdir_begin(d, NULL), OK);
     jobdir_close(&d);
     d = jobdir_start(request);
     assert_true(jobdir_job_id(d) == id);
@@ -201,7 +204,7 @@ static void test_estimator_rule(void **state)
 
     request.config = other;
     jobdir_refused(request, E_CONFIG, "first difference: random_seed");
-    jobdir_refused(request, E_CONFIG, "give -f");
+    jobdir_refused(request, E_CONFIG, "give --force");
     request.force = true;
     d = jobdir_start(request);
     assert_true(jobdir_job_id(d) != id);
@@ -254,10 +257,13 @@ static void test_foreign_folders_are_left_alone(void **state)
     recover.recover = true;
     jobdir_put(path, "thesis.tex", "years of work");
     jobdir_refused(force, E_CONFIG, "does not look like a job dir");
+    jobdir_request plain = {.path = path, .config = c};
+    jobdir_refused(plain, E_CONFIG, "no job in it that --recover could go on with, or --force remove");
     jobdir_refused(recover, E_CONFIG, "no job.json");
     assert_true(has(path, "thesis.tex"));
     assert_false(has(path, "job.lock"));
     jobdir_put(path, "config.json", "{}");
+    jobdir_refused(plain, E_CONFIG, "so --recover has no job to go on with. Specify --force");
     recover.rule = JOBDIR_ESTIMATOR;
     recover.recover = false;
     jobdir_refused(recover, E_CONFIG, "no job.json");

@@ -161,5 +161,5 @@ status arrays_reader_configure(const reader_request *request, dataset **ret, err
     };
     dataset *d = NULL;
     TRY(arrays_reader_open(&options, request->path, &d, err));
-    return dataset_cut(reader, request->path, d, ret, err);
+    return dataset_cut(request, d, ret, err);
 }

@@ -148,5 +148,5 @@ status cifar10_reader_configure(const reader_request *request, dataset **ret, er
     take_three(request->reader, "std", 1.0, options.std);
     dataset *d = NULL;
     TRY(cifar10_reader_open(&options, request->path, &d, err));
-    return dataset_cut(request->reader, request->path, d, ret, err);
+    return dataset_cut(request, d, ret, err);
 }

@@ -19,6 +19,7 @@ typedef struct csv_reader {
     size_t n, n_numbers;        /* columns: numbers, then categories, then the label */
     column *columns;
     bool has_label;
+    column unread_label;        /* where labels are not read: its words, if there are any */
     int64_t *sizes;             /* of the categories */
     size_t n_columns;           /* of the file */
     char *vocabulary;
@@ -29,6 +30,7 @@ static void close_reader(dataset *d)
     csv_reader *r = (csv_reader *)d;
     for (size_t i = 0; i < r->n; i++)
         column_fini(&r->columns[i]);
+    column_fini(&r->unread_label);
     free(r->columns);
     free(r->sizes);
     free(r->vocabulary);
@@ -61,8 +63,20 @@ static const char *vocabulary(const dataset *d)
     return ((const csv_reader *)d)->vocabulary;
 }
 
-static const reader_ops csv_ops = {
-    .read = read_example, .close = close_reader, .vocabulary = vocabulary};
+static bool label_word(const dataset *d, int64_t label, buf *to)
+{
+    const csv_reader *r = (const csv_reader *)d;
+    const column *c = r->has_label ? &r->columns[r->n - 1] : &r->unread_label;
+    if (c->kind != COLUMN_CLASS || !c->words || label < 0 || label >= words_count(c->words))
+        return false;
+    buf_adds(to, words_at(c->words, (int32_t)label));
+    return true;
+}
+
+static const reader_ops csv_ops = {.read = read_example,
+                                   .close = close_reader,
+                                   .vocabulary = vocabulary,
+                                   .label_word = label_word};
 
 /* --- columns --- */
 
@@ -87,10 +101,13 @@ static status choose_columns(csv_reader *r, const csv_reader_options *o, error *
     add_columns(r, o->numeric, (column){.kind = COLUMN_NUMBER, .scaling = o->scaling});
     r->n_numbers = r->n;
     add_columns(r, o->categorical, (column){.kind = COLUMN_CATEGORY, .buckets = o->buckets});
+    column label = {.name = o->label,
+                    .kind = o->label_is_number ? COLUMN_NUMBER : COLUMN_CLASS};
     r->has_label = o->label && !o->without_labels;
     if (r->has_label)
-        r->columns[r->n++] = (column){
-            .name = o->label, .kind = o->label_is_number ? COLUMN_NUMBER : COLUMN_CLASS};
+        r->columns[r->n++] = label;
+    else if (o->label)
+        r->unread_label = label;
     return OK;
 }
 
@@ -149,11 +166,14 @@ static status find_columns(csv_reader *r, const csv_reader_options *o, const csv
 
 /* --- vocabulary --- */
 
+enum { NUMERIC, CATEGORICAL, LABEL };
 static const char *const sections[] = {"numeric", "categorical", "label"};
 
 static const char *section_of(const csv_reader *r, size_t i)
 {
-    return sections[i < r->n_numbers ? 0 : r->has_label && i == r->n - 1 ? 2 : 1];
+    return sections[i < r->n_numbers                   ? NUMERIC
+                    : r->has_label && i == r->n - 1 ? LABEL
+                                                    : CATEGORICAL];
 }
 
 static status load_vocabulary(csv_reader *r, const reader_vocabulary *given, error *err)
@@ -166,6 +186,10 @@ static status load_vocabulary(csv_reader *r, const reader_vocabulary *given, err
         st = column_load(&r->columns[i], json_object_get(section, r->columns[i].name),
                          given->origin, err);
     }
+    column *label = &r->unread_label;
+    const json_t *known = json_object_get(json_object_get(whole, sections[LABEL]), label->name);
+    if (st == OK && label->name && known)
+        st = column_load(label, known, given->origin, err);
     json_decref(whole);
     return st;
 }
@@ -329,5 +353,5 @@ status csv_reader_configure(const reader_request *request, dataset **ret, error 
                     config_path(reader), separator);
     dataset *d = NULL;
     TRY(csv_reader_open(&options, request->path, &d, err));
-    return dataset_cut(reader, request->path, d, ret, err);
+    return dataset_cut(request, d, ret, err);
 }

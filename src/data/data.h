@@ -11,6 +11,7 @@
 #ifndef TEQUIO_DATA_DATA_H
 #define TEQUIO_DATA_DATA_H
 
+#include "common/base/buf.h"
 #include "common/base/dtype.h"
 #include "common/base/error.h"
 #include "common/config/config.h"
@@ -44,9 +45,18 @@ typedef struct dataset dataset;
 
 /* Opens what `reader` (the section dataset_reader) says at `path`. */
 MUST_USE status dataset_open(const config *reader, const char *path, dataset **ret, error *err);
+
+/* What of a file is read: from one share of its examples (of its tokens, if it is text) to another,
+ * and of that the first `limit` examples. */
+typedef struct dataset_part {
+    double from, to;                /* 0 .. 1 */
+    int64_t limit;                  /* 0: all */
+} dataset_part;
+
 typedef struct dataset_options {
     const char *vocabulary;         /* these are read as others were: what dataset_vocabulary says
                                      * of the training data; NULL: of none */
+    const dataset_part *part;       /* NULL: what `range` and `limit` of the section say */
     bool without_labels;            /* files need not have any; those that stand beside the examples
                                      * are not read */
 } dataset_options;
@@ -58,6 +68,9 @@ MUST_USE status dataset_open_as(const config *reader, const char *path,
 bool dataset_learns(const config *reader);
 /* What was learned, or was given at opening, as JSON text; NULL: nothing. Borrowed. */
 const char *dataset_vocabulary(const dataset *d);
+/* Appends the word that is number `label` among the classes of the vocabulary, also where labels are
+ * not read. False: they have no words. */
+bool dataset_label_word(const dataset *d, int64_t label, buf *to);
 void dataset_close(dataset **d);
 int64_t dataset_examples(const dataset *d);
 const data_field *dataset_fields(const dataset *d, size_t *ret_n);

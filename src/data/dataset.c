@@ -43,6 +43,11 @@ const char *dataset_vocabulary(const dataset *d)
     return d->ops->vocabulary ? d->ops->vocabulary(d) : NULL;
 }
 
+bool dataset_label_word(const dataset *d, int64_t label, buf *to)
+{
+    return d->ops->label_word && d->ops->label_word(d, label, to);
+}
+
 static status open_by(const reader_request *request, dataset **ret, error *err)
 {
     size_t i = find(request->reader);
@@ -59,11 +64,26 @@ status dataset_open(const config *reader, const char *path, dataset **ret, error
     return dataset_open_as(reader, path, &(dataset_options){.vocabulary = NULL}, ret, err);
 }
 
+static dataset_part part_of(const config *reader)
+{
+    const json_t *range = config_json(reader, "range");
+    dataset_part part = {.to = 1.0};
+    if (range) {
+        part.from = json_number_value(json_array_get(range, 0));
+        part.to = json_number_value(json_array_get(range, 1));
+    }
+    if (config_has(reader, "limit"))
+        part.limit = config_int(reader, "limit");
+    return part;
+}
+
 status dataset_open_as(const config *reader, const char *path, const dataset_options *options,
                        dataset **ret, error *err)
 {
     reader_vocabulary given = {.text = options->vocabulary, .origin = "the job's vocabulary"};
-    reader_request request = {.reader = reader, .without_labels = options->without_labels};
+    reader_request request = {.reader = reader,
+                              .part = options->part ? *options->part : part_of(reader),
+                              .without_labels = options->without_labels};
     buf text = BUF_INIT;
     if (!given.text && config_str(reader, "vocabulary")) {
         given.origin = config_str(reader, "vocabulary");
@@ -81,26 +101,24 @@ status dataset_open_as(const config *reader, const char *path, const dataset_opt
     return st;
 }
 
-/* The examples of dataset_reader.range, then the first dataset_reader.limit of these. */
-static status cut(const config *reader, const char *path, dataset *d, error *err)
+static status cut(const reader_request *request, dataset *d, error *err)
 {
-    const json_t *range = config_json(reader, "range");
-    int64_t first = 0, end = d->examples;
-    if (range)
-        TRY(reader_range(range, d->examples, &first, &end, err));
-    if (config_has(reader, "limit") && config_int(reader, "limit") < end - first)
-        end = first + config_int(reader, "limit");
+    const dataset_part *part = &request->part;
+    int64_t first = 0, end = 0;
+    TRY(reader_range(part, d->examples, &first, &end, err));
+    if (part->limit > 0 && part->limit < end - first)
+        end = first + part->limit;
     if (first == end)
-        return FAIL(err, E_DATA, "'%s': dataset_reader.range leaves none of %lld examples", path,
-                    (long long)d->examples);
+        return FAIL(err, E_DATA, "'%s': range [%g, %g] leaves none of %lld examples",
+                    request->path, part->from, part->to, (long long)d->examples);
     d->first = first;
     d->examples = end - first;
     return OK;
 }
 
-status dataset_cut(const config *reader, const char *path, dataset *d, dataset **ret, error *err)
+status dataset_cut(const reader_request *request, dataset *d, dataset **ret, error *err)
 {
-    status st = cut(reader, path, d, err);
+    status st = cut(request, d, err);
     if (st == OK)
         *ret = d;
     else
@@ -108,17 +126,14 @@ status dataset_cut(const config *reader, const char *path, dataset *d, dataset *
     return st;
 }
 
-status reader_range(const json_t *range, int64_t n, int64_t *ret_first, int64_t *ret_end,
+status reader_range(const dataset_part *part, int64_t n, int64_t *ret_first, int64_t *ret_end,
                     error *err)
 {
-    double begin = json_number_value(json_array_get(range, 0));
-    double end = json_number_value(json_array_get(range, 1));
-    if (begin >= end)
-        return FAIL(err, E_CONFIG,
-                    "dataset_reader.range: [%g, %g] holds nothing; expected a lower share first",
-                    begin, end);
-    *ret_first = (int64_t)((double)n * begin);
-    *ret_end = (int64_t)((double)n * end);
+    if (part->from >= part->to)
+        return FAIL(err, E_CONFIG, "range [%g, %g] holds nothing; expected a lower share first",
+                    part->from, part->to);
+    *ret_first = (int64_t)((double)n * part->from);
+    *ret_end = (int64_t)((double)n * part->to);
     return OK;
 }
 

@@ -203,8 +203,6 @@ status idx_reader_open(const idx_reader_options *options, const char *path, data
     TRY_OUT(st, idx_open(path, &r->images, err));
     TRY_OUT(st, check_images(r, err));
     r->base.examples = r->images.dim[0];
-    if (options->limit > 0 && options->limit < r->base.examples)
-        r->base.examples = options->limit;
 
     double range = r->images.type == IDX_U8 ? 255.0 : 1.0;
     r->scale = (float)(1.0 / (range * options->std));
@@ -227,8 +225,9 @@ status idx_reader_configure(const reader_request *request, dataset **ret, error 
         .mean = config_has(reader, "mean") ? config_f64(reader, "mean") : 0.0,
         .std = config_has(reader, "std") ? config_f64(reader, "std") : 1.0,
         .classes = config_has(reader, "classes") ? config_int(reader, "classes") : 0,
-        .limit = config_has(reader, "limit") ? config_int(reader, "limit") : 0,
         .without_labels = request->without_labels,
     };
-    return idx_reader_open(&options, request->path, ret, err);
+    dataset *d = NULL;
+    TRY(idx_reader_open(&options, request->path, &d, err));
+    return dataset_cut(request, d, ret, err);
 }

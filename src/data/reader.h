@@ -21,7 +21,8 @@ typedef struct reader_request {
     const config *reader;
     const char *path;
     const reader_vocabulary *vocabulary; /* NULL: none is given */
-    bool without_labels;            /* (data.h) */
+    dataset_part part;              /* (data.h) */
+    bool without_labels;            /* likewise */
 } reader_request;
 
 typedef struct reader_ops {
@@ -30,6 +31,7 @@ typedef struct reader_ops {
     status (*read_bytes)(const dataset *d, int64_t example, void *const *ret, error *err);
     void (*close)(dataset *d);                      /* frees the whole dataset */
     const char *(*vocabulary)(const dataset *d);    /* of dataset_vocabulary; NULL: has none */
+    bool (*label_word)(const dataset *d, int64_t label, buf *to); /* likewise */
 } reader_ops;
 
 /* First member of every reader's own struct. */
@@ -41,19 +43,16 @@ struct dataset {
     data_field fields[DATA_FIELDS];
 };
 
-/* What of n things `range`, a list of two shares, names: first <= end. E_CONFIG. */
-MUST_USE status reader_range(const json_t *range, int64_t n, int64_t *ret_first, int64_t *ret_end,
-                             error *err);
-/* Leaves of a dataset what the section's `range` and `limit` say; takes it over, and closes it on
- * failure. */
-MUST_USE status dataset_cut(const config *reader, const char *path, dataset *d, dataset **ret,
-                            error *err);
+/* What of n things the shares of a part name: first <= end. E_CONFIG. */
+MUST_USE status reader_range(const dataset_part *part, int64_t n, int64_t *ret_first,
+                             int64_t *ret_end, error *err);
+/* Leaves of a dataset the part that is asked for; takes it over, and closes it on failure. */
+MUST_USE status dataset_cut(const reader_request *request, dataset *d, dataset **ret, error *err);
 
 typedef struct idx_reader_options {
     const char *labels;             /* path; NULL: from the images' path, by MNIST's naming */
     double mean, std;               /* of the pixels, after u8 was divided by 255 */
     int64_t classes;                /* 0: the largest label + 1 */
-    int64_t limit;                  /* the first so many examples; 0: all */
     bool without_labels;            /* "image" alone */
 } idx_reader_options;
 
@@ -69,8 +68,7 @@ typedef struct text_reader_options {
     const reader_vocabulary *vocabulary; /* NULL: made from the text itself */
     int64_t context;                /* tokens of an example; >= 1 */
     int64_t stride;                 /* from the beginning of an example to the next; >= 1 */
-    const json_t *range;            /* of its tokens, two shares; NULL: all of them */
-    int64_t limit;                  /* the first so many examples; 0: all */
+    const dataset_part *part;       /* NULL: all of it */
 } text_reader_options;
 
 /* Plain text for a language model, plain or gzip: "input_ids" i64 [context] and "label" i64

@@ -47,8 +47,20 @@ static const char *vocabulary(const dataset *d)
     return tokenizer_vocabulary(((const text_reader *)d)->tokenizer);
 }
 
-static const reader_ops text_ops = {
-    .read = read_example, .close = close_reader, .vocabulary = vocabulary};
+static bool label_word(const dataset *d, int64_t label, buf *to)
+{
+    const tokenizer *t = ((const text_reader *)d)->tokenizer;
+    char text[UTF8_MAX];
+    if (!tokenizer_vocabulary(t) || label < 0 || label >= tokenizer_size(t))
+        return false;
+    buf_add(to, text, tokenizer_decode(t, label, text));
+    return true;
+}
+
+static const reader_ops text_ops = {.read = read_example,
+                                    .close = close_reader,
+                                    .vocabulary = vocabulary,
+                                    .label_word = label_word};
 
 static status make_tokenizer(const text_reader_options *o, const source *text, const char *path,
                              tokenizer **ret, error *err)
@@ -62,18 +74,18 @@ static status make_tokenizer(const text_reader_options *o, const source *text, c
 static status cut(text_reader *r, const text_reader_options *o, int64_t n, const char *path,
                   error *err)
 {
-    int64_t first = 0, end = n;
-    if (o->range)
-        TRY(reader_range(o->range, n, &first, &end, err));
+    const dataset_part all = {.to = 1.0}, *part = o->part ? o->part : &all;
+    int64_t first = 0, end = 0;
+    TRY(reader_range(part, n, &first, &end, err));
     if (end - first <= o->context)
         return FAIL(err, E_DATA,
                     "'%s': has %lld tokens%s; an example of context %lld needs %lld", path,
-                    (long long)(end - first), o->range ? " in the range" : "",
+                    (long long)(end - first), end - first < n ? " in the range" : "",
                     (long long)o->context, (long long)o->context + 1);
     r->from = r->tokens + first;
     r->base.examples = (end - first - o->context - 1) / o->stride + 1;
-    if (o->limit > 0 && o->limit < r->base.examples)
-        r->base.examples = o->limit;
+    if (part->limit > 0 && part->limit < r->base.examples)
+        r->base.examples = part->limit;
     return OK;
 }
 
@@ -129,8 +141,7 @@ status text_reader_configure(const reader_request *request, dataset **ret, error
         .tokenizer = token_kind_of(config_str(reader, "tokenizer")),
         .vocabulary = request->vocabulary,
         .context = config_int(reader, "context"),
-        .range = config_json(reader, "range"),
-        .limit = config_has(reader, "limit") ? config_int(reader, "limit") : 0,
+        .part = &request->part,
     };
     options.stride =
         config_has(reader, "stride") ? config_int(reader, "stride") : options.context;

@@ -3,7 +3,6 @@
 
 #include "common/base/alloc.h"
 #include "common/parts/steps.h"
-#include "data/data.h"
 #include "evaluator/params.h"
 #include "exec/exec.h"
 #include "model/model.h"
@@ -22,6 +21,7 @@ struct evaluation {
     bool counts_tokens;      /* an example has a row of labels that are classes */
     bool counted_classes;    /* the data said how many there are, not the configuration */
     steps batches;           /* a "step" is one batch */
+    answer says;             /* of predictions */
     graph *graphs[VARIANTS]; /* the last batch may be smaller; NULL if it is not */
     flat *flat;
     float *params;
@@ -45,7 +45,8 @@ static status open_data(evaluation *e, const evaluation_options *o, error *err)
                     "validation data are read by the vocabulary of the training data, and there is "
                     "none: it stands in vocabulary.json of the job, or is named by %s.vocabulary",
                     config_path(reader));
-    dataset_options how = {.vocabulary = o->vocabulary, .without_labels = o->predict != NULL};
+    dataset_options how = {
+        .vocabulary = o->vocabulary, .part = o->part, .without_labels = o->predict != NULL};
     TRYF(dataset_open_as(reader, path, &how, &e->data, err), err, "%s data",
          o->predict ? "the" : "validation");
     size_t n;
@@ -84,6 +85,8 @@ static status build_graphs(evaluation *e, const evaluation_options *o, error *er
     if (o->predict)
         TRY(model_scores(&request, o->predict, &request.scores, err));
     TRY(model_build(&request, &e->graphs[FULL_BATCH], err));
+    if (o->predict)
+        TRY(answer_of(&request, e->graphs[FULL_BATCH], &e->says, err));
     request.batch_size = last;
     return last > 0 ? model_build(&request, &e->graphs[LAST_BATCH], err) : OK;
 }
@@ -259,7 +262,7 @@ static status give_answer(evaluation *e, size_t variant, const data_batch *batch
                           error *err)
 {
     answering *to = user;
-    evaluation_answer a = {.examples = batch->slot.n};
+    evaluation_answer a = {.data = e->data, .says = e->says, .examples = batch->slot.n};
     gather_inputs(batch, &a);
     gather_outputs(e, variant, &a);
     return to->take(to->user, &a, &to->is_enough, err);

@@ -14,8 +14,10 @@
 #include "backend/registry.h"
 #include "common/config/config.h"
 #include "common/store/weights.h"
+#include "data/data.h"
 #include "graph/graph.h"
 #include "metric/metric.h"
+#include "model/answer.h"
 
 #include <stdatomic.h>
 
@@ -26,6 +28,7 @@ typedef struct evaluation evaluation;
 typedef struct evaluation_options {
     const config *config;       /* of the whole job; kept until evaluation_close */
     const char *data_path;      /* NULL: validation_data_path */
+    const dataset_part *part;   /* of it; NULL: what validation_dataset_reader says */
     const char *vocabulary;     /* the job's, if its data have one; NULL: none */
     backend_choice device;
     const weights *predict;     /* the model of these weights, without labels: only for
@@ -58,6 +61,8 @@ typedef struct evaluation_array {
 
 /* A batch, field by field, and what the model says to it: model_outputs. */
 typedef struct evaluation_answer {
+    const dataset *data;        /* whose words classes have (dataset_label_word) */
+    answer says;                /* what the output of that name says */
     int64_t examples;
     size_t n_inputs, n_outputs;
     evaluation_array inputs[EVALUATION_INPUTS], outputs[EVALUATION_OUTPUTS];

@@ -65,10 +65,10 @@ static int64_t epochs_done(const evaluator *e, int64_t step)
 
 /* The first checkpoint after an epoch's end is the one at its end. Where its forerunner is gone
  * this may be one too many, never one too few. */
-static bool ends_epoch(const evaluator *e, const int64_t *steps, size_t i)
+static bool ends_epoch(const evaluator *e, const int64_t *list, size_t i)
 {
-    int64_t epochs = epochs_done(e, steps[i]);
-    return epochs > 0 && (i == 0 || epochs > epochs_done(e, steps[i - 1]));
+    int64_t epochs = epochs_done(e, list[i]);
+    return epochs > 0 && (i == 0 || epochs > epochs_done(e, list[i - 1]));
 }
 
 static bool is_final(const evaluator *e, int64_t step)
@@ -80,19 +80,19 @@ static bool is_final(const evaluator *e, int64_t step)
 }
 
 /* The next checkpoint to evaluate, or NONE; then *ret_final tells whether the final one is done. */
-static int64_t choose(evaluator *e, const int64_t *steps, size_t n, bool *ret_final)
+static int64_t choose(evaluator *e, const int64_t *list, size_t n, bool *ret_final)
 {
     *ret_final = false;
     if (n == 0)
         return NONE;
-    int64_t newest = steps[n - 1];
+    int64_t newest = list[n - 1];
     if (newest < e->settled)
         e->settled = NONE; /* the job went back, or began anew */
     if (!report_exists(e->dir, newest))
         return newest;
-    for (size_t i = n - 1; i-- > 0 && steps[i] > e->settled;)
-        if (!report_exists(e->dir, steps[i]) && ends_epoch(e, steps, i))
-            return steps[i];
+    for (size_t i = n - 1; i-- > 0 && list[i] > e->settled;)
+        if (!report_exists(e->dir, list[i]) && ends_epoch(e, list, i))
+            return list[i];
     e->settled = newest;
     if (!is_final(e, newest))
         return NONE;
@@ -290,6 +290,7 @@ static status open_loaded(const evaluator_request *request, bool predicts, evalu
 {
     evaluation_options how = {.config = request->config,
                               .data_path = request->data_path,
+                              .part = request->part,
                               .vocabulary = request->vocabulary,
                               .device = request->device,
                               .stop = request->stop};

@@ -41,6 +41,7 @@ typedef struct evaluator_request {
     const config *config;
     const char *model;          /* a folder checkpoints/step-N, or a .safetensors file */
     const char *data_path;      /* NULL: validation_data_path */
+    const dataset_part *part;   /* of it; NULL: what validation_dataset_reader says */
     const char *vocabulary;     /* of the job; NULL: it has none */
     backend_choice device;
     const atomic_bool *stop;    /* NULL: never */

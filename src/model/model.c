@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include "common/base/alloc.h"
+#include "model/answer.h"
 #include "model/builders.h"
 
 #include <fnmatch.h>
@@ -118,7 +119,7 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     TRY(add_outputs(&n, &outputs, err));
     if (r->mode != MODEL_PREDICT)
         TRY(loss_add(&n, &outputs, &loss, err));
-    TRY(graph_rename(g, outputs.at[0], "logits", err));
+    TRY(graph_rename(g, outputs.at[0], answer_name(g, outputs.at[0], choice.kind), err));
     TRY(graph_set_precision(g, r->precision, err));
     if (r->mode != MODEL_TRAIN)
         return OK;

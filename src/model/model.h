@@ -5,8 +5,9 @@
  * (int64 [1]), the key of random masks; in training "slot.weight" (f32 [1]). And these kept values:
  *
  *   "logits"            the model's first output: [batch, classes], [batch, tokens, classes], ...;
- *                       further ones by names of their own. Not kept in training: the gradient of
- *                       the loss takes their place
+ *                       "prediction" if it is one of numbers, "probability" if a Sigmoid gives it
+ *                       (answer.h). Further ones by names of their own. Not kept in training: the
+ *                       gradient of the loss takes their place
  *   "loss"              f32 [], unless MODEL_PREDICT
  *   "accuracy.right"    int64 [], where labels are classes: how many labels got the largest score
  *   "accuracy.counted"  and how many there are, without those of model.ignore_index

@@ -198,8 +198,8 @@ static status copy_outer(copying *c, graph_val v, error *err)
 /* Names that a model's own values have (model.h), or inputs: the file's are called differently. */
 static const char *free_name(graph *to, const char *name)
 {
-    static const char *const taken[] = {"logits", "loss", "slot.weight", "accuracy.right",
-                                        "accuracy.counted"};
+    static const char *const taken[] = {"logits", "prediction", "probability", "loss", "slot.weight",
+                                        "accuracy.right", "accuracy.counted"};
     bool is_taken = graph_find(to, name) != GRAPH_NONE;
     for (size_t i = 0; i < COUNT_OF(taken); i++)
         is_taken |= strcmp(name, taken[i]) == 0;

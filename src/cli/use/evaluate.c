@@ -7,6 +7,7 @@
 #include "common/base/json.h"
 #include "evaluator/evaluator.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,14 @@
 static void print_result(const metric_set *m, const char *model, const char *data)
 {
     json_t *r = json_pack("{s:s, s:s}", "model", model, "data", data);
+    json_int_t examples = 0;
     for (size_t i = 0; i < m->n; i++) {
-        json_object_set_new(r, m->at[i].name, json_real(metric_result(m, m->at[i].name)));
-        if (strcmp(m->at[i].name, "accuracy") == 0)
-            json_object_set_new(r, "examples", json_integer((json_int_t)m->at[i].count));
+        double value = metric_result(m, m->at[i].name);
+        json_object_set_new(r, m->at[i].name, isfinite(value) ? json_real(value) : json_null());
+        if (strcmp(m->at[i].name, "loss") == 0)
+            examples = (json_int_t)m->at[i].count;
     }
+    json_object_set_new(r, "examples", json_integer(examples));
     char *text = json_dumps(r, JSON_INDENT(2));
     puts(text);
     free(text);
@@ -42,6 +46,8 @@ static status evaluate(const args *a, subject *s, error *err)
         .data_path = data,
         .vocabulary = s->vocabulary,
     };
+    dataset_part part;
+    TRY(subject_part(a, &part, &request.part, err));
     TRY(subject_device(s, a, &request.device, err));
     metric_set metrics;
     TRY(evaluator_evaluate(&request, &metrics, err));
@@ -60,7 +66,11 @@ static int run_evaluate(const args *a, error *err)
 #define INPUT "What to evaluate"
 
 static const flag evaluate_flags[] = {
-    {"data", 0, FLAG_PATH, "PATH", INPUT, "The examples; default: validation_data_path.", 0, 0},
+    {"data", 0, FLAG_PATH, "PATH", INPUT,
+     "The examples, all of them; default: those of validation_data_path that "
+     "validation_dataset_reader reads.",
+     0, 0},
+    SUBJECT_RANGE_FLAG(INPUT),
     {"config", 0, FLAG_PATH, "CONFIG", INPUT,
      "The model's configuration; default: config.json of the job that made it.", 0, 0},
     SUBJECT_DEVICE_FLAGS(INPUT),

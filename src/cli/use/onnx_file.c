@@ -25,8 +25,11 @@ static status open_data(const onnx_file_request *r, dataset **ret, error *err)
     const char *path = r->data ? r->data : config_str(r->config, "validation_data_path");
     if (!path)
         path = config_str(r->config, "train_data_path");
-    return dataset_open_as(config_section(r->config, "validation_dataset_reader"), path,
-                           &(dataset_options){.vocabulary = r->vocabulary, .without_labels = true}, ret,
+    const dataset_part whole = {.to = 1.0};
+    dataset_options how = {.vocabulary = r->vocabulary,
+                           .part = r->data ? &whole : NULL,
+                           .without_labels = true};
+    return dataset_open_as(config_section(r->config, "validation_dataset_reader"), path, &how, ret,
                            err);
 }
 

@@ -13,7 +13,8 @@
 typedef struct onnx_file_request {
     const config *config;
     const char *model;      /* a .safetensors file or a checkpoint's folder */
-    const char *data;       /* tells the shape of an example; NULL: validation or training data */
+    const char *data;       /* tells the shape of an example, by any it holds; NULL: validation or
+                             * training data, as they are read there */
     const char *vocabulary; /* of the job; NULL: it has none */
     const char *path;       /* to write */
 } onnx_file_request;

@@ -34,16 +34,16 @@ static char *config_above(const char *path)
 static status newest_checkpoint(const char *job_dir, char **ret, error *err)
 {
     jobdir *dir = NULL;
-    int64_t *steps = NULL;
+    int64_t *list = NULL;
     size_t n = 0;
     TRY(jobdir_open(job_dir, &dir, err));
-    status st = checkpoint_list(dir, &steps, &n, err);
+    status st = checkpoint_list(dir, &list, &n, err);
     if (st == OK && n == 0)
         st =
             FAIL(err, E_DATA, "'%s' holds neither model.safetensors nor a checkpoint yet", job_dir);
     if (st == OK)
-        *ret = checkpoint_path(dir, steps[n - 1]);
-    free(steps);
+        *ret = checkpoint_path(dir, list[n - 1]);
+    free(list);
     jobdir_close(&dir);
     return st;
 }
@@ -92,6 +92,31 @@ void subject_fini(subject *s)
     free(s->config_path);
     free(s->vocabulary);
     *s = (subject){.model = NULL};
+}
+
+/* "0.9,1" */
+static bool read_shares(const char *text, double *ret_from, double *ret_to)
+{
+    char *end;
+    *ret_from = strtod(text, &end);
+    if (end == text || *end != ',')
+        return false;
+    text = end + 1;
+    *ret_to = strtod(text, &end);
+    return end != text && !*end && *ret_from >= 0.0 && *ret_from < *ret_to && *ret_to <= 1.0;
+}
+
+status subject_part(const args *a, dataset_part *part, const dataset_part **ret_part, error *err)
+{
+    const char *range = args_text(a, "range");
+    *part = (dataset_part){.to = 1.0};
+    if (range && !read_shares(range, &part->from, &part->to))
+        return FAIL(err, E_USAGE,
+                    "%s: --range '%s': must be two shares of the data from 0 to 1, the lower one "
+                    "first, as 0.9,1",
+                    a->command->name, range);
+    *ret_part = range || args_has(a, "data") ? part : NULL;
+    return OK;
 }
 
 status subject_device(const subject *s, const args *a, backend_choice *ret, error *err)

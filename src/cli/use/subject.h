@@ -15,6 +15,7 @@
 #include "backend/registry.h"
 #include "cli/line/command.h"
 #include "common/config/config.h"
+#include "data/data.h"
 
 typedef struct subject {
     char *model;        /* a .safetensors file or a checkpoint's folder */
@@ -28,6 +29,17 @@ MUST_USE status subject_find(const char *path, subject *s, error *err);
 
 /* Loads the configuration, `given` (may be NULL) before the job's own; E_USAGE if there is none. */
 MUST_USE status subject_configure(subject *s, const char *given, error *err);
+
+/* What of the data is read: of --data all, or of either what --range says. *ret_part is NULL where
+ * that is the configuration's business, else `part`. E_USAGE. */
+MUST_USE status subject_part(const args *a, dataset_part *part, const dataset_part **ret_part,
+                             error *err);
+
+#define SUBJECT_RANGE_FLAG(group)                                                                  \
+    {                                                                                              \
+        "range", 0, FLAG_TEXT, "FROM,TO", group,                                                   \
+            "The part of the data that is read, from one share to another, as 0.9,1.", 0, 0        \
+    }
 
 /* Where to compute: --device, else the first GPU or the CPU, with --threads. E_USAGE. */
 MUST_USE status subject_device(const subject *s, const args *a, backend_choice *ret, error *err);

@@ -183,7 +183,7 @@ static void test_a_part_of_the_examples(void **state)
         status st = dataset_open(config_section(c, "dataset_reader"), path, &d, &err);
         if (cases[i].examples == 0) {
             assert_int_equal(st, E_DATA);
-            assert_non_null(strstr(err.text, "dataset_reader.range leaves none of 4 examples"));
+            assert_non_null(strstr(err.text, "range [0.1, 0.2] leaves none of 4 examples"));
         } else {
             assert_int_equal(st, OK);
             assert_int_equal(dataset_examples(d), cases[i].examples);

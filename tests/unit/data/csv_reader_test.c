@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static status opens(const char *reader, const char *text, const char *vocabulary, dataset **ret,
-                    error *err)
+static status opens_as(const char *reader, const char *text, const dataset_options *how,
+                       dataset **ret, error *err)
 {
     buf b = {.data = (char *)(uintptr_t)text, .size = strlen(text)};
     char *path = test_file(folder_path(), "t.csv", &b);
@@ -29,13 +29,17 @@ static status opens(const char *reader, const char *text, const char *vocabulary
     error why = ERROR_INIT;
     if (config_load(&source, &c, &why) != OK)
         fail_msg("%s", why.text);
-    status st =
-        dataset_open_as(config_section(c, "dataset_reader"), path,
-                        &(dataset_options){.vocabulary = vocabulary}, ret, err);
+    status st = dataset_open_as(config_section(c, "dataset_reader"), path, how, ret, err);
     config_destroy(&c);
     free(written);
     free(path);
     return st;
+}
+
+static status opens(const char *reader, const char *text, const char *vocabulary, dataset **ret,
+                    error *err)
+{
+    return opens_as(reader, text, &(dataset_options){.vocabulary = vocabulary}, ret, err);
 }
 
 static dataset *must_open(const char *reader, const char *text, const char *vocabulary)
@@ -124,6 +128,35 @@ static void test_a_vocabulary_goes_on(void **state)
     refuses(all_columns, people, "{\"numeric\": {\"age\": [1, 2]}}", E_DATA,
             "has no list of words for column 'work'");
     free(vocabulary);
+}
+
+static void expect_word(const dataset *d, int64_t label, const char *word)
+{
+    buf b = BUF_INIT;
+    assert_int_equal(dataset_label_word(d, label, &b), word != NULL);
+    if (word)
+        assert_string_equal(b.data, word);
+    buf_fini(&b);
+}
+
+/* Classes have the words of the training data, whether labels are read or not; numbers have none. */
+static void test_words_of_labels(void **state)
+{
+    (void)state;
+    dataset *d = must_open(all_columns, people, NULL);
+    dataset_options how = {.vocabulary = xstrdup(dataset_vocabulary(d)), .without_labels = true};
+    expect_word(d, 1, "yes");
+    expect_word(d, 2, NULL);
+    expect_word(d, -1, NULL);
+    dataset_close(&d);
+    assert_int_equal(opens_as(all_columns, "age,work,city\n40,a,b\n", &how, &d, NULL), OK);
+    expect_word(d, 0, "no");
+    expect_word(d, 2, NULL);
+    dataset_close(&d);
+    d = must_open("{numeric: ['x'], label: 'y', label_is: 'number'}", "x,y\n1,2\n", NULL);
+    expect_word(d, 0, NULL);
+    dataset_close(&d);
+    free((char *)(uintptr_t)how.vocabulary);
 }
 
 static void test_without_a_header(void **state)
@@ -224,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_a_vocabulary_goes_on),
+        cmocka_unit_test(test_words_of_labels),
         cmocka_unit_test(test_without_a_header),
         cmocka_unit_test(test_logarithms_and_numbers_as_labels),
         cmocka_unit_test(test_buckets),

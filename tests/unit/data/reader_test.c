@@ -71,16 +71,13 @@ static void test_gives_normalised_images(void **state)
     free(images);
 }
 
-static void test_limit_and_classes(void **state)
+static void test_classes(void **state)
 {
     char *images = test_pair(*state, 25, 2, 2);
-    dataset *d = opens(&(idx_reader_options){.std = 1.0, .limit = 4, .classes = 12}, images);
+    dataset *d = opens(&(idx_reader_options){.std = 1.0, .classes = 12}, images);
     size_t n;
-    assert_int_equal(dataset_examples(d), 4);
-    assert_int_equal(dataset_fields(d, &n)[1].classes, 12);
-    dataset_close(&d);
-    d = opens(&(idx_reader_options){.std = 1.0, .limit = 1000}, images);
     assert_int_equal(dataset_examples(d), 25);
+    assert_int_equal(dataset_fields(d, &n)[1].classes, 12);
     dataset_close(&d);
     expect_error(&(idx_reader_options){.std = 1.0, .classes = 7}, images,
                  "example 7 has label 7; with 7 classes, 0 to 6 are valid");
@@ -208,6 +205,36 @@ static void test_opens_by_configuration(void **state)
     free(images);
 }
 
+/* What is asked for goes before what the configuration says. */
+static void test_a_part_of_the_examples(void **state)
+{
+    char *images = test_pair(*state, 25, 2, 2);
+    config *c = test_config("{limit: 5, classes: 11}");
+    static const struct {
+        dataset_part part;
+        int64_t examples, first;
+    } cases[] = {
+        {{.to = 1.0}, 25, 0},
+        {{.from = 0.4, .to = 1.0}, 15, 10},
+        {{.to = 1.0, .limit = 9}, 9, 0},
+        {{.from = 0.4, .to = 0.8, .limit = 20}, 10, 10},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        dataset *d = NULL;
+        float pixels[4];
+        int64_t label;
+        dataset_options how = {.part = &cases[i].part};
+        const config *reader = config_section(c, "dataset_reader");
+        assert_int_equal(dataset_open_as(reader, images, &how, &d, NULL), OK);
+        assert_int_equal(dataset_examples(d), cases[i].examples);
+        assert_int_equal(dataset_read(d, 0, (void *[]){pixels, &label}, NULL), OK);
+        assert_int_equal(label, cases[i].first % 10);
+        dataset_close(&d);
+    }
+    config_destroy(&c);
+    free(images);
+}
+
 static void test_images_alone(void **state)
 {
     char *images = test_pair(*state, 25, 2, 2);
@@ -242,10 +269,11 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_gives_normalised_images), TEST(test_limit_and_classes),
+        TEST(test_gives_normalised_images), TEST(test_classes),
         TEST(test_finds_labels_by_name),    TEST(test_labels_given),
         TEST(test_files_that_do_not_fit),   TEST(test_other_types_are_not_scaled),
-        TEST(test_opens_by_configuration),  TEST(test_images_alone),
+        TEST(test_opens_by_configuration),  TEST(test_a_part_of_the_examples),
+        TEST(test_images_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

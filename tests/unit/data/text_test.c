@@ -90,7 +90,7 @@ static void test_stride_and_limit(void **state)
     assert_int_equal(dataset_examples(d), 5);
     expect_letters(d, 4, "efg", "fgh");
     dataset_close(&d);
-    o.limit = 2;
+    o.part = &(dataset_part){.to = 1.0, .limit = 2};
     d = opens(&o, "abcdefgh");
     assert_int_equal(dataset_examples(d), 2);
     dataset_close(&d);
@@ -102,21 +102,18 @@ static void test_a_range_is_a_part_of_the_text(void **state)
     (void)state;
     text_reader_options o = with_context(2);
     o.stride = 1;
-    json_t *front = json_pack("[f, f]", 0.0, 0.75), *back = json_pack("[f, f]", 0.5, 1.0);
-    o.range = front;
+    o.part = &(dataset_part){.to = 0.75};
     dataset *d = opens(&o, "abcdefgh");
     assert_int_equal(dataset_examples(d), 4);
     expect_letters(d, 3, "de", "ef");
     dataset_close(&d);
-    o.range = back;
+    o.part = &(dataset_part){.from = 0.5, .to = 1.0};
     d = opens(&o, "abcdefgh");
     assert_int_equal(dataset_examples(d), 2);
     expect_letters(d, 0, "ef", "fg");
     size_t n;
     assert_int_equal(dataset_fields(d, &n)[1].classes, 8);
     dataset_close(&d);
-    json_decref(front);
-    json_decref(back);
 }
 
 static void test_the_vocabulary_is_in_code_point_order(void **state)
@@ -192,14 +189,11 @@ static void test_refusals(void **state)
             "byte 4 (ff) begins no UTF-8 character; convert the text, or use tokenizer \"bytes\"");
     refuses(&o, "abcd\xC3", 5, E_DATA, "byte 4 (c3) begins no UTF-8 character");
     refuses(&o, "ab\0cd", 5, E_DATA, "byte 2 is zero, so this is no text");
-    json_t *front = json_pack("[f, f]", 0.0, 0.5), *none = json_pack("[f, f]", 0.5, 0.5);
-    bad.range = front;
+    bad.part = &(dataset_part){.to = 0.5};
     refuses(&bad, "abcdefgh", 8, E_DATA,
             "has 4 tokens in the range; an example of context 4 needs 5");
-    bad.range = none;
-    refuses(&bad, "abcdefgh", 8, E_CONFIG, "dataset_reader.range: [0.5, 0.5] holds nothing");
-    json_decref(front);
-    json_decref(none);
+    bad.part = &(dataset_part){.from = 0.5, .to = 0.5};
+    refuses(&bad, "abcdefgh", 8, E_CONFIG, "range [0.5, 0.5] holds nothing");
 }
 
 static void test_bad_vocabularies(void **state)

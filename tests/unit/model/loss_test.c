@@ -29,12 +29,17 @@ static bool has(const graph *g, const char *name)
     return graph_find(g, name) != GRAPH_NONE;
 }
 
-static void expect_logits(const graph *g, const char *text)
+static void expect_output(const graph *g, const char *name, const char *text)
 {
     char got[SHAPE_TEXT];
-    graph_val v = graph_find(g, "logits");
+    graph_val v = graph_find(g, name);
     assert_int_not_equal(v, GRAPH_NONE);
     assert_string_equal(graph_shape_text(&graph_value_at(g, v)->shape, got, sizeof got), text);
+}
+
+static void expect_logits(const graph *g, const char *text)
+{
+    expect_output(g, "logits", text);
 }
 
 static void test_cross_entropy_takes_the_named_labels(void **state)
@@ -84,13 +89,13 @@ static void test_numbers_as_labels(void **state)
 {
     (void)state;
     const data_field fields[] = {row, price};
-    static const char *const models[] = {
-        "{type: 'mlp', loss: 'mean_squared_error'}",
-        "{type: 'mlp', loss: 'binary_cross_entropy'}",
+    static const char *const models[][2] = {
+        {"{type: 'mlp', loss: 'mean_squared_error'}", "prediction"},
+        {"{type: 'mlp', loss: 'binary_cross_entropy'}", "logits"},
     };
     for (size_t i = 0; i < COUNT_OF(models); i++) {
-        graph *g = built(models[i], MODEL_TRAIN, fields, 2);
-        expect_logits(g, "[2,1]");
+        graph *g = built(models[i][0], MODEL_TRAIN, fields, 2);
+        expect_output(g, models[i][1], "[2,1]");
         assert_true(has(g, "loss") && !has(g, "accuracy.right"));
         graph_destroy(&g);
     }

@@ -169,6 +169,8 @@ static int run(rehearsal *r, error *err)
     choose_shape(r);
     if (!is_distributed)
         warn_of_counts(r->args);
+    if (is_distributed)
+        report_crowd(r->shape.counts, "--worker-count says how many");
     if (args_has(r->args, "dry-run"))
         return status_exit_code(print_tasks(r, err));
     status st = dir ? gcs_path(dir, &r->job_dir, err) : OK;

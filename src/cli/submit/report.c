@@ -1,6 +1,8 @@
 #include "cli/submit/report.h"
 
+#include "cli/submit/rows.h"
 #include "common/base/json.h"
+#include "common/base/thread.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,6 +64,18 @@ static void print_pool(role r, const job_pool *p)
     printf("\n");
 }
 
+void report_crowd(const int counts[ROLE_COUNT], const char *remedy)
+{
+    enum { FOR_A_CPU = 2 };
+    int cpus = thread_cpus(), computing = counts[ROLE_MASTER] + counts[ROLE_WORKER], all = 0;
+    for (role r = 0; r < ROLE_COUNT; r++)
+        all += counts[r];
+    if (computing > FOR_A_CPU * cpus)
+        fprintf(stderr,
+                "tequio: %d tasks on the %d CPU%s of this machine: %d of them train, and take turns; %s\n",
+                all, cpus, cpus == 1 ? "" : "s", computing, remedy);
+}
+
 void report_tasks(roster *tasks)
 {
     for (int i = 0; i < tasks->n; i++) {
@@ -71,9 +85,10 @@ void report_tasks(roster *tasks)
     }
 }
 
-static void print_text(const order *o, roster *tasks)
+static void print_text(const order *o, const roster *tasks)
 {
     const job *j = &o->job;
+    buf rows = BUF_INIT;
     printf("job        %s, %s, for %s\n", j->id, j->tier, o->target);
     printf("tasks      %" PRId64 ", with %" PRId64 " GPUs\n", job_tasks(j), job_gpus(j));
     for (role r = 0; r < ROLE_COUNT; r++)
@@ -82,9 +97,11 @@ static void print_text(const order *o, roster *tasks)
     printf("each runs  tequio");
     for (int i = 0; o->arguments[i]; i++)
         printf(" %s", o->arguments[i]);
-    printf("\n");
-    report_tasks(tasks);
+    rows_add(tasks, &rows);
+    printf("\nwhere they are; --json shows the TF_CONFIG of each:\n%s", rows.data);
+    buf_fini(&rows);
 }
+
 
 void report_print(const order *o, roster *tasks, bool as_json)
 {

@@ -128,6 +128,12 @@ static status dry_run(const launch *l, const target *t, error *err)
     return st;
 }
 
+static void warn_of_crowd(const launch *l)
+{
+    roster_shape shape = target_shape(l, 0);
+    report_crowd(shape.counts, "--scale-down runs fewer, as 1x2x1");
+}
+
 /* Where this program is and where it will write, from any folder. */
 static status find_places(launch *l, char program[PATH_MAX], error *err)
 {
@@ -149,6 +155,8 @@ static int launch_order(const order *o, const args *a, error *err)
     status st = check_target(&l, t, err);
     if (st == OK)
         st = find_places(&l, program, err);
+    if (st == OK && t->is_here)
+        warn_of_crowd(&l);
     if (st == OK && t->prepare)
         st = t->prepare(&l, err);
     if (st == OK && args_has(a, "dry-run"))
@@ -233,8 +241,8 @@ static const flag submit_flags[] = {
     {"gpus", 0, FLAG_COUNT, "N", TARGET_GROUP("compose"),
      "GPUs of the machine, instead of those found on this one.", 0, CUDA_GPUS_MAX},
     {"dry-run", 0, FLAG_SWITCH, NULL, SHOW,
-     "Check everything and print machines, tasks and the TF_CONFIG of each; start nothing.", 0, 0},
-    {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON.", 0, 0},
+     "Check everything and print machines and tasks; start nothing.", 0, 0},
+    {"json", 0, FLAG_SWITCH, NULL, SHOW, "Let --dry-run print JSON, with the TF_CONFIG of each task.", 0, 0},
     {"stream-logs", 0, FLAG_SWITCH, NULL, SHOW, "Show what tasks print: always so here.", 0, 0},
     {"async", 0, FLAG_SWITCH, NULL, SHOW, "Submit, and do not wait; for targets whose tasks live on: kubernetes and slurm.", 0, 0},
 };

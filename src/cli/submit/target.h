@@ -31,6 +31,7 @@ typedef struct launch {
 typedef struct target {
     const char *name;
     const char *group;     /* of its own flags; NULL: it has none */
+    bool is_here;          /* all tasks are on this machine */
     bool begins_again;     /* the whole job, by itself */
     bool lives_on;         /* without us, after --async */
     /* Reads and checks the target's flags; NULL: there is nothing to read. */

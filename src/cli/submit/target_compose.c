@@ -274,6 +274,7 @@ static int run(const launch *l, error *err)
 const target target_compose = {
     .name = "compose",
     .group = TARGET_GROUP("compose"),
+    .is_here = true,
     .prepare = prepare,
     .plan = plan,
     .write = write_file,

@@ -46,6 +46,7 @@ static int run(const launch *l, error *err)
 
 const target target_local = {
     .name = "local",
+    .is_here = true,
     .plan = plan,
     .run = run,
 };

@@ -21,11 +21,15 @@ static slurm_options options_of(const launch *l)
     };
 }
 
+/* Where and at which ports is known when Slurm has allotted the nodes. */
 static status plan(const launch *l, roster *ret, error *err)
 {
     (void)err;
     roster_shape shape = target_shape(l, 0);
+    shape.start_port = 0;
     roster_plan(&shape, ret);
+    for (int i = 0; i < ret->n; i++)
+        ret->tasks[i].host = "NODE";
     return OK;
 }
 

@@ -67,10 +67,28 @@ static const char *place(collection *c, const char *path)
     return own;
 }
 
-static json_t *section_of(json_t *top, const char *section, const char *within)
+static json_t *section_of(const json_t *top, const char *section, const char *within)
 {
-    json_t *at = section ? json_object_get(top, section) : top;
+    json_t *at = section ? json_object_get(top, section) : (json_t *)(uintptr_t)top;
     return within ? json_object_get(at, within) : at;
+}
+
+const reads_name *reads_names(const config *c, arena *memory)
+{
+    reads_name *names = arena_alloc(memory, (COUNT_OF(keys) + 1) * sizeof *names);
+    int n = 0;
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        const char *section = keys[i].section, *within = keys[i].within;
+        const json_t *at = section_of(config_json(c, ""), section, within);
+        const char *path = json_string_value(json_object_get(at, keys[i].key));
+        if (path)
+            names[n++] = (reads_name){
+                .key = arena_printf(memory, "%s%s%s%s%s", section ? section : "", section ? "." : "",
+                                    within ? within : "", within ? "." : "", keys[i].key),
+                .path = arena_strdup(memory, path),
+            };
+    }
+    return names;
 }
 
 void reads_of(const config *c, arena *memory, reads *ret)

@@ -13,6 +13,14 @@ typedef struct reads {
     const char *const *places; /* folders, or files, that hold what it names; NULL at the end */
 } reads;
 
+typedef struct reads_name {
+    const char *key;  /* "model.pretrained.path"; NULL: the end of a list */
+    const char *path; /* as it is written there */
+} reads_name;
+
+/* What the configuration names, whether it is there or not. */
+const reads_name *reads_names(const config *c, arena *memory);
+
 /* A file comes with its whole folder, for others beside it may belong to it. What is not there
  * stays as it is: the task that misses it says so. */
 void reads_of(const config *c, arena *memory, reads *ret);

@@ -1,8 +1,10 @@
 /* `tequio submit --target kubernetes`: every task is a pod of a cluster that kubectl reaches. */
+#include "cli/submit/reads.h"
 #include "cli/submit/target.h"
 #include "job/kubernetes/run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,10 +90,30 @@ static status plan(const launch *l, roster *ret, error *err)
     return OK;
 }
 
+/* gs:// is what is mounted at /gcs (common/base/gcs.h); any other path is whole, or the image's. */
+static void warn_of_unclaimed(const launch *l)
+{
+    const kubernetes_target *t = l->own;
+    arena *memory = l->order->memory;
+    for (const reads_name *r = reads_names(l->order->resolved, memory); r->key; r++) {
+        bool is_bucket = strncmp(r->path, "gs://", 5) == 0;
+        const char *path = is_bucket ? arena_printf(memory, "/gcs/%s", r->path + 5) : r->path;
+        if (kubernetes_is_claimed(t->claims, path))
+            continue;
+        fprintf(stderr,
+                "tequio: submit: %s: '%s' is in no claim (--claims NAME:/PATH), so pods find it only if "
+                "%s\n",
+                r->key, r->path,
+                is_bucket ? "its bucket is mounted at /gcs in them" : "their image holds it");
+    }
+}
+
 static status write_manifest(const launch *l, buf *ret, error *err)
 {
     kubernetes_options o = options_of(l);
-    return kubernetes_manifest(&o, ret, err);
+    TRY(kubernetes_manifest(&o, ret, err));
+    warn_of_unclaimed(l);
+    return OK;
 }
 
 static int run(const launch *l, error *err)
@@ -103,6 +125,8 @@ static int run(const launch *l, error *err)
                             .key = o.is_secured ? key : NULL,
                             .log_dir = l->logs,
                             .waits = !args_has(l->args, "async")};
+    if (st == OK)
+        warn_of_unclaimed(l);
     int code = st == OK ? kubernetes_run(&to, err) : status_exit_code(st);
     jobkey_wipe(key, sizeof key);
     return code;

@@ -85,6 +85,22 @@ status kubernetes_claims(const char *text, arena *memory, const kubernetes_claim
     return OK;
 }
 
+static bool is_below(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+    while (n > 1 && folder[n - 1] == '/')
+        n--;
+    return n == 1 || (strncmp(path, folder, n) == 0 && (path[n] == '/' || !path[n]));
+}
+
+bool kubernetes_is_claimed(const kubernetes_claim *claims, const char *path)
+{
+    for (const kubernetes_claim *c = claims; c->name; c++)
+        if (is_below(path, c->path))
+            return true;
+    return false;
+}
+
 /* --- what Kubernetes would not take --- */
 
 static status check_labels(const doc_node *labels, error *err)

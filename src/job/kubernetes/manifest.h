@@ -57,6 +57,9 @@ MUST_USE status kubernetes_name(const job *j, char ret[KUBERNETES_NAME], error *
 /* "work:/mnt/work,data:/data" E_USAGE. */
 MUST_USE status kubernetes_claims(const char *text, arena *memory, const kubernetes_claim **ret, error *err);
 
+/* Whether a path, absolute, is one that a claim of the list is seen at, or below one. */
+bool kubernetes_is_claimed(const kubernetes_claim *claims, const char *path);
+
 /* Appends it, as YAML. E_CONFIG for what Kubernetes would not take. */
 MUST_USE status kubernetes_manifest(const kubernetes_options *o, buf *ret, error *err);
 

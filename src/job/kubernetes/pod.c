@@ -92,20 +92,9 @@ static json_t *claim_volume(const char *name, const char *claim)
     return json_pack("{s:s, s:{s:s}}", "name", name, "persistentVolumeClaim", "claimName", claim);
 }
 
-static bool is_below(const char *path, const char *folder)
-{
-    size_t n = strlen(folder);
-    while (n > 1 && folder[n - 1] == '/')
-        n--;
-    return n == 1 || (strncmp(path, folder, n) == 0 && (path[n] == '/' || !path[n]));
-}
-
 bool pod_owns_claim(const kubernetes_options *o)
 {
-    for (const kubernetes_claim *c = o->claims; c->name; c++)
-        if (is_below(o->job_dir, c->path))
-            return false;
-    return true;
+    return !kubernetes_is_claimed(o->claims, o->job_dir);
 }
 
 /* A file system has things of its own at its root: the job dir is a folder of it. */

@@ -4,6 +4,7 @@
 #include "cli/line/help.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
+#include "common/base/console.h"
 #include "common/base/log.h"
 #include "common/config/config.h"
 
@@ -106,6 +107,7 @@ int cli_main(int argc, char **argv)
 {
     error err = ERROR_INIT;
     int code = flush_results(dispatch(argc, argv, &err), &err);
+    console_end_bar();
     if (err.code != OK)
         fprintf(stderr, "tequio: %s\n", err.text);
     return code;

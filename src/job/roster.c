@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 void roster_plan(const roster_shape *shape, roster *ret)
@@ -144,16 +143,9 @@ static void put(char **e, size_t *n, char *entry)
     e[at] = entry;
 }
 
-/* A bar is drawn by the master, into a pipe; only the launcher sees the terminal. */
-static int terminal_columns(void)
-{
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 char **roster_environment(roster *s, int i, int life, const roster_words *words, char *const *base)
 {
-    enum { OWN = 10 };
+    enum { OWN = 9 };
     size_t n = 0, n_base = 0;
     while (base[n_base])
         n_base++;
@@ -175,8 +167,6 @@ char **roster_environment(roster *s, int i, int life, const roster_words *words,
         put(e, &n, xasprintf("TEQUIO_KEY_FILE=%s", words->key_file));
     if (words->threads > 0)
         put(e, &n, xasprintf("OMP_NUM_THREADS=%d", words->threads));
-    if (terminal_columns() > 0)
-        put(e, &n, xasprintf("COLUMNS=%d", terminal_columns()));
     return e;
 }
 

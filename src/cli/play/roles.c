@@ -38,7 +38,7 @@ status play_master(play *p, error *err)
     size_t n = 1;
     if (p->listen)
         endpoints[n++] = p->listen;
-    progress_init(&p->progress, p->o->progress, stderr);
+    progress_init(&p->progress, p->o->progress);
     status st = master_run(
         &(master_options){
             .config = p->o->config,

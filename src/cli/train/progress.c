@@ -2,12 +2,13 @@
 
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
+#include "common/base/console.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
@@ -17,6 +18,8 @@ enum {
     LINE = 256,
     ETA_MAX_S = 10 * 1000 * 1000
 };
+
+#define SPACES "  " /* between fields */
 
 static const char *const mode_names[] = {"none", "plain", "bar"};
 
@@ -35,55 +38,22 @@ const char *progress_mode_name(progress_mode mode)
     return mode_names[mode];
 }
 
-void progress_init(progress *p, progress_mode mode, FILE *out)
+void progress_init(progress *p, progress_mode mode)
 {
-    *p = (progress){.mode = mode, .out = out, .next_us = INT64_MIN};
-}
-
-/* A task of a local cluster writes into a pipe: its launcher says how wide the terminal is. */
-static int columns(FILE *out)
-{
-    struct winsize size;
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    const char *text = getenv("COLUMNS");
-    int n = text ? atoi(text) : 0;
-    return n > 0 ? n : 80;
-}
-
-static void write_bar(progress *p)
-{
-    const progress_state *s = &p->newest;
-    char text[LINE];
-    progress_text(s, text, sizeof text);
-    int room = columns(p->out) - 1, bar = 0;
-    char cells[BAR_CELLS + 1];
-    if (s->total_steps > 0 && room >= (int)strlen(text) + BAR_CELLS + 3) {
-        int64_t full = s->step * BAR_CELLS / s->total_steps;
-        for (int i = 0; i < BAR_CELLS; i++)
-            cells[i] = i < full ? '=' : i == full ? '>' : ' ';
-        bar = BAR_CELLS;
-    }
-    cells[bar] = 0;
-    if (bar)
-        fprintf(p->out, "\r[%s] %s\033[K\r", cells, text);
-    else
-        fprintf(p->out, "\r%.*s\033[K\r", room > 0 ? room : 0, text);
-    fflush(p->out);
-    p->is_bar_open = true;
+    *p = (progress){.mode = mode, .next_us = INT64_MIN};
 }
 
 static void show(progress *p)
 {
+    char text[LINE], line[LINE + sizeof PROGRESS_MARK];
     p->is_newest_shown = true;
+    progress_text(&p->newest, text, sizeof text);
     if (p->mode == PROGRESS_BAR) {
-        write_bar(p);
+        console_bar(text, progress_fit);
         return;
     }
-    char text[LINE];
-    progress_text(&p->newest, text, sizeof text);
-    fprintf(p->out, PROGRESS_MARK "%s\n", text);
-    fflush(p->out);
+    int n = snprintf(line, sizeof line, PROGRESS_MARK "%s\n", text);
+    console_line(line, (size_t)n);
 }
 
 void progress_show(progress *p, const progress_state *s, int64_t now_us)
@@ -107,10 +77,8 @@ void progress_finish(progress *p)
         return;
     if (!p->is_newest_shown)
         show(p);
-    if (p->is_bar_open)
-        fputc('\n', p->out);
-    fflush(p->out);
-    progress_init(p, p->mode, p->out);
+    console_end_bar();
+    progress_init(p, p->mode);
 }
 
 static void add_time(buf *text, double seconds)
@@ -143,4 +111,49 @@ void progress_text(const progress_state *s, char *ret, size_t bytes)
         add_time(&text, s->eta_s);
     snprintf(ret, bytes, "%s", text.data);
     buf_fini(&text);
+}
+
+/* --- fitting --- */
+
+/* The fields that go first where there is no room, by a word in them. */
+static const char *const least[] = {"rate ", "epoch ", " examples/s", "loss ", "eta "};
+
+/* Takes out the field that holds the word, with the spaces before it; the first field stays. */
+static void take_out(char *text, const char *word)
+{
+    char *at = strstr(text, word);
+    if (!at)
+        return;
+    while (at > text && strncmp(at, SPACES, strlen(SPACES)) != 0)
+        at--;
+    char *end = strstr(at + strlen(SPACES), SPACES);
+    if (at > text && end)
+        memmove(at, end, strlen(end) + 1);
+    else if (at > text)
+        *at = '\0';
+}
+
+/* How full, of BAR_CELLS; -1: nobody knows. */
+static int64_t full_cells(const char *text)
+{
+    int64_t step = 0, total = 0;
+    if (sscanf(text, "step %" SCNd64 "/%" SCNd64, &step, &total) != 2 || total <= 0)
+        return -1;
+    return step >= total ? BAR_CELLS : (int64_t)((double)step / (double)total * BAR_CELLS);
+}
+
+void progress_fit(const char *text, int columns, char *ret, size_t bytes)
+{
+    char kept[LINE], cells[BAR_CELLS + 1] = "";
+    snprintf(kept, sizeof kept, "%s", text);
+    for (size_t i = 0; i < COUNT_OF(least) && (int)strlen(kept) > columns; i++)
+        take_out(kept, least[i]);
+    int64_t full = full_cells(kept);
+    bool has_room = (int)strlen(kept) + BAR_CELLS + 3 <= columns;
+    for (int i = 0; i < BAR_CELLS; i++)
+        cells[i] = i < full ? '=' : i == full ? '>' : ' ';
+    if (full >= 0 && has_room)
+        snprintf(ret, bytes, "[%s] %s", cells, kept);
+    else
+        snprintf(ret, bytes, "%.*s", columns, kept);
 }

@@ -1,5 +1,7 @@
 #include "common/base/error.h"
 
+#include "common/base/console.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +70,7 @@ void error_clear(error *err)
 
 void bug_at(const char *file, int line, const char *format, ...)
 {
+    console_end_bar();
     fprintf(stderr, "BUG %s:%d: ", file, line);
     va_list args;
     va_start(args, format);

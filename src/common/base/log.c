@@ -1,5 +1,7 @@
 #include "common/base/log.h"
 
+#include "common/base/console.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -103,9 +105,9 @@ void log_line(log_level level, const char *id, const char *format, ...)
             line[i] = ' ';
     line[used++] = '\n';
 
-    pthread_mutex_lock(&lock);
     if (atomic_load(&to_stderr))
-        fwrite(line, 1, used, stderr);
+        console_line(line, used);
+    pthread_mutex_lock(&lock);
     if (file)
         fwrite(line, 1, used, file);
     pthread_mutex_unlock(&lock);

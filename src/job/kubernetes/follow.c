@@ -1,6 +1,7 @@
 #include "job/kubernetes/follow.h"
 
 #include "common/base/clock.h"
+#include "job/process/screen.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static void take_line(void *user, child *c, int stream, const char *line, bool i
     for (int i = 0; i < f->n; i++)
         if (&f->at[i].child == c)
             f->at[i].heard_s = (int64_t)time(NULL);
-    screen_show(f->screen, c, 1, line, is_bar);
+    screen_show(c, 1, line, is_bar);
 }
 
 /* "--since-time=..." where lines have come before. */
@@ -113,12 +114,12 @@ static followed *add(follow *f, const kubectl_view *v, const kubectl_pod *pod)
     return &f->at[at];
 }
 
-static void say_wait(follow *f, followed *p, const kubectl_pod *pod)
+static void say_wait(followed *p, const kubectl_pod *pod)
 {
     if (pod->has_begun || !*pod->waits || strcmp(pod->waits, p->waits) == 0 ||
         strcmp(pod->waits, "ContainerCreating") == 0)
         return;
-    screen_say(f->screen, "the pod %s waits: %s", pod->name, pod->waits);
+    screen_say("the pod %s waits: %s", pod->name, pod->waits);
     free(p->waits);
     p->waits = xstrdup(pod->waits);
 }
@@ -141,7 +142,7 @@ status follow_pods(follow *f, const kubectl_view *v, error *err)
         p = p ? p : add(f, v, pod);
         if (!p)
             continue;
-        say_wait(f, p, pod);
+        say_wait(p, pod);
         if (wants_log(p, pod))
             TRY(open_log(f, p, pod->task, err));
     }

@@ -8,7 +8,7 @@
 #define TEQUIO_JOB_KUBERNETES_FOLLOW_H
 
 #include "job/kubernetes/kubectl.h"
-#include "job/process/screen.h"
+#include "job/process/child.h"
 
 #include <poll.h>
 
@@ -27,7 +27,6 @@ typedef struct followed {
 typedef struct follow {
     const kubernetes_options *o;
     const char *log_dir;
-    screen *screen;
     followed at[FOLLOW_MOST];
     int n;
 } follow;

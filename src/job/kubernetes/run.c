@@ -4,6 +4,7 @@
 #include "common/base/fs.h"
 #include "common/base/jobkey.h"
 #include "job/kubernetes/follow.h"
+#include "job/process/screen.h"
 #include "job/process/signals.h"
 
 #include <stdlib.h>
@@ -16,7 +17,6 @@ typedef struct running {
     const kubernetes_launch *l;
     const kubernetes_options *o;
     signals signals;
-    screen screen;
     follow follow;
     int asked;     /* how often we were asked to stop */
     int code;      /* of the pods that failed, the one that tells most; 0: none did */
@@ -65,9 +65,9 @@ static status check_cluster(const running *r, const char *path)
 static void say_submitted(running *r, const char *path)
 {
     arena *memory = arena_create();
-    screen_say(&r->screen, "the job %s is in the cluster; its manifest: %s", r->o->name, path);
+    screen_say("the job %s is in the cluster; its manifest: %s", r->o->name, path);
     if (!r->l->waits)
-        screen_say(&r->screen, "`kubectl delete %s --selector %s` removes it", kubectl_kinds(r->o),
+        screen_say("`kubectl delete %s --selector %s` removes it", kubectl_kinds(r->o),
                    kubectl_selector(r->o, memory));
     arena_destroy(&memory);
 }
@@ -84,7 +84,7 @@ static status submit(running *r)
         if (st == OK)
             say_submitted(r, path);
         else if (kubectl_delete(r->o, false, NULL) != OK) /* what was made before the refusal */
-            screen_say(&r->screen, "what was made of the job is left in the cluster");
+            screen_say("what was made of the job is left in the cluster");
     }
     jobkey_wipe(manifest.data, manifest.size);
     buf_fini(&manifest);
@@ -97,12 +97,11 @@ static status submit(running *r)
 static void ask_to_stop(running *r)
 {
     error why = ERROR_INIT;
-    screen_say(&r->screen, "%s",
-               r->asked ? "killing all pods"
-                        : "stopping after a checkpoint; Ctrl-C again kills all pods");
+    screen_say("%s", r->asked ? "killing all pods"
+                              : "stopping after a checkpoint; Ctrl-C again kills all pods");
     status st = r->asked++ ? kubectl_kill_pods(r->o, &why) : kubectl_delete(r->o, false, &why);
     if (st != OK)
-        screen_say(&r->screen, "%s", why.text);
+        screen_say("%s", why.text);
 }
 
 /* A code that is for good tells more than one that may pass, or of a pod that was told to leave. */
@@ -157,7 +156,7 @@ static bool look(running *r, int *ret)
         is_over = judge(r, &v, ret);
     }
     if (st != OK && !r->is_blind)
-        screen_say(&r->screen, "%s", why.text);
+        screen_say("%s", why.text);
     r->is_blind = st != OK;
     arena_destroy(&memory);
     return is_over;
@@ -183,7 +182,7 @@ static int wait_and_remove(running *r)
     int code = await_end(r);
     error why = ERROR_INIT;
     if (kubectl_delete(r->o, true, &why) != OK)
-        screen_say(&r->screen, "%s", why.text);
+        screen_say("%s", why.text);
     return code;
 }
 
@@ -194,7 +193,6 @@ int kubernetes_run(const kubernetes_launch *l, error *err)
                  .signals = SIGNALS_INIT,
                  .follow = {.o = l->manifest, .log_dir = l->log_dir},
                  .err = err};
-    r.follow.screen = &r.screen;
     status st = l->waits ? signals_open(false, &r.signals, err) : OK;
     if (st == OK)
         st = submit(&r);

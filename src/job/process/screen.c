@@ -1,50 +1,61 @@
 #include "job/process/screen.h"
 
 #include "cli/train/progress.h"
+#include "common/base/buf.h"
+#include "common/base/console.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-static void print_plain(screen *s, const char *prefix, const char *line)
+static void print_line(const char *prefix, const char *line)
 {
-    fprintf(stderr, "%s%s%s\n", s->bar[0] ? "\r\033[K" : "", prefix, line);
-    if (s->bar[0])
-        fprintf(stderr, "%s\r", s->bar);
-    fflush(stderr);
+    buf text = BUF_INIT;
+    buf_addf(&text, "%s%s\n", prefix, line);
+    console_line(text.data, text.size);
+    buf_fini(&text);
 }
 
-void screen_say(screen *s, const char *format, ...)
+void screen_say(const char *format, ...)
 {
     char line[512];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    print_plain(s, "tequio: ", line);
+    print_line("tequio: ", line);
 }
 
-void screen_show(screen *s, const child *c, int stream, const char *line, bool is_bar)
+/* Without the sign that ends it. */
+static void show_bar(const char *line)
 {
-    bool is_master = c->task.role == ROLE_MASTER;
-    if (is_master && stream == 0) {
+    char text[CHILD_LINE_MAX];
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(line, "\033"), line);
+    console_bar(text, progress_fit);
+}
+
+static void show_of_master(const char *line, int stream, bool is_bar, const char *prefix)
+{
+    bool is_progress = strncmp(line, PROGRESS_MARK, strlen(PROGRESS_MARK)) == 0;
+    if (stream == 0) {
+        console_end_bar(); /* both may be one terminal */
         printf("%s\n", line);
         fflush(stdout);
-        return;
+    } else if (is_bar) {
+        show_bar(line);
+    } else if (!*line) { /* the bar is done */
+        console_end_bar();
+    } else {
+        print_line(is_progress ? "" : prefix, line);
     }
-    if (is_master && is_bar) {
-        snprintf(s->bar, sizeof s->bar, "%s", line);
-        fprintf(stderr, "\r%s\r", line);
-        fflush(stderr);
-        return;
-    }
-    if (is_master && !*line && s->bar[0]) { /* the bar is done: leave its line */
-        s->bar[0] = 0;
-        fputc('\n', stderr);
-        return;
-    }
+}
+
+void screen_show(const child *c, int stream, const char *line, bool is_bar)
+{
     char prefix[TASK_NAME + 8];
     snprintf(prefix, sizeof prefix, "[%s %d] ", role_name(c->task.role), c->task.index);
-    bool is_progress = is_master && strncmp(line, PROGRESS_MARK, strlen(PROGRESS_MARK)) == 0;
-    print_plain(s, is_progress ? "" : prefix, line);
+    if (c->task.role == ROLE_MASTER)
+        show_of_master(line, stream, is_bar, prefix);
+    else
+        print_line(prefix, line);
 }

@@ -10,14 +10,10 @@
 #include "common/base/error.h"
 #include "job/process/child.h"
 
-typedef struct screen {
-    char bar[1024]; /* shown now, "" if there is none */
-} screen;
-
 /* A line of the launcher's own. */
-void screen_say(screen *s, const char *format, ...) PRINTF_LIKE(2, 3);
+void screen_say(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* A line of a task; as child_line. */
-void screen_show(screen *s, const child *c, int stream, const char *line, bool is_bar);
+void screen_show(const child *c, int stream, const char *line, bool is_bar);
 
 #endif

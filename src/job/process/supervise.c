@@ -37,7 +37,6 @@ typedef struct supervision {
     int64_t limit_at_us;  /* when it is; INT64_MAX: never */
     int64_t stop_at_us;   /* when the others are stopped; INT64_MAX: never */
     int64_t kill_at_us;   /* when whoever still runs is killed; INT64_MAX: never */
-    screen screen;
 } supervision;
 
 /* --- what tasks say --- */
@@ -61,7 +60,7 @@ static void take_line(void *user, child *c, int stream, const char *line, bool i
     supervision *s = user;
     if (c->task.role == ROLE_MASTER && stream == 1)
         note_blame(s, line);
-    screen_show(&s->screen, c, stream, line, is_bar);
+    screen_show(c, stream, line, is_bar);
 }
 
 /* --- ends --- */
@@ -150,16 +149,16 @@ static bool plan_restart(supervision *s, const child *c)
     child_describe_end(c, end, sizeof end);
     if (pause_us)
         snprintf(when, sizeof when, " in %.1f s", (double)pause_us * 1e-6);
-    screen_say(&s->screen, "%s: %s; it is started again%s (%d of %d)", c->name, end, when, r->n,
+    screen_say("%s: %s; it is started again%s (%d of %d)", c->name, end, when, r->n,
                s->options->max_restarts);
     return true;
 }
 
-static void say_end(supervision *s, const child *c)
+static void say_end(const child *c)
 {
     char end[80];
     child_describe_end(c, end, sizeof end);
-    screen_say(&s->screen, "%s: %s", c->name, end);
+    screen_say("%s: %s", c->name, end);
 }
 
 static void note_end(supervision *s, child *c, child **worst)
@@ -170,7 +169,7 @@ static void note_end(supervision *s, child *c, child **worst)
     if (code == 0 || s->is_done)
         return;
     if (s->options->primary_decides && !is_master(c))
-        say_end(s, c);
+        say_end(c);
     else if (code == PREEMPTED)
         note_preempted(s, c);
     else if (!s->is_ending && !plan_restart(s, c) && is_better_cause(c, *worst))
@@ -201,12 +200,12 @@ static void ask_to_stop(supervision *s, const char *why)
 {
     s->is_stop_asked = true;
     if (s->children[0].has_ended) {
-        screen_say(&s->screen, "stopping without a checkpoint: the master is not running");
+        screen_say("stopping without a checkpoint: the master is not running");
         s->is_preempted = true;
         kill_all(s);
         return;
     }
-    screen_say(&s->screen, "stopping after a checkpoint%s", why);
+    screen_say("stopping after a checkpoint%s", why);
     child_kill(&s->children[0], SIGTERM);
     s->kill_at_us = clock_us() + 2 * s->options->grace_ms * 1000;
 }

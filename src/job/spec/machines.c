@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char table_machines[], table_limits[], table_legacy[], table_mixes[], table_regions[],
-    table_tiers[];
+extern const char table_machines[], table_accelerated[], table_limits[], table_legacy[], table_mixes[],
+    table_regions[], table_tiers[];
 
 /* --- CSV without quotes, whose shape we know: what does not fit is our own mistake --- */
 
@@ -64,24 +64,55 @@ static int type_of(const machines *all, const char *name)
     return -1;
 }
 
+/* Its number; a new one if this is the first machine that has it. */
+static int add_type(machines *all, const char *name)
+{
+    int type = type_of(all, name);
+    for (int i = 0; type < 0 && i < GPU_TYPES; i++)
+        if (!all->gpu[i]) {
+            all->gpu[i] = xstrdup(name);
+            type = i;
+        }
+    BUG_ON(type < 0);
+    return type;
+}
+
+static machine *add_machine(machines *all, const char *name)
+{
+    BUG_ON(all->n_machines == MACHINES_MOST);
+    machine *m = &all->machine[all->n_machines++];
+    *m = (machine){.name = xstrdup(name), .built_in_type = -1};
+    return m;
+}
+
 static void read_machines(machines *all)
 {
     const char *at = table_machines;
-    row r;
-    read_row(&at, &r);
-    for (int i = 0; i < GPU_TYPES; i++)
-        all->gpu[i] = xstrdup(r.cell[3 + i]);
+    row head, r;
+    read_row(&at, &head);
     while (read_row(&at, &r)) {
-        machine *m = &all->machine[all->n_machines++];
-        *m = (machine){.name = xstrdup(r.cell[0]), .built_in_type = -1};
+        machine *m = add_machine(all, r.cell[0]);
         m->vcpus = number(r.cell[1]);
         m->memory_gb = number(r.cell[2]);
-        for (int i = 0; i < GPU_TYPES; i++)
-            m->counts[i] = count_bits(r.cell[3 + i]);
-        if (strncmp(m->name, "a2-", 3) == 0) {
-            m->built_in_type = type_of(all, "NVIDIA_TESLA_A100");
-            m->built_in = (int)number(r.cell[3 + m->built_in_type]);
+        for (int i = 3; i < head.n; i++) {
+            int type = add_type(all, head.cell[i]);
+            m->counts[type] = count_bits(r.cell[i]);
+            m->takes_gpus = m->takes_gpus || m->counts[type];
         }
+    }
+}
+
+static void read_accelerated(machines *all)
+{
+    const char *at = table_accelerated;
+    row r;
+    read_row(&at, &r);
+    while (read_row(&at, &r)) {
+        machine *m = add_machine(all, r.cell[0]);
+        m->vcpus = number(r.cell[1]);
+        m->memory_gb = number(r.cell[2]);
+        m->built_in_type = add_type(all, r.cell[3]);
+        m->built_in = (int)number(r.cell[4]);
     }
 }
 
@@ -91,8 +122,8 @@ static void read_legacy(machines *all)
     row r;
     read_row(&at, &r);
     while (read_row(&at, &r)) {
-        machine *m = &all->machine[all->n_machines++];
-        *m = (machine){.name = xstrdup(r.cell[0]), .is_legacy = true};
+        machine *m = add_machine(all, r.cell[0]);
+        m->is_legacy = true;
         m->equivalent = xstrdup(r.cell[1]);
         m->vcpus = number(r.cell[2]);
         m->memory_gb = number(r.cell[3]);
@@ -123,6 +154,8 @@ static void read_regions(machines *all)
     while (read_row(&at, &r)) {
         region *g = &all->region[all->n_regions++];
         g->name = xstrdup(r.cell[0]);
+        for (int i = 0; i < GPU_TYPES; i++)
+            g->gpus[i] = OFFER_UNKNOWN;
         for (int i = 1; i < head.n; i++) {
             const char *cell = r.cell[i];
             g->gpus[type_of(all, head.cell[i])] = *cell == '?'   ? OFFER_UNKNOWN
@@ -180,6 +213,7 @@ const machines *machines_all(void)
     static machines all;
     if (!all.n_machines) {
         read_machines(&all);
+        read_accelerated(&all);
         read_legacy(&all);
         read_limits(&all);
         read_regions(&all);
@@ -237,8 +271,9 @@ const char *machines_table(const char *name)
     static const struct {
         const char *name, *text;
     } tables[] = {
-        {"machines", table_machines}, {"limits", table_limits}, {"legacy", table_legacy},
-        {"mixes", table_mixes},       {"regions", table_regions}, {"tiers", table_tiers},
+        {"machines", table_machines}, {"accelerated", table_accelerated}, {"limits", table_limits},
+        {"legacy", table_legacy},     {"mixes", table_mixes},             {"regions", table_regions},
+        {"tiers", table_tiers},
     };
     for (size_t i = 0; i < COUNT_OF(tables); i++)
         if (strcmp(tables[i].name, name) == 0)
@@ -277,8 +312,15 @@ static void add_alternatives(buf *b, const machine *m, int type, int64_t count)
         }
     for (int i = 0; i < all->n_limits; i++)
         if (all->limit[i].type == type && all->limit[i].count == count)
-            buf_addf(b, "; %" PRId64 " × %s go with at most %g vCPUs and %g GB", count,
-                     all->gpu[type], all->limit[i].vcpus, all->limit[i].memory_gb);
+            buf_addf(b, "; %" PRId64 " × %s go with %sat most %g vCPUs and %g GB", count,
+                     all->gpu[type], m->takes_gpus ? "" : "machines of the N1 family with ",
+                     all->limit[i].vcpus, all->limit[i].memory_gb);
+    between = "; it is built into ";
+    for (int i = 0; i < all->n_machines; i++)
+        if (all->machine[i].built_in_type == type && !all->machine[i].is_legacy) {
+            buf_addf(b, "%s%s", between, all->machine[i].name);
+            between = ", ";
+        }
 }
 
 status machine_check(const machine *m, int type, int64_t count, error *err)
@@ -288,6 +330,11 @@ status machine_check(const machine *m, int type, int64_t count, error *err)
         return FAIL(err, E_CONFIG,
                     "GPUs cannot be added to the legacy type %s%s; name a machine of Compute Engine, as %s",
                     m->name, m->built_in ? ", which has its own" : "", m->equivalent);
+    if (m->built_in)
+        return m->built_in_type == type && m->built_in == count
+                   ? OK
+                   : FAIL(err, E_CONFIG, "%s comes with %d × %s, no others and no more or fewer",
+                          m->name, m->built_in, all->gpu[m->built_in_type]);
     if (count > 0 && count < 32 && m->counts[type] >> count & 1)
         return OK;
     buf text = BUF_INIT;

@@ -1,13 +1,14 @@
 /*
- * Machines and GPUs as AI Platform names them: what there is, which GPUs go with which machine, and
- * where. The tables are the files of tables/, compiled in.
+ * Machines and GPUs as AI Platform and Vertex AI name them: what there is, which GPUs go with which
+ * machine, and where. The tables are the files of tables/, compiled in.
  *
- * A number of GPUs goes with a machine of Compute Engine if machines.csv lists it; that is so
- * exactly where limits.csv allows its vCPUs and memory. Legacy types and the A2 family have their
- * GPUs built in.
+ * A number of GPUs goes with a machine of Compute Engine if machines.csv lists it; of the N1 family,
+ * which alone takes some, that is so exactly where limits.csv allows its vCPUs and memory. The
+ * machines of accelerated.csv and the legacy types have their GPUs built in.
  *
  * Threads: the one that asks first must be alone; then all is constant.
- * Source: AI Platform Training's pages on machine types and on regions; see docs/LAUNCHING.md.
+ * Source: AI Platform Training's pages on machine types and on regions, Vertex AI's on compute
+ * resources for training, Compute Engine's on families of machines.
  */
 #ifndef TEQUIO_JOB_SPEC_MACHINES_H
 #define TEQUIO_JOB_SPEC_MACHINES_H
@@ -16,7 +17,7 @@
 
 #include <stdbool.h>
 
-enum { GPU_TYPES = 6, MACHINES_MOST = 64, REGIONS_MOST = 64, LIMITS_MOST = 32, TIERS_MOST = 8, MIXES_MOST = 8 };
+enum { GPU_TYPES = 14, MACHINES_MOST = 160, REGIONS_MOST = 64, LIMITS_MOST = 32, TIERS_MOST = 8, MIXES_MOST = 8 };
 
 typedef struct machine {
     const char *name;
@@ -24,6 +25,7 @@ typedef struct machine {
     const char *equivalent;   /* of a legacy type: the machine of Compute Engine that is like it */
     double vcpus, memory_gb;
     uint32_t counts[GPU_TYPES]; /* bit n: n GPUs of that type go with it */
+    bool takes_gpus;          /* of any type */
     int built_in;             /* GPUs it comes with; of `built_in_type` */
     int built_in_type;        /* -1: none */
 } machine;
@@ -76,9 +78,8 @@ const uint32_t *machines_no_zone(const char *region);
 /* E_CONFIG, without a place, says what would be right. */
 MUST_USE status machine_check(const machine *m, int type, int64_t count, error *err);
 
-/* As CSV again, for people and for programs: machines, limits, legacy, regions, mixes or tiers.
- * NULL: no such
- * table. */
+/* As CSV again, for people and for programs: machines, accelerated, limits, legacy, regions, mixes or
+ * tiers. NULL: no such table. */
 const char *machines_table(const char *name);
 
 #endif

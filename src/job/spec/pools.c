@@ -96,11 +96,14 @@ static bool is_among(const char *const *words, size_t n, const char *text, size_
     return false;
 }
 
-/* "e2-standard-8": a machine of Compute Engine that is no part of our tables. */
+/* "c3-standard-8": a machine of Compute Engine that is no part of our tables; of the families that
+ * are, all sizes are but the smallest of N1. */
 static bool is_other_machine(const char *type)
 {
-    static const char *const families[] = {"c2", "c2d", "e2", "m1", "m2", "n1", "n2", "n2d"};
-    static const char *const shapes[] = {"standard", "highmem", "highcpu", "megamem", "ultramem"};
+    static const char *const families[] = {"c2d", "c3",  "c3d", "c4", "c4a", "c4d", "h3",
+                                           "m2",  "m3",  "m4",  "n1", "n2d", "n4d", "t2d"};
+    static const char *const shapes[] = {"standard", "highmem",  "highcpu",
+                                         "megamem",  "ultramem", "hypermem"};
     size_t family = strcspn(type, "-");
     const char *shape = type + family + (type[family] == '-');
     size_t bytes = strcspn(shape, "-");
@@ -108,6 +111,13 @@ static bool is_other_machine(const char *type)
     return is_among(families, COUNT_OF(families), type, family) &&
            is_among(shapes, COUNT_OF(shapes), shape, bytes) && *size &&
            !size[strspn(size, "0123456789")];
+}
+
+/* "cloud_tpu", "ct5lp-hightpu-4t", "tpu7x-standard-4t" */
+static bool is_tpu(const char *type)
+{
+    return word_is(type, "cloud_tpu") || strncmp(type, "tpu", 3) == 0 ||
+           (strncmp(type, "ct", 2) == 0 && isdigit((unsigned char)type[2]));
 }
 
 static status fail_type(const doc_node *type, error *err)
@@ -129,7 +139,7 @@ static status read_type(job *j, role r, const doc_node *type, arena *memory, err
     p->machine = machine_find(type->text);
     p->machine_type = p->machine ? p->machine->name : type->text;
     p->blame = type;
-    if (word_is(type->text, "cloud_tpu"))
+    if (is_tpu(type->text))
         return DOC_FAIL(err, type, "there is no backend for TPUs; name a machine with GPUs or none");
     if (p->machine) {
         p->gpu_type = p->machine->built_in_type;
@@ -145,16 +155,6 @@ static status read_type(job *j, role r, const doc_node *type, arena *memory, err
 
 /* --- GPUs --- */
 
-static status check_built_in(const job_pool *p, const doc_node *where, int type, int64_t count,
-                             error *err)
-{
-    if (type == p->machine->built_in_type && count == p->machine->built_in)
-        return OK;
-    return DOC_FAIL(err, where, "%s comes with %d × %s; leave acceleratorConfig out or say the same",
-                    p->machine->name, p->machine->built_in,
-                    machines_all()->gpu[p->machine->built_in_type]);
-}
-
 static status check_gpus(const job_pool *p, const doc_node *where, int type, int64_t count,
                          error *err)
 {
@@ -165,8 +165,6 @@ static status check_gpus(const job_pool *p, const doc_node *where, int type, int
                         "%s is not in our tables, so nothing is known of GPUs on it; `tequio tables "
                         "machines` shows the machines that take some",
                         p->machine_type);
-    if (p->machine->built_in && !p->machine->is_legacy)
-        return check_built_in(p, where, type, count, err);
     error why = ERROR_INIT;
     if (machine_check(p->machine, type, count, &why) != OK)
         return DOC_FAIL(err, where, "%s", why.text);

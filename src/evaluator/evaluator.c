@@ -13,6 +13,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/fs.h"
+#include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/wait.h"
 #include "common/store/manifest.h"
@@ -22,6 +23,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { POLL_MS = 100, LOOK_US = 500 * 1000, NONE = -1 };
@@ -71,10 +73,14 @@ static bool ends_epoch(const evaluator *e, const int64_t *list, size_t i)
     return epochs > 0 && (i == 0 || epochs > epochs_done(e, list[i - 1]));
 }
 
+/* Where the job's end was moved, the last checkpoint before that is one like others. */
 static bool is_final(const evaluator *e, int64_t step)
 {
     manifest m = {0};
-    bool final = read_manifest(e, step, &m, NULL) == OK && m.final;
+    char digest[SHA256_HEX];
+    config_digest(e->how.config, digest);
+    bool final = read_manifest(e, step, &m, NULL) == OK && m.final &&
+                 strcmp(m.config_digest, digest) == 0;
     manifest_fini(&m);
     return final;
 }
@@ -262,7 +268,7 @@ status evaluator_run(const evaluator_options *options, error *err)
         .stop = options->stop,
         .settled = NONE,
         .stumbled = NONE,
-        .signs = signs_begin(options->dir, config_f64(c, "distributed.start_timeout")),
+        .signs = signs_begin(options->dir, c, config_f64(c, "distributed.start_timeout")),
         .lost_s = options->lost_timeout_s > 0.0 ? options->lost_timeout_s
                                                 : config_f64(c, "distributed.lost_timeout"),
         .start_s = options->lost_timeout_s > 0.0 ? options->lost_timeout_s

@@ -2,8 +2,8 @@
 
 #include "common/base/clock.h"
 #include "common/base/fs.h"
-#include "common/base/json.h"
 #include "common/store/jobstate.h"
+#include "common/store/lockfile.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -46,10 +46,19 @@ static bool is_fresh(const jobdir *d)
     return fresh;
 }
 
-signs signs_begin(const jobdir *d, double start_timeout_s)
+static uint64_t trace_of_summary(const jobdir *d)
+{
+    char *path = jobdir_file(d, "summary.json");
+    uint64_t trace = lockfile_trace(path);
+    free(path);
+    return trace;
+}
+
+signs signs_begin(const jobdir *d, const config *c, double start_timeout_s)
 {
     signs s = {.dir = d, .pulse = jobdir_pulse(d), .alive_us = clock_us()};
     s.looked_us = s.alive_us;
+    s.old_summary = jobdir_has_other_end(d, c) ? trace_of_summary(d) : 0;
     jobstate state;
     if (jobstate_read(d, &state, NULL) == OK) {
         s.old_end = is_bad_end(&state) ? state.trace : 0;
@@ -63,13 +72,10 @@ signs signs_begin(const jobdir *d, double start_timeout_s)
 
 bool signs_done(const signs *s)
 {
-    char *path = jobdir_file(s->dir, "summary.json");
-    json_t *summary = NULL;
-    bool done = fs_exists(path) && json_read_file(path, &summary, NULL) == OK &&
-                !json_is_false(json_object_get(summary, "complete"));
-    json_decref(summary);
-    free(path);
-    return done;
+    if (s->old_summary && trace_of_summary(s->dir) == s->old_summary)
+        return false;
+    bool done;
+    return jobdir_is_done(s->dir, &done, NULL) == OK && done;
 }
 
 /* Who has not looked for a while, as a disk held it up, finds a change that may be long past. */

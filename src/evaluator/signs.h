@@ -24,9 +24,11 @@ typedef struct signs {
     int64_t alive_us; /* when it last changed; when we began, if it never did */
     int64_t looked_us; /* when we last looked */
     bool has_lived;   /* it changed, or a start says that it runs */
+    uint64_t old_summary; /* trace of one that a master with our configuration will remove; 0 */
 } signs;
 
-signs signs_begin(const jobdir *d, double start_timeout_s);
+/* `c` is our configuration: where it moves the end of the job that is done, the job goes on. */
+signs signs_begin(const jobdir *d, const config *c, double start_timeout_s);
 
 /* summary.json is there: nothing will be trained any more. */
 bool signs_done(const signs *s);

@@ -38,15 +38,7 @@ static status tick(master *m, error *err)
     if (m->o->stop && atomic_load(m->o->stop))
         master_preempt(m, "the master");
     if (m->phase >= RUN) {
-        bool stop = false;
-        TRY(results_poll(m->results, &stop, err));
-        if (stop && m->phase == RUN && !saver_is_hurried(m->saver)) {
-            m->total = saver_last(m->saver);
-            LOG_I("EARLY_STOP", "step=%lld: no improvement in %lld epochs", (long long)m->total,
-                  (long long)config_int(m->o->config, "trainer.patience"));
-            m->phase = DRAIN;
-            m->drain_us = now;
-        }
+        TRY(master_stop_early(m, err));
         if (m->phase == RUN) {
             master_order_cuts(m);
             master_watch_lanes(m, now);

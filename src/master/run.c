@@ -59,6 +59,20 @@ void master_order_histograms(master *m)
     master_send_servers(m, master_head(m, WIRE_HISTOGRAM, version), &h.base);
 }
 
+status master_stop_early(master *m, error *err)
+{
+    bool stop = false;
+    TRY(results_poll(m->results, &stop, err));
+    if (!stop || m->phase != RUN || saver_is_hurried(m->saver))
+        return OK;
+    m->total = saver_last(m->saver);
+    LOG_I("EARLY_STOP", "step=%lld: no improvement in %lld epochs", (long long)m->total,
+          (long long)config_int(m->o->config, "trainer.patience"));
+    m->phase = DRAIN;
+    m->drain_us = clock_us();
+    return OK;
+}
+
 status master_begin_run(master *m, error *err)
 {
     TRY(jobdir_begin(m->o->dir, err));
@@ -66,13 +80,16 @@ status master_begin_run(master *m, error *err)
     checkpoint_close(&m->restore);
     if (m->mode.unordered)
         master_lend_begin(m);
-    m->limit = 0;
     m->open_step = -1;
     m->progress_us = clock_us();
     if (m->preempted)
         saver_hurry(m->saver);
-    master_order_cuts(m);
-    master_order_histograms(m);
+    TRY(master_stop_early(m, err));     /* what was judged before may be enough */
+    m->limit = m->phase == RUN ? 0 : m->total;
+    if (m->phase == RUN) {
+        master_order_cuts(m);
+        master_order_histograms(m);
+    }
     members_all_whole(&m->members);     /* all begin alike */
     master_deal(m);
     LOG_I("RUN", "step=%lld limit=%lld workers=%u lanes=%u servers=%d era=%u%s",

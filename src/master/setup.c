@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/config/course.h"
 #include "common/config/mode.h"
 #include "common/wire/hello.h"
 #include "optim/settings.h"
@@ -35,15 +36,11 @@ static status settle_k(master *m, error *err)
         k = mode_batches_per_step(c, members_lanes(&m->members));
         TRY(jobdir_set_batches_per_step(m->o->dir, k, err));
     }
+    TRY(jobdir_keep_examples(m->o->dir, m->declaration.examples_per_epoch, err));
     m->mode = mode_settings(c);
     m->clock = k;
-    m->steps = (steps){.examples = m->declaration.examples_per_epoch,
-                       .batch_size = config_int(c, "data_loader.batch_size"),
-                       .per_step = m->mode.unordered ? 1 : k,
-                       .drop_last = config_bool(c, "data_loader.drop_last")};
-    m->total = config_int(c, "trainer.num_epochs") * steps_per_epoch(&m->steps);
-    if (config_has(c, "trainer.max_steps") && config_int(c, "trainer.max_steps") < m->total)
-        m->total = config_int(c, "trainer.max_steps");
+    m->steps = course_steps(c, m->declaration.examples_per_epoch, k);
+    m->total = course_total(&m->steps, c);
     uint32_t lanes = members_lanes(&m->members);
     LOG_I("JOB",
           "mode=%s steps=%lld steps_per_epoch=%lld batches_per_step=%lld effective_batch=%lld "
@@ -258,6 +255,7 @@ status master_begin_setup(master *m, error *err)
     for (size_t i = 0; i < optim_slots(&m->optim); i++)
         m->slot_names[i] = optim_slot_name(&m->optim, i);
     TRY(settle_k(m, err));
+    TRY(master_tell_moves(m, err));
     TRY(note_fingerprint(m, err));
     TRY(next_era(m, err));
     int64_t saved = -1;

@@ -127,6 +127,9 @@ MUST_USE status master_take_ready(master *m, int32_t s, const Wire__Ready *r, er
 MUST_USE status master_try_setup(master *m, error *err);
 MUST_USE status master_take_load(master *m, int32_t s, const wire_head *h, error *err);
 
+/* moved.c: what it does that the job's end was moved, if it was, and nobody has said so yet. */
+MUST_USE status master_tell_moves(master *m, error *err);
+
 /* shards.c */
 /* Who acts and stands by in the era that begins. True: all is held, and goes on; m->lineage is what
  * they have in common. False: all must be loaded, as dealt. */
@@ -148,6 +151,8 @@ void master_clear_shards(Wire__Setup *s);
 uint32_t *master_list_acting(const master *m, size_t *ret_n);   /* free it; none without copies */
 
 /* run.c */
+/* Looks for evaluations; where patience is over, what is saved is the result. */
+MUST_USE status master_stop_early(master *m, error *err);
 MUST_USE status master_begin_run(master *m, error *err);
 void master_order_cuts(master *m);
 void master_order_histograms(master *m);

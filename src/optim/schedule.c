@@ -23,6 +23,17 @@ bool schedule_kind_of(const char *name, schedule_kind *ret)
     return false;
 }
 
+const char *schedule_name(schedule_kind kind)
+{
+    return names[kind];
+}
+
+bool schedule_equal(const schedule *a, const schedule *b)
+{
+    bool has_end = a->kind != SCHEDULE_CONSTANT && a->kind != SCHEDULE_STEP;
+    return !has_end || a->total_steps == b->total_steps;
+}
+
 static double slanted_triangular(const schedule *s, int64_t at, int64_t n)
 {
     int64_t cut = (int64_t)((double)n * s->cut_fraction);

@@ -37,6 +37,10 @@ typedef struct schedule {
 } schedule;
 
 bool schedule_kind_of(const char *name, schedule_kind *ret);
+const char *schedule_name(schedule_kind kind);
 float schedule_rate(const schedule *s, int64_t step);
+
+/* Of schedules alike but for total_steps: have they the same rates, as long as training goes? */
+bool schedule_equal(const schedule *a, const schedule *b);
 
 #endif

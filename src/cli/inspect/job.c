@@ -5,6 +5,7 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/store/checkpoint.h"
+#include "common/store/history.h"
 #include "common/store/jobstate.h"
 #include "common/store/lockfile.h"
 
@@ -142,6 +143,7 @@ static status tell_job(const jobdir *d, json_t *o, error *err)
     json_object_set_new(o, "config", tell_config(resolved));
     json_object_set_new(o, "checkpoints", tell_checkpoints(steps, n));
     set_if_there(o, "best", best);
+    set_if_there(o, "history", json_object_get(job, "history"));
     set_if_there(o, "metrics", metrics);
     set_if_there(o, "summary", summary);
 out:
@@ -203,6 +205,19 @@ static void print_list(buf *ret, const char *title, const json_t *list)
     buf_addf(ret, "%s\n", json_array_size(list) ? "" : " none");
 }
 
+static void print_history(buf *ret, const json_t *history)
+{
+    size_t i;
+    const json_t *entry;
+    buf_adds(ret, json_array_size(history) ? "history\n" : "");
+    json_array_foreach(history, i, entry)
+    {
+        buf_addf(ret, "  %s ", inspect_str(entry, "time"));
+        history_print(entry, ret);
+        buf_adds(ret, "\n");
+    }
+}
+
 void inspect_print_job(const json_t *report, buf *ret)
 {
     const char *master = inspect_str(report, "master"), *end = inspect_str(report, "end");
@@ -214,6 +229,7 @@ void inspect_print_job(const json_t *report, buf *ret)
     if (*end)
         buf_addf(ret, "  the last start ended: %s\n", end);
     print_values(ret, "config", json_object_get(report, "config"));
+    print_history(ret, json_object_get(report, "history"));
     print_list(ret, "checkpoints", json_object_get(report, "checkpoints"));
     print_list(ret, "best", json_object_get(report, "best"));
     print_values(ret, "metrics", json_object_get(report, "metrics"));

@@ -7,6 +7,7 @@
 #include "cli/line/size.h"
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "common/config/course.h"
 #include "common/config/mode.h"
 #include "common/parts/placement.h"
 #include "exec/exec.h"
@@ -113,14 +114,6 @@ static json_t *servers(const flat *f, int n_servers, size_t slots, bool copies)
     return list;
 }
 
-static int64_t total_steps(const config *c, const steps *s)
-{
-    int64_t n = config_int(c, "trainer.num_epochs") * steps_per_epoch(s);
-    if (config_has(c, "trainer.max_steps") && config_int(c, "trainer.max_steps") < n)
-        n = config_int(c, "trainer.max_steps");
-    return n;
-}
-
 static json_t *report(const config *c, const shape *s, const built *b)
 {
     const steps *st = &b->steps;
@@ -144,7 +137,7 @@ static json_t *report(const config *c, const shape *s, const built *b)
                                   (json_int_t)(st->batch_size * st->per_step), "per_epoch",
                                   (json_int_t)steps_per_epoch(st), "epochs",
                                   (json_int_t)config_int(c, "trainer.num_epochs"), "total",
-                                  (json_int_t)total_steps(c, st)));
+                                  (json_int_t)course_total(st, c)));
     return r;
 }
 

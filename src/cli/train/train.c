@@ -406,8 +406,13 @@ static const flag train_flags[] = {
     {"serialization-dir", 's', FLAG_PATH, "DIR", DIRS,
      "Write here; a directory that is not empty is refused without --recover or --force.", 0, 0},
     {"job-dir", 0, FLAG_PATH, "DIR", DIRS,
-     "Write here; an unfinished job of equal configuration is resumed.", 0, 0},
-    {"recover", 'r', FLAG_SWITCH, NULL, DIRS, "Go on with the job in the directory.", 0, 0},
+     "Write here; an unfinished job of equal configuration is resumed, and one that only its end "
+     "differs from goes on to the new end.",
+     0, 0},
+    {"recover", 'r', FLAG_SWITCH, NULL, DIRS,
+     "Go on with the job in the directory; trainer.num_epochs, max_steps and patience may be others "
+     "than before, also of a job that is done.",
+     0, 0},
     {"force", 'f', FLAG_SWITCH, NULL, DIRS, "Remove what is in the directory first.", 0, 0},
     {"overrides", 'o', FLAG_TEXT, "JSON", CONF,
      "Values that replace those of CONFIG: an object, nested or with dotted keys.", 0, 0},

@@ -31,19 +31,27 @@ static char *config_above(const char *path)
     return found;
 }
 
-static status newest_checkpoint(const char *job_dir, char **ret, error *err)
+/* Of a job that goes on, again perhaps, the newest checkpoint tells more than the weights it ended
+ * with before. A folder without job.json is what somebody took out of one. */
+static status find_weights(const char *job_dir, char **ret, error *err)
 {
     jobdir *dir = NULL;
     int64_t *list = NULL;
     size_t n = 0;
-    TRY(jobdir_open(job_dir, &dir, err));
-    status st = checkpoint_list(dir, &list, &n, err);
-    if (st == OK && n == 0)
+    bool done = false;
+    char *final = existing(job_dir, "model.safetensors");
+    status st = jobdir_open(job_dir, &dir, err);
+    if (st == OK)
+        st = jobdir_is_done(dir, &done, err);
+    if (st == OK && !(final && (done || !jobdir_job_id(dir))))
+        st = checkpoint_list(dir, &list, &n, err);
+    if (st == OK && !final && !n)
         st =
             FAIL(err, E_DATA, "'%s' holds neither model.safetensors nor a checkpoint yet", job_dir);
     if (st == OK)
-        *ret = checkpoint_path(dir, list[n - 1]);
+        *ret = n ? checkpoint_path(dir, list[n - 1]) : xstrdup(final);
     free(list);
+    free(final);
     jobdir_close(&dir);
     return st;
 }
@@ -54,10 +62,10 @@ status subject_find(const char *path, subject *s, error *err)
         return FAIL(err, E_IO,
                     "'%s' does not exist; give a job dir, a checkpoint or a .safetensors file",
                     path);
-    s->model = existing(path, "model.safetensors");
     s->config_path = existing(path, "config.json");
     if (s->config_path)
-        return s->model ? OK : newest_checkpoint(path, &s->model, err);
+        return find_weights(path, &s->model, err);
+    s->model = existing(path, "model.safetensors");
     if (!s->model)
         s->model = xstrdup(path);
     s->config_path = config_above(s->model);

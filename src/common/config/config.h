@@ -65,6 +65,12 @@ char *config_dump(const config *c);                     /* pretty JSON; the call
  * and without keys marked not-result in the table (paths, logging). SHA-256 hex[65]. */
 void config_digest(const config *c, char *ret_hex);
 
+/* The keys of these that only say when training ends: {"trainer.num_epochs": 20, ...}. A job may go
+ * on with other values of them. The caller decrefs it. */
+json_t *config_end(const config *c);
+/* The digest that `c` would have with that end. */
+void config_digest_with(const config *c, const json_t *end, char *ret_hex);
+
 /* "key=<8 hex digits>" lines of the same keys, so that two sides can name what differs. */
 void config_digest_lines(const config *c, buf *ret);
 /* The first key that differs between two such texts, and false if none does. */

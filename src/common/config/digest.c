@@ -18,6 +18,7 @@ typedef void leaf_fn(void *user, const char *path, const char *text);
 typedef struct walk {
     leaf_fn *leaf;
     void *user;
+    const json_t *end; /* values that are visited instead of those of the same path; or NULL */
 } walk;
 
 static void visit_section(const walk *w, const char *schema, const char *path,
@@ -37,7 +38,8 @@ static void visit_value(const walk *w, const option *row, const char *path, cons
         }
         return;
     }
-    char *text = json_text(value);
+    const json_t *other = row->decides == DECIDES_END ? json_object_get(w->end, path) : NULL;
+    char *text = json_text(other ? other : value);
     if (row->decides)
         w->leaf(w->user, path, text);
     free(text);
@@ -57,10 +59,10 @@ static void visit_section(const walk *w, const char *schema, const char *path,
     }
 }
 
-static void visit(const config *c, leaf_fn *leaf, void *user)
+static void visit(const config *c, const json_t *end, leaf_fn *leaf, void *user)
 {
     BUG_ON(config_path(c)[0]);
-    const walk w = {.leaf = leaf, .user = user};
+    const walk w = {.leaf = leaf, .user = user, .end = end};
     visit_section(&w, "", "", config_json(c, ""));
 }
 
@@ -73,12 +75,30 @@ static void hash_leaf(void *user, const char *path, const char *text)
     sha256_add(h, "\n", 1);
 }
 
-void config_digest(const config *c, char *ret_hex)
+void config_digest_with(const config *c, const json_t *end, char *ret_hex)
 {
     sha256 h;
     sha256_begin(&h);
-    visit(c, hash_leaf, &h);
+    visit(c, end, hash_leaf, &h);
     sha256_end(&h, ret_hex);
+}
+
+void config_digest(const config *c, char *ret_hex)
+{
+    config_digest_with(c, NULL, ret_hex);
+}
+
+json_t *config_end(const config *c)
+{
+    json_t *end = json_object();
+    for (size_t i = 0; i < option_count; i++) {
+        const char *path = option_table[i].path;
+        if (option_table[i].decides != DECIDES_END)
+            continue;
+        const json_t *value = config_json(c, path);
+        json_object_set_new(end, path, value ? json_deep_copy(value) : json_null());
+    }
+    return end;
 }
 
 static void line_leaf(void *user, const char *path, const char *text)
@@ -90,7 +110,7 @@ static void line_leaf(void *user, const char *path, const char *text)
 
 void config_digest_lines(const config *c, buf *ret)
 {
-    visit(c, line_leaf, ret);
+    visit(c, NULL, line_leaf, ret);
 }
 
 /* Does `text` hold exactly this line? */

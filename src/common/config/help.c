@@ -52,13 +52,16 @@ void config_help_text(buf *ret)
     }
 }
 
+static const char *const shares[] = {
+    [DECIDES_NOTHING] = "", [DECIDES_RESULT] = "yes", [DECIDES_END] = "its end"};
+
 static void add_markdown_row(const option *o, buf *ret)
 {
     buf_addf(ret, "| `%s` | %s | ", option_key(o), o->types);
     option_expected(o, ret);
     buf_addf(ret, " | %s%s%s | %s | %s |\n", o->initial ? "`" : "",
              o->initial ? o->initial : "must be given", o->initial ? "`" : "",
-             o->decides ? "yes" : "", o->help);
+             shares[o->decides], o->help);
 }
 
 static void add_markdown_section(const char *schema, buf *ret)
@@ -89,7 +92,9 @@ void config_help_markdown(buf *ret)
 {
     buf_adds(ret,
              "# Options\n\nEvery key of a configuration. Made from the table of options by the "
-             "program itself.\n");
+             "program itself.\n\nA job goes on with the values it began with of all keys that "
+             "decide the result. Those that decide *its end* alone may be others: the end then "
+             "moves.\n");
     add_markdown_section("", ret);
     for (size_t i = 0; i < option_count; i++)
         if (opens_section(i))

@@ -21,6 +21,7 @@ enum {
     STRINGS = OPTION_STRINGS,
     MAP = OPTION_MAP,
     INT_MAP = OPTION_INT_MAP,
+    END = DECIDES_END,
 };
 
 const option option_table[] = {

@@ -35,13 +35,16 @@ typedef enum option_kind {
 
 enum { OPTION_ANY_LIST = OPTION_INTS | OPTION_NUMBERS | OPTION_STRINGS | OPTION_ITEMS };
 
+/* Written `false`, `true` and END in the table. */
+typedef enum option_share { DECIDES_NOTHING = 0, DECIDES_RESULT = 1, DECIDES_END = 2 } option_share;
+
 typedef struct option {
     const char *path;
     const char *types;
     unsigned kinds;
     const char *initial; /* default, as JSON text; NULL: the key must be given */
     const char *bounds;
-    bool decides;
+    unsigned decides; /* an option_share */
     const char *help;
 } option;
 

@@ -178,6 +178,19 @@ status jobdir_set_batches_per_step(jobdir *d, int64_t k, error *err)
     return jobdir_update(d, "batches_per_step", json_integer(k), err);
 }
 
+status jobdir_keep_examples(jobdir *d, int64_t n, error *err)
+{
+    json_int_t kept = json_integer_value(json_object_get(d->job, "examples_per_epoch"));
+    if (kept == n)
+        return OK;
+    if (kept)
+        return FAIL(err, E_DATA,
+                    "the training data have %lld examples, but this job began with %lld: its "
+                    "epochs would be others",
+                    (long long)n, (long long)kept);
+    return jobdir_update(d, "examples_per_epoch", json_integer(n), err);
+}
+
 status jobdir_keep_fingerprint(jobdir *d, const char *now, char **ret_before, error *err)
 {
     const char *kept = json_string_value(json_object_get(d->job, "fingerprint"));
@@ -197,6 +210,23 @@ status jobdir_count_start(jobdir *d, int64_t *ret_restarts, error *err)
     TRY(jobstate_begin(d, err));
     *ret_restarts = before;
     return OK;
+}
+
+/* summary.json is written last of all; one that says "complete": false is a report on the way. */
+status jobdir_is_done(const jobdir *d, bool *ret, error *err)
+{
+    char *path = jobdir_file(d, "summary.json");
+    json_t *summary = NULL;
+    status st = OK;
+    *ret = false;
+    if (fs_exists(path)) {
+        st = json_read_file(path, &summary, err);
+        *ret = st == OK && json_is_object(summary) &&
+               !json_is_false(json_object_get(summary, "complete"));
+    }
+    json_decref(summary);
+    free(path);
+    return st;
 }
 
 /* --- whose it is --- */

@@ -23,7 +23,7 @@
 
 typedef enum jobdir_rule {
     JOBDIR_ALLENNLP,  /* -s: not empty needs recover or force */
-    JOBDIR_ESTIMATOR, /* --job-dir: an unfinished job of equal config resumes by itself */
+    JOBDIR_ESTIMATOR, /* --job-dir: a job of equal config, but for its end, resumes by itself */
 } jobdir_rule;
 
 typedef struct jobdir_request {
@@ -40,9 +40,9 @@ typedef struct jobdir jobdir;
 /* The master's (or launcher's) opening: applies the rule, makes the folders, writes job.json and
  * config.json at a first start. Messages are AllenNLP's and Estimator's (E_CONFIG).
  *
- * A job that is already done (summary.json is there and does not say "complete": false) is
- * ret_done = true: nothing is touched and *ret is as jobdir_open gives it. Otherwise *ret holds the
- * dir's lock until jobdir_close, and a second master is refused (E_USAGE names the process), as
+ * A job that is already done (jobdir_is_done) is ret_done = true: nothing is touched and *ret is as
+ * jobdir_open gives it. A job whose end the configuration moves (history.h) goes on, done or not:
+ * its summary is removed. Otherwise *ret holds the dir's lock until jobdir_close, and a second master is refused (E_USAGE names the process), as
  * soon as it has seen the first one's sign of life.
  * Folders that other roles make first (log, eval, pins), state.json and the job's key do not count as
  * "not empty"; the key outlives a fresh start. Nor does what is left of a start that never came to
@@ -67,9 +67,16 @@ const char *
 jobdir_token(const jobdir *d); /* random text in job.json: shows that two tasks see the same dir */
 int64_t jobdir_batches_per_step(const jobdir *d); /* K fixed at the first start; 0: not yet */
 MUST_USE status jobdir_set_batches_per_step(jobdir *d, int64_t k, error *err);
+/* The examples of an epoch, fixed at the first start too: E_DATA if there were others. */
+MUST_USE status jobdir_keep_examples(jobdir *d, int64_t n, error *err);
+/* `c` is the configuration of the job in the dir but for its end: whoever starts with it moves
+ * that. False of another job's, and of no job. */
+bool jobdir_has_other_end(const jobdir *d, const config *c);
 /* What the workers' bits depend on, from now on. *ret_before is what it was until now, if that was
  * something else, and the caller's to free; else NULL. */
 MUST_USE status jobdir_keep_fingerprint(jobdir *d, const char *now, char **ret_before, error *err);
+/* Nothing is left to train: summary.json is there and does not say "complete": false. */
+MUST_USE status jobdir_is_done(const jobdir *d, bool *ret, error *err);
 /* Counts a start in job.json; the number before this one is the number of restarts. */
 MUST_USE status jobdir_count_start(jobdir *d, int64_t *ret_restarts, error *err);
 int64_t jobdir_starts(const jobdir *d); /* so many were counted */

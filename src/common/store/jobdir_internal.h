@@ -35,4 +35,17 @@ MUST_USE status jobdir_note_found(jobdir *d, error *err);
 /* What a first start made, with `all` also what may be there before one; then there is no job. */
 MUST_USE status jobdir_remove_made(jobdir *d, bool all, error *err);
 
+/* --- jobdir_recover.c --- */
+
+/* Digest, its lines, and the end of a configuration into d->job. */
+void jobdir_put_config(jobdir *d, const config *c);
+bool jobdir_has_config(const jobdir *d, const config *c); /* d->job is there */
+/* E_CONFIG unless the request's configuration is the job's but for an end that it can still have. */
+MUST_USE status jobdir_check_other_end(const jobdir *d, const jobdir_request *r, bool is_done,
+                                       error *err);
+/* The job goes on to that end: it is not done any more, and has one more entry of history. */
+MUST_USE status jobdir_move_end(jobdir *d, const config *c, error *err);
+/* What stands in a tree at "model.layers[2].kernel"; NULL if nothing does. Borrowed. */
+const json_t *jobdir_value_at(const json_t *tree, const char *path);
+
 #endif

@@ -11,7 +11,6 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
-#include "common/base/hash.h"
 #include "common/store/lockfile.h"
 
 #include <errno.h>
@@ -27,7 +26,14 @@ enum { TOKEN_BYTES = 16 };
 enum { PATIENCE_MIN_US = 3 * 1000 * 1000 };
 
 /* START_AGAIN: in the place of a start that came to nothing. */
-typedef enum action { START_FRESH, START_AGAIN, START_WIPED, RESUME, ALREADY_DONE } action;
+typedef enum action {
+    START_FRESH,
+    START_AGAIN,
+    START_WIPED,
+    RESUME,
+    MOVE_END,
+    ALREADY_DONE,
+} action;
 
 static bool has_file(const jobdir *d, const char *name)
 {
@@ -50,33 +56,19 @@ static status random_hex(size_t bytes, char *ret, error *err)
     return OK;
 }
 
-static json_t *digest_lines(const config *c)
-{
-    buf text = BUF_INIT;
-    config_digest_lines(c, &text);
-    json_t *lines = json_array();
-    char *rest = text.data;
-    for (char *line; rest && (line = strsep(&rest, "\n"));)
-        if (*line)
-            json_array_append_new(lines, json_string(line));
-    buf_fini(&text);
-    return lines;
-}
-
 static status make_job(jobdir *d, const config *c, error *err)
 {
-    char id[17], token[2 * TOKEN_BYTES + 1], digest[SHA256_HEX];
+    char id[17], token[2 * TOKEN_BYTES + 1];
     do {
         TRY(random_hex(8, id, err));
         d->job_id = strtoull(id, NULL, 16);
     } while (d->job_id == 0);
     TRY(random_hex(TOKEN_BYTES, token, err));
-    config_digest(c, digest);
-    d->job = json_pack("{s:s, s:s, s:i, s:i, s:b, s:O, s:s, s:o, s:s}", "job_id", id, "token", token,
+    d->job = json_pack("{s:s, s:s, s:i, s:i, s:b, s:O, s:s}", "job_id", id, "token", token,
                        "batches_per_step", 0, "starts", 0, "begun", 0, "found", d->found,
-                       "config_digest", digest, "config_digest_lines", digest_lines(c),
                        "tequio_version", TEQUIO_VERSION);
     BUG_ON(!d->job);
+    jobdir_put_config(d, c);
     return jobdir_save(d, err);
 }
 
@@ -109,49 +101,6 @@ static status is_unused(const jobdir *d, bool *ret, error *err)
     return OK;
 }
 
-/* summary.json is written last of all; one that says "complete": false is a report on the way. */
-static status is_finished(const jobdir *d, bool *ret, error *err)
-{
-    char *path = jobdir_file(d, "summary.json");
-    json_t *summary = NULL;
-    status st = OK;
-    *ret = false;
-    if (fs_exists(path)) {
-        st = json_read_file(path, &summary, err);
-        *ret = st == OK && json_is_object(summary) &&
-               !json_is_false(json_object_get(summary, "complete"));
-    }
-    json_decref(summary);
-    free(path);
-    return st;
-}
-
-static status fail_config_differs(const jobdir *d, const jobdir_request *r, error *err)
-{
-    buf ours = BUF_INIT, theirs = BUF_INIT;
-    config_digest_lines(r->config, &ours);
-    size_t i;
-    json_t *line;
-    json_array_foreach(json_object_get(d->job, "config_digest_lines"), i, line)
-        buf_addf(&theirs, "%s\n", json_is_string(line) ? json_string_value(line) : "");
-    char key[256] = "";
-    bool named = config_digest_differs(ours.data ? ours.data : "", theirs.data ? theirs.data : "",
-                                       key, sizeof key);
-    buf_fini(&ours);
-    buf_fini(&theirs);
-    const char *what = named ? key : "(made by another version of Tequio)";
-    if (r->rule == JOBDIR_ALLENNLP)
-        return FAIL(err, E_CONFIG,
-                    "Training configuration does not match the configuration we're recovering "
-                    "from. First difference: %s",
-                    what);
-    return FAIL(err, E_CONFIG,
-                "job dir '%s' holds a job of another configuration; first difference: %s. Go back "
-                "to its configuration, choose another directory, or give --force to remove "
-                "that job and start over",
-                d->path, what);
-}
-
 /* Of a folder in which somebody trained before: is it this job, and is there anything left to do?
  */
 static status decide_recover(jobdir *d, const jobdir_request *r, action *ret, error *err)
@@ -162,15 +111,15 @@ static status decide_recover(jobdir *d, const jobdir_request *r, action *ret, er
                     "choose another directory",
                     d->path);
     TRY(jobdir_load(d, err));
-    char digest[SHA256_HEX];
-    config_digest(r->config, digest);
-    if (strcmp(digest, json_string_value(json_object_get(d->job, "config_digest"))) != 0) {
+    bool is_same = jobdir_has_config(d, r->config), is_done;
+    if (!is_same && !jobdir_has_begun(d)) {
         *ret = START_AGAIN;
-        return jobdir_has_begun(d) ? fail_config_differs(d, r, err) : OK;
+        return OK;
     }
-    bool finished;
-    TRY(is_finished(d, &finished, err));
-    *ret = finished ? ALREADY_DONE : RESUME;
+    TRY(jobdir_is_done(d, &is_done, err));
+    if (!is_same)
+        TRY(jobdir_check_other_end(d, r, is_done, err));
+    *ret = !is_same ? MOVE_END : is_done ? ALREADY_DONE : RESUME;
     return OK;
 }
 
@@ -310,20 +259,38 @@ static status make_folders(const jobdir *d, error *err)
     return st;
 }
 
+/* config.json is there, and a start that moved the end did not die before it was written anew. */
+static bool tells_end(const jobdir *d, const config *c)
+{
+    char *path = jobdir_file(d, "config.json");
+    json_t *written = NULL, *end = config_end(c), *value;
+    bool tells = json_read_file(path, &written, NULL) == OK;
+    const char *key;
+    json_object_foreach(end, key, value)
+        tells = tells && json_equal(jobdir_value_at(written, key), value);
+    json_decref(written);
+    json_decref(end);
+    free(path);
+    return tells;
+}
+
 static status start(jobdir *d, const jobdir_request *r, action what, error *err)
 {
     if (what == START_WIPED)
         TRYF(wipe(d, err), err, "--force");
     if (what == START_AGAIN)
         TRYF(jobdir_remove_made(d, false, err), err, "what an earlier start has left");
-    if (what == RESUME)
+    bool goes_on = what == RESUME || what == MOVE_END;
+    if (goes_on)
         TRY(put_back_set_aside(d, err));
     if (what == START_WIPED || what == START_AGAIN)
         TRY(jobdir_note_found(d, err));
-    if (what != RESUME)
+    if (!goes_on)
         TRY(make_job(d, r->config, err));
+    if (what == MOVE_END)
+        TRY(jobdir_move_end(d, r->config, err));
     TRY(make_folders(d, err));
-    if (what != RESUME || !has_file(d, "config.json"))
+    if (what != RESUME || !tells_end(d, r->config))
         TRY(save_config(d, r->config, err));
     return fs_sync_dir(d->path, err);
 }

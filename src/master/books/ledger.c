@@ -25,6 +25,8 @@ struct ledger {
     FILE *lines;
     char *lines_path;
     int64_t line_told, event_told; /* these files tell of no later step yet */
+    double begin_wall_s;           /* spent before we began, as metrics.jsonl tells, */
+    int64_t begin_seen;            /* on so many examples */
     int64_t begin_examples;        /* over the job, when we began */
     int64_t start_us, mark_us, mark_examples;
 };
@@ -34,11 +36,19 @@ static const char last_tag[] = "training/examples_per_s";
 
 /* --- files --- */
 
-/* Keeps the lines of steps up to `step`; a line that is not ours ends the file, which is a new one:
- * a frozen master that thaws writes into the old. *ret_last: the last line's step, or 0. */
-static status lines_rewind(const char *path, int64_t step, int64_t *ret_last, error *err)
+/* The newest line there is: what was told last, and how long the job had taken by then. */
+static void note_line(ledger *l, const json_t *line)
 {
-    *ret_last = 0;
+    l->line_told = json_integer_value(json_object_get(line, "step"));
+    l->begin_seen = json_integer_value(json_object_get(line, "examples"));
+    l->begin_wall_s = json_number_value(json_object_get(line, "wall_s"));
+}
+
+/* Keeps the lines of steps up to `step`; a line that is not ours ends the file, which is a new one:
+ * a frozen master that thaws writes into the old. */
+static status lines_rewind(ledger *l, int64_t step, error *err)
+{
+    const char *path = l->lines_path;
     if (!fs_exists(path))
         return OK;
     buf text = BUF_INIT, kept = BUF_INIT;
@@ -50,12 +60,12 @@ static status lines_rewind(const char *path, int64_t step, int64_t *ret_last, er
         json_t *value = NULL;
         if (json_parse(line, (size_t)(end - line), path, E_DATA, &value, NULL) != OK)
             break;
-        int64_t at = json_integer_value(json_object_get(value, "step"));
+        bool stays = json_integer_value(json_object_get(value, "step")) <= step;
+        if (stays)
+            note_line(l, value);
         json_decref(value);
-        if (at > step)
-            continue;
-        *ret_last = at;
-        buf_add(&kept, line, (size_t)(end - line) + 1);
+        if (stays)
+            buf_add(&kept, line, (size_t)(end - line) + 1);
     }
     if (st == OK)
         st = fs_write_atomic(path, kept.data ? kept.data : "", kept.size, err);
@@ -79,7 +89,7 @@ static status events_begin(ledger *l, const char *folder, int64_t step, error *e
 static status files_open(ledger *l, int64_t step, error *err)
 {
     l->lines_path = jobdir_file(l->o.dir, "metrics.jsonl");
-    TRY(lines_rewind(l->lines_path, step, &l->line_told, err));
+    TRY(lines_rewind(l, step, err));
     l->lines = fopen(l->lines_path, "ae");
     if (!l->lines)
         return FAIL(err, E_IO, "open '%s': %s", l->lines_path, strerror(errno));
@@ -150,7 +160,7 @@ static void update_totals(ledger *l)
     ledger_totals *t = &l->totals;
     t->step = s->step;
     t->examples = s->examples;
-    t->seen = s->examples - l->begin_examples;
+    t->seen = l->begin_seen + s->examples - l->begin_examples;
     t->last_step = s->last_step;
     t->epoch = s->epoch;
     int64_t epochs = s->step / steps_per_epoch(&l->o.steps);
@@ -161,7 +171,7 @@ static void update_speed(ledger *l)
 {
     int64_t now = clock_us();
     ledger_totals *t = &l->totals;
-    t->wall_s = (double)(now - l->start_us) * 1e-6;
+    t->wall_s = l->begin_wall_s + (double)(now - l->start_us) * 1e-6;
     double since = (double)(now - l->mark_us) * 1e-6;
     if (since < 1 && t->examples_per_s > 0)
         return;
@@ -287,6 +297,7 @@ status ledger_open(const ledger_options *options, int64_t saved, int64_t step, l
     l->o = *options;
     l->start_us = l->mark_us = clock_us();
     status st = files_open(l, step, err);
+    l->totals.wall_s = l->begin_wall_s; /* of what the journal tells */
     if (st == OK)
         st = read_journal(l, saved, step, err);
     /* a checkpoint waits for its reports; so they are lost with the journal alone */
@@ -297,7 +308,8 @@ status ledger_open(const ledger_options *options, int64_t saved, int64_t step, l
         return st;
     }
     l->begin_examples = l->totals.examples;
-    l->totals.seen = 0;
+    l->totals.seen = l->mark_examples = l->begin_seen;
+    l->totals.wall_s = l->begin_wall_s;
     *ret = l;
     return OK;
 }

@@ -31,8 +31,9 @@ typedef struct ledger_options {
 
 typedef struct ledger_totals {
     int64_t step;           /* steps complete */
-    int64_t examples, seen; /* over the job; since this start */
-    double wall_s;          /* since this start */
+    int64_t examples;       /* over the job */
+    double wall_s;          /* of all starts, as far as metrics.jsonl tells of earlier ones, */
+    int64_t seen;           /* with so many examples */
     metric_set last_step, epoch, last_epoch;
     double examples_per_s; /* over the last seconds */
 } ledger_totals;

@@ -46,7 +46,7 @@ static void a_change_counts_from_when_it_was_made(void **state)
     (void)state;
     job j = job_make("");
     show_life(&j, 100);
-    signs s = signs_begin(j.dir, START_S);
+    signs s = signs_begin(j.dir, j.config, START_S);
     assert_false(s.has_lived);
     show_life(&j, 20);
     int64_t silence = silence_us(&s, 60 * second_us);
@@ -62,7 +62,7 @@ static void a_change_counts_from_now_when_it_looks_older_than_it_can_be(void **s
     (void)state;
     job j = job_make("");
     show_life(&j, 100);
-    signs s = signs_begin(j.dir, START_S);
+    signs s = signs_begin(j.dir, j.config, START_S);
     show_life(&j, 90);
     assert_true(silence_us(&s, 60 * second_us) < 30 * second_us);
     job_fini(&j);
@@ -73,10 +73,45 @@ static void who_looks_often_counts_from_the_look(void **state)
     (void)state;
     job j = job_make("");
     show_life(&j, 100);
-    signs s = signs_begin(j.dir, START_S);
+    signs s = signs_begin(j.dir, j.config, START_S);
     show_life(&j, 50);
     assert_true(silence_us(&s, 0) < 40 * second_us);
     job_fini(&j);
+}
+
+/* A summary, as a job that is done has it. */
+static void finish(const job *j)
+{
+    char *path = jobdir_file(j->dir, "summary.json");
+    assert_int_equal(fs_write_atomic(path, "{}", 2, NULL), OK);
+    free(path);
+}
+
+/* Of who may come before the master that lets the job go on. */
+static void a_job_whose_end_we_move_is_not_done(void **state)
+{
+    (void)state;
+    job j = job_make(""), longer = job_make("trainer: {num_epochs: 90}"),
+        other = job_make("random_seed: 7");
+    jobdir *d = NULL;
+    bool was_done;
+    assert_int_equal(jobdir_prepare(&(jobdir_request){.path = jobdir_path(j.dir),
+                                                      .rule = JOBDIR_ESTIMATOR,
+                                                      .config = j.config},
+                                    &d, &was_done, NULL),
+                     OK);
+    finish(&j);
+    signs same = signs_begin(d, j.config, START_S), moves = signs_begin(d, longer.config, START_S),
+          stranger = signs_begin(d, other.config, START_S);
+    assert_true(signs_done(&same));
+    assert_false(signs_done(&moves));
+    assert_true(signs_done(&stranger));
+    finish(&j); /* anew */
+    assert_true(signs_done(&moves));
+    jobdir_close(&d);
+    job_fini(&j);
+    job_fini(&longer);
+    job_fini(&other);
 }
 
 int main(void)
@@ -85,6 +120,7 @@ int main(void)
         cmocka_unit_test(a_change_counts_from_when_it_was_made),
         cmocka_unit_test(a_change_counts_from_now_when_it_looks_older_than_it_can_be),
         cmocka_unit_test(who_looks_often_counts_from_the_look),
+        cmocka_unit_test(a_job_whose_end_we_move_is_not_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,6 +161,24 @@ static void kinds_have_names(void **state)
     assert_int_equal(untouched, SCHEDULE_STEP);
 }
 
+static void the_end_matters_to_some(void **state)
+{
+    (void)state;
+    for (schedule_kind kind = SCHEDULE_CONSTANT; kind <= SCHEDULE_SLANTED_TRIANGULAR; kind++) {
+        bool has_end = kind != SCHEDULE_CONSTANT && kind != SCHEDULE_STEP;
+        schedule a = {.kind = kind, .base = 0.1, .total_steps = 40, .step_size = 9, .gamma = 0.5,
+                      .cut_fraction = 0.1, .ratio = 32};
+        schedule b = a;
+        assert_true(schedule_equal(&a, &b));
+        b.total_steps = 80;
+        assert_int_equal(schedule_equal(&a, &b), !has_end);
+        bool same = true;
+        for (int64_t step = 0; step < 40; step++)
+            same = same && !(schedule_rate(&a, step) != schedule_rate(&b, step));
+        assert_int_equal(same, !has_end);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +190,7 @@ int main(void)
         cmocka_unit_test(nothing_to_fall_over_stays_at_base),
         cmocka_unit_test(every_rate_is_finite_and_not_negative),
         cmocka_unit_test(kinds_have_names),
+        cmocka_unit_test(the_end_matters_to_some),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,261 @@
+/*
+ * Whether a configuration is the job's, or the job's but for its end, which then moves.
+ *
+ * job.json keeps the end beside the digest of all keys that decide the result: a configuration with
+ * another end is the job's if it has the job's digest with the job's end.
+ */
+#include "common/store/jobdir_internal.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/base/hash.h"
+#include "common/config/course.h"
+#include "common/config/mode.h"
+#include "common/store/checkpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- what job.json says of a configuration --- */
+
+static json_t *digest_lines(const config *c)
+{
+    buf text = BUF_INIT;
+    config_digest_lines(c, &text);
+    json_t *lines = json_array();
+    char *rest = text.data;
+    for (char *line; rest && (line = strsep(&rest, "\n"));)
+        if (*line)
+            json_array_append_new(lines, json_string(line));
+    buf_fini(&text);
+    return lines;
+}
+
+void jobdir_put_config(jobdir *d, const config *c)
+{
+    char digest[SHA256_HEX];
+    config_digest(c, digest);
+    json_object_set_new(d->job, "config_digest", json_string(digest));
+    json_object_set_new(d->job, "config_digest_lines", digest_lines(c));
+    json_object_set_new(d->job, "end", config_end(c));
+}
+
+/* --- another configuration --- */
+
+/* The lines of a digest but for those of keys in `without`. */
+static void add_lines(const char *lines, const json_t *without, buf *ret)
+{
+    for (size_t n; *lines; lines += n + (lines[n] == '\n')) {
+        n = strcspn(lines, "\n");
+        char *key = xasprintf("%.*s", (int)strcspn(lines, "=\n"), lines);
+        if (!json_object_get(without, key))
+            buf_addf(ret, "%.*s\n", (int)n, lines);
+        free(key);
+    }
+}
+
+/* The first key that differs, one that decides more than the end if there is one. */
+static bool name_difference(const jobdir *d, const config *c, char *ret_key, size_t bytes)
+{
+    buf here = BUF_INIT, there = BUF_INIT;
+    config_digest_lines(c, &here);
+    size_t i;
+    json_t *line, *end = config_end(c);
+    json_array_foreach(json_object_get(d->job, "config_digest_lines"), i, line)
+        buf_addf(&there, "%s\n", json_is_string(line) ? json_string_value(line) : "");
+    bool named = false;
+    for (int pass = 0; pass < 2 && !named; pass++) {
+        buf ours = BUF_INIT, theirs = BUF_INIT;
+        add_lines(here.data ? here.data : "", pass ? NULL : end, &ours);
+        add_lines(there.data ? there.data : "", pass ? NULL : end, &theirs);
+        named = config_digest_differs(ours.data ? ours.data : "", theirs.data ? theirs.data : "",
+                                      ret_key, bytes);
+        buf_fini(&ours);
+        buf_fini(&theirs);
+    }
+    json_decref(end);
+    buf_fini(&here);
+    buf_fini(&there);
+    return named;
+}
+
+const json_t *jobdir_value_at(const json_t *tree, const char *path)
+{
+    while (tree && *path) {
+        size_t n = strcspn(path, ".[]");
+        char *key = xasprintf("%.*s", (int)n, path);
+        tree = path[n] == ']' ? json_array_get(tree, strtoul(key, NULL, 10))
+                              : json_object_get(tree, key);
+        free(key);
+        path += n + strspn(path + n, ".[]");
+    }
+    return tree;
+}
+
+static void add_value(const json_t *tree, const char *path, const char *where, buf *ret)
+{
+    const json_t *value = jobdir_value_at(tree, path);
+    char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)) : NULL;
+    buf_addf(ret, "%.120s %s", text ? text : "absent", where);
+    free(text);
+}
+
+/* ": 0.01 in the job, 0.02 now"; nothing where config.json is not the job's any more. */
+static void add_values(const jobdir *d, const config *c, const char *key, buf *ret)
+{
+    char *path = jobdir_file(d, "config.json"), *dump = config_dump(c);
+    json_t *theirs = NULL, *ours = NULL;
+    if (json_read_file(path, &theirs, NULL) == OK &&
+        json_parse(dump, strlen(dump), path, E_CONFIG, &ours, NULL) == OK &&
+        !json_equal(jobdir_value_at(theirs, key), jobdir_value_at(ours, key))) {
+        buf_adds(ret, ": ");
+        add_value(theirs, key, "in the job, ", ret);
+        add_value(ours, key, "now", ret);
+    }
+    json_decref(theirs);
+    json_decref(ours);
+    free(dump);
+    free(path);
+}
+
+static status fail_differs(const jobdir *d, const jobdir_request *r, error *err)
+{
+    char key[256] = "";
+    buf what = BUF_INIT;
+    if (name_difference(d, r->config, key, sizeof key)) {
+        buf_adds(&what, key);
+        add_values(d, r->config, key, &what);
+    } else {
+        buf_adds(&what, "(made by another version of Tequio)");
+    }
+    status st =
+        r->rule == JOBDIR_ALLENNLP
+            ? FAIL(err, E_CONFIG,
+                   "Training configuration does not match the configuration we're recovering "
+                   "from. First difference: %s",
+                   what.data)
+            : FAIL(err, E_CONFIG,
+                   "job dir '%s' holds a job of another configuration; first difference: %s. Go "
+                   "back to its configuration, choose another directory, or give --force to remove "
+                   "that job and start over",
+                   d->path, what.data);
+    buf_fini(&what);
+    return st;
+}
+
+/* --- another end --- */
+
+static status newest_checkpoint(const jobdir *d, int64_t *ret, error *err)
+{
+    int64_t *list = NULL;
+    size_t n = 0;
+    TRY(checkpoint_list(d, &list, &n, err));
+    *ret = n ? list[n - 1] : -1;
+    free(list);
+    return OK;
+}
+
+/* Nobody can go back behind what is trained; nor, in ssp and async, may the end come nearer, for
+ * batches behind the new one may be in the weights. */
+static status check_end(const jobdir *d, const jobdir_request *r, bool is_done, error *err)
+{
+    int64_t reached;
+    TRY(newest_checkpoint(d, &reached, err));
+    if (is_done && reached < 0)
+        return FAIL(err, E_CONFIG,
+                    "the job in '%s' is done and has no checkpoint any more to go on from: train "
+                    "anew in another directory, from its model.safetensors if you like "
+                    "(model.pretrained)",
+                    d->path);
+    int64_t examples = json_integer_value(json_object_get(d->job, "examples_per_epoch"));
+    int64_t k = jobdir_batches_per_step(d);
+    if (examples < 1 || k < 1)
+        return OK; /* it made no step yet */
+    steps s = course_steps(r->config, examples, k);
+    int64_t before = course_end(&s, json_object_get(d->job, "end"));
+    int64_t now = course_total(&s, r->config);
+    if (now < reached)
+        return FAIL(err, E_CONFIG,
+                    "the job in '%s' has reached step %lld, but with trainer.num_epochs and "
+                    "trainer.max_steps as they are now it would end at step %lld (an epoch has "
+                    "%lld): let it end at step %lld or later, or choose another directory",
+                    d->path, (long long)reached, (long long)now, (long long)steps_per_epoch(&s),
+                    (long long)reached);
+    if (now < before && mode_settings(r->config).unordered)
+        return FAIL(err, E_CONFIG,
+                    "in the modes ssp and async a job cannot end earlier than it was to: '%s' was "
+                    "to end at step %lld, now at step %lld, and may have trained batches behind "
+                    "that",
+                    d->path, (long long)before, (long long)now);
+    return OK;
+}
+
+/* Is the job's configuration this one, with the given end? NULL: with its own. */
+static bool has_digest(const jobdir *d, const config *c, const json_t *end)
+{
+    const char *kept = json_string_value(json_object_get(d->job, "config_digest"));
+    char digest[SHA256_HEX];
+    config_digest_with(c, end, digest);
+    return kept && strcmp(kept, digest) == 0;
+}
+
+bool jobdir_has_config(const jobdir *d, const config *c)
+{
+    return has_digest(d, c, NULL);
+}
+
+bool jobdir_has_other_end(const jobdir *d, const config *c)
+{
+    return !has_digest(d, c, NULL) && has_digest(d, c, json_object_get(d->job, "end"));
+}
+
+status jobdir_check_other_end(const jobdir *d, const jobdir_request *r, bool is_done, error *err)
+{
+    return jobdir_has_other_end(d, r->config) ? check_end(d, r, is_done, err)
+                                              : fail_differs(d, r, err);
+}
+
+/* --- moving --- */
+
+static json_t *time_now(void)
+{
+    char text[32];
+    time_t now = time(NULL);
+    struct tm parts;
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
+    return json_string(text);
+}
+
+/* Results of the end before. The weights stay until there are others. */
+static status remove_results(const jobdir *d, error *err)
+{
+    static const char *const names[] = {"summary.json", "metrics.json"};
+    status st = OK;
+    for (size_t i = 0; st == OK && i < COUNT_OF(names); i++) {
+        char *path = jobdir_file(d, "%s", names[i]);
+        st = fs_remove_tree(path, err);
+        free(path);
+    }
+    return st == OK ? fs_sync_dir(d->path, err) : st;
+}
+
+status jobdir_move_end(jobdir *d, const config *c, error *err)
+{
+    int64_t reached;
+    TRY(newest_checkpoint(d, &reached, err));
+    TRY(remove_results(d, err)); /* first: a job is never done by an end it has not reached */
+    json_t *history = json_object_get(d->job, "history");
+    if (!json_is_array(history)) {
+        history = json_array();
+        json_object_set_new(d->job, "history", history);
+    }
+    json_t *entry = json_pack("{s:o, s:I, s:O, s:o}", "time", time_now(), "step",
+                              (json_int_t)(reached < 0 ? 0 : reached), "was",
+                              json_object_get(d->job, "end"), "is", config_end(c));
+    BUG_ON(!entry);
+    json_array_append_new(history, entry);
+    jobdir_put_config(d, c);
+    return jobdir_save(d, err);
+}

@@ -33,12 +33,8 @@ static status read_job(const args *a, order *o, error *err)
 {
     doc_node *top = NULL;
     TRY(read_file(a, o->memory, &top, err));
-    if (top->kind == DOC_NULL)
-        top = document_empty(o->memory, top->origin, DOC_MAP);
-    if (top->kind == DOC_MAP)
-        document_set(o->memory, top, "jobId",
-                     document_scalar(o->memory, "the name of the job", a->operands[0]));
-    TRY(flags_job(top, value_of, a, (const char *const *)a->rest, o->memory, &o->job, err));
+    TRY(flags_job(top, value_of, a, a->operands[0], (const char *const *)a->rest, o->memory, &o->job,
+                  err));
     const char *shape = args_text(a, "scale-down");
     return shape ? job_scale_down(&o->job, shape, err) : OK;
 }
@@ -100,8 +96,8 @@ static status check_same_arguments(const job *j, error *err)
             is_same = strcmp(own[i], all[i]) == 0;
         if (j->pools[r].count && !is_same)
             return FAIL(err, E_CONFIG,
-                        "the containerArgs of %s are others than the master's; all tasks of a job have "
-                        "the same",
+                        "the arguments of %s are others than the master's; all tasks of a job have the "
+                        "same",
                         role_name(r));
     }
     return OK;

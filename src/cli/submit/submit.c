@@ -1,4 +1,5 @@
-/* `tequio submit`: a job of AI Platform's form, with gcloud's flags, run on machines one has. */
+/* `tequio submit`: a job of AI Platform's or Vertex AI's form, with gcloud's flags, run on machines one
+ * has. */
 #include "backend/cuda/cuda.h"
 #include "cli/commands.h"
 #include "cli/submit/report.h"
@@ -30,7 +31,13 @@ roster_shape target_shape(const launch *l, int default_port)
 
 int target_task_restarts(const launch *l)
 {
-    return (int)config_int(l->order->resolved, "distributed.max_restarts");
+    const order *o = l->order;
+    return o->job.is_tried_once ? 0 : (int)config_int(o->resolved, "distributed.max_restarts");
+}
+
+int target_job_restarts(const launch *l)
+{
+    return l->order->job.is_tried_once ? 0 : TARGET_JOB_RESTARTS;
 }
 
 const char *const *target_words(const launch *l, const char *text)
@@ -104,10 +111,10 @@ static int run_job(const launch *l, const target *t, error *err)
     for (int life = 0;; life++) {
         int code = t->run(l, err);
         bool may_pass = restart_may_help(code) || (code >= 128 && err->code == E_ABORTED);
-        if (t->begins_again || !may_pass || life == TARGET_JOB_RESTARTS)
+        if (t->begins_again || !may_pass || life == target_job_restarts(l))
             return code;
         fprintf(stderr, "tequio: %s\ntequio: the whole job is started again (%d of %d)\n",
-                err->text, life + 1, TARGET_JOB_RESTARTS);
+                err->text, life + 1, target_job_restarts(l));
         error_clear(err);
     }
 }
@@ -252,9 +259,9 @@ const command command_submit = {
     .operands = "JOB",
     .min_operands = 1,
     .max_operands = 1,
-    .summary = "Run a training job that is written for AI Platform.",
-    .about = "Runs a job of AI Platform's form, from a job file (--config), gcloud's flags, or both: a "
-             "flag goes over its field of the file. What stands behind -- are arguments of `tequio "
+    .summary = "Run a training job that is written for AI Platform or Vertex AI.",
+    .about = "Runs a job of AI Platform's or Vertex AI's form, from a job file (--config), gcloud's flags, "
+             "or both: a flag goes over its field of the file. What stands behind -- are arguments of `tequio "
              "train` for each task, the config file first; --job-dir, before it, is handed on.\n\n"
              "The exit code is the primary's. A task that dies is started again up to five times, and "
              "then the whole job up to three times.",

@@ -52,6 +52,7 @@ extern const target target_compose, target_kubernetes, target_local, target_slur
 
 roster_shape target_shape(const launch *l, int default_port);
 int target_task_restarts(const launch *l);
+int target_job_restarts(const launch *l);
 
 /* The one given, or one for this job alone; wipe it. */
 MUST_USE status target_choose_key(const launch *l, char text[JOBKEY_TEXT], error *err);

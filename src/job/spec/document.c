@@ -111,13 +111,18 @@ static void make_room(arena *memory, doc_node *parent)
     parent->cap = cap;
 }
 
-void document_put(arena *memory, doc_node *map, const char *key, doc_node *value)
+void document_graft(arena *memory, doc_node *map, const char *key, doc_node *value)
 {
     BUG_ON(map->kind != DOC_MAP || document_get(map, key));
     make_room(memory, map);
-    value->path = map->path[0] ? arena_printf(memory, "%s.%s", map->path, key) : key;
     map->key[map->n] = key;
     map->item[map->n++] = value;
+}
+
+void document_put(arena *memory, doc_node *map, const char *key, doc_node *value)
+{
+    value->path = map->path[0] ? arena_printf(memory, "%s.%s", map->path, key) : key;
+    document_graft(memory, map, key, value);
 }
 
 void document_set(arena *memory, doc_node *map, const char *key, doc_node *value)

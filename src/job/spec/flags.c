@@ -1,7 +1,6 @@
 #include "job/spec/flags.h"
 
 #include "common/base/word.h"
-#include "job/spec/schema.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -185,6 +184,28 @@ static status lay(const laying *l, const row *r)
     return OK;
 }
 
+/* They are those of all roles, whatever program a role's image would run. */
+static void drop_programs(const laying *l, job *j)
+{
+    static const char *const configs[] = {"masterConfig", "workerConfig", "parameterServerConfig",
+                                          "evaluatorConfig"};
+    const doc_node *input = document_get(l->top, "trainingInput");
+    for (size_t i = 0; i < COUNT_OF(configs); i++) {
+        doc_node *config = document_get(input, configs[i]);
+        doc_node *command = document_get(config, "containerCommand");
+        char where[512];
+        if (command && command->n) {
+            document_where(command, where, sizeof where);
+            job_warn(j, l->memory, "%s: ignored: what stands behind -- are arguments of tequio", where);
+        }
+        static const char *const keys[] = {"containerCommand", "containerArgs"};
+        for (size_t k = 0; k < COUNT_OF(keys); k++)
+            if (document_get(config, keys[k]))
+                document_set(l->memory, config, keys[k],
+                             document_empty(l->memory, config->origin, DOC_NULL));
+    }
+}
+
 static void lay_arguments(const laying *l, const char *const *user_args)
 {
     static const char origin[] = "arguments behind --";
@@ -196,17 +217,24 @@ static void lay_arguments(const laying *l, const char *const *user_args)
     document_set(l->memory, map, key, list);
 }
 
-status flags_job(doc_node *top, flags_value *value, const void *user, const char *const *user_args,
-                 arena *memory, job *ret, error *err)
+status flags_job(doc_node *top, flags_value *value, const void *user, const char *id,
+                 const char *const *user_args, arena *memory, job *ret, error *err)
 {
+    job j = {.id = NULL};
     if (top->kind == DOC_NULL)
         top = document_empty(memory, top->origin, DOC_MAP);
-    laying l = {.top = top, .value = value, .user = user, .memory = memory, .err = err};
+    laying l = {.value = value, .user = user, .memory = memory, .err = err};
     TRY(check_together(&l));
-    TRY(schema_check(top, "Job", memory, NULL, NULL, err)); /* its keys get the names the flags know */
+    TRY(job_form(top, memory, &j, &l.top, err));
+    if (id)
+        document_set(memory, l.top, "jobId", document_scalar(memory, "the name of the job", id));
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         TRY(lay(&l, &rows[i]));
-    if (user_args && user_args[0])
+    if (user_args && user_args[0]) {
+        drop_programs(&l, &j);
         lay_arguments(&l, user_args);
-    return job_read(top, memory, ret, err);
+    }
+    TRY(job_read_form(l.top, &j, err));
+    *ret = j;
+    return OK;
 }

@@ -12,11 +12,11 @@
 typedef const char *flags_value(const void *user, const char *name);
 
 /*
- * The job of the tree `top` (document.h), which may be DOC_NULL, with the flags over it and
- * `user_args` (NULL at the end) as its arguments. E_USAGE of flags that do not go together,
- * E_CONFIG otherwise.
+ * The job of the tree `top` (document.h), which may be DOC_NULL, with the flags over it, `id` as its
+ * name and `user_args` (NULL at the end) as its arguments; of these two NULL and none leave what the
+ * tree says. E_USAGE of flags that do not go together, E_CONFIG otherwise.
  */
-MUST_USE status flags_job(doc_node *top, flags_value *value, const void *user,
+MUST_USE status flags_job(doc_node *top, flags_value *value, const void *user, const char *id,
                           const char *const *user_args, arena *memory, job *ret, error *err);
 
 #endif

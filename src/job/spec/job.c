@@ -2,6 +2,7 @@
 
 #include "job/spec/pools.h"
 #include "job/spec/schema.h"
+#include "job/spec/vertex.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -27,17 +28,12 @@ void job_warn(job *j, arena *memory, const char *format, ...)
     j->warnings[j->n_warnings++] = arena_strdup(memory, text);
 }
 
-typedef struct warning {
-    job *j;
-    arena *memory;
-} warning;
-
-static void warn_ignored(void *user, const doc_node *node, const field *f)
+void job_warn_ignored(void *user, const doc_node *node, const field *f)
 {
-    warning *w = user;
+    job *j = user;
     char where[512];
     document_where(node, where, sizeof where);
-    job_warn(w->j, w->memory, "%s: ignored: %s", where, f->note);
+    job_warn(j, j->memory, "%s: ignored: %s", where, f->note);
 }
 
 /* --- names --- */
@@ -138,19 +134,37 @@ static status read_top(job *j, const doc_node *top, error *err)
     return OK;
 }
 
+status job_form(doc_node *top, arena *memory, job *j, doc_node **ret, error *err)
+{
+    j->memory = memory;
+    if (vertex_is_job(top))
+        return vertex_read(top, memory, j, ret, err);
+    TRY(schema_check(top, "Job", memory, NULL, NULL, err));
+    *ret = top;
+    return OK;
+}
+
+status job_read_form(doc_node *form, job *j, error *err)
+{
+    TRY(schema_check(form, "Job", j->memory, job_warn_ignored, j, err));
+    TRY(read_top(j, form, err));
+    const doc_node *input = document_get(form, "trainingInput");
+    j->region = text_of(input, "region");
+    j->job_dir = text_of(input, "jobDir");
+    j->service_account = text_of(input, "serviceAccount");
+    TRY(pools_read(j, input, j->memory, err));
+    TRY(pools_check_region(j, input, j->memory, err));
+    TRY(read_scheduling(j, document_get(input, "scheduling"), err));
+    j->calls_chief = calls_chief(j, input);
+    return OK;
+}
+
 status job_read(doc_node *top, arena *memory, job *ret, error *err)
 {
     job j = {.id = NULL};
-    TRY(schema_check(top, "Job", memory, warn_ignored, &(warning){&j, memory}, err));
-    TRY(read_top(&j, top, err));
-    const doc_node *input = document_get(top, "trainingInput");
-    j.region = text_of(input, "region");
-    j.job_dir = text_of(input, "jobDir");
-    j.service_account = text_of(input, "serviceAccount");
-    TRY(pools_read(&j, input, memory, err));
-    TRY(pools_check_region(&j, input, memory, err));
-    TRY(read_scheduling(&j, document_get(input, "scheduling"), err));
-    j.calls_chief = calls_chief(&j, input);
+    doc_node *form = NULL;
+    TRY(job_form(top, memory, &j, &form, err));
+    TRY(job_read_form(form, &j, err));
     *ret = j;
     return OK;
 }

@@ -39,17 +39,23 @@ typedef struct job {
     bool calls_chief;               /* the primary is "chief" in TF_CONFIG, otherwise "master" */
     double max_running_s;           /* 0: no limit */
     int64_t priority;
+    bool is_tried_once;             /* neither its tasks nor the job are started again */
     const doc_node *labels;         /* NULL: none */
     const char **warnings;          /* for people, in the order of what they are about */
     int n_warnings, cap_warnings;
+    arena *memory;                  /* where it lives */
 } job;
 
 /* The most tasks a job may have, all roles together. */
 enum { JOB_TASKS_MOST = 65536 };
 
-/* `top` is a Job of the reference; its keys get their names in camel case. E_CONFIG with the
- * place. */
+/* `top` is a Job of AI Platform's or a CustomJob of Vertex AI's (vertex.h). E_CONFIG with the place. */
 MUST_USE status job_read(doc_node *top, arena *memory, job *ret, error *err);
+
+/* The same in two steps, for who changes the job in between: `top` as a Job of AI Platform's, whose
+ * keys have their names in camel case, and what that asks for. `j` is empty before the first. */
+MUST_USE status job_form(doc_node *top, arena *memory, job *j, doc_node **ret, error *err);
+MUST_USE status job_read_form(doc_node *form, job *j, error *err);
 
 int64_t job_tasks(const job *j);
 int64_t job_gpus(const job *j);
@@ -58,6 +64,10 @@ int64_t job_gpus(const job *j);
  * evaluators. No role gets more than it had, and none of those that had tasks loses all.
  * E_USAGE. */
 MUST_USE status job_scale_down(job *j, const char *shape, error *err);
+
+/* A schema_warn; `user` is the job. */
+struct field;
+void job_warn_ignored(void *user, const doc_node *node, const struct field *f);
 
 /* For messages about the rules of jobs; the text is copied. */
 void job_warn(job *j, arena *memory, const char *format, ...) PRINTF_LIKE(3, 4);

@@ -196,25 +196,42 @@ static status read_gpus(job_pool *p, const doc_node *replica, error *err)
 
 /* --- roles --- */
 
-/* The texts of a list, NULL at their end. */
-static const char *const *texts_of(const doc_node *list, arena *memory)
+/* "/usr/bin/tequio", or none: then the image's entry point is */
+static status check_program(const doc_node *command, error *err)
 {
-    int n = list ? list->n : 0;
-    const char **texts = arena_alloc(memory, ((size_t)n + 1) * sizeof *texts);
-    for (int i = 0; i < n; i++)
-        texts[i] = list->item[i]->text;
-    return texts;
+    if (!command || !command->n)
+        return OK;
+    const char *word = command->item[0]->text, *slash = strrchr(word, '/');
+    if (strcmp(slash ? slash + 1 : word, "tequio") == 0)
+        return OK;
+    return DOC_FAIL(err, command,
+                    "'%s' is not tequio, which is the program of a task; give its arguments behind --",
+                    word);
+}
+
+/* The words of `tequio [train] ...` behind `train`, NULL at their end. */
+static const char *const *arguments_of(const doc_node *command, const doc_node *args, arena *memory)
+{
+    int n_command = command ? command->n : 0, n_args = args ? args->n : 0, n = 0;
+    const char **texts = arena_alloc(memory, ((size_t)n_command + (size_t)n_args + 1) * sizeof *texts);
+    for (int i = 1; i < n_command; i++)
+        texts[n++] = command->item[i]->text;
+    for (int i = 0; i < n_args; i++)
+        texts[n++] = args->item[i]->text;
+    return texts[0] && strcmp(texts[0], "train") == 0 ? texts + 1 : texts;
 }
 
 static status read_replica(job_pool *p, const doc_node *input, role r, arena *memory, error *err)
 {
     const doc_node *replica = field_of(input, r, "Config"), *args = given(input, "args");
     const doc_node *own = given(replica, "containerArgs"), *image = given(replica, "imageUri");
+    const doc_node *command = given(replica, "containerCommand");
     if (!image)
         image = given(field_of(input, ROLE_MASTER, "Config"), "imageUri");
     if (own && args)
         return DOC_FAIL(err, own, "args are given too; either all roles have the same or each its own");
-    p->args = texts_of(own ? own : args, memory);
+    TRY(check_program(command, err));
+    p->args = arguments_of(command, own ? own : args, memory);
     p->image = image ? image->text : NULL;
     return read_gpus(p, replica, err);
 }

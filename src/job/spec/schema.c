@@ -191,12 +191,16 @@ static status check_scalars(const checking *c, const doc_node *node, const field
 
 static status check_message(const checking *c, doc_node *node, const char *message);
 
-static status check_messages(const checking *c, const doc_node *node, const field *f)
+/* One alone stands for a list of it, as gcloud has it. */
+static status check_messages(const checking *c, doc_node *node, const field *f)
 {
+    if (node->kind == DOC_MAP)
+        return check_message(c, node, f->detail);
     if (node->kind != DOC_LIST)
         return fail_value(c, node, expected_of[f->kind]);
     for (int i = 0; i < node->n; i++)
-        TRY(check_message(c, node->item[i], f->detail));
+        if (node->item[i]->kind != DOC_NULL)
+            TRY(check_message(c, node->item[i], f->detail));
     return OK;
 }
 

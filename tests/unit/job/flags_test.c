@@ -31,7 +31,7 @@ static status job_of(const char *file, const line *l, const char *const *args, a
 {
     doc_node *top = NULL;
     assert_int_equal(document_read(file, strlen(file), "job.yaml", memory, &top, NULL), OK);
-    return flags_job(top, value_in, l, args, memory, ret, err);
+    return flags_job(top, value_in, l, NULL, args, memory, ret, err);
 }
 
 static void flags_alone_make_a_job(void **state)
@@ -121,6 +121,67 @@ static void a_flag_replaces_its_field_alone(void **state)
     arena_destroy(&memory);
 }
 
+static const char vertex[] =
+    "labels: {team: red}\n"
+    "job_spec:\n"
+    "  worker_pool_specs:\n"
+    "  - machine_spec: {machine_type: n1-standard-8}\n"
+    "    container_spec: {image_uri: old, command: [/opt/tequio], args: [train, a.jsonnet]}\n"
+    "  - machine_spec: {machine_type: n1-standard-8}\n"
+    "    replica_count: 2\n"
+    "    container_spec: {command: [tequio, train], args: [a.jsonnet]}\n"
+    "  scheduling: {timeout: 60s, disable_retries: true, restart_job_on_worker_restart: true}\n"
+    "  base_output_directory: {output_uri_prefix: gs://b/d}\n";
+
+static void flags_go_over_a_job_of_vertex(void **state)
+{
+    (void)state;
+    static const line l = {{{"job-dir", "runs/a"},
+                            {"worker-count", "3"},
+                            {"worker-machine-type", "n1-standard-4"},
+                            {"master-accelerator", "count=1,type=nvidia-tesla-t4"}}};
+    arena *memory = arena_create();
+    job j;
+    assert_int_equal(job_of(vertex, &(line){0}, NULL, memory, &j, NULL), OK);
+    assert_string_equal(j.job_dir, "gs://b/d");
+    assert_string_equal(document_get(j.labels, "team")->text, "red");
+    assert_true(j.calls_chief);
+    assert_true(j.is_tried_once);
+    assert_true(j.max_running_s == 60);
+    assert_string_equal(j.pools[ROLE_MASTER].args[0], "a.jsonnet");
+    assert_string_equal(j.pools[ROLE_WORKER].args[0], "a.jsonnet");
+    assert_string_equal(j.pools[ROLE_WORKER].image, "old");
+    assert_int_equal(j.n_warnings, 1);
+    assert_non_null(strstr(j.warnings[0], "job_spec.scheduling.restartJobOnWorkerRestart: ignored"));
+    assert_int_equal(job_of(vertex, &l, NULL, memory, &j, NULL), OK);
+    assert_string_equal(j.job_dir, "runs/a");
+    assert_int_equal(j.pools[ROLE_WORKER].count, 3);
+    assert_string_equal(j.pools[ROLE_WORKER].machine_type, "n1-standard-4");
+    assert_int_equal(j.pools[ROLE_MASTER].gpus, 1);
+    arena_destroy(&memory);
+}
+
+/* As most jobs of others are: their image runs Python. */
+static void arguments_replace_an_images_program(void **state)
+{
+    (void)state;
+    static const char file[] = "workerPoolSpecs:\n"
+                               "- machineSpec: {machineType: n1-standard-8}\n"
+                               "  containerSpec: {command: [python, train.py], args: [--lr, '1']}\n";
+    static const char *const args[] = {"b.jsonnet", NULL};
+    static const line none = {0};
+    arena *memory = arena_create();
+    job j;
+    error err = ERROR_INIT;
+    assert_int_equal(job_of(file, &none, args, memory, &j, &err), OK);
+    assert_string_equal(j.pools[ROLE_MASTER].args[0], "b.jsonnet");
+    assert_null(j.pools[ROLE_MASTER].args[1]);
+    assert_int_equal(j.n_warnings, 1);
+    assert_string_equal(j.warnings[0], "job.yaml:3:28: workerPoolSpecs[0].containerSpec.command: ignored: "
+                                       "what stands behind -- are arguments of tequio");
+    arena_destroy(&memory);
+}
+
 static void flags_are_refused(void **state)
 {
     (void)state;
@@ -160,7 +221,9 @@ static void flags_are_refused(void **state)
          E_CONFIG,
          "--master-accelerator: must be one of ACCELERATOR_TYPE_UNSPECIFIED NVIDIA_TESLA_K80 "
          "NVIDIA_TESLA_P100 NVIDIA_TESLA_V100 NVIDIA_TESLA_P4 NVIDIA_TESLA_T4 NVIDIA_TESLA_A100 "
-         "TPU_V2 TPU_V3 TPU_V2_POD TPU_V3_POD TPU_V4_POD, not 'nvidia-tesla-t5'"},
+         "NVIDIA_A100_80GB NVIDIA_L4 NVIDIA_H100_80GB NVIDIA_H100_MEGA_80GB NVIDIA_H200_141GB "
+         "NVIDIA_B200 NVIDIA_GB200 NVIDIA_RTX_PRO_6000 TPU_V2 TPU_V3 TPU_V2_POD TPU_V3_POD TPU_V4_POD "
+         "TPU_V5_LITEPOD, not 'nvidia-tesla-t5'"},
         {{{{"tpu-tf-version", "1"}}}, E_CONFIG,
          "--tpu-tf-version: there is no backend for TPUs"},
     };
@@ -181,6 +244,8 @@ int main(void)
         cmocka_unit_test(flags_alone_make_a_job),
         cmocka_unit_test(words_are_taken_in_any_spelling),
         cmocka_unit_test(a_flag_replaces_its_field_alone),
+        cmocka_unit_test(flags_go_over_a_job_of_vertex),
+        cmocka_unit_test(arguments_replace_an_images_program),
         cmocka_unit_test(flags_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

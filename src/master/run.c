@@ -76,6 +76,7 @@ status master_stop_early(master *m, error *err)
 status master_begin_run(master *m, error *err)
 {
     TRY(jobdir_begin(m->o->dir, err));
+    TRY(master_tell_moves(m, err));
     m->phase = RUN;
     checkpoint_close(&m->restore);
     if (m->mode.unordered)

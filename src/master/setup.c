@@ -255,7 +255,6 @@ status master_begin_setup(master *m, error *err)
     for (size_t i = 0; i < optim_slots(&m->optim); i++)
         m->slot_names[i] = optim_slot_name(&m->optim, i);
     TRY(settle_k(m, err));
-    TRY(master_tell_moves(m, err));
     TRY(note_fingerprint(m, err));
     TRY(next_era(m, err));
     int64_t saved = -1;

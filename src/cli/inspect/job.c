@@ -205,19 +205,6 @@ static void print_list(buf *ret, const char *title, const json_t *list)
     buf_addf(ret, "%s\n", json_array_size(list) ? "" : " none");
 }
 
-static void print_history(buf *ret, const json_t *history)
-{
-    size_t i;
-    const json_t *entry;
-    buf_adds(ret, json_array_size(history) ? "history\n" : "");
-    json_array_foreach(history, i, entry)
-    {
-        buf_addf(ret, "  %s ", inspect_str(entry, "time"));
-        history_print(entry, ret);
-        buf_adds(ret, "\n");
-    }
-}
-
 void inspect_print_job(const json_t *report, buf *ret)
 {
     const char *master = inspect_str(report, "master"), *end = inspect_str(report, "end");
@@ -229,7 +216,7 @@ void inspect_print_job(const json_t *report, buf *ret)
     if (*end)
         buf_addf(ret, "  the last start ended: %s\n", end);
     print_values(ret, "config", json_object_get(report, "config"));
-    print_history(ret, json_object_get(report, "history"));
+    history_print_list(json_object_get(report, "history"), "history", ret);
     print_list(ret, "checkpoints", json_object_get(report, "checkpoints"));
     print_list(ret, "best", json_object_get(report, "best"));
     print_values(ret, "metrics", json_object_get(report, "metrics"));

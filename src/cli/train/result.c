@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/json.h"
+#include "common/store/history.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,20 @@ static void print_validation(const json_t *summary)
     }
     if (n)
         printf("\n");
+}
+
+/* Whose end was moved tells how it came to its steps. */
+static status print_history(const char *job_dir, error *err)
+{
+    jobdir *d = NULL;
+    buf text = BUF_INIT;
+    TRY(jobdir_open(job_dir, &d, err));
+    history_print_list(history_of(d), "\nhistory:", &text);
+    if (text.data)
+        fputs(text.data, stdout);
+    buf_fini(&text);
+    jobdir_close(&d);
+    return OK;
 }
 
 static void print_file(const char *job_dir, const char *name, const char *what)
@@ -42,6 +57,7 @@ status result_print(const char *job_dir, error *err)
            json_number_value(json_object_get(s, "examples_per_s")));
     print_validation(s);
     json_decref(s);
+    TRY(print_history(job_dir, err));
 
     printf("\nresults:\n");
     print_file(job_dir, "model.safetensors", "the trained weights");

@@ -92,3 +92,18 @@ void history_print(const json_t *entry, buf *ret)
     if (rates)
         add_rates(rates, step, ret);
 }
+
+void history_print_list(const json_t *list, const char *title, buf *ret)
+{
+    size_t i;
+    const json_t *entry;
+    if (json_array_size(list))
+        buf_addf(ret, "%s\n", title);
+    json_array_foreach(list, i, entry)
+    {
+        const char *time = json_string_value(json_object_get(entry, "time"));
+        buf_addf(ret, "  %s  ", time ? time : "");
+        history_print(entry, ret);
+        buf_adds(ret, "\n");
+    }
+}

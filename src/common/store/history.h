@@ -28,7 +28,9 @@ json_t *history_open_entry(const jobdir *d);
 MUST_USE status history_complete(jobdir *d, json_t *entry, const int64_t end[2], json_t *rates,
                                  error *err);
 
-/* An entry, of job.json or of a report of it, as a line for people, without its end. */
+/* For people: an entry without its time, as a line without its end; and a list of them, as in
+ * job.json, as lines below a title. NULL prints nothing. */
 void history_print(const json_t *entry, buf *ret);
+void history_print_list(const json_t *list, const char *title, buf *ret);
 
 #endif

@@ -41,8 +41,8 @@ typedef struct jobdir jobdir;
  * config.json at a first start. Messages are AllenNLP's and Estimator's (E_CONFIG).
  *
  * A job that is already done (jobdir_is_done) is ret_done = true: nothing is touched and *ret is as
- * jobdir_open gives it. A job whose end the configuration moves (history.h) goes on, done or not:
- * its summary is removed. Otherwise *ret holds the dir's lock until jobdir_close, and a second master is refused (E_USAGE names the process), as
+ * jobdir_open gives it. A job whose end the configuration moves (history.h) goes on, done or not;
+ * the request's configuration must then live until jobdir_begin. Otherwise *ret holds the dir's lock until jobdir_close, and a second master is refused (E_USAGE names the process), as
  * soon as it has seen the first one's sign of life.
  * Folders that other roles make first (log, eval, pins), state.json and the job's key do not count as
  * "not empty"; the key outlives a fresh start. Nor does what is left of a start that never came to
@@ -54,7 +54,8 @@ MUST_USE status jobdir_open(const char *path, jobdir **ret, error *err);
 void jobdir_let_go(jobdir *d); /* of its lock: another process is to be the master */
 void jobdir_close(jobdir **d);
 
-/* The job comes to its first step, and is one to resume from now on. */
+/* The job comes to its first step, and is one to resume from now on; or to the first one of a start
+ * that moves its end, which happens now. */
 MUST_USE status jobdir_begin(jobdir *d, error *err);
 /* A first start that failed before that is taken back: what it made is removed, and only that; with
  * `all` also what others read of it (state.json, log) and folders that it made. Does nothing for any

@@ -16,6 +16,7 @@ struct jobdir {
     json_t *found;      /* names that were in the folder before a first start; or NULL */
     int n_made;         /* folders that it made: the job dir, and those above it */
     bool is_first;      /* this is the job's first start */
+    const config *moves_to; /* its end is about to move to that of this one; or NULL */
 };
 
 jobdir *jobdir_create(const char *path); /* touches no file */
@@ -43,8 +44,10 @@ bool jobdir_has_config(const jobdir *d, const config *c); /* d->job is there */
 /* E_CONFIG unless the request's configuration is the job's but for an end that it can still have. */
 MUST_USE status jobdir_check_other_end(const jobdir *d, const jobdir_request *r, bool is_done,
                                        error *err);
-/* The job goes on to that end: it is not done any more, and has one more entry of history. */
-MUST_USE status jobdir_move_end(jobdir *d, const config *c, error *err);
+/* The job goes on to the end of d->moves_to: it is not done any more, and has one more entry of
+ * history. */
+MUST_USE status jobdir_move_end(jobdir *d, error *err);
+MUST_USE status jobdir_save_config(const jobdir *d, const config *c, error *err);
 /* What stands in a tree at "model.layers[2].kernel"; NULL if nothing does. Borrowed. */
 const json_t *jobdir_value_at(const json_t *tree, const char *path);
 

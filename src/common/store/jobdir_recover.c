@@ -232,7 +232,7 @@ static json_t *time_now(void)
 static status remove_results(const jobdir *d, error *err)
 {
     static const char *const names[] = {"summary.json", "metrics.json"};
-    status st = OK;
+    status st = jobdir_check_ours(d, err);
     for (size_t i = 0; st == OK && i < COUNT_OF(names); i++) {
         char *path = jobdir_file(d, "%s", names[i]);
         st = fs_remove_tree(path, err);
@@ -241,8 +241,9 @@ static status remove_results(const jobdir *d, error *err)
     return st == OK ? fs_sync_dir(d->path, err) : st;
 }
 
-status jobdir_move_end(jobdir *d, const config *c, error *err)
+status jobdir_move_end(jobdir *d, error *err)
 {
+    const config *c = d->moves_to;
     int64_t reached;
     TRY(newest_checkpoint(d, &reached, err));
     TRY(remove_results(d, err)); /* first: a job is never done by an end it has not reached */
@@ -257,5 +258,7 @@ status jobdir_move_end(jobdir *d, const config *c, error *err)
     BUG_ON(!entry);
     json_array_append_new(history, entry);
     jobdir_put_config(d, c);
-    return jobdir_save(d, err);
+    TRY(jobdir_save(d, err));
+    d->moves_to = NULL;
+    return jobdir_save_config(d, c, err);
 }

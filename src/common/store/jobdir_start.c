@@ -72,16 +72,15 @@ static status make_job(jobdir *d, const config *c, error *err)
     return jobdir_save(d, err);
 }
 
-static status save_config(const jobdir *d, const config *c, error *err)
+status jobdir_save_config(const jobdir *d, const config *c, error *err)
 {
-    char *path = jobdir_file(d, "config.json"), *dump = config_dump(c);
+    char *dump = config_dump(c);
     buf text = BUF_INIT;
     size_t n = strlen(dump);
     buf_addf(&text, "%s%s", dump, n && dump[n - 1] == '\n' ? "" : "\n");
-    status st = fs_write_atomic(path, text.data, text.size, err);
+    status st = jobdir_write(d, "config.json", text.data, text.size, err);
     buf_fini(&text);
     free(dump);
-    free(path);
     return st;
 }
 
@@ -287,11 +286,11 @@ static status start(jobdir *d, const jobdir_request *r, action what, error *err)
         TRY(jobdir_note_found(d, err));
     if (!goes_on)
         TRY(make_job(d, r->config, err));
-    if (what == MOVE_END)
-        TRY(jobdir_move_end(d, r->config, err));
     TRY(make_folders(d, err));
-    if (what != RESUME || !tells_end(d, r->config))
-        TRY(save_config(d, r->config, err));
+    if (what == MOVE_END)
+        d->moves_to = r->config; /* once it can make a step: until then the job is what it was */
+    else if (!goes_on || !tells_end(d, r->config))
+        TRY(jobdir_save_config(d, r->config, err));
     return fs_sync_dir(d->path, err);
 }
 

@@ -109,6 +109,8 @@ bool jobdir_has_begun(const jobdir *d)
 
 status jobdir_begin(jobdir *d, error *err)
 {
+    if (d->moves_to)
+        TRY(jobdir_move_end(d, err));
     return d->job && jobdir_has_begun(d) ? OK : jobdir_update(d, "begun", json_true(), err);
 }
 

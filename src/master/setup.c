@@ -116,6 +116,7 @@ static status open_ledger(master *m, int64_t saved, int64_t step, error *err)
             .steps = m->steps,
             .schedule = rates,
             .summary_steps = config_int(c, "trainer.save_summary_steps"),
+            .total = m->total,
         },
         saved, step, &m->ledger, err));
     return m->mode.unordered ? ledger_settle(m->ledger, step, &settled, err) : OK;

@@ -135,7 +135,8 @@ static status write_line(const ledger *l, float rate, error *err)
 
 static bool is_told(const ledger *l, int64_t step)
 {
-    return step % l->o.summary_steps == 0 || step % steps_per_epoch(&l->o.steps) == 0;
+    return step % l->o.summary_steps == 0 || step % steps_per_epoch(&l->o.steps) == 0 ||
+           step == l->o.total;
 }
 
 /* Of steps that come from the journal the files may tell already. */

@@ -32,6 +32,7 @@ typedef struct job_pool {           /* the tasks of one role */
 typedef struct job {
     const char *id;                 /* NULL: not named yet */
     const char *tier;               /* "CUSTOM", ... */
+    bool is_of_vertex;              /* it was a CustomJob */
     job_pool pools[ROLE_COUNT];
     const char *region;             /* these three: NULL where nothing is said */
     const char *job_dir;

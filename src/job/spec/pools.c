@@ -362,6 +362,7 @@ static status fail_no_region(const doc_node *where, error *err)
                     where->text);
 }
 
+/* What the table says is not offered was not by AI Platform. */
 static status check_offers(job *j, const region *g, const doc_node *where, arena *memory,
                            error *err)
 {
@@ -369,9 +370,9 @@ static status check_offers(job *j, const region *g, const doc_node *where, arena
     for (int t = 0; t < GPU_TYPES; t++) {
         if (!(used >> t & 1))
             continue;
-        if (g->gpus[t] == OFFER_NO)
+        if (g->gpus[t] == OFFER_NO && !j->is_of_vertex)
             return fail_region(where, g, t, err);
-        if (g->gpus[t] == OFFER_UNKNOWN)
+        if (g->gpus[t] != OFFER_YES)
             job_warn(j, memory, "region %s: whether it offers %s is not known here", g->name,
                      machines_all()->gpu[t]);
     }

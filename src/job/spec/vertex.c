@@ -197,6 +197,7 @@ static status read_spec(const reading *r, const doc_node *spec)
 status vertex_read(doc_node *top, arena *memory, job *j, doc_node **ret, error *err)
 {
     bool is_alone = is_spec(top);
+    j->is_of_vertex = true;
     TRY(schema_check(top, is_alone ? "CustomJobSpec" : "CustomJob", memory, job_warn_ignored, j, err));
     const doc_node *spec = is_alone ? top : given(top, "jobSpec");
     if (!spec)

@@ -158,6 +158,9 @@ static void flags_go_over_a_job_of_vertex(void **state)
     assert_int_equal(j.pools[ROLE_WORKER].count, 3);
     assert_string_equal(j.pools[ROLE_WORKER].machine_type, "n1-standard-4");
     assert_int_equal(j.pools[ROLE_MASTER].gpus, 1);
+    static const line there = {{{"region", "us-east4"}, {"master-accelerator", "count=1,type=nvidia-tesla-t4"}}};
+    assert_int_equal(job_of(vertex, &there, NULL, memory, &j, NULL), OK); /* not of AI Platform */
+    assert_string_equal(j.warnings[1], "region us-east4: whether it offers NVIDIA_TESLA_T4 is not known here");
     arena_destroy(&memory);
 }
 

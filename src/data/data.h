@@ -97,7 +97,7 @@ typedef struct data_batch {
 
 typedef struct loader_options {
     const dataset *dataset;         /* kept until loader_destroy */
-    int64_t batch_size;
+    int64_t batch_size;             /* more than there are examples counts as that many */
     uint64_t seed;
     bool shuffle;
     const config *augment;          /* section dataset_reader.augment, or NULL; kept */
@@ -113,6 +113,10 @@ typedef struct loader loader;
 
 MUST_USE status loader_create(const loader_options *options, loader **ret, error *err);
 void loader_destroy(loader **l);
+
+/* What loader_create takes of memory for its ring, with fields as numbers. SIZE_MAX: more than there can
+ * be. */
+size_t loader_bytes(const loader_options *options);
 
 /* The dataset's; those that stay bytes have type DT_U8. */
 const data_field *loader_fields(const loader *l, size_t *ret_n);

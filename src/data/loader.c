@@ -213,11 +213,28 @@ static void choose_types(loader *l)
     l->read = bytes ? dataset_read_bytes : dataset_read;
 }
 
+static int64_t largest_batch(const loader_options *o)
+{
+    int64_t examples = dataset_examples(o->dataset);
+    return o->batch_size < examples ? o->batch_size : examples;
+}
+
+size_t loader_bytes(const loader_options *o)
+{
+    size_t n_fields, example = 0, all;
+    const data_field *fields = dataset_fields(o->dataset, &n_fields);
+    for (size_t f = 0; f < n_fields; f++)
+        example += data_field_bytes(&fields[f]);
+    bool fits = size_mul(example, (size_t)largest_batch(o), &all) && size_mul(all, o->depth, &all);
+    return fits ? all : SIZE_MAX;
+}
+
 status loader_create(const loader_options *options, loader **ret, error *err)
 {
     BUG_ON(options->depth < 2 || options->batch_size < 1);
     loader *l = xcalloc(1, sizeof *l);
     l->options = *options;
+    l->options.batch_size = largest_batch(options);
     l->augment = augment_read(options->augment);
     l->examples = dataset_examples(options->dataset);
     choose_types(l);

@@ -4,6 +4,7 @@
 #include "common/base/alloc.h"
 #include "common/parts/steps.h"
 #include "evaluator/params.h"
+#include "exec/budget.h"
 #include "exec/exec.h"
 #include "model/model.h"
 
@@ -55,13 +56,17 @@ static status open_data(evaluation *e, const evaluation_options *o, error *err)
         e->counts_tokens = e->counts_tokens || (fields[i].classes > 0 && fields[i].rank == 1);
     e->counted_classes = !json_is_integer(config_json(reader, "classes"));
 
-    int64_t size = config_int(o->config, "validation_data_loader.batch_size");
+    int64_t size = o->batch_size ? o->batch_size
+                                 : config_int(o->config, "validation_data_loader.batch_size");
     int64_t examples = dataset_examples(e->data);
     e->batches = (steps){
         .examples = examples, .batch_size = size < examples ? size : examples, .per_step = 1};
-    loader_options options = {
-        .dataset = e->data, .batch_size = e->batches.batch_size, .depth = RING};
-    return loader_create(&options, &e->loader, err);
+    return OK;
+}
+
+static loader_options how_to_load(const evaluation *e, int64_t batch)
+{
+    return (loader_options){.dataset = e->data, .batch_size = batch, .depth = RING};
 }
 
 /* The CPU does not multiply float16: there, what was trained with it is computed in float32. */
@@ -71,19 +76,25 @@ static graph_precision precision_of(const evaluation_options *o)
     return p == PRECISION_F16 && o->device.ops == &backend_cpu ? PRECISION_F32 : p;
 }
 
-static status build_graphs(evaluation *e, const evaluation_options *o, error *err)
+static status request_of(const evaluation *e, const evaluation_options *o, int64_t batch,
+                         model_request *ret, error *err)
 {
-    int64_t last = e->batches.examples % e->batches.batch_size;
-    model_request request = {
+    *ret = (model_request){
         .model = config_section(o->config, "model"),
-        .batch_size = e->batches.batch_size,
+        .batch_size = batch,
         .seed = (uint64_t)config_int(o->config, "random_seed"),
         .mode = o->predict ? MODEL_PREDICT : MODEL_EVAL,
         .precision = precision_of(o),
     };
-    request.fields = dataset_fields(e->data, &request.n_fields);
-    if (o->predict)
-        TRY(model_scores(&request, o->predict, &request.scores, err));
+    ret->fields = dataset_fields(e->data, &ret->n_fields);
+    return o->predict ? model_scores(ret, o->predict, &ret->scores, err) : OK;
+}
+
+static status build_graphs(evaluation *e, const evaluation_options *o, error *err)
+{
+    int64_t last = e->batches.examples % e->batches.batch_size;
+    model_request request;
+    TRY(request_of(e, o, e->batches.batch_size, &request, err));
     TRY(model_build(&request, &e->graphs[FULL_BATCH], err));
     if (o->predict)
         TRY(answer_of(&request, e->graphs[FULL_BATCH], &e->says, err));
@@ -91,25 +102,83 @@ static status build_graphs(evaluation *e, const evaluation_options *o, error *er
     return last > 0 ? model_build(&request, &e->graphs[LAST_BATCH], err) : OK;
 }
 
+static exec_options how_to_run(const evaluation_options *o, const flat *f, const graph *const *graphs,
+                               size_t n)
+{
+    return (exec_options){.backend = o->device.ops,
+                          .device = o->device.options,
+                          .flat = f,
+                          .graphs = graphs,
+                          .n_graphs = n};
+}
+
+/* --- memory --- */
+
+typedef struct sizing {
+    const evaluation *e;
+    const evaluation_options *o;
+} sizing;
+
+/* The parameters, the ring of batches and, where the CPU computes, what its plan asks for. */
+static status bytes_of(const sizing *s, const graph *g, int64_t batch, size_t *ret, error *err)
+{
+    flat *f = NULL;
+    exec_memory m = {0};
+    loader_options reading = how_to_load(s->e, batch);
+    TRY(model_flat(g, &f, err));
+    exec_options options = how_to_run(s->o, f, &g, 1);
+    status st = s->o->device.ops->async ? OK : exec_measure(&options, &m, err);
+    if (st == OK)
+        *ret = (size_t)f->n_elements * sizeof(float) + m.io + m.temp + m.constant + m.workspace +
+               loader_bytes(&reading);
+    flat_destroy(&f);
+    return st;
+}
+
+static status need(void *user, int64_t batch, size_t *ret, error *err)
+{
+    const sizing *s = user;
+    model_request request;
+    graph *g = NULL;
+    if (batch == s->e->batches.batch_size)
+        return bytes_of(s, s->e->graphs[FULL_BATCH], batch, ret, err);
+    TRY(request_of(s->e, s->o, batch, &request, err));
+    TRY(model_build(&request, &g, err));
+    status st = bytes_of(s, g, batch, ret, err);
+    graph_destroy(&g);
+    return st;
+}
+
+static status check_memory(const evaluation *e, const evaluation_options *o, error *err)
+{
+    sizing s = {e, o};
+    return budget_check(&(budget){.what = o->predict ? "prediction" : "evaluation",
+                                  .key = o->batch_key ? o->batch_key
+                                                      : "validation_data_loader.batch_size",
+                                  .batch = e->batches.batch_size,
+                                  .need = need,
+                                  .user = &s},
+                        err);
+}
+
+/* --- opening --- */
+
 static status build_model(evaluation *e, const evaluation_options *o, error *err)
 {
-    TRY(build_graphs(e, o, err));
-    TRY(model_flat(e->graphs[FULL_BATCH], &e->flat, err));
     void *memory = NULL;
+    TRY(build_graphs(e, o, err));
+    TRY(check_memory(e, o, err));
+    TRY(model_flat(e->graphs[FULL_BATCH], &e->flat, err));
     TRY(mem_alloc((size_t)e->flat->n_elements * sizeof(float), "parameters", &memory, err));
     e->params = memory;
 
-    exec_options options = {
-        .backend = o->device.ops,
-        .device = o->device.options,
-        .flat = e->flat,
-        .graphs = (const graph *const *)e->graphs,
-        .n_graphs = e->graphs[LAST_BATCH] ? 2 : 1,
-        .examples = e->batches.batch_size,
-    };
+    exec_options options = how_to_run(o, e->flat, (const graph *const *)e->graphs,
+                                      e->graphs[LAST_BATCH] ? 2 : 1);
+    options.examples = e->batches.batch_size;
     TRY(exec_create(&options, &e->exec, err));
     exec_bind_params(e->exec, e->params);
-    return OK;
+    loader_options reading = how_to_load(e, e->batches.batch_size);
+    return loader_create(&reading, &e->loader, err);
 }
 
 status evaluation_open(const evaluation_options *options, evaluation **ret, error *err)

@@ -29,6 +29,8 @@ typedef struct evaluation_options {
     const config *config;       /* of the whole job; kept until evaluation_close */
     const char *data_path;      /* NULL: validation_data_path */
     const dataset_part *part;   /* of it; NULL: what validation_dataset_reader says */
+    int64_t batch_size;         /* 0: validation_data_loader.batch_size */
+    const char *batch_key;      /* where that is set, for messages; NULL: there */
     const char *vocabulary;     /* the job's, if its data have one; NULL: none */
     backend_choice device;
     const weights *predict;     /* the model of these weights, without labels: only for
@@ -38,7 +40,8 @@ typedef struct evaluation_options {
     void *user;
 } evaluation_options;
 
-/* E_CONFIG, E_DATA as the data and the model have it. After this, runs allocate nothing. */
+/* E_CONFIG, E_DATA as the data and the model have it; E_NOMEM if the host has not the memory left, which
+ * names the batch that fits. After this, runs allocate nothing. */
 MUST_USE status evaluation_open(const evaluation_options *options, evaluation **ret, error *err);
 void evaluation_close(evaluation **e);
 /* Are these data read by what the training data have taught? */

@@ -297,6 +297,8 @@ static status open_loaded(const evaluator_request *request, bool predicts, evalu
     evaluation_options how = {.config = request->config,
                               .data_path = request->data_path,
                               .part = request->part,
+                              .batch_size = request->batch_size,
+                              .batch_key = request->batch_key,
                               .vocabulary = request->vocabulary,
                               .device = request->device,
                               .stop = request->stop};

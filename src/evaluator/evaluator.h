@@ -42,6 +42,8 @@ typedef struct evaluator_request {
     const char *model;          /* a folder checkpoints/step-N, or a .safetensors file */
     const char *data_path;      /* NULL: validation_data_path */
     const dataset_part *part;   /* of it; NULL: what validation_dataset_reader says */
+    int64_t batch_size;         /* 0: validation_data_loader.batch_size */
+    const char *batch_key;      /* where that is set, for messages; NULL: there */
     const char *vocabulary;     /* of the job; NULL: it has none */
     backend_choice device;
     const atomic_bool *stop;    /* NULL: never */

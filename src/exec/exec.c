@@ -54,7 +54,8 @@ static status allocate(exec *e, error *err)
     return allocate_one(e, e->memory.workspace, "workspace", &e->workspace, err);
 }
 
-static status fill(exec *e, const exec_options *options, error *err)
+/* All that allocate needs to know. */
+static status load(exec *e, const exec_options *options, error *err)
 {
     TRYF(e->ops->open(&options->device, &e->device, err), err, "backend %s", e->ops->name);
     for (; e->n_variants < options->n_graphs; e->n_variants++) {
@@ -69,6 +70,12 @@ static status fill(exec *e, const exec_options *options, error *err)
         }
     }
     measure(e, options);
+    return OK;
+}
+
+static status fill(exec *e, const exec_options *options, error *err)
+{
+    TRY(load(e, options, err));
     if (e->ops->async)
         TRY(room_check(e, options, err));
     TRY(allocate(e, err));
@@ -83,7 +90,7 @@ static status fill(exec *e, const exec_options *options, error *err)
     return segments_record(e, err);
 }
 
-status exec_create(const exec_options *options, exec **ret, error *err)
+static exec *create(const exec_options *options)
 {
     BUG_ON(!options->backend || options->n_graphs == 0);
     BUG_ON((options->resident || options->brought) && !options->backend->async);
@@ -93,6 +100,22 @@ status exec_create(const exec_options *options, exec **ret, error *err)
     e->resident = options->resident;
     e->is_brought = options->brought;
     e->variants = xcalloc(options->n_graphs, sizeof *e->variants);
+    return e;
+}
+
+status exec_measure(const exec_options *options, exec_memory *ret, error *err)
+{
+    exec *e = create(options);
+    status st = load(e, options, err);
+    if (st == OK)
+        *ret = e->memory;
+    exec_destroy(&e);
+    return st;
+}
+
+status exec_create(const exec_options *options, exec **ret, error *err)
+{
+    exec *e = create(options);
     status st = fill(e, options, err);
     if (st != OK) {
         exec_destroy(&e);

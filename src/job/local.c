@@ -1,6 +1,7 @@
 #include "job/local.h"
 
 #include "common/base/alloc.h"
+#include "common/base/host_memory.h"
 #include "job/process/supervise.h"
 
 #include <stdint.h>
@@ -8,6 +9,7 @@
 
 typedef struct local {
     const local_options *options;
+    roster_words words;
     roster roster;
     char **argv, **environment; /* of the task that was started last */
 } local;
@@ -40,7 +42,7 @@ static status start(void *user, int i, int life, child_start *ret, error *err)
     const local_options *o = l->options;
     forget(l);
     l->argv = command_line(life > 1 && o->arguments_again ? o->arguments_again : o->arguments);
-    l->environment = roster_environment(&l->roster, i, life, &o->words, environ);
+    l->environment = roster_environment(&l->roster, i, life, &l->words, environ);
     ret->task = l->roster.tasks[i].task;
     ret->argv = l->argv;
     ret->envp = l->environment;
@@ -48,10 +50,23 @@ static status start(void *user, int i, int life, child_start *ret, error *err)
     return OK;
 }
 
+/* What the machine has is looked at once, before any of them has taken some, and dealt to workers. */
+static status deal_memory(local *l, error *err)
+{
+    host_memory host;
+    int workers = l->options->shape.counts[ROLE_WORKER];
+    TRY(host_memory_left(&host, err));
+    if (workers > 0 && host.left < SIZE_MAX)
+        l->words.worker_memory = host.left / (size_t)workers;
+    return OK;
+}
+
 int local_run(const local_options *options, error *err)
 {
-    local l = {.options = options};
-    status st = roster_open(&options->shape, &l.roster, err);
+    local l = {.options = options, .words = options->words};
+    status st = deal_memory(&l, err);
+    if (st == OK)
+        st = roster_open(&options->shape, &l.roster, err);
     if (st != OK)
         return status_exit_code(st);
     supervise_options all = {.n = l.roster.n,

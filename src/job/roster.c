@@ -145,7 +145,7 @@ static void put(char **e, size_t *n, char *entry)
 
 char **roster_environment(roster *s, int i, int life, const roster_words *words, char *const *base)
 {
-    enum { OWN = 9 };
+    enum { OWN = 10 };
     size_t n = 0, n_base = 0;
     while (base[n_base])
         n_base++;
@@ -167,6 +167,8 @@ char **roster_environment(roster *s, int i, int life, const roster_words *words,
         put(e, &n, xasprintf("TEQUIO_KEY_FILE=%s", words->key_file));
     if (words->threads > 0)
         put(e, &n, xasprintf("OMP_NUM_THREADS=%d", words->threads));
+    if (words->worker_memory && s->tasks[i].task.role == ROLE_WORKER)
+        put(e, &n, xasprintf("TEQUIO_MEMORY=%zu", words->worker_memory));
     return e;
 }
 

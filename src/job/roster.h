@@ -36,6 +36,7 @@ typedef struct roster_words {
     const char *key_file; /* TEQUIO_KEY_FILE; NULL: as it is */
     const char *fault;    /* TEQUIO_FAULT; NULL: as it is */
     int threads;          /* OMP_NUM_THREADS; 0: as it is */
+    size_t worker_memory; /* TEQUIO_MEMORY of workers, bytes; 0: as it is */
 } roster_words;
 
 /* Whether the ports from start_port on are there for all that listen. E_CONFIG. */

@@ -8,6 +8,7 @@
 #include "common/config/mode.h"
 #include "common/wire/hello.h"
 #include "optim/settings.h"
+#include "worker/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,12 +60,7 @@ static status build_lanes(worker *w, error *err)
                      .batch_sizes = w->variants.batch_sizes,
                      .n_graphs = w->variants.n,
                      .sum_level = mode_sum_level(c, lanes),
-                     .loader = {.dataset = w->variants.data,
-                                .batch_size = config_int(c, "data_loader.batch_size"),
-                                .seed = (uint64_t)config_int(c, "random_seed"),
-                                .shuffle = config_bool(c, "data_loader.shuffle"),
-                                .augment = config_section(c, "dataset_reader.augment"),
-                                .depth = (size_t)config_int(c, "data_loader.prefetch") + 2},
+                     .loader = variants_loader(c, &w->variants),
                      .board = w->boards[w->unordered ? i : 0],
                      .scaling = loss_scale_settings(c),
                      .peers = w->peers,
@@ -154,10 +150,23 @@ static status build_crew(worker *w, const kv_options *servers, error *err)
         &w->crew, err);
 }
 
+static status check_memory(const worker *w, error *err)
+{
+    return worker_memory_check(&(worker_memory){.config = w->o->config,
+                                                .variants = &w->variants,
+                                                .device = w->o->devices[0],
+                                                .n_lanes = w->o->n_lanes,
+                                                .servers = w->o->servers_here},
+                               err);
+}
+
 status worker_build(worker *w, error *err)
 {
     w->unordered = mode_settings(w->o->config).unordered;
     TRY(variants_build(w->o->config, &w->variants, err));
+    if (w->o->self.index == 0)
+        variants_warn(w->o->config, &w->variants);
+    TRY(check_memory(w, err));
     TRY(net_waker_create(&w->waker, err));
     w->reports = reports_create();
     TRY(build_boards(w, err));

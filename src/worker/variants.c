@@ -1,8 +1,10 @@
 #include "worker/variants.h"
 
+#include "common/base/log.h"
 #include "model/model.h"
 
-static status build_one(const config *c, const variants *v, int64_t batch_size, graph **ret, error *err)
+status variants_graph(const config *c, const variants *v, int64_t batch_size, graph **ret,
+                      error *err)
 {
     size_t n_fields;
     const data_field *fields = dataset_fields(v->data, &n_fields);
@@ -18,6 +20,18 @@ static status build_one(const config *c, const variants *v, int64_t batch_size, 
             .precision = model_precision(c),
         },
         ret, err);
+}
+
+loader_options variants_loader(const config *c, const variants *v)
+{
+    return (loader_options){
+        .dataset = v->data,
+        .batch_size = v->batch_sizes[0],
+        .seed = (uint64_t)config_int(c, "random_seed"),
+        .shuffle = config_bool(c, "data_loader.shuffle"),
+        .augment = config_section(c, "dataset_reader.augment"),
+        .depth = (size_t)config_int(c, "data_loader.prefetch") + 2,
+    };
 }
 
 static status build_all(const config *c, variants *v, error *err)
@@ -37,7 +51,7 @@ static status build_all(const config *c, variants *v, error *err)
     if (examples % full && !drop_last)
         v->batch_sizes[v->n++] = examples % full;
     for (size_t i = 0; i < v->n; i++)
-        TRY(build_one(c, v, v->batch_sizes[i], &v->graphs[i], err));
+        TRY(variants_graph(c, v, v->batch_sizes[i], &v->graphs[i], err));
     return model_flat(v->graphs[0], &v->flat, err);
 }
 
@@ -50,6 +64,15 @@ status variants_build(const config *c, variants *ret, error *err)
     else
         variants_fini(&v);
     return st;
+}
+
+void variants_warn(const config *c, const variants *v)
+{
+    int64_t wanted = config_int(c, "data_loader.batch_size"), examples = dataset_examples(v->data);
+    if (wanted > examples)
+        LOG_W("BATCH", "data_loader.batch_size is %lld, but train_data_path holds %lld examples: a batch "
+              "has no more",
+              (long long)wanted, (long long)examples);
 }
 
 void variants_fini(variants *v)

@@ -22,5 +22,13 @@ typedef struct variants {
 
 MUST_USE status variants_build(const config *config, variants *ret, error *err);
 void variants_fini(variants *v);
+/* Says in the log what of a configuration is probably not meant. */
+void variants_warn(const config *config, const variants *v);
+
+/* The model for batches of another size. */
+MUST_USE status variants_graph(const config *config, const variants *v, int64_t batch_size,
+                               graph **ret, error *err);
+/* How a lane reads the data. */
+loader_options variants_loader(const config *config, const variants *v);
 
 #endif

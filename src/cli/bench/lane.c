@@ -3,6 +3,7 @@
 #include "backend/backend.h"
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
+#include "exec/budget.h"
 #include "exec/exec.h"
 #include "model/model.h"
 #include "optim/settings.h"
@@ -90,28 +91,55 @@ static status make_config(bench_lane *l, error *err)
     return st;
 }
 
-static status make_engine(bench_lane *l, error *err)
+static status build(const bench_lane *l, int64_t batch, graph **ret, error *err)
 {
-    TRY(model_build(
+    return model_build(
         &(model_request){
             .model = config_section(l->config, "model"),
             .fields = l->subject->fields,
             .n_fields = N_FIELDS,
-            .batch_size = l->batch,
+            .batch_size = batch,
             .mode = MODEL_TRAIN,
             .precision = model_precision(l->config),
         },
-        &l->graph, err));
+        ret, err);
+}
+
+static exec_options engine_of(const bench_lane *l, const graph *const *g)
+{
+    return (exec_options){.backend = &backend_cpu,
+                          .device = {.threads = (int)l->threads},
+                          .flat = l->flat,
+                          .graphs = g,
+                          .n_graphs = 1};
+}
+
+/* The engine's, weights, and the optimizer's state. */
+static status need(void *user, int64_t batch, size_t *ret, error *err)
+{
+    const bench_lane *l = user;
+    graph *g = NULL;
+    exec_memory m;
+    const optim settings = optim_settings(l->config);
+    TRY(build(l, batch, &g, err));
+    exec_options options = engine_of(l, (const graph *const[]){g});
+    status st = exec_measure(&options, &m, err);
+    graph_destroy(&g);
+    if (st == OK)
+        *ret = m.grad + m.io + m.temp + m.constant + m.workspace +
+               (1 + optim_slots(&settings)) * m.param;
+    return st;
+}
+
+static status make_engine(bench_lane *l, error *err)
+{
+    const budget room = {
+        .what = "bench", .key = "--batch", .batch = l->batch, .need = need, .user = l};
+    TRY(build(l, l->batch, &l->graph, err));
     TRY(model_flat(l->graph, &l->flat, err));
-    return exec_create(
-        &(exec_options){
-            .backend = &backend_cpu,
-            .device = {.threads = (int)l->threads},
-            .flat = l->flat,
-            .graphs = (const graph *const[]){l->graph},
-            .n_graphs = 1,
-        },
-        &l->exec, err);
+    TRY(budget_check(&room, err));
+    exec_options options = engine_of(l, (const graph *const[]){l->graph});
+    return exec_create(&options, &l->exec, err);
 }
 
 static status make_weights(bench_lane *l, error *err)

@@ -28,6 +28,9 @@ static const fact environment[] = {
     {"TEQUIO_FAULT", "What --fault says, for a task that is started without it."},
     {"TEQUIO_FAULT_LIFE", "Which life of its task this is, from 1: kills and freezes are of the "
                           "first one unless another is named. A local cluster sets it."},
+    {"TEQUIO_MEMORY", "Memory that this process may have, as 8G, instead of what /proc/meminfo and its "
+                      "cgroups leave; unlimited: nothing is refused for lack of it. A local cluster deals "
+                      "it to its workers."},
     {"TEQUIO_LOG_LEVEL", "error, warn, info (default) or debug."},
     {"OMP_WAIT_POLICY", "passive unless set, with GOMP_SPINCOUNT=10000: threads that wait for longer "
                         "than a moment leave the cores to other tasks."},

@@ -34,6 +34,7 @@ typedef struct play_options {
     const char *events_dir;         /* for event files; NULL: the job dir */
     const devices *devices;         /* looked for if play_computes */
     int lanes;                      /* if this task is a worker */
+    double servers_here;            /* likewise (shape.h) */
     const keys_given *given;
     jobdir_rule rule;               /* applied by the process that plays master */
     bool recover, force;

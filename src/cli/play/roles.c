@@ -81,6 +81,7 @@ status play_worker(play *p, error *err)
             .master = p->master,
             .servers = (const char *const *)p->servers,
             .n_servers = p->n_servers,
+            .servers_here = p->o->servers_here,
             .n_workers = play_count_workers(p),
             .n_lanes = p->lanes,
             .devices = p->devices,

@@ -6,13 +6,14 @@
 
 #include "cli/line/size.h"
 #include "common/base/alloc.h"
+#include "common/base/host_memory.h"
 #include "common/base/json.h"
 #include "common/config/course.h"
 #include "common/config/mode.h"
 #include "common/parts/placement.h"
 #include "exec/exec.h"
 #include "optim/optim.h"
-#include "worker/variants.h"
+#include "worker/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +22,29 @@ enum { FLOAT = (int)sizeof(float) };
 
 typedef struct built {
     variants variants;
-    exec *exec;
+    exec_memory memory;
+    size_t needed;    /* of the host's memory */
+    host_memory host; /* what it has left */
     steps steps;
 } built;
 
 static void built_fini(built *b)
 {
-    exec_destroy(&b->exec);
     variants_fini(&b->variants);
+}
+
+/* Of all that computes on this machine. */
+static status measure_host(const config *c, const shape *s, backend_choice device, built *b,
+                           error *err)
+{
+    const worker_memory one = {.config = c,
+                               .variants = &b->variants,
+                               .device = device,
+                               .n_lanes = s->lanes,
+                               .servers = s->servers_here};
+    TRY(worker_memory_of(&one, b->variants.batch_sizes[0], &b->needed, err));
+    b->needed *= (size_t)s->here;
+    return host_memory_left(&b->host, err);
 }
 
 static status build(const devices *d, const shape *s, built *b, error *err)
@@ -52,7 +68,8 @@ static status build(const devices *d, const shape *s, built *b, error *err)
         .examples = b->steps.batch_size,
         .sum_level = mode_sum_level(c, (int64_t)s->lanes * (s->workers > 0 ? s->workers : 1)),
     };
-    return exec_create(&options, &b->exec, err);
+    TRY(exec_measure(&options, &b->memory, err));
+    return measure_host(c, s, device, b, err);
 }
 
 static json_t *parameters(const flat *f)
@@ -65,9 +82,8 @@ static json_t *parameters(const flat *f)
                      "total", (json_int_t)(n[0] + n[1] + n[2]), "tensors", f->n_tensors);
 }
 
-static json_t *lane_memory(const exec *e)
+static json_t *lane_memory(exec_memory m)
 {
-    exec_memory m = exec_memory_use(e);
     size_t total = m.param + m.grad + m.io + m.temp + m.constant + m.workspace + m.sums;
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "param", (json_int_t)m.param, "grad",
                      (json_int_t)m.grad, "io", (json_int_t)m.io, "temp", (json_int_t)m.temp,
@@ -121,7 +137,12 @@ static json_t *report(const config *c, const shape *s, const built *b)
     json_t *r = json_object();
     json_object_set_new(r, "parameters", parameters(b->variants.flat));
     json_object_set_new(r, "flops_per_example", json_real(flops));
-    json_object_set_new(r, "memory_per_lane", lane_memory(b->exec));
+    json_object_set_new(r, "memory_per_lane", lane_memory(b->memory));
+    json_object_set_new(r, "host_memory",
+                        json_pack("{s:I, s:o, s:s}", "needed", (json_int_t)b->needed, "left",
+                                  b->host.left < SIZE_MAX ? json_integer((json_int_t)b->host.left)
+                                                          : json_null(),
+                                  "left_by", b->host.origin));
     json_object_set_new(r, "cluster",
                         json_pack("{s:i, s:i, s:i, s:i, s:i}", "workers", s->workers, "ps", s->ps,
                                   "evaluators", s->evaluators, "lanes_per_worker", s->lanes,
@@ -156,6 +177,20 @@ static void print_memory(const json_t *r)
         printf("  %-22s %12s\n", slab, size_text(json_number_value(bytes), text));
 }
 
+static void print_host(const json_t *r)
+{
+    char text[SIZE_TEXT];
+    const json_t *host = json_object_get(r, "host_memory"), *left = json_object_get(host, "left");
+    double needed = json_number_value(json_object_get(host, "needed"));
+    printf("host memory              %12s", size_text(needed, text));
+    if (json_is_integer(left))
+        printf("  (of %s left: %s)", size_text(json_number_value(left), text),
+               json_string_value(json_object_get(host, "left_by")));
+    printf("%s\n", json_is_integer(left) && needed > json_number_value(left)
+                       ? ": it does not fit, and would be refused"
+                       : "");
+}
+
 static void print_servers(const json_t *r)
 {
     size_t i;
@@ -184,6 +219,7 @@ static void print_report(const json_t *r)
     printf("FLOPs per example        %12.0f  (forward and backward)\n",
            json_number_value(json_object_get(r, "flops_per_example")));
     print_memory(r);
+    print_host(r);
     print_servers(r);
     printf("tasks                     1 master, %lld workers, %lld servers, %lld evaluators; %lld "
            "lanes of %lld threads each\n",
@@ -207,9 +243,10 @@ static void print_json(const json_t *r)
 
 status dryrun_print(const devices *d, const shape *s, bool as_json, error *err)
 {
-    built b = {.exec = NULL};
+    built b = {.memory = {0}};
     status st = build(d, s, &b, err);
     if (st == OK) {
+        variants_warn(d->config, &b.variants);
         json_t *r = report(d->config, s, &b);
         if (as_json)
             print_json(r);

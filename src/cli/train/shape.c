@@ -66,19 +66,32 @@ static bool is_on(const char *address, const char *host)
            strcmp(other, host) == 0;
 }
 
-/* How many tasks of a cluster compute on the machine of this one, by the names of hosts. */
-static int neighbours(const config *c, const cluster *k)
+/* How many tasks of that role are on the machine of this one. */
+static int count_here(const cluster *k, role r)
 {
-    static const role roles[] = {ROLE_WORKER, ROLE_MASTER};
     char host[256];
     int port, n = 0;
     const char *address = cluster_address(k, k->task);
     if (!address || address_split(address, host, sizeof host, &port, NULL) != OK)
-        return 1;
-    for (int r = 0; r < (shape_master_trains(c) ? 2 : 1); r++)
-        for (int32_t i = 0; i < cluster_count(k, roles[r]); i++)
-            n += is_on(cluster_address(k, (task){roles[r], i}), host);
+        return 0;
+    for (int32_t i = 0; i < cluster_count(k, r); i++)
+        n += is_on(cluster_address(k, (task){r, i}), host);
+    return n;
+}
+
+static int computing_here(const config *c, const cluster *k)
+{
+    int n = count_here(k, ROLE_WORKER) + (shape_master_trains(c) ? count_here(k, ROLE_MASTER) : 0);
     return n > 0 ? n : 1;
+}
+
+/* A worker that hosts a server has that one alone. */
+static double servers_here(const cluster *k, const shape *s)
+{
+    if (k && k->hosted_servers && s->ps)
+        return 1.0 / s->ps;
+    double share = k && s->ps ? (double)count_here(k, ROLE_PS) / s->ps : 1.0;
+    return share / s->here;
 }
 
 status shape_of(const config *c, const shape_host *host, shape *ret, error *err)
@@ -94,7 +107,9 @@ status shape_of(const config *c, const shape_host *host, shape *ret, error *err)
     else
         TRY(choose_tasks(c, &s, err));
     int computing = s.workers > 0 ? s.workers : 1;
-    s.lanes = lanes_of(c, host, &s, host->cluster ? neighbours(c, host->cluster) : computing);
+    s.here = host->cluster ? computing_here(c, host->cluster) : computing;
+    s.servers_here = servers_here(host->cluster, &s);
+    s.lanes = lanes_of(c, host, &s, s.here);
     s.batches_per_step = mode_batches_per_step(c, (int64_t)computing * s.lanes);
     *ret = s;
     return OK;

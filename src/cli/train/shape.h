@@ -19,6 +19,9 @@ typedef struct shape {
     int workers, ps, evaluators; /* all 0: one process. Lanes of a cluster's chief are a worker's */
     int lanes;                   /* of each worker, or of the one process */
     int threads;                 /* of each lane */
+    int here;                    /* processes with lanes on this machine, by the names of hosts */
+    double servers_here;         /* share of all servers' memory that falls on each of those, if they share
+                                  * what of it this machine holds */
     int64_t batches_per_step;    /* K of a job that starts now */
 } shape;
 

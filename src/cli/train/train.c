@@ -298,6 +298,7 @@ static int play(job *j, error *err)
         .events_dir = j->folders.events,
         .devices = &j->devices,
         .lanes = j->shape.lanes,
+        .servers_here = j->shape.servers_here,
         .given = &j->given,
         .rule = j->rule,
         .recover = args_has(j->args, "recover"),

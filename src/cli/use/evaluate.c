@@ -43,6 +43,8 @@ static status evaluate(const args *a, subject *s, error *err)
     evaluator_request request = {
         .config = s->config,
         .model = s->model,
+        .batch_size = args_count(a, "batch-size", 0),
+        .batch_key = "--batch-size",
         .data_path = data,
         .vocabulary = s->vocabulary,
     };
@@ -73,6 +75,7 @@ static const flag evaluate_flags[] = {
     SUBJECT_RANGE_FLAG(INPUT),
     {"config", 0, FLAG_PATH, "CONFIG", INPUT,
      "The model's configuration; default: config.json of the job that made it.", 0, 0},
+    SUBJECT_BATCH_FLAG(INPUT),
     SUBJECT_DEVICE_FLAGS(INPUT),
 };
 

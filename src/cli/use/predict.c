@@ -42,6 +42,8 @@ static status predict_into(const args *a, const subject *s, writer *w, error *er
     evaluator_request request = {
         .config = s->config,
         .model = s->model,
+        .batch_size = args_count(a, "batch-size", 0),
+        .batch_key = "--batch-size",
         .data_path = args_text(a, "data"),
         .vocabulary = s->vocabulary,
     };
@@ -107,6 +109,7 @@ static const flag predict_flags[] = {
     {"limit", 0, FLAG_COUNT, "N", INPUT, "The first so many examples only.", 1, INT64_MAX},
     {"config", 0, FLAG_PATH, "CONFIG", INPUT,
      "The model's configuration; default: config.json of the job that made it.", 0, 0},
+    SUBJECT_BATCH_FLAG(INPUT),
     SUBJECT_DEVICE_FLAGS(INPUT),
     {"with-inputs", 0, FLAG_SWITCH, NULL, OUTPUT,
      "Give what the model was shown too, as \"inputs\".", 0, 0},

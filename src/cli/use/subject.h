@@ -35,6 +35,12 @@ MUST_USE status subject_configure(subject *s, const char *given, error *err);
 MUST_USE status subject_part(const args *a, dataset_part *part, const dataset_part **ret_part,
                              error *err);
 
+#define SUBJECT_BATCH_FLAG(group)                                                                  \
+    {                                                                                              \
+        "batch-size", 0, FLAG_COUNT, "N", group,                                                   \
+            "Examples at a time; default: validation_data_loader.batch_size.", 1, INT64_MAX        \
+    }
+
 #define SUBJECT_RANGE_FLAG(group)                                                                  \
     {                                                                                              \
         "range", 0, FLAG_TEXT, "FROM,TO", group,                                                   \

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 
 #define BASE "{train_data_path: 'x', model: {type: 'mlp'}, data_loader: {batch_size: 8}} + "
@@ -142,6 +143,41 @@ static void neighbours_share_their_machine(void **state)
     cluster_destroy(&k);
 }
 
+static void expect_here(const cluster *k, const char *more, int here, double servers)
+{
+    shape s;
+    shape_host host = {.cpus = 4, .cluster = k};
+    assert_int_equal(shape_from(more, &host, &s, NULL), OK);
+    assert_int_equal(s.here, here);
+    assert_true(fabs(s.servers_here - servers) < 1e-9);
+}
+
+/* Who computes on a machine shares what servers on it hold. */
+static void servers_are_shared_by_who_computes_beside_them(void **state)
+{
+    (void)state;
+    cluster *k;
+    expect_here(NULL, "{}", 1, 1.0);
+    expect_here(NULL, "{distributed: {workers: 4, ps: 2}}", 4, 0.25);
+    assert_int_equal(
+        cluster_from_tf_config("{\"cluster\": {\"chief\": [\"m:1\"], \"ps\": [\"m:2\", \"n:1\"], "
+                               "\"worker\": [\"m:3\", \"w:1\", \"m:4\"]}, "
+                               "\"task\": {\"type\": \"worker\", \"index\": 0}}",
+                               &k, NULL),
+        OK);
+    expect_here(k, "{}", 3, 0.5 / 3);
+    expect_here(k, "{distributed: {master_trains: false}}", 2, 0.25);
+    k->task.index = 1;
+    expect_here(k, "{}", 1, 0.0);
+    cluster_destroy(&k);
+    assert_int_equal(cluster_from_tf_config("{\"cluster\": {\"worker\": [\"m:1\", \"m:2\", \"m:3\"]}, "
+                                            "\"task\": {\"type\": \"worker\", \"index\": 1}}",
+                                            &k, NULL),
+                     OK);
+    expect_here(k, "{}", 3, 0.5);
+    cluster_destroy(&k);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -165,6 +201,7 @@ int main(void)
         cmocka_unit_test(gpus_nobody_named_are_taken),
         cmocka_unit_test(ten_machines_of_four_gpus_have_forty_slots),
         cmocka_unit_test(neighbours_share_their_machine),
+        cmocka_unit_test(servers_are_shared_by_who_computes_beside_them),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

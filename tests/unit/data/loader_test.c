@@ -301,14 +301,36 @@ static void test_stops_with_work_waiting(void **state)
     }
 }
 
-static void test_a_batch_beyond_memory(void **state)
+/* A batch has no more examples than there are, and its memory goes by that. */
+static void test_a_batch_beyond_the_data(void **state)
 {
     (void)state;
     counting c;
     make_counting(&c);
     loader *l = NULL;
+    const data_batch *batch = NULL;
+    const step_slot all = {.n = EXAMPLES};
+    loader_options options = {.dataset = &c.base, .batch_size = INT64_MAX, .seed = 11, .shuffle = true,
+                              .depth = 2};
+    assert_int_equal(loader_bytes(&options),
+                     2 * EXAMPLES * (PIXELS * sizeof(float) + sizeof(int64_t)));
+    assert_int_equal(loader_create(&options, &l, NULL), OK);
+    assert_int_equal(loader_take(l, &all, &batch, NULL), OK);
+    assert_int_equal(batch->slot.n, EXAMPLES);
+    loader_release(l, batch);
+    loader_destroy(&l);
+}
+
+static void test_a_batch_beyond_memory(void **state)
+{
+    (void)state;
+    counting c;
+    make_counting(&c);
+    c.base.examples = INT64_MAX;
+    loader *l = NULL;
     error err = ERROR_INIT;
     loader_options options = {.dataset = &c.base, .batch_size = INT64_MAX, .depth = 2};
+    assert_int_equal(loader_bytes(&options), SIZE_MAX);
     assert_int_equal(loader_create(&options, &l, &err), E_NOMEM);
     assert_null(l);
     assert_non_null(strstr(err.text, "9223372036854775807 examples"));
@@ -325,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_augments_by_batch_id),
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_stops_with_work_waiting),
+        cmocka_unit_test(test_a_batch_beyond_the_data),
         cmocka_unit_test(test_a_batch_beyond_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

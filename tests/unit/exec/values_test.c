@@ -105,6 +105,22 @@ static void test_memory_is_that_of_the_largest_variant(void **state)
     assert_int_equal((uintptr_t)r->workspace % MEM_ALIGN, 0);
 }
 
+/* Measured is what is then taken. */
+static void test_memory_can_be_measured_before(void **state)
+{
+    rig *r = *state;
+    error err = ERROR_INIT;
+    exec_memory taken = exec_memory_use(r->exec), measured = {0};
+    const exec_options options = {
+        .backend = r->backend,
+        .flat = r->flat,
+        .graphs = (const graph *const[]){r->model.graph, r->small.graph},
+        .n_graphs = 2,
+    };
+    must(exec_measure(&options, &measured, &err), &err);
+    assert_memory_equal(&measured, &taken, sizeof taken);
+}
+
 static void test_fingerprint_is_the_backends(void **state)
 {
     rig *r = *state;
@@ -122,6 +138,7 @@ int main(void)
         WITH(test_values_are_found_by_name),
         WITH(test_constants_are_there),
         WITH(test_memory_is_that_of_the_largest_variant),
+        WITH(test_memory_can_be_measured_before),
         WITH(test_fingerprint_is_the_backends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

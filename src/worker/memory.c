@@ -1,0 +1,70 @@
+#include "worker/memory.h"
+
+#include "common/config/mode.h"
+#include "exec/budget.h"
+#include "exec/exec.h"
+#include "optim/settings.h"
+
+/* A server keeps two versions of the weights, a sum of gradients that grows, and the optimizer's state. */
+enum { SERVER_COPIES = 3 };
+
+static status lane_bytes(const worker_memory *m, const graph *const *graphs, size_t n, size_t *ret,
+                         error *err)
+{
+    exec_memory e;
+    if (m->device.ops->async) {
+        *ret = 0;
+        return OK;
+    }
+    exec_options options = {.backend = m->device.ops,
+                            .device = m->device.options,
+                            .flat = m->variants->flat,
+                            .graphs = graphs,
+                            .n_graphs = n};
+    TRY(exec_measure(&options, &e, err));
+    *ret = e.grad + e.io + e.temp + e.constant + e.workspace;
+    return OK;
+}
+
+/* The graphs are there for the batch that is configured; for another one they are built. */
+static status lane_bytes_for(const worker_memory *m, int64_t batch, size_t *ret, error *err)
+{
+    const variants *v = m->variants;
+    if (batch == v->batch_sizes[0])
+        return lane_bytes(m, (const graph *const *)v->graphs, v->n, ret, err);
+    graph *g = NULL;
+    TRY(variants_graph(m->config, v, batch, &g, err));
+    status st = lane_bytes(m, (const graph *const[]){g}, 1, ret, err);
+    graph_destroy(&g);
+    return st;
+}
+
+status worker_memory_of(const worker_memory *m, int64_t batch, size_t *ret, error *err)
+{
+    const optim settings = optim_settings(m->config);
+    size_t lane, weights = (size_t)m->variants->flat->n_elements * sizeof(float);
+    size_t lanes = (size_t)m->n_lanes, boards = mode_settings(m->config).unordered ? lanes : 1;
+    loader_options reading = variants_loader(m->config, m->variants);
+    reading.batch_size = batch;
+    TRY(lane_bytes_for(m, batch, &lane, err));
+    double servers = m->servers * (double)(SERVER_COPIES + optim_slots(&settings));
+    *ret = lanes * (lane + loader_bytes(&reading)) + boards * weights +
+           (size_t)(servers * (double)weights);
+    return OK;
+}
+
+static status need(void *user, int64_t batch, size_t *ret, error *err)
+{
+    return worker_memory_of(user, batch, ret, err);
+}
+
+status worker_memory_check(const worker_memory *m, error *err)
+{
+    worker_memory mine = *m;
+    return budget_check(&(budget){.what = "training",
+                                  .key = "data_loader.batch_size",
+                                  .batch = m->variants->batch_sizes[0],
+                                  .need = need,
+                                  .user = &mine},
+                        err);
+}

@@ -74,6 +74,15 @@ static void add_port(const slurm_options *o, buf *b)
                     "export TEQUIO_SLURM_PORT=$((20000 + SLURM_JOB_ID * 64 % 12000))\n");
 }
 
+static void add_environment(const slurm_options *o, buf *b)
+{
+    for (int i = 0; i < o->job->n_environment; i++) {
+        buf_adds(b, "export ");
+        add_quoted(b, o->job->environment[i]);
+        buf_adds(b, "\n");
+    }
+}
+
 /* The line that a task is, for the shell of the wrapper below. */
 static void add_command(const slurm_options *o, buf *b)
 {
@@ -132,6 +141,7 @@ void slurm_script(const slurm_options *o, buf *ret)
     add_quoted(ret, o->log_dir);
     buf_addf(ret, " restarts=%d requeues=%d limit=%" PRId64 " slack=%d\n", o->max_restarts,
              o->max_requeues, (int64_t)o->job->max_running_s, SLACK_S);
+    add_environment(o, ret);
     add_roles(o, ret);
     add_port(o, ret);
     buf_adds(ret, "task() { exec ");

@@ -36,6 +36,14 @@ static json_t *tasks_json(roster *tasks)
     return list;
 }
 
+static json_t *texts(const char *const *list, int n)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(all, json_string(list[i]));
+    return all;
+}
+
 static json_t *report(const order *o, roster *tasks)
 {
     const job *j = &o->job;
@@ -50,6 +58,7 @@ static json_t *report(const order *o, roster *tasks)
         json_array_append_new(arguments, json_string(o->arguments[i]));
     json_object_set_new(r, "roles", roles);
     json_object_set_new(r, "arguments", arguments);
+    json_object_set_new(r, "environment", texts(j->environment, j->n_environment));
     json_object_set_new(r, "cluster", tasks_json(tasks));
     return r;
 }

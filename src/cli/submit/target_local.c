@@ -22,11 +22,19 @@ static status find_key_file(const launch *l, char **ret, error *err)
     return keys_find_file(&l->given, l->order->resolved, l->order->job.job_dir, ret, err);
 }
 
+/* The tasks have ours. */
+static void take_environment(const job *j)
+{
+    for (int i = 0; i < j->n_environment; i++)
+        putenv((char *)(uintptr_t)j->environment[i]);
+}
+
 static int run(const launch *l, error *err)
 {
     const order *o = l->order;
     char *key_file = NULL;
     status st = find_key_file(l, &key_file, err);
+    take_environment(&o->job);
     if (st != OK)
         return status_exit_code(st);
     local_options options = {

@@ -134,6 +134,8 @@ static void add_environment(const compose_options *o, roster *tasks, int i, buf 
     const roster_task *t = &tasks->tasks[i];
     char *tf_config = roster_tf_config(tasks, i);
     buf_adds(b, "    environment:\n");
+    for (int k = 0; k < o->job->n_environment; k++)
+        add_variable(b, "", o->job->environment[k]);
     add_variable(b, "TF_CONFIG=", tf_config);
     free(tf_config);
     for (int k = 0; o->environment[k]; k++)

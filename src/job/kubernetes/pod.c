@@ -149,10 +149,15 @@ static json_t *texts(const char *const *list)
     return r;
 }
 
-/* The key comes before what the operator adds. */
+/* The job's and the key come before what the operator adds. */
 static json_t *all_environment(const kubernetes_options *o, json_t *more)
 {
     json_t *r = json_array();
+    for (int i = 0; i < o->job->n_environment; i++) {
+        const char *entry = o->job->environment[i], *equals = strchr(entry, '=');
+        json_array_append_new(r, json_pack("{s:s%, s:s}", "name", entry, (size_t)(equals - entry),
+                                           "value", equals + 1));
+    }
     if (o->is_secured)
         json_array_append_new(r, json_pack("{s:s, s:{s:{s:s, s:s}}}", "name", "TEQUIO_KEY",
                                            "valueFrom", "secretKeyRef", "name", o->name, "key",

@@ -17,7 +17,14 @@
 
 #include <stdbool.h>
 
-enum { GPU_TYPES = 14, MACHINES_MOST = 160, REGIONS_MOST = 64, LIMITS_MOST = 32, TIERS_MOST = 8, MIXES_MOST = 8 };
+enum {
+    GPU_TYPES = 14,
+    MACHINES_MOST = 160,
+    REGIONS_MOST = 64,
+    LIMITS_MOST = 32,
+    TIERS_MOST = 8,
+    MIXES_MOST = 8
+};
 
 typedef struct machine {
     const char *name;

@@ -2,6 +2,7 @@
 
 #include "job/spec/schema.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -127,6 +128,61 @@ static status read_count(const reading *r, const doc_node *pool, int i)
     return OK;
 }
 
+/* --- variables --- */
+
+static bool is_name(const char *text)
+{
+    if (!isalpha((unsigned char)*text) && *text != '_')
+        return false;
+    while (isalnum((unsigned char)*text) || *text == '_')
+        text++;
+    return !*text;
+}
+
+/* What the launcher itself tells, and what must not lie about in files. */
+static bool is_reserved(const char *name)
+{
+    return strcmp(name, "TF_CONFIG") == 0 || strcmp(name, "CLUSTER_SPEC") == 0 ||
+           strncmp(name, "TEQUIO_KEY", strlen("TEQUIO_KEY")) == 0;
+}
+
+/* All tasks have the same environment, so pools agree about a variable. */
+static status add_variable(const reading *r, const doc_node *variable)
+{
+    const doc_node *name = given(variable, "name"), *value = given(variable, "value");
+    if (!name || !is_name(name->text))
+        return DOC_FAIL(r->err, name ? name : variable,
+                        "a variable needs a name of letters, digits and _, no digit first");
+    if (is_reserved(name->text))
+        return DOC_FAIL(r->err, name, "%s is not for a job file: tequio gives it to its tasks", name->text);
+    const char *entry = arena_printf(r->memory, "%s=%s", name->text, value ? value->text : "");
+    job *j = r->j;
+    for (int i = 0; i < j->n_environment; i++) {
+        if (strcmp(j->environment[i], entry) == 0)
+            return OK;
+        if (strncmp(j->environment[i], entry, strlen(name->text) + 1) == 0)
+            return DOC_FAIL(r->err, variable,
+                            "%s has another value before; the tasks of all pools have the same environment",
+                            name->text);
+    }
+    const char **wider = arena_alloc(r->memory, ((size_t)j->n_environment + 1) * sizeof *wider);
+    if (j->n_environment)
+        memcpy(wider, j->environment, (size_t)j->n_environment * sizeof *wider);
+    wider[j->n_environment++] = entry;
+    j->environment = wider;
+    return OK;
+}
+
+static status read_environment(const reading *r, const doc_node *container)
+{
+    const doc_node *env = given(container, "env");
+    if (env && env->kind == DOC_MAP)
+        return add_variable(r, env);
+    for (int i = 0; env && i < env->n; i++)
+        TRY(add_variable(r, env->item[i]));
+    return OK;
+}
+
 static status read_pool(const reading *r, const doc_node *pool, int i)
 {
     const doc_node *container = given(pool, "containerSpec"), *count = given(pool, "replicaCount");
@@ -136,6 +192,7 @@ static status read_pool(const reading *r, const doc_node *pool, int i)
     doc_node *config = map_at(r, pool);
     TRY(read_count(r, pool, i));
     TRY(read_machine(r, pool, i, config));
+    TRY(read_environment(r, container));
     put(r, config, "imageUri", given(container, "imageUri"));
     put(r, config, "containerCommand", given(container, "command"));
     put(r, config, "containerArgs", given(container, "args"));

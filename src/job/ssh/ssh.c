@@ -183,7 +183,10 @@ static char **environment_of(ssh_job *s, int i, int life)
     size_t n = 0, n_all = 0;
     while (environ[n_all])
         n_all++;
-    char **e = xcalloc(n_all + OWN, sizeof *e);
+    const job *j = s->o->job;
+    char **e = xcalloc(n_all + (size_t)j->n_environment + OWN, sizeof *e);
+    for (int k = 0; k < j->n_environment; k++)
+        e[n++] = xstrdup(j->environment[k]);
     for (size_t k = 0; k < n_all; k++)
         for (size_t p = 0; p < COUNT_OF(kept); p++)
             if (strncmp(environ[k], kept[p], strlen(kept[p])) == 0 &&

@@ -31,6 +31,8 @@ static void outcome(const char *text, size_t bytes, buf *ret)
     assert_true(st == OK || st == E_CONFIG);
     for (int i = 0; st == OK && i < j.n_warnings; i++)
         buf_addf(ret, "\n! %s", j.warnings[i]);
+    for (int i = 0; st == OK && i < j.n_environment; i++)
+        buf_addf(ret, "\n! environment %s", j.environment[i]);
     arena_destroy(&memory);
 }
 

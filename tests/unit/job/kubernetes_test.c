@@ -212,6 +212,11 @@ static void an_operator_gets_a_tfjob(void **state)
     holds(text, "namespace: ml\n");
     lacks(text, "nodeSelector");
     free(text);
+    s->o.max_restarts = 0;
+    text = manifest_of(s);
+    holds(text, "    Master:\n      replicas: 1\n      restartPolicy: Never\n");
+    lacks(text, "ExitCode");
+    free(text);
     scene_end(s);
 }
 

@@ -26,7 +26,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { POLL_MS = 100, LOOK_US = 500 * 1000, NONE = -1 };
+enum { POLL_MS = 100, LOOK_US = 500 * 1000, DIFFERS_US = 2000 * 1000, NONE = -1 };
 
 typedef struct evaluator {
     const jobdir *dir;
@@ -40,6 +40,7 @@ typedef struct evaluator {
     double lost_s, start_s, warn_s; /* start_s: until the first sign of life */
     int64_t evaluated_us;   /* when the last evaluation ended, or we began */
     int64_t looked_us;      /* when we last looked for the job's end while evaluating */
+    int64_t differs_us;     /* since the job is seen to be of another configuration; 0: it is ours */
     wait checkpoint, master; /* what we wait for */
 } evaluator;
 
@@ -247,11 +248,28 @@ static status go_on(evaluator *e, int64_t step, int64_t newest, bool is_over, bo
     return OK;
 }
 
+/* A job that is there before its master came may be about to be replaced by ours; what is of another
+ * configuration is not evaluated meanwhile. */
+static status check_config(evaluator *e, bool *ret_differs, error *err)
+{
+    error why = ERROR_INIT;
+    status st = jobdir_check_config(e->dir, e->how.config, &why);
+    int64_t now = clock_us();
+    *ret_differs = st == E_CONFIG;
+    e->differs_us = !*ret_differs ? 0 : e->differs_us ? e->differs_us : now;
+    bool is_due = e->signs.has_lived ? now - e->differs_us >= DIFFERS_US
+                                     : (double)(now - e->signs.alive_us) * 1e-6 >= e->start_s;
+    return *ret_differs && is_due ? FAIL(err, st, "%s", why.text) : OK;
+}
+
 /* One look and what follows from it. */
 static status look(evaluator *e, bool *ret_done, error *err)
 {
-    bool done = signs_done(&e->signs), final;
+    bool done = signs_done(&e->signs), final, differs;
     TRY(signs_check(&e->signs, err));
+    TRY(check_config(e, &differs, err));
+    if (differs)
+        return go_on(e, NONE, NONE, false, ret_done, err);
     int64_t *list = NULL;
     size_t n = 0;
     TRY(checkpoint_list(e->dir, &list, &n, err));

@@ -21,7 +21,7 @@ static bool is_gone(const server *s)
 static bool everybody_came(const master *m)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)
-        if (!m->servers[i].life)
+        if (!m->servers[i].life && !m->servers[i].refuses)
             return false;
     return (int32_t)members_came(&m->members) >= m->o->n_workers;
 }
@@ -40,7 +40,7 @@ static bool everybody_left(const master *m)
     for (size_t i = 0; i < m->members.n; i++)
         if (may_hear(&m->members.at[i]))
             return false;
-    return true;
+    return !members_have_guests(&m->members);
 }
 
 static void say_stop(master *m, const Wire__Stop *stop)
@@ -52,13 +52,21 @@ static void say_stop(master *m, const Wire__Stop *stop)
             master_send(m->servers[i].socket, NULL, master_head(m, WIRE_STOP, 0), &stop->base);
 }
 
+static bool is_refusal(const net_message *m)
+{
+    wire_head h;
+    return wire_head_decode(m->head, net_payload_bytes(&m->payload), &h, NULL) == OK &&
+           h.type == WIRE_REFUSED;
+}
+
 static void hear_server(master *m, server *s, const Wire__Stop *stop)
 {
     net_event event;
     net_message message;
     while (s->socket && net_receive(s->socket, &message)) {
+        s->refuses |= is_refusal(&message);
         net_payload_close(&message.payload);
-        if (s->life)
+        if (s->life || s->refuses)
             continue;
         s->life = 1; /* the answer to our hello; whose is all the same now */
         s->welcomed = true;
@@ -71,6 +79,19 @@ static void hear_server(master *m, server *s, const Wire__Stop *stop)
             master_say_hello(m, s);
 }
 
+static void note_hello(master *m, const net_message *message)
+{
+    wire_head h;
+    ProtobufCMessage *p = NULL;
+    size_t bytes = net_payload_bytes(&message->payload);
+    if (wire_head_decode(message->head, bytes, &h, NULL) != OK || h.type != WIRE_HELLO ||
+        wire_unpack(h.type, net_payload_data(&message->payload), bytes, &p, NULL) != OK)
+        return;
+    const Wire__Hello *hello = (const Wire__Hello *)p;
+    members_met(&m->members, hello->trainer, hello->index, message->connection);
+    wire_free(p);
+}
+
 /* A worker that lost its connection meanwhile asks anew, and is told. */
 static void hear_workers(master *m, const Wire__Stop *stop)
 {
@@ -78,10 +99,11 @@ static void hear_workers(master *m, const Wire__Stop *stop)
     net_message message;
     while (net_receive(m->listener, &message)) {
         master_send(m->listener, &message.from, master_head(m, WIRE_STOP, 0), &stop->base);
+        note_hello(m, &message);
         net_payload_close(&message.payload);
-        members_met(&m->members, &message.from);
     }
     while (net_next_event(m->listener, &event)) {
+        members_lost(&m->members, event.connection);
         member *left = members_by_connection(&m->members, event.connection);
         if (left) {
             left->alive = false;

@@ -9,6 +9,7 @@
 #include "common/base/log.h"
 #include "common/wire/hello.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* --- failures --- */
@@ -77,7 +78,7 @@ static status take_hello(master *m, const net_message *message, const Wire__Hell
     task who;
     member *one = NULL;
     bool changed = false;
-    status st = hello_check(hello, m->o->config, &who, &why);
+    status st = hello_check(hello, m->o->config, (task){.role = ROLE_MASTER}, &who, &why);
     if (st == OK && who.role != ROLE_WORKER)
         st = FAIL(&why, E_PROTOCOL, "%s says hello to a master", hello->role);
     if (st == OK)
@@ -168,6 +169,14 @@ static bool may_report(const master *m, const wire_head *h)
            h->job_id == m->identity.job_id && h->era == m->identity.era;
 }
 
+/* Who fails before it could say hello has come all the same. */
+static void note_met(master *m, const net_message *message, const char *name)
+{
+    unsigned index;
+    if (sscanf(name, "worker.%u", &index) == 1)
+        members_met(&m->members, false, index, message->connection);
+}
+
 static status take_worker_proto(master *m, const net_message *message, const wire_head *h,
                                 member *from, error *err)
 {
@@ -188,7 +197,7 @@ static status take_worker_proto(master *m, const net_message *message, const wir
             st = master_take_report(m, from, h, (const Wire__Report *)p, err);
         break;
     case WIRE_FAILED:
-        members_met(&m->members, &message->from);
+        note_met(m, message, ((const Wire__Stop *)p)->task);
         take_failed(m, from, (const Wire__Stop *)p);
         break;
     default:
@@ -283,6 +292,22 @@ static status take_server_welcome(master *m, int32_t s, const wire_head *h, cons
     return master_turn(m, s, is_back ? "is back" : "started anew without its parts", err);
 }
 
+/* One that does not fit the job, and comes to it as it runs, is as good as none: it will leave. */
+static void take_server_refused(master *m, int32_t s, const Wire__Refused *r)
+{
+    char name[TASK_NAME];
+    bool does_not_fit = r->status == E_CONFIG || r->status == E_PROTOCOL;
+    unsigned others = 0;
+    if (r->status == OK)
+        return;
+    m->servers[s].refuses = true;
+    task_name((task){ROLE_PS, s}, name);
+    if (!does_not_fit || m->phase < RUN)
+        fail_from(m, r->status < STATUS_COUNT ? (status)r->status : E_FAIL, name, r->text);
+    else if (log_pace_allows(&m->refused_pace, clock_us(), &others))
+        LOG_W("REFUSED", "by %s: %s", name, r->text);
+}
+
 static status take_server_proto(master *m, int32_t s, const net_message *message,
                                 const wire_head *h, error *err)
 {
@@ -309,10 +334,8 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
                             (const Wire__Histogram *)p, err);
     } else if (h->type == WIRE_FAILED) {
         take_failed(m, NULL, (const Wire__Stop *)p);
-    } else if (h->type == WIRE_REFUSED && ((const Wire__Refused *)p)->status != OK) {
-        char name[TASK_NAME];
-        fail_from(m, (status)((const Wire__Refused *)p)->status,
-                  task_name((task){ROLE_PS, s}, name), ((const Wire__Refused *)p)->text);
+    } else if (h->type == WIRE_REFUSED) {
+        take_server_refused(m, s, (const Wire__Refused *)p);
     }
     wire_free(p);
     return st;

@@ -41,6 +41,7 @@ typedef struct server {
     bool *holds;                    /* [n] shards it holds completely; NULL: it never said */
     holders *assignment;            /* [n] of that era; NULL: it said none */
     bool welcomed, ready;
+    bool refuses;                   /* it has answered that we do not fit together */
     const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
     int64_t lowest, newest;         /* versions of the parts it acts for; -1: none */
     int64_t heard_us;

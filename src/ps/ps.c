@@ -170,6 +170,8 @@ static status tick(ps *s, error *err)
     s->tick_us = now + TICK_MS * 1000 / 2;
     ps_warn_of_waits(s, now);
     TRY(ask_to_leave(s, now, err));
+    if (s->differs_us && now - s->differs_us > DIFFERS_US)
+        return FAIL(err, s->differs.code, "%s", s->differs.text);
     if (s->set_up && now - s->said_us > SAY_AGAIN_US) {
         s->said_us = now;
         TRY(table_say_votes(s->table, err));

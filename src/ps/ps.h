@@ -19,6 +19,7 @@
 typedef struct ps_options {
     const config *config;
     task self;
+    const char *chief;              /* the master's address as our cluster names it; NULL: not known */
     net *net;
     const char *const *endpoints;
     size_t n_endpoints;

@@ -38,11 +38,22 @@ bool ps_is_over(const ps *s, const wire_head *h)
     return h->job_id == s->identity.job_id && h->era < s->identity.era;
 }
 
+/* The one that our own cluster names, before there was any other master: then the job is not ours. */
+static void note_chief(ps *s, const Wire__Hello *hello, status st, const error *why)
+{
+    bool is_chief = s->o->chief && strcmp(hello->role, role_name(ROLE_MASTER)) == 0 &&
+                    strcmp(hello->master_address, s->o->chief) == 0;
+    if (!is_chief || s->has_master || s->differs_us || (st != E_CONFIG && st != E_PROTOCOL))
+        return;
+    s->differs_us = clock_us();
+    s->differs = *why;
+}
+
 void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__Hello *hello)
 {
     error why = ERROR_INIT;
     task who;
-    status st = hello_check(hello, s->o->config, &who, &why);
+    status st = hello_check(hello, s->o->config, s->o->self, &who, &why);
     if (st == OK && who.role == ROLE_MASTER && ps_is_over(s, h))
         st = FAIL(&why, E_LOST, "a newer master leads the job, in era %u", s->identity.era);
     if (st != OK) {
@@ -54,9 +65,11 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
         if (speaks)
             LOG_W("REFUSED", "%s: %s", task_name((task){ROLE_PS, s->o->self.index}, name), why.text);
         ps_refuse(s, &m->from, h, st, why.text);
+        note_chief(s, hello, st, &why);
         return;
     }
     if (who.role == ROLE_MASTER) {
+        s->differs_us = 0;
         s->master = m->from;
         s->has_master = true;
         if (hello->master_address[0]) {

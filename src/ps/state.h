@@ -83,9 +83,14 @@ typedef struct ps {
     int64_t said_us; /* when votes were last said again */
     uint64_t refused;
     log_pace refused_pace;          /* of strangers' hellos */
+    int64_t differs_us;             /* since our chief came with another configuration; 0: it did not */
+    error differs;
 } ps;
 
 enum { TICK_MS = 200, SETTLE_PAUSE_MS = 1, WAITING_MAX = 4096, SAY_AGAIN_US = 1000000 };
+
+/* A chief of another configuration may be the wrong one, and replaced by the right one. */
+enum { DIFFERS_US = 3 * 1000000 };
 
 /* send.c: a peer that left does not concern the server: it comes back, or the master says so */
 void ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payload);

@@ -5,6 +5,7 @@
 #ifndef TEQUIO_WORKER_STATE_H
 #define TEQUIO_WORKER_STATE_H
 
+#include "common/base/log.h"
 #include "common/base/wait.h"
 #include "worker/crew.h"
 #include "worker/reports.h"
@@ -33,10 +34,12 @@ typedef struct worker {
     const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
     wire_head identity;             /* job id, era, incarnation */
     uint64_t view_id;
+    bool is_up;                     /* the connection to the master */
     bool welcomed, has_view, stopped;
     int64_t master_heard_us, tick_us, stop_us, preempt_us;
     status outcome;
     error *err;
+    log_pace refused_pace;          /* of what servers say */
 
     wait master_wait;               /* its silence */
     wait progress_wait;             /* since a version last became complete */

@@ -56,7 +56,7 @@ status worker_dial_master(worker *w, const char *endpoint, error *err)
         free(w->master_endpoint);
         w->master_endpoint = xstrdup(endpoint);
     }
-    w->welcomed = false;
+    w->welcomed = w->is_up = false;
     return net_dial(w->o->net, w->master_endpoint, &w->master, err);
 }
 
@@ -244,6 +244,7 @@ static status serve_master(worker *w, error *err)
     net_event event;
     while (w->master && !w->stopped && net_next_event(w->master, &event)) {
         w->refused = event.why;
+        w->is_up = event.kind == NET_UP;
         if (event.kind == NET_UP) {
             TRY(say_hello(w, err));
             continue;
@@ -308,8 +309,14 @@ void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wir
     (void)h;
     if (m->status == OK || m->status >= STATUS_COUNT || w->outcome != OK)
         return;
-    w->outcome = FAIL(w->err, (status)m->status, "refused by server %s: %s",
-                      kv_server_name(worker_kv(w), server), m->text);
+    unsigned others;
+    const char *name = kv_server_name(worker_kv(w), server);
+    if (m->status == E_CONFIG && w->has_view) { /* we are of the job: it is the server that is not */
+        if (log_pace_allows(&w->refused_pace, clock_us(), &others))
+            LOG_W("REFUSED", "by server %s: %s", name, m->text);
+        return;
+    }
+    w->outcome = FAIL(w->err, (status)m->status, "refused by server %s: %s", name, m->text);
 }
 
 /* SIGTERM: the master cuts a checkpoint and tells all to stop; we do not wait for it for ever, nor
@@ -426,19 +433,18 @@ static status loop(worker *w, error *err)
 
 /* --- life --- */
 
-/* A dial for the last word alone; the master may only be about to come. */
+/* A connection for the last word; the master may only be about to come. */
 static bool reach_master(worker *w)
 {
     int64_t until = clock_us() + REACH_US;
-    bool up = false;
-    if (!w->o->master || worker_dial_master(w, w->o->master, NULL) != OK)
+    if (!w->master && (!w->o->master || worker_dial_master(w, w->o->master, NULL) != OK))
         return false;
-    while (!up && clock_us() < until && net_poll(&w->master, 1, NULL, TICK_MS, NULL) == OK) {
+    while (!w->is_up && clock_us() < until && net_poll(&w->master, 1, NULL, TICK_MS, NULL) == OK) {
         net_event event;
         while (net_next_event(w->master, &event))
-            up = up || event.kind == NET_UP;
+            w->is_up = event.kind == NET_UP;
     }
-    return up;
+    return w->is_up;
 }
 
 /* The master must hear why we leave, even when we never got as far as its view; not of us if
@@ -446,7 +452,7 @@ static bool reach_master(worker *w)
 static void say_failed(worker *w, status st, const error *why)
 {
     bool is_missed = st != E_PREEMPTED || w->identity.job_id; /* by a master */
-    if (w->stopped || st == E_ABORTED || !is_missed || (!w->master && !reach_master(w)))
+    if (w->stopped || st == E_ABORTED || !is_missed || !reach_master(w))
         return;
     Wire__Stop m = WIRE__STOP__INIT;
     m.status = st;

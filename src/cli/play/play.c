@@ -134,7 +134,7 @@ static status choose_endpoints(play *p, error *err)
         TRY(endpoint_listen(p->o->config, c, c->task, p->encrypts, &p->listen, err));
     if (p->plays_master || p->plays_worker)
         TRY(dial_servers(p, err));
-    task chief = {c->master_is_worker ? ROLE_WORKER : ROLE_MASTER, 0};
+    task chief = cluster_chief(c);
     const char *address = cluster_address(c, chief);
     if (p->plays_master) {
         p->master = xstrdup("inproc://master");

@@ -99,6 +99,7 @@ status play_ps(play *p, error *err)
         &(ps_options){
             .config = p->o->config,
             .self = p->ps,
+            .chief = p->is_alone ? NULL : cluster_address(p->c, cluster_chief(p->c)),
             .net = p->net,
             .endpoints = &endpoint,
             .n_endpoints = 1,

@@ -48,6 +48,11 @@ status cluster_local(cluster **ret, error *err)
     return st;
 }
 
+task cluster_chief(const cluster *c)
+{
+    return (task){c->master_is_worker ? ROLE_WORKER : ROLE_MASTER, 0};
+}
+
 const char *cluster_address(const cluster *c, task t)
 {
     const cluster_job *job = &c->jobs[t.role];

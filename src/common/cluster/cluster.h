@@ -64,6 +64,7 @@ MUST_USE status cluster_from_cluster_spec(const char *json, cluster **ret, error
 MUST_USE status cluster_local(cluster **ret, error *err);
 void cluster_destroy(cluster **c);
 
+task cluster_chief(const cluster *c);   /* who plays master */
 const char *cluster_address(const cluster *c, task t);      /* NULL if not known */
 int32_t cluster_count(const cluster *c, role r);            /* tasks known of that role */
 

@@ -49,6 +49,9 @@ typedef struct jobdir jobdir;
  * its first step: the next one takes its place. */
 MUST_USE status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool *ret_done,
                                error *err);
+/* E_CONFIG names the first key, but for its end, in which the job that is there now differs from `c`;
+ * OK where there is no job. */
+MUST_USE status jobdir_check_config(const jobdir *d, const config *c, error *err);
 /* Everybody else's: the dir must be there (created when missing, without config.json). */
 MUST_USE status jobdir_open(const char *path, jobdir **ret, error *err);
 void jobdir_let_go(jobdir *d); /* of its lock: another process is to be the master */

@@ -120,16 +120,21 @@ static void add_values(const jobdir *d, const config *c, const char *key, buf *r
     free(path);
 }
 
-static status fail_differs(const jobdir *d, const jobdir_request *r, error *err)
+static void describe_difference(const jobdir *d, const config *c, buf *ret)
 {
     char key[256] = "";
-    buf what = BUF_INIT;
-    if (name_difference(d, r->config, key, sizeof key)) {
-        buf_adds(&what, key);
-        add_values(d, r->config, key, &what);
+    if (name_difference(d, c, key, sizeof key)) {
+        buf_adds(ret, key);
+        add_values(d, c, key, ret);
     } else {
-        buf_adds(&what, "(made by another version of Tequio)");
+        buf_adds(ret, "(made by another version of Tequio)");
     }
+}
+
+static status fail_differs(const jobdir *d, const jobdir_request *r, error *err)
+{
+    buf what = BUF_INIT;
+    describe_difference(d, r->config, &what);
     status st =
         r->rule == JOBDIR_ALLENNLP
             ? FAIL(err, E_CONFIG,
@@ -209,6 +214,23 @@ bool jobdir_has_config(const jobdir *d, const config *c)
 bool jobdir_has_other_end(const jobdir *d, const config *c)
 {
     return !has_digest(d, c, NULL) && has_digest(d, c, json_object_get(d->job, "end"));
+}
+
+status jobdir_check_config(const jobdir *d, const config *c, error *err)
+{
+    jobdir *now = jobdir_create(d->path);
+    status st = jobdir_load(now, err);
+    if (st == OK && now->job && !jobdir_has_config(now, c) && !jobdir_has_other_end(now, c)) {
+        buf what = BUF_INIT;
+        describe_difference(now, c, &what);
+        st = FAIL(err, E_CONFIG,
+                  "the job in '%s' has another configuration than was given here; first difference: "
+                  "%s. Start every task with the same one",
+                  d->path, what.data);
+        buf_fini(&what);
+    }
+    jobdir_close(&now);
+    return st;
 }
 
 status jobdir_check_other_end(const jobdir *d, const jobdir_request *r, bool is_done, error *err)

@@ -50,7 +50,8 @@ void hello_pack(const hello_facts *facts, buf *ret)
     buf_fini(&lines);
 }
 
-status hello_check(const Wire__Hello *hello, const config *ours, task *ret_task, error *err)
+status hello_check(const Wire__Hello *hello, const config *ours, task self, task *ret_task,
+                   error *err)
 {
     if (hello->protocol != WIRE_PROTOCOL)
         return FAIL(err, E_PROTOCOL, "protocol %u is spoken there, %d here: use one version of tequio",
@@ -66,11 +67,11 @@ status hello_check(const Wire__Hello *hello, const config *ours, task *ret_task,
         char key[256] = "";
         config_digest_differs(lines.data, hello->config_lines, key, sizeof key);
         buf_fini(&lines);
-        char name[TASK_NAME];
+        char name[TASK_NAME], own[TASK_NAME];
         return FAIL(err, E_CONFIG,
-                    "%s on host %s was started with another configuration: '%s' differs; start every "
-                    "task with the same one",
-                    task_name(t, name), hello->host, key);
+                    "%s on host %s was started with another configuration than %s: '%s' differs; start "
+                    "every task with the same one",
+                    task_name(t, name), hello->host, task_name(self, own), key);
     }
     *ret_task = t;
     return OK;

@@ -25,8 +25,9 @@ uint64_t hello_life(void);      /* a fresh random number, never 0 */
 /* The packed Hello. */
 void hello_pack(const hello_facts *facts, buf *ret);
 
-/* Does the other side's hello fit our config? E_CONFIG names the key that differs, E_PROTOCOL a
- * version we do not speak. *ret_task: who it is. */
-MUST_USE status hello_check(const Wire__Hello *hello, const config *ours, task *ret_task, error *err);
+/* Does the other side's hello fit the config of ours, who is `self`? E_CONFIG names both and the key
+ * that differs, E_PROTOCOL a version we do not speak. *ret_task: who it is. */
+MUST_USE status hello_check(const Wire__Hello *hello, const config *ours, task self, task *ret_task,
+                            error *err);
 
 #endif

@@ -104,15 +104,35 @@ member *members_by_connection(members *m, int connection)
     return NULL;
 }
 
-void members_met(members *m, const net_peer *peer)
+void members_met(members *m, bool trainer, uint32_t index, int connection)
+{
+    if (find(m, trainer, index))
+        return;
+    size_t i = 0;
+    while (i < m->n_guests && (m->guests[i].trainer != trainer || m->guests[i].index != index))
+        i++;
+    if (i == MEMBERS_MAX)
+        return;
+    if (i == m->n_guests) {
+        GROW(m->guests, m->cap_guests, m->n_guests + 1);
+        m->n_guests++;
+    }
+    m->guests[i] = (guest){.trainer = trainer, .index = index, .connection = connection};
+}
+
+void members_lost(members *m, int connection)
 {
     for (size_t i = 0; i < m->n_guests; i++)
-        if (net_peer_equal(&m->guests[i], peer))
-            return;
-    if (members_by_peer(m, peer) || m->n_guests >= MEMBERS_MAX)
-        return;
-    GROW(m->guests, m->cap_guests, m->n_guests + 1);
-    m->guests[m->n_guests++] = *peer;
+        if (m->guests[i].connection == connection)
+            m->guests[i].connection = -1;
+}
+
+bool members_have_guests(const members *m)
+{
+    for (size_t i = 0; i < m->n_guests; i++)
+        if (m->guests[i].connection >= 0)
+            return true;
+    return false;
 }
 
 size_t members_came(const members *m)

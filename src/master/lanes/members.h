@@ -31,10 +31,17 @@ typedef struct member {
     char host[64];
 } member;
 
+/* A worker that spoke and is no member: it failed before, or came to be told that all is over. */
+typedef struct guest {
+    bool trainer;
+    uint32_t index;
+    int connection;                 /* -1: it has left */
+} guest;
+
 typedef struct members {
     member *at;
     size_t n, cap;
-    net_peer *guests;               /* who spoke and is no member: it failed before, or was told to stop */
+    guest *guests;
     size_t n_guests, cap_guests;
     uint32_t incarnations;          /* issued so far */
     char fingerprint[512];          /* the first worker's; all must have it */
@@ -52,9 +59,11 @@ member *members_by_peer(members *m, const net_peer *peer);      /* NULL if unkno
 member *members_by_connection(members *m, int connection);
 uint32_t members_alive(const members *m);
 
-/* Somebody spoke; one that is no member is kept in mind, once. */
-void members_met(members *m, const net_peer *peer);
-size_t members_came(const members *m);          /* members and others, living or not */
+/* A worker spoke; one that is no member is kept in mind, once, whatever it is connected by. */
+void members_met(members *m, bool trainer, uint32_t index, int connection);
+void members_lost(members *m, int connection);  /* of a guest: it has left */
+size_t members_came(const members *m);          /* members and guests, living or not */
+bool members_have_guests(const members *m);     /* who have not left */
 bool members_all_declared(const members *m);    /* of the living */
 uint32_t members_lanes(const members *m);
 

@@ -48,7 +48,7 @@ static void test_facts_arrive(void **state)
     assert_true(m->trainer);
     assert_int_equal(m->pid, getpid());
     task who;
-    assert_int_equal(hello_check(m, c, &who, NULL), OK);
+    assert_int_equal(hello_check(m, c, (task){ROLE_PS, 1}, &who, NULL), OK);
     assert_int_equal(who.role, ROLE_WORKER);
     assert_int_equal(who.index, 3);
     wire_free(&m->base);
@@ -71,7 +71,7 @@ static void check_refused(Wire__Hello *m, const config *c, status code, const ch
 {
     task who = {ROLE_EVALUATOR, 9};
     error err = ERROR_INIT;
-    assert_int_equal(hello_check(m, c, &who, &err), code);
+    assert_int_equal(hello_check(m, c, (task){ROLE_PS, 1}, &who, &err), code);
     assert_non_null(strstr(err.text, text));
     assert_int_equal(who.index, 9);
 }
@@ -91,6 +91,7 @@ static void test_the_key_that_differs_is_named(void **state)
             hello_of(&(hello_facts){.config = theirs, .task = {ROLE_WORKER, 2}, .life = 1});
         check_refused(m, ours, E_CONFIG, settings[i][1]);
         check_refused(m, ours, E_CONFIG, "worker.2 on host ");
+        check_refused(m, ours, E_CONFIG, "another configuration than ps.1: ");
         check_refused(m, ours, E_CONFIG, "start every task with the same one");
         wire_free(&m->base);
         config_destroy(&theirs);
@@ -107,7 +108,7 @@ static void test_what_decides_no_result_may_differ(void **state)
     Wire__Hello *m =
         hello_of(&(hello_facts){.config = theirs, .task = {ROLE_WORKER, 2}, .life = 1});
     task who;
-    assert_int_equal(hello_check(m, ours, &who, NULL), OK);
+    assert_int_equal(hello_check(m, ours, (task){ROLE_PS, 1}, &who, NULL), OK);
     wire_free(&m->base);
     config_destroy(&theirs);
     config_destroy(&ours);

@@ -233,10 +233,16 @@ static void all_who_came_are_counted_once(void **state)
     (void)state;
     members m = {.at = NULL};
     come(&m, (caller){.index = 0, .lanes = 1, .life = 10, .peer = 1}, true);
-    for (int again = 0; again < 2; again++)
-        for (unsigned char peer = 1; peer <= 3; peer++)
-            members_met(&m, &(net_peer){.size = 1, .id = {peer}});
-    assert_int_equal(members_came(&m), 3);
+    for (int connection = 5; connection < 7; connection++) /* each comes by a second one */
+        for (uint32_t index = 0; index < 3; index++)
+            members_met(&m, false, index, 10 * connection + (int)index);
+    members_met(&m, true, 0, 70);
+    assert_int_equal(members_came(&m), 4);
+    assert_true(members_have_guests(&m));
+    for (int connection = 50; connection <= 70; connection++)
+        members_lost(&m, connection);
+    assert_false(members_have_guests(&m));
+    assert_int_equal(members_came(&m), 4);
     members_fini(&m);
 }
 

@@ -55,8 +55,7 @@ static bool is_numbered_alike(const roster_task *a, const roster_task *b)
     snprintf(other, sizeof other, "%" PRId32, b->task.index);
     for (const char *at = a->host; (at = strstr(at, one)); at++) {
         size_t n = (size_t)(at - a->host);
-        if (strncmp(a->host, b->host, n) == 0 &&
-            strncmp(b->host + n, other, strlen(other)) == 0 &&
+        if (strncmp(a->host, b->host, n) == 0 && strncmp(b->host + n, other, strlen(other)) == 0 &&
             strcmp(at + strlen(one), b->host + n + strlen(other)) == 0)
             return true;
     }

@@ -1,5 +1,5 @@
-/* `tequio submit`: a job of AI Platform's or Vertex AI's form, with gcloud's flags, run on machines one
- * has. */
+/* `tequio submit`: a job of AI Platform's or Vertex AI's form, with gcloud's flags, run on machines
+ * one has. */
 #include "backend/cuda/cuda.h"
 #include "cli/commands.h"
 #include "cli/submit/report.h"

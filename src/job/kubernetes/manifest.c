@@ -204,7 +204,8 @@ void kubernetes_secret(const kubernetes_options *o, const char *key, buf *ret)
 static json_t *replica(const kubernetes_options *o, role r)
 {
     return json_pack("{s:I, s:s, s:o}", "replicas", (json_int_t)o->job->pools[r].count,
-                     "restartPolicy", o->max_restarts ? "ExitCode" : "Never", "template", pod_template(o, r, NULL));
+                     "restartPolicy", o->max_restarts ? "ExitCode" : "Never", "template",
+                     pod_template(o, r, NULL));
 }
 
 /* cleanPodPolicy: what still runs when the master has ended is told to leave; logs stay. */

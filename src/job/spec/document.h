@@ -41,7 +41,8 @@ doc_node *document_scalar(arena *memory, const char *origin, const char *text);
 doc_node *document_empty(arena *memory, const char *origin, doc_kind kind);
 void document_put(arena *memory, doc_node *map, const char *key, doc_node *value); /* a new key */
 void document_set(arena *memory, doc_node *map, const char *key, doc_node *value); /* or in its place */
-void document_graft(arena *memory, doc_node *map, const char *key, doc_node *value); /* keeps its place */
+/* A new key whose value keeps the path that it has. */
+void document_graft(arena *memory, doc_node *map, const char *key, doc_node *value);
 void document_append(arena *memory, doc_node *list, doc_node *value);
 
 /* "a list", "'nine'": for messages */

@@ -196,7 +196,8 @@ static void drop_programs(const laying *l, job *j)
         char where[512];
         if (command && command->n) {
             document_where(command, where, sizeof where);
-            job_warn(j, l->memory, "%s: ignored: what stands behind -- are arguments of tequio", where);
+            job_warn(j, l->memory, "%s: ignored: what stands behind -- are arguments of tequio",
+                     where);
         }
         static const char *const keys[] = {"containerCommand", "containerArgs"};
         for (size_t k = 0; k < COUNT_OF(keys); k++)

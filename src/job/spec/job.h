@@ -52,7 +52,8 @@ typedef struct job {
 /* The most tasks a job may have, all roles together. */
 enum { JOB_TASKS_MOST = 65536 };
 
-/* `top` is a Job of AI Platform's or a CustomJob of Vertex AI's (vertex.h). E_CONFIG with the place. */
+/* `top` is a Job of AI Platform's or a CustomJob of Vertex AI's (vertex.h). E_CONFIG with the
+ * place. */
 MUST_USE status job_read(doc_node *top, arena *memory, job *ret, error *err);
 
 /* The same in two steps, for who changes the job in between: `top` as a Job of AI Platform's, whose

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char table_machines[], table_accelerated[], table_limits[], table_legacy[], table_mixes[],
-    table_regions[], table_tiers[];
+extern const char table_machines[], table_accelerated[], table_limits[], table_legacy[],
+    table_mixes[], table_regions[], table_tiers[];
 
 /* --- CSV without quotes, whose shape we know: what does not fit is our own mistake --- */
 

@@ -2,9 +2,9 @@
  * Machines and GPUs as AI Platform and Vertex AI name them: what there is, which GPUs go with which
  * machine, and where. The tables are the files of tables/, compiled in.
  *
- * A number of GPUs goes with a machine of Compute Engine if machines.csv lists it; of the N1 family,
- * which alone takes some, that is so exactly where limits.csv allows its vCPUs and memory. The
- * machines of accelerated.csv and the legacy types have their GPUs built in.
+ * A number of GPUs goes with a machine of Compute Engine if machines.csv lists it; of the N1
+ * family, which alone takes some, that is so exactly where limits.csv allows its vCPUs and memory.
+ * The machines of accelerated.csv and the legacy types have their GPUs built in.
  *
  * Threads: the one that asks first must be alone; then all is constant.
  * Source: AI Platform Training's pages on machine types and on regions, Vertex AI's on compute
@@ -85,8 +85,8 @@ const uint32_t *machines_no_zone(const char *region);
 /* E_CONFIG, without a place, says what would be right. */
 MUST_USE status machine_check(const machine *m, int type, int64_t count, error *err);
 
-/* As CSV again, for people and for programs: machines, accelerated, limits, legacy, regions, mixes or
- * tiers. NULL: no such table. */
+/* As CSV again, for people and for programs: machines, accelerated, limits, legacy, regions, mixes
+ * or tiers. NULL: no such table. */
 const char *machines_table(const char *name);
 
 #endif

@@ -213,7 +213,8 @@ static status check_program(const doc_node *command, error *err)
 static const char *const *arguments_of(const doc_node *command, const doc_node *args, arena *memory)
 {
     int n_command = command ? command->n : 0, n_args = args ? args->n : 0, n = 0;
-    const char **texts = arena_alloc(memory, ((size_t)n_command + (size_t)n_args + 1) * sizeof *texts);
+    size_t most = (size_t)n_command + (size_t)n_args + 1;
+    const char **texts = arena_alloc(memory, most * sizeof *texts);
     for (int i = 1; i < n_command; i++)
         texts[n++] = command->item[i]->text;
     for (int i = 0; i < n_args; i++)
@@ -340,8 +341,8 @@ static status fail_region(const doc_node *where, const region *g, int type, erro
 static bool is_zone_of(const char *text, const region *g)
 {
     size_t n = strlen(g->name);
-    return strncmp(text, g->name, n) == 0 && text[n] == '-' && islower((unsigned char)text[n + 1]) &&
-           !text[n + 2];
+    return strncmp(text, g->name, n) == 0 && text[n] == '-' &&
+           islower((unsigned char)text[n + 1]) && !text[n + 2];
 }
 
 static status fail_no_region(const doc_node *where, error *err)

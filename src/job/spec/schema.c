@@ -253,8 +253,8 @@ static status check_message(const checking *c, doc_node *node, const char *messa
     return OK;
 }
 
-status schema_check(doc_node *top, const char *message, arena *memory, schema_warn *warn, void *user,
-                    error *err)
+status schema_check(doc_node *top, const char *message, arena *memory, schema_warn *warn,
+                    void *user, error *err)
 {
     checking c = {.memory = memory, .warn = warn, .user = user, .err = err};
     return top->kind == DOC_NULL ? OK : check_message(&c, top, message);

@@ -102,10 +102,11 @@ static status read_machine(const reading *r, const doc_node *pool, int i, doc_no
         return DOC_FAIL(r->err, spec ? spec : pool, "machineSpec.machineType is missing");
     const machine *m = machine_find(type->text);
     if (m && m->is_legacy)
-        return DOC_FAIL(r->err, type,
-                        "%s is a type of AI Platform's; Vertex AI has machines of Compute Engine, as "
-                        "n1-standard-8",
-                        m->name);
+        return DOC_FAIL(
+            r->err, type,
+            "%s is a type of AI Platform's; Vertex AI has machines of Compute Engine, as "
+            "n1-standard-8",
+            m->name);
     put(r, r->input, arena_printf(r->memory, "%sType", prefix[i]), type);
     return read_gpus(r, spec, config);
 }
@@ -154,16 +155,18 @@ static status add_variable(const reading *r, const doc_node *variable)
         return DOC_FAIL(r->err, name ? name : variable,
                         "a variable needs a name of letters, digits and _, no digit first");
     if (is_reserved(name->text))
-        return DOC_FAIL(r->err, name, "%s is not for a job file: tequio gives it to its tasks", name->text);
+        return DOC_FAIL(r->err, name, "%s is not for a job file: tequio gives it to its tasks",
+                        name->text);
     const char *entry = arena_printf(r->memory, "%s=%s", name->text, value ? value->text : "");
     job *j = r->j;
     for (int i = 0; i < j->n_environment; i++) {
         if (strcmp(j->environment[i], entry) == 0)
             return OK;
         if (strncmp(j->environment[i], entry, strlen(name->text) + 1) == 0)
-            return DOC_FAIL(r->err, variable,
-                            "%s has another value before; the tasks of all pools have the same environment",
-                            name->text);
+            return DOC_FAIL(
+                r->err, variable,
+                "%s has another value before; the tasks of all pools have the same environment",
+                name->text);
     }
     const char **wider = arena_alloc(r->memory, ((size_t)j->n_environment + 1) * sizeof *wider);
     if (j->n_environment)
@@ -208,9 +211,10 @@ static status read_pools(const reading *r, const doc_node *spec)
     if (pools->kind == DOC_MAP)
         return read_pool(r, pools, 0);
     if (pools->n > POOLS)
-        return DOC_FAIL(r->err, pools->item[POOLS],
-                        "a job has at most %d pools: the master, workers, parameter servers, evaluators",
-                        POOLS);
+        return DOC_FAIL(
+            r->err, pools->item[POOLS],
+            "a job has at most %d pools: the master, workers, parameter servers, evaluators",
+            POOLS);
     for (int i = 0; i < pools->n; i++)
         TRY(read_pool(r, pools->item[i], i));
     return OK;
@@ -234,10 +238,11 @@ static void read_scheduling(const reading *r, const doc_node *spec)
     put(r, r->input, "scheduling", made);
     r->j->is_tried_once = is_true(scheduling, "disableRetries");
     if (is_true(scheduling, "restartJobOnWorkerRestart"))
-        job_warn(r->j, r->memory,
-                 "%s.restartJobOnWorkerRestart: ignored: a worker that starts again joins in where the "
-                 "job is",
-                 scheduling->path);
+        job_warn(
+            r->j, r->memory,
+            "%s.restartJobOnWorkerRestart: ignored: a worker that starts again joins in where the "
+            "job is",
+            scheduling->path);
 }
 
 static status read_spec(const reading *r, const doc_node *spec)
@@ -255,7 +260,8 @@ status vertex_read(doc_node *top, arena *memory, job *j, doc_node **ret, error *
 {
     bool is_alone = is_spec(top);
     j->is_of_vertex = true;
-    TRY(schema_check(top, is_alone ? "CustomJobSpec" : "CustomJob", memory, job_warn_ignored, j, err));
+    TRY(schema_check(top, is_alone ? "CustomJobSpec" : "CustomJob", memory, job_warn_ignored, j,
+                     err));
     const doc_node *spec = is_alone ? top : given(top, "jobSpec");
     if (!spec)
         return DOC_FAIL(err, top, "jobSpec is missing");

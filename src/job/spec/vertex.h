@@ -15,7 +15,8 @@
 
 bool vertex_is_job(const doc_node *top);
 
-/* *ret is a Job whose values are those of `top`, at their places there. Warnings go to `j`. E_CONFIG. */
+/* *ret is a Job whose values are those of `top`, at their places there. What has no place in it goes
+ * to `j`: warnings, the environment, whether anything is started again. E_CONFIG. */
 MUST_USE status vertex_read(doc_node *top, arena *memory, job *j, doc_node **ret, error *err);
 
 #endif

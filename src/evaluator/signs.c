@@ -58,7 +58,7 @@ signs signs_begin(const jobdir *d, const config *c, double start_timeout_s)
 {
     signs s = {.dir = d, .pulse = jobdir_pulse(d), .alive_us = clock_us()};
     s.looked_us = s.alive_us;
-    s.old_summary = jobdir_has_other_end(d, c) ? trace_of_summary(d) : 0;
+    s.old_summary = jobdir_can_move_end(d, c) ? trace_of_summary(d) : 0;
     jobstate state;
     if (jobstate_read(d, &state, NULL) == OK) {
         s.old_end = is_bad_end(&state) ? state.trace : 0;

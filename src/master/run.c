@@ -66,8 +66,9 @@ status master_stop_early(master *m, error *err)
     if (!stop || m->phase != RUN || saver_is_hurried(m->saver))
         return OK;
     m->total = saver_last(m->saver);
-    LOG_I("EARLY_STOP", "step=%lld: no improvement in %lld epochs", (long long)m->total,
-          (long long)config_int(m->o->config, "trainer.patience"));
+    LOG_I("EARLY_STOP",
+          "step=%lld: no improvement in %lld epochs; with more trainer.patience it can go on",
+          (long long)m->total, (long long)config_int(m->o->config, "trainer.patience"));
     m->phase = DRAIN;
     m->drain_us = clock_us();
     return OK;

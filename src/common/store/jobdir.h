@@ -73,9 +73,9 @@ int64_t jobdir_batches_per_step(const jobdir *d); /* K fixed at the first start;
 MUST_USE status jobdir_set_batches_per_step(jobdir *d, int64_t k, error *err);
 /* The examples of an epoch, fixed at the first start too: E_DATA if there were others. */
 MUST_USE status jobdir_keep_examples(jobdir *d, int64_t n, error *err);
-/* `c` is the configuration of the job in the dir but for its end: whoever starts with it moves
- * that. False of another job's, and of no job. */
-bool jobdir_has_other_end(const jobdir *d, const config *c);
+/* `c` is the configuration of the job in the dir, which is done, but for an end that it can still
+ * have: a master that starts with it moves the end. False of another job's, and of no job. */
+bool jobdir_can_move_end(const jobdir *d, const config *c);
 /* What the workers' bits depend on, from now on. *ret_before is what it was until now, if that was
  * something else, and the caller's to free; else NULL. */
 MUST_USE status jobdir_keep_fingerprint(jobdir *d, const char *now, char **ret_before, error *err);

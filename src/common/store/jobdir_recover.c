@@ -164,7 +164,7 @@ static status newest_checkpoint(const jobdir *d, int64_t *ret, error *err)
 
 /* Nobody can go back behind what is trained; nor, in ssp and async, may the end come nearer, for
  * batches behind the new one may be in the weights. */
-static status check_end(const jobdir *d, const jobdir_request *r, bool is_done, error *err)
+static status check_end(const jobdir *d, const config *c, bool is_done, error *err)
 {
     int64_t reached;
     TRY(newest_checkpoint(d, &reached, err));
@@ -178,9 +178,9 @@ static status check_end(const jobdir *d, const jobdir_request *r, bool is_done, 
     int64_t k = jobdir_batches_per_step(d);
     if (examples < 1 || k < 1)
         return OK; /* it made no step yet */
-    steps s = course_steps(r->config, examples, k);
+    steps s = course_steps(c, examples, k);
     int64_t before = course_end(&s, json_object_get(d->job, "end"));
-    int64_t now = course_total(&s, r->config);
+    int64_t now = course_total(&s, c);
     if (now < reached)
         return FAIL(err, E_CONFIG,
                     "the job in '%s' has reached step %lld, but with trainer.num_epochs and "
@@ -188,7 +188,7 @@ static status check_end(const jobdir *d, const jobdir_request *r, bool is_done, 
                     "%lld): let it end at step %lld or later, or choose another directory",
                     d->path, (long long)reached, (long long)now, (long long)steps_per_epoch(&s),
                     (long long)reached);
-    if (now < before && mode_settings(r->config).unordered)
+    if (now < before && mode_settings(c).unordered)
         return FAIL(err, E_CONFIG,
                     "in the modes ssp and async a job cannot end earlier than it was to: '%s' was "
                     "to end at step %lld, now at step %lld, and may have trained batches behind "
@@ -211,16 +211,21 @@ bool jobdir_has_config(const jobdir *d, const config *c)
     return has_digest(d, c, NULL);
 }
 
-bool jobdir_has_other_end(const jobdir *d, const config *c)
+static bool has_other_end(const jobdir *d, const config *c)
 {
     return !has_digest(d, c, NULL) && has_digest(d, c, json_object_get(d->job, "end"));
+}
+
+bool jobdir_can_move_end(const jobdir *d, const config *c)
+{
+    return has_other_end(d, c) && check_end(d, c, true, NULL) == OK;
 }
 
 status jobdir_check_config(const jobdir *d, const config *c, error *err)
 {
     jobdir *now = jobdir_create(d->path);
     status st = jobdir_load(now, err);
-    if (st == OK && now->job && !jobdir_has_config(now, c) && !jobdir_has_other_end(now, c)) {
+    if (st == OK && now->job && !jobdir_has_config(now, c) && !has_other_end(now, c)) {
         buf what = BUF_INIT;
         describe_difference(now, c, &what);
         st = FAIL(err, E_CONFIG,
@@ -235,8 +240,8 @@ status jobdir_check_config(const jobdir *d, const config *c, error *err)
 
 status jobdir_check_other_end(const jobdir *d, const jobdir_request *r, bool is_done, error *err)
 {
-    return jobdir_has_other_end(d, r->config) ? check_end(d, r, is_done, err)
-                                              : fail_differs(d, r, err);
+    return has_other_end(d, r->config) ? check_end(d, r->config, is_done, err)
+                                       : fail_differs(d, r, err);
 }
 
 /* --- moving --- */

@@ -91,8 +91,8 @@ static void finish(const job *j)
 static void a_job_whose_end_we_move_is_not_done(void **state)
 {
     (void)state;
-    job j = job_make(""), longer = job_make("trainer: {num_epochs: 90}"),
-        other = job_make("random_seed: 7");
+    job j = job_make("trainer: {num_epochs: 2}"), longer = job_make("trainer: {num_epochs: 3}"),
+        shorter = job_make("trainer: {num_epochs: 1}"), other = job_make("random_seed: 7");
     jobdir *d = NULL;
     bool was_done;
     assert_int_equal(jobdir_prepare(&(jobdir_request){.path = jobdir_path(j.dir),
@@ -100,17 +100,23 @@ static void a_job_whose_end_we_move_is_not_done(void **state)
                                                       .config = j.config},
                                     &d, &was_done, NULL),
                      OK);
+    assert_int_equal(jobdir_set_batches_per_step(d, 1, NULL), OK);
+    assert_int_equal(jobdir_keep_examples(d, JOB_EXAMPLES, NULL), OK);
+    job_commit(&j, (job_save){.step = 6, .epochs_done = 2, .final = true});
     finish(&j);
     signs same = signs_begin(d, j.config, START_S), moves = signs_begin(d, longer.config, START_S),
+          late = signs_begin(d, shorter.config, START_S),
           stranger = signs_begin(d, other.config, START_S);
     assert_true(signs_done(&same));
     assert_false(signs_done(&moves));
+    assert_true(signs_done(&late)); /* no master can do that */
     assert_true(signs_done(&stranger));
     finish(&j); /* anew */
     assert_true(signs_done(&moves));
     jobdir_close(&d);
     job_fini(&j);
     job_fini(&longer);
+    job_fini(&shorter);
     job_fini(&other);
 }
 

@@ -51,12 +51,7 @@ static status build(const devices *d, const shape *s, built *b, error *err)
 {
     const config *c = d->config;
     TRY(variants_build(c, &b->variants, err));
-    b->steps = (steps){
-        .examples = dataset_examples(b->variants.data),
-        .batch_size = config_int(c, "data_loader.batch_size"),
-        .per_step = s->batches_per_step,
-        .drop_last = config_bool(c, "data_loader.drop_last"),
-    };
+    b->steps = course_steps(c, dataset_examples(b->variants.data), s->batches_per_step);
     backend_choice device;
     TRY(devices_of_lane(d, 0, &device, err));
     exec_options options = {

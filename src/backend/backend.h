@@ -15,6 +15,7 @@
 #define TEQUIO_BACKEND_BACKEND_H
 
 #include "graph/graph.h"
+#include "graph/precision.h"
 
 typedef struct backend backend;
 typedef struct backend_program backend_program;
@@ -168,6 +169,9 @@ typedef struct backend_ops {
     /* For people: of a node that may be a library's which one computes it, or why none does. NULL for
      * other nodes; the function is NULL where nothing is to be told. Lives as long as the program. */
     const char *(*done_by)(const backend_program *p, int32_t node);
+    /* For people: how products of this precision are computed here where its name does not say it;
+     * NULL: as it says. The function is NULL likewise. A constant. */
+    const char *(*products_note)(graph_precision precision);
     /* For people: the bytes of what the kernel at this node's turn reads and writes, each value once, and
      * which operator it is around, OP_COUNT if none; 0 bytes: there is no kernel. NULL likewise. */
     size_t (*operand_bytes)(const backend_program *p, int32_t node, graph_op *ret_around);

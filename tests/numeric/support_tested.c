@@ -5,7 +5,7 @@
  */
 #include "numeric/support_tested.h"
 
-#include "backend/cpu/dnnl/shim.h"
+#include "backend/cpu/factor.h"
 #include "common/base/rng.h"
 
 #include <math.h>
@@ -26,15 +26,19 @@ int tested_run(const struct CMUnitTest *tests, size_t n)
 
 bool tested_takes(const graph *g)
 {
-    for (graph_val v = 0; v < graph_n_values(g); v++)
-        if (graph_value_at(g, v)->dtype == DT_F16)
+    for (graph_val v = 0; v < graph_n_values(g); v++) {
+        const graph_value *value = graph_value_at(g, v);
+        if (value->dtype == DT_F16)
             return false;
+        if (value->keep && factor_form_of(value->dtype) == FACTOR_ROUNDED)
+            return false;
+    }
     return true;
 }
 
 bool tested_multiplies(graph_precision p)
 {
-    return p != PRECISION_F16 && (p != PRECISION_BF16 || shim_has_bf16());
+    return p != PRECISION_F16;
 }
 
 void tested_turn(int turn)

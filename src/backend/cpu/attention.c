@@ -6,7 +6,6 @@
  */
 #include "backend/cpu/attention.h"
 
-#include "backend/cpu/bf16.h"
 #include "backend/cpu/rows.h"
 #include "backend/cpu/team.h"
 #include "backend/math.h"
@@ -39,11 +38,12 @@ attention_state *attention_state_new(backend_program *p, const cpu_node *n, int 
     if (mask)
         broadcast_mask(s, mask);
     int64_t keys = s->form.k_length < KEYS ? s->form.k_length : KEYS;
-    s->bf16 = node_in(n, first_in)->dtype == DT_BF16;
+    s->factors = node_factor_form(n, first_in);
     s->tile = size_round_up((size_t)(QUERIES * keys) * sizeof(float), MEM_ALIGN);
-    if (s->bf16) {
-        s->half_tile = size_round_up((size_t)(QUERIES * keys) * sizeof(bf16), MEM_ALIGN);
-        s->block = size_round_up((size_t)(QUERIES * s->form.v_head) * sizeof(bf16), MEM_ALIGN);
+    if (s->factors != FACTOR_FLOAT) {
+        size_t bytes = factor_bytes(s->factors);
+        s->rounded_tile = size_round_up((size_t)(QUERIES * keys) * bytes, MEM_ALIGN);
+        s->block = size_round_up((size_t)(QUERIES * s->form.v_head) * bytes, MEM_ALIGN);
     }
     return s;
 }
@@ -57,8 +57,7 @@ static int64_t place(const attention_lie *l, int64_t batch, int64_t head)
 static const void *operand_at(const attention_state *s, const void *x, const attention_lie *l,
                               int64_t batch, int64_t head)
 {
-    size_t bytes = s->bf16 ? sizeof(bf16) : sizeof(float);
-    return (const char *)x + (size_t)place(l, batch, head) * bytes;
+    return (const char *)x + (size_t)place(l, batch, head) * factor_bytes(s->factors);
 }
 
 attention_head attention_head_at(const attention_state *s, const void *q, const void *k,
@@ -97,20 +96,21 @@ void attention_product(const attention_head *h, int64_t m, int64_t n, int64_t k,
 shim_matrix attention_rows(const attention_head *h, const void *x, const attention_lie *l,
                            int64_t first)
 {
-    size_t bytes = h->s->bf16 ? sizeof(bf16) : sizeof(float);
+    size_t bytes = factor_bytes(h->s->factors);
     return (shim_matrix){.data = (const char *)x + (size_t)(first * l->position) * bytes,
                          .stride = l->position,
-                         .bf16 = h->s->bf16};
+                         .bf16 = h->s->factors == FACTOR_BF16};
 }
 
 shim_matrix attention_rounded(const attention_head *h, const float *x, int64_t rows, int64_t stride,
                               int64_t n, void *room)
 {
-    if (!h->s->bf16)
+    factor_form form = h->s->factors;
+    if (form == FACTOR_FLOAT)
         return (shim_matrix){.data = x, .stride = stride};
     for (int64_t i = 0; i < rows; i++)
-        bf16_from((bf16 *)room + i * n, x + i * stride, n);
-    return (shim_matrix){.data = room, .stride = n, .bf16 = true};
+        factor_round((char *)room + (size_t)(i * n) * factor_bytes(form), x + i * stride, n, form);
+    return (shim_matrix){.data = room, .stride = n, .bf16 = form == FACTOR_BF16};
 }
 
 void attention_scores(const attention_head *h, const attention_tile *t)
@@ -241,7 +241,7 @@ static void attend(const attention_head *h, char *scratch, float *y, float *lse)
 
 static size_t member_bytes(const attention_state *s)
 {
-    return s->tile + s->half_tile;
+    return s->tile + s->rounded_tile;
 }
 
 typedef struct attention_task {

@@ -20,15 +20,15 @@ typedef struct attention_state {
     float scale;
     dtype mask_type;
     int64_t mask_stride[4]; /* elements, by batch, head, query and key; 0: broadcast */
-    bool bf16;              /* queries, keys and values are; so are probabilities in products */
-    size_t tile, half_tile; /* bytes of scratch for one tile of float, and of bfloat16 */
-    size_t block;           /* and for a block of y's rows in bfloat16 */
+    factor_form factors; /* queries, keys and values; probabilities, where they are multiplied */
+    size_t tile, rounded_tile; /* bytes of scratch for one tile of float, and of rounded factors */
+    size_t block;              /* and for a block of y's rows, rounded */
 } attention_state;
 
 /* One run over one head of queries: matrices [positions, head] with strides of their own. */
 typedef struct attention_head {
     const attention_state *s;
-    const void *q, *k, *v; /* float or bfloat16 */
+    const void *q, *k, *v; /* as s->factors says */
     const void *mask;      /* of this head; NULL: none */
     const drop_mask *bits; /* NULL: no dropout */
     uint64_t first_score;  /* number of the head's first score, for dropout */
@@ -39,7 +39,7 @@ typedef struct attention_head {
 typedef struct attention_tile {
     int64_t first_query, n_queries, first_key, n_keys;
     float *scores; /* [n_queries,n_keys] */
-    void *room;    /* for the same in bfloat16 */
+    void *room;    /* for the same, rounded */
 } attention_tile;
 
 attention_state *attention_state_new(backend_program *p, const cpu_node *n, int first_in);

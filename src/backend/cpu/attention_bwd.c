@@ -122,7 +122,7 @@ static void differentiate(const slopes *d, float *scores, void *room)
 
 static size_t member_bytes(const attention_state *s)
 {
-    return 2 * s->tile + 2 * s->half_tile + s->block;
+    return 2 * s->tile + 2 * s->rounded_tile + s->block;
 }
 
 static float *slope_at(float *base, const attention_lie *l, int64_t batch, int64_t head)
@@ -160,8 +160,8 @@ static void differentiate_item(int64_t item, int member, void *arg)
                     .dk = dk,
                     .dv = dv,
                     .slope = (float *)(void *)(scores + s->tile),
-                    .slope_room = room + s->half_tile,
-                    .dy_room = room + 2 * s->half_tile};
+                    .slope_room = room + s->rounded_tile,
+                    .dy_room = room + 2 * s->rounded_tile};
         differentiate(&d, (float *)(void *)scores, room);
     }
 }

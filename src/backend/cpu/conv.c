@@ -1,8 +1,9 @@
 /*
  * Convolution and its gradients on oneDNN. Every operand may lie as oneDNN likes best; weights are
  * plain in the flat vector, so they are reordered at each run, which costs little beside the work.
- * In bfloat16 that reorder rounds the weights; what is multiplied with them was rounded before, and
- * sums and results are float32.
+ * In bfloat16 that reorder rounds the weights, or where rounded factors lie as floats (factor.h) a
+ * pass behind it does; what is multiplied with them was rounded before, and sums and results are
+ * float32.
  */
 #include "backend/cpu/planes.h"
 #include "backend/cpu/program.h"
@@ -37,9 +38,7 @@ static status operand(backend_program *p, const graph_shape *s, bool bf16, const
                       error *err)
 {
     TRY(layout_any(p, s, ret, err));
-    if (bf16)
-        *ret = shim_layout_in_bf16(p->shim, *ret);
-    return OK;
+    return bf16 ? shim_layout_in_bf16(p->shim, *ret, ret, err) : OK;
 }
 
 /* Which type is multiplied, input 0 says. */
@@ -48,7 +47,7 @@ static status describe(backend_program *p, const cpu_node *n, conv_result result
                        conv_layouts *ret, error *err)
 {
     const conv_attr *a = n->node->attr;
-    bool bf16 = node_in(n, 0)->dtype == DT_BF16;
+    bool bf16 = node_factor_form(n, 0) == FACTOR_BF16;
     TRY(window_make(w->dim + 2, a->strides, a->pads, a->dilations, x, y, &ret->window, err));
     graph_shape grouped, bias = {.rank = 1, .dim = {w->dim[0]}};
     grouped_shape(w, a->group ? a->group : 1, &grouped);
@@ -59,14 +58,46 @@ static status describe(backend_program *p, const cpu_node *n, conv_result result
     return layout_plain(p, &bias, &ret->b, err);
 }
 
+/* What reads weights. */
+typedef struct conv_state {
+    shim_primitive *conv;
+    int64_t n_rounded; /* weights that a pass rounds; 0: none does */
+    size_t rounded_at; /* where it puts them in the scratch memory */
+    planes p;          /* ConvTranspose: of y; batch 0: there is no bias */
+} conv_state;
+
+static conv_state *conv_state_new(backend_program *p, cpu_node *n, shim_primitive *conv)
+{
+    conv_state *s = arena_alloc(p->arena, sizeof *s);
+    s->conv = conv;
+    n->state = s;
+    n->scratch_bytes = shim_bytes_of(conv, SHIM_SCRATCH);
+    if (node_factor_form(n, 0) == FACTOR_ROUNDED) {
+        size_t bytes = shim_bytes_of(conv, SHIM_WEIGHTS);
+        s->n_rounded = (int64_t)(bytes / sizeof(float));
+        s->rounded_at = size_round_up(n->scratch_bytes, MEM_ALIGN);
+        n->scratch_bytes = s->rounded_at + bytes;
+    }
+    return s;
+}
+
+static status set_weights(const conv_state *s, const cpu_call *c, error *err)
+{
+    if (s->n_rounded == 0)
+        return shim_set(s->conv, SHIM_WEIGHTS, c->in[1], err);
+    char *rounded = (char *)c->scratch + s->rounded_at;
+    factor_round_by_team(rounded, c->in[1], s->n_rounded, FACTOR_ROUNDED);
+    return shim_set(s->conv, SHIM_WEIGHTS, rounded, err);
+}
+
 static status run_conv(const cpu_node *n, const cpu_call *c, error *err)
 {
-    shim_primitive *conv = (shim_primitive *)(uintptr_t)n->state;
-    TRY(shim_set(conv, SHIM_SRC, c->in[0], err));
-    TRY(shim_set(conv, SHIM_WEIGHTS, c->in[1], err));
-    TRY(shim_set(conv, SHIM_BIAS, c->in[2], err));
-    TRY(shim_set(conv, SHIM_DST, c->out[0], err));
-    return node_execute(conv, c->scratch, err);
+    const conv_state *s = n->state;
+    TRY(shim_set(s->conv, SHIM_SRC, c->in[0], err));
+    TRY(set_weights(s, c, err));
+    TRY(shim_set(s->conv, SHIM_BIAS, c->in[2], err));
+    TRY(shim_set(s->conv, SHIM_DST, c->out[0], err));
+    return node_execute(s->conv, c->scratch, err);
 }
 
 status plan_conv(backend_program *p, cpu_node *n, error *err)
@@ -76,9 +107,8 @@ status plan_conv(backend_program *p, cpu_node *n, error *err)
                  &node_out(n, 0)->shape, &l, err));
     shim_primitive *conv;
     TRY(shim_conv(p->shim, &l.window, l.x, l.w, node_in(n, 2) ? l.b : NULL, l.y, &conv, err));
+    conv_state_new(p, n, conv);
     n->body = run_conv;
-    n->state = conv;
-    n->scratch_bytes = shim_bytes_of(conv, SHIM_SCRATCH);
     n->in[0].want = shim_layout_of(conv, SHIM_SRC);
     n->in[1].want = shim_layout_of(conv, SHIM_WEIGHTS);
     n->in[1].view = l.w_view;
@@ -88,23 +118,26 @@ status plan_conv(backend_program *p, cpu_node *n, error *err)
 
 static status run_bwd_data(const cpu_node *n, const cpu_call *c, error *err)
 {
-    shim_primitive *conv = (shim_primitive *)(uintptr_t)n->state;
-    TRY(shim_set(conv, SHIM_DIFF_DST, c->in[0], err));
-    TRY(shim_set(conv, SHIM_WEIGHTS, c->in[1], err));
-    TRY(shim_set(conv, SHIM_DIFF_SRC, c->out[0], err));
-    return node_execute(conv, c->scratch, err);
+    const conv_state *s = n->state;
+    TRY(shim_set(s->conv, SHIM_DIFF_DST, c->in[0], err));
+    TRY(set_weights(s, c, err));
+    TRY(shim_set(s->conv, SHIM_DIFF_SRC, c->out[0], err));
+    return node_execute(s->conv, c->scratch, err);
 }
 
-status plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err)
+/* `plain`: what it makes lies so, whatever oneDNN likes best. */
+static status plan_to_data(backend_program *p, cpu_node *n, bool plain, conv_state **ret,
+                           error *err)
 {
     conv_layouts l;
     TRY(describe(p, n, MAKES_X, &node_out(n, 0)->shape, &node_in(n, 1)->shape,
                  &node_in(n, 0)->shape, &l, err));
+    if (plain)
+        TRY(layout_plain(p, &node_out(n, 0)->shape, &l.x, err));
     shim_primitive *conv;
     TRY(shim_conv_bwd_data(p->shim, &l.window, l.x, l.w, l.y, &conv, err));
+    *ret = conv_state_new(p, n, conv);
     n->body = run_bwd_data;
-    n->state = conv;
-    n->scratch_bytes = shim_bytes_of(conv, SHIM_SCRATCH);
     n->in[0].want = shim_layout_of(conv, SHIM_DIFF_DST);
     n->in[1].want = shim_layout_of(conv, SHIM_WEIGHTS);
     n->in[1].view = l.w_view;
@@ -112,12 +145,13 @@ status plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err)
     return OK;
 }
 
-/* ConvTranspose is the gradient of a convolution for its data, and a bias. */
-typedef struct transpose_state {
-    shim_primitive *conv;
-    planes p; /* of y; batch 0: there is no bias */
-} transpose_state;
+status plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err)
+{
+    conv_state *s;
+    return plan_to_data(p, n, false, &s, err);
+}
 
+/* ConvTranspose is the gradient of a convolution for its data, and a bias. */
 typedef struct bias_task {
     const planes *p;
     const float *bias;
@@ -141,11 +175,8 @@ static void add_bias(int64_t begin, int64_t end, void *arg)
 
 static status run_transpose(const cpu_node *n, const cpu_call *c, error *err)
 {
-    const transpose_state *s = n->state;
-    TRY(shim_set(s->conv, SHIM_DIFF_DST, c->in[0], err));
-    TRY(shim_set(s->conv, SHIM_WEIGHTS, c->in[1], err));
-    TRY(shim_set(s->conv, SHIM_DIFF_SRC, c->out[0], err));
-    TRY(node_execute(s->conv, c->scratch, err));
+    const conv_state *s = n->state;
+    TRY(run_bwd_data(n, c, err));
     bias_task t = {.p = &s->p, .bias = c->in[2], .y = c->out[0]};
     team_for(s->p.batch * s->p.blocks, 1, add_bias, &t);
     return OK;
@@ -153,13 +184,13 @@ static status run_transpose(const cpu_node *n, const cpu_call *c, error *err)
 
 status plan_conv_transpose(backend_program *p, cpu_node *n, error *err)
 {
-    transpose_state *s = arena_alloc(p->arena, sizeof *s);
-    TRY(plan_conv_bwd_data(p, n, err));
-    s->conv = (shim_primitive *)(uintptr_t)n->state;
-    if (node_in(n, 2) && !planes_of(n->out[0].want, &s->p))
-        return FAIL(err, E_UNSUPPORTED, "oneDNN orders its channels in a way unknown here");
+    conv_state *s;
+    TRY(plan_to_data(p, n, false, &s, err));
+    if (node_in(n, 2) && !planes_of(n->out[0].want, &s->p)) {
+        TRY(plan_to_data(p, n, true, &s, err));
+        BUG_ON(!planes_of(n->out[0].want, &s->p));
+    }
     n->body = run_transpose;
-    n->state = s;
     return OK;
 }
 

@@ -239,6 +239,8 @@ static status check_types(const cpu_node *n, error *err)
         if (v && (is_unknown(v->dtype) || (v->dtype == DT_BF16 && !rounded)))
             return FAIL(err, E_UNSUPPORTED, "it makes %s; the only floating type known is float32",
                         dtype_name(v->dtype));
+        if (v && v->keep && factor_form_of(v->dtype) == FACTOR_ROUNDED)
+            return FAIL(err, E_UNSUPPORTED, "it makes bfloat16 to be kept, which lies as float32 here");
     }
     for (int i = 0; i < graph_node_slots(n->node); i++) {
         const graph_value *v = node_in(n, i);
@@ -349,6 +351,16 @@ static status cpu_prepare(backend_program *p, int32_t node, backend_kernel *ret,
     return OK;
 }
 
+static const char *cpu_products_note(graph_precision precision)
+{
+    if (precision == PRECISION_TF32)
+        return "tf32: a CPU multiplies float32 as it is";
+    if (precision == PRECISION_BF16 && factor_form_of(DT_BF16) == FACTOR_ROUNDED)
+        return "bf16: factors are rounded to bfloat16 and multiplied as float32, since this "
+               "processor is no faster at bfloat16";
+    return NULL;
+}
+
 static void cpu_fingerprint(const backend *b, char *ret, size_t bytes)
 {
     char version[32];
@@ -394,6 +406,7 @@ const backend_ops backend_cpu = {
     .can_run_inplace = cpu_can_run_inplace,
     .can_alias = cpu_can_alias,
     .prepare = cpu_prepare,
+    .products_note = cpu_products_note,
     .fingerprint = cpu_fingerprint,
     .alloc = cpu_alloc,
     .release = cpu_release,

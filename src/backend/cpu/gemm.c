@@ -100,7 +100,7 @@ status plan_gemm(backend_program *p, cpu_node *n, error *err)
     const gemm_attr *attr = n->node->attr;
     const graph_shape *a = &node_in(n, 0)->shape, *y = &node_out(n, 0)->shape;
     gemm_state *s = arena_alloc(p->arena, sizeof *s);
-    bool bf16 = node_in(n, 0)->dtype == DT_BF16;
+    bool bf16 = node_factor_form(n, 0) == FACTOR_BF16;
     s->m = y->dim[0];
     s->n = y->dim[1];
     s->k = a->dim[attr->trans_a ? 0 : 1];
@@ -179,8 +179,8 @@ status plan_matmul(backend_program *p, cpu_node *n, error *err)
     matmul_shape shape =
         matmul_shape_of(&node_in(n, 0)->shape, &node_in(n, 1)->shape, n->node->attr);
     matmul_state *s = arena_alloc(p->arena, sizeof *s);
-    bool bf16 = node_in(n, 0)->dtype == DT_BF16;
-    s->element = dtype_bytes(node_in(n, 0)->dtype);
+    bool bf16 = node_factor_form(n, 0) == FACTOR_BF16;
+    s->element = node_element_bytes(n, 0);
     s->batches = shape.batches;
     s->m = shape.m;
     s->n = shape.n;

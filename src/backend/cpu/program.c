@@ -38,18 +38,32 @@ status layout_any(backend_program *p, const graph_shape *s, const shim_layout **
     return shim_any(p->shim, t->rank, t->dim, ret, err);
 }
 
-/* `l` of the type of v, float32 or bfloat16 */
-static const shim_layout *layout_for(const backend_program *p, const graph_value *v, const shim_layout *l)
+factor_form node_factor_form(const cpu_node *n, int i)
 {
-    return v->dtype == DT_BF16 ? shim_layout_in_bf16(p->shim, l) : shim_layout_in_f32(p->shim, l);
+    return factor_form_of(node_in(n, i)->dtype);
+}
+
+size_t node_element_bytes(const cpu_node *n, int i)
+{
+    dtype type = node_in(n, i)->dtype;
+    return type == DT_BF16 ? factor_bytes(factor_form_of(type)) : dtype_bytes(type);
+}
+
+/* `l` of the type in which v lies, float32 or bfloat16 */
+static status layout_for(const backend_program *p, const graph_value *v, const shim_layout *l,
+                         const shim_layout **ret, error *err)
+{
+    if (factor_form_of(v->dtype) == FACTOR_BF16)
+        return shim_layout_in_bf16(p->shim, l, ret, err);
+    return shim_layout_in_f32(p->shim, l, ret, err);
 }
 
 status layout_plain_of(backend_program *p, const graph_value *v, const shim_layout **ret,
                        error *err)
 {
-    TRY(layout_plain(p, &v->shape, ret, err));
-    *ret = layout_for(p, v, *ret);
-    return OK;
+    const shim_layout *plain;
+    TRY(layout_plain(p, &v->shape, &plain, err));
+    return layout_for(p, v, plain, ret, err);
 }
 
 static const shim_layout *in_layout(const backend_program *p, const cpu_node *n, int i)
@@ -73,10 +87,10 @@ status node_follow(backend_program *p, cpu_node *n, int n_in, bool zero_stays,
     }
     if (!chosen)
         TRY(layout_plain(p, &node_in(n, 0)->shape, &chosen, err));
-    chosen = shim_layout_in_f32(p->shim, chosen);
+    TRY(shim_layout_in_f32(p->shim, chosen, &chosen, err));
     for (int i = 0; i < n_in; i++)
-        n->in[i].want = layout_for(p, node_in(n, i), chosen);
-    n->out[0].want = layout_for(p, node_out(n, 0), chosen);
+        TRY(layout_for(p, node_in(n, i), chosen, &n->in[i].want, err));
+    TRY(layout_for(p, node_out(n, 0), chosen, &n->out[0].want, err));
     *ret_elements = (int64_t)(shim_layout_bytes(chosen) / sizeof(float));
     return OK;
 }

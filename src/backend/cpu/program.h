@@ -14,6 +14,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/dnnl/shim.h"
+#include "backend/cpu/factor.h"
 #include "graph/attrs.h"
 
 typedef struct cpu_node cpu_node;
@@ -72,6 +73,8 @@ typedef status (*cpu_plan)(backend_program *p, cpu_node *n, error *err);
 /* Values and shapes of a node's edges */
 const graph_value *node_in(const cpu_node *n, int i); /* NULL if absent */
 const graph_value *node_out(const cpu_node *n, int i);
+factor_form node_factor_form(const cpu_node *n, int i); /* of input i, which is there */
+size_t node_element_bytes(const cpu_node *n, int i);    /* the same; as it lies in memory */
 bool node_is_laid_out(const graph_value *v); /* a layout says how its elements lie */
 MUST_USE status layout_plain(backend_program *p, const graph_shape *s, const shim_layout **ret,
                              error *err);

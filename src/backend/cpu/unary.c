@@ -2,7 +2,7 @@
  * The operators of unary.def, Neg, and their gradients: one vectorised pass, in whatever layout the
  * input has. Where zero maps to zero, padding is computed along.
  */
-#include "backend/cpu/bf16.h"
+#include "backend/cpu/factor.h"
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "backend/math.h"
@@ -49,7 +49,7 @@ SIMD_CLONES static void loop_relu_bwd_of_rounded(float *y, const float *a, const
                                                  float p, float q)
 {
     (void)p, (void)q;
-    const bf16 *read = b;
+    const uint16_t *read = b;
     SIMD_LOOP
     for (int64_t i = 0; i < n; i++)
         y[i] = vec_from_bits((uint32_t)read[i] << 16) > 0.0f ? a[i] : 0.0f;
@@ -101,8 +101,8 @@ static void choose_loop(unary_state *s, const cpu_node *at)
     const graph_node *n = at->node;
     const graph_value *b = node_in(at, 1);
     s->loop = loops[n->op];
-    s->b_bytes = b ? (int64_t)dtype_bytes(b->dtype) : 0;
-    if (b && b->dtype == DT_BF16)
+    s->b_bytes = b ? (int64_t)node_element_bytes(at, 1) : 0;
+    if (b && node_factor_form(at, 1) == FACTOR_BF16)
         s->loop = loop_relu_bwd_of_rounded;
     if (n->op == OP_GELU || n->op == OP_GELU_BWD) {
         if (((const gelu_attr *)n->attr)->tanh)

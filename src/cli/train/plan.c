@@ -52,6 +52,10 @@ static status make(const args *a, planned *p, error *err)
 static void print_libraries(const planned *p, buf *out)
 {
     const backend_ops *ops = p->on.ops;
+    const char *note =
+        ops->products_note ? ops->products_note(graph_precision_of(p->lane.graph)) : NULL;
+    if (note)
+        buf_addf(out, "products, %s\n", note);
     for (int32_t i = 0; ops->done_by && i < graph_n_nodes(p->lane.graph); i++) {
         const graph_node *n = graph_node_at(p->lane.graph, i);
         const char *by = ops->done_by(p->lane.program, i);

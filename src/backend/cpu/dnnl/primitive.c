@@ -10,8 +10,9 @@ static const int role_arg[SHIM_ROLES] = {
 
 void shim_primitive_free(shim_primitive *p)
 {
-    for (int i = 0; i < p->n_args; i++)
-        dnnl_memory_destroy(p->args[i].memory);
+    for (int role = 0; role < SHIM_ROLES; role++)
+        if (p->memory[role])
+            dnnl_memory_destroy(p->memory[role]);
     if (p->primitive)
         dnnl_primitive_destroy(p->primitive);
     if (p->desc)
@@ -19,21 +20,24 @@ void shim_primitive_free(shim_primitive *p)
     free(p);
 }
 
+static status add_arg(shim_primitive *p, int role, const_dnnl_memory_desc_t own, error *err)
+{
+    dnnl_memory_desc_t desc;
+    TRY(shim_check(dnnl_memory_desc_clone(&desc, own), "layout", err));
+    p->layout[role] = shim_layout_new(p->owner, desc);
+    return shim_check(
+        dnnl_memory_create(&p->memory[role], desc, p->owner->engine, DNNL_MEMORY_NONE), "memory",
+        err);
+}
+
 /* One memory object for every argument the primitive has. */
 static status add_args(shim_primitive *p, error *err)
 {
     for (int role = 0; role < SHIM_ROLES; role++) {
-        p->arg_of[role] = -1;
-        const dnnl_memory_desc_t *desc =
+        const_dnnl_memory_desc_t desc =
             dnnl_primitive_desc_query_md(p->desc, dnnl_query_exec_arg_md, role_arg[role]);
-        if (!desc || desc->ndims == 0)
-            continue;
-        dnnl_memory_t memory;
-        TRY(shim_check(dnnl_memory_create(&memory, desc, p->owner->engine, DNNL_MEMORY_NONE),
-                       "memory", err));
-        p->layout[role] = shim_layout_new(p->owner, desc);
-        p->args[p->n_args] = (dnnl_exec_arg_t){.arg = role_arg[role], .memory = memory};
-        p->arg_of[role] = p->n_args++;
+        if (desc && dnnl_memory_desc_get_size(desc) > 0)
+            TRY(add_arg(p, role, desc, err));
     }
     return OK;
 }
@@ -52,17 +56,11 @@ status shim_primitive_new(shim *s, dnnl_primitive_desc_t desc, const char *what,
     return OK;
 }
 
-status shim_describe(shim *s, const void *op, dnnl_primitive_desc_t hint, const char *what,
-                     dnnl_primitive_desc_t *ret, error *err)
-{
-    return shim_check(dnnl_primitive_desc_create(ret, op, s->attr, s->engine, hint), what, err);
-}
-
 status shim_reorder(shim *s, const shim_layout *from, const shim_layout *to, shim_primitive **ret,
                     error *err)
 {
     dnnl_primitive_desc_t desc;
-    TRY(shim_check(dnnl_reorder_primitive_desc_create(&desc, &from->desc, s->engine, &to->desc,
+    TRY(shim_check(dnnl_reorder_primitive_desc_create(&desc, from->desc, s->engine, to->desc,
                                                       s->engine, s->attr),
                    "reorder", err));
     return shim_primitive_new(s, desc, "reorder", ret, err);
@@ -81,12 +79,14 @@ size_t shim_bytes_of(const shim_primitive *p, shim_role role)
 /* Setting an address may rewrite a padded layout's zeros, so it is done only on a change. */
 status shim_set(shim_primitive *p, shim_role role, const void *address, error *err)
 {
-    int i = p->arg_of[role];
-    if (i < 0 || p->bound[i] == address)
+    if (!p->memory[role] || p->bound[role] == address)
         return OK;
-    TRY(shim_check(dnnl_memory_set_data_handle(p->args[i].memory, (void *)(uintptr_t)address),
+    TRY(shim_check(dnnl_memory_set_data_handle(p->memory[role], (void *)(uintptr_t)address),
                    "address", err));
-    p->bound[i] = address;
+    if (!p->bound[role])
+        p->args[p->n_args++] =
+            (dnnl_exec_arg_t){.arg = role_arg[role], .memory = p->memory[role]};
+    p->bound[role] = address;
     return OK;
 }
 

@@ -1,7 +1,9 @@
 #include "backend/cpu/dnnl/state.h"
 
+#include <oneapi/dnnl/dnnl_debug.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 status shim_check(dnnl_status_t st, const char *what, error *err)
 {
@@ -29,7 +31,6 @@ static status create_attr(shim *s, error *err)
 status shim_create(shim **ret, error *err)
 {
     shim *s = xcalloc(1, sizeof *s);
-    s->layouts = arena_create();
     status st;
     TRY_OUT(st, shim_check(dnnl_engine_create(&s->engine, dnnl_cpu, 0), "CPU engine", err));
     TRY_OUT(st, shim_check(dnnl_stream_create(&s->stream, s->engine, dnnl_stream_default_flags),
@@ -52,13 +53,17 @@ void shim_destroy(shim **s)
         d->primitives = p->next;
         shim_primitive_free(p);
     }
+    while (d->layouts) {
+        shim_layout *l = d->layouts;
+        d->layouts = l->next;
+        shim_layout_free(l);
+    }
     if (d->attr)
         dnnl_primitive_attr_destroy(d->attr);
     if (d->stream)
         dnnl_stream_destroy(d->stream);
     if (d->engine)
         dnnl_engine_destroy(d->engine);
-    arena_destroy(&d->layouts);
     free(d);
     *s = NULL;
 }
@@ -71,24 +76,7 @@ void shim_version(char *ret, size_t bytes)
 
 const char *shim_isa(void)
 {
-    static const struct {
-        dnnl_cpu_isa_t isa;
-        const char *name;
-    } known[] = {
-        {dnnl_cpu_isa_sse41, "sse41"},
-        {dnnl_cpu_isa_avx, "avx"},
-        {dnnl_cpu_isa_avx2, "avx2"},
-        {dnnl_cpu_isa_avx2_vnni, "avx2_vnni"},
-        {dnnl_cpu_isa_avx512_mic, "avx512_mic"},
-        {dnnl_cpu_isa_avx512_mic_4ops, "avx512_mic_4ops"},
-        {dnnl_cpu_isa_avx512_core, "avx512_core"},
-        {dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni"},
-        {dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16"},
-        {dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx"},
-    };
-    dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
-    for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (known[i].isa == isa)
-            return known[i].name;
-    return "generic";
+    static const char prefix[] = "cpu_isa_";
+    const char *name = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
+    return strncmp(name, prefix, sizeof prefix - 1) == 0 ? name + sizeof prefix - 1 : name;
 }

@@ -1,5 +1,5 @@
 /*
- * The only door to oneDNN. Written against its 2.6 C API; a port to 3.x touches this room alone.
+ * The only door to oneDNN. Written against its C API from 3.0 on.
  *
  * A shim owns everything made through it (layouts, primitives) and frees it whole. Primitives are
  * described and created once, then executed many times: memory objects and argument lists are
@@ -61,7 +61,7 @@ typedef enum shim_pooling { SHIM_POOL_MAX, SHIM_POOL_MEAN, SHIM_POOL_MEAN_PADDED
 MUST_USE status shim_create(shim **ret, error *err);
 void shim_destroy(shim **s);
 
-/* "2.6.3" and "avx512_core_bf16" */
+/* "3.7.2" and "avx512_core_bf16" */
 void shim_version(char *ret, size_t bytes);
 const char *shim_isa(void);
 
@@ -71,9 +71,11 @@ MUST_USE status shim_plain(shim *s, int rank, const int64_t *dims, const shim_la
 MUST_USE status shim_any(shim *s, int rank, const int64_t *dims, const shim_layout **ret,
                          error *err);
 /* The same order with elements of bfloat16, or of float32; a reorder from float32 to bfloat16
- * rounds to the nearest. */
-const shim_layout *shim_layout_in_bf16(shim *s, const shim_layout *l);
-const shim_layout *shim_layout_in_f32(shim *s, const shim_layout *l);
+ * rounds to the nearest. E_UNSUPPORTED for an order that oneDNN has no name for. */
+MUST_USE status shim_layout_in_bf16(shim *s, const shim_layout *l, const shim_layout **ret,
+                                    error *err);
+MUST_USE status shim_layout_in_f32(shim *s, const shim_layout *l, const shim_layout **ret,
+                                   error *err);
 bool shim_layout_same(const shim_layout *a, const shim_layout *b); /* the same bytes */
 bool shim_layout_is_plain(const shim_layout *l);                   /* row-major bytes */
 bool shim_layout_is_padded(const shim_layout *l);                  /* holds zeros of its own */
@@ -138,7 +140,7 @@ typedef struct shim_matrix {
 MUST_USE status shim_gemm(int64_t m, int64_t n, int64_t k, float alpha, shim_matrix a,
                           shim_matrix b, float beta, float *c, int64_t c_stride, error *err);
 
-/* Whether shim_gemm can multiply bfloat16 here. */
-bool shim_has_bf16(void);
+/* Whether products of bfloat16 are faster than those of float32 on this processor. */
+bool shim_gains_by_bf16(void);
 
 #endif

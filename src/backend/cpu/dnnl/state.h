@@ -10,8 +10,23 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
+#if DNNL_VERSION_MAJOR < 3
+#error "oneDNN 3.0 or newer is needed: scripts/setup gets one where the system's is older"
+#endif
+
+/* oneDNN's descriptor and what it answers when asked; the arrays are the descriptor's own. */
 struct shim_layout {
+    shim_layout *next; /* the shim's list */
     dnnl_memory_desc_t desc;
+    dnnl_data_type_t type;
+    int rank;
+    const dnnl_dim_t *dims, *padded;
+    bool is_any;                          /* left to the primitive */
+    bool is_blocked;                      /* strides and blocks say all of the order */
+    bool is_offset;                       /* begins behind the address */
+    const dnnl_dim_t *strides;            /* from block to block, in elements */
+    int n_blocks;                         /* innermost ones */
+    const dnnl_dim_t *block, *block_axis; /* [n_blocks] */
 };
 
 struct shim_primitive {
@@ -19,10 +34,10 @@ struct shim_primitive {
     shim *owner;
     dnnl_primitive_desc_t desc;
     dnnl_primitive_t primitive;
-    int n_args;
+    int n_args; /* those whose address was set: oneDNN refuses any that it does not read */
     dnnl_exec_arg_t args[SHIM_ROLES];
-    int arg_of[SHIM_ROLES];        /* index in args or -1 */
-    const void *bound[SHIM_ROLES]; /* by index in args */
+    dnnl_memory_t memory[SHIM_ROLES]; /* NULL: it has no such argument */
+    const void *bound[SHIM_ROLES];    /* NULL: not in args yet */
     const shim_layout *layout[SHIM_ROLES];
 };
 
@@ -30,20 +45,19 @@ struct shim {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     dnnl_primitive_attr_t attr; /* scratch memory is the caller's */
-    arena *layouts;
+    shim_layout *layouts;
     shim_primitive *primitives;
 };
 
 /* shim.c: oneDNN's word on `what` in ours */
 MUST_USE status shim_check(dnnl_status_t st, const char *what, error *err);
 
-/* layout.c: the shim's; desc may be NULL */
-shim_layout *shim_layout_new(shim *s, const dnnl_memory_desc_t *desc);
+/* layout.c */
+/* Takes over `desc`; the layout is the shim's. */
+shim_layout *shim_layout_new(shim *s, dnnl_memory_desc_t desc);
+void shim_layout_free(shim_layout *l);
 
 /* primitive.c */
-/* `op` is a descriptor of oneDNN's, `hint` that of the forward primitive or NULL. */
-MUST_USE status shim_describe(shim *s, const void *op, dnnl_primitive_desc_t hint, const char *what,
-                              dnnl_primitive_desc_t *ret, error *err);
 /* Takes over `desc`; the primitive is the shim's. */
 MUST_USE status shim_primitive_new(shim *s, dnnl_primitive_desc_t desc, const char *what,
                                    shim_primitive **ret, error *err);

@@ -23,15 +23,12 @@ static status describe_conv(shim *s, const shim_window *w, const shim_layout *sr
                             const shim_layout *weights, const shim_layout *bias,
                             const shim_layout *dst, dnnl_primitive_desc_t *ret, error *err)
 {
-    const char *what = "convolution";
     dims d = dims_of(w);
-    dnnl_convolution_desc_t op;
-    TRY(shim_check(dnnl_dilated_convolution_forward_desc_init(
-                       &op, dnnl_forward_training, dnnl_convolution_direct, &src->desc,
-                       &weights->desc, bias ? &bias->desc : NULL, &dst->desc, d.stride, d.gaps,
-                       d.begin, d.end),
-                   what, err));
-    return shim_describe(s, &op, NULL, what, ret, err);
+    return shim_check(dnnl_convolution_forward_primitive_desc_create(
+                          ret, s->engine, dnnl_forward_training, dnnl_convolution_direct, src->desc,
+                          weights->desc, bias ? bias->desc : NULL, dst->desc, d.stride, d.gaps,
+                          d.begin, d.end, s->attr),
+                      "convolution", err);
 }
 
 status shim_conv(shim *s, const shim_window *w, const shim_layout *src, const shim_layout *weights,
@@ -48,13 +45,11 @@ status shim_conv_bwd_data(shim *s, const shim_window *w, const shim_layout *src,
 {
     const char *what = "convolution gradient (data)";
     dims d = dims_of(w);
-    dnnl_convolution_desc_t op;
-    TRY(shim_check(dnnl_dilated_convolution_backward_data_desc_init(
-                       &op, dnnl_convolution_direct, &src->desc, &weights->desc, &dst->desc,
-                       d.stride, d.gaps, d.begin, d.end),
-                   what, err));
     dnnl_primitive_desc_t desc; /* a convolution's gradient needs no hint */
-    TRY(shim_describe(s, &op, NULL, what, &desc, err));
+    TRY(shim_check(dnnl_convolution_backward_data_primitive_desc_create(
+                       &desc, s->engine, dnnl_convolution_direct, src->desc, weights->desc,
+                       dst->desc, d.stride, d.gaps, d.begin, d.end, NULL, s->attr),
+                   what, err));
     return shim_primitive_new(s, desc, what, ret, err);
 }
 
@@ -64,13 +59,12 @@ status shim_conv_bwd_weights(shim *s, const shim_window *w, const shim_layout *s
 {
     const char *what = "convolution gradient (weights)";
     dims d = dims_of(w);
-    dnnl_convolution_desc_t op;
-    TRY(shim_check(dnnl_dilated_convolution_backward_weights_desc_init(
-                       &op, dnnl_convolution_direct, &src->desc, &weights->desc,
-                       bias ? &bias->desc : NULL, &dst->desc, d.stride, d.gaps, d.begin, d.end),
+    dnnl_primitive_desc_t desc;
+    TRY(shim_check(dnnl_convolution_backward_weights_primitive_desc_create(
+                       &desc, s->engine, dnnl_convolution_direct, src->desc, weights->desc,
+                       bias ? bias->desc : NULL, dst->desc, d.stride, d.gaps, d.begin, d.end, NULL,
+                       s->attr),
                    what, err));
-    dnnl_primitive_desc_t desc; /* a convolution's gradient needs no hint */
-    TRY(shim_describe(s, &op, NULL, what, &desc, err));
     return shim_primitive_new(s, desc, what, ret, err);
 }
 
@@ -88,15 +82,12 @@ static status describe_pool(shim *s, shim_pooling kind, const shim_window *w,
                             const shim_layout *src, const shim_layout *dst, bool training,
                             dnnl_primitive_desc_t *ret, error *err)
 {
-    const char *what = "pooling";
     dims d = dims_of(w);
     dnnl_prop_kind_t prop = training ? dnnl_forward_training : dnnl_forward_inference;
-    dnnl_pooling_v2_desc_t op;
-    TRY(shim_check(dnnl_pooling_v2_forward_desc_init(&op, prop, pooling_kind(kind), &src->desc,
-                                                     &dst->desc, d.stride, d.kernel, d.gaps,
-                                                     d.begin, d.end),
-                   what, err));
-    return shim_describe(s, &op, NULL, what, ret, err);
+    return shim_check(dnnl_pooling_forward_primitive_desc_create(
+                          ret, s->engine, prop, pooling_kind(kind), src->desc, dst->desc, d.stride,
+                          d.kernel, d.gaps, d.begin, d.end, s->attr),
+                      "pooling", err);
 }
 
 status shim_pool(shim *s, shim_pooling kind, const shim_window *w, const shim_layout *src,
@@ -114,12 +105,10 @@ static status pool_bwd(shim *s, shim_pooling kind, const shim_window *w, const s
     const char *what = "pooling gradient";
     dims d = dims_of(w);
     dnnl_primitive_desc_t desc;
-    dnnl_pooling_v2_desc_t op;
-    TRY(shim_check(dnnl_pooling_v2_backward_desc_init(&op, pooling_kind(kind), &src->desc,
-                                                      &dst->desc, d.stride, d.kernel, d.gaps,
-                                                      d.begin, d.end),
+    TRY(shim_check(dnnl_pooling_backward_primitive_desc_create(
+                       &desc, s->engine, pooling_kind(kind), src->desc, dst->desc, d.stride,
+                       d.kernel, d.gaps, d.begin, d.end, hint, s->attr),
                    what, err));
-    TRY(shim_describe(s, &op, hint, what, &desc, err));
     return shim_primitive_new(s, desc, what, ret, err);
 }
 

@@ -84,8 +84,9 @@ void inspect_print_checkpoint(const json_t *report, buf *ret)
 {
     const json_t *slots = json_object_get(report, "slots");
     const json_t *shards = json_object_get(report, "shards");
+    const char *end = inspect_true(report, "final") ? ", where training was to end" : "";
     buf_addf(ret, "%s: checkpoint of step %lld%s\n", inspect_str(report, "dir"),
-             inspect_int(report, "step"), inspect_true(report, "final") ? ", the final one" : "");
+             inspect_int(report, "step"), end);
     buf_addf(ret, "  epochs done       %lld\n", inspect_int(report, "epochs_done"));
     buf_addf(ret, "  batches per step  %lld\n", inspect_int(report, "batches_per_step"));
     const json_t *batches = json_object_get(report, "batches_of_all_parts");

@@ -259,8 +259,8 @@ static void test_checkpoint(void **state)
         assert_int_equal(inspect_int(report, "elements"), 5);
         assert_true(inspect_true(report, "final"));
         assert_true(inspect_true(report, "verified"));
-        assert_text(report, (const char *[]){"checkpoint of step 3, the final one", "5 elements",
-                                             "optimizer state   m", "whole",
+        assert_text(report, (const char *[]){"checkpoint of step 3, where training was to end",
+                                             "5 elements", "optimizer state   m", "whole",
                                              "ps-0-of-1.safetensors", "1 parts", "sha256", NULL});
         json_decref(report);
     }

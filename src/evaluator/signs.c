@@ -56,7 +56,7 @@ static uint64_t trace_of_summary(const jobdir *d)
 
 signs signs_begin(const jobdir *d, const config *c, double start_timeout_s)
 {
-    signs s = {.dir = d, .pulse = jobdir_pulse(d), .alive_us = clock_us()};
+    signs s = {.dir = d, .alive_us = clock_us()};
     s.looked_us = s.alive_us;
     s.old_summary = jobdir_can_move_end(d, c) ? trace_of_summary(d) : 0;
     jobstate state;
@@ -64,6 +64,7 @@ signs signs_begin(const jobdir *d, const config *c, double start_timeout_s)
         s.old_end = is_bad_end(&state) ? state.trace : 0;
         jobstate_fini(&state);
     }
+    s.pulse = jobdir_pulse(d); /* after its end: what comes now is another master's */
     if (s.old_end && start_timeout_s > DOUBT_S && is_fresh(d))
         start_timeout_s = DOUBT_S;
     s.doubt_us = (int64_t)(start_timeout_s * 1e6);

@@ -433,9 +433,11 @@ static status loop(worker *w, error *err)
 
 /* --- life --- */
 
-/* A connection for the last word; the master may only be about to come. */
+/* A connection for the last word. A master that was never met may only be about to come. */
 static bool reach_master(worker *w)
 {
+    if (w->master && w->identity.job_id)
+        return true;
     int64_t until = clock_us() + REACH_US;
     if (!w->master && (!w->o->master || worker_dial_master(w, w->o->master, NULL) != OK))
         return false;
@@ -451,7 +453,7 @@ static bool reach_master(worker *w)
  * another role of this process is the cause. */
 static void say_failed(worker *w, status st, const error *why)
 {
-    bool is_missed = st != E_PREEMPTED || w->identity.job_id; /* by a master */
+    bool is_missed = (st != E_PREEMPTED && st != E_LOST) || w->identity.job_id; /* by a master */
     if (w->stopped || st == E_ABORTED || !is_missed || !reach_master(w))
         return;
     Wire__Stop m = WIRE__STOP__INIT;

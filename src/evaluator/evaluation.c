@@ -19,7 +19,7 @@ struct evaluation {
     void *user;
     dataset *data;
     loader *loader;
-    bool counts_tokens;      /* an example has a row of labels that are classes */
+    bool has_perplexity;
     bool counted_classes;    /* the data said how many there are, not the configuration */
     steps batches;           /* a "step" is one batch */
     answer says;             /* of predictions */
@@ -50,10 +50,6 @@ static status open_data(evaluation *e, const evaluation_options *o, error *err)
         .vocabulary = o->vocabulary, .part = o->part, .without_labels = o->predict != NULL};
     TRYF(dataset_open_as(reader, path, &how, &e->data, err), err, "%s data",
          o->predict ? "the" : "validation");
-    size_t n;
-    const data_field *fields = dataset_fields(e->data, &n);
-    for (size_t i = 0; i < n; i++)
-        e->counts_tokens = e->counts_tokens || (fields[i].classes > 0 && fields[i].rank == 1);
     e->counted_classes = !json_is_integer(config_json(reader, "classes"));
 
     int64_t size = o->batch_size ? o->batch_size
@@ -98,6 +94,8 @@ static status build_graphs(evaluation *e, const evaluation_options *o, error *er
     TRY(model_build(&request, &e->graphs[FULL_BATCH], err));
     if (o->predict)
         TRY(answer_of(&request, e->graphs[FULL_BATCH], &e->says, err));
+    e->has_perplexity =
+        model_gives(e->graphs[FULL_BATCH], request.fields, request.n_fields, "perplexity");
     request.batch_size = last;
     return last > 0 ? model_build(&request, &e->graphs[LAST_BATCH], err) : OK;
 }
@@ -248,7 +246,7 @@ static void score(evaluation *e, size_t variant, const data_batch *batch, metric
     metric_add(into, "loss", (double)*loss * n, n);
     if (right && counted)
         metric_add(into, "accuracy", (double)*right, (double)*counted);
-    if (right && e->counts_tokens)
+    if (e->has_perplexity)
         metric_add(into, "perplexity", (double)*loss * n, n);
 }
 

@@ -70,14 +70,12 @@ static status load(exec *e, const exec_options *options, error *err)
         }
     }
     measure(e, options);
-    return OK;
+    return e->ops->async ? room_check(e, options, err) : OK;
 }
 
 static status fill(exec *e, const exec_options *options, error *err)
 {
     TRY(load(e, options, err));
-    if (e->ops->async)
-        TRY(room_check(e, options, err));
     TRY(allocate(e, err));
     for (size_t i = 0; i < e->n_variants; i++)
         variant_resolve(&e->variants[i], e->slabs);

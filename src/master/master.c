@@ -161,6 +161,10 @@ static status finish(master *m, error *err)
         .ps = m->o->n_servers,
         .restarts = m->restarts,
     };
+    if (results_diverged(end.totals))
+        LOG_W("DIVERGED", "first_loss=%g training_loss=%g: the weights are worse than untrained ones; a lower "
+              "trainer.optimizer.lr may help",
+              end.totals->first_loss, results_training_loss(end.totals));
     return results_finish(m->results, &end, err);
 }
 

@@ -167,6 +167,18 @@ size_t model_outputs(const graph *g, int64_t batch_size, const char **ret, size_
     return n;
 }
 
+bool model_gives(const graph *g, const data_field *fields, size_t n_fields, const char *metric)
+{
+    bool has_rows = false, has_classes = graph_find(g, "accuracy.right") != GRAPH_NONE;
+    for (size_t i = 0; i < n_fields; i++)
+        has_rows = has_rows || (fields[i].classes > 0 && fields[i].rank == 1);
+    if (strcmp(metric, "accuracy") == 0)
+        return has_classes;
+    if (strcmp(metric, "perplexity") == 0)
+        return has_classes && has_rows;
+    return strcmp(metric, "loss") == 0;
+}
+
 status model_flat(const graph *g, flat **ret, error *err)
 {
     size_t n = (size_t)graph_n_params(g);

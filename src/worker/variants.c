@@ -1,7 +1,11 @@
 #include "worker/variants.h"
 
+#include "common/base/alloc.h"
 #include "common/base/log.h"
+#include "metric/metric.h"
 #include "model/model.h"
+
+#include <string.h>
 
 status variants_graph(const config *c, const variants *v, int64_t batch_size, graph **ret,
                       error *err)
@@ -34,6 +38,27 @@ loader_options variants_loader(const config *c, const variants *v)
     };
 }
 
+/* What is asked of evaluations is known before the first step: the model's, as metrics go. */
+static status check_metric(const config *c, const variants *v, error *err)
+{
+    static const char *const known[] = {"loss", "accuracy", "perplexity"};
+    const char *goal = config_str(c, "trainer.validation_metric"), *name, *given[COUNT_OF(known)];
+    int better;
+    size_t n_fields, n = 0;
+    const data_field *fields = dataset_fields(v->data, &n_fields);
+    TRYF(metric_goal_parse(goal, &name, &better, err), err, "trainer.validation_metric");
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (model_gives(v->graphs[0], fields, n_fields, known[i]))
+            given[n++] = known[i];
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, given[i]) == 0)
+            return OK;
+    return FAIL(err, E_CONFIG, "trainer.validation_metric: '%s': evaluations of this model have no '%s'; "
+                "they have %s%s%s%s%s",
+                goal, name, given[0], n > 1 ? ", " : "", n > 1 ? given[1] : "", n > 2 ? ", " : "",
+                n > 2 ? given[2] : "");
+}
+
 static status build_all(const config *c, variants *v, error *err)
 {
     const char *path = config_str(c, "train_data_path");
@@ -52,6 +77,7 @@ static status build_all(const config *c, variants *v, error *err)
         v->batch_sizes[v->n++] = examples % full;
     for (size_t i = 0; i < v->n; i++)
         TRY(variants_graph(c, v, v->batch_sizes[i], &v->graphs[i], err));
+    TRY(check_metric(c, v, err));
     return model_flat(v->graphs[0], &v->flat, err);
 }
 
@@ -66,13 +92,31 @@ status variants_build(const config *c, variants *ret, error *err)
     return st;
 }
 
+static void warn_of_fields(const config *c, const variants *v)
+{
+    size_t n;
+    const data_field *fields = dataset_fields(v->data, &n);
+    buf names = BUF_INIT;
+    for (size_t i = 0; i < n; i++)
+        if (graph_find(v->graphs[0], fields[i].name) == GRAPH_NONE)
+            buf_addf(&names, "%s'%s'", names.size ? ", " : "", fields[i].name);
+    if (names.size)
+        LOG_W("UNREAD", "model.type \"%s\" does not read all of the data: %s", config_str(c, "model.type"),
+              names.data);
+    buf_fini(&names);
+}
+
 void variants_warn(const config *c, const variants *v)
 {
+    bool stops = config_has(c, "trainer.patience"), evaluates = config_has(c, "validation_data_path");
     int64_t wanted = config_int(c, "data_loader.batch_size"), examples = dataset_examples(v->data);
     if (wanted > examples)
         LOG_W("BATCH", "data_loader.batch_size is %lld, but train_data_path holds %lld examples: a batch "
               "has no more",
               (long long)wanted, (long long)examples);
+    if (stops && !evaluates)
+        LOG_W("PATIENCE", "trainer.patience does nothing without validation_data_path");
+    warn_of_fields(c, v);
 }
 
 void variants_fini(variants *v)

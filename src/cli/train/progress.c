@@ -102,7 +102,7 @@ void progress_text(const progress_state *s, char *ret, size_t bytes)
     if (s->epochs > 0)
         buf_addf(&text, "/%" PRId64, s->epochs);
     if (!isnan(s->loss))
-        buf_addf(&text, "  loss %.4f", s->loss);
+        buf_addf(&text, fabs(s->loss) < 1e5 ? "  loss %.4f" : "  loss %.4g", s->loss);
     if (!isnan(s->rate))
         buf_addf(&text, "  rate %.3g", s->rate);
     if (s->examples_per_s > 0)

@@ -5,18 +5,24 @@
 #include "common/base/json.h"
 #include "common/store/history.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+static void print_figure(const char *before, const char *name, double x)
+{
+    printf(fabs(x) < 1e5 ? "%s%s %.4f" : "%s%s %.4g", before, name, x);
+}
+
 static void print_validation(const json_t *summary)
 {
-    static const char *const names[] = {"accuracy", "loss"};
+    static const char *const names[] = {"accuracy", "loss", "perplexity"};
     const json_t *metrics = json_object_get(summary, "validation");
     int n = 0;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const json_t *value = json_object_get(metrics, names[i]);
         if (json_is_number(value))
-            printf("%s%s %.4f", n++ ? "  " : "validation: ", names[i], json_number_value(value));
+            print_figure(n++ ? "  " : "validation: ", names[i], json_number_value(value));
     }
     if (n)
         printf("\n");
@@ -34,6 +40,16 @@ static status print_history(const char *job_dir, error *err)
     buf_fini(&text);
     jobdir_close(&d);
     return OK;
+}
+
+static void print_divergence(const json_t *summary)
+{
+    if (!json_is_true(json_object_get(summary, "diverged")))
+        return;
+    printf("diverged: the training loss was %.4g in the first step and is %.4g, so the weights are worse "
+           "than untrained ones; a lower trainer.optimizer.lr may help\n",
+           json_number_value(json_object_get(summary, "first_loss")),
+           json_number_value(json_object_get(summary, "training_loss")));
 }
 
 static void print_file(const char *job_dir, const char *name, const char *what)
@@ -56,6 +72,7 @@ status result_print(const char *job_dir, error *err)
            json_number_value(json_object_get(s, "wall_s")),
            json_number_value(json_object_get(s, "examples_per_s")));
     print_validation(s);
+    print_divergence(s);
     json_decref(s);
     TRY(print_history(job_dir, err));
 

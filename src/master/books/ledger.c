@@ -9,6 +9,7 @@
 #include "master/books/tally.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +37,19 @@ static const char last_tag[] = "training/examples_per_s";
 
 /* --- files --- */
 
+static void note_first(ledger_totals *t, double loss, int64_t examples)
+{
+    t->first_loss = loss;
+    t->first_examples = examples;
+}
+
 /* The newest line there is: what was told last, and how long the job had taken by then. */
 static void note_line(ledger *l, const json_t *line)
 {
+    const json_t *loss = json_object_get(line, "loss");
+    if (json_integer_value(json_object_get(line, "step")) == 1 && json_is_number(loss))
+        note_first(&l->totals, json_number_value(loss),
+                   json_integer_value(json_object_get(line, "examples")));
     l->line_told = json_integer_value(json_object_get(line, "step"));
     l->begin_seen = json_integer_value(json_object_get(line, "examples"));
     l->begin_wall_s = json_number_value(json_object_get(line, "wall_s"));
@@ -135,7 +146,7 @@ static status write_line(const ledger *l, float rate, error *err)
 
 static bool is_told(const ledger *l, int64_t step)
 {
-    return step % l->o.summary_steps == 0 || step % steps_per_epoch(&l->o.steps) == 0 ||
+    return step == 1 || step % l->o.summary_steps == 0 || step % steps_per_epoch(&l->o.steps) == 0 ||
            step == l->o.total;
 }
 
@@ -164,6 +175,9 @@ static void update_totals(ledger *l)
     t->seen = l->begin_seen + s->examples - l->begin_examples;
     t->last_step = s->last_step;
     t->epoch = s->epoch;
+    double loss = metric_result(&t->last_step, "loss");
+    if (s->step == 1 && isfinite(loss))
+        note_first(t, loss, t->examples);
     int64_t epochs = s->step / steps_per_epoch(&l->o.steps);
     t->last_epoch = s->epochs[(epochs + TALLY_EPOCHS - 1) % TALLY_EPOCHS];
 }
@@ -296,6 +310,7 @@ status ledger_open(const ledger_options *options, int64_t saved, int64_t step, l
     ledger *l = xcalloc(1, sizeof *l);
     int64_t settled;
     l->o = *options;
+    l->totals.first_loss = (double)NAN;
     l->start_us = l->mark_us = clock_us();
     status st = files_open(l, step, err);
     l->totals.wall_s = l->begin_wall_s; /* of what the journal tells */

@@ -1,8 +1,8 @@
 /*
  * The ledger: what the slots reported, step by step, and the files that tell people about it.
  *
- * A step is complete when every slot has reported (tally.h). Every save_summary_steps steps, at
- * every epoch's end and at the last step a line goes to metrics.jsonl and scalars go to the event
+ * A step is complete when every slot has reported (tally.h). Every save_summary_steps steps, at the
+ * first and the last step and at every epoch's end a line goes to metrics.jsonl and scalars go to the event
  * file. Each report is in the journal (journal.h) before anything follows from it.
  *
  * Opened again, after a rollback or by another master, it is as it was: the sums come from the
@@ -36,6 +36,8 @@ typedef struct ledger_totals {
     double wall_s;          /* of all starts, as far as metrics.jsonl tells of earlier ones, */
     int64_t seen;           /* with so many examples */
     metric_set last_step, epoch, last_epoch;
+    double first_loss;      /* of the first step of the job; NaN: not known */
+    int64_t first_examples; /* that it is the mean of */
     double examples_per_s; /* over the last seconds */
 } ledger_totals;
 

@@ -124,13 +124,18 @@ void results_close(results **r)
     *r = NULL;
 }
 
+static json_t *number_or_null(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
 static void put_metrics(json_t *into, const char *prefix, const metric_set *m)
 {
     for (size_t i = 0; i < m->n; i++) {
         char key[96];
         double value = metric_result(m, m->at[i].name);
         snprintf(key, sizeof key, "%s_%s", prefix, m->at[i].name);
-        json_object_set_new(into, key, isfinite(value) ? json_real(value) : json_null());
+        json_object_set_new(into, key, number_or_null(value));
     }
 }
 
@@ -196,7 +201,7 @@ static status save_best(const results *r, const epoch *e, error *err)
 
 static void put_validation(results *r, epoch *e, const json_t *evaluation)
 {
-    static const char *const keys[] = {"loss", "accuracy"};
+    static const char *const keys[] = {"loss", "accuracy", "perplexity"};
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         char key[64];
         json_t *value = json_object_get(evaluation, keys[i]);
@@ -306,17 +311,37 @@ static status put_skipped(const results *r, int64_t step, json_t *summary, error
     return OK;
 }
 
+double results_training_loss(const ledger_totals *t)
+{
+    const metric_set *training = t->last_epoch.n ? &t->last_epoch
+                                 : t->epoch.n    ? &t->epoch
+                                                 : &t->last_step;
+    return metric_result(training, "loss");
+}
+
+/* NaN is above nothing. A loss may be below 0. */
+static bool is_above(double loss, const ledger_totals *t)
+{
+    double sampled = 1.0 + 2.0 / sqrt((double)(t->first_examples > 0 ? t->first_examples : 1));
+    return loss - t->first_loss > (2.0 * sampled - 1.0) * fabs(t->first_loss);
+}
+
+bool results_diverged(const ledger_totals *t)
+{
+    return is_above(results_training_loss(t), t) && is_above(metric_result(&t->last_step, "loss"), t);
+}
+
 static json_t *summary_of(const results *r, const results_end *e, const char *digest)
 {
     const ledger_totals *t = e->totals;
     int64_t per_epoch = steps_per_epoch(&r->o.steps);
     double speed = t->wall_s > 0 ? (double)t->seen / t->wall_s : 0;
-    const metric_set *training = t->last_epoch.n ? &t->last_epoch : t->epoch.n ? &t->epoch : &t->last_step;
-    double loss = metric_result(training, "loss");
     json_t *s = json_pack("{sI sf sI sf sf}", "steps", (json_int_t)e->steps_done, "epochs",
                           (double)e->steps_done / (double)per_epoch, "examples", (json_int_t)t->examples,
                           "wall_s", t->wall_s, "examples_per_s", speed);
-    json_object_set_new(s, "training_loss", isfinite(loss) ? json_real(loss) : json_null());
+    json_object_set_new(s, "first_loss", number_or_null(t->first_loss));
+    json_object_set_new(s, "training_loss", number_or_null(results_training_loss(t)));
+    json_object_set_new(s, "diverged", json_boolean(results_diverged(t)));
     json_object_set(s, "validation", r->validation ? r->validation : json_null());
     json_object_set_new(s, "lanes", json_integer(e->lanes));
     json_object_set_new(s, "workers", json_integer(e->workers));

@@ -240,12 +240,12 @@ static void lines_come_by_steps_and_at_ends(void **state)
     ledger *l = ledger_at(&b, 0, 4);
     report_steps(l, 0, STEPS);
     ledger_close(&l);
-    check_lines(&b, (int64_t[]){3, 4, 6, TOTAL, 8, 9}, 6);
+    check_lines(&b, (int64_t[]){1, 3, 4, 6, TOTAL, 8, 9}, 7);
 
-    char *text = books_text(&b, "metrics.jsonl");
+    char *text = books_text(&b, "metrics.jsonl"), *third = strchr(text, '\n') + 1;
     json_t *line = NULL;
     assert_int_equal(
-        json_parse(text, (size_t)(strchr(text, '\n') - text), "a line", E_DATA, &line, NULL), OK);
+        json_parse(third, (size_t)(strchr(third, '\n') - third), "a line", E_DATA, &line, NULL), OK);
     metric_set sum = step_sum(2);
     assert_int_equal(json_integer_value(json_object_get(line, "epoch")), 0);
     assert_int_equal(json_integer_value(json_object_get(line, "examples")), 37);
@@ -255,6 +255,32 @@ static void lines_come_by_steps_and_at_ends(void **state)
     assert_true(json_is_real(json_object_get(line, "wall_s")));
     json_decref(line);
     free(text);
+    books_fini(&b);
+}
+
+/* Whatever becomes of the journal: its line is always there. */
+static void the_first_loss_is_remembered(void **state)
+{
+    (void)state;
+    books b = books_make();
+    metric_set first = step_sum(0);
+    double loss = metric_result(&first, "loss");
+    ledger *l = ledger_at(&b, 0, 4);
+    assert_true(isnan(ledger_totals_of(l)->first_loss));
+    report_steps(l, 0, 5);
+    assert_true(ledger_totals_of(l)->first_loss == loss);
+    assert_int_equal(ledger_totals_of(l)->first_examples, 16);
+    ledger_close(&l);
+    char *journal = jobdir_file(b.dir, "journal");
+    assert_int_equal(remove(journal), 0);
+    free(journal);
+    l = ledger_at(&b, 5, 4);
+    assert_true(ledger_totals_of(l)->first_loss == loss);
+    assert_int_equal(ledger_totals_of(l)->first_examples, 16);
+    ledger_close(&l);
+    l = ledger_at(&b, 0, 4); /* again from the beginning */
+    assert_true(isnan(ledger_totals_of(l)->first_loss));
+    ledger_close(&l);
     books_fini(&b);
 }
 
@@ -338,6 +364,7 @@ int main(void)
         cmocka_unit_test(what_does_not_count_is_ignored),
         cmocka_unit_test(lost_reports_are_given_up),
         cmocka_unit_test(lines_come_by_steps_and_at_ends),
+        cmocka_unit_test(the_first_loss_is_remembered),
         cmocka_unit_test(a_restart_takes_lines_back),
         cmocka_unit_test(dropped_batches_are_not_counted),
         cmocka_unit_test(what_was_told),

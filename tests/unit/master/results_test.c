@@ -11,6 +11,7 @@
 #include "master/books/results.h"
 #include "unit/master/support_books.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -263,7 +264,12 @@ static void a_metric_nobody_measures_is_refused(void **state)
 static void finish(results *r, int64_t steps_done)
 {
     error err = ERROR_INIT;
-    ledger_totals totals = {.step = steps_done, .examples = 64, .seen = 32, .wall_s = 4};
+    ledger_totals totals = {.step = steps_done,
+                            .examples = 64,
+                            .seen = 32,
+                            .wall_s = 4,
+                            .first_loss = 2,
+                            .first_examples = 4};
     metric_add(&totals.last_epoch, "loss", 3.0, 2.0);
     results_end end = {.totals = &totals,
                        .steps_done = steps_done,
@@ -284,8 +290,8 @@ static void the_summary_is_what_is_promised(void **state)
 {
     (void)state;
     static const char *const keys[] = {
-        "steps",         "epochs",          "examples",      "wall_s",  "examples_per_s",
-        "training_loss", "validation",      "lanes",         "workers", "ps",
+        "steps",         "epochs",   "examples",        "wall_s",  "examples_per_s", "first_loss",
+        "training_loss", "diverged", "validation",      "lanes",   "workers",        "ps",
         "restarts",      "batches_applied", "params_sha256", "bits",    "tequio_version"};
     books b = books_make();
     results *r = results_at(&b, 0, (judging){"-loss", 0});
@@ -304,7 +310,9 @@ static void the_summary_is_what_is_promised(void **state)
     check_number(s, "examples", 64);
     check_number(s, "wall_s", 4);
     check_number(s, "examples_per_s", 8); /* of this start */
+    check_number(s, "first_loss", 2);
     check_number(s, "training_loss", 1.5);
+    assert_true(json_is_false(json_object_get(s, "diverged")));
     check_number(json_object_get(s, "validation"), "accuracy", 0.9);
     check_number(s, "lanes", 4);
     check_number(s, "workers", 2);
@@ -324,6 +332,31 @@ static void the_summary_is_what_is_promised(void **state)
     json_decref(s);
     results_close(&r);
     books_fini(&b);
+}
+
+/* Of the last epoch and of the last step, each by itself the mean of n examples. */
+static bool diverges(double first, int64_t n, double epoch, double step)
+{
+    ledger_totals t = {.first_loss = first, .first_examples = n};
+    metric_add(&t.last_epoch, "loss", epoch, 1.0);
+    metric_add(&t.last_step, "loss", step, 1.0);
+    return results_diverged(&t);
+}
+
+static void what_is_far_worse_than_untrained_has_diverged(void **state)
+{
+    (void)state;
+    assert_true(diverges(2.3, 128, 2e21, 2e21));
+    assert_true(diverges(2.3, 128, 5.5, 5.5));
+    assert_false(diverges(2.3, 128, 2.4, 2.4)); /* has learned nothing */
+    assert_false(diverges(2.3, 128, 2e21, 0.3)); /* went astray, and came back */
+    assert_false(diverges(2.3, 128, 0.4, 7.0)); /* one bad batch */
+    assert_false(diverges(0.3, 1, 0.7, 0.7)); /* one example tells little */
+    assert_true(diverges(0.3, 1, 7.0, 7.0));
+    assert_false(diverges(-5.0, 128, -9.0, -9.0)); /* losses may be below 0 */
+    assert_true(diverges(-5.0, 128, 3.0, 3.0));
+    assert_false(diverges((double)NAN, 128, 7.0, 7.0));
+    assert_false(diverges(2.3, 0, (double)NAN, (double)NAN));
 }
 
 static void the_last_evaluation_is_the_summarys(void **state)
@@ -378,6 +411,7 @@ int main(void)
         cmocka_unit_test(a_checkpoint_half_removed_is_none),
         cmocka_unit_test(a_metric_nobody_measures_is_refused),
         cmocka_unit_test(the_summary_is_what_is_promised),
+        cmocka_unit_test(what_is_far_worse_than_untrained_has_diverged),
         cmocka_unit_test(the_last_evaluation_is_the_summarys),
         cmocka_unit_test(without_the_last_checkpoint_nothing_is_claimed),
     };

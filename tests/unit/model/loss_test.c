@@ -101,6 +101,29 @@ static void test_numbers_as_labels(void **state)
     }
 }
 
+static void expect_metrics(const char *model, const data_field *fields, bool accuracy, bool perplexity)
+{
+    graph *g = built(model, MODEL_TRAIN, fields, 2);
+    assert_true(model_gives(g, fields, 2, "loss"));
+    assert_int_equal(model_gives(g, fields, 2, "accuracy"), accuracy);
+    assert_int_equal(model_gives(g, fields, 2, "perplexity"), perplexity);
+    assert_false(model_gives(g, fields, 2, "f1"));
+    graph_destroy(&g);
+}
+
+static void test_metrics_of_an_evaluation(void **state)
+{
+    (void)state;
+    const data_field tokens = {.name = "input_ids", .dtype = DT_I64, .rank = 1, .dim = {4}, .classes = 9};
+    data_field next = tokens;
+    next.name = "label";
+    expect_metrics("'mlp'", (const data_field[]){row, class}, true, false);
+    expect_metrics("{type: 'mlp', loss: 'mean_squared_error'}", (const data_field[]){row, price}, false,
+                   false);
+    expect_metrics("{type: 'transformer_lm', width: 4, num_heads: 1, num_layers: 1}",
+                   (const data_field[]){tokens, next}, true, true);
+}
+
 static void test_two_classes_are_numbers_too(void **state)
 {
     (void)state;
@@ -155,6 +178,7 @@ int main(void)
         cmocka_unit_test(test_cross_entropy_of_pixels),
         cmocka_unit_test(test_prediction_needs_no_labels),
         cmocka_unit_test(test_numbers_as_labels),
+        cmocka_unit_test(test_metrics_of_an_evaluation),
         cmocka_unit_test(test_two_classes_are_numbers_too),
         cmocka_unit_test(test_refusals),
     };

@@ -25,7 +25,7 @@ static status tell(master *m, json_t *entry, error *err)
     schedule before = schedule_settings(c, end[0]), since = schedule_settings(c, end[1]);
     bool is_other = !schedule_equal(&before, &since);
     json_t *rates = json_pack(
-        "{s:s, s:b, s:o, s:o}", "schedule", schedule_name(since.kind), "is_other", is_other,
+        "{s:s, s:b, s:o, s:o}", "schedule", schedule_name(since.kind), "changed", is_other,
         "at_step", rates_at(&before, step, &since, step), "at_end",
         rates_at(&before, end[0] - 1, &since, end[1] - 1));
     TRY(history_complete(m->o->dir, entry, end, rates, err));

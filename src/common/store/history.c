@@ -61,7 +61,7 @@ static void add_rates(const json_t *rates, int64_t step, buf *ret)
 {
     const char *schedule = json_string_value(json_object_get(rates, "schedule"));
     buf_addf(ret, "; learning rate (%s)", schedule ? schedule : "");
-    if (!json_is_true(json_object_get(rates, "is_other"))) {
+    if (!json_is_true(json_object_get(rates, "changed"))) {
         buf_adds(ret, " unchanged");
         return;
     }

@@ -6,7 +6,7 @@
  *   step           the newest checkpoint at that time; 0 if there was none
  *   was, is        the keys that say when training ends (config_end), before and since
  *   end            [before, since], the step after the last one
- *   learning_rate  {"schedule": "cosine", "is_other": true, "at_step": [before, since], "at_end":
+ *   learning_rate  {"schedule": "cosine", "changed": true, "at_step": [before, since], "at_end":
  *                  [before, since]}: of the step that comes next, and of the last one
  *
  * The last two are known to the master that goes on from there: it adds them.

@@ -133,7 +133,7 @@ static void test_a_job_that_is_done_goes_on(void **state)
     buf text = BUF_INIT;
     history_print(entry, &text);
     assert_string_equal(text.data, "from step 5: trainer.num_epochs 1 -> 2");
-    json_t *rates = json_pack("{s:s, s:b, s:[f, f], s:[f, f]}", "schedule", "linear", "is_other", 1,
+    json_t *rates = json_pack("{s:s, s:b, s:[f, f], s:[f, f]}", "schedule", "linear", "changed", 1,
                               "at_step", 0.0, 0.5, "at_end", 0.25, 0.125);
     assert_int_equal(history_complete(d, entry, (int64_t[]){5, 10}, rates, NULL), OK);
     assert_null(history_open_entry(d));

@@ -112,6 +112,12 @@ status devices_train(const config *c, const backend_choice *on, error *err)
                 "GPU (" KEY ")");
 }
 
+int64_t devices_first_lane(const cluster *k, int32_t worker, int32_t lanes)
+{
+    bool is_local = k->origin == CLUSTER_RANKS && k->world.local_rank >= 0;
+    return (int64_t)(is_local ? k->world.local_rank : worker) * lanes;
+}
+
 status devices_of_lane(const devices *d, int64_t lane, backend_choice *ret, error *err)
 {
     TRY(deal(d, lane, ret, err));

@@ -12,6 +12,7 @@
 
 #include "backend/cuda/cuda.h"
 #include "backend/registry.h"
+#include "common/cluster/cluster.h"
 #include "common/config/config.h"
 
 typedef struct devices {
@@ -29,7 +30,11 @@ int devices_count(const devices *d);
 /* E_CONFIG if that device cannot train in the configured trainer.precision at all. */
 MUST_USE status devices_train(const config *c, const backend_choice *on, error *err);
 
-/* Of lane `lane`, counted over all workers. E_CONFIG names an entry that is none, and refuses a
+/* The number of a worker's first lane: over all workers, or, of a rank that knows its local rank, over
+ * those of its host. */
+int64_t devices_first_lane(const cluster *k, int32_t worker, int32_t lanes);
+
+/* Of lane `lane`, counted like that. E_CONFIG names an entry that is none, and refuses a
  * list of both kinds, whose bits differ, and a device that cannot train. */
 MUST_USE status devices_of_lane(const devices *d, int64_t lane, backend_choice *ret, error *err);
 /* Of an evaluator that is not told otherwise: the first lane's, if the CPU in any precision. */

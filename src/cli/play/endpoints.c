@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum { HOST_BYTES = 256 };
 
@@ -92,12 +93,10 @@ static status address_of(const cluster *c, task t, char ret_host[HOST_BYTES], in
     return OK;
 }
 
-status endpoint_listen(const config *conf, const cluster *c, task t, bool encrypts, char **ret,
-                       error *err)
+status endpoint_listen_at(const config *conf, const char *host, int port, bool encrypts, char **ret,
+                          error *err)
 {
-    char host[HOST_BYTES], numeric[HOST_BYTES] = "";
-    int port = 0;
-    TRY(address_of(c, t, host, &port, err));
+    char numeric[HOST_BYTES] = "";
     const char *bind = config_str(conf, "distributed.bind");
     host_kind kind = look_up(bind ? bind : host, numeric, sizeof numeric);
     if (bind && (kind == HOST_UNKNOWN || kind == HOST_ELSEWHERE) && strcmp(bind, "*") != 0 &&
@@ -111,6 +110,15 @@ status endpoint_listen(const config *conf, const cluster *c, task t, bool encryp
     else
         free(endpoint);
     return st;
+}
+
+status endpoint_listen(const config *conf, const cluster *c, task t, bool encrypts, char **ret,
+                       error *err)
+{
+    char host[HOST_BYTES];
+    int port = 0;
+    TRY(address_of(c, t, host, &port, err));
+    return endpoint_listen_at(conf, host, port, encrypts, ret, err);
 }
 
 static bool is_numeric(const char *host)
@@ -128,27 +136,60 @@ static char *endpoint_of(const char *host, const char *numeric, int port)
     return xasprintf("%s%s:%d", numeric[0] == '[' ? "tcp://" : NET_TCP4, host, port);
 }
 
-status endpoint_dial(const config *conf, const cluster *c, task t, const atomic_bool *stop, char **ret,
-                     error *err)
+status endpoint_dial_at(const config *conf, const char *name, const char *host, int port,
+                        const atomic_bool *stop, char **ret, error *err)
 {
-    char name[TASK_NAME], host[HOST_BYTES], numeric[HOST_BYTES] = "";
-    int port = 0;
-    TRY(address_of(c, t, host, &port, err));
-    int64_t begin = clock_us(), patience = (int64_t)(config_f64(conf, "distributed.start_timeout") * 1e6);
+    char numeric[HOST_BYTES] = "";
+    int64_t begin = clock_us();
+    int64_t patience = (int64_t)(config_f64(conf, "distributed.start_timeout") * 1e6);
     double waited, limit_s = config_f64(conf, "distributed.wait_warning");
     wait waiting = {0};
     while (look_up(host, numeric, sizeof numeric) == HOST_UNKNOWN) {
         if (stop && atomic_load(stop))
-            return FAIL(err, E_PREEMPTED, "preempted before the host of %s, '%s', resolved",
-                        task_name(t, name), host);
+            return FAIL(err, E_PREEMPTED, "preempted before the host of %s, '%s', resolved", name,
+                        host);
         if (clock_us() - begin > patience)
-            return FAIL(err, E_CONFIG, "%s: host '%s' does not resolve; correct its address or its name "
-                        "service", task_name(t, name), host);
+            return FAIL(err, E_CONFIG,
+                        "%s: host '%s' does not resolve; correct its address or its name service",
+                        name, host);
         if (wait_speaks(&waiting, clock_us(), begin, limit_s, &waited))
-            LOG_W("WAIT", "for=%s since=%.1fs: host '%s' does not resolve yet", task_name(t, name),
-                  waited, host);
+            LOG_W("WAIT", "for=%s since=%.1fs: host '%s' does not resolve yet", name, waited, host);
         poll(NULL, 0, 500);
     }
     *ret = endpoint_of(host, numeric, port);
     return OK;
+}
+
+status endpoint_dial(const config *conf, const cluster *c, task t, const atomic_bool *stop,
+                     char **ret, error *err)
+{
+    char name[TASK_NAME], host[HOST_BYTES];
+    int port = 0;
+    TRY(address_of(c, t, host, &port, err));
+    return endpoint_dial_at(conf, task_name(t, name), host, port, stop, ret, err);
+}
+
+static bool own_address(const struct addrinfo *to, char *ret, size_t bytes)
+{
+    struct sockaddr_storage own;
+    socklen_t size = sizeof own;
+    int fd = socket(to->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool found = fd >= 0 && connect(fd, to->ai_addr, to->ai_addrlen) == 0 && /* sends nothing */
+                 getsockname(fd, (struct sockaddr *)&own, &size) == 0 &&
+                 getnameinfo((struct sockaddr *)&own, size, ret, (socklen_t)bytes, NULL, 0,
+                             NI_NUMERICHOST) == 0;
+    if (fd >= 0)
+        close(fd);
+    return found;
+}
+
+status endpoint_own_host(const char *host, char *ret, size_t bytes, error *err)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_DGRAM}, *list = NULL;
+    int cause = getaddrinfo(host, "9", &hints, &list);
+    if (cause)
+        return FAIL(err, E_CONFIG, "host '%s': %s", host, gai_strerror(cause));
+    bool found = own_address(list, ret, bytes);
+    freeaddrinfo(list);
+    return found ? OK : FAIL(err, E_IO, "there is no way from this host to '%s'", host);
 }

@@ -15,13 +15,22 @@
 
 #include <stdatomic.h>
 
-/* "tcp://host:port" to listen at for `t`; the caller frees it. E_CONFIG. */
+/* "tcp://host:port" to listen at for `t`, or for a host (without brackets) and a port; the caller
+ * frees it. E_CONFIG. */
 MUST_USE status endpoint_listen(const config *config, const cluster *c, task t, bool encrypts,
                                 char **ret, error *err);
+MUST_USE status endpoint_listen_at(const config *config, const char *host, int port, bool encrypts,
+                                   char **ret, error *err);
 
-/* "tcp://host:port", or as net.h has it for a name, to dial `t`; waits until its host resolves, at
- * most distributed.start_timeout. E_CONFIG names task and host; E_PREEMPTED at *stop. */
+/* "tcp://host:port", or as net.h has it for a name, to dial `t`, or a host that messages call `name`;
+ * waits until it resolves, at most distributed.start_timeout. E_CONFIG names task and host;
+ * E_PREEMPTED at *stop. */
 MUST_USE status endpoint_dial(const config *config, const cluster *c, task t, const atomic_bool *stop,
                               char **ret, error *err);
+MUST_USE status endpoint_dial_at(const config *config, const char *name, const char *host, int port,
+                                 const atomic_bool *stop, char **ret, error *err);
+
+/* The address, a number without brackets, by which this host is known to that one. E_CONFIG, E_IO. */
+MUST_USE status endpoint_own_host(const char *host, char *ret, size_t bytes, error *err);
 
 #endif

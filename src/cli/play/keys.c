@@ -1,14 +1,13 @@
 #include "cli/play/keys.h"
 
+#include "cli/play/rendezvous/rendezvous.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 void keys_take_given(keys_given *ret)
@@ -23,27 +22,12 @@ void keys_take_given(keys_given *ret)
     unsetenv("TEQUIO_KEY");
 }
 
-static bool is_loopback(const char *address)
-{
-    char host[256];
-    int port;
-    if (address_split(address, host, sizeof host, &port, NULL) != OK)
-        return false;
-    struct in_addr four;
-    struct in6_addr six;
-    if (inet_pton(AF_INET, host, &four) == 1)
-        return ntohl(four.s_addr) >> 24 == 127;
-    if (inet_pton(AF_INET6, host, &six) == 1)
-        return IN6_IS_ADDR_LOOPBACK(&six);
-    return strcasecmp(host, "localhost") == 0;
-}
-
 /* Evaluators are part of no connection. */
 static bool is_all_loopback(const cluster *c)
 {
     for (int r = 0; r < ROLE_COUNT; r++)
         for (int32_t i = 0; r != ROLE_EVALUATOR && i < c->jobs[r].n; i++)
-            if (c->jobs[r].address[i] && !is_loopback(c->jobs[r].address[i]))
+            if (c->jobs[r].address[i] && !address_is_loopback(c->jobs[r].address[i]))
                 return false;
     return true;
 }
@@ -51,7 +35,10 @@ static bool is_all_loopback(const cluster *c)
 bool keys_are_needed(const config *conf, const cluster *c)
 {
     const char *security = config_str(conf, "distributed.security");
-    return security ? strcmp(security, "curve") == 0 : !is_all_loopback(c);
+    if (security)
+        return strcmp(security, "curve") == 0;
+    const char *place = c->origin == CLUSTER_RANKS ? rendezvous_place(conf, c) : NULL;
+    return !is_all_loopback(c) || (place && !address_is_loopback(place));
 }
 
 /* The file that holds the key, if any is named or there; NULL. The caller frees it. */

@@ -4,6 +4,7 @@
 #include "cli/play/endpoints.h"
 #include "cli/play/pretrained.h"
 #include "cli/play/rehearsal.h"
+#include "cli/play/rendezvous/rendezvous.h"
 #include "cli/play/state.h"
 #include "cli/train/shape.h"
 #include "cli/use/onnx_file.h"
@@ -13,6 +14,7 @@
 #include "common/config/mode.h"
 #include "common/store/jobstate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,10 +66,11 @@ bool play_computes(const config *c, const cluster *k)
 static status choose_devices(play *p, error *err)
 {
     const devices *d = p->o->devices;
+    int64_t first = devices_first_lane(p->c, p->worker.index, p->o->lanes);
     p->lanes = p->plays_worker ? p->o->lanes : 0;
     p->devices = xcalloc((size_t)p->lanes + 1, sizeof *p->devices);
     for (int32_t i = 0; i < p->lanes; i++)
-        TRY(devices_of_lane(d, (int64_t)p->worker.index * p->lanes + i, &p->devices[i], err));
+        TRY(devices_of_lane(d, first + i, &p->devices[i], err));
     return devices_of_evaluator(d, &p->evaluates_on, err);
 }
 
@@ -130,7 +133,9 @@ static status choose_endpoints(play *p, error *err)
         p->master = xstrdup("inproc://master");
         return OK;
     }
-    if (p->plays_master || p->plays_ps)
+    if (p->met)
+        p->listen = xstrdup(p->met->listen);
+    else if (p->plays_master || p->plays_ps)
         TRY(endpoint_listen(p->o->config, c, c->task, p->encrypts, &p->listen, err));
     if (p->plays_master || p->plays_worker)
         TRY(dial_servers(p, err));
@@ -267,17 +272,73 @@ static status open_net(play *p, error *err)
     net_set_patience(p->net, silence_s < 1e6 ? (int)(2000 * silence_s) : 0);
     if (strcmp(config_str(p->o->config, "distributed.shared_memory"), "auto") == 0)
         net_share_memory(p->net);
-    return p->encrypts ? net_use_key(p->net, &p->key, err) : OK;
+    status st = p->encrypts ? net_use_key(p->net, &p->key, err) : OK;
+    jobkey_wipe(&p->key, sizeof p->key);
+    return st;
 }
+
+/* --- ranks --- */
+
+static bool is_of_ranks(const play *p)
+{
+    return p->c->origin == CLUSTER_RANKS;
+}
+
+static void say_rank(const play *p)
+{
+    const cluster_world *w = &p->c->world;
+    char local[48] = "";
+    if (w->local_rank >= 0)
+        snprintf(local, sizeof local, " local_rank=%d", (int)w->local_rank);
+    LOG_I("RANK",
+          "rank=%d of=%d%s by=%s meeting=%s: rank 0 is the chief and trains, the others train and "
+          "host the parameter servers",
+          (int)p->c->task.index, (int)p->c->jobs[ROLE_WORKER].n, local, w->by,
+          rendezvous_place(p->o->config, p->c));
+}
+
+static void prepare_meeting(play *p)
+{
+    p->meeting = (rendezvous_options){.config = p->o->config,
+                                      .cluster = p->o->cluster,
+                                      .net = p->net,
+                                      .encrypts = p->encrypts,
+                                      .stop = p->o->stop};
+}
+
+/* From ranks to a cluster; *ret_done: the job is. */
+static status meet(play *p, bool *ret_done, error *err)
+{
+    prepare_meeting(p);
+    TRY(rendezvous_meet(&p->meeting, &p->met, err));
+    *ret_done = !p->met->cluster;
+    p->c = *ret_done ? p->c : p->met->cluster;
+    p->listen_fd = p->met->listen_fd;
+    return OK;
+}
+
+/* The others would wait for a chief that has nothing to do. */
+static status dismiss(play *p, error *err)
+{
+    TRY(open_net(p, err));
+    prepare_meeting(p);
+    return rendezvous_dismiss(&p->meeting, err);
+}
+
+/* --- doing it --- */
 
 static status run_roles(play *p, error *err)
 {
+    bool done = false;
     if (computes(p))
         devices_log(p->o->devices, p->devices, p->lanes);
     choose_resident(p);
-    TRY(choose_endpoints(p, err));
     TRY(open_net(p, err));
-    jobkey_wipe(&p->key, sizeof p->key);
+    if (is_of_ranks(p))
+        TRY(meet(p, &done, err));
+    if (done)
+        return OK;
+    TRY(choose_endpoints(p, err));
     TRY(choose_parts(p, err));
     return run_parts(p, err);
 }
@@ -329,13 +390,18 @@ static status run_task(play *p, error *err)
 {
     choose_roles(p);
     TRY(choose_devices(p, err));
+    if (is_of_ranks(p)) {
+        TRY(rendezvous_check_place(p->o->config, p->c, err));
+        log_set_task(task_name(p->c->task, p->name));
+        say_rank(p);
+    }
     TRY(find_key(p, err));
     if (!p->plays_master)
         return run_roles(p, err);
     bool done = false;
     TRY(prepare_dir(p, &done, err));
     if (done)
-        return OK;
+        return is_of_ranks(p) ? dismiss(p, err) : OK;
     error mine = ERROR_INIT;
     err = err ? err : &mine;
     status st = pretrained_begin(p->o->config, p->dir, err);
@@ -349,12 +415,21 @@ static status run_task(play *p, error *err)
     return st;
 }
 
+/* Of a launcher that opened it for us; -1. */
+static int inherited_fd(void)
+{
+    const char *text = getenv("TEQUIO_LISTEN_FD");
+    return text && text[0] ? atoi(text) : -1;
+}
+
 status play_task(const play_options *options, error *err)
 {
-    play p = {.o = options, .c = options->cluster};
+    play p = {.o = options, .c = options->cluster, .listen_fd = inherited_fd()};
     pthread_mutex_init(&p.lock, NULL);
     status st = run_task(&p, err);
+    log_set_task("tequio"); /* what it was is gone with `p` */
     jobkey_wipe(&p.key, sizeof p.key);
+    rendezvous_end(&p.met);
     net_destroy(&p.net);
     resident_destroy(&p.resident);
     jobdir_close(&p.dir);

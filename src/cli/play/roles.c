@@ -7,13 +7,6 @@
 #include "worker/worker.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-static int listen_fd(void)
-{
-    const char *text = getenv("TEQUIO_LISTEN_FD");
-    return text && text[0] ? atoi(text) : -1;
-}
 
 static void show_progress(void *user, const master_progress *m)
 {
@@ -45,7 +38,7 @@ status play_master(play *p, error *err)
             .net = p->net,
             .endpoints = endpoints,
             .n_endpoints = n,
-            .listen_fd = listen_fd(),
+            .listen_fd = p->listen_fd,
             .relay_address = p->relay,
             .servers = (const char *const *)p->servers,
             .n_servers = p->n_servers,
@@ -103,7 +96,7 @@ status play_ps(play *p, error *err)
             .net = p->net,
             .endpoints = &endpoint,
             .n_endpoints = 1,
-            .listen_fd = p->is_alone ? -1 : listen_fd(),
+            .listen_fd = p->is_alone ? -1 : p->listen_fd,
             .job_dir = p->o->job_dir,
             .engine = p->resident ? resident_engine(p->resident) : NULL,
             .stop = stop_of(p),

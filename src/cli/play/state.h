@@ -6,6 +6,7 @@
 #define TEQUIO_CLI_PLAY_STATE_H
 
 #include "cli/play/play.h"
+#include "cli/play/rendezvous/rendezvous.h"
 #include "common/base/jobkey.h"
 #include "common/fault/fault.h"
 #include "common/net/net.h"
@@ -44,7 +45,11 @@ struct play {
     resident *resident;                 /* where the only lane and the only server share a device; or NULL */
     backend_choice evaluates_on;
 
+    char name[TASK_NAME];               /* of ranks, in the log until they have met */
+    rendezvous_options meeting;         /* likewise */
+    rendezvous *met;                    /* likewise; NULL: they have not */
     char *listen, *master;              /* endpoints; NULL: none, not known */
+    int listen_fd;                      /* a socket that listens at `listen`; -1: to be opened */
     char **servers;
     int32_t n_servers;
     char *relay;

@@ -1,5 +1,6 @@
 #include "cli/train/shape.h"
 
+#include "cli/play/rendezvous/rendezvous.h"
 #include "common/config/mode.h"
 
 #include <string.h>
@@ -43,6 +44,12 @@ static status choose_tasks(const config *c, shape *s, error *err)
     return OK;
 }
 
+/* As everywhere with such launchers, LOCAL_RANK is the number of the GPU. */
+static bool has_local_rank(const cluster *k)
+{
+    return k && k->origin == CLUSTER_RANKS && k->world.local_rank >= 0;
+}
+
 /* Of each of `here` processes that compute on this machine. */
 static int lanes_of(const config *c, const shape_host *host, const shape *s, int here)
 {
@@ -51,6 +58,8 @@ static int lanes_of(const config *c, const shape_host *host, const shape *s, int
     int named = (int)config_count(c, "distributed.cuda_devices");
     bool is_alone = !host->cluster && s->workers == 0;
     int lanes = host->cpus / (s->threads * here);
+    if ((named || host->gpus) && has_local_rank(host->cluster))
+        return 1;
     if (named)
         lanes = host->cluster ? named : named / here;
     else if (host->gpus)
@@ -64,6 +73,15 @@ static bool is_on(const char *address, const char *host)
     int port;
     return address && address_split(address, other, sizeof other, &port, NULL) == OK &&
            strcmp(other, host) == 0;
+}
+
+/* Ranks have no addresses yet. */
+static int ranks_here(const config *c, const cluster *k)
+{
+    const char *place = rendezvous_place(c, k);
+    if (k->world.local_size)
+        return k->world.local_size;
+    return place && address_is_loopback(place) ? k->jobs[ROLE_WORKER].n : 1;
 }
 
 /* How many tasks of that role are on the machine of this one. */
@@ -81,6 +99,8 @@ static int count_here(const cluster *k, role r)
 
 static int computing_here(const config *c, const cluster *k)
 {
+    if (k->origin == CLUSTER_RANKS)
+        return ranks_here(c, k);
     int n = count_here(k, ROLE_WORKER) + (shape_master_trains(c) ? count_here(k, ROLE_MASTER) : 0);
     return n > 0 ? n : 1;
 }

@@ -27,7 +27,8 @@ typedef struct shape {
 
 /* Without other words each of several entries of distributed.cuda_devices has a worker, and where
  * there is none a worker has its share of the GPUs, or CPUs, of its machine, which is all where it
- * is the only one there, and one process alone has the first GPU. Workers without a server get one,
+ * is the only one there, and one process alone has the first GPU. A rank that knows its local rank has
+ * one GPU, the one of that number. Workers without a server get one,
  * or two where it needs a standby. E_USAGE for servers or an evaluator without workers, and for one
  * server without another to hold its copies. */
 MUST_USE status shape_of(const config *c, const shape_host *host, shape *ret, error *err);

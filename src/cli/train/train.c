@@ -1,7 +1,8 @@
 /*
  * `tequio train`: decides which of three things a process is, and does that.
  *
- *   a task of a cluster      the environment names one (TF_CONFIG and kin): play it
+ *   a task of a cluster      the environment names one (TF_CONFIG and kin, ranks), or --nnodes:
+ *                            play it
  *   a local cluster          workers are asked for: start one process a task (job/local.h)
  *   everything in one        neither: play all roles here
  *
@@ -16,6 +17,7 @@
 #include "cli/play/play.h"
 #include "cli/play/rehearsal.h"
 #include "cli/train/dryrun.h"
+#include "cli/train/membership.h"
 #include "cli/train/progress.h"
 #include "cli/train/result.h"
 #include "cli/train/shape.h"
@@ -79,9 +81,6 @@ typedef struct job {
     rehearsal rehearsal;
 } job;
 
-static const char *const shape_flags[] = {"workers", "ps", "evaluators", "start-port",
-                                          "max-restarts"};
-
 static status choose_dir(job *j, error *err)
 {
     const char *allennlp = args_text(j->args, "serialization-dir");
@@ -121,45 +120,14 @@ static bool is_in_cluster(const cluster *c)
     return c->origin != CLUSTER_LOCAL;
 }
 
-static const char *origin_name(const cluster *c)
-{
-    switch (c->origin) {
-    case CLUSTER_VERTEX:
-        return "CLUSTER_SPEC";
-    case CLUSTER_SLURM:
-        return "the environment of Slurm";
-    case CLUSTER_SAGEMAKER:
-        return "the environment of SageMaker";
-    default:
-        return "TF_CONFIG";
-    }
-}
-
-static status find_cluster(job *j, error *err)
-{
-    TRY(cluster_from_env(&j->cluster, err));
-    TRY(cluster_check_addresses(j->cluster, err));
-    if (!is_in_cluster(j->cluster))
-        return OK;
-    char name[TASK_NAME];
-    for (size_t i = 0; i < COUNT_OF(shape_flags); i++)
-        if (args_has(j->args, shape_flags[i]))
-            return FAIL(
-                err, E_USAGE,
-                "train: --%s is for a cluster on this machine, but %s names a cluster, which "
-                "wins, and this process as its %s: leave out the flag or unset the "
-                "environment",
-                shape_flags[i], origin_name(j->cluster), task_name(j->cluster->task, name));
-    return OK;
-}
-
 static status load_config(job *j, error *err)
 {
-    static const char *const keys[] = {"distributed.workers", "distributed.ps",
-                                       "distributed.evaluators", "distributed.start_port",
-                                       "distributed.max_restarts"};
-    char text[COUNT_OF(keys)][64];
-    const char *settings[COUNT_OF(keys) + 3] = {NULL};
+    static const char *const keys[SHAPE_FLAGS] = {"distributed.workers", "distributed.ps",
+                                                  "distributed.evaluators",
+                                                  "distributed.start_port",
+                                                  "distributed.max_restarts"};
+    char text[COUNT_OF(keys)][64], meeting[512];
+    const char *settings[COUNT_OF(keys) + 4] = {NULL};
     size_t n = 0;
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (args_has(j->args, shape_flags[i])) {
@@ -169,6 +137,11 @@ static status load_config(job *j, error *err)
         }
     if (args_has(j->args, "insecure"))
         settings[n++] = "distributed.security=off";
+    if (args_has(j->args, "rendezvous")) {
+        snprintf(meeting, sizeof meeting, "distributed.rendezvous=%s",
+                 args_text(j->args, "rendezvous"));
+        settings[n++] = meeting;
+    }
     if (args_has(j->args, "gce-maintenance"))
         settings[n] = "distributed.gce_maintenance=true";
     config_source source = {
@@ -177,6 +150,24 @@ static status load_config(job *j, error *err)
 }
 
 /* --- doing it --- */
+
+/* torchrun starts all ranks again after a failure, with the same arguments: what is in the job dir is
+ * this job's own. */
+static bool is_started_again(void)
+{
+    const char *count = getenv("TORCHELASTIC_RESTART_COUNT");
+    return count && atoi(count) > 0;
+}
+
+static bool recovers(const job *j)
+{
+    return args_has(j->args, "recover") || (is_started_again() && j->rule == JOBDIR_ALLENNLP);
+}
+
+static bool forces(const job *j)
+{
+    return args_has(j->args, "force") && !is_started_again();
+}
 
 static status finish(const job *j, error *err)
 {
@@ -200,8 +191,8 @@ static status prepare_dir(const job *j, const char *logs, const char *resolved, 
     jobdir_request request = {
         .path = j->job_dir,
         .rule = j->rule,
-        .recover = args_has(j->args, "recover"),
-        .force = args_has(j->args, "force"),
+        .recover = recovers(j),
+        .force = forces(j),
         .config = j->config,
         .frozen_s = config_f64(j->config, "distributed.heartbeat_timeout"),
         .watching = play_watching,
@@ -301,8 +292,8 @@ static int play(job *j, error *err)
         .servers_here = j->shape.servers_here,
         .given = &j->given,
         .rule = j->rule,
-        .recover = args_has(j->args, "recover"),
-        .force = args_has(j->args, "force"),
+        .recover = recovers(j),
+        .force = forces(j),
         .stop = &stop,
         .progress = j->progress,
         .rehearsal = &j->rehearsal,
@@ -366,7 +357,7 @@ static status read_job(const args *a, job *ret, error *err)
         return FAIL(err, E_USAGE, "train: --json is the form of --dry-run's report; add --dry-run");
     ret->progress = choose_progress(a);
     TRY(rehearsal_read(args_text(a, "fault"), &ret->rehearsal, err));
-    TRY(find_cluster(ret, err));
+    TRY(membership_find(a, &ret->cluster, err));
     if (!args_has(a, "dry-run"))
         TRY(choose_dir(ret, err));
     return load_config(ret, err);
@@ -399,6 +390,7 @@ static int run_train(const args *a, error *err)
 
 #define DIRS  "Where to write"
 #define SHAPE "A cluster on this machine, one process a task"
+#define RANKS "One process of several, by hand"
 #define SHOW  "What to show"
 #define CONF  "Configuration"
 #define FAULT "What shall go wrong"
@@ -434,6 +426,12 @@ static const flag train_flags[] = {
      "Listen on this port and the following ones instead of free ones.", 1, PORT_MOST},
     {"max-restarts", 0, FLAG_COUNT, "N", SHAPE,
      "Start a task that died again, up to N times each; 5 if not given, 0: never.", 0, 1000000},
+    {"nnodes", 0, FLAG_COUNT, "N", RANKS,
+     "Train with N processes, one started on each host by this command.", 1, 4096},
+    {"node-rank", 0, FLAG_COUNT, "I", RANKS,
+     "Which of them this is, from 0. Rank 0 writes the job dir.", 0, 4095},
+    {"rendezvous", 0, FLAG_TEXT, "HOST:PORT", RANKS,
+     "Where they meet: rank 0's host, and a port that is free there (distributed.rendezvous).", 0, 0},
     {"fault", 0, FLAG_TEXT, "SPEC", FAULT,
      "Rehearse failures: kill=TASK@WHEN, freeze=TASK[@WHEN]:TIME, delay=TASK:TIME, drop=TASK:P%, "
      "seed=N, separated by commas, as in kill=worker.1@push:40,drop=ps.0:2%. TASK is master.0, "
@@ -456,7 +454,8 @@ const command command_train = {
     .about = "Trains the model that CONFIG, a jsonnet file, describes, and writes checkpoints, "
              "metrics, events and the final weights into a directory.\n\n"
              "Where TF_CONFIG (or its kin of Vertex AI, Slurm, SageMaker) names a cluster, this "
-             "process plays the task it names. Otherwise --workers N starts a cluster of processes "
+             "process plays the task it names; where torchrun, mpirun or --nnodes number it, the rank. "
+             "Otherwise --workers N starts a cluster of processes "
              "on this machine; without it one process does everything. The weights that come out "
              "are the same, bit by bit.",
     .flags = train_flags,

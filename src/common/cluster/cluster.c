@@ -4,9 +4,11 @@
 #include "common/base/alloc.h"
 #include "common/cluster/spec.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct owned_cluster {
     cluster cluster; /* first, so that one address serves both */
@@ -51,6 +53,32 @@ status cluster_local(cluster **ret, error *err)
 task cluster_chief(const cluster *c)
 {
     return (task){c->master_is_worker ? ROLE_WORKER : ROLE_MASTER, 0};
+}
+
+/* In the words of a description: what has no address yet is null there. */
+static json_t *world_spec(int32_t rank, int32_t size, const char *const *addresses)
+{
+    json_t *spec = spec_create("worker", rank), *workers = json_array();
+    for (int32_t i = 0; i < size; i++)
+        json_array_append_new(workers, addresses ? json_string(addresses[i]) : json_null());
+    json_object_set_new(json_object_get(spec, "cluster"), "worker", workers);
+    return spec;
+}
+
+status cluster_from_ranks(const cluster_world *world, int32_t rank, int32_t size,
+                          const char *const *addresses, cluster **ret, error *err)
+{
+    if (size == 1)
+        return cluster_local(ret, err);
+    json_t *spec = world_spec(rank, size, addresses);
+    status st = spec_cluster(&spec_ranks, spec, ret, err);
+    json_decref(spec);
+    TRY(st);
+    arena *memory = ((owned_cluster *)*ret)->memory;
+    (*ret)->world = *world;
+    (*ret)->world.by = arena_strdup(memory, world->by);
+    (*ret)->world.meeting = world->meeting ? arena_strdup(memory, world->meeting) : NULL;
+    return OK;
 }
 
 const char *cluster_address(const cluster *c, task t)
@@ -143,4 +171,23 @@ status cluster_check_addresses(const cluster *c, error *err)
                      task_name((task){r, i}, name));
         }
     return OK;
+}
+
+bool host_is_loopback(const char *host)
+{
+    struct in_addr four;
+    struct in6_addr six;
+    if (inet_pton(AF_INET, host, &four) == 1)
+        return ntohl(four.s_addr) >> 24 == 127;
+    if (inet_pton(AF_INET6, host, &six) == 1)
+        return IN6_IS_ADDR_LOOPBACK(&six);
+    return strcasecmp(host, "localhost") == 0;
+}
+
+bool address_is_loopback(const char *address)
+{
+    char host[256];
+    int port;
+    return address[0] == '@' ||
+           (address_split(address, host, sizeof host, &port, NULL) == OK && host_is_loopback(host));
 }

@@ -1,12 +1,13 @@
 /*
  * The cluster: who there is, and which task this process plays. Read from TF_CONFIG, CLUSTER_SPEC
- * (Vertex AI), Slurm, SageMaker, or nothing (local).
+ * (Vertex AI), the ranks of torchrun, mpirun and their kin, Slurm, SageMaker, or nothing (local).
  *
  * Both `chief` and `master` name the master role. The evaluator may stand in `cluster` or not; it
  * is never a training member. Without a chief, worker 0 is the chief. A cluster of workers only has
  * its servers co-hosted in the workers. A sparse cluster (a list given as an object index ->
  * address) leaves the unknown addresses NULL. An evaluator's cluster is empty: it works from the
- * job dir alone.
+ * job dir alone. Ranks are workers, rank i is worker i, and learn each other's addresses when they
+ * meet (cli/play/rendezvous/rendezvous.h); until then all are NULL.
  *
  * Ownership: a cluster owns its strings. Immutable once made, so any thread may read.
  */
@@ -33,7 +34,15 @@ typedef struct cluster_job {            /* the tasks of one role */
 } cluster_job;
 
 typedef enum cluster_origin { CLUSTER_LOCAL, CLUSTER_TF_CONFIG, CLUSTER_VERTEX, CLUSTER_SLURM,
-                              CLUSTER_SAGEMAKER } cluster_origin;
+                              CLUSTER_SAGEMAKER, CLUSTER_RANKS } cluster_origin;
+
+/* What ranks know before they meet. */
+typedef struct cluster_world {
+    const char *by;                     /* who numbered them: "torchrun", "Open MPI", ... */
+    const char *meeting;                /* "host:port" at which rank 0 listens, "@name" if all are
+                                         * on this host; NULL: not said */
+    int32_t local_rank, local_size;     /* among those of this host; -1 and 0: not said */
+} cluster_world;
 
 typedef struct cluster {
     cluster_origin origin;
@@ -48,10 +57,13 @@ typedef struct cluster {
     const char *trial;                  /* task.trial as text, or NULL */
     const char *job_json;               /* field `job` as JSON text, or NULL */
     const char *model_dir;              /* field `model_dir`, or NULL */
+    cluster_world world;                /* of ranks */
+    const char *overruled;              /* who numbered this process too, and did not count; NULL */
 } cluster;
 
-/* Looks at the environment: TF_CONFIG, then CLUSTER_SPEC, then Slurm, then SageMaker, then local; a
- * variable that is empty counts as absent, and a Slurm step or SageMaker job of one task as local.
+/* Looks at the environment: TF_CONFIG, then CLUSTER_SPEC, then ranks, then Slurm, then SageMaker,
+ * then local; a variable that is empty counts as absent, and one rank, or a Slurm step or SageMaker
+ * job of one task, as local.
  * TEQUIO_SLURM_JOBS ("master:1,ps:2,worker:5") deals the tasks of a Slurm step to roles, in the
  * alphabetical order of their names; without it all are workers. TEQUIO_SLURM_PORT is the port of
  * the first task on each host, 8888 if it is not there. The messages are the Estimator's where it
@@ -62,6 +74,10 @@ MUST_USE status cluster_from_env(cluster **ret, error *err);
 MUST_USE status cluster_from_tf_config(const char *json, cluster **ret, error *err);
 MUST_USE status cluster_from_cluster_spec(const char *json, cluster **ret, error *err);
 MUST_USE status cluster_local(cluster **ret, error *err);
+
+/* Of ranks: this one and their number, and the address of each, NULL while they have not met. */
+MUST_USE status cluster_from_ranks(const cluster_world *world, int32_t rank, int32_t size,
+                                   const char *const *addresses, cluster **ret, error *err);
 void cluster_destroy(cluster **c);
 
 task cluster_chief(const cluster *c);   /* who plays master */
@@ -82,5 +98,10 @@ MUST_USE status cluster_check_addresses(const cluster *c, error *err);
  * with it. The port must be a number here. */
 MUST_USE status address_split(const char *address, char *host, size_t bytes, int *ret_port,
                               error *err);
+
+/* Of this host alone, judged by the text, so that all who read it come to the same answer. A host
+ * comes without brackets. */
+bool host_is_loopback(const char *host);
+bool address_is_loopback(const char *address);
 
 #endif

@@ -50,6 +50,15 @@ const spec_dialect spec_sagemaker = {
     .roles = {ROLE_WORKER},
 };
 
+const spec_dialect spec_ranks = {
+    .origin = CLUSTER_RANKS,
+    .variable = "WORLD_SIZE",
+    .primary = "chief",
+    .job = {"worker"},
+    .roles = {ROLE_WORKER},
+    .null_is_later = true,
+};
+
 /* The words of a CLUSTER_SPEC: pools of machines are Vertex AI's, roles AI Platform's. */
 static const spec_dialect *dialect_of(const json_t *spec)
 {

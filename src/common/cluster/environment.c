@@ -1,6 +1,7 @@
 /* Which description of the cluster counts: the first that the environment holds. */
 #include "common/base/alloc.h"
 #include "common/base/json.h"
+#include "common/cluster/ranks.h"
 #include "common/cluster/slurm.h"
 #include "common/cluster/spec.h"
 
@@ -105,13 +106,49 @@ static status read_tf_config(const char *text, const char *beside, cluster **ret
     return OK;
 }
 
-status cluster_from_env(cluster **ret, error *err)
+/* --- which of them --- */
+
+static status read_google(const char *tf_config, const char *cluster_spec, cluster **ret,
+                          error *err)
 {
-    const char *tf_config = getenv("TF_CONFIG"), *cluster_spec = getenv("CLUSTER_SPEC");
-    if (tf_config && *tf_config)
-        return read_tf_config(tf_config, cluster_spec, ret, err);
-    if (cluster_spec && *cluster_spec)
-        return cluster_from_cluster_spec(cluster_spec, ret, err);
+    return tf_config && *tf_config ? read_tf_config(tf_config, cluster_spec, ret, err)
+                                   : cluster_from_cluster_spec(cluster_spec, ret, err);
+}
+
+/* A description that names a cluster wins over ranks. One that names none would let each of them
+ * train alone. */
+static status overrule_ranks(const char *variable, cluster *c, error *err)
+{
+    ranks r;
+    if (ranks_read(&r, NULL) != OK || r.size < 2) {
+        ranks_fini(&r);
+        return OK;
+    }
+    const char *by = r.world.by;
+    c->overruled = by;
+    int rank = r.rank, size = r.size;
+    ranks_fini(&r);
+    if (c->origin != CLUSTER_LOCAL)
+        return OK;
+    return FAIL(err, E_CONFIG,
+                "%s names no cluster, but by %s this is rank %d of %d: unset the one that is not "
+                "meant",
+                variable, by, rank, size);
+}
+
+static status from_google(const char *tf_config, const char *cluster_spec, cluster **ret,
+                          error *err)
+{
+    bool is_tf = tf_config && *tf_config;
+    TRY(read_google(tf_config, cluster_spec, ret, err));
+    status st = overrule_ranks(is_tf ? "TF_CONFIG" : "CLUSTER_SPEC", *ret, err);
+    if (st != OK)
+        cluster_destroy(ret);
+    return st;
+}
+
+static status from_schedulers(cluster **ret, error *err)
+{
     const spec_dialect *dialect = &spec_slurm;
     json_t *spec = NULL;
     TRY(slurm_spec(&spec, err));
@@ -123,5 +160,19 @@ status cluster_from_env(cluster **ret, error *err)
         return cluster_local(ret, err);
     status st = spec_cluster(dialect, spec, ret, err);
     json_decref(spec);
+    return st;
+}
+
+status cluster_from_env(cluster **ret, error *err)
+{
+    const char *tf_config = getenv("TF_CONFIG"), *cluster_spec = getenv("CLUSTER_SPEC");
+    if ((tf_config && *tf_config) || (cluster_spec && *cluster_spec))
+        return from_google(tf_config, cluster_spec, ret, err);
+    ranks r;
+    status st = ranks_read(&r, err);
+    if (st == OK)
+        st = r.size ? cluster_from_ranks(&r.world, r.rank, r.size, NULL, ret, err)
+                    : from_schedulers(ret, err);
+    ranks_fini(&r);
     return st;
 }

@@ -78,6 +78,8 @@ static status add_address(const reading *r, cluster_job *job, int64_t index, con
                           const json_t *value)
 {
     const char *text = json_string_value(value);
+    if (json_is_null(value) && r->d->null_is_later)
+        return OK;
     if (!text)
         return fail_value(r, path, "a \"host:port\" string", value);
     if (!text[0])

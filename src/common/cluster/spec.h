@@ -1,7 +1,7 @@
 /*
  * A cluster from its JSON description. TF_CONFIG, and CLUSTER_SPEC with other names for the same
- * roles; Slurm and SageMaker are first turned into such a description, so that one set of rules and
- * messages serves all. Pure functions.
+ * roles; Slurm, SageMaker and ranks are first turned into such a description, so that one set of
+ * rules and messages serves all. Pure functions.
  */
 #ifndef TEQUIO_COMMON_CLUSTER_SPEC_H
 #define TEQUIO_COMMON_CLUSTER_SPEC_H
@@ -19,9 +19,10 @@ typedef struct spec_dialect {
     const char *job[SPEC_JOBS]; /* names of jobs; NULL-filled at the end */
     role roles[SPEC_JOBS];
     bool empty_is_none; /* {} is a job without tasks, not one of unknown size */
+    bool null_is_later; /* null in a list is a task whose address is not known yet */
 } spec_dialect;
 
-extern const spec_dialect spec_tf_config, spec_slurm, spec_sagemaker;
+extern const spec_dialect spec_tf_config, spec_slurm, spec_sagemaker, spec_ranks;
 
 MUST_USE status spec_cluster(const spec_dialect *d, const json_t *spec, cluster **ret, error *err);
 

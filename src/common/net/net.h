@@ -3,7 +3,8 @@
  *
  * The only room that knows ZeroMQ. A listener (ROUTER) serves many peers and answers each by the
  * `net_peer` its message came from; a dial (DEALER) has one peer. Endpoints are "tcp://host:port",
- * "tcp://host:0" (the kernel picks a port) or "inproc://name" (threads of one process). A dial's
+ * "tcp://host:0" (the kernel picks a port), "ipc://@name" (processes of one host; a name that is gone
+ * with its listener) or "inproc://name" (threads of one process). A dial's
  * host may be a name, which is looked up again at every attempt: who dials finds a task that comes
  * back elsewhere under its name. "tcp4://name:port" takes IPv4 addresses only.
  *

@@ -134,10 +134,10 @@ static status bind_one(net_socket *s, const char *endpoint, error *err)
             BUG("ZeroMQ does not know what it bound");
         return OK;
     }
-    const char *port = strrchr(endpoint, ':');
-    if (errno == EADDRINUSE)
+    const char *port = strncmp(endpoint, "ipc:", 4) == 0 ? NULL : strrchr(endpoint, ':');
+    if (errno == EADDRINUSE && port)
         return FAIL(err, E_CONFIG, "listen on '%s': port %s is in use by another program", endpoint,
-                    port ? port + 1 : "");
+                    port + 1);
     if (errno == EADDRNOTAVAIL || errno == ENODEV)
         return FAIL(err, E_CONFIG, "listen on '%s': not an address of this host", endpoint);
     return FAIL(err, E_CONFIG, "listen on '%s': %s", endpoint, zmq_strerror(errno));

@@ -46,6 +46,8 @@ void hello_pack(const hello_facts *facts, buf *ret)
     m.master_address = text_of(facts->master_address);
     m.flat_digest = text_of(facts->flat_digest);
     m.trainer = facts->trainer;
+    m.ranks = facts->ranks;
+    m.address = text_of(facts->address);
     wire_pack(&m.base, ret);
     buf_fini(&lines);
 }

@@ -18,6 +18,8 @@ typedef struct hello_facts {
     const char *master_address; /* NULL: not said */
     const char *flat_digest;    /* NULL: declares nothing */
     bool trainer;               /* the lanes of the master's own process */
+    uint32_t ranks;             /* at the rendezvous: of how many this is one */
+    const char *address;        /* at the rendezvous: where it listens */
 } hello_facts;
 
 uint64_t hello_life(void);      /* a fresh random number, never 0 */

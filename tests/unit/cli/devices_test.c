@@ -64,6 +64,22 @@ static void test_lanes_take_entries_in_turn(void **state)
     expect("null", &three_of_four, (const char *const[]){"cuda:0", "cuda:1", "cuda:3", "cuda:0"}, 4);
 }
 
+/* Rank 5 is the second of its host. */
+static void test_a_local_rank_is_the_number_of_its_gpu(void **state)
+{
+    (void)state;
+    cluster *k = NULL;
+    cluster_world world = {.by = "torchrun", .local_rank = 1, .local_size = 4};
+    assert_int_equal(cluster_from_ranks(&world, 5, 8, NULL, &k, NULL), OK);
+    assert_int_equal(devices_first_lane(k, 5, 1), 1);
+    assert_int_equal(devices_first_lane(k, 5, 2), 2);
+    cluster_destroy(&k);
+    world.local_rank = -1;
+    assert_int_equal(cluster_from_ranks(&world, 5, 8, NULL, &k, NULL), OK);
+    assert_int_equal(devices_first_lane(k, 5, 2), 10);
+    cluster_destroy(&k);
+}
+
 static void expect_refusal(const char *list, const char *text)
 {
     config *c = load(list);
@@ -123,13 +139,13 @@ static void test_a_gpu_that_is_not_there(void **state)
 
 /* --- a process of its own --- */
 
-typedef struct task {
+typedef struct doubled {
     int number, pid;
-} task;
+} doubled;
 
 static status double_it(void *user, error *err)
 {
-    task *t = user;
+    doubled *t = user;
     if (t->number < 0)
         return FAIL(err, E_DATA, "%d is too small", t->number);
     if (t->number == 0)
@@ -143,7 +159,7 @@ static void test_what_is_done_apart_comes_back(void **state)
 {
     (void)state;
     error err = ERROR_INIT;
-    task t = {.number = 21};
+    doubled t = {.number = 21};
     assert_int_equal(apart_run(double_it, &t, &t, sizeof t, &err), OK);
     assert_int_equal(t.number, 42);
     assert_int_not_equal(t.pid, (int)getpid());
@@ -155,7 +171,7 @@ static void test_what_fails_apart_is_told(void **state)
 {
     (void)state;
     error err = ERROR_INIT;
-    task t = {.number = -1};
+    doubled t = {.number = -1};
     assert_int_equal(apart_run(double_it, &t, &t, sizeof t, &err), E_DATA);
     assert_string_equal(err.text, "-1 is too small");
     error_clear(&err);
@@ -168,6 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lanes_take_entries_in_turn),
+        cmocka_unit_test(test_a_local_rank_is_the_number_of_its_gpu),
         cmocka_unit_test(test_lists_that_are_refused),
         cmocka_unit_test(test_float16_is_not_for_lanes_of_the_cpu),
         cmocka_unit_test(test_a_gpu_that_is_not_there),

@@ -178,6 +178,33 @@ static void servers_are_shared_by_who_computes_beside_them(void **state)
     cluster_destroy(&k);
 }
 
+/* Four ranks on two hosts; each host has 8 CPUs. */
+static void ranks_share_their_host(void **state)
+{
+    (void)state;
+    cluster *k;
+    cluster_world world = {.by = "torchrun", .meeting = "a:1", .local_rank = 1, .local_size = 2};
+    assert_int_equal(cluster_from_ranks(&world, 1, 4, NULL, &k, NULL), OK);
+    shape_host host = {.cpus = 8, .cluster = k};
+    shape of_cpus = {.workers = 4, .ps = 3, .lanes = 4, .threads = 1, .batches_per_step = 16};
+    shape of_gpus = {.workers = 4, .ps = 3, .lanes = 1, .threads = 1, .batches_per_step = 4};
+    expect_on(host, "{}", of_cpus);
+    expect_on(host, "{distributed: {cuda_devices: [0, 1, 2, 3]}}", of_gpus);
+    host.gpus = 8; /* a local rank has one */
+    expect_on(host, "{}", of_gpus);
+    cluster_destroy(&k);
+
+    world = (cluster_world){.by = "--nnodes", .meeting = "a:1", .local_rank = -1};
+    assert_int_equal(cluster_from_ranks(&world, 1, 4, NULL, &k, NULL), OK);
+    host.cluster = k; /* alone on its host */
+    expect_on(host, "{}",
+              (shape){.workers = 4, .ps = 3, .lanes = 8, .threads = 1, .batches_per_step = 32});
+    host.gpus = 0;
+    expect_on(host, "{distributed: {rendezvous: '127.0.0.1:1'}}",
+              (shape){.workers = 4, .ps = 3, .lanes = 2, .threads = 1, .batches_per_step = 8});
+    cluster_destroy(&k);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -202,6 +229,7 @@ int main(void)
         cmocka_unit_test(ten_machines_of_four_gpus_have_forty_slots),
         cmocka_unit_test(neighbours_share_their_machine),
         cmocka_unit_test(servers_are_shared_by_who_computes_beside_them),
+        cmocka_unit_test(ranks_share_their_host),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,8 +68,8 @@ MUST_USE status dataset_open_as(const config *reader, const char *path,
 bool dataset_learns(const config *reader);
 /* What was learned, or was given at opening, as JSON text; NULL: nothing. Borrowed. */
 const char *dataset_vocabulary(const dataset *d);
-/* Appends the word that is number `label` among the classes of the vocabulary, also where labels are
- * not read. False: they have no words. */
+/* Appends the word that is number `label` among the classes of the vocabulary, also where labels
+ * are not read. False: they have no words. */
 bool dataset_label_word(const dataset *d, int64_t label, buf *to);
 void dataset_close(dataset **d);
 int64_t dataset_examples(const dataset *d);
@@ -114,8 +114,8 @@ typedef struct loader loader;
 MUST_USE status loader_create(const loader_options *options, loader **ret, error *err);
 void loader_destroy(loader **l);
 
-/* What loader_create takes of memory for its ring, with fields as numbers. SIZE_MAX: more than there can
- * be. */
+/* What loader_create takes of memory for its ring, with fields as numbers. SIZE_MAX: more than there
+ * can be. */
 size_t loader_bytes(const loader_options *options);
 
 /* The dataset's; those that stay bytes have type DT_U8. */

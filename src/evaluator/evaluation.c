@@ -100,8 +100,8 @@ static status build_graphs(evaluation *e, const evaluation_options *o, error *er
     return last > 0 ? model_build(&request, &e->graphs[LAST_BATCH], err) : OK;
 }
 
-static exec_options how_to_run(const evaluation_options *o, const flat *f, const graph *const *graphs,
-                               size_t n)
+static exec_options how_to_run(const evaluation_options *o, const flat *f,
+                               const graph *const *graphs, size_t n)
 {
     return (exec_options){.backend = o->device.ops,
                           .device = o->device.options,

@@ -40,8 +40,8 @@ typedef struct evaluation_options {
     void *user;
 } evaluation_options;
 
-/* E_CONFIG, E_DATA as the data and the model have it; E_NOMEM if the host has not the memory left, which
- * names the batch that fits. After this, runs allocate nothing. */
+/* E_CONFIG, E_DATA as the data and the model have it; E_NOMEM if the host has not the memory left,
+ * which names the batch that fits. After this, runs allocate nothing. */
 MUST_USE status evaluation_open(const evaluation_options *options, evaluation **ret, error *err);
 void evaluation_close(evaluation **e);
 /* Are these data read by what the training data have taught? */

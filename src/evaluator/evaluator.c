@@ -11,6 +11,7 @@
 #include "evaluator/evaluator.h"
 
 #include "common/base/alloc.h"
+#include "common/base/buf.h"
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/hash.h"
@@ -126,6 +127,18 @@ static status open_evaluation(evaluator *e, bool may_wait, error *err)
     return st;
 }
 
+static void tell(const report *r)
+{
+    buf metrics = BUF_INIT;
+    for (size_t i = 0; i < r->metrics.n; i++) {
+        const char *name = r->metrics.at[i].name;
+        buf_addf(&metrics, " %s=%.5f", name, metric_result(&r->metrics, name));
+    }
+    LOG_I("EVALUATED", "step=%lld epochs_done=%lld%s seconds=%.2f final=%d", (long long)r->step,
+          (long long)r->epochs_done, metrics.data ? metrics.data : "", r->seconds, r->final);
+    buf_fini(&metrics);
+}
+
 static status evaluate_open(evaluator *e, const checkpoint *c, const char *path, error *err)
 {
     const manifest *m = checkpoint_manifest(c);
@@ -142,9 +155,7 @@ static status evaluate_open(evaluator *e, const checkpoint *c, const char *path,
     TRY(evaluation_run(e->evaluation, &r.metrics, err));
     r.seconds = (double)(clock_us() - begin) * 1e-6;
     TRYF(report_write(e->dir, &r, &e->events, err), err, "report on step %lld", (long long)r.step);
-    LOG_I("EVALUATED", "step=%lld epochs_done=%lld loss=%.5f accuracy=%.5f seconds=%.2f final=%d",
-          (long long)r.step, (long long)r.epochs_done, metric_result(&r.metrics, "loss"),
-          metric_result(&r.metrics, "accuracy"), r.seconds, r.final);
+    tell(&r);
     return OK;
 }
 

@@ -40,21 +40,28 @@ int64_t budget_largest(const budget *b, size_t need, size_t left)
     return low;
 }
 
+status budget_left(host_memory *ret, error *err)
+{
+    TRY(host_memory_left(ret, err));
+    if (ret->left < SIZE_MAX)
+        ret->left -= ret->left / SPARE;
+    return OK;
+}
+
 status budget_check(const budget *b, error *err)
 {
     host_memory host;
     size_t need;
-    TRY(host_memory_left(&host, err));
+    TRY(budget_left(&host, err));
     TRY(b->need(b->user, b->batch, &need, err));
-    size_t left = host.left - host.left / SPARE;
-    if (need <= left)
+    if (need <= host.left)
         return OK;
-    int64_t fits = budget_largest(b, need, left);
+    int64_t fits = budget_largest(b, need, host.left);
     char advice[64] = "not even 1 would fit";
     if (fits > 0)
         snprintf(advice, sizeof advice, "%lld would fit", (long long)fits);
     return FAIL(err, E_NOMEM,
                 "%s needs %llu MiB of memory with batches of %lld examples, and %llu MiB are left (%s); "
                 "%s: %s; TEQUIO_MEMORY=unlimited goes on all the same",
-                b->what, mib(need), (long long)b->batch, mib(left), host.origin, b->key, advice);
+                b->what, mib(need), (long long)b->batch, mib(host.left), host.origin, b->key, advice);
 }

@@ -1,7 +1,7 @@
 /*
- * Budgets: whether this host has the memory for what is about to be taken of it, asked before any of it
- * is. A plan knows what a batch takes, and it nearly grows with the batch, so it can also be said which
- * batch would fit.
+ * Budgets: whether this host has the memory for what is about to be taken of it, asked before any of
+ * it is. A plan knows what a batch takes, and that nearly grows with the batch, so it can also be said
+ * which batch would fit.
  *
  * Threads: any.
  */
@@ -22,6 +22,10 @@ typedef struct budget {
     budget_fn *need;
     void *user;
 } budget;
+
+/* What this host has left, without a part that stays for what nobody counts. E_CONFIG as
+ * host_memory_left. */
+MUST_USE status budget_left(host_memory *ret, error *err);
 
 /* E_NOMEM says how much is needed, how much is left, and the largest batch that fits. */
 MUST_USE status budget_check(const budget *b, error *err);

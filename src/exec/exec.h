@@ -80,8 +80,8 @@ typedef struct exec_hooks {
     const atomic_bool *cancel; /* looked at between nodes, or segments of them; NULL: never */
 } exec_hooks;
 
-/* What exec_create would take for these, without taking it: constants alone are allocated, and let go.
- * Fails as exec_create does before it allocates. */
+/* What exec_create would take for these, without taking it: constants alone are allocated, and let
+ * go. Fails as exec_create does before it allocates. */
 MUST_USE status exec_measure(const exec_options *options, exec_memory *ret, error *err);
 
 /* E_CONFIG if a graph's parameters are not those of the flat vector, or if it has gradients but not

@@ -50,7 +50,7 @@ static status start(void *user, int i, int life, child_start *ret, error *err)
     return OK;
 }
 
-/* What the machine has is looked at once, before any of them has taken some, and dealt to workers. */
+/* What the machine has is looked at once, before any task has taken some, and dealt to workers. */
 static status deal_memory(local *l, error *err)
 {
     host_memory host;

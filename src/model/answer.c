@@ -30,8 +30,8 @@ static const char *given_name(const graph *g, const char *loss)
     return strcmp(loss, "mean_squared_error") == 0 ? prediction : logits;
 }
 
-/* Classes lie behind rows of tokens, but before the pixels of an image (loss.h). `classes` 0: nobody
- * says how many there are. */
+/* Classes lie behind rows of tokens, but before the pixels of an image (loss.h). `classes` 0: their
+ * number is not known. */
 static int32_t axis_of_classes(const graph_shape *s, int64_t classes)
 {
     int32_t last = s->rank - 1, favourite = s->rank > 3 ? 1 : last, other = s->rank > 3 ? last : 1;

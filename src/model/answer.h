@@ -14,7 +14,7 @@ typedef enum answer_kind {
                      * knows what they say */
     ANSWER_CLASSES, /* "logits", scores of classes along `axis`: softmax makes them probabilities */
     ANSWER_ODDS,    /* "logits", each the logarithm of the odds of a yes: sigmoid makes it one */
-    ANSWER_CHANCES, /* "probability", each that of a yes, as a Sigmoid at the model's end gives it */
+    ANSWER_CHANCES, /* "probability", each that of a yes, as a Sigmoid at the end gives it */
     ANSWER_SPAN,    /* "logits", scores of first and last position: [batch, positions, 2], or this
                      * output [batch, positions] for the first, and the next one for the last */
 } answer_kind;

@@ -63,8 +63,8 @@ MUST_USE status model_scores(const model_request *request, const weights *w, int
  * order of the graph, at most `most`. Returns how many; names are the graph's. */
 size_t model_outputs(const graph *g, int64_t batch_size, const char **ret, size_t most);
 
-/* Does an evaluation of the model give that metric? "loss" always; "accuracy" where labels are classes;
- * "perplexity" where an example has a row of them. */
+/* Does an evaluation of the model give that metric? "loss" always; "accuracy" where labels are
+ * classes; "perplexity" where an example has a row of them. */
 bool model_gives(const graph *g, const data_field *fields, size_t n_fields, const char *metric);
 
 /* The flat vector of a training graph: its parameters in graph_param_order. */

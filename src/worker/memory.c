@@ -5,7 +5,7 @@
 #include "exec/exec.h"
 #include "optim/settings.h"
 
-/* A server keeps two versions of the weights, a sum of gradients that grows, and the optimizer's state. */
+/* A server keeps two versions of the weights, a sum of gradients, and the optimizer's state. */
 enum { SERVER_COPIES = 3 };
 
 static status lane_bytes(const worker_memory *m, const graph *const *graphs, size_t n, size_t *ret,

@@ -1,6 +1,6 @@
 /*
- * What a worker takes of its host's memory, as the plans of its lanes say: for those, their loaders, the
- * weights that they share, and its share of what servers hold on the same host.
+ * What a worker takes of its host's memory, as the plans of its lanes say: for those, their loaders,
+ * the weights that they share, and its share of what servers hold on the same host.
  *
  * Threads: any.
  */
@@ -15,8 +15,8 @@ typedef struct worker_memory {
     const variants *variants;
     backend_choice device;  /* of each lane; what a device has of its own memory does not count */
     int32_t n_lanes;
-    double servers;         /* share of all servers' memory that counts here: 1 of one process that does
-                             * everything */
+    double servers;         /* share of all servers' memory that counts here: 1 of one process that
+                             * does everything */
 } worker_memory;
 
 /* With batches of at most so many examples. */

@@ -53,8 +53,9 @@ static status check_metric(const config *c, const variants *v, error *err)
     for (size_t i = 0; i < n; i++)
         if (strcmp(name, given[i]) == 0)
             return OK;
-    return FAIL(err, E_CONFIG, "trainer.validation_metric: '%s': evaluations of this model have no '%s'; "
-                "they have %s%s%s%s%s",
+    return FAIL(err, E_CONFIG,
+                "trainer.validation_metric: '%s': evaluations of this model have no '%s'; they have "
+                "%s%s%s%s%s",
                 goal, name, given[0], n > 1 ? ", " : "", n > 1 ? given[1] : "", n > 2 ? ", " : "",
                 n > 2 ? given[2] : "");
 }
@@ -101,20 +102,21 @@ static void warn_of_fields(const config *c, const variants *v)
         if (graph_find(v->graphs[0], fields[i].name) == GRAPH_NONE)
             buf_addf(&names, "%s'%s'", names.size ? ", " : "", fields[i].name);
     if (names.size)
-        LOG_W("UNREAD", "model.type \"%s\" does not read all of the data: %s", config_str(c, "model.type"),
-              names.data);
+        LOG_W("UNREAD", "model.type \"%s\" does not read all of the data: %s",
+              config_str(c, "model.type"), names.data);
     buf_fini(&names);
 }
 
 void variants_warn(const config *c, const variants *v)
 {
-    bool stops = config_has(c, "trainer.patience"), evaluates = config_has(c, "validation_data_path");
+    bool stops = config_has(c, "trainer.patience");
     int64_t wanted = config_int(c, "data_loader.batch_size"), examples = dataset_examples(v->data);
     if (wanted > examples)
-        LOG_W("BATCH", "data_loader.batch_size is %lld, but train_data_path holds %lld examples: a batch "
-              "has no more",
+        LOG_W("BATCH",
+              "data_loader.batch_size is %lld, but train_data_path holds %lld examples: a batch has "
+              "no more",
               (long long)wanted, (long long)examples);
-    if (stops && !evaluates)
+    if (stops && !config_has(c, "validation_data_path"))
         LOG_W("PATIENCE", "trainer.patience does nothing without validation_data_path");
     warn_of_fields(c, v);
 }

@@ -25,8 +25,8 @@ typedef struct worker_options {
     const char *master;                 /* endpoint; NULL: the servers will tell */
     const char *const *servers;         /* endpoints, in the order of the cluster */
     int32_t n_servers;
-    double servers_here;                /* share of all servers' memory that is to fit on this host beside
-                                         * this worker (worker/memory.h) */
+    double servers_here;                /* share of all servers' memory that is to fit on this host
+                                         * beside this worker (worker/memory.h) */
     int32_t n_workers;                  /* of the cluster; 0: not known */
     int32_t n_lanes;                    /* >= 1 */
     const backend_choice *devices;      /* [n_lanes]: where each computes, all of one kind */

@@ -10,6 +10,7 @@
 #include "exec/exec.h"
 #include "model/model.h"
 #include "worker/inputs.h"
+#include "worker/memory.h"
 #include "worker/variants.h"
 
 #include <stdlib.h>
@@ -60,7 +61,10 @@ static status build(trial *t, const backend_choice *on, error *err)
         .augment = config_section(c, "dataset_reader.augment"),
         .depth = 3,
     };
+    const worker_memory taken = {
+        .config = c, .variants = &t->variants, .device = *on, .n_lanes = 1};
     TRY(devices_train(c, on, err));
+    TRY(worker_memory_check(&taken, err));
     TRY(mem_alloc((size_t)f->n_elements * sizeof(float), "parameters", &memory, err));
     t->params = memory;
     for (int32_t p = 0; p < f->n_parts; p++)

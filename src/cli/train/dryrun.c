@@ -6,11 +6,11 @@
 
 #include "cli/line/size.h"
 #include "common/base/alloc.h"
-#include "common/base/host_memory.h"
 #include "common/base/json.h"
 #include "common/config/course.h"
 #include "common/config/mode.h"
 #include "common/parts/placement.h"
+#include "exec/budget.h"
 #include "exec/exec.h"
 #include "optim/optim.h"
 #include "worker/memory.h"
@@ -44,7 +44,7 @@ static status measure_host(const config *c, const shape *s, backend_choice devic
                                .servers = s->servers_here};
     TRY(worker_memory_of(&one, b->variants.batch_sizes[0], &b->needed, err));
     b->needed *= (size_t)s->here;
-    return host_memory_left(&b->host, err);
+    return budget_left(&b->host, err);
 }
 
 static status build(const devices *d, const shape *s, built *b, error *err)

@@ -46,8 +46,8 @@ static void print_divergence(const json_t *summary)
 {
     if (!json_is_true(json_object_get(summary, "diverged")))
         return;
-    printf("diverged: the training loss was %.4g in the first step and is %.4g, so the weights are worse "
-           "than untrained ones; a lower trainer.optimizer.lr may help\n",
+    printf("diverged: the training loss was %.4g in the first step and is %.4g, so the weights are "
+           "worse than untrained ones; a lower trainer.optimizer.lr may help\n",
            json_number_value(json_object_get(summary, "first_loss")),
            json_number_value(json_object_get(summary, "training_loss")));
 }

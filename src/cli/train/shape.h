@@ -20,8 +20,8 @@ typedef struct shape {
     int lanes;                   /* of each worker, or of the one process */
     int threads;                 /* of each lane */
     int here;                    /* processes with lanes on this machine, by the names of hosts */
-    double servers_here;         /* share of all servers' memory that falls on each of those, if they share
-                                  * what of it this machine holds */
+    double servers_here;         /* share of all servers' memory that falls on each of those, if they
+                                  * share what of it this machine holds */
     int64_t batches_per_step;    /* K of a job that starts now */
 } shape;
 

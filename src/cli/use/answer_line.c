@@ -41,7 +41,8 @@ static void add_element(buf *b, const evaluation_array *o, int64_t i)
 typedef void element_fn(buf *b, const evaluation_array *o, int64_t i);
 
 /* The axes from `axis` on; *at is the next element. */
-static void add_nested(buf *b, const evaluation_array *o, int32_t axis, element_fn *add, int64_t *at)
+static void add_nested(buf *b, const evaluation_array *o, int32_t axis, element_fn *add,
+                       int64_t *at)
 {
     if (axis == o->shape.rank) {
         add(b, o, (*at)++);
@@ -102,7 +103,7 @@ static int64_t stride_of(const graph_shape *s, int32_t axis)
     return n;
 }
 
-/* Labels of all rows of scores, nested as the axes beside that of the classes are, from `axis` on. */
+/* Labels of all rows of scores, nested as the axes beside that of the classes, from `axis` on. */
 static void add_labels(buf *b, const evaluation_answer *a, const graph_shape *s, int32_t axis,
                        const float *scores)
 {

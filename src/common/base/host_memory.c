@@ -26,11 +26,18 @@ static char *read_text(const char *root, const char *path)
     return NULL;
 }
 
+/* NULL behind the last one. */
+static const char *next_line(const char *line)
+{
+    const char *end = strchr(line, '\n');
+    return end ? end + 1 : NULL;
+}
+
 /* The number behind `key` at the beginning of a line; 0 if there is none. */
 static size_t number_of(const char *text, const char *key)
 {
     size_t n = strlen(key);
-    for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL)
+    for (const char *line = text; line && *line; line = next_line(line))
         if (strncmp(line, key, n) == 0)
             return (size_t)strtoull(line + n, NULL, 10);
     return 0;
@@ -103,7 +110,7 @@ static void ask_path(const char *root, const dialect *d, const char *mount, cons
 /* The process' cgroup in that hierarchy, as /proc/self/cgroup has it: "4:cpu,memory:/a/b". */
 static bool find_group(const char *groups, const dialect *d, char *ret, size_t bytes)
 {
-    for (const char *line = groups; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+    for (const char *line = groups; line && *line; line = next_line(line)) {
         char names[256] = "", path[1024];
         bool is_unified = sscanf(line, "0::%1023[^\n]", path) == 1;
         bool is_old = sscanf(line, "%*d:%255[^:\n]:%1023[^\n]", names, path) == 2;
@@ -116,7 +123,7 @@ static bool find_group(const char *groups, const dialect *d, char *ret, size_t b
 }
 
 /* A line of mountinfo: "35 31 0:32 /root /mount options - type source options". What is mounted may
- * be a part of the hierarchy, as in a container; then the group is named from the whole one's top. */
+ * be a part of the hierarchy, as in a container; the group is named from the whole one's top. */
 static void ask_mount(const char *root, const char *line, const char *groups, host_memory *m)
 {
     char top[1024], mount[1024], type[32], options[1024], group[1024];

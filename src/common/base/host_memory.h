@@ -20,7 +20,7 @@ typedef struct host_memory {
 /* E_CONFIG if TEQUIO_MEMORY is no number of bytes. */
 MUST_USE status host_memory_left(host_memory *ret, error *err);
 
-/* The same with /proc and /sys in the folder `root`, and `given` for the variable (NULL: not set). */
+/* The same with /proc and /sys in the folder `root`, and `given` for the variable; NULL: not set. */
 MUST_USE status host_memory_read(const char *root, const char *given, host_memory *ret, error *err);
 
 #endif

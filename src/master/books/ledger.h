@@ -2,8 +2,8 @@
  * The ledger: what the slots reported, step by step, and the files that tell people about it.
  *
  * A step is complete when every slot has reported (tally.h). Every save_summary_steps steps, at the
- * first and the last step and at every epoch's end a line goes to metrics.jsonl and scalars go to the event
- * file. Each report is in the journal (journal.h) before anything follows from it.
+ * first and the last step and at every epoch's end a line goes to metrics.jsonl and scalars go to the
+ * event file. Each report is in the journal (journal.h) before anything follows from it.
  *
  * Opened again, after a rollback or by another master, it is as it was: the sums come from the
  * journal, the files lose what was told of steps that are computed again, and nothing is told

@@ -49,8 +49,8 @@ typedef struct results_end {
 
 /* The mean loss of the last epoch, as far as it went. NaN: nothing was reported. */
 double results_training_loss(const ledger_totals *t);
-/* Is that of weights worse than untrained ones: both of the last epoch and of the last step at least twice
- * the first step's? More than that where the first step had few examples to tell of. */
+/* Is that of weights worse than untrained ones: both of the last epoch and of the last step at least
+ * twice the first step's? More than that where the first step had few examples to tell of. */
 bool results_diverged(const ledger_totals *t);
 
 /* model.safetensors from the last checkpoint, metrics.json, summary.json (last). */

@@ -2,7 +2,6 @@
 
 #include "cli/submit/rows.h"
 #include "common/base/json.h"
-#include "common/base/thread.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,18 +70,6 @@ static void print_pool(role r, const job_pool *p)
     if (p->gpus)
         printf(", %" PRId64 " x %s", p->gpus, machines_all()->gpu[p->gpu_type]);
     printf("\n");
-}
-
-void report_crowd(const int counts[ROLE_COUNT], const char *remedy)
-{
-    enum { FOR_A_CPU = 2 };
-    int cpus = thread_cpus(), computing = counts[ROLE_MASTER] + counts[ROLE_WORKER], all = 0;
-    for (role r = 0; r < ROLE_COUNT; r++)
-        all += counts[r];
-    if (computing > FOR_A_CPU * cpus)
-        fprintf(stderr,
-                "tequio: %d tasks on the %d CPU%s of this machine: %d of them train, and take turns; %s\n",
-                all, cpus, cpus == 1 ? "" : "s", computing, remedy);
 }
 
 void report_tasks(roster *tasks)

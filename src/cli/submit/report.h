@@ -6,10 +6,6 @@
 #include "cli/submit/order.h"
 #include "job/roster.h"
 
-/* Warns on standard error where many more tasks train than this machine has CPUs; `remedy` says how
- * there are fewer. */
-void report_crowd(const int counts[ROLE_COUNT], const char *remedy);
-
 /* On standard output, a line a task: its name and its TF_CONFIG. */
 void report_tasks(roster *tasks);
 

@@ -4,6 +4,8 @@
 #include "cli/commands.h"
 #include "cli/submit/report.h"
 #include "cli/submit/target.h"
+#include "cli/train/crowd.h"
+#include "cli/train/shape.h"
 #include "common/base/fs.h"
 #include "job/process/restart.h"
 
@@ -20,13 +22,13 @@ static const target *const targets[] = {&target_compose, &target_kubernetes, &ta
 
 roster_shape target_shape(const launch *l, int default_port)
 {
-    roster_shape shape = {
+    roster_shape tasks = {
         .primary = l->order->primary,
         .start_port = (int)args_count(l->args, "start-port", default_port),
     };
     for (role r = 0; r < ROLE_COUNT; r++)
-        shape.counts[r] = (int)l->order->job.pools[r].count;
-    return shape;
+        tasks.counts[r] = (int)l->order->job.pools[r].count;
+    return tasks;
 }
 
 int target_task_restarts(const launch *l)
@@ -135,10 +137,10 @@ static status dry_run(const launch *l, const target *t, error *err)
     return st;
 }
 
-static void warn_of_crowd(const launch *l)
+static void warn_of_crowd(const order *o)
 {
-    roster_shape shape = target_shape(l, 0);
-    report_crowd(shape.counts, "--scale-down runs fewer, as 1x2x1");
+    int64_t training = o->job.pools[ROLE_WORKER].count + shape_master_trains(o->resolved);
+    crowd_warn((int)job_tasks(&o->job), (int)training, "--scale-down runs fewer, as 1x2x1");
 }
 
 /* Where this program is and where it will write, from any folder. */
@@ -163,7 +165,7 @@ static int launch_order(const order *o, const args *a, error *err)
     if (st == OK)
         st = find_places(&l, program, err);
     if (st == OK && t->is_here)
-        warn_of_crowd(&l);
+        warn_of_crowd(o);
     if (st == OK && t->prepare)
         st = t->prepare(&l, err);
     if (st == OK && args_has(a, "dry-run"))

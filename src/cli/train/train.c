@@ -16,6 +16,7 @@
 #include "cli/play/keys.h"
 #include "cli/play/play.h"
 #include "cli/play/rehearsal.h"
+#include "cli/train/crowd.h"
 #include "cli/train/dryrun.h"
 #include "cli/train/membership.h"
 #include "cli/train/progress.h"
@@ -316,6 +317,14 @@ static bool gpus_are_own(void)
     return getenv("TEQUIO_OWN_GPUS") || getenv("SLURM_GPUS_PER_TASK");
 }
 
+/* GPUs need no CPU each. */
+static void warn_of_crowd(const job *j)
+{
+    const shape *s = &j->shape;
+    if (!j->devices.gpus.n && !config_count(j->config, "distributed.cuda_devices"))
+        crowd_warn(1 + s->workers + s->ps + s->evaluators, s->workers, "--workers says how many");
+}
+
 /* A task of a cluster hears of a GPU that is not there when its lane begins. */
 static status find_shape(job *j, error *err)
 {
@@ -328,7 +337,10 @@ static status find_shape(job *j, error *err)
                        .gpus_are_own = gpus_are_own(),
                        .cluster = is_task ? j->cluster : NULL};
     TRY(shape_of(j->config, &host, &j->shape, err));
-    return is_task ? OK : rehearsal_check(&j->rehearsal, &j->shape, err);
+    if (is_task)
+        return OK;
+    warn_of_crowd(j);
+    return rehearsal_check(&j->rehearsal, &j->shape, err);
 }
 
 static int run_job(job *j, error *err)

@@ -2,6 +2,9 @@
 
 #include "common/base/alloc.h"
 #include "common/base/log.h"
+#include "common/cluster/ranks.h"
+
+#include <stdlib.h>
 
 const char *const shape_flags[SHAPE_FLAGS] = {"workers", "ps", "evaluators", "start-port",
                                               "max-restarts"};
@@ -24,17 +27,15 @@ static const char *origin_name(const cluster *c)
 }
 
 static status refuse_flags(const args *a, const cluster *c, const char *const *flags, size_t n,
-                           error *err)
+                           const char *purpose, error *err)
 {
     char name[TASK_NAME];
     for (size_t i = 0; i < n; i++)
         if (args_has(a, flags[i]))
-            return FAIL(
-                err, E_USAGE,
-                "train: --%s is for a cluster on this machine, but %s names a cluster, which "
-                "wins, and this process as its %s: leave out the flag or unset the "
-                "environment",
-                flags[i], origin_name(c), task_name(c->task, name));
+            return FAIL(err, E_USAGE,
+                        "train: --%s is for %s, but %s names a cluster, which wins, and this "
+                        "process as its %s: leave out the flag or unset the environment",
+                        flags[i], purpose, origin_name(c), task_name(c->task, name));
     return OK;
 }
 
@@ -51,9 +52,13 @@ static status find_nodes(const args *a, cluster **ret, error *err)
     if (rank >= nodes)
         return FAIL(err, E_USAGE, "train: --node-rank %d of --nnodes %d: ranks are 0 to %d", rank,
                     nodes, nodes - 1);
+    char *meeting = NULL;
+    TRY(ranks_named_meeting(&meeting, err));
     cluster_destroy(ret);
-    return cluster_from_ranks(&(cluster_world){.by = "--nnodes", .local_rank = -1}, rank, nodes,
-                              NULL, ret, err);
+    cluster_world world = {.by = "--nnodes", .meeting = meeting, .local_rank = -1};
+    status st = cluster_from_ranks(&world, rank, nodes, NULL, ret, err);
+    free(meeting);
+    return st;
 }
 
 static status check_rendezvous(const args *a, const cluster *c, error *err)
@@ -75,11 +80,11 @@ static status find(const args *a, cluster **ret, error *err)
     TRY(cluster_from_env(ret, err));
     TRY(cluster_check_addresses(*ret, err));
     if ((*ret)->origin != CLUSTER_LOCAL)
-        TRY(refuse_flags(a, *ret, rank_flags, COUNT_OF(rank_flags), err));
+        TRY(refuse_flags(a, *ret, rank_flags, COUNT_OF(rank_flags), "one command a host", err));
     else if (args_has(a, "nnodes") || args_has(a, "node-rank"))
         TRY(find_nodes(a, ret, err));
     if ((*ret)->origin != CLUSTER_LOCAL)
-        TRY(refuse_flags(a, *ret, shape_flags, SHAPE_FLAGS, err));
+        TRY(refuse_flags(a, *ret, shape_flags, SHAPE_FLAGS, "a cluster on this machine", err));
     return check_rendezvous(a, *ret, err);
 }
 

@@ -348,6 +348,9 @@ static int run_job(job *j, error *err)
     status st = find_shape(j, err);
     if (st != OK)
         return status_exit_code(st);
+    bool is_told_by_another = j->cluster->origin == CLUSTER_RANKS && !j->cluster->is_chief;
+    if (args_has(j->args, "dry-run") && is_told_by_another)
+        return status_exit_code(OK);
     if (args_has(j->args, "dry-run")) {
         st = dryrun_print(&j->devices, &j->shape, args_has(j->args, "json"), err);
         return status_exit_code(st);

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { RANK_LIMIT = 65536, AGENT_OFFSET = 1000, PORT_LAST = 65535 };
+enum { RANK_LIMIT = 65536, EPHEMERAL = 32768 };
 
 typedef struct launcher {
     const char *by;
@@ -204,16 +204,17 @@ static char *local_meeting(const launcher *l)
     return xasprintf("@tequio-%ld-%.16s", (long)getuid(), digest);
 }
 
-/* torchrun itself listens at MASTER_PORT, unless it leaves that to rank 0. */
+/* torchrun itself listens at MASTER_PORT, unless it leaves that to rank 0. The next ports are what
+ * people give to further jobs; those that kernels hand out themselves may be in use at any time. */
 static int port_beside(int port)
 {
     const char *is_agents = value_of("TORCHELASTIC_USE_AGENT_STORE");
     if (!is_agents || strcmp(is_agents, "True") != 0)
         return port;
-    return port + AGENT_OFFSET <= PORT_LAST ? port + AGENT_OFFSET : port - AGENT_OFFSET;
+    return port < EPHEMERAL ? port + 1000 : port - 30000;
 }
 
-static status named_meeting(char **ret, error *err)
+status ranks_named_meeting(char **ret, error *err)
 {
     const char *host = value_of("MASTER_ADDR");
     int32_t port = 0;
@@ -222,9 +223,9 @@ static status named_meeting(char **ret, error *err)
     if (!value_of("MASTER_PORT"))
         return FAIL(err, E_CONFIG, "MASTER_ADDR is set, but MASTER_PORT is not: set both");
     TRY(read_number("MASTER_PORT", &port, err));
-    if (port < 1 || port > PORT_LAST)
+    if (port < 1 || port > PORT_MOST)
         return FAIL(err, E_CONFIG, "MASTER_PORT: %d is no port; they are 1 to %d", (int)port,
-                    PORT_LAST);
+                    PORT_MOST);
     bool is_six = strchr(host, ':') && host[0] != '[';
     *ret = xasprintf(is_six ? "[%s]:%d" : "%s:%d", host, port_beside(port));
     return OK;
@@ -236,7 +237,7 @@ static status find_meeting(const launcher *l, ranks *r, error *err)
     if (is_launched && r->world.local_size == r->size)
         r->meeting = local_meeting(l);
     else
-        TRY(named_meeting(&r->meeting, err));
+        TRY(ranks_named_meeting(&r->meeting, err));
     r->world.meeting = r->meeting;
     return OK;
 }

@@ -18,4 +18,8 @@ typedef struct ranks {
 MUST_USE status ranks_read(ranks *ret, error *err);
 void ranks_fini(ranks *r);
 
+/* "host:port" by MASTER_ADDR and MASTER_PORT; *ret stays as it is where MASTER_ADDR is not set. The
+ * caller frees it. E_CONFIG. */
+MUST_USE status ranks_named_meeting(char **ret, error *err);
+
 #endif

@@ -23,9 +23,9 @@ status rendezvous_check_place(const config *c, const cluster *k, error *err)
     int port;
     if (!place)
         return FAIL(err, E_CONFIG,
-                    "%s: this is rank %d of %d, but where they meet is not said: set MASTER_ADDR "
-                    "and MASTER_PORT, to rank 0's host and a port that is free there, or give "
-                    "--rendezvous HOST:PORT",
+                    "%s: this is rank %d of %d, but where they meet is not said: give --rendezvous "
+                    "HOST:PORT, rank 0's host and a port that is free there, or set MASTER_ADDR and "
+                    "MASTER_PORT",
                     k->world.by, (int)k->task.index, (int)k->jobs[ROLE_WORKER].n);
     if (place[0] == '@')
         return OK;

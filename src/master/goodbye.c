@@ -11,9 +11,15 @@
 
 enum { SAY_US = SECOND_US / 2 };
 
+/* In this process, which tells it by itself. */
+static bool is_local(const server *s)
+{
+    return s->socket && net_is_local(s->socket);
+}
+
 static bool is_gone(const server *s)
 {
-    return !s->socket || net_is_local(s->socket) || !s->welcomed;
+    return !s->socket || is_local(s) || !s->welcomed;
 }
 
 /* A job that fails as it starts waits for those who are about to come, too: they would wait long
@@ -21,7 +27,7 @@ static bool is_gone(const server *s)
 static bool everybody_came(const master *m)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)
-        if (!m->servers[i].life && !m->servers[i].refuses)
+        if (!m->servers[i].life && !m->servers[i].refuses && !is_local(&m->servers[i]))
             return false;
     return (int32_t)members_came(&m->members) >= m->o->n_workers;
 }
@@ -79,16 +85,21 @@ static void hear_server(master *m, server *s, const Wire__Stop *stop)
             master_say_hello(m, s);
 }
 
-static void note_hello(master *m, const net_message *message)
+/* Who says hello is told, and leaves then; who says that it failed leaves by itself. */
+static void note_guest(master *m, const net_message *message)
 {
     wire_head h;
     ProtobufCMessage *p = NULL;
     size_t bytes = net_payload_bytes(&message->payload);
-    if (wire_head_decode(message->head, bytes, &h, NULL) != OK || h.type != WIRE_HELLO ||
+    if (wire_head_decode(message->head, bytes, &h, NULL) != OK ||
+        (h.type != WIRE_HELLO && h.type != WIRE_FAILED) ||
         wire_unpack(h.type, net_payload_data(&message->payload), bytes, &p, NULL) != OK)
         return;
     const Wire__Hello *hello = (const Wire__Hello *)p;
-    members_met(&m->members, hello->trainer, hello->index, message->connection);
+    if (h.type == WIRE_HELLO)
+        members_met(&m->members, hello->trainer, hello->index, message->connection);
+    else
+        master_note_failed(m, (const Wire__Stop *)p);
     wire_free(p);
 }
 
@@ -99,7 +110,7 @@ static void hear_workers(master *m, const Wire__Stop *stop)
     net_message message;
     while (net_receive(m->listener, &message)) {
         master_send(m->listener, &message.from, master_head(m, WIRE_STOP, 0), &stop->base);
-        note_hello(m, &message);
+        note_guest(m, &message);
         net_payload_close(&message.payload);
     }
     while (net_next_event(m->listener, &event)) {

@@ -34,7 +34,8 @@ static bool may_come_back(status st)
 static void take_failed(master *m, member *from, const Wire__Stop *s)
 {
     status st = s->status > OK && s->status < STATUS_COUNT ? (status)s->status : E_FAIL;
-    LOG_E("FAILED", "task=%s code=%d %s", s->task, status_exit_code(st), s->text);
+    log_level level = m->o->n_endpoints == 1 ? LOG_DEBUG : LOG_ERROR; /* our own process says it */
+    log_line(level, "FAILED", "task=%s code=%d %s", s->task, status_exit_code(st), s->text);
     if (!may_come_back(st)) {
         fail_from(m, st, s->task, s->text);
     } else if (from) {
@@ -169,12 +170,11 @@ static bool may_report(const master *m, const wire_head *h)
            h->job_id == m->identity.job_id && h->era == m->identity.era;
 }
 
-/* Who fails before it could say hello has come all the same. */
-static void note_met(master *m, const net_message *message, const char *name)
+void master_note_failed(master *m, const Wire__Stop *s)
 {
     unsigned index;
-    if (sscanf(name, "worker.%u", &index) == 1)
-        members_met(&m->members, false, index, message->connection);
+    if (sscanf(s->task, "worker.%u", &index) == 1)
+        members_met(&m->members, false, index, -1);
 }
 
 static status take_worker_proto(master *m, const net_message *message, const wire_head *h,
@@ -197,7 +197,7 @@ static status take_worker_proto(master *m, const net_message *message, const wir
             st = master_take_report(m, from, h, (const Wire__Report *)p, err);
         break;
     case WIRE_FAILED:
-        note_met(m, message, ((const Wire__Stop *)p)->task);
+        master_note_failed(m, (const Wire__Stop *)p);
         take_failed(m, from, (const Wire__Stop *)p);
         break;
     default:

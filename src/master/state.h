@@ -212,6 +212,8 @@ void master_watch_lanes(master *m, int64_t now);
 
 /* hear.c */
 void master_preempt(master *m, const char *who);
+/* Who fails before it could say hello has come all the same, and leaves by itself. */
+void master_note_failed(master *m, const Wire__Stop *s);
 MUST_USE status master_serve_servers(master *m, error *err);
 MUST_USE status master_serve_workers(master *m, error *err);
 

@@ -6,6 +6,7 @@
 #include "cli/play/rehearsal.h"
 #include "cli/play/rendezvous/rendezvous.h"
 #include "cli/play/state.h"
+#include "cli/submit/reads.h"
 #include "cli/train/shape.h"
 #include "cli/use/onnx_file.h"
 #include "common/base/alloc.h"
@@ -245,6 +246,7 @@ static status prepare_dir(play *p, bool *ret_done, error *err)
             .config = p->o->config,
             .frozen_s = config_f64(p->o->config, "distributed.heartbeat_timeout"),
             .watching = play_watching,
+            .check = p->is_alone ? reads_check : NULL, /* others are told by who reads it */
         },
         &p->dir, ret_done, err));
     if (p->o->events_dir)

@@ -1,11 +1,14 @@
 #include "cli/submit/reads.h"
 
+#include "common/base/gcs.h"
 #include "common/base/json.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Keys that name files or folders, by the sections they stand in. */
 static const struct {
@@ -89,6 +92,28 @@ const reads_name *reads_names(const config *c, arena *memory)
             };
     }
     return names;
+}
+
+static status check_name(const reads_name *name, error *err)
+{
+    char *file = NULL;
+    TRYF(gcs_path(name->path, &file, err), err, "%s", name->key);
+    status st = OK;
+    if (access(file, R_OK) != 0)
+        st = FAIL(err, E_DATA, "%s: open '%s': %s", name->key, file, strerror(errno));
+    free(file);
+    return st;
+}
+
+status reads_check(const config *c, error *err)
+{
+    arena *memory = arena_create();
+    status st = OK;
+    for (const reads_name *n = reads_names(c, memory); st == OK && n->key; n++)
+        if (strcmp(n->key, "test_data_path") != 0) /* nobody evaluates on it yet */
+            st = check_name(n, err);
+    arena_destroy(&memory);
+    return st;
 }
 
 void reads_of(const config *c, arena *memory, reads *ret)

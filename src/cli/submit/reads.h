@@ -21,6 +21,9 @@ typedef struct reads_name {
 /* What the configuration names, whether it is there or not. */
 const reads_name *reads_names(const config *c, arena *memory);
 
+/* Whether what training reads is there. E_DATA names the first that is not, and its key. */
+MUST_USE status reads_check(const config *c, error *err);
+
 /* A file comes with its whole folder, for others beside it may belong to it. What is not there
  * stays as it is: the task that misses it says so. */
 void reads_of(const config *c, arena *memory, reads *ret);

@@ -16,6 +16,7 @@
 #include "cli/play/keys.h"
 #include "cli/play/play.h"
 #include "cli/play/rehearsal.h"
+#include "cli/submit/reads.h"
 #include "cli/train/crowd.h"
 #include "cli/train/dryrun.h"
 #include "cli/train/membership.h"
@@ -197,6 +198,7 @@ static status prepare_dir(const job *j, const char *logs, const char *resolved, 
         .config = j->config,
         .frozen_s = config_f64(j->config, "distributed.heartbeat_timeout"),
         .watching = play_watching,
+        .check = reads_check,
     };
     TRY(jobdir_prepare(&request, ret, ret_done, err));
     jobdir_let_go(*ret); /* the master takes its lock */
@@ -352,7 +354,9 @@ static int run_job(job *j, error *err)
     if (args_has(j->args, "dry-run") && is_told_by_another)
         return status_exit_code(OK);
     if (args_has(j->args, "dry-run")) {
-        st = dryrun_print(&j->devices, &j->shape, args_has(j->args, "json"), err);
+        st = reads_check(j->config, err);
+        if (st == OK)
+            st = dryrun_print(&j->devices, &j->shape, args_has(j->args, "json"), err);
         return status_exit_code(st);
     }
     if (!is_in_cluster(j->cluster) && j->shape.workers > 0)

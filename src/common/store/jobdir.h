@@ -33,6 +33,9 @@ typedef struct jobdir_request {
     const config *config;
     double frozen_s; /* a master that has shown no life for so long is followed; 0: never */
     void (*watching)(const char *holder); /* told once when that takes long; NULL: nobody */
+    /* Asked once it is known that there is something to train, and before anything is touched: what it
+     * refuses, leaves everything as it was. NULL: nobody. */
+    status (*check)(const config *c, error *err);
 } jobdir_request;
 
 typedef struct jobdir jobdir;

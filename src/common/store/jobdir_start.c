@@ -304,6 +304,8 @@ status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool *ret_don
     action what = START_FRESH;
     status st = OK;
     TRY_OUT(st, decide(d, request, &what, err));
+    if (what != ALREADY_DONE && request->check)
+        TRY_OUT(st, request->check(request->config, err));
     if (what != ALREADY_DONE) {
         TRY_OUT(st, jobdir_make_folder(d, err));
         TRY_OUT(st, lock(d, request, err));

@@ -232,6 +232,24 @@ void child_describe_end(const child *c, char *ret, size_t bytes)
         snprintf(ret, bytes, "exit %d", WEXITSTATUS(c->wait_status));
 }
 
+const char *child_failure(const child *c)
+{
+    for (size_t i = 1; i <= CHILD_LAST_LINES && i <= c->n_lines; i++) {
+        const char *line = c->last[(c->n_lines - i) % CHILD_LAST_LINES];
+        if (strncmp(line, CHILD_FAILURE, strlen(CHILD_FAILURE)) == 0)
+            return line + strlen(CHILD_FAILURE);
+    }
+    return NULL;
+}
+
+char *child_describe_failure(const child *c)
+{
+    char end[80];
+    const char *why = child_failure(c);
+    child_describe_end(c, end, sizeof end);
+    return xasprintf("%s%s%s", end, why ? ": " : "", why ? why : "");
+}
+
 void child_last_lines(const child *c, size_t bytes, buf *ret)
 {
     size_t kept = c->n_lines < CHILD_LAST_LINES ? c->n_lines : CHILD_LAST_LINES;

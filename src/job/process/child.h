@@ -76,6 +76,13 @@ int child_exit_code(const child *c);
 /* "exit 3", "killed by signal 9 (Killed)" */
 void child_describe_end(const child *c, char *ret, size_t bytes);
 
+/* How a program of ours begins what it says of its own failure, as its last line. */
+#define CHILD_FAILURE "tequio: "
+/* "exit 3: no such file", with that; free it. */
+char *child_describe_failure(const child *c);
+/* What it said of its failure, without that; NULL: it said nothing. Borrowed, until its next line. */
+const char *child_failure(const child *c);
+
 /* Its last lines, oldest first, indented, as many as fit into `bytes` from the end. */
 void child_last_lines(const child *c, size_t bytes, buf *ret);
 

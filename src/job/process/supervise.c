@@ -41,18 +41,28 @@ typedef struct supervision {
 
 /* --- what tasks say --- */
 
-/* The master's own words, by their stable id: "... error FAILED task=worker.1 ...". */
+/* The master's own words, by their stable id: "... error FAILED task=worker.1 code=3 ...". */
+#define BLAME " error FAILED task="
+
 static void note_blame(supervision *s, const char *line)
 {
-    static const char sign[] = " error FAILED task=";
-    const char *name = strstr(line, sign);
+    const char *name = strstr(line, BLAME);
     if (!name || s->blamed)
         return;
-    name += sizeof sign - 1;
+    name += strlen(BLAME);
     size_t bytes = strcspn(name, " ");
     for (int i = 0; i < s->n; i++)
         if (strlen(s->children[i].name) == bytes && !memcmp(s->children[i].name, name, bytes))
             s->blamed = &s->children[i];
+}
+
+/* Why a task failed, as itself and the master say it, is told once, by us, when we know who was first. */
+static bool is_told_later(const child *c, const char *line)
+{
+    const char *blame = c->task.role == ROLE_MASTER ? strstr(line, BLAME) : NULL;
+    const char *code = blame ? strstr(blame, " code=") : NULL;
+    bool is_for_good = code && atoi(code + strlen(" code=")) < 128;
+    return is_for_good || strncmp(line, CHILD_FAILURE, strlen(CHILD_FAILURE)) == 0;
 }
 
 static void take_line(void *user, child *c, int stream, const char *line, bool is_bar)
@@ -60,10 +70,19 @@ static void take_line(void *user, child *c, int stream, const char *line, bool i
     supervision *s = user;
     if (c->task.role == ROLE_MASTER && stream == 1)
         note_blame(s, line);
-    screen_show(c, stream, line, is_bar);
+    if (stream == 0 || !is_told_later(c, line))
+        screen_show(c, stream, line, is_bar);
 }
 
 /* --- ends --- */
+
+/* What is left in its pipes; it does not write any more. */
+static void drain(supervision *s, child *c)
+{
+    for (int stream = 0; stream < CHILD_STREAMS; stream++)
+        while (child_read(c, stream, take_line, s))
+            ;
+}
 
 static void signal_all(supervision *s, int signal)
 {
@@ -135,6 +154,13 @@ static void note_preempted(supervision *s, const child *c)
     s->kill_at_us = clock_us() + 2 * s->options->grace_ms * 1000;
 }
 
+static void say_end(const child *c)
+{
+    char *end = child_describe_failure(c);
+    screen_say("%s: %s", c->name, end);
+    free(end);
+}
+
 /* A job that is about to end needs no new master, and nobody without one. */
 static bool plan_restart(supervision *s, const child *c)
 {
@@ -145,20 +171,13 @@ static bool plan_restart(supervision *s, const child *c)
         (is_master(c) ? is_leaving : !has_master(s)) ||
         !restart_plan(r, s->options->max_restarts, clock_us(), &pause_us))
         return false;
-    char end[80], when[32] = "";
-    child_describe_end(c, end, sizeof end);
+    char *end = child_describe_failure(c), when[32] = "";
     if (pause_us)
         snprintf(when, sizeof when, " in %.1f s", (double)pause_us * 1e-6);
     screen_say("%s: %s; it is started again%s (%d of %d)", c->name, end, when, r->n,
                s->options->max_restarts);
+    free(end);
     return true;
-}
-
-static void say_end(const child *c)
-{
-    char end[80];
-    child_describe_end(c, end, sizeof end);
-    screen_say("%s: %s", c->name, end);
 }
 
 static void note_end(supervision *s, child *c, child **worst)
@@ -166,14 +185,25 @@ static void note_end(supervision *s, child *c, child **worst)
     int code = child_exit_code(c);
     if (code == 0 && is_master(c))
         note_done(s);
-    if (code == 0 || s->is_done)
+    if (code == 0)
         return;
-    if (s->options->primary_decides && !is_master(c))
+    if (s->is_done || (s->options->primary_decides && !is_master(c)))
         say_end(c);
     else if (code == PREEMPTED)
         note_preempted(s, c);
     else if (!s->is_ending && !plan_restart(s, c) && is_better_cause(c, *worst))
         *worst = c;
+}
+
+/* One that can speak told the master, and it tells the others: let them say goodbye. An evaluator knows
+ * no master, so we speak for it. */
+static int64_t time_to_settle(supervision *s, const child *failed)
+{
+    bool has_spoken = child_exit_code(failed) < 128;
+    if (failed->task.role != ROLE_EVALUATOR || !has_master(s))
+        return has_spoken ? SETTLE_US : 0;
+    child_kill(&s->children[0], SIGTERM);
+    return LEAVE_US;
 }
 
 static void reap(supervision *s)
@@ -184,14 +214,13 @@ static void reap(supervision *s)
         if (!child_reap(c))
             continue;
         s->n_running--;
+        drain(s, c);
         note_end(s, c, &worst);
     }
     if (worst && !s->first) {
         s->first = worst;
         cancel_restarts(s);
-        /* one that can speak told the master, and it tells the others: let them say goodbye */
-        bool has_spoken = child_exit_code(worst) < 128;
-        s->stop_at_us = clock_us() + (has_spoken ? SETTLE_US : 0);
+        s->stop_at_us = clock_us() + time_to_settle(s, worst);
     }
 }
 
@@ -261,14 +290,6 @@ static status start_children(supervision *s, error *err)
         TRY(start_task(s, s->n, err));
     }
     return OK;
-}
-
-/* What is left in its pipes; it does not write any more. */
-static void drain(supervision *s, child *c)
-{
-    for (int stream = 0; stream < CHILD_STREAMS; stream++)
-        while (child_read(c, stream, take_line, s))
-            ;
 }
 
 static status start_due(supervision *s, error *err)
@@ -377,26 +398,57 @@ static const child *who_failed_first(const supervision *s)
     return is_own_failure(s->first) && is_own_failure(named) ? named : s->first;
 }
 
+/* What others failed by, unless it is the same, or that they were told to leave. */
+static void say_other_failures(const supervision *s, const child *first)
+{
+    const char *cause = child_failure(first);
+    for (int i = 0; i < s->n; i++) {
+        const child *c = &s->children[i];
+        const char *why = c->has_ended && is_own_failure(c) ? child_failure(c) : NULL;
+        bool is_same = why && cause && (strstr(why, cause) || strstr(cause, why));
+        if (why && c != first && !is_same && strncmp(why, "stopped by the master", 21) != 0)
+            say_end(c);
+    }
+}
+
+/* As itself has it, with what the master adds to that, such as where the job can be taken up. */
+static const char *find_cause(const supervision *s, const child *first)
+{
+    const char *why = child_failure(first), *of_master = child_failure(&s->children[0]);
+    const char *longer = why && of_master ? strstr(of_master, why) : NULL;
+    return longer ? longer : why;
+}
+
 static int tell_story(const supervision *s, error *err)
 {
     const child *c = who_failed_first(s);
     char end[80], again[40] = "";
-    int restarts = s->restarts[c - s->children].n;
+    int restarts = s->restarts[c - s->children].n, code = child_exit_code(c);
+    const char *why = find_cause(s, c);
     child_describe_end(c, end, sizeof end);
     if (restarts > 0)
         snprintf(again, sizeof again, " after %d restart%s", restarts, restarts > 1 ? "s" : "");
     buf lines = BUF_INIT;
     child_last_lines(c, STORY, &lines);
-    int code = child_exit_code(c);
-    (void)FAIL(err, E_FAIL, "%s failed first: %s%s; %s%s", c->name, end, again,
-               lines.size ? "its last lines:" : "it printed nothing", lines.size ? lines.data : "");
+    say_other_failures(s, c);
+    if (why)
+        (void)FAIL(err, E_FAIL, "%s failed first: %s%s: %s", c->name, end, again, why);
+    else
+        (void)FAIL(err, E_FAIL, "%s failed first: %s%s; %s%s", c->name, end, again,
+                   lines.size ? "its last lines:" : "it printed nothing", lines.size ? lines.data : "");
     buf_fini(&lines);
     return code;
 }
 
+/* The job is done, and nobody failed on whom its results wait. */
+static bool is_all_done(const supervision *s)
+{
+    return s->is_done && !(s->first && s->first->task.role == ROLE_EVALUATOR);
+}
+
 static int verdict(const supervision *s, error *err)
 {
-    if (s->is_done)
+    if (is_all_done(s))
         return 0; /* also when a stop was asked for, but the job was done first */
     if (s->first)
         return tell_story(s, err);

@@ -35,7 +35,7 @@ typedef struct member {
 typedef struct guest {
     bool trainer;
     uint32_t index;
-    int connection;                 /* -1: it has left */
+    int connection;                 /* -1: it has left, or is about to */
 } guest;
 
 typedef struct members {

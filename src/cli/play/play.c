@@ -292,11 +292,11 @@ static void say_rank(const play *p)
     char local[48] = "";
     if (w->local_rank >= 0)
         snprintf(local, sizeof local, " local_rank=%d", (int)w->local_rank);
-    LOG_I("RANK",
-          "rank=%d of=%d%s by=%s meeting=%s: rank 0 is the chief and trains, the others train and "
-          "host the parameter servers",
-          (int)p->c->task.index, (int)p->c->jobs[ROLE_WORKER].n, local, w->by,
-          rendezvous_place(p->o->config, p->c));
+    const char *meaning = ": rank 0 is the chief and trains, the others train and host the "
+                          "parameter servers";
+    LOG_I("RANK", "rank=%d of=%d%s by=%s meeting=%s%s", (int)p->c->task.index,
+          (int)p->c->jobs[ROLE_WORKER].n, local, w->by, rendezvous_place(p->o->config, p->c),
+          p->plays_master ? meaning : "");
 }
 
 static void prepare_meeting(play *p)

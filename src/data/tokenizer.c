@@ -241,7 +241,7 @@ size_t tokenizer_decode(const tokenizer *t, int64_t token, char ret[UTF8_MAX])
 {
     BUG_ON(token < 0 || token >= t->size);
     if (t->kind == TOKEN_CHARACTERS)
-        return utf8_encode(t->codes[token], ret);
+        return utf8_write(t->codes[token], ret);
     ret[0] = (char)token;
     return 1;
 }

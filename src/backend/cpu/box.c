@@ -210,13 +210,19 @@ TURN_ROW(uint64_t)
 
 typedef uint32_t tile_row __attribute__((vector_size(TILE * sizeof(uint32_t))));
 
+#if __has_builtin(__builtin_shufflevector)
+#define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else /* gcc before 12 */
+#define PICK(a, b, ...) __builtin_shuffle(a, b, (tile_row){__VA_ARGS__})
+#endif
+
 /* Halves of two rows, in pairs of 1, 2 and 4. */
-#define LOW_1(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
-#define HIGH_1(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
-#define LOW_2(a, b)  __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
-#define HIGH_2(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
-#define LOW_4(a, b)  __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
-#define HIGH_4(a, b) __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+#define LOW_1(a, b)  PICK(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define HIGH_1(a, b) PICK(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define LOW_2(a, b)  PICK(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define HIGH_2(a, b) PICK(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#define LOW_4(a, b)  PICK(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define HIGH_4(a, b) PICK(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
 
 INLINE void turn_tile(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs)
 {

@@ -41,7 +41,7 @@ size_t utf8_decode(const unsigned char *text, size_t bytes, uint32_t *ret_code)
     return n;
 }
 
-size_t utf8_encode(uint32_t code, char ret[UTF8_MAX])
+size_t utf8_write(uint32_t code, char ret[UTF8_MAX])
 {
     static const unsigned char lead[] = {0, 0, 0xC0, 0xE0, 0xF0};
     size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;

@@ -14,6 +14,6 @@ enum { UTF8_MAX = 4, UTF8_CODES = 0x110000 };
 size_t utf8_decode(const unsigned char *text, size_t bytes, uint32_t *ret_code);
 
 /* Writes a code point; returns its bytes. */
-size_t utf8_encode(uint32_t code, char ret[UTF8_MAX]);
+size_t utf8_write(uint32_t code, char ret[UTF8_MAX]);
 
 #endif

@@ -12,6 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* of Linux 5.9, which older headers do not know */
+#endif
+
 /* In the child: only what POSIX allows after a fork of a process with threads. The descriptors go,
  * or a socket would listen on when the process is dead. */
 _Noreturn static void wake_later(pid_t sleeper, struct timespec left)

@@ -18,7 +18,7 @@ static void test_every_code_point_returns(void **state)
         if (code >= 0xD800 && code <= 0xDFFF)
             continue;
         char text[UTF8_MAX];
-        size_t n = utf8_encode(code, text);
+        size_t n = utf8_write(code, text);
         uint32_t back = 0;
         assert_int_equal(utf8_decode((const unsigned char *)text, n, &back), n);
         assert_int_equal(back, code);
@@ -41,7 +41,7 @@ static void test_known_characters(void **state)
         size_t n = strlen(cases[i].text);
         assert_int_equal(utf8_decode((const unsigned char *)cases[i].text, n, &code), n);
         assert_int_equal(code, cases[i].code);
-        assert_int_equal(utf8_encode(code, text), n);
+        assert_int_equal(utf8_write(code, text), n);
         assert_memory_equal(text, cases[i].text, n);
     }
 }

@@ -114,8 +114,7 @@ typedef struct loader loader;
 MUST_USE status loader_create(const loader_options *options, loader **ret, error *err);
 void loader_destroy(loader **l);
 
-/* What loader_create takes of memory for its ring, with fields as numbers. SIZE_MAX: more than there
- * can be. */
+/* What loader_create takes of memory for its ring. SIZE_MAX: more than there can be. */
 size_t loader_bytes(const loader_options *options);
 
 /* The dataset's; those that stay bytes have type DT_U8. */

@@ -198,19 +198,20 @@ static status create_buffer(const loader *l, buffer *b, error *err)
     return OK;
 }
 
-/* All that are bytes in their file, or none. */
-static void choose_types(loader *l)
+/* The fields as they are read: all that are bytes in their file stay so, or none does. */
+static bool choose_types(const loader_options *o, data_field ret[DATA_FIELDS], size_t *ret_n)
 {
-    const data_field *fields = dataset_fields(l->options.dataset, &l->n_fields);
-    bool bytes = l->options.bytes;
-    for (size_t f = 0; f < l->n_fields; f++) {
-        l->fields[f] = fields[f];
-        bytes = bytes && augment_works_on_bytes(&l->augment, &fields[f]);
+    augment a = augment_read(o->augment);
+    const data_field *fields = dataset_fields(o->dataset, ret_n);
+    bool bytes = o->bytes;
+    for (size_t f = 0; f < *ret_n; f++) {
+        ret[f] = fields[f];
+        bytes = bytes && augment_works_on_bytes(&a, &fields[f]);
     }
-    for (size_t f = 0; bytes && f < l->n_fields; f++)
+    for (size_t f = 0; bytes && f < *ret_n; f++)
         if (fields[f].bytes.channels)
-            l->fields[f].dtype = DT_U8;
-    l->read = bytes ? dataset_read_bytes : dataset_read;
+            ret[f].dtype = DT_U8;
+    return bytes;
 }
 
 static int64_t largest_batch(const loader_options *o)
@@ -221,8 +222,9 @@ static int64_t largest_batch(const loader_options *o)
 
 size_t loader_bytes(const loader_options *o)
 {
+    data_field fields[DATA_FIELDS];
     size_t n_fields, example = 0, all;
-    const data_field *fields = dataset_fields(o->dataset, &n_fields);
+    choose_types(o, fields, &n_fields);
     for (size_t f = 0; f < n_fields; f++)
         example += data_field_bytes(&fields[f]);
     bool fits = size_mul(example, (size_t)largest_batch(o), &all) && size_mul(all, o->depth, &all);
@@ -237,7 +239,8 @@ status loader_create(const loader_options *options, loader **ret, error *err)
     l->options.batch_size = largest_batch(options);
     l->augment = augment_read(options->augment);
     l->examples = dataset_examples(options->dataset);
-    choose_types(l);
+    bool bytes = choose_types(options, l->fields, &l->n_fields);
+    l->read = bytes ? dataset_read_bytes : dataset_read;
     l->newest_taken = -1;
     l->ring = xcalloc(options->depth, sizeof *l->ring);
     pthread_mutex_init(&l->lock, NULL);

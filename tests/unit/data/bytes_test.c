@@ -131,9 +131,22 @@ static void test_images_whose_background_is_the_mean(void **state)
     dataset_close(&d);
 }
 
+static void test_memory(void **state)
+{
+    (void)state;
+    dataset *d = open_cifar10();
+    loader_options o = {.dataset = d, .batch_size = BATCH, .depth = 2};
+    const size_t label = sizeof(int64_t), pixels = RECORD - 1;
+    assert_int_equal(loader_bytes(&o), 2 * BATCH * (pixels * sizeof(float) + label));
+    o.bytes = true;
+    assert_int_equal(loader_bytes(&o), 2 * BATCH * (pixels + label));
+    dataset_close(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory),
         cmocka_unit_test(test_images_whose_background_is_a_byte),
         cmocka_unit_test(test_images_whose_background_is_the_mean),
     };

@@ -138,8 +138,6 @@ status arrays_reader_open(const arrays_reader_options *options, const char *path
     r->base.ops = &arrays_ops;
     r->path = xstrdup(path);
     status st = st_open(path, &r->file, err);
-    if (st != OK && err)
-        err->code = E_DATA; /* a data file that cannot be read is a fault of the data */
     if (st == OK)
         st = add_fields(r, options, err);
     if (st == OK && !options->without_labels)
@@ -148,7 +146,7 @@ status arrays_reader_open(const arrays_reader_options *options, const char *path
         *ret = &r->base;
     else
         close_reader(&r->base);
-    return st == E_IO ? E_DATA : st;
+    return st;
 }
 
 status arrays_reader_configure(const reader_request *request, dataset **ret, error *err)

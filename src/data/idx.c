@@ -153,11 +153,7 @@ status idx_open_memory(const void *data, size_t bytes, const char *origin, idx *
 status idx_open(const char *path, idx *ret, error *err)
 {
     fs_map map;
-    if (fs_map_open(path, &map, err) != OK) {
-        if (err)
-            err->code = E_DATA; /* a data file that cannot be read is a fault of the data */
-        return E_DATA;
-    }
+    TRY(fs_map_open(path, &map, err));
     status st = idx_open_memory(map.data, map.bytes, path, ret, err);
     if (st == OK && !ret->heap)
         ret->map = map;

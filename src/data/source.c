@@ -48,11 +48,7 @@ static status inflate_file(const char *path, source *s, error *err)
 status source_open(const char *path, source *ret, error *err)
 {
     source s = {.data = NULL};
-    if (fs_map_open(path, &s.map, err) != OK) {
-        if (err)
-            err->code = E_DATA; /* a data file that cannot be read is a fault of the data */
-        return E_DATA;
-    }
+    TRY(fs_map_open(path, &s.map, err));
     s.data = s.map.data;
     s.bytes = s.map.bytes;
     status st = OK;

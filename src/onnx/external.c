@@ -70,7 +70,7 @@ static status resolve(const onnx_model *m, const char *location, char **ret, err
     char *home = realpath(m->folder, NULL), *real = realpath(path, NULL);
     size_t n = home ? strlen(home) : 0;
     if (!real || !home)
-        st = FAIL(err, E_IO, "its external data '%s': %s", path, strerror(errno));
+        st = FAIL(err, E_DATA, "its external data '%s': %s", path, strerror(errno));
     else if (n > 1 && (strncmp(real, home, n) != 0 || (real[n] && real[n] != '/')))
         st = FAIL(err, E_DATA, "its data '%s' are a link that leads out of the model's folder",
                   location);

@@ -66,7 +66,7 @@ static status read_head(const char *path, unsigned char ret[HEAD_BYTES], error *
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return FAIL(err, E_IO, "open '%s': %s", path, strerror(errno));
+        return fs_fail_input("open", path, err);
     memset(ret, 0, HEAD_BYTES);
     ssize_t n = read(fd, ret, HEAD_BYTES);
     status st = n < 0 ? FAIL(err, E_IO, "read '%s': %s", path, strerror(errno)) : OK;
@@ -106,7 +106,7 @@ status inspect_look(const char *path, bool verify, json_t **ret, error *err)
 {
     struct stat info;
     if (stat(path, &info) != 0)
-        return FAIL(err, E_IO, "look at '%s': %s", path, strerror(errno));
+        return fs_fail_input("look at", path, err);
     if (!S_ISDIR(info.st_mode))
         return look_into_file(path, verify, ret, err);
     if (has_file(path, "manifest.json"))

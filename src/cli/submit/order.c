@@ -19,12 +19,8 @@ static const char *value_of(const void *user, const char *name)
 static status read_file(const args *a, arena *memory, doc_node **ret, error *err)
 {
     const char *path = args_text(a, "config");
-    if (path) {
-        status st = document_read_file(path, memory, ret, err);
-        if (st == E_IO)
-            error_prepend(err, "submit: --config");
-        return st;
-    }
+    if (path)
+        return document_read_file(path, memory, ret, err);
     *ret = document_empty(memory, "no --config", DOC_MAP);
     return OK;
 }

@@ -59,7 +59,7 @@ static status find_weights(const char *job_dir, char **ret, error *err)
 status subject_find(const char *path, subject *s, error *err)
 {
     if (!fs_exists(path))
-        return FAIL(err, E_IO,
+        return FAIL(err, E_DATA,
                     "'%s' does not exist; give a job dir, a checkpoint or a .safetensors file",
                     path);
     s->config_path = existing(path, "config.json");

@@ -24,7 +24,7 @@ typedef struct subject {
     char *vocabulary;   /* of that job; NULL if its data have none, and before subject_configure */
 } subject;
 
-/* *s is zeroed and is to be subject_fini'd whatever comes of it. E_IO, E_DATA. */
+/* *s is zeroed and is to be subject_fini'd whatever comes of it. E_DATA, E_IO. */
 MUST_USE status subject_find(const char *path, subject *s, error *err);
 
 /* Loads the configuration, `given` (may be NULL) before the job's own; E_USAGE if there is none. */

@@ -23,11 +23,26 @@ static status fail_errno(error *err, const char *what, const char *path)
     return FAIL(err, E_IO, "%s '%s': %s", what, path, strerror(errno));
 }
 
+static bool is_wrong_name(int failure)
+{
+    static const int failures[] = {ENOENT, ENOTDIR, EISDIR,       EACCES,
+                                   EPERM,  ELOOP,   ENAMETOOLONG, ENXIO};
+    for (size_t i = 0; i < COUNT_OF(failures); i++)
+        if (failure == failures[i])
+            return true;
+    return false;
+}
+
+status fs_fail_input(const char *what, const char *path, error *err)
+{
+    return FAIL(err, is_wrong_name(errno) ? E_DATA : E_IO, "%s '%s': %s", what, path, strerror(errno));
+}
+
 status fs_read(const char *path, size_t limit, buf *ret, error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return fail_errno(err, "open", path);
+        return fs_fail_input("open", path, err);
     struct stat info;
     status st = OK;
     size_t begin = ret->size;
@@ -38,7 +53,7 @@ status fs_read(const char *path, size_t limit, buf *ret, error *err)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            st = fail_errno(err, "read", path);
+            st = fs_fail_input("read", path, err);
             break;
         }
         if (n == 0)
@@ -47,13 +62,19 @@ status fs_read(const char *path, size_t limit, buf *ret, error *err)
         is_larger = ret->size - begin > limit;
     }
     if (is_larger)
-        st = FAIL(err, E_IO, "read '%s': larger than %zu bytes", path, limit);
+        st = FAIL(err, E_DATA, "read '%s': larger than %zu bytes", path, limit);
     buf_reserve(ret, 1);
     if (st != OK)
         ret->size = begin;
     ret->data[ret->size] = '\0';
     close(fd);
     return st;
+}
+
+status fs_read_config(const char *what, const char *path, size_t limit, buf *ret, error *err)
+{
+    error why = ERROR_INIT;
+    return fs_read(path, limit, ret, &why) == OK ? OK : FAIL(err, E_CONFIG, "%s: %s", what, why.text);
 }
 
 status fs_write_all(int fd, const void *data, size_t bytes, const char *path, error *err)
@@ -284,13 +305,13 @@ status fs_map_open(const char *path, fs_map *ret, error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for a writer */
     if (fd < 0)
-        return fail_errno(err, "open", path);
+        return fs_fail_input("open", path, err);
     struct stat info;
     status st = OK;
     if (fstat(fd, &info) != 0) {
         st = fail_errno(err, "look at", path);
     } else if (!S_ISREG(info.st_mode)) {
-        st = FAIL(err, E_IO, "open '%s': not a regular file", path);
+        st = FAIL(err, E_DATA, "open '%s': not a regular file", path);
     } else if (info.st_size == 0) {
         *ret = (fs_map){.data = NULL, .bytes = 0};
     } else {

@@ -12,9 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Appends the file's bytes; E_IO, also when it holds more than `limit` bytes, and then nothing is
+/* Why a file that is to be read could not be, at `what` ("open"): errno. E_DATA if it is not there or may
+ * not be read, which another name or file would mend; else E_IO. */
+status fs_fail_input(const char *what, const char *path, error *err);
+
+/* Appends the file's bytes; E_DATA as above, also when it holds more than `limit` bytes, and then nothing is
  * appended. */
 MUST_USE status fs_read(const char *path, size_t limit, buf *ret, error *err);
+
+/* The same of a file that says what is to be done, `what` in messages: E_CONFIG whatever is wrong. */
+MUST_USE status fs_read_config(const char *what, const char *path, size_t limit, buf *ret, error *err);
 
 /* Temporary file in the same folder, fsync, rename, fsync of the folder. Old content stays on
  * failure. Several threads may write one path: it is always wholly of one of them. */
@@ -53,7 +60,8 @@ bool fs_exists(const char *path);
 MUST_USE status fs_list(const char *dir, char ***ret_names, size_t *ret_n, error *err);
 void fs_list_free(char **names, size_t n);
 
-/* A whole file, read only, mapped. `data` is NULL for an empty file. */
+/* A whole file, read only, mapped. `data` is NULL for an empty file. E_DATA also if it is no regular
+ * file. */
 typedef struct fs_map {
     const unsigned char *data;
     size_t bytes;

@@ -15,7 +15,7 @@
  * decrefs *ret. Duplicate keys are refused; any value may stand at the top. */
 MUST_USE status json_parse(const char *text, size_t bytes, const char *origin, status code,
                            json_t **ret, error *err);
-MUST_USE status json_read_file(const char *path, json_t **ret, error *err); /* E_IO, E_DATA */
+MUST_USE status json_read_file(const char *path, json_t **ret, error *err); /* E_DATA, E_IO */
 
 /* Pretty (indent 2, keys in order of insertion, final newline), written atomically. */
 MUST_USE status json_write_file(const char *path, const json_t *value, error *err);

@@ -74,14 +74,11 @@ status jsonnet_parse(const char *origin, const char *text, json_t **ret, error *
 status jsonnet_read_file(const char *path, json_t **ret, error *err)
 {
     buf text = BUF_INIT;
-    error cause = ERROR_INIT;
-    status st = fs_read(path, FILE_LIMIT, &text, &cause);
-    if (st != OK)
-        st = FAIL(err, E_CONFIG, "config: %s", cause.text);
-    else if (text.data && strlen(text.data) != text.size)
+    status st = fs_read_config("config", path, FILE_LIMIT, &text, err);
+    if (st == OK && text.data && strlen(text.data) != text.size)
         st = FAIL(err, E_CONFIG, "%s: zero byte at offset %zu; expected jsonnet text", path,
                   strlen(text.data));
-    else
+    if (st == OK)
         st = jsonnet_parse(path, text.data ? text.data : "", ret, err);
     buf_fini(&text);
     return st;

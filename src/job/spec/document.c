@@ -385,7 +385,7 @@ status document_read(const char *text, size_t bytes, const char *origin, arena *
 status document_read_file(const char *path, arena *memory, doc_node **ret, error *err)
 {
     buf text = BUF_INIT;
-    status st = fs_read(path, FILE_MOST, &text, err);
+    status st = fs_read_config("submit: --config", path, FILE_MOST, &text, err);
     if (st == OK)
         st = document_read(text.data ? text.data : "", text.size, path, memory, ret, err);
     buf_fini(&text);

@@ -117,7 +117,7 @@ status hosts_read(const char *text, const char *origin, arena *memory, hosts *re
 status hosts_read_file(const char *path, arena *memory, hosts *ret, error *err)
 {
     buf text = BUF_INIT;
-    status st = fs_read(path, 16 << 20, &text, err);
+    status st = fs_read_config("hosts", path, 16 << 20, &text, err);
     if (st == OK)
         st = hosts_read(text.data ? text.data : "", path, memory, ret, err);
     buf_fini(&text);

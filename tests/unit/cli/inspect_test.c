@@ -330,7 +330,7 @@ static void test_what_is_nothing_of_ours(void **state)
     assert_int_equal(fs_write_atomic(empty, "", 0, NULL), OK);
     assert_refused(path, E_DATA, "is neither safetensors, nor an event file, nor IDX");
     assert_refused(empty, E_DATA, "is neither");
-    assert_refused(absent, E_IO, "No such file");
+    assert_refused(absent, E_DATA, "No such file");
     assert_refused(folder_path(), E_DATA, "neither a checkpoint (no manifest.json) nor a job dir");
     char *torn = file("torn.safetensors");
     assert_int_equal(fs_write_atomic(torn, "abc", 3, NULL), OK);
@@ -353,7 +353,7 @@ static void test_command_line(void **state)
     error_clear(&err);
     assert_int_equal(inspect_main(3, (char *[]){"inspect", "a", "b", NULL}, &err), E_USAGE);
     error_clear(&err);
-    assert_int_equal(inspect_main(2, (char *[]){"inspect", "/nowhere", NULL}, &err), E_IO);
+    assert_int_equal(inspect_main(2, (char *[]){"inspect", "/nowhere", NULL}, &err), E_DATA);
 }
 
 int main(void)

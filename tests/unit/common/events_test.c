@@ -180,7 +180,7 @@ static void test_damage_is_seen(void **state)
     assert_non_null(strstr(err.text, "not an event file?"));
     unlink(path);
     error_clear(&err);
-    assert_int_equal(events_read(path, remember, s, &err), E_IO);
+    assert_int_equal(events_read(path, remember, s, &err), E_DATA);
     free(s);
     buf_fini(&bytes);
     free(path);

@@ -68,9 +68,34 @@ static void written_content_is_read(void **state)
     assert_int_equal(fs_read(path, 5, &b, NULL), OK);
     assert_string_equal(b.data, "before 12345");
     error err = ERROR_INIT;
-    assert_int_equal(fs_read(path, 4, &b, &err), E_IO);
+    assert_int_equal(fs_read(path, 4, &b, &err), E_DATA);
     assert_ends(&err, "file': larger than 4 bytes");
     assert_string_equal(b.data, "before 12345");
+    buf_fini(&b);
+    unlink(path);
+    free(path);
+}
+
+/* Which another name would mend, and what the machine is short of. */
+static void what_cannot_be_read_has_the_code_of_its_cause(void **state)
+{
+    (void)state;
+    char *path = folder_file("nowhere");
+    buf b = BUF_INIT;
+    error err = ERROR_INIT;
+    assert_int_equal(fs_read(path, 4, &b, &err), E_DATA);
+    assert_ends(&err, "nowhere': No such file or directory");
+    assert_int_equal(fs_read(folder_path(), 4, &b, NULL), E_DATA);
+    assert_int_equal(fs_read_config("job file", path, 4, &b, NULL), E_CONFIG);
+    put(path, "here");
+    struct rlimit old, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none = old;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    status st = fs_read(path, 4, &b, NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_int_equal(st, E_IO);
     buf_fini(&b);
     unlink(path);
     free(path);
@@ -244,11 +269,11 @@ static void maps_show_the_file(void **state)
     assert_null(map.data);
     assert_int_equal(map.bytes, 0);
     fs_map_close(&map);
-    assert_int_equal(fs_map_open(folder_path(), &map, &err), E_IO);
+    assert_int_equal(fs_map_open(folder_path(), &map, &err), E_DATA);
     assert_ends(&err, "not a regular file");
     unlink(path);
     error_clear(&err);
-    assert_int_equal(fs_map_open(path, &map, &err), E_IO);
+    assert_int_equal(fs_map_open(path, &map, &err), E_DATA);
     assert_ends(&err, "mapped': No such file or directory");
     free(path);
 }
@@ -272,6 +297,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_content_is_read),
+        cmocka_unit_test(what_cannot_be_read_has_the_code_of_its_cause),
         cmocka_unit_test(old_content_stays_when_writing_fails),
         cmocka_unit_test(a_place_that_cannot_be_written_is_named),
         cmocka_unit_test(writers_do_not_mix),

@@ -110,7 +110,7 @@ static void bad_files_are_named(void **state)
     char *path = folder_file("bad.json"), *absent = folder_file("absent.json");
     json_t *v = NULL;
     error err = ERROR_INIT;
-    assert_int_equal(json_read_file(absent, &v, &err), E_IO);
+    assert_int_equal(json_read_file(absent, &v, &err), E_DATA);
     assert_non_null(strstr(err.text, "absent.json': No such file or directory"));
     error_clear(&err);
     assert_int_equal(fs_write_atomic(path, NULL, 0, &err), OK);

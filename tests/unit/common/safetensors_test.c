@@ -139,7 +139,7 @@ static void test_refuses_bad_sizes(void **state)
     assert_non_null(strstr(err.text, "file truncated"));
     error_clear(&err);
     char *path = folder_file("absent");
-    assert_int_equal(st_open(path, &f, &err), E_IO);
+    assert_int_equal(st_open(path, &f, &err), E_DATA);
     assert_non_null(strstr(err.text, path));
     free(path);
     path = folder_file("empty");

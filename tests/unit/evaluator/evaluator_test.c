@@ -407,7 +407,7 @@ static void test_models_that_do_not_fit(void **state)
     }
     expect_refusal(plain.config, file, E_DATA,
                    "has no tensor 'fc1.bias', which the model asks for");
-    expect_refusal(j.config, "/nonexistent.safetensors", E_IO, "/nonexistent.safetensors");
+    expect_refusal(j.config, "/nonexistent.safetensors", E_DATA, "/nonexistent.safetensors");
     free(folder);
     free(file);
     job_fini(&j);

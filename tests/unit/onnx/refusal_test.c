@@ -359,11 +359,11 @@ static void external_data(void **state)
                    "bytes 12 to 84 of 'weights.bin', which has 80");
     expect_refused(&d, "weights.bin", "18446744073709551612", E_DATA, "of 'weights.bin'");
     expect_refused(&d, "weights.bin", "-1", E_DATA, "the offset of its external data is '-1'");
-    expect_refused(&d, "nowhere.bin", "0", E_IO, "nowhere.bin': No such file");
+    expect_refused(&d, "nowhere.bin", "0", E_DATA, "nowhere.bin': No such file");
     expect_refused(&d, "/etc/passwd", "0", E_DATA, "only files in the model's own folder are read");
     expect_refused(&d, "a/../../secret", "0", E_DATA, "only files in the model's own folder");
-    expect_refused(&d, "pipe", "0", E_IO, "pipe': not a regular file");
-    expect_refused(&d, ".", "0", E_IO, "not a regular file");
+    expect_refused(&d, "pipe", "0", E_DATA, "pipe': not a regular file");
+    expect_refused(&d, ".", "0", E_DATA, "not a regular file");
     expect_refused(&d, "link", "0", E_DATA, "a link that leads out of the model's folder");
     assert_int_equal(fs_remove_tree(d.path, NULL), OK);
 }
@@ -377,7 +377,7 @@ static void a_file_beyond_2_gb(void **state)
     error err = ERROR_INIT;
     write_model(&d, "weights.bin", "0");
     assert_int_equal(truncate(d.model, ((off_t)1 << 31) + 1), 0);
-    assert_int_equal(onnx_open(d.model, &m, &err), E_IO);
+    assert_int_equal(onnx_open(d.model, &m, &err), E_DATA);
     assert_non_null(strstr(err.text, "larger than 2147483648 bytes"));
     assert_int_equal(fs_remove_tree(d.path, NULL), OK);
 }

@@ -319,12 +319,18 @@ static status meet(play *p, bool *ret_done, error *err)
     return OK;
 }
 
-/* The others would wait for a chief that has nothing to do. */
-static status dismiss(play *p, error *err)
+/* The others would wait for a chief that has nothing to do, or cannot begin. */
+static status dismiss(play *p, status why, error *err)
 {
-    TRY(open_net(p, err));
+    error own = ERROR_INIT;
+    const char *text = why == OK ? "the job is done already" : err->text;
+    status st = open_net(p, &own);
     prepare_meeting(p);
-    return rendezvous_dismiss(&p->meeting, err);
+    if (st == OK)
+        st = rendezvous_dismiss(&p->meeting, why, text, &own);
+    if (why != OK)
+        return why;
+    return st == OK ? OK : FAIL(err, st, "%s", own.text);
 }
 
 /* --- doing it --- */
@@ -401,12 +407,12 @@ static status run_task(play *p, error *err)
     if (!p->plays_master)
         return run_roles(p, err);
     bool done = false;
-    TRY(prepare_dir(p, &done, err));
-    if (done)
-        return is_of_ranks(p) ? dismiss(p, err) : OK;
     error mine = ERROR_INIT;
     err = err ? err : &mine;
-    status st = pretrained_begin(p->o->config, p->dir, err);
+    status st = prepare_dir(p, &done, err);
+    if (st != OK || done)
+        return is_of_ranks(p) ? dismiss(p, st, err) : st;
+    st = pretrained_begin(p->o->config, p->dir, err);
     if (st == OK)
         st = run_roles(p, err);
     note_end(p, st, err->text);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAST_WORD_MS = 3000 };
+enum { LAST_WORD_MS = 3000, FAILED_S = 3 };
 
 status host_listen(meeting *m, error *err)
 {
@@ -113,7 +113,7 @@ static status check_rank(const meeting *m, const Wire__Hello *hello, task who, e
 static bool is_everybody_here(const meeting *m)
 {
     for (int32_t i = 1; i < m->size; i++)
-        if (m->is_done ? !m->arrivals[i].is_told : !m->arrivals[i].address)
+        if (m->is_over_before ? !m->arrivals[i].is_told : !m->arrivals[i].address)
             return false;
     return true;
 }
@@ -143,9 +143,9 @@ static void take_hello(meeting *m, const Wire__Hello *hello, const net_message *
     }
     bool was_complete = m->is_complete;
     note(m, who.index, hello, from);
-    if (m->is_done) {
+    if (m->is_over_before) {
         m->arrivals[who.index].is_told = true;
-        say_stop(m, &from->from, OK, "the job is done already");
+        say_stop(m, &from->from, m->why, m->text);
         return;
     }
     m->is_complete = is_everybody_here(m);
@@ -211,7 +211,7 @@ static void list_missing(const meeting *m, buf *ret)
     buf_clear(ret);
     const char *between = "ranks ";
     for (int32_t i = 1; i < m->size; i++)
-        if (m->is_done ? !m->arrivals[i].is_told : !m->arrivals[i].address) {
+        if (m->is_over_before ? !m->arrivals[i].is_told : !m->arrivals[i].address) {
             buf_addf(ret, "%s%d", between, (int)i);
             between = ", ";
         }
@@ -222,7 +222,8 @@ static status await_all(meeting *m, buf *missing, error *err)
 {
     int64_t begin = clock_us();
     double limit_s = config_f64(m->o->config, "distributed.wait_warning");
-    double patience_s = config_f64(m->o->config, "distributed.start_timeout");
+    double patience_s =
+        m->why == OK ? config_f64(m->o->config, "distributed.start_timeout") : FAILED_S;
     const char *place = rendezvous_place(m->o->config, m->o->cluster);
     wait waiting = {0};
     while (!is_everybody_here(m)) {
@@ -264,7 +265,8 @@ status host_gather(meeting *m, error *err)
 status host_dismiss(meeting *m, error *err)
 {
     buf missing = BUF_INIT;
-    LOG_I("DONE", "the job is done already; the other ranks are told");
+    if (m->why == OK)
+        LOG_I("DONE", "%s; the other ranks are told", m->text);
     error why = ERROR_INIT;
     status st = await_all(m, &missing, &why);
     buf_fini(&missing);

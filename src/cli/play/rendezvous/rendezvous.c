@@ -24,8 +24,8 @@ status rendezvous_check_place(const config *c, const cluster *k, error *err)
     if (!place)
         return FAIL(err, E_CONFIG,
                     "%s: this is rank %d of %d, but where they meet is not said: give --rendezvous "
-                    "HOST:PORT, rank 0's host and a port that is free there, or set MASTER_ADDR and "
-                    "MASTER_PORT",
+                    "HOST:PORT, rank 0's host and a port that is free there, or set MASTER_ADDR "
+                    "and MASTER_PORT",
                     k->world.by, (int)k->task.index, (int)k->jobs[ROLE_WORKER].n);
     if (place[0] == '@')
         return OK;
@@ -169,10 +169,12 @@ void rendezvous_end(rendezvous **v)
     *v = NULL;
 }
 
-status rendezvous_dismiss(const rendezvous_options *o, error *err)
+status rendezvous_dismiss(const rendezvous_options *o, status why, const char *text, error *err)
 {
     meeting *m = create(o);
-    m->is_done = true;
+    m->is_over_before = true;
+    m->why = why;
+    m->text = text;
     status st = host_listen(m, err);
     if (st == OK)
         st = host_dismiss(m, err);

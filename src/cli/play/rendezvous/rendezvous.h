@@ -45,7 +45,10 @@ MUST_USE status rendezvous_check_place(const config *c, const cluster *k, error 
 MUST_USE status rendezvous_meet(const rendezvous_options *o, rendezvous **ret, error *err);
 void rendezvous_end(rendezvous **v);
 
-/* For rank 0 of a job that is done already: tells the others, which then end as it does. */
-MUST_USE status rendezvous_dismiss(const rendezvous_options *o, error *err);
+/* For rank 0 of a job that is done already (`why` is OK), or that it cannot begin: tells the
+ * others, which then end as it does. It waits for them as for a meeting, but briefly where it
+ * failed. */
+MUST_USE status rendezvous_dismiss(const rendezvous_options *o, status why, const char *text,
+                                   error *err);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct arrival {
     uint64_t life;
     net_peer peer;
     int connection;     /* -1: left */
-    bool is_told;       /* that the job is done */
+    bool is_told;       /* that there is no meeting */
 } arrival;
 
 typedef struct meeting {
@@ -32,7 +32,9 @@ typedef struct meeting {
     net_socket *socket;
     arrival *arrivals;  /* [size], rank 0's, of the others */
     bool is_complete;   /* rank 0's: all have come */
-    bool is_done;       /* rank 0's: the job is, there is no meeting */
+    bool is_over_before; /* rank 0's: there is no meeting, and why not: OK if the job is done */
+    status why;
+    const char *text;
     pthread_t thread;
     bool has_thread;
     atomic_bool is_over;

@@ -21,6 +21,7 @@ static const op_case rows[] = {
          GEMM_(.trans_a = true, .trans_b = true, .alpha = 0.5f, .beta = -2)),
     CASE(GEMM, "scalar bias", 3, IN(X(3, 1), X(1, 4), SCALAR), GEMM_(.beta = 3)),
     CASE(GEMM, "blocks", 3, IN(X(130, 300), X(300, 70), X(70))),
+    CASE(GEMM, "tall, a transposed", 2, IN(X(257, 1025), X(257, 19)), GEMM_(.trans_a = true)),
     CASE(GEMM, "full bias", 3, IN(X(65, 17), X(17, 3), X(65, 3)), GEMM_(.alpha = 2)),
 
     CASE(MATMUL, "matrices", 2, IN(X(3, 17), X(17, 5))),

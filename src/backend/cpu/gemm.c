@@ -1,6 +1,6 @@
 /*
- * Matrix products of plain operands on oneDNN's sgemm, which beats its primitives for f32. Gemm's
- * bias and a Relu behind it share one pass over the result while it is warm.
+ * Matrix products of plain operands on oneDNN's sgemm, or on its primitive where that is the faster
+ * one for these shapes. Gemm's bias and a Relu behind it share one pass over the result while it is warm.
  */
 #include "backend/cpu/lanes.h"
 #include "backend/cpu/program.h"
@@ -10,11 +10,43 @@
 
 #include <stdatomic.h>
 
-typedef struct gemm_state {
+/* y [m,n] = alpha a b */
+typedef struct product {
     int64_t m, n, k;
-    float alpha, beta;
+    float alpha;
+    shim_matrix a, b;          /* data set at each run */
+    shim_primitive *primitive; /* NULL: sgemm */
+} product;
+
+/* Chooses the primitive where it gains; call it once the shapes are set. */
+static status product_plan(product *x, backend_program *p, cpu_node *n, error *err)
+{
+    if (x->alpha != 1.0f || !shim_gains_by_matmul(x->m, x->n, x->k, x->a))
+        return OK;
+    TRY(shim_matmul(p->shim, x->m, x->n, x->k, x->a, x->b, &x->primitive, err));
+    n->scratch_bytes = shim_bytes_of(x->primitive, SHIM_SCRATCH);
+    return OK;
+}
+
+static status product_run(const product *x, const void *a, const void *b, float *y, void *scratch,
+                          error *err)
+{
+    if (!x->primitive) {
+        shim_matrix left = x->a, right = x->b;
+        left.data = a;
+        right.data = b;
+        return shim_gemm(x->m, x->n, x->k, x->alpha, left, right, 0.0f, y, x->n, err);
+    }
+    TRY(shim_set(x->primitive, SHIM_SRC, a, err));
+    TRY(shim_set(x->primitive, SHIM_WEIGHTS, b, err));
+    TRY(shim_set(x->primitive, SHIM_DST, y, err));
+    return node_execute(x->primitive, scratch, err);
+}
+
+typedef struct gemm_state {
+    product x;
+    float beta;
     bool relu, has_c;
-    shim_matrix a, b;        /* data set at each run */
     int64_t c_row, c_column; /* elements from row to row and column to column; 0: broadcast */
 } gemm_state;
 
@@ -61,27 +93,24 @@ static void finish_rows(int64_t begin, int64_t end, void *arg)
     const finish_task *t = arg;
     const gemm_state *s = t->s;
     for (int64_t i = begin; i < end; i++) {
-        float *y = t->y + i * s->n;
+        float *y = t->y + i * s->x.n;
         const float *c = t->c ? t->c + i * s->c_row : NULL;
         if (c && s->c_column)
-            finish_row(y, c, s->n, s->beta, s->relu);
+            finish_row(y, c, s->x.n, s->beta, s->relu);
         else
-            finish_row_scalar(y, c ? s->beta * c[0] : 0.0f, s->n, s->relu);
+            finish_row_scalar(y, c ? s->beta * c[0] : 0.0f, s->x.n, s->relu);
     }
 }
 
 static status run_gemm(const cpu_node *n, const cpu_call *call, error *err)
 {
     const gemm_state *s = n->state;
-    shim_matrix a = s->a, b = s->b;
-    a.data = call->in[0];
-    b.data = call->in[1];
-    TRY(shim_gemm(s->m, s->n, s->k, s->alpha, a, b, 0.0f, call->out[0], s->n, err));
+    TRY(product_run(&s->x, call->in[0], call->in[1], call->out[0], call->scratch, err));
     if (!s->has_c && !s->relu)
         return OK;
     finish_task t = {.s = s, .c = s->has_c ? call->in[2] : NULL, .y = call->out[0]};
-    int64_t rows = s->n < 16384 ? 16384 / s->n + 1 : 1;
-    team_for(s->m, rows, finish_rows, &t);
+    int64_t rows = s->x.n < 16384 ? 16384 / s->x.n + 1 : 1;
+    team_for(s->x.m, rows, finish_rows, &t);
     return OK;
 }
 
@@ -96,20 +125,20 @@ static void broadcast_c(gemm_state *s, const graph_shape *c)
 
 status plan_gemm(backend_program *p, cpu_node *n, error *err)
 {
-    (void)err;
     const gemm_attr *attr = n->node->attr;
     const graph_shape *a = &node_in(n, 0)->shape, *y = &node_out(n, 0)->shape;
     gemm_state *s = arena_alloc(p->arena, sizeof *s);
     bool bf16 = node_factor_form(n, 0) == FACTOR_BF16;
-    s->m = y->dim[0];
-    s->n = y->dim[1];
-    s->k = a->dim[attr->trans_a ? 0 : 1];
-    s->alpha = attr->alpha != 0.0f ? attr->alpha : 1.0f;
+    s->x.m = y->dim[0];
+    s->x.n = y->dim[1];
+    s->x.k = a->dim[attr->trans_a ? 0 : 1];
+    s->x.alpha = attr->alpha != 0.0f ? attr->alpha : 1.0f;
     s->beta = attr->beta != 0.0f ? attr->beta : 1.0f;
     s->relu = p->does_relu[n->index];
-    s->a = (shim_matrix){.stride = a->dim[1], .transposed = attr->trans_a, .bf16 = bf16};
-    s->b = (shim_matrix){
+    s->x.a = (shim_matrix){.stride = a->dim[1], .transposed = attr->trans_a, .bf16 = bf16};
+    s->x.b = (shim_matrix){
         .stride = node_in(n, 1)->shape.dim[1], .transposed = attr->trans_b, .bf16 = bf16};
+    TRY(product_plan(&s->x, p, n, err));
     if (node_in(n, 2))
         broadcast_c(s, &node_in(n, 2)->shape);
     n->body = run_gemm;
@@ -118,19 +147,17 @@ status plan_gemm(backend_program *p, cpu_node *n, error *err)
 }
 
 typedef struct matmul_state {
-    int64_t m, n, k, batches;
-    shim_matrix a, b;
+    product x; /* a batch's */
+    int64_t batches;
     const int64_t *a_offset, *b_offset; /* by batch, in elements */
     size_t element;                     /* bytes of a factor's */
 } matmul_state;
 
 static status multiply_batch(const matmul_state *s, const cpu_call *c, int64_t i, error *err)
 {
-    shim_matrix a = s->a, b = s->b;
-    a.data = (const char *)c->in[0] + (size_t)s->a_offset[i] * s->element;
-    b.data = (const char *)c->in[1] + (size_t)s->b_offset[i] * s->element;
-    return shim_gemm(s->m, s->n, s->k, 1.0f, a, b, 0.0f, (float *)c->out[0] + i * s->m * s->n, s->n,
-                     err);
+    return product_run(&s->x, (const char *)c->in[0] + (size_t)s->a_offset[i] * s->element,
+                       (const char *)c->in[1] + (size_t)s->b_offset[i] * s->element,
+                       (float *)c->out[0] + i * s->x.m * s->x.n, c->scratch, err);
 }
 
 typedef struct matmul_task {
@@ -175,18 +202,22 @@ static const int64_t *begins_of(arena *mem, const matmul_shape *s, const int64_t
 
 status plan_matmul(backend_program *p, cpu_node *n, error *err)
 {
-    (void)err;
     matmul_shape shape =
         matmul_shape_of(&node_in(n, 0)->shape, &node_in(n, 1)->shape, n->node->attr);
     matmul_state *s = arena_alloc(p->arena, sizeof *s);
     bool bf16 = node_factor_form(n, 0) == FACTOR_BF16;
     s->element = node_element_bytes(n, 0);
     s->batches = shape.batches;
-    s->m = shape.m;
-    s->n = shape.n;
-    s->k = shape.k;
-    s->a = (shim_matrix){.stride = shape.a_pitch, .transposed = shape.trans_a, .bf16 = bf16};
-    s->b = (shim_matrix){.stride = shape.b_pitch, .transposed = shape.trans_b, .bf16 = bf16};
+    s->x = (product){
+        .m = shape.m,
+        .n = shape.n,
+        .k = shape.k,
+        .alpha = 1.0f,
+        .a = {.stride = shape.a_pitch, .transposed = shape.trans_a, .bf16 = bf16},
+        .b = {.stride = shape.b_pitch, .transposed = shape.trans_b, .bf16 = bf16},
+    };
+    if (shape.batches == 1) /* several are each one thread's, and a primitive is the team's */
+        TRY(product_plan(&s->x, p, n, err));
     s->a_offset = begins_of(p->arena, &shape, shape.a_step);
     s->b_offset = begins_of(p->arena, &shape, shape.b_step);
     n->body = run_matmul;

@@ -103,7 +103,7 @@ static bool is_for_tasks(const char *entry)
 static const char *const *environment_of(const launch *l, const compose_target *t)
 {
     extern char **environ;
-    enum { OWN = 3 };
+    enum { OWN = 2 };
     arena *memory = l->order->memory;
     size_t n = 0, n_all = 0;
     while (environ[n_all])
@@ -112,7 +112,6 @@ static const char *const *environment_of(const launch *l, const compose_target *
     for (size_t i = 0; i < n_all; i++)
         if (is_for_tasks(environ[i]))
             e[n++] = environ[i];
-    e[n++] = "OMP_WAIT_POLICY=passive";
     if (!t->gpus && lanes_of(l->order))
         e[n++] = arena_printf(memory, "TEQUIO_SET=distributed.lanes=%d", lanes_of(l->order));
     return e;

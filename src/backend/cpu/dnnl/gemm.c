@@ -38,3 +38,43 @@ status shim_gemm(int64_t m, int64_t n, int64_t k, float alpha, shim_matrix a, sh
                                            b.stride, beta, c, c_stride);
     return shim_check(st, "matrix product", err);
 }
+
+/* [rows, columns] of a factor, whose own rows are columns where it is transposed */
+static status describe_factor(int64_t rows, int64_t columns, shim_matrix f,
+                              dnnl_memory_desc_t *ret, error *err)
+{
+    dnnl_dims_t dims = {rows, columns}, strides = {f.stride, 1};
+    if (f.transposed) {
+        strides[0] = 1;
+        strides[1] = f.stride;
+    }
+    return shim_check(dnnl_memory_desc_create_with_strides(ret, 2, dims, dnnl_f32, strides),
+                      "layout", err);
+}
+
+status shim_matmul(shim *s, int64_t m, int64_t n, int64_t k, shim_matrix a, shim_matrix b,
+                   shim_primitive **ret, error *err)
+{
+    dnnl_memory_desc_t left = NULL, right = NULL, made = NULL;
+    dnnl_primitive_desc_t desc;
+    status st;
+    TRY_OUT(st, describe_factor(m, k, a, &left, err));
+    TRY_OUT(st, describe_factor(k, n, b, &right, err));
+    TRY_OUT(st, describe_factor(m, n, (shim_matrix){.stride = n}, &made, err));
+    TRY_OUT(st, shim_check(dnnl_matmul_primitive_desc_create(&desc, s->engine, left, right, NULL,
+                                                             made, s->attr),
+                           "matrix product", err));
+    st = shim_primitive_new(s, desc, "matrix product", ret, err);
+out:
+    dnnl_memory_desc_destroy(left);
+    dnnl_memory_desc_destroy(right);
+    dnnl_memory_desc_destroy(made);
+    return st;
+}
+
+/* Gradients of weights over many rows: sgemm is slow at a left factor that lies turned and is tall. */
+bool shim_gains_by_matmul(int64_t m, int64_t n, int64_t k, shim_matrix a)
+{
+    return a.transposed && !a.bf16 && has(dnnl_cpu_isa_avx512_core) && m >= 1024 && n >= 16 &&
+           n <= 512 && k >= 256;
+}

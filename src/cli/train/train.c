@@ -26,6 +26,7 @@
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/clock.h"
+#include "common/base/descriptors.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
@@ -327,6 +328,20 @@ static void warn_of_crowd(const job *j)
         crowd_warn(1 + s->workers + s->ps + s->evaluators, s->workers, "--workers says how many");
 }
 
+/* As counted: a launcher has two pipes, a log and a port a task, a task some descriptors of its own and
+ * those of its connections. Half of it opens before a task could say what is short. */
+static status check_descriptors(const job *j, error *err)
+{
+    bool is_task = is_in_cluster(j->cluster);
+    int64_t workers = is_task ? cluster_count(j->cluster, ROLE_WORKER) : j->shape.workers;
+    int64_t servers = is_task ? cluster_count(j->cluster, ROLE_PS) : j->shape.ps;
+    servers += !servers;
+    int64_t tasks = is_task ? 0 : 1 + workers + servers + j->shape.evaluators;
+    int64_t of_launcher = workers ? 6 + 4 * tasks : 0, of_task = 35 + 6 * servers + 3 * workers;
+    descriptors_take(); /* also for the tasks that it starts */
+    return descriptors_check(16 + of_launcher / 2, of_launcher > of_task ? of_launcher : of_task, err);
+}
+
 /* A task of a cluster hears of a GPU that is not there when its lane begins. */
 static status find_shape(job *j, error *err)
 {
@@ -339,6 +354,7 @@ static status find_shape(job *j, error *err)
                        .gpus_are_own = gpus_are_own(),
                        .cluster = is_task ? j->cluster : NULL};
     TRY(shape_of(j->config, &host, &j->shape, err));
+    TRYF(check_descriptors(j, err), err, "train");
     if (is_task)
         return OK;
     warn_of_crowd(j);

@@ -57,7 +57,8 @@ typedef struct error {
 const char *status_name(status s);
 int status_exit_code(status s);
 
-/* Record the first cause and return `s`. A second call on a filled error keeps the first text. */
+/* Record the first cause and return `s`. A second call on a filled error keeps the first text. One that
+ * ends by saying that too many files are open goes on with what to do about it. */
 status error_set(error *err, status s, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Prepend "<context>: " to what is there; the context may take up to half of the room, and what

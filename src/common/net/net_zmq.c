@@ -14,6 +14,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/descriptors.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -21,25 +22,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <zmq.h>
 
 enum { KEEPALIVE_S = 5 };
 
 /* A descriptor a connection: as many as this process may have, so that strangers' connections do
  * not soon leave it without any for its files. */
-static void take_descriptors(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static void prepare_process(void)
 {
-    take_descriptors();
+    descriptors_take();
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_TOP_PAD, 16 << 20);

@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/descriptors.h"
 #include "job/process/restart.h"
 #include "job/process/screen.h"
 #include "job/process/signals.h"
@@ -473,6 +474,7 @@ int supervise(const supervise_options *options, error *err)
         .kill_at_us = INT64_MAX,
     };
     status st = OK;
+    descriptors_take(); /* of every task two pipes and a log */
     s.children = xcalloc((size_t)options->n, sizeof *s.children);
     s.restarts = xcalloc((size_t)options->n, sizeof *s.restarts);
     s.polls = xcalloc((size_t)(1 + options->n * POLLS), sizeof *s.polls);

@@ -5,10 +5,14 @@
 
 #include <cmocka.h>
 
+#include "common/base/descriptors.h"
 #include "common/base/error.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static status innermost(error *err)
 {
@@ -104,9 +108,33 @@ static void every_status_has_a_name_and_an_exit_code(void **state)
     assert_string_equal(status_name((status)99), "unknown status");
 }
 
+static void test_too_many_open_files_come_with_advice(void **state)
+{
+    (void)state;
+    struct rlimit limit;
+    char has[64];
+    error err = ERROR_INIT;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    snprintf(has, sizeof has, "; this process may have %llu: raise", (unsigned long long)limit.rlim_cur);
+    (void)FAIL(&err, E_IO, "open 'x': %s", strerror(EMFILE));
+    assert_ptr_equal(strstr(err.text, "open 'x': Too many open files; "), err.text);
+    assert_non_null(strstr(err.text, has));
+    assert_non_null(strstr(err.text, "`ulimit -n`"));
+
+    error_clear(&err);
+    assert_int_equal(descriptors_check(1, 70, &err), OK);
+    assert_int_equal(descriptors_check((int64_t)limit.rlim_cur + 1, 70, &err), E_IO);
+    assert_non_null(strstr(err.text, " and needs about 70: raise"));
+
+    error_clear(&err);
+    (void)FAIL(&err, E_IO, "open 'x': %s", strerror(ENFILE));
+    assert_non_null(strstr(err.text, "fs.file-max"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_too_many_open_files_come_with_advice),
         cmocka_unit_test(messages_read_from_outside_in),
         cmocka_unit_test(the_first_cause_stays),
         cmocka_unit_test(long_texts_are_cut),

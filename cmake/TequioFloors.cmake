@@ -35,7 +35,7 @@ function(tequio_protobuf target)
         get_filename_component(stem ${proto} NAME_WE)
         add_custom_command(
             OUTPUT ${out}/${stem}.pb-c.c ${out}/${stem}.pb-c.h
-            COMMAND ${PROTOC_C} --proto_path=${PROJECT_SOURCE_DIR}/proto --c_out=${out}
+            COMMAND ${PROTOC} --proto_path=${PROJECT_SOURCE_DIR}/proto --c_out=${out}
                     ${PROJECT_SOURCE_DIR}/${proto}
             DEPENDS ${PROJECT_SOURCE_DIR}/${proto})
         list(APPEND sources ${out}/${stem}.pb-c.c ${out}/${stem}.pb-c.h)

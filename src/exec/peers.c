@@ -58,7 +58,8 @@ static void find_way(peers *p)
     if (async->group_create(devices, p->n, &p->group, &why) == OK)
         snprintf(p->way, sizeof p->way, "by NCCL");
     else
-        snprintf(p->way, sizeof p->way, "by copies: %s", why.text);
+        snprintf(p->way, sizeof p->way, "by copies: %.*s",
+                 (int)(sizeof p->way - sizeof "by copies: "), why.text);
     for (int32_t i = 0; !p->group && i < p->n; i++)
         for (int32_t k = 0; k < p->n; k++)
             if (k != i)

@@ -29,7 +29,8 @@ _Noreturn static void become(const child_start *start, int input, const int *pip
         fcntl(start->listen_fd, F_SETFD, 0);
     const char *program = start->program ? start->program : "/proc/self/exe";
     execvpe(program, start->argv, start->envp);
-    dprintf(STDERR_FILENO, "tequio: cannot start %s: %s\n", program, strerror(errno));
+    const char *hint = start->program || errno != ENOENT ? "" : "; is /proc mounted?";
+    dprintf(STDERR_FILENO, "tequio: cannot start %s: %s%s\n", program, strerror(errno), hint);
     _exit(127);
 }
 

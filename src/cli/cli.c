@@ -8,6 +8,10 @@
 #include "common/base/log.h"
 #include "common/config/config.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,19 +97,42 @@ static int dispatch(int argc, char *const *argv, error *err)
     return run_command(c, argc - 2, argv + 2, err);
 }
 
-/* A result that could not be written is a failure, even if all else went well. */
+/* Or the first files that are opened would be taken for them, and results written into a job. */
+static void open_standard_streams(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY}; /* so that their use fails, as it would */
+    for (int fd = 0; fd < (int)COUNT_OF(modes); fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) < 0)
+            return;
+}
+
+static bool is_reader_gone(void)
+{
+    struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
+/* A result that could not be written is a failure, even if all else went well; who has read enough of
+ * it does not want to hear of that. */
 static int flush_results(int code, error *err)
 {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
-    if (code == 0)
-        code = status_exit_code(FAIL(err, E_IO, "write to standard output: %m"));
-    return code;
+    if (code != 0)
+        return code;
+    if (errno == EPIPE || is_reader_gone())
+        return 128 + SIGPIPE;
+    if (errno == 0 && write(STDOUT_FILENO, "", 0) == 0) /* it failed before */
+        errno = 0;
+    const char *why = errno == EBADF ? "it is closed" : errno ? strerror(errno) : "not all of it was taken";
+    return status_exit_code(FAIL(err, E_IO, "write to standard output: %s", why));
 }
 
 int cli_main(int argc, char **argv)
 {
     error err = ERROR_INIT;
+    open_standard_streams();
     int code = flush_results(dispatch(argc, argv, &err), &err);
     console_end_bar();
     if (err.code != OK)

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void print_figure(const char *before, const char *name, double x)
 {
@@ -52,12 +53,29 @@ static void print_divergence(const json_t *summary)
            json_number_value(json_object_get(summary, "training_loss")));
 }
 
-static void print_file(const char *job_dir, const char *name, const char *what)
+static const struct {
+    const char *name, *what;
+} files[] = {
+    {"model.safetensors", "the trained weights"},
+    {"model.onnx", "the network with them, for other programs"},
+    {"best", "the weights that did best on validation data"},
+    {"summary.json", "figures of the whole run"},
+    {"metrics.json", "metrics at the end"},
+};
+
+/* What each is stands in one column, however long the job dir's name. */
+static void print_files(const char *job_dir)
 {
-    char *path = xasprintf("%s/%s", job_dir, name);
-    if (fs_exists(path))
-        printf("  %-34s %s\n", path, what);
-    free(path);
+    size_t widest = 0;
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        widest = strlen(files[i].name) > widest ? strlen(files[i].name) : widest;
+    int width = (int)(strlen(job_dir) + 1 + widest);
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        char *path = xasprintf("%s/%s", job_dir, files[i].name);
+        if (fs_exists(path))
+            printf("  %-*s  %s\n", width, path, files[i].what);
+        free(path);
+    }
 }
 
 status result_print(const char *job_dir, error *err)
@@ -77,11 +95,7 @@ status result_print(const char *job_dir, error *err)
     TRY(print_history(job_dir, err));
 
     printf("\nresults:\n");
-    print_file(job_dir, "model.safetensors", "the trained weights");
-    print_file(job_dir, "model.onnx", "the network with them, for other programs");
-    print_file(job_dir, "best", "the weights that did best on validation data");
-    print_file(job_dir, "summary.json", "figures of the whole run");
-    print_file(job_dir, "metrics.json", "metrics at the end");
+    print_files(job_dir);
     printf("\nnext:\n"
            "  tequio inspect %s\n"
            "  tequio evaluate %s\n"

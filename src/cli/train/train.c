@@ -66,6 +66,7 @@ static void catch_signals(void)
     struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
+    signal(SIGPIPE, SIG_IGN); /* a closed terminal must not end the job */
 }
 
 /* --- what the command line says --- */
@@ -328,8 +329,7 @@ static void warn_of_crowd(const job *j)
         crowd_warn(1 + s->workers + s->ps + s->evaluators, s->workers, "--workers says how many");
 }
 
-/* As counted: a launcher has two pipes, a log and a port a task, a task some descriptors of its own and
- * those of its connections. Half of it opens before a task could say what is short. */
+/* As counted: of a launcher two pipes, a log and a port a task; of a task those of its connections. */
 static status check_descriptors(const job *j, error *err)
 {
     bool is_task = is_in_cluster(j->cluster);

@@ -13,6 +13,7 @@ if(NOT DEFINED BUILD_TESTING OR BUILD_TESTING)
     endif()
     check_language(CXX)
     if(NOT CMAKE_CXX_COMPILER)
+        unset(CMAKE_CXX_COMPILER CACHE) # or it is never looked for again
         list(APPEND tests_missing "a C++ compiler (g++)")
     endif()
     list(JOIN tests_missing " and " tests_missing)

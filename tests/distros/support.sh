@@ -65,7 +65,7 @@ starts_as_told() {
     take_debian "$1"
     in_debian '
         scripts/quickstart
-        scripts/setup libcmocka-dev
+        scripts/setup g++ libcmocka-dev
         cmake --preset release -DBUILD_TESTING=ON -DTEQUIO_CUDA=OFF -DTEQUIO_CUDA_EMU=OFF
         nice cmake --build --preset release
         ctest --preset release -L "unit|smoke" -j "$(nproc)" --repeat until-pass:2'

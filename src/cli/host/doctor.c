@@ -54,10 +54,33 @@ static void proc_value(const char *path, const char *key, char *ret, size_t byte
         fclose(f);
 }
 
+/* Arm's processors name none, but the core and who designed it, by numbers. */
+static void cpu_model(char *ret, size_t bytes)
+{
+    static const struct {
+        const char *implementer, *part, *name;
+    } cores[] = {
+        {"0x41", "0xd08", "Arm Cortex-A72"},  {"0x41", "0xd0c", "Arm Neoverse N1"},
+        {"0x41", "0xd40", "Arm Neoverse V1"}, {"0x41", "0xd49", "Arm Neoverse N2"},
+        {"0x41", "0xd4f", "Arm Neoverse V2"}, {"0x41", "0xd84", "Arm Neoverse V3"},
+        {"0x41", "0xd8e", "Arm Neoverse N3"}, {"0x46", "0x001", "Fujitsu A64FX"},
+        {"0xc0", "0xac3", "Ampere-1"},
+    };
+    char implementer[16], part[16];
+    proc_value("/proc/cpuinfo", "CPU implementer", implementer, sizeof implementer);
+    proc_value("/proc/cpuinfo", "CPU part", part, sizeof part);
+    proc_value("/proc/cpuinfo", "model name", ret, bytes);
+    if (!*ret && *part)
+        snprintf(ret, bytes, "part %s of implementer %s", part, implementer);
+    for (size_t i = 0; i < COUNT_OF(cores); i++)
+        if (strcmp(cores[i].implementer, implementer) == 0 && strcmp(cores[i].part, part) == 0)
+            snprintf(ret, bytes, "%s", cores[i].name);
+}
+
 static bool look_cpu(buf *ret)
 {
     char model[128];
-    proc_value("/proc/cpuinfo", "model name", model, sizeof model);
+    cpu_model(model, sizeof model);
     buf_addf(ret, "%s, instruction set %s, %d usable", *model ? model : "unknown model", shim_isa(),
              thread_cpus());
     return true;

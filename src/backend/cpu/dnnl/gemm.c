@@ -8,7 +8,7 @@ dnnl_status_t dnnl_gemm_bf16bf16f32(char transa, char transb, dnnl_dim_t m, dnnl
 
 static bool has(dnnl_cpu_isa_t isa)
 {
-    return ((unsigned)dnnl_get_effective_cpu_isa() & (unsigned)isa) == (unsigned)isa;
+    return (shim_x86_isa() & (unsigned)isa) == (unsigned)isa;
 }
 
 /* Without the instructions oneDNN multiplies bfloat16 at a quarter of float32's speed. Processors

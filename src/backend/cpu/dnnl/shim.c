@@ -1,9 +1,7 @@
 #include "backend/cpu/dnnl/state.h"
 
-#include <oneapi/dnnl/dnnl_debug.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 status shim_check(dnnl_status_t st, const char *what, error *err)
 {
@@ -72,11 +70,4 @@ void shim_version(char *ret, size_t bytes)
 {
     const dnnl_version_t *v = dnnl_version();
     snprintf(ret, bytes, "%d.%d.%d", v->major, v->minor, v->patch);
-}
-
-const char *shim_isa(void)
-{
-    static const char prefix[] = "cpu_isa_";
-    const char *name = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
-    return strncmp(name, prefix, sizeof prefix - 1) == 0 ? name + sizeof prefix - 1 : name;
 }

@@ -61,7 +61,7 @@ typedef enum shim_pooling { SHIM_POOL_MAX, SHIM_POOL_MEAN, SHIM_POOL_MEAN_PADDED
 MUST_USE status shim_create(shim **ret, error *err);
 void shim_destroy(shim **s);
 
-/* "3.7.2" and "avx512_core_bf16" */
+/* "3.7.2" and "avx512_core_bf16", or on Arm "sve_256" */
 void shim_version(char *ret, size_t bytes);
 const char *shim_isa(void);
 

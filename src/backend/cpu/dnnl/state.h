@@ -52,6 +52,9 @@ struct shim {
 /* shim.c: oneDNN's word on `what` in ours */
 MUST_USE status shim_check(dnnl_status_t st, const char *what, error *err);
 
+/* isa.c: bits of dnnl_cpu_isa_t that oneDNN uses; 0 on processors that are no x86 */
+unsigned shim_x86_isa(void);
+
 /* layout.c */
 /* Takes over `desc`; the layout is the shim's. */
 shim_layout *shim_layout_new(shim *s, dnnl_memory_desc_t desc);

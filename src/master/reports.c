@@ -120,7 +120,7 @@ static void say_progress(const master *m)
         return;
     const ledger_totals *t = ledger_totals_of(m->ledger);
     int64_t per_epoch = steps_per_epoch(&m->steps);
-    double left = (double)(m->total - t->step) * (double)(m->steps.batch_size * m->steps.per_step);
+    double left = (double)(m->total - t->step) * (double)steps_examples(&m->steps, 0);
     master_progress p = {
         .step = t->step,
         .total_steps = m->total,

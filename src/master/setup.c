@@ -47,7 +47,7 @@ static status settle_k(master *m, error *err)
           "lanes=%u",
           config_str(c, "distributed.mode"), (long long)m->total,
           (long long)steps_per_epoch(&m->steps), (long long)k,
-          (long long)(m->steps.per_step * m->steps.batch_size), lanes);
+          (long long)steps_examples(&m->steps, 0), lanes);
     if (lanes > k && !m->mode.unordered)
         LOG_W("IDLE_LANES",
               "%u lanes for %lld slots: %lld of them only wait; raise trainer.batches_per_step",

@@ -8,11 +8,12 @@ skip() {
     exit 77
 }
 
-# take_debian SUITE: one to which nothing was done, for in_debian, and $dir/tequio, what git does not ignore. Ends
-# the test with 77 where there can be none, or no packages for it.
+# take_debian SUITE [PACKAGES]: one to which nothing was done but that, for in_debian, and $dir/tequio, what git does
+# not ignore. Ends the test with 77 where there can be none, or no packages for it.
 take_debian() {
-    suite=$1
-    folder=$("$SOURCE_DIR/packaging/chroot" --folder "$suite" '' 2>"$dir/err") || skip "$(tail -n 1 "$dir/err")"
+    suite=$1 packages=${2:-} before=
+    folder=$("$SOURCE_DIR/packaging/chroot" --folder "$suite" "$packages" 2>"$dir/err") ||
+        skip "$(tail -n 1 "$dir/err")"
     unshare --mount --pid --fork true 2>/dev/null || skip "no right to make namespaces here"
     mirror=$(sed -n 's/^deb \([^ ]*\) .*/\1/p' "$folder/etc/apt/sources.list" | head -n 1)
     wget --quiet --timeout=20 --tries=2 --output-document=/dev/null "${mirror%/}/dists/$suite/Release" ||
@@ -23,13 +24,13 @@ take_debian() {
 }
 
 # in_debian COMMANDS: in the copy of the repository, with what a login has and what this network wants. They
-# pass, and only what they leave in there outlives them.
+# pass, and only what they leave in there outlives them. $before: a command that runs all this.
 in_debian() {
     wanted=$(env | grep -iE '^((https?|no)_proxy|PIP_INDEX_URL)=' || :)
     [ ! -e "$dir/host/ca-certificates.crt" ] || wanted="$wanted PIP_CERT=/host/ca-certificates.crt"
     # shellcheck disable=SC2086  # a word each
-    run "$SOURCE_DIR/packaging/chroot" --bind "$dir/tequio:/root/tequio" --bind "$dir/host:/host" "$suite" '' \
-        env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb $wanted sh -euc "cd /root/tequio; $1"
+    run $before "$SOURCE_DIR/packaging/chroot" --bind "$dir/tequio:/root/tequio" --bind "$dir/host:/host" \
+        "$suite" "$packages" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb $wanted sh -euc "cd /root/tequio; $1"
     [ "$code" -eq 0 ] || fail "it ended with $code in $suite"
     ! grep -F 'warning: ' "$dir/out" "$dir/err" || fail "the compiler warns in $suite"
 }

@@ -24,8 +24,8 @@ static float from_bits(uint32_t bits)
 /* Of the two bfloat16 around x the nearer, of two equally near the one with an even last bit. */
 static uint32_t nearest(uint32_t upper, uint32_t rest)
 {
-    bool up = rest > 0x8000 || (rest == 0x8000 && (upper & 1));
-    return upper + up;
+    uint32_t half = 0x8000; /* GCC 14 gets one "or" of both cases wrong */
+    return rest == half ? upper + (upper & 1) : upper + (rest > half);
 }
 
 static void check(uint32_t upper, uint32_t rest, uint16_t narrow, float wide)

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/submit/report.h"
 #include "cli/submit/target.h"
-#include "cli/train/crowd.h"
+#include "cli/train/oversubscription.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/gcs.h"
@@ -162,13 +162,13 @@ static int run_cluster(const rehearsal *r, error *err)
     return code;
 }
 
-static void warn_of_crowd(const roster_shape *shape)
+static void warn_of_oversubscription(const roster_shape *shape)
 {
     int all = 0;
     for (role r = 0; r < ROLE_COUNT; r++)
         all += shape->counts[r];
-    crowd_warn(all, shape->counts[ROLE_MASTER] + shape->counts[ROLE_WORKER],
-               "--worker-count says how many");
+    oversubscription_warn(all, shape->counts[ROLE_MASTER] + shape->counts[ROLE_WORKER],
+                          "--worker-count says how many");
 }
 
 static int run(rehearsal *r, error *err)
@@ -180,7 +180,7 @@ static int run(rehearsal *r, error *err)
     if (!is_distributed)
         warn_of_counts(r->args);
     if (is_distributed)
-        warn_of_crowd(&r->shape);
+        warn_of_oversubscription(&r->shape);
     if (args_has(r->args, "dry-run"))
         return status_exit_code(print_tasks(r, err));
     status st = dir ? gcs_path(dir, &r->job_dir, err) : OK;

@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/submit/report.h"
 #include "cli/submit/target.h"
-#include "cli/train/crowd.h"
+#include "cli/train/oversubscription.h"
 #include "cli/train/shape.h"
 #include "common/base/fs.h"
 #include "job/process/restart.h"
@@ -137,10 +137,11 @@ static status dry_run(const launch *l, const target *t, error *err)
     return st;
 }
 
-static void warn_of_crowd(const order *o)
+static void warn_of_oversubscription(const order *o)
 {
     int64_t training = o->job.pools[ROLE_WORKER].count + shape_master_trains(o->resolved);
-    crowd_warn((int)job_tasks(&o->job), (int)training, "--scale-down runs fewer, as 1x2x1");
+    oversubscription_warn((int)job_tasks(&o->job), (int)training,
+                          "--scale-down runs fewer, as 1x2x1");
 }
 
 /* Where this program is and where it will write, from any folder. */
@@ -165,7 +166,7 @@ static int launch_order(const order *o, const args *a, error *err)
     if (st == OK)
         st = find_places(&l, program, err);
     if (st == OK && t->is_here)
-        warn_of_crowd(o);
+        warn_of_oversubscription(o);
     if (st == OK && t->prepare)
         st = t->prepare(&l, err);
     if (st == OK && args_has(a, "dry-run"))

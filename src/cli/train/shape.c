@@ -1,6 +1,7 @@
 #include "cli/train/shape.h"
 
 #include "cli/play/rendezvous/rendezvous.h"
+#include "common/base/descriptors.h"
 #include "common/config/mode.h"
 
 #include <string.h>
@@ -133,4 +134,17 @@ status shape_of(const config *c, const shape_host *host, shape *ret, error *err)
     s.batches_per_step = mode_batches_per_step(c, (int64_t)computing * s.lanes);
     *ret = s;
     return OK;
+}
+
+/* As counted: of a launcher two pipes, a log and a port a task; of a task those of its connections. */
+status shape_check_descriptors(const shape *s, const cluster *k, error *err)
+{
+    int64_t workers = k ? cluster_count(k, ROLE_WORKER) : s->workers;
+    int64_t servers = k ? cluster_count(k, ROLE_PS) : s->ps;
+    servers += !servers;
+    int64_t tasks = k ? 0 : 1 + workers + servers + s->evaluators;
+    int64_t of_launcher = workers ? 6 + 4 * tasks : 0, of_task = 35 + 6 * servers + 3 * workers;
+    descriptors_take(); /* also for the tasks that it starts */
+    return descriptors_check(16 + of_launcher / 2, of_launcher > of_task ? of_launcher : of_task,
+                             err);
 }

@@ -33,6 +33,10 @@ typedef struct shape {
  * server without another to hold its copies. */
 MUST_USE status shape_of(const config *c, const shape_host *host, shape *ret, error *err);
 
+/* Raises this process' limit of open files to the most it may have. Fails where that is too few for
+ * its part of the job: a task of `k`, or where that is NULL what starts the tasks. */
+MUST_USE status shape_check_descriptors(const shape *s, const cluster *k, error *err);
+
 /* Whether the process that plays master has lanes too. */
 bool shape_master_trains(const config *c);
 

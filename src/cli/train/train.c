@@ -17,16 +17,15 @@
 #include "cli/play/play.h"
 #include "cli/play/rehearsal.h"
 #include "cli/submit/reads.h"
-#include "cli/train/crowd.h"
 #include "cli/train/dryrun.h"
 #include "cli/train/membership.h"
+#include "cli/train/oversubscription.h"
 #include "cli/train/progress.h"
 #include "cli/train/result.h"
 #include "cli/train/shape.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/clock.h"
-#include "common/base/descriptors.h"
 #include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
@@ -322,24 +321,12 @@ static bool gpus_are_own(void)
 }
 
 /* GPUs need no CPU each. */
-static void warn_of_crowd(const job *j)
+static void warn_of_oversubscription(const job *j)
 {
     const shape *s = &j->shape;
     if (!j->devices.gpus.n && !config_count(j->config, "distributed.cuda_devices"))
-        crowd_warn(1 + s->workers + s->ps + s->evaluators, s->workers, "--workers says how many");
-}
-
-/* As counted: of a launcher two pipes, a log and a port a task; of a task those of its connections. */
-static status check_descriptors(const job *j, error *err)
-{
-    bool is_task = is_in_cluster(j->cluster);
-    int64_t workers = is_task ? cluster_count(j->cluster, ROLE_WORKER) : j->shape.workers;
-    int64_t servers = is_task ? cluster_count(j->cluster, ROLE_PS) : j->shape.ps;
-    servers += !servers;
-    int64_t tasks = is_task ? 0 : 1 + workers + servers + j->shape.evaluators;
-    int64_t of_launcher = workers ? 6 + 4 * tasks : 0, of_task = 35 + 6 * servers + 3 * workers;
-    descriptors_take(); /* also for the tasks that it starts */
-    return descriptors_check(16 + of_launcher / 2, of_launcher > of_task ? of_launcher : of_task, err);
+        oversubscription_warn(1 + s->workers + s->ps + s->evaluators, s->workers,
+                              "--workers says how many");
 }
 
 /* A task of a cluster hears of a GPU that is not there when its lane begins. */
@@ -354,10 +341,10 @@ static status find_shape(job *j, error *err)
                        .gpus_are_own = gpus_are_own(),
                        .cluster = is_task ? j->cluster : NULL};
     TRY(shape_of(j->config, &host, &j->shape, err));
-    TRYF(check_descriptors(j, err), err, "train");
+    TRYF(shape_check_descriptors(&j->shape, host.cluster, err), err, "train");
     if (is_task)
         return OK;
-    warn_of_crowd(j);
+    warn_of_oversubscription(j);
     return rehearsal_check(&j->rehearsal, &j->shape, err);
 }
 

@@ -1,4 +1,4 @@
-#include "cli/train/crowd.h"
+#include "cli/train/oversubscription.h"
 
 #include "common/base/thread.h"
 
@@ -7,7 +7,7 @@
 /* Some waits are filled by another task; beyond that they only take turns. */
 enum { FOR_A_CPU = 2 };
 
-void crowd_warn(int tasks, int training, const char *remedy)
+void oversubscription_warn(int tasks, int training, const char *remedy)
 {
     int cpus = thread_cpus();
     if (training > FOR_A_CPU * cpus)

@@ -206,7 +206,7 @@ void worker_unbuild(worker *w)
     for (int32_t i = 0; w->boards && i < w->o->n_lanes; i++)
         board_destroy(&w->boards[i]);
     free(w->boards);
-    net_close(&w->master, 1000);
+    net_close(&w->master, w->is_up ? LAST_WORD_MS : 0);
     free(w->master_endpoint);
     buf_fini(&w->hello);
     buf_fini(&w->packed);

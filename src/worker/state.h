@@ -48,7 +48,7 @@ typedef struct worker {
     int64_t seen_step;
 } worker;
 
-enum { TICK_MS = 100, SECOND_US = 1000000, REACH_US = 3 * SECOND_US };
+enum { TICK_MS = 100, SECOND_US = 1000000, REACH_US = 3 * SECOND_US, LAST_WORD_MS = 1000 };
 
 /* build.c */
 MUST_USE status worker_build(worker *w, error *err);

@@ -196,8 +196,8 @@ static void note_end(supervision *s, child *c, child **worst)
         *worst = c;
 }
 
-/* One that can speak told the master, and it tells the others: let them say goodbye. An evaluator knows
- * no master, so we speak for it. */
+/* How long the others may take to leave by themselves: one that can speak told the master, and it tells
+ * them. An evaluator knows no master, so we speak for it. */
 static int64_t time_to_settle(supervision *s, const child *failed)
 {
     bool has_spoken = child_exit_code(failed) < 128;
@@ -205,6 +205,18 @@ static int64_t time_to_settle(supervision *s, const child *failed)
         return has_spoken ? SETTLE_US : 0;
     child_kill(&s->children[0], SIGTERM);
     return LEAVE_US;
+}
+
+/* The first failure decides. Nobody is told anything any more once the master has ended. */
+static void note_worst(supervision *s, child *worst)
+{
+    if (worst && !s->first) {
+        s->first = worst;
+        cancel_restarts(s);
+        s->stop_at_us = clock_us() + time_to_settle(s, worst);
+    }
+    if (s->first && !s->is_ending && !has_master(s))
+        s->stop_at_us = clock_us();
 }
 
 static void reap(supervision *s)
@@ -218,11 +230,7 @@ static void reap(supervision *s)
         drain(s, c);
         note_end(s, c, &worst);
     }
-    if (worst && !s->first) {
-        s->first = worst;
-        cancel_restarts(s);
-        s->stop_at_us = clock_us() + time_to_settle(s, worst);
-    }
+    note_worst(s, worst);
 }
 
 /* The master takes a checkpoint and ends all. */

@@ -19,6 +19,7 @@ typedef enum verdict_kind {
     FAIL_WRONG,
     SKIP_OP,       /* an operator, or a form of one, that is not supported */
     SKIP_TYPE,     /* of elements, or no tensor at all */
+    SKIP_DATA,     /* its outputs are known to be wrong; the caller's to say */
     VERDICTS,
 } verdict_kind;
 

@@ -25,7 +25,7 @@ enum { SKIPPED = 77, LEAST_PASSES = 897, MOST_OPS = 512 };
 static const char *const families[] = {"node", "simple", "pytorch-converted", "pytorch-operator"};
 static const char *const verdict_names[VERDICTS] = {
     [PASS] = "pass",       [PASS_KNOWN] = "pass, on import", [FAIL_WRONG] = "FAIL",
-    [SKIP_OP] = "skip op", [SKIP_TYPE] = "skip type",
+    [SKIP_OP] = "skip op", [SKIP_TYPE] = "skip type",      [SKIP_DATA] = "skip wrong data",
 };
 
 /* Operators that tests were left out for, and for how many. */
@@ -73,11 +73,30 @@ typedef struct run {
     int counts[VERDICTS];
 } run;
 
+/* Cases of one version of ONNX whose outputs a later one has corrected: what an older package holds is
+ * no model's fault. Where they come out right they count like others. */
+static const struct {
+    const char *name, *why;
+} corrected[] = {
+    {"test_averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True",
+     "ONNX 1.17 divides by places beyond the padding too; 1.23 and ONNX Runtime do not"},
+};
+
+static void excuse_corrected(verdict *v, const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(corrected) && v->kind == FAIL_WRONG; i++)
+        if (strstr(name, corrected[i].name)) {
+            v->kind = SKIP_DATA;
+            snprintf(v->why, sizeof v->why, "%s", corrected[i].why);
+        }
+}
+
 static void run_case(run *r, const char *folder, const char *name)
 {
     if (!is_wanted(name, r->argc, r->argv))
         return;
     verdict v = case_run(folder);
+    excuse_corrected(&v, name);
     r->counts[v.kind]++;
     if (v.kind == SKIP_OP)
         count_missing(v.op);

@@ -15,10 +15,18 @@ static status missing(int32_t i, error *err)
     return FAIL(err, E_DATA, "its input %" PRId32 " is missing", i);
 }
 
-status call_value(call *c, int32_t i, graph_val *ret, error *err)
+static status check_tensor(const call *c, int32_t i, error *err)
 {
     if (!call_has(c, i))
         return missing(i, err);
+    if (c->in[i]->kind == SLOT_LIST)
+        return FAIL(err, E_DATA, "its input %" PRId32 " is a sequence, must be a tensor", i);
+    return OK;
+}
+
+status call_value(call *c, int32_t i, graph_val *ret, error *err)
+{
+    TRY(check_tensor(c, i, err));
     return slot_value(c->im, c->in[i], ret, err);
 }
 
@@ -34,22 +42,8 @@ graph_shape call_shape_of(const call *c, graph_val v)
 
 status call_describe(call *c, int32_t i, graph_shape *ret_shape, dtype *ret_dtype, error *err)
 {
-    if (!call_has(c, i))
-        return missing(i, err);
-    const slot *s = c->in[i];
-    if (s->kind == SLOT_HOST) {
-        *ret_shape = s->host->shape;
-        *ret_dtype = s->host->dtype;
-        return OK;
-    }
-    if (s->kind == SLOT_WEIGHT) {
-        const weight *w = &c->im->weights[s->weight];
-        return host_describe(c->im->m->proto->graph->initializer[w->initializer], ret_dtype,
-                             ret_shape, err);
-    }
-    *ret_shape = call_shape_of(c, s->value);
-    *ret_dtype = call_at(c, s->value)->dtype;
-    return OK;
+    TRY(check_tensor(c, i, err));
+    return slot_describe(c->im, c->in[i], ret_shape, ret_dtype, err);
 }
 
 bool call_is_host(const call *c, int32_t i)
@@ -62,6 +56,7 @@ status call_known(call *c, int32_t i, const host_tensor **ret, error *err)
     *ret = NULL;
     if (!call_has(c, i))
         return OK;
+    TRY(check_tensor(c, i, err));
     TRY(slot_known(c->im, c->in[i], ret, err));
     if (*ret)
         return OK;

@@ -65,6 +65,11 @@ MUST_USE status call_finish(call *c, graph_op op, const graph_val *in, int32_t n
 /* The same over input 0 of the call. */
 MUST_USE status call_unary(call *c, graph_op op, const void *attr, error *err);
 
+/* What another operator of ONNX, in its form of opset 13, makes of these slots: known if they are.
+ * `axis`: its attribute of that name, NULL: none. Its inputs are named as the call's in messages. */
+MUST_USE status call_other(call *c, const char *type, slot **in, int32_t n_in, const int32_t *axis,
+                           slot *ret, error *err);
+
 /* Results */
 void call_return(call *c, int32_t k, graph_val v);
 void call_return_host(call *c, int32_t k, host_tensor *h);

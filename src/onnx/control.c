@@ -1,5 +1,9 @@
 #include "onnx/control.h"
 
+#include "onnx/body.h"
+#include "onnx/branch.h"
+#include "onnx/loop.h"
+
 #include <string.h>
 
 const Onnx__FunctionProto *control_function(const onnx_model *m, const Onnx__NodeProto *n)
@@ -12,12 +16,6 @@ const Onnx__FunctionProto *control_function(const onnx_model *m, const Onnx__Nod
             return f;
     }
     return NULL;
-}
-
-static const char *prefix_of(const call *c)
-{
-    const char *name = *onnx_text(c->node->name) ? c->node->name : c->node->output[0];
-    return arena_printf(c->im->a, "%s%s/", c->scope->prefix, name);
 }
 
 /* What the inner scope calls inside[k] is the call's output k. */
@@ -52,7 +50,7 @@ status control_call(call *c, const Onnx__FunctionProto *f, error *err)
         return FAIL(err, E_DATA, "functions call each other more than %d deep, or themselves",
                     ONNX_NESTING);
     scope body;
-    scope_init(&body, NULL, prefix_of(c));
+    scope_init(&body, NULL, body_prefix(c));
     body.opsets = f->opset_import;
     body.n_opsets = f->n_opset_import;
     body.function = f;
@@ -64,51 +62,21 @@ status control_call(call *c, const Onnx__FunctionProto *f, error *err)
     return st;
 }
 
-bool control_is(const Onnx__NodeProto *n)
-{
-    static const char *const types[] = {"If", "Loop", "Scan"};
-    for (size_t i = 0; !*onnx_text(n->domain) && i < COUNT_OF(types); i++)
-        if (strcmp(onnx_text(n->op_type), types[i]) == 0)
-            return true;
-    return false;
-}
+static const struct {
+    const char *type;
+    translate_fn *walk;
+} types[] = {
+    {"If", branch_walk},
+    {"Loop", loop_walk},
+    {"Scan", loop_scan},
+    {"SequenceMap", loop_map},
+};
 
-static status walk_branch(call *c, const Onnx__GraphProto *g, scope *inner, error *err)
+translate_fn *control_of(const Onnx__NodeProto *n)
 {
-    const char **wanted = arena_alloc(c->im->a, (g->n_output + 1) * sizeof *wanted);
-    for (size_t i = 0; i < g->n_output; i++)
-        wanted[i] = onnx_text(g->output[i]->name);
-    TRY(walk_initializers(c->im, inner, g, err));
-    TRY(walk_nodes(c->im, inner, g->node, g->n_node, wanted, g->n_output, err));
-    return take_results(c, inner, wanted, g->n_output, err);
-}
-
-static status refuse(call *c, const char *why)
-{
-    walk_refuse(c->im, c->node, "%s", why);
-    for (int32_t k = 0; k < c->n_out; k++)
-        c->out[k] = (slot){.kind = SLOT_REFUSED};
-    return OK;
-}
-
-status control_walk(call *c, error *err)
-{
-    if (strcmp(c->node->op_type, "If") != 0)
-        return refuse(c, "loops are not supported; an export with fixed lengths has none");
-    if (call_has(c, 0) && c->in[0]->kind == SLOT_REFUSED)
-        return OK;
-    const host_tensor *condition = NULL;
-    if (call_has(c, 0))
-        TRY(slot_known(c->im, c->in[0], &condition, err));
-    if (!condition || condition->n != 1)
-        return refuse(c, "its condition depends on data, but must be known before the run");
-    const char *name = host_get_int(condition, 0) ? "then_branch" : "else_branch";
-    const Onnx__AttributeProto *branch = call_attribute(c, name);
-    if (!branch || !branch->g)
-        return FAIL(err, E_DATA, "it has no %s", name);
-    scope inner;
-    scope_init(&inner, c->scope, prefix_of(c));
-    status st = walk_branch(c, branch->g, &inner, err);
-    scope_fini(&inner);
-    return st;
+    bool ours = !*onnx_text(n->domain) || strcmp(n->domain, "ai.onnx") == 0;
+    for (size_t i = 0; ours && i < COUNT_OF(types); i++)
+        if (strcmp(onnx_text(n->op_type), types[i].type) == 0)
+            return types[i].walk;
+    return NULL;
 }

@@ -1,6 +1,6 @@
 /*
- * Nodes that hold others: calls of model-local functions, whose bodies are walked in place, and If,
- * whose condition must be known; Loop and Scan are refused. Only for walk.c.
+ * Nodes that hold others: calls of model-local functions, whose bodies are walked in place, and
+ * those with subgraphs (branch.h, loop.h). Only for walk.c.
  */
 #ifndef TEQUIO_ONNX_CONTROL_H
 #define TEQUIO_ONNX_CONTROL_H
@@ -11,7 +11,7 @@
 const Onnx__FunctionProto *control_function(const onnx_model *m, const Onnx__NodeProto *n);
 MUST_USE status control_call(call *c, const Onnx__FunctionProto *f, error *err);
 
-bool control_is(const Onnx__NodeProto *n);
-MUST_USE status control_walk(call *c, error *err);
+/* How a node with subgraphs is carried out, NULL if it is another. */
+translate_fn *control_of(const Onnx__NodeProto *n);
 
 #endif

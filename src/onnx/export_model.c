@@ -139,8 +139,16 @@ static Onnx__NodeProto *norm_at_rest(editor *e, const Onnx__NodeProto *n)
 
 static Onnx__NodeProto *at_rest(editor *e, Onnx__NodeProto *n);
 
-/* Branches of an If, set to inference. */
-static Onnx__NodeProto *branches_at_rest(editor *e, const Onnx__NodeProto *n)
+static bool has_subgraph(const Onnx__NodeProto *n)
+{
+    for (size_t i = 0; i < n->n_attribute; i++)
+        if (n->attribute[i]->g)
+            return true;
+    return false;
+}
+
+/* Branches and bodies of loops, set to inference. */
+static Onnx__NodeProto *subgraphs_at_rest(editor *e, const Onnx__NodeProto *n)
 {
     Onnx__NodeProto *copy = without(e, n, "");
     for (size_t i = 0; i < copy->n_attribute; i++) {
@@ -165,8 +173,8 @@ static Onnx__NodeProto *at_rest(editor *e, Onnx__NodeProto *n)
 {
     if (is(n, "BatchNormalization"))
         return norm_at_rest(e, n);
-    if (is(n, "If"))
-        return branches_at_rest(e, n);
+    if (has_subgraph(n))
+        return subgraphs_at_rest(e, n);
     if (!is(n, "Dropout") || n->n_input <= 2)
         return n;
     n = without(e, n, "");

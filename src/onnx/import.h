@@ -3,8 +3,9 @@
  *
  * Shapes are static there, so the import knows the shape of every value, and evaluates what depends
  * on constants and shapes alone: only what works on data becomes nodes. Model-local functions are
- * inlined, an If goes the way its known condition says, dead nodes are left out, patterns that have
- * an operator of their own are fused (rewrite.h). Operators: https://onnx.ai/onnx/operators/,
+ * inlined, an If goes the way its known condition says (branch.h), loops are unrolled (loop.h),
+ * sequences are lists of values (sequence.h), dead nodes are left out, patterns that have an operator
+ * of their own are fused (rewrite.h). Operators: https://onnx.ai/onnx/operators/,
  * opsets ONNX_OPSET_MIN to ONNX_OPSET_MAX of the domain ai.onnx.
  *
  * Weights are float initializers: a tensor of the flat vector each, under its name. An Identity of

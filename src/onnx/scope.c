@@ -117,6 +117,27 @@ status slot_value(importer *im, slot *s, graph_val *ret, error *err)
     }
 }
 
+status slot_describe(importer *im, const slot *s, graph_shape *ret_shape, dtype *ret_dtype,
+                     error *err)
+{
+    switch (s->kind) {
+    case SLOT_HOST:
+        *ret_shape = s->host->shape;
+        *ret_dtype = s->host->dtype;
+        return OK;
+    case SLOT_WEIGHT:
+        return host_describe(
+            im->m->proto->graph->initializer[im->weights[s->weight].initializer], ret_dtype,
+            ret_shape, err);
+    case SLOT_VALUE:
+        *ret_shape = graph_value_at(im->g, s->value)->shape;
+        *ret_dtype = graph_value_at(im->g, s->value)->dtype;
+        return OK;
+    default:
+        return FAIL(err, E_DATA, "a sequence, or nothing, stands where a tensor must be");
+    }
+}
+
 status slot_state(importer *im, slot *s, float momentum, graph_val *ret, error *err)
 {
     if (s->kind != SLOT_WEIGHT)

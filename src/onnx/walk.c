@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { MOST_STEPS = 1 << 20, MOST_PORTS = 4096 };
+enum { OTHER_VERSION = 13 }; /* of operators that others are made of: axes are inputs */
 
 void walk_refuse(importer *im, const Onnx__NodeProto *n, const char *format, ...)
 {
@@ -103,6 +104,35 @@ static status carry_out(call *c, const onnx_op *row, error *err)
     return FAIL(err, E_DATA, "its attribute '%s' is of a wrong type, or too long", c->wrong);
 }
 
+status call_other(call *c, const char *type, slot **in, int32_t n_in, const int32_t *axis, slot *ret,
+                  error *err)
+{
+    Onnx__AttributeProto *a = arena_alloc(c->im->a, sizeof *a);
+    Onnx__NodeProto *n = arena_alloc(c->im->a, sizeof *n);
+    onnx__node_proto__init(n);
+    onnx__attribute_proto__init(a);
+    n->op_type = arena_strdup(c->im->a, type);
+    n->input = c->node->input;
+    n->output = c->node->output;
+    n->attribute = arena_alloc(c->im->a, sizeof *n->attribute);
+    n->attribute[0] = a;
+    n->n_attribute = axis != NULL;
+    a->name = arena_strdup(c->im->a, "axis");
+    a->has_i = true;
+    a->i = axis ? *axis : 0;
+    call other = {.im = c->im,
+                  .scope = c->scope,
+                  .node = n,
+                  .version = OTHER_VERSION,
+                  .in = in,
+                  .n_in = n_in,
+                  .out = arena_alloc(c->im->a, sizeof *other.out),
+                  .n_out = 1};
+    TRY(carry_out(&other, onnx_op_find("", type), err));
+    *ret = other.out[0];
+    return OK;
+}
+
 /* Names what the node made. A result nobody asked for by name is forgotten. */
 static status put_results(importer *im, scope *s, const call *c, error *err)
 {
@@ -132,25 +162,12 @@ static void refuse_unmade(importer *im, const call *c)
                         c->node->input[i]);
 }
 
-static void refuse_lists(importer *im, const call *c)
-{
-    for (int32_t i = 0; i < c->n_in; i++)
-        if (c->in[i]->kind == SLOT_LIST)
-            walk_refuse(im, c->node, "it reads '%s', a sequence; only SequenceAt can",
-                        c->node->input[i]);
-}
-
 static status walk_row(importer *im, call *c, error *err)
 {
     error own = ERROR_INIT;
     const onnx_op *row = find_row(im, c->scope, c->node, &c->version);
     refuse_unmade(im, c);
     if (!row || any_is(c, SLOT_REFUSED) || any_is(c, SLOT_UNMADE)) {
-        refuse_results(c);
-        return OK;
-    }
-    if (row->translate != onnx_op_sequence_at && any_is(c, SLOT_LIST)) {
-        refuse_lists(im, c);
         refuse_results(c);
         return OK;
     }
@@ -163,11 +180,19 @@ static status walk_row(importer *im, call *c, error *err)
     return st == OK ? OK : FAIL(err, st, "%s", own.text);
 }
 
+status walk_step(importer *im, error *err)
+{
+    if (++im->steps > MOST_STEPS)
+        return FAIL(err, E_UNSUPPORTED,
+                    "the model has more than %d nodes, those of a loop counted once an iteration",
+                    MOST_STEPS);
+    return OK;
+}
+
 static status walk_node(importer *im, scope *s, const Onnx__NodeProto *n, error *err)
 {
     call c = {.im = im, .scope = s, .node = n};
-    if (++im->steps > MOST_STEPS)
-        return FAIL(err, E_UNSUPPORTED, "the model has more than %d nodes", MOST_STEPS);
+    TRY(walk_step(im, err));
     if (n->n_input > MOST_PORTS || n->n_output > MOST_PORTS)
         return FAIL(err, E_UNSUPPORTED, "it has more than %d inputs or outputs", MOST_PORTS);
     if (n->n_output == 0)
@@ -180,8 +205,8 @@ static status walk_node(importer *im, scope *s, const Onnx__NodeProto *n, error 
     const Onnx__FunctionProto *f = control_function(im->m, n);
     if (f)
         TRY(control_call(&c, f, err));
-    else if (control_is(n))
-        TRY(control_walk(&c, err));
+    else if (control_of(n))
+        TRY(control_of(n)(&c, err));
     else
         TRY(walk_row(im, &c, err));
     return put_results(im, s, &c, err);

@@ -75,7 +75,8 @@ typedef struct importer {
     size_t n_symbols, cap_symbols;
     buf refusals;
     int n_refusals;
-    int64_t steps;         /* nodes walked, functions inlined: bounded */
+    int64_t steps;         /* nodes walked, functions inlined, iterations: bounded */
+    int64_t folded;        /* elements of what was computed at once: bounded */
 } importer;
 
 void scope_init(scope *s, const scope *parent, const char *prefix);
@@ -89,6 +90,9 @@ MUST_USE status scope_put(importer *im, scope *s, const char *name, const slot *
 MUST_USE status walk_nodes(importer *im, scope *s, Onnx__NodeProto *const *nodes, size_t n_nodes,
                            const char *const *wanted, size_t n_wanted, error *err);
 
+/* Counts a node, or an iteration of a loop: E_UNSUPPORTED where there are too many. */
+MUST_USE status walk_step(importer *im, error *err);
+
 /* Notes that a node cannot be carried out. */
 void walk_refuse(importer *im, const Onnx__NodeProto *n, const char *format, ...)
     PRINTF_LIKE(3, 4);
@@ -100,6 +104,9 @@ MUST_USE status walk_initializers(importer *im, scope *s, const Onnx__GraphProto
 MUST_USE status slot_value(importer *im, slot *s, graph_val *ret, error *err);
 /* The same of a weight that a BatchNormalization moves: state with this momentum. */
 MUST_USE status slot_state(importer *im, slot *s, float momentum, graph_val *ret, error *err);
+/* Shape and type of a slot, without making it a value. E_DATA for a sequence. */
+MUST_USE status slot_describe(importer *im, const slot *s, graph_shape *ret_shape,
+                              dtype *ret_dtype, error *err);
 /* What is known of a slot: its tensor, read from the file for a weight; NULL if nothing. */
 MUST_USE status slot_known(importer *im, slot *s, const host_tensor **ret, error *err);
 

@@ -258,6 +258,42 @@ status onnx_fold_rounding(call *c, error *err)
     return host_is_float(x) ? onnx_fold_unary(c, err) : OK;
 }
 
+/* Of integers only: what becomes of floats is the run's. */
+status onnx_fold_sign(call *c, error *err)
+{
+    const host_tensor *x;
+    host_tensor *y;
+    TRY(onnx_fold_input(c, 0, &x, err));
+    if (host_is_float(x))
+        return OK;
+    TRY(onnx_fold_result(c, x->dtype, &x->shape, &y, err));
+    for (int64_t i = 0; y && i < y->n; i++) {
+        int64_t v = host_get_int(x, i);
+        host_set_int(y, i, (v > 0) - (v < 0));
+    }
+    return OK;
+}
+
+/* Likewise. The upper bound has the last word. */
+status onnx_fold_clip(call *c, error *err)
+{
+    const host_tensor *x, *low, *high;
+    host_tensor *y;
+    TRY(onnx_fold_input(c, 0, &x, err));
+    TRY(call_known(c, 1, &low, err));
+    TRY(call_known(c, 2, &high, err));
+    if (host_is_float(x) || (low && low->n != 1) || (high && high->n != 1))
+        return OK;
+    TRY(onnx_fold_result(c, x->dtype, &x->shape, &y, err));
+    for (int64_t i = 0; y && i < y->n; i++) {
+        int64_t v = host_get_int(x, i);
+        v = low && v < host_get_int(low, 0) ? host_get_int(low, 0) : v;
+        v = high && v > host_get_int(high, 0) ? host_get_int(high, 0) : v;
+        host_set_int(y, i, v);
+    }
+    return OK;
+}
+
 status onnx_fold_where(call *c, error *err)
 {
     const host_tensor *test, *a, *b;

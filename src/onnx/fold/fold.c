@@ -24,9 +24,11 @@ int64_t onnx_fold_elements(const graph_shape *s)
 
 status onnx_fold_result(call *c, dtype t, const graph_shape *shape, host_tensor **ret, error *err)
 {
+    int64_t n = onnx_fold_elements(shape);
     *ret = NULL;
-    if (onnx_fold_elements(shape) > FOLD_MOST)
+    if (n > FOLD_MOST || c->im->folded + n > FOLD_ALL)
         return OK;
+    c->im->folded += n;
     TRY(host_create(c->im->a, t, shape, ret, err));
     call_return_host(c, 0, *ret);
     return OK;
@@ -39,6 +41,9 @@ status onnx_fold_only_result(call *c, dtype t, const graph_shape *shape, host_te
     if (n > FOLD_LARGEST && n < INT64_MAX)
         return call_refuse(err, "its result %s has more than %d elements",
                            graph_shape_text(shape, text, sizeof text), FOLD_LARGEST);
+    if (n <= FOLD_LARGEST && (c->im->folded += n) > FOLD_ALL)
+        return call_refuse(err, "what is computed before the run has more than %d elements",
+                           FOLD_ALL);
     TRY(host_create(c->im->a, t, shape, ret, err));
     call_return_host(c, 0, *ret);
     return OK;

@@ -11,6 +11,7 @@
 enum {
     FOLD_MOST = 1 << 20,            /* elements: larger results are left to the run */
     FOLD_LARGEST = 1 << 26,         /* where the run cannot make them */
+    FOLD_ALL = 1 << 28,             /* of a whole model: a loop may fold its body again and again */
 };
 
 /* Input i, which is known; E_DATA if it is absent. */

@@ -1,7 +1,6 @@
 /* Operators that work element by element. */
 #include "onnx/ops.h"
 
-#include <float.h>
 #include <string.h>
 
 /* Two operands. Before opset 7 an attribute said at which axis of the first one the second begins,
@@ -103,19 +102,6 @@ status onnx_op_selu(call *c, error *err)
     unary_attr attr = {.alpha = (float)call_float(c, "alpha", 1.67326319217681884765625),
                        .beta = (float)call_float(c, "gamma", 1.05070102214813232421875)};
     return call_unary(c, OP_SELU, &attr, err);
-}
-
-status onnx_op_clip(call *c, error *err)
-{
-    double low = -(double)FLT_MAX, high = FLT_MAX;
-    if (c->version < 11) {
-        low = call_float(c, "min", low);
-        high = call_float(c, "max", high);
-    } else {
-        TRY(call_known_number(c, 1, low, &low, err));
-        TRY(call_known_number(c, 2, high, &high, err));
-    }
-    return call_unary(c, OP_CLIP, &(unary_attr){.alpha = (float)low, .beta = (float)high}, err);
 }
 
 static status power(call *c, graph_val x, int32_t n, error *err)

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 /* Axes are an attribute before opset `moved`, then input 1. */
-static status reduce(call *c, graph_op op, int64_t moved, error *err)
+static status read_axes(call *c, int64_t moved, reduce_attr *ret, error *err)
 {
     int64_t axes[GRAPH_RANK];
     int32_t n;
@@ -13,7 +13,55 @@ static status reduce(call *c, graph_op op, int64_t moved, error *err)
     for (int32_t i = 0; i < n; i++)
         attr.axes[attr.n_axes++] = call_narrow(axes[i]);
     attr.none = n <= 0 && call_int(c, "noop_with_empty_axes", 0) != 0;
-    return call_unary(c, op, &attr, err);
+    *ret = attr;
+    return OK;
+}
+
+/* A mean of integers is their sum, divided as integers are: towards zero. */
+static status integer_mean(call *c, graph_val x, const reduce_attr *attr, error *err)
+{
+    graph_val in[2];
+    host_tensor *depth;
+    dtype t = call_at(c, x)->dtype;
+    graph_shape whole = call_shape_of(c, x);
+    TRY(call_emit(c, OP_REDUCE_SUM, &x, 1, attr, &in[0], err));
+    graph_shape left = call_shape_of(c, in[0]);
+    int64_t n = graph_shape_elements(&left);
+    n = n ? graph_shape_elements(&whole) / n : 1;
+    TRY(host_create(c->im->a, t, &(graph_shape){.rank = 0}, &depth, err));
+    host_set_int(depth, 0, n ? n : 1);
+    TRY(graph_const(c->im->g, NULL, t, depth->shape, depth->data, &in[1], err));
+    return call_finish(c, OP_DIV, in, 2, NULL, err);
+}
+
+/* Extremes of bytes and conditions are those of wider integers. Where there is nothing the largest
+ * is what is below all, and false; the smallest what is above all, and true. */
+static status narrow_extreme(call *c, graph_op op, graph_val x, const reduce_attr *attr,
+                             error *err)
+{
+    static const int32_t zero = 0;
+    dtype t = call_at(c, x)->dtype;
+    graph_val in[2];
+    TRY(call_emit(c, OP_CAST, &x, 1, &(cast_attr){.to = DT_I32}, &x, err));
+    TRY(call_emit(c, op, &x, 1, attr, &in[0], err));
+    if (t != DT_BOOL)
+        return call_finish(c, OP_CAST, in, 1, &(cast_attr){.to = t}, err);
+    TRY(graph_const(c->im->g, NULL, DT_I32, (graph_shape){.rank = 0}, &zero, &in[1], err));
+    return call_finish(c, OP_GREATER, in, 2, NULL, err);
+}
+
+static status reduce(call *c, graph_op op, int64_t moved, error *err)
+{
+    graph_val x;
+    reduce_attr attr;
+    TRY(read_axes(c, moved, &attr, err));
+    TRY(call_value(c, 0, &x, err));
+    dtype t = call_at(c, x)->dtype;
+    if (op == OP_REDUCE_MEAN && (t == DT_I32 || t == DT_I64))
+        return integer_mean(c, x, &attr, err);
+    if ((op == OP_REDUCE_MAX || op == OP_REDUCE_MIN) && (t == DT_U8 || t == DT_BOOL))
+        return narrow_extreme(c, op, x, &attr, err);
+    return call_finish(c, op, &x, 1, &attr, err);
 }
 
 #define REDUCTION(name, op, moved)                                                                 \

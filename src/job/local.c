@@ -72,7 +72,7 @@ int local_run(const local_options *options, error *err)
     supervise_options all = {.n = l.roster.n,
                              .start = start,
                              .user = &l,
-                             .max_restarts = options->max_restarts,
+                             .restarts = options->restarts,
                              .primary_decides = options->primary_decides,
                              .log_dir = options->log_dir,
                              .limit_ms = options->limit_ms,

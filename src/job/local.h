@@ -10,6 +10,7 @@
 #ifndef TEQUIO_JOB_LOCAL_H
 #define TEQUIO_JOB_LOCAL_H
 
+#include "job/process/restart.h"
 #include "job/roster.h"
 
 typedef struct local_options {
@@ -18,7 +19,7 @@ typedef struct local_options {
     const char *const *arguments;       /* of every task, without the program; NULL at the end */
     const char *const *arguments_again; /* of one that is started again; NULL: the same */
     const char *log_dir;                /* must be there */
-    int max_restarts;                   /* of each task */
+    restart_limit restarts;             /* of each task */
     bool primary_decides;               /* as process/supervise.h has it */
     int64_t limit_ms;                   /* how long it may take; 0: as long as it does */
     int64_t grace_ms;                   /* from SIGTERM to SIGKILL */

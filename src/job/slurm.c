@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,13 +100,18 @@ static const char wrapper[] =
     "# and the others may only repeat it. Then all others are told to leave.\n"
     "play() {\n"
     "    again=\n"
-    "    for life in $(seq 1 $((1 + restarts))); do\n"
+    "    life=0 counted=0\n"
+    "    while :; do\n"
+    "        life=$((life + 1)) began=$SECONDS\n"
     "        TEQUIO_FAULT_LIFE=$life task $again & pid=$!\n"
     "        trap 'kill -TERM $pid 2>/dev/null' TERM\n"
     "        wait $pid; code=$?\n"
     "        if [ -d /proc/$pid ]; then wait $pid; code=$?; fi # the signal had ended the first wait\n"
     "        if [ $code -lt 128 ] || [ $code -eq 143 ]; then break; fi\n"
-    "        echo \"tequio: task $SLURM_PROCID: exit $code; it may be started again ($life of $restarts)\" >&2\n"
+    "        if [ $((SECONDS - began)) -ge $forgiven ]; then counted=0; fi\n"
+    "        if [ $counted -ge $restarts ]; then break; fi\n"
+    "        counted=$((counted + 1))\n"
+    "        echo \"tequio: task $SLURM_PROCID: exit $code; it is started again ($counted of $restarts)\" >&2\n"
     "        again=--recover\n"
     "    done\n"
     "    if [ \"$SLURM_PROCID\" -eq 0 ] || { [ \"$code\" -ne 0 ] && [ \"$code\" -ne 143 ]; }; then\n"
@@ -139,8 +145,8 @@ void slurm_script(const slurm_options *o, buf *ret)
     add_directives(o, ret);
     buf_adds(ret, "\nlogs=");
     add_quoted(ret, o->log_dir);
-    buf_addf(ret, " restarts=%d requeues=%d limit=%" PRId64 " slack=%d\n", o->max_restarts,
-             o->max_requeues, (int64_t)o->job->max_running_s, SLACK_S);
+    buf_addf(ret, " restarts=%d forgiven=%.0f requeues=%d limit=%" PRId64 " slack=%d\n",
+             o->restarts.most, ceil(o->restarts.forgiven_s), o->max_requeues, (int64_t)o->job->max_running_s, SLACK_S);
     add_environment(o, ret);
     add_roles(o, ret);
     add_port(o, ret);

@@ -14,6 +14,7 @@
 #ifndef TEQUIO_JOB_SLURM_H
 #define TEQUIO_JOB_SLURM_H
 
+#include "job/process/restart.h"
 #include "job/spec/job.h"
 
 typedef struct slurm_options {
@@ -24,7 +25,7 @@ typedef struct slurm_options {
     const char *log_dir;            /* absolute; must be there. The script and all output go there */
     const char *const *sbatch;      /* its further options, NULL at the end */
     int start_port;                 /* of the first task on each node; 0: by the number of Slurm's job */
-    int max_restarts;               /* of a task */
+    restart_limit restarts;         /* of a task */
     int max_requeues;               /* of the job, for failures */
     bool waits;                     /* for its end */
 } slurm_options;

@@ -31,10 +31,10 @@ roster_shape target_shape(const launch *l, int default_port)
     return tasks;
 }
 
-int target_task_restarts(const launch *l)
+restart_limit target_task_restarts(const launch *l)
 {
     const order *o = l->order;
-    return o->job.is_tried_once ? 0 : (int)config_int(o->resolved, "distributed.max_restarts");
+    return o->job.is_tried_once ? (restart_limit){0} : restart_limit_of(o->resolved);
 }
 
 int target_job_restarts(const launch *l)

@@ -9,6 +9,7 @@
 
 #include "cli/play/keys.h"
 #include "cli/submit/order.h"
+#include "job/process/restart.h"
 #include "job/roster.h"
 
 /* As AI Platform does: when a task was started again often enough, the whole job is, so often. */
@@ -51,7 +52,7 @@ extern const target target_compose, target_kubernetes, target_local, target_slur
 /* --- for targets --- */
 
 roster_shape target_shape(const launch *l, int default_port);
-int target_task_restarts(const launch *l);
+restart_limit target_task_restarts(const launch *l);
 int target_job_restarts(const launch *l);
 
 /* The one given, or one for this job alone; wipe it. */

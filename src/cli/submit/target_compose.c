@@ -261,7 +261,7 @@ static int run(const launch *l, error *err)
         .file = file,
         .project = name_project(l),
         .log_dir = l->logs,
-        .max_restarts = target_task_restarts(l),
+        .restarts = target_task_restarts(l),
         .limit_ms = (int64_t)(l->order->job.max_running_s * 1000),
         .grace_ms = TARGET_GRACE_MS,
     };

@@ -71,7 +71,7 @@ static kubernetes_options options_of(const launch *l)
         .any_gpu = args_has(l->args, "any-gpu"),
         .is_secured = o->is_secured && job_tasks(&o->job) > 1,
         .grace_s = (int)ceil(config_f64(o->resolved, "distributed.preempt_grace")) + MORE_GRACE_S,
-        .max_restarts = target_task_restarts(l),
+        .max_restarts = target_task_restarts(l).most,
     };
 }
 

@@ -39,7 +39,7 @@ static ssh_options options_of(const launch *l)
         .arguments = order_arguments_of(o, REMOTE_CONFIG, false),
         .arguments_again = order_arguments_of(o, REMOTE_CONFIG, true),
         .log_dir = l->logs,
-        .max_restarts = target_task_restarts(l),
+        .restarts = target_task_restarts(l),
         .limit_ms = (int64_t)(o->job.max_running_s * 1000),
         .grace_ms = TARGET_GRACE_MS,
     };

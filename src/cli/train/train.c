@@ -243,7 +243,7 @@ static int run_tasks(const job *j, const char *logs, const char *resolved, const
             },
         .arguments = arguments,
         .arguments_again = again,
-        .max_restarts = (int)config_int(j->config, "distributed.max_restarts"),
+        .restarts = restart_limit_of(j->config),
         .log_dir = logs,
         .grace_ms = (int64_t)(config_f64(j->config, "distributed.preempt_grace") * 1000),
     };

@@ -127,7 +127,7 @@ static int play(composed *c, error *err)
     return supervise(&(supervise_options){.n = o->tasks->n,
                                           .start = start,
                                           .user = c,
-                                          .max_restarts = o->max_restarts,
+                                          .restarts = o->restarts,
                                           .log_dir = o->log_dir,
                                           .limit_ms = o->limit_ms,
                                           .grace_ms = o->grace_ms},

@@ -15,6 +15,7 @@
 #ifndef TEQUIO_JOB_DOCKER_CONTAINERS_H
 #define TEQUIO_JOB_DOCKER_CONTAINERS_H
 
+#include "job/process/restart.h"
 #include "job/roster.h"
 
 typedef struct containers_options {
@@ -22,7 +23,7 @@ typedef struct containers_options {
     const char *file;    /* docker-compose.yml */
     const char *project; /* a name that no other job has */
     const char *log_dir; /* must be there; compose.log goes there too */
-    int max_restarts;
+    restart_limit restarts;
     int64_t limit_ms, grace_ms; /* as process/supervise.h has them */
 } containers_options;
 

@@ -4,6 +4,14 @@
 
 enum { FIRST_PAUSE_US = 200 * 1000, LONGEST_PAUSE_US = 5 * 1000 * 1000 };
 
+restart_limit restart_limit_of(const config *c)
+{
+    return (restart_limit){
+        .most = (int)config_int(c, "distributed.max_restarts"),
+        .forgiven_s = config_f64(c, "distributed.restarts_forgiven"),
+    };
+}
+
 bool restart_may_help(int exit_code)
 {
     return exit_code >= 128 && exit_code != status_exit_code(E_PREEMPTED);
@@ -19,13 +27,22 @@ static int64_t pause_before(int start)
     return pause < LONGEST_PAUSE_US ? pause : LONGEST_PAUSE_US;
 }
 
-bool restart_plan(restart *r, int limit, int64_t now_us, int64_t *ret_pause_us)
+bool restart_plan(restart *r, const restart_limit *limit, int64_t now_us, int64_t *ret_pause_us)
 {
-    if (r->n >= limit)
+    if ((double)(now_us - r->began_us) * 1e-6 >= limit->forgiven_s)
+        r->counted = 0;
+    if (r->counted >= limit->most)
         return false;
-    *ret_pause_us = pause_before(++r->n);
+    r->n++;
+    *ret_pause_us = pause_before(++r->counted);
     r->due_us = now_us + *ret_pause_us;
     return true;
+}
+
+void restart_began(restart *r, int64_t now_us)
+{
+    r->began_us = now_us;
+    restart_cancel(r);
 }
 
 void restart_cancel(restart *r)

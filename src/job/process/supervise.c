@@ -170,13 +170,13 @@ static bool plan_restart(supervision *s, const child *c)
     bool is_leaving = s->is_stop_asked || s->is_preempted;
     if (s->first || !restart_may_help(child_exit_code(c)) ||
         (is_master(c) ? is_leaving : !has_master(s)) ||
-        !restart_plan(r, s->options->max_restarts, clock_us(), &pause_us))
+        !restart_plan(r, &s->options->restarts, clock_us(), &pause_us))
         return false;
     char *end = child_describe_failure(c), when[32] = "";
     if (pause_us)
         snprintf(when, sizeof when, " in %.1f s", (double)pause_us * 1e-6);
-    screen_say("%s: %s; it is started again%s (%d of %d)", c->name, end, when, r->n,
-               s->options->max_restarts);
+    screen_say("%s: %s; it is started again%s (%d of %d)", c->name, end, when,
+               r->counted, s->options->restarts.most);
     free(end);
     return true;
 }
@@ -207,7 +207,14 @@ static int64_t time_to_settle(supervision *s, const child *failed)
     return LEAVE_US;
 }
 
-/* The first failure decides. Nobody is told anything any more once the master has ended. */
+/* Nobody is told anything any more, and no end is awaited that matters. */
+static bool is_settled(const supervision *s)
+{
+    bool is_awaited = s->options->primary_decides || (s->blamed && !s->blamed->has_ended);
+    return !has_master(s) && !is_awaited;
+}
+
+/* The first failure decides. */
 static void note_worst(supervision *s, child *worst)
 {
     if (worst && !s->first) {
@@ -215,7 +222,7 @@ static void note_worst(supervision *s, child *worst)
         cancel_restarts(s);
         s->stop_at_us = clock_us() + time_to_settle(s, worst);
     }
-    if (s->first && !s->is_ending && !has_master(s))
+    if (s->first && !s->is_ending && is_settled(s))
         s->stop_at_us = clock_us();
 }
 
@@ -296,6 +303,7 @@ static status start_children(supervision *s, error *err)
 {
     for (; s->n < s->options->n; s->n++) {
         s->restarts[s->n] = (restart)RESTART_INIT;
+        restart_began(&s->restarts[s->n], clock_us());
         TRY(start_task(s, s->n, err));
     }
     return OK;
@@ -306,7 +314,7 @@ static status start_due(supervision *s, error *err)
     for (int i = 0; i < s->n; i++) {
         if (clock_us() < s->restarts[i].due_us)
             continue;
-        restart_cancel(&s->restarts[i]);
+        restart_began(&s->restarts[i], clock_us());
         drain(s, &s->children[i]);
         child_fini(&s->children[i]);
         s->blamed = NULL; /* what the master said of an earlier life is settled by this one */

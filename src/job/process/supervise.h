@@ -6,8 +6,8 @@
  * front, to standard error; only the master's results (its standard output) and its progress are
  * passed on as they are.
  *
- * A task that dies by a signal, or with a code from 128 on, is started again, up to max_restarts
- * times: at once, later after growing pauses. One that was asked to leave (143) is not: the master
+ * A task that dies by a signal, or with a code from 128 on, is started again, within limits
+ * (restart.h): at once, later after growing pauses. One that was asked to leave (143) is not: the master
  * ends the others then, and a few seconds later all are asked who still run, in case it does not
  * know.
  *
@@ -25,6 +25,7 @@
 #define TEQUIO_JOB_PROCESS_SUPERVISE_H
 
 #include "job/process/child.h"
+#include "job/process/restart.h"
 
 #include <stdint.h>
 
@@ -34,7 +35,7 @@ typedef struct supervise_options {
      * until the next call. */
     status (*start)(void *user, int i, int life, child_start *ret, error *err);
     void *user;
-    int max_restarts;            /* of each task */
+    restart_limit restarts;      /* of each task */
     bool primary_decides;        /* nobody's failure counts but the master's, whose code is the job's */
     const char *log_dir;         /* must be there */
     int64_t limit_ms;            /* how long all may take; 0: as long as they do */

@@ -266,7 +266,7 @@ int ssh_run(const ssh_options *o, error *err)
         code = supervise(&(supervise_options){.n = s.roster.n,
                                               .start = start,
                                               .user = &s,
-                                              .max_restarts = o->max_restarts,
+                                              .restarts = o->restarts,
                                               .log_dir = o->log_dir,
                                               .limit_ms = o->limit_ms,
                                               .grace_ms = o->grace_ms},

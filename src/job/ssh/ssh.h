@@ -12,6 +12,7 @@
 #ifndef TEQUIO_JOB_SSH_SSH_H
 #define TEQUIO_JOB_SSH_SSH_H
 
+#include "job/process/restart.h"
 #include "job/roster.h"
 #include "job/ssh/hosts.h"
 
@@ -25,7 +26,7 @@ typedef struct ssh_options {
     const char *config;                 /* text */
     const char *key;                    /* TEQUIO_KEY of the tasks; NULL: none */
     const char *log_dir;                /* on this host; must be there */
-    int max_restarts;
+    restart_limit restarts;
     int64_t limit_ms, grace_ms;         /* as process/supervise.h has them */
 } ssh_options;
 

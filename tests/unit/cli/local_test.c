@@ -6,7 +6,6 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "job/ports.h"
-#include "job/process/restart.h"
 #include "job/roster.h"
 #include "unit/cli/support_task.h"
 
@@ -155,7 +154,7 @@ static void dead_task_starts_again(void **state)
     setenv("SUPPORT_FIFO", fifo, 1);
     run r = launch((local_options){
         .shape = SHAPE(1, 1, 0),
-        .max_restarts = 3,
+        .restarts = {3, 600},
         .arguments = TASKS("ps.0=mortal:2", "worker.0=ok", "chief.0=kill:9"),
         .arguments_again = TASKS("ps.0=mortal:2", "chief.0=await"),
     });
@@ -176,7 +175,7 @@ static void restarts_have_a_limit(void **state)
 {
     (void)state;
     run r = launch((local_options){.shape = SHAPE(1, 1, 0),
-                                   .max_restarts = 2,
+                                   .restarts = {2, 600},
                                    .arguments = TASKS("chief.0=wait", "worker.0=wait", "ps.0=exit:200")});
     assert_int_equal(r.code, 200);
     assert_string_equal(r.err.text, "ps.0 failed first: exit 200 after 2 restarts; its last lines:\n"
@@ -188,7 +187,7 @@ static void permanent_failure_is_final(void **state)
 {
     (void)state;
     run r = launch((local_options){.shape = SHAPE(1, 1, 0),
-                                   .max_restarts = 5,
+                                   .restarts = {5, 600},
                                    .arguments = TASKS("chief.0=wait", "worker.0=exit:3", "ps.0=wait")});
     assert_int_equal(r.code, 3);
     assert_null(strstr(r.errors, "started again"));
@@ -202,26 +201,6 @@ static void done_job_waits_for_nobody(void **state)
     assert_int_equal(r.code, 0);
     assert_int_equal(r.err.code, OK);
     done(&r);
-}
-
-static void pauses_grow(void **state)
-{
-    (void)state;
-    static const int64_t expected_ms[] = {0, 200, 400, 800, 1600, 3200, 5000, 5000};
-    restart r = RESTART_INIT;
-    for (size_t i = 0; i < COUNT_OF(expected_ms); i++) {
-        int64_t pause_us = -1;
-        assert_true(restart_plan(&r, COUNT_OF(expected_ms), 1000, &pause_us));
-        assert_int_equal(pause_us, expected_ms[i] * 1000);
-        assert_int_equal(r.due_us, 1000 + pause_us);
-    }
-    int64_t pause_us;
-    assert_false(restart_plan(&r, COUNT_OF(expected_ms), 1000, &pause_us));
-    static const int final[] = {0, 1, 2, 3, 4, 127, 143}, passing[] = {128 + 9, 128 + 6, 200, 201};
-    for (size_t i = 0; i < COUNT_OF(final); i++)
-        assert_false(restart_may_help(final[i]));
-    for (size_t i = 0; i < COUNT_OF(passing); i++)
-        assert_true(restart_may_help(passing[i]));
 }
 
 static void stubborn_tasks_are_killed(void **state)
@@ -295,7 +274,7 @@ static pid_t launch_apart(const char *dir, const char *master, const char *sign,
         dup2(ends[1], STDERR_FILENO);
         const char *what[] = {master, "worker.0=stubborn", "ps.0=stubborn", NULL};
         local_options options = {.shape = SHAPE(1, 1, 0),
-                                 .max_restarts = 3,
+                                 .restarts = {3, 600},
                                  .arguments = what,
                                  .log_dir = dir,
                                  .grace_ms = 200};
@@ -448,7 +427,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(restarts_have_a_limit),
         cmocka_unit_test(permanent_failure_is_final),
         cmocka_unit_test(done_job_waits_for_nobody),
-        cmocka_unit_test(pauses_grow),
         cmocka_unit_test(stubborn_tasks_are_killed),
         cmocka_unit_test(last_lines_are_at_most_twenty),
         cmocka_unit_test(bar_and_result_of_the_master_pass),

@@ -55,6 +55,11 @@ NodeName=n2 NodeHostname=$(hostname) NodeAddr=127.0.0.2 Port=$3 CPUs=4
 NodeName=n3 NodeHostname=$(hostname) NodeAddr=127.0.0.3 Port=$4 CPUs=4
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
+    # its tasks need no cgroup, and newer daemons do not begin where they find none that they can use
+    case $(slurmd -V) in
+    *" 22."*) ;; # does not know the word
+    *) echo CgroupPlugin=disabled >"$dir/slurm/cgroup.conf" ;;
+    esac
     export SLURM_CONF="$dir/slurm/slurm.conf"
     slurmctld -D >"$dir/slurm/out" 2>&1 &
     for node in n1 n2 n3; do

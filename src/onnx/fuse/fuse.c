@@ -60,6 +60,11 @@ bool fuse_is_near(double x, double wanted)
     return off < 1e-4 && off > -1e-4;
 }
 
+bool fuse_same_shape(const fuser *f, graph_val a, graph_val b)
+{
+    return graph_shape_equal(&fuse_value(f, a)->shape, &fuse_value(f, b)->shape);
+}
+
 int32_t fuse_factors(const fuser *f, graph_val v, graph_val *ret, int32_t most, double *ret_scale)
 {
     graph_val open[16] = {v};

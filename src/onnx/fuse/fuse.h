@@ -55,6 +55,8 @@ const graph_node *fuse_inner(const fuser *f, graph_val v, graph_op op);
 bool fuse_constant(const fuser *f, const graph_node *n, double *ret_number, graph_val *ret_other);
 bool fuse_number(const fuser *f, graph_val v, double *ret);
 bool fuse_is_near(double x, double wanted);
+/* A number may have axes that it gives to what it is combined with: [1,1,1] and [4,6] make [1,4,6]. */
+bool fuse_same_shape(const fuser *f, graph_val a, graph_val b);
 
 /* A product as its factors: through inner MULs, and DIVs by constants. Returns how many values; the
  * constants are multiplied into *ret_scale. -1: more than `most`. */

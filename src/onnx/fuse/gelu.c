@@ -61,7 +61,7 @@ bool fuse_gelu(const fuser *f, const graph_node *n, fusion *ret)
         const graph_node *tanh = one_plus(f, factors[k], OP_TANH);
         bool is_erf = erf && is_scaled(f, erf->in[0], x, 0.7071067812);
         bool is_tanh = tanh && is_tanh_argument(f, tanh->in[0], x);
-        if (!is_erf && !is_tanh)
+        if ((!is_erf && !is_tanh) || !fuse_same_shape(f, x, n->out[0]))
             continue;
         *ret = (fusion){.matched = true, .op = OP_GELU, .n_in = 1, .in = {x}};
         ret->attr.gelu = (gelu_attr){.tanh = is_tanh};

@@ -75,7 +75,8 @@ bool fuse_layer_norm(const fuser *f, const graph_node *n, fusion *ret)
             ret->in[1] = scaled->in[1 - i];
             ret->in[2] = n->in[1 - k];
             return is_per_feature(f, ret->in[1], ret->in[0], axis) &&
-                   is_per_feature(f, ret->in[2], ret->in[0], axis);
+                   is_per_feature(f, ret->in[2], ret->in[0], axis) &&
+                   fuse_same_shape(f, ret->in[0], n->out[0]);
         }
     }
     return false;

@@ -141,7 +141,8 @@ status onnx_op_pow(call *c, error *err)
     if (call_has(c, 1))
         TRY(slot_known(c->im, c->in[1], &known, err));
     TRY(call_value(c, 0, &x, err));
-    if (!known || known->n != 1 || call_at(c, x)->dtype != DT_F32)
+    if (!known || known->n != 1 || call_at(c, x)->dtype != DT_F32 ||
+        known->shape.rank > call_at(c, x)->shape.rank) /* which gives the base axes */
         return power_of_any(c, err);
     double exponent = host_get(known, 0);
     if (exponent == 2.0 || exponent == 3.0 || exponent == 4.0)

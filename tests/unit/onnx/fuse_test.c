@@ -178,6 +178,23 @@ static void not_quite_gelu(void **state)
     finish(f, &p);
 }
 
+static void no_gelu_of_more_axes(void **state)
+{
+    (void)state;
+    file *f = begin();
+    number(f, "root", 1.41421356f);
+    number(f, "one", 1.0f);
+    file_weights(f, "val_9", "1,1,1"); /* 0.5 */
+    file_node(f, "Div", "x root", "a");
+    file_node(f, "Erf", "a", "b");
+    file_node(f, "Add", "b one", "c");
+    file_node(f, "Mul", "x c", "d");
+    file_node(f, "Mul", "d val_9", "y");
+    imported p = ends_as(f, OP_ERF, 5);
+    expect_shape(&p, 0, "[1,4,6]");
+    finish(f, &p);
+}
+
 static void layer_norm(void **state)
 {
     (void)state;
@@ -351,6 +368,7 @@ int main(void)
         cmocka_unit_test(gelu_by_erf),
         cmocka_unit_test(gelu_by_tanh),
         cmocka_unit_test(not_quite_gelu),
+        cmocka_unit_test(no_gelu_of_more_axes),
         cmocka_unit_test(layer_norm),
         cmocka_unit_test(attention),
         cmocka_unit_test(causal_attention),

@@ -169,6 +169,23 @@ static void old_operands_begin_at_an_axis(void **state)
     file_destroy(&f);
 }
 
+/* Whatever the exponent is: a product, a root, nothing at all. */
+static void an_exponent_may_have_more_axes(void **state)
+{
+    (void)state;
+    static const float exponents[] = {1.0f, 2.0f, 0.5f, -1.0f, 1.7f};
+    for (size_t i = 0; i < COUNT_OF(exponents); i++) {
+        file *f = begin(13);
+        file_weights(f, "val_9", "1,1,1")->float_data[0] = exponents[i];
+        file_node(f, "Pow", "x val_9", "y");
+        file_output(f, "y");
+        imported p = import_ok(f, ONNX_TRAIN);
+        expect_shape(&p, 0, "[1,4,6]");
+        imported_fini(&p);
+        file_destroy(&f);
+    }
+}
+
 static void a_power_of_nothing_is_refused(void **state)
 {
     (void)state;
@@ -188,6 +205,7 @@ int main(void)
         cmocka_unit_test(a_diagonal_may_lie_outside),
         cmocka_unit_test(unpooled_images_may_be_longer),
         cmocka_unit_test(old_operands_begin_at_an_axis),
+        cmocka_unit_test(an_exponent_may_have_more_axes),
         cmocka_unit_test(a_power_of_nothing_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,6 +187,15 @@ typedef struct dropout_attr {
                                          * rng_mix(stream, batch id)), word e >= ratio * 2^32 */
 } dropout_attr;
 
+/* RANDOM: shift + scale u, u uniform in [0, 1), or normal of mean 0 and deviation 1. Element e is of
+ * words of the stream (seed, RNG_NODE, rng_mix(stream, batch id)), as backend/random_math.h says. */
+typedef struct random_attr {
+    graph_shape shape;
+    enum { RANDOM_UNIFORM, RANDOM_NORMAL } kind;
+    float shift, scale;
+    uint64_t seed, stream;
+} random_attr;
+
 typedef struct shape_attr {             /* RESHAPE, EXPAND, SUM_TO, ZERO (f32) */
     graph_shape shape;                  /* RESHAPE: a -1 takes what is left; the rule puts a size */
     bool zero_copies;                   /* RESHAPE: the input's axis; the rule puts that size */

@@ -5,6 +5,7 @@
 #include "numeric/onnx_run.h"
 #include "numeric/support_compare.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -340,6 +341,104 @@ static void a_condition_of_data_chooses(void **state)
     }
 }
 
+/* --- random numbers --- */
+
+enum { DRAWN = 2000 };
+
+static double mean_of(const double *x, int64_t n, double power, double around)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += pow(x[i] - around, power);
+    return sum / (double)n;
+}
+
+static file *drawing(void)
+{
+    file *f = file_create(17);
+    file_input(f, "x", FILE_FLOAT, "2000");
+    file_input(f, "p", FILE_FLOAT, "2000");
+    file_input(f, "logits", FILE_FLOAT, "1,3");
+    file_float(f, file_node(f, "RandomNormalLike", "x", "n"), "mean", 2);
+    Onnx__NodeProto *u = file_node(f, "RandomUniformLike", "x", "u");
+    file_float(f, u, "low", -1);
+    file_float(f, u, "high", 3);
+    file_int(f, file_node(f, "Bernoulli", "p", "b"), "dtype", FILE_BOOL);
+    file_int(f, file_node(f, "Multinomial", "logits", "m"), "sample_size", DRAWN);
+    file_node(f, "RandomNormalLike", "x", "n2");
+    Onnx__NodeProto *shaped[2];
+    for (int i = 0; i < 2; i++) {
+        shaped[i] = file_node(f, "RandomNormal", "", i ? "s2" : "s1");
+        file_list(f, shaped[i], "shape", "4,5");
+        file_float(f, shaped[i], "seed", 3);
+    }
+    const char *outputs[] = {"n", "u", "b", "m", "n2", "s1", "s2"};
+    for (size_t i = 0; i < COUNT_OF(outputs); i++)
+        file_output(f, outputs[i]);
+    return f;
+}
+
+static run_result *draw(int64_t batch)
+{
+    static double x[DRAWN], p[DRAWN];
+    static const double logits[] = {0, 0.6931471805599453, -INFINITY}; /* 1/3, 2/3, 0 */
+    for (int i = 0; i < DRAWN; i++)
+        p[i] = 0.3;
+    file *f = drawing();
+    const run_input in[] = {{"x", DT_F32, {1, {DRAWN}}, x, false},
+                            {"p", DT_F32, {1, {DRAWN}}, p, false},
+                            {"logits", DT_F32, {2, {1, 3}}, logits, false}};
+    run_result *r = run_file(f, in, COUNT_OF(in), batch);
+    file_destroy(&f);
+    return r;
+}
+
+/* Within four deviations of what the distribution says. */
+static void expect_about(double is, double mean, double deviation)
+{
+    assert_true(fabs(is - mean) <= 4 * deviation / sqrt(DRAWN));
+}
+
+static void what_is_drawn_has_its_distribution(void **state)
+{
+    (void)state;
+    run_result *r = draw(5);
+    expect_about(mean_of(r->y[0], DRAWN, 1, 0), 2, 1);
+    expect_about(mean_of(r->y[0], DRAWN, 2, 2), 1, sqrt(2));
+    expect_about(mean_of(r->y[0], DRAWN, 4, 2), 3, sqrt(96));
+    expect_about(mean_of(r->y[1], DRAWN, 1, 0), 1, 4 / sqrt(12));
+    expect_about(mean_of(r->y[1], DRAWN, 2, 1), 16.0 / 12, 1.2);
+    for (int i = 0; i < DRAWN; i++) {
+        assert_true(r->y[1][i] >= -1 && r->y[1][i] <= 3);
+        assert_true(r->y[2][i] == 0 || r->y[2][i] == 1);
+        assert_true(r->y[3][i] == 0 || r->y[3][i] == 1); /* the third class never */
+    }
+    assert_int_equal(r->type[2], DT_BOOL);
+    assert_int_equal(r->type[3], DT_I32);
+    assert_int_equal(r->shape[3].dim[1], DRAWN);
+    expect_about(mean_of(r->y[2], DRAWN, 1, 0), 0.3, sqrt(0.21));
+    expect_about(mean_of(r->y[3], DRAWN, 1, 0), 2.0 / 3, sqrt(2.0 / 9));
+    free(r);
+}
+
+/* By the batch and the node; one seed in the file is one stream. */
+static void what_is_drawn_is_the_batchs(void **state)
+{
+    (void)state;
+    run_result *a = draw(5), *again = draw(5), *other = draw(6);
+    for (size_t k = 0; k < 7; k++) {
+        size_t bytes = (size_t)graph_shape_elements(&a->shape[k]) * sizeof(double);
+        assert_memory_equal(a->y[k], again->y[k], bytes);
+        assert_memory_not_equal(a->y[k], other->y[k], bytes);
+    }
+    assert_memory_not_equal(a->y[0], a->y[4], DRAWN * sizeof(double));
+    assert_memory_equal(a->y[5], a->y[6], 20 * sizeof(double));
+    assert_int_equal(a->shape[5].rank, 2);
+    free(a);
+    free(again);
+    free(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -351,6 +450,8 @@ int main(void)
         cmocka_unit_test(sequences_are_lists),
         cmocka_unit_test(a_map_takes_items),
         cmocka_unit_test(a_condition_of_data_chooses),
+        cmocka_unit_test(what_is_drawn_has_its_distribution),
+        cmocka_unit_test(what_is_drawn_is_the_batchs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

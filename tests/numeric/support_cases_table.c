@@ -86,6 +86,14 @@ static const op_case rows[] = {
          .attr = ATTR(dropout_attr, .ratio = 1.0f / 3, .seed = 8, .stream = 1)),
     CASE(DROPOUT, "long", 2, IN(X(3, 6007), BATCH),
          .attr = ATTR(dropout_attr, .ratio = 0.1f, .seed = 9, .stream = 1)),
+    CASE(RANDOM, "uniform", 1, IN(BATCH),
+         .attr = ATTR(random_attr, .shape = {2, {5, 67}}, .shift = -2, .scale = 3, .seed = 7)),
+    CASE(RANDOM, "one number", 1, IN(BATCH), .attr = ATTR(random_attr, .scale = 1, .stream = 4)),
+    CASE(RANDOM, "normal", 1, IN(BATCH),
+         .attr = ATTR(random_attr, .shape = {3, {3, 5, 7}}, .kind = RANDOM_NORMAL, .shift = 1,
+                      .scale = 0.5f, .seed = 8, .stream = 1)),
+    CASE(RANDOM, "many", 1, IN(BATCH),
+         .attr = ATTR(random_attr, .shape = {2, {9, 6007}}, .kind = RANDOM_NORMAL, .scale = 1)),
     CASE(DROPOUT, "nothing", 2, IN(X(5), BATCH), .attr = ATTR(dropout_attr, .ratio = 0)),
 
 };

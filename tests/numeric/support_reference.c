@@ -268,6 +268,8 @@ static ref_op *network_op(graph_op op)
         return ref_to_half;
     case OP_DROPOUT:
         return ref_dropout;
+    case OP_RANDOM:
+        return ref_random;
     case OP_GATHER:
         return ref_gather;
     case OP_SLICE:

@@ -294,3 +294,15 @@ void ref_dropout(const ref_tensor *in, int32_t n_in, const ref_tensor *out, cons
             out[1].x[i] = stays;
     }
 }
+
+void ref_random(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
+{
+    (void)n_in;
+    const random_attr *a = attr;
+    rng stream = rng_make(a->seed, RNG_NODE, rng_mix(a->stream, (uint64_t)in[0].x[0]));
+    for (int64_t i = 0; i < out[0].n; i++) {
+        float drawn = a->kind == RANDOM_NORMAL ? rng_normal(&stream, (uint64_t)i)
+                                               : rng_uniform(&stream, (uint64_t)i);
+        out[0].x[i] = (double)a->shift + (double)a->scale * (double)drawn;
+    }
+}

@@ -62,6 +62,7 @@ static const cpu_plan plan_of[OP_COUNT] = {
     [OP_ATTENTION] = plan_attention,
     [OP_ROTARY_EMBEDDING] = plan_rotary,
     [OP_DROPOUT] = plan_dropout,
+    [OP_RANDOM] = plan_random,
     [OP_FLATTEN] = plan_copy,
     [OP_RESHAPE] = plan_copy,
     [OP_TRANSPOSE] = plan_move,

@@ -53,6 +53,7 @@ static const bool exact[OP_COUNT] = {
     [OP_POW] = true,
     [OP_PRELU] = true,
     [OP_PRELU_BWD] = true,
+    [OP_RANDOM] = true,
     [OP_REDUCE_MAX] = true,
     [OP_REDUCE_MIN] = true,
     [OP_RESHAPE] = true,

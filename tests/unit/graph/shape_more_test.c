@@ -175,6 +175,13 @@ static void losses_and_norms(void **state)
         {OP_DROPOUT, {F(8, 4), L(1)}, &all, {0}, "the ratio 1 must be in [0,1)"},
         {OP_DROPOUT, {F(8, 4), F(1)}, &half, {0}, "the batch id is float32 [1], must be one int64"},
         {OP_DROPOUT, {F(8, 4), L(2)}, &half, {0}, "the batch id is int64 [2], must be one int64"},
+        {OP_RANDOM, {L(1)}, &(random_attr){.shape = {2, {3, 4}}}, {"[3,4]"}, NULL},
+        {OP_RANDOM, {L(2)}, &(random_attr){.seed = 1}, {0}, "the batch id is int64 [2], must be one int64"},
+        {OP_RANDOM,
+         {L(1)},
+         &(random_attr){.shape = {.rank = 9}},
+         {0},
+         "a shape has 0 to 8 axes, not 9"},
         {OP_DROPOUT_BWD, {F(8, 4), U8(8, 4)}, &half, {"[8,4]"}, NULL},
     };
     CHECK_ROWS(rows);

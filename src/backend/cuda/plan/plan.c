@@ -67,6 +67,7 @@ const cuda_plan cuda_plan_of[OP_COUNT] = {
     [OP_ATTENTION] = cuda_plan_attention,
     [OP_ROTARY_EMBEDDING] = cuda_plan_rotary,
     [OP_DROPOUT] = cuda_plan_dropout,
+    [OP_RANDOM] = cuda_plan_random,
     [OP_FLATTEN] = cuda_plan_copy,
     [OP_RESHAPE] = cuda_plan_copy,
     [OP_REDUCE_MEAN] = cuda_plan_reduce,

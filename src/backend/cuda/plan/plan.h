@@ -45,6 +45,7 @@ MUST_USE status cuda_plan_loss_bwd(backend_program *p, cuda_node *n, error *err)
 MUST_USE status cuda_plan_lrn(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_pool(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_product(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_random(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_recurrent(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_reduce(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_reduce_prod_bwd(backend_program *p, cuda_node *n, error *err);

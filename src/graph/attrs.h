@@ -46,12 +46,12 @@ typedef struct pool_attr {
 /* GROUP_NORMALIZATION (opset 21: scale and bias per channel), INSTANCE_NORMALIZATION, gradient */
 typedef struct group_norm_attr {
     int64_t groups;                     /* INSTANCE_NORMALIZATION: set by the shape rule */
-    float epsilon;                      /* 0: 1e-5 */
+    float epsilon;
 } group_norm_attr;
 
 typedef struct lrn_attr {               /* LRN, LRN_BWD */
     int64_t size;
-    float alpha, beta, bias;            /* 0: 1e-4, 0.75, 1 */
+    float alpha, beta, bias;
 } lrn_attr;
 
 /* Operands of LSTM, GRU and RNN by place; then those their gradients have beside. */
@@ -153,14 +153,14 @@ typedef struct accuracy_attr {
 } accuracy_attr;
 
 typedef struct batch_norm_attr {        /* forward and backward */
-    float epsilon;                      /* 0: 1e-5 */
+    float epsilon;
     bool training;                      /* statistics of this batch; otherwise the inputs' */
 } batch_norm_attr;
 
 /* LAYER_NORMALIZATION, RMS_NORMALIZATION and their gradients: over the axes from `axis` on */
 typedef struct row_norm_attr {
     int32_t axis;                       /* ONNX's default must be given: -1 */
-    float epsilon;                      /* 0: 1e-5 */
+    float epsilon;
 } row_norm_attr;
 
 /* ATTENTION, ATTENTION_BWD: ONNX's Attention, and dropout of the probabilities */
@@ -274,7 +274,7 @@ typedef struct resize_attr {
     double scales[GRAPH_RANK];
     bool exact[GRAPH_RANK];             /* set by the rule: the size was given, not the scale */
     double roi[2 * GRAPH_RANK];         /* RESIZE_CROP: [begins..., ends...] */
-    float cubic_a;                      /* 0: -0.75 */
+    float cubic_a;                      /* RESIZE_CUBIC: ONNX's default is -0.75 */
     float outside;                      /* RESIZE_CROP: the value beyond the input */
     bool exclude_outside, antialias;
     graph_shape x;                      /* backward: the shape to produce */

@@ -57,7 +57,7 @@ static double cubic(double x, double a)
 static double weight_at(const resize_attr *r, double distance)
 {
     if (r->mode == RESIZE_CUBIC)
-        return cubic(distance, r->cubic_a == 0 ? -0.75 : (double)r->cubic_a);
+        return cubic(distance, (double)r->cubic_a);
     distance = absolute(distance);
     return distance < 1 ? 1 - distance : 0;
 }

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-status body_find(const call *c, const char *attribute, const Onnx__GraphProto **ret, error *err)
+status body_find(call *c, const char *attribute, const Onnx__GraphProto **ret, error *err)
 {
     const Onnx__AttributeProto *a = call_attribute(c, attribute);
     if (!a || !a->g)

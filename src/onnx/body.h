@@ -8,7 +8,7 @@
 #include "onnx/call.h"
 
 /* E_DATA if the node has none of that name. */
-MUST_USE status body_find(const call *c, const char *attribute, const Onnx__GraphProto **ret,
+MUST_USE status body_find(call *c, const char *attribute, const Onnx__GraphProto **ret,
                           error *err);
 
 /* What names inside begin with: those of the node, and of its iteration where there are several. */

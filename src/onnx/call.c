@@ -1,9 +1,6 @@
 #include "onnx/call.h"
 
 #include <inttypes.h>
-#include <string.h>
-
-enum { FLOAT = 1, INT = 2, STRING = 3, INTS = 7 }; /* types of attributes */
 
 bool call_has(const call *c, int32_t i)
 {
@@ -95,102 +92,25 @@ status call_known_number(call *c, int32_t i, double otherwise, double *ret, erro
     return OK;
 }
 
-static const Onnx__AttributeProto *find(Onnx__AttributeProto *const *list, size_t n,
-                                        const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(onnx_text(list[i]->name), name) == 0)
-            return list[i];
-    return NULL;
-}
-
-/* In a function's body an attribute may stand for one of the call, which may stand for another. */
-static const Onnx__AttributeProto *resolve(const scope *s, const Onnx__NodeProto *n,
-                                           const char *name)
-{
-    const Onnx__AttributeProto *a = find(n->attribute, n->n_attribute, name);
-    while (a && *onnx_text(a->ref_attr_name)) {
-        const char *wanted = a->ref_attr_name;
-        if (!s->function)
-            return NULL;
-        a = find(s->caller->attribute, s->caller->n_attribute, wanted);
-        if (!a)
-            return find(s->function->attribute_proto, s->function->n_attribute_proto, wanted);
-        s = s->caller_scope;
-    }
-    return a;
-}
-
-const Onnx__AttributeProto *call_attribute(const call *c, const char *name)
-{
-    return resolve(c->scope, c->node, name);
-}
-
-/* Old files say no type; then the field that is there counts. */
-static const Onnx__AttributeProto *typed(call *c, const char *name, int type)
-{
-    const Onnx__AttributeProto *a = call_attribute(c, name);
-    if (!a)
-        return NULL;
-    bool is = a->has_type      ? a->type == type
-              : type == FLOAT  ? a->has_f
-              : type == INT    ? a->has_i
-              : type == STRING ? a->has_s
-                               : true;
-    if (is)
-        return a;
-    c->wrong = name;
-    return NULL;
-}
-
-int64_t call_int(call *c, const char *name, int64_t otherwise)
-{
-    const Onnx__AttributeProto *a = typed(c, name, INT);
-    return a ? a->i : otherwise;
-}
-
-int32_t call_narrow(int64_t value)
-{
-    return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : (int32_t)value;
-}
-
-int32_t call_int32(call *c, const char *name, int64_t otherwise)
-{
-    return call_narrow(call_int(c, name, otherwise));
-}
-
-double call_float(call *c, const char *name, double otherwise)
-{
-    const Onnx__AttributeProto *a = typed(c, name, FLOAT);
-    return a ? (double)a->f : otherwise;
-}
-
-const char *call_str(call *c, const char *name, const char *otherwise)
-{
-    const Onnx__AttributeProto *a = typed(c, name, STRING);
-    return a ? arena_strndup(c->im->a, (const char *)a->s.data, a->s.len) : otherwise;
-}
-
-int32_t call_ints(call *c, const char *name, int64_t *ret, int32_t most)
-{
-    const Onnx__AttributeProto *a = typed(c, name, INTS);
-    if (!a)
-        return -1;
-    if (a->n_ints > (size_t)most) {
-        c->wrong = name;
-        return -1;
-    }
-    for (size_t i = 0; i < a->n_ints; i++)
-        ret[i] = a->ints[i];
-    return (int32_t)a->n_ints;
-}
-
 status call_ints_moved(call *c, const char *name, int64_t since, int32_t i, int64_t *ret,
                        int32_t most, int32_t *ret_n, error *err)
 {
     if (c->version >= since)
         return call_known_ints(c, i, ret, most, ret_n, err);
     *ret_n = call_ints(c, name, ret, most);
+    return OK;
+}
+
+status call_align(call *c, const graph_shape *a, graph_shape *b, error *err)
+{
+    int32_t axis = 0;
+    if (c->version >= 7 || !call_flag(c, "broadcast") || !call_attribute(c, "axis"))
+        return OK;
+    TRY(call_axis(call_int_or(c, "axis", 0), a->rank, &axis, err));
+    if (axis + b->rank > a->rank)
+        return FAIL(err, E_DATA, "its second input has too many axes to begin at axis %" PRId32, axis);
+    while (axis + b->rank < a->rank)
+        b->dim[b->rank++] = 1;
     return OK;
 }
 

@@ -1,13 +1,16 @@
 /*
  * A node under translation: its inputs, attributes and outputs, for the operator files in ops/.
  *
- * Accessors of attributes answer with a default where there is none; one of a wrong type is noted
- * in the call, which fails after the operator's function has returned. Threads: one at a time.
+ * Accessors of attributes answer with the default of ONNX's schema where a node has none; where the
+ * schema has none either, callers say what it is then. One of a wrong type is noted in the call, which
+ * fails after the operator's function has returned; so does one that nobody asked for, unless it says
+ * what is the default anyway. Threads: one at a time.
  */
 #ifndef TEQUIO_ONNX_CALL_H
 #define TEQUIO_ONNX_CALL_H
 
 #include "graph/attrs.h"
+#include "onnx/schema.h"
 #include "onnx/walk.h"
 
 typedef struct call {
@@ -15,12 +18,14 @@ typedef struct call {
     const scope *scope;
     const Onnx__NodeProto *node;
     int64_t version;  /* of the operator set of its domain */
+    const onnx_schema *schema; /* what ONNX says of the operator in that version */
     const char *name; /* of its first output, as values of the graph are named */
     slot **in;
     int32_t n_in;
     slot *out;         /* ABSENT where nothing was returned yet */
     int32_t n_out;     /* as many as the node lists */
-    const char *wrong; /* an attribute of a wrong type, NULL if all are right */
+    const char *wrong; /* an attribute that is missing or of a wrong type, NULL if all are right */
+    uint64_t read;     /* which of the node's attributes were asked for */
 } call;
 
 typedef status translate_fn(call *c, error *err);
@@ -41,20 +46,37 @@ MUST_USE status call_known_ints(call *c, int32_t i, int64_t *ret, int32_t most, 
                                 error *err);
 MUST_USE status call_known_number(call *c, int32_t i, double otherwise, double *ret, error *err);
 
-/* Attributes */
-const Onnx__AttributeProto *call_attribute(const call *c, const char *name); /* NULL if absent */
-int64_t call_int(call *c, const char *name, int64_t otherwise);
+/* Attributes (attribute.c) */
+const Onnx__AttributeProto *call_attribute(call *c, const char *name); /* NULL if absent */
+int64_t call_int(call *c, const char *name);
+int64_t call_int_or(call *c, const char *name, int64_t otherwise);
 /* In 32 bits: a number beyond them becomes the last one there is, which no check takes for an
  * axis. */
-int32_t call_int32(call *c, const char *name, int64_t otherwise);
+int32_t call_int32(call *c, const char *name);
+int32_t call_int32_or(call *c, const char *name, int64_t otherwise);
 int32_t call_narrow(int64_t value);
-double call_float(call *c, const char *name, double otherwise);
-const char *call_str(call *c, const char *name, const char *otherwise);
-/* At most `most`; -1 when absent. */
+double call_float(call *c, const char *name);
+double call_float_or(call *c, const char *name, double otherwise);
+const char *call_str(call *c, const char *name);
+bool call_knows(const call *c, const char *name); /* has any version of the operator this one? */
+bool call_flag(call *c, const char *name);        /* false where none has */
+/* At most `most`; -1 when absent and there is no default. */
 int32_t call_ints(call *c, const char *name, int64_t *ret, int32_t most);
+/* What it says makes no difference here. */
+void call_ignore(call *c, const char *name);
+/* Does the node keep to its schema, and stands each attribute that belongs to a function for one that
+ * the function has? E_DATA, E_UNSUPPORTED. */
+MUST_USE status call_check(const call *c, error *err);
+/* Afterwards: was each of its attributes asked for, or says what is meant without it? E_DATA for one of a
+ * wrong type, E_UNSUPPORTED for one that would have been passed over. */
+MUST_USE status call_check_read(const call *c, error *err);
 /* By attribute in opsets below `since`, from then on by input i. */
 MUST_USE status call_ints_moved(call *c, const char *name, int64_t since, int32_t i, int64_t *ret,
                                 int32_t most, int32_t *ret_n, error *err);
+
+/* Before opset 7 an attribute could say at which axis of the first operand the second one begins; else it
+ * ends where that does, as now. `b` becomes as long as it must be then. E_DATA if it has no place. */
+MUST_USE status call_align(call *c, const graph_shape *a, graph_shape *b, error *err);
 
 /* Nodes. `call_emit` appends one whose output 0 only this operator reads, `call_finish` the one
  * that makes the call's output 0 and carries its name. */

@@ -44,8 +44,33 @@ static status walk_function(call *c, const Onnx__FunctionProto *f, scope *body, 
     return take_results(c, body, wanted, f->n_output, err);
 }
 
+static bool declares(const Onnx__FunctionProto *f, const char *attribute)
+{
+    for (size_t i = 0; i < f->n_attribute; i++)
+        if (strcmp(f->attribute[i], attribute) == 0)
+            return true;
+    for (size_t i = 0; i < f->n_attribute_proto; i++)
+        if (strcmp(onnx_text(f->attribute_proto[i]->name), attribute) == 0)
+            return true;
+    return false;
+}
+
+/* A call gives a function what it declares, and nothing beyond. */
+static status check_call(const call *c, const Onnx__FunctionProto *f, error *err)
+{
+    if ((size_t)c->n_in > f->n_input || (size_t)c->n_out > f->n_output)
+        return FAIL(err, E_DATA, "it has %d inputs and %d outputs, the function %zu and %zu",
+                    (int)c->n_in, (int)c->n_out, f->n_input, f->n_output);
+    for (size_t i = 0; i < c->node->n_attribute; i++)
+        if (!declares(f, onnx_text(c->node->attribute[i]->name)))
+            return FAIL(err, E_DATA, "its attribute '%s' is none that the function has",
+                        onnx_text(c->node->attribute[i]->name));
+    return OK;
+}
+
 status control_call(call *c, const Onnx__FunctionProto *f, error *err)
 {
+    TRY(check_call(c, f, err));
     if (c->scope->depth > ONNX_NESTING)
         return FAIL(err, E_DATA, "functions call each other more than %d deep, or themselves",
                     ONNX_NESTING);

@@ -26,7 +26,7 @@
 #include "onnx/host.h"
 #include "onnx/model.h"
 
-enum { ONNX_OPSET_MIN = 1, ONNX_OPSET_MAX = 24 };
+enum { ONNX_OPSET_MIN = 1, ONNX_OPSET_MAX = 28 };
 
 typedef enum onnx_mode {
     ONNX_TRAIN, /* Dropout drops, BatchNormalization uses the batch and moves its statistics */

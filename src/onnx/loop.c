@@ -334,7 +334,7 @@ static status stack_all(loop *l, error *err)
 
 status loop_scan(call *c, error *err)
 {
-    scan s = {.n = call_int32(c, "num_scan_inputs", 0)};
+    scan s = {.n = call_int32(c, "num_scan_inputs")};
     loop l = {.n_carried = c->n_in - s.n, .n_behind = s.n};
     if (onnx_opset(c->scope->opsets, c->scope->n_opsets, "") < 9)
         return body_refuse(c, "supported from opset 9 on");

@@ -23,32 +23,45 @@ void walk_refuse(importer *im, const Onnx__NodeProto *n, const char *format, ...
     im->n_refusals++;
 }
 
-/* The row that can carry the node out, or NULL with what is wrong said. */
-static const onnx_op *find_row(importer *im, const scope *s, const Onnx__NodeProto *n,
-                               int64_t *ret_version)
+/* What ONNX says of the node's operator in the version that the model uses, or NULL with what is wrong
+ * said. */
+static const onnx_schema *find_schema(importer *im, const scope *s, const Onnx__NodeProto *n,
+                                      int64_t *ret_version)
 {
-    const char *domain = onnx_text(n->domain);
-    const onnx_op *row = onnx_op_find(domain, onnx_text(n->op_type));
-    int64_t version = onnx_opset(s->opsets, s->n_opsets, domain);
-    if (!row)
-        walk_refuse(im, n,
-                    *domain ? "no such operator in the domain '%s' here"
-                            : "this operator is not supported%s",
-                    domain);
-    else if (version == 0)
+    const char *domain = onnx_text(n->domain), *type = onnx_text(n->op_type);
+    const onnx_schema *first = onnx_schema_first(domain, type), *schema;
+    bool is_main = !*domain || strcmp(domain, "ai.onnx") == 0;
+    int64_t version = *ret_version = onnx_opset(s->opsets, s->n_opsets, domain);
+    if (!first && is_main)
+        walk_refuse(im, n, "ONNX has no such operator, up to opset %d", ONNX_OPSET_MAX);
+    else if (!first)
+        walk_refuse(im, n, "no such operator in the domain '%s' here", domain);
+    else if (version <= 0)
         walk_refuse(im, n, "the model does not say which version of the domain '%s' it uses",
                     *domain ? domain : "ai.onnx");
-    else if (version < row->first)
-        walk_refuse(im, n, "supported from opset %" PRId64 " on, the model uses %" PRId64,
-                    row->first, version);
-    else if (!*row->domain && version > ONNX_OPSET_MAX)
+    else if (is_main && version > ONNX_OPSET_MAX)
         walk_refuse(im, n, "the model uses opset %" PRId64 ", newer than %d", version,
                     ONNX_OPSET_MAX);
-    else {
-        *ret_version = version;
-        return row;
-    }
+    else if (!(schema = onnx_schema_find(domain, type, version)))
+        walk_refuse(im, n, "this operator is not in opset %" PRId64 "; since %" PRId64, version,
+                    first->since);
+    else
+        return schema;
     return NULL;
+}
+
+/* The row that can carry the node out, or NULL with what is wrong said. */
+static const onnx_op *find_row(importer *im, const Onnx__NodeProto *n, int64_t version)
+{
+    const onnx_op *row = onnx_op_find(onnx_text(n->domain), onnx_text(n->op_type));
+    if (!row)
+        walk_refuse(im, n, "this operator is not supported");
+    else if (version < row->first) {
+        walk_refuse(im, n, "supported from opset %" PRId64 " on, the model uses %" PRId64,
+                    row->first, version);
+        return NULL;
+    }
+    return row;
 }
 
 static status no_source(const importer *im, const char *name, error *err)
@@ -98,10 +111,9 @@ static status carry_out(call *c, const onnx_op *row, error *err)
         st = row->fold(c, err);
     if (st == OK && !has_result(c))
         st = row->translate(c, err);
-    if (!c->wrong)
-        return st;
-    error_clear(err);
-    return FAIL(err, E_DATA, "its attribute '%s' is of a wrong type, or too long", c->wrong);
+    if (c->wrong)
+        error_clear(err);
+    return st == OK || c->wrong ? call_check_read(c, err) : st;
 }
 
 status call_other(call *c, const char *type, slot **in, int32_t n_in, const int32_t *axis, slot *ret,
@@ -124,6 +136,7 @@ status call_other(call *c, const char *type, slot **in, int32_t n_in, const int3
                   .scope = c->scope,
                   .node = n,
                   .version = OTHER_VERSION,
+                  .schema = onnx_schema_find("", type, OTHER_VERSION),
                   .in = in,
                   .n_in = n_in,
                   .out = arena_alloc(c->im->a, sizeof *other.out),
@@ -164,20 +177,43 @@ static void refuse_unmade(importer *im, const call *c)
 
 static status walk_row(importer *im, call *c, error *err)
 {
-    error own = ERROR_INIT;
-    const onnx_op *row = find_row(im, c->scope, c->node, &c->version);
+    const onnx_op *row = find_row(im, c->node, c->version);
     refuse_unmade(im, c);
     if (!row || any_is(c, SLOT_REFUSED) || any_is(c, SLOT_UNMADE)) {
         refuse_results(c);
         return OK;
     }
-    status st = carry_out(c, row, &own);
-    if (st == E_UNSUPPORTED) {
-        walk_refuse(im, c->node, "%s", own.text);
+    TRY(call_check(c, err));
+    return carry_out(c, row, err);
+}
+
+/* A node of an operator of ONNX's. */
+static status walk_operator(importer *im, call *c, error *err)
+{
+    c->schema = find_schema(im, c->scope, c->node, &c->version);
+    if (!c->schema) {
         refuse_results(c);
         return OK;
     }
-    return st == OK ? OK : FAIL(err, st, "%s", own.text);
+    if (!control_of(c->node))
+        return walk_row(im, c, err);
+    TRY(call_check(c, err));
+    return control_of(c->node)(c, err);
+}
+
+/* What cannot be carried out is noted, and what it would have made is refused. */
+static status walk_or_refuse(importer *im, call *c, error *err)
+{
+    error own = ERROR_INIT;
+    const Onnx__FunctionProto *f = control_function(im->m, c->node);
+    status st = f ? control_call(c, f, &own) : walk_operator(im, c, &own);
+    if (st == OK)
+        return OK;
+    if (st != E_UNSUPPORTED)
+        return FAIL(err, st, "%s", own.text);
+    walk_refuse(im, c->node, "%s", own.text);
+    refuse_results(c);
+    return OK;
 }
 
 status walk_step(importer *im, error *err)
@@ -202,13 +238,7 @@ static status walk_node(importer *im, scope *s, const Onnx__NodeProto *n, error 
     c.n_out = (int32_t)n->n_output;
     c.out = arena_alloc(im->a, n->n_output * sizeof *c.out);
     c.name = *n->output[0] ? arena_printf(im->a, "%s%s", s->prefix, n->output[0]) : NULL;
-    const Onnx__FunctionProto *f = control_function(im->m, n);
-    if (f)
-        TRY(control_call(&c, f, err));
-    else if (control_of(n))
-        TRY(control_of(n)(&c, err));
-    else
-        TRY(walk_row(im, &c, err));
+    TRY(walk_or_refuse(im, &c, err));
     return put_results(im, s, &c, err);
 }
 

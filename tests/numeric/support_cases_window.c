@@ -171,12 +171,14 @@ static const op_case rows[] = {
     CASE(INSTANCE_NORMALIZATION, "videos", 3, IN(X(1, 16, 2, 3, 4), X(16), X(16)),
          GROUPS_(.groups = 0)),
 
-    CASE(LRN, "three neighbours", 1, IN(X(2, 7, 4, 5)), LRN_(.size = 3, .alpha = 0.3f)),
+    CASE(LRN, "three neighbours", 1, IN(X(2, 7, 4, 5)),
+         LRN_(.size = 3, .alpha = 0.3f, .beta = 0.75f, .bias = 1)),
     CASE(LRN, "an even number", 1, IN(X(2, 17, 3, 3)),
          LRN_(.size = 4, .alpha = 1, .beta = 0.5f, .bias = 2)),
     CASE(LRN, "more than there are, long planes", 1, IN(X(1, 3, 21, 20)),
-         LRN_(.size = 9, .alpha = 0.5f)),
-    CASE(LRN, "rows", 1, IN(X(4, 9)), LRN_(.size = 5, .alpha = 0.2f)),
+         LRN_(.size = 9, .alpha = 0.5f, .beta = 0.75f, .bias = 1)),
+    CASE(LRN, "rows", 1, IN(X(4, 9)),
+         LRN_(.size = 5, .alpha = 0.2f, .beta = 0.75f, .bias = 1)),
 };
 
 const case_table cases_window = {rows, sizeof rows / sizeof *rows};

@@ -265,7 +265,7 @@ void ref_batch_norm(const ref_tensor *in, int32_t n_in, const ref_tensor *out, c
 {
     (void)n_in;
     const batch_norm_attr *a = attr;
-    double epsilon = a->epsilon == 0 ? 1e-5 : (double)a->epsilon;
+    double epsilon = (double)a->epsilon;
     ref_axis axis = ref_split(&in[0].shape, 1);
     for (int64_t c = 0; c < axis.n; c++) {
         double mean = in[3].x[c], var = in[4].x[c];

@@ -76,7 +76,7 @@ static double round_as(const resize_attr *r, double x)
 
 static double kernel(const resize_attr *r, double x)
 {
-    double a = r->cubic_a == 0 ? -0.75 : (double)r->cubic_a, d = fabs(x);
+    double a = (double)r->cubic_a, d = fabs(x);
     if (r->mode == RESIZE_LINEAR)
         return d < 1 ? 1 - d : 0;
     if (d <= 1)

@@ -11,7 +11,7 @@ static void row_norm(const ref_tensor *in, int32_t n_in, const ref_tensor *out, 
 {
     const row_norm_attr *a = attr;
     int64_t n = in[1].n, rows = out[1].n;
-    double epsilon = a->epsilon == 0 ? 1e-5 : (double)a->epsilon;
+    double epsilon = (double)a->epsilon;
     for (int64_t r = 0; r < rows; r++) {
         const double *x = in[0].x + r * n;
         double sum = 0, squares = 0;

@@ -38,7 +38,7 @@ void ref_group_norm(const ref_tensor *in, int32_t n_in, const ref_tensor *out, c
 {
     (void)n_in;
     const group_norm_attr *a = attr;
-    double epsilon = a->epsilon == 0 ? 1e-5 : (double)a->epsilon;
+    double epsilon = (double)a->epsilon;
     int64_t channels = in[0].shape.dim[1], groups = out[1].shape.dim[1];
     int64_t n = in[0].n / (in[0].shape.dim[0] * groups),
             plane = channels ? n / (channels / groups) : 0;

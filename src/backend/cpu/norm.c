@@ -6,6 +6,7 @@
 #include "backend/cpu/program.h"
 #include "common/base/alloc.h"
 
+#include <float.h>
 #include <string.h>
 
 typedef struct norm_state {
@@ -15,9 +16,12 @@ typedef struct norm_state {
     size_t channels;
 } norm_state;
 
-static float epsilon_of(const batch_norm_attr *a)
+/* Lanes that only fill a block have the variance 0: an epsilon of 0 would make them NaN, and what reads
+ * the blocks. */
+static float epsilon_of(const cpu_node *n)
 {
-    return a->epsilon != 0.0f ? a->epsilon : 1e-5f;
+    const batch_norm_attr *a = n->node->attr;
+    return a->epsilon > 0.0f ? a->epsilon : FLT_MIN;
 }
 
 static norm_state *state_new(backend_program *p, const cpu_node *n)
@@ -61,7 +65,7 @@ status plan_batch_norm(backend_program *p, cpu_node *n, error *err)
 {
     norm_state *s = state_new(p, n);
     const shim_layout *x = p->layout[n->node->in[0]];
-    TRY(shim_batch_norm(p->shim, x, epsilon_of(n->node->attr), s->training, &s->primitive, err));
+    TRY(shim_batch_norm(p->shim, x, epsilon_of(n), s->training, &s->primitive, err));
     n->body = run_norm;
     n->state = s;
     n->scratch_bytes = 2 * s->stat_bytes + shim_bytes_of(s->primitive, SHIM_SCRATCH);
@@ -88,7 +92,7 @@ status plan_batch_norm_bwd(backend_program *p, cpu_node *n, error *err)
 {
     norm_state *s = state_new(p, n);
     const shim_layout *x = p->layout[n->node->in[0]];
-    TRY(shim_batch_norm_bwd(p->shim, x, epsilon_of(n->node->attr), s->training, &s->primitive,
+    TRY(shim_batch_norm_bwd(p->shim, x, epsilon_of(n), s->training, &s->primitive,
                             err));
     n->body = run_norm_bwd;
     n->state = s;

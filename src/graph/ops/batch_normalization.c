@@ -7,13 +7,6 @@
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
-static batch_norm_attr *complete(const graph_node *n)
-{
-    batch_norm_attr *a = (batch_norm_attr *)n->attr;
-    a->epsilon = a->epsilon == 0.0f ? 1e-5f : a->epsilon;
-    return a;
-}
-
 /* x has channels, and inputs first .. last are vectors of as many, named `what` in messages. */
 static status check_channels(const graph *g, const graph_node *n, int32_t first, int32_t last,
                              const char *const *what, graph_shape *ret, error *err)
@@ -37,7 +30,7 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     TRY(check_channels(g, n, 1, 4, what, &channels, err));
     ret_shape[0] = *rule_shape(g, n, 0);
     ret_dtype[0] = ret_dtype[1] = ret_dtype[2] = rule_type(g, n, 0);
-    if (complete(n)->training)
+    if (((const batch_norm_attr *)n->attr)->training)
         ret_shape[1] = ret_shape[2] = channels;
     return OK;
 }
@@ -85,7 +78,6 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     graph_shape channels;
     TRY(check_channels(g, n, 1, 3, what, &channels, err));
     TRY(rule_expect(g, n, 4, "the gradient", rule_shape(g, n, 0), err));
-    complete(n);
     ret_shape[0] = *rule_shape(g, n, 0);
     ret_shape[1] = ret_shape[2] = channels;
     ret_dtype[0] = ret_dtype[1] = ret_dtype[2] = rule_type(g, n, 0);

@@ -12,7 +12,7 @@
 static status check(const graph *g, const graph_node *n, graph_shape *ret_channels,
                     graph_shape *ret_groups, error *err)
 {
-    group_norm_attr *a = (group_norm_attr *)n->attr;
+    const group_norm_attr *a = n->attr;
     const graph_shape *x = rule_shape(g, n, 0);
     TRY(rule_float(g, n, 0, err));
     if (x->rank < 3)
@@ -21,7 +21,6 @@ static status check(const graph *g, const graph_node *n, graph_shape *ret_channe
     if (a->groups < 1 || x->dim[1] % a->groups != 0)
         return rule_fail(n, err, "the channels of %s cannot be dealt to %" PRId64 " groups",
                          SHAPE(x), a->groups);
-    a->epsilon = a->epsilon == 0.0f ? 1e-5f : a->epsilon;
     *ret_channels = (graph_shape){.rank = 1, .dim = {x->dim[1]}};
     *ret_groups = (graph_shape){.rank = 2, .dim = {x->dim[0], a->groups}};
     return rule_expect(g, n, 1, "the scale", ret_channels, err);

@@ -9,10 +9,7 @@
 
 static status check(const graph *g, const graph_node *n, int32_t x, error *err)
 {
-    lrn_attr *a = (lrn_attr *)n->attr;
-    a->alpha = a->alpha == 0.0f ? 1e-4f : a->alpha;
-    a->beta = a->beta == 0.0f ? 0.75f : a->beta;
-    a->bias = a->bias == 0.0f ? 1.0f : a->bias;
+    const lrn_attr *a = n->attr;
     TRY(rule_float(g, n, x, err));
     if (rule_shape(g, n, x)->rank < 2)
         return rule_fail(n, err, "the input %s must have a channel axis",

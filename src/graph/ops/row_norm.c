@@ -8,7 +8,6 @@ status row_norm_shapes(const graph *g, const graph_node *n, int32_t first, int32
     const graph_shape *x = rule_shape(g, n, 0);
     TRY(rule_float(g, n, 0, err));
     TRY(rule_axis(n, x->rank, &a->axis, err));
-    a->epsilon = a->epsilon == 0.0f ? 1e-5f : a->epsilon;
     graph_shape normalised = {.rank = x->rank - a->axis}, rows = *x;
     for (int32_t i = a->axis; i < x->rank; i++) {
         normalised.dim[i - a->axis] = x->dim[i];

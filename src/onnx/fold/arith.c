@@ -151,9 +151,11 @@ static status onnx_fold_binary(call *c, binary op, bool to_bool, error *err)
         return OK;
     if (op == B_POW && host_is_float(a) != host_is_float(b))
         return OK;
-    TRY(onnx_fold_broadcast(&a->shape, &b->shape, &shape, err));
+    host_tensor right = *b;
+    TRY(call_align(c, &a->shape, &right.shape, err));
+    TRY(onnx_fold_broadcast(&a->shape, &right.shape, &shape, err));
     TRY(onnx_fold_result(c, to_bool ? DT_BOOL : a->dtype, &shape, &y, err));
-    return y ? apply(op, a, b, y, err) : OK;
+    return y ? apply(op, a, &right, y, err) : OK;
 }
 
 #define FOLD_BINARY(name, op, to_bool)                                                             \
@@ -177,7 +179,7 @@ FOLD_BINARY(onnx_fold_xor, B_XOR, true)
 
 status onnx_fold_mod(call *c, error *err)
 {
-    return onnx_fold_binary(c, call_int(c, "fmod", 0) ? B_FMOD : B_MOD, false, err);
+    return onnx_fold_binary(c, call_int(c, "fmod") ? B_FMOD : B_MOD, false, err);
 }
 
 /* Min and Max take any number; more than two are left to the run. */

@@ -59,13 +59,13 @@ status onnx_fold_reduce(call *c, error *err)
     host_tensor *y;
     int64_t axes[GRAPH_RANK];
     int32_t n;
-    bool keep = call_int(c, "keepdims", 1) != 0;
+    bool keep = call_int(c, "keepdims") != 0;
     const char *type = c->node->op_type + strlen("Reduce");
     TRY(onnx_fold_input(c, 0, &x, err));
     TRY(call_ints_moved(c, "axes", strcmp(type, "Sum") == 0 ? 13 : 18, 1, axes, GRAPH_RANK, &n,
                         err));
     if (host_is_float(x) || (x->n == 0 && *type == 'M') ||
-        (n <= 0 && call_int(c, "noop_with_empty_axes", 0)))
+        (n <= 0 && call_int(c, "noop_with_empty_axes")))
         return OK;
     graph_shape full = x->shape, dropped = {.rank = 0};
     bool over[GRAPH_RANK] = {false};

@@ -52,7 +52,7 @@ status onnx_op_shape(call *c, error *err)
     graph_shape shape;
     dtype t;
     TRY(call_describe(c, 0, &shape, &t, err));
-    int64_t begin = call_int(c, "start", 0), end = call_int(c, "end", shape.rank);
+    int64_t begin = call_int(c, "start"), end = call_int_or(c, "end", shape.rank);
     begin = begin < 0 ? begin + shape.rank : begin;
     end = end < 0 ? end + shape.rank : end;
     begin = begin < 0 ? 0 : begin > shape.rank ? shape.rank : begin;
@@ -128,8 +128,8 @@ status onnx_op_eye_like(call *c, error *err)
     dtype t;
     host_tensor *y;
     TRY(call_describe(c, 0, &shape, &t, err));
-    int64_t k = call_int(c, "k", 0);
-    int32_t type = call_int32(c, "dtype", 0);
+    int64_t k = call_int(c, "k");
+    int32_t type = call_int32_or(c, "dtype", 0);
     if (type && !host_dtype_of_onnx(type, &t))
         return call_refuse(err, "it makes %s", host_onnx_type_name(type));
     if (shape.rank != 2)
@@ -149,13 +149,13 @@ static status window(call *c, const double share[3], error *err)
     double size;
     dtype t = DT_F32;
     host_tensor *y;
-    int32_t type = call_int32(c, "output_datatype", 1);
+    int32_t type = call_int32(c, "output_datatype");
     TRY(call_known_number(c, 0, -1.0, &size, err));
     if (!(size >= 0.0 && size <= FOLD_MOST))
         return FAIL(err, E_DATA, "its size is %g, must be within 0 .. %d", size, FOLD_MOST);
     if (!host_dtype_of_onnx(type, &t))
         return call_refuse(err, "it makes %s", host_onnx_type_name(type));
-    double n = call_int(c, "periodic", 1) ? size : size - 1.0;
+    double n = call_int(c, "periodic") ? size : size - 1.0;
     TRY(onnx_fold_only_result(c, t, &(graph_shape){.rank = 1, .dim = {(int64_t)size}}, &y, err));
     for (int64_t i = 0; i < y->n; i++) {
         double turn = n > 0.0 ? 2.0 * (double)i / n : 0.0;
@@ -215,7 +215,7 @@ status onnx_fold_trilu(call *c, error *err)
     TRY(call_known_number(c, 1, 0.0, &k, err));
     if (x->shape.rank < 2)
         return FAIL(err, E_DATA, "its input has fewer than 2 axes");
-    bool upper = call_int(c, "upper", 1) != 0;
+    bool upper = call_int(c, "upper") != 0;
     int64_t columns = x->shape.dim[x->shape.rank - 1], rows = x->shape.dim[x->shape.rank - 2];
     TRY(onnx_fold_result(c, x->dtype, &x->shape, &y, err));
     for (int64_t i = 0; y && i < y->n; i++) {
@@ -235,7 +235,7 @@ status onnx_fold_cum_sum(call *c, error *err)
     TRY(onnx_fold_input(c, 0, &x, err));
     TRY(call_known_number(c, 1, 0.0, &given, err));
     TRY(call_axis((int64_t)given, x->shape.rank, &axis, err));
-    if (host_is_float(x) || call_int(c, "exclusive", 0) || call_int(c, "reverse", 0))
+    if (host_is_float(x) || call_int(c, "exclusive") || call_int(c, "reverse"))
         return OK;
     int64_t stride = onnx_fold_stride(&x->shape, axis), size = x->shape.dim[axis];
     TRY(onnx_fold_result(c, x->dtype, &x->shape, &y, err));

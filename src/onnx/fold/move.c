@@ -27,7 +27,7 @@ status onnx_fold_reshape(call *c, error *err)
     int32_t open = -1;
     TRY(onnx_fold_input(c, 0, &x, err));
     TRY(call_ints_moved(c, "shape", 5, 1, s.dim, GRAPH_RANK, &s.rank, err));
-    bool zeros = call_int(c, "allowzero", 0) != 0;
+    bool zeros = call_int(c, "allowzero") != 0;
     for (int32_t i = 0; i < s.rank; i++) {
         if (s.dim[i] == 0 && !zeros && i < x->shape.rank)
             s.dim[i] = x->shape.dim[i];
@@ -96,7 +96,7 @@ status onnx_fold_flatten(call *c, error *err)
     const host_tensor *x;
     graph_shape s = {.rank = 2, .dim = {1, 1}};
     TRY(onnx_fold_input(c, 0, &x, err));
-    int64_t axis = call_int(c, "axis", 1);
+    int64_t axis = call_int(c, "axis");
     axis = axis < 0 ? axis + x->shape.rank : axis;
     for (int32_t i = 0; i < x->shape.rank; i++)
         s.dim[i >= axis] *= x->shape.dim[i];
@@ -155,7 +155,7 @@ status onnx_fold_concat(call *c, error *err)
     TRY(onnx_fold_input(c, 0, &x, err));
     dtype t = x->dtype;
     graph_shape s = x->shape;
-    TRY(call_axis(call_int(c, "axis", 1), s.rank, &axis, err));
+    TRY(call_axis(call_int(c, "axis"), s.rank, &axis, err));
     for (int32_t i = 1; i < c->n_in; i++) {
         TRY(onnx_fold_input(c, i, &x, err));
         bool fits = x->dtype == t && x->shape.rank == s.rank;
@@ -184,7 +184,7 @@ status onnx_fold_gather(call *c, error *err)
     int32_t axis;
     TRY(onnx_fold_input(c, 0, &x, err));
     TRY(onnx_fold_input(c, 1, &by, err));
-    TRY(call_axis(call_int(c, "axis", 0), x->shape.rank, &axis, err));
+    TRY(call_axis(call_int(c, "axis"), x->shape.rank, &axis, err));
     graph_shape s = {.rank = x->shape.rank - 1 + by->shape.rank};
     if (s.rank > GRAPH_RANK)
         return call_refuse(err, "it makes more than %d axes", GRAPH_RANK);

@@ -91,7 +91,7 @@ static status items_of(call *c, const host_tensor *x, items *ret, int32_t *ret_a
     *ret_axis = -1;
     if (!call_attribute(c, "axis"))
         return OK;
-    TRY(call_axis(call_int(c, "axis", 0), x->shape.rank, ret_axis, err));
+    TRY(call_axis(call_int_or(c, "axis", 0), x->shape.rank, ret_axis, err));
     ret->n = x->shape.dim[*ret_axis];
     ret->inner = onnx_fold_stride(&x->shape, *ret_axis);
     for (int32_t i = 0; i < *ret_axis; i++)
@@ -110,7 +110,7 @@ status onnx_fold_unique(call *c, error *err)
     TRY(items_of(c, x, &s, &axis, err));
     if (x->n > FOLD_MOST || s.n > FOLD_MOST)
         return OK;
-    find_groups(c->im->a, &s, call_int(c, "sorted", 1) != 0, &g);
+    find_groups(c->im->a, &s, call_int(c, "sorted") != 0, &g);
     graph_shape shape = {.rank = 1, .dim = {g.n}};
     if (axis >= 0) {
         shape = x->shape;

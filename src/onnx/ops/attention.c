@@ -4,15 +4,15 @@
 status onnx_op_attention(call *c, error *err)
 {
     graph_val in[4] = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
-    attention_attr attr = {.q_heads = call_int(c, "q_num_heads", 0),
-                           .kv_heads = call_int(c, "kv_num_heads", 0),
-                           .scale = (float)call_float(c, "scale", 0.0),
-                           .causal = call_int(c, "is_causal", 0) != 0};
+    attention_attr attr = {.q_heads = call_int_or(c, "q_num_heads", 0),
+                           .kv_heads = call_int_or(c, "kv_num_heads", 0),
+                           .scale = (float)call_float_or(c, "scale", 0.0),
+                           .causal = call_int(c, "is_causal") != 0};
     if (call_has(c, 4) || call_has(c, 5) || call_wants(c, 1) || call_wants(c, 2))
         return call_refuse(err, "keys and values of the past are not supported");
     if (call_wants(c, 3))
         return call_refuse(err, "its matrix of scores is read, but never kept whole");
-    if (call_float(c, "softcap", 0.0) != 0.0)
+    if (call_float(c, "softcap") != 0.0)
         return call_refuse(err, "softcap is not supported");
     for (int32_t i = 0; i < 4; i++)
         if (i < 3 || call_has(c, i))
@@ -24,9 +24,9 @@ status onnx_op_attention(call *c, error *err)
 status onnx_op_rotary_embedding(call *c, error *err)
 {
     graph_val in[3], ids = GRAPH_NONE;
-    rotary_attr attr = {.heads = call_int(c, "num_heads", 0),
-                        .width = call_int(c, "rotary_embedding_dim", 0),
-                        .interleaved = call_int(c, "interleaved", 0) != 0};
+    rotary_attr attr = {.heads = call_int_or(c, "num_heads", 0),
+                        .width = call_int(c, "rotary_embedding_dim"),
+                        .interleaved = call_int(c, "interleaved") != 0};
     for (int32_t i = 0; i < 3; i++)
         TRY(call_value(c, i, &in[i], err));
     if (call_has(c, 3))

@@ -19,11 +19,21 @@ static status image(call *c, graph_val *ret, graph_shape *ret_shape, int64_t *re
 {
     TRY(call_value(c, 0, ret, err));
     *ret_shape = call_shape_of(c, *ret);
-    *ret_block = call_int(c, "blocksize", 0);
+    *ret_block = call_int(c, "blocksize");
     if (ret_shape->rank != 4)
         return FAIL(err, E_DATA, "its input has %" PRId32 " axes, must have 4", ret_shape->rank);
     if (*ret_block < 1 || *ret_block > INT32_MAX)
         return FAIL(err, E_DATA, "its blocksize is %" PRId64, *ret_block);
+    return OK;
+}
+
+/* Which comes first of a channel's number: the place in its block, or the channel it becomes. */
+static status order_of(call *c, bool *ret_dcr, error *err)
+{
+    const char *mode = call_str(c, "mode");
+    *ret_dcr = strcmp(mode, "DCR") == 0;
+    if (!*ret_dcr && strcmp(mode, "CRD") != 0)
+        return FAIL(err, E_DATA, "its mode is '%s'; there are DCR and CRD", mode);
     return OK;
 }
 
@@ -33,8 +43,9 @@ status onnx_op_depth_to_space(call *c, error *err)
     graph_val x;
     graph_shape s;
     int64_t b;
+    bool is_dcr;
     TRY(image(c, &x, &s, &b, err));
-    bool is_dcr = strcmp(call_str(c, "mode", "DCR"), "DCR") == 0;
+    TRY(order_of(c, &is_dcr, err));
     int64_t n = s.dim[0], depth = s.dim[1] / (b * b), h = s.dim[2], w = s.dim[3];
     if (depth * b * b != s.dim[1])
         return FAIL(err, E_DATA, "its %" PRId64 " channels cannot become blocks of %" PRId64,
@@ -47,17 +58,19 @@ status onnx_op_depth_to_space(call *c, error *err)
 
 status onnx_op_space_to_depth(call *c, error *err)
 {
-    static const int32_t perm[] = {0, 3, 5, 1, 2, 4};
+    static const int32_t dcr[] = {0, 3, 5, 1, 2, 4}, crd[] = {0, 1, 3, 5, 2, 4};
     graph_val x;
     graph_shape s;
     int64_t b;
+    bool is_dcr;
     TRY(image(c, &x, &s, &b, err));
+    TRY(order_of(c, &is_dcr, err));
     int64_t n = s.dim[0], depth = s.dim[1], h = s.dim[2] / b, w = s.dim[3] / b;
     if (h * b != s.dim[2] || w * b != s.dim[3])
         return FAIL(err, E_DATA, "its %" PRId64 " x %" PRId64 " are no whole blocks of %" PRId64,
                     s.dim[2], s.dim[3], b);
     graph_shape apart = {6, {n, depth, h, b, w, b}}, y = {4, {n, depth * b * b, h, w}};
-    return reorder(c, x, &apart, perm, &y, err);
+    return reorder(c, x, &apart, is_dcr ? dcr : crd, &y, err);
 }
 
 /* Axis i as often as repeats[i]: [a,b] to [1,a,1,b], expanded, and put together. */

@@ -33,7 +33,7 @@ static status cast_to(call *c, dtype to, error *err)
 status onnx_op_cast(call *c, error *err)
 {
     dtype to;
-    int32_t number = call_int32(c, "to", 0);
+    int32_t number = call_int32(c, "to");
     if (!host_dtype_of_onnx(number, &to))
         return call_refuse(err, "it casts to %s", host_onnx_type_name(number));
     return cast_to(c, to, err);

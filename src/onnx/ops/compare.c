@@ -13,7 +13,7 @@ static status inputs(call *c, graph_val *ret, int32_t n, error *err)
 static status of_two(call *c, graph_op op, error *err)
 {
     graph_val in[2];
-    if (c->version < 7 && call_int(c, "broadcast", 0))
+    if (c->version < 7 && call_int(c, "broadcast"))
         return call_refuse(err, "broadcasting as in opsets below 7 is not supported");
     TRY(inputs(c, in, 2, err));
     return call_finish(c, op, in, 2, NULL, err);
@@ -45,8 +45,8 @@ status onnx_op_is_nan(call *c, error *err)
 
 status onnx_op_is_inf(call *c, error *err)
 {
-    is_inf_attr attr = {.only_negative = call_int(c, "detect_positive", 1) == 0,
-                        .only_positive = call_int(c, "detect_negative", 1) == 0};
+    is_inf_attr attr = {.only_negative = call_int(c, "detect_positive") == 0,
+                        .only_positive = call_int(c, "detect_negative") == 0};
     return call_unary(c, OP_IS_INF, &attr, err);
 }
 
@@ -54,7 +54,7 @@ status onnx_op_mod(call *c, error *err)
 {
     graph_val in[2];
     TRY(inputs(c, in, 2, err));
-    return call_finish(c, OP_MOD, in, 2, &(mod_attr){.fmod = call_int(c, "fmod", 0) != 0}, err);
+    return call_finish(c, OP_MOD, in, 2, &(mod_attr){.fmod = call_int(c, "fmod") != 0}, err);
 }
 
 status onnx_op_where(call *c, error *err)

@@ -82,7 +82,7 @@ static status read_term(const char **text, term *ret, error *err)
 
 static status read_equation(equation *e, error *err)
 {
-    const char *s = call_str(e->c, "equation", "");
+    const char *s = call_str(e->c, "equation");
     for (e->n = 0;; s++) {
         if (e->n == MOST_TERMS)
             return call_refuse(err, "its equation has more than %d terms", MOST_TERMS);

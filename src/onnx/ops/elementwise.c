@@ -3,22 +3,15 @@
 
 #include <string.h>
 
-/* Two operands. Before opset 7 an attribute said at which axis of the first one the second begins,
- * otherwise it ends where that does. */
 static status operands(call *c, graph_val in[2], error *err)
 {
     TRY(call_value(c, 0, &in[0], err));
     TRY(call_value(c, 1, &in[1], err));
-    if (c->version >= 7 || !call_int(c, "broadcast", 0) || !call_attribute(c, "axis"))
-        return OK;
     graph_shape a = call_shape_of(c, in[0]), b = call_shape_of(c, in[1]);
-    int32_t axis;
-    TRY(call_axis(call_int(c, "axis", 0), a.rank, &axis, err));
-    if (axis + b.rank > a.rank)
-        return FAIL(err, E_DATA, "its second input has too many axes to begin at axis %d",
-                    (int)axis);
-    while (axis + b.rank < a.rank)
-        b.dim[b.rank++] = 1;
+    int32_t rank = b.rank;
+    TRY(call_align(c, &a, &b, err));
+    if (b.rank == rank)
+        return OK;
     return call_emit(c, OP_RESHAPE, &in[1], 1, &(shape_attr){.shape = b}, &in[1], err);
 }
 
@@ -54,27 +47,16 @@ status onnx_op_unary(call *c, error *err)
     return call_unary(c, same_name(c), NULL, err);
 }
 
-/* Those with alpha (and, for HardSigmoid, beta). */
-static status with_alpha(call *c, double alpha, double beta, error *err)
+status onnx_op_unary_with_alpha(call *c, error *err)
 {
-    unary_attr attr = {.alpha = (float)call_float(c, "alpha", alpha),
-                       .beta = (float)call_float(c, "beta", beta)};
-    return call_unary(c, same_name(c), &attr, err);
-}
-
-status onnx_op_leaky_relu(call *c, error *err)
-{
-    return with_alpha(c, 0.01, 0.0, err);
-}
-
-status onnx_op_elu(call *c, error *err)
-{
-    return with_alpha(c, 1.0, 0.0, err);
+    return call_unary(c, same_name(c), &(unary_attr){.alpha = (float)call_float(c, "alpha")}, err);
 }
 
 status onnx_op_hard_sigmoid(call *c, error *err)
 {
-    return with_alpha(c, 0.2, 0.5, err);
+    unary_attr attr = {.alpha = (float)call_float(c, "alpha"),
+                       .beta = (float)call_float(c, "beta")};
+    return call_unary(c, OP_HARD_SIGMOID, &attr, err);
 }
 
 /* Before opset 7 a slope with one axis was one number a channel. */
@@ -92,15 +74,10 @@ status onnx_op_prelu(call *c, error *err)
     return call_finish(c, OP_PRELU, in, 2, NULL, err);
 }
 
-status onnx_op_swish(call *c, error *err)
-{
-    return with_alpha(c, 1.0, 0.0, err);
-}
-
 status onnx_op_selu(call *c, error *err)
 {
-    unary_attr attr = {.alpha = (float)call_float(c, "alpha", 1.67326319217681884765625),
-                       .beta = (float)call_float(c, "gamma", 1.05070102214813232421875)};
+    unary_attr attr = {.alpha = (float)call_float(c, "alpha"),
+                       .beta = (float)call_float(c, "gamma")};
     return call_unary(c, OP_SELU, &attr, err);
 }
 
@@ -159,13 +136,13 @@ status onnx_op_pow(call *c, error *err)
 
 status onnx_op_gelu(call *c, error *err)
 {
-    gelu_attr attr = {.tanh = strcmp(call_str(c, "approximate", "none"), "tanh") == 0};
+    gelu_attr attr = {.tanh = strcmp(call_str(c, "approximate"), "tanh") == 0};
     return call_unary(c, OP_GELU, &attr, err);
 }
 
 status onnx_op_shrink(call *c, error *err)
 {
-    unary_attr attr = {.alpha = (float)call_float(c, "lambd", 0.5),
-                       .beta = (float)call_float(c, "bias", 0.0)};
+    unary_attr attr = {.alpha = (float)call_float(c, "lambd"),
+                       .beta = (float)call_float(c, "bias")};
     return call_unary(c, OP_SHRINK, &attr, err);
 }

@@ -101,13 +101,30 @@ static status differentiate(call *c, graph_val y, const graph_val *xs, error *er
     return OK;
 }
 
+/* It is by the values that xs name, which must be those it reads: others would be put in their place. */
+static status check_names(call *c, error *err)
+{
+    const Onnx__AttributeProto *xs = call_attribute(c, "xs"), *zs = call_attribute(c, "zs");
+    if (!xs || xs->n_strings != (size_t)c->n_out || (zs && zs->n_strings))
+        return call_refuse(err, "it must have an output for each of its xs, and no zs");
+    for (size_t i = 0; i < xs->n_strings && i < (size_t)c->n_in; i++) {
+        const ProtobufCBinaryData *x = &xs->strings[i];
+        const char *name = c->node->input[i];
+        if (x->len != strlen(name) || memcmp(x->data, name, x->len) != 0)
+            return call_refuse(err, "it reads '%s' in place of '%.*s'", name, (int)x->len,
+                               (const char *)x->data);
+    }
+    return OK;
+}
+
 status onnx_op_gradient(call *c, error *err)
 {
-    const char *name = call_str(c, "y", "");
+    const char *name = call_str(c, "y");
     slot *y = scope_find(c->scope, name);
     graph_val of, *xs = arena_alloc(c->im->a, ((size_t)c->n_in + 1) * sizeof *xs);
     if (!y)
         return FAIL(err, E_DATA, "its y is '%s', which nothing makes", name);
+    TRY(check_names(c, err));
     if (c->n_out > c->n_in)
         return FAIL(err, E_DATA, "it has more outputs than inputs");
     TRY(slot_value(c->im, y, &of, err));

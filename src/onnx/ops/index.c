@@ -14,7 +14,7 @@ static status inputs(call *c, graph_val *ret, int32_t n, error *err)
 status onnx_op_gather_elements(call *c, error *err)
 {
     graph_val in[2];
-    index_attr attr = {.axis = call_int32(c, "axis", 0)};
+    index_attr attr = {.axis = call_int32(c, "axis")};
     TRY(inputs(c, in, 2, err));
     return call_finish(c, OP_GATHER_ELEMENTS, in, 2, &attr, err);
 }
@@ -22,7 +22,7 @@ status onnx_op_gather_elements(call *c, error *err)
 status onnx_op_gather_nd(call *c, error *err)
 {
     graph_val in[2];
-    index_attr attr = {.batch_dims = call_int32(c, "batch_dims", 0)};
+    index_attr attr = {.batch_dims = call_int32(c, "batch_dims")};
     TRY(inputs(c, in, 2, err));
     return call_finish(c, OP_GATHER_ND, in, 2, &attr, err);
 }
@@ -37,7 +37,7 @@ static status reduction_of(call *c, scatter_reduction *ret, error *err)
                  {"mul", SCATTER_MUL},
                  {"max", SCATTER_MAX},
                  {"min", SCATTER_MIN}};
-    const char *how = call_str(c, "reduction", "none");
+    const char *how = call_str(c, "reduction");
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(words[i].name, how) == 0) {
             *ret = words[i].reduction;
@@ -46,30 +46,38 @@ static status reduction_of(call *c, scatter_reduction *ret, error *err)
     return FAIL(err, E_DATA, "its reduction is '%s'; there are none, add, mul, max and min", how);
 }
 
-static status scatter(call *c, graph_op op, error *err)
+static status scatter(call *c, graph_op op, const index_attr *attr, error *err)
 {
     graph_val in[3];
-    index_attr attr = {.axis = call_int32(c, "axis", 0)};
-    TRY(reduction_of(c, &attr.reduction, err));
     TRY(inputs(c, in, 3, err));
-    return call_finish(c, op, in, 3, &attr, err);
+    return call_finish(c, op, in, 3, attr, err);
+}
+
+/* What was called so before opset 11, without a reduction. */
+status onnx_op_scatter(call *c, error *err)
+{
+    return scatter(c, OP_SCATTER_ELEMENTS, &(index_attr){.axis = call_int32(c, "axis")}, err);
 }
 
 status onnx_op_scatter_elements(call *c, error *err)
 {
-    return scatter(c, OP_SCATTER_ELEMENTS, err);
+    index_attr attr = {.axis = call_int32(c, "axis")};
+    TRY(reduction_of(c, &attr.reduction, err));
+    return scatter(c, OP_SCATTER_ELEMENTS, &attr, err);
 }
 
 status onnx_op_scatter_nd(call *c, error *err)
 {
-    return scatter(c, OP_SCATTER_ND, err);
+    index_attr attr = {.axis = 0};
+    TRY(reduction_of(c, &attr.reduction, err));
+    return scatter(c, OP_SCATTER_ND, &attr, err);
 }
 
 status onnx_op_trilu(call *c, error *err)
 {
     double k;
     TRY(call_known_number(c, 1, 0.0, &k, err));
-    trilu_attr attr = {.k = (int64_t)k, .upper = call_int(c, "upper", 1) != 0};
+    trilu_attr attr = {.k = (int64_t)k, .upper = call_int(c, "upper") != 0};
     return call_unary(c, OP_TRILU, &attr, err);
 }
 
@@ -84,7 +92,7 @@ status onnx_op_one_hot(call *c, error *err)
         return FAIL(err, E_DATA, "its values must be two, off and on");
     if (values->dtype == DT_F64)
         return call_refuse(err, "its values are float64");
-    one_hot_attr attr = {.axis = call_int32(c, "axis", -1),
+    one_hot_attr attr = {.axis = call_int32(c, "axis"),
                          .depth = (int64_t)depth,
                          .off = host_get(values, 0),
                          .on = host_get(values, 1),
@@ -95,7 +103,7 @@ status onnx_op_one_hot(call *c, error *err)
 status onnx_op_reverse_sequence(call *c, error *err)
 {
     graph_val in[2];
-    int64_t batch = call_int(c, "batch_axis", 1), time = call_int(c, "time_axis", 0);
+    int64_t batch = call_int(c, "batch_axis"), time = call_int(c, "time_axis");
     if (batch + time != 1 || batch * time != 0)
         return FAIL(err, E_DATA, "its axes are %" PRId64 " and %" PRId64 ", must be 0 and 1", batch,
                     time);
@@ -135,7 +143,7 @@ status onnx_op_compress(call *c, error *err)
     TRY(call_value(c, 0, &in[0], err));
     graph_shape x = call_shape_of(c, in[0]), all = {.rank = 1, .dim = {graph_shape_elements(&x)}};
     if (call_attribute(c, "axis"))
-        TRY(call_axis(call_int(c, "axis", 0), x.rank, &axis, err));
+        TRY(call_axis(call_int_or(c, "axis", 0), x.rank, &axis, err));
     else
         TRY(call_emit(c, OP_RESHAPE, in, 1, &(shape_attr){.shape = all}, &in[0], err));
     TRY(held_places(c, call_shape_of(c, in[0]).dim[axis], &places, err));
@@ -147,12 +155,15 @@ status onnx_op_compress(call *c, error *err)
 status onnx_op_top_k(call *c, error *err)
 {
     graph_val x, out[2];
-    double k = (double)call_int(c, "k", 0);
-    if (c->version >= 10)
+    double k = 0.0;
+    if (c->version < 10)
+        k = (double)call_int(c, "k");
+    else
         TRY(call_known_number(c, 1, 0.0, &k, err));
-    top_k_attr attr = {.axis = call_int32(c, "axis", -1),
+    top_k_attr attr = {.axis = call_int32(c, "axis"),
                        .k = (int64_t)k,
-                       .smallest = call_int(c, "largest", 1) == 0};
+                       .smallest = call_int(c, "largest") == 0};
+    call_ignore(c, "sorted"); /* any order will do; they are sorted */
     TRY(call_value(c, 0, &x, err));
     TRY(graph_add(c->im->g, OP_TOP_K, c->name, &x, 1, &attr, out, err));
     call_return(c, 0, out[0]);
@@ -164,9 +175,9 @@ status onnx_op_top_k(call *c, error *err)
 
 static status arg(call *c, graph_op op, error *err)
 {
-    arg_attr attr = {.axis = call_int32(c, "axis", 0),
-                     .drop_dims = call_int(c, "keepdims", 1) == 0,
-                     .last = call_int(c, "select_last_index", 0) != 0};
+    arg_attr attr = {.axis = call_int32(c, "axis"),
+                     .drop_dims = call_int(c, "keepdims") == 0,
+                     .last = call_int(c, "select_last_index") != 0};
     return call_unary(c, op, &attr, err);
 }
 
@@ -184,7 +195,7 @@ status onnx_op_arg_min(call *c, error *err)
 status onnx_op_hardmax(call *c, error *err)
 {
     graph_val x;
-    axis_attr attr = {.axis = call_int32(c, "axis", c->version < 13 ? 1 : -1)};
+    axis_attr attr = {.axis = call_int32(c, "axis")};
     if (c->version >= 13)
         return call_unary(c, OP_HARDMAX, &attr, err);
     TRY(call_value(c, 0, &x, err));

@@ -91,8 +91,8 @@ static status float_bounds(call *c, double *low, double *high, bool *ret_known, 
     *high = FLT_MAX;
     *ret_known = true;
     if (c->version < 11) {
-        *low = call_float(c, "min", *low);
-        *high = call_float(c, "max", *high);
+        *low = call_float(c, "min");
+        *high = call_float(c, "max");
         return OK;
     }
     for (int32_t i = 1; i < 3; i++) {

@@ -1,18 +1,29 @@
 /* Products of matrices. */
 #include "onnx/ops.h"
 
+/* A graph's node takes an alpha of 0 for 1. */
+static status no_product(call *c, graph_val *a, error *err)
+{
+    graph_val in[2] = {*a, GRAPH_NONE};
+    const float zero = 0.0f;
+    TRY(graph_const(c->im->g, NULL, DT_F32, (graph_shape){.rank = 0}, &zero, &in[1], err));
+    return call_emit(c, OP_MUL, in, 2, NULL, a, err);
+}
+
 status onnx_op_gemm(call *c, error *err)
 {
     graph_val in[3];
-    gemm_attr attr = {.alpha = (float)call_float(c, "alpha", 1.0),
-                      .beta = (float)call_float(c, "beta", 1.0),
-                      .trans_a = call_int(c, "transA", 0) != 0,
-                      .trans_b = call_int(c, "transB", 0) != 0};
-    if (attr.alpha == 0.0f)
-        return call_refuse(err, "its alpha is 0");
+    gemm_attr attr = {.alpha = (float)call_float(c, "alpha"),
+                      .beta = (float)call_float(c, "beta"),
+                      .trans_a = call_int(c, "transA") != 0,
+                      .trans_b = call_int(c, "transB") != 0};
+    if (c->version < 7)
+        call_ignore(c, "broadcast"); /* of the bias; it always may */
     bool biased = call_has(c, 2) && attr.beta != 0.0f;
     TRY(call_value(c, 0, &in[0], err));
     TRY(call_value(c, 1, &in[1], err));
+    if (attr.alpha == 0.0f)
+        TRY(no_product(c, &in[0], err));
     if (biased)
         TRY(call_value(c, 2, &in[2], err));
     return call_finish(c, OP_GEMM, in, biased ? 3 : 2, &attr, err);

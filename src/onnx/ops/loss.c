@@ -5,14 +5,14 @@
 
 static status reduction_of(call *c, sce_attr *attr, error *err)
 {
-    const char *how = call_str(c, "reduction", "mean");
+    const char *how = call_str(c, "reduction");
     attr->reduction = strcmp(how, "mean") == 0  ? SCE_MEAN
                       : strcmp(how, "sum") == 0 ? SCE_SUM
                                                 : SCE_NONE;
     if (attr->reduction == SCE_NONE && strcmp(how, "none") != 0)
         return FAIL(err, E_DATA, "its reduction is '%s'; there are mean, sum and none", how);
     attr->has_ignore_index = call_attribute(c, "ignore_index") != NULL;
-    attr->ignore_index = call_int(c, "ignore_index", 0);
+    attr->ignore_index = call_int_or(c, "ignore_index", 0);
     return OK;
 }
 

@@ -9,11 +9,13 @@
 
 static bool batch_norm_trains(call *c)
 {
+    call_ignore(c, "is_test");
+    call_ignore(c, "training_mode");
     if (c->im->request->mode != ONNX_AS_IS)
         return c->im->request->mode == ONNX_TRAIN;
     if (c->version < 7)
-        return call_int(c, "is_test", 0) == 0;
-    return c->version >= 14 ? call_int(c, "training_mode", 0) != 0 : c->n_out > 1;
+        return call_int(c, "is_test") == 0;
+    return c->version >= 14 ? call_int(c, "training_mode") != 0 : c->n_out > 1;
 }
 
 /* running = momentum * old + (1 - momentum) * batch, as outputs 1 and 2, where somebody reads them.
@@ -36,10 +38,10 @@ static status running(call *c, int32_t k, graph_val old, graph_val batch, float 
 status onnx_op_batch_normalization(call *c, error *err)
 {
     graph_val in[5], out[3];
-    float momentum = (float)call_float(c, "momentum", 0.9);
-    batch_norm_attr attr = {.epsilon = (float)call_float(c, "epsilon", 1e-5),
+    float momentum = (float)call_float(c, "momentum");
+    batch_norm_attr attr = {.epsilon = (float)call_float(c, "epsilon"),
                             .training = batch_norm_trains(c)};
-    if (c->version < 9 && call_int(c, "spatial", 1) == 0)
+    if (c->version < 9 && call_int(c, "spatial") == 0)
         return call_refuse(err, "statistics for each element (spatial=0) are not supported");
     for (int32_t i = 0; i < 5; i++) {
         if (!call_has(c, i))
@@ -82,7 +84,8 @@ status onnx_op_mean_variance_normalization(call *c, error *err)
 
 static status ratio_of(call *c, double *ret, error *err)
 {
-    *ret = call_float(c, "ratio", 0.5);
+    *ret = call_float(c, "ratio");
+    call_ignore(c, "seed"); /* the run has its own */
     if (c->version >= 12)
         TRY(call_known_number(c, 1, 0.5, ret, err));
     if (!(*ret >= 0.0 && *ret < 1.0))
@@ -143,8 +146,8 @@ status onnx_op_dropout(call *c, error *err)
 status onnx_op_layer_normalization(call *c, error *err)
 {
     graph_val in[3], out[3];
-    row_norm_attr attr = {.axis = call_int32(c, "axis", -1),
-                          .epsilon = (float)call_float(c, "epsilon", 1e-5)};
+    row_norm_attr attr = {.axis = call_int32(c, "axis"),
+                          .epsilon = (float)call_float(c, "epsilon")};
     int32_t n = call_has(c, 2) ? 3 : 2;
     for (int32_t i = 0; i < n; i++)
         TRY(call_value(c, i, &in[i], err));
@@ -157,8 +160,8 @@ status onnx_op_layer_normalization(call *c, error *err)
 status onnx_op_rms_normalization(call *c, error *err)
 {
     graph_val in[2];
-    row_norm_attr attr = {.axis = call_int32(c, "axis", -1),
-                          .epsilon = (float)call_float(c, "epsilon", 1e-5)};
+    row_norm_attr attr = {.axis = call_int32(c, "axis"),
+                          .epsilon = (float)call_float(c, "epsilon")};
     TRY(call_value(c, 0, &in[0], err));
     TRY(call_value(c, 1, &in[1], err));
     return call_finish(c, OP_RMS_NORMALIZATION, in, 2, &attr, err);
@@ -174,23 +177,23 @@ static status over_planes(call *c, graph_op op, const group_norm_attr *attr, err
 
 status onnx_op_instance_normalization(call *c, error *err)
 {
-    group_norm_attr attr = {.epsilon = (float)call_float(c, "epsilon", 1e-5)};
+    group_norm_attr attr = {.epsilon = (float)call_float(c, "epsilon")};
     return over_planes(c, OP_INSTANCE_NORMALIZATION, &attr, err);
 }
 
 /* Before opset 21 scale and bias were of groups, which nobody exported. */
 status onnx_op_group_normalization(call *c, error *err)
 {
-    group_norm_attr attr = {.groups = call_int(c, "num_groups", 1),
-                            .epsilon = (float)call_float(c, "epsilon", 1e-5)};
+    group_norm_attr attr = {.groups = call_int(c, "num_groups"),
+                            .epsilon = (float)call_float(c, "epsilon")};
     return over_planes(c, OP_GROUP_NORMALIZATION, &attr, err);
 }
 
 status onnx_op_lrn(call *c, error *err)
 {
-    lrn_attr attr = {.size = call_int(c, "size", 0),
-                     .alpha = (float)call_float(c, "alpha", 1e-4),
-                     .beta = (float)call_float(c, "beta", 0.75),
-                     .bias = (float)call_float(c, "bias", 1.0)};
+    lrn_attr attr = {.size = call_int(c, "size"),
+                     .alpha = (float)call_float(c, "alpha"),
+                     .beta = (float)call_float(c, "beta"),
+                     .bias = (float)call_float(c, "bias")};
     return call_unary(c, OP_LRN, &attr, err);
 }

@@ -19,8 +19,8 @@ static status begin(call *c, int32_t groups, update *ret, error *err)
     double steps;
     update u = {.c = c,
                 .n = (c->n_in - 2) / groups,
-                .norm = call_float(c, "norm_coefficient", 0.0),
-                .epsilon = call_float(c, "epsilon", 1e-6)};
+                .norm = call_float(c, "norm_coefficient"),
+                .epsilon = call_knows(c, "epsilon") ? call_float(c, "epsilon") : 0.0};
     if (u.n < 1 || c->n_in != 2 + groups * u.n || c->n_out != (groups - 1) * u.n)
         return FAIL(err, E_DATA, "it has %d inputs and %d outputs, which do not go together",
                     (int)c->n_in, (int)c->n_out);
@@ -93,7 +93,7 @@ status onnx_op_adagrad(call *c, error *err)
 {
     update u;
     TRY(begin(c, 3, &u, err));
-    double rate = u.rate / (1.0 + (double)u.steps * call_float(c, "decay_factor", 0.0));
+    double rate = u.rate / (1.0 + (double)u.steps * call_float(c, "decay_factor"));
     for (int32_t i = 0; i < u.n; i++)
         TRY(adagrad(&u, i, rate, err));
     return OK;
@@ -119,8 +119,8 @@ status onnx_op_momentum(call *c, error *err)
 {
     update u;
     TRY(begin(c, 3, &u, err));
-    double alpha = call_float(c, "alpha", 0.0), beta = call_float(c, "beta", 0.0);
-    bool nesterov = *call_str(c, "mode", "standard") == 'n';
+    double alpha = call_float(c, "alpha"), beta = call_float(c, "beta");
+    bool nesterov = *call_str(c, "mode") == 'n';
     for (int32_t i = 0; i < u.n; i++)
         TRY(momentum(&u, i, alpha, beta, nesterov, err));
     return OK;
@@ -151,8 +151,8 @@ status onnx_op_adam(call *c, error *err)
 {
     update u;
     TRY(begin(c, 4, &u, err));
-    double alpha = call_float(c, "alpha", 0.9), beta = call_float(c, "beta", 0.999);
-    double keep = 1.0 - call_float(c, "norm_coefficient_post", 0.0);
+    double alpha = call_float(c, "alpha"), beta = call_float(c, "beta");
+    double keep = 1.0 - call_float(c, "norm_coefficient_post");
     for (int32_t i = 0; i < u.n; i++)
         TRY(adam(&u, i, alpha, beta, keep, err));
     return OK;

@@ -17,7 +17,7 @@ static uint64_t stream_of(call *c)
     const char *around = c->scope->prefix;
     if (!call_attribute(c, "seed"))
         return fnv1a(c->name, strlen(c->name));
-    float seed = (float)call_float(c, "seed", 0.0);
+    float seed = (float)call_float_or(c, "seed", 0.0);
     uint32_t bits;
     memcpy(&bits, &seed, sizeof bits);
     return rng_mix(fnv1a(around, strlen(around)), bits);
@@ -48,7 +48,7 @@ static status draw(call *c, random_attr attr, graph_val *ret, error *err)
 static status check_float(call *c, error *err)
 {
     dtype t;
-    int32_t number = call_int32(c, "dtype", 1);
+    int32_t number = call_int32_or(c, "dtype", 1);
     if (!host_dtype_of_onnx(number, &t) || (t != DT_F32 && t != DT_F64))
         return call_refuse(err, "it draws %s, which is not supported", host_onnx_type_name(number));
     return OK;
@@ -73,7 +73,7 @@ static status input_shape(call *c, graph_shape *ret, error *err)
 static status uniform(call *c, const graph_shape *shape, error *err)
 {
     graph_val y;
-    float low = (float)call_float(c, "low", 0.0), high = (float)call_float(c, "high", 1.0);
+    float low = (float)call_float(c, "low"), high = (float)call_float(c, "high");
     TRY(check_float(c, err));
     TRY(draw(c,
              (random_attr){
@@ -86,7 +86,7 @@ static status uniform(call *c, const graph_shape *shape, error *err)
 static status normal(call *c, const graph_shape *shape, error *err)
 {
     graph_val y;
-    float mean = (float)call_float(c, "mean", 0.0), scale = (float)call_float(c, "scale", 1.0);
+    float mean = (float)call_float(c, "mean"), scale = (float)call_float(c, "scale");
     TRY(check_float(c, err));
     TRY(draw(c,
              (random_attr){.shape = *shape, .kind = RANDOM_NORMAL, .shift = mean, .scale = scale},
@@ -126,7 +126,7 @@ status onnx_op_random_normal_like(call *c, error *err)
 /* What attribute `dtype` says of the result, `otherwise` where it is not there. */
 static status result_type(call *c, dtype otherwise, dtype *ret, error *err)
 {
-    int32_t number = call_int32(c, "dtype", 0);
+    int32_t number = call_int32_or(c, "dtype", 0);
     *ret = otherwise;
     if (call_attribute(c, "dtype") && !host_dtype_of_onnx(number, ret))
         return call_refuse(err, "it makes %s, which is not supported", host_onnx_type_name(number));
@@ -156,7 +156,7 @@ status onnx_op_multinomial(call *c, error *err)
 {
     graph_val x, noise, in[2];
     dtype to;
-    int64_t n = call_int(c, "sample_size", 1);
+    int64_t n = call_int(c, "sample_size");
     TRY(call_value(c, 0, &x, err));
     TRY(result_type(c, DT_I32, &to, err));
     graph_shape s = call_shape_of(c, x);

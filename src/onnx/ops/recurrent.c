@@ -6,7 +6,7 @@
 
 static status read_direction(call *c, recurrent_attr *attr, error *err)
 {
-    const char *how = call_str(c, "direction", "forward");
+    const char *how = call_str(c, "direction");
     if (strcmp(how, "forward") == 0)
         attr->direction = RECURRENT_FORWARD;
     else if (strcmp(how, "reverse") == 0)
@@ -37,7 +37,7 @@ static status read_activations(call *c, const char *const *words, size_t n, recu
     if (n_relu > 0 && n_relu < given)
         return call_refuse(err, "its directions have different activations");
     attr->relu = n_relu > 0;
-    if (call_float(c, "clip", 0.0) > 0.0 || call_int(c, "input_forget", 0))
+    if (call_float_or(c, "clip", 0.0) > 0.0 || call_flag(c, "input_forget"))
         return call_refuse(err, "clip and input_forget are not supported");
     return OK;
 }
@@ -53,9 +53,9 @@ static status recurrent(call *c, graph_op op, int32_t most, const char *const *w
                         error *err)
 {
     graph_val in[8], out[RECURRENT_OUT];
-    recurrent_attr attr = {.hidden = call_int(c, "hidden_size", 0),
-                           .linear_before_reset = call_int(c, "linear_before_reset", 0) != 0};
-    bool batch_first = call_int(c, "layout", 0) != 0;
+    recurrent_attr attr = {.hidden = call_int_or(c, "hidden_size", 0),
+                           .linear_before_reset = call_flag(c, "linear_before_reset")};
+    bool batch_first = call_flag(c, "layout");
     TRY(read_direction(c, &attr, err));
     TRY(read_activations(c, words, n, &attr, err));
     for (int32_t i = 0; i < most; i++) {

@@ -8,11 +8,11 @@ static status read_axes(call *c, int64_t moved, reduce_attr *ret, error *err)
 {
     int64_t axes[GRAPH_RANK];
     int32_t n;
-    reduce_attr attr = {.drop_dims = call_int(c, "keepdims", 1) == 0};
+    reduce_attr attr = {.drop_dims = call_int(c, "keepdims") == 0};
     TRY(call_ints_moved(c, "axes", moved, 1, axes, GRAPH_RANK, &n, err));
     for (int32_t i = 0; i < n; i++)
         attr.axes[attr.n_axes++] = call_narrow(axes[i]);
-    attr.none = n <= 0 && call_int(c, "noop_with_empty_axes", 0) != 0;
+    attr.none = n <= 0 && call_int(c, "noop_with_empty_axes") != 0;
     *ret = attr;
     return OK;
 }
@@ -84,8 +84,8 @@ REDUCTION(log_sum_exp, OP_REDUCE_LOG_SUM_EXP, 18)
 status onnx_op_lp_normalization(call *c, error *err)
 {
     const float least = 0x1p-126f;
-    int64_t p = call_int(c, "p", 2);
-    reduce_attr attr = {.axes = {call_int32(c, "axis", -1)}, .n_axes = 1};
+    int64_t p = call_int(c, "p");
+    reduce_attr attr = {.axes = {call_int32(c, "axis")}, .n_axes = 1};
     graph_val in[2], length[2];
     if (p != 1 && p != 2)
         return FAIL(err, E_DATA, "its p is %" PRId64 "; there are 1 and 2", p);
@@ -102,8 +102,8 @@ status onnx_op_cum_sum(call *c, error *err)
     int32_t n;
     TRY(call_known_ints(c, 1, &axis, 1, &n, err));
     cum_sum_attr attr = {.axis = call_narrow(axis),
-                         .exclusive = call_int(c, "exclusive", 0) != 0,
-                         .reverse = call_int(c, "reverse", 0) != 0};
+                         .exclusive = call_int(c, "exclusive") != 0,
+                         .reverse = call_int(c, "reverse") != 0};
     return call_unary(c, OP_CUM_SUM, &attr, err);
 }
 

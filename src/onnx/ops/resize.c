@@ -9,10 +9,10 @@ typedef struct word {
     int value;
 } word;
 
-static status find_word(call *c, const char *attribute, const char *otherwise, const word *words,
-                        size_t n, int *ret, error *err)
+static status find_word(call *c, const char *attribute, const word *words, size_t n, int *ret,
+                        error *err)
 {
-    const char *said = call_str(c, attribute, otherwise);
+    const char *said = call_str(c, attribute);
     for (size_t i = 0; i < n; i++)
         if (strcmp(words[i].name, said) == 0) {
             *ret = words[i].value;
@@ -44,9 +44,9 @@ status onnx_op_pad(call *c, error *err)
     int64_t pads[2 * GRAPH_RANK], given[GRAPH_RANK];
     int32_t n, n_given = -1, axes[GRAPH_RANK], n_axes;
     int mode = 0;
-    pad_attr attr = {.value = call_float(c, "value", 0.0)};
+    pad_attr attr = {.value = call_float(c, "value")};
     TRY(call_value(c, 0, &x, err));
-    TRY(find_word(c, "mode", "constant", modes, COUNT_OF(modes), &mode, err));
+    TRY(find_word(c, "mode", modes, COUNT_OF(modes), &mode, err));
     TRY(call_ints_moved(c, c->version < 2 ? "paddings" : "pads", 11, 1, pads, 2 * GRAPH_RANK, &n,
                         err));
     if (c->version >= 11)
@@ -67,10 +67,19 @@ status onnx_op_pad(call *c, error *err)
 
 /* --- Resize --- */
 
-static status read_words(call *c, resize_attr *attr, error *err)
+static status read_mode(call *c, resize_attr *attr, error *err)
 {
     static const word modes[] = {
         {"nearest", RESIZE_NEAREST}, {"linear", RESIZE_LINEAR}, {"cubic", RESIZE_CUBIC}};
+    int mode = 0;
+    TRY(find_word(c, "mode", modes, COUNT_OF(modes), &mode, err));
+    attr->mode = (__typeof__(attr->mode))mode;
+    return OK;
+}
+
+/* Before opset 11 there was one way only, that of Upsample. */
+static status read_words(call *c, resize_attr *attr, error *err)
+{
     static const word coordinates[] = {
         {"half_pixel", RESIZE_HALF_PIXEL},
         {"pytorch_half_pixel", RESIZE_PYTORCH_HALF_PIXEL},
@@ -86,16 +95,13 @@ static status read_words(call *c, resize_attr *attr, error *err)
     static const word policies[] = {{"stretch", RESIZE_STRETCH},
                                     {"not_larger", RESIZE_NOT_LARGER},
                                     {"not_smaller", RESIZE_NOT_SMALLER}};
-    bool is_old = c->version < 11;
-    int mode = 0, where = 0, near = 0, policy = 0;
-    TRY(find_word(c, "mode", "nearest", modes, COUNT_OF(modes), &mode, err));
-    TRY(find_word(c, "coordinate_transformation_mode", is_old ? "asymmetric" : "half_pixel",
-                  coordinates, COUNT_OF(coordinates), &where, err));
-    TRY(find_word(c, "nearest_mode", is_old ? "floor" : "round_prefer_floor", nearest,
-                  COUNT_OF(nearest), &near, err));
-    TRY(find_word(c, "keep_aspect_ratio_policy", "stretch", policies, COUNT_OF(policies), &policy,
-                  err));
-    attr->mode = (__typeof__(attr->mode))mode;
+    int where = RESIZE_ASYMMETRIC, near = RESIZE_FLOOR, policy = RESIZE_STRETCH;
+    if (c->version >= 11) {
+        TRY(find_word(c, "coordinate_transformation_mode", coordinates, COUNT_OF(coordinates),
+                      &where, err));
+        TRY(find_word(c, "nearest_mode", nearest, COUNT_OF(nearest), &near, err));
+        TRY(find_word(c, "keep_aspect_ratio_policy", policies, COUNT_OF(policies), &policy, err));
+    }
     attr->coordinates = (__typeof__(attr->coordinates))where;
     attr->nearest = (__typeof__(attr->nearest))near;
     attr->policy = (__typeof__(attr->policy))policy;
@@ -142,12 +148,13 @@ status onnx_op_resize(call *c, error *err)
     int32_t axes[GRAPH_RANK], n_axes;
     double sizes[GRAPH_RANK] = {0};
     bool scaled, sized = false;
-    resize_attr attr = {.cubic_a = (float)call_float(c, "cubic_coeff_a", -0.75),
-                        .outside = (float)call_float(c, "extrapolation_value", 0.0),
-                        .exclude_outside = call_int(c, "exclude_outside", 0) != 0,
-                        .antialias = call_int(c, "antialias", 0) != 0};
+    resize_attr attr = {.cubic_a = (float)call_float(c, "cubic_coeff_a"),
+                        .outside = (float)call_float(c, "extrapolation_value"),
+                        .exclude_outside = call_int(c, "exclude_outside") != 0,
+                        .antialias = call_int(c, "antialias") != 0};
     TRY(call_value(c, 0, &x, err));
     int32_t rank = call_shape_of(c, x).rank;
+    TRY(read_mode(c, &attr, err));
     TRY(read_words(c, &attr, err));
     TRY(named_axes(given, call_ints(c, "axes", given, GRAPH_RANK), rank, axes, &n_axes, err));
     TRY(read_numbers(c, c->version < 11 ? 1 : 2, axes, n_axes, attr.scales, &scaled, err));
@@ -171,7 +178,7 @@ status onnx_op_upsample(call *c, error *err)
     resize_attr attr = {.mode = RESIZE_NEAREST};
     const Onnx__AttributeProto *a = call_attribute(c, "scales");
     TRY(call_value(c, 0, &x, err));
-    TRY(read_words(c, &attr, err));
+    TRY(read_mode(c, &attr, err));
     attr.coordinates = RESIZE_ASYMMETRIC;
     attr.nearest = RESIZE_FLOOR;
     TRY(named_axes(NULL, -1, call_shape_of(c, x).rank, axes, &n_axes, err));
@@ -198,9 +205,9 @@ status onnx_op_grid_sample(call *c, error *err)
     int mode = 0, padding = 0;
     for (int32_t i = 0; i < 2; i++)
         TRY(call_value(c, i, &in[i], err));
-    TRY(find_word(c, "mode", "linear", modes, COUNT_OF(modes), &mode, err));
-    TRY(find_word(c, "padding_mode", "zeros", paddings, COUNT_OF(paddings), &padding, err));
-    grid_attr attr = {.align_corners = call_int(c, "align_corners", 0) != 0};
+    TRY(find_word(c, "mode", modes, COUNT_OF(modes), &mode, err));
+    TRY(find_word(c, "padding_mode", paddings, COUNT_OF(paddings), &padding, err));
+    grid_attr attr = {.align_corners = call_int(c, "align_corners") != 0};
     attr.mode = mode;
     attr.padding = padding;
     return call_finish(c, OP_GRID_SAMPLE, in, 2, &attr, err);

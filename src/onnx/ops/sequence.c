@@ -142,13 +142,13 @@ status onnx_op_concat_from_sequence(call *c, error *err)
     dtype t;
     int32_t axis;
     TRY(read_list(c, &s, err));
-    bool new_axis = call_int(c, "new_axis", 0) != 0;
+    bool new_axis = call_int(c, "new_axis") != 0;
     if (s->n_items == 0)
         return FAIL(err, E_DATA, "its sequence is empty");
     slot *items = new_items(c, s->n_items);
     memcpy(items, s->items, (size_t)s->n_items * sizeof *items);
     TRY(slot_describe(c->im, &items[0], &shape, &t, err));
-    TRY(call_axis(call_int(c, "axis", 0), shape.rank + new_axis, &axis, err));
+    TRY(call_axis(call_int(c, "axis"), shape.rank + new_axis, &axis, err));
     return sequence_join(c, items, s->n_items, axis, new_axis, &c->out[0], err);
 }
 
@@ -189,8 +189,8 @@ status onnx_op_split_to_sequence(call *c, error *err)
     int32_t axis, n;
     int64_t sizes[MOST_PARTS], begin = 0;
     TRY(call_describe(c, 0, &shape, &t, err));
-    TRY(call_axis(call_int(c, "axis", 0), shape.rank, &axis, err));
-    bool drop = !call_has(c, 1) && call_int(c, "keepdims", 1) == 0;
+    TRY(call_axis(call_int(c, "axis"), shape.rank, &axis, err));
+    bool drop = !call_has(c, 1) && call_int(c, "keepdims") == 0;
     TRY(part_sizes(c, shape.dim[axis], sizes, &n, err));
     slot *items = new_items(c, n);
     for (int32_t k = 0; k < n; begin += sizes[k++]) {

@@ -16,7 +16,7 @@ status onnx_op_reshape(call *c, error *err)
     TRY(call_ints_moved(c, "shape", 5, 1, s.dim, GRAPH_RANK, &s.rank, err));
     if (s.rank < 0)
         return FAIL(err, E_DATA, "it has no shape");
-    shape_attr attr = {.shape = s, .zero_copies = call_int(c, "allowzero", 0) == 0};
+    shape_attr attr = {.shape = s, .zero_copies = call_int(c, "allowzero") == 0};
     return call_unary(c, OP_RESHAPE, &attr, err);
 }
 
@@ -25,7 +25,7 @@ status onnx_op_flatten(call *c, error *err)
     graph_shape x;
     dtype t;
     TRY(call_describe(c, 0, &x, &t, err));
-    int64_t axis = call_int(c, "axis", 1);
+    int64_t axis = call_int(c, "axis");
     if (axis < -x.rank || axis > x.rank)
         return FAIL(err, E_DATA, "axis %" PRId64 " is none of its input's", axis);
     axis_attr attr = {.axis = (int32_t)(axis < 0 ? axis + x.rank : axis)};
@@ -107,7 +107,7 @@ status onnx_op_expand(call *c, error *err)
 status onnx_op_concat(call *c, error *err)
 {
     graph_val *in = arena_alloc(c->im->a, (size_t)c->n_in * sizeof *in + sizeof *in);
-    axis_attr attr = {.axis = call_int32(c, "axis", 1)};
+    axis_attr attr = {.axis = call_int32(c, "axis")};
     for (int32_t i = 0; i < c->n_in; i++)
         TRY(call_value(c, i, &in[i], err));
     return call_finish(c, OP_CONCAT, in, c->n_in, &attr, err);
@@ -160,7 +160,7 @@ status onnx_op_split(call *c, error *err)
 status onnx_op_gather(call *c, error *err)
 {
     graph_val in[2];
-    gather_attr attr = {.axis = call_int32(c, "axis", 0)};
+    gather_attr attr = {.axis = call_int32(c, "axis")};
     TRY(call_value(c, 0, &in[0], err));
     TRY(call_value(c, 1, &in[1], err));
     return call_finish(c, OP_GATHER, in, 2, &attr, err);

@@ -7,7 +7,7 @@ static status along(call *c, graph_op op, error *err)
     int32_t axis;
     TRY(call_value(c, 0, &x, err));
     graph_shape shape = call_shape_of(c, x);
-    TRY(call_axis(call_int(c, "axis", c->version < 13 ? 1 : -1), shape.rank, &axis, err));
+    TRY(call_axis(call_int(c, "axis"), shape.rank, &axis, err));
     if (c->version >= 13 || axis == shape.rank - 1)
         return call_finish(c, op, &x, 1, &(axis_attr){.axis = axis}, err);
     TRY(call_emit(c, OP_FLATTEN, &x, 1, &(axis_attr){.axis = axis}, &x, err));

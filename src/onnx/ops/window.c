@@ -27,7 +27,7 @@ static status read_auto_pad(call *c, auto_pad *ret, error *err)
                  {"SAME_UPPER", PAD_SAME_UPPER},
                  {"SAME_LOWER", PAD_SAME_LOWER},
                  {"VALID", PAD_VALID}};
-    const char *how = call_str(c, "auto_pad", "NOTSET");
+    const char *how = call_knows(c, "auto_pad") ? call_str(c, "auto_pad") : "NOTSET";
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(words[i].name, how) == 0) {
             *ret = words[i].pad;
@@ -73,7 +73,7 @@ static status read_window(call *c, const graph_shape *x, const int64_t *kernel, 
 static status read_conv(call *c, graph_val in[3], conv_attr *ret, error *err)
 {
     window w;
-    conv_attr attr = {.group = call_int(c, "group", 1)};
+    conv_attr attr = {.group = call_int(c, "group")};
     in[2] = GRAPH_NONE;
     for (int32_t i = 0; i < 3; i++)
         if (i < 2 || call_has(c, i))
@@ -121,10 +121,9 @@ static status read_pool(call *c, graph_val *ret_x, pool_attr *ret, error *err)
     graph_shape shape = call_shape_of(c, *ret_x);
     TRY(read_window(c, &shape, NULL, &w, err));
     pool_attr attr = {.auto_pad = w.auto_pad,
-                      .ceil_mode = call_int(c, "ceil_mode", 0) != 0,
-                      .count_include_pad = call_int(c, "count_include_pad", 0) != 0,
-                      .column_major = call_int(c, "storage_order", 0) != 0,
-                      .p = call_int(c, "p", 2)};
+                      .ceil_mode = call_flag(c, "ceil_mode"),
+                      .count_include_pad = call_flag(c, "count_include_pad"),
+                      .column_major = call_flag(c, "storage_order")};
     memcpy(attr.kernel, w.kernel, sizeof attr.kernel);
     memcpy(attr.strides, w.strides, sizeof attr.strides);
     memcpy(attr.dilations, w.dilations, sizeof attr.dilations);
@@ -203,22 +202,21 @@ status onnx_op_max_unpool(call *c, error *err)
     return lengthen(c, y, &shape, err);
 }
 
-static status pool(call *c, graph_op op, error *err)
+status onnx_op_average_pool(call *c, error *err)
 {
     graph_val x;
     pool_attr attr;
     TRY(read_pool(c, &x, &attr, err));
-    return call_finish(c, op, &x, 1, &attr, err);
-}
-
-status onnx_op_average_pool(call *c, error *err)
-{
-    return pool(c, OP_AVERAGE_POOL, err);
+    return call_finish(c, OP_AVERAGE_POOL, &x, 1, &attr, err);
 }
 
 status onnx_op_lp_pool(call *c, error *err)
 {
-    return pool(c, OP_LP_POOL, err);
+    graph_val x;
+    pool_attr attr;
+    TRY(read_pool(c, &x, &attr, err));
+    attr.p = call_int(c, "p");
+    return call_finish(c, OP_LP_POOL, &x, 1, &attr, err);
 }
 
 status onnx_op_global_max_pool(call *c, error *err)
@@ -228,7 +226,7 @@ status onnx_op_global_max_pool(call *c, error *err)
 
 status onnx_op_global_lp_pool(call *c, error *err)
 {
-    pool_attr attr = {.whole_plane = true, .p = call_int(c, "p", 2)};
+    pool_attr attr = {.whole_plane = true, .p = call_int(c, "p")};
     return call_unary(c, OP_LP_POOL, &attr, err);
 }
 

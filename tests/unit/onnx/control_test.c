@@ -227,7 +227,7 @@ static void scans_that_are_damaged(void **state)
     Onnx__NodeProto *n = file_node(f, "Scan", "x", "y");
     file_subgraph(f, n, "body", body);
     file_output(f, "y");
-    expect_error(f, E_DATA, "node 'Scan_2' (Scan): its num_scan_inputs is 0 of 1");
+    expect_error(f, E_DATA, "node 'Scan_2' (Scan): its attribute 'num_scan_inputs' is missing");
     file_int(f, n, "num_scan_inputs", 1);
     imported p = import_ok(f, ONNX_TRAIN);
     expect_shape(&p, 0, "[4,6]");
@@ -263,7 +263,7 @@ static void branches_that_are_damaged(void **state)
     file *f = branching("23");
     Onnx__NodeProto *n = f->graph.node[2];
     n->n_attribute = 0;
-    expect_error(f, E_DATA, "node 'If_2' (If): it has no then_branch");
+    expect_error(f, E_DATA, "node 'If_2' (If): its attribute 'else_branch' is missing");
     file_destroy(&f);
 
     f = branching("23");

@@ -80,6 +80,7 @@ static status request_of(const evaluation *e, const evaluation_options *o, int64
         .batch_size = batch,
         .seed = (uint64_t)config_int(o->config, "random_seed"),
         .mode = o->predict ? MODEL_PREDICT : MODEL_EVAL,
+        .train = config_json(o->config, "trainer.train"),
         .precision = precision_of(o),
     };
     ret->fields = dataset_fields(e->data, &ret->n_fields);

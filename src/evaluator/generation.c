@@ -63,6 +63,7 @@ static status build_model(generation *g, error *err)
             .batch_size = 1,
             .seed = (uint64_t)config_int(g->o.config, "random_seed"),
             .mode = MODEL_PREDICT,
+            .train = config_json(g->o.config, "trainer.train"),
         },
         &g->graph, err));
     TRY(model_flat(g->graph, &g->flat, err));

@@ -81,29 +81,61 @@ static status add_outputs(net *n, net_outputs *ret, error *err)
     return OK;
 }
 
-static status freeze_matches(graph *g, const char *pattern, error *err)
+/* The next parameter from `v` on that the pattern matches, GRAPH_NONE if there is none. */
+static graph_val next_match(const graph *g, const char *pattern, graph_val v)
 {
-    const char *some = "none";
-    bool found = false;
-    for (graph_val v = 0; v < graph_n_values(g); v++) {
+    for (; v < graph_n_values(g); v++) {
         const graph_value *value = graph_value_at(g, v);
-        if (value->kind != VAL_PARAM)
-            continue;
-        some = value->name;
-        if (fnmatch(pattern, value->name, 0) != 0)
-            continue;
-        graph_freeze(g, v);
-        found = true;
+        if (value->kind == VAL_PARAM && fnmatch(pattern, value->name, 0) == 0)
+            return v;
     }
-    return found ? OK
-                 : FAIL(err, E_CONFIG, "trainer.freeze: no parameter matches '%s'; one is '%s'",
-                        pattern, some);
+    return GRAPH_NONE;
 }
 
-static status freeze(graph *g, const json_t *patterns, error *err)
+static status no_match(const graph *g, const char *option, const char *pattern, error *err)
 {
-    for (size_t i = 0; i < json_array_size(patterns); i++)
-        TRY(freeze_matches(g, json_string_value(json_array_get(patterns, i)), err));
+    graph_val some = next_match(g, "*", 0);
+    return FAIL(err, E_CONFIG, "%s: no parameter matches '%s'; one is '%s'", option, pattern,
+                some == GRAPH_NONE ? "none" : graph_value_at(g, some)->name);
+}
+
+/* Initializers of a file that these name are parameters by now. */
+static status check_trained(const graph *g, const char *pattern, error *err)
+{
+    graph_val v = next_match(g, pattern, 0), state = v;
+    if (v == GRAPH_NONE)
+        return no_match(g, "trainer.train", pattern, err);
+    for (; v != GRAPH_NONE; v = next_match(g, pattern, v + 1))
+        if (graph_value_at(g, v)->param->kind != TENSOR_STATE)
+            return OK;
+    return FAIL(err, E_CONFIG,
+                "trainer.train: '%s' is a running statistic, which every batch moves by itself",
+                graph_value_at(g, state)->name);
+}
+
+static status freeze_matches(graph *g, const char *pattern, const json_t *trained, error *err)
+{
+    graph_val v = next_match(g, pattern, 0);
+    if (v == GRAPH_NONE)
+        return no_match(g, "trainer.freeze", pattern, err);
+    for (; v != GRAPH_NONE; v = next_match(g, pattern, v + 1)) {
+        const char *name = graph_value_at(g, v)->name;
+        for (size_t i = 0; i < json_array_size(trained); i++)
+            if (fnmatch(json_string_value(json_array_get(trained, i)), name, 0) == 0)
+                return FAIL(err, E_CONFIG,
+                            "trainer.freeze and trainer.train both name '%s'; take it out of one",
+                            name);
+        graph_freeze(g, v);
+    }
+    return OK;
+}
+
+static status choose_moving(graph *g, const json_t *train, const json_t *freeze, error *err)
+{
+    for (size_t i = 0; i < json_array_size(train); i++)
+        TRY(check_trained(g, json_string_value(json_array_get(train, i)), err));
+    for (size_t i = 0; i < json_array_size(freeze); i++)
+        TRY(freeze_matches(g, json_string_value(json_array_get(freeze, i)), train, err));
     return OK;
 }
 
@@ -123,7 +155,7 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     TRY(graph_set_precision(g, r->precision, err));
     if (r->mode != MODEL_TRAIN)
         return OK;
-    TRY(freeze(g, r->freeze, err));
+    TRY(choose_moving(g, r->train, r->freeze, err));
     TRY(graph_input(g, "slot.weight", DT_F32, one, &weight, err));
     return graph_backward(g, loss, weight, err);
 }

@@ -43,6 +43,8 @@ typedef struct model_request {
     model_mode mode;
     int64_t scores;                 /* of the last layer, for data without labels; 0: unknown */
     const json_t *freeze;           /* names of parameters that do not move, with * and ?; or NULL */
+    const json_t *train;            /* of those that do, though their file may not say it; or NULL. In
+                                     * all modes: what moves is no constant */
     graph_precision precision;      /* of products */
 } model_request;
 

@@ -52,6 +52,16 @@ static void bind_dims(net *n, const config *model, onnx_request *r)
     r->dims = dims;
 }
 
+static void bind_train(net *n, onnx_request *r)
+{
+    const json_t *train = n->request->train;
+    const char **globs =
+        arena_alloc(graph_arena(n->g), (json_array_size(train) + 1) * sizeof *globs);
+    for (size_t i = 0; i < json_array_size(train); i++)
+        globs[r->n_train++] = json_string_value(json_array_get(train, i));
+    r->train = globs;
+}
+
 static bool holds_loss(const net *n)
 {
     return strcmp(n->loss->kind, "output") == 0;
@@ -115,6 +125,7 @@ static status import(net *n, const config *model, const onnx_model *m, net_outpu
     TRY(bind_inputs(n, model, m, &r, err));
     TRY(choose_outputs(n, model, m, &r, err));
     bind_dims(n, model, &r);
+    bind_train(n, &r);
     TRY(onnx_import(m, n->g, &r, &imported, err));
     status st = take_outputs(n, &imported, ret, err);
     onnx_imported_fini(&imported);

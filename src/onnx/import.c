@@ -306,12 +306,13 @@ status onnx_import(const onnx_model *m, graph *g, const onnx_request *request, o
                    .request = request,
                    .a = arena_create(),
                    .batch_id = GRAPH_NONE,
-                   .initializers = NAMES_INIT,
-                   .infos = NAMES_INIT};
+                   .initializers = NAMES_INIT};
     onnx_imported r = {.memory = im.a};
     scope s;
     scope_init(&s, NULL, "");
     status st = graph_create(&im.g, err);
+    if (st == OK)
+        st = onnx_moves_create(m, request->train, request->n_train, &im.moves, err);
     if (st == OK)
         st = import(&im, &s, g, &r, err);
     if (st == OK)
@@ -322,7 +323,7 @@ status onnx_import(const onnx_model *m, graph *g, const onnx_request *request, o
     }
     scope_fini(&s);
     names_fini(&im.initializers);
-    names_fini(&im.infos);
+    onnx_moves_destroy(&im.moves);
     free(im.weights);
     free(im.symbols);
     buf_fini(&im.refusals);

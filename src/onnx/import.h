@@ -9,9 +9,9 @@
  * opsets ONNX_OPSET_MIN to ONNX_OPSET_MAX of the domain ai.onnx.
  *
  * Weights are float initializers: a tensor of the flat vector each, under its name. An Identity of
- * one is a weight of its own (exporters merge weights that were equal by chance), an initializer
- * that several nodes read is one weight (tied). Running statistics of BatchNormalization are state.
- * Scalars, and what exporters name as constants or buffers, do not move.
+ * one that gives it another weight's name is a weight of its own (exporters merge weights that were
+ * equal by chance), an initializer that several nodes read is one weight (tied). Running statistics
+ * of BatchNormalization are state, one of all calls of a layer. Which others move says moves.h.
  *
  * Errors: E_UNSUPPORTED lists every node that cannot be carried out, with its operator, at once;
  * E_DATA is a damaged model; E_CONFIG does not fit what was asked. Each names the node.
@@ -74,6 +74,8 @@ typedef struct onnx_request {
     size_t n_outputs;
     uint64_t seed;              /* of dropout masks */
     graph_val batch_id;         /* their other key: int64 [1]. GRAPH_NONE: no dropout */
+    const char *const *train;   /* globs of weights that move, whatever the file says */
+    size_t n_train;
     bool keep_tied;             /* an Identity of a weight is that weight */
     int64_t head_features;      /* not 0: the last linear layer before the first output becomes a
                                  * new one with so many, drawn as PyTorch draws it */

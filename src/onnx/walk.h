@@ -11,6 +11,7 @@
 #include "common/base/buf.h"
 #include "graph/names.h"
 #include "onnx/import.h"
+#include "onnx/moves.h"
 #include "onnx/order.h"
 
 typedef enum slot_kind {
@@ -30,6 +31,7 @@ typedef struct slot {
     int32_t weight;
     const struct slot *items; /* SLOT_LIST */
     int32_t n_items;
+    struct slot *moved;       /* of a running statistic that has been moved: the one it was */
 } slot;
 
 /* A weight and what became of it. */
@@ -68,7 +70,7 @@ typedef struct importer {
     graph *g;              /* the first graph: everything, before rewriting */
     graph_val batch_id;    /* there */
     names initializers;    /* name -> index in the file */
-    names infos;           /* name -> index of its value_info */
+    onnx_moves *moves;
     weight *weights;
     size_t n_weights, cap_weights;
     symbol *symbols;
@@ -97,12 +99,16 @@ MUST_USE status walk_step(importer *im, error *err);
 void walk_refuse(importer *im, const Onnx__NodeProto *n, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
-/* Initializers of a graph or subgraph into the scope (weights.c). */
+/* A weight of its own that begins as that initializer of the main graph (weights.c). */
+slot walk_weight(importer *im, const char *name, int32_t initializer);
+/* Initializers of a graph or subgraph into the scope. */
 MUST_USE status walk_initializers(importer *im, scope *s, const Onnx__GraphProto *g, error *err);
 
 /* The graph's value of a slot: constants are added, weights declared. */
 MUST_USE status slot_value(importer *im, slot *s, graph_val *ret, error *err);
-/* The same of a weight that a BatchNormalization moves: state with this momentum. */
+/* The same of a weight that a BatchNormalization moves: state with this momentum. One that another
+ * call of the layer has moved is the weight that it was, so that the calls share it. E_UNSUPPORTED
+ * where their momentums differ. */
 MUST_USE status slot_state(importer *im, slot *s, float momentum, graph_val *ret, error *err);
 /* Shape and type of a slot, without making it a value. E_DATA for a sequence. */
 MUST_USE status slot_describe(importer *im, const slot *s, graph_shape *ret_shape,

@@ -5,6 +5,7 @@
 #include "metric/metric.h"
 #include "model/model.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 status variants_graph(const config *c, const variants *v, int64_t batch_size, graph **ret,
@@ -21,6 +22,7 @@ status variants_graph(const config *c, const variants *v, int64_t batch_size, gr
             .seed = (uint64_t)config_int(c, "random_seed"),
             .mode = MODEL_TRAIN,
             .freeze = config_json(c, "trainer.freeze"),
+            .train = config_json(c, "trainer.train"),
             .precision = model_precision(c),
         },
         ret, err);
@@ -91,6 +93,16 @@ status variants_build(const config *c, variants *ret, error *err)
     else
         variants_fini(&v);
     return st;
+}
+
+status variants_moving(const config *c, const variants *v, moving *ret, error *err)
+{
+    TRY(moving_of(c, v->graphs[0], ret, err));
+    char *guesses = moving_guesses(c, ret);
+    if (guesses)
+        LOG_W("GUESS", "%s", guesses);
+    free(guesses);
+    return OK;
 }
 
 static void warn_of_fields(const config *c, const variants *v)

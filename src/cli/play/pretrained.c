@@ -99,6 +99,21 @@ static status commit(const config *c, start *s, const jobdir *dir, error *err)
     return st;
 }
 
+static status tell_moving(const config *c, const variants *v, error *err)
+{
+    moving m;
+    buf line = BUF_INIT;
+    TRY(variants_moving(c, v, &m, err));
+    for (size_t i = 0; i < m.n; i++) {
+        buf_addf(&line, "%s%s ", i ? "; " : "", m.rows[i].what);
+        moving_row_text(&m.rows[i], &line);
+    }
+    LOG_I("MOVES", "%s", line.data ? line.data : "nothing");
+    buf_fini(&line);
+    moving_fini(&m);
+    return OK;
+}
+
 static void tell(const config *c, const buf *report)
 {
     LOG_I("WEIGHTS", "%s", report->data);
@@ -117,6 +132,8 @@ static status begin(const config *c, const jobdir *dir, error *err)
     status st = fill(c, v.flat, &s, &report, err);
     if (st == OK)
         st = commit(c, &s, dir, err);
+    if (st == OK)
+        st = tell_moving(c, &v, err);
     if (st == OK)
         tell(c, &report);
     buf_fini(&report);

@@ -22,6 +22,7 @@ enum { FLOAT = (int)sizeof(float) };
 
 typedef struct built {
     variants variants;
+    moving moving;
     exec_memory memory;
     size_t needed;    /* of the host's memory */
     host_memory host; /* what it has left */
@@ -30,6 +31,7 @@ typedef struct built {
 
 static void built_fini(built *b)
 {
+    moving_fini(&b->moving);
     variants_fini(&b->variants);
 }
 
@@ -75,6 +77,22 @@ static json_t *parameters(const flat *f)
     return json_pack("{s:I, s:I, s:I, s:I, s:i}", "trainable", (json_int_t)n[TENSOR_TRAINABLE],
                      "state", (json_int_t)n[TENSOR_STATE], "frozen", (json_int_t)n[TENSOR_FROZEN],
                      "total", (json_int_t)(n[0] + n[1] + n[2]), "tensors", f->n_tensors);
+}
+
+static json_t *moving_list(const moving *m)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < m->n; i++) {
+        const moving_row *row = &m->rows[i];
+        json_t *names = json_array();
+        for (size_t k = 0; k < row->n_names; k++)
+            json_array_append_new(names, json_string(row->names[k]));
+        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:s, s:b, s:o}", "what", row->what,
+                                              "tensors", (json_int_t)row->n_tensors, "elements",
+                                              (json_int_t)row->n_elements, "why", row->why, "guess",
+                                              (int)row->is_guess, "names", names));
+    }
+    return list;
 }
 
 static json_t *lane_memory(exec_memory m)
@@ -131,6 +149,7 @@ static json_t *report(const config *c, const shape *s, const built *b)
     double flops = graph_flops(b->variants.graphs[0]) / (double)b->variants.batch_sizes[0];
     json_t *r = json_object();
     json_object_set_new(r, "parameters", parameters(b->variants.flat));
+    json_object_set_new(r, "moving", moving_list(&b->moving));
     json_object_set_new(r, "flops_per_example", json_real(flops));
     json_object_set_new(r, "memory_per_lane", lane_memory(b->memory));
     json_object_set_new(r, "host_memory",
@@ -160,6 +179,17 @@ static json_t *report(const config *c, const shape *s, const built *b)
 static long long number(const json_t *r, const char *section, const char *key)
 {
     return json_integer_value(json_object_get(json_object_get(r, section), key));
+}
+
+static void print_moving(const moving *m)
+{
+    buf line = BUF_INIT;
+    for (size_t i = 0; i < m->n; i++) {
+        buf_clear(&line);
+        moving_row_text(&m->rows[i], &line);
+        printf("  %-22s %s\n", m->rows[i].what, line.data);
+    }
+    buf_fini(&line);
 }
 
 static void print_memory(const json_t *r)
@@ -206,11 +236,12 @@ static void print_servers(const json_t *r)
     }
 }
 
-static void print_report(const json_t *r)
+static void print_report(const json_t *r, const moving *m)
 {
     printf("parameters               %12lld  (trainable %lld, state %lld, frozen %lld)\n",
            number(r, "parameters", "total"), number(r, "parameters", "trainable"),
            number(r, "parameters", "state"), number(r, "parameters", "frozen"));
+    print_moving(m);
     printf("FLOPs per example        %12.0f  (forward and backward)\n",
            json_number_value(json_object_get(r, "flops_per_example")));
     print_memory(r);
@@ -238,15 +269,17 @@ static void print_json(const json_t *r)
 
 status dryrun_print(const devices *d, const shape *s, bool as_json, error *err)
 {
-    built b = {.memory = {0}};
+    built b = {.moving = {.n = 0}};
     status st = build(d, s, &b, err);
+    if (st == OK)
+        st = variants_moving(d->config, &b.variants, &b.moving, err);
     if (st == OK) {
         variants_warn(d->config, &b.variants);
         json_t *r = report(d->config, s, &b);
         if (as_json)
             print_json(r);
         else
-            print_report(r);
+            print_report(r, &b.moving);
         json_decref(r);
     }
     built_fini(&b);

@@ -47,6 +47,21 @@ static status make(const args *a, planned *p, error *err)
                         err);
 }
 
+/* --- what moves --- */
+
+static status print_moving(const planned *p, buf *out, error *err)
+{
+    moving m;
+    TRY(variants_moving(p->config, &p->variants, &m, err));
+    for (size_t i = 0; i < m.n; i++) {
+        buf_addf(out, "%s ", m.rows[i].what);
+        moving_row_text(&m.rows[i], out);
+        buf_adds(out, "\n");
+    }
+    moving_fini(&m);
+    return OK;
+}
+
 /* --- libraries --- */
 
 static void print_libraries(const planned *p, buf *out)
@@ -185,15 +200,17 @@ static void print_fullest(const planned *p, buf *out)
     free(s);
 }
 
-static void print_plan(const planned *p, buf *out)
+static status print_plan(const planned *p, buf *out, error *err)
 {
     graph_print(p->lane.graph, out);
+    TRY(print_moving(p, out, err));
     print_libraries(p, out);
     for (int32_t part = 0; part < p->variants.flat->n_parts; part++)
         print_part(p, part, out);
     print_slabs(p, out);
     print_fullest(p, out);
     kernels_print(&p->lane, out);
+    return OK;
 }
 
 static int run_plan(const args *a, error *err)
@@ -201,10 +218,10 @@ static int run_plan(const args *a, error *err)
     planned p = {.config = NULL};
     buf text = BUF_INIT;
     status st = make(a, &p, err);
-    if (st == OK) {
-        print_plan(&p, &text);
+    if (st == OK)
+        st = print_plan(&p, &text, err);
+    if (st == OK)
         fputs(text.data, stdout);
-    }
     buf_fini(&text);
     planned_fini(&p);
     return status_exit_code(st);
@@ -226,7 +243,8 @@ const command command_plan = {
     .about =
         "Builds the model that CONFIG describes, as for training, and prints, a line each: the "
         "inputs, the parameters and the constants; the nodes in the order in which they run, with "
-        "what they read and the shapes of what they make, a * behind a value that is kept; on a "
+        "what they read and the shapes of what they make, a * behind a value that is kept; which tensors "
+        "move, which do not, and why; on a "
         "GPU, of products, convolutions and attention which library computes them, or why it is a "
         "kernel of ours; the parts of the vector of parameters, with the node before which their "
         "weights must be there and the one after which their gradient goes out; the memory that all of it takes; "

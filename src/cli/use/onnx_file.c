@@ -41,6 +41,7 @@ static status build_both(const onnx_file_request *r, const weights *w, graph *re
         .model = config_section(r->config, "model"),
         .seed = (uint64_t)config_int(r->config, "random_seed"),
         .mode = MODEL_PREDICT,
+        .train = config_json(r->config, "trainer.train"),
     };
     request.fields = dataset_fields(data, &request.n_fields);
     request.batch_size = batch_sizes[0];

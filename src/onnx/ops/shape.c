@@ -168,19 +168,18 @@ status onnx_op_gather(call *c, error *err)
 
 /* Exporters merge weights that were equal by chance, and an Identity gives one back its name: so it
  * is a weight of its own. Not inside of functions, which only pass values on. */
+static bool is_own_weight(const call *c)
+{
+    return c->in[0]->kind == SLOT_WEIGHT && !c->im->request->keep_tied && !*c->scope->prefix &&
+           onnx_moves_names(c->im->moves, c->name);
+}
+
 status onnx_op_identity(call *c, error *err)
 {
     if (!call_has(c, 0))
         return FAIL(err, E_DATA, "its input 0 is missing");
-    const slot *s = c->in[0];
-    if (s->kind != SLOT_WEIGHT || c->im->request->keep_tied || *c->scope->prefix)
+    if (!is_own_weight(c))
         return call_return_input(c, 0, 0, err);
-    importer *im = c->im;
-    weight own = im->weights[s->weight];
-    own.name = c->name;
-    own.value = GRAPH_NONE;
-    GROW(im->weights, im->cap_weights, im->n_weights + 1);
-    im->weights[im->n_weights] = own;
-    c->out[0] = (slot){.kind = SLOT_WEIGHT, .weight = (int32_t)im->n_weights++};
+    c->out[0] = walk_weight(c->im, c->name, c->im->weights[c->in[0]->weight].initializer);
     return OK;
 }

@@ -13,6 +13,12 @@
  * also serves another parameter, is not made by backward, or is only a view of other bytes, is
  * copied.
  *
+ * A state tensor may be moved by several nodes, the calls of one layer. With r, the share of the old
+ * state that stays, and the values b_1 .. b_c of its calls in their order, it becomes
+ *     r^c s + (1 - r) (r^(c-1) b_1 + ... + r b_(c-1) + b_c),
+ * which is one move with the momentum r^c to a mean of the b_i with fixed weights. So servers need
+ * not know of calls.
+ *
  * The order of everything appended is a function of the graph alone.
  */
 #include "common/base/buf.h"
@@ -31,6 +37,8 @@ typedef struct walk {
     bool *needs;               /* [n_values] */
     graph_val *total;          /* [n_values] */
     int32_t *first_reader;     /* [n_values] */
+    int32_t *movers;           /* [n_values]: nodes that move a state tensor */
+    int32_t *moved;            /* [n_values]: those of them that the walk has passed */
     graph_val *dout, *din;     /* of the node at hand */
     bool *want;
     buf refusals;
@@ -62,12 +70,27 @@ static bool has_gradient(dtype t)
     return t == DT_F32 || dtype_is_half(t);
 }
 
+/* The state tensor that a node moves by its input k, with the output that has its value for this
+ * run; GRAPH_NONE if it moves none by that. */
+static graph_val moved_state(const graph *g, const graph_node *n, int32_t k, graph_val *ret_from)
+{
+    const graph_op_info *info = graph_op_of(n->op);
+    graph_val v = info->state ? n->in[k] : GRAPH_NONE;
+    if (v == GRAPH_NONE || g->values[v].kind != VAL_PARAM ||
+        g->values[v].param->kind != TENSOR_STATE)
+        return GRAPH_NONE;
+    *ret_from = info->state(g, n, k);
+    return *ret_from == GRAPH_NONE ? GRAPH_NONE : v;
+}
+
 static void walk_init(walk *w, graph *g)
 {
     *w = (walk){.g = g, .n_nodes = g->n_nodes, .n_values = g->n_values};
     w->needs = xcalloc((size_t)w->n_values, sizeof *w->needs);
     w->total = xcalloc((size_t)w->n_values, sizeof *w->total);
     w->first_reader = xcalloc((size_t)w->n_values, sizeof *w->first_reader);
+    w->movers = xcalloc((size_t)w->n_values, sizeof *w->movers);
+    w->moved = xcalloc((size_t)w->n_values, sizeof *w->moved);
     for (graph_val v = 0; v < w->n_values; v++) {
         const graph_value *value = &g->values[v];
         w->needs[v] = value->kind == VAL_PARAM && value->param->kind == TENSOR_TRAINABLE;
@@ -80,9 +103,10 @@ static void walk_init(walk *w, graph *g)
         most_in = graph_node_slots(n) > most_in ? graph_node_slots(n) : most_in;
         most_out = n->n_out > most_out ? n->n_out : most_out;
         for (int32_t k = 0; k < n->n_in; k++) {
-            graph_val v = n->in[k];
+            graph_val v = n->in[k], ignored;
             if (v == GRAPH_NONE)
                 continue;
+            w->movers[v] += moved_state(g, n, k, &ignored) == v;
             any |= w->needs[v];
             if (w->first_reader[v] == GRAPH_NONE)
                 w->first_reader[v] = i;
@@ -102,6 +126,8 @@ static void walk_fini(walk *w)
     free(w->needs);
     free(w->total);
     free(w->first_reader);
+    free(w->movers);
+    free(w->moved);
     free(w->dout);
     free(w->din);
     free(w->want);
@@ -189,30 +215,57 @@ static status pass_node(walk *w, int32_t node, error *err)
     return OK;
 }
 
-/* State tensors take this batch's value, times the slot's share of the step. */
+static double power(double x, int32_t n)
+{
+    double y = 1.0;
+    while (n-- > 0)
+        y *= x;
+    return y;
+}
+
+/* The weight of a call among those of one layer, by how many come after it. */
+static float share_of_call(float momentum, int32_t calls, int32_t later)
+{
+    double stays = (double)momentum, all = 1.0 - power(stays, calls);
+    if (all == 0.0)
+        return later == 0 ? 1.0f : 0.0f; /* nothing moves it */
+    return (float)((1.0 - stays) * power(stays, later) / all);
+}
+
+/* State tensors take this batch's value, times the slot's share of the step. The walk meets the
+ * last call of a layer first. */
 static status pass_state(walk *w, int32_t node, error *err)
 {
     graph_node n = w->g->nodes[node];
-    const graph_op_info *info = graph_op_of(n.op);
-    for (int32_t k = 0; info->state && k < n.n_in; k++) {
-        graph_val v = n.in[k], from = info->state(w->g, &n, k);
-        if (v == GRAPH_NONE || from == GRAPH_NONE)
+    for (int32_t k = 0; k < n.n_in; k++) {
+        graph_val from, v = moved_state(w->g, &n, k, &from);
+        if (v == GRAPH_NONE)
             continue;
-        const graph_value *value = &w->g->values[v];
-        if (value->kind != VAL_PARAM || value->param->kind != TENSOR_STATE)
+        float momentum = w->g->values[v].param->momentum;
+        float share = share_of_call(momentum, w->movers[v], w->moved[v]++);
+        TRY(emit_scale(w->g, from, share, &from, err));
+        if (w->total[v] != GRAPH_NONE)
+            TRY(emit_2(w->g, OP_ADD, from, w->total[v], NULL, &from, err));
+        w->total[v] = from;
+        if (w->moved[v] < w->movers[v])
             continue;
-        if (value->grad != GRAPH_NONE) {
-            char why[256];
-            snprintf(why, sizeof why, "state tensor '%s' is moved by another node too",
-                     value->name);
-            refuse(w, &n, why);
-            continue;
-        }
-        graph_val own;
-        TRY(emit_2(w->g, OP_MUL, from, w->weight, NULL, &own, err));
-        w->g->values[v].grad = own;
+        TRY(emit_2(w->g, OP_MUL, from, w->weight, NULL, &from, err));
+        w->g->values[v].grad = from;
     }
     return OK;
+}
+
+/* All calls of a step are one move. */
+static void join_moves(const walk *w)
+{
+    for (graph_val v = 0; v < w->n_values; v++) {
+        if (w->movers[v] < 2)
+            continue;
+        tensor_decl *joined = arena_alloc(w->g->arena, sizeof *joined);
+        *joined = *w->g->values[v].param;
+        joined->momentum = (float)power((double)joined->momentum, w->movers[v]);
+        w->g->values[v].param = joined;
+    }
 }
 
 static bool is_taken(const walk *w, graph_val d)
@@ -372,6 +425,7 @@ status graph_backward(graph *g, graph_val loss, graph_val weight, error *err)
     status st = append_gradients(&w, loss, weight, err);
     g->prefix = NULL;
     if (st == OK) {
+        join_moves(&w);
         drop_dead(&w);
         g->has_backward = true;
     } else {

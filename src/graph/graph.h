@@ -167,7 +167,8 @@ double graph_flops(const graph *g);
  * slot's examples / the step's examples), so that the sum over slots is the gradient of the mean
  * loss of the step. Every trainable parameter gets a gradient of its own (zeros when the loss does
  * not depend on it), every state tensor its batch value times `weight` (its old value when no node
- * moves it). Of what is appended, nodes nobody reads are dropped, and outputs nobody reads are
+ * moves it). One that c nodes move, in their order, gets a mean of their values and as momentum the
+ * c-th power of its own. Of what is appended, nodes nobody reads are dropped, and outputs nobody reads are
  * GRAPH_NONE; forward nodes and values keep their indices. A gradient that cannot be formed is
  * E_UNSUPPORTED and lists every node at once; on failure the graph is as before.
  */

@@ -198,16 +198,43 @@ static bool reads(Onnx__NodeProto *const *nodes, size_t n, const char *name)
     return false;
 }
 
-/* The batch's statistics are made in training only; who reads them cannot be served at rest. */
-static status check_statistics(const editor *e, const Onnx__NodeProto *n, error *err)
+static bool is_among(Onnx__ValueInfoProto *const *values, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(onnx_text(values[i]->name), name) == 0)
+            return true;
+    return false;
+}
+
+static Onnx__NodeProto *identity(editor *e, char *from, char *to)
+{
+    Onnx__NodeProto *n = arena_alloc(e->memory, sizeof *n);
+    onnx__node_proto__init(n);
+    n->op_type = text("Identity");
+    n->n_input = n->n_output = 1;
+    n->input = arena_alloc(e->memory, 2 * sizeof *n->input);
+    n->output = n->input + 1;
+    n->input[0] = from;
+    n->output[0] = to;
+    return n;
+}
+
+/* At rest the running statistics stay what they were, for another call of the layer too; those of the
+ * batch, outputs of before opset 14, are not made. */
+static status add_statistics(editor *e, const Onnx__NodeProto *n, error *err)
 {
     const Onnx__GraphProto *g = e->m->proto->graph;
-    for (size_t k = 1; is(n, "BatchNormalization") && k < n->n_output; k++)
-        if (*n->output[k] && reads(g->node, g->n_node, n->output[k]))
+    for (size_t k = 1; is(n, "BatchNormalization") && k < n->n_output; k++) {
+        if (!*n->output[k] || !(reads(g->node, g->n_node, n->output[k]) ||
+                                is_among(g->output, g->n_output, n->output[k])))
+            continue;
+        if (k > 2 || n->n_input < 5)
             return FAIL(err, E_UNSUPPORTED,
                         "'%s': node '%s' (BatchNormalization): '%s' is read, which is made in "
-                        "training only",
+                        "training only; export the model in evaluation mode, or without it",
                         e->m->path, onnx_text(n->name), n->output[k]);
+        e->graph.node[e->graph.n_node++] = identity(e, n->input[2 + k], n->output[k]);
+    }
     return OK;
 }
 
@@ -215,29 +242,23 @@ static status edit_nodes(editor *e, error *err)
 {
     Onnx__GraphProto *g = &e->graph;
     Onnx__NodeProto **old = g->node;
-    size_t n = g->n_node;
-    g->node = arena_alloc(e->memory, (n + 1) * sizeof *g->node);
+    size_t n = g->n_node, room = n + 1;
+    for (size_t i = 0; i < n; i++)
+        room += old[i]->n_output;
+    g->node = arena_alloc(e->memory, room * sizeof *g->node);
     g->n_node = 0;
     for (size_t i = 0; i < n; i++) {
         const st_tensor *own = NULL;
         if (is(old[i], "Identity") && old[i]->n_input == 1 && old[i]->n_output == 1 &&
             onnx_initializer(e->m, old[i]->input[0]) >= 0)
             own = weights_find(e->w, old[i]->output[0]);
-        TRY(check_statistics(e, old[i], err));
+        TRY(add_statistics(e, old[i], err));
         if (own)
             g->initializer[g->n_initializer++] = tensor_of(e, own);
         else
             g->node[g->n_node++] = at_rest(e, old[i]);
     }
     return OK;
-}
-
-static bool is_among(Onnx__ValueInfoProto *const *values, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(onnx_text(values[i]->name), name) == 0)
-            return true;
-    return false;
 }
 
 /* Drops a constant, whether an initializer or a node, that was read in training only. */

@@ -140,15 +140,23 @@ status slot_describe(importer *im, const slot *s, graph_shape *ret_shape, dtype 
 
 status slot_state(importer *im, slot *s, float momentum, graph_val *ret, error *err)
 {
+    while (s->moved)
+        s = s->moved;
     if (s->kind != SLOT_WEIGHT)
         return slot_value(im, s, ret, err);
     weight *w = &im->weights[s->weight];
     if (w->value == GRAPH_NONE)
         TRY(declare(im, w, TENSOR_STATE, momentum, err));
-    else if (w->kind != TENSOR_STATE)
+    const tensor_decl *decl = graph_value_at(im->g, w->value)->param;
+    if (w->kind != TENSOR_STATE)
         return FAIL(err, E_UNSUPPORTED,
-                    "'%s' is a running statistic here and something else for another node",
+                    "'%s' is a running statistic here and something else for another node; give the "
+                    "layer statistics of its own",
                     w->name);
+    if (decl->momentum != momentum)
+        return FAIL(err, E_UNSUPPORTED,
+                    "it moves '%s' with momentum %g, another node with %g; give both the same",
+                    w->name, (double)momentum, (double)decl->momentum);
     *ret = w->value;
     return OK;
 }

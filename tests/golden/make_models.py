@@ -148,9 +148,9 @@ CASES = {
 
 
 def train(make_optimizer, rate, model, first, batches, loss_of, dtype):
-    """Losses of all steps, gradients of the first one."""
+    """Losses of all steps; gradients of the first one, and what it left of running statistics."""
     model.to(dtype).load_state_dict(first, strict=False)
-    optimizer, losses, grads = make_optimizer(model.parameters(), rate), [], {}
+    optimizer, losses, grads, states = make_optimizer(model.parameters(), rate), [], {}, {}
     for i in range(STEPS):
         fields = {k: v.to(dtype) if v.is_floating_point() else v
                   for k, v in batches[i % BATCHES].items()}
@@ -161,8 +161,9 @@ def train(make_optimizer, rate, model, first, batches, loss_of, dtype):
         losses.append(loss.item())
         grads = grads or {k: p.grad.clone()
                           for k, p in model.named_parameters(remove_duplicate=False)}
+        states = states or {k: v.clone() for k, v in model.named_buffers() if v.is_floating_point()}
         optimizer.step()
-    return torch.tensor(losses, dtype=dtype), grads
+    return torch.tensor(losses, dtype=dtype), grads, states
 
 
 def apart(few, many):
@@ -196,7 +197,8 @@ def begin(name, make, draw):
     return model, first, [draw() for _ in range(BATCHES)]
 
 
-def run(name, section, classes, make, draw, loss_of):
+def run(name, section, classes, make, draw, loss_of, with_states=False):
+    """With states: of norms that take the population's variance, as ONNX and we do."""
     model, first, batches = begin(name, make, draw)
     tensors = {f"param.{k}": v for k, v in first.items()}
     config = {"model": section, "classes": classes}
@@ -210,10 +212,12 @@ def run(name, section, classes, make, draw, loss_of):
         rate = RATES.get(name, {}).get(which, rate)
         config[which] = {**options, "lr": rate}
         given = (make_optimizer, rate, model, first, batches, loss_of)
-        losses, grads = train(*given, torch.float32)
-        true_losses, true_grads = train(*given, torch.float64)
+        losses, grads, states = train(*given, torch.float32)
+        true_losses, true_grads, _ = train(*given, torch.float64)
         tensors[f"loss.{which}"] = losses
         tensors.update({f"grad.{k}": v for k, v in grads.items()})
+        if with_states:
+            tensors.update({f"state.{k}": v for k, v in states.items()})
         worst[0] = max(worst[0], (losses / true_losses - 1).abs().max().item())
         worst[1] = apart(grads, true_grads)
     path = pathlib.Path(__file__).parent / "data" / f"{name}.safetensors"

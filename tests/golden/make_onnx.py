@@ -2,7 +2,7 @@
 """Exports of PyTorch as fixtures, in tests/golden/onnx: a convolutional network with batch norm and
 dropout, and a transformer, each by both exporters, in training mode; one as for inference. And runs by
 PyTorch, in tests/golden/data (make_models.py), of networks whose files need care: a table of tokens that
-is the last layer too, equal weights that the exporter merged, a loss inside. And functions, which these exporters inline.
+is the last layer too, equal weights that the exporter merged, a norm that is called twice, a loss inside. And functions, which these exporters inline.
 
     python3 tests/golden/make_onnx.py        # needs torch, torchvision, onnx, onnxscript, safetensors
 """
@@ -80,6 +80,30 @@ class Merged(nn.Module):
     def forward(self, x):
         x = torch.tanh(self.ln1(self.fc1(x)))
         return self.fc3(torch.tanh(self.ln2(self.fc2(x))))
+
+
+class PopulationNorm(nn.BatchNorm1d):
+    """Its running variance follows the population's, as ONNX defines it."""
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.running_mean.lerp_(x.mean(0), self.momentum)
+            self.running_var.lerp_(x.var(0, unbiased=False), self.momentum)
+        return F.batch_norm(x, None, None, self.weight, self.bias, True, 0.0, self.eps)
+
+
+class Siamese(nn.Module):
+    """One network over two inputs: its norm is called twice in a batch."""
+
+    def __init__(self, norm=PopulationNorm):
+        super().__init__()
+        self.fc, self.bn, self.head = nn.Linear(10, 8), norm(8, momentum=0.2), nn.Linear(8, 4)
+
+    def embed(self, x):
+        return torch.tanh(self.bn(self.fc(x)))
+
+    def forward(self, left, right):
+        return self.head(self.embed(left) - self.embed(right))
 
 
 class OwnLoss(nn.Module):
@@ -173,10 +197,15 @@ def vectors(batch):
     return lambda: {"x": torch.randn(batch, 10), "label": torch.randint(4, (batch,))}
 
 
-def golden(name, classes, make, draw, loss_of, **section):
+def pairs(batch):
+    return lambda: {"left": torch.randn(batch, 10), "right": 1 + torch.randn(batch, 10),
+                    "label": torch.randint(4, (batch,))}
+
+
+def golden(name, classes, make, draw, loss_of, with_states=False, **section):
     path = f"../onnx/{name}.onnx"
     run("onnx_" + name.replace("-", "_"), {"type": "onnx", "path": path, **section}, classes, make,
-        draw, loss_of)
+        draw, loss_of, with_states)
 
 
 torch.manual_seed(1)
@@ -200,5 +229,8 @@ for dynamo in (False, True):
     export(OwnLoss(), f"own-loss-{exporter}", dynamo,
            inputs=x | {"label": (torch.randint(4, (2,)), {0: "N"})}, output_names=["logits", "loss"])
     golden(f"own-loss-{exporter}", 4, OwnLoss, vectors(8), OwnLoss.loss, loss="output")
+    export(Siamese(nn.BatchNorm1d), f"siamese-{exporter}", dynamo,
+           inputs={side: (torch.randn(2, 10), {0: "N"}) for side in ("left", "right")})
+    golden(f"siamese-{exporter}", 4, Siamese, pairs(8), F.cross_entropy, with_states=True)
 export(Merged(), "merged", False, train=False, inputs=x)
 golden("merged", 4, Merged, vectors(8), F.cross_entropy)

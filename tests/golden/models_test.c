@@ -3,7 +3,7 @@
  * losses of ten steps within 1e-5 of PyTorch's and the gradients of the first step within 1e-4 of
  * their norm. What data/ holds is made by make_models.py, and by make_onnx.py for networks that
  * come as a file of onnx/: with a weight that two layers share, with weights that an exporter
- * merged because they were equal, with the loss inside.
+ * merged because they were equal, with a norm that is called twice in a batch, with the loss inside.
  *
  * Gradients that are zero in exact arithmetic (the biases of keys; what stands before a norm) are
  * rounding here and there: GRAIN, as a share of the whole gradient's norm, is allowed everywhere.
@@ -22,6 +22,7 @@
 #include "optim/settings.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -130,6 +131,25 @@ static void check_gradients(const training *t)
     assert_int_equal(wrong, 0);
 }
 
+/* What the first step makes of running statistics, of networks whose file says it. */
+static void check_states(const training *t)
+{
+    const flat *f = t->net.flat;
+    char name[256];
+    for (int32_t k = 0; k < f->n_tensors; k++) {
+        const tensor_decl *d = &f->tensors[k];
+        snprintf(name, sizeof name, "state.%s", d->name);
+        const st_tensor *want = d->kind == TENSOR_STATE ? st_find(t->from.file, name) : NULL;
+        for (int64_t i = 0; want && i < f->count[k]; i++) {
+            float is = d->momentum * t->net.weights[f->offset[k] + i] +
+                       (1.0f - d->momentum) * network_grad(&t->net, d->name)[i];
+            if (!(fabsf(is - element(want->data, i)) <= 1e-6f))
+                fail_msg("%s[%lld] becomes %g, PyTorch's %g", d->name, (long long)i, (double)is,
+                         (double)element(want->data, i));
+        }
+    }
+}
+
 static void run(const char *model, const char *optimizer)
 {
     training t;
@@ -142,6 +162,8 @@ static void run(const char *model, const char *optimizer)
         double loss = (double)network_run(&t.net);
         if (i == 0)
             check_gradients(&t);
+        if (i == 0)
+            check_states(&t);
         double apart = fabs(loss / (double)element(want, i) - 1);
         worst = apart > worst ? apart : worst;
         if (!(apart <= LOSS_TOLERANCE)) {
@@ -166,7 +188,8 @@ static void test_model(void **state)
 int main(int argc, char **argv)
 {
     static const char *const files[] = {"onnx_tied_torchscript", "onnx_tied_dynamo", "onnx_merged",
-                                        "onnx_own_loss_torchscript", "onnx_own_loss_dynamo"};
+                                        "onnx_own_loss_torchscript", "onnx_own_loss_dynamo",
+                                        "onnx_siamese_torchscript", "onnx_siamese_dynamo"};
     struct CMUnitTest tests[GOLDEN_MODELS + COUNT_OF(files)] = {0};
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -19,19 +19,21 @@ static bool batch_norm_trains(call *c)
 }
 
 /* running = momentum * old + (1 - momentum) * batch, as outputs 1 and 2, where somebody reads them.
- */
-static status running(call *c, int32_t k, graph_val old, graph_val batch, float momentum,
-                      error *err)
+ * Input 3 or 4 is the old one. */
+static status running(call *c, int32_t k, graph_val batch, float momentum, error *err)
 {
-    graph_val keep, add, both[2], sum;
+    graph_val old, keep, add, both[2], sum;
     const float share[2] = {momentum, 1.0f - momentum};
     graph_shape scalar = {.rank = 0};
+    TRY(slot_value(c->im, c->in[2 + k], &old, err));
     TRY(graph_const(c->im->g, NULL, DT_F32, scalar, &share[0], &keep, err));
     TRY(graph_const(c->im->g, NULL, DT_F32, scalar, &share[1], &add, err));
     TRY(call_emit(c, OP_MUL, (graph_val[]){old, keep}, 2, NULL, &both[0], err));
     TRY(call_emit(c, OP_MUL, (graph_val[]){batch, add}, 2, NULL, &both[1], err));
     TRY(call_emit(c, OP_ADD, both, 2, NULL, &sum, err));
     call_return(c, k, sum);
+    if (c->im->request->mode == ONNX_TRAIN)
+        c->out[k].moved = c->in[2 + k];
     return OK;
 }
 
@@ -53,7 +55,7 @@ status onnx_op_batch_normalization(call *c, error *err)
     call_return(c, 0, out[0]);
     for (int32_t k = 1; k < 3 && attr.training; k++)
         if (call_wants(c, k))
-            TRY(running(c, k, in[2 + k], out[k], momentum, err));
+            TRY(running(c, k, out[k], momentum, err));
     for (int32_t k = 1; k < 3 && !attr.training; k++)
         if (call_wants(c, k))
             call_return(c, k, in[2 + k]);

@@ -193,6 +193,40 @@ static void state_takes_the_batch_value_times_the_weight(void **state)
     graph_destroy(&g);
 }
 
+/* Of two calls the earlier one counts less, by the share of the old state that stays, and the step
+ * makes one move of them. */
+static void calls_of_a_layer_share_its_state(void **state)
+{
+    (void)state;
+    graph *g = make_graph();
+    tensor_decl decl = {.name = "mean", .rank = 1, .dim = {4}, .kind = TENSOR_STATE, .momentum = 0.8f};
+    graph_val x = make_input(g, "x", DT_F32, DIMS(8, 4)), mean, out[2][3];
+    assert_int_equal(graph_param(g, &decl, &mean, NULL), OK);
+    graph_val in[] = {x, make_param(g, "scale", TENSOR_FROZEN, DIMS(4)),
+                      make_param(g, "bias", TENSOR_FROZEN, DIMS(4)), mean,
+                      make_param(g, "var", TENSOR_FROZEN, DIMS(4))};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(graph_add(g, OP_BATCH_NORMALIZATION, i ? "second" : "first", in, 5,
+                                   &(batch_norm_attr){.training = true}, out[i], NULL),
+                         OK);
+        in[0] = out[i][0];
+    }
+    make_backward(g, make_loss(g, in[0]));
+    assert_valid(g);
+    assert_float_equal(graph_value_at(g, mean)->param->momentum, 0.64f, 1e-7f);
+    const graph_node *sum = maker_of_grad(g, mean);
+    assert_int_equal(sum->op, OP_MUL);
+    sum = graph_node_at(g, graph_value_at(g, sum->in[0])->def);
+    assert_int_equal(sum->op, OP_ADD);
+    for (int i = 0; i < 2; i++) { /* (1 - r) r / (1 - r^2) = 4/9 of the first, 5/9 of the second */
+        const graph_node *share = graph_node_at(g, graph_value_at(g, sum->in[i])->def);
+        assert_int_equal(share->in[0], out[i][1]);
+        assert_float_equal(*(const float *)graph_value_at(g, share->in[1])->data,
+                           (4.0f + (float)i) / 9.0f, 1e-6f);
+    }
+    graph_destroy(&g);
+}
+
 static void state_moves_even_where_no_gradient_flows(void **state)
 {
     (void)state;
@@ -476,6 +510,7 @@ int main(void)
         cmocka_unit_test(each_weight_of_a_gemm_gets_one_gemm),
         cmocka_unit_test(a_small_cnn_is_library_shaped),
         cmocka_unit_test(state_takes_the_batch_value_times_the_weight),
+        cmocka_unit_test(calls_of_a_layer_share_its_state),
         cmocka_unit_test(state_moves_even_where_no_gradient_flows),
         cmocka_unit_test(evaluation_statistics_are_read_from_the_parameters),
         cmocka_unit_test(a_tied_parameter_sums_over_its_readers),

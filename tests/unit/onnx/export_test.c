@@ -198,6 +198,34 @@ static void all_is_at_rest(void **state)
     file_destroy(&f);
 }
 
+/* What one call of a layer has moved another reads: at rest both read the same. */
+static void calls_of_a_layer_rest_with_one_statistic(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    file *f = trained();
+    Onnx__NodeProto *n = file_node(f, "BatchNormalization", "y bn.weight bn.bias m v", "z");
+    file_int(f, n, "training_mode", 1);
+    file_output(f, "z");
+    onnx_model *m = file_open(f);
+    weights *w = some_weights(learned, COUNT_OF(learned), 1.0f);
+    must(onnx_export_model(m, w, meta, 1, file_path("out.onnx"), &err), &err);
+    onnx_model *again = read_back();
+    const char *const makers[][2] = {{"bn.mean", "m"}, {"bn.weight", "v"}};
+    int found = 0;
+    for (size_t i = 0; i < again->proto->graph->n_node; i++) {
+        const Onnx__NodeProto *node = again->proto->graph->node[i];
+        for (size_t k = 0; strcmp(node->op_type, "Identity") == 0 && k < 2; k++)
+            found += strcmp(node->input[0], makers[k][0]) == 0 &&
+                     strcmp(node->output[0], makers[k][1]) == 0;
+    }
+    assert_int_equal(found, 2);
+    onnx_close(&again);
+    onnx_close(&m);
+    weights_close(&w);
+    file_destroy(&f);
+}
+
 /* A head of another size: sizes that were noted are gone, symbols and numbers of axes stay. */
 static void another_head_is_no_lie(void **state)
 {
@@ -253,8 +281,21 @@ static void weights_that_do_not_fit(void **state)
     refused(f, others, COUNT_OF(others), E_DATA, "has 5 tensors");
     others[0] = (tensor_decl){.name = "fc.weight", .rank = 1, .dim = {18}};
     refused(f, others, COUNT_OF(learned), E_DATA, "tensor 'fc.weight' is float32 with 1 axes");
-    file_node(f, "Relu", "m", "statistics");
-    refused(f, learned, COUNT_OF(learned), E_UNSUPPORTED, "'m' is read, which is made in training");
+    file_destroy(&f);
+}
+
+/* A batch's own statistics, of before opset 14. */
+static void a_batchs_statistics_cannot_rest(void **state)
+{
+    (void)state;
+    file *f = file_create(9);
+    file_input(f, "x", FILE_FLOAT, "N,3");
+    file_weights(f, "bn.weight", "3");
+    file_weights(f, "bn.mean", "3");
+    file_node(f, "BatchNormalization", "x bn.weight bn.weight bn.mean bn.weight", "y m v a b");
+    file_node(f, "Relu", "a", "statistics");
+    file_output(f, "y");
+    refused(f, learned + 1, 1, E_UNSUPPORTED, "'a' is read, which is made in training only");
     file_destroy(&f);
 }
 
@@ -386,6 +427,8 @@ int main(void)
         cmocka_unit_test(an_original_keeps_its_graph),
         cmocka_unit_test(an_old_norm_rests_by_an_attribute),
         cmocka_unit_test(all_is_at_rest),
+        cmocka_unit_test(calls_of_a_layer_rest_with_one_statistic),
+        cmocka_unit_test(a_batchs_statistics_cannot_rest),
         cmocka_unit_test(another_head_is_no_lie),
         cmocka_unit_test(weights_that_do_not_fit),
         cmocka_unit_test(a_model_beyond_2_gb),

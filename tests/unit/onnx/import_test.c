@@ -9,6 +9,7 @@
 #include "graph/attrs.h"
 #include "unit/onnx/support_import.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static file *linear(void)
@@ -151,6 +152,48 @@ static void modes_are_ours(void **state)
     file_destroy(&f);
 }
 
+/* The second call reads what the first has moved, as the file has it in each exporter's way. */
+static void calls_of_a_layer_share_statistics(void **state)
+{
+    (void)state;
+    static const char *const ways[][2] = {{"bn.running_mean", "bn.running_var"},
+                                          {"getitem_3", "getitem_4"},
+                                          {"m", "v"}};
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        file *f = normalised();
+        file_node(f, "Identity", "bn.running_mean", "getitem_3");
+        file_node(f, "Identity", "bn.running_var", "getitem_4");
+        char inputs[128];
+        snprintf(inputs, sizeof inputs, "y bn.weight bn.bias %s %s", ways[i][0], ways[i][1]);
+        Onnx__NodeProto *n = file_node(f, "BatchNormalization", inputs, "z");
+        file_float(f, n, "momentum", 0.8f);
+        file_output(f, "z");
+        for (onnx_mode mode = ONNX_TRAIN; mode <= ONNX_EVAL; mode++) {
+            imported p = import_ok(f, mode);
+            graph_val mean = graph_find(p.g, "bn.running_mean");
+            int found = 0;
+            for (int32_t k = 0; k < graph_n_nodes(p.g); k++)
+                found += graph_node_at(p.g, k)->op == OP_BATCH_NORMALIZATION &&
+                         graph_node_at(p.g, k)->in[3] == mean;
+            assert_int_equal(found, 2);
+            assert_int_equal(p.i.n_weights, 4);
+            imported_fini(&p);
+        }
+        file_destroy(&f);
+    }
+}
+
+static void calls_with_other_momentums_are_refused(void **state)
+{
+    (void)state;
+    file *f = normalised();
+    file_node(f, "BatchNormalization", "y bn.weight bn.bias bn.running_mean bn.running_var", "z");
+    file_output(f, "z");
+    expect_error(f, E_UNSUPPORTED, "it moves 'bn.running_mean' with momentum 0.9, another node with "
+                                   "0.8; give both the same");
+    file_destroy(&f);
+}
+
 static void functions_are_inlined(void **state)
 {
     (void)state;
@@ -273,6 +316,8 @@ int main(void)
         cmocka_unit_test(dead_nodes_are_dropped),
         cmocka_unit_test(identity_of_a_weight_is_a_weight),
         cmocka_unit_test(modes_are_ours),
+        cmocka_unit_test(calls_of_a_layer_share_statistics),
+        cmocka_unit_test(calls_with_other_momentums_are_refused),
         cmocka_unit_test(functions_are_inlined),
         cmocka_unit_test(all_that_is_unsupported_is_listed),
         cmocka_unit_test(cycles_are_refused),

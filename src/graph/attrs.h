@@ -91,6 +91,8 @@ typedef struct gemm_attr {
 /* MATMUL: ONNX has no transposes; backward uses them (last two axes) */
 typedef struct matmul_attr {
     bool trans_a, trans_b;
+    bool exact;                         /* factors stay float32 whatever the precision; so do those
+                                         * of its gradient */
 } matmul_attr;
 
 /* Operators of unary.def with one or two numbers, and their gradients. ONNX's names and defaults,

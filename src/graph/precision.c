@@ -6,11 +6,12 @@
 #include <stdlib.h>
 
 /* How many of the operator's first inputs are factors of products that a node is to round. */
-static int32_t n_factors(graph_op op)
+static int32_t n_factors(const graph_node *n)
 {
-    switch (op) {
-    case OP_GEMM:
+    switch (n->op) {
     case OP_MATMUL:
+        return ((const matmul_attr *)n->attr)->exact ? 0 : 2;
+    case OP_GEMM:
         return 2;
     case OP_ATTENTION:
         return 3;
@@ -24,7 +25,7 @@ static int32_t n_factors(graph_op op)
 
 static status round_factors(graph *g, graph_node *n, dtype to, graph_val *rounded, error *err)
 {
-    for (int32_t k = 0; k < n_factors(n->op) && k < n->n_in; k++) {
+    for (int32_t k = 0; k < n_factors(n) && k < n->n_in; k++) {
         graph_val v = n->in[k];
         if (v == GRAPH_NONE || g->values[v].dtype != DT_F32)
             continue;

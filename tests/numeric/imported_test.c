@@ -254,7 +254,7 @@ static void sequences_are_lists(void **state)
     file_node(f, "SequenceAt", "rows zero", "first");
     file_node(f, "SequenceInsert", "s1 first", "s2");       /* 2 1 2 0 */
     file_node(f, "SequenceConstruct", "first third", "s3"); /* 0 2 */
-    file_node(f, "SequenceEmpty", "", "none");
+    file_int(f, file_node(f, "SequenceEmpty", "", "none"), "dtype", FILE_FLOAT);
     file_node(f, "SequenceInsert", "none first", "s4");
     file_int(f, file_node(f, "ConcatFromSequence", "s2", "flat"), "axis", 0);
     Onnx__NodeProto *n = file_node(f, "ConcatFromSequence", "s3", "beside");

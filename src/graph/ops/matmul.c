@@ -105,15 +105,17 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     if (want_din[1]) {
         TRY(emit_factor_again(g, n.in[0], want_din[0], &a, err));
         TRY(emit_reshape(g, a, &matrix_a, &a, err));
-        matmul_attr t = {.trans_a = f.trans_b || !f.trans_a, .trans_b = f.trans_b && f.trans_a};
-        if (shape_b.rank == 2 && matrix_a.rank > 2 && !f.trans_a)
+        matmul_attr t = {.trans_a = f.trans_b || !f.trans_a, .trans_b = f.trans_b && f.trans_a,
+                         .exact = f.exact};
+        if (shape_b.rank == 2 && matrix_a.rank > 2 && !f.trans_a && !f.exact)
             TRY(weight_grad(g, a, dy, f.trans_b, &ret_din[1], err));
         else
             TRY(batched_grad(g, f.trans_b ? dy : a, f.trans_b ? a : dy, t, &matrix_b, &shape_b,
                              &ret_din[1], err));
     }
     if (want_din[0]) {
-        matmul_attr t = {.trans_a = f.trans_a && f.trans_b, .trans_b = f.trans_a || !f.trans_b};
+        matmul_attr t = {.trans_a = f.trans_a && f.trans_b, .trans_b = f.trans_a || !f.trans_b,
+                         .exact = f.exact};
         TRY(emit_factor_again(g, n.in[1], want_din[1], &b, err));
         TRY(emit_reshape(g, b, &matrix_b, &b, err));
         TRY(batched_grad(g, f.trans_a ? b : dy, f.trans_a ? dy : b, t, &matrix_a, &shape_a,

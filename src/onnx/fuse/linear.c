@@ -18,7 +18,7 @@ static bool take_product(const fuser *f, const graph_node *n, fusion *ret, bool 
     ret->in[0] = n->in[0];
     ret->in[1] = weight_of(f, n->in[1], ret_transposed);
     const matmul_attr *attr = n->attr;
-    return !attr->trans_a && !attr->trans_b && ret->in[1] != GRAPH_NONE &&
+    return !attr->trans_a && !attr->trans_b && !attr->exact && ret->in[1] != GRAPH_NONE &&
            fuse_value(f, n->in[0])->shape.rank >= 2;
 }
 
@@ -83,6 +83,7 @@ bool fuse_matmul(const fuser *f, const graph_node *n, fusion *ret)
     ret->in[0] = a == GRAPH_NONE ? n->in[0] : a;
     ret->in[1] = b == GRAPH_NONE ? n->in[1] : b;
     ret->attr.matmul = (matmul_attr){.trans_a = own->trans_a != (a != GRAPH_NONE),
-                                     .trans_b = own->trans_b != (b != GRAPH_NONE)};
+                                     .trans_b = own->trans_b != (b != GRAPH_NONE),
+                                     .exact = own->exact};
     return a != GRAPH_NONE || b != GRAPH_NONE;
 }

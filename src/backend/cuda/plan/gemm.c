@@ -112,7 +112,10 @@ static status task_of(const cuda_node *n, gemm_task *ret, matmul_shape *ret_call
     *ret_calls = (matmul_shape){0};
     *ret = n->node->op == OP_GEMM ? gemm_of(n) : matmul_of(n, ret_calls);
     ret->y_type = cuda_out_storage(n, 0).type;
-    return product_kind(n->program, cuda_in(n, 0)->dtype, &ret->kind, err);
+    TRY(product_kind(n->program, cuda_in(n, 0)->dtype, &ret->kind, err));
+    if (n->node->op == OP_MATMUL && ((const matmul_attr *)n->node->attr)->exact)
+        ret->kind = ret->kind == TILE_TF32 ? TILE_F32 : ret->kind;
+    return OK;
 }
 
 /* --- what it ends with --- */

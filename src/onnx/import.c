@@ -246,15 +246,10 @@ static void list_weights(const importer *im, const graph *g, const graph_val *to
     }
 }
 
-static status collect(importer *im, const scope *s, const char *const *wanted, size_t n, graph *g,
-                      onnx_imported *r, error *err)
+/* What was wanted, in terms of the walk's graph; a weight that no node reads joins it only now. */
+static status find_outputs(importer *im, const scope *s, const char *const *wanted, size_t n,
+                           onnx_imported *r, graph_val *ret_live, size_t *ret_n_live, error *err)
 {
-    size_t n_values = (size_t)graph_n_values(im->g);
-    graph_val *to_of = arena_alloc(im->a, (n_values + n + 1) * sizeof *to_of),
-              *live = to_of + n_values;
-    size_t n_live = 0;
-    memset(to_of, 0xff, n_values * sizeof *to_of);
-    map_inputs(im, to_of);
     r->outputs = arena_alloc(r->memory, (n + 1) * sizeof *r->outputs);
     r->n_outputs = n;
     for (size_t i = 0; i < n; i++) {
@@ -268,8 +263,21 @@ static status collect(importer *im, const scope *s, const char *const *wanted, s
         if (out->kind == SLOT_HOST)
             r->outputs[i].host = out->host;
         else
-            TRY(slot_value(im, out, &live[n_live++], err));
+            TRY(slot_value(im, out, &ret_live[(*ret_n_live)++], err));
     }
+    return OK;
+}
+
+static status collect(importer *im, const scope *s, const char *const *wanted, size_t n, graph *g,
+                      onnx_imported *r, error *err)
+{
+    graph_val *live = arena_alloc(im->a, (n + 1) * sizeof *live);
+    size_t n_live = 0;
+    TRY(find_outputs(im, s, wanted, n, r, live, &n_live, err));
+    size_t n_values = (size_t)graph_n_values(im->g);
+    graph_val *to_of = arena_alloc(im->a, (n_values + 1) * sizeof *to_of);
+    memset(to_of, 0xff, n_values * sizeof *to_of);
+    map_inputs(im, to_of);
     rewrite_head head = {.weight = GRAPH_NONE};
     if (im->request->head_features)
         TRY(rewrite_find_head(im->g, live[0], im->request->head_features, &head, err));

@@ -111,6 +111,8 @@ static const op_case rows[] = {
     CASE(MAX_POOL, "whole videos", 1, IN(DISTINCT(2, 17, 3, 4, 3)), POOL(.whole_plane = true)),
     CASE(AVERAGE_POOL, "same size", 1, IN(X(2, 17, 7, 6)),
          POOL(.kernel = {3, 2}, .strides = {2, 2}, .auto_pad = PAD_SAME_UPPER)),
+    CASE(AVERAGE_POOL, "dilations of a window of one place", 1, IN(X(2, 3, 4, 5)),
+         POOL(.kernel = {2, 1}, .dilations = {1, 2}, .strides = {1, 2})),
     CASE(AVERAGE_POOL, "dilations, pads counted", 1, IN(X(1, 3, 9, 8)),
          POOL(.kernel = {2, 3}, .dilations = {3, 2}, .pads = {1, 1, 1, 1},
               .count_include_pad = true)),

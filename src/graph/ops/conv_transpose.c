@@ -27,8 +27,15 @@ static status stretch(const graph_node *n, int32_t i, int32_t spatial, int64_t s
                          extra, i);
     int64_t reach = stride * (size - 1) + dilation * (kernel - 1) + 1 + extra;
     int64_t wanted = a->output_shape[i];
-    if (wanted == 0 && (a->auto_pad == PAD_SAME_UPPER || a->auto_pad == PAD_SAME_LOWER))
+    if (wanted == 0 && (a->auto_pad == PAD_SAME_UPPER || a->auto_pad == PAD_SAME_LOWER)) {
         wanted = size * stride;
+        if (reach < wanted) /* ONNX does not say where the zeros go that lack */
+            return rule_fail(n, err,
+                             "windows of spatial axis %" PRId32 " reach %" PRId64
+                             " places, too few for the size %" PRId64
+                             " that auto_pad asks for; use pads and output_padding",
+                             i, reach, wanted);
+    }
     if (wanted) {
         int64_t total = reach > wanted ? reach - wanted : 0;
         int64_t half = total / 2;

@@ -14,6 +14,8 @@ status pool_shape(const graph_node *n, const graph_shape *x, graph_shape *ret, e
         a->strides[i] = a->strides[i] ? a->strides[i] : 1;
         a->dilations[i] = a->dilations[i] ? a->dilations[i] : 1;
         a->kernel[i] = a->whole_plane ? x->dim[2 + i] : a->kernel[i];
+        if (a->kernel[i] == 1)
+            a->dilations[i] = 1; /* says nothing, and oneDNN has no dilated windows of one place */
         rule_window window = {.size = x->dim[2 + i],
                               .kernel = a->kernel[i],
                               .stride = a->strides[i],

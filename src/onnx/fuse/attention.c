@@ -65,13 +65,16 @@ static bool fits(const fuser *f, graph_val q, graph_val kt, graph_val v)
     return same;
 }
 
-static bool take_product(const fuser *f, graph_val scores, graph_val v, double scale, fusion *ret)
+/* `masked`: the scores that a mask was added to, which may broadcast no farther than they do. */
+static bool take_product(const fuser *f, graph_val scores, graph_val masked, graph_val v,
+                         double scale, fusion *ret)
 {
     const graph_node *product = fuse_inner(f, scores, OP_MATMUL);
-    if (!product || !is_plain(product))
+    if (!product || !is_plain(product) || !fuse_same_shape(f, scores, masked))
         return false;
     graph_val q = unscaled(f, product->in[0], &scale), kt = unscaled(f, product->in[1], &scale);
-    if (!fits(f, q, kt, v) || scale <= 0.0)
+    if (!fits(f, q, kt, v) || scale <= 0.0 ||
+        fuse_value(f, q)->shape.rank != fuse_value(f, scores)->shape.rank)
         return false;
     ret->op = OP_ATTENTION;
     ret->in[0] = q;
@@ -141,7 +144,7 @@ static bool take_scores(const fuser *f, graph_val scores, graph_val v, fusion *r
 {
     double scale = 1.0;
     graph_val bare = unscaled(f, scores, &scale);
-    if (f->readers[bare] == 1 && take_product(f, bare, v, scale, ret)) {
+    if (f->readers[bare] == 1 && take_product(f, bare, scores, v, scale, ret)) {
         take_no_mask(ret);
         return true;
     }
@@ -149,7 +152,8 @@ static bool take_scores(const fuser *f, graph_val scores, graph_val v, fusion *r
     for (int32_t k = 0; add && k < 2; k++) {
         scale = 1.0;
         bare = unscaled(f, add->in[k], &scale);
-        if (take_product(f, bare, v, scale, ret) && take_mask(f, add->in[1 - k], true, scores, ret))
+        if (take_product(f, bare, scores, v, scale, ret) &&
+            take_mask(f, add->in[1 - k], true, scores, ret))
             return true;
     }
     return false;
@@ -165,7 +169,7 @@ static bool take_chosen(const fuser *f, graph_val scores, graph_val v, fusion *r
         if (!fuse_number(f, where->in[k], &hidden) || hidden > hidden_score)
             continue;
         graph_val bare = unscaled(f, where->in[3 - k], &scale);
-        return take_product(f, bare, v, scale, ret) &&
+        return take_product(f, bare, scores, v, scale, ret) &&
                take_mask(f, where->in[0], k == 2, scores, ret);
     }
     return false;

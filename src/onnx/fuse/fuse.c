@@ -57,7 +57,7 @@ bool fuse_constant(const fuser *f, const graph_node *n, double *ret_number, grap
 bool fuse_is_near(double x, double wanted)
 {
     double off = (x - wanted) / wanted;
-    return off < 1e-4 && off > -1e-4;
+    return off < 4e-6 && off > -4e-6;
 }
 
 bool fuse_same_shape(const fuser *f, graph_val a, graph_val b)

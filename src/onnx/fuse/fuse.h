@@ -54,6 +54,7 @@ const graph_node *fuse_inner(const fuser *f, graph_val v, graph_op op);
 /* Of two inputs the one that is a constant number, and the other; false if none is. */
 bool fuse_constant(const fuser *f, const graph_node *n, double *ret_number, graph_val *ret_other);
 bool fuse_number(const fuser *f, graph_val v, double *ret);
+/* But for the sixth digit, where somebody wrote so many, and what float32 made of it. */
 bool fuse_is_near(double x, double wanted);
 /* A number may have axes that it gives to what it is combined with: [1,1,1] and [4,6] make [1,4,6]. */
 bool fuse_same_shape(const fuser *f, graph_val a, graph_val b);

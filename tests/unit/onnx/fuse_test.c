@@ -195,6 +195,26 @@ static void no_gelu_of_more_axes(void **state)
     finish(f, &p);
 }
 
+/* Roots of two that are other numbers from the fifth digit on, or the sixth. */
+static void no_gelu_of_other_numbers(void **state)
+{
+    static const float roots[] = {1.414f, 1.41423f};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        file *f = begin();
+        number(f, "root", roots[i]);
+        number(f, "one", 1.0f);
+        number(f, "half", 0.5f);
+        file_node(f, "Div", "x root", "a");
+        file_node(f, "Erf", "a", "b");
+        file_node(f, "Add", "b one", "c");
+        file_node(f, "Mul", "x c", "d");
+        file_node(f, "Mul", "d half", "y");
+        imported p = ends_as(f, OP_ERF, 5);
+        finish(f, &p);
+    }
+}
+
 static void layer_norm(void **state)
 {
     (void)state;
@@ -241,6 +261,26 @@ static void attention(void **state)
     assert_true(a->ratio == 0.5f);
     assert_int_equal(n->in[0], n->in[1]);
     expect_shape(&p, 0, "[1,2,4,3]");
+    finish(f, &p);
+}
+
+/* A single query and a mask for four: four rows of results, which Attention would not make. */
+static void no_attention_of_a_mask_that_broadcasts(void **state)
+{
+    (void)state;
+    file *f = begin();
+    file_ints(f, "one", "2,1,12");
+    file_weights(f, "val_9", "4,1");
+    file_node(f, "Reshape", "x one", "q");
+    file_list(f, file_node(f, "Transpose", "q", "kt"), "perm", "0,2,1");
+    file_node(f, "MatMul", "q kt", "scores");
+    file_node(f, "Add", "scores val_9", "masked");
+    file_int(f, file_node(f, "Softmax", "masked", "p"), "axis", -1);
+    file_node(f, "MatMul", "p q", "y");
+    file_output(f, "y");
+    imported p = import_ok(f, ONNX_TRAIN);
+    assert_int_equal(count_ops(&p, OP_ATTENTION), 0);
+    expect_shape(&p, 0, "[2,4,12]");
     finish(f, &p);
 }
 
@@ -369,8 +409,10 @@ int main(void)
         cmocka_unit_test(gelu_by_tanh),
         cmocka_unit_test(not_quite_gelu),
         cmocka_unit_test(no_gelu_of_more_axes),
+        cmocka_unit_test(no_gelu_of_other_numbers),
         cmocka_unit_test(layer_norm),
         cmocka_unit_test(attention),
+        cmocka_unit_test(no_attention_of_a_mask_that_broadcasts),
         cmocka_unit_test(causal_attention),
         cmocka_unit_test(packed_heads),
         cmocka_unit_test(average_pool),

@@ -43,6 +43,25 @@ static void weights_become_parameters(void **state)
     file_destroy(&f);
 }
 
+/* It is one of the graph's only because it is asked for. */
+static void output_that_no_node_makes(void **state)
+{
+    (void)state;
+    file *f = linear();
+    file_weights(f, "table", "5,2");
+    file_node(f, "Relu", "h", "y");
+    file_node(f, "Dropout", "table", "z");
+    file_output(f, "table");
+    file_output(f, "y");
+    file_output(f, "z");
+    imported p = import_ok(f, ONNX_EVAL);
+    expect_shape(&p, 0, "[5,2]");
+    expect_shape(&p, 1, "[4,3]");
+    expect_shape(&p, 2, "[5,2]");
+    imported_fini(&p);
+    file_destroy(&f);
+}
+
 /* The reshape that exporters write for x.view(x.shape[0], -1, 3). */
 static void shapes_fold(void **state)
 {
@@ -310,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_become_parameters),
+        cmocka_unit_test(output_that_no_node_makes),
         cmocka_unit_test(shapes_fold),
         cmocka_unit_test(reductions_become_nodes),
         cmocka_unit_test(a_running_sum_knows_its_axis),

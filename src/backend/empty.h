@@ -11,7 +11,7 @@
 
 #include "graph/graph.h"
 
-enum { EMPTY_OUT = 3 };
+enum { EMPTY_OUT = 4 };
 
 /* What all elements of the outputs are; false if no operand lacks elements, or the operator's own
  * kernel knows. */

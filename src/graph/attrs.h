@@ -169,7 +169,8 @@ typedef struct row_norm_attr {
 typedef struct attention_attr {
     int64_t q_heads, kv_heads;          /* of operands of rank 3; kv_heads 0: as q_heads */
     float scale;                        /* 0: 1 / sqrt(head) */
-    bool causal;                        /* position i looks at 0 .. i */
+    bool causal;                        /* query i looks at keys 0 .. past + i, */
+    int64_t past;                       /* so many of which stand before query 0's own; not below 0 */
     float ratio;                        /* of dropout, in [0, 1); element e counts in
                                          * [B,Hq,Sq,Sk], its bit as in dropout_attr */
     uint64_t seed, stream;

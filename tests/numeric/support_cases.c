@@ -67,7 +67,7 @@ static bool has_gradient(const op_case *c, int32_t operand)
     case OP_MOD:
         return operand == 0 && c->in[0].type == DT_F32;
     case OP_ATTENTION:
-        return operand < 3;
+        return operand < 4 && c->in[operand].type == DT_F32;
     case OP_ROTARY_EMBEDDING:
         return operand == 0;
     case OP_TO_HALF: /* counts as the identity there */

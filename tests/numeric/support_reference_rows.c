@@ -132,7 +132,7 @@ void ref_attention(const ref_tensor *in, int32_t n_in, const ref_tensor *out, co
             p[j] = mask_at(&in[3], score, in[3].type == DT_BOOL);
             for (int64_t e = 0; e < q.width; e++)
                 p[j] += factor * at(&q, b, h, i, e) * at(&k, b, h / group, j, e);
-            p[j] = a->causal && j > i ? -INFINITY : p[j];
+            p[j] = a->causal && j > i + a->past ? -INFINITY : p[j];
             most = fmax(most, p[j]);
         }
         for (int64_t j = 0; j < k.length; j++)

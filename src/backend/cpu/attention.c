@@ -81,7 +81,7 @@ attention_head attention_head_at(const attention_state *s, const void *q, const 
 
 int64_t attention_limit(const attention_state *s, int64_t first_query, int64_t n_queries)
 {
-    int64_t end = first_query + n_queries, keys = s->form.k_length;
+    int64_t end = s->attr->past + first_query + n_queries, keys = s->form.k_length;
     return s->attr->causal && end < keys ? end : keys;
 }
 
@@ -138,9 +138,9 @@ static void mask_floats(float *scores, const float *mask, int64_t stride, int64_
 int64_t attention_mask_row(const attention_head *h, const attention_tile *t, int64_t i)
 {
     const attention_state *s = h->s;
-    int64_t n = t->n_keys, query = t->first_query + i;
-    if (s->attr->causal && query + 1 - t->first_key < n)
-        n = query + 1 > t->first_key ? query + 1 - t->first_key : 0;
+    int64_t n = t->n_keys, query = t->first_query + i, end = s->attr->past + query + 1;
+    if (s->attr->causal && end - t->first_key < n)
+        n = end > t->first_key ? end - t->first_key : 0;
     if (!h->mask)
         return n;
     int64_t at = query * s->mask_stride[2] + t->first_key * s->mask_stride[3];

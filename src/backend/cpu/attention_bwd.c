@@ -6,7 +6,9 @@
  * ds^T q
  *
  * The heads of queries that share one head of keys are one member's work, one after the other, so
- * sums over them have one order.
+ * sums over them have one order. The gradient of a mask that is added is ds, summed over the batches,
+ * heads and queries it is the same for: a second pass makes ds again, so that each member has rows of
+ * the mask for itself, in which it adds up in ascending order.
  */
 #include "backend/cpu/attention.h"
 #include "backend/cpu/rows.h"
@@ -21,7 +23,7 @@ typedef struct attention_bwd_task {
     const float *dy, *y, *lse;
     const void *q, *k, *v, *mask;
     const drop_mask *bits;
-    float *dq, *dk, *dv; /* NULL: not wanted */
+    float *dq, *dk, *dv, *dmask; /* NULL: not wanted */
     char *scratch;
     atomic_bool failed;
 } attention_bwd_task;
@@ -30,9 +32,9 @@ typedef struct attention_bwd_task {
 typedef struct slopes {
     attention_head head;
     const float *dy, *y, *lse;
-    float *dq, *dk, *dv;
-    float *slope;               /* the second tile: dp, then ds */
-    void *slope_room, *dy_room; /* for that and for a block of dy in bfloat16 */
+    float *dq, *dk, *dv, *dmask;
+    float *scores, *slope;      /* two tiles: probabilities; dp, then ds */
+    void *room, *slope_room, *dy_room; /* for those and for a block of dy in bfloat16 */
 } slopes;
 
 SIMD_CLONES
@@ -74,18 +76,25 @@ static void differentiate_row(const slopes *d, const attention_tile *t, int64_t 
     row_slopes_dropped(slope, p, keep, h->bits->scale, dot, n);
 }
 
-/* `dy`: the block's rows of it */
-static void add_slopes(const slopes *d, const attention_tile *t, shim_matrix dy, const float *dot)
+/* Probabilities and ds of a tile. `dy`: the block's rows of it */
+static void make_slopes(const slopes *d, const attention_tile *t, shim_matrix dy, const float *dot)
+{
+    const attention_head *h = &d->head;
+    const attention_form *f = &h->s->form;
+    shim_matrix v = attention_rows(h, h->v, &f->v, t->first_key);
+    v.transposed = true;
+    attention_scores(h, t);
+    attention_product(h, t->n_queries, t->n_keys, f->v_head, 1.0f, dy, v, 0.0f, d->slope,
+                      t->n_keys);
+    for (int64_t i = 0; i < t->n_queries; i++)
+        differentiate_row(d, t, i, dot[i]);
+}
+
+static void add_operands(const slopes *d, const attention_tile *t, shim_matrix dy)
 {
     const attention_head *h = &d->head;
     const attention_form *f = &h->s->form;
     int64_t q = t->first_query, k = t->first_key, nq = t->n_queries, nk = t->n_keys;
-    shim_matrix v = attention_rows(h, h->v, &f->v, k);
-    v.transposed = true;
-    attention_scores(h, t);
-    attention_product(h, nq, nk, f->v_head, 1.0f, dy, v, 0.0f, d->slope, nk);
-    for (int64_t i = 0; i < nq; i++)
-        differentiate_row(d, t, i, dot[i]);
     shim_matrix p = attention_rounded(h, t->scores, nq, nk, nk, t->room);
     shim_matrix ds = attention_rounded(h, d->slope, nq, nk, nk, d->slope_room);
     p.transposed = true;
@@ -101,22 +110,43 @@ static void add_slopes(const slopes *d, const attention_tile *t, shim_matrix dy,
                           1.0f, d->dk + k * f->k.position, f->k.position);
 }
 
-static void differentiate(const slopes *d, float *scores, void *room)
+SIMD_CLONES
+static void row_add(float *sum, const float *x, int64_t n)
+{
+    SIMD_LOOP
+    for (int64_t i = 0; i < n; i++)
+        sum[i] += x[i];
+}
+
+static void add_mask(const slopes *d, const attention_tile *t, shim_matrix dy)
+{
+    (void)dy;
+    const int64_t *by = d->head.s->mask_stride;
+    for (int64_t i = 0; i < t->n_queries; i++) {
+        float *to = d->dmask + (t->first_query + i) * by[2] + t->first_key;
+        row_add(to, d->slope + i * t->n_keys, t->n_keys);
+    }
+}
+
+/* What is done with the slopes of a tile. */
+typedef void add_fn(const slopes *d, const attention_tile *t, shim_matrix dy);
+
+/* Of the block of queries from q on. */
+static void differentiate_block(const slopes *d, int64_t q, add_fn *add)
 {
     const attention_state *s = d->head.s;
     const attention_form *f = &s->form;
-    for (int64_t q = 0; q < f->q_length; q += QUERIES) {
-        int64_t n = f->q_length - q < QUERIES ? f->q_length - q : QUERIES;
-        int64_t limit = attention_limit(s, q, n), row = f->y.position;
-        const float *dy = d->dy + q * row, *y = d->y + q * row;
-        float dot[QUERIES];
-        for (int64_t i = 0; i < n; i++)
-            dot[i] = row_dot(dy + i * row, y + i * row, f->v_head);
-        shim_matrix factor = attention_rounded(&d->head, dy, n, row, f->v_head, d->dy_room);
-        for (int64_t k = 0; k < limit; k += KEYS) {
-            attention_tile t = {q, n, k, limit - k < KEYS ? limit - k : KEYS, scores, room};
-            add_slopes(d, &t, factor, dot);
-        }
+    int64_t n = f->q_length - q < QUERIES ? f->q_length - q : QUERIES;
+    int64_t limit = attention_limit(s, q, n), row = f->y.position;
+    const float *dy = d->dy + q * row, *y = d->y + q * row;
+    float dot[QUERIES];
+    for (int64_t i = 0; i < n; i++)
+        dot[i] = row_dot(dy + i * row, y + i * row, f->v_head);
+    shim_matrix factor = attention_rounded(&d->head, dy, n, row, f->v_head, d->dy_room);
+    for (int64_t k = 0; k < limit; k += KEYS) {
+        attention_tile t = {q, n, k, limit - k < KEYS ? limit - k : KEYS, d->scores, d->room};
+        make_slopes(d, &t, factor, dot);
+        add(d, &t, factor);
     }
 }
 
@@ -136,34 +166,80 @@ static void zero_rows(float *base, int64_t rows, int64_t stride, int64_t n)
         memset(base + i * stride, 0, (size_t)n * sizeof *base);
 }
 
+/* One head of queries, with no gradient that is wanted. */
+static slopes slopes_of(attention_bwd_task *t, int64_t batch, int64_t head, int member)
+{
+    const attention_state *s = t->s;
+    const attention_form *f = &s->form;
+    char *tiles = t->scratch + (size_t)member * member_bytes(s), *room = tiles + 2 * s->tile;
+    int64_t y_at = f->y.offset + batch * f->y.batch + head * f->y.head;
+    return (slopes){
+        .head = attention_head_at(s, t->q, t->k, t->v, t->mask, t->bits, batch, head, &t->failed),
+        .dy = t->dy + y_at,
+        .y = t->y + y_at,
+        .lse = t->lse + (batch * f->q_heads + head) * f->q_length,
+        .scores = (float *)(void *)tiles,
+        .slope = (float *)(void *)(tiles + s->tile),
+        .room = room,
+        .slope_room = room + s->rounded_tile,
+        .dy_room = room + 2 * s->rounded_tile};
+}
+
 /* item: a head of keys of a batch */
 static void differentiate_item(int64_t item, int member, void *arg)
 {
     attention_bwd_task *t = arg;
-    const attention_state *s = t->s;
-    const attention_form *f = &s->form;
+    const attention_form *f = &t->s->form;
     int64_t batch = item / f->kv_heads, kv_head = item % f->kv_heads;
     int64_t group = f->q_heads / f->kv_heads;
-    char *scores = t->scratch + (size_t)member * member_bytes(s), *room = scores + 2 * s->tile;
     float *dk = slope_at(t->dk, &f->k, batch, kv_head);
     float *dv = slope_at(t->dv, &f->v, batch, kv_head);
     zero_rows(dk, f->k_length, f->k.position, f->head);
     zero_rows(dv, f->k_length, f->v.position, f->v_head);
     for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head++) {
-        int64_t y_at = f->y.offset + batch * f->y.batch + head * f->y.head;
-        slopes d = {.head = attention_head_at(s, t->q, t->k, t->v, t->mask, t->bits, batch, head,
-                                              &t->failed),
-                    .dy = t->dy + y_at,
-                    .y = t->y + y_at,
-                    .lse = t->lse + (batch * f->q_heads + head) * f->q_length,
-                    .dq = slope_at(t->dq, &f->q, batch, head),
-                    .dk = dk,
-                    .dv = dv,
-                    .slope = (float *)(void *)(scores + s->tile),
-                    .slope_room = room + s->rounded_tile,
-                    .dy_room = room + 2 * s->rounded_tile};
-        differentiate(&d, (float *)(void *)scores, room);
+        slopes d = slopes_of(t, batch, head, member);
+        d.dq = slope_at(t->dq, &f->q, batch, head);
+        d.dk = dk;
+        d.dv = dv;
+        for (int64_t q = 0; q < f->q_length; q += QUERIES)
+            differentiate_block(&d, q, add_operands);
     }
+}
+
+/* How the mask's rows are dealt out: those of a block of queries, of each batch and head it differs
+ * for. */
+typedef struct mask_deal {
+    int64_t batches, heads, blocks;
+} mask_deal;
+
+static mask_deal mask_deal_of(const attention_state *s)
+{
+    const attention_form *f = &s->form;
+    int64_t blocks = (f->q_length + QUERIES - 1) / QUERIES;
+    return (mask_deal){.batches = s->mask_stride[0] ? f->batch : 1,
+                       .heads = s->mask_stride[1] ? f->q_heads : 1,
+                       .blocks = s->mask_stride[2] ? blocks : 1};
+}
+
+/* item: one piece of the deal */
+static void differentiate_mask_item(int64_t item, int member, void *arg)
+{
+    attention_bwd_task *t = arg;
+    const attention_state *s = t->s;
+    const attention_form *f = &s->form;
+    mask_deal deal = mask_deal_of(s);
+    int64_t block = item % deal.blocks, head = item / deal.blocks % deal.heads;
+    int64_t batch = item / deal.blocks / deal.heads, left = f->q_length - block * QUERIES;
+    int64_t rows = !s->mask_stride[2] ? 1 : left < QUERIES ? left : QUERIES;
+    float *plane = t->dmask + batch * s->mask_stride[0] + head * s->mask_stride[1];
+    zero_rows(plane + block * QUERIES * s->mask_stride[2], rows, f->k_length, f->k_length);
+    for (int64_t b = batch; b < f->batch; b += deal.batches)
+        for (int64_t h = head; h < f->q_heads; h += deal.heads) {
+            slopes d = slopes_of(t, b, h, member);
+            d.dmask = plane;
+            for (int64_t q = block; q * QUERIES < f->q_length; q += deal.blocks)
+                differentiate_block(&d, q * QUERIES, add_mask);
+        }
 }
 
 static status run_attention_bwd(const cpu_node *n, const cpu_call *c, error *err)
@@ -183,12 +259,17 @@ static status run_attention_bwd(const cpu_node *n, const cpu_call *c, error *err
                             .dq = c->out[0],
                             .dk = c->out[packed ? 0 : 1],
                             .dv = c->out[packed ? 0 : 2],
+                            .dmask = c->out[3],
                             .scratch = c->scratch};
     if (a->ratio > 0.0f) {
         bits = drop_mask_make(a->ratio, a->seed, a->stream, *(const int64_t *)c->in[7]);
         t.bits = &bits;
     }
-    team_each(s->form.batch * s->form.kv_heads, differentiate_item, &t);
+    mask_deal deal = mask_deal_of(s);
+    if (t.dq || t.dk || t.dv)
+        team_each(s->form.batch * s->form.kv_heads, differentiate_item, &t);
+    if (t.dmask)
+        team_each(deal.batches * deal.heads * deal.blocks, differentiate_mask_item, &t);
     if (t.failed)
         return FAIL(err, E_DEVICE, "oneDNN: a matrix product failed");
     return OK;

@@ -2,10 +2,13 @@
  * Attention: y = softmax(scale q k^T + mask) v for every batch and head, after ONNX's Attention,
  * with dropout of the probabilities. What backward needs is y and, for every row of the scores, the
  * logarithm of the sum of their exponentials; no tensor of [Sq,Sk] is kept. A row that no key may
- * be looked at from is zero.
+ * be looked at from is zero. A mask that is added has a gradient, the scores' own, summed over the
+ * axes it is broadcast over; one that is the same for all keys has none, for softmax does not see it.
  */
 #include "graph/attention.h"
 #include "graph/ops/rule.h"
+
+#include <inttypes.h>
 
 /* Where the operands stand among the inputs: from 0 forward, behind dy, y and lse backward. */
 static status form_at(const graph *g, const graph_node *n, int32_t first, attention_form *ret,
@@ -54,6 +57,20 @@ static status check_dropout(const graph *g, const graph_node *n, int32_t i, erro
     return OK;
 }
 
+static status check_past(const graph_node *n, error *err)
+{
+    const attention_attr *a = n->attr;
+    if (a->past < 0 || (a->past > 0 && !a->causal))
+        return rule_fail(n, err, "%" PRId64 " keys of the past: must be 0 or more, and causal",
+                         a->past);
+    return OK;
+}
+
+static bool differs_by_key(const graph_shape *mask)
+{
+    return mask->rank > 0 && mask->dim[mask->rank - 1] > 1;
+}
+
 static graph_shape rows_of(const attention_form *f)
 {
     return (graph_shape){3, {f->batch, f->q_heads, f->q_length}};
@@ -67,6 +84,7 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     TRY(form_at(g, n, 0, &f, err));
     TRY(check_mask(g, n, 3, &f, err));
     TRY(check_dropout(g, n, 4, err));
+    TRY(check_past(n, err));
     ret_shape[0] = f.y_shape;
     ret_shape[1] = rows_of(&f);
     return OK;
@@ -78,23 +96,25 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     graph_node n = *graph_node_at(g, node);
     if (dout[1] != GRAPH_NONE)
         return FAIL(err, E_UNSUPPORTED, "no gradient through the log-sum-exp");
-    if (want_din[3])
-        return FAIL(err, E_UNSUPPORTED, "no gradient for the mask");
     const graph_val in[] = {dout[0], n.out[0], n.out[1], n.in[0],
                             n.in[1], n.in[2],  n.in[3],  n.in[4]};
-    graph_val out[3];
+    graph_val out[4];
     TRY(graph_add(g, OP_ATTENTION_BWD, NULL, in, 8, n.attr, out, err));
-    for (int32_t i = 0; i < 3; i++) {
+    for (int32_t i = 0; i < 4; i++) {
         if (want_din[i])
             ret_din[i] = out[i];
     }
-    return OK;
+    if (!want_din[3] || out[3] != GRAPH_NONE)
+        return OK;
+    shape_attr none = {.shape = graph_value_at(g, n.in[3])->shape};
+    return graph_add_1(g, OP_ZERO, NULL, NULL, 0, &none, &ret_din[3], err);
 }
 
 /* Half of the scores are not looked at when attention is causal and square. */
 static double scores_flops(const graph_node *n, const attention_form *f)
 {
-    bool half = ((const attention_attr *)n->attr)->causal && f->q_length == f->k_length;
+    const attention_attr *a = n->attr;
+    bool half = a->causal && a->past == 0 && f->q_length == f->k_length;
     return (half ? 1.0 : 2.0) * (double)(f->batch * f->q_heads) * (double)f->q_length *
            (double)f->k_length;
 }
@@ -125,8 +145,11 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     TRY(rule_expect(g, n, 2, "the log-sum-exp", &rows, err));
     TRY(check_mask(g, n, 6, &f, err));
     TRY(check_dropout(g, n, 7, err));
+    TRY(check_past(n, err));
     for (int32_t i = 0; i < 3 && rule_has(n, 3 + i); i++)
         ret_shape[i] = *rule_shape(g, n, 3 + i);
+    if (rule_has(n, 6) && rule_type(g, n, 6) == DT_F32 && differs_by_key(rule_shape(g, n, 6)))
+        ret_shape[3] = *rule_shape(g, n, 6);
     return OK;
 }
 

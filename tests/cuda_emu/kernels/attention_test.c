@@ -31,6 +31,7 @@ typedef struct scene {
     float ratio;
     int mask_by; /* 0: no mask */
     bool mask_chooses;
+    int64_t past; /* keys before the first query's own */
     bool lowest; /* rows of the lowest number in the mask; forward only: its log-sum-exp as a float
                   * has lost the sum, on the CPU too */
 } scene;
@@ -56,7 +57,7 @@ enum {
     F16_TO_F32 = 32,
     ALL = 63,
     MOST = ALL & ~(F16 | F16_TO_F32),
-    SCENES = 10,
+    SCENES = 13,
     ENGINES = 6
 };
 
@@ -75,6 +76,11 @@ static const scene scenes[SCENES] = {
     {"heads of eighty", BF16_TO_BF16 | F16, SPLIT, 1, 2, 1, 34, 65, 80, 96, .ratio = 0.25f},
     {"the lowest number", FFMA | BF16, SPLIT, 1, 1, 1, 9, 66, 8, 8, .mask_by = BY_QUERY | BY_KEY,
      .lowest = true},
+    {"floats of batches and keys", MOST, JOINED, 2, 2, 1, 67, 67, 8, 16, .mask_by = BY_BATCH | BY_KEY},
+    {"floats of queries", FFMA | F16_TO_F32, SPLIT, 2, 2, 2, 66, 70, 8, 5, .causal = true,
+     .mask_by = BY_QUERY | BY_KEY, .ratio = 0.25f},
+    {"keys of the past", ALL, SPLIT, 1, 2, 1, 70, 140, 8, 8, .causal = true, .past = 67,
+     .mask_by = BY_BATCH | BY_HEAD | BY_QUERY | BY_KEY},
     {"too broad for tensor cores", FFMA | BF16 | F16, SPLIT, 1, 2, 2, 5, 66, 130, 7, .causal = false},
 };
 
@@ -120,7 +126,7 @@ typedef struct stage {
     float *mask;
     void *device_mask;
     int64_t *device_id;
-    double *y, *lse, *dq, *dk, *dv;
+    double *y, *lse, *dq, *dk, *dv, *dmask;
 } stage;
 
 static size_t elements(const graph_shape *s)
@@ -169,11 +175,23 @@ static void mask_strides(const scene *s, int64_t ret[4])
     }
 }
 
-static float mask_at(const stage *g, int64_t batch, int64_t head, int64_t query, int64_t key)
+static size_t mask_at(const stage *g, int64_t batch, int64_t head, int64_t query, int64_t key)
 {
     int64_t by[4];
     mask_strides(g->s, by);
-    return g->mask[batch * by[0] + head * by[1] + query * by[2] + key * by[3]];
+    return (size_t)(batch * by[0] + head * by[1] + query * by[2] + key * by[3]);
+}
+
+static size_t mask_elements(const stage *g)
+{
+    const scene *s = g->s;
+    return 1 + mask_at(g, s->batch - 1, s->q_heads - 1, s->q_length - 1, s->k_length - 1);
+}
+
+/* Whether the mask has a gradient that the kernels make. */
+static bool is_mask_learned(const scene *s)
+{
+    return s->mask_by & BY_KEY && !s->mask_chooses;
 }
 
 /* Some look at nothing: of bools the second batch or the last query, of floats some rows. Beside
@@ -181,17 +199,14 @@ static float mask_at(const stage *g, int64_t batch, int64_t head, int64_t query,
 static void make_mask(stage *g)
 {
     const scene *s = g->s;
-    int64_t by[4];
     if (!s->mask_by)
         return;
-    mask_strides(s, by);
-    size_t n = (size_t)(1 + by[0] * (s->batch - 1) + by[1] * (s->q_heads - 1) +
-                        by[2] * (s->q_length - 1) + by[3] * (s->k_length - 1));
+    size_t n = mask_elements(g);
     uint8_t *bytes = calloc(n, 1);
     g->mask = calloc(n, sizeof *g->mask);
     random_floats(g->mask, n, 7);
     for (size_t i = 0; i < n; i++) {
-        size_t row = i / (size_t)(by[3] ? s->k_length : 1);
+        size_t row = i / (size_t)(s->mask_by & BY_KEY ? s->k_length : 1);
         if (s->mask_chooses)
             g->mask[i] = g->mask[i] > -0.3f && i + 1 < n && !(s->mask_by & BY_BATCH && row == 1);
         else if (row % 9 == 2)
@@ -209,7 +224,7 @@ static double score_at(const stage *g, int64_t batch, int64_t head, int64_t quer
     const scene *s = g->s;
     int64_t kv = head / (s->q_heads / s->kv_heads);
     double dot = 0.0;
-    if (s->causal && key > query)
+    if (s->causal && key > query + s->past)
         return -(double)INFINITY;
     for (int64_t i = 0; i < s->head; i++)
         dot += (double)g->q.numbers[at(&g->f.q, batch, head, query, i)] *
@@ -217,7 +232,7 @@ static double score_at(const stage *g, int64_t batch, int64_t head, int64_t quer
     dot /= sqrt((double)s->head);
     if (!s->mask_by)
         return dot;
-    float mask = mask_at(g, batch, head, query, key);
+    float mask = g->mask[mask_at(g, batch, head, query, key)];
     if (s->mask_chooses)
         return mask != 0.0f ? dot : -(double)INFINITY;
     return (double)((float)dot + mask); /* as float: beside the lowest number nothing is left */
@@ -254,7 +269,10 @@ static void attend_row(stage *g, int64_t batch, int64_t head, int64_t query, con
             slope += (double)dy[i] * (double)g->v.numbers[v];
             g->dv[v] += p[key] * kept * (double)dy[i];
         }
-        slope = p[key] * (slope * kept - delta) / sqrt((double)s->head);
+        slope = p[key] * (slope * kept - delta);
+        if (is_mask_learned(s))
+            g->dmask[mask_at(g, batch, head, query, key)] += slope;
+        slope /= sqrt((double)s->head);
         for (int64_t i = 0; i < s->head; i++) {
             size_t q = at(&g->f.q, batch, head, query, i), k = at(&g->f.k, batch, kv, key, i);
             g->dq[q] += slope * (double)g->k.numbers[k];
@@ -272,6 +290,7 @@ static void compute_reference(stage *g)
     g->dq = calloc(g->q.n, sizeof *g->dq);
     g->dk = s->kind == PACKED ? g->dq : calloc(g->k.n, sizeof *g->dk);
     g->dv = s->kind == PACKED ? g->dq : calloc(g->v.n, sizeof *g->dv);
+    g->dmask = is_mask_learned(s) ? calloc(mask_elements(g), sizeof *g->dmask) : NULL;
     for (int64_t row = 0; row < s->batch * s->q_heads * s->q_length; row++) {
         int64_t head = row / s->q_length % s->q_heads, batch = row / s->q_length / s->q_heads;
         int64_t query = row % s->q_length;
@@ -313,6 +332,7 @@ static launch_attention launch_of(const stage *g, const engine *e)
         .v_head = s->v_head,
         .scale = 1.0f / sqrtf((float)s->head),
         .causal = s->causal,
+        .past = s->past,
         .operands = e->operands,
         .results = e->results,
         .products = e->products,
@@ -393,12 +413,15 @@ static void play_backward(const stage *g, const engine *e, const launch_attentio
         .dq = begin_of(dq, type, &g->f.q),
         .dk = begin_of(dk, type, &g->f.k),
         .dv = begin_of(dv, type, &g->f.v),
+        .dmask = g->dmask ? device_room(sizeof(float) * mask_elements(g)) : NULL,
     };
     uint64_t before = emu_products_run();
     launch_attention_backward(kernel_test_stream(), &b);
     compare(g->s, e, "dq", dq, type, g->dq, g->q.n);
     compare(g->s, e, "dk", dk, type, g->dk, g->k.n);
     compare(g->s, e, "dv", dv, type, g->dv, g->v.n);
+    if (b.dmask)
+        compare(g->s, e, "dmask", b.dmask, LAUNCH_F32, g->dmask, mask_elements(g));
     check_products(g, e, before);
 }
 
@@ -414,7 +437,8 @@ static void strike(stage *g)
                          g->lse,
                          g->dq,
                          packed ? NULL : g->dk,
-                         packed ? NULL : g->dv};
+                         packed ? NULL : g->dv,
+                         g->dmask};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }

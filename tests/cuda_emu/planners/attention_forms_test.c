@@ -45,6 +45,9 @@ static const form forms[] = {
     {.name = "a mask of floats by head",
      .attr = {.scale = 0.3f},
      .in = {{4, {2, 3, 6, 4}}, {4, {2, 3, 7, 4}}, {4, {2, 3, 7, 6}}, {3, {3, 6, 7}}}},
+    {.name = "keys of the past",
+     .attr = {.causal = true, .past = 2},
+     .in = {{4, {2, 1, 5, 16}}, {4, {2, 1, 7, 16}}, {4, {2, 1, 7, 8}}}},
     {.name = "other lengths",
      .attr = {.q_heads = 3, .scale = 0.3f},
      .in = {{3, {2, 5, 24}}, {3, {2, 7, 24}}, {3, {2, 7, 48}}},
@@ -109,7 +112,7 @@ static graph *graph_of(const form *f, graph_precision p)
     error err = ERROR_INIT;
     dtype type = p == PRECISION_BF16 ? DT_BF16 : p == PRECISION_F16 ? DT_F16 : DT_F32;
     graph *g = NULL;
-    graph_val y[2], slopes[3];
+    graph_val y[2], slopes[4];
     must(graph_create(&g, &err), &err);
     const graph_val in[OPERANDS] = {
         factor(g, f, Q, "q", type),
@@ -124,10 +127,11 @@ static graph *graph_of(const form *f, graph_precision p)
     const graph_val back[] = {dy, y[0], y[1], in[Q], in[K], in[V], in[MASK], in[BATCH_ID]};
     must(graph_add(g, OP_ATTENTION_BWD, "slopes", back, COUNT_OF(back), &f->attr, slopes, &err),
          &err);
-    static const char *const names[] = {"kept.q", "kept.k", "kept.v"};
+    static const char *const names[] = {"kept.q", "kept.k", "kept.v", "kept.mask"};
     keep(g, f, "kept.y", y[0]);
-    for (int i = 0; i < 3 && (i == 0 || in[K] != GRAPH_NONE); i++)
-        keep(g, f, names[i], slopes[i]);
+    for (int i = 0; i < 4; i++)
+        if (slopes[i] != GRAPH_NONE)
+            keep(g, f, names[i], slopes[i]);
     if (p == PRECISION_TF32)
         must(graph_set_precision(g, p, &err), &err);
     return g;

@@ -192,6 +192,7 @@ static void attentions(void **state)
     (void)state;
     const attention_attr three = {.q_heads = 3}, four = {.q_heads = 4, .kv_heads = 3}, none = {0};
     const attention_attr drop = {.q_heads = 3, .ratio = 0.5f};
+    const attention_attr past = {.q_heads = 3, .past = 8};
     const row rows[] = {
         {OP_ROTARY_EMBEDDING,
          {F(2, 5, 36), F(2, 5, 6), F(2, 5, 6)},
@@ -247,10 +248,21 @@ static void attentions(void **state)
          {0},
          "the mask is int64, must be bool or float32"},
         {OP_ATTENTION, {F(2, 5, 36)}, &drop, {0}, "dropout needs the batch id"},
+        {OP_ATTENTION, {F(2, 5, 36)}, &past, {0}, "8 keys of the past: must be 0 or more, and causal"},
         {OP_ATTENTION_BWD,
          {F(2, 5, 12), F(2, 5, 12), F(2, 3, 5), F(2, 5, 36)},
          &three,
          {"[2,5,36]", NULL, NULL},
+         NULL},
+        {OP_ATTENTION_BWD,
+         {F(2, 5, 12), F(2, 5, 12), F(2, 3, 5), F(2, 5, 36), NIL, NIL, F(5, 5)},
+         &three,
+         {"[2,5,36]", NULL, NULL, "[5,5]"},
+         NULL},
+        {OP_ATTENTION_BWD,
+         {F(2, 5, 12), F(2, 5, 12), F(2, 3, 5), F(2, 5, 36), NIL, NIL, F(3, 5, 1)},
+         &three,
+         {"[2,5,36]", NULL, NULL, NULL},
          NULL},
         {OP_ATTENTION_BWD,
          {F(2, 5, 12), F(2, 5, 12), F(2, 3), F(2, 5, 36)},

@@ -94,7 +94,7 @@ static __device__ __forceinline__ attention_rule attention_rule_of(const launch_
             (uint32_t)key,
             near_int(t.q_length - query),
             near_int(t.k_length - key),
-            t.causal ? near_int(query - key) : 1 << 30,
+            t.causal ? near_int(t.past + query - key) : 1 << 30,
             t.scale,
             t.mask_chooses};
 }
@@ -158,7 +158,7 @@ static __device__ __forceinline__ void attention_score(float s[E::HELD][E::SPREA
 /* How many keys, from the first on, the queries before `end` look at. */
 static __device__ __forceinline__ int64_t attention_limit(const launch_attention &t, int64_t end)
 {
-    return t.causal && end < t.k_length ? end : t.k_length;
+    return t.causal && t.past + end < t.k_length ? t.past + end : t.k_length;
 }
 
 /*

@@ -28,9 +28,10 @@ typedef struct launch_attention {
     int64_t batch, q_heads, kv_heads; /* neighbouring q_heads / kv_heads share one of keys */
     int64_t q_length, k_length, head, v_head;
     float scale;
-    bool causal;          /* query i looks at keys 0 .. i */
+    bool causal;          /* query i looks at keys 0 .. past + i */
+    int64_t past;
     launch_type operands; /* of q, k, v */
-    launch_type results;  /* of y and of all gradients: float or as the operands */
+    launch_type results;  /* of y and of the operands' gradients: float or as the operands */
     launch_products products;
     size_t shared_limit;   /* bytes of shared memory a block may ask for */
     const void *q, *k, *v; /* the first number of the first batch and head */
@@ -49,6 +50,7 @@ typedef struct launch_attention_bwd {
     const void *dy;
     float *delta;       /* [batch,q_heads,q_length], workspace: dy . y of every query */
     void *dq, *dk, *dv; /* NULL: not wanted */
+    float *dmask;       /* likewise; of a dense mask of floats that differs by key */
 } launch_attention_bwd;
 
 /* ROTARY_EMBEDDING over rows of `head` numbers; y may be x. */

@@ -6,7 +6,9 @@
  *
  * One kernel has a tile of queries and goes over the keys for dq; one has a tile of keys and goes
  * over the queries, and the heads of queries that share them, for dk and dv. Each sum is one
- * block's, in ascending order: the scores are made twice, and no atomics are needed.
+ * block's, in ascending order: the scores are made twice, and no atomics are needed. A mask that is
+ * added has the gradient ds, summed over what it is the same for: a third kernel, where it is wanted,
+ * has a tile of the mask and goes over all tiles of scores that it is added to.
  */
 #include "backend/cuda/kernels/attention_choice.cuh"
 
@@ -155,7 +157,8 @@ template <class E> static KERNEL_BLOCKS(E::THREADS, 2, attend_bwd_keys, launch_a
     philox words = philox_of(t.drop);
     int q_length = (int)t.q_length, group = (int)(t.q_heads / t.kv_heads);
     int first_head = (int)at.head * group, from = (int)blockIdx.z * E::WIDTH;
-    int first_query = t.causal ? (int)at.first / E::COLUMNS * E::COLUMNS : 0;
+    int first_looks = t.causal && at.first > t.past ? (int)(at.first - t.past) : 0;
+    int first_query = first_looks / E::COLUMNS * E::COLUMNS;
     int tiles = first_query < q_length ? (q_length - first_query - 1) / E::COLUMNS + 1 : 0;
     E engine;
     auto fetch_queries = [&](int n) {
@@ -203,6 +206,113 @@ template <class E> static KERNEL_BLOCKS(E::THREADS, 2, attend_bwd_keys, launch_a
         write_slopes<E>(t, b.dv, t.v_lie, at, t.k_length, t.v_head, 1.0f, dv);
 }
 
+/* Tiles of the mask along its axes, 1 where it is the same for all. */
+struct mask_tiles {
+    int64_t batches, heads, queries, keys;
+};
+
+static mask_tiles mask_tiles_of(const launch_attention &t, int rows, int columns)
+{
+    return {t.mask_stride[0] ? t.batch : 1, t.mask_stride[1] ? t.q_heads : 1,
+            t.mask_stride[2] ? tiles_of(t.q_length, rows) : 1, tiles_of(t.k_length, columns)};
+}
+
+/* A tile of the mask's gradient, which begins at that query and key. */
+template <class E>
+static __device__ __forceinline__ void write_mask(const launch_attention &t, float *dmask,
+                                                  int64_t query, int64_t key,
+                                                  const float sums[E::HELD][E::SPREAD])
+{
+#pragma unroll
+    for (int i = 0; i < E::HELD; i++)
+#pragma unroll
+        for (int j = 0; j < E::SPREAD; j++) {
+            int64_t row = query + E::row(i), column = key + E::column(j);
+            if (IN(row < t.q_length) && IN(column < t.k_length))
+                dmask[row * LD(t.mask_stride[2]) + column] = sums[i][j];
+        }
+}
+
+/* Likewise of a mask that is the same for all queries: the sums of the tile's columns. */
+template <class E>
+static __device__ __forceinline__ void write_mask_row(const launch_attention &t, float *dmask,
+                                                      int64_t key,
+                                                      const float sums[E::HELD][E::SPREAD])
+{
+    enum { GROUPS = E::THREADS / E::LANES }; /* of threads that share their rows */
+    SHARED(float, part, [GROUPS][E::COLUMNS]);
+#pragma unroll
+    for (int j = 0; j < E::SPREAD; j++) {
+        float sum = sums[0][j];
+#pragma unroll
+        for (int i = 1; i < E::HELD; i++)
+            sum += sums[i][j];
+        part[(int)threadIdx.x / E::LANES][E::column(j)] = sum;
+    }
+    __syncthreads();
+    int column = (int)threadIdx.x;
+    if (column >= E::COLUMNS || !IN(key + column < t.k_length))
+        return;
+    float sum = part[0][column];
+    for (int group = 1; group < GROUPS; group++)
+        sum += part[group][column];
+    dmask[key + column] = sum;
+}
+
+/* grid: tiles of keys of every tile of queries, head and batch of the mask */
+template <class E>
+static KERNEL_BLOCKS(E::THREADS, E::BLOCKS, attend_bwd_mask, launch_attention_bwd b, mask_tiles n)
+{
+    if constexpr (E::NEEDS_SM_80 && BEFORE_SM_80)
+        return;
+    const launch_attention &t = b.of;
+    int64_t plane = blockIdx.x / (n.keys * n.queries), group = t.q_heads / t.kv_heads;
+    int64_t first_query = blockIdx.x / n.keys % n.queries * E::ROWS;
+    int64_t first_key = blockIdx.x % n.keys * E::COLUMNS;
+    philox words = philox_of(t.drop);
+    E engine;
+    float sums[E::HELD][E::SPREAD] = {};
+    auto add = [&](int64_t batch, int64_t head, int64_t query) {
+        float s[E::HELD][E::SPREAD], slope[E::HELD][E::SPREAD];
+        attention_query queries[E::HELD];
+#pragma unroll
+        for (int i = 0; i < E::HELD; i++)
+            queries[i] = query_of(b, batch, head, query + E::row(i));
+        engine.fetch(STAYS, matrix_of(t.q, t.operands, t.q_lie, batch, head, query, t.q_length,
+                                      t.head));
+        engine.fetch(STAYS_TOO, matrix_of(b.dy, t.results, t.y_lie, batch, head, query, t.q_length,
+                                          t.v_head));
+        engine.fetch(PASSES, matrix_of(t.k, t.operands, t.k_lie, batch, head / group, first_key,
+                                       t.k_length, t.head));
+        engine.fetch(PASSES_TOO, matrix_of(t.v, t.operands, t.v_lie, batch, head / group, first_key,
+                                           t.k_length, t.v_head));
+        engine.commit();
+        engine.template arrive<0>();
+        engine.dot(s, STAYS, PASSES);
+        engine.dot(slope, STAYS_TOO, PASSES_TOO);
+        attention_score<attention_tile<E, false>, E>(
+            s, attention_rule_of(t, batch, head, query, first_key));
+        differentiate<E, false>(s, slope, t, drop_rule_of(t, batch, head, query, first_key), words,
+                                [&](int i, int) { return queries[i]; });
+#pragma unroll
+        for (int i = 0; i < E::HELD; i++)
+#pragma unroll
+            for (int j = 0; j < E::SPREAD; j++)
+                sums[i][j] += slope[i][j];
+        engine.leave();
+    };
+    for (int64_t batch = plane / n.heads; batch < t.batch; batch += n.batches)
+        for (int64_t head = plane % n.heads; head < t.q_heads; head += n.heads)
+            for (int64_t query = first_query; query < t.q_length; query += n.queries * E::ROWS)
+                if (first_key < attention_limit(t, query + E::ROWS))
+                    add(batch, head, query);
+    int64_t at = plane / n.heads * LD(t.mask_stride[0]) + plane % n.heads * LD(t.mask_stride[1]);
+    if (t.mask_stride[2])
+        write_mask<E>(t, b.dmask + at, first_query, first_key, sums);
+    else
+        write_mask_row<E>(t, b.dmask + at, first_key, sums);
+}
+
 template <class E> static void start(cuda_stream stream, const launch_attention_bwd *b)
 {
     const launch_attention *t = &b->of;
@@ -225,6 +335,12 @@ template <class E> static void start(cuda_stream stream, const launch_attention_
                   (unsigned)tiles_of(width, E::WIDTH));
         ALLOW_SHARED(attend_bwd_keys<E>, shared);
         LAUNCH(attend_bwd_keys<E>, grid, dim3(E::THREADS), shared, stream, with);
+    }
+    if (b->dmask && rows * t->k_length > 0) {
+        mask_tiles n = mask_tiles_of(*t, E::ROWS, E::COLUMNS);
+        dim3 grid((unsigned)(n.batches * n.heads * n.queries * n.keys));
+        ALLOW_SHARED(attend_bwd_mask<E>, shared);
+        LAUNCH(attend_bwd_mask<E>, grid, dim3(E::THREADS), shared, stream, with, n);
     }
 }
 

@@ -22,7 +22,8 @@ typedef enum half_rule {
 
 enum { IN_0 = 1, IN_1 = 2, IN_2 = 4, IN_3 = 8, IN_4 = 16, IN_ALL = ~0 };
 
-/* `reads`: which inputs may be halves. Of the outputs number 0 may, of ATTENTION_BWD all. */
+/* `reads`: which inputs may be halves. Of the outputs number 0 may, of ATTENTION_BWD all
+ * but the mask's. */
 typedef struct half_row {
     half_rule rule;
     int reads;
@@ -246,7 +247,7 @@ static bool can_be_half(const chooser *s, graph_val v)
 /* Whether the node makes halves, or is to read them where nobody wants what it would make. */
 static bool choose_type(chooser *s, cuda_node *n)
 {
-    int n_out = n->node->op == OP_ATTENTION_BWD ? n->node->n_out : 1;
+    int n_out = n->node->op == OP_ATTENTION_BWD ? 3 : 1;
     bool halves = s->half != DT_F32 && !cuda_node_is_empty(n) && makes_halves(s, n->node);
     for (int i = 0; i < n_out; i++)
         halves = halves && can_be_half(s, n->node->out[i]);

@@ -103,6 +103,7 @@ static status plan(backend_program *p, cuda_node *n, int first, attention_state 
     lay_out(s);
     t->scale = attention_scale(a, &s->form);
     t->causal = a->causal;
+    t->past = a->past;
     t->results = cuda_launch_type(first ? cuda_in_storage(n, 0).type : cuda_out_storage(n, 0).type);
     t->products = kind == TILE_F32 ? PRODUCTS_FFMA : PRODUCTS_MMA;
     t->shared_limit = p->backend->shared_limit;
@@ -167,6 +168,7 @@ static launch_attention_bwd bwd_of(const cuda_node *n, const cuda_call *c, void 
         .dq = slope_at(slopes[0], &s->form.q, bytes),
         .dk = slope_at(slopes[packed ? 0 : 1], &s->form.k, bytes),
         .dv = slope_at(slopes[packed ? 0 : 2], &s->form.v, bytes),
+        .dmask = c->out[3],
     };
     b.of.y = (void *)(uintptr_t)c->in[1];
     b.of.lse = (float *)(uintptr_t)c->in[2];
@@ -257,6 +259,10 @@ static status ask_dnn(cuda_node *n, int first, attention_state *s, dnn_plan_of *
     error why = ERROR_INIT;
     if (cuda_in(n, first + 3) || s->drop.threshold > 0) {
         cuda_node_by(n, "cuDNN", "cuDNN's attention is used without a mask and without dropout");
+        return OK;
+    }
+    if (s->launch.past > 0) {
+        cuda_node_by(n, "cuDNN", "cuDNN's attention is used without keys of the past");
         return OK;
     }
     status st = plan_of(n->program, &s->launch, &s->dnn, &why);

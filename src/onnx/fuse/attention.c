@@ -2,7 +2,7 @@
  * Scaled dot-product attention: softmax(q k^T scale + mask) v, with dropout of the probabilities;
  * the scale before or after the product, on either operand. A mask that is known and lets every
  * position look at those up to itself is the operator's own. So is a row that may look at nothing
- * being zero.
+ * being zero, be it written as a product with the mask or as Where(IsNaN(p), 0, p).
  */
 #include "common/base/detmath.h"
 #include "onnx/fuse/fuse.h"
@@ -126,7 +126,7 @@ static bool take_mask(const fuser *f, graph_val mask, bool shows, graph_val scor
 {
     const graph_value *m = fuse_value(f, mask);
     const graph_shape *s = &fuse_value(f, scores)->shape;
-    if (m->kind == VAL_PARAM || m->shape.rank > s->rank || (s->rank == 3 && m->shape.rank > 2))
+    if (m->shape.rank > s->rank || (s->rank == 3 && m->shape.rank > 2))
         return false;
     take_no_mask(ret);
     if (is_causal(f, mask, shows, s)) {
@@ -201,6 +201,17 @@ static graph_val without_factor(const fuser *f, graph_val v, graph_val *ret_mask
     return v;
 }
 
+/* The softmax whose NaN, of rows that may look at nothing, become zero. NULL: there is no such. */
+static const graph_node *guarded_softmax(const fuser *f, graph_val v)
+{
+    double zero;
+    const graph_node *where = fuse_inner(f, v, OP_WHERE);
+    const graph_node *test = where ? fuse_inner(f, where->in[0], OP_IS_NAN) : NULL;
+    bool guards = test && test->in[0] == where->in[2] && f->readers[where->in[2]] == 2 &&
+                  fuse_number(f, where->in[1], &zero) && zero == 0.0;
+    return guards ? fuse_maker(f, where->in[2], OP_SOFTMAX) : NULL;
+}
+
 bool fuse_attention(const fuser *f, const graph_node *n, fusion *ret)
 {
     graph_val factor;
@@ -208,7 +219,8 @@ bool fuse_attention(const fuser *f, const graph_node *n, fusion *ret)
         return false;
     const graph_node *dropout = fuse_inner(f, n->in[0], OP_DROPOUT);
     graph_val p = without_factor(f, dropout ? dropout->in[0] : n->in[0], &factor);
-    const graph_node *softmax = fuse_inner(f, p, OP_SOFTMAX);
+    const graph_node *bare = fuse_inner(f, p, OP_SOFTMAX);
+    const graph_node *softmax = bare ? bare : guarded_softmax(f, p);
     if (!softmax || !is_last_axis(f, softmax) ||
         (!take_scores(f, softmax->in[0], n->in[1], ret) &&
          !take_chosen(f, softmax->in[0], n->in[1], ret)) ||

@@ -96,11 +96,11 @@ static status take_operands(attention *a, error *err)
     return OK;
 }
 
-/* Minus infinity above the diagonal. */
+/* Minus infinity for the keys behind a query. */
 static const char *add_causal(const attention *a, const char *scores)
 {
     maker *m = a->m;
-    const int64_t sizes[] = {a->form.q_length, a->form.k_length}, first = 1;
+    const int64_t sizes[] = {a->form.q_length, a->form.k_length}, first = 1 + a->attr->past;
     const char *never = maker_const_float(m, inside(a, "causal", "never"), -INFINITY);
     const char *shape = maker_const_ints(m, inside(a, "causal", "shape"), sizes, 2);
     const char *one = maker_const_ints(m, inside(a, "causal", "first"), &first, 1);

@@ -284,6 +284,48 @@ static void no_attention_of_a_mask_that_broadcasts(void **state)
     finish(f, &p);
 }
 
+/* A learned mask, and zeros for a row that may look at nothing. */
+static void guarded_attention(void **state)
+{
+    (void)state;
+    file *f = begin();
+    number(f, "nothing", 0.0f);
+    file_ints(f, "heads", "1,2,4,3");
+    file_weights(f, "bias.weight", "2,4,4");
+    file_node(f, "Reshape", "x heads", "q");
+    file_list(f, file_node(f, "Transpose", "q", "kt"), "perm", "0,1,3,2");
+    file_node(f, "MatMul", "q kt", "scores");
+    file_node(f, "Add", "scores bias.weight", "masked");
+    file_int(f, file_node(f, "Softmax", "masked", "p"), "axis", -1);
+    file_node(f, "IsNaN", "p", "blind");
+    file_node(f, "Where", "blind nothing p", "seen");
+    file_node(f, "MatMul", "seen q", "y");
+    imported p = ends_as(f, OP_ATTENTION, 2);
+    const graph_value *mask = graph_value_at(p.g, graph_node_at(p.g, 1)->in[3]);
+    assert_int_equal(mask->kind, VAL_PARAM);
+    finish(f, &p);
+}
+
+/* What replaces NaN is no zero, or the probabilities are read elsewhere too. */
+static void not_quite_guarded(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        file *f = begin();
+        number(f, "other", i ? 0.0f : 1.0f);
+        file_ints(f, "heads", "1,2,4,3");
+        file_node(f, "Reshape", "x heads", "q");
+        file_list(f, file_node(f, "Transpose", "q", "kt"), "perm", "0,1,3,2");
+        file_node(f, "MatMul", "q kt", "scores");
+        file_int(f, file_node(f, "Softmax", "scores", "p"), "axis", -1);
+        file_node(f, "IsNaN", "p", "blind");
+        file_node(f, "Where", "blind other p", "seen");
+        file_node(f, "MatMul", i ? "seen p" : "seen q", "y");
+        imported p = ends_as(f, OP_SOFTMAX, 6);
+        finish(f, &p);
+    }
+}
+
 /* Where a position may look at no later one, written as masked_fill does. */
 static void causal_attention(void **state)
 {
@@ -413,6 +455,8 @@ int main(void)
         cmocka_unit_test(layer_norm),
         cmocka_unit_test(attention),
         cmocka_unit_test(no_attention_of_a_mask_that_broadcasts),
+        cmocka_unit_test(guarded_attention),
+        cmocka_unit_test(not_quite_guarded),
         cmocka_unit_test(causal_attention),
         cmocka_unit_test(packed_heads),
         cmocka_unit_test(average_pool),

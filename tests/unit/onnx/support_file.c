@@ -147,7 +147,7 @@ Onnx__NodeProto *file_node(file *f, const char *type, const char *inputs, const 
     while ((w = word(&in, " ")))
         APPEND(f->a, n->input, n->n_input, strcmp(w, "-") == 0 ? arena_strdup(f->a, "") : w);
     while ((w = word(&out, " ")))
-        APPEND(f->a, n->output, n->n_output, w);
+        APPEND(f->a, n->output, n->n_output, strcmp(w, "-") == 0 ? arena_strdup(f->a, "") : w);
     n->name = arena_printf(f->a, "%s_%zu", type, f->graph.n_node);
     APPEND(f->a, f->graph.node, f->graph.n_node, n);
     return n;

@@ -3,6 +3,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
+#include "common/base/json.h"
 #include "onnx/write/file.h"
 #include "onnx/write/ops.h"
 
@@ -170,21 +171,48 @@ static status add_nodes(maker *m, const bool *needed, error *err)
 
 /* --- the file --- */
 
-static void add_meta(maker *m, Onnx__ModelProto *model)
+static void add_entry(maker *m, Onnx__ModelProto *model, const char *key, const char *value)
 {
-    const onnx_export *r = m->request;
-    model->n_metadata_props = r->n_meta;
-    model->metadata_props = arena_alloc(m->memory, (r->n_meta + 1) * sizeof *model->metadata_props);
-    for (size_t i = 0; i < r->n_meta; i++) {
-        Onnx__StringStringEntryProto *entry = arena_alloc(m->memory, sizeof *entry);
-        onnx__string_string_entry_proto__init(entry);
-        entry->key = arena_strdup(m->memory, r->meta[i].key);
-        entry->value = arena_strdup(m->memory, r->meta[i].value);
-        model->metadata_props[i] = entry;
-    }
+    Onnx__StringStringEntryProto *entry = arena_alloc(m->memory, sizeof *entry);
+    onnx__string_string_entry_proto__init(entry);
+    entry->key = arena_strdup(m->memory, key);
+    entry->value = arena_strdup(m->memory, value);
+    model->metadata_props[model->n_metadata_props++] = entry;
 }
 
-static status write_model(maker *m, const char *path, error *err)
+/* What of the initializers moves (moves.h), for who trains the file. */
+static void add_moves(maker *m, const bool *needed, Onnx__ModelProto *model)
+{
+    json_t *parameters = json_object(), *buffers = json_array();
+    for (graph_val v = 0; v < graph_n_values(m->g); v++) {
+        const graph_value *value = graph_value_at(m->g, v);
+        if (!needed[v] || value->kind != VAL_PARAM)
+            continue;
+        if (value->param->kind == TENSOR_STATE)
+            json_array_append_new(buffers, json_string(value->name));
+        else
+            json_object_set_new(parameters, value->name,
+                                json_boolean(value->param->kind == TENSOR_TRAINABLE));
+    }
+    char *texts[] = {json_text(parameters), json_text(buffers)};
+    add_entry(m, model, "tequio.parameters", texts[0]);
+    add_entry(m, model, "tequio.buffers", texts[1]);
+    free(texts[0]);
+    free(texts[1]);
+    json_decref(parameters);
+    json_decref(buffers);
+}
+
+static void add_meta(maker *m, const bool *needed, Onnx__ModelProto *model)
+{
+    const onnx_export *r = m->request;
+    model->metadata_props = arena_alloc(m->memory, (r->n_meta + 2) * sizeof *model->metadata_props);
+    add_moves(m, needed, model);
+    for (size_t i = 0; i < r->n_meta; i++)
+        add_entry(m, model, r->meta[i].key, r->meta[i].value);
+}
+
+static status write_model(maker *m, const bool *needed, const char *path, error *err)
 {
     Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
     Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets = &opset;
@@ -199,7 +227,7 @@ static status write_model(maker *m, const char *path, error *err)
     model.graph->name = arena_strdup(m->memory, "main");
     model.n_opset_import = 1;
     model.opset_import = &opsets;
-    add_meta(m, &model);
+    add_meta(m, needed, &model);
     return file_write_model(&model, path, err);
 }
 
@@ -207,7 +235,7 @@ static status export_needed(maker *m, const bool *needed, const char *path, erro
 {
     TRY(add_values(m, needed, err));
     TRY(add_nodes(m, needed, err));
-    return write_model(m, path, err);
+    return write_model(m, needed, path, err);
 }
 
 static bool are_twins(const graph *a, const graph *b)

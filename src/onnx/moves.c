@@ -14,6 +14,7 @@ typedef enum reason {
     SAID_PARAMETER,
     SAID_FIXED,
     SAID_BUFFER,
+    UNSAID,
     NOTED_PARAMETER,
     NOTED_OTHER,
     EMPTY,
@@ -31,6 +32,7 @@ static const onnx_move moves[] = {
     [SAID_PARAMETER] = {true, true, false, "parameters, the file's metadata say"},
     [SAID_FIXED] = {true, false, false, "parameters without requires_grad, the file's metadata say"},
     [SAID_BUFFER] = {true, false, false, "buffers, the file's metadata say"},
+    [UNSAID] = {false, false, false, "constants, of which the file's metadata say nothing"},
     [NOTED_PARAMETER] = {true, true, false,
                          "parameters, the exporter noted; it does not note requires_grad"},
     [NOTED_OTHER] = {true, false, false, "buffers and constants, the exporter noted"},
@@ -78,6 +80,12 @@ static bool is_made_up(const char *name)
             return true;
     }
     return false;
+}
+
+/* PyTorch's names are words with dots between; constants of other exporters are "add/y:0". */
+static bool is_path_of_words(const char *name)
+{
+    return !strpbrk(name, "/:");
 }
 
 /* "fc.weight", "lstm.bias_ih_l0", "attn.in_proj_weight" */
@@ -241,10 +249,12 @@ static reason guess(const onnx_moves *r, const char *name, const Onnx__TensorPro
 {
     int32_t uses = 0;
     names_get(&r->uses, t->name, &uses);
-    if (is_made_up(name))
-        return t->n_dims == 0 ? MADE_UP_SCALAR : uses & AS_OPERAND ? MADE_UP_OPERAND : MADE_UP;
     if (t->n_dims == 0)
-        return uses & AS_FACTOR ? FACTOR : SCALAR;
+        return is_made_up(name) || !is_path_of_words(name) ? MADE_UP_SCALAR
+               : uses & AS_FACTOR                          ? FACTOR
+                                                           : SCALAR;
+    if (is_made_up(name))
+        return uses & AS_OPERAND ? MADE_UP_OPERAND : MADE_UP;
     return is_module_name(name) ? MODULE_NAME : OTHER_NAME;
 }
 
@@ -260,6 +270,8 @@ static reason reason_of(const onnx_moves *r, const char *name, const Onnx__Tenso
         return json_is_true(said) ? SAID_PARAMETER : SAID_FIXED;
     if (lists(r->buffers, name))
         return SAID_BUFFER;
+    if ((r->parameters || r->buffers) && !is_made_up(name))
+        return UNSAID;
     if (note)
         return strstr(note, "PARAMETER") ? NOTED_PARAMETER : NOTED_OTHER;
     return guess(r, name, t);

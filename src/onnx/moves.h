@@ -6,7 +6,8 @@
  *   tequio.parameters   a JSON object of names to requires_grad: {"fc.weight": true, ...}
  *   tequio.buffers      a JSON array of names
  *
- * Of a name that neither lists, and of all where there are none: PyTorch's newer exporter notes what an
+ * They list all there are: a name beyond them is a constant's, unless an exporter made it up, as it does
+ * of weights that it has changed. Of those, and of all where nothing is listed: PyTorch's newer exporter notes what an
  * initializer was, but not requires_grad; otherwise the name and the nodes that read it have to tell,
  * which is a guess but for names that PyTorch's modules give to weights only. `train` overrides all
  * of it, for who knows better.

@@ -76,6 +76,8 @@ static void names_and_readers_let_guess(void **state)
         {"onnx::Mul_7", "", "Mul", false, false, false},
         {"val_3", "", "Div", false, false, false},
         {"/Constant_output_0", "", "Mul", false, false, false},
+        {"truediv/y:0", "", "Div", false, false, false},
+        {"gelu/half", "", "Mul", false, false, false},
         {"onnx::MatMul_7", "6,3", "MatMul", true, true, true},
         {"31", "6,3", "MatMul", true, true, true},
         {"val_7", "6", "Add", false, false, true},
@@ -111,6 +113,8 @@ static void metadata_come_before_any_rule(void **state)
     say(f, "tequio.buffers", "[\"fc.weight\"]");
     m = move_of(f, "fc.weight", NULL);
     assert_true(m.is_weight && !m.moves && !m.is_guess);
+    m = move_of(f, "scale", NULL); /* listed nowhere */
+    assert_true(!m.is_weight && !m.moves && !m.is_guess);
     file_destroy(&f);
 }
 

@@ -101,7 +101,8 @@ static status choose(call *c, int32_t k, slot *yes, slot *no, error *err)
     TRY(slot_value(c->im, no, &in[2], err));
     graph_shape a = call_shape_of(c, in[1]), b = call_shape_of(c, in[2]);
     dtype type = call_at(c, in[1])->dtype;
-    if (!graph_shape_equal(&a, &b) || type != call_at(c, in[2])->dtype)
+    if (!graph_shape_equal(&a, &b) || type != call_at(c, in[2])->dtype ||
+        slot_element(c->im, yes) != slot_element(c->im, no))
         return body_refuse(c,
                            "its condition depends on data, so its branches must give one shape; "
                            "'%s' is %s %s in one and %s %s in the other",
@@ -112,6 +113,7 @@ static status choose(call *c, int32_t k, slot *yes, slot *no, error *err)
     graph_val y;
     TRY(call_emit(c, OP_WHERE, in, 3, NULL, &y, err));
     call_return(c, k, y);
+    call_type(c, k, slot_element(c->im, yes)->onnx);
     return OK;
 }
 

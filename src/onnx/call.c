@@ -43,6 +43,11 @@ status call_describe(call *c, int32_t i, graph_shape *ret_shape, dtype *ret_dtyp
     return slot_describe(c->im, c->in[i], ret_shape, ret_dtype, err);
 }
 
+const element *call_element(const call *c, int32_t i)
+{
+    return slot_element(c->im, c->in[i]);
+}
+
 bool call_is_host(const call *c, int32_t i)
 {
     return call_has(c, i) && c->in[i]->kind == SLOT_HOST;
@@ -156,6 +161,12 @@ status call_return_input(call *c, int32_t k, int32_t i, error *err)
     if (k < c->n_out)
         c->out[k] = *c->in[i];
     return OK;
+}
+
+void call_type(call *c, int32_t k, int32_t onnx)
+{
+    if (k < c->n_out)
+        c->out[k].element = onnx;
 }
 
 bool call_wants(const call *c, int32_t k)

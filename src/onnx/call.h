@@ -38,6 +38,7 @@ graph_shape call_shape_of(const call *c, graph_val v);
 /* Shape and type of input i, without making it a value. */
 MUST_USE status call_describe(call *c, int32_t i, graph_shape *ret_shape, dtype *ret_dtype,
                               error *err);
+const element *call_element(const call *c, int32_t i); /* of an input that is there */
 bool call_is_host(const call *c, int32_t i); /* known without reading a weight */
 /* A known input; E_UNSUPPORTED if it depends on data. NULL: absent. */
 MUST_USE status call_known(call *c, int32_t i, const host_tensor **ret, error *err);
@@ -96,6 +97,8 @@ MUST_USE status call_other(call *c, const char *type, slot **in, int32_t n_in, c
 void call_return(call *c, int32_t k, graph_val v);
 void call_return_host(call *c, int32_t k, host_tensor *h);
 MUST_USE status call_return_input(call *c, int32_t k, int32_t i, error *err); /* the same value */
+/* That output k, which was returned, is of that type of ONNX's; else the schema says it. */
+void call_type(call *c, int32_t k, int32_t onnx);
 bool call_wants(const call *c, int32_t k); /* output k has a name */
 
 /* E_UNSUPPORTED and E_DATA; the caller's caller names the node. */

@@ -10,6 +10,7 @@
 
 #include "common/base/alloc.h"
 #include "graph/graph.h"
+#include "onnx/element.h"
 #include "onnx/model.h"
 
 typedef struct host_tensor {
@@ -17,6 +18,7 @@ typedef struct host_tensor {
     graph_shape shape;
     int64_t n; /* elements */
     void *data;
+    int32_t element; /* ONNX's type of what it holds; 0: that of the dtype */
 } host_tensor;
 
 /* Zeroed. E_DATA if the shape is none or overflows. */
@@ -36,8 +38,8 @@ void host_copy(host_tensor *to, int64_t i, const host_tensor *from, int64_t k); 
 /* Reading numpy's way: where element `i` of shape `to` lies in a tensor of shape `from`. */
 int64_t host_broadcast_at(const graph_shape *from, const graph_shape *to, int64_t i);
 
-/* Of tensors in files. ONNX's number of an element type to ours; false if we have none. float16 and
- * bfloat16 are read as float32, and integers that we do not have into a wider one we have. */
+/* Of tensors in files. ONNX's number of an element type to what holds it here (element.h); false if we
+ * have none. */
 bool host_dtype_of_onnx(int32_t data_type, dtype *ret);
 const char *host_onnx_type_name(int32_t data_type);
 

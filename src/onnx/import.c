@@ -5,6 +5,7 @@
 #include "onnx/import.h"
 
 #include "onnx/rewrite.h"
+#include "onnx/types.h"
 #include "onnx/walk.h"
 
 #include <inttypes.h>
@@ -33,6 +34,9 @@ static status describe(const Onnx__ValueInfoProto *v, const char *what, onnx_io 
         return FAIL(err, E_UNSUPPORTED, "%s '%s' is of %s, which is not supported", what, ret->name,
                     host_onnx_type_name(t->elem_type));
     ret->has_type = true;
+    ret->element = t->elem_type;
+    if (ret->dtype == DT_F64)
+        ret->dtype = DT_F32;
     if (!t->shape)
         return OK;
     if (t->shape->n_dim > GRAPH_RANK)
@@ -117,7 +121,8 @@ static status check_fed(importer *im, const onnx_io *io, dtype type, const graph
                         error *err)
 {
     char text[SHAPE_TEXT];
-    if (io->has_type && io->dtype != type)
+    bool is_float64 = io->element == ONNX_FLOAT64 && type == DT_F64; /* of a known tensor */
+    if (io->has_type && io->dtype != type && !is_float64)
         return FAIL(err, E_CONFIG, "input '%s' is of %s, but is fed %s", io->name,
                     dtype_name(io->dtype), dtype_name(type));
     if (!io->has_shape)
@@ -136,6 +141,18 @@ static status check_fed(importer *im, const onnx_io *io, dtype type, const graph
     return OK;
 }
 
+/* What is fed in a wider type is wrapped to that of the file. */
+static status type_fed(importer *im, const onnx_io *io, slot *value, error *err)
+{
+    const element *e = io->element ? element_of(io->element) : NULL;
+    if (e && (e->onnx == ONNX_UINT64 || (e->kind == ELEMENT_FLOAT && e->bits < 16)))
+        return FAIL(err, E_UNSUPPORTED, "input '%s' is of %s, which cannot be fed", io->name, e->name);
+    if (e && element_is_narrow_integer(e))
+        TRY(types_wrap(im, e, &value->value, err));
+    value->element = io->element;
+    return OK;
+}
+
 static status put_input(importer *im, scope *s, const Onnx__ValueInfoProto *v, const graph *outer,
                         error *err)
 {
@@ -150,11 +167,13 @@ static status put_input(importer *im, scope *s, const Onnx__ValueInfoProto *v, c
         TRY(host_create(im->a, b->host->dtype, &b->host->shape, &value.host, err));
         memcpy(value.host->data, b->host->data,
                (size_t)value.host->n * dtype_bytes(b->host->dtype));
+        value.host->element = io.element;
     } else {
         const graph_value *fed = graph_value_at(outer, b->value);
         TRY(check_fed(im, &io, fed->dtype, &fed->shape, err));
         value.kind = SLOT_VALUE;
         TRY(graph_input(im->g, io.name, fed->dtype, fed->shape, &value.value, err));
+        TRY(type_fed(im, &io, &value, err));
     }
     return scope_put(im, s, io.name, &value, err);
 }
@@ -260,6 +279,8 @@ static status find_outputs(importer *im, const scope *s, const char *const *want
             return FAIL(err, E_UNSUPPORTED, "the output '%s' is one that is not supported",
                         wanted[i]);
         r->outputs[i] = (onnx_result){.name = wanted[i], .value = GRAPH_NONE};
+        if (out->kind != SLOT_REFUSED)
+            r->outputs[i].element = slot_element(im, out)->onnx;
         if (out->kind == SLOT_HOST)
             r->outputs[i].host = out->host;
         else

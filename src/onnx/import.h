@@ -38,7 +38,8 @@ typedef enum onnx_mode {
 typedef struct onnx_io {
     const char *name;
     bool has_type, has_shape; /* otherwise the file does not say */
-    dtype dtype;
+    dtype dtype;              /* of what feeds it: float64 by float32, narrow integers by wider ones */
+    int32_t element;          /* ONNX's type, where one is said */
     int32_t rank;
     int64_t dim[GRAPH_RANK];        /* -1: symbolic or unknown */
     const char *param[GRAPH_RANK];  /* the symbol, NULL if none */
@@ -86,6 +87,7 @@ typedef struct onnx_result {
     const char *name;
     graph_val value;         /* GRAPH_NONE: */
     const host_tensor *host;
+    int32_t element;         /* ONNX's type of it, which a wider one may hold here */
 } onnx_result;
 
 /* A weight of the flat vector and the initializer it starts as. */

@@ -138,6 +138,19 @@ status slot_describe(importer *im, const slot *s, graph_shape *ret_shape, dtype 
     }
 }
 
+const element *slot_element(const importer *im, const slot *s)
+{
+    int32_t said = s->element;
+    if (s->kind == SLOT_WEIGHT)
+        said = im->m->proto->graph->initializer[im->weights[s->weight].initializer]->data_type;
+    else if (s->kind == SLOT_HOST && !said)
+        said = s->host->element;
+    if (said)
+        return element_of(said);
+    return element_of_dtype(s->kind == SLOT_HOST ? s->host->dtype
+                                                 : graph_value_at(im->g, s->value)->dtype);
+}
+
 status slot_state(importer *im, slot *s, float momentum, graph_val *ret, error *err)
 {
     while (s->moved)

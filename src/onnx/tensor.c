@@ -8,41 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-/* How an element lies in raw_data; in typed fields 32 bits or less lie in int32_data. */
-typedef struct element {
-    int32_t onnx;
-    const char *name;
-    size_t bytes;
-    dtype ours;
-    bool known;
-    bool is_signed;
-} element;
-
-static const element elements[] = {
-    {1, "float32", 4, DT_F32, true, true},       {2, "uint8", 1, DT_U8, true, false},
-    {3, "int8", 1, DT_I32, true, true},          {4, "uint16", 2, DT_I32, true, false},
-    {5, "int16", 2, DT_I32, true, true},         {6, "int32", 4, DT_I32, true, true},
-    {7, "int64", 8, DT_I64, true, true},         {8, "string", 0, DT_U8, false, false},
-    {9, "bool", 1, DT_BOOL, true, false},        {10, "float16", 2, DT_F32, true, true},
-    {11, "float64", 8, DT_F64, true, true},      {12, "uint32", 4, DT_I64, true, false},
-    {13, "uint64", 8, DT_I64, false, false},     {14, "complex64", 8, DT_F32, false, true},
-    {15, "complex128", 16, DT_F32, false, true}, {16, "bfloat16", 2, DT_F32, true, true},
-};
-
-enum { ONNX_FLOAT = 1, ONNX_FLOAT16 = 10, ONNX_DOUBLE = 11, ONNX_BFLOAT16 = 16 };
-
-static const element *element_of(int32_t data_type)
-{
-    for (size_t i = 0; i < COUNT_OF(elements); i++)
-        if (elements[i].onnx == data_type)
-            return &elements[i];
-    return NULL;
-}
-
 bool host_dtype_of_onnx(int32_t data_type, dtype *ret)
 {
     const element *e = element_of(data_type);
-    if (!e || !e->known)
+    if (!e || e->kind == ELEMENT_NONE)
         return false;
     *ret = e->ours;
     return true;
@@ -60,8 +29,7 @@ status host_describe(const Onnx__TensorProto *t, dtype *ret_dtype, graph_shape *
     const char *name = onnx_text(t->name);
     if (!host_dtype_of_onnx(t->data_type, ret_dtype))
         return FAIL(err, E_UNSUPPORTED,
-                    "tensor '%s' is of %s (%d); float32, float16, bfloat16, "
-                    "float64, bool and integers up to int64 can be read",
+                    "tensor '%s' is of %s (%d); floats, integers and bool can be read",
                     name, host_onnx_type_name(t->data_type), t->data_type);
     if (t->n_dims > GRAPH_RANK)
         return FAIL(err, E_UNSUPPORTED, "tensor '%s' has %zu axes, more than %d", name, t->n_dims,
@@ -73,47 +41,72 @@ status host_describe(const Onnx__TensorProto *t, dtype *ret_dtype, graph_shape *
     return OK;
 }
 
-/* An integer of `bytes` bytes, little-endian. */
-static int64_t integer(const unsigned char *at, size_t bytes, bool is_signed)
+/* How many bytes `n` elements take: those of less than 8 bits share them, the first one lowest. */
+static size_t bytes_of(const element *e, int64_t n)
+{
+    return e->bits < 8 ? ((size_t)n * (size_t)e->bits + 7) / 8 : (size_t)n * (size_t)e->bits / 8;
+}
+
+/* How many numbers a typed field has for them. */
+static size_t numbers_of(const element *e, int64_t n)
+{
+    return e->bits < 8 ? bytes_of(e, n) : (size_t)n;
+}
+
+/* The bits of element i, little-endian. */
+static uint64_t bits_at(const element *e, const unsigned char *raw, int64_t i)
 {
     uint64_t value = 0;
-    for (size_t i = bytes; i-- > 0;)
-        value = value << 8 | at[i];
-    unsigned free_bits = 64 - 8 * (unsigned)bytes;
-    return is_signed ? (int64_t)(value << free_bits) >> free_bits : (int64_t)value;
+    size_t bytes = (size_t)e->bits / 8;
+    if (e->bits < 8) {
+        int64_t bit = i * e->bits;
+        return (uint64_t)raw[bit / 8] >> bit % 8 & (((uint64_t)1 << e->bits) - 1);
+    }
+    for (size_t k = bytes; k-- > 0;)
+        value = value << 8 | raw[(size_t)i * bytes + k];
+    return value;
+}
+
+static void set_bits(const element *e, uint64_t bits, host_tensor *h, int64_t i)
+{
+    if (e->kind == ELEMENT_INTEGER)
+        host_set_int(h, i, element_wrap(e, (int64_t)bits));
+    else if (e->bits == 16)
+        ((float *)h->data)[i] = half_to_float((uint16_t)bits, e->onnx == ONNX_BFLOAT16);
+    else
+        host_set(h, i, element_decode(e, bits));
 }
 
 static void take_raw(const element *e, const unsigned char *raw, host_tensor *h)
 {
     if (h->n == 0)
         return; /* there may be no bytes at all */
-    if (e->bytes == dtype_bytes(h->dtype) && e->ours != DT_BOOL) {
-        memcpy(h->data, raw, (size_t)h->n * e->bytes);
+    if ((size_t)e->bits == 8 * dtype_bytes(h->dtype) && e->ours != DT_BOOL) {
+        memcpy(h->data, raw, bytes_of(e, h->n));
         return;
     }
-    for (int64_t i = 0; i < h->n; i++) {
-        const unsigned char *at = raw + (size_t)i * e->bytes;
-        if (e->ours == DT_F32)
-            ((float *)h->data)[i] = half_to_float((uint16_t)(at[0] | at[1] << 8), e->onnx == ONNX_BFLOAT16);
-        else
-            host_set_int(h, i, integer(at, e->bytes, e->is_signed));
-    }
+    for (int64_t i = 0; i < h->n; i++)
+        set_bits(e, bits_at(e, raw, i), h, i);
 }
 
 /* From the field of the type: 32 bits or less, float16 too, lie in int32_data. */
 static void take_typed(const element *e, const Onnx__TensorProto *t, host_tensor *h)
 {
     for (int64_t i = 0; i < h->n; i++) {
-        if (e->onnx == ONNX_FLOAT)
+        if (e->onnx == ONNX_FLOAT32)
             ((float *)h->data)[i] = t->float_data[i];
-        else if (e->onnx == ONNX_DOUBLE)
+        else if (e->onnx == ONNX_FLOAT64)
             ((double *)h->data)[i] = t->double_data[i];
-        else if (e->ours == DT_I64)
-            host_set_int(h, i, e->bytes == 4 ? (int64_t)t->uint64_data[i] : t->int64_data[i]);
-        else if (e->ours == DT_F32)
-            ((float *)h->data)[i] = half_to_float((uint16_t)t->int32_data[i], e->onnx == ONNX_BFLOAT16);
-        else
-            host_set_int(h, i, t->int32_data[i]);
+        else if (e->onnx == ONNX_INT64)
+            host_set_int(h, i, t->int64_data[i]);
+        else if (e->onnx == ONNX_UINT32 || e->onnx == ONNX_UINT64)
+            host_set_int(h, i, (int64_t)t->uint64_data[i]);
+        else if (e->bits < 8) {
+            int64_t bit = i * e->bits;
+            uint64_t byte = (uint32_t)t->int32_data[bit / 8];
+            set_bits(e, byte >> bit % 8 & (((uint64_t)1 << e->bits) - 1), h, i);
+        } else
+            set_bits(e, (uint64_t)(int64_t)t->int32_data[i], h, i);
     }
 }
 
@@ -122,7 +115,7 @@ static status take_values(const onnx_model *m, const Onnx__TensorProto *t, host_
                           error *err)
 {
     const element *e = element_of(t->data_type);
-    size_t bytes = (size_t)h->n * e->bytes;
+    size_t bytes = bytes_of(e, h->n);
     if (t->data_location == 1) {
         fs_map map;
         const unsigned char *raw;
@@ -156,13 +149,14 @@ static status elements_of(const Onnx__TensorProto *t, const graph_shape *shape, 
     return OK;
 }
 
-/* How many elements the typed field holds. */
+/* How many numbers the typed field holds. */
 static size_t typed_count(const Onnx__TensorProto *t, const element *e)
 {
-    return e->onnx == ONNX_FLOAT    ? t->n_float_data
-           : e->onnx == ONNX_DOUBLE ? t->n_double_data
-           : e->ours == DT_I64      ? (e->bytes == 4 ? t->n_uint64_data : t->n_int64_data)
-                                    : t->n_int32_data;
+    return e->onnx == ONNX_FLOAT32                                 ? t->n_float_data
+           : e->onnx == ONNX_FLOAT64                               ? t->n_double_data
+           : e->onnx == ONNX_INT64                                 ? t->n_int64_data
+           : e->onnx == ONNX_UINT32 || e->onnx == ONNX_UINT64      ? t->n_uint64_data
+                                                                   : t->n_int32_data;
 }
 
 status host_check(const onnx_model *m, const Onnx__TensorProto *t, int64_t *ret_n, error *err)
@@ -173,13 +167,13 @@ status host_check(const onnx_model *m, const Onnx__TensorProto *t, int64_t *ret_
     TRY(host_describe(t, &type, &shape, err));
     TRY(elements_of(t, &shape, &n, err));
     const element *e = element_of(t->data_type);
-    size_t bytes = (size_t)n * e->bytes;
+    size_t bytes = bytes_of(e, n);
     if (t->data_location == 1)
         TRYF(external_check(m, t, bytes, err), err, "tensor '%s'", onnx_text(t->name));
     else if (t->has_raw_data && t->raw_data.len != bytes)
         return FAIL(err, E_DATA, "tensor '%s' holds %zu bytes, its shape and type need %zu",
                     onnx_text(t->name), t->raw_data.len, bytes);
-    else if (!t->has_raw_data && typed_count(t, e) != (size_t)n)
+    else if (!t->has_raw_data && typed_count(t, e) != numbers_of(e, n))
         return FAIL(err, E_DATA, "tensor '%s' holds %zu elements, its shape has %lld",
                     onnx_text(t->name), typed_count(t, e), (long long)n);
     if (ret_n)
@@ -197,6 +191,11 @@ status host_read(const onnx_model *m, const Onnx__TensorProto *t, arena *a, host
     TRY(host_describe(t, &type, &shape, err));
     TRY(host_create(a, type, &shape, &h, err));
     TRY(take_values(m, t, h, err));
+    h->element = t->data_type;
+    for (int64_t i = 0; t->data_type == ONNX_UINT64 && i < h->n; i++)
+        if (host_get_int(h, i) < 0)
+            return FAIL(err, E_UNSUPPORTED, "tensor '%s' holds a number of 2^63 or more at element %lld",
+                        onnx_text(t->name), (long long)i);
     *ret = h;
     return OK;
 }

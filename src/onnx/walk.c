@@ -3,6 +3,7 @@
 
 #include "onnx/control.h"
 #include "onnx/ops.h"
+#include "onnx/types.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -113,7 +114,9 @@ static status carry_out(call *c, const onnx_op *row, error *err)
         st = row->translate(c, err);
     if (c->wrong)
         error_clear(err);
-    return st == OK || c->wrong ? call_check_read(c, err) : st;
+    if (st == OK || c->wrong)
+        st = call_check_read(c, err);
+    return st == OK ? types_settle(c, err) : st;
 }
 
 status call_other(call *c, const char *type, slot **in, int32_t n_in, const int32_t *axis, slot *ret,

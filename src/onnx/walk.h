@@ -29,6 +29,7 @@ typedef struct slot {
     host_tensor *host;
     graph_val value; /* SLOT_VALUE; SLOT_HOST: its constant once there is one */
     int32_t weight;
+    int32_t element; /* SLOT_HOST, SLOT_VALUE: ONNX's type of it; 0: see slot_element */
     const struct slot *items; /* SLOT_LIST */
     int32_t n_items;
     struct slot *moved;       /* of a running statistic that has been moved: the one it was */
@@ -113,6 +114,8 @@ MUST_USE status slot_state(importer *im, slot *s, float momentum, graph_val *ret
 /* Shape and type of a slot, without making it a value. E_DATA for a sequence. */
 MUST_USE status slot_describe(importer *im, const slot *s, graph_shape *ret_shape,
                               dtype *ret_dtype, error *err);
+/* The file's type of a tensor's elements, which a wider one may hold here. */
+const element *slot_element(const importer *im, const slot *s);
 /* What is known of a slot: its tensor, read from the file for a weight; NULL if nothing. */
 MUST_USE status slot_known(importer *im, slot *s, const host_tensor **ret, error *err);
 

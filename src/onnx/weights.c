@@ -33,7 +33,7 @@ static status put_initializer(importer *im, scope *s, const Onnx__GraphProto *g,
     if (!*onnx_text(t->name))
         return FAIL(err, E_DATA, "initializer %zu has no name", i);
     TRY(host_describe(t, &type, &shape, err));
-    if (s->parent || type != DT_F32)
+    if (s->parent || type != DT_F32 || element_of(t->data_type)->bits < 16)
         TRY(host_read(im->m, t, im->a, &value.host, err));
     else
         value = walk_weight(im, t->name, (int32_t)i);

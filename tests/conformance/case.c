@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORTS = 64, ONNX_FLOAT64 = 11 };
+enum { PORTS = 64 };
 
 /* How much of what a model is fed is known when it is imported. */
 typedef enum feeding { FEED_ALL, FEED_FLOATS, FEED_NOTHING, FEEDINGS } feeding;
@@ -34,10 +34,12 @@ typedef struct attempt {
 
 /* --- building --- */
 
+/* A graph has neither float64, uint64 nor floats of 8 bits and less: known, they may be computed at once. */
 static bool is_fed(const attempt *t, const host_tensor *h)
 {
-    bool is_float = h->dtype == DT_F32;
-    return h->n > 0 && h->dtype != DT_F64 &&
+    const element *e = element_of(h->element);
+    bool is_float = e->kind == ELEMENT_FLOAT;
+    return h->n > 0 && h->dtype != DT_F64 && e->onnx != ONNX_UINT64 && (!is_float || e->bits > 8) &&
            (t->feeding == FEED_ALL || (t->feeding == FEED_FLOATS && is_float));
 }
 
@@ -161,10 +163,8 @@ static bool draws(const attempt *t)
 
 static status compare_form(const host_tensor *is, const host_tensor *expected, error *err)
 {
-    if (is->dtype == expected->dtype && graph_shape_equal(&is->shape, &expected->shape))
+    if (is->element == expected->element && graph_shape_equal(&is->shape, &expected->shape))
         return OK;
-    if (expected->dtype == DT_F64 && is->dtype == DT_F32)
-        return FAIL(err, E_UNSUPPORTED, "float64");
     return FAIL(err, E_FAIL, "what is drawn is of another shape or type");
 }
 
@@ -186,9 +186,10 @@ static status compare(attempt *t, error *err)
         const onnx_result *r = &t->imported.outputs[i];
         host_tensor room, *expected = NULL;
         TRY(tensors_read(t->a, t->data_set, "output", i, &expected, err));
-        const host_tensor *is = result_of(t, r, &room);
-        TRY(draws(t) ? compare_form(is, expected, err)
-                     : tensors_compare(r->name, is, expected, noise_of(t->m), err));
+        host_tensor is = *result_of(t, r, &room);
+        is.element = r->element;
+        TRY(draws(t) ? compare_form(&is, expected, err)
+                     : tensors_compare(r->name, &is, expected, noise_of(t->m), err));
     }
     return OK;
 }
@@ -248,7 +249,8 @@ static const char *foreign_type(Onnx__ValueInfoProto *const *values, size_t n)
         const Onnx__TypeProto *type = values[i]->type;
         if (type && !type->tensor_type)
             return "no tensor";
-        if (type && !tensors_is_ours(type->tensor_type->elem_type))
+        dtype ours;
+        if (type && !host_dtype_of_onnx(type->tensor_type->elem_type, &ours))
             return host_onnx_type_name(type->tensor_type->elem_type);
     }
     return NULL;
@@ -260,23 +262,25 @@ static void say(verdict *v, verdict_kind kind, const char *why)
     snprintf(v->why, sizeof v->why, "%s", why);
 }
 
-/* A graph has no float64; the import has, where everything is known. */
-static bool has_float64(Onnx__ValueInfoProto *const *values, size_t n)
+/* The first type that a graph computes in float32, NULL if there is none. */
+static const char *rounded_type(Onnx__ValueInfoProto *const *values, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (values[i]->type && values[i]->type->tensor_type->elem_type == ONNX_FLOAT64)
-            return true;
-    return false;
+    for (size_t i = 0; i < n; i++) {
+        const element *e = values[i]->type ? element_of(values[i]->type->tensor_type->elem_type) : NULL;
+        if (e && e->kind == ELEMENT_FLOAT && e->bits > 8 && e->onnx != ONNX_FLOAT32)
+            return e->name;
+    }
+    return NULL;
 }
 
 static void refuse(verdict *v, const onnx_model *m, const char *why)
 {
     const Onnx__GraphProto *g = m->proto->graph;
-    if (has_float64(g->input, g->n_input) || has_float64(g->output, g->n_output)) {
-        say(v, SKIP_TYPE, "float64");
+    const char *op = missing_op(m), *type = rounded_type(g->output, g->n_output);
+    if (type && !*op && strstr(why, "is computed in float32")) {
+        say(v, SKIP_TYPE, type);
         return;
     }
-    const char *op = missing_op(m);
     if (!*op && g->n_node)
         op = onnx_text(g->node[0]->op_type);
     say(v, SKIP_OP, why);

@@ -92,6 +92,7 @@ status onnx_fold_constant_of_shape(call *c, error *err)
     TRY(onnx_fold_only_result(c, value ? value->dtype : DT_F32, &shape, &y, err));
     for (int64_t i = 0; value && i < y->n; i++)
         host_copy(y, i, value, 0);
+    call_type(c, 0, value ? value->element : ONNX_FLOAT32);
     return OK;
 }
 
@@ -139,6 +140,7 @@ status onnx_op_eye_like(call *c, error *err)
     for (int64_t i = 0; i < rows && k > -rows && k < columns; i++)
         if (i + k >= 0 && i + k < columns)
             host_set(y, i * columns + i + k, 1.0);
+    call_type(c, 0, type ? type : call_element(c, 0)->onnx);
     return OK;
 }
 
@@ -161,6 +163,7 @@ static status window(call *c, const double share[3], error *err)
         double turn = n > 0.0 ? 2.0 * (double)i / n : 0.0;
         host_set(y, i, share[0] - share[1] * det_cos_pi(turn) + share[2] * det_cos_pi(2.0 * turn));
     }
+    call_type(c, 0, type);
     return OK;
 }
 

@@ -44,13 +44,13 @@ static status draw(call *c, random_attr attr, graph_val *ret, error *err)
     return call_emit(c, OP_RANDOM, &id, 1, &attr, ret, err);
 }
 
-/* What attribute `dtype` says, which is a type of floats: float32 in a graph. */
-static status check_float(call *c, error *err)
+/* What attribute `dtype` says, or the input's type: one of floats, which are float32 in a graph. */
+static status float_type(call *c, int32_t *ret, error *err)
 {
-    dtype t;
-    int32_t number = call_int32_or(c, "dtype", 1);
-    if (!host_dtype_of_onnx(number, &t) || (t != DT_F32 && t != DT_F64))
-        return call_refuse(err, "it draws %s, which is not supported", host_onnx_type_name(number));
+    int32_t otherwise = call_has(c, 0) ? call_element(c, 0)->onnx : ONNX_FLOAT32;
+    const element *e = element_of(*ret = call_int32_or(c, "dtype", otherwise));
+    if (!e || e->kind != ELEMENT_FLOAT || e->bits < 16)
+        return call_refuse(err, "it draws %s, which is not supported", host_onnx_type_name(*ret));
     return OK;
 }
 
@@ -73,25 +73,29 @@ static status input_shape(call *c, graph_shape *ret, error *err)
 static status uniform(call *c, const graph_shape *shape, error *err)
 {
     graph_val y;
+    int32_t type;
     float low = (float)call_float(c, "low"), high = (float)call_float(c, "high");
-    TRY(check_float(c, err));
+    TRY(float_type(c, &type, err));
     TRY(draw(c,
              (random_attr){
                  .shape = *shape, .kind = RANDOM_UNIFORM, .shift = low, .scale = high - low},
              &y, err));
     call_return(c, 0, y);
+    call_type(c, 0, type);
     return OK;
 }
 
 static status normal(call *c, const graph_shape *shape, error *err)
 {
     graph_val y;
+    int32_t type;
     float mean = (float)call_float(c, "mean"), scale = (float)call_float(c, "scale");
-    TRY(check_float(c, err));
+    TRY(float_type(c, &type, err));
     TRY(draw(c,
              (random_attr){.shape = *shape, .kind = RANDOM_NORMAL, .shift = mean, .scale = scale},
              &y, err));
     call_return(c, 0, y);
+    call_type(c, 0, type);
     return OK;
 }
 
@@ -124,13 +128,14 @@ status onnx_op_random_normal_like(call *c, error *err)
 }
 
 /* What attribute `dtype` says of the result, `otherwise` where it is not there. */
-static status result_type(call *c, dtype otherwise, dtype *ret, error *err)
+static status result_type(call *c, int32_t otherwise, const element **ret, dtype *ret_held,
+                          error *err)
 {
-    int32_t number = call_int32_or(c, "dtype", 0);
-    *ret = otherwise;
-    if (call_attribute(c, "dtype") && !host_dtype_of_onnx(number, ret))
+    int32_t number = call_int32_or(c, "dtype", otherwise);
+    if (!host_dtype_of_onnx(number, ret_held))
         return call_refuse(err, "it makes %s, which is not supported", host_onnx_type_name(number));
-    *ret = *ret == DT_F64 ? DT_F32 : *ret;
+    *ret_held = *ret_held == DT_F64 ? DT_F32 : *ret_held;
+    *ret = element_of(number);
     return OK;
 }
 
@@ -138,13 +143,16 @@ static status result_type(call *c, dtype otherwise, dtype *ret, error *err)
 status onnx_op_bernoulli(call *c, error *err)
 {
     graph_val in[2];
+    const element *type = NULL;
     dtype to;
     TRY(call_value(c, 0, &in[1], err));
-    TRY(result_type(c, call_at(c, in[1])->dtype, &to, err));
+    TRY(result_type(c, call_element(c, 0)->onnx, &type, &to, err));
     random_attr attr = {.shape = call_shape_of(c, in[1]), .scale = 1.0f};
     TRY(draw(c, attr, &in[0], err));
     TRY(call_emit(c, OP_LESS, in, 2, NULL, &in[0], err));
-    return call_finish(c, OP_CAST, in, 1, &(cast_attr){.to = to}, err);
+    TRY(call_finish(c, OP_CAST, in, 1, &(cast_attr){.to = to}, err));
+    call_type(c, 0, type->onnx);
+    return OK;
 }
 
 /*
@@ -155,10 +163,11 @@ status onnx_op_bernoulli(call *c, error *err)
 status onnx_op_multinomial(call *c, error *err)
 {
     graph_val x, noise, in[2];
+    const element *type = NULL;
     dtype to;
     int64_t n = call_int(c, "sample_size");
     TRY(call_value(c, 0, &x, err));
-    TRY(result_type(c, DT_I32, &to, err));
+    TRY(result_type(c, ONNX_INT32, &type, &to, err));
     graph_shape s = call_shape_of(c, x);
     if (s.rank != 2 || n < 1)
         return FAIL(err, E_DATA, "it draws %" PRId64 " times from an input of %" PRId32 " axes", n,
@@ -173,5 +182,7 @@ status onnx_op_multinomial(call *c, error *err)
     in[1] = noise;
     TRY(call_emit(c, OP_ADD, in, 2, NULL, in, err));
     TRY(call_emit(c, OP_ARG_MAX, in, 1, &(arg_attr){.axis = 2, .drop_dims = true}, in, err));
-    return call_finish(c, OP_CAST, in, 1, &(cast_attr){.to = to}, err);
+    TRY(call_finish(c, OP_CAST, in, 1, &(cast_attr){.to = to}, err));
+    call_type(c, 0, type->onnx);
+    return OK;
 }

@@ -57,18 +57,16 @@ static void attributes_of_other_opsets_are_refused(void **state)
 static void attributes_are_not_passed_over(void **state)
 {
     (void)state;
-    file *f = file_create(25);
+    file *f = file_create(17);
     file_input(f, "x", FILE_FLOAT, "N,6");
-    file_ints(f, "shape", "1,4,6");
-    file_node(f, "Reshape", "x shape", "q");
-    Onnx__NodeProto *n = file_node(f, "Attention", "q q q", "y");
-    file_int(f, n, "q_num_heads", 1);
-    file_int(f, n, "kv_num_heads", 1);
-    file_int(f, n, "left_window_size", 2);
+    file_weights(f, "scale", "6");
+    Onnx__NodeProto *n = file_node(f, "LayerNormalization", "x scale", "y");
+    file_int(f, n, "stash_type", 10);
     file_output(f, "y");
     expect_error(f, E_UNSUPPORTED,
-                 "node 'Attention_1' (Attention): its attribute 'left_window_size' is not supported");
-    n->attribute[2]->i = -1; /* no window: the default */
+                 "node 'LayerNormalization_0' (LayerNormalization): its attribute 'stash_type' is not "
+                 "supported");
+    n->attribute[0]->i = 1; /* the default */
     accept_and_destroy(&f);
 }
 

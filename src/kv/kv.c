@@ -4,6 +4,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/parts/placement.h"
+#include "common/wire/hello.h"
 
 #include <stdlib.h>
 
@@ -19,19 +20,14 @@ status kv_send(kv *k, int32_t server, const wire_head *h, const net_buffer *payl
     return st == OK || st == E_LOST ? OK : FAIL(err, st, "%s", gone.text);
 }
 
-/* What concerns no part. */
-static status say(kv *k, int32_t s, wire_type type, const net_buffer *payload, error *err)
-{
-    wire_head h = k->identity;
-    h.type = type;
-    h.bytes = payload ? payload->bytes : 0;
-    return kv_send(k, s, &h, payload, err);
-}
-
 static status say_hello(kv *k, int32_t s, error *err)
 {
     net_buffer payload = {.data = k->hello->data, .bytes = k->hello->size};
-    return say(k, s, WIRE_HELLO, &payload, err);
+    wire_head h = k->identity;
+    h.type = WIRE_HELLO;
+    h.tag = hello_tag(k->first_server + s);
+    h.bytes = payload.bytes;
+    return kv_send(k, s, &h, &payload, err);
 }
 
 static status dial(kv *k, int32_t s, error *err)
@@ -50,6 +46,7 @@ status kv_create(const kv_options *options, kv **ret, error *err)
     k->memory = options->memory;
     k->credit_bytes = options->credit_bytes;
     k->n_servers = options->n_servers;
+    k->first_server = options->first_server;
     k->servers = xcalloc((size_t)k->n_servers, sizeof *k->servers);
     k->sockets = xcalloc((size_t)k->n_servers, sizeof(net_socket *));
     status st = OK;
@@ -285,8 +282,10 @@ status kv_greet(kv *k, error *err)
 
 status kv_tick(kv *k, error *err)
 {
+    wire_head alive = k->identity;
+    alive.type = WIRE_HEARTBEAT;
     for (int32_t s = 0; s < k->n_servers; s++)
-        TRY(k->servers[s].welcomed ? say(k, s, WIRE_HEARTBEAT, NULL, err) : say_hello(k, s, err));
+        TRY(k->servers[s].welcomed ? kv_send(k, s, &alive, NULL, err) : say_hello(k, s, err));
     return say_again(k, clock_us(), err);
 }
 

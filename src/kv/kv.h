@@ -44,6 +44,7 @@ typedef struct kv_options {
     net *net;
     const char *const *servers;     /* endpoints, "tcp://host:port"; copied */
     int32_t n_servers;
+    int32_t first_server;           /* the first one's index in the cluster */
     size_t credit_bytes;            /* per server; one part is always let through */
     const buf *hello;               /* packed Hello for every new connection; kept */
     net_memory memory;              /* who hears of memory that servers share; {0}: nobody */

@@ -42,7 +42,7 @@ struct kv {
     const buf *hello;
     net_memory memory;
     size_t credit_bytes;
-    int32_t n_servers;
+    int32_t n_servers, first_server;
     link *servers;
     net_socket **sockets;
 

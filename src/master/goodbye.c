@@ -27,7 +27,7 @@ static bool is_gone(const server *s)
 static bool everybody_came(const master *m)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)
-        if (!m->servers[i].life && !m->servers[i].refuses && !is_local(&m->servers[i]))
+        if (!m->servers[i].life && !m->servers[i].refuses_us && !is_local(&m->servers[i]))
             return false;
     return (int32_t)members_came(&m->members) >= m->o->n_workers;
 }
@@ -70,9 +70,10 @@ static void hear_server(master *m, server *s, const Wire__Stop *stop)
     net_event event;
     net_message message;
     while (s->socket && net_receive(s->socket, &message)) {
-        s->refuses |= is_refusal(&message);
+        if (is_refusal(&message))
+            s->refuses_us = clock_us();
         net_payload_close(&message.payload);
-        if (s->life || s->refuses)
+        if (s->life || s->refuses_us)
             continue;
         s->life = 1; /* the answer to our hello; whose is all the same now */
         s->welcomed = true;

@@ -23,11 +23,13 @@ static void fail_from(master *m, status st, const char *who, const char *text)
     error_set(&m->failure, st, "%s: %s", who, text);
 }
 
-/* Codes from 128 on say that the task may be started again: the job goes on without it till
- * then. */
-static bool may_come_back(status st)
+/* Codes from 128 on say that the task may be started again: the job goes on without it till then. A
+ * member that does not fit the job, though it seemed to, is the end of that member. */
+static bool goes_on_without(const member *from, status st)
 {
-    return st == E_LOST || st == E_DEVICE || st == E_PREEMPTED;
+    bool may_come_back = st == E_LOST || st == E_DEVICE || st == E_PREEMPTED;
+    bool does_not_fit = st == E_CONFIG || st == E_PROTOCOL;
+    return may_come_back || (from && does_not_fit);
 }
 
 /* `from`: the worker that said it; NULL: a server, or nobody we know. */
@@ -36,7 +38,7 @@ static void take_failed(master *m, member *from, const Wire__Stop *s)
     status st = s->status > OK && s->status < STATUS_COUNT ? (status)s->status : E_FAIL;
     log_level level = m->o->n_endpoints == 1 ? LOG_DEBUG : LOG_ERROR; /* our own process says it */
     log_line(level, "FAILED", "task=%s code=%d %s", s->task, status_exit_code(st), s->text);
-    if (!may_come_back(st)) {
+    if (!goes_on_without(from, st)) {
         fail_from(m, st, s->task, s->text);
     } else if (from) {
         from->alive = from->whole = false;
@@ -72,16 +74,33 @@ static void refuse(master *m, const net_peer *to, status st, const error *why)
     master_send(m->listener, to, master_head(m, WIRE_REFUSED, 0), &r.base);
 }
 
+static status check_newcomer(const master *m, task who, const Wire__Hello *hello, error *err)
+{
+    if (who.role != ROLE_WORKER)
+        return FAIL(err, E_PROTOCOL, "%s says hello to a master", hello->role);
+    if (!hello->servers || hello->servers == (uint32_t)m->o->n_servers)
+        return OK;
+    return FAIL(err, E_CONFIG,
+                "worker.%u on host %s knows of %u parameter servers, the master of %d: name the same "
+                "cluster to every task",
+                hello->index, hello->host, hello->servers, (int)m->o->n_servers);
+}
+
 static status take_hello(master *m, const net_message *message, const Wire__Hello *hello,
                          error *err)
 {
     error why = ERROR_INIT;
     task who;
     member *one = NULL;
-    bool changed = false;
+    bool changed = false, waits = false;
+    int64_t patience = (int64_t)(master_option(m, "distributed.heartbeat_timeout") * SECOND_US);
     status st = hello_check(hello, m->o->config, (task){.role = ROLE_MASTER}, &who, &why);
-    if (st == OK && who.role != ROLE_WORKER)
-        st = FAIL(&why, E_PROTOCOL, "%s says hello to a master", hello->role);
+    if (st == OK)
+        st = check_newcomer(m, who, hello, &why);
+    if (st == OK)
+        st = members_check_rival(&m->members, hello, message, clock_us(), patience, &waits, &why);
+    if (st == OK && waits)
+        return OK;                  /* it asks again */
     if (st == OK)
         st = members_hello(&m->members, hello, message, clock_us(), &one, &changed, &why);
     if (st != OK) {
@@ -285,6 +304,7 @@ static status take_server_welcome(master *m, int32_t s, const wire_head *h, cons
     bool is_back = m->assign.copies && !assign_needs(&m->assign, s);
     one->life = w->life;
     one->welcomed = true;
+    one->refuses_us = 0;
     one->lineage = h->job_id == m->identity.job_id ? w->lineage : 0;
     master_note_shards(m, one, w);
     if (!(is_new || is_back) || m->phase < SETUP || m->phase > RUN)
@@ -292,7 +312,8 @@ static status take_server_welcome(master *m, int32_t s, const wire_head *h, cons
     return master_turn(m, s, is_back ? "is back" : "started anew without its parts", err);
 }
 
-/* One that does not fit the job, and comes to it as it runs, is as good as none: it will leave. */
+/* One that does not fit the job is as good as none: it will leave, and another may come in its
+ * place. It may be us who are wrong, too (master_check_agreement). */
 static void take_server_refused(master *m, int32_t s, const Wire__Refused *r)
 {
     char name[TASK_NAME];
@@ -300,9 +321,13 @@ static void take_server_refused(master *m, int32_t s, const Wire__Refused *r)
     unsigned others = 0;
     if (r->status == OK)
         return;
-    m->servers[s].refuses = true;
+    if (!m->servers[s].refuses_us)
+        m->servers[s].refuses_us = clock_us();
     task_name((task){ROLE_PS, s}, name);
-    if (!does_not_fit || m->phase < RUN)
+    error_clear(&m->disagreement);
+    error_set(&m->disagreement, does_not_fit ? (status)r->status : E_CONFIG, "refused by %s: %s", name,
+              r->text);
+    if (!does_not_fit)
         fail_from(m, r->status < STATUS_COUNT ? (status)r->status : E_FAIL, name, r->text);
     else if (log_pace_allows(&m->refused_pace, clock_us(), &others))
         LOG_W("REFUSED", "by %s: %s", name, r->text);

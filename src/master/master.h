@@ -33,6 +33,7 @@ typedef struct master_options {
     const char *relay_address;          /* "host:port" servers tell workers; NULL: they know */
     const char *const *servers;         /* endpoints to dial */
     int32_t n_servers;
+    int32_t first_server;               /* the first one's index in the cluster */
     jobdir *dir;
     int32_t n_workers;                  /* workers to wait for at the first start, trainer included;
                                          * 0: not known, one is enough */

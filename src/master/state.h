@@ -41,7 +41,7 @@ typedef struct server {
     bool *holds;                    /* [n] shards it holds completely; NULL: it never said */
     holders *assignment;            /* [n] of that era; NULL: it said none */
     bool welcomed, ready;
-    bool refuses;                   /* it has answered that we do not fit together */
+    int64_t refuses_us;             /* since when it answers that we do not fit together; 0: it does not */
     const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
     int64_t lowest, newest;         /* versions of the parts it acts for; -1: none */
     int64_t heard_us;
@@ -101,11 +101,13 @@ typedef struct master {
     log_pace refused_pace;
     status failed;                  /* the first failure of a task */
     error failure;
+    error disagreement;             /* why a server does not take us, as it said last */
 } master;
 
 enum { ERA_STARTS = 0xffff, ERA_TURNS = 0xffff };   /* halves of the 32 bits of an era */
 
-enum { TICK_MS = 100, SECOND_US = 1000000, REPORTS_US = 8 * SECOND_US, GOODBYE_US = 3 * SECOND_US };
+enum { TICK_MS = 100, SECOND_US = 1000000, REPORTS_US = 8 * SECOND_US, GOODBYE_US = 3 * SECOND_US,
+       DIFFERS_US = 3 * SECOND_US };
 
 /* send.c */
 double master_option(const master *m, const char *key);

@@ -7,15 +7,24 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+/* ": and why", or nothing */
+static const char *trouble_of(const server *s, char *text, size_t bytes)
+{
+    const char *why = s->refuses_us ? "what is there does not fit the job" : s->refused;
+    snprintf(text, bytes, "%s%s", why ? ": " : "", why ? why : "");
+    return text;
+}
 
 static void say_gather_wait(const master *m, double waited)
 {
+    char trouble[256];
     for (int32_t i = 0; i < m->o->n_servers; i++)
         if (!m->servers[i].welcomed)
-            LOG_W("WAIT", "for=ps.%d endpoint=%s since=%.1fs%s%s", i, m->o->servers[i], waited,
-                  m->servers[i].refused ? ": " : "",
-                  m->servers[i].refused ? m->servers[i].refused : "");
+            LOG_W("WAIT", "for=ps.%d endpoint=%s since=%.1fs%s", i, m->o->servers[i], waited,
+                  trouble_of(&m->servers[i], trouble, sizeof trouble));
     if (!master_all_workers(m))
         LOG_W("WAIT", "for=workers here=%u of=%d since=%.1fs", members_alive(&m->members),
               m->o->n_workers, waited);
@@ -103,6 +112,18 @@ void master_warn_of_waits(master *m, int64_t now_us)
         say_drain_wait(m, waited);
 }
 
+/* Servers that all refuse us, and nobody who is of our mind: then it is us who are wrong. One wrong
+ * server among others leaves, and may be followed by a right one. */
+static status check_agreement(const master *m, int64_t now_us, error *err)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        if (!m->servers[i].refuses_us || now_us - m->servers[i].refuses_us < DIFFERS_US)
+            return OK;
+    if (!m->o->n_servers || members_of_others(&m->members))
+        return OK;
+    return FAIL(err, m->disagreement.code, "%s", m->disagreement.text);
+}
+
 static status check_start(const master *m, double waited, error *err)
 {
     if (waited <= master_option(m, "distributed.start_timeout"))
@@ -130,8 +151,10 @@ static status check_servers(const master *m, int64_t now_us, error *err)
 status master_check_lost(const master *m, int64_t now_us, error *err)
 {
     double waited = (double)(now_us - wait_began(m)) / SECOND_US;
-    if (m->phase == GATHER)
+    if (m->phase == GATHER) {
+        TRY(check_agreement(m, now_us, err));
         return check_start(m, waited, err);
+    }
     if (m->phase == RUN && !members_alive(&m->members) &&
         waited > master_option(m, "distributed.lost_timeout"))
         return FAIL(err, E_LOST, "no worker for %.0f s", waited);

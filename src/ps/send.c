@@ -1,6 +1,7 @@
 #include "ps/state.h"
 
 #include "common/base/log.h"
+#include "common/wire/hello.h"
 
 void ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payload)
 {
@@ -30,8 +31,11 @@ void ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, c
     Wire__Refused m = WIRE__REFUSED__INIT;
     m.status = code;
     m.text = (char *)(uintptr_t)text;
-    wire_head h = {
-        .type = WIRE_REFUSED, .part = about->part, .step = about->step, .node = about->node};
+    wire_head h = {.type = WIRE_REFUSED,
+                   .part = about->part,
+                   .step = about->step,
+                   .node = about->node,
+                   .tag = hello_tag(s->o->self.index)};
     LOG_D("REFUSE", "type=%s part=%d step=%lld: %s", wire_type_name(about->type), about->part,
           (long long)about->step, text);
     ps_reply_proto(s, to, h, &m.base);

@@ -54,6 +54,8 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
     error why = ERROR_INIT;
     task who;
     status st = hello_check(hello, s->o->config, s->o->self, &who, &why);
+    if (st == OK)
+        st = hello_check_tag(hello, h, s->o->self, &why);
     if (st == OK && who.role == ROLE_MASTER && ps_is_over(s, h))
         st = FAIL(&why, E_LOST, "a newer master leads the job, in era %u", s->identity.era);
     if (st != OK) {

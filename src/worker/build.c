@@ -104,6 +104,7 @@ static status build_hello(worker *w, error *err)
             .lanes = (uint32_t)w->o->n_lanes,
             .flat_digest = digest,
             .trainer = w->o->trainer,
+            .servers = (uint32_t)w->o->n_servers,
         },
         &w->hello);
     return OK;
@@ -178,6 +179,7 @@ status worker_build(worker *w, error *err)
         .net = w->o->net,
         .servers = w->o->servers,
         .n_servers = w->o->n_servers,
+        .first_server = w->o->first_server,
         .credit_bytes = credit(w),
         .hello = &w->hello,
         .memory = board_memory(w->boards[0]),

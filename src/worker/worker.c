@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/wire/hello.h"
 #include "worker/share.h"
 
 #include <stdlib.h>
@@ -149,10 +150,11 @@ static void take_stop(worker *w, const Wire__Stop *m)
         error_set(w->err, w->outcome, "stopped by the master: %s", m->text);
 }
 
-static status take_refused(const Wire__Refused *m, error *err)
+static status take_refused(worker *w, const Wire__Refused *m, error *err)
 {
     if (m->status == OK || m->status >= STATUS_COUNT)
         return OK;
+    w->is_refused = true;
     return FAIL(err, (status)m->status, "refused by the master: %s", m->text);
 }
 
@@ -171,7 +173,7 @@ static status take_proto(worker *w, const net_message *m, const wire_head *h, er
         st = take_view(w, h, (const Wire__View *)message, err);
         break;
     case WIRE_REFUSED:
-        st = take_refused((const Wire__Refused *)message, err);
+        st = take_refused(w, (const Wire__Refused *)message, err);
         break;
     case WIRE_STOP:
         take_stop(w, (const Wire__Stop *)message);
@@ -306,12 +308,13 @@ void worker_on_gone(void *user, int32_t part, int64_t newest)
 void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wire__Refused *m)
 {
     worker *w = user;
-    (void)h;
+    bool is_another = h->tag && h->tag != hello_tag(w->o->first_server + server); /* than we look for */
     if (m->status == OK || m->status >= STATUS_COUNT || w->outcome != OK)
         return;
     unsigned others;
     const char *name = kv_server_name(worker_kv(w), server);
-    if (m->status == E_CONFIG && w->has_view) { /* we are of the job: it is the server that is not */
+    /* which of us does not fit the job is the master's to say, where there is one */
+    if (m->status == E_CONFIG && !is_another && (w->has_view || w->o->master)) {
         if (log_pace_allows(&w->refused_pace, clock_us(), &others))
             LOG_W("REFUSED", "by server %s: %s", name, m->text);
         return;
@@ -449,12 +452,12 @@ static bool reach_master(worker *w)
     return w->is_up;
 }
 
-/* The master must hear why we leave, even when we never got as far as its view; not of us if
- * another role of this process is the cause. */
+/* The master must hear why we leave, even when we never got as far as its view; not of us if it sent us
+ * away, or another role of this process is the cause. */
 static void say_failed(worker *w, status st, const error *why)
 {
     bool is_missed = (st != E_PREEMPTED && st != E_LOST) || w->identity.job_id; /* by a master */
-    if (w->stopped || st == E_ABORTED || !is_missed || !reach_master(w))
+    if (w->stopped || w->is_refused || st == E_ABORTED || !is_missed || !reach_master(w))
         return;
     Wire__Stop m = WIRE__STOP__INIT;
     m.status = st;

@@ -25,6 +25,7 @@ typedef struct worker_options {
     const char *master;                 /* endpoint; NULL: the servers will tell */
     const char *const *servers;         /* endpoints, in the order of the cluster */
     int32_t n_servers;
+    int32_t first_server;               /* the first one's index in the cluster */
     double servers_here;                /* share of all servers' memory that is to fit on this host
                                          * beside this worker (worker/memory.h) */
     int32_t n_workers;                  /* of the cluster; 0: not known */

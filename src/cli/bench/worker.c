@@ -118,6 +118,7 @@ static status open_client(bench_worker *w, client *c, const char *const *endpoin
             .net = w->net,
             .servers = endpoints + bench_load_server(w->load, index),
             .n_servers = w->load->client_servers,
+            .first_server = bench_load_server(w->load, index),
             .credit_bytes = (size_t)BENCH_IN_FLIGHT * (size_t)w->load->request.bytes,
             .hello = &w->hello,
             .hooks = {.welcome = on_welcome,

@@ -96,9 +96,8 @@ static status dial_servers(play *p, error *err)
         return FAIL(err, E_CONFIG, "the cluster has %d servers, at most %d are supported",
                     c->jobs[host].n, NET_POLL_MAX - 1);
     p->servers = xcalloc((size_t)c->jobs[host].n + 1, sizeof(char *));
-    for (int32_t i = 0; i < c->jobs[host].n; i++) {
-        if (c->hosted_servers && c->master_is_worker && i == 0)
-            continue;               /* the chief's port is the master's */
+    p->first_server = c->hosted_servers && c->master_is_worker; /* the chief's port is the master's */
+    for (int32_t i = p->first_server; i < c->jobs[host].n; i++) {
         TRY(endpoint_dial(p->o->config, c, (task){host, i}, p->o->stop, &p->servers[p->n_servers], err));
         p->n_servers++;
     }

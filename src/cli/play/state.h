@@ -51,7 +51,7 @@ struct play {
     char *listen, *master;              /* endpoints; NULL: none, not known */
     int listen_fd;                      /* a socket that listens at `listen`; -1: to be opened */
     char **servers;
-    int32_t n_servers;
+    int32_t n_servers, first_server; /* the first one's index in the cluster */
     char *relay;
 
     progress progress;

@@ -73,8 +73,12 @@ void config_digest_with(const config *c, const json_t *end, char *ret_hex);
 
 /* "key=<8 hex digits>" lines of the same keys, so that two sides can name what differs. */
 void config_digest_lines(const config *c, buf *ret);
+/* "key=value" lines likewise, in JSON; of a long value its beginning and its hash. */
+void config_value_lines(const config *c, buf *ret);
 /* The first key that differs between two such texts, and false if none does. */
 bool config_digest_differs(const char *ours, const char *theirs, char *ret_key, size_t bytes);
+/* The value of a key in such a text, of *ret_n characters; "absent" if there is none. */
+const char *config_line_value(const char *lines, const char *key, int *ret_n);
 
 /* --help, the man page and docs/options.md from the table. */
 void config_help_text(buf *ret);

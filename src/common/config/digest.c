@@ -1,7 +1,7 @@
 /*
  * The digest: SHA-256 over "path=value" lines of the keys that decide the result, in the order of
- * the table. The short lines carry 8 hex digits of each value's own SHA-256, enough to name the key
- * in which two configurations differ without sending them.
+ * the table. Lines of single keys carry 8 hex digits of each value's own SHA-256, enough to name the
+ * key in which two configurations differ, or the value itself, where two sides tell each other.
  */
 #include "common/config/config.h"
 
@@ -111,6 +111,42 @@ static void line_leaf(void *user, const char *path, const char *text)
 void config_digest_lines(const config *c, buf *ret)
 {
     visit(c, NULL, line_leaf, ret);
+}
+
+enum { VALUE_CHARS = 60, VALUE_BEGIN = 48 };
+
+/* JSON has no line breaks, and its characters beyond ASCII are not cut in two by being left out. */
+static void value_leaf(void *user, const char *path, const char *text)
+{
+    char hex[SHA256_HEX];
+    if (strlen(text) <= VALUE_CHARS) {
+        buf_addf(user, "%s=%s\n", path, text);
+        return;
+    }
+    int n = VALUE_BEGIN;
+    while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80)
+        n--;
+    sha256_hex(text, strlen(text), hex);
+    buf_addf(user, "%s=%.*s... (%.8s)\n", path, n, text, hex);
+}
+
+void config_value_lines(const config *c, buf *ret)
+{
+    visit(c, NULL, value_leaf, ret);
+}
+
+const char *config_line_value(const char *lines, const char *key, int *ret_n)
+{
+    size_t n = strlen(key);
+    for (size_t length; *lines; lines += length + (lines[length] == '\n')) {
+        length = strcspn(lines, "\n");
+        if (length > n && memcmp(lines, key, n) == 0 && lines[n] == '=') {
+            *ret_n = (int)(length - n - 1);
+            return lines + n + 1;
+        }
+    }
+    *ret_n = (int)strlen("absent");
+    return "absent";
 }
 
 /* Does `text` hold exactly this line? */

@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -29,7 +30,7 @@ void hello_pack(const hello_facts *facts, buf *ret)
     char digest[SHA256_HEX];
     config_digest(facts->config, digest);
     buf lines = BUF_INIT;
-    config_digest_lines(facts->config, &lines);
+    config_value_lines(facts->config, &lines);
 
     Wire__Hello m = WIRE__HELLO__INIT;
     m.protocol = WIRE_PROTOCOL;
@@ -46,10 +47,30 @@ void hello_pack(const hello_facts *facts, buf *ret)
     m.master_address = text_of(facts->master_address);
     m.flat_digest = text_of(facts->flat_digest);
     m.trainer = facts->trainer;
+    m.servers = facts->servers;
     m.ranks = facts->ranks;
     m.address = text_of(facts->address);
     wire_pack(&m.base, ret);
     buf_fini(&lines);
+}
+
+/* "'trainer.seed' is 2 there, 1 here" */
+static status fail_differs(const Wire__Hello *hello, const config *ours, task who, task self, error *err)
+{
+    buf lines = BUF_INIT;
+    char key[256] = "", name[TASK_NAME], own[TASK_NAME];
+    int n_there, n_here;
+    config_value_lines(ours, &lines);
+    config_digest_differs(lines.data, hello->config_lines, key, sizeof key);
+    const char *there = config_line_value(hello->config_lines, key, &n_there);
+    const char *here = config_line_value(lines.data, key, &n_here);
+    status st = FAIL(err, E_CONFIG,
+                     "%s on host %s was started with another configuration than %s: '%s' is %.*s "
+                     "there, %.*s here; start every task with the same one",
+                     task_name(who, name), hello->host, task_name(self, own), key, n_there, there,
+                     n_here, here);
+    buf_fini(&lines);
+    return st;
 }
 
 status hello_check(const Wire__Hello *hello, const config *ours, task self, task *ret_task,
@@ -63,18 +84,24 @@ status hello_check(const Wire__Hello *hello, const config *ours, task self, task
         return FAIL(err, E_PROTOCOL, "a hello from no role of ours");
     char digest[SHA256_HEX];
     config_digest(ours, digest);
-    if (strcmp(digest, hello->config_digest) != 0) {
-        buf lines = BUF_INIT;
-        config_digest_lines(ours, &lines);
-        char key[256] = "";
-        config_digest_differs(lines.data, hello->config_lines, key, sizeof key);
-        buf_fini(&lines);
-        char name[TASK_NAME], own[TASK_NAME];
-        return FAIL(err, E_CONFIG,
-                    "%s on host %s was started with another configuration than %s: '%s' differs; start "
-                    "every task with the same one",
-                    task_name(t, name), hello->host, task_name(self, own), key);
-    }
+    if (strcmp(digest, hello->config_digest) != 0)
+        return fail_differs(hello, ours, t, self, err);
     *ret_task = t;
     return OK;
+}
+
+uint64_t hello_tag(int32_t index)
+{
+    return (uint64_t)index + 1;
+}
+
+status hello_check_tag(const Wire__Hello *hello, const wire_head *head, task self, error *err)
+{
+    char own[TASK_NAME];
+    if (!head->tag || head->tag == hello_tag(self.index))
+        return OK;
+    return FAIL(err, E_CONFIG,
+                "%s.%u on host %s looks for ps.%" PRIu64 " where %s is: its list of parameter servers "
+                "is not that of this task; name the same cluster to every task",
+                hello->role, hello->index, hello->host, head->tag - 1, task_name(self, own));
 }

@@ -17,6 +17,7 @@ typedef struct hello_facts {
     uint32_t lanes;
     const char *master_address; /* NULL: not said */
     const char *flat_digest;    /* NULL: declares nothing */
+    uint32_t servers;           /* a worker's: of how many it was told; 0: not said */
     bool trainer;               /* the lanes of the master's own process */
     uint32_t ranks;             /* at the rendezvous: of how many this is one */
     const char *address;        /* at the rendezvous: where it listens */
@@ -27,9 +28,15 @@ uint64_t hello_life(void);      /* a fresh random number, never 0 */
 /* The packed Hello. */
 void hello_pack(const hello_facts *facts, buf *ret);
 
-/* Does the other side's hello fit the config of ours, who is `self`? E_CONFIG names both and the key
- * that differs, E_PROTOCOL a version we do not speak. *ret_task: who it is. */
+/* Does the other side's hello fit the config of ours, who is `self`? E_CONFIG names both, the key
+ * that differs and its values, E_PROTOCOL a version we do not speak. *ret_task: who it is. */
 MUST_USE status hello_check(const Wire__Hello *hello, const config *ours, task self, task *ret_task,
                             error *err);
+
+/* Whom a dialler expects to answer its HELLO is in that message's head: server `index` by its list
+ * of them. The listener, who is `self`, refuses what is meant for another (E_CONFIG). */
+uint64_t hello_tag(int32_t index);
+MUST_USE status hello_check_tag(const Wire__Hello *hello, const wire_head *head, task self,
+                                error *err);
 
 #endif

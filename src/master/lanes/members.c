@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,33 @@ static status check_fingerprint(members *m, const Wire__Hello *hello, error *err
     return OK;
 }
 
+static bool is_at_work(const member *one, int64_t now_us, int64_t patience_us)
+{
+    return one->alive && !one->suspect && now_us - one->heard_us < patience_us;
+}
+
+status members_check_rival(members *m, const Wire__Hello *hello, const net_message *message,
+                           int64_t now_us, int64_t patience_us, bool *ret_waits, error *err)
+{
+    member *one = find(m, hello->trainer, hello->index);
+    *ret_waits = one && one->life != hello->life && one->connection != message->connection &&
+                 is_at_work(one, now_us, patience_us);
+    if (!*ret_waits)
+        return OK;
+    if (one->rival != hello->life) {
+        one->rival = hello->life;
+        one->rival_us = now_us;
+    }
+    if (now_us - one->rival_us < patience_us)
+        return OK;
+    char name[TASK_NAME];
+    return FAIL(err, E_CONFIG,
+                "%s on host %s (process %" PRIu64 ") says that it is %s, which is at work on host %s "
+                "(process %" PRIu64 "): give each task an index of its own",
+                role_name(ROLE_WORKER), hello->host, hello->pid, member_name(one, name), one->host,
+                one->pid);
+}
+
 status members_hello(members *m, const Wire__Hello *hello, const net_message *message, int64_t now_us,
                      member **ret, bool *ret_changed, error *err)
 {
@@ -79,6 +107,8 @@ status members_hello(members *m, const Wire__Hello *hello, const net_message *me
     one->alive = true;
     one->suspect = one->refused = false;
     one->life = hello->life;
+    one->rival = 0;
+    one->pid = hello->pid;
     one->lanes = hello->lanes;
     one->peer = message->from;
     one->connection = message->connection;
@@ -145,6 +175,14 @@ uint32_t members_alive(const members *m)
     uint32_t n = 0;
     for (size_t i = 0; i < m->n; i++)
         n += m->at[i].alive;
+    return n;
+}
+
+uint32_t members_of_others(const members *m)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < m->n; i++)
+        n += m->at[i].alive && !m->at[i].trainer;
     return n;
 }
 

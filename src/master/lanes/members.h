@@ -26,8 +26,11 @@ typedef struct member {
     net_peer peer;
     int connection;
     int64_t heard_us;
+    uint64_t rival;                 /* another life that says it is this task; 0: none */
+    int64_t rival_us;               /* since when */
     int64_t computing;              /* as it said last: the step it computes slots of; -1: none */
     uint32_t computing_era;         /* when it said so */
+    uint64_t pid;
     char host[64];
 } member;
 
@@ -49,6 +52,13 @@ typedef struct members {
 
 void members_fini(members *m);
 
+/* Whether the task that says hello is at work already, in another life of it on another connection.
+ * That one may be about to be lost, so the new one has to ask again; once both were heard for
+ * patience_us they are two tasks of one name, and the new one is refused (E_CONFIG). */
+MUST_USE status members_check_rival(members *m, const Wire__Hello *hello, const net_message *message,
+                                    int64_t now_us, int64_t patience_us, bool *ret_waits,
+                                    error *err);
+
 /* A hello: a new member, a new life of one, or the same one on a new connection. E_CONFIG when its
  * fingerprint differs from the others', E_PROTOCOL when there are too many.
  * *ret_changed: the view must be dealt anew. */
@@ -58,6 +68,7 @@ MUST_USE status members_hello(members *m, const Wire__Hello *hello, const net_me
 member *members_by_peer(members *m, const net_peer *peer);      /* NULL if unknown */
 member *members_by_connection(members *m, int connection);
 uint32_t members_alive(const members *m);
+uint32_t members_of_others(const members *m);   /* of the living, but for the master's own */
 
 /* A worker spoke; one that is no member is kept in mind, once, whatever it is connected by. */
 void members_met(members *m, bool trainer, uint32_t index, int connection);

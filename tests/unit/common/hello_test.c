@@ -72,18 +72,21 @@ static void check_refused(Wire__Hello *m, const config *c, status code, const ch
     task who = {ROLE_EVALUATOR, 9};
     error err = ERROR_INIT;
     assert_int_equal(hello_check(m, c, (task){ROLE_PS, 1}, &who, &err), code);
-    assert_non_null(strstr(err.text, text));
+    if (!strstr(err.text, text))
+        fail_msg("not in \"%s\": %s", err.text, text);
     assert_int_equal(who.index, 9);
 }
 
-static void test_the_key_that_differs_is_named(void **state)
+static void test_the_key_that_differs_is_named_with_its_values(void **state)
 {
     (void)state;
     config *ours = config_load_text(config_smallest);
     static const char *const settings[][2] = {
-        {"random_seed=7", "'random_seed' differs"},
-        {"data_loader.batch_size=16", "'data_loader.batch_size' differs"},
-        {"trainer.optimizer.lr=0.5", "'trainer.optimizer.lr' differs"},
+        {"random_seed=7", "'random_seed' is 7 there, 13370 here;"},
+        {"data_loader.batch_size=16", "'data_loader.batch_size' is 16 there, 8 here;"},
+        {"trainer.optimizer.lr=0.5", "'trainer.optimizer.lr' is 0.5 there, 0.001 here;"},
+        {"trainer.freeze=[\"0123456789012345678901234567890123456789012345678901234567890\"]",
+         "'trainer.freeze' is [\"0123456789012345678901234567890123456789012345... ("},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         config *theirs = config_load_set(config_smallest, settings[i][0]);
@@ -97,6 +100,24 @@ static void test_the_key_that_differs_is_named(void **state)
         config_destroy(&theirs);
     }
     config_destroy(&ours);
+}
+
+/* A list of servers that is swapped, or of another cluster. */
+static void test_who_looks_for_another_server_is_refused(void **state)
+{
+    (void)state;
+    config *c = config_load_text(config_smallest);
+    Wire__Hello *m = hello_of(&(hello_facts){.config = c, .task = {ROLE_WORKER, 2}, .life = 1});
+    error err = ERROR_INIT;
+    wire_head said = {.type = WIRE_HELLO}, meant = said, other = said;
+    meant.tag = hello_tag(1);
+    other.tag = hello_tag(0);
+    assert_int_equal(hello_check_tag(m, &said, (task){ROLE_PS, 1}, NULL), OK);
+    assert_int_equal(hello_check_tag(m, &meant, (task){ROLE_PS, 1}, NULL), OK);
+    assert_int_equal(hello_check_tag(m, &other, (task){ROLE_PS, 1}, &err), E_CONFIG);
+    assert_non_null(strstr(err.text, "looks for ps.0 where ps.1 is: "));
+    wire_free(&m->base);
+    config_destroy(&c);
 }
 
 /* Where it runs is not what is trained. */
@@ -155,7 +176,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_facts_arrive),
         cmocka_unit_test(test_what_is_not_said_is_empty),
-        cmocka_unit_test(test_the_key_that_differs_is_named),
+        cmocka_unit_test(test_the_key_that_differs_is_named_with_its_values),
+        cmocka_unit_test(test_who_looks_for_another_server_is_refused),
         cmocka_unit_test(test_what_decides_no_result_may_differ),
         cmocka_unit_test(test_strangers_are_refused),
         cmocka_unit_test(test_lives_differ),

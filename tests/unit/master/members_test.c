@@ -71,6 +71,60 @@ static void lives_are_counted(void **state)
     members_fini(&m);
 }
 
+static status check(members *m, caller c, int64_t now, bool *waits, error *err)
+{
+    Wire__Hello hello = WIRE__HELLO__INIT;
+    hello.index = c.index;
+    hello.life = c.life;
+    hello.host = (char *)(uintptr_t) "other";
+    hello.pid = 77;
+    net_message message = {.from = {.size = 1, .id = {c.peer}}, .connection = c.peer};
+    return members_check_rival(m, &hello, &message, now, 100, waits, err);
+}
+
+static void of_two_lives_the_first_stays(void **state)
+{
+    (void)state;
+    members m = {.at = NULL};
+    bool waits = true;
+    error err = ERROR_INIT;
+    caller first = {.index = 3, .lanes = 1, .life = 10, .peer = 1}, second = first;
+    second.life = 11;
+    second.peer = 2;
+    assert_int_equal(check(&m, first, 0, &waits, &err), OK);
+    assert_false(waits);
+    member *one = come(&m, first, true);
+    one->pid = 66;
+
+    /* itself again, on this connection and on another one */
+    assert_int_equal(check(&m, first, 10, &waits, &err), OK);
+    assert_false(waits);
+    first.peer = 9;
+    assert_int_equal(check(&m, first, 10, &waits, &err), OK);
+    assert_false(waits);
+
+    /* both are heard */
+    for (int64_t now = 20; now < 120; now += 20) {
+        one->heard_us = now;
+        assert_int_equal(check(&m, second, now, &waits, &err), OK);
+        assert_true(waits);
+    }
+    one->heard_us = 110;
+    assert_int_equal(check(&m, second, 120, &waits, &err), E_CONFIG);
+    assert_string_equal(err.text,
+                        "worker on host other (process 77) says that it is worker.3, which is at work "
+                        "on host box (process 66): give each task an index of its own");
+
+    /* the first is silent, or its connection is gone */
+    assert_int_equal(check(&m, second, 210, &waits, NULL), OK);
+    assert_false(waits);
+    one->heard_us = 210;
+    one->suspect = true;
+    assert_int_equal(check(&m, second, 210, &waits, NULL), OK);
+    assert_false(waits);
+    members_fini(&m);
+}
+
 static void they_are_found(void **state)
 {
     (void)state;
@@ -250,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lives_are_counted),
+        cmocka_unit_test(of_two_lives_the_first_stays),
         cmocka_unit_test(they_are_found),
         cmocka_unit_test(lanes_are_listed_in_order),
         cmocka_unit_test(who_comes_late_gets_slots_once_whole),

@@ -43,7 +43,7 @@ status call_describe(call *c, int32_t i, graph_shape *ret_shape, dtype *ret_dtyp
     return slot_describe(c->im, c->in[i], ret_shape, ret_dtype, err);
 }
 
-const element *call_element(const call *c, int32_t i)
+const onnx_element *call_element(const call *c, int32_t i)
 {
     return slot_element(c->im, c->in[i]);
 }

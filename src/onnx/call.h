@@ -38,7 +38,7 @@ graph_shape call_shape_of(const call *c, graph_val v);
 /* Shape and type of input i, without making it a value. */
 MUST_USE status call_describe(call *c, int32_t i, graph_shape *ret_shape, dtype *ret_dtype,
                               error *err);
-const element *call_element(const call *c, int32_t i); /* of an input that is there */
+const onnx_element *call_element(const call *c, int32_t i); /* of an input that is there */
 bool call_is_host(const call *c, int32_t i); /* known without reading a weight */
 /* A known input; E_UNSUPPORTED if it depends on data. NULL: absent. */
 MUST_USE status call_known(call *c, int32_t i, const host_tensor **ret, error *err);

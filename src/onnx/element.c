@@ -12,7 +12,7 @@
 #define NONE(number, name, bits)                                                                   \
     {number, name, bits, ELEMENT_NONE, DT_F32, false, 0, 0, 0.0, false}
 
-static const element elements[] = {
+static const onnx_element elements[] = {
     FLOATING(1, "float32", 32, DT_F32, 23, -126, 0x1.fffffep127, true),
     INTEGER(2, "uint8", 8, DT_U8, false),
     INTEGER(3, "int8", 8, DT_I32, true),
@@ -43,7 +43,7 @@ static const element elements[] = {
     NONE(28, "float6e3m2", 6),
 };
 
-const element *element_of(int32_t onnx)
+const onnx_element *element_of(int32_t onnx)
 {
     for (size_t i = 0; i < COUNT_OF(elements); i++)
         if (elements[i].onnx == onnx)
@@ -51,7 +51,7 @@ const element *element_of(int32_t onnx)
     return NULL;
 }
 
-const element *element_named(const char *name)
+const onnx_element *element_named(const char *name)
 {
     for (size_t i = 0; i < COUNT_OF(elements); i++)
         if (strcmp(elements[i].name, name) == 0)
@@ -59,7 +59,7 @@ const element *element_named(const char *name)
     return NULL;
 }
 
-const element *element_of_dtype(dtype t)
+const onnx_element *element_of_dtype(dtype t)
 {
     static const int32_t numbers[] = {[DT_F32] = ONNX_FLOAT32, [DT_I64] = ONNX_INT64,
                                       [DT_I32] = ONNX_INT32,   [DT_U8] = ONNX_UINT8,
@@ -68,13 +68,13 @@ const element *element_of_dtype(dtype t)
     return element_of(numbers[t]);
 }
 
-bool element_is_narrow_integer(const element *e)
+bool element_is_narrow_integer(const onnx_element *e)
 {
     return e->kind == ELEMENT_INTEGER && e->ours != DT_BOOL &&
            (size_t)e->bits < 8 * dtype_bytes(e->ours);
 }
 
-int64_t element_wrap(const element *e, int64_t value)
+int64_t element_wrap(const onnx_element *e, int64_t value)
 {
     if (e->ours == DT_BOOL)
         return value != 0;
@@ -109,7 +109,7 @@ static double power_above(double x)
     return y < x ? 2.0 * y : y;
 }
 
-double element_round(const element *e, double value, bool saturate)
+double element_round(const onnx_element *e, double value, bool saturate)
 {
     double size = fabs(value), y;
     bool has_nan = e->bits > 4; /* what has none takes -0 for it, as ONNX's own code does */
@@ -130,7 +130,7 @@ double element_round(const element *e, double value, bool saturate)
 }
 
 /* A code without bits for a sign or infinities of its own is told by the table's row. */
-static double decode_small(const element *e, uint64_t bits)
+static double decode_small(const onnx_element *e, uint64_t bits)
 {
     uint64_t sign_bit = (uint64_t)1 << (e->bits - 1), body = bits & (sign_bit - 1);
     uint64_t fraction = body & (((uint64_t)1 << e->mantissa) - 1), top = sign_bit - 1;
@@ -145,7 +145,7 @@ static double decode_small(const element *e, uint64_t bits)
     return bits & sign_bit ? -size : size;
 }
 
-double element_decode(const element *e, uint64_t bits)
+double element_decode(const onnx_element *e, uint64_t bits)
 {
     if (e->kind == ELEMENT_INTEGER)
         return (double)element_wrap(e, (int64_t)bits);

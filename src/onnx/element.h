@@ -29,7 +29,7 @@ enum {
 
 typedef enum element_kind { ELEMENT_INTEGER, ELEMENT_FLOAT, ELEMENT_NONE } element_kind;
 
-typedef struct element {
+typedef struct onnx_element {
     int32_t onnx;
     const char *name;
     int bits;
@@ -40,22 +40,22 @@ typedef struct element {
     int least;         /* the exponent of the smallest normal number */
     double most;       /* the largest finite number */
     bool has_infinity;
-} element;
+} onnx_element;
 
 /* NULL if ONNX has no such number. */
-const element *element_of(int32_t onnx);
+const onnx_element *element_of(int32_t onnx);
 /* By its name as schema.def writes it; NULL if there is none. */
-const element *element_named(const char *name);
+const onnx_element *element_named(const char *name);
 /* What a type of ours is in ONNX. */
-const element *element_of_dtype(dtype t);
+const onnx_element *element_of_dtype(dtype t);
 
 /* Held in a wider type? What a graph makes of such integers is wrapped. */
-bool element_is_narrow_integer(const element *e);
+bool element_is_narrow_integer(const onnx_element *e);
 
 /* An element as bits -> its value, and a number as the type holds it: integers wrap, floats round to the
  * nearest, to even between two. Beyond the largest it becomes that if `saturate`, else infinity or NaN. */
-double element_decode(const element *e, uint64_t bits);
-int64_t element_wrap(const element *e, int64_t value);
-double element_round(const element *e, double value, bool saturate);
+double element_decode(const onnx_element *e, uint64_t bits);
+int64_t element_wrap(const onnx_element *e, int64_t value);
+double element_round(const onnx_element *e, double value, bool saturate);
 
 #endif

@@ -144,7 +144,7 @@ static status check_fed(importer *im, const onnx_io *io, dtype type, const graph
 /* What is fed in a wider type is wrapped to that of the file. */
 static status type_fed(importer *im, const onnx_io *io, slot *value, error *err)
 {
-    const element *e = io->element ? element_of(io->element) : NULL;
+    const onnx_element *e = io->element ? element_of(io->element) : NULL;
     if (e && (e->onnx == ONNX_UINT64 || (e->kind == ELEMENT_FLOAT && e->bits < 16)))
         return FAIL(err, E_UNSUPPORTED, "input '%s' is of %s, which cannot be fed", io->name, e->name);
     if (e && element_is_narrow_integer(e))

@@ -138,7 +138,7 @@ status slot_describe(importer *im, const slot *s, graph_shape *ret_shape, dtype 
     }
 }
 
-const element *slot_element(const importer *im, const slot *s)
+const onnx_element *slot_element(const importer *im, const slot *s)
 {
     int32_t said = s->element;
     if (s->kind == SLOT_WEIGHT)

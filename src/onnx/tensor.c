@@ -10,7 +10,7 @@
 
 bool host_dtype_of_onnx(int32_t data_type, dtype *ret)
 {
-    const element *e = element_of(data_type);
+    const onnx_element *e = element_of(data_type);
     if (!e || e->kind == ELEMENT_NONE)
         return false;
     *ret = e->ours;
@@ -19,7 +19,7 @@ bool host_dtype_of_onnx(int32_t data_type, dtype *ret)
 
 const char *host_onnx_type_name(int32_t data_type)
 {
-    const element *e = element_of(data_type);
+    const onnx_element *e = element_of(data_type);
     return e ? e->name : "a type without name";
 }
 
@@ -42,19 +42,19 @@ status host_describe(const Onnx__TensorProto *t, dtype *ret_dtype, graph_shape *
 }
 
 /* How many bytes `n` elements take: those of less than 8 bits share them, the first one lowest. */
-static size_t bytes_of(const element *e, int64_t n)
+static size_t bytes_of(const onnx_element *e, int64_t n)
 {
     return e->bits < 8 ? ((size_t)n * (size_t)e->bits + 7) / 8 : (size_t)n * (size_t)e->bits / 8;
 }
 
 /* How many numbers a typed field has for them. */
-static size_t numbers_of(const element *e, int64_t n)
+static size_t numbers_of(const onnx_element *e, int64_t n)
 {
     return e->bits < 8 ? bytes_of(e, n) : (size_t)n;
 }
 
 /* The bits of element i, little-endian. */
-static uint64_t bits_at(const element *e, const unsigned char *raw, int64_t i)
+static uint64_t bits_at(const onnx_element *e, const unsigned char *raw, int64_t i)
 {
     uint64_t value = 0;
     size_t bytes = (size_t)e->bits / 8;
@@ -67,7 +67,7 @@ static uint64_t bits_at(const element *e, const unsigned char *raw, int64_t i)
     return value;
 }
 
-static void set_bits(const element *e, uint64_t bits, host_tensor *h, int64_t i)
+static void set_bits(const onnx_element *e, uint64_t bits, host_tensor *h, int64_t i)
 {
     if (e->kind == ELEMENT_INTEGER)
         host_set_int(h, i, element_wrap(e, (int64_t)bits));
@@ -77,7 +77,7 @@ static void set_bits(const element *e, uint64_t bits, host_tensor *h, int64_t i)
         host_set(h, i, element_decode(e, bits));
 }
 
-static void take_raw(const element *e, const unsigned char *raw, host_tensor *h)
+static void take_raw(const onnx_element *e, const unsigned char *raw, host_tensor *h)
 {
     if (h->n == 0)
         return; /* there may be no bytes at all */
@@ -90,7 +90,7 @@ static void take_raw(const element *e, const unsigned char *raw, host_tensor *h)
 }
 
 /* From the field of the type: 32 bits or less, float16 too, lie in int32_data. */
-static void take_typed(const element *e, const Onnx__TensorProto *t, host_tensor *h)
+static void take_typed(const onnx_element *e, const Onnx__TensorProto *t, host_tensor *h)
 {
     for (int64_t i = 0; i < h->n; i++) {
         if (e->onnx == ONNX_FLOAT32)
@@ -114,7 +114,7 @@ static void take_typed(const element *e, const Onnx__TensorProto *t, host_tensor
 static status take_values(const onnx_model *m, const Onnx__TensorProto *t, host_tensor *h,
                           error *err)
 {
-    const element *e = element_of(t->data_type);
+    const onnx_element *e = element_of(t->data_type);
     size_t bytes = bytes_of(e, h->n);
     if (t->data_location == 1) {
         fs_map map;
@@ -150,7 +150,7 @@ static status elements_of(const Onnx__TensorProto *t, const graph_shape *shape, 
 }
 
 /* How many numbers the typed field holds. */
-static size_t typed_count(const Onnx__TensorProto *t, const element *e)
+static size_t typed_count(const Onnx__TensorProto *t, const onnx_element *e)
 {
     return e->onnx == ONNX_FLOAT32                                 ? t->n_float_data
            : e->onnx == ONNX_FLOAT64                               ? t->n_double_data
@@ -166,7 +166,7 @@ status host_check(const onnx_model *m, const Onnx__TensorProto *t, int64_t *ret_
     int64_t n = 0;
     TRY(host_describe(t, &type, &shape, err));
     TRY(elements_of(t, &shape, &n, err));
-    const element *e = element_of(t->data_type);
+    const onnx_element *e = element_of(t->data_type);
     size_t bytes = bytes_of(e, n);
     if (t->data_location == 1)
         TRYF(external_check(m, t, bytes, err), err, "tensor '%s'", onnx_text(t->name));

@@ -11,7 +11,7 @@ static bool is_tensor(const slot *s)
 }
 
 /* The type of the first input that the schema writes with the same variable; NULL if there is none. */
-static const element *type_of_variable(const call *c, const char *variable)
+static const onnx_element *type_of_variable(const call *c, const char *variable)
 {
     onnx_port p;
     for (int32_t i = 0; i < c->n_in; i++)
@@ -21,12 +21,12 @@ static const element *type_of_variable(const call *c, const char *variable)
     return NULL;
 }
 
-static const element *inferred(const call *c, int32_t k)
+static const onnx_element *inferred(const call *c, int32_t k)
 {
     onnx_port p;
     if (!onnx_schema_port(c->schema->outputs, (size_t)k, &p) || p.is_mixed)
         return NULL;
-    const element *e = element_named(p.type);
+    const onnx_element *e = element_named(p.type);
     return e ? e : type_of_variable(c, p.type);
 }
 
@@ -36,7 +36,7 @@ static dtype held_as(const call *c, const slot *s)
 }
 
 /* float64 is float32 in a graph. */
-static bool can_hold(dtype t, const element *e)
+static bool can_hold(dtype t, const onnx_element *e)
 {
     return t == e->ours || (t == DT_F32 && e->ours == DT_F64);
 }
@@ -60,7 +60,7 @@ static status apply(importer *im, graph_op op, graph_val *v, int64_t number, err
 }
 
 /* (x + half) mod whole - half */
-status types_wrap(importer *im, const element *e, graph_val *v, error *err)
+status types_wrap(importer *im, const onnx_element *e, graph_val *v, error *err)
 {
     int64_t whole = (int64_t)1 << e->bits, half = e->is_signed ? whole / 2 : 0;
     if (half)
@@ -69,7 +69,7 @@ status types_wrap(importer *im, const element *e, graph_val *v, error *err)
     return half ? apply(im, OP_SUB, v, half, err) : OK;
 }
 
-static status settle_known(const element *e, host_tensor *h, error *err)
+static status settle_known(const onnx_element *e, host_tensor *h, error *err)
 {
     bool rounds = e->kind == ELEMENT_FLOAT && e->bits < 32;
     for (int64_t i = 0; i < h->n; i++) {
@@ -84,7 +84,7 @@ static status settle_known(const element *e, host_tensor *h, error *err)
     return OK;
 }
 
-static status settle_value(call *c, const element *e, slot *s, error *err)
+static status settle_value(call *c, const onnx_element *e, slot *s, error *err)
 {
     if (e->onnx == ONNX_UINT64)
         return call_refuse(err, "it makes uint64 of data, which is not supported");
@@ -95,7 +95,7 @@ static status settle_value(call *c, const element *e, slot *s, error *err)
 }
 
 /* What an operator hands on as it is, is what it was. */
-static bool is_passed_on(const call *c, const slot *s, const element *e)
+static bool is_passed_on(const call *c, const slot *s, const onnx_element *e)
 {
     for (int32_t i = 0; i < c->n_in; i++)
         if (is_tensor(c->in[i]) && slot_element(c->im, c->in[i]) == e && c->in[i]->kind == s->kind && (s->kind == SLOT_HOST    ? c->in[i]->host == s->host
@@ -112,7 +112,7 @@ status types_settle(call *c, error *err)
         if (!is_tensor(s) || s->kind == SLOT_WEIGHT)
             continue;
         int32_t said = s->kind == SLOT_HOST && !s->element ? s->host->element : s->element;
-        const element *e = said ? element_of(said) : inferred(c, k);
+        const onnx_element *e = said ? element_of(said) : inferred(c, k);
         if (!e || !can_hold(held_as(c, s), e))
             e = element_of_dtype(held_as(c, s));
         if (is_passed_on(c, s, e)) {

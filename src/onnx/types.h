@@ -12,6 +12,6 @@
 MUST_USE status types_settle(call *c, error *err);
 
 /* A value of the graph of integers wrapped to a narrower type. */
-MUST_USE status types_wrap(importer *im, const element *e, graph_val *v, error *err);
+MUST_USE status types_wrap(importer *im, const onnx_element *e, graph_val *v, error *err);
 
 #endif

@@ -37,7 +37,7 @@ typedef struct attempt {
 /* A graph has neither float64, uint64 nor floats of 8 bits and less: known, they may be computed at once. */
 static bool is_fed(const attempt *t, const host_tensor *h)
 {
-    const element *e = element_of(h->element);
+    const onnx_element *e = element_of(h->element);
     bool is_float = e->kind == ELEMENT_FLOAT;
     return h->n > 0 && h->dtype != DT_F64 && e->onnx != ONNX_UINT64 && (!is_float || e->bits > 8) &&
            (t->feeding == FEED_ALL || (t->feeding == FEED_FLOATS && is_float));
@@ -266,7 +266,7 @@ static void say(verdict *v, verdict_kind kind, const char *why)
 static const char *rounded_type(Onnx__ValueInfoProto *const *values, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const element *e = values[i]->type ? element_of(values[i]->type->tensor_type->elem_type) : NULL;
+        const onnx_element *e = values[i]->type ? element_of(values[i]->type->tensor_type->elem_type) : NULL;
         if (e && e->kind == ELEMENT_FLOAT && e->bits > 8 && e->onnx != ONNX_FLOAT32)
             return e->name;
     }

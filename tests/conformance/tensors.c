@@ -69,7 +69,7 @@ status tensors_compare(const char *name, const host_tensor *is, const host_tenso
 {
     char ours[SHAPE_TEXT], theirs[SHAPE_TEXT];
     error apart = ERROR_INIT;
-    const element *e = element_of(expected->element);
+    const onnx_element *e = element_of(expected->element);
     if (is->element != expected->element || !graph_shape_equal(&is->shape, &expected->shape))
         return FAIL(err, E_FAIL, "'%s' is %s %s, not %s %s", name, element_of(is->element)->name,
                     graph_shape_text(&is->shape, ours, sizeof ours), e->name,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Floats of 8 bits and less are the largest one where a number is beyond, unless `saturate` is off. */
-static status cast_known(call *c, const host_tensor *x, const element *to, error *err)
+static status cast_known(call *c, const host_tensor *x, const onnx_element *to, error *err)
 {
     host_tensor *y;
     bool is_small = to->kind == ELEMENT_FLOAT && to->bits <= 8;
@@ -23,7 +23,7 @@ static status cast_known(call *c, const host_tensor *x, const element *to, error
     return OK;
 }
 
-static status cast_value(call *c, const element *to, error *err)
+static status cast_value(call *c, const onnx_element *to, error *err)
 {
     graph_val x;
     if (to->kind == ELEMENT_FLOAT && to->bits <= 8)
@@ -36,7 +36,7 @@ static status cast_value(call *c, const element *to, error *err)
     return OK;
 }
 
-static status cast_to(call *c, const element *to, error *err)
+static status cast_to(call *c, const onnx_element *to, error *err)
 {
     if (call_knows(c, "saturate"))
         call_ignore(c, "saturate"); /* of the others, which do not */
@@ -50,7 +50,7 @@ static status cast_to(call *c, const element *to, error *err)
 status onnx_op_cast(call *c, error *err)
 {
     int32_t number = call_int32(c, "to");
-    const element *to = element_of(number);
+    const onnx_element *to = element_of(number);
     if (!to || to->kind == ELEMENT_NONE)
         return call_refuse(err, "it casts to %s", host_onnx_type_name(number));
     return cast_to(c, to, err);

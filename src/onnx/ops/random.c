@@ -48,7 +48,7 @@ static status draw(call *c, random_attr attr, graph_val *ret, error *err)
 static status float_type(call *c, int32_t *ret, error *err)
 {
     int32_t otherwise = call_has(c, 0) ? call_element(c, 0)->onnx : ONNX_FLOAT32;
-    const element *e = element_of(*ret = call_int32_or(c, "dtype", otherwise));
+    const onnx_element *e = element_of(*ret = call_int32_or(c, "dtype", otherwise));
     if (!e || e->kind != ELEMENT_FLOAT || e->bits < 16)
         return call_refuse(err, "it draws %s, which is not supported", host_onnx_type_name(*ret));
     return OK;
@@ -128,7 +128,7 @@ status onnx_op_random_normal_like(call *c, error *err)
 }
 
 /* What attribute `dtype` says of the result, `otherwise` where it is not there. */
-static status result_type(call *c, int32_t otherwise, const element **ret, dtype *ret_held,
+static status result_type(call *c, int32_t otherwise, const onnx_element **ret, dtype *ret_held,
                           error *err)
 {
     int32_t number = call_int32_or(c, "dtype", otherwise);
@@ -143,7 +143,7 @@ static status result_type(call *c, int32_t otherwise, const element **ret, dtype
 status onnx_op_bernoulli(call *c, error *err)
 {
     graph_val in[2];
-    const element *type = NULL;
+    const onnx_element *type = NULL;
     dtype to;
     TRY(call_value(c, 0, &in[1], err));
     TRY(result_type(c, call_element(c, 0)->onnx, &type, &to, err));
@@ -163,7 +163,7 @@ status onnx_op_bernoulli(call *c, error *err)
 status onnx_op_multinomial(call *c, error *err)
 {
     graph_val x, noise, in[2];
-    const element *type = NULL;
+    const onnx_element *type = NULL;
     dtype to;
     int64_t n = call_int(c, "sample_size");
     TRY(call_value(c, 0, &x, err));

@@ -46,7 +46,7 @@ static void codes_are_what_rounding_gives(void **state)
 {
     (void)state;
     for (int32_t number = 1; number < 27; number++) {
-        const element *e = element_of(number);
+        const onnx_element *e = element_of(number);
         bool seen = false;
         for (uint64_t bits = 0; e->kind == ELEMENT_FLOAT && e->bits <= 8 && bits >> e->bits == 0; bits++) {
             double x = element_decode(e, bits);

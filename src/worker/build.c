@@ -63,6 +63,9 @@ static status build_lanes(worker *w, error *err)
                      .loader = variants_loader(c, &w->variants),
                      .board = w->boards[w->unordered ? i : 0],
                      .scaling = loss_scale_settings(c),
+                     .model = config_section(c, "model"),
+                     .watches = !loss_scale_settings(c).dynamic &&
+                                !config_has(c, "trainer.grad_clipping"),
                      .peers = w->peers,
                      .resident = w->o->resident,
                      .server_slots = optim_slots(&settings),

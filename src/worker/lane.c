@@ -4,10 +4,10 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
+#include "worker/blame.h"
 #include "worker/inputs.h"
 #include "worker/lane_exec.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,21 +103,40 @@ static status need(void *user, int32_t part, int64_t *ret_edition, error *err)
     return st;
 }
 
+/* What is wrong with a slot, and by which node; then what may help. */
+static status not_finite(const lane *l, const char *what, error *err)
+{
+    buf why = BUF_INIT;
+    const lane_next now = {l->now.batch, l->now.weight * loss_scale_factor(l->scale)};
+    blame(&l->o, l->exec, &now, &why);
+    status st = FAIL(err, E_NONFINITE,
+                     "step %lld: %s of batch %lld is not finite%s%s; a smaller learning rate or "
+                     "clipping may help",
+                     (long long)l->now.step, what, (long long)l->now.batch.batch_id,
+                     why.size ? ": " : "", why.size ? why.data : "");
+    buf_fini(&why);
+    return st;
+}
+
 /* The first part that is ready comes after the loss: nothing of a bad slot is ever pushed. */
 static status check_loss(const lane *l, const inputs *in, error *err)
 {
     float loss = *in->loss;
-    if (loss - loss == 0)
+    return loss - loss == 0 ? OK : not_finite(l, "the loss", err);
+}
+
+/* A NaN that backward makes is in most of what comes after it: a few numbers of a part tell, and cost
+ * nothing. Of one that they miss the next step's loss tells. */
+static status check_gradient(const lane *l, int32_t part, const float *grad, error *err)
+{
+    enum { LOOKS = 64 };
+    int64_t n = flat_part_elements(l->o.flat, part), stride = n / LOOKS + 1;
+    if (!l->o.watches || l->o.backend->async || !grad)
         return OK;
-    double shown = loss != loss ? (double)NAN : (double)loss;   /* "nan", whatever its sign */
-    const char *bad = lane_exec_bad_tensor(&l->o, l->exec);
-    if (bad)
-        return FAIL(err, E_NONFINITE, "step %lld: the loss is %g; the first bad tensor is '%s'",
-                    (long long)l->now.step, shown, bad);
-    return FAIL(err, E_NONFINITE,
-                "step %lld: the loss of batch %lld is %g although all weights are finite: the first "
-                "bad tensor is 'logits'; a smaller learning rate or clipping may help",
-                (long long)l->now.step, (long long)l->now.batch.batch_id, shown);
+    for (int64_t i = 0; i < n; i += stride)
+        if (grad[i] != grad[i])
+            return not_finite(l, "the gradient", err);
+    return OK;
 }
 
 static size_t variant_of(const lane *l, int64_t n)
@@ -170,6 +189,7 @@ static status ready(void *user, int32_t part, const float *grad, error *err)
     lane *l = user;
     const inputs *in = &l->inputs[variant_of(l, l->now.batch.n)];
     TRY(check_loss(l, in, err));
+    TRY(check_gradient(l, part, grad, err));
     if (++l->n_ready == l->o.flat->n_live_parts)
         measure(l, in);
     note n = note_of(l, NOTE_READY, part);

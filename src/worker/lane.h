@@ -32,6 +32,8 @@ typedef struct lane_options {
     loader_options loader;
     board *board;
     loss_scale_rule scaling;
+    const config *model;            /* the section, for messages; or NULL */
+    bool watches;                   /* a NaN in a gradient ends the job: nobody takes it out */
     peers *peers;                   /* that its engine joins, as number `index`; NULL: none */
     resident *resident;             /* opened if the device has room for what the only server keeps; NULL: no */
     size_t server_slots;            /* the optimizer's states of a weight there */

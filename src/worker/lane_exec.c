@@ -1,6 +1,5 @@
 #include "worker/lane_exec.h"
 
-#include "common/base/alloc.h"
 #include "common/base/log.h"
 
 static status create(const lane_options *o, resident *r, exec **ret, error *err)
@@ -59,27 +58,4 @@ status lane_exec_begin(const lane_options *o, exec *e, error *err)
     else
         exec_bind_params(e, board_weights(o->board));
     return OK;
-}
-
-static bool is_bad(const float *w, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (w[i] - w[i] != 0)
-            return true;
-    return false;
-}
-
-const char *lane_exec_bad_tensor(const lane_options *o, exec *e)
-{
-    const flat *f = o->flat;
-    void *weights = NULL;
-    const char *bad = NULL;
-    if (mem_alloc((size_t)f->n_elements * sizeof(float), "weights", &weights, NULL) != OK)
-        return NULL;
-    const float *w = exec_read_params(e, weights, NULL) == OK ? weights : NULL;
-    for (int32_t t = 0; w && !bad && t < f->n_tensors; t++)
-        if (is_bad(w + f->offset[t], f->count[t]))
-            bad = f->tensors[t].name;
-    mem_free(weights);
-    return bad;
 }

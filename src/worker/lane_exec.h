@@ -16,8 +16,4 @@ MUST_USE status lane_exec_build(const lane_options *o, exec **ret, error *err);
 /* All of the lane stands: from now on the exec is there for others. */
 MUST_USE status lane_exec_begin(const lane_options *o, exec *e, error *err);
 
-/* The name of the first tensor that holds a number that is not finite; NULL: none, or nobody can
- * say. */
-const char *lane_exec_bad_tensor(const lane_options *o, exec *e);
-
 #endif

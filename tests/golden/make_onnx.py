@@ -193,6 +193,25 @@ def functions():
     onnx.save(model, os.path.join(OUT, "functions.onnx"))
 
 
+def not_finite():
+    """0 / 0 in forward; and in backward, of the square root at 0."""
+    node = helper.make_node
+    for name, more in {"forward": [node("Div", ["zero", "zero"], ["bad"], name="/Div")],
+                       "backward": [node("Sqrt", ["zero"], ["root"], name="/Sqrt"),
+                                    node("Mul", ["root", "zero"], ["bad"], name="/Mul")]}.items():
+        weight = 0.01 * numpy.random.default_rng(1).standard_normal((CLASSES, SIZE * SIZE))
+        image = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["N", 1, SIZE, SIZE])
+        logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["N", CLASSES])
+        nodes = [node("Flatten", ["image"], ["flat"], name="/Flatten"),
+                 node("Gemm", ["flat", "fc.weight"], ["h"], name="/fc/Gemm", transB=1),
+                 node("Sub", ["h", "h"], ["zero"], name="/Sub"), *more,
+                 node("Add", ["h", "bad"], ["logits"], name="/Add")]
+        graph = helper.make_graph(nodes, "main", [image], [logits], [
+            numpy_helper.from_array(weight.astype(numpy.float32), "fc.weight")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
+                  os.path.join(OUT, f"nan-{name}.onnx"))
+
+
 def vectors(batch):
     return lambda: {"x": torch.randn(batch, 10), "label": torch.randint(4, (batch,))}
 
@@ -218,6 +237,7 @@ for dynamo in (False, True):
 export(transformer, "transformer-inference", False, train=False)
 
 functions()
+not_finite()
 torch.set_num_threads(1)
 x = {"x": (torch.randn(2, 10), {0: "N"})}
 for dynamo in (False, True):

@@ -251,23 +251,31 @@ static int32_t vector(sketch *s, int64_t n, domain d)
     return grow_weight(s, &(graph_shape){1, {n}}, d);
 }
 
+static int32_t batch_norm(sketch *s, int32_t x, const int32_t *numbers, double epsilon)
+{
+    sketch_begin(s, "BatchNormalization");
+    sketch_in(s, x);
+    for (int i = 0; i < 4; i++)
+        sketch_in(s, numbers[i]);
+    sketch_float(s, "epsilon", epsilon);
+    if (s->opset >= 14 && dice_chance(&s->dice, 25))
+        sketch_int(s, "training_mode", 1);
+    return sketch_end_1(s);
+}
+
+/* Once, or twice with the same numbers. */
 void grow_batch_norm(sketch *s)
 {
     int32_t x = image(s, 1, 2, 4);
     if (x == NO_TERM)
         return;
     int64_t channels = grow_shape_of(s, x)->dim[1];
-    int32_t scale = vector(s, channels, ANY), bias = vector(s, channels, ANY);
-    int32_t mean = vector(s, channels, ANY), var = vector(s, channels, POSITIVE);
-    sketch_begin(s, "BatchNormalization");
-    sketch_in(s, x);
-    sketch_in(s, scale);
-    sketch_in(s, bias);
-    sketch_in(s, mean);
-    sketch_in(s, var);
-    if (dice_chance(&s->dice, 50))
-        sketch_float(s, "epsilon", dice_real(&s->dice, 1e-4, 0.1));
-    sketch_end_1(s);
+    const int32_t numbers[] = {vector(s, channels, ANY), vector(s, channels, ANY),
+                               vector(s, channels, ANY), vector(s, channels, POSITIVE)};
+    double epsilon = dice_real(&s->dice, 1e-4, 0.1);
+    int32_t y = batch_norm(s, x, numbers, epsilon);
+    if (y != NO_TERM && dice_chance(&s->dice, 25))
+        batch_norm(s, dice_chance(&s->dice, 50) ? y : x, numbers, epsilon);
 }
 
 void grow_instance_norm(sketch *s)
@@ -424,12 +432,22 @@ void grow_attention(sketch *s)
                : dice_chance(&s->dice, 50) ? sketch_fed(s, DT_F32, &shape, values)
                                            : sketch_weight(s, &shape, values);
     }
+    int32_t past_k = NO_TERM, past_v = NO_TERM;
+    if (mask == NO_TERM && dice_chance(&s->dice, 20)) {
+        int64_t past = dice_int(&s->dice, 1, 3);
+        past_k = grow_weight_of(s, 4, batch, groups, past, width);
+        past_v = grow_weight_of(s, 4, batch, groups, past, out_width);
+    }
     sketch_begin(s, "Attention");
     sketch_in(s, q);
     sketch_in(s, k);
     sketch_in(s, v);
-    if (mask != NO_TERM)
+    if (mask != NO_TERM || past_k != NO_TERM)
         sketch_in(s, mask);
+    if (past_k != NO_TERM) {
+        sketch_in(s, past_k);
+        sketch_in(s, past_v);
+    }
     if (side_by_side) {
         sketch_int(s, "q_num_heads", heads);
         sketch_int(s, "kv_num_heads", groups);
@@ -440,7 +458,8 @@ void grow_attention(sketch *s)
         sketch_float(s, "scale", dice_real(&s->dice, 0.1, 1.5));
     if (dice_chance(&s->dice, 15))
         sketch_float(s, "softcap", dice_real(&s->dice, 0.5, 3));
-    sketch_end_1(s);
+    int32_t out[4];
+    sketch_end(s, past_k == NO_TERM ? 1 : 3, out);
 }
 
 void grow_rotary(sketch *s)
@@ -494,10 +513,12 @@ void grow_resize(sketch *s)
         sizes[i] = dice_int(&s->dice, 1, 6);
     }
     const char *place = DICE_OF(&s->dice, places), *mode = DICE_OF(&s->dice, modes);
-    /* Where the two read the text differently: between corners a scale that gives no whole size,
-     * and a filter around the place of a single element. */
-    bool by_sizes = strcmp(place, "align_corners") == 0 || dice_chance(&s->dice, 40);
-    bool filters = mode != modes[0] && s->opset >= 18 && strcmp(place, "half_pixel") == 0;
+    /* Where ONNX Runtime is not what ONNX's own reference is: a scale that gives no whole size, and
+     * weights around the place of a single element. */
+    if (mode == modes[2] && place == places[3])
+        place = places[0];
+    bool by_sizes = place == places[2] || place == places[3] || dice_chance(&s->dice, 40);
+    bool filters = mode != modes[0] && s->opset >= 18 && place == places[0];
     int32_t none =
         s->opset < 13 ? sketch_const(s, DT_F32, &(graph_shape){1, {0}}, scales) : NO_TERM;
     int32_t how = by_sizes ? sketch_const_ints(s, sizes, 4)
@@ -509,7 +530,7 @@ void grow_resize(sketch *s)
     if (by_sizes)
         sketch_in(s, how);
     sketch_string(s, "mode", mode);
-    if (strcmp(place, "half_pixel") != 0 || dice_chance(&s->dice, 50))
+    if (place != places[0] || dice_chance(&s->dice, 50))
         sketch_string(s, "coordinate_transformation_mode", place);
     if (mode == modes[0] && dice_chance(&s->dice, 60))
         sketch_string(s, "nearest_mode", DICE_OF(&s->dice, nearests));
@@ -603,4 +624,81 @@ void grow_loss(sketch *s)
         sketch_string(s, "reduction", DICE_OF(&s->dice, reductions));
     int32_t out[2];
     sketch_end(s, !is_nll && dice_chance(&s->dice, 30) ? 2 : 1, out);
+}
+
+/* --- signals --- */
+
+void grow_dft(sketch *s)
+{
+    bool is_real = dice_chance(&s->dice, 50), by_input = s->opset >= 20,
+         is_inverse = !is_real && dice_chance(&s->dice, 40);
+    int64_t batch = dice_int(&s->dice, 1, 2), n = dice_int(&s->dice, 1, 6),
+            m = dice_int(&s->dice, 1, 4);
+    int32_t x = grow_weight_of(s, 4, batch, n, m, (int64_t)(is_real ? 1 : 2));
+    int64_t axis = dice_int(&s->dice, 1, 2);
+    int32_t length =
+        dice_chance(&s->dice, 30) ? sketch_const_int(s, dice_int(&s->dice, 1, 6)) : NO_TERM;
+    int32_t at =
+        by_input ? sketch_const_int(s, dice_chance(&s->dice, 40) ? axis - 4 : axis) : NO_TERM;
+    sketch_begin(s, "DFT");
+    sketch_in(s, x);
+    if (length != NO_TERM || at != NO_TERM)
+        sketch_in(s, length);
+    if (at != NO_TERM)
+        sketch_in(s, at);
+    else
+        sketch_int(s, "axis", axis);
+    if (is_inverse)
+        sketch_int(s, "inverse", 1);
+    if (is_real && dice_chance(&s->dice, 50))
+        sketch_int(s, "onesided", 1);
+    sketch_end_1(s);
+}
+
+void grow_stft(sketch *s)
+{
+    int64_t frame = dice_int(&s->dice, 2, 4), n = frame + dice_int(&s->dice, 0, 5);
+    int32_t x = grow_weight_of(s, 3, dice_int(&s->dice, 1, 2), n, (int64_t)1);
+    int32_t step = sketch_const_int(s, dice_int(&s->dice, 1, 3)),
+            length = sketch_const_int(s, frame);
+    int32_t weights = dice_chance(&s->dice, 60) ? grow_weight_of(s, 1, frame) : NO_TERM;
+    sketch_begin(s, "STFT");
+    sketch_in(s, x);
+    sketch_in(s, step);
+    sketch_in(s, weights);
+    if (weights == NO_TERM || dice_chance(&s->dice, 50))
+        sketch_in(s, length);
+    if (dice_chance(&s->dice, 50))
+        sketch_int(s, "onesided", dice_int(&s->dice, 0, 1));
+    sketch_end_1(s);
+}
+
+void grow_col_2_im(sketch *s)
+{
+    int64_t size[2], block[2], strides[2], dilations[2], pads[4] = {0}, places = 1;
+    for (int i = 0; i < 2; i++) {
+        size[i] = dice_int(&s->dice, 2, 5);
+        block[i] = dice_int(&s->dice, 1, 2);
+        strides[i] = dice_int(&s->dice, 1, 2);
+        dilations[i] = dice_int(&s->dice, 1, 2);
+        pads[i] = dice_int(&s->dice, 0, 1);
+        pads[2 + i] = dice_int(&s->dice, 0, 1);
+        int64_t room = size[i] + pads[i] + pads[2 + i] - (block[i] - 1) * dilations[i] - 1;
+        if (room < 0)
+            return;
+        places *= room / strides[i] + 1;
+    }
+    int64_t channels = dice_int(&s->dice, 1, 2);
+    int32_t x =
+        grow_weight_of(s, 3, dice_int(&s->dice, 1, 2), channels * block[0] * block[1], places);
+    int32_t image_shape = sketch_const_ints(s, size, 2),
+            block_shape = sketch_const_ints(s, block, 2);
+    sketch_begin(s, "Col2Im");
+    sketch_in(s, x);
+    sketch_in(s, image_shape);
+    sketch_in(s, block_shape);
+    sketch_ints(s, "strides", strides, 2);
+    sketch_ints(s, "dilations", dilations, 2);
+    sketch_ints(s, "pads", pads, 4);
+    sketch_end_1(s);
 }

@@ -311,6 +311,13 @@ static int32_t with_chosen(sketch *s, int32_t scores, const mask_of *m)
                   : sketch_call(s, "Where", c, scores, hidden);
 }
 
+/* 0 for a row that looks at nothing */
+static int32_t without_nan(sketch *s, int32_t p)
+{
+    int32_t c = call(s, "IsNaN", p);
+    return c == NO_TERM ? NO_TERM : sketch_call(s, "Where", c, number(s, 0), p);
+}
+
 /* softmax(q k^T scale + mask) v, of q, k and v that are there */
 static int32_t products(sketch *s, int32_t q, int32_t k, int32_t v, bool k_is_turned)
 {
@@ -344,6 +351,8 @@ static int32_t products(sketch *s, int32_t q, int32_t k, int32_t v, bool k_is_tu
     scores = scores != NO_TERM && rarely(s) ? scaled(s, scores, 0.5) : scores;
     int32_t p = softmax(s, scores, masking != 0);
     s->has_masks = false;
+    if (p != NO_TERM && dice_chance(&s->dice, 20))
+        p = without_nan(s, p);
     if (p != NO_TERM && dice_chance(&s->dice, 20))
         p = call(s, "Dropout", p);
     int32_t y = call_2(s, "MatMul", p, v);

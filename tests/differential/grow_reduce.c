@@ -98,16 +98,15 @@ void grow_lp_normalization(sketch *s)
     sketch_end_1(s);
 }
 
+/* Of values that differ: a root at 0 has no slope. */
 void grow_mean_variance(sketch *s)
 {
-    int32_t x = grow_any(s, 2, 4);
-    if (x == NO_TERM)
+    graph_shape shape = grow_shape(s, 2, 4);
+    int64_t axes[GRAPH_RANK], n = grow_some_axes(s, shape.rank, axes);
+    if (shape.dim[axes[0] < 0 ? axes[0] + shape.rank : axes[0]] == 1)
         return;
-    int64_t axes[GRAPH_RANK], n = grow_some_axes(s, grow_shape_of(s, x)->rank, axes);
-    if (grow_shape_of(s, x)->dim[axes[0] < 0 ? axes[0] + grow_shape_of(s, x)->rank : axes[0]] == 1)
-        return; /* a root at 0 has no slope */
     sketch_begin(s, "MeanVarianceNormalization");
-    sketch_in(s, x);
+    sketch_in(s, grow_weight(s, &shape, ANY));
     sketch_ints(s, "axes", axes, n);
     sketch_end_1(s);
 }

@@ -252,6 +252,8 @@ static bool is_slope(attempt *a, int32_t w, const float *grad)
         got += product;
         size += fabs(product);
     }
+    if (!isfinite(want)) /* of what a view cut out: there is no slope */
+        return true;
     double known = ITSELF * fabs(want) + TERMS * size + LOSS * view_loss_scale(a->v);
     double spread = slope_spread(a->v, w, want, 1, NOISES);
     if (fabs(got - want) <= known + SPREADS * spread)

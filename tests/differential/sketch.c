@@ -11,8 +11,8 @@ static const double ASIDE = 1e-3; /* how far weights are moved to look for kinks
 
 sketch *sketch_create(uint64_t seed, uint64_t number)
 {
-    static const int64_t opsets[] = {9,  11, 12, 13, 13, 14, 15, 16, 17, 17,
-                                     18, 18, 19, 20, 20, 21, 22, 23, 24};
+    static const int64_t opsets[] = {9,  11, 12, 13, 13, 14, 15, 16, 17, 17, 18, 18,
+                                     19, 20, 20, 21, 22, 23, 24, 24, 25, 26, 28};
     sketch *s = xcalloc(1, sizeof *s);
     s->a = arena_create();
     s->dice = dice_make(seed, number);

@@ -12,6 +12,7 @@
 static const double BEND = 0.05;   /* how much slopes before and behind may differ */
 static const double SPREAD = 3e-4; /* how much the kernels' errors may move a value */
 static const double LARGEST = 50.0, SMALLEST = 1e-3; /* root mean square */
+static const double TINY = 1e-9, STEEPEST = 1e4;
 enum { MOST_ELEMENTS = 700, MOST_REFUSALS = 256, REFUSAL_TEXT = 160 };
 
 /* --- what was refused --- */
@@ -276,6 +277,32 @@ static void append_terms(sketch *s, sketch_node *n)
     }
 }
 
+/* What no weight moves may stand where a root begins, or on an edge: so inputs are all moved, by
+ * very little, and a result may not move by much more. */
+static bool is_nowhere_steep(sketch *s, int32_t node, double by)
+{
+    const sketch_node *n = &s->nodes[node];
+    for (int32_t k = 0; k < n->n_in; k++) {
+        const term *t = n->in[k] == NO_TERM ? NULL : &s->terms[n->in[k]];
+        for (int64_t i = 0; t && i < t->n; i++) {
+            double x = t->x[POINT_HERE][i];
+            bool moves = t->type == DT_F32 && !t->known && sketch_is_moderate(x);
+            t->x[POINT_WORK][i] = moves ? x + by : x;
+        }
+    }
+    sketch_evaluate(s, node, POINT_WORK, 0);
+    for (int32_t k = 0; k < n->n_out; k++) {
+        const term *t = &s->terms[n->out[k]];
+        double most = STEEPEST * fabs(by) * fmax(1, sketch_scale(t->x[POINT_HERE], t->n));
+        for (int64_t i = 0; i < t->n; i++) {
+            double x = t->x[POINT_HERE][i], moved = t->x[POINT_WORK][i];
+            if (!t->known && moved != x && sketch_is_moderate(x) && !(fabs(moved - x) <= most))
+                return false;
+        }
+    }
+    return true;
+}
+
 bool solo_settle(sketch *s, int32_t node)
 {
     sketch_node *n = &s->nodes[node];
@@ -287,5 +314,5 @@ bool solo_settle(sketch *s, int32_t node)
     for (int32_t k = 0; k < n->n_out; k++)
         if (!is_our_type(s->terms[n->out[k]].type) || !is_fit(s, &s->terms[n->out[k]]))
             return false;
-    return true;
+    return is_nowhere_steep(s, node, TINY) && is_nowhere_steep(s, node, -TINY);
 }

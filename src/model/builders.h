@@ -4,7 +4,7 @@
  *
  * A builder asks for the fields it reads (net_input), appends layers and says what the model's
  * outputs are: at[0] holds the scores or predictions, whose last axis has n->loss->features
- * elements (its axis 1 will do for images of labels).
+ * elements (its axis 1 will do for images of labels). A model of its own loss may have none.
  * Threads: pure functions.
  */
 #ifndef TEQUIO_MODEL_BUILDERS_H

@@ -96,15 +96,15 @@ static const graph_shape *shape_of(const net *n, graph_val v)
     return &graph_value_at(n->g, v)->shape;
 }
 
-/* `wanted` says in words what would be right. */
+/* `wanted` says in words what would be right, `remedy` what else may help. */
 static status misfit(const net *n, graph_val scores, graph_val labels, const char *wanted,
-                     error *err)
+                     const char *remedy, error *err)
 {
     return FAIL(
-        err, E_CONFIG, "%s: the last layer '%s' gives %s, but the loss %s needs %s for labels %s",
+        err, E_CONFIG, "%s: the last layer '%s' gives %s, but the loss %s needs %s for labels %s%s",
         config_path(n->request->model), graph_value_at(n->g, scores)->name,
         graph_shape_text(shape_of(n, scores), (char[SHAPE_TEXT]){0}, SHAPE_TEXT), n->loss->kind,
-        wanted, graph_shape_text(shape_of(n, labels), (char[SHAPE_TEXT]){0}, SHAPE_TEXT));
+        wanted, graph_shape_text(shape_of(n, labels), (char[SHAPE_TEXT]){0}, SHAPE_TEXT), remedy);
 }
 
 /* How many labels [N,d...] have the largest of the scores [N,C,d...], and how many count. */
@@ -142,6 +142,24 @@ static bool has_classes_at(const graph_shape *scores, const graph_shape *labels,
     return true;
 }
 
+/* What helps where only the number of classes differs; "" where more does. */
+static const char *remedy(const net *n, const graph_shape *scores, const graph_shape *labels)
+{
+    int64_t classes = n->loss->features;
+    int64_t given = scores->rank == labels->rank + 1 ? scores->dim[labels->rank] : 0;
+    bool is_file = strcmp(config_str(n->request->model, "type"), "onnx") == 0;
+    if (is_file && scores->rank == 0)
+        return "; model.loss: output takes an output that is a loss as it is";
+    if (!given || !has_classes_at(scores, labels, given, labels->rank))
+        return "";
+    if (given > classes)
+        return arena_printf(graph_arena(n->g),
+                            "; if these data lack the highest classes, dataset_reader.classes: %lld says "
+                            "how many there are",
+                            (long long)given);
+    return is_file ? "; model.replace_head makes another last layer" : "";
+}
+
 static status cross_entropy(net *n, const net_outputs *o, const graph_val *label, graph_val *ret,
                             error *err)
 {
@@ -159,7 +177,7 @@ static status cross_entropy(net *n, const net_outputs *o, const graph_val *label
         graph_shape right = labels;
         right.dim[right.rank++] = classes;
         return misfit(n, in[0], in[1], graph_shape_text(&right, (char[SHAPE_TEXT]){0}, SHAPE_TEXT),
-                      err);
+                      remedy(n, &scores, &labels), err);
     }
     return class_loss(n, in[0], in[1], ret, err);
 }
@@ -173,7 +191,7 @@ static status span(net *n, const net_outputs *o, const graph_val *label, graph_v
         for (int i = 0; i < 2; i++) {
             const graph_shape *s = shape_of(n, o->at[i]);
             if (s->rank != 2)
-                return misfit(n, o->at[i], label[0], "[batch, positions]", err);
+                return misfit(n, o->at[i], label[0], "[batch, positions]", "", err);
             graph_shape column = {.rank = 3, .dim = {s->dim[0], s->dim[1], 1}};
             TRY(net_reshape(n, o->at[i], column, &scores[i], err));
         }
@@ -182,7 +200,7 @@ static status span(net *n, const net_outputs *o, const graph_val *label, graph_v
     }
     const graph_shape *s = shape_of(n, scores[0]);
     if (s->rank != 3 || s->dim[0] != batch || s->dim[2] != 2)
-        return misfit(n, scores[0], label[0], "[batch, positions, 2]", err);
+        return misfit(n, scores[0], label[0], "[batch, positions, 2]", "", err);
     if (n->loss->n_labels == 2) {
         graph_shape column = {.rank = 2, .dim = {batch, 1}};
         for (int i = 0; i < 2; i++)
@@ -200,7 +218,7 @@ static status match(net *n, graph_val *prediction, graph_val label, error *err)
     if (graph_shape_equal(&have, &want))
         return OK;
     if (graph_shape_elements(&have) != graph_shape_elements(&want) || have.dim[0] != want.dim[0])
-        return misfit(n, *prediction, label, "one number for each label", err);
+        return misfit(n, *prediction, label, "one number for each label", "", err);
     return net_reshape(n, *prediction, want, prediction, err);
 }
 

@@ -35,7 +35,7 @@ typedef struct model_loss {
 
 typedef struct net_outputs {
     graph_val at[MODEL_OUTPUTS];
-    size_t n;
+    size_t n;                               /* 0: the model gives its own loss only */
     graph_val loss;                         /* GRAPH_NONE, or the model's own */
 } net_outputs;
 

@@ -67,6 +67,8 @@ static status add_outputs(net *n, net_outputs *ret, error *err)
     *ret = (net_outputs){.loss = GRAPH_NONE};
     TRY(find_architecture(model, &build, err));
     TRY(build(n, model, ret, err));
+    if (ret->n == 0 && ret->loss != GRAPH_NONE)
+        return OK;
     if (ret->n < 1 || graph_value_at(n->g, ret->at[0])->kind != VAL_TEMP)
         return FAIL(err, E_CONFIG, "%s: has no layers", config_path(model));
     for (size_t i = 0; i < ret->n; i++) {
@@ -151,7 +153,8 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     TRY(add_outputs(&n, &outputs, err));
     if (r->mode != MODEL_PREDICT)
         TRY(loss_add(&n, &outputs, &loss, err));
-    TRY(graph_rename(g, outputs.at[0], answer_name(g, outputs.at[0], choice.kind), err));
+    if (outputs.n)
+        TRY(graph_rename(g, outputs.at[0], answer_name(g, outputs.at[0], choice.kind), err));
     TRY(graph_set_precision(g, r->precision, err));
     if (r->mode != MODEL_TRAIN)
         return OK;

@@ -67,12 +67,32 @@ static bool holds_loss(const net *n)
     return strcmp(n->loss->kind, "output") == 0;
 }
 
+/* The output that is the file's loss: that of its name, or the only one. NULL: it holds none. */
+static status find_loss(const net *n, const config *model, const onnx_model *m, const char **ret,
+                        error *err)
+{
+    onnx_io io = {.name = NULL};
+    *ret = holds_loss(n) ? config_str(model, "loss_output") : NULL;
+    for (size_t i = 0; *ret && i < onnx_n_outputs(m); i++) {
+        TRY(onnx_output(m, i, &io, err));
+        if (strcmp(io.name, *ret) == 0)
+            return OK;
+    }
+    if (!*ret || onnx_n_outputs(m) == 1) {
+        *ret = io.name;
+        return OK;
+    }
+    return FAIL(err, E_CONFIG, "loss_output: '%s' has no output '%s'; it has %zu, the last one is '%s'",
+                config_str(model, "path"), *ret, onnx_n_outputs(m), io.name);
+}
+
 /* Those of the configuration, or all of the file but its loss; the loss comes last. */
 static status choose_outputs(net *n, const config *model, const onnx_model *m, onnx_request *r,
                              error *err)
 {
     const json_t *given = config_json(model, "outputs");
-    const char *loss = holds_loss(n) ? config_str(model, "loss_output") : NULL;
+    const char *loss = NULL;
+    TRY(find_loss(n, model, m, &loss, err));
     size_t n_all = given ? json_array_size(given) : onnx_n_outputs(m);
     const char **names = arena_alloc(graph_arena(n->g), (n_all + 2) * sizeof *names);
     for (size_t i = 0; i < n_all; i++) {
@@ -84,12 +104,18 @@ static status choose_outputs(net *n, const config *model, const onnx_model *m, o
         if (!loss || strcmp(io.name, loss) != 0)
             names[r->n_outputs++] = io.name;
     }
-    if (r->n_outputs < 1 || r->n_outputs > MODEL_OUTPUTS)
+    bool makes_loss = loss && n->request->mode != MODEL_PREDICT;
+    if (r->n_outputs > MODEL_OUTPUTS)
         return FAIL(err, E_CONFIG,
-                    "%s: '%s' has %zu outputs beside its loss; 1 to %d are taken, "
-                    "model.outputs chooses",
-                    config_path(model), config_str(model, "path"), r->n_outputs, MODEL_OUTPUTS);
-    if (loss && n->request->mode != MODEL_PREDICT)
+                    "'%s' has %zu outputs beside its loss; %d are taken at most, model.outputs "
+                    "chooses",
+                    config_str(model, "path"), r->n_outputs, MODEL_OUTPUTS);
+    if (r->n_outputs == 0 && !makes_loss)
+        return FAIL(err, E_CONFIG,
+                    "'%s' gives its loss and nothing that could be predicted; export it with its "
+                    "scores as another output",
+                    config_str(model, "path"));
+    if (makes_loss)
         names[r->n_outputs++] = loss;
     r->outputs = names;
     return OK;

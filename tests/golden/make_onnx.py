@@ -2,7 +2,7 @@
 """Exports of PyTorch as fixtures, in tests/golden/onnx: a convolutional network with batch norm and
 dropout, and a transformer, each by both exporters, in training mode; one as for inference. And runs by
 PyTorch, in tests/golden/data (make_models.py), of networks whose files need care: a table of tokens that
-is the last layer too, equal weights that the exporter merged, a norm that is called twice, a loss inside. And functions, which these exporters inline.
+is the last layer too, equal weights that the exporter merged, a norm that is called twice, a loss inside, and nothing else. And functions, which these exporters inline.
 
     python3 tests/golden/make_onnx.py        # needs torch, torchvision, onnx, onnxscript, safetensors
 """
@@ -120,6 +120,12 @@ class OwnLoss(nn.Module):
     @staticmethod
     def loss(scores, label):
         return F.cross_entropy(scores, label) + 0.1 * scores.square().mean()
+
+
+class OnlyLoss(OwnLoss):
+    def forward(self, x, label=None):
+        scores = super().forward(x)
+        return scores if label is None else self.loss(scores, label)
 
 
 def strip(path):
@@ -249,6 +255,9 @@ for dynamo in (False, True):
     export(OwnLoss(), f"own-loss-{exporter}", dynamo,
            inputs=x | {"label": (torch.randint(4, (2,)), {0: "N"})}, output_names=["logits", "loss"])
     golden(f"own-loss-{exporter}", 4, OwnLoss, vectors(8), OwnLoss.loss, loss="output")
+    export(OnlyLoss(), f"only-loss-{exporter}", dynamo,
+           inputs=x | {"label": (torch.randint(4, (2,)), {0: "N"})}, output_names=["total"])
+    golden(f"only-loss-{exporter}", 4, OnlyLoss, vectors(8), OwnLoss.loss, loss="output")
     export(Siamese(nn.BatchNorm1d), f"siamese-{exporter}", dynamo,
            inputs={side: (torch.randn(2, 10), {0: "N"}) for side in ("left", "right")})
     golden(f"siamese-{exporter}", 4, Siamese, pairs(8), F.cross_entropy, with_states=True)

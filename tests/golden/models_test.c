@@ -3,7 +3,7 @@
  * losses of ten steps within 1e-5 of PyTorch's and the gradients of the first step within 1e-4 of
  * their norm. What data/ holds is made by make_models.py, and by make_onnx.py for networks that
  * come as a file of onnx/: with a weight that two layers share, with weights that an exporter
- * merged because they were equal, with a norm that is called twice in a batch, with the loss inside.
+ * merged because they were equal, with a norm that is called twice in a batch, with the loss inside, with nothing but the loss.
  *
  * Gradients that are zero in exact arithmetic (the biases of keys; what stands before a norm) are
  * rounding here and there: GRAIN, as a share of the whole gradient's norm, is allowed everywhere.
@@ -189,6 +189,7 @@ int main(int argc, char **argv)
 {
     static const char *const files[] = {"onnx_tied_torchscript", "onnx_tied_dynamo", "onnx_merged",
                                         "onnx_own_loss_torchscript", "onnx_own_loss_dynamo",
+                                        "onnx_only_loss_torchscript", "onnx_only_loss_dynamo",
                                         "onnx_siamese_torchscript", "onnx_siamese_dynamo"};
     struct CMUnitTest tests[GOLDEN_MODELS + COUNT_OF(files)] = {0};
     if (argc > 1)

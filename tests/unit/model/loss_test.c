@@ -160,6 +160,10 @@ static void test_refusals(void **state)
     refused("{type: 'mlp', loss: 'span', labels: ['kind']}", fields, 3,
             "model: the loss span takes one int64 field of two positions, or two of one each, but "
             "the field 'kind' is not that");
+    refused("{type: 'sequential', layers: [{type: 'linear', features: 9}], labels: ['kind']}", fields, 3,
+            "model: the last layer 'linear1' gives [2,9], but the loss cross_entropy needs [2,7] for "
+            "labels [2]; if these data lack the highest classes, dataset_reader.classes: 9 says how "
+            "many there are");
     const data_field spans[] = {row, pair};
     refused("{type: 'mlp', loss: 'span'}", spans, 2,
             "model: the last layer 'fc3' gives [2,2], but the loss span needs [batch, positions, "

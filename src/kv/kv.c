@@ -79,6 +79,34 @@ void kv_destroy(kv **k)
     *k = NULL;
 }
 
+/* The connection is gone: its dial is closed, buffers come back, a new one opens. */
+static status redial(kv *k, int32_t s, error *err)
+{
+    LOG_D("REDIAL", "server=%s", k->servers[s].endpoint);
+    net_close(&k->sockets[s], 0);
+    k->servers[s].welcomed = false;
+    TRY(dial(k, s, err));
+    pushes_requeue(k, s);
+    return OK;
+}
+
+static bool acts(const kv *k, int32_t s)
+{
+    for (int32_t p = 0; p < k->flat->n_parts; p++)
+        if (k->placement[p] == s)
+            return true;
+    return false;
+}
+
+/* A server that hangs keeps its connection, and what we lent to it; who acts for nothing may hang. */
+static status part_from_idle(kv *k, error *err)
+{
+    for (int32_t s = 0; s < k->n_servers; s++)
+        if (k->servers[s].welcomed && !acts(k, s))
+            TRY(redial(k, s, err));
+    return OK;
+}
+
 status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, const flat *f,
                 const uint32_t *acting, error *err)
 {
@@ -93,6 +121,7 @@ status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, cons
         if (acting)
             k->placement[p] = (int32_t)acting[k->placement[p]];
     }
+    TRY(part_from_idle(k, err));
     /* servers were not ready when they first heard of us; now they are */
     for (int32_t s = 0; s < k->n_servers; s++)
         if (!k->servers[s].welcomed)
@@ -220,17 +249,6 @@ static status take(kv *k, int32_t s, net_message *m, error *err)
         take_part(k, &h, m);
     if (h.type == WIRE_GONE)
         take_gone(k, &h);
-    return OK;
-}
-
-/* The connection is gone: its dial is closed, buffers come back, a new one opens. */
-static status redial(kv *k, int32_t s, error *err)
-{
-    LOG_D("REDIAL", "server=%s", k->servers[s].endpoint);
-    net_close(&k->sockets[s], 0);
-    k->servers[s].welcomed = false;
-    TRY(dial(k, s, err));
-    pushes_requeue(k, s);
     return OK;
 }
 

@@ -253,6 +253,7 @@ static void note_version(master *m, member *from, const wire_head *h)
 static void note_life(master *m, member *from, const wire_head *h)
 {
     from->heard_us = clock_us();
+    from->hangs = false;
     bool is_back = !from->alive || (from->suspect && from->heard_us - from->suspect_us > SECOND_US);
     if (is_back) {
         from->alive = true;
@@ -374,6 +375,8 @@ static status take_server(master *m, int32_t s, const net_message *message, erro
         return OK;
     TRY(check_term(m, &h, err));
     m->servers[s].heard_us = clock_us();
+    m->servers[s].unanswered = 0;
+    m->servers[s].hangs = false;
     char name[TASK_NAME];
     if (h.type == WIRE_PREEMPT)
         master_preempt(m, task_name((task){ROLE_PS, s}, name));
@@ -401,6 +404,15 @@ static status receive_server(master *m, int32_t i, int64_t until_us, error *err)
     return OK;
 }
 
+status master_redial(master *m, int32_t i, error *err)
+{
+    server *s = &m->servers[i];
+    net_close(&s->socket, 0);
+    s->left_us = s->welcomed ? clock_us() : s->left_us;
+    s->welcomed = false;
+    return net_dial(m->o->net, m->o->servers[i], &s->socket, err);
+}
+
 status master_serve_servers(master *m, error *err)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++) {
@@ -414,10 +426,7 @@ status master_serve_servers(master *m, error *err)
             }
             /* what came before the loss counts: it may say why the server left */
             TRY(receive_server(m, i, INT64_MAX, err));
-            net_close(&s->socket, 0);
-            s->left_us = s->welcomed ? clock_us() : s->left_us;
-            s->welcomed = false;
-            TRY(net_dial(m->o->net, m->o->servers[i], &s->socket, err));
+            TRY(master_redial(m, i, err));
         }
         /* servers that keep us busy, with cuts on a slow disk, do not keep us from all else */
         TRY(receive_server(m, i, clock_us() + TURN_US, err));

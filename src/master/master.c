@@ -50,6 +50,7 @@ static status tick(master *m, error *err)
     m->tick_us = now;
     drop_silent(m, now);
     for (int32_t i = 0; i < m->o->n_servers; i++) {
+        m->servers[i].unanswered++;
         if (m->servers[i].welcomed)
             master_send(m->servers[i].socket, NULL, master_head(m, WIRE_HEARTBEAT, 0), NULL);
         else
@@ -62,6 +63,7 @@ static status tick(master *m, error *err)
         TRY(ledger_sync(m->ledger, err));
     }
     TRY(master_watch_servers(m, now, err));
+    master_tell_hung(m, now);
     TRY(master_try_setup(m, err));
     return master_check_lost(m, now, err);
 }

@@ -112,6 +112,20 @@ status master_give_up(master *m, const char *why, error *err)
     return master_turn(m, -1, why, err);
 }
 
+/* As our heartbeats have it, too, one a second, the last of which had no time to be answered: after a
+ * freeze of our own nobody has been silent. */
+static double silence_s(const server *s, int64_t now_us)
+{
+    double silent = (double)(now_us - s->heard_us) / SECOND_US, asked = s->unanswered - 1;
+    return silent < asked ? silent : asked;
+}
+
+/* Loading a checkpoint may keep a server longer than any message does. */
+static bool may_hang(const master *m)
+{
+    return m->phase == RUN || (m->phase == SETUP && m->keeps);
+}
+
 status master_watch_servers(master *m, int64_t now_us, error *err)
 {
     if (!m->assign.copies || m->phase < SETUP || m->phase > RUN)
@@ -120,16 +134,42 @@ status master_watch_servers(master *m, int64_t now_us, error *err)
     if (m->phase == RUN && !saver_is_cutting(m->saver, master_applied(m)) &&
         assign_balance(&m->assign))
         return master_turn(m, -1, "act again for what they were dealt", err);
+    double limit_s = master_option(m, "distributed.heartbeat_timeout");
     for (int32_t i = 0; i < m->o->n_servers; i++) {
         server *s = &m->servers[i];
-        double silent = (double)(now_us - s->heard_us) / SECOND_US;
-        if (s->welcomed || silent < master_option(m, "distributed.heartbeat_timeout") ||
+        bool hangs = s->welcomed && may_hang(m);
+        if ((s->welcomed && !hangs) || silence_s(s, now_us) < limit_s ||
             !assign_needs(&m->assign, i) || !assign_bears(&m->assign, i))
             continue;
+        if (hangs)
+            TRY(master_redial(m, i, err)); /* thawed it says WELCOME, and is sent what it missed */
         s->lineage = 0;
-        return master_turn(m, i, "is silent and its connection is gone", err);
+        return master_turn(m, i, hangs ? "hangs" : "is silent and its connection is gone", err);
     }
     return OK;
+}
+
+void master_tell_hung(master *m, int64_t now_us)
+{
+    char name[TASK_NAME];
+    double limit_s = master_option(m, "distributed.hang_timeout");
+    for (int32_t i = 0; i < m->o->n_servers && may_hang(m); i++) {
+        server *s = &m->servers[i];
+        if (s->hangs || !s->heard_us || silence_s(s, now_us) < limit_s || s->refused)
+            continue;
+        s->hangs = true;
+        LOG_W("HUNG", "task=%s silent=%.1fs: it has to be started again",
+              task_name((task){ROLE_PS, i}, name), silence_s(s, now_us));
+    }
+    for (size_t i = 0; i < m->members.n && may_hang(m); i++) {
+        member *one = &m->members.at[i];
+        double silent = (double)(now_us - one->heard_us) / SECOND_US;
+        if (one->hangs || one->suspect || one->connection < 0 || silent < limit_s)
+            continue;
+        one->hangs = true;
+        LOG_W("HUNG", "task=%s silent=%.1fs: it has to be started again", member_name(one, name),
+              silent);
+    }
 }
 
 /* The two may not reach each other although both reach us. A standby that is silent here too is

@@ -45,6 +45,8 @@ typedef struct server {
     const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
     int64_t lowest, newest;         /* versions of the parts it acts for; -1: none */
     int64_t heard_us;
+    int32_t unanswered;             /* heartbeats since then */
+    bool hangs;                     /* said so, and not heard since */
     int64_t left_us;                /* when its connection was lost */
 } server;
 
@@ -147,6 +149,9 @@ MUST_USE status master_give_up(master *m, const char *why, error *err);
 /* Once a second: a lost server that has a standby is not waited for, one that is abreast again acts
  * again. */
 MUST_USE status master_watch_servers(master *m, int64_t now_us, error *err);
+/* Who keeps its connection and has been silent for hang_timeout has to be restarted by somebody: the one
+ * who started it reads that (job/process/supervise.h). */
+void master_tell_hung(master *m, int64_t now_us);
 /* A standby is abreast, or (head.step) does not answer whom it stands by for. */
 MUST_USE status master_take_backed(master *m, int32_t s, const wire_head *h, error *err);
 void master_fill_shards(const master *m, Wire__Setup *ret);
@@ -198,6 +203,8 @@ MUST_USE status master_cut_over(master *m, uint32_t id, status st, const error *
 /* waits.c */
 void master_warn_of_waits(master *m, int64_t now_us);
 /* E_LOST names who has been awaited for too long. */
+/* Whatever connection there was to that server, it counts no more. hear.c */
+MUST_USE status master_redial(master *m, int32_t server, error *err);
 MUST_USE status master_check_lost(const master *m, int64_t now_us, error *err);
 
 /* goodbye.c: says how it ended to all, until they have left or for GOODBYE_US. */

@@ -35,6 +35,7 @@ typedef struct worker {
     wire_head identity;             /* job id, era, incarnation */
     uint64_t view_id;
     bool is_up;                     /* the connection to the master */
+    bool master_hangs;              /* said so, and not heard since */
     bool is_refused;                /* by the master, which then need not hear why we leave */
     bool welcomed, has_view, stopped;
     int64_t master_heard_us, tick_us, stop_us, preempt_us;

@@ -218,6 +218,7 @@ static status take(worker *w, const net_message *m, error *err)
     if (of_our_job && h.era < w->identity.era)
         return OK;                  /* a newer master leads the job */
     w->master_heard_us = clock_us();
+    w->master_hangs = false;
     if (h.type == WIRE_ALIVE)
         return take_alive(w, &h, err);
     if (h.type == WIRE_REPORTED)
@@ -373,6 +374,16 @@ static status check_master_lost(const worker *w, error *err)
                 silent, trouble ? ": " : "", trouble ? trouble : "");
 }
 
+/* Whoever started the master reads it (job/process/supervise.h), as of others what the master says. */
+static void tell_hung(worker *w)
+{
+    double silent = master_silence_s(w);
+    if (!w->is_up || w->master_hangs || silent < config_f64(w->o->config, "distributed.hang_timeout"))
+        return;
+    w->master_hangs = true;
+    LOG_W("HUNG", "task=master.0 silent=%.1fs: it has to be started again", silent);
+}
+
 static status tick(worker *w, error *err)
 {
     int64_t now = clock_us();
@@ -386,6 +397,7 @@ static status tick(worker *w, error *err)
     w->tick_us = now;
     TRY(w->unordered ? crew_tick(w->crew, err) : kv_tick(w->kv, err));
     TRY(say_alive(w, err));
+    tell_hung(w);
     if (is_master_silent(w))
         TRY(kv_greet(worker_kv(w), err)); /* the servers may know another one */
     return check_master_lost(w, err);

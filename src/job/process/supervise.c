@@ -42,19 +42,35 @@ typedef struct supervision {
 
 /* --- what tasks say --- */
 
-/* The master's own words, by their stable id: "... error FAILED task=worker.1 code=3 ...". */
+/* Their own words, by their stable ids: "... error FAILED task=worker.1 code=3 ...". */
 #define BLAME " error FAILED task="
+#define HANGS " warn HUNG task="
+
+/* The task whose name stands behind `words` in the line; NULL if there is none. */
+static child *find_named(const supervision *s, const char *line, const char *words)
+{
+    const char *name = strstr(line, words);
+    size_t bytes = name ? strcspn(name + strlen(words), " ") : 0;
+    for (int i = 0; name && i < s->n; i++)
+        if (strlen(s->children[i].name) == bytes &&
+            memcmp(s->children[i].name, name + strlen(words), bytes) == 0)
+            return &s->children[i];
+    return NULL;
+}
 
 static void note_blame(supervision *s, const char *line)
 {
-    const char *name = strstr(line, BLAME);
-    if (!name || s->blamed)
+    if (!s->blamed)
+        s->blamed = find_named(s, line, BLAME);
+}
+
+static void note_hung(supervision *s, const char *line)
+{
+    child *c = find_named(s, line, HANGS);
+    if (!c || c->has_ended)
         return;
-    name += strlen(BLAME);
-    size_t bytes = strcspn(name, " ");
-    for (int i = 0; i < s->n; i++)
-        if (strlen(s->children[i].name) == bytes && !memcmp(s->children[i].name, name, bytes))
-            s->blamed = &s->children[i];
+    screen_say("%s hangs: it is killed", c->name);
+    child_kill(c, SIGKILL);
 }
 
 /* Why a task failed, as itself and the master say it, is told once, by us, when we know who was first. */
@@ -71,6 +87,8 @@ static void take_line(void *user, child *c, int stream, const char *line, bool i
     supervision *s = user;
     if (c->task.role == ROLE_MASTER && stream == 1)
         note_blame(s, line);
+    if (stream == 1)
+        note_hung(s, line);
     if (stream == 0 || !is_told_later(c, line))
         screen_show(c, stream, line, is_bar);
 }

@@ -15,6 +15,7 @@ typedef struct member {
     bool alive;                     /* says hello and heartbeats; dead ones keep their place */
     bool suspect;                   /* its connection is gone, and it was not heard since */
     int64_t suspect_us;             /* since when */
+    bool hangs;                     /* said so, and not heard since */
     bool refused;                   /* its declaration is not the job's: nothing it says counts */
     bool whole;                     /* was there when the era began, or holds a version since */
     bool declared;                  /* what this life of it declared is the job's */

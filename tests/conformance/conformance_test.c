@@ -20,7 +20,7 @@
 
 #define DATA "/usr/share/libonnx-testdata/data"
 
-enum { SKIPPED = 77, LEAST_PASSES = 974, MOST_OPS = 512 };
+enum { SKIPPED = 77, LEAST_PASSES = 999, MOST_OPS = 512 };
 
 static const char *const families[] = {"node", "simple", "pytorch-converted", "pytorch-operator"};
 static const char *const verdict_names[VERDICTS] = {
@@ -81,6 +81,8 @@ static const struct {
     {"test_averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True",
      "ONNX 1.17 divides by places beyond the padding too; 1.23 and ONNX Runtime do not"},
     {"test_cast_FLOAT_to_BFLOAT16", "ONNX 1.12 writes the bits of the numbers, as uint16"},
+    {"test_qlinearmatmul_2D_int8", "ONNX 1.17 wraps; 1.23 takes the nearest there is, as the text says"},
+    {"test_qlinearmatmul_3D_int8", "ONNX 1.17 wraps; 1.23 takes the nearest there is, as the text says"},
     {"test_cast_FLOAT_to_INT4", "ONNX 1.17 takes the nearest there is; 1.23 wraps"},
     {"test_cast_FLOAT_to_UINT4", "ONNX 1.17 takes the nearest there is; 1.23 wraps"},
     {"test_cast_FLOAT16_to_INT4", "ONNX 1.17 takes the nearest there is; 1.23 wraps"},

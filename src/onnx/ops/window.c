@@ -1,5 +1,6 @@
 /* Convolution and pooling over 1 to 3 spatial axes. */
 #include "onnx/ops.h"
+#include "onnx/ops/conv.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -69,28 +70,34 @@ static status read_window(call *c, const graph_shape *x, const int64_t *kernel, 
     return OK;
 }
 
-/* Operands and attributes that both directions of a convolution share. */
-static status read_conv(call *c, graph_val in[3], conv_attr *ret, error *err)
+status conv_attributes(call *c, const graph_shape *x, const graph_shape *k, conv_attr *ret,
+                       error *err)
 {
     window w;
     conv_attr attr = {.group = call_int(c, "group")};
-    in[2] = GRAPH_NONE;
-    for (int32_t i = 0; i < 3; i++)
-        if (i < 2 || call_has(c, i))
-            TRY(call_value(c, i, &in[i], err));
-    graph_shape x = call_shape_of(c, in[0]), k = call_shape_of(c, in[1]);
-    if (k.rank != x.rank)
-        return FAIL(err, E_DATA, "its weights have %" PRId32 " axes, its input %" PRId32, k.rank,
-                    x.rank);
+    if (k->rank != x->rank)
+        return FAIL(err, E_DATA, "its weights have %" PRId32 " axes, its input %" PRId32, k->rank,
+                    x->rank);
     if (attr.group < 1)
         return FAIL(err, E_DATA, "its group is %" PRId64, attr.group);
-    TRY(read_window(c, &x, k.dim + 2, &w, err));
+    TRY(read_window(c, x, k->dim + 2, &w, err));
     memcpy(attr.strides, w.strides, sizeof attr.strides);
     memcpy(attr.dilations, w.dilations, sizeof attr.dilations);
     memcpy(attr.pads, w.pads, sizeof attr.pads);
     attr.auto_pad = w.auto_pad;
     *ret = attr;
     return OK;
+}
+
+/* Operands and attributes that both directions of a convolution share. */
+static status read_conv(call *c, graph_val in[3], conv_attr *ret, error *err)
+{
+    in[2] = GRAPH_NONE;
+    for (int32_t i = 0; i < 3; i++)
+        if (i < 2 || call_has(c, i))
+            TRY(call_value(c, i, &in[i], err));
+    graph_shape x = call_shape_of(c, in[0]), k = call_shape_of(c, in[1]);
+    return conv_attributes(c, &x, &k, ret, err);
 }
 
 status onnx_op_conv(call *c, error *err)

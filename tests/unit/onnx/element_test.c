@@ -11,6 +11,7 @@
 #include "unit/onnx/support_import.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void numbers_are_rounded_to_their_type(void **state)
@@ -123,6 +124,35 @@ static void what_has_no_place_is_refused(void **state)
     file_destroy(&f);
 }
 
+/* Sums of products that float32 cannot hold exactly are refused, not rounded. */
+static void integer_products_are_exact(void **state)
+{
+    (void)state;
+    for (int n = 258; n <= 259; n++) {
+        char shape[2][16];
+        file *f = file_create(17);
+        snprintf(shape[0], sizeof shape[0], "6,%d", n);
+        snprintf(shape[1], sizeof shape[1], "%d,2", n);
+        file_input(f, "x", FILE_FLOAT, "N,6");
+        file_weights(f, "u", shape[0]);
+        file_weights(f, "v", shape[1]);
+        file_node(f, "MatMul", "x u", "xu");
+        file_int(f, file_node(f, "Cast", "xu", "a"), "to", INT8);
+        file_int(f, file_node(f, "Cast", "v", "b"), "to", INT8);
+        file_node(f, "MatMulInteger", "a b", "y");
+        file_output(f, "y");
+        if (n == 259)
+            expect_error(f, E_UNSUPPORTED,
+                         "(MatMulInteger): it sums 259 products; up to 258 are exact here");
+        else {
+            imported p = import_ok(f, ONNX_TRAIN);
+            assert_int_equal(p.i.outputs[0].element, FILE_INT32);
+            imported_fini(&p);
+        }
+        file_destroy(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +161,7 @@ int main(void)
         cmocka_unit_test(integers_wrap),
         cmocka_unit_test(sums_of_bytes_wrap),
         cmocka_unit_test(what_has_no_place_is_refused),
+        cmocka_unit_test(integer_products_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

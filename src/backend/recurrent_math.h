@@ -51,7 +51,7 @@ INLINE float rnn_forward(float gate, bool relu)
 /* dh to the gradient of the gate, by what came out. */
 INLINE float rnn_backward(float dh, float y, bool relu)
 {
-    return relu ? (y > 0.0f ? dh : 0.0f) : dh * (1.0f - y * y);
+    return relu ? (y <= 0.0f ? 0.0f : dh) : dh * (1.0f - y * y);
 }
 
 /* GRU: z, r after their activations. */

@@ -274,7 +274,8 @@ INLINE float wide_pow(float x, float y)
     exponent = base == 1.0 ? 0.0 : exponent;
     double z = wide_exp_d(exponent);
     double turned = half_whole == half ? z : -z;          /* an odd power */
-    turned = whole == power ? turned : __builtin_nan(""); /* a broken one */
+    double broken = base == (double)__builtin_inff() ? z : __builtin_nan("");
+    turned = whole == power ? turned : broken;
     z = x < 0.0f ? turned : z;
     return (float)(power == 0.0 || x == 1.0f ? 1.0 : z);
 }

@@ -7,6 +7,7 @@
 #include "backend/cpu/reduce.h"
 #include "backend/cpu/team.h"
 #include "backend/math.h"
+#include "backend/product.h"
 #include "common/base/alloc.h"
 
 /* acc takes in a row: n elements one to a lane in turn, or `width` columns of each of `rows` rows.
@@ -175,23 +176,15 @@ typedef struct prod_bwd_task {
     const float *dy, *x;
 } prod_bwd_task;
 
-/* The product of all others: of all divided by one's own, unless there are zeros. */
 static void prod_bwd_position(const prod_bwd_task *t, int64_t k, double dy)
 {
-    int64_t n = reduce_depth(t->s), zeros = 0;
-    double product = dy;
-    for (int64_t i = 0; i < n; i++) {
-        double x = (double)t->x[reduce_element(t->s, k, i)];
-        zeros += x == 0.0;
-        product *= x == 0.0 ? 1.0 : x;
-    }
+    int64_t n = reduce_depth(t->s);
+    factors all = {.product = dy};
+    for (int64_t i = 0; i < n; i++)
+        factors_take(&all, (double)t->x[reduce_element(t->s, k, i)]);
     for (int64_t i = 0; i < n; i++) {
         int64_t e = reduce_element(t->s, k, i);
-        double x = (double)t->x[e];
-        if (zeros == 0)
-            t->dx[e] = (float)(product / x);
-        else
-            t->dx[e] = zeros == 1 && x == 0.0 ? (float)product : 0.0f;
+        t->dx[e] = (float)factors_but(&all, (double)t->x[e]);
     }
 }
 

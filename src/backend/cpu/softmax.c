@@ -11,6 +11,8 @@
 #include "backend/math.h"
 #include "common/base/alloc.h"
 
+#include <string.h>
+
 enum { SOFTMAX_GRAIN = 8192 }; /* elements */
 
 SIMD_CLONES
@@ -56,6 +58,26 @@ static void row_log_softmax_bwd(float *dx, const float *dy, const float *y, floa
     SIMD_LOOP
     for (int64_t i = 0; i < n; i++)
         dx[i] = dy[i] - vec_exp(y[i]) * sum;
+}
+
+/* Whether nothing flows back through the row. */
+static bool row_is_zero(const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] != 0.0f)
+            return false;
+    return true;
+}
+
+/* Where nothing flows back, nothing does through a row of NaN either: one that may look at nothing. */
+static void row_bwd(float *dx, const float *dy, const float *y, int64_t n, bool log)
+{
+    float sum = log ? row_sum(dy, n) : row_dot(dy, y, n);
+    bool may_be_zero = log ? sum == 0.0f : sum != sum;
+    if (may_be_zero && row_is_zero(dy, n))
+        memset(dx, 0, (size_t)n * sizeof *dx);
+    else
+        (log ? row_log_softmax_bwd : row_softmax_bwd)(dx, dy, y, sum, n);
 }
 
 void softmax_measure_row(const float *x, int64_t n, float *ret_max, float *ret_log_sum)
@@ -137,13 +159,18 @@ static void columns_bwd(float *dx, const float *dy, const float *y, int64_t n, i
                         int width, bool log)
 {
     float sum[LANES] = {0};
-    for (int64_t i = 0; i < n; i++)
-        for (int j = 0; j < width; j++)
-            sum[j] += log ? dy[i * step + j] : dy[i * step + j] * y[i * step + j];
+    bool flows[LANES] = {false};
     for (int64_t i = 0; i < n; i++)
         for (int j = 0; j < width; j++) {
             int64_t k = i * step + j;
-            dx[k] = log ? dy[k] - vec_exp(y[k]) * sum[j] : y[k] * (dy[k] - sum[j]);
+            sum[j] += log ? dy[k] : dy[k] * y[k];
+            flows[j] |= dy[k] != 0.0f;
+        }
+    for (int64_t i = 0; i < n; i++)
+        for (int j = 0; j < width; j++) {
+            int64_t k = i * step + j;
+            float slope = log ? dy[k] - vec_exp(y[k]) * sum[j] : y[k] * (dy[k] - sum[j]);
+            dx[k] = flows[j] ? slope : 0.0f;
         }
 }
 
@@ -185,10 +212,8 @@ static void backward_outer(int64_t begin, int64_t end, void *arg)
         int64_t at = o * s->axis * s->inner;
         float *dx = t->y + at;
         const float *dy = t->x + at, *y = t->z + at;
-        if (s->inner == 1 && s->log)
-            row_log_softmax_bwd(dx, dy, y, row_sum(dy, s->axis), s->axis);
-        else if (s->inner == 1)
-            row_softmax_bwd(dx, dy, y, row_dot(dy, y, s->axis), s->axis);
+        if (s->inner == 1)
+            row_bwd(dx, dy, y, s->axis, s->log);
         else
             for (int64_t i = 0; i < s->inner; i += LANES) {
                 int width = s->inner - i < LANES ? (int)(s->inner - i) : LANES;

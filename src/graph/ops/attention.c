@@ -6,6 +6,7 @@
  * axes it is broadcast over; one that is the same for all keys has none, for softmax does not see it.
  */
 #include "graph/attention.h"
+#include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
 #include <inttypes.h>
@@ -106,8 +107,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     }
     if (!want_din[3] || out[3] != GRAPH_NONE)
         return OK;
-    shape_attr none = {.shape = graph_value_at(g, n.in[3])->shape};
-    return graph_add_1(g, OP_ZERO, NULL, NULL, 0, &none, &ret_din[3], err);
+    graph_shape mask = emit_shape_of(g, n.in[3]);
+    return emit_zero(g, &mask, &ret_din[3], err);
 }
 
 /* Half of the scores are not looked at when attention is causal and square. */

@@ -1,6 +1,7 @@
 /*
  * Pow with broadcasting: da = dy b a^(b-1), which is 0 where b is, and db = dy y ln a, which is 0
- * where a is not positive. An exponent that is one known number spares the questions.
+ * where a is and b is not below 0, and no number where a is below 0. An exponent that is one known
+ * number spares the questions.
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
@@ -10,17 +11,6 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
 {
     TRY(rule_float(g, n, 0, err));
     return rule_binary(g, n, ret_shape, ret_dtype, err);
-}
-
-/* `v` where the condition holds, else 0 */
-static status emit_where(graph *g, graph_op compare, graph_val of, graph_val v, graph_val *ret,
-                         error *err)
-{
-    graph_val nothing, holds;
-    TRY(emit_number(g, 0.0f, &nothing, err));
-    TRY(emit_2(g, compare, of, nothing, NULL, &holds, err));
-    const graph_val in[] = {holds, v, nothing};
-    return graph_add_1(g, OP_WHERE, NULL, in, 3, NULL, ret, err);
 }
 
 /* dy b a^(b-1) for a known b */
@@ -54,10 +44,15 @@ static status grad_base(graph *g, const graph_node *n, graph_val dy, graph_val *
 
 static status grad_exponent(graph *g, const graph_node *n, graph_val dy, graph_val *ret, error *err)
 {
-    graph_val slope;
+    graph_val slope, nothing, zero, counts, is_flat;
     TRY(emit_1(g, OP_LOG, n->in[0], NULL, &slope, err));
     TRY(emit_2(g, OP_MUL, n->out[0], slope, NULL, &slope, err));
-    TRY(emit_where(g, OP_GREATER, n->in[0], slope, &slope, err));
+    TRY(emit_number(g, 0.0f, &nothing, err));
+    TRY(emit_2(g, OP_EQUAL, n->in[0], nothing, NULL, &zero, err));
+    TRY(emit_2(g, OP_GREATER_OR_EQUAL, n->in[1], nothing, NULL, &counts, err));
+    TRY(emit_2(g, OP_AND, zero, counts, NULL, &is_flat, err));
+    const graph_val in[] = {is_flat, nothing, slope};
+    TRY(graph_add_1(g, OP_WHERE, NULL, in, 3, NULL, &slope, err));
     return emit_2(g, OP_MUL, dy, slope, NULL, ret, err);
 }
 

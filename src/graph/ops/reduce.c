@@ -94,15 +94,22 @@ static status grad_sum(graph *g, int32_t node, const graph_val *dout, const bool
     return emit_1(g, OP_EXPAND, dy, &(shape_attr){.shape = x}, &ret_din[0], err);
 }
 
-/* dy sign(x); 2 dy x; dy x / y, which is 0 where y is */
+/* dy sign(x), which is 0 where x is no number */
+static status grad_absolute(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                            graph_val *ret_din, error *err)
+{
+    graph_val dy;
+    TRY(grad_sum(g, node, dout, want_din, &dy, err));
+    return emit_2(g, OP_ABS_BWD, dy, graph_node_at(g, node)->in[0], NULL, ret_din, err);
+}
+
+/* 2 dy x; dy x / y, which is 0 where y is */
 static status grad_norm(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
                         graph_val *ret_din, error *err)
 {
     (void)want_din;
     graph_node n = *graph_node_at(g, node);
     graph_val dy = dout[0], x = n.in[0];
-    if (n.op == OP_REDUCE_L1)
-        TRY(emit_1(g, OP_SIGN, x, NULL, &x, err));
     if (n.op == OP_REDUCE_SUM_SQUARE)
         TRY(emit_scale(g, dy, 2.0f, &dy, err));
     if (n.op == OP_REDUCE_L2) {
@@ -117,16 +124,15 @@ static status grad_norm(graph *g, int32_t node, const graph_val *dout, const boo
     return emit_2(g, OP_MUL, x, dy, NULL, &ret_din[0], err);
 }
 
-/* dy e^-y for every element, or dy e^(x-y) */
+/* dy / sum for every element, or dy e^(x-y) */
 static status grad_log(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
                        graph_val *ret_din, error *err)
 {
     graph_node n = *graph_node_at(g, node);
     graph_val y, share, dy;
     if (n.op == OP_REDUCE_LOG_SUM) {
-        TRY(emit_1(g, OP_NEG, n.out[0], NULL, &y, err));
-        TRY(emit_1(g, OP_EXP, y, NULL, &share, err));
-        TRY(emit_2(g, OP_MUL, share, dout[0], NULL, &dy, err));
+        TRY(emit_1(g, OP_REDUCE_SUM, n.in[0], n.attr, &share, err));
+        TRY(emit_2(g, OP_DIV, dout[0], share, NULL, &dy, err));
         return grad_sum(g, node, &dy, want_din, ret_din, err);
     }
     TRY(keep_axes(g, &n, n.out[0], &y, err));
@@ -187,7 +193,7 @@ ROW(REDUCE_MEAN, reduce_mean, "ReduceMean", infer_float, grad_sum)
 ROW(REDUCE_MAX, reduce_max, "ReduceMax", infer, grad_extreme)
 ROW(REDUCE_MIN, reduce_min, "ReduceMin", infer, grad_extreme)
 ROW(REDUCE_PROD, reduce_prod, "ReduceProd", infer, grad_prod)
-ROW(REDUCE_L1, reduce_l1, "ReduceL1", infer_float, grad_norm)
+ROW(REDUCE_L1, reduce_l1, "ReduceL1", infer_float, grad_absolute)
 ROW(REDUCE_L2, reduce_l2, "ReduceL2", infer_float, grad_norm)
 ROW(REDUCE_SUM_SQUARE, reduce_sum_square, "ReduceSumSquare", infer_float, grad_norm)
 ROW(REDUCE_LOG_SUM, reduce_log_sum, "ReduceLogSum", infer_float, grad_log)

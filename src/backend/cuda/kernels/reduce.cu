@@ -6,6 +6,7 @@
 
 #include "backend/cuda/kernels/reduce.h"
 #include "backend/math.h"
+#include "backend/product.h"
 
 /* What the folds here read and write. */
 template <typename T> struct reduction {
@@ -198,36 +199,23 @@ void launch_reduce_whole(cuda_stream stream, const launch_reduce_call *c, void *
                c->space, c->kind);
 }
 
-/* The product of all numbers but the zeros, and how many those are. */
-struct product_state {
-    double product;
-    int64_t zeros;
-};
-
-/* A number's slope is the product of all others: of all divided by itself, unless there are zeros.
- */
 template <int THREADS>
 static KERNEL(ROW_BLOCK<THREADS>, reduce_prod_bwd, float *dx, const float *dy, const float *x,
               reduce_space s)
 {
     int64_t width = reduce_width(&s), depth = reduce_depth(&s);
     for (int64_t k = row_first(); k < width; k += row_step()) {
-        product_state all = {1.0, 0};
-        for (int64_t i = threadIdx.x; i < depth; i += THREADS) {
-            double one = (double)x[reduce_element(&s, k, i)];
-            all.zeros += one == 0.0;
-            all.product *= one == 0.0 ? 1.0 : one;
-        }
+        factors all = {1.0, 0, 0, 0};
+        for (int64_t i = threadIdx.x; i < depth; i += THREADS)
+            factors_take(&all, (double)x[reduce_element(&s, k, i)]);
         all.product = row_fold<THREADS>(all.product, 1.0, [](double a, double b) { return a * b; });
         all.zeros = row_sum<THREADS>(all.zeros);
+        all.infinities = row_sum<THREADS>(all.infinities);
+        all.no_numbers = row_sum<THREADS>(all.no_numbers);
         all.product *= (double)dy[k];
         for (int64_t i = threadIdx.x; i < depth; i += THREADS) {
             int64_t at = reduce_element(&s, k, i);
-            double one = (double)x[at];
-            if (all.zeros == 0)
-                dx[at] = (float)(all.product / one);
-            else
-                dx[at] = all.zeros == 1 && one == 0.0 ? (float)all.product : 0.0f;
+            dx[at] = (float)factors_but(&all, (double)x[at]);
         }
     }
 }

@@ -13,10 +13,20 @@ static __device__ __forceinline__ float softmax_of(float x, measure m, float inv
     return log ? (x - m.most) - log_sum : vec_exp_below(x - m.most) * inverse;
 }
 
-/* backward: `sum` is that of dy, or of dy y */
+/* Backward. Where nothing flows back, nothing does through a row of NaN either: one that may look at
+ * nothing. */
+static __device__ __forceinline__ float share_of(float dy, float y, bool log)
+{
+    return log ? dy : (dy == 0.0f ? 0.0f : dy * y);
+}
+
+/* `sum`: of the shares */
 static __device__ __forceinline__ float slope_of(float dy, float y, float sum, bool log)
 {
-    return log ? dy - vec_exp(y) * sum : y * (dy - sum);
+    float off = log ? sum : dy - sum;
+    if (off == 0.0f)
+        return log ? dy : 0.0f;
+    return log ? dy - vec_exp(y) * sum : y * off;
 }
 
 template <typename T, int THREADS>
@@ -61,7 +71,7 @@ static KERNEL(ROW_BLOCK<THREADS>, softmax_bwd_rows, T *dx, const T *dy, const T 
         for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
             quad d = quad_load(slope, i, n, aligned), q = quad_load(own, i, n, aligned);
             for (int j = 0; j < 4; j++)
-                sum += log ? d.v[j] : d.v[j] * q.v[j];
+                sum += share_of(d.v[j], q.v[j], log);
         }
         sum = row_sum<THREADS>(sum);
         for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
@@ -81,10 +91,8 @@ static KERNEL(COLUMN_THREADS, softmax_bwd_columns, T *dx, const T *dy, const T *
          c += (int64_t)gridDim.x * COLUMN_THREADS) {
         int64_t at = c / inner * n * LD(inner) + c % inner;
         float sum = 0.0f;
-        for (int64_t i = 0; i < n; i++) {
-            float d = to_float(dy[at + i * inner]);
-            sum += log ? d : d * to_float(y[at + i * inner]);
-        }
+        for (int64_t i = 0; i < n; i++)
+            sum += share_of(to_float(dy[at + i * inner]), to_float(y[at + i * inner]), log);
         for (int64_t i = 0; i < n; i++)
             dx[at + i * inner] = stored<T>(
                 slope_of(to_float(dy[at + i * inner]), to_float(y[at + i * inner]), sum, log));

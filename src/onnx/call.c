@@ -64,7 +64,7 @@ status call_known(call *c, int32_t i, const host_tensor **ret, error *err)
         return OK;
     return call_refuse(err,
                        "its input %" PRId32 " ('%s') depends on data, but must be known before "
-                       "the run",
+                       "the run; export it with fixed sizes there",
                        i, c->node->input[i]);
 }
 

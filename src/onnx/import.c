@@ -276,7 +276,9 @@ static status find_outputs(importer *im, const scope *s, const char *const *want
         if (!out)
             return FAIL(err, E_DATA, "nothing makes the output '%s'", wanted[i]);
         if (out->kind == SLOT_UNMADE || out->kind == SLOT_ABSENT || out->kind == SLOT_LIST)
-            return FAIL(err, E_UNSUPPORTED, "the output '%s' is one that is not supported",
+            return FAIL(err, E_UNSUPPORTED,
+                        "the output '%s' is one that its operator does not make here; leave it out of "
+                        "model.outputs",
                         wanted[i]);
         r->outputs[i] = (onnx_result){.name = wanted[i], .value = GRAPH_NONE};
         if (out->kind != SLOT_REFUSED)

@@ -30,5 +30,5 @@ status onnx_only_known(call *c, error *err)
 {
     (void)c;
     return call_refuse(err, "it reads data, but can only be carried out on what is known before "
-                            "the run");
+                            "the run; export it with fixed sizes there");
 }

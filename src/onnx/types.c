@@ -87,7 +87,7 @@ static status settle_known(const onnx_element *e, host_tensor *h, error *err)
 static status settle_value(call *c, const onnx_element *e, slot *s, error *err)
 {
     if (e->onnx == ONNX_UINT64)
-        return call_refuse(err, "it makes uint64 of data, which is not supported");
+        return call_refuse(err, "it makes uint64 of data, which is not supported; int64 is");
     if (element_is_narrow_integer(e))
         TRY(types_wrap(c->im, e, &s->value, err));
     s->element = e->onnx;

@@ -36,16 +36,19 @@ static const onnx_schema *find_schema(importer *im, const scope *s, const Onnx__
     if (!first && is_main)
         walk_refuse(im, n, "ONNX has no such operator, up to opset %d", ONNX_OPSET_MAX);
     else if (!first)
-        walk_refuse(im, n, "no such operator in the domain '%s' here", domain);
+        walk_refuse(im, n, "no such operator in the domain '%s' here; export it written out in ONNX's own",
+                    domain);
     else if (version <= 0)
-        walk_refuse(im, n, "the model does not say which version of the domain '%s' it uses",
+        walk_refuse(im, n, "the model does not say which version of the domain '%s' it uses; give it an "
+                    "opset_import",
                     *domain ? domain : "ai.onnx");
     else if (is_main && version > ONNX_OPSET_MAX)
-        walk_refuse(im, n, "the model uses opset %" PRId64 ", newer than %d", version,
-                    ONNX_OPSET_MAX);
+        walk_refuse(im, n, "the model uses opset %" PRId64 ", newer than %d; export it with that opset_version",
+                    version, ONNX_OPSET_MAX);
     else if (!(schema = onnx_schema_find(domain, type, version)))
-        walk_refuse(im, n, "this operator is not in opset %" PRId64 "; since %" PRId64, version,
-                    first->since);
+        walk_refuse(im, n, "this operator is not in opset %" PRId64 "; since %" PRId64
+                    ", with which the model may be exported",
+                    version, first->since);
     else
         return schema;
     return NULL;
@@ -56,9 +59,11 @@ static const onnx_op *find_row(importer *im, const Onnx__NodeProto *n, int64_t v
 {
     const onnx_op *row = onnx_op_find(onnx_text(n->domain), onnx_text(n->op_type));
     if (!row)
-        walk_refuse(im, n, "this operator is not supported");
+        walk_refuse(im, n, "this operator is not supported; docs/MODELS.md lists those it may be "
+                           "written in");
     else if (version < row->first) {
-        walk_refuse(im, n, "supported from opset %" PRId64 " on, the model uses %" PRId64,
+        walk_refuse(im, n, "supported from opset %" PRId64 " on, the model uses %" PRId64
+                    "; export it with a newer one",
                     row->first, version);
         return NULL;
     }
@@ -174,7 +179,7 @@ static void refuse_unmade(importer *im, const call *c)
 {
     for (int32_t i = 0; i < c->n_in; i++)
         if (c->in[i]->kind == SLOT_UNMADE)
-            walk_refuse(im, c->node, "it reads '%s', an output that is not supported",
+            walk_refuse(im, c->node, "it reads '%s', an output that its operator does not make here; do without it",
                         c->node->input[i]);
 }
 

@@ -14,7 +14,8 @@ static status of_two(call *c, graph_op op, error *err)
 {
     graph_val in[2];
     if (c->version < 7 && call_int(c, "broadcast"))
-        return call_refuse(err, "broadcasting as in opsets below 7 is not supported");
+        return call_refuse(err, "broadcasting as in opsets below 7 is not supported; export it with "
+                                "a newer opset");
     TRY(inputs(c, in, 2, err));
     return call_finish(c, op, in, 2, NULL, err);
 }

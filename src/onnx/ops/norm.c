@@ -44,7 +44,8 @@ status onnx_op_batch_normalization(call *c, error *err)
     batch_norm_attr attr = {.epsilon = (float)call_float(c, "epsilon"),
                             .training = batch_norm_trains(c)};
     if (c->version < 9 && call_int(c, "spatial") == 0)
-        return call_refuse(err, "statistics for each element (spatial=0) are not supported");
+        return call_refuse(err, "statistics for each element (spatial=0) are not supported; flatten "
+                                "its input to [batch, elements]");
     for (int32_t i = 0; i < 5; i++) {
         if (!call_has(c, i))
             return FAIL(err, E_DATA, "its input %d is missing", (int)i);

@@ -38,7 +38,7 @@ static status read_activations(call *c, const char *const *words, size_t n, recu
         return call_refuse(err, "its directions have different activations");
     attr->relu = n_relu > 0;
     if (call_float_or(c, "clip", 0.0) > 0.0 || call_flag(c, "input_forget"))
-        return call_refuse(err, "clip and input_forget are not supported");
+        return call_refuse(err, "clip and input_forget are not supported; export it without them");
     return OK;
 }
 

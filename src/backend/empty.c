@@ -26,6 +26,7 @@ static bool value_of(graph_op op, double *ret)
     case OP_GROUP_NORMALIZATION_BWD:
     case OP_ATTENTION_BWD:
     case OP_GRID_SAMPLE_BWD:
+    case OP_ROI_ALIGN_BWD:
     case OP_ATTENTION:
         *ret = 0.0;
         return true;

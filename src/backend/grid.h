@@ -29,7 +29,7 @@ typedef enum grid_beyond { GRID_IS_ZERO, GRID_IS_EDGE, GRID_IS_MIRRORED } grid_b
 typedef struct grid_plane {
     grid_filter filter;
     grid_beyond beyond;
-    bool align_corners;
+    bool align_corners, pixels;
     int axes;
     int per_place;                              /* elements: filter to the power of axes */
     int64_t size[GRID_AXES], stride[GRID_AXES]; /* of the spatial axes of x */
@@ -93,6 +93,10 @@ INLINE float grid_unfold(const grid_plane *s, float g, int64_t size, float *slop
     float n = (float)size, edge = s->align_corners ? 0.0f : 0.5f;
     float at = s->align_corners ? (g + 1) * 0.5f * (n - 1) : ((g + 1) * n - 1) * 0.5f;
     *slope = s->align_corners ? 0.5f * (n - 1) : 0.5f * n;
+    if (s->pixels) {
+        at = g;
+        *slope = 1.0f;
+    }
     if (!(at > -GRID_FURTHEST && at < GRID_FURTHEST))
         return GRID_FURTHEST;
     if (s->filter == GRID_BY_ONE)

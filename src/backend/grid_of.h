@@ -9,7 +9,10 @@ _Static_assert((int)GRID_AXES == (int)SPATIAL, "axes of a plane");
 
 static inline grid_plane grid_of(const grid_attr *a, const graph_shape *x, const graph_shape *grid)
 {
-    grid_plane s = {.align_corners = a->align_corners, .axes = x->rank - 2, .per_place = 1};
+    grid_plane s = {.align_corners = a->align_corners || a->pixels,
+                    .pixels = a->pixels,
+                    .axes = x->rank - 2,
+                    .per_place = 1};
     s.filter = a->mode == GRID_NEAREST  ? GRID_BY_ONE
                : a->mode == GRID_LINEAR ? GRID_BY_TWO
                                         : GRID_BY_FOUR;

@@ -287,7 +287,18 @@ typedef struct grid_attr {              /* GRID_SAMPLE, GRID_SAMPLE_BWD */
     enum { GRID_LINEAR, GRID_NEAREST, GRID_CUBIC } mode;
     enum { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION } padding;
     bool align_corners;
+    bool pixels;                        /* the grid counts elements from 0, instead of -1 .. 1;
+                                         * beyond the edge as with align_corners */
 } grid_attr;
+
+/* ROI_ALIGN, ROI_ALIGN_BWD */
+typedef struct roi_attr {
+    int64_t rows, columns;              /* bins of a region */
+    int64_t ratio;                      /* samples of a bin along an axis; 0: one a pixel */
+    float scale;                        /* from regions' coordinates to pixels */
+    bool half_pixel;                    /* a pixel's middle is at 0.5 */
+    bool largest;                       /* mode "max" */
+} roi_attr;
 
 typedef struct trilu_attr {
     int64_t k;                          /* the diagonal: above the main one when positive */

@@ -69,6 +69,7 @@ static bool has_gradient(const op_case *c, int32_t operand)
     case OP_ATTENTION:
         return operand < 4 && c->in[operand].type == DT_F32;
     case OP_ROTARY_EMBEDDING:
+    case OP_ROI_ALIGN:
         return operand == 0;
     case OP_TO_HALF: /* counts as the identity there */
         return false;

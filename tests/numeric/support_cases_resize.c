@@ -5,6 +5,12 @@
 #define GRID(...) .attr = ATTR(grid_attr, __VA_ARGS__)
 #define SIZE(...) .attr = ATTR(resize_attr, __VA_ARGS__)
 
+#define IMAGES(...)                                                                                \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_BIT, DT_I64                                                       \
+    }
+#define ROI(...) .attr = ATTR(roi_attr, __VA_ARGS__)
+
 static const op_case rows[] = {
     CASE(PAD, "columns", 1, IN(X(3, 5)), PADS(.pads = {0, 2, 0, 1}, .value = -1.5)),
     CASE(PAD, "rows", 1, IN(X(3, 5)), PADS(.pads = {2, 0, 1, 0})),
@@ -106,6 +112,21 @@ static const op_case rows[] = {
     CASE(GRID_SAMPLE, "volumes", 2, IN(X(2, 2, 3, 4, 5), X(2, 2, 3, 4, 3))),
     CASE(GRID_SAMPLE, "volumes, cubic", 2, IN(X(1, 2, 3, 4, 5), X(1, 2, 3, 2, 3)),
          GRID(.mode = GRID_CUBIC, .padding = GRID_REFLECTION)),
+    CASE(GRID_SAMPLE, "by pixels", 2, IN(X(2, 3, 4, 5), X(2, 6, 3, 2)), GRID(.pixels = true)),
+    CASE(GRID_SAMPLE, "by pixels, reflected", 2, IN(X(1, 2, 4, 3), X(1, 6, 7, 2)),
+         GRID(.pixels = true, .padding = GRID_REFLECTION)),
+    CASE(ROI_ALIGN, "one a pixel", 3, IN(X(2, 3, 7, 9), POSITIVE(5, 4), IMAGES(5)),
+         ROI(.rows = 2, .columns = 3, .scale = 4)),
+    CASE(ROI_ALIGN, "two samples, half pixels", 3, IN(X(2, 3, 7, 9), POSITIVE(6, 4), IMAGES(6)),
+         ROI(.rows = 3, .columns = 2, .ratio = 2, .scale = 5, .half_pixel = true)),
+    CASE(ROI_ALIGN, "over the edge", 3, IN(X(2, 1, 4, 3), X(9, 4), IMAGES(9)),
+         ROI(.rows = 2, .columns = 2, .scale = 4, .half_pixel = true)),
+    CASE(ROI_ALIGN, "largest", 3, IN(X(2, 2, 6, 5), POSITIVE(4, 4), IMAGES(4)),
+         ROI(.rows = 2, .columns = 2, .ratio = 2, .scale = 2.5f, .largest = true)),
+    CASE(ROI_ALIGN, "a region each", 3, IN(X(2, 3, 5, 6), POSITIVE(2, 4), IMAGES(2)),
+         ROI(.rows = 1, .columns = 1, .scale = 3)),
+    CASE(ROI_ALIGN, "many planes", 3, IN(X(2, 130, 5, 4), POSITIVE(3, 4), IMAGES(3)),
+         ROI(.rows = 1, .columns = 2, .scale = 2)),
     CASE(GRID_SAMPLE, "many places", 2, IN(X(2, 5, 9, 8), X(2, 13, 17, 2))),
 };
 

@@ -288,6 +288,8 @@ static ref_op *network_op(graph_op op)
         return ref_resize;
     case OP_GRID_SAMPLE:
         return ref_grid_sample;
+    case OP_ROI_ALIGN:
+        return ref_roi_align;
     case OP_TRILU:
         return ref_trilu;
     case OP_ONE_HOT:

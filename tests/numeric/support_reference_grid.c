@@ -1,4 +1,4 @@
-/* GridSample as ONNX's own reference computes it. */
+/* GridSample and RoiAlign as ONNX's own references compute them. */
 #include "numeric/support_reference_ops.h"
 
 #include <math.h>
@@ -14,8 +14,10 @@ static double fold_back(double x, double low, double high)
  */
 static double weight_of(const grid_attr *a, double g, int64_t size, int64_t i)
 {
-    double n = (double)size, edge = a->align_corners ? 0 : 0.5, sum = 0;
-    double x = a->align_corners ? (g + 1) / 2 * (n - 1) : ((g + 1) * n - 1) / 2;
+    double n = (double)size, edge = a->align_corners || a->pixels ? 0 : 0.5, sum = 0;
+    double x = a->pixels          ? g
+               : a->align_corners ? (g + 1) / 2 * (n - 1)
+                                  : ((g + 1) * n - 1) / 2;
     if (a->mode == GRID_NEAREST)
         x = rint(x);
     if (a->padding == GRID_REFLECTION)
@@ -63,5 +65,70 @@ void ref_grid_sample(const ref_tensor *in, int32_t n_in, const ref_tensor *out, 
                 w *= weight_of(attr, in[1].x[place * axes + axes - 1 - d], space.dim[d], from[d]);
             out->x[i] += w;
         }
+    }
+}
+
+/* The pixels k and k + 1 around v, and how far v is behind the first; false: outside. */
+static bool around(double v, int64_t size, int64_t *ret_k, double *ret_rest)
+{
+    *ret_k = 0;
+    *ret_rest = 0;
+    if (!(v >= -1 && v <= (double)size))
+        return false;
+    v = fmax(v, 0);
+    *ret_k = (int64_t)v < size - 1 ? (int64_t)v : size - 1;
+    *ret_rest = *ret_k < size - 1 ? v - (double)*ret_k : 0;
+    return true;
+}
+
+/* What corner k of a sample at (y, x) gives. */
+static double corner_of(const double *plane, const graph_shape *s, double y, double x, int k)
+{
+    int64_t row, column;
+    double down, right;
+    bool inside = around(y, s->dim[2], &row, &down);
+    inside = around(x, s->dim[3], &column, &right) && inside;
+    if (!inside)
+        return 0;
+    double weight = (k / 2 ? down : 1 - down) * (k % 2 ? right : 1 - right);
+    row += k / 2 && row < s->dim[2] - 1;
+    column += k % 2 && column < s->dim[3] - 1;
+    return weight * plane[row * s->dim[3] + column];
+}
+
+static void bin_along(const roi_attr *a, double from, double to, int64_t n, double *ret_begin,
+                      double *ret_length, int64_t *ret_samples)
+{
+    double shift = a->half_pixel ? 0.5 : 0, scale = (double)a->scale;
+    *ret_begin = from * scale - shift;
+    *ret_length = to * scale - shift - *ret_begin;
+    if (!a->half_pixel)
+        *ret_length = fmax(*ret_length, 1);
+    *ret_length /= (double)n;
+    *ret_samples = a->ratio ? a->ratio : (int64_t)fmax(ceil(*ret_length), 0);
+}
+
+void ref_roi_align(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
+{
+    (void)n_in;
+    const roi_attr *a = attr;
+    const graph_shape *s = &in[0].shape;
+    int64_t at[GRAPH_RANK];
+    for (int64_t i = 0; i < out->n; i++) {
+        double top, left, height, width, sum = 0, most = -INFINITY;
+        int64_t down, across;
+        ref_unravel(&out->shape, i, at);
+        const double *box = in[1].x + 4 * at[0];
+        const double *plane = in[0].x + ((int64_t)in[2].x[at[0]] * s->dim[1] + at[1]) * s->dim[2] * s->dim[3];
+        bin_along(a, box[0], box[2], a->columns, &left, &width, &across);
+        bin_along(a, box[1], box[3], a->rows, &top, &height, &down);
+        for (int64_t k = 0; k < down * across * 4; k++) {
+            double y = top + height * ((double)at[2] + ((double)(k / 4 / across) + 0.5) / (double)down);
+            double x = left + width * ((double)at[3] + ((double)(k / 4 % across) + 0.5) / (double)across);
+            double term = corner_of(plane, s, y, x, (int)(k % 4));
+            sum += term;
+            most = fmax(most, term);
+        }
+        out->x[i] = a->largest ? (down > 0 && across > 0 ? most : 0) : sum / fmax((double)(down * across), 1);
     }
 }

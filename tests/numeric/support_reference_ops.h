@@ -29,7 +29,7 @@ ref_op ref_conv, ref_max_pool, ref_average_pool, ref_lp_pool, ref_global_average
 ref_op ref_accuracy, ref_layer_norm, ref_rms_norm, ref_attention, ref_rotary;
 ref_op ref_to_half, ref_conv_transpose, ref_group_norm, ref_lrn;
 ref_op ref_recurrent;
-ref_op ref_softmax, ref_log_softmax, ref_cross_entropy, ref_batch_norm, ref_dropout, ref_random;
+ref_op ref_softmax, ref_log_softmax, ref_cross_entropy, ref_batch_norm, ref_dropout, ref_random, ref_roi_align;
 
 ref_op ref_gather, ref_gather_elements, ref_gather_nd, ref_scatter_elements, ref_scatter_nd;
 ref_op ref_slice, ref_trilu, ref_one_hot, ref_reverse_sequence, ref_top_k;

@@ -122,6 +122,7 @@ MUST_USE status plan_conv_transpose(backend_program *p, cpu_node *n, error *err)
 MUST_USE status plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_conv_bwd_weights(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_random(backend_program *p, cpu_node *n, error *err);
+MUST_USE status plan_roi_align(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_recurrent(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_recurrent_bwd(backend_program *p, cpu_node *n, error *err);
 MUST_USE status plan_pool(backend_program *p, cpu_node *n, error *err);

@@ -49,6 +49,7 @@ MUST_USE status cuda_plan_random(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_recurrent(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_reduce(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_reduce_prod_bwd(backend_program *p, cuda_node *n, error *err);
+MUST_USE status cuda_plan_roi_align(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_rotary(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_row_norm(backend_program *p, cuda_node *n, error *err);
 MUST_USE status cuda_plan_row_norm_bwd(backend_program *p, cuda_node *n, error *err);

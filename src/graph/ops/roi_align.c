@@ -1,0 +1,82 @@
+/*
+ * RoiAlign: x [N,C,H,W], regions [R,4] as x1 y1 x2 y2, the image of each, int64 [R] -> y
+ * [R,C,rows,columns]. As everywhere else nothing flows back into the regions: they count as given.
+ */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+
+#include <inttypes.h>
+
+static status check(const graph *g, const graph_node *n, int32_t x, int32_t rois, int32_t images,
+                    error *err)
+{
+    const roi_attr *a = n->attr;
+    const graph_shape *of = rule_shape(g, n, x), *boxes = rule_shape(g, n, rois);
+    const graph_shape *image = rule_shape(g, n, images);
+    TRY(rule_float(g, n, x, err));
+    TRY(rule_float(g, n, rois, err));
+    TRY(rule_type_is(g, n, images, DT_I64, err));
+    if (of->rank != 4 || boxes->rank != 2 || boxes->dim[1] != 4 || image->rank != 1 ||
+        image->dim[0] != boxes->dim[0])
+        return rule_fail(n, err,
+                         "the input %s, regions %s and their images %s must be [N,C,H,W], [R,4] and "
+                         "[R]",
+                         SHAPE(of), SHAPE(boxes), SHAPE(image));
+    if (of->dim[1] * of->dim[2] * of->dim[3] == 0 || (of->dim[0] == 0 && boxes->dim[0] > 0))
+        return rule_fail(n, err, "the input %s has no elements for the regions %s", SHAPE(of),
+                         SHAPE(boxes));
+    if (a->rows < 1 || a->columns < 1 || a->ratio < 0)
+        return rule_fail(n, err, "%" PRId64 " x %" PRId64 " bins of %" PRId64 " samples a side",
+                         a->rows, a->columns, a->ratio);
+    return OK;
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    const roi_attr *a = n->attr;
+    (void)ret_dtype;
+    TRY(check(g, n, 0, 1, 2, err));
+    ret_shape[0] = (graph_shape){
+        4, {rule_shape(g, n, 1)->dim[0], rule_shape(g, n, 0)->dim[1], a->rows, a->columns}};
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    graph_shape rois = emit_shape_of(g, n.in[1]);
+    if (want_din[1])
+        TRY(emit_zero(g, &rois, &ret_din[1], err));
+    if (!want_din[0])
+        return OK;
+    const graph_val in[] = {dout[0], n.in[0], n.in[1], n.in[2]};
+    return graph_add_1(g, OP_ROI_ALIGN_BWD, NULL, in, 4, n.attr, &ret_din[0], err);
+}
+
+const graph_op_info graph_op_roi_align = {
+    OP_ROW(ROI_ALIGN), .name = "RoiAlign", .attr_bytes = sizeof(roi_attr),
+    .infer = infer,    .grad = grad,
+};
+
+static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
+{
+    const roi_attr *a = n->attr;
+    (void)ret_dtype;
+    TRY(check(g, n, 1, 2, 3, err));
+    graph_shape dy = {4,
+                      {rule_shape(g, n, 2)->dim[0], rule_shape(g, n, 1)->dim[1], a->rows,
+                       a->columns}};
+    TRY(rule_expect(g, n, 0, "the gradient", &dy, err));
+    ret_shape[0] = *rule_shape(g, n, 1);
+    return OK;
+}
+
+const graph_op_info graph_op_roi_align_bwd = {
+    OP_ROW(ROI_ALIGN_BWD),
+    .name = "RoiAlignBwd",
+    .attr_bytes = sizeof(roi_attr),
+    .infer = infer_bwd,
+};

@@ -170,9 +170,12 @@ static void mark_live(copying *c, const graph_val *outputs, size_t n_outputs)
     for (int32_t i = graph_n_nodes(c->from); i-- > 0;) {
         const graph_node *n = graph_node_at(c->from, i);
         step s = step_of(c, i);
-        for (int32_t k = 0; is_live(c, n) && k < s.n_in; k++)
+        for (int32_t k = 0; is_live(c, n) && k < s.n_in; k++) {
             if (s.in[k] != GRAPH_NONE)
                 c->live[s.in[k]] = true;
+            if (s.fused && s.fused->adds[k])
+                c->live[s.fused->addend[k]] = true;
+        }
     }
 }
 
@@ -265,6 +268,11 @@ static status copy_input(copying *c, const step *s, int32_t k, bool by_rows, gra
         TRY(graph_add_1(c->to, OP_TRANSPOSE, NULL, ret, 1, &s->fused->turned[k], ret, err));
     if (s->fused && s->fused->negates[k])
         TRY(graph_add_1(c->to, OP_NOT, NULL, ret, 1, NULL, ret, err));
+    if (s->fused && s->fused->adds[k]) {
+        graph_val both[2] = {*ret};
+        TRY(whole(c, s->fused->addend[k], &both[1], err));
+        TRY(graph_add_1(c->to, OP_ADD, NULL, both, 2, NULL, ret, err));
+    }
     return OK;
 }
 

@@ -92,6 +92,7 @@ static bool take_product(const fuser *f, graph_val scores, graph_val masked, gra
 static void take_no_mask(fusion *ret)
 {
     ret->in[3] = GRAPH_NONE;
+    ret->negates[3] = ret->adds[3] = ret->attr.attention.causal = false;
     ret->n_in = 4;
 }
 
@@ -128,9 +129,13 @@ static bool take_mask(const fuser *f, graph_val mask, bool shows, graph_val scor
     const graph_shape *s = &fuse_value(f, scores)->shape;
     if (m->shape.rank > s->rank || (s->rank == 3 && m->shape.rank > 2))
         return false;
-    take_no_mask(ret);
     if (is_causal(f, mask, shows, s)) {
         ret->attr.attention.causal = true;
+        return true;
+    }
+    if (ret->in[3] != GRAPH_NONE) {
+        ret->adds[3] = true;
+        ret->addend[3] = mask;
         return true;
     }
     const graph_node *not = shows ? NULL : fuse_maker(f, mask, OP_NOT);
@@ -139,24 +144,27 @@ static bool take_mask(const fuser *f, graph_val mask, bool shows, graph_val scor
     return true;
 }
 
-/* Scores, with or without a mask that is added. */
-static bool take_scores(const fuser *f, graph_val scores, graph_val v, fusion *ret)
+/* A product that masks are added to, at most so many, one after the other; `scores`: all of it. */
+static bool take_sum(const fuser *f, graph_val sum, graph_val scores, graph_val v, int32_t masks,
+                     fusion *ret)
 {
     double scale = 1.0;
-    graph_val bare = unscaled(f, scores, &scale);
-    if (f->readers[bare] == 1 && take_product(f, bare, scores, v, scale, ret)) {
-        take_no_mask(ret);
+    graph_val bare = unscaled(f, sum, &scale);
+    take_no_mask(ret);
+    if (take_product(f, bare, scores, v, scale, ret))
         return true;
-    }
-    const graph_node *add = fuse_inner(f, scores, OP_ADD);
-    for (int32_t k = 0; add && k < 2; k++) {
-        scale = 1.0;
-        bare = unscaled(f, add->in[k], &scale);
-        if (take_product(f, bare, scores, v, scale, ret) &&
+    const graph_node *add = masks > 0 ? fuse_inner(f, sum, OP_ADD) : NULL;
+    for (int32_t k = 0; add && k < 2; k++)
+        if (take_sum(f, add->in[k], scores, v, masks - 1, ret) &&
             take_mask(f, add->in[1 - k], true, scores, ret))
             return true;
-    }
     return false;
+}
+
+/* Scores without a mask, with one, or with two: of T5 one is learned, one hides. */
+static bool take_scores(const fuser *f, graph_val scores, graph_val v, fusion *ret)
+{
+    return take_sum(f, scores, scores, v, 2, ret);
 }
 
 /* Scores where a condition holds, and minus infinity (or what stands for it) elsewhere; or the
@@ -169,6 +177,7 @@ static bool take_chosen(const fuser *f, graph_val scores, graph_val v, fusion *r
         if (!fuse_number(f, where->in[k], &hidden) || hidden > hidden_score)
             continue;
         graph_val bare = unscaled(f, where->in[3 - k], &scale);
+        take_no_mask(ret);
         return take_product(f, bare, scores, v, scale, ret) &&
                take_mask(f, where->in[0], k == 2, scores, ret);
     }

@@ -22,6 +22,8 @@ typedef struct fusion {
     transpose_attr turned[FUSED_IN]; /* input i goes through this first, */
     bool turns[FUSED_IN];            /* if so */
     bool negates[FUSED_IN];          /* input i is a condition, and its contrary is meant */
+    graph_val addend[FUSED_IN];      /* input i and this are added, */
+    bool adds[FUSED_IN];             /* if so */
     bool as_rows;                    /* input 0 goes in as a matrix, the output comes back from one */
     union {
         gemm_attr gemm;

@@ -306,6 +306,27 @@ static void guarded_attention(void **state)
     finish(f, &p);
 }
 
+/* One mask is learned, one hides: their sum is the mask. */
+static void attention_of_two_masks(void **state)
+{
+    (void)state;
+    file *f = begin();
+    file_ints(f, "heads", "1,2,4,3");
+    file_weights(f, "bias.weight", "2,4,4");
+    file_weights(f, "val_9", "4");
+    file_node(f, "Reshape", "x heads", "q");
+    file_list(f, file_node(f, "Transpose", "q", "kt"), "perm", "0,1,3,2");
+    file_node(f, "MatMul", "q kt", "scores");
+    file_node(f, "Add", "bias.weight scores", "biased");
+    file_node(f, "Add", "biased val_9", "masked");
+    file_int(f, file_node(f, "Softmax", "masked", "p"), "axis", -1);
+    file_node(f, "MatMul", "p q", "y");
+    imported p = ends_as(f, OP_ATTENTION, 3);
+    const graph_value *mask = graph_value_at(p.g, graph_node_at(p.g, 2)->in[3]);
+    assert_int_equal(graph_node_at(p.g, mask->def)->op, OP_ADD);
+    finish(f, &p);
+}
+
 /* What replaces NaN is no zero, or the probabilities are read elsewhere too. */
 static void not_quite_guarded(void **state)
 {
@@ -457,6 +478,7 @@ int main(void)
         cmocka_unit_test(no_attention_of_a_mask_that_broadcasts),
         cmocka_unit_test(guarded_attention),
         cmocka_unit_test(not_quite_guarded),
+        cmocka_unit_test(attention_of_two_masks),
         cmocka_unit_test(causal_attention),
         cmocka_unit_test(packed_heads),
         cmocka_unit_test(average_pool),

@@ -9,16 +9,22 @@
 
 /* --- the head --- */
 
-/* A parameter, maybe transposed: *axis then counts in the parameter. */
+static bool is_turned(const transpose_attr *t)
+{
+    return t->reverse || t->perm[0] == 1;
+}
+
+/* A parameter, maybe a matrix that is transposed: *axis then counts in the parameter. */
 static graph_val param_behind(const graph *g, graph_val v, int32_t *axis)
 {
     const graph_value *value = graph_value_at(g, v);
     if (value->kind == VAL_PARAM)
         return v;
-    if (value->kind != VAL_TEMP || graph_node_at(g, value->def)->op != OP_TRANSPOSE)
+    const graph_node *n = value->kind == VAL_TEMP ? graph_node_at(g, value->def) : NULL;
+    if (!n || n->op != OP_TRANSPOSE || value->shape.rank != 2)
         return GRAPH_NONE;
-    *axis = 1 - *axis;
-    v = graph_node_at(g, value->def)->in[0];
+    *axis = is_turned(n->attr) ? 1 - *axis : *axis;
+    v = n->in[0];
     return graph_value_at(g, v)->kind == VAL_PARAM ? v : GRAPH_NONE;
 }
 

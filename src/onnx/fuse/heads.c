@@ -52,7 +52,8 @@ static graph_val packed(const fuser *f, const graph_val operand[OPERANDS])
         const graph_shape *x = &fuse_value(f, whole)->shape, *y = &fuse_value(f, operand[i])->shape;
         int64_t width = y->dim[2];
         if (x->rank != 3 || OPERANDS * width != x->dim[2] || x->dim[0] != y->dim[0] ||
-            x->dim[1] != y->dim[1] || a->begin[2] != i * width || a->step[2] != 1)
+            x->dim[1] != y->dim[1] || a->begin[2] != i * width || a->step[0] != 1 ||
+            a->step[1] != 1 || a->step[2] != 1)
             return GRAPH_NONE;
     }
     return whole;

@@ -2,13 +2,26 @@
  * than two. Other products read a matrix that is turned as it lies. */
 #include "onnx/fuse/fuse.h"
 
+/* What has its last two axes exchanged to make v; GRAPH_NONE: nothing. */
+static graph_val turned(const fuser *f, graph_val v)
+{
+    const graph_node *t = fuse_maker(f, v, OP_TRANSPOSE);
+    int32_t rank = fuse_value(f, v)->shape.rank;
+    const transpose_attr *a = t ? t->attr : NULL;
+    if (!t || rank < 2 || (a->reverse && rank > 2))
+        return GRAPH_NONE;
+    for (int32_t i = 0; i < rank && !a->reverse; i++)
+        if (a->perm[i] != (i < rank - 2 ? i : 2 * rank - 3 - i))
+            return GRAPH_NONE;
+    return t->in[0];
+}
+
 /* A matrix of weights, or the transpose of one. */
 static graph_val weight_of(const fuser *f, graph_val v, bool *ret_transposed)
 {
-    const graph_node *t = fuse_maker(f, v, OP_TRANSPOSE);
-    graph_val w = t ? t->in[0] : v;
+    graph_val matrix = turned(f, v), w = matrix == GRAPH_NONE ? v : matrix;
     const graph_value *value = fuse_value(f, w);
-    *ret_transposed = t != NULL;
+    *ret_transposed = w != v;
     return value->kind == VAL_PARAM && value->shape.rank == 2 ? w : GRAPH_NONE;
 }
 
@@ -56,20 +69,6 @@ bool fuse_linear(const fuser *f, const graph_node *n, fusion *ret)
     ret->as_rows = fuse_value(f, ret->in[0])->shape.rank != 2;
     ret->attr.gemm = (gemm_attr){.trans_b = transposed};
     return transposed || ret->as_rows;
-}
-
-/* What has its last two axes exchanged to make v; GRAPH_NONE: nothing. */
-static graph_val turned(const fuser *f, graph_val v)
-{
-    const graph_node *t = fuse_maker(f, v, OP_TRANSPOSE);
-    int32_t rank = fuse_value(f, v)->shape.rank;
-    const transpose_attr *a = t ? t->attr : NULL;
-    if (!t || rank < 2 || (a->reverse && rank > 2))
-        return GRAPH_NONE;
-    for (int32_t i = 0; i < rank && !a->reverse; i++)
-        if (a->perm[i] != (i < rank - 2 ? i : 2 * rank - 3 - i))
-            return GRAPH_NONE;
-    return t->in[0];
 }
 
 bool fuse_matmul(const fuser *f, const graph_node *n, fusion *ret)

@@ -57,6 +57,24 @@ static void linear(void **state)
     finish(f, &p);
 }
 
+/* A Transpose that leaves the axes where they are: the shape of a square says nothing. */
+static void product_with_no_transpose(void **state)
+{
+    (void)state;
+    file *f = begin();
+    file_weights(f, "fc.weight", "6,6");
+    file_list(f, file_node(f, "Transpose", "fc.weight", "t"), "perm", "0,1");
+    file_node(f, "MatMul", "x t", "y");
+    file_output(f, "y");
+    imported p = import_ok(f, ONNX_TRAIN);
+    for (int32_t i = 0; i < graph_n_nodes(p.g); i++) {
+        const graph_node *n = graph_node_at(p.g, i);
+        assert_false(n->op == OP_GEMM && ((const gemm_attr *)n->attr)->trans_b);
+        assert_false(n->op == OP_MATMUL && ((const matmul_attr *)n->attr)->trans_b);
+    }
+    finish(f, &p);
+}
+
 static void linear_of_rows(void **state)
 {
     (void)state;
@@ -374,18 +392,22 @@ static void causal_attention(void **state)
 }
 
 /* Three cuts of one value, taken apart into heads and put together again. */
-static void packed_heads(void **state)
+static file *packed_model(bool reversed)
 {
     static const char *const parts[] = {"q", "k", "v"};
     static const char *const orders[] = {"0,2,1,3", "0,2,3,1", "0,2,1,3"};
-    (void)state;
     file *f = begin();
     number(f, "root", 1.41421356f);
     file_ints(f, "whole", "2,1,12");
     file_ints(f, "heads", "2,1,2,2");
     file_ints(f, "together", "2,1,4");
     file_node(f, "Reshape", "x whole", "packed");
-    file_int(f, file_node(f, "Split", "packed", "cut_q cut_k cut_v"), "axis", 2);
+    file_int(f, file_node(f, "Split", "packed", "cut_q cut_k third"), "axis", 2);
+    file_ints(f, "starts", reversed ? "1,8" : "0,8");
+    file_ints(f, "ends", reversed ? "-3,12" : "2,12");
+    file_ints(f, "axes", "0,2");
+    file_ints(f, "steps", reversed ? "-1,1" : "1,1");
+    file_node(f, "Slice", "packed starts ends axes steps", "cut_v");
     for (int i = 0; i < 3; i++) {
         char in[16], apart[16];
         snprintf(in, sizeof in, "cut_%s heads", parts[i]);
@@ -399,6 +421,13 @@ static void packed_heads(void **state)
     file_node(f, "MatMul", "p v", "by_head");
     file_list(f, file_node(f, "Transpose", "by_head", "by_position"), "perm", "0,2,1,3");
     file_node(f, "Reshape", "by_position together", "y");
+    return f;
+}
+
+static void packed_heads(void **state)
+{
+    (void)state;
+    file *f = packed_model(false);
     imported p = ends_as(f, OP_ATTENTION, 2);
     const graph_node *n = graph_node_at(p.g, 1);
     const attention_attr *a = n->attr;
@@ -406,6 +435,18 @@ static void packed_heads(void **state)
     assert_int_equal(a->q_heads, 2);
     assert_true(a->scale == 0.0f);
     expect_shape(&p, 0, "[2,1,4]");
+    finish(f, &p);
+}
+
+/* One of the cuts has the examples in reverse. */
+static void heads_that_are_not_packed(void **state)
+{
+    (void)state;
+    file *f = packed_model(true);
+    file_output(f, "y");
+    imported p = import_ok(f, ONNX_TRAIN);
+    assert_int_equal(count_ops(&p, OP_ATTENTION), 1);
+    assert_int_equal(count_ops(&p, OP_SLICE), 3);
     finish(f, &p);
 }
 
@@ -464,6 +505,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear),
+        cmocka_unit_test(product_with_no_transpose),
         cmocka_unit_test(linear_of_rows),
         cmocka_unit_test(rows_stay_rows),
         cmocka_unit_test(product_with_a_transpose),
@@ -481,6 +523,7 @@ int main(void)
         cmocka_unit_test(attention_of_two_masks),
         cmocka_unit_test(causal_attention),
         cmocka_unit_test(packed_heads),
+        cmocka_unit_test(heads_that_are_not_packed),
         cmocka_unit_test(average_pool),
         cmocka_unit_test(sequence_of_parts),
         cmocka_unit_test(sequence_read_by_others),

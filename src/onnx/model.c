@@ -1,5 +1,5 @@
 /*
- * Opening: read, measure the nesting of subgraphs over the bytes (the parser behind us recurses
+ * Opening: map the file, measure the nesting of subgraphs over the bytes (the parser behind us recurses
  * without a limit), parse, and look whether what must be there is.
  */
 #include "onnx/model.h"
@@ -30,9 +30,16 @@ static status parse(onnx_model *m, const void *data, size_t bytes, error *err)
         return FAIL(err, E_DATA, "the file is empty");
     if (onnx_nesting(data, bytes) > ONNX_NESTING)
         return FAIL(err, E_DATA, "subgraphs lie more than %d deep in each other", ONNX_NESTING);
-    m->proto = onnx__model_proto__unpack(NULL, bytes, data);
+    buf rest = BUF_INIT;
+    bool is_less = m->file.data && raw_take_out(data, bytes, &m->raw, &rest);
+    m->proto = is_less ? onnx__model_proto__unpack(NULL, rest.size, (const uint8_t *)rest.data)
+                       : onnx__model_proto__unpack(NULL, bytes, data);
+    buf_fini(&rest);
+    if (!is_less)
+        fs_map_close(&m->file); /* all is in `proto` */
     if (!m->proto)
         return FAIL(err, E_DATA, "it is no ONNX model, or it is cut short (%zu bytes)", bytes);
+    TRY(raw_put_in(&m->raw, m->proto, err));
     return check(m, err);
 }
 
@@ -60,16 +67,20 @@ status onnx_open(const char *given, onnx_model **ret, error *err)
 {
     char *path = NULL;
     TRY(gcs_path(given, &path, err));
-    buf file = BUF_INIT;
-    status st = fs_read(path, ONNX_FILE_MAX, &file, err);
+    fs_map file = {.data = NULL};
+    status st = fs_map_open(path, &file, err);
+    if (st == OK && file.bytes > ONNX_FILE_MAX) {
+        fs_map_close(&file);
+        st = FAIL(err, E_DATA, "read '%s': larger than %zu bytes", path, ONNX_FILE_MAX);
+    }
     if (st == OK) {
         onnx_model *m = xcalloc(1, sizeof *m);
         const char *slash = strrchr(path, '/');
         m->path = xstrdup(path);
         m->folder = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup("./");
-        st = finish(m, file.data, file.size, ret, err);
+        m->file = file;
+        st = finish(m, file.data, file.bytes, ret, err);
     }
-    buf_fini(&file);
     free(path);
     return st;
 }
@@ -78,8 +89,12 @@ void onnx_close(onnx_model **m)
 {
     if (!m || !*m)
         return;
-    if ((*m)->proto)
+    if ((*m)->proto) {
+        raw_put_out(&(*m)->raw, (*m)->proto);
         onnx__model_proto__free_unpacked((*m)->proto, NULL);
+    }
+    raw_fini(&(*m)->raw);
+    fs_map_close(&(*m)->file);
     free((*m)->path);
     free((*m)->folder);
     free(*m);

@@ -1,6 +1,6 @@
 /*
- * An ONNX file in memory, as it was read: the protobuf message, and the folder that its external
- * data lie in. https://onnx.ai/onnx/repo-docs/IR.html
+ * An ONNX file, as it was read: the protobuf message, whose large values stay in the file, which is mapped,
+ * and the folder that its external data lie in. https://onnx.ai/onnx/repo-docs/IR.html
  *
  * Nothing in a file is trusted: its size and the nesting of its subgraphs have limits, tensors are
  * checked before they are read, and external data stay inside the model's folder.
@@ -11,9 +11,8 @@
 #ifndef TEQUIO_ONNX_MODEL_H
 #define TEQUIO_ONNX_MODEL_H
 
-#include "common/base/error.h"
-
-#include "proto/onnx.pb-c.h"
+#include "common/base/fs.h"
+#include "onnx/raw.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +24,8 @@ typedef struct onnx_model {
     Onnx__ModelProto *proto;
     char *path;   /* for messages */
     char *folder; /* of external data; NULL: the model may have none */
+    fs_map file;  /* as long as `raw` points into it */
+    onnx_raw raw; /* what of `proto` lies there */
 } onnx_model;
 
 MUST_USE status onnx_open(const char *path, onnx_model **ret, error *err);

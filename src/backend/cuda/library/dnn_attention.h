@@ -14,8 +14,8 @@
  *
  * Taken are operands, results and gradients of one half-precision type, heads of a multiple of 8
  * numbers up to 128, on a chip from sm_90 on and, backward, on that kind alone; later ones have the
- * deterministic form for other engines. There is no mask but the causal one, and no dropout: its
- * bits are ours (backend/drop.h).
+ * deterministic form for other engines. There is no mask but the causal one, without keys of the
+ * past, and no dropout: its bits are ours (backend/drop.h).
  *
  * Threads: as backend.h says.
  * Source: docs.nvidia.com/deeplearning/cudnn, "Attention".

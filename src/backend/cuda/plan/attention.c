@@ -1,8 +1,8 @@
 /*
  * Attention and RotaryEmbedding. Scores are multiplied by tensor cores where queries, keys and
  * values are of half precision, or may be rounded to TF32, and the GPU has them for that; float32
- * is multiplied as such otherwise. Attention of halves with neither mask nor dropout is cuDNN's
- * where that takes it, else ours.
+ * is multiplied as such otherwise. Attention of halves with neither mask nor dropout nor keys
+ * of the past is cuDNN's where that takes it, else ours.
  */
 #include "backend/cuda/kernels/attention.h"
 #include "backend/cuda/kernels/cast.h"

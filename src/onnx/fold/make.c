@@ -229,6 +229,38 @@ status onnx_fold_trilu(call *c, error *err)
     return OK;
 }
 
+/* Products along an axis, from one end or the other; the first is 1 if each leaves out its own. */
+status onnx_fold_cum_prod(call *c, error *err)
+{
+    const host_tensor *x, *given;
+    host_tensor *y;
+    int32_t axis;
+    TRY(onnx_fold_input(c, 0, &x, err));
+    TRY(onnx_fold_input(c, 1, &given, err));
+    if (given->n != 1)
+        return FAIL(err, E_DATA, "its axis must be one number");
+    TRY(call_axis(host_get_int(given, 0), x->shape.rank, &axis, err));
+    bool exclusive = call_int(c, "exclusive") != 0, reverse = call_int(c, "reverse") != 0;
+    int64_t stride = onnx_fold_stride(&x->shape, axis), size = x->shape.dim[axis];
+    int64_t back = reverse ? stride : -stride;
+    TRY(onnx_fold_only_result(c, x->dtype, &x->shape, &y, err));
+    for (int64_t k = 0; k < y->n; k++) {
+        int64_t i = reverse ? y->n - 1 - k : k, place = i / stride % size;
+        bool first = place == (reverse ? size - 1 : 0);
+        int64_t factor = exclusive ? i + back : i;
+        if (first && exclusive)
+            host_set_int(y, i, 1);
+        else if (first)
+            host_copy(y, i, x, i);
+        else if (host_is_float(x))
+            host_set(y, i, host_get(y, i + back) * host_get(x, factor));
+        else
+            host_set_int(y, i, (int64_t)((uint64_t)host_get_int(y, i + back) *
+                                         (uint64_t)host_get_int(x, factor)));
+    }
+    return OK;
+}
+
 status onnx_fold_cum_sum(call *c, error *err)
 {
     const host_tensor *x;

@@ -74,6 +74,20 @@ status onnx_op_prelu(call *c, error *err)
     return call_finish(c, OP_PRELU, in, 2, NULL, err);
 }
 
+/* Of two operands of one shape; nothing is broadcast. */
+status onnx_op_swiglu(call *c, error *err)
+{
+    graph_val in[2];
+    unary_attr attr = {.alpha = (float)call_float(c, "alpha")};
+    TRY(call_value(c, 0, &in[0], err));
+    TRY(call_value(c, 1, &in[1], err));
+    graph_shape a = call_shape_of(c, in[0]), b = call_shape_of(c, in[1]);
+    if (!graph_shape_equal(&a, &b))
+        return FAIL(err, E_DATA, "its two inputs are of different shapes");
+    TRY(call_emit(c, OP_SWISH, in, 1, &attr, &in[0], err));
+    return call_finish(c, OP_MUL, in, 2, NULL, err);
+}
+
 status onnx_op_selu(call *c, error *err)
 {
     unary_attr attr = {.alpha = (float)call_float(c, "alpha"),

@@ -73,6 +73,52 @@ status onnx_op_scatter_nd(call *c, error *err)
     return scatter(c, OP_SCATTER_ND, &attr, err);
 }
 
+/* Where each of an update's places lies along the axis: write_indices of its batch, and on from there. */
+static status written_places(call *c, const graph_shape *past, const graph_shape *update, int32_t axis,
+                             graph_val *ret, error *err)
+{
+    graph_val first;
+    host_tensor *steps;
+    graph_shape along = {.rank = update->rank}, of_batch = along;
+    const int64_t size = past->dim[axis];
+    for (int32_t i = 0; i < update->rank; i++) {
+        along.dim[i] = i == axis ? update->dim[i] : 1;
+        of_batch.dim[i] = i == 0 ? update->dim[0] : 1;
+    }
+    TRY(host_create(c->im->a, DT_I64, &along, &steps, err));
+    for (int64_t i = 0; i < steps->n; i++)
+        host_set_int(steps, i, i);
+    TRY(graph_const(c->im->g, NULL, DT_I64, steps->shape, steps->data, ret, err));
+    if (call_has(c, 2)) {
+        TRY(call_value(c, 2, &first, err));
+        TRY(call_emit(c, OP_RESHAPE, &first, 1, &(shape_attr){.shape = of_batch}, &first, err));
+        TRY(call_emit(c, OP_ADD, (graph_val[]){*ret, first}, 2, NULL, ret, err));
+    }
+    if (strcmp(call_str(c, "mode"), "circular") == 0) {
+        graph_val whole;
+        TRY(graph_const(c->im->g, NULL, DT_I64, (graph_shape){.rank = 0}, &size, &whole, err));
+        TRY(call_emit(c, OP_MOD, (graph_val[]){*ret, whole}, 2, &(mod_attr){.fmod = false}, ret, err));
+    }
+    return call_emit(c, OP_EXPAND, ret, 1, &(shape_attr){.shape = *update}, ret, err);
+}
+
+status onnx_op_tensor_scatter(call *c, error *err)
+{
+    graph_val in[3];
+    int32_t axis;
+    const char *mode = call_str(c, "mode");
+    if (strcmp(mode, "linear") != 0 && strcmp(mode, "circular") != 0)
+        return FAIL(err, E_DATA, "its mode is '%s'; there are linear and circular", mode);
+    TRY(call_value(c, 0, &in[0], err));
+    TRY(call_value(c, 1, &in[2], err));
+    graph_shape past = call_shape_of(c, in[0]), update = call_shape_of(c, in[2]);
+    TRY(call_axis(call_int(c, "axis"), past.rank, &axis, err));
+    if (axis == 0 || update.rank != past.rank || update.dim[0] != past.dim[0])
+        return FAIL(err, E_DATA, "its update does not fit its cache, or its axis is the batch");
+    TRY(written_places(c, &past, &update, axis, &in[1], err));
+    return call_finish(c, OP_SCATTER_ELEMENTS, in, 3, &(index_attr){.axis = axis}, err);
+}
+
 status onnx_op_trilu(call *c, error *err)
 {
     double k;

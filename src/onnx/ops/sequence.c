@@ -128,6 +128,21 @@ status onnx_op_sequence_at(call *c, error *err)
     return OK;
 }
 
+/* Optional values are what they hold, or absent. */
+status onnx_op_optional_has_element(call *c, error *err)
+{
+    host_tensor *y;
+    TRY(host_create(c->im->a, DT_BOOL, &(graph_shape){.rank = 0}, &y, err));
+    host_set_int(y, 0, call_has(c, 0));
+    call_return_host(c, 0, y);
+    return OK;
+}
+
+status onnx_op_optional_get_element(call *c, error *err)
+{
+    return call_return_input(c, 0, 0, err);
+}
+
 status onnx_op_sequence_length(call *c, error *err)
 {
     const slot *s = NULL;

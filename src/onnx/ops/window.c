@@ -139,13 +139,20 @@ static status read_pool(call *c, graph_val *ret_x, pool_attr *ret, error *err)
     return OK;
 }
 
+/* Integers of 8 bits are as good as floats there. */
 status onnx_op_max_pool(call *c, error *err)
 {
     graph_val x, out[3];
     pool_attr attr;
     TRY(read_pool(c, &x, &attr, err));
     attr.indices = call_wants(c, 1);
-    TRY(graph_add(c->im->g, OP_MAX_POOL, c->name, &x, 1, &attr, out, err));
+    dtype held = call_at(c, x)->dtype;
+    bool is_small = held != DT_F32 && call_element(c, 0)->bits <= 8;
+    if (is_small)
+        TRY(call_emit(c, OP_CAST, &x, 1, &(cast_attr){.to = DT_F32}, &x, err));
+    TRY(graph_add(c->im->g, OP_MAX_POOL, is_small ? NULL : c->name, &x, 1, &attr, out, err));
+    if (is_small)
+        TRY(call_emit(c, OP_CAST, out, 1, &(cast_attr){.to = held}, out, err));
     call_return(c, 0, out[0]);
     if (attr.indices)
         call_return(c, 1, out[2]);

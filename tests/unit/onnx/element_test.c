@@ -153,6 +153,28 @@ static void integer_products_are_exact(void **state)
     }
 }
 
+/* What is unrolled has an end. */
+static void long_recurrences_are_refused(void **state)
+{
+    (void)state;
+    file *f = file_create(27);
+    file_input(f, "x", FILE_FLOAT, "N,6");
+    file_ints(f, "shape", "1,1,24");
+    file_ints(f, "long", "1,1025,24");
+    file_node(f, "Reshape", "x shape", "one");
+    file_node(f, "Expand", "one long", "q");
+    Onnx__NodeProto *n = file_node(f, "LinearAttention", "q q q", "y");
+    file_int(f, n, "q_num_heads", 2);
+    file_int(f, n, "kv_num_heads", 2);
+    file_string(f, n, "update_rule", "linear");
+    file_output(f, "y");
+    expect_error(f, E_UNSUPPORTED,
+                 "(LinearAttention): it has 1025 positions; 1 to 1024 are unrolled");
+    n->attribute[2]->s.len = 3; /* lin */
+    expect_error(f, E_DATA, "its update_rule is 'lin'");
+    file_destroy(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +184,7 @@ int main(void)
         cmocka_unit_test(sums_of_bytes_wrap),
         cmocka_unit_test(what_has_no_place_is_refused),
         cmocka_unit_test(integer_products_are_exact),
+        cmocka_unit_test(long_recurrences_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

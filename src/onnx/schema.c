@@ -12,25 +12,31 @@ static const onnx_schema table[] = {
 #undef ONNX_SCHEMA
 };
 
-static bool is_of(const onnx_schema *s, const char *domain, const char *type)
+static int order(const onnx_schema *s, const char *domain, const char *type)
 {
-    return strcmp(s->type, type) == 0 && strcmp(s->domain, domain) == 0;
+    int by_domain = strcmp(s->domain, domain);
+    return by_domain ? by_domain : strcmp(s->type, type);
 }
 
-/* An operator's rows stand together, the oldest first. */
+/* Rows are in order, an operator's from the oldest on. */
 const onnx_schema *onnx_schema_first(const char *domain, const char *type)
 {
+    size_t low = 0, high = COUNT_OF(table);
     if (strcmp(domain, "ai.onnx") == 0)
         domain = "";
-    for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (is_of(&table[i], domain, type))
-            return &table[i];
-    return NULL;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (order(&table[middle], domain, type) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < COUNT_OF(table) && order(&table[low], domain, type) == 0 ? &table[low] : NULL;
 }
 
 static const onnx_schema *next(const onnx_schema *s)
 {
-    return s + 1 < table + COUNT_OF(table) && is_of(s + 1, s->domain, s->type) ? s + 1 : NULL;
+    return s + 1 < table + COUNT_OF(table) && order(s + 1, s->domain, s->type) == 0 ? s + 1 : NULL;
 }
 
 const onnx_schema *onnx_schema_find(const char *domain, const char *type, int64_t version)

@@ -3,7 +3,9 @@
  * losses of ten steps within 1e-5 of PyTorch's and the gradients of the first step within 1e-4 of
  * their norm. What data/ holds is made by make_models.py, and by make_onnx.py for networks that
  * come as a file of onnx/: with a weight that two layers share, with weights that an exporter
- * merged because they were equal, with a norm that is called twice in a batch, with the loss inside, with nothing but the loss.
+ * merged because they were equal, with a norm that is called twice in a batch, with the loss inside,
+ * with nothing but the loss. Files zoo_* are of networks of the zoo, as exporters wrote them;
+ * zoo/fixtures.py says why these.
  *
  * Gradients that are zero in exact arithmetic (the biases of keys; what stands before a norm) are
  * rounding here and there: GRAIN, as a share of the whole gradient's norm, is allowed everywhere.
@@ -190,7 +192,10 @@ int main(int argc, char **argv)
     static const char *const files[] = {"onnx_tied_torchscript", "onnx_tied_dynamo", "onnx_merged",
                                         "onnx_own_loss_torchscript", "onnx_own_loss_dynamo",
                                         "onnx_only_loss_torchscript", "onnx_only_loss_dynamo",
-                                        "onnx_siamese_torchscript", "onnx_siamese_dynamo"};
+                                        "onnx_siamese_torchscript", "onnx_siamese_dynamo",
+                                        "zoo_bags_mean", "zoo_deberta_v2", "zoo_experts",
+                                        "zoo_graph_net", "zoo_hopfield", "zoo_lora", "zoo_mamba",
+                                        "zoo_modernbert", "zoo_stn", "zoo_swin"};
     struct CMUnitTest tests[GOLDEN_MODELS + COUNT_OF(files)] = {0};
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

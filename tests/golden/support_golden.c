@@ -208,7 +208,7 @@ void network_feed(network *n, const golden *g, int batch)
             continue;
         if (!to)
             fail_msg("the model does not read '%s'", name);
-        if (strcmp(name, "image") == 0) {
+        if (strcmp(name, "image") == 0 && st_metadata(g->file, "image")) {
             make_noise(batch, to, graph_shape_elements(&value->shape));
             continue;
         }

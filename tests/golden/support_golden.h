@@ -59,8 +59,8 @@ void network_fini(network *n);
 void network_take_weights(network *n, const golden *g);
 /* The same graph for another size of the batch, without backward. */
 graph *network_predicting(const network *n, const golden *g, int64_t batch);
-/* A batch of the file into the inputs, labels only where they are read; images are the formula's
- * (make_models.py). */
+/* A batch of the file into the inputs, labels only where they are read; images of which the
+ * file has the shape alone are the formula's (make_models.py). */
 void network_feed(network *n, const golden *g, int batch);
 /* Forward, in training backward too; the loss, 0 if there is none. */
 float network_run(network *n);

@@ -85,10 +85,6 @@ void grow_binary(sketch *s)
     bool turned = dice_chance(&s->dice, 50), is_mod = strcmp(type, "Mod") == 0;
     if (is_mod && s->opset < 10)
         return;
-    if (is_mod) { /* its divisor has no gradient */
-        y = sketch_const_float(s, dice_real(&s->dice, 0.3, 2));
-        turned = false;
-    }
     sketch_begin(s, type);
     sketch_in(s, turned ? y : x);
     sketch_in(s, turned ? x : y);

@@ -64,8 +64,7 @@ static bool has_gradient(const op_case *c, int32_t operand)
     case OP_BATCH_NORMALIZATION:
         return operand < 3;
     case OP_SOFTMAX_CROSS_ENTROPY_LOSS:
-    case OP_MOD:
-        return operand == 0 && c->in[0].type == DT_F32;
+        return operand == 0;
     case OP_ATTENTION:
         return operand < 4 && c->in[operand].type == DT_F32;
     case OP_ROTARY_EMBEDDING:

@@ -1,4 +1,7 @@
-/* Mod with broadcasting: what is left of the first operand. Floats need `fmod`, as in ONNX. */
+/*
+ * Mod with broadcasting: what is left of the first operand. Floats need `fmod`, as in ONNX. Of
+ * y = a - b trunc(a / b) a's slope is 1 and b's -trunc(a / b), which is (y - a) / b.
+ */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
@@ -16,10 +19,18 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
 static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
                    graph_val *ret_din, error *err)
 {
-    graph_shape a = emit_shape_of(g, graph_node_at(g, node)->in[0]);
-    if (want_din[1])
-        return FAIL(err, E_UNSUPPORTED, "no gradient for the divisor");
-    return emit_sum_to(g, dout[0], &a, &ret_din[0], err);
+    graph_node n = *graph_node_at(g, node);
+    graph_shape a = emit_shape_of(g, n.in[0]), b = emit_shape_of(g, n.in[1]);
+    if (want_din[0])
+        TRY(emit_sum_to(g, dout[0], &a, &ret_din[0], err));
+    if (want_din[1]) {
+        graph_val times;
+        TRY(emit_2(g, OP_SUB, n.out[0], n.in[0], NULL, &times, err));
+        TRY(emit_2(g, OP_DIV, times, n.in[1], NULL, &times, err));
+        TRY(emit_2(g, OP_MUL, times, dout[0], NULL, &times, err));
+        TRY(emit_sum_to(g, times, &b, &ret_din[1], err));
+    }
+    return OK;
 }
 
 const graph_op_info graph_op_mod = {

@@ -57,8 +57,8 @@ static const Onnx__AttributeProto *typed(call *c, const char *name, onnx_attribu
 
 /* --- what a schema says instead --- */
 
-/* A version that does not have the attribute yet means what its default will be. What must be there can
- * only be missing where a function's caller left it out. */
+/* A version that does not have the attribute yet means what its default will be. What must be there
+ * can only be missing where a function's caller left it out. */
 static onnx_attribute default_of(call *c, const char *name)
 {
     onnx_attribute known;
@@ -179,7 +179,8 @@ static status check_reference(const call *c, const Onnx__AttributeProto *a, erro
                     onnx_text(a->name), wanted);
     if (!has_name(f->attribute, f->n_attribute, wanted) &&
         !find(f->attribute_proto, f->n_attribute_proto, wanted))
-        return FAIL(err, E_DATA, "its attribute '%s' stands for '%s', which the function %s does not have",
+        return FAIL(err, E_DATA,
+                    "its attribute '%s' stands for '%s', which the function %s does not have",
                     onnx_text(a->name), wanted, onnx_text(f->name));
     return OK;
 }
@@ -209,7 +210,8 @@ static bool is_default(const call *c, const Onnx__AttributeProto *a)
 status call_check_read(const call *c, error *err)
 {
     if (c->wrong)
-        return FAIL(err, E_DATA, "its attribute '%s' is missing, of a wrong type, or too long", c->wrong);
+        return FAIL(err, E_DATA, "its attribute '%s' is missing, of a wrong type, or too long",
+                    c->wrong);
     for (size_t i = 0; i < c->node->n_attribute; i++) {
         const Onnx__AttributeProto *a = resolve(c->scope, c->node->attribute[i]);
         if (a && !(c->read >> i % 64 & 1) && !is_default(c, a))

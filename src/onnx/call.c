@@ -113,7 +113,8 @@ status call_align(call *c, const graph_shape *a, graph_shape *b, error *err)
         return OK;
     TRY(call_axis(call_int_or(c, "axis", 0), a->rank, &axis, err));
     if (axis + b->rank > a->rank)
-        return FAIL(err, E_DATA, "its second input has too many axes to begin at axis %" PRId32, axis);
+        return FAIL(err, E_DATA, "its second input has too many axes to begin at axis %" PRId32,
+                    axis);
     while (axis + b->rank < a->rank)
         b->dim[b->rank++] = 1;
     return OK;

@@ -2,9 +2,9 @@
  * A node under translation: its inputs, attributes and outputs, for the operator files in ops/.
  *
  * Accessors of attributes answer with the default of ONNX's schema where a node has none; where the
- * schema has none either, callers say what it is then. One of a wrong type is noted in the call, which
- * fails after the operator's function has returned; so does one that nobody asked for, unless it says
- * what is the default anyway. Threads: one at a time.
+ * schema has none either, callers say what it is then. One of a wrong type is noted in the call,
+ * which fails after the operator's function has returned; so does one that nobody asked for, unless
+ * it says what is the default anyway. Threads: one at a time.
  */
 #ifndef TEQUIO_ONNX_CALL_H
 #define TEQUIO_ONNX_CALL_H
@@ -65,18 +65,19 @@ bool call_flag(call *c, const char *name);        /* false where none has */
 int32_t call_ints(call *c, const char *name, int64_t *ret, int32_t most);
 /* What it says makes no difference here. */
 void call_ignore(call *c, const char *name);
-/* Does the node keep to its schema, and stands each attribute that belongs to a function for one that
- * the function has? E_DATA, E_UNSUPPORTED. */
+/* Does the node keep to its schema, and stands each attribute that belongs to a function for one
+ * that the function has? E_DATA, E_UNSUPPORTED. */
 MUST_USE status call_check(const call *c, error *err);
-/* Afterwards: was each of its attributes asked for, or says what is meant without it? E_DATA for one of a
- * wrong type, E_UNSUPPORTED for one that would have been passed over. */
+/* Afterwards: was each of its attributes asked for, or says what is meant without it? E_DATA for
+ * one of a wrong type, E_UNSUPPORTED for one that would have been passed over. */
 MUST_USE status call_check_read(const call *c, error *err);
 /* By attribute in opsets below `since`, from then on by input i. */
 MUST_USE status call_ints_moved(call *c, const char *name, int64_t since, int32_t i, int64_t *ret,
                                 int32_t most, int32_t *ret_n, error *err);
 
-/* Before opset 7 an attribute could say at which axis of the first operand the second one begins; else it
- * ends where that does, as now. `b` becomes as long as it must be then. E_DATA if it has no place. */
+/* Before opset 7 an attribute could say at which axis of the first operand the second one begins;
+ * else it ends where that does, as now. `b` becomes as long as it must be then. E_DATA if it has no
+ * place. */
 MUST_USE status call_align(call *c, const graph_shape *a, graph_shape *b, error *err);
 
 /* Nodes. `call_emit` appends one whose output 0 only this operator reads, `call_finish` the one

@@ -1,8 +1,8 @@
 /*
- * Element types of ONNX: how they lie in files, and what holds them here. A graph has float32, int64,
- * int32, uint8 and bool; what is narrower is held in a wider one of these, and rounded or wrapped to its
- * own range where a node makes it. float16, bfloat16 and float64 are computed in float32 by a graph.
- * uint64 is had below 2^63, where it is known before the run.
+ * Element types of ONNX: how they lie in files, and what holds them here. A graph has float32,
+ * int64, int32, uint8 and bool; what is narrower is held in a wider one of these, and rounded or
+ * wrapped to its own range where a node makes it. float16, bfloat16 and float64 are computed in
+ * float32 by a graph. uint64 is had below 2^63, where it is known before the run.
  *
  * Small floats: https://onnx.ai/onnx/technical/float8.html and float4.html. Threads: any; pure.
  */
@@ -52,8 +52,9 @@ const onnx_element *element_of_dtype(dtype t);
 /* Held in a wider type? What a graph makes of such integers is wrapped. */
 bool element_is_narrow_integer(const onnx_element *e);
 
-/* An element as bits -> its value, and a number as the type holds it: integers wrap, floats round to the
- * nearest, to even between two. Beyond the largest it becomes that if `saturate`, else infinity or NaN. */
+/* An element as bits -> its value, and a number as the type holds it: integers wrap, floats round
+ * to the nearest, to even between two. Beyond the largest it becomes that if `saturate`, else
+ * infinity or NaN. */
 double element_decode(const onnx_element *e, uint64_t bits);
 int64_t element_wrap(const onnx_element *e, int64_t value);
 double element_round(const onnx_element *e, double value, bool saturate);

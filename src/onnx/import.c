@@ -146,7 +146,8 @@ static status type_fed(importer *im, const onnx_io *io, slot *value, error *err)
 {
     const onnx_element *e = io->element ? element_of(io->element) : NULL;
     if (e && (e->onnx == ONNX_UINT64 || (e->kind == ELEMENT_FLOAT && e->bits < 16)))
-        return FAIL(err, E_UNSUPPORTED, "input '%s' is of %s, which cannot be fed", io->name, e->name);
+        return FAIL(err, E_UNSUPPORTED, "input '%s' is of %s, which cannot be fed", io->name,
+                    e->name);
     if (e && element_is_narrow_integer(e))
         TRY(types_wrap(im, e, &value->value, err));
     value->element = io->element;
@@ -276,10 +277,11 @@ static status find_outputs(importer *im, const scope *s, const char *const *want
         if (!out)
             return FAIL(err, E_DATA, "nothing makes the output '%s'", wanted[i]);
         if (out->kind == SLOT_UNMADE || out->kind == SLOT_ABSENT || out->kind == SLOT_LIST)
-            return FAIL(err, E_UNSUPPORTED,
-                        "the output '%s' is one that its operator does not make here; leave it out of "
-                        "model.outputs",
-                        wanted[i]);
+            return FAIL(
+                err, E_UNSUPPORTED,
+                "the output '%s' is one that its operator does not make here; leave it out of "
+                "model.outputs",
+                wanted[i]);
         r->outputs[i] = (onnx_result){.name = wanted[i], .value = GRAPH_NONE};
         if (out->kind != SLOT_REFUSED)
             r->outputs[i].element = slot_element(im, out)->onnx;

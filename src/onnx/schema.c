@@ -42,7 +42,8 @@ static const onnx_schema *next(const onnx_schema *s)
 const onnx_schema *onnx_schema_find(const char *domain, const char *type, int64_t version)
 {
     const onnx_schema *found = NULL;
-    for (const onnx_schema *s = onnx_schema_first(domain, type); s && s->since <= version; s = next(s))
+    for (const onnx_schema *s = onnx_schema_first(domain, type); s && s->since <= version;
+         s = next(s))
         found = s;
     return found;
 }
@@ -111,25 +112,26 @@ bool onnx_schema_port(const char *ports, size_t i, onnx_port *ret)
 
 /* --- whether a node keeps to it --- */
 
-static const char *const type_names[] = {"any", "float", "int", "string", "tensor", "graph",
-                                         "floats", "ints", "strings", "tensors", "graphs",
-                                         "sparse_tensor", "sparse_tensors", "type_proto",
-                                         "type_protos"};
+static const char *const type_names[] = {
+    "any",        "float",   "int",     "string", "tensor",        "graph",          "floats",
+    "ints",       "strings", "tensors", "graphs", "sparse_tensor", "sparse_tensors", "type_proto",
+    "type_protos"};
 
 /* Old files say no type; then the field that is there does. */
 static const char *type_of(const Onnx__AttributeProto *a)
 {
-    int32_t type = a->has_type     ? a->type
-                   : a->has_f      ? ONNX_FLOAT_ATTRIBUTE
-                   : a->has_i      ? ONNX_INT_ATTRIBUTE
-                   : a->has_s      ? ONNX_STRING_ATTRIBUTE
-                   : a->t          ? ONNX_TENSOR_ATTRIBUTE
-                   : a->g          ? ONNX_GRAPH_ATTRIBUTE
-                   : a->n_floats   ? ONNX_FLOATS_ATTRIBUTE
-                   : a->n_ints     ? ONNX_INTS_ATTRIBUTE
-                   : a->n_strings  ? ONNX_STRINGS_ATTRIBUTE
-                                   : ONNX_ANY;
-    return type >= 0 && (size_t)type < COUNT_OF(type_names) ? type_names[type] : "a type without name";
+    int32_t type = a->has_type    ? a->type
+                   : a->has_f     ? ONNX_FLOAT_ATTRIBUTE
+                   : a->has_i     ? ONNX_INT_ATTRIBUTE
+                   : a->has_s     ? ONNX_STRING_ATTRIBUTE
+                   : a->t         ? ONNX_TENSOR_ATTRIBUTE
+                   : a->g         ? ONNX_GRAPH_ATTRIBUTE
+                   : a->n_floats  ? ONNX_FLOATS_ATTRIBUTE
+                   : a->n_ints    ? ONNX_INTS_ATTRIBUTE
+                   : a->n_strings ? ONNX_STRINGS_ATTRIBUTE
+                                  : ONNX_ANY;
+    return type >= 0 && (size_t)type < COUNT_OF(type_names) ? type_names[type]
+                                                            : "a type without name";
 }
 
 bool onnx_attribute_is(const Onnx__AttributeProto *a, onnx_attribute_type type)
@@ -150,8 +152,9 @@ static status unknown_attribute(const onnx_schema *s, const char *name, int64_t 
                     has->since);
     while (next(has) && onnx_schema_attribute(next(has), name, &a))
         has = next(has);
-    return FAIL(err, E_UNSUPPORTED, "its attribute '%s' is not in opset %" PRId64 "; up to %" PRId64,
-                name, version, next(has)->since - 1);
+    return FAIL(err, E_UNSUPPORTED,
+                "its attribute '%s' is not in opset %" PRId64 "; up to %" PRId64, name, version,
+                next(has)->since - 1);
 }
 
 static status check_attribute(const onnx_schema *s, const Onnx__NodeProto *n, size_t i,
@@ -171,7 +174,8 @@ static status check_attribute(const onnx_schema *s, const Onnx__NodeProto *n, si
         return unknown_attribute(s, name, version, err);
     const char *type = type_of(own);
     if (strcmp(type, known.type) != 0 && strcmp(type, "any") != 0)
-        return FAIL(err, E_DATA, "its attribute '%s' is of type %s, must be %s", name, type, known.type);
+        return FAIL(err, E_DATA, "its attribute '%s' is of type %s, must be %s", name, type,
+                    known.type);
     return OK;
 }
 
@@ -228,17 +232,20 @@ static status check_ports(const onnx_schema *s, char *const *names, size_t n, bo
     int64_t since = n > most ? since_more(s, n, of_inputs) : 0;
     if (since)
         return FAIL(err, E_UNSUPPORTED,
-                    "it has %zu %ss, in opset %" PRId64 " at most %zu; more since %" PRId64, n, what,
-                    version, most, since);
+                    "it has %zu %ss, in opset %" PRId64 " at most %zu; more since %" PRId64, n,
+                    what, version, most, since);
     if (n > most)
-        return FAIL(err, E_UNSUPPORTED, "it has %zu %ss, the operator has at most %zu", n, what, most);
-    for (size_t i = 0; of_inputs && onnx_schema_port(ports, i, &p) && (i < n || !p.is_variadic); i++)
+        return FAIL(err, E_UNSUPPORTED, "it has %zu %ss, the operator has at most %zu", n, what,
+                    most);
+    for (size_t i = 0; of_inputs && onnx_schema_port(ports, i, &p) && (i < n || !p.is_variadic);
+         i++)
         if (!p.is_optional && (i >= n || !*names[i]))
             return FAIL(err, E_DATA, "its input %zu is missing", i);
     return OK;
 }
 
-status onnx_schema_check(const onnx_schema *s, const Onnx__NodeProto *n, int64_t version, error *err)
+status onnx_schema_check(const onnx_schema *s, const Onnx__NodeProto *n, int64_t version,
+                         error *err)
 {
     if (n->base.n_unknown_fields)
         return FAIL(err, E_UNSUPPORTED, "it has field %" PRIu32 ", which is not known here",

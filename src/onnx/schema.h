@@ -1,6 +1,6 @@
 /*
- * What ONNX says of its operators, schema.def: for every version how many inputs and outputs a node has,
- * of which types they are, and its attributes with type and default.
+ * What ONNX says of its operators, schema.def: for every version how many inputs and outputs a node
+ * has, of which types they are, and its attributes with type and default.
  * https://github.com/onnx/onnx/blob/main/docs/Operators.md
  *
  * Which of them can be imported, ops.h says. Threads: any.
@@ -53,8 +53,8 @@ const onnx_schema *onnx_schema_first(const char *domain, const char *type);
 
 /* An attribute of that version; false if it has none of that name. */
 bool onnx_schema_attribute(const onnx_schema *s, const char *name, onnx_attribute *ret);
-/* The same of whichever version has it: of this one, else of the next newer, else of the newest older,
- * which ret_schema then is (may be NULL). */
+/* The same of whichever version has it: of this one, else of the next newer, else of the newest
+ * older, which ret_schema then is (may be NULL). */
 bool onnx_schema_any_attribute(const onnx_schema *s, const char *name, onnx_attribute *ret,
                                const onnx_schema **ret_schema);
 
@@ -64,8 +64,8 @@ bool onnx_schema_port(const char *ports, size_t i, onnx_port *ret);
 bool onnx_attribute_is(const Onnx__AttributeProto *a, onnx_attribute_type type);
 
 /* Whether a node has what its operator needs and nothing that it does not know in that version.
- * E_UNSUPPORTED: an attribute, input or output of a later version, or of none; E_DATA: one is missing,
- * there twice, or of a wrong type. */
+ * E_UNSUPPORTED: an attribute, input or output of a later version, or of none; E_DATA: one is
+ * missing, there twice, or of a wrong type. */
 MUST_USE status onnx_schema_check(const onnx_schema *s, const Onnx__NodeProto *n, int64_t version,
                                   error *err);
 

@@ -141,6 +141,8 @@ status slot_describe(importer *im, const slot *s, graph_shape *ret_shape, dtype 
 const onnx_element *slot_element(const importer *im, const slot *s)
 {
     int32_t said = s->element;
+    if (s->kind != SLOT_HOST && s->kind != SLOT_WEIGHT && s->kind != SLOT_VALUE)
+        return element_of(ONNX_FLOAT32);
     if (s->kind == SLOT_WEIGHT)
         said = im->m->proto->graph->initializer[im->weights[s->weight].initializer]->data_type;
     else if (s->kind == SLOT_HOST && !said)

@@ -55,7 +55,8 @@ status split_sizes(call *c, const graph_shape *x, int32_t *ret_axis, int64_t *re
     int64_t size = x->dim[*ret_axis], parts = c->n_out;
     int64_t said = call_int_or(c, "num_outputs", parts);
     if (said != parts)
-        return FAIL(err, E_DATA, "it has %" PRId64 " outputs, its num_outputs is %" PRId64, parts, said);
+        return FAIL(err, E_DATA, "it has %" PRId64 " outputs, its num_outputs is %" PRId64, parts,
+                    said);
     if (n < 0) { /* equal parts, the last one smaller */
         int64_t each = (size + parts - 1) / parts;
         for (n = 0; n < parts; n++)

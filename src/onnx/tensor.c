@@ -194,7 +194,8 @@ status host_read(const onnx_model *m, const Onnx__TensorProto *t, arena *a, host
     h->element = t->data_type;
     for (int64_t i = 0; t->data_type == ONNX_UINT64 && i < h->n; i++)
         if (host_get_int(h, i) < 0)
-            return FAIL(err, E_UNSUPPORTED, "tensor '%s' holds a number of 2^63 or more at element %lld",
+            return FAIL(err, E_UNSUPPORTED,
+                        "tensor '%s' holds a number of 2^63 or more at element %lld",
                         onnx_text(t->name), (long long)i);
     *ret = h;
     return OK;

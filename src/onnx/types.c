@@ -10,7 +10,8 @@ static bool is_tensor(const slot *s)
     return s->kind == SLOT_HOST || s->kind == SLOT_WEIGHT || s->kind == SLOT_VALUE;
 }
 
-/* The type of the first input that the schema writes with the same variable; NULL if there is none. */
+/* The type of the first input that the schema writes with the same variable; NULL if there is none.
+ */
 static const onnx_element *type_of_variable(const call *c, const char *variable)
 {
     onnx_port p;
@@ -98,9 +99,11 @@ static status settle_value(call *c, const onnx_element *e, slot *s, error *err)
 static bool is_passed_on(const call *c, const slot *s, const onnx_element *e)
 {
     for (int32_t i = 0; i < c->n_in; i++)
-        if (is_tensor(c->in[i]) && slot_element(c->im, c->in[i]) == e && c->in[i]->kind == s->kind && (s->kind == SLOT_HOST    ? c->in[i]->host == s->host
-                                          : s->kind == SLOT_VALUE ? c->in[i]->value == s->value
-                                                                  : true))
+        if (is_tensor(c->in[i]) && slot_element(c->im, c->in[i]) == e &&
+            c->in[i]->kind == s->kind &&
+            (s->kind == SLOT_HOST    ? c->in[i]->host == s->host
+             : s->kind == SLOT_VALUE ? c->in[i]->value == s->value
+                                     : true))
             return true;
     return false;
 }

@@ -1,7 +1,7 @@
 /*
- * Element types of a node's results, where a graph has none of the file's type: which they are follows
- * from the schema, and what is held in a wider type is brought into the range of its own. Only for walk.c
- * and import.c. Threads: as the importer.
+ * Element types of a node's results, where a graph has none of the file's type: which they are
+ * follows from the schema, and what is held in a wider type is brought into the range of its own.
+ * Only for walk.c and import.c. Threads: as the importer.
  */
 #ifndef TEQUIO_ONNX_TYPES_H
 #define TEQUIO_ONNX_TYPES_H

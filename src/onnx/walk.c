@@ -24,8 +24,8 @@ void walk_refuse(importer *im, const Onnx__NodeProto *n, const char *format, ...
     im->n_refusals++;
 }
 
-/* What ONNX says of the node's operator in the version that the model uses, or NULL with what is wrong
- * said. */
+/* What ONNX says of the node's operator in the version that the model uses, or NULL with what is
+ * wrong said. */
 static const onnx_schema *find_schema(importer *im, const scope *s, const Onnx__NodeProto *n,
                                       int64_t *ret_version)
 {
@@ -36,14 +36,18 @@ static const onnx_schema *find_schema(importer *im, const scope *s, const Onnx__
     if (!first && is_main)
         walk_refuse(im, n, "ONNX has no such operator, up to opset %d", ONNX_OPSET_MAX);
     else if (!first)
-        walk_refuse(im, n, "no such operator in the domain '%s' here; export it written out in ONNX's own",
+        walk_refuse(im, n,
+                    "no such operator in the domain '%s' here; export it written out in ONNX's own",
                     domain);
     else if (version <= 0)
-        walk_refuse(im, n, "the model does not say which version of the domain '%s' it uses; give it an "
+        walk_refuse(im, n,
+                    "the model does not say which version of the domain '%s' it uses; give it an "
                     "opset_import",
                     *domain ? domain : "ai.onnx");
     else if (is_main && version > ONNX_OPSET_MAX)
-        walk_refuse(im, n, "the model uses opset %" PRId64 ", newer than %d; export it with that opset_version",
+        walk_refuse(im, n,
+                    "the model uses opset %" PRId64
+                    ", newer than %d; export it with that opset_version",
                     version, ONNX_OPSET_MAX);
     else if (!(schema = onnx_schema_find(domain, type, version)))
         walk_refuse(im, n, "this operator is not in opset %" PRId64 "; since %" PRId64
@@ -124,8 +128,8 @@ static status carry_out(call *c, const onnx_op *row, error *err)
     return st == OK ? types_settle(c, err) : st;
 }
 
-status call_other(call *c, const char *type, slot **in, int32_t n_in, const int32_t *axis, slot *ret,
-                  error *err)
+status call_other(call *c, const char *type, slot **in, int32_t n_in, const int32_t *axis,
+                  slot *ret, error *err)
 {
     Onnx__AttributeProto *a = arena_alloc(c->im->a, sizeof *a);
     Onnx__NodeProto *n = arena_alloc(c->im->a, sizeof *n);
@@ -179,8 +183,10 @@ static void refuse_unmade(importer *im, const call *c)
 {
     for (int32_t i = 0; i < c->n_in; i++)
         if (c->in[i]->kind == SLOT_UNMADE)
-            walk_refuse(im, c->node, "it reads '%s', an output that its operator does not make here; do without it",
-                        c->node->input[i]);
+            walk_refuse(
+                im, c->node,
+                "it reads '%s', an output that its operator does not make here; do without it",
+                c->node->input[i]);
 }
 
 static status walk_row(importer *im, call *c, error *err)

@@ -114,7 +114,8 @@ MUST_USE status slot_state(importer *im, slot *s, float momentum, graph_val *ret
 /* Shape and type of a slot, without making it a value. E_DATA for a sequence. */
 MUST_USE status slot_describe(importer *im, const slot *s, graph_shape *ret_shape,
                               dtype *ret_dtype, error *err);
-/* The file's type of a tensor's elements, which a wider one may hold here. */
+/* The file's type of a tensor's elements, which a wider one may hold here; float32 of what is no
+ * tensor, whose value is refused where it is read. */
 const onnx_element *slot_element(const importer *im, const slot *s);
 /* What is known of a slot: its tensor, read from the file for a weight; NULL if nothing. */
 MUST_USE status slot_known(importer *im, slot *s, const host_tensor **ret, error *err);

@@ -34,7 +34,8 @@ typedef struct attempt {
 
 /* --- building --- */
 
-/* A graph has neither float64, uint64 nor floats of 8 bits and less: known, they may be computed at once. */
+/* A graph has neither float64, uint64 nor floats of 8 bits and less: known, they may be computed at
+ * once. */
 static bool is_fed(const attempt *t, const host_tensor *h)
 {
     const onnx_element *e = element_of(h->element);
@@ -168,7 +169,8 @@ static status compare_form(const host_tensor *is, const host_tensor *expected, e
     return FAIL(err, E_FAIL, "what is drawn is of another shape or type");
 }
 
-/* ONNX has a spectrum by a fast transform in float32: where it is 0, they have what is left over. */
+/* ONNX has a spectrum by a fast transform in float32: where it is 0, they have what is left over.
+ */
 static double noise_of(const onnx_model *m)
 {
     const Onnx__GraphProto *g = m->proto->graph;
@@ -266,7 +268,8 @@ static void say(verdict *v, verdict_kind kind, const char *why)
 static const char *rounded_type(Onnx__ValueInfoProto *const *values, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const onnx_element *e = values[i]->type ? element_of(values[i]->type->tensor_type->elem_type) : NULL;
+        const onnx_element *e =
+            values[i]->type ? element_of(values[i]->type->tensor_type->elem_type) : NULL;
         if (e && e->kind == ELEMENT_FLOAT && e->bits > 8 && e->onnx != ONNX_FLOAT32)
             return e->name;
     }

@@ -27,8 +27,8 @@ out:
     return st;
 }
 
-/* How far off a result may be: as ONNX's own runner has it, and as its float16 and bfloat16, computed in
- * float32 here and rounded at every step there, may part. */
+/* How far off a result may be: as ONNX's own runner has it, and as its float16 and bfloat16,
+ * computed in float32 here and rounded at every step there, may part. */
 typedef struct tolerance {
     double relative, absolute;
 } tolerance;

@@ -94,7 +94,8 @@ static uint64_t bits_of(const onnx_element *e, const host_tensor *x, int64_t i)
     if (e->kind == ELEMENT_INTEGER)
         bits = (uint64_t)host_get_int(x, i);
     else
-        memcpy(&bits, (const char *)x->data + (size_t)i * dtype_bytes(x->dtype), dtype_bytes(x->dtype));
+        memcpy(&bits, (const char *)x->data + (size_t)i * dtype_bytes(x->dtype),
+               dtype_bytes(x->dtype));
     return e->bits == 64 ? bits : bits & (((uint64_t)1 << e->bits) - 1);
 }
 
@@ -121,7 +122,8 @@ status onnx_fold_bit_cast(call *c, error *err)
     if (!to || !has_bits(to) || !has_bits(from))
         return call_refuse(err, "it makes %s of %s", host_onnx_type_name(number), from->name);
     if (from->bits != to->bits)
-        return FAIL(err, E_DATA, "%s and %s have not the same number of bits", from->name, to->name);
+        return FAIL(err, E_DATA, "%s and %s have not the same number of bits", from->name,
+                    to->name);
     TRY(onnx_fold_only_result(c, to->ours, &x->shape, &y, err));
     for (int64_t i = 0; i < y->n; i++)
         set_bits(to, y, i, bits_of(from, x, i));

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Floats of 8 bits and less are the largest one where a number is beyond, unless `saturate` is off. */
+/* Floats of 8 bits and less are the largest one where a number is beyond, unless `saturate` is off.
+ */
 static status cast_known(call *c, const host_tensor *x, const onnx_element *to, error *err)
 {
     host_tensor *y;

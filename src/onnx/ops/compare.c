@@ -14,8 +14,9 @@ static status of_two(call *c, graph_op op, error *err)
 {
     graph_val in[2];
     if (c->version < 7 && call_int(c, "broadcast"))
-        return call_refuse(err, "broadcasting as in opsets below 7 is not supported; export it with "
-                                "a newer opset");
+        return call_refuse(err,
+                           "broadcasting as in opsets below 7 is not supported; export it with "
+                           "a newer opset");
     TRY(inputs(c, in, 2, err));
     return call_finish(c, op, in, 2, NULL, err);
 }
@@ -51,8 +52,8 @@ status onnx_op_is_inf(call *c, error *err)
     return call_unary(c, OP_IS_INF, &attr, err);
 }
 
-/* Of floats a graph has the rest with the sign of the first operand. Where the divisor's is another, the
- * divisor is added once; a rest of 0 has the divisor's sign too. */
+/* Of floats a graph has the rest with the sign of the first operand. Where the divisor's is
+ * another, the divisor is added once; a rest of 0 has the divisor's sign too. */
 static status float_mod(call *c, const graph_val in[2], error *err)
 {
     graph_val rest, apart, zero, more, sign;

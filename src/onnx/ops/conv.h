@@ -4,7 +4,8 @@
 
 #include "onnx/call.h"
 
-/* Strides, pads and groups, of an input of shape `x` and weights of shape `k`. E_DATA, E_UNSUPPORTED. */
+/* Strides, pads and groups, of an input of shape `x` and weights of shape `k`. E_DATA,
+ * E_UNSUPPORTED. */
 MUST_USE status conv_attributes(call *c, const graph_shape *x, const graph_shape *k, conv_attr *ret,
                                 error *err);
 

@@ -101,7 +101,8 @@ static status differentiate(call *c, graph_val y, const graph_val *xs, error *er
     return OK;
 }
 
-/* It is by the values that xs name, which must be those it reads: others would be put in their place. */
+/* It is by the values that xs name, which must be those it reads: others would be put in their
+ * place. */
 static status check_names(call *c, error *err)
 {
     const Onnx__AttributeProto *xs = call_attribute(c, "xs"), *zs = call_attribute(c, "zs");

@@ -73,9 +73,10 @@ status onnx_op_scatter_nd(call *c, error *err)
     return scatter(c, OP_SCATTER_ND, &attr, err);
 }
 
-/* Where each of an update's places lies along the axis: write_indices of its batch, and on from there. */
-static status written_places(call *c, const graph_shape *past, const graph_shape *update, int32_t axis,
-                             graph_val *ret, error *err)
+/* Where each of an update's places lies along the axis: write_indices of its batch, and on from
+ * there. */
+static status written_places(call *c, const graph_shape *past, const graph_shape *update,
+                             int32_t axis, graph_val *ret, error *err)
 {
     graph_val first;
     host_tensor *steps;
@@ -97,7 +98,8 @@ static status written_places(call *c, const graph_shape *past, const graph_shape
     if (strcmp(call_str(c, "mode"), "circular") == 0) {
         graph_val whole;
         TRY(graph_const(c->im->g, NULL, DT_I64, (graph_shape){.rank = 0}, &size, &whole, err));
-        TRY(call_emit(c, OP_MOD, (graph_val[]){*ret, whole}, 2, &(mod_attr){.fmod = false}, ret, err));
+        TRY(call_emit(c, OP_MOD, (graph_val[]){*ret, whole}, 2, &(mod_attr){.fmod = false}, ret,
+                      err));
     }
     return call_emit(c, OP_EXPAND, ret, 1, &(shape_attr){.shape = *update}, ret, err);
 }

@@ -1,8 +1,8 @@
 /*
  * Numbers as integers with a scale: what is quantised, and products of it. A number is
- * (integer - zero point) * scale; scales and zero points are of all, or of places along an axis, or of
- * blocks there. Products are computed in float32: exact where so few are summed that all sums are below
- * 2^24, and refused beyond where the result is the integer itself.
+ * (integer - zero point) * scale; scales and zero points are of all, or of places along an axis, or
+ * of blocks there. Products are computed in float32: exact where so few are summed that all sums
+ * are below 2^24, and refused beyond where the result is the integer itself.
  */
 #include "onnx/ops.h"
 #include "onnx/ops/conv.h"
@@ -82,8 +82,8 @@ static status spread(call *c, const graph_shape *x, graph_val *v, error *err)
 
 /* --- one number --- */
 
-/* Whole numbers of float32 into the range of an integer type of up to 16 bits, a zero point of int32
- * added. What is far beyond would overflow with it, so it is cut before. */
+/* Whole numbers of float32 into the range of an integer type of up to 16 bits, a zero point of
+ * int32 added. What is far beyond would overflow with it, so it is cut before. */
 static status into_range(call *c, const onnx_element *e, graph_val zero, graph_val *v, error *err)
 {
     int64_t most = ((int64_t)1 << (e->is_signed ? e->bits - 1 : e->bits)) - 1;
@@ -130,7 +130,8 @@ static status quantize_known(call *c, const onnx_element *to, error *err)
     TRY(host_create(c->im->a, to->ours, &x->shape, &y, err));
     for (int64_t i = 0; i < y->n; i++) {
         float by = (float)host_get(scale, scale->n > 1 ? i / stride % scale->n : 0);
-        host_set(y, i, element_round(to, (double)((float)host_get(x, i) / by), call_flag(c, "saturate")));
+        host_set(y, i,
+                 element_round(to, (double)((float)host_get(x, i) / by), call_flag(c, "saturate")));
     }
     call_return_host(c, 0, y);
     call_type(c, 0, to->onnx);
@@ -141,8 +142,8 @@ status onnx_op_quantize_linear(call *c, error *err)
 {
     graph_val x, scale, zero = GRAPH_NONE;
     int64_t said = call_int(c, "output_dtype");
-    const onnx_element *to = call_has(c, 2) ? call_element(c, 2)
-                                            : element_of(said ? call_narrow(said) : ONNX_UINT8);
+    const onnx_element *to =
+        call_has(c, 2) ? call_element(c, 2) : element_of(said ? call_narrow(said) : ONNX_UINT8);
     TRY(check_target(to, err));
     call_ignore(c, "saturate"); /* integers always do */
     call_ignore(c, "axis");     /* where one scale is for all */
@@ -237,8 +238,7 @@ status onnx_op_dynamic_quantize_linear(call *c, error *err)
 
 /* --- products --- */
 
-/* Two operands less their zero points, inputs `zeros` and `zeros` + `apart`: those of the first along its
- * axis `rows`, of the second along `columns`. */
+/* The operands, inputs at[], less their zero points, inputs zeros[], which lie along axes[]. */
 static status factors(call *c, const int32_t at[2], const int32_t zeros[2], const int32_t axes[2],
                       graph_val ret[2], error *err)
 {

@@ -1,8 +1,8 @@
 /*
- * Operators that draw. What they give is decided by the job's seed, the batch's number and a stream,
- * as dropout's masks are, so it is the same on every cluster and on the CPU and a GPU. The stream is
- * that of the node's name; a `seed` in the file names another, which nodes that have the same one
- * share. Evaluation draws too: a network that samples does so whatever it is asked.
+ * Operators that draw. What they give is decided by the job's seed, the batch's number and a
+ * stream, as dropout's masks are, so it is the same on every cluster and on the CPU and a GPU. The
+ * stream is that of the node's name; a `seed` in the file names another, which nodes that have the
+ * same one share. Evaluation draws too: a network that samples does so whatever it is asked.
  */
 #include "common/base/hash.h"
 #include "common/base/rng.h"

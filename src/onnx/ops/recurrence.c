@@ -59,13 +59,15 @@ status onnx_op_causal_conv_with_state(call *c, error *err)
     graph_shape x, w;
     dtype t;
     if (!silu && strcmp(activation, "none") != 0)
-        return FAIL(err, E_DATA, "its activation is '%s'; there are none, silu and swish", activation);
+        return FAIL(err, E_DATA, "its activation is '%s'; there are none, silu and swish",
+                    activation);
     TRY(call_describe(c, 0, &x, &t, err));
     TRY(call_value(c, 1, &in[1], err));
     w = call_shape_of(c, in[1]);
     if (x.rank != 3 || w.rank != 3 || w.dim[1] != 1 || w.dim[0] != x.dim[1] || w.dim[2] < 1)
-        return FAIL(err, E_DATA, "its input and weights are not [batch,channels,length] and "
-                                 "[channels,1,k]");
+        return FAIL(err, E_DATA,
+                    "its input and weights are not [batch,channels,length] and "
+                    "[channels,1,k]");
     TRY(with_past(c, w.dim[2] - 1, &in[0], err));
     if (call_has(c, 2))
         TRY(call_value(c, 2, &in[2], err));
@@ -84,8 +86,8 @@ status onnx_op_causal_conv_with_state(call *c, error *err)
 
 /* --- LinearAttention --- */
 
-/* Operands as [batch, key heads, positions, ...]: queries [.., group, d_k], keys and decay [.., 1, d_k],
- * values [.., 1, d_v], beta [.., 1, 1]. */
+/* Operands as [batch, key heads, positions, ...]: queries [.., group, d_k], keys and decay [.., 1,
+ * d_k], values [.., 1, d_v], beta [.., 1, 1]. */
 typedef struct linear {
     call *c;
     int64_t batch, positions, heads, group, d_k, d_v;
@@ -113,11 +115,13 @@ static status check_rule(call *c, bool *ret_gates, bool *ret_corrects, error *er
     *ret_gates = strcmp(rule, "gated") == 0 || strcmp(rule, "gated_delta") == 0;
     *ret_corrects = strcmp(rule, "delta") == 0 || strcmp(rule, "gated_delta") == 0;
     if (!*ret_gates && !*ret_corrects && strcmp(rule, "linear") != 0)
-        return FAIL(err, E_DATA, "its update_rule is '%s'; there are linear, gated, delta and "
-                                 "gated_delta", rule);
+        return FAIL(err, E_DATA,
+                    "its update_rule is '%s'; there are linear, gated, delta and "
+                    "gated_delta",
+                    rule);
     if (*ret_gates != call_has(c, 4) || *ret_corrects != call_has(c, 5))
-        return FAIL(err, E_DATA, "with the update_rule '%s' its decay must be %s and its beta %s", rule,
-                    *ret_gates ? "there" : "absent", *ret_corrects ? "there" : "absent");
+        return FAIL(err, E_DATA, "with the update_rule '%s' its decay must be %s and its beta %s",
+                    rule, *ret_gates ? "there" : "absent", *ret_corrects ? "there" : "absent");
     return OK;
 }
 
@@ -132,8 +136,9 @@ static status read_operands(linear *l, error *err)
     TRY(check_rule(c, &gates, &corrects, err));
     TRY(call_describe(c, 0, &q, &t, err));
     if (q.rank != 3 || l->heads < 1 || q_heads < 1 || q_heads % l->heads != 0)
-        return FAIL(err, E_DATA, "its query has %" PRId32 " axes and %" PRId64 " heads for %" PRId64,
-                    q.rank, q_heads, l->heads);
+        return FAIL(err, E_DATA,
+                    "its query has %" PRId32 " axes and %" PRId64 " heads for %" PRId64, q.rank,
+                    q_heads, l->heads);
     l->batch = q.dim[0];
     l->positions = q.dim[1];
     l->group = q_heads / l->heads;

@@ -1,5 +1,5 @@
-/* Element types that a graph does not have: what a number becomes in them, and what a file's nodes make
- * of them. */
+/* Element types that a graph does not have: what a number becomes in them, and what a file's nodes
+ * make of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,15 +23,24 @@ static void numbers_are_rounded_to_their_type(void **state)
         bool saturate;
         double expected; /* of the formats' own pages */
     } rows[] = {
-        {"float16", 0.1, false, 0.0999755859375},      {"float16", 65520.0, false, INFINITY},
-        {"float16", 65519.0, false, 65504.0},          {"float16", 0x1p-25, false, 0.0},
-        {"float16", 0x1.8p-25, false, 0x1p-24},        {"bfloat16", 1.00390625, false, 1.0},
-        {"float8e4m3fn", 0.47892547, true, 0.46875},   {"float8e4m3fn", 1e6, true, 448.0},
-        {"float8e4m3fn", 1e6, false, NAN},             {"float8e5m2", 1e6, false, INFINITY},
-        {"float8e5m2", -1e6, true, -57344.0},          {"float8e4m3fnuz", 1e6, true, 240.0},
-        {"float8e5m2fnuz", INFINITY, false, NAN},      {"float4e2m1", 2.5, true, 2.0},
-        {"float4e2m1", -3.5, true, -4.0},              {"float4e2m1", 9.0, true, 6.0},
-        {"float8e8m0", 3.0, true, 4.0},                {"float32", 0.1, true, 0x1.99999ap-4},
+        {"float16", 0.1, false, 0.0999755859375},
+        {"float16", 65520.0, false, INFINITY},
+        {"float16", 65519.0, false, 65504.0},
+        {"float16", 0x1p-25, false, 0.0},
+        {"float16", 0x1.8p-25, false, 0x1p-24},
+        {"bfloat16", 1.00390625, false, 1.0},
+        {"float8e4m3fn", 0.47892547, true, 0.46875},
+        {"float8e4m3fn", 1e6, true, 448.0},
+        {"float8e4m3fn", 1e6, false, NAN},
+        {"float8e5m2", 1e6, false, INFINITY},
+        {"float8e5m2", -1e6, true, -57344.0},
+        {"float8e4m3fnuz", 1e6, true, 240.0},
+        {"float8e5m2fnuz", INFINITY, false, NAN},
+        {"float4e2m1", 2.5, true, 2.0},
+        {"float4e2m1", -3.5, true, -4.0},
+        {"float4e2m1", 9.0, true, 6.0},
+        {"float8e8m0", 3.0, true, 4.0},
+        {"float32", 0.1, true, 0x1.99999ap-4},
         {"float64", 0.1, false, 0.1},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -49,7 +58,8 @@ static void codes_are_what_rounding_gives(void **state)
     for (int32_t number = 1; number < 27; number++) {
         const onnx_element *e = element_of(number);
         bool seen = false;
-        for (uint64_t bits = 0; e->kind == ELEMENT_FLOAT && e->bits <= 8 && bits >> e->bits == 0; bits++) {
+        for (uint64_t bits = 0; e->kind == ELEMENT_FLOAT && e->bits <= 8 && bits >> e->bits == 0;
+             bits++) {
             double x = element_decode(e, bits);
             seen |= x == e->most;
             if (isfinite(x) && element_round(e, x, false) != x)
@@ -116,7 +126,8 @@ static void what_has_no_place_is_refused(void **state)
     file_input(f, "x", FILE_FLOAT, "N,6");
     file_int(f, file_node(f, "Cast", "x", "y"), "to", UINT64);
     file_output(f, "y");
-    expect_error(f, E_UNSUPPORTED, "node 'Cast_0' (Cast): it makes uint64 of data, which is not supported");
+    expect_error(f, E_UNSUPPORTED,
+                 "node 'Cast_0' (Cast): it makes uint64 of data, which is not supported");
     f->graph.node[0]->attribute[0]->i = 17;
     expect_error(f, E_UNSUPPORTED, "node 'Cast_0' (Cast): it casts data to float8e4m3fn");
     f->graph.node[0]->attribute[0]->i = 8;
@@ -153,6 +164,19 @@ static void integer_products_are_exact(void **state)
     }
 }
 
+static void sequences_have_no_element(void **state)
+{
+    (void)state;
+    file *f = file_create(19);
+    file_input(f, "x", FILE_FLOAT, "N,6");
+    file_weights(f, "scale", "");
+    file_node(f, "SplitToSequence", "x", "parts");
+    file_node(f, "QuantizeLinear", "x scale parts", "y");
+    file_output(f, "y");
+    expect_error(f, E_UNSUPPORTED, "(QuantizeLinear): it quantises to float32");
+    file_destroy(&f);
+}
+
 /* What is unrolled has an end. */
 static void long_recurrences_are_refused(void **state)
 {
@@ -185,6 +209,7 @@ int main(void)
         cmocka_unit_test(what_has_no_place_is_refused),
         cmocka_unit_test(integer_products_are_exact),
         cmocka_unit_test(long_recurrences_are_refused),
+        cmocka_unit_test(sequences_have_no_element),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,8 +39,9 @@ static void attributes_of_other_opsets_are_refused(void **state)
     (void)state;
     file *f;
     file_int(f, one(&f, 14, "Shape"), "start", 1);
-    expect_and_destroy(&f, E_UNSUPPORTED,
-                       "node 'Shape_0' (Shape): its attribute 'start' is not in opset 14; since 15");
+    expect_and_destroy(
+        &f, E_UNSUPPORTED,
+        "node 'Shape_0' (Shape): its attribute 'start' is not in opset 14; since 15");
 
     file_string(f, one(&f, 27, "SpaceToDepth"), "mode", "CRD");
     file_int(f, f->graph.node[0], "blocksize", 2);
@@ -63,9 +64,10 @@ static void attributes_are_not_passed_over(void **state)
     Onnx__NodeProto *n = file_node(f, "LayerNormalization", "x scale", "y");
     file_int(f, n, "stash_type", 10);
     file_output(f, "y");
-    expect_error(f, E_UNSUPPORTED,
-                 "node 'LayerNormalization_0' (LayerNormalization): its attribute 'stash_type' is not "
-                 "supported");
+    expect_error(
+        f, E_UNSUPPORTED,
+        "node 'LayerNormalization_0' (LayerNormalization): its attribute 'stash_type' is not "
+        "supported");
     n->attribute[0]->i = 1; /* the default */
     accept_and_destroy(&f);
 }
@@ -101,8 +103,7 @@ static void operators_and_operands_of_later_opsets_are_refused(void **state)
     file_weights(f, "low", "");
     file_node(f, "Clip", "x low", "y");
     file_output(f, "y");
-    expect_and_destroy(&f, E_UNSUPPORTED,
-                       "it has 2 inputs, in opset 10 at most 1; more since 11");
+    expect_and_destroy(&f, E_UNSUPPORTED, "it has 2 inputs, in opset 10 at most 1; more since 11");
 
     f = file_create(17);
     file_input(f, "x", FILE_FLOAT, "N,6");
@@ -121,7 +122,8 @@ static void operators_and_operands_of_later_opsets_are_refused(void **state)
 static void stands_for(file *f, Onnx__NodeProto *n, const char *name, const char *of_function)
 {
     file_int(f, n, name, 0);
-    n->attribute[n->n_attribute - 1]->ref_attr_name = arena_strndup(f->a, of_function, strlen(of_function));
+    n->attribute[n->n_attribute - 1]->ref_attr_name =
+        arena_strndup(f->a, of_function, strlen(of_function));
 }
 
 static void attributes_of_functions_are_declared(void **state)

@@ -216,12 +216,13 @@ static bool is_one_of(const char *type, const char *const *types, size_t n)
     return false;
 }
 
-static void read_uses(onnx_moves *r)
+/* In subgraphs too: what only the body of a loop reads is a weight all the same. */
+static void read_uses(onnx_moves *r, const Onnx__GraphProto *g)
 {
     static const char *const weighing[] = {"MatMul", "Gemm", "Conv", "ConvTranspose",
-                                           "Gather", "LSTM", "GRU",  "RNN"};
+                                           "Gather", "LSTM", "GRU",  "RNN",
+                                           "DeformConv"};
     static const char *const scaling[] = {"Mul", "Div", "Exp"};
-    const Onnx__GraphProto *g = r->m->proto->graph;
     for (size_t i = 0; i < g->n_node; i++) {
         const Onnx__NodeProto *n = g->node[i];
         const char *type = onnx_text(n->op_type);
@@ -232,6 +233,9 @@ static void read_uses(onnx_moves *r)
             names_get(&r->uses, n->input[k], &before);
             names_put(&r->uses, n->input[k], before | use);
         }
+        for (size_t k = 0; k < n->n_attribute; k++)
+            if (n->attribute[k]->g)
+                read_uses(r, n->attribute[k]->g);
     }
 }
 
@@ -302,7 +306,7 @@ status onnx_moves_create(const onnx_model *m, const char *const *train, size_t n
         return st;
     }
     read_notes(r);
-    read_uses(r);
+    read_uses(r, m->proto->graph);
     *ret = r;
     return OK;
 }

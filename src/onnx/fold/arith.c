@@ -260,40 +260,59 @@ status onnx_fold_rounding(call *c, error *err)
     return host_is_float(x) ? onnx_fold_unary(c, err) : OK;
 }
 
-/* Of integers only: what becomes of floats is the run's. */
+/* Of x, what is taken of it or of two bounds; NaN stays. */
+static double between(double x, double low, double high)
+{
+    x = x < low ? low : x;
+    return x > high ? high : x;
+}
+
 status onnx_fold_sign(call *c, error *err)
 {
     const host_tensor *x;
     host_tensor *y;
     TRY(onnx_fold_input(c, 0, &x, err));
-    if (host_is_float(x))
-        return OK;
     TRY(onnx_fold_result(c, x->dtype, &x->shape, &y, err));
     for (int64_t i = 0; y && i < y->n; i++) {
-        int64_t v = host_get_int(x, i);
-        host_set_int(y, i, (v > 0) - (v < 0));
+        double v = host_get(x, i);
+        host_set(y, i, v != v ? v : (v > 0) - (v < 0));
     }
     return OK;
 }
 
-/* Likewise. The upper bound has the last word. */
-status onnx_fold_clip(call *c, error *err)
+static status clip(call *c, const host_tensor *low, const host_tensor *high, error *err)
 {
-    const host_tensor *x, *low, *high;
+    const host_tensor *x;
     host_tensor *y;
     TRY(onnx_fold_input(c, 0, &x, err));
-    TRY(call_known(c, 1, &low, err));
-    TRY(call_known(c, 2, &high, err));
-    if (host_is_float(x) || (low && low->n != 1) || (high && high->n != 1))
-        return OK;
     TRY(onnx_fold_result(c, x->dtype, &x->shape, &y, err));
     for (int64_t i = 0; y && i < y->n; i++) {
-        int64_t v = host_get_int(x, i);
+        int64_t v = host_is_float(x) ? 0 : host_get_int(x, i);
+        if (host_is_float(x)) {
+            host_set(y, i, between(host_get(x, i), low ? host_get(low, 0) : -__builtin_inf(),
+                                   high ? host_get(high, 0) : __builtin_inf()));
+            continue;
+        }
         v = low && v < host_get_int(low, 0) ? host_get_int(low, 0) : v;
-        v = high && v > host_get_int(high, 0) ? host_get_int(high, 0) : v;
-        host_set_int(y, i, v);
+        host_set_int(y, i, high && v > host_get_int(high, 0) ? host_get_int(high, 0) : v);
     }
     return OK;
+}
+
+/* Before opset 11 bounds were attributes: left to the run. The upper bound has the last word. */
+status onnx_fold_clip(call *c, error *err)
+{
+    const host_tensor *low, *high;
+    TRY(call_known(c, 1, &low, err));
+    TRY(call_known(c, 2, &high, err));
+    if (c->version < 11 || (low && low->n != 1) || (high && high->n != 1))
+        return OK;
+    return clip(c, low, high, err);
+}
+
+status onnx_fold_relu(call *c, error *err)
+{
+    return clip(c, host_int(c->im->a, 0), NULL, err);
 }
 
 status onnx_fold_where(call *c, error *err)

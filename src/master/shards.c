@@ -144,7 +144,8 @@ status master_watch_servers(master *m, int64_t now_us, error *err)
         if (hangs)
             TRY(master_redial(m, i, err)); /* thawed it says WELCOME, and is sent what it missed */
         s->lineage = 0;
-        return master_turn(m, i, hangs ? "hangs" : "is silent and its connection is gone", err);
+        return master_turn(m, i, hangs ? "is silent on an open connection"
+                                       : "is silent and its connection is gone", err);
     }
     return OK;
 }

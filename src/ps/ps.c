@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/thread.h"
+#include "common/store/jobend.h"
 #include "common/wire/hello.h"
 
 #include <inttypes.h>
@@ -162,6 +163,26 @@ static status ask_to_leave(ps *s, int64_t now, error *err)
                 waited);
 }
 
+/* As a worker does (look_for_end). */
+static status look_for_end(ps *s, int64_t now, double silent_s, error *err)
+{
+    bool is_over = false;
+    bool may_look = !s->o->starts_over || s->identity.job_id;
+    if (!may_look || now - s->looked_us < SAY_AGAIN_US ||
+        silent_s < config_f64(s->o->config, "distributed.heartbeat_timeout"))
+        return OK;
+    s->looked_us = now;
+    jobend_seeker who = {.job_dir = s->o->job_dir,
+                         .config = s->o->config,
+                         .job_id = s->identity.job_id,
+                         .start = s->identity.era >> 16};
+    TRY(jobend_look(&who, &is_over, err));
+    if (is_over)
+        LOG_I("OVER", "the job in '%s' is done, and its master gone", s->o->job_dir);
+    s->stopped |= is_over;
+    return OK;
+}
+
 static status tick(ps *s, error *err)
 {
     int64_t now = clock_us();
@@ -179,6 +200,7 @@ static status tick(ps *s, error *err)
     if (s->mirror)
         mirror_tick(s->mirror, now);
     double silent_s = (double)(now - s->master_heard_us) * 1e-6;
+    TRY(look_for_end(s, now, silent_s, err));
     double limit = config_f64(s->o->config,
                               s->set_up ? "distributed.lost_timeout" : "distributed.start_timeout");
     if (silent_s > limit)

@@ -25,6 +25,7 @@ typedef struct ps_options {
     size_t n_endpoints;
     int listen_fd;                  /* -1, or a listening socket for the tcp endpoint */
     const char *job_dir;
+    bool starts_over;               /* a job in there that is done is not ours */
     struct part_engine *engine;     /* of the only worker, in this process: for the parts, if it is open when
                                      * they are loaded. NULL: none */
     const atomic_bool *stop;        /* SIGTERM: ask the master for a cut, leave when told */

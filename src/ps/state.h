@@ -79,6 +79,7 @@ typedef struct ps {
     wait master_wait, setup_wait, pull_wait, push_wait;
     int64_t stop_us;
     int64_t preempt_us;             /* when PREEMPT was last said */
+    int64_t looked_us; /* into the job dir, for its end */
     int64_t tick_us; /* nothing that time decides is looked at before */
     int64_t said_us; /* when votes were last said again */
     uint64_t refused;

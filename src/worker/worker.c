@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/store/jobend.h"
 #include "common/wire/hello.h"
 #include "worker/share.h"
 
@@ -384,6 +385,26 @@ static void tell_hung(worker *w)
     LOG_W("HUNG", "task=master.0 silent=%.1fs: it has to be started again", silent);
 }
 
+/* Where no master answers any more, or none was met in the time in which one shows life, the job may be
+ * over. */
+static status look_for_end(worker *w, error *err)
+{
+    bool is_over = false;
+    if (w->is_up && !is_master_silent(w))
+        return OK;
+    if (!w->identity.job_id && !is_master_silent(w))
+        return OK;
+    jobend_seeker who = {.job_dir = w->o->job_dir,
+                         .config = w->o->config,
+                         .job_id = w->identity.job_id,
+                         .start = w->identity.era >> 16};
+    TRY(jobend_look(&who, &is_over, err));
+    if (is_over)
+        LOG_I("OVER", "the job in '%s' is done, and its master gone", w->o->job_dir);
+    w->stopped |= is_over;
+    return OK;
+}
+
 static status tick(worker *w, error *err)
 {
     int64_t now = clock_us();
@@ -398,6 +419,7 @@ static status tick(worker *w, error *err)
     TRY(w->unordered ? crew_tick(w->crew, err) : kv_tick(w->kv, err));
     TRY(say_alive(w, err));
     tell_hung(w);
+    TRY(look_for_end(w, err));
     if (is_master_silent(w))
         TRY(kv_greet(worker_kv(w), err)); /* the servers may know another one */
     return check_master_lost(w, err);

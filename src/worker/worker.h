@@ -33,6 +33,7 @@ typedef struct worker_options {
     const backend_choice *devices;      /* [n_lanes]: where each computes, all of one kind */
     struct resident *resident;          /* of the only lane, with the only server in this process, in mode sync:
                                          * opened if there is room; NULL: no */
+    const char *job_dir;                /* where the end of the job may be read; NULL: nowhere */
     const atomic_bool *stop;            /* SIGTERM: ask the master for a cut, leave when told */
     const atomic_bool *abort;           /* leave at once; NULL: never */
 } worker_options;

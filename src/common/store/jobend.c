@@ -1,0 +1,61 @@
+#include "common/store/jobend.h"
+
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/store/jobdir.h"
+#include "common/store/jobstate.h"
+
+#include <stdlib.h>
+
+static bool has_job(const char *job_dir)
+{
+    char *path = xasprintf("%s/job.json", job_dir);
+    bool is_there = fs_exists(path);
+    free(path);
+    return is_there;
+}
+
+static bool is_ours(const jobend_seeker *who, const jobdir *d)
+{
+    return who->job_id ? jobdir_job_id(d) == who->job_id
+                       : jobdir_check_config(d, who->config, NULL) == OK &&
+                             !jobdir_can_move_end(d, who->config);
+}
+
+static bool is_done(const jobdir *d)
+{
+    bool done = false;
+    return jobdir_is_done(d, &done, NULL) == OK && done;
+}
+
+/* How that start ended, if it did not succeed. */
+static status look_at_state(const jobend_seeker *who, const jobdir *d, bool *ret_is_over, error *err)
+{
+    jobstate state;
+    if (!who->job_id || jobstate_read(d, &state, NULL) != OK)
+        return OK;
+    bool has_failed = state.kind == JOBSTATE_FAILED || state.kind == JOBSTATE_PREEMPTED;
+    status st = OK;
+    if (has_failed && state.start == who->start) {
+        *ret_is_over = true;
+        st = FAIL(err, jobstate_outcome(&state), "the job has ended: %s", state.text);
+    }
+    jobstate_fini(&state);
+    return st;
+}
+
+status jobend_look(const jobend_seeker *who, bool *ret_is_over, error *err)
+{
+    jobdir *d = NULL;
+    *ret_is_over = false;
+    if (!who->job_dir || !has_job(who->job_dir) || jobdir_open(who->job_dir, &d, NULL) != OK)
+        return OK;
+    status st = OK;
+    if (is_ours(who, d)) {
+        *ret_is_over = is_done(d);
+        if (!*ret_is_over)
+            st = look_at_state(who, d, ret_is_over, err);
+    }
+    jobdir_close(&d);
+    return st;
+}

@@ -26,7 +26,7 @@ import fixtures
 import models
 import table
 from reference import reference
-from trial import trial
+from trial import exporter_is_off, trial
 
 
 def cached(path, make):
@@ -58,8 +58,10 @@ def hold(name, exporter, program, folder):
     plain = common | trial(twin, wanted, program, place, "model.onnx")
     network = entry.network()
     unsaid = plain.get("guessed") or not all(p.requires_grad for p in network.parameters())
-    if "refused" in plain or not table.faults(plain) or not unsaid:
+    if "refused" in plain or not table.faults(plain):
         return plain
+    if not unsaid:
+        return plain | {"off": exporter_is_off(twin, place / "model.onnx")}
     exporters.note_moves(network, place / "model.onnx", place / "noted.onnx")
     noted = trial(twin, wanted, program, place, "noted.onnx")
     return common | noted | {"noted": True, "plain": table.faults(plain)}

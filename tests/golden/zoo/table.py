@@ -54,6 +54,11 @@ def faults(result):
     return found
 
 
+def is_off(result):
+    """The exporter's own file differs from PyTorch."""
+    return result.get("off", 0.0) > 1e-3
+
+
 def is_accepted(result):
     return "loss" in result and "refused" not in result and not faults(result)
 
@@ -102,13 +107,18 @@ def cells(result, notes):
     if "no file" in result:
         return ["no file " + notes.mark(result["no file"]), "", ""]
     if "refused" in result:
-        too = " ONNX Runtime refuses it too." if result["elsewhere"] else ""
-        return ["**refused** " + notes.mark(result["refused"] + too), "", ""]
+        too = ". ONNX Runtime refuses it, too." if result["elsewhere"] else ""
+        said = re.sub("^exit [0-9]+: tequio: (model: )?model.onnx: ", "", result["refused"])
+        return ["refused " + notes.mark(said + too), "", ""]
     losses, found = result["loss"].values(), faults(result)
     loss = number(worst(losses, "float32"))
     if any(is_chaotic(d) for d in losses):
         loss += f"; float64 {number(worst(losses, 'float64'))}, its own {number(worst(losses, 'apart'))}"
-    if found:
+    if found and is_off(result):
+        loss += " " + notes.mark("The file is not PyTorch's network: by ONNX Runtime, too, its outputs are up to "
+                                 f"{number(result['off'])} of the largest from PyTorch's, in batches other "
+                                 "than the one that was traced.")
+    elif found:
         loss = "**differs** " + notes.mark("; ".join(found)) + " " + loss
     if result["noted"]:
         loss += " " + notes.mark(NOTED)
@@ -134,12 +144,15 @@ def read(folder):
 
 def summary(results):
     files = [r for r in results.values() if r and "no file" not in r]
+    refused = [r for r in files if "refused" in r]
+    wrong = [r for r in files if is_off(r) or r.get("elsewhere")]
     accepted = [r for r in files if is_accepted(r)]
     with_file = {name for (name, _), r in results.items() if r and "no file" not in r}
     some = {name for (name, _), r in results.items() if r and is_accepted(r)}
-    return (f"{len(with_file)} networks in {len(files)} files: {len(accepted)} files and {len(some)} "
-            f"networks agree, {sum('refused' in r for r in files)} files are refused, "
-            f"{len(files) - len(accepted) - sum('refused' in r for r in files)} differ.")
+    differ = [r for r in files if r not in accepted and r not in refused and not is_off(r)]
+    return (f"{len(with_file)} networks in {len(files)} files: {len(accepted)} files agree, of "
+            f"{len(some)} networks. {len(wrong)} files are wrong by ONNX Runtime, too; "
+            f"refused beside these: {len([r for r in refused if not r['elsewhere']])}; that differ: {len(differ)}.")
 
 
 def write(folder):

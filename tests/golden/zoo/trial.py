@@ -196,6 +196,20 @@ def is_refused_elsewhere(entry, path):
     return not answer.exists()
 
 
+def exporter_is_off(entry, path):
+    """The largest distance of what ONNX Runtime makes of the exporter's own file from PyTorch, over all
+    batches, relative to the largest output."""
+    network, worst = entry.network().train(), 0.0
+    for batch in entry.batches():
+        fed = {name: batch[name] for name in entry.fed()}
+        with torch.no_grad():
+            wanted = network(*fed.values())
+        wanted = (wanted[0] if isinstance(wanted, (tuple, list)) else wanted).numpy()
+        got, _ = outputs_of(path, {k: v.numpy() for k, v in fed.items()})
+        worst = max(worst, float(numpy.abs(got - wanted).max() / numpy.abs(wanted).max()))
+    return worst
+
+
 def compare_export(entry, path, weights, names):
     """What ONNX Runtime makes of the file that came out, and PyTorch of the weights: largest distance
     of the outputs, relative to their largest value."""

@@ -61,6 +61,11 @@ void worker_unbuild(worker *w);
 const char *worker_master_trouble(const worker *w);
 /* A wait always speaks: called every turn. */
 void worker_warn_of_waits(worker *w, int64_t now);
+double worker_master_silence_s(const worker *w);
+bool worker_master_is_silent(const worker *w); /* for heartbeat_timeout */
+/* Both once a second. */
+void worker_tell_hung(worker *w);
+MUST_USE status worker_look_for_end(worker *w, error *err);
 
 /* worker.c */
 kv *worker_kv(const worker *w);                 /* of the servers: names, who is up; any of several */

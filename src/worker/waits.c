@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/store/jobend.h"
 
 #include <stdlib.h>
 
@@ -103,4 +104,46 @@ void worker_warn_of_waits(worker *w, int64_t now)
     double waited;
     if (wait_speaks(&w->progress_wait, now, w->progress_us, limit_s, &waited))
         say_wait(w, waited);
+}
+
+/* --- a master that does not answer --- */
+
+double worker_master_silence_s(const worker *w)
+{
+    return (double)(clock_us() - w->master_heard_us) / SECOND_US;
+}
+
+bool worker_master_is_silent(const worker *w)
+{
+    return worker_master_silence_s(w) > config_f64(w->o->config, "distributed.heartbeat_timeout");
+}
+
+/* Whoever started the master reads it (job/process/supervise.h), as of others what the master says. */
+void worker_tell_hung(worker *w)
+{
+    double silent = worker_master_silence_s(w);
+    if (!w->is_up || w->master_hangs || silent < config_f64(w->o->config, "distributed.hang_timeout"))
+        return;
+    w->master_hangs = true;
+    LOG_W("HUNG", "task=master.0 silent=%.1fs: it has to be started again", silent);
+}
+
+/* Where no master answers any more, or none was met in the time in which one shows life, the job may be
+ * over. */
+status worker_look_for_end(worker *w, error *err)
+{
+    bool is_over = false;
+    if (w->is_up && !worker_master_is_silent(w))
+        return OK;
+    if (!w->identity.job_id && !worker_master_is_silent(w))
+        return OK;
+    jobend_seeker who = {.job_dir = w->o->job_dir,
+                         .config = w->o->config,
+                         .job_id = w->identity.job_id,
+                         .start = w->identity.era >> 16};
+    TRY(jobend_look(&who, &is_over, err));
+    if (is_over)
+        LOG_I("OVER", "the job in '%s' is done, and its master gone", w->o->job_dir);
+    w->stopped |= is_over;
+    return OK;
 }

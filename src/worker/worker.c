@@ -6,7 +6,6 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/store/jobend.h"
 #include "common/wire/hello.h"
 #include "worker/share.h"
 
@@ -268,21 +267,11 @@ kv *worker_kv(const worker *w)
     return w->unordered ? crew_kv(w->crew) : w->kv;
 }
 
-static double master_silence_s(const worker *w)
-{
-    return (double)(clock_us() - w->master_heard_us) / SECOND_US;
-}
-
-static bool is_master_silent(const worker *w)
-{
-    return master_silence_s(w) > config_f64(w->o->config, "distributed.heartbeat_timeout");
-}
-
 void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m)
 {
     worker *w = user;
     (void)server;
-    if ((w->o->master && !is_master_silent(w)) || !m->master_address[0] || w->outcome != OK)
+    if ((w->o->master && !worker_master_is_silent(w)) || !m->master_address[0] || w->outcome != OK)
         return;
     char *endpoint = xasprintf("tcp://%s", m->master_address);
     if (!w->master_endpoint || strcmp(endpoint, w->master_endpoint) != 0) {
@@ -365,7 +354,7 @@ static status say_alive(worker *w, error *err)
 static status check_master_lost(const worker *w, error *err)
 {
     bool has_begun = w->identity.job_id != 0; /* it was welcomed once, on whatever connection */
-    double silent = master_silence_s(w);
+    double silent = worker_master_silence_s(w);
     if (silent <= config_f64(w->o->config, has_begun ? "distributed.lost_timeout"
                                                      : "distributed.start_timeout"))
         return OK;
@@ -373,36 +362,6 @@ static status check_master_lost(const worker *w, error *err)
     return FAIL(err, E_LOST, "no word from the master%s%s for %.0f s%s%s",
                 w->master_endpoint ? " at " : "", w->master_endpoint ? w->master_endpoint : "",
                 silent, trouble ? ": " : "", trouble ? trouble : "");
-}
-
-/* Whoever started the master reads it (job/process/supervise.h), as of others what the master says. */
-static void tell_hung(worker *w)
-{
-    double silent = master_silence_s(w);
-    if (!w->is_up || w->master_hangs || silent < config_f64(w->o->config, "distributed.hang_timeout"))
-        return;
-    w->master_hangs = true;
-    LOG_W("HUNG", "task=master.0 silent=%.1fs: it has to be started again", silent);
-}
-
-/* Where no master answers any more, or none was met in the time in which one shows life, the job may be
- * over. */
-static status look_for_end(worker *w, error *err)
-{
-    bool is_over = false;
-    if (w->is_up && !is_master_silent(w))
-        return OK;
-    if (!w->identity.job_id && !is_master_silent(w))
-        return OK;
-    jobend_seeker who = {.job_dir = w->o->job_dir,
-                         .config = w->o->config,
-                         .job_id = w->identity.job_id,
-                         .start = w->identity.era >> 16};
-    TRY(jobend_look(&who, &is_over, err));
-    if (is_over)
-        LOG_I("OVER", "the job in '%s' is done, and its master gone", w->o->job_dir);
-    w->stopped |= is_over;
-    return OK;
 }
 
 static status tick(worker *w, error *err)
@@ -418,9 +377,9 @@ static status tick(worker *w, error *err)
     w->tick_us = now;
     TRY(w->unordered ? crew_tick(w->crew, err) : kv_tick(w->kv, err));
     TRY(say_alive(w, err));
-    tell_hung(w);
-    TRY(look_for_end(w, err));
-    if (is_master_silent(w))
+    worker_tell_hung(w);
+    TRY(worker_look_for_end(w, err));
+    if (worker_master_is_silent(w))
         TRY(kv_greet(worker_kv(w), err)); /* the servers may know another one */
     return check_master_lost(w, err);
 }

@@ -3,9 +3,8 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/descriptors.h"
-#include "job/process/restart.h"
 #include "job/process/screen.h"
-#include "job/process/signals.h"
+#include "job/process/supervision.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,29 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOST_PEER = 200, PREEMPTED = 143, STORY = 1500, SETTLE_US = 500 * 1000 };
+enum { LOST_PEER = 200, SETTLE_US = 500 * 1000 };
 enum { POLLS = 1 + CHILD_STREAMS };
 enum { LEAVE_US = 5 * 1000 * 1000, NO_MASTER_GRACE_US = 2 * 1000 * 1000 };
-
-typedef struct supervision {
-    const supervise_options *options;
-    child *children;   /* each the newest life of its task */
-    restart *restarts; /* of the same tasks */
-    int n, n_running;
-    signals signals;
-    struct pollfd *polls; /* [1 + POLLS * n]: signals, then each child's input and streams */
-    child *first;         /* whose failure was seen first */
-    child *blamed;        /* who failed first as the master has it; NULL: it has not said */
-    bool is_done;         /* the master has ended with 0: so has the job */
-    bool is_stop_asked;   /* the master was asked for the end of all */
-    bool is_preempted;    /* some task left with the code for it */
-    bool is_ending;       /* the others are being stopped */
-    bool is_cut_short;    /* whoever still ran was killed */
-    bool is_too_long;     /* the time limit is over */
-    int64_t limit_at_us;  /* when it is; INT64_MAX: never */
-    int64_t stop_at_us;   /* when the others are stopped; INT64_MAX: never */
-    int64_t kill_at_us;   /* when whoever still runs is killed; INT64_MAX: never */
-} supervision;
 
 /* --- what tasks say --- */
 
@@ -173,13 +152,6 @@ static void note_preempted(supervision *s, const child *c)
     s->kill_at_us = clock_us() + 2 * s->options->grace_ms * 1000;
 }
 
-static void say_end(const child *c)
-{
-    char *end = child_describe_failure(c);
-    screen_say("%s: %s", c->name, end);
-    free(end);
-}
-
 /* A job that is about to end needs no new master, and nobody without one. */
 static bool plan_restart(supervision *s, const child *c)
 {
@@ -207,7 +179,7 @@ static void note_end(supervision *s, child *c, child **worst)
     if (code == 0)
         return;
     if (s->is_done || (s->options->primary_decides && !is_master(c)))
-        say_end(c);
+        supervision_say_end(c);
     else if (code == PREEMPTED)
         note_preempted(s, c);
     else if (!s->is_ending && !plan_restart(s, c) && is_better_cause(c, *worst))
@@ -419,85 +391,6 @@ static void end_all(supervision *s)
             waitpid(s->children[i].pid, NULL, 0);
 }
 
-static bool is_own_failure(const child *c)
-{
-    return child_exit_code(c) > 0 && child_exit_code(c) < 128;
-}
-
-/* A task that only repeats what the master told it may well be the first to be gone. Unless one
- * died, it is the task that the master names or, where it names none, the master itself. */
-static const child *who_failed_first(const supervision *s)
-{
-    bool is_blamed = s->blamed && !s->options->primary_decides;
-    const child *named = is_blamed ? s->blamed : &s->children[0];
-    return is_own_failure(s->first) && is_own_failure(named) ? named : s->first;
-}
-
-/* What others failed by, unless it is the same, or that they were told to leave. */
-static void say_other_failures(const supervision *s, const child *first)
-{
-    const char *cause = child_failure(first);
-    for (int i = 0; i < s->n; i++) {
-        const child *c = &s->children[i];
-        const char *why = c->has_ended && is_own_failure(c) ? child_failure(c) : NULL;
-        bool is_same = why && cause && (strstr(why, cause) || strstr(cause, why));
-        if (why && c != first && !is_same && strncmp(why, "stopped by the master", 21) != 0)
-            say_end(c);
-    }
-}
-
-/* As itself has it, with what the master adds to that, such as where the job can be taken up. */
-static const char *find_cause(const supervision *s, const child *first)
-{
-    const char *why = child_failure(first), *of_master = child_failure(&s->children[0]);
-    const char *longer = why && of_master ? strstr(of_master, why) : NULL;
-    return longer ? longer : why;
-}
-
-static int tell_story(const supervision *s, error *err)
-{
-    const child *c = who_failed_first(s);
-    char end[80], again[40] = "";
-    int restarts = s->restarts[c - s->children].n, code = child_exit_code(c);
-    const char *why = find_cause(s, c);
-    child_describe_end(c, end, sizeof end);
-    if (restarts > 0)
-        snprintf(again, sizeof again, " after %d restart%s", restarts, restarts > 1 ? "s" : "");
-    buf lines = BUF_INIT;
-    child_last_lines(c, STORY, &lines);
-    say_other_failures(s, c);
-    if (why)
-        (void)FAIL(err, E_FAIL, "%s failed first: %s%s: %s", c->name, end, again, why);
-    else
-        (void)FAIL(err, E_FAIL, "%s failed first: %s%s; %s%s", c->name, end, again,
-                   lines.size ? "its last lines:" : "it printed nothing", lines.size ? lines.data : "");
-    buf_fini(&lines);
-    return code;
-}
-
-/* The job is done, and nobody failed on whom its results wait. */
-static bool is_all_done(const supervision *s)
-{
-    return s->is_done && !(s->first && s->first->task.role == ROLE_EVALUATOR);
-}
-
-static int verdict(const supervision *s, error *err)
-{
-    if (is_all_done(s))
-        return 0; /* also when a stop was asked for, but the job was done first */
-    if (s->first)
-        return tell_story(s, err);
-    if (s->is_too_long)
-        return status_exit_code(FAIL(
-            err, E_TIMEOUT, "not done after %g s, the time it was given; --recover goes on from the last "
-            "checkpoint",
-            (double)s->options->limit_ms / 1000));
-    (void)FAIL(err, s->is_stop_asked ? E_PREEMPTED : E_ABORTED,
-               "stopped on request%s%s; --recover goes on from the last checkpoint",
-               s->is_stop_asked ? "" : " to a task", s->is_cut_short ? ", and killed before all had left" : "");
-    return PREEMPTED;
-}
-
 int supervise(const supervise_options *options, error *err)
 {
     supervision s = {
@@ -521,7 +414,7 @@ int supervise(const supervise_options *options, error *err)
         drain(&s, &s.children[i]);
 out:
     end_all(&s);
-    int code = st == OK ? verdict(&s, err) : status_exit_code(st);
+    int code = st == OK ? supervision_verdict(&s, err) : status_exit_code(st);
     for (int i = 0; i < s.n; i++)
         child_fini(&s.children[i]);
     free(s.children);

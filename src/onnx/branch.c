@@ -93,8 +93,9 @@ static status choose(call *c, int32_t k, slot *yes, slot *no, error *err)
     graph_val in[3];
     char left[SHAPE_TEXT], right[SHAPE_TEXT];
     if (!is_tensor(yes) || !is_tensor(no))
-        return body_refuse(c, "its condition depends on data, and '%s' is no tensor in both branches",
-                           c->node->output[k]);
+        return body_refuse(
+            c, "its condition depends on data, and '%s' is no tensor in both branches; make it one",
+            c->node->output[k]);
     TRY(call_value(c, 0, &in[0], err));
     TRY(call_emit(c, OP_RESHAPE, in, 1, &(shape_attr){.shape = {.rank = 0}}, &in[0], err));
     TRY(slot_value(c->im, yes, &in[1], err));
@@ -103,13 +104,12 @@ static status choose(call *c, int32_t k, slot *yes, slot *no, error *err)
     dtype type = call_at(c, in[1])->dtype;
     if (!graph_shape_equal(&a, &b) || type != call_at(c, in[2])->dtype ||
         slot_element(c->im, yes) != slot_element(c->im, no))
-        return body_refuse(c,
-                           "its condition depends on data, so its branches must give one shape; "
-                           "'%s' is %s %s in one and %s %s in the other",
-                           c->node->output[k], dtype_name(type),
-                           graph_shape_text(&a, left, sizeof left),
-                           dtype_name(call_at(c, in[2])->dtype),
-                           graph_shape_text(&b, right, sizeof right));
+        return body_refuse(
+            c,
+            "its condition depends on data, so its branches must give one shape; "
+            "'%s' is %s %s in one and %s %s in the other; make them equal",
+            c->node->output[k], dtype_name(type), graph_shape_text(&a, left, sizeof left),
+            dtype_name(call_at(c, in[2])->dtype), graph_shape_text(&b, right, sizeof right));
     graph_val y;
     TRY(call_emit(c, OP_WHERE, in, 3, NULL, &y, err));
     call_return(c, k, y);
@@ -167,7 +167,8 @@ status branch_walk(call *c, error *err)
         return OK;
     }
     if (call_has(c, 0) && c->in[0]->kind == SLOT_UNMADE)
-        return body_refuse(c, "its condition '%s' is an output that is not supported",
+        return body_refuse(c,
+                           "its condition '%s' is an output that is not supported; do without it",
                            c->node->input[0]);
     TRY(call_describe(c, 0, &shape, &type, err));
     if (graph_shape_elements(&shape) != 1)

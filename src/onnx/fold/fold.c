@@ -39,11 +39,12 @@ status onnx_fold_only_result(call *c, dtype t, const graph_shape *shape, host_te
     char text[SHAPE_TEXT];
     int64_t n = onnx_fold_elements(shape);
     if (n > FOLD_LARGEST && n < INT64_MAX)
-        return call_refuse(err, "its result %s has more than %d elements",
+        return call_refuse(err, "its result %s has more than %d elements; make it smaller",
                            graph_shape_text(shape, text, sizeof text), FOLD_LARGEST);
     if (n <= FOLD_LARGEST && (c->im->folded += n) > FOLD_ALL)
-        return call_refuse(err, "what is computed before the run has more than %d elements",
-                           FOLD_ALL);
+        return call_refuse(
+            err, "what is computed before the run has more than %d elements; make it smaller",
+            FOLD_ALL);
     TRY(host_create(c->im->a, t, shape, ret, err));
     call_return_host(c, 0, *ret);
     return OK;

@@ -78,7 +78,7 @@ status onnx_fold_unsqueeze(call *c, error *err)
     TRY(call_ints_moved(c, "axes", 13, 1, axes, GRAPH_RANK, &n, err));
     graph_shape s = {.rank = x->shape.rank + (n < 0 ? 0 : n)};
     if (s.rank > GRAPH_RANK)
-        return call_refuse(err, "it makes more than %d axes", GRAPH_RANK);
+        return call_refuse(err, "it makes more than %d axes; use fewer", GRAPH_RANK);
     for (int32_t i = 0; i < n; i++) {
         int32_t axis;
         TRY(call_axis(axes[i], s.rank, &axis, err));
@@ -187,7 +187,7 @@ status onnx_fold_gather(call *c, error *err)
     TRY(call_axis(call_int(c, "axis"), x->shape.rank, &axis, err));
     graph_shape s = {.rank = x->shape.rank - 1 + by->shape.rank};
     if (s.rank > GRAPH_RANK)
-        return call_refuse(err, "it makes more than %d axes", GRAPH_RANK);
+        return call_refuse(err, "it makes more than %d axes; use fewer", GRAPH_RANK);
     memcpy(s.dim, x->shape.dim, (size_t)axis * sizeof *s.dim);
     memcpy(s.dim + axis, by->shape.dim, (size_t)by->shape.rank * sizeof *s.dim);
     memcpy(s.dim + axis + by->shape.rank, x->shape.dim + axis + 1,

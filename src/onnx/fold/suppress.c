@@ -100,8 +100,11 @@ static status read_inputs(call *c, suppression *s, error *err)
     s->by_centre = call_int(c, "center_point_box") != 0;
     s->most = most > (double)boxes->dim[1] ? boxes->dim[1] : most > 0 ? (int64_t)most : 0;
     if ((double)s->scores->n * (double)s->most > MOST_LOOKS)
-        return call_refuse(err, "its %" PRId64 " scores are too many to be looked at before the run",
-                           s->scores->n);
+        return call_refuse(
+            err,
+            "its %" PRId64
+            " scores are too many to be looked at before the run; export the network without it",
+            s->scores->n);
     return OK;
 }
 

@@ -86,7 +86,9 @@ status onnx_op_tile(call *c, error *err)
         return FAIL(err, E_DATA, "it repeats %" PRId32 " axes of %" PRId32, n, s.rank);
     for (int32_t i = 0; i < n; i++) {
         if (repeats[i] < 0 || __builtin_mul_overflow(s.dim[i], repeats[i], &y.dim[i]))
-            return call_refuse(err, "it repeats axis %" PRId32 " %" PRId64 " times", i, repeats[i]);
+            return call_refuse(
+                err, "it repeats axis %" PRId32 " %" PRId64 " times, must be 0 or more, and not too many", i,
+                repeats[i]);
         if (repeats[i] != 1) {
             apart.dim[apart.rank++] = 1;
             many.dim[many.rank++] = repeats[i];
@@ -94,7 +96,8 @@ status onnx_op_tile(call *c, error *err)
         apart.dim[apart.rank++] = s.dim[i];
         many.dim[many.rank++] = s.dim[i];
         if (apart.rank >= GRAPH_RANK - 1 && i + 1 < n)
-            return call_refuse(err, "it repeats too many axes at once");
+            return call_refuse(
+                err, "it repeats too many axes at once; write it as two, of fewer axes each");
     }
     TRY(call_emit(c, OP_RESHAPE, &x, 1, &(shape_attr){.shape = apart}, &x, err));
     TRY(call_emit(c, OP_EXPAND, &x, 1, &(shape_attr){.shape = many}, &x, err));

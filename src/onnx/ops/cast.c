@@ -28,7 +28,9 @@ static status cast_value(call *c, const onnx_element *to, error *err)
 {
     graph_val x;
     if (to->kind == ELEMENT_FLOAT && to->bits <= 8)
-        return call_refuse(err, "it casts data to %s", to->name);
+        return call_refuse(
+            err, "it casts data to %s, which only what is known before the run can be; use float32",
+            to->name);
     TRY(call_value(c, 0, &x, err));
     dtype from = call_at(c, x)->dtype, held = to->ours == DT_F64 ? DT_F32 : to->ours;
     if (from != held)
@@ -42,7 +44,8 @@ static status cast_to(call *c, const onnx_element *to, error *err)
     if (call_knows(c, "saturate"))
         call_ignore(c, "saturate"); /* of the others, which do not */
     if (strcmp(call_str(c, "round_mode"), "up") != 0)
-        return call_refuse(err, "its round_mode is '%s'", call_str(c, "round_mode"));
+        return call_refuse(err, "its round_mode is '%s'; only 'up', the default, is supported",
+                           call_str(c, "round_mode"));
     TRY(call_is_host(c, 0) ? cast_known(c, c->in[0]->host, to, err) : cast_value(c, to, err));
     call_type(c, 0, to->onnx);
     return OK;
@@ -53,7 +56,8 @@ status onnx_op_cast(call *c, error *err)
     int32_t number = call_int32(c, "to");
     const onnx_element *to = element_of(number);
     if (!to || to->kind == ELEMENT_NONE)
-        return call_refuse(err, "it casts to %s", host_onnx_type_name(number));
+        return call_refuse(err, "it casts to %s; docs/MODELS.md lists the element types",
+                           host_onnx_type_name(number));
     return cast_to(c, to, err);
 }
 

@@ -60,9 +60,11 @@ static status places_of(call *c, const int64_t *size, int32_t axes, bool corners
     host_tensor *h;
     for (int32_t i = 0; i < axes; i++) {
         if (size[i] < 1 || __builtin_mul_overflow(n, size[i], &n) || n > 1 << 26)
-            return call_refuse(err, "its grid has no places, or more than 2^26");
+            return call_refuse(err,
+                               "its grid has no places, or more than 2^26; give it another size");
         if (corners && size[i] == 1)
-            return call_refuse(err, "one place has no two corners (align_corners)");
+            return call_refuse(err,
+                               "one place has no two corners; export it with align_corners=False");
     }
     TRY(host_create(c->im->a, DT_F32, &(graph_shape){2, {n, axes + 1}}, &h, err));
     for (int64_t i = 0; i < n; i++) {

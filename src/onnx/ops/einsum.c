@@ -72,7 +72,8 @@ static status read_term(const char **text, term *ret, error *err)
         else
             return FAIL(err, E_DATA, "its equation has a '%c' where a letter may stand", *s);
         if (ret->rank == 2 * GRAPH_RANK)
-            return call_refuse(err, "a term of its equation has more than %d letters",
+            return call_refuse(err,
+                               "a term of its equation has more than %d letters; use fewer axes",
                                2 * GRAPH_RANK);
         ret->label[ret->rank++] = label;
     }
@@ -85,7 +86,8 @@ static status read_equation(equation *e, error *err)
     const char *s = call_str(e->c, "equation");
     for (e->n = 0;; s++) {
         if (e->n == MOST_TERMS)
-            return call_refuse(err, "its equation has more than %d terms", MOST_TERMS);
+            return call_refuse(err, "its equation has more than %d terms; write it as two",
+                               MOST_TERMS);
         TRY(read_term(&s, &e->terms[e->n++], err));
         if (*s != ',')
             break;
@@ -109,7 +111,8 @@ static status expand_dots(term *t, int32_t dots, error *err)
 {
     term full = {.v = t->v};
     if (t->rank - has_label(t, DOTS) + (has_label(t, DOTS) ? dots : 0) > GRAPH_RANK)
-        return call_refuse(err, "a term of its equation has more than %d axes", GRAPH_RANK);
+        return call_refuse(err, "a term of its equation has more than %d axes; use fewer",
+                           GRAPH_RANK);
     for (int32_t i = 0; i < t->rank; i++) {
         if (t->label[i] != DOTS)
             full.label[full.rank++] = t->label[i];
@@ -157,7 +160,8 @@ static status imply_result(equation *e, error *err)
             for (int32_t k = 0; k < e->terms[i].rank; k++)
                 met += e->terms[i].label[k] == label;
         if (met == 1 && r->rank == GRAPH_RANK)
-            return call_refuse(err, "its result has more than %d axes", GRAPH_RANK);
+            return call_refuse(err, "its result has more than %d axes; write it as two",
+                               GRAPH_RANK);
         if (met == 1)
             r->label[r->rank++] = label;
     }
@@ -206,7 +210,9 @@ static status take_diagonal(equation *e, term *t, int32_t p, int32_t q, error *e
     int64_t n = e->size[t->label[p]];
     graph_val in[3] = {GRAPH_NONE, t->v};
     if (n > 0 && n > MOST_EYE / n)
-        return call_refuse(err, "it takes the diagonal of an axis of %" PRId64, n);
+        return call_refuse(
+            err, "it takes the diagonal of an axis of %" PRId64 ", which is too long; gather it",
+            n);
     graph_shape eye = {.rank = t->rank};
     for (int32_t i = 0; i < t->rank; i++)
         eye.dim[i] = i == p || i == q ? n : 1;
@@ -368,7 +374,8 @@ static status multiply(equation *e, term *a, term *b, int32_t first, error *err)
     parts p = part(e, a, b, first);
     bool each = p.depth.rank == 0 || (p.rows.rank == 0 && p.columns.rank == 0);
     if (a->rank + p.columns.rank > GRAPH_RANK)
-        return call_refuse(err, "a product on the way has more than %d axes", GRAPH_RANK);
+        return call_refuse(err, "a product on the way has more than %d axes; write it as two",
+                           GRAPH_RANK);
     return each ? multiply_each(e, a, b, &p, first, err) : multiply_matrices(e, a, b, &p, err);
 }
 

@@ -60,7 +60,8 @@ static status pass(sweep *s, int32_t at, error *err)
     if (!any_out || !any_in)
         return OK;
     if (!info->grad)
-        return call_refuse(err, "no gradient flows through '%s' (%s)", n.name, info->name);
+        return call_refuse(err, "no gradient flows through '%s' (%s); leave it out of xs", n.name,
+                           info->name);
     TRY(info->grad(s->g, at, dout, want, din, err));
     for (int32_t i = 0; i < slots; i++)
         if (want[i] && din[i] != GRAPH_NONE)
@@ -95,7 +96,8 @@ static status differentiate(call *c, graph_val y, const graph_val *xs, error *er
         TRY(pass(&s, at, err));
     for (int32_t i = 0; i < c->n_out; i++) {
         if (s.total[xs[i]] == GRAPH_NONE)
-            return call_refuse(err, "its y does not depend on '%s'", c->node->input[i]);
+            return call_refuse(err, "its y does not depend on '%s'; leave that out of xs",
+                               c->node->input[i]);
         call_return(c, i, s.total[xs[i]]);
     }
     return OK;

@@ -139,7 +139,7 @@ status onnx_op_one_hot(call *c, error *err)
     if (!values || values->n != 2)
         return FAIL(err, E_DATA, "its values must be two, off and on");
     if (values->dtype == DT_F64)
-        return call_refuse(err, "its values are float64");
+        return call_refuse(err, "its values are float64; make them float32");
     one_hot_attr attr = {.axis = call_int32(c, "axis"),
                          .depth = (int64_t)depth,
                          .off = host_get(values, 0),

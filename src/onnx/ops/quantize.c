@@ -44,7 +44,8 @@ static status lay_along(call *c, int32_t axis, int32_t rank, graph_val *v, error
     if (graph_shape_elements(&own) == 1)
         return reshape(c, &(graph_shape){.rank = 0}, v, err);
     if (own.rank != 1)
-        return call_refuse(err, "its scales or zero points have %" PRId32 " axes", own.rank);
+        return call_refuse(err, "its scales or zero points have %" PRId32 " axes, must have 1",
+                           own.rank);
     for (int32_t i = 0; i < rank; i++)
         s.dim[i] = i == axis ? own.dim[0] : 1;
     return reshape(c, &s, v, err);
@@ -104,7 +105,8 @@ static status into_range(call *c, const onnx_element *e, graph_val zero, graph_v
 static status check_target(const onnx_element *e, error *err)
 {
     if (!e || e->kind == ELEMENT_NONE || e->bits > 16 || e->ours == DT_BOOL)
-        return call_refuse(err, "it quantises to %s", e ? e->name : "a type without name");
+        return call_refuse(err, "it quantises to %s; integers of up to 16 bits are supported",
+                           e ? e->name : "a type without name");
     return OK;
 }
 
@@ -120,13 +122,16 @@ static status quantize_known(call *c, const onnx_element *to, error *err)
     if (scale->n > 1)
         TRY(call_axis(call_int(c, "axis"), x->shape.rank, &axis, err));
     if (scale->n > 1 && (scale->shape.rank != 1 || scale->n != x->shape.dim[axis]))
-        return call_refuse(err, "it quantises to %s in blocks", to->name);
+        return call_refuse(err, "it quantises to %s in blocks; export it by tensor or by axis",
+                           to->name);
     int64_t stride = 1;
     for (int32_t i = axis + 1; i < x->shape.rank; i++)
         stride *= x->shape.dim[i];
     for (int64_t i = 0; zero && i < zero->n; i++)
         if (host_get(zero, i) != 0.0)
-            return call_refuse(err, "it quantises to %s around a number that is not 0", to->name);
+            return call_refuse(
+                err, "it quantises to %s around a number that is not 0; leave the zero point out",
+                to->name);
     TRY(host_create(c->im->a, to->ours, &x->shape, &y, err));
     for (int64_t i = 0; i < y->n; i++) {
         float by = (float)host_get(scale, scale->n > 1 ? i / stride % scale->n : 0);
@@ -200,7 +205,8 @@ status onnx_op_dequantize_linear(call *c, error *err)
     TRY(two(c, OP_MUL, x, scale, &x, err));
     const onnx_element *to = said ? element_of(call_narrow(said)) : call_element(c, 1);
     if (!to || to->kind != ELEMENT_FLOAT || to->bits < 16)
-        return call_refuse(err, "it makes %s", to ? to->name : "a type without name");
+        return call_refuse(err, "it makes %s; float32 is supported",
+                           to ? to->name : "a type without name");
     call_return(c, 0, x);
     call_type(c, 0, to->onnx);
     return OK;
@@ -248,7 +254,8 @@ static status factors(call *c, const int32_t at[2], const int32_t zeros[2], cons
         dtype t;
         TRY(call_describe(c, at[k], &s, &t, err));
         if (call_element(c, at[k])->bits > 8)
-            return call_refuse(err, "its operands have more than 8 bits");
+            return call_refuse(err,
+                               "its operands have more than 8 bits; quantise to int8 or uint8");
         if (call_has(c, zeros[k])) {
             TRY(call_value(c, zeros[k], &zero, err));
             TRY(lay_along(c, axes[k] < 0 ? s.rank + axes[k] : axes[k], s.rank, &zero, err));
@@ -261,8 +268,10 @@ static status factors(call *c, const int32_t at[2], const int32_t zeros[2], cons
 static status integer_product(call *c, int64_t summed, graph_val *v, error *err)
 {
     if (summed > MOST_SUMMED)
-        return call_refuse(err, "it sums %" PRId64 " products; up to %d are exact here", summed,
-                           MOST_SUMMED);
+        return call_refuse(err,
+                           "it sums %" PRId64
+                           " products; up to %d are exact here. Export it before it is quantised",
+                           summed, MOST_SUMMED);
     TRY(cast(c, DT_I32, v, err));
     call_return(c, 0, *v);
     return OK;
@@ -277,7 +286,7 @@ static status requantize(call *c, const int32_t scales[3], int32_t zero, int32_t
     const onnx_element *to = call_element(c, zero);
     TRY(check_target(to, err));
     if (to->kind != ELEMENT_INTEGER)
-        return call_refuse(err, "it makes %s", to->name);
+        return call_refuse(err, "it makes %s; int8 and uint8 are supported", to->name);
     for (int32_t k = 0; k < 3; k++) {
         TRY(call_value(c, scales[k], &by[k], err));
         TRY(cast(c, DT_F32, &by[k], err));
@@ -312,7 +321,8 @@ status onnx_op_qlinear_mat_mul(call *c, error *err)
     TRY(factors(c, (int32_t[]){0, 3}, (int32_t[]){2, 5}, (int32_t[]){-2, -1}, in, err));
     TRY(call_describe(c, 1, &a_scale, &t, err));
     if (graph_shape_elements(&a_scale) != 1)
-        return call_refuse(err, "the rows of its first operand have scales of their own");
+        return call_refuse(err,
+                           "the rows of its first operand have scales of their own; give it one");
     TRY(call_emit(c, OP_MATMUL, in, 2, NULL, &y, err));
     return requantize(c, (int32_t[]){1, 4, 6}, 7, -1, y, err);
 }

@@ -50,7 +50,7 @@ static status float_type(call *c, int32_t *ret, error *err)
     int32_t otherwise = call_has(c, 0) ? call_element(c, 0)->onnx : ONNX_FLOAT32;
     const onnx_element *e = element_of(*ret = call_int32_or(c, "dtype", otherwise));
     if (!e || e->kind != ELEMENT_FLOAT || e->bits < 16)
-        return call_refuse(err, "it draws %s, which is not supported", host_onnx_type_name(*ret));
+        return call_refuse(err, "it draws %s; draw float32", host_onnx_type_name(*ret));
     return OK;
 }
 
@@ -133,7 +133,8 @@ static status result_type(call *c, int32_t otherwise, const onnx_element **ret, 
 {
     int32_t number = call_int32_or(c, "dtype", otherwise);
     if (!host_dtype_of_onnx(number, ret_held))
-        return call_refuse(err, "it makes %s, which is not supported", host_onnx_type_name(number));
+        return call_refuse(err, "it makes %s; make float32 or an integer",
+                           host_onnx_type_name(number));
     *ret_held = *ret_held == DT_F64 ? DT_F32 : *ret_held;
     *ret = element_of(number);
     return OK;

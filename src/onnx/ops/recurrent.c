@@ -31,11 +31,13 @@ static status read_activations(call *c, const char *const *words, size_t n, recu
         bool is_relu = n == 1 && s->len == 4 && memcmp(s->data, "Relu", 4) == 0;
         n_relu += is_relu;
         if (!is_own && !is_relu)
-            return call_refuse(err, "its activation '%.*s' is not supported", (int)s->len,
-                               (const char *)s->data);
+            return call_refuse(
+                err, "its activation '%.*s' is not supported; Sigmoid, Tanh and, of RNN, Relu are",
+                (int)s->len, (const char *)s->data);
     }
     if (n_relu > 0 && n_relu < given)
-        return call_refuse(err, "its directions have different activations");
+        return call_refuse(err,
+                           "its directions have different activations; write them as two nodes");
     attr->relu = n_relu > 0;
     if (call_float_or(c, "clip", 0.0) > 0.0 || call_flag(c, "input_forget"))
         return call_refuse(err, "clip and input_forget are not supported; export it without them");

@@ -18,7 +18,8 @@ static status find_word(call *c, const char *attribute, const word *words, size_
             *ret = words[i].value;
             return OK;
         }
-    return call_refuse(err, "its %s is '%s'", attribute, said);
+    return call_refuse(err, "its %s is '%s', which is not supported; export it with another one",
+                       attribute, said);
 }
 
 /* Which axes a list of opset 18 is about; all, where there is no such list. */

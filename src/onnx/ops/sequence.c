@@ -182,7 +182,8 @@ static status part_sizes(call *c, int64_t size, int64_t *ret, int32_t *ret_n, er
         return FAIL(err, E_DATA, "its parts are %" PRId64 " long", each);
     int64_t n = is_list ? split->n : (size + each - 1) / each;
     if (n > MOST_PARTS)
-        return call_refuse(err, "it makes %" PRId64 " parts, more than %d", n, MOST_PARTS);
+        return call_refuse(err, "it makes %" PRId64 " parts, more than %d; make fewer", n,
+                           MOST_PARTS);
     if (is_list)
         TRY(call_known_ints(c, 1, ret, MOST_PARTS, ret_n, err));
     *ret_n = (int32_t)n;

@@ -65,7 +65,7 @@ status onnx_op_unsqueeze(call *c, error *err)
     TRY(call_ints_moved(c, "axes", 13, 1, axes, GRAPH_RANK, &n, err));
     graph_shape y = {.rank = x.rank + (n < 0 ? 0 : n)};
     if (y.rank > GRAPH_RANK)
-        return call_refuse(err, "it makes more than %d axes", GRAPH_RANK);
+        return call_refuse(err, "it makes more than %d axes; use fewer", GRAPH_RANK);
     for (int32_t i = 0, axis; i < n; i++) {
         TRY(call_axis(axes[i], y.rank, &axis, err));
         if (one[axis])

@@ -63,7 +63,7 @@ static status read_window(call *c, const graph_shape *x, const int64_t *kernel, 
                 return FAIL(err, E_DATA, "its kernel, strides and dilations must be positive");
         if (w.pads[i] < 0 || w.pads[spatial + i] < 0 || w.pads[i] > INT32_MAX ||
             w.pads[spatial + i] > INT32_MAX)
-            return call_refuse(err, "its pads are negative");
+            return call_refuse(err, "its pads are negative; cut the input by a Slice");
     }
     TRY(read_auto_pad(c, &w.auto_pad, err));
     *ret = w;
@@ -169,7 +169,9 @@ static status unpooled(call *c, const graph_shape *x, graph_shape *ret, error *e
     for (int32_t i = 0; i < spatial; i++) {
         int64_t pads = w.pads[i] + w.pads[spatial + i];
         if (x->dim[2 + i] > INT32_MAX)
-            return call_refuse(err, "axis %" PRId32 " of its input is too long", 2 + i);
+            return call_refuse(
+                err, "axis %" PRId32 " of its input is too long for its strides; make it shorter",
+                2 + i);
         ret->dim[2 + i] = (x->dim[2 + i] - 1) * w.strides[i] + w.kernel[i] - pads;
         if (ret->dim[2 + i] < 1)
             return FAIL(err, E_DATA, "its pads leave nothing of axis %" PRId32, 2 + i);

@@ -52,7 +52,7 @@ SIMD_CLONES static void loop_relu_bwd_of_rounded(float *y, const float *a, const
     const uint16_t *read = b;
     SIMD_LOOP
     for (int64_t i = 0; i < n; i++)
-        y[i] = vec_from_bits((uint32_t)read[i] << 16) > 0.0f ? a[i] : 0.0f;
+        y[i] = vec_from_bits((uint32_t)read[i] << 16) <= 0.0f ? 0.0f : a[i];
 }
 
 static const unary_loop loops[OP_COUNT] = {

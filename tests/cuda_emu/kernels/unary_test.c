@@ -1,5 +1,5 @@
 /* Relu's gradient where it reads a copy of y that was rounded to bfloat16: whatever the number,
- * what counts is whether it is above zero. */
+ * what counts is whether it is above zero, or a NaN, whose gradient is passed on. */
 #include "cuda_emu/kernel_test.h"
 
 #include "backend/cuda/kernels/unary.h"
@@ -10,7 +10,7 @@ enum { MOST = 2051 };
 /* The upper halves of 1, -1, 0, -0, the least number above 0 and below, infinities, and a NaN */
 static const uint16_t kinds[] = {0x3f80, 0xbf80, 0x0000, 0x8000, 0x0001,
                                  0x8001, 0x7f80, 0xff80, 0x7fc0};
-static const bool above[] = {true, false, false, false, true, false, true, false, false};
+static const bool above[] = {true, false, false, false, true, false, true, false, true};
 
 static float dy[MOST], got[MOST];
 static uint16_t y[MOST];

@@ -12,7 +12,10 @@
  */
 #include "backend/cuda/kernels/attention_choice.cuh"
 
-enum { DELTA_THREADS = 256 };
+enum {
+    DELTA_THREADS = 256,
+    MASK_BLOCKS = 2, /* its sums are registers too: fewer of them find room */
+};
 
 /* delta = dy . y of every query of every head: a warp each */
 static KERNEL(DELTA_THREADS, attend_bwd_delta, launch_attention_bwd b, int64_t rows)
@@ -261,7 +264,7 @@ static __device__ __forceinline__ void write_mask_row(const launch_attention &t,
 
 /* grid: tiles of keys of every tile of queries, head and batch of the mask */
 template <class E>
-static KERNEL_BLOCKS(E::THREADS, E::BLOCKS, attend_bwd_mask, launch_attention_bwd b, mask_tiles n)
+static KERNEL_BLOCKS(E::THREADS, MASK_BLOCKS, attend_bwd_mask, launch_attention_bwd b, mask_tiles n)
 {
     if constexpr (E::NEEDS_SM_80 && BEFORE_SM_80)
         return;

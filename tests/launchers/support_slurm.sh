@@ -22,6 +22,9 @@ start_slurm() {
     munged --force --foreground --key-file="$dir/slurm/munge.key" --socket="$dir/slurm/munge.sock" \
         --pid-file="$dir/slurm/munge.pid" --log-file="$dir/slurm/munge.log" \
         --seed-file="$dir/slurm/munge.seed" >"$dir/slurm/munged.out" 2>&1 &
+    daemons=$!
+    # shellcheck disable=SC2154  # and what they write until they are gone
+    trap 'kill -KILL $daemons 2>/dev/null || :; wait $daemons 2>/dev/null || :; rm -rf "$dir"' EXIT
     # shellcheck disable=SC2046  # three words
     set -- $("$FREE_PORTS" 4)
     cat >"$dir/slurm/slurm.conf" <<END
@@ -62,8 +65,10 @@ END
     esac
     export SLURM_CONF="$dir/slurm/slurm.conf"
     slurmctld -D >"$dir/slurm/out" 2>&1 &
+    daemons="$daemons $!"
     for node in n1 n2 n3; do
         slurmd -D -N $node >"$dir/slurm/$node.out" 2>&1 &
+        daemons="$daemons $!"
     done
     looks=600
     until [ "$(sinfo --noheader --format %D --states idle 2>/dev/null)" = 3 ]; do

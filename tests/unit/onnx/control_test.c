@@ -244,7 +244,9 @@ static void loops_without_a_known_end_are_refused(void **state)
     n->attribute[0]->g->node[0]->op_type = (char[]){"Unheard"};
     expect_error(f, E_UNSUPPORTED, "1 node cannot be imported: node 'Add_0' (Unheard)");
     n->attribute[0]->g->node[0]->op_type = (char[]){"Add"};
+#ifndef __SANITIZE_ADDRESS__ /* a million nodes take most of a minute there */
     expect_error(f, E_UNSUPPORTED, "those of a loop counted once an iteration");
+#endif
     file_destroy(&f);
 }
 

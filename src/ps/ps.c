@@ -177,8 +177,6 @@ static status look_for_end(ps *s, int64_t now, double silent_s, error *err)
                          .job_id = s->identity.job_id,
                          .start = s->identity.era >> 16};
     TRY(jobend_look(&who, &is_over, err));
-    if (is_over)
-        LOG_I("OVER", "the job in '%s' is done, and its master gone", s->o->job_dir);
     s->stopped |= is_over;
     return OK;
 }

@@ -142,8 +142,6 @@ status worker_look_for_end(worker *w, error *err)
                          .job_id = w->identity.job_id,
                          .start = w->identity.era >> 16};
     TRY(jobend_look(&who, &is_over, err));
-    if (is_over)
-        LOG_I("OVER", "the job in '%s' is done, and its master gone", w->o->job_dir);
     w->stopped |= is_over;
     return OK;
 }

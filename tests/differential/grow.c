@@ -155,6 +155,13 @@ const graph_shape *grow_shape_of(const sketch *s, int32_t t)
     return &s->terms[t].shape;
 }
 
+int32_t grow_const_or_fed(sketch *s, int percent, dtype t, const graph_shape *shape,
+                          const double *values)
+{
+    return dice_chance(&s->dice, percent) ? sketch_const(s, t, shape, values)
+                                          : sketch_fed(s, t, shape, values);
+}
+
 int64_t grow_axis(sketch *s, int32_t rank)
 {
     int64_t axis = dice_int(&s->dice, 0, rank - 1);

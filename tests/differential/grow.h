@@ -39,6 +39,10 @@ int32_t grow_old(sketch *s, dtype t, int32_t low, int32_t high);
 /* A float that broadcasts with x, and whose shape is not larger if `within`. */
 int32_t grow_partner(sketch *s, int32_t x, bool within);
 
+/* Values that are known with so many chances in a hundred, and fed otherwise. */
+int32_t grow_const_or_fed(sketch *s, int percent, dtype t, const graph_shape *shape,
+                          const double *values);
+
 const graph_shape *grow_shape_of(const sketch *s, int32_t t);
 /* An axis of x, counted from either end. */
 int64_t grow_axis(sketch *s, int32_t rank);

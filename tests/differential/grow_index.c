@@ -16,8 +16,7 @@ static int32_t indices(sketch *s, const graph_shape *shape, int64_t size)
     for (int64_t i = 0; i < n; i++)
         values[i] = (double)dice_int(&s->dice, negative ? -size : 0, size - 1);
     dtype t = dice_chance(&s->dice, 25) ? DT_I32 : DT_I64;
-    return dice_chance(&s->dice, 50) ? sketch_const(s, t, shape, values)
-                                     : sketch_fed(s, t, shape, values);
+    return grow_const_or_fed(s, 50, t, shape, values);
 }
 
 static int64_t positive(int64_t axis, int32_t rank)
@@ -81,8 +80,7 @@ static int32_t tuples(sketch *s, const graph_shape *lead, const graph_shape *sha
             place /= size;
         }
     }
-    return dice_chance(&s->dice, 50) ? sketch_const(s, DT_I64, &all, values)
-                                     : sketch_fed(s, DT_I64, &all, values);
+    return grow_const_or_fed(s, 50, DT_I64, &all, values);
 }
 
 void grow_gather_nd(sketch *s)
@@ -121,8 +119,7 @@ static int32_t places(sketch *s, const graph_shape *picks, int32_t at, int64_t s
         int64_t place = (start + k + line) % size;
         values[i] = (double)(dice_chance(&s->dice, 20) ? place - size : place);
     }
-    return dice_chance(&s->dice, 50) ? sketch_const(s, DT_I64, picks, values)
-                                     : sketch_fed(s, DT_I64, picks, values);
+    return grow_const_or_fed(s, 50, DT_I64, picks, values);
 }
 
 static void put_reduction(sketch *s, bool distinct)
@@ -208,8 +205,7 @@ void grow_reverse_sequence(sketch *s)
     for (int64_t i = 0; i < shape.dim[batch]; i++)
         lengths[i] = (double)dice_int(&s->dice, 1, shape.dim[time]);
     graph_shape n = {1, {shape.dim[batch]}};
-    int32_t l = dice_chance(&s->dice, 50) ? sketch_const(s, DT_I64, &n, lengths)
-                                          : sketch_fed(s, DT_I64, &n, lengths);
+    int32_t l = grow_const_or_fed(s, 50, DT_I64, &n, lengths);
     sketch_begin(s, "ReverseSequence");
     sketch_in(s, x);
     sketch_in(s, l);

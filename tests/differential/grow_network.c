@@ -278,17 +278,23 @@ void grow_batch_norm(sketch *s)
         batch_norm(s, dice_chance(&s->dice, 50) ? y : x, numbers, epsilon);
 }
 
+/* A node of x, and a scale and a bias of its channels. */
+static void begin_by_channel(sketch *s, const char *type, int32_t x)
+{
+    int64_t channels = grow_shape_of(s, x)->dim[1];
+    int32_t scale = vector(s, channels, ANY), bias = vector(s, channels, ANY);
+    sketch_begin(s, type);
+    sketch_in(s, x);
+    sketch_in(s, scale);
+    sketch_in(s, bias);
+}
+
 void grow_instance_norm(sketch *s)
 {
     int32_t x = image(s, 1, 3, 5);
     if (x == NO_TERM)
         return;
-    int64_t channels = grow_shape_of(s, x)->dim[1];
-    int32_t scale = vector(s, channels, ANY), bias = vector(s, channels, ANY);
-    sketch_begin(s, "InstanceNormalization");
-    sketch_in(s, x);
-    sketch_in(s, scale);
-    sketch_in(s, bias);
+    begin_by_channel(s, "InstanceNormalization", x);
     sketch_float(s, "epsilon", dice_real(&s->dice, 1e-4, 0.1));
     sketch_end_1(s);
 }
@@ -299,12 +305,7 @@ void grow_group_norm(sketch *s)
     int32_t x = image(s, groups, 3, 5);
     if (x == NO_TERM)
         return;
-    int64_t channels = grow_shape_of(s, x)->dim[1];
-    int32_t scale = vector(s, channels, ANY), bias = vector(s, channels, ANY);
-    sketch_begin(s, "GroupNormalization");
-    sketch_in(s, x);
-    sketch_in(s, scale);
-    sketch_in(s, bias);
+    begin_by_channel(s, "GroupNormalization", x);
     sketch_int(s, "num_groups", groups);
     sketch_float(s, "epsilon", dice_real(&s->dice, 1e-4, 0.1));
     sketch_end_1(s);

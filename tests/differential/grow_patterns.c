@@ -285,8 +285,7 @@ static int32_t with_added(sketch *s, int32_t scores, const mask_of *m)
     for (int64_t i = 0; i < m->queries * m->keys; i++)
         values[i] = sight[i] ? 0 : hidden;
     graph_shape shape = mask_shape(s, m);
-    int32_t mask = dice_chance(&s->dice, 70) ? sketch_const(s, DT_F32, &shape, values)
-                                             : sketch_fed(s, DT_F32, &shape, values);
+    int32_t mask = grow_const_or_fed(s, 70, DT_F32, &shape, values);
     return either(s, "Add", scores, mask);
 }
 
@@ -300,8 +299,7 @@ static int32_t with_chosen(sketch *s, int32_t scores, const mask_of *m)
     for (int64_t i = 0; i < m->queries * m->keys; i++)
         values[i] = sight[i] != turned;
     graph_shape shape = mask_shape(s, m);
-    int32_t c = dice_chance(&s->dice, 60) ? sketch_const(s, DT_BOOL, &shape, values)
-                                          : sketch_fed(s, DT_BOOL, &shape, values);
+    int32_t c = grow_const_or_fed(s, 60, DT_BOOL, &shape, values);
     if (dice_chance(&s->dice, 20)) {
         c = call(s, "Not", c);
         turned = !turned;

@@ -5,6 +5,7 @@
 #include "common/base/rng.h"
 #include "graph/attrs.h"
 #include "numeric/support_compare.h"
+#include "numeric/support_gradient.h"
 #include "numeric/support_lane.h"
 #include "onnx/import.h"
 #include "unit/onnx/support_file.h"
@@ -331,7 +332,7 @@ static graph *build(const scene *s, const onnx_model *m)
     onnx_binding bound[OPERANDS];
     onnx_imported imported;
     size_t n = 0;
-    graph_val loss = GRAPH_NONE, weight;
+    graph_val loss = GRAPH_NONE;
     must(graph_create(&g, &err), &err);
     for (operand o = Q; o < OPERANDS; o++)
         if (shape_of(s->r, o))
@@ -343,8 +344,7 @@ static graph *build(const scene *s, const onnx_model *m)
         if (gives(s->r, k))
             add_output(g, s, k, imported.outputs[at++].value, &loss);
     onnx_imported_fini(&imported);
-    must(graph_input(g, "weight", DT_F32, (graph_shape){.rank = 0}, &weight, &err), &err);
-    must(graph_backward(g, loss, weight, &err), &err);
+    gradient_append(g, loss);
     return g;
 }
 

@@ -100,7 +100,7 @@ static graph *build(const row *r)
 {
     error err = ERROR_INIT;
     graph *g = NULL;
-    graph_val in[1 + MOST_IN], y[2], loss, weight;
+    graph_val in[1 + MOST_IN], y;
     int at = 0;
     graph_shape shape = {1, {r->n}};
     if (r->in_rows)
@@ -115,14 +115,8 @@ static graph *build(const row *r)
         memcpy(decl.dim, shape.dim, sizeof shape.dim);
         must(graph_param(g, &decl, &in[at++], &err), &err);
     }
-    must(graph_add_1(g, r->op, NULL, in, at, r->attr, &y[0], &err), &err);
-    must(graph_const(g, "dy", DT_F32, graph_value_at(g, y[0])->shape, r->dy, &y[1], &err), &err);
-    must(graph_add_1(g, OP_MUL, NULL, y, 2, NULL, &loss, &err), &err);
-    must(graph_add_1(g, OP_REDUCE_SUM, "loss", &loss, 1, &(reduce_attr){.drop_dims = true}, &loss,
-                     &err),
-         &err);
-    must(graph_input(g, "weight", DT_F32, (graph_shape){.rank = 0}, &weight, &err), &err);
-    must(graph_backward(g, loss, weight, &err), &err);
+    must(graph_add_1(g, r->op, NULL, in, at, r->attr, &y, &err), &err);
+    gradient_append(g, gradient_loss(g, y, r->dy));
     return g;
 }
 

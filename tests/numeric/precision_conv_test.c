@@ -7,6 +7,7 @@
 #include "graph/attrs.h"
 #include "graph/precision.h"
 #include "numeric/support_compare.h"
+#include "numeric/support_gradient.h"
 #include "numeric/support_lane.h"
 #include "numeric/support_reference.h"
 #include "numeric/support_tested.h"
@@ -98,7 +99,7 @@ static graph *build(const conv_case *c, graph_val *ret_loss)
 {
     error err = ERROR_INIT;
     graph *g = NULL;
-    graph_val mix, y, mixed;
+    graph_val y;
     must(graph_create(&g, &err), &err);
     graph_val in[] = {source(g, "x", &c->x), source(g, "w", &c->w),
                       source(g, "b", &(graph_shape){1, {c->maps}})};
@@ -113,12 +114,8 @@ static graph *build(const conv_case *c, graph_val *ret_loss)
     rng r = rng_make(4, RNG_TEST, 1);
     for (int64_t i = 0; i < n; i++)
         factors[i] = c->behind ? (float)rng_below(&r, (uint64_t)i, 3) - 1 : (float)eighths(&r, i);
-    must(graph_const(g, "mix", DT_F32, shape, factors, &mix, &err), &err);
+    *ret_loss = gradient_loss(g, y, factors);
     free(factors);
-    must(graph_add_1(g, OP_MUL, "mixed", (graph_val[]){y, mix}, 2, NULL, &mixed, &err), &err);
-    must(graph_add_1(g, OP_REDUCE_SUM, "loss", &mixed, 1, &(reduce_attr){.drop_dims = true},
-                     ret_loss, &err),
-         &err);
     graph_keep(g, *ret_loss);
     return g;
 }
@@ -218,13 +215,12 @@ static bool check(const expected *e, graph_precision p, const char *name)
 {
     error err = ERROR_INIT;
     char what[96];
-    graph_val loss, weight;
+    graph_val loss;
     graph *g = build(e->of, &loss);
     lane l;
     snprintf(what, sizeof what, "%s, %s", e->of->name, name);
     must(graph_set_precision(g, p, &err), &err);
-    must(graph_input(g, "weight", DT_F32, (graph_shape){.rank = 0}, &weight, &err), &err);
-    must(graph_backward(g, loss, weight, &err), &err);
+    gradient_append(g, loss);
     lane_init(&l, (const graph *const *)&g, 1, 2);
     feed(e->plain, &l, e->r);
     lane_run(&l, 0, NULL);

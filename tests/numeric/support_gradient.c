@@ -1,5 +1,17 @@
 #include "numeric/support_gradient.h"
 
+graph_val gradient_loss(graph *g, graph_val y, const float *factors)
+{
+    error err = ERROR_INIT;
+    graph_val in[2] = {y}, product, loss;
+    must(graph_const(g, "factors", DT_F32, graph_value_at(g, y)->shape, factors, &in[1], &err), &err);
+    must(graph_add_1(g, OP_MUL, NULL, in, 2, NULL, &product, &err), &err);
+    must(graph_add_1(g, OP_REDUCE_SUM, "loss", &product, 1, &(reduce_attr){.drop_dims = true}, &loss,
+                     &err),
+         &err);
+    return loss;
+}
+
 void gradient_append(graph *g, graph_val loss)
 {
     error err = ERROR_INIT;

@@ -18,6 +18,9 @@ typedef struct gradient {
     lane lane;            /* of backward */
 } gradient;
 
+/* The sum, named "loss", of y's elements times as many factors: each is the gradient of one element. */
+graph_val gradient_loss(graph *g, graph_val y, const float *factors);
+
 /* Appends an input `weight` and what backward appends for `loss`. */
 void gradient_append(graph *g, graph_val loss);
 

@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/base/log.h"
 #include "common/store/jobdir.h"
 #include "common/store/jobstate.h"
 
@@ -53,7 +54,9 @@ status jobend_look(const jobend_seeker *who, bool *ret_is_over, error *err)
     status st = OK;
     if (is_ours(who, d)) {
         *ret_is_over = is_done(d);
-        if (!*ret_is_over)
+        if (*ret_is_over)
+            LOG_I("OVER", "the job in '%s' is done, and its master gone", who->job_dir);
+        else
             st = look_at_state(who, d, ret_is_over, err);
     }
     jobdir_close(&d);

@@ -24,7 +24,7 @@ typedef struct jobend_seeker {
     int64_t start;          /* of the master it knew last */
 } jobend_seeker;
 
-/* *ret_is_over with OK: the job is done. Otherwise what its master ended with, and why. */
+/* *ret_is_over with OK: the job is done, which is said. Otherwise what its master ended with, and why. */
 MUST_USE status jobend_look(const jobend_seeker *who, bool *ret_is_over, error *err);
 
 #endif

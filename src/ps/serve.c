@@ -233,10 +233,10 @@ void ps_send_cut_results(ps *s)
         m.batches_applied = r.batches;
         m.loss_scale = loss_scale_pack(r.scale);
         m.spooled = s->spool != NULL;
+        if (s->spool && r.status == OK)
+            r.status = spool_add(s->spool, r.id, r.shard, r.file, &r.error);
         if (r.status != OK)
             m.failure = r.error.text;
-        if (s->spool && r.status == OK)
-            spool_add(s->spool, r.id, r.shard, r.file);
         ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_DONE, .step = r.version},
                        &m.base);
     }

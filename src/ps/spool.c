@@ -22,7 +22,8 @@ struct spool {
     shard *shards;              /* newest first */
 };
 
-enum { KEPT = 3 };              /* a next master may ask for what the last one had half of */
+/* As many as a master has open at once: it, or the next one, may ask for each. */
+enum { KEPT = 4 };
 
 status spool_create(spool **ret, error *err)
 {
@@ -45,14 +46,6 @@ static void remove_quietly(const char *path)
     (void)ignored;
 }
 
-static void let_go(shard *gone)
-{
-    if (gone->fd >= 0)
-        close(gone->fd);
-    free(gone->path);
-    free(gone);
-}
-
 static void forget(spool *s, shard **at)
 {
     shard *gone = *at;
@@ -61,7 +54,9 @@ static void forget(spool *s, shard **at)
     unlink(gone->path);
     rmdir(dir); /* once its last shard is gone */
     free(dir);
-    let_go(gone);
+    close(gone->fd);
+    free(gone->path);
+    free(gone);
 }
 
 void spool_destroy(spool **s)
@@ -76,43 +71,56 @@ void spool_destroy(spool **s)
     *s = NULL;
 }
 
-/* One that was written again, in another era or for another master, lies where it lay. */
-static void replace(spool *s, uint32_t id, int32_t number)
+/* The oldest of that number, when more are there than are kept. */
+static void forget_oldest(spool *s, int32_t number)
 {
-    shard **at = &s->shards;
-    while (*at && ((*at)->id != id || (*at)->number != number))
-        at = &(*at)->next;
-    shard *gone = *at;
-    if (gone) {
-        *at = gone->next;
-        let_go(gone);
-    }
-}
-
-void spool_add(spool *s, uint32_t id, int32_t number, const char *file)
-{
-    replace(s, id, number);
-    char *dir = spool_dir(s, id);
-    shard **at = &s->shards;
-    for (int n = 1; *at; at = &(*at)->next) {
+    int n = 0;
+    for (shard **at = &s->shards; *at; at = &(*at)->next) {
         if ((*at)->number != number || ++n <= KEPT)
             continue;
         forget(s, at);
-        break;
+        return;
     }
-    shard *one = xcalloc(1, sizeof *one);
-    *one = (shard){.id = id, .number = number, .next = s->shards};
-    one->path = xasprintf("%s/%s", dir, file);
-    one->fd = open(one->path, O_RDONLY | O_CLOEXEC);
-    s->shards = one;
+}
+
+static shard *find(const spool *s, uint32_t id, int32_t number)
+{
+    shard *one = s->shards;
+    while (one && (one->id != id || one->number != number))
+        one = one->next;
+    return one;
+}
+
+status spool_add(spool *s, uint32_t id, int32_t number, const char *file, error *err)
+{
+    char *dir = spool_dir(s, id), *path = xasprintf("%s/%s", dir, file);
     free(dir);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        status st = FAIL(err, E_IO, "open '%s': %s", path, strerror(errno));
+        free(path);
+        return st;
+    }
+    shard *one = find(s, id, number);
+    bool is_new = !one;
+    if (is_new) {
+        one = xcalloc(1, sizeof *one);
+        *one = (shard){.id = id, .number = number, .fd = -1, .next = s->shards};
+        s->shards = one;
+    }
+    if (one->fd >= 0) /* told again, or written again for another era or master: it stays in its place */
+        close(one->fd);
+    free(one->path);
+    one->fd = fd;
+    one->path = path;
+    if (is_new)
+        forget_oldest(s, number);
+    return OK;
 }
 
 status spool_read(spool *s, uint32_t id, int32_t number, uint64_t offset, buf *ret, error *err)
 {
-    const shard *one = s->shards;
-    while (one && (one->id != id || one->number != number))
-        one = one->next;
+    const shard *one = find(s, id, number);
     if (!one)
         return FAIL(err, E_PROTOCOL, "no shard %d of cut %u is kept here", number, id);
     buf_clear(ret);

@@ -21,9 +21,9 @@ void spool_destroy(spool **s);                      /* removes what is left */
 /* The folder for cut `id`; the caller frees it. */
 char *spool_dir(const spool *s, uint32_t id);
 
-/* Shard `number` of a cut is written: `file` in its folder may be asked for, until three newer ones
- * of that number are. */
-void spool_add(spool *s, uint32_t id, int32_t number, const char *file);
+/* Shard `number` of a cut is written: `file` in its folder may be asked for, until four newer ones of
+ * that number are. One that is told again is no newer for it. E_IO: the file is not there any more. */
+MUST_USE status spool_add(spool *s, uint32_t id, int32_t number, const char *file, error *err);
 
 /* Up to SPOOL_PIECE bytes from `offset`; none at the end of the file. E_PROTOCOL when there is no
  * such cut. */

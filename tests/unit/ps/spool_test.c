@@ -19,7 +19,7 @@ static void write_shard(spool *s, uint32_t id, const char *text)
     char *dir = spool_dir(s, id), *path = xasprintf("%s/shard", dir);
     assert_int_equal(fs_mkdirs(dir, NULL), OK);
     assert_int_equal(fs_write_atomic(path, text, strlen(text), NULL), OK);
-    spool_add(s, id, 0, "shard");
+    assert_int_equal(spool_add(s, id, 0, "shard", NULL), OK);
     free(path);
     free(dir);
 }
@@ -37,16 +37,16 @@ static void check_holds(spool *s, uint32_t id, const char *text)
     buf_fini(&piece);
 }
 
-static void test_the_newest_three_are_kept(void **state)
+static void test_the_newest_four_are_kept(void **state)
 {
     (void)state;
     spool *s;
     buf piece = BUF_INIT;
     assert_int_equal(spool_create(&s, NULL), OK);
-    for (uint32_t id = 1; id <= 4; id++)
+    for (uint32_t id = 1; id <= 5; id++)
         write_shard(s, id, "text");
     assert_int_equal(spool_read(s, 1, 0, 0, &piece, NULL), E_PROTOCOL);
-    for (uint32_t id = 2; id <= 4; id++)
+    for (uint32_t id = 2; id <= 5; id++)
         check_holds(s, id, "text");
     char *dir = spool_dir(s, 1);
     assert_false(fs_exists(dir));
@@ -65,7 +65,7 @@ static void test_a_cut_is_written_again(void **state)
     write_shard(s, 4, "again");
     write_shard(s, 5, "after it");
     for (int i = 0; i < 5; i++)
-        spool_add(s, 5, 0, "shard");
+        assert_int_equal(spool_add(s, 5, 0, "shard", NULL), OK);
     check_holds(s, 4, "again");
     check_holds(s, 5, "after it");
     write_shard(s, 7, "newer");
@@ -73,11 +73,33 @@ static void test_a_cut_is_written_again(void **state)
     spool_destroy(&s);
 }
 
+/* After a connection was lost the master asks again for all it has open, the oldest first, and perhaps
+ * for one that is gone. */
+static void test_what_is_told_again_is_no_newer(void **state)
+{
+    (void)state;
+    spool *s;
+    error err = ERROR_INIT;
+    assert_int_equal(spool_create(&s, NULL), OK);
+    for (uint32_t id = 1; id <= 5; id++)
+        write_shard(s, id, "text");
+    assert_int_equal(spool_add(s, 1, 0, "shard", &err), E_IO);
+    for (uint32_t id = 2; id <= 4; id++)
+        assert_int_equal(spool_add(s, id, 0, "shard", NULL), OK);
+    for (uint32_t id = 2; id <= 5; id++)
+        check_holds(s, id, "text");
+    write_shard(s, 6, "text");
+    check_holds(s, 5, "text");
+    assert_int_equal(spool_read(s, 2, 0, 0, &(buf)BUF_INIT, NULL), E_PROTOCOL);
+    spool_destroy(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_newest_three_are_kept),
+        cmocka_unit_test(test_the_newest_four_are_kept),
         cmocka_unit_test(test_a_cut_is_written_again),
+        cmocka_unit_test(test_what_is_told_again_is_no_newer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

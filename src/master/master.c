@@ -89,20 +89,29 @@ static bool may_leave(const master *m)
                             asked_s > master_option(m, "distributed.preempt_grace"));
 }
 
-/* Nothing is left to wait for but the last evaluation. */
+/* The last checkpoint is there, and so is all that is to be evaluated. */
+static bool has_all_results(const master *m)
+{
+    return saver_last(m->saver) >= m->total &&
+           (!m->o->evaluates ||
+            (!results_waiting(m->results) && results_has(m->results, m->total)));
+}
+
+/* Nothing is left to wait for but the last evaluation; who is asked to leave waits for it no longer than
+ * for a checkpoint. */
 static bool is_drained(const master *m)
 {
     if (may_leave(m))
         return true;
     if (m->phase != DRAIN)
         return false;
-    if (m->preempted || !m->o->evaluates)
+    if (has_all_results(m))
         return true;
     bool waited = (double)(clock_us() - m->drain_us) / SECOND_US >
                   master_option(m, "trainer.final_eval_timeout");
     if (waited)
         LOG_W("NO_EVALUATION", "the last checkpoint was not evaluated within final_eval_timeout");
-    return waited || (!results_waiting(m->results) && results_has(m->results, m->total));
+    return waited;
 }
 
 static status loop(master *m, error *err)
@@ -150,7 +159,7 @@ static status tell_preempted(const master *m, error *err)
 
 static status finish(master *m, error *err)
 {
-    if (m->preempted && saver_last(m->saver) < m->total)
+    if (m->preempted && !has_all_results(m))
         return tell_preempted(m, err);
     saver_unevaluated(m->saver, results_next_judged(m->results));
     TRY(saver_prune(m->saver, results_best_step(m->results), err));

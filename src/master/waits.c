@@ -83,9 +83,10 @@ static void say_run_wait(const master *m, double waited)
 
 static void say_drain_wait(const master *m, double waited)
 {
-    if (m->o->evaluates && !m->preempted)
+    const char *limit = m->preempted ? "distributed.preempt_grace" : "trainer.final_eval_timeout";
+    if (m->o->evaluates)
         LOG_I("WAIT", "for=evaluation of step=%lld since=%.1fs, at most %.0fs", (long long)m->total,
-              waited, master_option(m, "trainer.final_eval_timeout"));
+              waited, master_option(m, limit));
 }
 
 static int64_t wait_began(const master *m)

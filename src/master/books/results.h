@@ -44,7 +44,6 @@ typedef struct results_end {
     const ledger_totals *totals;
     int64_t steps_done, batches_applied;
     int64_t lanes, workers, ps, restarts;
-    bool preempted;
 } results_end;
 
 /* The mean loss of the last epoch, as far as it went. NaN: nothing was reported. */

@@ -150,11 +150,21 @@ status master_watch_servers(master *m, int64_t now_us, error *err)
     return OK;
 }
 
+/* For how long nobody is said to hang who is silent; a server that loads has as long as a start has. */
+static double patience_s(const master *m)
+{
+    double running_s = master_option(m, "distributed.hang_timeout");
+    double loading_s = master_option(m, "distributed.start_timeout");
+    return may_hang(m) || loading_s < running_s ? running_s : loading_s;
+}
+
 void master_tell_hung(master *m, int64_t now_us)
 {
     char name[TASK_NAME];
-    double limit_s = master_option(m, "distributed.hang_timeout");
-    for (int32_t i = 0; i < m->o->n_servers && may_hang(m); i++) {
+    double limit_s = patience_s(m);
+    if (m->phase < SETUP || m->phase > RUN)
+        return;
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
         server *s = &m->servers[i];
         if (s->hangs || !s->heard_us || silence_s(s, now_us) < limit_s || s->refused)
             continue;
@@ -162,7 +172,7 @@ void master_tell_hung(master *m, int64_t now_us)
         LOG_W("HUNG", "task=%s silent=%.1fs: it has to be started again",
               task_name((task){ROLE_PS, i}, name), silence_s(s, now_us));
     }
-    for (size_t i = 0; i < m->members.n && may_hang(m); i++) {
+    for (size_t i = 0; i < m->members.n; i++) {
         member *one = &m->members.at[i];
         double silent = (double)(now_us - one->heard_us) / SECOND_US;
         if (one->hangs || one->suspect || one->connection < 0 || silent < limit_s)

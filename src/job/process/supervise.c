@@ -184,6 +184,22 @@ static void note_end(supervision *s, child *c, child **worst)
         note_preempted(s, c);
     else if (!s->is_ending && !plan_restart(s, c) && is_better_cause(c, *worst))
         *worst = c;
+    if (code == LOST_PEER && is_master(c) && has_master(s))
+        s->hung_at_us = clock_us() + LEAVE_US;
+}
+
+/* A master that gives up for want of a peer tells all who hear. Who has not left with it hangs, and the
+ * next one would wait for it likewise: it may never have met it, and then cannot say that it hangs. */
+static void kill_hung(supervision *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        child *c = &s->children[i];
+        if (c->has_ended || is_master(c) || s->restarts[i].began_us > s->hung_at_us - 2 * LEAVE_US)
+            continue;
+        screen_say("%s has not left with the master: it is killed", c->name);
+        child_kill(c, SIGKILL);
+    }
+    s->hung_at_us = INT64_MAX;
 }
 
 /* How long the others may take to leave by themselves: one that can speak told the master, and it tells
@@ -319,6 +335,7 @@ static int64_t next_us(const supervision *s)
 {
     int64_t next = s->stop_at_us < s->kill_at_us ? s->stop_at_us : s->kill_at_us;
     next = s->limit_at_us < next ? s->limit_at_us : next;
+    next = s->hung_at_us < next ? s->hung_at_us : next;
     for (int i = 0; i < s->n; i++)
         next = s->restarts[i].due_us < next ? s->restarts[i].due_us : next;
     return next;
@@ -363,6 +380,8 @@ static status turn(supervision *s, error *err)
         read_signals(s);
     if (clock_us() >= s->limit_at_us)
         take_limit(s);
+    if (clock_us() >= s->hung_at_us)
+        kill_hung(s);
     if (clock_us() >= s->stop_at_us) {
         s->stop_at_us = INT64_MAX;
         stop_others(s);
@@ -399,6 +418,7 @@ int supervise(const supervise_options *options, error *err)
         .limit_at_us = options->limit_ms ? clock_us() + options->limit_ms * 1000 : INT64_MAX,
         .stop_at_us = INT64_MAX,
         .kill_at_us = INT64_MAX,
+        .hung_at_us = INT64_MAX,
     };
     status st = OK;
     descriptors_take(); /* of every task two pipes and a log */

@@ -6,7 +6,8 @@
  * front, to standard error; only the master's results (its standard output) and its progress are
  * passed on as they are.
  *
- * A task that another one says to hang ("HUNG task=ps.1") is killed, and so started again.
+ * A task that another one says to hang ("HUNG task=ps.1") is killed, and so started again; so is one that
+ * has not left a few seconds after a master that gave up for want of a peer (200).
  *
  * A task that dies by a signal, or with a code from 128 on, is started again, within limits
  * (restart.h): at once, later after growing pauses. One that was asked to leave (143) is not: the master

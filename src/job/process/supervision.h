@@ -30,6 +30,7 @@ typedef struct supervision {
     int64_t limit_at_us;  /* when it is; INT64_MAX: never */
     int64_t stop_at_us;   /* when the others are stopped; INT64_MAX: never */
     int64_t kill_at_us;   /* when whoever still runs is killed; INT64_MAX: never */
+    int64_t hung_at_us;   /* when whoever has not left with the last master is; INT64_MAX: never */
 } supervision;
 
 /* How the task ended, and its last words, on the screen. */

@@ -20,6 +20,15 @@ void ref_unravel(const graph_shape *s, int64_t i, int64_t *ret_at)
     }
 }
 
+void ref_advance(const graph_shape *s, int64_t *at)
+{
+    for (int32_t d = s->rank - 1; d >= 0; d--) {
+        if (++at[d] < s->dim[d])
+            return;
+        at[d] = 0;
+    }
+}
+
 int64_t ref_ravel(const graph_shape *s, const int64_t *at)
 {
     int64_t i = 0;

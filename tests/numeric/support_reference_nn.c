@@ -1,3 +1,4 @@
+#include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "numeric/support_reference_ops.h"
 
@@ -54,6 +55,19 @@ static where tap(const window *w, int64_t o, int64_t k, int64_t *ret_at)
     return found;
 }
 
+/* One output of a map: at[k] is where the kernel's element k finds its number in a channel of x, or
+ * below 0. */
+static double conv_at(const window *w, const int64_t *at, const double *x, const double *weights,
+                      int64_t depth, double bias)
+{
+    double sum = bias;
+    for (int64_t c = 0; c < depth; c++)
+        for (int64_t k = 0; k < w->n_kernel; k++)
+            if (at[k] >= 0)
+                sum += x[c * w->n_in + at[k]] * weights[c * w->n_kernel + k];
+    return sum;
+}
+
 void ref_conv(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
 {
     const conv_attr *a = attr;
@@ -62,20 +76,18 @@ void ref_conv(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const v
     int64_t group = a->group ? a->group : 1;
     int64_t batch = in[0].shape.dim[0], channels = in[0].shape.dim[1];
     int64_t maps = in[1].shape.dim[0], depth = in[1].shape.dim[1];
-    for (int64_t nm = 0; nm < batch * maps; nm++) {
-        int64_t n = nm / maps, m = nm % maps, first = m / (maps / group) * depth;
-        for (int64_t o = 0; o < w.n_out; o++) {
-            double sum = n_in > 2 && in[2].x ? in[2].x[m] : 0;
-            for (int64_t c = 0; c < depth; c++) {
-                const double *x = in[0].x + (n * channels + first + c) * w.n_in;
-                const double *weights = in[1].x + (m * depth + c) * w.n_kernel;
-                for (int64_t k = 0, at; k < w.n_kernel; k++)
-                    if (tap(&w, o, k, &at) == INSIDE)
-                        sum += x[at] * weights[k];
-            }
-            out->x[nm * w.n_out + o] = sum;
+    int64_t *at = xcalloc((size_t)w.n_kernel, sizeof *at);
+    for (int64_t o = 0; o < w.n_out; o++) {
+        for (int64_t k = 0, found; k < w.n_kernel; k++)
+            at[k] = tap(&w, o, k, &found) == INSIDE ? found : -1;
+        for (int64_t nm = 0; nm < batch * maps; nm++) {
+            int64_t n = nm / maps, m = nm % maps, first = m / (maps / group) * depth;
+            out->x[nm * w.n_out + o] =
+                conv_at(&w, at, in[0].x + (n * channels + first) * w.n_in,
+                        in[1].x + m * depth * w.n_kernel, depth, n_in > 2 && in[2].x ? in[2].x[m] : 0);
         }
     }
+    free(at);
 }
 
 static window pool_window(const ref_tensor *in, const ref_tensor *out, const pool_attr *a)

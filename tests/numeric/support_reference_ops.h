@@ -18,6 +18,8 @@ typedef void ref_op(const ref_tensor *in, int32_t n_in, const ref_tensor *out, c
 /* The coordinates of element i of a tensor of that shape, and back. */
 void ref_unravel(const graph_shape *s, int64_t i, int64_t *ret_at);
 int64_t ref_ravel(const graph_shape *s, const int64_t *at);
+/* Of the next element; behind the last comes the first. */
+void ref_advance(const graph_shape *s, int64_t *at);
 
 /* Elements before, along and after an axis: [outer, n, inner]. */
 typedef struct ref_axis {

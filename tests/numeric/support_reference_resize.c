@@ -131,9 +131,9 @@ void ref_resize(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const
         for (int32_t d = 0; d < r->x.rank; d++)
             weigh(r, d, at[d], weight[d]);
         out->x[i] = 0;
-        for (int64_t k = 0; k < in[0].n; k++) {
+        memset(from, 0, sizeof from);
+        for (int64_t k = 0; k < in[0].n; k++, ref_advance(&in[0].shape, from)) {
             double w = in[0].x[k];
-            ref_unravel(&in[0].shape, k, from);
             for (int32_t d = 0; d < r->x.rank; d++)
                 w *= weight[d][from[d]];
             out->x[i] += w;

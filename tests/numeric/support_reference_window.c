@@ -15,10 +15,9 @@ void ref_conv_transpose(const ref_tensor *in, int32_t n_in, const ref_tensor *ou
     for (int64_t i = 0; i < in[0].n; i++) {
         int64_t at[GRAPH_RANK], tap[GRAPH_RANK], to[GRAPH_RANK];
         ref_unravel(x, i, at);
-        for (int64_t k = 0; k < in[1].n; k++) {
+        int64_t taps = in[1].n / w->dim[0];
+        for (int64_t k = at[1] * taps; k < (at[1] + 1) * taps; k++) {
             ref_unravel(w, k, tap);
-            if (tap[0] != at[1])
-                continue;
             to[0] = at[0];
             to[1] = at[1] / (x->dim[1] / group) * w->dim[1] + tap[1];
             bool inside = true;

@@ -208,6 +208,8 @@ void ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m)
                      .saved = m->saved};
     cuts_announce(s->cuts, s->table, &call, &late);
     free(dir);
+    if (s->spool)
+        spool_saved(s->spool, m->saved);
     if (!late)
         return;
     Wire__CutLate answer = WIRE__CUT_LATE__INIT;
@@ -234,7 +236,8 @@ void ps_send_cut_results(ps *s)
         m.loss_scale = loss_scale_pack(r.scale);
         m.spooled = s->spool != NULL;
         if (s->spool && r.status == OK)
-            r.status = spool_add(s->spool, r.id, r.shard, r.file, &r.error);
+            r.status = spool_add(s->spool, &(spool_shard){r.id, r.shard, r.version, r.file},
+                                 &r.error);
         if (r.status != OK)
             m.failure = r.error.text;
         ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_CUT_DONE, .step = r.version},

@@ -12,6 +12,7 @@
 typedef struct shard {
     uint32_t id;
     int32_t number;
+    int64_t version;
     char *path;
     int fd;
     struct shard *next;
@@ -19,11 +20,10 @@ typedef struct shard {
 
 struct spool {
     char *root;
-    shard *shards;              /* newest first */
+    shard *shards;              /* by version, the highest first */
 };
 
-/* As many as a master has open at once: it, or the next one, may ask for each. */
-enum { KEPT = 4 };
+enum { KEPT = 3 }; /* of those that are saved: an earlier one may be fetched still */
 
 status spool_create(spool **ret, error *err)
 {
@@ -71,16 +71,22 @@ void spool_destroy(spool **s)
     *s = NULL;
 }
 
-/* The oldest of that number, when more are there than are kept. */
-static void forget_oldest(spool *s, int32_t number)
+/* How many shards of its number lie before it that are saved, too. */
+static int saved_before(const spool *s, const shard *last, int64_t saved)
 {
     int n = 0;
-    for (shard **at = &s->shards; *at; at = &(*at)->next) {
-        if ((*at)->number != number || ++n <= KEPT)
-            continue;
-        forget(s, at);
-        return;
-    }
+    for (const shard *one = s->shards; one != last; one = one->next)
+        n += one->number == last->number && one->version <= saved;
+    return n;
+}
+
+void spool_saved(spool *s, int64_t saved)
+{
+    for (shard **at = &s->shards; *at;)
+        if ((*at)->version <= saved && saved_before(s, *at, saved) >= KEPT)
+            forget(s, at);
+        else
+            at = &(*at)->next;
 }
 
 static shard *find(const spool *s, uint32_t id, int32_t number)
@@ -91,9 +97,19 @@ static shard *find(const spool *s, uint32_t id, int32_t number)
     return one;
 }
 
-status spool_add(spool *s, uint32_t id, int32_t number, const char *file, error *err)
+/* A new one, in its place. */
+static shard *insert(spool *s, const spool_shard *of)
 {
-    char *dir = spool_dir(s, id), *path = xasprintf("%s/%s", dir, file);
+    shard **at = &s->shards, *one = xcalloc(1, sizeof *one);
+    while (*at && (*at)->version > of->version)
+        at = &(*at)->next;
+    *one = (shard){.id = of->id, .number = of->number, .version = of->version, .fd = -1, .next = *at};
+    return *at = one;
+}
+
+status spool_add(spool *s, const spool_shard *of, error *err)
+{
+    char *dir = spool_dir(s, of->id), *path = xasprintf("%s/%s", dir, of->file);
     free(dir);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -101,20 +117,14 @@ status spool_add(spool *s, uint32_t id, int32_t number, const char *file, error 
         free(path);
         return st;
     }
-    shard *one = find(s, id, number);
-    bool is_new = !one;
-    if (is_new) {
-        one = xcalloc(1, sizeof *one);
-        *one = (shard){.id = id, .number = number, .fd = -1, .next = s->shards};
-        s->shards = one;
-    }
-    if (one->fd >= 0) /* told again, or written again for another era or master: it stays in its place */
+    shard *one = find(s, of->id, of->number);
+    if (!one)
+        one = insert(s, of);
+    if (one->fd >= 0) /* told again, or written again for another era or master */
         close(one->fd);
     free(one->path);
     one->fd = fd;
     one->path = path;
-    if (is_new)
-        forget_oldest(s, number);
     return OK;
 }
 

@@ -21,9 +21,18 @@ void spool_destroy(spool **s);                      /* removes what is left */
 /* The folder for cut `id`; the caller frees it. */
 char *spool_dir(const spool *s, uint32_t id);
 
-/* Shard `number` of a cut is written: `file` in its folder may be asked for, until four newer ones of
- * that number are. One that is told again is no newer for it. E_IO: the file is not there any more. */
-MUST_USE status spool_add(spool *s, uint32_t id, int32_t number, const char *file, error *err);
+typedef struct spool_shard {
+    uint32_t id;
+    int32_t number;
+    int64_t version;
+    const char *file; /* in the cut's folder */
+} spool_shard;
+
+/* A shard of a cut is written, or written again, and may be asked for. E_IO: the file is not there. */
+MUST_USE status spool_add(spool *s, const spool_shard *of, error *err);
+
+/* There is a checkpoint of that version: all but the newest few shards of it and of earlier ones go. */
+void spool_saved(spool *s, int64_t version);
 
 /* Up to SPOOL_PIECE bytes from `offset`; none at the end of the file. E_PROTOCOL when there is no
  * such cut. */

@@ -14,12 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static status add(spool *s, uint32_t id, error *err)
+{
+    return spool_add(s, &(spool_shard){.id = id, .version = id - 1, .file = "shard"}, err);
+}
+
 static void write_shard(spool *s, uint32_t id, const char *text)
 {
     char *dir = spool_dir(s, id), *path = xasprintf("%s/shard", dir);
     assert_int_equal(fs_mkdirs(dir, NULL), OK);
     assert_int_equal(fs_write_atomic(path, text, strlen(text), NULL), OK);
-    assert_int_equal(spool_add(s, id, 0, "shard", NULL), OK);
+    assert_int_equal(add(s, id, NULL), OK);
     free(path);
     free(dir);
 }
@@ -37,20 +42,36 @@ static void check_holds(spool *s, uint32_t id, const char *text)
     buf_fini(&piece);
 }
 
-static void test_the_newest_four_are_kept(void **state)
+static void check_lacks(spool *s, uint32_t id)
+{
+    buf piece = BUF_INIT;
+    assert_int_equal(spool_read(s, id, 0, 0, &piece, NULL), E_PROTOCOL);
+    char *dir = spool_dir(s, id);
+    assert_false(fs_exists(dir));
+    free(dir);
+}
+
+static void test_all_are_kept_that_are_not_saved(void **state)
 {
     (void)state;
     spool *s;
-    buf piece = BUF_INIT;
     assert_int_equal(spool_create(&s, NULL), OK);
-    for (uint32_t id = 1; id <= 5; id++)
+    write_shard(s, 100, "text"); /* the last one, of a server without parts: written at the start */
+    for (uint32_t id = 1; id <= 7; id++)
         write_shard(s, id, "text");
-    assert_int_equal(spool_read(s, 1, 0, 0, &piece, NULL), E_PROTOCOL);
-    for (uint32_t id = 2; id <= 5; id++)
+    for (uint32_t id = 1; id <= 7; id++)
         check_holds(s, id, "text");
-    char *dir = spool_dir(s, 1);
-    assert_false(fs_exists(dir));
-    free(dir);
+    spool_saved(s, 4); /* of id 5 */
+    check_lacks(s, 1);
+    check_lacks(s, 2);
+    for (uint32_t id = 3; id <= 7; id++)
+        check_holds(s, id, "text");
+    spool_saved(s, 98);
+    check_lacks(s, 4);
+    check_holds(s, 5, "text");
+    check_holds(s, 100, "text");
+    error err = ERROR_INIT;
+    assert_int_equal(add(s, 4, &err), E_IO);
     spool_destroy(&s);
 }
 
@@ -65,7 +86,7 @@ static void test_a_cut_is_written_again(void **state)
     write_shard(s, 4, "again");
     write_shard(s, 5, "after it");
     for (int i = 0; i < 5; i++)
-        assert_int_equal(spool_add(s, 5, 0, "shard", NULL), OK);
+        assert_int_equal(add(s, 5, NULL), OK);
     check_holds(s, 4, "again");
     check_holds(s, 5, "after it");
     write_shard(s, 7, "newer");
@@ -73,33 +94,11 @@ static void test_a_cut_is_written_again(void **state)
     spool_destroy(&s);
 }
 
-/* After a connection was lost the master asks again for all it has open, the oldest first, and perhaps
- * for one that is gone. */
-static void test_what_is_told_again_is_no_newer(void **state)
-{
-    (void)state;
-    spool *s;
-    error err = ERROR_INIT;
-    assert_int_equal(spool_create(&s, NULL), OK);
-    for (uint32_t id = 1; id <= 5; id++)
-        write_shard(s, id, "text");
-    assert_int_equal(spool_add(s, 1, 0, "shard", &err), E_IO);
-    for (uint32_t id = 2; id <= 4; id++)
-        assert_int_equal(spool_add(s, id, 0, "shard", NULL), OK);
-    for (uint32_t id = 2; id <= 5; id++)
-        check_holds(s, id, "text");
-    write_shard(s, 6, "text");
-    check_holds(s, 5, "text");
-    assert_int_equal(spool_read(s, 2, 0, 0, &(buf)BUF_INIT, NULL), E_PROTOCOL);
-    spool_destroy(&s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_newest_four_are_kept),
+        cmocka_unit_test(test_all_are_kept_that_are_not_saved),
         cmocka_unit_test(test_a_cut_is_written_again),
-        cmocka_unit_test(test_what_is_told_again_is_no_newer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

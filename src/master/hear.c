@@ -342,6 +342,7 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
                     net_payload_bytes(&message->payload), &p, NULL) != OK)
         return OK;
     bool current = h->era == m->identity.era && m->phase >= SETUP;
+    bool runs = current && m->phase >= RUN; /* before that there are no books; it is asked for again */
     status st = OK;
     if (h->type == WIRE_WELCOME) {
         st = take_server_welcome(m, s, h, (const Wire__Welcome *)p, err);
@@ -349,13 +350,13 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
         st = master_take_ready(m, s, (const Wire__Ready *)p, err);
     } else if (h->type == WIRE_NORM && current) {
         st = master_take_norm(m, s, h, (const Wire__Norm *)p, err);
-    } else if (h->type == WIRE_CUT_DONE && current) {
+    } else if (h->type == WIRE_CUT_DONE && runs) {
         st = master_take_cut_done(m, s, h, (const Wire__CutDone *)p, err);
-    } else if (h->type == WIRE_SHARD && current) {
+    } else if (h->type == WIRE_SHARD && runs) {
         st = master_take_shard(m, s, (const Wire__Shard *)p, err);
-    } else if (h->type == WIRE_CUT_LATE && current) {
+    } else if (h->type == WIRE_CUT_LATE && runs) {
         st = master_take_cut_late(m, (const Wire__CutLate *)p, err);
-    } else if (h->type == WIRE_HISTOGRAM && current) {
+    } else if (h->type == WIRE_HISTOGRAM && runs) {
         st = summaries_take(m->summaries, ledger_events(m->ledger), h->step,
                             (const Wire__Histogram *)p, err);
     } else if (h->type == WIRE_FAILED) {

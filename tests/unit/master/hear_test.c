@@ -107,11 +107,46 @@ static void a_server_that_knows_another_is_greeted_again(void **state)
     stage_leave(&s);
 }
 
+static void say_all(const stage *s, wire_type type, const ProtobufCMessage *message)
+{
+    error err = ERROR_INIT;
+    unsigned char head[NET_HEAD];
+    buf packed = BUF_INIT;
+    wire_pack(message, &packed);
+    wire_head h = {.type = type, .step = 4, .bytes = (uint32_t)packed.size};
+    wire_head_encode(&h, head);
+    net_buffer payload = {.data = packed.data, .bytes = packed.size};
+    must(net_send(s->server, &s->master, head, &payload, &err), &err);
+    buf_fini(&packed);
+}
+
+/* A server that kept its parts goes on writing a cut while others are not ready: there are no books yet. */
+static void what_is_said_of_cuts_before_the_run_is_dropped(void **state)
+{
+    (void)state;
+    stage s;
+    stage_make(&s);
+    s.m.phase = SETUP;
+    hear(&s, s.server, WIRE_HELLO);
+    Wire__CutDone done = WIRE__CUT_DONE__INIT;
+    Wire__CutLate late = WIRE__CUT_LATE__INIT;
+    Wire__Shard shard = WIRE__SHARD__INIT;
+    Wire__Histogram histogram = WIRE__HISTOGRAM__INIT;
+    say_all(&s, WIRE_CUT_DONE, &done.base);
+    say_all(&s, WIRE_CUT_LATE, &late.base);
+    say_all(&s, WIRE_SHARD, &shard.base);
+    say_all(&s, WIRE_HISTOGRAM, &histogram.base);
+    say(s.server, &s.master, (wire_head){.type = WIRE_ALIVE, .tag = WIRE_NO_VIEW});
+    hear(&s, s.server, WIRE_HELLO); /* all before that was heard */
+    stage_leave(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_that_is_not_known_is_asked_for_its_hello),
         cmocka_unit_test(a_server_that_knows_another_is_greeted_again),
+        cmocka_unit_test(what_is_said_of_cuts_before_the_run_is_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

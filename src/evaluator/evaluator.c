@@ -18,6 +18,7 @@
 #include "common/base/log.h"
 #include "common/base/wait.h"
 #include "common/store/manifest.h"
+#include "evaluator/alive.h"
 #include "evaluator/evaluation.h"
 #include "evaluator/report.h"
 #include "evaluator/signs.h"
@@ -311,12 +312,16 @@ status evaluator_run(const evaluator_options *options, error *err)
                                  .stop = options->stop,
                                  .is_over = has_failed,
                                  .user = &e};
-    status st = open_evaluation(&e, true, err);
+    alive *life = NULL;
+    status st = alive_begin(jobdir_path(options->dir), &life, err);
+    if (st == OK)
+        st = open_evaluation(&e, true, err);
     bool done = false;
     while (st == OK && !done && !is_stopped(&e))
         st = look(&e, &done, err);
     evaluation_close(&e.evaluation);
     events_close(&e.events);
+    alive_end(&life);
     return st;
 }
 

@@ -12,7 +12,7 @@
  * as a start that it saw has failed or was preempted; with E_LOST when the master has shown no sign
  * of life for lost_timeout, or none at all within start_timeout.
  *
- * Threads: everything runs on the caller's.
+ * Threads: everything runs on the caller's, but for one that shows once a second that it lives (alive.h).
  */
 #ifndef TEQUIO_EVALUATOR_EVALUATOR_H
 #define TEQUIO_EVALUATOR_EVALUATOR_H

@@ -112,16 +112,13 @@ status master_give_up(master *m, const char *why, error *err)
     return master_turn(m, -1, why, err);
 }
 
-/* As our heartbeats have it, too, one a second, the last of which had no time to be answered: after a
- * freeze of our own nobody has been silent. */
-static double silence_s(const server *s, int64_t now_us)
+double master_silence_s(const server *s, int64_t now_us)
 {
     double silent = (double)(now_us - s->heard_us) / SECOND_US, asked = s->unanswered - 1;
     return silent < asked ? silent : asked;
 }
 
-/* Loading a checkpoint may keep a server longer than any message does. */
-static bool may_hang(const master *m)
+bool master_hears_servers(const master *m)
 {
     return m->phase == RUN || (m->phase == SETUP && m->keeps);
 }
@@ -137,8 +134,8 @@ status master_watch_servers(master *m, int64_t now_us, error *err)
     double limit_s = master_option(m, "distributed.heartbeat_timeout");
     for (int32_t i = 0; i < m->o->n_servers; i++) {
         server *s = &m->servers[i];
-        bool hangs = s->welcomed && may_hang(m);
-        if ((s->welcomed && !hangs) || silence_s(s, now_us) < limit_s ||
+        bool hangs = s->welcomed && master_hears_servers(m);
+        if ((s->welcomed && !hangs) || master_silence_s(s, now_us) < limit_s ||
             !assign_needs(&m->assign, i) || !assign_bears(&m->assign, i))
             continue;
         if (hangs)
@@ -148,39 +145,6 @@ status master_watch_servers(master *m, int64_t now_us, error *err)
                                        : "is silent and its connection is gone", err);
     }
     return OK;
-}
-
-/* For how long nobody is said to hang who is silent; a server that loads has as long as a start has. */
-static double patience_s(const master *m)
-{
-    double running_s = master_option(m, "distributed.hang_timeout");
-    double loading_s = master_option(m, "distributed.start_timeout");
-    return may_hang(m) || loading_s < running_s ? running_s : loading_s;
-}
-
-void master_tell_hung(master *m, int64_t now_us)
-{
-    char name[TASK_NAME];
-    double limit_s = patience_s(m);
-    if (m->phase < SETUP || m->phase > RUN)
-        return;
-    for (int32_t i = 0; i < m->o->n_servers; i++) {
-        server *s = &m->servers[i];
-        if (s->hangs || !s->heard_us || silence_s(s, now_us) < limit_s || s->refused)
-            continue;
-        s->hangs = true;
-        LOG_W("HUNG", "task=%s silent=%.1fs: it has to be started again",
-              task_name((task){ROLE_PS, i}, name), silence_s(s, now_us));
-    }
-    for (size_t i = 0; i < m->members.n; i++) {
-        member *one = &m->members.at[i];
-        double silent = (double)(now_us - one->heard_us) / SECOND_US;
-        if (one->hangs || one->suspect || one->connection < 0 || silent < limit_s)
-            continue;
-        one->hangs = true;
-        LOG_W("HUNG", "task=%s silent=%.1fs: it has to be started again", member_name(one, name),
-              silent);
-    }
 }
 
 /* The two may not reach each other although both reach us. A standby that is silent here too is

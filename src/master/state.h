@@ -50,6 +50,13 @@ typedef struct server {
     int64_t left_us;                /* when its connection was lost */
 } server;
 
+/* Of the evaluator, while it is waited for. */
+typedef struct evaluator_life {
+    uint64_t trace;                 /* its sign, as last seen */
+    int64_t seen_us;                /* when that changed, or the wait began; 0: nobody waits */
+    bool hangs;                     /* said so */
+} evaluator_life;
+
 typedef struct master {
     const master_options *o;
     phase phase;
@@ -96,6 +103,7 @@ typedef struct master {
     int64_t begun_us, tick_us, watch_us, progress_us, drain_us, preempt_us;
     phase spoken_of;                /* the one in which `waiting` was spoken of */
     wait waiting;
+    evaluator_life evaluator;
     bool preempted;
     int64_t verdict_step;           /* the last one announced; -1: none */
     verdict verdict;
@@ -149,14 +157,20 @@ MUST_USE status master_give_up(master *m, const char *why, error *err);
 /* Once a second: a lost server that has a standby is not waited for, one that is abreast again acts
  * again. */
 MUST_USE status master_watch_servers(master *m, int64_t now_us, error *err);
-/* Who keeps its connection and has been silent for hang_timeout has to be restarted by somebody: the one
- * who started it reads that (job/process/supervise.h). */
-void master_tell_hung(master *m, int64_t now_us);
+/* As our heartbeats have it, too, one a second, the last of which had no time to be answered: after a
+ * freeze of our own nobody has been silent. */
+double master_silence_s(const server *s, int64_t now_us);
+/* False while they may load a checkpoint, which keeps a server longer than any message does. */
+bool master_hears_servers(const master *m);
 /* A standby is abreast, or (head.step) does not answer whom it stands by for. */
 MUST_USE status master_take_backed(master *m, int32_t s, const wire_head *h, error *err);
 void master_fill_shards(const master *m, Wire__Setup *ret);
 void master_clear_shards(Wire__Setup *s);
 uint32_t *master_list_acting(const master *m, size_t *ret_n);   /* free it; none without copies */
+
+/* hung.c */
+/* Once a second: who has been silent for hang_timeout is named. */
+void master_tell_hung(master *m, int64_t now_us);
 
 /* run.c */
 /* Looks for evaluations; where patience is over, what is saved is the result. */

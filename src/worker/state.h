@@ -62,6 +62,8 @@ const char *worker_master_trouble(const worker *w);
 /* A wait always speaks: called every turn. */
 void worker_warn_of_waits(worker *w, int64_t now);
 double worker_master_silence_s(const worker *w);
+/* How long it may be silent before we give up. */
+double worker_master_patience_s(const worker *w);
 bool worker_master_is_silent(const worker *w); /* for heartbeat_timeout */
 /* Both once a second. */
 void worker_tell_hung(worker *w);

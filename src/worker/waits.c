@@ -118,11 +118,22 @@ bool worker_master_is_silent(const worker *w)
     return worker_master_silence_s(w) > config_f64(w->o->config, "distributed.heartbeat_timeout");
 }
 
-/* Whoever started the master reads it (job/process/supervise.h), as of others what the master says. */
+double worker_master_patience_s(const worker *w)
+{
+    bool has_begun = w->identity.job_id != 0; /* it was welcomed once, on whatever connection */
+    return config_f64(w->o->config,
+                      has_begun ? "distributed.lost_timeout" : "distributed.start_timeout");
+}
+
+/* Whoever started the master reads it (job/process/supervise.h), as of others what the master says. Where
+ * something takes connections and does not greet it may be another program: that is said last of all. */
 void worker_tell_hung(worker *w)
 {
     double silent = worker_master_silence_s(w);
-    if (!w->is_up || w->master_hangs || silent < config_f64(w->o->config, "distributed.hang_timeout"))
+    bool is_mute = w->master && !w->is_up && w->refused;
+    double limit = is_mute ? worker_master_patience_s(w)
+                           : config_f64(w->o->config, "distributed.hang_timeout");
+    if ((!w->is_up && !is_mute) || w->master_hangs || silent < limit)
         return;
     w->master_hangs = true;
     LOG_W("HUNG", "task=master.0 silent=%.1fs: it has to be started again", silent);

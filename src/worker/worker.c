@@ -353,10 +353,8 @@ static status say_alive(worker *w, error *err)
 
 static status check_master_lost(const worker *w, error *err)
 {
-    bool has_begun = w->identity.job_id != 0; /* it was welcomed once, on whatever connection */
     double silent = worker_master_silence_s(w);
-    if (silent <= config_f64(w->o->config, has_begun ? "distributed.lost_timeout"
-                                                     : "distributed.start_timeout"))
+    if (silent <= worker_master_patience_s(w))
         return OK;
     const char *trouble = worker_master_trouble(w);
     return FAIL(err, E_LOST, "no word from the master%s%s for %.0f s%s%s",

@@ -152,6 +152,23 @@ static void note_preempted(supervision *s, const child *c)
     s->kill_at_us = clock_us() + 2 * s->options->grace_ms * 1000;
 }
 
+/* A task that the master told to leave is started with the next one: this one, which is about to leave,
+ * would tell it again. True: it waits for that, though not for ever, as it may have left by itself. */
+static bool await_next_master(supervision *s, const child *c)
+{
+    if (child_exit_code(c) != LOST_PEER || is_master(c) || s->children[0].has_ended)
+        return false;
+    s->restarts[c - s->children].due_us = clock_us() + LEAVE_US;
+    return true;
+}
+
+static void start_with_master(supervision *s)
+{
+    for (int i = 1; i < s->n; i++)
+        if (s->restarts[i].due_us != INT64_MAX)
+            s->restarts[i].due_us = s->restarts[0].due_us;
+}
+
 /* A job that is about to end needs no new master, and nobody without one. */
 static bool plan_restart(supervision *s, const child *c)
 {
@@ -163,7 +180,9 @@ static bool plan_restart(supervision *s, const child *c)
         !restart_plan(r, &s->options->restarts, clock_us(), &pause_us))
         return false;
     char *end = child_describe_failure(c), when[32] = "";
-    if (pause_us)
+    if (await_next_master(s, c))
+        snprintf(when, sizeof when, " when the master has left");
+    else if (pause_us)
         snprintf(when, sizeof when, " in %.1f s", (double)pause_us * 1e-6);
     screen_say("%s: %s; it is started again%s (%d of %d)", c->name, end, when,
                r->counted, s->options->restarts.most);
@@ -184,8 +203,10 @@ static void note_end(supervision *s, child *c, child **worst)
         note_preempted(s, c);
     else if (!s->is_ending && !plan_restart(s, c) && is_better_cause(c, *worst))
         *worst = c;
-    if (code == LOST_PEER && is_master(c) && has_master(s))
-        s->hung_at_us = clock_us() + LEAVE_US;
+    if (code != LOST_PEER || !is_master(c) || !has_master(s))
+        return;
+    s->hung_at_us = clock_us() + LEAVE_US;
+    start_with_master(s);
 }
 
 /* A master that gives up for want of a peer tells all who hear. Who has not left with it hangs, and the

@@ -10,7 +10,8 @@
  * has not left a few seconds after a master that gave up for want of a peer (200).
  *
  * A task that dies by a signal, or with a code from 128 on, is started again, within limits
- * (restart.h): at once, later after growing pauses. One that was asked to leave (143) is not: the master
+ * (restart.h): at once, later after growing pauses, and where the master told it to leave (200) when that has
+ * left. One that was asked to leave (143) is not: the master
  * ends the others then, and a few seconds later all are asked who still run, in case it does not
  * know.
  *

@@ -1,0 +1,73 @@
+/*
+ * Who hangs: keeps its connection and is silent, or is waited for and shows no life in the job dir. It is
+ * said once, by name; whoever started that task reads it (job/process/supervise.h).
+ */
+#include "master/state.h"
+
+#include "common/base/log.h"
+#include "common/store/evalsign.h"
+
+static void say(const char *name, double silent_s)
+{
+    LOG_W("HUNG", "task=%s silent=%.1fs: it has to be started again", name, silent_s);
+}
+
+/* For how long nobody is said to hang who is silent; a server that loads has as long as a start has. */
+static double patience_s(const master *m)
+{
+    double running_s = master_option(m, "distributed.hang_timeout");
+    double loading_s = master_option(m, "distributed.start_timeout");
+    return master_hears_servers(m) || loading_s < running_s ? running_s : loading_s;
+}
+
+static void tell_servers(master *m, int64_t now_us, double limit_s)
+{
+    char name[TASK_NAME];
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        server *s = &m->servers[i];
+        double silent_s = master_silence_s(s, now_us);
+        if (s->hangs || !s->heard_us || silent_s < limit_s || s->refused)
+            continue;
+        s->hangs = true;
+        say(task_name((task){ROLE_PS, i}, name), silent_s);
+    }
+}
+
+static void tell_members(master *m, int64_t now_us, double limit_s)
+{
+    char name[TASK_NAME];
+    for (size_t i = 0; i < m->members.n; i++) {
+        member *one = &m->members.at[i];
+        double silent_s = (double)(now_us - one->heard_us) / SECOND_US;
+        if (one->hangs || one->suspect || one->connection < 0 || silent_s < limit_s)
+            continue;
+        one->hangs = true;
+        say(member_name(one, name), silent_s);
+    }
+}
+
+/* While an evaluation is all that is waited for. */
+static void tell_evaluator(master *m, int64_t now_us)
+{
+    char name[TASK_NAME];
+    evaluator_life *e = &m->evaluator;
+    bool is_awaited = m->o->evaluates && (m->phase == DRAIN || results_waiting(m->results));
+    uint64_t trace = is_awaited ? evalsign_trace(jobdir_path(m->o->dir)) : 0;
+    if (!is_awaited || trace != e->trace || !e->seen_us)
+        *e = (evaluator_life){.trace = trace, .seen_us = is_awaited ? now_us : 0};
+    double silent_s = (double)(now_us - e->seen_us) / SECOND_US;
+    if (!is_awaited || e->hangs || silent_s < master_option(m, "distributed.hang_timeout"))
+        return;
+    e->hangs = true;
+    say(task_name((task){ROLE_EVALUATOR, 0}, name), silent_s);
+}
+
+void master_tell_hung(master *m, int64_t now_us)
+{
+    if (m->phase == SETUP || m->phase == RUN) {
+        tell_servers(m, now_us, patience_s(m));
+        tell_members(m, now_us, patience_s(m));
+    }
+    if (m->phase == RUN || m->phase == DRAIN)
+        tell_evaluator(m, now_us);
+}

@@ -7,7 +7,8 @@
  *
  * Job i has seed N + i, so that one is repeated by --seed of its own, --jobs 1. It stops after so
  * many jobs, or starts no more after so many seconds. --keep leaves folders of jobs that fail.
- * --without leaves disturbances of a kind out, the rest of the job stays.
+ * --without leaves disturbances of a kind out, the rest of the job stays. SIGINT or SIGTERM lets those
+ * end that have begun.
  */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -67,6 +68,7 @@ static void begin(torture *t, slot *s, uint64_t seed)
     s->pid = fork();
     if (s->pid == 0) {
         close(ends[0]);
+        setsid(); /* what a terminal says to all is not for its tasks */
         char *dir = folder_of(t, seed);
         verdict v = play(&t->at, &s->plan, dir);
         _exit(write(ends[1], &v, sizeof v) != sizeof v);
@@ -134,15 +136,27 @@ static void finish(torture *t, slot *s)
 
 /* --- all --- */
 
+static volatile sig_atomic_t is_told_to_end; /* no more are begun */
+
+static void take_signal(int signal)
+{
+    (void)signal;
+    is_told_to_end = true;
+}
+
+static bool goes_on(const torture *t, long n_begun, int64_t end_us)
+{
+    return !is_told_to_end && (!t->o.jobs || n_begun < t->o.jobs) &&
+           (t->o.seconds <= 0 || clock_us() < end_us);
+}
+
 static void run(torture *t)
 {
     int64_t end_us = clock_us() + (int64_t)(t->o.seconds * 1e6);
     long n_begun = 0, n_running = 0;
     for (;;) {
-        bool goes_on =
-            (!t->o.jobs || n_begun < t->o.jobs) && (t->o.seconds <= 0 || clock_us() < end_us);
-        for (int i = 0; i < t->o.at_once && goes_on; i++) {
-            if (t->slots[i].pid || (t->o.jobs && n_begun == t->o.jobs))
+        for (int i = 0; i < t->o.at_once && goes_on(t, n_begun, end_us); i++) {
+            if (t->slots[i].pid)
                 continue;
             begin(t, &t->slots[i], t->o.seed + (uint64_t)n_begun++);
             n_running++;
@@ -245,6 +259,8 @@ int main(int argc, char **argv)
     if (fs_mkdirs(references, NULL) != OK ||
         !reference_make_data(t.at.program, variable("MAKE_IDX"), data))
         return 1;
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = take_signal}, NULL);
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = take_signal}, NULL);
     run(&t);
     print_table(&t, (double)(clock_us() - begin_us) / 1e6);
     bool is_right = t.found[RIGHT] == t.n_jobs && !t.n_broken;

@@ -71,6 +71,7 @@ void kv_destroy(kv **k)
         free((*k)->servers[s].endpoint);
     }
     pushes_destroy(*k);
+    buf_fini(&(*k)->packed);
     free((*k)->pulls);
     free((*k)->placement);
     free((*k)->servers);

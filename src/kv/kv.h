@@ -21,6 +21,12 @@
 
 typedef struct kv kv;
 
+/* A push that is about to be sent. */
+typedef struct kv_beside {
+    kv *kv;
+    const wire_head *push;
+} kv_beside;
+
 /* A part that has arrived. */
 typedef struct kv_part {
     int32_t part;
@@ -38,6 +44,9 @@ typedef struct kv_hooks {
     void (*refused)(void *user, int32_t server, const wire_head *head, const Wire__Refused *m);
     void *user;
     void (*pushed)(void *user, int32_t part, int64_t step);     /* acknowledged; NULL: not wanted */
+    /* A node of the reporting part is about to be sent, for the first time or again: what its slots
+     * measured goes in front of it, by kv_say_beside. NULL: nothing was measured. */
+    status (*measured)(void *user, kv_beside *push, error *err);
 } kv_hooks;
 
 typedef struct kv_options {
@@ -63,6 +72,10 @@ MUST_USE status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnat
 /* Queue a push of `node` of `part` for `step` (which has `slots` slots). */
 MUST_USE status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node,
                         const net_buffer *data, error *err);
+
+/* What slot `slot` of a push measured: REPORT to the server that it goes to. `beside` is a kv_beside. */
+MUST_USE status kv_say_beside(void *beside, int64_t step, uint32_t slot, const ProtobufCMessage *report,
+                              error *err);
 
 /* Ask for exactly `version` of `part`; the answer is hooks.part or hooks.gone. */
 MUST_USE status kv_pull(kv *k, int32_t part, int64_t version, error *err);

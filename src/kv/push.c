@@ -51,8 +51,15 @@ static status push_hand_over(kv *k, push *p, error *err)
     return kv_send(k, p->server, &p->head, &payload, err);
 }
 
+static status say_measured(kv *k, const push *p, error *err)
+{
+    bool is_due = k->hooks.measured && p->head.part == flat_reporting_part(k->flat);
+    return is_due ? k->hooks.measured(k->hooks.user, &(kv_beside){k, &p->head}, err) : OK;
+}
+
 static status push_send(kv *k, push *p, error *err)
 {
+    TRY(say_measured(k, p, err));
     k->servers[p->server].in_flight += p->data.bytes;
     patience_begin(&p->patience, clock_us());
     atomic_store(&p->state, PUSH_SENT);
@@ -64,6 +71,7 @@ static status push_again(kv *k, push *p, error *err)
 {
     if (atomic_load(&p->refs) > 1)
         return OK;
+    TRY(say_measured(k, p, err));
     atomic_fetch_add(&p->refs, 1);
     return push_hand_over(k, p, err);
 }
@@ -103,6 +111,22 @@ status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node
     atomic_store(&p->refs, 2);
     atomic_store(&p->state, PUSH_QUEUED);
     return pushes_flow(k, p->server, err);
+}
+
+status kv_say_beside(void *beside, int64_t step, uint32_t slot, const ProtobufCMessage *report,
+                     error *err)
+{
+    const kv_beside *b = beside;
+    kv *k = b->kv;
+    wire_pack(report, &k->packed);
+    net_buffer payload = {.data = k->packed.data, .bytes = k->packed.size};
+    wire_head h = k->identity;
+    h.type = WIRE_REPORT;
+    h.step = step;
+    h.slots = b->push->slots;
+    h.node.index = slot;
+    h.bytes = payload.bytes;
+    return kv_send(k, k->placement[b->push->part], &h, &payload, err);
 }
 
 static bool is_named(const push *p, const wire_head *h)

@@ -52,6 +52,7 @@ struct kv {
     push **pushes;              /* each allocated alone: the transport keeps pointers to them */
     size_t n_pushes, cap_pushes;
     pull *pulls;                /* [n_parts] */
+    buf packed;                 /* a report on its way; kept, so that steps allocate nothing */
 };
 
 /* kv.c */

@@ -348,6 +348,8 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
         st = take_server_welcome(m, s, h, (const Wire__Welcome *)p, err);
     } else if (h->type == WIRE_READY && current) {
         st = master_take_ready(m, s, (const Wire__Ready *)p, err);
+    } else if (h->type == WIRE_REPORT && current && m->phase >= RUN) {
+        st = master_book(m, h, (const Wire__Report *)p, err);
     } else if (h->type == WIRE_NORM && current) {
         st = master_take_norm(m, s, h, (const Wire__Norm *)p, err);
     } else if (h->type == WIRE_CUT_DONE && runs) {

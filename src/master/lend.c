@@ -27,25 +27,17 @@ status master_lend_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     return st;
 }
 
-/* Parts of a checkpoint may lack different batches, so that fewer than its version are on all of
- * them. But so many were reported before it was committed, and stay in the books: as many reports
- * of those computed again are not booked. */
-int64_t master_lend_start(master *m, int64_t saved)
+/* Parts may have different batches, so that fewer than the checkpoint's version are on all of them. */
+int64_t master_lend_start(const master *m, int64_t saved)
 {
     int64_t on_all = batch_set_count(&m->applied);
-    m->booked_twice = on_all < saved ? saved - on_all : 0;
-    return on_all + m->booked_twice;
+    return on_all < saved ? saved : on_all;
 }
 
-bool master_lend_report(master *m, int64_t batch)
+void master_lend_report(master *m, int64_t batch)
 {
-    if (!leases_report(m->leases, batch, clock_us()))
-        return false;
-    m->progress_us = clock_us();
-    if (m->booked_twice == 0)
-        return true;
-    m->booked_twice--;
-    return false;
+    if (leases_report(m->leases, batch, clock_us()))
+        m->progress_us = clock_us();
 }
 
 void master_lend_begin(master *m)

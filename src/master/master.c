@@ -58,9 +58,10 @@ static status tick(master *m, error *err)
     }
     master_say_again(m);
     if (m->phase == RUN) {
-        master_say_reported(m);
         TRY(master_settle_reports(m, err));
         TRY(ledger_sync(m->ledger, err));
+        TRY(jobdir_check_ours(m->o->dir, err)); /* else what was read is in no journal that counts */
+        master_say_reported(m);
     }
     TRY(master_watch_servers(m, now, err));
     master_tell_hung(m, now);

@@ -157,21 +157,19 @@ status master_take_report(master *m, const member *from, const wire_head *h, con
 {
     if (from)
         master_count_lane(m, from, h, r);
-    metric_set set = {.n = 0};
-    for (size_t i = 0; i < r->n_metrics && i < METRIC_COUNT_MAX; i++) {
-        const char *name = metric_known(r->metrics[i]->name);
-        if (name)
-            metric_add(&set, name, r->metrics[i]->sum, r->metrics[i]->count);
-    }
-    int64_t done = 0, before = ledger_totals_of(m->ledger)->step, step = h->step;
-    if (step >= m->total)
+    if (!m->leases)
+        return master_book(m, h, r, err);
+    master_lend_report(m, h->step);     /* booked as of the version it made, which a server tells */
+    return OK;
+}
+
+status master_book(master *m, const wire_head *h, const Wire__Report *r, error *err)
+{
+    slot_report said = reports_read(r, h->step, h->node.index);
+    int64_t done = 0, before = ledger_totals_of(m->ledger)->step;
+    if (said.step >= m->total)
         return OK;
-    if (m->leases) {
-        if (!master_lend_report(m, step))
-            return OK;
-        step = before;              /* batches are booked in the order in which they end */
-    }
-    TRY(ledger_report(m->ledger, step, h->node.index, &set, r->examples, &done, err));
+    TRY(ledger_report(m->ledger, &said, &done, err));
     return done ? steps_done(m, before, err) : OK;
 }
 
@@ -179,6 +177,7 @@ void master_say_reported(master *m)
 {
     int64_t step = ledger_totals_of(m->ledger)->step;
     master_send_workers(m, master_head(m, WIRE_REPORTED, step), NULL);
+    master_send_servers(m, master_head(m, WIRE_REPORTED, step), NULL);
 }
 
 /* Steps before the one returned are in the weights, and nobody who lives is computing a slot of
@@ -198,8 +197,8 @@ static int64_t settled(const master *m)
     return until;
 }
 
-/* A report whose worker died before it left is waited for a little: it may be late, or lost on the
- * way and said again. */
+/* Whatever is in the weights, a server that lives holds the report of. Should one be missing all the
+ * same, a job that has its weights does not fail for it. */
 status master_settle_reports(master *m, error *err)
 {
     if (m->mode.unordered)
@@ -210,7 +209,8 @@ status master_settle_reports(master *m, error *err)
         m->open_step = step;
         m->open_us = now;
     }
-    if (until <= step || now - m->open_us < REPORTS_US)
+    double open_s = (double)(now - m->open_us) / SECOND_US;
+    if (until <= step || open_s < master_option(m, "distributed.lost_timeout"))
         return OK;
     TRY(ledger_settle(m->ledger, until, &done, err));
     return done ? steps_done(m, step, err) : OK;

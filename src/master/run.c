@@ -94,6 +94,7 @@ status master_begin_run(master *m, error *err)
     }
     members_all_whole(&m->members);     /* all begin alike */
     master_deal(m);
+    master_say_reported(m);             /* servers say what the last master had not written yet */
     LOG_I("RUN", "step=%lld limit=%lld workers=%u lanes=%u servers=%d era=%u%s",
           (long long)m->start, (long long)m->limit, members_alive(&m->members),
           members_lanes(&m->members), m->o->n_servers, m->identity.era,

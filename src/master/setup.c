@@ -109,9 +109,8 @@ void master_close_books(master *m)
 static status open_ledger(master *m, int64_t saved, int64_t step, error *err)
 {
     const config *c = m->o->config;
-    int64_t settled = 0;
     schedule rates = schedule_settings(c, m->total);
-    TRY(ledger_open(
+    return ledger_open(
         &(ledger_options){
             .dir = m->o->dir,
             .steps = m->steps,
@@ -119,8 +118,7 @@ static status open_ledger(master *m, int64_t saved, int64_t step, error *err)
             .summary_steps = config_int(c, "trainer.save_summary_steps"),
             .total = m->total,
         },
-        saved, step, &m->ledger, err));
-    return m->mode.unordered ? ledger_settle(m->ledger, step, &settled, err) : OK;
+        saved, step, &m->ledger, err);
 }
 
 static status open_results(master *m, int64_t saved, error *err)
@@ -180,12 +178,21 @@ static void open_vote(master *m, int64_t step)
     vote_begin(m->vote, step + (m->verdict_step == step));
 }
 
+/* What the books may hold: unordered, all that a part has, and no part that another lacks is computed
+ * again as the same step. */
+static int64_t books_end(const master *m, int64_t step)
+{
+    for (int32_t i = 0; m->mode.unordered && m->keeps && i < m->o->n_servers; i++)
+        step = m->servers[i].newest > step ? m->servers[i].newest : step;
+    return step;
+}
+
 /* Checkpoints and epochs go on from the newest checkpoint, steps from the version begun with. */
 static status open_books(master *m, int64_t saved, int64_t step, error *err)
 {
     const config *c = m->o->config;
     master_close_books(m);
-    TRY(open_ledger(m, saved, step, err));
+    TRY(open_ledger(m, saved, books_end(m, step), err));
     TRY(open_results(m, saved, err));
     m->epoch_saved = m->epoch_booked = saved - saved % steps_per_epoch(&m->steps);
     m->saver = open_saver(m, saved);

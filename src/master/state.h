@@ -29,6 +29,7 @@
 #include "master/servers/assign.h"
 #include "master/servers/summaries.h"
 #include "master/servers/vote.h"
+#include "metric/reports.h"
 #include "optim/optim.h"
 
 typedef enum phase { GATHER, SETUP, RUN, DRAIN, OVER } phase;
@@ -96,7 +97,6 @@ typedef struct master {
     summaries *summaries;
     batch_set applied;              /* unordered, like the next: on every part, as the era begins */
     leases *leases;
-    int64_t booked_twice;           /* reports still to come of batches that are in the books */
 
     int64_t epoch_saved, epoch_booked; /* newest epoch's end whose cut is over; in the results */
     int64_t open_step, open_us;     /* the oldest step whose reports are not all here; since then */
@@ -116,7 +116,7 @@ typedef struct master {
 
 enum { ERA_STARTS = 0xffff, ERA_TURNS = 0xffff };   /* halves of the 32 bits of an era */
 
-enum { TICK_MS = 100, SECOND_US = 1000000, REPORTS_US = 8 * SECOND_US, GOODBYE_US = 3 * SECOND_US,
+enum { TICK_MS = 100, SECOND_US = 1000000, GOODBYE_US = 3 * SECOND_US,
        DIFFERS_US = 3 * SECOND_US };
 
 /* send.c */
@@ -190,9 +190,9 @@ void master_say_again(master *m);
 /* lend.c: all but the first two do nothing in mode sync */
 void master_lend_gather(master *m);             /* what is applied is about to be heard */
 MUST_USE status master_lend_ready(master *m, int32_t s, const Wire__Ready *r, error *err);
-int64_t master_lend_start(master *m, int64_t saved);    /* the version the era begins with */
+int64_t master_lend_start(const master *m, int64_t saved);    /* the version the era begins with */
 void master_lend_begin(master *m);
-bool master_lend_report(master *m, int64_t batch);      /* a batch is done; false: not to be booked */
+void master_lend_report(master *m, int64_t batch);      /* a batch is done */
 void master_lend_lanes(master *m, const hedge_lane *lanes, size_t n);   /* who lives */
 void master_lend_suspect(master *m);            /* a connection is gone: others compute its batches */
 void master_lend_hello(master *m, member *one, bool is_new);
@@ -200,9 +200,11 @@ void master_lend(master *m);                    /* says the leases that are due 
 void master_say_lend_wait(const master *m, double seconds);
 
 /* reports.c */
-/* `from`: NULL when its life is over. */
+/* A worker's. `from`: NULL when its life is over. */
 MUST_USE status master_take_report(master *m, const member *from, const wire_head *h,
                                    const Wire__Report *r, error *err);
+/* One that a server has kept, or that says by itself what became a step: it enters the books. */
+MUST_USE status master_book(master *m, const wire_head *h, const Wire__Report *r, error *err);
 /* Every part of the servers has this version at least. */
 int64_t master_applied(const master *m);
 /* Tells workers how far the books are complete: they forget what they kept of it. */

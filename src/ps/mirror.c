@@ -4,7 +4,6 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/patience.h"
-#include "ps/standby_link.h"
 #include "ps/sum.h"
 
 #include <stdlib.h>
@@ -39,6 +38,7 @@ struct mirror {
     standby_link *links;  /* [n] */
     net_socket **sockets; /* [n] the links', for polling */
     bool *is_told;        /* [n] shards that hooks.backed has heard of */
+    int64_t booked;       /* the master's books are complete below */
 };
 
 mirror *mirror_create(net *n, const buf *hello, const mirror_hooks *hooks)
@@ -63,18 +63,14 @@ static int32_t standby_of(const mirror *m, int32_t part)
     return m->shards[m->era.placement[part]].standby;
 }
 
-static void sum_sent(void *data, void *hint)
-{
-    (void)data;
-    sum_drop(hint);
-}
-
 static void send_root(mirror *m, int32_t part)
 {
     copy *c = &m->copies[part];
     const standby_link *l = &m->links[standby_of(m, part)];
     if (!l->is_open)
         return;
+    if (part == flat_reporting_part(m->era.flat))
+        m->hooks.sending(m->hooks.user, c->root->step, c->root->n_slots, l);
     sum *k = sum_hold(c->root);
     net_buffer payload = {
         .data = k->fold.data, .bytes = k->fold.n * sizeof(float), .release = sum_sent, .hint = k};
@@ -202,11 +198,14 @@ void mirror_destroy(mirror **m)
     *m = NULL;
 }
 
-/* Is there a part whose copy is not complete? */
+/* All copies are complete, and what was measured before them, which is not copied, is in the books. */
 static bool is_backed(const mirror *m, int32_t shard)
 {
+    int32_t reporting = flat_reporting_part(m->era.flat);
     for (int32_t p = 0; p < m->era.flat->n_parts; p++)
-        if (m->era.placement[p] == shard && m->copies[p].state != COPY_HELD)
+        if (m->era.placement[p] == shard &&
+            (m->copies[p].state != COPY_HELD ||
+             (p == reporting && m->copies[p].version > m->booked)))
             return false;
     return true;
 }
@@ -224,6 +223,13 @@ static void tell_backed(mirror *m, int32_t shard)
     m->is_told[shard] = true;
     standby_link_trust(&m->links[m->shards[shard].standby]);
     m->hooks.backed(m->hooks.user, shard);
+}
+
+void mirror_booked(mirror *m, int64_t step)
+{
+    m->booked = step > m->booked ? step : m->booked;
+    for (int32_t i = 0; m->copies && i < m->era.n; i++)
+        tell_backed(m, i);
 }
 
 void mirror_say_backed(const mirror *m)

@@ -20,6 +20,7 @@
 #include "common/net/net.h"
 #include "common/parts/holders.h"
 #include "common/wire/wire.h"
+#include "ps/standby_link.h"
 #include "ps/table.h"
 
 typedef struct mirror mirror;
@@ -27,6 +28,8 @@ typedef struct mirror mirror;
 typedef struct mirror_hooks {
     /* A later version of `part` may be answered, or voted for. */
     status (*visible)(void *user, int32_t part, error *err);
+    /* The sum of the reporting part is about to go to `to`: what its slots measured goes in front. */
+    void (*sending)(void *user, int64_t step, uint32_t n_slots, const standby_link *to);
     /* The standby of `shard` holds all of it. */
     void (*backed)(void *user, int32_t shard);
     /* The standby of `shard` has acknowledged nothing for era.limit_us, though it should: nothing
@@ -58,6 +61,10 @@ void mirror_summed(mirror *m, int32_t part, int64_t step, uint32_t n_slots, fold
 
 /* The newest version of `part` that may be answered, when `applied` is here. */
 int64_t mirror_visible(const mirror *m, int32_t part, int64_t applied);
+
+/* The master's books are complete below `step`. A standby does not hold all of a shard before they are
+ * up to the version that was copied: what was measured earlier is not copied. */
+void mirror_booked(mirror *m, int64_t step);
 
 /* Says hooks.backed again for what the era has completed. */
 void mirror_say_backed(const mirror *m);

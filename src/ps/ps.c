@@ -44,6 +44,9 @@ static status take_proto(ps *s, const net_message *m, const wire_head *h, error 
     case WIRE_SETUP:
         st = ps_take_setup(s, m, h, (const Wire__Setup *)message, err);
         break;
+    case WIRE_REPORT:
+        st = h->era == s->identity.era ? ps_take_report(s, h, (const Wire__Report *)message, err) : OK;
+        break;
     case WIRE_CUT:
         ps_take_cut(s, h, (const Wire__Cut *)message);
         break;
@@ -136,6 +139,8 @@ static status take(ps *s, net_message *m, error *err)
         return ps_take_push(s, m, &h, err);
     if (h.type == WIRE_STATE)
         return ps_take_state(s, m, &h, err);
+    if (h.type == WIRE_REPORTED)
+        return ps_take_reported(s, &h, err);
     if (h.type != WIRE_PULL)
         return take_proto(s, m, &h, err);
     ps_take_pull(s, m, &h);
@@ -290,7 +295,9 @@ status ps_run(const ps_options *options, error *err)
 {
     error mine = ERROR_INIT;
     char name[TASK_NAME];
-    ps s = {.o = options, .life = hello_life(), .err = err ? err : &mine};
+    ps s = {.o = options, .life = hello_life(), .err = err ? err : &mine,
+            .reports = reports_create(),
+            .beside = reports_create()};
     status st = net_waker_create(&s.waker, s.err);
     if (st == OK)
         st = helpers_create(n_threads(options->config), task_name(options->self, name), &s.helpers,
@@ -309,6 +316,8 @@ status ps_run(const ps_options *options, error *err)
     }
     net_close(&s.socket, 1000);
     ps_setup_clear(&s);
+    reports_destroy(&s.reports);
+    reports_destroy(&s.beside);
     helpers_destroy(&s.helpers);
     jobdir_close(&s.dir);
     spool_destroy(&s.spool);

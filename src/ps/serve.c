@@ -123,6 +123,7 @@ void ps_drop_pulls(ps *s, int connection)
 status ps_on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err)
 {
     ps *s = user;
+    TRY(ps_note_applied(s, part, version, err));
     cuts_applied(s->cuts, s->table, part, version);
     int64_t next = cuts_next(s->cuts);
     if (next >= 0 && next - version <= SPARES_AHEAD)
@@ -170,6 +171,11 @@ status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)
     }
     if (h->tag && ps_is_peer(s, &m->from))
         TRY(table_verdict_on(s->table, h->part, h->step - 1, sum_unpack_verdict(h->tag), err));
+    if (ps_lacks_reports(s, h)) {
+        LOG_D("NO_REPORT", "step=%lld level=%u index=%u: pushed without what was measured",
+              (long long)h->step, h->node.level, h->node.index);
+        return OK;
+    }
     push_block *p = xmalloc(sizeof *p);
     net_payload_move(&p->payload, &m->payload);
     p->fold = (fold_block){
@@ -180,6 +186,7 @@ status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)
         .owner = p,
     };
     push_result result;
+    s->batch = h->step;
     error wrong = ERROR_INIT;
     status st =
         table_push(s->table, h->part, h->step, h->slots, h->node, &p->fold, &result, &wrong);

@@ -96,6 +96,7 @@ void ps_setup_clear(ps *s)
     spares_destroy(&s->spares);
     histograms_destroy(&s->histograms);
     table_destroy(&s->table);
+    ps_drop_reports(s);
     for (int32_t p = 0; s->pulls && p < s->declaration.flat->n_parts; p++)
         free(s->pulls[p].at);
     free(s->pulls);
@@ -327,6 +328,7 @@ static status keep(ps *s, const Wire__Setup *m, error *err)
     if (is_lost)
         return say_lost(s);
     s->begun = s->identity.era;
+    ps_keep_reports(s);
     for (int32_t p = 0; p < s->declaration.flat->n_parts; p++)
         s->pulls[p].n = 0;
     say_ready(s);

@@ -60,7 +60,8 @@ status ps_begin_mirror(ps *s, const Wire__Setup *m, error *err)
         return OK;
     }
     mirror_hooks hooks = {
-        .visible = ps_on_visible, .backed = on_backed, .stuck = on_stuck, .user = s};
+        .visible = ps_on_visible, .sending = ps_on_sum_sent, .backed = on_backed, .stuck = on_stuck,
+        .user = s};
     double limit_s = config_f64(s->o->config, "distributed.heartbeat_timeout");
     if (!s->mirror) {
         hello_pack(

@@ -52,6 +52,15 @@ void standby_link_say(const standby_link *l, wire_head h, const net_buffer *payl
         LOG_D("SEND", "type=%s standby=%s %s", wire_type_name(h.type), l->endpoint, gone.text);
 }
 
+void standby_link_say_proto(const standby_link *l, wire_head h, const ProtobufCMessage *m)
+{
+    buf packed = BUF_INIT;
+    wire_pack(m, &packed);
+    net_buffer payload = {.data = packed.data, .bytes = packed.size};
+    standby_link_say(l, h, &payload);
+    buf_fini(&packed);
+}
+
 void standby_link_say_hello(const standby_link *l)
 {
     if (standby_link_rests(l))

@@ -10,6 +10,7 @@
 #include "common/base/wait.h"
 #include "common/store/jobdir.h"
 #include "common/wire/wire.h"
+#include "metric/reports.h"
 #include "ps/cut.h"
 #include "ps/histograms.h"
 #include "ps/mirror.h"
@@ -67,6 +68,9 @@ typedef struct ps {
     const char *slot_names[OPTIM_SLOTS];
     helpers *helpers;
     table *table;
+    reports *beside;                /* of the part they travel with: what came, and is not applied */
+    reports *reports;               /* what is, by the versions it made */
+    int64_t batch;                  /* unordered: being applied */
     cuts *cuts;
     spares *spares;
     uint64_t freezes;               /* by cuts, as of the last look */
@@ -124,6 +128,18 @@ const char *ps_push_refusal(const ps *s, const net_message *m, const wire_head *
 MUST_USE status ps_take_state(ps *s, const net_message *m, const wire_head *h, error *err);
 /* The shards held completely, for the master; free the array. */
 uint32_t *ps_list_shards(const ps *s, size_t *ret_n);
+
+/* measured.c */
+MUST_USE status ps_take_report(ps *s, const wire_head *h, const Wire__Report *m, error *err);
+/* A push that would be summed, and of whose slots not all is told: it comes again. */
+bool ps_lacks_reports(const ps *s, const wire_head *h);
+/* The mirror's hook: the sum of the part they travel with is about to be sent. */
+void ps_on_sum_sent(void *user, int64_t step, uint32_t n_slots, const standby_link *to);
+MUST_USE status ps_take_reported(ps *s, const wire_head *h, error *err);
+/* A version of a part was made. */
+MUST_USE status ps_note_applied(ps *s, int32_t part, int64_t version, error *err);
+void ps_keep_reports(ps *s);    /* in an era that begins with what is held; another master may lead */
+void ps_drop_reports(ps *s);
 
 /* serve.c */
 MUST_USE status ps_on_applied(void *user, int32_t part, int64_t version, const float *grad, error *err);

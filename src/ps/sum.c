@@ -52,3 +52,9 @@ void sum_drop(sum *s)
     s->from->release(s->from);
     free(s);
 }
+
+void sum_sent(void *data, void *hint)
+{
+    (void)data;
+    sum_drop(hint);
+}

@@ -29,5 +29,6 @@ verdict sum_unpack_verdict(uint64_t packed);
 sum *sum_share(fold_block **root, int64_t step, uint32_t n_slots);
 sum *sum_hold(sum *s);
 void sum_drop(sum *s); /* NULL is fine */
+void sum_sent(void *data, void *hint); /* of a net_buffer whose hint is held */
 
 #endif

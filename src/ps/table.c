@@ -181,6 +181,11 @@ int64_t table_newest(const table *t)
     return newest;
 }
 
+uint32_t table_slots(const table *t, int64_t step)
+{
+    return steps_slots(&t->o.steps, step);
+}
+
 int64_t table_batches(const table *t, int32_t part)
 {
     return t->entries[part].batches;

@@ -89,6 +89,7 @@ bool table_holds(const table *t, int32_t part);
 size_t table_bytes(const table *t);                         /* weights of the parts held */
 int64_t table_version(const table *t, int32_t part);        /* newest */
 int64_t table_newest(const table *t);                       /* highest of any live part held */
+uint32_t table_slots(const table *t, int64_t step);         /* of that step */
 int64_t table_batches(const table *t, int32_t part);        /* batches applied to it, over the job's life */
 /* Of a live part's newest version, or of the one before. */
 loss_scale table_scale(const table *t, int32_t part, int64_t version);

@@ -18,12 +18,12 @@
 #include "common/parts/tree.h"
 #include "exec/exec.h"
 #include "kv/kv.h"
-#include "metric/metric.h"
+#include "metric/reports.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Of a slot, in this order: NOTE_READY of each part, with NOTE_MEASURED before the last of them;
+/* Of a slot, in this order: NOTE_READY of each part, with NOTE_MEASURED before the reporting one;
  * NOTE_DONE. NOTE_SUM of a part comes after NOTE_READY of all slots that are in it. */
 typedef enum note_kind { NOTE_READY, NOTE_SUM, NOTE_MEASURED, NOTE_DONE } note_kind;
 
@@ -37,10 +37,7 @@ typedef struct note {
     int32_t part;
     tree_node node;
     fold_block *block;
-    /* NOTE_MEASURED */
-    metric_set metrics;
-    int64_t examples;
-    double seconds;             /* computing and reading, without waiting for weights */
+    slot_report measured;            /* NOTE_MEASURED */
 } note;
 
 typedef struct board board;

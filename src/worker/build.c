@@ -126,7 +126,9 @@ static size_t credit(const worker *w)
 
 static status build_follower(worker *w, const kv_options *servers, error *err)
 {
-    TRY(kv_create(servers, &w->kv, err));
+    kv_options one = *servers;
+    one.hooks.measured = worker_on_measured;
+    TRY(kv_create(&one, &w->kv, err));
     w->follower = follower_create(&(follower_options){
         .flat = w->variants.flat,
         .kv = w->kv,

@@ -47,7 +47,6 @@ struct lane {
     lane_next filled;               /* what the engine has for the next one, its weight scaled */
     int64_t begin_us;               /* since then... */
     int64_t waited_us;              /* ...in it, for weights: says nothing about this lane */
-    int32_t n_ready;                /* parts of it that are ready */
 };
 
 static void lent_release(fold_block *b)
@@ -147,26 +146,28 @@ static size_t variant_of(const lane *l, int64_t n)
     BUG("no variant for a batch of %lld", (long long)n);
 }
 
-static void measure(const lane *l, const inputs *in)
-{
-    int64_t us = clock_us() - l->begin_us - l->waited_us;
-    note n = {.kind = NOTE_MEASURED, .step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
-              .examples = l->now.batch.n, .seconds = (double)us * 1e-6};
-    double count = (double)l->now.batch.n;
-    metric_add(&n.metrics, "loss", (double)*in->loss * count, count);
-    if (in->right && in->counted)
-        metric_add(&n.metrics, "accuracy", (double)*in->right, (double)*in->counted);
-    if (l->o.scaling.dynamic) {
-        metric_add(&n.metrics, "loss_scale", (double)loss_scale_factor(l->scale), 1);
-        metric_add(&n.metrics, "skipped_steps", l->scale.skipped, 1);
-    }
-    board_post(l->o.board, &n);
-}
-
 static note note_of(const lane *l, note_kind kind, int32_t part)
 {
     return (note){.kind = kind, .step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
                   .part = part};
+}
+
+static void measure(const lane *l, const inputs *in)
+{
+    int64_t us = clock_us() - l->begin_us - l->waited_us;
+    slot_report r = {.step = l->now.step, .slot = l->now.slot, .lane = l->o.index,
+                     .examples = l->now.batch.n, .seconds = (double)us * 1e-6};
+    double count = (double)l->now.batch.n;
+    metric_add(&r.metrics, "loss", (double)*in->loss * count, count);
+    if (in->right && in->counted)
+        metric_add(&r.metrics, "accuracy", (double)*in->right, (double)*in->counted);
+    if (l->o.scaling.dynamic) {
+        metric_add(&r.metrics, "loss_scale", (double)loss_scale_factor(l->scale), 1);
+        metric_add(&r.metrics, "skipped_steps", l->scale.skipped, 1);
+    }
+    note n = note_of(l, NOTE_MEASURED, 0);
+    n.measured = r;
+    board_post(l->o.board, &n);
 }
 
 /* Adds what this lane has of `node` to what others have. */
@@ -182,15 +183,15 @@ static status give(lane *l, tree_node node, const float *grad, note *n, error *e
     return gather_add(l->gather, n->part, l->now.step, node, grad, lent, &n->node, &n->block, err);
 }
 
-/* The measures are noted before the last part: a step is not complete before they are on their way
- * to the master. */
+/* The measures are noted before the part they travel with: a step is not complete before servers and
+ * master are sent them. */
 static status ready(void *user, int32_t part, const float *grad, error *err)
 {
     lane *l = user;
     const inputs *in = &l->inputs[variant_of(l, l->now.batch.n)];
     TRY(check_loss(l, in, err));
     TRY(check_gradient(l, part, grad, err));
-    if (++l->n_ready == l->o.flat->n_live_parts)
+    if (part == flat_reporting_part(l->o.flat))
         measure(l, in);
     note n = note_of(l, NOTE_READY, part);
     if (grad)
@@ -306,7 +307,6 @@ static status fill_scaled(lane *l, error *err)
 static status compute(lane *l, error *err)
 {
     l->begin_us = clock_us();
-    l->n_ready = 0;
     l->waited_us = 0;
     TRY(fill_scaled(l, err));
     TRY(run(l, err));

@@ -88,6 +88,15 @@ static void on_pushed(void *user, int32_t part, int64_t batch)
     r->failed = end_batch(r, &r->failure);
 }
 
+/* The note comes before the push. */
+static status on_measured(void *user, kv_beside *b, error *err)
+{
+    const runner *r = user;
+    if (b->push->step != r->result.step)
+        return OK;
+    return reports_say(&r->result.measured, kv_say_beside, b, err);
+}
+
 status runner_create(const runner_options *options, runner **ret, error *err)
 {
     runner *r = xcalloc(1, sizeof *r);
@@ -100,6 +109,7 @@ status runner_create(const runner_options *options, runner **ret, error *err)
                                .part = on_part,
                                .gone = on_gone,
                                .pushed = on_pushed,
+                               .measured = on_measured,
                                .refused = on_refused,
                                .user = r};
     status st = kv_create(&servers, &r->kv, err);

@@ -7,8 +7,8 @@
 
 #include "common/base/log.h"
 #include "common/base/wait.h"
+#include "metric/reports.h"
 #include "worker/crew.h"
-#include "worker/reports.h"
 #include "worker/follower.h"
 #include "worker/variants.h"
 #include "worker/worker.h"
@@ -72,8 +72,18 @@ MUST_USE status worker_look_for_end(worker *w, error *err);
 /* worker.c */
 kv *worker_kv(const worker *w);                 /* of the servers: names, who is up; any of several */
 MUST_USE status worker_dial_master(worker *w, const char *endpoint, error *err);
+MUST_USE status worker_say_proto(worker *w, wire_type type, int64_t step, tree_node node,
+                                 const ProtobufCMessage *m, error *err);
+
+/* measured.c */
 /* A slot is measured: REPORT. `user` is the worker. */
 MUST_USE status worker_report(void *user, const note *n, error *err);
+/* kv's hook, in mode sync: the same to the server, in front of what it belongs to. */
+MUST_USE status worker_on_measured(void *user, kv_beside *push, error *err);
+MUST_USE status worker_report_all(worker *w, error *err);   /* that are kept */
+MUST_USE status worker_take_reported(worker *w, const wire_head *h, error *err);
+
+/* worker.c */
 /* kv's hooks. A failure is kept and leaves the loop. */
 void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m);
 void worker_on_part(void *user, const kv_part *p);

@@ -36,8 +36,8 @@ static status send_head(worker *w, wire_type type, int64_t step, tree_node node,
     return st == OK ? OK : FAIL(err, st, "%s", gone.text);
 }
 
-static status send_proto(worker *w, wire_type type, int64_t step, tree_node node,
-                         const ProtobufCMessage *m, error *err)
+status worker_say_proto(worker *w, wire_type type, int64_t step, tree_node node,
+                        const ProtobufCMessage *m, error *err)
 {
     wire_pack(m, &w->packed);
     net_buffer payload = {.data = w->packed.data, .bytes = w->packed.size};
@@ -68,24 +68,9 @@ static status declare(worker *w, error *err)
     const char *vocabulary = dataset_vocabulary(w->variants.data);
     if (vocabulary)
         m.vocabulary = (char *)(uintptr_t)vocabulary;
-    status st = send_proto(w, WIRE_DECLARE, 0, (tree_node){.level = 0}, &m.base, err);
+    status st = worker_say_proto(w, WIRE_DECLARE, 0, (tree_node){.level = 0}, &m.base, err);
     wire_declaration_clear(&m);
     return st;
-}
-
-static status say_report(void *user, int64_t step, uint32_t slot, const ProtobufCMessage *m,
-                         error *err)
-{
-    return send_proto(user, WIRE_REPORT, step, (tree_node){.level = 0, .index = slot}, m, err);
-}
-
-/* Unordered a batch is reported again when its lease is said again. */
-status worker_report(void *user, const note *n, error *err)
-{
-    worker *w = user;
-    if (w->unordered)
-        return reports_say(n, say_report, w, err);
-    return reports_add(w->reports, n, w->welcomed ? say_report : NULL, w, err);
 }
 
 /* --- from the master --- */
@@ -98,7 +83,7 @@ static status take_welcome(worker *w, const wire_head *h, const Wire__Welcome *m
     if (m->declare)
         TRY(declare(w, err));
     bool is_current = w->has_view && h->era == w->identity.era;
-    return is_current ? reports_say_all(w->reports, say_report, w, err) : OK;
+    return is_current ? worker_report_all(w, err) : OK;
 }
 
 static status begin_era(worker *w, const wire_head *h, const Wire__View *m, error *err)
@@ -115,7 +100,7 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
     if (w->unordered)
         return crew_begin(w->crew, &w->identity, &s, err);
     reports_begin(w->reports, m->start_step);
-    TRY(reports_say_all(w->reports, say_report, w, err));
+    TRY(worker_report_all(w, err));
     TRY(kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat,
                  m->n_acting ? m->acting : NULL, err));
     return follower_begin(w->follower, &s, m->start_step, m->limit, err);
@@ -222,8 +207,7 @@ static status take(worker *w, const net_message *m, error *err)
     if (h.type == WIRE_ALIVE)
         return take_alive(w, &h, err);
     if (h.type == WIRE_REPORTED)
-        return h.era != w->identity.era ? OK
-                                        : reports_booked(w->reports, h.step, say_report, w, err);
+        return worker_take_reported(w, &h, err);
     if (h.type == WIRE_LIMIT)
         return take_limit(w, &h, err);
     if (h.type == WIRE_LEASE)
@@ -454,7 +438,8 @@ static void say_failed(worker *w, status st, const error *why)
     m.status = st;
     m.text = (char *)(uintptr_t)why->text;
     m.task = w->name;
-    (void)send_proto(w, WIRE_FAILED, 0, (tree_node){.level = 0}, &m.base, NULL);
+    if (worker_say_proto(w, WIRE_FAILED, 0, (tree_node){.level = 0}, &m.base, NULL) != OK)
+        LOG_D("SEND", "type=FAILED");
 }
 
 status worker_run(const worker_options *options, error *err)

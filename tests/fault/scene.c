@@ -176,6 +176,8 @@ static scene_id scene_for(wire_type message, role who, bool is_sent, scene_id us
         return FAILING_SERVER;
     if (message == WIRE_PREEMPT && who == ROLE_PS)
         return LEAVING_SERVER;
+    if (who == ROLE_PS && is_sent && message == WIRE_REPORT)
+        return LEASING;
     if (who == ROLE_PS && is_sent && (message == WIRE_HELLO || message == WIRE_PUSH))
         return STANDBY;
     if (who == ROLE_PS && !is_sent && (message == WIRE_WELCOME || message == WIRE_PUSHED))
@@ -183,8 +185,10 @@ static scene_id scene_for(wire_type message, role who, bool is_sent, scene_id us
     return usual;
 }
 
-static const char *victim_of(scene_id id, role who)
+static const char *victim_of(scene_id id, wire_type message, role who)
 {
+    if (who == ROLE_PS && message == WIRE_REPORT)
+        return "ps.1"; /* the last live part is there */
     switch (who) {
     case ROLE_MASTER:
         return "master.0";
@@ -213,7 +217,7 @@ scene_cell scene_of(wire_type message, role who, bool is_sent)
     /* who gets copies is who came again */
     bool is_second = id == BACKING && message == WIRE_STATE && !is_sent;
     return (scene_cell){.scene = &scenes[id],
-                        .victim = is_second ? "ps.1" : victim_of(id, who),
+                        .victim = is_second ? "ps.1" : victim_of(id, message, who),
                         .life = is_second ? 2 : 1,
                         .n_sure = n_sure};
 }

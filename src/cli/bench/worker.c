@@ -98,6 +98,14 @@ static void on_refused(void *user, int32_t server, const wire_head *head, const 
               server, wire_type_name(head->type), head->part, m->text));
 }
 
+/* Servers take no slot of which nothing is told. */
+static status on_measured(void *user, kv_beside *b, error *err)
+{
+    const client *c = user;
+    Wire__Report nothing = WIRE__REPORT__INIT;
+    return kv_say_beside(b, b->push->step, c->slot, &nothing.base, err);
+}
+
 /* A push without a pull is bounded by its credit, the others by the window of start_pass. */
 static status open_client(bench_worker *w, client *c, const char *const *endpoints, error *err)
 {
@@ -125,6 +133,7 @@ static status open_client(bench_worker *w, client *c, const char *const *endpoin
                       .part = on_part,
                       .gone = on_gone,
                       .refused = on_refused,
+                      .measured = on_measured,
                       .user = c},
         },
         &c->kv, err));

@@ -96,6 +96,13 @@ void flat_destroy(flat **f);
 
 int64_t flat_part_elements(const flat *f, int32_t part);
 
+/* The part whose gradients travel with what their slots measured: the last one to become ready, as a
+ * rule. */
+static inline int32_t flat_reporting_part(const flat *f)
+{
+    return f->n_live_parts - 1;
+}
+
 /* The part's segments, in order; none is empty. Borrowed from `f`. */
 const part_segment *flat_part_segments(const flat *f, int32_t part, size_t *ret_n);
 

@@ -27,7 +27,7 @@
 
 #include "proto/control.pb-c.h"
 
-enum { WIRE_PROTOCOL = 3, WIRE_PART_NONE = 0x7fffffff, WIRE_SMALL_MAX = 1 << 20 };
+enum { WIRE_PROTOCOL = 4, WIRE_PART_NONE = 0x7fffffff, WIRE_SMALL_MAX = 1 << 20 };
 
 typedef enum wire_type {
 #define MESSAGE(name, number, from, to, phase, payload) WIRE_##name = number,

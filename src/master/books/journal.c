@@ -99,6 +99,8 @@ static void base_encode(buf *b, const tally_sums *s)
     put_metrics(b, &s->epoch);
     for (size_t i = 0; i < TALLY_EPOCHS; i++)
         put_metrics(b, &s->epochs[i]);
+    put(b, (uint64_t)s->lost, 8);
+    put(b, (uint64_t)s->last_lost, 8);
     record_end(b, JOURNAL_BASE);
 }
 
@@ -167,6 +169,10 @@ static bool record_decode(journal_kind kind, const unsigned char *data, size_t b
         get_metrics(&c, &ret->base.epoch);
         for (size_t i = 0; i < TALLY_EPOCHS; i++)
             get_metrics(&c, &ret->base.epochs[i]);
+        if (c.left) {   /* 0.9 and earlier did not count them */
+            ret->base.lost = (int64_t)get(&c, 8);
+            ret->base.last_lost = (int64_t)get(&c, 8);
+        }
     }
     bool known = kind == JOURNAL_REPORT || kind == JOURNAL_BASE || kind == JOURNAL_CLOSED;
     return known && !c.bad && !c.left && step >= 0;

@@ -135,6 +135,8 @@ static status write_line(const ledger *l, float rate, error *err)
         const char *name = t->last_step.at[i].name;
         json_object_set_new(line, name, json_real(metric_result(&t->last_step, name)));
     }
+    if (t->last_lost)
+        json_object_set_new(line, "lost_slots", json_integer(t->last_lost));
     char *text = json_text(line);
     json_decref(line);
     int n = fprintf(l->lines, "%s\n", text);
@@ -173,6 +175,8 @@ static void update_totals(ledger *l)
     t->step = s->step;
     t->examples = s->examples;
     t->seen = l->begin_seen + s->examples - l->begin_examples;
+    t->lost = s->lost;
+    t->last_lost = s->last_lost;
     t->last_step = s->last_step;
     t->epoch = s->epoch;
     double loss = metric_result(&t->last_step, "loss");
@@ -230,18 +234,12 @@ static status advance(ledger *l, int64_t *ret_steps, error *err)
     return OK;
 }
 
-status ledger_report(ledger *l, int64_t step, uint32_t slot, const metric_set *m, int64_t examples,
-                     int64_t *ret_steps, error *err)
+status ledger_report(ledger *l, const slot_report *r, int64_t *ret_steps, error *err)
 {
-    slot_report r = {.step = step, .slot = slot, .examples = examples, .metrics = *m};
     *ret_steps = 0;
-    /* so far behind is only what nobody will tell any more */
-    for (; tally_is_too_far(l->tally, step) && tally_highest(l->tally) > l->totals.step;
-         ++*ret_steps)
-        TRY(close_step(l, err));
-    if (!tally_take(l->tally, &r))
-        return OK; /* computed twice, of a rolled-back step, or nonsense */
-    TRY(journal_report(l->journal, &r, err));
+    if (!tally_take(l->tally, r))
+        return OK; /* computed twice, of a rolled-back step, too far ahead, or nonsense */
+    TRY(journal_report(l->journal, r, err));
     return advance(l, ret_steps, err);
 }
 
@@ -279,13 +277,23 @@ static status take_record(void *user, const journal_record *r, error *err)
     return OK;
 }
 
+/* Where the journal is gone: of the epoch under way nothing is known. */
+static tally_sums sums_without(const steps *s, int64_t saved)
+{
+    tally_sums sums = tally_sums_at(s, saved);
+    int64_t per_epoch = steps_per_epoch(s);
+    for (int64_t step = saved - saved % per_epoch; step < saved; step++)
+        sums.lost += steps_slots(s, step);
+    return sums;
+}
+
 /* The journal as of `saved`, and what it says of the steps from there to `step`. */
 static status read_journal(ledger *l, int64_t saved, int64_t step, error *err)
 {
     char *path = jobdir_file(l->o.dir, "journal");
     journal_place place = {
         .path = path, .job_id = jobdir_job_id(l->o.dir), .saved = saved, .until = step};
-    tally_sums base = tally_sums_at(&l->o.steps, saved);
+    tally_sums base = sums_without(&l->o.steps, saved);
     bool found = false;
     size_t end = 0;
     status st = journal_open(&place, &base, &l->journal, &found, err);

@@ -17,7 +17,7 @@
 #include "common/parts/steps.h"
 #include "common/store/events.h"
 #include "common/store/jobdir.h"
-#include "metric/metric.h"
+#include "metric/reports.h"
 #include "optim/schedule.h"
 
 typedef struct ledger ledger;
@@ -35,6 +35,8 @@ typedef struct ledger_totals {
     int64_t examples;       /* over the job */
     double wall_s;          /* of all starts, as far as metrics.jsonl tells of earlier ones, */
     int64_t seen;           /* with so many examples */
+    int64_t lost;           /* slots that count and whose metrics are missing, */
+    int64_t last_lost;      /* of the last step */
     metric_set last_step, epoch, last_epoch;
     double first_loss;      /* of the first step of the job; NaN: not known */
     int64_t first_examples; /* that it is the mean of */
@@ -52,9 +54,9 @@ void ledger_close(ledger **l);
  * answered to somebody. */
 MUST_USE status ledger_told(const jobdir *dir, int64_t *ret, error *err);
 
-/* One slot's report. *ret_steps: how many steps became complete by it. */
-MUST_USE status ledger_report(ledger *l, int64_t step, uint32_t slot, const metric_set *m,
-                              int64_t examples, int64_t *ret_steps, error *err);
+/* One slot's report; one that is too far ahead of the oldest open step is left to be said again.
+ * *ret_steps: how many steps became complete by it. */
+MUST_USE status ledger_report(ledger *l, const slot_report *r, int64_t *ret_steps, error *err);
 /* No report of a step before `until` will come any more: those open go into the books without what
  * is missing. */
 MUST_USE status ledger_settle(ledger *l, int64_t until, int64_t *ret_steps, error *err);

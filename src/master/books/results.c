@@ -348,6 +348,7 @@ static json_t *summary_of(const results *r, const results_end *e, const char *di
     json_object_set_new(s, "ps", json_integer(e->ps));
     json_object_set_new(s, "restarts", json_integer(e->restarts));
     json_object_set_new(s, "batches_applied", json_integer(e->batches_applied));
+    json_object_set_new(s, "lost_reports", json_integer(t->lost));
     json_object_set_new(s, "params_sha256", json_string(digest));
     json_object_set_new(s, "bits", json_string(r->o.unordered ? "unordered" : "exact"));
     json_object_set_new(s, "tequio_version", json_string(TEQUIO_VERSION));

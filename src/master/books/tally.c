@@ -84,7 +84,7 @@ static int64_t most_open(const tally *t)
     return n < FIRST_OPEN ? FIRST_OPEN : n > MOST_OPEN ? MOST_OPEN : n;
 }
 
-bool tally_is_too_far(const tally *t, int64_t step)
+static bool is_too_far(const tally *t, int64_t step)
 {
     return step - t->sums.step >= most_open(t);
 }
@@ -109,7 +109,7 @@ static void reserve(tally *t, int64_t step)
 
 bool tally_take(tally *t, const slot_report *r)
 {
-    if (r->step < t->sums.step || tally_is_too_far(t, r->step) ||
+    if (r->step < t->sums.step || is_too_far(t, r->step) ||
         r->slot >= steps_slots(&t->steps, r->step))
         return false;
     reserve(t, r->step);
@@ -136,6 +136,8 @@ bool tally_advance(tally *t, bool anyway)
         if (s->is_in[i])
             metric_merge(&sums->last_step, &s->slots[i].metrics);
     metric_merge_lasting(&sums->epoch, &sums->last_step);
+    sums->last_lost = n - s->reported;
+    sums->lost += sums->last_lost;
     sums->examples += steps_examples(&t->steps, sums->step);
     memset(s->is_in, 0, (size_t)t->steps.per_step * sizeof *s->is_in);
     s->reported = 0;
@@ -178,7 +180,10 @@ bool tally_next_open(const tally *t, size_t *at, slot_report *ret)
         ++*at;
         if (!s->is_in[slot])
             continue;
-        *ret = (slot_report){step, (uint32_t)slot, s->slots[slot].examples, s->slots[slot].metrics};
+        *ret = (slot_report){.step = step,
+                             .slot = (uint32_t)slot,
+                             .examples = s->slots[slot].examples,
+                             .metrics = s->slots[slot].metrics};
         return true;
     }
     return false;

@@ -12,7 +12,7 @@
 #define TEQUIO_MASTER_BOOKS_TALLY_H
 
 #include "common/parts/steps.h"
-#include "metric/metric.h"
+#include "metric/reports.h"
 
 enum { TALLY_EPOCHS = 8 }; /* a checkpoint is fewer epochs behind the reports */
 
@@ -20,17 +20,12 @@ enum { TALLY_EPOCHS = 8 }; /* a checkpoint is fewer epochs behind the reports */
 typedef struct tally_sums {
     int64_t step;     /* so many are complete */
     int64_t examples; /* in them, over the job */
+    int64_t lost;     /* slots in them whose reports are missing, and of the last one: */
+    int64_t last_lost;
     metric_set last_step;
     metric_set epoch;                /* of the epoch under way, as far as it goes */
     metric_set epochs[TALLY_EPOCHS]; /* [epoch % TALLY_EPOCHS] of those complete */
 } tally_sums;
-
-typedef struct slot_report {
-    int64_t step;
-    uint32_t slot;
-    int64_t examples;
-    metric_set metrics;
-} slot_report;
 
 typedef struct tally tally;
 
@@ -40,14 +35,12 @@ void tally_destroy(tally **t);
 /* The sums at a step of which nothing but its number is known. */
 tally_sums tally_sums_at(const steps *s, int64_t step);
 
-/* False: known already, of a step that is over, or nonsense. */
+/* False: known already, of a step that is over, nonsense, or too far ahead of the oldest open step: it
+ * is taken when that one is over. */
 bool tally_take(tally *t, const slot_report *r);
 /* The oldest open step, if it is complete or `anyway`, enters the sums. What is missing of a step
  * that enters anyway counts in its examples, for the weights have it, but not in its metrics. */
 bool tally_advance(tally *t, bool anyway);
-/* Steps are open from the first incomplete one; a report further ahead is not taken before that
- * one is closed. */
-bool tally_is_too_far(const tally *t, int64_t step);
 
 const tally_sums *tally_sums_of(const tally *t);
 /* A step a report came for, the highest: all steps before it are in the weights. -1: none. */

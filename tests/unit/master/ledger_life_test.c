@@ -35,7 +35,7 @@ static void report(ledger *l, int64_t step, uint32_t slot)
     error err = ERROR_INIT;
     int64_t done;
     slot_report r = report_of(step, slot);
-    must(ledger_report(l, step, slot, &r.metrics, r.examples, &done, &err), &err);
+    must(ledger_report(l, &r, &done, &err), &err);
 }
 
 /* metrics.jsonl without what the clock has put there; the caller frees it. */

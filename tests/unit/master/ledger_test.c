@@ -50,8 +50,11 @@ static int64_t report(ledger *l, int64_t step, uint32_t slot)
 {
     error err = ERROR_INIT;
     int64_t done = -1;
-    metric_set m = metrics_of(step, slot);
-    must(ledger_report(l, step, slot, &m, steps_slot(&job, step, slot).n, &done, &err), &err);
+    slot_report r = {.step = step,
+                     .slot = slot,
+                     .examples = steps_slot(&job, step, slot).n,
+                     .metrics = metrics_of(step, slot)};
+    must(ledger_report(l, &r, &done, &err), &err);
     return done;
 }
 
@@ -114,12 +117,12 @@ static void the_order_of_reports_does_not_show(void **state)
     for (uint64_t c = 0; c < 30; c++) {
         books b = books_make();
         ledger *l = ledger_at(&b, 0, 4);
-        timed_report reports[2 * STEPS * 4];
-        size_t n = random_order(c, reports);
+        timed_report said[2 * STEPS * 4];
+        size_t n = random_order(c, said);
         metric_set epoch = {.n = 0};
         for (size_t i = 0; i < n; i++) {
             int64_t before = ledger_totals_of(l)->step;
-            int64_t done = report(l, reports[i].step, reports[i].slot);
+            int64_t done = report(l, said[i].step, said[i].slot);
             const ledger_totals *t = ledger_totals_of(l);
             assert_int_equal(t->step, before + done);
             for (int64_t k = before; k < t->step; k++) {
@@ -171,10 +174,12 @@ static void what_does_not_count_is_ignored(void **state)
     assert_int_equal(report(l, 0, 1), 0);  /* of a step that is over */
     assert_int_equal(report(l, 10, 0), 0); /* nonsense */
     int64_t done = -1;
-    metric_set m = metrics_of(2, 0), other = metrics_of(1, 3);
-    assert_int_equal(ledger_report(l, 2, 2, &m, 4, &done, NULL), OK); /* it has slots 0 and 1 */
-    assert_int_equal(ledger_report(l, 2, 0, &m, 4, &done, NULL), OK);
-    assert_int_equal(ledger_report(l, 2, 0, &other, 99, &done, NULL), OK); /* computed twice */
+    slot_report r = {.step = 2, .slot = 2, .examples = 4, .metrics = metrics_of(2, 0)};
+    assert_int_equal(ledger_report(l, &r, &done, NULL), OK); /* it has slots 0 and 1 */
+    r.slot = 0;
+    assert_int_equal(ledger_report(l, &r, &done, NULL), OK);
+    r = (slot_report){.step = 2, .examples = 99, .metrics = metrics_of(1, 3)};
+    assert_int_equal(ledger_report(l, &r, &done, NULL), OK); /* computed twice */
     assert_int_equal(report(l, 2, 1), 1);
     metric_set sum = step_sum(2);
     check_same(&ledger_totals_of(l)->last_step, &sum);
@@ -200,9 +205,49 @@ static void lost_reports_are_given_up(void **state)
     must(ledger_settle(l, 1, &done, &err), &err);
     assert_int_equal(done, 4); /* and those behind it */
     assert_int_equal(ledger_totals_of(l)->step, 4);
+    assert_int_equal(ledger_totals_of(l)->lost, 3);
+    assert_int_equal(ledger_totals_of(l)->last_lost, 0);
     ledger *whole = ledger_at(&b, 4, 100);
     assert_int_equal(ledger_totals_of(l)->examples, ledger_totals_of(whole)->examples);
     ledger_close(&whole);
+    ledger_close(&l);
+    books_fini(&b);
+}
+
+/* The line of such a step says how many, and the next master knows it too. */
+static void what_is_lost_is_marked(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    books b = books_make();
+    ledger *l = ledger_at(&b, 0, 1);
+    int64_t done = -1;
+    report_steps(l, 0, 1);
+    report(l, 1, 0);
+    report(l, 1, 2);
+    must(ledger_settle(l, 3, &done, &err), &err);
+    assert_int_equal(done, 2);
+    assert_int_equal(ledger_totals_of(l)->lost, 4); /* the third step has two slots */
+    ledger_close(&l);
+    char *text = books_text(&b, "metrics.jsonl"), *second = strchr(text, '\n') + 1,
+         *third = strchr(second, '\n') + 1;
+    second[-1] = third[-1] = '\0';
+    assert_null(strstr(text, "lost_slots"));
+    assert_non_null(strstr(second, "\"loss\":"));
+    assert_non_null(strstr(second, "\"lost_slots\":2"));
+    assert_null(strstr(third, "\"loss\":"));
+    assert_non_null(strstr(third, "\"lost_slots\":2"));
+    free(text);
+    ledger_options o = {.dir = b.dir, .steps = job, .summary_steps = 1, .total = TOTAL};
+    must(ledger_open(&o, 0, 3, &l, &err), &err);
+    assert_int_equal(ledger_totals_of(l)->step, 3);
+    assert_int_equal(ledger_totals_of(l)->lost, 4);
+    ledger_close(&l);
+    char *journal = jobdir_file(b.dir, "journal");
+    assert_int_equal(remove(journal), 0);
+    free(journal);
+    must(ledger_open(&o, 2, 2, &l, &err), &err); /* of its epoch nothing is known */
+    assert_int_equal(ledger_totals_of(l)->lost, 8);
     ledger_close(&l);
     books_fini(&b);
 }
@@ -363,6 +408,7 @@ int main(void)
         cmocka_unit_test(a_step_waits_for_those_before_it),
         cmocka_unit_test(what_does_not_count_is_ignored),
         cmocka_unit_test(lost_reports_are_given_up),
+        cmocka_unit_test(what_is_lost_is_marked),
         cmocka_unit_test(lines_come_by_steps_and_at_ends),
         cmocka_unit_test(the_first_loss_is_remembered),
         cmocka_unit_test(a_restart_takes_lines_back),

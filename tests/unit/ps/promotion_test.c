@@ -128,6 +128,7 @@ static void test_promotion(void **state)
         say_assignment(&v.masters[1], &a);
         hear(&v.masters[1], WIRE_BACKED); /* shard 1, which has no parts */
         hear(&v.masters[1], WIRE_READY);
+        say(&v.masters[1], head_of(WIRE_REPORTED, 0, w.version), NULL, 0);
         hear(&v.masters[1], WIRE_BACKED);
         village_step(&v, 1, &w, true);
         village_step(&v, 1, &w, true);

@@ -108,6 +108,7 @@ static void test_refusals(void **state)
                   "part 0: step 1 was pushed at version 0");
     wire_head h = head_of(WIRE_PUSH, 0, 0);
     h.slots = 4;
+    say_measured(&worker, 0, h.node);
     check_refused(&worker, h, four, sizeof four, E_PROTOCOL,
                   "part 0: node (0,0) of 4 slots and 4 elements does not fit");
     /* of another job: a stranger, who gets no answer */

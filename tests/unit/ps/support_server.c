@@ -302,8 +302,28 @@ wire_head head_of(wire_type type, int32_t part, int64_t step)
     return (wire_head){.type = type, .job_id = JOB_ID, .era = era_said, .part = part, .step = step};
 }
 
+void say_measured(peer *p, int64_t step, tree_node node)
+{
+    uint32_t n_slots = steps_slots(&p->server->shape.steps, step);
+    wire_head h = head_of(WIRE_REPORT, 0, step);
+    h.slots = n_slots;
+    for (uint32_t i = tree_node_first(node); i < tree_node_end(node, n_slots); i++) {
+        Wire__Report__Metric loss = WIRE__REPORT__METRIC__INIT, *metrics = &loss;
+        Wire__Report m = WIRE__REPORT__INIT;
+        loss.name = (char *)(uintptr_t) "loss";
+        loss.sum = (double)step + i;
+        loss.count = 1;
+        m.metrics = &metrics;
+        m.n_metrics = 1;
+        m.examples = 1;
+        h.node.index = i;
+        say_proto(p, h, &m.base);
+    }
+}
+
 void push(peer *p, int64_t step, tree_node node)
 {
+    say_measured(p, step, node);
     const shape *s = &p->server->shape;
     fold_block *b = hand(s, 0, step, node, false);
     wire_head h = head_of(WIRE_PUSH, 0, step);

@@ -83,6 +83,8 @@ const Wire__Welcome *welcome_of(const peer *p);
 const Wire__Refused *refused_of(const peer *p);
 extern uint32_t era_said; /* by head_of; ERA when a server starts */
 wire_head head_of(wire_type type, int32_t part, int64_t step);
+/* What the slots of a node measured: the loss of slot i is step + i. */
+void say_measured(peer *p, int64_t step, tree_node node);
 /* One node of part 0, as support_table draws it; a step is all its slots, acknowledged. */
 void push(peer *p, int64_t step, tree_node node);
 void hear_pushed(peer *p, int64_t step, tree_node node);

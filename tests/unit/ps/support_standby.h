@@ -18,6 +18,7 @@ typedef struct fake {
     wire_head head;
     float *floats;
     size_t n;
+    uint32_t n_reports; /* that came in front of it */
 } fake;
 
 fake fake_make(server *s);

@@ -206,7 +206,7 @@ static void ready(lane *l, int32_t part)
         l->n_lent++;
     }
     note n = {.kind = NOTE_MEASURED, .step = l->now.step, .slot = l->now.slot};
-    if (part == 0) /* the last one */
+    if (part == flat_reporting_part(keep_flat()))
         board_post(l->hand->board, &n);
     n = (note){.kind = NOTE_READY, .step = l->now.step, .slot = l->now.slot, .part = part};
     must(gather_add(l->gather, part, l->now.step, (tree_node){0, l->now.slot}, l->grad[part], lent, &n.node,

@@ -38,6 +38,7 @@ typedef struct wish {
 
 struct kv {
     kv_hooks hooks;
+    int64_t told; /* of which batch it was told what it measured */
     channel out[STAGE_PARTS], in[STAGE_PARTS];
     wish wanted[STAGE_PARTS]; /* our pulls under way */
     wish waits[STAGE_PARTS];  /* those the servers cannot answer yet */
@@ -190,6 +191,26 @@ status kv_pull_newest(kv *k, int32_t part, int64_t batch, int64_t floor, error *
     return OK;
 }
 
+status kv_say_beside(void *beside, int64_t step, uint32_t slot, const ProtobufCMessage *report,
+                     error *err)
+{
+    (void)report, (void)err;
+    const kv_beside *b = beside;
+    assert_int_equal(slot, 0);
+    b->kv->told = step;
+    return OK;
+}
+
+/* What the batch measured goes in front of the reporting part. */
+static void hear_measured(kv *k, const wire_head *about)
+{
+    if (about->part != flat_reporting_part(stage_flat()))
+        return;
+    k->told = -1;
+    must(k->hooks.measured(k->hooks.user, &(kv_beside){k, about}, NULL));
+    assert_int_equal(k->told, about->step);
+}
+
 status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node,
                const net_buffer *data, error *err)
 {
@@ -197,6 +218,7 @@ status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node
     assert_int_equal(slots, 1);
     assert_int_equal(node.level, 0);
     assert_int_equal(data->bytes, STAGE_PART_N * sizeof(float));
+    hear_measured(k, &(wire_head){.type = WIRE_PUSH, .part = part, .step = step, .slots = slots});
     push p = {.part = part, .message = {.kind = PUSH, .batch = step}, .memory = *data};
     memcpy(p.message.data, data->data, sizeof p.message.data);
     GROW(k->pushes, k->cap_pushes, k->n_pushes + 1);
@@ -295,8 +317,10 @@ bool actor_move_lane(actor *a)
     int32_t read = forward < STAGE_PARTS ? forward : backward;
     for (int32_t p = 0; p <= read && p < STAGE_PARTS; p++)
         check_reads(l, p);
-    if (forward >= STAGE_PARTS && backward == 0)
-        board_post(a->board, &(note){.kind = NOTE_MEASURED, .step = l->now.step});
+    if (forward >= STAGE_PARTS && backward == STAGE_LIVE - 1)
+        board_post(a->board, &(note){.kind = NOTE_MEASURED,
+                                     .step = l->now.step,
+                                     .measured = {.step = l->now.step}});
     if (forward >= STAGE_PARTS && backward >= 0)
         ready(l, backward);
     if (backward < 0) {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "common/base/alloc.h"
-#include "worker/reports.h"
+#include "metric/reports.h"
 
 #include <stdlib.h>
 
@@ -41,15 +41,14 @@ static status hear(void *user, int64_t step, uint32_t slot, const ProtobufCMessa
 
 static void add(reports *r, int64_t step, uint32_t slot, said *s)
 {
-    note n = {.kind = NOTE_MEASURED,
-              .step = step,
-              .slot = slot,
-              .lane = (int32_t)slot + 1,
-              .examples = step * 10 + slot,
-              .seconds = 0.25};
-    metric_add(&n.metrics, "loss", (double)step, 1);
-    metric_add(&n.metrics, "accuracy", 2, 3);
-    assert_int_equal(reports_add(r, &n, s ? hear : NULL, s, NULL), OK);
+    slot_report m = {.step = step,
+                     .slot = slot,
+                     .lane = (int32_t)slot + 1,
+                     .examples = step * 10 + slot,
+                     .seconds = 0.25};
+    metric_add(&m.metrics, "loss", (double)step, 1);
+    metric_add(&m.metrics, "accuracy", 2, 3);
+    assert_int_equal(reports_add(r, &m, s ? hear : NULL, s, NULL), OK);
 }
 
 static void check(const said *s, const int64_t *steps, size_t n)
@@ -74,12 +73,12 @@ static void what_is_not_booked_is_said_again(void **state)
     assert_int_equal(s->slots[1], 1);
 
     s->n = 0;
-    assert_int_equal(reports_booked(r, 1, hear, s, NULL), OK);
+    assert_int_equal(reports_booked(r, 1, 1, hear, s, NULL), OK);
     assert_int_equal(reports_count(r), 1);
     check(s, NULL, 0);
     assert_int_equal(reports_say_all(r, hear, s, NULL), OK);
     check(s, (int64_t[]){1}, 1);
-    assert_int_equal(reports_booked(r, 2, hear, s, NULL), OK);
+    assert_int_equal(reports_booked(r, 2, 2, hear, s, NULL), OK);
     assert_int_equal(reports_count(r), 0);
     reports_destroy(&r);
     reports_destroy(&r);
@@ -96,7 +95,7 @@ static void what_got_lost_is_said_again(void **state)
     s->n = 0;
     const size_t expected[] = {0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5};
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
-        assert_int_equal(reports_booked(r, 5, hear, s, NULL), OK);
+        assert_int_equal(reports_booked(r, 5, 5, hear, s, NULL), OK);
         assert_int_equal(s->n, expected[i]);
     }
     reports_destroy(&r);
@@ -133,6 +132,84 @@ static void all_are_kept(void **state)
     free(s);
 }
 
+/* What a push may still go out with is kept though it is booked, and not said again. */
+static void what_is_booked_may_be_kept(void **state)
+{
+    (void)state;
+    reports *r = reports_create();
+    said *s = xcalloc(1, sizeof *s);
+    for (int64_t t = 0; t < 4; t++)
+        add(r, t, 0, NULL);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(reports_booked(r, 3, 1, hear, s, NULL), OK);
+    assert_int_equal(reports_count(r), 3);
+    check(s, (int64_t[]){3}, 1);
+    reports_destroy(&r);
+    free(s);
+}
+
+static void slots_of_a_node_are_found(void **state)
+{
+    (void)state;
+    reports *r = reports_create();
+    said *s = xcalloc(1, sizeof *s);
+    add(r, 7, 3, NULL);
+    add(r, 6, 1, NULL);
+    add(r, 7, 1, NULL);
+    add(r, 7, 2, NULL);
+    add(r, 7, 2, NULL); /* takes the place of the first */
+    assert_int_equal(reports_count(r), 4);
+    assert_true(reports_have(r, 7, 1, 4));
+    assert_true(reports_have(r, 7, 2, 3));
+    assert_false(reports_have(r, 7, 0, 2));
+    assert_false(reports_have(r, 7, 3, 5));
+    assert_false(reports_have(r, 6, 0, 2));
+    assert_false(reports_have(r, 8, 0, 1));
+    assert_int_equal(reports_say_of(r, 7, 0, 3, hear, s, NULL), OK);
+    check(s, (int64_t[]){7, 7}, 2);
+    assert_int_equal(s->slots[0], 1);
+    assert_int_equal(s->slots[1], 2);
+    reports_destroy(&r);
+    free(s);
+}
+
+static void a_step_goes_to_another_list(void **state)
+{
+    (void)state;
+    reports *from = reports_create(), *to = reports_create();
+    add(from, 4, 0, NULL);
+    add(from, 5, 0, NULL);
+    add(from, 5, 1, NULL);
+    add(from, 6, 0, NULL);
+    reports_move(from, 5, to, 2);
+    assert_int_equal(reports_count(from), 2);
+    assert_false(reports_have(from, 5, 0, 1));
+    assert_true(reports_have(from, 6, 0, 1));
+    assert_int_equal(reports_count(to), 2);
+    assert_true(reports_have(to, 2, 0, 2));
+    reports_move(from, 5, to, 2);
+    assert_int_equal(reports_count(to), 2);
+    reports_destroy(&from);
+    reports_destroy(&to);
+}
+
+/* Another master may know less than the last one: at its first word all that it goes without is said. */
+static void all_is_said_to_the_next_master(void **state)
+{
+    (void)state;
+    reports *r = reports_create();
+    said *s = xcalloc(1, sizeof *s);
+    add(r, 0, 0, NULL);
+    add(r, 1, 0, NULL);
+    reports_renew(r);
+    assert_int_equal(reports_booked(r, 1, 1, hear, s, NULL), OK);
+    check(s, (int64_t[]){1}, 1);
+    reports_clear(r);
+    assert_int_equal(reports_count(r), 0);
+    reports_destroy(&r);
+    free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +217,10 @@ int main(void)
         cmocka_unit_test(what_got_lost_is_said_again),
         cmocka_unit_test(an_era_takes_back_what_is_computed_again),
         cmocka_unit_test(all_are_kept),
+        cmocka_unit_test(what_is_booked_may_be_kept),
+        cmocka_unit_test(slots_of_a_node_are_found),
+        cmocka_unit_test(a_step_goes_to_another_list),
+        cmocka_unit_test(all_is_said_to_the_next_master),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

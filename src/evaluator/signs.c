@@ -1,14 +1,10 @@
 #include "evaluator/signs.h"
 
 #include "common/base/clock.h"
-#include "common/base/fs.h"
 #include "common/store/jobstate.h"
 #include "common/store/lockfile.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* How old an end may be to be that of our own start, and how long another start may take to show;
  * after how long without a look it is asked how old the newest sign is. */
@@ -19,29 +15,10 @@ static bool is_bad_end(const jobstate *s)
     return s->kind == JOBSTATE_FAILED || s->kind == JOBSTATE_PREEMPTED;
 }
 
-/* Microseconds since the file was written, by the clock that gives files their times: that of
- * another host, perhaps. INT64_MAX if nothing can be written there. */
-static int64_t age_of(const char *path)
-{
-    char *probe = fs_beside(path);
-    struct stat then, now;
-    int64_t age = INT64_MAX;
-    int fd = open(probe, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd >= 0) {
-        if (stat(path, &then) == 0 && fstat(fd, &now) == 0)
-            age = (int64_t)(now.st_mtim.tv_sec - then.st_mtim.tv_sec) * SECOND_US +
-                  (now.st_mtim.tv_nsec - then.st_mtim.tv_nsec) / 1000;
-        unlink(probe);
-        close(fd);
-    }
-    free(probe);
-    return age;
-}
-
 static bool is_fresh(const jobdir *d)
 {
     char *path = jobdir_file(d, "state.json");
-    bool fresh = age_of(path) <= FRESH_US;
+    bool fresh = lockfile_age_us(path) <= FRESH_US;
     free(path);
     return fresh;
 }
@@ -93,7 +70,7 @@ static void feel_pulse(signs *s)
     if (away < AWAY_US)
         return;
     char *path = jobdir_file(s->dir, JOBDIR_LOCK);
-    int64_t age = age_of(path);
+    int64_t age = lockfile_age_us(path);
     free(path);
     if (age > 0 && age < away)
         s->alive_us = now - age;

@@ -12,6 +12,7 @@
  */
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/store/lockfile.h"
 #include "common/store/manifest.h"
 
 #include <errno.h>
@@ -26,7 +27,8 @@
 #include <unistd.h>
 
 enum { PIN_TRIES = 40, PIN_PAUSE_MS = 5 };
-enum { FOREIGN_PIN_S = 3600, PIN_TEXT_MAX = 4096 };
+enum { PIN_TEXT_MAX = 4096 };
+static const int64_t FOREIGN_PIN_US = INT64_C(3600000000);
 
 #define STEP_FOLDER "step-%09lld"
 #define GONE ".gone."
@@ -273,22 +275,19 @@ static void host_name(char ret[256])
 }
 
 /* A pin made on another host (or in another container) cannot be asked for its process; it holds
- * for an hour. */
+ * for an hour, by the clock of the files and not of a host. */
 static bool is_pin_live(const char *path, long pid)
 {
     char here[256];
     host_name(here);
     buf there = BUF_INIT;
-    struct stat info;
-    bool live = false;
-    if (fs_read(path, PIN_TEXT_MAX, &there, NULL) == OK && stat(path, &info) == 0) {
-        if (strcmp(there.data, here) == 0)
-            live = kill((pid_t)pid, 0) == 0 || errno == EPERM;
-        else
-            live = time(NULL) - info.st_mtime < FOREIGN_PIN_S;
-    }
+    bool is_read = fs_read(path, PIN_TEXT_MAX, &there, NULL) == OK;
+    bool is_ours = is_read && there.size && strcmp(there.data, here) == 0;
     buf_fini(&there);
-    return live;
+    if (!is_read || is_ours)
+        return is_ours && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+    int64_t age_us = lockfile_age_us(path);
+    return age_us == INT64_MAX || age_us < FOREIGN_PIN_US; /* a full disk cannot tell */
 }
 
 /* Steps with a live pin; removes the pins of processes that are gone. */

@@ -42,6 +42,10 @@ bool lockfile_is_ours(int fd, const char *path);
  * not there. */
 uint64_t lockfile_trace(const char *path);
 
+/* Microseconds since the file was written, by the clock that gives files their times: that of another host,
+ * perhaps, and it may jump. INT64_MAX if nothing can be written beside it. */
+int64_t lockfile_age_us(const char *path);
+
 /* "<pid> on <host>" while somebody holds it, NULL otherwise. Only looks. The caller frees it. */
 char *lockfile_holder(const char *path);
 

@@ -12,6 +12,7 @@
 #include "unit/common/support_checkpoint.h"
 #include "support/folder.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -19,7 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static jobdir *open_dir(const char *name)
@@ -339,10 +342,17 @@ static void test_stale_pins_are_ignored(void **state)
     /* a pin of another host cannot be asked, so it holds */
     char *foreign = jobdir_file(d, "pins/2.1");
     assert_int_equal(fs_write_atomic(foreign, "elsewhere.invalid", 17, NULL), OK);
+    /* but not for ever, as the clock of the files has it */
+    char *old = jobdir_file(d, "pins/1.2");
+    assert_int_equal(fs_write_atomic(old, "elsewhere.invalid", 17, NULL), OK);
+    struct timespec times[2] = {{.tv_sec = time(NULL) - 7200}, {.tv_sec = time(NULL) - 7200}};
+    assert_int_equal(utimensat(AT_FDCWD, old, times, 0), 0);
     prune(d, 1, -1, 1);
     assert_steps(d, "2 3");
     assert_false(fs_exists(stale));
+    assert_false(fs_exists(old));
     assert_true(fs_exists(foreign));
+    free(old);
     free(foreign);
     free(stale);
     trained_fini(&t);

@@ -109,6 +109,16 @@ status play_ps(play *p, error *err)
         err);
 }
 
+/* An evaluator of its own that is asked to leave has more to evaluate, unless the job is done. */
+static status check_preempted(const play *p, const jobdir *dir, error *err)
+{
+    bool done = true;
+    if (p->plays_master || !p->o->stop || !atomic_load(p->o->stop))
+        return OK;
+    TRY(jobdir_is_done(dir, &done, err));
+    return done ? OK : FAIL(err, E_PREEMPTED, "preempted; start again to evaluate what follows");
+}
+
 status play_evaluator(play *p, error *err)
 {
     jobdir *dir = NULL;
@@ -123,6 +133,8 @@ status play_evaluator(play *p, error *err)
             .stop = p->plays_master ? &p->evaluator_stop : p->o->stop,
         },
         err);
+    if (st == OK)
+        st = check_preempted(p, dir, err);
     jobdir_close(&dir);
     return st;
 }

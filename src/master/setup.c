@@ -178,12 +178,13 @@ static void open_vote(master *m, int64_t step)
     vote_begin(m->vote, step + (m->verdict_step == step));
 }
 
-/* What the books may hold: unordered, all that a part has, and no part that another lacks is computed
- * again as the same step. */
+/* What the books may hold of parts that are kept: all that any of them has. Its server may have been
+ * told REPORTED, though a part that is behind makes all begin earlier. */
 static int64_t books_end(const master *m, int64_t step)
 {
-    for (int32_t i = 0; m->mode.unordered && m->keeps && i < m->o->n_servers; i++)
-        step = m->servers[i].newest > step ? m->servers[i].newest : step;
+    for (int32_t i = 0; m->keeps && i < m->o->n_servers; i++)
+        if (assign_acts(&m->assign, i) && m->servers[i].newest > step)
+            step = m->servers[i].newest;
     return step;
 }
 

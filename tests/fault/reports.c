@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_S = 60, LOG_LINES = 60, STEPS = 12, SLOTS = 4, PARTS = 4, LAGS = 11 };
+enum { LIMIT_S = 60, LOG_LINES = 200, STEPS = 12, SLOTS = 4, PARTS = 4, LAGS = 11 };
 
 #define JOB                                                                                        \
     "\"validation_data_path\": null, \"trainer.save_summary_steps\": 1, " \

@@ -128,10 +128,10 @@ static fault_found judge_lines(const plan *p, const char *job, const char *refer
 
 /* --- the summary --- */
 
-/* Which steps lack reports, if it says so. */
+/* Reports that a journal was lost with, if it says so. */
 static bool says_what_is_lost(const json_t *summary)
 {
-    return json_integer_value(json_object_get(summary, "steps_without_reports")) > 0;
+    return json_integer_value(json_object_get(summary, "lost_reports")) > 0;
 }
 
 static bool is_number(const json_t *of, const char *key, long long wanted, buf *ret_why)

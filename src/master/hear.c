@@ -97,8 +97,10 @@ static status take_hello(master *m, const net_message *message, const Wire__Hell
     status st = hello_check(hello, m->o->config, (task){.role = ROLE_MASTER}, &who, &why);
     if (st == OK)
         st = check_newcomer(m, who, hello, &why);
-    if (st == OK)
+    if (st == OK) {
+        net_admit(m->listener, message->connection);
         st = members_check_rival(&m->members, hello, message, clock_us(), patience, &waits, &why);
+    }
     if (st == OK && waits)
         return OK;                  /* it asks again */
     if (st == OK)

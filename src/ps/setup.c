@@ -70,6 +70,7 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
         note_chief(s, hello, st, &why);
         return;
     }
+    net_admit(s->socket, m->connection);
     if (who.role == ROLE_MASTER) {
         s->differs_us = 0;
         s->master = m->from;

@@ -77,6 +77,7 @@ status bench_load_open_net(const bench_load *l, net **ret, error *err)
 {
     net *n = NULL;
     TRY(net_create(&n, err));
+    net_limit_strangers(n, 0);
     if (l->request.shares)
         net_share_memory(n);
     status st = l->request.key ? net_use_key(n, l->request.key, err) : OK;

@@ -271,6 +271,8 @@ static status open_net(play *p, error *err)
     TRY(net_create(&p->net, err));
     double silence_s = config_f64(p->o->config, "distributed.heartbeat_timeout");
     net_set_patience(p->net, silence_s < 1e6 ? (int)(2000 * silence_s) : 0);
+    net_limit_strangers(p->net, cluster_count(p->c, ROLE_MASTER) + cluster_count(p->c, ROLE_WORKER) +
+                                    cluster_count(p->c, ROLE_PS));
     if (strcmp(config_str(p->o->config, "distributed.shared_memory"), "auto") == 0)
         net_share_memory(p->net);
     status st = p->encrypts ? net_use_key(p->net, &p->key, err) : OK;

@@ -93,6 +93,15 @@ void net_set_patience(net *n, int ms);  /* of sockets opened from now on */
  * who receives and when memory comes back is as before. */
 void net_share_memory(net *n);
 
+/* Of tcp listeners opened from now on, of a cluster of so many tasks: whoever connects is a stranger
+ * until net_admit says otherwise. What strangers send is held to a few kilobytes each and not
+ * delivered beyond, only so many are here at a time (PROTOCOL.md, "Limits"), and each is hung up on
+ * after ten seconds. No NET_DOWN is said of them. Listeners on ipc let in our own user only. */
+void net_limit_strangers(net *n, int tasks);
+
+/* Of a message's connection: its peer has said who it is. Again is fine. */
+void net_admit(net_socket *listener, int connection);
+
 /* Who is told of memory in which payloads from a peer lie: on the socket's thread before the first
  * does, and before it is unmapped, when the last of them is closed or the connection ended, by the
  * thread that did so. Both may be NULL. */

@@ -158,7 +158,7 @@ void curve_apply(const curve *c, net_socket *s)
 
 /* Somebody without the listener's key cannot be told so in words: it is hung up on. And where only
  * one end encrypts, the one that finds out first hangs up on the other. */
-static refusal refusal_of(const net_socket *s, int event, int value)
+refusal refusal_of(const net_socket *s, int event, int value)
 {
     bool hung_up = value == EPIPE || value == ECONNRESET;
     if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
@@ -186,15 +186,16 @@ const char *refusal_text(const net_socket *s, refusal why)
         [REFUSAL_PLAIN] = "it does not encrypt, and we do",
         [REFUSAL_ENCRYPTED] = "it encrypts, and we do not",
         [REFUSAL_BROKEN] = "it broke off the greeting, or said nothing for too long",
+        [REFUSAL_SILENT] = "it did not say in ten seconds which task it is",
+        [REFUSAL_CROWD] = "too many at once that have not said which task they are",
     };
     return s->is_listener ? of_listeners[why] : of_dials[why];
 }
 
-bool refusal_take(net_socket *s, int event, int value)
+bool refusal_note(net_socket *s, refusal why)
 {
-    refusal why = refusal_of(s, event, value);
     bool is_news = !(s->refusals & 1u << why);
-    s->n_refused++;
+    atomic_fetch_add(&s->n_refused, 1);
     s->refusals |= 1u << why;
     s->refusal = why;
     return is_news;

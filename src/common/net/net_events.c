@@ -16,8 +16,11 @@ enum { PAUSE_US = 250 * 1000 };
 status monitor_open(net *n, net_socket *s, error *err)
 {
     int events = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
-                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
-                 (s->is_listener ? 0 : ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+    if (!s->is_listener)
+        events |= ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+    else if (n->strangers)
+        events |= ZMQ_EVENT_LISTENING | ZMQ_EVENT_ACCEPTED;
     /* never a name used before: a closed socket's monitor holds on to its own for a while */
     static atomic_uint_fast64_t number;
     char name[64];
@@ -30,18 +33,17 @@ status monitor_open(net *n, net_socket *s, error *err)
     return OK;
 }
 
-/* Frame 1: u16 event, u32 value; frame 2: the address. */
-static bool monitor_read(net_socket *s, int *ret_event, int *ret_value)
+/* Frame 1: u16 event, u32 value; frame 2: the address, of libzmq's own. */
+enum { MONITOR_FRAME = 6 };
+
+bool monitor_read(void *monitor, int *ret_event, int *ret_value)
 {
-    unsigned char frame[6];
-    int n = zmq_recv(s->monitor, frame, sizeof frame, ZMQ_DONTWAIT);
-    if (n < 0) {
-        s->events.is_drained = true;
+    unsigned char frame[MONITOR_FRAME];
+    if (zmq_recv(monitor, frame, sizeof frame, ZMQ_DONTWAIT) < 0)
         return false;
-    }
     char address[256];
-    if (socket_has_more(s->monitor))
-        zmq_recv(s->monitor, address, sizeof address, ZMQ_DONTWAIT);
+    if (socket_has_more(monitor))
+        zmq_recv(monitor, address, sizeof address, ZMQ_DONTWAIT);
     uint16_t event;
     int32_t value;
     memcpy(&event, frame, 2);
@@ -49,6 +51,23 @@ static bool monitor_read(net_socket *s, int *ret_event, int *ret_value)
     *ret_event = event;
     *ret_value = value;
     return true;
+}
+
+void monitor_write(void *monitor, int event, int value)
+{
+    unsigned char frame[MONITOR_FRAME];
+    uint16_t what = (uint16_t)event;
+    int32_t of = value;
+    memcpy(frame, &what, 2);
+    memcpy(frame + 2, &of, 4);
+    zmq_send(monitor, frame, sizeof frame, ZMQ_DONTWAIT);
+}
+
+static bool next_monitored(net_socket *s, int *ret_event, int *ret_value)
+{
+    bool is_there = monitor_read(s->monitor, ret_event, ret_value);
+    s->events.is_drained |= !is_there;
+    return is_there;
 }
 
 /* A dial that was refused is lost a little later, or whoever dials anew at once would do it all the
@@ -62,13 +81,18 @@ static void begin_pause(net_socket *s)
 
 static bool end_pause(net_socket *s, net_event *ret)
 {
-    for (int event, value; monitor_read(s, &event, &value);)
+    for (int event, value; next_monitored(s, &event, &value);)
         ; /* whatever is said of it now is of no interest */
     if (clock_us() < s->down_at_us)
         return false;
     s->down_at_us = 0;
     *ret = (net_event){.kind = NET_DOWN, .connection = -1, .why = refusal_text(s, s->refusal)};
     return true;
+}
+
+static net_event refused_for(const net_socket *s, refusal why)
+{
+    return (net_event){.kind = NET_REFUSED, .connection = -1, .why = refusal_text(s, why)};
 }
 
 /* false: it tells nobody anything */
@@ -88,11 +112,13 @@ static bool take_monitored(net_socket *s, int event, int value, net_event *ret)
             return true;
         begin_pause(s);
         return false;
+    case MONITOR_REFUSED:
+        *ret = refused_for(s, (refusal)value);
+        return true;
     default:
-        *ret = (net_event){.kind = NET_REFUSED, .connection = -1};
-        if (!refusal_take(s, event, value) || !s->is_listener)
+        if (!refusal_note(s, refusal_of(s, event, value)) || !s->is_listener)
             return false;
-        ret->why = refusal_text(s, s->refusal);
+        *ret = refused_for(s, s->refusal);
         return true;
     }
 }
@@ -108,7 +134,7 @@ bool net_next_event(net_socket *s, net_event *ret)
         return end_pause(s, ret);
     if (watch_spares_look(&s->events))
         return false;
-    for (int event, value; monitor_read(s, &event, &value);)
+    for (int event, value; next_monitored(s, &event, &value);)
         if (take_monitored(s, event, value, ret))
             return true;
     return s->down_at_us && end_pause(s, ret);

@@ -59,6 +59,22 @@ void net_share_memory(net *n)
     n->shares = true;
 }
 
+/* Keeping small frames where they came costs a buffer for each that waits. Of libzmq's draft options,
+ * without a name in the header of others. */
+enum { ZERO_COPY_RECEIVE = 10 };
+
+void net_limit_strangers(net *n, int tasks)
+{
+    n->strangers = strangers_at_once(tasks);
+    zmq_ctx_set(n->context, ZERO_COPY_RECEIVE, 0);
+}
+
+void net_admit(net_socket *s, int connection)
+{
+    if (s->strangers)
+        strangers_admit(s->strangers, connection);
+}
+
 void net_watch_memory(net_socket *s, const net_memory *m)
 {
     s->memory = *m;
@@ -75,7 +91,7 @@ void net_destroy(net **n)
     *n = NULL;
 }
 
-static void set_int(void *socket, int option, int value)
+void socket_set(void *socket, int option, int value)
 {
     if (zmq_setsockopt(socket, option, &value, sizeof value) != 0)
         BUG("ZeroMQ option %d: %s", option, zmq_strerror(errno));
@@ -84,7 +100,7 @@ static void set_int(void *socket, int option, int value)
 /* Who has not greeted by then is cut off; where nobody answers, the address is looked up again. */
 enum { HANDSHAKE_MS = 5000, CONNECT_MS = 5000 };
 
-static status socket_open(net *n, int type, net_socket **ret, error *err)
+status socket_open(net *n, int type, net_socket **ret, error *err)
 {
     net_socket *s = xcalloc(1, sizeof *s);
     s->is_listener = type == ZMQ_ROUTER;
@@ -95,15 +111,15 @@ static status socket_open(net *n, int type, net_socket **ret, error *err)
         free(s);
         return st;
     }
-    set_int(s->socket, ZMQ_SNDHWM, 0);
-    set_int(s->socket, ZMQ_RCVHWM, 0);
-    set_int(s->socket, ZMQ_LINGER, 0);
-    set_int(s->socket, ZMQ_IPV6, 1);
-    set_int(s->socket, ZMQ_TCP_KEEPALIVE, 1);
-    set_int(s->socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS);
-    set_int(s->socket, ZMQ_TCP_KEEPALIVE_IDLE, KEEPALIVE_S);
-    set_int(s->socket, ZMQ_TCP_KEEPALIVE_INTVL, KEEPALIVE_S);
-    set_int(s->socket, ZMQ_TCP_MAXRT, n->patience_ms);
+    socket_set(s->socket, ZMQ_SNDHWM, 0);
+    socket_set(s->socket, ZMQ_RCVHWM, 0);
+    socket_set(s->socket, ZMQ_LINGER, 0);
+    socket_set(s->socket, ZMQ_IPV6, 1);
+    socket_set(s->socket, ZMQ_TCP_KEEPALIVE, 1);
+    socket_set(s->socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS);
+    socket_set(s->socket, ZMQ_TCP_KEEPALIVE_IDLE, KEEPALIVE_S);
+    socket_set(s->socket, ZMQ_TCP_KEEPALIVE_INTVL, KEEPALIVE_S);
+    socket_set(s->socket, ZMQ_TCP_MAXRT, n->patience_ms);
     int64_t limit = NET_PAYLOAD_MAX;
     zmq_setsockopt(s->socket, ZMQ_MAXMSGSIZE, &limit, sizeof limit);
     status st = monitor_open(n, s, err);
@@ -117,62 +133,16 @@ static status socket_open(net *n, int type, net_socket **ret, error *err)
     return OK;
 }
 
-static status bind_one(net_socket *s, const char *endpoint, error *err)
-{
-    if (zmq_bind(s->socket, endpoint) == 0) {
-        size_t bytes = sizeof s->endpoint;
-        if (zmq_getsockopt(s->socket, ZMQ_LAST_ENDPOINT, s->endpoint, &bytes) != 0)
-            BUG("ZeroMQ does not know what it bound");
-        return OK;
-    }
-    const char *port = strncmp(endpoint, "ipc:", 4) == 0 ? NULL : strrchr(endpoint, ':');
-    if (errno == EADDRINUSE && port)
-        return FAIL(err, E_CONFIG, "listen on '%s': port %s is in use by another program", endpoint,
-                    port + 1);
-    if (errno == EADDRNOTAVAIL || errno == ENODEV)
-        return FAIL(err, E_CONFIG, "listen on '%s': not an address of this host", endpoint);
-    return FAIL(err, E_CONFIG, "listen on '%s': %s", endpoint, zmq_strerror(errno));
-}
-
-status net_listen(net *n, const char *const *endpoints, size_t n_endpoints, int listen_fd,
-                  net_socket **ret, error *err)
-{
-    net_socket *s = NULL;
-    TRY(socket_open(n, ZMQ_ROUTER, &s, err));
-    set_int(s->socket, ZMQ_ROUTER_MANDATORY, 1);
-    curve_apply(n->curve, s);
-    set_int(s->socket, ZMQ_SNDHWM, NET_QUEUE);
-    set_int(s->socket, ZMQ_RCVHWM, NET_QUEUE);
-    s->shared = n->shares ? shared_listen() : NULL;
-    bool fd_used = listen_fd < 0;
-    status st = OK;
-    for (size_t i = 0; st == OK && i < n_endpoints; i++) {
-        bool hand_over = !fd_used && strncmp(endpoints[i], "tcp://", 6) == 0;
-        if (hand_over) {
-            set_int(s->socket, ZMQ_USE_FD, listen_fd);
-            fd_used = true;
-        }
-        st = bind_one(s, endpoints[i], err);
-        if (hand_over)
-            set_int(s->socket, ZMQ_USE_FD, -1);
-    }
-    if (st != OK)
-        net_close(&s, 0);
-    else
-        *ret = s;
-    return st;
-}
-
 status net_dial(net *n, const char *endpoint, net_socket **ret, error *err)
 {
     net_socket *s = NULL;
     TRY(socket_open(n, ZMQ_DEALER, &s, err));
-    set_int(s->socket, ZMQ_RECONNECT_IVL, 20);
-    set_int(s->socket, ZMQ_RECONNECT_IVL_MAX, 500);
-    set_int(s->socket, ZMQ_CONNECT_TIMEOUT, CONNECT_MS);
+    socket_set(s->socket, ZMQ_RECONNECT_IVL, 20);
+    socket_set(s->socket, ZMQ_RECONNECT_IVL_MAX, 500);
+    socket_set(s->socket, ZMQ_CONNECT_TIMEOUT, CONNECT_MS);
     bool is_tcp4 = strncmp(endpoint, NET_TCP4, strlen(NET_TCP4)) == 0;
     if (is_tcp4)
-        set_int(s->socket, ZMQ_IPV6, 0);
+        socket_set(s->socket, ZMQ_IPV6, 0);
     snprintf(s->endpoint, sizeof s->endpoint, "%s%s", is_tcp4 ? "tcp://" : "",
              endpoint + (is_tcp4 ? strlen(NET_TCP4) : 0));
     s->is_local = strncmp(endpoint, "inproc://", 9) == 0;
@@ -196,12 +166,13 @@ void net_close(net_socket **s, int linger_ms)
         net_send_held(*s, INT64_MAX);
     held_fini(&(*s)->held);
     shared_end(&(*s)->shared);
+    zmq_socket_monitor((*s)->socket, NULL, 0);
+    strangers_end(&(*s)->strangers);
     if ((*s)->monitor) {
-        zmq_socket_monitor((*s)->socket, NULL, 0);
-        set_int((*s)->monitor, ZMQ_LINGER, 0);
+        socket_set((*s)->monitor, ZMQ_LINGER, 0);
         zmq_close((*s)->monitor);
     }
-    set_int((*s)->socket, ZMQ_LINGER, linger_ms);
+    socket_set((*s)->socket, ZMQ_LINGER, linger_ms);
     zmq_close((*s)->socket);
     free(*s);
     *s = NULL;
@@ -224,7 +195,7 @@ uint64_t net_dropped(const net_socket *s)
 
 uint64_t net_refused(const net_socket *s)
 {
-    return s->n_refused;
+    return atomic_load(&((net_socket *)(uintptr_t)s)->n_refused);
 }
 
 static void give_back(const net_buffer *payload)
@@ -441,6 +412,7 @@ bool net_receive(net_socket *s, net_message *ret)
             return true;
         case FRAME_NONE:
             s->messages.is_drained = true;
+            atomic_fetch_add(&s->looks, 1);
             return receive_nothing(s);
         case FRAME_OURS:
             break;

@@ -1,6 +1,6 @@
 /*
  * The innards of a net over ZeroMQ, for the files of this room only: its structs, `watch`
- * (net_poll.c), the monitor (net_events.c), and who may connect (net_curve.c).
+ * (net_poll.c), the monitor (net_events.c), and who may connect (net_curve.c, strangers.h).
  *
  * A ZeroMQ socket's descriptor tells of news only once the socket has been looked at and was empty,
  * and anything sent through it may swallow the sign. Looking costs system calls, so each socket
@@ -13,6 +13,9 @@
 #include "common/net/held.h"
 #include "common/net/net.h"
 #include "common/net/shared.h"
+#include "common/net/strangers.h"
+
+#include <stdatomic.h>
 
 typedef struct curve curve;
 
@@ -22,6 +25,8 @@ typedef enum refusal {
     REFUSAL_KEY,       /* another key, or a replay */
     REFUSAL_PLAIN,     /* only we encrypt */
     REFUSAL_ENCRYPTED, /* only the peer does */
+    REFUSAL_SILENT,    /* of strangers: not admitted in time */
+    REFUSAL_CROWD,     /* of strangers: too many at once */
     REFUSALS
 } refusal;
 
@@ -30,6 +35,7 @@ struct net {
     curve *curve; /* NULL: in the clear */
     int patience_ms;
     bool shares;
+    int strangers; /* of a listener at a time; 0: nobody is one */
 };
 
 /* What is known of a ZeroMQ socket's input without looking. */
@@ -49,8 +55,11 @@ struct net_socket {
     bool is_up;         /* dials */
     int64_t down_at_us; /* dials that were refused: when NET_DOWN is said; 0: not refused */
     refusal refusal;    /* the last one */
-    unsigned refusals;  /* set of those that there were */
-    uint64_t dropped, n_refused;
+    unsigned refusals;  /* set of those that there were; known to whoever reads libzmq's monitor */
+    uint64_t dropped;
+    atomic_uint_fast64_t n_refused;
+    atomic_uint looks;    /* of listeners: how often nothing was there to receive */
+    strangers *strangers; /* NULL: they are not limited */
     shared *shared; /* NULL: nothing */
     net_memory memory; /* who hears of it */
     bool may_sweep; /* shared_descriptor tells of something */
@@ -65,17 +74,28 @@ void net_send_held(net_socket *s, int64_t by_us);
 void watch_begin(watch *w, void *socket);
 bool watch_spares_look(watch *w);
 
+/* With what all sockets have; `type` is libzmq's. */
+MUST_USE status socket_open(net *n, int type, net_socket **ret, error *err);
+void socket_set(void *socket, int option, int value);
+
 bool socket_has_more(void *socket); /* frames of the message being read */
 struct zmq_msg_t *payload_msg(const net_payload *p);
 
+/* What strangers.c writes where the owner of a limited listener expects libzmq's events: the first
+ * refusal of a cause, which is the value. */
+enum { MONITOR_REFUSED = 0x8000 };
+
 MUST_USE status monitor_open(net *n, net_socket *s, error *err);
+bool monitor_read(void *monitor, int *ret_event, int *ret_value); /* false: nothing there */
+void monitor_write(void *monitor, int event, int value);
 
 /* Before the socket is bound or connected; `c` may be NULL. */
 void curve_apply(const curve *c, net_socket *s);
 void curve_end(curve **c); /* after the end of the context */
 
-/* Notes a handshake that failed, as the monitor tells it; false if there was one of its kind. */
-bool refusal_take(net_socket *s, int event, int value);
+/* Why a handshake failed, as the monitor tells it. */
+refusal refusal_of(const net_socket *s, int event, int value);
+bool refusal_note(net_socket *s, refusal why); /* false if there was one of its kind */
 const char *refusal_text(const net_socket *s, refusal why);
 
 #endif

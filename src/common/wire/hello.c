@@ -9,6 +9,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+enum { HELLO_LINES = 4096 };
+
 uint64_t hello_life(void)
 {
     uint64_t life = 0;
@@ -23,6 +25,19 @@ static char *text_of(const char *s)
     return (char *)(uintptr_t)(s ? s : "");
 }
 
+/* A listener takes few bytes of those who have not said hello (PROTOCOL.md, "Limits"): of a long
+ * configuration only the first lines go with it, and only those are compared line by line. */
+static void take_lines(const config *c, buf *ret)
+{
+    config_value_lines(c, ret);
+    if (ret->size <= HELLO_LINES)
+        return;
+    ret->size = HELLO_LINES;
+    while (ret->size && ret->data[ret->size - 1] != '\n')
+        ret->size--;
+    ret->data[ret->size] = '\0';
+}
+
 void hello_pack(const hello_facts *facts, buf *ret)
 {
     char host[256] = "";
@@ -30,7 +45,7 @@ void hello_pack(const hello_facts *facts, buf *ret)
     char digest[SHA256_HEX];
     config_digest(facts->config, digest);
     buf lines = BUF_INIT;
-    config_value_lines(facts->config, &lines);
+    take_lines(facts->config, &lines);
 
     Wire__Hello m = WIRE__HELLO__INIT;
     m.protocol = WIRE_PROTOCOL;
@@ -60,8 +75,14 @@ static status fail_differs(const Wire__Hello *hello, const config *ours, task wh
     buf lines = BUF_INIT;
     char key[256] = "", name[TASK_NAME], own[TASK_NAME];
     int n_there, n_here;
-    config_value_lines(ours, &lines);
-    config_digest_differs(lines.data, hello->config_lines, key, sizeof key);
+    take_lines(ours, &lines);
+    if (!config_digest_differs(lines.data, hello->config_lines, key, sizeof key)) {
+        buf_fini(&lines);
+        return FAIL(err, E_CONFIG,
+                    "%s on host %s was started with another configuration than %s: they differ in a "
+                    "key that comes late in a long one; start every task with the same one",
+                    task_name(who, name), hello->host, task_name(self, own));
+    }
     const char *there = config_line_value(hello->config_lines, key, &n_there);
     const char *here = config_line_value(lines.data, key, &n_here);
     status st = FAIL(err, E_CONFIG,

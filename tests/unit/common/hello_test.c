@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "common/net/strangers.h"
 #include "common/wire/hello.h"
 #include "unit/common/support_config.h"
 
@@ -102,6 +103,38 @@ static void test_the_key_that_differs_is_named_with_its_values(void **state)
     config_destroy(&ours);
 }
 
+/* 200 layers, the last of so many features. */
+static config *config_of_layers(int features)
+{
+    buf text = BUF_INIT;
+    buf_adds(&text, "{train_data_path: 'x', data_loader: {batch_size: 8},"
+                    " model: {type: 'sequential', layers: ['flatten'");
+    for (int i = 1; i < 200; i++)
+        buf_addf(&text, ", {type: 'linear', features: %d}", i < 199 ? i : features);
+    buf_adds(&text, "]}}");
+    config *c = config_load_text(text.data);
+    buf_fini(&text);
+    return c;
+}
+
+/* A hello fits into what a listener takes of strangers, however long the configuration. */
+static void test_a_long_configuration(void **state)
+{
+    (void)state;
+    config *ours = config_of_layers(10), *theirs = config_of_layers(11);
+    hello_facts facts = {.config = theirs, .task = {ROLE_WORKER, 2}, .life = 1};
+    Wire__Hello *m = hello_of(&facts);
+    buf packed = BUF_INIT;
+    hello_pack(&facts, &packed);
+    assert_true(packed.size < STRANGER_BYTES * 3 / 4);
+    check_refused(m, ours, E_CONFIG, "they differ in a key that comes late in a long one");
+    check_refused(m, ours, E_CONFIG, "start every task with the same one");
+    wire_free(&m->base);
+    buf_fini(&packed);
+    config_destroy(&theirs);
+    config_destroy(&ours);
+}
+
 /* A list of servers that is swapped, or of another cluster. */
 static void test_who_looks_for_another_server_is_refused(void **state)
 {
@@ -177,6 +210,7 @@ int main(void)
         cmocka_unit_test(test_facts_arrive),
         cmocka_unit_test(test_what_is_not_said_is_empty),
         cmocka_unit_test(test_the_key_that_differs_is_named_with_its_values),
+        cmocka_unit_test(test_a_long_configuration),
         cmocka_unit_test(test_who_looks_for_another_server_is_refused),
         cmocka_unit_test(test_what_decides_no_result_may_differ),
         cmocka_unit_test(test_strangers_are_refused),

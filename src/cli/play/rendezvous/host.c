@@ -141,6 +141,7 @@ static void take_hello(meeting *m, const Wire__Hello *hello, const net_message *
         say_refused(m, &from->from, st, why.text);
         return;
     }
+    net_admit(m->socket, from->connection);
     bool was_complete = m->is_complete;
     note(m, who.index, hello, from);
     if (m->is_over_before) {

@@ -218,24 +218,6 @@ status exec_upload(exec *e, size_t variant_index, error *err)
     return e->queued ? inputs_upload(e, &e->variants[variant_index], err) : OK;
 }
 
-float *exec_grad(exec *e)
-{
-    return e->queued && !e->resident ? e->queued->grad : e->slabs[SLAB_GRAD];
-}
-
-bool hooks_cancelled(const exec_hooks *hooks)
-{
-    return hooks && hooks->cancel && atomic_load_explicit(hooks->cancel, memory_order_relaxed);
-}
-
-status hooks_ready(const exec_hooks *hooks, const flat *f, int32_t part, const float *grad,
-                   error *err)
-{
-    if (!hooks || !hooks->ready)
-        return OK;
-    return hooks->ready(hooks->user, part, grad ? grad + f->parts[part].begin : NULL, err);
-}
-
 status exec_run(exec *e, size_t variant_index, const exec_hooks *hooks, error *err)
 {
     BUG_ON(variant_index >= e->n_variants);

@@ -68,6 +68,7 @@ struct exec {
 MUST_USE status exec_run_direct(const exec *e, const variant *v, const exec_hooks *hooks, error *err);
 MUST_USE status exec_run_queued(exec *e, const variant *v, const exec_hooks *hooks, error *err);
 
+/* Those that are there: exec_hooks may be NULL. */
 bool hooks_cancelled(const exec_hooks *hooks);
 /* `grad` is the first element of a whole gradient slab; NULL if nobody makes gradients. */
 MUST_USE status hooks_ready(const exec_hooks *hooks, const flat *f, int32_t part, const float *grad,

@@ -1,6 +1,6 @@
 /* Job files from a stranger: whatever the text, a job that holds together or a refusal with a
  * message. */
-#include "job/spec/job.h"
+#include "job/spec/form.h"
 
 #include <stdint.h>
 

@@ -50,57 +50,6 @@ status kubernetes_name(const job *j, char ret[KUBERNETES_NAME], error *err)
     return OK;
 }
 
-/* Of a claim, a namespace and their kind. */
-static bool is_dns_name(const char *text)
-{
-    size_t n = strlen(text);
-    return n && n < KUBERNETES_NAME && isalnum((unsigned char)text[0]) &&
-           isalnum((unsigned char)text[n - 1]) &&
-           !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")];
-}
-
-static status read_claim(char *entry, kubernetes_claim *ret, error *err)
-{
-    char *path = strchr(entry, ':');
-    if (path)
-        *path++ = '\0';
-    if (!path || !is_dns_name(entry) || *path != '/')
-        return FAIL(err, E_USAGE,
-                    "--claims: '%s%s%s' is no claim: it is the name of a PersistentVolumeClaim and "
-                    "where the pods see it, as data:/data",
-                    entry, path ? ":" : "", path ? path : "");
-    *ret = (kubernetes_claim){.name = entry, .path = path};
-    return OK;
-}
-
-status kubernetes_claims(const char *text, arena *memory, const kubernetes_claim **ret, error *err)
-{
-    char *rest = arena_strdup(memory, text ? text : "");
-    kubernetes_claim *list = arena_alloc(memory, (strlen(rest) / 2 + 2) * sizeof *list);
-    size_t n = 0;
-    for (char *entry = strtok_r(rest, ",", &rest); entry; entry = strtok_r(NULL, ",", &rest))
-        TRY(read_claim(entry, &list[n++], err));
-    list[n] = (kubernetes_claim){.name = NULL};
-    *ret = list;
-    return OK;
-}
-
-static bool is_below(const char *path, const char *folder)
-{
-    size_t n = strlen(folder);
-    while (n > 1 && folder[n - 1] == '/')
-        n--;
-    return n == 1 || (strncmp(path, folder, n) == 0 && (path[n] == '/' || !path[n]));
-}
-
-bool kubernetes_is_claimed(const kubernetes_claim *claims, const char *path)
-{
-    for (const kubernetes_claim *c = claims; c->name; c++)
-        if (is_below(path, c->path))
-            return true;
-    return false;
-}
-
 /* --- what Kubernetes would not take --- */
 
 static status check_labels(const doc_node *labels, error *err)
@@ -137,7 +86,7 @@ static status check(const kubernetes_options *o, error *err)
         return FAIL(err, E_CONFIG,
                     "the configuration has %zu bytes; a ConfigMap of Kubernetes holds 1 MiB",
                     bytes);
-    if (o->namespace && !is_dns_name(o->namespace))
+    if (o->namespace && !kubernetes_is_name(o->namespace))
         return FAIL(err, E_USAGE, "--namespace: '%s' is no name of a namespace", o->namespace);
     if (o->job->service_account && strchr(o->job->service_account, '@'))
         return FAIL(err, E_CONFIG,

@@ -18,6 +18,7 @@
 #ifndef TEQUIO_JOB_KUBERNETES_MANIFEST_H
 #define TEQUIO_JOB_KUBERNETES_MANIFEST_H
 
+#include "job/kubernetes/claim.h"
 #include "job/spec/job.h"
 
 #define KUBERNETES_CONFIG  "/run/tequio/config.json" /* among arguments, and there it is in a pod */
@@ -26,12 +27,7 @@
 #define KUBERNETES_INSTANCE  "app.kubernetes.io/instance"  /* labels: the job's name */
 #define KUBERNETES_COMPONENT "app.kubernetes.io/component" /* and the role's */
 
-enum { KUBERNETES_PORT = 2222, KUBERNETES_NAME = 64, CONFIG_MAP_BYTES = 1 << 20 };
-
-typedef struct kubernetes_claim {
-    const char *name; /* NULL: the end of a list */
-    const char *path; /* absolute, where all pods see it */
-} kubernetes_claim;
+enum { KUBERNETES_PORT = 2222, CONFIG_MAP_BYTES = 1 << 20 };
 
 typedef struct kubernetes_options {
     const job *job;
@@ -53,12 +49,6 @@ typedef struct kubernetes_options {
 /* The job's name as Kubernetes has names: "Fashion_MNIST" is "fashion-mnist". E_CONFIG if names of
  * pods would be too long. */
 MUST_USE status kubernetes_name(const job *j, char ret[KUBERNETES_NAME], error *err);
-
-/* "work:/mnt/work,data:/data" E_USAGE. */
-MUST_USE status kubernetes_claims(const char *text, arena *memory, const kubernetes_claim **ret, error *err);
-
-/* Whether a path, absolute, is one that a claim of the list is seen at, or below one. */
-bool kubernetes_is_claimed(const kubernetes_claim *claims, const char *path);
 
 /* Appends it, as YAML. E_CONFIG for what Kubernetes would not take. */
 MUST_USE status kubernetes_manifest(const kubernetes_options *o, buf *ret, error *err);

@@ -1,6 +1,7 @@
 #include "job/spec/flags.h"
 
 #include "common/base/word.h"
+#include "job/spec/form.h"
 
 #include <stdio.h>
 #include <string.h>

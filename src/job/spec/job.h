@@ -52,15 +52,6 @@ typedef struct job {
 /* The most tasks a job may have, all roles together. */
 enum { JOB_TASKS_MOST = 65536 };
 
-/* `top` is a Job of AI Platform's or a CustomJob of Vertex AI's (vertex.h). E_CONFIG with the
- * place. */
-MUST_USE status job_read(doc_node *top, arena *memory, job *ret, error *err);
-
-/* The same in two steps, for who changes the job in between: `top` as a Job of AI Platform's, whose
- * keys have their names in camel case, and what that asks for. `j` is empty before the first. */
-MUST_USE status job_form(doc_node *top, arena *memory, job *j, doc_node **ret, error *err);
-MUST_USE status job_read_form(doc_node *form, job *j, error *err);
-
 int64_t job_tasks(const job *j);
 int64_t job_gpus(const job *j);
 

@@ -1,11 +1,13 @@
 /*
  * The end: everybody is told how the job ended. Messages may be lost with their connection, so it
- * is said again until the peers have left, for a bounded time.
+ * is said again until the peers have left, for a bounded time. Who had gone before, and does not see the
+ * job dir, is waited for longer: it would find nobody, and not know that the job is over.
  */
 #include "master/state.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/log.h"
 
 #include <stdlib.h>
 
@@ -51,11 +53,61 @@ static bool everybody_left(const master *m)
 
 static void say_stop(master *m, const Wire__Stop *stop)
 {
-    for (size_t i = 0; i < m->members.n; i++)
-        master_send(m->listener, &m->members.at[i].peer, master_head(m, WIRE_STOP, 0), &stop->base);
-    for (int32_t i = 0; i < m->o->n_servers; i++)
-        if (m->servers[i].socket)
-            master_send(m->servers[i].socket, NULL, master_head(m, WIRE_STOP, 0), &stop->base);
+    for (size_t i = 0; i < m->members.n; i++) {
+        member *one = &m->members.at[i];
+        one->told |= one->connection >= 0 && !one->suspect;
+        master_send(m->listener, &one->peer, master_head(m, WIRE_STOP, 0), &stop->base);
+    }
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        server *s = &m->servers[i];
+        s->told |= s->welcomed;
+        if (s->socket)
+            master_send(s->socket, NULL, master_head(m, WIRE_STOP, 0), &stop->base);
+    }
+}
+
+/* --- who had gone --- */
+
+/* The first that was of this job and cannot know; false: there is none. */
+static bool find_missed(const master *m, char ret[TASK_NAME])
+{
+    for (size_t i = 0; i < m->members.n; i++) {
+        const member *one = &m->members.at[i];
+        if (one->told || one->sees_dir || one->trainer || one->refused)
+            continue;
+        member_name(one, ret);
+        return true;
+    }
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        const server *s = &m->servers[i];
+        if (!s->life || s->told || s->sees_dir || is_local(s))
+            continue;
+        task_name((task){ROLE_PS, i}, ret);
+        return true;
+    }
+    return false;
+}
+
+/* After a code that may be tried again there will be another master, and another end. */
+static bool misses_any(const master *m, status st)
+{
+    char name[TASK_NAME];
+    return status_exit_code(st) < 128 && find_missed(m, name);
+}
+
+static void say_missed(const master *m, status st)
+{
+    char name[TASK_NAME];
+    if (misses_any(m, st) && find_missed(m, name))
+        LOG_I("WAIT", "for=%s to hear that the job is over, up to %.0f s: it does not see the job dir",
+              name, master_option(m, "distributed.end_timeout"));
+}
+
+static int64_t patience_us(const master *m, status st)
+{
+    return m->is_over_before || misses_any(m, st)
+               ? (int64_t)(master_option(m, "distributed.end_timeout") * SECOND_US)
+               : GOODBYE_US;
 }
 
 static bool is_refusal(const net_message *m)
@@ -73,16 +125,18 @@ static void hear_server(master *m, server *s, const Wire__Stop *stop)
         if (is_refusal(&message))
             s->refuses_us = clock_us();
         net_payload_close(&message.payload);
-        if (s->life || s->refuses_us)
+        if (s->told || s->refuses_us)
             continue;
         s->life = 1; /* the answer to our hello; whose is all the same now */
-        s->welcomed = true;
+        s->welcomed = s->told = true;
         master_send(s->socket, NULL, master_head(m, WIRE_STOP, 0), &stop->base);
     }
     while (s->socket && net_next_event(s->socket, &event))
-        if (event.kind == NET_DOWN && s->life)
+        if (event.kind == NET_DOWN && s->told)
             net_close(&s->socket, 0);
-        else if (event.kind == NET_UP && !s->life)
+        else if (event.kind == NET_DOWN && master_redial(m, (int32_t)(s - m->servers), NULL) != OK)
+            net_close(&s->socket, 0);
+        else if (event.kind == NET_UP && !s->told)
             master_say_hello(m, s);
 }
 
@@ -97,9 +151,10 @@ static void note_guest(master *m, const net_message *message)
         wire_unpack(h.type, net_payload_data(&message->payload), bytes, &p, NULL) != OK)
         return;
     const Wire__Hello *hello = (const Wire__Hello *)p;
-    if (h.type == WIRE_HELLO)
+    if (h.type == WIRE_HELLO &&
+        !members_return(&m->members, hello->trainer, hello->index, message))
         members_met(&m->members, hello->trainer, hello->index, message->connection);
-    else
+    if (h.type == WIRE_FAILED)
         master_note_failed(m, (const Wire__Stop *)p);
     wire_free(p);
 }
@@ -143,17 +198,17 @@ void master_say_goodbye(master *m, status st, const char *text)
     bool awaits_all = m->phase < RUN && st != E_ABORTED;
     m->phase = OVER;
     say_stop(m, &stop);
-    int64_t now = clock_us(), until = now + GOODBYE_US, next = now + SAY_US;
+    say_missed(m, st);
+    int64_t now = clock_us(), next = now + SAY_US;
     net_socket **sockets = xcalloc((size_t)m->o->n_servers + 1, sizeof *sockets);
-    while (now < until && !(everybody_left(m) && (!awaits_all || everybody_came(m))) &&
-           wait_a_little(m, sockets)) {
+    while (!(everybody_left(m) && (!awaits_all || everybody_came(m)) && !misses_any(m, st)) &&
+           clock_us() - now < patience_us(m, st) && wait_a_little(m, sockets)) {
         for (int32_t i = 0; i < m->o->n_servers; i++)
             hear_server(m, &m->servers[i], &stop);
         hear_workers(m, &stop);
-        now = clock_us();
-        if (now >= next) {
+        if (clock_us() >= next) {
             say_stop(m, &stop);
-            next = now + SAY_US;
+            next = clock_us() + SAY_US;
         }
     }
     free(sockets);

@@ -38,6 +38,8 @@ static void take_failed(master *m, member *from, const Wire__Stop *s)
     status st = s->status > OK && s->status < STATUS_COUNT ? (status)s->status : E_FAIL;
     log_level level = m->o->n_endpoints == 1 ? LOG_DEBUG : LOG_ERROR; /* our own process says it */
     log_line(level, "FAILED", "task=%s code=%d %s", s->task, status_exit_code(st), s->text);
+    if (from)
+        from->told = status_exit_code(st) < 128; /* who ends for good need not hear of ours */
     if (!goes_on_without(from, st)) {
         fail_from(m, st, s->task, s->text);
     } else if (from) {
@@ -161,6 +163,7 @@ static status take_declare(master *m, const net_message *message, member *from,
     if (st == OK && !m->declaration.flat) {
         m->declaration = declared;
         from->declared = true;
+        from->sees_dir = d->sees_job_dir;
         if (declared.vocabulary)
             TRY(jobdir_keep_vocabulary(m->o->dir, declared.vocabulary, err));
         return master_try_setup(m, err);
@@ -170,6 +173,7 @@ static status take_declare(master *m, const net_message *message, member *from,
         wire_declaration_fini(&declared);
     }
     from->declared = st == OK;
+    from->sees_dir = d->sees_job_dir;
     if (st == OK)
         return master_try_setup(m, err);
     error_prepend(&why, "%s", member_name(from, name));
@@ -307,6 +311,7 @@ static status take_server_welcome(master *m, int32_t s, const wire_head *h, cons
     bool is_back = m->assign.copies && !assign_needs(&m->assign, s);
     one->life = w->life;
     one->welcomed = true;
+    one->told = false;
     one->refuses_us = 0;
     one->lineage = h->job_id == m->identity.job_id ? w->lineage : 0;
     master_note_shards(m, one, w);
@@ -364,6 +369,7 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
         st = summaries_take(m->summaries, ledger_events(m->ledger), h->step,
                             (const Wire__Histogram *)p, err);
     } else if (h->type == WIRE_FAILED) {
+        m->servers[s].told = true;
         take_failed(m, NULL, (const Wire__Stop *)p);
     } else if (h->type == WIRE_REFUSED) {
         take_server_refused(m, s, (const Wire__Refused *)p);

@@ -194,12 +194,10 @@ static void name_last_checkpoint(const master *m, status st, error *err)
         snprintf(err->text + used, sizeof err->text - used, "; there is no checkpoint yet");
 }
 
-static status build(master *m, error *err)
+static status open_sockets(master *m, error *err)
 {
-    TRY(jobdir_count_start(m->o->dir, &m->restarts, err));
     m->identity.job_id = jobdir_job_id(m->o->dir);
     m->identity.era = (uint32_t)(m->restarts + 1) << 16;
-    config_digest(m->o->config, m->digest);
     hello_pack(
         &(hello_facts){
             .config = m->o->config,
@@ -212,10 +210,18 @@ static status build(master *m, error *err)
     TRY(net_listen(m->o->net, m->o->endpoints, m->o->n_endpoints, m->o->listen_fd, &m->listener,
                    err));
     m->servers = xcalloc((size_t)m->o->n_servers, sizeof *m->servers);
-    assign_init(&m->assign, m->o->n_servers, config_int(m->o->config, "distributed.ps_replicas"));
-    m->verdict_step = -1;
     for (int32_t i = 0; i < m->o->n_servers; i++)
         TRY(net_dial(m->o->net, m->o->servers[i], &m->servers[i].socket, err));
+    return OK;
+}
+
+static status build(master *m, error *err)
+{
+    TRY(jobdir_count_start(m->o->dir, &m->restarts, err));
+    config_digest(m->o->config, m->digest);
+    TRY(open_sockets(m, err));
+    assign_init(&m->assign, m->o->n_servers, config_int(m->o->config, "distributed.ps_replicas"));
+    m->verdict_step = -1;
     m->begun_us = m->progress_us = clock_us();
     return OK;
 }
@@ -249,6 +255,17 @@ static void tell_state(const master *m, status st, const char *text)
     if (!m->superseded && st != E_ABORTED &&
         jobstate_end(m->o->dir, st, st == OK ? "" : text, &err) != OK)
         LOG_W("NO_STATE", "%s", err.text);
+}
+
+status master_dismiss(const master_options *options, error *err)
+{
+    master m = {
+        .o = options, .is_over_before = true, .restarts = jobdir_starts(options->dir)};
+    status st = open_sockets(&m, err);
+    if (st == OK)
+        master_say_goodbye(&m, OK, "it was done before");
+    unbuild(&m);
+    return st;
 }
 
 status master_run(const master_options *options, error *err)

@@ -44,6 +44,10 @@ typedef struct master_options {
     void *user;
 } master_options;
 
+/* The job was done before: says so, for distributed.end_timeout at most, to all that the cluster names
+ * besides (n_workers: without those of our own process). */
+MUST_USE status master_dismiss(const master_options *options, error *err);
+
 /* Returns OK when the job is done, E_PREEMPTED after a cut, or the first failure of any task. */
 MUST_USE status master_run(const master_options *options, error *err);
 

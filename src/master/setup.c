@@ -333,6 +333,7 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     if (m->mode.unordered && !one->ready)
         TRY(master_lend_ready(m, s, r, err));
     one->ready = true;
+    one->sees_dir = r->sees_job_dir;
     one->lineage = m->lineage;
     one->lowest = r->step;
     one->newest = r->newest;

@@ -42,6 +42,8 @@ typedef struct server {
     bool *holds;                    /* [n] shards it holds completely; NULL: it never said */
     holders *assignment;            /* [n] of that era; NULL: it said none */
     bool welcomed, ready;
+    bool sees_dir;                  /* the job dir: there it reads how the job ended */
+    bool told;                      /* how it ended */
     int64_t refuses_us;             /* since when it answers that we do not fit together; 0: it does not */
     const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
     int64_t lowest, newest;         /* versions of the parts it acts for; -1: none */
@@ -70,6 +72,7 @@ typedef struct master {
     uint32_t lineage;               /* era in which the servers last loaded their parts */
     uint32_t turns;                 /* eras after this start's first */
     bool keeps;                     /* this era: the servers go on with what they hold */
+    bool is_over_before;            /* the job was done when we started: only to say so */
     bool superseded;                /* a newer master leads the job: nobody stops because of us */
     int64_t restarts;
 

@@ -16,6 +16,8 @@
 
 static status take_stop(ps *s, const Wire__Stop *m)
 {
+    if (m->status == OK && !s->set_up)
+        LOG_I("OVER", "the master says that the job is over%s%s", m->text[0] ? ": " : "", m->text);
     s->stopped = true;
     s->outcome = m->status < STATUS_COUNT ? (status)m->status : E_FAIL;
     if (s->outcome != OK)

@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/store/jobend.h"
 #include "common/wire/hello.h"
 #include "worker/share.h"
 
@@ -61,13 +62,14 @@ status worker_dial_master(worker *w, const char *endpoint, error *err)
     return net_dial(w->o->net, w->master_endpoint, &w->master, err);
 }
 
-static status declare(worker *w, error *err)
+static status declare(worker *w, const char *dir_token, error *err)
 {
     Wire__Declaration m;
     wire_declaration_fill(w->variants.flat, dataset_examples(w->variants.data), &m);
     const char *vocabulary = dataset_vocabulary(w->variants.data);
     if (vocabulary)
         m.vocabulary = (char *)(uintptr_t)vocabulary;
+    m.sees_job_dir = jobend_sees(w->o->job_dir, dir_token);
     status st = worker_say_proto(w, WIRE_DECLARE, 0, (tree_node){.level = 0}, &m.base, err);
     wire_declaration_clear(&m);
     return st;
@@ -81,7 +83,7 @@ static status take_welcome(worker *w, const wire_head *h, const Wire__Welcome *m
     w->identity.incarnation = m->incarnation;
     w->welcomed = true;
     if (m->declare)
-        TRY(declare(w, err));
+        TRY(declare(w, m->dir_token, err));
     bool is_current = w->has_view && h->era == w->identity.era;
     return is_current ? worker_report_all(w, err) : OK;
 }
@@ -129,6 +131,8 @@ static status take_view(worker *w, const wire_head *h, const Wire__View *m, erro
 
 static void take_stop(worker *w, const Wire__Stop *m)
 {
+    if (m->status == OK && !w->has_view)
+        LOG_I("OVER", "the master says that the job is over%s%s", m->text[0] ? ": " : "", m->text);
     w->stopped = true;
     w->outcome = m->status < STATUS_COUNT ? (status)m->status : E_FAIL;
     if (w->outcome != OK)

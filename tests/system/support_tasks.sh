@@ -53,13 +53,13 @@ background() {
     tasks="$tasks $name=$!"
 }
 
-# task TYPE INDEX [OPTION...]: a task of $cluster that works on $dir/job
+# task TYPE INDEX [OPTION...]: a task of $cluster that works on $job_dir, or else $dir/job
 task() {
     type=$1 index=$2
     shift 2
     background "$type.$index" \
         env TF_CONFIG="{\"cluster\": $cluster, \"task\": {\"type\": \"$type\", \"index\": $index}}" \
-        "$TEQUIO" train "$dir/config.jsonnet" --job-dir "$dir/job" "$@"
+        "$TEQUIO" train "$dir/config.jsonnet" --job-dir "${job_dir:-$dir/job}" "$@"
 }
 
 # all_tasks WORKERS SERVERS [OPTION...]: every task of such a cluster, servers first

@@ -334,6 +334,17 @@ static status dismiss(play *p, status why, error *err)
     return st == OK ? OK : FAIL(err, st, "%s", own.text);
 }
 
+/* Of a cluster that is named: the same. Tasks of a local launcher, which has opened our socket, see the
+ * job dir. */
+static status dismiss_cluster(play *p, error *err)
+{
+    if (p->is_alone || p->listen_fd >= 0)
+        return OK;
+    TRY(open_net(p, err));
+    TRY(choose_endpoints(p, err));
+    return play_dismissal(p, err);
+}
+
 /* --- doing it --- */
 
 static status run_roles(play *p, error *err)
@@ -412,7 +423,7 @@ static status run_task(play *p, error *err)
     err = err ? err : &mine;
     status st = prepare_dir(p, &done, err);
     if (st != OK || done)
-        return is_of_ranks(p) ? dismiss(p, st, err) : st;
+        return is_of_ranks(p) ? dismiss(p, st, err) : st == OK ? dismiss_cluster(p, err) : st;
     st = pretrained_begin(p->o->config, p->dir, err);
     if (st == OK)
         st = run_roles(p, err);

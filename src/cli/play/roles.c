@@ -25,33 +25,47 @@ static void show_progress(void *user, const master_progress *m)
                   clock_us());
 }
 
-status play_master(play *p, error *err)
+/* Where it listens, and whom it knows. */
+static master_options master_place(const play *p, const char *endpoints[2])
 {
-    const char *endpoints[2] = {"inproc://master"};
-    size_t n = 1;
+    size_t n = 0;
+    endpoints[n++] = "inproc://master";
     if (p->listen)
         endpoints[n++] = p->listen;
+    return (master_options){
+        .config = p->o->config,
+        .net = p->net,
+        .endpoints = endpoints,
+        .n_endpoints = n,
+        .listen_fd = p->listen_fd,
+        .relay_address = p->relay,
+        .servers = (const char *const *)p->servers,
+        .n_servers = p->n_servers,
+        .first_server = p->first_server,
+        .dir = p->dir,
+        .n_workers = play_count_workers(p),
+    };
+}
+
+status play_dismissal(play *p, error *err)
+{
+    const char *endpoints[2];
+    master_options o = master_place(p, endpoints);
+    o.n_workers -= p->plays_worker && o.n_workers;
+    return master_dismiss(&o, err);
+}
+
+status play_master(play *p, error *err)
+{
+    const char *endpoints[2];
+    master_options o = master_place(p, endpoints);
+    o.evaluates = p->evaluates;
+    o.stop = p->o->stop;
+    o.abort = &p->abort;
+    o.progress = show_progress;
+    o.user = p;
     progress_init(&p->progress, p->o->progress);
-    status st = master_run(
-        &(master_options){
-            .config = p->o->config,
-            .net = p->net,
-            .endpoints = endpoints,
-            .n_endpoints = n,
-            .listen_fd = p->listen_fd,
-            .relay_address = p->relay,
-            .servers = (const char *const *)p->servers,
-            .n_servers = p->n_servers,
-            .first_server = p->first_server,
-            .dir = p->dir,
-            .n_workers = play_count_workers(p),
-            .evaluates = p->evaluates,
-            .stop = p->o->stop,
-            .abort = &p->abort,
-            .progress = show_progress,
-            .user = p,
-        },
-        err);
+    status st = master_run(&o, err);
     progress_finish(&p->progress);
     if (st != OK)
         atomic_store(&p->evaluator_stop, true);

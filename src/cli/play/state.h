@@ -67,6 +67,7 @@ struct play {
 int32_t play_count_workers(const play *p);
 
 /* A role each, until it ends. */
+MUST_USE status play_dismissal(play *p, error *err);    /* a job that was done before */
 MUST_USE status play_master(play *p, error *err);
 MUST_USE status play_worker(play *p, error *err);
 MUST_USE status play_ps(play *p, error *err);

@@ -7,6 +7,7 @@
 #include "common/store/jobstate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool has_job(const char *job_dir)
 {
@@ -14,6 +15,17 @@ static bool has_job(const char *job_dir)
     bool is_there = fs_exists(path);
     free(path);
     return is_there;
+}
+
+bool jobend_sees(const char *job_dir, const char *token)
+{
+    jobdir *d = NULL;
+    if (!job_dir || !has_job(job_dir) || jobdir_open(job_dir, &d, NULL) != OK)
+        return false;
+    const char *found = jobdir_token(d);
+    bool sees = found && found[0] && strcmp(found, token) == 0;
+    jobdir_close(&d);
+    return sees;
 }
 
 static bool is_ours(const jobend_seeker *who, const jobdir *d)

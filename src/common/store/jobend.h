@@ -24,6 +24,9 @@ typedef struct jobend_seeker {
     int64_t start;          /* of the master it knew last */
 } jobend_seeker;
 
+/* Whether the job dir seen here is the one with that token. */
+bool jobend_sees(const char *job_dir, const char *token);
+
 /* *ret_is_over with OK: the job is done, which is said. Otherwise what its master ended with, and why. */
 MUST_USE status jobend_look(const jobend_seeker *who, bool *ret_is_over, error *err);
 

@@ -102,7 +102,7 @@ status members_hello(members *m, const Wire__Hello *hello, const net_message *me
     *ret_changed = new_life || !one->alive;
     if (new_life) {
         one->incarnation = ++m->incarnations;
-        one->whole = one->declared = false;
+        one->whole = one->declared = one->told = false;
     }
     one->alive = true;
     one->suspect = one->refused = false;
@@ -155,6 +155,18 @@ void members_lost(members *m, int connection)
     for (size_t i = 0; i < m->n_guests; i++)
         if (m->guests[i].connection == connection)
             m->guests[i].connection = -1;
+}
+
+bool members_return(members *m, bool trainer, uint32_t index, const net_message *by)
+{
+    member *one = find(m, trainer, index);
+    if (!one)
+        return false;
+    one->peer = by->from;
+    one->connection = by->connection;
+    one->alive = one->told = true;
+    one->suspect = false;
+    return true;
 }
 
 bool members_have_guests(const members *m)

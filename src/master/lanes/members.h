@@ -19,6 +19,8 @@ typedef struct member {
     bool refused;                   /* its declaration is not the job's: nothing it says counts */
     bool whole;                     /* was there when the era began, or holds a version since */
     bool declared;                  /* what this life of it declared is the job's */
+    bool sees_dir;                  /* the job dir: there it reads how the job ended */
+    bool told;                      /* how it ended */
     bool trainer;
     uint32_t index;
     uint64_t life;
@@ -75,6 +77,8 @@ uint32_t members_of_others(const members *m);   /* of the living, but for the ma
 void members_met(members *m, bool trainer, uint32_t index, int connection);
 void members_lost(members *m, int connection);  /* of a guest: it has left */
 size_t members_came(const members *m);          /* members and guests, living or not */
+/* A member is here again, in whatever life, to be told how the job ended; false: it never was one. */
+bool members_return(members *m, bool trainer, uint32_t index, const net_message *by);
 bool members_have_guests(const members *m);     /* who have not left */
 bool members_all_declared(const members *m);    /* of the living */
 uint32_t members_lanes(const members *m);

@@ -8,6 +8,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/wire/hello.h"
 
 #include <stdlib.h>
 
@@ -103,6 +104,11 @@ static void say_missed(const master *m, status st)
               name, master_option(m, "distributed.end_timeout"));
 }
 
+static bool all_have_heard(const master *m, status st, bool awaits_all)
+{
+    return everybody_left(m) && (!awaits_all || everybody_came(m)) && !misses_any(m, st);
+}
+
 static int64_t patience_us(const master *m, status st)
 {
     return m->is_over_before || misses_any(m, st)
@@ -140,6 +146,16 @@ static void hear_server(master *m, server *s, const Wire__Stop *stop)
             master_say_hello(m, s);
 }
 
+/* Only the end of a connection that is admitted is told. */
+static void note_hello(master *m, const net_message *message, const Wire__Hello *hello)
+{
+    task who;
+    if (hello_check(hello, m->o->config, (task){.role = ROLE_MASTER}, &who, NULL) == OK)
+        net_admit(m->listener, message->connection);
+    if (!members_return(&m->members, hello->trainer, hello->index, message))
+        members_met(&m->members, hello->trainer, hello->index, message->connection);
+}
+
 /* Who says hello is told, and leaves then; who says that it failed leaves by itself. */
 static void note_guest(master *m, const net_message *message)
 {
@@ -150,11 +166,9 @@ static void note_guest(master *m, const net_message *message)
         (h.type != WIRE_HELLO && h.type != WIRE_FAILED) ||
         wire_unpack(h.type, net_payload_data(&message->payload), bytes, &p, NULL) != OK)
         return;
-    const Wire__Hello *hello = (const Wire__Hello *)p;
-    if (h.type == WIRE_HELLO &&
-        !members_return(&m->members, hello->trainer, hello->index, message))
-        members_met(&m->members, hello->trainer, hello->index, message->connection);
-    if (h.type == WIRE_FAILED)
+    if (h.type == WIRE_HELLO)
+        note_hello(m, message, (const Wire__Hello *)p);
+    else
         master_note_failed(m, (const Wire__Stop *)p);
     wire_free(p);
 }
@@ -201,8 +215,8 @@ void master_say_goodbye(master *m, status st, const char *text)
     say_missed(m, st);
     int64_t now = clock_us(), next = now + SAY_US;
     net_socket **sockets = xcalloc((size_t)m->o->n_servers + 1, sizeof *sockets);
-    while (!(everybody_left(m) && (!awaits_all || everybody_came(m)) && !misses_any(m, st)) &&
-           clock_us() - now < patience_us(m, st) && wait_a_little(m, sockets)) {
+    while (!all_have_heard(m, st, awaits_all) && clock_us() - now < patience_us(m, st) &&
+           wait_a_little(m, sockets)) {
         for (int32_t i = 0; i < m->o->n_servers; i++)
             hear_server(m, &m->servers[i], &stop);
         hear_workers(m, &stop);
@@ -212,4 +226,6 @@ void master_say_goodbye(master *m, status st, const char *text)
         }
     }
     free(sockets);
+    if ((m->is_over_before || misses_any(m, st)) && !all_have_heard(m, st, awaits_all))
+        LOG_W("NOT_HEARD", "some have not heard within distributed.end_timeout that the job is over");
 }

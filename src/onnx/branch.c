@@ -25,35 +25,12 @@ static status walk_branch(call *c, const char *name, slot *ret, error *err)
     return st;
 }
 
-/*
- * Operators that may give what is not finite, or have a slope that is not, at finite operands: a
- * program branches to stay away from there. In the branch that is not taken they would be computed
- * all the same, and zero times infinity is no number. Others move state.
- */
+/* What only one branch is to compute would be computed all the same: zero times what is not finite
+ * is no number, and state would move. */
 static bool is_harmless(graph_op op)
 {
-    switch (op) {
-    case OP_DIV:
-    case OP_MOD:
-    case OP_POW:
-    case OP_EXP:
-    case OP_LOG:
-    case OP_SQRT:
-    case OP_RECIPROCAL:
-    case OP_TAN:
-    case OP_ASIN:
-    case OP_ACOS:
-    case OP_SINH:
-    case OP_COSH:
-    case OP_ACOSH:
-    case OP_ATANH:
-    case OP_REDUCE_LOG_SUM:
-    case OP_LP_POOL:
-    case OP_BATCH_NORMALIZATION:
-        return false;
-    default:
-        return true;
-    }
+    const graph_op_info *info = graph_op_of(op);
+    return info->traits & OP_TOTAL && !info->state;
 }
 
 /* An integer divided by zero is some integer; a float may be divided by constants. */

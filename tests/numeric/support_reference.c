@@ -220,8 +220,8 @@ static void run_plain(graph_op op, const ref_tensor *in, int32_t n_in, const ref
     case OP_RESHAPE:
         memcpy(out->x, in->x, (size_t)out->n * sizeof(double));
         return;
-#define SMOOTH(ID, name, onnx, reads, attr) case OP_##ID:
-#define STEP(ID, name, onnx)                case OP_##ID:
+#define SMOOTH(ID, ...) case OP_##ID:
+#define STEP(ID, ...)   case OP_##ID:
 #include "graph/unary.def"
     case OP_NEG:
         return ref_unary(op, in, out, attr);

@@ -76,7 +76,7 @@ static status run_accuracy(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_accuracy(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_accuracy(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     const graph_shape *scores = &node_in(n, 0)->shape;

@@ -123,7 +123,7 @@ static void choose_type(along_state *s, dtype t, bool sums)
         s->pick = t == DT_F32 ? pick_f32 : t == DT_I64 ? pick_i64 : pick_i32;
 }
 
-status plan_along(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_along(backend_program *p, cpu_node *n, error *err)
 {
     const graph_value *x = node_in(n, 0);
     if (x->dtype != DT_F32 && x->dtype != DT_I64 && x->dtype != DT_I32)

@@ -287,7 +287,7 @@ static status run_attention(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_attention(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_attention(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     attention_state *s = attention_state_new(p, n, 0);

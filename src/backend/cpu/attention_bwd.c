@@ -275,7 +275,7 @@ static status run_attention_bwd(const cpu_node *n, const cpu_call *c, error *err
     return OK;
 }
 
-status plan_attention_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_attention_bwd(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     attention_state *s = attention_state_new(p, n, 3);

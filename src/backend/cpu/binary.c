@@ -68,7 +68,7 @@ static broadcast_loop power_of(const graph_value *exponent)
     return NULL;
 }
 
-status plan_binary(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_binary(backend_program *p, cpu_node *n, error *err)
 {
     static const typed_loops fmod_loops = {loop_mod_f32, loop_fmod_i64, loop_fmod_i32,
                                            loop_fmod_u8};

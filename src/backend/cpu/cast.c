@@ -32,7 +32,7 @@ static const broadcast_loop loops[DTYPE_COUNT][DTYPE_COUNT] = {
     [DT_U8] = TO(u8),   [DT_BOOL] = TO(u8),
 };
 
-status plan_cast(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_cast(backend_program *p, cpu_node *n, error *err)
 {
     dtype from = node_in(n, 0)->dtype, to = node_out(n, 0)->dtype;
     if (!loops[from][to])

@@ -57,7 +57,7 @@ static broadcast_loop question_of(const graph_node *n)
     }
 }
 
-status plan_compare(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_compare(backend_program *p, cpu_node *n, error *err)
 {
     dtype t = node_in(n, 0)->dtype;
     if (dtype_is_half(t) || t == DT_F64)

@@ -100,7 +100,7 @@ static status run_conv(const cpu_node *n, const cpu_call *c, error *err)
     return node_execute(s->conv, c->scratch, err);
 }
 
-status plan_conv(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_conv(backend_program *p, cpu_node *n, error *err)
 {
     conv_layouts l;
     TRY(describe(p, n, MAKES_Y, &node_in(n, 0)->shape, &node_in(n, 1)->shape,
@@ -145,7 +145,7 @@ static status plan_to_data(backend_program *p, cpu_node *n, bool plain, conv_sta
     return OK;
 }
 
-status plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err)
 {
     conv_state *s;
     return plan_to_data(p, n, false, &s, err);
@@ -182,7 +182,7 @@ static status run_transpose(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_conv_transpose(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_conv_transpose(backend_program *p, cpu_node *n, error *err)
 {
     conv_state *s;
     TRY(plan_to_data(p, n, false, &s, err));
@@ -204,7 +204,7 @@ static status run_bwd_weights(const cpu_node *n, const cpu_call *c, error *err)
     return node_execute(conv, c->scratch, err);
 }
 
-status plan_conv_bwd_weights(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_conv_bwd_weights(backend_program *p, cpu_node *n, error *err)
 {
     const conv_attr *a = n->node->attr;
     conv_layouts l;

@@ -84,20 +84,13 @@ static dropout_state *state_new(backend_program *p, const cpu_node *n)
     return s;
 }
 
-status plan_dropout(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_dropout(backend_program *p, cpu_node *n, error *err)
 {
-    if (node_in(n, 1)->dtype != DT_I64)
+    bool backward = n->node->op == OP_DROPOUT_BWD;
+    if (!backward && node_in(n, 1)->dtype != DT_I64)
         return FAIL(err, E_UNSUPPORTED, "a batch id in %s, known is int64",
                     dtype_name(node_in(n, 1)->dtype));
-    n->body = run_dropout;
-    n->state = state_new(p, n);
-    return OK;
-}
-
-status plan_dropout_bwd(backend_program *p, cpu_node *n, error *err)
-{
-    (void)err;
-    n->body = run_dropout_bwd;
+    n->body = backward ? run_dropout_bwd : run_dropout;
     n->state = state_new(p, n);
     return OK;
 }

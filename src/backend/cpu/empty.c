@@ -22,7 +22,7 @@ static status run_empty(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_empty(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_empty(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     double value[EMPTY_OUT];

@@ -78,7 +78,7 @@ static status run_to_half(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_to_half(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_to_half(backend_program *p, cpu_node *n, error *err)
 {
     int64_t *elements = arena_alloc(p->arena, sizeof *elements);
     TRY(node_follow(p, n, 1, true, elements, err));

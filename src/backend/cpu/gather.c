@@ -36,7 +36,7 @@ static status run_pick(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_pick(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_gather(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     begin_state(p, n);
@@ -54,7 +54,7 @@ static status run_gather_bwd(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_gather_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_gather_bwd(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     begin_state(p, n)->combine = picks_combiner(SCATTER_ADD, DT_F32);
@@ -71,7 +71,7 @@ static status run_put(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_put(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_scatter(backend_program *p, cpu_node *n, error *err)
 {
     gather_state *s = begin_state(p, n);
     dtype t = node_in(n, 0)->dtype;

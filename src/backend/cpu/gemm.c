@@ -123,7 +123,7 @@ static void broadcast_c(gemm_state *s, const graph_shape *c)
     s->c_row = rows > 1 ? columns : 0;
 }
 
-status plan_gemm(backend_program *p, cpu_node *n, error *err)
+static status plan_gemm(backend_program *p, cpu_node *n, error *err)
 {
     const gemm_attr *attr = n->node->attr;
     const graph_shape *a = &node_in(n, 0)->shape, *y = &node_out(n, 0)->shape;
@@ -200,7 +200,7 @@ static const int64_t *begins_of(arena *mem, const matmul_shape *s, const int64_t
     return ret;
 }
 
-status plan_matmul(backend_program *p, cpu_node *n, error *err)
+static status plan_matmul(backend_program *p, cpu_node *n, error *err)
 {
     matmul_shape shape =
         matmul_shape_of(&node_in(n, 0)->shape, &node_in(n, 1)->shape, n->node->attr);
@@ -223,4 +223,9 @@ status plan_matmul(backend_program *p, cpu_node *n, error *err)
     n->body = run_matmul;
     n->state = s;
     return OK;
+}
+
+status cpu_plan_product(backend_program *p, cpu_node *n, error *err)
+{
+    return n->node->op == OP_GEMM ? plan_gemm(p, n, err) : plan_matmul(p, n, err);
 }

@@ -159,7 +159,7 @@ static void plan_any(backend_program *p, cpu_node *n, const graph_shape *x, cons
     n->state = s;
 }
 
-status plan_grid_sample(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_grid_sample(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     plan_any(p, n, &node_in(n, 0)->shape, &node_in(n, 1)->shape);
@@ -167,7 +167,7 @@ status plan_grid_sample(backend_program *p, cpu_node *n, error *err)
     return OK;
 }
 
-status plan_grid_sample_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_grid_sample_bwd(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     plan_any(p, n, &node_in(n, 1)->shape, &node_in(n, 2)->shape);

@@ -199,7 +199,7 @@ static status run_norm_bwd(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_group_norm(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_group_norm(backend_program *p, cpu_node *n, error *err)
 {
     bool backward = n->node->op == OP_GROUP_NORMALIZATION_BWD;
     const group_norm_attr *a = n->node->attr;

@@ -145,7 +145,7 @@ static status run_loss(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_loss(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_loss(backend_program *p, cpu_node *n, error *err)
 {
     TRY(plan_any(p, n, node_in(n, 0), node_in(n, 1), err));
     n->body = run_loss;
@@ -236,7 +236,7 @@ static status run_loss_bwd(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_loss_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_loss_bwd(backend_program *p, cpu_node *n, error *err)
 {
     TRY(plan_any(p, n, node_in(n, 0), node_in(n, 2), err));
     const loss_state *s = n->state;

@@ -82,7 +82,7 @@ static status run_lp_pool_bwd(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_lp_pool(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_lp_pool(backend_program *p, cpu_node *n, error *err)
 {
     bool forward = n->node->op == OP_LP_POOL;
     const pool_attr *a = n->node->attr;

@@ -137,7 +137,7 @@ static status run_lrn_bwd(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_lrn(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_lrn(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     const lrn_attr *a = n->node->attr;

@@ -61,7 +61,7 @@ static status run_norm(const cpu_node *n, const cpu_call *c, error *err)
     return node_execute(s->primitive, (char *)c->scratch + 2 * s->stat_bytes, err);
 }
 
-status plan_batch_norm(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_batch_norm(backend_program *p, cpu_node *n, error *err)
 {
     norm_state *s = state_new(p, n);
     const shim_layout *x = p->layout[n->node->in[0]];
@@ -88,7 +88,7 @@ static status run_norm_bwd(const cpu_node *n, const cpu_call *c, error *err)
     return node_execute(s->primitive, (char *)c->scratch + used, err);
 }
 
-status plan_batch_norm_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_batch_norm_bwd(backend_program *p, cpu_node *n, error *err)
 {
     norm_state *s = state_new(p, n);
     const shim_layout *x = p->layout[n->node->in[0]];

@@ -63,7 +63,7 @@ static status run_one_hot(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_one_hot(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_one_hot(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     const one_hot_attr *a = n->node->attr;

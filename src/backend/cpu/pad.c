@@ -91,7 +91,7 @@ static int64_t *map_of(backend_program *p, const pad_attr *a, int32_t axis, int6
     return from;
 }
 
-status plan_pad(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_pad(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     const pad_attr *a = n->node->attr;

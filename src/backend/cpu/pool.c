@@ -187,7 +187,7 @@ static status plan_hanging_pool(backend_program *p, cpu_node *n, const shim_wind
     return OK;
 }
 
-status plan_pool(backend_program *p, cpu_node *n, error *err)
+static status plan_forward(backend_program *p, cpu_node *n, error *err)
 {
     const graph_shape *x = &node_in(n, 0)->shape, *y = &node_out(n, 0)->shape;
     shim_window w;
@@ -283,7 +283,7 @@ static status plan_mean_bwd(backend_program *p, cpu_node *n, const shim_window *
     return shim_mean_pool_bwd(p->shim, kind_of(n), w, src, dst, ret, err);
 }
 
-status plan_pool_bwd(backend_program *p, cpu_node *n, error *err)
+static status plan_backward(backend_program *p, cpu_node *n, error *err)
 {
     const graph_shape *x = &node_out(n, 0)->shape, *y = &node_in(n, 0)->shape;
     shim_window w;
@@ -302,4 +302,10 @@ status plan_pool_bwd(backend_program *p, cpu_node *n, error *err)
     n->in[0].want = shim_layout_of(pool, SHIM_DIFF_DST);
     n->out[0].want = shim_layout_of(pool, SHIM_DIFF_SRC);
     return OK;
+}
+
+status cpu_plan_pool(backend_program *p, cpu_node *n, error *err)
+{
+    bool backward = graph_op_of(n->node->op)->traits & OP_BACKWARD;
+    return backward ? plan_backward(p, n, err) : plan_forward(p, n, err);
 }

@@ -93,9 +93,9 @@ MUST_USE status node_follow(backend_program *p, cpu_node *n, int n_in, bool zero
 const shim_layout *node_wished_layout(const backend_program *p, graph_val v);
 
 /* Whether it has an operand without elements and makes elements whose value that alone decides;
- * then plan_empty is its plan function (empty.c). */
+ * then cpu_plan_empty is its plan function (empty.c). */
 bool node_is_empty(const cpu_node *n);
-MUST_USE status plan_empty(backend_program *p, cpu_node *n, error *err);
+MUST_USE status cpu_plan_empty(backend_program *p, cpu_node *n, error *err);
 
 /* After the plan function: fixes the layouts of the outputs, places reorders and scratch. */
 MUST_USE status node_finish(backend_program *p, cpu_node *n, error *err);
@@ -116,60 +116,9 @@ bool node_begin_sum(const cpu_node *n, const cpu_call *c);
 /* Bodies' home: backend_kernel.run */
 status node_run(void *state, void *const *addresses, void *workspace, error *err);
 
-/* One line per family: the file of the same name. */
-MUST_USE status plan_conv(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_conv_transpose(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_conv_bwd_data(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_conv_bwd_weights(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_random(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_roi_align(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_recurrent(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_recurrent_bwd(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_pool(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_pool_bwd(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_lp_pool(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_group_norm(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_lrn(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_batch_norm(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_batch_norm_bwd(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_row_norm(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_row_norm_bwd(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_attention(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_attention_bwd(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_rotary(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_to_half(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_gemm(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_matmul(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_binary(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_compare(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_where(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_cast(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_unary(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_softmax(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_softmax_bwd(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_loss(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_loss_bwd(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_accuracy(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_dropout(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_dropout_bwd(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_copy(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_move(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_slice_bwd(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_concat(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_gather_bwd(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_pick(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_put(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_pad(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_resample(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_grid_sample(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_grid_sample_bwd(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_trilu(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_one_hot(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_reverse_sequence(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_top_k(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_zero(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_along(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_reduce_prod_bwd(backend_program *p, cpu_node *n, error *err);
-MUST_USE status plan_reduce(backend_program *p, cpu_node *n, error *err);
+/* The plan functions of ops.def's families. */
+#define OP(ID, name, fewest, most, outputs, traits, family, ...)                                   \
+    MUST_USE status cpu_plan_##family(backend_program *p, cpu_node *n, error *err);
+#include "graph/ops.def"
 
 #endif

@@ -82,7 +82,7 @@ static status run_random(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_random(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_random(backend_program *p, cpu_node *n, error *err)
 {
     (void)p;
     (void)err;

@@ -367,18 +367,11 @@ static void plan_pass(backend_program *p, cpu_node *n, bool backward)
     n->state = s;
 }
 
-status plan_recurrent(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_recurrent(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
-    plan_pass(p, n, false);
-    n->body = run_recurrent;
-    return OK;
-}
-
-status plan_recurrent_bwd(backend_program *p, cpu_node *n, error *err)
-{
-    (void)err;
-    plan_pass(p, n, true);
-    n->body = run_recurrent_bwd;
+    bool backward = graph_op_of(n->node->op)->traits & OP_BACKWARD;
+    plan_pass(p, n, backward);
+    n->body = backward ? run_recurrent_bwd : run_recurrent;
     return OK;
 }

@@ -178,7 +178,7 @@ static bool is_fold(graph_op op)
            op == OP_REDUCE_LOG_SUM_EXP;
 }
 
-status plan_reduce(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_reduce(backend_program *p, cpu_node *n, error *err)
 {
     dtype t = node_in(n, 0)->dtype;
     if (t == DT_I64 || t == DT_I32)

@@ -204,7 +204,7 @@ static status run_prod_bwd(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_reduce_prod_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_reduce_prod_bwd(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     reduce_space *s = arena_alloc(p->arena, sizeof *s);

@@ -114,7 +114,7 @@ static status run_resample(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_resample(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_resample(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     passes *s = arena_alloc(p->arena, sizeof *s);

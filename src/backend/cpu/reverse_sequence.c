@@ -58,7 +58,7 @@ static status run_sequence(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_reverse_sequence(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_reverse_sequence(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     const graph_value *x = node_in(n, 0);

@@ -94,7 +94,7 @@ static status run_roi_align_bwd(const cpu_node *n, const cpu_call *c, error *err
     return OK;
 }
 
-status plan_roi_align(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_roi_align(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     bool backward = n->node->op == OP_ROI_ALIGN_BWD;

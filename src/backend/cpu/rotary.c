@@ -66,7 +66,7 @@ static status run_rotary(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_rotary(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_rotary(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     const graph_shape *x = &node_in(n, 0)->shape;

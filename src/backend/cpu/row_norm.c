@@ -215,7 +215,7 @@ static row_norm_state *state_new(backend_program *p, const cpu_node *n)
     return s;
 }
 
-status plan_row_norm(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_row_norm(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     n->body = run_row_norm;
@@ -223,7 +223,7 @@ status plan_row_norm(backend_program *p, cpu_node *n, error *err)
     return OK;
 }
 
-status plan_row_norm_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_row_norm_bwd(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     row_norm_state *s = state_new(p, n);

@@ -17,7 +17,7 @@ static status run_straighten(const cpu_node *n, const cpu_call *c, error *err)
 
 /* Identity goes along with its input's layout; the alias operators need row-major bytes and make
  * them themselves where they have to. */
-status plan_copy(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_copy(backend_program *p, cpu_node *n, error *err)
 {
     const graph_value *x = node_in(n, 0);
     const shim_layout *own = p->layout[n->node->in[0]], *plain;
@@ -64,7 +64,7 @@ static axes axes_of_move(const cpu_node *n, int64_t *ret_first)
     return axes_of_slice(x, y, n->node->attr, false, ret_first);
 }
 
-status plan_move(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_move(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     move_state *s = arena_alloc(p->arena, sizeof *s);
@@ -91,7 +91,7 @@ static status run_slice_bwd(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_slice_bwd(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_slice_bwd(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     move_state *s = arena_alloc(p->arena, sizeof *s);
@@ -122,7 +122,7 @@ static status run_concat(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_concat(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_concat(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     const graph_value *y = node_out(n, 0);
@@ -151,7 +151,7 @@ static status run_zero(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_zero(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_zero(backend_program *p, cpu_node *n, error *err)
 {
     (void)p;
     (void)err;

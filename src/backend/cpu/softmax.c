@@ -258,18 +258,10 @@ static softmax_state *state_new(backend_program *p, const cpu_node *n)
     return s;
 }
 
-status plan_softmax(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_softmax(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
-    n->body = run_softmax;
-    n->state = state_new(p, n);
-    return OK;
-}
-
-status plan_softmax_bwd(backend_program *p, cpu_node *n, error *err)
-{
-    (void)err;
-    n->body = run_softmax_bwd;
+    n->body = graph_op_of(n->node->op)->traits & OP_BACKWARD ? run_softmax_bwd : run_softmax;
     n->state = state_new(p, n);
     return OK;
 }

@@ -115,7 +115,7 @@ static status run_top_k(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_top_k(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_top_k(backend_program *p, cpu_node *n, error *err)
 {
     const top_k_attr *a = n->node->attr;
     const graph_value *x = node_in(n, 0);

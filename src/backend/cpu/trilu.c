@@ -47,7 +47,7 @@ static status run_trilu(const cpu_node *n, const cpu_call *c, error *err)
     return OK;
 }
 
-status plan_trilu(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_trilu(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     const trilu_attr *a = n->node->attr;

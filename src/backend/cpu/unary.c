@@ -57,9 +57,8 @@ SIMD_CLONES static void loop_relu_bwd_of_rounded(float *y, const float *a, const
 
 static const unary_loop loops[OP_COUNT] = {
     [OP_NEG] = loop_neg,
-#define SMOOTH(ID, name, onnx, reads, attr)                                                        \
-    [OP_##ID] = loop_##name, [OP_##ID##_BWD] = loop_##name##_bwd,
-#define STEP(ID, name, onnx) [OP_##ID] = loop_##name,
+#define SMOOTH(ID, name, ...) [OP_##ID] = loop_##name, [OP_##ID##_BWD] = loop_##name##_bwd,
+#define STEP(ID, name, onnx)  [OP_##ID] = loop_##name,
 #include "graph/unary.def"
 };
 
@@ -121,7 +120,7 @@ static bool zero_stays(const unary_state *s)
     return y == 0.0f;
 }
 
-status plan_unary(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_unary(backend_program *p, cpu_node *n, error *err)
 {
     unary_state *s = arena_alloc(p->arena, sizeof *s);
     choose_loop(s, n);

@@ -26,7 +26,7 @@ SIMD_CLONES BROADCAST_3(loop_where_4, uint8_t, uint32_t, a ? b : c)
     }
 }
 
-status plan_where(backend_program *p, cpu_node *n, error *err)
+status cpu_plan_where(backend_program *p, cpu_node *n, error *err)
 {
     switch (n->node->op) {
     case OP_MAX_BWD:

@@ -11,20 +11,18 @@
 
 /* The columns of ops.def as constants, so that OP_ROW can fill an op's struct from its row. */
 enum {
-#define OP(ID, name, fewest, most, outputs, traits)                                                \
+#define OP(ID, name, fewest, most, outputs, traits, ...)                                           \
     ROW_##ID##_FEWEST = (fewest), ROW_##ID##_MOST = (most), ROW_##ID##_OUT = (outputs),            \
     ROW_##ID##_TRAITS = (traits),
 #include "graph/ops.def"
-#undef OP
 };
 
 #define OP_ROW(ID)                                                                                 \
     .op = OP_##ID, .min_in = ROW_##ID##_FEWEST, .max_in = ROW_##ID##_MOST,                         \
     .n_out = ROW_##ID##_OUT, .traits = ROW_##ID##_TRAITS
 
-#define OP(ID, name, fewest, most, outputs, traits) extern const graph_op_info graph_op_##name;
+#define OP(ID, name, ...) extern const graph_op_info graph_op_##name;
 #include "graph/ops.def"
-#undef OP
 
 /* Text of a shape, living as long as the enclosing block. */
 #define SHAPE(s) graph_shape_text((s), (char[SHAPE_TEXT]){0}, SHAPE_TEXT)

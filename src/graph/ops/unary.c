@@ -12,7 +12,7 @@ static const struct slope {
     graph_op bwd;
     saved reads;
 } slopes[OP_COUNT] = {
-#define SMOOTH(ID, name, onnx, reads, attr) [OP_##ID] = {OP_##ID##_BWD, reads},
+#define SMOOTH(ID, name, onnx, reads, ...) [OP_##ID] = {OP_##ID##_BWD, reads},
 #define STEP(ID, name, onnx)
 #include "graph/unary.def"
 };
@@ -55,7 +55,7 @@ static status step_grad(graph *g, int32_t node, const graph_val *dout, const boo
 }
 
 /* clang-format off */
-#define SMOOTH(ID, name_, onnx, reads, attr)                                                       \
+#define SMOOTH(ID, name_, onnx, reads, attr, ...)                                                  \
     const graph_op_info graph_op_##name_ = {                                                       \
         OP_ROW(ID), .name = onnx, .attr_bytes = attr, .infer = rule_unary, .grad = smooth_grad,    \
     };                                                                                             \

@@ -45,7 +45,7 @@ static const struct {
     bool has_attr;
 } unary[] = {
     {OP_NEG, "neg", 1, false},
-#define SMOOTH(ID, name, onnx, reads, attr)                                                        \
+#define SMOOTH(ID, name, onnx, reads, attr, ...)                                                   \
     {OP_##ID, #name, 1, (attr) != 0}, {OP_##ID##_BWD, #name "_bwd", 2, (attr) != 0},
 #define STEP(ID, name, onnx) {OP_##ID, #name, 1, false},
 #include "graph/unary.def"

@@ -8,90 +8,16 @@
 
 #include <cmocka.h>
 
-static const bool exact[OP_COUNT] = {
-    [OP_ADD] = true,
-    [OP_AND] = true,
-    [OP_ARG_MAX] = true,
-    [OP_ARG_MIN] = true,
-    [OP_CAST] = true,
-    [OP_CONCAT] = true,
-    [OP_DIV] = true,
-    [OP_DROPOUT] = true,
-    [OP_DROPOUT_BWD] = true,
-    [OP_EQUAL] = true,
-    [OP_EXPAND] = true,
-    [OP_FLATTEN] = true,
-    [OP_GATHER] = true,
-    [OP_GATHER_BWD] = true,
-    [OP_GATHER_ELEMENTS] = true,
-    [OP_GATHER_ND] = true,
-    [OP_GREATER] = true,
-    [OP_GREATER_OR_EQUAL] = true,
-    [OP_GRID_SAMPLE] = true,
-    [OP_GRID_SAMPLE_BWD] = true,
-    [OP_HARDMAX] = true,
-    [OP_IDENTITY] = true,
-    [OP_IS_INF] = true,
-    [OP_IS_NAN] = true,
-    [OP_LESS] = true,
-    [OP_LESS_OR_EQUAL] = true,
-    [OP_LP_POOL] = true,
-    [OP_LP_POOL_BWD] = true,
-    [OP_MAX] = true,
-    [OP_MAX_BWD] = true,
-    [OP_MAX_POOL] = true,
-    [OP_MIN] = true,
-    [OP_MIN_BWD] = true,
-    [OP_MOD] = true,
-    [OP_MUL] = true,
-    [OP_NEG] = true,
-    [OP_NOT] = true,
-    [OP_ONE_HOT] = true,
-    [OP_OR] = true,
-    [OP_PAD] = true,
-    [OP_PAD_BWD] = true,
-    [OP_POW] = true,
-    [OP_PRELU] = true,
-    [OP_PRELU_BWD] = true,
-    [OP_RANDOM] = true,
-    [OP_ROI_ALIGN] = true,
-    [OP_ROI_ALIGN_BWD] = true,
-    [OP_REDUCE_MAX] = true,
-    [OP_REDUCE_MIN] = true,
-    [OP_RESHAPE] = true,
-    [OP_RESIZE] = true,
-    [OP_RESIZE_BWD] = true,
-    [OP_REVERSE_SEQUENCE] = true,
-    [OP_ROTARY_EMBEDDING] = true,
-    [OP_SCATTER_ELEMENTS] = true,
-    [OP_SCATTER_ND] = true,
-    [OP_SIGMOID_CROSS_ENTROPY] = true,
-    [OP_SIGMOID_CROSS_ENTROPY_BWD] = true,
-    [OP_SLICE] = true,
-    [OP_SLICE_BWD] = true,
-    [OP_SUB] = true,
-    [OP_TOP_K] = true,
-    [OP_TO_HALF] = true,
-    [OP_TRANSPOSE] = true,
-    [OP_TRILU] = true,
-    [OP_WHERE] = true,
-    [OP_XOR] = true,
-    [OP_ZERO] = true,
-#define SMOOTH(ID, name, onnx, reads, attr) [OP_##ID] = true, [OP_##ID##_BWD] = true,
-#define STEP(ID, name, onnx)                [OP_##ID] = true,
-#include "graph/unary.def"
-};
-
 bool op_is_exact(graph_op op)
 {
-    return exact[op];
+    return graph_op_of(op)->traits & OP_SAME_BITS;
 }
 
 bool gradients_are_exact(const graph *g)
 {
     for (int32_t i = 0; i < graph_n_nodes(g); i++) {
         graph_op op = graph_node_at(g, i)->op;
-        if (!exact[op] && op != OP_REDUCE_SUM) /* which makes the loss alone */
+        if (!op_is_exact(op) && op != OP_REDUCE_SUM) /* which makes the loss alone */
             return false;
     }
     return true;

@@ -122,8 +122,6 @@ static status plan_one(backend_program *p, cuda_node *n, error *err)
                         p->same_as[n->node->out[i]] == GRAPH_NONE;
     if (!has_elements)
         return OK;
-    if (!cuda_plan_of[n->node->op])
-        return FAIL(err, E_UNSUPPORTED, "none for this operator");
     TRY(check_types(n, err));
     return (cuda_node_is_empty(n) ? cuda_plan_empty : cuda_plan_of[n->node->op])(p, n, err);
 }

@@ -10,14 +10,15 @@
 
 /* --- what kernels know of halves --- */
 
+/* The column `halves` of ops.def, which says what they mean. */
 typedef enum half_rule {
-    NO_HALVES,    /* floats are float32 */
-    READS_HALVES, /* makes float32 */
-    OF_FACTORS,   /* makes halves of halves that the graph has rounded */
-    OF_ANYTHING,  /* makes halves, whatever it reads */
-    AS_FIRST,     /* makes what input 0 is of */
-    ALIKE,        /* floats it reads and makes are of one type */
-    MIXED,        /* reads any types, and makes halves of halves */
+    HALVES_NONE,
+    HALVES_READS,
+    HALVES_OF_FACTORS,
+    HALVES_OF_ANYTHING,
+    HALVES_AS_FIRST,
+    HALVES_ALIKE,
+    HALVES_MIXED,
 } half_rule;
 
 enum { IN_0 = 1, IN_1 = 2, IN_2 = 4, IN_3 = 8, IN_4 = 16, IN_ALL = ~0 };
@@ -30,80 +31,9 @@ typedef struct half_row {
 } half_row;
 
 static const half_row rows[OP_COUNT] = {
-    [OP_CONV] = {OF_FACTORS, 0},
-    [OP_CONV_TRANSPOSE] = {OF_FACTORS, 0},
-    [OP_CONV_BWD_DATA] = {OF_FACTORS, 0},
-    [OP_GEMM] = {OF_FACTORS, 0},
-    [OP_MATMUL] = {OF_FACTORS, 0},
-    [OP_ATTENTION] = {OF_FACTORS, 0},
-    [OP_ATTENTION_BWD] = {ALIKE, IN_0 | IN_1},
-    [OP_ROTARY_EMBEDDING] = {ALIKE, IN_0},
-    [OP_BATCH_NORMALIZATION] = {ALIKE, IN_0},
-    [OP_BATCH_NORMALIZATION_BWD] = {ALIKE, IN_0 | IN_4},
-    [OP_GROUP_NORMALIZATION] = {ALIKE, IN_0},
-    [OP_INSTANCE_NORMALIZATION] = {ALIKE, IN_0},
-    [OP_GROUP_NORMALIZATION_BWD] = {ALIKE, IN_0 | IN_4},
-    [OP_LAYER_NORMALIZATION] = {OF_ANYTHING, IN_0},
-    [OP_LAYER_NORMALIZATION_BWD] = {AS_FIRST, IN_0 | IN_4},
-    [OP_RMS_NORMALIZATION] = {OF_ANYTHING, IN_0},
-    [OP_RMS_NORMALIZATION_BWD] = {AS_FIRST, IN_0 | IN_3},
-    [OP_SOFTMAX] = {ALIKE, IN_0},
-    [OP_LOG_SOFTMAX] = {ALIKE, IN_0},
-    [OP_SOFTMAX_BWD] = {ALIKE, IN_0 | IN_1},
-    [OP_LOG_SOFTMAX_BWD] = {ALIKE, IN_0 | IN_1},
-    [OP_SOFTMAX_CROSS_ENTROPY_LOSS] = {READS_HALVES, IN_0},
-    [OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD] = {ALIKE, IN_0},
-    [OP_ACCURACY] = {READS_HALVES, IN_0},
-    [OP_MAX_POOL] = {ALIKE, IN_0},
-    [OP_MAX_POOL_BWD] = {ALIKE, IN_0},
-    [OP_LP_POOL] = {ALIKE, IN_0},
-    [OP_LP_POOL_BWD] = {ALIKE, IN_0 | IN_1 | IN_2},
-    [OP_AVERAGE_POOL] = {ALIKE, IN_0},
-    [OP_GLOBAL_AVERAGE_POOL] = {ALIKE, IN_0},
-    [OP_AVERAGE_POOL_BWD] = {ALIKE, IN_0},
-    [OP_DROPOUT] = {ALIKE, IN_0},
-    [OP_DROPOUT_BWD] = {MIXED, IN_0},
-    [OP_FLATTEN] = {ALIKE, IN_0},
-    [OP_RESHAPE] = {ALIKE, IN_0},
-    [OP_IDENTITY] = {ALIKE, IN_0},
-    [OP_TRANSPOSE] = {ALIKE, IN_0},
-    [OP_EXPAND] = {ALIKE, IN_0},
-    [OP_SLICE] = {ALIKE, IN_0},
-    [OP_SLICE_BWD] = {ALIKE, IN_0},
-    [OP_CONCAT] = {ALIKE, IN_ALL},
-    [OP_PAD] = {ALIKE, IN_0},
-    [OP_TRILU] = {ALIKE, IN_0},
-    [OP_REVERSE_SEQUENCE] = {ALIKE, IN_0},
-    [OP_GATHER] = {ALIKE, IN_0},
-    [OP_GATHER_ELEMENTS] = {ALIKE, IN_0},
-    [OP_GATHER_ND] = {ALIKE, IN_0},
-    [OP_WHERE] = {ALIKE, IN_1 | IN_2},
-    [OP_TO_HALF] = {MIXED, IN_0},
-    [OP_ADD] = {MIXED, IN_0 | IN_1},
-    [OP_SUB] = {MIXED, IN_0 | IN_1},
-    [OP_MUL] = {MIXED, IN_0 | IN_1},
-    [OP_DIV] = {MIXED, IN_0 | IN_1},
-    [OP_MIN] = {MIXED, IN_0 | IN_1},
-    [OP_MAX] = {MIXED, IN_0 | IN_1},
-    [OP_PRELU] = {MIXED, IN_0 | IN_1},
-    [OP_MOD] = {READS_HALVES, IN_0 | IN_1},
-    [OP_POW] = {READS_HALVES, IN_0 | IN_1},
-    [OP_SIGMOID_CROSS_ENTROPY] = {READS_HALVES, IN_0 | IN_1},
-    [OP_MIN_BWD] = {MIXED, IN_0 | IN_1 | IN_2},
-    [OP_MAX_BWD] = {MIXED, IN_0 | IN_1 | IN_2},
-    [OP_PRELU_BWD] = {MIXED, IN_0 | IN_1 | IN_2},
-    [OP_SIGMOID_CROSS_ENTROPY_BWD] = {MIXED, IN_0 | IN_1 | IN_2},
-    [OP_NEG] = {MIXED, IN_0},
-#define SMOOTH(ID, name, onnx, reads, attr)                                                        \
-    [OP_##ID] = {MIXED, IN_0}, [OP_##ID##_BWD] = {MIXED, IN_0 | IN_1},
-#define STEP(ID, name, onnx) [OP_##ID] = {MIXED, IN_0},
-#include "graph/unary.def"
-    [OP_REDUCE_SUM] = {READS_HALVES, IN_0},
-    [OP_REDUCE_MEAN] = {READS_HALVES, IN_0},
-    [OP_REDUCE_L1] = {READS_HALVES, IN_0},
-    [OP_REDUCE_L2] = {READS_HALVES, IN_0},
-    [OP_REDUCE_SUM_SQUARE] = {READS_HALVES, IN_0},
-    [OP_SUM_TO] = {READS_HALVES, IN_0},
+#define OP(ID, name, fewest, most, outputs, traits, family, halves, reads, empty)                  \
+    [OP_##ID] = {HALVES_##halves, reads},
+#include "graph/ops.def"
 };
 
 static bool adds_to_base(const graph_node *n)
@@ -111,22 +41,11 @@ static bool adds_to_base(const graph_node *n)
     return graph_op_of(n->op)->traits & OP_ADDS && graph_node_inplace(n) != GRAPH_NONE;
 }
 
-/* What grows or shrinks fast is float32, as is what is added to a base or padded by a number. */
+/* What is added to a base or padded by a number is float32. */
 static half_row row_of(const graph_node *n)
 {
-    switch (n->op) {
-    case OP_EXP:
-    case OP_LOG:
-    case OP_RECIPROCAL:
-    case OP_SINH:
-    case OP_COSH:
-    case OP_TAN:
-        return (half_row){READS_HALVES, IN_0};
-    case OP_PAD:
-        return ((const pad_attr *)n->attr)->value == 0 ? rows[n->op] : (half_row){NO_HALVES, 0};
-    default:
-        return adds_to_base(n) ? (half_row){NO_HALVES, 0} : rows[n->op];
-    }
+    bool pads = n->op == OP_PAD && ((const pad_attr *)n->attr)->value != 0;
+    return pads || adds_to_base(n) ? (half_row){HALVES_NONE, 0} : rows[n->op];
 }
 
 static bool may_read(const graph_node *n, int i)
@@ -223,15 +142,15 @@ static bool makes_halves(const chooser *s, const graph_node *n)
 {
     graph_val y = n->out[0];
     switch (row_of(n).rule) {
-    case OF_FACTORS:
+    case HALVES_OF_FACTORS:
         return is_half(s, n->in[0]);
-    case OF_ANYTHING:
+    case HALVES_OF_ANYTHING:
         return true;
-    case AS_FIRST:
+    case HALVES_AS_FIRST:
         return is_half(s, n->in[0]);
-    case ALIKE:
+    case HALVES_ALIKE:
         return reads_halves(s, n);
-    case MIXED:
+    case HALVES_MIXED:
         return reads_halves(s, n) ||
                (y != GRAPH_NONE && s->readers[y].multiplies && !s->readers[y].looks);
     default:
@@ -272,7 +191,7 @@ static bool is_conv(graph_op op)
 
 static bool is_elementwise(const graph_node *n)
 {
-    return row_of(n).rule == MIXED && n->op != OP_DROPOUT_BWD; /* its mask counts elements */
+    return row_of(n).rule == HALVES_MIXED && n->op != OP_DROPOUT_BWD; /* its mask counts elements */
 }
 
 /* Whether the two orders differ. */
@@ -354,7 +273,7 @@ static void choose_in(const chooser *s, cuda_node *n, int i, bool halves, bool l
     cuda_storage own = s->p->storage[node->in[i]], seen = own;
     const graph_value *v = cuda_in(n, i);
     bool is_data = may_read(node, i);
-    if (is_data && (rule == ALIKE || (rule == AS_FIRST && i == 0)) && v->dtype == DT_F32)
+    if (is_data && (rule == HALVES_ALIKE || (rule == HALVES_AS_FIRST && i == 0)) && v->dtype == DT_F32)
         seen.type = halves ? s->half : DT_F32;
     if (!is_conv(node->op))
         seen.channels_last = last && is_data && has_orders(&v->shape);

@@ -2,7 +2,7 @@
  * How each value lies in the GPU's memory, chosen for a whole graph before its nodes are planned.
  *
  * Types. In a graph whose factors are rounded to half precision a float32 temporary is stored as
- * such a half where the row of its maker in the table of storage.c says so, and all its readers
+ * such a half where the row of its maker in graph/ops.def says so, and all its readers
  * know halves: results of products and layer norms always, those of element-wise functions, other
  * norms, moves and the like where all they are made of is, parameters and constants apart, and what
  * an element-wise function makes for products and sums alone. Parameters and their gradients,

@@ -18,8 +18,8 @@ typedef enum step_kind {
 
 static const step_kind kind_of[OP_COUNT] = {
     [OP_NEG] = UNARY_OF,
-#define SMOOTH(ID, name, onnx, reads, attr) [OP_##ID] = UNARY_OF, [OP_##ID##_BWD] = UNARY_OF,
-#define STEP(ID, name, onnx)                [OP_##ID] = UNARY_OF,
+#define SMOOTH(ID, ...) [OP_##ID] = UNARY_OF, [OP_##ID##_BWD] = UNARY_OF,
+#define STEP(ID, ...)   [OP_##ID] = UNARY_OF,
 #include "graph/unary.def"
     [OP_ADD] = BINARY_OF,
     [OP_SUB] = BINARY_OF,

@@ -409,13 +409,18 @@ status cuda_plan_conv(backend_program *p, cuda_node *n, error *err)
     return plan_parts(p, n, s, err);
 }
 
-/* CONV_TRANSPOSE too: the gradient of a convolution for its data, and a bias. */
 status cuda_plan_conv_bwd_data(backend_program *p, cuda_node *n, error *err)
 {
     conv_state *s = arena_alloc(p->arena, sizeof *s);
     s->first = PART_Y, s->second = PART_W, s->makes = PART_X;
     TRY(describe(s, n, &cuda_out(n, 0)->shape, &cuda_in(n, 1)->shape, &cuda_in(n, 0)->shape, err));
     return plan_parts(p, n, s, err);
+}
+
+/* The gradient of a convolution for its data, and a bias. */
+status cuda_plan_conv_transpose(backend_program *p, cuda_node *n, error *err)
+{
+    return cuda_plan_conv_bwd_data(p, n, err);
 }
 
 status cuda_plan_conv_bwd_weights(backend_program *p, cuda_node *n, error *err)

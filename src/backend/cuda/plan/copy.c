@@ -21,6 +21,13 @@ static status run_zero(const cuda_node *n, const cuda_call *c, error *err)
 status cuda_plan_copy(backend_program *p, cuda_node *n, error *err)
 {
     (void)p, (void)err;
-    n->body = n->node->op == OP_ZERO ? run_zero : run_copy;
+    n->body = run_copy;
+    return OK;
+}
+
+status cuda_plan_zero(backend_program *p, cuda_node *n, error *err)
+{
+    (void)p, (void)err;
+    n->body = run_zero;
     return OK;
 }

@@ -167,3 +167,8 @@ status cuda_plan_pool(backend_program *p, cuda_node *n, error *err)
     n->state = t;
     return OK;
 }
+
+status cuda_plan_lp_pool(backend_program *p, cuda_node *n, error *err)
+{
+    return cuda_plan_pool(p, n, err);
+}

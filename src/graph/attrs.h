@@ -1,7 +1,7 @@
 /*
  * Attributes of operators, as ONNX names them (pads are [begins..., ends...]). Only ops that have
- * any stand here; the struct is copied into the graph. Axes are normalised to 0 .. rank-1 by the
- * op's shape rule where it says so. Plain data.
+ * any stand here; the struct is copied into the graph. Names, defaults and bounds of most fields
+ * stand beside the op's shape rule (schema.h); in a node axes are 0 .. rank-1. Plain data.
  */
 #ifndef TEQUIO_GRAPH_ATTRS_H
 #define TEQUIO_GRAPH_ATTRS_H
@@ -83,8 +83,9 @@ typedef struct recurrent_attr {         /* LSTM, GRU, RNN and their gradients */
 } recurrent_attr;
 
 /* GEMM: y = alpha * op(a) op(b) + beta * c, c broadcast to [M,N] */
+#define GEMM_UNSCALED .alpha = 1, .beta = 1
 typedef struct gemm_attr {
-    float alpha, beta;                  /* 0 counts as 1 (use a node less for a real zero) */
+    float alpha, beta;
     bool trans_a, trans_b;
 } gemm_attr;
 
@@ -95,12 +96,7 @@ typedef struct matmul_attr {
                                          * of its gradient */
 } matmul_attr;
 
-/* Operators of unary.def with one or two numbers, and their gradients. ONNX's names and defaults,
- * which must be given:
- *   SWISH alpha 1   LEAKY_RELU alpha 0.01   THRESHOLDED_RELU alpha 1   ELU, CELU alpha 1
- *   SELU alpha 1.67326319217681884765625, beta = gamma 1.05070102214813232421875
- *   HARD_SIGMOID alpha 0.2, beta 0.5   CLIP alpha = min, beta = max   SHRINK alpha = lambd 0.5,
- *   beta = bias 0 */
+/* Operators of unary.def with one or two numbers, whose names stand there, and their gradients */
 typedef struct unary_attr {
     float alpha, beta;
 } unary_attr;
@@ -132,9 +128,9 @@ typedef struct gelu_attr {              /* GELU, GELU_BWD */
     bool tanh;                          /* approximate="tanh"; otherwise erf */
 } gelu_attr;
 
-/* SOFTMAX, LOG_SOFTMAX and their gradients, FLATTEN, CONCAT */
+/* SOFTMAX, LOG_SOFTMAX and their gradients, HARDMAX, FLATTEN, CONCAT */
 typedef struct axis_attr {
-    int32_t axis;                       /* ONNX's defaults must be given: -1, -1, 1 */
+    int32_t axis;                       /* of FLATTEN ONNX's default must be given: 1 */
 } axis_attr;
 
 /* SOFTMAX_CROSS_ENTROPY_LOSS: scores [N,C,d...], labels int64 [N,d...], optional weights [C] */
@@ -161,7 +157,7 @@ typedef struct batch_norm_attr {        /* forward and backward */
 
 /* LAYER_NORMALIZATION, RMS_NORMALIZATION and their gradients: over the axes from `axis` on */
 typedef struct row_norm_attr {
-    int32_t axis;                       /* ONNX's default must be given: -1 */
+    int32_t axis;
     float epsilon;
 } row_norm_attr;
 

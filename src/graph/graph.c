@@ -12,6 +12,7 @@
 #include "graph/graph.h"
 
 #include "graph/internal.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -252,8 +253,11 @@ static status append_node(graph *g, graph_op op, const char *name, const graph_v
         void *copy = arena_alloc(g->arena, info->attr_bytes);
         if (attr)
             memcpy(copy, attr, info->attr_bytes);
+        else
+            schema_set_defaults(info->fields, copy);
         node.attr = copy;
     }
+    TRY(schema_complete(g, &node, err));
     TRY(infer_outputs(g, info, &node, err));
     append_outputs(g, &node);
     GROW(g->nodes, g->cap_nodes, g->n_nodes + 1);

@@ -83,7 +83,8 @@ typedef struct graph_node {
     int32_t n_in, n_out;
     graph_val *in;              /* [graph_node_slots]; GRAPH_NONE where an input is absent */
     graph_val *out;             /* [n_out]; GRAPH_NONE where an optional output is not wanted */
-    const void *attr;           /* the op's struct of attrs.h, zeroed if none was given */
+    const void *attr;           /* the op's struct of attrs.h; fields have their defaults if none
+                                 * was given, the rest is zero */
     const char *name;           /* "conv1", for messages and random streams; unique */
 } graph_node;
 
@@ -95,9 +96,10 @@ typedef struct graph_op_info {
     int32_t min_in, max_in, n_out;      /* max_in may be OP_MANY */
     int traits;
     size_t attr_bytes;
+    const struct attr_field *fields;    /* of the attributes (schema.h); NULL: none */
     /* Shapes and types of the outputs from those of the inputs. Messages name the shapes. Called
-     * once a node, by graph_add, with the graph's own copy of the attributes, which it completes
-     * (defaults, axes 0 .. rank-1). An output left at rank GRAPH_NONE is not made; types are f32
+     * once a node, by graph_add, with the graph's own copy of the attributes, whose fields are
+     * complete; others it completes itself. An output left at rank GRAPH_NONE is not made; types are f32
      * unless the rule says otherwise. */
     status (*infer)(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err);
@@ -126,7 +128,7 @@ MUST_USE status graph_param(graph *g, const tensor_decl *decl, graph_val *ret, e
 MUST_USE status graph_const(graph *g, const char *name, dtype t, graph_shape shape,
                             const void *data, graph_val *ret, error *err);
 
-/* Append a node. `name` may be NULL (made from the op). ret_out has room for the op's n_out values.
+/* Append a node. `name` may be NULL (made from the op), `attr` too (defaults). ret_out has room for the op's n_out values.
  * An error names the node, its operator and the shapes that do not fit (E_CONFIG). */
 MUST_USE status graph_add(graph *g, graph_op op, const char *name, const graph_val *in,
                           int32_t n_in, const void *attr, graph_val *ret_out, error *err);

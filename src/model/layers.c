@@ -218,7 +218,8 @@ status net_linear(net *n, const char *name, int64_t features, bool bias, error *
     graph_shape weight = {2, {features, net_shape(n)->dim[1]}};
     graph_val in[3] = {n->end};
     TRY(weight_and_bias(n, name, weight, bias, in + 1, err));
-    return append(n, OP_GEMM, name, in, 3, &(gemm_attr){.trans_b = true}, err);
+    const gemm_attr attr = {GEMM_UNSCALED, .trans_b = true};
+    return append(n, OP_GEMM, name, in, 3, &attr, err);
 }
 
 status net_scores(net *n, const char *name, net_outputs *ret, error *err)

@@ -173,7 +173,8 @@ static status dense(net *n, const char *name, int64_t features, error *err)
     graph_val in[3] = {n->end};
     TRY(net_param(n, name, "weight", weight, &in[1], err));
     TRY(net_param(n, name, "bias", bias, &in[2], err));
-    return graph_add_1(n->g, OP_GEMM, name, in, 3, &(gemm_attr){.trans_b = true}, &n->end, err);
+    const gemm_attr attr = {GEMM_UNSCALED, .trans_b = true};
+    return graph_add_1(n->g, OP_GEMM, name, in, 3, &attr, &n->end, err);
 }
 
 /* "<name>.0", "<name>.2", ...: each with a Relu behind it, as in a torch.nn.Sequential. */

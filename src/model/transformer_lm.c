@@ -106,7 +106,7 @@ status build_transformer_lm(net *n, const config *model, net_outputs *ret, error
         TRY(block(n, &d, arena_printf(graph_arena(n->g), "h.%lld", (long long)i), err));
     TRY(net_layer_norm(n, "ln_f", epsilon, err));
     TRY(graph_add_1(n->g, OP_GEMM, "head", (graph_val[]){n->end, table}, 2,
-                    &(gemm_attr){.trans_b = true}, &n->end, err));
+                    &(gemm_attr){GEMM_UNSCALED, .trans_b = true}, &n->end, err));
     graph_shape scores = {3, {n->request->batch_size, tokens, d.vocabulary}};
     TRY(net_reshape(n, n->end, scores, &n->end, err));
     ret->at[ret->n++] = n->end;

@@ -28,7 +28,7 @@ static status projection(net *n, const char *layer, const char *const names[2], 
     n->init = NET_XAVIER;
     return graph_add_1(n->g, OP_GEMM,
                        net_below(n, layer, net_below(n, names[0], "gemm")), in, 3,
-                       &(gemm_attr){.trans_b = true}, &n->end, err);
+                       &(gemm_attr){GEMM_UNSCALED, .trans_b = true}, &n->end, err);
 }
 
 static status self_attention(net *n, const vit *v, const char *name, error *err)

@@ -1,4 +1,5 @@
 /* The attributes of a node under translation: see call.h. */
+#include "graph/schema.h"
 #include "onnx/call.h"
 
 #include <inttypes.h>
@@ -118,6 +119,16 @@ double call_float(call *c, const char *name)
 {
     const Onnx__AttributeProto *a = typed(c, name, ONNX_FLOAT_ATTRIBUTE);
     return a ? (double)a->f : (double)strtof(default_of(c, name).value, NULL);
+}
+
+void call_fields(call *c, graph_op op, void *ret_attr)
+{
+    for (const attr_field *f = graph_op_of(op)->fields; f && f->name; f++) {
+        if (f->type == ATTR_FLOAT)
+            schema_set_float(f, ret_attr, (float)call_float(c, f->name));
+        else
+            schema_set_int(f, ret_attr, call_int(c, f->name));
+    }
 }
 
 const char *call_str(call *c, const char *name)

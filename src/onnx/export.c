@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPSET = 17, IR_VERSION = 8 };
+enum { IR_VERSION = 8 };
 
 /* --- what is needed --- */
 
@@ -218,7 +218,7 @@ static status write_model(maker *m, const bool *needed, const char *path, error 
     Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets = &opset;
     opset.domain = arena_strdup(m->memory, "");
     opset.has_version = 1;
-    opset.version = OPSET;
+    opset.version = WRITE_OPSET;
     model.has_ir_version = 1;
     model.ir_version = IR_VERSION;
     model.producer_name = arena_strdup(m->memory, "tequio");

@@ -125,7 +125,7 @@ static graph *build_tied(graph_val *ret_loss, graph_val *ret_w)
     must(graph_add_1(g, OP_GEMM, "in", (graph_val[]){x, *ret_w}, 2, NULL, &out, &err), &err);
     must(graph_add_1(g, OP_TANH, "tanh", &out, 1, NULL, &out, &err), &err);
     must(graph_add_1(g, OP_GEMM, "out", (graph_val[]){out, *ret_w}, 2,
-                     &(gemm_attr){.trans_b = true}, &out, &err),
+                     &(gemm_attr){GEMM_UNSCALED, .trans_b = true}, &out, &err),
          &err);
     must(graph_add_1(g, OP_REDUCE_MEAN, "loss", &out, 1, &(reduce_attr){.drop_dims = true},
                      ret_loss, &err),

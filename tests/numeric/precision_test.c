@@ -65,7 +65,7 @@ static graph *build(graph_precision precision, graph_val *ret_loss)
     error err = ERROR_INIT;
     graph *g = NULL;
     graph_val x = GRAPH_NONE;
-    const gemm_attr linear = {.trans_b = true};
+    const gemm_attr linear = {GEMM_UNSCALED, .trans_b = true};
     graph_shape rows = {2, {BATCH * LENGTH, WIDTH}};
     must(graph_create(&g, &err), &err);
     must(graph_input(g, "x", DT_F32, rows, &x, &err), &err);
@@ -152,7 +152,7 @@ static void test_sums_are_those_of_rounded_factors(void **state)
     must(graph_create(&g, &err), &err);
     must(graph_input(g, "x", DT_F32, (graph_shape){2, {67, 300}}, &x, &err), &err);
     graph_val y = add(g, OP_GEMM, "y", x, param(g, "w", 41, 300), param(g, "b", 41, 0),
-                      &(gemm_attr){.trans_b = true, .alpha = 0.5f});
+                      &(gemm_attr){.trans_b = true, .alpha = 0.5f, .beta = 1});
     graph_val z = add(g, OP_MATMUL, "z", x, param(g, "v", 300, 5), GRAPH_NONE, NULL);
     graph_keep(g, y);
     graph_keep(g, z);

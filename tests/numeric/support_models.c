@@ -57,7 +57,7 @@ static graph_val add_linear(graph *g, const char *name, graph_val x, int64_t out
     graph_val operands[] = {
         x, add_param(g, joined(g, name, "weight"), kind, (graph_shape){2, {out, in}}),
         add_param(g, joined(g, name, "bias"), TENSOR_TRAINABLE, (graph_shape){1, {out}})};
-    return add_node(g, OP_GEMM, name, operands, 3, &(gemm_attr){.trans_b = true});
+    return add_node(g, OP_GEMM, name, operands, 3, &(gemm_attr){GEMM_UNSCALED, .trans_b = true});
 }
 
 static graph_val add_conv(graph *g, const char *name, graph_val x, int64_t out, tensor_kind kind)

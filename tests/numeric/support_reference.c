@@ -51,7 +51,7 @@ ref_axis ref_split(const graph_shape *s, int32_t axis)
 static void gemm(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
 {
     const gemm_attr *a = attr;
-    double alpha = a->alpha == 0 ? 1 : (double)a->alpha, beta = a->beta == 0 ? 1 : (double)a->beta;
+    double alpha = (double)a->alpha, beta = (double)a->beta;
     int64_t m = out->shape.dim[0], n = out->shape.dim[1];
     int64_t depth = in[0].shape.dim[a->trans_a ? 0 : 1];
     for (int64_t i = 0; i < m; i++) {

@@ -132,8 +132,8 @@ static status plan_gemm(backend_program *p, cpu_node *n, error *err)
     s->x.m = y->dim[0];
     s->x.n = y->dim[1];
     s->x.k = a->dim[attr->trans_a ? 0 : 1];
-    s->x.alpha = attr->alpha != 0.0f ? attr->alpha : 1.0f;
-    s->beta = attr->beta != 0.0f ? attr->beta : 1.0f;
+    s->x.alpha = attr->alpha;
+    s->beta = attr->beta;
     s->relu = p->does_relu[n->index];
     s->x.a = (shim_matrix){.stride = a->dim[1], .transposed = attr->trans_a, .bf16 = bf16};
     s->x.b = (shim_matrix){

@@ -249,7 +249,6 @@ static softmax_state *state_new(backend_program *p, const cpu_node *n)
 {
     const graph_shape *x = &node_in(n, 0)->shape;
     int axis = ((const axis_attr *)n->node->attr)->axis;
-    axis = axis < 0 ? axis + x->rank : axis;
     softmax_state *s = arena_alloc(p->arena, sizeof *s);
     *s = (softmax_state){.outer = 1, .axis = 1, .inner = 1};
     s->log = n->node->op == OP_LOG_SOFTMAX || n->node->op == OP_LOG_SOFTMAX_BWD;

@@ -4,15 +4,35 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
+
+static const attr_field arg_fields[] = {
+    ATTR_FIELD(arg_attr, axis, "axis", ATTR_AXIS, 0),
+    ATTR_FIELD(arg_attr, drop_dims, "keepdims", ATTR_NOT, 1),
+    ATTR_FIELD(arg_attr, last, "select_last_index", ATTR_BOOL, 0),
+    {0},
+};
+
+static const attr_field hardmax_fields[] = {
+    ATTR_FIELD(axis_attr, axis, "axis", ATTR_AXIS, -1),
+    {0},
+};
+
+/* The axis is an input in ONNX. */
+static const attr_field cum_sum_fields[] = {
+    ATTR_FIELD(cum_sum_attr, axis, "axis", ATTR_AXIS, 0),
+    ATTR_FIELD(cum_sum_attr, exclusive, "exclusive", ATTR_BOOL, 0),
+    ATTR_FIELD(cum_sum_attr, reverse, "reverse", ATTR_BOOL, 0),
+    {0},
+};
 
 static status infer_arg(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
 {
-    arg_attr *a = (arg_attr *)n->attr;
+    const arg_attr *a = n->attr;
     graph_shape x = *rule_shape(g, n, 0), y = {.rank = 0};
-    TRY(rule_axis(n, x.rank, &a->axis, err));
     if (x.dim[a->axis] == 0)
         return rule_fail(n, err, "axis %" PRId32 " of the input %s has no elements to compare",
                          a->axis, SHAPE(&x));
@@ -23,13 +43,6 @@ static status infer_arg(const graph *g, const graph_node *n, graph_shape *ret_sh
     ret_shape[0] = y;
     ret_dtype[0] = DT_I64;
     return OK;
-}
-
-static status infer_hardmax(const graph *g, const graph_node *n, graph_shape *ret_shape,
-                            dtype *ret_dtype, error *err)
-{
-    TRY(rule_axis(n, rule_shape(g, n, 0)->rank, &((axis_attr *)n->attr)->axis, err));
-    return rule_unary(g, n, ret_shape, ret_dtype, err);
 }
 
 static status grad_hardmax(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
@@ -44,9 +57,10 @@ static status grad_hardmax(graph *g, int32_t node, const graph_val *dout, const 
 static status infer_cum_sum(const graph *g, const graph_node *n, graph_shape *ret_shape,
                             dtype *ret_dtype, error *err)
 {
+    (void)err;
     ret_shape[0] = *rule_shape(g, n, 0);
     ret_dtype[0] = rule_type(g, n, 0);
-    return rule_axis(n, ret_shape[0].rank, &((cum_sum_attr *)n->attr)->axis, err);
+    return OK;
 }
 
 static status grad_cum_sum(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
@@ -62,6 +76,7 @@ const graph_op_info graph_op_arg_max = {
     OP_ROW(ARG_MAX),
     .name = "ArgMax",
     .attr_bytes = sizeof(arg_attr),
+    .fields = arg_fields,
     .infer = infer_arg,
 };
 
@@ -69,15 +84,24 @@ const graph_op_info graph_op_arg_min = {
     OP_ROW(ARG_MIN),
     .name = "ArgMin",
     .attr_bytes = sizeof(arg_attr),
+    .fields = arg_fields,
     .infer = infer_arg,
 };
 
 const graph_op_info graph_op_hardmax = {
-    OP_ROW(HARDMAX),        .name = "Hardmax",    .attr_bytes = sizeof(axis_attr),
-    .infer = infer_hardmax, .grad = grad_hardmax,
+    OP_ROW(HARDMAX),
+    .name = "Hardmax",
+    .attr_bytes = sizeof(axis_attr),
+    .fields = hardmax_fields,
+    .infer = rule_unary,
+    .grad = grad_hardmax,
 };
 
 const graph_op_info graph_op_cum_sum = {
-    OP_ROW(CUM_SUM),        .name = "CumSum",     .attr_bytes = sizeof(cum_sum_attr),
-    .infer = infer_cum_sum, .grad = grad_cum_sum,
+    OP_ROW(CUM_SUM),
+    .name = "CumSum",
+    .attr_bytes = sizeof(cum_sum_attr),
+    .fields = cum_sum_fields,
+    .infer = infer_cum_sum,
+    .grad = grad_cum_sum,
 };

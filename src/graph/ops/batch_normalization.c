@@ -6,6 +6,13 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
+
+/* Whether it trains is the run's decision. */
+static const attr_field fields[] = {
+    ATTR_WITHIN(batch_norm_attr, epsilon, "epsilon", ATTR_FLOAT, 1e-5, 0, __builtin_inf()),
+    {0},
+};
 
 /* x has channels, and inputs first .. last are vectors of as many, named `what` in messages. */
 static status check_channels(const graph *g, const graph_node *n, int32_t first, int32_t last,
@@ -66,6 +73,7 @@ const graph_op_info graph_op_batch_normalization = {
     OP_ROW(BATCH_NORMALIZATION),
     .name = "BatchNormalization",
     .attr_bytes = sizeof(batch_norm_attr),
+    .fields = fields,
     .infer = infer,
     .grad = grad,
     .state = state,
@@ -88,5 +96,6 @@ const graph_op_info graph_op_batch_normalization_bwd = {
     OP_ROW(BATCH_NORMALIZATION_BWD),
     .name = "BatchNormalizationBwd",
     .attr_bytes = sizeof(batch_norm_attr),
+    .fields = fields,
     .infer = infer_bwd,
 };

@@ -1,15 +1,20 @@
 /* Concat along one axis; its gradient is a Slice an input. */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
+
+static const attr_field fields[] = {
+    ATTR_FIELD(axis_attr, axis, "axis", ATTR_AXIS, 0),
+    {0},
+};
 
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
 {
-    axis_attr *a = (axis_attr *)n->attr;
+    const axis_attr *a = n->attr;
     graph_shape y = *rule_shape(g, n, 0);
-    TRY(rule_axis(n, y.rank, &a->axis, err));
     for (int32_t i = 1; i < n->n_in; i++) {
         if (!rule_has(n, i))
             return rule_fail(n, err, "input %" PRId32 " is absent", i);
@@ -45,5 +50,10 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
 }
 
 const graph_op_info graph_op_concat = {
-    OP_ROW(CONCAT), .name = "Concat", .attr_bytes = sizeof(axis_attr), .infer = infer, .grad = grad,
+    OP_ROW(CONCAT),
+    .name = "Concat",
+    .attr_bytes = sizeof(axis_attr),
+    .fields = fields,
+    .infer = infer,
+    .grad = grad,
 };

@@ -4,6 +4,7 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
 
@@ -30,14 +31,16 @@ static status picked(const graph_node *n, const graph_shape *x, const graph_shap
     return OK;
 }
 
+static const attr_field fields[] = {
+    ATTR_FIELD(gather_attr, axis, "axis", ATTR_AXIS, 0),
+    {0},
+};
+
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
 {
     const graph_shape *x = rule_shape(g, n, 0);
     gather_attr *a = (gather_attr *)n->attr;
-    if (x->rank == 0)
-        return rule_fail(n, err, "a scalar has no axis to pick from");
-    TRY(rule_axis(n, x->rank, &a->axis, err));
     TRY(rule_index(g, n, 1, err));
     a->x = *x;
     ret_dtype[0] = rule_type(g, n, 0);
@@ -53,8 +56,12 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
 }
 
 const graph_op_info graph_op_gather = {
-    OP_ROW(GATHER), .name = "Gather", .attr_bytes = sizeof(gather_attr),
-    .infer = infer, .grad = grad,
+    OP_ROW(GATHER),
+    .name = "Gather",
+    .attr_bytes = sizeof(gather_attr),
+    .fields = fields,
+    .infer = infer,
+    .grad = grad,
 };
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,

@@ -5,13 +5,20 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
+
+static const attr_field fields[] = {
+    ATTR_FIELD(gemm_attr, alpha, "alpha", ATTR_FLOAT, 1),
+    ATTR_FIELD(gemm_attr, beta, "beta", ATTR_FLOAT, 1),
+    ATTR_FIELD(gemm_attr, trans_a, "transA", ATTR_BOOL, 0),
+    ATTR_FIELD(gemm_attr, trans_b, "transB", ATTR_BOOL, 0),
+    {0},
+};
 
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
 {
-    gemm_attr *attr = (gemm_attr *)n->attr;
-    attr->alpha = attr->alpha == 0.0f ? 1.0f : attr->alpha;
-    attr->beta = attr->beta == 0.0f ? 1.0f : attr->beta;
+    const gemm_attr *attr = n->attr;
     const graph_shape *a = rule_shape(g, n, 0), *b = rule_shape(g, n, 1);
     TRY(rule_product(g, n, 0, 1, &ret_dtype[0], err));
     if (a->rank != 2 || b->rank != 2)
@@ -46,6 +53,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     if (want_din[1]) {
         TRY(emit_factor_again(g, n.in[0], want_din[0], &a, err));
         gemm_attr t = {.alpha = f.alpha,
+                       .beta = 1,
                        .trans_a = f.trans_b || !f.trans_a,
                        .trans_b = f.trans_b && f.trans_a};
         TRY(f.trans_b ? emit_2(g, OP_GEMM, dy, a, &t, &ret_din[1], err)
@@ -59,6 +67,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     if (want_din[0]) {
         TRY(emit_factor_again(g, n.in[1], want_din[1], &b, err));
         gemm_attr t = {.alpha = f.alpha,
+                       .beta = 1,
                        .trans_a = f.trans_a && f.trans_b,
                        .trans_b = f.trans_a || !f.trans_b};
         TRY(f.trans_a ? emit_2(g, OP_GEMM, b, dy, &t, &ret_din[0], err)
@@ -76,6 +85,11 @@ static double flops(const graph *g, const graph_node *n)
 }
 
 const graph_op_info graph_op_gemm = {
-    OP_ROW(GEMM),   .name = "Gemm", .attr_bytes = sizeof(gemm_attr),
-    .infer = infer, .grad = grad,   .flops = flops,
+    OP_ROW(GEMM),
+    .name = "Gemm",
+    .attr_bytes = sizeof(gemm_attr),
+    .fields = fields,
+    .infer = infer,
+    .grad = grad,
+    .flops = flops,
 };

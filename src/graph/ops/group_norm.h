@@ -4,6 +4,7 @@
 #define TEQUIO_GRAPH_OPS_GROUP_NORM_H
 
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 /* x scale bias -> y, mean [N,groups], 1 / deviation [N,groups] */
 MUST_USE status group_norm_infer(const graph *g, const graph_node *n, graph_shape *ret_shape,

@@ -8,6 +8,12 @@
 
 #include <inttypes.h>
 
+static const attr_field fields[] = {
+    ATTR_WITHIN(group_norm_attr, groups, "num_groups", ATTR_INT, 1, 1, (double)INT64_MAX),
+    ATTR_WITHIN(group_norm_attr, epsilon, "epsilon", ATTR_FLOAT, 1e-5, 0, __builtin_inf()),
+    {0},
+};
+
 /* The shapes of one vector over the channels and of one matrix over samples and groups. */
 static status check(const graph *g, const graph_node *n, graph_shape *ret_channels,
                     graph_shape *ret_groups, error *err)
@@ -18,7 +24,7 @@ static status check(const graph *g, const graph_node *n, graph_shape *ret_channe
     if (x->rank < 3)
         return rule_fail(n, err, "the input %s must be [batch,channels] and spatial axes",
                          SHAPE(x));
-    if (a->groups < 1 || x->dim[1] % a->groups != 0)
+    if (x->dim[1] % a->groups != 0)
         return rule_fail(n, err, "the channels of %s cannot be dealt to %" PRId64 " groups",
                          SHAPE(x), a->groups);
     *ret_channels = (graph_shape){.rank = 1, .dim = {x->dim[1]}};
@@ -58,6 +64,7 @@ const graph_op_info graph_op_group_normalization = {
     OP_ROW(GROUP_NORMALIZATION),
     .name = "GroupNormalization",
     .attr_bytes = sizeof(group_norm_attr),
+    .fields = fields,
     .infer = group_norm_infer,
     .grad = group_norm_grad,
 };
@@ -80,5 +87,6 @@ const graph_op_info graph_op_group_normalization_bwd = {
     OP_ROW(GROUP_NORMALIZATION_BWD),
     .name = "GroupNormalizationBwd",
     .attr_bytes = sizeof(group_norm_attr),
+    .fields = fields,
     .infer = infer_bwd,
 };

@@ -36,6 +36,7 @@ const graph_op_info graph_op_layer_normalization = {
     OP_ROW(LAYER_NORMALIZATION),
     .name = "LayerNormalization",
     .attr_bytes = sizeof(row_norm_attr),
+    .fields = row_norm_fields,
     .infer = infer,
     .grad = grad,
 };
@@ -59,5 +60,6 @@ const graph_op_info graph_op_layer_normalization_bwd = {
     OP_ROW(LAYER_NORMALIZATION_BWD),
     .name = "LayerNormalizationBwd",
     .attr_bytes = sizeof(row_norm_attr),
+    .fields = row_norm_fields,
     .infer = infer_bwd,
 };

@@ -4,18 +4,22 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
-#include <inttypes.h>
+static const attr_field fields[] = {
+    ATTR_WITHIN(lrn_attr, size, "size", ATTR_INT, 1, 1, (double)INT64_MAX),
+    ATTR_FIELD(lrn_attr, alpha, "alpha", ATTR_FLOAT, 1e-4),
+    ATTR_FIELD(lrn_attr, beta, "beta", ATTR_FLOAT, 0.75),
+    ATTR_FIELD(lrn_attr, bias, "bias", ATTR_FLOAT, 1),
+    {0},
+};
 
 static status check(const graph *g, const graph_node *n, int32_t x, error *err)
 {
-    const lrn_attr *a = n->attr;
     TRY(rule_float(g, n, x, err));
     if (rule_shape(g, n, x)->rank < 2)
         return rule_fail(n, err, "the input %s must have a channel axis",
                          SHAPE(rule_shape(g, n, x)));
-    if (a->size < 1)
-        return rule_fail(n, err, "size is %" PRId64 ", must be positive", a->size);
     return OK;
 }
 
@@ -40,7 +44,12 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
 }
 
 const graph_op_info graph_op_lrn = {
-    OP_ROW(LRN), .name = "LRN", .attr_bytes = sizeof(lrn_attr), .infer = infer, .grad = grad,
+    OP_ROW(LRN),
+    .name = "LRN",
+    .attr_bytes = sizeof(lrn_attr),
+    .fields = fields,
+    .infer = infer,
+    .grad = grad,
 };
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
@@ -60,5 +69,6 @@ const graph_op_info graph_op_lrn_bwd = {
     OP_ROW(LRN_BWD),
     .name = "LRNBwd",
     .attr_bytes = sizeof(lrn_attr),
+    .fields = fields,
     .infer = infer_bwd,
 };

@@ -74,7 +74,7 @@ static status weight_grad(graph *g, graph_val a, graph_val dy, bool trans_b, gra
     rows_dy = flat_rows(&rows_dy);
     TRY(emit_reshape(g, a, &rows_a, &a, err));
     TRY(emit_reshape(g, dy, &rows_dy, &dy, err));
-    gemm_attr t = {.alpha = 1, .trans_a = true};
+    gemm_attr t = {GEMM_UNSCALED, .trans_a = true};
     return trans_b ? emit_2(g, OP_GEMM, dy, a, &t, ret, err)
                    : emit_2(g, OP_GEMM, a, dy, &t, ret, err);
 }

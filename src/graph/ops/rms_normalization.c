@@ -34,6 +34,7 @@ const graph_op_info graph_op_rms_normalization = {
     OP_ROW(RMS_NORMALIZATION),
     .name = "RMSNormalization",
     .attr_bytes = sizeof(row_norm_attr),
+    .fields = row_norm_fields,
     .infer = infer,
     .grad = grad,
 };
@@ -56,5 +57,6 @@ const graph_op_info graph_op_rms_normalization_bwd = {
     OP_ROW(RMS_NORMALIZATION_BWD),
     .name = "RMSNormalizationBwd",
     .attr_bytes = sizeof(row_norm_attr),
+    .fields = row_norm_fields,
     .infer = infer_bwd,
 };

@@ -1,13 +1,18 @@
 #include "graph/ops/row_norm.h"
 
+const attr_field row_norm_fields[] = {
+    ATTR_FIELD(row_norm_attr, axis, "axis", ATTR_AXIS, -1),
+    ATTR_WITHIN(row_norm_attr, epsilon, "epsilon", ATTR_FLOAT, 1e-5, 0, __builtin_inf()),
+    {0},
+};
+
 status row_norm_shapes(const graph *g, const graph_node *n, int32_t first, int32_t last,
                        const char *const *what, graph_shape *ret_normalised, graph_shape *ret_rows,
                        error *err)
 {
-    row_norm_attr *a = (row_norm_attr *)n->attr;
+    const row_norm_attr *a = n->attr;
     const graph_shape *x = rule_shape(g, n, 0);
     TRY(rule_float(g, n, 0, err));
-    TRY(rule_axis(n, x->rank, &a->axis, err));
     graph_shape normalised = {.rank = x->rank - a->axis}, rows = *x;
     for (int32_t i = a->axis; i < x->rank; i++) {
         normalised.dim[i - a->axis] = x->dim[i];

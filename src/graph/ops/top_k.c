@@ -4,17 +4,21 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
+
+/* k is an input in ONNX. */
+static const attr_field fields[] = {
+    ATTR_FIELD(top_k_attr, axis, "axis", ATTR_AXIS, -1),
+    {0},
+};
 
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
 {
     const graph_shape *x = rule_shape(g, n, 0);
-    top_k_attr *a = (top_k_attr *)n->attr;
-    if (x->rank == 0)
-        return rule_fail(n, err, "a scalar has no axis to choose from");
-    TRY(rule_axis(n, x->rank, &a->axis, err));
+    const top_k_attr *a = n->attr;
     if (a->k < 0 || a->k > x->dim[a->axis])
         return rule_fail(n, err, "k = %" PRId64 " is not within 0 .. %" PRId64, a->k,
                          x->dim[a->axis]);
@@ -40,5 +44,10 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
 }
 
 const graph_op_info graph_op_top_k = {
-    OP_ROW(TOP_K), .name = "TopK", .attr_bytes = sizeof(top_k_attr), .infer = infer, .grad = grad,
+    OP_ROW(TOP_K),
+    .name = "TopK",
+    .attr_bytes = sizeof(top_k_attr),
+    .fields = fields,
+    .infer = infer,
+    .grad = grad,
 };

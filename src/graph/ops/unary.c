@@ -5,6 +5,7 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 typedef enum saved { READS_NOTHING, READS_X, READS_Y, READS_SIGN_OF_Y } saved;
 
@@ -55,13 +56,23 @@ static status step_grad(graph *g, int32_t node, const graph_val *dout, const boo
 }
 
 /* clang-format off */
-#define SMOOTH(ID, name_, onnx, reads, attr, ...)                                                  \
+#define NUMBER(field, name, otherwise) ATTR_FIELD(unary_attr, field, name, ATTR_FLOAT, otherwise)
+#define NO_ATTR                0, {0}
+#define ONE(a, x)              sizeof(unary_attr), NUMBER(alpha, a, x), {0}
+#define TWO(a, x, b, y)        sizeof(unary_attr), NUMBER(alpha, a, x), NUMBER(beta, b, y), {0}
+#define LIMITS                 sizeof(unary_attr), {0}
+#define GELU_FORM              sizeof(gelu_attr), {0}
+
+#define BOTH(ID, name_, onnx, bytes, ...)                                                          \
+    static const attr_field name_##_fields[] = {__VA_ARGS__};                                      \
     const graph_op_info graph_op_##name_ = {                                                       \
-        OP_ROW(ID), .name = onnx, .attr_bytes = attr, .infer = rule_unary, .grad = smooth_grad,    \
+        OP_ROW(ID), .name = onnx, .attr_bytes = bytes, .fields = name_##_fields,                   \
+        .infer = rule_unary, .grad = smooth_grad,                                                  \
     };                                                                                             \
     const graph_op_info graph_op_##name_##_bwd = {                                                 \
-        OP_ROW(ID##_BWD), .name = onnx "Bwd", .attr_bytes = attr, .infer = rule_unary_bwd,         \
+        OP_ROW(ID##_BWD), .name = onnx "Bwd", .attr_bytes = bytes, .infer = rule_unary_bwd,        \
     };
+#define SMOOTH(ID, name_, onnx, reads, attr, ...) BOTH(ID, name_, onnx, attr)
 #define STEP(ID, name_, onnx)                                                                      \
     const graph_op_info graph_op_##name_ = {                                                       \
         OP_ROW(ID), .name = onnx, .infer = rule_unary, .grad = step_grad,                          \

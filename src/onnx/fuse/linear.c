@@ -51,7 +51,7 @@ static bool with_bias(const fuser *f, const graph_node *n, fusion *ret)
         ret->n_in = 3;
         ret->in[2] = n->in[1 - k];
         ret->as_rows = fuse_value(f, ret->in[0])->shape.rank != 2;
-        ret->attr.gemm = (gemm_attr){.trans_b = transposed};
+        ret->attr.gemm = (gemm_attr){GEMM_UNSCALED, .trans_b = transposed};
         return true;
     }
     return false;
@@ -67,7 +67,7 @@ bool fuse_linear(const fuser *f, const graph_node *n, fusion *ret)
     ret->op = OP_GEMM;
     ret->n_in = 2;
     ret->as_rows = fuse_value(f, ret->in[0])->shape.rank != 2;
-    ret->attr.gemm = (gemm_attr){.trans_b = transposed};
+    ret->attr.gemm = (gemm_attr){GEMM_UNSCALED, .trans_b = transposed};
     return transposed || ret->as_rows;
 }
 

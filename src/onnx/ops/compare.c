@@ -35,16 +35,6 @@ OF_TWO(onnx_op_and, OP_AND)
 OF_TWO(onnx_op_or, OP_OR)
 OF_TWO(onnx_op_xor, OP_XOR)
 
-status onnx_op_not(call *c, error *err)
-{
-    return call_unary(c, OP_NOT, NULL, err);
-}
-
-status onnx_op_is_nan(call *c, error *err)
-{
-    return call_unary(c, OP_IS_NAN, NULL, err);
-}
-
 status onnx_op_is_inf(call *c, error *err)
 {
     is_inf_attr attr = {.only_negative = call_int(c, "detect_positive") == 0,

@@ -32,33 +32,6 @@ BINARY(onnx_op_sub, OP_SUB)
 BINARY(onnx_op_mul, OP_MUL)
 BINARY(onnx_op_div, OP_DIV)
 
-/* The operator of a graph that has the node's name. */
-static graph_op same_name(const call *c)
-{
-    graph_op op = 0;
-    while (op < OP_COUNT && strcmp(graph_op_of(op)->name, c->node->op_type) != 0)
-        op++;
-    BUG_ON(op == OP_COUNT);
-    return op;
-}
-
-status onnx_op_unary(call *c, error *err)
-{
-    return call_unary(c, same_name(c), NULL, err);
-}
-
-status onnx_op_unary_with_alpha(call *c, error *err)
-{
-    return call_unary(c, same_name(c), &(unary_attr){.alpha = (float)call_float(c, "alpha")}, err);
-}
-
-status onnx_op_hard_sigmoid(call *c, error *err)
-{
-    unary_attr attr = {.alpha = (float)call_float(c, "alpha"),
-                       .beta = (float)call_float(c, "beta")};
-    return call_unary(c, OP_HARD_SIGMOID, &attr, err);
-}
-
 /* Before opset 7 a slope with one axis was one number a channel. */
 status onnx_op_prelu(call *c, error *err)
 {
@@ -86,13 +59,6 @@ status onnx_op_swiglu(call *c, error *err)
         return FAIL(err, E_DATA, "its two inputs are of different shapes");
     TRY(call_emit(c, OP_SWISH, in, 1, &attr, &in[0], err));
     return call_finish(c, OP_MUL, in, 2, NULL, err);
-}
-
-status onnx_op_selu(call *c, error *err)
-{
-    unary_attr attr = {.alpha = (float)call_float(c, "alpha"),
-                       .beta = (float)call_float(c, "gamma")};
-    return call_unary(c, OP_SELU, &attr, err);
 }
 
 static status power(call *c, graph_val x, int32_t n, error *err)
@@ -152,11 +118,4 @@ status onnx_op_gelu(call *c, error *err)
 {
     gelu_attr attr = {.tanh = strcmp(call_str(c, "approximate"), "tanh") == 0};
     return call_unary(c, OP_GELU, &attr, err);
-}
-
-status onnx_op_shrink(call *c, error *err)
-{
-    unary_attr attr = {.alpha = (float)call_float(c, "lambd"),
-                       .beta = (float)call_float(c, "bias")};
-    return call_unary(c, OP_SHRINK, &attr, err);
 }

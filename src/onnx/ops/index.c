@@ -219,25 +219,7 @@ status onnx_op_top_k(call *c, error *err)
     return OK;
 }
 
-/* --- the place of the largest or smallest --- */
-
-static status arg(call *c, graph_op op, error *err)
-{
-    arg_attr attr = {.axis = call_int32(c, "axis"),
-                     .drop_dims = call_int(c, "keepdims") == 0,
-                     .last = call_int(c, "select_last_index") != 0};
-    return call_unary(c, op, &attr, err);
-}
-
-status onnx_op_arg_max(call *c, error *err)
-{
-    return arg(c, OP_ARG_MAX, err);
-}
-
-status onnx_op_arg_min(call *c, error *err)
-{
-    return arg(c, OP_ARG_MIN, err);
-}
+/* --- what is largest --- */
 
 /* 1 at the first of the largest, 0 elsewhere; before opset 13 of the axes from `axis` on as one. */
 status onnx_op_hardmax(call *c, error *err)

@@ -1,7 +1,7 @@
 /* Products of matrices. */
 #include "onnx/ops.h"
 
-/* A graph's node takes an alpha of 0 for 1. */
+/* A product by an alpha of 0 that no library computes: NaN and infinity in a factor stay seen. */
 static status no_product(call *c, graph_val *a, error *err)
 {
     graph_val in[2] = {*a, GRAPH_NONE};
@@ -13,26 +13,18 @@ static status no_product(call *c, graph_val *a, error *err)
 status onnx_op_gemm(call *c, error *err)
 {
     graph_val in[3];
-    gemm_attr attr = {.alpha = (float)call_float(c, "alpha"),
-                      .beta = (float)call_float(c, "beta"),
-                      .trans_a = call_int(c, "transA") != 0,
-                      .trans_b = call_int(c, "transB") != 0};
+    gemm_attr attr = {0};
+    call_fields(c, OP_GEMM, &attr);
     if (c->version < 7)
         call_ignore(c, "broadcast"); /* of the bias; it always may */
     bool biased = call_has(c, 2) && attr.beta != 0.0f;
     TRY(call_value(c, 0, &in[0], err));
     TRY(call_value(c, 1, &in[1], err));
-    if (attr.alpha == 0.0f)
+    if (attr.alpha == 0.0f) {
         TRY(no_product(c, &in[0], err));
+        attr.alpha = 1.0f;
+    }
     if (biased)
         TRY(call_value(c, 2, &in[2], err));
     return call_finish(c, OP_GEMM, in, biased ? 3 : 2, &attr, err);
-}
-
-status onnx_op_matmul(call *c, error *err)
-{
-    graph_val in[2];
-    TRY(call_value(c, 0, &in[0], err));
-    TRY(call_value(c, 1, &in[1], err));
-    return call_finish(c, OP_MATMUL, in, 2, NULL, err);
 }

@@ -41,8 +41,8 @@ status onnx_op_batch_normalization(call *c, error *err)
 {
     graph_val in[5], out[3];
     float momentum = (float)call_float(c, "momentum");
-    batch_norm_attr attr = {.epsilon = (float)call_float(c, "epsilon"),
-                            .training = batch_norm_trains(c)};
+    batch_norm_attr attr = {.training = batch_norm_trains(c)};
+    call_fields(c, OP_BATCH_NORMALIZATION, &attr);
     if (c->version < 9 && call_int(c, "spatial") == 0)
         return call_refuse(err, "statistics for each element (spatial=0) are not supported; flatten "
                                 "its input to [batch, elements]");
@@ -144,59 +144,4 @@ status onnx_op_dropout(call *c, error *err)
     TRY(call_emit(c, OP_CAST, &out[1], 1, &(cast_attr){.to = DT_BOOL}, &out[1], err));
     call_return(c, 1, out[1]);
     return OK;
-}
-
-status onnx_op_layer_normalization(call *c, error *err)
-{
-    graph_val in[3], out[3];
-    row_norm_attr attr = {.axis = call_int32(c, "axis"),
-                          .epsilon = (float)call_float(c, "epsilon")};
-    int32_t n = call_has(c, 2) ? 3 : 2;
-    for (int32_t i = 0; i < n; i++)
-        TRY(call_value(c, i, &in[i], err));
-    TRY(graph_add(c->im->g, OP_LAYER_NORMALIZATION, c->name, in, n, &attr, out, err));
-    for (int32_t k = 0; k < 3; k++)
-        call_return(c, k, out[k]);
-    return OK;
-}
-
-status onnx_op_rms_normalization(call *c, error *err)
-{
-    graph_val in[2];
-    row_norm_attr attr = {.axis = call_int32(c, "axis"),
-                          .epsilon = (float)call_float(c, "epsilon")};
-    TRY(call_value(c, 0, &in[0], err));
-    TRY(call_value(c, 1, &in[1], err));
-    return call_finish(c, OP_RMS_NORMALIZATION, in, 2, &attr, err);
-}
-
-static status over_planes(call *c, graph_op op, const group_norm_attr *attr, error *err)
-{
-    graph_val in[3];
-    for (int32_t i = 0; i < 3; i++)
-        TRY(call_value(c, i, &in[i], err));
-    return call_finish(c, op, in, 3, attr, err);
-}
-
-status onnx_op_instance_normalization(call *c, error *err)
-{
-    group_norm_attr attr = {.epsilon = (float)call_float(c, "epsilon")};
-    return over_planes(c, OP_INSTANCE_NORMALIZATION, &attr, err);
-}
-
-/* Before opset 21 scale and bias were of groups, which nobody exported. */
-status onnx_op_group_normalization(call *c, error *err)
-{
-    group_norm_attr attr = {.groups = call_int(c, "num_groups"),
-                            .epsilon = (float)call_float(c, "epsilon")};
-    return over_planes(c, OP_GROUP_NORMALIZATION, &attr, err);
-}
-
-status onnx_op_lrn(call *c, error *err)
-{
-    lrn_attr attr = {.size = call_int(c, "size"),
-                     .alpha = (float)call_float(c, "alpha"),
-                     .beta = (float)call_float(c, "beta"),
-                     .bias = (float)call_float(c, "bias")};
-    return call_unary(c, OP_LRN, &attr, err);
 }

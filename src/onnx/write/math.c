@@ -45,7 +45,7 @@ status write_cast(maker *m, const graph_node *n, error *err)
     return OK;
 }
 
-status write_along_axis(maker *m, const graph_node *n, error *err)
+status write_flatten(maker *m, const graph_node *n, error *err)
 {
     (void)err;
     const axis_attr *a = n->attr;

@@ -33,24 +33,6 @@ status write_pool(maker *m, const graph_node *n, error *err)
     return OK;
 }
 
-status write_batch_norm(maker *m, const graph_node *n, error *err)
-{
-    (void)err;
-    const batch_norm_attr *a = n->attr;
-    maker_float(m, write_same(m, n, 1), "epsilon", a->epsilon);
-    return OK;
-}
-
-status write_layer_norm(maker *m, const graph_node *n, error *err)
-{
-    (void)err;
-    const row_norm_attr *a = n->attr;
-    Onnx__NodeProto *node = write_same(m, n, 1);
-    maker_int(m, node, "axis", a->axis);
-    maker_float(m, node, "epsilon", a->epsilon);
-    return OK;
-}
-
 /* x / sqrt(mean of x^2 + epsilon) * scale; an operator of its own from opset 23 on */
 status write_rms_norm(maker *m, const graph_node *n, error *err)
 {
@@ -70,18 +52,6 @@ status write_rms_norm(maker *m, const graph_node *n, error *err)
     const char *root = maker_call(m, "Sqrt", maker_inside(m, n, "root"), sum, NULL, NULL);
     const char *unit = maker_call(m, "Div", maker_inside(m, n, "unit"), x, root, NULL);
     maker_call(m, "Mul", maker_out(m, n, 0), unit, maker_in(m, n, 1), NULL);
-    return OK;
-}
-
-status write_gemm(maker *m, const graph_node *n, error *err)
-{
-    (void)err;
-    const gemm_attr *a = n->attr;
-    Onnx__NodeProto *node = write_same(m, n, 1);
-    maker_float(m, node, "alpha", a->alpha != 0.0f ? a->alpha : 1.0f);
-    maker_float(m, node, "beta", a->beta != 0.0f ? a->beta : 1.0f);
-    maker_int(m, node, "transA", a->trans_a);
-    maker_int(m, node, "transB", a->trans_b);
     return OK;
 }
 

@@ -1,12 +1,14 @@
 /*
- * How each operator of a graph is said in ONNX. An operator without a row and without attributes is
- * said by its own name. Functions append to a maker; files are sorted by families.
+ * How each operator of a graph is said in ONNX. One without a row is said by its own name, with the
+ * fields of its attributes (graph/schema.h), where that opset of ONNX has it so. Functions append to a maker; files are sorted by families.
  * Threads: pure functions.
  */
 #ifndef TEQUIO_ONNX_WRITE_OPS_H
 #define TEQUIO_ONNX_WRITE_OPS_H
 
 #include "onnx/write/maker.h"
+
+enum { WRITE_OPSET = 17 };
 
 typedef status write_fn(maker *m, const graph_node *n, error *err);
 

@@ -161,11 +161,3 @@ status write_slice(maker *m, const graph_node *n, error *err)
     maker_node(m, "Slice", in, COUNT_OF(in), &out, 1);
     return OK;
 }
-
-status write_gather(maker *m, const graph_node *n, error *err)
-{
-    (void)err;
-    const gather_attr *a = n->attr;
-    maker_int(m, write_same(m, n, 1), "axis", a->axis);
-    return OK;
-}

@@ -42,12 +42,10 @@ static const struct {
     graph_op op;
     const char *name;
     int32_t n_in;
-    bool has_attr;
 } unary[] = {
-    {OP_NEG, "neg", 1, false},
-#define SMOOTH(ID, name, onnx, reads, attr, ...)                                                   \
-    {OP_##ID, #name, 1, (attr) != 0}, {OP_##ID##_BWD, #name "_bwd", 2, (attr) != 0},
-#define STEP(ID, name, onnx) {OP_##ID, #name, 1, false},
+    {OP_NEG, "neg", 1},
+#define SMOOTH(ID, name, ...) {OP_##ID, #name, 1}, {OP_##ID##_BWD, #name "_bwd", 2},
+#define STEP(ID, name, onnx)  {OP_##ID, #name, 1},
 #include "graph/unary.def"
 };
 
@@ -58,7 +56,8 @@ static void add_unary(graph *g, size_t i, bool tanh, const graph_val *in)
     bool is_gelu = unary[i].op == OP_GELU || unary[i].op == OP_GELU_BWD;
     char name[NAME];
     snprintf(name, sizeof name, "%s%s", unary[i].name, tanh ? "_by_tanh" : "");
-    const void *attr = is_gelu ? (const void *)&gelu : unary[i].has_attr ? &ordinary : NULL;
+    bool has_attr = graph_op_of(unary[i].op)->attr_bytes != 0;
+    const void *attr = is_gelu ? (const void *)&gelu : has_attr ? &ordinary : NULL;
     graph_keep(g, node(g, unary[i].op, name, unary[i].n_in, in, attr));
 }
 

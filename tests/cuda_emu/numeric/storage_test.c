@@ -118,7 +118,7 @@ static const row rows[] = {
      true,
      {{HALF, {2, {6, 9}}}, {LABELS, {1, {6}}}}},
     {OP_GEMM,
-     &(gemm_attr){.trans_b = true},
+     &(gemm_attr){GEMM_UNSCALED, .trans_b = true},
      false,
      {{HALF, {2, {6, 16}}}, {WEIGHT, {2, {24, 16}}}, {WEIGHT, {1, {24}}}}},
     {OP_MATMUL, NULL, false, {{HALF, ROWS}, {HALF, {3, {2, 8, 7}}}}},

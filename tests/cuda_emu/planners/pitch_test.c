@@ -55,7 +55,7 @@ static graph_val factor(graph *g, const scene *s, graph_val v)
 static graph_val product(graph *g, graph_val a, graph_val b, bool trans_a, bool trans_b)
 {
     return add(g, OP_GEMM, (graph_val[]){a, b}, 2,
-               &(gemm_attr){.trans_a = trans_a, .trans_b = trans_b});
+               &(gemm_attr){GEMM_UNSCALED, .trans_a = trans_a, .trans_b = trans_b});
 }
 
 static void keep(graph *g, graph_val v, const char *name)

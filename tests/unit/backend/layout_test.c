@@ -30,7 +30,7 @@ static void build_cnn(program *p, graph_val *ret_loss)
     pool_attr half = {.kernel = {2, 2}, .strides = {2, 2}};
     batch_norm_attr norm = {.training = true};
     axis_attr from_1 = {.axis = 1};
-    gemm_attr dense = {.trans_b = true};
+    gemm_attr dense = {GEMM_UNSCALED, .trans_b = true};
     graph_val y = program_node(p, OP_CONV, "conv1", &same, 3, (graph_val[]){x, w1, b1}, NULL);
     y = program_node(p, OP_RELU, "relu1", NULL, 1, &y, NULL);
     graph_val pooled = program_node(p, OP_MAX_POOL, "pool1", &half, 1, &y, NULL);

@@ -92,7 +92,7 @@ static void a_perceptron_makes_no_gradient_for_its_input(void **state)
     graph_val b1 = make_param(g, "fc1.bias", TENSOR_TRAINABLE, DIMS(16));
     graph_val w2 = make_param(g, "fc2.weight", TENSOR_TRAINABLE, DIMS(10, 16));
     graph_val b2 = make_param(g, "fc2.bias", TENSOR_TRAINABLE, DIMS(10));
-    const gemm_attr nt = {.trans_b = true};
+    const gemm_attr nt = {GEMM_UNSCALED, .trans_b = true};
     graph_val h = make_node(g, OP_GEMM, "fc1", IN(x, w1, b1), &nt);
     h = make_node(g, OP_RELU, "relu", IN(h), NULL);
     h = make_node(g, OP_GEMM, "fc2", IN(h, w2, b2), &nt);
@@ -271,7 +271,7 @@ static void a_tied_parameter_sums_over_its_readers(void **state)
     graph_val x = make_input(g, "x", DT_F32, DIMS(8, 6));
     graph_val w = make_param(g, "w", TENSOR_TRAINABLE, DIMS(6, 6));
     graph_val h = make_node(g, OP_GEMM, "fc1", IN(x, w), NULL);
-    h = make_node(g, OP_GEMM, "fc2", IN(h, w), &(gemm_attr){.trans_b = true});
+    h = make_node(g, OP_GEMM, "fc2", IN(h, w), &(gemm_attr){GEMM_UNSCALED, .trans_b = true});
     make_backward(g, make_loss(g, h));
     assert_valid(g);
     const graph_node *sum = maker_of_grad(g, w);

@@ -189,7 +189,7 @@ static void flops_are_multiply_adds_times_two(void **state)
     double conv = 2.0 * 8 * 6 * 8 * 8 * 2 * 9;
     assert_true(graph_flops(g) == conv);
     y = make_node(g, OP_FLATTEN, "flat", IN(y), &(axis_attr){1});
-    y = make_node(g, OP_GEMM, "fc", IN(y, v), &(gemm_attr){.trans_b = true});
+    y = make_node(g, OP_GEMM, "fc", IN(y, v), &(gemm_attr){GEMM_UNSCALED, .trans_b = true});
     double gemm = 2.0 * 8 * 384 * 5;
     assert_true(graph_flops(g) == conv + gemm);
     make_backward(g, make_loss(g, y));
@@ -230,7 +230,8 @@ static void the_dump_has_a_line_a_node(void **state)
     graph_val x = make_input(g, "x", DT_F32, DIMS(8, 4));
     graph_val w = make_param(g, "w", TENSOR_TRAINABLE, DIMS(5, 4));
     graph_val id = make_input(g, "batch.id", DT_I64, DIMS(1));
-    graph_val y = make_node(g, OP_GEMM, "fc", IN(x, w), &(gemm_attr){.trans_b = true});
+    const gemm_attr attr = {GEMM_UNSCALED, .trans_b = true};
+    graph_val y = make_node(g, OP_GEMM, "fc", IN(x, w), &attr);
     y = make_node(g, OP_DROPOUT, "drop", IN(y, id), &(dropout_attr){.ratio = 0.5f});
     make_backward(g, make_loss(g, y));
     buf out = BUF_INIT;

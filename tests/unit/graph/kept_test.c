@@ -32,9 +32,9 @@ static graph *two_products(graph_op function, graph_op product, tensor_kind firs
     graph_val x = make_input(g, "x", DT_F32, DIMS(2, 3));
     graph_val w1 = make_param(g, "w1", first, DIMS(3, 4));
     graph_val w2 = make_param(g, "w2", TENSOR_TRAINABLE, DIMS(4, 5));
-    graph_val hidden = make_node(g, OP_GEMM, "first", IN(x, w1), &(gemm_attr){0});
+    graph_val hidden = make_node(g, OP_GEMM, "first", IN(x, w1), &(gemm_attr){GEMM_UNSCALED});
     *ret_between = make_node(g, function, "between", IN(hidden), NULL);
-    gemm_attr attr = {0};
+    gemm_attr attr = {GEMM_UNSCALED};
     graph_val y = make_node(g, product, "second", IN(*ret_between, w2),
                             product == OP_GEMM ? (const void *)&attr : &(matmul_attr){0});
     make_loss(g, y);

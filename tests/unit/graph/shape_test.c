@@ -223,7 +223,7 @@ static void pools(void **state)
 static void products(void **state)
 {
     (void)state;
-    const gemm_attr nt = {.trans_b = true}, tn = {.trans_a = true};
+    const gemm_attr nt = {GEMM_UNSCALED, .trans_b = true}, tn = {GEMM_UNSCALED, .trans_a = true};
     const matmul_attr both = {.trans_a = true, .trans_b = true};
     const row rows[] = {
         {OP_GEMM, {F(4, 5), F(5, 6)}, NULL, {"[4,6]"}, NULL},

@@ -78,6 +78,16 @@ static void channels(void **state)
          {0},
          "the channels of [5,4,3] cannot be dealt to 3 groups"},
         {OP_GROUP_NORMALIZATION,
+         {F(5, 4, 3), F(4), F(4)},
+         &(group_norm_attr){0},
+         {0},
+         "num_groups is 0, must be at least 1"},
+        {OP_GROUP_NORMALIZATION,
+         {F(5, 4, 3), F(4), F(4)},
+         &(group_norm_attr){.groups = 2, .epsilon = -1},
+         {0},
+         "epsilon is -1, must be at least 0"},
+        {OP_GROUP_NORMALIZATION,
          {F(5, 4, 3), F(2), F(4)},
          &two,
          {0},
@@ -88,7 +98,7 @@ static void channels(void **state)
          {0},
          "the input [5,4] must be [batch,channels] and spatial axes"},
         {OP_LRN, {F(2, 7, 3)}, &(lrn_attr){.size = 3}, {"[2,7,3]", "[2,7,3]"}, NULL},
-        {OP_LRN, {F(2, 7, 3)}, NULL, {0}, "size is 0, must be positive"},
+        {OP_LRN, {F(2, 7, 3)}, &(lrn_attr){0}, {0}, "size is 0, must be at least 1"},
     };
     CHECK_ROWS(rows);
 }

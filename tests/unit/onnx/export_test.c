@@ -410,15 +410,39 @@ static void a_batch_is_left_open(void **state)
     graph_destroy(&seven);
 }
 
-static void what_onnx_cannot_say(void **state)
+static void fields_are_attributes(void **state)
 {
     (void)state;
     error err = ERROR_INIT;
-    graph *five = shapes(5, OP_DROPOUT), *seven = shapes(7, OP_DROPOUT);
-    assert_int_equal(export(five, seven, &err), E_UNSUPPORTED);
-    assert_string_equal(err.text, "ONNX cannot say: 'last' (Dropout)");
+    graph *five = shapes(5, OP_SELU), *seven = shapes(7, OP_SELU);
+    must(export(five, seven, &err), &err);
+    onnx_model *m = read_back();
+    const Onnx__NodeProto *selu = node_of(m, "Selu");
+    assert_int_equal(selu->n_attribute, 2);
+    assert_string_equal(selu->attribute[0]->name, "alpha");
+    assert_true(selu->attribute[0]->f == 1.67326319217681884765625f);
+    assert_string_equal(selu->attribute[1]->name, "gamma");
+    assert_true(selu->attribute[1]->f == 1.05070102214813232421875f);
+    onnx_close(&m);
     graph_destroy(&five);
     graph_destroy(&seven);
+}
+
+/* Mish is younger than the opset that is written. */
+static void what_onnx_cannot_say(void **state)
+{
+    (void)state;
+    static const graph_op last[] = {OP_DROPOUT, OP_MISH};
+    static const char *const why[] = {"ONNX cannot say: 'last' (Dropout)",
+                                      "ONNX cannot say: 'last' (Mish)"};
+    for (size_t i = 0; i < COUNT_OF(last); i++) {
+        error err = ERROR_INIT;
+        graph *five = shapes(5, last[i]), *seven = shapes(7, last[i]);
+        assert_int_equal(export(five, seven, &err), E_UNSUPPORTED);
+        assert_string_equal(err.text, why[i]);
+        graph_destroy(&five);
+        graph_destroy(&seven);
+    }
 }
 
 int main(void)
@@ -433,6 +457,7 @@ int main(void)
         cmocka_unit_test(weights_that_do_not_fit),
         cmocka_unit_test(a_model_beyond_2_gb),
         cmocka_unit_test(a_batch_is_left_open),
+        cmocka_unit_test(fields_are_attributes),
         cmocka_unit_test(what_onnx_cannot_say),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);

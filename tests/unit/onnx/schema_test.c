@@ -6,10 +6,13 @@
 
 #include <cmocka.h>
 
+#include "graph/schema.h"
+#include "onnx/import.h"
 #include "onnx/ops.h"
 #include "onnx/schema.h"
 #include "unit/onnx/support_import.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A file of one node between x [N,6] and y. */
@@ -187,6 +190,28 @@ static void every_operator_of_ours_is_one_of_onnx(void **state)
     }
 }
 
+/* What a graph's operator takes where it is told nothing is what ONNX says of an attribute that a
+ * node does not have. */
+static void defaults_are_those_of_onnx(void **state)
+{
+    (void)state;
+    for (graph_op op = 0; op < OP_COUNT; op++) {
+        const graph_op_info *info = graph_op_of(op);
+        const onnx_schema *s = onnx_schema_find("", info->name, ONNX_OPSET_MAX);
+        onnx_attribute known;
+        for (const attr_field *f = info->fields; s && f && f->name; f++) {
+            if (!onnx_schema_attribute(s, f->name, &known) || !known.has_default)
+                continue;
+            bool same = f->type == ATTR_FLOAT
+                            ? (float)f->otherwise == strtof(known.value, NULL)
+                            : (int64_t)f->otherwise == strtoll(known.value, NULL, 10);
+            if (!same)
+                fail_msg("%s.%s is %g, in ONNX %s", info->name, f->name, f->otherwise,
+                         known.value);
+        }
+    }
+}
+
 static void rows_are_read(void **state)
 {
     (void)state;
@@ -216,6 +241,7 @@ int main(void)
         cmocka_unit_test(attributes_of_functions_are_declared),
         cmocka_unit_test(zero_is_a_number),
         cmocka_unit_test(every_operator_of_ours_is_one_of_onnx),
+        cmocka_unit_test(defaults_are_those_of_onnx),
         cmocka_unit_test(rows_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,11 +27,6 @@ static void broadcast_c(tile_end *end, const graph_value *c, float beta)
     end->c_row = rows > 1 ? columns : 0;
 }
 
-static float or_one(float x)
-{
-    return x != 0.0f ? x : 1.0f;
-}
-
 static gemm_task gemm_of(const cuda_node *n)
 {
     const gemm_attr *attr = n->node->attr;
@@ -44,9 +39,9 @@ static gemm_task gemm_of(const cuda_node *n)
                    .a = factor(cuda_in_pitch(n, 0), attr->trans_a, 0),
                    .b = factor(cuda_in_pitch(n, 1), attr->trans_b, 0),
                    .y_row = cuda_out_pitch(n, 0),
-                   .end = {.alpha = or_one(attr->alpha)}};
+                   .end = {.alpha = attr->alpha}};
     if (cuda_in(n, 2))
-        broadcast_c(&t.end, cuda_in(n, 2), or_one(attr->beta));
+        broadcast_c(&t.end, cuda_in(n, 2), attr->beta);
     return t;
 }
 

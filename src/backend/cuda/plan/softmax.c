@@ -23,7 +23,6 @@ status cuda_plan_softmax(backend_program *p, cuda_node *n, error *err)
     graph_op op = n->node->op;
     const graph_shape *x = &cuda_in(n, 0)->shape;
     int axis = ((const axis_attr *)n->node->attr)->axis;
-    axis = axis < 0 ? axis + x->rank : axis;
     launch_softmax_call *s = arena_alloc(p->arena, sizeof *s);
     *s = (launch_softmax_call){.outer = 1, .axis = 1, .inner = 1};
     s->type = cuda_launch_type(cuda_in_storage(n, 0).type);

@@ -1,0 +1,51 @@
+/*
+ * What an operator's attributes are: a row a field of its struct in attrs.h. From these rows a node
+ * that is given no attributes takes its defaults, graph_add checks bounds and counts axes from 0,
+ * so that nobody behind it does either again, and ONNX files are read and written where an operator
+ * is one of ONNX's as it is. Other attributes than these are the shape rule's.
+ *
+ * Rows stand in graph/ops, beside that rule. Threads: pure functions, apart from the attributes of
+ * a node that is being added.
+ */
+#ifndef TEQUIO_GRAPH_SCHEMA_H
+#define TEQUIO_GRAPH_SCHEMA_H
+
+#include "graph/graph.h"
+
+typedef enum attr_type {
+    ATTR_FLOAT, /* float */
+    ATTR_INT,   /* int64_t */
+    ATTR_BOOL,  /* bool; 0 or 1 in ONNX */
+    ATTR_NOT,   /* bool, the opposite of ONNX's: drop_dims of keepdims */
+    ATTR_AXIS,  /* int32_t, of input 0: in a node 0 .. rank-1 */
+} attr_type;
+
+typedef struct attr_field {
+    const char *name; /* as ONNX spells it; NULL: the end */
+    attr_type type;
+    size_t at;        /* in the struct */
+    double otherwise; /* the default, ONNX's */
+    double least, most;
+} attr_field;
+
+/* A field of a struct, and one with bounds. */
+#define ATTR_FIELD(type, field, name, kind, otherwise)                                             \
+    ATTR_WITHIN(type, field, name, kind, otherwise, -__builtin_inf(), __builtin_inf())
+#define ATTR_WITHIN(type, field, name, kind, otherwise, least, most)                               \
+    {                                                                                              \
+        name, kind, offsetof(type, field), otherwise, least, most                                  \
+    }
+
+/* Sets all fields of attr to their defaults. `fields` may be NULL: there are none. */
+void schema_set_defaults(const attr_field *fields, void *attr);
+
+/* One field, as ONNX has its value: a float of an ATTR_FLOAT, an integer of the others. */
+void schema_set_float(const attr_field *f, void *attr, float value);
+void schema_set_int(const attr_field *f, void *attr, int64_t value);
+float schema_float(const attr_field *f, const void *attr);
+int64_t schema_int(const attr_field *f, const void *attr);
+
+/* Completes and checks the fields of a node that is being added. E_CONFIG names the field. */
+MUST_USE status schema_complete(const graph *g, const graph_node *n, error *err);
+
+#endif

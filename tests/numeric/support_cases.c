@@ -9,26 +9,29 @@
 
 const char *const case_frame_names[FRAME_COUNT] = {"bare", "temp", "conv"};
 
-/* clang-format off */
-static const case_table *const case_tables[] = {
-    &cases_general,
-    &cases_window, &cases_recurrent,
-    &cases_move,
-    &cases_index,
-    &cases_resize,
-    &cases_attention,
-    &cases_unary,
-    &cases_binary,
-    &cases_reduce,
+static const case_table *const table_of[OP_COUNT] = {
+#define OP(ID, name, fewest, most, outputs, traits, family, ...) [OP_##ID] = &cases_##family,
+#define GRADIENT(...)
+#include "graph/ops.def"
 };
-/* clang-format on */
+
+/* Whether an operator in front is of the same family. */
+static bool is_met(graph_op op)
+{
+    for (graph_op o = 0; o < op; o++)
+        if (table_of[o] == table_of[op])
+            return true;
+    return false;
+}
 
 const op_case *case_at(size_t i)
 {
-    for (size_t t = 0; t < sizeof case_tables / sizeof *case_tables; t++) {
-        if (i < case_tables[t]->n)
-            return &case_tables[t]->rows[i];
-        i -= case_tables[t]->n;
+    for (graph_op op = 0; op < OP_COUNT; op++) {
+        if (!table_of[op] || is_met(op))
+            continue;
+        if (i < table_of[op]->n)
+            return &table_of[op]->rows[i];
+        i -= table_of[op]->n;
     }
     return NULL;
 }

@@ -47,21 +47,16 @@ typedef struct op_case {
     const void *attr;
 } op_case;
 
-/* The rows of one family: support_cases_<family>.c. A new table has a line in case_tables. */
+/* The rows of a family of ops.def, cases_<family>: families/. */
 typedef struct case_table {
     const op_case *rows;
     size_t n;
 } case_table;
 
-extern const case_table cases_general;
-extern const case_table cases_window, cases_recurrent;
-extern const case_table cases_move;
-extern const case_table cases_index;
-extern const case_table cases_resize;
-extern const case_table cases_unary;
-extern const case_table cases_binary;
-extern const case_table cases_reduce;
-extern const case_table cases_attention;
+#define OP(ID, name, fewest, most, outputs, traits, family, ...)                                   \
+    extern const case_table cases_##family;
+#define GRADIENT(...)
+#include "graph/ops.def"
 
 /* Row i of all tables, NULL behind the last. */
 const op_case *case_at(size_t i);

@@ -1,4 +1,4 @@
-/* How a row of a table of cases is written. For the tables alone: support_cases_<family>.c. */
+/* How a row of a table of cases is written. For the tables alone, families/. */
 #ifndef TEQUIO_TESTS_NUMERIC_SUPPORT_CASES_ROWS_H
 #define TEQUIO_TESTS_NUMERIC_SUPPORT_CASES_ROWS_H
 
@@ -108,6 +108,10 @@
 #define REDUCE(...)  .attr = ATTR(reduce_attr, __VA_ARGS__)
 #define GROUPS_(...) .attr = ATTR(group_norm_attr, __VA_ARGS__)
 #define LRN_(...)    .attr = ATTR(lrn_attr, __VA_ARGS__)
+
+/* The cases of a family of ops.def, <family>_rows. */
+#define CASES(family)                                                                              \
+    const case_table cases_##family = {family##_rows, sizeof family##_rows / sizeof *family##_rows}
 
 /* One operand in the shapes that kernels take apart; Y fills it. */
 #define UNARY(ID, what, Y, ...)                                                                    \

@@ -1,10 +1,114 @@
-/* What moves elements: views, copies, picks by index. */
+/* What moves elements, from the coordinates of each: views, copies, slices. */
 #include "numeric/support_cases_rows.h"
+#include "numeric/support_reference_ops.h"
+
+#include <string.h>
+
+void ref_copy(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
+              const void *attr)
+{
+    (void)op, (void)n_in, (void)attr;
+    memcpy(out->x, in->x, (size_t)out->n * sizeof(double));
+}
+
+static void transpose(const ref_tensor *in, const ref_tensor *out, const void *attr)
+{
+    const transpose_attr *a = attr;
+    int32_t rank = in->shape.rank;
+    int64_t from[GRAPH_RANK], to[GRAPH_RANK];
+    for (int64_t i = 0; i < in->n; i++) {
+        ref_unravel(&in->shape, i, from);
+        for (int32_t d = 0; d < rank; d++)
+            to[d] = from[a->reverse ? rank - 1 - d : a->perm[d]];
+        out->x[ref_ravel(&out->shape, to)] = in->x[i];
+    }
+}
+
+static void expand(const ref_tensor *in, const ref_tensor *out)
+{
+    int64_t at[GRAPH_RANK];
+    for (int64_t i = 0; i < out->n; i++) {
+        ref_unravel(&out->shape, i, at);
+        out->x[i] = in->x[ref_broadcast_from(&in->shape, &out->shape, at)];
+    }
+}
+
+/* numpy's x[begin:end:step], from the attributes as the graph completed them. */
+static void slice(const ref_tensor *in, const ref_tensor *out, const void *attr)
+{
+    const slice_attr *a = attr;
+    int64_t at[GRAPH_RANK];
+    for (int64_t i = 0; i < out->n; i++) {
+        ref_unravel(&out->shape, i, at);
+        for (int32_t d = 0; d < out->shape.rank; d++)
+            at[d] = a->begin[d] + at[d] * a->step[d];
+        out->x[i] = in[0].x[ref_ravel(&in[0].shape, at)];
+    }
+}
+
+void ref_move(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
+              const void *attr)
+{
+    (void)n_in;
+    if (op == OP_TRANSPOSE)
+        transpose(in, out, attr);
+    else if (op == OP_EXPAND)
+        expand(in, out);
+    else
+        slice(in, out, attr);
+}
+
+void ref_concat(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
+                const void *attr)
+{
+    (void)op;
+    int32_t axis = ((const axis_attr *)attr)->axis;
+    ref_axis whole = ref_split(&out->shape, axis);
+    int64_t begin = 0;
+    for (int32_t k = 0; k < n_in; k++) {
+        ref_axis part = ref_split(&in[k].shape, axis);
+        int64_t run = part.n * part.inner;
+        for (int64_t o = 0; o < part.outer; o++)
+            memcpy(out->x + (o * whole.n + begin) * whole.inner, in[k].x + o * run,
+                   (size_t)run * sizeof(double));
+        begin += part.n;
+    }
+}
+
+void ref_trilu(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
+               const void *attr)
+{
+    (void)op, (void)n_in;
+    const trilu_attr *a = attr;
+    int32_t rank = out->shape.rank;
+    int64_t at[GRAPH_RANK];
+    for (int64_t i = 0; i < out->n; i++) {
+        ref_unravel(&out->shape, i, at);
+        double beyond = (double)(at[rank - 1] - at[rank - 2]) - (double)a->k;
+        out->x[i] = (a->upper ? beyond >= 0 : beyond <= 0) ? in[0].x[i] : 0;
+    }
+}
+
+void ref_reverse_sequence(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
+                          const void *attr)
+{
+    (void)op, (void)n_in;
+    int batch = ((const sequence_attr *)attr)->batch_first ? 0 : 1;
+    int64_t at[GRAPH_RANK];
+    for (int64_t i = 0; i < out->n; i++) {
+        ref_unravel(&out->shape, i, at);
+        int64_t length = (int64_t)in[1].x[at[batch]];
+        if (at[1 - batch] < length)
+            at[1 - batch] = length - 1 - at[1 - batch];
+        out->x[i] = in[0].x[ref_ravel(&in[0].shape, at)];
+    }
+}
+
+/* --- cases --- */
 
 #define SLICE_(...) .attr = ATTR(slice_attr, __VA_ARGS__)
 #define TURN(...)   .attr = ATTR(transpose_attr, .perm = {__VA_ARGS__})
 #define TO(...)     .attr = ATTR(shape_attr, .shape = SHAPE(__VA_ARGS__))
-
 #define TRIANGLE(...) .attr = ATTR(trilu_attr, __VA_ARGS__)
 #define STEPS(batch)  .attr = ATTR(sequence_attr, .batch_first = batch)
 #define LENGTHS(...)                                                                               \
@@ -12,7 +116,8 @@
         SHAPE(__VA_ARGS__), FILL_LENGTH, DT_I64                                                    \
     }
 
-static const op_case rows[] = {
+static const op_case copy_rows[] = {
+    UNARY(IDENTITY, "", X, .attr = NULL),
     CASE(FLATTEN, "axis 1", 1, IN(X(2, 3, 4, 5)), AXIS(1)),
     CASE(FLATTEN, "axis 0", 1, IN(X(2, 3, 4)), AXIS(0)),
     CASE(FLATTEN, "negative axis", 1, IN(X(2, 3, 4)), AXIS(-1)),
@@ -27,6 +132,10 @@ static const op_case rows[] = {
          .attr = ATTR(shape_attr, .shape = {.rank = 2, .dim = {-1, 6}})),
     CASE(RESHAPE, "whole numbers", 1, IN(INTS(2, 6)),
          .attr = ATTR(shape_attr, .shape = {.rank = 1, .dim = {-1}})),
+};
+CASES(copy);
+
+static const op_case move_rows[] = {
     CASE(TRANSPOSE, "bits", 1, IN(BITS(3, 17)), .attr = ATTR(transpose_attr, .reverse = true)),
     CASE(TRANSPOSE, "int32", 1, IN(INTS32(3, 17)), .attr = ATTR(transpose_attr, .reverse = true)),
     CASE(TRANSPOSE, "heads apart", 1, IN(X(2, 17, 3, 20)), TURN(0, 2, 1, 3)),
@@ -45,18 +154,6 @@ static const op_case rows[] = {
     CASE(TRANSPOSE, "long", 1, IN(X(130, 70, 3)), .attr = ATTR(transpose_attr, .perm = {2, 0, 1})),
     CASE(TRANSPOSE, "rank 5", 1, IN(X(2, 3, 2, 4, 3)),
          .attr = ATTR(transpose_attr, .perm = {4, 0, 3, 1, 2})),
-    CASE(CONCAT, "first axis", 2, IN(X(2, 5), X(3, 5)), AXIS(0)),
-    CASE(CONCAT, "channels", 3, IN(X(2, 3, 4, 5), X(2, 17, 4, 5), X(2, 1, 4, 5)), AXIS(1)),
-    CASE(CONCAT, "vectors of channels", 2, IN(X(2, 16, 3, 3), X(2, 32, 3, 3)), AXIS(1)),
-    CASE(CONCAT, "last axis of rank 5", 2, IN(X(2, 1, 3, 2, 4), X(2, 1, 3, 2, 3)), AXIS(-1)),
-    CASE(CONCAT, "rank 1", 2, IN(X(3), X(4)), AXIS(0)),
-    CASE(CONCAT, "ten", 10,
-         IN(X(2, 1), X(2, 5), X(2, 2), X(2, 3), X(2, 1), X(2, 17), X(2, 4), X(2, 1), X(2, 2),
-            X(2, 6)),
-         AXIS(1)),
-    CASE(CONCAT, "whole numbers", 2, IN(INTS(2, 3), INTS(2, 4)), AXIS(1)),
-    CASE(CONCAT, "bits", 3, IN(BITS(3), BITS(1), BITS(17)), AXIS(0)),
-    CASE(CONCAT, "alone", 1, IN(X(2, 3)), AXIS(1)),
     CASE(EXPAND, "examples of a batch", 1, IN(X(4, 3, 1)), TO(3, 5)),
     CASE(EXPAND, "to nothing", 1, IN(X(4, 1)), TO(4, 0)),
     CASE(EXPAND, "a row", 1, IN(X(5)),
@@ -99,6 +196,26 @@ static const op_case rows[] = {
          SLICE_(.n_axes = 1, .axes = {1}, .begin = {12}, .end = {1}, .step = {-1})),
     CASE(SLICE, "last of rank 5", 1, IN(X(2, 1, 3, 2, 4)),
          SLICE_(.n_axes = 1, .axes = {4}, .begin = {0}, .end = {1})),
+};
+CASES(move);
+
+static const op_case concat_rows[] = {
+    CASE(CONCAT, "first axis", 2, IN(X(2, 5), X(3, 5)), AXIS(0)),
+    CASE(CONCAT, "channels", 3, IN(X(2, 3, 4, 5), X(2, 17, 4, 5), X(2, 1, 4, 5)), AXIS(1)),
+    CASE(CONCAT, "vectors of channels", 2, IN(X(2, 16, 3, 3), X(2, 32, 3, 3)), AXIS(1)),
+    CASE(CONCAT, "last axis of rank 5", 2, IN(X(2, 1, 3, 2, 4), X(2, 1, 3, 2, 3)), AXIS(-1)),
+    CASE(CONCAT, "rank 1", 2, IN(X(3), X(4)), AXIS(0)),
+    CASE(CONCAT, "ten", 10,
+         IN(X(2, 1), X(2, 5), X(2, 2), X(2, 3), X(2, 1), X(2, 17), X(2, 4), X(2, 1), X(2, 2),
+            X(2, 6)),
+         AXIS(1)),
+    CASE(CONCAT, "whole numbers", 2, IN(INTS(2, 3), INTS(2, 4)), AXIS(1)),
+    CASE(CONCAT, "bits", 3, IN(BITS(3), BITS(1), BITS(17)), AXIS(0)),
+    CASE(CONCAT, "alone", 1, IN(X(2, 3)), AXIS(1)),
+};
+CASES(concat);
+
+static const op_case trilu_rows[] = {
     CASE(TRILU, "upper", 1, IN(X(5, 7)), TRIANGLE(.upper = true)),
     CASE(TRILU, "lower", 1, IN(X(5, 7)), TRIANGLE(.k = 0)),
     CASE(TRILU, "above", 1, IN(X(2, 3, 6, 6)), TRIANGLE(.upper = true, .k = 2)),
@@ -109,10 +226,13 @@ static const op_case rows[] = {
     CASE(TRILU, "long", 1, IN(X(300, 190)), TRIANGLE(.k = 5)),
     CASE(TRILU, "bits", 1, IN(BITS(9, 9)), TRIANGLE(.k = 1)),
     CASE(TRILU, "whole numbers", 1, IN(INTS(9, 9)), TRIANGLE(.upper = true, .k = -1)),
+};
+CASES(trilu);
+
+static const op_case reverse_sequence_rows[] = {
     CASE(REVERSE_SEQUENCE, "steps first", 2, IN(X(7, 4, 3), LENGTHS(4)), STEPS(false)),
     CASE(REVERSE_SEQUENCE, "batch first", 2, IN(X(4, 7), LENGTHS(4)), STEPS(true)),
     CASE(REVERSE_SEQUENCE, "long", 2, IN(X(5, 200, 33), LENGTHS(5)), STEPS(true)),
     CASE(REVERSE_SEQUENCE, "whole numbers", 2, IN(INTS(6, 2), LENGTHS(2)), STEPS(false)),
 };
-
-const case_table cases_move = {rows, sizeof rows / sizeof *rows};
+CASES(reverse_sequence);

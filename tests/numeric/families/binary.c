@@ -1,14 +1,135 @@
 /* Operators of one to three operands that broadcast, over the types they take. */
 #include "numeric/support_cases_rows.h"
+#include "numeric/support_reference_ops.h"
+
+#include <math.h>
+
+static double cast(double x, dtype to)
+{
+    if (to == DT_BOOL)
+        return x != 0;
+    return to == DT_F32 ? x : trunc(x);
+}
+
+static double divide(double a, double b, dtype t)
+{
+    if (t == DT_F32)
+        return a / b;
+    return b == 0 ? 0 : trunc(a / b);
+}
+
+static double modulo(double a, double b, dtype t, bool truncates)
+{
+    if (t != DT_F32 && b == 0)
+        return 0;
+    return truncates ? fmod(a, b) : a - floor(a / b) * b;
+}
+
+static double wrap(double x, dtype t)
+{
+    return t == DT_U8 ? x - 256 * floor(x / 256) : x;
+}
+
+static double arithmetic(graph_op op, double a, double b, dtype t, const void *attr)
+{
+    switch (op) {
+    case OP_ADD:
+        return a + b;
+    case OP_SUB:
+        return a - b;
+    case OP_MUL:
+        return a * b;
+    case OP_DIV:
+        return divide(a, b, t);
+    case OP_MIN:
+        return fmin(a, b);
+    case OP_MAX:
+        return fmax(a, b);
+    case OP_MOD:
+        return modulo(a, b, t, ((const mod_attr *)attr)->fmod);
+    case OP_POW:
+        return pow(a, b);
+    case OP_PRELU:
+        return a < 0 ? b * a : a;
+    case OP_SIGMOID_CROSS_ENTROPY:
+        return -b * log(1 / (1 + exp(-a))) - (1 - b) * log(1 - 1 / (1 + exp(-a)));
+    default:
+        BUG("the reference knows no %s", graph_op_of(op)->name);
+    }
+}
+
+static double truth(graph_op op, double a, double b, const void *attr)
+{
+    const is_inf_attr *inf = attr;
+    switch (op) {
+    case OP_EQUAL:
+        return a == b;
+    case OP_LESS:
+        return a < b;
+    case OP_LESS_OR_EQUAL:
+        return a <= b;
+    case OP_GREATER:
+        return a > b;
+    case OP_GREATER_OR_EQUAL:
+        return a >= b;
+    case OP_AND:
+        return a != 0 && b != 0;
+    case OP_OR:
+        return a != 0 || b != 0;
+    case OP_XOR:
+        return (a != 0) != (b != 0);
+    case OP_NOT:
+        return a == 0;
+    case OP_IS_NAN:
+        return isnan(a);
+    default:
+        return isinf(a) && !(inf->only_positive && a < 0) && !(inf->only_negative && a > 0);
+    }
+}
+
+static void broadcast(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
+                      const void *attr)
+{
+    int64_t at[GRAPH_RANK];
+    for (int64_t i = 0; i < out->n; i++) {
+        double x[3] = {0};
+        ref_unravel(&out->shape, i, at);
+        for (int32_t k = 0; k < n_in; k++)
+            x[k] = in[k].x[ref_broadcast_from(&in[k].shape, &out->shape, at)];
+        if (op == OP_WHERE)
+            out->x[i] = x[0] != 0 ? x[1] : x[2];
+        else if (op == OP_CAST)
+            out->x[i] = cast(x[0], out->type);
+        else if (out->type == DT_BOOL)
+            out->x[i] = truth(op, x[0], x[1], attr);
+        else
+            out->x[i] = wrap(arithmetic(op, x[0], x[1], out->type, attr), out->type);
+    }
+}
+
+#define BROADCASTS(family)                                                                         \
+    void ref_##family(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,      \
+                      const void *attr)                                                            \
+    {                                                                                              \
+        broadcast(op, in, n_in, out, attr);                                                        \
+    }
+BROADCASTS(binary)
+BROADCASTS(compare)
+BROADCASTS(where)
+BROADCASTS(cast)
+
+/* --- cases --- */
 
 #define BYTES(...)                                                                                 \
     {                                                                                              \
         SHAPE(__VA_ARGS__), FILL_COUNT, DT_U8                                                      \
     }
+
 #define STRANGE(...)                                                                               \
     {                                                                                              \
         SHAPE(__VA_ARGS__), FILL_STRANGE                                                           \
     }
+
 #define NUMBER(number)                                                                             \
     {                                                                                              \
         .shape = {.rank = 0}, .constant = &(const float)                                           \
@@ -16,6 +137,7 @@
             number                                                                                 \
         }                                                                                          \
     }
+
 #define X_SCALAR SCALAR
 #define UNIT_SCALAR                                                                                \
     {                                                                                              \
@@ -64,7 +186,7 @@
         CASE(WHERE, what "condition of a row", 3, IN(BITS(7), Y(5, 7), Y(5, 1))),                  \
         CASE(WHERE, what "all grow", 3, IN(BITS(3, 1, 1), Y(4, 1), Y(5)))
 
-static const op_case rows[] = {
+static const op_case binary_rows[] = {
     BINARY(ADD, X, X, .attr = NULL),
     BINARY(SUB, X, X, .attr = NULL),
     BINARY(MUL, X, X, .attr = NULL),
@@ -82,7 +204,6 @@ static const op_case rows[] = {
     WHOLES(MAX, .attr = NULL),
     WHOLES(MOD, .attr = ATTR(mod_attr, .fmod = false)),
     FEW(MOD, "sign of the first, ", INTS, INTS, .attr = ATTR(mod_attr, .fmod = true)),
-
     FEW(POW, "", POSITIVE, X, .attr = NULL),
     CASE(POW, "squares", 2, IN(X(2, 17, 3, 4), NUMBER(2))),
     CASE(POW, "cubes", 2, IN(X(1003), NUMBER(3))),
@@ -93,14 +214,16 @@ static const op_case rows[] = {
     CASE(POW, "ones", 2, IN(X(3, 5), NUMBER(0))),
     CASE(POW, "fourth", 2, IN(X(3, 5), NUMBER(4))),
     CASE(POW, "1.7", 2, IN(POSITIVE(3, 5), NUMBER(1.7f))),
-
     CASE(PRELU, "equal shapes", 2, IN(OFF_ZERO(3, 17), X(3, 17))),
     CASE(PRELU, "a channel", 2, IN(OFF_ZERO(2, 17, 3, 4), X(17, 1, 1))),
     CASE(PRELU, "one slope", 2, IN(OFF_ZERO(5, 1003), X(1))),
     CASE(SIGMOID_CROSS_ENTROPY, "equal shapes", 2, IN(X(2, 17, 3, 4), UNIT(2, 17, 3, 4))),
     CASE(SIGMOID_CROSS_ENTROPY, "long", 2, IN(X(1003), UNIT(1003))),
     CASE(SIGMOID_CROSS_ENTROPY, "one target", 2, IN(X(5, 7), UNIT_SCALAR)),
+};
+CASES(binary);
 
+static const op_case compare_rows[] = {
     FEW(LESS, "", WHOLE, WHOLE, .attr = NULL),
     CASE(LESS, "long", 2, IN(WHOLE(3, 20011), WHOLE(3, 20011))),
     CASE(LESS, "rows in pieces", 2, IN(WHOLE(3, 20011), WHOLE(3, 1))),
@@ -128,13 +251,19 @@ static const op_case rows[] = {
          .attr = ATTR(is_inf_attr, .only_negative = true)),
     CASE(IS_INF, "neither", 1, IN(STRANGE(3, 17)),
          .attr = ATTR(is_inf_attr, .only_positive = true, .only_negative = true)),
+};
+CASES(compare);
 
+static const op_case where_rows[] = {
     CHOICE("", X),
     CHOICE("int64, ", INTS),
     CHOICE("int32, ", INTS32),
     CHOICE("bits, ", BITS),
     CASE(WHERE, "long", 3, IN(BITS(3, 20011), X(3, 20011), X(1))),
+};
+CASES(where);
 
+static const op_case cast_rows[] = {
     CAST_TO("float32 to ", X),
     CAST_TO("int64 to ", INTS),
     CAST_TO("int32 to ", INTS32),
@@ -143,5 +272,4 @@ static const op_case rows[] = {
     CASE(CAST, "float32 to bytes", 1, IN(POSITIVE(3, 17)), .attr = ATTR(cast_attr, .to = DT_U8)),
     CASE(CAST, "bits to bytes", 1, IN(BITS(3, 17)), .attr = ATTR(cast_attr, .to = DT_U8)),
 };
-
-const case_table cases_binary = {rows, sizeof rows / sizeof *rows};
+CASES(cast);

@@ -1,4 +1,5 @@
-/* GridSample and RoiAlign as ONNX's own references compute them. */
+/* GridSample and RoiAlign. */
+#include "numeric/support_cases_rows.h"
 #include "numeric/support_reference_ops.h"
 
 #include <math.h>
@@ -43,9 +44,10 @@ static double weight_of(const grid_attr *a, double g, int64_t size, int64_t i)
     return sum;
 }
 
-void ref_grid_sample(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
+void ref_grid_sample(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
+                     const void *attr)
 {
-    (void)n_in;
+    (void)op, (void)n_in;
     int32_t axes = in[0].shape.rank - 2;
     int64_t at[GRAPH_RANK], from[GRAPH_RANK], plane = 1;
     graph_shape space = {.rank = axes};
@@ -108,9 +110,10 @@ static void bin_along(const roi_attr *a, double from, double to, int64_t n, doub
     *ret_samples = a->ratio ? a->ratio : (int64_t)fmax(ceil(*ret_length), 0);
 }
 
-void ref_roi_align(const ref_tensor *in, int32_t n_in, const ref_tensor *out, const void *attr)
+void ref_roi_align(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
+                   const void *attr)
 {
-    (void)n_in;
+    (void)op, (void)n_in;
     const roi_attr *a = attr;
     const graph_shape *s = &in[0].shape;
     int64_t at[GRAPH_RANK];
@@ -132,3 +135,57 @@ void ref_roi_align(const ref_tensor *in, int32_t n_in, const ref_tensor *out, co
         out->x[i] = a->largest ? (down > 0 && across > 0 ? most : 0) : sum / fmax((double)(down * across), 1);
     }
 }
+
+/* --- cases --- */
+
+#define GRID(...) .attr = ATTR(grid_attr, __VA_ARGS__)
+#define IMAGES(...)                                                                                \
+    {                                                                                              \
+        SHAPE(__VA_ARGS__), FILL_BIT, DT_I64                                                       \
+    }
+
+#define ROI(...) .attr = ATTR(roi_attr, __VA_ARGS__)
+
+static const op_case grid_sample_rows[] = {
+    CASE(GRID_SAMPLE, "linear", 2, IN(X(2, 3, 4, 5), X(2, 6, 3, 2))),
+    CASE(GRID_SAMPLE, "linear, corners aligned", 2, IN(X(2, 3, 4, 5), X(2, 6, 7, 2)),
+         GRID(.align_corners = true)),
+    CASE(GRID_SAMPLE, "linear, border", 2, IN(X(1, 2, 4, 5), X(1, 6, 7, 2)),
+         GRID(.padding = GRID_BORDER)),
+    CASE(GRID_SAMPLE, "linear, reflected", 2, IN(X(1, 2, 4, 3), X(1, 6, 7, 2)),
+         GRID(.padding = GRID_REFLECTION)),
+    CASE(GRID_SAMPLE, "linear, reflected at the corners", 2, IN(X(1, 2, 4, 3), X(1, 6, 7, 2)),
+         GRID(.padding = GRID_REFLECTION, .align_corners = true)),
+    CASE(GRID_SAMPLE, "nearest", 2, IN(X(2, 2, 4, 5), X(2, 6, 7, 2)), GRID(.mode = GRID_NEAREST)),
+    CASE(GRID_SAMPLE, "nearest, reflected", 2, IN(X(2, 2, 4, 5), X(2, 6, 7, 2)),
+         GRID(.mode = GRID_NEAREST, .padding = GRID_REFLECTION)),
+    CASE(GRID_SAMPLE, "cubic", 2, IN(X(1, 2, 6, 5), X(1, 5, 5, 2)), GRID(.mode = GRID_CUBIC)),
+    CASE(GRID_SAMPLE, "cubic, border", 2, IN(X(1, 2, 6, 5), X(1, 5, 5, 2)),
+         GRID(.mode = GRID_CUBIC, .padding = GRID_BORDER, .align_corners = true)),
+    CASE(GRID_SAMPLE, "cubic, reflected", 2, IN(X(1, 2, 6, 5), X(1, 5, 5, 2)),
+         GRID(.mode = GRID_CUBIC, .padding = GRID_REFLECTION)),
+    CASE(GRID_SAMPLE, "volumes", 2, IN(X(2, 2, 3, 4, 5), X(2, 2, 3, 4, 3))),
+    CASE(GRID_SAMPLE, "volumes, cubic", 2, IN(X(1, 2, 3, 4, 5), X(1, 2, 3, 2, 3)),
+         GRID(.mode = GRID_CUBIC, .padding = GRID_REFLECTION)),
+    CASE(GRID_SAMPLE, "by pixels", 2, IN(X(2, 3, 4, 5), X(2, 6, 3, 2)), GRID(.pixels = true)),
+    CASE(GRID_SAMPLE, "by pixels, reflected", 2, IN(X(1, 2, 4, 3), X(1, 6, 7, 2)),
+         GRID(.pixels = true, .padding = GRID_REFLECTION)),
+    CASE(GRID_SAMPLE, "many places", 2, IN(X(2, 5, 9, 8), X(2, 13, 17, 2))),
+};
+CASES(grid_sample);
+
+static const op_case roi_align_rows[] = {
+    CASE(ROI_ALIGN, "one a pixel", 3, IN(X(2, 3, 7, 9), POSITIVE(5, 4), IMAGES(5)),
+         ROI(.rows = 2, .columns = 3, .scale = 4)),
+    CASE(ROI_ALIGN, "two samples, half pixels", 3, IN(X(2, 3, 7, 9), POSITIVE(6, 4), IMAGES(6)),
+         ROI(.rows = 3, .columns = 2, .ratio = 2, .scale = 5, .half_pixel = true)),
+    CASE(ROI_ALIGN, "over the edge", 3, IN(X(2, 1, 4, 3), X(9, 4), IMAGES(9)),
+         ROI(.rows = 2, .columns = 2, .scale = 4, .half_pixel = true)),
+    CASE(ROI_ALIGN, "largest", 3, IN(X(2, 2, 6, 5), POSITIVE(4, 4), IMAGES(4)),
+         ROI(.rows = 2, .columns = 2, .ratio = 2, .scale = 2.5f, .largest = true)),
+    CASE(ROI_ALIGN, "a region each", 3, IN(X(2, 3, 5, 6), POSITIVE(2, 4), IMAGES(2)),
+         ROI(.rows = 1, .columns = 1, .scale = 3)),
+    CASE(ROI_ALIGN, "many planes", 3, IN(X(2, 130, 5, 4), POSITIVE(3, 4), IMAGES(3)),
+         ROI(.rows = 1, .columns = 2, .scale = 2)),
+};
+CASES(roi_align);

@@ -1,17 +1,155 @@
-/* Pad, Resize and GridSample. */
+/* Pad and Resize. */
 #include "numeric/support_cases_rows.h"
+#include "numeric/support_reference_ops.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What numpy's pad makes of a place outside 0 .. n-1; -1: the constant. */
+static int64_t pad_place(pad_mode mode, int64_t at, int64_t n)
+{
+    while (mode == PAD_REFLECT && n > 1 && (at < 0 || at >= n))
+        at = at < 0 ? -at : 2 * (n - 1) - at;
+    while (mode == PAD_WRAP && (at < 0 || at >= n))
+        at += at < 0 ? n : -n;
+    if (mode == PAD_EDGE || (mode == PAD_REFLECT && n == 1))
+        at = at < 0 ? 0 : at >= n ? n - 1 : at;
+    return at < 0 || at >= n ? -1 : at;
+}
+
+void ref_pad(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
+             const void *attr)
+{
+    (void)op, (void)n_in;
+    const pad_attr *a = attr;
+    int32_t rank = out->shape.rank;
+    int64_t at[GRAPH_RANK];
+    for (int64_t i = 0; i < out->n; i++) {
+        ref_unravel(&out->shape, i, at);
+        bool filled = false;
+        for (int32_t d = 0; d < rank; d++) {
+            int64_t before = a->pads[d], behind = a->pads[rank + d];
+            int64_t cut = before < 0 ? -before : 0;
+            int64_t n = in[0].shape.dim[d] - cut + (behind < 0 ? behind : 0);
+            at[d] = pad_place(a->mode, at[d] - (before > 0 ? before : 0), n) + cut;
+            filled |= at[d] < cut;
+        }
+        out->x[i] = filled ? a->value : in[0].x[ref_ravel(&in[0].shape, at)];
+    }
+}
+
+static double place_of(const resize_attr *r, int32_t axis, int64_t i)
+{
+    double n = (double)r->x.dim[axis], m = (double)r->sizes[axis], s = r->scales[axis];
+    double length = r->exact[axis] ? m : n * s;
+    double begin = r->roi[axis], end = r->roi[r->x.rank + axis];
+    switch (r->coordinates) {
+    case RESIZE_ALIGN_CORNERS:
+        return length == 1 ? 0 : (double)i * (n - 1) / (length - 1);
+    case RESIZE_ASYMMETRIC:
+        return (double)i / s;
+    case RESIZE_CROP:
+        return (n - 1) *
+               (length == 1 ? (begin + end) / 2 : begin + (double)i * (end - begin) / (length - 1));
+    case RESIZE_HALF_PIXEL_FOR_NEAREST:
+        return ((double)i + 0.5) / s;
+    case RESIZE_PYTORCH_HALF_PIXEL:
+        return length == 1 ? -0.5 : ((double)i + 0.5) / s - 0.5;
+    case RESIZE_HALF_PIXEL_SYMMETRIC:
+        return n / 2 * (1 - m / length) + ((double)i + 0.5) / s - 0.5;
+    default:
+        return ((double)i + 0.5) / s - 0.5;
+    }
+}
+
+static double round_as(const resize_attr *r, double x)
+{
+    switch ((int)r->nearest) {
+    case RESIZE_FLOOR:
+        return floor(x);
+    case RESIZE_CEIL:
+        return ceil(x);
+    case RESIZE_PREFER_CEIL:
+        return floor(x + 0.5);
+    default:
+        return ceil(x - 0.5);
+    }
+}
+
+static double kernel(const resize_attr *r, double x)
+{
+    double a = (double)r->cubic_a, d = fabs(x);
+    if (r->mode == RESIZE_LINEAR)
+        return d < 1 ? 1 - d : 0;
+    if (d <= 1)
+        return (a + 2) * pow(d, 3) - (a + 3) * pow(d, 2) + 1;
+    return d < 2 ? a * pow(d, 3) - 5 * a * pow(d, 2) + 8 * a * d - 4 * a : 0;
+}
+
+/* The weight each element of the input axis has in element i of the output axis. */
+static void weigh(const resize_attr *r, int32_t axis, int64_t i, double *ret)
+{
+    int64_t n = r->x.dim[axis];
+    double x = place_of(r, axis, i), sum = 0, shrink = fmin(r->scales[axis], 1);
+    memset(ret, 0, (size_t)n * sizeof *ret);
+    if (r->mode == RESIZE_NEAREST) {
+        ret[(int64_t)fmin(fmax(round_as(r, x), 0), (double)n - 1)] = 1;
+        return;
+    }
+    for (int64_t k = -n - 9; k < 2 * n + 9; k++) {
+        double w = kernel(r, ((double)k - x) * (r->antialias ? shrink : 1));
+        if (r->exclude_outside && (k < 0 || k >= n))
+            continue;
+        ret[k < 0 ? 0 : k >= n ? n - 1 : k] += w;
+        sum += w;
+    }
+    for (int64_t k = 0; k < n; k++)
+        ret[k] /= sum;
+}
+
+static bool is_outside(const resize_attr *r, const int64_t *at)
+{
+    bool outside = false;
+    for (int32_t d = 0; d < r->x.rank && r->coordinates == RESIZE_CROP; d++) {
+        double x = place_of(r, d, at[d]);
+        outside |= x < 0 || x > (double)(r->x.dim[d] - 1);
+    }
+    return outside;
+}
+
+enum { LONGEST = 512 }; /* axis of a case */
+
+void ref_resample(graph_op op, const ref_tensor *in, int32_t n_in, const ref_tensor *out,
+                  const void *attr)
+{
+    (void)op, (void)n_in;
+    const resize_attr *r = attr;
+    static double weight[GRAPH_RANK][LONGEST];
+    int64_t at[GRAPH_RANK], from[GRAPH_RANK];
+    for (int64_t i = 0; i < out->n; i++) {
+        ref_unravel(&out->shape, i, at);
+        out->x[i] = r->outside;
+        if (is_outside(r, at))
+            continue;
+        for (int32_t d = 0; d < r->x.rank; d++)
+            weigh(r, d, at[d], weight[d]);
+        out->x[i] = 0;
+        memset(from, 0, sizeof from);
+        for (int64_t k = 0; k < in[0].n; k++, ref_advance(&in[0].shape, from)) {
+            double w = in[0].x[k];
+            for (int32_t d = 0; d < r->x.rank; d++)
+                w *= weight[d][from[d]];
+            out->x[i] += w;
+        }
+    }
+}
+
+/* --- cases --- */
 
 #define PADS(...) .attr = ATTR(pad_attr, __VA_ARGS__)
-#define GRID(...) .attr = ATTR(grid_attr, __VA_ARGS__)
 #define SIZE(...) .attr = ATTR(resize_attr, __VA_ARGS__)
 
-#define IMAGES(...)                                                                                \
-    {                                                                                              \
-        SHAPE(__VA_ARGS__), FILL_BIT, DT_I64                                                       \
-    }
-#define ROI(...) .attr = ATTR(roi_attr, __VA_ARGS__)
-
-static const op_case rows[] = {
+static const op_case pad_rows[] = {
     CASE(PAD, "columns", 1, IN(X(3, 5)), PADS(.pads = {0, 2, 0, 1}, .value = -1.5)),
     CASE(PAD, "rows", 1, IN(X(3, 5)), PADS(.pads = {2, 0, 1, 0})),
     CASE(PAD, "images", 1, IN(X(2, 3, 17, 9)), PADS(.pads = {0, 0, 1, 2, 0, 0, 3, 1}, .value = 4)),
@@ -37,7 +175,10 @@ static const op_case rows[] = {
     CASE(PAD, "int32, reflect", 1, IN(INTS32(3, 4)),
          PADS(.mode = PAD_REFLECT, .pads = {1, 1, 0, 2})),
     CASE(PAD, "bits", 1, IN(BITS(3, 4)), PADS(.pads = {1, 1, 0, 2}, .value = 1)),
+};
+CASES(pad);
 
+static const op_case resample_rows[] = {
     CASE(RESIZE, "nearest, twice", 1, IN(X(2, 3, 4, 5)),
          SIZE(.scales = {0, 0, 2, 2}, .coordinates = RESIZE_ASYMMETRIC, .nearest = RESIZE_FLOOR)),
     CASE(RESIZE, "nearest, up", 1, IN(X(1, 2, 3, 4)), SIZE(.sizes = {0, 0, 7, 9})),
@@ -91,43 +232,5 @@ static const op_case rows[] = {
     CASE(RESIZE, "not smaller", 1, IN(X(1, 1, 4, 7)),
          SIZE(.mode = RESIZE_LINEAR, .sizes = {0, 0, 9, 9}, .policy = RESIZE_NOT_SMALLER)),
     CASE(RESIZE, "nothing", 1, IN(X(2, 3)), SIZE(.mode = RESIZE_LINEAR)),
-
-    CASE(GRID_SAMPLE, "linear", 2, IN(X(2, 3, 4, 5), X(2, 6, 3, 2))),
-    CASE(GRID_SAMPLE, "linear, corners aligned", 2, IN(X(2, 3, 4, 5), X(2, 6, 7, 2)),
-         GRID(.align_corners = true)),
-    CASE(GRID_SAMPLE, "linear, border", 2, IN(X(1, 2, 4, 5), X(1, 6, 7, 2)),
-         GRID(.padding = GRID_BORDER)),
-    CASE(GRID_SAMPLE, "linear, reflected", 2, IN(X(1, 2, 4, 3), X(1, 6, 7, 2)),
-         GRID(.padding = GRID_REFLECTION)),
-    CASE(GRID_SAMPLE, "linear, reflected at the corners", 2, IN(X(1, 2, 4, 3), X(1, 6, 7, 2)),
-         GRID(.padding = GRID_REFLECTION, .align_corners = true)),
-    CASE(GRID_SAMPLE, "nearest", 2, IN(X(2, 2, 4, 5), X(2, 6, 7, 2)), GRID(.mode = GRID_NEAREST)),
-    CASE(GRID_SAMPLE, "nearest, reflected", 2, IN(X(2, 2, 4, 5), X(2, 6, 7, 2)),
-         GRID(.mode = GRID_NEAREST, .padding = GRID_REFLECTION)),
-    CASE(GRID_SAMPLE, "cubic", 2, IN(X(1, 2, 6, 5), X(1, 5, 5, 2)), GRID(.mode = GRID_CUBIC)),
-    CASE(GRID_SAMPLE, "cubic, border", 2, IN(X(1, 2, 6, 5), X(1, 5, 5, 2)),
-         GRID(.mode = GRID_CUBIC, .padding = GRID_BORDER, .align_corners = true)),
-    CASE(GRID_SAMPLE, "cubic, reflected", 2, IN(X(1, 2, 6, 5), X(1, 5, 5, 2)),
-         GRID(.mode = GRID_CUBIC, .padding = GRID_REFLECTION)),
-    CASE(GRID_SAMPLE, "volumes", 2, IN(X(2, 2, 3, 4, 5), X(2, 2, 3, 4, 3))),
-    CASE(GRID_SAMPLE, "volumes, cubic", 2, IN(X(1, 2, 3, 4, 5), X(1, 2, 3, 2, 3)),
-         GRID(.mode = GRID_CUBIC, .padding = GRID_REFLECTION)),
-    CASE(GRID_SAMPLE, "by pixels", 2, IN(X(2, 3, 4, 5), X(2, 6, 3, 2)), GRID(.pixels = true)),
-    CASE(GRID_SAMPLE, "by pixels, reflected", 2, IN(X(1, 2, 4, 3), X(1, 6, 7, 2)),
-         GRID(.pixels = true, .padding = GRID_REFLECTION)),
-    CASE(ROI_ALIGN, "one a pixel", 3, IN(X(2, 3, 7, 9), POSITIVE(5, 4), IMAGES(5)),
-         ROI(.rows = 2, .columns = 3, .scale = 4)),
-    CASE(ROI_ALIGN, "two samples, half pixels", 3, IN(X(2, 3, 7, 9), POSITIVE(6, 4), IMAGES(6)),
-         ROI(.rows = 3, .columns = 2, .ratio = 2, .scale = 5, .half_pixel = true)),
-    CASE(ROI_ALIGN, "over the edge", 3, IN(X(2, 1, 4, 3), X(9, 4), IMAGES(9)),
-         ROI(.rows = 2, .columns = 2, .scale = 4, .half_pixel = true)),
-    CASE(ROI_ALIGN, "largest", 3, IN(X(2, 2, 6, 5), POSITIVE(4, 4), IMAGES(4)),
-         ROI(.rows = 2, .columns = 2, .ratio = 2, .scale = 2.5f, .largest = true)),
-    CASE(ROI_ALIGN, "a region each", 3, IN(X(2, 3, 5, 6), POSITIVE(2, 4), IMAGES(2)),
-         ROI(.rows = 1, .columns = 1, .scale = 3)),
-    CASE(ROI_ALIGN, "many planes", 3, IN(X(2, 130, 5, 4), POSITIVE(3, 4), IMAGES(3)),
-         ROI(.rows = 1, .columns = 2, .scale = 2)),
-    CASE(GRID_SAMPLE, "many places", 2, IN(X(2, 5, 9, 8), X(2, 13, 17, 2))),
 };
-
-const case_table cases_resize = {rows, sizeof rows / sizeof *rows};
+CASES(resample);

@@ -38,8 +38,8 @@ enum {
                              * base + what is made, and may take the memory of a base that dies; a
                              * gradient rule sends such an output to one input and nowhere else */
     OP_TOTAL = 16,          /* finite of what is finite, and so is its slope */
-    OP_PARTIAL = 32,        /* not so, as 1/x: a program branches to stay away from there, so it must
-                             * not be computed in a branch that is not taken */
+    OP_PARTIAL = 32,        /* not so, as 1/x: a program branches to stay away from there, so it
+                             * must not be computed in a branch that is not taken */
     OP_SAME_BITS = 64,      /* its results have the same bits on a CPU and on a GPU */
 };
 
@@ -98,9 +98,9 @@ typedef struct graph_op_info {
     size_t attr_bytes;
     const struct attr_field *fields;    /* of the attributes (schema.h); NULL: none */
     /* Shapes and types of the outputs from those of the inputs. Messages name the shapes. Called
-     * once a node, by graph_add, with the graph's own copy of the attributes, whose fields are
-     * complete; others it completes itself. An output left at rank GRAPH_NONE is not made; types are f32
-     * unless the rule says otherwise. */
+     * once a node, by graph_add, with the graph's own copy of the attributes: fields are complete,
+     * the rest it completes. An output left at rank GRAPH_NONE is not made; types are f32 unless
+     * the rule says otherwise. */
     status (*infer)(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err);
     /* Appends the nodes of the gradient. dout[i] is the gradient of output i or GRAPH_NONE;
@@ -128,8 +128,8 @@ MUST_USE status graph_param(graph *g, const tensor_decl *decl, graph_val *ret, e
 MUST_USE status graph_const(graph *g, const char *name, dtype t, graph_shape shape,
                             const void *data, graph_val *ret, error *err);
 
-/* Append a node. `name` may be NULL (made from the op), `attr` too (defaults). ret_out has room for the op's n_out values.
- * An error names the node, its operator and the shapes that do not fit (E_CONFIG). */
+/* Append a node. `name` may be NULL (made from the op), `attr` too (defaults); ret_out has n_out
+ * values. An error names the node, its operator and the shapes that do not fit (E_CONFIG). */
 MUST_USE status graph_add(graph *g, graph_op op, const char *name, const graph_val *in,
                           int32_t n_in, const void *attr, graph_val *ret_out, error *err);
 /* The same for who wants output 0 only. */

@@ -1,23 +1,17 @@
 #include "graph/index_places.h"
 
 #include "graph/attrs.h"
+#include "graph/axis_split.h"
 
 _Static_assert((int)PLACES_AXES == (int)GRAPH_RANK, "indices may name every axis");
-
-static int64_t product(const graph_shape *s, int32_t begin, int32_t end)
-{
-    int64_t n = 1;
-    for (int32_t i = begin; i < end; i++)
-        n *= s->dim[i];
-    return n;
-}
 
 /* Row k is slice k along the axis. */
 static void name_slices(index_places *ret, const gather_attr *a)
 {
-    ret->outer = product(&a->x, 0, a->axis);
-    ret->rows = a->x.dim[a->axis];
-    ret->inner = product(&a->x, a->axis + 1, a->x.rank);
+    axis_split at = axis_split_of(&a->x, a->axis);
+    ret->outer = at.outer;
+    ret->rows = at.n;
+    ret->inner = at.inner;
     ret->depth = 1;
     ret->size[0] = ret->rows;
     ret->stride[0] = 1;
@@ -51,6 +45,7 @@ static void name_parts(index_places *ret, const graph_shape *x, const graph_shap
                        int32_t batch)
 {
     int64_t stride = 1;
+    ret->inner = 1;
     ret->depth = (int32_t)by->dim[by->rank - 1];
     ret->rank = by->rank - 1;
     for (int32_t i = batch + ret->depth - 1; i >= 0; i--) {
@@ -65,7 +60,8 @@ static void name_parts(index_places *ret, const graph_shape *x, const graph_shap
     for (int32_t i = 0; i < ret->rank; i++)
         ret->dim[i] = by->dim[i];
     ret->rows = stride;
-    ret->inner = product(x, batch + ret->depth, x->rank);
+    for (int32_t i = batch + ret->depth; i < x->rank; i++)
+        ret->inner *= x->dim[i];
     ret->count /= ret->depth;
 }
 

@@ -5,6 +5,7 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 #include <string.h>
 
@@ -145,9 +146,10 @@ status cpu_plan_along(backend_program *p, cpu_node *n, error *err)
         s->smallest = n->node->op == OP_ARG_MIN;
         choose_type(s, x->dtype, false);
     }
-    s->outer = s->axis = s->inner = 1;
-    for (int i = 0; i < x->shape.rank; i++)
-        *(i < axis ? &s->outer : i == axis ? &s->axis : &s->inner) *= x->shape.dim[i];
+    axis_split at = axis_split_of(&x->shape, axis);
+    s->outer = at.outer;
+    s->axis = at.n;
+    s->inner = at.inner;
     n->body = run_lines;
     n->state = s;
     return OK;

@@ -3,6 +3,7 @@
 #include "backend/cpu/team.h"
 #include "backend/fill.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 #include <string.h>
 
@@ -69,9 +70,9 @@ status cpu_plan_one_hot(backend_program *p, cpu_node *n, error *err)
     const one_hot_attr *a = n->node->attr;
     const graph_value *x = node_in(n, 0);
     one_hot_state *s = arena_alloc(p->arena, sizeof *s);
-    *s = (one_hot_state){.outer = 1, .depth = a->depth, .inner = 1, .index = x->dtype};
-    for (int i = 0; i < x->shape.rank; i++)
-        *(i < a->axis ? &s->outer : &s->inner) *= x->shape.dim[i];
+    axis_split at = axis_split_of(&node_out(n, 0)->shape, a->axis);
+    *s = (one_hot_state){
+        .outer = at.outer, .depth = at.n, .inner = at.inner, .index = x->dtype};
     s->element = dtype_bytes(a->type);
     fill_value(a->type, a->off, s->off);
     fill_value(a->type, a->on, s->on);

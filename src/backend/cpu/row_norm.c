@@ -9,6 +9,7 @@
 #include "backend/cpu/rows.h"
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 #include <string.h>
 
@@ -203,12 +204,10 @@ static status run_row_norm_bwd(const cpu_node *n, const cpu_call *c, error *err)
 static row_norm_state *state_new(backend_program *p, const cpu_node *n)
 {
     const row_norm_attr *a = n->node->attr;
-    const graph_shape *x = &node_in(n, 0)->shape;
+    axis_split at = axis_split_of(&node_in(n, 0)->shape, a->axis);
     row_norm_state *s = arena_alloc(p->arena, sizeof *s);
-    *s = (row_norm_state){.rows = 1, .n = 1, .epsilon = a->epsilon};
+    *s = (row_norm_state){.rows = at.outer, .n = at.n * at.inner, .epsilon = a->epsilon};
     s->centred = n->node->op == OP_LAYER_NORMALIZATION || n->node->op == OP_LAYER_NORMALIZATION_BWD;
-    for (int i = 0; i < x->rank; i++)
-        *(i < a->axis ? &s->rows : &s->n) *= x->dim[i];
     int64_t block = (s->rows + MOST_BLOCKS - 1) / MOST_BLOCKS;
     s->block = block < FEWEST_ROWS ? FEWEST_ROWS : block;
     s->n_blocks = (s->rows + s->block - 1) / s->block;

@@ -10,6 +10,7 @@
 #include "backend/cpu/team.h"
 #include "backend/math.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 #include <string.h>
 
@@ -247,13 +248,11 @@ static status run_softmax_bwd(const cpu_node *n, const cpu_call *c, error *err)
 
 static softmax_state *state_new(backend_program *p, const cpu_node *n)
 {
-    const graph_shape *x = &node_in(n, 0)->shape;
-    int axis = ((const axis_attr *)n->node->attr)->axis;
+    const axis_attr *a = n->node->attr;
+    axis_split at = axis_split_of(&node_in(n, 0)->shape, a->axis);
     softmax_state *s = arena_alloc(p->arena, sizeof *s);
-    *s = (softmax_state){.outer = 1, .axis = 1, .inner = 1};
+    *s = (softmax_state){.outer = at.outer, .axis = at.n, .inner = at.inner};
     s->log = n->node->op == OP_LOG_SOFTMAX || n->node->op == OP_LOG_SOFTMAX_BWD;
-    for (int i = 0; i < x->rank; i++)
-        *(i < axis ? &s->outer : i == axis ? &s->axis : &s->inner) *= x->dim[i];
     return s;
 }
 

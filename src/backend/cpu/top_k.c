@@ -6,6 +6,7 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 #include <string.h>
 
@@ -124,13 +125,10 @@ status cpu_plan_top_k(backend_program *p, cpu_node *n, error *err)
         return FAIL(err, E_UNSUPPORTED, "an order of %s, known are float32, int64, int32 and uint8",
                     dtype_name(t));
     top_k_state *s = arena_alloc(p->arena, sizeof *s);
-    *s = (top_k_state){.outer = 1, .size = x->shape.dim[a->axis], .inner = 1, .k = a->k};
+    axis_split at = axis_split_of(&x->shape, a->axis);
+    *s = (top_k_state){.outer = at.outer, .size = at.n, .inner = at.inner, .k = a->k};
     s->smallest = a->smallest;
     s->type = t;
-    for (int i = 0; i < a->axis; i++)
-        s->outer *= x->shape.dim[i];
-    for (int i = a->axis + 1; i < x->shape.rank; i++)
-        s->inner *= x->shape.dim[i];
     n->body = run_top_k;
     n->state = s;
     n->scratch_bytes = (size_t)(s->outer * s->inner * s->k) * sizeof(place);

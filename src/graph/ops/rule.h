@@ -1,6 +1,7 @@
 /*
  * What shape rules share: access to inputs, messages that begin with the node and its operator, and
- * the arithmetic of broadcasting, axes and sliding windows. Only for the files of this folder.
+ * the arithmetic of broadcasting, axes and sliding windows. Only for the files of this folder, and
+ * for schema.c and table.c.
  * Threads: pure functions, apart from the attributes a rule completes.
  */
 #ifndef TEQUIO_GRAPH_OPS_RULE_H

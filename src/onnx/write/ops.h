@@ -1,6 +1,7 @@
 /*
  * How each operator of a graph is said in ONNX. One without a row is said by its own name, with the
- * fields of its attributes (graph/schema.h), where that opset of ONNX has it so. Functions append to a maker; files are sorted by families.
+ * fields of its attributes (graph/schema.h), where that opset of ONNX has it so. Functions append to
+ * a maker; files are sorted by families.
  * Threads: pure functions.
  */
 #ifndef TEQUIO_ONNX_WRITE_OPS_H

@@ -273,7 +273,8 @@ static void choose_in(const chooser *s, cuda_node *n, int i, bool halves, bool l
     cuda_storage own = s->p->storage[node->in[i]], seen = own;
     const graph_value *v = cuda_in(n, i);
     bool is_data = may_read(node, i);
-    if (is_data && (rule == HALVES_ALIKE || (rule == HALVES_AS_FIRST && i == 0)) && v->dtype == DT_F32)
+    bool is_chosen = rule == HALVES_ALIKE || (rule == HALVES_AS_FIRST && i == 0);
+    if (is_data && is_chosen && v->dtype == DT_F32)
         seen.type = halves ? s->half : DT_F32;
     if (!is_conv(node->op))
         seen.channels_last = last && is_data && has_orders(&v->shape);

@@ -5,15 +5,16 @@
 #include "backend/cuda/kernels/top_k.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 /* Lines of at least so many elements that lie together in memory, about, get a block. */
 enum { LONG = 128, APART = 32 };
 
 static launch_along_call along_axis(const graph_value *x, int32_t axis)
 {
-    launch_along_call c = {.outer = 1, .axis = 1, .inner = 1, .type = x->dtype};
-    for (int i = 0; i < x->shape.rank; i++)
-        *(i < axis ? &c.outer : i == axis ? &c.axis : &c.inner) *= x->shape.dim[i];
+    axis_split at = axis_split_of(&x->shape, axis);
+    launch_along_call c = {
+        .outer = at.outer, .axis = at.n, .inner = at.inner, .type = x->dtype};
     c.by_block = c.axis >= LONG && c.inner < APART;
     return c;
 }

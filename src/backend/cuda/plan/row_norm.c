@@ -3,6 +3,7 @@
 #include "backend/cuda/load/fuse.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 enum {
     MOST_BANDS = 1024, /* of rows, each with sums of its own */
@@ -38,17 +39,15 @@ static status run_row_norm_bwd(const cuda_node *n, const cuda_call *c, error *er
 static launch_row_norm_call *state_new(backend_program *p, const cuda_node *n)
 {
     const row_norm_attr *a = n->node->attr;
-    const graph_shape *x = &cuda_in(n, 0)->shape;
+    axis_split at = axis_split_of(&cuda_in(n, 0)->shape, a->axis);
     graph_op op = n->node->op;
     launch_row_norm_call *s = arena_alloc(p->arena, sizeof *s);
-    *s = (launch_row_norm_call){.rows = 1, .n = 1, .epsilon = a->epsilon};
+    *s = (launch_row_norm_call){.rows = at.outer, .n = at.n * at.inner, .epsilon = a->epsilon};
     bool backward = graph_op_of(op)->traits & OP_BACKWARD;
     s->x_type = cuda_launch_type(cuda_in_storage(n, 0).type);
     s->y_type = cuda_launch_type(backward ? cuda_in_storage(n, n->node->n_in - 1).type
                                           : cuda_out_storage(n, 0).type);
     s->centred = op == OP_LAYER_NORMALIZATION || op == OP_LAYER_NORMALIZATION_BWD;
-    for (int i = 0; i < x->rank; i++)
-        *(i < a->axis ? &s->rows : &s->n) *= x->dim[i];
     return s;
 }
 

@@ -3,6 +3,7 @@
 #include "backend/cuda/plan/plan.h"
 #include "backend/fill.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 static status run_trilu(const cuda_node *n, const cuda_call *c, error *err)
 {
@@ -45,13 +46,12 @@ status cuda_plan_one_hot(backend_program *p, cuda_node *n, error *err)
     const one_hot_attr *a = n->node->attr;
     const graph_value *x = cuda_in(n, 0);
     launch_one_hot_call *s = arena_alloc(p->arena, sizeof *s);
-    *s = (launch_one_hot_call){.outer = 1,
-                               .depth = a->depth,
-                               .inner = 1,
+    axis_split at = axis_split_of(&cuda_out(n, 0)->shape, a->axis);
+    *s = (launch_one_hot_call){.outer = at.outer,
+                               .depth = at.n,
+                               .inner = at.inner,
                                .index = x->dtype,
                                .element = dtype_bytes(a->type)};
-    for (int i = 0; i < x->shape.rank; i++)
-        *(i < a->axis ? &s->outer : &s->inner) *= x->shape.dim[i];
     fill_value(a->type, a->off, s->off);
     fill_value(a->type, a->on, s->on);
     n->body = run_one_hot;

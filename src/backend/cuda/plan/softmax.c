@@ -2,6 +2,7 @@
 #include "backend/cuda/kernels/softmax.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 static status run_softmax(const cuda_node *n, const cuda_call *c, error *err)
 {
@@ -21,14 +22,12 @@ status cuda_plan_softmax(backend_program *p, cuda_node *n, error *err)
 {
     (void)err;
     graph_op op = n->node->op;
-    const graph_shape *x = &cuda_in(n, 0)->shape;
-    int axis = ((const axis_attr *)n->node->attr)->axis;
+    const axis_attr *a = n->node->attr;
+    axis_split at = axis_split_of(&cuda_in(n, 0)->shape, a->axis);
     launch_softmax_call *s = arena_alloc(p->arena, sizeof *s);
-    *s = (launch_softmax_call){.outer = 1, .axis = 1, .inner = 1};
+    *s = (launch_softmax_call){.outer = at.outer, .axis = at.n, .inner = at.inner};
     s->type = cuda_launch_type(cuda_in_storage(n, 0).type);
     s->log = op == OP_LOG_SOFTMAX || op == OP_LOG_SOFTMAX_BWD;
-    for (int i = 0; i < x->rank; i++)
-        *(i < axis ? &s->outer : i == axis ? &s->axis : &s->inner) *= x->dim[i];
     n->body = op == OP_SOFTMAX || op == OP_LOG_SOFTMAX ? run_softmax : run_softmax_bwd;
     n->state = s;
     n->takes_inplace = true;

@@ -53,7 +53,17 @@ static status read_example(const dataset *d, int64_t example, void *const *ret, 
     return OK;
 }
 
-static const reader_ops arrays_ops = {.read = read_example, .close = close_reader};
+static void contents(const dataset *d, span_list *ret)
+{
+    const arrays_reader *r = (const arrays_reader *)d;
+    for (size_t i = 0; i < d->n_fields; i++) {
+        size_t bytes = data_field_bytes(&d->fields[i]);
+        span_list_add(ret, r->data[i] + (size_t)d->first * bytes, (size_t)d->examples * bytes);
+    }
+}
+
+static const reader_ops arrays_ops = {
+    .read = read_example, .close = close_reader, .contents = contents};
 
 static bool is_known(dtype t)
 {

@@ -17,6 +17,7 @@
 #include "common/config/config.h"
 #include "common/parts/flat.h"
 #include "common/parts/steps.h"
+#include "common/store/facts.h"
 
 enum { DATA_FIELDS = 8 };
 
@@ -71,6 +72,9 @@ const char *dataset_vocabulary(const dataset *d);
 /* Appends the word that is number `label` among the classes of the vocabulary, also where labels
  * are not read. False: they have no words. */
 bool dataset_label_word(const dataset *d, int64_t label, buf *to);
+/* Appends what the data are, but for where they lie; `file` is the option that names them. Data of equal
+ * facts give equal examples, as far as facts.h says. Nothing if they are not to be checked. */
+void dataset_facts(const dataset *d, const char *file, facts_check how, buf *ret);
 void dataset_close(dataset **d);
 int64_t dataset_examples(const dataset *d);
 const data_field *dataset_fields(const dataset *d, size_t *ret_n);

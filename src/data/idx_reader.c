@@ -70,8 +70,24 @@ static status read_bytes(const dataset *d, int64_t example, void *const *ret, er
     return OK;
 }
 
-static const reader_ops idx_ops = {
-    .read = read_example, .read_bytes = read_bytes, .close = close_reader};
+static void add_items(const dataset *d, const idx *f, span_list *ret)
+{
+    size_t item = f->values_per_item * idx_type_bytes(f->type);
+    span_list_add(ret, f->values + (size_t)d->first * item, (size_t)d->examples * item);
+}
+
+static void contents(const dataset *d, span_list *ret)
+{
+    const idx_reader *r = (const idx_reader *)d;
+    add_items(d, &r->images, ret);
+    if (d->n_fields > FIELD_LABEL)
+        add_items(d, &r->labels, ret);
+}
+
+static const reader_ops idx_ops = {.read = read_example,
+                                   .read_bytes = read_bytes,
+                                   .close = close_reader,
+                                   .contents = contents};
 
 /* "dir/train-images-idx3-ubyte.gz" -> "dir/train-labels-idx1-ubyte.gz"; NULL if there is no
  * "images" in the file's name. The caller frees it. */

@@ -57,8 +57,17 @@ static bool label_word(const dataset *d, int64_t label, buf *to)
     return true;
 }
 
+/* The tokens that are read, which are numbered by the vocabulary. */
+static void contents(const dataset *d, span_list *ret)
+{
+    const text_reader *r = (const text_reader *)d;
+    size_t tokens = (size_t)((d->examples - 1) * r->stride + r->context + 1);
+    span_list_add(ret, r->from, tokens * sizeof *r->from);
+}
+
 static const reader_ops text_ops = {.read = read_example,
                                     .close = close_reader,
+                                    .contents = contents,
                                     .vocabulary = vocabulary,
                                     .label_word = label_word};
 

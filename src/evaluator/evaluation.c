@@ -218,6 +218,11 @@ int64_t evaluation_examples(const evaluation *e)
     return e->batches.examples;
 }
 
+const dataset *evaluation_data(const evaluation *e)
+{
+    return e->data;
+}
+
 status evaluation_load(evaluation *e, const weights *w, error *err)
 {
     const char *hint = " (with the classes counted in the data: dataset_reader.classes is not set)";

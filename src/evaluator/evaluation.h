@@ -47,6 +47,7 @@ void evaluation_close(evaluation **e);
 /* Are these data read by what the training data have taught? */
 bool evaluation_needs_vocabulary(const config *c);
 int64_t evaluation_examples(const evaluation *e);
+const dataset *evaluation_data(const evaluation *e);
 
 /* E_DATA names the tensor that is missing or has another shape; tensors too many are ignored. */
 MUST_USE status evaluation_load(evaluation *e, const weights *w, error *err);

@@ -20,6 +20,7 @@
 #include "common/store/manifest.h"
 #include "evaluator/alive.h"
 #include "evaluator/evaluation.h"
+#include "evaluator/files.h"
 #include "evaluator/report.h"
 #include "evaluator/signs.h"
 
@@ -35,6 +36,8 @@ typedef struct evaluator {
     const atomic_bool *stop;
     evaluation_options how;
     evaluation *evaluation; /* NULL until it can be opened */
+    buf files;              /* what it reads (files.h) */
+    bool files_checked;     /* that is what the job reads */
     events *events;         /* NULL until the first report */
     int64_t settled;        /* no checkpoint up to this step needs evaluating; NONE: not known */
     int64_t stumbled;       /* the step that could not be read last time; NONE */
@@ -125,7 +128,9 @@ static status open_evaluation(evaluator *e, bool may_wait, error *err)
     status st = must_wait ? OK : evaluation_open(&e->how, &e->evaluation, err);
     e->how.vocabulary = NULL;
     free(vocabulary);
-    return st;
+    return st == OK && e->evaluation
+               ? files_tell(e->how.config, evaluation_data(e->evaluation), &e->files, err)
+               : st;
 }
 
 static void tell(const report *r)
@@ -144,6 +149,9 @@ static status evaluate_open(evaluator *e, const checkpoint *c, const char *path,
 {
     const manifest *m = checkpoint_manifest(c);
     int64_t begin = clock_us();
+    if (!e->files_checked)
+        TRY(files_check(e->how.config, e->dir, e->files.data, err));
+    e->files_checked = true;
     report r = {.step = m->step,
                 .epochs_done = m->epochs_done,
                 .final = m->final,
@@ -322,6 +330,7 @@ status evaluator_run(const evaluator_options *options, error *err)
     evaluation_close(&e.evaluation);
     events_close(&e.events);
     alive_end(&life);
+    buf_fini(&e.files);
     return st;
 }
 

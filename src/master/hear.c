@@ -7,7 +7,6 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/wire/hello.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -62,130 +61,6 @@ void master_preempt(master *m, const char *who)
 
 /* --- dispatch --- */
 
-static void refuse(master *m, const net_peer *to, status st, const error *why)
-{
-    Wire__Refused r = WIRE__REFUSED__INIT;
-    r.status = st;
-    r.text = (char *)(uintptr_t)why->text;
-    unsigned others = 0;
-    bool speaks = log_pace_allows(&m->refused_pace, clock_us(), &others);
-    if (others)
-        LOG_W("REFUSED", "%u others since", others);
-    if (speaks)
-        LOG_W("REFUSED", "%s", why->text);
-    master_send(m->listener, to, master_head(m, WIRE_REFUSED, 0), &r.base);
-}
-
-static status check_newcomer(const master *m, task who, const Wire__Hello *hello, error *err)
-{
-    if (who.role != ROLE_WORKER)
-        return FAIL(err, E_PROTOCOL, "%s says hello to a master", hello->role);
-    if (!hello->servers || hello->servers == (uint32_t)m->o->n_servers)
-        return OK;
-    return FAIL(err, E_CONFIG,
-                "worker.%u on host %s knows of %u parameter servers, the master of %d: name the same "
-                "cluster to every task",
-                hello->index, hello->host, hello->servers, (int)m->o->n_servers);
-}
-
-static status take_hello(master *m, const net_message *message, const Wire__Hello *hello,
-                         error *err)
-{
-    error why = ERROR_INIT;
-    task who;
-    member *one = NULL;
-    bool changed = false, waits = false;
-    int64_t patience = (int64_t)(master_option(m, "distributed.heartbeat_timeout") * SECOND_US);
-    status st = hello_check(hello, m->o->config, (task){.role = ROLE_MASTER}, &who, &why);
-    if (st == OK)
-        st = check_newcomer(m, who, hello, &why);
-    if (st == OK) {
-        net_admit(m->listener, message->connection);
-        st = members_check_rival(&m->members, hello, message, clock_us(), patience, &waits, &why);
-    }
-    if (st == OK && waits)
-        return OK;                  /* it asks again */
-    if (st == OK)
-        st = members_hello(&m->members, hello, message, clock_us(), &one, &changed, &why);
-    if (st != OK) {
-        refuse(m, &message->from, st, &why);
-        return OK;
-    }
-    char name[TASK_NAME];
-    if (changed)
-        LOG_I("HELLO", "task=%s host=%s lanes=%u incarnation=%u", member_name(one, name), one->host,
-              one->lanes, one->incarnation);
-    Wire__Welcome w = WIRE__WELCOME__INIT;
-    w.incarnation = one->incarnation;
-    w.declare = !one->declared;
-    w.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
-    master_send(m->listener, &message->from, master_head(m, WIRE_WELCOME, 0), &w.base);
-    if (changed && m->deal)
-        deal_forget_worker(m->deal, &(view_lane){one->trainer, one->index, 0});
-    m->view_due |= changed && m->phase >= RUN;
-    master_lend_hello(m, one, changed);
-    if (!changed && m->phase >= RUN)
-        master_send_view(m, &message->from);
-    return master_try_setup(m, err);
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
-static status check_declared(const master *m, const wire_declaration *d, error *err)
-{
-    if (!same_text(m->declaration.vocabulary, d->vocabulary))
-        return FAIL(err, E_DATA,
-                    "the training data have another vocabulary than on the first worker: every "
-                    "worker must see the same files");
-    char ours[65], theirs[65];
-    flat_digest(m->declaration.flat, ours);
-    flat_digest(d->flat, theirs);
-    if (strcmp(ours, theirs) == 0 && d->examples_per_epoch == m->declaration.examples_per_epoch)
-        return OK;
-    return FAIL(err, E_DATA,
-                "another model or other data is declared (%lld examples, %lld on the first worker): "
-                "every worker must see the same files",
-                (long long)d->examples_per_epoch, (long long)m->declaration.examples_per_epoch);
-}
-
-/* Before the run somebody is wrong, and nobody knows who. Later it is who comes: the job goes
- * on. */
-static status take_declare(master *m, const net_message *message, member *from,
-                           const Wire__Declaration *d, error *err)
-{
-    char name[TASK_NAME];
-    wire_declaration declared;
-    error why = ERROR_INIT;
-    status st = wire_declaration_read(d, &declared, &why);
-    if (st == OK && !m->declaration.flat) {
-        m->declaration = declared;
-        from->declared = true;
-        from->sees_dir = d->sees_job_dir;
-        if (declared.vocabulary)
-            TRY(jobdir_keep_vocabulary(m->o->dir, declared.vocabulary, err));
-        return master_try_setup(m, err);
-    }
-    if (st == OK) {
-        st = check_declared(m, &declared, &why);
-        wire_declaration_fini(&declared);
-    }
-    from->declared = st == OK;
-    from->sees_dir = d->sees_job_dir;
-    if (st == OK)
-        return master_try_setup(m, err);
-    error_prepend(&why, "%s", member_name(from, name));
-    if (m->phase < RUN)
-        return FAIL(err, st, "%s", why.text);
-    refuse(m, &message->from, st, &why);
-    from->refused = true;
-    from->alive = from->whole = false;
-    m->view_due = true;
-    return OK;
-}
-
 /* Also the last words of a life that is over and has a successor: what it reports is in the
  * weights. */
 static bool may_report(const master *m, const wire_head *h)
@@ -212,10 +87,10 @@ static status take_worker_proto(master *m, const net_message *message, const wir
     status st = OK;
     switch (h->type) {
     case WIRE_HELLO:
-        st = take_hello(m, message, (const Wire__Hello *)p, err);
+        st = master_take_hello(m, message, (const Wire__Hello *)p, err);
         break;
     case WIRE_DECLARE:
-        st = from ? take_declare(m, message, from, (const Wire__Declaration *)p, err) : OK;
+        st = from ? master_take_declare(m, from, (const Wire__Declaration *)p, err) : OK;
         break;
     case WIRE_REPORT:
         if (may_report(m, h))

@@ -219,6 +219,7 @@ static status build(master *m, error *err)
 {
     TRY(jobdir_count_start(m->o->dir, &m->restarts, err));
     config_digest(m->o->config, m->digest);
+    TRY(master_open_files(m, err));
     TRY(open_sockets(m, err));
     assign_init(&m->assign, m->o->n_servers, config_int(m->o->config, "distributed.ps_replicas"));
     m->verdict_step = -1;
@@ -242,6 +243,7 @@ static void unbuild(master *m)
     batch_set_fini(&m->applied);
     members_fini(&m->members);
     wire_declaration_fini(&m->declaration);
+    buf_fini(&m->files);
     buf_fini(&m->hello);
     free(m->servers);
     assign_fini(&m->assign);

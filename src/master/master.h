@@ -37,6 +37,8 @@ typedef struct master_options {
     jobdir *dir;
     int32_t n_workers;                  /* workers to wait for at the first start, trainer included;
                                          * 0: not known, one is enough */
+    const char *files;                  /* what this process reads of the model (common/store/facts.h);
+                                         * NULL: nothing */
     bool evaluates;                     /* an evaluator will read the checkpoints */
     const atomic_bool *stop;            /* SIGTERM: cut and leave with E_PREEMPTED */
     const atomic_bool *abort;           /* leave at once; NULL: never */

@@ -359,20 +359,33 @@ bool master_all_workers(const master *m)
     return (int32_t)members_alive(&m->members) >= wanted;
 }
 
+static double waited_s(const master *m)
+{
+    return (double)(clock_us() - m->begun_us) / SECOND_US;
+}
+
+static bool is_in_time(const master *m)
+{
+    return waited_s(m) < master_option(m, "distributed.start_timeout");
+}
+
 /* A first start waits for all, so that K counts them; a resumed job knows its K and waits for one.
  */
+bool master_may_begin(const master *m)
+{
+    bool is_patient = is_in_time(m) && !jobdir_batches_per_step(m->o->dir);
+    return master_all_workers(m) || (!is_patient && waited_s(m) >= 5 && members_alive(&m->members));
+}
+
 status master_try_setup(master *m, error *err)
 {
-    double waited = (double)(clock_us() - m->begun_us) / SECOND_US;
-    bool suffice = has_all_servers(m, false) || master_can_spare(m, waited);
+    bool suffice = has_all_servers(m, false) || master_can_spare(m, waited_s(m));
+    TRY(master_settle_files(m, err));
     if (m->phase != GATHER || !m->declaration.flat || !suffice)
         return OK;
-    bool in_time = waited < master_option(m, "distributed.start_timeout");
-    bool patient = in_time && !jobdir_batches_per_step(m->o->dir);
-    if (in_time && !members_all_declared(&m->members))
+    if (is_in_time(m) && !members_all_declared(&m->members))
         return OK; /* one of them may see other data */
-    bool short_of_time = waited < 5 && !master_all_workers(m);
-    return master_all_workers(m) || (!patient && !short_of_time) ? master_begin_setup(m, err) : OK;
+    return master_may_begin(m) ? master_begin_setup(m, err) : OK;
 }
 
 static void send_loaded(master *m, int32_t s, int32_t part, uint64_t row, const void *data,

@@ -77,6 +77,10 @@ typedef struct master {
     int64_t restarts;
 
     char digest[65];                /* of the configuration */
+    bool checks_files;              /* the option data_check is not off */
+    bool files_settled;             /* it is known which files are the job's, or need not be */
+    bool files_recorded;            /* job.json said so */
+    buf files;                      /* what they are (common/store/facts.h), as far as anybody tells */
     wire_declaration declaration;   /* flat == NULL before the first DECLARE */
     optim optim;
     const char *slot_names[OPTIM_SLOTS];
@@ -132,6 +136,8 @@ void master_send_workers(master *m, wire_head h, const ProtobufCMessage *message
 /* setup.c */
 void master_say_hello(master *m, server *s);
 bool master_all_workers(const master *m);
+/* So many workers are there, or have not come for so long, that the job may begin with them. */
+bool master_may_begin(const master *m);
 MUST_USE status master_newest_checkpoint(const master *m, int64_t *ret, error *err);    /* -1: none */
 void master_close_books(master *m);
 /* A new era begins: the servers go on with the parts they hold where these fit together, else all
@@ -237,6 +243,21 @@ void master_send_view(master *m, const net_peer *only);     /* as it stands; NUL
 void master_count_lane(master *m, const member *from, const wire_head *h, const Wire__Report *r);
 /* Now and then: late lanes are hedged, slow ones get fewer slots. */
 void master_watch_lanes(master *m, int64_t now);
+
+/* greet.c */
+MUST_USE status master_take_hello(master *m, const net_message *message, const Wire__Hello *hello, error *err);
+MUST_USE status master_take_declare(master *m, member *from, const Wire__Declaration *d, error *err);
+void master_welcome(master *m, const member *one);
+/* One that was let in does not fit after all: it is told, and is a member no more. */
+void master_refuse_member(master *m, member *one, const error *why);
+
+/* files.c */
+/* What the job began with, and what our own process reads. E_DATA if that differs. */
+MUST_USE status master_open_files(master *m, error *err);
+/* E_DATA: the worker that says hello reads other files than the job. */
+MUST_USE status master_check_files(const master *m, const Wire__Hello *hello, error *err);
+/* Once all are there: whose files count, and who is refused. */
+MUST_USE status master_settle_files(master *m, error *err);
 
 /* hear.c */
 void master_preempt(master *m, const char *who);

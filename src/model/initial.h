@@ -10,6 +10,7 @@
 #include "common/base/buf.h"
 #include "common/config/config.h"
 #include "common/parts/flat.h"
+#include "common/store/facts.h"
 
 /* Whether the section `model` names a file with weights. */
 bool model_brings_weights(const config *model);
@@ -18,6 +19,10 @@ bool model_brings_weights(const config *model);
  * a tensor that the file lacks, or that is not finite. */
 MUST_USE status model_initial(const config *model, const flat *f, uint64_t seed, float *out,
                               buf *report, error *err);
+
+/* Appends what the files are that the section names (common/store/facts.h). Of one that is not here
+ * nothing is told. E_DATA, E_IO. */
+MUST_USE status model_facts(const config *model, facts_check how, buf *ret, error *err);
 
 /* What a user should know of the file before it trains, or NULL. Free it. */
 char *model_advice(const config *model);

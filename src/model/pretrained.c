@@ -25,7 +25,7 @@ typedef struct source {
 
 typedef struct reading {
     const config *section;
-    const char *path;
+    char *path;
     arena *memory;
     st_file **files;
     size_t n_files, cap_files;
@@ -284,21 +284,48 @@ static status fill(reading *r, const flat *f, float *out, buf *report, error *er
     return st;
 }
 
+static status begin(const config *section, reading *ret, error *err)
+{
+    *ret = (reading){.section = section, .memory = arena_create()};
+    TRY(gcs_path(config_str(section, "path"), &ret->path, err));
+    return open_path(ret, err);
+}
+
+static void end(reading *r)
+{
+    for (size_t i = 0; i < r->n_files; i++)
+        st_close(&r->files[i]);
+    free(r->files);
+    free(r->sources);
+    arena_destroy(&r->memory);
+    free(r->path);
+}
+
 status pretrained_read(const config *section, const flat *f, float *out, buf *report, error *err)
 {
-    char *path = NULL;
-    TRY(gcs_path(config_str(section, "path"), &path, err));
-    reading r = {.section = section, .path = path, .memory = arena_create()};
-    status st = open_path(&r, err);
+    reading r;
+    status st = begin(section, &r, err);
     if (st == OK)
         st = name_sources(&r, err);
     if (st == OK)
         st = fill(&r, f, out, report, err);
-    for (size_t i = 0; i < r.n_files; i++)
-        st_close(&r.files[i]);
-    free(r.files);
-    free(r.sources);
-    arena_destroy(&r.memory);
-    free(path);
+    end(&r);
+    return st;
+}
+
+status pretrained_facts(const config *section, const char *file, facts_check how, buf *ret, error *err)
+{
+    reading r;
+    span_list all = {.at = NULL};
+    status st = begin(section, &r, err);
+    for (size_t i = 0; st == OK && i < r.n_sources; i++) {
+        const st_tensor *t = r.sources[i].tensor;
+        span_list_add(&all, t->name, strlen(t->name));
+        span_list_add(&all, t->data, t->bytes);
+    }
+    if (st == OK)
+        facts_add_spans(ret, file, how, &all);
+    span_list_fini(&all);
+    end(&r);
     return st;
 }

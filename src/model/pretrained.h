@@ -16,11 +16,16 @@
 #include "common/base/buf.h"
 #include "common/config/config.h"
 #include "common/parts/flat.h"
+#include "common/store/facts.h"
 
 /* Fills what the files have of out[f->n_elements]; the rest stays. `report` gets a line: how many
  * matched, were drawn, and which of the files' tensors nobody took. E_DATA lists every missing
  * tensor and every shape that differs, or names the tensor that is not finite. */
 MUST_USE status pretrained_read(const config *section, const flat *f, float *out, buf *report,
                                 error *err);
+
+/* Appends what the files are: names and values of all tensors (common/store/facts.h). */
+MUST_USE status pretrained_facts(const config *section, const char *file, facts_check how, buf *ret,
+                                 error *err);
 
 #endif

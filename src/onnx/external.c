@@ -94,18 +94,37 @@ static status check_extent(const place *p, size_t bytes, size_t file, error *err
     return OK;
 }
 
+static status map_file(const onnx_model *m, const place *p, fs_map *ret, error *err)
+{
+    char *path = NULL;
+    TRY(resolve(m, p->location, &path, err));
+    status st = fs_map_open(path, ret, err);
+    free(path);
+    return st;
+}
+
+const char *external_location(const Onnx__TensorProto *t)
+{
+    place p = {.location = NULL};
+    bool is_external = t->data_location == 1;
+    return is_external && read_place(t, &p, NULL) == OK ? p.location : NULL;
+}
+
+status external_map(const onnx_model *m, const Onnx__TensorProto *t, fs_map *ret, error *err)
+{
+    place p = {.location = NULL};
+    TRY(read_place(t, &p, err));
+    return map_file(m, &p, ret, err);
+}
+
 status external_open(const onnx_model *m, const Onnx__TensorProto *t, size_t bytes, fs_map *ret_map,
                      const unsigned char **ret_raw, error *err)
 {
     place p = {.location = NULL};
-    char *path = NULL;
     fs_map map = {0};
     TRY(read_place(t, &p, err));
-    TRY(resolve(m, p.location, &path, err));
-    status st = fs_map_open(path, &map, err);
-    free(path);
-    TRY(st);
-    st = check_extent(&p, bytes, map.bytes, err);
+    TRY(map_file(m, &p, &map, err));
+    status st = check_extent(&p, bytes, map.bytes, err);
     if (st != OK) {
         fs_map_close(&map);
         return st;

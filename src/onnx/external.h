@@ -14,6 +14,11 @@
 MUST_USE status external_open(const onnx_model *m, const Onnx__TensorProto *t, size_t bytes,
                               fs_map *ret_map, const unsigned char **ret_raw, error *err);
 
+/* Where it says that they lie; NULL: they are in the model. */
+const char *external_location(const Onnx__TensorProto *t);
+/* Maps the whole file that a tensor's bytes lie in. Close it. */
+MUST_USE status external_map(const onnx_model *m, const Onnx__TensorProto *t, fs_map *ret, error *err);
+
 /* Whether external_open would succeed. */
 MUST_USE status external_check(const onnx_model *m, const Onnx__TensorProto *t, size_t bytes,
                                error *err);

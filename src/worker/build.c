@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/config/mode.h"
 #include "common/wire/hello.h"
+#include "model/initial.h"
 #include "optim/settings.h"
 #include "worker/memory.h"
 
@@ -91,11 +92,23 @@ static status find_fingerprint(const worker *w, char *ret, size_t bytes, error *
     return OK;
 }
 
+/* What decides the result beside the configuration: facts of the data, and of files of the model. */
+static status find_files(const worker *w, buf *ret, error *err)
+{
+    facts_check how = facts_check_of(w->o->config);
+    dataset_facts(w->variants.data, "train_data_path", how, ret);
+    TRY(model_facts(config_section(w->o->config, "model"), how, ret, err));
+    facts_log(ret->data);
+    return OK;
+}
+
 static status build_hello(worker *w, error *err)
 {
     char digest[65], engine[256], fingerprint[512];
+    buf files = BUF_INIT;
     flat_digest(w->variants.flat, digest);
     TRY(find_fingerprint(w, engine, sizeof engine, err));
+    TRY(find_files(w, &files, err));
     snprintf(fingerprint, sizeof fingerprint, "tequio %s; %s; threads %d", TEQUIO_VERSION, engine,
              (int)config_int(w->o->config, "trainer.threads"));
     hello_pack(
@@ -108,8 +121,10 @@ static status build_hello(worker *w, error *err)
             .flat_digest = digest,
             .trainer = w->o->trainer,
             .servers = (uint32_t)w->o->n_servers,
+            .files = files.data,
         },
         &w->hello);
+    buf_fini(&files);
     return OK;
 }
 

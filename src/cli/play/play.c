@@ -14,6 +14,7 @@
 #include "common/base/thread.h"
 #include "common/config/mode.h"
 #include "common/store/jobstate.h"
+#include "model/initial.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -426,6 +427,9 @@ static status run_task(play *p, error *err)
         return is_of_ranks(p) ? dismiss(p, st, err) : st == OK ? dismiss_cluster(p, err) : st;
     st = pretrained_begin(p->o->config, p->dir, err);
     if (st == OK)
+        st = model_facts(config_section(p->o->config, "model"), facts_check_of(p->o->config), &p->files,
+                         err);
+    if (st == OK)
         st = run_roles(p, err);
     note_end(p, st, err->text);
     if (st == OK)
@@ -453,6 +457,7 @@ status play_task(const play_options *options, error *err)
     net_destroy(&p.net);
     resident_destroy(&p.resident);
     jobdir_close(&p.dir);
+    buf_fini(&p.files);
     log_close_file();
     for (int32_t i = 0; i < p.n_servers; i++)
         free(p.servers[i]);

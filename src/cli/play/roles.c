@@ -59,6 +59,7 @@ status play_master(play *p, error *err)
 {
     const char *endpoints[2];
     master_options o = master_place(p, endpoints);
+    o.files = p->files.data;
     o.evaluates = p->evaluates;
     o.stop = p->o->stop;
     o.abort = &p->abort;

@@ -36,6 +36,7 @@ struct play {
     jobdir *dir;                        /* of the process that plays master */
     bool plays_master, plays_worker, plays_ps, evaluates_here, evaluates;
     bool is_alone;                      /* everything over inproc */
+    buf files;                          /* what the process that plays master reads of the model */
     bool encrypts;
     jobkey key;                         /* if it does; until it has been used */
     task worker, ps;                    /* who it is as worker and as server */

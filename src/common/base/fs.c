@@ -331,3 +331,10 @@ void fs_map_close(fs_map *m)
         munmap((void *)(uintptr_t)m->data, m->bytes);
     *m = (fs_map){.data = NULL, .bytes = 0};
 }
+
+/* Where it cannot be done they are fetched when they are read. */
+void fs_map_fetch(const void *data, size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), within = (uintptr_t)data % page;
+    madvise((char *)(uintptr_t)data - within, bytes + within, MADV_WILLNEED);
+}

@@ -68,5 +68,7 @@ typedef struct fs_map {
 } fs_map;
 MUST_USE status fs_map_open(const char *path, fs_map *ret, error *err);
 void fs_map_close(fs_map *m);
+/* These bytes of a map, or of any memory, are about to be read: they are fetched meanwhile. */
+void fs_map_fetch(const void *data, size_t bytes);
 
 #endif

@@ -20,6 +20,7 @@ typedef enum rng_purpose {
     RNG_FAULT = 6,   /* id: hash of the task's name; element: messages sent before */
     RNG_GENERATE = 7, /* id: 0; element: tokens drawn before */
     RNG_NODE = 8,    /* id: batch id and the node's stream; element: index in the tensor */
+    RNG_SAMPLE = 9,  /* id: bytes of what is sampled; element: number of the sample */
 } rng_purpose;
 
 typedef struct rng {

@@ -6,6 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/fs.h"
+#include "common/store/facts.h"
 #include "common/store/jobstate.h"
 #include "common/store/lockfile.h"
 
@@ -196,6 +197,21 @@ status jobdir_keep_fingerprint(jobdir *d, const char *now, char **ret_before, er
     const char *kept = json_string_value(json_object_get(d->job, "fingerprint"));
     *ret_before = kept && strcmp(kept, now) != 0 ? xstrdup(kept) : NULL;
     return kept && !*ret_before ? OK : jobdir_update(d, "fingerprint", json_string(now), err);
+}
+
+status jobdir_keep_files(jobdir *d, const char *facts, error *err)
+{
+    json_t *now = facts ? facts_to_json(facts) : json_null(), *kept = json_object_get(d->job, "files");
+    bool is_kept = kept ? json_equal(kept, now) : !facts;
+    if (!is_kept)
+        return jobdir_update(d, "files", now, err);
+    json_decref(now);
+    return OK;
+}
+
+void jobdir_files(const jobdir *d, buf *ret)
+{
+    facts_from_json(json_object_get(d->job, "files"), ret);
 }
 
 int64_t jobdir_starts(const jobdir *d)

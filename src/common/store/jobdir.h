@@ -82,6 +82,10 @@ bool jobdir_can_move_end(const jobdir *d, const config *c);
 /* What the workers' bits depend on, from now on. *ret_before is what it was until now, if that was
  * something else, and the caller's to free; else NULL. */
 MUST_USE status jobdir_keep_fingerprint(jobdir *d, const char *now, char **ret_before, error *err);
+/* The facts of the files that the job reads (facts.h); NULL: they are not to be checked, and what they were
+ * is forgotten. Appends them; nothing if they are not known. */
+MUST_USE status jobdir_keep_files(jobdir *d, const char *facts, error *err);
+void jobdir_files(const jobdir *d, buf *ret);
 /* Nothing is left to train: summary.json is there and does not say "complete": false. */
 MUST_USE status jobdir_is_done(const jobdir *d, bool *ret, error *err);
 /* Counts a start in job.json; the number before this one is the number of restarts. */

@@ -61,6 +61,7 @@ void hello_pack(const hello_facts *facts, buf *ret)
     m.pid = (uint64_t)getpid();
     m.master_address = text_of(facts->master_address);
     m.flat_digest = text_of(facts->flat_digest);
+    m.files = text_of(facts->files);
     m.trainer = facts->trainer;
     m.servers = facts->servers;
     m.ranks = facts->ranks;

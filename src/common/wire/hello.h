@@ -18,6 +18,7 @@ typedef struct hello_facts {
     const char *master_address; /* NULL: not said */
     const char *flat_digest;    /* NULL: declares nothing */
     uint32_t servers;           /* a worker's: of how many it was told; 0: not said */
+    const char *files;          /* what it reads (common/store/facts.h); NULL: it does not say */
     bool trainer;               /* the lanes of the master's own process */
     uint32_t ranks;             /* at the rendezvous: of how many this is one */
     const char *address;        /* at the rendezvous: where it listens */

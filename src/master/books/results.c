@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/hash.h"
+#include "common/store/facts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -331,6 +332,22 @@ bool results_diverged(const ledger_totals *t)
     return is_above(results_training_loss(t), t) && is_above(metric_result(&t->last_step, "loss"), t);
 }
 
+/* What was trained and evaluated on, as far as that was checked. */
+static json_t *files_of(const results *r)
+{
+    buf facts = BUF_INIT;
+    json_t *evaluated = NULL;
+    char *path = jobdir_file(r->o.dir, "eval/files.json");
+    jobdir_files(r->o.dir, &facts);
+    json_t *all = facts_to_json(facts.data);
+    if (json_read_file(path, &evaluated, NULL) == OK)
+        json_object_update(all, evaluated);
+    json_decref(evaluated);
+    buf_fini(&facts);
+    free(path);
+    return all;
+}
+
 static json_t *summary_of(const results *r, const results_end *e, const char *digest)
 {
     const ledger_totals *t = e->totals;
@@ -350,6 +367,7 @@ static json_t *summary_of(const results *r, const results_end *e, const char *di
     json_object_set_new(s, "batches_applied", json_integer(e->batches_applied));
     json_object_set_new(s, "lost_reports", json_integer(t->lost));
     json_object_set_new(s, "params_sha256", json_string(digest));
+    json_object_set_new(s, "files", files_of(r));
     json_object_set_new(s, "bits", json_string(r->o.unordered ? "unordered" : "exact"));
     json_object_set_new(s, "tequio_version", json_string(TEQUIO_VERSION));
     return s;

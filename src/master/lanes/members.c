@@ -9,6 +9,8 @@
 
 void members_fini(members *m)
 {
+    for (size_t i = 0; i < m->n; i++)
+        free(m->at[i].files);
     free(m->at);
     free(m->guests);
     *m = (members){.at = NULL};
@@ -103,6 +105,8 @@ status members_hello(members *m, const Wire__Hello *hello, const net_message *me
     if (new_life) {
         one->incarnation = ++m->incarnations;
         one->whole = one->declared = one->told = false;
+        free(one->files);
+        one->files = hello->files[0] ? xstrdup(hello->files) : NULL;
     }
     one->alive = true;
     one->suspect = one->refused = false;

@@ -16,7 +16,7 @@ typedef struct member {
     bool suspect;                   /* its connection is gone, and it was not heard since */
     int64_t suspect_us;             /* since when */
     bool hangs;                     /* said so, and not heard since */
-    bool refused;                   /* its declaration is not the job's: nothing it says counts */
+    bool refused;                   /* its files or declaration are not the job's: nothing it says counts */
     bool whole;                     /* was there when the era began, or holds a version since */
     bool declared;                  /* what this life of it declared is the job's */
     bool sees_dir;                  /* the job dir: there it reads how the job ended */
@@ -35,6 +35,7 @@ typedef struct member {
     uint32_t computing_era;         /* when it said so */
     uint64_t pid;
     char host[64];
+    char *files;                    /* what it reads (common/store/facts.h); NULL: it does not say */
 } member;
 
 /* A worker that spoke and is no member: it failed before, or came to be told that all is over. */

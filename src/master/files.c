@@ -1,0 +1,132 @@
+/*
+ * Whose files are the job's: all workers must read the same data and model files, as far as they tell
+ * (common/store/facts.h).
+ *
+ * What the job began with is kept in job.json, and every start is held to it. At a first start nobody
+ * knows, so nobody is refused before all are there: the chief's own count, where it trains, else those
+ * that most workers have, of as many the worker's of the lowest index. One wrong worker is then the one
+ * that is refused, even if it came first.
+ */
+#include "master/state.h"
+
+#include "common/base/alloc.h"
+#include "common/store/facts.h"
+
+#include <stdlib.h>
+
+static const char *remedy(const master *m)
+{
+    return m->files_recorded ? "give every task the files that the job began with or, if these are to be "
+                               "replaced, go on with data_check: \"off\""
+                             : "give every task the same files, wherever they lie";
+}
+
+static const char *whose(const master *m)
+{
+    return m->files_recorded ? "this job began with" : "the others";
+}
+
+/* `who` reads other files than those that count. */
+static status check(const master *m, const char *who, const char *host, const char *files, error *err)
+{
+    buf what = BUF_INIT;
+    status st = OK;
+    if (facts_differ(m->files.data, files, &what))
+        st = FAIL(err, E_DATA, "%s on host %s reads other files than %s: %s; %s", who, host, whose(m),
+                  what.data, remedy(m));
+    buf_fini(&what);
+    return st;
+}
+
+static status check_member(const master *m, const member *one, error *err)
+{
+    char name[TASK_NAME];
+    return check(m, member_name(one, name), one->host, one->files, err);
+}
+
+/* --- which they are --- */
+
+/* Workers that read the same. */
+typedef struct camp {
+    const member *first; /* of the lowest index */
+    size_t n;
+} camp;
+
+static void count_in(camp *camps, size_t *n, const member *one)
+{
+    size_t i = 0;
+    while (i < *n && facts_differ(camps[i].first->files, one->files, NULL))
+        i++;
+    if (i == *n)
+        camps[(*n)++] = (camp){.first = one};
+    camps[i].n++;
+    if (one->index < camps[i].first->index)
+        camps[i].first = one;
+}
+
+static bool is_before(const camp *a, const camp *b)
+{
+    return a->n != b->n ? a->n > b->n : a->first->index < b->first->index;
+}
+
+/* Whose files count; NULL: nobody tells. */
+static const member *choose(const members *all)
+{
+    const member *chief = NULL;
+    camp *camps = xcalloc(all->n + 1, sizeof *camps), *most = camps;
+    size_t n = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        const member *one = &all->at[i];
+        if (!one->alive || !one->files)
+            continue;
+        chief = one->trainer ? one : chief;
+        count_in(camps, &n, one);
+    }
+    for (size_t i = 1; i < n; i++)
+        most = is_before(&camps[i], most) ? &camps[i] : most;
+    const member *first = chief ? chief : most->first;
+    free(camps);
+    return first;
+}
+
+/* --- for the others of this folder --- */
+
+status master_open_files(master *m, error *err)
+{
+    m->checks_files = facts_check_of(m->o->config) != FACTS_OFF;
+    if (!m->checks_files) {
+        m->files_settled = true;
+        return jobdir_keep_files(m->o->dir, NULL, err);
+    }
+    jobdir_files(m->o->dir, &m->files);
+    m->files_settled = m->files_recorded = m->files.size > 0;
+    TRY(check(m, "the master", "this one", m->o->files, err));
+    facts_merge(&m->files, m->o->files);
+    return OK;
+}
+
+status master_check_files(const master *m, const Wire__Hello *hello, error *err)
+{
+    char name[TASK_NAME];
+    member one = {.trainer = hello->trainer, .index = hello->index};
+    return m->checks_files ? check(m, member_name(&one, name), hello->host, hello->files, err) : OK;
+}
+
+status master_settle_files(master *m, error *err)
+{
+    if (m->files_settled || m->phase != GATHER || !master_may_begin(m))
+        return OK;
+    m->files_settled = true;
+    const member *first = choose(&m->members);
+    if (first && facts_merge(&m->files, first->files))
+        TRY(jobdir_keep_files(m->o->dir, m->files.data, err));
+    for (size_t i = 0; i < m->members.n; i++) {
+        member *one = &m->members.at[i];
+        error why = ERROR_INIT;
+        if (one->alive && check_member(m, one, &why) != OK)
+            master_refuse_member(m, one, &why);
+        else if (one->alive && !one->declared)
+            master_welcome(m, one);
+    }
+    return OK;
+}

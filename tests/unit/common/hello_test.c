@@ -176,7 +176,7 @@ static void test_strangers_are_refused(void **state)
     char *named = m->role;
     m->protocol++;
     check_refused(m, c, E_PROTOCOL,
-                  "protocol 4 is spoken there, 3 here: use one version of tequio");
+                  "protocol 5 is spoken there, 4 here: use one version of tequio");
     m->protocol--;
     m->life = 0;
     check_refused(m, c, E_PROTOCOL, "a hello from no role of ours");

@@ -95,8 +95,7 @@ static void fill_disk(disturber *s, const disturbance *k, int64_t now)
     if (fd >= 0)
         close(fd);
     free(path);
-    for (int i = 0; i < s->tasks->n; i++) /* a lasting lack may end the job, to be tried again */
-        s->tasks->all[i].is_disturbed = true;
+    s->tasks->was_disk_full = true;
     follow(s, (followup){.due_us = now + (int64_t)k->lasts_ms * MS, .what = EMPTY_DISK});
 }
 

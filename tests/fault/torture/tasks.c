@@ -226,7 +226,8 @@ static void end_life(tasks *t, task *a, int end)
     a->rest_us = 0;
     char *text = a->code < RETRYABLE ? t->failure : t->surprise;
     bool is_leaving = t->was_told_to_leave && (a->code == PREEMPTED || t->plan->is_launched);
-    bool is_expected = a->is_over || (a->code >= RETRYABLE && (a->is_disturbed || is_leaving));
+    bool is_expected =
+        a->is_over || (a->code >= RETRYABLE && (a->is_disturbed || is_leaving || t->was_disk_full));
     if (!is_expected && !*text)
         snprintf(text, sizeof t->failure, "%s %s %d", a->name,
                  by_signal ? "was ended by signal" : "left with",

@@ -34,6 +34,7 @@ typedef struct tasks {
     char *overrides;
     char *roles[MOST_TASKS]; /* by hand: TF_CONFIG=... */
     int n_starts;
+    bool was_disk_full;     /* a lack that lasts ends lives, to be tried again */
     bool was_told_to_leave; /* by SIGTERM, somebody: who comes back too soon is told to leave as
                                well */
     char surprise[64];      /* "worker.1 left with 200": the first to whom nothing had been done */

@@ -7,8 +7,8 @@
  *
  * Job i has seed N + i, so that one is repeated by --seed of its own, --jobs 1. It stops after so
  * many jobs, or starts no more after so many seconds. --keep leaves folders of jobs that fail.
- * --without leaves disturbances of a kind out, the rest of the job stays. SIGINT or SIGTERM lets those
- * end that have begun.
+ * --without leaves disturbances of a kind out, the rest of the job stays. SIGINT or SIGTERM lets
+ * those end that have begun.
  */
 #include "common/base/alloc.h"
 #include "common/base/clock.h"

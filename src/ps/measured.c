@@ -82,6 +82,8 @@ status ps_take_reported(ps *s, const wire_head *h, error *err)
     if (!is_here(s))
         return OK;
     int64_t visible = ps_visible(s, part_of(s)), until = h->step < visible ? h->step : visible;
+    if (h->step >= s->copied)
+        s->copied = 0;
     TRY(reports_booked(s->reports, h->step, until, say_to_master, s, err));
     if (s->mirror)
         mirror_booked(s->mirror, h->step);
@@ -115,14 +117,28 @@ void ps_on_sum_sent(void *user, int64_t step, uint32_t n_slots, const standby_li
 
 void ps_keep_reports(ps *s)
 {
-    if (is_here(s))
-        reports_renew(s->reports);
-    else
+    if (!is_here(s)) {
         ps_drop_reports(s);
+        return;
+    }
+    s->copied = 0; /* the master relies on it */
+    reports_renew(s->reports);
+}
+
+void ps_note_copied(ps *s, int32_t part, int64_t version)
+{
+    if (part == part_of(s))
+        s->copied = version;
+}
+
+bool ps_is_reported(const ps *s, int32_t shard)
+{
+    return !s->copied || s->placement[part_of(s)] != shard;
 }
 
 void ps_drop_reports(ps *s)
 {
+    s->copied = 0;
     reports_clear(s->beside);
     reports_clear(s->reports);
 }

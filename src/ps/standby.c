@@ -128,7 +128,8 @@ uint32_t *ps_list_shards(const ps *s, size_t *ret_n)
     uint32_t *list = xcalloc((size_t)s->n_servers + 1, sizeof *list);
     *ret_n = 0;
     for (int32_t i = 0; s->begun && i < s->n_servers; i++) {
-        bool is_held = s->shards[i].acting == s->server || s->shards[i].standby == s->server;
+        bool is_held = (s->shards[i].acting == s->server || s->shards[i].standby == s->server) &&
+                       ps_is_reported(s, i);
         for (int32_t p = 0; is_held && p < s->declaration.flat->n_parts; p++)
             is_held = s->placement[p] != i || table_is_complete(s->table, p);
         if (is_held)
@@ -182,8 +183,10 @@ status ps_take_state(ps *s, const net_message *m, const wire_head *h, error *err
     }
     if (st != OK)
         return FAIL(err, st, "%s", wrong.text);
-    if (is_complete)
+    if (is_complete) {
+        ps_note_copied(s, h->part, h->step);
         cuts_applied(s->cuts, s->table, h->part, h->step);
+    }
     ps_reply(s, &m->from,
              (wire_head){.type = WIRE_PUSHED,
                          .part = h->part,

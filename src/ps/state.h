@@ -70,6 +70,8 @@ typedef struct ps {
     table *table;
     reports *beside;                /* of the part they travel with: what came, and is not applied */
     reports *reports;               /* what is, by the versions it made */
+    int64_t copied;                 /* version of that part that came as a copy, without what was measured
+                                     * before; 0: it did not, or the master has that */
     int64_t batch;                  /* unordered: being applied */
     cuts *cuts;
     spares *spares;
@@ -136,6 +138,10 @@ bool ps_lacks_reports(const ps *s, const wire_head *h);
 /* The mirror's hook: the sum of the part they travel with is about to be sent. */
 void ps_on_sum_sent(void *user, int64_t step, uint32_t n_slots, const standby_link *to);
 MUST_USE status ps_take_reported(ps *s, const wire_head *h, error *err);
+/* A copy of a part is complete. */
+void ps_note_copied(ps *s, int32_t part, int64_t version);
+/* Of a shard, as far as it is here: may another master rely on it? */
+bool ps_is_reported(const ps *s, int32_t shard);
 /* A version of a part was made. */
 MUST_USE status ps_note_applied(ps *s, int32_t part, int64_t version, error *err);
 void ps_keep_reports(ps *s);    /* in an era that begins with what is held; another master may lead */

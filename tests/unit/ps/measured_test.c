@@ -140,6 +140,43 @@ static void a_standby_keeps_it_too(void **state)
     end_well(s, &master, &other);
 }
 
+/* A copy brings nothing of it: the next master may not rely on the shard before the books have it. */
+static void a_copy_counts_once_it_is_in_the_books(void **state)
+{
+    (void)state;
+    server *s = server_start(NULL);
+    fake f = fake_make(s);
+    peer master, other;
+    assignment a = dealt(f.endpoint, s->tcp);
+    a.place = 1;
+    a.keep = true;
+    a.shards[0] = (holders){0, 1, false};
+    a.shards[1] = (holders){0, HOLDER_NONE, false};
+    meet(s, &a, &master, &other);
+    peer acting = peer_dial(s, s->tcp);
+    say_hello(&acting, ROLE_PS, s->config, NULL);
+    hear(&acting, WIRE_WELCOME);
+    float *row = xcalloc((size_t)flat_part_elements(s->shape.flat, 0), sizeof *row);
+    for (uint32_t i = 0; i < 3; i++) {
+        wire_head h = head_of(WIRE_STATE, 0, 5);
+        h.slots = 3;
+        h.node.index = i;
+        say(&acting, h, row, (size_t)flat_part_elements(s->shape.flat, 0) * sizeof *row);
+        hear(&acting, WIRE_PUSHED);
+    }
+    free(row);
+    for (int64_t booked = 4; booked <= 5; booked++) {
+        say_reported(&master, booked);
+        hear_nothing(&master);
+        say_hello(&acting, ROLE_PS, s->config, NULL);
+        hear(&acting, WIRE_WELCOME);
+        assert_int_equal(welcome_of(&acting)->n_shards, booked == 5);
+    }
+    peer_close(&acting);
+    fake_fini(&f);
+    end_well(s, &master, &other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +184,7 @@ int main(void)
         cmocka_unit_test(a_master_that_goes_without_is_told),
         cmocka_unit_test(the_next_master_is_told_at_its_first_word),
         cmocka_unit_test(a_standby_keeps_it_too),
+        cmocka_unit_test(a_copy_counts_once_it_is_in_the_books),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

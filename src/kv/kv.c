@@ -130,10 +130,11 @@ status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, cons
     return OK;
 }
 
-static status pull_send(kv *k, int32_t part, error *err)
+static status pull_send(kv *k, int32_t part, uint8_t flags, error *err)
 {
     wire_head h = k->identity;
     h.type = WIRE_PULL;
+    h.flags = flags;
     h.part = part;
     h.step = k->pulls[part].version;
     h.tag = (uint64_t)k->pulls[part].floor;
@@ -144,7 +145,7 @@ static status pull_ask(kv *k, int32_t part, pull what, error *err)
 {
     k->pulls[part] = what;
     patience_begin(&k->pulls[part].patience, clock_us());
-    return k->servers[k->placement[part]].welcomed ? pull_send(k, part, err) : OK;
+    return k->servers[k->placement[part]].welcomed ? pull_send(k, part, 0, err) : OK;
 }
 
 status kv_pull(kv *k, int32_t part, int64_t version, error *err)
@@ -164,7 +165,7 @@ static status resend(kv *k, int32_t s, error *err)
         return OK;
     for (int32_t p = 0; p < k->flat->n_parts; p++)
         if (k->placement[p] == s && k->pulls[p].version >= 0)
-            TRY(pull_send(k, p, err));
+            TRY(pull_send(k, p, 0, err));
     return pushes_flow(k, s, err);
 }
 
@@ -199,6 +200,8 @@ static void take_part(kv *k, const wire_head *h, net_message *m)
     loss_scale scale = {.exponent = 0};
     if (!asked->newest && !loss_scale_unpack(h->tag, &scale))
         return;
+    if (!asked->newest)
+        pushes_outdate(k, h->part, version);
     asked->version = -1;
     k->hooks.part(k->hooks.user, &(kv_part){.part = h->part,
                                             .version = version,
@@ -213,6 +216,7 @@ static void take_gone(kv *k, const wire_head *h)
     pull *asked = &k->pulls[h->part];
     if (asked->version < 0 || asked->newest || (uint64_t)asked->version != h->tag)
         return;
+    pushes_outdate(k, h->part, h->step);
     asked->version = -1;
     k->hooks.gone(k->hooks.user, h->part, h->step);
 }
@@ -287,7 +291,7 @@ static status say_again(kv *k, int64_t now, error *err)
         int32_t s = k->placement[p];
         if (k->pulls[p].version >= 0 && k->servers[s].welcomed &&
             patience_ends(&k->pulls[p].patience, now))
-            TRY(pull_send(k, p, err));
+            TRY(pull_send(k, p, WIRE_AGAIN, err));
     }
     return OK;
 }

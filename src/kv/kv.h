@@ -2,9 +2,11 @@
  * kv: push and pull of parts over the servers of a job, with credits.
  *
  * One dial per server. Pushes wait in a queue per server until their bytes fit its credit (bytes
- * pushed and not yet acknowledged); among the waiting the highest part goes first, for it belongs
- * to the layers the next forward needs first. A lost connection is dialled anew; what was not
- * acknowledged or answered there is sent again (servers take a node once).
+ * pushed and not yet acknowledged): what was given, or less on a link on which that would take long.
+ * Among the waiting the highest part goes first, for it belongs to the layers the next forward needs
+ * first. What waits for a step of which the part has the outcome is dropped: others have pushed it. A
+ * lost connection is dialled anew; what was not acknowledged or answered there is sent again (servers
+ * take a node once).
  *
  * What arrives is handed to the callbacks from kv_serve, on the caller's thread.
  *
@@ -43,7 +45,8 @@ typedef struct kv_hooks {
     void (*gone)(void *user, int32_t part, int64_t newest);
     void (*refused)(void *user, int32_t server, const wire_head *head, const Wire__Refused *m);
     void *user;
-    void (*pushed)(void *user, int32_t part, int64_t step);     /* acknowledged; NULL: not wanted */
+    /* Acknowledged, or not sent because it was needed no more; NULL: not wanted. */
+    void (*pushed)(void *user, int32_t part, int64_t step);
     /* A node of the reporting part is about to be sent, for the first time or again: what its slots
      * measured goes in front of it, by kv_say_beside. NULL: nothing was measured. */
     status (*measured)(void *user, kv_beside *push, error *err);
@@ -54,7 +57,7 @@ typedef struct kv_options {
     const char *const *servers;     /* endpoints, "tcp://host:port"; copied */
     int32_t n_servers;
     int32_t first_server;           /* the first one's index in the cluster */
-    size_t credit_bytes;            /* per server; one part is always let through */
+    size_t credit_bytes;            /* per server, at most; one part is always let through */
     const buf *hello;               /* packed Hello for every new connection; kept */
     net_memory memory;              /* who hears of memory that servers share; {0}: nobody */
     kv_hooks hooks;
@@ -103,5 +106,9 @@ const char *kv_server_name(const kv *k, int32_t server);        /* its endpoint 
 bool kv_server_is_up(const kv *k, int32_t server);
 const char *kv_server_refused(const kv *k, int32_t server);     /* why we cannot connect; NULL: no reason known */
 size_t kv_unacknowledged(const kv *k, int32_t server);          /* pushes waiting or in flight */
+
+/* Whether pushes of that step wait or are in flight, and how long any have done so, over the kv's life. */
+bool kv_is_pushing(const kv *k, int64_t step);
+int64_t kv_pushing_us(const kv *k);
 
 #endif

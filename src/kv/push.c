@@ -32,6 +32,32 @@ static push *push_take(kv *k)
     return p;
 }
 
+/* What is on its way to a server, at most: what it acknowledges in this time. A slow link would only
+ * queue more, and go on with it when nobody needs it any more. */
+static const double credit_s = 0.5;
+enum { RATE_US = 250 * 1000 };              /* a measure takes so long at least */
+
+static void rate_count(rate *r, size_t bytes, int64_t now_us)
+{
+    r->bytes += bytes;
+    r->busy_us += now_us - r->seen_us;
+    r->seen_us = now_us;
+    if (r->busy_us < RATE_US)
+        return;
+    r->bytes_per_s = (double)r->bytes / ((double)r->busy_us * 1e-6);
+    r->bytes = 0;
+    r->busy_us = 0;
+}
+
+static bool has_credit(const kv *k, const link *to, size_t bytes)
+{
+    size_t most = k->credit_bytes;
+    double in_time = to->rate.bytes_per_s * credit_s;
+    if (in_time > 0 && most != SIZE_MAX && in_time < (double)most)
+        most = (size_t)in_time;
+    return !to->in_flight || to->in_flight + bytes <= most;
+}
+
 /* Acknowledged, or given up: our half of the push's life ends. */
 static void push_end(kv *k, push *p)
 {
@@ -41,6 +67,8 @@ static void push_end(kv *k, push *p)
         push_unref(p);                      /* the transport never got its half */
     push_unref(p);
     p->server = -1;
+    if (--k->n_under_way == 0)
+        k->pushing_us += clock_us() - k->pushing_since_us;
 }
 
 static status push_hand_over(kv *k, push *p, error *err)
@@ -60,8 +88,12 @@ static status say_measured(kv *k, const push *p, error *err)
 static status push_send(kv *k, push *p, error *err)
 {
     TRY(say_measured(k, p, err));
-    k->servers[p->server].in_flight += p->data.bytes;
-    patience_begin(&p->patience, clock_us());
+    link *to = &k->servers[p->server];
+    int64_t now = clock_us();
+    if (!to->in_flight)
+        to->rate.seen_us = now;
+    to->in_flight += p->data.bytes;
+    patience_begin(&p->patience, now);
     atomic_store(&p->state, PUSH_SENT);
     return push_hand_over(k, p, err);
 }
@@ -78,7 +110,7 @@ static status push_again(kv *k, push *p, error *err)
 
 status pushes_flow(kv *k, int32_t server, error *err)
 {
-    const link *to = &k->servers[server];
+    link *to = &k->servers[server];
     for (;;) {
         push *next = NULL;
         for (size_t i = 0; i < k->n_pushes; i++) {
@@ -87,8 +119,7 @@ status pushes_flow(kv *k, int32_t server, error *err)
                 (!next || p->head.part > next->head.part))
                 next = p;
         }
-        if (!next || !to->welcomed ||
-            (to->in_flight && to->in_flight + next->data.bytes > k->credit_bytes))
+        if (!next || !to->welcomed || !has_credit(k, to, next->data.bytes))
             return OK;
         TRY(push_send(k, next, err));
     }
@@ -110,6 +141,8 @@ status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node
     p->head.bytes = data->bytes;
     atomic_store(&p->refs, 2);
     atomic_store(&p->state, PUSH_QUEUED);
+    if (k->n_under_way++ == 0)
+        k->pushing_since_us = clock_us();
     return pushes_flow(k, p->server, err);
 }
 
@@ -135,16 +168,33 @@ static bool is_named(const push *p, const wire_head *h)
            p->head.node.level == h->node.level && p->head.node.index == h->node.index;
 }
 
+static void push_over(kv *k, push *p)
+{
+    int32_t part = p->head.part;
+    int64_t step = p->head.step;
+    push_end(k, p);
+    if (k->hooks.pushed)
+        k->hooks.pushed(k->hooks.user, part, step);
+}
+
 void pushes_end(kv *k, int32_t server, const wire_head *h)
 {
     for (size_t i = 0; i < k->n_pushes; i++) {
         push *p = k->pushes[i];
         if (atomic_load(&p->state) != PUSH_SENT || p->server != server || !is_named(p, h))
             continue;
-        push_end(k, p);
-        if (k->hooks.pushed)
-            k->hooks.pushed(k->hooks.user, h->part, h->step);
+        rate_count(&k->servers[server].rate, p->data.bytes, clock_us());
+        push_over(k, p);
         return;
+    }
+}
+
+void pushes_outdate(kv *k, int32_t part, int64_t version)
+{
+    for (size_t i = 0; i < k->n_pushes; i++) {
+        push *p = k->pushes[i];
+        if (atomic_load(&p->state) == PUSH_QUEUED && p->head.part == part && p->head.step < version)
+            push_over(k, p);
     }
 }
 
@@ -192,4 +242,18 @@ size_t kv_unacknowledged(const kv *k, int32_t server)
     for (size_t i = 0; i < k->n_pushes; i++)
         n += k->pushes[i]->server == server && atomic_load(&k->pushes[i]->state) != PUSH_FREE;
     return n;
+}
+
+int64_t kv_pushing_us(const kv *k)
+{
+    return k->pushing_us + (k->n_under_way ? clock_us() - k->pushing_since_us : 0);
+}
+
+bool kv_is_pushing(const kv *k, int64_t step)
+{
+    for (size_t i = 0; i < k->n_pushes; i++)
+        if (k->pushes[i]->server >= 0 && atomic_load(&k->pushes[i]->state) != PUSH_FREE &&
+            k->pushes[i]->head.step == step)
+            return true;
+    return false;
 }

@@ -29,11 +29,19 @@ typedef struct pull {
     patience patience;
 } pull;
 
+/* Bytes acknowledged in a second, counted while some are on their way. */
+typedef struct rate {
+    double bytes_per_s;         /* 0: not known yet */
+    size_t bytes;               /* of the measure under way... */
+    int64_t busy_us, seen_us;   /* ...which has taken so long, until then */
+} rate;
+
 typedef struct link {
     char *endpoint;
     bool welcomed;
     const char *refused;        /* why it could not be connected to; NULL: nothing is wrong */
     size_t in_flight;           /* bytes sent, not acknowledged */
+    rate rate;                  /* at which they are acknowledged */
 } link;
 
 struct kv {
@@ -51,6 +59,9 @@ struct kv {
     wire_head identity;         /* job id, era, incarnation for every head */
     push **pushes;              /* each allocated alone: the transport keeps pointers to them */
     size_t n_pushes, cap_pushes;
+    size_t n_under_way;         /* of them, waiting or in flight */
+    int64_t pushing_since_us;   /* when they became more than none */
+    int64_t pushing_us;         /* how long there were any, until then */
     pull *pulls;                /* [n_parts] */
     buf packed;                 /* a report on its way; kept, so that steps allocate nothing */
 };
@@ -67,6 +78,9 @@ MUST_USE status pushes_flow(kv *k, int32_t server, error *err);
 void pushes_end(kv *k, int32_t server, const wire_head *h);
 /* A connection is gone: what was sent there waits to be sent again. */
 void pushes_requeue(kv *k, int32_t server);
+/* Step `version` - 1 of the part is over: what still waits to be pushed of it, and of those before, is
+ * needed no more. */
+void pushes_outdate(kv *k, int32_t part, int64_t version);
 MUST_USE status pushes_say_again(kv *k, int64_t now_us, error *err);
 void pushes_drop(kv *k);        /* all are given up */
 /* After the sockets are closed. A push the transport has not let go of yet frees itself. */

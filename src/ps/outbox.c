@@ -5,8 +5,17 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+typedef struct parcel {
+    outbox *from;
+    block *held;
+    net_peer to;
+    outbox_label what;
+    struct parcel *next; /* of those on their way to that peer */
+} parcel;
+
 typedef struct account {
     net_peer peer;
+    parcel *parcels;
     size_t bytes;
     bool waits; /* was told no */
 } account;
@@ -19,12 +28,6 @@ struct outbox {
     size_t n_accounts, cap_accounts;
     bool news;
 };
-
-typedef struct parcel {
-    outbox *from;
-    block *held;
-    net_peer to;
-} parcel;
 
 outbox *outbox_create(size_t limit, net_waker *waker)
 {
@@ -102,16 +105,20 @@ static void parcel_left(void *data, void *hint)
     pthread_mutex_lock(&o->lock);
     account *a = find(o, &p->to);
     BUG_ON(!a);
+    parcel **at = &a->parcels;
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
     settle(o, a, bytes);
     free(p);
     unref(o);
 }
 
-net_buffer outbox_add(outbox *o, const net_peer *to, block *held)
+net_buffer outbox_add(outbox *o, const net_peer *to, outbox_label what, block *held)
 {
     size_t bytes = held->n * sizeof(float);
     parcel *p = xmalloc(sizeof *p);
-    *p = (parcel){.from = o, .held = held, .to = *to};
+    *p = (parcel){.from = o, .held = held, .to = *to, .what = what};
     pthread_mutex_lock(&o->lock);
     account *a = find(o, to);
     if (!a) {
@@ -120,9 +127,22 @@ net_buffer outbox_add(outbox *o, const net_peer *to, block *held)
         *a = (account){.peer = *to};
     }
     a->bytes += bytes;
+    p->next = a->parcels;
+    a->parcels = p;
     o->refs++;
     pthread_mutex_unlock(&o->lock);
     return (net_buffer){.data = held->data, .bytes = bytes, .release = parcel_left, .hint = p};
+}
+
+bool outbox_has(outbox *o, const net_peer *to, outbox_label what)
+{
+    pthread_mutex_lock(&o->lock);
+    const account *a = find(o, to);
+    const parcel *p = a ? a->parcels : NULL;
+    while (p && (p->what.part != what.part || p->what.asked != what.asked))
+        p = p->next;
+    pthread_mutex_unlock(&o->lock);
+    return p != NULL;
 }
 
 bool outbox_has_news(outbox *o)

@@ -23,8 +23,17 @@ void outbox_close(outbox **o); /* what is still on its way is given back all the
  * remembered until it has room. */
 bool outbox_has_room(outbox *o, const net_peer *to, size_t bytes);
 
+/* What is on its way: a part, and the version (or batch) that was asked for. */
+typedef struct outbox_label {
+    int32_t part;
+    int64_t asked;
+} outbox_label;
+
 /* `held` moves in: send what is returned, exactly once. */
-net_buffer outbox_add(outbox *o, const net_peer *to, block *held);
+net_buffer outbox_add(outbox *o, const net_peer *to, outbox_label what, block *held);
+
+/* It has not left yet. */
+bool outbox_has(outbox *o, const net_peer *to, outbox_label what);
 
 /* True once after a peer that was told no has room again. */
 bool outbox_has_news(outbox *o);

@@ -38,7 +38,7 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t step, i
         block_drop(held);
         return false;
     }
-    net_buffer payload = outbox_add(s->outbox, to, held);
+    net_buffer payload = outbox_add(s->outbox, to, (outbox_label){part, step}, held);
     wire_head head = {.type = WIRE_PART, .part = part, .step = version};
     head.tag = unordered ? (uint64_t)step : loss_scale_pack(table_scale(s->table, part, version));
     ps_reply(s, to, head, &payload);
@@ -78,7 +78,10 @@ void ps_take_pull(ps *s, const net_message *m, const wire_head *h)
         ps_refuse(s, &m->from, h, E_PROTOCOL, "that part is not on this server");
         return;
     }
-    if (!answer_pull(s, &m->from, h->part, h->step, floor_asked(h)))
+    /* on a slow link the answer may take longer than who asks is patient */
+    bool is_answered = h->flags & WIRE_AGAIN && outbox_has(s->outbox, &m->from,
+                                                           (outbox_label){h->part, h->step});
+    if (!is_answered && !answer_pull(s, &m->from, h->part, h->step, floor_asked(h)))
         pull_wait(s, m, h);
 }
 

@@ -128,7 +128,7 @@ status wire_head_decode(const unsigned char head[NET_HEAD], size_t payload_bytes
     };
     if (strcmp(wire_type_name(h.type), "?") == 0)
         return FAIL(err, E_PROTOCOL, "no message has type %u", head[4]);
-    if (h.flags & ~WIRE_LENT || h.encoding != WIRE_F32 || head[7] || get(head + 45, 3))
+    if (h.flags & ~(WIRE_LENT | WIRE_AGAIN) || h.encoding != WIRE_F32 || head[7] || get(head + 45, 3))
         return FAIL(err, E_PROTOCOL, "%s: flags or reserved bytes are set", wire_type_name(h.type));
     if (h.part < 0 || h.step < 0 || h.node.level > 31)
         return FAIL(err, E_PROTOCOL, "%s: part, step or node out of range", wire_type_name(h.type));

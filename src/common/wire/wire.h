@@ -38,6 +38,7 @@ typedef enum wire_type {
 
 enum {
     WIRE_LENT = 1,          /* the payload is the sender's memory (same process): read only */
+    WIRE_AGAIN = 2,         /* PULL: said on this connection before, and not answered yet */
 };
 
 /* ALIVE: tag for somebody who has to say HELLO (again); no view has this number. */

@@ -48,7 +48,7 @@ static wire_head random_head(uint64_t number, size_t *ret_payload)
     *ret_payload = payload_for(row, x[1]);
     return (wire_head){
         .type = (wire_type)row->type,
-        .flags = x[2] & WIRE_LENT,
+        .flags = x[2] & (WIRE_LENT | WIRE_AGAIN),
         .job_id = (uint64_t)x[3] << 32 | x[4],
         .era = x[5],
         .incarnation = x[6],
@@ -134,7 +134,7 @@ static void test_heads_are_refused(void **state)
     check_byte_refused(4, WIRE_TYPE_END, text);
     check_byte_refused(4, 255, "no message has type 255");
     const char *reserved = "PUSH: flags or reserved bytes are set";
-    check_byte_refused(5, 2, reserved);
+    check_byte_refused(5, 4, reserved);
     check_byte_refused(6, 1, reserved);
     for (size_t at = 45; at < 48; at++)
         check_byte_refused(at, 1, reserved);

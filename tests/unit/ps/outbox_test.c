@@ -19,6 +19,7 @@ typedef struct scene {
     block_pool pool;
     net_waker *waker;
     outbox *outbox;
+    int32_t part; /* of the next parcel */
 } scene;
 
 static scene scene_make(void)
@@ -41,7 +42,7 @@ static net_buffer ship(scene *s, const net_peer *to)
 {
     block *b = NULL;
     assert_int_equal(block_pool_take(&s->pool, &b, NULL), OK);
-    net_buffer sent = outbox_add(s->outbox, to, b);
+    net_buffer sent = outbox_add(s->outbox, to, (outbox_label){s->part++, 7}, b);
     assert_ptr_equal(sent.data, b->data);
     assert_int_equal(sent.bytes, BYTES);
     return sent;
@@ -102,12 +103,30 @@ static void test_parcels_outlive_the_outbox(void **state)
     leave(&annas[1]);
 }
 
+static void test_what_is_on_its_way_is_known(void **state)
+{
+    (void)state;
+    scene s = scene_make();
+    net_buffer annas[] = {ship(&s, &anna), ship(&s, &anna)};
+    assert_true(outbox_has(s.outbox, &anna, (outbox_label){0, 7}));
+    assert_true(outbox_has(s.outbox, &anna, (outbox_label){1, 7}));
+    assert_false(outbox_has(s.outbox, &anna, (outbox_label){1, 8}));
+    assert_false(outbox_has(s.outbox, &bert, (outbox_label){1, 7}));
+    leave(&annas[0]);
+    assert_false(outbox_has(s.outbox, &anna, (outbox_label){0, 7}));
+    assert_true(outbox_has(s.outbox, &anna, (outbox_label){1, 7}));
+    leave(&annas[1]);
+    assert_false(outbox_has(s.outbox, &anna, (outbox_label){1, 7}));
+    scene_fini(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_limit_for_each_peer),
         cmocka_unit_test(test_who_was_told_no_hears_of_room),
         cmocka_unit_test(test_parcels_outlive_the_outbox),
+        cmocka_unit_test(test_what_is_on_its_way_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

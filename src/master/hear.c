@@ -96,6 +96,10 @@ static status take_worker_proto(master *m, const net_message *message, const wir
         if (may_report(m, h))
             st = master_take_report(m, from, h, (const Wire__Report *)p, err);
         break;
+    case WIRE_DELIVERED:
+        if (from)
+            master_take_delivered(m, from, h, (const Wire__Delivered *)p);
+        break;
     case WIRE_FAILED:
         master_note_failed(m, (const Wire__Stop *)p);
         take_failed(m, from, (const Wire__Stop *)p);

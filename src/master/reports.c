@@ -141,7 +141,6 @@ static void say_progress(const master *m)
 static status steps_done(master *m, int64_t before, error *err)
 {
     m->progress_us = clock_us();
-    deal_step(m->deal, m->progress_us);
     if (before == 0)
         LOG_I("FIRST_STEP", "after=%.3fs", (double)(clock_us() - m->begun_us) / SECOND_US);
     if (m->phase == RUN) {

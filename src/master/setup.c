@@ -198,7 +198,7 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
     m->epoch_saved = m->epoch_booked = saved - saved % steps_per_epoch(&m->steps);
     m->saver = open_saver(m, saved);
     m->fetches = fetches_create(m->o->dir);
-    m->deal = deal_create((uint32_t)m->steps.per_step, config_bool(c, "distributed.rebalance"));
+    m->deal = deal_create(&m->steps, step, config_bool(c, "distributed.rebalance"));
     if (vote_settings(c))
         open_vote(m, step);
     m->summaries = summaries_create(m->declaration.flat, &m->assign,

@@ -239,8 +239,10 @@ void master_say_goodbye(master *m, status st, const char *text);
 /* Deals slots to the lanes that are there and says it to all workers. */
 void master_deal(master *m);
 void master_send_view(master *m, const net_peer *only);     /* as it stands; NULL: to all */
-/* A slot's report says how fast its lane is, and whether it is in time. */
+/* A slot's report says how fast its lane is. */
 void master_count_lane(master *m, const member *from, const wire_head *h, const Wire__Report *r);
+/* A worker's slots of a step are on the servers. */
+void master_take_delivered(master *m, const member *from, const wire_head *h, const Wire__Delivered *d);
 /* Now and then: late lanes are hedged, slow ones get fewer slots. */
 void master_watch_lanes(master *m, int64_t now);
 

@@ -99,7 +99,7 @@ void master_deal(master *m)
     m->view_due = false;
     master_lend_lanes(m, lanes, n);
     if (n) {
-        deal_anew(m->deal, lanes, n, clock_us());
+        deal_anew(m->deal, lanes, n, m->view_id + 1, clock_us());
         say_new_view(m);
     }
     free(lanes);
@@ -111,8 +111,18 @@ void master_count_lane(master *m, const member *from, const wire_head *h, const 
         return;
     view_lane lane = {.trainer = from->trainer, .worker = from->index, .lane = r->lane};
     double seconds = r->seconds * (double)m->steps.batch_size / (double)r->examples;
-    bool first = !ledger_has(m->ledger, h->step, h->node.index);
-    if (!deal_report(m->deal, &lane, h->node.index, seconds, first, clock_us()))
+    deal_report(m->deal, &lane, seconds, clock_us());
+}
+
+void master_take_delivered(master *m, const member *from, const wire_head *h, const Wire__Delivered *d)
+{
+    deal_delivery what = {.worker = {.trainer = from->trainer, .worker = from->index},
+                          .step = h->step,
+                          .view = d->view,
+                          .turn_s = d->seconds,
+                          .push_s = d->push_seconds};
+    if (m->leases || !m->deal || m->phase != RUN || h->era != m->identity.era ||
+        !deal_delivered(m->deal, &what, clock_us()))
         return;
     char name[TASK_NAME];
     LOG_I("IN_TIME", "task=%s step=%lld: its slots are hedged no longer", member_name(from, name),
@@ -120,16 +130,23 @@ void master_count_lane(master *m, const member *from, const wire_head *h, const 
     say_new_view(m);
 }
 
+/* "worker.1 worker.3": whose slots are not on the servers. */
 static void say_hedges(const master *m)
 {
-    char missing[128];
-    ledger_missing(m->ledger, missing, sizeof missing);
-    LOG_I("HEDGE", "step=%lld slots=%s: other lanes compute them too",
-          (long long)ledger_totals_of(m->ledger)->step, missing);
+    char late[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < m->members.n && used + TASK_NAME + 1 < sizeof late; i++) {
+        const member *one = &m->members.at[i];
+        char name[TASK_NAME];
+        if (deal_awaits(m->deal, &(view_lane){one->trainer, one->index, 0}))
+            used += (size_t)snprintf(late + used, sizeof late - used, " %s", member_name(one, name));
+    }
+    LOG_I("HEDGE", "step=%lld late:%s: other lanes compute their slots too",
+          (long long)deal_open_step(m->deal), late);
 }
 
 /* "worker.0=5 worker.1=3": slots, as the lanes follow each other. */
-static void say_deal(const master *m, const hedge_lane *lanes, size_t n)
+static void say_deal(const master *m, const char *what, const hedge_lane *lanes, size_t n)
 {
     char text[256];
     size_t used = 0;
@@ -142,29 +159,27 @@ static void say_deal(const master *m, const hedge_lane *lanes, size_t n)
         used +=
             (size_t)snprintf(text + used, sizeof text - used, " %s=%u", task_name(t, name), slots);
     }
-    LOG_I("REBALANCE", "slots:%s", text);
+    LOG_I(what, "slots:%s", text);
 }
 
 void master_watch_lanes(master *m, int64_t now)
 {
-    int64_t step = ledger_totals_of(m->ledger)->step;
     if (m->leases)
         return;                 /* leases follow the lanes' pace by themselves */
     if (now - m->watch_us < TICK_MS * 1000)
         return;
     m->watch_us = now;
-    if (step >= m->limit) {
+    if (deal_open_step(m->deal) >= m->limit) {
         deal_pause(m->deal, now);
         return;
     }
     size_t n = 0;
     hedge_lane *lanes = members_lane_list(&m->members, &n);
-    deal_change change = deal_look(m->deal, lanes, n, ledger_open_step(m->ledger),
-                                   steps_slots(&m->steps, step), now);
+    deal_change change = deal_look(m->deal, lanes, n, m->view_id + 1, now);
     if (change == DEAL_HEDGED)
         say_hedges(m);
-    if (change == DEAL_REBALANCED)
-        say_deal(m, lanes, n);
+    if (change == DEAL_REBALANCED || change == DEAL_TRIED)
+        say_deal(m, change == DEAL_TRIED ? "TRIED" : "REBALANCE", lanes, n);
     if (change != DEAL_SAME)
         say_new_view(m);
     free(lanes);

@@ -23,6 +23,7 @@ struct follower {
     /* the step whose slots the lanes have, or had last: held or held + 1 */
     int64_t given;
     uint32_t n_given, owed;     /* slots given; of those not done */
+    int64_t done;               /* the last step whose slots given are all done; -1: none */
     bool *is_given;             /* [per_step] */
     bool *was_given;            /* [per_step] the same of the step before */
     uint32_t *readers;          /* [n_live_parts] slots given that still read the part */
@@ -47,7 +48,7 @@ follower *follower_create(const follower_options *options)
 {
     follower *f = xcalloc(1, sizeof *f);
     f->o = *options;
-    f->held = f->given = -1;
+    f->held = f->given = f->done = -1;
     f->readers = xcalloc((size_t)options->flat->n_live_parts, sizeof *f->readers);
     size_t lanes = (size_t)options->n_lanes;
     f->unions = xcalloc(lanes, sizeof *f->unions);
@@ -101,6 +102,7 @@ static status begin_at(follower *f, int64_t step, error *err)
     gather_forget(f->gather);       /* lanes get back what it held of the cancelled step */
     f->start = step;
     f->held = f->given = step - 1;
+    f->done = -1;
     f->ahead = false;
     f->n_given = f->owed = 0;
     memset(f->is_given, 0, (size_t)f->steps.per_step * sizeof *f->is_given);
@@ -203,6 +205,8 @@ static uint32_t give(follower *f, const int32_t *lane_of_slot)
         return 0;
     f->n_given += n;
     f->owed += n;
+    if (f->done == f->given)
+        f->done = -1;
     for (int32_t p = 0; p < f->o.flat->n_live_parts; p++)
         f->readers[p] += n;
     gather_plan(f->gather, f->given, n_slots, slots, n);
@@ -395,7 +399,8 @@ status follower_serve(follower *f, follower_measured_fn *measured, void *user, e
             TRY(measured(user, &n, err));
             continue;
         }
-        f->owed--;
+        if (--f->owed == 0)
+            f->done = f->given;
         TRY(turn(f, err));
     }
     return board_failure(f->o.board, err);
@@ -428,4 +433,9 @@ bool follower_is_held_back(const follower *f)
 int64_t follower_computing(const follower *f)
 {
     return f->owed > 0 ? f->given : -1;
+}
+
+int64_t follower_delivered(const follower *f)
+{
+    return f->done >= 0 && !kv_is_pushing(f->o.kv, f->done) ? f->done : -1;
 }

@@ -71,5 +71,6 @@ bool follower_is_whole(const follower *f);              /* it is held completely
 int32_t follower_missing(const follower *f, int32_t *ret_first_part);
 bool follower_is_held_back(const follower *f);          /* the limit is reached */
 int64_t follower_computing(const follower *f);          /* the step whose slots are computed; -1: none */
+int64_t follower_delivered(const follower *f);          /* the step all our slots of which are pushed, as the share has them; -1: none */
 
 #endif

@@ -13,6 +13,15 @@
 #include "worker/variants.h"
 #include "worker/worker.h"
 
+/* A step all our slots of which, as the view has them, are on the servers. */
+typedef struct delivered {
+    int64_t step;                   /* -1: none */
+    uint64_t view_id;
+    int64_t pushing_us;             /* of the kv, until then */
+    int64_t held_step, held_us;     /* the version held, since when */
+    double turn_s, push_s;          /* from then on */
+} delivered;
+
 typedef struct worker {
     const worker_options *o;
     char name[TASK_NAME];
@@ -34,6 +43,7 @@ typedef struct worker {
     const char *refused;            /* why it could not be connected to; NULL: nothing is wrong */
     wire_head identity;             /* job id, era, incarnation */
     uint64_t view_id;
+    delivered delivered;            /* as it was said last */
     bool is_up;                     /* the connection to the master */
     bool master_hangs;              /* said so, and not heard since */
     bool is_refused;                /* by the master, which then need not hear why we leave */
@@ -55,6 +65,9 @@ enum { TICK_MS = 100, SECOND_US = 1000000, REACH_US = 3 * SECOND_US, LAST_WORD_M
 /* build.c */
 MUST_USE status worker_build(worker *w, error *err);
 void worker_unbuild(worker *w);
+
+/* delivered.c: says DELIVERED where there is news; again: what the master may have missed too. */
+MUST_USE status worker_say_delivered(worker *w, bool again, error *err);
 
 /* waits.c */
 /* Why there is no word from the master, as far as we know; NULL: we do not. */

@@ -96,6 +96,7 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
                .drop_last = m->drop_last};
     w->identity.era = h->era;
     w->has_view = true;
+    w->delivered = (delivered){.step = -1, .held_step = -1};
     w->progress_us = clock_us();
     LOG_I("BEGIN", "step=%lld era=%u slots=%zu lanes=%d", (long long)m->start_step, h->era,
           m->n_slots, w->o->n_lanes);
@@ -363,6 +364,7 @@ static status tick(worker *w, error *err)
     w->tick_us = now;
     TRY(w->unordered ? crew_tick(w->crew, err) : kv_tick(w->kv, err));
     TRY(say_alive(w, err));
+    TRY(worker_say_delivered(w, true, err));
     worker_tell_hung(w);
     TRY(worker_look_for_end(w, err));
     if (worker_master_is_silent(w))
@@ -398,6 +400,7 @@ static status turn(worker *w, net_socket **sockets, size_t n, error *err)
     TRY(net_poll(sockets, n + 1, w->waker, TICK_MS, err));
     TRY(serve_master(w, err));
     TRY(serve_servers(w, err));
+    TRY(worker_say_delivered(w, false, err));
     return tick(w, err);
 }
 

@@ -163,6 +163,8 @@ static const ProtobufCMessageDescriptor *descriptor_of(wire_type type)
         return &wire__view__descriptor;
     case WIRE_REPORT:
         return &wire__report__descriptor;
+    case WIRE_DELIVERED:
+        return &wire__delivered__descriptor;
     case WIRE_NORM:
         return &wire__norm__descriptor;
     case WIRE_VERDICT:

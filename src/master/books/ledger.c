@@ -410,17 +410,6 @@ events *ledger_events(ledger *l)
     return l->events;
 }
 
-const bool *ledger_open_step(const ledger *l)
-{
-    return tally_open_step(l->tally);
-}
-
-bool ledger_has(const ledger *l, int64_t step, uint32_t slot)
-{
-    bool is_open = step >= l->totals.step && slot < (uint32_t)l->o.steps.per_step;
-    return !is_open || tally_has(l->tally, step, slot);
-}
-
 void ledger_missing(const ledger *l, char *ret, size_t bytes)
 {
     size_t used = 0;

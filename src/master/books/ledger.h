@@ -74,10 +74,6 @@ const ledger_totals *ledger_totals_of(const ledger *l);
 const metric_set *ledger_epoch(const ledger *l, int64_t epoch);
 events *ledger_events(ledger *l);
 
-/* Which slots of the oldest incomplete step have reported: [per_step]. */
-const bool *ledger_open_step(const ledger *l);
-/* That slot's report was counted, or is no longer of interest. */
-bool ledger_has(const ledger *l, int64_t step, uint32_t slot);
 /* Slots of the oldest incomplete step that did not report, as text. */
 void ledger_missing(const ledger *l, char *ret, size_t bytes);
 

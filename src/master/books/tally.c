@@ -165,11 +165,6 @@ bool tally_has(const tally *t, int64_t step, uint32_t slot)
     return is_open && at_step(t, step)->is_in[slot];
 }
 
-const bool *tally_open_step(const tally *t)
-{
-    return at_step(t, t->sums.step)->is_in;
-}
-
 bool tally_next_open(const tally *t, size_t *at, slot_report *ret)
 {
     size_t per_step = (size_t)t->steps.per_step, n = (size_t)t->n_open * per_step;

@@ -46,7 +46,6 @@ const tally_sums *tally_sums_of(const tally *t);
 /* A step a report came for, the highest: all steps before it are in the weights. -1: none. */
 int64_t tally_highest(const tally *t);
 bool tally_has(const tally *t, int64_t step, uint32_t slot);
-const bool *tally_open_step(const tally *t); /* [per_step] the same of the oldest open step */
 /* The reports taken of steps not complete: *at counts them from 0; false: no more. */
 bool tally_next_open(const tally *t, size_t *at, slot_report *ret);
 

@@ -3,18 +3,23 @@
 #include "common/base/alloc.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct record {
     view_lane lane;
-    double seconds[PACE_KEPT]; /* ring */
-    size_t n;                  /* reports so far */
+    recent seconds;
     int64_t heard_us;
 } record;
+
+typedef struct turns {
+    view_lane worker;
+    recent fixed_s, push_s;
+} turns;
 
 struct pace {
     record *at;
     size_t n, cap;
+    turns *turns;
+    size_t n_turns, cap_turns;
 };
 
 pace *pace_create(void)
@@ -27,6 +32,7 @@ void pace_destroy(pace **p)
     if (!p || !*p)
         return;
     free((*p)->at);
+    free((*p)->turns);
     free(*p);
     *p = NULL;
 }
@@ -36,6 +42,14 @@ static record *find(const pace *p, const view_lane *lane)
     for (size_t i = 0; i < p->n; i++)
         if (view_same_lane(&p->at[i].lane, lane))
             return &p->at[i];
+    return NULL;
+}
+
+static turns *find_turns(const pace *p, const view_lane *worker)
+{
+    for (size_t i = 0; i < p->n_turns; i++)
+        if (view_same_worker(&p->turns[i].worker, worker))
+            return &p->turns[i];
     return NULL;
 }
 
@@ -50,41 +64,64 @@ void pace_report(pace *p, const view_lane *lane, double seconds, int64_t now_us)
         *r = (record){.lane = *lane};
     }
     if (now_us - r->heard_us > PACE_FORGET_US)
-        r->n = 0;
-    r->seconds[r->n++ % PACE_KEPT] = seconds;
+        r->seconds.n = 0;
+    recent_add(&r->seconds, seconds);
     r->heard_us = now_us;
+}
+
+static turns *turns_of(pace *p, const view_lane *worker)
+{
+    turns *t = find_turns(p, worker);
+    if (t)
+        return t;
+    GROW(p->turns, p->cap_turns, p->n_turns + 1);
+    t = &p->turns[p->n_turns++];
+    *t = (turns){.worker = *worker};
+    return t;
+}
+
+/* What is less than nothing is nothing; a NaN too. */
+void pace_turn(pace *p, const view_lane *worker, double fixed_s)
+{
+    recent_add(&turns_of(p, worker)->fixed_s, fixed_s > 0 && fixed_s - fixed_s == 0 ? fixed_s : 0);
+}
+
+void pace_push(pace *p, const view_lane *worker, double push_s)
+{
+    recent_add(&turns_of(p, worker)->push_s, push_s > 0 && push_s - push_s == 0 ? push_s : 0);
 }
 
 void pace_forget_worker(pace *p, const view_lane *worker)
 {
     for (size_t i = 0; i < p->n; i++)
         if (view_same_worker(&p->at[i].lane, worker))
-            p->at[i].n = 0;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts. */
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, by_size);
-    return values[(n - 1) / 2];
+            p->at[i].seconds.n = 0;
+    turns *t = find_turns(p, worker);
+    if (t)
+        t->fixed_s.n = t->push_s.n = 0;
 }
 
 /* 0: not known. */
 static double pace_of_lane(const pace *p, const view_lane *lane, int64_t now_us)
 {
     const record *r = find(p, lane);
-    if (!r || r->n < PACE_LEAST || now_us - r->heard_us > PACE_FORGET_US)
+    if (!r || r->seconds.n < PACE_LEAST || now_us - r->heard_us > PACE_FORGET_US)
         return 0;
-    double last[PACE_KEPT];
-    size_t n = r->n < PACE_KEPT ? r->n : PACE_KEPT;
-    memcpy(last, r->seconds, n * sizeof *last);
-    return median(last, n);
+    return recent_median(&r->seconds);
+}
+
+/* Of the lanes of the same worker that are known, or else what is said. */
+static double ordinary_of(const view_lane *lanes, const double *all, size_t n, const view_lane *worker,
+                          double otherwise)
+{
+    double *known = xcalloc(n, sizeof *known);
+    size_t n_known = 0;
+    for (size_t i = 0; i < n; i++)
+        if (all[i] > 0 && view_same_worker(&lanes[i], worker))
+            known[n_known++] = all[i];
+    double ordinary = n_known ? recent_median_of(known, n_known) : otherwise;
+    free(known);
+    return ordinary;
 }
 
 bool pace_of(const pace *p, const view_lane *lanes, size_t n, int64_t now_us, double *ret)
@@ -96,10 +133,23 @@ bool pace_of(const pace *p, const view_lane *lanes, size_t n, int64_t now_us, do
         if (all[i] > 0)
             known[n_known++] = all[i];
     }
-    double ordinary = n_known ? median(known, n_known) : 0;
+    double ordinary = n_known ? recent_median_of(known, n_known) : 0;
     for (size_t i = 0; n_known && i < n; i++)
-        ret[i] = all[i] > 0 ? all[i] : ordinary;
+        ret[i] = all[i] > 0 ? all[i] : ordinary_of(lanes, all, n, &lanes[i], ordinary);
     free(all);
     free(known);
     return n_known > 0;
+}
+
+bool pace_knows_worker(const pace *p, const view_lane *worker)
+{
+    const turns *t = find_turns(p, worker);
+    return t && t->fixed_s.n >= PACE_LEAST;
+}
+
+void pace_of_worker(const pace *p, const view_lane *worker, double *ret_fixed_s, double *ret_push_s)
+{
+    const turns *t = find_turns(p, worker);
+    *ret_fixed_s = pace_knows_worker(p, worker) ? recent_median(&t->fixed_s) : 0;
+    *ret_push_s = t ? recent_median(&t->push_s) : 0;
 }

@@ -37,30 +37,67 @@ static void speaks_after_several_reports(void **state)
     pace_destroy(&p);
 }
 
-static void one_slow_report_changes_nothing(void **state)
+static void a_few_slow_reports_change_nothing(void **state)
 {
     (void)state;
     pace *p = pace_create();
     double s[LANES];
-    say(p, 0, 0.25, 4 * PACE_KEPT, 0);
-    say(p, 0, 30, PACE_KEPT / 2, 0);
+    say(p, 0, 0.25, 2 * RECENT_KEPT, 0);
+    say(p, 0, 30, RECENT_SHIFT - 1, 0);
     assert_true(pace_of(p, lanes, 1, 0, s));
     assert_true(s[0] == 0.25);
-    say(p, 0, 30, 1, 0);
+    say(p, 0, 0.25, 1, 0);
+    say(p, 0, 30, RECENT_SHIFT - 1, 0);
+    assert_true(pace_of(p, lanes, 1, 0, s));
+    assert_true(s[0] == 0.25);
+    say(p, 0, 30, 1, 0); /* so many in a row are a change */
     assert_true(pace_of(p, lanes, 1, 0, s));
     assert_true(s[0] == 30);
+    say(p, 0, 1, RECENT_SHIFT, 0);
+    assert_true(pace_of(p, lanes, 1, 0, s));
+    assert_true(s[0] == 1);
     pace_destroy(&p);
 }
 
+/* As its worker's other lanes or, where none of these is known, as all. */
 static void who_is_not_known_is_ordinary(void **state)
 {
     (void)state;
     pace *p = pace_create();
     double s[LANES];
-    say(p, 0, 1, PACE_LEAST, 0);
-    say(p, 1, 4, PACE_LEAST, 0);
+    say(p, 0, 4, PACE_LEAST, 0);
     assert_true(pace_of(p, lanes, LANES, 0, s));
-    assert_true(s[0] == 1 && s[1] == 4 && s[2] == 1);
+    assert_true(s[0] == 4 && s[1] == 4 && s[2] == 4);
+    say(p, 2, 1, PACE_LEAST, 0);
+    assert_true(pace_of(p, lanes, LANES, 0, s));
+    assert_true(s[0] == 4 && s[1] == 4 && s[2] == 1);
+    pace_destroy(&p);
+}
+
+static void a_worker_is_known_by_its_turns(void **state)
+{
+    (void)state;
+    pace *p = pace_create();
+    double fixed_s, push_s;
+    pace_of_worker(p, &lanes[0], &fixed_s, &push_s);
+    assert_true(fixed_s == 0 && push_s == 0);
+    for (int i = 0; i < PACE_LEAST; i++) {
+        assert_false(pace_knows_worker(p, &lanes[0]));
+        pace_turn(p, &lanes[0], i);
+        pace_push(p, &lanes[0], 2 * i);
+    }
+    assert_true(pace_knows_worker(p, &lanes[1])); /* a lane of the same */
+    assert_false(pace_knows_worker(p, &lanes[2]));
+    pace_of_worker(p, &lanes[1], &fixed_s, &push_s);
+    assert_true(fixed_s == 1 && push_s == 2);
+    for (int i = 0; i < 2 * RECENT_KEPT; i++) {
+        pace_turn(p, &lanes[0], -1);
+        pace_push(p, &lanes[0], (double)NAN);
+    }
+    pace_of_worker(p, &lanes[0], &fixed_s, &push_s);
+    assert_true(fixed_s == 0 && push_s == 0);
+    pace_forget_worker(p, &lanes[0]);
+    assert_false(pace_knows_worker(p, &lanes[0]));
     pace_destroy(&p);
 }
 
@@ -113,8 +150,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(speaks_after_several_reports),
-        cmocka_unit_test(one_slow_report_changes_nothing),
+        cmocka_unit_test(a_few_slow_reports_change_nothing),
         cmocka_unit_test(who_is_not_known_is_ordinary),
+        cmocka_unit_test(a_worker_is_known_by_its_turns),
         cmocka_unit_test(what_is_old_is_forgotten),
         cmocka_unit_test(another_life_is_another_machine),
         cmocka_unit_test(nonsense_is_no_report),

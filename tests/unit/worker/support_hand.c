@@ -108,6 +108,14 @@ status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node
     return OK;
 }
 
+bool kv_is_pushing(const kv *k, int64_t step)
+{
+    for (size_t i = 0; i < k->n_pushes; i++)
+        if (k->pushes[i].message.step == step)
+            return true;
+    return false;
+}
+
 static void push_end(kv *k, size_t i)
 {
     net_buffer memory = k->pushes[i].memory;

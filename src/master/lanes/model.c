@@ -1,0 +1,51 @@
+#include "master/lanes/model.h"
+
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
+
+/* [n] Seconds of a slot by lane; 1 each where nothing is known, or nobody asks. False: nothing is. */
+static bool slot_seconds(const pace *p, const hedge_lane *lanes, size_t n, int64_t now_us, double *ret)
+{
+    view_lane *names = xcalloc(n, sizeof *names);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = lanes[i].lane;
+        ret[i] = 1;
+    }
+    bool known = p && pace_of(p, names, n, now_us, ret);
+    free(names);
+    return known;
+}
+
+model model_make(const pace *p, const hedge_lane *lanes, size_t n_lanes, int64_t now_us)
+{
+    model m = {.workers = xcalloc(n_lanes, sizeof *m.workers),
+               .slot_s = xcalloc(n_lanes, sizeof *m.slot_s)};
+    bool known = slot_seconds(p, lanes, n_lanes, now_us, m.slot_s);
+    for (size_t i = 0; i < n_lanes; i++) {
+        if (i && view_same_worker(&lanes[i].lane, &lanes[i - 1].lane)) {
+            m.workers[m.n - 1].n_lanes++;
+            continue;
+        }
+        share_worker *w = &m.workers[m.n++];
+        *w = (share_worker){.name = lanes[i].lane, .n_lanes = 1, .slot_s = m.slot_s + i};
+        if (known)
+            pace_of_worker(p, &w->name, &w->fixed_s, &w->push_s);
+    }
+    return m;
+}
+
+void model_fini(model *m)
+{
+    free(m->workers);
+    free(m->slot_s);
+    *m = (model){.n = 0};
+}
+
+const share_worker *model_worker(const model *m, const view_lane *name)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (view_same_worker(&m->workers[i].name, name))
+            return &m->workers[i];
+    return NULL;
+}

@@ -194,6 +194,7 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
     const config *c = m->o->config;
     master_close_books(m);
     TRY(open_ledger(m, saved, books_end(m, step), err));
+    m->taken_back = false;
     TRY(open_results(m, saved, err));
     m->epoch_saved = m->epoch_booked = saved - saved % steps_per_epoch(&m->steps);
     m->saver = open_saver(m, saved);
@@ -222,6 +223,7 @@ static status choose_restore(master *m, int64_t saved, error *err)
 {
     loss_scale_rule scaling = loss_scale_settings(m->o->config);
     m->lineage = m->identity.era;
+    m->taken_back = true;
     m->restore_dir[0] = '\0';
     m->scale = loss_scale_first(&scaling);
     if (saved < 0)
@@ -301,14 +303,14 @@ static bool find_start(master *m)
 }
 
 /* What was answered, or is in a checkpoint, is not there: a server that was replaced came back with
- * old parts, and nobody is left who knows better. */
+ * old parts, and nobody is left who knows better. What was answered before all went back does not count. */
 static status is_behind(const master *m, int64_t saved, bool *ret, error *err)
 {
     int64_t told = -1;
     TRY(ledger_told(m->o->dir, &told, err));
     /* a standby may wait for the verdict that makes the version answered last */
     bool votes = vote_settings(m->o->config);
-    *ret = m->start < saved || m->start + votes < told;
+    *ret = m->start < saved || (!m->taken_back && m->start + votes < told);
     return OK;
 }
 

@@ -123,6 +123,15 @@ bool master_hears_servers(const master *m)
     return m->phase == RUN || (m->phase == SETUP && m->keeps);
 }
 
+/* Who has not loaded yet what all went back to bears nothing: a turn would have it begin anew. */
+static bool others_hold(const master *m, int32_t server)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++)
+        if (i != server && assign_needs(&m->assign, i) && m->servers[i].lineage != m->lineage)
+            return false;
+    return true;
+}
+
 status master_watch_servers(master *m, int64_t now_us, error *err)
 {
     if (!m->assign.copies || m->phase < SETUP || m->phase > RUN)
@@ -136,7 +145,7 @@ status master_watch_servers(master *m, int64_t now_us, error *err)
         server *s = &m->servers[i];
         bool hangs = s->welcomed && master_hears_servers(m);
         if ((s->welcomed && !hangs) || master_silence_s(s, now_us) < limit_s ||
-            !assign_needs(&m->assign, i) || !assign_bears(&m->assign, i))
+            !assign_needs(&m->assign, i) || !assign_bears(&m->assign, i) || !others_hold(m, i))
             continue;
         if (hangs)
             TRY(master_redial(m, i, err)); /* thawed it says WELCOME, and is sent what it missed */

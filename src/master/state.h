@@ -73,6 +73,7 @@ typedef struct master {
     uint32_t turns;                 /* eras after this start's first */
     bool keeps;                     /* this era: the servers go on with what they hold */
     bool is_over_before;            /* the job was done when we started: only to say so */
+    bool taken_back;                /* this lineage: the books do not know yet that it began */
     bool superseded;                /* a newer master leads the job: nobody stops because of us */
     int64_t restarts;
 

@@ -44,7 +44,7 @@ static void warn_of_master(ps *s, int64_t now_us, double limit_s)
               s->set_up       ? "no word from it"
               : s->has_master ? "it has said hello, and nothing since"
                               : "it has not come yet");
-    else if (!s->set_up && s->has_master &&
+    else if (!s->set_up && s->has_master && (double)(now_us - s->master_heard_us) < silence_s * 1e6 &&
              wait_speaks(&s->setup_wait, now_us, s->began_us, limit_s, &waited))
         LOG_I("WAIT", "for=setup since=%.1fs: the master waits for other tasks", waited);
 }

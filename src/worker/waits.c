@@ -31,14 +31,23 @@ static char *describe_server(const worker *w, int32_t part)
                      refused ? refused : "");
 }
 
+/* What a master that is heard would be doing; of another nobody knows. */
+static const char *unless_silent(const worker *w, const char *doing)
+{
+    double limit_s = config_f64(w->o->config, "distributed.wait_warning");
+    return worker_master_silence_s(w) > wait_for_sign(limit_s) ? "there is no word from it" : doing;
+}
+
 static void say_follower_wait(const worker *w, double waited)
 {
     int32_t part, missing = follower_missing(w->follower, &part);
     if (part < 0)
         return;
     if (follower_is_held_back(w->follower)) {
-        LOG_I("WAIT", "for=master step=%lld since=%.1fs: checkpoints and evaluations come first",
-              (long long)follower_step(w->follower), waited);
+        LOG_I("WAIT", "for=master step=%lld since=%.1fs: %s", (long long)follower_step(w->follower),
+              waited,
+              unless_silent(w, "it lets nobody go on yet, for a checkpoint, an evaluation or reports "
+                               "that it has not got"));
         return;
     }
     char *server = describe_server(w, part);
@@ -52,12 +61,14 @@ static void say_crew_wait(const worker *w, double waited)
     int64_t batch;
     int32_t part;
     if (!crew_is_waiting(w->crew, &batch, &part)) {
-        LOG_I("WAIT", "for=master since=%.1fs: no batch is leased to us", waited);
+        LOG_I("WAIT", "for=master since=%.1fs: no batch is leased to us, and %s", waited,
+              unless_silent(w, "it is heard"));
         return;
     }
     char *server = describe_server(w, part);
-    LOG_W("WAIT", "for=%s batch=%lld first=%d since=%.1fs: earlier batches are not in yet", server,
-          (long long)batch, part, waited);
+    bool is_up = kv_server_is_up(worker_kv(w), kv_server_of(worker_kv(w), part));
+    LOG_W("WAIT", "for=%s batch=%lld first=%d since=%.1fs%s", server, (long long)batch, part, waited,
+          is_up ? ": its weights, or batches before this one, are on their way" : "");
     free(server);
 }
 
@@ -72,7 +83,8 @@ static void say_wait(worker *w, double waited)
         return;
     }
     if (!w->has_view) {
-        LOG_W("WAIT", "for=view since=%.1fs: the master waits for other tasks", waited);
+        LOG_W("WAIT", "for=view since=%.1fs: %s", waited,
+              unless_silent(w, "the master waits for other tasks"));
         return;
     }
     if (w->unordered)

@@ -163,8 +163,10 @@ refusal refusal_of(const net_socket *s, int event, int value)
     bool hung_up = value == EPIPE || value == ECONNRESET;
     if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
         return REFUSAL_KEY;
+    if (event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL && s->is_listener)
+        return REFUSAL_BROKEN;
     if (event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
-        return s->encrypts && !s->is_listener && hung_up ? REFUSAL_KEY : REFUSAL_BROKEN;
+        return !hung_up ? REFUSAL_MUTE : s->encrypts ? REFUSAL_KEY : REFUSAL_HUNG_UP;
     if (value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC)
         return REFUSAL_KEY;
     if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH)
@@ -175,11 +177,14 @@ refusal refusal_of(const net_socket *s, int event, int value)
 const char *refusal_text(const net_socket *s, refusal why)
 {
     static const char *const of_dials[REFUSALS] = {
-        [REFUSAL_KEY] = "the listener does not have our key, or does not encrypt",
+        [REFUSAL_KEY] = "the listener does not have our key, does not encrypt, or has just ended",
         [REFUSAL_PLAIN] = "the listener does not encrypt, and we do",
         [REFUSAL_ENCRYPTED] = "the listener encrypts, and we do not",
-        [REFUSAL_BROKEN] = "the listener does not greet as we do: it may be hung, want a key, or "
-                           "be another program",
+        [REFUSAL_BROKEN] = "what listens there does not speak as a task does: it is another program",
+        [REFUSAL_MUTE] = "the connection stands, and nobody greets: the task there is stopped, hung, "
+                         "or has ended and its port is held open",
+        [REFUSAL_HUNG_UP] = "the listener hung up before it had greeted: it has just ended, or it "
+                            "wants a key",
     };
     static const char *const of_listeners[REFUSALS] = {
         [REFUSAL_KEY] = "it does not have our key, or repeats what it overheard",

@@ -21,7 +21,9 @@ typedef struct curve curve;
 
 /* Why a connection did not come about. */
 typedef enum refusal {
-    REFUSAL_BROKEN,    /* the greeting was not finished, or was none */
+    REFUSAL_BROKEN,    /* the greeting was none of ours; listeners: or was not finished */
+    REFUSAL_MUTE,      /* dials: no greeting came */
+    REFUSAL_HUNG_UP,   /* dials: the connection ended in the greeting */
     REFUSAL_KEY,       /* another key, or a replay */
     REFUSAL_PLAIN,     /* only we encrypt */
     REFUSAL_ENCRYPTED, /* only the peer does */

@@ -11,6 +11,7 @@
 #include "common/wire/hello.h"
 #include "unit/common/support_config.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -175,8 +176,10 @@ static void test_strangers_are_refused(void **state)
     Wire__Hello *m = hello_of(&(hello_facts){.config = c, .task = {ROLE_WORKER, 0}, .life = 1});
     char *named = m->role;
     m->protocol++;
-    check_refused(m, c, E_PROTOCOL,
-                  "protocol 5 is spoken there, 4 here: use one version of tequio");
+    char versions[80];
+    snprintf(versions, sizeof versions, "protocol %d is spoken there, %d here: use one version of",
+             WIRE_PROTOCOL + 1, WIRE_PROTOCOL);
+    check_refused(m, c, E_PROTOCOL, versions);
     m->protocol--;
     m->life = 0;
     check_refused(m, c, E_PROTOCOL, "a hello from no role of ours");

@@ -18,6 +18,8 @@
 #include "unit/common/support_relay.h"
 #include "unit/common/support_zmtp.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +29,11 @@
 static const char any_port[] = "tcp://127.0.0.1:0";
 
 /* What the ends are told. */
-static const char no_key[] = "the listener does not have our key, or does not encrypt";
+static const char no_key[] = "the listener does not have our key, does not encrypt, or has just ended";
+static const char hung_up[] =
+    "the listener hung up before it had greeted: it has just ended, or it wants a key";
+static const char mute[] = "the connection stands, and nobody greets: the task there is stopped, "
+                           "hung, or has ended and its port is held open";
 static const char stranger[] = "it does not have our key, or repeats what it overheard";
 static const char plain[] = "it does not encrypt, and we do";
 static const char broken[] = "it broke off the greeting, or said nothing for too long";
@@ -214,6 +220,32 @@ static void test_a_caller_that_does_not_encrypt(void **state)
     net_destroy(&n);
 }
 
+/* A port that is held open for a task that has ended, and one whose task ends just now. */
+static void test_a_listener_that_does_not_greet(void **state)
+{
+    (void)state;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char endpoint[64];
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &bytes), 0);
+    snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:%d", ntohs(at.sin_port));
+    net *n = net_with(0);
+    net_socket *dial = dial_to(n, endpoint);
+    int came = accept(fd, NULL, NULL);
+    assert_true(came >= 0);
+    close(came);
+    assert_string_equal(never_up(dial), hung_up);
+    net_close(&dial, 0);
+    dial = dial_to(n, endpoint);
+    assert_string_equal(never_up(dial), mute);
+    net_close(&dial, 0);
+    close(fd);
+    net_destroy(&n);
+}
+
 /* Knows whom it calls, as only members do, but comes under a name of its own. */
 static void test_an_unknown_caller(void **state)
 {
@@ -326,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_the_key_of_another_job),
         cmocka_unit_test(test_only_one_end_encrypts),
         cmocka_unit_test(test_a_caller_that_does_not_encrypt),
+        cmocka_unit_test(test_a_listener_that_does_not_greet),
         cmocka_unit_test(test_an_unknown_caller),
         cmocka_unit_test(test_a_conversation_said_again),
         cmocka_unit_test(test_many_that_never_finish_the_greeting),

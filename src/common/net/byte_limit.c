@@ -92,22 +92,11 @@ void byte_limit_lift(int connection)
     setsockopt(connection, SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof none);
 }
 
-/* Zero where an older kernel tells less. */
-static struct tcp_info info_of(int fd)
-{
-    struct tcp_info info;
-    socklen_t bytes = sizeof info;
-    memset(&info, 0, sizeof info);
-    getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes);
-    return info;
-}
-
-int byte_limit_waiting(int listening)
-{
-    return (int)info_of(listening).tcpi_unacked;
-}
-
 uint64_t byte_limit_received(int connection)
 {
-    return info_of(connection).tcpi_bytes_received;
+    struct tcp_info info; /* zero where an older kernel tells less */
+    socklen_t bytes = sizeof info;
+    memset(&info, 0, sizeof info);
+    getsockopt(connection, IPPROTO_TCP, TCP_INFO, &info, &bytes);
+    return info.tcpi_bytes_received;
 }

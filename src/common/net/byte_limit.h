@@ -17,10 +17,6 @@
  * a limit is set or lifted. false: this kernel cannot. */
 bool byte_limit_prepare(int listening);
 
-/* How many connections wait there to be accepted; of those from before it was prepared no SYN is
- * kept. */
-int byte_limit_waiting(int listening);
-
 /* The same socket takes nobody in any more, until it is prepared again: who tries will try again. */
 void byte_limit_close(int listening);
 

@@ -25,6 +25,10 @@
  * that were sent away or have left libzmq may have on its hands. */
 enum { BACKLOG = 128, GONE_MAX = 128 };
 
+/* Of those who came before the socket was prepared, to one that a launcher holds open, no SYN is
+ * kept: they are accepted at once. */
+enum { EARLY_US = 5000 * 1000 };
+
 /* How often those are looked at whom the kernel does not limit. */
 enum { TICK_MS = 20 };
 
@@ -56,9 +60,9 @@ struct strangers {
     } listening[STRANGERS_PORTS];
     int n_listening;
     bool is_limiting; /* the kernel can, and does where it was not flooded */
-    int n_early;      /* came before it did */
-    bool is_closed;   /* to newcomers */
-    int n_gone;       /* since the owner looked last: libzmq forgets them when it does */
+    int64_t began_us;
+    bool is_closed; /* to newcomers */
+    int n_gone;     /* since the owner looked last: libzmq forgets them when it does */
     unsigned looks;
     stranger *at; /* the oldest first */
     size_t n, cap;
@@ -197,7 +201,6 @@ static void take_listening(strangers *s, int listening)
     s->listening[s->n_listening++] = (struct listening){listening, at.sin6_port};
     listen(listening, BACKLOG);
     s->is_limiting = byte_limit_prepare(listening);
-    s->n_early += byte_limit_waiting(listening);
     if (!s->is_limiting)
         LOG_D("STRANGER", "this kernel does not limit what they send: %s", strerror(errno));
 }
@@ -235,8 +238,7 @@ static void take_accepted(strangers *s, int connection)
     }
     one.is_limited = byte_limit_set(one.held, STRANGER_BYTES);
     add(s, &one);
-    bool is_early = !one.is_limited && s->n_early > 0;
-    s->n_early -= is_early;
+    bool is_early = one.since_us - s->began_us < EARLY_US; /* it may have come before us */
     if (s->is_limiting && !one.is_limited && !is_early)
         send_away(s, &s->at[s->n - 1], REFUSAL_CROWD);
     else if (s->n_held > s->at_once)
@@ -348,7 +350,7 @@ static status take_monitor(net *n, strangers *s, error *err)
 status strangers_watch(net *n, net_socket *socket, strangers **ret, error *err)
 {
     strangers *s = xcalloc(1, sizeof *s);
-    *s = (strangers){.socket = socket, .at_once = n->strangers};
+    *s = (strangers){.socket = socket, .at_once = n->strangers, .began_us = clock_us()};
     pthread_mutex_init(&s->lock, NULL);
     status st = take_monitor(n, s, err);
     if (st == OK) {

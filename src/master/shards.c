@@ -124,10 +124,10 @@ bool master_hears_servers(const master *m)
 }
 
 /* Who has not loaded yet what all went back to bears nothing: a turn would have it begin anew. */
-static bool others_hold(const master *m, int32_t server)
+static bool others_hold(const master *m, int32_t but)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)
-        if (i != server && assign_needs(&m->assign, i) && m->servers[i].lineage != m->lineage)
+        if (i != but && assign_needs(&m->assign, i) && m->servers[i].lineage != m->lineage)
             return false;
     return true;
 }

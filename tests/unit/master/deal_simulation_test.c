@@ -211,8 +211,8 @@ static void try_all(const cluster *c, const share_worker *workers, uint32_t w, u
 
 static double optimum_s(const cluster *c, int after, view_lane *best)
 {
-    share_worker workers[WORKERS];
-    view_lane owners[SLOTS];
+    share_worker workers[WORKERS] = {0};
+    view_lane owners[SLOTS] = {0};
     double best_s = INFINITY;
     share_workers(c, after, workers);
     try_all(c, workers, 0, 0, owners, &best_s, best);

@@ -127,7 +127,7 @@ static void test_refusals(void **state)
     refuses("kill=worker.1@push:0", "'kill=worker.1@push:0': which push? Give its number from 1, "
                                     "as in push:1");
     refuses("kill=worker.1@push<:1", "'kill=worker.1@push<:1': a worker never receives push");
-    refuses("kill=ps.1@report:1", "'kill=ps.1@report:1': a ps neither sends nor receives report");
+    refuses("kill=ps.1@lease:1", "'kill=ps.1@lease:1': a ps neither sends nor receives lease");
     refuses("kill=evaluator.0@push:1", "'kill=evaluator.0@push:1': an evaluator neither sends nor "
                                        "receives messages; name a time, as in @3s");
     refuses("kill=mayor.0@3s", "'kill=mayor.0@3s': 'mayor.0' is no task; name one as master.0, "

@@ -106,7 +106,8 @@ static bool is_drained(const master *m)
         return true;
     if (m->phase != DRAIN)
         return false;
-    if (has_all_results(m))
+    bool is_cut_short = m->preempted && saver_last(m->saver) < m->total;
+    if (has_all_results(m) || is_cut_short)
         return true;
     bool waited = (double)(clock_us() - m->drain_us) / SECOND_US >
                   master_option(m, "trainer.final_eval_timeout");

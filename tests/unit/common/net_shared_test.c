@@ -21,6 +21,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ enum { PART = 1 << 20 };
 
 /* A megabyte of one value, and how often it came back. */
 typedef struct loan {
-    int n_back;
+    atomic_int n_back;
     unsigned char bytes[PART];
 } loan;
 
@@ -49,6 +50,14 @@ static loan *loan_make(int value)
     loan *l = xcalloc(1, sizeof *l);
     memset(l->bytes, value, PART);
     return l;
+}
+
+/* What goes over a connection another thread gives back. */
+static void await_back(loan *l, int n)
+{
+    int64_t until = clock_us() + LIMIT_MS * 1000;
+    while (l->n_back < n)
+        assert_true(clock_us() < until);
 }
 
 static void send_part(net_socket *s, const net_peer *to, loan *l)
@@ -156,6 +165,7 @@ static void check_both_ways(net_socket *listener, net_socket *dial, bool shared)
     net_close(&listener, 0);
     assert_int_equal(n_segments(), 0);
     assert_int_equal(l->bytes[7], 'a');
+    await_back(l, 4);
     free(l);
 }
 
@@ -214,9 +224,7 @@ static void the_rest_takes_the_connection(void **state)
     }
     for (int i = 0; i < ALL; i++)
         net_payload_close(&all[i].payload);
-    int64_t until = clock_us() + LIMIT_MS * 1000;
-    while (l->n_back < ALL) /* those are given back by another thread */
-        assert_true(clock_us() < until);
+    await_back(l, ALL);
     net_message m;
     send_part(p.dial, NULL, l);
     wait_message(p.listener, &m);

@@ -1,5 +1,6 @@
 #include "common/store/facts.h"
 
+#include "common/base/hash.h"
 #include "common/base/log.h"
 
 #include <stdio.h>
@@ -13,11 +14,19 @@ facts_check facts_check_of(const config *c)
 
 /* --- making them --- */
 
+enum { VALUE_MOST = 512 }; /* bytes of a value that goes whole */
+
 void facts_add(buf *to, const char *file, const char *what, const char *value)
 {
+    size_t bytes = strlen(value);
     buf_addf(to, "%s.%s=", file, what);
     size_t begin = to->size;
-    buf_adds(to, value);
+    buf_add(to, value, bytes < VALUE_MOST ? bytes : VALUE_MOST);
+    if (bytes > VALUE_MOST) {
+        char hash[SHA256_HEX];
+        sha256_hex(value, bytes, hash);
+        buf_addf(to, "... (sha256 %s)", hash);
+    }
     for (size_t i = begin; i < to->size; i++)
         if ((unsigned char)to->data[i] < ' ')
             to->data[i] = ' ';

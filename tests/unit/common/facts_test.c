@@ -46,6 +46,25 @@ static void test_values_are_one_line(void **state)
     buf_fini(&facts);
 }
 
+/* They differ where only their ends do. */
+static void test_a_long_value_is_cut_and_hashed(void **state)
+{
+    (void)state;
+    char one[4001], other[4001];
+    buf ours = BUF_INIT, theirs = BUF_INIT;
+    memset(one, 'x', sizeof one);
+    one[4000] = '\0';
+    strcpy(other, one);
+    other[3999] = 'y';
+    facts_add(&ours, "train_data_path", "fields", one);
+    facts_add(&theirs, "train_data_path", "fields", other);
+    assert_true(ours.size < 700);
+    assert_true(facts_differ(ours.data, theirs.data, NULL));
+    assert_false(facts_differ(ours.data, ours.data, NULL));
+    buf_fini(&ours);
+    buf_fini(&theirs);
+}
+
 static void test_merging_keeps_what_is_there(void **state)
 {
     (void)state;
@@ -79,6 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_of_both_are_compared),
         cmocka_unit_test(test_values_are_one_line),
+        cmocka_unit_test(test_a_long_value_is_cut_and_hashed),
         cmocka_unit_test(test_merging_keeps_what_is_there),
         cmocka_unit_test(test_json_and_back),
     };

@@ -92,10 +92,8 @@ static void test_another_server_acts(void **state)
 static void test_credits_and_order(void **state)
 {
     (void)state;
-    scene *s = scene_make("tcp://127.0.0.1:0", 1);
     int32_t of[PARTS];
-    greet(s);
-    parts_of(s, 0, of);
+    scene *s = scene_greeted(1, of);
     do_push(s, of[0], 5);
     wire_head first = expect(s, 0, WIRE_PUSH);
     assert_int_equal(first.part, of[0]);
@@ -127,10 +125,8 @@ static void test_credits_and_order(void **state)
 static void test_foreign_acknowledgements(void **state)
 {
     (void)state;
-    scene *s = scene_make("tcp://127.0.0.1:0", 1);
     int32_t of[PARTS], other[PARTS];
-    greet(s);
-    parts_of(s, 0, of);
+    scene *s = scene_greeted(1, of);
     parts_of(s, 1, other);
     do_push(s, of[0], 5);
     wire_head h = expect(s, 0, WIRE_PUSH), wrong;
@@ -300,10 +296,8 @@ static void test_a_server_that_is_not_ready(void **state)
 static void test_a_lost_connection(void **state)
 {
     (void)state;
-    scene *s = scene_make("tcp://127.0.0.1:0", 1 << 30);
     int32_t of[PARTS];
-    greet(s);
-    parts_of(s, 0, of);
+    scene *s = scene_greeted(1 << 30, of);
     do_push(s, of[0], 5);
     do_push(s, of[1], 5);
     assert_int_equal(kv_pull(s->kv, of[0], 6, NULL), OK);

@@ -36,10 +36,8 @@ static wire_head slow_down(scene *s, int32_t part)
 static void test_little_is_on_its_way(void **state)
 {
     (void)state;
-    scene *s = scene_make("tcp://127.0.0.1:0", 1 << 30);
     int32_t of[PARTS];
-    greet(s);
-    parts_of(s, 0, of);
+    scene *s = scene_greeted(1 << 30, of);
     slow_down(s, of[0]);
     assert_true(kv_pushing_us(s->kv) >= 3 * SLOW_MS * 1000);
     do_push(s, of[0], 5);
@@ -60,10 +58,8 @@ static void test_little_is_on_its_way(void **state)
 /* Others have pushed it: the part's next version is there, or gone already. */
 static void check_outdated(wire_type says)
 {
-    scene *s = scene_make("tcp://127.0.0.1:0", 1);
     int32_t of[PARTS];
-    greet(s);
-    parts_of(s, 0, of);
+    scene *s = scene_greeted(1, of);
     do_push(s, of[0], 5);
     wire_head first = expect(s, 0, WIRE_PUSH);
     do_push(s, of[1], 5); /* waits for credit */
@@ -97,10 +93,8 @@ static void test_what_nobody_needs_stays(void **state)
 static void test_what_is_needed_goes(void **state)
 {
     (void)state;
-    scene *s = scene_make("tcp://127.0.0.1:0", 1);
     int32_t of[PARTS];
-    greet(s);
-    parts_of(s, 0, of);
+    scene *s = scene_greeted(1, of);
     do_push(s, of[0], 5);
     wire_head first = expect(s, 0, WIRE_PUSH);
     do_push(s, of[1], 5);
@@ -121,10 +115,8 @@ static void test_what_is_needed_goes(void **state)
 static void test_a_question_asked_again(void **state)
 {
     (void)state;
-    scene *s = scene_make("tcp://127.0.0.1:0", 1);
-    greet(s);
     int32_t of[PARTS];
-    parts_of(s, 0, of);
+    scene *s = scene_greeted(1, of);
     assert_int_equal(kv_pull(s->kv, of[0], 6, NULL), OK);
     wire_head h = expect(s, 0, WIRE_PULL);
     assert_int_equal(h.flags, 0);

@@ -267,3 +267,11 @@ void parts_of(const scene *s, int i, int32_t ret[PARTS])
             ret[n++] = p;
     assert_int_equal(n, PARTS / SERVERS);
 }
+
+scene *scene_greeted(size_t credit_bytes, int32_t of[PARTS])
+{
+    scene *s = scene_make("tcp://127.0.0.1:0", credit_bytes);
+    greet(s);
+    parts_of(s, 0, of);
+    return s;
+}

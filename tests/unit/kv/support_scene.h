@@ -56,6 +56,8 @@ static const uint32_t era = 3, incarnation = 9;
 /* Endpoints begin with `endpoint`; a server by that number. */
 void listen_at(scene *s, int i, const char *endpoint);
 scene *scene_make(const char *endpoint, size_t credit_bytes);
+/* One over tcp whose servers were greeted; of[] are the parts of server 0. */
+scene *scene_greeted(size_t credit_bytes, int32_t of[PARTS]);
 /* The release of a push, and waiting till it has run, once. */
 void give_back(void *data, void *hint);
 void wait_back(const push *p);

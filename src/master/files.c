@@ -47,24 +47,24 @@ static status check_member(const master *m, const member *one, error *err)
 /* --- which they are --- */
 
 /* Workers that read the same. */
-typedef struct camp {
+typedef struct group {
     const member *first; /* of the lowest index */
     size_t n;
-} camp;
+} group;
 
-static void count_in(camp *camps, size_t *n, const member *one)
+static void count_in(group *groups, size_t *n, const member *one)
 {
     size_t i = 0;
-    while (i < *n && facts_differ(camps[i].first->files, one->files, NULL))
+    while (i < *n && facts_differ(groups[i].first->files, one->files, NULL))
         i++;
     if (i == *n)
-        camps[(*n)++] = (camp){.first = one};
-    camps[i].n++;
-    if (one->index < camps[i].first->index)
-        camps[i].first = one;
+        groups[(*n)++] = (group){.first = one};
+    groups[i].n++;
+    if (one->index < groups[i].first->index)
+        groups[i].first = one;
 }
 
-static bool is_before(const camp *a, const camp *b)
+static bool is_before(const group *a, const group *b)
 {
     return a->n != b->n ? a->n > b->n : a->first->index < b->first->index;
 }
@@ -73,19 +73,19 @@ static bool is_before(const camp *a, const camp *b)
 static const member *choose(const members *all)
 {
     const member *chief = NULL;
-    camp *camps = xcalloc(all->n + 1, sizeof *camps), *most = camps;
+    group *groups = xcalloc(all->n + 1, sizeof *groups), *most = groups;
     size_t n = 0;
     for (size_t i = 0; i < all->n; i++) {
         const member *one = &all->at[i];
         if (!one->alive || !one->files)
             continue;
         chief = one->trainer ? one : chief;
-        count_in(camps, &n, one);
+        count_in(groups, &n, one);
     }
     for (size_t i = 1; i < n; i++)
-        most = is_before(&camps[i], most) ? &camps[i] : most;
+        most = is_before(&groups[i], most) ? &groups[i] : most;
     const member *first = chief ? chief : most->first;
-    free(camps);
+    free(groups);
     return first;
 }
 

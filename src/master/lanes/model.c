@@ -41,11 +41,3 @@ void model_fini(model *m)
     free(m->slot_s);
     *m = (model){.n = 0};
 }
-
-const share_worker *model_worker(const model *m, const view_lane *name)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (view_same_worker(&m->workers[i].name, name))
-            return &m->workers[i];
-    return NULL;
-}

@@ -18,6 +18,4 @@ typedef struct model {
 model model_make(const pace *p, const hedge_lane *lanes, size_t n_lanes, int64_t now_us);
 void model_fini(model *m);
 
-const share_worker *model_worker(const model *m, const view_lane *name); /* NULL: none of them */
-
 #endif

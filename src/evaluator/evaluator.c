@@ -29,7 +29,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { POLL_MS = 100, LOOK_US = 500 * 1000, DIFFERS_US = 2000 * 1000, NONE = -1 };
+enum { POLL_MS = 100, TRY_MS = 1000, LOOK_US = 500 * 1000, DIFFERS_US = 2000 * 1000, NONE = -1 };
 
 typedef struct evaluator {
     const jobdir *dir;
@@ -43,6 +43,7 @@ typedef struct evaluator {
     int64_t stumbled;       /* the step that could not be read last time; NONE */
     signs signs;
     double lost_s, start_s, warn_s; /* start_s: until the first sign of life */
+    double disk_s;          /* how long a disk that takes no report is waited for */
     int64_t evaluated_us;   /* when the last evaluation ended, or we began */
     int64_t looked_us;      /* when we last looked for the job's end while evaluating */
     int64_t differs_us;     /* since the job is seen to be of another configuration; 0: it is ours */
@@ -145,6 +146,49 @@ static void tell(const report *r)
     buf_fini(&metrics);
 }
 
+static bool is_stopped(const evaluator *e)
+{
+    return e->stop && atomic_load(e->stop);
+}
+
+/* A job that fails does not wait for an evaluation to come to its end. */
+static bool has_failed(void *user)
+{
+    evaluator *e = user;
+    int64_t now = clock_us();
+    if (now - e->looked_us < LOOK_US)
+        return false;
+    e->looked_us = now;
+    return signs_check(&e->signs, NULL) != OK;
+}
+
+static void rest(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
+}
+
+/* A disk that takes no report is waited for, as the master waits for it. */
+static status leave_report(evaluator *e, report *r, error *err)
+{
+    int64_t since = clock_us();
+    wait spoken = {0};
+    for (;;) {
+        error why = ERROR_INIT;
+        status st = report_write(e->dir, r, &e->events, &why);
+        int64_t now = clock_us();
+        double waited = (double)(now - since) * 1e-6;
+        bool is_late = waited >= e->disk_s;
+        if (st != E_DISK || is_late)
+            return st == OK ? OK : FAIL(err, st, "%s", why.text);
+        if (is_stopped(e) || has_failed(e))
+            return FAIL(err, E_LOST, "not written: %s", why.text);
+        if (wait_speaks(&spoken, now, since, 0, &waited))
+            LOG_W("WAIT", "for=disk since=%.1fs at_most=%.0fs: %s", waited, e->disk_s, why.text);
+        for (int i = 0; i < TRY_MS / POLL_MS && !is_stopped(e); i++)
+            rest();
+    }
+}
+
 static status evaluate_open(evaluator *e, const checkpoint *c, const char *path, error *err)
 {
     const manifest *m = checkpoint_manifest(c);
@@ -163,25 +207,9 @@ static status evaluate_open(evaluator *e, const checkpoint *c, const char *path,
     TRY(st);
     TRY(evaluation_run(e->evaluation, &r.metrics, err));
     r.seconds = (double)(clock_us() - begin) * 1e-6;
-    TRYF(report_write(e->dir, &r, &e->events, err), err, "report on step %lld", (long long)r.step);
+    TRYF(leave_report(e, &r, err), err, "report on step %lld", (long long)r.step);
     tell(&r);
     return OK;
-}
-
-static bool is_stopped(const evaluator *e)
-{
-    return e->stop && atomic_load(e->stop);
-}
-
-/* A job that fails does not wait for an evaluation to come to its end. */
-static bool has_failed(void *user)
-{
-    evaluator *e = user;
-    int64_t now = clock_us();
-    if (now - e->looked_us < LOOK_US)
-        return false;
-    e->looked_us = now;
-    return signs_check(&e->signs, NULL) != OK;
 }
 
 /* A checkpoint may be pruned or replaced between our look and our grasp: gone is no error, and one
@@ -241,11 +269,6 @@ static status watch_for_life(evaluator *e, int64_t newest, error *err)
                     e->signs.has_lived ? "lost_timeout" : "start_timeout");
     warn_of_waits(e, now, newest);
     return OK;
-}
-
-static void rest(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
 }
 
 /* Evaluates the step, ends when nothing is left to do and the job `is_over`, or waits a little. */
@@ -312,6 +335,7 @@ status evaluator_run(const evaluator_options *options, error *err)
         .start_s = options->lost_timeout_s > 0.0 ? options->lost_timeout_s
                                                  : config_f64(c, "distributed.start_timeout"),
         .warn_s = config_f64(c, "distributed.wait_warning"),
+        .disk_s = config_f64(c, "trainer.disk_timeout"),
         .evaluated_us = clock_us(),
     };
     e.how = (evaluation_options){.config = options->config,

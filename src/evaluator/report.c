@@ -3,14 +3,15 @@
 
 #include "common/base/fs.h"
 #include "common/base/json.h"
+#include "common/store/appender.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+enum { LINES_MOST = 1 << 30 };
 
 static char *report_path(const jobdir *d, int64_t step)
 {
@@ -57,51 +58,72 @@ static json_t *to_json(const report *r)
     return o;
 }
 
-static status append_line(const jobdir *d, const json_t *line, error *err)
+/* Whether the lines, one of which is that step's, hold it: "step":N with no digit behind it. */
+static bool has_line(const char *lines, int64_t step)
 {
-    char *path = jobdir_file(d, "eval/metrics.jsonl");
-    char *text = json_text(line);
-    size_t n = strlen(text);
-    text[n] = '\n'; /* takes the place of the terminating zero */
-    status st;
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        st = FAIL(err, E_IO, "open '%s': %s", path, strerror(errno));
-    else
-        st = fs_write_all(fd, text, n + 1, path, err);
-    if (fd >= 0)
-        close(fd);
+    char key[48];
+    int n = snprintf(key, sizeof key, "\"step\":%lld", (long long)step);
+    const char *at = lines;
+    while (at && (at = strstr(at, key)) && isdigit((unsigned char)at[n]))
+        at += n;
+    return at != NULL;
+}
+
+/* Once, whoever was killed in its midst: half a line is cut off. */
+static status append_line(const jobdir *d, int64_t step, const json_t *line, error *err)
+{
+    char *path = jobdir_file(d, "eval/metrics.jsonl"), *text = json_text(line);
+    buf lines = BUF_INIT;
+    appender file = APPENDER_INIT;
+    status st = fs_exists(path) ? fs_read(path, LINES_MOST, &lines, err) : OK;
+    const char *newest = lines.data ? strrchr(lines.data, '\n') : NULL;
+    size_t whole = newest ? (size_t)(newest - lines.data) + 1 : 0;
+    if (st == OK && !(lines.data && has_line(lines.data, step))) {
+        size_t n = strlen(text);
+        text[n] = '\n'; /* takes the place of the terminating zero */
+        st = appender_open(&file, path, false, err);
+        if (st == OK)
+            st = appender_cut(&file, whole, err);
+        appender_add(&file, text, n + 1);
+        if (st == OK)
+            st = appender_flush(&file, err);
+        if (st == OK)
+            st = appender_sync(&file, err);
+    }
+    appender_close(&file);
+    buf_fini(&lines);
     free(text);
     free(path);
     return st;
 }
 
-static status write_events(const jobdir *d, const report *r, events **log, error *err)
+static status write_events(const jobdir *d, report *r, events **log, error *err)
 {
     if (!*log) {
         char *folder = jobdir_events(d, "eval");
-        status st = fs_mkdirs(folder, err);
-        if (st == OK)
-            st = events_open(folder, log, err);
+        status st = events_open(folder, log, err);
         free(folder);
         TRY(st);
     }
-    for (size_t i = 0; i < r->metrics.n; i++) {
+    for (size_t i = 0; !r->in_events && i < r->metrics.n; i++) {
         char tag[64];
         const char *name = r->metrics.at[i].name;
         snprintf(tag, sizeof tag, "validation/%s", name);
-        TRY(events_scalar(*log, r->step, tag, (float)metric_result(&r->metrics, name), err));
+        events_scalar(*log, r->step, tag, (float)metric_result(&r->metrics, name));
     }
-    return events_flush(*log, err);
+    r->in_events = true;
+    TRY(events_flush(*log, err));
+    return events_sync(*log, err);
 }
 
-status report_write(const jobdir *d, const report *r, events **log, error *err)
+status report_write(const jobdir *d, report *r, events **log, error *err)
 {
     char *dir = jobdir_file(d, "eval"), *path = report_path(d, r->step);
     json_t *o = to_json(r);
     status st;
-    TRY_OUT(st, fs_mkdirs(dir, err));
-    TRY_OUT(st, append_line(d, o, err));
+    TRY_OUT(st, jobdir_check_there(d, err));
+    TRY_OUT(st, fs_mkdir(dir, 1, err));
+    TRY_OUT(st, append_line(d, r->step, o, err));
     TRY_OUT(st, write_events(d, r, log, err));
     TRY_OUT(st, json_write_file(path, o, err));
 out:

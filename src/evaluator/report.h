@@ -16,13 +16,15 @@ typedef struct report {
     metric_set metrics;
     int64_t examples;
     double seconds;
+    bool in_events; /* report_write has been so far */
 } report;
 
 /* Is there one for the step, and was its checkpoint known to be the final one? */
 bool report_exists(const jobdir *d, int64_t step);
 bool report_is_final(const jobdir *d, int64_t step);
 
-/* Opens *log at the first call; the caller closes it. step-N.json is written last. */
-MUST_USE status report_write(const jobdir *d, const report *r, events **log, error *err);
+/* Opens *log at the first call; the caller closes it. step-N.json is written last. E_DISK, E_IO: it may be
+ * called again, also by an evaluator that starts anew; every line and point is told once. */
+MUST_USE status report_write(const jobdir *d, report *r, events **log, error *err);
 
 #endif

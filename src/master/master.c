@@ -6,6 +6,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/store/jobstate.h"
 #include "common/wire/hello.h"
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* --- time --- */
 
@@ -32,19 +34,34 @@ static void drop_silent(master *m, int64_t now)
     }
 }
 
+/* What is on the disk, in a journal that counts, may be forgotten by whoever reported it. */
+static status sync_books(master *m, error *err)
+{
+    error why = ERROR_INIT;
+    status st = ledger_sync(m->ledger, &why);
+    if (st == OK)
+        st = jobdir_check_ours(m->o->dir, &why);
+    if (st == OK)
+        master_say_reported(m);
+    return master_disk(m, st, &why, err);
+}
+
 static status tick(master *m, error *err)
 {
     int64_t now = clock_us();
     if (m->o->stop && atomic_load(m->o->stop))
         master_preempt(m, "the master");
     if (m->phase >= RUN) {
-        TRY(master_stop_early(m, err));
+        if (master_disk_is_well(m))
+            TRY(master_stop_early(m, err));
         if (m->phase == RUN) {
             master_order_cuts(m);
             master_watch_lanes(m, now);
         }
     }
-    master_warn_of_waits(m, now);
+    TRY(master_watch_disk(m, now, err));
+    if (master_disk_is_well(m))
+        master_warn_of_waits(m, now);
     if (now - m->tick_us < SECOND_US)
         return OK;
     m->tick_us = now;
@@ -59,9 +76,8 @@ static status tick(master *m, error *err)
     master_say_again(m);
     if (m->phase == RUN) {
         TRY(master_settle_reports(m, err));
-        TRY(ledger_sync(m->ledger, err));
-        TRY(jobdir_check_ours(m->o->dir, err)); /* else what was read is in no journal that counts */
-        master_say_reported(m);
+        if (master_disk_is_well(m))
+            TRY(sync_books(m, err));
     }
     TRY(master_watch_servers(m, now, err));
     master_tell_hung(m, now);
@@ -116,18 +132,25 @@ static bool is_drained(const master *m)
     return waited;
 }
 
+/* A job dir that cannot be touched is waited for, another master's is not ours. */
+static status touch(master *m, error *err)
+{
+    error why = ERROR_INIT;
+    return master_disk(m, jobdir_touch(m->o->dir, &why), &why, err);
+}
+
 static status loop(master *m, error *err)
 {
     size_t n = (size_t)m->o->n_servers;
     net_socket **sockets = xcalloc(n + 1, sizeof *sockets);
     status st = OK;
-    while (st == OK && m->failed == OK && !is_drained(m)) {
+    while (st == OK && m->failed == OK && !m->finished) {
         for (size_t i = 0; i < n; i++)
             sockets[i] = m->servers[i].socket;
         sockets[n] = m->listener;
         st = net_poll(sockets, n + 1, NULL, TICK_MS, err);
         if (st == OK) /* before anything is heard: we may have been frozen, and followed */
-            st = jobdir_touch(m->o->dir, err);
+            st = touch(m, err);
         if (st == OK)
             st = master_serve_servers(m, err);
         if (st == OK)
@@ -140,6 +163,8 @@ static status loop(master *m, error *err)
             st = FAIL(err, E_ABORTED, "another role of this process failed");
         if (st == OK)
             st = tick(m, err);
+        if (st == OK && m->failed == OK && master_disk_is_well(m))
+            st = master_try_finish(m, err);
     }
     free(sockets);
     if (st == OK && m->failed != OK)
@@ -161,8 +186,11 @@ static status tell_preempted(const master *m, error *err)
 
 static status finish(master *m, error *err)
 {
+    if (!m->saver)
+        return FAIL(err, E_PREEMPTED, "preempted before the first step");
     if (m->preempted && !has_all_results(m))
         return tell_preempted(m, err);
+    TRY(ledger_sync(m->ledger, err));
     saver_unevaluated(m->saver, results_next_judged(m->results));
     TRY(saver_prune(m->saver, results_best_step(m->results), err));
     results_end end = {
@@ -181,6 +209,16 @@ static status finish(master *m, error *err)
     return results_finish(m->results, &end, err);
 }
 
+status master_try_finish(master *m, error *err)
+{
+    if (!is_drained(m))
+        return OK;
+    error why = ERROR_INIT;
+    status st = finish(m, &why);
+    m->finished = st == OK;
+    return master_disk(m, st, &why, err);
+}
+
 /* A job that failed by bad numbers says from where it can be taken up. */
 static void name_last_checkpoint(const master *m, status st, error *err)
 {
@@ -193,6 +231,24 @@ static void name_last_checkpoint(const master *m, status st, error *err)
                  "; the last good checkpoint is step %lld", (long long)step);
     else
         snprintf(err->text + used, sizeof err->text - used, "; there is no checkpoint yet");
+}
+
+/* A job that goes on waits for its disk here too; one that begins is told at once. */
+static status count_start(master *m, error *err)
+{
+    bool waits = jobdir_starts(m->o->dir) > 0;
+    for (;;) {
+        error why = ERROR_INIT;
+        status st = jobdir_count_start(m->o->dir, &m->restarts, &why);
+        m->disk.owes_start = false;
+        if (st == OK || !waits || !fs_is_cause(st) || (m->o->stop && atomic_load(m->o->stop)))
+            return st == OK ? OK : FAIL(err, st, "%s", why.text);
+        m->disk.owes_start = true;
+        TRY(master_disk(m, st, &why, err));
+        TRY(touch(m, err));
+        TRY(master_watch_disk(m, clock_us(), err));
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    }
 }
 
 static status open_sockets(master *m, error *err)
@@ -218,7 +274,7 @@ static status open_sockets(master *m, error *err)
 
 static status build(master *m, error *err)
 {
-    TRY(jobdir_count_start(m->o->dir, &m->restarts, err));
+    TRY(count_start(m, err));
     config_digest(m->o->config, m->digest);
     TRY(master_open_files(m, err));
     TRY(open_sockets(m, err));
@@ -279,10 +335,6 @@ status master_run(const master_options *options, error *err)
     status st = build(&m, e);
     if (st == OK)
         st = loop(&m, e);
-    if (st == OK && !m.saver)
-        st = FAIL(e, E_PREEMPTED, "preempted before the first step");
-    if (st == OK)
-        st = finish(&m, e);
     name_last_checkpoint(&m, st, e);
     if (!jobdir_is_ours(options->dir)) { /* whatever else failed: we were followed */
         m.superseded = true;

@@ -7,6 +7,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/fs.h"
 #include "common/base/log.h"
 #include "optim/settings.h"
 
@@ -42,45 +43,69 @@ static void drain_after(master *m, int64_t step)
     m->drain_us = clock_us();
 }
 
-/* The checkpoint before stays, and the next cut tries again; only the last one must be. */
+static status commit_if_well(master *m, error *err);
+
+/* The last one must be: it is ordered again, as long as the job waits for its disk. */
+static status last_cut_failed(master *m, int64_t step, const char *why, error *err)
+{
+    error lack = ERROR_INIT;
+    m->disk.owes_last = true;
+    return master_disk(m, FAIL(&lack, E_DISK, "the last checkpoint, step %lld: %s", (long long)step, why),
+                       &lack, err);
+}
+
+/* The checkpoint before stays, and the next cut tries again. */
 static status cut_failed(master *m, uint32_t id, const char *why, error *err)
 {
     int64_t step = saver_fail(m->saver, id);
     if (step < 0)
         return OK;
     fetches_drop(m->fetches, id);
-    if (step == m->total)
-        return FAIL(err, E_IO, "write the last checkpoint, step %lld: %s", (long long)step, why);
+    saver_discard(m->saver, step);
     LOG_W("CHECKPOINT_FAILED", "step=%lld newest=%lld %s", (long long)step,
           (long long)saver_last(m->saver), why);
+    if (step == m->total)
+        return last_cut_failed(m, step, why, err);
     if (ends_epoch(m, step))
         m->epoch_saved = step;          /* an epoch like others, which nobody can evaluate */
-    TRY(book_epochs(m, err));
     drain_after(m, step);
     master_order_cuts(m);
-    return OK;
+    return commit_if_well(m, err);
 }
 
 status master_cut_over(master *m, uint32_t id, status st, const error *why, error *err)
 {
-    if (st == E_IO || st == E_DATA)
+    if (fs_is_cause(st) || st == E_DATA)
         return cut_failed(m, id, why->text, err);
     return st == OK ? OK : FAIL(err, st, "%s", why->text);
+}
+
+/* The books are on the disk up to there: nothing is lost with whoever goes back to it. */
+static status complete_books(master *m, int64_t step, error *err)
+{
+    TRY(ledger_sync(m->ledger, err));
+    if (ends_epoch(m, step))
+        m->epoch_saved = step;
+    return book_epochs(m, err);
 }
 
 static status commit_one(master *m, int64_t step, uint32_t id, error *err)
 {
     error why = ERROR_INIT;
-    TRY(ledger_sync(m->ledger, err));
-    if (ends_epoch(m, step))
-        m->epoch_saved = step;
-    TRY(book_epochs(m, err));
+    status st = complete_books(m, step, &why);
+    if (st != OK)
+        return master_disk(m, st, &why, err);
     saver_unevaluated(m->saver, results_next_judged(m->results));
-    status st = saver_commit(m->saver, results_best_step(m->results), &why);
+    st = saver_commit(m->saver, results_best_step(m->results), &why);
     if (st != OK)
         return master_cut_over(m, id, st, &why, err);
-    TRY(ledger_saved(m->ledger, step, err));
     LOG_I("CHECKPOINT", "step=%lld", (long long)step);
+    m->disk.owes_last &= step != m->total;
+    st = ledger_saved(m->ledger, step, &why); /* at worst the journal stays longer than it need be */
+    if (st != OK && fs_is_cause(st))
+        LOG_W("JOURNAL", "what it need not tell any more stays in it: %s", why.text);
+    else if (st != OK)
+        return FAIL(err, st, "%s", why.text);
     if (ends_epoch(m, step))
         master_say_reported(m);
     drain_after(m, step);
@@ -88,22 +113,33 @@ static status commit_one(master *m, int64_t step, uint32_t id, error *err)
     return OK;
 }
 
-static status commit(master *m, error *err)
+status master_commit(master *m, error *err)
 {
     uint32_t id = 0;
-    TRY(book_epochs(m, err));
+    error why = ERROR_INIT;
+    status st = book_epochs(m, &why);
+    if (st != OK)
+        return master_disk(m, st, &why, err);
     for (int64_t step; (step = saver_written(m->saver, &id)) >= 0;) {
         if (step > ledger_totals_of(m->ledger)->step)
             return OK;
         TRY(commit_one(m, step, id, err));
+        if (saver_written(m->saver, NULL) == step)
+            return OK;                  /* its turn comes when the disk is tried again */
     }
     return OK;
+}
+
+/* A disk that takes nothing is asked now and then, not with every report. */
+static status commit_if_well(master *m, error *err)
+{
+    return master_disk_is_well(m) || m->disk.owes_last ? master_commit(m, err) : OK;
 }
 
 status master_take_written(master *m, const shard_report *r, error *err)
 {
     TRY(saver_shard(m->saver, r, err));
-    return commit(m, err);
+    return commit_if_well(m, err);
 }
 
 /* --- reports --- */
@@ -148,7 +184,7 @@ static status steps_done(master *m, int64_t before, error *err)
         master_order_cuts(m);
     }
     say_progress(m);
-    return commit(m, err);
+    return commit_if_well(m, err);
 }
 
 status master_take_report(master *m, const member *from, const wire_head *h, const Wire__Report *r,
@@ -165,16 +201,16 @@ status master_take_report(master *m, const member *from, const wire_head *h, con
 status master_book(master *m, const wire_head *h, const Wire__Report *r, error *err)
 {
     slot_report said = reports_read(r, h->step, h->node.index);
-    int64_t done = 0, before = ledger_totals_of(m->ledger)->step;
+    int64_t before = ledger_totals_of(m->ledger)->step;
     if (said.step >= m->total)
         return OK;
-    TRY(ledger_report(m->ledger, &said, &done, err));
+    int64_t done = ledger_report(m->ledger, &said);
     return done ? steps_done(m, before, err) : OK;
 }
 
 void master_say_reported(master *m)
 {
-    int64_t step = ledger_totals_of(m->ledger)->step;
+    int64_t step = ledger_booked(m->ledger);
     master_send_workers(m, master_head(m, WIRE_REPORTED, step), NULL);
     master_send_servers(m, master_head(m, WIRE_REPORTED, step), NULL);
 }
@@ -202,8 +238,7 @@ status master_settle_reports(master *m, error *err)
 {
     if (m->mode.unordered)
         return OK;                  /* a batch without its report is leased again */
-    int64_t now = clock_us(), step = ledger_totals_of(m->ledger)->step, until = settled(m),
-            done = 0;
+    int64_t now = clock_us(), step = ledger_totals_of(m->ledger)->step, until = settled(m);
     if (step != m->open_step || until <= step) {
         m->open_step = step;
         m->open_us = now;
@@ -211,6 +246,6 @@ status master_settle_reports(master *m, error *err)
     double open_s = (double)(now - m->open_us) / SECOND_US;
     if (until <= step || open_s < master_option(m, "distributed.lost_timeout"))
         return OK;
-    TRY(ledger_settle(m->ledger, until, &done, err));
+    int64_t done = ledger_settle(m->ledger, until);
     return done ? steps_done(m, step, err) : OK;
 }

@@ -18,6 +18,8 @@ static int64_t step_now(const master *m)
 static int64_t limit_now(const master *m)
 {
     int64_t limit = saver_limit(m->saver);
+    if (m->disk.pauses)
+        return step_now(m) < limit ? step_now(m) : limit;
     bool decides = config_has(m->o->config, "trainer.patience") && m->o->evaluates;
     if (decides) {
         /* early stopping is decided at the epoch's end, from that epoch's checkpoint */
@@ -50,6 +52,14 @@ void master_order_cuts(master *m)
     master_send_workers(m, master_head(m, WIRE_LIMIT, limit), NULL);
 }
 
+void master_order_last_cut(master *m)
+{
+    cut_order order;
+    bool is_due = m->phase == RUN && saver_again(m->saver, &order);
+    for (int32_t s = 0; is_due && s < m->o->n_servers; s++)
+        say_cut(m, s, &order);
+}
+
 void master_order_histograms(master *m)
 {
     int64_t version = summaries_order(m->summaries, step_now(m), m->total);
@@ -62,7 +72,10 @@ void master_order_histograms(master *m)
 status master_stop_early(master *m, error *err)
 {
     bool stop = false;
-    TRY(results_poll(m->results, &stop, err));
+    error why = ERROR_INIT;
+    status st = results_poll(m->results, &stop, &why);
+    if (st != OK)
+        return master_disk(m, st, &why, err);
     if (!stop || m->phase != RUN || saver_is_hurried(m->saver))
         return OK;
     m->total = saver_last(m->saver);
@@ -179,9 +192,13 @@ status master_take_cut_done(master *m, int32_t s, const wire_head *h, const Wire
     error why = ERROR_INIT;
     if (c->failure[0])
         return master_cut_over(m, c->id, FAIL(&why, E_IO, "ps.%d: %s", s, c->failure), &why, err);
+    if (!saver_dir(m->saver, c->id, dir)) {
+        saver_discard(m->saver, r.version); /* of a cut that has failed meanwhile */
+        return OK;
+    }
     if (!c->spooled)
         return master_take_written(m, &r, err);
-    if (saver_has_shard(m->saver, c->id, r.shard) || !saver_dir(m->saver, c->id, dir))
+    if (saver_has_shard(m->saver, c->id, r.shard))
         return OK;                  /* it was asked once too often */
     status st = fetches_begin(m->fetches, &r, dir, &why);
     if (st == OK)

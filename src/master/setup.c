@@ -263,6 +263,7 @@ void master_say_setup(master *m, int32_t s)
 
 status master_begin_setup(master *m, error *err)
 {
+    TRY(jobdir_check_there(m->o->dir, err)); /* or it would seem to have no checkpoint */
     m->optim = optim_settings(m->o->config);
     for (size_t i = 0; i < optim_slots(&m->optim); i++)
         m->slot_names[i] = optim_slot_name(&m->optim, i);
@@ -351,8 +352,25 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
         TRY(is_behind(m, saved, &behind, err));
     if (behind)
         return master_give_up(m, "hold versions older than what was answered", err);
-    TRY(open_books(m, saved, m->start, err));
+    m->saved = saved;
+    return master_try_begin(m, err);
+}
+
+static status begin(master *m, error *err)
+{
+    TRY(open_books(m, m->saved, m->start, err));
     return master_begin_run(m, err);
+}
+
+status master_try_begin(master *m, error *err)
+{
+    if (m->phase != SETUP || !has_all_servers(m, true))
+        return OK;
+    error why = ERROR_INIT;
+    status st = begin(m, &why);
+    if (st != OK)
+        m->phase = SETUP; /* it is tried again, if the job dir is what failed */
+    return master_disk(m, st, &why, err);
 }
 
 bool master_all_workers(const master *m)

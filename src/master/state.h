@@ -14,6 +14,7 @@
 #define TEQUIO_MASTER_STATE_H
 
 #include "common/base/log.h"
+#include "common/base/patience.h"
 #include "common/base/wait.h"
 #include "common/config/mode.h"
 #include "common/store/checkpoint.h"
@@ -60,6 +61,18 @@ typedef struct evaluator_life {
     bool hangs;                     /* said so */
 } evaluator_life;
 
+/* The job dir does not take what is to be written. */
+typedef struct disk_wait {
+    int64_t since_us;               /* 0: all is well */
+    patience again;                 /* when it is tried next */
+    wait spoken;
+    bool failed;                    /* since that try began */
+    bool owes_start;                /* this start could not be counted yet */
+    bool owes_last;                 /* the last cut failed: it is ordered once more */
+    bool pauses;                    /* too much waits in memory: workers are held */
+    char why[ERROR_TEXT];
+} disk_wait;
+
 typedef struct master {
     const master_options *o;
     phase phase;
@@ -94,8 +107,11 @@ typedef struct master {
     bool view_due;                  /* lanes came or went */
     deal *deal;
     int64_t start;                  /* version this era begins with */
+    int64_t saved;                  /* the newest checkpoint then */
     char restore_dir[64];           /* what is loaded; "": drawn from the seed */
 
+    disk_wait disk;
+    bool finished;                  /* all results are there */
     ledger *ledger;
     results *results;
     saver *saver;
@@ -148,6 +164,8 @@ void master_say_setup(master *m, int32_t s);
 MUST_USE status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err);
 /* The same once everybody is there that must be. */
 MUST_USE status master_try_setup(master *m, error *err);
+/* Once all servers are ready: the books are opened, and all run. */
+MUST_USE status master_try_begin(master *m, error *err);
 MUST_USE status master_take_load(master *m, int32_t s, const wire_head *h, error *err);
 
 /* moved.c: what it does that the job's end was moved, if it was, and nobody has said so yet. */
@@ -187,6 +205,7 @@ void master_tell_hung(master *m, int64_t now_us);
 MUST_USE status master_stop_early(master *m, error *err);
 MUST_USE status master_begin_run(master *m, error *err);
 void master_order_cuts(master *m);
+void master_order_last_cut(master *m);          /* once more; nothing if it is under way */
 void master_order_histograms(master *m);
 MUST_USE status master_take_norm(master *m, int32_t s, const wire_head *h, const Wire__Norm *n,
                                  error *err);
@@ -226,12 +245,26 @@ MUST_USE status master_take_written(master *m, const shard_report *r, error *err
 /* How it went with a cut: what the disk did to one is not what ends a job. */
 MUST_USE status master_cut_over(master *m, uint32_t id, status st, const error *why, error *err);
 
+/* Commits what is written, as far as the books are complete. */
+MUST_USE status master_commit(master *m, error *err);
+
+/* disk.c */
+/* How a write into the job dir went: what may pass is noted and tried again (OK), until it has lasted for
+ * trainer.disk_timeout; anything else is returned. */
+MUST_USE status master_disk(master *m, status st, const error *why, error *err);
+/* Now and then: what waits is tried again. E_DISK: that took too long. */
+MUST_USE status master_watch_disk(master *m, int64_t now_us, error *err);
+bool master_disk_is_well(const master *m);
+
 /* waits.c */
 void master_warn_of_waits(master *m, int64_t now_us);
 /* E_LOST names who has been awaited for too long. */
 /* Whatever connection there was to that server, it counts no more. hear.c */
 MUST_USE status master_redial(master *m, int32_t server, error *err);
 MUST_USE status master_check_lost(const master *m, int64_t now_us, error *err);
+
+/* master.c: leaves the results, once nothing is left to wait for. */
+MUST_USE status master_try_finish(master *m, error *err);
 
 /* goodbye.c: says how it ended to all, until they have left or for GOODBYE_US. */
 void master_say_goodbye(master *m, status st, const char *text);

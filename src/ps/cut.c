@@ -109,8 +109,10 @@ static void write_cut(cuts *c, cut *one)
     r->batches = one->batches;
     r->scale = one->scale;
     snprintf(r->file, sizeof r->file, "ps-%d-of-%d.safetensors", one->shard, c->o.n_servers);
+    if (r->status == OK && c->o.dir)
+        r->status = jobdir_check_there(c->o.dir, &r->error);
     if (r->status != OK)
-        return; /* of a part that could not be read */
+        return; /* also of a part that could not be read */
     shard_part *parts = xcalloc((size_t)c->o.flat->n_parts + 1, sizeof *parts);
     size_t n = 0;
     for (int32_t p = 0; p < c->o.flat->n_parts; p++) {

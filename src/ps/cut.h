@@ -27,6 +27,7 @@ typedef struct cuts_options {
     const char *const *slot_names;
     size_t n_slots;
     bool unordered;                 /* modes ssp and async: shards say which batches parts have */
+    const jobdir *dir;              /* they are written into; NULL: elsewhere */
     net_waker *waker;               /* woken when a shard is written */
 } cuts_options;
 

@@ -5,6 +5,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/fs.h"
 #include "common/base/log.h"
 #include "common/parts/placement.h"
 #include "common/wire/hello.h"
@@ -126,6 +127,24 @@ static status find_dir(ps *s, const Wire__Setup *m, error *err)
     return spool_create(&s->spool, err);
 }
 
+/* A file server may show this host later what others have named there. */
+static bool is_in_sight(const ps *s, const Wire__Setup *m)
+{
+    char *path = jobdir_file(s->dir, "%s/manifest.json", m->restore_dir);
+    bool is = fs_exists(path);
+    free(path);
+    if (!is)
+        LOG_W("NO_JOB_DIR", "'%s/%s' is not there yet: shards go through the master", jobdir_path(s->dir),
+              m->restore_dir);
+    return is;
+}
+
+static status go_without_dir(ps *s, error *err)
+{
+    jobdir_close(&s->dir);
+    return spool_create(&s->spool, err);
+}
+
 /* A checkpoint of another layout must not be read into our parts. */
 static status open_restore(ps *s, const Wire__Setup *m, checkpoint **ret, error *err)
 {
@@ -152,6 +171,8 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
     bool restores = m->restore_dir[0] && !m->keep;
     if (!loss_scale_unpack(m->loss_scale, &scale))
         return FAIL(err, E_PROTOCOL, "SETUP: the loss scale is out of range");
+    if (restores && s->dir && !is_in_sight(s, m))
+        TRY(go_without_dir(s, err));
     if (restores && s->dir)
         TRY(open_restore(s, m, &restore, err));
     part_hold *parts = xcalloc((size_t)s->declaration.flat->n_parts + 1, sizeof *parts);
@@ -220,6 +241,7 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
             .slot_names = s->slot_names,
             .n_slots = optim_slots(&s->optim),
             .unordered = s->mode.unordered,
+            .dir = s->dir,
             .waker = s->waker,
         },
         &s->cuts, err));

@@ -312,8 +312,7 @@ status follower_own(follower *f, const follower_share *share, error *err)
 
 status follower_limit(follower *f, int64_t limit, error *err)
 {
-    if (limit > f->limit)
-        f->limit = limit;
+    f->limit = limit; /* it also falls, while the master's disk takes nothing: no step is begun then */
     return turn(f, err);
 }
 

@@ -56,6 +56,8 @@ static const char *exit_meaning(int code)
         return "A task of the cluster was lost for good.";
     case 201:
         return "A device failed.";
+    case 202:
+        return "The job dir could not be written, for want of room or by its disk, or another master lives in it.";
     default:
         return NULL;
     }

@@ -33,7 +33,9 @@
     X(E_PREEMPTED, "preempted", 143)                                                               \
     X(E_PROTOCOL, "protocol error", 200)                                                           \
     X(E_LOST, "peer lost", 200)                                                                    \
-    X(E_DEVICE, "device failed", 201)
+    X(E_DEVICE, "device failed", 201)                                                              \
+    X(E_DISK, "disk without room, or failing", 202)                                                \
+    X(E_BUSY, "in use", 202)
 
 typedef enum status {
 #define X(code, name, exit_code) code,

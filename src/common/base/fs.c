@@ -18,24 +18,39 @@
 /* In names of files that are not whole yet. */
 #define BESIDE ".tmp."
 
-static status fail_errno(error *err, const char *what, const char *path)
+static bool is_among(const int *failures, size_t n, int failure)
 {
-    return FAIL(err, E_IO, "%s '%s': %s", what, path, strerror(errno));
-}
-
-static bool is_wrong_name(int failure)
-{
-    static const int failures[] = {ENOENT, ENOTDIR, EISDIR,       EACCES,
-                                   EPERM,  ELOOP,   ENAMETOOLONG, ENXIO};
-    for (size_t i = 0; i < COUNT_OF(failures); i++)
+    for (size_t i = 0; i < n; i++)
         if (failure == failures[i])
             return true;
     return false;
 }
 
+status fs_cause(int failure)
+{
+    static const int failures[] = {ENOSPC, EDQUOT,    EIO,      EROFS,  ESTALE,
+                                   ENODEV, ETIMEDOUT, ENOTCONN, ENOLCK, EREMOTEIO};
+    return is_among(failures, COUNT_OF(failures), failure) ? E_DISK : E_IO;
+}
+
+status fs_fail(error *err, const char *what, const char *path)
+{
+    int failure = errno;
+    return FAIL(err, fs_cause(failure), "%s '%s': %s", what, path, strerror(failure));
+}
+
+bool fs_is_cause(status st)
+{
+    return st == E_IO || st == E_DISK;
+}
+
 status fs_fail_input(const char *what, const char *path, error *err)
 {
-    return FAIL(err, is_wrong_name(errno) ? E_DATA : E_IO, "%s '%s': %s", what, path, strerror(errno));
+    static const int names[] = {ENOENT, ENOTDIR, EISDIR,       EACCES,
+                                EPERM,  ELOOP,   ENAMETOOLONG, ENXIO};
+    if (!is_among(names, COUNT_OF(names), errno))
+        return fs_fail(err, what, path);
+    return FAIL(err, E_DATA, "%s '%s': %s", what, path, strerror(errno));
 }
 
 status fs_read(const char *path, size_t limit, buf *ret, error *err)
@@ -85,7 +100,7 @@ status fs_write_all(int fd, const void *data, size_t bytes, const char *path, er
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return fail_errno(err, "write", path);
+            return fs_fail(err, "write", path);
         p += n;
         bytes -= (size_t)n;
     }
@@ -95,22 +110,27 @@ status fs_write_all(int fd, const void *data, size_t bytes, const char *path, er
 status fs_sync_dir(const char *dir, error *err)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return fail_errno(err, "open", dir);
+    if (fd < 0) /* one that may be written but not read is nobody's to sync */
+        return errno == EACCES ? OK : fs_fail(err, "open", dir);
     int failed = fsync(fd);
     int cause = errno;
     close(fd);
     errno = cause;
     /* some file systems cannot sync a folder; that is not ours to fail on */
-    return failed && cause != EINVAL ? fail_errno(err, "sync", dir) : OK;
+    return failed && cause != EINVAL ? fs_fail(err, "sync", dir) : OK;
+}
+
+static char *parent_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return !slash          ? xstrdup(".")
+           : slash == path ? xstrdup("/")
+                           : xstrndup(path, (size_t)(slash - path));
 }
 
 static status sync_parent(const char *path, error *err)
 {
-    const char *slash = strrchr(path, '/');
-    char *dir = !slash          ? xstrdup(".")
-                : slash == path ? xstrdup("/")
-                                : xstrndup(path, (size_t)(slash - path));
+    char *dir = parent_of(path);
     status st = fs_sync_dir(dir, err);
     free(dir);
     return st;
@@ -134,6 +154,15 @@ bool fs_is_beside(const char *end)
     return strncmp(end, BESIDE, strlen(BESIDE)) == 0;
 }
 
+const char *fs_find_beside(const char *name)
+{
+    size_t bytes = strlen(name), digits = 16, added = strlen(BESIDE) + digits;
+    const char *end = bytes > added ? name + bytes - added : NULL;
+    bool is_beside = end && fs_is_beside(end) &&
+                     strspn(end + strlen(BESIDE), "0123456789abcdef") == digits;
+    return is_beside ? end : NULL;
+}
+
 status fs_write_guarded(const char *path, const void *data, size_t bytes, fs_guard *guard,
                         const void *user, error *err)
 {
@@ -141,18 +170,18 @@ status fs_write_guarded(const char *path, const void *data, size_t bytes, fs_gua
     status st = OK;
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
-        st = fail_errno(err, "create", temporary);
+        st = fs_fail(err, "create", temporary);
         goto out;
     }
     st = fs_write_all(fd, data, bytes, temporary, err);
     if (st == OK && fsync(fd) != 0)
-        st = fail_errno(err, "sync", temporary);
+        st = fs_fail(err, "sync", temporary);
     if (close(fd) != 0 && st == OK)
-        st = fail_errno(err, "close", temporary);
+        st = fs_fail(err, "close", temporary);
     if (st == OK && guard)
         st = guard(user, err);
     if (st == OK && rename(temporary, path) != 0)
-        st = fail_errno(err, "rename to", path);
+        st = fs_fail(err, "rename to", path);
     if (st == OK)
         st = sync_parent(path, err);
     else
@@ -162,24 +191,34 @@ out:
     return st;
 }
 
+status fs_mkdir(const char *dir, int levels, error *err)
+{
+    struct stat info;
+    char *above = parent_of(dir);
+    status st = levels > 1 ? fs_mkdir(above, levels - 1, err) : OK;
+    free(above);
+    TRY(st);
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return fs_fail(err, "create folder", dir);
+    if (stat(dir, &info) != 0 || !S_ISDIR(info.st_mode))
+        return FAIL(err, E_IO, "create folder '%s': a file of that name is there", dir);
+    return OK;
+}
+
+/* The names of those above are made to last: a folder that was lost takes what was synced in it along. */
 status fs_mkdirs(const char *dir, error *err)
 {
-    char *path = xstrdup(dir);
-    status st = OK;
-    for (char *p = path; st == OK && *p; p++) {
-        if (*p != '/' || p == path)
-            continue;
-        *p = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            st = fail_errno(err, "create folder", path);
-        *p = '/';
-    }
-    if (st == OK && mkdir(path, 0777) != 0 && errno != EEXIST)
-        st = fail_errno(err, "create folder", path);
     struct stat info;
-    if (st == OK && (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)))
-        st = FAIL(err, E_IO, "create folder '%s': a file of that name is there", path);
-    free(path);
+    if (stat(dir, &info) == 0 && S_ISDIR(info.st_mode))
+        return OK;
+    char *above = parent_of(dir);
+    bool is_top = !*dir || strcmp(above, dir) == 0;
+    status st = is_top ? OK : fs_mkdirs(above, err);
+    if (st == OK)
+        st = fs_mkdir(dir, 1, err);
+    if (st == OK)
+        st = fs_sync_dir(above, err);
+    free(above);
     return st;
 }
 
@@ -196,7 +235,7 @@ status fs_make_temporary(const char *what, char **ret, error *err)
     const char *root = getenv("TMPDIR");
     char *path = xasprintf("%s/tequio-%s-XXXXXX", root && *root ? root : "/tmp", what);
     if (!mkdtemp(path)) {
-        status st = fail_errno(err, "create folder", path);
+        status st = fs_fail(err, "create folder", path);
         free(path);
         return st;
     }
@@ -208,9 +247,9 @@ status fs_remove_tree(const char *path, error *err)
 {
     struct stat info;
     if (lstat(path, &info) != 0)
-        return errno == ENOENT ? OK : fail_errno(err, "look at", path);
+        return errno == ENOENT ? OK : fs_fail(err, "look at", path);
     if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
-        return fail_errno(err, "remove", path);
+        return fs_fail(err, "remove", path);
     return OK;
 }
 
@@ -222,7 +261,7 @@ bool fs_names_no_folders(int failure)
 static status move_file(const char *from, const char *to, const char *name, error *err)
 {
     char *old = xasprintf("%s/%s", from, name), *new = xasprintf("%s/%s", to, name);
-    status st = rename(old, new) == 0 ? OK : fail_errno(err, "rename to", new);
+    status st = rename(old, new) == 0 ? OK : fs_fail(err, "rename to", new);
     free(old);
     free(new);
     return st;
@@ -242,7 +281,7 @@ static status move_files(const char *from, const char *to, const char *last, err
     TRY(st);
     TRY(fs_sync_dir(to, err));
     TRY(move_file(from, to, last, err));
-    return rmdir(from) == 0 ? OK : fail_errno(err, "remove", from);
+    return rmdir(from) == 0 ? OK : fs_fail(err, "remove", from);
 }
 
 status fs_move_folder(const char *from, const char *to, const char *last, error *err)
@@ -250,7 +289,7 @@ status fs_move_folder(const char *from, const char *to, const char *last, error 
     if (rename(from, to) == 0)
         return OK;
     return fs_names_no_folders(errno) ? move_files(from, to, last, err)
-                                      : fail_errno(err, "rename to", to);
+                                      : fs_fail(err, "rename to", to);
 }
 
 bool fs_exists(const char *path)
@@ -268,7 +307,7 @@ status fs_list(const char *dir, char ***ret_names, size_t *ret_n, error *err)
 {
     DIR *d = opendir(dir);
     if (!d)
-        return fail_errno(err, "open folder", dir);
+        return fs_fail(err, "open folder", dir);
     char **names = NULL;
     size_t n = 0, cap = 0;
     for (;;) {
@@ -281,7 +320,7 @@ status fs_list(const char *dir, char ***ret_names, size_t *ret_n, error *err)
         GROW(names, cap, n + 1);
         names[n++] = xstrdup(entry->d_name);
     }
-    status st = errno ? fail_errno(err, "read folder", dir) : OK;
+    status st = errno ? fs_fail(err, "read folder", dir) : OK;
     closedir(d);
     if (st != OK) {
         fs_list_free(names, n);
@@ -309,7 +348,7 @@ status fs_map_open(const char *path, fs_map *ret, error *err)
     struct stat info;
     status st = OK;
     if (fstat(fd, &info) != 0) {
-        st = fail_errno(err, "look at", path);
+        st = fs_fail(err, "look at", path);
     } else if (!S_ISREG(info.st_mode)) {
         st = FAIL(err, E_DATA, "open '%s': not a regular file", path);
     } else if (info.st_size == 0) {
@@ -317,7 +356,7 @@ status fs_map_open(const char *path, fs_map *ret, error *err)
     } else {
         void *p = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (p == MAP_FAILED)
-            st = fail_errno(err, "map", path);
+            st = fs_fail(err, "map", path);
         else
             *ret = (fs_map){.data = p, .bytes = (size_t)info.st_size};
     }

@@ -13,8 +13,15 @@
 #include <stdint.h>
 
 /* Why a file that is to be read could not be, at `what` ("open"): errno. E_DATA if it is not there or may
- * not be read, which another name or file would mend; else E_IO. */
+ * not be read, which another name or file would mend; else fs_cause. */
 status fs_fail_input(const char *what, const char *path, error *err);
+
+/* E_DISK of what may pass: no room, a used up quota, a device or file server that fails; else E_IO. */
+status fs_cause(int failure);
+/* What a file operation failed by, from errno: "<what> '<path>': <why>". */
+status fs_fail(error *err, const char *what, const char *path);
+/* Either of them. */
+bool fs_is_cause(status st);
 
 /* Appends the file's bytes; E_DATA as above, also when it holds more than `limit` bytes, and then nothing is
  * appended. */
@@ -38,6 +45,8 @@ MUST_USE status fs_write_guarded(const char *path, const void *data, size_t byte
 char *fs_beside(const char *path);
 /* Whether `end` is what such a name adds. */
 bool fs_is_beside(const char *end);
+/* Where that begins in a name; NULL: it is no such name. */
+const char *fs_find_beside(const char *name);
 
 /* write(2) until all is out */
 MUST_USE status fs_write_all(int fd, const void *data, size_t bytes, const char *path, error *err);
@@ -51,6 +60,9 @@ bool fs_names_no_folders(int failure);
 MUST_USE status fs_move_folder(const char *from, const char *to, const char *last, error *err);
 
 MUST_USE status fs_mkdirs(const char *dir, error *err);       /* as `mkdir -p` */
+/* The last `levels` folders of a path, which may be there; what is above them must be: for folders of a job
+ * dir, which nobody makes anew. */
+MUST_USE status fs_mkdir(const char *dir, int levels, error *err);
 /* A fresh one below $TMPDIR, or /tmp, whose name begins with tequio-<what>. Free its path. */
 MUST_USE status fs_make_temporary(const char *what, char **ret, error *err);
 MUST_USE status fs_remove_tree(const char *path, error *err); /* as `rm -rf`; absent is fine */

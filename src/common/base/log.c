@@ -1,6 +1,7 @@
 #include "common/base/log.h"
 
 #include "common/base/console.h"
+#include "common/base/fs.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -41,7 +42,7 @@ status log_open_file(const char *path, error *err)
 {
     FILE *f = fopen(path, "ae");
     if (!f)
-        return FAIL(err, E_IO, "open log '%s': %s", path, strerror(errno));
+        return fs_fail(err, "open log", path);
     setvbuf(f, NULL, _IOLBF, 0);
     pthread_mutex_lock(&lock);
     FILE *old = file;

@@ -26,8 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PIN_TRIES = 40, PIN_PAUSE_MS = 5 };
-enum { PIN_TEXT_MAX = 4096 };
+enum { PIN_TRIES = 40, PIN_PAUSE_MS = 5, PIN_TEXT_MAX = 4096 };
 static const int64_t FOREIGN_PIN_US = INT64_C(3600000000);
 
 #define STEP_FOLDER "step-%09lld"
@@ -118,7 +117,7 @@ static status check_shards(const char *folder, const manifest *m, error *err)
         struct stat info;
         status st = OK;
         if (stat(path, &info) != 0)
-            st = FAIL(err, E_IO, "look at '%s': %s", path, strerror(errno));
+            st = fs_fail(err, "look at", path);
         else if ((uint64_t)info.st_size != m->shards[i].bytes)
             st = FAIL(err, E_DATA, "'%s': %lld bytes, its server reported %llu", path,
                       (long long)info.st_size, (unsigned long long)m->shards[i].bytes);
@@ -163,8 +162,16 @@ static status set_aside(const char *folder, error *err)
     if (fs_names_no_folders(failure))
         return fs_remove_tree(folder, err);
     if (failure && failure != ENOENT)
-        return FAIL(err, E_IO, "set '%s' aside: %s", folder, strerror(failure));
+        return FAIL(err, fs_cause(failure), "set '%s' aside: %s", folder, strerror(failure));
     return OK;
+}
+
+/* At worst it takes room until the next time. Takes the path. */
+static void try_set_aside(char *folder)
+{
+    status ignored = set_aside(folder, NULL);
+    (void)ignored;
+    free(folder);
 }
 
 /* A folder that must not count as a checkpoint for a moment longer loses its manifest first. */
@@ -173,20 +180,17 @@ static status remove_checkpoint(const char *folder, error *err)
     char *path = xasprintf("%s/manifest.json", folder);
     status st = OK;
     if (unlink(path) != 0 && errno != ENOENT)
-        st = FAIL(err, E_IO, "remove '%s': %s", path, strerror(errno));
+        st = fs_fail(err, "remove", path);
     free(path);
     return st == OK ? set_aside(folder, err) : st;
 }
 
-/* A checkpoint out of the way; where folders have no other name it is gone before the next one is
- * there. */
+/* A checkpoint out of the way; where folders have no other name it is gone before the next is there. */
 static status clear(const char *place, const char *aside, error *err)
 {
     if (rename(place, aside) == 0)
         return OK;
-    return fs_names_no_folders(errno)
-               ? remove_checkpoint(place, err)
-               : FAIL(err, E_IO, "rename '%s' to '%s': %s", place, aside, strerror(errno));
+    return fs_names_no_folders(errno) ? remove_checkpoint(place, err) : fs_fail(err, "rename to", aside);
 }
 
 static status replace(const char *fresh, const char *place, uint32_t era, error *err)
@@ -240,6 +244,11 @@ out:
     return st;
 }
 
+void checkpoint_discard(const jobdir *d, int64_t step, uint32_t era)
+{
+    try_set_aside(jobdir_file(d, "checkpoints/" STEP_FOLDER ".tmp.%u", (long long)step, era));
+}
+
 /* --- pins --- */
 
 /* Held while pins or what they protect change; -1 where folders cannot be locked. The folder is
@@ -249,7 +258,7 @@ static bool lock_pins(const jobdir *d, int *ret_fd)
 {
     char *path = jobdir_file(d, "pins");
     int fd = -1;
-    if (fs_mkdirs(path, NULL) == OK)
+    if (fs_mkdir(path, 1, NULL) == OK)
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(path);
     *ret_fd = fd;
@@ -338,8 +347,7 @@ static bool is_over(int64_t step, const char *rest, const checkpoint_pruning *p)
     return era < p->era || (era == p->era && step < p->committed);
 }
 
-/* Left-overs: unfinished folders, and replaced ones whose successor stands. One that cannot be set
- * aside takes room until the next time. */
+/* Left-overs: unfinished folders, and replaced ones whose successor stands. */
 static status remove_left_overs(const jobdir *d, const checkpoint_pruning *p, error *err)
 {
     char **names = NULL;
@@ -353,10 +361,7 @@ static status remove_left_overs(const jobdir *d, const checkpoint_pruning *p, er
         bool replaced = strncmp(rest, ".old.", 5) == 0 && checkpoint_is_there(d, step);
         if (!is_over(step, rest, p) && !replaced && !(*rest == '\0' && !checkpoint_is_there(d, step)))
             continue;
-        char *path = jobdir_file(d, "checkpoints/%s", names[i]);
-        status ignored = set_aside(path, NULL);
-        (void)ignored;
-        free(path);
+        try_set_aside(jobdir_file(d, "checkpoints/%s", names[i]));
     }
     fs_list_free(names, n);
     return OK;
@@ -465,7 +470,7 @@ static status write_pin(const char *path, error *err)
     host_name(host);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
-        return FAIL(err, E_IO, "create '%s': %s", path, strerror(errno));
+        return fs_fail(err, "create", path);
     status st = fs_write_all(fd, host, strlen(host), path, err);
     close(fd);
     return st;

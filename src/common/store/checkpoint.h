@@ -48,7 +48,7 @@ typedef struct shard_request {
     void *user;
 } shard_request;
 
-/* Makes the folder when it is missing, syncs the file. It is there once it is whole (E_IO names one
+/* Makes the folder and the one above it where they are missing, but no job dir; syncs the file. It is there once it is whole (E_IO names one
  * that is not); of two that write it the later one counts. Frozen parts have no optimizer state, so
  * only their weights are written. */
 MUST_USE status shard_write(const shard_request *request, char *ret_sha256, uint64_t *ret_bytes,
@@ -87,6 +87,9 @@ void manifest_fini(manifest *m);
  * shards must be there with their sizes. If step-N exists already (a replay reached it again), the
  * new one replaces it and at no moment is there none. */
 MUST_USE status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error *err);
+
+/* What was written of a step that will not be committed has another name now, that checkpoint_sweep frees. */
+void checkpoint_discard(const jobdir *d, int64_t step, uint32_t era);
 
 typedef struct checkpoint_pruning {
     int64_t keep;         /* so many of the newest stay; <= 0: all */

@@ -107,7 +107,7 @@ status shard_write(const shard_request *request, char *ret_sha256, uint64_t *ret
     rows r = list_rows(request);
     st_writer *w = NULL;
     status st = OK;
-    TRY_OUT(st, fs_mkdirs(folder, err));
+    TRY_OUT(st, fs_mkdir(folder, 2, err));
     TRY_OUT(st, st_writer_open(request->path, r.tensors, r.n, meta, COUNT_OF(meta), &w, err));
     for (size_t i = 0; i < r.n; i++)
         TRY_OUT(st, add_row(w, &r.tensors[i], request, err));

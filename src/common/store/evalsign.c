@@ -18,7 +18,7 @@ void evalsign_touch(const char *job_dir)
     char *checkpoints = xasprintf("%s/checkpoints", job_dir), *eval = xasprintf("%s/eval", job_dir);
     char *path = path_of(job_dir);
     int fd = -1;
-    if (fs_exists(checkpoints) && fs_mkdirs(eval, NULL) == OK)
+    if (fs_exists(checkpoints) && fs_mkdir(eval, 1, NULL) == OK)
         fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (fd >= 0) {
         lockfile_touch(fd);

@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/hash.h"
+#include "common/store/appender.h"
 #include "common/store/histogram.h"
 #include "proto/event.pb-c.h"
 
@@ -51,10 +52,7 @@ static uint64_t load_le(const unsigned char *p, int bytes)
 /* --- writing --- */
 
 struct events {
-    char *path;
-    int fd;
-    off_t written; /* bytes of whole records in the file */
-    buf pending;
+    appender file;
 };
 
 static void add_record(events *e, const Tequio__Tb__Event *event)
@@ -63,16 +61,19 @@ static void add_record(events *e, const Tequio__Tb__Event *event)
     unsigned char head[HEAD_BYTES], tail[TAIL_BYTES];
     store_le(head, bytes, 8);
     store_le(head + 8, masked_crc(head, 8), 4);
-    buf_reserve(&e->pending, HEAD_BYTES + bytes + TAIL_BYTES);
-    buf_add(&e->pending, head, sizeof head);
-    unsigned char *data = (unsigned char *)e->pending.data + e->pending.size;
+    buf *waiting = &e->file.waiting;
+    buf_reserve(waiting, HEAD_BYTES + bytes + TAIL_BYTES);
+    appender_add(&e->file, head, sizeof head);
+    unsigned char *data = (unsigned char *)waiting->data + waiting->size;
     tequio__tb__event__pack(event, data);
     store_le(tail, masked_crc(data, bytes), 4);
-    e->pending.size += bytes;
-    buf_add(&e->pending, tail, sizeof tail);
+    waiting->size += bytes;
+    appender_add(&e->file, tail, sizeof tail);
+    if (waiting->size >= FLUSH_BYTES)
+        events_put(e);
 }
 
-static status add_value(events *e, int64_t step, Tequio__Tb__Summary__Value *value, error *err)
+static void add_value(events *e, int64_t step, Tequio__Tb__Summary__Value *value)
 {
     Tequio__Tb__Summary summary = TEQUIO__TB__SUMMARY__INIT;
     summary.n_value = 1;
@@ -83,7 +84,6 @@ static status add_value(events *e, int64_t step, Tequio__Tb__Summary__Value *val
     event.what_case = TEQUIO__TB__EVENT__WHAT_SUMMARY;
     event.summary = &summary;
     add_record(e, &event);
-    return e->pending.size < FLUSH_BYTES ? OK : events_flush(e, err);
 }
 
 /* One process may open two files within a second; the second one gets a number behind its name. */
@@ -92,27 +92,29 @@ static status create_file(const char *dir, events *e, error *err)
     char host[256] = "";
     if (gethostname(host, sizeof host - 1) != 0 || !host[0])
         strcpy(host, "localhost");
+    status st = OK;
     for (int i = 0; i < NAME_TRIES; i++) {
         char number[16] = "";
         if (i)
             snprintf(number, sizeof number, ".%d", i);
-        free(e->path);
-        e->path = xasprintf("%s/events.out.tfevents.%010lld.%s.%ld%s", dir,
-                            (long long)clock_wall_s(), host, (long)getpid(), number);
-        e->fd = open(e->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-        if (e->fd >= 0)
-            return OK;
-        if (errno != EEXIST)
+        char *path = xasprintf("%s/events.out.tfevents.%010lld.%s.%ld%s", dir,
+                               (long long)clock_wall_s(), host, (long)getpid(), number);
+        st = appender_open(&e->file, path, true, NULL);
+        bool is_taken = st != OK && errno == EEXIST && i + 1 < NAME_TRIES;
+        if (st != OK && !is_taken)
+            (void)fs_fail(err, "create", path);
+        free(path);
+        if (!is_taken)
             break;
+        appender_close(&e->file);
     }
-    return FAIL(err, E_IO, "create '%s': %s", e->path, strerror(errno));
+    return st;
 }
 
 status events_open(const char *dir, events **ret, error *err)
 {
     TRY(fs_mkdirs(dir, err));
     events *e = xcalloc(1, sizeof *e);
-    e->fd = -1;
     status st = create_file(dir, e, err);
     if (st == OK) {
         Tequio__Tb__Event event = TEQUIO__TB__EVENT__INIT;
@@ -120,7 +122,7 @@ status events_open(const char *dir, events **ret, error *err)
         event.what_case = TEQUIO__TB__EVENT__WHAT_FILE_VERSION;
         event.file_version = (char *)(uintptr_t) "brain.Event:2";
         add_record(e, &event);
-        st = events_flush(e, err);
+        events_put(e);
     }
     if (st != OK) {
         events_close(&e);
@@ -134,29 +136,23 @@ void events_close(events **e)
 {
     if (!*e)
         return;
-    if ((*e)->fd >= 0) {
-        /* who wants to know whether the last records are out flushes before */
-        if (events_flush(*e, NULL) != OK)
-            buf_clear(&(*e)->pending);
-        close((*e)->fd);
-    }
-    buf_fini(&(*e)->pending);
-    free((*e)->path);
+    /* who wants to know whether the last records are out flushes before */
+    events_put(*e);
+    appender_close(&(*e)->file);
     free(*e);
     *e = NULL;
 }
 
-status events_scalar(events *e, int64_t step, const char *tag, float value, error *err)
+void events_scalar(events *e, int64_t step, const char *tag, float value)
 {
     Tequio__Tb__Summary__Value v = TEQUIO__TB__SUMMARY__VALUE__INIT;
     v.tag = (char *)(uintptr_t)tag;
     v.value_case = TEQUIO__TB__SUMMARY__VALUE__VALUE_SIMPLE_VALUE;
     v.simple_value = value;
-    return add_value(e, step, &v, err);
+    add_value(e, step, &v);
 }
 
-status events_add_histogram(events *e, int64_t step, const char *tag, const events_histogram *h,
-                            error *err)
+void events_add_histogram(events *e, int64_t step, const char *tag, const events_histogram *h)
 {
     histogram_summary s;
     histogram_summarise(h, &s);
@@ -174,31 +170,28 @@ status events_add_histogram(events *e, int64_t step, const char *tag, const even
     v.tag = (char *)(uintptr_t)tag;
     v.value_case = TEQUIO__TB__SUMMARY__VALUE__VALUE_HISTO;
     v.histo = &proto;
-    status st = add_value(e, step, &v, err);
+    add_value(e, step, &v);
     histogram_summary_fini(&s);
-    return st;
+}
+
+void events_put(events *e)
+{
+    appender_put(&e->file, "", 0);
 }
 
 status events_flush(events *e, error *err)
 {
-    if (!e->pending.size)
-        return OK;
-    status st = fs_write_all(e->fd, e->pending.data, e->pending.size, e->path, err);
-    if (st != OK) {
-        /* half a record in the middle would spoil the file for good; a later flush tries again */
-        if (ftruncate(e->fd, e->written) != 0)
-            error_prepend(err, "'%s' cannot be cut back to whole records", e->path);
-        return st;
-    }
-    e->written += (off_t)e->pending.size;
-    buf_clear(&e->pending);
-    return OK;
+    return appender_flush(&e->file, err);
 }
 
 status events_sync(events *e, error *err)
 {
-    return fsync(e->fd) == 0 ? OK
-                             : FAIL(err, E_IO, "sync '%s': %s", e->path, strerror(errno));
+    return appender_sync(&e->file, err);
+}
+
+size_t events_waiting(const events *e)
+{
+    return e->file.waiting.size;
 }
 
 /* --- reading --- */
@@ -333,7 +326,7 @@ static status replace_file(const char *path, const buf *bytes, error *err)
     char *beside = xasprintf("%.*srewound.events", (int)(strrchr(path, '/') + 1 - path), path);
     status st = fs_write_atomic(beside, bytes->data, bytes->size, err);
     if (st == OK && rename(beside, path) != 0)
-        st = FAIL(err, E_IO, "rename to '%s': %s", path, strerror(errno));
+        st = fs_fail(err, "rename to", path);
     free(beside);
     return st;
 }
@@ -358,7 +351,7 @@ static status rewind_file(const char *path, void *user, error *err)
     }
     status st = OK;
     if (at && kept.size < map.bytes && in_place && truncate(path, (off_t)kept.size) != 0)
-        st = FAIL(err, E_IO, "shorten '%s': %s", path, strerror(errno));
+        st = fs_fail(err, "shorten", path);
     if (at && !in_place)
         st = replace_file(path, &kept, err);
     buf_fini(&kept);

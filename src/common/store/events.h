@@ -14,11 +14,11 @@
 typedef struct events events;
 
 /* Creates dir/events.out.tfevents.<unix>.<host>.<pid>, with a number behind when that is taken. A
- * record is in the file after events_flush, or when enough of them have gathered; a flush that
- * fails leaves whole records in the file and may be tried again. */
+ * record is in the file after events_flush, or when enough of them have gathered; what cannot be
+ * written waits in memory for the next flush, and the file holds whole records only. */
 MUST_USE status events_open(const char *dir, events **ret, error *err);
 void events_close(events **e);
-MUST_USE status events_scalar(events *e, int64_t step, const char *tag, float value, error *err);
+void events_scalar(events *e, int64_t step, const char *tag, float value);
 
 /* A histogram in TensorBoard's exponential buckets, filled with events_histogram_add, which leaves
  * out what is not finite. */
@@ -33,9 +33,11 @@ size_t events_histogram_packed_bytes(void);
 void events_histogram_pack(const events_histogram *h, void *ret);
 MUST_USE status events_histogram_merge(events_histogram *h, const void *packed, size_t bytes,
                                        error *err);
-MUST_USE status events_add_histogram(events *e, int64_t step, const char *tag,
-                                     const events_histogram *h, error *err);
+void events_add_histogram(events *e, int64_t step, const char *tag, const events_histogram *h);
+/* What has gathered goes out, unless the last try failed. */
+void events_put(events *e);
 MUST_USE status events_flush(events *e, error *err);
+size_t events_waiting(const events *e); /* bytes that no flush has written yet */
 /* What was flushed outlives the machine. */
 MUST_USE status events_sync(events *e, error *err);
 

@@ -6,14 +6,19 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/fs.h"
+#include "common/base/log.h"
 #include "common/store/facts.h"
 #include "common/store/jobstate.h"
 #include "common/store/lockfile.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { TOUCH_US = 1000000, VOCABULARY_LIMIT = 256 << 20 };
 
@@ -89,7 +94,7 @@ status jobdir_save(const jobdir *d, error *err)
 jobdir *jobdir_create(const char *path)
 {
     jobdir *d = xcalloc(1, sizeof *d);
-    *d = (jobdir){.path = xstrdup(path), .lock_fd = -1};
+    *d = (jobdir){.path = xstrdup(path), .dir_fd = -1, .lock_fd = -1};
     size_t n = strlen(d->path);
     while (n > 1 && d->path[n - 1] == '/')
         d->path[--n] = '\0';
@@ -103,6 +108,8 @@ status jobdir_open(const char *path, jobdir **ret, error *err)
     jobdir *d = jobdir_create(path);
     status st = fs_mkdirs(d->path, err);
     if (st == OK)
+        st = jobdir_hold(d, err);
+    if (st == OK)
         st = jobdir_load(d, err);
     if (st != OK) {
         jobdir_close(&d);
@@ -114,7 +121,9 @@ status jobdir_open(const char *path, jobdir **ret, error *err)
 
 void jobdir_let_go(jobdir *d)
 {
-    lockfile_release(&d->lock_fd);
+    char *path = jobdir_file(d, JOBDIR_LOCK);
+    lockfile_release(&d->lock_fd, path);
+    free(path);
 }
 
 void jobdir_close(jobdir **d)
@@ -122,6 +131,8 @@ void jobdir_close(jobdir **d)
     if (!d || !*d)
         return;
     jobdir_let_go(*d);
+    if ((*d)->dir_fd >= 0)
+        close((*d)->dir_fd);
     json_decref((*d)->job);
     json_decref((*d)->found);
     free((*d)->events);
@@ -247,6 +258,28 @@ status jobdir_is_done(const jobdir *d, bool *ret, error *err)
 
 /* --- whose it is --- */
 
+status jobdir_hold(jobdir *d, error *err)
+{
+    if (d->dir_fd < 0)
+        d->dir_fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return d->dir_fd >= 0 ? OK : fs_fail(err, "open folder", d->path);
+}
+
+status jobdir_check_there(const jobdir *d, error *err)
+{
+    struct stat held, there;
+    if (d->dir_fd < 0)
+        return OK;
+    if (fstat(d->dir_fd, &held) != 0 || stat(d->path, &there) != 0)
+        return FAIL(err, E_DISK, "job dir '%s' is not there any more (moved away? its file system gone?): %s",
+                    d->path, strerror(errno));
+    if (held.st_dev != there.st_dev || held.st_ino != there.st_ino)
+        return FAIL(err, E_DISK,
+                    "job dir '%s' is another folder than the job began in: put that back, or start again",
+                    d->path);
+    return OK;
+}
+
 bool jobdir_is_ours(const jobdir *d)
 {
     if (d->lock_fd < 0)
@@ -259,6 +292,7 @@ bool jobdir_is_ours(const jobdir *d)
 
 status jobdir_check_ours(const jobdir *d, error *err)
 {
+    TRY(jobdir_check_there(d, err));
     if (jobdir_is_ours(d))
         return OK;
     jobdir *now = NULL;
@@ -270,6 +304,17 @@ status jobdir_check_ours(const jobdir *d, error *err)
                 (long long)start);
 }
 
+/* Without it the next master would not know that there is a job. */
+static status keep_job(const jobdir *d, error *err)
+{
+    char *path = jobdir_file(d, "job.json");
+    bool is_there = !d->job || fs_exists(path);
+    if (!is_there)
+        LOG_W("JOB_JSON", "'%s' was removed: it is written again", path);
+    free(path);
+    return is_there ? OK : jobdir_save(d, err);
+}
+
 status jobdir_touch(jobdir *d, error *err)
 {
     int64_t now = clock_us();
@@ -278,7 +323,7 @@ status jobdir_touch(jobdir *d, error *err)
     TRY(jobdir_check_ours(d, err));
     lockfile_touch(d->lock_fd);
     d->touched_us = now;
-    return OK;
+    return keep_job(d, err);
 }
 
 static status guard(const void *user, error *err)

@@ -45,8 +45,9 @@ typedef struct jobdir jobdir;
  *
  * A job that is already done (jobdir_is_done) is ret_done = true: nothing is touched and *ret is as
  * jobdir_open gives it. A job whose end the configuration moves (history.h) goes on, done or not;
- * the request's configuration must then live until jobdir_begin. Otherwise *ret holds the dir's lock until jobdir_close, and a second master is refused (E_USAGE names the process), as
- * soon as it has seen the first one's sign of life.
+ * the request's configuration must then live until jobdir_begin. Otherwise *ret holds the dir's lock
+ * until jobdir_close, and a second master is refused (E_BUSY names the process), as soon as it has seen
+ * the first one's sign of life.
  * Folders that other roles make first (log, eval, pins), state.json and the job's key do not count as
  * "not empty"; the key outlives a fresh start. Nor does what is left of a start that never came to
  * its first step: the next one takes its place. */
@@ -93,9 +94,13 @@ MUST_USE status jobdir_count_start(jobdir *d, int64_t *ret_restarts, error *err)
 int64_t jobdir_starts(const jobdir *d); /* so many were counted */
 
 /* The master's sign of life, given at most once a second, however often this is called, and its
- * look whether the job is still its own: E_LOST names the start that has taken over. */
+ * look whether the job is still its own: E_LOST names the start that has taken over. A job.json that
+ * somebody removed is written again. */
 MUST_USE status jobdir_touch(jobdir *d, error *err);
-/* The same look alone; whoever holds no lock is told OK. Cheap. */
+/* The folder that was opened still has its name: E_DISK once it was moved, removed, or its file system
+ * is gone. Nobody makes it anew then. */
+MUST_USE status jobdir_check_there(const jobdir *d, error *err);
+/* Both looks; whoever holds no lock is told OK of the second. Cheap. */
 MUST_USE status jobdir_check_ours(const jobdir *d, error *err);
 bool jobdir_is_ours(const jobdir *d);
 
@@ -104,6 +109,10 @@ MUST_USE status jobdir_write(const jobdir *d, const char *name, const char *text
                              error *err);
 MUST_USE status jobdir_write_json(const jobdir *d, const char *name, const json_t *value,
                                   error *err);
+
+/* Removes what writers of the job's own files left beside them that were killed. Belongs to the
+ * master, as these files do. */
+void jobdir_tidy(const jobdir *d);
 
 /* The job's vocabulary: what the training data taught their reader, vocabulary.json. All other data
  * are read by it. *ret is NULL if there is none; the caller frees it. */

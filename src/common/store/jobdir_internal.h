@@ -9,6 +9,7 @@
 struct jobdir {
     char *path;
     char *events;       /* where event files go, if that is not `path`; or NULL */
+    int dir_fd;         /* of the folder, so that it is known again; -1 until it is opened */
     int lock_fd;        /* -1 for those who only looked in */
     int64_t touched_us; /* when the lock was touched last */
     json_t *job;        /* what job.json holds; NULL before the first start */
@@ -30,6 +31,8 @@ MUST_USE status jobdir_update(jobdir *d, const char *key, json_t *value, error *
 /* Whether the name may be there before a master comes for the first time. */
 bool jobdir_is_before(const char *name);
 bool jobdir_has_begun(const jobdir *d); /* d->job is there */
+/* From now on that folder is the job dir, wherever its name leads. */
+MUST_USE status jobdir_hold(jobdir *d, error *err);
 /* The folder, once it is noted what of it is missing, and what is in it. */
 MUST_USE status jobdir_make_folder(jobdir *d, error *err);
 MUST_USE status jobdir_note_found(jobdir *d, error *err);

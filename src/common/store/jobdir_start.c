@@ -237,7 +237,7 @@ static status put_back_set_aside(const jobdir *d, error *err)
         char *from = xasprintf("%s/%s", folder, names[i]);
         char *to = xasprintf("%s/%.*s", folder, (int)(aside - names[i]), names[i]);
         if (!fs_exists(to) && rename(from, to) != 0)
-            st = FAIL(err, E_IO, "rename to '%s': %s", to, strerror(errno));
+            st = fs_fail(err, "rename to", to);
         free(from);
         free(to);
     }
@@ -287,6 +287,7 @@ static status start(jobdir *d, const jobdir_request *r, action what, error *err)
     if (!goes_on)
         TRY(make_job(d, r->config, err));
     TRY(make_folders(d, err));
+    jobdir_tidy(d);
     if (what == MOVE_END)
         d->moves_to = r->config; /* once it can make a step: until then the job is what it was */
     else if (!goes_on || !tells_end(d, r->config))
@@ -308,6 +309,7 @@ status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool *ret_don
         TRY_OUT(st, request->check(request->config, err));
     if (what != ALREADY_DONE) {
         TRY_OUT(st, jobdir_make_folder(d, err));
+        TRY_OUT(st, jobdir_hold(d, err));
         TRY_OUT(st, lock(d, request, err));
         TRY_OUT(st, decide(d, request, &what, err));
         d->is_first = what != RESUME && what != ALREADY_DONE;
@@ -315,6 +317,8 @@ status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool *ret_don
     *ret_done = what == ALREADY_DONE;
     if (what != ALREADY_DONE)
         TRY_OUT(st, start(d, request, what, err));
+    else
+        TRY_OUT(st, jobdir_hold(d, err));
     *ret = d;
     return OK;
 out:

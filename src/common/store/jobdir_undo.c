@@ -53,6 +53,47 @@ bool jobdir_is_before(const char *name)
     return false;
 }
 
+/* --- what killed writers left --- */
+
+/* The folders in which only the job's master writes, and how its files' names begin. */
+static const struct {
+    const char *folder, *name;
+} written[] = {
+    {".", "job.json"},      {".", "state.json"},        {".", "config.json"}, {".", "vocabulary.json"},
+    {".", "journal"},       {".", "metrics"},           {".", "checkpoint"},  {".", "rewound.events"},
+    {".", "summary.json"},  {".", "model.safetensors"}, {".", "model.onnx"},  {"best", "metrics.json"},
+    {"best", "model.safetensors"},
+};
+
+static bool is_left(const char *folder, const char *name)
+{
+    const char *end = fs_find_beside(name);
+    for (size_t i = 0; end && i < COUNT_OF(written); i++)
+        if (strcmp(written[i].folder, folder) == 0 &&
+            strncmp(written[i].name, name, strlen(written[i].name)) == 0)
+            return true;
+    return false;
+}
+
+void jobdir_tidy(const jobdir *d)
+{
+    static const char *const folders[] = {".", "best"};
+    for (size_t f = 0; f < COUNT_OF(folders); f++) {
+        char *folder = jobdir_file(d, "%s", folders[f]), **names = NULL;
+        size_t n = 0;
+        bool is_there = fs_exists(folder) && fs_list(folder, &names, &n, NULL) == OK;
+        for (size_t i = 0; is_there && i < n; i++) {
+            char *path = xasprintf("%s/%s", folder, names[i]);
+            if (is_left(folders[f], names[i]))
+                unlink(path); /* at worst it takes room */
+            free(path);
+        }
+        if (is_there)
+            fs_list_free(names, n);
+        free(folder);
+    }
+}
+
 /* --- what was there --- */
 
 /* The folder and those above it that are missing. */
@@ -170,7 +211,7 @@ static bool take_back(jobdir *d)
 void jobdir_undo_start(jobdir *d, bool all)
 {
     error err = ERROR_INIT;
-    if (!d->is_first || !take_back(d))
+    if (!d->is_first || jobdir_check_there(d, NULL) != OK || !take_back(d))
         return;
     d->is_first = false;
     if (jobdir_remove_made(d, all, &err) != OK)

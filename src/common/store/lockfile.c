@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/fs.h"
+#include "common/base/log.h"
 #include "common/base/rng.h"
 
 #include <errno.h>
@@ -22,28 +23,33 @@ static int whole_file(int fd, int command, struct flock *ret)
     return fcntl(fd, command, ret);
 }
 
+/* As NFS without a lock daemon, and some of FUSE. */
+static bool is_without_locks(int failure)
+{
+    return failure == ENOLCK || failure == EOPNOTSUPP || failure == ENOSYS || failure == EINVAL;
+}
+
 static status fail_held(const char *path, error *err)
 {
     buf holder = BUF_INIT;
     bool known = fs_read(path, TEXT_MAX, &holder, NULL) == OK && holder.size;
-    status st = FAIL(err, E_USAGE, "in use by %s%s; one master at a time",
+    status st = FAIL(err, E_BUSY, "in use by %s%s; one master at a time",
                      known ? "process " : "another process", known ? holder.data : "");
     buf_fini(&holder);
     return st;
 }
 
-static status sign(int fd, const char *path, error *err)
+/* For people: a holder without a name holds it all the same. */
+static void sign(int fd, const char *path)
 {
     char host[256] = "";
     if (gethostname(host, sizeof host - 1) != 0)
         strcpy(host, "an unnamed host");
-    if (ftruncate(fd, 0) != 0)
-        return FAIL(err, E_IO, "write '%s': %s", path, strerror(errno));
     buf text = BUF_INIT;
     buf_addf(&text, "%ld on %s", (long)getpid(), host);
-    status st = fs_write_all(fd, text.data, text.size, path, err);
+    status st = ftruncate(fd, 0) == 0 ? fs_write_all(fd, text.data, text.size, path, NULL) : E_IO;
+    (void)st;
     buf_fini(&text);
-    return st;
 }
 
 /* --- looking --- */
@@ -133,22 +139,41 @@ void lockfile_touch(int fd)
 
 typedef enum taken { TAKEN, HELD, FAILED } taken;
 
+/* *ret_made: it was not there before. */
+static int open_or_make(const char *path, bool *ret_made)
+{
+    for (;;) {
+        int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        *ret_made = fd >= 0;
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+        fd = open(path, O_RDWR | O_CLOEXEC);
+        if (fd >= 0 || errno != ENOENT)
+            return fd; /* else it was removed between the two */
+    }
+}
+
 /* Opens (or makes) the file and locks it; nothing is left open unless it was TAKEN. */
 static taken try_lock(const char *path, int *ret_fd, error *err)
 {
     struct flock lock;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    bool made;
+    int fd = open_or_make(path, &made);
     if (fd < 0) {
-        (void)FAIL(err, E_IO, "create '%s': %s", path, strerror(errno));
+        (void)fs_fail(err, "create", path);
         return FAILED;
     }
-    if (whole_file(fd, F_OFD_SETLK, &lock) == 0) {
+    int failure = whole_file(fd, F_OFD_SETLK, &lock) == 0 ? 0 : errno;
+    bool locks_nothing = is_without_locks(failure);
+    if (!failure || (locks_nothing && made)) {
+        if (failure)
+            LOG_W("NO_LOCKS", "'%s': its file system locks nothing, so whoever makes the file has it", path);
         *ret_fd = fd;
         return TAKEN;
     }
-    bool is_held = errno == EAGAIN || errno == EACCES;
+    bool is_held = locks_nothing || failure == EAGAIN || failure == EACCES;
     if (!is_held)
-        (void)FAIL(err, E_IO, "lock '%s': %s", path, strerror(errno));
+        (void)FAIL(err, fs_cause(failure), "lock '%s': %s", path, strerror(failure));
     close(fd);
     return is_held ? HELD : FAILED;
 }
@@ -161,9 +186,10 @@ static status replace(const char *path, const trace *frozen, int *ret_fd, error 
     int fd = -1;
     trace now;
     status st = OK;
-    taken how = try_lock(fresh, &fd, err);
+    error why = ERROR_INIT;
+    taken how = try_lock(fresh, &fd, &why);
     if (how == FAILED)
-        st = E_IO;
+        st = FAIL(err, why.code, "%s", why.text);
     else if (how == HELD || !has_name(fd, fresh, false))
         st = fail_held(path, err);
     else if (!look(path, &now) || !is_untouched(&now, frozen)) {
@@ -171,9 +197,9 @@ static status replace(const char *path, const trace *frozen, int *ret_fd, error 
         st = fail_held(path, err);
     }
     if (st == OK)
-        st = sign(fd, fresh, err);
+        sign(fd, fresh);
     if (st == OK && rename(fresh, path) != 0)
-        st = FAIL(err, E_IO, "rename '%s' to '%s': %s", fresh, path, strerror(errno));
+        st = fs_fail(err, "rename to", path);
     free(fresh);
     if (st == OK)
         *ret_fd = fd;
@@ -227,29 +253,34 @@ status lockfile_take(const char *path, const lockfile_patience *patience, int *r
     watch w = {.begun = false};
     int fd = -1;
     while (fd < 0) {
-        status st = OK;
-        switch (try_lock(path, &fd, err)) {
+        error why = ERROR_INIT;
+        switch (try_lock(path, &fd, &why)) {
         case HELD:
             TRY(wait_for_holder(&w, path, patience, &fd, err));
             continue;
         case FAILED:
-            return E_IO;
+            return FAIL(err, why.code, "%s", why.text);
         case TAKEN:
-            st = sign(fd, path, err);
+            sign(fd, path);
         }
         /* somebody may have renamed another file over it before we had the lock */
-        if (st != OK || !has_name(fd, path, false))
-            lockfile_release(&fd);
-        TRY(st);
+        if (!has_name(fd, path, false)) {
+            close(fd);
+            fd = -1;
+        }
     }
     *ret_fd = fd;
     return OK;
 }
 
-void lockfile_release(int *fd)
+void lockfile_release(int *fd, const char *path)
 {
-    if (*fd >= 0)
-        close(*fd);
+    struct flock lock;
+    if (*fd < 0)
+        return;
+    if (whole_file(*fd, F_OFD_SETLK, &lock) != 0 && is_without_locks(errno) && has_name(*fd, path, false))
+        unlink(path); /* there it is free once it is gone */
+    close(*fd);
     *fd = -1;
 }
 
@@ -259,7 +290,8 @@ char *lockfile_holder(const char *path)
     if (fd < 0)
         return NULL;
     struct flock lock;
-    bool held = whole_file(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    bool asked = whole_file(fd, F_OFD_GETLK, &lock) == 0;
+    bool held = asked ? lock.l_type != F_UNLCK : is_without_locks(errno);
     close(fd);
     buf text = BUF_INIT;
     if (!held || fs_read(path, TEXT_MAX, &text, NULL) != OK) {

@@ -3,6 +3,9 @@
  * so it dies with its holder, whatever kills it. The text inside says who that is; the file itself
  * stays behind.
  *
+ * Where the file system locks nothing, making the file is the lock, and releasing it removes it: a holder
+ * that was killed leaves it behind, and is replaced like one that is frozen.
+ *
  * A holder that lives touches the file (lockfile_touch). One that is frozen, or cut off from the
  * files, does not; then another may take its place: a new file, locked already, is renamed over the
  * old one. The old holder keeps its lock, but on a file that has no name any more
@@ -26,11 +29,11 @@ typedef struct lockfile_patience {
     void *user;
 } lockfile_patience;
 
-/* E_USAGE, naming process and host, when somebody else holds it and lives, or while yet another
+/* E_BUSY, naming process and host, when somebody else holds it and lives, or while yet another
  * one takes its place. */
 MUST_USE status lockfile_take(const char *path, const lockfile_patience *patience, int *ret_fd,
                               error *err);
-void lockfile_release(int *fd); /* -1: nothing held */
+void lockfile_release(int *fd, const char *path); /* -1: nothing held */
 
 /* Shows that the holder lives. */
 void lockfile_touch(int fd);

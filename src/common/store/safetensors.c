@@ -414,7 +414,7 @@ status st_writer_open(const char *path, const st_tensor *tensors, size_t n, cons
         .path = xstrdup(path), .beside = fs_beside(path), .expected = header.size + data_bytes};
     w->fd = open(w->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (w->fd < 0) {
-        st = FAIL(err, E_IO, "create '%s': %s", path, strerror(errno));
+        st = fs_fail(err, "create", path);
         goto out;
     }
     sha256_begin(&w->hash);
@@ -448,12 +448,12 @@ status st_writer_close(st_writer **w, char *ret_sha256, uint64_t *ret_bytes, err
     BUG_ON(o->written != o->expected);
     status st = OK;
     if (fsync(o->fd) != 0)
-        st = FAIL(err, E_IO, "sync '%s': %s", o->path, strerror(errno));
+        st = fs_fail(err, "sync", o->path);
     if (close(o->fd) != 0 && st == OK)
-        st = FAIL(err, E_IO, "close '%s': %s", o->path, strerror(errno));
+        st = fs_fail(err, "close", o->path);
     o->fd = -1;
     if (st == OK && rename(o->beside, o->path) != 0)
-        st = FAIL(err, E_IO, "rename to '%s': %s", o->path, strerror(errno));
+        st = fs_fail(err, "rename to", o->path);
     if (st != OK) {
         st_writer_abort(w);
         return st;

@@ -1,6 +1,7 @@
 #include "job/process/child.h"
 
 #include "common/base/alloc.h"
+#include "job/process/screen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,10 +71,9 @@ status child_run(child *ret, const child_start *start, error *err)
     *ret = (child){.task = start->task, .streams = {{.fd = -1}, {.fd = -1}}, .input_fd = -1};
     task_name(start->task, ret->name);
     ret->log = fopen(start->log_path, "ae");
-    if (!ret->log) {
-        st = FAIL(err, E_IO, "open '%s': %s", start->log_path, strerror(errno));
-        goto out;
-    }
+    if (!ret->log)
+        screen_say("%s: what it says is not kept: open '%s': %s", ret->name, start->log_path,
+                   strerror(errno));
     TRY_OUT(st, open_input(ret, start, &input, err));
     TRY_OUT(st, open_pipes(ret, pipes, err));
     pid_t launcher = getpid();
@@ -125,13 +125,21 @@ void child_fini(child *c)
     c->n_lines = 0;
 }
 
+/* A disk that takes no log is no reason to end. */
+static void log_line(child *c, const char *line)
+{
+    bool fails = c->log && (fprintf(c->log, "%s\n", line) < 0 || fflush(c->log) != 0);
+    if (fails && !c->log_fails)
+        screen_say("%s: its log lacks lines: %s", c->name, strerror(errno));
+    c->log_fails = fails;
+}
+
 static void keep_line(child *c, const char *line)
 {
     char **place = &c->last[c->n_lines++ % CHILD_LAST_LINES];
     free(*place);
     *place = xstrdup(line);
-    fprintf(c->log, "%s\n", line);
-    fflush(c->log);
+    log_line(c, line);
 }
 
 static void end_line(child *c, int stream, bool is_bar, child_line *tell, void *user)

@@ -34,7 +34,8 @@ typedef struct child {
     child_stream streams[CHILD_STREAMS]; /* standard output, standard error */
     int input_fd;                        /* its standard input; -1: it has none, or no more */
     buf input;                           /* what is still to be written there */
-    FILE *log;                           /* every line, as it came */
+    FILE *log;                           /* every line, as it came; NULL: it could not be opened */
+    bool log_fails;                      /* the last line did not get there */
     char *last[CHILD_LAST_LINES];        /* ring of its last lines */
     size_t n_lines;
 } child;

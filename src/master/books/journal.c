@@ -4,12 +4,10 @@
 #include "common/base/buf.h"
 #include "common/base/fs.h"
 #include "common/base/hash.h"
+#include "common/store/appender.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     VERSION = 1,
@@ -24,11 +22,9 @@ typedef struct base_at {
 } base_at;
 
 struct journal {
-    char *path;
     uint64_t job_id;
-    int fd;
-    size_t bytes; /* of whole records and the head */
-    bool unsynced;
+    appender file;
+    int64_t oldest_waiting; /* of the steps that reports which wait in it are of */
     buf record;     /* being made; kept, so that reports allocate nothing */
     base_at *bases; /* in the file, oldest first */
     size_t n_bases, cap_bases;
@@ -244,38 +240,23 @@ static void note_base(journal *j, int64_t step, size_t offset)
     j->since_base = 0;
 }
 
-static status reopen(journal *j, error *err)
-{
-    if (j->fd >= 0)
-        close(j->fd);
-    j->fd = open(j->path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (j->fd < 0)
-        return FAIL(err, E_IO, "open '%s': %s", j->path, strerror(errno));
-    return OK;
-}
-
 /* A whole new file, which is synced then. Its bases are to be noted by the caller. */
 static status rewrite(journal *j, const buf *bytes, error *err)
 {
-    TRY(fs_write_atomic(j->path, bytes->data, bytes->size, err));
-    j->bytes = bytes->size;
-    j->unsynced = false;
+    TRY(appender_rewrite(&j->file, bytes, err));
     j->n_bases = j->since_base = 0;
-    return reopen(j, err);
+    return OK;
 }
 
-static status append(journal *j, error *err)
+static size_t bytes_of(const journal *j)
 {
-    status st = fs_write_all(j->fd, j->record.data, j->record.size, j->path, err);
-    if (st != OK) {
-        if (ftruncate(j->fd, (off_t)j->bytes) != 0)
-            error_prepend(err, "'%s' cannot be cut back to whole records", j->path);
-        return st;
-    }
-    j->bytes += j->record.size;
+    return (size_t)j->file.written + j->file.waiting.size;
+}
+
+static void append(journal *j)
+{
+    appender_put(&j->file, j->record.data, j->record.size);
     j->since_base++;
-    j->unsynced = true;
-    return OK;
 }
 
 /* --- taking it back --- */
@@ -354,9 +335,9 @@ status journal_open(const journal_place *place, const tally_sums *otherwise, jou
                     bool *ret_found, error *err)
 {
     journal *j = xcalloc(1, sizeof *j);
-    j->path = xstrdup(place->path);
+    j->file = (appender)APPENDER_INIT;
+    j->file.path = xstrdup(place->path);
     j->job_id = place->job_id;
-    j->fd = -1;
     status st = open_or_begin(j, place, otherwise, ret_found, err);
     if (st != OK)
         journal_close(&j);
@@ -369,18 +350,16 @@ void journal_close(journal **j)
 {
     if (!j || !*j)
         return;
-    if ((*j)->fd >= 0)
-        close((*j)->fd);
+    appender_close(&(*j)->file);
     buf_fini(&(*j)->record);
     free((*j)->bases);
-    free((*j)->path);
     free(*j);
     *j = NULL;
 }
 
 /* --- writing --- */
 
-status journal_report(journal *j, const slot_report *r, error *err)
+void journal_report(journal *j, const slot_report *r)
 {
     record_begin(&j->record);
     put(&j->record, (uint64_t)r->step, 8);
@@ -388,24 +367,26 @@ status journal_report(journal *j, const slot_report *r, error *err)
     put(&j->record, (uint64_t)r->examples, 8);
     put_metrics(&j->record, &r->metrics);
     record_end(&j->record, JOURNAL_REPORT);
-    return append(j, err);
+    bool is_first = !j->file.waiting.size;
+    append(j);
+    if (j->file.waiting.size && (is_first || r->step < j->oldest_waiting))
+        j->oldest_waiting = r->step;
 }
 
-status journal_closed(journal *j, int64_t step, error *err)
+void journal_closed(journal *j, int64_t step)
 {
     record_begin(&j->record);
     put(&j->record, (uint64_t)step, 8);
     record_end(&j->record, JOURNAL_CLOSED);
-    return append(j, err);
+    append(j);
 }
 
-status journal_base(journal *j, const tally_sums *base, error *err)
+void journal_base(journal *j, const tally_sums *base)
 {
-    size_t offset = j->bytes;
+    size_t offset = bytes_of(j);
     base_encode(&j->record, base);
-    TRY(append(j, err));
+    append(j);
     note_base(j, base->step, offset);
-    return OK;
 }
 
 size_t journal_since_base(const journal *j)
@@ -413,12 +394,24 @@ size_t journal_since_base(const journal *j)
     return j->since_base;
 }
 
+size_t journal_waiting(const journal *j)
+{
+    return j->file.waiting.size;
+}
+
+int64_t journal_oldest_waiting(const journal *j)
+{
+    return j->file.waiting.size ? j->oldest_waiting : INT64_MAX;
+}
+
+status journal_flush(journal *j, error *err)
+{
+    return appender_flush(&j->file, err);
+}
+
 status journal_sync(journal *j, error *err)
 {
-    if (j->unsynced && fdatasync(j->fd) != 0)
-        return FAIL(err, E_IO, "sync '%s': %s", j->path, strerror(errno));
-    j->unsynced = false;
-    return OK;
+    return appender_sync(&j->file, err);
 }
 
 status journal_trim(journal *j, int64_t step, error *err)
@@ -429,12 +422,16 @@ status journal_trim(journal *j, int64_t step, error *err)
     if (newest == 0)
         return OK;
     fs_map map;
-    TRY(fs_map_open(j->path, &map, err));
-    size_t from = j->bases[newest].offset;
+    TRY(appender_flush(&j->file, err));
+    TRY(fs_map_open(j->file.path, &map, err));
+    size_t from = j->bases[newest].offset, bytes = bytes_of(j);
     buf kept = BUF_INIT;
     file_head(j->job_id, &kept);
-    buf_add(&kept, map.data + from, j->bytes - from);
-    status st = rewrite(j, &kept, err);
+    status st = map.bytes < bytes ? FAIL(err, E_DISK, "'%s' is cut short", j->file.path) : OK;
+    if (st == OK) {
+        buf_add(&kept, map.data + from, bytes - from);
+        st = rewrite(j, &kept, err);
+    }
     for (size_t i = newest; st == OK && i < n_bases; i++)
         note_base(j, j->bases[i].step, j->bases[i].offset - from + FILE_HEAD);
     j->since_base = since_base;

@@ -10,7 +10,8 @@
  *     CLOSED   the step entered the books although reports were missing
  *
  * A record is written, with one write, before anything follows from it, so it outlives the master
- * whatever kills that. journal_sync makes it outlive the machine: before a checkpoint is committed,
+ * whatever kills that. Where the disk takes none, records wait in memory, in their order, until a flush
+ * works; whoever reported what waits must keep it as well (journal_oldest_waiting). journal_sync makes it outlive the machine: before a checkpoint is committed,
  * and about once a second. Half a record at the end, or a damaged one, ends the journal. A BASE
  * comes now and then; what lies before the newest one that a checkpoint needs is dropped once that
  * is committed (journal_trim). Opening and trimming make a new file, sync and rename it: a frozen
@@ -42,11 +43,16 @@ MUST_USE status journal_open(const journal_place *place, const tally_sums *other
                              bool *ret_found, error *err);
 void journal_close(journal **j);
 
-MUST_USE status journal_report(journal *j, const slot_report *r, error *err);
-MUST_USE status journal_closed(journal *j, int64_t step, error *err);
-MUST_USE status journal_base(journal *j, const tally_sums *base, error *err);
+void journal_report(journal *j, const slot_report *r);
+void journal_closed(journal *j, int64_t step);
+void journal_base(journal *j, const tally_sums *base);
 size_t journal_since_base(const journal *j); /* records written since the last one */
 
+/* Bytes that are not in the file yet; the lowest step that a report among them is of, INT64_MAX: none. */
+size_t journal_waiting(const journal *j);
+int64_t journal_oldest_waiting(const journal *j);
+/* Writes what waits. E_DISK, E_IO: it waits on. */
+MUST_USE status journal_flush(journal *j, error *err);
 MUST_USE status journal_sync(journal *j, error *err);
 /* A checkpoint at `step` is committed: what only older ones needed goes. */
 MUST_USE status journal_trim(journal *j, int64_t step, error *err);

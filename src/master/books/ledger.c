@@ -5,15 +5,14 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/base/log.h"
+#include "common/store/appender.h"
 #include "master/books/journal.h"
 #include "master/books/tally.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { BASE_EVERY = 1024 }; /* records of the journal */
 
@@ -23,8 +22,7 @@ struct ledger {
     journal *journal;
     ledger_totals totals;
     events *events;
-    FILE *lines;
-    char *lines_path;
+    appender lines; /* metrics.jsonl */
     int64_t line_told, event_told; /* these files tell of no later step yet */
     double begin_wall_s;           /* spent before we began, as metrics.jsonl tells, */
     int64_t begin_seen;            /* on so many examples */
@@ -57,9 +55,8 @@ static void note_line(ledger *l, const json_t *line)
 
 /* Keeps the lines of steps up to `step`; a line that is not ours ends the file, which is a new one:
  * a frozen master that thaws writes into the old. */
-static status lines_rewind(ledger *l, int64_t step, error *err)
+static status lines_rewind(ledger *l, const char *path, int64_t step, error *err)
 {
-    const char *path = l->lines_path;
     if (!fs_exists(path))
         return OK;
     buf text = BUF_INIT, kept = BUF_INIT;
@@ -99,32 +96,33 @@ static status events_begin(ledger *l, const char *folder, int64_t step, error *e
  * evaluators read committed checkpoints only, and nobody goes back beyond the newest of those. */
 static status files_open(ledger *l, int64_t step, error *err)
 {
-    l->lines_path = jobdir_file(l->o.dir, "metrics.jsonl");
-    TRY(lines_rewind(l, step, err));
-    l->lines = fopen(l->lines_path, "ae");
-    if (!l->lines)
-        return FAIL(err, E_IO, "open '%s': %s", l->lines_path, strerror(errno));
+    char *path = jobdir_file(l->o.dir, "metrics.jsonl");
+    status st = lines_rewind(l, path, step, err);
+    if (st == OK)
+        st = appender_open(&l->lines, path, false, err);
+    free(path);
+    TRY(st);
     char *folder = jobdir_events(l->o.dir, NULL);
-    status st = events_begin(l, folder, step, err);
+    st = events_begin(l, folder, step, err);
     free(folder);
     return st;
 }
 
-static status write_events(ledger *l, float rate, error *err)
+static void write_events(ledger *l, float rate)
 {
     const ledger_totals *t = &l->totals;
     for (size_t i = 0; i < t->last_step.n; i++) {
         const char *name = t->last_step.at[i].name;
         char tag[64];
         snprintf(tag, sizeof tag, "training/%s", name);
-        TRY(events_scalar(l->events, t->step, tag, (float)metric_result(&t->last_step, name), err));
+        events_scalar(l->events, t->step, tag, (float)metric_result(&t->last_step, name));
     }
-    TRY(events_scalar(l->events, t->step, "training/learning_rate", rate, err));
-    TRY(events_scalar(l->events, t->step, last_tag, (float)t->examples_per_s, err));
-    return events_flush(l->events, err);
+    events_scalar(l->events, t->step, "training/learning_rate", rate);
+    events_scalar(l->events, t->step, last_tag, (float)t->examples_per_s);
+    events_put(l->events);
 }
 
-static status write_line(const ledger *l, float rate, error *err)
+static void write_line(ledger *l, float rate)
 {
     const ledger_totals *t = &l->totals;
     json_t *line = json_pack("{sI sI sf sf sf sI}", "step", (json_int_t)t->step, "epoch",
@@ -138,12 +136,11 @@ static status write_line(const ledger *l, float rate, error *err)
     if (t->last_lost)
         json_object_set_new(line, "lost_slots", json_integer(t->last_lost));
     char *text = json_text(line);
+    size_t n = strlen(text);
     json_decref(line);
-    int n = fprintf(l->lines, "%s\n", text);
+    text[n] = '\n'; /* takes the place of the terminating zero */
+    appender_put(&l->lines, text, n + 1);
     free(text);
-    if (n < 0 || fflush(l->lines) != 0)
-        return FAIL(err, E_IO, "write '%s': %s", l->lines_path, strerror(errno));
-    return OK;
 }
 
 static bool is_told(const ledger *l, int64_t step)
@@ -153,17 +150,14 @@ static bool is_told(const ledger *l, int64_t step)
 }
 
 /* Of steps that come from the journal the files may tell already. */
-static status tell(ledger *l, error *err)
+static void tell(ledger *l)
 {
     int64_t step = l->totals.step;
     float rate = schedule_rate(&l->o.schedule, step - 1);
-    if (!is_told(l, step))
-        return OK;
-    if (step > l->line_told)
-        TRY(write_line(l, rate, err));
-    if (step > l->event_told)
-        TRY(write_events(l, rate, err));
-    return OK;
+    if (is_told(l, step) && step > l->line_told)
+        write_line(l, rate);
+    if (is_told(l, step) && step > l->event_told)
+        write_events(l, rate);
 }
 
 /* --- steps --- */
@@ -201,63 +195,62 @@ static void update_speed(ledger *l)
 }
 
 /* The sums now, and behind them once more what they do not hold yet: reading may begin here. */
-static status write_base(ledger *l, error *err)
+static void write_base(ledger *l)
 {
-    TRY(journal_base(l->journal, tally_sums_of(l->tally), err));
+    journal_base(l->journal, tally_sums_of(l->tally));
     slot_report r;
     for (size_t at = 0; tally_next_open(l->tally, &at, &r);)
-        TRY(journal_report(l->journal, &r, err));
-    return OK;
+        journal_report(l->journal, &r);
 }
 
 /* The oldest open step enters the books. */
-static status step_over(ledger *l, error *err)
+static void step_over(ledger *l)
 {
     update_totals(l);
     update_speed(l);
-    TRY(tell(l, err));
+    tell(l);
     size_t often = BASE_EVERY + 8 * (size_t)l->o.steps.per_step;
-    return journal_since_base(l->journal) < often ? OK : write_base(l, err);
+    if (journal_since_base(l->journal) >= often)
+        write_base(l);
 }
 
-static status close_step(ledger *l, error *err)
+static void close_step(ledger *l)
 {
-    TRY(journal_closed(l->journal, l->totals.step, err));
+    journal_closed(l->journal, l->totals.step);
     tally_advance(l->tally, true);
-    return step_over(l, err);
+    step_over(l);
 }
 
-static status advance(ledger *l, int64_t *ret_steps, error *err)
+static int64_t advance(ledger *l)
 {
-    for (; tally_advance(l->tally, false); ++*ret_steps)
-        TRY(step_over(l, err));
-    return OK;
+    int64_t done = 0;
+    for (; tally_advance(l->tally, false); done++)
+        step_over(l);
+    return done;
 }
 
-status ledger_report(ledger *l, const slot_report *r, int64_t *ret_steps, error *err)
+int64_t ledger_report(ledger *l, const slot_report *r)
 {
-    *ret_steps = 0;
     if (!tally_take(l->tally, r))
-        return OK; /* computed twice, of a rolled-back step, too far ahead, or nonsense */
-    TRY(journal_report(l->journal, r, err));
-    return advance(l, ret_steps, err);
+        return 0; /* computed twice, of a rolled-back step, too far ahead, or nonsense */
+    journal_report(l->journal, r);
+    return advance(l);
 }
 
-status ledger_settle(ledger *l, int64_t until, int64_t *ret_steps, error *err)
+int64_t ledger_settle(ledger *l, int64_t until)
 {
     char missing[128];
-    *ret_steps = 0;
+    int64_t done = 0;
     ledger_missing(l, missing, sizeof missing);
     if (l->totals.step < until)
         LOG_W("REPORTS_LOST", "step=%lld slots=%s%s: the weights have them, the metrics do not",
               (long long)l->totals.step, missing,
               l->totals.step + 1 < until ? ", and some of the steps that follow" : "");
     while (l->totals.step < until) {
-        TRY(close_step(l, err));
-        ++*ret_steps;
-        TRY(advance(l, ret_steps, err));
+        close_step(l);
+        done += 1 + advance(l);
     }
-    return OK;
+    return done;
 }
 
 /* --- life --- */
@@ -265,6 +258,7 @@ status ledger_settle(ledger *l, int64_t until, int64_t *ret_steps, error *err)
 static status take_record(void *user, const journal_record *r, error *err)
 {
     ledger *l = user;
+    (void)err;
     if (r->kind == JOURNAL_BASE && !l->tally)
         l->tally = tally_create(&l->o.steps, &r->base);
     if (r->kind == JOURNAL_REPORT)
@@ -272,7 +266,7 @@ static status take_record(void *user, const journal_record *r, error *err)
     bool anyway = r->kind == JOURNAL_CLOSED && r->report.step == tally_sums_of(l->tally)->step;
     for (; tally_advance(l->tally, anyway); anyway = false) {
         update_totals(l);
-        TRY(tell(l, err));
+        tell(l);
     }
     return OK;
 }
@@ -305,7 +299,7 @@ static status read_journal(ledger *l, int64_t saved, int64_t step, error *err)
     if (st == OK)
         st = journal_read(path, place.job_id, take_record, l, &end, err);
     if (st == OK && !l->tally)
-        st = FAIL(err, E_IO, "'%s' was changed while it was read", path);
+        st = FAIL(err, E_DISK, "'%s' was changed while it was read", path);
     free(path);
     if (st == OK)
         update_totals(l);
@@ -316,8 +310,8 @@ status ledger_open(const ledger_options *options, int64_t saved, int64_t step, l
                    error *err)
 {
     ledger *l = xcalloc(1, sizeof *l);
-    int64_t settled;
     l->o = *options;
+    l->lines = (appender)APPENDER_INIT;
     l->totals.first_loss = (double)NAN;
     l->start_us = l->mark_us = clock_us();
     status st = files_open(l, step, err);
@@ -326,7 +320,7 @@ status ledger_open(const ledger_options *options, int64_t saved, int64_t step, l
         st = read_journal(l, saved, step, err);
     /* a checkpoint waits for its reports; so they are lost with the journal alone */
     if (st == OK && l->totals.step < saved)
-        st = ledger_settle(l, saved, &settled, err);
+        ledger_settle(l, saved);
     if (st != OK) {
         ledger_close(&l);
         return st;
@@ -363,18 +357,35 @@ void ledger_close(ledger **l)
 {
     if (!l || !*l)
         return;
-    if ((*l)->lines)
-        fclose((*l)->lines);
+    appender_close(&(*l)->lines);
     events_close(&(*l)->events);
     journal_close(&(*l)->journal);
     tally_destroy(&(*l)->tally);
-    free((*l)->lines_path);
     free(*l);
     *l = NULL;
 }
 
+size_t ledger_waiting(const ledger *l)
+{
+    return journal_waiting(l->journal) + l->lines.waiting.size + events_waiting(l->events);
+}
+
+int64_t ledger_booked(const ledger *l)
+{
+    int64_t waiting = journal_oldest_waiting(l->journal);
+    return waiting < l->totals.step ? waiting : l->totals.step;
+}
+
+status ledger_flush(ledger *l, error *err)
+{
+    TRY(journal_flush(l->journal, err));
+    TRY(appender_flush(&l->lines, err));
+    return events_flush(l->events, err);
+}
+
 status ledger_sync(ledger *l, error *err)
 {
+    TRY(ledger_flush(l, err));
     return journal_sync(l->journal, err);
 }
 
@@ -382,8 +393,8 @@ status ledger_sync(ledger *l, error *err)
  * mount of Cloud Storage holds on this one what nobody has asked it to write. */
 status ledger_saved(ledger *l, int64_t step, error *err)
 {
-    if (fsync(fileno(l->lines)) != 0)
-        return FAIL(err, E_IO, "sync '%s': %s", l->lines_path, strerror(errno));
+    TRY(ledger_flush(l, err));
+    TRY(appender_sync(&l->lines, err));
     TRY(events_sync(l->events, err));
     return journal_trim(l->journal, step, err);
 }

@@ -54,16 +54,22 @@ void ledger_close(ledger **l);
  * answered to somebody. */
 MUST_USE status ledger_told(const jobdir *dir, int64_t *ret, error *err);
 
-/* One slot's report; one that is too far ahead of the oldest open step is left to be said again.
- * *ret_steps: how many steps became complete by it. */
-MUST_USE status ledger_report(ledger *l, const slot_report *r, int64_t *ret_steps, error *err);
+/* One slot's report; one that is too far ahead of the oldest open step is left to be said again. Returns how many
+ * steps became complete by it. */
+int64_t ledger_report(ledger *l, const slot_report *r);
 /* No report of a step before `until` will come any more: those open go into the books without what
- * is missing. */
-MUST_USE status ledger_settle(ledger *l, int64_t until, int64_t *ret_steps, error *err);
+ * is missing. The same. */
+int64_t ledger_settle(ledger *l, int64_t until);
 /* Steps before this one are in the weights, as far as reports tell: all parts were received at this
  * version by somebody. */
 int64_t ledger_applied(const ledger *l);
 
+/* What the disk does not take waits in memory, in bytes; all of it is told once it can be written. Reports
+ * of steps before ledger_booked outlive the master, whatever waits. */
+size_t ledger_waiting(const ledger *l);
+int64_t ledger_booked(const ledger *l);
+/* Writes what waits. E_DISK, E_IO: it waits on. */
+MUST_USE status ledger_flush(ledger *l, error *err);
 /* What was reported outlives the machine from now on. */
 MUST_USE status ledger_sync(ledger *l, error *err);
 /* A checkpoint at `step` is committed: nobody goes back beyond it. */

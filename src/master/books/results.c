@@ -13,8 +13,13 @@
 typedef struct epoch {
     int64_t number, step;           /* counted from 0; the version at its end */
     json_t *metrics;                /* what metrics_epoch_<n>.json holds */
-    bool evaluated;
 } epoch;
+
+/* What the epochs judged so far amount to. */
+typedef struct standing {
+    double best;
+    int64_t best_epoch, best_step, without_improvement;
+} standing;
 
 struct results {
     results_options o;
@@ -23,9 +28,7 @@ struct results {
     epoch *epochs;
     size_t n_epochs, cap_epochs, n_judged;
     int64_t begin;                  /* epochs done when we began */
-    int64_t best_epoch, best_step;
-    double best;
-    int64_t without_improvement;
+    standing standing;
     json_t *validation;             /* the newest evaluation */
 };
 
@@ -101,7 +104,7 @@ status results_open(const results_options *options, int64_t step, results **ret,
 {
     results *r = xcalloc(1, sizeof *r);
     r->o = *options;
-    r->best_step = r->best_epoch = -1;
+    r->standing = (standing){.best_epoch = -1, .best_step = -1};
     r->begin = step / steps_per_epoch(&options->steps);
     status st = metric_goal_parse(options->validation_metric, &r->metric, &r->better, err);
     if (st == OK)
@@ -153,7 +156,12 @@ status results_epoch(results *r, int64_t step, const metric_set *training, doubl
     json_t *metrics = json_pack("{sI sI sf}", "epoch", (json_int_t)number, "step", (json_int_t)step,
                                 "training_duration_s", wall_s);
     put_metrics(metrics, "training", training);
-    return write_epoch(r, epoch_add(r, number, step, metrics), err);
+    status st = write_epoch(r, &(epoch){.number = number, .metrics = metrics}, err);
+    if (st == OK)
+        epoch_add(r, number, step, metrics);
+    else
+        json_decref(metrics);
+    return st;
 }
 
 static status load_flat(const results *r, int64_t step, float **ret, error *err)
@@ -193,14 +201,14 @@ static status export_model(const results *r, int64_t step, const char *file, cha
 static status save_best(const results *r, const epoch *e, error *err)
 {
     char *dir = jobdir_file(r->o.dir, "best");
-    status st = fs_mkdirs(dir, err);
+    status st = fs_mkdir(dir, 1, err);
     free(dir);
     TRY(st);
     TRY(export_model(r, e->step, "best/model.safetensors", NULL, err));
     return jobdir_write_json(r->o.dir, "best/metrics.json", e->metrics, err);
 }
 
-static void put_validation(results *r, epoch *e, const json_t *evaluation)
+static void put_validation(epoch *e, const json_t *evaluation, int64_t best_epoch)
 {
     static const char *const keys[] = {"loss", "accuracy", "perplexity"};
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
@@ -210,12 +218,10 @@ static void put_validation(results *r, epoch *e, const json_t *evaluation)
         if (value)
             json_object_set(e->metrics, key, value);
     }
-    json_object_set_new(e->metrics, "best_epoch", json_integer(r->best_epoch));
+    json_object_set_new(e->metrics, "best_epoch", json_integer(best_epoch));
 }
 
-/* Epochs are judged in their order: a strictly better value is the best. One that is not finite
- * (null in JSON) is never better. */
-static status judge(results *r, epoch *e, error *err)
+static status read_evaluation(const results *r, const epoch *e, json_t **ret, error *err)
 {
     char *path = evaluation_file(r, e->step);
     json_t *evaluation = NULL;
@@ -223,26 +229,44 @@ static status judge(results *r, epoch *e, error *err)
     free(path);
     TRY(st);
     const json_t *value = json_object_get(evaluation, r->metric);
-    if (!json_is_number(value) && !json_is_null(value)) {
-        json_decref(evaluation);
-        return FAIL(err, E_CONFIG, "trainer.validation_metric: the evaluation has no '%s'", r->metric);
+    if (json_is_number(value) || json_is_null(value)) {
+        *ret = evaluation;
+        return OK;
     }
-    double x = json_number_value(value);
+    json_decref(evaluation);
+    return FAIL(err, E_CONFIG, "trainer.validation_metric: the evaluation has no '%s'", r->metric);
+}
+
+/* A strictly better value is the best. One that is not finite (null in JSON) is never better. */
+static standing compare(const results *r, const epoch *e, const json_t *value)
+{
+    double x = json_number_value(value), best = r->standing.best;
     bool improved = json_is_number(value) &&
-                    (r->best_step < 0 || (r->better > 0 ? x > r->best : x < r->best));
-    r->without_improvement = improved ? 0 : r->without_improvement + 1;
-    if (improved) {
-        r->best = x;
-        r->best_epoch = e->number;
-        r->best_step = e->step;
+                    (r->standing.best_step < 0 || (r->better > 0 ? x > best : x < best));
+    standing s = r->standing;
+    s.without_improvement++;
+    return improved ? (standing){.best = x, .best_epoch = e->number, .best_step = e->step} : s;
+}
+
+/* Epochs are judged in their order. What cannot be written is judged again. */
+static status judge(results *r, epoch *e, error *err)
+{
+    json_t *evaluation = NULL;
+    TRY(read_evaluation(r, e, &evaluation, err));
+    standing now = compare(r, e, json_object_get(evaluation, r->metric));
+    put_validation(e, evaluation, now.best_epoch);
+    status st = write_epoch(r, e, err);
+    if (st == OK && now.best_step == e->step && checkpoint_is_there(r->o.dir, e->step))
+        st = save_best(r, e, err);
+    if (st != OK) {
+        json_decref(evaluation);
+        return st;
     }
     json_decref(r->validation);
     r->validation = evaluation;
-    e->evaluated = true;
+    r->standing = now;
     r->n_judged++;
-    put_validation(r, e, evaluation);
-    TRY(write_epoch(r, e, err));
-    return improved && checkpoint_is_there(r->o.dir, e->step) ? save_best(r, e, err) : OK;
+    return OK;
 }
 
 status results_poll(results *r, bool *ret_stop, error *err)
@@ -256,7 +280,7 @@ status results_poll(results *r, bool *ret_stop, error *err)
         else
             r->n_judged++; /* its checkpoint could not be written */
     }
-    *ret_stop = r->o.patience > 0 && r->without_improvement >= r->o.patience;
+    *ret_stop = r->o.patience > 0 && r->standing.without_improvement >= r->o.patience;
     return OK;
 }
 
@@ -282,7 +306,7 @@ int64_t results_next_judged(const results *r)
 
 int64_t results_best_step(const results *r)
 {
-    return r->best_step;
+    return r->standing.best_step;
 }
 
 /* The newest evaluation there is, of the final step if it came. */
@@ -377,11 +401,11 @@ static status write_metrics(const results *r, const json_t *summary, error *err)
 {
     json_t *m = r->n_epochs ? json_deep_copy(r->epochs[r->n_epochs - 1].metrics) : json_object();
     json_object_set(m, "training_duration_s", json_object_get(summary, "wall_s"));
-    if (r->best_step >= 0) {
+    if (r->standing.best_step >= 0) {
         char key[96];
         snprintf(key, sizeof key, "best_validation_%s", r->metric);
-        json_object_set_new(m, key, json_real(r->best));
-        json_object_set_new(m, "best_epoch", json_integer(r->best_epoch));
+        json_object_set_new(m, key, json_real(r->standing.best));
+        json_object_set_new(m, "best_epoch", json_integer(r->standing.best_epoch));
     }
     status st = jobdir_write_json(r->o.dir, "metrics.json", m, err);
     json_decref(m);
@@ -400,5 +424,6 @@ status results_finish(results *r, const results_end *end, error *err)
     if (st == OK)
         st = jobdir_write_json(r->o.dir, "summary.json", summary, err);
     json_decref(summary);
+    jobdir_tidy(r->o.dir);
     return st;
 }

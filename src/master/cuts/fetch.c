@@ -92,7 +92,7 @@ status fetches_begin(fetches *f, const shard_report *r, const char *dir, error *
     if (strchr(r->file, '/') || strlen(r->file) >= sizeof(((fetch *)0)->file))
         return FAIL(err, E_PROTOCOL, "ps.%d: '%s' is no name of a shard", r->server, r->file);
     char *folder = jobdir_file(f->dir, "%s", dir);
-    status st = fs_mkdirs(folder, err);
+    status st = fs_mkdir(folder, 2, err);
     free(folder);
     TRY(st);
     fetch *one = xcalloc(1, sizeof *one);
@@ -105,7 +105,7 @@ status fetches_begin(fetches *f, const shard_report *r, const char *dir, error *
     one->beside = fs_beside(one->path);
     one->fd = open(one->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (one->fd < 0) {
-        st = FAIL(err, E_IO, "create '%s': %s", one->path, strerror(errno));
+        st = fs_fail(err, "create", one->path);
         fetch_free(one);
         return st;
     }
@@ -136,13 +136,13 @@ static status complete(fetch *one, error *err)
         return FAIL(err, E_DATA, "%s: came with SHA-256 %.16s..., ps.%d wrote %.16s...", one->path, digest,
                     one->report.server, one->sha256);
     if (fsync(one->fd) != 0)
-        return FAIL(err, E_IO, "sync '%s': %s", one->path, strerror(errno));
+        return fs_fail(err, "sync", one->path);
     int closed = close(one->fd);
     one->fd = -1;
     if (closed != 0)
-        return FAIL(err, E_IO, "close '%s': %s", one->path, strerror(errno));
+        return fs_fail(err, "close", one->path);
     if (rename(one->beside, one->path) != 0)
-        return FAIL(err, E_IO, "rename to '%s': %s", one->path, strerror(errno));
+        return fs_fail(err, "rename to", one->path);
     free(one->beside);
     one->beside = NULL;
     return OK;

@@ -32,6 +32,7 @@ struct saver {
     int64_t last_us;                /* when that was, or when we began */
     bool hurry, hurried;            /* asked for; announced */
     int64_t hurried_version;
+    uint64_t again;                 /* how often the last version's cut has failed */
     int64_t unevaluated;            /* the first epoch end that waits for its evaluation; -1: none */
 };
 
@@ -103,14 +104,16 @@ static void order_of(const saver *s, const open_cut *c, cut_order *ret)
              s->o.lineage);
 }
 
-static uint32_t id_of(int64_t version)
+/* Another one each time a version is cut again: servers know those they have written. */
+static uint32_t id_of(const saver *s, int64_t version)
 {
-    return (uint32_t)(version % UINT32_MAX) + 1;
+    static const uint64_t far = 0x9e3779b1; /* from the ids of other versions */
+    return (uint32_t)(((uint64_t)version + s->again * far) % UINT32_MAX) + 1;
 }
 
 static void cut_begin(saver *s, open_cut *c, int64_t version, bool planned, cut_order *ret)
 {
-    *c = (open_cut){.used = true, .planned = planned, .id = id_of(version), .version = version,
+    *c = (open_cut){.used = true, .planned = planned, .id = id_of(s, version), .version = version,
                     .batches = -1, .margin = FIRST_MARGIN};
     c->shards = xcalloc((size_t)s->o.n_servers, sizeof *c->shards);
     order_of(s, c, ret);
@@ -224,7 +227,7 @@ bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
         return true;
     }
     c->version = version;
-    c->id = id_of(version);
+    c->id = id_of(s, version);
     for (int32_t i = 0; i < s->o.n_servers; i++) {
         free(c->shards[i].file);
         c->shards[i] = (manifest_shard){.file = NULL};
@@ -392,6 +395,24 @@ int64_t saver_fail(saver *s, uint32_t id)
     s->last_us = clock_us();
     cut_close(s, c);
     return version;
+}
+
+void saver_discard(const saver *s, int64_t version)
+{
+    if (open_at((saver *)(uintptr_t)s, version))
+        return;
+    checkpoint_discard(s->o.dir, version, s->o.lineage);
+    sweeper_go(s->sweeper);
+}
+
+bool saver_again(saver *s, cut_order *ret)
+{
+    open_cut *c = open_at(s, s->o.total) ? NULL : free_cut(s);
+    if (!c)
+        return false;
+    s->again++;
+    cut_begin(s, c, s->o.total, true, ret);
+    return true;
 }
 
 int64_t saver_last(const saver *s)

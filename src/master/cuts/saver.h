@@ -37,7 +37,8 @@ typedef struct saver_options {
 } saver_options;
 
 typedef struct cut_order {
-    uint32_t id;                    /* a pure function of the version: the next master means the same */
+    uint32_t id;                    /* a pure function of the version, and of how often that was cut
+                                     * before: the next master means the same */
     int64_t version;
     char dir[64];                   /* inside the job dir */
     uint32_t replaces;              /* the cut it takes the place of; 0: none */
@@ -98,9 +99,12 @@ int64_t saver_written(const saver *s, uint32_t *ret_id);
 /* Commits that one: the checkpoint exists. E_IO or E_DATA: then the cut has failed. */
 MUST_USE status saver_commit(saver *s, int64_t best_step, error *err);
 
-/* There will be no checkpoint of this cut: its version; -1: there is no such cut. What was written
- * of it goes with the next commit behind it, when no server writes there any more. */
+/* There will be no checkpoint of this cut: its version; -1: there is no such cut. */
 int64_t saver_fail(saver *s, uint32_t id);
+/* Frees the room of what was written of that version, unless a cut of it is open. */
+void saver_discard(const saver *s, int64_t version);
+/* The last version is cut once more. False: such a cut is open. */
+bool saver_again(saver *s, cut_order *ret);
 
 int64_t saver_last(const saver *s);                 /* newest committed, begin if none */
 int64_t saver_batches(const saver *s);              /* applied at that cut */

@@ -74,17 +74,17 @@ int64_t summaries_order(summaries *s, int64_t step, int64_t total)
     return version;
 }
 
-static status write_all(summaries *s, events *e, error *err)
+static void write_all(summaries *s, events *e)
 {
     for (int32_t i = 0; i < s->flat->n_tensors; i++) {
         char tag[256];
         snprintf(tag, sizeof tag, "weights/%s", s->flat->tensors[i].name);
-        TRY(events_add_histogram(e, s->ordered, tag, s->weights[i], err));
+        events_add_histogram(e, s->ordered, tag, s->weights[i]);
         snprintf(tag, sizeof tag, "gradients/%s", s->flat->tensors[i].name);
         if (s->flat->tensors[i].kind == TENSOR_TRAINABLE)
-            TRY(events_add_histogram(e, s->ordered, tag, s->gradients[i], err));
+            events_add_histogram(e, s->ordered, tag, s->gradients[i]);
     }
-    return events_flush(e, err);
+    events_put(e);
 }
 
 status summaries_take(summaries *s, events *e, int64_t version, const Wire__Histogram *m, error *err)
@@ -98,5 +98,7 @@ status summaries_take(summaries *s, events *e, int64_t version, const Wire__Hist
             TRY(events_histogram_merge(one->gradient ? s->gradients[t] : s->weights[t],
                                        one->packed.data, one->packed.len, err));
     }
-    return --s->missing ? OK : write_all(s, e, err);
+    if (--s->missing == 0)
+        write_all(s, e);
+    return OK;
 }

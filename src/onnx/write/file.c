@@ -26,7 +26,7 @@ static status fill(const Onnx__ModelProto *model, FILE *to, const char *path, er
     sink s = {.base = {.append = append}, .to = to};
     protobuf_c_message_pack_to_buffer(&model->base, &s.base);
     if (fflush(to) != 0 || ferror(to) || fsync(fileno(to)) != 0)
-        return FAIL(err, E_IO, "write '%s': %s", path, strerror(errno));
+        return fs_fail(err, "write", path);
     return OK;
 }
 
@@ -42,13 +42,13 @@ status file_write_model(const Onnx__ModelProto *model, const char *path, error *
     status st = OK;
     FILE *to = fopen(beside, "we");
     if (!to)
-        st = FAIL(err, E_IO, "create '%s': %s", path, strerror(errno));
+        st = fs_fail(err, "create", path);
     if (st == OK)
         st = fill(model, to, path, err);
     if (to && fclose(to) != 0 && st == OK)
-        st = FAIL(err, E_IO, "write '%s': %s", path, strerror(errno));
+        st = fs_fail(err, "write", path);
     if (st == OK && rename(beside, path) != 0)
-        st = FAIL(err, E_IO, "rename to '%s': %s", path, strerror(errno));
+        st = fs_fail(err, "rename to", path);
     if (st != OK)
         remove(beside);
     free(beside);

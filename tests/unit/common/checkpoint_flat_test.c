@@ -113,7 +113,7 @@ static void test_half_of_one_does_not_count(void **state)
         size_t n = 0;
         assert_int_equal(trained_write_shards(&t, d, (trained_save){7, 1, 2, 1}, &m, NULL), OK);
         moves_left = moves;
-        assert_int_equal(checkpoint_commit(d, 1, &m, NULL), E_IO);
+        assert_int_equal(checkpoint_commit(d, 1, &m, NULL), E_DISK);
         assert_int_equal(checkpoint_list(d, &steps, &n, NULL), OK);
         assert_int_equal(n, 0);
         free(steps);

@@ -405,7 +405,7 @@ static int fill_a_disk(const char *mounted)
     if (jobdir_open(mounted, &d, NULL) != OK ||
         trained_commit(&t, d, (trained_save){1, 1, 2, 1}, NULL) != OK)
         goto out;
-    if (trained_commit(&t, d, (trained_save){2, 1, 2, 1}, &err) != E_IO ||
+    if (trained_commit(&t, d, (trained_save){2, 1, 2, 1}, &err) != E_DISK ||
         !strstr(err.text, "No space left on device") ||
         !strstr(err.text, "step-000000002.tmp.1/ps-"))
         goto out;

@@ -55,10 +55,10 @@ static void write_events(const char *dir)
     events *e = NULL;
     assert_int_equal(events_open(dir, &e, NULL), OK);
     for (int64_t t = 1; t <= STEPS; t++) {
-        assert_int_equal(events_scalar(e, t, "loss", (float)t, NULL), OK);
-        assert_int_equal(events_scalar(e, t, "rate", (float)t, NULL), OK);
+        events_scalar(e, t, "loss", (float)t);
+        events_scalar(e, t, "rate", (float)t);
         if (t % 4 == 2)
-            assert_int_equal(events_add_histogram(e, t - 2, "weights", h, NULL), OK);
+            events_add_histogram(e, t - 2, "weights", h);
     }
     events_close(&e);
     events_histogram_destroy(&h);

@@ -145,7 +145,7 @@ static void test_a_living_master_is_not(void **state)
     int ready, ask;
     pid_t child = hold(request, lives, &ready, &ask);
     char *expected = xasprintf("in use by process %ld on ", (long)child);
-    jobdir_refused(request, E_USAGE, expected);
+    jobdir_refused(request, E_BUSY, expected);
     free(expected);
     end_holder(child, ready, ask);
     config_destroy(&c);
@@ -181,7 +181,7 @@ static void test_one_follower(void **state)
     char codes[2];
     for (int i = 0; i < 2; i++)
         assert_int_equal(read(ends[0], &codes[i], 1), 1);
-    assert_true(codes[0] == '0' + E_USAGE || codes[1] == '0' + E_USAGE);
+    assert_true(codes[0] == '0' + E_BUSY || codes[1] == '0' + E_BUSY);
     assert_true(codes[0] == '0' || codes[1] == '0');
     close(ends[0]);
     close(ends[1]);

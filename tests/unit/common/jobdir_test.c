@@ -375,9 +375,9 @@ static void test_two_masters(void **state)
     assert_int_equal(read(ready[0], &ok, 1), 1);
     assert_int_equal(ok, 1);
     char *expected = xasprintf("in use by process %ld on ", (long)child);
-    jobdir_refused(request, E_USAGE, expected);
+    jobdir_refused(request, E_BUSY, expected);
     request.force = true;
-    jobdir_refused(request, E_USAGE, expected);
+    jobdir_refused(request, E_BUSY, expected);
     assert_true(has(path, "job.json"));
     request.force = false;
     jobdir *looker = NULL;

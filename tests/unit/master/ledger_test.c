@@ -48,14 +48,11 @@ static metric_set metrics_of(int64_t step, uint32_t slot)
 
 static int64_t report(ledger *l, int64_t step, uint32_t slot)
 {
-    error err = ERROR_INIT;
-    int64_t done = -1;
     slot_report r = {.step = step,
                      .slot = slot,
                      .examples = steps_slot(&job, step, slot).n,
                      .metrics = metrics_of(step, slot)};
-    must(ledger_report(l, &r, &done, &err), &err);
-    return done;
+    return ledger_report(l, &r);
 }
 
 static void report_steps(ledger *l, int64_t from, int64_t to)
@@ -173,13 +170,12 @@ static void what_does_not_count_is_ignored(void **state)
     report_steps(l, 0, 2);
     assert_int_equal(report(l, 0, 1), 0);  /* of a step that is over */
     assert_int_equal(report(l, 10, 0), 0); /* nonsense */
-    int64_t done = -1;
     slot_report r = {.step = 2, .slot = 2, .examples = 4, .metrics = metrics_of(2, 0)};
-    assert_int_equal(ledger_report(l, &r, &done, NULL), OK); /* it has slots 0 and 1 */
+    assert_int_equal(ledger_report(l, &r), 0); /* it has slots 0 and 1 */
     r.slot = 0;
-    assert_int_equal(ledger_report(l, &r, &done, NULL), OK);
+    assert_int_equal(ledger_report(l, &r), 0);
     r = (slot_report){.step = 2, .examples = 99, .metrics = metrics_of(1, 3)};
-    assert_int_equal(ledger_report(l, &r, &done, NULL), OK); /* computed twice */
+    assert_int_equal(ledger_report(l, &r), 0); /* computed twice */
     assert_int_equal(report(l, 2, 1), 1);
     metric_set sum = step_sum(2);
     check_same(&ledger_totals_of(l)->last_step, &sum);
@@ -192,18 +188,14 @@ static void what_does_not_count_is_ignored(void **state)
 static void lost_reports_are_given_up(void **state)
 {
     (void)state;
-    error err = ERROR_INIT;
     books b = books_make();
     ledger *l = ledger_at(&b, 0, 100);
     report(l, 0, 0);
     report_steps(l, 1, 4);
     assert_int_equal(ledger_totals_of(l)->step, 0);
     assert_int_equal(ledger_applied(l), 3);
-    int64_t done = -1;
-    must(ledger_settle(l, 0, &done, &err), &err);
-    assert_int_equal(done, 0);
-    must(ledger_settle(l, 1, &done, &err), &err);
-    assert_int_equal(done, 4); /* and those behind it */
+    assert_int_equal(ledger_settle(l, 0), 0);
+    assert_int_equal(ledger_settle(l, 1), 4); /* and those behind it */
     assert_int_equal(ledger_totals_of(l)->step, 4);
     assert_int_equal(ledger_totals_of(l)->lost, 3);
     assert_int_equal(ledger_totals_of(l)->last_lost, 0);
@@ -221,12 +213,10 @@ static void what_is_lost_is_marked(void **state)
     error err = ERROR_INIT;
     books b = books_make();
     ledger *l = ledger_at(&b, 0, 1);
-    int64_t done = -1;
     report_steps(l, 0, 1);
     report(l, 1, 0);
     report(l, 1, 2);
-    must(ledger_settle(l, 3, &done, &err), &err);
-    assert_int_equal(done, 2);
+    assert_int_equal(ledger_settle(l, 3), 2);
     assert_int_equal(ledger_totals_of(l)->lost, 4); /* the third step has two slots */
     ledger_close(&l);
     char *text = books_text(&b, "metrics.jsonl"), *second = strchr(text, '\n') + 1,

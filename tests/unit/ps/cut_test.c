@@ -26,6 +26,7 @@ static void check_goes_on(int32_t n, int32_t n_next)
 {
     char *job = folder_file("job-%d-%d", n, n_next);
     char *dir = xasprintf("%s/checkpoints/step-%09d.tmp.1", job, AT);
+    assert_int_equal(fs_mkdirs(job, NULL), OK);
     village v, next;
     village_make(&v, shape_large(3), n, 0, NULL);
     for (int64_t step = 0; step < END; step++) {

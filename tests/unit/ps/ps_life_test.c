@@ -97,9 +97,9 @@ static void test_a_signal(void **state)
     server_fini(s);
 }
 
-static void check_bad_setup(Wire__Setup *m, const char *why)
+/* The master that says that SETUP; where it names a declaration, the server's own. */
+static peer say_setup_of(server *s, Wire__Setup *m)
 {
-    server *s = server_start(NULL);
     peer master = peer_dial(s, s->tcp);
     say_hello(&master, ROLE_MASTER, s->config, NULL);
     hear(&master, WIRE_WELCOME);
@@ -109,6 +109,14 @@ static void check_bad_setup(Wire__Setup *m, const char *why)
         m->declaration = &declaration;
     m->dir_token = (char *)(uintptr_t)jobdir_token(s->dir);
     say_proto(&master, (wire_head){.type = WIRE_SETUP, .job_id = JOB_ID, .era = ERA}, &m->base);
+    wire_declaration_clear(&declaration);
+    return master;
+}
+
+static void check_bad_setup(Wire__Setup *m, const char *why)
+{
+    server *s = server_start(NULL);
+    peer master = say_setup_of(s, m);
     hear(&master, WIRE_FAILED);
     const Wire__Stop *failed = (const Wire__Stop *)master.message;
     assert_int_equal(failed->status, server_end(s));
@@ -117,7 +125,6 @@ static void check_bad_setup(Wire__Setup *m, const char *why)
     assert_int_not_equal(s->outcome, OK);
     if (!strstr(s->error.text, why))
         fail_msg("'%s' does not say '%s'", s->error.text, why);
-    wire_declaration_clear(&declaration);
     peer_close(&master);
     server_fini(s);
 }
@@ -149,10 +156,27 @@ static void test_setups_that_cannot_be(void **state)
     m = good;
     m.batches_per_step = (int64_t)1 << 32;
     check_bad_setup(&m, "SETUP: a field is out of range");
-    m = good;
+}
+
+/* Others may see in the job dir what is not there yet for this host: the master is asked for it. */
+static void test_a_checkpoint_out_of_sight(void **state)
+{
+    (void)state;
+    Wire__Declaration any = WIRE__DECLARATION__INIT;
+    Wire__Setup m = WIRE__SETUP__INIT;
+    m.declaration = &any;
+    m.servers = 1;
+    m.batch_size = 2;
+    m.batches_per_step = 4;
     m.step = 7;
     m.restore_dir = (char *)(uintptr_t) "checkpoints/step-000000007";
-    check_bad_setup(&m, "restore step 7: ");
+    server *s = server_start(NULL);
+    peer master = say_setup_of(s, &m);
+    hear(&master, WIRE_LOAD);
+    say_stop(&master, E_PREEMPTED, "preempted");
+    assert_int_equal(server_end(s), E_PREEMPTED);
+    peer_close(&master);
+    server_fini(s);
 }
 
 static void test_no_master_comes(void **state)
@@ -195,6 +219,7 @@ int main(void)
         cmocka_unit_test(test_the_master_stops_it),
         cmocka_unit_test(test_a_signal),
         cmocka_unit_test(test_setups_that_cannot_be),
+        cmocka_unit_test(test_a_checkpoint_out_of_sight),
         cmocka_unit_test(test_no_master_comes),
         cmocka_unit_test(test_left_at_once),
     };

@@ -1,0 +1,121 @@
+/*
+ * A job dir that cannot be written: no room, a used up quota, a disk that fails, a folder that was moved
+ * away. Training goes on meanwhile, as long as what is to be written fits into memory; then workers are
+ * held. All of it is tried again, later each time, until trainer.disk_timeout.
+ */
+#include "master/state.h"
+
+#include "common/base/clock.h"
+#include "common/base/fs.h"
+#include "common/base/log.h"
+
+#include <stdio.h>
+
+enum { MOST_WAITING = 1 << 20 }; /* bytes of books in memory, before workers are held */
+
+bool master_disk_is_well(const master *m)
+{
+    return !m->disk.since_us;
+}
+
+static void note(master *m, const char *why)
+{
+    disk_wait *d = &m->disk;
+    d->failed = true;
+    snprintf(d->why, sizeof d->why, "%s", why);
+    if (d->since_us)
+        return;
+    d->since_us = clock_us();
+    d->spoken = (wait){0};
+    patience_begin(&d->again, d->since_us);
+    LOG_W("DISK", "%s: it is tried again, for %.0f s at most", why,
+          master_option(m, "trainer.disk_timeout"));
+}
+
+status master_disk(master *m, status st, const error *why, error *err)
+{
+    error gone = ERROR_INIT;
+    if (st == OK)
+        return OK;
+    if (fs_is_cause(st) && jobdir_check_there(m->o->dir, &gone) != OK)
+        note(m, gone.text); /* whatever it is that could not be written */
+    else if (st == E_DISK)
+        note(m, why->text);
+    else
+        return FAIL(err, st, "%s", why->text);
+    return OK;
+}
+
+static status flush_books(master *m, error *err)
+{
+    error why = ERROR_INIT;
+    return master_disk(m, ledger_flush(m->ledger, &why), &why, err);
+}
+
+static status try_again(master *m, error *err)
+{
+    error why = ERROR_INIT;
+    m->disk.failed = false;
+    TRY(master_disk(m, jobdir_check_there(m->o->dir, &why), &why, err));
+    if (!m->disk.failed && m->phase == SETUP)
+        TRY(master_try_begin(m, err));
+    if (!m->disk.failed && m->ledger)
+        TRY(flush_books(m, err));
+    if (!m->disk.failed && m->phase >= RUN)
+        TRY(master_commit(m, err));
+    if (!m->disk.failed && m->phase >= RUN)
+        TRY(master_stop_early(m, err));
+    if (!m->disk.failed && m->disk.owes_last)
+        master_order_last_cut(m); /* it is well once that is committed */
+    return m->disk.failed ? OK : master_try_finish(m, err);
+}
+
+static void say(master *m, int64_t now_us)
+{
+    double waited;
+    size_t kept = m->ledger ? ledger_waiting(m->ledger) : 0;
+    if (wait_speaks(&m->disk.spoken, now_us, m->disk.since_us,
+                    master_option(m, "distributed.wait_warning"), &waited))
+        LOG_W("WAIT", "for=disk since=%.1fs at_most=%.0fs bytes_kept=%zu%s: %s", waited,
+              master_option(m, "trainer.disk_timeout"), kept,
+              m->disk.pauses ? " workers=held" : "", m->disk.why);
+}
+
+/* What waits in memory is bounded: then no step is begun any more. */
+static void hold_workers(master *m)
+{
+    disk_wait *d = &m->disk;
+    bool pauses = m->phase == RUN && ledger_waiting(m->ledger) > MOST_WAITING;
+    if (pauses && !d->pauses)
+        LOG_W("HELD", "workers wait: %zu bytes of the books are in memory, and the disk takes none: %s",
+              ledger_waiting(m->ledger), d->why);
+    d->pauses = pauses;
+}
+
+static void note_well(master *m, int64_t now_us)
+{
+    LOG_I("DISK", "all is written, after=%.1fs", (double)(now_us - m->disk.since_us) / SECOND_US);
+    m->disk = (disk_wait){0};
+}
+
+status master_watch_disk(master *m, int64_t now_us, error *err)
+{
+    disk_wait *d = &m->disk;
+    if (master_disk_is_well(m) && m->ledger && ledger_waiting(m->ledger))
+        TRY(flush_books(m, err));
+    if (master_disk_is_well(m))
+        return OK;
+    hold_workers(m);
+    say(m, now_us);
+    if (patience_ends(&d->again, now_us)) {
+        TRY(try_again(m, err));
+        if (!d->failed && !d->owes_last && !d->owes_start) {
+            note_well(m, now_us);
+            return OK;
+        }
+    }
+    double waited = (double)(now_us - d->since_us) / SECOND_US;
+    if (waited < master_option(m, "trainer.disk_timeout"))
+        return OK;
+    return FAIL(err, E_DISK, "after %.0f s the job dir still cannot be written: %s", waited, d->why);
+}

@@ -21,14 +21,16 @@ typedef enum auto_pad {
 /* CONV, CONV_BWD_DATA, CONV_BWD_WEIGHTS: x [N,C,spatial...], w [M,C/group,kernel...].
  * CONV_TRANSPOSE: x [N,C,spatial...], w [C,M/group,kernel...] */
 typedef struct conv_attr {
-    int64_t strides[SPATIAL], dilations[SPATIAL];       /* 0: 1 */
+    int64_t kernel[SPATIAL];            /* 0: as the weights have it; the rule puts that there */
+    int64_t strides[SPATIAL], dilations[SPATIAL];
     int64_t pads[2 * SPATIAL];
     auto_pad auto_pad;
-    int64_t group;                      /* 0: 1 */
+    int64_t group;
     graph_shape x, w;                   /* backward ops: the shape to produce */
     bool with_bias;                     /* CONV_BWD_WEIGHTS: output 1 is wanted */
     int64_t output_padding[SPATIAL];    /* CONV_TRANSPOSE */
-    int64_t output_shape[SPATIAL];      /* CONV_TRANSPOSE: 0: follows from the pads */
+    int64_t output_shape[SPATIAL];      /* CONV_TRANSPOSE: 0: follows from the pads. Where pads can
+                                         * say it too, they do behind the rule */
 } conv_attr;
 
 /* MAX_POOL, AVERAGE_POOL, LP_POOL and their gradients (GLOBAL_AVERAGE_POOL's is
@@ -38,7 +40,7 @@ typedef struct pool_attr {
     auto_pad auto_pad;
     bool whole_plane;                   /* is the kernel: ONNX's GlobalMaxPool, GlobalLpPool */
     bool ceil_mode, count_include_pad;
-    int64_t p;                          /* LP_POOL: the norm's; 0: 2 */
+    int64_t p;                          /* LP_POOL: the norm's */
     bool indices, column_major;         /* MAX_POOL: output 2 is wanted, in this order */
     graph_shape x;                      /* backward ops: the shape to produce */
 } pool_attr;

@@ -18,14 +18,18 @@ typedef enum attr_type {
     ATTR_BOOL,  /* bool; 0 or 1 in ONNX */
     ATTR_NOT,   /* bool, the opposite of ONNX's: drop_dims of keepdims */
     ATTR_AXIS,  /* int32_t, of input 0: in a node 0 .. rank-1 */
+    ATTR_WORD,  /* an enum or a bool, whose values are the places of ONNX's words */
+    ATTR_SIZES, /* int64_t [SPATIAL]: a number for each axis of input 0 behind batch and channels */
+    ATTR_PADS,  /* int64_t [2 * SPATIAL]: before each of these axes, then behind each */
 } attr_type;
 
 typedef struct attr_field {
     const char *name; /* as ONNX spells it; NULL: the end */
     attr_type type;
-    size_t at;        /* in the struct */
-    double otherwise; /* the default, ONNX's */
+    size_t at, bytes; /* in the struct */
+    double otherwise; /* the default, ONNX's; of a list that of each number */
     double least, most;
+    const char *words; /* of an ATTR_WORD: "linear|bilinear nearest", the second is an old name */
 } attr_field;
 
 /* A field of a struct, and one with bounds. */
@@ -33,17 +37,39 @@ typedef struct attr_field {
     ATTR_WITHIN(type, field, name, kind, otherwise, -__builtin_inf(), __builtin_inf())
 #define ATTR_WITHIN(type, field, name, kind, otherwise, least, most)                               \
     {                                                                                              \
-        name, kind, offsetof(type, field), otherwise, least, most                                  \
+        name, kind, offsetof(type, field), sizeof(((type *)0)->field), otherwise, least, most,     \
+            NULL                                                                                   \
+    }
+/* A field that ONNX writes as a word; its values count from 0 as the words do. */
+#define ATTR_CHOICE(type, field, name, words, otherwise)                                           \
+    {                                                                                              \
+        name, ATTR_WORD, offsetof(type, field), sizeof(((type *)0)->field), otherwise,             \
+            -__builtin_inf(), __builtin_inf(), words                                               \
     }
 
 /* Sets all fields of attr to their defaults. `fields` may be NULL: there are none. */
 void schema_set_defaults(const attr_field *fields, void *attr);
 
-/* One field, as ONNX has its value: a float of an ATTR_FLOAT, an integer of the others. */
+/* One field, as ONNX has its value: a float of an ATTR_FLOAT, an integer of the others, which of an
+ * ATTR_WORD is the word's place. */
 void schema_set_float(const attr_field *f, void *attr, float value);
 void schema_set_int(const attr_field *f, void *attr, int64_t value);
 float schema_float(const attr_field *f, const void *attr);
 int64_t schema_int(const attr_field *f, const void *attr);
+
+/* The place of a word, by any of its names; -1 if it is none. And the name of the one at a place, in
+ * `ret` of SCHEMA_WORD bytes; false behind the last one. */
+enum { SCHEMA_WORD = 32 };
+int64_t schema_word_at(const attr_field *f, const char *word);
+bool schema_word(const attr_field *f, int64_t at, char ret[SCHEMA_WORD]);
+
+/* The numbers of a list, and how many of them there are where input 0 has that rank. */
+int64_t *schema_list(const attr_field *f, void *attr);
+bool schema_is_list(const attr_field *f);
+int32_t schema_length(const attr_field *f, int32_t rank);
+
+/* Whether the field has its default, a list in all of its numbers. */
+bool schema_is_default(const attr_field *f, const void *attr);
 
 /* Completes and checks the fields of a node that is being added. E_CONFIG names the field. */
 MUST_USE status schema_complete(const graph *g, const graph_node *n, error *err);

@@ -192,7 +192,8 @@ status net_conv(net *n, const char *name, const conv_layer *l, error *err)
     graph_shape weight = {4, {l->filters, channels / l->groups, l->kernel, l->kernel}};
     graph_val in[3] = {n->end};
     TRY(weight_and_bias(n, name, weight, l->bias, in + 1, err));
-    conv_attr attr = {.strides = {l->stride, l->stride}, .group = l->groups};
+    conv_attr attr = {
+        .strides = {l->stride, l->stride}, .dilations = {1, 1}, .group = l->groups};
     conv_pads(l, attr.pads);
     return append(n, OP_CONV, name, in, 3, &attr, err);
 }
@@ -205,6 +206,7 @@ status net_conv3d(net *n, const char *name, const conv3d_layer *l, error *err)
     for (int i = 0; i < SPATIAL; i++) {
         weight.dim[2 + i] = l->kernel[i];
         attr.strides[i] = l->stride[i];
+        attr.dilations[i] = 1;
         attr.pads[i] = attr.pads[SPATIAL + i] = l->padding[i];
     }
     graph_val in[3] = {n->end};
@@ -306,6 +308,7 @@ static pool_attr pool_attributes(const pool_layer *l)
     return (pool_attr){
         .kernel = {l->kernel, l->kernel},
         .strides = {l->stride, l->stride},
+        .dilations = {1, 1},
         .pads = {l->padding, l->padding, l->padding, l->padding},
         .count_include_pad = true,
     };

@@ -63,8 +63,9 @@ bool call_knows(const call *c, const char *name); /* has any version of the oper
 bool call_flag(call *c, const char *name);        /* false where none has */
 /* At most `most`; -1 when absent and there is no default. */
 int32_t call_ints(call *c, const char *name, int64_t *ret, int32_t most);
-/* All fields of the attributes of a graph's operator (graph/schema.h). */
-void call_fields(call *c, graph_op op, void *ret_attr);
+/* All fields of the attributes of a graph's operator (graph/schema.h), as the node says them, or as
+ * they are where it does not; the rest of them is zero. */
+MUST_USE status call_fields(call *c, graph_op op, void *ret_attr, error *err);
 /* What it says makes no difference here. */
 void call_ignore(call *c, const char *name);
 /* Does the node keep to its schema, and stands each attribute that belongs to a function for one

@@ -149,7 +149,7 @@ static status refuse(const graph *g, const bool *needed, error *err)
     buf names = BUF_INIT;
     for (int32_t i = 0; i < graph_n_nodes(g); i++) {
         const graph_node *n = graph_node_at(g, i);
-        if (node_is_needed(n, needed) && !write_of(n->op))
+        if (node_is_needed(n, needed) && !write_of(n))
             buf_addf(&names, "%s'%s' (%s)", names.size ? ", " : "", n->name,
                      graph_op_of(n->op)->name);
     }
@@ -164,7 +164,7 @@ static status add_nodes(maker *m, const bool *needed, error *err)
     for (int32_t i = 0; i < graph_n_nodes(m->g); i++) {
         const graph_node *n = graph_node_at(m->g, i);
         if (node_is_needed(n, needed))
-            TRY(write_of(n->op)(m, n, err));
+            TRY(write_of(n)(m, n, err));
     }
     return OK;
 }

@@ -11,6 +11,7 @@
 #include "numeric/support_lane.h"
 #include "numeric/support_reference.h"
 #include "numeric/support_tested.h"
+#include "support/window_attrs.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -33,33 +34,48 @@ typedef struct conv_case {
 } conv_case;
 
 static const conv_case cases[] = {
-    {"3x3", OP_CONV, {4, {2, 16, 6, 7}}, {4, {32, 16, 3, 3}}, 32, .attr = {.pads = {1, 1, 1, 1}}},
+    {"3x3",
+     OP_CONV,
+     {4, {2, 16, 6, 7}},
+     {4, {32, 16, 3, 3}},
+     32,
+     .attr = {DENSE, .group = 1, .pads = {1, 1, 1, 1}}},
     {"stride 2, odd channels",
      OP_CONV,
      {4, {2, 3, 9, 9}},
      {4, {19, 3, 3, 3}},
      19,
-     .attr = {.strides = {2, 2}}},
-    {"groups", OP_CONV, {4, {1, 8, 5, 5}}, {4, {12, 4, 3, 3}}, 12, .attr = {.group = 2}},
-    {"signals", OP_CONV, {3, {2, 5, 11}}, {3, {7, 5, 3}}, 7, .attr = {.dilations = {2}}},
+     .attr = {DENSE, .group = 1, .strides = {2, 2}}},
+    {"groups",
+     OP_CONV,
+     {4, {1, 8, 5, 5}},
+     {4, {12, 4, 3, 3}},
+     12,
+     .attr = {DENSE, .group = 2}},
+    {"signals",
+     OP_CONV,
+     {3, {2, 5, 11}},
+     {3, {7, 5, 3}},
+     7,
+     .attr = {DENSE, .group = 1, .dilations = {2}}},
     {"videos",
      OP_CONV,
      {5, {1, 16, 4, 5, 5}},
      {5, {16, 16, 3, 1, 1}},
      16,
-     .attr = {.pads = {1, 0, 0, 1, 0, 0}}},
+     .attr = {DENSE, .group = 1, .pads = {1, 0, 0, 1, 0, 0}}},
     {"transposed",
      OP_CONV_TRANSPOSE,
      {4, {2, 16, 3, 4}},
      {4, {16, 8, 2, 2}},
      8,
-     .attr = {.strides = {2, 2}}},
+     .attr = {DENSE, .group = 1, .strides = {2, 2}}},
     {"Relu and 1x1 behind",
      OP_CONV,
      {4, {2, 16, 6, 7}},
      {4, {20, 16, 3, 3}},
      20,
-     .attr = {.pads = {1, 1, 1, 1}},
+     .attr = {DENSE, .group = 1, .pads = {1, 1, 1, 1}},
      .behind = 19},
 };
 
@@ -89,7 +105,7 @@ static graph_val relu_and_conv(graph *g, graph_val y, const conv_case *c)
     must(graph_add_1(g, OP_ADD, "shifted", (graph_val[]){y, shift}, 2, NULL, &shifted, &err), &err);
     must(graph_add_1(g, OP_RELU, "positive", &shifted, 1, NULL, &positive, &err), &err);
     graph_val w = source(g, "v", &(graph_shape){4, {c->behind, c->maps, 1, 1}});
-    must(graph_add_1(g, OP_CONV, "behind", (graph_val[]){positive, w}, 2, &(conv_attr){0}, &ret,
+    must(graph_add_1(g, OP_CONV, "behind", (graph_val[]){positive, w}, 2, &CONV_ATTR(), &ret,
                      &err),
          &err);
     return ret;

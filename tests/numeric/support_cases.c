@@ -2,6 +2,7 @@
 
 #include "common/base/rng.h"
 #include "numeric/support_lane.h"
+#include "support/window_attrs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -131,7 +132,7 @@ static graph_val enter_frame(graph *g, const op_case *c, case_frame frame, bool 
         graph_shape weights = filter(x->shape.rank, x->shape.dim[1], FRAME_CHANNELS, 3);
         graph_val in[] = {add_source(g, "before.x", images, DT_F32, param),
                           add_source(g, "before.w", weights, DT_F32, param)};
-        return add_node(g, OP_CONV, "before", in, 2, &(conv_attr){.auto_pad = PAD_SAME_UPPER});
+        return add_node(g, OP_CONV, "before", in, 2, &CONV_ATTR(.auto_pad = PAD_SAME_UPPER));
     }
     graph_val v = add_source(g, "x0", x->shape, x->type, param && has_gradient(c, 0));
     if (frame == FRAME_BARE)

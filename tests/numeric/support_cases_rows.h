@@ -3,6 +3,7 @@
 #define TEQUIO_TESTS_NUMERIC_SUPPORT_CASES_ROWS_H
 
 #include "numeric/support_cases.h"
+#include "support/window_attrs.h"
 
 #include <stddef.h>
 
@@ -98,8 +99,8 @@
         .name = #ID " " what, .op = OP_##ID, .n_in = n, __VA_ARGS__                                \
     }
 #define IN(...)      .in = {__VA_ARGS__}
-#define CONV_(...)   .attr = ATTR(conv_attr, __VA_ARGS__)
-#define POOL(...)    .attr = ATTR(pool_attr, __VA_ARGS__)
+#define CONV_(...)   .attr = &CONV_ATTR(__VA_ARGS__)
+#define POOL(...)    .attr = &POOL_ATTR(__VA_ARGS__)
 #define AXIS(a)      .attr = ATTR(axis_attr, .axis = a)
 #define GEMM_(...)   .attr = ATTR(gemm_attr, __VA_ARGS__)
 #define LOSS(...)    .attr = ATTR(sce_attr, __VA_ARGS__)

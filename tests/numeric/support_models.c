@@ -3,6 +3,7 @@
 #include "common/base/detmath.h"
 #include "common/base/rng.h"
 #include "graph/attrs.h"
+#include "support/window_attrs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,7 @@ static graph_val add_conv(graph *g, const char *name, graph_val x, int64_t out, 
     int64_t in = graph_value_at(g, x)->shape.dim[1];
     graph_val operands[] = {
         x, add_param(g, joined(g, name, "weight"), kind, (graph_shape){4, {out, in, 3, 3}})};
-    return add_node(g, OP_CONV, name, operands, 2, &(conv_attr){.pads = {1, 1, 1, 1}});
+    return add_node(g, OP_CONV, name, operands, 2, &CONV_ATTR(.pads = {1, 1, 1, 1}));
 }
 
 static graph_val add_norm(graph *g, const char *name, graph_val x)
@@ -98,7 +99,7 @@ static graph_val add_images(graph *g, const model_size *s, graph_val x)
     graph_val branch = add_norm(g, "norm2", add_conv(g, "conv2", h, s->maps, second));
     h = add_node(g, OP_ADD, "residual", (graph_val[]){branch, h}, 2, NULL);
     h = add_unary(g, OP_RELU, "relu2", h, NULL);
-    h = add_unary(g, OP_MAX_POOL, "pool", h, &(pool_attr){.kernel = {2, 2}, .strides = {2, 2}});
+    h = add_unary(g, OP_MAX_POOL, "pool", h, &POOL_ATTR(.kernel = {2, 2}, .strides = {2, 2}));
     return add_unary(g, OP_FLATTEN, "flat", h, &(axis_attr){.axis = 1});
 }
 

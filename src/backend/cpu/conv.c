@@ -43,16 +43,15 @@ static status operand(backend_program *p, const graph_shape *s, bool bf16, const
 
 /* Which type is multiplied, input 0 says. */
 static status describe(backend_program *p, const cpu_node *n, conv_result result,
-                       const graph_shape *x, const graph_shape *w, const graph_shape *y,
                        conv_layouts *ret, error *err)
 {
-    const conv_attr *a = n->node->attr;
     bool bf16 = node_factor_form(n, 0) == FACTOR_BF16;
-    TRY(window_make(w->dim + 2, a->strides, a->pads, a->dilations, x, y, &ret->window, err));
-    graph_shape grouped, bias = {.rank = 1, .dim = {w->dim[0]}};
-    grouped_shape(w, a->group ? a->group : 1, &grouped);
-    TRY(operand(p, x, bf16 && result != MAKES_X, &ret->x, err));
-    TRY(operand(p, y, bf16 && result != MAKES_Y, &ret->y, err));
+    window w = window_of(p->g, n->node);
+    graph_shape grouped, bias = {.rank = 1, .dim = {w.w.dim[0]}};
+    ret->window = window_shim(&w);
+    grouped_shape(&w.w, ((const conv_attr *)n->node->attr)->group, &grouped);
+    TRY(operand(p, &w.x, bf16 && result != MAKES_X, &ret->x, err));
+    TRY(operand(p, &w.y, bf16 && result != MAKES_Y, &ret->y, err));
     TRY(operand(p, &grouped, bf16 && result != MAKES_W, &ret->w, err));
     TRY(layout_plain(p, &grouped, &ret->w_view, err));
     return layout_plain(p, &bias, &ret->b, err);
@@ -103,8 +102,7 @@ static status run_conv(const cpu_node *n, const cpu_call *c, error *err)
 status cpu_plan_conv(backend_program *p, cpu_node *n, error *err)
 {
     conv_layouts l;
-    TRY(describe(p, n, MAKES_Y, &node_in(n, 0)->shape, &node_in(n, 1)->shape,
-                 &node_out(n, 0)->shape, &l, err));
+    TRY(describe(p, n, MAKES_Y, &l, err));
     shim_primitive *conv;
     TRY(shim_conv(p->shim, &l.window, l.x, l.w, node_in(n, 2) ? l.b : NULL, l.y, &conv, err));
     conv_state_new(p, n, conv);
@@ -130,8 +128,7 @@ static status plan_to_data(backend_program *p, cpu_node *n, bool plain, conv_sta
                            error *err)
 {
     conv_layouts l;
-    TRY(describe(p, n, MAKES_X, &node_out(n, 0)->shape, &node_in(n, 1)->shape,
-                 &node_in(n, 0)->shape, &l, err));
+    TRY(describe(p, n, MAKES_X, &l, err));
     if (plain)
         TRY(layout_plain(p, &node_out(n, 0)->shape, &l.x, err));
     shim_primitive *conv;
@@ -208,7 +205,7 @@ status cpu_plan_conv_bwd_weights(backend_program *p, cpu_node *n, error *err)
 {
     const conv_attr *a = n->node->attr;
     conv_layouts l;
-    TRY(describe(p, n, MAKES_W, &node_in(n, 0)->shape, &a->w, &node_in(n, 1)->shape, &l, err));
+    TRY(describe(p, n, MAKES_W, &l, err));
     bool with_bias = a->with_bias && node_out(n, 1);
     shim_primitive *conv;
     TRY(shim_conv_bwd_weights(p->shim, &l.window, l.x, l.w, with_bias ? l.b : NULL, l.y, &conv,

@@ -8,8 +8,9 @@
 #include <string.h>
 
 typedef struct lp_state {
-    window_plane plane;
-    int64_t p, n_planes;
+    window window;
+    int64_t p, n_in, n_out; /* elements of a plane */
+    int64_t n_planes;
 } lp_state;
 
 typedef struct lp_task {
@@ -21,19 +22,19 @@ typedef struct lp_task {
 static void pool_planes(int64_t begin, int64_t end, void *arg)
 {
     const lp_task *t = arg;
-    const window_plane *plane = &t->s->plane;
+    const lp_state *s = t->s;
     for (int64_t i = begin; i < end; i++) {
-        const float *x = t->x + i * plane->n_in;
-        for (int64_t o = 0; o < plane->n_out; o++) {
-            window_taps w = window_taps_at(plane, o);
+        const float *x = t->x + i * s->n_in;
+        for (int64_t o = 0; o < s->n_out; o++) {
+            window_taps w = window_taps_at(&s->window, o);
             double sum = 0.0;
             for (int64_t a = 0; a < w.count[0]; a++)
                 for (int64_t b = 0; b < w.count[1]; b++)
                     for (int64_t c = 0; c < w.count[2]; c++) {
                         int64_t at = w.first + a * w.step[0] + b * w.step[1] + c * w.step[2];
-                        sum += lp_term(x[at], t->s->p);
+                        sum += lp_term(x[at], s->p);
                     }
-            t->out[i * plane->n_out + o] = lp_root(sum, t->s->p);
+            t->out[i * s->n_out + o] = lp_root(sum, s->p);
         }
     }
 }
@@ -52,14 +53,14 @@ static void spread(const lp_state *s, const window_taps *w, const float *x, floa
 static void spread_planes(int64_t begin, int64_t end, void *arg)
 {
     const lp_task *t = arg;
-    const window_plane *plane = &t->s->plane;
+    const lp_state *s = t->s;
     for (int64_t i = begin; i < end; i++) {
-        float *dx = t->out + i * plane->n_in;
-        memset(dx, 0, (size_t)plane->n_in * sizeof *dx);
-        for (int64_t o = 0; o < plane->n_out; o++) {
-            window_taps w = window_taps_at(plane, o);
-            int64_t at = i * plane->n_out + o;
-            spread(t->s, &w, t->x + i * plane->n_in, t->y[at], t->dy[at], dx);
+        float *dx = t->out + i * s->n_in;
+        memset(dx, 0, (size_t)s->n_in * sizeof *dx);
+        for (int64_t o = 0; o < s->n_out; o++) {
+            window_taps w = window_taps_at(&s->window, o);
+            int64_t at = i * s->n_out + o;
+            spread(s, &w, t->x + i * s->n_in, t->y[at], t->dy[at], dx);
         }
     }
 }
@@ -84,17 +85,15 @@ static status run_lp_pool_bwd(const cpu_node *n, const cpu_call *c, error *err)
 
 status cpu_plan_lp_pool(backend_program *p, cpu_node *n, error *err)
 {
-    bool forward = n->node->op == OP_LP_POOL;
-    const pool_attr *a = n->node->attr;
-    const graph_shape *x = forward ? &node_in(n, 0)->shape : &node_in(n, 1)->shape;
-    const graph_shape *y = forward ? &node_out(n, 0)->shape : &node_in(n, 0)->shape;
-    shim_window w;
-    TRY(window_make(a->kernel, a->strides, a->pads, a->dilations, x, y, &w, err));
     lp_state *s = arena_alloc(p->arena, sizeof *s);
-    s->plane = window_plane_of(&w, x, y);
-    s->p = a->p;
-    s->n_planes = x->dim[0] * x->dim[1];
-    n->body = forward ? run_lp_pool : run_lp_pool_bwd;
+    window w = window_of(p->g, n->node);
+    (void)err;
+    *s = (lp_state){.window = w,
+                    .p = ((const pool_attr *)n->node->attr)->p,
+                    .n_in = window_volume(w.in),
+                    .n_out = window_volume(w.out),
+                    .n_planes = w.x.dim[0] * w.x.dim[1]};
+    n->body = n->node->op == OP_LP_POOL ? run_lp_pool : run_lp_pool_bwd;
     n->state = s;
     return OK;
 }

@@ -21,17 +21,6 @@ typedef struct hanging_pool {
     size_t scaled_at; /* backward: where in the scratch the scaled gradient lies */
 } hanging_pool;
 
-static status window_of(const cpu_node *n, const graph_shape *x, const graph_shape *y,
-                        shim_window *ret, error *err)
-{
-    if (n->node->op == OP_GLOBAL_AVERAGE_POOL) {
-        const int64_t zeros[2 * SPATIAL] = {0};
-        return window_make(x->dim + 2, zeros, zeros, zeros, x, y, ret, err);
-    }
-    const pool_attr *a = n->node->attr;
-    return window_make(a->kernel, a->strides, a->pads, a->dilations, x, y, ret, err);
-}
-
 static shim_pooling kind_of(const cpu_node *n)
 {
     if (n->node->op == OP_MAX_POOL || n->node->op == OP_MAX_POOL_BWD)
@@ -53,7 +42,8 @@ static status run_pool(const cpu_node *n, const cpu_call *c, error *err)
 
 typedef struct index_pool {
     shim_primitive *pool;
-    window_plane plane;
+    window window;
+    int64_t n_in, n_out; /* elements of a plane */
     int64_t n_planes;
     bool column_major;
 } index_pool;
@@ -79,13 +69,13 @@ static int64_t find_largest(const float *x, const window_taps *t)
 }
 
 /* Element `at` of a plane, counted with its first axis running fastest. */
-static int64_t by_columns(const window_plane *p, int64_t at)
+static int64_t by_columns(const window *w, int64_t at)
 {
-    int64_t ret = 0, elements = p->n_in;
-    for (int i = SHIM_SPATIAL - 1; i >= 0; i--) {
-        elements /= p->in[i];
-        ret += at % p->in[i] * elements;
-        at /= p->in[i];
+    int64_t ret = 0, elements = window_volume(w->in);
+    for (int i = SPATIAL - 1; i >= 0; i--) {
+        elements /= w->in[i];
+        ret += at % w->in[i] * elements;
+        at /= w->in[i];
     }
     return ret;
 }
@@ -93,13 +83,13 @@ static int64_t by_columns(const window_plane *p, int64_t at)
 static void index_planes(int64_t begin, int64_t end, void *arg)
 {
     const index_task *t = arg;
-    const window_plane *p = &t->s->plane;
+    const index_pool *s = t->s;
     for (int64_t i = begin; i < end; i++) {
-        for (int64_t o = 0; o < p->n_out; o++) {
-            window_taps taps = window_taps_at(p, o);
-            int64_t at = find_largest(t->x + i * p->n_in, &taps);
-            t->indices[i * p->n_out + o] =
-                i * p->n_in + (t->s->column_major ? by_columns(p, at) : at);
+        for (int64_t o = 0; o < s->n_out; o++) {
+            window_taps taps = window_taps_at(&s->window, o);
+            int64_t at = find_largest(t->x + i * s->n_in, &taps);
+            t->indices[i * s->n_out + o] =
+                i * s->n_in + (s->column_major ? by_columns(&s->window, at) : at);
         }
     }
 }
@@ -117,44 +107,33 @@ static status run_index_pool(const cpu_node *n, const cpu_call *c, error *err)
 }
 
 /* How many elements of the window at place `o` of axis i lie in image or padding. */
-static int64_t count_axis(const shim_window *w, const pool_attr *a, const graph_shape *x, int i,
-                          int64_t o)
+static int64_t count_axis(const window *w, int i, int64_t o)
 {
-    int64_t end = x->dim[2 + i] + a->pads[i] + a->pads[w->rank + i], count = 0;
+    int64_t end = w->in[i] + w->begin[i] + w->end[i], count = 0;
     for (int64_t k = 0; k < w->kernel[i]; k++)
         count += o * w->stride[i] + k * w->dilation[i] < end;
     return count;
 }
 
 /* NULL: every window counts whole. */
-static hanging_pool *find_overhang(backend_program *p, const cpu_node *n, const shim_window *w,
-                                   const graph_shape *x, const graph_shape *y)
+static hanging_pool *find_overhang(backend_program *p, const cpu_node *n, const window *w)
 {
-    if (kind_of(n) != SHIM_POOL_MEAN_PADDED)
+    bool hangs = w->overhang[0] > 0 || w->overhang[1] > 0 || w->overhang[2] > 0;
+    if (kind_of(n) != SHIM_POOL_MEAN_PADDED || !hangs)
         return NULL;
-    const pool_attr *a = n->node->attr;
-    bool hangs = false;
-    hanging_pool h = {.n_out = 1, .n_planes = y->dim[0] * y->dim[1]};
-    for (int i = 0; i < w->rank; i++) {
-        hangs |= w->end[i] > a->pads[w->rank + i];
-        h.n_out *= y->dim[2 + i];
-    }
-    if (!hangs)
-        return NULL;
-    float *factor = arena_alloc(p->arena, (size_t)h.n_out * sizeof *factor);
-    for (int64_t o = 0; o < h.n_out; o++) {
-        int64_t whole = 1, counted = 1, rest = o;
-        for (int i = w->rank - 1; i >= 0; i--) {
-            whole *= w->kernel[i];
-            counted *= count_axis(w, a, x, i, rest % y->dim[2 + i]);
-            rest /= y->dim[2 + i];
+    hanging_pool *h = arena_alloc(p->arena, sizeof *h);
+    int64_t whole = window_volume(w->kernel), n_out = window_volume(w->out);
+    float *factor = arena_alloc(p->arena, (size_t)n_out * sizeof *factor);
+    for (int64_t o = 0; o < n_out; o++) {
+        int64_t counted = 1, rest = o;
+        for (int i = SPATIAL - 1; i >= 0; i--) {
+            counted *= count_axis(w, i, rest % w->out[i]);
+            rest /= w->out[i];
         }
         factor[o] = (float)whole / (float)counted;
     }
-    h.factor = factor;
-    hanging_pool *ret = arena_alloc(p->arena, sizeof *ret);
-    *ret = h;
-    return ret;
+    *h = (hanging_pool){.factor = factor, .n_out = n_out, .n_planes = w->y.dim[0] * w->y.dim[1]};
+    return h;
 }
 
 static void scale_planes(const hanging_pool *h, const float *from, float *to)
@@ -189,18 +168,17 @@ static status plan_hanging_pool(backend_program *p, cpu_node *n, const shim_wind
 
 static status plan_forward(backend_program *p, cpu_node *n, error *err)
 {
-    const graph_shape *x = &node_in(n, 0)->shape, *y = &node_out(n, 0)->shape;
-    shim_window w;
-    TRY(window_of(n, x, y, &w, err));
-    hanging_pool *hanging = find_overhang(p, n, &w, x, y);
+    window moves = window_of(p->g, n->node);
+    shim_window w = window_shim(&moves);
+    hanging_pool *hanging = find_overhang(p, n, &moves);
     if (hanging)
         return plan_hanging_pool(p, n, &w, hanging, err);
     const shim_layout *src = p->layout[n->node->in[0]], *dst;
     bool training = n->node->op == OP_MAX_POOL && node_out(n, 1);
     bool indices = n->node->op == OP_MAX_POOL && node_out(n, 2);
     if (indices)
-        TRY(layout_plain(p, x, &src, err));
-    TRY(layout_any(p, y, &dst, err));
+        TRY(layout_plain(p, &moves.x, &src, err));
+    TRY(layout_any(p, &moves.y, &dst, err));
     shim_primitive *pool;
     TRY(shim_pool(p->shim, kind_of(n), &w, src, dst, training, &pool, err));
     n->body = run_pool;
@@ -211,8 +189,10 @@ static status plan_forward(backend_program *p, cpu_node *n, error *err)
     if (indices) {
         index_pool *s = arena_alloc(p->arena, sizeof *s);
         *s = (index_pool){.pool = pool,
-                          .plane = window_plane_of(&w, x, y),
-                          .n_planes = x->dim[0] * x->dim[1],
+                          .window = moves,
+                          .n_in = window_volume(moves.in),
+                          .n_out = window_volume(moves.out),
+                          .n_planes = moves.x.dim[0] * moves.x.dim[1],
                           .column_major = ((const pool_attr *)n->node->attr)->column_major};
         n->body = run_index_pool;
         n->state = s;
@@ -285,10 +265,9 @@ static status plan_mean_bwd(backend_program *p, cpu_node *n, const shim_window *
 
 static status plan_backward(backend_program *p, cpu_node *n, error *err)
 {
-    const graph_shape *x = &node_out(n, 0)->shape, *y = &node_in(n, 0)->shape;
-    shim_window w;
-    TRY(window_of(n, x, y, &w, err));
-    hanging_pool *hanging = find_overhang(p, n, &w, x, y);
+    window moves = window_of(p->g, n->node);
+    shim_window w = window_shim(&moves);
+    hanging_pool *hanging = find_overhang(p, n, &moves);
     if (hanging)
         return plan_hanging_bwd(p, n, &w, hanging, err);
     shim_primitive *pool;

@@ -5,12 +5,14 @@
 #include "graph/ops/conv_shape.h"
 #include "graph/ops/emit.h"
 
+static const attr_field fields[] = {CONV_FIELDS, {0}};
+
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
 {
     const graph_shape *w = rule_shape(g, n, 1);
     TRY(conv_type(g, n, &ret_dtype[0], err));
-    TRY(conv_shape(n, rule_shape(g, n, 0), w, conv_complete(n), ret_shape, err));
+    TRY(conv_shape(n, rule_shape(g, n, 0), w, (conv_attr *)n->attr, ret_shape, err));
     if (rule_has(n, 2)) {
         TRY(rule_type_is(g, n, 2, ret_dtype[0], err));
         TRY(rule_expect(g, n, 2, "the bias", &(graph_shape){.rank = 1, .dim = {w->dim[0]}}, err));
@@ -48,15 +50,10 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return OK;
 }
 
-const graph_op_info graph_op_conv = {
-    OP_ROW(CONV),   .name = "Conv", .attr_bytes = sizeof(conv_attr),
-    .infer = infer, .grad = grad,   .flops = flops,
-};
-
 static status infer_data(const graph *g, const graph_node *n, graph_shape *ret_shape,
                          dtype *ret_dtype, error *err)
 {
-    conv_attr *a = conv_complete(n);
+    conv_attr *a = (conv_attr *)n->attr;
     graph_shape y;
     TRY(conv_type(g, n, &ret_dtype[0], err));
     TRY(conv_shape(n, &a->x, rule_shape(g, n, 1), a, &y, err));
@@ -70,15 +67,10 @@ static double flops_data(const graph *g, const graph_node *n)
     return conv_flops(g, n->in[0], rule_shape(g, n, 1));
 }
 
-const graph_op_info graph_op_conv_bwd_data = {
-    OP_ROW(CONV_BWD_DATA), .name = "ConvBwdData", .attr_bytes = sizeof(conv_attr),
-    .infer = infer_data,   .flops = flops_data,
-};
-
 static status infer_weights(const graph *g, const graph_node *n, graph_shape *ret_shape,
                             dtype *ret_dtype, error *err)
 {
-    conv_attr *a = conv_complete(n);
+    conv_attr *a = (conv_attr *)n->attr;
     graph_shape y;
     TRY(rule_product(g, n, 0, 1, &ret_dtype[0], err));
     TRY(conv_shape(n, rule_shape(g, n, 0), &a->w, a, &y, err));
@@ -95,7 +87,14 @@ static double flops_weights(const graph *g, const graph_node *n)
     return conv_flops(g, n->in[1], &((const conv_attr *)n->attr)->w);
 }
 
-const graph_op_info graph_op_conv_bwd_weights = {
-    OP_ROW(CONV_BWD_WEIGHTS), .name = "ConvBwdWeights", .attr_bytes = sizeof(conv_attr),
-    .infer = infer_weights,   .flops = flops_weights,
-};
+/* clang-format off */
+#define ROW(ID, name_, onnx, rule, gradient, count)                                                \
+    const graph_op_info graph_op_##name_ = {                                                       \
+        OP_ROW(ID), .name = onnx, .attr_bytes = sizeof(conv_attr), .fields = fields,               \
+        .infer = rule, .grad = gradient, .flops = count,                                           \
+    };
+
+ROW(CONV, conv, "Conv", infer, grad, flops)
+ROW(CONV_BWD_DATA, conv_bwd_data, "ConvBwdData", infer_data, NULL, flops_data)
+ROW(CONV_BWD_WEIGHTS, conv_bwd_weights, "ConvBwdWeights", infer_weights, NULL, flops_weights)
+/* clang-format on */

@@ -4,17 +4,6 @@
 
 #include <inttypes.h>
 
-conv_attr *conv_complete(const graph_node *n)
-{
-    conv_attr *a = (conv_attr *)n->attr;
-    for (int32_t i = 0; i < SPATIAL; i++) {
-        a->strides[i] = a->strides[i] ? a->strides[i] : 1;
-        a->dilations[i] = a->dilations[i] ? a->dilations[i] : 1;
-    }
-    a->group = a->group ? a->group : 1;
-    return a;
-}
-
 status conv_type(const graph *g, const graph_node *n, dtype *ret, error *err)
 {
     if (!dtype_is_half(rule_type(g, n, 0)) || rule_type(g, n, 1) != DT_F32)
@@ -26,7 +15,7 @@ status conv_type(const graph *g, const graph_node *n, dtype *ret, error *err)
 status conv_check_weights(const graph_node *n, const graph_shape *x, const graph_shape *w,
                           error *err)
 {
-    const conv_attr *a = n->attr;
+    conv_attr *a = (conv_attr *)n->attr;
     int32_t spatial = x->rank - 2;
     if (spatial < 1 || spatial > SPATIAL)
         return rule_fail(n, err, "the input %s must be [batch,channels] and 1 to 3 spatial axes",
@@ -39,6 +28,14 @@ status conv_check_weights(const graph_node *n, const graph_shape *x, const graph
     if (a->group < 1 || w->dim[0] % a->group != 0)
         return rule_fail(n, err, "the weights %s cannot be dealt to %" PRId64 " groups", SHAPE(w),
                          a->group);
+    for (int32_t i = 0; i < spatial; i++) {
+        if (a->kernel[i] != 0 && a->kernel[i] != w->dim[2 + i])
+            return rule_fail(n, err,
+                             "kernel_shape is %" PRId64 " along spatial axis %" PRId32
+                             ", of the weights %s it is %" PRId64,
+                             a->kernel[i], i, SHAPE(w), w->dim[2 + i]);
+        a->kernel[i] = w->dim[2 + i];
+    }
     return OK;
 }
 

@@ -6,6 +6,14 @@
 #include "graph/ops/emit.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+static const attr_field fields[] = {
+    CONV_FIELDS,
+    ATTR_FIELD(conv_attr, output_padding, "output_padding", ATTR_SIZES, 0),
+    ATTR_FIELD(conv_attr, output_shape, "output_shape", ATTR_SIZES, 0),
+    {0},
+};
 
 /* Size and pads of one axis of y, from those of x. */
 static status stretch(const graph_node *n, int32_t i, int32_t spatial, int64_t size, int64_t kernel,
@@ -55,11 +63,25 @@ static status stretch(const graph_node *n, int32_t i, int32_t spatial, int64_t s
     return OK;
 }
 
+/* The pads say what auto_pad and output_shape do, unless an axis is longer than windows reach. */
+static void say_by_pads(conv_attr *a, const graph_shape *x, const graph_shape *w,
+                        const graph_shape *y)
+{
+    for (int32_t i = 0; i < x->rank - 2; i++) {
+        int64_t reach = a->strides[i] * (x->dim[2 + i] - 1) +
+                        a->dilations[i] * (w->dim[2 + i] - 1) + 1 + a->output_padding[i];
+        if (reach < y->dim[2 + i])
+            return;
+    }
+    memset(a->output_shape, 0, sizeof a->output_shape);
+    a->auto_pad = PAD_GIVEN;
+}
+
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
 {
     const graph_shape *x = rule_shape(g, n, 0), *w = rule_shape(g, n, 1);
-    conv_attr *a = conv_complete(n);
+    conv_attr *a = (conv_attr *)n->attr;
     TRY(conv_type(g, n, &ret_dtype[0], err));
     TRY(conv_check_weights(n, x, w, err));
     if (w->dim[0] != x->dim[1])
@@ -71,7 +93,7 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
         return rule_fail(n, err, "the weights %s have too many maps", SHAPE(w));
     for (int32_t i = 0; i < x->rank - 2; i++)
         TRY(stretch(n, i, x->rank - 2, x->dim[2 + i], w->dim[2 + i], &y.dim[2 + i], err));
-    a->auto_pad = PAD_GIVEN;
+    say_by_pads(a, x, w, &y);
     if (rule_has(n, 2)) {
         TRY(rule_type_is(g, n, 2, ret_dtype[0], err));
         TRY(rule_expect(g, n, 2, "the bias", &(graph_shape){.rank = 1, .dim = {y.dim[1]}}, err));
@@ -86,6 +108,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     graph_node n = *graph_node_at(g, node);
     conv_attr a = *(const conv_attr *)n.attr;
     a.w = emit_shape_of(g, n.in[1]);
+    a.auto_pad = PAD_GIVEN;
     graph_shape x = emit_shape_of(g, n.in[0]), y = emit_shape_of(g, dout[0]);
     for (int32_t i = 0; i < x.rank - 2; i++) {
         int64_t reach = a.dilations[i] * (a.w.dim[2 + i] - 1) + 1;
@@ -115,6 +138,7 @@ const graph_op_info graph_op_conv_transpose = {
     OP_ROW(CONV_TRANSPOSE),
     .name = "ConvTranspose",
     .attr_bytes = sizeof(conv_attr),
+    .fields = fields,
     .infer = infer,
     .grad = grad,
     .flops = flops,

@@ -77,6 +77,8 @@ status rule_grad_passes(graph *g, int32_t node, const graph_val *dout, const boo
 MUST_USE status rule_ternary_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                                  dtype *ret_dtype, error *err);
 
+#define AUTO_PAD_WORDS "NOTSET SAME_UPPER SAME_LOWER VALID"
+
 /* A window sliding over one axis. */
 typedef struct rule_window {
     int64_t size, kernel, stride, dilation, begin, end;

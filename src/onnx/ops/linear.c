@@ -14,7 +14,7 @@ status onnx_op_gemm(call *c, error *err)
 {
     graph_val in[3];
     gemm_attr attr = {0};
-    call_fields(c, OP_GEMM, &attr);
+    TRY(call_fields(c, OP_GEMM, &attr, err));
     if (c->version < 7)
         call_ignore(c, "broadcast"); /* of the bias; it always may */
     bool biased = call_has(c, 2) && attr.beta != 0.0f;

@@ -41,8 +41,9 @@ status onnx_op_batch_normalization(call *c, error *err)
 {
     graph_val in[5], out[3];
     float momentum = (float)call_float(c, "momentum");
-    batch_norm_attr attr = {.training = batch_norm_trains(c)};
-    call_fields(c, OP_BATCH_NORMALIZATION, &attr);
+    batch_norm_attr attr;
+    TRY(call_fields(c, OP_BATCH_NORMALIZATION, &attr, err));
+    attr.training = batch_norm_trains(c);
     if (c->version < 9 && call_int(c, "spatial") == 0)
         return call_refuse(err, "statistics for each element (spatial=0) are not supported; flatten "
                                 "its input to [batch, elements]");

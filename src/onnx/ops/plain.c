@@ -29,7 +29,7 @@ status onnx_op_plain(call *c, error *err)
     graph_val in[PLAIN_OPERANDS], out[PLAIN_OPERANDS];
     int32_t n_in = count_inputs(c, info);
     void *attr = arena_alloc(c->im->a, info->attr_bytes);
-    call_fields(c, info->op, attr);
+    TRY(call_fields(c, info->op, attr, err));
     for (int32_t i = 0; i < n_in; i++) {
         in[i] = GRAPH_NONE;
         if (i < info->min_in || call_has(c, i))

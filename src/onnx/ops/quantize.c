@@ -5,7 +5,6 @@
  * are below 2^24, and refused beyond where the result is the integer itself.
  */
 #include "onnx/ops.h"
-#include "onnx/ops/conv.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -333,8 +332,8 @@ static status convolve(call *c, const int32_t at[2], const int32_t zeros[2], gra
     graph_val in[3] = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE};
     conv_attr attr;
     TRY(factors(c, at, zeros, (int32_t[]){1, 0}, in, err));
-    graph_shape x = call_shape_of(c, in[0]), k = call_shape_of(c, in[1]);
-    TRY(conv_attributes(c, &x, &k, &attr, err));
+    graph_shape k = call_shape_of(c, in[1]);
+    TRY(call_fields(c, OP_CONV, &attr, err));
     *ret_summed = k.dim[0] ? graph_shape_elements(&k) / k.dim[0] : 0;
     return call_emit(c, OP_CONV, in, 3, &attr, ret, err);
 }

@@ -71,7 +71,7 @@ status onnx_op_causal_conv_with_state(call *c, error *err)
     TRY(with_past(c, w.dim[2] - 1, &in[0], err));
     if (call_has(c, 2))
         TRY(call_value(c, 2, &in[2], err));
-    conv_attr attr = {.group = x.dim[1]};
+    conv_attr attr = {.strides = {1}, .dilations = {1}, .group = x.dim[1]};
     TRY(call_emit(c, OP_CONV, in, 3, &attr, &y, err));
     if (silu)
         TRY(call_emit(c, OP_SWISH, &y, 1, &(unary_attr){.alpha = 1.0f}, &y, err));

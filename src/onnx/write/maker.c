@@ -93,7 +93,7 @@ const char *maker_inside(maker *m, const graph_node *n, const char *what)
 
 /* --- attributes --- */
 
-enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_INTS = 7 };
+enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_STRING = 3, TYPE_INTS = 7 };
 
 static Onnx__AttributeProto *add_attribute(maker *m, Onnx__NodeProto *node, const char *name,
                                            int32_t type)
@@ -123,6 +123,14 @@ void maker_float(maker *m, Onnx__NodeProto *node, const char *name, float value)
     Onnx__AttributeProto *a = add_attribute(m, node, name, TYPE_FLOAT);
     a->has_f = 1;
     a->f = value;
+}
+
+void maker_string(maker *m, Onnx__NodeProto *node, const char *name, const char *value)
+{
+    Onnx__AttributeProto *a = add_attribute(m, node, name, TYPE_STRING);
+    a->has_s = 1;
+    a->s.len = strlen(value);
+    a->s.data = (uint8_t *)arena_strdup(m->memory, value);
 }
 
 void maker_ints(maker *m, Onnx__NodeProto *node, const char *name, const int64_t *values, size_t n)

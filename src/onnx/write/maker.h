@@ -37,9 +37,10 @@ const char *maker_call(maker *m, const char *type, const char *out, const char *
 /* A name for a value inside node n. */
 const char *maker_inside(maker *m, const graph_node *n, const char *what);
 
-/* Attributes; lists are copied. */
+/* Attributes; lists and texts are copied. */
 void maker_int(maker *m, Onnx__NodeProto *node, const char *name, int64_t value);
 void maker_float(maker *m, Onnx__NodeProto *node, const char *name, float value);
+void maker_string(maker *m, Onnx__NodeProto *node, const char *name, const char *value);
 void maker_ints(maker *m, Onnx__NodeProto *node, const char *name, const int64_t *values, size_t n);
 
 /* Initializers. `data` is borrowed until the file is written, others are copied; they return the

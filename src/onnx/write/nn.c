@@ -1,37 +1,5 @@
-/* Layers with weights, windows and norms, in ONNX. */
+/* Products and norms, in ONNX. */
 #include "onnx/write/ops.h"
-
-status write_conv(maker *m, const graph_node *n, error *err)
-{
-    (void)err;
-    const conv_attr *a = n->attr;
-    const graph_shape *w = maker_shape(m, n->in[1]);
-    size_t spatial = (size_t)w->rank - 2;
-    Onnx__NodeProto *node = write_same(m, n, 1);
-    maker_ints(m, node, "kernel_shape", w->dim + 2, spatial);
-    maker_ints(m, node, "strides", a->strides, spatial);
-    maker_ints(m, node, "pads", a->pads, 2 * spatial);
-    maker_ints(m, node, "dilations", a->dilations, spatial);
-    maker_int(m, node, "group", a->group);
-    return OK;
-}
-
-status write_pool(maker *m, const graph_node *n, error *err)
-{
-    (void)err;
-    const pool_attr *a = n->attr;
-    size_t spatial = (size_t)maker_shape(m, n->in[0])->rank - 2;
-    Onnx__NodeProto *node = write_same(m, n, 1);
-    maker_ints(m, node, "kernel_shape", a->kernel, spatial);
-    maker_ints(m, node, "strides", a->strides, spatial);
-    maker_ints(m, node, "pads", a->pads, 2 * spatial);
-    maker_int(m, node, "ceil_mode", a->ceil_mode);
-    if (n->op == OP_MAX_POOL)
-        maker_ints(m, node, "dilations", a->dilations, spatial);
-    else
-        maker_int(m, node, "count_include_pad", a->count_include_pad);
-    return OK;
-}
 
 /* x / sqrt(mean of x^2 + epsilon) * scale; an operator of its own from opset 23 on */
 status write_rms_norm(maker *m, const graph_node *n, error *err)

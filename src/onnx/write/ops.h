@@ -14,7 +14,7 @@ enum { WRITE_OPSET = 17 };
 typedef status write_fn(maker *m, const graph_node *n, error *err);
 
 /* NULL: ONNX cannot say it. */
-write_fn *write_of(graph_op op);
+write_fn *write_of(const graph_node *n);
 
 #define WRITE(ID, function) write_fn function;
 #include "onnx/write/ops.def"

@@ -12,6 +12,7 @@
 #include "numeric/support_compare.h"
 #include "numeric/support_lane.h"
 #include "numeric/support_tested.h"
+#include "support/window_attrs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,9 +108,9 @@ static const row rows[] = {
      &(row_norm_attr){.axis = -1},
      false,
      {{INPUT, ROWS}, {WEIGHT, {1, {8}}}, {WEIGHT, {1, {8}}}}},
-    {OP_MAX_POOL, &(pool_attr){.kernel = {2, 3}, .strides = {2, 1}}, false, {{HALF, IMAGE}}},
-    {OP_AVERAGE_POOL, &(pool_attr){.kernel = {3, 2}, .pads = {1, 0, 1, 1}}, false, {{HALF, IMAGE}}},
-    {OP_LP_POOL, &(pool_attr){.kernel = {2, 2}}, false, {{HALF, IMAGE}}},
+    {OP_MAX_POOL, &POOL_ATTR(.kernel = {2, 3}, .strides = {2, 1}), false, {{HALF, IMAGE}}},
+    {OP_AVERAGE_POOL, &POOL_ATTR(.kernel = {3, 2}, .pads = {1, 0, 1, 1}), false, {{HALF, IMAGE}}},
+    {OP_LP_POOL, &POOL_ATTR(.kernel = {2, 2}), false, {{HALF, IMAGE}}},
     {OP_GLOBAL_AVERAGE_POOL, NULL, false, {{HALF, IMAGE}}},
     {OP_REDUCE_MEAN, &(reduce_attr){.axes = {1}, .n_axes = 1}, true, {{HALF, ROWS}}},
     {OP_REDUCE_MAX, &(reduce_attr){.axes = {1}, .n_axes = 1}, true, {{HALF, ROWS}}},
@@ -127,12 +128,12 @@ static const row rows[] = {
      false,
      {{HALF, {3, {2, 6, 16}}}, {HALF, {3, {2, 6, 16}}}, {HALF, {3, {2, 6, 16}}}}},
     {OP_CONV,
-     &(conv_attr){.pads = {1, 1, 1, 1}},
+     &CONV_ATTR(.pads = {1, 1, 1, 1}),
      false,
      {{HALF, IMAGE}, {WEIGHT, {4, {6, 4, 3, 3}}}, {WEIGHT, {1, {6}}}}},
     {OP_CONV, NULL, false, {{HALF, IMAGE}, {WEIGHT, {4, {6, 4, 1, 1}}}, {WEIGHT, {1, {6}}}}},
     {OP_CONV_TRANSPOSE,
-     &(conv_attr){.strides = {2, 1}},
+     &CONV_ATTR(.strides = {2, 1}),
      false,
      {{HALF, IMAGE}, {WEIGHT, {4, {4, 6, 2, 2}}}, {WEIGHT, {1, {6}}}}},
 };
@@ -163,27 +164,27 @@ static const row images[] = {
       {WEIGHT, {1, {8}}},
       {INPUT, {1, {8}}},
       {INPUT, {1, {8}}}}},
-    {OP_MAX_POOL, &(pool_attr){.kernel = {2, 3}, .strides = {2, 1}}, false, {{IMAGES, LAST}}},
+    {OP_MAX_POOL, &POOL_ATTR(.kernel = {2, 3}, .strides = {2, 1}), false, {{IMAGES, LAST}}},
     {OP_AVERAGE_POOL,
-     &(pool_attr){.kernel = {3, 2}, .pads = {1, 0, 1, 1}},
+     &POOL_ATTR(.kernel = {3, 2}, .pads = {1, 0, 1, 1}),
      false,
      {{IMAGES, LAST}}},
     {OP_GLOBAL_AVERAGE_POOL, NULL, false, {{IMAGES, LAST}}},
     {OP_CONV,
-     &(conv_attr){.pads = {1, 1, 1, 1}, .strides = {2, 1}},
+     &CONV_ATTR(.pads = {1, 1, 1, 1}, .strides = {2, 1}),
      false,
      {{IMAGES, LAST}, {WEIGHT, {4, {6, 8, 3, 3}}}, {WEIGHT, {1, {6}}}}},
     {OP_CONV, NULL, false, {{IMAGES, LAST}, {WEIGHT, {4, {6, 8, 1, 1}}}, {WEIGHT, {1, {6}}}}},
     {OP_CONV,
-     &(conv_attr){.group = 2},
+     &CONV_ATTR(.group = 2),
      false,
      {{IMAGES, LAST}, {WEIGHT, {4, {16, 4, 2, 2}}}, {WEIGHT, {1, {16}}}}},
     {OP_CONV,
-     &(conv_attr){.group = 8},
+     &CONV_ATTR(.group = 8),
      false,
      {{IMAGES, LAST}, {WEIGHT, {4, {8, 1, 3, 3}}}, {WEIGHT, {1, {8}}}}},
     {OP_CONV_TRANSPOSE,
-     &(conv_attr){.strides = {2, 1}},
+     &CONV_ATTR(.strides = {2, 1}),
      false,
      {{IMAGES, LAST}, {WEIGHT, {4, {8, 6, 2, 2}}}, {WEIGHT, {1, {6}}}}},
     {OP_FLATTEN, &(axis_attr){.axis = 1}, false, {{IMAGES, LAST}}},
@@ -228,7 +229,7 @@ static graph_val convolved(graph *g, int i, const graph_shape *s)
     graph_shape weights = {4, {s->dim[1], 3, 3, 3}}, x = *s;
     x.dim[1] = 3;
     const graph_val in[] = {input(g, 'x', i, DT_F32, &x), param(g, 'c', i, &weights)};
-    must(graph_add_1(g, OP_CONV, NULL, in, 2, &(conv_attr){.pads = {1, 1, 1, 1}}, &v, &err), &err);
+    must(graph_add_1(g, OP_CONV, NULL, in, 2, &CONV_ATTR(.pads = {1, 1, 1, 1}), &v, &err), &err);
     return v;
 }
 

@@ -6,6 +6,7 @@
 #include "cuda_emu/fakes/fakes.h"
 #include "cuda_emu/planners/support_engine.h"
 #include "graph/attrs.h"
+#include "support/window_attrs.h"
 
 enum { BATCH = 2, CHANNELS = 8, SIDE = 5, CONVOLUTIONS = 3 };
 
@@ -15,7 +16,7 @@ static const char *const results[CONVOLUTIONS] = {"y0", "y1", "y2"};
 /* The first n of: x with two weights, and with the first of them in other steps. */
 static graph *build(int n)
 {
-    static const conv_attr plain = {.pads = {0}}, stepping = {.strides = {1, 2, 2}};
+    static const conv_attr plain = CONV_ATTR(), stepping = CONV_ATTR(.strides = {1, 2, 2});
     error err = ERROR_INIT;
     graph *g = NULL;
     graph_val in[3], y;

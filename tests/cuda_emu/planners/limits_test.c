@@ -4,6 +4,7 @@
 #include "backend/cuda/cuda.h"
 #include "cuda_emu/planners/support_engine.h"
 #include "graph/attrs.h"
+#include "support/window_attrs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,13 +40,13 @@ static const struct refusal {
      0,
      "the GPU has no kernel for y (Pad): padding of more than 2^31 elements of one example"},
     {OP_MAX_POOL,
-     &(pool_attr){.kernel = {9, 9}, .strides = {1, 1}, .dilations = {1, 1}},
+     &POOL_ATTR(.kernel = {9, 9}, .strides = {1, 1}, .dilations = {1, 1}),
      1,
      {{4, {G2, 8, 10, 10}}},
      0,
      "the GPU has no kernel for y (MaxPool): 68719476736 windows are too many for one kernel"},
     {OP_MAX_POOL,
-     &(pool_attr){.kernel = {1}, .strides = {1}, .dilations = {1}},
+     &POOL_ATTR(.kernel = {1}, .strides = {1}, .dilations = {1}),
      1,
      {{3, {1, 1, G2}}},
      0,
@@ -65,7 +66,7 @@ static const struct refusal {
      DT_I64,
      "the GPU has no kernel for y (GatherBwd): more than 2^32 places or indices"},
     {OP_CONV,
-     &(conv_attr){.pads = {1, 1}},
+     &CONV_ATTR(.pads = {1, 1}),
      2,
      {{3, {G2, 1, 1}}, {3, {1, 1, 3}}},
      DT_F32,

@@ -13,6 +13,7 @@
 #include "cuda_emu/planners/support_engine.h"
 #include "graph/attrs.h"
 #include "graph/precision.h"
+#include "support/window_attrs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,11 +81,7 @@ static const row products[] = {
     {"long sums in batches", OP_MATMUL, NULL, {{3, {2, 3, 768}}, {3, {2, 768, 4}}}},
 };
 
-#define CONV(...)                                                                                  \
-    &(conv_attr)                                                                                   \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
+#define CONV(...)  &CONV_ATTR(__VA_ARGS__)
 #define OUT_X(...) .x = __VA_ARGS__
 #define OUT_W(...) .w = __VA_ARGS__
 

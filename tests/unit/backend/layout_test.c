@@ -1,4 +1,5 @@
 /* Where values lie in oneDNN's order, where they are reordered, and what runs as one. */
+#include "support/window_attrs.h"
 #include "unit/backend/support_program.h"
 
 #include <math.h>
@@ -26,8 +27,8 @@ static void build_cnn(program *p, graph_val *ret_loss)
     graph_val var = program_state(p, "var", (graph_shape){1, {32}});
     graph_val wf = program_param(p, "wf", (graph_shape){2, {10, 2048}});
     graph_val bf = program_param(p, "bf", (graph_shape){1, {10}});
-    conv_attr same = {.pads = {1, 1, 1, 1}};
-    pool_attr half = {.kernel = {2, 2}, .strides = {2, 2}};
+    conv_attr same = CONV_ATTR(.pads = {1, 1, 1, 1});
+    pool_attr half = POOL_ATTR(.kernel = {2, 2}, .strides = {2, 2});
     batch_norm_attr norm = {.training = true};
     axis_attr from_1 = {.axis = 1};
     gemm_attr dense = {GEMM_UNSCALED, .trans_b = true};

@@ -3,6 +3,7 @@
 #include "graph/plan.h"
 #include "graph/print.h"
 
+#include "support/window_attrs.h"
 #include "unit/graph/support_graph.h"
 
 #include <setjmp.h>
@@ -144,7 +145,7 @@ static void a_small_cnn_is_library_shaped(void **state)
     graph_val b2 = make_param(g, "conv2.bias", TENSOR_TRAINABLE, DIMS(6));
     graph_val h = make_node(g, OP_CONV, "conv1", IN(x, w1, b1), NULL);
     h = make_node(g, OP_RELU, "relu", IN(h), NULL);
-    h = make_node(g, OP_MAX_POOL, "pool", IN(h), &(pool_attr){.kernel = {2, 2}, .strides = {2, 2}});
+    h = make_node(g, OP_MAX_POOL, "pool", IN(h), &POOL_ATTR(.kernel = {2, 2}, .strides = {2, 2}));
     h = make_node(g, OP_CONV, "conv2", IN(h, w2, b2), NULL);
     h = make_node(g, OP_GLOBAL_AVERAGE_POOL, "mean", IN(h), NULL);
     h = make_node(g, OP_FLATTEN, "flat", IN(h), &(axis_attr){1});
@@ -408,8 +409,8 @@ static void gradients_are_made_of_known_operators(void **state)
         {OP_GELU, DIMS(2, 3), {-1, {0}}, &(gelu_attr){.tanh = true}, "GeluBwd"},
         {OP_SOFTMAX, DIMS(2, 3), {-1, {0}}, &(axis_attr){-1}, "SoftmaxBwd"},
         {OP_LOG_SOFTMAX, DIMS(2, 3), {-1, {0}}, &(axis_attr){-1}, "LogSoftmaxBwd"},
-        {OP_AVERAGE_POOL, DIMS(2, 3, 8), {-1, {0}}, &(pool_attr){.kernel = {2}}, "AveragePoolBwd"},
-        {OP_MAX_POOL, DIMS(2, 3, 8), {-1, {0}}, &(pool_attr){.kernel = {2}}, "MaxPoolBwd"},
+        {OP_AVERAGE_POOL, DIMS(2, 3, 8), {-1, {0}}, &POOL_ATTR(.kernel = {2}), "AveragePoolBwd"},
+        {OP_MAX_POOL, DIMS(2, 3, 8), {-1, {0}}, &POOL_ATTR(.kernel = {2}), "MaxPoolBwd"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         graph *g = make_graph();

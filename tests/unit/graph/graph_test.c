@@ -2,6 +2,7 @@
 #include "graph/graph.h"
 #include "graph/print.h"
 
+#include "support/window_attrs.h"
 #include "unit/graph/support_graph.h"
 
 #include <setjmp.h>
@@ -185,7 +186,7 @@ static void flops_are_multiply_adds_times_two(void **state)
     graph_val x = make_param(g, "x", TENSOR_TRAINABLE, DIMS(8, 4, 10, 10));
     graph_val w = make_param(g, "w", TENSOR_TRAINABLE, DIMS(6, 2, 3, 3));
     graph_val v = make_param(g, "v", TENSOR_TRAINABLE, DIMS(5, 384));
-    graph_val y = make_node(g, OP_CONV, "conv", IN(x, w), &(conv_attr){.group = 2});
+    graph_val y = make_node(g, OP_CONV, "conv", IN(x, w), &CONV_ATTR(.group = 2));
     double conv = 2.0 * 8 * 6 * 8 * 8 * 2 * 9;
     assert_true(graph_flops(g) == conv);
     y = make_node(g, OP_FLATTEN, "flat", IN(y), &(axis_attr){1});

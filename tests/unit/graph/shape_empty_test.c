@@ -1,6 +1,7 @@
 /*
  * Shape rules where an axis is 0: what ONNX and numpy make of it, and what nothing can be made of.
  */
+#include "support/window_attrs.h"
 #include "unit/graph/support_rows.h"
 
 #include <setjmp.h>
@@ -92,7 +93,7 @@ static void nothing_is_summed(void **state)
         {OP_CONV, {F(2, 0, 8), F(4, 0, 3)}, NULL, {0}, "the weights [4,0,3] have no elements"},
         {OP_CONV,
          {F(2, 3, 0), F(4, 3, 1)},
-         &(conv_attr){.pads = {1, 1}},
+         &CONV_ATTR(.pads = {1, 1}),
          {0},
          "spatial axis 0 has no elements to slide over"},
         {OP_GLOBAL_AVERAGE_POOL, {F(0, 3, 8)}, NULL, {"[0,3,1]"}, NULL},

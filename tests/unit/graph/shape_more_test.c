@@ -1,4 +1,5 @@
 /* Shape rules, second half: losses, norms, attention, reductions. */
+#include "support/window_attrs.h"
 #include "unit/graph/support_rows.h"
 
 #include <setjmp.h>
@@ -319,32 +320,40 @@ static void attributes_are_completed_in_the_copy(void **state)
     graph *g = make_graph();
     graph_val x = make_input(g, "x", DT_F32, DIMS(2, 3, 8, 8));
     graph_val w = make_input(g, "w", DT_F32, DIMS(4, 3, 3, 3));
-    conv_attr given = {.pads = {1, 1, 1, 1}};
+    conv_attr given = CONV_ATTR(.pads = {1, 1, 1, 1});
     make_node(g, OP_CONV, "conv", IN(x, w), &given);
-    assert_int_equal(given.group, 0);
+    assert_int_equal(given.kernel[1], 0);
     const conv_attr *conv = graph_node_at(g, 0)->attr;
+    assert_int_equal(conv->kernel[1], 3);
+    const conv_attr same = CONV_ATTR(.auto_pad = PAD_SAME_LOWER);
+    make_node(g, OP_CONV, "same", IN(x, w), &same);
+    conv = graph_node_at(g, 1)->attr;
+    assert_int_equal(conv->pads[3], 1);
+    assert_int_equal(conv->auto_pad, PAD_GIVEN);
+    make_node(g, OP_CONV, "defaults", IN(x, w), NULL);
+    conv = graph_node_at(g, 2)->attr;
     assert_int_equal(conv->group, 1);
     assert_int_equal(conv->strides[1], 1);
     assert_int_equal(conv->dilations[2], 1);
     make_node(g, OP_REDUCE_SUM, "all", IN(x), NULL);
-    const reduce_attr *all = graph_node_at(g, 1)->attr;
+    const reduce_attr *all = graph_node_at(g, 3)->attr;
     assert_int_equal(all->n_axes, 4);
     assert_int_equal(all->axes[3], 3);
     make_node(g, OP_REDUCE_SUM, "some", IN(x), &(reduce_attr){.axes = {-1, 1}, .n_axes = 2});
-    const reduce_attr *some = graph_node_at(g, 2)->attr;
+    const reduce_attr *some = graph_node_at(g, 4)->attr;
     assert_int_equal(some->axes[0], 1);
     assert_int_equal(some->axes[1], 3);
     make_node(g, OP_RESHAPE, "rows", IN(x), COPIED(0, -1));
-    assert_int_equal(((const shape_attr *)graph_node_at(g, 3)->attr)->shape.dim[1], 192);
+    assert_int_equal(((const shape_attr *)graph_node_at(g, 5)->attr)->shape.dim[1], 192);
     make_node(g, OP_TRANSPOSE, "turned", IN(x), &(transpose_attr){.reverse = true});
-    const transpose_attr *turned = graph_node_at(g, 4)->attr;
+    const transpose_attr *turned = graph_node_at(g, 6)->attr;
     assert_int_equal(turned->perm[0], 3);
     assert_false(turned->reverse);
     make_node(g, OP_SOFTMAX, "soft", IN(x), &(axis_attr){-1});
-    assert_int_equal(((const axis_attr *)graph_node_at(g, 5)->attr)->axis, 3);
+    assert_int_equal(((const axis_attr *)graph_node_at(g, 7)->attr)->axis, 3);
     make_node(g, OP_SLICE, "cut", IN(x),
               &(slice_attr){.n_axes = 1, .axes = {-1}, .begin = {-3}, .end = {99}});
-    const slice_attr *cut = graph_node_at(g, 6)->attr;
+    const slice_attr *cut = graph_node_at(g, 8)->attr;
     assert_int_equal(cut->n_axes, 4);
     assert_int_equal(cut->end[0], 2);
     assert_int_equal(cut->begin[3], 5);

@@ -12,6 +12,7 @@
 #include "onnx/export.h"
 #include "onnx/import.h"
 #include "support/folder.h"
+#include "support/window_attrs.h"
 #include "unit/onnx/support_file.h"
 
 #include <stdio.h>
@@ -332,7 +333,7 @@ static void a_model_beyond_2_gb(void **state)
 /* --- a graph --- */
 
 /* x [batch,4,6]: heads apart and together, the first half, a row for each example. */
-static graph *shapes(int64_t batch, graph_op last)
+static graph *shapes(int64_t batch, graph_op last, const void *attr)
 {
     error err = ERROR_INIT;
     graph *g = NULL;
@@ -354,12 +355,11 @@ static graph *shapes(int64_t batch, graph_op last)
     must(graph_add_1(g, OP_EXPAND, NULL, &row, 1, &rows, &row, &err), &err);
     must(graph_add_1(g, OP_CONCAT, NULL, (graph_val[]){row, y}, 2, &(axis_attr){.axis = 1}, &y,
                      &err), &err);
-    dropout_attr drop = {.ratio = 0.5f};
     graph_val in[2] = {y, GRAPH_NONE};
     if (last == OP_DROPOUT)
         must(graph_input(g, "batch.id", DT_I64, (graph_shape){1, {1}}, &in[1], &err), &err);
-    must(graph_add(g, last, "last", in, last == OP_DROPOUT ? 2 : 1,
-                   last == OP_DROPOUT ? &drop : NULL, out, &err), &err);
+    must(graph_add(g, last, "last", in, last == OP_DROPOUT ? 2 : 1, attr, out, &err),
+         &err);
     return g;
 }
 
@@ -387,7 +387,7 @@ static void a_batch_is_left_open(void **state)
 {
     (void)state;
     error err = ERROR_INIT;
-    graph *five = shapes(5, OP_RELU), *seven = shapes(7, OP_RELU), *g = NULL;
+    graph *five = shapes(5, OP_RELU, NULL), *seven = shapes(7, OP_RELU, NULL), *g = NULL;
     must(export(five, seven, &err), &err);
     onnx_model *m = read_back();
     assert_null(node_of(m, "Slice")); /* nobody needs it */
@@ -414,7 +414,7 @@ static void fields_are_attributes(void **state)
 {
     (void)state;
     error err = ERROR_INIT;
-    graph *five = shapes(5, OP_SELU), *seven = shapes(7, OP_SELU);
+    graph *five = shapes(5, OP_SELU, NULL), *seven = shapes(7, OP_SELU, NULL);
     must(export(five, seven, &err), &err);
     onnx_model *m = read_back();
     const Onnx__NodeProto *selu = node_of(m, "Selu");
@@ -428,18 +428,53 @@ static void fields_are_attributes(void **state)
     graph_destroy(&seven);
 }
 
-/* Mish is younger than the opset that is written. */
+/* Lists have a number for each axis of the image, words are words; what the opset does not have yet
+ * is not said where it is the default. */
+static void windows_are_attributes(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    const pool_attr attr =
+        POOL_ATTR(.kernel = {3}, .strides = {2}, .auto_pad = PAD_SAME_LOWER, .p = 3);
+    graph *five = shapes(5, OP_LP_POOL, &attr), *seven = shapes(7, OP_LP_POOL, &attr);
+    must(export(five, seven, &err), &err);
+    onnx_model *m = read_back();
+    const Onnx__NodeProto *pool = node_of(m, "LpPool");
+    const char *const names[] = {"kernel_shape", "strides", "pads", "auto_pad", "p"};
+    assert_int_equal(pool->n_attribute, COUNT_OF(names));
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        assert_string_equal(pool->attribute[i]->name, names[i]);
+    assert_int_equal(pool->attribute[0]->n_ints, 1);
+    assert_int_equal(pool->attribute[0]->ints[0], 3);
+    assert_int_equal(pool->attribute[1]->ints[0], 2);
+    assert_int_equal(pool->attribute[2]->n_ints, 2);
+    assert_int_equal(pool->attribute[2]->ints[0], 1);
+    assert_memory_equal(pool->attribute[3]->s.data, "NOTSET", pool->attribute[3]->s.len);
+    assert_int_equal(pool->attribute[4]->i, 3);
+    onnx_close(&m);
+    graph_destroy(&five);
+    graph_destroy(&seven);
+}
+
+/* Mish, and an AveragePool's dilations, are younger than the opset that is written. */
 static void what_onnx_cannot_say(void **state)
 {
     (void)state;
-    static const graph_op last[] = {OP_DROPOUT, OP_MISH};
-    static const char *const why[] = {"ONNX cannot say: 'last' (Dropout)",
-                                      "ONNX cannot say: 'last' (Mish)"};
-    for (size_t i = 0; i < COUNT_OF(last); i++) {
+    const dropout_attr drop = {.ratio = 0.5f};
+    const pool_attr apart = POOL_ATTR(.kernel = {2}, .dilations = {2});
+    const struct {
+        graph_op last;
+        const void *attr;
+        const char *why;
+    } rows[] = {{OP_DROPOUT, &drop, "ONNX cannot say: 'last' (Dropout)"},
+                {OP_MISH, NULL, "ONNX cannot say: 'last' (Mish)"},
+                {OP_AVERAGE_POOL, &apart, "ONNX cannot say: 'last' (AveragePool)"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
         error err = ERROR_INIT;
-        graph *five = shapes(5, last[i]), *seven = shapes(7, last[i]);
+        graph *five = shapes(5, rows[i].last, rows[i].attr);
+        graph *seven = shapes(7, rows[i].last, rows[i].attr);
         assert_int_equal(export(five, seven, &err), E_UNSUPPORTED);
-        assert_string_equal(err.text, why[i]);
+        assert_string_equal(err.text, rows[i].why);
         graph_destroy(&five);
         graph_destroy(&seven);
     }
@@ -458,6 +493,7 @@ int main(void)
         cmocka_unit_test(a_model_beyond_2_gb),
         cmocka_unit_test(a_batch_is_left_open),
         cmocka_unit_test(fields_are_attributes),
+        cmocka_unit_test(windows_are_attributes),
         cmocka_unit_test(what_onnx_cannot_say),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);

@@ -151,6 +151,27 @@ static void attributes_of_functions_are_declared(void **state)
     expect_and_destroy(&f, E_DATA, "its attribute 'which' is none that the function has");
 }
 
+static void fields_are_of_their_words_and_lengths(void **state)
+{
+    (void)state;
+    file *f = file_create(17);
+    file_input(f, "x", FILE_FLOAT, "N,6");
+    file_weights(f, "image", "2,3,8,8");
+    Onnx__NodeProto *n = file_node(f, "AveragePool", "image", "y");
+    file_output(f, "y");
+    file_list(f, n, "kernel_shape", "2");
+    expect_error(f, E_DATA, "its attribute 'kernel_shape' has 1 numbers, needs 2");
+    n->n_attribute = 0;
+    file_list(f, n, "kernel_shape", "2,2");
+    file_list(f, n, "strides", "0,1");
+    expect_error(f, E_CONFIG, "stride 0 and dilation 1 of spatial axis 0 must be positive");
+    n->n_attribute = 1;
+    file_string(f, n, "auto_pad", "SAME");
+    expect_and_destroy(
+        &f, E_UNSUPPORTED,
+        "its auto_pad is 'SAME', which is none of: NOTSET SAME_UPPER SAME_LOWER VALID");
+}
+
 /* An epsilon of 0 is 0, and an alpha of 0 leaves the bias. */
 static void zero_is_a_number(void **state)
 {
@@ -198,12 +219,18 @@ static void defaults_are_those_of_onnx(void **state)
     for (graph_op op = 0; op < OP_COUNT; op++) {
         const graph_op_info *info = graph_op_of(op);
         const onnx_schema *s = onnx_schema_find("", info->name, ONNX_OPSET_MAX);
+        const onnx_op *ours = onnx_op_find("", info->name);
+        bool is_plain = ours && ours->translate == onnx_op_plain;
         onnx_attribute known;
         for (const attr_field *f = info->fields; s && f && f->name; f++) {
+            if (is_plain && !onnx_schema_any_attribute(s, f->name, &known, NULL))
+                fail_msg("ONNX's %s has no %s", info->name, f->name);
             if (!onnx_schema_attribute(s, f->name, &known) || !known.has_default)
                 continue;
             bool same = f->type == ATTR_FLOAT
                             ? (float)f->otherwise == strtof(known.value, NULL)
+                        : f->type == ATTR_WORD
+                            ? schema_word_at(f, known.value) == (int64_t)f->otherwise
                             : (int64_t)f->otherwise == strtoll(known.value, NULL, 10);
             if (!same)
                 fail_msg("%s.%s is %g, in ONNX %s", info->name, f->name, f->otherwise,
@@ -239,6 +266,7 @@ int main(void)
         cmocka_unit_test(attributes_are_of_their_type_and_there_once),
         cmocka_unit_test(operators_and_operands_of_later_opsets_are_refused),
         cmocka_unit_test(attributes_of_functions_are_declared),
+        cmocka_unit_test(fields_are_of_their_words_and_lengths),
         cmocka_unit_test(zero_is_a_number),
         cmocka_unit_test(every_operator_of_ours_is_one_of_onnx),
         cmocka_unit_test(defaults_are_those_of_onnx),

@@ -13,6 +13,7 @@
 #include "common/base/alloc.h"
 #include "common/base/log.h"
 #include "graph/plan.h"
+#include "graph/window.h"
 
 static int64_t volume(const int32_t size[SPATIAL])
 {
@@ -92,32 +93,24 @@ static status check_count(int64_t count, const char *what, error *err)
                 (long long)count, what, (long long)COUNT_LIMIT);
 }
 
-/* Axes of the image go behind those that are not there. */
-static status set_axes(conv_task *t, const conv_attr *attr, const graph_shape *x,
-                       const graph_shape *w, const graph_shape *y, error *err)
+static status set_axes(conv_task *t, const window *w, error *err)
 {
-    int32_t spatial = x->rank - 2;
-    for (int32_t i = 0; i < SPATIAL; i++)
-        t->in[i] = t->out[i] = t->kernel[i] = t->stride[i] = t->dilation[i] = 1;
-    for (int32_t i = 0; i < spatial; i++) {
-        int32_t to = SPATIAL - spatial + i;
-        int64_t in = x->dim[2 + i], out = y->dim[2 + i], kernel = w->dim[2 + i];
-        int64_t stride = attr->strides[i], dilation = attr->dilations[i], pad = attr->pads[i];
-        TRY(check_count(in, "places of an axis", err));
-        TRY(check_count(out, "places of an axis", err));
-        TRY(check_count(kernel, "places of a kernel", err));
-        TRY(check_count(stride, "places of a stride", err));
-        TRY(check_count(dilation, "places of a dilation", err));
-        TRY(check_count(pad, "places of a pad", err));
-        TRY(check_count(in + pad + (kernel - 1) * dilation, "places of a padded axis", err));
-        TRY(check_count((out - 1) * stride + (kernel - 1) * dilation, "places of a padded axis",
-                        err));
-        t->in[to] = (int32_t)in;
-        t->out[to] = (int32_t)out;
-        t->kernel[to] = (int32_t)kernel;
-        t->stride[to] = (int32_t)stride;
-        t->dilation[to] = (int32_t)dilation;
-        t->pad[to] = (int32_t)pad;
+    for (int32_t i = 0; i < SPATIAL; i++) {
+        int64_t reach = (w->kernel[i] - 1) * w->dilation[i];
+        TRY(check_count(w->in[i], "places of an axis", err));
+        TRY(check_count(w->out[i], "places of an axis", err));
+        TRY(check_count(w->kernel[i], "places of a kernel", err));
+        TRY(check_count(w->stride[i], "places of a stride", err));
+        TRY(check_count(w->dilation[i], "places of a dilation", err));
+        TRY(check_count(w->begin[i], "places of a pad", err));
+        TRY(check_count(w->in[i] + w->begin[i] + reach, "places of a padded axis", err));
+        TRY(check_count((w->out[i] - 1) * w->stride[i] + reach, "places of a padded axis", err));
+        t->in[i] = (int32_t)w->in[i];
+        t->out[i] = (int32_t)w->out[i];
+        t->kernel[i] = (int32_t)w->kernel[i];
+        t->stride[i] = (int32_t)w->stride[i];
+        t->dilation[i] = (int32_t)w->dilation[i];
+        t->pad[i] = (int32_t)w->begin[i];
     }
     return OK;
 }
@@ -128,20 +121,19 @@ static conv_lie lie_of(int64_t outer, int64_t channels, const int32_t places[SPA
 }
 
 /* Which type is multiplied, input 0 says; images are rounded before, weights are not. */
-static status describe(conv_state *s, const cuda_node *n, const graph_shape *x,
-                       const graph_shape *w, const graph_shape *y, error *err)
+static status describe(conv_state *s, const cuda_node *n, error *err)
 {
-    const conv_attr *attr = n->node->attr;
+    window w = window_of(n->program->g, n->node);
     conv_task *t = &s->task;
     s->factor = cuda_in(n, 0)->dtype;
     s->result = s->makes == PART_W ? DT_F32 : cuda_out_storage(n, 0).type;
     TRY(product_kind(n->program, s->factor, &t->kind, err));
-    t->batch = x->dim[0];
-    t->groups = attr->group;
-    t->channels = x->dim[1];
-    t->maps = w->dim[0];
+    t->batch = w.x.dim[0];
+    t->groups = ((const conv_attr *)n->node->attr)->group;
+    t->channels = w.x.dim[1];
+    t->maps = w.w.dim[0];
     t->end.alpha = 1.0f;
-    TRY(set_axes(t, attr, x, w, y, err));
+    TRY(set_axes(t, &w, err));
     int64_t taps = volume(t->kernel);
     s->part[PART_X] = lie_of(t->batch, t->channels, t->in);
     s->part[PART_W] = lie_of(t->maps, t->channels / t->groups, t->kernel);
@@ -405,7 +397,7 @@ status cuda_plan_conv(backend_program *p, cuda_node *n, error *err)
 {
     conv_state *s = arena_alloc(p->arena, sizeof *s);
     s->first = PART_X, s->second = PART_W, s->makes = PART_Y;
-    TRY(describe(s, n, &cuda_in(n, 0)->shape, &cuda_in(n, 1)->shape, &cuda_out(n, 0)->shape, err));
+    TRY(describe(s, n, err));
     return plan_parts(p, n, s, err);
 }
 
@@ -413,7 +405,7 @@ status cuda_plan_conv_bwd_data(backend_program *p, cuda_node *n, error *err)
 {
     conv_state *s = arena_alloc(p->arena, sizeof *s);
     s->first = PART_Y, s->second = PART_W, s->makes = PART_X;
-    TRY(describe(s, n, &cuda_out(n, 0)->shape, &cuda_in(n, 1)->shape, &cuda_in(n, 0)->shape, err));
+    TRY(describe(s, n, err));
     return plan_parts(p, n, s, err);
 }
 
@@ -425,9 +417,8 @@ status cuda_plan_conv_transpose(backend_program *p, cuda_node *n, error *err)
 
 status cuda_plan_conv_bwd_weights(backend_program *p, cuda_node *n, error *err)
 {
-    const conv_attr *attr = n->node->attr;
     conv_state *s = arena_alloc(p->arena, sizeof *s);
     s->first = PART_X, s->second = PART_Y, s->makes = PART_W;
-    TRY(describe(s, n, &cuda_in(n, 0)->shape, &attr->w, &cuda_in(n, 1)->shape, err));
+    TRY(describe(s, n, err));
     return plan_parts(p, n, s, err);
 }

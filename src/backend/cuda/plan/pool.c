@@ -2,6 +2,7 @@
 #include "backend/cuda/kernels/pool.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
+#include "graph/window.h"
 
 #include <inttypes.h>
 
@@ -11,76 +12,49 @@ enum {
     WINDOWS_OF_BLOCK = 8, /* at least */
 };
 
-/* One axis of image and window, as plane axis i of the launch. */
-static void place_axis(launch_pool *t, int i, int64_t in, int64_t out, const pool_attr *a, int from,
-                       int spatial)
-{
-    t->in[i] = (int32_t)in;
-    t->out[i] = (int32_t)out;
-    t->kernel[i] = (int32_t)a->kernel[from];
-    t->stride[i] = (int32_t)a->strides[from];
-    t->dilation[i] = (int32_t)a->dilations[from];
-    t->begin[i] = (int32_t)a->pads[from];
-    t->padded[i] = (int32_t)(in + a->pads[spatial + from]);
-}
-
-/* GlobalAveragePool has no attributes: its window is the plane. */
-static pool_attr whole_plane(const graph_shape *x)
-{
-    pool_attr a = {0};
-    for (int i = 2; i < x->rank; i++) {
-        a.kernel[i - 2] = x->dim[i];
-        a.strides[i - 2] = a.dilations[i - 2] = 1;
-    }
-    return a;
-}
-
 /* Planes, windows and what they reach over are counted in 32 bits. */
-static status check_sizes(const pool_attr *a, const graph_shape *x, const graph_shape *y,
-                          error *err)
+static status check_sizes(const window *w, error *err)
 {
     int64_t in = 1, out = 1, taps = 1;
-    for (int i = 2; i < x->rank; i++) {
-        int64_t reach = (a->kernel[i - 2] - 1) * a->dilations[i - 2] + 1;
-        in *= x->dim[i];
-        out *= y->dim[i];
-        bool fits = x->dim[i] + a->pads[i - 2] + a->pads[x->rank - 4 + i] + reach <= MOST_REACH &&
-                    a->strides[i - 2] <= MOST_REACH && in <= INT32_MAX && out <= INT32_MAX &&
-                    a->kernel[i - 2] <= INT32_MAX / taps;
+    for (int i = 0; i < SPATIAL; i++) {
+        int64_t reach = (w->kernel[i] - 1) * w->dilation[i] + 1;
+        in *= w->in[i];
+        out *= w->out[i];
+        bool fits = w->in[i] + w->begin[i] + w->end[i] + reach <= MOST_REACH &&
+                    w->stride[i] <= MOST_REACH && in <= INT32_MAX && out <= INT32_MAX &&
+                    w->kernel[i] <= INT32_MAX / taps;
         if (!fits)
             return FAIL(err, E_UNSUPPORTED,
                         "spatial axis %d of %" PRId64 " under a window of %" PRId64
                         " is too large for 32 bits",
-                        i - 2, x->dim[i], reach);
-        taps *= a->kernel[i - 2];
+                        i - (SPATIAL - w->axes), w->in[i], reach);
+        taps *= w->kernel[i];
     }
-    if (graph_shape_elements(y) / WINDOWS_OF_BLOCK >= INT32_MAX)
+    if (graph_shape_elements(&w->y) / WINDOWS_OF_BLOCK >= INT32_MAX)
         return FAIL(err, E_UNSUPPORTED, "%" PRId64 " windows are too many for one kernel",
-                    graph_shape_elements(y));
+                    graph_shape_elements(&w->y));
     return OK;
 }
 
-static int64_t taps_of(const launch_pool *t)
+/* `a` may be NULL, of GlobalAveragePool: it has none. */
+static launch_pool *describe(backend_program *p, const pool_attr *a, const window *w)
 {
-    return (int64_t)t->kernel[0] * t->kernel[1] * t->kernel[2];
-}
-
-static launch_pool *describe(backend_program *p, const pool_attr *a, const graph_shape *x,
-                             const graph_shape *y)
-{
-    const pool_attr one = {.kernel = {1}, .strides = {1}, .dilations = {1}};
-    int spatial = x->rank - 2, lead = POOL_AXES - spatial;
     launch_pool *t = arena_alloc(p->arena, sizeof *t);
-    t->planes = x->dim[0] * x->dim[1];
-    t->channels = 1;
-    t->counts_padding = a->count_include_pad;
-    t->column_major = a->column_major;
-    t->p = (int32_t)a->p;
-    for (int i = 0; i < lead; i++)
-        place_axis(t, i, 1, 1, &one, 0, 1);
-    for (int i = 0; i < spatial; i++)
-        place_axis(t, lead + i, x->dim[2 + i], y->dim[2 + i], a, i, spatial);
-    t->wide_taps = taps_of(t) > NARROW_TAPS;
+    *t = (launch_pool){.planes = w->x.dim[0] * w->x.dim[1],
+                       .channels = 1,
+                       .counts_padding = a && a->count_include_pad,
+                       .column_major = a && a->column_major,
+                       .p = a ? (int32_t)a->p : 0,
+                       .wide_taps = window_volume(w->kernel) > NARROW_TAPS};
+    for (int i = 0; i < SPATIAL; i++) {
+        t->in[i] = (int32_t)w->in[i];
+        t->out[i] = (int32_t)w->out[i];
+        t->kernel[i] = (int32_t)w->kernel[i];
+        t->stride[i] = (int32_t)w->stride[i];
+        t->dilation[i] = (int32_t)w->dilation[i];
+        t->begin[i] = (int32_t)w->begin[i];
+        t->padded[i] = (int32_t)(w->in[i] + w->end[i]);
+    }
     return t;
 }
 
@@ -148,18 +122,15 @@ static const cuda_body body_of[OP_COUNT] = {
 status cuda_plan_pool(backend_program *p, cuda_node *n, error *err)
 {
     graph_op op = n->node->op;
-    bool backward = graph_op_of(op)->traits & OP_BACKWARD;
-    const graph_shape *x = backward ? &cuda_out(n, 0)->shape : &cuda_in(n, 0)->shape;
-    const graph_shape *y = backward ? &cuda_in(n, 0)->shape : &cuda_out(n, 0)->shape;
-    pool_attr a = op == OP_GLOBAL_AVERAGE_POOL ? whole_plane(x) : *(const pool_attr *)n->node->attr;
-    TRY(check_sizes(&a, x, y, err));
+    window w = window_of(p->g, n->node);
+    TRY(check_sizes(&w, err));
     if (op == OP_MAX_POOL_BWD)
         TRY(check_workspace(p, cuda_in(n, 1), err));
-    launch_pool *t = describe(p, &a, x, y);
+    launch_pool *t = describe(p, n->node->attr, &w);
     t->type = cuda_launch_type(cuda_in_storage(n, 0).type);
     if (cuda_in_storage(n, 0).channels_last || cuda_out_storage(n, 0).channels_last) {
-        t->channels = x->dim[1];
-        t->planes = x->dim[0];
+        t->channels = w.x.dim[1];
+        t->planes = w.x.dim[0];
     }
     if (op == OP_MAX_POOL && cuda_out(n, 1) && t->wide_taps)
         p->bytes[n->node->out[1]] *= sizeof(int32_t);

@@ -30,6 +30,7 @@
 #include <time.h>
 
 enum { POLL_MS = 100, TRY_MS = 1000, LOOK_US = 500 * 1000, DIFFERS_US = 2000 * 1000, NONE = -1 };
+enum { DAMAGED_US = 10 * 1000 * 1000 }; /* a checkpoint that cannot be read is tried again so often */
 
 typedef struct evaluator {
     const jobdir *dir;
@@ -41,6 +42,11 @@ typedef struct evaluator {
     events *events;         /* NULL until the first report */
     int64_t settled;        /* no checkpoint up to this step needs evaluating; NONE: not known */
     int64_t stumbled;       /* the step that could not be read last time; NONE */
+    int64_t damaged;        /* the one that could not be read twice, and is left alone; NONE */
+    int64_t damaged_us;     /* since when; the last try */
+    int64_t tried_us;
+    error damage;           /* what is wrong with it */
+    int64_t whole;          /* the one that was read last; NONE */
     signs signs;
     double lost_s, start_s, warn_s; /* start_s: until the first sign of life */
     double disk_s;          /* how long a disk that takes no report is waited for */
@@ -207,9 +213,42 @@ static status evaluate_open(evaluator *e, const checkpoint *c, const char *path,
     TRY(st);
     TRY(evaluation_run(e->evaluation, &r.metrics, err));
     r.seconds = (double)(clock_us() - begin) * 1e-6;
+    if (!checkpoint_is_there(e->dir, r.step))
+        return FAIL(err, E_LOST, "step %lld was set aside meanwhile", (long long)r.step);
     TRYF(leave_report(e, &r, err), err, "report on step %lld", (long long)r.step);
     tell(&r);
     return OK;
+}
+
+/* The master will set it aside, or others follow it. */
+static status leave_alone(evaluator *e, int64_t step, const error *why, error *err)
+{
+    int64_t now = clock_us();
+    e->stumbled = NONE;
+    e->tried_us = now;
+    if (e->damaged != step) {
+        e->damaged = step;
+        e->damaged_us = now;
+        e->damage = *why;
+        LOG_W("DAMAGED", "checkpoint step=%lld cannot be evaluated: %s", (long long)step, why->text);
+    }
+    bool is_late = (double)(now - e->damaged_us) * 1e-6 >= e->lost_s;
+    return is_late ? FAIL(err, E_DATA, "step %lld: %s", (long long)step, why->text) : OK;
+}
+
+/* What was evaluated before may be damaged by now, and then the job goes back. */
+static status check_whole(evaluator *e, int64_t step, bool *ret_whole, error *err)
+{
+    char *path = checkpoint_path(e->dir, step);
+    checkpoint *c = NULL;
+    error why = ERROR_INIT;
+    status st = e->whole == step ? OK : checkpoint_open(path, true, &c, &why);
+    *ret_whole = st == OK;
+    if (st == OK)
+        e->whole = step;
+    checkpoint_close(&c);
+    free(path);
+    return st == OK ? OK : leave_alone(e, step, &why, err);
 }
 
 /* A checkpoint may be pruned or replaced between our look and our grasp: gone is no error, and one
@@ -224,14 +263,17 @@ static status evaluate_step(evaluator *e, int64_t step, error *err)
         st = checkpoint_open(path, true, &c, &why);
     if (st == OK) {
         e->stumbled = NONE;
+        e->whole = step;
         st = evaluate_open(e, c, path, err);
-        if (st == E_LOST) { /* stopped, or the job has failed: the next look tells */
+        if (st == E_LOST) { /* stopped, or what it is of counts no more: the next look tells */
             error_clear(err);
             st = OK;
         }
     } else if (!fs_exists(path) || e->stumbled != step) {
         e->stumbled = step;
         st = OK;
+    } else if (st == E_DATA) {
+        st = leave_alone(e, step, &why, err);
     } else if (err) {
         *err = why;
         error_prepend(err, "step %lld", (long long)step);
@@ -261,7 +303,10 @@ static status watch_for_life(evaluator *e, int64_t newest, error *err)
     char name[64] = "no checkpoint yet";
     if (newest != NONE)
         snprintf(name, sizeof name, "newest checkpoint step-%09lld", (long long)newest);
-    if (silent >= (e->signs.has_lived ? e->lost_s : e->start_s))
+    bool is_lost = silent >= (e->signs.has_lived ? e->lost_s : e->start_s);
+    if (is_lost && newest != NONE && newest == e->damaged)
+        return FAIL(err, E_DATA, "step %lld: %s", (long long)newest, e->damage.text);
+    if (is_lost)
         return FAIL(err, E_LOST,
                     "no sign of life in '%s' for %.0f s (%s): the master is gone, or distributed.%s "
                     "is too short",
@@ -305,6 +350,20 @@ static status check_config(evaluator *e, bool *ret_differs, error *err)
     return *ret_differs && is_due ? FAIL(err, st, "%s", why.text) : OK;
 }
 
+/* One that cannot be read is tried again after a while; one that has been away is another one. */
+static size_t without_damaged(evaluator *e, int64_t *list, size_t n)
+{
+    size_t kept = 0;
+    bool is_left_alone = clock_us() - e->tried_us < DAMAGED_US, is_there = false;
+    for (size_t i = 0; i < n; i++) {
+        is_there |= list[i] == e->damaged;
+        if (!is_left_alone || list[i] != e->damaged)
+            list[kept++] = list[i];
+    }
+    e->damaged = is_there ? e->damaged : NONE;
+    return kept;
+}
+
 /* One look and what follows from it. */
 static status look(evaluator *e, bool *ret_done, error *err)
 {
@@ -316,8 +375,12 @@ static status look(evaluator *e, bool *ret_done, error *err)
     int64_t *list = NULL;
     size_t n = 0;
     TRY(checkpoint_list(e->dir, &list, &n, err));
-    int64_t step = choose(e, list, n, &final), newest = n ? list[n - 1] : NONE;
+    int64_t newest = n ? list[n - 1] : NONE;
+    n = without_damaged(e, list, n);
+    int64_t step = choose(e, list, n, &final);
     free(list);
+    if (final && !done)
+        TRY(check_whole(e, newest, &final, err));
     return go_on(e, step, newest, final || done, ret_done, err);
 }
 
@@ -329,6 +392,9 @@ status evaluator_run(const evaluator_options *options, error *err)
         .stop = options->stop,
         .settled = NONE,
         .stumbled = NONE,
+        .damaged = NONE,
+        .damage = ERROR_INIT,
+        .whole = NONE,
         .signs = signs_begin(options->dir, c, config_f64(c, "distributed.start_timeout")),
         .lost_s = options->lost_timeout_s > 0.0 ? options->lost_timeout_s
                                                 : config_f64(c, "distributed.lost_timeout"),

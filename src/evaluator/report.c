@@ -1,11 +1,11 @@
 /* See report.h. */
 #include "evaluator/report.h"
 
+#include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/store/appender.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,42 +58,103 @@ static json_t *to_json(const report *r)
     return o;
 }
 
-/* Whether the lines, one of which is that step's, hold it: "step":N with no digit behind it. */
-static bool has_line(const char *lines, int64_t step)
+/* The steps of which there are reports. */
+static status list_reports(const jobdir *d, int64_t **ret, size_t *ret_n, error *err)
 {
-    char key[48];
-    int n = snprintf(key, sizeof key, "\"step\":%lld", (long long)step);
-    const char *at = lines;
-    while (at && (at = strstr(at, key)) && isdigit((unsigned char)at[n]))
-        at += n;
-    return at != NULL;
+    char *dir = jobdir_file(d, "eval"), **names = NULL;
+    size_t n = 0, n_steps = 0;
+    status st = fs_list(dir, &names, &n, err);
+    free(dir);
+    TRY(st);
+    int64_t *steps = xcalloc(n + 1, sizeof *steps);
+    for (size_t i = 0; i < n; i++) {
+        long long step;
+        int end = 0;
+        if (sscanf(names[i], "step-%lld.json%n", &step, &end) == 1 && end && !names[i][end])
+            steps[n_steps++] = step;
+    }
+    fs_list_free(names, n);
+    *ret = steps;
+    *ret_n = n_steps;
+    return OK;
 }
 
-/* Once, whoever was killed in its midst: half a line is cut off. */
-static status append_line(const jobdir *d, int64_t step, const json_t *line, error *err)
+typedef struct told {
+    buf kept;       /* the lines that stay */
+    size_t bytes;   /* of all there were */
+    int64_t newest; /* report; -1: none */
+    bool is_undone; /* something was told of a later step */
+} told;
+
+/* A line without its report is of an evaluator that was killed, or of a checkpoint that counts no more, for
+ * the job went back; half a line is nothing. */
+static void keep_lines(const char *lines, const int64_t *steps, size_t n, told *t)
+{
+    for (size_t i = 0; i < n; i++)
+        t->newest = steps[i] > t->newest ? steps[i] : t->newest;
+    for (const char *end; (end = strchr(lines, '\n')); lines = end + 1) {
+        json_t *line = NULL;
+        bool stays = false;
+        if (json_parse(lines, (size_t)(end - lines), "a line", E_DATA, &line, NULL) != OK)
+            continue;
+        int64_t step = json_integer_value(json_object_get(line, "step"));
+        for (size_t i = 0; i < n && !stays; i++)
+            stays = steps[i] == step;
+        json_decref(line);
+        if (stays)
+            buf_add(&t->kept, lines, (size_t)(end - lines) + 1);
+        t->is_undone |= !stays && step > t->newest;
+    }
+}
+
+static status read_told(const jobdir *d, const char *path, told *ret, error *err)
+{
+    int64_t *steps = NULL;
+    size_t n = 0;
+    buf lines = BUF_INIT;
+    if (!fs_exists(path))
+        return OK;
+    TRY(list_reports(d, &steps, &n, err));
+    status st = fs_read(path, LINES_MOST, &lines, err);
+    if (st == OK)
+        keep_lines(lines.data, steps, n, ret);
+    ret->bytes = lines.size;
+    buf_fini(&lines);
+    free(steps);
+    return st;
+}
+
+/* Each step once, whoever was killed in its midst. */
+static status append_line(const jobdir *d, const json_t *line, told *t, error *err)
 {
     char *path = jobdir_file(d, "eval/metrics.jsonl"), *text = json_text(line);
-    buf lines = BUF_INIT;
     appender file = APPENDER_INIT;
-    status st = fs_exists(path) ? fs_read(path, LINES_MOST, &lines, err) : OK;
-    const char *newest = lines.data ? strrchr(lines.data, '\n') : NULL;
-    size_t whole = newest ? (size_t)(newest - lines.data) + 1 : 0;
-    if (st == OK && !(lines.data && has_line(lines.data, step))) {
-        size_t n = strlen(text);
-        text[n] = '\n'; /* takes the place of the terminating zero */
+    size_t n = strlen(text);
+    text[n] = '\n'; /* takes the place of the terminating zero */
+    status st = read_told(d, path, t, err);
+    if (st == OK && t->kept.size != t->bytes)
+        st = fs_write_atomic(path, t->kept.data ? t->kept.data : "", t->kept.size, err);
+    if (st == OK)
         st = appender_open(&file, path, false, err);
-        if (st == OK)
-            st = appender_cut(&file, whole, err);
-        appender_add(&file, text, n + 1);
-        if (st == OK)
-            st = appender_flush(&file, err);
-        if (st == OK)
-            st = appender_sync(&file, err);
-    }
+    appender_add(&file, text, n + 1);
+    if (st == OK)
+        st = appender_flush(&file, err);
+    if (st == OK)
+        st = appender_sync(&file, err);
     appender_close(&file);
-    buf_fini(&lines);
     free(text);
     free(path);
+    return st;
+}
+
+/* Points of steps later than any report's go. */
+static status rewind_events(const jobdir *d, int64_t newest, events **log, error *err)
+{
+    char *folder = jobdir_events(d, "eval");
+    events_bounds until = {.scalars = newest, .others = newest};
+    events_close(log);
+    status st = fs_exists(folder) ? events_rewind(folder, &until, err) : OK;
+    free(folder);
     return st;
 }
 
@@ -120,13 +181,18 @@ status report_write(const jobdir *d, report *r, events **log, error *err)
 {
     char *dir = jobdir_file(d, "eval"), *path = report_path(d, r->step);
     json_t *o = to_json(r);
+    told t = {.kept = BUF_INIT, .newest = -1};
     status st;
     TRY_OUT(st, jobdir_check_there(d, err));
     TRY_OUT(st, fs_mkdir(dir, 1, err));
-    TRY_OUT(st, append_line(d, r->step, o, err));
+    TRY_OUT(st, append_line(d, o, &t, err));
+    if (t.is_undone)
+        TRY_OUT(st, rewind_events(d, t.newest, log, err));
+    r->in_events &= !t.is_undone;
     TRY_OUT(st, write_events(d, r, log, err));
     TRY_OUT(st, json_write_file(path, o, err));
 out:
+    buf_fini(&t.kept);
     json_decref(o);
     free(path);
     free(dir);

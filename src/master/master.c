@@ -177,7 +177,7 @@ static status loop(master *m, error *err)
 static status tell_preempted(const master *m, error *err)
 {
     int64_t step = -1;
-    TRY(master_newest_checkpoint(m, &step, err));
+    TRY(checkpoint_newest(m->o->dir, &step, err));
     if (step < 0)
         return FAIL(err, E_PREEMPTED, "preempted before there was a checkpoint");
     return FAIL(err, E_PREEMPTED, "preempted: checkpoint step %lld is complete; start again to resume",
@@ -223,7 +223,7 @@ status master_try_finish(master *m, error *err)
 static void name_last_checkpoint(const master *m, status st, error *err)
 {
     int64_t step = -1;
-    if (st != E_NONFINITE || !err || master_newest_checkpoint(m, &step, NULL) != OK)
+    if (st != E_NONFINITE || !err || checkpoint_newest(m->o->dir, &step, NULL) != OK)
         return;
     size_t used = strlen(err->text);
     if (step >= 0)

@@ -101,7 +101,9 @@ static status commit_one(master *m, int64_t step, uint32_t id, error *err)
         return master_cut_over(m, id, st, &why, err);
     LOG_I("CHECKPOINT", "step=%lld", (long long)step);
     m->disk.owes_last &= step != m->total;
-    st = ledger_saved(m->ledger, step, &why); /* at worst the journal stays longer than it need be */
+    int64_t oldest = step;
+    TRY(master_oldest_checkpoint(m, &oldest, err));
+    st = ledger_saved(m->ledger, oldest, &why); /* at worst the journal stays longer than it need be */
     if (st != OK && fs_is_cause(st))
         LOG_W("JOURNAL", "what it need not tell any more stays in it: %s", why.text);
     else if (st != OK)

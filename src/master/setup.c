@@ -70,31 +70,6 @@ static status note_fingerprint(master *m, error *err)
     return OK;
 }
 
-status master_newest_checkpoint(const master *m, int64_t *ret, error *err)
-{
-    int64_t *list = NULL;
-    size_t n = 0;
-    TRY(checkpoint_list(m->o->dir, &list, &n, err));
-    *ret = n ? list[n - 1] : -1;
-    free(list);
-    return OK;
-}
-
-/* What a checkpoint says must fit the job; the servers check their parts themselves. */
-static status open_restore(master *m, const char *dir, error *err)
-{
-    checkpoint_close(&m->restore);
-    char *path = jobdir_file(m->o->dir, "%s", dir);
-    status st = checkpoint_open(path, false, &m->restore, err);
-    free(path);
-    TRY(st);
-    char digest[65];
-    flat_digest(m->declaration.flat, digest);
-    if (strcmp(checkpoint_manifest(m->restore)->flat_digest, digest) != 0)
-        return FAIL(err, E_DATA, "%s: its tensors are not this model's", dir);
-    return OK;
-}
-
 void master_close_books(master *m)
 {
     deal_destroy(&m->deal);
@@ -109,6 +84,8 @@ void master_close_books(master *m)
 static status open_ledger(master *m, int64_t saved, int64_t step, error *err)
 {
     const config *c = m->o->config;
+    int64_t oldest = saved;
+    TRY(master_oldest_checkpoint(m, &oldest, err));
     schedule rates = schedule_settings(c, m->total);
     return ledger_open(
         &(ledger_options){
@@ -117,6 +94,7 @@ static status open_ledger(master *m, int64_t saved, int64_t step, error *err)
             .schedule = rates,
             .summary_steps = config_int(c, "trainer.save_summary_steps"),
             .total = m->total,
+            .behind = saved - oldest,
         },
         saved, step, &m->ledger, err);
 }
@@ -133,6 +111,7 @@ static status open_results(master *m, int64_t saved, error *err)
             .patience = config_has(c, "trainer.patience") ? config_int(c, "trainer.patience") : 0,
             .evaluates = m->o->evaluates,
             .unordered = m->mode.unordered,
+            .taken_back = m->taken_back,
         },
         saved, &m->results, err);
 }
@@ -194,8 +173,8 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
     const config *c = m->o->config;
     master_close_books(m);
     TRY(open_ledger(m, saved, books_end(m, step), err));
-    m->taken_back = false;
     TRY(open_results(m, saved, err));
+    m->taken_back = false;
     m->epoch_saved = m->epoch_booked = saved - saved % steps_per_epoch(&m->steps);
     m->saver = open_saver(m, saved);
     m->fetches = fetches_create(m->o->dir);
@@ -215,25 +194,6 @@ static status next_era(master *m, error *err)
         return FAIL(err, E_FAIL, "after %lld starts and %u turns there is no era left",
                     (long long)m->restarts + 1, m->turns);
     m->identity.era = (uint32_t)(m->restarts + 1) << 16 | m->turns++;
-    return OK;
-}
-
-/* What all servers will load; *ret_step: its version. */
-static status choose_restore(master *m, int64_t saved, error *err)
-{
-    loss_scale_rule scaling = loss_scale_settings(m->o->config);
-    m->lineage = m->identity.era;
-    m->taken_back = true;
-    m->restore_dir[0] = '\0';
-    m->scale = loss_scale_first(&scaling);
-    if (saved < 0)
-        return OK;
-    snprintf(m->restore_dir, sizeof m->restore_dir, "checkpoints/step-%09lld", (long long)saved);
-    TRYF(open_restore(m, m->restore_dir, err), err, "resume");
-    if (checkpoint_manifest(m->restore)->scales)
-        m->scale = checkpoint_manifest(m->restore)->scale;
-    LOG_I("RESUME", "step=%lld of=%lld from=%s", (long long)saved, (long long)m->total,
-          m->restore_dir);
     return OK;
 }
 
@@ -271,10 +231,8 @@ status master_begin_setup(master *m, error *err)
     TRY(note_fingerprint(m, err));
     TRY(next_era(m, err));
     int64_t saved = -1;
-    TRY(master_newest_checkpoint(m, &saved, err));
     m->keeps = master_assign(m);
-    if (!m->keeps)
-        TRY(choose_restore(m, saved, err));
+    TRY(m->keeps ? checkpoint_newest(m->o->dir, &saved, err) : master_choose_restore(m, &saved, err));
     m->start = saved < 0 ? 0 : saved;
     master_lend_gather(m);
     m->phase = SETUP;
@@ -329,6 +287,8 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     server *one = &m->servers[s];
     if (m->phase != SETUP)
         return OK;
+    if (r->damaged[0])
+        return master_doubt_restore(m, s, r->damaged, err);
     if (r->lost) {
         one->lineage = 0;
         return master_turn(m, s, "no longer holds its parts", err);
@@ -406,55 +366,4 @@ status master_try_setup(master *m, error *err)
     if (is_in_time(m) && !members_all_declared(&m->members))
         return OK; /* one of them may see other data */
     return master_may_begin(m) ? master_begin_setup(m, err) : OK;
-}
-
-static void send_loaded(master *m, int32_t s, int32_t part, uint64_t row, const void *data,
-                        size_t bytes)
-{
-    wire_head h = master_head(m, WIRE_LOADED, 0);
-    h.part = part;
-    h.tag = row;
-    h.bytes = bytes;
-    unsigned char head[NET_HEAD];
-    wire_head_encode(&h, head);
-    net_buffer payload = {.data = data, .bytes = bytes};
-    if (net_send(m->servers[s].socket, NULL, head, &payload, NULL) != OK)
-        LOG_D("SEND", "type=LOADED");
-}
-
-/* Which batches a part has, as the last of its vectors. */
-static status load_applied(master *m, int32_t s, int32_t part, error *err)
-{
-    batch_set applied = BATCH_SET_INIT;
-    buf packed = BUF_INIT;
-    status st = checkpoint_read_applied(m->restore, part, &applied, err);
-    if (st == OK) {
-        batch_set_pack(&applied, &packed);
-        send_loaded(m, s, part, 1 + optim_slots(&m->optim), packed.data, packed.size);
-    }
-    buf_fini(&packed);
-    batch_set_fini(&applied);
-    return st;
-}
-
-/* A server that does not see the job dir restores one vector. */
-status master_take_load(master *m, int32_t s, const wire_head *h, error *err)
-{
-    const flat *f = m->declaration.flat;
-    if (m->restore && m->mode.unordered && h->tag == 1 + optim_slots(&m->optim))
-        return load_applied(m, s, h->part, err);
-    if (!m->restore || h->part >= f->n_parts || h->tag > optim_slots(&m->optim))
-        return OK;
-    size_t n = (size_t)flat_part_elements(f, h->part), rows = 1 + optim_slots(&m->optim);
-    void *memory = NULL;
-    TRY(mem_alloc(n * rows * sizeof(float), "a part to restore", &memory, err));
-    float *vectors = memory, *slots[OPTIM_SLOTS] = {NULL};
-    for (size_t i = 1; i < rows; i++)
-        slots[i - 1] = vectors + i * n;
-    status st = checkpoint_read_part(m->restore, h->part, vectors,
-                                     f->parts[h->part].frozen ? NULL : slots, err);
-    if (st == OK)
-        send_loaded(m, s, h->part, h->tag, vectors + h->tag * n, n * sizeof(float));
-    mem_free(memory);
-    return st;
 }

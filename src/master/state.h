@@ -117,6 +117,7 @@ typedef struct master {
     saver *saver;
     fetches *fetches;
     checkpoint *restore;            /* during SETUP: for servers that do not see the job dir */
+    bool restore_verified;          /* all of it has been read */
     vote *vote;
     summaries *summaries;
     batch_set applied;              /* unordered, like the next: on every part, as the era begins */
@@ -155,7 +156,6 @@ void master_say_hello(master *m, server *s);
 bool master_all_workers(const master *m);
 /* So many workers are there, or have not come for so long, that the job may begin with them. */
 bool master_may_begin(const master *m);
-MUST_USE status master_newest_checkpoint(const master *m, int64_t *ret, error *err);    /* -1: none */
 void master_close_books(master *m);
 /* A new era begins: the servers go on with the parts they hold where these fit together, else all
  * load theirs, from the newest checkpoint or drawn. */
@@ -166,7 +166,16 @@ MUST_USE status master_take_ready(master *m, int32_t s, const Wire__Ready *r, er
 MUST_USE status master_try_setup(master *m, error *err);
 /* Once all servers are ready: the books are opened, and all run. */
 MUST_USE status master_try_begin(master *m, error *err);
+
+/* restore.c */
+/* What all servers will load: the newest checkpoint that is whole; -1: there is none yet. */
+MUST_USE status master_choose_restore(master *m, int64_t *ret_saved, error *err);
+/* Server `s` finds it damaged: if it is, another one is loaded, in another era. */
+MUST_USE status master_doubt_restore(master *m, int32_t s, const char *text, error *err);
 MUST_USE status master_take_load(master *m, int32_t s, const wire_head *h, error *err);
+/* The oldest of those that are kept as the newest ones, and that the books reach back to; *ret stays if
+ * that is older. */
+MUST_USE status master_oldest_checkpoint(const master *m, int64_t *ret, error *err);
 
 /* moved.c: what it does that the job's end was moved, if it was, and nobody has said so yet. */
 MUST_USE status master_tell_moves(master *m, error *err);

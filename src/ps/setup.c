@@ -151,6 +151,7 @@ static status open_restore(ps *s, const Wire__Setup *m, checkpoint **ret, error 
     char *path = jobdir_file(s->dir, "%s", m->restore_dir);
     status st = checkpoint_open(path, true, ret, err);
     free(path);
+    s->is_damaged = st == E_DATA;
     TRYF(st, err, "restore step %lld", (long long)m->step);
     const manifest *found = checkpoint_manifest(*ret);
     if (found->step == m->step && strcmp(found->flat_digest, m->declaration->digest) == 0 &&
@@ -299,6 +300,34 @@ static status say_lost(ps *s)
     return OK;
 }
 
+/* The master looks for another one. */
+static status say_damaged(ps *s, const char *why)
+{
+    Wire__Ready ready = WIRE__READY__INIT;
+    ready.damaged = (char *)(uintptr_t)why;
+    LOG_E("DAMAGED", "%s", why);
+    ps_setup_clear(s);
+    ps_reply_proto(s, &s->master, (wire_head){.type = WIRE_READY}, &ready.base);
+    return OK;
+}
+
+/* What is loaded or drawn, and not held. */
+static status load(ps *s, const Wire__Setup *setup, error *err)
+{
+    error why = ERROR_INIT;
+    s->is_damaged = false;
+    status st = set_up(s, setup, &why);
+    if (st != OK)
+        return s->is_damaged ? say_damaged(s, why.text) : FAIL(err, st, "%s", why.text);
+    TRY(ps_begin_mirror(s, setup, err));
+    s->lineage = setup->lineage;
+    s->begun = s->identity.era;
+    s->loads = s->spool && setup->restore_dir[0];
+    s->load_part = 0;
+    s->load_row = 0;
+    return OK;
+}
+
 static bool awaits_all(const Wire__Setup *m)
 {
     for (size_t i = 0; i < m->n_shards; i++)
@@ -398,15 +427,10 @@ status ps_take_setup(ps *s, const net_message *m, const wire_head *h, const Wire
     s->identity.era = h->era;
     if (setup->keep)
         return keep(s, setup, err);
-    if (!again) {
-        TRY(set_up(s, setup, err));
-        TRY(ps_begin_mirror(s, setup, err));
-        s->lineage = setup->lineage;
-        s->begun = h->era;
-        s->loads = s->spool && setup->restore_dir[0];
-        s->load_part = 0;
-        s->load_row = 0;
-    }
+    if (!again)
+        TRY(load(s, setup, err));
+    if (s->is_damaged)
+        return OK;
     if (s->loads && !s->set_up)
         load_next(s);
     else

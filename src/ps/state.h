@@ -53,6 +53,7 @@ typedef struct ps {
     jobdir *dir;
     spool *spool;                   /* instead, where the master's job dir is not seen */
     bool loads;                     /* restores through the master */
+    bool is_damaged;                /* the checkpoint that was to be loaded */
     int32_t load_part;              /* the vector asked for */
     uint64_t load_row;
     wire_declaration declaration;

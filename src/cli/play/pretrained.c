@@ -144,11 +144,12 @@ static status begin(const config *c, const jobdir *dir, error *err)
 
 status pretrained_begin(const config *c, const jobdir *dir, error *err)
 {
-    int64_t *saved = NULL;
-    size_t n = 0;
+    int64_t saved = -1;
     if (!model_brings_weights(config_section(c, "model")))
         return OK;
-    TRY(checkpoint_list(dir, &saved, &n, err));
-    free(saved);
-    return n ? OK : begin(c, dir, err);
+    TRY(checkpoint_newest(dir, &saved, err));
+    if (saved >= 0)
+        return OK;
+    TRY(checkpoint_check_lost(dir, err));
+    return begin(c, dir, err);
 }

@@ -6,13 +6,10 @@
  * step-N.gone.<k>, which costs nothing, and removed when there is time. A replaced step is swapped
  * by one atomic exchange; where the file system cannot do that, the old folder is set aside as
  * step-N.old.<era> and jobdir_prepare puts it back should the commit die between the two renames.
- *
- * Pinning and pruning exclude each other by flock on the folder pins/, so a pin that succeeded is
- * seen by every later prune. Where a frozen process keeps that lock, pruning is left for later.
  */
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
-#include "common/store/lockfile.h"
+#include "common/store/checkpoint_internal.h"
 #include "common/store/manifest.h"
 
 #include <errno.h>
@@ -26,16 +23,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PIN_TRIES = 40, PIN_PAUSE_MS = 5, PIN_TEXT_MAX = 4096 };
-static const int64_t FOREIGN_PIN_US = INT64_C(3600000000);
-
 #define STEP_FOLDER "step-%09lld"
 #define GONE ".gone."
 
 /* --- names --- */
 
 /* Reads "step-<9 or more digits>"; what follows is *ret_rest. */
-static bool parse_step(const char *name, int64_t *ret_step, const char **ret_rest)
+bool checkpoint_parse_step(const char *name, int64_t *ret_step, const char **ret_rest)
 {
     static const char head[] = "step-";
     if (strncmp(name, head, strlen(head)) != 0)
@@ -62,7 +56,7 @@ bool checkpoint_is_there(const jobdir *d, int64_t step)
     return there;
 }
 
-static status list_folder(const jobdir *d, const char *folder, char ***ret, size_t *ret_n,
+status checkpoint_list_folder(const jobdir *d, const char *folder, char ***ret, size_t *ret_n,
                           error *err)
 {
     char *path = jobdir_file(d, "%s", folder);
@@ -98,7 +92,7 @@ static status write_index(const jobdir *d, const int64_t *steps, size_t n, error
     return st;
 }
 
-static status refresh_index(const jobdir *d, error *err)
+status checkpoint_refresh_index(const jobdir *d, error *err)
 {
     int64_t *steps = NULL;
     size_t n = 0;
@@ -146,19 +140,29 @@ static status remove_strays(const char *folder, const manifest *m, error *err)
     return OK;
 }
 
-/* Gives step-N, step-N.tmp.<era> or step-N.old.<era> a name that checkpoint_sweep removes; absent
- * is fine. */
-static status set_aside(const char *folder, error *err)
+/* step-N with whatever is behind it becomes step-N<mark><k>. Returns errno; 0: *ret_name is its name,
+ * and the caller's to free. */
+int checkpoint_rename(const char *folder, const char *mark, char **ret_name)
 {
     int failure = EEXIST;
     int64_t step;
     const char *rest;
-    BUG_ON(!parse_step(strrchr(folder, '/') + 1, &step, &rest));
+    BUG_ON(!checkpoint_parse_step(strrchr(folder, '/') + 1, &step, &rest));
     for (int k = 0; failure == EEXIST || failure == ENOTEMPTY; k++) {
-        char *gone = xasprintf("%.*s" GONE "%d", (int)(rest - folder), folder, k);
-        failure = rename(folder, gone) == 0 ? 0 : errno;
-        free(gone);
+        free(*ret_name);
+        *ret_name = xasprintf("%.*s%s%d", (int)(rest - folder), folder, mark, k);
+        failure = rename(folder, *ret_name) == 0 ? 0 : errno;
     }
+    return failure;
+}
+
+/* Gives step-N, step-N.tmp.<era> or step-N.old.<era> a name that checkpoint_sweep removes; absent
+ * is fine. */
+static status set_aside(const char *folder, error *err)
+{
+    char *name = NULL;
+    int failure = checkpoint_rename(folder, GONE, &name);
+    free(name);
     if (fs_names_no_folders(failure))
         return fs_remove_tree(folder, err);
     if (failure && failure != ENOENT)
@@ -235,7 +239,7 @@ status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error
     TRY_OUT(st, jobdir_check_ours(d, err)); /* syncing may have taken long */
     TRY_OUT(st, give_name(fresh, place, era, err));
     TRY_OUT(st, fs_sync_dir(root, err));
-    TRY_OUT(st, refresh_index(d, err));
+    TRY_OUT(st, checkpoint_refresh_index(d, err));
 out:
     free(path);
     free(fresh);
@@ -249,85 +253,19 @@ void checkpoint_discard(const jobdir *d, int64_t step, uint32_t era)
     try_set_aside(jobdir_file(d, "checkpoints/" STEP_FOLDER ".tmp.%u", (long long)step, era));
 }
 
-/* --- pins --- */
+/* --- prune --- */
 
-/* Held while pins or what they protect change; -1 where folders cannot be locked. The folder is
- * made first, so that the first of all pins is no exception. Nobody holds it for long, unless he is
- * frozen, and nobody waits long: false then. */
-static bool lock_pins(const jobdir *d, int *ret_fd)
+/* Of the newest `keep`, or of all; -1: there is none. */
+static status oldest_kept(const jobdir *d, const checkpoint_pruning *p, int64_t *ret, error *err)
 {
-    char *path = jobdir_file(d, "pins");
-    int fd = -1;
-    if (fs_mkdir(path, 1, NULL) == OK)
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(path);
-    *ret_fd = fd;
-    for (int i = 0; fd >= 0 && i < PIN_TRIES; i++) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR))
-            return true;
-        nanosleep(&(struct timespec){.tv_nsec = PIN_PAUSE_MS * 1000000L}, NULL);
-    }
-    return fd < 0;
-}
-
-static void unlock_pins(int fd)
-{
-    if (fd >= 0)
-        close(fd);
-}
-
-static void host_name(char ret[256])
-{
-    memset(ret, 0, 256);
-    if (gethostname(ret, 255) != 0)
-        ret[0] = '\0';
-}
-
-/* A pin made on another host (or in another container) cannot be asked for its process; it holds
- * for an hour, by the clock of the files and not of a host. */
-static bool is_pin_live(const char *path, long pid)
-{
-    char here[256];
-    host_name(here);
-    buf there = BUF_INIT;
-    bool is_read = fs_read(path, PIN_TEXT_MAX, &there, NULL) == OK;
-    bool is_ours = is_read && there.size && strcmp(there.data, here) == 0;
-    buf_fini(&there);
-    if (!is_read || is_ours)
-        return is_ours && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
-    int64_t age_us = lockfile_age_us(path);
-    return age_us == INT64_MAX || age_us < FOREIGN_PIN_US; /* a full disk cannot tell */
-}
-
-/* Steps with a live pin; removes the pins of processes that are gone. */
-static status list_pinned(const jobdir *d, int64_t **ret, size_t *ret_n, error *err)
-{
-    char **names = NULL;
-    size_t n = 0, n_pinned = 0;
-    TRY(list_folder(d, "pins", &names, &n, err));
-    int64_t *pinned = xcalloc(n + 1, sizeof *pinned);
-    for (size_t i = 0; i < n; i++) {
-        char *dot, *end;
-        long long step = strtoll(names[i], &dot, 10);
-        if (dot == names[i] || *dot != '.')
-            continue;
-        long pid = strtol(dot + 1, &end, 10);
-        if (*end || pid <= 0)
-            continue;
-        char *path = jobdir_file(d, "pins/%s", names[i]);
-        if (is_pin_live(path, pid))
-            pinned[n_pinned++] = step;
-        else
-            unlink(path);
-        free(path);
-    }
-    fs_list_free(names, n);
-    *ret = pinned;
-    *ret_n = n_pinned;
+    int64_t *steps = NULL;
+    size_t n = 0;
+    TRY(checkpoint_list(d, &steps, &n, err));
+    size_t keep = p->keep > 0 && (size_t)p->keep < n ? (size_t)p->keep : n;
+    *ret = keep ? steps[n - keep] : -1;
+    free(steps);
     return OK;
 }
-
-/* --- prune --- */
 
 static bool contains(const int64_t *steps, size_t n, int64_t step)
 {
@@ -347,19 +285,23 @@ static bool is_over(int64_t step, const char *rest, const checkpoint_pruning *p)
     return era < p->era || (era == p->era && step < p->committed);
 }
 
-/* Left-overs: unfinished folders, and replaced ones whose successor stands. */
+/* Left-overs: unfinished folders, replaced ones whose successor stands, and damaged ones that would not
+ * be kept if they were whole. */
 static status remove_left_overs(const jobdir *d, const checkpoint_pruning *p, error *err)
 {
     char **names = NULL;
     size_t n = 0;
-    TRY(list_folder(d, "checkpoints", &names, &n, err));
+    int64_t oldest = -1;
+    TRY(oldest_kept(d, p, &oldest, err));
+    TRY(checkpoint_list_folder(d, "checkpoints", &names, &n, err));
     for (size_t i = 0; i < n; i++) {
         int64_t step;
         const char *rest;
-        if (!parse_step(names[i], &step, &rest))
+        if (!checkpoint_parse_step(names[i], &step, &rest))
             continue;
         bool replaced = strncmp(rest, ".old.", 5) == 0 && checkpoint_is_there(d, step);
-        if (!is_over(step, rest, p) && !replaced && !(*rest == '\0' && !checkpoint_is_there(d, step)))
+        bool is_past = checkpoint_is_damaged(rest) && step < oldest;
+        if (!is_over(step, rest, p) && !replaced && !is_past && !(*rest == '\0' && !checkpoint_is_there(d, step)))
             continue;
         try_set_aside(jobdir_file(d, "checkpoints/%s", names[i]));
     }
@@ -388,7 +330,7 @@ static status prune_locked(const jobdir *d, const checkpoint_pruning *p, error *
     status st = OK;
     TRY(checkpoint_list(d, &steps, &n, err));
     int64_t *stay = xcalloc(n + 1, sizeof *stay), *go = xcalloc(n + 1, sizeof *go);
-    TRY_OUT(st, list_pinned(d, &pinned, &n_pinned, err));
+    TRY_OUT(st, checkpoint_list_pinned(d, &pinned, &n_pinned, err));
     size_t n_stay = 0, n_go = 0;
     for (size_t i = 0; i < n; i++) {
         bool stays = p->keep <= 0 || n - i <= (size_t)p->keep ||
@@ -415,9 +357,9 @@ status checkpoint_prune(const jobdir *d, const checkpoint_pruning *p, error *err
 {
     TRY(jobdir_check_ours(d, err));
     int lock = -1;
-    bool may = lock_pins(d, &lock); /* else the next prune does it */
+    bool may = checkpoint_lock_pins(d, &lock); /* else the next prune does it */
     status st = may ? prune_locked(d, p, err) : OK;
-    unlock_pins(lock);
+    checkpoint_unlock_pins(lock);
     if (st == OK && may)
         st = remove_left_overs(d, p, err);
     if (st != OK)
@@ -429,11 +371,11 @@ status checkpoint_sweep(const jobdir *d, error *err)
 {
     char **names = NULL;
     size_t n = 0;
-    status first = list_folder(d, "checkpoints", &names, &n, err);
+    status first = checkpoint_list_folder(d, "checkpoints", &names, &n, err);
     for (size_t i = 0; i < n; i++) {
         int64_t step;
         const char *rest;
-        if (!parse_step(names[i], &step, &rest) || strncmp(rest, GONE, strlen(GONE)) != 0)
+        if (!checkpoint_parse_step(names[i], &step, &rest) || strncmp(rest, GONE, strlen(GONE)) != 0)
             continue;
         char *path = jobdir_file(d, "checkpoints/%s", names[i]);
         status st = fs_remove_tree(path, first == OK ? err : NULL);
@@ -448,12 +390,12 @@ status checkpoint_list(const jobdir *d, int64_t **ret_steps, size_t *ret_n, erro
 {
     char **names = NULL;
     size_t n = 0, n_steps = 0;
-    TRY(list_folder(d, "checkpoints", &names, &n, err));
+    TRY(checkpoint_list_folder(d, "checkpoints", &names, &n, err));
     int64_t *steps = xcalloc(n + 1, sizeof *steps);
     for (size_t i = 0; i < n; i++) {
         int64_t step;
         const char *rest;
-        if (parse_step(names[i], &step, &rest) && !*rest && checkpoint_is_there(d, step))
+        if (checkpoint_parse_step(names[i], &step, &rest) && !*rest && checkpoint_is_there(d, step))
             steps[n_steps++] = step;
     }
     qsort(steps, n_steps, sizeof *steps, by_number);
@@ -461,40 +403,4 @@ status checkpoint_list(const jobdir *d, int64_t **ret_steps, size_t *ret_n, erro
     *ret_steps = steps;
     *ret_n = n_steps;
     return OK;
-}
-
-/* Not synced: a pin need not outlive the host, and the folder is locked meanwhile. */
-static status write_pin(const char *path, error *err)
-{
-    char host[256];
-    host_name(host);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return fs_fail(err, "create", path);
-    status st = fs_write_all(fd, host, strlen(host), path, err);
-    close(fd);
-    return st;
-}
-
-status checkpoint_pin(const jobdir *d, int64_t step, error *err)
-{
-    char *path = jobdir_file(d, "pins/%lld.%ld", (long long)step, (long)getpid());
-    int lock = -1;
-    (void)lock_pins(d, &lock); /* pruned at this very moment, it is missed when it is opened */
-    status st = OK;
-    if (checkpoint_is_there(d, step))
-        st = write_pin(path, err);
-    else
-        st = FAIL(err, E_DATA, "'%s' has no checkpoint of step %lld (pruned meanwhile?)",
-                  jobdir_path(d), (long long)step);
-    unlock_pins(lock);
-    free(path);
-    return st;
-}
-
-void checkpoint_unpin(const jobdir *d, int64_t step)
-{
-    char *path = jobdir_file(d, "pins/%lld.%ld", (long long)step, (long)getpid());
-    unlink(path);
-    free(path);
 }

@@ -117,10 +117,25 @@ bool checkpoint_is_there(const jobdir *d, int64_t step);
 /* Steps of complete checkpoints, ascending. Free the array. */
 MUST_USE status checkpoint_list(const jobdir *d, int64_t **ret_steps, size_t *ret_n, error *err);
 
+/* The newest of them, -1 if there is none. */
+MUST_USE status checkpoint_newest(const jobdir *d, int64_t *ret, error *err);
+
+/* Where there is none: E_DATA names those that were set aside as damaged, if there are any. What they had is
+ * lost unless one is put back. */
+MUST_USE status checkpoint_check_lost(const jobdir *d, error *err);
+
+/* A step-N with N > `after` that is no checkpoint, for it has no manifest; false: there is none. */
+bool checkpoint_remnant(const jobdir *d, int64_t after, int64_t *ret);
+
+/* One that is damaged is a checkpoint no more: its folder becomes step-N.damaged.<k>, for people to look
+ * into, until newer ones have taken its place (checkpoint_prune). *ret_name is what it is called now, and
+ * the caller's to free. E_DATA if one of its files may not be read, which is no damage: it stays. */
+MUST_USE status checkpoint_condemn(const jobdir *d, int64_t step, char **ret_name, error *err);
+
 typedef struct checkpoint checkpoint;
 
-/* `dir` is a step-N folder. Checks sizes, header and coverage at once, SHA-256 when `verify`.
- * E_DATA names the file and what is wrong. */
+/* `dir` is a step-N folder. Checks sizes, header and coverage at once, SHA-256 when `verify`, which reads
+ * all of it. E_DATA names the file and what is wrong, also if the disk cannot read it. */
 MUST_USE status checkpoint_open(const char *dir, bool verify, checkpoint **ret, error *err);
 void checkpoint_close(checkpoint **c);
 const manifest *checkpoint_manifest(const checkpoint *c);

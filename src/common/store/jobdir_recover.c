@@ -151,22 +151,14 @@ static status fail_differs(const jobdir *d, const jobdir_request *r, error *err)
 
 /* --- another end --- */
 
-static status newest_checkpoint(const jobdir *d, int64_t *ret, error *err)
-{
-    int64_t *list = NULL;
-    size_t n = 0;
-    TRY(checkpoint_list(d, &list, &n, err));
-    *ret = n ? list[n - 1] : -1;
-    free(list);
-    return OK;
-}
-
 /* Nobody can go back behind what is trained; nor, in ssp and async, may the end come nearer, for
  * batches behind the new one may be in the weights. */
 static status check_end(const jobdir *d, const config *c, bool is_done, error *err)
 {
     int64_t reached;
-    TRY(newest_checkpoint(d, &reached, err));
+    TRY(checkpoint_newest(d, &reached, err));
+    if (reached < 0)
+        TRY(checkpoint_check_lost(d, err));
     if (is_done && reached < 0)
         return FAIL(err, E_CONFIG,
                     "the job in '%s' is done and has no checkpoint any more to go on from: train "
@@ -271,7 +263,7 @@ status jobdir_move_end(jobdir *d, error *err)
 {
     const config *c = d->moves_to;
     int64_t reached;
-    TRY(newest_checkpoint(d, &reached, err));
+    TRY(checkpoint_newest(d, &reached, err));
     TRY(remove_results(d, err)); /* first: a job is never done by an end it has not reached */
     json_t *history = json_object_get(d->job, "history");
     if (!json_is_array(history)) {

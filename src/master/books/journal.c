@@ -262,8 +262,8 @@ static void append(journal *j)
 /* --- taking it back --- */
 
 typedef struct choice {
-    int64_t saved, until;
-    size_t begin; /* of the newest BASE at or below `saved`; 0: none */
+    int64_t saved, oldest, until;
+    size_t begin; /* of the newest BASE at or below `oldest`, else of the first up to `saved`; 0: none */
     int64_t step; /* that BASE's */
 } choice;
 
@@ -271,7 +271,8 @@ static status choose_base(void *user, const journal_record *r, error *err)
 {
     choice *c = user;
     (void)err;
-    if (r->kind == JOURNAL_BASE && r->base.step <= c->saved) {
+    if (r->kind == JOURNAL_BASE &&
+        (r->base.step <= c->oldest || (!c->begin && r->base.step <= c->saved))) {
         c->begin = r->begin;
         c->step = r->base.step;
     }
@@ -319,7 +320,8 @@ static status open_or_begin(journal *j, const journal_place *place, const tally_
                             bool *ret_found, error *err)
 {
     fs_map map = {.data = NULL};
-    choice c = {.saved = place->saved, .until = place->until};
+    choice c = {
+        .saved = place->saved, .oldest = place->saved - place->behind, .until = place->until};
     size_t end;
     if (fs_exists(place->path))
         TRY(fs_map_open(place->path, &map, err));

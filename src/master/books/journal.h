@@ -33,11 +33,13 @@ typedef struct journal_place {
     const char *path; /* of the file; not kept */
     uint64_t job_id;
     int64_t saved; /* the newest checkpoint */
+    int64_t behind; /* older ones, so many steps before it, may be gone back to later */
     int64_t until; /* >= saved: reports of steps before it count */
 } journal_place;
 
-/* Opens the journal, and takes it back: it begins with the newest BASE at or below `saved` and
- * tells of no step from `until` on. Where there is none, or another job's, or damage has taken that
+/* Opens the journal, and takes it back: it begins with the newest BASE at or below `saved` - `behind` or,
+ * where it does not reach back as far, the first one at or below `saved`, and tells of no step from
+ * `until` on. Where there is none, or another job's, or damage has taken that
  * BASE, it begins anew with `otherwise`, and *ret_found is false. E_IO. */
 MUST_USE status journal_open(const journal_place *place, const tally_sums *otherwise, journal **ret,
                              bool *ret_found, error *err);
@@ -54,7 +56,7 @@ int64_t journal_oldest_waiting(const journal *j);
 /* Writes what waits. E_DISK, E_IO: it waits on. */
 MUST_USE status journal_flush(journal *j, error *err);
 MUST_USE status journal_sync(journal *j, error *err);
-/* A checkpoint at `step` is committed: what only older ones needed goes. */
+/* Nobody goes back to a checkpoint before `step` any more: what only these needed goes. */
 MUST_USE status journal_trim(journal *j, int64_t step, error *err);
 
 /* Reading, from the first record to the last whole one. */

@@ -93,7 +93,8 @@ static status events_begin(ledger *l, const char *folder, int64_t step, error *e
 }
 
 /* Neither file may tell of steps beyond `step`, nor tell half of one. eval/ needs no going back:
- * evaluators read committed checkpoints only, and nobody goes back beyond the newest of those. */
+ * evaluators read committed checkpoints only, and where nobody can go back to the newest of those it is
+ * computed again. */
 static status files_open(ledger *l, int64_t step, error *err)
 {
     char *path = jobdir_file(l->o.dir, "metrics.jsonl");
@@ -286,7 +287,8 @@ static status read_journal(ledger *l, int64_t saved, int64_t step, error *err)
 {
     char *path = jobdir_file(l->o.dir, "journal");
     journal_place place = {
-        .path = path, .job_id = jobdir_job_id(l->o.dir), .saved = saved, .until = step};
+        .path = path, .job_id = jobdir_job_id(l->o.dir), .saved = saved, .behind = l->o.behind,
+        .until = step};
     tally_sums base = sums_without(&l->o.steps, saved);
     bool found = false;
     size_t end = 0;

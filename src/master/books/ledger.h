@@ -28,6 +28,7 @@ typedef struct ledger_options {
     schedule schedule;
     int64_t summary_steps; /* >= 1 */
     int64_t total;         /* the step after the last one */
+    int64_t behind;        /* checkpoints so many steps before the newest are kept, and may be gone back to */
 } ledger_options;
 
 typedef struct ledger_totals {
@@ -72,7 +73,8 @@ int64_t ledger_booked(const ledger *l);
 MUST_USE status ledger_flush(ledger *l, error *err);
 /* What was reported outlives the machine from now on. */
 MUST_USE status ledger_sync(ledger *l, error *err);
-/* A checkpoint at `step` is committed: nobody goes back beyond it. */
+/* A checkpoint is committed, and of those that are kept the oldest is at `step`: nobody goes back beyond
+ * that. */
 MUST_USE status ledger_saved(ledger *l, int64_t step, error *err);
 
 const ledger_totals *ledger_totals_of(const ledger *l);

@@ -70,6 +70,25 @@ static bool can_be_judged(const results *r, int64_t step)
     return results_has(r, step) || checkpoint_is_there(r->o.dir, step);
 }
 
+/* Evaluations of later steps are of weights that are computed again, and need not be the same. */
+static status forget_evaluations(const results *r, int64_t step, error *err)
+{
+    char *dir = jobdir_file(r->o.dir, "eval"), **names = NULL;
+    size_t n = 0;
+    status st = fs_exists(dir) ? fs_list(dir, &names, &n, err) : OK;
+    for (size_t i = 0; st == OK && i < n; i++) {
+        long long of;
+        if (sscanf(names[i], "step-%lld.json", &of) != 1 || of <= step)
+            continue;
+        char *path = xasprintf("%s/%s", dir, names[i]);
+        st = fs_remove_tree(path, err);
+        free(path);
+    }
+    fs_list_free(names, n);
+    free(dir);
+    return st;
+}
+
 /* Epochs of earlier starts, up to `step`; later ones are undone. An epoch is entered before its
  * checkpoint is committed, so only a file that somebody removed is missing; it is entered again,
  * without training metrics. */
@@ -107,6 +126,8 @@ status results_open(const results_options *options, int64_t step, results **ret,
     r->standing = (standing){.best_epoch = -1, .best_step = -1};
     r->begin = step / steps_per_epoch(&options->steps);
     status st = metric_goal_parse(options->validation_metric, &r->metric, &r->better, err);
+    if (st == OK && options->taken_back)
+        st = forget_evaluations(r, step, err);
     if (st == OK)
         st = read_back(r, step, err);
     if (st != OK)
@@ -164,12 +185,12 @@ status results_epoch(results *r, int64_t step, const metric_set *training, doubl
     return st;
 }
 
-static status load_flat(const results *r, int64_t step, float **ret, error *err)
+static status load_flat(const results *r, int64_t step, bool verify, float **ret, error *err)
 {
     char *dir = checkpoint_path(r->o.dir, step);
     checkpoint *c = NULL;
     void *values = NULL;
-    status st = checkpoint_open(dir, false, &c, err);
+    status st = checkpoint_open(dir, verify, &c, err);
     if (st == OK)
         st = mem_alloc((size_t)r->o.flat->n_elements * sizeof(float), "the flat vector", &values, err);
     if (st == OK)
@@ -183,11 +204,12 @@ static status load_flat(const results *r, int64_t step, float **ret, error *err)
     return st;
 }
 
+/* With `ret_sha256` it is the job's result: then all that is read is verified. */
 static status export_model(const results *r, int64_t step, const char *file, char *ret_sha256, error *err)
 {
     float *values = NULL;
     TRY(jobdir_check_ours(r->o.dir, err));
-    TRY(load_flat(r, step, &values, err));
+    TRY(load_flat(r, step, ret_sha256 != NULL, &values, err));
     char *path = jobdir_file(r->o.dir, "%s", file);
     status st = checkpoint_export(r->o.flat, values, path, err);
     free(path);

@@ -23,6 +23,7 @@ typedef struct results_options {
     int64_t patience;                   /* epochs without improvement; 0: never stop early */
     bool evaluates;                     /* somebody will evaluate */
     bool unordered;                     /* modes ssp and async: the bits are no function of the job */
+    bool taken_back;                    /* the job goes back to `step`: later evaluations count no more */
 } results_options;
 
 /* Reads back what epochs before `step` left (metrics_epoch_<n>.json). */

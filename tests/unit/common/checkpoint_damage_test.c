@@ -277,6 +277,49 @@ static void test_an_edited_manifest(void **state)
     buf_fini(&bytes);
 }
 
+static char *names_of_damaged(void)
+{
+    error err = ERROR_INIT;
+    assert_int_equal(checkpoint_check_lost(dir, &err), E_DATA);
+    return xstrdup(err.text);
+}
+
+/* A damaged one is kept for people to look into until those kept are all newer. */
+static void test_a_condemned_one_is_a_checkpoint_no_more(void **state)
+{
+    (void)state;
+    char *name = NULL, *path = NULL;
+    int64_t newest = 0;
+    char *all = jobdir_file(dir, "checkpoints");
+    assert_int_equal(fs_remove_tree(all, NULL), OK);
+    free(all);
+    for (int64_t step = 1; step <= 3; step++)
+        commit(&state_of_job, (trained_save){step, 1, 1, 0});
+    assert_int_equal(checkpoint_check_lost(dir, NULL), OK);
+    assert_int_equal(checkpoint_condemn(dir, 3, &name, NULL), OK);
+    assert_string_equal(strrchr(name, '/') + 1, "step-000000003.damaged.0");
+    free(name);
+    assert_false(checkpoint_is_there(dir, 3));
+    assert_int_equal(checkpoint_newest(dir, &newest, NULL), OK);
+    assert_int_equal(newest, 2);
+    commit(&state_of_job, (trained_save){3, 2, 1, 0}); /* computed again, and damaged again */
+    assert_int_equal(checkpoint_condemn(dir, 3, &path, NULL), OK);
+    assert_string_equal(strrchr(path, '/') + 1, "step-000000003.damaged.1");
+    char *text = names_of_damaged();
+    assert_non_null(strstr(text, "step-000000003.damaged.0, step-000000003.damaged.1"));
+    free(text);
+    checkpoint_pruning keep_two = {.keep = 2, .era = 2, .committed = 3};
+    assert_int_equal(checkpoint_prune(dir, &keep_two, NULL), OK);
+    assert_true(fs_exists(path));
+    for (int64_t step = 4; step <= 5; step++)
+        commit(&state_of_job, (trained_save){step, 2, 1, 0});
+    keep_two.committed = 5;
+    assert_int_equal(checkpoint_prune(dir, &keep_two, NULL), OK);
+    assert_false(fs_exists(path));
+    assert_int_equal(checkpoint_check_lost(dir, NULL), OK);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +329,7 @@ int main(void)
         cmocka_unit_test_setup(test_foreign_shards, fresh_checkpoint),
         cmocka_unit_test_setup(test_lying_manifests, fresh_checkpoint),
         cmocka_unit_test_setup(test_an_edited_manifest, fresh_checkpoint),
+        cmocka_unit_test_setup(test_a_condemned_one_is_a_checkpoint_no_more, fresh_checkpoint),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -363,16 +363,78 @@ static void test_stops_when_told(void **state)
     job_fini(&j);
 }
 
-static void test_a_damaged_checkpoint_is_an_error(void **state)
+static void test_a_damaged_last_checkpoint_is_an_error(void **state)
 {
     (void)state;
     job j = job_make("");
     job_commit(&j, (job_save){.step = 7, .final = true});
     put(&j, "checkpoints/step-000000007/ps-0-of-1.safetensors", "not weights");
     error err = ERROR_INIT;
-    assert_int_equal(run(&j, NULL, 30.0, &err), E_DATA);
+    assert_int_equal(run(&j, NULL, 0.5, &err), E_DATA); /* no master lives that would go back */
     assert_non_null(strstr(err.text, "ps-0-of-1.safetensors"));
     assert_false(job_has(&j, "eval/step-000000007.json"));
+    job_fini(&j);
+}
+
+/* The others are evaluated, and the job ends. */
+static void test_a_damaged_checkpoint_that_others_follow_is_passed_over(void **state)
+{
+    (void)state;
+    job j = job_make("");
+    job_commit(&j, (job_save){.step = 4, .epochs_done = 1});
+    job_commit(&j, (job_save){.step = 8, .epochs_done = 2});
+    job_commit(&j, (job_save){.step = 12, .epochs_done = 3, .final = true});
+    put(&j, "checkpoints/step-000000008/ps-0-of-1.safetensors", "not weights");
+    runs(&j);
+    assert_true(job_has(&j, "eval/step-000000012.json"));
+    assert_false(job_has(&j, "eval/step-000000008.json"));
+    assert_true(job_has(&j, "eval/step-000000004.json"));
+    job_fini(&j);
+}
+
+static void unlink_of(const job *j, const char *name)
+{
+    char *path = jobdir_file(j->dir, "%s", name);
+    assert_int_equal(fs_remove_tree(path, NULL), OK);
+    free(path);
+}
+
+static status find_nine(void *user, const event_record *r, error *err)
+{
+    (void)err;
+    *(bool *)user |= r->step == 9;
+    return OK;
+}
+
+/* What was told of a checkpoint that counts no more is taken back with the next report. */
+static void test_a_job_that_goes_back(void **state)
+{
+    (void)state;
+    job j = job_make("");
+    job_commit(&j, (job_save){.step = 7, .epochs_done = 1});
+    job_commit(&j, (job_save){.step = 9, .epochs_done = 1, .final = true});
+    runs(&j);
+    unlink_of(&j, "checkpoints/step-000000009"); /* as a master does that goes back */
+    unlink_of(&j, "eval/step-000000009.json");
+    job_commit(&j, (job_save){.step = 8, .epochs_done = 1, .final = true, .seed = 2});
+    runs(&j);
+    char *text = job_text(&j, "eval/metrics.jsonl"), *eval = jobdir_file(j.dir, "eval"), **names = NULL;
+    assert_null(strstr(text, "\"step\":9"));
+    assert_non_null(strstr(text, "\"step\":8"));
+    assert_non_null(strstr(text, "\"step\":7"));
+    size_t n = 0;
+    bool tells = false;
+    assert_int_equal(fs_list(eval, &names, &n, NULL), OK);
+    for (size_t i = 0; i < n; i++) {
+        char *path = xasprintf("%s/%s", eval, names[i]);
+        if (strncmp(names[i], "events.", 7) == 0)
+            assert_int_equal(events_read(path, find_nine, &tells, NULL), OK);
+        free(path);
+    }
+    assert_false(tells);
+    fs_list_free(names, n);
+    free(eval);
+    free(text);
     job_fini(&j);
 }
 
@@ -430,7 +492,9 @@ int main(void)
         cmocka_unit_test(test_an_old_end_counts_when_nobody_comes),
         cmocka_unit_test(test_an_end_of_just_now_counts_soon),
         cmocka_unit_test(test_stops_when_told),
-        cmocka_unit_test(test_a_damaged_checkpoint_is_an_error),
+        cmocka_unit_test(test_a_damaged_last_checkpoint_is_an_error),
+        cmocka_unit_test(test_a_damaged_checkpoint_that_others_follow_is_passed_over),
+        cmocka_unit_test(test_a_job_that_goes_back),
         cmocka_unit_test(test_models_that_do_not_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,6 +239,35 @@ static void taken_back_it_tells_of_no_later_step(void **state)
     books_fini(&b);
 }
 
+/* Older checkpoints than the newest can be gone back to as well: what leads to them stays, if it is there. */
+static void it_reaches_back_to_older_checkpoints(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    books b = books_make();
+    char *path = jobdir_file(b.dir, "journal");
+    seen *s = xcalloc(1, sizeof *s);
+    static const int64_t begins[][2] = {{0, 12}, {3, 8}, {8, 4}, {12, 0}, {13, 0}}; /* behind; of BASE */
+    for (size_t i = 0; i < COUNT_OF(begins); i++) {
+        bool found = false;
+        must(fs_remove_tree(path, &err), &err);
+        journal *j = open_at(path, 0, 0, false);
+        write_steps(j, 14);
+        journal_close(&j);
+        tally_sums base = tally_sums_at(&job, 12);
+        journal_place place = {
+            .path = path, .job_id = 7, .saved = 12, .behind = begins[i][0], .until = 14};
+        must(journal_open(&place, &base, &j, &found, &err), &err);
+        assert_true(found);
+        read_all(path, s);
+        assert_int_equal(s->records[0].base.step, begins[i][1]);
+        journal_close(&j);
+    }
+    free(s);
+    free(path);
+    books_fini(&b);
+}
+
 static void a_checkpoint_trims_it(void **state)
 {
     (void)state;
@@ -276,6 +305,7 @@ int main(void)
         cmocka_unit_test(damage_ends_it),
         cmocka_unit_test(none_of_ours_begins_anew),
         cmocka_unit_test(taken_back_it_tells_of_no_later_step),
+        cmocka_unit_test(it_reaches_back_to_older_checkpoints),
         cmocka_unit_test(a_checkpoint_trims_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -383,6 +383,31 @@ static void the_last_evaluation_is_the_summarys(void **state)
     books_fini(&b);
 }
 
+/* What is computed again is evaluated again. */
+static void going_back_forgets_evaluations(void **state)
+{
+    (void)state;
+    books b = books_make();
+    error err = ERROR_INIT;
+    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    for (int e = 0; e < 3; e++) {
+        end_epoch(&b, r, e);
+        evaluate(&b, e, "0.5", "0");
+    }
+    poll_stops(r);
+    results_close(&r);
+    results_options o = {.dir = b.dir, .flat = b.flat, .steps = job, .validation_metric = "-loss",
+                         .evaluates = true, .taken_back = true};
+    must(results_open(&o, 2 * PER_EPOCH, &r, &err), &err);
+    assert_true(results_has(r, 2 * PER_EPOCH));
+    assert_false(results_has(r, 3 * PER_EPOCH));
+    assert_false(results_waiting(r));
+    end_epoch(&b, r, 2);
+    assert_true(results_waiting(r));
+    results_close(&r);
+    books_fini(&b);
+}
+
 static void without_the_last_checkpoint_nothing_is_claimed(void **state)
 {
     (void)state;
@@ -413,6 +438,7 @@ int main(void)
         cmocka_unit_test(the_summary_is_what_is_promised),
         cmocka_unit_test(what_is_far_worse_than_untrained_has_diverged),
         cmocka_unit_test(the_last_evaluation_is_the_summarys),
+        cmocka_unit_test(going_back_forgets_evaluations),
         cmocka_unit_test(without_the_last_checkpoint_nothing_is_claimed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,8 +7,8 @@
  * Forward nodes are a prefix of the list; graph_backward appends the rest.
  *
  * An operator's identity is a row of ops.def; its shape rule and gradient rule live in
- * `graph_op_<name>`, a const struct at the end of graph/ops/<name>.c, or of the file of its family
- * (unary, compare, extreme, reduce, along); its attributes in attrs.h.
+ * `graph_op_<name>`, a const struct (GRAPH_OP of rule.h) in the file of its family in graph/ops, with
+ * the rows of its attributes, whose struct is in attrs.h.
  *
  * Ownership: everything of a graph lives in its arena and dies with it; attributes, names and
  * constants are copied in. Threads: one at a time while it grows; any number once it is built.

@@ -31,7 +31,10 @@ void schema_set_int(const attr_field *f, void *attr, int64_t value)
 {
     switch (f->type) {
     case ATTR_INT:
-        *(int64_t *)place(f, attr) = value;
+        if (f->bytes == sizeof(int64_t))
+            *(int64_t *)place(f, attr) = value;
+        else
+            *(int32_t *)place(f, attr) = narrow(value);
         return;
     case ATTR_AXIS:
         *(int32_t *)place(f, attr) = narrow(value);
@@ -61,7 +64,8 @@ int64_t schema_int(const attr_field *f, const void *attr)
 {
     switch (f->type) {
     case ATTR_INT:
-        return *(const int64_t *)place_of(f, attr);
+        return f->bytes == sizeof(int64_t) ? *(const int64_t *)place_of(f, attr)
+                                           : *(const int32_t *)place_of(f, attr);
     case ATTR_AXIS:
         return *(const int32_t *)place_of(f, attr);
     case ATTR_BOOL:
@@ -136,6 +140,13 @@ int32_t schema_length(const attr_field *f, int32_t rank)
 }
 
 /* --- all fields of a node --- */
+
+bool schema_says_all(const attr_field *fields)
+{
+    while (fields->name)
+        fields++;
+    return fields->bytes == 0;
+}
 
 /* Sets the numbers of axes that the input does not have. What the others may be is the shape rule's
  * to say. */

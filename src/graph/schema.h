@@ -14,7 +14,7 @@
 
 typedef enum attr_type {
     ATTR_FLOAT, /* float */
-    ATTR_INT,   /* int64_t */
+    ATTR_INT,   /* int64_t or int32_t */
     ATTR_BOOL,  /* bool; 0 or 1 in ONNX */
     ATTR_NOT,   /* bool, the opposite of ONNX's: drop_dims of keepdims */
     ATTR_AXIS,  /* int32_t, of input 0: in a node 0 .. rank-1 */
@@ -46,6 +46,14 @@ typedef struct attr_field {
         name, ATTR_WORD, offsetof(type, field), sizeof(((type *)0)->field), otherwise,             \
             -__builtin_inf(), __builtin_inf(), words                                               \
     }
+
+/* The end of the rows of a struct that has other attributes too, which are not the rule's to complete:
+ * the rows do not say all of a node. */
+#define ATTR_MORE                                                                                  \
+    {                                                                                              \
+        .bytes = 1                                                                                 \
+    }
+bool schema_says_all(const attr_field *fields);
 
 /* Sets all fields of attr to their defaults. `fields` may be NULL: there are none. */
 void schema_set_defaults(const attr_field *fields, void *attr);

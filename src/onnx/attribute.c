@@ -188,6 +188,15 @@ static status read_list(call *c, const attr_field *f, void *attr, error *err)
     return OK;
 }
 
+/* Whether ONNX says what holds without it, of which an opset may have another idea than the next, or
+ * that it must be there. */
+static bool is_settled(const call *c, const attr_field *f)
+{
+    onnx_attribute known;
+    return onnx_schema_any_attribute(c->schema, f->name, &known, NULL) &&
+           (known.has_default || known.is_required);
+}
+
 status call_fields(call *c, graph_op op, void *ret_attr, error *err)
 {
     const graph_op_info *info = graph_op_of(op);
@@ -202,8 +211,10 @@ status call_fields(call *c, graph_op op, void *ret_attr, error *err)
             TRY(read_list(c, f, ret_attr, err));
         else if (f->type == ATTR_FLOAT)
             schema_set_float(f, ret_attr, (float)call_float(c, f->name));
-        else
+        else if (is_settled(c, f))
             schema_set_int(f, ret_attr, call_int(c, f->name));
+        else
+            schema_set_int(f, ret_attr, call_int_or(c, f->name, (int64_t)f->otherwise));
     }
     return OK;
 }

@@ -120,6 +120,16 @@ status call_align(call *c, const graph_shape *a, graph_shape *b, error *err)
     return OK;
 }
 
+status call_align_operands(call *c, graph_val in[2], error *err)
+{
+    graph_shape a = call_shape_of(c, in[0]), b = call_shape_of(c, in[1]);
+    int32_t rank = b.rank;
+    TRY(call_align(c, &a, &b, err));
+    if (b.rank == rank)
+        return OK;
+    return call_emit(c, OP_RESHAPE, &in[1], 1, &(shape_attr){.shape = b}, &in[1], err);
+}
+
 status call_emit(call *c, graph_op op, const graph_val *in, int32_t n_in, const void *attr,
                  graph_val *ret_out, error *err)
 {

@@ -83,6 +83,9 @@ MUST_USE status call_ints_moved(call *c, const char *name, int64_t since, int32_
  * place. */
 MUST_USE status call_align(call *c, const graph_shape *a, graph_shape *b, error *err);
 
+/* The same of values: the second one is reshaped. */
+MUST_USE status call_align_operands(call *c, graph_val in[2], error *err);
+
 /* Nodes. `call_emit` appends one whose output 0 only this operator reads, `call_finish` the one
  * that makes the call's output 0 and carries its name. */
 MUST_USE status call_emit(call *c, graph_op op, const graph_val *in, int32_t n_in, const void *attr,

@@ -144,12 +144,21 @@ static status add_values(maker *m, const bool *needed, error *err)
 
 /* --- nodes --- */
 
+/* Outputs behind the first are not written. */
+static bool can_be_said(const graph_node *n, const bool *needed)
+{
+    for (int32_t k = 1; k < n->n_out; k++)
+        if (n->out[k] != GRAPH_NONE && needed[n->out[k]])
+            return false;
+    return write_of(n) != NULL;
+}
+
 static status refuse(const graph *g, const bool *needed, error *err)
 {
     buf names = BUF_INIT;
     for (int32_t i = 0; i < graph_n_nodes(g); i++) {
         const graph_node *n = graph_node_at(g, i);
-        if (node_is_needed(n, needed) && !write_of(n))
+        if (node_is_needed(n, needed) && !can_be_said(n, needed))
             buf_addf(&names, "%s'%s' (%s)", names.size ? ", " : "", n->name,
                      graph_op_of(n->op)->name);
     }

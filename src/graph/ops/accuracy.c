@@ -23,9 +23,4 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-const graph_op_info graph_op_accuracy = {
-    OP_ROW(ACCURACY),
-    .name = "Accuracy",
-    .attr_bytes = sizeof(accuracy_attr),
-    .infer = infer,
-};
+GRAPH_OP(ACCURACY, accuracy, "Accuracy", .attr_bytes = sizeof(accuracy_attr), .infer = infer);

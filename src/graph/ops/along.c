@@ -72,36 +72,12 @@ static status grad_cum_sum(graph *g, int32_t node, const graph_val *dout, const 
     return emit_1(g, OP_CUM_SUM, dout[0], &a, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_arg_max = {
-    OP_ROW(ARG_MAX),
-    .name = "ArgMax",
-    .attr_bytes = sizeof(arg_attr),
-    .fields = arg_fields,
-    .infer = infer_arg,
-};
+GRAPH_OP(ARG_MAX, arg_max, "ArgMax", ATTRIBUTES(arg_attr, arg_fields), .infer = infer_arg);
 
-const graph_op_info graph_op_arg_min = {
-    OP_ROW(ARG_MIN),
-    .name = "ArgMin",
-    .attr_bytes = sizeof(arg_attr),
-    .fields = arg_fields,
-    .infer = infer_arg,
-};
+GRAPH_OP(ARG_MIN, arg_min, "ArgMin", ATTRIBUTES(arg_attr, arg_fields), .infer = infer_arg);
 
-const graph_op_info graph_op_hardmax = {
-    OP_ROW(HARDMAX),
-    .name = "Hardmax",
-    .attr_bytes = sizeof(axis_attr),
-    .fields = hardmax_fields,
-    .infer = rule_unary,
-    .grad = grad_hardmax,
-};
+GRAPH_OP(HARDMAX, hardmax, "Hardmax", ATTRIBUTES(axis_attr, hardmax_fields), .infer = rule_unary,
+         .grad = grad_hardmax);
 
-const graph_op_info graph_op_cum_sum = {
-    OP_ROW(CUM_SUM),
-    .name = "CumSum",
-    .attr_bytes = sizeof(cum_sum_attr),
-    .fields = cum_sum_fields,
-    .infer = infer_cum_sum,
-    .grad = grad_cum_sum,
-};
+GRAPH_OP(CUM_SUM, cum_sum, "CumSum", ATTRIBUTES(cum_sum_attr, cum_sum_fields),
+         .infer = infer_cum_sum, .grad = grad_cum_sum);

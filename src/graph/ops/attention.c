@@ -129,10 +129,8 @@ static double flops(const graph *g, const graph_node *n)
     return scores_flops(n, &f) * (double)(f.head + f.v_head);
 }
 
-const graph_op_info graph_op_attention = {
-    OP_ROW(ATTENTION), .name = "Attention", .attr_bytes = sizeof(attention_attr),
-    .infer = infer,    .grad = grad,        .flops = flops,
-};
+GRAPH_OP(ATTENTION, attention, "Attention", .attr_bytes = sizeof(attention_attr), .infer = infer,
+         .grad = grad, .flops = flops);
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
@@ -163,7 +161,5 @@ static double flops_bwd(const graph *g, const graph_node *n)
     return scores_flops(n, &f) * (double)(2 * (f.head + f.v_head));
 }
 
-const graph_op_info graph_op_attention_bwd = {
-    OP_ROW(ATTENTION_BWD), .name = "AttentionBwd", .attr_bytes = sizeof(attention_attr),
-    .infer = infer_bwd,    .flops = flops_bwd,
-};
+GRAPH_OP(ATTENTION_BWD, attention_bwd, "AttentionBwd", .attr_bytes = sizeof(attention_attr),
+         .infer = infer_bwd, .flops = flops_bwd);

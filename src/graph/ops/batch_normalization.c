@@ -69,15 +69,8 @@ static graph_val state(const graph *g, const graph_node *n, int32_t i)
     return moves && (i == 3 || i == 4) ? n->out[i - 2] : GRAPH_NONE;
 }
 
-const graph_op_info graph_op_batch_normalization = {
-    OP_ROW(BATCH_NORMALIZATION),
-    .name = "BatchNormalization",
-    .attr_bytes = sizeof(batch_norm_attr),
-    .fields = fields,
-    .infer = infer,
-    .grad = grad,
-    .state = state,
-};
+GRAPH_OP(BATCH_NORMALIZATION, batch_normalization, "BatchNormalization",
+         ATTRIBUTES(batch_norm_attr, fields), .infer = infer, .grad = grad, .state = state);
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
@@ -92,10 +85,5 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-const graph_op_info graph_op_batch_normalization_bwd = {
-    OP_ROW(BATCH_NORMALIZATION_BWD),
-    .name = "BatchNormalizationBwd",
-    .attr_bytes = sizeof(batch_norm_attr),
-    .fields = fields,
-    .infer = infer_bwd,
-};
+GRAPH_OP(BATCH_NORMALIZATION_BWD, batch_normalization_bwd, "BatchNormalizationBwd",
+         ATTRIBUTES(batch_norm_attr, fields), .infer = infer_bwd);

@@ -12,6 +12,5 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-const graph_op_info graph_op_cast = {
-    OP_ROW(CAST), .name = "Cast", .attr_bytes = sizeof(cast_attr), .infer = infer, .grad = rule_grad_passes,
-};
+GRAPH_OP(CAST, cast, "Cast", .attr_bytes = sizeof(cast_attr), .infer = infer,
+         .grad = rule_grad_passes);

@@ -1,5 +1,12 @@
 /* What makes booleans. No gradient can come back through one, so none is ever asked for. */
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
+
+static const attr_field is_inf_fields[] = {
+    ATTR_FIELD(is_inf_attr, only_negative, "detect_positive", ATTR_NOT, 1),
+    ATTR_FIELD(is_inf_attr, only_positive, "detect_negative", ATTR_NOT, 1),
+    {0},
+};
 
 static bool orders(graph_op op)
 {
@@ -40,25 +47,15 @@ static status infer_question(const graph *g, const graph_node *n, graph_shape *r
     return OK;
 }
 
-/* clang-format off */
-#define ROW(ID, name_, onnx, rule)                                                                 \
-    const graph_op_info graph_op_##name_ = {OP_ROW(ID), .name = onnx, .infer = rule};
+GRAPH_OP(EQUAL, equal, "Equal", .infer = infer_comparison);
+GRAPH_OP(LESS, less, "Less", .infer = infer_comparison);
+GRAPH_OP(LESS_OR_EQUAL, less_or_equal, "LessOrEqual", .infer = infer_comparison);
+GRAPH_OP(GREATER, greater, "Greater", .infer = infer_comparison);
+GRAPH_OP(GREATER_OR_EQUAL, greater_or_equal, "GreaterOrEqual", .infer = infer_comparison);
+GRAPH_OP(AND, and, "And", .infer = infer_logic);
+GRAPH_OP(OR, or, "Or", .infer = infer_logic);
+GRAPH_OP(XOR, xor, "Xor", .infer = infer_logic);
+GRAPH_OP(NOT, not, "Not", .infer = infer_not);
+GRAPH_OP(IS_NAN, is_nan, "IsNaN", .infer = infer_question);
 
-ROW(EQUAL, equal, "Equal", infer_comparison)
-ROW(LESS, less, "Less", infer_comparison)
-ROW(LESS_OR_EQUAL, less_or_equal, "LessOrEqual", infer_comparison)
-ROW(GREATER, greater, "Greater", infer_comparison)
-ROW(GREATER_OR_EQUAL, greater_or_equal, "GreaterOrEqual", infer_comparison)
-ROW(AND, and, "And", infer_logic)
-ROW(OR, or, "Or", infer_logic)
-ROW(XOR, xor, "Xor", infer_logic)
-ROW(NOT, not, "Not", infer_not)
-ROW(IS_NAN, is_nan, "IsNaN", infer_question)
-/* clang-format on */
-
-const graph_op_info graph_op_is_inf = {
-    OP_ROW(IS_INF),
-    .name = "IsInf",
-    .attr_bytes = sizeof(is_inf_attr),
-    .infer = infer_question,
-};
+GRAPH_OP(IS_INF, is_inf, "IsInf", ATTRIBUTES(is_inf_attr, is_inf_fields), .infer = infer_question);

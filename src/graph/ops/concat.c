@@ -49,11 +49,4 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return OK;
 }
 
-const graph_op_info graph_op_concat = {
-    OP_ROW(CONCAT),
-    .name = "Concat",
-    .attr_bytes = sizeof(axis_attr),
-    .fields = fields,
-    .infer = infer,
-    .grad = grad,
-};
+GRAPH_OP(CONCAT, concat, "Concat", ATTRIBUTES(axis_attr, fields), .infer = infer, .grad = grad);

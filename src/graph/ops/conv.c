@@ -87,14 +87,9 @@ static double flops_weights(const graph *g, const graph_node *n)
     return conv_flops(g, n->in[1], &((const conv_attr *)n->attr)->w);
 }
 
-/* clang-format off */
-#define ROW(ID, name_, onnx, rule, gradient, count)                                                \
-    const graph_op_info graph_op_##name_ = {                                                       \
-        OP_ROW(ID), .name = onnx, .attr_bytes = sizeof(conv_attr), .fields = fields,               \
-        .infer = rule, .grad = gradient, .flops = count,                                           \
-    };
-
-ROW(CONV, conv, "Conv", infer, grad, flops)
-ROW(CONV_BWD_DATA, conv_bwd_data, "ConvBwdData", infer_data, NULL, flops_data)
-ROW(CONV_BWD_WEIGHTS, conv_bwd_weights, "ConvBwdWeights", infer_weights, NULL, flops_weights)
-/* clang-format on */
+GRAPH_OP(CONV, conv, "Conv", ATTRIBUTES(conv_attr, fields), .infer = infer, .grad = grad,
+         .flops = flops);
+GRAPH_OP(CONV_BWD_DATA, conv_bwd_data, "ConvBwdData", ATTRIBUTES(conv_attr, fields),
+         .infer = infer_data, .flops = flops_data);
+GRAPH_OP(CONV_BWD_WEIGHTS, conv_bwd_weights, "ConvBwdWeights", ATTRIBUTES(conv_attr, fields),
+         .infer = infer_weights, .flops = flops_weights);

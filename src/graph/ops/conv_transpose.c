@@ -134,12 +134,5 @@ static double flops(const graph *g, const graph_node *n)
     return conv_flops(g, n->in[0], rule_shape(g, n, 1));
 }
 
-const graph_op_info graph_op_conv_transpose = {
-    OP_ROW(CONV_TRANSPOSE),
-    .name = "ConvTranspose",
-    .attr_bytes = sizeof(conv_attr),
-    .fields = fields,
-    .infer = infer,
-    .grad = grad,
-    .flops = flops,
-};
+GRAPH_OP(CONV_TRANSPOSE, conv_transpose, "ConvTranspose", ATTRIBUTES(conv_attr, fields),
+         .infer = infer, .grad = grad, .flops = flops);

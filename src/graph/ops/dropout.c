@@ -32,10 +32,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return emit_2(g, OP_DROPOUT_BWD, dout[0], n.out[1], n.attr, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_dropout = {
-    OP_ROW(DROPOUT), .name = "Dropout", .attr_bytes = sizeof(dropout_attr),
-    .infer = infer,  .grad = grad,
-};
+GRAPH_OP(DROPOUT, dropout, "Dropout", .attr_bytes = sizeof(dropout_attr), .infer = infer,
+         .grad = grad);
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
@@ -44,9 +42,5 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return rule_unary_bwd(g, n, ret_shape, ret_dtype, err);
 }
 
-const graph_op_info graph_op_dropout_bwd = {
-    OP_ROW(DROPOUT_BWD),
-    .name = "DropoutBwd",
-    .attr_bytes = sizeof(dropout_attr),
-    .infer = infer_bwd,
-};
+GRAPH_OP(DROPOUT_BWD, dropout_bwd, "DropoutBwd", .attr_bytes = sizeof(dropout_attr),
+         .infer = infer_bwd);

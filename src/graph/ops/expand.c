@@ -26,7 +26,4 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return emit_sum_to(g, dout[0], &x, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_expand = {
-    OP_ROW(EXPAND), .name = "Expand", .attr_bytes = sizeof(shape_attr),
-    .infer = infer, .grad = grad,
-};
+GRAPH_OP(EXPAND, expand, "Expand", .attr_bytes = sizeof(shape_attr), .infer = infer, .grad = grad);

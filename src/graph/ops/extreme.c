@@ -21,28 +21,10 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return OK;
 }
 
-const graph_op_info graph_op_min = {
-    OP_ROW(MIN),
-    .name = "Min",
-    .infer = rule_binary,
-    .grad = grad,
-};
+GRAPH_OP(MIN, min, "Min", .infer = rule_binary, .grad = grad);
 
-const graph_op_info graph_op_max = {
-    OP_ROW(MAX),
-    .name = "Max",
-    .infer = rule_binary,
-    .grad = grad,
-};
+GRAPH_OP(MAX, max, "Max", .infer = rule_binary, .grad = grad);
 
-const graph_op_info graph_op_min_bwd = {
-    OP_ROW(MIN_BWD),
-    .name = "MinBwd",
-    .infer = rule_ternary_bwd,
-};
+GRAPH_OP(MIN_BWD, min_bwd, "MinBwd", .infer = rule_ternary_bwd);
 
-const graph_op_info graph_op_max_bwd = {
-    OP_ROW(MAX_BWD),
-    .name = "MaxBwd",
-    .infer = rule_ternary_bwd,
-};
+GRAPH_OP(MAX_BWD, max_bwd, "MaxBwd", .infer = rule_ternary_bwd);

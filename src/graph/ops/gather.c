@@ -55,14 +55,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return emit_2(g, OP_GATHER_BWD, dout[0], n.in[1], n.attr, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_gather = {
-    OP_ROW(GATHER),
-    .name = "Gather",
-    .attr_bytes = sizeof(gather_attr),
-    .fields = fields,
-    .infer = infer,
-    .grad = grad,
-};
+GRAPH_OP(GATHER, gather, "Gather", ATTRIBUTES(gather_attr, fields), .infer = infer, .grad = grad);
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
@@ -80,9 +73,5 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-const graph_op_info graph_op_gather_bwd = {
-    OP_ROW(GATHER_BWD),
-    .name = "GatherBwd",
-    .attr_bytes = sizeof(gather_attr),
-    .infer = infer_bwd,
-};
+GRAPH_OP(GATHER_BWD, gather_bwd, "GatherBwd", .attr_bytes = sizeof(gather_attr),
+         .infer = infer_bwd);

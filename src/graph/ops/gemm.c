@@ -84,12 +84,5 @@ static double flops(const graph *g, const graph_node *n)
            (double)a->dim[attr->trans_a ? 0 : 1];
 }
 
-const graph_op_info graph_op_gemm = {
-    OP_ROW(GEMM),
-    .name = "Gemm",
-    .attr_bytes = sizeof(gemm_attr),
-    .fields = fields,
-    .infer = infer,
-    .grad = grad,
-    .flops = flops,
-};
+GRAPH_OP(GEMM, gemm, "Gemm", ATTRIBUTES(gemm_attr, fields), .infer = infer, .grad = grad,
+         .flops = flops);

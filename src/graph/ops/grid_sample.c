@@ -4,13 +4,20 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
+
+static const attr_field fields[] = {
+    ATTR_CHOICE(grid_attr, mode, "mode", "linear|bilinear nearest cubic|bicubic", GRID_LINEAR),
+    ATTR_CHOICE(grid_attr, padding, "padding_mode", "zeros border reflection", GRID_ZEROS),
+    ATTR_FIELD(grid_attr, align_corners, "align_corners", ATTR_BOOL, 0),
+    ATTR_MORE,
+};
 
 static status sampled(const graph_node *n, const graph_shape *x, const graph_shape *grid,
                       graph_shape *ret, error *err)
 {
-    const grid_attr *a = n->attr;
     int32_t axes = x->rank - 2;
     if (axes < 2 || axes > SPATIAL || grid->rank != x->rank || grid->dim[grid->rank - 1] != axes ||
         grid->dim[0] != x->dim[0])
@@ -18,9 +25,6 @@ static status sampled(const graph_node *n, const graph_shape *x, const graph_sha
                          "the grid %s must name places of 2 or 3 spatial axes of the input %s, "
                          "example by example",
                          SHAPE(grid), SHAPE(x));
-    if (a->mode < GRID_LINEAR || a->mode > GRID_CUBIC || a->padding < GRID_ZEROS ||
-        a->padding > GRID_REFLECTION)
-        return rule_fail(n, err, "mode %d or padding %d is unknown", (int)a->mode, (int)a->padding);
     *ret = *x;
     for (int32_t i = 0; i < axes; i++) {
         ret->dim[2 + i] = grid->dim[1 + i];
@@ -52,10 +56,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return OK;
 }
 
-const graph_op_info graph_op_grid_sample = {
-    OP_ROW(GRID_SAMPLE), .name = "GridSample", .attr_bytes = sizeof(grid_attr),
-    .infer = infer,      .grad = grad,
-};
+GRAPH_OP(GRID_SAMPLE, grid_sample, "GridSample", ATTRIBUTES(grid_attr, fields), .infer = infer,
+         .grad = grad);
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
@@ -71,9 +73,5 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-const graph_op_info graph_op_grid_sample_bwd = {
-    OP_ROW(GRID_SAMPLE_BWD),
-    .name = "GridSampleBwd",
-    .attr_bytes = sizeof(grid_attr),
-    .infer = infer_bwd,
-};
+GRAPH_OP(GRID_SAMPLE_BWD, grid_sample_bwd, "GridSampleBwd", ATTRIBUTES(grid_attr, fields),
+         .infer = infer_bwd);

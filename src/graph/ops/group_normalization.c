@@ -1,15 +1,21 @@
 /*
  * GroupNormalization as of opset 21: scale and bias are per channel. Mean and 1 / standard
- * deviation of the groups are outputs, for backward.
+ * deviation of the groups [N,groups] are outputs, for backward. An InstanceNormalization is one in
+ * which every channel is a group.
  */
-#include "graph/ops/group_norm.h"
-
 #include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
 
 static const attr_field fields[] = {
     ATTR_WITHIN(group_norm_attr, groups, "num_groups", ATTR_INT, 1, 1, (double)INT64_MAX),
+    ATTR_WITHIN(group_norm_attr, epsilon, "epsilon", ATTR_FLOAT, 1e-5, 0, __builtin_inf()),
+    {0},
+};
+
+static const attr_field instance_fields[] = {
     ATTR_WITHIN(group_norm_attr, epsilon, "epsilon", ATTR_FLOAT, 1e-5, 0, __builtin_inf()),
     {0},
 };
@@ -32,20 +38,22 @@ static status check(const graph *g, const graph_node *n, graph_shape *ret_channe
     return rule_expect(g, n, 1, "the scale", ret_channels, err);
 }
 
-status group_norm_infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
-                        dtype *ret_dtype, error *err)
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
 {
-    graph_shape channels, groups;
+    graph_shape channels, groups, x = *rule_shape(g, n, 0);
+    if (n->op == OP_INSTANCE_NORMALIZATION)
+        ((group_norm_attr *)n->attr)->groups = x.rank > 1 && x.dim[1] > 0 ? x.dim[1] : 1;
     TRY(check(g, n, &channels, &groups, err));
     TRY(rule_expect(g, n, 2, "the bias", &channels, err));
-    ret_shape[0] = *rule_shape(g, n, 0);
+    ret_shape[0] = x;
     ret_shape[1] = ret_shape[2] = groups;
     ret_dtype[0] = ret_dtype[1] = ret_dtype[2] = rule_type(g, n, 0);
     return OK;
 }
 
-status group_norm_grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                       graph_val *ret_din, error *err)
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
 {
     graph_node n = *graph_node_at(g, node);
     if (dout[1] != GRAPH_NONE || dout[2] != GRAPH_NONE)
@@ -60,14 +68,11 @@ status group_norm_grad(graph *g, int32_t node, const graph_val *dout, const bool
     return OK;
 }
 
-const graph_op_info graph_op_group_normalization = {
-    OP_ROW(GROUP_NORMALIZATION),
-    .name = "GroupNormalization",
-    .attr_bytes = sizeof(group_norm_attr),
-    .fields = fields,
-    .infer = group_norm_infer,
-    .grad = group_norm_grad,
-};
+GRAPH_OP(GROUP_NORMALIZATION, group_normalization, "GroupNormalization",
+         ATTRIBUTES(group_norm_attr, fields), .infer = infer, .grad = grad);
+
+GRAPH_OP(INSTANCE_NORMALIZATION, instance_normalization, "InstanceNormalization",
+         ATTRIBUTES(group_norm_attr, instance_fields), .infer = infer, .grad = grad);
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
@@ -83,10 +88,5 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-const graph_op_info graph_op_group_normalization_bwd = {
-    OP_ROW(GROUP_NORMALIZATION_BWD),
-    .name = "GroupNormalizationBwd",
-    .attr_bytes = sizeof(group_norm_attr),
-    .fields = fields,
-    .infer = infer_bwd,
-};
+GRAPH_OP(GROUP_NORMALIZATION_BWD, group_normalization_bwd, "GroupNormalizationBwd",
+         ATTRIBUTES(group_norm_attr, fields), .infer = infer_bwd);

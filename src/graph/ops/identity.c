@@ -10,9 +10,4 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-const graph_op_info graph_op_identity = {
-    OP_ROW(IDENTITY),
-    .name = "Identity",
-    .infer = infer,
-    .grad = rule_grad_passes,
-};
+GRAPH_OP(IDENTITY, identity, "Identity", .infer = infer, .grad = rule_grad_passes);

@@ -1,6 +1,38 @@
-#include "graph/ops/index.h"
+/*
+ * GatherElements and GatherND pick elements or slices by index, ScatterElements and ScatterND put them:
+ * a copy of the data into which they are put, or are combined with what is there in the order of the
+ * indices. An element named twice without a reduction is the last one (ONNX leaves it open); the
+ * gradient then counts both. ScatterND's batch_dims, which ONNX does not have, are what makes it undo
+ * a GatherND.
+ */
+#include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
+
+#define REDUCTION                                                                                  \
+    ATTR_CHOICE(index_attr, reduction, "reduction", "none add mul max min", SCATTER_SET)
+
+static const attr_field gather_elements_fields[] = {
+    ATTR_FIELD(index_attr, axis, "axis", ATTR_AXIS, 0),
+    {0},
+};
+
+static const attr_field gather_nd_fields[] = {
+    ATTR_FIELD(index_attr, batch_dims, "batch_dims", ATTR_INT, 0),
+    {0},
+};
+
+static const attr_field scatter_elements_fields[] = {
+    ATTR_FIELD(index_attr, axis, "axis", ATTR_AXIS, 0),
+    REDUCTION,
+    {0},
+};
+
+static const attr_field scatter_nd_fields[] = {REDUCTION, ATTR_MORE};
+
+/* --- shapes --- */
 
 static status nothing_there(const graph_node *n, const graph_shape *x, int32_t axis, error *err)
 {
@@ -8,16 +40,16 @@ static status nothing_there(const graph_node *n, const graph_shape *x, int32_t a
                      SHAPE(x));
 }
 
-status index_elements(const graph *g, const graph_node *n, graph_shape *ret, error *err)
+/* Indices of the rank of input 0, each a place along attr->axis; one element each. */
+static status picks_elements(const graph *g, const graph_node *n, graph_shape *ret, error *err)
 {
     const graph_shape *x = rule_shape(g, n, 0), *by = rule_shape(g, n, 1);
-    index_attr *a = (index_attr *)n->attr;
+    const index_attr *a = n->attr;
     TRY(rule_index(g, n, 1, err));
-    if (x->rank == 0 || by->rank != x->rank)
+    if (by->rank != x->rank)
         return rule_fail(n, err,
                          "the indices %s must have as many axes as the input %s, one at least",
                          SHAPE(by), SHAPE(x));
-    TRY(rule_axis(n, x->rank, &a->axis, err));
     if (x->dim[a->axis] == 0 && graph_shape_elements(by) > 0)
         return nothing_there(n, x, a->axis, err);
     for (int32_t i = 0; i < x->rank; i++)
@@ -28,7 +60,8 @@ status index_elements(const graph *g, const graph_node *n, graph_shape *ret, err
     return OK;
 }
 
-status index_nd(const graph *g, const graph_node *n, graph_shape *ret, error *err)
+/* Indices [batch..., any..., k]: k places along the axes after attr->batch_dims; a slice each. */
+static status picks_slices(const graph *g, const graph_node *n, graph_shape *ret, error *err)
 {
     const graph_shape *x = rule_shape(g, n, 0), *by = rule_shape(g, n, 1);
     int32_t batch = ((const index_attr *)n->attr)->batch_dims;
@@ -63,25 +96,34 @@ status index_nd(const graph *g, const graph_node *n, graph_shape *ret, error *er
     return OK;
 }
 
-status index_infer_scatter(const graph *g, const graph_node *n, index_rule *picked,
-                           graph_shape *ret_shape, dtype *ret_dtype, error *err)
+static status infer_gather(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                           dtype *ret_dtype, error *err)
+{
+    ret_dtype[0] = rule_type(g, n, 0);
+    return (n->op == OP_GATHER_ND ? picks_slices : picks_elements)(g, n, &ret_shape[0], err);
+}
+
+/* data, indices, updates -> y */
+static status infer_scatter(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                            dtype *ret_dtype, error *err)
 {
     graph_shape updates;
-    scatter_reduction r = ((const index_attr *)n->attr)->reduction;
-    TRY(picked(g, n, &updates, err));
+    TRY((n->op == OP_SCATTER_ND ? picks_slices : picks_elements)(g, n, &updates, err));
     TRY(rule_same_type(g, n, 0, 2, err));
     TRY(rule_expect(g, n, 2, "the tensor of updates", &updates, err));
-    if (r < SCATTER_SET || r > SCATTER_MIN)
-        return rule_fail(n, err, "reduction %d is none of none, add, mul, max, min", (int)r);
     ret_shape[0] = *rule_shape(g, n, 0);
     ret_dtype[0] = rule_type(g, n, 0);
     return OK;
 }
 
-status index_grad_gather(graph *g, int32_t node, graph_op scatter, const graph_val *dout,
-                         graph_val *ret_din, error *err)
+/* --- gradients: of a gather by the scatter that undoes it, and of a scatter by both --- */
+
+static status grad_gather(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                          graph_val *ret_din, error *err)
 {
+    (void)want_din;
     graph_node n = *graph_node_at(g, node);
+    graph_op scatter = n.op == OP_GATHER_ND ? OP_SCATTER_ND : OP_SCATTER_ELEMENTS;
     index_attr a = *(const index_attr *)n.attr;
     graph_shape x = emit_shape_of(g, n.in[0]);
     graph_val zero;
@@ -174,10 +216,11 @@ static status grad_of_extremes(graph *g, const graph_node *n, graph_op gather, g
     return OK;
 }
 
-status index_grad_scatter(graph *g, int32_t node, graph_op gather, const graph_val *dout,
-                          const bool *want_din, graph_val *ret_din, error *err)
+static status grad_scatter(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                           graph_val *ret_din, error *err)
 {
     graph_node n = *graph_node_at(g, node);
+    graph_op gather = n.op == OP_SCATTER_ND ? OP_GATHER_ND : OP_GATHER_ELEMENTS;
     scatter_reduction r = ((const index_attr *)n.attr)->reduction;
     if (r == SCATTER_MAX || r == SCATTER_MIN)
         return grad_of_extremes(g, &n, gather, dout[0], want_din, ret_din, err);
@@ -189,3 +232,13 @@ status index_grad_scatter(graph *g, int32_t node, graph_op gather, const graph_v
         TRY(emit_pick(g, gather, &n, dout[0], &ret_din[2], err));
     return OK;
 }
+
+GRAPH_OP(GATHER_ELEMENTS, gather_elements, "GatherElements",
+         ATTRIBUTES(index_attr, gather_elements_fields), .infer = infer_gather, .grad = grad_gather);
+GRAPH_OP(GATHER_ND, gather_nd, "GatherND", ATTRIBUTES(index_attr, gather_nd_fields),
+         .infer = infer_gather, .grad = grad_gather);
+GRAPH_OP(SCATTER_ELEMENTS, scatter_elements, "ScatterElements",
+         ATTRIBUTES(index_attr, scatter_elements_fields), .infer = infer_scatter,
+         .grad = grad_scatter);
+GRAPH_OP(SCATTER_ND, scatter_nd, "ScatterND", ATTRIBUTES(index_attr, scatter_nd_fields),
+         .infer = infer_scatter, .grad = grad_scatter);

@@ -43,14 +43,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return graph_add_1(g, OP_LRN_BWD, NULL, in, 4, n.attr, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_lrn = {
-    OP_ROW(LRN),
-    .name = "LRN",
-    .attr_bytes = sizeof(lrn_attr),
-    .fields = fields,
-    .infer = infer,
-    .grad = grad,
-};
+GRAPH_OP(LRN, lrn, "LRN", ATTRIBUTES(lrn_attr, fields), .infer = infer, .grad = grad);
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
@@ -65,10 +58,4 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-const graph_op_info graph_op_lrn_bwd = {
-    OP_ROW(LRN_BWD),
-    .name = "LRNBwd",
-    .attr_bytes = sizeof(lrn_attr),
-    .fields = fields,
-    .infer = infer_bwd,
-};
+GRAPH_OP(LRN_BWD, lrn_bwd, "LRNBwd", ATTRIBUTES(lrn_attr, fields), .infer = infer_bwd);

@@ -132,7 +132,5 @@ static double flops(const graph *g, const graph_node *n)
            (double)last_axis(a, attr->trans_a ? 2 : 1);
 }
 
-const graph_op_info graph_op_matmul = {
-    OP_ROW(MATMUL), .name = "MatMul", .attr_bytes = sizeof(matmul_attr),
-    .infer = infer, .grad = grad,     .flops = flops,
-};
+GRAPH_OP(MATMUL, matmul, "MatMul", .attr_bytes = sizeof(matmul_attr), .infer = infer, .grad = grad,
+         .flops = flops);

@@ -4,6 +4,12 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
+
+static const attr_field fields[] = {
+    ATTR_FIELD(mod_attr, fmod, "fmod", ATTR_BOOL, 0),
+    {0},
+};
 
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
@@ -33,6 +39,4 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return OK;
 }
 
-const graph_op_info graph_op_mod = {
-    OP_ROW(MOD), .name = "Mod", .attr_bytes = sizeof(mod_attr), .infer = infer, .grad = grad,
-};
+GRAPH_OP(MOD, mod, "Mod", ATTRIBUTES(mod_attr, fields), .infer = infer, .grad = grad);

@@ -23,9 +23,4 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-const graph_op_info graph_op_one_hot = {
-    OP_ROW(ONE_HOT),
-    .name = "OneHot",
-    .attr_bytes = sizeof(one_hot_attr),
-    .infer = infer,
-};
+GRAPH_OP(ONE_HOT, one_hot, "OneHot", .attr_bytes = sizeof(one_hot_attr), .infer = infer);

@@ -4,8 +4,14 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
+
+static const attr_field fields[] = {
+    ATTR_CHOICE(pad_attr, mode, "mode", "constant reflect edge wrap", PAD_CONSTANT),
+    ATTR_MORE,
+};
 
 /* The size of a padded axis. */
 static status padded(const graph_node *n, const graph_shape *x, int32_t axis, int64_t *ret,
@@ -31,9 +37,6 @@ static status padded(const graph_node *n, const graph_shape *x, int32_t axis, in
 
 static status pad_shape(const graph_node *n, const graph_shape *x, graph_shape *ret, error *err)
 {
-    const pad_attr *a = n->attr;
-    if (a->mode < PAD_CONSTANT || a->mode > PAD_WRAP)
-        return rule_fail(n, err, "mode %d is none of constant, reflect, edge, wrap", (int)a->mode);
     *ret = *x;
     for (int32_t i = 0; i < x->rank; i++)
         TRY(padded(n, x, i, &ret->dim[i], err));
@@ -62,9 +65,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return emit_1(g, OP_PAD, dout[0], &a, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_pad = {
-    OP_ROW(PAD), .name = "Pad", .attr_bytes = sizeof(pad_attr), .infer = infer, .grad = grad,
-};
+GRAPH_OP(PAD, pad, "Pad", ATTRIBUTES(pad_attr, fields), .infer = infer, .grad = grad);
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
@@ -81,9 +82,4 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-const graph_op_info graph_op_pad_bwd = {
-    OP_ROW(PAD_BWD),
-    .name = "PadBwd",
-    .attr_bytes = sizeof(pad_attr),
-    .infer = infer_bwd,
-};
+GRAPH_OP(PAD_BWD, pad_bwd, "PadBwd", ATTRIBUTES(pad_attr, fields), .infer = infer_bwd);

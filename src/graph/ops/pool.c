@@ -171,22 +171,18 @@ static status grad_global(graph *g, int32_t node, const graph_val *dout, const b
     return emit_1(g, OP_AVERAGE_POOL_BWD, dout[0], &a, &ret_din[0], err);
 }
 
-/* clang-format off */
-#define ROW(ID, name_, onnx, of, rule, gradient)                                                   \
-    const graph_op_info graph_op_##name_ = {                                                       \
-        OP_ROW(ID), .name = onnx, .attr_bytes = sizeof(pool_attr), .fields = of,                   \
-        .infer = rule, .grad = gradient,                                                           \
-    };
+GRAPH_OP(MAX_POOL, max_pool, "MaxPool", ATTRIBUTES(pool_attr, max_fields), .infer = infer,
+         .grad = grad);
+GRAPH_OP(AVERAGE_POOL, average_pool, "AveragePool", ATTRIBUTES(pool_attr, average_fields),
+         .infer = infer, .grad = grad);
+GRAPH_OP(LP_POOL, lp_pool, "LpPool", ATTRIBUTES(pool_attr, lp_fields), .infer = infer,
+         .grad = grad);
+GRAPH_OP(MAX_POOL_BWD, max_pool_bwd, "MaxPoolBwd", ATTRIBUTES(pool_attr, max_fields),
+         .infer = infer_bwd);
+GRAPH_OP(AVERAGE_POOL_BWD, average_pool_bwd, "AveragePoolBwd",
+         ATTRIBUTES(pool_attr, average_fields), .infer = infer_bwd);
+GRAPH_OP(LP_POOL_BWD, lp_pool_bwd, "LpPoolBwd", ATTRIBUTES(pool_attr, lp_fields),
+         .infer = infer_bwd);
 
-ROW(MAX_POOL, max_pool, "MaxPool", max_fields, infer, grad)
-ROW(AVERAGE_POOL, average_pool, "AveragePool", average_fields, infer, grad)
-ROW(LP_POOL, lp_pool, "LpPool", lp_fields, infer, grad)
-ROW(MAX_POOL_BWD, max_pool_bwd, "MaxPoolBwd", max_fields, infer_bwd, NULL)
-ROW(AVERAGE_POOL_BWD, average_pool_bwd, "AveragePoolBwd", average_fields, infer_bwd, NULL)
-ROW(LP_POOL_BWD, lp_pool_bwd, "LpPoolBwd", lp_fields, infer_bwd, NULL)
-/* clang-format on */
-
-const graph_op_info graph_op_global_average_pool = {
-    OP_ROW(GLOBAL_AVERAGE_POOL), .name = "GlobalAveragePool", .infer = infer_global,
-    .grad = grad_global,
-};
+GRAPH_OP(GLOBAL_AVERAGE_POOL, global_average_pool, "GlobalAveragePool", .infer = infer_global,
+         .grad = grad_global);

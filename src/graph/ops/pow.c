@@ -78,9 +78,4 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return OK;
 }
 
-const graph_op_info graph_op_pow = {
-    OP_ROW(POW),
-    .name = "Pow",
-    .infer = infer,
-    .grad = grad,
-};
+GRAPH_OP(POW, pow, "Pow", .infer = infer, .grad = grad);

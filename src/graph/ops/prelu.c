@@ -35,15 +35,6 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return OK;
 }
 
-const graph_op_info graph_op_prelu = {
-    OP_ROW(PRELU),
-    .name = "PRelu",
-    .infer = infer,
-    .grad = grad,
-};
+GRAPH_OP(PRELU, prelu, "PRelu", .infer = infer, .grad = grad);
 
-const graph_op_info graph_op_prelu_bwd = {
-    OP_ROW(PRELU_BWD),
-    .name = "PReluBwd",
-    .infer = rule_ternary_bwd,
-};
+GRAPH_OP(PRELU_BWD, prelu_bwd, "PReluBwd", .infer = rule_ternary_bwd);

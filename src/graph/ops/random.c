@@ -18,9 +18,4 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-const graph_op_info graph_op_random = {
-    OP_ROW(RANDOM),
-    .name = "Random",
-    .attr_bytes = sizeof(random_attr),
-    .infer = infer,
-};
+GRAPH_OP(RANDOM, random, "Random", .attr_bytes = sizeof(random_attr), .infer = infer);

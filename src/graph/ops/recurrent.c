@@ -1,8 +1,26 @@
-#include "graph/ops/recurrent.h"
-
+/*
+ * LSTM, with peepholes, GRU, and RNN, one layer of tanh or relu. All have the same places for their
+ * operands, so that one shape rule and one gradient rule serve them; places that a cell does not have
+ * stay empty. Output 3 keeps the gates of every step, for backward, and 4 an LSTM's cells or a GRU's
+ * candidate's recurrent term; an RNN's states are its output.
+ *
+ * S steps, B examples, I inputs, H hidden, D directions, G gates (LSTM 4: i o f c, GRU 3: z r h,
+ * RNN 1), as ONNX with layout 0 says.
+ */
 #include "graph/ops/emit.h"
+#include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
+
+/* Layout and activations are ONNX's other attributes. */
+static const attr_field fields[] = {
+    ATTR_FIELD(recurrent_attr, hidden, "hidden_size", ATTR_INT, 0),
+    ATTR_CHOICE(recurrent_attr, direction, "direction", "forward reverse bidirectional",
+                RECURRENT_FORWARD),
+    ATTR_FIELD(recurrent_attr, linear_before_reset, "linear_before_reset", ATTR_BOOL, 0),
+    ATTR_MORE,
+};
 
 static int64_t gates_of(graph_op op)
 {
@@ -75,8 +93,8 @@ static status check(const graph *g, const graph_node *n, error *err)
     return check_lengths(g, n, batch, err);
 }
 
-status recurrent_infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
-                       dtype *ret_dtype, error *err)
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
 {
     TRY(check(g, n, err));
     const graph_shape *x = rule_shape(g, n, RECURRENT_X), *w = rule_shape(g, n, RECURRENT_W);
@@ -96,8 +114,8 @@ status recurrent_infer(const graph *g, const graph_node *n, graph_shape *ret_sha
     return OK;
 }
 
-status recurrent_grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
-                      graph_val *ret_din, error *err)
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
 {
     graph_node n = *graph_node_at(g, node);
     if (dout[3] != GRAPH_NONE || dout[4] != GRAPH_NONE)
@@ -119,8 +137,8 @@ status recurrent_grad(graph *g, int32_t node, const graph_val *dout, const bool 
     return OK;
 }
 
-status recurrent_infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
-                           dtype *ret_dtype, error *err)
+static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
 {
     TRY(check(g, n, err));
     if (!rule_has(n, RECURRENT_Y))
@@ -140,7 +158,7 @@ status recurrent_infer_bwd(const graph *g, const graph_node *n, graph_shape *ret
 }
 
 /* Of every step and example, by every weight. */
-double recurrent_flops(const graph *g, const graph_node *n)
+static double flops(const graph *g, const graph_node *n)
 {
     const graph_shape *x = rule_shape(g, n, RECURRENT_X);
     double weights = (double)graph_shape_elements(rule_shape(g, n, RECURRENT_W)) +
@@ -148,7 +166,17 @@ double recurrent_flops(const graph *g, const graph_node *n)
     return 2.0 * (double)x->dim[0] * (double)x->dim[1] * weights;
 }
 
-double recurrent_flops_bwd(const graph *g, const graph_node *n)
+static double flops_bwd(const graph *g, const graph_node *n)
 {
-    return 2.0 * recurrent_flops(g, n);
+    return 2.0 * flops(g, n);
 }
+
+#define CELL(ID, name_, onnx)                                                                      \
+    GRAPH_OP(ID, name_, onnx, ATTRIBUTES(recurrent_attr, fields), .infer = infer, .grad = grad,    \
+             .flops = flops);                                                                      \
+    GRAPH_OP(ID##_BWD, name_##_bwd, onnx "Bwd", ATTRIBUTES(recurrent_attr, fields),                \
+             .infer = infer_bwd, .flops = flops_bwd)
+
+CELL(LSTM, lstm, "LSTM");
+CELL(GRU, gru, "GRU");
+CELL(RNN, rnn, "RNN");

@@ -4,8 +4,16 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
+
+/* Axes are an attribute or an input in ONNX. */
+static const attr_field fields[] = {
+    ATTR_FIELD(reduce_attr, drop_dims, "keepdims", ATTR_NOT, 1),
+    ATTR_FIELD(reduce_attr, none, "noop_with_empty_axes", ATTR_BOOL, 0),
+    ATTR_MORE,
+};
 
 /* Which axes go, as bits; the attributes then name them in order. */
 static status complete(const graph_node *n, const graph_shape *x, unsigned *ret, error *err)
@@ -181,22 +189,25 @@ static status infer_prod_bwd(const graph *g, const graph_node *n, graph_shape *r
     return OK;
 }
 
-/* clang-format off */
-#define ROW(ID, name_, onnx, rule, gradient)                                                       \
-    const graph_op_info graph_op_##name_ = {                                                       \
-        OP_ROW(ID), .name = onnx, .attr_bytes = sizeof(reduce_attr), .infer = rule,                \
-        .grad = gradient,                                                                          \
-    };
-
-ROW(REDUCE_SUM, reduce_sum, "ReduceSum", infer, grad_sum)
-ROW(REDUCE_MEAN, reduce_mean, "ReduceMean", infer_float, grad_sum)
-ROW(REDUCE_MAX, reduce_max, "ReduceMax", infer, grad_extreme)
-ROW(REDUCE_MIN, reduce_min, "ReduceMin", infer, grad_extreme)
-ROW(REDUCE_PROD, reduce_prod, "ReduceProd", infer, grad_prod)
-ROW(REDUCE_L1, reduce_l1, "ReduceL1", infer_float, grad_absolute)
-ROW(REDUCE_L2, reduce_l2, "ReduceL2", infer_float, grad_norm)
-ROW(REDUCE_SUM_SQUARE, reduce_sum_square, "ReduceSumSquare", infer_float, grad_norm)
-ROW(REDUCE_LOG_SUM, reduce_log_sum, "ReduceLogSum", infer_float, grad_log)
-ROW(REDUCE_LOG_SUM_EXP, reduce_log_sum_exp, "ReduceLogSumExp", infer_float, grad_log)
-ROW(REDUCE_PROD_BWD, reduce_prod_bwd, "ReduceProdBwd", infer_prod_bwd, NULL)
-/* clang-format on */
+GRAPH_OP(REDUCE_SUM, reduce_sum, "ReduceSum", ATTRIBUTES(reduce_attr, fields), .infer = infer,
+         .grad = grad_sum);
+GRAPH_OP(REDUCE_MEAN, reduce_mean, "ReduceMean", ATTRIBUTES(reduce_attr, fields),
+         .infer = infer_float, .grad = grad_sum);
+GRAPH_OP(REDUCE_MAX, reduce_max, "ReduceMax", ATTRIBUTES(reduce_attr, fields), .infer = infer,
+         .grad = grad_extreme);
+GRAPH_OP(REDUCE_MIN, reduce_min, "ReduceMin", ATTRIBUTES(reduce_attr, fields), .infer = infer,
+         .grad = grad_extreme);
+GRAPH_OP(REDUCE_PROD, reduce_prod, "ReduceProd", ATTRIBUTES(reduce_attr, fields), .infer = infer,
+         .grad = grad_prod);
+GRAPH_OP(REDUCE_L1, reduce_l1, "ReduceL1", ATTRIBUTES(reduce_attr, fields), .infer = infer_float,
+         .grad = grad_absolute);
+GRAPH_OP(REDUCE_L2, reduce_l2, "ReduceL2", ATTRIBUTES(reduce_attr, fields), .infer = infer_float,
+         .grad = grad_norm);
+GRAPH_OP(REDUCE_SUM_SQUARE, reduce_sum_square, "ReduceSumSquare", ATTRIBUTES(reduce_attr, fields),
+         .infer = infer_float, .grad = grad_norm);
+GRAPH_OP(REDUCE_LOG_SUM, reduce_log_sum, "ReduceLogSum", ATTRIBUTES(reduce_attr, fields),
+         .infer = infer_float, .grad = grad_log);
+GRAPH_OP(REDUCE_LOG_SUM_EXP, reduce_log_sum_exp, "ReduceLogSumExp", ATTRIBUTES(reduce_attr, fields),
+         .infer = infer_float, .grad = grad_log);
+GRAPH_OP(REDUCE_PROD_BWD, reduce_prod_bwd, "ReduceProdBwd", ATTRIBUTES(reduce_attr, fields),
+         .infer = infer_prod_bwd);

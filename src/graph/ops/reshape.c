@@ -67,18 +67,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return emit_reshape(g, dout[0], &x, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_reshape = {
-    OP_ROW(RESHAPE),
-    .name = "Reshape",
-    .attr_bytes = sizeof(shape_attr),
-    .infer = infer_reshape,
-    .grad = grad,
-};
+GRAPH_OP(RESHAPE, reshape, "Reshape", .attr_bytes = sizeof(shape_attr), .infer = infer_reshape,
+         .grad = grad);
 
-const graph_op_info graph_op_flatten = {
-    OP_ROW(FLATTEN),
-    .name = "Flatten",
-    .attr_bytes = sizeof(axis_attr),
-    .infer = infer_flatten,
-    .grad = grad,
-};
+GRAPH_OP(FLATTEN, flatten, "Flatten", .attr_bytes = sizeof(axis_attr), .infer = infer_flatten,
+         .grad = grad);

@@ -4,8 +4,26 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
+
+static const attr_field fields[] = {
+    ATTR_CHOICE(resize_attr, mode, "mode", "nearest linear cubic", RESIZE_NEAREST),
+    ATTR_CHOICE(resize_attr, coordinates, "coordinate_transformation_mode",
+                "half_pixel pytorch_half_pixel half_pixel_symmetric tf_half_pixel_for_nn asymmetric "
+                "align_corners tf_crop_and_resize",
+                RESIZE_HALF_PIXEL),
+    ATTR_CHOICE(resize_attr, nearest, "nearest_mode", "round_prefer_floor round_prefer_ceil floor ceil",
+                RESIZE_PREFER_FLOOR),
+    ATTR_CHOICE(resize_attr, policy, "keep_aspect_ratio_policy", "stretch not_larger not_smaller",
+                RESIZE_STRETCH),
+    ATTR_FIELD(resize_attr, cubic_a, "cubic_coeff_a", ATTR_FLOAT, -0.75),
+    ATTR_FIELD(resize_attr, outside, "extrapolation_value", ATTR_FLOAT, 0),
+    ATTR_FIELD(resize_attr, exclude_outside, "exclude_outside", ATTR_BOOL, 0),
+    ATTR_FIELD(resize_attr, antialias, "antialias", ATTR_BOOL, 0),
+    ATTR_MORE,
+};
 
 /* One scale for all axes that were given a size: the smallest, or the largest. */
 static void keep_aspect(resize_attr *a)
@@ -77,10 +95,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return emit_1(g, OP_RESIZE_BWD, dout[0], graph_node_at(g, node)->attr, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_resize = {
-    OP_ROW(RESIZE), .name = "Resize", .attr_bytes = sizeof(resize_attr),
-    .infer = infer, .grad = grad,
-};
+GRAPH_OP(RESIZE, resize, "Resize", ATTRIBUTES(resize_attr, fields), .infer = infer, .grad = grad);
 
 /* The attributes are those a Resize has completed. */
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
@@ -97,9 +112,5 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-const graph_op_info graph_op_resize_bwd = {
-    OP_ROW(RESIZE_BWD),
-    .name = "ResizeBwd",
-    .attr_bytes = sizeof(resize_attr),
-    .infer = infer_bwd,
-};
+GRAPH_OP(RESIZE_BWD, resize_bwd, "ResizeBwd", ATTRIBUTES(resize_attr, fields),
+         .infer = infer_bwd);

@@ -29,10 +29,5 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return emit_2(g, OP_REVERSE_SEQUENCE, dout[0], n.in[1], n.attr, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_reverse_sequence = {
-    OP_ROW(REVERSE_SEQUENCE),
-    .name = "ReverseSequence",
-    .attr_bytes = sizeof(sequence_attr),
-    .infer = infer,
-    .grad = grad,
-};
+GRAPH_OP(REVERSE_SEQUENCE, reverse_sequence, "ReverseSequence", .attr_bytes = sizeof(sequence_attr),
+         .infer = infer, .grad = grad);

@@ -4,13 +4,24 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
+
+static const attr_field fields[] = {
+    ATTR_WITHIN(roi_attr, rows, "output_height", ATTR_INT, 1, 1, (double)INT32_MAX),
+    ATTR_WITHIN(roi_attr, columns, "output_width", ATTR_INT, 1, 1, (double)INT32_MAX),
+    ATTR_WITHIN(roi_attr, ratio, "sampling_ratio", ATTR_INT, 0, 0, (double)INT32_MAX),
+    ATTR_FIELD(roi_attr, scale, "spatial_scale", ATTR_FLOAT, 1),
+    ATTR_CHOICE(roi_attr, half_pixel, "coordinate_transformation_mode", "output_half_pixel half_pixel",
+                1),
+    ATTR_CHOICE(roi_attr, largest, "mode", "avg max", 0),
+    {0},
+};
 
 static status check(const graph *g, const graph_node *n, int32_t x, int32_t rois, int32_t images,
                     error *err)
 {
-    const roi_attr *a = n->attr;
     const graph_shape *of = rule_shape(g, n, x), *boxes = rule_shape(g, n, rois);
     const graph_shape *image = rule_shape(g, n, images);
     TRY(rule_float(g, n, x, err));
@@ -25,9 +36,6 @@ static status check(const graph *g, const graph_node *n, int32_t x, int32_t rois
     if (of->dim[1] * of->dim[2] * of->dim[3] == 0 || (of->dim[0] == 0 && boxes->dim[0] > 0))
         return rule_fail(n, err, "the input %s has no elements for the regions %s", SHAPE(of),
                          SHAPE(boxes));
-    if (a->rows < 1 || a->columns < 1 || a->ratio < 0)
-        return rule_fail(n, err, "%" PRId64 " x %" PRId64 " bins of %" PRId64 " samples a side",
-                         a->rows, a->columns, a->ratio);
     return OK;
 }
 
@@ -55,10 +63,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return graph_add_1(g, OP_ROI_ALIGN_BWD, NULL, in, 4, n.attr, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_roi_align = {
-    OP_ROW(ROI_ALIGN), .name = "RoiAlign", .attr_bytes = sizeof(roi_attr),
-    .infer = infer,    .grad = grad,
-};
+GRAPH_OP(ROI_ALIGN, roi_align, "RoiAlign", ATTRIBUTES(roi_attr, fields), .infer = infer,
+         .grad = grad);
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
@@ -74,9 +80,5 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-const graph_op_info graph_op_roi_align_bwd = {
-    OP_ROW(ROI_ALIGN_BWD),
-    .name = "RoiAlignBwd",
-    .attr_bytes = sizeof(roi_attr),
-    .infer = infer_bwd,
-};
+GRAPH_OP(ROI_ALIGN_BWD, roi_align_bwd, "RoiAlignBwd", ATTRIBUTES(roi_attr, fields),
+         .infer = infer_bwd);

@@ -3,8 +3,16 @@
  * angles whose cosines and sines come in. Backward turns the other way.
  */
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 #include <inttypes.h>
+
+static const attr_field fields[] = {
+    ATTR_FIELD(rotary_attr, heads, "num_heads", ATTR_INT, 0),
+    ATTR_FIELD(rotary_attr, width, "rotary_embedding_dim", ATTR_INT, 0),
+    ATTR_FIELD(rotary_attr, interleaved, "interleaved", ATTR_BOOL, 0),
+    ATTR_MORE,
+};
 
 /* x is [B,H,S,D] or [B,S,H*D]; ret_head is D, ret_positions [B,S]. */
 static status split(const graph *g, const graph_node *n, int64_t *ret_head,
@@ -54,10 +62,5 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return graph_add_1(g, OP_ROTARY_EMBEDDING, NULL, in, 3, &back, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_rotary_embedding = {
-    OP_ROW(ROTARY_EMBEDDING),
-    .name = "RotaryEmbedding",
-    .attr_bytes = sizeof(rotary_attr),
-    .infer = infer,
-    .grad = grad,
-};
+GRAPH_OP(ROTARY_EMBEDDING, rotary_embedding, "RotaryEmbedding", ATTRIBUTES(rotary_attr, fields),
+         .infer = infer, .grad = grad);

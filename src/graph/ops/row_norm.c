@@ -1,15 +1,23 @@
-#include "graph/ops/row_norm.h"
+/*
+ * LayerNormalization: every row over the axes from `axis` on, by its mean and its population variance.
+ * Mean and 1 / standard deviation are outputs, for backward. RMSNormalization: every row divided by its
+ * root mean square, whose inverse is an output. x is [rows..., normalised axes...].
+ */
+#include "graph/ops/rule.h"
+#include "graph/schema.h"
 
-const attr_field row_norm_fields[] = {
+static const attr_field fields[] = {
     ATTR_FIELD(row_norm_attr, axis, "axis", ATTR_AXIS, -1),
     ATTR_WITHIN(row_norm_attr, epsilon, "epsilon", ATTR_FLOAT, 1e-5, 0, __builtin_inf()),
     {0},
 };
 
-status row_norm_shapes(const graph *g, const graph_node *n, int32_t first, int32_t last,
-                       const char *const *what, graph_shape *ret_normalised, graph_shape *ret_rows,
-                       error *err)
+/* Checks that inputs 1 .. last have the shape of the normalised axes, and gives that shape and the
+ * shape of one number a row. */
+static status shapes(const graph *g, const graph_node *n, int32_t last, graph_shape *ret_normalised,
+                     graph_shape *ret_rows, error *err)
 {
+    static const char *const what[] = {"", "the scale", "the bias"};
     const row_norm_attr *a = n->attr;
     const graph_shape *x = rule_shape(g, n, 0);
     TRY(rule_float(g, n, 0, err));
@@ -18,11 +26,73 @@ status row_norm_shapes(const graph *g, const graph_node *n, int32_t first, int32
         normalised.dim[i - a->axis] = x->dim[i];
         rows.dim[i] = 1;
     }
-    for (int32_t i = first; i <= last && i < n->n_in; i++) {
+    for (int32_t i = 1; i <= last && i < n->n_in; i++) {
         TRY(rule_same_type(g, n, 0, i, err));
-        TRY(rule_expect(g, n, i, what[i - first], &normalised, err));
+        TRY(rule_expect(g, n, i, what[i], &normalised, err));
     }
     *ret_normalised = normalised;
     *ret_rows = rows;
     return OK;
 }
+
+/* Output 0 has the shape of x, the others that of `others`. */
+static void outputs(const graph *g, const graph_node *n, const graph_shape *others,
+                    graph_shape *ret_shape, dtype *ret_dtype)
+{
+    for (int32_t i = 0; i < n->n_out; i++) {
+        ret_shape[i] = i == 0 ? *rule_shape(g, n, 0) : *others;
+        ret_dtype[i] = rule_type(g, n, 0);
+    }
+}
+
+static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
+                    error *err)
+{
+    graph_shape normalised, rows;
+    TRY(shapes(g, n, n->op == OP_LAYER_NORMALIZATION ? 2 : 1, &normalised, &rows, err));
+    outputs(g, n, &rows, ret_shape, ret_dtype);
+    return OK;
+}
+
+static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,
+                   graph_val *ret_din, error *err)
+{
+    graph_node n = *graph_node_at(g, node);
+    bool is_layer = n.op == OP_LAYER_NORMALIZATION;
+    graph_val in[5] = {n.in[0], n.in[1], n.out[1], n.out[2], dout[0]}, out[3];
+    if (is_layer && (dout[1] != GRAPH_NONE || dout[2] != GRAPH_NONE))
+        return FAIL(err, E_UNSUPPORTED, "no gradient through the rows' mean and deviation");
+    if (!is_layer && dout[1] != GRAPH_NONE)
+        return FAIL(err, E_UNSUPPORTED, "no gradient through the rows' root mean square");
+    if (!is_layer)
+        in[3] = dout[0];
+    TRY(graph_add(g, is_layer ? OP_LAYER_NORMALIZATION_BWD : OP_RMS_NORMALIZATION_BWD, NULL, in,
+                  is_layer ? 5 : 4, n.attr, out, err));
+    for (int32_t i = 0; i < n.n_in; i++) {
+        if (want_din[i])
+            ret_din[i] = out[i];
+    }
+    return OK;
+}
+
+static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                        dtype *ret_dtype, error *err)
+{
+    graph_shape normalised, rows;
+    bool is_layer = n->op == OP_LAYER_NORMALIZATION_BWD;
+    TRY(shapes(g, n, 1, &normalised, &rows, err));
+    TRY(rule_expect(g, n, 2, is_layer ? "the mean" : "the root mean square", &rows, err));
+    if (is_layer)
+        TRY(rule_expect(g, n, 3, "the deviation", &rows, err));
+    TRY(rule_expect(g, n, is_layer ? 4 : 3, "the gradient", rule_shape(g, n, 0), err));
+    outputs(g, n, &normalised, ret_shape, ret_dtype);
+    return OK;
+}
+
+#define NORM(ID, name_, onnx)                                                                      \
+    GRAPH_OP(ID, name_, onnx, ATTRIBUTES(row_norm_attr, fields), .infer = infer, .grad = grad);    \
+    GRAPH_OP(ID##_BWD, name_##_bwd, onnx "Bwd", ATTRIBUTES(row_norm_attr, fields),                 \
+             .infer = infer_bwd)
+
+NORM(LAYER_NORMALIZATION, layer_normalization, "LayerNormalization");
+NORM(RMS_NORMALIZATION, rms_normalization, "RMSNormalization");

@@ -22,6 +22,11 @@ enum {
     .op = OP_##ID, .min_in = ROW_##ID##_FEWEST, .max_in = ROW_##ID##_MOST,                         \
     .n_out = ROW_##ID##_OUT, .traits = ROW_##ID##_TRAITS
 
+/* An operator: its row, ONNX's name, and its rules. */
+#define GRAPH_OP(ID, name_, onnx, ...)                                                             \
+    const graph_op_info graph_op_##name_ = {OP_ROW(ID), .name = onnx, __VA_ARGS__}
+#define ATTRIBUTES(type, rows) .attr_bytes = sizeof(type), .fields = rows
+
 #define OP(ID, name, ...) extern const graph_op_info graph_op_##name;
 #include "graph/ops.def"
 

@@ -31,15 +31,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return OK;
 }
 
-const graph_op_info graph_op_sigmoid_cross_entropy = {
-    OP_ROW(SIGMOID_CROSS_ENTROPY),
-    .name = "SigmoidCrossEntropy",
-    .infer = infer,
-    .grad = grad,
-};
+GRAPH_OP(SIGMOID_CROSS_ENTROPY, sigmoid_cross_entropy, "SigmoidCrossEntropy", .infer = infer,
+         .grad = grad);
 
-const graph_op_info graph_op_sigmoid_cross_entropy_bwd = {
-    OP_ROW(SIGMOID_CROSS_ENTROPY_BWD),
-    .name = "SigmoidCrossEntropyBwd",
-    .infer = rule_ternary_bwd,
-};
+GRAPH_OP(SIGMOID_CROSS_ENTROPY_BWD, sigmoid_cross_entropy_bwd, "SigmoidCrossEntropyBwd",
+         .infer = rule_ternary_bwd);

@@ -97,9 +97,7 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return emit_1(g, OP_SLICE_BWD, dout[0], n.attr, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_slice = {
-    OP_ROW(SLICE), .name = "Slice", .attr_bytes = sizeof(slice_attr), .infer = infer, .grad = grad,
-};
+GRAPH_OP(SLICE, slice, "Slice", .attr_bytes = sizeof(slice_attr), .infer = infer, .grad = grad);
 
 /* The attributes are those a Slice has completed. */
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
@@ -118,9 +116,4 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-const graph_op_info graph_op_slice_bwd = {
-    OP_ROW(SLICE_BWD),
-    .name = "SliceBwd",
-    .attr_bytes = sizeof(slice_attr),
-    .infer = infer_bwd,
-};
+GRAPH_OP(SLICE_BWD, slice_bwd, "SliceBwd", .attr_bytes = sizeof(slice_attr), .infer = infer_bwd);

@@ -17,15 +17,11 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return emit_2(g, backward, dout[0], n.out[0], n.attr, &ret_din[0], err);
 }
 
-/* clang-format off */
-#define ROW(ID, name_, onnx, rule, gradient)                                                       \
-    const graph_op_info graph_op_##name_ = {                                                       \
-        OP_ROW(ID), .name = onnx, .attr_bytes = sizeof(axis_attr), .fields = fields,               \
-        .infer = rule, .grad = gradient,                                                           \
-    };
-
-ROW(SOFTMAX, softmax, "Softmax", rule_unary, grad)
-ROW(LOG_SOFTMAX, log_softmax, "LogSoftmax", rule_unary, grad)
-ROW(SOFTMAX_BWD, softmax_bwd, "SoftmaxBwd", rule_unary_bwd, NULL)
-ROW(LOG_SOFTMAX_BWD, log_softmax_bwd, "LogSoftmaxBwd", rule_unary_bwd, NULL)
-/* clang-format on */
+GRAPH_OP(SOFTMAX, softmax, "Softmax", ATTRIBUTES(axis_attr, fields), .infer = rule_unary,
+         .grad = grad);
+GRAPH_OP(LOG_SOFTMAX, log_softmax, "LogSoftmax", ATTRIBUTES(axis_attr, fields), .infer = rule_unary,
+         .grad = grad);
+GRAPH_OP(SOFTMAX_BWD, softmax_bwd, "SoftmaxBwd", ATTRIBUTES(axis_attr, fields),
+         .infer = rule_unary_bwd);
+GRAPH_OP(LOG_SOFTMAX_BWD, log_softmax_bwd, "LogSoftmaxBwd", ATTRIBUTES(axis_attr, fields),
+         .infer = rule_unary_bwd);

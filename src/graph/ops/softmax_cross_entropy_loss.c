@@ -8,6 +8,7 @@
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
 
 /* Labels drop the class axis of the scores. */
 static graph_shape label_shape(const graph_shape *scores)
@@ -19,6 +20,11 @@ static graph_shape label_shape(const graph_shape *scores)
     }
     return s;
 }
+
+static const attr_field fields[] = {
+    ATTR_CHOICE(sce_attr, reduction, "reduction", "mean sum none", SCE_MEAN),
+    ATTR_MORE,
+};
 
 /* Checks labels and weights, at these inputs, against the scores. */
 static status check_labels(const graph *g, const graph_node *n, const graph_shape *scores,
@@ -37,9 +43,6 @@ static status check_labels(const graph *g, const graph_node *n, const graph_shap
     if (rule_has(n, weights))
         TRY(rule_expect(g, n, weights, "the tensor of class weights",
                         &(graph_shape){.rank = 1, .dim = {scores->dim[1]}}, err));
-    const sce_attr *a = n->attr;
-    if (a->reduction != SCE_MEAN && a->reduction != SCE_SUM && a->reduction != SCE_NONE)
-        return rule_fail(n, err, "reduction %d is none of mean, sum, none", (int)a->reduction);
     return OK;
 }
 
@@ -74,13 +77,8 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return graph_add_1(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD, NULL, in, 6, n.attr, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_softmax_cross_entropy_loss = {
-    OP_ROW(SOFTMAX_CROSS_ENTROPY_LOSS),
-    .name = "SoftmaxCrossEntropyLoss",
-    .attr_bytes = sizeof(sce_attr),
-    .infer = infer,
-    .grad = grad,
-};
+GRAPH_OP(SOFTMAX_CROSS_ENTROPY_LOSS, softmax_cross_entropy_loss, "SoftmaxCrossEntropyLoss",
+         ATTRIBUTES(sce_attr, fields), .infer = infer, .grad = grad);
 
 static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_shape,
                         dtype *ret_dtype, error *err)
@@ -100,9 +98,5 @@ static status infer_bwd(const graph *g, const graph_node *n, graph_shape *ret_sh
     return OK;
 }
 
-const graph_op_info graph_op_softmax_cross_entropy_loss_bwd = {
-    OP_ROW(SOFTMAX_CROSS_ENTROPY_LOSS_BWD),
-    .name = "SoftmaxCrossEntropyLossBwd",
-    .attr_bytes = sizeof(sce_attr),
-    .infer = infer_bwd,
-};
+GRAPH_OP(SOFTMAX_CROSS_ENTROPY_LOSS_BWD, softmax_cross_entropy_loss_bwd,
+         "SoftmaxCrossEntropyLossBwd", ATTRIBUTES(sce_attr, fields), .infer = infer_bwd);

@@ -19,9 +19,4 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-const graph_op_info graph_op_sum_to = {
-    OP_ROW(SUM_TO),
-    .name = "SumTo",
-    .attr_bytes = sizeof(shape_attr),
-    .infer = infer,
-};
+GRAPH_OP(SUM_TO, sum_to, "SumTo", .attr_bytes = sizeof(shape_attr), .infer = infer);

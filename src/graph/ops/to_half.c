@@ -19,10 +19,5 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-const graph_op_info graph_op_to_half = {
-    OP_ROW(TO_HALF),
-    .name = "ToHalf",
-    .attr_bytes = sizeof(cast_attr),
-    .infer = infer,
-    .grad = rule_grad_passes,
-};
+GRAPH_OP(TO_HALF, to_half, "ToHalf", .attr_bytes = sizeof(cast_attr), .infer = infer,
+         .grad = rule_grad_passes);

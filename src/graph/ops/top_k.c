@@ -11,7 +11,8 @@
 /* k is an input in ONNX. */
 static const attr_field fields[] = {
     ATTR_FIELD(top_k_attr, axis, "axis", ATTR_AXIS, -1),
-    {0},
+    ATTR_FIELD(top_k_attr, smallest, "largest", ATTR_NOT, 1),
+    ATTR_MORE,
 };
 
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
@@ -43,11 +44,4 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
                        3, &a, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_top_k = {
-    OP_ROW(TOP_K),
-    .name = "TopK",
-    .attr_bytes = sizeof(top_k_attr),
-    .fields = fields,
-    .infer = infer,
-    .grad = grad,
-};
+GRAPH_OP(TOP_K, top_k, "TopK", ATTRIBUTES(top_k_attr, fields), .infer = infer, .grad = grad);

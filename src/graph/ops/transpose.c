@@ -40,7 +40,5 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return emit_1(g, OP_TRANSPOSE, dout[0], &inverse, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_transpose = {
-    OP_ROW(TRANSPOSE), .name = "Transpose", .attr_bytes = sizeof(transpose_attr),
-    .infer = infer,    .grad = grad,
-};
+GRAPH_OP(TRANSPOSE, transpose, "Transpose", .attr_bytes = sizeof(transpose_attr), .infer = infer,
+         .grad = grad);

@@ -1,6 +1,12 @@
 /* Trilu: the triangle of the last two axes above or below diagonal k, zeros elsewhere. */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
+#include "graph/schema.h"
+
+static const attr_field fields[] = {
+    ATTR_FIELD(trilu_attr, upper, "upper", ATTR_BOOL, 1),
+    ATTR_MORE,
+};
 
 static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape, dtype *ret_dtype,
                     error *err)
@@ -20,6 +26,4 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return emit_1(g, OP_TRILU, dout[0], graph_node_at(g, node)->attr, &ret_din[0], err);
 }
 
-const graph_op_info graph_op_trilu = {
-    OP_ROW(TRILU), .name = "Trilu", .attr_bytes = sizeof(trilu_attr), .infer = infer, .grad = grad,
-};
+GRAPH_OP(TRILU, trilu, "Trilu", ATTRIBUTES(trilu_attr, fields), .infer = infer, .grad = grad);

@@ -60,8 +60,9 @@ static status step_grad(graph *g, int32_t node, const graph_val *dout, const boo
 #define NO_ATTR                0, {0}
 #define ONE(a, x)              sizeof(unary_attr), NUMBER(alpha, a, x), {0}
 #define TWO(a, x, b, y)        sizeof(unary_attr), NUMBER(alpha, a, x), NUMBER(beta, b, y), {0}
-#define LIMITS                 sizeof(unary_attr), {0}
-#define GELU_FORM              sizeof(gelu_attr), {0}
+#define LIMITS                 sizeof(unary_attr), ATTR_MORE
+#define GELU_FORM                                                                                  \
+    sizeof(gelu_attr), ATTR_CHOICE(gelu_attr, tanh, "approximate", "none tanh", 0), {0}
 
 #define BOTH(ID, name_, onnx, bytes, ...)                                                          \
     static const attr_field name_##_fields[] = {__VA_ARGS__};                                      \

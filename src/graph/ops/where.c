@@ -33,9 +33,4 @@ static status grad(graph *g, int32_t node, const graph_val *dout, const bool *wa
     return OK;
 }
 
-const graph_op_info graph_op_where = {
-    OP_ROW(WHERE),
-    .name = "Where",
-    .infer = infer,
-    .grad = grad,
-};
+GRAPH_OP(WHERE, where, "Where", .infer = infer, .grad = grad);

@@ -15,9 +15,4 @@ static status infer(const graph *g, const graph_node *n, graph_shape *ret_shape,
     return OK;
 }
 
-const graph_op_info graph_op_zero = {
-    OP_ROW(ZERO),
-    .name = "Zero",
-    .attr_bytes = sizeof(shape_attr),
-    .infer = infer,
-};
+GRAPH_OP(ZERO, zero, "Zero", .attr_bytes = sizeof(shape_attr), .infer = infer);

@@ -400,9 +400,8 @@ status onnx_op_attention(call *c, error *err)
 status onnx_op_rotary_embedding(call *c, error *err)
 {
     graph_val in[3], ids = GRAPH_NONE;
-    rotary_attr attr = {.heads = call_int_or(c, "num_heads", 0),
-                        .width = call_int(c, "rotary_embedding_dim"),
-                        .interleaved = call_int(c, "interleaved") != 0};
+    rotary_attr attr;
+    TRY(call_fields(c, OP_ROTARY_EMBEDDING, &attr, err));
     for (int32_t i = 0; i < 3; i++)
         TRY(call_value(c, i, &in[i], err));
     if (call_has(c, 3))

@@ -1,45 +1,11 @@
-/* Comparisons, logic and choices, element by element, by operators of a graph of the same name. */
+/* What is left of a division, and the smallest and largest of any number of operands. */
 #include "onnx/ops.h"
-
-#include <string.h>
 
 static status inputs(call *c, graph_val *ret, int32_t n, error *err)
 {
     for (int32_t i = 0; i < n; i++)
         TRY(call_value(c, i, &ret[i], err));
     return OK;
-}
-
-static status of_two(call *c, graph_op op, error *err)
-{
-    graph_val in[2];
-    if (c->version < 7 && call_int(c, "broadcast"))
-        return call_refuse(err,
-                           "broadcasting as in opsets below 7 is not supported; export it with "
-                           "a newer opset");
-    TRY(inputs(c, in, 2, err));
-    return call_finish(c, op, in, 2, NULL, err);
-}
-
-#define OF_TWO(name, op)                                                                           \
-    status name(call *c, error *err)                                                               \
-    {                                                                                              \
-        return of_two(c, op, err);                                                                 \
-    }
-OF_TWO(onnx_op_equal, OP_EQUAL)
-OF_TWO(onnx_op_less, OP_LESS)
-OF_TWO(onnx_op_less_or_equal, OP_LESS_OR_EQUAL)
-OF_TWO(onnx_op_greater, OP_GREATER)
-OF_TWO(onnx_op_greater_or_equal, OP_GREATER_OR_EQUAL)
-OF_TWO(onnx_op_and, OP_AND)
-OF_TWO(onnx_op_or, OP_OR)
-OF_TWO(onnx_op_xor, OP_XOR)
-
-status onnx_op_is_inf(call *c, error *err)
-{
-    is_inf_attr attr = {.only_negative = call_int(c, "detect_positive") == 0,
-                        .only_positive = call_int(c, "detect_negative") == 0};
-    return call_unary(c, OP_IS_INF, &attr, err);
 }
 
 /* Of floats a graph has the rest with the sign of the first operand. Where the divisor's is
@@ -69,13 +35,6 @@ status onnx_op_mod(call *c, error *err)
     if (!fmod && call_at(c, in[0])->dtype == DT_F32)
         return float_mod(c, in, err);
     return call_finish(c, OP_MOD, in, 2, &(mod_attr){.fmod = fmod}, err);
-}
-
-status onnx_op_where(call *c, error *err)
-{
-    graph_val in[3];
-    TRY(inputs(c, in, 3, err));
-    return call_finish(c, OP_WHERE, in, 3, NULL, err);
 }
 
 /* Of any number of inputs, one after the other. */

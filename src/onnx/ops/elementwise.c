@@ -1,37 +1,6 @@
 /* Operators that work element by element. */
 #include "onnx/ops.h"
 
-#include <string.h>
-
-static status operands(call *c, graph_val in[2], error *err)
-{
-    TRY(call_value(c, 0, &in[0], err));
-    TRY(call_value(c, 1, &in[1], err));
-    graph_shape a = call_shape_of(c, in[0]), b = call_shape_of(c, in[1]);
-    int32_t rank = b.rank;
-    TRY(call_align(c, &a, &b, err));
-    if (b.rank == rank)
-        return OK;
-    return call_emit(c, OP_RESHAPE, &in[1], 1, &(shape_attr){.shape = b}, &in[1], err);
-}
-
-static status binary(call *c, graph_op op, error *err)
-{
-    graph_val in[2];
-    TRY(operands(c, in, err));
-    return call_finish(c, op, in, 2, NULL, err);
-}
-
-#define BINARY(name, op)                                                                           \
-    status name(call *c, error *err)                                                               \
-    {                                                                                              \
-        return binary(c, op, err);                                                                 \
-    }
-BINARY(onnx_op_add, OP_ADD)
-BINARY(onnx_op_sub, OP_SUB)
-BINARY(onnx_op_mul, OP_MUL)
-BINARY(onnx_op_div, OP_DIV)
-
 /* Before opset 7 a slope with one axis was one number a channel. */
 status onnx_op_prelu(call *c, error *err)
 {
@@ -80,7 +49,9 @@ static status as_float(call *c, graph_val *v, error *err)
 static status power_of_any(call *c, error *err)
 {
     graph_val in[2];
-    TRY(operands(c, in, err));
+    TRY(call_value(c, 0, &in[0], err));
+    TRY(call_value(c, 1, &in[1], err));
+    TRY(call_align_operands(c, in, err));
     dtype type = call_at(c, in[0])->dtype;
     TRY(as_float(c, &in[0], err));
     TRY(as_float(c, &in[1], err));
@@ -112,10 +83,4 @@ status onnx_op_pow(call *c, error *err)
         return power_of_any(c, err);
     call_return(c, 0, x);
     return OK;
-}
-
-status onnx_op_gelu(call *c, error *err)
-{
-    gelu_attr attr = {.tanh = strcmp(call_str(c, "approximate"), "tanh") == 0};
-    return call_unary(c, OP_GELU, &attr, err);
 }

@@ -11,66 +11,14 @@ static status inputs(call *c, graph_val *ret, int32_t n, error *err)
     return OK;
 }
 
-status onnx_op_gather_elements(call *c, error *err)
-{
-    graph_val in[2];
-    index_attr attr = {.axis = call_int32(c, "axis")};
-    TRY(inputs(c, in, 2, err));
-    return call_finish(c, OP_GATHER_ELEMENTS, in, 2, &attr, err);
-}
-
-status onnx_op_gather_nd(call *c, error *err)
-{
-    graph_val in[2];
-    index_attr attr = {.batch_dims = call_int32(c, "batch_dims")};
-    TRY(inputs(c, in, 2, err));
-    return call_finish(c, OP_GATHER_ND, in, 2, &attr, err);
-}
-
-static status reduction_of(call *c, scatter_reduction *ret, error *err)
-{
-    static const struct {
-        const char *name;
-        scatter_reduction reduction;
-    } words[] = {{"none", SCATTER_SET},
-                 {"add", SCATTER_ADD},
-                 {"mul", SCATTER_MUL},
-                 {"max", SCATTER_MAX},
-                 {"min", SCATTER_MIN}};
-    const char *how = call_str(c, "reduction");
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (strcmp(words[i].name, how) == 0) {
-            *ret = words[i].reduction;
-            return OK;
-        }
-    return FAIL(err, E_DATA, "its reduction is '%s'; there are none, add, mul, max and min", how);
-}
-
-static status scatter(call *c, graph_op op, const index_attr *attr, error *err)
-{
-    graph_val in[3];
-    TRY(inputs(c, in, 3, err));
-    return call_finish(c, op, in, 3, attr, err);
-}
-
 /* What was called so before opset 11, without a reduction. */
 status onnx_op_scatter(call *c, error *err)
 {
-    return scatter(c, OP_SCATTER_ELEMENTS, &(index_attr){.axis = call_int32(c, "axis")}, err);
-}
-
-status onnx_op_scatter_elements(call *c, error *err)
-{
-    index_attr attr = {.axis = call_int32(c, "axis")};
-    TRY(reduction_of(c, &attr.reduction, err));
-    return scatter(c, OP_SCATTER_ELEMENTS, &attr, err);
-}
-
-status onnx_op_scatter_nd(call *c, error *err)
-{
-    index_attr attr = {.axis = 0};
-    TRY(reduction_of(c, &attr.reduction, err));
-    return scatter(c, OP_SCATTER_ND, &attr, err);
+    graph_val in[3];
+    index_attr attr;
+    TRY(call_fields(c, OP_SCATTER_ELEMENTS, &attr, err));
+    TRY(inputs(c, in, 3, err));
+    return call_finish(c, OP_SCATTER_ELEMENTS, in, 3, &attr, err);
 }
 
 /* Where each of an update's places lies along the axis: write_indices of its batch, and on from
@@ -124,8 +72,10 @@ status onnx_op_tensor_scatter(call *c, error *err)
 status onnx_op_trilu(call *c, error *err)
 {
     double k;
+    trilu_attr attr;
     TRY(call_known_number(c, 1, 0.0, &k, err));
-    trilu_attr attr = {.k = (int64_t)k, .upper = call_int(c, "upper") != 0};
+    TRY(call_fields(c, OP_TRILU, &attr, err));
+    attr.k = (int64_t)k;
     return call_unary(c, OP_TRILU, &attr, err);
 }
 
@@ -208,9 +158,9 @@ status onnx_op_top_k(call *c, error *err)
         k = (double)call_int(c, "k");
     else
         TRY(call_known_number(c, 1, 0.0, &k, err));
-    top_k_attr attr = {.axis = call_int32(c, "axis"),
-                       .k = (int64_t)k,
-                       .smallest = call_int(c, "largest") == 0};
+    top_k_attr attr;
+    TRY(call_fields(c, OP_TOP_K, &attr, err));
+    attr.k = (int64_t)k;
     call_ignore(c, "sorted"); /* any order will do; they are sorted */
     TRY(call_value(c, 0, &x, err));
     TRY(graph_add(c->im->g, OP_TOP_K, c->name, &x, 1, &attr, out, err));

@@ -1,27 +1,15 @@
 /* Losses that a file may hold. */
 #include "onnx/ops.h"
 
-#include <string.h>
-
-static status reduction_of(call *c, sce_attr *attr, error *err)
-{
-    const char *how = call_str(c, "reduction");
-    attr->reduction = strcmp(how, "mean") == 0  ? SCE_MEAN
-                      : strcmp(how, "sum") == 0 ? SCE_SUM
-                                                : SCE_NONE;
-    if (attr->reduction == SCE_NONE && strcmp(how, "none") != 0)
-        return FAIL(err, E_DATA, "its reduction is '%s'; there are mean, sum and none", how);
-    attr->has_ignore_index = call_attribute(c, "ignore_index") != NULL;
-    attr->ignore_index = call_int_or(c, "ignore_index", 0);
-    return OK;
-}
-
 static status loss(call *c, bool log_probs, error *err)
 {
     graph_val in[3], y;
-    sce_attr attr = {.log_probs = log_probs};
+    sce_attr attr;
     int32_t n = call_has(c, 2) ? 3 : 2;
-    TRY(reduction_of(c, &attr, err));
+    TRY(call_fields(c, OP_SOFTMAX_CROSS_ENTROPY_LOSS, &attr, err));
+    attr.log_probs = log_probs;
+    attr.has_ignore_index = call_attribute(c, "ignore_index") != NULL;
+    attr.ignore_index = call_int_or(c, "ignore_index", 0);
     for (int32_t i = 0; i < n; i++)
         TRY(call_value(c, i, &in[i], err));
     TRY(graph_add_1(c->im->g, OP_SOFTMAX_CROSS_ENTROPY_LOSS, c->name, in, n, &attr, &y, err));

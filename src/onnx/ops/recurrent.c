@@ -4,20 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static status read_direction(call *c, recurrent_attr *attr, error *err)
-{
-    const char *how = call_str(c, "direction");
-    if (strcmp(how, "forward") == 0)
-        attr->direction = RECURRENT_FORWARD;
-    else if (strcmp(how, "reverse") == 0)
-        attr->direction = RECURRENT_REVERSE;
-    else if (strcmp(how, "bidirectional") == 0)
-        attr->direction = RECURRENT_BOTH;
-    else
-        return FAIL(err, E_DATA, "its direction is '%s'", how);
-    return OK;
-}
-
 /* The activations must be ONNX's own, `words` of them in each direction; an RNN may have Relu. */
 static status read_activations(call *c, const char *const *words, size_t n, recurrent_attr *attr,
                                error *err)
@@ -55,10 +41,9 @@ static status recurrent(call *c, graph_op op, int32_t most, const char *const *w
                         error *err)
 {
     graph_val in[8], out[RECURRENT_OUT];
-    recurrent_attr attr = {.hidden = call_int_or(c, "hidden_size", 0),
-                           .linear_before_reset = call_flag(c, "linear_before_reset")};
+    recurrent_attr attr;
     bool batch_first = call_flag(c, "layout");
-    TRY(read_direction(c, &attr, err));
+    TRY(call_fields(c, op, &attr, err));
     TRY(read_activations(c, words, n, &attr, err));
     for (int32_t i = 0; i < most; i++) {
         in[i] = GRAPH_NONE;

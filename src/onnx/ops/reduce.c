@@ -4,16 +4,14 @@
 #include <inttypes.h>
 
 /* Axes are an attribute before opset `moved`, then input 1. */
-static status read_axes(call *c, int64_t moved, reduce_attr *ret, error *err)
+static status read_axes(call *c, graph_op op, int64_t moved, reduce_attr *ret, error *err)
 {
     int64_t axes[GRAPH_RANK];
     int32_t n;
-    reduce_attr attr = {.drop_dims = call_int(c, "keepdims") == 0};
+    TRY(call_fields(c, op, ret, err));
     TRY(call_ints_moved(c, "axes", moved, 1, axes, GRAPH_RANK, &n, err));
     for (int32_t i = 0; i < n; i++)
-        attr.axes[attr.n_axes++] = call_narrow(axes[i]);
-    attr.none = n <= 0 && call_int(c, "noop_with_empty_axes") != 0;
-    *ret = attr;
+        ret->axes[ret->n_axes++] = call_narrow(axes[i]);
     return OK;
 }
 
@@ -54,7 +52,7 @@ static status reduce(call *c, graph_op op, int64_t moved, error *err)
 {
     graph_val x;
     reduce_attr attr;
-    TRY(read_axes(c, moved, &attr, err));
+    TRY(read_axes(c, op, moved, &attr, err));
     TRY(call_value(c, 0, &x, err));
     dtype t = call_at(c, x)->dtype;
     if (op == OP_REDUCE_MEAN && (t == DT_I32 || t == DT_I64))
@@ -100,10 +98,10 @@ status onnx_op_cum_sum(call *c, error *err)
 {
     int64_t axis = 0;
     int32_t n;
+    cum_sum_attr attr;
     TRY(call_known_ints(c, 1, &axis, 1, &n, err));
-    cum_sum_attr attr = {.axis = call_narrow(axis),
-                         .exclusive = call_int(c, "exclusive") != 0,
-                         .reverse = call_int(c, "reverse") != 0};
+    TRY(call_fields(c, OP_CUM_SUM, &attr, err));
+    attr.axis = call_narrow(axis);
     return call_unary(c, OP_CUM_SUM, &attr, err);
 }
 

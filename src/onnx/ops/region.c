@@ -1,25 +1,13 @@
 /* Operators over regions of an image. */
 #include "onnx/ops.h"
 
-#include <string.h>
-
 /* Before opset 16 a pixel's middle was at 0. */
 status onnx_op_roi_align(call *c, error *err)
 {
     graph_val in[3];
-    const char *mode = call_str(c, "mode");
-    const char *where = call_knows(c, "coordinate_transformation_mode") && c->version >= 16
-                            ? call_str(c, "coordinate_transformation_mode")
-                            : "output_half_pixel";
-    roi_attr attr = {.rows = call_int(c, "output_height"),
-                     .columns = call_int(c, "output_width"),
-                     .ratio = call_int(c, "sampling_ratio"),
-                     .scale = (float)call_float(c, "spatial_scale"),
-                     .half_pixel = strcmp(where, "half_pixel") == 0,
-                     .largest = strcmp(mode, "max") == 0};
-    if ((!attr.largest && strcmp(mode, "avg") != 0) ||
-        (!attr.half_pixel && strcmp(where, "output_half_pixel") != 0))
-        return FAIL(err, E_DATA, "its mode is '%s', its coordinates are '%s'", mode, where);
+    roi_attr attr;
+    TRY(call_fields(c, OP_ROI_ALIGN, &attr, err));
+    attr.half_pixel = attr.half_pixel && c->version >= 16;
     for (int32_t i = 0; i < 3; i++)
         TRY(call_value(c, i, &in[i], err));
     return call_finish(c, OP_ROI_ALIGN, in, 3, &attr, err);

@@ -104,15 +104,6 @@ status onnx_op_expand(call *c, error *err)
     return call_unary(c, OP_EXPAND, &(shape_attr){.shape = s}, err);
 }
 
-status onnx_op_concat(call *c, error *err)
-{
-    graph_val *in = arena_alloc(c->im->a, (size_t)c->n_in * sizeof *in + sizeof *in);
-    axis_attr attr = {.axis = call_int32(c, "axis")};
-    for (int32_t i = 0; i < c->n_in; i++)
-        TRY(call_value(c, i, &in[i], err));
-    return call_finish(c, OP_CONCAT, in, c->n_in, &attr, err);
-}
-
 status onnx_op_slice(call *c, error *err)
 {
     graph_val x;
@@ -155,15 +146,6 @@ status onnx_op_split(call *c, error *err)
         call_return(c, k, y);
     }
     return OK;
-}
-
-status onnx_op_gather(call *c, error *err)
-{
-    graph_val in[2];
-    gather_attr attr = {.axis = call_int32(c, "axis")};
-    TRY(call_value(c, 0, &in[0], err));
-    TRY(call_value(c, 1, &in[1], err));
-    return call_finish(c, OP_GATHER, in, 2, &attr, err);
 }
 
 /* Exporters merge weights that were equal by chance, and an Identity gives one back its name: so it

@@ -11,10 +11,11 @@ static write_fn *const rows[OP_COUNT] = {
 
 static bool is_described(const graph_op_info *info)
 {
-    return info->attr_bytes == 0 || (info->fields && info->fields->name);
+    return info->attr_bytes == 0 || (info->fields && schema_says_all(info->fields));
 }
 
-/* Whether ONNX's operator of that name can say all fields, and needs no input that ours lacks. */
+/* Whether ONNX's operator of that name can say all fields, and reads no more than ours: what it reads
+ * is an attribute here. */
 static bool is_plain(const graph_op_info *info, const graph_node *n)
 {
     const onnx_schema *s = onnx_schema_find("", info->name, WRITE_OPSET);
@@ -25,8 +26,7 @@ static bool is_plain(const graph_op_info *info, const graph_node *n)
     for (const attr_field *f = info->fields; f && f->name; f++)
         if (!onnx_schema_attribute(s, f->name, &known) && !schema_is_default(f, n->attr))
             return false;
-    return !onnx_schema_port(s->inputs, (size_t)info->max_in, &more) || more.is_optional ||
-           more.is_variadic;
+    return !onnx_schema_port(s->inputs, (size_t)info->max_in, &more) || more.is_variadic;
 }
 
 static void write_field(maker *m, const graph_node *n, const attr_field *f, Onnx__NodeProto *node)

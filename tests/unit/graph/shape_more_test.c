@@ -70,7 +70,7 @@ static void losses_and_norms(void **state)
          {F(8, 10), L(8)},
          &(sce_attr){.reduction = 3},
          {0},
-         "reduction 3 is none of mean, sum, none"},
+         "reduction is 3, which is none of: mean sum none"},
         {OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD,
          {F(8, 10), F0, L(8), F(8), F(8)},
          NULL,

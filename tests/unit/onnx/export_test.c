@@ -480,6 +480,23 @@ static void what_onnx_cannot_say(void **state)
     }
 }
 
+/* Only a node's first output is written. */
+static void another_output_cannot_be_said(void **state)
+{
+    (void)state;
+    error err = ERROR_INIT;
+    graph *g = NULL;
+    graph_val x, out[3];
+    const pool_attr attr = POOL_ATTR(.kernel = {2}, .indices = true);
+    must(graph_create(&g, &err), &err);
+    must(graph_input(g, "x", DT_F32, (graph_shape){3, {5, 4, 6}}, &x, &err), &err);
+    must(graph_add(g, OP_MAX_POOL, "pool", &x, 1, &attr, out, &err), &err);
+    must(graph_add_1(g, OP_CAST, "last", &out[2], 1, &(cast_attr){.to = DT_F32}, &x, &err), &err);
+    assert_int_equal(export(g, NULL, &err), E_UNSUPPORTED);
+    assert_string_equal(err.text, "ONNX cannot say: 'pool' (MaxPool)");
+    graph_destroy(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -495,6 +512,7 @@ int main(void)
         cmocka_unit_test(fields_are_attributes),
         cmocka_unit_test(windows_are_attributes),
         cmocka_unit_test(what_onnx_cannot_say),
+        cmocka_unit_test(another_output_cannot_be_said),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);
 }

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-status kv_send(kv *k, int32_t server, const wire_head *h, const net_buffer *payload, error *err)
+status kv_send(kv *k, int32_t server, const wire_head *h, span *payload, error *err)
 {
     unsigned char head[NET_HEAD];
     wire_head_encode(h, head);
@@ -22,7 +22,7 @@ status kv_send(kv *k, int32_t server, const wire_head *h, const net_buffer *payl
 
 static status say_hello(kv *k, int32_t s, error *err)
 {
-    net_buffer payload = {.data = k->hello->data, .bytes = k->hello->size};
+    span payload = span_for_call(k->hello->data, k->hello->size);
     wire_head h = k->identity;
     h.type = WIRE_HELLO;
     h.tag = hello_tag(k->first_server + s);
@@ -70,7 +70,7 @@ void kv_destroy(kv **k)
         net_close(&(*k)->sockets[s], 0);
         free((*k)->servers[s].endpoint);
     }
-    pushes_destroy(*k);
+    free((*k)->pushes);
     buf_fini(&(*k)->packed);
     free((*k)->pulls);
     free((*k)->placement);
@@ -172,7 +172,7 @@ static status resend(kv *k, int32_t s, error *err)
 static status take_welcome(kv *k, int32_t s, const net_message *m, error *err)
 {
     ProtobufCMessage *message = NULL;
-    if (wire_unpack(WIRE_WELCOME, net_payload_data(&m->payload), net_payload_bytes(&m->payload),
+    if (wire_unpack(WIRE_WELCOME, span_data(m->payload), span_bytes(m->payload),
                     &message, NULL) != OK)
         return OK;
     const Wire__Welcome *welcome = (const Wire__Welcome *)message;
@@ -189,13 +189,12 @@ static bool is_current(const kv *k, const wire_head *h)
            h->part < k->flat->n_parts;
 }
 
-static void take_part(kv *k, const wire_head *h, net_message *m)
+static void take_part(kv *k, const wire_head *h, const net_message *m)
 {
-    size_t n = net_payload_bytes(&m->payload) / sizeof(float);
     pull *asked = &k->pulls[h->part];
     int64_t version = asked->version;
     bool is_it = asked->newest ? (uint64_t)version == h->tag : version == h->step;
-    if (!is_it || version < 0 || (int64_t)n != flat_part_elements(k->flat, h->part))
+    if (!is_it || version < 0 || (int64_t)span_n(m->payload) != flat_part_elements(k->flat, h->part))
         return;
     loss_scale scale = {.exponent = 0};
     if (!asked->newest && !loss_scale_unpack(h->tag, &scale))
@@ -206,9 +205,7 @@ static void take_part(kv *k, const wire_head *h, net_message *m)
     k->hooks.part(k->hooks.user, &(kv_part){.part = h->part,
                                             .version = version,
                                             .scale = scale,
-                                            .data = net_payload_data(&m->payload),
-                                            .n = n,
-                                            .from = &m->payload});
+                                            .weights = m->payload});
 }
 
 static void take_gone(kv *k, const wire_head *h)
@@ -224,7 +221,7 @@ static void take_gone(kv *k, const wire_head *h)
 static status take_refused(kv *k, int32_t s, const wire_head *h, const net_message *m, error *err)
 {
     ProtobufCMessage *message = NULL;
-    if (wire_unpack(WIRE_REFUSED, net_payload_data(&m->payload), net_payload_bytes(&m->payload),
+    if (wire_unpack(WIRE_REFUSED, span_data(m->payload), span_bytes(m->payload),
                     &message, NULL) != OK)
         return OK;
     k->hooks.refused(k->hooks.user, s, h, (const Wire__Refused *)message);
@@ -234,10 +231,10 @@ static status take_refused(kv *k, int32_t s, const wire_head *h, const net_messa
     return is_behind ? say_hello(k, s, err) : OK;
 }
 
-static status take(kv *k, int32_t s, net_message *m, error *err)
+static status take(kv *k, int32_t s, const net_message *m, error *err)
 {
     wire_head h;
-    if (wire_head_decode(m->head, net_payload_bytes(&m->payload), &h, NULL) != OK ||
+    if (wire_head_decode(m->head, span_bytes(m->payload), &h, NULL) != OK ||
         !wire_may_say(h.type, ROLE_PS, ROLE_WORKER))
         return OK;                  /* not ours: never trusted, never fatal */
     if (h.type == WIRE_WELCOME)
@@ -277,7 +274,7 @@ status kv_serve(kv *k, error *err)
         net_message m;
         while (net_receive(k->sockets[s], &m)) {
             status st = take(k, s, &m, err);
-            net_payload_close(&m.payload);
+            span_drop(m.payload);
             TRYF(st, err, "server %s", k->servers[s].endpoint);
         }
     }

@@ -10,8 +10,8 @@
  *
  * What arrives is handed to the callbacks from kv_serve, on the caller's thread.
  *
- * Threads: a kv belongs to one thread. A push's `release` may run on any thread, once the server
- * has acknowledged and the transport is done with the memory.
+ * Threads: a kv belongs to one thread. What is pushed may be dropped on any, once the server has
+ * acknowledged it and the transport is done with the memory.
  */
 #ifndef TEQUIO_KV_KV_H
 #define TEQUIO_KV_KV_H
@@ -34,9 +34,7 @@ typedef struct kv_part {
     int32_t part;
     int64_t version;
     loss_scale scale;       /* of the version; of a pull of the newest nothing */
-    const float *data;
-    size_t n;
-    net_payload *from;      /* where data lie: closed behind the hook, unless the hook has moved it away */
+    span *weights;          /* who needs them behind the hook holds them */
 } kv_part;
 
 typedef struct kv_hooks {
@@ -72,9 +70,9 @@ void kv_destroy(kv **k);
 MUST_USE status kv_begin(kv *k, uint64_t job_id, uint32_t era, uint32_t incarnation, const flat *f,
                          const uint32_t *acting, error *err);
 
-/* Queue a push of `node` of `part` for `step` (which has `slots` slots). */
+/* Queue a push of `node` of `part` for `step` (which has `slots` slots). Its sum moves in. */
 MUST_USE status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node,
-                        const net_buffer *data, error *err);
+                        span *sum, error *err);
 
 /* What slot `slot` of a push measured: REPORT to the server that it goes to. `beside` is a kv_beside. */
 MUST_USE status kv_say_beside(void *beside, int64_t step, uint32_t slot, const ProtobufCMessage *report,

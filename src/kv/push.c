@@ -5,31 +5,13 @@
 
 #include <stdlib.h>
 
-static void push_unref(push *p)
-{
-    if (atomic_fetch_sub(&p->refs, 1) != 1)
-        return;
-    if (p->data.release)
-        p->data.release((void *)(uintptr_t)p->data.data, p->data.hint);
-    if (atomic_exchange(&p->state, PUSH_FREE) == PUSH_ORPHAN)
-        free(p);
-}
-
-static void push_sent(void *data, void *hint)
-{
-    (void)data;
-    push_unref(hint);
-}
-
 static push *push_take(kv *k)
 {
     for (size_t i = 0; i < k->n_pushes; i++)
-        if (atomic_load(&k->pushes[i]->state) == PUSH_FREE)
-            return k->pushes[i];
+        if (k->pushes[i].state == PUSH_FREE)
+            return &k->pushes[i];
     GROW(k->pushes, k->cap_pushes, k->n_pushes + 1);
-    push *p = xcalloc(1, sizeof *p);
-    k->pushes[k->n_pushes++] = p;
-    return p;
+    return &k->pushes[k->n_pushes++];
 }
 
 /* What is on its way to a server, at most: what it acknowledges in this time. A slow link would only
@@ -58,25 +40,15 @@ static bool has_credit(const kv *k, const link *to, size_t bytes)
     return !to->in_flight || to->in_flight + bytes <= most;
 }
 
-/* Acknowledged, or given up: our half of the push's life ends. */
+/* Acknowledged, or given up. */
 static void push_end(kv *k, push *p)
 {
-    if (atomic_load(&p->state) == PUSH_SENT)
-        k->servers[p->server].in_flight -= p->data.bytes;
-    else
-        push_unref(p);                      /* the transport never got its half */
-    push_unref(p);
-    p->server = -1;
+    if (p->state == PUSH_SENT)
+        k->servers[p->server].in_flight -= p->sum->bytes;
+    p->state = PUSH_FREE;
+    span_drop(span_move(&p->sum));
     if (--k->n_under_way == 0)
         k->pushing_us += clock_us() - k->pushing_since_us;
-}
-
-static status push_hand_over(kv *k, push *p, error *err)
-{
-    net_buffer payload = p->data;
-    payload.release = push_sent;
-    payload.hint = p;
-    return kv_send(k, p->server, &p->head, &payload, err);
 }
 
 static status say_measured(kv *k, const push *p, error *err)
@@ -92,20 +64,19 @@ static status push_send(kv *k, push *p, error *err)
     int64_t now = clock_us();
     if (!to->in_flight)
         to->rate.seen_us = now;
-    to->in_flight += p->data.bytes;
+    to->in_flight += p->sum->bytes;
     patience_begin(&p->patience, now);
-    atomic_store(&p->state, PUSH_SENT);
-    return push_hand_over(k, p, err);
+    p->state = PUSH_SENT;
+    return kv_send(k, p->server, &p->head, span_hold(p->sum), err);
 }
 
 /* Acknowledgement and copy under way are two things: only what has left is sent once more. */
 static status push_again(kv *k, push *p, error *err)
 {
-    if (atomic_load(&p->refs) > 1)
+    if (span_is_shared(p->sum))
         return OK;
     TRY(say_measured(k, p, err));
-    atomic_fetch_add(&p->refs, 1);
-    return push_hand_over(k, p, err);
+    return kv_send(k, p->server, &p->head, span_hold(p->sum), err);
 }
 
 status pushes_flow(kv *k, int32_t server, error *err)
@@ -114,23 +85,23 @@ status pushes_flow(kv *k, int32_t server, error *err)
     for (;;) {
         push *next = NULL;
         for (size_t i = 0; i < k->n_pushes; i++) {
-            push *p = k->pushes[i];
-            if (p->server == server && atomic_load(&p->state) == PUSH_QUEUED &&
+            push *p = &k->pushes[i];
+            if (p->state == PUSH_QUEUED && p->server == server &&
                 (!next || p->head.part > next->head.part))
                 next = p;
         }
-        if (!next || !to->welcomed || !has_credit(k, to, next->data.bytes))
+        if (!next || !to->welcomed || !has_credit(k, to, next->sum->bytes))
             return OK;
         TRY(push_send(k, next, err));
     }
 }
 
-status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node,
-               const net_buffer *data, error *err)
+status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node, span *sum,
+               error *err)
 {
     push *p = push_take(k);
     p->server = k->placement[part];
-    p->data = *data;
+    p->sum = sum;
     p->head = k->identity;
     p->head.type = WIRE_PUSH;
     p->head.flags = net_is_local(k->sockets[p->server]) ? WIRE_LENT : 0;
@@ -138,9 +109,8 @@ status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node
     p->head.step = step;
     p->head.slots = slots;
     p->head.node = node;
-    p->head.bytes = data->bytes;
-    atomic_store(&p->refs, 2);
-    atomic_store(&p->state, PUSH_QUEUED);
+    p->head.bytes = sum->bytes;
+    p->state = PUSH_QUEUED;
     if (k->n_under_way++ == 0)
         k->pushing_since_us = clock_us();
     return pushes_flow(k, p->server, err);
@@ -152,7 +122,7 @@ status kv_say_beside(void *beside, int64_t step, uint32_t slot, const ProtobufCM
     const kv_beside *b = beside;
     kv *k = b->kv;
     wire_pack(report, &k->packed);
-    net_buffer payload = {.data = k->packed.data, .bytes = k->packed.size};
+    span payload = span_for_call(k->packed.data, k->packed.size);
     wire_head h = k->identity;
     h.type = WIRE_REPORT;
     h.step = step;
@@ -180,10 +150,10 @@ static void push_over(kv *k, push *p)
 void pushes_end(kv *k, int32_t server, const wire_head *h)
 {
     for (size_t i = 0; i < k->n_pushes; i++) {
-        push *p = k->pushes[i];
-        if (atomic_load(&p->state) != PUSH_SENT || p->server != server || !is_named(p, h))
+        push *p = &k->pushes[i];
+        if (p->state != PUSH_SENT || p->server != server || !is_named(p, h))
             continue;
-        rate_count(&k->servers[server].rate, p->data.bytes, clock_us());
+        rate_count(&k->servers[server].rate, p->sum->bytes, clock_us());
         push_over(k, p);
         return;
     }
@@ -192,8 +162,8 @@ void pushes_end(kv *k, int32_t server, const wire_head *h)
 void pushes_outdate(kv *k, int32_t part, int64_t version)
 {
     for (size_t i = 0; i < k->n_pushes; i++) {
-        push *p = k->pushes[i];
-        if (atomic_load(&p->state) == PUSH_QUEUED && p->head.part == part && p->head.step < version)
+        push *p = &k->pushes[i];
+        if (p->state == PUSH_QUEUED && p->head.part == part && p->head.step < version)
             push_over(k, p);
     }
 }
@@ -201,21 +171,19 @@ void pushes_outdate(kv *k, int32_t part, int64_t version)
 void pushes_requeue(kv *k, int32_t server)
 {
     for (size_t i = 0; i < k->n_pushes; i++) {
-        push *p = k->pushes[i];
-        if (p->server != server || atomic_load(&p->state) != PUSH_SENT)
+        push *p = &k->pushes[i];
+        if (p->state != PUSH_SENT || p->server != server)
             continue;
-        k->servers[server].in_flight -= p->data.bytes;
-        atomic_fetch_add(&p->refs, 1);      /* the transport's half, for the next time */
-        atomic_store(&p->state, PUSH_QUEUED);
+        k->servers[server].in_flight -= p->sum->bytes;
+        p->state = PUSH_QUEUED;
     }
 }
 
 status pushes_say_again(kv *k, int64_t now_us, error *err)
 {
     for (size_t i = 0; i < k->n_pushes; i++) {
-        push *p = k->pushes[i];
-        if (atomic_load(&p->state) == PUSH_SENT && p->server >= 0 &&
-            patience_ends(&p->patience, now_us))
+        push *p = &k->pushes[i];
+        if (p->state == PUSH_SENT && patience_ends(&p->patience, now_us))
             TRY(push_again(k, p, err));
     }
     return OK;
@@ -224,23 +192,15 @@ status pushes_say_again(kv *k, int64_t now_us, error *err)
 void pushes_drop(kv *k)
 {
     for (size_t i = 0; i < k->n_pushes; i++)
-        if (atomic_load(&k->pushes[i]->state) != PUSH_FREE && k->pushes[i]->server >= 0)
-            push_end(k, k->pushes[i]);
-}
-
-void pushes_destroy(kv *k)
-{
-    for (size_t i = 0; i < k->n_pushes; i++)
-        if (atomic_exchange(&k->pushes[i]->state, PUSH_ORPHAN) == PUSH_FREE)
-            free(k->pushes[i]);
-    free(k->pushes);
+        if (k->pushes[i].state != PUSH_FREE)
+            push_end(k, &k->pushes[i]);
 }
 
 size_t kv_unacknowledged(const kv *k, int32_t server)
 {
     size_t n = 0;
     for (size_t i = 0; i < k->n_pushes; i++)
-        n += k->pushes[i]->server == server && atomic_load(&k->pushes[i]->state) != PUSH_FREE;
+        n += k->pushes[i].state != PUSH_FREE && k->pushes[i].server == server;
     return n;
 }
 
@@ -252,8 +212,7 @@ int64_t kv_pushing_us(const kv *k)
 bool kv_is_pushing(const kv *k, int64_t step)
 {
     for (size_t i = 0; i < k->n_pushes; i++)
-        if (k->pushes[i]->server >= 0 && atomic_load(&k->pushes[i]->state) != PUSH_FREE &&
-            k->pushes[i]->head.step == step)
+        if (k->pushes[i].state != PUSH_FREE && k->pushes[i].head.step == step)
             return true;
     return false;
 }

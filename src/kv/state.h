@@ -1,6 +1,6 @@
 /*
  * What a kv knows, shared by the files of this folder and by nobody else.
- * Threads: everything here belongs to the kv's thread, except for a push's state and refs.
+ * Threads: everything here belongs to the kv's thread.
  */
 #ifndef TEQUIO_KV_STATE_H
 #define TEQUIO_KV_STATE_H
@@ -8,17 +8,14 @@
 #include "common/base/patience.h"
 #include "kv/kv.h"
 
-#include <stdatomic.h>
+typedef enum push_state { PUSH_FREE, PUSH_QUEUED, PUSH_SENT } push_state;
 
-typedef enum push_state { PUSH_FREE, PUSH_QUEUED, PUSH_SENT, PUSH_ORPHAN } push_state;
-
-/* A push keeps its memory until the server acknowledged it and the transport let go of it. */
+/* What is to be said to a server, and again, until it is acknowledged. */
 typedef struct push {
-    _Atomic(push_state) state;
-    atomic_int refs;            /* ours and the transport's */
-    int32_t server;             /* -1: only the transport still holds it */
+    push_state state;
+    int32_t server;
     wire_head head;
-    net_buffer data;
+    span *sum;                  /* held; NULL: PUSH_FREE */
     patience patience;
 } push;
 
@@ -57,7 +54,7 @@ struct kv {
     const flat *flat;
     int32_t *placement;         /* [n_parts] the server that acts for it */
     wire_head identity;         /* job id, era, incarnation for every head */
-    push **pushes;              /* each allocated alone: the transport keeps pointers to them */
+    push *pushes;
     size_t n_pushes, cap_pushes;
     size_t n_under_way;         /* of them, waiting or in flight */
     int64_t pushing_since_us;   /* when they became more than none */
@@ -68,8 +65,7 @@ struct kv {
 
 /* kv.c */
 /* A server that has left is no failure of ours: it comes back, or the master has a word for us. */
-MUST_USE status kv_send(kv *k, int32_t server, const wire_head *h, const net_buffer *payload,
-                        error *err);
+MUST_USE status kv_send(kv *k, int32_t server, const wire_head *h, span *payload, error *err);
 
 /* push.c */
 /* Sends what the credit of a server lets through, front layers first. */
@@ -83,7 +79,5 @@ void pushes_requeue(kv *k, int32_t server);
 void pushes_outdate(kv *k, int32_t part, int64_t version);
 MUST_USE status pushes_say_again(kv *k, int64_t now_us, error *err);
 void pushes_drop(kv *k);        /* all are given up */
-/* After the sockets are closed. A push the transport has not let go of yet frees itself. */
-void pushes_destroy(kv *k);
 
 #endif

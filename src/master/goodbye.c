@@ -119,7 +119,7 @@ static int64_t patience_us(const master *m, status st)
 static bool is_refusal(const net_message *m)
 {
     wire_head h;
-    return wire_head_decode(m->head, net_payload_bytes(&m->payload), &h, NULL) == OK &&
+    return wire_head_decode(m->head, span_bytes(m->payload), &h, NULL) == OK &&
            h.type == WIRE_REFUSED;
 }
 
@@ -130,7 +130,7 @@ static void hear_server(master *m, server *s, const Wire__Stop *stop)
     while (s->socket && net_receive(s->socket, &message)) {
         if (is_refusal(&message))
             s->refuses_us = clock_us();
-        net_payload_close(&message.payload);
+        span_drop(message.payload);
         if (s->told || s->refuses_us)
             continue;
         s->life = 1; /* the answer to our hello; whose is all the same now */
@@ -161,10 +161,10 @@ static void note_guest(master *m, const net_message *message)
 {
     wire_head h;
     ProtobufCMessage *p = NULL;
-    size_t bytes = net_payload_bytes(&message->payload);
+    size_t bytes = span_bytes(message->payload);
     if (wire_head_decode(message->head, bytes, &h, NULL) != OK ||
         (h.type != WIRE_HELLO && h.type != WIRE_FAILED) ||
-        wire_unpack(h.type, net_payload_data(&message->payload), bytes, &p, NULL) != OK)
+        wire_unpack(h.type, span_data(message->payload), bytes, &p, NULL) != OK)
         return;
     if (h.type == WIRE_HELLO)
         note_hello(m, message, (const Wire__Hello *)p);
@@ -181,7 +181,7 @@ static void hear_workers(master *m, const Wire__Stop *stop)
     while (net_receive(m->listener, &message)) {
         master_send(m->listener, &message.from, master_head(m, WIRE_STOP, 0), &stop->base);
         note_guest(m, &message);
-        net_payload_close(&message.payload);
+        span_drop(message.payload);
     }
     while (net_next_event(m->listener, &event)) {
         members_lost(&m->members, event.connection);

@@ -81,8 +81,8 @@ static status take_worker_proto(master *m, const net_message *message, const wir
                                 member *from, error *err)
 {
     ProtobufCMessage *p = NULL;
-    if (wire_unpack(h->type, net_payload_data(&message->payload),
-                    net_payload_bytes(&message->payload), &p, NULL) != OK)
+    if (wire_unpack(h->type, span_data(message->payload),
+                    span_bytes(message->payload), &p, NULL) != OK)
         return OK;
     status st = OK;
     switch (h->type) {
@@ -155,7 +155,7 @@ static void note_life(master *m, member *from, const wire_head *h)
 static status take_worker(master *m, const net_message *message, error *err)
 {
     wire_head h;
-    if (wire_head_decode(message->head, net_payload_bytes(&message->payload), &h, NULL) != OK ||
+    if (wire_head_decode(message->head, span_bytes(message->payload), &h, NULL) != OK ||
         !wire_may_say(h.type, ROLE_WORKER, ROLE_MASTER))
         return OK;
     member *from = members_by_peer(&m->members, &message->from);
@@ -224,8 +224,8 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
                                 const wire_head *h, error *err)
 {
     ProtobufCMessage *p = NULL;
-    if (wire_unpack(h->type, net_payload_data(&message->payload),
-                    net_payload_bytes(&message->payload), &p, NULL) != OK)
+    if (wire_unpack(h->type, span_data(message->payload),
+                    span_bytes(message->payload), &p, NULL) != OK)
         return OK;
     bool current = h->era == m->identity.era && m->phase >= SETUP;
     bool runs = current && m->phase >= RUN; /* before that there are no books; it is asked for again */
@@ -260,7 +260,7 @@ static status take_server_proto(master *m, int32_t s, const net_message *message
 static status take_server(master *m, int32_t s, const net_message *message, error *err)
 {
     wire_head h;
-    if (wire_head_decode(message->head, net_payload_bytes(&message->payload), &h, NULL) != OK ||
+    if (wire_head_decode(message->head, span_bytes(message->payload), &h, NULL) != OK ||
         !wire_may_say(h.type, ROLE_PS, ROLE_MASTER))
         return OK;
     TRY(check_term(m, &h, err));
@@ -288,7 +288,7 @@ static status receive_server(master *m, int32_t i, int64_t until_us, error *err)
     net_message message;
     while (clock_us() < until_us && net_receive(m->servers[i].socket, &message)) {
         status st = take_server(m, i, &message, err);
-        net_payload_close(&message.payload);
+        span_drop(message.payload);
         TRY(st);
     }
     return OK;
@@ -345,7 +345,7 @@ status master_serve_workers(master *m, error *err)
     net_message message;
     for (int i = 0; i < 256 && net_receive(m->listener, &message); i++) {
         status st = take_worker(m, &message, err);
-        net_payload_close(&message.payload);
+        span_drop(message.payload);
         TRY(st);
     }
     return OK;

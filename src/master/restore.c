@@ -142,7 +142,7 @@ static void send_loaded(master *m, int32_t s, int32_t part, uint64_t row, const 
     h.bytes = bytes;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);
-    net_buffer payload = {.data = data, .bytes = bytes};
+    span payload = span_for_call(data, bytes);
     if (net_send(m->servers[s].socket, NULL, head, &payload, NULL) != OK)
         LOG_D("SEND", "type=LOADED");
 }

@@ -20,7 +20,7 @@ void master_send(net_socket *s, const net_peer *to, wire_head h, const ProtobufC
     buf packed = BUF_INIT;
     if (message)
         wire_pack(message, &packed);
-    net_buffer payload = {.data = packed.data, .bytes = packed.size};
+    span payload = span_for_call(packed.data, packed.size);
     h.bytes = packed.size;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);

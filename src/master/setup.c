@@ -24,7 +24,7 @@ void master_say_hello(master *m, server *s)
     h.bytes = m->hello.size;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);
-    net_buffer payload = {.data = m->hello.data, .bytes = m->hello.size};
+    span payload = span_for_call(m->hello.data, m->hello.size);
     if (net_send(s->socket, NULL, head, &payload, NULL) != OK)
         LOG_D("SEND", "type=HELLO");
 }

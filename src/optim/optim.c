@@ -123,15 +123,15 @@ update update_make(const optim *o, const optim_call *call)
 }
 
 /* What the loops work on. */
-typedef struct span {
+typedef struct operands {
     size_t n;
     const float *grad, *weight;
     float *weight_out;
     update_gradient gradient;
-} span;
+} operands;
 
 SIMD_CLONES
-static void sgd_loop(span s, float rate)
+static void sgd_loop(operands s, float rate)
 {
     SIMD_LOOP
     for (size_t i = 0; i < s.n; i++) {
@@ -141,7 +141,7 @@ static void sgd_loop(span s, float rate)
 }
 
 SIMD_CLONES
-static void momentum_loop(span s, update_sgd u, const float *v_in, float *v_out)
+static void momentum_loop(operands s, update_sgd u, const float *v_in, float *v_out)
 {
     SIMD_LOOP
     for (size_t i = 0; i < s.n; i++) {
@@ -153,7 +153,7 @@ static void momentum_loop(span s, update_sgd u, const float *v_in, float *v_out)
 }
 
 SIMD_CLONES
-static void adam_loop(span s, update_adam u, const float *m_in, const float *v_in, float *m_out,
+static void adam_loop(operands s, update_adam u, const float *m_in, const float *v_in, float *m_out,
                       float *v_out)
 {
     SIMD_LOOP
@@ -168,7 +168,7 @@ static void adam_loop(span s, update_adam u, const float *m_in, const float *v_i
 }
 
 SIMD_CLONES
-static void adagrad_loop(span s, update_adagrad u, const float *sum_in, float *sum_out)
+static void adagrad_loop(operands s, update_adagrad u, const float *sum_in, float *sum_out)
 {
     SIMD_LOOP
     for (size_t i = 0; i < s.n; i++) {
@@ -181,7 +181,7 @@ static void adagrad_loop(span s, update_adagrad u, const float *sum_in, float *s
 
 /* State arrays in slot order; `centered` and `momentum` are constants at every call. */
 static inline __attribute__((always_inline)) void
-rmsprop_any(const span *s, update_rmsprop u, const float *const *in, float *const *out,
+rmsprop_any(const operands *s, update_rmsprop u, const float *const *in, float *const *out,
             const bool centered, const bool momentum)
 {
     const float *square_in = in[0], *avg_in = centered ? in[1] : NULL;
@@ -204,7 +204,7 @@ rmsprop_any(const span *s, update_rmsprop u, const float *const *in, float *cons
 }
 
 SIMD_CLONES
-static void rmsprop_loop(span s, update_rmsprop u, const float *const *in, float *const *out,
+static void rmsprop_loop(operands s, update_rmsprop u, const float *const *in, float *const *out,
                          bool centered, bool momentum)
 {
     if (centered && momentum)
@@ -217,7 +217,7 @@ static void rmsprop_loop(span s, update_rmsprop u, const float *const *in, float
         rmsprop_any(&s, u, in, out, false, false);
 }
 
-static void apply(const update *u, span s, const float *const *in, float *const *out)
+static void apply(const update *u, operands s, const float *const *in, float *const *out)
 {
     switch (u->kind) {
     case UPDATE_SGD:
@@ -243,11 +243,11 @@ void optim_apply(const optim *o, const optim_call *call, size_t n, const float *
                  float *const *state_out)
 {
     update u = update_make(o, call);
-    span s = {.n = n,
-              .grad = grad,
-              .weight = weight_in,
-              .weight_out = weight_out,
-              .gradient = u.gradient};
+    operands s = {.n = n,
+                  .grad = grad,
+                  .weight = weight_in,
+                  .weight_out = weight_out,
+                  .gradient = u.gradient};
     apply(&u, s, state_in, state_out);
 }
 

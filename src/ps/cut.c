@@ -12,8 +12,8 @@
 
 typedef struct frozen {
     bool is;
-    block *weights;
-    block *slots[OPTIM_SLOTS];
+    span *weights;
+    span *slots[OPTIM_SLOTS];
     batch_set applied;              /* unordered, of a live part */
 } frozen;
 
@@ -74,9 +74,9 @@ static cut *pop(cut **list)
 static void cut_free(const cuts *c, cut *one)
 {
     for (int32_t p = 0; one && p < c->o.flat->n_parts; p++) {
-        block_drop(one->parts[p].weights);
+        span_drop(one->parts[p].weights);
         for (size_t i = 0; i < OPTIM_SLOTS; i++)
-            block_drop(one->parts[p].slots[i]);
+            span_drop(one->parts[p].slots[i]);
         batch_set_fini(&one->parts[p].applied);
     }
     if (one) {
@@ -119,9 +119,9 @@ static void write_cut(cuts *c, cut *one)
         const frozen *f = &one->parts[p];
         if (!f->is)
             continue;
-        parts[n] = (shard_part){.part = p, .weights = f->weights->data};
+        parts[n] = (shard_part){.part = p, .weights = f->weights->floats};
         for (size_t i = 0; i < c->o.n_slots; i++)
-            parts[n].slots[i] = f->slots[i] ? f->slots[i]->data : NULL;
+            parts[n].slots[i] = f->slots[i] ? f->slots[i]->floats : NULL;
         parts[n].applied = c->o.unordered && !c->o.flat->parts[p].frozen ? &f->applied : NULL;
         n++;
     }

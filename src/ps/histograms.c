@@ -100,10 +100,10 @@ status histograms_applied(histograms *h, table *t, int32_t part, int64_t version
         return OK;
     h->begun = true;
     h->missing--;
-    block *held = table_weights(t, part, version);
+    span *held = table_weights(t, part, version);
     float inverse = loss_scale_inverse(table_scale(t, part, version - 1));
-    status st = add_part(h, t, part, held->data, grad, inverse, err);
-    block_drop(held);
+    status st = add_part(h, t, part, held->floats, grad, inverse, err);
+    span_drop(held);
     return st;
 }
 

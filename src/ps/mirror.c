@@ -4,7 +4,6 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/patience.h"
-#include "ps/sum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +17,21 @@ typedef enum copy_state {
     COPY_HELD,
 } copy_state;
 
+/* The sum of a step that the standby has not acknowledged. */
+typedef struct owed_sum {
+    span *sum;          /* held; NULL: nothing is owed */
+    int64_t step;
+    uint32_t n_slots;
+    uint64_t verdict;   /* on the step before, packed, for who has not heard it; 0: none */
+} owed_sum;
+
 typedef struct copy {
     copy_state state;
     bool is_under_way;  /* COPY_SENT, on this connection */
     int64_t answerable; /* from COPY_SENT on: highest version that may be answered */
     int64_t version;    /* COPY_SENT: of its vectors */
     uint64_t missing;   /* of those, not acknowledged, as bits */
-    sum *root;          /* not acknowledged */
+    owed_sum root;
     patience patience;  /* with what was sent and is not acknowledged */
 } copy;
 
@@ -52,8 +59,7 @@ mirror *mirror_create(net *n, const buf *hello, const mirror_hooks *hooks)
 
 static void copy_forget_root(copy *c)
 {
-    sum_drop(c->root);
-    c->root = NULL;
+    span_drop(span_move(&c->root.sum));
 }
 
 /* --- sending --- */
@@ -65,28 +71,19 @@ static int32_t standby_of(const mirror *m, int32_t part)
 
 static void send_root(mirror *m, int32_t part)
 {
-    copy *c = &m->copies[part];
+    const copy *c = &m->copies[part];
     const standby_link *l = &m->links[standby_of(m, part)];
     if (!l->is_open)
         return;
     if (part == flat_reporting_part(m->era.flat))
-        m->hooks.sending(m->hooks.user, c->root->step, c->root->n_slots, l);
-    sum *k = sum_hold(c->root);
-    net_buffer payload = {
-        .data = k->fold.data, .bytes = k->fold.n * sizeof(float), .release = sum_sent, .hint = k};
+        m->hooks.sending(m->hooks.user, c->root.step, c->root.n_slots, l);
     wire_head h = {.type = WIRE_PUSH,
                    .part = part,
-                   .step = k->step,
-                   .slots = k->n_slots,
-                   .tag = k->verdict,
-                   .node = {.level = tree_root_level(k->n_slots)}};
-    standby_link_say(l, h, &payload);
-}
-
-static void vector_sent(void *data, void *hint)
-{
-    (void)data;
-    block_drop(hint);
+                   .step = c->root.step,
+                   .slots = c->root.n_slots,
+                   .tag = c->root.verdict,
+                   .node = {.level = tree_root_level(c->root.n_slots)}};
+    standby_link_say(l, h, span_hold(c->root.sum));
 }
 
 /* All vectors of a part as they are now, and the sum that is not acknowledged behind them. */
@@ -103,18 +100,16 @@ static void send_copy(mirror *m, int32_t part)
     c->missing = ((uint64_t)1 << n) - 1;
     for (uint32_t row = 0; row < n; row++) {
         loss_scale scale;
-        block *b = table_vector(m->era.table, part, row, &scale);
-        net_buffer payload = {
-            .data = b->data, .bytes = b->n * sizeof(float), .release = vector_sent, .hint = b};
+        span *vector = table_vector(m->era.table, part, row, &scale);
         wire_head h = {.type = WIRE_STATE,
                        .part = part,
                        .step = c->version,
                        .node = {.index = row},
                        .slots = n,
                        .tag = loss_scale_pack(scale)};
-        standby_link_say(l, h, &payload);
+        standby_link_say(l, h, vector);
     }
-    if (c->root)
+    if (c->root.sum)
         send_root(m, part);
 }
 
@@ -128,7 +123,7 @@ static void copies_flow(mirror *m, int32_t server)
         const copy *c = &m->copies[p];
         bool is_next = c->state == COPY_DUE || (c->state == COPY_SENT && !c->is_under_way);
         if (standby_of(m, p) != server || !is_next ||
-            (table_is_voting(m->era.table, p) && !c->root))
+            (table_is_voting(m->era.table, p) && !c->root.sum))
             continue;
         patience_begin(&m->copies[p].patience, clock_us());
         send_copy(m, p);
@@ -136,16 +131,16 @@ static void copies_flow(mirror *m, int32_t server)
     }
 }
 
-void mirror_summed(mirror *m, int32_t part, int64_t step, uint32_t n_slots, fold_block **root)
+void mirror_summed(mirror *m, int32_t part, int64_t step, uint32_t n_slots, span *root)
 {
     copy *c = &m->copies[part];
     if (c->state < COPY_SENT)
         return;
     copy_forget_root(c);
-    c->root = sum_share(root, step, n_slots);
+    c->root = (owed_sum){.sum = span_hold(root), .step = step, .n_slots = n_slots};
     verdict v;
     if (table_last_verdict(m->era.table, step - 1, &v))
-        c->root->verdict = sum_pack_verdict(v);
+        c->root.verdict = verdict_pack(v);
     patience_begin(&c->patience, clock_us());
     if (c->state == COPY_HELD || c->is_under_way)
         send_root(m, part);
@@ -160,7 +155,7 @@ int64_t mirror_visible(const mirror *m, int32_t part, int64_t applied)
 int32_t mirror_awaits(const mirror *m, int32_t part)
 {
     const copy *c = m->copies ? &m->copies[part] : NULL;
-    return c && (c->root || c->missing) ? standby_of(m, part) : HOLDER_NONE;
+    return c && (c->root.sum || c->missing) ? standby_of(m, part) : HOLDER_NONE;
 }
 
 /* --- eras --- */
@@ -336,7 +331,7 @@ static void link_open(mirror *m, int32_t server)
             continue;
         c->is_under_way = false;
         patience_begin(&c->patience, clock_us());
-        if (c->root && c->state == COPY_HELD)
+        if (c->root.sum && c->state == COPY_HELD)
             send_root(m, p);
     }
     copies_flow(m, server);
@@ -353,8 +348,8 @@ static void link_close(mirror *m, int32_t server)
 static void take_welcome(mirror *m, int32_t server, const net_message *message)
 {
     ProtobufCMessage *p = NULL;
-    if (wire_unpack(WIRE_WELCOME, net_payload_data(&message->payload),
-                    net_payload_bytes(&message->payload), &p, NULL) != OK)
+    if (wire_unpack(WIRE_WELCOME, span_data(message->payload),
+                    span_bytes(message->payload), &p, NULL) != OK)
         return;
     const Wire__Welcome *w = (const Wire__Welcome *)p;
     const standby_link *l = &m->links[server];
@@ -373,7 +368,7 @@ static status take_copied(mirror *m, int32_t part, const wire_head *h, error *er
         return OK;
     c->state = COPY_HELD;
     c->is_under_way = false;
-    if (c->root && c->root->step < c->version)
+    if (c->root.sum && c->root.step < c->version)
         copy_forget_root(c);
     if (c->answerable < c->version) {
         c->answerable = c->version;
@@ -392,7 +387,7 @@ static status take_pushed(mirror *m, int32_t server, const wire_head *h, error *
     copy *c = &m->copies[h->part];
     if (h->tag)
         return take_copied(m, h->part, h, err);
-    if (!c->root || h->step != c->root->step)
+    if (!c->root.sum || h->step != c->root.step)
         return OK;
     copy_forget_root(c);
     c->answerable = h->step + 1;
@@ -402,7 +397,7 @@ static status take_pushed(mirror *m, int32_t server, const wire_head *h, error *
 static status take(mirror *m, int32_t server, const net_message *message, error *err)
 {
     wire_head h;
-    if (wire_head_decode(message->head, net_payload_bytes(&message->payload), &h, NULL) != OK ||
+    if (wire_head_decode(message->head, span_bytes(message->payload), &h, NULL) != OK ||
         !wire_may_say(h.type, ROLE_PS, ROLE_PS))
         return OK;
     if (h.type == WIRE_WELCOME)
@@ -436,7 +431,7 @@ static status serve_link(mirror *m, int32_t server, error *err)
     net_message message;
     while (net_receive(l->socket, &message)) {
         status st = take(m, server, &message, err);
-        net_payload_close(&message.payload);
+        span_drop(message.payload);
         TRY(st);
     }
     return OK;
@@ -459,7 +454,7 @@ net_socket *const *mirror_sockets(const mirror *m, size_t *ret_n)
 static void say_again(mirror *m, int32_t part, int64_t now_us)
 {
     copy *c = &m->copies[part];
-    bool is_owed = c->root || c->is_under_way;
+    bool is_owed = c->root.sum || c->is_under_way;
     if (!is_owed || !patience_ends(&c->patience, now_us))
         return;
     if (c->is_under_way)

@@ -57,7 +57,7 @@ typedef struct mirror_era {
 MUST_USE status mirror_begin(mirror *m, const mirror_era *era, error *err);
 
 /* The table's hook `summed`. */
-void mirror_summed(mirror *m, int32_t part, int64_t step, uint32_t n_slots, fold_block **root);
+void mirror_summed(mirror *m, int32_t part, int64_t step, uint32_t n_slots, span *root);
 
 /* The newest version of `part` that may be answered, when `applied` is here. */
 int64_t mirror_visible(const mirror *m, int32_t part, int64_t applied);

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 
 typedef struct parcel {
+    span span; /* what is sent: of the memory that is `held` */
     outbox *from;
-    block *held;
+    span *held;
     net_peer to;
     outbox_label what;
     struct parcel *next; /* of those on their way to that peer */
@@ -95,13 +96,12 @@ static void settle(outbox *o, account *a, size_t bytes)
         *a = o->accounts[--o->n_accounts];
 }
 
-static void parcel_left(void *data, void *hint)
+static void parcel_left(span *s)
 {
-    (void)data;
-    parcel *p = hint;
+    parcel *p = s->owner;
     outbox *o = p->from;
-    size_t bytes = p->held->n * sizeof(float);
-    block_drop(p->held);
+    size_t bytes = s->bytes;
+    span_drop(p->held);
     pthread_mutex_lock(&o->lock);
     account *a = find(o, &p->to);
     BUG_ON(!a);
@@ -114,11 +114,15 @@ static void parcel_left(void *data, void *hint)
     unref(o);
 }
 
-net_buffer outbox_add(outbox *o, const net_peer *to, outbox_label what, block *held)
+span *outbox_add(outbox *o, const net_peer *to, outbox_label what, span *held)
 {
-    size_t bytes = held->n * sizeof(float);
     parcel *p = xmalloc(sizeof *p);
     *p = (parcel){.from = o, .held = held, .to = *to, .what = what};
+    p->span = (span){.data = held->data,
+                     .bytes = held->bytes,
+                     .refs = 1,
+                     .release = parcel_left,
+                     .owner = p};
     pthread_mutex_lock(&o->lock);
     account *a = find(o, to);
     if (!a) {
@@ -126,12 +130,12 @@ net_buffer outbox_add(outbox *o, const net_peer *to, outbox_label what, block *h
         a = &o->accounts[o->n_accounts++];
         *a = (account){.peer = *to};
     }
-    a->bytes += bytes;
+    a->bytes += held->bytes;
     p->next = a->parcels;
     a->parcels = p;
     o->refs++;
     pthread_mutex_unlock(&o->lock);
-    return (net_buffer){.data = held->data, .bytes = bytes, .release = parcel_left, .hint = p};
+    return &p->span;
 }
 
 bool outbox_has(outbox *o, const net_peer *to, outbox_label what)

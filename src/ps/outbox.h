@@ -1,15 +1,14 @@
 /*
  * The outbox: how many bytes of parts are on their way to each peer. A peer that does not read must
  * not hold more of a server's memory than that, so who is over the limit waits until earlier parts
- * have left; then the waker is woken. Blocks are lent, never copied.
- * Threads: belongs to the server's thread; the transport gives blocks back on a thread of its own,
+ * have left; then the waker is woken. Nothing is copied.
+ * Threads: belongs to the server's thread; the transport drops what it sent on a thread of its own,
  * also after the outbox was closed.
  */
 #ifndef TEQUIO_PS_OUTBOX_H
 #define TEQUIO_PS_OUTBOX_H
 
 #include "common/net/net.h"
-#include "common/parts/block.h"
 
 /* Far more than a connection needs to be kept busy, and any part fits many times. */
 enum { OUTBOX_LIMIT = 64 << 20 };
@@ -29,8 +28,9 @@ typedef struct outbox_label {
     int64_t asked;
 } outbox_label;
 
-/* `held` moves in: send what is returned, exactly once. */
-net_buffer outbox_add(outbox *o, const net_peer *to, outbox_label what, block *held);
+/* `held` moves in. What is returned, held for the caller, is the same memory on its way to that peer:
+ * with its last drop it has left. */
+span *outbox_add(outbox *o, const net_peer *to, outbox_label what, span *held);
 
 /* It has not left yet. */
 bool outbox_has(outbox *o, const net_peer *to, outbox_label what);

@@ -33,8 +33,7 @@ static status take_verdict(ps *s, const wire_head *h, const Wire__Verdict *m, er
 static status take_proto(ps *s, const net_message *m, const wire_head *h, error *err)
 {
     ProtobufCMessage *message = NULL;
-    if (wire_unpack(h->type, net_payload_data(&m->payload), net_payload_bytes(&m->payload),
-                    &message, NULL) != OK) {
+    if (wire_unpack(h->type, span_data(m->payload), span_bytes(m->payload), &message, NULL) != OK) {
         s->refused++;
         return OK;
     }
@@ -114,7 +113,7 @@ static void refuse_over(ps *s, const net_message *m, const wire_head *h)
 static status take(ps *s, net_message *m, error *err)
 {
     wire_head h;
-    if (wire_head_decode(m->head, net_payload_bytes(&m->payload), &h, NULL) != OK) {
+    if (wire_head_decode(m->head, span_bytes(m->payload), &h, NULL) != OK) {
         s->refused++;
         return OK;
     }
@@ -254,7 +253,7 @@ static status loop(ps *s, error *err)
         int n = 0;
         for (; n < 64 && !s->stopped && net_receive(s->socket, &m); n++) {
             status st = take(s, &m, err);
-            net_payload_close(&m.payload);
+            span_drop(m.payload);
             TRY(st);
         }
         if (s->mirror)

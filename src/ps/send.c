@@ -3,7 +3,7 @@
 #include "common/base/log.h"
 #include "common/wire/hello.h"
 
-void ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payload)
+void ps_reply(ps *s, const net_peer *to, wire_head h, span *payload)
 {
     h.job_id = s->identity.job_id;
     h.era = s->identity.era;
@@ -20,7 +20,7 @@ void ps_reply_proto(ps *s, const net_peer *to, wire_head h, const ProtobufCMessa
 {
     buf packed = BUF_INIT;
     wire_pack(m, &packed);
-    net_buffer payload = {.data = packed.data, .bytes = packed.size};
+    span payload = span_for_call(packed.data, packed.size);
     ps_reply(s, to, h, &payload);
     buf_fini(&packed);
 }

@@ -3,7 +3,6 @@
  * of the next version) waits in a list per part.
  */
 #include "ps/state.h"
-#include "ps/sum.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 
 /* Held for the caller, if it is here and may be answered. */
-static block *answerable(ps *s, int32_t part, int64_t version)
+static span *answerable(ps *s, int32_t part, int64_t version)
 {
     bool is_live = !s->declaration.flat->parts[part].frozen;
     return is_live && version > ps_visible(s, part) ? NULL : table_weights(s->table, part, version);
@@ -26,7 +25,7 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t step, i
     if (unordered && !table_has_floor(s->table, part, floor))
         return false;
     int64_t version = unordered ? newest : step;
-    block *held = answerable(s, part, version);
+    span *held = answerable(s, part, version);
     if (!held && version > newest)
         return false;
     if (!held) {
@@ -34,14 +33,14 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t step, i
         ps_reply(s, to, gone, NULL);
         return true;
     }
-    if (!outbox_has_room(s->outbox, to, held->n * sizeof(float))) {
-        block_drop(held);
+    if (!outbox_has_room(s->outbox, to, held->bytes)) {
+        span_drop(held);
         return false;
     }
-    net_buffer payload = outbox_add(s->outbox, to, (outbox_label){part, step}, held);
+    span *weights = outbox_add(s->outbox, to, (outbox_label){part, step}, held);
     wire_head head = {.type = WIRE_PART, .part = part, .step = version};
     head.tag = unordered ? (uint64_t)step : loss_scale_pack(table_scale(s->table, part, version));
-    ps_reply(s, to, head, &payload);
+    ps_reply(s, to, head, weights);
     return true;
 }
 
@@ -152,19 +151,6 @@ status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, er
     return OK;
 }
 
-/* A received payload in a fold's clothes. */
-typedef struct push_block {
-    fold_block fold;
-    net_payload payload;
-} push_block;
-
-static void push_release(fold_block *b)
-{
-    push_block *p = b->owner;
-    net_payload_close(&p->payload);
-    free(p);
-}
-
 status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)
 {
     const char *refusal = ps_push_refusal(s, m, h);
@@ -173,26 +159,18 @@ status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)
         return OK;
     }
     if (h->tag && ps_is_peer(s, &m->from))
-        TRY(table_verdict_on(s->table, h->part, h->step - 1, sum_unpack_verdict(h->tag), err));
+        TRY(table_verdict_on(s->table, h->part, h->step - 1, verdict_unpack(h->tag), err));
     if (ps_lacks_reports(s, h)) {
         LOG_D("NO_REPORT", "step=%lld level=%u index=%u: pushed without what was measured",
               (long long)h->step, h->node.level, h->node.index);
         return OK;
     }
-    push_block *p = xmalloc(sizeof *p);
-    net_payload_move(&p->payload, &m->payload);
-    p->fold = (fold_block){
-        .data = (float *)(uintptr_t)net_payload_data(&p->payload),
-        .n = net_payload_bytes(&p->payload) / sizeof(float),
-        .writable = !(h->flags & WIRE_LENT),
-        .release = push_release,
-        .owner = p,
-    };
+    m->payload->writable = !(h->flags & WIRE_LENT);
     push_result result;
     s->batch = h->step;
     error wrong = ERROR_INIT;
-    status st =
-        table_push(s->table, h->part, h->step, h->slots, h->node, &p->fold, &result, &wrong);
+    status st = table_push(s->table, h->part, h->step, h->slots, h->node, span_move(&m->payload),
+                           &result, &wrong);
     if (st != OK)
         return FAIL(err, st, "%s", wrong.text);
     if (result == PUSH_WRONG) {
@@ -281,7 +259,7 @@ void ps_send_histograms(ps *s)
     buf packed = BUF_INIT;
     int64_t version;
     while (s->histograms && histograms_next(s->histograms, &version, &packed)) {
-        net_buffer payload = {.data = packed.data, .bytes = packed.size};
+        span payload = span_for_call(packed.data, packed.size);
         ps_reply(s, &s->master, (wire_head){.type = WIRE_HISTOGRAM, .step = version}, &payload);
     }
     buf_fini(&packed);

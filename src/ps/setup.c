@@ -406,8 +406,7 @@ status ps_take_loaded(ps *s, const net_message *m, const wire_head *h, error *er
 {
     if (s->set_up || h->part != s->load_part || h->tag != s->load_row)
         return OK;
-    TRY(table_load(s->table, h->part, h->tag, net_payload_data(&m->payload),
-                   net_payload_bytes(&m->payload), err));
+    TRY(table_load(s->table, h->part, h->tag, span_data(m->payload), span_bytes(m->payload), err));
     s->load_row++;
     load_next(s);
     return OK;

@@ -9,7 +9,7 @@
 typedef struct spare {
     int32_t part;
     size_t n; /* floats */
-    block *made;
+    span *made;
 } spare;
 
 struct spares {
@@ -50,7 +50,7 @@ static void join(spares *s)
 static void drop_list(spares *s)
 {
     for (size_t i = 0; i < s->n; i++)
-        block_drop(s->list[i].made);
+        span_drop(s->list[i].made);
     free(s->list);
     s->list = NULL;
     s->n = s->cap = 0;

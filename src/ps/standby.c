@@ -92,7 +92,7 @@ status ps_begin_mirror(ps *s, const Wire__Setup *m, error *err)
 
 /* --- acting --- */
 
-void ps_on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, fold_block **root)
+void ps_on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, span *root)
 {
     ps *s = user;
     if (s->mirror && ps_acts_for(s, part))
@@ -163,8 +163,8 @@ static status take_row(ps *s, const net_message *m, const wire_head *h, bool *re
 {
     table_row row = {.at = h->node.index,
                      .n = h->slots,
-                     .data = net_payload_data(&m->payload),
-                     .n_floats = net_payload_bytes(&m->payload) / sizeof(float)};
+                     .data = span_data(m->payload),
+                     .n_floats = span_n(m->payload)};
     if (!stands_by_for(s, h->part))
         return FAIL(err, E_PROTOCOL, "part %d has no standby here", h->part);
     if (!loss_scale_unpack(h->tag, &row.scale))

@@ -38,7 +38,7 @@ status standby_link_redial(standby_link *l, error *err)
     return net_dial(l->net, l->endpoint, &l->socket, err);
 }
 
-void standby_link_say(const standby_link *l, wire_head h, const net_buffer *payload)
+void standby_link_say(const standby_link *l, wire_head h, span *payload)
 {
     h.job_id = l->identity.job_id;
     h.era = l->identity.era;
@@ -56,7 +56,7 @@ void standby_link_say_proto(const standby_link *l, wire_head h, const ProtobufCM
 {
     buf packed = BUF_INIT;
     wire_pack(m, &packed);
-    net_buffer payload = {.data = packed.data, .bytes = packed.size};
+    span payload = span_for_call(packed.data, packed.size);
     standby_link_say(l, h, &payload);
     buf_fini(&packed);
 }
@@ -65,7 +65,7 @@ void standby_link_say_hello(const standby_link *l)
 {
     if (standby_link_rests(l))
         return;
-    net_buffer payload = {.data = l->hello->data, .bytes = l->hello->size};
+    span payload = span_for_call(l->hello->data, l->hello->size);
     standby_link_say(l, (wire_head){.type = WIRE_HELLO}, &payload);
 }
 

@@ -31,7 +31,7 @@ MUST_USE status standby_link_begin(standby_link *l, bool is_needed, const char *
                                    error *err);
 MUST_USE status standby_link_redial(standby_link *l, error *err);
 
-void standby_link_say(const standby_link *l, wire_head h, const net_buffer *payload);
+void standby_link_say(const standby_link *l, wire_head h, span *payload);
 void standby_link_say_proto(const standby_link *l, wire_head h, const ProtobufCMessage *m);
 void standby_link_say_hello(const standby_link *l); /* not while it is left alone */
 

@@ -101,7 +101,7 @@ enum { TICK_MS = 200, SETTLE_PAUSE_MS = 1, WAITING_MAX = 4096, SAY_AGAIN_US = 10
 enum { DIFFERS_US = 3 * 1000000 };
 
 /* send.c: a peer that left does not concern the server: it comes back, or the master says so */
-void ps_reply(ps *s, const net_peer *to, wire_head h, const net_buffer *payload);
+void ps_reply(ps *s, const net_peer *to, wire_head h, span *payload);
 void ps_reply_proto(ps *s, const net_peer *to, wire_head h, const ProtobufCMessage *m);
 void ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, const char *text);
 
@@ -123,7 +123,7 @@ int64_t ps_visible(const ps *s, int32_t part);  /* the newest version that may b
 MUST_USE status ps_read_holders(ps *s, const Wire__Setup *m, error *err);
 void ps_list_parts(const ps *s, part_hold *ret);
 MUST_USE status ps_begin_mirror(ps *s, const Wire__Setup *m, error *err);
-void ps_on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, fold_block **root);
+void ps_on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, span *root);
 void ps_meet_peer(ps *s, const net_peer *from);
 bool ps_is_peer(const ps *s, const net_peer *from);
 /* Workers push to who acts, an acting server sums to its standby. NULL: it may. */

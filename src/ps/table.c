@@ -34,15 +34,15 @@ static status write_first(const table *t, int32_t part, error *err)
         row[i] = (float *)memory + i * e->pool.n;
     status st = read_first(t, part, row[0], row + 1, err);
     for (size_t i = 0; st == OK && i <= (e->live ? t->n_slots : 0); i++) {
-        const block *to = i ? e->slots[i - 1] : e->weights[e->version & 1];
-        st = engine_write(t->o.engine, to->data, row[i], e->pool.n, err);
+        const span *to = i ? e->slots[i - 1] : e->weights[e->version & 1];
+        st = engine_write(t->o.engine, to->floats, row[i], e->pool.n, err);
     }
     mem_free(memory);
     return st;
 }
 
 /* Where the weights lie: of an engine, where the lane reads them. */
-static status take_home(table *t, int32_t part, block **ret, error *err)
+static status take_home(table *t, int32_t part, span **ret, error *err)
 {
     entry *e = &t->entries[part];
     part_engine *engine = t->o.engine;
@@ -62,19 +62,19 @@ static status entry_create(table *t, int32_t part, error *err)
     e->scales[e->version & 1] = t->o.scale;
     e->batches = steps_batches_until(&t->o.steps, t->o.step);
     e->awaited = 0;
-    block **newest = &e->weights[e->version & 1];
+    span **newest = &e->weights[e->version & 1];
     TRY(take_home(t, part, newest, err));
     float *slots[OPTIM_SLOTS] = {NULL};
     for (size_t i = 0; e->live && i < t->n_slots; i++) {
         TRY(block_pool_take(&e->pool, &e->slots[i], err));
-        slots[i] = e->slots[i]->data;
+        slots[i] = e->slots[i]->floats;
     }
     if (t->o.loads)
         return OK;
     if (t->o.restore && e->live && t->o.unordered)
         TRY(checkpoint_read_applied(t->o.restore, part, &e->applied, err));
     return t->o.engine ? write_first(t, part, err)
-                       : read_first(t, part, (*newest)->data, slots, err);
+                       : read_first(t, part, (*newest)->floats, slots, err);
 }
 
 static size_t most_segments(const flat *f)
@@ -149,8 +149,8 @@ status table_load(table *t, int32_t part, uint64_t row, const void *data, size_t
     entry *e = &t->entries[part];
     if (is_set)
         return batch_set_unpack(data, bytes, &e->applied, err);
-    const block *to = row ? e->slots[row - 1] : e->weights[e->version & 1];
-    return engine_write(t->o.engine, to->data, data, t->entries[part].pool.n, err);
+    const span *to = row ? e->slots[row - 1] : e->weights[e->version & 1];
+    return engine_write(t->o.engine, to->floats, data, t->entries[part].pool.n, err);
 }
 
 bool table_holds(const table *t, int32_t part)
@@ -216,11 +216,11 @@ void table_applied_by_all(const table *t, batch_set *ret)
 }
 
 /* State nobody else holds is updated in place; state a cut holds moves to a fresh block. */
-static status slots_writable(table *t, entry *e, block *ret_out[OPTIM_SLOTS], error *err)
+static status slots_writable(table *t, entry *e, span *ret_out[OPTIM_SLOTS], error *err)
 {
     for (size_t i = 0; i < t->n_slots; i++) {
         ret_out[i] = e->slots[i];
-        if (block_is_shared(e->slots[i]))
+        if (span_is_shared(e->slots[i]))
             TRY(block_pool_take(&e->pool, &ret_out[i], err));
     }
     return OK;
@@ -230,81 +230,81 @@ void table_settle(table *t, int32_t part)
 {
     entry *e = &t->entries[part];
     for (size_t i = 0; table_is_complete(t, part) && e->live && i < t->n_slots; i++) {
-        block *own = NULL;
-        if (!block_is_shared(e->slots[i]) || !block_pool_free(&e->pool) ||
+        span *own = NULL;
+        if (!span_is_shared(e->slots[i]) || !block_pool_free(&e->pool) ||
             block_pool_take(&e->pool, &own, NULL) != OK)
             continue;
-        engine_copy(t->o.engine, own->data, e->slots[i]->data, e->pool.n);
-        block_drop(e->slots[i]);
+        engine_copy(t->o.engine, own->floats, e->slots[i]->floats, e->pool.n);
+        span_drop(e->slots[i]);
         e->slots[i] = own;
     }
 }
 
 /* *ret: the weights of the next version. An engine writes them in the place of the last one. */
-static status move(table *t, int32_t part, float scale, const float *grad, block **ret, error *err)
+static status move(table *t, int32_t part, float scale, const float *grad, span **ret, error *err)
 {
     entry *e = &t->entries[part];
-    block *slots[OPTIM_SLOTS] = {NULL}, **before = &e->weights[e->version & 1];
+    span *slots[OPTIM_SLOTS] = {NULL}, **before = &e->weights[e->version & 1];
     if (t->o.engine)
-        *ret = block_hold(*before);
+        *ret = span_hold(*before);
     else
         TRY(block_pool_take(&e->pool, ret, err));
     TRY(slots_writable(t, e, slots, err));
     TRY(entry_update(t, part, scale, grad, *ret, slots, err));
     for (size_t i = 0; i < t->n_slots; i++) {
         if (slots[i] != e->slots[i])
-            block_drop(e->slots[i]);
+            span_drop(e->slots[i]);
         e->slots[i] = slots[i];
     }
     if (!t->o.engine)
         return OK;
-    block_drop(*before);
+    span_drop(*before);
     *before = NULL;
     return engine_give(t->o.engine, part, err);
 }
 
 /* Version t becomes t+1. The block of version t-1 goes first, so that its memory can serve. */
-static status apply(table *t, int32_t part, fold_block *root, verdict v, error *err)
+static status apply(table *t, int32_t part, span *root, verdict v, error *err)
 {
     entry *e = &t->entries[part];
     int64_t next = e->version + 1;
-    block **out = &e->weights[next & 1];
-    block_drop(*out);
-    *out = v.skip ? block_hold(e->weights[e->version & 1]) : NULL;
-    status st = v.skip ? OK : move(t, part, v.scale, root->data, out, err);
+    span **out = &e->weights[next & 1];
+    span_drop(*out);
+    *out = v.skip ? span_hold(e->weights[e->version & 1]) : NULL;
+    status st = v.skip ? OK : move(t, part, v.scale, root->floats, out, err);
     if (st == OK) {
         e->scales[next & 1] = loss_scale_next(&t->o.scaling, entry_scale(e), v.skip);
         e->version = next;
         e->batches += e->step_slots;
         e->step_slots = 0;
-        st = t->hooks.applied(t->hooks.user, part, next, root->data, err);
+        st = t->hooks.applied(t->hooks.user, part, next, root->floats, err);
     }
-    root->release(root);
+    span_drop(root);
     return st;
 }
 
 static status apply_root(table *t, int32_t part, verdict v, error *err)
 {
-    fold_block *root = t->entries[part].root;
+    span *root = t->entries[part].root;
     t->entries[part].root = NULL;
     return apply(t, part, root, v, err);
 }
 
-static status root_reached(table *t, int32_t part, fold_block *root, error *err)
+static status root_reached(table *t, int32_t part, span *root, error *err)
 {
     entry *e = &t->entries[part];
     if (t->hooks.summed)
-        t->hooks.summed(t->hooks.user, part, e->version, e->step_slots, &root);
+        t->hooks.summed(t->hooks.user, part, e->version, e->step_slots, root);
     if (!t->o.votes)
         return apply(t, part, root, as_it_is, err);
     e->root = root;
-    TRY(entry_vote(t, part, root->data, err));
+    TRY(entry_vote(t, part, root->floats, err));
     /* a standby hears the verdict from the master and the sum from another server, in any order */
     return e->version == t->verdict_step ? apply_root(t, part, t->verdict, err) : OK;
 }
 
 /* The gradient of a batch, in whatever order batches come. */
-static status push_batch(table *t, int32_t part, int64_t batch, fold_block *b, push_result *ret,
+static status push_batch(table *t, int32_t part, int64_t batch, span *sum, push_result *ret,
                          error *err)
 {
     entry *e = table_holds(t, part) ? &t->entries[part] : NULL;
@@ -314,24 +314,24 @@ static status push_batch(table *t, int32_t part, int64_t batch, fold_block *b, p
     else if (batch < 0 || batch >= t->o.total || !batch_set_fits(&e->applied, batch))
         error_set(err, E_PROTOCOL, "part %d: batch %lld of %lld was pushed when all below %lld are in",
                   part, (long long)batch, (long long)t->o.total, (long long)e->applied.floor);
-    else if (b->n != e->pool.n)
-        error_set(err, E_PROTOCOL, "part %d: %zu elements were pushed, it has %zu", part, b->n,
-                  e->pool.n);
+    else if (span_n(sum) != e->pool.n)
+        error_set(err, E_PROTOCOL, "part %d: %zu elements were pushed, it has %zu", part,
+                  span_n(sum), e->pool.n);
     else
         *ret = batch_set_add(&e->applied, batch) ? PUSH_TAKEN : PUSH_STALE;
     if (*ret == PUSH_TAKEN) {
         e->step_slots = 1;
-        return apply(t, part, b, as_it_is, err);
+        return apply(t, part, sum, as_it_is, err);
     }
-    b->release(b);
+    span_drop(sum);
     return OK;
 }
 
-status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node,
-                  fold_block *b, push_result *ret, error *err)
+status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node, span *sum,
+                  push_result *ret, error *err)
 {
     if (t->o.unordered)
-        return push_batch(t, part, step, b, ret, err);
+        return push_batch(t, part, step, sum, ret, err);
     entry *e = table_holds(t, part) ? &t->entries[part] : NULL;
     *ret = PUSH_WRONG;
     if (!e || !e->live)
@@ -342,13 +342,14 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
         error_set(err, E_PROTOCOL, "part %d: step %lld was pushed at version %lld", part,
                   (long long)step, (long long)e->version);
     else if (step == e->version && (n_slots != steps_slots(&t->o.steps, step) ||
-                                    !tree_node_is_valid(node, n_slots) || b->n != e->pool.n))
-        error_set(err, E_PROTOCOL, "part %d: node (%u,%u) of %u slots and %zu elements does not fit",
-                  part, node.level, node.index, n_slots, b->n);
+                                    !tree_node_is_valid(node, n_slots) || span_n(sum) != e->pool.n))
+        error_set(err, E_PROTOCOL,
+                  "part %d: node (%u,%u) of %u slots and %zu elements does not fit", part,
+                  node.level, node.index, n_slots, span_n(sum));
     else
         *ret = step < e->version || e->root ? PUSH_STALE : PUSH_TAKEN;
     if (*ret != PUSH_TAKEN) {
-        b->release(b);
+        span_drop(sum);
         return OK;
     }
     if (!e->step_slots) {
@@ -361,9 +362,9 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
     bool computes = fold_held(e->fold) > 0;
     status st = engine_take(t->o.engine, part, err);
     if (st == OK)
-        st = fold_add(e->fold, node, b, root, &pool, &result, err);
+        st = fold_add(e->fold, node, sum, root, &pool, &result, err);
     if (st != OK) {
-        b->release(b);
+        span_drop(sum);
         return st;
     }
     if (computes)
@@ -386,17 +387,17 @@ status table_verdict(table *t, int64_t step, verdict v, error *err)
     return OK;
 }
 
-block *table_weights(table *t, int32_t part, int64_t version)
+span *table_weights(table *t, int32_t part, int64_t version)
 {
     entry *e = &t->entries[part];
     if (e->awaited)
         return NULL;
     if (!e->live)
-        return block_hold(e->weights[e->version & 1]);
+        return span_hold(e->weights[e->version & 1]);
     if (version > e->version || version < e->version - 1 || version < 0)
         return NULL;
-    block *b = e->weights[version & 1];
-    return b ? block_hold(b) : NULL;
+    span *b = e->weights[version & 1];
+    return b ? span_hold(b) : NULL;
 }
 
 status table_read(const table *t, const float *from, size_t n, float *room, const float **ret,
@@ -409,17 +410,17 @@ status table_read(const table *t, const float *from, size_t n, float *room, cons
 }
 
 /* `from` itself where it is on the host, else a copy. */
-static status freeze(table *t, entry *e, block *from, block **ret, error *err)
+static status freeze(table *t, entry *e, span *from, span **ret, error *err)
 {
     if (!t->o.engine) {
-        *ret = block_hold(from);
+        *ret = span_hold(from);
         return OK;
     }
     TRY(block_pool_take(&e->copies, ret, err));
-    return engine_read(t->o.engine, (*ret)->data, from->data, e->pool.n, err);
+    return engine_read(t->o.engine, (*ret)->floats, from->floats, e->pool.n, err);
 }
 
-status table_freeze(table *t, int32_t part, block **ret_weights, block *ret_slots[OPTIM_SLOTS],
+status table_freeze(table *t, int32_t part, span **ret_weights, span *ret_slots[OPTIM_SLOTS],
                     error *err)
 {
     entry *e = &t->entries[part];
@@ -449,14 +450,14 @@ size_t table_lacks(const table *t, int32_t part, size_t *ret_floats)
     return needed > free_ones ? needed - free_ones : 0;
 }
 
-void table_add_block(table *t, int32_t part, block **b)
+void table_add_block(table *t, int32_t part, span **b)
 {
     entry *e = &t->entries[part];
-    if (e->held && e->pool.n == (*b)->n) {
+    if (e->held && e->pool.n == span_n(*b)) {
         block_pool_add(cut_pool(t, e), b);
         return;
     }
-    block_drop(*b);
+    span_drop(*b);
     *b = NULL;
 }
 

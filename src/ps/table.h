@@ -65,9 +65,9 @@ typedef struct table_options {
 
 /* What happens in the table that others must hear of. Called from table_push and table_verdict. */
 typedef struct table_hooks {
-    /* The sum of a step is complete; nothing is applied yet. A hook that keeps it puts another
-     * block of the same values in its place. May be NULL. */
-    void (*summed)(void *user, int32_t part, int64_t step, uint32_t n_slots, fold_block **root);
+    /* The sum of a step is complete; nothing is applied yet. A hook that keeps it holds it. May be
+     * NULL. */
+    void (*summed)(void *user, int32_t part, int64_t step, uint32_t n_slots, span *root);
     /* Version `version` of `part` exists now: answer pulls, freeze for cuts. `grad` is the engine's. */
     status (*applied)(void *user, int32_t part, int64_t version, const float *grad, error *err);
     /* The root is there and waits for the verdict; with an engine, from table_say_summed. The sum is that of
@@ -105,9 +105,9 @@ typedef enum push_result {
     PUSH_WRONG,         /* no such part, node, size or step; *err says which */
 } push_result;
 
-/* One node of a step; unordered: the gradient of batch `step`. `b` moves in; its release is called when its memory is no longer needed. */
+/* One node of a step; unordered: the gradient of batch `step`. `sum` moves in, whatever comes of it. */
 MUST_USE status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node,
-                           fold_block *b, push_result *ret, error *err);
+                           span *sum, push_result *ret, error *err);
 
 /* With an engine hooks.voted is called from here, as soon as the device has summed: waits for the part that
  * has waited longest, and says it of all that are there by then. Not until nothing else is to be done. */
@@ -125,7 +125,7 @@ MUST_USE status table_verdict(table *t, int64_t step, verdict v, error *err);
 
 /* The weights of exactly that version, held for the caller, the engine's; NULL if it is gone or not there
  * yet. */
-block *table_weights(table *t, int32_t part, int64_t version);
+span *table_weights(table *t, int32_t part, int64_t version);
 
 /* n floats of such a block, or of a gradient, for the host to read: they themselves, or a copy of them in
  * room[n]. */
@@ -134,8 +134,8 @@ MUST_USE status table_read(const table *t, const float *from, size_t n, float *r
 
 /* The newest weights and state, held for the caller, for a cut: on the host. After a failure some of them,
  * the others NULL. */
-MUST_USE status table_freeze(table *t, int32_t part, block **ret_weights,
-                             block *ret_slots[OPTIM_SLOTS], error *err);
+MUST_USE status table_freeze(table *t, int32_t part, span **ret_weights,
+                             span *ret_slots[OPTIM_SLOTS], error *err);
 
 /* Copies what a cut holds of the state, so that the next update need not write elsewhere than it reads,
  * which takes longer than in place. For moments when nobody waits; takes spare blocks only. */
@@ -144,7 +144,7 @@ void table_settle(table *t, int32_t part);
 /* How many blocks of the host, of *ret_floats each, a cut of `part` will lack, for itself or for updates
  * while it holds what they read; and one more for it (another server's, or too late: it is dropped). */
 size_t table_lacks(const table *t, int32_t part, size_t *ret_floats);
-void table_add_block(table *t, int32_t part, block **b);
+void table_add_block(table *t, int32_t part, span **b);
 
 /* --- copies, for standbys --- */
 
@@ -162,7 +162,7 @@ MUST_USE status table_verdict_on(table *t, int32_t part, int64_t step, verdict v
  * the weights of the version before. Held for the caller. */
 uint32_t table_vectors(const table *t, int32_t part);
 /* *ret_scale: of the version that it is of. */
-block *table_vector(const table *t, int32_t part, uint32_t row, loss_scale *ret_scale);
+span *table_vector(const table *t, int32_t part, uint32_t row, loss_scale *ret_scale);
 
 typedef struct table_row {
     uint32_t at, n;                 /* one of so many vectors */

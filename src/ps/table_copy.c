@@ -31,12 +31,11 @@ void entry_close(entry *e)
         return;
     fold_destroy(&e->fold);
     batch_set_fini(&e->applied);
-    if (e->root)
-        e->root->release(e->root);
-    block_drop(e->weights[0]);
-    block_drop(e->weights[1]);
+    span_drop(e->root);
+    span_drop(e->weights[0]);
+    span_drop(e->weights[1]);
     for (size_t i = 0; i < OPTIM_SLOTS; i++)
-        block_drop(e->slots[i]);
+        span_drop(e->slots[i]);
     block_pool_fini(&e->pool);
     block_pool_fini(&e->copies);
     *e = (entry){.held = false};
@@ -87,27 +86,27 @@ static size_t place_of(const table *t, int64_t version, uint32_t row)
     return (size_t)(version + (row > t->n_slots)) & 1;
 }
 
-block *table_vector(const table *t, int32_t part, uint32_t row, loss_scale *ret_scale)
+span *table_vector(const table *t, int32_t part, uint32_t row, loss_scale *ret_scale)
 {
     const entry *e = &t->entries[part];
     size_t at = place_of(t, e->version, row);
     *ret_scale = e->scales[at];
-    return block_hold(row && row <= t->n_slots ? e->slots[row - 1] : e->weights[at]);
+    return span_hold(row && row <= t->n_slots ? e->slots[row - 1] : e->weights[at]);
 }
 
 /* Blocks of the version before may be read still: a copy comes into others. */
 static status put_vector(table *t, entry *e, const table_row *row, error *err)
 {
     size_t at = place_of(t, e->copied, row->at);
-    block **to = row->at && row->at <= t->n_slots ? &e->slots[row->at - 1] : &e->weights[at];
-    block *fresh = NULL;
+    span **to = row->at && row->at <= t->n_slots ? &e->slots[row->at - 1] : &e->weights[at];
+    span *fresh = NULL;
     TRY(block_pool_take(&e->pool, &fresh, err));
-    status st = engine_write(t->o.engine, fresh->data, row->data, e->pool.n, err);
+    status st = engine_write(t->o.engine, fresh->floats, row->data, e->pool.n, err);
     if (st != OK) {
-        block_drop(fresh);
+        span_drop(fresh);
         return st;
     }
-    block_drop(*to);
+    span_drop(*to);
     *to = fresh;
     e->scales[at] = row->scale;
     return OK;
@@ -116,16 +115,14 @@ static status put_vector(table *t, entry *e, const table_row *row, error *err)
 /* A copy of another version begins: what came of the last one does not count. */
 static void copy_begin(table *t, entry *e, int64_t version, uint32_t n_vectors)
 {
-    if (e->root)
-        e->root->release(e->root);
-    e->root = NULL;
+    span_drop(span_move(&e->root));
     e->step_slots = 0;
     entry_await(e);
     e->copied = version;
     e->awaited = ((uint64_t)1 << n_vectors) - 1;
     if (n_vectors == 1 + t->n_slots) {
-        block **before = &e->weights[(version + 1) & 1];
-        block_drop(*before);
+        span **before = &e->weights[(version + 1) & 1];
+        span_drop(*before);
         *before = NULL;
     }
 }

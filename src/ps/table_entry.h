@@ -16,13 +16,13 @@ typedef struct entry {
     int64_t batches;
     block_pool pool;   /* weights, state and sums of this part */
     block_pool copies; /* where these lie elsewhere: on the host, for cuts */
-    block *weights[2]; /* [version & 1] is the newest, the other the one before; like the next */
+    span *weights[2]; /* [version & 1] is the newest, the other the one before; like the next */
     loss_scale scales[2];
-    block *slots[OPTIM_SLOTS];
+    span *slots[OPTIM_SLOTS];
     fold *fold;             /* NULL when unordered */
     batch_set applied;      /* unordered */
     uint32_t step_slots;    /* 0: no step under way */
-    fold_block *root;       /* complete, waiting for the verdict */
+    span *root;       /* complete, waiting for the verdict */
     bool summing;           /* an engine is at its norm */
     double norm, last_norm; /* square sums of the root, of the step before */
     int64_t norms_from;     /* the first step they are known of */
@@ -65,8 +65,8 @@ double entry_square_sum(const table *t, int32_t part, const float *grad);
 MUST_USE status entry_square_sum_begin(const table *t, int32_t part, const float *grad, error *err);
 MUST_USE status entry_square_sum_end(const table *t, int32_t part, double *ret, error *err);
 /* The newest weights and state, a step further. slots_out may be the entry's own; and so is all of an engine. */
-MUST_USE status entry_update(const table *t, int32_t part, float scale, const float *grad, block *out,
-                             block *const *slots_out, error *err);
+MUST_USE status entry_update(const table *t, int32_t part, float scale, const float *grad, span *out,
+                             span *const *slots_out, error *err);
 
 /* table_vote.c: the sum of a step is there, and waits for the verdict. */
 MUST_USE status entry_vote(table *t, int32_t part, const float *grad, error *err);

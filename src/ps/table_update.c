@@ -102,7 +102,7 @@ typedef struct update_task {
     optim_call call;
     const float *grad, *in;
     float *out;
-    block *const *slots_out;
+    span *const *slots_out;
 } update_task;
 
 /* n elements of a tensor, from one on, for one thread. */
@@ -128,8 +128,8 @@ static update_run run_of(const update_task *task, const tensor_decl *d, size_t a
                     .inverse = loss_scale_inverse(entry_scale(e))};
     s.call.decay = d->decay;
     for (size_t k = 0; k < task->t->n_slots; k++) {
-        s.state_in[k] = e->slots[k]->data + at;
-        s.state_out[k] = task->slots_out[k]->data + at;
+        s.state_in[k] = e->slots[k]->floats + at;
+        s.state_out[k] = task->slots_out[k]->floats + at;
     }
     return s;
 }
@@ -182,7 +182,7 @@ static status update_there(const update_task *task, float *weights, error *err)
         u.by[i] = update_make(&t->o.optim, &call);
     }
     for (size_t k = 0; k < t->n_slots; k++)
-        states[k] = task->slots_out[k]->data;
+        states[k] = task->slots_out[k]->floats;
     return e->ops->update(e, &u, task->grad, weights, states, err);
 }
 
@@ -205,8 +205,8 @@ static void update_piece(size_t piece, void *arg)
     }
 }
 
-status entry_update(const table *t, int32_t part, float scale, const float *grad, block *out,
-                    block *const *slots_out, error *err)
+status entry_update(const table *t, int32_t part, float scale, const float *grad, span *out,
+                    span *const *slots_out, error *err)
 {
     const entry *e = &t->entries[part];
     loss_scale now = entry_scale(e);
@@ -218,12 +218,12 @@ status entry_update(const table *t, int32_t part, float scale, const float *grad
                  .scale = scale * loss_scale_inverse(now),
                  .clip_value = t->o.clip_value},
         .grad = grad,
-        .in = e->weights[e->version & 1]->data,
-        .out = out->data,
+        .in = e->weights[e->version & 1]->floats,
+        .out = out->floats,
         .slots_out = slots_out,
     };
     if (t->o.engine)
-        return update_there(&task, out->data, err);
+        return update_there(&task, out->floats, err);
     helpers_share(t->o.helpers, pieces_of(e->pool.n, UPDATE_PIECE), update_piece, &task);
     return OK;
 }

@@ -105,7 +105,7 @@ static status take(board *b, const kv_part *p, error *err)
     if (b->ferry)
         return ferry_bring(b->ferry, p, err);
     if (!b->engine)
-        memcpy(b->weights + b->flat->parts[p->part].begin, p->data, p->n * sizeof *p->data);
+        memcpy(b->weights + b->flat->parts[p->part].begin, p->weights->data, p->weights->bytes);
     return OK;
 }
 
@@ -236,23 +236,8 @@ void board_drop_notes(board *b)
     note n;
     for (int64_t last = INT64_MAX; last >= INT64_MAX - 1; last--)   /* one of either queue */
         while (board_take_note(b, last, &n))
-            if ((n.kind == NOTE_READY || n.kind == NOTE_SUM) && n.block)
-                n.block->release(n.block);
-}
-
-static void push_over(void *data, void *hint)
-{
-    (void)data;
-    fold_block *b = hint;
-    b->release(b);
-}
-
-net_buffer board_payload(const note *n)
-{
-    return (net_buffer){.data = n->block->data,
-                        .bytes = n->block->n * sizeof(float),
-                        .release = push_over,
-                        .hint = n->block};
+            if (n.kind == NOTE_READY || n.kind == NOTE_SUM)
+                span_drop(n.sum);
 }
 
 status board_failure(board *b, error *err)

@@ -32,11 +32,11 @@ typedef struct note {
     int64_t step;
     uint32_t slot;
     int32_t lane;
-    /* NOTE_READY: this slot is finished with `part`. Also NOTE_SUM: `block` is a complete node to
-     * push, or NULL */
+    /* NOTE_READY: this slot is finished with `part`. Also NOTE_SUM: `sum` is that of the complete `node`,
+     * held for who takes the note to push it, or NULL */
     int32_t part;
     tree_node node;
-    fold_block *block;
+    span *sum;
     slot_report measured;            /* NOTE_MEASURED */
 } note;
 
@@ -79,10 +79,8 @@ void board_fail(board *b, status st, const error *why);
 
 /* The oldest note in that step's queue, of that step or an earlier one; false: none. */
 bool board_take_note(board *b, int64_t step, note *ret);
-/* Of lanes that are idle: what they noted is forgotten, and its blocks are released. */
+/* Of lanes that are idle: what they noted is forgotten, and its sums are dropped. */
 void board_drop_notes(board *b);
-/* The block of a NOTE_READY as what is pushed; it is released when the push is over. */
-net_buffer board_payload(const note *n);
 
 status board_failure(board *b, error *err);                 /* OK: none */
 

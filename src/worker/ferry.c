@@ -12,8 +12,7 @@ enum { TRIPS = 4 };
 
 typedef struct trip {
     int32_t part;           /* -1: none */
-    bool is_kept;
-    net_payload kept;       /* what it lies in; else it lies in the stage */
+    span *held;             /* what it lies in; NULL: in the stage */
     float *stage;
 } trip;
 
@@ -77,9 +76,7 @@ static status end(ferry *f, trip *t, error *err)
         status one = exec_brought(f->engines[i], t->part, st == OK ? err : NULL);
         st = st == OK ? one : st;
     }
-    if (t->is_kept)
-        net_payload_close(&t->kept);
-    t->is_kept = false;
+    span_drop(span_move(&t->held));
     t->part = -1;
     return st;
 }
@@ -107,12 +104,11 @@ status ferry_bring(ferry *f, const kv_part *p, error *err)
     trip *t = &f->trips[f->next++ % TRIPS];
     const float *data = t->stage;
     TRY(end(f, t, err));
-    if (is_known(f, p->data)) {
-        data = p->data;
-        net_payload_move(&t->kept, p->from);
-        t->is_kept = true;
+    if (is_known(f, p->weights->floats)) {
+        t->held = span_hold(p->weights);
+        data = t->held->floats;
     } else {
-        memcpy(t->stage, p->data, p->n * sizeof *p->data);
+        memcpy(t->stage, p->weights->data, p->weights->bytes);
     }
     t->part = p->part;
     for (size_t i = 0; i < f->n_engines; i++)

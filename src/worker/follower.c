@@ -365,11 +365,10 @@ status follower_gone(follower *f, int64_t newest, error *err)
 
 static status push(follower *f, const note *n, error *err)
 {
-    if (!n->block)
+    if (!n->sum)
         return OK;
-    net_buffer data = board_payload(n);
     uint32_t slots = steps_slots(&f->steps, n->step);
-    return kv_push(f->o.kv, n->part, n->step, slots, n->node, &data, err);
+    return kv_push(f->o.kv, n->part, n->step, slots, n->node, n->sum, err);
 }
 
 static status take_ready(follower *f, const note *n, error *err)

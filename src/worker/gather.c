@@ -101,38 +101,40 @@ void gather_forget(gather *g)
     }
 }
 
-static status leaf_of(part_sum *s, const float *grad, fold_block *lent, fold_block **ret, error *err)
+static status leaf_of(part_sum *s, const float *grad, span *lent, span **ret, error *err)
 {
     if (lent) {
         *ret = lent;
         return OK;
     }
-    block *copy = NULL;
-    TRY(block_pool_take(&s->pool, &copy, err));
-    engine_copy(s->pool.engine, copy->data, grad, copy->n);
-    *ret = &copy->fold;
+    TRY(block_pool_take(&s->pool, ret, err));
+    engine_copy(s->pool.engine, (*ret)->floats, grad, span_n(*ret));
     return OK;
 }
 
 static status add_locked(part_sum *s, const step_plan *plan, tree_node node, const float *grad,
-                         fold_block *lent, fold_block **ret_block, error *err)
+                         span *lent, span **ret_sum, error *err)
 {
     if (s->step != plan->step) {
         fold_begin(s->fold, plan->n_slots);
         s->step = plan->step;
     }
     tree_node target = plan->target[tree_node_first(node)];
-    fold_block *leaf = NULL;
+    span *leaf = NULL;
     TRY(leaf_of(s, grad, lent, &leaf, err));
     fold_pool pool = block_pool_for_fold(&s->pool);
     fold_result result;
-    TRY(fold_add(s->fold, node, leaf, target, &pool, &result, err));
-    *ret_block = result == FOLD_COMPLETE ? fold_take(s->fold, target) : NULL;
+    status st = fold_add(s->fold, node, leaf, target, &pool, &result, err);
+    if (st != OK) {
+        span_drop(leaf);
+        return st;
+    }
+    *ret_sum = result == FOLD_COMPLETE ? fold_take(s->fold, target) : NULL;
     return OK;
 }
 
 status gather_add(gather *g, int32_t part, int64_t step, tree_node node, const float *grad,
-                  fold_block *lent, tree_node *ret_node, fold_block **ret_block, error *err)
+                  span *lent, tree_node *ret_node, span **ret_sum, error *err)
 {
     part_sum *s = &g->parts[part];
     const step_plan *plan = &g->plans[step & 1];
@@ -142,7 +144,7 @@ status gather_add(gather *g, int32_t part, int64_t step, tree_node node, const f
     bool computes = !lent || (s->step == step && fold_held(s->fold));
     status st = computes ? engine_take(s->pool.engine, part, err) : OK;
     if (st == OK)
-        st = add_locked(s, plan, node, grad, lent, ret_block, err);
+        st = add_locked(s, plan, node, grad, lent, ret_sum, err);
     if (st == OK && computes)
         st = engine_give(s->pool.engine, part, err);
     pthread_mutex_unlock(&s->lock);

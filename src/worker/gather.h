@@ -29,10 +29,9 @@ void gather_plan(gather *g, int64_t step, uint32_t n_slots, const uint32_t *slot
 void gather_forget(gather *g);
 
 /* The gradient of a part, of one slot or already summed over those of a node, which one that this
- * worker owns covers. If it is not `lent` it is copied; a lent span is used where it
- * lies (and may be summed into) until `leaf->release`. *ret_block: a complete node to push (its
- * release is to be called when the push is over), or NULL. */
+ * worker owns covers. If it is not `lent` it is copied; a lent span, which moves in, is used where it
+ * lies (and may be summed into). *ret_sum: a complete node to push, held for the caller, or NULL. */
 MUST_USE status gather_add(gather *g, int32_t part, int64_t step, tree_node node, const float *grad,
-                           fold_block *lent, tree_node *ret_node, fold_block **ret_block, error *err);
+                           span *lent, tree_node *ret_node, span **ret_sum, error *err);
 
 #endif

@@ -12,12 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The span of a gradient slab lent to gather and the transport. */
-typedef struct lent_part {
-    fold_block fold;
-    lane *lane;
-} lent_part;
-
 struct lane {
     lane_options o;
     char name[48];
@@ -28,7 +22,7 @@ struct lane {
     loader *loader;
     inputs *inputs;                 /* [n_graphs] */
     gather *gather;
-    lent_part *lent;                /* [n_live_parts] */
+    span *grads;                    /* [n_live_parts] of the gradient slab, lent to gather and the transport */
     char fingerprint[256];
 
     pthread_mutex_t lock;
@@ -49,13 +43,13 @@ struct lane {
     int64_t waited_us;              /* ...in it, for weights: says nothing about this lane */
 };
 
-static void lent_release(fold_block *b)
+static void grad_is_back(span *s)
 {
-    lent_part *p = b->owner;
-    pthread_mutex_lock(&p->lane->lock);
-    p->lane->n_lent--;
-    pthread_cond_broadcast(&p->lane->changed);
-    pthread_mutex_unlock(&p->lane->lock);
+    lane *l = s->owner;
+    pthread_mutex_lock(&l->lock);
+    l->n_lent--;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
 }
 
 /* --- the lane's thread: building --- */
@@ -77,16 +71,13 @@ static status build(lane *l, error *err)
     l->inputs = xcalloc(l->o.n_graphs, sizeof *l->inputs);
     for (size_t i = 0; i < l->o.n_graphs; i++)
         TRY(inputs_bind(l->exec, i, l->o.loader.dataset, &l->inputs[i], err));
-    l->lent = xcalloc((size_t)l->o.flat->n_live_parts, sizeof *l->lent);
+    l->grads = xcalloc((size_t)l->o.flat->n_live_parts, sizeof *l->grads);
     for (int32_t p = 0; p < l->o.flat->n_live_parts; p++)
-        l->lent[p] = (lent_part){
-            .fold = {.data = exec_grad(l->exec) + l->o.flat->parts[p].begin,
-                     .n = (size_t)flat_part_elements(l->o.flat, p),
-                     .writable = true,
-                     .release = lent_release,
-                     .owner = &l->lent[p]},
-            .lane = l,
-        };
+        l->grads[p] = (span){.floats = exec_grad(l->exec) + l->o.flat->parts[p].begin,
+                             .bytes = (size_t)flat_part_elements(l->o.flat, p) * sizeof(float),
+                             .writable = true,
+                             .release = grad_is_back,
+                             .owner = l};
     TRY(build_loader(l, err));
     return lane_exec_begin(&l->o, l->exec, err);
 }
@@ -173,14 +164,14 @@ static void measure(const lane *l, const inputs *in)
 /* Adds what this lane has of `node` to what others have. */
 static status give(lane *l, tree_node node, const float *grad, note *n, error *err)
 {
-    fold_block *lent = NULL;
+    span *lent = NULL;
     if (l->now.last) {
-        lent = &l->lent[n->part].fold;
+        lent = &l->grads[n->part];
         pthread_mutex_lock(&l->lock);
-        l->n_lent++;
+        l->n_lent += atomic_fetch_add(&lent->refs, 1) == 0;
         pthread_mutex_unlock(&l->lock);
     }
-    return gather_add(l->gather, n->part, l->now.step, node, grad, lent, &n->node, &n->block, err);
+    return gather_add(l->gather, n->part, l->now.step, node, grad, lent, &n->node, &n->sum, err);
 }
 
 /* The measures are noted before the part they travel with: a step is not complete before servers and
@@ -410,7 +401,7 @@ void lane_destroy(lane **l)
     }
     pthread_cond_destroy(&(*l)->changed);
     pthread_mutex_destroy(&(*l)->lock);
-    free((*l)->lent);
+    free((*l)->grads);
     free((*l)->inputs);
     free((*l)->queue);
     free(*l);

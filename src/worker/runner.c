@@ -256,13 +256,12 @@ status runner_lease(runner *r, int64_t batch, int64_t floor, error *err)
  * place. */
 static status take_ready(runner *r, const note *n, error *err)
 {
-    net_buffer data = board_payload(n);
     if (r->pushing != n->step) {
         r->pushing = n->step;
         r->unacknowledged = 0;
     }
     r->unacknowledged++;
-    TRY(kv_push(r->kv, n->part, n->step, 1, n->node, &data, err));
+    TRY(kv_push(r->kv, n->part, n->step, 1, n->node, n->sum, err));
     return r->n_waiting ? ask(r, n->part, r->waiting[0], err) : OK;
 }
 

@@ -17,7 +17,7 @@
 
 /* A master that left comes back, or its silence is noticed, or its last word is still unread. */
 static status send_head(worker *w, wire_type type, int64_t step, tree_node node,
-                        const net_buffer *payload, error *err)
+                        span *payload, error *err)
 {
     wire_head h = w->identity;
     h.type = type;
@@ -41,13 +41,13 @@ status worker_say_proto(worker *w, wire_type type, int64_t step, tree_node node,
                         const ProtobufCMessage *m, error *err)
 {
     wire_pack(m, &w->packed);
-    net_buffer payload = {.data = w->packed.data, .bytes = w->packed.size};
+    span payload = span_for_call(w->packed.data, w->packed.size);
     return send_head(w, type, step, node, &payload, err);
 }
 
 static status say_hello(worker *w, error *err)
 {
-    net_buffer payload = {.data = w->hello.data, .bytes = w->hello.size};
+    span payload = span_for_call(w->hello.data, w->hello.size);
     return send_head(w, WIRE_HELLO, 0, (tree_node){.level = 0}, &payload, err);
 }
 
@@ -151,7 +151,7 @@ static status take_refused(worker *w, const Wire__Refused *m, error *err)
 static status take_proto(worker *w, const net_message *m, const wire_head *h, error *err)
 {
     ProtobufCMessage *message = NULL;
-    if (wire_unpack(h->type, net_payload_data(&m->payload), net_payload_bytes(&m->payload),
+    if (wire_unpack(h->type, span_data(m->payload), span_bytes(m->payload),
                     &message, NULL) != OK)
         return OK;
     status st = OK;
@@ -198,7 +198,7 @@ static status take_alive(worker *w, const wire_head *h, error *err)
 static status take(worker *w, const net_message *m, error *err)
 {
     wire_head h;
-    if (wire_head_decode(m->head, net_payload_bytes(&m->payload), &h, NULL) != OK ||
+    if (wire_head_decode(m->head, span_bytes(m->payload), &h, NULL) != OK ||
         !wire_may_say(h.type, ROLE_MASTER, ROLE_WORKER))
         return OK;
     bool hello_phase = h.type == WIRE_WELCOME || h.type == WIRE_REFUSED || h.type == WIRE_STOP;
@@ -225,7 +225,7 @@ static status receive_master(worker *w, error *err)
     net_message m;
     while (w->master && !w->stopped && net_receive(w->master, &m)) {
         status st = take(w, &m, err);
-        net_payload_close(&m.payload);
+        span_drop(m.payload);
         TRY(st);
     }
     return OK;

@@ -22,7 +22,7 @@ typedef struct run {
     bool voted;
 } run;
 
-static void release(fold_block *b)
+static void release(span *b)
 {
     run *r = b->owner;
     r->live--;
@@ -30,13 +30,17 @@ static void release(fold_block *b)
     free(b);
 }
 
-static fold_block *hand(run *r, size_t n, float value, bool writable)
+static span *hand(run *r, size_t n, float value, bool writable)
 {
-    fold_block *b = xmalloc(sizeof *b);
-    *b = (fold_block){.n = n, .writable = writable, .release = release, .owner = r};
-    b->data = xmalloc((n + 1) * sizeof(float));
+    span *b = xmalloc(sizeof *b);
+    *b = (span){.data = xmalloc((n + 1) * sizeof(float)),
+                .bytes = n * sizeof(float),
+                .writable = writable,
+                .refs = 1,
+                .release = release,
+                .owner = r};
     for (size_t i = 0; i < n; i++)
-        b->data[i] = value;
+        b->floats[i] = value;
     r->live++;
     return b;
 }
@@ -83,12 +87,12 @@ static void push(run *r, const uint8_t *op)
 
 static void read_back(run *r, int64_t version)
 {
-    block *b = table_weights(r->table, 0, version);
+    span *b = table_weights(r->table, 0, version);
     BUG_ON(version == r->version && !b);
     BUG_ON(b && (version < r->version - 1 || version > r->version));
     if (b && version == r->version)
-        BUG_ON(b->data[0] != -r->sum || b->data[N - 1] != b->data[0]);
-    block_drop(b);
+        BUG_ON(b->floats[0] != -r->sum || b->floats[N - 1] != b->floats[0]);
+    span_drop(b);
 }
 
 static const verdict as_it_is = {.scale = 1};

@@ -400,8 +400,7 @@ static line *line_of_peer(net_socket *s, const net_peer *to)
     return found;
 }
 
-status net_send(net_socket *s, const net_peer *to, const void *head, const net_buffer *payload,
-                error *err)
+status net_send(net_socket *s, const net_peer *to, const void *head, span *payload, error *err)
 {
     if (!s->is_listener) {
         /* a lost line says so by its event */

@@ -28,41 +28,44 @@ struct net_waker {
 
 /* --- parcels --- */
 
-static void payload_end(net_buffer *b)
+static void payload_copy(parcel *p)
 {
-    if (b->release)
-        b->release((void *)(uintptr_t)b->data, b->hint);
-    else
-        free((void *)(uintptr_t)b->data);
-    *b = (net_buffer){.data = NULL};
-}
-
-static void payload_copy(net_buffer *b)
-{
-    if (!b->release)
+    span *sent = p->payload;
+    if (!sent)
         return;
-    void *copy = xmalloc(b->bytes + 1);
-    memcpy(copy, b->data, b->bytes);
-    net_buffer own = {.data = copy, .bytes = b->bytes};
-    payload_end(b);
-    *b = own;
+    p->payload = span_copy(sent->data, sent->bytes);
+    span_drop(sent);
 }
 
-parcel *parcel_make(uint32_t line, bool is_shared, const void *head, const net_buffer *payload)
+static void view_release(span *view)
+{
+    span_drop(view->owner);
+    free(view);
+}
+
+/* The sender's memory in a span of the receiver's own. */
+static void payload_view(parcel *p)
+{
+    span *sent = p->payload;
+    if (!sent)
+        return;
+    p->payload = xmalloc(sizeof *sent);
+    *p->payload = (span){.data = sent->data,
+                         .bytes = sent->bytes,
+                         .writable = true,
+                         .refs = 1,
+                         .release = view_release,
+                         .owner = sent};
+}
+
+parcel *parcel_make(uint32_t line, bool is_shared, const void *head, span *payload)
 {
     parcel *p = xcalloc(1, sizeof *p);
     p->line = line;
     p->is_shared = is_shared;
     memcpy(p->head, head, NET_HEAD);
-    if (!payload)
-        return p;
-    p->payload = *payload;
-    if (!payload->release) {
-        void *copy = xmalloc(payload->bytes + 1);
-        if (payload->bytes)
-            memcpy(copy, payload->data, payload->bytes);
-        p->payload.data = copy;
-    }
+    if (payload)
+        p->payload = payload->release ? payload : span_copy(payload->data, payload->bytes);
     return p;
 }
 
@@ -77,7 +80,7 @@ void parcels_drop(parcel *list)
 {
     while (list) {
         parcel *next = list->next;
-        payload_end(&list->payload);
+        span_drop(list->payload);
         free(list);
         list = next;
     }
@@ -155,15 +158,8 @@ void inbox_keep_copies(inbox *in, uint32_t id)
     pthread_mutex_lock(&in->lock);
     for (parcel *p = in->parcels; p; p = p->next)
         if (p->line == id)
-            payload_copy(&p->payload);
+            payload_copy(p);
     pthread_mutex_unlock(&in->lock);
-}
-
-_Static_assert(sizeof(net_buffer) <= sizeof(net_payload), "a payload holds a buffer");
-
-static net_buffer *buffer_of(const net_payload *p)
-{
-    return (net_buffer *)(void *)(uintptr_t)p->opaque;
 }
 
 bool inbox_receive(inbox *in, net_message *ret, uint32_t *ret_line)
@@ -178,9 +174,11 @@ bool inbox_receive(inbox *in, net_message *ret, uint32_t *ret_line)
     *ret = (net_message){.connection = -1};
     *ret_line = p->line;
     memcpy(ret->head, p->head, NET_HEAD);
-    if (!p->is_shared)
-        payload_copy(&p->payload);
-    *buffer_of(&ret->payload) = p->payload;
+    if (p->is_shared)
+        payload_view(p);
+    else
+        payload_copy(p);
+    ret->payload = p->payload;
     free(p);
     return true;
 }
@@ -197,29 +195,6 @@ bool inbox_next_event(inbox *in, net_event *ret)
     *ret = h->event;
     free(h);
     return true;
-}
-
-/* --- payloads --- */
-
-const void *net_payload_data(const net_payload *p)
-{
-    return buffer_of(p)->data;
-}
-
-size_t net_payload_bytes(const net_payload *p)
-{
-    return buffer_of(p)->bytes;
-}
-
-void net_payload_close(net_payload *p)
-{
-    payload_end(buffer_of(p));
-}
-
-void net_payload_move(net_payload *to, net_payload *from)
-{
-    *to = *from;
-    *buffer_of(from) = (net_buffer){.data = NULL};
 }
 
 /* --- waiting --- */

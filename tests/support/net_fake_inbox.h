@@ -15,7 +15,7 @@ typedef struct parcel {
     uint32_t line;  /* the connection it came over */
     bool is_shared; /* inproc: the receiver reads the sender's memory */
     unsigned char head[NET_HEAD];
-    net_buffer payload; /* without `release`: our copy */
+    span *payload; /* held; NULL: there is none */
 } parcel;
 
 typedef struct inbox {
@@ -25,8 +25,8 @@ typedef struct inbox {
     struct sleeper *sleeper;
 } inbox;
 
-/* Borrows the payload if it can be given back, else copies it. */
-parcel *parcel_make(uint32_t line, bool is_shared, const void *head, const net_buffer *payload);
+/* The payload moves in, or is copied where it is only there for the call. */
+parcel *parcel_make(uint32_t line, bool is_shared, const void *head, span *payload);
 void parcel_append(parcel **list, parcel *p);
 void parcels_drop(parcel *list);
 

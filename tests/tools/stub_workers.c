@@ -51,7 +51,7 @@ static void say(const stub *s, wire_type type, int64_t step, const buf *payload)
     h.step = step;
     h.bytes = payload ? payload->size : 0;
     wire_head_encode(&h, head);
-    net_buffer b = {.data = payload ? payload->data : NULL, .bytes = h.bytes};
+    span b = span_for_call(payload ? payload->data : NULL, h.bytes);
     error err = ERROR_INIT;
     check(net_send(s->socket, NULL, head, &b, &err), &err);
 }
@@ -94,7 +94,7 @@ static void declare(const stub *s)
 static void take(stubs *all, stub *s, const net_message *m)
 {
     wire_head h;
-    if (wire_head_decode(m->head, net_payload_bytes(&m->payload), &h, NULL) != OK)
+    if (wire_head_decode(m->head, span_bytes(m->payload), &h, NULL) != OK)
         return;
     if (h.type == WIRE_REFUSED) {
         fprintf(stderr, "stub_workers: refused\n");
@@ -120,7 +120,7 @@ static void turn(stubs *all)
         net_message m;
         while (net_receive(s->socket, &m)) {
             take(all, s, &m);
-            net_payload_close(&m.payload);
+            span_drop(m.payload);
         }
         if (now < s->next_us)
             continue;

@@ -168,7 +168,7 @@ static status say(const port *p, wire_type type, const buf *payload, error *err)
     wire_head h = {.type = type, .job_id = JOB, .era = ERA, .bytes = payload ? payload->size : 0};
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);
-    net_buffer data = {.data = payload ? payload->data : NULL, .bytes = h.bytes};
+    span data = span_for_call(payload ? payload->data : NULL, h.bytes);
     return net_send(p->socket, NULL, head, &data, err);
 }
 
@@ -230,7 +230,7 @@ static status hear(const cluster_run *r, port *p, const jobdir *dir, const net_m
                    error *err)
 {
     wire_head h;
-    TRY(wire_head_decode(m->head, net_payload_bytes(&m->payload), &h, err));
+    TRY(wire_head_decode(m->head, span_bytes(m->payload), &h, err));
     if (h.type == WIRE_WELCOME)
         return say_setup(r, p, dir, err);
     if (h.type == WIRE_READY)
@@ -238,8 +238,7 @@ static status hear(const cluster_run *r, port *p, const jobdir *dir, const net_m
     if (h.type != WIRE_FAILED && h.type != WIRE_REFUSED)
         return OK;
     ProtobufCMessage *said = NULL;
-    TRY(wire_unpack(h.type, net_payload_data(&m->payload), net_payload_bytes(&m->payload), &said,
-                    err));
+    TRY(wire_unpack(h.type, span_data(m->payload), span_bytes(m->payload), &said, err));
     const char *text = h.type == WIRE_FAILED ? ((const Wire__Stop *)said)->text
                                              : ((const Wire__Refused *)said)->text;
     status st = FAIL(err, E_FAIL, "a server: %s", text);
@@ -266,7 +265,7 @@ static status attend(cluster_run *r, const jobdir *dir, error *err)
         net_message m;
         while (net_receive(p->socket, &m)) {
             status st = hear(r, p, dir, &m, err);
-            net_payload_close(&m.payload);
+            span_drop(m.payload);
             TRY(st);
         }
         if (is_due && p->ready)

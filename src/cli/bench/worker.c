@@ -19,6 +19,7 @@ typedef struct client {
     bench_worker *worker;
     kv *kv;
     float *grad, *weights;
+    span *lent;                  /* [n_parts] of grad */
     uint32_t slot;
     int64_t step;
     int passes;                  /* over its parts, still to be begun in this turn */
@@ -57,12 +58,8 @@ static status start_next(client *c, int32_t server, error *err)
     if (p >= w->flat->n_parts)
         return OK;
     if (w->pushes) {
-        net_buffer data = {
-            .data = c->grad + w->flat->parts[p].begin,
-            .bytes = (size_t)flat_part_elements(w->flat, p) * sizeof(float),
-        };
         tree_node leaf = {.level = 0, .index = c->slot};
-        TRY(kv_push(c->kv, p, c->step, (uint32_t)w->load->n_slots, leaf, &data, err));
+        TRY(kv_push(c->kv, p, c->step, (uint32_t)w->load->n_slots, leaf, span_hold(&c->lent[p]), err));
     }
     return w->pulls ? kv_pull(c->kv, p, w->pushes ? c->step + 1 : c->step, err) : OK;
 }
@@ -78,7 +75,7 @@ static void on_part(void *user, const kv_part *p)
 {
     client *c = user;
     bench_worker *w = c->worker;
-    memcpy(c->weights + w->flat->parts[p->part].begin, p->data, p->n * sizeof *p->data);
+    memcpy(c->weights + w->flat->parts[p->part].begin, p->weights->data, p->weights->bytes);
     c->missing--;
     fail(w, start_next(c, kv_server_of(c->kv, p->part), w->err));
 }
@@ -106,6 +103,21 @@ static status on_measured(void *user, kv_beside *b, error *err)
     return kv_say_beside(b, b->push->step, c->slot, &nothing.base, err);
 }
 
+/* It stays the client's, and is pushed again as it is. */
+static void grad_is_back(span *s)
+{
+    (void)s;
+}
+
+static void lend_grad(const flat *f, client *c)
+{
+    c->lent = xcalloc((size_t)f->n_parts, sizeof *c->lent);
+    for (int32_t p = 0; p < f->n_parts; p++)
+        c->lent[p] = (span){.floats = c->grad + f->parts[p].begin,
+                            .bytes = (size_t)flat_part_elements(f, p) * sizeof(float),
+                            .release = grad_is_back};
+}
+
 /* A push without a pull is bounded by its credit, the others by the window of start_pass. */
 static status open_client(bench_worker *w, client *c, const char *const *endpoints, error *err)
 {
@@ -121,6 +133,7 @@ static status open_client(bench_worker *w, client *c, const char *const *endpoin
     c->weights = weights;
     for (int64_t i = 0; i < w->flat->n_elements; i++)
         c->grad[i] = 1.0f;
+    lend_grad(w->flat, c);
     TRY(kv_create(
         &(kv_options){
             .net = w->net,
@@ -164,6 +177,7 @@ static void close_all(bench_worker *w)
     }
     net_destroy(&w->net); /* nothing is under way in the clients' memory after this */
     for (int i = 0; i < w->load->n_clients; i++) {
+        free(w->clients[i].lent);
         mem_free(w->clients[i].grad);
         mem_free(w->clients[i].weights);
     }

@@ -121,14 +121,14 @@ static void print_slabs(const planned *p, buf *out)
              size_text((double)p->lane.workspace_bytes, text));
 }
 
-typedef struct span {
+typedef struct range {
     size_t begin, end;
     graph_val value;
-} span;
+} range;
 
 static int by_place(const void *a, const void *b)
 {
-    const span *x = a, *y = b;
+    const range *x = a, *y = b;
     if (x->begin != y->begin)
         return x->begin < y->begin ? -1 : 1;
     return x->end > y->end ? -1 : x->end < y->end;
@@ -136,21 +136,21 @@ static int by_place(const void *a, const void *b)
 
 static int by_bytes(const void *a, const void *b)
 {
-    const span *x = a, *y = b;
+    const range *x = a, *y = b;
     size_t m = x->end - x->begin, n = y->end - y->begin;
     return m != n ? (m > n ? -1 : 1) : (x->value > y->value) - (x->value < y->value);
 }
 
 /* What lies between nodes while `node` runs, every byte once: of values that share a place, the one
  * that was first. */
-static size_t spans_at(const planned *p, int32_t node, span *ret)
+static size_t ranges_at(const planned *p, int32_t node, range *ret)
 {
     size_t n = 0, kept = 0;
     for (graph_val v = 0; v < graph_n_values(p->lane.graph); v++) {
         const plan_place *place = plan_place_of(p->lane.plan, v);
         if (place->materialised && place->slab == SLAB_TEMP && place->bytes &&
             place->first <= node && node <= place->last)
-            ret[n++] = (span){place->offset, place->offset + place->bytes, v};
+            ret[n++] = (range){place->offset, place->offset + place->bytes, v};
     }
     qsort(ret, n, sizeof *ret, by_place);
     for (size_t i = 0; i < n; i++)
@@ -159,7 +159,7 @@ static size_t spans_at(const planned *p, int32_t node, span *ret)
     return kept;
 }
 
-static size_t spans_bytes(const span *s, size_t n)
+static size_t ranges_bytes(const range *s, size_t n)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++)
@@ -167,13 +167,13 @@ static size_t spans_bytes(const span *s, size_t n)
     return bytes;
 }
 
-static void print_spans(const planned *p, int32_t node, span *s, buf *out)
+static void print_ranges(const planned *p, int32_t node, range *s, buf *out)
 {
     char text[SIZE_TEXT];
-    size_t n = spans_at(p, node, s);
+    size_t n = ranges_at(p, node, s);
     buf_addf(out, "at node %d, %s, %zu values between nodes take most: %s\n", node,
              graph_node_at(p->lane.graph, node)->name, n,
-             size_text((double)spans_bytes(s, n), text));
+             size_text((double)ranges_bytes(s, n), text));
     qsort(s, n, sizeof *s, by_bytes);
     for (size_t i = 0; i < n && i < LARGEST; i++) {
         const plan_place *place = plan_place_of(p->lane.plan, s[i].value);
@@ -185,18 +185,18 @@ static void print_spans(const planned *p, int32_t node, span *s, buf *out)
 
 static void print_fullest(const planned *p, buf *out)
 {
-    span *s = xcalloc((size_t)graph_n_values(p->lane.graph) + 1, sizeof *s);
+    range *s = xcalloc((size_t)graph_n_values(p->lane.graph) + 1, sizeof *s);
     int32_t fullest = -1;
     size_t most = 0;
     for (int32_t node = 0; node < graph_n_nodes(p->lane.graph); node++) {
-        size_t bytes = spans_bytes(s, spans_at(p, node, s));
+        size_t bytes = ranges_bytes(s, ranges_at(p, node, s));
         if (bytes > most) {
             most = bytes;
             fullest = node;
         }
     }
     if (fullest >= 0)
-        print_spans(p, fullest, s, out);
+        print_ranges(p, fullest, s, out);
     free(s);
 }
 

@@ -6,22 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void free_copy(void *data, void *hint)
-{
-    (void)hint;
-    free(data);
-}
-
-static void keep_payload(held_message *m, const net_buffer *payload)
-{
-    m->payload = *payload;
-    if (payload->release)
-        return;
-    void *copy = xmalloc(payload->bytes ? payload->bytes : 1);
-    memcpy(copy, payload->data, payload->bytes);
-    m->payload = (net_buffer){.data = copy, .bytes = payload->bytes, .release = free_copy};
-}
-
 /* Makes room behind the last one; moves them only when that pays. */
 static void make_room(held *h)
 {
@@ -32,8 +16,7 @@ static void make_room(held *h)
     GROW(h->at, h->cap, h->first + h->n + 1);
 }
 
-void held_add(held *h, const net_peer *to, const void *head, const net_buffer *payload,
-              int64_t due_us)
+void held_add(held *h, const net_peer *to, const void *head, span *payload, int64_t due_us)
 {
     make_room(h);
     held_message *m = &h->at[h->first + h->n++];
@@ -42,7 +25,7 @@ void held_add(held *h, const net_peer *to, const void *head, const net_buffer *p
         m->to = *to;
     memcpy(m->head, head, NET_HEAD);
     if (payload)
-        keep_payload(m, payload);
+        m->payload = payload->release ? payload : span_copy(payload->data, payload->bytes);
 }
 
 bool held_take(held *h, int64_t now_us, held_message *ret)
@@ -65,11 +48,8 @@ int held_wait_ms(const held *h, int64_t now_us)
 
 void held_fini(held *h)
 {
-    for (size_t i = 0; i < h->n; i++) {
-        const net_buffer *p = &h->at[h->first + i].payload;
-        if (p->release)
-            p->release((void *)(uintptr_t)p->data, p->hint);
-    }
+    for (size_t i = 0; i < h->n; i++)
+        span_drop(h->at[h->first + i].payload);
     free(h->at);
     *h = (held){.at = NULL};
 }

@@ -1,6 +1,6 @@
 /*
  * Messages that a socket holds back: a queue in the order they were given, each with the time from
- * which it may go. Memory to send stays the sender's until its `release`, as in net_send.
+ * which it may go. Its payload has moved in, as in net_send.
  *
  * Threads: its socket's.
  */
@@ -13,7 +13,7 @@ typedef struct held_message {
     bool has_to;
     net_peer to;
     unsigned char head[NET_HEAD];
-    net_buffer payload; /* `release` is set where there are bytes */
+    span *payload; /* held; NULL: there is none */
     int64_t due_us;
 } held_message;
 
@@ -22,8 +22,7 @@ typedef struct held { /* all zero: empty */
     size_t first, n, cap;
 } held;
 
-void held_add(held *h, const net_peer *to, const void *head, const net_buffer *payload,
-              int64_t due_us);
+void held_add(held *h, const net_peer *to, const void *head, span *payload, int64_t due_us);
 
 /* The oldest, when it is due; it is the caller's then. */
 bool held_take(held *h, int64_t now_us, held_message *ret);
@@ -31,7 +30,7 @@ bool held_take(held *h, int64_t now_us, held_message *ret);
 /* Until the oldest is due, rounded up; -1: there is none. */
 int held_wait_ms(const held *h, int64_t now_us);
 
-/* Gives the memory of all back. */
+/* Drops all. */
 void held_fini(held *h);
 
 #endif

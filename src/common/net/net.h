@@ -8,24 +8,25 @@
  * host may be a name, which is looked up again at every attempt: who dials finds a task that comes
  * back elsewhere under its name. "tcp4://name:port" takes IPv4 addresses only.
  *
- * Payloads travel without copying: sent from the caller's memory, which is given back through
- * `release`, and read in place where they were received, aligned for floats. What does not have
- * exactly the shape of a message is counted and dropped here; what the head says is wire's
- * business.
+ * Payloads are spans (common/base/span.h) and travel without copying: sent from the caller's memory,
+ * which the transport holds until it has left, and read in place where they were received, aligned
+ * for floats. What does not have exactly the shape of a message is counted and dropped here; what
+ * the head says is wire's business.
  *
  * With a key (net_use_key) what goes over tcp is encrypted, and only who has the key of the job can
  * connect or be connected to; the others are refused, which is counted.
  *
  * One dial per peer. When its connection is lost the event NET_DOWN says so: close the dial (its
- * buffers come back) and open a new one. Nothing here blocks but net_poll.
+ * spans come back) and open a new one. Nothing here blocks but net_poll.
  *
  * Threads: a net may be shared, once it has its key; a socket belongs to one thread at a time;
- * net_waker_wake may be called from any. `release` may run on any thread.
+ * net_waker_wake may be called from any. A span that is sent may be dropped by any thread.
  */
 #ifndef TEQUIO_COMMON_NET_NET_H
 #define TEQUIO_COMMON_NET_NET_H
 
 #include "common/base/error.h"
+#include "common/base/span.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,27 +50,13 @@ typedef struct net_peer {
     unsigned char id[NET_PEER];
 } net_peer;
 
-/* A received payload: ours to read; ours to write too unless the head says it is lent
- * (WIRE_LENT). */
-typedef struct net_payload {
-    _Alignas(8) unsigned char opaque[64];
-} net_payload;
-
 typedef struct net_message {
     net_peer from;                  /* listeners only */
     int connection;                 /* listeners: matches net_event.connection; -1 unknown */
     unsigned char head[NET_HEAD];
-    net_payload payload;            /* 0 bytes when there was none; close it in any case */
+    span *payload;                  /* the receiver's alone; NULL when there was none. To be written
+                                     * unless the head says that it is lent (WIRE_LENT) */
 } net_message;
-
-/* Memory to send. With `release` it is borrowed until release(data, hint) is called, exactly once,
- * also on failure; without, it is copied. */
-typedef struct net_buffer {
-    const void *data;
-    size_t bytes;
-    void (*release)(void *data, void *hint);
-    void *hint;
-} net_buffer;
 
 typedef enum net_event_kind {
     NET_UP,      /* dials only */
@@ -132,19 +119,14 @@ bool net_is_local(const net_socket *s);             /* a dial over inproc: paylo
 uint64_t net_dropped(const net_socket *s);          /* messages dropped for their shape */
 uint64_t net_refused(const net_socket *s);          /* handshakes that failed; grows by events read */
 
-/* `to` is NULL on a dial. payload may be NULL. E_LOST when a listener's peer is gone or does not
+/* `to` is NULL on a dial. payload may be NULL; it moves in, also on failure. One without `release`,
+ * which is there for the call only, is copied. E_LOST when a listener's peer is gone or does not
  * read: NET_QUEUE messages wait for it. */
-MUST_USE status net_send(net_socket *s, const net_peer *to, const void *head,
-                         const net_buffer *payload, error *err);
+MUST_USE status net_send(net_socket *s, const net_peer *to, const void *head, span *payload,
+                         error *err);
 
 bool net_receive(net_socket *s, net_message *ret);  /* false: nothing there */
 bool net_next_event(net_socket *s, net_event *ret);
-
-const void *net_payload_data(const net_payload *p);
-size_t net_payload_bytes(const net_payload *p);
-void net_payload_close(net_payload *p);
-/* A payload moves: `from` is empty afterwards, `to` was not in use. */
-void net_payload_move(net_payload *to, net_payload *from);
 
 bool net_peer_equal(const net_peer *a, const net_peer *b);
 

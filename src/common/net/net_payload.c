@@ -1,33 +1,33 @@
 /* What arrived, as ZeroMQ holds it. */
 #include "common/net/net_zmq.h"
 
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
 #include <zmq.h>
 
-_Static_assert(sizeof(zmq_msg_t) <= sizeof(net_payload), "a payload holds a zmq_msg_t");
+typedef struct arrived {
+    span span;
+    zmq_msg_t frame;
+} arrived;
 
-zmq_msg_t *payload_msg(const net_payload *p)
+static void release(span *s)
 {
-    return (zmq_msg_t *)(void *)(uintptr_t)p->opaque;
+    arrived *a = s->owner;
+    zmq_msg_close(&a->frame);
+    free(a);
 }
 
-const void *net_payload_data(const net_payload *p)
+span *payload_span(zmq_msg_t *frame)
 {
-    return zmq_msg_data(payload_msg(p));
-}
-
-size_t net_payload_bytes(const net_payload *p)
-{
-    return zmq_msg_size(payload_msg(p));
-}
-
-void net_payload_close(net_payload *p)
-{
-    zmq_msg_close(payload_msg(p));
-    zmq_msg_init(payload_msg(p));
-}
-
-void net_payload_move(net_payload *to, net_payload *from)
-{
-    zmq_msg_init(payload_msg(to));
-    zmq_msg_move(payload_msg(to), payload_msg(from));
+    arrived *a = xmalloc(sizeof *a);
+    zmq_msg_init(&a->frame);
+    zmq_msg_move(&a->frame, frame);
+    a->span = (span){.data = zmq_msg_data(&a->frame),
+                     .bytes = zmq_msg_size(&a->frame),
+                     .writable = true,
+                     .refs = 1,
+                     .release = release,
+                     .owner = a};
+    return &a->span;
 }

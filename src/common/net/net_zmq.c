@@ -198,10 +198,18 @@ uint64_t net_refused(const net_socket *s)
     return atomic_load(&((net_socket *)(uintptr_t)s)->n_refused);
 }
 
-static void give_back(const net_buffer *payload)
+/* Unless it is only borrowed for the call. */
+static void give_back(span *payload)
 {
     if (payload && payload->release)
-        payload->release((void *)(uintptr_t)payload->data, payload->hint);
+        span_drop(payload);
+}
+
+/* libzmq is done with a payload. */
+static void let_go(void *data, void *hint)
+{
+    (void)data;
+    span_drop(hint);
 }
 
 static status send_failed(error *err)
@@ -221,9 +229,9 @@ static bool send_head(net_socket *s, const net_peer *to, const void *head, bool 
            zmq_send(s->socket, head, NET_HEAD, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0;
 }
 
-/* The payload lies where the peer maps it too: an empty frame, and which span it is. */
-static status send_span(net_socket *s, const net_peer *to, const void *head, const span *lent,
-                        error *err)
+/* The payload lies where the peer maps it too: an empty frame, and which extent it is. */
+static status send_extent(net_socket *s, const net_peer *to, const void *head, const extent *lent,
+                          error *err)
 {
     if (send_head(s, to, head, true) &&
         zmq_send(s->socket, "", 0, ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0 &&
@@ -234,12 +242,11 @@ static status send_span(net_socket *s, const net_peer *to, const void *head, con
     return st;
 }
 
-static status send_payload(net_socket *s, const net_buffer *payload, error *err)
+static status send_payload(net_socket *s, span *payload, error *err)
 {
     zmq_msg_t msg;
     if (payload->release) {
-        if (zmq_msg_init_data(&msg, (void *)(uintptr_t)payload->data, payload->bytes,
-                              payload->release, payload->hint) != 0)
+        if (zmq_msg_init_data(&msg, payload->data, payload->bytes, let_go, payload) != 0)
             BUG("out of memory for a message");
     } else {
         if (zmq_msg_init_size(&msg, payload->bytes) != 0)
@@ -254,13 +261,13 @@ static status send_payload(net_socket *s, const net_buffer *payload, error *err)
     return OK;
 }
 
-static status send_now(net_socket *s, const net_peer *to, const void *head,
-                       const net_buffer *payload, error *err)
+static status send_now(net_socket *s, const net_peer *to, const void *head, span *payload,
+                       error *err)
 {
     bool more = payload && payload->bytes;
-    span lent;
+    extent lent;
     if (more && shared_lend(s->shared, to, payload, &lent))
-        return send_span(s, to, head, &lent, err);
+        return send_extent(s, to, head, &lent, err);
     bool sent = send_head(s, to, head, more);
     status st = sent ? OK : send_failed(err);
     if (sent && more)
@@ -273,11 +280,10 @@ void net_send_held(net_socket *s, int64_t by_us)
 {
     held_message m;
     while (held_take(&s->held, by_us, &m))
-        (void)send_now(s, m.has_to ? &m.to : NULL, m.head, &m.payload, NULL);
+        (void)send_now(s, m.has_to ? &m.to : NULL, m.head, m.payload, NULL);
 }
 
-status net_send(net_socket *s, const net_peer *to, const void *head, const net_buffer *payload,
-                error *err)
+status net_send(net_socket *s, const net_peer *to, const void *head, span *payload, error *err)
 {
     if (!s->fault)
         return send_now(s, to, head, payload, err);
@@ -331,21 +337,26 @@ static bool align_payload(zmq_msg_t *msg)
 
 typedef enum frame_result { FRAME_OK, FRAME_NONE, FRAME_BAD, FRAME_OURS } frame_result;
 
+static span *receive_extent(net_socket *s, const net_peer *from)
+{
+    extent lent;
+    bool is_one = zmq_recv(s->socket, &lent, sizeof lent, ZMQ_DONTWAIT) == sizeof lent &&
+                  !socket_has_more(s->socket);
+    return is_one ? shared_borrow(s->shared, from, &lent) : NULL;
+}
+
 /* What follows a head: the payload, or nothing and where it lies. */
 static frame_result receive_payload(net_socket *s, net_message *ret)
 {
-    zmq_msg_t *msg = payload_msg(&ret->payload);
-    if (zmq_msg_recv(msg, s->socket, ZMQ_DONTWAIT) < 0)
-        return FRAME_BAD;
-    if (!socket_has_more(s->socket))
-        return align_payload(msg) ? FRAME_OK : FRAME_BAD;
-    span lent;
-    if (zmq_msg_size(msg) != 0 ||
-        zmq_recv(s->socket, &lent, sizeof lent, ZMQ_DONTWAIT) != sizeof lent ||
-        socket_has_more(s->socket))
-        return FRAME_BAD;
-    net_payload_close(&ret->payload); /* the empty frame, which knows its connection */
-    return shared_borrow(s->shared, &ret->from, &lent, &ret->payload) ? FRAME_OK : FRAME_BAD;
+    zmq_msg_t msg;
+    zmq_msg_init(&msg);
+    bool is_there = zmq_msg_recv(&msg, s->socket, ZMQ_DONTWAIT) >= 0;
+    if (is_there && !socket_has_more(s->socket))
+        ret->payload = align_payload(&msg) ? payload_span(&msg) : NULL;
+    else if (is_there && zmq_msg_size(&msg) == 0)
+        ret->payload = receive_extent(s, &ret->from);
+    zmq_msg_close(&msg);
+    return ret->payload ? FRAME_OK : FRAME_BAD;
 }
 
 /* A frame alone that is no head may be a word between two nets. */
@@ -381,13 +392,7 @@ static frame_result receive_one(net_socket *s, net_message *ret)
     zmq_msg_close(&head);
     if (!good)
         return other;
-    zmq_msg_init(payload_msg(&ret->payload));
-    if (!socket_has_more(s->socket))
-        return FRAME_OK;
-    frame_result result = receive_payload(s, ret);
-    if (result != FRAME_OK)
-        zmq_msg_close(payload_msg(&ret->payload));
-    return result;
+    return socket_has_more(s->socket) ? receive_payload(s, ret) : FRAME_OK;
 }
 
 /* Nothing has arrived any more: now whoever is gone may be. */
@@ -405,6 +410,7 @@ bool net_receive(net_socket *s, net_message *ret)
         return receive_nothing(s);
     for (;;) {
         ret->from.size = 0;
+        ret->payload = NULL;
         switch (receive_one(s, ret)) {
         case FRAME_OK:
             if (s->fault)

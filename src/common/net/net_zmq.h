@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 
 typedef struct curve curve;
+struct zmq_msg_t;
 
 /* Why a connection did not come about. */
 typedef enum refusal {
@@ -81,7 +82,9 @@ MUST_USE status socket_open(net *n, int type, net_socket **ret, error *err);
 void socket_set(void *socket, int option, int value);
 
 bool socket_has_more(void *socket); /* frames of the message being read */
-struct zmq_msg_t *payload_msg(const net_payload *p);
+
+/* What a frame carries, held for the caller; the frame is empty then. */
+span *payload_span(struct zmq_msg_t *frame);
 
 /* What strangers.c writes where the owner of a limited listener expects libzmq's events: the first
  * refusal of a cause, which is the value. */

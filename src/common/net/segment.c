@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 typedef struct half {
-    _Alignas(SEGMENT_PAGE) atomic_uint given_back[SEGMENT_SPANS]; /* editions */
+    _Alignas(SEGMENT_PAGE) atomic_uint given_back[SEGMENT_EXTENTS]; /* editions */
     _Alignas(SEGMENT_PAGE) unsigned char data[SEGMENT_HALF];
 } half;
 
@@ -27,16 +27,18 @@ struct segment {
     half *ours, *theirs;
     atomic_int refs;           /* the connection's, and one for each loan */
     net_memory watched;        /* by whom */
-    outing out[SEGMENT_SPANS]; /* in the order in which they lie */
+    outing out[SEGMENT_EXTENTS]; /* in the order in which they lie */
     size_t n_out;
-    uint32_t editions[SEGMENT_SPANS]; /* the newest of each slot */
-    bool is_out[SEGMENT_SPANS];       /* of slots */
+    uint32_t editions[SEGMENT_EXTENTS]; /* the newest of each slot */
+    bool is_out[SEGMENT_EXTENTS];       /* of slots */
 };
 
-struct segment_loan {
+/* What is borrowed. */
+typedef struct loan {
+    span span;
     segment *from;
-    span what;
-};
+    extent what;
+} loan;
 
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 
@@ -136,13 +138,13 @@ static bool find_gap(const segment *s, size_t room, size_t *ret_i, size_t *ret_a
     return i < s->n_out || SEGMENT_HALF - at >= room;
 }
 
-bool segment_lend(segment *s, size_t bytes, span *ret, void **ret_data)
+bool segment_lend(segment *s, size_t bytes, extent *ret, void **ret_data)
 {
     size_t room = size_round_up(bytes, SEGMENT_PAGE), i, at;
     if (bytes == 0 || bytes > SEGMENT_HALF)
         return false;
     settle(s);
-    if (s->n_out == SEGMENT_SPANS || !find_gap(s, room, &i, &at))
+    if (s->n_out == SEGMENT_EXTENTS || !find_gap(s, room, &i, &at))
         return false;
     uint32_t slot = 0;
     while (s->is_out[slot])
@@ -150,40 +152,46 @@ bool segment_lend(segment *s, size_t bytes, span *ret, void **ret_data)
     memmove(&s->out[i + 1], &s->out[i], (s->n_out++ - i) * sizeof *s->out);
     s->out[i] = (outing){at, at + room, slot};
     s->is_out[slot] = true;
-    *ret = (span){.at = at, .bytes = bytes, .slot = slot, .edition = ++s->editions[slot]};
+    *ret = (extent){.at = at, .bytes = bytes, .slot = slot, .edition = ++s->editions[slot]};
     *ret_data = s->ours->data + at;
     return true;
 }
 
-static void give_back(half *of, const span *what)
+static void give_back(half *of, const extent *what)
 {
     atomic_store_explicit(&of->given_back[what->slot], what->edition, memory_order_release);
 }
 
-void segment_take_back(segment *s, const span *lent)
+void segment_take_back(segment *s, const extent *lent)
 {
     give_back(s->ours, lent);
 }
 
 /* --- borrowing --- */
 
-segment_loan *segment_borrow(segment *s, const span *what, void **ret_data)
+static void give_loan_back(span *s)
 {
-    bool is_within = what->slot < SEGMENT_SPANS && what->at % SEGMENT_PAGE == 0 &&
+    loan *l = s->owner;
+    give_back(l->from->theirs, &l->what);
+    unref(l->from);
+    free(l);
+}
+
+span *segment_borrow(segment *s, const extent *what)
+{
+    bool is_within = what->slot < SEGMENT_EXTENTS && what->at % SEGMENT_PAGE == 0 &&
                      what->at < SEGMENT_HALF && what->bytes > 0 &&
                      what->bytes <= SEGMENT_HALF - what->at;
     if (!is_within)
         return NULL;
-    segment_loan *l = xmalloc(sizeof *l);
-    *l = (segment_loan){s, *what};
+    loan *l = xmalloc(sizeof *l);
+    *l = (loan){.from = s, .what = *what};
+    l->span = (span){.data = s->theirs->data + what->at,
+                     .bytes = what->bytes,
+                     .writable = true,
+                     .refs = 1,
+                     .release = give_loan_back,
+                     .owner = l};
     atomic_fetch_add(&s->refs, 1);
-    *ret_data = s->theirs->data + what->at;
-    return l;
-}
-
-void segment_return(segment_loan *l)
-{
-    give_back(l->from->theirs, &l->what);
-    unref(l->from);
-    free(l);
+    return &l->span;
 }

@@ -292,7 +292,7 @@ bool shared_take_word(net_socket *s, const net_peer *from, const void *frame, si
 
 /* --- payloads --- */
 
-bool shared_lend(shared *s, const net_peer *to, const net_buffer *payload, span *ret)
+bool shared_lend(shared *s, const net_peer *to, span *payload, extent *ret)
 {
     tie *t = tie_with(s, to); /* `to` is NULL on a dial */
     void *data;
@@ -300,29 +300,17 @@ bool shared_lend(shared *s, const net_peer *to, const net_buffer *payload, span 
         !segment_lend(t->segment, payload->bytes, ret, &data))
         return false;
     memcpy(data, payload->data, payload->bytes);
-    payload->release((void *)(uintptr_t)payload->data, payload->hint);
+    span_drop(payload);
     return true;
 }
 
-void shared_unlend(shared *s, const net_peer *to, const span *lent)
+void shared_unlend(shared *s, const net_peer *to, const extent *lent)
 {
     segment_take_back(tie_with(s, to)->segment, lent);
 }
 
-static void give_back(void *data, void *hint)
-{
-    (void)data;
-    segment_return(hint);
-}
-
-bool shared_borrow(shared *s, const net_peer *from, const span *what, net_payload *ret)
+span *shared_borrow(shared *s, const net_peer *from, const extent *what)
 {
     tie *t = tie_with(s, from);
-    void *data;
-    segment_loan *loan = t ? segment_borrow(t->segment, what, &data) : NULL;
-    if (!loan)
-        return false;
-    if (zmq_msg_init_data(payload_msg(ret), data, what->bytes, give_back, loan) != 0)
-        BUG("out of memory for a message");
-    return true;
+    return t ? segment_borrow(t->segment, what) : NULL;
 }

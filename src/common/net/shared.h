@@ -42,12 +42,12 @@ void shared_ask(net_socket *s); /* the dial is up */
 /* A message of one frame: was it a word of the above? Then it was heeded. */
 bool shared_take_word(net_socket *s, const net_peer *from, const void *frame, size_t bytes);
 
-/* Copies a payload to where `to` will read it, and gives its memory back; false: it was left alone.
+/* Copies a payload to where `to` will read it, and drops it; false: it was left alone.
  * shared_unlend: the message did not leave. */
-bool shared_lend(shared *s, const net_peer *to, const net_buffer *payload, span *ret);
-void shared_unlend(shared *s, const net_peer *to, const span *lent);
+bool shared_lend(shared *s, const net_peer *to, span *payload, extent *ret);
+void shared_unlend(shared *s, const net_peer *to, const extent *lent);
 
-/* What `from` lent; false: it lent us no such thing. */
-bool shared_borrow(shared *s, const net_peer *from, const span *what, net_payload *ret);
+/* What `from` lent, held for the caller; NULL: it lent us no such thing. */
+span *shared_borrow(shared *s, const net_peer *from, const extent *what);
 
 #endif

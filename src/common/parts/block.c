@@ -4,42 +4,51 @@
 
 #include <stdlib.h>
 
+struct block {
+    span span;
+    atomic_int users;           /* its pool, and whoever holds the span: with the last of them it ends */
+    part_engine *engine;        /* where it lies; NULL: on the host */
+    bool is_over;               /* memory is somebody else's, who keeps it for longer */
+};
+
 void block_pool_init(block_pool *p, size_t n)
 {
     *p = (block_pool){.n = n};
 }
 
-static void unref(block *b)
+static void leave(block *b)
 {
-    if (atomic_fetch_sub(&b->refs, 1) != 1)
+    if (atomic_fetch_sub(&b->users, 1) != 1)
         return;
     if (!b->is_over)
-        engine_release(b->engine, b->data);
+        engine_release(b->engine, b->span.floats);
     free(b);
 }
 
 void block_pool_fini(block_pool *p)
 {
     for (size_t i = 0; i < p->n_blocks; i++)
-        unref(p->blocks[i]);
+        leave(p->blocks[i]);
     free(p->blocks);
     block_pool_init(p, 0);
 }
 
-static void fold_release(fold_block *f)
+static void release(span *s)
 {
-    block_drop(f->owner);
+    leave(s->owner);
 }
 
 static block *make(part_engine *e, float *data, size_t n)
 {
     block *b = xcalloc(1, sizeof *b);
     b->engine = e;
-    b->data = data;
-    b->n = n;
-    atomic_store(&b->refs, 1);
-    b->fold =
-        (fold_block){.data = data, .n = n, .writable = true, .release = fold_release, .owner = b};
+    b->span = (span){.floats = data,
+                     .bytes = n * sizeof *data,
+                     .writable = true,
+                     .refs = 1,
+                     .release = release,
+                     .owner = b};
+    atomic_store(&b->users, 1);
     return b;
 }
 
@@ -51,23 +60,33 @@ static status create(part_engine *e, size_t n, block **ret, error *err)
     return OK;
 }
 
-block *block_over(part_engine *e, float *data, size_t n)
+span *block_over(part_engine *e, float *data, size_t n)
 {
     block *b = make(e, data, n);
     b->is_over = true;
-    return b;
+    return &b->span;
 }
 
-status block_create(size_t n, block **ret, error *err)
+status block_create(size_t n, span **ret, error *err)
 {
-    return create(NULL, n, ret, err);
+    block *b = NULL;
+    TRY(create(NULL, n, &b, err));
+    *ret = &b->span;
+    return OK;
 }
 
-void block_pool_add(block_pool *p, block **b)
+static void add(block_pool *p, block *b)
 {
-    BUG_ON((*b)->n != p->n || (*b)->engine != p->engine);
     GROW(p->blocks, p->cap, p->n_blocks + 1);
-    p->blocks[p->n_blocks++] = *b;
+    p->blocks[p->n_blocks++] = b;
+}
+
+/* The holder's place among the block's users is the pool's now. */
+void block_pool_add(block_pool *p, span **b)
+{
+    block *added = (*b)->owner;
+    BUG_ON(span_n(*b) != p->n || added->engine != p->engine || span_is_shared(*b));
+    add(p, added);
     *b = NULL;
 }
 
@@ -75,54 +94,37 @@ size_t block_pool_free(const block_pool *p)
 {
     size_t n = 0;
     for (size_t i = 0; i < p->n_blocks; i++)
-        n += atomic_load(&p->blocks[i]->refs) == 1;
+        n += atomic_load(&p->blocks[i]->users) == 1;
     return n;
 }
 
-status block_pool_take(block_pool *p, block **ret, error *err)
+status block_pool_take(block_pool *p, span **ret, error *err)
 {
     for (size_t i = 0; i < p->n_blocks; i++) {
-        int free_refs = 1;
-        if (atomic_compare_exchange_strong(&p->blocks[i]->refs, &free_refs, 2)) {
-            *ret = p->blocks[i];
+        block *b = p->blocks[i];
+        int alone = 1;
+        if (atomic_compare_exchange_strong(&b->users, &alone, 2)) {
+            atomic_store(&b->span.refs, 1);
+            *ret = &b->span;
             return OK;
         }
     }
     block *b = NULL;
     TRY(create(p->engine, p->n, &b, err));
-    *ret = block_hold(b);
-    block_pool_add(p, &b);
+    atomic_store(&b->users, 2);
+    add(p, b);
+    *ret = &b->span;
     return OK;
 }
 
-static status fold_take_block(void *owner, size_t n, fold_block **ret, error *err)
+static status take_for_fold(void *owner, size_t n, span **ret, error *err)
 {
     block_pool *p = owner;
     BUG_ON(n != p->n);
-    block *b = NULL;
-    TRY(block_pool_take(p, &b, err));
-    *ret = &b->fold;
-    return OK;
+    return block_pool_take(p, ret, err);
 }
 
 fold_pool block_pool_for_fold(block_pool *p)
 {
-    return (fold_pool){.take = fold_take_block, .owner = p, .engine = p->engine};
-}
-
-block *block_hold(block *b)
-{
-    atomic_fetch_add(&b->refs, 1);
-    return b;
-}
-
-bool block_is_shared(const block *b)
-{
-    return atomic_load(&b->refs) > 2;
-}
-
-void block_drop(block *b)
-{
-    if (b)
-        unref(b);
+    return (fold_pool){.take = take_for_fold, .owner = p, .engine = p->engine};
 }

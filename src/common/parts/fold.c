@@ -13,7 +13,7 @@
 
 typedef struct entry {
     tree_node node;
-    fold_block *block;
+    span *span;
 } entry;
 
 struct fold {
@@ -31,12 +31,6 @@ static size_t arrived_bytes(const fold *f)
 static bool same(tree_node a, tree_node b)
 {
     return a.level == b.level && a.index == b.index;
-}
-
-static void release(fold_block *b)
-{
-    if (b->release)
-        b->release(b);
 }
 
 /* The place of the first held node that does not lie wholly before `slot`. */
@@ -72,7 +66,7 @@ static void splice(fold *f, size_t at, size_t n_gone, const entry *added, size_t
 static void release_all(fold *f)
 {
     for (size_t i = 0; i < f->n; i++)
-        release(f->held[i].block);
+        span_drop(f->held[i].span);
     f->n = 0;
 }
 
@@ -113,56 +107,54 @@ void fold_begin(fold *f, uint32_t n_slots)
     memset(f->arrived, 0, arrived_bytes(f));
 }
 
-static status check(const fold *f, tree_node node, const fold_block *block, error *err)
+static status check(const fold *f, tree_node node, const span *s, error *err)
 {
     if (!tree_node_is_valid(node, f->n_slots))
         return FAIL(err, E_PROTOCOL,
                     "no node at level %d, index %" PRIu32 " in a tree of %" PRIu32 " slots",
                     node.level, node.index, f->n_slots);
-    if (f->n > 0 && f->held[0].block->n != block->n)
-        return FAIL(err, E_PROTOCOL, "a node of %zu elements among nodes of %zu", block->n,
-                    f->held[0].block->n);
+    if (f->n > 0 && f->held[0].span->bytes != s->bytes)
+        return FAIL(err, E_PROTOCOL, "a node of %zu elements among nodes of %zu", span_n(s),
+                    span_n(f->held[0].span));
     return OK;
 }
 
-/* The first sum of a chain needs a fresh block when neither side may be written; all later ones
+/* The first sum of a chain needs a fresh span when neither side may be written; all later ones
  * write into the result of the first. Taken before anything changes, so that failing is harmless.
  */
-static status take_fresh(const fold *f, tree_node node, const fold_block *block, tree_node target,
-                         const fold_pool *pool, fold_block **ret, error *err)
+static status take_fresh(const fold *f, tree_node node, const span *s, tree_node target,
+                         const fold_pool *pool, span **ret, error *err)
 {
     const entry *sibling = same(node, target) ? NULL : find(f, tree_node_sibling(node));
-    if (!sibling || block->writable || sibling->block->writable)
+    if (!sibling || s->writable || sibling->span->writable)
         return OK;
-    TRY(pool->take(pool->owner, block->n, ret, err));
-    (*ret)->n = block->n;
-    return OK;
+    return pool->take(pool->owner, span_n(s), ret, err);
 }
 
 /* left + right into whichever may be written, else into *fresh, which is used up. */
-static fold_block *sum(part_engine *engine, fold_block *left, fold_block *right, fold_block **fresh)
+static span *sum(part_engine *engine, span *left, span *right, span **fresh)
 {
-    fold_block *into = left->writable ? left : right->writable ? right : *fresh;
-    engine_sum(engine, into->data, left->data, right->data, into->n);
+    span *into = left->writable ? left : right->writable ? right : *fresh;
+    engine_sum(engine, into->floats, left->floats, right->floats, span_n(into));
     if (into != left)
-        release(left);
+        span_drop(left);
     if (into != right)
-        release(right);
+        span_drop(right);
     if (into == *fresh)
         *fresh = NULL;
     return into;
 }
 
 /* Sums upwards from `e`, taking siblings out, as far as they are there and the target allows. */
-static entry climb(fold *f, entry e, tree_node target, part_engine *engine, fold_block *fresh)
+static entry climb(fold *f, entry e, tree_node target, part_engine *engine, span *fresh)
 {
     while (!same(e.node, target)) {
         entry *sibling = find(f, tree_node_sibling(e.node));
         if (!sibling)
             break;
         bool left = e.node.index % 2 == 0;
-        e.block = left ? sum(engine, e.block, sibling->block, &fresh)
-                       : sum(engine, sibling->block, e.block, &fresh);
+        e.span = left ? sum(engine, e.span, sibling->span, &fresh)
+                      : sum(engine, sibling->span, e.span, &fresh);
         splice(f, (size_t)(sibling - f->held), 1, NULL, 0);
         e.node = tree_node_top(tree_node_parent(e.node), f->n_slots);
     }
@@ -175,44 +167,44 @@ static void mark_arrived(fold *f, tree_node node)
         f->arrived[s / 64] |= (uint64_t)1 << s % 64;
 }
 
-status fold_add(fold *f, tree_node node, fold_block *block, tree_node target, const fold_pool *pool,
+status fold_add(fold *f, tree_node node, span *s, tree_node target, const fold_pool *pool,
                 fold_result *ret, error *err)
 {
-    TRY(check(f, node, block, err));
+    TRY(check(f, node, s, err));
     node = tree_node_top(node, f->n_slots);
     target = tree_node_top(target, f->n_slots);
     BUG_ON(!tree_node_covers(target, node));
 
     size_t at = place_of(f, tree_node_first(node));
     if (at < f->n && tree_node_covers(f->held[at].node, node)) {
-        release(block);
+        span_drop(s);
         *ret = FOLD_COVERED;
         return OK;
     }
-    fold_block *fresh = NULL;
-    TRY(take_fresh(f, node, block, target, pool, &fresh, err));
+    span *fresh = NULL;
+    TRY(take_fresh(f, node, s, target, pool, &fresh, err));
 
     size_t gone = 0;
     for (; at + gone < f->n && tree_node_covers(node, f->held[at + gone].node); gone++)
-        release(f->held[at + gone].block);
+        span_drop(f->held[at + gone].span);
     splice(f, at, gone, NULL, 0);
     mark_arrived(f, node);
-    entry e = climb(f, (entry){node, block}, target, pool->engine, fresh);
+    entry e = climb(f, (entry){node, s}, target, pool->engine, fresh);
     splice(f, place_of(f, tree_node_first(e.node)), 0, &e, 1);
     *ret = same(e.node, target) ? FOLD_COMPLETE : FOLD_HELD;
     return OK;
 }
 
-fold_block *fold_take(fold *f, tree_node node)
+span *fold_take(fold *f, tree_node node)
 {
     if (!tree_node_is_valid(node, f->n_slots))
         return NULL;
     entry *e = find(f, tree_node_top(node, f->n_slots));
     if (!e)
         return NULL;
-    fold_block *block = e->block;
+    span *taken = e->span;
     splice(f, (size_t)(e - f->held), 1, NULL, 0);
-    return block;
+    return taken;
 }
 
 size_t fold_held(const fold *f)

@@ -11,16 +11,17 @@
  * held is dropped; otherwise it replaces the held nodes it covers and is combined with its sibling
  * whenever that is there. Both the servers and the workers (for what their lanes produce) use it.
  *
- * Blocks: a fold moves `fold_block`s, refcounted spans of float32. A block that is not `writable`
- * (borrowed memory: a gradient slab, an in-process message) is never written; the sum then goes to
- * a fresh block from the pool.
+ * What moves in is a span that only the fold then holds (span.h). One that is not `writable` (an
+ * in-process message, memory of another) is never written; the sum then goes to a fresh one from
+ * the pool.
  *
- * Threads: a fold, its blocks and its pool belong to one thread at a time (or one lock).
+ * Threads: a fold, what it holds and its pool belong to one thread at a time (or one lock).
  */
 #ifndef TEQUIO_COMMON_PARTS_TREE_H
 #define TEQUIO_COMMON_PARTS_TREE_H
 
 #include "common/base/error.h"
+#include "common/base/span.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,17 +49,9 @@ size_t tree_cover(uint32_t first, uint32_t end, uint32_t n_slots, tree_node ret[
 /* dst = a + b, element by element; dst may be a or b. The one addition of the tree. */
 void tree_sum(float *dst, const float *a, const float *b, size_t n);
 
-typedef struct fold_block {
-    float *data;
-    size_t n;
-    bool writable;
-    void (*release)(struct fold_block *b); /* called once, when the fold is done with it */
-    void *owner;                           /* the releaser's */
-} fold_block;
-
-/* Where fresh, writable blocks of at least n floats come from. The fold sets the block's `n`. */
+/* Where fresh, writable spans of n floats come from, held for the fold. */
 typedef struct fold_pool {
-    MUST_USE status (*take)(void *owner, size_t n, fold_block **ret, error *err);
+    MUST_USE status (*take)(void *owner, size_t n, span **ret, error *err);
     void *owner;
     struct part_engine *engine; /* where these and all others lie, and are added up; NULL: on the host */
 } fold_pool;
@@ -80,20 +73,20 @@ void fold_destroy(fold **f); /* releases what is held */
 void fold_begin(fold *f, uint32_t n_slots);
 
 /*
- * Move a node in. `block` becomes the fold's in every case but failure, which changes nothing:
- * E_PROTOCOL for a node the tree does not have or a block of another size than those held, or what
+ * `s`, a node's sum, moves in in every case but failure, which changes nothing:
+ * E_PROTOCOL for a node the tree does not have or a span of another size than those held, or what
  * the pool says. `target` is the node the caller waits for (a server: the root; a worker: the node
- * it owns that covers this one); sums go up to it and no further. One call takes at most one block
+ * it owns that covers this one); sums go up to it and no further. One call takes at most one span
  * from the pool, and only when neither of two siblings is writable.
  */
-MUST_USE status fold_add(fold *f, tree_node node, fold_block *block, tree_node target,
-                         const fold_pool *pool, fold_result *ret, error *err);
+MUST_USE status fold_add(fold *f, tree_node node, span *s, tree_node target, const fold_pool *pool,
+                         fold_result *ret, error *err);
 
-/* The block of a complete node moves out; NULL if that node is not held. What was taken no longer
+/* The span of a complete node moves out; NULL if that node is not held. What was taken no longer
  * covers anything: the same node may come again. */
-fold_block *fold_take(fold *f, tree_node node);
+span *fold_take(fold *f, tree_node node);
 
-size_t fold_held(const fold *f); /* blocks held */
+size_t fold_held(const fold *f); /* spans held */
 /* Which slots have arrived since fold_begin, also if taken since, as bits of
  * ret[(max_slots + 63) / 64]; for messages about waiting. */
 void fold_arrived(const fold *f, uint64_t *ret);

@@ -33,16 +33,16 @@ void facts_add(buf *to, const char *file, const char *what, const char *value)
     buf_adds(to, "\n");
 }
 
-void facts_add_spans(buf *to, const char *file, facts_check how, const span_list *s)
+void facts_add_contents(buf *to, const char *file, facts_check how, const content_list *s)
 {
     char text[SHA256_HEX];
-    snprintf(text, sizeof text, "%zu", span_list_total(s));
+    snprintf(text, sizeof text, "%zu", content_list_total(s));
     facts_add(to, file, "bytes", text);
-    span_list_sample(s, text);
+    content_list_sample(s, text);
     facts_add(to, file, "sampled_sha256", text);
     if (how != FACTS_FULL)
         return;
-    span_list_hash(s, text);
+    content_list_hash(s, text);
     facts_add(to, file, "sha256", text);
 }
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 1024, ENGINES = 2, SPANS = 6, PAGE = 4096 };
+enum { N = 1024, ENGINES = 2, PLACES = 6, PAGE = 4096 };
 
 static void must(status st, const error *err)
 {
@@ -25,12 +25,12 @@ typedef struct server {
     net *net;
     net_socket *listener, *dial;
     net_peer worker;
-    float *memory; /* [SPANS][N] */
+    float *memory; /* [PLACES][N] */
     int n_out, n_back;
     const net_memory *lost; /* the connection is: the last that comes back ends the memory */
 } server;
 
-static void send(server *s, const net_buffer *payload)
+static void send(server *s, span *payload)
 {
     error err = ERROR_INIT;
     const char head[NET_HEAD] = "part";
@@ -57,8 +57,8 @@ static void server_open(server *s)
     must(net_send(s->dial, NULL, head, NULL, &err), &err);
     receive(s->listener, &hello);
     s->worker = hello.from;
-    net_payload_close(&hello.payload);
-    assert_int_equal(posix_memalign(&memory, PAGE, SPANS * N * sizeof(float)), 0);
+    span_drop(hello.payload);
+    assert_int_equal(posix_memalign(&memory, PAGE, PLACES * N * sizeof(float)), 0);
     s->memory = memory;
 }
 
@@ -71,29 +71,33 @@ static void server_close(server *s)
 }
 
 /* It is used again at once, for something else. */
-static void given_back(void *data, void *hint)
+static void given_back(span *back)
 {
-    server *s = hint;
-    memset(data, 0xff, N * sizeof(float));
+    server *s = back->owner;
+    memset(back->data, 0xff, back->bytes);
+    free(back);
     s->n_back++;
     if (--s->n_out == 0 && s->lost)
         s->lost->unmapped(s->lost->user, s->memory);
 }
 
-/* A part of weights that all are `value`, from that span. */
-static void bring(server *s, ferry *f, int span, float value)
+/* A part of weights that all are `value`, from that place of the memory. */
+static void bring(server *s, ferry *f, int at, float value)
 {
     error err = ERROR_INIT;
-    float *data = s->memory + (size_t)span * N;
+    float *data = s->memory + (size_t)at * N;
+    span *sent = xmalloc(sizeof *sent);
     net_message m;
     for (int i = 0; i < N; i++)
         data[i] = value;
     s->n_out++;
-    send(s, &(net_buffer){data, N * sizeof *data, given_back, s});
+    *sent = (span){
+        .data = data, .bytes = N * sizeof *data, .refs = 1, .release = given_back, .owner = s};
+    send(s, sent);
     receive(s->dial, &m);
-    assert_ptr_equal(net_payload_data(&m.payload), data);
-    must(ferry_bring(f, &(kv_part){.data = data, .n = N, .from = &m.payload}, &err), &err);
-    net_payload_close(&m.payload);
+    assert_ptr_equal(span_data(m.payload), data);
+    must(ferry_bring(f, &(kv_part){.weights = m.payload}, &err), &err);
+    span_drop(m.payload);
 }
 
 /* --- the devices --- */
@@ -193,7 +197,7 @@ static void test_memory_goes_back_when_the_devices_have_it(void **state)
     stage s;
     server_open(&v);
     stage_open(&s);
-    s.memory.mapped(s.memory.user, v.memory, SPANS * N * sizeof(float));
+    s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
     uint64_t waits = emu_pageable_copies(), up = emu_bytes_up();
     upload_inputs(&s);
     bring(&v, s.ferry, 0, 1);
@@ -206,15 +210,15 @@ static void test_memory_goes_back_when_the_devices_have_it(void **state)
     assert_int_equal(v.n_back, 2);
     check_run(&s, 2);
     assert_int_equal(emu_bytes_up() - up, 2 * ENGINES * N * sizeof(float));
-    for (int i = 0; i < SPANS; i++) /* few stay under way, and the last one counts */
+    for (int i = 0; i < PLACES; i++) /* few stay under way, and the last one counts */
         bring(&v, s.ferry, i, (float)i);
-    assert_true(v.n_back > 2 && v.n_back < 2 + SPANS);
-    check_run(&s, SPANS - 1);
+    assert_true(v.n_back > 2 && v.n_back < 2 + PLACES);
+    check_run(&s, PLACES - 1);
     assert_int_equal(emu_pageable_copies(), waits);
-    check_weights(&s, SPANS - 1);
+    check_weights(&s, PLACES - 1);
     v.lost = &s.memory;
     stage_close(&s);
-    assert_int_equal(v.n_back, 2 + SPANS);
+    assert_int_equal(v.n_back, 2 + PLACES);
     server_close(&v);
 }
 
@@ -226,21 +230,21 @@ static void test_other_memory_goes_back_at_once(void **state)
     server_open(&v);
     stage_open(&s);
     uint64_t waits = emu_pageable_copies();
-    for (int i = 0; i < SPANS; i++) {
+    for (int i = 0; i < PLACES; i++) {
         bring(&v, s.ferry, 0, (float)i);
         assert_int_equal(v.n_back, i + 1);
         if (i % 2 == 0)
             check_run(&s, (float)i);
     }
-    s.memory.mapped(s.memory.user, v.memory, SPANS * N * sizeof(float));
+    s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
     bring(&v, s.ferry, 0, 7);
-    assert_int_equal(v.n_back, SPANS);
+    assert_int_equal(v.n_back, PLACES);
     check_run(&s, 7);
     error err = ERROR_INIT;
     must(ferry_settle(s.ferry, &err), &err);
     s.memory.unmapped(s.memory.user, v.memory);
     bring(&v, s.ferry, 0, 8); /* its addresses may be somebody else's by now */
-    assert_int_equal(v.n_back, SPANS + 2);
+    assert_int_equal(v.n_back, PLACES + 2);
     check_run(&s, 8);
     assert_int_equal(emu_pageable_copies(), waits);
     stage_close(&s);
@@ -257,8 +261,8 @@ static void test_memory_that_devices_refuse_is_copied(void **state)
     server_open(&v);
     stage_open(&s);
     stage_open(&other);
-    other.memory.mapped(other.memory.user, v.memory, SPANS * N * sizeof(float));
-    s.memory.mapped(s.memory.user, v.memory, SPANS * N * sizeof(float));
+    other.memory.mapped(other.memory.user, v.memory, PLACES * N * sizeof(float));
+    s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
     bring(&v, s.ferry, 0, 3);
     assert_int_equal(v.n_back, 1);
     must(ferry_settle(s.ferry, &err), &err);
@@ -282,7 +286,7 @@ static void test_memory_goes_back_from_a_device_that_failed(void **state)
     stage s;
     server_open(&v);
     stage_open(&s);
-    s.memory.mapped(s.memory.user, v.memory, SPANS * N * sizeof(float));
+    s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
     bring(&v, s.ferry, 0, 1);
     emu_break(0, cudaErrorLaunchFailure);
     assert_int_equal(ferry_settle(s.ferry, &err), E_DEVICE);

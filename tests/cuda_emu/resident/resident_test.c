@@ -141,10 +141,10 @@ static void test_what_is_frozen_is_the_hosts(void **state)
     servers_push_all(&v, 0);
     whole_step(&w, 1);
 
-    block *weights, *slots[OPTIM_SLOTS];
+    span *weights, *slots[OPTIM_SLOTS];
     must(table_freeze(v.tables[0], 0, &weights, slots, &err), &err);
     servers_push_all(&v, 1);
-    size_t bytes = weights->n * sizeof(float);
+    size_t bytes = weights->bytes;
     assert_memory_equal(weights->data, w.weights, bytes);
     s.engine = resident_engine(other);
     servers next = servers_make(&s, 1, &quiet_hooks, 1, NULL);
@@ -152,9 +152,9 @@ static void test_what_is_frozen_is_the_hosts(void **state)
     for (size_t i = 0; i < optim_slots(&s.optim); i++) {
         assert_memory_equal(slots[i]->data, w.slots[i], bytes);
         must(table_load(next.tables[0], 0, 1 + i, slots[i]->data, bytes, &err), &err);
-        block_drop(slots[i]);
+        span_drop(slots[i]);
     }
-    block_drop(weights);
+    span_drop(weights);
     servers_push_all(&next, 1);
     whole_step(&w, 1);
     servers_check(&v, &w);
@@ -179,8 +179,8 @@ static void test_after_a_failure_nothing_is_updated(void **state)
     part_engine *e = resident_engine(r);
     s.engine = e;
     servers v = servers_of(&s);
-    fold_block *grad = hand(&s, 0, 0, (tree_node){0}, false);
-    engine_copy(e, grad->data, grad->data, 2 * grad->n); /* more than is there */
+    span *grad = hand(&s, 0, 0, (tree_node){0}, false);
+    engine_copy(e, grad->floats, grad->floats, 2 * span_n(grad)); /* more than is there */
     emu_faults_forget();
     push_result result;
     assert_int_equal(table_push(v.tables[0], 0, 0, 1, (tree_node){0}, grad, &result, &err), E_DEVICE);
@@ -201,7 +201,7 @@ typedef struct lane {
     int64_t step;
 } lane;
 
-static void given_back(fold_block *b)
+static void given_back(span *b)
 {
     b->release = NULL;
 }
@@ -221,9 +221,10 @@ static status ready(void *user, int32_t part, const float *grad, error *err)
 {
     lane *l = user;
     push_result result;
-    fold_block lent = {.data = (float *)(uintptr_t)grad,
-                       .n = (size_t)flat_part_elements(l->flat, part),
-                       .release = given_back};
+    span lent = {.data = (float *)(uintptr_t)grad,
+                 .bytes = (size_t)flat_part_elements(l->flat, part) * sizeof *grad,
+                 .refs = 1,
+                 .release = given_back};
     assert_ptr_equal(grad, exec_grad(l->e) + l->flat->parts[part].begin);
     TRY(table_push(l->server, part, l->step, 1, (tree_node){0}, &lent, &result, err));
     assert_int_equal(result, PUSH_TAKEN);
@@ -310,10 +311,10 @@ static void check_weights(const lane *l)
     error err = ERROR_INIT;
     static float now[N], first[N];
     for (int32_t p = 0; p < l->flat->n_live_parts; p++) {
-        block *b = table_weights(l->server, p, l->step);
+        span *b = table_weights(l->server, p, l->step);
         const float *w = NULL;
         must(table_read(l->server, b->data, N, now, &w, &err), &err);
-        block_drop(b);
+        span_drop(b);
         flat_part_init(l->flat, p, SEED, first);
         for (int i = 0; i < N; i++) {
             for (int64_t s = 0; s < l->step; s++)

@@ -16,11 +16,11 @@
 
 enum { N = 100 };
 
-static block *take(block_pool *p)
+static span *take(block_pool *p)
 {
-    block *b = NULL;
+    span *b = NULL;
     assert_int_equal(block_pool_take(p, &b, NULL), OK);
-    assert_int_equal(b->n, N);
+    assert_int_equal(span_n(b), N);
     return b;
 }
 
@@ -29,20 +29,20 @@ static void test_free_blocks_are_taken_again(void **state)
     (void)state;
     block_pool p;
     block_pool_init(&p, N);
-    block *a = take(&p), *b = take(&p);
+    span *a = take(&p), *b = take(&p);
     assert_ptr_not_equal(a, b);
-    block_drop(a);
+    span_drop(a);
     assert_ptr_equal(take(&p), a);
-    block_drop(a);
-    block_drop(b);
+    span_drop(a);
+    span_drop(b);
     for (int i = 0; i < 100; i++) {
-        block *c = take(&p), *d = take(&p);
-        block_drop(c);
-        block_drop(d);
+        span *c = take(&p), *d = take(&p);
+        span_drop(c);
+        span_drop(d);
     }
     assert_int_equal(p.n_blocks, 2);
     block_pool_fini(&p);
-    block_drop(NULL);
+    span_drop(NULL);
 }
 
 static void test_a_held_block_is_left_alone(void **state)
@@ -50,16 +50,16 @@ static void test_a_held_block_is_left_alone(void **state)
     (void)state;
     block_pool p;
     block_pool_init(&p, N);
-    block *a = take(&p);
-    assert_false(block_is_shared(a));
-    assert_ptr_equal(block_hold(a), a);
-    assert_true(block_is_shared(a));
-    block_drop(a);
-    assert_false(block_is_shared(a));
-    block *b = take(&p);
+    span *a = take(&p);
+    assert_false(span_is_shared(a));
+    assert_ptr_equal(span_hold(a), a);
+    assert_true(span_is_shared(a));
+    span_drop(a);
+    assert_false(span_is_shared(a));
+    span *b = take(&p);
     assert_ptr_not_equal(a, b);
-    block_drop(a);
-    block_drop(b);
+    span_drop(a);
+    span_drop(b);
     block_pool_fini(&p);
 }
 
@@ -68,11 +68,11 @@ static void test_new_blocks_are_zero_and_aligned(void **state)
     (void)state;
     block_pool p;
     block_pool_init(&p, N);
-    block *b = take(&p);
+    span *b = take(&p);
     static const float zero[N];
     assert_memory_equal(b->data, zero, sizeof zero);
     assert_int_equal((uintptr_t)b->data % MEM_ALIGN, 0);
-    block_drop(b);
+    span_drop(b);
     block_pool_fini(&p);
 }
 
@@ -81,11 +81,11 @@ static void test_blocks_outlive_the_pool(void **state)
     (void)state;
     block_pool p;
     block_pool_init(&p, N);
-    block *a = take(&p), *b = take(&p);
-    block_drop(b);
+    span *a = take(&p), *b = take(&p);
+    span_drop(b);
     block_pool_fini(&p);
     memset(a->data, 1, N * sizeof(float));
-    block_drop(a); /* the sanitizers see a leak or a second free */
+    span_drop(a); /* the sanitizers see a leak or a second free */
 }
 
 static void test_as_a_fold_wants_them(void **state)
@@ -94,22 +94,22 @@ static void test_as_a_fold_wants_them(void **state)
     block_pool p;
     block_pool_init(&p, N);
     fold_pool f = block_pool_for_fold(&p);
-    fold_block *b = NULL;
+    span *b = NULL;
     assert_int_equal(f.take(f.owner, N, &b, NULL), OK);
     assert_true(b->writable);
-    assert_int_equal(b->n, N);
-    block *behind = b->owner;
-    assert_ptr_equal(b->data, behind->data);
-    b->release(b);
-    assert_ptr_equal(take(&p), behind);
-    block_drop(behind);
+    assert_int_equal(span_n(b), N);
+    const float *behind = b->floats;
+    span_drop(b);
+    b = take(&p);
+    assert_ptr_equal(b->floats, behind);
+    span_drop(b);
     block_pool_fini(&p);
 }
 
 enum { ROUNDS = 2000 };
 
 typedef struct handover {
-    _Atomic(block *) slot;
+    _Atomic(span *) slot;
 } handover;
 
 /* Drops what is handed over; its value must still be what the giver wrote. */
@@ -117,15 +117,15 @@ static void *drop_all(void *arg)
 {
     handover *h = arg;
     for (float want = 0; want < ROUNDS;) {
-        block *b = atomic_exchange(&h->slot, NULL);
+        span *b = atomic_exchange(&h->slot, NULL);
         if (!b) {
             sched_yield();
             continue;
         }
-        if (b->data[0] != want || b->data[N - 1] != want)
+        if (b->floats[0] != want || b->floats[N - 1] != want)
             abort();
         want++;
-        block_drop(b);
+        span_drop(b);
     }
     return NULL;
 }
@@ -140,10 +140,10 @@ static void test_dropped_on_another_thread(void **state)
     pthread_t thread;
     assert_int_equal(thread_start(&thread, "drop", drop_all, &h, NULL), OK);
     for (int i = 0; i < ROUNDS; i++) {
-        block *b = take(&p);
+        span *b = take(&p);
         for (int k = 0; k < N; k++)
-            b->data[k] = (float)i;
-        block *empty = NULL;
+            b->floats[k] = (float)i;
+        span *empty = NULL;
         while (!atomic_compare_exchange_weak(&h.slot, &empty, b)) {
             empty = NULL;
             sched_yield();

@@ -84,7 +84,7 @@ static uint64_t arrivals(const char *text, int n)
         say(honest, WIRE_HEARTBEAT, n);
         wait_message(s.pair.listener, &m);
         int64_t step = step_of(&m);
-        net_payload_close(&m.payload);
+        span_drop(m.payload);
         quiet = step == n ? quiet + 1 : 0;
         if (step < n) {
             came |= UINT64_C(1) << step;
@@ -109,10 +109,9 @@ static void test_a_share_is_lost(void **state)
     assert_true(arrivals("drop=worker.0:0%", 60) == all);
 }
 
-static void count_back(void *data, void *hint)
+static void count_back(span *s)
 {
-    (void)data;
-    ++*(int *)hint;
+    ++*(int *)s->owner;
 }
 
 /* What is lost, held back or never sent gives its memory back, once. */
@@ -126,8 +125,9 @@ static void test_memory_comes_back(void **state)
         int n_back = 0;
         unsigned char head[NET_HEAD];
         wire_head_encode(&(wire_head){.type = WIRE_PUSH, .bytes = sizeof data}, head);
-        net_buffer lent = {data, sizeof data, count_back, &n_back};
-        net_buffer copied = {.data = data, .bytes = sizeof data};
+        span lent = {
+            .data = data, .bytes = sizeof data, .refs = 1, .release = count_back, .owner = &n_back};
+        span copied = span_for_call(data, sizeof data);
         assert_int_equal(net_send(s.pair.dial, NULL, head, &lent, NULL), OK);
         assert_int_equal(net_send(s.pair.dial, NULL, head, &copied, NULL), OK);
         assert_int_equal(n_back, i == 0);
@@ -154,7 +154,7 @@ static void test_messages_come_late(void **state)
             ;
         while (net_receive(s.pair.listener, &m)) {
             assert_int_equal(step_of(&m), n++);
-            net_payload_close(&m.payload);
+            span_drop(m.payload);
             assert_true(clock_us() - begin >= 150000);
         }
     }
@@ -171,7 +171,7 @@ static void test_closing_sends_what_is_held(void **state)
     net_message m;
     wait_message(s.pair.listener, &m);
     assert_int_equal(step_of(&m), 5);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     scene_fini(&s);
 }
 
@@ -185,11 +185,11 @@ static void converse(scene *s, int n)
     for (int i = 0; i < n; i++) {
         say(s->pair.dial, WIRE_PULL, i);
         wait_message(s->pair.listener, &m);
-        net_payload_close(&m.payload);
+        span_drop(m.payload);
         wire_head_encode(&(wire_head){.type = WIRE_GONE, .step = i}, head);
         assert_int_equal(net_send(s->pair.listener, &m.from, head, NULL, NULL), OK);
         wait_message(s->pair.dial, &m);
-        net_payload_close(&m.payload);
+        span_drop(m.payload);
         (void)!write(STDOUT_FILENO, ".", 1);
     }
 }

@@ -18,19 +18,19 @@
 enum { SLOTS = 8, N = 5, BLOCKS = 128 };
 
 typedef struct tracked {
-    fold_block block;
+    span span;
     float data[N], before[N];
     bool taken, released;
 } tracked;
 
-/* All blocks of one case, handed in or taken from the pool. */
+/* All spans of one case, handed in or taken from the pool. */
 typedef struct ledger {
     tracked blocks[BLOCKS];
     size_t n, from_pool;
     bool pool_is_empty;
 } ledger;
 
-static void release(fold_block *b)
+static void release(span *b)
 {
     tracked *t = b->owner;
     assert_false(t->released);
@@ -39,27 +39,30 @@ static void release(fold_block *b)
         assert_memory_equal(t->data, t->before, sizeof t->data);
 }
 
-static fold_block *hand(ledger *l, const float *value, bool writable)
+static span *hand(ledger *l, const float *value, bool writable)
 {
     assert_true(l->n < BLOCKS);
     tracked *t = &l->blocks[l->n++];
-    *t = (tracked){.block = {.n = N, .writable = writable, .release = release, .owner = t}};
-    t->block.data = t->data;
+    *t = (tracked){.span = {.data = t->data,
+                            .bytes = sizeof t->data,
+                            .writable = writable,
+                            .refs = 1,
+                            .release = release,
+                            .owner = t}};
     if (value) {
         memcpy(t->data, value, sizeof t->data);
         memcpy(t->before, value, sizeof t->before);
     }
-    return &t->block;
+    return &t->span;
 }
 
-static status take(void *owner, size_t n, fold_block **ret, error *err)
+static status take(void *owner, size_t n, span **ret, error *err)
 {
     ledger *l = owner;
     if (l->pool_is_empty)
         return FAIL(err, E_NOMEM, "pool is empty");
     assert_int_equal(n, N);
     *ret = hand(l, NULL, true);
-    (*ret)->n = 0; /* the fold sets it */
     l->from_pool++;
     return OK;
 }
@@ -119,11 +122,11 @@ static void take_and_check(fold *f, tree_node node, uint32_t n_slots)
 {
     float want[N];
     reference(node, n_slots, want);
-    fold_block *got = fold_take(f, node);
+    span *got = fold_take(f, node);
     assert_non_null(got);
-    assert_int_equal(got->n, N);
+    assert_int_equal(got->bytes, sizeof want);
     assert_memory_equal(got->data, want, sizeof want);
-    got->release(got);
+    span_drop(got);
     assert_null(fold_take(f, node));
 }
 
@@ -325,7 +328,7 @@ static void failures_change_nothing(void **state)
     add(f, &l, (tree_node){0, 2}, 5, false, root_of(5));
     add(f, &l, (tree_node){1, 0}, 5, false, root_of(5));
 
-    fold_block *b = hand(&l, slot_value[3], false);
+    span *b = hand(&l, slot_value[3], false);
     l.pool_is_empty = true;
     assert_int_equal(fold_add(f, (tree_node){0, 3}, b, root_of(5), &pool, &result, &err), E_NOMEM);
     assert_string_equal(err.text, "pool is empty");
@@ -334,11 +337,11 @@ static void failures_change_nothing(void **state)
                      E_PROTOCOL);
     assert_string_equal(err.text, "no node at level 0, index 5 in a tree of 5 slots");
     error_clear(&err);
-    b->n = N - 1;
+    b->bytes = (N - 1) * sizeof(float);
     assert_int_equal(fold_add(f, (tree_node){0, 3}, b, root_of(5), &pool, &result, &err),
                      E_PROTOCOL);
     assert_string_equal(err.text, "a node of 4 elements among nodes of 5");
-    b->n = N;
+    b->bytes = N * sizeof(float);
     assert_int_equal(fold_held(f), 2);
     assert_int_equal(result, FOLD_COVERED);
 

@@ -131,7 +131,7 @@ static void check_served(net *n, net_socket *listener)
     net_message m;
     wait_message(listener, &m);
     assert_memory_equal(m.head, head_of('g'), NET_HEAD);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     assert_false(net_receive(listener, &m));
     net_close(&dial, 0);
 }
@@ -145,18 +145,18 @@ static void test_messages_come_as_they_went(void **state)
         float *data = xcalloc(floats, sizeof *data);
         for (size_t i = 0; i < floats; i++)
             data[i] = (float)i;
-        net_buffer buffer = {.data = data, .bytes = floats * sizeof *data};
+        span buffer = span_for_call(data, floats * sizeof *data);
         assert_int_equal(net_send(p.dial, NULL, head_of('q'), &buffer, NULL), OK);
         net_message m, back;
         wait_message(p.listener, &m);
-        assert_int_equal(net_payload_bytes(&m.payload), buffer.bytes);
-        assert_int_equal((uintptr_t)net_payload_data(&m.payload) % sizeof(float), 0);
-        assert_memory_equal(net_payload_data(&m.payload), data, buffer.bytes);
-        net_payload_close(&m.payload);
+        assert_int_equal(span_bytes(m.payload), buffer.bytes);
+        assert_int_equal((uintptr_t)span_data(m.payload) % sizeof(float), 0);
+        assert_memory_equal(span_data(m.payload), data, buffer.bytes);
+        span_drop(m.payload);
         assert_int_equal(net_send(p.listener, &m.from, head_of('a'), &buffer, NULL), OK);
         wait_message(p.dial, &back);
-        assert_memory_equal(net_payload_data(&back.payload), data, buffer.bytes);
-        net_payload_close(&back.payload);
+        assert_memory_equal(span_data(back.payload), data, buffer.bytes);
+        span_drop(back.payload);
         free(data);
     }
     assert_int_equal(net_refused(p.listener) + net_refused(p.dial), 0);
@@ -282,12 +282,12 @@ static void test_a_conversation_said_again(void **state)
     relay r;
     relay_start(&r, net_endpoint(listener));
     net_socket *dial = dial_to(n, r.endpoint);
-    net_buffer secret = {.data = "the secret numbers", .bytes = 18};
+    span secret = span_for_call("the secret numbers", 18);
     assert_int_equal(net_send(dial, NULL, head_of('o'), &secret, NULL), OK);
     net_message m;
     wait_message(listener, &m);
-    assert_memory_equal(net_payload_data(&m.payload), secret.data, secret.bytes);
-    net_payload_close(&m.payload);
+    assert_memory_equal(span_data(m.payload), secret.data, secret.bytes);
+    span_drop(m.payload);
     net_close(&dial, 0);
     relay_wait(&r);
     wait_event(listener, NET_DOWN);

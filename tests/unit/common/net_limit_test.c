@@ -39,7 +39,7 @@ static pair limited_pair(const char *endpoint)
 
 static void send_large(net_socket *dial, const void *data)
 {
-    net_buffer b = {.data = data, .bytes = LARGE};
+    span b = span_for_call(data, LARGE);
     assert_int_equal(net_send(dial, NULL, head_of('l'), &b, NULL), OK);
 }
 
@@ -50,7 +50,7 @@ static int take_hello(pair *p)
     assert_int_equal(net_send(p->dial, NULL, head_of('h'), NULL, NULL), OK);
     wait_message(p->listener, &m);
     assert_memory_equal(m.head, head_of('h'), NET_HEAD);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     return m.connection;
 }
 
@@ -68,13 +68,13 @@ static void check_held_back_until_admitted(const char *endpoint)
     }
     net_admit(p.listener, connection);
     wait_message(p.listener, &m);
-    assert_int_equal(net_payload_bytes(&m.payload), LARGE);
-    assert_memory_equal(net_payload_data(&m.payload), data, LARGE);
-    net_payload_close(&m.payload);
+    assert_int_equal(span_bytes(m.payload), LARGE);
+    assert_memory_equal(span_data(m.payload), data, LARGE);
+    span_drop(m.payload);
     net_admit(p.listener, connection);
     send_large(p.dial, data);
     wait_message(p.listener, &m);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     net_close(&p.dial, 0); /* of who was admitted the end is told */
     wait_event(p.listener, NET_DOWN);
     pair_fini(&p);
@@ -144,7 +144,7 @@ static void test_a_crowd_keeps_nobody_out(void **state)
     assert_int_equal(net_send(late, NULL, head_of('x'), NULL, NULL), OK);
     wait_message(p.listener, &m);
     assert_memory_equal(m.head, head_of('x'), NET_HEAD);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     net_admit(p.listener, m.connection);
     for (int i = 1; i < CROWD; i++) {
         left += !is_closed(fds[i]);

@@ -38,10 +38,11 @@ typedef struct loan {
     unsigned char bytes[PART];
 } loan;
 
-static void give_back(void *data, void *hint)
+static void give_back(span *s)
 {
-    loan *l = hint;
-    assert_ptr_equal(data, l->bytes);
+    loan *l = s->owner;
+    assert_ptr_equal(s->data, l->bytes);
+    free(s);
     l->n_back++;
 }
 
@@ -62,8 +63,9 @@ static void await_back(loan *l, int n)
 
 static void send_part(net_socket *s, const net_peer *to, loan *l)
 {
-    net_buffer part = {l->bytes, PART, give_back, l};
-    assert_int_equal(net_send(s, to, head_of('p'), &part, NULL), OK);
+    span *part = xmalloc(sizeof *part);
+    *part = (span){.data = l->bytes, .bytes = PART, .refs = 1, .release = give_back, .owner = l};
+    assert_int_equal(net_send(s, to, head_of('p'), part, NULL), OK);
 }
 
 static void send_empty(net_socket *s, const net_peer *to)
@@ -97,10 +99,10 @@ static int n_segments(void)
     return n;
 }
 
-static void check_part(const net_payload *p, int value, bool shared)
+static void check_part(const span *p, int value, bool shared)
 {
-    const unsigned char *data = net_payload_data(p);
-    assert_int_equal(net_payload_bytes(p), PART);
+    const unsigned char *data = span_data(p);
+    assert_int_equal(span_bytes(p), PART);
     for (size_t i = 0; i < PART; i += 1023)
         assert_int_equal(data[i], value);
     assert_int_equal(is_shared(data), shared);
@@ -156,9 +158,9 @@ static void check_both_ways(net_socket *listener, net_socket *dial, bool shared)
             assert_int_equal(l->n_back, i); /* at once: it is free for the next */
         wait_message(up ? listener : dial, &m);
         assert_memory_equal(m.head, head_of('p'), NET_HEAD);
-        check_part(&m.payload, 'a', shared);
-        memset((void *)(uintptr_t)net_payload_data(&m.payload), 'x', PART); /* ours to write */
-        net_payload_close(&m.payload);
+        check_part(m.payload, 'a', shared);
+        memset(m.payload->data, 'x', PART); /* ours to write */
+        span_drop(m.payload);
     }
     assert_int_equal(net_dropped(listener) + net_dropped(dial), 0);
     net_close(&dial, 0);
@@ -220,16 +222,16 @@ static void the_rest_takes_the_connection(void **state)
     }
     for (int i = 0; i < ALL; i++) {
         wait_message(p.listener, &all[i]);
-        check_part(&all[i].payload, i < FITS ? i : FITS - 1, i < FITS);
+        check_part(all[i].payload, i < FITS ? i : FITS - 1, i < FITS);
     }
     for (int i = 0; i < ALL; i++)
-        net_payload_close(&all[i].payload);
+        span_drop(all[i].payload);
     await_back(l, ALL);
     net_message m;
     send_part(p.dial, NULL, l);
     wait_message(p.listener, &m);
-    check_part(&m.payload, FITS - 1, true);
-    net_payload_close(&m.payload);
+    check_part(m.payload, FITS - 1, true);
+    span_drop(m.payload);
     pair_fini(&p);
     free(l);
     free(all);
@@ -250,8 +252,8 @@ static pid_t start_dialler(const char *endpoint)
     send_empty(dial, NULL);
     do
         wait_message(dial, &m);
-    while (!net_payload_bytes(&m.payload));
-    check_part(&m.payload, 'd', true);
+    while (!span_bytes(m.payload));
+    check_part(m.payload, 'd', true);
     send_part(dial, NULL, loan_make('u'));
     for (;;)
         pause();
@@ -293,15 +295,15 @@ static void a_dialler_dies_with_both_in_hand(void **state)
     wait_message(listener, &m);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    check_part(&m.payload, 'u', true);
+    check_part(m.payload, 'u', true);
     net_message none;
     int64_t rest = clock_us() + 200000;
     while (clock_us() < rest) { /* it is noticed meanwhile */
         assert_false(net_receive(listener, &none));
         assert_int_equal(net_poll(&listener, 1, NULL, 10, NULL), OK);
     }
-    check_part(&m.payload, 'u', true);
-    net_payload_close(&m.payload);
+    check_part(m.payload, 'u', true);
+    span_drop(m.payload);
     wait_segments(listener, 0);
     net_close(&listener, 0);
     net_destroy(&n);
@@ -324,10 +326,10 @@ static void a_new_dial_lends_anew(void **state)
     memset(l->bytes, '2', PART);
     send_part(p.dial, NULL, l);
     wait_message(p.listener, &new);
-    check_part(&old.payload, '1', true);
-    check_part(&new.payload, '2', true);
-    net_payload_close(&old.payload);
-    net_payload_close(&new.payload);
+    check_part(old.payload, '1', true);
+    check_part(new.payload, '2', true);
+    span_drop(old.payload);
+    span_drop(new.payload);
     pair_fini(&p);
     free(l);
 }
@@ -367,15 +369,13 @@ static void a_dial_hears_of_the_memory(void **state)
     net_message m;
     send_part(p.listener, &peer, l);
     wait_message(p.dial, &m);
-    const char *at = net_payload_data(&m.payload);
+    const char *at = span_data(m.payload);
     assert_true(at >= w.begin && at + PART <= w.end);
-    net_payload kept;
-    net_payload_move(&kept, &m.payload);
-    net_payload_close(&m.payload);
+    span *kept = span_move(&m.payload);
     net_close(&p.dial, 0);
-    check_part(&kept, 'm', true);
+    check_part(kept, 'm', true);
     assert_int_equal(w.n_unmapped, 0);
-    net_payload_close(&kept);
+    span_drop(kept);
     assert_int_equal(w.n_unmapped, 1);
     pair_fini(&p);
     free(l);
@@ -383,7 +383,7 @@ static void a_dial_hears_of_the_memory(void **state)
 
 /* --- strangers --- */
 
-static void spans_of_strangers_are_dropped(void **state)
+static void extents_of_strangers_are_dropped(void **state)
 {
     (void)state;
     pair p = pair_of(true);
@@ -392,10 +392,10 @@ static void spans_of_strangers_are_dropped(void **state)
     zmtp_greet(fd, NULL);
     zmtp_frame(fd, NET_HEAD, 'h', 1);
     zmtp_frame(fd, 0, 0, 1);
-    zmtp_frame(fd, sizeof(span), 0, 0); /* from nobody we share with */
+    zmtp_frame(fd, sizeof(extent), 0, 0); /* from nobody we share with */
     zmtp_frame(fd, NET_HEAD, 'h', 1);
     zmtp_frame(fd, 0, 0, 1);
-    zmtp_frame(fd, sizeof(span), 0, 1);
+    zmtp_frame(fd, sizeof(extent), 0, 1);
     zmtp_frame(fd, 1, 0, 0);
     zmtp_frame(fd, NET_HEAD, 'g', 0);
     wait_message(p.listener, &m);
@@ -493,7 +493,7 @@ int main(void)
         cmocka_unit_test(a_dialler_dies_with_both_in_hand),
         cmocka_unit_test(a_new_dial_lends_anew),
         cmocka_unit_test(a_dial_hears_of_the_memory),
-        cmocka_unit_test(spans_of_strangers_are_dropped),
+        cmocka_unit_test(extents_of_strangers_are_dropped),
         cmocka_unit_test(only_our_user_comes_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ static void scene_make(scene *s)
     net_message m;
     wait_message(s->listener, &m);
     s->peer = m.from;
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
 }
 
 static void scene_fini(scene *s)
@@ -55,17 +55,22 @@ static void scene_fini(scene *s)
     free(s->block);
 }
 
-static void one_released(void *data, void *hint)
+static void one_released(span *s)
 {
-    (void)data;
-    atomic_fetch_add((atomic_int *)hint, 1);
+    atomic_int *n = s->owner;
+    free(s);
+    atomic_fetch_add(n, 1);
 }
 
 static status send_block(scene *s)
 {
-    net_buffer b = {
-        .data = s->block, .bytes = BLOCK, .release = one_released, .hint = &s->released};
-    return net_send(s->listener, &s->peer, head_of('p'), &b, NULL);
+    span *b = xmalloc(sizeof *b);
+    *b = (span){.data = s->block,
+                .bytes = BLOCK,
+                .refs = 1,
+                .release = one_released,
+                .owner = &s->released};
+    return net_send(s->listener, &s->peer, head_of('p'), b, NULL);
 }
 
 static void test_who_takes_nothing_is_cut(void **state)
@@ -127,9 +132,9 @@ static void test_answers_nobody_reads(void **state)
     net_message m;
     wait_message(s.listener, &m);
     assert_int_equal(net_send(s.listener, &m.from, head_of('a'), NULL, NULL), OK);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     wait_message(dial, &m);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     net_close(&dial, 0);
     scene_fini(&s);
 }
@@ -155,7 +160,7 @@ static void test_more_than_is_read(void **state)
     for (size_t i = 0; i < said / sizeof frame; i++) {
         wait_message(s.listener, &m);
         assert_memory_equal(m.head, head_of('f'), NET_HEAD);
-        net_payload_close(&m.payload);
+        span_drop(m.payload);
     }
     scene_fini(&s);
 }

@@ -27,7 +27,7 @@ static void check_still_served(pair *p, uint64_t dropped)
     net_message m;
     wait_message(p->listener, &m);
     assert_memory_equal(m.head, head_of('g'), NET_HEAD);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     int64_t until = clock_us() + LIMIT_MS * 1000;
     while (net_dropped(p->listener) < dropped && clock_us() < until) {
         assert_false(net_receive(p->listener, &m));
@@ -59,8 +59,8 @@ static void test_messages_of_another_shape(void **state)
     net_message m;
     wait_message(p.listener, &m);
     assert_memory_equal(m.head, head_of('w'), NET_HEAD);
-    assert_int_equal(net_payload_bytes(&m.payload), 3);
-    net_payload_close(&m.payload);
+    assert_int_equal(span_bytes(m.payload), 3);
+    span_drop(m.payload);
     assert_int_equal(net_send(p.listener, &m.from, head_of('a'), NULL, NULL), OK);
     close(fd);
     pair_fini(&p);

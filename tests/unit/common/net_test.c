@@ -29,14 +29,15 @@
 
 /* Memory that is lent: how often it came back. */
 typedef struct loan {
+    span span;
     atomic_int n_back;
     float data[100000];
 } loan;
 
-static void give_back(void *data, void *hint)
+static void give_back(span *s)
 {
-    loan *l = hint;
-    if (data != l->data)
+    loan *l = s->owner;
+    if (s->data != l->data)
         abort();
     atomic_fetch_add(&l->n_back, 1);
 }
@@ -49,9 +50,11 @@ static loan *loan_make(void)
     return l;
 }
 
-static net_buffer lend(loan *l, size_t n)
+static span *lend(loan *l, size_t n)
 {
-    return (net_buffer){l->data, n * sizeof(float), give_back, l};
+    l->span = (span){
+        .data = l->data, .bytes = n * sizeof(float), .refs = 1, .release = give_back, .owner = l};
+    return &l->span;
 }
 
 static void wait_back(loan *l)
@@ -71,33 +74,32 @@ static void check_there_and_back(const char *endpoint, bool is_local)
     pair p = pair_make(endpoint);
     assert_int_equal(net_is_local(p.dial), is_local);
     wait_event(p.dial, NET_UP);
-    net_buffer text = {.data = "five", .bytes = 5};
+    span text = span_for_call("five", 5);
     assert_int_equal(net_send(p.dial, NULL, head_of('a'), &text, NULL), OK);
     assert_int_equal(net_send(p.dial, NULL, head_of('b'), NULL, NULL), OK);
     net_message m;
     wait_message(p.listener, &m);
     assert_memory_equal(m.head, head_of('a'), NET_HEAD);
-    assert_int_equal(net_payload_bytes(&m.payload), 5);
-    assert_string_equal(net_payload_data(&m.payload), "five");
+    assert_int_equal(span_bytes(m.payload), 5);
+    assert_string_equal(span_data(m.payload), "five");
     net_peer peer = m.from;
-    net_payload kept;
-    net_payload_move(&kept, &m.payload);
-    assert_int_equal(net_payload_bytes(&m.payload), 0);
-    net_payload_close(&m.payload);
-    assert_string_equal(net_payload_data(&kept), "five");
-    net_payload_close(&kept);
+    span *kept = span_move(&m.payload);
+    assert_int_equal(span_bytes(m.payload), 0);
+    span_drop(m.payload);
+    assert_string_equal(span_data(kept), "five");
+    span_drop(kept);
     wait_message(p.listener, &m);
     assert_memory_equal(m.head, head_of('b'), NET_HEAD);
-    assert_int_equal(net_payload_bytes(&m.payload), 0);
+    assert_int_equal(span_bytes(m.payload), 0);
     assert_true(net_peer_equal(&peer, &m.from));
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
 
-    text = (net_buffer){.data = "answer", .bytes = 7};
+    text = (span){.data = "answer", .bytes = 7};
     assert_int_equal(net_send(p.listener, &peer, head_of('c'), &text, NULL), OK);
     wait_message(p.dial, &m);
     assert_memory_equal(m.head, head_of('c'), NET_HEAD);
-    assert_string_equal(net_payload_data(&m.payload), "answer");
-    net_payload_close(&m.payload);
+    assert_string_equal(span_data(m.payload), "answer");
+    span_drop(m.payload);
     assert_false(net_receive(p.dial, &m));
     assert_false(net_receive(p.listener, &m));
     assert_int_equal(net_dropped(p.dial) + net_dropped(p.listener), 0);
@@ -123,7 +125,7 @@ static void test_dialled_before_there_is_a_listener(void **state)
     net_message m;
     wait_message(listener, &m);
     assert_memory_equal(m.head, head_of('x'), NET_HEAD);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     net_close(&dial, 0);
     net_close(&listener, 0);
     net_destroy(&n);
@@ -152,18 +154,18 @@ static void test_payloads_are_aligned(void **state)
     pair p = pair_make("tcp://127.0.0.1:0");
     loan *l = loan_make();
     for (size_t n = 1; n < 3000; n += 1 + n / 4) {
-        net_buffer text = {.data = "12345", .bytes = n % 5};
-        net_buffer floats = {.data = l->data, .bytes = n * sizeof(float)};
+        span text = span_for_call("12345", n % 5);
+        span floats = span_for_call(l->data, n * sizeof(float));
         assert_int_equal(net_send(p.dial, NULL, head_of(1), &text, NULL), OK);
         assert_int_equal(net_send(p.dial, NULL, head_of(2), &floats, NULL), OK);
         for (int i = 0; i < 2; i++) {
             net_message m;
             wait_message(p.listener, &m);
             if (i && n)
-                assert_memory_equal(net_payload_data(&m.payload), l->data, n * sizeof(float));
+                assert_memory_equal(span_data(m.payload), l->data, n * sizeof(float));
             if (i)
-                assert_int_equal((uintptr_t)net_payload_data(&m.payload) % sizeof(float), 0);
-            net_payload_close(&m.payload);
+                assert_int_equal((uintptr_t)span_data(m.payload) % sizeof(float), 0);
+            span_drop(m.payload);
         }
     }
     free(l);
@@ -174,19 +176,19 @@ static void check_lending(const char *endpoint)
 {
     pair p = pair_make(endpoint);
     loan *large = loan_make(), *small = loan_make(), *nothing = loan_make();
-    net_buffer loans[] = {lend(large, 100000), lend(small, 1), lend(nothing, 0)};
+    span *loans[] = {lend(large, 100000), lend(small, 1), lend(nothing, 0)};
     for (size_t i = 0; i < COUNT_OF(loans); i++)
-        assert_int_equal(net_send(p.dial, NULL, head_of((int)i), &loans[i], NULL), OK);
+        assert_int_equal(net_send(p.dial, NULL, head_of((int)i), loans[i], NULL), OK);
     for (size_t i = 0; i < COUNT_OF(loans); i++) {
         net_message m;
         wait_message(p.listener, &m);
-        assert_int_equal(net_payload_bytes(&m.payload), loans[i].bytes);
-        assert_memory_equal(net_payload_data(&m.payload), loans[i].data, loans[i].bytes);
+        assert_int_equal(span_bytes(m.payload), loans[i]->bytes);
+        assert_memory_equal(span_data(m.payload), loans[i]->data, loans[i]->bytes);
         if (net_is_local(p.dial) && i == 0) { /* read where it lies */
-            assert_ptr_equal(net_payload_data(&m.payload), large->data);
+            assert_ptr_equal(span_data(m.payload), large->data);
             assert_int_equal(atomic_load(&large->n_back), 0);
         }
-        net_payload_close(&m.payload);
+        span_drop(m.payload);
     }
     wait_back(large);
     wait_back(small);
@@ -215,8 +217,8 @@ static void test_unsent_memory_comes_back(void **state)
     assert_int_equal(net_create(&n, NULL), OK);
     net_socket *dial = dial_to(n, "inproc://nobody");
     loan *l = loan_make();
-    net_buffer b = lend(l, 1000);
-    assert_int_equal(net_send(dial, NULL, head_of(1), &b, NULL), OK);
+    span *b = lend(l, 1000);
+    assert_int_equal(net_send(dial, NULL, head_of(1), b, NULL), OK);
     net_close(&dial, 0);
     net_destroy(&n);
     wait_back(l);
@@ -232,7 +234,7 @@ static void test_a_vanished_peer(void **state)
     assert_int_equal(net_send(p.dial, NULL, head_of(1), NULL, NULL), OK);
     net_message m;
     wait_message(p.listener, &m);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     net_close(&p.dial, 0);
     net_event event;
     while (!net_next_event(p.listener, &event))
@@ -241,7 +243,7 @@ static void test_a_vanished_peer(void **state)
     assert_int_equal(event.connection, m.connection);
 
     loan *l = loan_make();
-    net_buffer b = lend(l, 1000);
+    span *b = lend(l, 1000);
     error err = ERROR_INIT;
     int64_t until = clock_us() + LIMIT_MS * 1000;
     /* the word that it is gone and its going are two things; who reads meets with both */
@@ -252,7 +254,7 @@ static void test_a_vanished_peer(void **state)
         assert_true(net_send(p.listener, &m.from, head_of(1), NULL, &err) == OK || err.text[0]);
         assert_true(clock_us() < until);
     }
-    assert_int_equal(net_send(p.listener, &m.from, head_of(1), &b, &err), E_LOST);
+    assert_int_equal(net_send(p.listener, &m.from, head_of(1), b, &err), E_LOST);
     wait_back(l);
     free(l);
 
@@ -261,7 +263,7 @@ static void test_a_vanished_peer(void **state)
     assert_int_equal(net_send(p.dial, NULL, head_of(3), NULL, NULL), OK);
     wait_message(p.listener, &m);
     assert_memory_equal(m.head, head_of(3), NET_HEAD);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     pair_fini(&p);
 }
 
@@ -275,8 +277,8 @@ static void test_a_vanished_listener(void **state)
     net_close(&p.listener, 0);
     wait_event(p.dial, NET_DOWN);
     loan *l = loan_make();
-    net_buffer b = lend(l, 100000);
-    assert_int_equal(net_send(p.dial, NULL, head_of(1), &b, NULL), OK);
+    span *b = lend(l, 100000);
+    assert_int_equal(net_send(p.dial, NULL, head_of(1), b, NULL), OK);
     net_close(&p.dial, 0);
     wait_back(l);
     free(l);
@@ -332,7 +334,7 @@ static void test_several_endpoints(void **state)
         net_message m;
         wait_message(s, &m);
         assert_memory_equal(m.head, head_of(i), NET_HEAD);
-        net_payload_close(&m.payload);
+        span_drop(m.payload);
         net_close(&dials[i], 0);
     }
     net_close(&s, 0);
@@ -364,7 +366,7 @@ static void test_a_socket_handed_over(void **state)
     net_message m;
     wait_message(p.listener, &m);
     assert_memory_equal(m.head, head_of(7), NET_HEAD);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     pair_fini(&p);
 }
 

@@ -49,7 +49,7 @@ static void two_drop(two *t)
 /* Then it could lend all. */
 static bool is_nothing_out(segment *s)
 {
-    span whole;
+    extent whole;
     void *data;
     bool can = segment_lend(s, SEGMENT_HALF, &whole, &data);
     if (can)
@@ -59,16 +59,16 @@ static bool is_nothing_out(segment *s)
 
 static void check_way(segment *from, segment *to)
 {
-    span lent;
-    void *here, *there;
+    extent lent;
+    void *here;
     assert_true(segment_lend(from, 6, &lent, &here));
     strcpy(here, "hello");
-    segment_loan *loan = segment_borrow(to, &lent, &there);
+    span *loan = segment_borrow(to, &lent);
     assert_non_null(loan);
-    assert_ptr_not_equal(here, there);
-    assert_string_equal(there, "hello");
+    assert_ptr_not_equal(here, loan->data);
+    assert_string_equal(loan->data, "hello");
     assert_false(is_nothing_out(from));
-    segment_return(loan);
+    span_drop(loan);
     assert_true(is_nothing_out(from));
 }
 
@@ -87,14 +87,14 @@ static void who_has_no_room_is_told(void **state)
 {
     (void)state;
     two t = two_make();
-    span whole, small;
+    extent whole, small;
     void *data;
     assert_false(segment_lend(t.lends, 0, &small, &data));
     assert_false(segment_lend(t.lends, (size_t)SEGMENT_HALF + 1, &small, &data));
     assert_true(segment_lend(t.lends, SEGMENT_HALF, &whole, &data));
     assert_false(segment_lend(t.lends, 1, &small, &data));
     segment_take_back(t.lends, &whole);
-    for (int i = 0; i < SEGMENT_SPANS; i++)
+    for (int i = 0; i < SEGMENT_EXTENTS; i++)
         assert_true(segment_lend(t.lends, 1, &small, &data));
     assert_false(segment_lend(t.lends, 1, &small, &data));
     segment_take_back(t.lends, &small);
@@ -108,9 +108,9 @@ static void what_is_not_within_is_refused(void **state)
     (void)state;
     two t = two_make();
     void *data;
-    span lent;
+    extent lent;
     assert_true(segment_lend(t.lends, 100, &lent, &data));
-    const span bad[] = {
+    const extent bad[] = {
         {0, 0, 0, 1},
         {0, (uint64_t)SEGMENT_HALF + 1, 0, 1},
         {0, UINT64_MAX, 0, 1},
@@ -118,15 +118,15 @@ static void what_is_not_within_is_refused(void **state)
         {SEGMENT_HALF, 1, 0, 1},
         {SEGMENT_HALF - SEGMENT_PAGE, SEGMENT_PAGE + 1, 0, 1},
         {UINT64_MAX - SEGMENT_PAGE + 1, SEGMENT_PAGE, 0, 1},
-        {0, 100, SEGMENT_SPANS, 1},
+        {0, 100, SEGMENT_EXTENTS, 1},
         {0, 100, UINT32_MAX, 1},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++)
-        assert_null(segment_borrow(t.borrows, &bad[i], &data));
+        assert_null(segment_borrow(t.borrows, &bad[i]));
     /* an older edition given back says nothing of the one that is out */
-    span old = lent;
+    extent old = lent;
     old.edition--;
-    segment_return(segment_borrow(t.borrows, &old, &data));
+    span_drop(segment_borrow(t.borrows, &old));
     assert_false(is_nothing_out(t.lends));
     two_drop(&t);
 }
@@ -158,14 +158,14 @@ static void loans_outlive_the_connection(void **state)
 {
     (void)state;
     two t = two_make();
-    span lent;
-    void *here, *there;
+    extent lent;
+    void *here;
     assert_true(segment_lend(t.lends, 5, &lent, &here));
     memcpy(here, "still", 5);
-    segment_loan *loan = segment_borrow(t.borrows, &lent, &there);
+    span *loan = segment_borrow(t.borrows, &lent);
     two_drop(&t);
-    assert_memory_equal(there, "still", 5);
-    segment_return(loan);
+    assert_memory_equal(loan->data, "still", 5);
+    span_drop(loan);
 }
 
 /* --- who watches --- */
@@ -197,18 +197,18 @@ static void who_watches_hears_before_it_is_gone(void **state)
     (void)state;
     two t = two_make();
     watcher w = {.n_mapped = 0};
-    span lent;
-    void *here, *there;
+    extent lent;
+    void *here;
     segment_watch(t.borrows, &(net_memory){on_mapped, on_unmapped, &w});
     assert_int_equal(w.n_mapped, 1);
     assert_true(segment_lend(t.lends, 5, &lent, &here));
     memcpy(here, "still", 5);
-    segment_loan *loan = segment_borrow(t.borrows, &lent, &there);
-    assert_ptr_equal(there, w.begin);
+    span *loan = segment_borrow(t.borrows, &lent);
+    assert_ptr_equal(loan->data, w.begin);
     assert_int_equal(w.bytes, SEGMENT_HALF);
     two_drop(&t);
     assert_int_equal(w.n_unmapped, 0);
-    segment_return(loan);
+    span_drop(loan);
     assert_int_equal(w.n_unmapped, 1);
 }
 
@@ -217,7 +217,7 @@ static void who_watches_hears_before_it_is_gone(void **state)
 enum { LOANS = 40, OPERATIONS = 20000 };
 
 typedef struct held {
-    segment_loan *loan;
+    span *loan;
     uint64_t *data;
     size_t n;
     uint64_t mark;
@@ -229,8 +229,8 @@ static void check_marks(const held *h)
     assert_int_equal(h->data[h->n - 1], h->mark);
 }
 
-/* Spans of any size, given back in any order, some never; now and then the connection is lost, and
- * what was borrowed goes on to be read. */
+/* Extents of any size, given back in any order, some never; now and then the connection is lost,
+ * and what was borrowed goes on to be read. */
 static void random_loans_never_meet(void **state)
 {
     (void)state;
@@ -244,17 +244,17 @@ static void random_loans_never_meet(void **state)
         size_t n = 1 + (size_t)rng_below(&r, at++, most);
         if (h->loan) {
             check_marks(h);
-            segment_return(h->loan);
+            span_drop(h->loan);
             h->loan = NULL;
         } else {
-            span lent;
-            void *data, *there;
+            extent lent;
+            void *data;
             if (!segment_lend(t.lends, n * 8, &lent, &data))
                 continue;
             ((uint64_t *)data)[0] = ((uint64_t *)data)[n - 1] = i;
-            h->loan = segment_borrow(t.borrows, &lent, &there);
+            h->loan = segment_borrow(t.borrows, &lent);
             assert_non_null(h->loan);
-            *h = (held){h->loan, there, n, i};
+            *h = (held){h->loan, h->loan->data, n, i};
         }
         if (rng_below(&r, at++, 1000) == 0) {
             two_drop(&t);
@@ -264,7 +264,7 @@ static void random_loans_never_meet(void **state)
     for (int i = 0; i < LOANS; i++)
         if (all[i].loan) {
             check_marks(&all[i]);
-            segment_return(all[i].loan);
+            span_drop(all[i].loan);
         }
     assert_true(is_nothing_out(t.lends));
     two_drop(&t);
@@ -293,7 +293,7 @@ static void *borrow(void *arg)
             continue;
         }
         check_marks(h);
-        segment_return(h->loan);
+        span_drop(h->loan);
         free(h);
     }
 }
@@ -319,13 +319,13 @@ static void any_thread_may_return(void **state)
         assert_int_equal(thread_start(&threads[i], "borrower", borrow, &counters[i], NULL), OK);
     }
     for (uint64_t i = 1; i <= ROUNDS; i++) {
-        span lent;
-        void *data, *there;
+        extent lent;
+        void *data;
         assert_true(segment_lend(t.lends, 8192, &lent, &data));
         ((uint64_t *)data)[0] = ((uint64_t *)data)[1023] = i;
         held *h = xcalloc(1, sizeof *h);
-        *h = (held){.loan = segment_borrow(t.borrows, &lent, &there), .n = 1024, .mark = i};
-        h->data = there;
+        *h = (held){.loan = segment_borrow(t.borrows, &lent), .n = 1024, .mark = i};
+        h->data = h->loan->data;
         hand_over(&counters[i % BORROWERS], h);
     }
     for (int i = 0; i < BORROWERS; i++) {

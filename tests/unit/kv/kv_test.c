@@ -99,8 +99,7 @@ static void test_credits_and_order(void **state)
     assert_int_equal(first.part, of[0]);
     /* the lower part once more, for a later step, and then the higher one */
     push extra = {.data = s->pushes[of[0]].data};
-    net_buffer b = {extra.data, PART_N * sizeof(float), give_back, &extra};
-    assert_int_equal(kv_push(s->kv, of[0], 6, 4, (tree_node){0, 0}, &b, NULL), OK);
+    assert_int_equal(kv_push(s->kv, of[0], 6, 4, (tree_node){0, 0}, lend(&extra), NULL), OK);
     do_push(s, of[1], 5);
     expect_nothing(s, 0);
     assert_int_equal(kv_unacknowledged(s->kv, 0), 3);
@@ -408,7 +407,7 @@ static void check_destroy(const char *endpoint)
     wait_back(&s->pushes[of[1]]);
     if (endpoint[0] == 'i')
         assert_int_equal(atomic_load(&s->pushes[of[0]].n_back), 0);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     wait_back(&s->pushes[of[0]]);
     scene_fini(s);
 }

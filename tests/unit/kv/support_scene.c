@@ -28,12 +28,11 @@ static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
 static void on_part(void *user, const kv_part *p)
 {
     answer *a = user;
-    assert_int_equal(p->n, PART_N);
-    assert_ptr_equal(p->data, net_payload_data(p->from));
+    assert_int_equal(span_n(p->weights), PART_N);
     a->n_parts++;
     a->part = p->part;
     a->version = p->version;
-    a->first = p->data[0];
+    a->first = p->weights->floats[0];
     a->scale = p->scale;
 }
 
@@ -101,12 +100,22 @@ scene *scene_make(const char *endpoint, size_t credit_bytes)
     return s;
 }
 
-void give_back(void *data, void *hint)
+static void give_back(span *s)
 {
-    push *p = hint;
-    if (data != p->data)
+    push *p = s->owner;
+    if (s->data != p->data)
         abort();
     atomic_fetch_add(&p->n_back, 1);
+}
+
+span *lend(push *p)
+{
+    p->span = (span){.data = p->data,
+                     .bytes = PART_N * sizeof(float),
+                     .refs = 1,
+                     .release = give_back,
+                     .owner = p};
+    return &p->span;
 }
 
 void wait_back(const push *p)
@@ -140,7 +149,7 @@ void say(scene *s, int i, wire_head h, const void *data, size_t bytes)
     unsigned char head[NET_HEAD];
     h.bytes = bytes;
     wire_head_encode(&h, head);
-    net_buffer payload = {.data = data, .bytes = bytes};
+    span payload = span_for_call(data, bytes);
     assert_int_equal(net_send(s->listener[i], &s->peer[i], head, &payload, NULL), OK);
 }
 
@@ -188,15 +197,15 @@ bool hear(scene *s, int i, int ms, wire_head *ret, float *ret_first)
         serve(s);
         net_message m;
         if (net_receive(s->listener[i], &m)) {
-            size_t bytes = net_payload_bytes(&m.payload);
+            size_t bytes = span_bytes(m.payload);
             assert_int_equal(wire_head_decode(m.head, bytes, ret, NULL), OK);
             assert_true(wire_may_say(ret->type, ROLE_WORKER, ROLE_PS));
             if (ret->type == WIRE_HELLO)
-                assert_memory_equal(net_payload_data(&m.payload), "good day", 8);
+                assert_memory_equal(span_data(m.payload), "good day", 8);
             if (ret->type == WIRE_PUSH && ret_first)
-                *ret_first = *(const float *)net_payload_data(&m.payload);
+                *ret_first = *(const float *)span_data(m.payload);
             s->peer[i] = m.from;
-            net_payload_close(&m.payload);
+            span_drop(m.payload);
             return true;
         }
         net_event event;
@@ -246,9 +255,9 @@ void greet(scene *s)
 
 void do_push(scene *s, int32_t part, int64_t step)
 {
-    s->pushes[part].data[0] = (float)part;
-    net_buffer b = {s->pushes[part].data, PART_N * sizeof(float), give_back, &s->pushes[part]};
-    assert_int_equal(kv_push(s->kv, part, step, 4, (tree_node){1, 1}, &b, NULL), OK);
+    push *p = &s->pushes[part];
+    p->data[0] = (float)part;
+    assert_int_equal(kv_push(s->kv, part, step, 4, (tree_node){1, 1}, lend(p), NULL), OK);
 }
 
 void pushed(scene *s, int i, wire_head h)

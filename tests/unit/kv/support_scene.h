@@ -13,6 +13,7 @@
 enum { SERVERS = 2, PARTS = 4, PART_N = PART_MIN, LIMIT_US = 20000000 };
 
 typedef struct push {
+    span span;
     atomic_int n_back;
     float *data;
 } push;
@@ -58,8 +59,8 @@ void listen_at(scene *s, int i, const char *endpoint);
 scene *scene_make(const char *endpoint, size_t credit_bytes);
 /* One over tcp whose servers were greeted; of[] are the parts of server 0. */
 scene *scene_greeted(size_t credit_bytes, int32_t of[PARTS]);
-/* The release of a push, and waiting till it has run, once. */
-void give_back(void *data, void *hint);
+/* The memory of a push as what is pushed, and waiting till it has come back, once. */
+span *lend(push *p);
 void wait_back(const push *p);
 void scene_fini(scene *s);
 /* What server `i` says to the kv. */

@@ -60,7 +60,7 @@ static void say(net_socket *s, const net_peer *to, wire_head h)
     error err = ERROR_INIT;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);
-    must(net_send(s, to, head, &(net_buffer){.data = NULL}, &err), &err);
+    must(net_send(s, to, head, &(span){.data = NULL}, &err), &err);
 }
 
 /* The master goes on until `at` hears something. */
@@ -79,9 +79,9 @@ static void hear(stage *s, net_socket *at, wire_type type)
         must(master_serve_servers(&s->m, &err), &err);
         must(master_serve_workers(&s->m, &err), &err);
     }
-    must(wire_head_decode(message.head, net_payload_bytes(&message.payload), &s->head, &err), &err);
+    must(wire_head_decode(message.head, span_bytes(message.payload), &s->head, &err), &err);
     s->master = message.from;
-    net_payload_close(&message.payload);
+    span_drop(message.payload);
     assert_int_equal(s->head.type, type);
 }
 
@@ -115,7 +115,7 @@ static void say_all(const stage *s, wire_type type, const ProtobufCMessage *mess
     wire_pack(message, &packed);
     wire_head h = {.type = type, .step = 4, .bytes = (uint32_t)packed.size};
     wire_head_encode(&h, head);
-    net_buffer payload = {.data = packed.data, .bytes = packed.size};
+    span payload = span_for_call(packed.data, packed.size);
     must(net_send(s->server, &s->master, head, &payload, &err), &err);
     buf_fini(&packed);
 }

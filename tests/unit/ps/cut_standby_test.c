@@ -86,13 +86,13 @@ static void take_copies(village *v, table *from)
         bool is_complete = false;
         for (uint32_t row = 0; row < n; row++) {
             table_row r = {.at = row, .n = n};
-            block *b = table_vector(from, p, row, &r.scale);
+            span *b = table_vector(from, p, row, &r.scale);
             r.data = b->data;
-            r.n_floats = b->n;
+            r.n_floats = span_n(b);
             assert_int_equal(table_take_copy(v->servers.tables[0], p, table_version(from, p), &r,
                                              &is_complete, NULL),
                              OK);
-            block_drop(b);
+            span_drop(b);
         }
         assert_true(is_complete);
         cuts_applied(v->cuts[0], v->servers.tables[0], p, table_version(from, p));

@@ -15,12 +15,12 @@
 /* Only the gradient. */
 static void push_alone(peer *p, int64_t step, tree_node node)
 {
-    fold_block *b = hand(&p->server->shape, 0, step, node, false);
+    span *b = hand(&p->server->shape, 0, step, node, false);
     wire_head h = head_of(WIRE_PUSH, 0, step);
     h.slots = LEAVES;
     h.node = node;
-    say(p, h, b->data, b->n * sizeof(float));
-    b->release(b);
+    say(p, h, b->data, b->bytes);
+    span_drop(b);
 }
 
 /* The master's books are complete below `step`. */

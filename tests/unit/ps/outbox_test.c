@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "common/parts/block.h"
 #include "ps/outbox.h"
 
 enum { FLOATS = 100, BYTES = 400, LIMIT = 1000 };
@@ -38,19 +39,14 @@ static void scene_fini(scene *s)
     block_pool_fini(&s->pool);
 }
 
-static net_buffer ship(scene *s, const net_peer *to)
+static span *ship(scene *s, const net_peer *to)
 {
-    block *b = NULL;
+    span *b = NULL;
     assert_int_equal(block_pool_take(&s->pool, &b, NULL), OK);
-    net_buffer sent = outbox_add(s->outbox, to, (outbox_label){s->part++, 7}, b);
-    assert_ptr_equal(sent.data, b->data);
-    assert_int_equal(sent.bytes, BYTES);
+    span *sent = outbox_add(s->outbox, to, (outbox_label){s->part++, 7}, b);
+    assert_ptr_equal(sent->data, b->data);
+    assert_int_equal(sent->bytes, BYTES);
     return sent;
-}
-
-static void leave(net_buffer *b)
-{
-    b->release((void *)(uintptr_t)b->data, b->hint);
 }
 
 static void test_a_limit_for_each_peer(void **state)
@@ -58,19 +54,19 @@ static void test_a_limit_for_each_peer(void **state)
     (void)state;
     scene s = scene_make();
     assert_true(outbox_has_room(s.outbox, &anna, 10 * LIMIT)); /* nothing could ever leave else */
-    net_buffer first = ship(&s, &anna);
+    span *first = ship(&s, &anna);
     assert_true(outbox_has_room(s.outbox, &anna, LIMIT - BYTES));
     assert_false(outbox_has_room(s.outbox, &anna, LIMIT - BYTES + 1));
     assert_true(outbox_has_room(s.outbox, &bert, LIMIT));
-    net_buffer second = ship(&s, &bert);
-    leave(&first);
+    span *second = ship(&s, &bert);
+    span_drop(first);
     assert_true(outbox_has_room(s.outbox, &anna, 10 * LIMIT));
-    leave(&second);
+    span_drop(second);
     assert_int_equal(s.pool.n_blocks, 2);
-    net_buffer again[] = {ship(&s, &anna), ship(&s, &anna)}; /* the blocks are free again */
+    span *again[] = {ship(&s, &anna), ship(&s, &anna)}; /* the blocks are free again */
     assert_int_equal(s.pool.n_blocks, 2);
-    leave(&again[0]);
-    leave(&again[1]);
+    span_drop(again[0]);
+    span_drop(again[1]);
     scene_fini(&s);
 }
 
@@ -78,16 +74,16 @@ static void test_who_was_told_no_hears_of_room(void **state)
 {
     (void)state;
     scene s = scene_make();
-    net_buffer annas[] = {ship(&s, &anna), ship(&s, &anna)};
-    net_buffer berts[] = {ship(&s, &bert), ship(&s, &bert)};
+    span *annas[] = {ship(&s, &anna), ship(&s, &anna)};
+    span *berts[] = {ship(&s, &bert), ship(&s, &bert)};
     assert_false(outbox_has_room(s.outbox, &anna, BYTES));
-    leave(&berts[0]);
-    leave(&berts[1]);
+    span_drop(berts[0]);
+    span_drop(berts[1]);
     assert_false(outbox_has_news(s.outbox)); /* he never asked */
-    leave(&annas[0]);
+    span_drop(annas[0]);
     assert_true(outbox_has_news(s.outbox));
     assert_false(outbox_has_news(s.outbox));
-    leave(&annas[1]);
+    span_drop(annas[1]);
     assert_false(outbox_has_news(s.outbox));
     scene_fini(&s);
 }
@@ -96,26 +92,26 @@ static void test_parcels_outlive_the_outbox(void **state)
 {
     (void)state;
     scene s = scene_make();
-    net_buffer annas[] = {ship(&s, &anna), ship(&s, &anna)};
+    span *annas[] = {ship(&s, &anna), ship(&s, &anna)};
     assert_false(outbox_has_room(s.outbox, &anna, BYTES));
     scene_fini(&s); /* with the waker and the pool */
-    leave(&annas[0]);
-    leave(&annas[1]);
+    span_drop(annas[0]);
+    span_drop(annas[1]);
 }
 
 static void test_what_is_on_its_way_is_known(void **state)
 {
     (void)state;
     scene s = scene_make();
-    net_buffer annas[] = {ship(&s, &anna), ship(&s, &anna)};
+    span *annas[] = {ship(&s, &anna), ship(&s, &anna)};
     assert_true(outbox_has(s.outbox, &anna, (outbox_label){0, 7}));
     assert_true(outbox_has(s.outbox, &anna, (outbox_label){1, 7}));
     assert_false(outbox_has(s.outbox, &anna, (outbox_label){1, 8}));
     assert_false(outbox_has(s.outbox, &bert, (outbox_label){1, 7}));
-    leave(&annas[0]);
+    span_drop(annas[0]);
     assert_false(outbox_has(s.outbox, &anna, (outbox_label){0, 7}));
     assert_true(outbox_has(s.outbox, &anna, (outbox_label){1, 7}));
-    leave(&annas[1]);
+    span_drop(annas[1]);
     assert_false(outbox_has(s.outbox, &anna, (outbox_label){1, 7}));
     scene_fini(&s);
 }

@@ -71,15 +71,14 @@ static void village_step(village *v, int i, whole *w, bool pulls)
             continue;
         }
         wire_head h;
-        assert_int_equal(wire_head_decode(m.head, net_payload_bytes(&m.payload), &h, NULL), OK);
+        assert_int_equal(wire_head_decode(m.head, span_bytes(m.payload), &h, NULL), OK);
         pushed |= h.type == WIRE_PUSHED;
         if (h.type == WIRE_PART) {
             answered = true;
-            assert_memory_equal(net_payload_data(&m.payload), w->weights,
-                                net_payload_bytes(&m.payload));
+            assert_memory_equal(span_data(m.payload), w->weights, span_bytes(m.payload));
             v->answered = h.step > v->answered ? h.step : v->answered;
         }
-        net_payload_close(&m.payload);
+        span_drop(m.payload);
     }
 }
 

@@ -147,7 +147,7 @@ static void test_what_is_ignored(void **state)
             head[rng_below(&r, 8 * i + 3, NET_HEAD)] ^= (unsigned char)rng_u32(&r, 8 * i + 4);
         for (size_t k = 0; k < sizeof payload; k++)
             payload[k] = (unsigned char)rng_u32(&r, 30000 + 40 * i + k);
-        net_buffer b = {.data = payload, .bytes = h.bytes};
+        span b = span_for_call(payload, h.bytes);
         assert_int_equal(net_send(worker.socket, NULL, head, &b, NULL), OK);
     }
     peer fresh = peer_dial(s, s->tcp);

@@ -36,7 +36,7 @@ typedef struct scene {
     table *table;
     net_waker *waker;
     spares *spares;
-    block *weights[8], *slots[8][OPTIM_SLOTS];
+    span *weights[8], *slots[8][OPTIM_SLOTS];
 } scene;
 
 static void scene_make(scene *c)
@@ -61,9 +61,9 @@ static void scene_make(scene *c)
 static void scene_thaw(scene *c)
 {
     for (int32_t p = 0; p < c->shape.flat->n_parts; p++) {
-        block_drop(c->weights[p]);
+        span_drop(c->weights[p]);
         for (size_t i = 0; i < OPTIM_SLOTS; i++)
-            block_drop(c->slots[p][i]);
+            span_drop(c->slots[p][i]);
     }
 }
 
@@ -87,7 +87,7 @@ static void play_on(scene *c)
     servers_check(&c->servers, &now);
     const flat *f = c->shape.flat;
     for (int32_t p = 0; p < f->n_live_parts; p++) {
-        size_t begin = (size_t)f->parts[p].begin, bytes = c->weights[p]->n * sizeof(float);
+        size_t begin = (size_t)f->parts[p].begin, bytes = c->weights[p]->bytes;
         assert_memory_equal(c->weights[p]->data, at_cut.weights + begin, bytes);
         for (size_t i = 0; i < optim_slots(&c->shape.optim); i++)
             assert_memory_equal(c->slots[p][i]->data, at_cut.slots[i] + begin, bytes);
@@ -120,10 +120,10 @@ static void test_state_settles_into_spares(void **state)
     for (int32_t p = 0; p < c.shape.flat->n_live_parts; p++)
         for (size_t i = 0; i < optim_slots(&c.shape.optim); i++) {
             loss_scale scale;
-            block *b = table_vector(c.table, p, (uint32_t)i + 1, &scale);
+            span *b = table_vector(c.table, p, (uint32_t)i + 1, &scale);
             assert_int_equal(b != c.slots[p][i], p % 2 == 0);
-            assert_memory_equal(b->data, c.slots[p][i]->data, b->n * sizeof(float));
-            block_drop(b);
+            assert_memory_equal(b->data, c.slots[p][i]->data, b->bytes);
+            span_drop(b);
         }
     play_on(&c);
     scene_thaw(&c);

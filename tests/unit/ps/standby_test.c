@@ -34,12 +34,12 @@ static void test_nothing_is_answered_alone(void **state)
         check_sum(&f, &s->shape, step);
         hear_nothing(&worker);
         check_weights(&worker, &w); /* the one before is */
-        fold_block *early = hand(&s->shape, 0, step + 1, (tree_node){0, 0}, false);
+        span *early = hand(&s->shape, 0, step + 1, (tree_node){0, 0}, false);
         wire_head h = head_of(WIRE_PUSH, 0, step + 1);
         h.slots = LEAVES;
-        check_refused(&worker, h, early->data, early->n * sizeof(float), E_PROTOCOL,
+        check_refused(&worker, h, early->data, early->bytes, E_PROTOCOL,
                       "nobody can have computed that step");
-        early->release(early);
+        span_drop(early);
         fake_acknowledge(&f);
         whole_step(&w, 1);
         hear_weights(&worker, &w);

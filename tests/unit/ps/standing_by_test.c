@@ -35,16 +35,15 @@ static void test_standing_by(void **state)
     assert_true(welcome_of(&acting)->assignment[0]->is_backed);
     assert_false(welcome_of(&acting)->assignment[1]->has_standby);
     whole w = whole_make(&s->shape), before = whole_make(&s->shape);
-    fold_block *leaf = hand(&s->shape, 0, 0, (tree_node){0, 0}, false);
+    span *leaf = hand(&s->shape, 0, 0, (tree_node){0, 0}, false);
     wire_head h = head_of(WIRE_PUSH, 0, 0);
     h.slots = LEAVES;
-    check_refused(&worker, h, leaf->data, leaf->n * sizeof(float), E_PROTOCOL,
+    check_refused(&worker, h, leaf->data, leaf->bytes, E_PROTOCOL,
                   "another server acts for that part");
-    check_refused(&acting, h, leaf->data, leaf->n * sizeof(float), E_PROTOCOL,
-                  "a standby takes whole sums");
+    check_refused(&acting, h, leaf->data, leaf->bytes, E_PROTOCOL, "a standby takes whole sums");
     check_refused(&worker, head_of(WIRE_PULL, 0, 0), NULL, 0, E_PROTOCOL,
                   "that part is not on this server");
-    leaf->release(leaf);
+    span_drop(leaf);
     for (int64_t step = 0; step < 5; step++) {
         push_sum(&acting, &s->shape, step);
         push_sum(&acting, &s->shape, step); /* again: taken once */

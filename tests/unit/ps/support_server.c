@@ -129,7 +129,7 @@ void say(peer *p, wire_head h, const void *data, size_t bytes)
     unsigned char head[NET_HEAD];
     h.bytes = bytes;
     wire_head_encode(&h, head);
-    net_buffer payload = {.data = data, .bytes = bytes};
+    span payload = span_for_call(data, bytes);
     assert_int_equal(net_send(p->socket, NULL, head, &payload, NULL), OK);
 }
 
@@ -234,8 +234,8 @@ void say_stop(peer *p, status code, const char *why)
 
 static void keep(peer *p, const net_message *m)
 {
-    size_t bytes = net_payload_bytes(&m->payload);
-    const void *data = net_payload_data(&m->payload);
+    size_t bytes = span_bytes(m->payload);
+    const void *data = span_data(m->payload);
     error err = ERROR_INIT;
     forget(p);
     if (wire_head_decode(m->head, bytes, &p->head, &err) != OK)
@@ -262,7 +262,7 @@ void hear(peer *p, wire_type type)
             fail_msg("the server never said %s", wire_type_name(type));
     }
     keep(p, &m);
-    net_payload_close(&m.payload);
+    span_drop(m.payload);
     if (p->head.type != type)
         fail_msg("the server said %s, not %s", wire_type_name(p->head.type), wire_type_name(type));
 }
@@ -325,12 +325,12 @@ void push(peer *p, int64_t step, tree_node node)
 {
     say_measured(p, step, node);
     const shape *s = &p->server->shape;
-    fold_block *b = hand(s, 0, step, node, false);
+    span *b = hand(s, 0, step, node, false);
     wire_head h = head_of(WIRE_PUSH, 0, step);
     h.slots = steps_slots(&s->steps, step);
     h.node = node;
-    say(p, h, b->data, b->n * sizeof(float));
-    b->release(b);
+    say(p, h, b->data, b->bytes);
+    span_drop(b);
 }
 
 void hear_pushed(peer *p, int64_t step, tree_node node)

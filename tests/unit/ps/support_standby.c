@@ -61,15 +61,15 @@ bool fake_receive(fake *f, int ms)
             return false;
         assert_int_equal(net_poll(&f->socket, 1, NULL, 20, NULL), OK);
     }
-    size_t bytes = net_payload_bytes(&m.payload);
+    size_t bytes = span_bytes(m.payload);
     assert_int_equal(wire_head_decode(m.head, bytes, &f->head, NULL), OK);
     assert_true(wire_may_say(f->head.type, ROLE_PS, ROLE_PS));
     f->from = m.from;
     f->n = bytes / sizeof(float);
     f->floats = xrealloc(f->floats, bytes + 1);
     if (bytes)
-        memcpy(f->floats, net_payload_data(&m.payload), bytes);
-    net_payload_close(&m.payload);
+        memcpy(f->floats, span_data(m.payload), bytes);
+    span_drop(m.payload);
     return is_counted(f) ? fake_receive(f, ms) : true;
 }
 
@@ -90,7 +90,7 @@ void fake_say(fake *f, wire_head h, const ProtobufCMessage *m)
         wire_pack(m, &packed);
     h.bytes = packed.size;
     wire_head_encode(&h, head);
-    net_buffer payload = {.data = packed.data, .bytes = packed.size};
+    span payload = span_for_call(packed.data, packed.size);
     assert_int_equal(net_send(f->socket, &f->from, head, &payload, NULL), OK);
     buf_fini(&packed);
 }
@@ -186,12 +186,12 @@ void push_leaves(peer *worker, int64_t step)
 
 void push_sum(peer *p, const shape *s, int64_t step)
 {
-    fold_block *b = hand(s, 0, step, standby_root, false);
+    span *b = hand(s, 0, step, standby_root, false);
     wire_head h = head_of(WIRE_PUSH, 0, step);
     h.slots = LEAVES;
     h.node = standby_root;
     say_measured(p, step, standby_root);
-    say(p, h, b->data, b->n * sizeof(float));
+    say(p, h, b->data, b->bytes);
     hear_pushed(p, step, standby_root);
-    b->release(b);
+    span_drop(b);
 }

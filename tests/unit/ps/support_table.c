@@ -184,46 +184,49 @@ void whole_apply(whole *w, int64_t step, float scale)
 
 static size_t out;
 
-static void hand_back(fold_block *b)
+static void hand_back(span *b)
 {
     assert_true(out > 0);
     out--;
     if (b->owner)
-        engine_release(b->owner, b->data);
+        engine_release(b->owner, b->floats);
     else
         free(b->data);
     free(b);
 }
 
 /* Its values move to where the tables are. */
-static void move(fold_block *b, part_engine *engine)
+static void move(span *b, part_engine *engine)
 {
     error err = ERROR_INIT;
     float *there = NULL;
-    if (engine_alloc(engine, b->n, "a gradient", &there, &err) != OK ||
-        engine_write(engine, there, b->data, b->n, &err) != OK)
+    if (engine_alloc(engine, span_n(b), "a gradient", &there, &err) != OK ||
+        engine_write(engine, there, b->floats, span_n(b), &err) != OK)
         fail_msg("%s", err.text);
     free(b->data);
     b->data = there;
     b->owner = engine;
 }
 
-fold_block *hand_zeros(size_t n)
+span *hand_zeros(size_t n)
 {
-    fold_block *b = xmalloc(sizeof *b);
-    *b = (fold_block){.n = n, .writable = true, .release = hand_back};
-    b->data = xcalloc(n + 1, sizeof(float));
+    span *b = xmalloc(sizeof *b);
+    *b = (span){.data = xcalloc(n + 1, sizeof(float)),
+                .bytes = n * sizeof(float),
+                .writable = true,
+                .refs = 1,
+                .release = hand_back};
     out++;
     return b;
 }
 
-fold_block *hand(const shape *s, int32_t part, int64_t step, tree_node node, bool writable)
+span *hand(const shape *s, int32_t part, int64_t step, tree_node node, bool writable)
 {
-    fold_block *b = hand_zeros((size_t)flat_part_elements(s->flat, part));
+    span *b = hand_zeros((size_t)flat_part_elements(s->flat, part));
     b->writable = writable;
-    shape_node(s, part, step, node, b->data);
-    for (size_t i = 0; s->factor != 0 && i < b->n; i++)
-        b->data[i] *= s->factor;
+    shape_node(s, part, step, node, b->floats);
+    for (size_t i = 0; s->factor != 0 && i < span_n(b); i++)
+        b->floats[i] *= s->factor;
     if (s->engine)
         move(b, s->engine);
     return b;
@@ -309,16 +312,16 @@ void servers_check(const servers *v, const whole *w)
     for (int32_t p = 0; p < f->n_parts; p++) {
         table *t = v->tables[v->placement[p]];
         size_t bytes = (size_t)flat_part_elements(f, p) * sizeof(float);
-        block *weights, *slots[OPTIM_SLOTS];
+        span *weights, *slots[OPTIM_SLOTS];
         assert_int_equal(table_freeze(t, p, &weights, slots, NULL), OK);
         assert_memory_equal(weights->data, w->weights + f->parts[p].begin, bytes);
         for (size_t k = 0; k < optim_slots(&v->shape->optim); k++) {
             assert_int_equal(slots[k] != NULL, !f->parts[p].frozen);
             if (slots[k])
                 assert_memory_equal(slots[k]->data, w->slots[k] + f->parts[p].begin, bytes);
-            block_drop(slots[k]);
+            span_drop(slots[k]);
         }
-        block_drop(weights);
+        span_drop(weights);
         if (!f->parts[p].frozen)
             assert_int_equal(table_version(t, p), w->version);
     }

@@ -47,8 +47,8 @@ void whole_skip(whole *w); /* a step that moves nothing */
 void whole_apply(whole *w, int64_t step, float scale);
 
 /* Blocks handed to a table; every one must come back. */
-fold_block *hand(const shape *s, int32_t part, int64_t step, tree_node node, bool writable);
-fold_block *hand_zeros(size_t n);
+span *hand(const shape *s, int32_t part, int64_t step, tree_node node, bool writable);
+span *hand_zeros(size_t n);
 size_t hands_out(void);
 
 /* Servers that hold the parts among them. */

@@ -25,8 +25,8 @@ typedef struct pair {
 
 static status take_sum(pair *p, int32_t part, int64_t step, uint32_t n_slots, const float *data)
 {
-    fold_block *b = hand_zeros((size_t)flat_part_elements(p->shape.flat, part));
-    memcpy(b->data, data, b->n * sizeof(float));
+    span *b = hand_zeros((size_t)flat_part_elements(p->shape.flat, part));
+    memcpy(b->data, data, b->bytes);
     push_result result;
     tree_node root = {.level = tree_root_level(n_slots)};
     status st = table_push(p->standby, part, step, n_slots, root, b, &result, NULL);
@@ -34,11 +34,11 @@ static status take_sum(pair *p, int32_t part, int64_t step, uint32_t n_slots, co
     return st;
 }
 
-static void on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, fold_block **root)
+static void on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, span *root)
 {
     pair *p = user;
     if (p->sends[part])
-        assert_int_equal(take_sum(p, part, step, n_slots, (*root)->data), OK);
+        assert_int_equal(take_sum(p, part, step, n_slots, root->floats), OK);
 }
 
 static table *table_of(const shape *s, part_hold hold)
@@ -79,12 +79,12 @@ static void pair_fini(pair *p)
 }
 
 /* Held for the caller, as long as it is read. */
-static block *take_row(table *from, int32_t part, uint32_t row, table_row *ret)
+static span *take_row(table *from, int32_t part, uint32_t row, table_row *ret)
 {
     *ret = (table_row){.at = row, .n = table_vectors(from, part)};
-    block *b = table_vector(from, part, row, &ret->scale);
+    span *b = table_vector(from, part, row, &ret->scale);
     ret->data = b->data;
-    ret->n_floats = b->n;
+    ret->n_floats = span_n(b);
     return b;
 }
 
@@ -94,14 +94,14 @@ static void copy_rows(pair *p, int32_t part, uint32_t first, uint32_t end)
     uint32_t n = table_vectors(from, part);
     for (uint32_t row = first; row < end && row < n; row++) {
         table_row r;
-        block *b = take_row(from, part, row, &r);
+        span *b = take_row(from, part, row, &r);
         bool is_complete = false;
         error err = ERROR_INIT;
         if (table_take_copy(p->standby, part, table_version(from, part), &r, &is_complete, &err) !=
             OK)
             fail_msg("%s", err.text);
         assert_int_equal(is_complete, first == 0 && row == n - 1);
-        block_drop(b);
+        span_drop(b);
     }
 }
 
@@ -118,11 +118,10 @@ static void check_standby(pair *p, const whole *before, const whole *now)
     seen.tables[0] = p->standby;
     servers_check(&seen, now);
     for (int32_t part = 0; before && part < p->shape.flat->n_live_parts; part++) {
-        block *b = table_weights(p->standby, part, before->version);
+        span *b = table_weights(p->standby, part, before->version);
         assert_non_null(b);
-        assert_memory_equal(b->data, before->weights + p->shape.flat->parts[part].begin,
-                            b->n * sizeof(float));
-        block_drop(b);
+        assert_memory_equal(b->data, before->weights + p->shape.flat->parts[part].begin, b->bytes);
+        span_drop(b);
     }
 }
 
@@ -180,16 +179,16 @@ static void test_a_copy_begun_again(void **state)
     copy_rows(&p, 0, 1, 3);
     bool is_complete;
     table_row row;
-    block *b = take_row(p.acting.tables[0], 0, 0, &row);
+    span *b = take_row(p.acting.tables[0], 0, 0, &row);
     assert_int_equal(table_take_copy(p.standby, 0, 1, &row, &is_complete, NULL), OK);
     assert_true(is_complete);
     check_standby(&p, &before, &now);
     /* what is here is not taken again */
-    memset(b->data, 0, b->n * sizeof(float));
+    memset(b->data, 0, b->bytes);
     assert_int_equal(table_take_copy(p.standby, 0, 1, &row, &is_complete, NULL), OK);
     assert_false(is_complete);
     check_standby(&p, &before, &now);
-    block_drop(b);
+    span_drop(b);
     whole_fini(&before);
     whole_fini(&now);
     pair_fini(&p);
@@ -203,7 +202,7 @@ static void test_a_row_of_the_copy_before(void **state)
     pair_make(&p, shape_small(4));
     whole now = whole_make(&p.shape);
     table_row row;
-    block *late = take_row(p.acting.tables[0], 0, 2, &row);
+    span *late = take_row(p.acting.tables[0], 0, 2, &row);
     int64_t version = table_version(p.acting.tables[0], 0);
     copy_rows(&p, 0, 0, 1);
     servers_push_all(&p.acting, 0);
@@ -212,13 +211,13 @@ static void test_a_row_of_the_copy_before(void **state)
     bool is_complete = true;
     assert_int_equal(table_take_copy(p.standby, 0, version, &row, &is_complete, NULL), OK);
     assert_false(is_complete);
-    block_drop(late);
+    span_drop(late);
     copy_rows(&p, 0, 2, 3);
     assert_false(table_is_complete(p.standby, 0));
-    block *last = take_row(p.acting.tables[0], 0, 3, &row);
+    span *last = take_row(p.acting.tables[0], 0, 3, &row);
     assert_int_equal(table_take_copy(p.standby, 0, version + 1, &row, &is_complete, NULL), OK);
     assert_true(is_complete);
-    block_drop(last);
+    span_drop(last);
     check_standby(&p, NULL, &now);
     whole_fini(&now);
     pair_fini(&p);

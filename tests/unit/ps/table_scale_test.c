@@ -131,16 +131,15 @@ static void test_a_skipped_version_is_the_one_before(void **state)
         play_step(&v, &s, &w, &now);
     int64_t step = w.version;
     play_step(&v, &s, &w, &now);
-    block *old = table_weights(v.tables[0], 0, step),
-          *new = table_weights(v.tables[0], 0, step + 1);
+    span *old = table_weights(v.tables[0], 0, step), *new = table_weights(v.tables[0], 0, step + 1);
     assert_ptr_equal(old, new);
-    float first = old->data[0];
-    block_drop(new);
+    float first = old->floats[0];
+    span_drop(new);
     play_step(&v, &s, &w, &now);
     play_step(&v, &s, &w, &now);
     servers_check(&v, &w);
-    assert_true(old->data[0] == first);
-    block_drop(old);
+    assert_true(old->floats[0] == first);
+    span_drop(old);
     whole_fini(&w);
     servers_fini(&v);
     shape_fini(&s);
@@ -174,12 +173,12 @@ static void copy_all(table *from, table *to, int32_t n_parts)
     for (int32_t p = 0; p < n_parts; p++) {
         table_row row = {.n = table_vectors(from, p)};
         for (bool is_complete = false; !is_complete; row.at++) {
-            block *b = table_vector(from, p, row.at, &row.scale);
+            span *b = table_vector(from, p, row.at, &row.scale);
             row.data = b->data;
-            row.n_floats = b->n;
+            row.n_floats = span_n(b);
             assert_int_equal(
                 table_take_copy(to, p, table_version(from, p), &row, &is_complete, NULL), OK);
-            block_drop(b);
+            span_drop(b);
         }
     }
 }
@@ -220,8 +219,8 @@ static void test_statistics_count_too(void **state)
     const int32_t mean = 1; /* the tensor */
     tree_node node = {0, 0};
     push_result result;
-    fold_block *b = hand(&s, 0, 0, node, true);
-    b->data[s.flat->offset[mean] - s.flat->parts[0].begin] = INFINITY;
+    span *b = hand(&s, 0, 0, node, true);
+    b->floats[s.flat->offset[mean] - s.flat->parts[0].begin] = INFINITY;
     assert_int_equal(table_push(v.tables[0], 0, 0, 1, node, b, &result, NULL), OK);
     assert_false(isfinite(norms[0]));
     servers_fini(&v);

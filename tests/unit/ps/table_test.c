@@ -187,12 +187,12 @@ static void test_two_copies(void **state)
     assert_null(table_weights(t, 0, 1));
     assert_null(table_weights(t, 0, -1));
     for (int64_t step = 0; step < 5; step++) {
-        block *held = table_weights(t, 0, step);
+        span *held = table_weights(t, 0, step);
         memcpy(before, held->data, bytes);
         servers_push_all(&v, step);
         assert_null(table_weights(t, 0, step + 2));
         assert_null(table_weights(t, 0, step - 1));
-        block *old = table_weights(t, 0, step), *new = table_weights(t, 0, step + 1);
+        span *old = table_weights(t, 0, step), *new = table_weights(t, 0, step + 1);
         assert_ptr_equal(old, held);
         assert_memory_equal(old->data, before, bytes);
         assert_memory_not_equal(new->data, before, bytes);
@@ -200,9 +200,9 @@ static void test_two_copies(void **state)
         servers_push_all(&v, ++step);
         servers_push_all(&v, ++step);
         assert_memory_equal(held->data, before, bytes);
-        block_drop(held);
-        block_drop(old);
-        block_drop(new);
+        span_drop(held);
+        span_drop(old);
+        span_drop(new);
         assert_int_equal(table_newest(t), step + 1);
     }
     free(before);
@@ -313,11 +313,11 @@ static void test_frozen_parts(void **state)
     shape s = shape_large(2);
     servers v = servers_make(&s, 1, &quiet_hooks, 7, NULL);
     whole w = whole_make(&s);
-    block *early = table_weights(v.tables[0], 3, 0), *late = table_weights(v.tables[0], 3, 1000);
+    span *early = table_weights(v.tables[0], 3, 0), *late = table_weights(v.tables[0], 3, 1000);
     assert_ptr_equal(early, late);
-    assert_memory_equal(early->data, w.weights + s.flat->parts[3].begin, early->n * sizeof(float));
-    block_drop(early);
-    block_drop(late);
+    assert_memory_equal(early->data, w.weights + s.flat->parts[3].begin, early->bytes);
+    span_drop(early);
+    span_drop(late);
     assert_int_equal(table_newest(v.tables[0]), 7);
     assert_true(table_holds(v.tables[0], 4));
     assert_false(table_holds(v.tables[0], 5));

@@ -156,11 +156,11 @@ static void test_load(void **state)
     error err = ERROR_INIT;
     assert_int_equal(table_create(&options, &quiet_hooks, &copy, &err), OK);
     for (int32_t p = 0; p < s.flat->n_parts; p++) {
-        block *weights, *slots[OPTIM_SLOTS];
+        span *weights, *slots[OPTIM_SLOTS];
         assert_int_equal(table_freeze(v.tables[0], p, &weights, slots, NULL), OK);
         buf packed = BUF_INIT;
         batch_set_pack(table_applied(v.tables[0], p), &packed);
-        size_t bytes = weights->n * sizeof(float), rows = table_rows(copy, p);
+        size_t bytes = weights->bytes, rows = table_rows(copy, p);
         assert_int_equal(rows, s.flat->parts[p].frozen ? 1 : 2 + optim_slots(&s.optim));
         assert_int_equal(table_load(copy, p, 0, weights->data, bytes, &err), OK);
         for (size_t k = 1; k + 1 < rows; k++)
@@ -170,9 +170,9 @@ static void test_load(void **state)
         assert_int_equal(table_load(copy, p, rows, weights->data, bytes, &err), E_PROTOCOL);
         error_clear(&err);
         buf_fini(&packed);
-        block_drop(weights);
+        span_drop(weights);
         for (size_t k = 0; k < OPTIM_SLOTS; k++)
-            block_drop(slots[k]);
+            span_drop(slots[k]);
     }
     table_destroy(&v.tables[0]);
     v.tables[0] = copy;

@@ -54,7 +54,8 @@ static void put(const bench *b, int32_t part, int64_t version)
     float *data = xcalloc((size_t)n, sizeof *data);
     for (int64_t i = 0; i < n; i++)
         data[i] = (float)version;
-    kv_part p = {part, version, scale_of(version), data, (size_t)n, NULL};
+    span weights = span_for_call(data, (size_t)n * sizeof *data);
+    kv_part p = {part, version, scale_of(version), &weights};
     assert_int_equal(board_put_part(b->board, &p, NULL), OK);
     free(data);
 }

@@ -49,10 +49,10 @@ static float reference(int64_t step, int32_t part, tree_node a, uint32_t n_slots
     return tree_node_first(right) < n_slots ? sum + reference(step, part, right, n_slots, i) : sum;
 }
 
-typedef struct span {
-    fold_block fold;
+typedef struct lent_part {
+    span span;
     atomic_int out; /* lent and not given back */
-} span;
+} lent_part;
 
 typedef struct pushed {
     int32_t part;
@@ -77,25 +77,25 @@ typedef struct lane {
     bool adds_up; /* its slots that follow one another come as nodes */
     pthread_t thread;
     float *grad; /* of the whole live range, as a lane has it */
-    span spans[PARTS];
+    lent_part lent[PARTS];
 } lane;
 
-static void span_release(fold_block *b)
+static void lent_release(span *s)
 {
-    span *s = b->owner;
-    atomic_fetch_sub(&s->out, 1);
+    lent_part *p = s->owner;
+    atomic_fetch_sub(&p->out, 1);
 }
 
-static void push(crew *c, int32_t part, tree_node node, fold_block *b)
+static void push(crew *c, int32_t part, tree_node node, span *b)
 {
     pthread_mutex_lock(&c->lock);
     pushed *p = &c->pushes[c->n_pushes++];
     p->part = part;
     p->node = node;
     for (int i = 0; i < PROBES; i++)
-        p->at[i] = b->data[probe(b->n, i)];
+        p->at[i] = b->floats[probe(span_n(b), i)];
     pthread_mutex_unlock(&c->lock);
-    b->release(b);
+    span_drop(b);
 }
 
 static void add_node(lane *l, int32_t part, tree_node sum, bool last)
@@ -105,19 +105,23 @@ static void add_node(lane *l, int32_t part, tree_node sum, bool last)
     float *grad = l->grad + c->flat->parts[part].begin;
     for (int i = 0; i < PROBES; i++)
         grad[probe(n, i)] = reference(c->step, part, sum, c->n_slots, i);
-    fold_block *lent = NULL, *block = NULL;
+    span *lent = NULL, *complete = NULL;
     if (last) {
-        span *s = &l->spans[part];
-        s->fold = (fold_block){
-            .data = grad, .n = n, .writable = true, .release = span_release, .owner = s};
-        atomic_fetch_add(&s->out, 1);
-        lent = &s->fold;
+        lent_part *p = &l->lent[part];
+        p->span = (span){.floats = grad,
+                         .bytes = n * sizeof *grad,
+                         .writable = true,
+                         .refs = 1,
+                         .release = lent_release,
+                         .owner = p};
+        atomic_fetch_add(&p->out, 1);
+        lent = &p->span;
     }
     tree_node node;
-    if (gather_add(c->gather, part, c->step, sum, grad, lent, &node, &block, NULL) != OK)
+    if (gather_add(c->gather, part, c->step, sum, grad, lent, &node, &complete, NULL) != OK)
         abort();
-    if (block)
-        push(c, part, node, block);
+    if (complete)
+        push(c, part, node, complete);
 }
 
 static void add(lane *l, int32_t part, uint32_t slot, bool last)
@@ -199,7 +203,7 @@ static void crew_fini(crew *c, lane *lanes)
 {
     for (int i = 0; i < LANES; i++) {
         for (int p = 0; p < PARTS; p++)
-            assert_int_equal(atomic_load(&lanes[i].spans[p].out), 0);
+            assert_int_equal(atomic_load(&lanes[i].lent[p].out), 0);
         free(lanes[i].grad);
     }
     gather_destroy(&c->gather);
@@ -304,10 +308,10 @@ static void what_is_forgotten_comes_back(void **state)
     for (int32_t p = 0; p < PARTS; p++)
         add(&lanes[0], p, 0, true); /* slot 1 never comes */
     assert_int_equal(c->n_pushes, 0);
-    assert_int_equal(atomic_load(&lanes[0].spans[2].out), 1);
+    assert_int_equal(atomic_load(&lanes[0].lent[2].out), 1);
     gather_forget(c->gather);
     for (int p = 0; p < PARTS; p++)
-        assert_int_equal(atomic_load(&lanes[0].spans[p].out), 0);
+        assert_int_equal(atomic_load(&lanes[0].lent[p].out), 0);
     plan(c, 9, 2);
     run_lanes(lanes, LANES);
     check_pushes(c);

@@ -30,7 +30,7 @@ typedef struct channel {
 typedef struct push {
     int32_t part;
     message message;
-    net_buffer memory;
+    span *sum;
 } push;
 
 struct kv {
@@ -50,7 +50,7 @@ struct lane {
     int n_lent;
     gather *gather;
     float grad[KEEP_LIVE][KEEP_PART_N];
-    fold_block spans[KEEP_LIVE];
+    span spans[KEEP_LIVE];
 };
 
 struct hand {
@@ -94,14 +94,14 @@ status kv_pull(kv *k, int32_t part, int64_t version, error *err)
     return OK;
 }
 
-status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node,
-               const net_buffer *data, error *err)
+status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node, span *sum,
+               error *err)
 {
     (void)slots;
     (void)err;
-    assert_int_equal(data->bytes, KEEP_PART_N * sizeof(float));
-    push p = {.part = part, .message = {.kind = PUSH, .step = step, .node = node}, .memory = *data};
-    memcpy(p.message.data, data->data, sizeof p.message.data);
+    assert_int_equal(sum->bytes, KEEP_PART_N * sizeof(float));
+    push p = {.part = part, .message = {.kind = PUSH, .step = step, .node = node}, .sum = sum};
+    memcpy(p.message.data, sum->data, sizeof p.message.data);
     GROW(k->pushes, k->cap_pushes, k->n_pushes + 1);
     k->pushes[k->n_pushes++] = p;
     put(&k->out[part], &p.message);
@@ -118,9 +118,9 @@ bool kv_is_pushing(const kv *k, int64_t step)
 
 static void push_end(kv *k, size_t i)
 {
-    net_buffer memory = k->pushes[i].memory;
+    span *sum = k->pushes[i].sum;
     k->pushes[i] = k->pushes[--k->n_pushes];
-    memory.release((void *)(uintptr_t)memory.data, memory.hint);
+    span_drop(sum);
 }
 
 static void take_pushed(kv *k, int32_t part, const message *m)
@@ -153,7 +153,7 @@ static void answer(hand *h, int32_t part, int64_t version)
 
 /* --- lanes --- */
 
-static void lent_release(fold_block *b)
+static void lent_release(span *b)
 {
     ((lane *)b->owner)->n_lent--;
 }
@@ -202,14 +202,15 @@ static void check_reads(const lane *l, int32_t part)
 
 static void ready(lane *l, int32_t part)
 {
-    fold_block *lent = NULL;
+    span *lent = NULL;
     keep_gradient(part, l->now.step, l->now.slot, l->grad[part]);
     if (l->now.last) {
-        l->spans[part] = (fold_block){.data = l->grad[part],
-                                      .n = KEEP_PART_N,
-                                      .writable = true,
-                                      .release = lent_release,
-                                      .owner = l};
+        l->spans[part] = (span){.data = l->grad[part],
+                                .bytes = sizeof l->grad[part],
+                                .writable = true,
+                                .refs = 1,
+                                .release = lent_release,
+                                .owner = l};
         lent = &l->spans[part];
         l->n_lent++;
     }
@@ -217,8 +218,8 @@ static void ready(lane *l, int32_t part)
     if (part == flat_reporting_part(keep_flat()))
         board_post(l->hand->board, &n);
     n = (note){.kind = NOTE_READY, .step = l->now.step, .slot = l->now.slot, .part = part};
-    must(gather_add(l->gather, part, l->now.step, (tree_node){0, l->now.slot}, l->grad[part], lent, &n.node,
-                    &n.block, NULL));
+    must(gather_add(l->gather, part, l->now.step, (tree_node){0, l->now.slot}, l->grad[part], lent,
+                    &n.node, &n.sum, NULL));
     board_post(l->hand->board, &n);
 }
 
@@ -340,10 +341,10 @@ bool hand_hear(hand *h, int32_t part)
     if (h->kv.wanted[part] != m.step)
         return true;
     h->kv.wanted[part] = -1;
+    span weights = span_for_call(m.data, sizeof m.data);
     if (m.kind == PART)
         must(follower_part(h->follower,
-                           &(kv_part){.part = part, .version = m.step, .data = m.data, .n = KEEP_PART_N},
-                           NULL));
+                           &(kv_part){.part = part, .version = m.step, .weights = &weights}, NULL));
     else
         must(follower_gone(h->follower, m.newest, NULL));
     return true;

@@ -137,11 +137,11 @@ static status take(guest *g, const net_message *message, error *err)
 {
     wire_head h;
     ProtobufCMessage *m = NULL;
-    size_t bytes = net_payload_bytes(&message->payload);
+    size_t bytes = span_bytes(message->payload);
     TRY(wire_head_decode(message->head, bytes, &h, err));
     if (h.type != WIRE_WELCOME && h.type != WIRE_REFUSED && h.type != WIRE_STOP)
         return FAIL(err, E_PROTOCOL, "the rendezvous answers with %s", wire_type_name(h.type));
-    TRY(wire_unpack(h.type, net_payload_data(&message->payload), bytes, &m, err));
+    TRY(wire_unpack(h.type, span_data(message->payload), bytes, &m, err));
     status st = h.type == WIRE_WELCOME   ? take_welcome(g, (const Wire__Welcome *)m, err)
                 : h.type == WIRE_REFUSED ? take_refused((const Wire__Refused *)m, err)
                                          : take_stop(g, (const Wire__Stop *)m, err);
@@ -168,7 +168,7 @@ static status hear_messages(guest *g, error *err)
     net_message message;
     while (!g->is_over && net_receive(g->m->socket, &message)) {
         status st = take(g, &message, err);
-        net_payload_close(&message.payload);
+        span_drop(message.payload);
         TRY(st);
     }
     return OK;

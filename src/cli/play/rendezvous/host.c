@@ -160,8 +160,8 @@ static void take(meeting *m, const net_message *message)
 {
     wire_head h;
     ProtobufCMessage *hello = NULL;
-    const void *data = net_payload_data(&message->payload);
-    size_t bytes = net_payload_bytes(&message->payload);
+    const void *data = span_data(message->payload);
+    size_t bytes = span_bytes(message->payload);
     error why = ERROR_INIT;
     if (wire_head_decode(message->head, bytes, &h, &why) != OK || h.type != WIRE_HELLO ||
         wire_unpack(h.type, data, bytes, &hello, &why) != OK) {
@@ -199,7 +199,7 @@ static status serve(meeting *m, error *err)
             LOG_W("STRANGER", "not let in: %s; more like it are only counted", event.why);
     while (net_receive(m->socket, &message)) {
         take(m, &message);
-        net_payload_close(&message.payload);
+        span_drop(message.payload);
     }
     return OK;
 }

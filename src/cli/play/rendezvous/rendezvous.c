@@ -106,7 +106,7 @@ void meeting_say(net_socket *s, const net_peer *to, wire_type type, const buf *p
 {
     unsigned char head[NET_HEAD];
     wire_head_encode(&(wire_head){.type = type, .bytes = packed->size}, head);
-    net_buffer payload = {.data = packed->data, .bytes = packed->size};
+    span payload = span_for_call(packed->data, packed->size);
     error gone = ERROR_INIT;
     if (net_send(s, to, head, &payload, &gone) != OK)
         LOG_D("SEND", "type=%s %s", wire_type_name(type), gone.text);

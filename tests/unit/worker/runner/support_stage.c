@@ -29,7 +29,7 @@ typedef struct channel {
 typedef struct push {
     int32_t part;
     message message;
-    net_buffer memory;
+    span *sum;
 } push;
 
 typedef struct wish {
@@ -54,7 +54,7 @@ struct lane {
     int done; /* bits of work done of `now` */
     int n_lent;
     float grad[STAGE_LIVE][STAGE_PART_N];
-    fold_block spans[STAGE_LIVE];
+    span spans[STAGE_LIVE];
 };
 
 struct actor {
@@ -152,9 +152,9 @@ status kv_create(const kv_options *options, kv **ret, error *err)
 
 static void push_end(kv *k, size_t i)
 {
-    net_buffer memory = k->pushes[i].memory;
+    span *sum = k->pushes[i].sum;
     k->pushes[i] = k->pushes[--k->n_pushes];
-    memory.release((void *)(uintptr_t)memory.data, memory.hint);
+    span_drop(sum);
 }
 
 void kv_destroy(kv **k)
@@ -211,16 +211,16 @@ static void hear_measured(kv *k, const wire_head *about)
     assert_int_equal(k->told, about->step);
 }
 
-status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node,
-               const net_buffer *data, error *err)
+status kv_push(kv *k, int32_t part, int64_t step, uint32_t slots, tree_node node, span *sum,
+               error *err)
 {
     (void)err;
     assert_int_equal(slots, 1);
     assert_int_equal(node.level, 0);
-    assert_int_equal(data->bytes, STAGE_PART_N * sizeof(float));
+    assert_int_equal(sum->bytes, STAGE_PART_N * sizeof(float));
     hear_measured(k, &(wire_head){.type = WIRE_PUSH, .part = part, .step = step, .slots = slots});
-    push p = {.part = part, .message = {.kind = PUSH, .batch = step}, .memory = *data};
-    memcpy(p.message.data, data->data, sizeof p.message.data);
+    push p = {.part = part, .message = {.kind = PUSH, .batch = step}, .sum = sum};
+    memcpy(p.message.data, sum->data, sizeof p.message.data);
     GROW(k->pushes, k->cap_pushes, k->n_pushes + 1);
     k->pushes[k->n_pushes++] = p;
     put(&k->out[part], &p.message);
@@ -241,7 +241,7 @@ status kv_tick(kv *k, error *err)
 
 /* --- lane --- */
 
-static void lent_release(fold_block *b)
+static void lent_release(span *b)
 {
     ((lane *)b->owner)->n_lent--;
 }
@@ -284,15 +284,16 @@ static void check_reads(const lane *l, int32_t part)
 static void ready(lane *l, int32_t part)
 {
     gradient(part, l->now.step, l->grad[part]);
-    l->spans[part] = (fold_block){.data = l->grad[part],
-                                  .n = STAGE_PART_N,
-                                  .writable = true,
-                                  .release = lent_release,
-                                  .owner = l};
+    l->spans[part] = (span){.data = l->grad[part],
+                            .bytes = sizeof l->grad[part],
+                            .writable = true,
+                            .refs = 1,
+                            .release = lent_release,
+                            .owner = l};
     l->n_lent++;
     note n = {.kind = NOTE_READY, .step = l->now.step, .part = part};
-    must(gather_add(l->gather, part, l->now.step, (tree_node){0}, l->grad[part], &l->spans[part], &n.node,
-                    &n.block, NULL));
+    must(gather_add(l->gather, part, l->now.step, (tree_node){0}, l->grad[part], &l->spans[part],
+                    &n.node, &n.sum, NULL));
     board_post(l->actor->board, &n);
 }
 
@@ -443,10 +444,9 @@ bool actor_hear(actor *a, int32_t part)
         take_pushed(a, part, m.batch);
     } else if (a->kv->wanted[part].batch == m.batch) {
         a->kv->wanted[part].batch = -1;
-        a->kv->hooks.part(a->kv->hooks.user, &(kv_part){.part = part,
-                                                        .version = m.batch,
-                                                        .data = m.data,
-                                                        .n = STAGE_PART_N});
+        span weights = span_for_call(m.data, sizeof m.data);
+        a->kv->hooks.part(a->kv->hooks.user,
+                          &(kv_part){.part = part, .version = m.batch, .weights = &weights});
     }
     return true;
 }

@@ -1,4 +1,5 @@
-/* Hashes of spans: what they notice, and that a sample costs the same however long its spans are. */
+/* Hashes of contents: what they notice, and that a sample costs the same however long its pieces
+ * are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,15 +7,15 @@
 
 #include <cmocka.h>
 
-#include "common/base/span_list.h"
+#include "common/base/content_list.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG = 3 * SPAN_LIST_SAMPLE + 12345, SHORT = 1000 };
+enum { LONG = 3 * CONTENT_LIST_SAMPLE + 12345, SHORT = 1000 };
 
-typedef void hash_fn(const span_list *s, char ret_hex[SHA256_HEX]);
+typedef void hash_fn(const content_list *s, char ret_hex[SHA256_HEX]);
 
 typedef struct memory {
     unsigned char *big, *small;
@@ -41,12 +42,12 @@ static int end(void **state)
 
 static void hash(const memory *m, hash_fn *how, char ret_hex[SHA256_HEX])
 {
-    span_list all = {.at = NULL};
-    span_list_add(&all, m->big, LONG);
-    span_list_add(&all, m->small, SHORT);
-    assert_int_equal(span_list_total(&all), LONG + SHORT);
+    content_list all = {.at = NULL};
+    content_list_add(&all, m->big, LONG);
+    content_list_add(&all, m->small, SHORT);
+    assert_int_equal(content_list_total(&all), LONG + SHORT);
     how(&all, ret_hex);
-    span_list_fini(&all);
+    content_list_fini(&all);
 }
 
 static bool notices(memory *m, hash_fn *how, unsigned char *at, size_t bytes)
@@ -63,10 +64,10 @@ static bool notices(memory *m, hash_fn *how, unsigned char *at, size_t bytes)
     return strcmp(before, after) != 0;
 }
 
-static void test_ends_and_short_spans_are_hashed_whole(void **state)
+static void test_ends_and_short_pieces_are_hashed_whole(void **state)
 {
     memory *m = *state;
-    hash_fn *const both[] = {span_list_hash, span_list_sample};
+    hash_fn *const both[] = {content_list_hash, content_list_sample};
     for (size_t i = 0; i < 2; i++) {
         assert_true(notices(m, both[i], m->big, 1));
         assert_true(notices(m, both[i], m->big + LONG - 1, 1));
@@ -78,33 +79,34 @@ static void test_ends_and_short_spans_are_hashed_whole(void **state)
 static void test_a_sample_notices_what_is_long_or_frequent(void **state)
 {
     memory *m = *state;
-    size_t stretches = SPAN_LIST_SAMPLE / SPAN_LIST_BLOCK / 2, two = 2 * (LONG / (stretches - 2));
-    for (size_t at = SPAN_LIST_BLOCK; at + two < LONG; at += LONG / 7)
-        assert_true(notices(m, span_list_sample, m->big + at, two));
+    size_t stretches = CONTENT_LIST_SAMPLE / CONTENT_LIST_BLOCK / 2,
+           two = 2 * (LONG / (stretches - 2));
+    for (size_t at = CONTENT_LIST_BLOCK; at + two < LONG; at += LONG / 7)
+        assert_true(notices(m, content_list_sample, m->big + at, two));
     size_t unnoticed = 0;
-    for (size_t at = 5 * SPAN_LIST_BLOCK; at + 1 < LONG; at += LONG / 13)
-        unnoticed += !notices(m, span_list_sample, m->big + at, 1);
+    for (size_t at = 5 * CONTENT_LIST_BLOCK; at + 1 < LONG; at += LONG / 13)
+        unnoticed += !notices(m, content_list_sample, m->big + at, 1);
     assert_true(unnoticed > 0); /* it does not read all of it */
-    for (size_t at = 5 * SPAN_LIST_BLOCK; at + 1 < LONG; at += LONG / 5)
-        assert_true(notices(m, span_list_hash, m->big + at, 1));
+    for (size_t at = 5 * CONTENT_LIST_BLOCK; at + 1 < LONG; at += LONG / 5)
+        assert_true(notices(m, content_list_hash, m->big + at, 1));
 }
 
 static void test_lengths_count(void **state)
 {
     memory *m = *state;
     char one[SHA256_HEX], two[SHA256_HEX];
-    hash_fn *const both[] = {span_list_hash, span_list_sample};
+    hash_fn *const both[] = {content_list_hash, content_list_sample};
     for (size_t i = 0; i < 2; i++) {
-        span_list a = {.at = NULL}, b = {.at = NULL};
-        span_list_add(&a, m->small, 10);
-        span_list_add(&a, m->small, 20);
-        span_list_add(&b, m->small, 20);
-        span_list_add(&b, m->small, 10);
+        content_list a = {.at = NULL}, b = {.at = NULL};
+        content_list_add(&a, m->small, 10);
+        content_list_add(&a, m->small, 20);
+        content_list_add(&b, m->small, 20);
+        content_list_add(&b, m->small, 10);
         both[i](&a, one);
         both[i](&b, two);
         assert_string_not_equal(one, two);
-        span_list_fini(&a);
-        span_list_fini(&b);
+        content_list_fini(&a);
+        content_list_fini(&b);
     }
 }
 
@@ -112,15 +114,15 @@ static void test_nothing_has_a_hash(void **state)
 {
     (void)state;
     char hex[SHA256_HEX];
-    span_list none = {.at = NULL};
-    span_list_sample(&none, hex);
+    content_list none = {.at = NULL};
+    content_list_sample(&none, hex);
     assert_int_equal(strlen(hex), SHA256_HEX - 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_ends_and_short_spans_are_hashed_whole, begin, end),
+        cmocka_unit_test_setup_teardown(test_ends_and_short_pieces_are_hashed_whole, begin, end),
         cmocka_unit_test_setup_teardown(test_a_sample_notices_what_is_long_or_frequent, begin, end),
         cmocka_unit_test_setup_teardown(test_lengths_count, begin, end),
         cmocka_unit_test(test_nothing_has_a_hash),

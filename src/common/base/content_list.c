@@ -1,4 +1,4 @@
-#include "common/base/span_list.h"
+#include "common/base/content_list.h"
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
@@ -9,19 +9,19 @@
 
 enum { SEED = 20 };
 
-void span_list_add(span_list *s, const void *data, size_t bytes)
+void content_list_add(content_list *s, const void *data, size_t bytes)
 {
     GROW(s->at, s->cap, s->n + 1);
-    s->at[s->n++] = (span_list_item){.data = data, .bytes = bytes};
+    s->at[s->n++] = (content_list_item){.data = data, .bytes = bytes};
 }
 
-void span_list_fini(span_list *s)
+void content_list_fini(content_list *s)
 {
     free(s->at);
-    *s = (span_list){.at = NULL};
+    *s = (content_list){.at = NULL};
 }
 
-size_t span_list_total(const span_list *s)
+size_t content_list_total(const content_list *s)
 {
     size_t all = 0;
     for (size_t i = 0; i < s->n; i++)
@@ -35,7 +35,7 @@ static void add_length(sha256 *h, size_t bytes)
     sha256_add(h, &length, sizeof length);
 }
 
-void span_list_hash(const span_list *s, char ret_hex[SHA256_HEX])
+void content_list_hash(const content_list *s, char ret_hex[SHA256_HEX])
 {
     sha256 h;
     sha256_begin(&h);
@@ -46,37 +46,37 @@ void span_list_hash(const span_list *s, char ret_hex[SHA256_HEX])
     sha256_end(&h, ret_hex);
 }
 
-/* Block `i` of `n` of a long span: the first, the last, or one somewhere in its stretch. */
-static const unsigned char *block_of(const span_list_item *one, size_t i, size_t n)
+/* Block `i` of `n` of a long piece: the first, the last, or one somewhere in its stretch. */
+static const unsigned char *block_of(const content_list_item *one, size_t i, size_t n)
 {
     const unsigned char *data = one->data;
-    size_t last = one->bytes - SPAN_LIST_BLOCK, stretch = (last - SPAN_LIST_BLOCK) / (n - 2);
+    size_t last = one->bytes - CONTENT_LIST_BLOCK, stretch = (last - CONTENT_LIST_BLOCK) / (n - 2);
     if (i == 0 || i == n - 1)
         return data + (i ? last : 0);
     rng places = rng_make(SEED, RNG_SAMPLE, one->bytes);
-    size_t begin = SPAN_LIST_BLOCK + (i - 1) * stretch;
-    return data + begin + rng_below(&places, i, stretch - SPAN_LIST_BLOCK + 1);
+    size_t begin = CONTENT_LIST_BLOCK + (i - 1) * stretch;
+    return data + begin + rng_below(&places, i, stretch - CONTENT_LIST_BLOCK + 1);
 }
 
 /* All are asked for before the first is read: a disk then fetches them side by side. */
-static void sample(sha256 *h, const span_list_item *one, size_t n)
+static void sample(sha256 *h, const content_list_item *one, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        fs_map_fetch(block_of(one, i, n), SPAN_LIST_BLOCK);
+        fs_map_fetch(block_of(one, i, n), CONTENT_LIST_BLOCK);
     for (size_t i = 0; i < n; i++)
-        sha256_add(h, block_of(one, i, n), SPAN_LIST_BLOCK);
+        sha256_add(h, block_of(one, i, n), CONTENT_LIST_BLOCK);
 }
 
-void span_list_sample(const span_list *s, char ret_hex[SHA256_HEX])
+void content_list_sample(const content_list *s, char ret_hex[SHA256_HEX])
 {
     sha256 h;
     sha256_begin(&h);
-    size_t blocks = s->n ? SPAN_LIST_SAMPLE / SPAN_LIST_BLOCK / s->n : 0;
+    size_t blocks = s->n ? CONTENT_LIST_SAMPLE / CONTENT_LIST_BLOCK / s->n : 0;
     blocks = blocks < 3 ? 3 : blocks;
     for (size_t i = 0; i < s->n; i++) {
-        const span_list_item *one = &s->at[i];
+        const content_list_item *one = &s->at[i];
         add_length(&h, one->bytes);
-        if (one->bytes <= (blocks + 1) * SPAN_LIST_BLOCK)
+        if (one->bytes <= (blocks + 1) * CONTENT_LIST_BLOCK)
             sha256_add(&h, one->data, one->bytes);
         else
             sample(&h, one, blocks);

@@ -44,6 +44,14 @@ static status condemn(const master *m, int64_t step, const char *why, error *err
     return OK;
 }
 
+/* The one before takes the place of what was to be loaded, unless just that was chosen. */
+static status pass_over(const master *m, int64_t step, const char *why, error *err)
+{
+    if (jobdir_goes_back(m->o->dir))
+        return FAIL(err, E_DATA, "the step to go back to: %s; choose another one by --recover=step-N", why);
+    return condemn(m, step, why, err);
+}
+
 /* A folder behind the newest checkpoint that is none: its manifest is missing. */
 static status condemn_remnants(const master *m, int64_t newest, error *err)
 {
@@ -73,7 +81,7 @@ static status open_newest(master *m, int64_t *ret, error *err)
             return OK;
         if (st != E_DATA)
             return FAIL(err, st, "resume: %s", why.text);
-        TRY(condemn(m, *ret, why.text, err));
+        TRY(pass_over(m, *ret, why.text, err));
     }
 }
 
@@ -106,7 +114,7 @@ static status verify_restore(master *m, error *err)
         return OK;
     if (st != E_DATA)
         return FAIL(err, st, "%s", why.text);
-    TRY(condemn(m, step, why.text, err));
+    TRY(pass_over(m, step, why.text, err));
     return master_turn(m, -1, "cannot load it", err);
 }
 

@@ -231,6 +231,8 @@ status master_begin_setup(master *m, error *err)
     TRY(note_fingerprint(m, err));
     TRY(next_era(m, err));
     int64_t saved = -1;
+    if (jobdir_goes_back(m->o->dir))
+        master_forget_parts(m);
     m->keeps = master_assign(m);
     TRY(m->keeps ? checkpoint_newest(m->o->dir, &saved, err) : master_choose_restore(m, &saved, err));
     m->start = saved < 0 ? 0 : saved;

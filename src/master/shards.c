@@ -105,10 +105,15 @@ status master_turn(master *m, int32_t s, const char *why, error *err)
     return OK;
 }
 
-status master_give_up(master *m, const char *why, error *err)
+void master_forget_parts(master *m)
 {
     for (int32_t i = 0; i < m->o->n_servers; i++)
         m->servers[i].lineage = 0;
+}
+
+status master_give_up(master *m, const char *why, error *err)
+{
+    master_forget_parts(m);
     return master_turn(m, -1, why, err);
 }
 

@@ -189,7 +189,9 @@ void master_note_shards(const master *m, server *s, const Wire__Welcome *w);
 bool master_can_spare(master *m, double waited_s);
 /* Something happened to server `s`, or to all (-1): a new era. */
 MUST_USE status master_turn(master *m, int32_t s, const char *why, error *err);
-/* What the servers hold is of no use: all go back, as two losses at once may have it. */
+/* What the servers hold is of no use. */
+void master_forget_parts(master *m);
+/* The same, and all go back, as two losses at once may have it. */
 MUST_USE status master_give_up(master *m, const char *why, error *err);
 /* Once a second: a lost server that has a standby is not waited for, one that is abreast again acts
  * again. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char given[] = ""; /* the value of a switch that is on */
+static const char given[] = ""; /* the value of a switch that is on, and of an option without its own */
 
 static status unknown_flag(const command *c, const char *word, error *err)
 {
@@ -90,6 +90,10 @@ static status take_flag(args *a, const flag *f, const char *value, int argc, cha
 {
     const command *c = a->command;
     const char **place = &a->values[f - c->flags];
+    if (f->kind == FLAG_OPTION) {
+        *place = value ? value : given;
+        return OK;
+    }
     if (*place)
         return FAIL(err, E_USAGE, "%s: --%s is given twice", c->name, f->name);
     if (f->kind == FLAG_SWITCH) {
@@ -138,7 +142,7 @@ static status take_short(args *a, int argc, char *const *argv, int *at, error *e
         if (!f)
             return FAIL(err, E_USAGE, "%s: unknown flag -%c; 'tequio %s --help' lists them",
                         a->command->name, *c, a->command->name);
-        if (f->kind != FLAG_SWITCH)
+        if (f->kind != FLAG_SWITCH && f->kind != FLAG_OPTION)
             return take_flag(a, f, c[1] ? c + 1 : NULL, argc, argv, at, err);
         TRY(take_flag(a, f, NULL, argc, argv, at, err));
     }

@@ -17,6 +17,7 @@ enum { COMMAND_FLAGS = 64, COMMAND_OPERANDS = 4 };
 
 typedef enum flag_kind {
     FLAG_SWITCH, /* takes no value */
+    FLAG_OPTION, /* a switch that may have one in its own word, --flag=value; the last one counts */
     FLAG_TEXT,
     FLAG_COUNT,  /* an integer in [min, max] */
     FLAG_CHOICE, /* one of the words in `value`, separated by '|' */

@@ -7,7 +7,7 @@ static void bash_command(buf *ret, const command *c)
     buf_addf(ret, "    %s)\n        case \"$last\" in\n", c->name);
     for (size_t i = 0; i < c->n_flags; i++) {
         const flag *f = &c->flags[i];
-        if (f->kind == FLAG_SWITCH || f->kind == FLAG_PATH)
+        if (f->kind == FLAG_SWITCH || f->kind == FLAG_OPTION || f->kind == FLAG_PATH)
             continue;
         buf_addf(ret, "        --%s", f->name);
         if (f->letter)

@@ -54,7 +54,8 @@ void help_flag_label(const flag *f, buf *ret)
 {
     if (f->letter)
         buf_addf(ret, "-%c, ", f->letter);
-    buf_addf(ret, "--%s%s%s", f->name, f->value ? " " : "", f->value ? f->value : "");
+    const char *form = !f->value ? "--%s" : f->kind == FLAG_OPTION ? "--%s[=%s]" : "--%s %s";
+    buf_addf(ret, form, f->name, f->value);
 }
 
 /* tequio --help */

@@ -242,6 +242,8 @@ static status prepare_dir(play *p, bool *ret_done, error *err)
             .path = p->o->job_dir,
             .rule = p->o->rule,
             .recover = p->o->recover,
+            .chooses = p->o->chooses,
+            .step = p->o->step,
             .force = p->o->force,
             .config = p->o->config,
             .frozen_s = config_f64(p->o->config, "distributed.heartbeat_timeout"),

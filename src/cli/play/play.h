@@ -38,6 +38,8 @@ typedef struct play_options {
     const keys_given *given;
     jobdir_rule rule;               /* applied by the process that plays master */
     bool recover, force;
+    bool chooses;                   /* back to the checkpoint of `step` */
+    int64_t step;
     const atomic_bool *stop;
     progress_mode progress;
     struct rehearsal *rehearsal;           /* what shall go wrong; NULL: nothing */

@@ -123,8 +123,10 @@ const char *const *order_arguments_of(const order *o, const char *path, bool aga
         const flag *f = &command_train.flags[i];
         if (!train.values[i] || strcmp(f->name, "overrides") == 0)
             continue;
-        list[n++] = arena_printf(o->memory, "--%s", f->name);
-        if (f->kind != FLAG_SWITCH)
+        bool is_one_word = f->kind == FLAG_OPTION && *train.values[i];
+        list[n++] = is_one_word ? arena_printf(o->memory, "--%s=%s", f->name, train.values[i])
+                                : arena_printf(o->memory, "--%s", f->name);
+        if (f->kind != FLAG_SWITCH && f->kind != FLAG_OPTION)
             list[n++] = train.values[i];
     }
     return command_line(o, list, again);

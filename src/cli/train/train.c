@@ -167,6 +167,17 @@ static bool recovers(const job *j)
     return args_has(j->args, "recover") || (is_started_again() && j->rule == JOBDIR_ALLENNLP);
 }
 
+/* "step-500", with zeros in front or without. False: no step is named. */
+static bool choose_step(const args *a, int64_t *ret)
+{
+    const char *text = args_text(a, "recover");
+    int end = 0;
+    long long step;
+    bool chooses = text && sscanf(text, "step-%18lld%n", &step, &end) == 1 && end && !text[end] && step >= 0;
+    *ret = chooses ? step : -1;
+    return chooses;
+}
+
 static bool forces(const job *j)
 {
     return args_has(j->args, "force") && !is_started_again();
@@ -191,10 +202,14 @@ static status write_resolved(const job *j, const char *path, error *err)
 static status prepare_dir(const job *j, const char *logs, const char *resolved, jobdir **ret,
                           bool *ret_done, error *err)
 {
+    int64_t step;
+    bool chooses = choose_step(j->args, &step);
     jobdir_request request = {
         .path = j->job_dir,
         .rule = j->rule,
         .recover = recovers(j),
+        .chooses = chooses,
+        .step = step,
         .force = forces(j),
         .config = j->config,
         .frozen_s = config_f64(j->config, "distributed.heartbeat_timeout"),
@@ -286,6 +301,8 @@ static int launch(const job *j, error *err)
 static int play(job *j, error *err)
 {
     catch_signals();
+    int64_t step;
+    bool chooses = choose_step(j->args, &step);
     play_options options = {
         .config = j->config,
         .cluster = j->cluster,
@@ -297,6 +314,8 @@ static int play(job *j, error *err)
         .given = &j->given,
         .rule = j->rule,
         .recover = recovers(j),
+        .chooses = chooses,
+        .step = step,
         .force = forces(j),
         .stop = &stop,
         .progress = j->progress,
@@ -373,7 +392,12 @@ static status read_job(const args *a, job *ret, error *err)
     if (a->n_operands == 0)
         return FAIL(err, E_USAGE, "train: CONFIG is missing; usage: tequio train CONFIG -s DIR");
     ret->path = a->operands[0];
-    if (args_has(a, "recover") && args_has(a, "force"))
+    const char *recover = args_text(a, "recover");
+    int64_t step;
+    if (recover && *recover && !choose_step(a, &step))
+        return FAIL(err, E_USAGE, "train: --recover=%s: must be --recover alone, or --recover=step-N as in step-500",
+                    recover);
+    if (recover && args_has(a, "force"))
         return FAIL(err, E_USAGE, "Illegal arguments: both force and recover are true.");
     if (args_has(a, "json") && !args_has(a, "dry-run"))
         return FAIL(err, E_USAGE, "train: --json is the form of --dry-run's report; add --dry-run");
@@ -424,9 +448,9 @@ static const flag train_flags[] = {
      "Write here; an unfinished job of equal configuration is resumed, and one that only its end "
      "differs from goes on to the new end.",
      0, 0},
-    {"recover", 'r', FLAG_SWITCH, NULL, DIRS,
+    {"recover", 'r', FLAG_OPTION, "step-N", DIRS,
      "Go on with the job in the directory; trainer.num_epochs, max_steps and patience may be others "
-     "than before, also of a job that is done.",
+     "than before, also of a job that is done. With a step, from that checkpoint: newer ones are set aside.",
      0, 0},
     {"force", 'f', FLAG_SWITCH, NULL, DIRS, "Remove what is in the directory first.", 0, 0},
     {"overrides", 'o', FLAG_TEXT, "JSON", CONF,

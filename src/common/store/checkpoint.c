@@ -285,8 +285,8 @@ static bool is_over(int64_t step, const char *rest, const checkpoint_pruning *p)
     return era < p->era || (era == p->era && step < p->committed);
 }
 
-/* Left-overs: unfinished folders, replaced ones whose successor stands, and damaged ones that would not
- * be kept if they were whole. */
+/* Left-overs: unfinished folders, replaced ones whose successor stands, and those set aside that would
+ * not be kept if they were checkpoints. */
 static status remove_left_overs(const jobdir *d, const checkpoint_pruning *p, error *err)
 {
     char **names = NULL;
@@ -300,7 +300,7 @@ static status remove_left_overs(const jobdir *d, const checkpoint_pruning *p, er
         if (!checkpoint_parse_step(names[i], &step, &rest))
             continue;
         bool replaced = strncmp(rest, ".old.", 5) == 0 && checkpoint_is_there(d, step);
-        bool is_past = checkpoint_is_damaged(rest) && step < oldest;
+        bool is_past = checkpoint_is_aside(rest) && step < oldest;
         if (!is_over(step, rest, p) && !replaced && !is_past && !(*rest == '\0' && !checkpoint_is_there(d, step)))
             continue;
         try_set_aside(jobdir_file(d, "checkpoints/%s", names[i]));

@@ -120,8 +120,8 @@ MUST_USE status checkpoint_list(const jobdir *d, int64_t **ret_steps, size_t *re
 /* The newest of them, -1 if there is none. */
 MUST_USE status checkpoint_newest(const jobdir *d, int64_t *ret, error *err);
 
-/* Where there is none: E_DATA names those that were set aside as damaged, if there are any. What they had is
- * lost unless one is put back. */
+/* Where there is none: E_DATA names those that were set aside, if there are any. What they had is lost unless
+ * one is put back. */
 MUST_USE status checkpoint_check_lost(const jobdir *d, error *err);
 
 /* A step-N with N > `after` that is no checkpoint, for it has no manifest; false: there is none. */
@@ -131,6 +131,10 @@ bool checkpoint_remnant(const jobdir *d, int64_t after, int64_t *ret);
  * into, until newer ones have taken its place (checkpoint_prune). *ret_name is what it is called now, and
  * the caller's to free. E_DATA if one of its files may not be read, which is no damage: it stays. */
 MUST_USE status checkpoint_condemn(const jobdir *d, int64_t step, char **ret_name, error *err);
+
+/* The job goes back to step `after`: those that are newer become step-M.undone.<k>, likewise. It may be called
+ * again after it failed. The caller is the dir's master. */
+MUST_USE status checkpoint_undo(const jobdir *d, int64_t after, error *err);
 
 typedef struct checkpoint checkpoint;
 

@@ -7,11 +7,9 @@
 
 #include "common/store/checkpoint.h"
 
-#define CHECKPOINT_DAMAGED ".damaged."
-
 /* Reads "step-<9 or more digits>"; what follows is *ret_rest. */
 bool checkpoint_parse_step(const char *name, int64_t *ret_step, const char **ret_rest);
-bool checkpoint_is_damaged(const char *rest);
+bool checkpoint_is_aside(const char *rest); /* checkpoint_condemn or checkpoint_undo has named it so */
 /* Names in a folder of the job dir, none if it is not there. fs_list_free. */
 MUST_USE status checkpoint_list_folder(const jobdir *d, const char *folder, char ***ret, size_t *ret_n,
                                        error *err);

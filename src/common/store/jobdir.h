@@ -30,6 +30,8 @@ typedef struct jobdir_request {
     const char *path;
     jobdir_rule rule;
     bool recover, force;
+    bool chooses; /* a job that is there goes back to the checkpoint of `step`; newer ones are set aside */
+    int64_t step;
     const config *config;
     double frozen_s; /* a master that has shown no life for so long is followed; 0: never */
     void (*watching)(const char *holder); /* told once when that takes long; NULL: nobody */
@@ -44,7 +46,8 @@ typedef struct jobdir jobdir;
  * config.json at a first start. Messages are AllenNLP's and Estimator's (E_CONFIG).
  *
  * A job that is already done (jobdir_is_done) is ret_done = true: nothing is touched and *ret is as
- * jobdir_open gives it. A job whose end the configuration moves (history.h) goes on, done or not;
+ * jobdir_open gives it, unless a step is chosen. E_CONFIG lists the checkpoints there are if the step chosen is
+ * none; E_DATA: it is damaged. The same step is gone back to once: whoever restarts a task says it again. A job whose end the configuration moves (history.h) goes on, done or not;
  * the request's configuration must then live until jobdir_begin. Otherwise *ret holds the dir's lock
  * until jobdir_close, and a second master is refused (E_BUSY names the process), as soon as it has seen
  * the first one's sign of life.
@@ -64,6 +67,8 @@ void jobdir_close(jobdir **d);
 /* The job comes to its first step, and is one to resume from now on; or to the first one of a start
  * that moves its end, which happens now. */
 MUST_USE status jobdir_begin(jobdir *d, error *err);
+/* It was told to go back to a checkpoint, and has not come to a step since: what servers hold counts no more. */
+bool jobdir_goes_back(const jobdir *d);
 /* A first start that failed before that is taken back: what it made is removed, and only that; with
  * `all` also what others read of it (state.json, log) and folders that it made. Does nothing for any
  * other start. Warns if something stays; it then is in no later start's way. */

@@ -51,7 +51,20 @@ MUST_USE status jobdir_check_other_end(const jobdir *d, const jobdir_request *r,
  * history. */
 MUST_USE status jobdir_move_end(jobdir *d, error *err);
 MUST_USE status jobdir_save_config(const jobdir *d, const config *c, error *err);
+/* Results of an end that is one no more. The weights stay until there are others. */
+MUST_USE status jobdir_remove_results(const jobdir *d, error *err);
 /* What stands in a tree at "model.layers[2].kernel"; NULL if nothing does. Borrowed. */
 const json_t *jobdir_value_at(const json_t *tree, const char *path);
+
+/* --- jobdir_back.c --- */
+
+/* Whether the request chooses a step, and that was not carried out before. */
+bool jobdir_must_go_back(const jobdir *d, const jobdir_request *r, bool is_done);
+/* E_CONFIG lists the checkpoints that there are if that step is none; E_DATA: it is damaged. Reads all of it. */
+MUST_USE status jobdir_check_choice(const jobdir *d, int64_t step, error *err);
+/* Goes back, or finishes what an earlier start began of it. */
+MUST_USE status jobdir_go_back(jobdir *d, const jobdir_request *r, error *err);
+/* The job comes to its first step from there. */
+MUST_USE status jobdir_gone_back(jobdir *d, error *err);
 
 #endif

@@ -153,10 +153,12 @@ static status fail_differs(const jobdir *d, const jobdir_request *r, error *err)
 
 /* Nobody can go back behind what is trained; nor, in ssp and async, may the end come nearer, for
  * batches behind the new one may be in the weights. */
-static status check_end(const jobdir *d, const config *c, bool is_done, error *err)
+static status check_end(const jobdir *d, const jobdir_request *r, bool is_done, error *err)
 {
-    int64_t reached;
-    TRY(checkpoint_newest(d, &reached, err));
+    const config *c = r->config;
+    int64_t reached = r->step;
+    if (!jobdir_must_go_back(d, r, is_done))
+        TRY(checkpoint_newest(d, &reached, err));
     if (reached < 0)
         TRY(checkpoint_check_lost(d, err));
     if (is_done && reached < 0)
@@ -209,7 +211,7 @@ static bool has_other_end(const jobdir *d, const config *c)
 
 bool jobdir_can_move_end(const jobdir *d, const config *c)
 {
-    return has_other_end(d, c) && check_end(d, c, true, NULL) == OK;
+    return has_other_end(d, c) && check_end(d, &(jobdir_request){.config = c}, true, NULL) == OK;
 }
 
 status jobdir_check_config(const jobdir *d, const config *c, error *err)
@@ -231,7 +233,7 @@ status jobdir_check_config(const jobdir *d, const config *c, error *err)
 
 status jobdir_check_other_end(const jobdir *d, const jobdir_request *r, bool is_done, error *err)
 {
-    return has_other_end(d, r->config) ? check_end(d, r->config, is_done, err)
+    return has_other_end(d, r->config) ? check_end(d, r, is_done, err)
                                        : fail_differs(d, r, err);
 }
 
@@ -246,8 +248,7 @@ static json_t *time_now(void)
     return json_string(text);
 }
 
-/* Results of the end before. The weights stay until there are others. */
-static status remove_results(const jobdir *d, error *err)
+status jobdir_remove_results(const jobdir *d, error *err)
 {
     static const char *const names[] = {"summary.json", "metrics.json"};
     status st = jobdir_check_ours(d, err);
@@ -264,7 +265,7 @@ status jobdir_move_end(jobdir *d, error *err)
     const config *c = d->moves_to;
     int64_t reached;
     TRY(checkpoint_newest(d, &reached, err));
-    TRY(remove_results(d, err)); /* first: a job is never done by an end it has not reached */
+    TRY(jobdir_remove_results(d, err)); /* first: a job is never done by an end it has not reached */
     json_t *history = json_object_get(d->job, "history");
     if (!json_is_array(history)) {
         history = json_array();

@@ -111,14 +111,14 @@ static status decide_recover(jobdir *d, const jobdir_request *r, action *ret, er
                     d->path);
     TRY(jobdir_load(d, err));
     bool is_same = jobdir_has_config(d, r->config), is_done;
-    if (!is_same && !jobdir_has_begun(d)) {
+    if (!is_same && !r->chooses && !jobdir_has_begun(d)) {
         *ret = START_AGAIN;
         return OK;
     }
     TRY(jobdir_is_done(d, &is_done, err));
     if (!is_same)
         TRY(jobdir_check_other_end(d, r, is_done, err));
-    *ret = !is_same ? MOVE_END : is_done ? ALREADY_DONE : RESUME;
+    *ret = !is_same ? MOVE_END : is_done && !r->chooses ? ALREADY_DONE : RESUME;
     return OK;
 }
 
@@ -282,6 +282,8 @@ static status start(jobdir *d, const jobdir_request *r, action what, error *err)
     bool goes_on = what == RESUME || what == MOVE_END;
     if (goes_on)
         TRY(put_back_set_aside(d, err));
+    if (goes_on)
+        TRY(jobdir_go_back(d, r, err));
     if (what == START_WIPED || what == START_AGAIN)
         TRY(jobdir_note_found(d, err));
     if (!goes_on)
@@ -295,6 +297,17 @@ static status start(jobdir *d, const jobdir_request *r, action what, error *err)
     return fs_sync_dir(d->path, err);
 }
 
+/* Before anything is touched. */
+static status check_choice(const jobdir *d, const jobdir_request *r, action what, error *err)
+{
+    bool is_done = false;
+    if (what != RESUME && what != MOVE_END)
+        return FAIL(err, E_CONFIG, "--recover=step-%lld: '%s' holds no job that has made a step", (long long)r->step,
+                    d->path);
+    TRY(jobdir_is_done(d, &is_done, err));
+    return jobdir_must_go_back(d, r, is_done) ? jobdir_check_choice(d, r->step, err) : OK;
+}
+
 status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool *ret_done, error *err)
 {
     if (request->force && request->recover)
@@ -305,6 +318,8 @@ status jobdir_prepare(const jobdir_request *request, jobdir **ret, bool *ret_don
     action what = START_FRESH;
     status st = OK;
     TRY_OUT(st, decide(d, request, &what, err));
+    if (request->chooses)
+        TRY_OUT(st, check_choice(d, request, what, err));
     if (what != ALREADY_DONE && request->check)
         TRY_OUT(st, request->check(request->config, err));
     if (what != ALREADY_DONE) {

@@ -152,6 +152,7 @@ status jobdir_begin(jobdir *d, error *err)
 {
     if (d->moves_to)
         TRY(jobdir_move_end(d, err));
+    TRY(jobdir_gone_back(d, err));
     return d->job && jobdir_has_begun(d) ? OK : jobdir_update(d, "begun", json_true(), err);
 }
 

@@ -16,7 +16,7 @@
 static const flag flags[] = {
     {"dir", 's', FLAG_PATH, "DIR", "First", "Where to.", 0, 0},
     {"force", 'f', FLAG_SWITCH, NULL, "First", "Remove it.", 0, 0},
-    {"recover", 'r', FLAG_SWITCH, NULL, "First", "Go on.", 0, 0},
+    {"recover", 'r', FLAG_OPTION, "step-N", "First", "Go on.", 0, 0},
     {"workers", 0, FLAG_COUNT, "N", "Second", "How many.", 0, 4096},
     {"progress", 0, FLAG_CHOICE, "auto|bar", "Second", "What to show.", 0, 0},
     {"tier", 0, FLAG_ENUM, "basic|basic-gpu", "Second", "Which.", 0, 0},
@@ -62,6 +62,25 @@ static void every_way_to_write_a_flag(void **state)
         assert_false(args_has(&a, "recover"));
         assert_int_equal(args_count(&a, "workers", 7), 3);
         assert_null(args_text(&a, "progress"));
+    }
+}
+
+/* Whoever starts a command again puts the option behind what was given. */
+static void an_option_may_have_a_value_and_the_last_one_counts(void **state)
+{
+    (void)state;
+    static const char *const lines[][2] = {
+        {"c --recover", ""},
+        {"-fr c", ""},
+        {"--recover=step-5 c", "step-5"},
+        {"c --recover=step-5 --recover", ""},
+        {"c -r --recover=step-7", "step-7"},
+    };
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        args a;
+        assert_int_equal(parse(lines[i][0], &a, NULL), OK);
+        assert_string_equal(a.operands[0], "c");
+        assert_string_equal(args_text(&a, "recover"), lines[i][1]);
     }
 }
 
@@ -128,7 +147,7 @@ static void help_lists_every_flag_in_its_group(void **state)
                                    "First:\n"
                                    "  -s, --dir DIR                 Where to.\n"
                                    "  -f, --force                   Remove it.\n"
-                                   "  -r, --recover                 Go on.\n"
+                                   "  -r, --recover[=step-N]        Go on.\n"
                                    "\n"
                                    "Second:\n"
                                    "  --workers N                   How many.\n"
@@ -158,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_to_write_a_flag),
+        cmocka_unit_test(an_option_may_have_a_value_and_the_last_one_counts),
         cmocka_unit_test(absent_count_is_the_callers),
         cmocka_unit_test(help_wins_over_what_is_missing),
         cmocka_unit_test(every_refusal_says_what_is_right),

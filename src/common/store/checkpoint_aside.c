@@ -1,8 +1,10 @@
 /*
- * Damaged checkpoints: found missing something, or set aside as step-N.damaged.<k>.
+ * Checkpoints that count no more: found missing something, or set aside, as step-N.damaged.<k> or, whole but
+ * behind the one that a start went back to, as step-N.undone.<k>.
  */
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
+#include "common/base/log.h"
 #include "common/store/checkpoint_internal.h"
 
 #include <errno.h>
@@ -10,9 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-bool checkpoint_is_damaged(const char *rest)
+#define DAMAGED ".damaged."
+#define UNDONE  ".undone."
+
+bool checkpoint_is_aside(const char *rest)
 {
-    return strncmp(rest, CHECKPOINT_DAMAGED, strlen(CHECKPOINT_DAMAGED)) == 0;
+    return strncmp(rest, DAMAGED, strlen(DAMAGED)) == 0 || strncmp(rest, UNDONE, strlen(UNDONE)) == 0;
 }
 
 status checkpoint_newest(const jobdir *d, int64_t *ret, error *err)
@@ -29,23 +34,23 @@ status checkpoint_check_lost(const jobdir *d, error *err)
 {
     char **names = NULL;
     size_t n = 0;
-    buf damaged = BUF_INIT;
+    buf aside = BUF_INIT;
     TRY(checkpoint_list_folder(d, "checkpoints", &names, &n, err));
     for (size_t i = 0; i < n; i++) {
         int64_t step;
         const char *rest;
-        if (checkpoint_parse_step(names[i], &step, &rest) && checkpoint_is_damaged(rest))
-            buf_addf(&damaged, "%s%s", damaged.size ? ", " : "", names[i]);
+        if (checkpoint_parse_step(names[i], &step, &rest) && checkpoint_is_aside(rest))
+            buf_addf(&aside, "%s%s", aside.size ? ", " : "", names[i]);
     }
     fs_list_free(names, n);
     status st = OK;
-    if (damaged.size)
+    if (aside.size)
         st = FAIL(err, E_DATA,
-                  "'%s/checkpoints' holds no checkpoint that is whole, only damaged ones: %s "
+                  "'%s/checkpoints' holds no checkpoint that is whole, only what was set aside: %s "
                   "('tequio inspect' says what is wrong with each); put one back from a copy, as "
                   "step-N, or start over with --force or in another directory",
-                  jobdir_path(d), damaged.data);
-    buf_fini(&damaged);
+                  jobdir_path(d), aside.data);
+    buf_fini(&aside);
     return st;
 }
 
@@ -83,9 +88,9 @@ static status check_may_read(const char *folder, error *err)
 }
 
 /* Where folders have no other name, the files move. */
-static status rename_damaged(const char *path, char **ret_name, error *err)
+static status rename_to(const char *path, const char *mark, char **ret_name, error *err)
 {
-    int failure = checkpoint_rename(path, CHECKPOINT_DAMAGED, ret_name);
+    int failure = checkpoint_rename(path, mark, ret_name);
     if (fs_names_no_folders(failure))
         return fs_move_folder(path, *ret_name, "manifest.json", err);
     return failure ? FAIL(err, fs_cause(failure), "rename '%s': %s", path, strerror(failure)) : OK;
@@ -98,7 +103,7 @@ status checkpoint_condemn(const jobdir *d, int64_t step, char **ret_name, error 
     if (st == OK)
         st = check_may_read(path, err);
     if (st == OK)
-        st = rename_damaged(path, &name, err);
+        st = rename_to(path, DAMAGED, &name, err);
     if (st == OK)
         st = checkpoint_refresh_index(d, err);
     if (st == OK)
@@ -107,4 +112,24 @@ status checkpoint_condemn(const jobdir *d, int64_t step, char **ret_name, error 
         free(name);
     free(path);
     return st;
+}
+
+/* The newest goes first: cut short, it can be done again. */
+status checkpoint_undo(const jobdir *d, int64_t after, error *err)
+{
+    int64_t *list = NULL;
+    size_t n = 0;
+    TRY(checkpoint_list(d, &list, &n, err));
+    status st = OK;
+    while (st == OK && n-- > 0 && list[n] > after) {
+        char *path = checkpoint_path(d, list[n]), *name = NULL;
+        st = rename_to(path, UNDONE, &name, err);
+        if (st == OK)
+            LOG_W("UNDONE", "checkpoint step=%lld: the job goes back to step %lld; it is kept as %s until newer "
+                  "ones take its place", (long long)list[n], (long long)after, strrchr(name, '/') + 1);
+        free(name);
+        free(path);
+    }
+    free(list);
+    return st == OK ? checkpoint_refresh_index(d, err) : st;
 }

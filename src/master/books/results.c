@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/hash.h"
+#include "common/base/log.h"
 #include "common/store/facts.h"
 
 #include <math.h>
@@ -219,8 +220,7 @@ static status export_model(const results *r, int64_t step, const char *file, cha
     return st;
 }
 
-/* best/: the weights and what they reached. */
-static status save_best(const results *r, const epoch *e, error *err)
+static status write_best(const results *r, const epoch *e, error *err)
 {
     char *dir = jobdir_file(r->o.dir, "best");
     status st = fs_mkdir(dir, 1, err);
@@ -228,6 +228,18 @@ static status save_best(const results *r, const epoch *e, error *err)
     TRY(st);
     TRY(export_model(r, e->step, "best/model.safetensors", NULL, err));
     return jobdir_write_json(r->o.dir, "best/metrics.json", e->metrics, err);
+}
+
+/* best/: the weights and what they reached. A checkpoint that was damaged since it was evaluated ends no job:
+ * should that go back, the epoch is judged again. */
+static status save_best(const results *r, const epoch *e, error *err)
+{
+    error why = ERROR_INIT;
+    status st = write_best(r, e, &why);
+    if (st == E_DATA)
+        LOG_E("DAMAGED", "checkpoint step=%lld, the best so far: %s; best/ stays as it was", (long long)e->step,
+              why.text);
+    return st == OK || st == E_DATA ? OK : FAIL(err, st, "%s", why.text);
 }
 
 static void put_validation(epoch *e, const json_t *evaluation, int64_t best_epoch)

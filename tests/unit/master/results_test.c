@@ -383,6 +383,25 @@ static void the_last_evaluation_is_the_summarys(void **state)
     books_fini(&b);
 }
 
+/* What cannot be read is not the best that is kept, and nothing ends for it. */
+static void a_damaged_best_leaves_the_one_before(void **state)
+{
+    (void)state;
+    books b = books_make();
+    results *r = results_at(&b, 0, (judging){"-loss", 0});
+    for (int e = 0; e < 2; e++) {
+        end_epoch(&b, r, e);
+        evaluate(&b, e, e ? "0.25" : "0.5", "0");
+        if (e)
+            books_write(&b, "checkpoints/step-000000004/manifest.json", "{");
+        assert_false(poll_stops(r));
+    }
+    assert_int_equal(results_best_step(r), 2 * PER_EPOCH);
+    assert_true(number_in(&b, "best/metrics.json", "validation_loss") == 0.5);
+    results_close(&r);
+    books_fini(&b);
+}
+
 /* What is computed again is evaluated again. */
 static void going_back_forgets_evaluations(void **state)
 {
@@ -438,6 +457,7 @@ int main(void)
         cmocka_unit_test(the_summary_is_what_is_promised),
         cmocka_unit_test(what_is_far_worse_than_untrained_has_diverged),
         cmocka_unit_test(the_last_evaluation_is_the_summarys),
+        cmocka_unit_test(a_damaged_best_leaves_the_one_before),
         cmocka_unit_test(going_back_forgets_evaluations),
         cmocka_unit_test(without_the_last_checkpoint_nothing_is_claimed),
     };

@@ -92,4 +92,18 @@ MUST_USE status broadcast_plan(backend_program *p, cpu_node *n, broadcast_loop l
         }                                                                                          \
     }
 
+/* Loops by type, for tables by operator; NULL where there is none. */
+typedef struct typed_loops {
+    broadcast_loop f32, i64, i32, u8;
+} typed_loops;
+
+static inline broadcast_loop typed_loop(const typed_loops *l, dtype t)
+{
+    return t == DT_F32   ? l->f32
+           : t == DT_I64 ? l->i64
+           : t == DT_I32 ? l->i32
+           : t == DT_U8  ? l->u8
+                         : NULL;
+}
+
 #endif

@@ -3,6 +3,7 @@
 #include "backend/cuda/load/fuse.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
+#include "graph/op_by_name.h"
 
 typedef struct binary_state {
     axes over;
@@ -13,20 +14,16 @@ typedef struct binary_state {
 } binary_state;
 
 static const struct {
+    bool floats, wholes;
     binary_function of_floats;
     whole_function of_wholes;
-    bool only_floats;
 } functions[OP_COUNT] = {
-    [OP_ADD] = {BINARY_add, WHOLE_add},
-    [OP_SUB] = {BINARY_sub, WHOLE_sub},
-    [OP_MUL] = {BINARY_mul, WHOLE_mul},
-    [OP_DIV] = {BINARY_div, WHOLE_div},
-    [OP_MIN] = {BINARY_min, WHOLE_min},
-    [OP_MAX] = {BINARY_max, WHOLE_max},
-    [OP_MOD] = {BINARY_mod, WHOLE_mod},
-    [OP_POW] = {.of_floats = BINARY_pow, .only_floats = true},
-    [OP_PRELU] = {.of_floats = BINARY_prelu, .only_floats = true},
-    [OP_SIGMOID_CROSS_ENTROPY] = {.of_floats = BINARY_sigmoid_cross_entropy, .only_floats = true},
+#define FLOAT(name, expression)                                                                    \
+    [OP_OF_##name].floats = true, [OP_OF_##name].of_floats = BINARY_##name,
+#define WHOLE(name, expression)                                                                    \
+    [OP_OF_##name].wholes = true, [OP_OF_##name].of_wholes = WHOLE_##name,
+#define WHOLE_FORM(name, expression)
+#include "backend/binary_math.def"
 };
 
 static status run_floats(const cuda_node *n, const cuda_call *c, error *err)
@@ -68,7 +65,7 @@ status cuda_plan_binary(backend_program *p, cuda_node *n, error *err)
     graph_op op = n->node->op;
     dtype t = cuda_out(n, 0)->dtype;
     bool is_whole = t == DT_I64 || t == DT_I32 || t == DT_U8;
-    if (t != DT_F32 && (!is_whole || functions[op].only_floats))
+    if (!(is_whole ? functions[op].wholes : t == DT_F32 && functions[op].floats))
         return FAIL(err, E_UNSUPPORTED, "arithmetic in %s", dtype_name(t));
     binary_state *s = arena_alloc(p->arena, sizeof *s);
     *s = (binary_state){.over = cuda_broadcast(n),

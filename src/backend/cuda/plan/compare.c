@@ -2,6 +2,7 @@
 #include "backend/cuda/kernels/binary.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
+#include "graph/op_by_name.h"
 
 typedef struct compare_state {
     axes over;
@@ -15,14 +16,9 @@ typedef struct question_state {
 } question_state;
 
 static const compare_function function_of[OP_COUNT] = {
-    [OP_EQUAL] = COMPARE_equal,
-    [OP_LESS] = COMPARE_less,
-    [OP_LESS_OR_EQUAL] = COMPARE_less_or_equal,
-    [OP_GREATER] = COMPARE_greater,
-    [OP_GREATER_OR_EQUAL] = COMPARE_greater_or_equal,
-    [OP_AND] = COMPARE_and,
-    [OP_OR] = COMPARE_or,
-    [OP_XOR] = COMPARE_xor,
+#define COMPARISON(name, expression) [OP_OF_##name] = COMPARE_##name,
+#define LOGIC(name, expression)      COMPARISON(name, expression)
+#include "backend/binary_math.def"
 };
 
 static status run_compare(const cuda_node *n, const cuda_call *c, error *err)

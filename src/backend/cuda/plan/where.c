@@ -3,6 +3,7 @@
 #include "backend/cuda/load/fuse.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
+#include "graph/op_by_name.h"
 
 typedef struct choice_state {
     axes over;
@@ -30,16 +31,11 @@ static status run_where(const cuda_node *n, const cuda_call *c, error *err)
 
 choice_function cuda_choice_of(graph_op op)
 {
-    switch (op) {
-    case OP_MAX_BWD:
-        return CHOICE_max_bwd;
-    case OP_MIN_BWD:
-        return CHOICE_min_bwd;
-    case OP_PRELU_BWD:
-        return CHOICE_prelu_bwd;
-    default:
-        return CHOICE_sigmoid_cross_entropy_bwd;
-    }
+    static const choice_function choices[OP_COUNT] = {
+#define CHOICE(name, expression) [OP_OF_##name] = CHOICE_##name,
+#include "backend/binary_math.def"
+    };
+    return choices[op];
 }
 
 status cuda_plan_where(backend_program *p, cuda_node *n, error *err)

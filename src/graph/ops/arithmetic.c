@@ -1,4 +1,5 @@
-/* Add, Sub, Mul and Div, with broadcasting, and Neg, whose gradient keeps nothing. */
+/* Add, Sub, Mul and Div, with broadcasting, and Neg, whose gradient keeps nothing; and what is made of
+ * the bits of whole numbers, through which no gradient flows. */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"
 
@@ -57,8 +58,21 @@ static status grad_neg(graph *g, int32_t node, const graph_val *dout, const bool
     return emit_1(g, OP_NEG, dout[0], NULL, &ret_din[0], err);
 }
 
+static status infer_bits(const graph *g, const graph_node *n, graph_shape *ret_shape,
+                         dtype *ret_dtype, error *err)
+{
+    TRY(rule_binary(g, n, ret_shape, ret_dtype, err));
+    if (ret_dtype[0] != DT_I64 && ret_dtype[0] != DT_I32 && ret_dtype[0] != DT_U8)
+        return rule_fail(n, err, "its inputs are %s, must be int64, int32 or uint8",
+                         dtype_name(ret_dtype[0]));
+    return OK;
+}
+
 GRAPH_OP(ADD, add, "Add", .infer = rule_binary, .grad = grad_sum);
 GRAPH_OP(SUB, sub, "Sub", .infer = rule_binary, .grad = grad_sum);
 GRAPH_OP(MUL, mul, "Mul", .infer = rule_binary, .grad = grad_mul);
 GRAPH_OP(DIV, div, "Div", .infer = rule_binary, .grad = grad_div);
 GRAPH_OP(NEG, neg, "Neg", .infer = rule_unary, .grad = grad_neg);
+GRAPH_OP(BITWISE_AND, bitwise_and, "BitwiseAnd", .infer = infer_bits);
+GRAPH_OP(BITWISE_OR, bitwise_or, "BitwiseOr", .infer = infer_bits);
+GRAPH_OP(BITWISE_XOR, bitwise_xor, "BitwiseXor", .infer = infer_bits);

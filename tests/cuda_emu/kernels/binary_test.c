@@ -251,6 +251,12 @@ static __int128 exact(whole_function f, __int128 a, __int128 b)
         return a < b ? b : a;
     case WHOLE_fmod:
         return b == 0 ? 0 : a % b;
+    case WHOLE_bitwise_and:
+        return a & b;
+    case WHOLE_bitwise_or:
+        return a | b;
+    case WHOLE_bitwise_xor:
+        return a ^ b;
     default:
         return b == 0 ? 0 : (a % b + b) % b;
     }

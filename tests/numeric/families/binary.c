@@ -51,6 +51,12 @@ static double arithmetic(graph_op op, double a, double b, dtype t, const void *a
         return pow(a, b);
     case OP_PRELU:
         return a < 0 ? b * a : a;
+    case OP_BITWISE_AND:
+        return (double)((int64_t)a & (int64_t)b);
+    case OP_BITWISE_OR:
+        return (double)((int64_t)a | (int64_t)b);
+    case OP_BITWISE_XOR:
+        return (double)((int64_t)a ^ (int64_t)b);
     case OP_SIGMOID_CROSS_ENTROPY:
         return -b * log(1 / (1 + exp(-a))) - (1 - b) * log(1 - 1 / (1 + exp(-a)));
     default:
@@ -203,6 +209,9 @@ static const op_case binary_rows[] = {
     WHOLES(MIN, .attr = NULL),
     WHOLES(MAX, .attr = NULL),
     WHOLES(MOD, .attr = ATTR(mod_attr, .fmod = false)),
+    WHOLES(BITWISE_AND, .attr = NULL),
+    WHOLES(BITWISE_OR, .attr = NULL),
+    WHOLES(BITWISE_XOR, .attr = NULL),
     FEW(MOD, "sign of the first, ", INTS, INTS, .attr = ATTR(mod_attr, .fmod = true)),
     FEW(POW, "", POSITIVE, X, .attr = NULL),
     CASE(POW, "squares", 2, IN(X(2, 17, 3, 4), NUMBER(2))),

@@ -325,6 +325,26 @@ static void a_running_sum_knows_its_axis(void **state)
     file_destroy(&f);
 }
 
+static void bits_of_data_become_nodes(void **state)
+{
+    (void)state;
+    file *f = file_create(18);
+    file_input(f, "x", FILE_FLOAT, "N,6");
+    file_ints(f, "low", "3");
+    file_int(f, file_node(f, "Cast", "x", "whole"), "to", FILE_INT64);
+    file_node(f, "BitwiseAnd", "whole low", "masked");
+    file_node(f, "BitwiseXor", "whole masked", "mixed");
+    file_node(f, "BitwiseOr", "mixed low", "y");
+    file_output(f, "y");
+    imported p = import_ok(f, ONNX_EVAL);
+    assert_int_equal(count_ops(&p, OP_BITWISE_AND), 1);
+    assert_int_equal(count_ops(&p, OP_BITWISE_XOR), 1);
+    assert_int_equal(count_ops(&p, OP_BITWISE_OR), 1);
+    expect_shape(&p, 0, "[4,6]");
+    imported_fini(&p);
+    file_destroy(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +353,7 @@ int main(void)
         cmocka_unit_test(shapes_fold),
         cmocka_unit_test(reductions_become_nodes),
         cmocka_unit_test(a_running_sum_knows_its_axis),
+        cmocka_unit_test(bits_of_data_become_nodes),
         cmocka_unit_test(dead_nodes_are_dropped),
         cmocka_unit_test(identity_of_a_weight_is_a_weight),
         cmocka_unit_test(modes_are_ours),

@@ -191,8 +191,3 @@ void reports_clear(reports *r)
 {
     r->n = 0;
 }
-
-size_t reports_count(const reports *r)
-{
-    return r->n;
-}

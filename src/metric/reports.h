@@ -66,6 +66,4 @@ void reports_begin(reports *r, int64_t step);
 void reports_renew(reports *r);
 void reports_clear(reports *r);
 
-size_t reports_count(const reports *r);
-
 #endif

@@ -9,7 +9,7 @@
 struct vote {
     int64_t step;
     int32_t n_parts, missing;
-    double max_norm, norm;
+    double max_norm;
     loss_scale_rule scaling;
     double *sums;
     bool *is_in;
@@ -49,17 +49,14 @@ static bool is_finite(double x)
     return x - x == 0;
 }
 
-static verdict decide(vote *v)
+static verdict decide(const vote *v)
 {
     double sum = 0;
     for (int32_t p = 0; p < v->n_parts; p++)
         sum += v->sums[p];
-    if (!is_finite(sum)) {
-        v->norm = sum;
+    if (!is_finite(sum))
         return (verdict){.scale = 1, .skip = true};
-    }
-    v->norm = det_sqrt(sum);
-    double scale = v->max_norm / (v->norm + 1e-6);
+    double scale = v->max_norm / (det_sqrt(sum) + 1e-6);
     return (verdict){.scale = scale < 1 ? (float)scale : 1};
 }
 
@@ -81,9 +78,4 @@ status vote_add(vote *v, int64_t step, const vote_part *p, bool *ret_complete, v
     *ret_complete = true;
     vote_begin(v, step + 1);
     return OK;
-}
-
-double vote_norm(const vote *v)
-{
-    return v->norm;
 }

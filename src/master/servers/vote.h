@@ -34,7 +34,4 @@ typedef struct vote_part {
 MUST_USE status vote_add(vote *v, int64_t step, const vote_part *p, bool *ret_complete,
                          verdict *ret, error *err);
 
-/* The norm of the last complete vote; not finite if it was to skip. */
-double vote_norm(const vote *v);
-
 #endif

@@ -51,6 +51,16 @@ static void add(reports *r, int64_t step, uint32_t slot, said *s)
     assert_int_equal(reports_add(r, &m, s ? hear : NULL, s, NULL), OK);
 }
 
+/* Those of few steps and slots. */
+static size_t count(const reports *r)
+{
+    size_t n = 0;
+    for (int64_t t = 0; t < 8; t++)
+        for (uint32_t k = 0; k < 8; k++)
+            n += reports_have(r, t, k, k + 1);
+    return n;
+}
+
 static void check(const said *s, const int64_t *steps, size_t n)
 {
     assert_int_equal(s->n, n);
@@ -74,12 +84,12 @@ static void what_is_not_booked_is_said_again(void **state)
 
     s->n = 0;
     assert_int_equal(reports_booked(r, 1, 1, hear, s, NULL), OK);
-    assert_int_equal(reports_count(r), 1);
+    assert_int_equal(count(r), 1);
     check(s, NULL, 0);
     assert_int_equal(reports_say_all(r, hear, s, NULL), OK);
     check(s, (int64_t[]){1}, 1);
     assert_int_equal(reports_booked(r, 2, 2, hear, s, NULL), OK);
-    assert_int_equal(reports_count(r), 0);
+    assert_int_equal(count(r), 0);
     reports_destroy(&r);
     reports_destroy(&r);
     free(s);
@@ -142,7 +152,7 @@ static void what_is_booked_may_be_kept(void **state)
         add(r, t, 0, NULL);
     for (int i = 0; i < 2; i++)
         assert_int_equal(reports_booked(r, 3, 1, hear, s, NULL), OK);
-    assert_int_equal(reports_count(r), 3);
+    assert_int_equal(count(r), 3);
     check(s, (int64_t[]){3}, 1);
     reports_destroy(&r);
     free(s);
@@ -158,7 +168,7 @@ static void slots_of_a_node_are_found(void **state)
     add(r, 7, 1, NULL);
     add(r, 7, 2, NULL);
     add(r, 7, 2, NULL); /* takes the place of the first */
-    assert_int_equal(reports_count(r), 4);
+    assert_int_equal(count(r), 4);
     assert_true(reports_have(r, 7, 1, 4));
     assert_true(reports_have(r, 7, 2, 3));
     assert_false(reports_have(r, 7, 0, 2));
@@ -182,13 +192,13 @@ static void a_step_goes_to_another_list(void **state)
     add(from, 5, 1, NULL);
     add(from, 6, 0, NULL);
     reports_move(from, 5, to, 2);
-    assert_int_equal(reports_count(from), 2);
+    assert_int_equal(count(from), 2);
     assert_false(reports_have(from, 5, 0, 1));
     assert_true(reports_have(from, 6, 0, 1));
-    assert_int_equal(reports_count(to), 2);
+    assert_int_equal(count(to), 2);
     assert_true(reports_have(to, 2, 0, 2));
     reports_move(from, 5, to, 2);
-    assert_int_equal(reports_count(to), 2);
+    assert_int_equal(count(to), 2);
     reports_destroy(&from);
     reports_destroy(&to);
 }
@@ -205,7 +215,7 @@ static void all_is_said_to_the_next_master(void **state)
     assert_int_equal(reports_booked(r, 1, 1, hear, s, NULL), OK);
     check(s, (int64_t[]){1}, 1);
     reports_clear(r);
-    assert_int_equal(reports_count(r), 0);
+    assert_int_equal(count(r), 0);
     reports_destroy(&r);
     free(s);
 }

@@ -295,6 +295,7 @@ static void unbuild(master *m)
         LOG_I("STRANGER", "refused=%" PRIu64 " in all", net_refused(m->listener));
     net_close(&m->listener, 2000);
     master_close_books(m);
+    deal_destroy(&m->deal);
     checkpoint_close(&m->restore);
     leases_destroy(&m->leases);
     batch_set_fini(&m->applied);

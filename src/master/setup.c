@@ -72,7 +72,6 @@ static status note_fingerprint(master *m, error *err)
 
 void master_close_books(master *m)
 {
-    deal_destroy(&m->deal);
     ledger_close(&m->ledger);
     results_close(&m->results);
     saver_destroy(&m->saver);
@@ -178,7 +177,10 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
     m->epoch_saved = m->epoch_booked = saved - saved % steps_per_epoch(&m->steps);
     m->saver = open_saver(m, saved);
     m->fetches = fetches_create(m->o->dir);
-    m->deal = deal_create(&m->steps, step, config_bool(c, "distributed.rebalance"));
+    if (m->deal)
+        deal_restart(m->deal, step);
+    else
+        m->deal = deal_create(&m->steps, step, config_bool(c, "distributed.rebalance"));
     if (vote_settings(c))
         open_vote(m, step);
     m->summaries = summaries_create(m->declaration.flat, &m->assign,

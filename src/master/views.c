@@ -111,7 +111,7 @@ void master_count_lane(master *m, const member *from, const wire_head *h, const 
         return;
     view_lane lane = {.trainer = from->trainer, .worker = from->index, .lane = r->lane};
     double seconds = r->seconds * (double)m->steps.batch_size / (double)r->examples;
-    deal_report(m->deal, &lane, seconds, clock_us());
+    deal_report(m->deal, &lane, seconds);
 }
 
 void master_take_delivered(master *m, const member *from, const wire_head *h, const Wire__Delivered *d)

@@ -3,15 +3,16 @@
  * are handed in.
  *
  * Slots are dealt anew when lanes come or go. If asked for they are also dealt as the lanes' and links'
- * measured pace has it (shares.h), when that would make steps quicker by a tenth, at most every five
- * seconds; where steps turn out slower after all, the deal before comes back, and the next waits longer.
+ * measured pace has it (shares.h), at most every five seconds, when that would make steps quicker: twice as
+ * quick where one step was measured, by a tenth after twenty. Where steps turn out slower than they are with
+ * the deal before, that one comes back, and the next waits longer.
  *
  * What counts is when slots are on the servers, not when they are computed: a worker says so for a step
  * as a whole.
  *
- * A worker that is dealt none, because it is too slow or because others had to hedge it, is *tried* now
- * and then: it gets one slot, which its former owner hedges, so that nobody waits for it. If it brings that
- * slot first it is one like others again; else the pause until it is tried the next time is twice as long.
+ * A lane that is dealt none, because it is too slow or because others had to hedge its worker, is *tried* now
+ * and then (trials.h). What it shows is what the deal goes by then; each pause until it is tried the next time
+ * is twice as long.
  *
  * Threads: belongs to the master's thread.
  */
@@ -30,6 +31,9 @@ typedef struct deal deal;
 /* Steps are numbered on from `step`. */
 deal *deal_create(const steps *s, int64_t step, bool rebalances);
 void deal_destroy(deal **d);
+/* Another era begins: steps are numbered on from `step`, and nobody has slots before the next deal. What was
+ * measured of lanes and links stays. */
+void deal_restart(deal *d, int64_t step);
 
 /* Lanes came or went. n_lanes >= 1, those of a worker next to each other. `view`, here and below: the
  * number of the view that will tell of it. */
@@ -45,7 +49,7 @@ int64_t deal_open_step(const deal *d);
 bool deal_awaits(const deal *d, const view_lane *worker);
 
 /* `lane` computed a slot, a whole batch in `seconds`. */
-void deal_report(deal *d, const view_lane *lane, double seconds, int64_t now_us);
+void deal_report(deal *d, const view_lane *lane, double seconds);
 
 /* All that a worker has to do of a step, as of a view, is on the servers. That took it so long from when it
  * had the weights, and pushes were under way for so much of it. It may be said again. */

@@ -70,19 +70,37 @@ static bool is_idle(const hedges *h, const hedge_scene *s, const view_lane *lane
     return true;
 }
 
-/* Hands the slots that are due to `helpers`, in runs. */
+/* The workers that help; the others are barred. */
+static share_worker *workers_of(const hedge_scene *s, const view_lane *helpers, size_t n_helpers)
+{
+    share_worker *ret = xcalloc(s->n_workers, sizeof *ret);
+    for (size_t i = 0; i < s->n_workers; i++) {
+        ret[i] = s->workers[i];
+        ret[i].barred = true;
+        for (size_t j = 0; j < n_helpers; j++)
+            ret[i].barred &= !view_same_worker(&helpers[j], &ret[i].name);
+    }
+    return ret;
+}
+
+/* Deals the slots that are due to the helpers, as quick as these are. */
 static bool hand_out(hedges *h, const hedge_scene *s, const bool *is_due, const view_lane *helpers,
                      size_t n_helpers, int64_t now_us)
 {
-    uint32_t n_slots = s->open->n_slots;
-    size_t n_due = 0, dealt = 0;
+    uint32_t n_slots = s->open->n_slots, n_due = 0, dealt = 0;
     for (uint32_t k = 0; k < n_slots; k++)
         n_due += is_due[k];
-    size_t busy = n_helpers < n_due ? n_helpers : n_due;
-    for (uint32_t k = 0; busy && k < n_slots; k++)
+    if (!n_due || !n_helpers)
+        return false;
+    share_worker *workers = workers_of(s, helpers, n_helpers);
+    view_lane *by = xcalloc(n_due, sizeof *by);
+    shares_deal(workers, s->n_workers, n_due, by);
+    for (uint32_t k = 0; k < n_slots; k++)
         if (is_due[k])
-            h->at[k] = (hedge){true, helpers[dealt++ * busy / n_due], s->view, now_us};
-    return dealt > 0;
+            h->at[k] = (hedge){true, by[dealt++], s->view, now_us};
+    free(by);
+    free(workers);
+    return true;
 }
 
 /* Who is not suspect and has nothing left to do or, where nobody is idle, all who are not suspect. */
@@ -116,12 +134,14 @@ static bool hedge_due(hedges *h, const hedge_scene *s, int64_t wait, int64_t now
     return any;
 }
 
+bool hedges_any_late(const hedge_scene *s, int64_t now_us)
+{
+    return now_us - s->open->since_us > open_step_patience_us(s->open) || any_suspect(s);
+}
+
 bool hedges_look(hedges *h, const hedge_scene *s, int64_t now_us)
 {
-    int64_t wait = open_step_patience_us(s->open);
-    if (now_us - s->open->since_us <= wait && !any_suspect(s))
-        return false;
-    return hedge_due(h, s, wait, now_us);
+    return hedges_any_late(s, now_us) && hedge_due(h, s, open_step_patience_us(s->open), now_us);
 }
 
 bool hedges_any_by(const hedges *h, const view_lane *worker)

@@ -13,7 +13,7 @@
 #define TEQUIO_MASTER_LANES_HEDGE_H
 
 #include "master/lanes/open_step.h"
-#include "master/lanes/view.h"
+#include "master/lanes/shares.h"
 
 typedef struct hedge {
     bool is_set;
@@ -50,9 +50,13 @@ typedef struct hedge_scene {
     const open_step *open;
     const hedge_lane *lanes; /* that may get slots */
     size_t n_lanes;
+    const share_worker *workers; /* whose lanes these are: how long they take */
+    size_t n_workers;
     uint32_t view;           /* the number of the view that will tell of changes */
 } hedge_scene;
 
+/* Slots may be late; else there is nothing to look at. */
+bool hedges_any_late(const hedge_scene *scene, int64_t now_us);
 /* True: somebody was asked to hedge. */
 bool hedges_look(hedges *h, const hedge_scene *scene, int64_t now_us);
 

@@ -5,23 +5,23 @@
 #include <stdlib.h>
 
 /* [n] Seconds of a slot by lane; 1 each where nothing is known, or nobody asks. False: nothing is. */
-static bool slot_seconds(const pace *p, const hedge_lane *lanes, size_t n, int64_t now_us, double *ret)
+static bool slot_seconds(const pace *p, const hedge_lane *lanes, size_t n, double *ret)
 {
     view_lane *names = xcalloc(n, sizeof *names);
     for (size_t i = 0; i < n; i++) {
         names[i] = lanes[i].lane;
         ret[i] = 1;
     }
-    bool known = p && pace_of(p, names, n, now_us, ret);
+    bool known = p && pace_of(p, names, n, ret);
     free(names);
     return known;
 }
 
-model model_make(const pace *p, const hedge_lane *lanes, size_t n_lanes, int64_t now_us)
+model model_make(const pace *p, const hedge_lane *lanes, size_t n_lanes)
 {
     model m = {.workers = xcalloc(n_lanes, sizeof *m.workers),
                .slot_s = xcalloc(n_lanes, sizeof *m.slot_s)};
-    bool known = slot_seconds(p, lanes, n_lanes, now_us, m.slot_s);
+    bool known = slot_seconds(p, lanes, n_lanes, m.slot_s);
     for (size_t i = 0; i < n_lanes; i++) {
         if (i && view_same_worker(&lanes[i].lane, &lanes[i - 1].lane)) {
             m.workers[m.n - 1].n_lanes++;

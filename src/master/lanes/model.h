@@ -15,7 +15,7 @@ typedef struct model {
 } model;
 
 /* pace: NULL, or nothing is known: all are equal. The lanes of a worker are next to each other. */
-model model_make(const pace *p, const hedge_lane *lanes, size_t n_lanes, int64_t now_us);
+model model_make(const pace *p, const hedge_lane *lanes, size_t n_lanes);
 void model_fini(model *m);
 
 #endif

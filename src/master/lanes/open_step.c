@@ -25,13 +25,13 @@ void open_step_begin(open_step *o, int64_t step, bool seen, int64_t now_us)
     memset(o->is_in, 0, (size_t)o->steps.per_step * sizeof *o->is_in);
     o->since_us = now_us;
     o->turn_s = 0;
-    o->is_clean = seen;
+    o->is_clean = o->is_seen = seen;
 }
 
 void open_step_pause(open_step *o, int64_t now_us)
 {
     o->since_us = now_us;
-    o->is_clean = false;
+    o->is_clean = o->is_seen = false;
 }
 
 void open_step_take(open_step *o, uint32_t slot, double turn_s)
@@ -48,8 +48,11 @@ bool open_step_measures(const open_step *o)
 
 void open_step_next(open_step *o, int64_t now_us)
 {
+    double seconds = (double)(now_us - o->since_us) * 1e-6;
     if (open_step_measures(o))
-        recent_add(&o->times_s, (double)(now_us - o->since_us) * 1e-6);
+        recent_add(&o->times_s, seconds);
+    if (o->is_seen)
+        recent_add(&o->all_s, seconds);
     o->n_over++;
     open_step_begin(o, o->step + 1, true, now_us);
 }

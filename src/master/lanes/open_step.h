@@ -28,6 +28,8 @@ typedef struct open_step {
     double turn_s;   /* the longest that those took who brought slots */
     bool is_clean;   /* it was seen to begin, and nobody's slots have changed since */
     recent times_s;  /* of steps that were clean, and not an epoch's smaller last one */
+    bool is_seen;    /* it was seen to begin */
+    recent all_s;    /* of steps that were not clean too */
     int64_t n_over;  /* steps that are over since the first */
 } open_step;
 

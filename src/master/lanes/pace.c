@@ -7,7 +7,6 @@
 typedef struct record {
     view_lane lane;
     recent seconds;
-    int64_t heard_us;
 } record;
 
 typedef struct turns {
@@ -53,7 +52,7 @@ static turns *find_turns(const pace *p, const view_lane *worker)
     return NULL;
 }
 
-void pace_report(pace *p, const view_lane *lane, double seconds, int64_t now_us)
+void pace_report(pace *p, const view_lane *lane, double seconds)
 {
     if (!(seconds > 0) || seconds - seconds != 0)
         return;
@@ -63,10 +62,7 @@ void pace_report(pace *p, const view_lane *lane, double seconds, int64_t now_us)
         r = &p->at[p->n++];
         *r = (record){.lane = *lane};
     }
-    if (now_us - r->heard_us > PACE_FORGET_US)
-        r->seconds.n = 0;
     recent_add(&r->seconds, seconds);
-    r->heard_us = now_us;
 }
 
 static turns *turns_of(pace *p, const view_lane *worker)
@@ -102,12 +98,10 @@ void pace_forget_worker(pace *p, const view_lane *worker)
 }
 
 /* 0: not known. */
-static double pace_of_lane(const pace *p, const view_lane *lane, int64_t now_us)
+static double pace_of_lane(const pace *p, const view_lane *lane)
 {
     const record *r = find(p, lane);
-    if (!r || r->seconds.n < PACE_LEAST || now_us - r->heard_us > PACE_FORGET_US)
-        return 0;
-    return recent_median(&r->seconds);
+    return r ? recent_median(&r->seconds) : 0;
 }
 
 /* Of the lanes of the same worker that are known, or else what is said. */
@@ -124,12 +118,12 @@ static double ordinary_of(const view_lane *lanes, const double *all, size_t n, c
     return ordinary;
 }
 
-bool pace_of(const pace *p, const view_lane *lanes, size_t n, int64_t now_us, double *ret)
+bool pace_of(const pace *p, const view_lane *lanes, size_t n, double *ret)
 {
     double *known = xcalloc(n + 1, sizeof *known), *all = xcalloc(n + 1, sizeof *all);
     size_t n_known = 0;
     for (size_t i = 0; i < n; i++) {
-        all[i] = pace_of_lane(p, &lanes[i], now_us);
+        all[i] = pace_of_lane(p, &lanes[i]);
         if (all[i] > 0)
             known[n_known++] = all[i];
     }
@@ -141,15 +135,15 @@ bool pace_of(const pace *p, const view_lane *lanes, size_t n, int64_t now_us, do
     return n_known > 0;
 }
 
-bool pace_knows_worker(const pace *p, const view_lane *worker)
+size_t pace_turns(const pace *p, const view_lane *worker)
 {
     const turns *t = find_turns(p, worker);
-    return t && t->fixed_s.n >= PACE_LEAST;
+    return t ? t->fixed_s.n : 0;
 }
 
 void pace_of_worker(const pace *p, const view_lane *worker, double *ret_fixed_s, double *ret_push_s)
 {
     const turns *t = find_turns(p, worker);
-    *ret_fixed_s = pace_knows_worker(p, worker) ? recent_median(&t->fixed_s) : 0;
+    *ret_fixed_s = t ? recent_median(&t->fixed_s) : 0;
     *ret_push_s = t ? recent_median(&t->push_s) : 0;
 }

@@ -36,6 +36,14 @@ double recent_median_of(double *values, size_t n)
     return values[(n - 1) / 2];
 }
 
+double recent_most(const recent *r, size_t n)
+{
+    double most = 0;
+    for (size_t i = r->n > n ? r->n - n : 0; i < r->n; i++)
+        most = r->at[i] > most ? r->at[i] : most;
+    return most;
+}
+
 double recent_median(const recent *r)
 {
     double sorted[RECENT_KEPT];

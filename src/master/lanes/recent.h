@@ -19,6 +19,7 @@ typedef struct recent {
 
 void recent_add(recent *r, double x);
 double recent_median(const recent *r); /* the lower one of two; 0 when there is none */
+double recent_most(const recent *r, size_t n); /* of the newest n; 0 when there is none */
 
 /* The lower median of n > 0 values, which it sorts. */
 double recent_median_of(double *values, size_t n);

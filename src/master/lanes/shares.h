@@ -15,8 +15,9 @@
  *
  * The deal gives the next slot to the lane that is ready first with one more, which among turns that grow
  * with each slot no other deal beats. Slots are dealt in contiguous runs, so that sums stay inside a
- * worker as far as possible. Where pushes take time, runs that end at multiples of a power of two, which
- * are fewer nodes, are tried too.
+ * worker as far as possible. Where pushes take time a longer run may be fewer nodes, so a shorter step is
+ * then searched by halving: within a time each worker takes the longest run that it has time for, also
+ * among those only that end at multiples of a power of two.
  */
 #ifndef TEQUIO_MASTER_LANES_SHARES_H
 #define TEQUIO_MASTER_LANES_SHARES_H
@@ -31,10 +32,6 @@ typedef struct share_worker {
     bool barred;          /* gets no slots, as long as there are others */
 } share_worker;
 
-/* ret[k] is the owner of slot k; what is undecided goes to the first. At least one worker, and one lane
- * each. */
-void shares_deal(const share_worker *workers, size_t n, uint32_t n_slots, view_lane *ret);
-
 /* Seconds of a worker's turn with the slots it has in `owners`; 0 without any. */
 double shares_turn(const share_worker *w, const view_lane *owners, uint32_t n_slots);
 /* The nodes that it pushes. */
@@ -42,5 +39,9 @@ uint32_t shares_nodes(const view_lane *owners, uint32_t n_slots, const view_lane
 /* The longest turn. */
 double shares_step(const share_worker *workers, size_t n, const view_lane *owners,
                    uint32_t n_slots);
+
+/* ret[k] is the owner of slot k; what is undecided goes to the first. At least one worker, and one lane
+ * each. */
+void shares_deal(const share_worker *workers, size_t n, uint32_t n_slots, view_lane *ret);
 
 #endif

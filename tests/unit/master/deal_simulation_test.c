@@ -4,8 +4,9 @@
  * deal there is for whoever knows all speeds: every way to divide the slots among the workers, tried.
  *
  * A turn is what it is (master/lanes/shares.h), with noise: pull, compute slot after slot, push node after
- * node. Who is late goes on with its turn and joins the step that is open when it is done. Changes of the
- * deal reach workers in the middle of a step; what is said comes late where a link is slow.
+ * node. Who is late goes on with its turn, needed or not, and joins the step that is open when it is done; what
+ * it has on the servers stays there. Changes of the deal reach workers in the middle of a step; what is said
+ * comes late where a link is slow.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,6 +23,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const double OVER_EQUAL = 1.05, OVER_BEST = 1.15;
 
 enum { WORKERS = 4, LANES = 3, SLOTS = 24, TICK_US = 100000 };
 
@@ -240,7 +243,8 @@ typedef struct hand {
     duty lane_of;       /* what it does of the step it is at */
     int64_t step;
     int64_t begin_us;   /* since then */
-    int64_t end_us;     /* when that is on the servers */
+    int64_t there_us[SLOTS]; /* when a slot is on the servers: it stays there, whatever is added */
+    int64_t end_us;     /* when all is, and it has time for the next step */
     double push_s;
     bool is_told;       /* it has said so, as of the view */
     bool was_measured;
@@ -292,17 +296,33 @@ static void add_duties(world *x, uint32_t w)
         if (!any)
             continue;
         double push_s, s = work_s(x->c, x->step, w, more, &push_s);
-        for (uint32_t k = 0; k < x->c->n_slots; k++)
-            h->lane_of[k] = more[k] >= 0 ? more[k] : h->lane_of[k];
         h->end_us = (h->end_us > x->now_us ? h->end_us : x->now_us) + us(s);
+        for (uint32_t k = 0; k < x->c->n_slots; k++)
+            if (more[k] >= 0) {
+                h->lane_of[k] = more[k];
+                h->there_us[k] = h->end_us;
+            }
         h->push_s += push_s;
         h->is_told = false;
     }
 }
 
+/* What its lanes have computed, whether the step is over or not. */
+static void report(world *x, uint32_t w)
+{
+    hand *h = &x->hands[w];
+    for (uint32_t k = 0; !h->was_measured && k < x->c->n_slots; k++)
+        if (h->lane_of[k] >= 0)
+            deal_report(x->deal, &(view_lane){.worker = w, .lane = (uint32_t)h->lane_of[k]},
+                        machine_at(x->c, w, h->step)->slot_s[h->lane_of[k]] * noise_of(x->c, h->step, w, k));
+    h->was_measured = true;
+}
+
 static void begin_turn(world *x, uint32_t w)
 {
     hand *h = &x->hands[w];
+    if (h->step < x->step)
+        report(x, w);
     bool any = false;
     for (uint32_t k = 0; k < x->c->n_slots; k++) {
         h->lane_of[k] = -1;
@@ -327,12 +347,7 @@ static void say(world *x, uint32_t w)
     x->words[x->n_words++] = (word){
         x->now_us + late_us,
         {{.worker = w}, h->step, x->view, (double)(h->end_us - h->begin_us) * 1e-6, h->push_s}};
-    for (uint32_t k = 0; !h->was_measured && k < x->c->n_slots; k++)
-        if (h->lane_of[k] >= 0)
-            deal_report(x->deal, &(view_lane){.worker = w, .lane = (uint32_t)h->lane_of[k]},
-                        machine_at(x->c, w, h->step)->slot_s[h->lane_of[k]] * noise_of(x->c, h->step, w, k),
-                        x->now_us);
-    h->was_measured = true;
+    report(x, w);
 }
 
 static void new_view(world *x)
@@ -371,7 +386,7 @@ static bool all_on_servers(const world *x)
         bool is_there = false;
         for (uint32_t w = 0; w < x->c->n; w++)
             is_there |= x->hands[w].step == x->step && x->hands[w].lane_of[k] >= 0 &&
-                        x->hands[w].end_us <= x->now_us;
+                        x->hands[w].there_us[k] <= x->now_us;
         if (!is_there)
             return false;
     }
@@ -382,9 +397,13 @@ static bool all_on_servers(const world *x)
 static int64_t next_us(const world *x)
 {
     int64_t at = (x->now_us / TICK_US + 1) * TICK_US;
-    for (uint32_t w = 0; w < x->c->n; w++)
-        if (x->hands[w].end_us > x->now_us && x->hands[w].end_us < at)
-            at = x->hands[w].end_us;
+    for (uint32_t w = 0; w < x->c->n; w++) {
+        const hand *h = &x->hands[w];
+        at = h->end_us > x->now_us && h->end_us < at ? h->end_us : at;
+        for (uint32_t k = 0; k < x->c->n_slots; k++)
+            if (h->lane_of[k] >= 0 && h->there_us[k] > x->now_us && h->there_us[k] < at)
+                at = h->there_us[k];
+    }
     for (size_t i = 0; i < x->n_words; i++)
         at = x->words[i].at_us > x->now_us && x->words[i].at_us < at ? x->words[i].at_us : at;
     return at;
@@ -444,7 +463,7 @@ static void judge(uint64_t number, double *ret_over_equal, double *ret_over_best
     double optimum = fixed_run_s(&c, (const view_lane(*)[SLOTS])best);
     *ret_over_equal = ours / equal;
     *ret_over_best = ours / optimum;
-    if (ours > 1.05 * equal || ours > 1.15 * optimum)
+    if (ours > OVER_EQUAL * equal || ours > OVER_BEST * optimum)
         print_message("cluster %llu: %u workers, %u slots, noise %.2f, %lld steps: %.3f of equal shares, "
                       "%.3f of the best\n",
                       (unsigned long long)number, c.n, c.n_slots, c.noise, (long long)c.n_steps, ours / equal,
@@ -457,20 +476,17 @@ static uint64_t first, n_clusters = 60;
 static void no_cluster_is_dealt_badly(void **state)
 {
     (void)state;
-    uint64_t beyond = 0;
     double worst_equal = 0, worst_best = 0;
     for (uint64_t i = first; i < first + n_clusters; i++) {
         double over_equal, over_best;
         judge(i, &over_equal, &over_best);
         worst_equal = fmax(worst_equal, over_equal);
         worst_best = fmax(worst_best, over_best);
-        beyond += over_best > 1.15;
     }
-    print_message("worst: %.3f of equal shares, %.3f of the best; %llu of %llu beyond 1.15 of the best\n",
-                  worst_equal, worst_best, (unsigned long long)beyond, (unsigned long long)n_clusters);
-    assert_true(worst_equal <= 1.05);
-    assert_true(worst_best <= 1.5);
-    assert_true(beyond <= n_clusters / 30);
+    print_message("%llu clusters, worst: %.3f of equal shares, %.3f of the best\n",
+                  (unsigned long long)n_clusters, worst_equal, worst_best);
+    assert_true(worst_equal <= OVER_EQUAL);
+    assert_true(worst_best <= OVER_BEST);
 }
 
 /* deal_simulation_test [CLUSTERS [FIRST]] */

@@ -84,7 +84,7 @@ static deal_change pass_steps(scene *s, int n, const int64_t slot_ms[WORKERS],
                 break;
             last_us = at_us;
             s->now_us = begin_us + at_us;
-            deal_report(s->deal, &(view_lane){.worker = next}, (double)slot_ms[next] * 1e-3, s->now_us);
+            deal_report(s->deal, &(view_lane){.worker = next}, (double)slot_ms[next] * 1e-3);
             deliver(s, next, step, (double)at_us * 1e-6);
         }
         deal_change c = look(s);
@@ -232,12 +232,13 @@ static void who_is_always_late_is_tried_now_and_then(void **state)
     int64_t left_us = s.now_us, pause_us = 0;
     for (int i = 0; i < 3; i++) { /* each pause is longer */
         assert_int_equal(pass_until_changed(&s, even, cut_off), DEAL_TRIED);
-        assert_int_equal(slots_of(s.deal, 2), 1);
+        assert_true(works(&s, 2)); /* a slot that another has too */
+        assert_int_equal(slots_of(s.deal, 2), 0);
         assert_true(s.now_us - left_us >= pause_us);
         pause_us = s.now_us - left_us;
         assert_true(pause_us >= TRIALS_FIRST_US);
         assert_int_equal(pass_until_changed(&s, even, cut_off), DEAL_TRIED);
-        assert_int_equal(slots_of(s.deal, 2), 0);
+        assert_false(works(&s, 2));
         left_us = s.now_us;
     }
     assert_int_equal(pass_until_changed(&s, even, no_wire), DEAL_TRIED);
@@ -259,6 +260,82 @@ static void a_new_life_begins_like_others(void **state)
     deal_destroy(&s.deal);
 }
 
+/* What one lane of worker 0 takes for a slot; its other one and worker 1's take 10 ms. */
+static deal_change pass_two_lanes(scene *s, double slow_s)
+{
+    static const hedge_lane three[] = {
+        {.lane = {.worker = 0}}, {.lane = {.worker = 0, .lane = 1}}, {.lane = {.worker = 1}}};
+    if (!deal_owners(s->deal))
+        deal_anew(s->deal, three, 3, ++s->view, s->now_us);
+    for (int i = 0; i < 100000; i++) {
+        double lane_s[3] = {0};
+        int64_t step = deal_open_step(s->deal);
+        for (uint32_t k = 0; k < SLOTS; k++) {
+            const view_lane *owner = &deal_owners(s->deal)[k];
+            double slot_s = !owner->worker && owner->lane ? slow_s : 0.01;
+            lane_s[owner->worker ? 2 : owner->lane] += slot_s;
+            deal_report(s->deal, owner, slot_s);
+        }
+        double turn_s[2] = {lane_s[0] > lane_s[1] ? lane_s[0] : lane_s[1], lane_s[2]};
+        uint32_t first = turn_s[1] < turn_s[0];
+        int64_t begin_us = s->now_us;
+        s->now_us = begin_us + (int64_t)(turn_s[first] * 1e6);
+        deliver(s, first, step, turn_s[first]);
+        s->now_us = begin_us + (int64_t)(turn_s[!first] * 1e6);
+        deliver(s, !first, step, turn_s[!first]);
+        deal_change c = deal_look(s->deal, three, 3, s->view + 1, s->now_us);
+        s->view += c != DEAL_SAME;
+        if (c != DEAL_SAME)
+            return c;
+    }
+    return DEAL_SAME;
+}
+
+static uint32_t slots_of_lane(const deal *d, uint32_t worker, uint32_t lane)
+{
+    uint32_t n = 0;
+    for (int k = 0; k < SLOTS; k++)
+        n += deal_owners(d)[k].worker == worker && deal_owners(d)[k].lane == lane;
+    return n;
+}
+
+/* Its worker has slots on another lane: one of these is what it is tried with. */
+static void a_lane_without_slots_is_tried(void **state)
+{
+    (void)state;
+    scene s = {.deal = deal_create(&six_slots, 0, true)};
+    assert_int_equal(pass_two_lanes(&s, 0.2), DEAL_REBALANCED);
+    assert_int_equal(slots_of_lane(s.deal, 0, 1), 0);
+    for (int i = 0; i < 3; i++) { /* as slow as ever: one step is enough to see it */
+        assert_int_equal(pass_two_lanes(&s, 0.2), DEAL_TRIED);
+        assert_int_equal(slots_of_lane(s.deal, 0, 1), 1);
+        int64_t step = deal_open_step(s.deal);
+        assert_int_equal(pass_two_lanes(&s, 0.2), DEAL_TRIED);
+        assert_int_equal(slots_of_lane(s.deal, 0, 1), 0);
+        assert_true(deal_open_step(s.deal) <= step + 1);
+    }
+    assert_int_equal(pass_two_lanes(&s, 0.01), DEAL_TRIED);
+    assert_int_equal(pass_two_lanes(&s, 0.01), DEAL_TRIED);
+    assert_int_equal(pass_two_lanes(&s, 0.01), DEAL_REBALANCED);
+    assert_int_equal(slots_of_lane(s.deal, 0, 1), 2);
+    deal_destroy(&s.deal);
+}
+
+static void an_era_forgets_no_lane(void **state)
+{
+    (void)state;
+    static const int64_t slow[WORKERS] = {10, 25, 10};
+    scene s = begin(true);
+    assert_int_equal(pass_until_changed(&s, slow, no_wire), DEAL_REBALANCED);
+    assert_int_equal(slots_of(s.deal, 1), 1);
+    deal_restart(s.deal, 7);
+    assert_null(deal_owners(s.deal));
+    assert_int_equal(deal_open_step(s.deal), 7);
+    deal_anew(s.deal, lanes, WORKERS, ++s.view, s.now_us);
+    assert_int_equal(slots_of(s.deal, 1), 1);
+    deal_destroy(&s.deal);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +348,8 @@ int main(void)
         cmocka_unit_test(late_lanes_are_hedged_and_forgiven),
         cmocka_unit_test(who_is_always_late_is_tried_now_and_then),
         cmocka_unit_test(a_new_life_begins_like_others),
+        cmocka_unit_test(a_lane_without_slots_is_tried),
+        cmocka_unit_test(an_era_forgets_no_lane),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "master/lanes/hedge.h"
+#include "master/lanes/model.h"
 
 enum { LANES = 4, SLOTS = 6, MS = 1000 };
 
@@ -17,6 +18,7 @@ typedef struct job {
     int64_t now_us;
     view_lane owners[SLOTS];
     hedge_lane lanes[LANES];
+    const double *slot_s; /* [LANES]; NULL: nothing is known of them */
 } job;
 
 static const steps six_slots = {.examples = 1000000, .batch_size = 1, .per_step = SLOTS};
@@ -58,8 +60,13 @@ static void job_fini(job *j)
 
 static bool look(job *j)
 {
-    hedge_scene s = {j->owners, &j->open, j->lanes, LANES, 7};
-    return hedges_look(&j->hedges, &s, j->now_us);
+    model m = model_make(NULL, j->lanes, LANES);
+    for (size_t i = 0; j->slot_s && i < LANES; i++)
+        m.slot_s[i] = j->slot_s[i];
+    hedge_scene s = {j->owners, &j->open, j->lanes, LANES, m.workers, m.n, 7};
+    bool any = hedges_look(&j->hedges, &s, j->now_us);
+    model_fini(&m);
+    return any;
 }
 
 /* All slots but those of one worker are on the servers, after turns of turn_us. */
@@ -100,6 +107,20 @@ static void late_slots_go_to_idle_lanes(void **state)
     }
     assert_false(hedges_any_by(&j.hedges, &j.lanes[3].lane));
     assert_false(look(&j)); /* once is enough */
+    job_fini(&j);
+}
+
+/* Worker 1 is far quicker than both lanes of worker 0. */
+static void quick_lanes_hedge_more(void **state)
+{
+    (void)state;
+    job j = job_make(10 * MS, 20);
+    j.slot_s = (double[LANES]){1, 1, 0.1, 1};
+    wait_for(&j, 2, 10 * MS, LATE_LEAST_US + 1);
+    assert_true(look(&j));
+    for (uint32_t k = 0; k < SLOTS; k++)
+        assert_true(!hedges_of(&j.hedges, k) || hedges_of(&j.hedges, k)->worker == 1);
+    assert_true(n_hedged(&j) > 0);
     job_fini(&j);
 }
 
@@ -260,6 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(late_slots_go_to_idle_lanes),
+        cmocka_unit_test(quick_lanes_hedge_more),
         cmocka_unit_test(who_waits_is_patient_as_steps_are_long),
         cmocka_unit_test(the_first_step_is_given_time),
         cmocka_unit_test(a_lost_connection_is_late_at_once),

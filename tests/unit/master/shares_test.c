@@ -16,7 +16,7 @@
 
 enum { LANES = 20, SLOTS = 40 };
 
-static const double WITHIN = 1.4;
+static const double WITHIN = 1.02;
 
 static void make_lanes(view_lane *ret)
 {

@@ -122,3 +122,14 @@ float attention_scale(const attention_attr *a, const attention_form *f)
 {
     return a->scale != 0.0f ? a->scale : 1.0f / __builtin_sqrtf((float)f->head);
 }
+
+rotary_form rotary_form_of(const rotary_attr *a, const graph_shape *x)
+{
+    bool by_head = x->rank == 4;
+    rotary_form f = {.by_head = by_head,
+                     .heads = by_head ? x->dim[1] : a->heads,
+                     .length = by_head ? x->dim[2] : x->dim[1]};
+    f.head = by_head ? x->dim[3] : x->dim[2] / a->heads;
+    f.rows = x->dim[0] * f.heads * f.length;
+    return f;
+}

@@ -33,6 +33,15 @@ bool attention_form_of(const attention_attr *a, const graph_shape *q, const grap
 
 enum { ATTENTION_WHY = 200 };
 
+/* What RotaryEmbedding turns: rows of `head` numbers, [batch,heads,length] or [batch,length,heads]. */
+typedef struct rotary_form {
+    int64_t rows, heads, length, head;
+    bool by_head; /* the first of these */
+} rotary_form;
+
+/* Of an x that its shape rule took. */
+rotary_form rotary_form_of(const rotary_attr *a, const graph_shape *x);
+
 /* The factor of the scores: the attribute's, or 1 / sqrt(head). */
 float attention_scale(const attention_attr *a, const attention_form *f);
 

@@ -3,6 +3,7 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 #include <math.h>
 #include <string.h>
@@ -79,12 +80,9 @@ static status run_accuracy(const cpu_node *n, const cpu_call *c, error *err)
 status cpu_plan_accuracy(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
-    const graph_shape *scores = &node_in(n, 0)->shape;
+    axis_split at = axis_split_of(&node_in(n, 0)->shape, 1);
     accuracy_state *s = arena_alloc(p->arena, sizeof *s);
-    *s = (accuracy_state){.rows = scores->dim[0], .classes = scores->dim[1], .inner = 1};
-    for (int32_t i = 2; i < scores->rank; i++)
-        s->inner *= scores->dim[i];
-    s->rows *= s->inner;
+    *s = (accuracy_state){.rows = at.outer * at.inner, .classes = at.n, .inner = at.inner};
     s->grain = ACCURACY_GRAIN / (s->classes + 1) + 1;
     s->attr = n->node->attr;
     n->state = s;

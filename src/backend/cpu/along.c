@@ -12,7 +12,7 @@
 enum { ALONG_GRAIN = 8192 }; /* elements */
 
 typedef struct along_state {
-    int64_t outer, axis, inner;
+    axis_split at;
     int64_t (*pick)(const void *x, int64_t n, int64_t step, bool smallest, bool last);
     void (*sum)(void *y, const void *x, int64_t n, int64_t step, bool exclusive);
     size_t element;
@@ -65,7 +65,7 @@ CUMULATE(i32, int32_t, uint64_t)
 /* Where line i of the tensor begins. */
 static int64_t line_at(const along_state *s, int64_t i)
 {
-    return i / s->inner * s->axis * s->inner + i % s->inner;
+    return i / s->at.inner * s->at.n * s->at.inner + i % s->at.inner;
 }
 
 static void arg_lines(int64_t begin, int64_t end, void *arg)
@@ -74,7 +74,7 @@ static void arg_lines(int64_t begin, int64_t end, void *arg)
     const along_state *s = t->s;
     for (int64_t i = begin; i < end; i++) {
         const char *x = t->x + (size_t)line_at(s, i) * s->element;
-        ((int64_t *)(void *)t->y)[i] = s->pick(x, s->axis, s->inner, s->smallest, s->last);
+        ((int64_t *)(void *)t->y)[i] = s->pick(x, s->at.n, s->at.inner, s->smallest, s->last);
     }
 }
 
@@ -85,9 +85,9 @@ static void hardmax_lines(int64_t begin, int64_t end, void *arg)
     for (int64_t i = begin; i < end; i++) {
         int64_t at = line_at(s, i);
         int64_t top =
-            pick_f32((const float *)(const void *)t->x + at, s->axis, s->inner, false, false);
-        for (int64_t k = 0; k < s->axis; k++)
-            ((float *)(void *)t->y)[at + k * s->inner] = k == top ? 1.0f : 0.0f;
+            pick_f32((const float *)(const void *)t->x + at, s->at.n, s->at.inner, false, false);
+        for (int64_t k = 0; k < s->at.n; k++)
+            ((float *)(void *)t->y)[at + k * s->at.inner] = k == top ? 1.0f : 0.0f;
     }
 }
 
@@ -95,10 +95,10 @@ static void sum_lines(int64_t begin, int64_t end, void *arg)
 {
     const along_task *t = arg;
     const along_state *s = t->s;
-    int64_t back = s->reverse ? (s->axis - 1) * s->inner : 0;
+    int64_t back = s->reverse ? (s->at.n - 1) * s->at.inner : 0;
     for (int64_t i = begin; i < end; i++) {
         size_t at = (size_t)(line_at(s, i) + back) * s->element;
-        s->sum(t->y + at, t->x + at, s->axis, s->reverse ? -s->inner : s->inner, s->exclusive);
+        s->sum(t->y + at, t->x + at, s->at.n, s->reverse ? -s->at.inner : s->at.inner, s->exclusive);
     }
 }
 
@@ -107,7 +107,7 @@ static status run_lines(const cpu_node *n, const cpu_call *c, error *err)
     (void)err;
     const along_state *s = n->state;
     along_task t = {.s = s, .y = c->out[0], .x = c->in[0]};
-    team_for(s->outer * s->inner, ALONG_GRAIN / (s->axis + 1) + 1,
+    team_for(s->at.outer * s->at.inner, ALONG_GRAIN / (s->at.n + 1) + 1,
              s->sum    ? sum_lines
              : s->pick ? arg_lines
                        : hardmax_lines,
@@ -146,10 +146,7 @@ status cpu_plan_along(backend_program *p, cpu_node *n, error *err)
         s->smallest = n->node->op == OP_ARG_MIN;
         choose_type(s, x->dtype, false);
     }
-    axis_split at = axis_split_of(&x->shape, axis);
-    s->outer = at.outer;
-    s->axis = at.n;
-    s->inner = at.inner;
+    s->at = axis_split_of(&x->shape, axis);
     n->body = run_lines;
     n->state = s;
     return OK;

@@ -10,6 +10,7 @@
 #include "backend/cpu/team.h"
 #include "backend/math.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -40,9 +41,8 @@ static status plan_any(backend_program *p, cpu_node *n, const graph_value *score
         return FAIL(err, E_UNSUPPORTED, "scores in %s, known is float32",
                     dtype_name(scores->dtype));
     loss_state *s = arena_alloc(p->arena, sizeof *s);
-    *s = (loss_state){.n = scores->shape.dim[0], .classes = scores->shape.dim[1], .inner = 1};
-    for (int i = 2; i < scores->shape.rank; i++)
-        s->inner *= scores->shape.dim[i];
+    axis_split at = axis_split_of(&scores->shape, 1);
+    *s = (loss_state){.n = at.outer, .classes = at.n, .inner = at.inner};
     s->narrow = labels->dtype == DT_I32;
     s->attr = n->node->attr;
     n->state = s;

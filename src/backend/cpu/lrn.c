@@ -4,6 +4,7 @@
 #include "backend/math.h"
 #include "common/base/alloc.h"
 #include "common/base/simd.h"
+#include "graph/axis_split.h"
 
 #include <string.h>
 
@@ -141,12 +142,10 @@ status cpu_plan_lrn(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
     const lrn_attr *a = n->node->attr;
-    const graph_shape *x = &node_in(n, 0)->shape;
+    axis_split at = axis_split_of(&node_in(n, 0)->shape, 1);
     lrn_state *s = arena_alloc(p->arena, sizeof *s);
-    s->channels = x->dim[1];
-    s->spatial = 1;
-    for (int32_t i = 2; i < x->rank; i++)
-        s->spatial *= x->dim[i];
+    s->channels = at.n;
+    s->spatial = at.inner;
     s->pieces = (s->spatial + LRN_PIECE - 1) / LRN_PIECE;
     s->before = (a->size - 1) / 2;
     s->behind = a->size - 1 - s->before;

@@ -3,6 +3,7 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -64,11 +65,10 @@ status cpu_plan_reverse_sequence(backend_program *p, cpu_node *n, error *err)
     const graph_value *x = node_in(n, 0);
     sequence_state *s = arena_alloc(p->arena, sizeof *s);
     s->batch_first = ((const sequence_attr *)n->node->attr)->batch_first;
-    s->steps = x->shape.dim[s->batch_first ? 1 : 0];
-    s->examples = x->shape.dim[s->batch_first ? 0 : 1];
-    s->run = dtype_bytes(x->dtype);
-    for (int i = 2; i < x->shape.rank; i++)
-        s->run *= (size_t)x->shape.dim[i];
+    axis_split at = axis_split_of(&x->shape, 1);
+    s->steps = s->batch_first ? at.n : at.outer;
+    s->examples = s->batch_first ? at.outer : at.n;
+    s->run = (size_t)at.inner * dtype_bytes(x->dtype);
     s->length = node_in(n, 1)->dtype;
     n->body = run_sequence;
     n->state = s;

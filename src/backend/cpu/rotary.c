@@ -3,14 +3,14 @@
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
 #include "common/base/simd.h"
+#include "graph/attention.h"
 
 #include <string.h>
 
 enum { ROTARY_GRAIN = 16384 }; /* elements */
 
 typedef struct rotary_state {
-    int64_t rows, heads, length, head; /* rows of `head` numbers in memory order */
-    bool by_head;                      /* rows are [B,H,S], otherwise [B,S,H] */
+    rotary_form form;
     const rotary_attr *attr;
 } rotary_state;
 
@@ -40,20 +40,21 @@ static void turn_rows(int64_t begin, int64_t end, void *arg)
 {
     const rotary_task *t = arg;
     const rotary_state *s = t->s;
+    const rotary_form *f = &s->form;
     int64_t half = s->attr->width / 2;
     float sign = s->attr->inverse ? -1.0f : 1.0f;
     for (int64_t r = begin; r < end; r++) {
-        float *y = t->y + r * s->head;
-        const float *x = t->x + r * s->head;
+        float *y = t->y + r * f->head;
+        const float *x = t->x + r * f->head;
         int64_t position =
-            s->by_head ? r / (s->heads * s->length) * s->length + r % s->length : r / s->heads;
+            f->by_head ? r / (f->heads * f->length) * f->length + r % f->length : r / f->heads;
         const float *c = t->cosine + position * half, *sine = t->sine + position * half;
         if (s->attr->interleaved)
             turn_neighbours(y, y + 1, x, x + 1, c, sine, sign, half);
         else
             turn_halves(y, y + half, x, x + half, c, sine, sign, half);
         if (y != x)
-            memcpy(y + 2 * half, x + 2 * half, (size_t)(s->head - 2 * half) * sizeof *y);
+            memcpy(y + 2 * half, x + 2 * half, (size_t)(f->head - 2 * half) * sizeof *y);
     }
 }
 
@@ -62,21 +63,16 @@ static status run_rotary(const cpu_node *n, const cpu_call *c, error *err)
     (void)err;
     const rotary_state *s = n->state;
     rotary_task t = {.s = s, .y = c->out[0], .x = c->in[0], .cosine = c->in[1], .sine = c->in[2]};
-    team_for(s->rows, ROTARY_GRAIN / s->head + 1, turn_rows, &t);
+    team_for(s->form.rows, ROTARY_GRAIN / s->form.head + 1, turn_rows, &t);
     return OK;
 }
 
 status cpu_plan_rotary(backend_program *p, cpu_node *n, error *err)
 {
     (void)err;
-    const graph_shape *x = &node_in(n, 0)->shape;
     rotary_state *s = arena_alloc(p->arena, sizeof *s);
     s->attr = n->node->attr;
-    s->by_head = x->rank == 4;
-    s->heads = s->by_head ? x->dim[1] : s->attr->heads;
-    s->length = s->by_head ? x->dim[2] : x->dim[1];
-    s->head = s->by_head ? x->dim[3] : x->dim[2] / s->heads;
-    s->rows = x->dim[0] * s->heads * s->length;
+    s->form = rotary_form_of(s->attr, &node_in(n, 0)->shape);
     n->body = run_rotary;
     n->state = s;
     return OK;

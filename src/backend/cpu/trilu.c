@@ -2,6 +2,7 @@
 #include "backend/cpu/program.h"
 #include "backend/cpu/team.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 #include <string.h>
 
@@ -53,11 +54,10 @@ status cpu_plan_trilu(backend_program *p, cpu_node *n, error *err)
     const trilu_attr *a = n->node->attr;
     const graph_value *x = node_in(n, 0);
     trilu_state *s = arena_alloc(p->arena, sizeof *s);
-    s->rows = x->shape.dim[x->shape.rank - 2];
-    s->cols = x->shape.dim[x->shape.rank - 1];
-    s->all = 1;
-    for (int i = 0; i < x->shape.rank - 1; i++)
-        s->all *= x->shape.dim[i];
+    axis_split at = axis_split_of(&x->shape, x->shape.rank - 2);
+    s->rows = at.n;
+    s->cols = at.inner;
+    s->all = at.outer * at.n;
     s->k = a->k < -s->rows ? -s->rows : a->k > s->cols ? s->cols : a->k;
     s->upper = a->upper;
     s->element = dtype_bytes(x->dtype);

@@ -2,6 +2,7 @@
  * RotaryEmbedding: the first `width` numbers of every head and position are pairs, turned by the
  * angles whose cosines and sines come in. Backward turns the other way.
  */
+#include "graph/attention.h"
 #include "graph/ops/rule.h"
 #include "graph/schema.h"
 
@@ -26,8 +27,9 @@ static status split(const graph *g, const graph_node *n, int64_t *ret_head,
     if (x->rank == 3 && (a->heads < 1 || x->dim[2] % a->heads != 0))
         return rule_fail(n, err, "the input %s does not divide into %" PRId64 " heads", SHAPE(x),
                          a->heads);
-    *ret_head = x->rank == 4 ? x->dim[3] : x->dim[2] / a->heads;
-    *ret_positions = (graph_shape){2, {x->dim[0], x->dim[x->rank == 4 ? 2 : 1]}};
+    rotary_form f = rotary_form_of(a, x);
+    *ret_head = f.head;
+    *ret_positions = (graph_shape){2, {x->dim[0], f.length}};
     return OK;
 }
 

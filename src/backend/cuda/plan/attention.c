@@ -326,17 +326,17 @@ status cuda_plan_rotary(backend_program *p, cuda_node *n, error *err)
 {
     (void)err;
     const rotary_attr *a = n->node->attr;
-    const graph_shape *x = &cuda_in(n, 0)->shape;
+    rotary_form f = rotary_form_of(a, &cuda_in(n, 0)->shape);
     launch_rotary *t = arena_alloc(p->arena, sizeof *t);
-    t->by_head = x->rank == 4;
-    t->heads = t->by_head ? x->dim[1] : a->heads;
-    t->length = t->by_head ? x->dim[2] : x->dim[1];
-    t->head = t->by_head ? x->dim[3] : x->dim[2] / a->heads;
-    t->rows = x->dim[0] * t->heads * t->length;
-    t->width = a->width;
-    t->interleaved = a->interleaved;
-    t->inverse = a->inverse;
-    t->type = cuda_launch_type(cuda_in_storage(n, 0).type);
+    *t = (launch_rotary){.rows = f.rows,
+                         .heads = f.heads,
+                         .length = f.length,
+                         .head = f.head,
+                         .by_head = f.by_head,
+                         .width = a->width,
+                         .interleaved = a->interleaved,
+                         .inverse = a->inverse,
+                         .type = cuda_launch_type(cuda_in_storage(n, 0).type)};
     n->body = run_rotary;
     n->state = t;
     n->takes_inplace = true;

@@ -5,6 +5,7 @@
 #include "backend/cuda/plan/pieces.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 enum {
     MOMENTS_BYTES = 16, /* of a piece and channel, forward */
@@ -25,24 +26,18 @@ typedef struct norm_state {
 /* Whether there is one place, too. */
 bool cuda_norm_lies_last(const cuda_node *n)
 {
-    const graph_shape *x = &cuda_in(n, 0)->shape;
-    int64_t places = 1;
-    for (int i = 2; i < x->rank; i++)
-        places *= x->dim[i];
-    return places == 1 || cuda_in_storage(n, 0).channels_last;
+    return axis_split_of(&cuda_in(n, 0)->shape, 1).inner == 1 || cuda_in_storage(n, 0).channels_last;
 }
 
 static norm_state *state_new(backend_program *p, cuda_node *n, size_t piece_bytes)
 {
     const batch_norm_attr *a = n->node->attr;
-    const graph_shape *x = &cuda_in(n, 0)->shape;
+    axis_split at = axis_split_of(&cuda_in(n, 0)->shape, 1);
     norm_state *s = arena_alloc(p->arena, sizeof *s);
     launch_batch_norm_call *c = &s->call;
     *c = (launch_batch_norm_call){
         .type = cuda_launch_type(cuda_in_storage(n, 0).type),
-        .n = x->dim[0], .channels = x->dim[1], .plane = 1, .epsilon = a->epsilon};
-    for (int i = 2; i < x->rank; i++)
-        c->plane *= x->dim[i];
+        .n = at.outer, .channels = at.n, .plane = at.inner, .epsilon = a->epsilon};
     c->channels_last = cuda_norm_lies_last(n);
     c->pieces = c->channels_last ? pieces_of_columns(1, c->n * c->plane, c->channels)
                                  : pieces_of(c->channels, c->n * c->plane);

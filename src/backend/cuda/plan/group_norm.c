@@ -3,6 +3,7 @@
 #include "backend/cuda/plan/pieces.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 enum { PIECE_BYTES = 16, SUMS_BYTES = 8, LINE_BYTES = 16, ALIGN = 256 };
 
@@ -44,18 +45,16 @@ status cuda_plan_group_norm(backend_program *p, cuda_node *n, error *err)
     (void)err;
     bool backward = n->node->op == OP_GROUP_NORMALIZATION_BWD;
     const group_norm_attr *a = n->node->attr;
-    const graph_shape *x = &cuda_in(n, 0)->shape;
+    axis_split at = axis_split_of(&cuda_in(n, 0)->shape, 1);
     norm_state *s = arena_alloc(p->arena, sizeof *s);
     launch_group_norm_call *c = &s->call;
     *c = (launch_group_norm_call){.type = cuda_launch_type(cuda_in_storage(n, 0).type),
-                                  .batch = x->dim[0],
+                                  .batch = at.outer,
                                   .groups = a->groups,
-                                  .per_group = x->dim[1] / a->groups,
-                                  .plane = 1,
+                                  .per_group = at.n / a->groups,
+                                  .plane = at.inner,
                                   .epsilon = a->epsilon};
-    for (int i = 2; i < x->rank; i++)
-        c->plane *= x->dim[i];
-    int64_t channels = x->dim[0] * x->dim[1], sums = backward ? channels : c->batch * c->groups;
+    int64_t channels = at.outer * at.n, sums = backward ? channels : c->batch * c->groups;
     c->pieces = pieces_of(sums, backward ? c->plane : c->per_group * c->plane);
     s->lines = size_round_up(c->pieces > 1 ? (size_t)(c->pieces * sums) * PIECE_BYTES : 0, ALIGN);
     s->sums = s->lines + (size_t)channels * LINE_BYTES;

@@ -7,14 +7,14 @@
 #include "backend/cuda/plan/pieces.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 static launch_loss_call *state_new(backend_program *p, cuda_node *n, const graph_value *scores,
                                    const graph_value *labels)
 {
     launch_loss_call *s = arena_alloc(p->arena, sizeof *s);
-    *s = (launch_loss_call){.n = scores->shape.dim[0], .classes = scores->shape.dim[1], .inner = 1};
-    for (int i = 2; i < scores->shape.rank; i++)
-        s->inner *= scores->shape.dim[i];
+    axis_split at = axis_split_of(&scores->shape, 1);
+    *s = (launch_loss_call){.n = at.outer, .classes = at.n, .inner = at.inner};
     s->type = cuda_launch_type(cuda_in_storage(n, 0).type);
     int64_t pitch = cuda_in_storage(n, 0).pitch;
     s->pitch = pitch ? pitch : s->classes;

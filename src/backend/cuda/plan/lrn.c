@@ -2,6 +2,7 @@
 #include "backend/cuda/kernels/lrn.h"
 #include "backend/cuda/plan/plan.h"
 #include "common/base/alloc.h"
+#include "graph/axis_split.h"
 
 static status run_lrn(const cuda_node *n, const cuda_call *c, error *err)
 {
@@ -21,11 +22,9 @@ status cuda_plan_lrn(backend_program *p, cuda_node *n, error *err)
 {
     (void)err;
     const lrn_attr *a = n->node->attr;
-    const graph_shape *x = &cuda_in(n, 0)->shape;
+    axis_split at = axis_split_of(&cuda_in(n, 0)->shape, 1);
     launch_lrn_call *s = arena_alloc(p->arena, sizeof *s);
-    *s = (launch_lrn_call){.batch = x->dim[0], .channels = x->dim[1], .plane = 1};
-    for (int i = 2; i < x->rank; i++)
-        s->plane *= x->dim[i];
+    *s = (launch_lrn_call){.batch = at.outer, .channels = at.n, .plane = at.inner};
     s->before = (a->size - 1) / 2;
     s->behind = a->size - 1 - s->before;
     s->alpha = a->alpha / (float)a->size;

@@ -16,17 +16,15 @@ status cuda_plan_trilu(backend_program *p, cuda_node *n, error *err)
 {
     (void)err;
     const trilu_attr *a = n->node->attr;
-    const graph_value *x = cuda_in(n, 0);
-    int last = x->shape.rank - 1;
+    const graph_shape *x = &cuda_in(n, 0)->shape;
+    axis_split at = axis_split_of(x, x->rank - 2);
     launch_trilu_call *s = arena_alloc(p->arena, sizeof *s);
-    *s = (launch_trilu_call){.matrices = 1,
-                             .rows = x->shape.dim[last - 1],
-                             .cols = x->shape.dim[last],
+    *s = (launch_trilu_call){.matrices = at.outer,
+                             .rows = at.n,
+                             .cols = at.inner,
                              .k = a->k,
                              .upper = a->upper,
                              .element = dtype_bytes(cuda_out_storage(n, 0).type)};
-    for (int i = 0; i < last - 1; i++)
-        s->matrices *= x->shape.dim[i];
     n->body = run_trilu;
     n->state = s;
     n->takes_inplace = true;
@@ -71,17 +69,16 @@ static status run_reverse(const cuda_node *n, const cuda_call *c, error *err)
 status cuda_plan_reverse_sequence(backend_program *p, cuda_node *n, error *err)
 {
     (void)err;
-    const graph_value *x = cuda_in(n, 0), *lengths = cuda_in(n, 1);
+    axis_split at = axis_split_of(&cuda_in(n, 0)->shape, 1);
     bool batch_first = ((const sequence_attr *)n->node->attr)->batch_first;
     launch_reverse_call *s = arena_alloc(p->arena, sizeof *s);
-    *s = (launch_reverse_call){.steps = x->shape.dim[batch_first ? 1 : 0],
-                               .examples = x->shape.dim[batch_first ? 0 : 1],
-                               .bytes = (int64_t)dtype_bytes(cuda_out_storage(n, 0).type),
-                               .batch_first = batch_first,
-                               .wide = lengths->dtype == DT_I64,
-                               .fault = {.node = n->fault_node}};
-    for (int i = 2; i < x->shape.rank; i++)
-        s->bytes *= x->shape.dim[i];
+    *s = (launch_reverse_call){
+        .steps = batch_first ? at.n : at.outer,
+        .examples = batch_first ? at.outer : at.n,
+        .bytes = at.inner * (int64_t)dtype_bytes(cuda_out_storage(n, 0).type),
+        .batch_first = batch_first,
+        .wide = cuda_in(n, 1)->dtype == DT_I64,
+        .fault = {.node = n->fault_node}};
     cuda_node_checks(n, 1, 0, s->steps);
     n->body = run_reverse;
     n->state = s;

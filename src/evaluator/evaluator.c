@@ -173,14 +173,16 @@ static void rest(void)
     nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
 }
 
-/* A disk that takes no report is waited for, as the master waits for it. */
-static status leave_report(evaluator *e, report *r, error *err)
+typedef status writing(evaluator *e, void *what, error *err);
+
+/* A disk that takes nothing is waited for, as the master waits for it. */
+static status outlast_disk(evaluator *e, writing *writes, void *what, error *err)
 {
     int64_t since = clock_us();
     wait spoken = {0};
     for (;;) {
         error why = ERROR_INIT;
-        status st = report_write(e->dir, r, &e->events, &why);
+        status st = writes(e, what, &why);
         int64_t now = clock_us();
         double waited = (double)(now - since) * 1e-6;
         bool is_late = waited >= e->disk_s;
@@ -193,6 +195,16 @@ static status leave_report(evaluator *e, report *r, error *err)
         for (int i = 0; i < TRY_MS / POLL_MS && !is_stopped(e); i++)
             rest();
     }
+}
+
+static status leave_report(evaluator *e, void *what, error *err)
+{
+    return report_write(e->dir, what, &e->events, err);
+}
+
+static status take_pin(evaluator *e, void *what, error *err)
+{
+    return checkpoint_pin(e->dir, *(const int64_t *)what, err);
 }
 
 static status evaluate_open(evaluator *e, const checkpoint *c, const char *path, error *err)
@@ -215,7 +227,7 @@ static status evaluate_open(evaluator *e, const checkpoint *c, const char *path,
     r.seconds = (double)(clock_us() - begin) * 1e-6;
     if (!checkpoint_is_there(e->dir, r.step))
         return FAIL(err, E_LOST, "step %lld was set aside meanwhile", (long long)r.step);
-    TRYF(leave_report(e, &r, err), err, "report on step %lld", (long long)r.step);
+    TRYF(outlast_disk(e, leave_report, &r, err), err, "report on step %lld", (long long)r.step);
     tell(&r);
     return OK;
 }
@@ -258,7 +270,7 @@ static status evaluate_step(evaluator *e, int64_t step, error *err)
     char *path = checkpoint_path(e->dir, step);
     checkpoint *c = NULL;
     error why = ERROR_INIT;
-    status st = checkpoint_pin(e->dir, step, &why);
+    status st = outlast_disk(e, take_pin, &step, &why);
     if (st == OK)
         st = checkpoint_open(path, true, &c, &why);
     if (st == OK) {
@@ -269,7 +281,7 @@ static status evaluate_step(evaluator *e, int64_t step, error *err)
             error_clear(err);
             st = OK;
         }
-    } else if (!fs_exists(path) || e->stumbled != step) {
+    } else if (st != E_DISK && (!fs_exists(path) || e->stumbled != step)) {
         e->stumbled = step;
         st = OK;
     } else if (st == E_DATA) {

@@ -46,10 +46,20 @@ status master_disk(master *m, status st, const error *why, error *err)
     return OK;
 }
 
+void master_disk_took(master *m)
+{
+    m->disk.again.until_us = 0;
+}
+
 static status flush_books(master *m, error *err)
 {
     error why = ERROR_INIT;
     return master_disk(m, ledger_flush(m->ledger, &why), &why, err);
+}
+
+static bool owes_cut(const master *m)
+{
+    return m->saver && saver_owes(m->saver);
 }
 
 static status try_again(master *m, error *err)
@@ -65,8 +75,10 @@ static status try_again(master *m, error *err)
         TRY(master_commit(m, err));
     if (!m->disk.failed && m->phase >= RUN)
         TRY(master_stop_early(m, err));
-    if (!m->disk.failed && m->disk.owes_last)
-        master_order_last_cut(m); /* it is well once that is committed */
+    if (!m->disk.failed && owes_cut(m)) {
+        saver_try_again(m->saver); /* it is well once that is committed */
+        master_say_cuts(m);
+    }
     return m->disk.failed ? OK : master_try_finish(m, err);
 }
 
@@ -109,7 +121,7 @@ status master_watch_disk(master *m, int64_t now_us, error *err)
     say(m, now_us);
     if (patience_ends(&d->again, now_us)) {
         TRY(try_again(m, err));
-        if (!d->failed && !d->owes_last && !d->owes_start) {
+        if (!d->failed && !owes_cut(m) && !d->owes_start) {
             note_well(m, now_us);
             return OK;
         }

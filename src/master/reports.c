@@ -45,27 +45,26 @@ static void drain_after(master *m, int64_t step)
 
 static status commit_if_well(master *m, error *err);
 
-/* The last one must be: it is ordered again, as long as the job waits for its disk. */
-static status last_cut_failed(master *m, int64_t step, const char *why, error *err)
+/* One that must be is ordered again, as long as the job waits for its disk. */
+static status owe_cut(master *m, uint32_t id, int64_t step, const char *why, error *err)
 {
     error lack = ERROR_INIT;
-    m->disk.owes_last = true;
-    return master_disk(m, FAIL(&lack, E_DISK, "the last checkpoint, step %lld: %s", (long long)step, why),
-                       &lack, err);
+    fetches_drop(m->fetches, id);
+    saver_owe(m->saver, id);
+    return master_disk(m, FAIL(&lack, E_DISK, "checkpoint step %lld: %s", (long long)step, why), &lack, err);
 }
 
 /* The checkpoint before stays, and the next cut tries again. */
-static status cut_failed(master *m, uint32_t id, const char *why, error *err)
+status master_cut_lost(master *m, uint32_t id, const char *why, error *err)
 {
-    int64_t step = saver_fail(m->saver, id);
+    int64_t step = saver_version(m->saver, id);
     if (step < 0)
         return OK;
+    saver_fail(m->saver, id);
     fetches_drop(m->fetches, id);
     saver_discard(m->saver, step);
     LOG_W("CHECKPOINT_FAILED", "step=%lld newest=%lld %s", (long long)step,
           (long long)saver_last(m->saver), why);
-    if (step == m->total)
-        return last_cut_failed(m, step, why, err);
     if (ends_epoch(m, step))
         m->epoch_saved = step;          /* an epoch like others, which nobody can evaluate */
     drain_after(m, step);
@@ -75,9 +74,13 @@ static status cut_failed(master *m, uint32_t id, const char *why, error *err)
 
 status master_cut_over(master *m, uint32_t id, status st, const error *why, error *err)
 {
-    if (fs_is_cause(st) || st == E_DATA)
-        return cut_failed(m, id, why->text, err);
-    return st == OK ? OK : FAIL(err, st, "%s", why->text);
+    if (st == OK)
+        return OK;
+    if (!fs_is_cause(st) && st != E_DATA)
+        return FAIL(err, st, "%s", why->text);
+    int64_t step = saver_version(m->saver, id);
+    return step >= 0 && saver_must(m->saver, step) ? owe_cut(m, id, step, why->text, err)
+                                                   : master_cut_lost(m, id, why->text, err);
 }
 
 /* The books are on the disk up to there: nothing is lost with whoever goes back to it. */
@@ -100,7 +103,7 @@ static status commit_one(master *m, int64_t step, uint32_t id, error *err)
     if (st != OK)
         return master_cut_over(m, id, st, &why, err);
     LOG_I("CHECKPOINT", "step=%lld", (long long)step);
-    m->disk.owes_last &= step != m->total;
+    master_disk_took(m);
     int64_t oldest = step;
     TRY(master_oldest_checkpoint(m, &oldest, err));
     st = ledger_saved(m->ledger, oldest, &why); /* at worst the journal stays longer than it need be */
@@ -135,7 +138,7 @@ status master_commit(master *m, error *err)
 /* A disk that takes nothing is asked now and then, not with every report. */
 static status commit_if_well(master *m, error *err)
 {
-    return master_disk_is_well(m) || m->disk.owes_last ? master_commit(m, err) : OK;
+    return master_disk_is_well(m) || saver_owes(m->saver) ? master_commit(m, err) : OK;
 }
 
 status master_take_written(master *m, const shard_report *r, error *err)

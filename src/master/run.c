@@ -36,6 +36,7 @@ static void say_cut(master *m, int32_t s, cut_order *order)
     cut.dir = order->dir;
     cut.replaces = order->replaces;
     cut.saved = saver_last(m->saver);
+    cut.must = order->must;
     master_send(m->servers[s].socket, NULL, master_head(m, WIRE_CUT, order->version), &cut.base);
 }
 
@@ -50,14 +51,6 @@ void master_order_cuts(master *m)
         return;
     m->limit = limit;
     master_send_workers(m, master_head(m, WIRE_LIMIT, limit), NULL);
-}
-
-void master_order_last_cut(master *m)
-{
-    cut_order order;
-    bool is_due = m->phase == RUN && saver_again(m->saver, &order);
-    for (int32_t s = 0; is_due && s < m->o->n_servers; s++)
-        say_cut(m, s, &order);
 }
 
 void master_order_histograms(master *m)
@@ -225,10 +218,8 @@ status master_take_shard(master *m, int32_t s, const Wire__Shard *piece, error *
 status master_take_cut_late(master *m, const Wire__CutLate *c, error *err)
 {
     /* a server that lost the word of it, or was sent its parts after it, has come to act */
-    error why = ERROR_INIT;
     if (saver_is_planned(m->saver, c->id))
-        return master_cut_over(m, c->id, FAIL(&why, E_IO, "a server is past it already"), &why,
-                               err);
+        return master_cut_lost(m, c->id, "a server is past it already", err);
     cut_order order;
     if (!saver_late(m->saver, c->id, c->newest, &order))
         return OK;
@@ -238,11 +229,8 @@ status master_take_cut_late(master *m, const Wire__CutLate *c, error *err)
     return OK;
 }
 
-void master_say_again(master *m)
+void master_say_cuts(master *m)
 {
-    for (int32_t s = 0; m->phase == SETUP && s < m->o->n_servers; s++)
-        if (m->servers[s].welcomed && !m->servers[s].ready)
-            master_say_setup(m, s);
     for (int32_t s = 0; m->phase == RUN && s < m->assign.n; s++) {
         const holders *h = &m->assign.shards[s];
         cut_order order;
@@ -252,6 +240,14 @@ void master_say_again(master *m)
                 say_cut(m, h->standby, &order);
         }
     }
+}
+
+void master_say_again(master *m)
+{
+    for (int32_t s = 0; m->phase == SETUP && s < m->o->n_servers; s++)
+        if (m->servers[s].welcomed && !m->servers[s].ready)
+            master_say_setup(m, s);
+    master_say_cuts(m);
     void *at = NULL;
     shard_piece piece;
     while (m->phase == RUN && fetches_next_idle(m->fetches, &at, &piece))

@@ -68,7 +68,6 @@ typedef struct disk_wait {
     wait spoken;
     bool failed;                    /* since that try began */
     bool owes_start;                /* this start could not be counted yet */
-    bool owes_last;                 /* the last cut failed: it is ordered once more */
     bool pauses;                    /* too much waits in memory: workers are held */
     char why[ERROR_TEXT];
 } disk_wait;
@@ -216,7 +215,7 @@ void master_tell_hung(master *m, int64_t now_us);
 MUST_USE status master_stop_early(master *m, error *err);
 MUST_USE status master_begin_run(master *m, error *err);
 void master_order_cuts(master *m);
-void master_order_last_cut(master *m);          /* once more; nothing if it is under way */
+void master_say_cuts(master *m);                /* the open ones, again */
 void master_order_histograms(master *m);
 MUST_USE status master_take_norm(master *m, int32_t s, const wire_head *h, const Wire__Norm *n,
                                  error *err);
@@ -255,6 +254,8 @@ MUST_USE status master_settle_reports(master *m, error *err);
 MUST_USE status master_take_written(master *m, const shard_report *r, error *err);
 /* How it went with a cut: what the disk did to one is not what ends a job. */
 MUST_USE status master_cut_over(master *m, uint32_t id, status st, const error *why, error *err);
+/* There will be no checkpoint of that cut. */
+MUST_USE status master_cut_lost(master *m, uint32_t id, const char *why, error *err);
 
 /* Commits what is written, as far as the books are complete. */
 MUST_USE status master_commit(master *m, error *err);
@@ -266,12 +267,13 @@ MUST_USE status master_disk(master *m, status st, const error *why, error *err);
 /* Now and then: what waits is tried again. E_DISK: that took too long. */
 MUST_USE status master_watch_disk(master *m, int64_t now_us, error *err);
 bool master_disk_is_well(const master *m);
+void master_disk_took(master *m);               /* a checkpoint: what else waits is tried at once */
 
 /* waits.c */
 void master_warn_of_waits(master *m, int64_t now_us);
-/* E_LOST names who has been awaited for too long. */
 /* Whatever connection there was to that server, it counts no more. hear.c */
 MUST_USE status master_redial(master *m, int32_t server, error *err);
+/* E_LOST names who has been awaited for too long. */
 MUST_USE status master_check_lost(const master *m, int64_t now_us, error *err);
 
 /* master.c: leaves the results, once nothing is left to wait for. */

@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
+#include "common/base/fs.h"
 #include "common/base/thread.h"
 #include "ps/rest.h"
 
@@ -22,6 +23,7 @@ typedef struct cut {
     int32_t shard;
     int64_t version;
     char *dir;
+    bool must, rests;               /* a disk did not take it: it is written when that is asked for */
     int64_t batches;
     loss_scale scale;
     int32_t missing;                /* parts not frozen yet */
@@ -193,7 +195,7 @@ static cut *take_out(cuts *c, cut *one)
 /* All parts are frozen: it is written, by the one who acts. */
 static void hand_to_writer(cuts *c, cut *one)
 {
-    if (one->missing || !is_ours(c, one->shard))
+    if (one->missing || one->rests || !is_ours(c, one->shard))
         return;
     take_out(c, one);
     pthread_mutex_lock(&c->lock);
@@ -209,6 +211,7 @@ void cuts_hold(cuts *c, const holders *shards)
     for (cut *one = c->open, *next; one; one = next) {
         next = one->next;
         const holders *h = &shards[one->shard];
+        one->rests = false;
         if (h->acting == c->o.server || (h->standby == c->o.server && h->is_backed))
             hand_to_writer(c, one);
         else
@@ -306,6 +309,18 @@ static bool is_known(cuts *c, uint32_t id, int32_t shard)
     return is || is_in(c->open, id, shard);
 }
 
+/* One that rests is written again. */
+static void resume(cuts *c, uint32_t id, int32_t shard)
+{
+    for (cut *one = c->open, *next; one; one = next) {
+        next = one->next;
+        if (one->id != id || one->shard != shard || !one->rests)
+            continue;
+        one->rests = false;
+        hand_to_writer(c, one);
+    }
+}
+
 /* Is some part of the shard past `version`? */
 static bool is_past(const cuts *c, const table *t, int32_t shard, int64_t version)
 {
@@ -342,6 +357,7 @@ static void begin(cuts *c, table *t, const cut_call *call, int32_t shard)
     one->shard = shard;
     one->version = call->version;
     one->dir = xstrdup(call->dir);
+    one->must = call->must;
     one->batches = -1;
     one->parts = xcalloc((size_t)c->o.flat->n_parts, sizeof *one->parts);
     for (int32_t p = 0; p < c->o.flat->n_parts; p++)
@@ -360,9 +376,11 @@ void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late)
     withdraw(c, call->replaces, call->saved);
     let_missed_go(c, t);
     for (int32_t i = 0; i < c->o.n_servers; i++) {
-        if (!is_held(c, i) || is_known(c, call->id, i))
+        if (!is_held(c, i))
             continue;
-        if (!is_past(c, t, i, call->version))
+        if (is_known(c, call->id, i))
+            resume(c, call->id, i);
+        else if (!is_past(c, t, i, call->version))
             begin(c, t, call, i);
         else
             *ret_late |= is_ours(c, i);
@@ -391,7 +409,7 @@ int64_t cuts_next(const cuts *c)
 {
     int64_t next = -1;
     for (const cut *one = c->open; one; one = one->next)
-        next = next < 0 || one->version < next ? one->version : next;
+        next = one->missing && (next < 0 || one->version < next) ? one->version : next;
     return next;
 }
 
@@ -415,6 +433,14 @@ static bool next_again(cuts *c, cut_result *ret)
     return false;
 }
 
+/* Its blocks are kept: nobody else has those of that version. */
+static void rest_until_asked(cuts *c, cut *one)
+{
+    one->result = (cut_result){.status = OK};
+    one->rests = true;
+    append(&c->open, one);
+}
+
 bool cuts_next_result(cuts *c, cut_result *ret)
 {
     pthread_mutex_lock(&c->lock);
@@ -426,6 +452,9 @@ bool cuts_next_result(cuts *c, cut_result *ret)
     bool is_told = ret->status == OK || is_ours(c, ret->shard); /* else who acts now tries */
     if (ret->status == OK)
         c->past[c->n_past++ % PAST] = (past){.result = *ret};
-    cut_free(c, one);
+    if (is_told && one->must && fs_is_cause(ret->status))
+        rest_until_asked(c, one);
+    else
+        cut_free(c, one);
     return is_told || cuts_next_result(c, ret);
 }

@@ -44,10 +44,11 @@ typedef struct cut_call {
     const char *dir;                /* the shards go there */
     uint32_t replaces;              /* withdraw this one if it is not complete; 0: none */
     int64_t saved;                  /* checkpoints exist up to here: standbys let theirs go */
+    bool must;                      /* blocks that a disk did not take are kept, to be written later */
 } cut_call;
 
 /* A cut is announced, of every shard held. One that is known already goes on; if it is written its
- * result comes again. Any that a part went by unfrozen, having come as a copy past it, is let go.
+ * result comes again, and if a disk did not take one that must be, it is written once more. Any that a part went by unfrozen, having come as a copy past it, is let go.
  * *ret_late: some part this server acts for is past that version already, and of its shard nothing
  * is begun. */
 void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late);

@@ -193,7 +193,8 @@ void ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m)
                      .version = h->step,
                      .dir = dir,
                      .replaces = m->replaces,
-                     .saved = m->saved};
+                     .saved = m->saved,
+                     .must = m->must};
     cuts_announce(s->cuts, s->table, &call, &late);
     free(dir);
     if (s->spool)

@@ -28,6 +28,7 @@ struct results {
     int better;                     /* +1: larger is better */
     epoch *epochs;
     size_t n_epochs, cap_epochs, n_judged;
+    int64_t n_lost;                 /* that nobody can evaluate any more */
     int64_t begin;                  /* epochs done when we began */
     standing standing;
     json_t *validation;             /* the newest evaluation */
@@ -111,10 +112,12 @@ static status read_back(results *r, int64_t step, error *err)
             TRY(results_epoch(r, step, &(metric_set){.n = 0}, 0, err));
         if (!is_there)
             break;
-        if (metrics && can_be_judged(r, (n + 1) * per_epoch))
+        if (metrics && can_be_judged(r, (n + 1) * per_epoch)) {
             epoch_add(r, n, (n + 1) * per_epoch, metrics);
-        else
+        } else {
+            r->n_lost += metrics && r->o.evaluates;
             json_decref(metrics);
+        }
     }
     bool stop = false;
     return results_poll(r, &stop, err);
@@ -303,6 +306,14 @@ static status judge(results *r, epoch *e, error *err)
     return OK;
 }
 
+static void pass_over(results *r, const epoch *e)
+{
+    LOG_W("EVALUATION_LOST", "epoch=%lld step=%lld has no checkpoint", (long long)e->number,
+          (long long)e->step);
+    r->n_lost++;
+    r->n_judged++;
+}
+
 status results_poll(results *r, bool *ret_stop, error *err)
 {
     while (results_waiting(r)) {
@@ -312,7 +323,7 @@ status results_poll(results *r, bool *ret_stop, error *err)
         else if (can_be_judged(r, e->step))
             break;
         else
-            r->n_judged++; /* its checkpoint could not be written */
+            pass_over(r, e);
     }
     *ret_stop = r->o.patience > 0 && r->standing.without_improvement >= r->o.patience;
     return OK;
@@ -424,6 +435,7 @@ static json_t *summary_of(const results *r, const results_end *e, const char *di
     json_object_set_new(s, "restarts", json_integer(e->restarts));
     json_object_set_new(s, "batches_applied", json_integer(e->batches_applied));
     json_object_set_new(s, "lost_reports", json_integer(t->lost));
+    json_object_set_new(s, "lost_evaluations", json_integer(r->n_lost));
     json_object_set_new(s, "params_sha256", json_string(digest));
     json_object_set_new(s, "files", files_of(r));
     json_object_set_new(s, "bits", json_string(r->o.unordered ? "unordered" : "exact"));

@@ -14,6 +14,7 @@ enum { CUTS_OPEN = 4, CUTS_AHEAD = 2, FIRST_MARGIN = 4 };
 
 typedef struct open_cut {
     bool used, planned;
+    bool owed, waits;               /* the disk did not take it; and it was not tried since */
     uint32_t id;
     int64_t version, batches;
     loss_scale scale;
@@ -32,7 +33,6 @@ struct saver {
     int64_t last_us;                /* when that was, or when we began */
     bool hurry, hurried;            /* asked for; announced */
     int64_t hurried_version;
-    uint64_t again;                 /* how often the last version's cut has failed */
     int64_t unevaluated;            /* the first epoch end that waits for its evaluation; -1: none */
 };
 
@@ -99,21 +99,19 @@ static int planned_open(const saver *s)
 
 static void order_of(const saver *s, const open_cut *c, cut_order *ret)
 {
-    *ret = (cut_order){.id = c->id, .version = c->version};
+    *ret = (cut_order){.id = c->id, .version = c->version, .must = saver_must(s, c->version)};
     snprintf(ret->dir, sizeof ret->dir, "checkpoints/step-%09lld.tmp.%u", (long long)c->version,
              s->o.lineage);
 }
 
-/* Another one each time a version is cut again: servers know those they have written. */
-static uint32_t id_of(const saver *s, int64_t version)
+static uint32_t id_of(int64_t version)
 {
-    static const uint64_t far = 0x9e3779b1; /* from the ids of other versions */
-    return (uint32_t)(((uint64_t)version + s->again * far) % UINT32_MAX) + 1;
+    return (uint32_t)((uint64_t)version % UINT32_MAX) + 1;
 }
 
 static void cut_begin(saver *s, open_cut *c, int64_t version, bool planned, cut_order *ret)
 {
-    *c = (open_cut){.used = true, .planned = planned, .id = id_of(s, version), .version = version,
+    *c = (open_cut){.used = true, .planned = planned, .id = id_of(version), .version = version,
                     .batches = -1, .margin = FIRST_MARGIN};
     c->shards = xcalloc((size_t)s->o.n_servers, sizeof *c->shards);
     order_of(s, c, ret);
@@ -167,7 +165,7 @@ bool saver_next_order(saver *s, int64_t now_us, int64_t reported, cut_order *ret
         }
         same->planned = true;
     }
-    bool due = s->o.every_s > 0 && (double)(now_us - s->last_us) * 1e-6 >= s->o.every_s;
+    bool due = s->o.every_s > 0 && !saver_owes(s) && (double)(now_us - s->last_us) * 1e-6 >= s->o.every_s;
     if (!due || reported + FIRST_MARGIN >= s->o.total || reported <= s->last)
         return false;
     s->last_us = now_us;
@@ -227,7 +225,7 @@ bool saver_late(saver *s, uint32_t id, int64_t newest, cut_order *ret)
         return true;
     }
     c->version = version;
-    c->id = id_of(s, version);
+    c->id = id_of(version);
     for (int32_t i = 0; i < s->o.n_servers; i++) {
         free(c->shards[i].file);
         c->shards[i] = (manifest_shard){.file = NULL};
@@ -257,7 +255,7 @@ bool saver_open_order(const saver *s, int32_t shard, size_t *at, cut_order *ret)
 {
     while (*at < CUTS_OPEN) {
         const open_cut *c = &s->open[(*at)++];
-        if (!c->used || c->shards[shard].file)
+        if (!c->used || c->waits || c->shards[shard].file)
             continue;
         order_of(s, c, ret);
         return true;
@@ -386,15 +384,45 @@ status saver_commit(saver *s, int64_t best_step, error *err)
     return OK;
 }
 
-int64_t saver_fail(saver *s, uint32_t id)
+int64_t saver_version(const saver *s, uint32_t id)
+{
+    const open_cut *c = find((saver *)(uintptr_t)s, id);
+    return c ? c->version : -1;
+}
+
+bool saver_must(const saver *s, int64_t version)
+{
+    return version == s->o.total ||
+           (s->o.epoch_ends && version % steps_per_epoch(&s->o.steps) == 0);
+}
+
+void saver_owe(saver *s, uint32_t id)
 {
     open_cut *c = find(s, id);
-    if (!c)
-        return -1;
-    int64_t version = c->version;
+    if (c)
+        c->owed = c->waits = true;
+}
+
+void saver_try_again(saver *s)
+{
+    for (int i = 0; i < CUTS_OPEN; i++)
+        s->open[i].waits = false;
+}
+
+bool saver_owes(const saver *s)
+{
+    for (int i = 0; i < CUTS_OPEN; i++)
+        if (s->open[i].used && s->open[i].owed)
+            return true;
+    return false;
+}
+
+void saver_fail(saver *s, uint32_t id)
+{
+    open_cut *c = find(s, id);
     s->last_us = clock_us();
-    cut_close(s, c);
-    return version;
+    if (c)
+        cut_close(s, c);
 }
 
 void saver_discard(const saver *s, int64_t version)
@@ -403,16 +431,6 @@ void saver_discard(const saver *s, int64_t version)
         return;
     checkpoint_discard(s->o.dir, version, s->o.lineage);
     sweeper_go(s->sweeper);
-}
-
-bool saver_again(saver *s, cut_order *ret)
-{
-    open_cut *c = open_at(s, s->o.total) ? NULL : free_cut(s);
-    if (!c)
-        return false;
-    s->again++;
-    cut_begin(s, c, s->o.total, true, ret);
-    return true;
 }
 
 int64_t saver_last(const saver *s)

@@ -37,9 +37,9 @@ typedef struct saver_options {
 } saver_options;
 
 typedef struct cut_order {
-    uint32_t id;                    /* a pure function of the version, and of how often that was cut
-                                     * before: the next master means the same */
+    uint32_t id;                    /* a pure function of the version: the next master means the same */
     int64_t version;
+    bool must;                      /* the last one, or of an epoch that is evaluated: see saver_owe */
     char dir[64];                   /* inside the job dir */
     uint32_t replaces;              /* the cut it takes the place of; 0: none */
 } cut_order;
@@ -70,7 +70,8 @@ bool saver_is_planned(const saver *s, uint32_t id);
 /* Is one open that servers may be at, or past? `applied`: the version that all have. */
 bool saver_is_cutting(const saver *s, int64_t applied);
 
-/* The open cuts of which `shard` is not written: *at counts them from 0; false: no more. */
+/* The open cuts of which `shard` is not written: *at counts them from 0; false: no more. Without those
+ * that wait for the disk. */
 bool saver_open_order(const saver *s, int32_t shard, size_t *at, cut_order *ret);
 
 typedef struct shard_report {
@@ -99,12 +100,20 @@ int64_t saver_written(const saver *s, uint32_t *ret_id);
 /* Commits that one: the checkpoint exists. E_IO or E_DATA: then the cut has failed. */
 MUST_USE status saver_commit(saver *s, int64_t best_step, error *err);
 
-/* There will be no checkpoint of this cut: its version; -1: there is no such cut. */
-int64_t saver_fail(saver *s, uint32_t id);
+/* Of an open cut; -1: there is no such cut. */
+int64_t saver_version(const saver *s, uint32_t id);
+/* Without this version the job's results would be others. */
+bool saver_must(const saver *s, int64_t version);
+/* The disk did not take all of a cut that must be: it stays open, and is no more ordered until
+ * saver_try_again. No unplanned cut is made meanwhile. */
+void saver_owe(saver *s, uint32_t id);
+void saver_try_again(saver *s);
+bool saver_owes(const saver *s);    /* such a cut is not committed yet */
+
+/* There will be no checkpoint of this cut. */
+void saver_fail(saver *s, uint32_t id);
 /* Frees the room of what was written of that version, unless a cut of it is open. */
 void saver_discard(const saver *s, int64_t version);
-/* The last version is cut once more. False: such a cut is open. */
-bool saver_again(saver *s, cut_order *ret);
 
 int64_t saver_last(const saver *s);                 /* newest committed, begin if none */
 int64_t saver_batches(const saver *s);              /* applied at that cut */

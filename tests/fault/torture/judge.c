@@ -162,8 +162,8 @@ static fault_found judge_summary(const plan *p, const json_t *ours, const json_t
                : BATCHES;
 }
 
-/* What the last epoch gave, also on validation data, unless its checkpoint found no room on the disk. */
-static fault_found judge_end(const plan *p, const char *job, const char *reference, buf *ret_why)
+/* What the last epoch gave, also on validation data. */
+static fault_found judge_end(const char *job, const char *reference, buf *ret_why)
 {
     static const char *const keys[] = {"step", "training_loss", "training_accuracy",
                                        "validation_loss", "validation_accuracy"};
@@ -171,8 +171,7 @@ static fault_found judge_end(const plan *p, const char *job, const char *referen
     fault_found found = RIGHT;
     for (size_t i = 0; i < COUNT_OF(keys) && found == RIGHT; i++) {
         json_t *a = json_object_get(ours, keys[i]), *b = json_object_get(theirs, keys[i]);
-        bool may_lack = !a && plan_has(p, DISK);
-        if ((a || b) && !may_lack && !json_equal(a, b)) {
+        if ((a || b) && !json_equal(a, b)) {
             found = METRICS;
             buf_addf(ret_why, "metrics.json has another %s", keys[i]);
         }
@@ -198,7 +197,7 @@ fault_found judge_results(const plan *p, const char *job, const char *reference,
     if (found == RIGHT)
         found = judge_lines(p, job, reference, ret_why);
     if (found == RIGHT && reference)
-        found = judge_end(p, job, reference, ret_why);
+        found = judge_end(job, reference, ret_why);
     if (found == METRICS && says_what_is_lost(ours))
         found = RIGHT;
     json_decref(ours);

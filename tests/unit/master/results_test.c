@@ -77,6 +77,26 @@ static double number_in(const books *b, const char *file, const char *key)
     return x;
 }
 
+static void finish(results *r, int64_t steps_done)
+{
+    error err = ERROR_INIT;
+    ledger_totals totals = {.step = steps_done,
+                            .examples = 64,
+                            .seen = 32,
+                            .wall_s = 4,
+                            .first_loss = 2,
+                            .first_examples = 4};
+    metric_add(&totals.last_epoch, "loss", 3.0, 2.0);
+    results_end end = {.totals = &totals,
+                       .steps_done = steps_done,
+                       .batches_applied = 2 * steps_done,
+                       .lanes = 4,
+                       .workers = 2,
+                       .ps = 3,
+                       .restarts = 1};
+    must(results_finish(r, &end, &err), &err);
+}
+
 static void the_best_is_kept(void **state)
 {
     (void)state;
@@ -242,6 +262,8 @@ static void a_checkpoint_half_removed_is_none(void **state)
     r = results_at(&b, 3 * PER_EPOCH, (judging){"-loss", 0});
     assert_int_equal(results_best_step(r), PER_EPOCH); /* evaluated when it was there */
     assert_false(results_waiting(r)); /* nobody can evaluate the second */
+    finish(r, 3 * PER_EPOCH);
+    assert_true(number_in(&b, "summary.json", "lost_evaluations") == 1);
     results_close(&r);
     books_fini(&b);
 }
@@ -261,26 +283,6 @@ static void a_metric_nobody_measures_is_refused(void **state)
     books_fini(&b);
 }
 
-static void finish(results *r, int64_t steps_done)
-{
-    error err = ERROR_INIT;
-    ledger_totals totals = {.step = steps_done,
-                            .examples = 64,
-                            .seen = 32,
-                            .wall_s = 4,
-                            .first_loss = 2,
-                            .first_examples = 4};
-    metric_add(&totals.last_epoch, "loss", 3.0, 2.0);
-    results_end end = {.totals = &totals,
-                       .steps_done = steps_done,
-                       .batches_applied = 2 * steps_done,
-                       .lanes = 4,
-                       .workers = 2,
-                       .ps = 3,
-                       .restarts = 1};
-    must(results_finish(r, &end, &err), &err);
-}
-
 static void check_number(const json_t *o, const char *key, double expected)
 {
     assert_true(json_number_value(json_object_get(o, key)) == expected);
@@ -292,7 +294,7 @@ static void the_summary_is_what_is_promised(void **state)
     static const char *const keys[] = {
         "steps",         "epochs",   "examples",        "wall_s",  "examples_per_s", "first_loss",
         "training_loss", "diverged", "validation",      "lanes",   "workers",        "ps",
-        "restarts",      "batches_applied", "lost_reports", "params_sha256", "files", "bits",    "tequio_version"};
+        "restarts",      "batches_applied", "lost_reports", "lost_evaluations", "params_sha256", "files", "bits",    "tequio_version"};
     books b = books_make();
     results *r = results_at(&b, 0, (judging){"-loss", 0});
     end_epoch(&b, r, 0);

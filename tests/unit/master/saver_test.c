@@ -412,9 +412,10 @@ static void a_cut_that_failed(void **state)
     assert_true(saver_next_order(s, clock_us(), 0, &second));
     shard_report r = books_shard(&b, &first, 0, SERVERS, 1);
     must(saver_take(s, &r, &step, &err), &err);
-    assert_int_equal(saver_fail(s, first.id + 1000), -1);
-    assert_int_equal(saver_fail(s, first.id), 4);
-    assert_int_equal(saver_fail(s, first.id), -1);
+    assert_int_equal(saver_version(s, first.id + 1000), -1);
+    assert_int_equal(saver_version(s, first.id), 4);
+    saver_fail(s, first.id);
+    assert_int_equal(saver_version(s, first.id), -1);
     r = books_shard(&b, &first, 1, SERVERS, 1);
     must(saver_take(s, &r, &step, &err), &err);
     assert_int_equal(step, -1);
@@ -425,6 +426,47 @@ static void a_cut_that_failed(void **state)
     assert_int_equal(saver_last(s), 8);
     assert_false(books_has(&b, "checkpoints/step-000000004.tmp.7"));
     assert_false(books_has(&b, "checkpoints/step-000000004"));
+    saver_destroy(&s);
+    books_fini(&b);
+}
+
+static bool is_ordered(const saver *s, int32_t shard)
+{
+    size_t at = 0;
+    cut_order order;
+    return saver_open_order(s, shard, &at, &order);
+}
+
+/* It stays open with what is written of it, is ordered when that is tried again, and no clock cuts meanwhile. */
+static void a_cut_that_must_be_waits_for_the_disk(void **state)
+{
+    (void)state;
+    books b = books_make();
+    plan p = {.total = 100, .every_steps = 20, .per_epoch = 30, .epoch_ends = true, .every_s = 1e-6};
+    saver *s = saver_of(&b, &p);
+    cut_order first, second, any;
+    assert_true(saver_next_order(s, clock_us(), 0, &first));
+    assert_true(saver_next_order(s, clock_us(), 0, &second));
+    assert_false(first.must);
+    assert_int_equal(second.version, 30);
+    assert_true(second.must && saver_must(s, 30) && saver_must(s, 100) && !saver_must(s, 20));
+    assert_int_equal(commit(s, &b, &first, 0), 20);
+    int64_t step = -1;
+    error err = ERROR_INIT;
+    shard_report r = books_shard(&b, &second, 0, SERVERS, 1);
+    must(saver_take(s, &r, &step, &err), &err);
+    saver_owe(s, second.id);
+    assert_true(saver_owes(s));
+    assert_false(is_ordered(s, 1));
+    expect_orders(s, 22, (int64_t[]){40}, 1); /* planned ahead as ever, and none by the clock */
+    saver_try_again(s);
+    assert_true(is_ordered(s, 1));
+    assert_true(saver_owes(s));
+    r = books_shard(&b, &second, 1, SERVERS, 1);
+    must(saver_take(s, &r, &step, &err), &err);
+    assert_int_equal(step, 30);
+    assert_false(saver_owes(s));
+    assert_true(saver_next_order(s, clock_us() + 1000000, 31, &any));
     saver_destroy(&s);
     books_fini(&b);
 }
@@ -466,6 +508,7 @@ int main(void)
         cmocka_unit_test(loss_scales_must_agree),
         cmocka_unit_test(a_shard_that_is_not_there_is_named),
         cmocka_unit_test(a_cut_that_failed),
+        cmocka_unit_test(a_cut_that_must_be_waits_for_the_disk),
         cmocka_unit_test(what_a_dead_master_began_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,6 +225,38 @@ static void test_a_shard_that_cannot_be_written(void **state)
     free(dir);
 }
 
+/* Its blocks are kept until somebody asks for it again, when the parts are long past it. */
+static void test_one_that_must_be_is_written_when_there_is_room(void **state)
+{
+    (void)state;
+    char *file = folder_file("no-room"), *dir = xasprintf("%s/below", file);
+    assert_int_equal(fs_write_atomic(file, "x", 1, NULL), OK);
+    village v;
+    bool late;
+    cut_call call = {.id = 1, .version = 1, .dir = dir, .must = true};
+    village_make(&v, shape_small(2), 1, 0, NULL);
+    cuts_announce(v.cuts[0], v.servers.tables[0], &call, &late);
+    servers_push_all(&v.servers, 0);
+    assert_int_equal(wait_result(&v, 0).status, E_IO);
+    servers_push_all(&v.servers, 1);
+    assert_int_equal(cuts_next(v.cuts[0]), -1);
+    cuts_announce(v.cuts[0], v.servers.tables[0], &call, &late);
+    assert_int_equal(wait_result(&v, 0).status, E_IO);
+    assert_int_equal(fs_remove_tree(file, NULL), OK);
+    cut_result r;
+    assert_false(cuts_next_result(v.cuts[0], &r)); /* not by itself */
+    cuts_announce(v.cuts[0], v.servers.tables[0], &call, &late);
+    assert_false(late);
+    r = wait_result(&v, 0);
+    assert_int_equal(r.status, OK);
+    assert_int_equal(r.version, 1);
+    assert_int_equal(r.batches, 2);
+    assert_false(cuts_under_way(v.cuts[0]));
+    village_fini(&v);
+    free(file);
+    free(dir);
+}
+
 /* Destroyed with one cut waiting for a version and another just handed to the writer. */
 static void test_left_in_the_midst(void **state)
 {
@@ -254,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_several_at_once),
         cmocka_unit_test(test_here_and_now),
         cmocka_unit_test(test_a_shard_that_cannot_be_written),
+        cmocka_unit_test(test_one_that_must_be_is_written_when_there_is_room),
         cmocka_unit_test(test_left_in_the_midst),
     };
     return cmocka_run_group_tests(tests, folder_set_up, folder_tear_down);

@@ -5,6 +5,7 @@
 #include "common/base/fs.h"
 #include "common/base/json.h"
 #include "common/store/appender.h"
+#include "common/store/folder_lock.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,10 +81,13 @@ static status list_reports(const jobdir *d, int64_t **ret, size_t *ret_n, error 
 }
 
 typedef struct told {
+    bool may_clean; /* no other evaluator is about to write the report of its line */
     buf kept;       /* the lines that stay */
     size_t bytes;   /* of all there were */
     int64_t newest; /* report; -1: none */
     bool is_undone; /* something was told of a later step */
+    bool has_step;  /* among the lines that stay */
+    int64_t step;   /* looked for */
 } told;
 
 /* A line without its report is of an evaluator that was killed, or of a checkpoint that counts no more, for
@@ -94,7 +98,7 @@ static void keep_lines(const char *lines, const int64_t *steps, size_t n, told *
         t->newest = steps[i] > t->newest ? steps[i] : t->newest;
     for (const char *end; (end = strchr(lines, '\n')); lines = end + 1) {
         json_t *line = NULL;
-        bool stays = false;
+        bool stays = !t->may_clean;
         if (json_parse(lines, (size_t)(end - lines), "a line", E_DATA, &line, NULL) != OK)
             continue;
         int64_t step = json_integer_value(json_object_get(line, "step"));
@@ -103,6 +107,7 @@ static void keep_lines(const char *lines, const int64_t *steps, size_t n, told *
         json_decref(line);
         if (stays)
             buf_add(&t->kept, lines, (size_t)(end - lines) + 1);
+        t->has_step |= stays && step == t->step;
         t->is_undone |= !stays && step > t->newest;
     }
 }
@@ -136,7 +141,8 @@ static status append_line(const jobdir *d, const json_t *line, told *t, error *e
         st = fs_write_atomic(path, t->kept.data ? t->kept.data : "", t->kept.size, err);
     if (st == OK)
         st = appender_open(&file, path, false, err);
-    appender_add(&file, text, n + 1);
+    if (!t->has_step)
+        appender_add(&file, text, n + 1);
     if (st == OK)
         st = appender_flush(&file, err);
     if (st == OK)
@@ -181,17 +187,24 @@ status report_write(const jobdir *d, report *r, events **log, error *err)
 {
     char *dir = jobdir_file(d, "eval"), *path = report_path(d, r->step);
     json_t *o = to_json(r);
-    told t = {.kept = BUF_INIT, .newest = -1};
+    int lock = -1;
+    told t = {.kept = BUF_INIT, .newest = -1, .step = r->step};
+    bool was_told;
     status st;
     TRY_OUT(st, jobdir_check_there(d, err));
     TRY_OUT(st, fs_mkdir(dir, 1, err));
+    t.may_clean = folder_lock(dir, &lock);
+    was_told = report_exists(d, r->step); /* another evaluator was faster */
+    if (was_told && (!r->final || report_is_final(d, r->step)))
+        goto out;
     TRY_OUT(st, append_line(d, o, &t, err));
     if (t.is_undone)
         TRY_OUT(st, rewind_events(d, t.newest, log, err));
-    r->in_events &= !t.is_undone;
+    r->in_events = (r->in_events && !t.is_undone) || was_told;
     TRY_OUT(st, write_events(d, r, log, err));
     TRY_OUT(st, json_write_file(path, o, err));
 out:
+    folder_unlock(lock);
     buf_fini(&t.kept);
     json_decref(o);
     free(path);

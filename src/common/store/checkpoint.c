@@ -10,6 +10,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/store/checkpoint_internal.h"
+#include "common/store/folder_lock.h"
 #include "common/store/manifest.h"
 
 #include <errno.h>
@@ -359,7 +360,7 @@ status checkpoint_prune(const jobdir *d, const checkpoint_pruning *p, error *err
     int lock = -1;
     bool may = checkpoint_lock_pins(d, &lock); /* else the next prune does it */
     status st = may ? prune_locked(d, p, err) : OK;
-    checkpoint_unlock_pins(lock);
+    folder_unlock(lock);
     if (st == OK && may)
         st = remove_left_overs(d, p, err);
     if (st != OK)

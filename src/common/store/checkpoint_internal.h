@@ -21,7 +21,6 @@ MUST_USE status checkpoint_refresh_index(const jobdir *d, error *err);
 
 /* False: a frozen process has it. */
 bool checkpoint_lock_pins(const jobdir *d, int *ret_fd);
-void checkpoint_unlock_pins(int fd);
 /* Steps with a live pin; free the array. Removes the pins of processes that are gone. */
 MUST_USE status checkpoint_list_pinned(const jobdir *d, int64_t **ret, size_t *ret_n, error *err);
 

@@ -7,6 +7,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/store/checkpoint_internal.h"
+#include "common/store/folder_lock.h"
 #include "common/store/lockfile.h"
 
 #include <errno.h>
@@ -14,37 +15,20 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { PIN_TRIES = 40, PIN_PAUSE_MS = 5, PIN_TEXT_MAX = 4096 };
+enum { PIN_TEXT_MAX = 4096 };
 static const int64_t FOREIGN_PIN_US = INT64_C(3600000000);
 
-/* Held while pins or what they protect change; -1 where folders cannot be locked. The folder is
- * made first, so that the first of all pins is no exception. Nobody holds it for long, unless he is
- * frozen, and nobody waits long: false then. */
+/* Held while pins or what they protect change. The folder is made first, so that the first of all pins is
+ * no exception. Nobody holds it for long, unless he is frozen, and nobody waits long: false then. */
 bool checkpoint_lock_pins(const jobdir *d, int *ret_fd)
 {
     char *path = jobdir_file(d, "pins");
-    int fd = -1;
-    if (fs_mkdir(path, 1, NULL) == OK)
-        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is = folder_lock(path, ret_fd);
     free(path);
-    *ret_fd = fd;
-    for (int i = 0; fd >= 0 && i < PIN_TRIES; i++) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR))
-            return true;
-        nanosleep(&(struct timespec){.tv_nsec = PIN_PAUSE_MS * 1000000L}, NULL);
-    }
-    return fd < 0;
-}
-
-void checkpoint_unlock_pins(int fd)
-{
-    if (fd >= 0)
-        close(fd);
+    return is;
 }
 
 static void host_name(char ret[256])
@@ -122,7 +106,7 @@ status checkpoint_pin(const jobdir *d, int64_t step, error *err)
     else
         st = FAIL(err, E_DATA, "'%s' has no checkpoint of step %lld (pruned meanwhile?)",
                   jobdir_path(d), (long long)step);
-    checkpoint_unlock_pins(lock);
+    folder_unlock(lock);
     free(path);
     return st;
 }

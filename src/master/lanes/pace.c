@@ -12,6 +12,7 @@ typedef struct record {
 typedef struct turns {
     view_lane worker;
     recent fixed_s, push_s;
+    size_t n; /* turns measured */
 } turns;
 
 struct pace {
@@ -79,7 +80,9 @@ static turns *turns_of(pace *p, const view_lane *worker)
 /* What is less than nothing is nothing; a NaN too. */
 void pace_turn(pace *p, const view_lane *worker, double fixed_s)
 {
-    recent_add(&turns_of(p, worker)->fixed_s, fixed_s > 0 && fixed_s - fixed_s == 0 ? fixed_s : 0);
+    turns *t = turns_of(p, worker);
+    recent_add(&t->fixed_s, fixed_s > 0 && fixed_s - fixed_s == 0 ? fixed_s : 0);
+    t->n++;
 }
 
 void pace_push(pace *p, const view_lane *worker, double push_s)
@@ -94,7 +97,7 @@ void pace_forget_worker(pace *p, const view_lane *worker)
             p->at[i].seconds.n = 0;
     turns *t = find_turns(p, worker);
     if (t)
-        t->fixed_s.n = t->push_s.n = 0;
+        t->fixed_s.n = t->push_s.n = t->n = 0;
 }
 
 /* 0: not known. */
@@ -138,7 +141,7 @@ bool pace_of(const pace *p, const view_lane *lanes, size_t n, double *ret)
 size_t pace_turns(const pace *p, const view_lane *worker)
 {
     const turns *t = find_turns(p, worker);
-    return t ? t->fixed_s.n : 0;
+    return t ? t->n : 0;
 }
 
 void pace_of_worker(const pace *p, const view_lane *worker, double *ret_fixed_s, double *ret_push_s)

@@ -31,7 +31,7 @@ void pace_forget_worker(pace *p, const view_lane *worker);
 bool pace_of(const pace *p, const view_lane *lanes, size_t n, double *ret);
 /* The same of the lane's worker; 0 each when nothing is known. */
 void pace_of_worker(const pace *p, const view_lane *worker, double *ret_fixed_s, double *ret_push_s);
-/* The steps in which it was measured, of the last RECENT_KEPT. */
+/* The steps in which it was measured. */
 size_t pace_turns(const pace *p, const view_lane *worker);
 
 #endif

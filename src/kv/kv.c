@@ -25,7 +25,7 @@ static status say_hello(kv *k, int32_t s, error *err)
     span payload = span_for_call(k->hello->data, k->hello->size);
     wire_head h = k->identity;
     h.type = WIRE_HELLO;
-    h.tag = hello_tag(k->first_server + s);
+    h.tag = wire_hello_server_tag(k->first_server + s);
     h.bytes = payload.bytes;
     return kv_send(k, s, &h, &payload, err);
 }
@@ -137,7 +137,7 @@ static status pull_send(kv *k, int32_t part, uint8_t flags, error *err)
     h.flags = flags;
     h.part = part;
     h.step = k->pulls[part].version;
-    h.tag = (uint64_t)k->pulls[part].floor;
+    h.tag = wire_pull_floor_tag(k->pulls[part].floor);
     return kv_send(k, k->placement[part], &h, NULL, err);
 }
 
@@ -193,11 +193,11 @@ static void take_part(kv *k, const wire_head *h, const net_message *m)
 {
     pull *asked = &k->pulls[h->part];
     int64_t version = asked->version;
-    bool is_it = asked->newest ? (uint64_t)version == h->tag : version == h->step;
+    bool is_it = version == (asked->newest ? wire_part_batch(h) : h->step);
     if (!is_it || version < 0 || (int64_t)span_n(m->payload) != flat_part_elements(k->flat, h->part))
         return;
     loss_scale scale = {.exponent = 0};
-    if (!asked->newest && !loss_scale_unpack(h->tag, &scale))
+    if (!asked->newest && !wire_part_scale(h, &scale))
         return;
     if (!asked->newest)
         pushes_outdate(k, h->part, version);
@@ -211,7 +211,7 @@ static void take_part(kv *k, const wire_head *h, const net_message *m)
 static void take_gone(kv *k, const wire_head *h)
 {
     pull *asked = &k->pulls[h->part];
-    if (asked->version < 0 || asked->newest || (uint64_t)asked->version != h->tag)
+    if (asked->version < 0 || asked->newest || asked->version != wire_gone_asked(h))
         return;
     pushes_outdate(k, h->part, h->step);
     asked->version = -1;

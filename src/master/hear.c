@@ -148,7 +148,7 @@ static void note_life(master *m, member *from, const wire_head *h)
     if (h->type != WIRE_HEARTBEAT)
         return;
     note_version(m, from, h);
-    from->computing = (int64_t)h->tag - 1;
+    from->computing = wire_heartbeat_computing(h);
     from->computing_era = h->era;
 }
 
@@ -168,7 +168,7 @@ static status take_worker(master *m, const net_message *message, error *err)
     char name[TASK_NAME];
     if (h.type == WIRE_HEARTBEAT) {
         wire_head alive = master_head(m, WIRE_ALIVE, m->limit);
-        alive.tag = !from ? WIRE_NO_VIEW : m->phase >= RUN ? m->view_id : 0;
+        alive.tag = wire_alive_view_tag(!from ? WIRE_NO_VIEW : m->phase >= RUN ? m->view_id : 0);
         master_send(m->listener, &message->from, alive, NULL);
     }
     if (h.type == WIRE_PREEMPT && from)
@@ -274,7 +274,7 @@ static status take_server(master *m, int32_t s, const net_message *message, erro
         return master_take_load(m, s, &h, err);
     if (h.type == WIRE_BACKED && h.era == m->identity.era)
         return master_take_backed(m, s, &h, err);
-    if (h.type == WIRE_ALIVE && h.tag && m->servers[s].welcomed)
+    if (h.type == WIRE_ALIVE && wire_alive_view(&h) && m->servers[s].welcomed)
         master_say_hello(m, &m->servers[s]);
     if (h.type == WIRE_ALIVE || h.type == WIRE_PREEMPT || h.type == WIRE_LOAD || h.type == WIRE_BACKED)
         return OK;

@@ -107,7 +107,7 @@ void master_lend(master *m)
     while (leases_next(m->leases, limit_of(m), clock_us(), &l)) {
         wire_head h = master_head(m, WIRE_LEASE, l.batch);
         h.node.index = l.lane.lane;
-        h.tag = (uint64_t)l.floor;
+        h.tag = wire_lease_floor_tag(l.floor);
         const member *to = holder_of(m, &l);
         if (to)
             master_send(m->listener, &to->peer, h, NULL);

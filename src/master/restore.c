@@ -141,12 +141,12 @@ status master_oldest_checkpoint(const master *m, int64_t *ret, error *err)
 
 /* --- handing it to servers that do not see it --- */
 
-static void send_loaded(master *m, int32_t s, int32_t part, uint64_t row, const void *data,
+static void send_loaded(master *m, int32_t s, int32_t part, int64_t row, const void *data,
                         size_t bytes)
 {
     wire_head h = master_head(m, WIRE_LOADED, 0);
     h.part = part;
-    h.tag = row;
+    h.tag = wire_loaded_row_tag(row);
     h.bytes = bytes;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);
@@ -163,7 +163,7 @@ static status load_applied(master *m, int32_t s, int32_t part, error *err)
     status st = checkpoint_read_applied(m->restore, part, &applied, err);
     if (st == OK) {
         batch_set_pack(&applied, &packed);
-        send_loaded(m, s, part, 1 + optim_slots(&m->optim), packed.data, packed.size);
+        send_loaded(m, s, part, 1 + (int64_t)optim_slots(&m->optim), packed.data, packed.size);
     }
     buf_fini(&packed);
     batch_set_fini(&applied);
@@ -179,11 +179,12 @@ status master_take_load(master *m, int32_t s, const wire_head *h, error *err)
         TRY(verify_restore(m, err));
     if (m->identity.era != era)
         return OK;
-    if (m->restore && m->mode.unordered && h->tag == 1 + optim_slots(&m->optim))
+    int64_t row = wire_load_row(h), n_slots = (int64_t)optim_slots(&m->optim);
+    if (m->restore && m->mode.unordered && row == 1 + n_slots)
         return load_applied(m, s, h->part, err);
-    if (!m->restore || h->part >= f->n_parts || h->tag > optim_slots(&m->optim))
+    if (!m->restore || h->part >= f->n_parts || row > n_slots)
         return OK;
-    size_t n = (size_t)flat_part_elements(f, h->part), rows = 1 + optim_slots(&m->optim);
+    size_t n = (size_t)flat_part_elements(f, h->part), rows = 1 + (size_t)n_slots;
     void *memory = NULL;
     TRY(mem_alloc(n * rows * sizeof(float), "a part to restore", &memory, err));
     float *vectors = memory, *slots[OPTIM_SLOTS] = {NULL};
@@ -192,7 +193,7 @@ status master_take_load(master *m, int32_t s, const wire_head *h, error *err)
     status st = checkpoint_read_part(m->restore, h->part, vectors,
                                      f->parts[h->part].frozen ? NULL : slots, err);
     if (st == OK)
-        send_loaded(m, s, h->part, h->tag, vectors + h->tag * n, n * sizeof(float));
+        send_loaded(m, s, h->part, row, vectors + (size_t)row * n, n * sizeof(float));
     mem_free(memory);
     return st;
 }

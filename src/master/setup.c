@@ -20,7 +20,7 @@
 void master_say_hello(master *m, server *s)
 {
     wire_head h = master_head(m, WIRE_HELLO, 0);
-    h.tag = hello_tag(m->o->first_server + (int32_t)(s - m->servers));
+    h.tag = wire_hello_server_tag(m->o->first_server + (int32_t)(s - m->servers));
     h.bytes = m->hello.size;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);

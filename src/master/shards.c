@@ -176,13 +176,14 @@ static status part_from_standby(master *m, const holders *h, error *err)
 
 status master_take_backed(master *m, int32_t s, const wire_head *h, error *err)
 {
-    const holders *one = h->tag < (uint64_t)m->assign.n ? &m->assign.shards[h->tag] : NULL;
+    int64_t shard = wire_backed_shard(h);
+    const holders *one = shard < m->assign.n ? &m->assign.shards[shard] : NULL;
     if (!one || one->acting != s || one->standby == HOLDER_NONE)
         return OK;
     if (h->step)
         return part_from_standby(m, one, err);
-    if (assign_back(&m->assign, (int32_t)h->tag))
-        LOG_I("BACKED", "shard=%d acting=ps.%d standby=ps.%d", (int)h->tag, s, one->standby);
+    if (assign_back(&m->assign, (int32_t)shard))
+        LOG_I("BACKED", "shard=%d acting=ps.%d standby=ps.%d", (int)shard, s, one->standby);
     return OK;
 }
 

@@ -81,7 +81,7 @@ static void send_root(mirror *m, int32_t part)
                    .part = part,
                    .step = c->root.step,
                    .slots = c->root.n_slots,
-                   .tag = c->root.verdict,
+                   .tag = wire_push_verdict_tag(c->root.verdict),
                    .node = {.level = tree_root_level(c->root.n_slots)}};
     standby_link_say(l, h, span_hold(c->root.sum));
 }
@@ -106,7 +106,7 @@ static void send_copy(mirror *m, int32_t part)
                        .step = c->version,
                        .node = {.index = row},
                        .slots = n,
-                       .tag = loss_scale_pack(scale)};
+                       .tag = wire_state_scale_tag(scale)};
         standby_link_say(l, h, vector);
     }
     if (c->root.sum)
@@ -361,9 +361,10 @@ static void take_welcome(mirror *m, int32_t server, const net_message *message)
 static status take_copied(mirror *m, int32_t part, const wire_head *h, error *err)
 {
     copy *c = &m->copies[part];
-    if (c->state != COPY_SENT || h->step != c->version || h->tag > 64)
+    int64_t row = wire_pushed_row(h);
+    if (c->state != COPY_SENT || h->step != c->version || row >= 64)
         return OK;
-    c->missing &= ~((uint64_t)1 << (h->tag - 1));
+    c->missing &= ~((uint64_t)1 << row);
     if (c->missing)
         return OK;
     c->state = COPY_HELD;
@@ -385,7 +386,7 @@ static status take_pushed(mirror *m, int32_t server, const wire_head *h, error *
         return OK;
     standby_link_answered(&m->links[server]);
     copy *c = &m->copies[h->part];
-    if (h->tag)
+    if (wire_pushed_row(h) >= 0)
         return take_copied(m, h->part, h, err);
     if (!c->root.sum || h->step != c->root.step)
         return OK;

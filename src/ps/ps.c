@@ -99,7 +99,7 @@ static void say_alive(ps *s, const net_message *m, const wire_head *h)
 {
     bool may_be = !s->identity.job_id || (h->job_id == s->identity.job_id && !ps_is_over(s, h));
     wire_head alive = {.type = WIRE_ALIVE};
-    alive.tag = may_be && !from_master(s, m) ? WIRE_NO_VIEW : 0;
+    alive.tag = wire_alive_view_tag(may_be && !from_master(s, m) ? WIRE_NO_VIEW : 0);
     ps_reply(s, &m->from, alive, NULL);
 }
 

@@ -35,7 +35,7 @@ void ps_refuse(ps *s, const net_peer *to, const wire_head *about, status code, c
                    .part = about->part,
                    .step = about->step,
                    .node = about->node,
-                   .tag = hello_tag(s->o->self.index)};
+                   .tag = wire_refused_server_tag(s->o->self.index)};
     LOG_D("REFUSE", "type=%s part=%d step=%lld: %s", wire_type_name(about->type), about->part,
           (long long)about->step, text);
     ps_reply_proto(s, to, h, &m.base);

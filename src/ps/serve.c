@@ -29,7 +29,10 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t step, i
     if (!held && version > newest)
         return false;
     if (!held) {
-        wire_head gone = {.type = WIRE_GONE, .part = part, .step = newest, .tag = (uint64_t)version};
+        wire_head gone = {.type = WIRE_GONE,
+                          .part = part,
+                          .step = newest,
+                          .tag = wire_gone_asked_tag(version)};
         ps_reply(s, to, gone, NULL);
         return true;
     }
@@ -39,15 +42,10 @@ static bool answer_pull(ps *s, const net_peer *to, int32_t part, int64_t step, i
     }
     span *weights = outbox_add(s->outbox, to, (outbox_label){part, step}, held);
     wire_head head = {.type = WIRE_PART, .part = part, .step = version};
-    head.tag = unordered ? (uint64_t)step : loss_scale_pack(table_scale(s->table, part, version));
+    head.tag = unordered ? wire_part_batch_tag(step)
+                         : wire_part_scale_tag(table_scale(s->table, part, version));
     ps_reply(s, to, head, weights);
     return true;
-}
-
-/* A floor out of range is never reached. */
-static int64_t floor_asked(const wire_head *h)
-{
-    return h->tag > INT64_MAX ? INT64_MAX : (int64_t)h->tag;
 }
 
 static void pull_wait(ps *s, const net_message *m, const wire_head *h)
@@ -56,7 +54,7 @@ static void pull_wait(ps *s, const net_message *m, const wire_head *h)
     for (size_t i = 0; i < l->n; i++)
         if (net_peer_equal(&l->at[i].peer, &m->from)) {
             l->at[i].version = h->step;
-            l->at[i].floor = floor_asked(h);
+            l->at[i].floor = wire_pull_floor(h);
             return;
         }
     if (l->n == WAITING_MAX) {
@@ -67,7 +65,7 @@ static void pull_wait(ps *s, const net_message *m, const wire_head *h)
     l->at[l->n++] = (waiting_pull){.peer = m->from,
                                    .connection = m->connection,
                                    .version = h->step,
-                                   .floor = floor_asked(h),
+                                   .floor = wire_pull_floor(h),
                                    .since_us = clock_us()};
 }
 
@@ -80,7 +78,7 @@ void ps_take_pull(ps *s, const net_message *m, const wire_head *h)
     /* on a slow link the answer may take longer than who asks is patient */
     bool is_answered = h->flags & WIRE_AGAIN && outbox_has(s->outbox, &m->from,
                                                            (outbox_label){h->part, h->step});
-    if (!is_answered && !answer_pull(s, &m->from, h->part, h->step, floor_asked(h)))
+    if (!is_answered && !answer_pull(s, &m->from, h->part, h->step, wire_pull_floor(h)))
         pull_wait(s, m, h);
 }
 
@@ -158,8 +156,9 @@ status ps_take_push(ps *s, net_message *m, const wire_head *h, error *err)
         ps_refuse(s, &m->from, h, E_PROTOCOL, refusal);
         return OK;
     }
-    if (h->tag && ps_is_peer(s, &m->from))
-        TRY(table_verdict_on(s->table, h->part, h->step - 1, verdict_unpack(h->tag), err));
+    uint64_t before = wire_push_verdict(h);
+    if (before && ps_is_peer(s, &m->from))
+        TRY(table_verdict_on(s->table, h->part, h->step - 1, verdict_unpack(before), err));
     if (ps_lacks_reports(s, h)) {
         LOG_D("NO_REPORT", "step=%lld level=%u index=%u: pushed without what was measured",
               (long long)h->step, h->node.level, h->node.index);

@@ -56,7 +56,7 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
     task who;
     status st = hello_check(hello, s->o->config, s->o->self, &who, &why);
     if (st == OK)
-        st = hello_check_tag(hello, h, s->o->self, &why);
+        st = hello_check_server(hello, h, s->o->self, &why);
     if (st == OK && who.role == ROLE_MASTER && ps_is_over(s, h))
         st = FAIL(&why, E_LOST, "a newer master leads the job, in era %u", s->identity.era);
     if (st != OK) {
@@ -399,14 +399,14 @@ static void load_next(ps *s)
         say_ready(s);
     else
         ps_reply(s, &s->master,
-                 (wire_head){.type = WIRE_LOAD, .part = s->load_part, .tag = s->load_row}, NULL);
+                 (wire_head){.type = WIRE_LOAD, .part = s->load_part, .tag = wire_load_row_tag((int64_t)s->load_row)}, NULL);
 }
 
 status ps_take_loaded(ps *s, const net_message *m, const wire_head *h, error *err)
 {
-    if (s->set_up || h->part != s->load_part || h->tag != s->load_row)
+    if (s->set_up || h->part != s->load_part || (uint64_t)wire_loaded_row(h) != s->load_row)
         return OK;
-    TRY(table_load(s->table, h->part, h->tag, span_data(m->payload), span_bytes(m->payload), err));
+    TRY(table_load(s->table, h->part, s->load_row, span_data(m->payload), span_bytes(m->payload), err));
     s->load_row++;
     load_next(s);
     return OK;

@@ -103,7 +103,7 @@ static void on_backed(void *user, int32_t shard)
 {
     ps *s = user;
     LOG_I("BACKED", "shard=%d standby=%d era=%u", shard, s->shards[shard].standby, s->identity.era);
-    ps_reply(s, &s->master, (wire_head){.type = WIRE_BACKED, .tag = (uint64_t)shard}, NULL);
+    ps_reply(s, &s->master, (wire_head){.type = WIRE_BACKED, .tag = wire_backed_shard_tag(shard)}, NULL);
 }
 
 static void on_stuck(void *user, int32_t shard)
@@ -111,7 +111,7 @@ static void on_stuck(void *user, int32_t shard)
     ps *s = user;
     LOG_W("STANDBY", "ps.%d has not answered for heartbeat_timeout: the master may go on without it",
           s->shards[shard].standby);
-    ps_reply(s, &s->master, (wire_head){.type = WIRE_BACKED, .tag = (uint64_t)shard, .step = 1},
+    ps_reply(s, &s->master, (wire_head){.type = WIRE_BACKED, .tag = wire_backed_shard_tag(shard), .step = 1},
              NULL);
 }
 
@@ -167,7 +167,7 @@ static status take_row(ps *s, const net_message *m, const wire_head *h, bool *re
                      .n_floats = span_n(m->payload)};
     if (!stands_by_for(s, h->part))
         return FAIL(err, E_PROTOCOL, "part %d has no standby here", h->part);
-    if (!loss_scale_unpack(h->tag, &row.scale))
+    if (!wire_state_scale(h, &row.scale))
         return FAIL(err, E_PROTOCOL, "part %d: its loss scale is out of range", h->part);
     return table_take_copy(s->table, h->part, h->step, &row, ret_complete, err);
 }
@@ -191,7 +191,7 @@ status ps_take_state(ps *s, const net_message *m, const wire_head *h, error *err
              (wire_head){.type = WIRE_PUSHED,
                          .part = h->part,
                          .step = h->step,
-                         .tag = (uint64_t)h->node.index + 1},
+                         .tag = wire_pushed_row_tag(h->node.index)},
              NULL);
     return OK;
 }

@@ -24,7 +24,7 @@ static status send_head(worker *w, wire_type type, int64_t step, tree_node node,
     h.step = step;
     h.node = node;
     if (type == WIRE_HEARTBEAT && w->has_view && !w->unordered)
-        h.tag = (uint64_t)(follower_computing(w->follower) + 1);
+        h.tag = wire_heartbeat_computing_tag(follower_computing(w->follower));
     h.bytes = payload ? payload->bytes : 0;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);
@@ -184,13 +184,14 @@ static status take_limit(worker *w, const wire_head *h, error *err)
 static status take_lease(worker *w, const wire_head *h, error *err)
 {
     bool is_current = w->has_view && w->unordered && h->era == w->identity.era;
-    return is_current ? crew_lease(w->crew, h->node.index, h->step, (int64_t)h->tag, err) : OK;
+    return is_current ? crew_lease(w->crew, h->node.index, h->step, wire_lease_floor(h), err) : OK;
 }
 
 /* What the master last announced: a view or limit that did not arrive is asked for. */
 static status take_alive(worker *w, const wire_head *h, error *err)
 {
-    if (h->tag && (h->era != w->identity.era || h->tag != w->view_id))
+    uint64_t view = wire_alive_view(h);
+    if (view && (h->era != w->identity.era || view != w->view_id))
         return say_hello(w, err);
     return take_limit(w, h, err);
 }
@@ -288,7 +289,8 @@ void worker_on_gone(void *user, int32_t part, int64_t newest)
 void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wire__Refused *m)
 {
     worker *w = user;
-    bool is_another = h->tag && h->tag != hello_tag(w->o->first_server + server); /* than we look for */
+    int64_t its = wire_refused_server(h);
+    bool is_another = its >= 0 && its != w->o->first_server + server; /* than we look for */
     if (m->status == OK || m->status >= STATUS_COUNT || w->outcome != OK)
         return;
     unsigned others;

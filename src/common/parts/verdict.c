@@ -18,3 +18,8 @@ verdict verdict_unpack(uint64_t packed)
     memcpy(&v.scale, &bits, sizeof v.scale);
     return v;
 }
+
+bool verdict_is_packed(uint64_t n)
+{
+    return n & some && n < 2 * skips;
+}

@@ -15,5 +15,6 @@ typedef struct verdict {
 /* As a number that is never 0: 2^32, 2^33 if the step is skipped, and the bits of the scale; and back. */
 uint64_t verdict_pack(verdict v);
 verdict verdict_unpack(uint64_t packed);
+bool verdict_is_packed(uint64_t n);
 
 #endif

@@ -112,18 +112,14 @@ status hello_check(const Wire__Hello *hello, const config *ours, task self, task
     return OK;
 }
 
-uint64_t hello_tag(int32_t index)
+status hello_check_server(const Wire__Hello *hello, const wire_head *head, task self, error *err)
 {
-    return (uint64_t)index + 1;
-}
-
-status hello_check_tag(const Wire__Hello *hello, const wire_head *head, task self, error *err)
-{
+    int64_t meant = wire_hello_server(head);
     char own[TASK_NAME];
-    if (!head->tag || head->tag == hello_tag(self.index))
+    if (meant < 0 || meant == self.index)
         return OK;
     return FAIL(err, E_CONFIG,
-                "%s.%u on host %s looks for ps.%" PRIu64 " where %s is: its list of parameter servers "
+                "%s.%u on host %s looks for ps.%" PRId64 " where %s is: its list of parameter servers "
                 "is not that of this task; name the same cluster to every task",
-                hello->role, hello->index, hello->host, head->tag - 1, task_name(self, own));
+                hello->role, hello->index, hello->host, meant, task_name(self, own));
 }

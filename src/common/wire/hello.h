@@ -36,8 +36,7 @@ MUST_USE status hello_check(const Wire__Hello *hello, const config *ours, task s
 
 /* Whom a dialler expects to answer its HELLO is in that message's head: server `index` by its list
  * of them. The listener, who is `self`, refuses what is meant for another (E_CONFIG). */
-uint64_t hello_tag(int32_t index);
-MUST_USE status hello_check_tag(const Wire__Hello *hello, const wire_head *head, task self,
-                                error *err);
+MUST_USE status hello_check_server(const Wire__Hello *hello, const wire_head *head, task self,
+                                   error *err);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
+#include "common/parts/verdict.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,33 @@ static size_t proto_limit(wire_type type)
     }
 }
 
+static bool is_count(uint64_t tag)
+{
+    return tag <= INT64_MAX;
+}
+
+static bool is_scale(uint64_t tag)
+{
+    loss_scale scale;
+    return loss_scale_unpack(tag, &scale);
+}
+
+/* Is it what the message's rows say? */
+static bool is_tag_of(wire_type type, uint64_t tag)
+{
+    bool fits = tag == 0;
+#define IS_COUNT is_count(tag)
+#define IS_INDEX is_count(tag)
+#define IS_NUMBER true
+#define IS_SCALE is_scale(tag)
+#define IS_VERDICT verdict_is_packed(tag)
+#define MESSAGE(name, number, from, to, phase, payload)
+#define TAG(message, field, kind) fits |= type == WIRE_##message && IS_##kind;
+#include "proto/messages.def"
+#undef MESSAGE
+    return fits;
+}
+
 static status check_payload(const wire_head *h, size_t payload_bytes, error *err)
 {
     const char *name = wire_type_name(h->type);
@@ -132,6 +160,9 @@ status wire_head_decode(const unsigned char head[NET_HEAD], size_t payload_bytes
         return FAIL(err, E_PROTOCOL, "%s: flags or reserved bytes are set", wire_type_name(h.type));
     if (h.part < 0 || h.step < 0 || h.node.level > 31)
         return FAIL(err, E_PROTOCOL, "%s: part, step or node out of range", wire_type_name(h.type));
+    if (!is_tag_of(h.type, h.tag))
+        return FAIL(err, E_PROTOCOL, "%s: its tag cannot be %llu", wire_type_name(h.type),
+                    (unsigned long long)h.tag);
     TRY(check_payload(&h, payload_bytes, err));
     *ret = h;
     return OK;

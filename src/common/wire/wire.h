@@ -9,8 +9,9 @@
  *     6 u8  encoding          28 u32 slots           48 u64 payload bytes
  *     7 u8  zero               8 u64 job id          56 u64 tag
  *
- * `slots` is the number of slots of the step (so that a server need not know the data). Types and
- * who may send them are proto/messages.def; control payloads are proto/control.proto.
+ * `slots` is the number of slots of the step (so that a server need not know the data). Types, who
+ * may send them and what their tags say are proto/messages.def; control payloads are
+ * proto/control.proto.
  *
  * This header is the one place that includes the generated protobuf code.
  * Threads: pure functions.
@@ -23,6 +24,7 @@
 #include "common/cluster/cluster.h"
 #include "common/net/net.h"
 #include "common/parts/flat.h"
+#include "common/parts/loss_scale.h"
 #include "common/parts/tree.h"
 
 #include "proto/control.pb-c.h"
@@ -41,7 +43,7 @@ enum {
     WIRE_AGAIN = 2,         /* PULL: said on this connection before, and not answered yet */
 };
 
-/* ALIVE: tag for somebody who has to say HELLO (again); no view has this number. */
+/* ALIVE: for somebody who has to say HELLO (again); no view has this number. */
 #define WIRE_NO_VIEW UINT64_MAX
 
 typedef enum wire_encoding { WIRE_F32 = 0 } wire_encoding;
@@ -57,15 +59,39 @@ typedef struct wire_head {
     int64_t step;
     tree_node node;
     uint64_t bytes;
-    uint64_t tag;
+    uint64_t tag;           /* read and made by the functions below */
 } wire_head;
+
+/* Of a message with such a tag wire_<field>(head) is what it says, and wire_<field>_tag(value) the tag
+ * that says it: COUNT and INDEX are int64_t, NUMBER and VERDICT uint64_t, SCALE a loss_scale. Of a tag that
+ * could be of two kinds (PART) ask only for that of the mode. */
+#define WIRE_TAG_COUNT(field)                                                                      \
+    static inline int64_t wire_##field(const wire_head *h) { return (int64_t)h->tag; }             \
+    static inline uint64_t wire_##field##_tag(int64_t value) { return (uint64_t)value; }
+#define WIRE_TAG_INDEX(field)                                                                      \
+    static inline int64_t wire_##field(const wire_head *h) { return (int64_t)h->tag - 1; }         \
+    static inline uint64_t wire_##field##_tag(int64_t value) { return (uint64_t)(value + 1); }
+#define WIRE_TAG_NUMBER(field)                                                                     \
+    static inline uint64_t wire_##field(const wire_head *h) { return h->tag; }                     \
+    static inline uint64_t wire_##field##_tag(uint64_t value) { return value; }
+#define WIRE_TAG_VERDICT(field) WIRE_TAG_NUMBER(field)
+#define WIRE_TAG_SCALE(field) /* false: it is none */                                              \
+    static inline bool wire_##field(const wire_head *h, loss_scale *ret)                           \
+    {                                                                                              \
+        return loss_scale_unpack(h->tag, ret);                                                     \
+    }                                                                                              \
+    static inline uint64_t wire_##field##_tag(loss_scale value) { return loss_scale_pack(value); }
+#define MESSAGE(name, number, from, to, phase, payload)
+#define TAG(message, field, kind) WIRE_TAG_##kind(field)
+#include "proto/messages.def"
+#undef MESSAGE
 
 const char *wire_type_name(wire_type type);             /* "PUSH"; "?" for none of ours */
 
 void wire_head_encode(const wire_head *h, unsigned char ret[NET_HEAD]);
 
-/* E_PROTOCOL: magic, type, flags, encoding, reserved bytes, ranges, or a payload whose size is not
- * the head's or not one the type can have. */
+/* E_PROTOCOL: magic, type, flags, encoding, reserved bytes, ranges, a tag the type cannot have, or a
+ * payload whose size is not the head's or not one the type can have. */
 MUST_USE status wire_head_decode(const unsigned char head[NET_HEAD], size_t payload_bytes,
                                  wire_head *ret, error *err);
 

@@ -38,6 +38,24 @@ static size_t payload_for(const struct row *row, uint64_t draw)
 
 /* --- heads --- */
 
+/* Any that the type can have. */
+static uint64_t tag_of(wire_type type, uint32_t high, uint32_t low)
+{
+    uint64_t any = (uint64_t)high << 32 | low;
+#define A_COUNT (any & INT64_MAX)
+#define A_INDEX (any & INT64_MAX)
+#define A_NUMBER any
+#define A_SCALE (any & ~(uint64_t)255) + low % (LOSS_SCALE_MOST + 1)
+#define A_VERDICT ((uint64_t)(high % 2 ? 3 : 1) << 32 | low)
+#define MESSAGE(name, number, from, to, phase, payload)
+#define TAG(message, field, kind)                                                                  \
+    if (type == WIRE_##message)                                                                    \
+        return A_##kind;
+#include "proto/messages.def"
+#undef MESSAGE
+    return 0;
+}
+
 static wire_head random_head(uint64_t number, size_t *ret_payload)
 {
     rng r = rng_make(3, RNG_TEST, number);
@@ -57,7 +75,7 @@ static wire_head random_head(uint64_t number, size_t *ret_payload)
         .step = (int64_t)((uint64_t)(x[9] & INT32_MAX) << 32 | x[10]),
         .node = {.level = x[11] % 32, .index = x[12]},
         .bytes = *ret_payload,
-        .tag = (uint64_t)x[13] << 32 | x[14],
+        .tag = tag_of((wire_type)row->type, x[13], x[14]),
     };
 }
 
@@ -104,6 +122,56 @@ static void test_head_bytes(void **state)
                                   .tag = 0x80000000000000ff},
                      head);
     assert_memory_equal(head, want, NET_HEAD);
+}
+
+/* A tag says what its message's rows let it say, and of all others nothing. */
+static void test_tags(void **state)
+{
+    (void)state;
+    const loss_scale scale = {.exponent = 16, .good = 3, .skipped = 1};
+    loss_scale got = {.exponent = 0};
+    wire_head h = {.type = WIRE_STATE, .tag = wire_state_scale_tag(scale)};
+    assert_true(wire_state_scale(&h, &got) && loss_scale_equal(got, scale));
+    h = (wire_head){.type = WIRE_PUSHED, .tag = wire_pushed_row_tag(0)};
+    assert_int_equal(h.tag, 1);
+    assert_int_equal(wire_pushed_row(&h), 0);
+    h.tag = 0;
+    assert_int_equal(wire_pushed_row(&h), -1);
+    h = (wire_head){.type = WIRE_PULL, .tag = wire_pull_floor_tag(INT64_MAX)};
+    assert_int_equal(wire_pull_floor(&h), INT64_MAX);
+
+    static const struct {
+        wire_type type;
+        uint64_t tag;
+        size_t bytes;
+        bool fits;
+    } cases[] = {
+        {WIRE_LIMIT, 0, 0, true},
+        {WIRE_LIMIT, 1, 0, false},
+        {WIRE_REPORT, 1, 0, false},
+        {WIRE_PULL, INT64_MAX, 0, true},
+        {WIRE_PULL, (uint64_t)INT64_MAX + 1, 0, false},
+        {WIRE_PUSHED, UINT64_MAX, 0, false},
+        {WIRE_ALIVE, WIRE_NO_VIEW, 0, true},
+        {WIRE_STATE, LOSS_SCALE_MOST, 4, true},
+        {WIRE_STATE, LOSS_SCALE_MOST + 1, 4, false},
+        {WIRE_PART, LOSS_SCALE_MOST + 1, 4, true},  /* a batch */
+        {WIRE_PART, (uint64_t)1 << 63 | 16, 4, true},   /* a scale */
+        {WIRE_PART, (uint64_t)1 << 63 | 255, 4, false}, /* neither */
+        {WIRE_PUSH, 0, 4, true},
+        {WIRE_PUSH, 1, 4, false},
+        {WIRE_PUSH, (uint64_t)1 << 32, 4, true},
+        {WIRE_PUSH, ((uint64_t)1 << 34) - 1, 4, true},
+        {WIRE_PUSH, (uint64_t)1 << 33, 4, false},
+        {WIRE_PUSH, (uint64_t)5 << 32, 4, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        unsigned char head[NET_HEAD];
+        wire_head sent = {.type = cases[i].type, .tag = cases[i].tag, .bytes = cases[i].bytes};
+        wire_head_encode(&sent, head);
+        status st = wire_head_decode(head, cases[i].bytes, &h, NULL);
+        assert_int_equal(st, cases[i].fits ? OK : E_PROTOCOL);
+    }
 }
 
 static void check_refused(const unsigned char head[NET_HEAD], size_t payload, const char *text)
@@ -348,6 +416,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_heads_round_trip),
         cmocka_unit_test(test_head_bytes),
+        cmocka_unit_test(test_tags),
         cmocka_unit_test(test_heads_are_refused),
         cmocka_unit_test(test_payload_sizes),
         cmocka_unit_test(test_no_bit_is_ignored),

@@ -162,6 +162,7 @@ MUST_USE status checkpoint_read_flat(const checkpoint *c, float *out, error *err
  * opening nothing can be pulled from under the reader. */
 MUST_USE status checkpoint_pin(const jobdir *d, int64_t step, error *err);
 void checkpoint_unpin(const jobdir *d, int64_t step);
+void checkpoint_sweep_pins(const jobdir *d);    /* removes those of processes that are gone */
 
 /* model.safetensors: every tensor by name, {"format":"pt"} in the metadata; written atomically. */
 MUST_USE status checkpoint_export(const flat *f, const float *values, const char *path, error *err);

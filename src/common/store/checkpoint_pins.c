@@ -47,8 +47,9 @@ static bool is_pin_live(const char *path, long pid)
     buf there = BUF_INIT;
     bool is_read = fs_read(path, PIN_TEXT_MAX, &there, NULL) == OK;
     bool is_ours = is_read && there.size && strcmp(there.data, here) == 0;
+    bool is_cut_off = is_read && !there.size; /* whoever made it died before he wrote into it */
     buf_fini(&there);
-    if (!is_read || is_ours)
+    if (!is_read || is_ours || is_cut_off)
         return is_ours && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
     int64_t age_us = lockfile_age_us(path);
     return age_us == INT64_MAX || age_us < FOREIGN_PIN_US; /* a full disk cannot tell */
@@ -92,6 +93,8 @@ static status write_pin(const char *path, error *err)
         return fs_fail(err, "create", path);
     status st = fs_write_all(fd, host, strlen(host), path, err);
     close(fd);
+    if (st != OK)
+        unlink(path);
     return st;
 }
 
@@ -109,6 +112,16 @@ status checkpoint_pin(const jobdir *d, int64_t step, error *err)
     folder_unlock(lock);
     free(path);
     return st;
+}
+
+void checkpoint_sweep_pins(const jobdir *d)
+{
+    int64_t *pinned = NULL;
+    size_t n = 0;
+    int lock = -1;
+    if (checkpoint_lock_pins(d, &lock) && checkpoint_list_pinned(d, &pinned, &n, NULL) == OK)
+        free(pinned);
+    folder_unlock(lock);
 }
 
 void checkpoint_unpin(const jobdir *d, int64_t step)

@@ -471,5 +471,6 @@ status results_finish(results *r, const results_end *end, error *err)
         st = jobdir_write_json(r->o.dir, "summary.json", summary, err);
     json_decref(summary);
     jobdir_tidy(r->o.dir);
+    checkpoint_sweep_pins(r->o.dir);
     return st;
 }

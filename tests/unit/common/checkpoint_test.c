@@ -347,10 +347,15 @@ static void test_stale_pins_are_ignored(void **state)
     assert_int_equal(fs_write_atomic(old, "elsewhere.invalid", 17, NULL), OK);
     struct timespec times[2] = {{.tv_sec = time(NULL) - 7200}, {.tv_sec = time(NULL) - 7200}};
     assert_int_equal(utimensat(AT_FDCWD, old, times, 0), 0);
+    /* one that was never written to its end holds nothing */
+    char *half = jobdir_file(d, "pins/1.3");
+    assert_int_equal(fs_write_atomic(half, "", 0, NULL), OK);
     prune(d, 1, -1, 1);
     assert_steps(d, "2 3");
     assert_false(fs_exists(stale));
     assert_false(fs_exists(old));
+    assert_false(fs_exists(half));
+    free(half);
     assert_true(fs_exists(foreign));
     free(old);
     free(foreign);

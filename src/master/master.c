@@ -79,6 +79,7 @@ static status tick(master *m, error *err)
         if (master_disk_is_well(m))
             TRY(sync_books(m, err));
     }
+    TRY(master_scrub(m, now, err));
     TRY(master_watch_servers(m, now, err));
     master_tell_hung(m, now);
     TRY(master_try_setup(m, err));

@@ -34,11 +34,11 @@ static status open_restore(master *m, int64_t step, bool verify, error *err)
     return st;
 }
 
-static status condemn(const master *m, int64_t step, const char *why, error *err)
+status master_condemn(const master *m, int64_t step, const char *why, error *err)
 {
     char *name = NULL;
     TRY(checkpoint_condemn(m->o->dir, step, &name, err));
-    LOG_E("DAMAGED", "checkpoint step=%lld: %s; it is kept as %s, and the one before takes its place",
+    LOG_E("DAMAGED", "checkpoint step=%lld: %s; it is kept as %s, and counts no more",
           (long long)step, why, strrchr(name, '/') + 1);
     free(name);
     return OK;
@@ -49,7 +49,7 @@ static status pass_over(const master *m, int64_t step, const char *why, error *e
 {
     if (jobdir_goes_back(m->o->dir))
         return FAIL(err, E_DATA, "the step to go back to: %s; choose another one by --recover=step-N", why);
-    return condemn(m, step, why, err);
+    return master_condemn(m, step, why, err);
 }
 
 /* A folder behind the newest checkpoint that is none: its manifest is missing. */
@@ -62,7 +62,7 @@ static status condemn_remnants(const master *m, int64_t newest, error *err)
                   (long long)step);
             return OK;
         }
-        TRY(condemn(m, step, "it has no manifest.json", err));
+        TRY(master_condemn(m, step, "it has no manifest.json", err));
     }
     return OK;
 }

@@ -75,6 +75,7 @@ void master_close_books(master *m)
     ledger_close(&m->ledger);
     results_close(&m->results);
     saver_destroy(&m->saver);
+    scrubber_destroy(&m->scrubber);
     fetches_destroy(&m->fetches);
     vote_destroy(&m->vote);
     summaries_destroy(&m->summaries);
@@ -176,6 +177,7 @@ static status open_books(master *m, int64_t saved, int64_t step, error *err)
     m->taken_back = false;
     m->epoch_saved = m->epoch_booked = saved - saved % steps_per_epoch(&m->steps);
     m->saver = open_saver(m, saved);
+    m->scrubber = scrubber_create();
     m->fetches = fetches_create(m->o->dir);
     if (m->deal)
         deal_restart(m->deal, step);

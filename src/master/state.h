@@ -23,6 +23,7 @@
 #include "master/books/results.h"
 #include "master/cuts/fetch.h"
 #include "master/cuts/saver.h"
+#include "master/cuts/scrubber.h"
 #include "master/lanes/deal.h"
 #include "master/lanes/leases.h"
 #include "master/lanes/members.h"
@@ -114,6 +115,8 @@ typedef struct master {
     ledger *ledger;
     results *results;
     saver *saver;
+    scrubber *scrubber;
+    int64_t scrub_us, scrubbed;     /* when a checkpoint was last begun to be read, and which */
     fetches *fetches;
     checkpoint *restore;            /* during SETUP: for servers that do not see the job dir */
     bool restore_verified;          /* all of it has been read */
@@ -169,12 +172,17 @@ MUST_USE status master_try_begin(master *m, error *err);
 /* restore.c */
 /* What all servers will load: the newest checkpoint that is whole; -1: there is none yet. */
 MUST_USE status master_choose_restore(master *m, int64_t *ret_saved, error *err);
+/* It is damaged: it is set aside with a loud word. */
+MUST_USE status master_condemn(const master *m, int64_t step, const char *why, error *err);
 /* Server `s` finds it damaged: if it is, another one is loaded, in another era. */
 MUST_USE status master_doubt_restore(master *m, int32_t s, const char *text, error *err);
 MUST_USE status master_take_load(master *m, int32_t s, const wire_head *h, error *err);
 /* The oldest of those that are kept as the newest ones, and that the books reach back to; *ret stays if
  * that is older. */
 MUST_USE status master_oldest_checkpoint(const master *m, int64_t *ret, error *err);
+
+/* scrub.c: once a second; which checkpoints that are kept are damaged. */
+MUST_USE status master_scrub(master *m, int64_t now_us, error *err);
 
 /* moved.c: what it does that the job's end was moved, if it was, and nobody has said so yet. */
 MUST_USE status master_tell_moves(master *m, error *err);

@@ -43,14 +43,6 @@ whole() {
     [ "$(tail -n 1 "$dir/told")" = 500 ] || show_tasks "$1: the last step of metrics.jsonl"
 }
 
-# kill_task NAME: it is gone, and its port free
-kill_task() {
-    pid=$(pid_of "$1")
-    kill -KILL "$pid"
-    wait "$pid" || :
-    forget "$1"
-}
-
 again() { # again TYPE INDEX OPTION...: a task that was killed, anew
     mv "$dir/$1.$2.log" "$dir/$1.$2.before.log"
     task "$@"

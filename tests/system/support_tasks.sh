@@ -87,6 +87,14 @@ pid_of() {
     done
 }
 
+# kill_task NAME: it is gone, and its port free
+kill_task() {
+    pid=$(pid_of "$1")
+    kill -KILL "$pid"
+    wait "$pid" || :
+    forget "$1"
+}
+
 # pid_playing TASK: of the task of a local cluster that works on $dir/job, e.g. worker.1
 pid_playing() {
     type=${1%.*} index=${1#*.}

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 typedef struct start {
     const char *task;
@@ -52,6 +54,15 @@ status thread_start(pthread_t *ret, const char *task, void *(*run)(void *), void
 void thread_give_way(void)
 {
     setpriority(PRIO_PROCESS, 0, 19);
+}
+
+/* Refused, it has at least given way. glibc has no name for the call, nor for its classes. */
+void thread_idle(void)
+{
+    enum { OF_THREAD = 1, CLASS_IDLE = 3, CLASS_SHIFT = 13 };
+    thread_give_way();
+    (void)sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){.sched_priority = 0});
+    (void)syscall(SYS_ioprio_set, OF_THREAD, 0, CLASS_IDLE << CLASS_SHIFT);
 }
 
 /* cgroup v2: "max 100000" or "<quota> <period>" */

@@ -16,6 +16,10 @@ MUST_USE status thread_start(pthread_t *ret, const char *task, void *(*run)(void
 /* From now on the calling thread leaves the processor to every other that wants it. */
 void thread_give_way(void);
 
+/* The same, and more: it has the processor and the disk when nobody else wants them. It may hardly run for
+ * long: nobody may wait for more than a little of its work, nor for what it holds. */
+void thread_idle(void);
+
 /* CPUs this process may use: affinity mask and cgroup quota, at least 1. */
 int thread_cpus(void);
 

@@ -22,6 +22,7 @@
 #include "common/parts/loss_scale.h"
 #include "common/store/jobdir.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -141,6 +142,9 @@ typedef struct checkpoint checkpoint;
 /* `dir` is a step-N folder. Checks sizes, header and coverage at once, SHA-256 when `verify`, which reads
  * all of it. E_DATA names the file and what is wrong, also if the disk cannot read it. */
 MUST_USE status checkpoint_open(const char *dir, bool verify, checkpoint **ret, error *err);
+/* Whether all of it is on the disk as it was written: E_DATA as above. Reads it from there although it is in
+ * memory, maps nothing, and leaves off at *stop, with E_PREEMPTED. */
+MUST_USE status checkpoint_scrub(const char *dir, const atomic_bool *stop, error *err);
 void checkpoint_close(checkpoint **c);
 const manifest *checkpoint_manifest(const checkpoint *c);
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NAME_BYTES = 64, ROWS = 1 + CHECKPOINT_SLOTS };
@@ -35,39 +36,55 @@ struct checkpoint {
     part_rows *parts; /* [manifest.flat->n_parts] */
 };
 
-enum { PIECE = 1 << 20 };
+enum { PIECE = 1 << 16 };
 
-/* By reading: of a mapped file that the disk cannot read we would die. */
-static status hash_file(const char *path, char ret_hex[SHA256_HEX], error *err)
+/* By reading: of a mapped file that the disk cannot read we would die. With `stop` it is read from the disk
+ * although it is in memory, and not kept there, until *stop. */
+static status hash_file(const char *path, const atomic_bool *stop, char ret_hex[SHA256_HEX], error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fs_fail_input("open", path, err);
-    unsigned char *piece = xmalloc(PIECE);
-    ssize_t n;
+    unsigned char piece[PIECE];
+    off_t at = 0;
+    ssize_t n = 0;
     sha256 h;
     sha256_begin(&h);
-    while ((n = read(fd, piece, PIECE)) > 0 || (n < 0 && errno == EINTR))
+    do {
+        if (stop) /* at first all of it, then what was read */
+            posix_fadvise(fd, 0, at, POSIX_FADV_DONTNEED);
+        if (stop && atomic_load(stop))
+            break;
+        n = read(fd, piece, PIECE);
         if (n > 0)
             sha256_add(&h, piece, (size_t)n);
-    status st = n == 0         ? OK
+        at += n > 0 ? n : 0;
+    } while (n > 0 || (n < 0 && errno == EINTR));
+    bool is_left = stop && atomic_load(stop);
+    status st = is_left        ? FAIL(err, E_PREEMPTED, "%s: not read to its end", path)
+                : n == 0       ? OK
                 : errno == EIO ? FAIL(err, E_DATA, "%s: damaged: read: %s", path, strerror(errno))
                                : fs_fail(err, "read", path);
     sha256_end(&h, ret_hex);
-    free(piece);
     close(fd);
     return st;
 }
 
-static status check_sha256(const shard *s, const char *expected, error *err)
+static status check_sha256(const char *path, const char *expected, const atomic_bool *stop, error *err)
 {
     char digest[SHA256_HEX];
-    TRY(hash_file(s->path, digest, err));
+    TRY(hash_file(path, stop, digest, err));
     if (strcmp(digest, expected) != 0)
-        return FAIL(err, E_DATA,
-                    "%s: damaged: its SHA-256 is %.16s..., the manifest states %.16s...", s->path,
+        return FAIL(err, E_DATA, "%s: damaged: its SHA-256 is %.16s..., the manifest states %.16s...", path,
                     digest, expected);
     return OK;
+}
+
+static status check_bytes(const char *path, uint64_t bytes, uint64_t stated, error *err)
+{
+    return bytes == stated ? OK
+                           : FAIL(err, E_DATA, "%s: %llu bytes, the manifest states %llu (truncated?)", path,
+                                  (unsigned long long)bytes, (unsigned long long)stated);
 }
 
 /* The shard says itself of which step and which layout it is. */
@@ -93,11 +110,9 @@ static status open_shard(const char *dir, const manifest *m, size_t i, bool veri
     if (!fs_exists(s->path))
         return FAIL(err, E_DATA, "%s: missing, though the manifest lists it", s->path);
     TRY(fs_map_open(s->path, &s->map, err));
-    if (s->map.bytes != listed->bytes)
-        return FAIL(err, E_DATA, "%s: %zu bytes, the manifest states %llu (truncated?)", s->path,
-                    s->map.bytes, (unsigned long long)listed->bytes);
+    TRY(check_bytes(s->path, s->map.bytes, listed->bytes, err));
     if (verify)
-        TRY(check_sha256(s, listed->sha256, err));
+        TRY(check_sha256(s->path, listed->sha256, NULL, err));
     TRY(st_open_memory(s->map.data, s->map.bytes, s->path, &s->file, err));
     return check_origin(s, m, err);
 }
@@ -197,6 +212,30 @@ status checkpoint_open(const char *dir, bool verify, checkpoint **ret, error *er
     c = NULL;
 out:
     checkpoint_close(&c);
+    free(path);
+    return st;
+}
+
+static status scrub_shard(const char *dir, const manifest_shard *listed, const atomic_bool *stop, error *err)
+{
+    char *path = xasprintf("%s/%s", dir, listed->file);
+    struct stat info;
+    status st = stat(path, &info) == 0 ? check_bytes(path, (uint64_t)info.st_size, listed->bytes, err)
+                                       : fs_fail_input("look at", path, err);
+    if (st == OK)
+        st = check_sha256(path, listed->sha256, stop, err);
+    free(path);
+    return st;
+}
+
+status checkpoint_scrub(const char *dir, const atomic_bool *stop, error *err)
+{
+    manifest m = {0};
+    char *path = xasprintf("%s/manifest.json", dir);
+    status st = manifest_read(path, &m, err);
+    for (size_t i = 0; st == OK && i < m.n_shards; i++)
+        st = scrub_shard(dir, &m.shards[i], stop, err);
+    manifest_fini(&m);
     free(path);
     return st;
 }

@@ -31,7 +31,8 @@ struct saver {
     int64_t announced;              /* the furthest planned cut announced */
     int64_t last, batches;          /* newest committed */
     int64_t last_us;                /* when that was, or when we began */
-    bool hurry, hurried;            /* asked for; announced */
+    bool soon;                      /* one that nobody planned is asked for */
+    bool hurry, hurried;            /* asked for, and nothing after it; announced */
     int64_t hurried_version;
     int64_t unevaluated;            /* the first epoch end that waits for its evaluation; -1: none */
 };
@@ -165,9 +166,11 @@ bool saver_next_order(saver *s, int64_t now_us, int64_t reported, cut_order *ret
         }
         same->planned = true;
     }
-    bool due = s->o.every_s > 0 && !saver_owes(s) && (double)(now_us - s->last_us) * 1e-6 >= s->o.every_s;
+    bool timed = s->o.every_s > 0 && (double)(now_us - s->last_us) * 1e-6 >= s->o.every_s;
+    bool due = (s->soon || timed) && !saver_owes(s);
     if (!due || reported + FIRST_MARGIN >= s->o.total || reported <= s->last)
         return false;
+    s->soon = false;
     s->last_us = now_us;
     return unplanned(s, c, reported, ret);
 }
@@ -175,6 +178,11 @@ bool saver_next_order(saver *s, int64_t now_us, int64_t reported, cut_order *ret
 int64_t saver_limit(const saver *s)
 {
     return s->hurried ? s->hurried_version : s->announced;
+}
+
+void saver_soon(saver *s)
+{
+    s->soon = true;
 }
 
 void saver_hurry(saver *s)

@@ -53,6 +53,9 @@ bool saver_next_order(saver *s, int64_t now_us, int64_t reported, cut_order *ret
 /* Workers may run up to this version. */
 int64_t saver_limit(const saver *s);
 
+/* Cut as soon as possible: the newest one is no more. */
+void saver_soon(saver *s);
+
 /* Cut as soon as possible, and nothing after it. */
 void saver_hurry(saver *s);
 

@@ -116,7 +116,7 @@ static status add_blocks(call *c, const fold *f, graph_val *v, int64_t planes, e
 
 status onnx_op_col2_im(call *c, error *err)
 {
-    fold f = {.axes = 0};
+    fold f = {.axes = 0, .conv = {.group = 1}};
     graph_val x;
     TRY(call_value(c, 0, &x, err));
     TRY(read_lengths(c, &f, err));

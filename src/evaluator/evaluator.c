@@ -202,6 +202,12 @@ static status leave_report(evaluator *e, void *what, error *err)
     return report_write(e->dir, what, &e->events, err);
 }
 
+static status check_files(evaluator *e, void *what, error *err)
+{
+    (void)what;
+    return files_check(e->how.config, e->dir, e->files.data, err);
+}
+
 static status take_pin(evaluator *e, void *what, error *err)
 {
     return checkpoint_pin(e->dir, *(const int64_t *)what, err);
@@ -212,7 +218,7 @@ static status evaluate_open(evaluator *e, const checkpoint *c, const char *path,
     const manifest *m = checkpoint_manifest(c);
     int64_t begin = clock_us();
     if (!e->files_checked)
-        TRY(files_check(e->how.config, e->dir, e->files.data, err));
+        TRY(outlast_disk(e, check_files, NULL, err));
     e->files_checked = true;
     report r = {.step = m->step,
                 .epochs_done = m->epochs_done,

@@ -200,8 +200,10 @@ static status clear(const char *place, const char *aside, error *err)
 
 static status replace(const char *fresh, const char *place, uint32_t era, error *err)
 {
-    if (renameat2(AT_FDCWD, fresh, AT_FDCWD, place, RENAME_EXCHANGE) == 0)
-        return remove_checkpoint(fresh, err);
+    if (renameat2(AT_FDCWD, fresh, AT_FDCWD, place, RENAME_EXCHANGE) == 0) {
+        try_set_aside(xstrdup(fresh));
+        return OK;
+    }
     char *aside = xasprintf("%s.old.%u", place, era);
     status st = fs_remove_tree(aside, err);
     if (st == OK)
@@ -225,24 +227,35 @@ static status give_name(const char *fresh, const char *place, uint32_t era, erro
     return fs_move_folder(fresh, place, "manifest.json", err);
 }
 
-status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error *err)
+static status complete(const jobdir *d, const char *fresh, const manifest *m, error *err)
 {
-    char *root = jobdir_file(d, "checkpoints");
-    char *place = xasprintf("%s/" STEP_FOLDER, root, (long long)m->step);
-    char *fresh = xasprintf("%s.tmp.%u", place, era);
     char *path = xasprintf("%s/manifest.json", fresh);
     status st = OK;
-    TRY_OUT(st, jobdir_check_ours(d, err));
     TRY_OUT(st, check_shards(fresh, m, err));
     TRY_OUT(st, remove_strays(fresh, m, err));
     TRY_OUT(st, manifest_write(m, path, err));
     TRY_OUT(st, fs_sync_dir(fresh, err));
     TRY_OUT(st, jobdir_check_ours(d, err)); /* syncing may have taken long */
-    TRY_OUT(st, give_name(fresh, place, era, err));
+out:
+    free(path);
+    return st;
+}
+
+status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error *err)
+{
+    char *root = jobdir_file(d, "checkpoints");
+    char *place = xasprintf("%s/" STEP_FOLDER, root, (long long)m->step);
+    char *fresh = xasprintf("%s.tmp.%u", place, era), *named = xasprintf("%s/manifest.json", place);
+    status st = OK;
+    TRY_OUT(st, jobdir_check_ours(d, err));
+    if (fs_exists(fresh) || !manifest_is_at(m, named)) { /* else an earlier call failed behind that */
+        TRY_OUT(st, complete(d, fresh, m, err));
+        TRY_OUT(st, give_name(fresh, place, era, err));
+    }
     TRY_OUT(st, fs_sync_dir(root, err));
     TRY_OUT(st, checkpoint_refresh_index(d, err));
 out:
-    free(path);
+    free(named);
     free(fresh);
     free(place);
     free(root);

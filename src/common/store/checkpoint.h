@@ -86,7 +86,7 @@ void manifest_fini(manifest *m);
 
 /* Writes manifest.json into step-N.tmp.<era>/, syncs, renames the folder, updates `checkpoint`. All
  * shards must be there with their sizes. If step-N exists already (a replay reached it again), the
- * new one replaces it and at no moment is there none. */
+ * new one replaces it and at no moment is there none. After a failure it may be called again. */
 MUST_USE status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error *err);
 
 /* What was written of a step that will not be committed has another name now, that checkpoint_sweep frees. */

@@ -12,10 +12,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { PIN_TEXT_MAX = 4096 };
@@ -38,6 +40,17 @@ static void host_name(char ret[256])
         ret[0] = '\0';
 }
 
+/* One that has ended and is not waited for yet (a zombie) does not. */
+static bool does_process_run(pid_t pid)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0)
+        return errno != ESRCH && (kill(pid, 0) == 0 || errno == EPERM);
+    bool has_ended = poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0) == 1;
+    close(fd);
+    return !has_ended;
+}
+
 /* A pin made on another host (or in another container) cannot be asked for its process; it holds
  * for an hour, by the clock of the files and not of a host. */
 static bool is_pin_live(const char *path, long pid)
@@ -50,7 +63,7 @@ static bool is_pin_live(const char *path, long pid)
     bool is_cut_off = is_read && !there.size; /* whoever made it died before he wrote into it */
     buf_fini(&there);
     if (!is_read || is_ours || is_cut_off)
-        return is_ours && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+        return is_ours && does_process_run((pid_t)pid);
     int64_t age_us = lockfile_age_us(path);
     return age_us == INT64_MAX || age_us < FOREIGN_PIN_US; /* a full disk cannot tell */
 }

@@ -96,7 +96,7 @@ static json_t *to_json(const manifest *m)
     return root;
 }
 
-status manifest_write(const manifest *m, const char *path, error *err)
+static buf text_of(const manifest *m)
 {
     json_t *root = to_json(m);
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
@@ -108,9 +108,25 @@ status manifest_write(const manifest *m, const char *path, error *err)
     char digest[SHA256_HEX];
     sha256_hex(out.data, out.size, digest);
     buf_addf(&out, "%s%s%s", seal_head, digest, seal_tail);
-    status st = fs_write_atomic(path, out.data, out.size, err);
-    buf_fini(&out);
+    return out;
+}
+
+status manifest_write(const manifest *m, const char *path, error *err)
+{
+    buf text = text_of(m);
+    status st = fs_write_atomic(path, text.data, text.size, err);
+    buf_fini(&text);
     return st;
+}
+
+bool manifest_is_at(const manifest *m, const char *path)
+{
+    buf text = text_of(m), there = BUF_INIT;
+    bool is = fs_read(path, text.size, &there, NULL) == OK && there.size == text.size &&
+              memcmp(there.data, text.data, text.size) == 0;
+    buf_fini(&there);
+    buf_fini(&text);
+    return is;
 }
 
 /* --- reading --- */

@@ -11,6 +11,9 @@
 /* Writes `path` atomically. */
 MUST_USE status manifest_write(const manifest *m, const char *path, error *err);
 
+/* Is it what is written there, word by word? */
+bool manifest_is_at(const manifest *m, const char *path);
+
 /* E_DATA names the file and what is wrong. Everything in *ret hangs together afterwards: the flat
  * vector has the digest and the parts that are stated, every part names a shard that is listed. */
 MUST_USE status manifest_read(const char *path, manifest *ret, error *err);

@@ -48,7 +48,8 @@ typedef struct cut_call {
 } cut_call;
 
 /* A cut is announced, of every shard held. One that is known already goes on; if it is written its
- * result comes again, and if a disk did not take one that must be, it is written once more. Any that a part went by unfrozen, having come as a copy past it, is let go.
+ * result comes again, and if a disk did not take one that must be, it is written once more. Any that a
+ * part went by unfrozen, having come as a copy past it, is let go.
  * *ret_late: some part this server acts for is past that version already, and of its shard nothing
  * is begun. */
 void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late);

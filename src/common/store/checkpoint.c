@@ -58,7 +58,7 @@ bool checkpoint_is_there(const jobdir *d, int64_t step)
 }
 
 status checkpoint_list_folder(const jobdir *d, const char *folder, char ***ret, size_t *ret_n,
-                          error *err)
+                              error *err)
 {
     char *path = jobdir_file(d, "%s", folder);
     status st = OK;
@@ -227,7 +227,8 @@ static status give_name(const char *fresh, const char *place, uint32_t era, erro
     return fs_move_folder(fresh, place, "manifest.json", err);
 }
 
-static status complete(const jobdir *d, const char *fresh, const manifest *m, error *err)
+/* All but its name. */
+static status finish_folder(const jobdir *d, const char *fresh, const manifest *m, error *err)
 {
     char *path = xasprintf("%s/manifest.json", fresh);
     status st = OK;
@@ -249,7 +250,7 @@ status checkpoint_commit(const jobdir *d, uint32_t era, const manifest *m, error
     status st = OK;
     TRY_OUT(st, jobdir_check_ours(d, err));
     if (fs_exists(fresh) || !manifest_is_at(m, named)) { /* else an earlier call failed behind that */
-        TRY_OUT(st, complete(d, fresh, m, err));
+        TRY_OUT(st, finish_folder(d, fresh, m, err));
         TRY_OUT(st, give_name(fresh, place, era, err));
     }
     TRY_OUT(st, fs_sync_dir(root, err));
@@ -315,9 +316,9 @@ static status remove_left_overs(const jobdir *d, const checkpoint_pruning *p, er
             continue;
         bool replaced = strncmp(rest, ".old.", 5) == 0 && checkpoint_is_there(d, step);
         bool is_past = checkpoint_is_aside(rest) && step < oldest;
-        if (!is_over(step, rest, p) && !replaced && !is_past && !(*rest == '\0' && !checkpoint_is_there(d, step)))
-            continue;
-        try_set_aside(jobdir_file(d, "checkpoints/%s", names[i]));
+        bool is_remnant = *rest == '\0' && !checkpoint_is_there(d, step);
+        if (is_over(step, rest, p) || replaced || is_past || is_remnant)
+            try_set_aside(jobdir_file(d, "checkpoints/%s", names[i]));
     }
     fs_list_free(names, n);
     return OK;

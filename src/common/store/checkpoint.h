@@ -49,9 +49,9 @@ typedef struct shard_request {
     void *user;
 } shard_request;
 
-/* Makes the folder and the one above it where they are missing, but no job dir; syncs the file. It is there once it is whole (E_IO names one
- * that is not); of two that write it the later one counts. Frozen parts have no optimizer state, so
- * only their weights are written. */
+/* Makes the folder and the one above it where they are missing, but no job dir; syncs the file. It is
+ * there once it is whole (E_IO names one that is not); of two that write it the later one counts.
+ * Frozen parts have no optimizer state, so only their weights are written. */
 MUST_USE status shard_write(const shard_request *request, char *ret_sha256, uint64_t *ret_bytes,
                             error *err);
 

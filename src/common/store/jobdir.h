@@ -46,11 +46,12 @@ typedef struct jobdir jobdir;
  * config.json at a first start. Messages are AllenNLP's and Estimator's (E_CONFIG).
  *
  * A job that is already done (jobdir_is_done) is ret_done = true: nothing is touched and *ret is as
- * jobdir_open gives it, unless a step is chosen. E_CONFIG lists the checkpoints there are if the step chosen is
- * none; E_DATA: it is damaged. The same step is gone back to once: whoever restarts a task says it again. A job whose end the configuration moves (history.h) goes on, done or not;
- * the request's configuration must then live until jobdir_begin. Otherwise *ret holds the dir's lock
- * until jobdir_close, and a second master is refused (E_BUSY names the process), as soon as it has seen
- * the first one's sign of life.
+ * jobdir_open gives it, unless a step is chosen. E_CONFIG lists the checkpoints there are if the step
+ * chosen is none; E_DATA: it is damaged. The same step is gone back to once: whoever restarts a task
+ * says it again. A job whose end the configuration moves (history.h) goes on, done or not; the
+ * request's configuration must then live until jobdir_begin. Otherwise *ret holds the dir's lock until
+ * jobdir_close, and a second master is refused (E_BUSY names the process), as soon as it has seen the
+ * first one's sign of life.
  * Folders that other roles make first (log, eval, pins), state.json and the job's key do not count as
  * "not empty"; the key outlives a fresh start. Nor does what is left of a start that never came to
  * its first step: the next one takes its place. */

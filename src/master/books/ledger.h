@@ -55,8 +55,8 @@ void ledger_close(ledger **l);
  * answered to somebody. */
 MUST_USE status ledger_told(const jobdir *dir, int64_t *ret, error *err);
 
-/* One slot's report; one that is too far ahead of the oldest open step is left to be said again. Returns how many
- * steps became complete by it. */
+/* One slot's report; one that is too far ahead of the oldest open step is left to be said again.
+ * Returns how many steps became complete by it. */
 int64_t ledger_report(ledger *l, const slot_report *r);
 /* No report of a step before `until` will come any more: those open go into the books without what
  * is missing. The same. */

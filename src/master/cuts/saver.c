@@ -107,7 +107,7 @@ static void order_of(const saver *s, const open_cut *c, cut_order *ret)
 
 static uint32_t id_of(int64_t version)
 {
-    return (uint32_t)((uint64_t)version % UINT32_MAX) + 1;
+    return (uint32_t)(version % UINT32_MAX) + 1;
 }
 
 static void cut_begin(saver *s, open_cut *c, int64_t version, bool planned, cut_order *ret)

@@ -54,12 +54,12 @@ struct update_part;                             /* optim/update.h */
 struct update_span;
 
 /* What one member of a group sends to another, and what it gets from there; either may be nothing. */
-typedef struct backend_parcel {
+typedef struct backend_exchange {
     int32_t with;
     const float *out;
     float *in;
     size_t n_out, n_in;
-} backend_parcel;
+} backend_exchange;
 
 /* Bytes [.., channels, inner] that mean numbers: those of channel c mean x * scale[c] + offset[c]. */
 enum { BACKEND_CHANNELS = 4 };
@@ -87,11 +87,11 @@ typedef struct backend_async {
      * members belong to the caller, until it gives them back to their threads. */
     MUST_USE status (*group_create)(backend *const *members, int32_t n, backend_group **ret, error *err);
     void (*group_destroy)(backend_group **g);
-    /* On the thread of `member`, by its queue PEER; may wait on the host until those it trades with have
-     * called too. Each calls for the same trades in the same order. E_DEVICE also once the group was
+    /* On the thread of `member`, by its queue PEER; may wait on the host until those it exchanges with have
+     * called too. Each calls for the same exchanges in the same order. E_DEVICE also once the group was
      * aborted, which ends all waiting; any thread may do that. */
-    MUST_USE status (*group_send)(backend_group *g, int32_t member, const backend_parcel *parcels,
-                                  int32_t n, error *err);
+    MUST_USE status (*group_exchange)(backend_group *g, int32_t member, const backend_exchange *exchanges,
+                                      int32_t n, error *err);
     void (*group_abort)(backend_group *g);
     /* dst[n] = left[n] + right[n]: tree_sum of common/parts/tree.h, bit for bit. */
     MUST_USE status (*sum)(backend *b, backend_queue q, float *dst, const float *left,

@@ -3,7 +3,7 @@
  * the host's mirror of inputs, kept values and gradients, and the events its queues meet at.
  */
 #include "common/base/alloc.h"
-#include "exec/trade.h"
+#include "exec/exchange.h"
 
 #include <stdlib.h>
 
@@ -17,16 +17,16 @@ static status create_events(exec *e, error *err)
     queued *q = e->queued;
     size_t n = e->flat ? (size_t)e->flat->n_live_parts : 0;
     q->landed = xcalloc(n + 1, sizeof *q->landed);
-    if (e->is_brought)
-        q->brought = xcalloc((size_t)e->flat->n_parts, sizeof *q->brought);
+    if (e->is_uploaded)
+        q->uploaded = xcalloc((size_t)e->flat->n_parts, sizeof *q->uploaded);
     q->tells = xcalloc(n + 1, sizeof *q->tells);
     backend_event **all[] = {&q->arrived, &q->sent, &q->taken, &q->made, &q->end};
     for (size_t i = 0; i < COUNT_OF(all); i++)
         TRY(async_of(e)->event_create(e->device, all[i], err));
     for (size_t i = 0; i < n; i++)
         TRY(async_of(e)->event_create(e->device, &q->landed[i], err));
-    for (size_t i = 0; e->is_brought && i < (size_t)e->flat->n_parts; i++)
-        TRY(async_of(e)->event_create(e->device, &q->brought[i], err));
+    for (size_t i = 0; e->is_uploaded && i < (size_t)e->flat->n_parts; i++)
+        TRY(async_of(e)->event_create(e->device, &q->uploaded[i], err));
     return OK;
 }
 
@@ -107,14 +107,14 @@ void queued_destroy(exec *e)
         return;
     for (size_t i = 0; q->landed && e->flat && i < (size_t)e->flat->n_live_parts; i++)
         async_of(e)->event_destroy(e->device, &q->landed[i]);
-    for (size_t i = 0; q->brought && i < (size_t)e->flat->n_parts; i++)
-        async_of(e)->event_destroy(e->device, &q->brought[i]);
+    for (size_t i = 0; q->uploaded && i < (size_t)e->flat->n_parts; i++)
+        async_of(e)->event_destroy(e->device, &q->uploaded[i]);
     backend_event **others[] = {&q->arrived, &q->sent, &q->taken, &q->made, &q->end};
     for (size_t i = 0; i < COUNT_OF(others); i++)
         async_of(e)->event_destroy(e->device, others[i]);
     pin(e, NULL);
     sums_destroy(e);
-    trade_destroy(e);
+    exchange_destroy(e);
     if (!e->resident)
         e->ops->release(e->device, SPACE_DEVICE, q->params);
     e->ops->release(e->device, SPACE_DEVICE, q->next_inputs);
@@ -123,7 +123,7 @@ void queued_destroy(exec *e)
     e->ops->release(e->device, SPACE_HOST, q->grad);
     e->ops->release(e->device, SPACE_HOST, q->faults);
     free(q->landed);
-    free(q->brought);
+    free(q->uploaded);
     free(q->tells);
     free(q->editions);
     free(q);

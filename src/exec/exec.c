@@ -30,7 +30,7 @@ static void measure(exec *e, const exec_options *options)
     };
     if (e->ops->async && e->memory.grad) {
         e->memory.sums = options->sum_level * e->memory.grad;
-        e->memory.received = peers_room(options->peers);
+        e->memory.received = peers_workspace(options->peers);
     }
     for (size_t i = 0; i < e->n_variants; i++) {
         const variant *v = &e->variants[i];
@@ -70,7 +70,7 @@ static status load(exec *e, const exec_options *options, error *err)
         }
     }
     measure(e, options);
-    return e->ops->async ? room_check(e, options, err) : OK;
+    return e->ops->async ? capacity_check(e, options, err) : OK;
 }
 
 static status fill(exec *e, const exec_options *options, error *err)
@@ -91,12 +91,12 @@ static status fill(exec *e, const exec_options *options, error *err)
 static exec *create(const exec_options *options)
 {
     BUG_ON(!options->backend || options->n_graphs == 0);
-    BUG_ON((options->resident || options->brought) && !options->backend->async);
+    BUG_ON((options->resident || options->uploaded) && !options->backend->async);
     exec *e = xcalloc(1, sizeof *e);
     e->ops = options->backend;
     e->flat = options->flat;
     e->resident = options->resident;
-    e->is_brought = options->brought;
+    e->is_uploaded = options->uploaded;
     e->variants = xcalloc(options->n_graphs, sizeof *e->variants);
     return e;
 }
@@ -144,7 +144,7 @@ void exec_destroy(exec **e)
 
 void exec_bind_params(exec *e, const float *flat_values)
 {
-    BUG_ON(e->resident || e->is_brought);
+    BUG_ON(e->resident || e->is_uploaded);
     e->params = flat_values;
     if (e->queued) {
         queued_bind(e, flat_values);
@@ -212,7 +212,7 @@ status exec_refill(exec *e, error *err)
     return e->queued ? inputs_refill(e, err) : OK;
 }
 
-status exec_upload(exec *e, size_t variant_index, error *err)
+status exec_upload_inputs(exec *e, size_t variant_index, error *err)
 {
     BUG_ON(variant_index >= e->n_variants);
     return e->queued ? inputs_upload(e, &e->variants[variant_index], err) : OK;
@@ -222,7 +222,7 @@ status exec_run(exec *e, size_t variant_index, const exec_hooks *hooks, error *e
 {
     BUG_ON(variant_index >= e->n_variants);
     const variant *v = &e->variants[variant_index];
-    BUG_ON(v->n_in_flat > 0 && !e->params && !e->resident && !e->is_brought);
+    BUG_ON(v->n_in_flat > 0 && !e->params && !e->resident && !e->is_uploaded);
     return e->queued ? exec_run_queued(e, v, hooks, err) : exec_run_direct(e, v, hooks, err);
 }
 

@@ -4,7 +4,7 @@
  * An exec holds one or more variants of the same model (the full batch, the epoch's smaller last
  * batch), prepared before step 0. They share the slabs: grad, io, temp and workspace are the
  * largest any variant needs. Parameters lie in memory the caller binds (shared by the lanes of a
- * worker), or where the device has them (bring.h). After exec_create nothing is allocated.
+ * worker), or where the device has them (upload.h). After exec_create nothing is allocated.
  *
  * Threads: an exec belongs to one thread, the one that created it. Hooks run on that thread.
  */
@@ -33,8 +33,8 @@ typedef struct exec_options {
     uint8_t sum_level;          /* that exec_keep_sums will be asked for: its room counts as needed, but
                                  * a device that has less gets along with that */
     const peers *peers;         /* that exec_join will be told of, likewise; or NULL */
-    bool brought;               /* weights are brought to the device (bring.h), and none are bound. Only for one
-                                 * that computes apart */
+    bool uploaded;              /* weights come part by part (upload.h), and none are bound. Only for one that
+                                 * computes apart */
     struct resident *resident;  /* opened for it, kept: weights come and gradients are given there (resident.h),
                                  * and room for sums is taken at once. Only for one that computes apart, and
                                  * has no peers. NULL: not so */
@@ -51,7 +51,7 @@ typedef struct exec_memory {
 typedef struct exec_slot {
     uint32_t slot, n_slots; /* of a step */
     tree_node sum;          /* a top that covers the slot: its own, or not above exec_keep_sums */
-    peers_union *with;      /* of the last slot of `sum`: what that is added to; NULL: nothing */
+    reduce_group *with;     /* of the last slot of `sum`: what that is added to; NULL: nothing */
 } exec_slot;
 
 /* Parts that fall on the same node come in ascending order. What a hook fails with, exec_run
@@ -60,16 +60,16 @@ typedef struct exec_hooks {
     /* Before the first node that reads a weight of `part`: returns when it may be read. *ret_edition
      * is another number whenever its weights may be others: a device keeps its copy of a part as long
      * as the number stays. Of a resident one the server has given it on by then, and takes it anew once it is
-     * `ready`; of another to which weights are brought exec_bring has returned; there they stay until the part
-     * is `ready`. NULL: every part may be read at once, and is new at every run. */
+     * `ready`; of another whose weights are uploaded exec_upload_part has returned; there they stay until the
+     * part is `ready`. NULL: every part may be read at once, and is new at every run. */
     status (*need)(void *user, int32_t part, int64_t *ret_edition, error *err);
     /* After the last node that makes a gradient or reads a weight of the live part; at the end for
      * a live part no node touches. Once per part and run. `grad` is the part's first element, NULL
-     * if no variant makes gradients, while the device keeps them, or if they go into a union. A resident
+     * if no variant makes gradients, while the device keeps them, or if they go into a group. A resident
      * one hands it over before it is made: who takes it follows on the device, once what was kept before the
      * first part is on the host, and the data are found sound. NULL: nobody asks. */
     status (*ready)(void *user, int32_t part, const float *grad, error *err);
-    /* Of a union: the gradients of a part, whole over `node`; after `ready` of it. Either the first
+    /* Of a group: the gradients of a part, whole over `node`; after `ready` of it. Either the first
      * member hands over what all have added up, or every member its own. */
     status (*sum)(void *user, int32_t part, tree_node node, const float *grad, error *err);
     /* Once a run, when a device has been given all of it and is at work: the next run's inputs may
@@ -90,7 +90,7 @@ MUST_USE status exec_create(const exec_options *options, exec **ret, error *err)
 void exec_destroy(exec **e);
 
 /* The flat vector to read weights from; must stay valid until another is bound, or exec_destroy.
- * Cheap if it is the same: may be called before every run. Not where weights are brought, or resident. */
+ * Cheap if it is the same: may be called before every run. Not where weights are uploaded, or resident. */
 void exec_bind_params(exec *e, const float *flat_values);
 
 /* The flat vector, wherever it lies, to the caller's memory; between runs, or in a hook. */
@@ -117,11 +117,11 @@ uint8_t exec_keep_sums(exec *e, uint8_t level);
 void exec_join(exec *e, peers *p, int32_t member);
 
 /* Around writing inputs where a device is to have them early: refill returns when what was written
- * before is on the device or will not be used, upload begins to bring what is written for `variant`,
+ * before is on the device or will not be used, upload begins to send what is written for `variant`,
  * and between it and the next refill or run nothing may be written. A run does it for who does not,
  * and needs it anew after one that failed. Nothing where kernels work in the caller's memory. */
 MUST_USE status exec_refill(exec *e, error *err);
-MUST_USE status exec_upload(exec *e, size_t variant, error *err);
+MUST_USE status exec_upload_inputs(exec *e, size_t variant, error *err);
 
 /* The gradient slab: the live range of the flat vector, the gaps between tensors zero. It and what
  * `ready` is given are the device's memory if the exec is resident. */

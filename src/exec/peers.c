@@ -1,6 +1,6 @@
-/* Who has got how far in which union. What is done about it on the devices: trade.c. */
+/* Who has got how far in which group. What is done about it on the devices: exchange.c. */
 #include "common/base/alloc.h"
-#include "exec/trade.h"
+#include "exec/exchange.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@ peers *peers_create(int32_t n, const flat *f)
     *p = (peers){.n = n, .flat = f, .engines = xcalloc((size_t)n, sizeof(exec *))};
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->changed, NULL);
-    p->unions = xcalloc((size_t)n, sizeof *p->unions);
+    p->groups = xcalloc((size_t)n, sizeof *p->groups);
     for (int32_t i = 0; i < n; i++) {
-        peers_union *u = &p->unions[i];
+        reduce_group *u = &p->groups[i];
         u->peers = p;
         u->member = xcalloc((size_t)n, sizeof *u->member);
         u->node = xcalloc((size_t)n, sizeof *u->node);
@@ -30,7 +30,7 @@ void peers_destroy(peers **p)
     if (!p || !*p)
         return;
     for (int32_t i = 0; i < (*p)->n; i++) {
-        peers_union *u = &(*p)->unions[i];
+        reduce_group *u = &(*p)->groups[i];
         free(u->member);
         free(u->node);
         free(u->landed);
@@ -41,7 +41,7 @@ void peers_destroy(peers **p)
         (*p)->async->group_destroy(&(*p)->group);
     pthread_cond_destroy(&(*p)->changed);
     pthread_mutex_destroy(&(*p)->lock);
-    free((*p)->unions);
+    free((*p)->groups);
     free((*p)->engines);
     free(*p);
     *p = NULL;
@@ -82,11 +82,11 @@ const char *peers_way(const peers *p)
     return p->way;
 }
 
-peers_union *peers_unite(peers *p, uint32_t n_slots, tree_node sum, const int32_t *members,
-                         const tree_node *nodes, int32_t n)
+reduce_group *reduce_group_form(peers *p, uint32_t n_slots, tree_node sum, const int32_t *members,
+                                const tree_node *nodes, int32_t n)
 {
     pthread_mutex_lock(&p->lock);
-    peers_union *u = p->unions, *end = u + (p->connected ? p->n : 0);
+    reduce_group *u = p->groups, *end = u + (p->connected ? p->n : 0);
     while (u < end && u->n_inside)
         u++;
     if (u < end) {
@@ -105,13 +105,13 @@ peers_union *peers_unite(peers *p, uint32_t n_slots, tree_node sum, const int32_
 }
 
 /* Under the lock. */
-static void tell(peers_union *u)
+static void tell(reduce_group *u)
 {
     u->changes++;
     pthread_cond_broadcast(&u->peers->changed);
 }
 
-void peers_leave(peers_union *u)
+void reduce_group_leave(reduce_group *u)
 {
     pthread_mutex_lock(&u->peers->lock);
     u->closed = true;
@@ -124,7 +124,7 @@ void peers_reset(peers *p)
 {
     pthread_mutex_lock(&p->lock);
     for (int32_t i = 0; i < p->n; i++)
-        p->unions[i].n_inside = 0;
+        p->groups[i].n_inside = 0;
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -137,9 +137,9 @@ void peers_wake(peers *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* --- for trade.c --- */
+/* --- for exchange.c --- */
 
-void union_close(peers_union *u)
+void reduce_group_close(reduce_group *u)
 {
     pthread_mutex_lock(&u->peers->lock);
     u->closed = true;
@@ -147,7 +147,7 @@ void union_close(peers_union *u)
     pthread_mutex_unlock(&u->peers->lock);
 }
 
-void union_break(peers_union *u, error *err)
+void reduce_group_break(reduce_group *u, error *err)
 {
     peers *p = u->peers;
     pthread_mutex_lock(&p->lock);
@@ -162,7 +162,7 @@ void union_break(peers_union *u, error *err)
         p->async->group_abort(p->group);
 }
 
-void union_made(peers_union *u, int32_t part)
+void reduce_group_made(reduce_group *u, int32_t part)
 {
     pthread_mutex_lock(&u->peers->lock);
     if (!u->closed && ++u->made_by[part] == u->n) {
@@ -172,7 +172,7 @@ void union_made(peers_union *u, int32_t part)
     pthread_mutex_unlock(&u->peers->lock);
 }
 
-void union_landed(peers_union *u, int32_t rank)
+void reduce_group_landed(reduce_group *u, int32_t rank)
 {
     pthread_mutex_lock(&u->peers->lock);
     u->landed[rank]++;
@@ -180,10 +180,10 @@ void union_landed(peers_union *u, int32_t rank)
     pthread_mutex_unlock(&u->peers->lock);
 }
 
-union_state union_look(peers_union *u)
+reduce_group_state reduce_group_look(reduce_group *u)
 {
     pthread_mutex_lock(&u->peers->lock);
-    union_state now = {.n_log = u->n_log, .n_whole = u->n_log, .closed = u->closed,
+    reduce_group_state now = {.n_log = u->n_log, .n_whole = u->n_log, .closed = u->closed,
                        .changes = u->changes};
     for (int32_t r = 0; r < u->n; r++)
         now.n_whole = u->landed[r] < now.n_whole ? u->landed[r] : now.n_whole;
@@ -191,7 +191,7 @@ union_state union_look(peers_union *u)
     return now;
 }
 
-status union_wait(peers_union *u, uint64_t changes, const exec_hooks *hooks, error *err)
+status reduce_group_wait(reduce_group *u, uint64_t changes, const exec_hooks *hooks, error *err)
 {
     pthread_mutex_lock(&u->peers->lock);
     while (u->changes == changes && !hooks_cancelled(hooks))

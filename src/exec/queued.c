@@ -10,7 +10,7 @@
  * copies go on beside kernels, and kept values are on the host before the first part that is ready
  * after them, as is the word about data that no kernel could work with: no part is handed over that
  * comes of such data. A part's weights go up only when `need` names another edition than the device
- * has. Where weights are brought (bring.c) they are in UP by then, and compute only follows them. A run ends
+ * has. Where weights are uploaded (upload.c) they are in UP by then, and compute only follows them. A run ends
  * when nothing of it is left in the queues, which is why the next one may write wherever it likes; only the
  * inputs of that one, and weights, may be on their way.
  *
@@ -19,7 +19,7 @@
  * about bad data, once a run. So it is ahead of the device by up to a step. What backward's kernels could
  * say of data forward's have said; the word stays for the next run to tell.
  */
-#include "exec/trade.h"
+#include "exec/exchange.h"
 
 /* One run, on its way. */
 typedef struct walk {
@@ -30,7 +30,7 @@ typedef struct walk {
     size_t needed;          /* events of v->need that were seen to */
     size_t sent, delivered; /* of v->ready: on their way down; handed over */
     bool keeps;             /* values are on their way down that no part's event follows yet */
-    trade trade;            /* with other devices, of gradients that do not come down as they are */
+    exchange exchange;      /* with other devices, of gradients that do not come down as they are */
 } walk;
 
 static const backend_async *async_of(const exec *e)
@@ -76,8 +76,8 @@ static status need_part(const walk *w, int32_t part, bool *ret_sent, error *err)
     if (edition >= 0 && edition == *on_device)
         return OK;
     *on_device = -1;
-    if (e->is_brought)
-        TRY(async_of(e)->follow(e->device, QUEUE_COMPUTE, e->queued->brought[part], err));
+    if (e->is_uploaded)
+        TRY(async_of(e)->follow(e->device, QUEUE_COMPUTE, e->queued->uploaded[part], err));
     else
         TRY(send_part(e, part, ret_sent, err));
     *on_device = edition;
@@ -208,12 +208,12 @@ static status deliver(walk *w, bool all, error *err)
     for (; w->delivered < w->sent; w->delivered++) {
         int32_t part = w->v->ready.items[w->delivered].part;
         bool landed;
-        TRY(trade_go_on(e, &w->trade, w->hooks, err));
+        TRY(exchange_progress(e, &w->exchange, w->hooks, err));
         TRY(has_landed(w, all, &landed, err));
         if (!landed)
             return OK;
         TRY(hooks_ready(w->hooks, e->flat, part, w->gives ? exec_grad(w->e) : NULL, err));
-        trade_made(&w->trade, part);
+        exchange_made(&w->exchange, part);
     }
     return OK;
 }
@@ -261,7 +261,7 @@ static status give_all(walk *w, error *err)
     if (w->hooks && w->hooks->ahead)
         TRY(w->hooks->ahead(w->hooks->user, err));
     TRY(deliver(w, true, err));
-    return trade_finish(w->e, &w->trade, w->v, w->hooks, err);
+    return exchange_finish(w->e, &w->exchange, w->v, w->hooks, err);
 }
 
 /* DOWN follows the last kernel, and kernels what went up for them. */
@@ -286,11 +286,11 @@ static status judge(const walk *w, error *err)
 }
 
 /* Nobody waits for what went up last. If the device does not answer, what it has is unknown. */
-static void give_up(exec *e, trade *t, error *err)
+static void give_up(exec *e, exchange *t, error *err)
 {
     e->queued->next = NULL;
     e->queued->keeps_word = false;
-    bool is_left = trade_give_up(e, t, err) == OK;
+    bool is_left = exchange_abandon(e, t, err) == OK;
     if (compute_after_up(e, NULL) != OK || finish(e, NULL) != OK || !is_left)
         queued_forget(e);
 }
@@ -307,12 +307,12 @@ status exec_run_queued(exec *e, const variant *v, const exec_hooks *hooks, error
               .v = v,
               .hooks = hooks,
               .gives = gives(e, hooks),
-              .trade = trade_of(e, hooks ? hooks->slot : NULL)};
+              .exchange = exchange_of(e, hooks ? hooks->slot : NULL)};
     status st = give_all(&w, err);
     bool ends = !knows_all(&w);
     if (st == OK && ends)
         st = finish(e, err);
     if (st != OK)
-        give_up(e, &w.trade, err);
+        give_up(e, &w.exchange, err);
     return st == OK && ends ? judge(&w, err) : st;
 }

@@ -21,7 +21,7 @@ typedef struct queued {
     void *params;           /* the device's flat vector */
     void *pinned;           /* the caller's, as long as it is */
     int64_t *editions;      /* [n_parts] of what kernels find there; -1: nothing yet */
-    backend_event **brought; /* [n_parts] UP: what came last is there; NULL: weights are not brought */
+    backend_event **uploaded; /* [n_parts] UP: what came last is there; NULL: weights are not uploaded */
     void *inputs;           /* the host's SLAB_IO, as far as it is inputs */
     void *next_inputs;      /* the device's copy of that, which waits for its run */
     const variant *next;    /* whose inputs are there or on their way; NULL: nobody's */
@@ -45,8 +45,8 @@ typedef struct queued {
     int32_t member;         /* of its peers: if it has joined some, as the rest */
     void *received;         /* on the device: others' pieces of a part */
     float **addends;        /* [its peers] where the pieces of a sum are */
-    backend_parcel *parcels; /* [its peers] */
-    backend_event **pieces; /* [n_live_parts] PEER, in the order of a union's log */
+    backend_exchange *exchanges; /* [its peers] */
+    backend_event **pieces; /* [n_live_parts] PEER, in the order of a group's log */
 } queued;
 
 struct exec {
@@ -54,12 +54,12 @@ struct exec {
     backend *device;
     const flat *flat;
     resident *resident;      /* where weights come and gradients are given on the device; NULL: not */
-    bool is_brought;         /* weights come by bring.h */
+    bool is_uploaded;        /* part by part, by upload.h */
     variant *variants;
     size_t n_variants;
     void *slabs[SLAB_COUNT]; /* GRAD, IO and TEMP; the largest any variant needs */
     void *workspace;
-    const float *params; /* the caller's; NULL: not bound, brought or resident */
+    const float *params; /* the caller's; NULL: not bound, uploaded or resident */
     queued *queued;      /* NULL: kernels work in the caller's memory, and are done when they return */
     exec_memory memory;
 };
@@ -76,7 +76,7 @@ MUST_USE status hooks_ready(const exec_hooks *hooks, const flat *f, int32_t part
 
 /* E_NOMEM if the device's memory that is free is less than what the variants need and others will, with
  * the batch that would fit. Before the slabs are taken. */
-MUST_USE status room_check(const exec *e, const exec_options *o, error *err);
+MUST_USE status capacity_check(const exec *e, const exec_options *o, error *err);
 
 /* For a device whose slabs stand. What was made of it until a failure queued_destroy takes too. */
 MUST_USE status queued_create(exec *e, const exec_options *o, error *err);

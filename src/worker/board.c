@@ -1,7 +1,7 @@
 #include "worker/board.h"
 
 #include "common/base/alloc.h"
-#include "worker/ferry.h"
+#include "worker/upload.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct board {
     net_waker *waker;
     part_engine *engine;        /* whose the weights are; NULL: ours */
     float *weights;
-    ferry *ferry;               /* which brings them to the lanes' devices; NULL: they are here */
+    upload *upload;             /* to the lanes' devices; NULL: they are here */
     pthread_mutex_t lock;       /* versions, puts, queues, failure */
     pthread_cond_t arrived;
     int64_t *versions;
@@ -77,33 +77,33 @@ const float *board_weights(const board *b)
 
 status board_join(board *b, exec *e, error *err)
 {
-    if (!b->ferry)
-        TRY(ferry_create(b->flat, &b->ferry, err));
+    if (!b->upload)
+        TRY(upload_create(b->flat, &b->upload, err));
     mem_free(b->weights);
     b->weights = NULL;
-    ferry_join(b->ferry, e);
+    upload_join(b->upload, e);
     return OK;
 }
 
 void board_leave(board *b)
 {
-    ferry_destroy(&b->ferry);
+    upload_destroy(&b->upload);
 }
 
 net_memory board_memory(board *b)
 {
-    return b->ferry ? ferry_memory(b->ferry) : (net_memory){.user = NULL};
+    return b->upload ? upload_memory(b->upload) : (net_memory){.user = NULL};
 }
 
 status board_settle(board *b, error *err)
 {
-    return b->ferry ? ferry_settle(b->ferry, err) : OK;
+    return b->upload ? upload_settle(b->upload, err) : OK;
 }
 
 static status take(board *b, const kv_part *p, error *err)
 {
-    if (b->ferry)
-        return ferry_bring(b->ferry, p, err);
+    if (b->upload)
+        return upload_part(b->upload, p, err);
     if (!b->engine)
         memcpy(b->weights + b->flat->parts[p->part].begin, p->weights->data, p->weights->bytes);
     return OK;

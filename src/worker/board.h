@@ -48,11 +48,11 @@ void board_destroy(board **b);
 /* Weights are e's from now on, whose server puts them there: before the first part. It is kept. */
 void board_lie_in(board *b, part_engine *e);
 
-/* Weights are no longer here but brought (ferry.h) to e's device, and to those of all others that join; before
- * the first part is put. They leave before the first of them ends, and then nothing is put any more. */
+/* Weights are no longer here but uploaded (upload.h) to e's device, and to those of all others that join;
+ * before the first part is put. They leave before the first of them ends, and then nothing is put any more. */
 MUST_USE status board_join(board *b, exec *e, error *err);
 void board_leave(board *b);
-net_memory board_memory(board *b);                          /* for whoever brings parts */
+net_memory board_memory(board *b);                          /* for the connections that parts come by */
 
 const float *board_weights(const board *b);                 /* as long as they are here */
 

@@ -144,7 +144,7 @@ static status build_follower(worker *w, const kv_options *servers, error *err)
     kv_options one = *servers;
     one.hooks.measured = worker_on_measured;
     TRY(kv_create(&one, &w->kv, err));
-    w->follower = follower_create(&(follower_options){
+    w->sync_driver = sync_driver_create(&(sync_driver_options){
         .flat = w->variants.flat,
         .kv = w->kv,
         .board = w->boards[0],
@@ -158,8 +158,8 @@ static status build_follower(worker *w, const kv_options *servers, error *err)
 
 static status build_crew(worker *w, const kv_options *servers, error *err)
 {
-    return crew_create(
-        &(crew_options){
+    return async_lanes_create(
+        &(async_lanes_options){
             .flat = w->variants.flat,
             .kv = *servers,
             .boards = w->boards,
@@ -168,7 +168,7 @@ static status build_crew(worker *w, const kv_options *servers, error *err)
             .done = worker_report,
             .user = w,
         },
-        &w->crew, err);
+        &w->async_lanes, err);
 }
 
 static status check_memory(const worker *w, error *err)
@@ -210,13 +210,13 @@ status worker_build(worker *w, error *err)
     return w->o->master ? worker_dial_master(w, w->o->master, err) : OK;
 }
 
-/* Memory under way goes first: kv gives pushes back, the follower its sums, boards what servers lent; then
- * lanes may end. */
+/* Memory under way goes first: kv gives pushes back, the driver its sums, boards what they borrowed from
+ * servers; then lanes may end. */
 void worker_unbuild(worker *w)
 {
-    crew_destroy(&w->crew);
+    async_lanes_destroy(&w->async_lanes);
     kv_destroy(&w->kv);
-    follower_destroy(&w->follower);
+    sync_driver_destroy(&w->sync_driver);
     for (int32_t i = 0; w->boards && i < w->o->n_lanes; i++)
         if (w->boards[i])
             board_leave(w->boards[i]);

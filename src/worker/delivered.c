@@ -10,7 +10,7 @@ status worker_say_delivered(worker *w, bool again, error *err)
     if (!w->has_view || !w->welcomed || w->unordered)
         return OK;
     delivered *last = &w->delivered;
-    int64_t step = follower_delivered(w->follower), held = follower_step(w->follower);
+    int64_t step = sync_driver_delivered(w->sync_driver), held = sync_driver_step(w->sync_driver);
     bool is_new = step >= 0 && step != last->step;
     if (is_new) {
         last->step = step;

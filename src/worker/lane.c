@@ -21,8 +21,8 @@ struct lane {
     exec *exec;                     /* the lane's thread only, like the next two */
     loader *loader;
     inputs *inputs;                 /* [n_graphs] */
-    gather *gather;
-    span *grads;                    /* [n_live_parts] of the gradient slab, lent to gather and the transport */
+    lane_reducer *reducer;
+    span *grads;                    /* [n_live_parts] of the gradient slab, borrowed by reducer and transport */
     char fingerprint[256];
 
     pthread_mutex_t lock;
@@ -30,7 +30,7 @@ struct lane {
     lane_slot *queue;               /* ring; all below under lock */
     size_t first, n, cap;
     bool busy, stop, built;
-    int n_lent;
+    int n_borrowed;
     status build_status;
     error build_error;
     atomic_bool cancel;
@@ -47,7 +47,7 @@ static void grad_is_back(span *s)
 {
     lane *l = s->owner;
     pthread_mutex_lock(&l->lock);
-    l->n_lent--;
+    l->n_borrowed--;
     pthread_cond_broadcast(&l->changed);
     pthread_mutex_unlock(&l->lock);
 }
@@ -164,14 +164,14 @@ static void measure(const lane *l, const inputs *in)
 /* Adds what this lane has of `node` to what others have. */
 static status give(lane *l, tree_node node, const float *grad, note *n, error *err)
 {
-    span *lent = NULL;
+    span *borrowed = NULL;
     if (l->now.last) {
-        lent = &l->grads[n->part];
+        borrowed = &l->grads[n->part];
         pthread_mutex_lock(&l->lock);
-        l->n_lent += atomic_fetch_add(&lent->refs, 1) == 0;
+        l->n_borrowed += atomic_fetch_add(&borrowed->refs, 1) == 0;
         pthread_mutex_unlock(&l->lock);
     }
-    return gather_add(l->gather, n->part, l->now.step, node, grad, lent, &n->node, &n->sum, err);
+    return lane_reducer_add(l->reducer, n->part, l->now.step, node, grad, borrowed, &n->node, &n->sum, err);
 }
 
 /* The measures are noted before the part they travel with: a step is not complete before servers and
@@ -215,7 +215,7 @@ static status fill(lane *l, const lane_next *what, error *err)
     if (st == OK)
         inputs_write(&l->inputs[variant], batch, what->weight);
     loader_release(l->loader, batch);
-    return st == OK ? exec_upload(l->exec, variant, err) : st;
+    return st == OK ? exec_upload_inputs(l->exec, variant, err) : st;
 }
 
 /* While a device computes. What fails here fails again, with its own slot. */
@@ -260,7 +260,7 @@ static exec_slot place_of(const lane *l)
     if (p.sum.level == l->now.sum.level)
         p.with = l->now.with;
     else if (l->now.with)
-        peers_leave(l->now.with);
+        reduce_group_leave(l->now.with);
     return p;
 }
 
@@ -306,13 +306,13 @@ static status compute(lane *l, error *err)
     return OK;
 }
 
-/* The next slot, once the spans lent from the gradient slab are back; false: stop. */
+/* The next slot, once the borrowed spans of the gradient slab are back; false: stop. */
 static bool next_slot(lane *l)
 {
     pthread_mutex_lock(&l->lock);
     l->busy = false;
     pthread_cond_broadcast(&l->changed);
-    while (!l->stop && (!l->n || l->n_lent || atomic_load(&l->cancel)))
+    while (!l->stop && (!l->n || l->n_borrowed || atomic_load(&l->cancel)))
         pthread_cond_wait(&l->changed, &l->lock);
     bool go = !l->stop;
     if (go) {
@@ -349,7 +349,7 @@ static void *lane_run(void *arg)
     pthread_mutex_lock(&l->lock);
     l->busy = false;
     pthread_cond_broadcast(&l->changed);
-    while (!l->stop || l->n_lent)
+    while (!l->stop || l->n_borrowed)
         pthread_cond_wait(&l->changed, &l->lock);
     pthread_mutex_unlock(&l->lock);
     loader_destroy(&l->loader);
@@ -408,9 +408,9 @@ void lane_destroy(lane **l)
     *l = NULL;
 }
 
-void lane_set_gather(lane *l, gather *g)
+void lane_set_reducer(lane *l, lane_reducer *g)
 {
-    l->gather = g;
+    l->reducer = g;
 }
 
 /* Only a larger share than ever grows it. */

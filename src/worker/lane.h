@@ -2,7 +2,7 @@
  * A lane: one compute device (or group of CPU threads) that turns batches into gradients.
  *
  * The lane's thread builds its own engine and loader, then computes the slots it is given: fills
- * the inputs, runs forward and backward, hands each part's gradient to gather as soon as it is
+ * the inputs, runs forward and backward, hands each part's gradient to the reducer as soon as it is
  * ready, and posts notes to the board. It waits for weights part by part.
  *
  * Threads: lane_create, lane_give, lane_cancel and lane_destroy belong to the worker's thread.
@@ -15,7 +15,7 @@
 #include "exec/exec.h"
 #include "exec/resident.h"
 #include "worker/board.h"
-#include "worker/gather.h"
+#include "worker/lane_reducer.h"
 
 typedef struct lane lane;
 
@@ -50,21 +50,21 @@ typedef struct lane_slot {
     int64_t step;
     uint32_t slot, n_slots;         /* of the step */
     tree_node sum;                  /* of this slot and others that come next to it, all this lane's */
-    peers_union *with;              /* of the last of those: what their sum is added to; NULL: nothing */
+    reduce_group *with;             /* of the last of those: what their sum is added to; NULL: nothing */
     step_slot batch;
     float weight;                   /* the slot's share of the step's examples */
     bool last;                      /* the lane's last slot of the step: its gradients stay in place */
     lane_next next[LANE_AHEAD];     /* what most likely follows: read ahead, and on a device the first
-                                     * is brought there while this one is computed */
+                                     * is sent there while this one is computed */
 } lane_slot;
 
 /* Starts the thread and returns when its engine stands (or failed to). Options are copied. */
 MUST_USE status lane_create(const lane_options *options, lane **ret, error *err);
-/* Cancels and waits for the thread, and for lent spans: end gather and kv first. */
+/* Cancels and waits for the thread, and for borrowed spans: end the reducer and kv first. */
 void lane_destroy(lane **l);
 
 /* The engine needs this before the first slot; once. */
-void lane_set_gather(lane *l, gather *g);
+void lane_set_reducer(lane *l, lane_reducer *g);
 
 void lane_give(lane *l, const lane_slot *slot);
 /* A batch that will be given soon, for the loader. */

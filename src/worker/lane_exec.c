@@ -14,7 +14,7 @@ static status create(const lane_options *o, resident *r, exec **ret, error *err)
             .examples = o->batch_sizes[0],
             .sum_level = o->sum_level,
             .peers = o->peers,
-            .brought = o->backend->async && !r,
+            .uploaded = o->backend->async && !r,
             .resident = r,
             .beside = r ? resident_bytes(o->flat, o->server_slots) : 0,
         },

@@ -38,7 +38,7 @@ uint32_t nodes_behind(const nodes_given *g, uint32_t i)
 }
 
 /* Whether lanes' nodes, each its lane's last, make up the slots given from `first` to `end`. */
-static bool is_union(const nodes_given *g, uint32_t first, uint32_t end)
+static bool is_group(const nodes_given *g, uint32_t first, uint32_t end)
 {
     uint32_t i = first, n = 0;
     for (; i < end && tree_node_first(nodes_of_lane(g, i)) == g->slots[i]; n++) {
@@ -50,12 +50,12 @@ static bool is_union(const nodes_given *g, uint32_t first, uint32_t end)
 }
 
 /* Below `node`, all of whose slots are given, from number `first` on. */
-static size_t find_below(const nodes_given *g, tree_node node, uint32_t first, nodes_union *ret)
+static size_t find_below(const nodes_given *g, tree_node node, uint32_t first, nodes_group *ret)
 {
     uint32_t begin = tree_node_first(node);
     uint32_t end = first + tree_node_end(node, g->n_slots) - begin;
-    if (is_union(g, first, end)) {
-        *ret = (nodes_union){tree_node_top(node, g->n_slots), first, end};
+    if (is_group(g, first, end)) {
+        *ret = (nodes_group){tree_node_top(node, g->n_slots), first, end};
         return 1;
     }
     if (node.level == 0)
@@ -67,7 +67,7 @@ static size_t find_below(const nodes_given *g, tree_node node, uint32_t first, n
     return n;
 }
 
-size_t nodes_unions(const nodes_given *g, nodes_union *ret)
+size_t nodes_groups(const nodes_given *g, nodes_group *ret)
 {
     size_t found = 0;
     for (uint32_t i = 0, end; i < g->n; i = end) {

@@ -21,14 +21,14 @@ tree_node nodes_of_lane(const nodes_given *g, uint32_t i);
 bool nodes_is_last(const nodes_given *g, uint32_t i);
 
 /* A node, and the slots given that it covers. */
-typedef struct nodes_union {
+typedef struct nodes_group {
     tree_node sum;
     uint32_t first, end;   /* numbers of those given */
-} nodes_union;
+} nodes_group;
 
-/* The highest nodes of two lanes or more to each of which every lane brings one node of its own,
- * its last. No lane brings to two of them, so half as many as there are lanes are the most. */
-size_t nodes_unions(const nodes_given *g, nodes_union *ret);
+/* The highest nodes of two lanes or more to each of which every lane contributes one node of its own,
+ * its last. No lane contributes to two of them, so half as many as there are lanes are the most. */
+size_t nodes_groups(const nodes_given *g, nodes_group *ret);
 
 /* The number behind those of nodes_of_lane(g, i), for the first of them. */
 uint32_t nodes_behind(const nodes_given *g, uint32_t i);

@@ -8,8 +8,8 @@
 #include "common/base/log.h"
 #include "common/base/wait.h"
 #include "metric/reports.h"
-#include "worker/crew.h"
-#include "worker/follower.h"
+#include "worker/async_lanes.h"
+#include "worker/sync_driver.h"
 #include "worker/variants.h"
 #include "worker/worker.h"
 
@@ -32,8 +32,8 @@ typedef struct worker {
     lane **lanes;
     bool unordered;                 /* mode ssp or async */
     kv *kv;                         /* mode sync */
-    follower *follower;             /* mode sync */
-    crew *crew;                     /* unordered, instead */
+    sync_driver *sync_driver;       /* mode sync */
+    async_lanes *async_lanes;       /* unordered, instead */
     reports *reports;
     buf hello;
     buf packed;                     /* the control payload being sent; kept, so that steps allocate nothing */

@@ -40,11 +40,11 @@ static const char *unless_silent(const worker *w, const char *doing)
 
 static void say_follower_wait(const worker *w, double waited)
 {
-    int32_t part, missing = follower_missing(w->follower, &part);
+    int32_t part, missing = sync_driver_missing(w->sync_driver, &part);
     if (part < 0)
         return;
-    if (follower_is_held_back(w->follower)) {
-        LOG_I("WAIT", "for=master step=%lld since=%.1fs: %s", (long long)follower_step(w->follower),
+    if (sync_driver_is_held_back(w->sync_driver)) {
+        LOG_I("WAIT", "for=master step=%lld since=%.1fs: %s", (long long)sync_driver_step(w->sync_driver),
               waited,
               unless_silent(w, "it lets nobody go on yet, for a checkpoint, an evaluation or reports "
                                "that it has not got"));
@@ -52,7 +52,7 @@ static void say_follower_wait(const worker *w, double waited)
     }
     char *server = describe_server(w, part);
     LOG_W("WAIT", "for=%s version=%lld parts_missing=%d first=%d since=%.1fs", server,
-          (long long)follower_step(w->follower) + 1, missing, part, waited);
+          (long long)sync_driver_step(w->sync_driver) + 1, missing, part, waited);
     free(server);
 }
 
@@ -60,7 +60,7 @@ static void say_crew_wait(const worker *w, double waited)
 {
     int64_t batch;
     int32_t part;
-    if (!crew_is_waiting(w->crew, &batch, &part)) {
+    if (!async_lanes_is_waiting(w->async_lanes, &batch, &part)) {
         LOG_I("WAIT", "for=master since=%.1fs: no batch is leased to us, and %s", waited,
               unless_silent(w, "it is heard"));
         return;
@@ -104,10 +104,10 @@ void worker_warn_of_waits(worker *w, int64_t now)
     int64_t step = -1;
     bool computing = false;
     if (w->has_view) {
-        step = w->unordered ? crew_reported(w->crew) : follower_step(w->follower);
+        step = w->unordered ? async_lanes_reported(w->async_lanes) : sync_driver_step(w->sync_driver);
         /* lanes that were given the next step already only wait */
-        int64_t given = w->unordered ? -1 : follower_computing(w->follower);
-        computing = w->unordered ? crew_is_computing(w->crew) : given >= 0 && given <= step;
+        int64_t given = w->unordered ? -1 : sync_driver_computing(w->sync_driver);
+        computing = w->unordered ? async_lanes_is_computing(w->async_lanes) : given >= 0 && given <= step;
     }
     if (step != w->seen_step || computing) {
         w->seen_step = step;

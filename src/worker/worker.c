@@ -24,7 +24,7 @@ static status send_head(worker *w, wire_type type, int64_t step, tree_node node,
     h.step = step;
     h.node = node;
     if (type == WIRE_HEARTBEAT && w->has_view && !w->unordered)
-        h.tag = wire_heartbeat_computing_tag(follower_computing(w->follower));
+        h.tag = wire_heartbeat_computing_tag(sync_driver_computing(w->sync_driver));
     h.bytes = payload ? payload->bytes : 0;
     unsigned char head[NET_HEAD];
     wire_head_encode(&h, head);
@@ -101,12 +101,12 @@ static status begin_era(worker *w, const wire_head *h, const Wire__View *m, erro
     LOG_I("BEGIN", "step=%lld era=%u slots=%zu lanes=%d", (long long)m->start_step, h->era,
           m->n_slots, w->o->n_lanes);
     if (w->unordered)
-        return crew_begin(w->crew, &w->identity, &s, err);
+        return async_lanes_begin(w->async_lanes, &w->identity, &s, err);
     reports_begin(w->reports, m->start_step);
     TRY(worker_report_all(w, err));
     TRY(kv_begin(w->kv, w->identity.job_id, h->era, w->identity.incarnation, w->variants.flat,
                  m->n_acting ? m->acting : NULL, err));
-    return follower_begin(w->follower, &s, m->start_step, m->limit, err);
+    return sync_driver_begin(w->sync_driver, &s, m->start_step, m->limit, err);
 }
 
 static status take_view(worker *w, const wire_head *h, const Wire__View *m, error *err)
@@ -117,7 +117,7 @@ static status take_view(worker *w, const wire_head *h, const Wire__View *m, erro
     for (size_t i = 0; i < m->n_acting; i++)
         if (m->acting[i] >= (uint32_t)w->o->n_servers)
             return FAIL(err, E_PROTOCOL, "VIEW: shard %zu has no server", i);
-    follower_share share;
+    sync_driver_share share;
     share_reader self = {w->o->trainer, w->o->self.index, w->o->n_lanes};
     TRY(share_read(m, &self, &share, err));
     status st = OK;
@@ -125,9 +125,9 @@ static status take_view(worker *w, const wire_head *h, const Wire__View *m, erro
     if (!w->has_view || h->era != w->identity.era)
         st = begin_era(w, h, m, err);
     if (st == OK && !w->unordered)
-        st = follower_own(w->follower, &share, err);
+        st = sync_driver_own(w->sync_driver, &share, err);
     share_free(&share);
-    return st == OK && !w->unordered ? follower_limit(w->follower, m->limit, err) : st;
+    return st == OK && !w->unordered ? sync_driver_limit(w->sync_driver, m->limit, err) : st;
 }
 
 static void take_stop(worker *w, const Wire__Stop *m)
@@ -178,13 +178,15 @@ static status take_proto(worker *w, const net_message *m, const wire_head *h, er
 /* Unordered the limit is the master's own business. */
 static status take_limit(worker *w, const wire_head *h, error *err)
 {
-    return w->has_view && !w->unordered ? follower_limit(w->follower, h->step, err) : OK;
+    return w->has_view && !w->unordered ? sync_driver_limit(w->sync_driver, h->step, err) : OK;
 }
 
 static status take_lease(worker *w, const wire_head *h, error *err)
 {
     bool is_current = w->has_view && w->unordered && h->era == w->identity.era;
-    return is_current ? crew_lease(w->crew, h->node.index, h->step, wire_lease_floor(h), err) : OK;
+    if (!is_current)
+        return OK;
+    return async_lanes_lease(w->async_lanes, h->node.index, h->step, wire_lease_floor(h), err);
 }
 
 /* What the master last announced: a view or limit that did not arrive is asked for. */
@@ -254,7 +256,7 @@ static status serve_master(worker *w, error *err)
 
 kv *worker_kv(const worker *w)
 {
-    return w->unordered ? crew_kv(w->crew) : w->kv;
+    return w->unordered ? async_lanes_kv(w->async_lanes) : w->kv;
 }
 
 void worker_on_welcome(void *user, int32_t server, const Wire__Welcome *m)
@@ -275,7 +277,7 @@ void worker_on_part(void *user, const kv_part *p)
 {
     worker *w = user;
     if (w->outcome == OK)
-        w->outcome = follower_part(w->follower, p, w->err);
+        w->outcome = sync_driver_part(w->sync_driver, p, w->err);
 }
 
 void worker_on_gone(void *user, int32_t part, int64_t newest)
@@ -283,7 +285,7 @@ void worker_on_gone(void *user, int32_t part, int64_t newest)
     worker *w = user;
     (void)part;
     if (w->outcome == OK)
-        w->outcome = follower_gone(w->follower, newest, w->err);
+        w->outcome = sync_driver_gone(w->sync_driver, newest, w->err);
 }
 
 void worker_on_refused(void *user, int32_t server, const wire_head *h, const Wire__Refused *m)
@@ -328,8 +330,8 @@ static status ask_to_leave(worker *w, int64_t now, error *err)
 /* Held completely; -1: none, or nobody asks. */
 static int64_t version_held(const worker *w)
 {
-    bool holds = w->has_view && !w->unordered && follower_is_whole(w->follower);
-    return holds ? follower_step(w->follower) : -1;
+    bool holds = w->has_view && !w->unordered && sync_driver_is_whole(w->sync_driver);
+    return holds ? sync_driver_step(w->sync_driver) : -1;
 }
 
 /* Without a view HELLO stands for the heartbeat: what was declared may be lost as well. */
@@ -364,7 +366,7 @@ static status tick(worker *w, error *err)
     if (now - w->tick_us < SECOND_US)
         return OK;
     w->tick_us = now;
-    TRY(w->unordered ? crew_tick(w->crew, err) : kv_tick(w->kv, err));
+    TRY(w->unordered ? async_lanes_tick(w->async_lanes, err) : kv_tick(w->kv, err));
     TRY(say_alive(w, err));
     TRY(worker_say_delivered(w, true, err));
     worker_tell_hung(w);
@@ -377,12 +379,12 @@ static status tick(worker *w, error *err)
 static status serve_servers(worker *w, error *err)
 {
     if (w->unordered)
-        return crew_serve(w->crew, err);
+        return async_lanes_serve(w->async_lanes, err);
     TRY(kv_serve(w->kv, err));
-    return w->has_view && w->outcome == OK ? follower_serve(w->follower, worker_report, w, err) : OK;
+    return w->has_view && w->outcome == OK ? sync_driver_serve(w->sync_driver, worker_report, w, err) : OK;
 }
 
-/* Who may sleep gives back first what servers lent. */
+/* Memory borrowed from servers goes back before this thread sleeps. */
 static status settle_boards(const worker *w, error *err)
 {
     for (int32_t i = 0; i < w->o->n_lanes; i++)
@@ -395,7 +397,7 @@ static status turn(worker *w, net_socket **sockets, size_t n, error *err)
 {
     if (w->o->abort && atomic_load(w->o->abort))
         return FAIL(err, E_ABORTED, "another role of this process failed");
-    net_socket *const *servers = w->unordered ? crew_sockets(w->crew) : kv_sockets(w->kv);
+    net_socket *const *servers = w->unordered ? async_lanes_sockets(w->async_lanes) : kv_sockets(w->kv);
     memcpy(sockets, servers, n * sizeof *sockets);
     sockets[n] = w->master;
     TRY(settle_boards(w, err));

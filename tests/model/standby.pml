@@ -113,7 +113,7 @@ hidden holders_t found[2];
 #include "standby_master.pml"
 #include "standby_server.pml"
 
-/* --- src/worker/follower.c: pulls exact versions, pushes a step once it holds all of its version --- */
+/* --- src/worker/sync_driver.c: pulls exact versions, pushes a step once it holds all of its version --- */
 
 inline take_part(p) {
     w_got = w_got | 1 << p;

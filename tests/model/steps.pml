@@ -43,7 +43,7 @@ byte start;                     /* version the era begins with */
 byte owner[SLOTS];              /* src/master/lanes/view.c */
 byte servers, masters, workers, deals;
 
-/* --- src/worker/follower.c --- */
+/* --- src/worker/sync_driver.c --- */
 
 typedef worker_t {
     bool is_up;

@@ -100,7 +100,7 @@ static status write_next(void *user, error *err)
         inputs_write(&t->inputs, batch, 1.0f);
     loader_release(t->loader, batch);
     t->written = st == OK;
-    return st == OK ? exec_upload(t->exec, 0, err) : st;
+    return st == OK ? exec_upload_inputs(t->exec, 0, err) : st;
 }
 
 static status step(trial *t, error *err)

@@ -40,7 +40,7 @@ static status write_next(void *loader_, error *err)
     for (int i = 0; i < N; i++)
         x[i] = (float)(1000 * l->batch + i);
     l->batch++;
-    return exec_upload(l->e, 0, err);
+    return exec_upload_inputs(l->e, 0, err);
 }
 
 static void test_each_run_has_its_own_batch(void **state)

@@ -25,7 +25,7 @@ typedef struct member {
     scene *scene;
     pthread_t thread;
     int32_t number, n_ready, n_given;
-    tree_node node, given_of;  /* what it brings; what it handed over */
+    tree_node node, given_of;  /* what it contributes; what it handed over */
     float *given;              /* [n] */
     status status;
     error error;
@@ -39,7 +39,7 @@ struct scene {
     flat *flat;
     graph *g;
     peers *peers;
-    peers_union *with;
+    reduce_group *with;
     uint32_t n_slots;
     tree_node sum;
     int32_t n_members;
@@ -88,7 +88,7 @@ static status ready(void *user, int32_t part, const float *grad, error *err)
     bool leaves = m->number == m->scene->leaver && m->n_ready == m->scene->leaves_at;
     m->n_ready++;
     if (grad && m->slot.with)
-        return FAIL(err, E_FAIL, "part %d of a union is handed over alone", part);
+        return FAIL(err, E_FAIL, "part %d of a group is handed over alone", part);
     return leaves ? FAIL(err, E_DATA, "it leaves") : OK;
 }
 
@@ -104,7 +104,7 @@ static status sum(void *user, int32_t part, tree_node node, const float *grad, e
     return OK;
 }
 
-/* All slots of its node; the last one goes into the union. */
+/* All slots of its node; the last one goes into the group. */
 static status compute(member *m, error *err)
 {
     const scene *s = m->scene;
@@ -119,7 +119,7 @@ static status compute(member *m, error *err)
     return OK;
 }
 
-/* Builds, then computes at every pair of stages until there is nothing to bring. */
+/* Builds, then computes at every pair of stages until there is nothing to contribute. */
 static void *live(void *member_)
 {
     member *m = member_;
@@ -203,7 +203,7 @@ static void play(scene *s, uint32_t first, uint32_t n_slots, uint8_t level, int3
     s->sum = cover[0];
     s->n_slots = n_slots;
     s->n_members = n;
-    s->with = peers_unite(s->peers, n_slots, s->sum, numbers, nodes, n);
+    s->with = reduce_group_form(s->peers, n_slots, s->sum, numbers, nodes, n);
     assert_non_null(s->with);
     pthread_barrier_wait(&s->stage);
     pthread_barrier_wait(&s->stage);
@@ -357,8 +357,8 @@ static void test_a_way_that_breaks_ends_all_unions(void **state)
                             "NCCL, sending to other GPUs: remote process exited or there was a "
                             "network error; it said last: a GPU does not answer");
     }
-    assert_null(peers_unite(s.peers, 2, (tree_node){1, 0}, (const int32_t[]){0, 1},
-                            (const tree_node[]){{0, 0}, {0, 1}}, 2));
+    assert_null(reduce_group_form(s.peers, 2, (tree_node){1, 0}, (const int32_t[]){0, 1},
+                                  (const tree_node[]){{0, 0}, {0, 1}}, 2));
     end(&s);
 }
 

@@ -47,11 +47,11 @@ static status write_next(void *user, error *err)
     if (p->again) {
         TRY(exec_refill(p->rig->exec, err));
         write_inputs(p->rig, p->variant, 77);
-        TRY(exec_upload(p->rig->exec, p->variant, err));
+        TRY(exec_upload_inputs(p->rig->exec, p->variant, err));
     }
     TRY(exec_refill(p->rig->exec, err));
     write_inputs(p->rig, !p->variant, p->turn + 1);
-    return exec_upload(p->rig->exec, !p->variant, err);
+    return exec_upload_inputs(p->rig->exec, !p->variant, err);
 }
 
 static void look_at_turn(void *user, int32_t node, void *const *addresses, void *workspace)

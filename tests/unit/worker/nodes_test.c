@@ -48,7 +48,7 @@ static bool brings_one(const deal *d, int32_t lane, uint32_t first, uint32_t end
 }
 
 /* The same said of all: the node `a` can be made together. */
-static bool is_union(const deal *d, tree_node a)
+static bool is_group(const deal *d, tree_node a)
 {
     uint32_t first = tree_node_first(a), end = tree_node_end(a, d->n_slots);
     int32_t one = d->lane[first];
@@ -62,12 +62,12 @@ static bool is_union(const deal *d, tree_node a)
 }
 
 /* The highest such node with slot s; false: none. */
-static bool find_union(const deal *d, uint32_t s, tree_node *ret)
+static bool find_group(const deal *d, uint32_t s, tree_node *ret)
 {
     bool found = false;
     for (uint8_t level = 0; level <= tree_root_level(d->n_slots); level++) {
         tree_node a = {level, s >> level};
-        if (is_union(d, a)) {
+        if (is_group(d, a)) {
             *ret = tree_node_top(a, d->n_slots);
             found = true;
         }
@@ -78,25 +78,25 @@ static bool find_union(const deal *d, uint32_t s, tree_node *ret)
 static void check(const deal *d)
 {
     nodes_given g = {.lane_of_slot = d->lane, .slots = d->slots, .n = d->n, .n_slots = d->n_slots};
-    nodes_union found[LANES];
-    size_t n = nodes_unions(&g, found), in_unions = 0;
+    nodes_group found[LANES];
+    size_t n = nodes_groups(&g, found), in_groups = 0;
     assert_true(n <= LANES / 2);
     for (size_t k = 0; k < n; k++) {
         tree_node want;
-        assert_true(find_union(d, d->slots[found[k].first], &want));
+        assert_true(find_group(d, d->slots[found[k].first], &want));
         assert_int_equal(found[k].sum.level, want.level);
         assert_int_equal(found[k].sum.index, want.index);
         assert_int_equal(d->slots[found[k].first], tree_node_first(want));
         assert_int_equal(d->slots[found[k].end - 1] + 1, tree_node_end(want, d->n_slots));
         for (uint32_t i = found[k].first; i < found[k].end; i = nodes_behind(&g, i))
             assert_true(nodes_is_last(&g, nodes_behind(&g, i) - 1));
-        in_unions += found[k].end - found[k].first;
+        in_groups += found[k].end - found[k].first;
     }
     for (uint32_t i = 0; i < d->n; i++) {
         tree_node unused;
-        in_unions -= find_union(d, d->slots[i], &unused);
+        in_groups -= find_group(d, d->slots[i], &unused);
     }
-    assert_int_equal(in_unions, 0);
+    assert_int_equal(in_groups, 0);
 }
 
 static void test_every_deal(void **state)
@@ -115,8 +115,8 @@ static void test_four_lanes_of_a_host_make_one_node(void **state)
     static const int32_t lanes[] = {-1, -1, -1, -1, 0, 0, 1, 1, 2, 2, 3, 3, -1, -1};
     static const uint32_t slots[] = {4, 5, 6, 7, 8, 9, 10, 11};
     nodes_given g = {.lane_of_slot = lanes, .slots = slots, .n = 8, .n_slots = 14};
-    nodes_union found[2];
-    assert_int_equal(nodes_unions(&g, found), 2);
+    nodes_group found[2];
+    assert_int_equal(nodes_groups(&g, found), 2);
     assert_int_equal(found[0].sum.level, 2);
     assert_int_equal(found[0].sum.index, 1);
     assert_int_equal(found[1].sum.index, 2);

@@ -47,8 +47,8 @@ struct lane {
     size_t n;
     bool busy;
     int done; /* bits of work done of `now` */
-    int n_lent;
-    gather *gather;
+    int n_borrowed;
+    lane_reducer *reducer;
     float grad[KEEP_LIVE][KEEP_PART_N];
     span spans[KEEP_LIVE];
 };
@@ -59,7 +59,7 @@ struct hand {
     net_waker *waker;
     board *board;
     lane lanes[HAND_LANES], *pointers[HAND_LANES];
-    follower *follower;
+    sync_driver *sync_driver;
     hand_report *reports;
     size_t n_reports, cap_reports;
 };
@@ -155,12 +155,12 @@ static void answer(hand *h, int32_t part, int64_t version)
 
 static void lent_release(span *b)
 {
-    ((lane *)b->owner)->n_lent--;
+    ((lane *)b->owner)->n_borrowed--;
 }
 
-void lane_set_gather(lane *l, gather *g)
+void lane_set_reducer(lane *l, lane_reducer *g)
 {
-    l->gather = g;
+    l->reducer = g;
 }
 
 /* A node to add up by itself has all its slots here, one after another. */
@@ -202,7 +202,7 @@ static void check_reads(const lane *l, int32_t part)
 
 static void ready(lane *l, int32_t part)
 {
-    span *lent = NULL;
+    span *borrowed = NULL;
     keep_gradient(part, l->now.step, l->now.slot, l->grad[part]);
     if (l->now.last) {
         l->spans[part] = (span){.data = l->grad[part],
@@ -211,15 +211,15 @@ static void ready(lane *l, int32_t part)
                                 .refs = 1,
                                 .release = lent_release,
                                 .owner = l};
-        lent = &l->spans[part];
-        l->n_lent++;
+        borrowed = &l->spans[part];
+        l->n_borrowed++;
     }
     note n = {.kind = NOTE_MEASURED, .step = l->now.step, .slot = l->now.slot};
     if (part == flat_reporting_part(keep_flat()))
         board_post(l->hand->board, &n);
     n = (note){.kind = NOTE_READY, .step = l->now.step, .slot = l->now.slot, .part = part};
-    must(gather_add(l->gather, part, l->now.step, (tree_node){0, l->now.slot}, l->grad[part], lent,
-                    &n.node, &n.sum, NULL));
+    must(lane_reducer_add(l->reducer, part, l->now.step, (tree_node){0, l->now.slot}, l->grad[part], borrowed,
+                          &n.node, &n.sum, NULL));
     board_post(l->hand->board, &n);
 }
 
@@ -227,7 +227,7 @@ bool hand_move_lane(hand *h, int32_t i)
 {
     lane *l = &h->lanes[i];
     if (!l->busy) {
-        if (!l->n || l->n_lent)
+        if (!l->n || l->n_borrowed)
             return false;
         l->now = l->queue[0];
         memmove(l->queue, l->queue + 1, --l->n * sizeof l->queue[0]);
@@ -269,7 +269,7 @@ hand *hand_start(keep *k)
         h->lanes[i].hand = h;
         h->pointers[i] = &h->lanes[i];
     }
-    h->follower = follower_create(&(follower_options){.flat = keep_flat(),
+    h->sync_driver = sync_driver_create(&(sync_driver_options){.flat = keep_flat(),
                                                       .kv = &h->kv,
                                                       .board = h->board,
                                                       .lanes = h->pointers,
@@ -284,9 +284,9 @@ void hand_kill(hand **h, hand *const *all, size_t n_all, size_t delivered)
             hand_say(*h, p, all, n_all);
     while ((*h)->kv.n_pushes)
         push_end(&(*h)->kv, 0);
-    follower_destroy(&(*h)->follower);
+    sync_driver_destroy(&(*h)->sync_driver);
     for (int32_t i = 0; i < HAND_LANES; i++)
-        assert_int_equal((*h)->lanes[i].n_lent, 0);
+        assert_int_equal((*h)->lanes[i].n_borrowed, 0);
     for (int32_t p = 0; p < KEEP_PARTS; p++) {
         free((*h)->kv.out[p].at);
         free((*h)->kv.in[p].at);
@@ -299,9 +299,9 @@ void hand_kill(hand **h, hand *const *all, size_t n_all, size_t delivered)
     *h = NULL;
 }
 
-follower *hand_follower(hand *h)
+sync_driver *hand_follower(hand *h)
 {
-    return h->follower;
+    return h->sync_driver;
 }
 
 void hand_answer_waiting(hand *h, int32_t part)
@@ -343,10 +343,10 @@ bool hand_hear(hand *h, int32_t part)
     h->kv.wanted[part] = -1;
     span weights = span_for_call(m.data, sizeof m.data);
     if (m.kind == PART)
-        must(follower_part(h->follower,
-                           &(kv_part){.part = part, .version = m.step, .weights = &weights}, NULL));
+        must(sync_driver_part(h->sync_driver,
+                              &(kv_part){.part = part, .version = m.step, .weights = &weights}, NULL));
     else
-        must(follower_gone(h->follower, m.newest, NULL));
+        must(sync_driver_gone(h->sync_driver, m.newest, NULL));
     return true;
 }
 
@@ -361,7 +361,7 @@ static status on_done(void *user, const note *n, error *err)
 
 void hand_serve(hand *h)
 {
-    must(follower_serve(h->follower, on_done, h, NULL));
+    must(sync_driver_serve(h->sync_driver, on_done, h, NULL));
 }
 
 bool hand_take_report(hand *h, hand_report *ret)

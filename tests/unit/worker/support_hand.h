@@ -1,5 +1,5 @@
 /*
- * A hand: one worker on no thread at all. A real follower, board and gather over a kv and lanes
+ * A hand: one worker on no thread at all. A real sync_driver, board and reducer over a kv and lanes
  * that do one small thing at a time, when they are told, so that a test chooses every order of
  * events. It talks to a keep; each part's messages are in order, those of different parts are not.
  *
@@ -9,7 +9,7 @@
 #define TEQUIO_TESTS_UNIT_WORKER_SUPPORT_HAND_H
 
 #include "unit/worker/support_keep.h"
-#include "worker/follower.h"
+#include "worker/sync_driver.h"
 
 enum { HAND_LANES = 2 };
 
@@ -24,7 +24,7 @@ hand *hand_start(keep *k);
 /* Whatever is under way is lost, but for the first `delivered` messages to each part. */
 void hand_kill(hand **h, hand *const *all, size_t n_all, size_t delivered);
 
-follower *hand_follower(hand *h);
+sync_driver *hand_follower(hand *h);
 
 /* Each does one thing, if there is one to do. */
 bool hand_move_lane(hand *h, int32_t lane);

@@ -51,8 +51,8 @@ MUST_USE status stopwatch_stop(backend *b, backend_stopwatch *w, error *err);
 MUST_USE status stopwatch_read(const backend_stopwatch *w, double *ret_ms, error *err);
 MUST_USE status group_create(backend *const *members, int32_t n, backend_group **ret, error *err);
 void group_destroy(backend_group **g);
-MUST_USE status group_send(backend_group *g, int32_t member, const backend_parcel *parcels, int32_t n,
-                           error *err);
+MUST_USE status group_exchange(backend_group *g, int32_t member, const backend_exchange *exchanges, int32_t n,
+                               error *err);
 void group_abort(backend_group *g);
 
 #endif

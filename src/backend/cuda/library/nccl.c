@@ -48,7 +48,7 @@ static status open_comms(backend_group *g, error *err)
     return st;
 }
 
-static unsigned put(const backend_group *g, int32_t member, const backend_parcel *p)
+static unsigned put(const backend_group *g, int32_t member, const backend_exchange *p)
 {
     cuda_stream stream = g->members[member]->queues[QUEUE_PEER];
     unsigned e = API_SUCCESS;
@@ -68,7 +68,7 @@ static status meet(const backend_group *g, float *const room[], error *err)
         for (int32_t k = 0; e == API_SUCCESS && k < g->n; k++)
             if (k != i)
                 e = put(g, i,
-                        &(backend_parcel){
+                        &(backend_exchange){
                             .with = k, .out = room[i], .n_out = 1, .in = room[i] + 1 + k, .n_in = 1});
     unsigned end = api.ncclGroupEnd();
     TRY(check(e == API_SUCCESS ? end : e, "connecting GPUs", err));
@@ -158,14 +158,14 @@ static status is_sound(backend_group *g, int32_t member, error *err)
     return check(asked == API_SUCCESS ? trouble : asked, "between GPUs", err);
 }
 
-status group_send(backend_group *g, int32_t member, const backend_parcel *parcels, int32_t n,
-                  error *err)
+status group_exchange(backend_group *g, int32_t member, const backend_exchange *exchanges, int32_t n,
+                      error *err)
 {
     TRY(is_sound(g, member, err));
     TRY(check(api.ncclGroupStart(), "beginning a group", err));
     unsigned e = API_SUCCESS;
     for (int32_t i = 0; e == API_SUCCESS && i < n; i++)
-        e = put(g, member, &parcels[i]);
+        e = put(g, member, &exchanges[i]);
     unsigned end = api.ncclGroupEnd();
     return check(e == API_SUCCESS ? end : e, "sending to other GPUs", err);
 }

@@ -1,4 +1,4 @@
-#include "worker/follower.h"
+#include "worker/sync_driver.h"
 
 #include "common/base/alloc.h"
 #include "worker/nodes.h"
@@ -8,10 +8,10 @@
 
 enum { MARGIN = 2, MARGIN_MAX = 1024 };
 
-struct follower {
-    follower_options o;
+struct sync_driver {
+    sync_driver_options o;
     steps steps;
-    gather *gather;
+    lane_reducer *reducer;
     int64_t start;              /* the version begun with */
     int64_t held;               /* version held completely; start - 1 before the first */
     int64_t limit;
@@ -29,13 +29,13 @@ struct follower {
     uint32_t *readers;          /* [n_live_parts] slots given that still read the part */
     uint32_t *scratch;          /* [per_step] */
 
-    peers_union **with;         /* [per_step] what a lane's sum goes into, by its last slot */
-    nodes_union *unions;        /* [n_lanes] while they are made */
+    reduce_group **with;        /* [per_step] what a lane's sum goes into, by its last slot */
+    nodes_group *groups;        /* [n_lanes] while they are made */
     int32_t *members;           /* [n_lanes] of one of them */
-    tree_node *brought;         /* [n_lanes] */
+    tree_node *contributed;     /* [n_lanes] what each of them has */
 };
 
-static void cancel_lanes(follower *f)
+static void cancel_lanes(sync_driver *f)
 {
     for (int32_t i = 0; i < f->o.n_lanes; i++)
         lane_cancel(f->o.lanes[i]);
@@ -44,25 +44,25 @@ static void cancel_lanes(follower *f)
     board_drop_notes(f->o.board);
 }
 
-follower *follower_create(const follower_options *options)
+sync_driver *sync_driver_create(const sync_driver_options *options)
 {
-    follower *f = xcalloc(1, sizeof *f);
+    sync_driver *f = xcalloc(1, sizeof *f);
     f->o = *options;
     f->held = f->given = f->done = -1;
     f->readers = xcalloc((size_t)options->flat->n_live_parts, sizeof *f->readers);
     size_t lanes = (size_t)options->n_lanes;
-    f->unions = xcalloc(lanes, sizeof *f->unions);
+    f->groups = xcalloc(lanes, sizeof *f->groups);
     f->members = xcalloc(lanes, sizeof *f->members);
-    f->brought = xcalloc(lanes, sizeof *f->brought);
+    f->contributed = xcalloc(lanes, sizeof *f->contributed);
     return f;
 }
 
-void follower_destroy(follower **f)
+void sync_driver_destroy(sync_driver **f)
 {
     if (!f || !*f)
         return;
     cancel_lanes(*f);
-    gather_destroy(&(*f)->gather);
+    lane_reducer_destroy(&(*f)->reducer);
     free((*f)->own);
     free((*f)->hedged);
     free((*f)->is_given);
@@ -70,22 +70,22 @@ void follower_destroy(follower **f)
     free((*f)->scratch);
     free((*f)->readers);
     free((*f)->with);
-    free((*f)->unions);
+    free((*f)->groups);
     free((*f)->members);
-    free((*f)->brought);
+    free((*f)->contributed);
     free(*f);
     *f = NULL;
 }
 
-static status reserve(follower *f, const steps *s, error *err)
+static status reserve(sync_driver *f, const steps *s, error *err)
 {
-    if (f->gather && f->steps.per_step == s->per_step)
+    if (f->reducer && f->steps.per_step == s->per_step)
         return OK;
     size_t k = (size_t)s->per_step;
-    gather_destroy(&f->gather);
-    TRY(gather_create(f->o.flat, (uint32_t)k, f->o.engine, &f->gather, err));
+    lane_reducer_destroy(&f->reducer);
+    TRY(lane_reducer_create(f->o.flat, (uint32_t)k, f->o.engine, &f->reducer, err));
     for (int32_t i = 0; i < f->o.n_lanes; i++)
-        lane_set_gather(f->o.lanes[i], f->gather);
+        lane_set_reducer(f->o.lanes[i], f->reducer);
     f->own = xrealloc(f->own, k * sizeof *f->own);
     f->hedged = xrealloc(f->hedged, k * sizeof *f->hedged);
     f->is_given = xrealloc(f->is_given, k * sizeof *f->is_given);
@@ -96,10 +96,10 @@ static status reserve(follower *f, const steps *s, error *err)
 }
 
 /* Everything under way is dropped; every part is asked for. The share stays. */
-static status begin_at(follower *f, int64_t step, error *err)
+static status begin_at(sync_driver *f, int64_t step, error *err)
 {
     cancel_lanes(f);
-    gather_forget(f->gather);       /* lanes get back what it held of the cancelled step */
+    lane_reducer_forget(f->reducer); /* lanes get back what it held of the cancelled step */
     f->start = step;
     f->held = f->given = step - 1;
     f->done = -1;
@@ -114,7 +114,7 @@ static status begin_at(follower *f, int64_t step, error *err)
     return OK;
 }
 
-status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit, error *err)
+status sync_driver_begin(sync_driver *f, const steps *s, int64_t step, int64_t limit, error *err)
 {
     cancel_lanes(f);
     TRY(reserve(f, s, err));
@@ -127,7 +127,7 @@ status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit, 
 }
 
 /* On to the slot this lane will most likely compute after this one; false: there is none. */
-static bool next_of_lane(const follower *f, int32_t owner, int64_t *step, uint32_t *slot)
+static bool next_of_lane(const sync_driver *f, int32_t owner, int64_t *step, uint32_t *slot)
 {
     uint32_t first = *slot + 1;
     for (int64_t t = *step; t == *step || (t == *step + 1 && t < f->limit); t++, first = 0)
@@ -140,12 +140,12 @@ static bool next_of_lane(const follower *f, int32_t owner, int64_t *step, uint32
     return false;
 }
 
-static float weight_of(const follower *f, int64_t step, const step_slot *batch)
+static float weight_of(const sync_driver *f, int64_t step, const step_slot *batch)
 {
     return (float)((double)batch->n / (double)steps_examples(&f->steps, step));
 }
 
-static void look_ahead(const follower *f, lane_slot *work, int32_t owner)
+static void look_ahead(const sync_driver *f, lane_slot *work, int32_t owner)
 {
     int64_t step = work->step;
     uint32_t slot = work->slot;
@@ -156,26 +156,26 @@ static void look_ahead(const follower *f, lane_slot *work, int32_t owner)
 }
 
 /* Lanes on devices that can add up among themselves do so. */
-static void unite(follower *f, const nodes_given *g)
+static void form_groups(sync_driver *f, const nodes_given *g)
 {
     for (uint32_t i = 0; i < g->n; i++)
         f->with[g->slots[i]] = NULL;
-    size_t n = f->o.peers ? nodes_unions(g, f->unions) : 0;
+    size_t n = f->o.peers ? nodes_groups(g, f->groups) : 0;
     for (size_t k = 0; k < n; k++) {
-        const nodes_union *u = &f->unions[k];
+        const nodes_group *u = &f->groups[k];
         int32_t members = 0;
         for (uint32_t i = u->first; i < u->end; i = nodes_behind(g, i), members++) {
             f->members[members] = g->lane_of_slot[g->slots[i]];
-            f->brought[members] = nodes_of_lane(g, i);
+            f->contributed[members] = nodes_of_lane(g, i);
         }
-        peers_union *with =
-            peers_unite(f->o.peers, g->n_slots, u->sum, f->members, f->brought, members);
+        reduce_group *with =
+            reduce_group_form(f->o.peers, g->n_slots, u->sum, f->members, f->contributed, members);
         for (uint32_t i = u->first; i < u->end; i = nodes_behind(g, i))
             f->with[g->slots[nodes_behind(g, i) - 1]] = with;
     }
 }
 
-static void give_slot(follower *f, const nodes_given *g, uint32_t i)
+static void give_slot(sync_driver *f, const nodes_given *g, uint32_t i)
 {
     uint32_t slot = g->slots[i];
     int32_t owner = g->lane_of_slot[slot];
@@ -195,7 +195,7 @@ static void give_slot(follower *f, const nodes_given *g, uint32_t i)
 }
 
 /* Those of our slots of the step `given` that no lane has yet. Returns their number. */
-static uint32_t give(follower *f, const int32_t *lane_of_slot)
+static uint32_t give(sync_driver *f, const int32_t *lane_of_slot)
 {
     uint32_t n = 0, n_slots = steps_slots(&f->steps, f->given), *slots = f->scratch;
     for (uint32_t s = 0; s < n_slots; s++)
@@ -209,23 +209,23 @@ static uint32_t give(follower *f, const int32_t *lane_of_slot)
         f->done = -1;
     for (int32_t p = 0; p < f->o.flat->n_live_parts; p++)
         f->readers[p] += n;
-    gather_plan(f->gather, f->given, n_slots, slots, n);
+    lane_reducer_plan(f->reducer, f->given, n_slots, slots, n);
     nodes_given g = {.lane_of_slot = lane_of_slot, .slots = slots, .n = n, .n_slots = n_slots};
-    unite(f, &g);
+    form_groups(f, &g);
     for (uint32_t i = 0; i < n; i++)
         give_slot(f, &g, i);
     return n;
 }
 
 /* Hedged slots come last, and in nodes of their own: ours do not wait for them. */
-static uint32_t give_slots(follower *f)
+static uint32_t give_slots(sync_driver *f)
 {
     uint32_t n = give(f, f->own);
     return n + give(f, f->hedged);
 }
 
 /* Nothing of ours reads the weights of the version held: ask for the next one. */
-static status ask_next(follower *f, error *err)
+static status ask_next(sync_driver *f, error *err)
 {
     for (int32_t p = 0; p < f->o.flat->n_live_parts; p++)
         TRY(kv_pull(f->o.kv, p, f->held + 1, err));
@@ -233,7 +233,7 @@ static status ask_next(follower *f, error *err)
 }
 
 /* Lanes that are done get the next step, at most one ahead of the version held. */
-static status turn(follower *f, error *err)
+static status turn(sync_driver *f, error *err)
 {
     while (!f->owed && f->given <= f->held && f->given + 1 < f->limit) {
         f->given++;
@@ -248,7 +248,7 @@ static status turn(follower *f, error *err)
 
 /* The slots of a step may come late, with a new view: what they will read may be overwritten or
  * asked for already, so the version held is pulled again. */
-static status give_late(follower *f, error *err)
+static status give_late(sync_driver *f, error *err)
 {
     bool was_read = f->given == f->held;
     for (int32_t p = 0; was_read && p < f->o.flat->n_live_parts; p++) {
@@ -264,7 +264,7 @@ static status give_late(follower *f, error *err)
     return OK;
 }
 
-static bool owes_more(const follower *f, int64_t step, const bool *is_given)
+static bool owes_more(const sync_driver *f, int64_t step, const bool *is_given)
 {
     for (uint32_t s = 0; step >= f->start && s < steps_slots(&f->steps, step); s++)
         if ((f->own[s] >= 0 || f->hedged[s] >= 0) && !is_given[s])
@@ -273,7 +273,7 @@ static bool owes_more(const follower *f, int64_t step, const bool *is_given)
 }
 
 /* Lanes that were a step ahead cannot have got far: version held + 1 is not here. */
-static void step_back(follower *f)
+static void step_back(sync_driver *f)
 {
     cancel_lanes(f);
     f->given = f->held;
@@ -284,7 +284,7 @@ static void step_back(follower *f)
     memset(f->readers, 0, (size_t)f->o.flat->n_live_parts * sizeof *f->readers);
 }
 
-static bool owns_slots(const follower *f)
+static bool owns_slots(const sync_driver *f)
 {
     for (int64_t s = 0; s < f->steps.per_step; s++)
         if (f->own[s] >= 0 || f->hedged[s] >= 0)
@@ -292,7 +292,7 @@ static bool owns_slots(const follower *f)
     return false;
 }
 
-status follower_own(follower *f, const follower_share *share, error *err)
+status sync_driver_own(sync_driver *f, const sync_driver_share *share, error *err)
 {
     size_t k = (size_t)f->steps.per_step;
     if (share->n_slots != k)
@@ -310,13 +310,13 @@ status follower_own(follower *f, const follower_share *share, error *err)
     return turn(f, err);
 }
 
-status follower_limit(follower *f, int64_t limit, error *err)
+status sync_driver_limit(sync_driver *f, int64_t limit, error *err)
 {
     f->limit = limit; /* it also falls, while the master's disk takes nothing: no step is begun then */
     return turn(f, err);
 }
 
-static status version_complete(follower *f, error *err)
+static status version_complete(sync_driver *f, error *err)
 {
     f->held++;
     f->missing = f->o.flat->n_live_parts;
@@ -327,7 +327,7 @@ static status version_complete(follower *f, error *err)
     return turn(f, err);
 }
 
-status follower_part(follower *f, const kv_part *p, error *err)
+status sync_driver_part(sync_driver *f, const kv_part *p, error *err)
 {
     bool is_wanted = p->version == f->held || p->version == f->held + 1;
     if (!is_wanted || board_version(f->o.board, p->part) == p->version)
@@ -340,14 +340,14 @@ status follower_part(follower *f, const kv_part *p, error *err)
 
 /* One version below the newest of a part all parts have been, and their next step may be owed. A
  * part that was restored at its newest has no older one, and then nobody owes the step before. */
-static int64_t lowest_owed(const follower *f, int64_t newest)
+static int64_t lowest_owed(const sync_driver *f, int64_t newest)
 {
-    bool asks_for_first = !follower_is_whole(f) && newest - 1 <= f->start;
+    bool asks_for_first = !sync_driver_is_whole(f) && newest - 1 <= f->start;
     return asks_for_first ? newest : newest - 1;
 }
 
 /* The next time further ahead, if the servers are faster than the question. */
-static int64_t still_to_come(follower *f, int64_t newest)
+static int64_t still_to_come(sync_driver *f, int64_t newest)
 {
     int64_t to = newest + f->margin;
     if (f->margin < MARGIN_MAX)
@@ -355,7 +355,7 @@ static int64_t still_to_come(follower *f, int64_t newest)
     return to > f->limit && f->limit > newest ? f->limit : to;
 }
 
-status follower_gone(follower *f, int64_t newest, error *err)
+status sync_driver_gone(sync_driver *f, int64_t newest, error *err)
 {
     bool ahead = !owns_slots(f);
     TRY(begin_at(f, ahead ? still_to_come(f, newest) : lowest_owed(f, newest), err));
@@ -363,7 +363,7 @@ status follower_gone(follower *f, int64_t newest, error *err)
     return turn(f, err);
 }
 
-static status push(follower *f, const note *n, error *err)
+static status push(sync_driver *f, const note *n, error *err)
 {
     if (!n->sum)
         return OK;
@@ -371,7 +371,7 @@ static status push(follower *f, const note *n, error *err)
     return kv_push(f->o.kv, n->part, n->step, slots, n->node, n->sum, err);
 }
 
-static status take_ready(follower *f, const note *n, error *err)
+static status take_ready(sync_driver *f, const note *n, error *err)
 {
     TRY(push(f, n, err));
     if (--f->readers[n->part] == 0)
@@ -379,7 +379,7 @@ static status take_ready(follower *f, const note *n, error *err)
     return OK;
 }
 
-status follower_serve(follower *f, follower_measured_fn *measured, void *user, error *err)
+status sync_driver_serve(sync_driver *f, sync_driver_measured_fn *measured, void *user, error *err)
 {
     note n;
     /* the end of a step may be noted after its last part made the next version complete */
@@ -404,17 +404,17 @@ status follower_serve(follower *f, follower_measured_fn *measured, void *user, e
     return board_failure(f->o.board, err);
 }
 
-int64_t follower_step(const follower *f)
+int64_t sync_driver_step(const sync_driver *f)
 {
     return f->held;
 }
 
-bool follower_is_whole(const follower *f)
+bool sync_driver_is_whole(const sync_driver *f)
 {
     return f->held >= f->start;
 }
 
-int32_t follower_missing(const follower *f, int32_t *ret_first_part)
+int32_t sync_driver_missing(const sync_driver *f, int32_t *ret_first_part)
 {
     *ret_first_part = -1;
     for (int32_t p = 0; p < f->o.flat->n_parts && *ret_first_part < 0; p++)
@@ -423,17 +423,17 @@ int32_t follower_missing(const follower *f, int32_t *ret_first_part)
     return f->missing;
 }
 
-bool follower_is_held_back(const follower *f)
+bool sync_driver_is_held_back(const sync_driver *f)
 {
     return f->held >= f->limit;
 }
 
-int64_t follower_computing(const follower *f)
+int64_t sync_driver_computing(const sync_driver *f)
 {
     return f->owed > 0 ? f->given : -1;
 }
 
-int64_t follower_delivered(const follower *f)
+int64_t sync_driver_delivered(const sync_driver *f)
 {
     return f->done >= 0 && !kv_is_pushing(f->o.kv, f->done) ? f->done : -1;
 }

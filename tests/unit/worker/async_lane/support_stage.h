@@ -1,5 +1,5 @@
 /*
- * A stage for runners: servers that keep, of each part, which batches it has, and connections and
+ * A stage for lanes: servers that keep, of each part, which batches it has, and connections and
  * lanes that do one small thing at a time, when they are told, so that a test chooses every order
  * of events. Each part's messages are in order, those of different parts are not.
  *
@@ -10,7 +10,7 @@
 #define TEQUIO_TESTS_UNIT_WORKER_RUNNER_SUPPORT_STAGE_H
 
 #include "common/parts/batch_set.h"
-#include "worker/runner.h"
+#include "worker/async_lane.h"
 
 enum { STAGE_PARTS = 4, STAGE_LIVE = 3, STAGE_PART_N = 4 };
 

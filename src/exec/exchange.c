@@ -1,11 +1,11 @@
 /*
- * A union's work on one of its devices, in a queue of its own. A part is begun when the host of
+ * A group's work on one of its devices, in a queue of its own. A part is begun when the host of
  * every member has seen it made, and of sound data: so no queue waits for another device, and what
  * was begun ends by itself. A run ends when all members have what they wanted of this one's
  * gradients.
  */
 #include "common/base/alloc.h"
-#include "exec/trade.h"
+#include "exec/exchange.h"
 
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ static size_t largest_part(const flat *f)
     return most;
 }
 
-size_t peers_room(const peers *p)
+size_t peers_workspace(const peers *p)
 {
     return p ? (largest_part(p->flat) + (size_t)p->n * GRAIN) * sizeof(float) : 0;
 }
@@ -37,9 +37,9 @@ static status join(exec *e, const peers *p, error *err)
 {
     queued *q = e->queued;
     q->addends = xcalloc((size_t)p->n, sizeof *q->addends);
-    q->parcels = xcalloc((size_t)p->n, sizeof *q->parcels);
+    q->exchanges = xcalloc((size_t)p->n, sizeof *q->exchanges);
     q->pieces = xcalloc((size_t)p->flat->n_live_parts + 1, sizeof *q->pieces);
-    TRY(e->ops->alloc(e->device, SPACE_DEVICE, peers_room(p), "what others send", &q->received,
+    TRY(e->ops->alloc(e->device, SPACE_DEVICE, peers_workspace(p), "what others send", &q->received,
                       err));
     for (int32_t i = 0; i < p->flat->n_live_parts; i++)
         TRY(async_of(e)->event_create(e->device, &q->pieces[i], err));
@@ -54,7 +54,7 @@ void exec_join(exec *e, peers *p, int32_t member)
     e->queued->member = member;
 }
 
-void trade_destroy(exec *e)
+void exchange_destroy(exec *e)
 {
     queued *q = e->queued;
     for (int32_t i = 0; q->pieces && i < e->flat->n_live_parts; i++)
@@ -62,7 +62,7 @@ void trade_destroy(exec *e)
     e->ops->release(e->device, SPACE_DEVICE, q->received);
     free(q->pieces);
     free(q->addends);
-    free(q->parcels);
+    free(q->exchanges);
 }
 
 /* --- a piece --- */
@@ -72,7 +72,7 @@ typedef struct piece {
     size_t most;     /* of any member's */
 } piece;
 
-static piece piece_of(const exec *e, const trade *t, int32_t part, int32_t rank)
+static piece piece_of(const exec *e, const exchange *t, int32_t part, int32_t rank)
 {
     size_t n = (size_t)flat_part_elements(e->flat, part), members = (size_t)t->with->n;
     size_t most = (n + members * GRAIN - 1) / (members * GRAIN) * GRAIN;
@@ -82,17 +82,17 @@ static piece piece_of(const exec *e, const trade *t, int32_t part, int32_t rank)
                    .most = most};
 }
 
-static const exec *engine_of(const trade *t, int32_t rank)
+static const exec *engine_of(const exchange *t, int32_t rank)
 {
     return t->with->peers->engines[t->with->member[rank]];
 }
 
-static float *gradients_of(const trade *t, int32_t rank)
+static float *gradients_of(const exchange *t, int32_t rank)
 {
     return engine_of(t, rank)->slabs[SLAB_GRAD];
 }
 
-static status copy_here(const exec *e, const trade *t, const piece *own, error *err)
+static status copy_here(const exec *e, const exchange *t, const piece *own, error *err)
 {
     size_t bytes = own->n * sizeof(float);
     for (int32_t r = 0; bytes && r < t->with->n; r++)
@@ -103,13 +103,13 @@ static status copy_here(const exec *e, const trade *t, const piece *own, error *
 }
 
 /* Others get their pieces of this one's gradients for it. */
-static status exchange(const exec *e, const trade *t, int32_t part, const piece *own, error *err)
+static status send_pieces(const exec *e, const exchange *t, int32_t part, const piece *own, error *err)
 {
     int32_t n = 0;
     for (int32_t r = 0; r < t->with->n; r++) {
         piece theirs = piece_of(e, t, part, r);
         if (r != t->rank)
-            e->queued->parcels[n++] = (backend_parcel){
+            e->queued->exchanges[n++] = (backend_exchange){
                 .with = t->with->member[r],
                 .out = gradients_of(t, t->rank) + theirs.begin,
                 .n_out = theirs.n,
@@ -117,22 +117,22 @@ static status exchange(const exec *e, const trade *t, int32_t part, const piece 
                 .n_in = own->n,
             };
     }
-    return async_of(e)->group_send(t->with->peers->group, e->queued->member, e->queued->parcels, n,
-                                   err);
+    return async_of(e)->group_exchange(t->with->peers->group, e->queued->member, e->queued->exchanges, n,
+                                       err);
 }
 
 /* All members' gradients of this piece, on this device. */
-static status receive(const exec *e, const trade *t, int32_t part, const piece *own, error *err)
+static status receive(const exec *e, const exchange *t, int32_t part, const piece *own, error *err)
 {
     for (int32_t r = 0; r < t->with->n; r++)
         e->queued->addends[r] = r == t->rank
                                     ? gradients_of(t, r) + own->begin
                                     : (float *)e->queued->received + (size_t)r * own->most;
-    return t->with->peers->group ? exchange(e, t, part, own, err) : copy_here(e, t, own, err);
+    return t->with->peers->group ? send_pieces(e, t, part, own, err) : copy_here(e, t, own, err);
 }
 
 /* A node whose left sibling waits is added to it, as often as there is one. */
-static status add_up(const exec *e, const trade *t, size_t n, float **ret, error *err)
+static status add_up(const exec *e, const exchange *t, size_t n, float **ret, error *err)
 {
     float *waiting[32];
     int depth = 0;
@@ -149,7 +149,7 @@ static status add_up(const exec *e, const trade *t, size_t n, float **ret, error
     return OK;
 }
 
-static status begin_piece(const exec *e, const trade *t, int32_t part, backend_event *end, error *err)
+static status begin_piece(const exec *e, const exchange *t, int32_t part, backend_event *end, error *err)
 {
     piece x = piece_of(e, t, part, t->rank);
     float *sum = NULL, *host = (float *)engine_of(t, 0)->queued->grad + x.begin;
@@ -162,36 +162,36 @@ static status begin_piece(const exec *e, const trade *t, int32_t part, backend_e
 }
 
 /* Others count on what is in the log. */
-static status begin_all(const exec *e, trade *t, error *err)
+static status begin_all(const exec *e, exchange *t, error *err)
 {
-    for (int32_t n = union_look(t->with).n_log; t->begun < n; t->begun++)
+    for (int32_t n = reduce_group_look(t->with).n_log; t->begun < n; t->begun++)
         TRY(begin_piece(e, t, t->with->log[t->begun], e->queued->pieces[t->begun], err));
     return OK;
 }
 
 /* --- a run --- */
 
-trade trade_of(const exec *e, const exec_slot *s)
+exchange exchange_of(const exec *e, const exec_slot *s)
 {
-    trade t = {.with = s ? s->with : NULL};
+    exchange t = {.with = s ? s->with : NULL};
     while (t.with && t.with->member[t.rank] != e->queued->member)
         t.rank++;
     return t;
 }
 
-void trade_made(trade *t, int32_t part)
+void exchange_made(exchange *t, int32_t part)
 {
     if (t->with)
-        union_made(t->with, part);
+        reduce_group_made(t->with, part);
 }
 
-static void note_landed(trade *t)
+static void note_landed(exchange *t)
 {
     t->landed++;
-    union_landed(t->with, t->rank);
+    reduce_group_landed(t->with, t->rank);
 }
 
-static status wait_for_one(const exec *e, trade *t, error *err)
+static status wait_for_one(const exec *e, exchange *t, error *err)
 {
     TRY(async_of(e)->wait(e->device, e->queued->pieces[t->landed], err));
     note_landed(t);
@@ -204,15 +204,15 @@ static status give(const exec *e, const exec_hooks *hooks, int32_t part, tree_no
                       (const float *)e->queued->grad + e->flat->parts[part].begin, err);
 }
 
-static status give_whole(const exec *e, trade *t, const exec_hooks *hooks, error *err)
+static status give_whole(const exec *e, exchange *t, const exec_hooks *hooks, error *err)
 {
-    int32_t n = t->rank == 0 ? union_look(t->with).n_whole : 0;
+    int32_t n = t->rank == 0 ? reduce_group_look(t->with).n_whole : 0;
     for (; t->given < n; t->given++)
         TRY(give(e, hooks, t->with->log[t->given], t->with->sum, err));
     return OK;
 }
 
-status trade_go_on(const exec *e, trade *t, const exec_hooks *hooks, error *err)
+status exchange_progress(const exec *e, exchange *t, const exec_hooks *hooks, error *err)
 {
     if (!t->with)
         return OK;
@@ -225,15 +225,15 @@ status trade_go_on(const exec *e, trade *t, const exec_hooks *hooks, error *err)
     return give_whole(e, t, hooks, err);
 }
 
-static bool is_over(const exec *e, const trade *t, const union_state *now)
+static bool is_over(const exec *e, const exchange *t, const reduce_group_state *now)
 {
     bool no_more = now->closed || now->n_log == e->flat->n_live_parts;
     bool given = t->rank != 0 || t->given == now->n_log;
     return no_more && now->n_whole == now->n_log && given;
 }
 
-/* Parts that the union did not come to. */
-static status give_own(const exec *e, trade *t, const variant *v, const exec_hooks *hooks, error *err)
+/* Parts that the group did not come to. */
+static status give_own(const exec *e, exchange *t, const variant *v, const exec_hooks *hooks, error *err)
 {
     for (size_t i = 0; i < v->ready.n; i++) {
         int32_t part = v->ready.items[i].part;
@@ -250,37 +250,37 @@ static status give_own(const exec *e, trade *t, const variant *v, const exec_hoo
     return OK;
 }
 
-status trade_finish(const exec *e, trade *t, const variant *v, const exec_hooks *hooks, error *err)
+status exchange_finish(const exec *e, exchange *t, const variant *v, const exec_hooks *hooks, error *err)
 {
     if (!t->with)
         return OK;
     for (;;) {
-        union_state now = union_look(t->with);
-        TRY(trade_go_on(e, t, hooks, err));
+        reduce_group_state now = reduce_group_look(t->with);
+        TRY(exchange_progress(e, t, hooks, err));
         if (is_over(e, t, &now))
             break;
         if (t->landed < t->begun)
             TRY(wait_for_one(e, t, err));
         else
-            TRY(union_wait(t->with, now.changes, hooks, err));
+            TRY(reduce_group_wait(t->with, now.changes, hooks, err));
     }
     TRY(give_own(e, t, v, hooks, err));
-    peers_leave(t->with);
+    reduce_group_leave(t->with);
     t->with = NULL;
     return OK;
 }
 
-status trade_give_up(const exec *e, trade *t, error *err)
+status exchange_abandon(const exec *e, exchange *t, error *err)
 {
     if (!t->with)
         return OK;
-    union_close(t->with);
+    reduce_group_close(t->with);
     status st = begin_all(e, t, NULL);
     while (st == OK && t->landed < t->begun)
         st = wait_for_one(e, t, NULL);
     if (st != OK)
-        union_break(t->with, err);
-    peers_leave(t->with);
+        reduce_group_break(t->with, err);
+    reduce_group_leave(t->with);
     t->with = NULL;
     return st;
 }

@@ -1,7 +1,7 @@
-#include "worker/runner.h"
+#include "worker/async_lane.h"
 
 #include "common/base/alloc.h"
-#include "worker/gather.h"
+#include "worker/lane_reducer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +10,15 @@ typedef struct lease {
     int64_t batch, floor;
 } lease;
 
-struct runner {
-    runner_options o;
+struct async_lane {
+    async_lane_options o;
     kv *kv;
-    gather *gather;
+    lane_reducer *reducer;
     steps steps;
     status failed; /* of a hook; the next serve returns it */
     error failure;
 
-    lease waiting[RUNNER_LEASES]; /* ascending */
+    lease waiting[ASYNC_LANE_LEASES]; /* ascending */
     size_t n_waiting;
     bool busy;
     lease now;       /* busy: the lane has it */
@@ -30,7 +30,7 @@ struct runner {
     bool computed; /* its last push is out: `result` stands */
     note result;
 
-    note reports[RUNNER_REPORTS]; /* the last ones, [n_reported % RUNNER_REPORTS] is the next */
+    note reports[ASYNC_LANE_REPORTS]; /* the last ones, [n_reported % ASYNC_LANE_REPORTS] is the next */
     int64_t n_reported;
 };
 
@@ -38,19 +38,19 @@ struct runner {
 
 static void on_welcome(void *user, int32_t server, const Wire__Welcome *m)
 {
-    const runner *r = user;
+    const async_lane *r = user;
     r->o.kv.hooks.welcome(r->o.kv.hooks.user, server, m);
 }
 
 static void on_refused(void *user, int32_t server, const wire_head *head, const Wire__Refused *m)
 {
-    const runner *r = user;
+    const async_lane *r = user;
     r->o.kv.hooks.refused(r->o.kv.hooks.user, server, head, m);
 }
 
 static void on_part(void *user, const kv_part *p)
 {
-    runner *r = user;
+    async_lane *r = user;
     if (r->failed != OK)
         return;
     r->failed = board_put_part(r->o.board, p, &r->failure);
@@ -62,17 +62,17 @@ static void on_gone(void *user, int32_t part, int64_t newest)
     (void)user, (void)part, (void)newest; /* said of versions; the newest is never gone */
 }
 
-static status report(runner *r, const note *n, error *err)
+static status report(async_lane *r, const note *n, error *err)
 {
     return r->o.done(r->o.user, n, err);
 }
 
 /* All servers have all parts of a computed batch. */
-static status end_batch(runner *r, error *err)
+static status end_batch(async_lane *r, error *err)
 {
     if (!r->computed || r->unacknowledged)
         return OK;
-    r->reports[r->n_reported++ % RUNNER_REPORTS] = r->result;
+    r->reports[r->n_reported++ % ASYNC_LANE_REPORTS] = r->result;
     r->pushing = -1;
     r->computed = false;
     return report(r, &r->result, err);
@@ -80,7 +80,7 @@ static status end_batch(runner *r, error *err)
 
 static void on_pushed(void *user, int32_t part, int64_t batch)
 {
-    runner *r = user;
+    async_lane *r = user;
     (void)part;
     if (batch != r->pushing || r->failed != OK)
         return;
@@ -91,15 +91,15 @@ static void on_pushed(void *user, int32_t part, int64_t batch)
 /* The note comes before the push. */
 static status on_measured(void *user, kv_beside *b, error *err)
 {
-    const runner *r = user;
+    const async_lane *r = user;
     if (b->push->step != r->result.step)
         return OK;
     return reports_say(&r->result.measured, kv_say_beside, b, err);
 }
 
-status runner_create(const runner_options *options, runner **ret, error *err)
+status async_lane_create(const async_lane_options *options, async_lane **ret, error *err)
 {
-    runner *r = xcalloc(1, sizeof *r);
+    async_lane *r = xcalloc(1, sizeof *r);
     r->o = *options;
     r->pushing = -1;
     r->asked = xcalloc((size_t)options->flat->n_live_parts, sizeof *r->asked);
@@ -114,17 +114,17 @@ status runner_create(const runner_options *options, runner **ret, error *err)
                                .user = r};
     status st = kv_create(&servers, &r->kv, err);
     if (st == OK)
-        st = gather_create(options->flat, 1, NULL, &r->gather, err);
+        st = lane_reducer_create(options->flat, 1, NULL, &r->reducer, err);
     if (st != OK) {
-        runner_destroy(&r);
+        async_lane_destroy(&r);
         return st;
     }
-    lane_set_gather(options->lane, r->gather);
+    lane_set_reducer(options->lane, r->reducer);
     *ret = r;
     return OK;
 }
 
-static void stop_lane(runner *r)
+static void stop_lane(async_lane *r)
 {
     lane_cancel(r->o.lane);
     board_drop_notes(r->o.board);
@@ -132,25 +132,25 @@ static void stop_lane(runner *r)
 }
 
 /* Memory under way goes first: kv gives pushes back, then the lane may end. */
-void runner_destroy(runner **r)
+void async_lane_destroy(async_lane **r)
 {
     if (!r || !*r)
         return;
     kv_destroy(&(*r)->kv);
     stop_lane(*r);
-    gather_destroy(&(*r)->gather);
+    lane_reducer_destroy(&(*r)->reducer);
     free((*r)->asked);
     free(*r);
     *r = NULL;
 }
 
-status runner_begin(runner *r, uint64_t job_id, uint32_t era, uint32_t incarnation, const steps *s,
-                    error *err)
+status async_lane_begin(async_lane *r, uint64_t job_id, uint32_t era, uint32_t incarnation, const steps *s,
+                        error *err)
 {
     const flat *f = r->o.flat;
     TRY(kv_begin(r->kv, job_id, era, incarnation, f, NULL, err));
     stop_lane(r);
-    gather_forget(r->gather);
+    lane_reducer_forget(r->reducer);
     board_forget(r->o.board);
     r->steps = *s;
     r->n_waiting = 0;
@@ -167,7 +167,7 @@ status runner_begin(runner *r, uint64_t job_id, uint32_t era, uint32_t incarnati
 
 /* --- leases --- */
 
-static void keep(runner *r, lease l)
+static void keep(async_lane *r, lease l)
 {
     size_t at = r->n_waiting++;
     for (; at > 0 && r->waiting[at - 1].batch > l.batch; at--)
@@ -175,20 +175,20 @@ static void keep(runner *r, lease l)
     r->waiting[at] = l;
 }
 
-static status ask(runner *r, int32_t part, lease l, error *err)
+static status ask(async_lane *r, int32_t part, lease l, error *err)
 {
     r->asked[part] = l.batch;
     return kv_pull_newest(r->kv, part, l.batch, l.floor, err);
 }
 
 /* The weights of `now`: asked for it, and come. */
-static bool is_here(const runner *r, int32_t part)
+static bool is_here(const async_lane *r, int32_t part)
 {
     return r->asked[part] == r->now.batch && board_version(r->o.board, part) == r->now.batch;
 }
 
 /* The lowest that waits goes to the lane, which waits for weights part by part. */
-static status start_next(runner *r, error *err)
+static status start_next(async_lane *r, error *err)
 {
     if (r->busy || !r->n_waiting)
         return OK;
@@ -202,7 +202,7 @@ static status start_next(runner *r, error *err)
         if (r->asked[p] != r->now.batch)
             TRY(ask(r, p, r->now, err));
     }
-    gather_plan(r->gather, r->now.batch, 1, (const uint32_t[]){0}, 1);
+    lane_reducer_plan(r->reducer, r->now.batch, 1, (const uint32_t[]){0}, 1);
     lane_slot work = {.step = r->now.batch,
                       .n_slots = 1,
                       .batch = steps_slot(&r->steps, r->now.batch, 0),
@@ -214,15 +214,15 @@ static status start_next(runner *r, error *err)
     return OK;
 }
 
-static const note *reported(const runner *r, int64_t batch)
+static const note *reported(const async_lane *r, int64_t batch)
 {
-    for (int64_t i = 0; i < r->n_reported && i < RUNNER_REPORTS; i++)
+    for (int64_t i = 0; i < r->n_reported && i < ASYNC_LANE_REPORTS; i++)
         if (r->reports[i].step == batch)
             return &r->reports[i];
     return NULL;
 }
 
-static bool has(const runner *r, int64_t batch)
+static bool has(const async_lane *r, int64_t batch)
 {
     for (size_t i = 0; i < r->n_waiting; i++)
         if (r->waiting[i].batch == batch)
@@ -230,13 +230,13 @@ static bool has(const runner *r, int64_t batch)
     return (r->busy && r->now.batch == batch) || r->pushing == batch;
 }
 
-status runner_lease(runner *r, int64_t batch, int64_t floor, error *err)
+status async_lane_lease(async_lane *r, int64_t batch, int64_t floor, error *err)
 {
     const note *old = reported(r, batch);
     if (old)
         return report(r, old, err);
     bool gives_way = r->busy && batch < r->now.batch && r->missing;
-    if (has(r, batch) || r->n_waiting + gives_way >= RUNNER_LEASES)
+    if (has(r, batch) || r->n_waiting + gives_way >= ASYNC_LANE_LEASES)
         return OK;
     keep(r, (lease){batch, floor});
     if (gives_way) {
@@ -254,7 +254,7 @@ status runner_lease(runner *r, int64_t batch, int64_t floor, error *err)
 
 /* The lane is done with a part of `now`: its gradient goes out, the next batch may have its
  * place. */
-static status take_ready(runner *r, const note *n, error *err)
+static status take_ready(async_lane *r, const note *n, error *err)
 {
     if (r->pushing != n->step) {
         r->pushing = n->step;
@@ -265,7 +265,7 @@ static status take_ready(runner *r, const note *n, error *err)
     return r->n_waiting ? ask(r, n->part, r->waiting[0], err) : OK;
 }
 
-static status take_done(runner *r, error *err)
+static status take_done(async_lane *r, error *err)
 {
     r->busy = false;
     r->computed = true;
@@ -273,7 +273,7 @@ static status take_done(runner *r, error *err)
     return start_next(r, err);
 }
 
-status runner_serve(runner *r, error *err)
+status async_lane_serve(async_lane *r, error *err)
 {
     note n;
     TRY(kv_serve(r->kv, err));
@@ -289,29 +289,29 @@ status runner_serve(runner *r, error *err)
     return r->failed == OK ? OK : FAIL(err, r->failed, "%s", r->failure.text);
 }
 
-status runner_tick(runner *r, error *err)
+status async_lane_tick(async_lane *r, error *err)
 {
     return kv_tick(r->kv, err);
 }
 
 /* --- for messages --- */
 
-kv *runner_kv(const runner *r)
+kv *async_lane_kv(const async_lane *r)
 {
     return r->kv;
 }
 
-int64_t runner_reported(const runner *r)
+int64_t async_lane_reported(const async_lane *r)
 {
     return r->n_reported;
 }
 
-bool runner_is_computing(const runner *r)
+bool async_lane_is_computing(const async_lane *r)
 {
     return r->busy && !r->missing;
 }
 
-bool runner_is_waiting(const runner *r, int64_t *ret_batch, int32_t *ret_part)
+bool async_lane_is_waiting(const async_lane *r, int64_t *ret_batch, int32_t *ret_part)
 {
     if (!r->busy || !r->missing)
         return false;

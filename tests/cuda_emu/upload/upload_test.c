@@ -1,13 +1,13 @@
 /*
  * Weights on their way to devices: what they lie in is given back when the devices have their copy,
- * and not before; runs find what was brought last, without a copy that waits for memory.
+ * and not before; runs find what was sent last, without a copy that waits for memory.
  */
 #include "cuda_emu/kernel_test.h"
 
 #include "backend/cuda/cuda.h"
 #include "common/base/alloc.h"
 #include "cuda_emu/machine.h"
-#include "worker/ferry.h"
+#include "worker/upload.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void receive(net_socket *at, net_message *ret)
 static void server_open(server *s)
 {
     error err = ERROR_INIT;
-    const char *endpoint = "inproc://ferry", head[NET_HEAD] = "hello";
+    const char *endpoint = "inproc://upload", head[NET_HEAD] = "hello";
     void *memory = NULL;
     net_message hello;
     *s = (server){0};
@@ -82,7 +82,7 @@ static void given_back(span *back)
 }
 
 /* A part of weights that all are `value`, from that place of the memory. */
-static void bring(server *s, ferry *f, int at, float value)
+static void send_part(server *s, upload *f, int at, float value)
 {
     error err = ERROR_INIT;
     float *data = s->memory + (size_t)at * N;
@@ -96,7 +96,7 @@ static void bring(server *s, ferry *f, int at, float value)
     send(s, sent);
     receive(s->dial, &m);
     assert_ptr_equal(span_data(m.payload), data);
-    must(ferry_bring(f, &(kv_part){.weights = m.payload}, &err), &err);
+    must(upload_part(f, &(kv_part){.weights = m.payload}, &err), &err);
     span_drop(m.payload);
 }
 
@@ -106,7 +106,7 @@ typedef struct stage {
     flat *flat;
     graph *graph;
     exec *engines[ENGINES];
-    ferry *ferry;
+    upload *upload;
     net_memory memory;
     int64_t edition;
 } stage;
@@ -135,18 +135,18 @@ static void stage_open(stage *s)
                       .flat = s->flat,
                       .graphs = (const graph *const[]){s->graph},
                       .n_graphs = 1,
-                      .brought = true};
-    must(ferry_create(s->flat, &s->ferry, &err), &err);
+                      .uploaded = true};
+    must(upload_create(s->flat, &s->upload, &err), &err);
     for (int i = 0; i < ENGINES; i++) {
         must(exec_create(&o, &s->engines[i], &err), &err);
-        ferry_join(s->ferry, s->engines[i]);
+        upload_join(s->upload, s->engines[i]);
     }
-    s->memory = ferry_memory(s->ferry);
+    s->memory = upload_memory(s->upload);
 }
 
 static void stage_close(stage *s)
 {
-    ferry_destroy(&s->ferry);
+    upload_destroy(&s->upload);
     for (int i = 0; i < ENGINES; i++)
         exec_destroy(&s->engines[i]);
     flat_destroy(&s->flat);
@@ -159,7 +159,7 @@ static void upload_inputs(const stage *s)
     error err = ERROR_INIT;
     for (int i = 0; i < ENGINES; i++) {
         must(exec_refill(s->engines[i], &err), &err);
-        must(exec_upload(s->engines[i], 0, &err), &err);
+        must(exec_upload_inputs(s->engines[i], 0, &err), &err);
     }
 }
 
@@ -200,18 +200,18 @@ static void test_memory_goes_back_when_the_devices_have_it(void **state)
     s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
     uint64_t waits = emu_pageable_copies(), up = emu_bytes_up();
     upload_inputs(&s);
-    bring(&v, s.ferry, 0, 1);
+    send_part(&v, s.upload, 0, 1);
     assert_int_equal(v.n_back, 0);
     check_run(&s, 1);
-    must(ferry_settle(s.ferry, &err), &err);
+    must(upload_settle(s.upload, &err), &err);
     assert_int_equal(v.n_back, 1);
-    bring(&v, s.ferry, 0, 2);
-    must(ferry_settle(s.ferry, &err), &err);
+    send_part(&v, s.upload, 0, 2);
+    must(upload_settle(s.upload, &err), &err);
     assert_int_equal(v.n_back, 2);
     check_run(&s, 2);
     assert_int_equal(emu_bytes_up() - up, 2 * ENGINES * N * sizeof(float));
     for (int i = 0; i < PLACES; i++) /* few stay under way, and the last one counts */
-        bring(&v, s.ferry, i, (float)i);
+        send_part(&v, s.upload, i, (float)i);
     assert_true(v.n_back > 2 && v.n_back < 2 + PLACES);
     check_run(&s, PLACES - 1);
     assert_int_equal(emu_pageable_copies(), waits);
@@ -231,19 +231,19 @@ static void test_other_memory_goes_back_at_once(void **state)
     stage_open(&s);
     uint64_t waits = emu_pageable_copies();
     for (int i = 0; i < PLACES; i++) {
-        bring(&v, s.ferry, 0, (float)i);
+        send_part(&v, s.upload, 0, (float)i);
         assert_int_equal(v.n_back, i + 1);
         if (i % 2 == 0)
             check_run(&s, (float)i);
     }
     s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
-    bring(&v, s.ferry, 0, 7);
+    send_part(&v, s.upload, 0, 7);
     assert_int_equal(v.n_back, PLACES);
     check_run(&s, 7);
     error err = ERROR_INIT;
-    must(ferry_settle(s.ferry, &err), &err);
+    must(upload_settle(s.upload, &err), &err);
     s.memory.unmapped(s.memory.user, v.memory);
-    bring(&v, s.ferry, 0, 8); /* its addresses may be somebody else's by now */
+    send_part(&v, s.upload, 0, 8); /* its addresses may be somebody else's by now */
     assert_int_equal(v.n_back, PLACES + 2);
     check_run(&s, 8);
     assert_int_equal(emu_pageable_copies(), waits);
@@ -263,12 +263,12 @@ static void test_memory_that_devices_refuse_is_copied(void **state)
     stage_open(&other);
     other.memory.mapped(other.memory.user, v.memory, PLACES * N * sizeof(float));
     s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
-    bring(&v, s.ferry, 0, 3);
+    send_part(&v, s.upload, 0, 3);
     assert_int_equal(v.n_back, 1);
-    must(ferry_settle(s.ferry, &err), &err);
+    must(upload_settle(s.upload, &err), &err);
     check_run(&s, 3);
     s.memory.unmapped(s.memory.user, v.memory);
-    bring(&v, other.ferry, 0, 4); /* it still knows it */
+    send_part(&v, other.upload, 0, 4); /* it still knows it */
     assert_int_equal(v.n_back, 1);
     check_run(&other, 4);
     v.lost = &other.memory;
@@ -287,9 +287,9 @@ static void test_memory_goes_back_from_a_device_that_failed(void **state)
     server_open(&v);
     stage_open(&s);
     s.memory.mapped(s.memory.user, v.memory, PLACES * N * sizeof(float));
-    bring(&v, s.ferry, 0, 1);
+    send_part(&v, s.upload, 0, 1);
     emu_break(0, cudaErrorLaunchFailure);
-    assert_int_equal(ferry_settle(s.ferry, &err), E_DEVICE);
+    assert_int_equal(upload_settle(s.upload, &err), E_DEVICE);
     assert_int_equal(v.n_back, 1);
     emu_faults_forget();
     s.memory.unmapped(s.memory.user, v.memory);

@@ -1,5 +1,5 @@
 /*
- * A runner: one lane in the modes ssp and async, where every lane runs by itself.
+ * An async lane: one lane in the modes ssp and async, where every lane runs by itself.
  *
  * It has its own connections (a kv) and its own copy of the weights (a board). For every batch it
  * is leased it asks all parts' newest weights, as soon as the servers have what the start rule asks
@@ -14,49 +14,49 @@
  *
  * Threads: belongs to the worker's thread.
  */
-#ifndef TEQUIO_WORKER_RUNNER_H
-#define TEQUIO_WORKER_RUNNER_H
+#ifndef TEQUIO_WORKER_ASYNC_LANE_H
+#define TEQUIO_WORKER_ASYNC_LANE_H
 
 #include "common/parts/steps.h"
 #include "kv/kv.h"
 #include "worker/board.h"
 #include "worker/lane.h"
 
-enum { RUNNER_LEASES = 16, RUNNER_REPORTS = 16 };
+enum { ASYNC_LANE_LEASES = 16, ASYNC_LANE_REPORTS = 16 };
 
-typedef struct runner runner;
+typedef struct async_lane async_lane;
 
-typedef status runner_done_fn(void *user, const note *n, error *err);
+typedef status async_lane_done_fn(void *user, const note *n, error *err);
 
-typedef struct runner_options {
+typedef struct async_lane_options {
     const flat *flat;
-    kv_options kv; /* of its hooks welcome, refused and user are called, others are the runner's */
+    kv_options kv; /* of its hooks welcome, refused and user are called, others are the async_lane's */
     board *board;  /* the lane's alone */
     lane *lane;
-    runner_done_fn *done; /* hears of each batch that is computed and acknowledged everywhere */
+    async_lane_done_fn *done; /* hears of each batch that is computed and acknowledged everywhere */
     void *user;
-} runner_options;
+} async_lane_options;
 
-MUST_USE status runner_create(const runner_options *options, runner **ret, error *err);
-void runner_destroy(runner **r);
+MUST_USE status async_lane_create(const async_lane_options *options, async_lane **ret, error *err);
+void async_lane_destroy(async_lane **r);
 
 /* A new era: drops all leases and all weights. */
-MUST_USE status runner_begin(runner *r, uint64_t job_id, uint32_t era, uint32_t incarnation,
-                             const steps *s, error *err);
+MUST_USE status async_lane_begin(async_lane *r, uint64_t job_id, uint32_t era, uint32_t incarnation,
+                                 const steps *s, error *err);
 
 /* A batch to compute; every part must have all batches below `floor`. What cannot be held is left
  * to be said again. */
-MUST_USE status runner_lease(runner *r, int64_t batch, int64_t floor, error *err);
+MUST_USE status async_lane_lease(async_lane *r, int64_t batch, int64_t floor, error *err);
 
 /* Handles what arrived from servers and lane. Never blocks. */
-MUST_USE status runner_serve(runner *r, error *err);
+MUST_USE status async_lane_serve(async_lane *r, error *err);
 /* About once a second: keeps connections alive. */
-MUST_USE status runner_tick(runner *r, error *err);
+MUST_USE status async_lane_tick(async_lane *r, error *err);
 
-kv *runner_kv(const runner *r);
-int64_t runner_reported(const runner *r);  /* batches reported in this era */
-bool runner_is_computing(const runner *r); /* it has a batch and all weights for it */
+kv *async_lane_kv(const async_lane *r);
+int64_t async_lane_reported(const async_lane *r); /* batches reported in this era */
+bool async_lane_is_computing(const async_lane *r); /* it has a batch and all weights for it */
 /* The batch that waits for weights and the first part missing; false: none waits. */
-bool runner_is_waiting(const runner *r, int64_t *ret_batch, int32_t *ret_part);
+bool async_lane_is_waiting(const async_lane *r, int64_t *ret_batch, int32_t *ret_part);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "unit/worker/runner/support_stage.h"
+#include "unit/worker/async_lane/support_stage.h"
 
 #include "common/base/alloc.h"
 
@@ -48,11 +48,11 @@ struct kv {
 
 struct lane {
     actor *actor;
-    gather *gather;
+    lane_reducer *reducer;
     lane_slot now;
     bool given, busy;
     int done; /* bits of work done of `now` */
-    int n_lent;
+    int n_borrowed;
     float grad[STAGE_LIVE][STAGE_PART_N];
     span spans[STAGE_LIVE];
 };
@@ -63,7 +63,7 @@ struct actor {
     net_waker *waker;
     board *board;
     lane lane;
-    runner *runner;
+    async_lane *async_lane;
     int64_t *floors; /* [total] as leased */
     int64_t *reports;
     size_t n_reports, cap_reports;
@@ -243,12 +243,12 @@ status kv_tick(kv *k, error *err)
 
 static void lent_release(span *b)
 {
-    ((lane *)b->owner)->n_lent--;
+    ((lane *)b->owner)->n_borrowed--;
 }
 
-void lane_set_gather(lane *l, gather *g)
+void lane_set_reducer(lane *l, lane_reducer *g)
 {
-    l->gather = g;
+    l->reducer = g;
 }
 
 void lane_read_ahead(lane *l, const step_slot *batch)
@@ -290,10 +290,10 @@ static void ready(lane *l, int32_t part)
                             .refs = 1,
                             .release = lent_release,
                             .owner = l};
-    l->n_lent++;
+    l->n_borrowed++;
     note n = {.kind = NOTE_READY, .step = l->now.step, .part = part};
-    must(gather_add(l->gather, part, l->now.step, (tree_node){0}, l->grad[part], &l->spans[part],
-                    &n.node, &n.sum, NULL));
+    must(lane_reducer_add(l->reducer, part, l->now.step, (tree_node){0}, l->grad[part], &l->spans[part],
+                          &n.node, &n.sum, NULL));
     board_post(l->actor->board, &n);
 }
 
@@ -301,7 +301,7 @@ bool actor_move_lane(actor *a)
 {
     lane *l = &a->lane;
     if (!l->busy) {
-        if (!l->given || l->n_lent)
+        if (!l->given || l->n_borrowed)
             return false;
         l->given = false;
         l->busy = true;
@@ -352,11 +352,11 @@ actor *actor_start(stage *s)
     a->floors = xcalloc((size_t)s->total, sizeof *a->floors);
     must(net_waker_create(&a->waker, NULL));
     must(board_create(stage_flat(), a->waker, &a->board, NULL));
-    must(runner_create(
-        &(runner_options){
+    must(async_lane_create(
+        &(async_lane_options){
             .flat = stage_flat(), .board = a->board, .lane = &a->lane, .done = on_done, .user = a},
-        &a->runner, NULL));
-    a->kv = runner_kv(a->runner);
+        &a->async_lane, NULL));
+    a->kv = async_lane_kv(a->async_lane);
     actor_begin(a);
     return a;
 }
@@ -366,8 +366,8 @@ void actor_kill(actor **a, size_t delivered)
     for (size_t i = 0; i < delivered; i++)
         for (int32_t p = 0; p < STAGE_PARTS; p++)
             actor_say(*a, p);
-    runner_destroy(&(*a)->runner);
-    assert_int_equal((*a)->lane.n_lent, 0);
+    async_lane_destroy(&(*a)->async_lane);
+    assert_int_equal((*a)->lane.n_borrowed, 0);
     board_destroy(&(*a)->board);
     net_waker_destroy(&(*a)->waker);
     free((*a)->floors);
@@ -380,13 +380,13 @@ void actor_begin(actor *a)
 {
     steps s = {.examples = a->stage->total, .batch_size = 1, .per_step = 1};
     a->n_reports = 0;
-    must(runner_begin(a->runner, 1, 1, 1, &s, NULL));
+    must(async_lane_begin(a->async_lane, 1, 1, 1, &s, NULL));
 }
 
 void actor_lease(actor *a, int64_t batch, int64_t floor)
 {
     a->floors[batch] = floor;
-    must(runner_lease(a->runner, batch, floor, NULL));
+    must(async_lane_lease(a->async_lane, batch, floor, NULL));
 }
 
 static void answer(actor *a, int32_t part, wish w)
@@ -453,7 +453,7 @@ bool actor_hear(actor *a, int32_t part)
 
 void actor_serve(actor *a)
 {
-    must(runner_serve(a->runner, NULL));
+    must(async_lane_serve(a->async_lane, NULL));
 }
 
 bool actor_take_report(actor *a, int64_t *ret_batch)

@@ -1,4 +1,4 @@
-#include "worker/gather.h"
+#include "worker/lane_reducer.h"
 
 #include "common/base/alloc.h"
 #include "common/parts/block.h"
@@ -19,16 +19,16 @@ typedef struct step_plan {
     tree_node *target;          /* [max_slots] the node a slot's leaf goes into */
 } step_plan;
 
-struct gather {
+struct lane_reducer {
     const flat *flat;
     step_plan plans[2];         /* [step & 1] */
     part_sum *parts;            /* [n_live_parts] */
 };
 
-status gather_create(const flat *f, uint32_t max_slots, part_engine *engine, gather **ret,
-                     error *err)
+status lane_reducer_create(const flat *f, uint32_t max_slots, part_engine *engine, lane_reducer **ret,
+                           error *err)
 {
-    gather *g = xcalloc(1, sizeof *g);
+    lane_reducer *g = xcalloc(1, sizeof *g);
     g->flat = f;
     g->parts = xcalloc((size_t)f->n_live_parts, sizeof *g->parts);
     for (int i = 0; i < 2; i++)
@@ -44,13 +44,13 @@ status gather_create(const flat *f, uint32_t max_slots, part_engine *engine, gat
             st = fold_create(max_slots, &s->fold, err);
     }
     if (st != OK)
-        gather_destroy(&g);
+        lane_reducer_destroy(&g);
     else
         *ret = g;
     return st;
 }
 
-void gather_destroy(gather **g)
+void lane_reducer_destroy(lane_reducer **g)
 {
     if (!g || !*g)
         return;
@@ -76,7 +76,7 @@ static void plan_run(step_plan *plan, uint32_t first, uint32_t end)
             plan->target[s] = nodes[i];
 }
 
-void gather_plan(gather *g, int64_t step, uint32_t n_slots, const uint32_t *slots, uint32_t n)
+void lane_reducer_plan(lane_reducer *g, int64_t step, uint32_t n_slots, const uint32_t *slots, uint32_t n)
 {
     step_plan *plan = &g->plans[step & 1];
     if (plan->step != step) {       /* else lanes may be reading it: only new slots are written */
@@ -92,7 +92,7 @@ void gather_plan(gather *g, int64_t step, uint32_t n_slots, const uint32_t *slot
     }
 }
 
-void gather_forget(gather *g)
+void lane_reducer_forget(lane_reducer *g)
 {
     g->plans[0].step = g->plans[1].step = -1;
     for (int32_t p = 0; p < g->flat->n_live_parts; p++) {
@@ -101,10 +101,10 @@ void gather_forget(gather *g)
     }
 }
 
-static status leaf_of(part_sum *s, const float *grad, span *lent, span **ret, error *err)
+static status leaf_of(part_sum *s, const float *grad, span *borrowed, span **ret, error *err)
 {
-    if (lent) {
-        *ret = lent;
+    if (borrowed) {
+        *ret = borrowed;
         return OK;
     }
     TRY(block_pool_take(&s->pool, ret, err));
@@ -113,7 +113,7 @@ static status leaf_of(part_sum *s, const float *grad, span *lent, span **ret, er
 }
 
 static status add_locked(part_sum *s, const step_plan *plan, tree_node node, const float *grad,
-                         span *lent, span **ret_sum, error *err)
+                         span *borrowed, span **ret_sum, error *err)
 {
     if (s->step != plan->step) {
         fold_begin(s->fold, plan->n_slots);
@@ -121,7 +121,7 @@ static status add_locked(part_sum *s, const step_plan *plan, tree_node node, con
     }
     tree_node target = plan->target[tree_node_first(node)];
     span *leaf = NULL;
-    TRY(leaf_of(s, grad, lent, &leaf, err));
+    TRY(leaf_of(s, grad, borrowed, &leaf, err));
     fold_pool pool = block_pool_for_fold(&s->pool);
     fold_result result;
     status st = fold_add(s->fold, node, leaf, target, &pool, &result, err);
@@ -133,18 +133,18 @@ static status add_locked(part_sum *s, const step_plan *plan, tree_node node, con
     return OK;
 }
 
-status gather_add(gather *g, int32_t part, int64_t step, tree_node node, const float *grad,
-                  span *lent, tree_node *ret_node, span **ret_sum, error *err)
+status lane_reducer_add(lane_reducer *g, int32_t part, int64_t step, tree_node node, const float *grad,
+                        span *borrowed, tree_node *ret_node, span **ret_sum, error *err)
 {
     part_sum *s = &g->parts[part];
     const step_plan *plan = &g->plans[step & 1];
     BUG_ON(plan->step != step);
     *ret_node = plan->target[tree_node_first(node)];
     pthread_mutex_lock(&s->lock);
-    bool computes = !lent || (s->step == step && fold_held(s->fold));
+    bool computes = !borrowed || (s->step == step && fold_held(s->fold));
     status st = computes ? engine_take(s->pool.engine, part, err) : OK;
     if (st == OK)
-        st = add_locked(s, plan, node, grad, lent, ret_sum, err);
+        st = add_locked(s, plan, node, grad, borrowed, ret_sum, err);
     if (st == OK && computes)
         st = engine_give(s->pool.engine, part, err);
     pthread_mutex_unlock(&s->lock);

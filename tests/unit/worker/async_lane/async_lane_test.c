@@ -15,7 +15,7 @@
 #include "common/base/alloc.h"
 #include "common/base/rng.h"
 #include "master/lanes/leases.h"
-#include "unit/worker/runner/support_stage.h"
+#include "unit/worker/async_lane/support_stage.h"
 
 #include <stdlib.h>
 

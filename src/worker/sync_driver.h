@@ -1,5 +1,6 @@
 /*
- * Following versions: which slots this worker owes, what has arrived, what may go.
+ * The driver of mode sync, which follows versions: which slots this worker owes, what has arrived,
+ * what may go.
  *
  * The rules, all local:
  *  - version t is held once every part of it is here
@@ -16,18 +17,18 @@
  *
  * Threads: belongs to the worker's thread.
  */
-#ifndef TEQUIO_WORKER_FOLLOWER_H
-#define TEQUIO_WORKER_FOLLOWER_H
+#ifndef TEQUIO_WORKER_SYNC_DRIVER_H
+#define TEQUIO_WORKER_SYNC_DRIVER_H
 
 #include "common/parts/steps.h"
 #include "kv/kv.h"
 #include "worker/board.h"
-#include "worker/gather.h"
+#include "worker/lane_reducer.h"
 #include "worker/lane.h"
 
-typedef struct follower follower;
+typedef struct sync_driver sync_driver;
 
-typedef struct follower_options {
+typedef struct sync_driver_options {
     const flat *flat;
     kv *kv;
     board *board;
@@ -35,42 +36,43 @@ typedef struct follower_options {
     int32_t n_lanes;
     peers *peers;               /* of the lanes' engines; NULL: each gives what it has made */
     part_engine *engine;        /* which has weights and gradients; NULL: the host */
-} follower_options;
+} sync_driver_options;
 
-follower *follower_create(const follower_options *options);
-void follower_destroy(follower **f);
+sync_driver *sync_driver_create(const sync_driver_options *options);
+void sync_driver_destroy(sync_driver **f);
 
 /* Begin (or begin again, in a new era) at `step`: asks for every part of that version. */
-MUST_USE status follower_begin(follower *f, const steps *s, int64_t step, int64_t limit,
-                               error *err);
+MUST_USE status sync_driver_begin(sync_driver *f, const steps *s, int64_t step, int64_t limit,
+                                  error *err);
 
 /* What this worker computes of every step, by slot: a lane of ours or -1. */
-typedef struct follower_share {
+typedef struct sync_driver_share {
     size_t n_slots;
     const int32_t *own;
     const int32_t *hedged;      /* another's, which we compute too, after ours */
     int64_t since;              /* no step before it is owed: where one begins who holds nothing */
-} follower_share;
+} sync_driver_share;
 
 /* E_PROTOCOL unless it has as many slots as the steps begun with. */
-MUST_USE status follower_own(follower *f, const follower_share *share, error *err);
-MUST_USE status follower_limit(follower *f, int64_t limit, error *err);
+MUST_USE status sync_driver_own(sync_driver *f, const sync_driver_share *share, error *err);
+MUST_USE status sync_driver_limit(sync_driver *f, int64_t limit, error *err);
 
 /* From kv's hooks. */
-MUST_USE status follower_part(follower *f, const kv_part *p, error *err);
+MUST_USE status sync_driver_part(sync_driver *f, const kv_part *p, error *err);
 /* The version we follow is gone: the servers are further. */
-MUST_USE status follower_gone(follower *f, int64_t newest, error *err);
+MUST_USE status sync_driver_gone(sync_driver *f, int64_t newest, error *err);
 
 /* Handles the lanes' notes; `measured` hears of each slot, before its last nodes are pushed. */
-typedef status follower_measured_fn(void *user, const note *n, error *err);
-MUST_USE status follower_serve(follower *f, follower_measured_fn *measured, void *user, error *err);
+typedef status sync_driver_measured_fn(void *user, const note *n, error *err);
+MUST_USE status sync_driver_serve(sync_driver *f, sync_driver_measured_fn *measured, void *user, error *err);
 
-int64_t follower_step(const follower *f);               /* the version held; at first: begun with, less 1 */
-bool follower_is_whole(const follower *f);              /* it is held completely */
+int64_t sync_driver_step(const sync_driver *f);         /* the version held; at first: begun with, less 1 */
+bool sync_driver_is_whole(const sync_driver *f);        /* it is held completely */
 /* What is missing for the next step, for messages: parts of the next version not here. */
-int32_t follower_missing(const follower *f, int32_t *ret_first_part);
-bool follower_is_held_back(const follower *f);          /* the limit is reached */
-int64_t follower_computing(const follower *f);          /* the step whose slots are computed; -1: none */
-int64_t follower_delivered(const follower *f);          /* the step all our slots of which are pushed, as the share has them; -1: none */
+int32_t sync_driver_missing(const sync_driver *f, int32_t *ret_first_part);
+bool sync_driver_is_held_back(const sync_driver *f);    /* the limit is reached */
+int64_t sync_driver_computing(const sync_driver *f);    /* the step whose slots are computed; -1: none */
+/* The step all our slots of which are pushed, as the share has them; -1: none. */
+int64_t sync_driver_delivered(const sync_driver *f);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Gather against the reference tree: whatever slots the worker owns, whichever lanes compute them,
- * copied or lent, what is handed out for pushing are whole nodes with the reference's bits, that
- * cover every owned slot once, and every lent span comes back.
+ * The lane reducer against the reference tree: whatever slots the worker owns, whichever lanes compute them,
+ * copied or borrowed, what is handed out for pushing are whole nodes with the reference's bits, that
+ * cover every owned slot once, and every borrowed span comes back.
  *
  * CTest labels: tsan
  */
@@ -16,7 +16,7 @@
 #include "common/base/rng.h"
 #include "common/base/thread.h"
 #include "unit/worker/support_flat.h"
-#include "worker/gather.h"
+#include "worker/lane_reducer.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -49,10 +49,10 @@ static float reference(int64_t step, int32_t part, tree_node a, uint32_t n_slots
     return tree_node_first(right) < n_slots ? sum + reference(step, part, right, n_slots, i) : sum;
 }
 
-typedef struct lent_part {
+typedef struct borrowed_part {
     span span;
-    atomic_int out; /* lent and not given back */
-} lent_part;
+    atomic_int out; /* borrowed and not given back */
+} borrowed_part;
 
 typedef struct pushed {
     int32_t part;
@@ -60,33 +60,33 @@ typedef struct pushed {
     float at[PROBES];
 } pushed;
 
-typedef struct crew {
+typedef struct async_lanes {
     flat *flat;
-    gather *gather;
+    lane_reducer *reducer;
     int64_t step;
     uint32_t n_slots;
     int lane_of[SLOTS];   /* -1: another worker's */
     pthread_mutex_t lock; /* of the pushes */
     pushed pushes[PARTS * SLOTS];
     size_t n_pushes;
-} crew;
+} async_lanes;
 
 typedef struct lane {
-    crew *crew;
+    async_lanes *async_lanes;
     int number;
     bool adds_up; /* its slots that follow one another come as nodes */
     pthread_t thread;
     float *grad; /* of the whole live range, as a lane has it */
-    lent_part lent[PARTS];
+    borrowed_part borrowed[PARTS];
 } lane;
 
 static void lent_release(span *s)
 {
-    lent_part *p = s->owner;
+    borrowed_part *p = s->owner;
     atomic_fetch_sub(&p->out, 1);
 }
 
-static void push(crew *c, int32_t part, tree_node node, span *b)
+static void push(async_lanes *c, int32_t part, tree_node node, span *b)
 {
     pthread_mutex_lock(&c->lock);
     pushed *p = &c->pushes[c->n_pushes++];
@@ -100,14 +100,14 @@ static void push(crew *c, int32_t part, tree_node node, span *b)
 
 static void add_node(lane *l, int32_t part, tree_node sum, bool last)
 {
-    crew *c = l->crew;
+    async_lanes *c = l->async_lanes;
     size_t n = (size_t)flat_part_elements(c->flat, part);
     float *grad = l->grad + c->flat->parts[part].begin;
     for (int i = 0; i < PROBES; i++)
         grad[probe(n, i)] = reference(c->step, part, sum, c->n_slots, i);
-    span *lent = NULL, *complete = NULL;
+    span *borrowed = NULL, *complete = NULL;
     if (last) {
-        lent_part *p = &l->lent[part];
+        borrowed_part *p = &l->borrowed[part];
         p->span = (span){.floats = grad,
                          .bytes = n * sizeof *grad,
                          .writable = true,
@@ -115,10 +115,10 @@ static void add_node(lane *l, int32_t part, tree_node sum, bool last)
                          .release = lent_release,
                          .owner = p};
         atomic_fetch_add(&p->out, 1);
-        lent = &p->span;
+        borrowed = &p->span;
     }
     tree_node node;
-    if (gather_add(c->gather, part, c->step, sum, grad, lent, &node, &complete, NULL) != OK)
+    if (lane_reducer_add(c->reducer, part, c->step, sum, grad, borrowed, &node, &complete, NULL) != OK)
         abort();
     if (complete)
         push(c, part, node, complete);
@@ -132,17 +132,17 @@ static void add(lane *l, int32_t part, uint32_t slot, bool last)
 static tree_node node_from(const lane *l, uint32_t slot)
 {
     uint32_t end = slot + 1;
-    while (l->adds_up && end < l->crew->n_slots && l->crew->lane_of[end] == l->number)
+    while (l->adds_up && end < l->async_lanes->n_slots && l->async_lanes->lane_of[end] == l->number)
         end++;
     tree_node nodes[64];
-    (void)tree_cover(slot, end, l->crew->n_slots, nodes);
+    (void)tree_cover(slot, end, l->async_lanes->n_slots, nodes);
     return nodes[0];
 }
 
 static void *compute(void *arg)
 {
     lane *l = arg;
-    const crew *c = l->crew;
+    const async_lanes *c = l->async_lanes;
     uint32_t last = 0;
     for (uint32_t s = 0; s < c->n_slots; s++)
         last = c->lane_of[s] == l->number ? s : last;
@@ -165,7 +165,7 @@ static void run_lanes(lane *lanes, size_t n)
         pthread_join(lanes[i].thread, NULL);
 }
 
-static void check_pushes(const crew *c)
+static void check_pushes(const async_lanes *c)
 {
     for (int32_t part = 0; part < PARTS; part++) {
         int covered[SLOTS] = {0};
@@ -185,36 +185,36 @@ static void check_pushes(const crew *c)
     }
 }
 
-static crew *crew_make(lane *lanes)
+static async_lanes *crew_make(lane *lanes)
 {
-    crew *c = xcalloc(1, sizeof *c);
+    async_lanes *c = xcalloc(1, sizeof *c);
     c->flat = support_flat();
     assert_int_equal(c->flat->n_live_parts, PARTS);
     pthread_mutex_init(&c->lock, NULL);
-    assert_int_equal(gather_create(c->flat, SLOTS, NULL, &c->gather, NULL), OK);
+    assert_int_equal(lane_reducer_create(c->flat, SLOTS, NULL, &c->reducer, NULL), OK);
     for (int i = 0; i < LANES; i++) {
-        lanes[i] = (lane){.crew = c, .number = i};
+        lanes[i] = (lane){.async_lanes = c, .number = i};
         lanes[i].grad = xcalloc((size_t)c->flat->n_elements, sizeof(float));
     }
     return c;
 }
 
-static void crew_fini(crew *c, lane *lanes)
+static void crew_fini(async_lanes *c, lane *lanes)
 {
     for (int i = 0; i < LANES; i++) {
         for (int p = 0; p < PARTS; p++)
-            assert_int_equal(atomic_load(&lanes[i].lent[p].out), 0);
+            assert_int_equal(atomic_load(&lanes[i].borrowed[p].out), 0);
         free(lanes[i].grad);
     }
-    gather_destroy(&c->gather);
-    gather_destroy(&c->gather);
+    lane_reducer_destroy(&c->reducer);
+    lane_reducer_destroy(&c->reducer);
     pthread_mutex_destroy(&c->lock);
     flat_destroy(&c->flat);
     free(c);
 }
 
 /* The slots that are planned: those of `lane_of` >= 0. */
-static void plan(crew *c, int64_t step, uint32_t n_slots)
+static void plan(async_lanes *c, int64_t step, uint32_t n_slots)
 {
     uint32_t slots[SLOTS], n = 0;
     c->step = step;
@@ -223,14 +223,14 @@ static void plan(crew *c, int64_t step, uint32_t n_slots)
     for (uint32_t s = 0; s < n_slots; s++)
         if (c->lane_of[s] >= 0)
             slots[n++] = s;
-    gather_plan(c->gather, step, n_slots, slots, n);
+    lane_reducer_plan(c->reducer, step, n_slots, slots, n);
 }
 
 static void any_ownership_gives_the_reference(void **state)
 {
     (void)state;
     lane lanes[LANES];
-    crew *c = crew_make(lanes);
+    async_lanes *c = crew_make(lanes);
     for (int64_t step = 0; step < CASES; step++) {
         rng r = rng_make(29, RNG_TEST, (uint64_t)step);
         uint32_t n = 1 + (uint32_t)rng_below(&r, 0, SLOTS);
@@ -250,7 +250,7 @@ static void a_whole_step_is_one_push_a_part(void **state)
 {
     (void)state;
     lane lanes[LANES];
-    crew *c = crew_make(lanes);
+    async_lanes *c = crew_make(lanes);
     for (uint32_t n = 1; n <= SLOTS; n++) {
         for (uint32_t s = 0; s < n; s++)
             c->lane_of[s] = (int)(s % LANES);
@@ -275,14 +275,14 @@ static void slots_that_come_late_are_planned_beside_the_others(void **state)
 {
     (void)state;
     lane lanes[LANES];
-    crew *c = crew_make(lanes);
+    async_lanes *c = crew_make(lanes);
     for (int64_t step = 0; step < CASES; step++) {
         for (int s = 0; s < SLOTS; s++)
             c->lane_of[s] = s ? -1 : 0;
         plan(c, step, SLOTS);
         assert_int_equal(thread_start(&lanes[0].thread, "lane", compute_again, &lanes[0], NULL),
                          OK);
-        gather_plan(c->gather, step, SLOTS, (uint32_t[]){1, 4, 5}, 3);
+        lane_reducer_plan(c->reducer, step, SLOTS, (uint32_t[]){1, 4, 5}, 3);
         for (int32_t p = 0; p < PARTS; p++) {
             add(&lanes[1], p, 1, false);
             add(&lanes[1], p, 4, false);
@@ -301,17 +301,17 @@ static void what_is_forgotten_comes_back(void **state)
 {
     (void)state;
     lane lanes[LANES];
-    crew *c = crew_make(lanes);
+    async_lanes *c = crew_make(lanes);
     c->lane_of[0] = 0;
     c->lane_of[1] = 1;
     plan(c, 9, 2);
     for (int32_t p = 0; p < PARTS; p++)
         add(&lanes[0], p, 0, true); /* slot 1 never comes */
     assert_int_equal(c->n_pushes, 0);
-    assert_int_equal(atomic_load(&lanes[0].lent[2].out), 1);
-    gather_forget(c->gather);
+    assert_int_equal(atomic_load(&lanes[0].borrowed[2].out), 1);
+    lane_reducer_forget(c->reducer);
     for (int p = 0; p < PARTS; p++)
-        assert_int_equal(atomic_load(&lanes[0].lent[p].out), 0);
+        assert_int_equal(atomic_load(&lanes[0].borrowed[p].out), 0);
     plan(c, 9, 2);
     run_lanes(lanes, LANES);
     check_pushes(c);

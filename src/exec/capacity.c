@@ -52,7 +52,7 @@ static void advise(const need *n, size_t room, int64_t examples, char *ret, size
         snprintf(ret, bytes, "a batch");
 }
 
-status room_check(const exec *e, const exec_options *o, error *err)
+status capacity_check(const exec *e, const exec_options *o, error *err)
 {
     backend_device d;
     TRY(e->ops->describe(o->device.device, &d, err));

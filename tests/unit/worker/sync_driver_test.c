@@ -1,5 +1,5 @@
 /*
- * The follower under fire: workers come, die, freeze, lose connections and are given slots anew at
+ * The sync_driver under fire: workers come, die, freeze, lose connections and are given slots anew at
  * any moment, in hundreds of random orders of events. Always: what a lane reads is whole and of the
  * slot's version; what is pushed is the sum it claims to be; versions of two parts never differ by
  * more than one. And as soon as the world is at peace, whoever is left finishes the job.
@@ -121,18 +121,18 @@ static void take_view(world *w, int i)
         return;
     view v = p->views[0];
     memmove(p->views, p->views + 1, --p->n_views * sizeof v);
-    follower *f = hand_follower(p->hand);
+    sync_driver *f = hand_follower(p->hand);
     if (!p->begun)
-        assert_int_equal(follower_begin(f, &w->keep.steps, v.since, v.limit, NULL), OK);
+        assert_int_equal(sync_driver_begin(f, &w->keep.steps, v.since, v.limit, NULL), OK);
     p->begun = true;
     int32_t own[KEEP_SLOTS], hedged[KEEP_SLOTS];
     for (int s = 0; s < KEEP_SLOTS; s++) {
         own[s] = v.owner[s] >= 0 && v.owner[s] / HAND_LANES == i ? v.owner[s] % HAND_LANES : -1;
         hedged[s] = v.hedge[s] >= 0 && v.hedge[s] / HAND_LANES == i ? v.hedge[s] % HAND_LANES : -1;
     }
-    follower_share share = {(size_t)w->keep.steps.per_step, own, hedged, v.since};
-    assert_int_equal(follower_own(f, &share, NULL), OK);
-    assert_int_equal(follower_limit(f, v.limit, NULL), OK);
+    sync_driver_share share = {(size_t)w->keep.steps.per_step, own, hedged, v.since};
+    assert_int_equal(sync_driver_own(f, &share, NULL), OK);
+    assert_int_equal(sync_driver_limit(f, v.limit, NULL), OK);
 }
 
 static void start(world *w, int i)
@@ -283,10 +283,10 @@ static void race(int speed)
     keep_begin(&k, &s, 0);
     hand *h = hand_start(&k);
     int32_t none[] = {-1, -1, -1};
-    follower_share share = {COUNT_OF(none), none, none, 0};
-    assert_int_equal(follower_begin(hand_follower(h), &s, 0, INT64_MAX, NULL), OK);
-    assert_int_equal(follower_own(hand_follower(h), &share, NULL), OK);
-    for (int turn = 0; turn < 100 && !follower_is_whole(hand_follower(h)); turn++)
+    sync_driver_share share = {COUNT_OF(none), none, none, 0};
+    assert_int_equal(sync_driver_begin(hand_follower(h), &s, 0, INT64_MAX, NULL), OK);
+    assert_int_equal(sync_driver_own(hand_follower(h), &share, NULL), OK);
+    for (int turn = 0; turn < 100 && !sync_driver_is_whole(hand_follower(h)); turn++)
         for (int32_t part = 0; part < KEEP_PARTS; part++) {
             hand_say(h, part, NULL, 0);
             hand_hear(h, part);
@@ -295,7 +295,7 @@ static void race(int speed)
                 hand_answer_waiting(h, p % KEEP_LIVE);
             }
         }
-    assert_true(follower_is_whole(hand_follower(h)));
+    assert_true(sync_driver_is_whole(hand_follower(h)));
     hand_kill(&h, NULL, 0, 0);
 }
 

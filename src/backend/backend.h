@@ -5,9 +5,9 @@
  * kernel of one node; the step loop only calls run(). Values reach a kernel as a table of addresses
  * indexed by value id, already resolved by the plan.
  *
- * A backend whose kernels run apart from the caller, on a device with memory of its own, has a table
- * `async`: run() then only puts the kernel into the queue QUEUE_COMPUTE, and addresses are the
- * device's. Without the table all memory is the host's, and what run() does is done when it returns.
+ * A backend whose kernels run apart from the caller, on a device with memory of its own, has a `queue`:
+ * run() then only puts the kernel into QUEUE_COMPUTE, and addresses are the device's. Without one all
+ * memory is the host's, and what run() does is done when it returns. Its other tables go with that.
  *
  * Threads: a backend, its programs and its kernels belong to the thread that opened it (one lane).
  */
@@ -68,78 +68,6 @@ typedef struct backend_bytes {
     float scale[BACKEND_CHANNELS], offset[BACKEND_CHANNELS];
 } backend_bytes;
 
-/* Nothing here waits but `wait`. A failure of the device may come out of any of them, of `wait` at
- * the latest, and is E_DEVICE. */
-typedef struct backend_async {
-    /* For a thread that did not open the backend, before what it calls of these, of alloc and of release;
-     * such calls may come at a time. */
-    MUST_USE status (*enter)(const backend *b, error *err);
-    MUST_USE status (*event_create)(backend *b, backend_event **ret, error *err);
-    void (*event_destroy)(backend *b, backend_event **e);
-    /* Between any two of the two spaces, or from another device of the same backend; host memory is to
-     * be of SPACE_HOST or pinned. */
-    MUST_USE status (*copy)(backend *b, backend_queue q, void *to, const void *from, size_t bytes,
-                            error *err);
-    /* From now on copies from the memory of `other` take the shortest way there is. The caller's is
-     * any thread, in whose hands both are. */
-    void (*approach)(backend *b, const backend *other);
-    /* Another way between devices. E_UNSUPPORTED says why there is none: then copies are the one. All
-     * members belong to the caller, until it gives them back to their threads. */
-    MUST_USE status (*group_create)(backend *const *members, int32_t n, backend_group **ret, error *err);
-    void (*group_destroy)(backend_group **g);
-    /* On the thread of `member`, by its queue PEER; may wait on the host until those it exchanges with have
-     * called too. Each calls for the same exchanges in the same order. E_DEVICE also once the group was
-     * aborted, which ends all waiting; any thread may do that. */
-    MUST_USE status (*group_exchange)(backend_group *g, int32_t member, const backend_exchange *exchanges,
-                                      int32_t n, error *err);
-    void (*group_abort)(backend_group *g);
-    /* dst[n] = left[n] + right[n]: tree_sum of common/parts/tree.h, bit for bit. */
-    MUST_USE status (*sum)(backend *b, backend_queue q, float *dst, const float *left,
-                           const float *right, size_t n, error *err);
-    /* An optimizer's step of a part, in place; and optim_square_sum of what each span of it has in each block
-     * of 4096 of the part's elements that it touches, in their order: with optim's bits, all on the device but
-     * spans and the list of states. */
-    MUST_USE status (*update)(backend *b, backend_queue q, const struct update_part *u,
-                              const float *grad, float *weight, float *const *state, error *err);
-    MUST_USE status (*square_sums)(backend *b, backend_queue q, double *sums, const float *x,
-                                   const struct update_span *spans, size_t n_spans, error *err);
-    /* dst[n] = what n bytes mean, by COMPUTE: a product and a sum, rounded each. All on the device,
-     * and aligned to 16. */
-    MUST_USE status (*expand)(backend *b, float *dst, const uint8_t *from, size_t n,
-                              const backend_bytes *meaning, error *err);
-    /* The event is reached when all that q was given until now is done; an older mark of it is
-     * forgotten. */
-    MUST_USE status (*mark)(backend *b, backend_queue q, backend_event *e, error *err);
-    /* What q is given from now on begins once e is reached. */
-    MUST_USE status (*follow)(backend *b, backend_queue q, const backend_event *e, error *err);
-    MUST_USE status (*reached)(backend *b, const backend_event *e, bool *ret, error *err);
-    MUST_USE status (*wait)(backend *b, const backend_event *e, error *err);    /* sleeps */
-    /* The time between two moments of COMPUTE, by the device's clock; start and stop may be recorded among
-     * kernels. Read once what COMPUTE had up to the stop is done: the last time both were passed. */
-    MUST_USE status (*stopwatch_create)(backend *b, backend_stopwatch **ret, error *err);
-    void (*stopwatch_destroy)(backend *b, backend_stopwatch **w);
-    MUST_USE status (*stopwatch_start)(backend *b, backend_stopwatch *w, error *err);
-    MUST_USE status (*stopwatch_stop)(backend *b, backend_stopwatch *w, error *err);
-    MUST_USE status (*stopwatch_read)(const backend_stopwatch *w, double *ret_ms, error *err);
-    /* A kernel that meets data it cannot work with, an index out of range, goes on with others and leaves
-     * a word about it: of the first such node, the first such element. */
-    MUST_USE status (*fault_clear)(backend *b, error *err);                     /* by COMPUTE */
-    const uint64_t *(*fault)(const backend *b);                                 /* on the device */
-    /* Of a word that was copied here: E_DATA names node and element; OK if there is none. */
-    MUST_USE status (*fault_status)(const backend_program *p, uint64_t word, error *err);
-    /* Lets the device copy from and to memory that is not of SPACE_HOST, without a detour. */
-    MUST_USE status (*pin)(backend *b, void *p, size_t bytes, error *err);
-    void (*unpin)(backend *b, void *p);
-    /* Kernels that run between begin and end are not done but recorded, with their addresses; play
-     * then puts all of them into COMPUTE at once, any number of times. Each has run before, to its
-     * end: what it does the first time only cannot be recorded. `records`: whether it is wanted. */
-    bool (*records)(const backend *b);
-    MUST_USE status (*segment_begin)(backend *b, error *err);
-    MUST_USE status (*segment_end)(backend *b, backend_segment **ret, error *err);
-    MUST_USE status (*segment_play)(backend *b, backend_segment *s, error *err);
-    void (*segment_destroy)(backend *b, backend_segment **s);
-} backend_async;
-
 typedef struct backend_kernel {
     /* addresses[v] is value v's memory, NULL if never materialised. No allocation. Errors do not
      * name the node: who walks the nodes does. */
@@ -148,42 +76,155 @@ typedef struct backend_kernel {
     size_t workspace_bytes;
 } backend_kernel;
 
+/* --- what only some backends have, a small table each --- */
+
+/* Work that is begun, for a backend whose kernels run apart from the caller. Nothing here waits but `wait`. A
+ * failure of the device may come out of any of them, of `wait` at the latest, and is E_DEVICE. */
+typedef struct backend_queue_ops {
+    /* For a thread that did not open the backend, before what it calls of these, of the optimizer's, of alloc
+     * and of release; several threads may make such calls concurrently. */
+    MUST_USE status (*enter)(const backend *b, error *err);
+    MUST_USE status (*event_create)(backend *b, backend_event **ret, error *err);
+    void (*event_destroy)(backend *b, backend_event **e);
+    /* The event is reached when all that q was given until now is done; an older mark of it is
+     * forgotten. */
+    MUST_USE status (*mark)(backend *b, backend_queue q, backend_event *e, error *err);
+    /* What q is given from now on begins once e is reached. */
+    MUST_USE status (*follow)(backend *b, backend_queue q, const backend_event *e, error *err);
+    MUST_USE status (*reached)(backend *b, const backend_event *e, bool *ret, error *err);
+    MUST_USE status (*wait)(backend *b, const backend_event *e, error *err);    /* sleeps */
+    /* Between any two of the two spaces, or from another device of the same backend; host memory is to
+     * be of SPACE_HOST or pinned. */
+    MUST_USE status (*copy)(backend *b, backend_queue q, void *to, const void *from, size_t bytes,
+                            error *err);
+    /* dst[n] = what n bytes mean, by COMPUTE: a product and a sum, rounded each. All on the device,
+     * and aligned to 16. */
+    MUST_USE status (*expand)(backend *b, float *dst, const uint8_t *from, size_t n,
+                              const backend_bytes *meaning, error *err);
+    /* Lets the device copy from and to memory that is not of SPACE_HOST, without a detour. */
+    MUST_USE status (*pin)(backend *b, void *p, size_t bytes, error *err);
+    void (*unpin)(backend *b, void *p);
+} backend_queue_ops;
+
+/* Bad data that kernels meet. One that cannot work with an element, an index out of range, goes on with others
+ * and leaves a word about it: of the first such node, the first such element. */
+typedef struct backend_fault_ops {
+    MUST_USE status (*clear)(backend *b, error *err);                           /* by COMPUTE */
+    const uint64_t *(*word)(const backend *b);                                  /* on the device */
+    /* Of a word that was copied to the host: E_DATA names node and element; OK if there is none. */
+    MUST_USE status (*check)(const backend_program *p, uint64_t word, error *err);
+} backend_fault_ops;
+
+/* Kernels that run between begin and end are not done but recorded, with their addresses; play
+ * then puts all of them into COMPUTE at once, any number of times. Each has run before, to its
+ * end: what it does the first time only cannot be recorded. */
+typedef struct backend_recorder_ops {
+    bool (*is_wanted)(const backend *b);
+    MUST_USE status (*begin)(backend *b, error *err);
+    MUST_USE status (*end)(backend *b, backend_segment **ret, error *err);
+    MUST_USE status (*play)(backend *b, backend_segment *s, error *err);
+    void (*destroy)(backend *b, backend_segment **s);
+} backend_recorder_ops;
+
+/* The time between two moments of COMPUTE, by the device's clock; start and stop may be recorded among
+ * kernels. Read once what COMPUTE had up to the stop is done: the last time both were passed. */
+typedef struct backend_stopwatch_ops {
+    MUST_USE status (*create)(backend *b, backend_stopwatch **ret, error *err);
+    void (*destroy)(backend *b, backend_stopwatch **w);
+    MUST_USE status (*start)(backend *b, backend_stopwatch *w, error *err);
+    MUST_USE status (*stop)(backend *b, backend_stopwatch *w, error *err);
+    MUST_USE status (*read)(const backend_stopwatch *w, double *ret_ms, error *err);
+} backend_stopwatch_ops;
+
+/* What is made of gradients. All on the device but spans and the list of states. */
+typedef struct backend_optimizer_ops {
+    /* dst[n] = left[n] + right[n]: tree_sum of common/parts/tree.h, bit for bit. */
+    MUST_USE status (*sum)(backend *b, backend_queue q, float *dst, const float *left,
+                           const float *right, size_t n, error *err);
+    /* An optimizer's step of a part, in place, with optim's bits. */
+    MUST_USE status (*update)(backend *b, backend_queue q, const struct update_part *u,
+                              const float *grad, float *weight, float *const *state, error *err);
+    /* optim_square_sum of what each span has in each block of 4096 of the part's elements that it touches,
+     * in their order, bit for bit. */
+    MUST_USE status (*square_sums)(backend *b, backend_queue q, double *sums, const float *x,
+                                   const struct update_span *spans, size_t n_spans, error *err);
+} backend_optimizer_ops;
+
+/* Several devices of one process. */
+typedef struct backend_group_ops {
+    /* From now on copies from the memory of `other` take the shortest way there is. The caller's is
+     * any thread, in whose hands both are. */
+    void (*approach)(backend *b, const backend *other);
+    /* Another way between devices. E_UNSUPPORTED says why there is none: then copies are the one. All
+     * members belong to the caller, until it gives them back to their threads. */
+    MUST_USE status (*create)(backend *const *members, int32_t n, backend_group **ret, error *err);
+    void (*destroy)(backend_group **g);
+    /* On the thread of `member`, by its queue PEER; may wait on the host until those it exchanges with have
+     * called too. Each calls for the same exchanges in the same order. E_DEVICE also once the group was
+     * aborted, which ends all waiting; any thread may do that. */
+    MUST_USE status (*exchange)(backend_group *g, int32_t member, const backend_exchange *exchanges,
+                                int32_t n, error *err);
+    void (*abort)(backend_group *g);
+} backend_group_ops;
+
+/* Nodes that one kernel does together. */
+typedef struct backend_fusion_ops {
+    /* The node at whose turn this one's work is done: itself, or a later one whose kernel does it too. */
+    int32_t (*runs_at)(const backend_program *p, int32_t node);
+    /* An earlier value that this one equals, as the plan's same_as; or GRAPH_NONE. */
+    graph_val (*same_as)(const backend_program *p, graph_val v);
+} backend_fusion_ops;
+
+/* For people. Any of them may be NULL: nothing is to be told. */
+typedef struct backend_note_ops {
+    /* Of a node that may be a library's: which one computes it, or why none does; NULL for other nodes. Lives
+     * as long as the program. */
+    const char *(*done_by)(const backend_program *p, int32_t node);
+    /* How products of this precision are computed here where its name does not say it; NULL: as it says. A
+     * constant. */
+    const char *(*products)(graph_precision precision);
+    /* The bytes of what the kernel at this node's turn reads and writes, each value once, and which operator
+     * it is around, OP_COUNT if none; 0 bytes: there is no kernel. */
+    size_t (*operand_bytes)(const backend_program *p, int32_t node, graph_op *ret_around);
+} backend_note_ops;
+
+/* --- what every backend has --- */
+
 typedef struct backend_ops {
     const char *name;                                                       /* "cpu" */
+
+    /* The device. */
+    /* E_DEVICE if there is no such device. Opens nothing. */
+    MUST_USE status (*describe)(int device, backend_device *ret, error *err);
     MUST_USE status (*open)(const backend_options *options, backend **ret, error *err);
     void (*close)(backend **b);
-    /* E_UNSUPPORTED lists every node without a kernel. Keeps a reference to g. */
-    MUST_USE status (*load)(backend *b, const graph *g, backend_program **ret, error *err);
-    void (*unload)(backend_program **p);
-    /* Bytes value v takes in its chosen layout; 0: fused away, or without elements. Parameters,
-     * gradients of parameters, inputs and kept values are always plain row-major. */
-    size_t (*value_bytes)(const backend_program *p, graph_val v);
-    /* The node at whose turn this one's work is done: itself, or a later one whose kernel does it too.
-     * NULL: a backend where each has its own turn. */
-    int32_t (*runs_at)(const backend_program *p, int32_t node);
-    /* An earlier value that this one equals, as the plan's same_as; GRAPH_NONE or, for all, NULL. */
-    graph_val (*same_as)(const backend_program *p, graph_val v);
-    bool (*can_run_inplace)(const backend_program *p, int32_t node);
-    bool (*can_alias)(const backend_program *p, int32_t node);      /* OP_ALIAS nodes */
-    MUST_USE status (*prepare)(backend_program *p, int32_t node, backend_kernel *ret, error *err);
-    /* For people: of a node that may be a library's which one computes it, or why none does. NULL for
-     * other nodes; the function is NULL where nothing is to be told. Lives as long as the program. */
-    const char *(*done_by)(const backend_program *p, int32_t node);
-    /* For people: how products of this precision are computed here where its name does not say it;
-     * NULL: as it says. The function is NULL likewise. A constant. */
-    const char *(*products_note)(graph_precision precision);
-    /* For people: the bytes of what the kernel at this node's turn reads and writes, each value once, and
-     * which operator it is around, OP_COUNT if none; 0 bytes: there is no kernel. NULL likewise. */
-    size_t (*operand_bytes)(const backend_program *p, int32_t node, graph_op *ret_around);
     /* What the result's bits depend on: library version, instruction set, threads. */
     void (*fingerprint)(const backend *b, char *ret, size_t bytes);
     /* Zeroed, aligned for any kernel. E_NOMEM names `what`. 0 bytes give a pointer to release too. */
     MUST_USE status (*alloc)(backend *b, backend_space space, size_t bytes, const char *what,
                              void **ret, error *err);
     void (*release)(backend *b, backend_space space, void *p);              /* NULL is fine */
-    /* E_DEVICE if there is no such device. Opens nothing. */
-    MUST_USE status (*describe)(int device, backend_device *ret, error *err);
-    const backend_async *async;                                             /* or NULL */
+
+    /* Graphs. */
+    /* E_UNSUPPORTED lists every node without a kernel. Keeps a reference to g. */
+    MUST_USE status (*load)(backend *b, const graph *g, backend_program **ret, error *err);
+    void (*unload)(backend_program **p);
+    /* Bytes value v takes in its chosen layout; 0: fused away, or without elements. Parameters,
+     * gradients of parameters, inputs and kept values are always plain row-major. */
+    size_t (*value_bytes)(const backend_program *p, graph_val v);
+    bool (*can_run_inplace)(const backend_program *p, int32_t node);
+    bool (*can_alias)(const backend_program *p, int32_t node);      /* OP_ALIAS nodes */
+    MUST_USE status (*prepare)(backend_program *p, int32_t node, backend_kernel *ret, error *err);
+
+    /* NULL: it has none. One that has a queue has faults, a recorder and an optimizer too. */
+    const backend_queue_ops *queue;
+    const backend_fault_ops *fault;
+    const backend_recorder_ops *recorder;
+    const backend_stopwatch_ops *stopwatch;
+    const backend_optimizer_ops *optimizer;
+    const backend_group_ops *group;
+    const backend_fusion_ops *fusion;
+    const backend_note_ops *note;
 } backend_ops;
 
 extern const backend_ops backend_cpu;

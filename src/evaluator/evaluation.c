@@ -126,7 +126,7 @@ static status bytes_of(const sizing *s, const graph *g, int64_t batch, size_t *r
     loader_options reading = how_to_load(s->e, batch);
     TRY(model_flat(g, &f, err));
     exec_options options = how_to_run(s->o, f, &g, 1);
-    status st = s->o->device.ops->async ? OK : exec_measure(&options, &m, err);
+    status st = s->o->device.ops->queue ? OK : exec_measure(&options, &m, err);
     if (st == OK)
         *ret = (size_t)f->n_elements * sizeof(float) + m.io + m.temp + m.constant + m.workspace +
                loader_bytes(&reading);

@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-static const backend_async *async_of(const exec *e)
+static const backend_queue_ops *queue_of(const exec *e)
 {
-    return e->ops->async;
+    return e->ops->queue;
 }
 
 static status create_events(exec *e, error *err)
@@ -22,11 +22,11 @@ static status create_events(exec *e, error *err)
     q->tells = xcalloc(n + 1, sizeof *q->tells);
     backend_event **all[] = {&q->arrived, &q->sent, &q->taken, &q->made, &q->end};
     for (size_t i = 0; i < COUNT_OF(all); i++)
-        TRY(async_of(e)->event_create(e->device, all[i], err));
+        TRY(queue_of(e)->event_create(e->device, all[i], err));
     for (size_t i = 0; i < n; i++)
-        TRY(async_of(e)->event_create(e->device, &q->landed[i], err));
+        TRY(queue_of(e)->event_create(e->device, &q->landed[i], err));
     for (size_t i = 0; e->is_uploaded && i < (size_t)e->flat->n_parts; i++)
-        TRY(async_of(e)->event_create(e->device, &q->uploaded[i], err));
+        TRY(queue_of(e)->event_create(e->device, &q->uploaded[i], err));
     return OK;
 }
 
@@ -45,10 +45,10 @@ static void pin(exec *e, const float *flat_values)
     if (q->pinned == memory)
         return;
     if (q->pinned)
-        async_of(e)->unpin(e->device, q->pinned);
+        queue_of(e)->unpin(e->device, q->pinned);
     q->pinned = NULL;
     if (memory && e->memory.param &&
-        async_of(e)->pin(e->device, memory, e->memory.param, NULL) == OK)
+        queue_of(e)->pin(e->device, memory, e->memory.param, NULL) == OK)
         q->pinned = memory;
 }
 
@@ -106,12 +106,12 @@ void queued_destroy(exec *e)
     if (!q)
         return;
     for (size_t i = 0; q->landed && e->flat && i < (size_t)e->flat->n_live_parts; i++)
-        async_of(e)->event_destroy(e->device, &q->landed[i]);
+        queue_of(e)->event_destroy(e->device, &q->landed[i]);
     for (size_t i = 0; q->uploaded && i < (size_t)e->flat->n_parts; i++)
-        async_of(e)->event_destroy(e->device, &q->uploaded[i]);
+        queue_of(e)->event_destroy(e->device, &q->uploaded[i]);
     backend_event **others[] = {&q->arrived, &q->sent, &q->taken, &q->made, &q->end};
     for (size_t i = 0; i < COUNT_OF(others); i++)
-        async_of(e)->event_destroy(e->device, others[i]);
+        queue_of(e)->event_destroy(e->device, others[i]);
     pin(e, NULL);
     sums_destroy(e);
     exchange_destroy(e);
@@ -132,9 +132,9 @@ void queued_destroy(exec *e)
 
 status queued_read_params(const exec *e, float *ret, error *err)
 {
-    TRY(async_of(e)->copy(e->device, QUEUE_DOWN, ret, e->queued->params, e->memory.param, err));
-    TRY(async_of(e)->mark(e->device, QUEUE_DOWN, e->queued->end, err));
-    return async_of(e)->wait(e->device, e->queued->end, err);
+    TRY(queue_of(e)->copy(e->device, QUEUE_DOWN, ret, e->queued->params, e->memory.param, err));
+    TRY(queue_of(e)->mark(e->device, QUEUE_DOWN, e->queued->end, err));
+    return queue_of(e)->wait(e->device, e->queued->end, err);
 }
 
 void *queued_host_address(const exec *e, const variant *v, graph_val id)

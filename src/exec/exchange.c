@@ -11,9 +11,9 @@
 
 enum { GRAIN = 64 }; /* elements; pieces begin at multiples */
 
-static const backend_async *async_of(const exec *e)
+static const backend_queue_ops *queue_of(const exec *e)
 {
-    return e->ops->async;
+    return e->ops->queue;
 }
 
 /* --- joining --- */
@@ -42,7 +42,7 @@ static status join(exec *e, const peers *p, error *err)
     TRY(e->ops->alloc(e->device, SPACE_DEVICE, peers_workspace(p), "what others send", &q->received,
                       err));
     for (int32_t i = 0; i < p->flat->n_live_parts; i++)
-        TRY(async_of(e)->event_create(e->device, &q->pieces[i], err));
+        TRY(queue_of(e)->event_create(e->device, &q->pieces[i], err));
     return OK;
 }
 
@@ -58,7 +58,7 @@ void exchange_destroy(exec *e)
 {
     queued *q = e->queued;
     for (int32_t i = 0; q->pieces && i < e->flat->n_live_parts; i++)
-        async_of(e)->event_destroy(e->device, &q->pieces[i]);
+        queue_of(e)->event_destroy(e->device, &q->pieces[i]);
     e->ops->release(e->device, SPACE_DEVICE, q->received);
     free(q->pieces);
     free(q->addends);
@@ -97,7 +97,7 @@ static status copy_here(const exec *e, const exchange *t, const piece *own, erro
     size_t bytes = own->n * sizeof(float);
     for (int32_t r = 0; bytes && r < t->with->n; r++)
         if (r != t->rank)
-            TRY(async_of(e)->copy(e->device, QUEUE_PEER, e->queued->addends[r],
+            TRY(queue_of(e)->copy(e->device, QUEUE_PEER, e->queued->addends[r],
                                   gradients_of(t, r) + own->begin, bytes, err));
     return OK;
 }
@@ -117,8 +117,8 @@ static status send_pieces(const exec *e, const exchange *t, int32_t part, const 
                 .n_in = own->n,
             };
     }
-    return async_of(e)->group_exchange(t->with->peers->group, e->queued->member, e->queued->exchanges, n,
-                                       err);
+    return e->ops->group->exchange(t->with->peers->group, e->queued->member, e->queued->exchanges, n,
+                                   err);
 }
 
 /* All members' gradients of this piece, on this device. */
@@ -140,7 +140,7 @@ static status add_up(const exec *e, const exchange *t, size_t n, float **ret, er
         tree_node node = t->with->node[r];
         float *sum = e->queued->addends[r];
         while (node.level < t->with->sum.level && node.index % 2 == 1) {
-            TRY(async_of(e)->sum(e->device, QUEUE_PEER, sum, waiting[--depth], sum, n, err));
+            TRY(e->ops->optimizer->sum(e->device, QUEUE_PEER, sum, waiting[--depth], sum, n, err));
             node = tree_node_top(tree_node_parent(node), t->with->n_slots);
         }
         waiting[depth++] = sum;
@@ -156,9 +156,9 @@ static status begin_piece(const exec *e, const exchange *t, int32_t part, backen
     TRY(receive(e, t, part, &x, err));
     if (x.n) {
         TRY(add_up(e, t, x.n, &sum, err));
-        TRY(async_of(e)->copy(e->device, QUEUE_PEER, host, sum, x.n * sizeof *sum, err));
+        TRY(queue_of(e)->copy(e->device, QUEUE_PEER, host, sum, x.n * sizeof *sum, err));
     }
-    return async_of(e)->mark(e->device, QUEUE_PEER, end, err);
+    return queue_of(e)->mark(e->device, QUEUE_PEER, end, err);
 }
 
 /* Others count on what is in the log. */
@@ -193,7 +193,7 @@ static void note_landed(exchange *t)
 
 static status wait_for_one(const exec *e, exchange *t, error *err)
 {
-    TRY(async_of(e)->wait(e->device, e->queued->pieces[t->landed], err));
+    TRY(queue_of(e)->wait(e->device, e->queued->pieces[t->landed], err));
     note_landed(t);
     return OK;
 }
@@ -218,7 +218,7 @@ status exchange_progress(const exec *e, exchange *t, const exec_hooks *hooks, er
         return OK;
     TRY(begin_all(e, t, err));
     for (bool reached = true; reached && t->landed < t->begun;) {
-        TRY(async_of(e)->reached(e->device, e->queued->pieces[t->landed], &reached, err));
+        TRY(queue_of(e)->reached(e->device, e->queued->pieces[t->landed], &reached, err));
         if (reached)
             note_landed(t);
     }
@@ -241,10 +241,10 @@ static status give_own(const exec *e, exchange *t, const variant *v, const exec_
             continue;
         int64_t begin = e->flat->parts[part].begin;
         size_t bytes = (size_t)flat_part_elements(e->flat, part) * sizeof(float);
-        TRY(async_of(e)->copy(e->device, QUEUE_DOWN, (float *)e->queued->grad + begin,
+        TRY(queue_of(e)->copy(e->device, QUEUE_DOWN, (float *)e->queued->grad + begin,
                               (const float *)e->slabs[SLAB_GRAD] + begin, bytes, err));
-        TRY(async_of(e)->mark(e->device, QUEUE_DOWN, e->queued->end, err));
-        TRY(async_of(e)->wait(e->device, e->queued->end, err));
+        TRY(queue_of(e)->mark(e->device, QUEUE_DOWN, e->queued->end, err));
+        TRY(queue_of(e)->wait(e->device, e->queued->end, err));
         TRY(give(e, hooks, part, t->with->node[t->rank], err));
     }
     return OK;

@@ -15,7 +15,7 @@ struct peers {
     const flat *flat;
     exec **engines;          /* [n] NULL: has not joined */
     reduce_group *groups;    /* [n] */
-    const backend_async *async;
+    const backend_group_ops *ops;
     backend_group *group;    /* their way; NULL: copies */
     char way[200];           /* the same for people */
     bool connected;          /* under the lock; false: not yet, or something went wrong on the way... */

@@ -28,7 +28,7 @@ static void measure(exec *e, const exec_options *options)
         .io = largest_slab(e, SLAB_IO),
         .temp = largest_slab(e, SLAB_TEMP),
     };
-    if (e->ops->async && e->memory.grad) {
+    if (e->ops->queue && e->memory.grad) {
         e->memory.sums = options->sum_level * e->memory.grad;
         e->memory.received = peers_workspace(options->peers);
     }
@@ -70,7 +70,7 @@ static status load(exec *e, const exec_options *options, error *err)
         }
     }
     measure(e, options);
-    return e->ops->async ? capacity_check(e, options, err) : OK;
+    return e->ops->queue ? capacity_check(e, options, err) : OK;
 }
 
 static status fill(exec *e, const exec_options *options, error *err)
@@ -79,19 +79,19 @@ static status fill(exec *e, const exec_options *options, error *err)
     TRY(allocate(e, err));
     for (size_t i = 0; i < e->n_variants; i++)
         variant_resolve(&e->variants[i], e->slabs);
-    if (!e->ops->async)
+    if (!e->ops->queue)
         return OK;
     TRY(queued_create(e, options, err));
     for (size_t i = 0; i < e->n_variants; i++)
         variant_bind(&e->variants[i], e->queued->params);
-    e->queued->timed = options->timed && e->ops->async->records(e->device);
+    e->queued->timed = options->timed && e->ops->recorder->is_wanted(e->device);
     return segments_record(e, err);
 }
 
 static exec *create(const exec_options *options)
 {
     BUG_ON(!options->backend || options->n_graphs == 0);
-    BUG_ON((options->resident || options->uploaded) && !options->backend->async);
+    BUG_ON((options->resident || options->uploaded) && !options->backend->queue);
     exec *e = xcalloc(1, sizeof *e);
     e->ops = options->backend;
     e->flat = options->flat;

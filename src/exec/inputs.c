@@ -42,7 +42,7 @@ static size_t elements_of(const variant *v, graph_val id)
 static status send(const exec *e, const variant *v, graph_val id, error *err)
 {
     size_t bytes = meaning_of(e, v, id) ? elements_of(v, id) : plan_place_of(v->plan, id)->bytes;
-    return e->ops->async->copy(e->device, QUEUE_UP, waiting(e, v, id),
+    return e->ops->queue->copy(e->device, QUEUE_UP, waiting(e, v, id),
                                queued_host_address(e, v, id), bytes, err);
 }
 
@@ -50,39 +50,39 @@ static status take(const exec *e, const variant *v, graph_val id, error *err)
 {
     const backend_bytes *meaning = meaning_of(e, v, id);
     if (meaning)
-        return e->ops->async->expand(e->device, v->addresses[id], waiting(e, v, id),
+        return e->ops->queue->expand(e->device, v->addresses[id], waiting(e, v, id),
                                      elements_of(v, id), meaning, err);
-    return e->ops->async->copy(e->device, QUEUE_COMPUTE, v->addresses[id], waiting(e, v, id),
+    return e->ops->queue->copy(e->device, QUEUE_COMPUTE, v->addresses[id], waiting(e, v, id),
                                plan_place_of(v->plan, id)->bytes, err);
 }
 
 status inputs_refill(exec *e, error *err)
 {
     e->queued->next = NULL;
-    return e->ops->async->wait(e->device, e->queued->sent, err);
+    return e->ops->queue->wait(e->device, e->queued->sent, err);
 }
 
 status inputs_upload(exec *e, const variant *v, error *err)
 {
-    const backend_async *async = e->ops->async;
-    TRY(async->follow(e->device, QUEUE_UP, e->queued->taken, err));
+    const backend_queue_ops *queue = e->ops->queue;
+    TRY(queue->follow(e->device, QUEUE_UP, e->queued->taken, err));
     for (graph_val i = 0; i < graph_n_values(v->graph); i++)
         if (is_input(v, i))
             TRY(send(e, v, i, err));
-    TRY(async->mark(e->device, QUEUE_UP, e->queued->sent, err));
+    TRY(queue->mark(e->device, QUEUE_UP, e->queued->sent, err));
     e->queued->next = v;
     return OK;
 }
 
 status inputs_take(exec *e, const variant *v, error *err)
 {
-    const backend_async *async = e->ops->async;
+    const backend_queue_ops *queue = e->ops->queue;
     if (e->queued->next != v)
         TRY(inputs_upload(e, v, err));
     e->queued->next = NULL;
-    TRY(async->follow(e->device, QUEUE_COMPUTE, e->queued->sent, err));
+    TRY(queue->follow(e->device, QUEUE_COMPUTE, e->queued->sent, err));
     for (graph_val i = 0; i < graph_n_values(v->graph); i++)
         if (is_input(v, i))
             TRY(take(e, v, i, err));
-    return async->mark(e->device, QUEUE_COMPUTE, e->queued->taken, err);
+    return queue->mark(e->device, QUEUE_COMPUTE, e->queued->taken, err);
 }

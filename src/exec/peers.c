@@ -38,7 +38,7 @@ void peers_destroy(peers **p)
         free(u->log);
     }
     if ((*p)->group)
-        (*p)->async->group_destroy(&(*p)->group);
+        (*p)->ops->destroy(&(*p)->group);
     pthread_cond_destroy(&(*p)->changed);
     pthread_mutex_destroy(&(*p)->lock);
     free((*p)->groups);
@@ -50,12 +50,12 @@ void peers_destroy(peers **p)
 /* Copies, unless the backend knows better. */
 static void find_way(peers *p)
 {
-    const backend_async *async = p->async = p->engines[0]->ops->async;
+    p->ops = p->engines[0]->ops->group;
     backend **devices = xcalloc((size_t)p->n, sizeof *devices);
     error why = ERROR_INIT;
     for (int32_t i = 0; i < p->n; i++)
         devices[i] = p->engines[i]->device;
-    if (async->group_create(devices, p->n, &p->group, &why) == OK)
+    if (p->ops->create(devices, p->n, &p->group, &why) == OK)
         snprintf(p->way, sizeof p->way, "by NCCL");
     else
         snprintf(p->way, sizeof p->way, "by copies: %.*s",
@@ -63,7 +63,7 @@ static void find_way(peers *p)
     for (int32_t i = 0; !p->group && i < p->n; i++)
         for (int32_t k = 0; k < p->n; k++)
             if (k != i)
-                async->approach(devices[i], devices[k]);
+                p->ops->approach(devices[i], devices[k]);
     free(devices);
 }
 
@@ -159,7 +159,7 @@ void reduce_group_break(reduce_group *u, error *err)
         *err = p->why;
     pthread_mutex_unlock(&p->lock);
     if (is_first && p->group)
-        p->async->group_abort(p->group);
+        p->ops->abort(p->group);
 }
 
 void reduce_group_made(reduce_group *u, int32_t part)

@@ -33,9 +33,9 @@ typedef struct walk {
     exchange exchange;      /* with other devices, of gradients that do not come down as they are */
 } walk;
 
-static const backend_async *async_of(const exec *e)
+static const backend_queue_ops *queue_of(const exec *e)
 {
-    return e->ops->async;
+    return e->ops->queue;
 }
 
 static size_t part_bytes(const exec *e, int32_t part)
@@ -47,14 +47,14 @@ static size_t part_bytes(const exec *e, int32_t part)
 
 static status copy_up(const exec *e, void *to, const void *from, size_t bytes, error *err)
 {
-    return bytes ? async_of(e)->copy(e->device, QUEUE_UP, to, from, bytes, err) : OK;
+    return bytes ? queue_of(e)->copy(e->device, QUEUE_UP, to, from, bytes, err) : OK;
 }
 
 /* Kernels from here on find what was copied up until now. */
 static status compute_after_up(const exec *e, error *err)
 {
-    TRY(async_of(e)->mark(e->device, QUEUE_UP, e->queued->arrived, err));
-    return async_of(e)->follow(e->device, QUEUE_COMPUTE, e->queued->arrived, err);
+    TRY(queue_of(e)->mark(e->device, QUEUE_UP, e->queued->arrived, err));
+    return queue_of(e)->follow(e->device, QUEUE_COMPUTE, e->queued->arrived, err);
 }
 
 static status send_part(const exec *e, int32_t part, bool *ret_sent, error *err)
@@ -77,7 +77,7 @@ static status need_part(const walk *w, int32_t part, bool *ret_sent, error *err)
         return OK;
     *on_device = -1;
     if (e->is_uploaded)
-        TRY(async_of(e)->follow(e->device, QUEUE_COMPUTE, e->queued->uploaded[part], err));
+        TRY(queue_of(e)->follow(e->device, QUEUE_COMPUTE, e->queued->uploaded[part], err));
     else
         TRY(send_part(e, part, ret_sent, err));
     *on_device = edition;
@@ -98,8 +98,8 @@ static status need_parts(walk *w, int32_t node, error *err)
 /* Copies down from here on find what kernels have made until now. */
 static status down_after_compute(const exec *e, error *err)
 {
-    TRY(async_of(e)->mark(e->device, QUEUE_COMPUTE, e->queued->made, err));
-    return async_of(e)->follow(e->device, QUEUE_DOWN, e->queued->made, err);
+    TRY(queue_of(e)->mark(e->device, QUEUE_COMPUTE, e->queued->made, err));
+    return queue_of(e)->follow(e->device, QUEUE_DOWN, e->queued->made, err);
 }
 
 /* A node's kernel may run at a later one's turn. */
@@ -120,7 +120,7 @@ static status fetch_kept(walk *w, const segment *s, error *err)
         if (!follows)
             TRY(down_after_compute(w->e, err));
         follows = true;
-        TRY(async_of(w->e)->copy(w->e->device, QUEUE_DOWN, queued_host_address(w->e, v, id),
+        TRY(queue_of(w->e)->copy(w->e->device, QUEUE_DOWN, queued_host_address(w->e, v, id),
                                  v->addresses[id], plan_place_of(v->plan, id)->bytes, err));
     }
     w->keeps = w->keeps || follows;
@@ -131,20 +131,20 @@ static status fetch_part(const walk *w, int32_t part, error *err)
 {
     const exec *e = w->e;
     int64_t begin = e->flat->parts[part].begin;
-    return async_of(e)->copy(e->device, QUEUE_DOWN, (float *)e->queued->grad + begin,
+    return queue_of(e)->copy(e->device, QUEUE_DOWN, (float *)e->queued->grad + begin,
                              (const float *)e->slabs[SLAB_GRAD] + begin, part_bytes(e, part), err);
 }
 
 static status fetch_fault(const exec *e, size_t i, error *err)
 {
-    return async_of(e)->copy(e->device, QUEUE_DOWN, (uint64_t *)e->queued->faults + i,
-                             async_of(e)->fault(e->device), sizeof(uint64_t), err);
+    return queue_of(e)->copy(e->device, QUEUE_DOWN, (uint64_t *)e->queued->faults + i,
+                             e->ops->fault->word(e->device), sizeof(uint64_t), err);
 }
 
 static status check_fault(const walk *w, size_t i, error *err)
 {
-    return async_of(w->e)->fault_status(w->v->program, ((const uint64_t *)w->e->queued->faults)[i],
-                                        err);
+    return w->e->ops->fault->check(w->v->program, ((const uint64_t *)w->e->queued->faults)[i],
+                                   err);
 }
 
 static status add_parts(const walk *w, int32_t node, error *err)
@@ -164,7 +164,7 @@ static status fetch_sent(const walk *w, int32_t part, error *err)
     if (w->gives && !e->resident)
         TRY(fetch_part(w, part, err));
     TRY(fetch_fault(e, w->sent, err));
-    return async_of(e)->mark(e->device, QUEUE_DOWN, e->queued->landed[w->sent], err);
+    return queue_of(e)->mark(e->device, QUEUE_DOWN, e->queued->landed[w->sent], err);
 }
 
 static status fetch_parts(walk *w, int32_t node, error *err)
@@ -195,9 +195,9 @@ static status has_landed(const walk *w, bool all, bool *ret, error *err)
     if (!e->queued->tells[w->delivered])
         return OK;
     if (all)
-        TRY(async_of(e)->wait(e->device, landed, err));
+        TRY(queue_of(e)->wait(e->device, landed, err));
     else
-        TRY(async_of(e)->reached(e->device, landed, ret, err));
+        TRY(queue_of(e)->reached(e->device, landed, ret, err));
     return *ret ? check_fault(w, w->delivered, err) : OK;
 }
 
@@ -235,7 +235,7 @@ static status clear_fault(const exec *e, error *err)
 {
     if (e->queued->keeps_word)
         return OK;
-    TRY(async_of(e)->fault_clear(e->device, err));
+    TRY(e->ops->fault->clear(e->device, err));
     e->queued->keeps_word = e->resident != NULL;
     return OK;
 }
@@ -269,8 +269,8 @@ static status finish(const exec *e, error *err)
 {
     TRY(down_after_compute(e, err));
     TRY(fetch_fault(e, queued_n_faults(e) - 1, err));
-    TRY(async_of(e)->mark(e->device, QUEUE_DOWN, e->queued->end, err));
-    return async_of(e)->wait(e->device, e->queued->end, err);
+    TRY(queue_of(e)->mark(e->device, QUEUE_DOWN, e->queued->end, err));
+    return queue_of(e)->wait(e->device, e->queued->end, err);
 }
 
 /* Whether the host knows all of a run that is not over. */

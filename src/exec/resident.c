@@ -33,14 +33,14 @@ static resident *of(part_engine *e)
     return (resident *)e;
 }
 
-static const backend_async *async_of(const resident *r)
+static const backend_queue_ops *queue_of(const resident *r)
 {
-    return r->choice.ops->async;
+    return r->choice.ops->queue;
 }
 
 static status enter(const resident *r, error *err)
 {
-    return async_of(r)->enter(r->device, err);
+    return queue_of(r)->enter(r->device, err);
 }
 
 /* --- failures --- */
@@ -93,7 +93,7 @@ static void release(part_engine *e, float *p)
 static status copy_begin(resident *r, float *to, const float *from, size_t n, error *err)
 {
     TRY(enter(r, err));
-    return async_of(r)->copy(r->device, QUEUE_COMPUTE, to, from, n * sizeof *to, err);
+    return queue_of(r)->copy(r->device, QUEUE_COMPUTE, to, from, n * sizeof *to, err);
 }
 
 static void copy(part_engine *e, float *to, const float *from, size_t n)
@@ -106,7 +106,7 @@ static status sum_begin(resident *r, float *dst, const float *left, const float 
                         error *err)
 {
     TRY(enter(r, err));
-    return async_of(r)->sum(r->device, QUEUE_COMPUTE, dst, left, right, n, err);
+    return r->choice.ops->optimizer->sum(r->device, QUEUE_COMPUTE, dst, left, right, n, err);
 }
 
 static void sum(part_engine *e, float *dst, const float *left, const float *right, size_t n)
@@ -118,18 +118,18 @@ static void sum(part_engine *e, float *dst, const float *left, const float *righ
 /* One way or the other, in pieces of the stage; behind what COMPUTE has. */
 static status move(resident *r, float *there, float *here, size_t n, bool up, error *err)
 {
-    const backend_async *async = async_of(r);
+    const backend_queue_ops *queue = queue_of(r);
     TRY(enter(r, err));
-    TRY(async->mark(r->device, QUEUE_COMPUTE, r->computed, err));
-    TRY(async->follow(r->device, QUEUE_DOWN, r->computed, err));
+    TRY(queue->mark(r->device, QUEUE_COMPUTE, r->computed, err));
+    TRY(queue->follow(r->device, QUEUE_DOWN, r->computed, err));
     for (size_t at = 0, some; at < n; at += some) {
         some = n - at < PART_MAX ? n - at : PART_MAX;
         if (up)
             memcpy(r->stage, here + at, some * sizeof *here);
-        TRY(async->copy(r->device, QUEUE_DOWN, up ? there + at : r->stage,
+        TRY(queue->copy(r->device, QUEUE_DOWN, up ? there + at : r->stage,
                         up ? r->stage : there + at, some * sizeof *here, err));
-        TRY(async->mark(r->device, QUEUE_DOWN, r->read, err));
-        TRY(async->wait(r->device, r->read, err));
+        TRY(queue->mark(r->device, QUEUE_DOWN, r->read, err));
+        TRY(queue->wait(r->device, r->read, err));
         if (!up)
             memcpy(here + at, r->stage, some * sizeof *here);
     }
@@ -158,24 +158,24 @@ static status take(part_engine *e, int32_t part, error *err)
 {
     const resident *r = of(e);
     TRY(enter(r, err));
-    return async_of(r)->follow(r->device, QUEUE_COMPUTE, r->parts[part].made, err);
+    return queue_of(r)->follow(r->device, QUEUE_COMPUTE, r->parts[part].made, err);
 }
 
 static status give(part_engine *e, int32_t part, error *err)
 {
     const resident *r = of(e);
     TRY(enter(r, err));
-    return async_of(r)->mark(r->device, QUEUE_COMPUTE, r->parts[part].moved, err);
+    return queue_of(r)->mark(r->device, QUEUE_COMPUTE, r->parts[part].moved, err);
 }
 
 status resident_follow(const resident *r, backend *lane, int32_t part, error *err)
 {
-    return async_of(r)->follow(lane, QUEUE_COMPUTE, r->parts[part].moved, err);
+    return queue_of(r)->follow(lane, QUEUE_COMPUTE, r->parts[part].moved, err);
 }
 
 status resident_made(const resident *r, backend *lane, int32_t part, error *err)
 {
-    return async_of(r)->mark(lane, QUEUE_COMPUTE, r->parts[part].made, err);
+    return queue_of(r)->mark(lane, QUEUE_COMPUTE, r->parts[part].made, err);
 }
 
 /* --- what the server makes of it --- */
@@ -185,7 +185,7 @@ static status update(part_engine *e, const struct update_part *u, const float *g
 {
     resident *r = of(e);
     TRY(begin(r, err));
-    return async_of(r)->update(r->device, QUEUE_COMPUTE, u, grad, weight, state, err);
+    return r->choice.ops->optimizer->update(r->device, QUEUE_COMPUTE, u, grad, weight, state, err);
 }
 
 static status square_sums(part_engine *e, int32_t part, const struct update_span *spans,
@@ -193,26 +193,27 @@ static status square_sums(part_engine *e, int32_t part, const struct update_span
 {
     resident *r = of(e);
     const hands *h = &r->parts[part];
-    const backend_async *async = async_of(r);
+    const backend_queue_ops *queue = queue_of(r);
     TRY(begin(r, err));
-    TRY(async->square_sums(r->device, QUEUE_COMPUTE, r->terms + h->terms, x, spans, n_spans, err));
-    TRY(async->copy(r->device, QUEUE_COMPUTE, r->terms_here + h->terms, r->terms + h->terms,
+    TRY(r->choice.ops->optimizer->square_sums(r->device, QUEUE_COMPUTE, r->terms + h->terms, x, spans,
+                                              n_spans, err));
+    TRY(queue->copy(r->device, QUEUE_COMPUTE, r->terms_here + h->terms, r->terms + h->terms,
                     n * sizeof *r->terms, err));
-    return async->mark(r->device, QUEUE_COMPUTE, h->summed, err);
+    return queue->mark(r->device, QUEUE_COMPUTE, h->summed, err);
 }
 
 static status has_terms(part_engine *e, int32_t part, bool *ret, error *err)
 {
     resident *r = of(e);
     TRY(begin(r, err));
-    return async_of(r)->reached(r->device, r->parts[part].summed, ret, err);
+    return queue_of(r)->reached(r->device, r->parts[part].summed, ret, err);
 }
 
 static status terms(part_engine *e, int32_t part, size_t n, double *ret, error *err)
 {
     resident *r = of(e);
     TRY(begin(r, err));
-    TRY(async_of(r)->wait(r->device, r->parts[part].summed, err));
+    TRY(queue_of(r)->wait(r->device, r->parts[part].summed, err));
     memcpy(ret, r->terms_here + r->parts[part].terms, n * sizeof *ret);
     return OK;
 }
@@ -277,9 +278,9 @@ static status open_parts(resident *r, const flat *f, error *err)
         hands *h = &r->parts[r->n_parts];
         h->terms = terms;
         terms += terms_of(f, r->n_parts);
-        TRY(async_of(r)->event_create(r->device, &h->made, err));
-        TRY(async_of(r)->event_create(r->device, &h->moved, err));
-        TRY(async_of(r)->event_create(r->device, &h->summed, err));
+        TRY(queue_of(r)->event_create(r->device, &h->made, err));
+        TRY(queue_of(r)->event_create(r->device, &h->moved, err));
+        TRY(queue_of(r)->event_create(r->device, &h->summed, err));
     }
     return OK;
 }
@@ -304,8 +305,8 @@ status resident_open(resident *r, const flat *f, error *err)
 {
     TRY(r->choice.ops->open(&r->choice.options, &r->device, err));
     TRY(take_memory(r, f, err));
-    TRY(async_of(r)->event_create(r->device, &r->computed, err));
-    TRY(async_of(r)->event_create(r->device, &r->read, err));
+    TRY(queue_of(r)->event_create(r->device, &r->computed, err));
+    TRY(queue_of(r)->event_create(r->device, &r->read, err));
     TRY(open_parts(r, f, err));
     atomic_store(&r->engine.is_open, true);
     return OK;
@@ -316,7 +317,7 @@ static void close_parts(resident *r)
     for (int32_t p = 0; r->parts && p <= r->n_parts; p++) {
         backend_event **all[] = {&r->parts[p].made, &r->parts[p].moved, &r->parts[p].summed};
         for (size_t i = 0; i < COUNT_OF(all); i++)
-            async_of(r)->event_destroy(r->device, all[i]);
+            queue_of(r)->event_destroy(r->device, all[i]);
     }
     free(r->parts);
     r->parts = NULL;
@@ -330,8 +331,8 @@ void resident_close(resident *r)
     if (!r->device || enter(r, NULL) != OK)
         return;
     close_parts(r);
-    async_of(r)->event_destroy(r->device, &r->computed);
-    async_of(r)->event_destroy(r->device, &r->read);
+    queue_of(r)->event_destroy(r->device, &r->computed);
+    queue_of(r)->event_destroy(r->device, &r->read);
     b->release(r->device, SPACE_DEVICE, r->engine.weights);
     b->release(r->device, SPACE_DEVICE, r->terms);
     b->release(r->device, SPACE_HOST, r->terms_here);

@@ -13,11 +13,11 @@ static status run_nodes(const exec *e, const variant *v, const segment *s, error
 
 static status walk_once(const exec *e, const variant *v, error *err)
 {
-    const backend_async *async = e->ops->async;
+    const backend_queue_ops *queue = e->ops->queue;
     for (size_t i = 0; i < v->n_segments; i++)
         TRY(run_nodes(e, v, &v->segments[i], err));
-    TRY(async->mark(e->device, QUEUE_COMPUTE, e->queued->made, err));
-    return async->wait(e->device, e->queued->made, err);
+    TRY(queue->mark(e->device, QUEUE_COMPUTE, e->queued->made, err));
+    return queue->wait(e->device, e->queued->made, err);
 }
 
 static bool has_kernels(const variant *v, const segment *s)
@@ -30,23 +30,23 @@ static bool has_kernels(const variant *v, const segment *s)
 
 static status run_timed(const exec *e, const variant *v, const segment *s, error *err)
 {
-    const backend_async *async = e->ops->async;
+    const backend_stopwatch_ops *stopwatch = e->ops->stopwatch;
     if (!s->stopwatch)
         return run_nodes(e, v, s, err);
-    TRY(async->stopwatch_start(e->device, s->stopwatch, err));
+    TRY(stopwatch->start(e->device, s->stopwatch, err));
     TRY(run_nodes(e, v, s, err));
-    return async->stopwatch_stop(e->device, s->stopwatch, err);
+    return stopwatch->stop(e->device, s->stopwatch, err);
 }
 
 /* What was begun is ended, whatever came between. */
 static status record(const exec *e, const variant *v, segment *s, error *err)
 {
-    const backend_async *async = e->ops->async;
+    const backend_recorder_ops *recorder = e->ops->recorder;
     if (e->queued->timed)
-        TRY(async->stopwatch_create(e->device, &s->stopwatch, err));
-    TRY(async->segment_begin(e->device, err));
+        TRY(e->ops->stopwatch->create(e->device, &s->stopwatch, err));
+    TRY(recorder->begin(e->device, err));
     status st = run_timed(e, v, s, err);
-    status end = async->segment_end(e->device, &s->recorded, st == OK ? err : NULL);
+    status end = recorder->end(e->device, &s->recorded, st == OK ? err : NULL);
     return st == OK ? end : st;
 }
 
@@ -62,7 +62,7 @@ static status record_variant(const exec *e, const variant *v, error *err)
 
 status segments_record(exec *e, error *err)
 {
-    if (!e->ops->async->records(e->device))
+    if (!e->ops->recorder->is_wanted(e->device))
         return OK;
     for (size_t i = 0; i < e->n_variants; i++)
         TRY(record_variant(e, &e->variants[i], err));
@@ -71,7 +71,7 @@ status segments_record(exec *e, error *err)
 
 status segments_play(const exec *e, const variant *v, const segment *s, error *err)
 {
-    return s->recorded ? e->ops->async->segment_play(e->device, s->recorded, err)
+    return s->recorded ? e->ops->recorder->play(e->device, s->recorded, err)
                        : run_nodes(e, v, s, err);
 }
 
@@ -80,7 +80,7 @@ status segments_time(exec *e, const variant *v, error *err)
     for (size_t i = 0; i < v->n_segments; i++) {
         double ms = 0;
         if (v->segments[i].stopwatch)
-            TRY(e->ops->async->stopwatch_read(v->segments[i].stopwatch, &ms, err));
+            TRY(e->ops->stopwatch->read(v->segments[i].stopwatch, &ms, err));
         e->queued->busy_ms += ms;
     }
     return OK;

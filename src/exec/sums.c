@@ -30,7 +30,6 @@ bool sums_complete(const exec_slot *s)
 
 status sums_add(const exec *e, const exec_slot *s, int32_t part, error *err)
 {
-    const backend_async *async = e->ops->async;
     int64_t begin = e->flat->parts[part].begin;
     size_t n = (size_t)flat_part_elements(e->flat, part);
     float *grad = (float *)e->slabs[SLAB_GRAD] + begin;
@@ -38,8 +37,8 @@ status sums_add(const exec *e, const exec_slot *s, int32_t part, error *err)
     while (node.level < s->sum.level) {
         float *kept = (float *)e->queued->sums[node.level] + begin;
         if (node.index % 2 == 0)
-            return async->copy(e->device, QUEUE_COMPUTE, kept, grad, n * sizeof *grad, err);
-        TRY(async->sum(e->device, QUEUE_COMPUTE, grad, kept, grad, n, err));
+            return e->ops->queue->copy(e->device, QUEUE_COMPUTE, kept, grad, n * sizeof *grad, err);
+        TRY(e->ops->optimizer->sum(e->device, QUEUE_COMPUTE, grad, kept, grad, n, err));
         node = tree_node_top(tree_node_parent(node), s->n_slots);
     }
     return OK;

@@ -67,17 +67,17 @@ static status make_plan(variant *v, const flat *layout, error *err)
     for (graph_val i = 0; i < n_values; i++)
         bytes[i] = v->backend->value_bytes(v->program, i);
     for (graph_val i = 0; i < n_values; i++)
-        same_as[i] = v->backend->same_as ? v->backend->same_as(v->program, i) : GRAPH_NONE;
+        same_as[i] = v->backend->fusion ? v->backend->fusion->same_as(v->program, i) : GRAPH_NONE;
     for (int32_t i = 0; i < n_nodes; i++) {
         const graph_node *n = graph_node_at(v->graph, i);
-        runs_at[i] = v->backend->runs_at ? v->backend->runs_at(v->program, i) : i;
+        runs_at[i] = v->backend->fusion ? v->backend->fusion->runs_at(v->program, i) : i;
         no_inplace[i] =
             graph_node_inplace(n) != GRAPH_NONE && !v->backend->can_run_inplace(v->program, i);
         no_alias[i] =
             graph_op_of(n->op)->traits & OP_ALIAS && !v->backend->can_alias(v->program, i);
     }
     plan_options options = {.value_bytes = bytes,
-                            .runs_at = v->backend->runs_at ? runs_at : NULL,
+                            .runs_at = v->backend->fusion ? runs_at : NULL,
                             .no_inplace = no_inplace,
                             .no_alias = no_alias,
                             .same_as = same_as,
@@ -121,18 +121,18 @@ static void write_constants(const variant *v, char *slab)
 /* Over a copy on the host, which is let go when the device has it. */
 static status send_constants(const variant *v, size_t slab, error *err)
 {
-    const backend_async *async = v->backend->async;
+    const backend_queue_ops *queue = v->backend->queue;
     backend_event *sent = NULL;
     void *copy = NULL;
     status st;
     TRY_OUT(st, v->backend->alloc(v->device, SPACE_HOST, slab, "constants", &copy, err));
     write_constants(v, copy);
-    TRY_OUT(st, async->event_create(v->device, &sent, err));
-    TRY_OUT(st, async->copy(v->device, QUEUE_UP, v->constants, copy, slab, err));
-    TRY_OUT(st, async->mark(v->device, QUEUE_UP, sent, err));
-    TRY_OUT(st, async->wait(v->device, sent, err));
+    TRY_OUT(st, queue->event_create(v->device, &sent, err));
+    TRY_OUT(st, queue->copy(v->device, QUEUE_UP, v->constants, copy, slab, err));
+    TRY_OUT(st, queue->mark(v->device, QUEUE_UP, sent, err));
+    TRY_OUT(st, queue->wait(v->device, sent, err));
 out:
-    async->event_destroy(v->device, &sent);
+    queue->event_destroy(v->device, &sent);
     v->backend->release(v->device, SPACE_HOST, copy);
     return st;
 }
@@ -142,7 +142,7 @@ static status place_constants(variant *v, error *err)
 {
     size_t slab = plan_slab_bytes(v->plan, SLAB_CONST);
     TRY(v->backend->alloc(v->device, SPACE_DEVICE, slab, "constants", &v->constants, err));
-    if (v->backend->async)
+    if (v->backend->queue)
         return slab ? send_constants(v, slab, err) : OK;
     write_constants(v, v->constants);
     return OK;
@@ -228,9 +228,9 @@ static void destroy_segments(variant *v)
     for (size_t i = 0; i < v->n_segments; i++) {
         segment *s = &v->segments[i];
         if (s->recorded)
-            v->backend->async->segment_destroy(v->device, &s->recorded);
+            v->backend->recorder->destroy(v->device, &s->recorded);
         if (s->stopwatch)
-            v->backend->async->stopwatch_destroy(v->device, &s->stopwatch);
+            v->backend->stopwatch->destroy(v->device, &s->stopwatch);
     }
     free(v->segments);
 }

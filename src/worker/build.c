@@ -28,7 +28,7 @@ static status build_boards(worker *w, error *err)
 static void build_peers(worker *w)
 {
     bool is_wanted = strcmp(config_str(w->o->config, "distributed.intra_host"), "none") != 0;
-    if (is_wanted && !w->unordered && w->o->n_lanes > 1 && w->o->devices[0].ops->async)
+    if (is_wanted && !w->unordered && w->o->n_lanes > 1 && w->o->devices[0].ops->queue)
         w->peers = peers_create(w->o->n_lanes, w->variants.flat);
 }
 

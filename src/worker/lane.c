@@ -121,7 +121,7 @@ static status check_gradient(const lane *l, int32_t part, const float *grad, err
 {
     enum { LOOKS = 64 };
     int64_t n = flat_part_elements(l->o.flat, part), stride = n / LOOKS + 1;
-    if (!l->o.watches || l->o.backend->async || !grad)
+    if (!l->o.watches || l->o.backend->queue || !grad)
         return OK;
     for (int64_t i = 0; i < n; i += stride)
         if (grad[i] != grad[i])

@@ -14,7 +14,7 @@ static status create(const lane_options *o, resident *r, exec **ret, error *err)
             .examples = o->batch_sizes[0],
             .sum_level = o->sum_level,
             .peers = o->peers,
-            .uploaded = o->backend->async && !r,
+            .uploaded = o->backend->queue && !r,
             .resident = r,
             .beside = r ? resident_bytes(o->flat, o->server_slots) : 0,
         },
@@ -51,7 +51,7 @@ status lane_exec_begin(const lane_options *o, exec *e, error *err)
 {
     part_engine *engine = o->resident ? engine_if_open(resident_engine(o->resident)) : NULL;
     exec_join(e, o->peers, o->index);
-    if (!engine && o->backend->async)
+    if (!engine && o->backend->queue)
         return board_join(o->board, e, err);
     if (engine)
         board_lie_in(o->board, engine);

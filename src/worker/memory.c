@@ -12,7 +12,7 @@ static status lane_bytes(const worker_memory *m, const graph *const *graphs, siz
                          error *err)
 {
     exec_memory e;
-    if (m->device.ops->async) {
+    if (m->device.ops->queue) {
         *ret = 0;
         return OK;
     }
@@ -46,7 +46,7 @@ status worker_memory_of(const worker_memory *m, int64_t batch, size_t *ret, erro
     size_t lanes = (size_t)m->n_lanes, boards = mode_settings(m->config).unordered ? lanes : 1;
     loader_options reading = variants_loader(m->config, m->variants);
     reading.batch_size = batch;
-    reading.bytes = m->device.ops->async; /* a device makes the numbers */
+    reading.bytes = m->device.ops->queue; /* a device makes the numbers */
     TRY(lane_bytes_for(m, batch, &lane, err));
     double servers = m->servers * (double)(SERVER_COPIES + optim_slots(&settings));
     *ret = lanes * (lane + loader_bytes(&reading)) + boards * weights +

@@ -238,7 +238,7 @@ static status cpu_prepare(backend_program *p, int32_t node, backend_kernel *ret,
     return OK;
 }
 
-static const char *cpu_products_note(graph_precision precision)
+static const char *products_note(graph_precision precision)
 {
     if (precision == PRECISION_TF32)
         return "tf32: a CPU multiplies float32 as it is";
@@ -283,6 +283,8 @@ static status cpu_describe(int device, backend_device *ret, error *err)
     return OK;
 }
 
+static const backend_note_ops note = {.products = products_note};
+
 const backend_ops backend_cpu = {
     .name = "cpu",
     .open = cpu_open,
@@ -293,11 +295,11 @@ const backend_ops backend_cpu = {
     .can_run_inplace = cpu_can_run_inplace,
     .can_alias = cpu_can_alias,
     .prepare = cpu_prepare,
-    .products_note = cpu_products_note,
     .fingerprint = cpu_fingerprint,
     .alloc = cpu_alloc,
     .release = cpu_release,
     .describe = cpu_describe,
+    .note = &note,
 };
 
 int cpu_node_reorders(const backend_program *p, int32_t node)

@@ -130,6 +130,9 @@ static void cuda_fingerprint(const backend *b, char *ret, size_t bytes)
              b->fuses ? "" : ", nodes alone");
 }
 
+static const backend_fusion_ops fusion = {.runs_at = cuda_runs_at, .same_as = cuda_same_as};
+static const backend_note_ops note = {.done_by = cuda_done_by, .operand_bytes = cuda_operand_bytes};
+
 const backend_ops backend_cuda = {
     .name = "cuda",
     .open = cuda_open,
@@ -137,16 +140,19 @@ const backend_ops backend_cuda = {
     .load = cuda_load,
     .unload = cuda_unload,
     .value_bytes = cuda_value_bytes,
-    .runs_at = cuda_runs_at,
-    .same_as = cuda_same_as,
     .can_run_inplace = cuda_can_run_inplace,
     .can_alias = cuda_can_alias,
     .prepare = cuda_prepare,
-    .done_by = cuda_done_by,
-    .operand_bytes = cuda_operand_bytes,
     .fingerprint = cuda_fingerprint,
     .alloc = cuda_alloc,
     .release = cuda_release,
     .describe = device_describe,
-    .async = &cuda_async,
+    .queue = &cuda_queue_ops,
+    .fault = &cuda_fault_ops,
+    .recorder = &cuda_recorder_ops,
+    .stopwatch = &cuda_stopwatch_ops,
+    .optimizer = &cuda_optimizer_ops,
+    .group = &cuda_group_ops,
+    .fusion = &fusion,
+    .note = &note,
 };

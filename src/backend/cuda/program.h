@@ -123,7 +123,7 @@ MUST_USE status cuda_table(backend_program *p, const void *data, size_t bytes, c
                            error *err);
 void cuda_tables_release(backend_program *p);
 
-/* backend_async.fault_status */
+/* backend_fault_ops.check */
 MUST_USE status program_fault(const backend_program *p, uint64_t word, error *err);
 
 /* Bodies' home: backend_kernel.run */

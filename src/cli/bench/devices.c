@@ -119,7 +119,7 @@ static void print_table(const row *rows, size_t n, const row *best)
            "step, ms", "idle", "MFU", "memory", "largest batch");
     for (size_t i = 0; i < n; i++)
         print_row(&rows[i]);
-    if (!best->on.ops->async)
+    if (!best->on.ops->queue)
         printf("The CPU is the one to choose: distributed.cuda_devices: [-1]\n");
     else
         printf("%s is the one to choose: distributed.cuda_devices: [%d]\n", best->name,

@@ -26,7 +26,6 @@ typedef struct mill {
 
 static void mill_fini(mill *m)
 {
-    const backend_async *async = m->ops->async;
     for (graph_val v = 0; m->memory && v < graph_n_values(m->graph); v++)
         m->ops->release(m->device, SPACE_DEVICE, m->memory[v]);
     if (m->device) {
@@ -34,9 +33,9 @@ static void mill_fini(mill *m)
         m->ops->release(m->device, SPACE_HOST, m->numbers);
     }
     if (m->done)
-        async->event_destroy(m->device, &m->done);
+        m->ops->queue->event_destroy(m->device, &m->done);
     if (m->stopwatch)
-        async->stopwatch_destroy(m->device, &m->stopwatch);
+        m->ops->stopwatch->destroy(m->device, &m->stopwatch);
     if (m->program)
         m->ops->unload(&m->program);
     if (m->device)
@@ -74,19 +73,19 @@ static status prepare(mill *m, error *err)
         TRY(m->ops->alloc(m->device, SPACE_DEVICE, m->ops->value_bytes(m->program, v), "a matrix",
                           &m->memory[v], err));
     TRY(m->ops->alloc(m->device, SPACE_DEVICE, workspace, "a product", &m->workspace, err));
-    if (!m->ops->async)
+    if (!m->ops->queue)
         return OK;
-    TRY(m->ops->async->event_create(m->device, &m->done, err));
-    return m->ops->async->stopwatch_create(m->device, &m->stopwatch, err);
+    TRY(m->ops->queue->event_create(m->device, &m->done, err));
+    return m->ops->stopwatch->create(m->device, &m->stopwatch, err);
 }
 
 static status finish(const mill *m, error *err)
 {
-    const backend_async *async = m->ops->async;
-    if (!async)
+    const backend_queue_ops *queue = m->ops->queue;
+    if (!queue)
         return OK;
-    TRY(async->mark(m->device, QUEUE_COMPUTE, m->done, err));
-    return async->wait(m->device, m->done, err);
+    TRY(queue->mark(m->device, QUEUE_COMPUTE, m->done, err));
+    return queue->wait(m->device, m->done, err);
 }
 
 /* Of numbers that are easier than a model's, such as zeros, GPUs make products faster. */
@@ -101,8 +100,8 @@ static status fill(mill *m, size_t n, error *err)
     for (graph_val v = 0; v < graph_n_values(m->graph); v++) {
         if (graph_value_at(m->graph, v)->kind != VAL_INPUT)
             continue;
-        if (m->ops->async)
-            TRY(m->ops->async->copy(m->device, QUEUE_COMPUTE, m->memory[v], x, bytes, err));
+        if (m->ops->queue)
+            TRY(m->ops->queue->copy(m->device, QUEUE_COMPUTE, m->memory[v], x, bytes, err));
         else
             memcpy(m->memory[v], x, bytes);
     }
@@ -118,18 +117,18 @@ static status run_node(const mill *m, int32_t node, error *err)
 /* The product is the last node. */
 static status multiply(const mill *m, int64_t times, double *ret_ms, error *err)
 {
-    const backend_async *async = m->ops->async;
+    const backend_stopwatch_ops *stopwatch = m->ops->stopwatch;
     int32_t product = graph_n_nodes(m->graph) - 1;
     int64_t begin = clock_us();
-    if (async)
-        TRY(async->stopwatch_start(m->device, m->stopwatch, err));
+    if (stopwatch)
+        TRY(stopwatch->start(m->device, m->stopwatch, err));
     for (int64_t i = 0; i < times; i++)
         TRY(run_node(m, product, err));
-    if (async)
-        TRY(async->stopwatch_stop(m->device, m->stopwatch, err));
+    if (stopwatch)
+        TRY(stopwatch->stop(m->device, m->stopwatch, err));
     TRY(finish(m, err));
     *ret_ms = (double)(clock_us() - begin) * 1e-3;
-    return async ? async->stopwatch_read(m->stopwatch, ret_ms, err) : OK;
+    return stopwatch ? stopwatch->read(m->stopwatch, ret_ms, err) : OK;
 }
 
 /* The first walk rounds the factors, and does what happens only once. */

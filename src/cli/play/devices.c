@@ -160,8 +160,9 @@ void devices_log(const devices *d, const backend_choice *lanes, int32_t n)
         say_why(d, n, &text);
         LOG_I("DEVICES", "%s", text.data);
     }
-    if (n && d->config && lanes[0].ops->products_note) {
-        const char *note = lanes[0].ops->products_note(model_precision(d->config));
+    const backend_note_ops *of = n ? lanes[0].ops->note : NULL;
+    if (d->config && of && of->products) {
+        const char *note = of->products(model_precision(d->config));
         if (note)
             LOG_I("PRODUCTS", "%s", note);
     }

@@ -81,7 +81,7 @@ static void choose_resident(play *p)
 {
     const config *c = p->o->config;
     bool is_wanted = strcmp(config_str(c, "distributed.resident"), "auto") == 0;
-    if (is_wanted && p->is_alone && p->lanes == 1 && p->devices[0].ops->async &&
+    if (is_wanted && p->is_alone && p->lanes == 1 && p->devices[0].ops->queue &&
         !mode_settings(c).unordered)
         p->resident = resident_create(&p->devices[0]);
 }

@@ -26,7 +26,7 @@ static void count(const variant *v, kind *kinds)
 {
     for (int32_t i = 0; i < graph_n_nodes(v->graph); i++) {
         graph_op around = OP_COUNT;
-        size_t bytes = v->backend->operand_bytes(v->program, i, &around);
+        size_t bytes = v->backend->note->operand_bytes(v->program, i, &around);
         if (!bytes || is_view(v, graph_node_at(v->graph, i)))
             continue;
         kinds[around].n++;
@@ -46,7 +46,7 @@ void kernels_print(const variant *v, buf *out)
 {
     kind kinds[KINDS] = {0}, all = {0};
     char text[SIZE_TEXT];
-    if (!v->backend->operand_bytes)
+    if (!v->backend->note || !v->backend->note->operand_bytes)
         return;
     for (int i = 0; i < KINDS; i++)
         kinds[i].around = (graph_op)i;

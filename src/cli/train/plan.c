@@ -66,14 +66,14 @@ static status print_moving(const planned *p, buf *out, error *err)
 
 static void print_libraries(const planned *p, buf *out)
 {
-    const backend_ops *ops = p->on.ops;
+    const backend_note_ops *of = p->on.ops->note;
     const char *note =
-        ops->products_note ? ops->products_note(graph_precision_of(p->lane.graph)) : NULL;
+        of && of->products ? of->products(graph_precision_of(p->lane.graph)) : NULL;
     if (note)
         buf_addf(out, "products, %s\n", note);
-    for (int32_t i = 0; ops->done_by && i < graph_n_nodes(p->lane.graph); i++) {
+    for (int32_t i = 0; of && of->done_by && i < graph_n_nodes(p->lane.graph); i++) {
         const graph_node *n = graph_node_at(p->lane.graph, i);
-        const char *by = ops->done_by(p->lane.program, i);
+        const char *by = of->done_by(p->lane.program, i);
         if (by)
             buf_addf(out, "node %d, %s %s, by %s\n", i, graph_op_of(n->op)->name, n->name, by);
     }

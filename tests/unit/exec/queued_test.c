@@ -186,7 +186,7 @@ static void test_sums_are_as_high_as_there_is_memory_for(void **state)
 static void test_segments_are_recorded_once_and_played(void **state)
 {
     rig *r = *state;
-    bool records = r->backend->async->records(NULL);
+    bool records = r->backend->recorder->is_wanted(NULL);
     run(r, 0);
     int once = device.n_played;
     assert_true(records ? once > 1 && once < graph_n_nodes(r->model.graph) : once == 0);

@@ -377,27 +377,31 @@ static status prepare(backend_program *p, int32_t node, backend_kernel *ret, err
 
 const backend_ops *device_reset(bool records_segments)
 {
-    static const backend_async async = {
+    static const backend_queue_ops queue = {
         .event_create = event_create,
         .event_destroy = event_destroy,
-        .copy = copy,
-        .sum = sum,
-        .expand = expand,
         .mark = mark,
         .follow = follow,
         .reached = reached,
         .wait = wait,
-        .fault_clear = fault_clear,
-        .fault = fault,
-        .fault_status = fault_status,
+        .copy = copy,
+        .expand = expand,
         .pin = pin,
         .unpin = unpin,
-        .records = records,
-        .segment_begin = segment_begin,
-        .segment_end = segment_end,
-        .segment_play = segment_play,
-        .segment_destroy = segment_destroy,
     };
+    static const backend_fault_ops faults = {
+        .clear = fault_clear,
+        .word = fault,
+        .check = fault_status,
+    };
+    static const backend_recorder_ops recorder = {
+        .is_wanted = records,
+        .begin = segment_begin,
+        .end = segment_end,
+        .play = segment_play,
+        .destroy = segment_destroy,
+    };
+    static const backend_optimizer_ops optimizer = {.sum = sum};
     plays_segments = records_segments;
     static backend_ops ops;
     ops = backend_paper;
@@ -405,7 +409,10 @@ const backend_ops *device_reset(bool records_segments)
     ops.alloc = alloc;
     ops.release = release;
     ops.describe = describe;
-    ops.async = &async;
+    ops.queue = &queue;
+    ops.fault = &faults;
+    ops.recorder = &recorder;
+    ops.optimizer = &optimizer;
     device = (device_control){0};
     memset(queues, 0, sizeof queues);
     memset(blocks, 0, sizeof blocks);

@@ -1,5 +1,5 @@
 /*
- * A GPU that was opened: its streams and memory, and what backend_async does with them.
+ * A GPU that was opened: its streams and memory, and the tables of backend.h that work on them.
  *
  * Threads: as backend.h says.
  */
@@ -33,26 +33,12 @@ MUST_USE status cuda_alloc(backend *b, backend_space space, size_t bytes, const 
                            void **ret, error *err);
 void cuda_release(backend *b, backend_space space, void *p);
 
-extern const backend_async cuda_async;
-
-/* What it names, by file: update.c, segment.c, stopwatch.c, library/nccl.c. */
-MUST_USE status update_begin(backend *b, backend_queue q, const struct update_part *u,
-                             const float *grad, float *weight, float *const *state, error *err);
-MUST_USE status square_sums_begin(backend *b, backend_queue q, double *sums, const float *x,
-                                  const struct update_span *spans, size_t n_spans, error *err);
-MUST_USE status segment_begin(backend *b, error *err);
-MUST_USE status segment_end(backend *b, backend_segment **ret, error *err);
-MUST_USE status segment_play(backend *b, backend_segment *s, error *err);
-void segment_destroy(backend *b, backend_segment **s);
-MUST_USE status stopwatch_create(backend *b, backend_stopwatch **ret, error *err);
-void stopwatch_destroy(backend *b, backend_stopwatch **w);
-MUST_USE status stopwatch_start(backend *b, backend_stopwatch *w, error *err);
-MUST_USE status stopwatch_stop(backend *b, backend_stopwatch *w, error *err);
-MUST_USE status stopwatch_read(const backend_stopwatch *w, double *ret_ms, error *err);
-MUST_USE status group_create(backend *const *members, int32_t n, backend_group **ret, error *err);
-void group_destroy(backend_group **g);
-MUST_USE status group_exchange(backend_group *g, int32_t member, const backend_exchange *exchanges, int32_t n,
-                               error *err);
-void group_abort(backend_group *g);
+/* By file: queue.c, segment.c, stopwatch.c, update.c, library/nccl.c. */
+extern const backend_queue_ops cuda_queue_ops;
+extern const backend_fault_ops cuda_fault_ops;
+extern const backend_recorder_ops cuda_recorder_ops;
+extern const backend_stopwatch_ops cuda_stopwatch_ops;
+extern const backend_optimizer_ops cuda_optimizer_ops;
+extern const backend_group_ops cuda_group_ops;
 
 #endif

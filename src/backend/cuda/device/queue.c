@@ -4,7 +4,6 @@
  */
 #include "backend/cuda/device/device.h"
 #include "backend/cuda/kernels/input.h"
-#include "backend/cuda/kernels/tree_sum.h"
 #include "backend/cuda/program.h"
 #include "common/base/alloc.h"
 
@@ -70,23 +69,6 @@ static status copy(backend *b, backend_queue q, void *to, const void *from, size
                         err);
 }
 
-/* Without a way of their own copies go by the host. */
-static void approach(backend *b, const backend *other)
-{
-    int possible = 0;
-    if (b->device != other->device && cudaSetDevice(b->device) == cudaSuccess &&
-        cudaDeviceCanAccessPeer(&possible, b->device, other->device) == cudaSuccess && possible)
-        (void)cudaDeviceEnablePeerAccess(other->device, 0);
-    (void)cudaGetLastError(); /* another lane may have enabled it */
-}
-
-static status sum(backend *b, backend_queue q, float *dst, const float *left, const float *right,
-                  size_t n, error *err)
-{
-    launch_tree_sum(b->queues[q], dst, left, right, n);
-    return device_check(cudaGetLastError(), "the GPU refuses the kernel", err);
-}
-
 static status expand(backend *b, float *dst, const uint8_t *from, size_t n,
                      const backend_bytes *meaning, error *err)
 {
@@ -131,7 +113,7 @@ static status fault_clear(backend *b, error *err)
                         "clearing memory", err);
 }
 
-static const uint64_t *fault(const backend *b)
+static const uint64_t *fault_word(const backend *b)
 {
     return b->fault;
 }
@@ -148,44 +130,24 @@ static void unpin(backend *b, void *p)
     (void)cudaHostUnregister(p);
 }
 
-static bool records(const backend *b)
-{
-    return b->records;
-}
-
-const backend_async cuda_async = {
+const backend_queue_ops cuda_queue_ops = {
     .enter = enter,
     .event_create = event_create,
     .event_destroy = event_destroy,
-    .copy = copy,
-    .approach = approach,
-    .group_create = group_create,
-    .group_destroy = group_destroy,
-    .group_exchange = group_exchange,
-    .group_abort = group_abort,
-    .sum = sum,
-    .update = update_begin,
-    .square_sums = square_sums_begin,
-    .expand = expand,
     .mark = mark,
     .follow = follow,
     .reached = reached,
     .wait = wait,
-    .stopwatch_create = stopwatch_create,
-    .stopwatch_destroy = stopwatch_destroy,
-    .stopwatch_start = stopwatch_start,
-    .stopwatch_stop = stopwatch_stop,
-    .stopwatch_read = stopwatch_read,
-    .fault_clear = fault_clear,
-    .fault = fault,
-    .fault_status = program_fault,
+    .copy = copy,
+    .expand = expand,
     .pin = pin,
     .unpin = unpin,
-    .records = records,
-    .segment_begin = segment_begin,
-    .segment_end = segment_end,
-    .segment_play = segment_play,
-    .segment_destroy = segment_destroy,
+};
+
+const backend_fault_ops cuda_fault_ops = {
+    .clear = fault_clear,
+    .word = fault_word,
+    .check = program_fault,
 };
 
 static status clear(backend *b, void *p, size_t bytes, error *err)

@@ -13,7 +13,12 @@ struct backend_segment {
     cudaGraphExec_t graph;
 };
 
-status segment_begin(backend *b, error *err)
+static bool is_wanted(const backend *b)
+{
+    return b->records;
+}
+
+static status segment_begin(backend *b, error *err)
 {
     TRY_CUDA(cudaStreamBeginCapture(b->queues[QUEUE_COMPUTE], cudaStreamCaptureModeThreadLocal),
              "recording kernels", err);
@@ -21,7 +26,7 @@ status segment_begin(backend *b, error *err)
     return OK;
 }
 
-void segment_destroy(backend *b, backend_segment **s)
+static void segment_destroy(backend *b, backend_segment **s)
 {
     (void)b;
     if (*s && (*s)->graph)
@@ -37,7 +42,7 @@ static cudaError_t instantiate(const backend *b, cudaGraph_t recorded, cudaGraph
     return e == cudaSuccess ? cudaGraphUpload(*ret, b->queues[QUEUE_COMPUTE]) : e;
 }
 
-status segment_end(backend *b, backend_segment **ret, error *err)
+static status segment_end(backend *b, backend_segment **ret, error *err)
 {
     cudaGraph_t recorded = NULL;
     b->is_recording = false;
@@ -52,8 +57,16 @@ status segment_end(backend *b, backend_segment **ret, error *err)
     return device_check(e, "making a graph of kernels", err);
 }
 
-status segment_play(backend *b, backend_segment *s, error *err)
+static status segment_play(backend *b, backend_segment *s, error *err)
 {
     return device_check(cudaGraphLaunch(s->graph, b->queues[QUEUE_COMPUTE]), "a graph of kernels",
                         err);
 }
+
+const backend_recorder_ops cuda_recorder_ops = {
+    .is_wanted = is_wanted,
+    .begin = segment_begin,
+    .end = segment_end,
+    .play = segment_play,
+    .destroy = segment_destroy,
+};

@@ -12,7 +12,7 @@ struct backend_stopwatch {
     cudaEvent_t start, stop;
 };
 
-void stopwatch_destroy(backend *b, backend_stopwatch **w)
+static void stopwatch_destroy(backend *b, backend_stopwatch **w)
 {
     (void)b;
     if (!*w)
@@ -25,7 +25,7 @@ void stopwatch_destroy(backend *b, backend_stopwatch **w)
     *w = NULL;
 }
 
-status stopwatch_create(backend *b, backend_stopwatch **ret, error *err)
+static status stopwatch_create(backend *b, backend_stopwatch **ret, error *err)
 {
     backend_stopwatch *w = xcalloc(1, sizeof *w);
     cudaError_t made = cudaEventCreateWithFlags(&w->start, cudaEventDefault);
@@ -45,20 +45,28 @@ static status set(backend *b, cudaEvent_t e, error *err)
                         "setting a stopwatch", err);
 }
 
-status stopwatch_start(backend *b, backend_stopwatch *w, error *err)
+static status stopwatch_start(backend *b, backend_stopwatch *w, error *err)
 {
     return set(b, w->start, err);
 }
 
-status stopwatch_stop(backend *b, backend_stopwatch *w, error *err)
+static status stopwatch_stop(backend *b, backend_stopwatch *w, error *err)
 {
     return set(b, w->stop, err);
 }
 
-status stopwatch_read(const backend_stopwatch *w, double *ret_ms, error *err)
+static status stopwatch_read(const backend_stopwatch *w, double *ret_ms, error *err)
 {
     float ms = 0;
     TRY_CUDA(cudaEventElapsedTime(&ms, w->start, w->stop), "reading a stopwatch", err);
     *ret_ms = (double)ms;
     return OK;
 }
+
+const backend_stopwatch_ops cuda_stopwatch_ops = {
+    .create = stopwatch_create,
+    .destroy = stopwatch_destroy,
+    .start = stopwatch_start,
+    .stop = stopwatch_stop,
+    .read = stopwatch_read,
+};

@@ -84,7 +84,7 @@ static status meet_once(const backend_group *g, error *err)
     status st = OK;
     for (int32_t i = 0; i < g->n && st == OK; i++) {
         void *p = NULL;
-        st = cuda_async.enter(g->members[i], err);
+        st = cuda_queue_ops.enter(g->members[i], err);
         if (st == OK)
             st = cuda_alloc(g->members[i], SPACE_DEVICE, bytes, "what GPUs send first", &p, err);
         room[i] = p;
@@ -97,7 +97,7 @@ static status meet_once(const backend_group *g, error *err)
     return st;
 }
 
-void group_destroy(backend_group **g)
+static void group_destroy(backend_group **g)
 {
     if (!*g)
         return;
@@ -111,7 +111,7 @@ void group_destroy(backend_group **g)
     *g = NULL;
 }
 
-void group_abort(backend_group *g)
+static void group_abort(backend_group *g)
 {
     pthread_mutex_lock(&g->lock);
     for (int32_t i = 0; i < g->n && !g->aborted; i++)
@@ -121,7 +121,7 @@ void group_abort(backend_group *g)
     pthread_mutex_unlock(&g->lock);
 }
 
-status group_create(backend *const *members, int32_t n, backend_group **ret, error *err)
+static status group_create(backend *const *members, int32_t n, backend_group **ret, error *err)
 {
     if (!device_wants("TEQUIO_CUDA_NCCL"))
         return FAIL(err, E_UNSUPPORTED, "TEQUIO_CUDA_NCCL is 0");
@@ -158,7 +158,7 @@ static status is_sound(backend_group *g, int32_t member, error *err)
     return check(asked == API_SUCCESS ? trouble : asked, "between GPUs", err);
 }
 
-status group_exchange(backend_group *g, int32_t member, const backend_exchange *exchanges, int32_t n,
+static status group_exchange(backend_group *g, int32_t member, const backend_exchange *exchanges, int32_t n,
                       error *err)
 {
     TRY(is_sound(g, member, err));
@@ -169,3 +169,21 @@ status group_exchange(backend_group *g, int32_t member, const backend_exchange *
     unsigned end = api.ncclGroupEnd();
     return check(e == API_SUCCESS ? end : e, "sending to other GPUs", err);
 }
+
+/* Without a way of their own copies go by the host. */
+static void approach(backend *b, const backend *other)
+{
+    int possible = 0;
+    if (b->device != other->device && cudaSetDevice(b->device) == cudaSuccess &&
+        cudaDeviceCanAccessPeer(&possible, b->device, other->device) == cudaSuccess && possible)
+        (void)cudaDeviceEnablePeerAccess(other->device, 0);
+    (void)cudaGetLastError(); /* another lane may have enabled it */
+}
+
+const backend_group_ops cuda_group_ops = {
+    .approach = approach,
+    .create = group_create,
+    .destroy = group_destroy,
+    .exchange = group_exchange,
+    .abort = group_abort,
+};

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-enum { MOST_WAITING = 1 << 20 }; /* bytes of books in memory, before workers are held */
+enum { MOST_WAITING = 1 << 20 }; /* bytes of accounts in memory, before workers are held */
 
 bool master_disk_is_well(const master *m)
 {
@@ -51,10 +51,10 @@ void master_disk_took(master *m)
     m->disk.again.until_us = 0;
 }
 
-static status flush_books(master *m, error *err)
+static status flush_accounts(master *m, error *err)
 {
     error why = ERROR_INIT;
-    return master_disk(m, ledger_flush(m->ledger, &why), &why, err);
+    return master_disk(m, accounting_flush(m->accounting, &why), &why, err);
 }
 
 static bool owes_cut(const master *m)
@@ -69,8 +69,8 @@ static status try_again(master *m, error *err)
     TRY(master_disk(m, jobdir_check_there(m->o->dir, &why), &why, err));
     if (!m->disk.failed && m->phase == SETUP)
         TRY(master_try_begin(m, err));
-    if (!m->disk.failed && m->ledger)
-        TRY(flush_books(m, err));
+    if (!m->disk.failed && m->accounting)
+        TRY(flush_accounts(m, err));
     if (!m->disk.failed && m->phase >= RUN)
         TRY(master_commit(m, err));
     if (!m->disk.failed && m->phase >= RUN)
@@ -85,7 +85,7 @@ static status try_again(master *m, error *err)
 static void say(master *m, int64_t now_us)
 {
     double waited;
-    size_t kept = m->ledger ? ledger_waiting(m->ledger) : 0;
+    size_t kept = m->accounting ? accounting_waiting(m->accounting) : 0;
     if (wait_speaks(&m->disk.spoken, now_us, m->disk.since_us,
                     master_option(m, "distributed.wait_warning"), &waited))
         LOG_W("WAIT", "for=disk since=%.1fs at_most=%.0fs bytes_kept=%zu%s: %s", waited,
@@ -97,10 +97,10 @@ static void say(master *m, int64_t now_us)
 static void hold_workers(master *m)
 {
     disk_wait *d = &m->disk;
-    bool pauses = m->phase == RUN && ledger_waiting(m->ledger) > MOST_WAITING;
+    bool pauses = m->phase == RUN && accounting_waiting(m->accounting) > MOST_WAITING;
     if (pauses && !d->pauses)
-        LOG_W("HELD", "workers wait: %zu bytes of the books are in memory, and the disk takes none: %s",
-              ledger_waiting(m->ledger), d->why);
+        LOG_W("HELD", "workers wait: %zu bytes of the accounts are in memory, and the disk takes none: %s",
+              accounting_waiting(m->accounting), d->why);
     d->pauses = pauses;
 }
 
@@ -113,8 +113,8 @@ static void note_well(master *m, int64_t now_us)
 status master_watch_disk(master *m, int64_t now_us, error *err)
 {
     disk_wait *d = &m->disk;
-    if (master_disk_is_well(m) && m->ledger && ledger_waiting(m->ledger))
-        TRY(flush_books(m, err));
+    if (master_disk_is_well(m) && m->accounting && accounting_waiting(m->accounting))
+        TRY(flush_accounts(m, err));
     if (master_disk_is_well(m))
         return OK;
     hold_workers(m);

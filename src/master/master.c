@@ -35,10 +35,10 @@ static void drop_silent(master *m, int64_t now)
 }
 
 /* What is on the disk, in a journal that counts, may be forgotten by whoever reported it. */
-static status sync_books(master *m, error *err)
+static status sync_accounts(master *m, error *err)
 {
     error why = ERROR_INIT;
-    status st = ledger_sync(m->ledger, &why);
+    status st = accounting_sync(m->accounting, &why);
     if (st == OK)
         st = jobdir_check_ours(m->o->dir, &why);
     if (st == OK)
@@ -77,7 +77,7 @@ static status tick(master *m, error *err)
     if (m->phase == RUN) {
         TRY(master_settle_reports(m, err));
         if (master_disk_is_well(m))
-            TRY(sync_books(m, err));
+            TRY(sync_accounts(m, err));
     }
     TRY(master_scrub(m, now, err));
     TRY(master_watch_servers(m, now, err));
@@ -159,7 +159,7 @@ static status loop(master *m, error *err)
         if (st == OK && m->view_due && m->phase >= RUN)
             master_deal(m);
         if (st == OK)
-            master_lend(m);
+            master_send_leases(m);
         if (st == OK && m->failed == OK && m->o->abort && atomic_load(m->o->abort))
             st = FAIL(err, E_ABORTED, "another role of this process failed");
         if (st == OK)
@@ -191,11 +191,11 @@ static status finish(master *m, error *err)
         return FAIL(err, E_PREEMPTED, "preempted before the first step");
     if (m->preempted && !has_all_results(m))
         return tell_preempted(m, err);
-    TRY(ledger_sync(m->ledger, err));
+    TRY(accounting_sync(m->accounting, err));
     saver_unevaluated(m->saver, results_next_judged(m->results));
     TRY(saver_prune(m->saver, results_best_step(m->results), err));
     results_end end = {
-        .totals = ledger_totals_of(m->ledger),
+        .totals = accounting_totals_of(m->accounting),
         .steps_done = m->total,
         .batches_applied = saver_batches(m->saver),
         .lanes = members_lanes(&m->members),
@@ -295,7 +295,7 @@ static void unbuild(master *m)
     if (m->listener && net_refused(m->listener))
         LOG_I("STRANGER", "refused=%" PRIu64 " in all", net_refused(m->listener));
     net_close(&m->listener, 2000);
-    master_close_books(m);
+    master_close_accounts(m);
     deal_destroy(&m->deal);
     checkpoint_close(&m->restore);
     leases_destroy(&m->leases);
@@ -324,7 +324,7 @@ status master_dismiss(const master_options *options, error *err)
         .o = options, .is_over_before = true, .restarts = jobdir_starts(options->dir)};
     status st = open_sockets(&m, err);
     if (st == OK)
-        master_say_goodbye(&m, OK, "it was done before");
+        master_shut_down(&m, OK, "it was done before");
     unbuild(&m);
     return st;
 }
@@ -345,7 +345,7 @@ status master_run(const master_options *options, error *err)
     }
     tell_state(&m, st, e->text);
     if (m.listener && !m.superseded)
-        master_say_goodbye(&m, st, e->text);
+        master_shut_down(&m, st, e->text);
     unbuild(&m);
     return st;
 }

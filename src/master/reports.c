@@ -1,5 +1,5 @@
 /*
- * The books: reports become steps and epochs, and checkpoints are committed when the books are
+ * The accounts: reports become steps and epochs, and checkpoints are committed when the accounts are
  * complete up to them: whoever goes back to a checkpoint finds in the journal all that was reported
  * before it.
  */
@@ -22,14 +22,14 @@ static bool ends_epoch(const master *m, int64_t step)
 
 /* An epoch enters the results when its checkpoint is written, before that is committed: one that is
  * not committed after all goes with the epochs behind the newest checkpoint. */
-static status book_epochs(master *m, error *err)
+static status record_epochs(master *m, error *err)
 {
-    const ledger_totals *t = ledger_totals_of(m->ledger);
-    int64_t per_epoch = steps_per_epoch(&m->steps), next = m->epoch_booked + per_epoch;
+    const accounting_totals *t = accounting_totals_of(m->accounting);
+    int64_t per_epoch = steps_per_epoch(&m->steps), next = m->epoch_recorded + per_epoch;
     for (; next <= m->epoch_saved && next <= t->step; next += per_epoch) {
-        const metric_set *training = ledger_epoch(m->ledger, next / per_epoch - 1);
+        const metric_set *training = accounting_epoch(m->accounting, next / per_epoch - 1);
         TRY(results_epoch(m->results, next, training, t->wall_s, err));
-        m->epoch_booked = next;
+        m->epoch_recorded = next;
     }
     return OK;
 }
@@ -83,19 +83,19 @@ status master_cut_over(master *m, uint32_t id, status st, const error *why, erro
                                                    : master_cut_lost(m, id, why->text, err);
 }
 
-/* The books are on the disk up to there: nothing is lost with whoever goes back to it. */
-static status complete_books(master *m, int64_t step, error *err)
+/* The accounts are on the disk up to there: nothing is lost with whoever goes back to it. */
+static status complete_accounts(master *m, int64_t step, error *err)
 {
-    TRY(ledger_sync(m->ledger, err));
+    TRY(accounting_sync(m->accounting, err));
     if (ends_epoch(m, step))
         m->epoch_saved = step;
-    return book_epochs(m, err);
+    return record_epochs(m, err);
 }
 
 static status commit_one(master *m, int64_t step, uint32_t id, error *err)
 {
     error why = ERROR_INIT;
-    status st = complete_books(m, step, &why);
+    status st = complete_accounts(m, step, &why);
     if (st != OK)
         return master_disk(m, st, &why, err);
     saver_unevaluated(m->saver, results_next_judged(m->results));
@@ -106,7 +106,7 @@ static status commit_one(master *m, int64_t step, uint32_t id, error *err)
     master_disk_took(m);
     int64_t oldest = step;
     TRY(master_oldest_checkpoint(m, &oldest, err));
-    st = ledger_saved(m->ledger, oldest, &why); /* at worst the journal stays longer than it need be */
+    st = accounting_saved(m->accounting, oldest, &why); /* at worst the journal stays longer than it need be */
     if (st != OK && fs_is_cause(st))
         LOG_W("JOURNAL", "what it need not tell any more stays in it: %s", why.text);
     else if (st != OK)
@@ -122,11 +122,11 @@ status master_commit(master *m, error *err)
 {
     uint32_t id = 0;
     error why = ERROR_INIT;
-    status st = book_epochs(m, &why);
+    status st = record_epochs(m, &why);
     if (st != OK)
         return master_disk(m, st, &why, err);
     for (int64_t step; (step = saver_written(m->saver, &id)) >= 0;) {
-        if (step > ledger_totals_of(m->ledger)->step)
+        if (step > accounting_totals_of(m->accounting)->step)
             return OK;
         TRY(commit_one(m, step, id, err));
         if (saver_written(m->saver, NULL) == step)
@@ -151,7 +151,7 @@ status master_take_written(master *m, const shard_report *r, error *err)
 
 int64_t master_applied(const master *m)
 {
-    int64_t reported = ledger_applied(m->ledger);
+    int64_t reported = accounting_applied(m->accounting);
     return reported > m->start ? reported : m->start;
 }
 
@@ -159,7 +159,7 @@ static void say_progress(const master *m)
 {
     if (!m->o->progress)
         return;
-    const ledger_totals *t = ledger_totals_of(m->ledger);
+    const accounting_totals *t = accounting_totals_of(m->accounting);
     int64_t per_epoch = steps_per_epoch(&m->steps);
     double left = (double)(m->total - t->step) * (double)steps_examples(&m->steps, 0);
     master_progress p = {
@@ -198,24 +198,24 @@ status master_take_report(master *m, const member *from, const wire_head *h, con
     if (from)
         master_count_lane(m, from, h, r);
     if (!m->leases)
-        return master_book(m, h, r, err);
-    master_lend_report(m, h->step);     /* booked as of the version it made, which a server tells */
+        return master_record(m, h, r, err);
+    master_lease_report(m, h->step);     /* recorded as of the version it made, which a server tells */
     return OK;
 }
 
-status master_book(master *m, const wire_head *h, const Wire__Report *r, error *err)
+status master_record(master *m, const wire_head *h, const Wire__Report *r, error *err)
 {
     slot_report said = reports_read(r, h->step, h->node.index);
-    int64_t before = ledger_totals_of(m->ledger)->step;
+    int64_t before = accounting_totals_of(m->accounting)->step;
     if (said.step >= m->total)
         return OK;
-    int64_t done = ledger_report(m->ledger, &said);
+    int64_t done = accounting_report(m->accounting, &said);
     return done ? steps_done(m, before, err) : OK;
 }
 
 void master_say_reported(master *m)
 {
-    int64_t step = ledger_booked(m->ledger);
+    int64_t step = accounting_recorded(m->accounting);
     master_send_workers(m, master_head(m, WIRE_REPORTED, step), NULL);
     master_send_servers(m, master_head(m, WIRE_REPORTED, step), NULL);
 }
@@ -243,7 +243,7 @@ status master_settle_reports(master *m, error *err)
 {
     if (m->mode.unordered)
         return OK;                  /* a batch without its report is leased again */
-    int64_t now = clock_us(), step = ledger_totals_of(m->ledger)->step, until = settled(m);
+    int64_t now = clock_us(), step = accounting_totals_of(m->accounting)->step, until = settled(m);
     if (step != m->open_step || until <= step) {
         m->open_step = step;
         m->open_us = now;
@@ -251,6 +251,6 @@ status master_settle_reports(master *m, error *err)
     double open_s = (double)(now - m->open_us) / SECOND_US;
     if (until <= step || open_s < master_option(m, "distributed.lost_timeout"))
         return OK;
-    int64_t done = ledger_settle(m->ledger, until);
+    int64_t done = accounting_settle(m->accounting, until);
     return done ? steps_done(m, step, err) : OK;
 }

@@ -11,7 +11,7 @@
 /* Steps complete as far as we know: servers may be past what was reported. */
 static int64_t step_now(const master *m)
 {
-    int64_t step = ledger_totals_of(m->ledger)->step;
+    int64_t step = accounting_totals_of(m->accounting)->step;
     return step > m->start ? step : m->start;
 }
 
@@ -87,7 +87,7 @@ status master_begin_run(master *m, error *err)
     m->phase = RUN;
     checkpoint_close(&m->restore);
     if (m->mode.unordered)
-        master_lend_begin(m);
+        master_lease_begin(m);
     m->open_step = -1;
     m->progress_us = clock_us();
     if (m->preempted)

@@ -1,13 +1,13 @@
 /*
  * From the first hello to READY: K and the plan of steps are settled, a checkpoint is found, the
- * books are opened, every server gets its parts.
+ * accounts are opened, every server gets its parts.
  */
 #include "master/state.h"
 
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/config/course.h"
+#include "common/config/training.h"
 #include "common/config/mode.h"
 #include "common/wire/hello.h"
 #include "optim/settings.h"
@@ -40,8 +40,8 @@ static status settle_k(master *m, error *err)
     TRY(jobdir_keep_examples(m->o->dir, m->declaration.examples_per_epoch, err));
     m->mode = mode_settings(c);
     m->clock = k;
-    m->steps = course_steps(c, m->declaration.examples_per_epoch, k);
-    m->total = course_total(&m->steps, c);
+    m->steps = training_steps(c, m->declaration.examples_per_epoch, k);
+    m->total = training_total(&m->steps, c);
     uint32_t lanes = members_lanes(&m->members);
     LOG_I("JOB",
           "mode=%s steps=%lld steps_per_epoch=%lld batches_per_step=%lld effective_batch=%lld "
@@ -70,9 +70,9 @@ static status note_fingerprint(master *m, error *err)
     return OK;
 }
 
-void master_close_books(master *m)
+void master_close_accounts(master *m)
 {
-    ledger_close(&m->ledger);
+    accounting_close(&m->accounting);
     results_close(&m->results);
     saver_destroy(&m->saver);
     scrubber_destroy(&m->scrubber);
@@ -81,14 +81,14 @@ void master_close_books(master *m)
     summaries_destroy(&m->summaries);
 }
 
-static status open_ledger(master *m, int64_t saved, int64_t step, error *err)
+static status open_accounting(master *m, int64_t saved, int64_t step, error *err)
 {
     const config *c = m->o->config;
     int64_t oldest = saved;
     TRY(master_oldest_checkpoint(m, &oldest, err));
     schedule rates = schedule_settings(c, m->total);
-    return ledger_open(
-        &(ledger_options){
+    return accounting_open(
+        &(accounting_options){
             .dir = m->o->dir,
             .steps = m->steps,
             .schedule = rates,
@@ -96,7 +96,7 @@ static status open_ledger(master *m, int64_t saved, int64_t step, error *err)
             .total = m->total,
             .behind = saved - oldest,
         },
-        saved, step, &m->ledger, err);
+        saved, step, &m->accounting, err);
 }
 
 static status open_results(master *m, int64_t saved, error *err)
@@ -157,9 +157,9 @@ static void open_vote(master *m, int64_t step)
     vote_begin(m->vote, step + (m->verdict_step == step));
 }
 
-/* What the books may hold of parts that are kept: all that any of them has. Its server may have been
+/* What the accounts may hold of parts that are kept: all that any of them has. Its server may have been
  * told REPORTED, though a part that is behind makes all begin earlier. */
-static int64_t books_end(const master *m, int64_t step)
+static int64_t accounts_end(const master *m, int64_t step)
 {
     for (int32_t i = 0; m->keeps && i < m->o->n_servers; i++)
         if (assign_acts(&m->assign, i) && m->servers[i].newest > step)
@@ -168,14 +168,14 @@ static int64_t books_end(const master *m, int64_t step)
 }
 
 /* Checkpoints and epochs go on from the newest checkpoint, steps from the version begun with. */
-static status open_books(master *m, int64_t saved, int64_t step, error *err)
+static status open_accounts(master *m, int64_t saved, int64_t step, error *err)
 {
     const config *c = m->o->config;
-    master_close_books(m);
-    TRY(open_ledger(m, saved, books_end(m, step), err));
+    master_close_accounts(m);
+    TRY(open_accounting(m, saved, accounts_end(m, step), err));
     TRY(open_results(m, saved, err));
     m->taken_back = false;
-    m->epoch_saved = m->epoch_booked = saved - saved % steps_per_epoch(&m->steps);
+    m->epoch_saved = m->epoch_recorded = saved - saved % steps_per_epoch(&m->steps);
     m->saver = open_saver(m, saved);
     m->scrubber = scrubber_create();
     m->fetches = fetches_create(m->o->dir);
@@ -240,7 +240,7 @@ status master_begin_setup(master *m, error *err)
     m->keeps = master_assign(m);
     TRY(m->keeps ? checkpoint_newest(m->o->dir, &saved, err) : master_choose_restore(m, &saved, err));
     m->start = saved < 0 ? 0 : saved;
-    master_lend_gather(m);
+    master_lease_gather(m);
     m->phase = SETUP;
     m->progress_us = clock_us();
     for (int32_t i = 0; i < m->o->n_servers; i++) {
@@ -272,7 +272,7 @@ static bool find_start(master *m)
 static status is_behind(const master *m, int64_t saved, bool *ret, error *err)
 {
     int64_t told = -1;
-    TRY(ledger_told(m->o->dir, &told, err));
+    TRY(accounting_told(m->o->dir, &told, err));
     /* a standby may wait for the verdict that makes the version answered last */
     bool votes = vote_settings(m->o->config);
     *ret = m->start < saved || (!m->taken_back && m->start + votes < told);
@@ -300,7 +300,7 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
         return master_turn(m, s, "no longer holds its parts", err);
     }
     if (m->mode.unordered && !one->ready)
-        TRY(master_lend_ready(m, s, r, err));
+        TRY(master_lease_ready(m, s, r, err));
     one->ready = true;
     one->sees_dir = r->sees_job_dir;
     one->lineage = m->lineage;
@@ -311,7 +311,7 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
     int64_t saved = m->start;
     bool behind = false;
     if (m->mode.unordered)
-        m->start = master_lend_start(m, saved);
+        m->start = master_lease_start(m, saved);
     else if (m->keeps && !find_start(m))
         return master_give_up(m, "hold versions that do not fit together", err);
     else if (m->keeps)
@@ -324,7 +324,7 @@ status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
 
 static status begin(master *m, error *err)
 {
-    TRY(open_books(m, m->saved, m->start, err));
+    TRY(open_accounts(m, m->saved, m->start, err));
     return master_begin_run(m, err);
 }
 

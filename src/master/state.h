@@ -19,8 +19,8 @@
 #include "common/config/mode.h"
 #include "common/store/checkpoint.h"
 #include "common/wire/wire.h"
-#include "master/books/ledger.h"
-#include "master/books/results.h"
+#include "master/accounting/accounting.h"
+#include "master/accounting/results.h"
 #include "master/cuts/fetch.h"
 #include "master/cuts/saver.h"
 #include "master/cuts/scrubber.h"
@@ -86,7 +86,7 @@ typedef struct master {
     uint32_t turns;                 /* eras after this start's first */
     bool keeps;                     /* this era: the servers go on with what they hold */
     bool is_over_before;            /* the job was done when we started: only to say so */
-    bool taken_back;                /* this lineage: the books do not know yet that it began */
+    bool taken_back;                /* this lineage: the accounts do not know yet that it began */
     bool superseded;                /* a newer master leads the job: nobody stops because of us */
     int64_t restarts;
 
@@ -112,7 +112,7 @@ typedef struct master {
 
     disk_wait disk;
     bool finished;                  /* all results are there */
-    ledger *ledger;
+    accounting *accounting;
     results *results;
     saver *saver;
     scrubber *scrubber;
@@ -125,7 +125,7 @@ typedef struct master {
     batch_set applied;              /* unordered, like the next: on every part, as the era begins */
     leases *leases;
 
-    int64_t epoch_saved, epoch_booked; /* newest epoch's end whose cut is over; in the results */
+    int64_t epoch_saved, epoch_recorded; /* newest epoch's end whose cut is over; in the results */
     int64_t open_step, open_us;     /* the oldest step whose reports are not all here; since then */
     int64_t begun_us, tick_us, watch_us, progress_us, drain_us, preempt_us;
     phase spoken_of;                /* the one in which `waiting` was spoken of */
@@ -143,7 +143,7 @@ typedef struct master {
 
 enum { ERA_STARTS = 0xffff, ERA_TURNS = 0xffff };   /* halves of the 32 bits of an era */
 
-enum { TICK_MS = 100, SECOND_US = 1000000, GOODBYE_US = 3 * SECOND_US,
+enum { TICK_MS = 100, SECOND_US = 1000000, SHUTDOWN_US = 3 * SECOND_US,
        DIFFERS_US = 3 * SECOND_US };
 
 /* send.c */
@@ -158,7 +158,7 @@ void master_say_hello(master *m, server *s);
 bool master_all_workers(const master *m);
 /* So many workers are there, or have not come for so long, that the job may begin with them. */
 bool master_may_begin(const master *m);
-void master_close_books(master *m);
+void master_close_accounts(master *m);
 /* A new era begins: the servers go on with the parts they hold where these fit together, else all
  * load theirs, from the newest checkpoint or drawn. */
 MUST_USE status master_begin_setup(master *m, error *err);
@@ -166,7 +166,7 @@ void master_say_setup(master *m, int32_t s);
 MUST_USE status master_take_ready(master *m, int32_t s, const Wire__Ready *r, error *err);
 /* The same once everybody is there that must be. */
 MUST_USE status master_try_setup(master *m, error *err);
-/* Once all servers are ready: the books are opened, and all run. */
+/* Once all servers are ready: the accounts are opened, and all run. */
 MUST_USE status master_try_begin(master *m, error *err);
 
 /* restore.c */
@@ -177,14 +177,14 @@ MUST_USE status master_condemn(const master *m, int64_t step, const char *why, e
 /* Server `s` finds it damaged: if it is, another one is loaded, in another era. */
 MUST_USE status master_doubt_restore(master *m, int32_t s, const char *text, error *err);
 MUST_USE status master_take_load(master *m, int32_t s, const wire_head *h, error *err);
-/* The oldest of those that are kept as the newest ones, and that the books reach back to; *ret stays if
+/* The oldest of those that are kept as the newest ones, and that the accounts reach back to; *ret stays if
  * that is older. */
 MUST_USE status master_oldest_checkpoint(const master *m, int64_t *ret, error *err);
 
 /* scrub.c: once a second; which checkpoints that are kept are damaged. */
 MUST_USE status master_scrub(master *m, int64_t now_us, error *err);
 
-/* moved.c: what it does that the job's end was moved, if it was, and nobody has said so yet. */
+/* end_moved.c: what it does that the job's end was moved, if it was, and nobody has said so yet. */
 MUST_USE status master_tell_moves(master *m, error *err);
 
 /* shards.c */
@@ -234,38 +234,38 @@ MUST_USE status master_take_cut_late(master *m, const Wire__CutLate *c, error *e
 /* Once a second: what a server has not answered is said to it again. */
 void master_say_again(master *m);
 
-/* lend.c: all but the first two do nothing in mode sync */
-void master_lend_gather(master *m);             /* what is applied is about to be heard */
-MUST_USE status master_lend_ready(master *m, int32_t s, const Wire__Ready *r, error *err);
-int64_t master_lend_start(const master *m, int64_t saved);    /* the version the era begins with */
-void master_lend_begin(master *m);
-void master_lend_report(master *m, int64_t batch);      /* a batch is done */
-void master_lend_lanes(master *m, const hedge_lane *lanes, size_t n);   /* who lives */
-void master_lend_suspect(master *m);            /* a connection is gone: others compute its batches */
-void master_lend_hello(master *m, member *one, bool is_new);
-void master_lend(master *m);                    /* says the leases that are due */
-void master_say_lend_wait(const master *m, double seconds);
+/* lease.c: all but the first two do nothing in mode sync */
+void master_lease_gather(master *m);             /* what is applied is about to be heard */
+MUST_USE status master_lease_ready(master *m, int32_t s, const Wire__Ready *r, error *err);
+int64_t master_lease_start(const master *m, int64_t saved);    /* the version the era begins with */
+void master_lease_begin(master *m);
+void master_lease_report(master *m, int64_t batch);      /* a batch is done */
+void master_lease_lanes(master *m, const hedge_lane *lanes, size_t n);   /* who lives */
+void master_lease_suspect(master *m);            /* a connection is gone: others compute its batches */
+void master_lease_hello(master *m, member *one, bool is_new);
+void master_send_leases(master *m);                    /* says the leases that are due */
+void master_say_lease_wait(const master *m, double seconds);
 
 /* reports.c */
 /* A worker's. `from`: NULL when its life is over. */
 MUST_USE status master_take_report(master *m, const member *from, const wire_head *h,
                                    const Wire__Report *r, error *err);
-/* One that a server has kept, or that says by itself what became a step: it enters the books. */
-MUST_USE status master_book(master *m, const wire_head *h, const Wire__Report *r, error *err);
+/* One that a server has kept, or that says by itself what became a step: it enters the accounts. */
+MUST_USE status master_record(master *m, const wire_head *h, const Wire__Report *r, error *err);
 /* Every part of the servers has this version at least. */
 int64_t master_applied(const master *m);
-/* Tells workers how far the books are complete: they forget what they kept of it. */
+/* Tells workers how far the accounts are complete: they forget what they kept of it. */
 void master_say_reported(master *m);
-/* Steps that wait for reports which nobody has any more enter the books without them. */
+/* Steps that wait for reports which nobody has any more enter the accounts without them. */
 MUST_USE status master_settle_reports(master *m, error *err);
-/* A shard is in its place: what is written is committed, as far as the books are complete. */
+/* A shard is in its place: what is written is committed, as far as the accounts are complete. */
 MUST_USE status master_take_written(master *m, const shard_report *r, error *err);
 /* How it went with a cut: what the disk did to one is not what ends a job. */
 MUST_USE status master_cut_over(master *m, uint32_t id, status st, const error *why, error *err);
 /* There will be no checkpoint of that cut. */
 MUST_USE status master_cut_lost(master *m, uint32_t id, const char *why, error *err);
 
-/* Commits what is written, as far as the books are complete. */
+/* Commits what is written, as far as the accounts are complete. */
 MUST_USE status master_commit(master *m, error *err);
 
 /* disk.c */
@@ -279,7 +279,7 @@ void master_disk_took(master *m);               /* a checkpoint: what else waits
 
 /* waits.c */
 void master_warn_of_waits(master *m, int64_t now_us);
-/* Whatever connection there was to that server, it counts no more. hear.c */
+/* Whatever connection there was to that server, it counts no more. dispatch.c */
 MUST_USE status master_redial(master *m, int32_t server, error *err);
 /* E_LOST names who has been awaited for too long. */
 MUST_USE status master_check_lost(const master *m, int64_t now_us, error *err);
@@ -287,8 +287,8 @@ MUST_USE status master_check_lost(const master *m, int64_t now_us, error *err);
 /* master.c: leaves the results, once nothing is left to wait for. */
 MUST_USE status master_try_finish(master *m, error *err);
 
-/* goodbye.c: says how it ended to all, until they have left or for GOODBYE_US. */
-void master_say_goodbye(master *m, status st, const char *text);
+/* shutdown.c: says how it ended to all, until they have left or for SHUTDOWN_US. */
+void master_shut_down(master *m, status st, const char *text);
 
 /* views.c */
 /* Deals slots to the lanes that are there and says it to all workers. */
@@ -301,7 +301,7 @@ void master_take_delivered(master *m, const member *from, const wire_head *h, co
 /* Now and then: late lanes are hedged, slow ones get fewer slots. */
 void master_watch_lanes(master *m, int64_t now);
 
-/* greet.c */
+/* admission.c */
 MUST_USE status master_take_hello(master *m, const net_message *message, const Wire__Hello *hello, error *err);
 MUST_USE status master_take_declare(master *m, member *from, const Wire__Declaration *d, error *err);
 void master_welcome(master *m, const member *one);
@@ -316,7 +316,7 @@ MUST_USE status master_check_files(const master *m, const Wire__Hello *hello, er
 /* Once all are there: whose files count, and who is refused. */
 MUST_USE status master_settle_files(master *m, error *err);
 
-/* hear.c */
+/* dispatch.c */
 void master_preempt(master *m, const char *who);
 /* Who fails before it could say hello has come all the same, and leaves by itself. */
 void master_note_failed(master *m, const Wire__Stop *s);

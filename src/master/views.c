@@ -97,7 +97,7 @@ void master_deal(master *m)
     size_t n = 0;
     hedge_lane *lanes = members_lane_list(&m->members, &n);
     m->view_due = false;
-    master_lend_lanes(m, lanes, n);
+    master_lease_lanes(m, lanes, n);
     if (n) {
         deal_anew(m->deal, lanes, n, m->view_id + 1, clock_us());
         say_new_view(m);

@@ -64,9 +64,9 @@ static bool say_cut_wait(const master *m, int64_t step, double waited)
 
 static void say_run_wait(const master *m, double waited)
 {
-    int64_t step = ledger_totals_of(m->ledger)->step;
+    int64_t step = accounting_totals_of(m->accounting)->step;
     if (m->leases) {
-        master_say_lend_wait(m, waited);
+        master_say_lease_wait(m, waited);
         return;
     }
     if (step >= m->limit && (say_cut_wait(m, step, waited) || results_waiting(m->results))) {
@@ -76,7 +76,7 @@ static void say_run_wait(const master *m, double waited)
         return;
     }
     char missing[128];
-    ledger_missing(m->ledger, missing, sizeof missing);
+    accounting_missing(m->accounting, missing, sizeof missing);
     LOG_W("WAIT", "for=reports step=%lld slots=%s workers=%u since=%.1fs", (long long)step, missing,
           members_alive(&m->members), waited);
 }

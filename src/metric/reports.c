@@ -161,8 +161,8 @@ status reports_say_of(const reports *r, int64_t step, uint32_t first, uint32_t e
 
 /* A step of which the master has all our slots may wait for another's: it need not be ours that is
  * missing, so the next time we wait longer. */
-status reports_booked(reports *r, int64_t step, int64_t until, reports_say_fn *say, void *user,
-                      error *err)
+status reports_recorded(reports *r, int64_t step, int64_t until, reports_say_fn *say, void *user,
+                        error *err)
 {
     drop(r, 0, find(r, until, 0));
     for (size_t i = find(r, step, 0); i < r->n; i++) {

@@ -5,7 +5,7 @@
  * the reporting part (flat_reporting_part), to the server that sums it. That server keeps it too, and
  * so does its standby: so whatever is in the weights, its report is held by somebody who lives. Who
  * keeps reports says them again on a new connection, in a new era, and when the master says twice
- * without them how far its books are complete: no message is assumed to arrive, and the master takes
+ * without them how far its accounts are complete: no message is assumed to arrive, and the master takes
  * each slot of a step once.
  *
  * Memory is taken ahead and grows only while the master is away.
@@ -56,13 +56,13 @@ MUST_USE status reports_say_of(const reports *r, int64_t step, uint32_t first, u
 /* All of step `step` go to another, as of step `as`. */
 void reports_move(reports *from, int64_t step, reports *to, int64_t as);
 
-/* The master's books are complete below `step`: what is of a step below `until` <= step too goes, and
+/* The master's accounts are complete below `step`: what is of a step below `until` <= step too goes, and
  * what the master should have by now is said again. */
-MUST_USE status reports_booked(reports *r, int64_t step, int64_t until, reports_say_fn *say, void *user,
-                               error *err);
+MUST_USE status reports_recorded(reports *r, int64_t step, int64_t until, reports_say_fn *say, void *user,
+                                 error *err);
 /* An era begins at `step`: what comes from there on is computed, and measured, again. */
 void reports_begin(reports *r, int64_t step);
-/* Another master may lead: what it has not booked when it next speaks of its books is said then. */
+/* Another master may lead: what it has not recorded when it next speaks of its accounts is said then. */
 void reports_renew(reports *r);
 void reports_clear(reports *r);
 

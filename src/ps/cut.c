@@ -4,7 +4,7 @@
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/thread.h"
-#include "ps/rest.h"
+#include "ps/throttle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ struct cuts {
     pthread_cond_t work;
     bool stop;                      /* under lock, like the lists */
     cut *complete, *writing, *done;
-    rest rest;                      /* of the writer, while training goes on */
+    throttle throttle;                      /* of the writer, while training goes on */
     int64_t at_work_us;             /* since when it has not rested; the writer's */
     past past[PAST];                /* told already; the server's */
     size_t n_past;
@@ -92,7 +92,7 @@ static void cut_free(const cuts *c, cut *one)
 static void rest_a_while(void *user)
 {
     cuts *c = user;
-    int64_t now = clock_us(), due = now + rest_due(&c->rest, now - c->at_work_us, now);
+    int64_t now = clock_us(), due = now + throttle_pause_us(&c->throttle, now - c->at_work_us, now);
     struct timespec until = {.tv_sec = due / 1000000, .tv_nsec = due % 1000000 * 1000};
     pthread_mutex_lock(&c->lock);
     while (due > now && !c->stop && !c->complete &&
@@ -207,7 +207,7 @@ static void hand_to_writer(cuts *c, cut *one)
 void cuts_hold(cuts *c, const holders *shards)
 {
     memcpy(c->shards, shards, (size_t)c->o.n_servers * sizeof *shards);
-    rest_forget(&c->rest);
+    throttle_forget(&c->throttle);
     for (cut *one = c->open, *next; one; one = next) {
         next = one->next;
         const holders *h = &shards[one->shard];
@@ -389,7 +389,7 @@ void cuts_announce(cuts *c, table *t, const cut_call *call, bool *ret_late)
 
 void cuts_applied(cuts *c, table *t, int32_t part, int64_t version)
 {
-    rest_moved(&c->rest, version, clock_us());
+    throttle_moved(&c->throttle, version, clock_us());
     for (cut *one = c->open, *next; one; one = next) {
         next = one->next;
         if (one->shard != c->o.placement[part] ||

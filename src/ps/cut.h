@@ -3,7 +3,7 @@
  *
  * The master announces a version ahead. As each part reaches it, its newest blocks are held
  * (frozen); the next update writes into others. When all parts of a shard are frozen a writer
- * thread streams them into the shard's file, unhurried while training goes on (rest.h), and lets
+ * thread streams them into the shard's file, unhurried while training goes on (throttle.h), and lets
  * the blocks go. A standby freezes too and keeps what is frozen until the checkpoint exists, so
  * that it can write it if it comes to act. Several cuts may be under way; they are written in the
  * order in which they became complete.

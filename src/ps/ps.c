@@ -201,8 +201,8 @@ static status tick(ps *s, error *err)
         s->said_us = now;
         TRY(table_say_votes(s->table, err));
     }
-    if (s->mirror)
-        mirror_tick(s->mirror, now);
+    if (s->replicator)
+        replicator_tick(s->replicator, now);
     double silent_s = (double)(now - s->master_heard_us) * 1e-6;
     TRY(look_for_end(s, now, silent_s, err));
     double limit = config_f64(s->o->config,
@@ -229,7 +229,7 @@ static status wait_for_any(ps *s, error *err)
 {
     net_socket *all[NET_POLL_MAX] = {s->socket};
     size_t n = 0;
-    net_socket *const *links = s->mirror ? mirror_sockets(s->mirror, &n) : NULL;
+    net_socket *const *links = s->replicator ? replicator_sockets(s->replicator, &n) : NULL;
     if (n)
         memcpy(all + 1, links, n * sizeof(net_socket *));
     int most_ms = s->unsettled ? SETTLE_PAUSE_MS : TICK_MS;
@@ -256,8 +256,8 @@ static status loop(ps *s, error *err)
             span_drop(m.payload);
             TRY(st);
         }
-        if (s->mirror)
-            TRY(mirror_serve(s->mirror, err));
+        if (s->replicator)
+            TRY(replicator_serve(s->replicator, err));
         settle(s, n == 0);
         if (s->set_up && n == 0)
             TRY(table_say_summed(s->table, err));
@@ -301,8 +301,8 @@ status ps_run(const ps_options *options, error *err)
             .beside = reports_create()};
     status st = net_waker_create(&s.waker, s.err);
     if (st == OK)
-        st = helpers_create(n_threads(options->config), task_name(options->self, name), &s.helpers,
-                            s.err);
+        st = thread_pool_create(n_threads(options->config), task_name(options->self, name), &s.thread_pool,
+                                s.err);
     if (st == OK)
         st = net_listen(options->net, options->endpoints, options->n_endpoints, options->listen_fd,
                         &s.socket, s.err);
@@ -319,7 +319,7 @@ status ps_run(const ps_options *options, error *err)
     ps_setup_clear(&s);
     reports_destroy(&s.reports);
     reports_destroy(&s.beside);
-    helpers_destroy(&s.helpers);
+    thread_pool_destroy(&s.thread_pool);
     jobdir_close(&s.dir);
     spool_destroy(&s.spool);
     outbox_close(&s.outbox);

@@ -126,8 +126,8 @@ status ps_on_applied(void *user, int32_t part, int64_t version, const float *gra
     TRY(ps_note_applied(s, part, version, err));
     cuts_applied(s->cuts, s->table, part, version);
     int64_t next = cuts_next(s->cuts);
-    if (next >= 0 && next - version <= SPARES_AHEAD)
-        spares_order(s->spares, s->table, s->declaration.flat->n_parts);
+    if (next >= 0 && next - version <= PREALLOCATE_AHEAD)
+        preallocator_order(s->preallocator, s->table, s->declaration.flat->n_parts);
     answer_waiting(s, part);
     return histograms_applied(s->histograms, s->table, part, version, grad, err); /* nobody waits for them */
 }
@@ -139,7 +139,7 @@ status ps_on_voted(void *user, int32_t part, int64_t step, double square_sum, er
     if (!ps_acts_for(s, part))
         return OK; /* who acts for it votes */
     /* the verdict makes a version that the standby must be able to make too */
-    if (s->mirror && mirror_visible(s->mirror, part, step + 1) <= step)
+    if (s->replicator && replicator_visible(s->replicator, part, step + 1) <= step)
         return OK;
     Wire__Norm m = WIRE__NORM__INIT;
     m.square_sum = square_sum;
@@ -210,8 +210,8 @@ void ps_take_cut(ps *s, const wire_head *h, const Wire__Cut *m)
 /* A shard that could not be written is the master's to judge: the job itself is well. */
 void ps_send_cut_results(ps *s)
 {
-    if (s->spares)
-        spares_take(s->spares, s->table);
+    if (s->preallocator)
+        preallocator_take(s->preallocator, s->table);
     cut_result r;
     while (s->cuts && cuts_next_result(s->cuts, &r)) {
         Wire__CutDone m = WIRE__CUT_DONE__INIT;

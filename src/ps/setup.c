@@ -23,7 +23,7 @@ static void welcome(ps *s, const net_peer *to)
     m.lineage = s->set_up ? s->lineage : 0;
     m.era = s->set_up ? s->begun : 0;
     m.shards = ps_list_shards(s, &m.n_shards);
-    if (s->mirror && m.era) {
+    if (s->replicator && m.era) {
         m.assignment = wire_shards_fill(s->shards, s->n_servers);
         m.n_assignment = (size_t)s->n_servers;
     }
@@ -84,18 +84,18 @@ void ps_take_hello(ps *s, const net_message *m, const wire_head *h, const Wire__
     if (who.role == ROLE_PS)
         ps_meet_peer(s, &m->from);
     welcome(s, &m->from);
-    if (who.role == ROLE_MASTER && s->mirror)
-        mirror_say_backed(s->mirror);
+    if (who.role == ROLE_MASTER && s->replicator)
+        replicator_say_backed(s->replicator);
 }
 
 void ps_setup_clear(ps *s)
 {
-    mirror_destroy(&s->mirror);
+    replicator_destroy(&s->replicator);
     buf_fini(&s->hello);
     cuts_destroy(&s->cuts);
     s->freezes = 0;
     s->unsettled = 0;
-    spares_destroy(&s->spares);
+    preallocator_destroy(&s->preallocator);
     histograms_destroy(&s->histograms);
     table_destroy(&s->table);
     ps_drop_reports(s);
@@ -199,7 +199,7 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
         .seed = (uint64_t)config_int(c, "random_seed"),
         .restore = restore,
         .loads = restores && s->spool,
-        .helpers = s->helpers,
+        .thread_pool = s->thread_pool,
         .engine = engine_if_open(s->o->engine),
     };
     table_hooks hooks = {
@@ -246,7 +246,7 @@ static status set_up(ps *s, const Wire__Setup *m, error *err)
             .waker = s->waker,
         },
         &s->cuts, err));
-    s->spares = spares_create(s->waker);
+    s->preallocator = preallocator_create(s->waker);
     s->histograms = histograms_create(f, s->placement, s->shards, s->server);
     return OK;
 }
@@ -319,7 +319,7 @@ static status load(ps *s, const Wire__Setup *setup, error *err)
     status st = set_up(s, setup, &why);
     if (st != OK)
         return s->is_damaged ? say_damaged(s, why.text) : FAIL(err, st, "%s", why.text);
-    TRY(ps_begin_mirror(s, setup, err));
+    TRY(ps_begin_replicator(s, setup, err));
     s->lineage = setup->lineage;
     s->begun = s->identity.era;
     s->loads = s->spool && setup->restore_dir[0];
@@ -349,7 +349,7 @@ static status hold_on(ps *s, const Wire__Setup *m, bool *ret_lost, error *err)
     if (!holds) {
         TRY(set_up(s, m, err));
         s->lineage = m->lineage;
-        return ps_begin_mirror(s, m, err);
+        return ps_begin_replicator(s, m, err);
     }
     TRY(ps_read_holders(s, m, err));
     part_hold *parts = xcalloc((size_t)s->declaration.flat->n_parts + 1, sizeof *parts);
@@ -364,7 +364,7 @@ static status hold_on(ps *s, const Wire__Setup *m, bool *ret_lost, error *err)
     cuts_hold(s->cuts, s->shards);
     histograms_destroy(&s->histograms);
     s->histograms = histograms_create(s->declaration.flat, s->placement, s->shards, s->server);
-    return ps_begin_mirror(s, m, err);
+    return ps_begin_replicator(s, m, err);
 }
 
 /* The parts held go on in a new era: what the last one has not finished is said again to the new

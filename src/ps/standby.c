@@ -1,6 +1,6 @@
 /*
  * Servers among themselves: who acts for which part and who stands by, what an acting server says
- * to a standby through its mirror, and what a standby hears.
+ * to a standby through its replicator, and what a standby hears.
  */
 #include "ps/state.h"
 
@@ -53,17 +53,17 @@ void ps_list_parts(const ps *s, part_hold *ret)
 static void on_backed(void *user, int32_t shard);
 static void on_stuck(void *user, int32_t shard);
 
-status ps_begin_mirror(ps *s, const Wire__Setup *m, error *err)
+status ps_begin_replicator(ps *s, const Wire__Setup *m, error *err)
 {
     if (!m->n_shards) {
-        mirror_destroy(&s->mirror);
+        replicator_destroy(&s->replicator);
         return OK;
     }
-    mirror_hooks hooks = {
+    replicator_hooks hooks = {
         .visible = ps_on_visible, .sending = ps_on_sum_sent, .backed = on_backed, .stuck = on_stuck,
         .user = s};
     double limit_s = config_f64(s->o->config, "distributed.heartbeat_timeout");
-    if (!s->mirror) {
+    if (!s->replicator) {
         hello_pack(
             &(hello_facts){
                 .config = s->o->config,
@@ -72,10 +72,10 @@ status ps_begin_mirror(ps *s, const Wire__Setup *m, error *err)
                 .job_id = s->identity.job_id,
             },
             &s->hello);
-        s->mirror = mirror_create(s->o->net, &s->hello, &hooks);
+        s->replicator = replicator_create(s->o->net, &s->hello, &hooks);
     }
-    return mirror_begin(s->mirror,
-                        &(mirror_era){
+    return replicator_begin(s->replicator,
+                            &(replicator_era){
                             .identity = s->identity,
                             .table = s->table,
                             .flat = s->declaration.flat,
@@ -86,8 +86,8 @@ status ps_begin_mirror(ps *s, const Wire__Setup *m, error *err)
                             .self = s->server,
                             .limit_us = (int64_t)(limit_s * 1e6),
                             .keeps = m->keep,
-                        },
-                        err);
+                            },
+                            err);
 }
 
 /* --- acting --- */
@@ -95,8 +95,8 @@ status ps_begin_mirror(ps *s, const Wire__Setup *m, error *err)
 void ps_on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, span *root)
 {
     ps *s = user;
-    if (s->mirror && ps_acts_for(s, part))
-        mirror_summed(s->mirror, part, step, n_slots, root);
+    if (s->replicator && ps_acts_for(s, part))
+        replicator_summed(s->replicator, part, step, n_slots, root);
 }
 
 static void on_backed(void *user, int32_t shard)
@@ -118,7 +118,7 @@ static void on_stuck(void *user, int32_t shard)
 int64_t ps_visible(const ps *s, int32_t part)
 {
     int64_t newest = table_version(s->table, part);
-    return s->mirror ? mirror_visible(s->mirror, part, newest) : newest;
+    return s->replicator ? replicator_visible(s->replicator, part, newest) : newest;
 }
 
 /* --- standing by --- */
@@ -208,7 +208,7 @@ const char *ps_push_refusal(const ps *s, const net_message *m, const wire_head *
     }
     if (stands_by)
         return "another server acts for that part";
-    if (s->mirror && ps_acts_for(s, h->part) && h->step > ps_visible(s, h->part))
+    if (s->replicator && ps_acts_for(s, h->part) && h->step > ps_visible(s, h->part))
         return "nobody can have computed that step";
     return NULL;
 }

@@ -13,10 +13,10 @@
 #include "metric/reports.h"
 #include "ps/cut.h"
 #include "ps/histograms.h"
-#include "ps/mirror.h"
+#include "ps/replicator.h"
 #include "ps/outbox.h"
 #include "ps/ps.h"
-#include "ps/spares.h"
+#include "ps/preallocator.h"
 #include "ps/spool.h"
 #include "ps/table.h"
 
@@ -61,13 +61,13 @@ typedef struct ps {
     int32_t *placement;             /* [n_parts] the shard of each part */
     int32_t server, n_servers;      /* which of them we are */
     holders *shards;                /* [n_servers] */
-    mirror *mirror;                 /* NULL: there are no standbys */
+    replicator *replicator;                 /* NULL: there are no standbys */
     buf hello;                      /* for them */
     net_peer peers[PEERS_MAX];      /* servers that we may stand by for, as they came */
     size_t n_peers;
     optim optim;
     const char *slot_names[OPTIM_SLOTS];
-    helpers *helpers;
+    thread_pool *thread_pool;
     table *table;
     reports *beside;                /* of the part they travel with: what came, and is not applied */
     reports *reports;               /* what is, by the versions it made */
@@ -75,7 +75,7 @@ typedef struct ps {
                                      * before; 0: it did not, or the master has that */
     int64_t batch;                  /* unordered: being applied */
     cuts *cuts;
-    spares *spares;
+    preallocator *preallocator;
     uint64_t freezes;               /* by cuts, as of the last look */
     int32_t unsettled;              /* parts below it may have state that a cut holds */
     histograms *histograms;
@@ -122,7 +122,7 @@ bool ps_acts_for(const ps *s, int32_t part);
 int64_t ps_visible(const ps *s, int32_t part);  /* the newest version that may be answered */
 MUST_USE status ps_read_holders(ps *s, const Wire__Setup *m, error *err);
 void ps_list_parts(const ps *s, part_hold *ret);
-MUST_USE status ps_begin_mirror(ps *s, const Wire__Setup *m, error *err);
+MUST_USE status ps_begin_replicator(ps *s, const Wire__Setup *m, error *err);
 void ps_on_summed(void *user, int32_t part, int64_t step, uint32_t n_slots, span *root);
 void ps_meet_peer(ps *s, const net_peer *from);
 bool ps_is_peer(const ps *s, const net_peer *from);
@@ -132,11 +132,11 @@ MUST_USE status ps_take_state(ps *s, const net_message *m, const wire_head *h, e
 /* The shards held completely, for the master; free the array. */
 uint32_t *ps_list_shards(const ps *s, size_t *ret_n);
 
-/* measured.c */
+/* slot_reports.c */
 MUST_USE status ps_take_report(ps *s, const wire_head *h, const Wire__Report *m, error *err);
 /* A push that would be summed, and of whose slots not all is told: it comes again. */
 bool ps_lacks_reports(const ps *s, const wire_head *h);
-/* The mirror's hook: the sum of the part they travel with is about to be sent. */
+/* The replicator's hook: the sum of the part they travel with is about to be sent. */
 void ps_on_sum_sent(void *user, int64_t step, uint32_t n_slots, const standby_link *to);
 MUST_USE status ps_take_reported(ps *s, const wire_head *h, error *err);
 /* A copy of a part is complete. */

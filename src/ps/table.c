@@ -354,22 +354,22 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
     }
     if (!e->step_slots) {
         e->step_slots = n_slots;
-        fold_begin(e->fold, n_slots);
+        tree_reducer_begin(e->reducer, n_slots);
     }
     tree_node root = {.level = tree_root_level(n_slots)};
-    fold_pool pool = block_pool_for_fold(&e->pool);
-    fold_result result;
-    bool computes = fold_held(e->fold) > 0;
+    tree_reducer_pool pool = block_pool_for_reducer(&e->pool);
+    tree_reduced result;
+    bool computes = tree_reducer_held(e->reducer) > 0;
     status st = engine_take(t->o.engine, part, err);
     if (st == OK)
-        st = fold_add(e->fold, node, sum, root, &pool, &result, err);
+        st = tree_reducer_add(e->reducer, node, sum, root, &pool, &result, err);
     if (st != OK) {
         span_drop(sum);
         return st;
     }
     if (computes)
         TRY(engine_give(t->o.engine, part, err));
-    return result == FOLD_COMPLETE ? root_reached(t, part, fold_take(e->fold, root), err) : OK;
+    return result == TREE_COMPLETE ? root_reached(t, part, tree_reducer_take(e->reducer, root), err) : OK;
 }
 
 status table_verdict_on(table *t, int32_t part, int64_t step, verdict v, error *err)
@@ -471,7 +471,7 @@ void table_missing(const table *t, int32_t part, char *ret, size_t bytes)
     uint64_t arrived[64] = {0};
     uint32_t n = steps_slots(&t->o.steps, e->version);
     if (e->step_slots && n <= 64 * 64)
-        fold_arrived(e->fold, arrived);
+        tree_reducer_arrived(e->reducer, arrived);
     size_t used = 0;
     ret[0] = '\0';
     for (uint32_t s = 0; s < n && s < 64 * 64 && used + 12 < bytes; s++)

@@ -3,7 +3,7 @@
  * acts for a part or stands by is all the same here.
  *
  * Per live part: the weights of the newest version and of the one before (written out of place, so
- * a slot can be recomputed), the optimizer's state, and the fold of the step under way. When the
+ * a slot can be recomputed), the optimizer's state, and the reducer of the step under way. When the
  * root of the tree is there the update is applied, at once or, with a vote, when the verdict comes.
  * Each version has its loss scale (loss_scale.h), by which its gradients are too large. A step that is
  * skipped makes a version of the same weights and state, and does not count for the optimizer, whose
@@ -28,12 +28,12 @@
 #include "common/parts/flat.h"
 #include "common/parts/loss_scale.h"
 #include "common/parts/steps.h"
-#include "common/parts/tree.h"
+#include "common/parts/tree_reducer.h"
 #include "common/parts/verdict.h"
 #include "common/store/checkpoint.h"
 #include "optim/optim.h"
 #include "optim/schedule.h"
-#include "ps/helpers.h"
+#include "ps/thread_pool.h"
 
 typedef struct table table;
 
@@ -59,7 +59,7 @@ typedef struct table_options {
     uint64_t seed;                  /* draws version 0 */
     const checkpoint *restore;      /* or where `step` is read from; NULL: draw */
     bool loads;                     /* or table_load brings every vector */
-    helpers *helpers;               /* who compute too; kept. NULL: nobody */
+    thread_pool *thread_pool;               /* who compute too; kept. NULL: nobody */
     part_engine *engine;            /* open; kept. NULL: the host */
 } table_options;
 

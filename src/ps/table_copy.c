@@ -22,14 +22,14 @@ status entry_open(table *t, int32_t part, error *err)
     entry_await(e);
     if (!e->live || t->o.unordered)
         return OK;
-    return fold_create((uint32_t)t->o.steps.per_step, &e->fold, err);
+    return tree_reducer_create((uint32_t)t->o.steps.per_step, &e->reducer, err);
 }
 
 void entry_close(entry *e)
 {
     if (!e->held)
         return;
-    fold_destroy(&e->fold);
+    tree_reducer_destroy(&e->reducer);
     batch_set_fini(&e->applied);
     span_drop(e->root);
     span_drop(e->weights[0]);

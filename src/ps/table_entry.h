@@ -19,7 +19,7 @@ typedef struct entry {
     span *weights[2]; /* [version & 1] is the newest, the other the one before; like the next */
     loss_scale scales[2];
     span *slots[OPTIM_SLOTS];
-    fold *fold;             /* NULL when unordered */
+    tree_reducer *reducer;             /* NULL when unordered */
     batch_set applied;      /* unordered */
     uint32_t step_slots;    /* 0: no step under way */
     span *root;       /* complete, waiting for the verdict */

@@ -1,6 +1,6 @@
 /*
  * What a table computes: the square sum of a gradient, and what a step makes of weights and state.
- * Both are cut into pieces for the helpers, or given to the engine part by part. Updates are
+ * Both are cut into pieces for the thread_pool, or given to the engine part by part. Updates are
  * element-wise, and the terms of a sum are added in their order by one thread, so who computes does not
  * show.
  */
@@ -64,7 +64,7 @@ static double norm_of(const table *t, int32_t part, size_t n)
 double entry_square_sum(const table *t, int32_t part, const float *grad)
 {
     norm_task task = {.terms = t->terms, .n = entry_terms(t->o.flat, part, t->terms), .grad = grad};
-    helpers_share(t->o.helpers, pieces_of(task.n, NORM_PIECE), sum_terms, &task);
+    thread_pool_share(t->o.thread_pool, pieces_of(task.n, NORM_PIECE), sum_terms, &task);
     return norm_of(t, part, task.n);
 }
 
@@ -224,6 +224,6 @@ status entry_update(const table *t, int32_t part, float scale, const float *grad
     };
     if (t->o.engine)
         return update_there(&task, out->floats, err);
-    helpers_share(t->o.helpers, pieces_of(e->pool.n, UPDATE_PIECE), update_piece, &task);
+    thread_pool_share(t->o.thread_pool, pieces_of(e->pool.n, UPDATE_PIECE), update_piece, &task);
     return OK;
 }

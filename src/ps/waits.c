@@ -10,7 +10,7 @@ static void say_pull_wait(const ps *s, int32_t part, double waited)
 {
     const pull_list *l = &s->pulls[part];
     long long wanted = (long long)l->at[0].version;
-    int32_t standby = s->mirror ? mirror_awaits(s->mirror, part) : HOLDER_NONE;
+    int32_t standby = s->replicator ? replicator_awaits(s->replicator, part) : HOLDER_NONE;
     char missing[128];
     table_missing(s->table, part, missing, sizeof missing);
     if (s->mode.unordered)

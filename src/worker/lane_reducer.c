@@ -8,8 +8,8 @@
 
 typedef struct part_sum {
     pthread_mutex_t lock;
-    int64_t step;               /* of the fold; -1: none */
-    fold *fold;
+    int64_t step;               /* of the reducer; -1: none */
+    tree_reducer *reducer;
     block_pool pool;
 } part_sum;
 
@@ -41,7 +41,7 @@ status lane_reducer_create(const flat *f, uint32_t max_slots, part_engine *engin
         block_pool_init(&s->pool, (size_t)flat_part_elements(f, p));
         s->pool.engine = engine;
         if (st == OK)
-            st = fold_create(max_slots, &s->fold, err);
+            st = tree_reducer_create(max_slots, &s->reducer, err);
     }
     if (st != OK)
         lane_reducer_destroy(&g);
@@ -56,7 +56,7 @@ void lane_reducer_destroy(lane_reducer **g)
         return;
     for (int32_t p = 0; p < (*g)->flat->n_live_parts; p++) {
         part_sum *s = &(*g)->parts[p];
-        fold_destroy(&s->fold);
+        tree_reducer_destroy(&s->reducer);
         block_pool_fini(&s->pool);
         pthread_mutex_destroy(&s->lock);
     }
@@ -96,7 +96,7 @@ void lane_reducer_forget(lane_reducer *g)
 {
     g->plans[0].step = g->plans[1].step = -1;
     for (int32_t p = 0; p < g->flat->n_live_parts; p++) {
-        fold_begin(g->parts[p].fold, 1);
+        tree_reducer_begin(g->parts[p].reducer, 1);
         g->parts[p].step = -1;
     }
 }
@@ -116,20 +116,20 @@ static status add_locked(part_sum *s, const step_plan *plan, tree_node node, con
                          span *borrowed, span **ret_sum, error *err)
 {
     if (s->step != plan->step) {
-        fold_begin(s->fold, plan->n_slots);
+        tree_reducer_begin(s->reducer, plan->n_slots);
         s->step = plan->step;
     }
     tree_node target = plan->target[tree_node_first(node)];
     span *leaf = NULL;
     TRY(leaf_of(s, grad, borrowed, &leaf, err));
-    fold_pool pool = block_pool_for_fold(&s->pool);
-    fold_result result;
-    status st = fold_add(s->fold, node, leaf, target, &pool, &result, err);
+    tree_reducer_pool pool = block_pool_for_reducer(&s->pool);
+    tree_reduced result;
+    status st = tree_reducer_add(s->reducer, node, leaf, target, &pool, &result, err);
     if (st != OK) {
         span_drop(leaf);
         return st;
     }
-    *ret_sum = result == FOLD_COMPLETE ? fold_take(s->fold, target) : NULL;
+    *ret_sum = result == TREE_COMPLETE ? tree_reducer_take(s->reducer, target) : NULL;
     return OK;
 }
 
@@ -141,7 +141,7 @@ status lane_reducer_add(lane_reducer *g, int32_t part, int64_t step, tree_node n
     BUG_ON(plan->step != step);
     *ret_node = plan->target[tree_node_first(node)];
     pthread_mutex_lock(&s->lock);
-    bool computes = !borrowed || (s->step == step && fold_held(s->fold));
+    bool computes = !borrowed || (s->step == step && tree_reducer_held(s->reducer));
     status st = computes ? engine_take(s->pool.engine, part, err) : OK;
     if (st == OK)
         st = add_locked(s, plan, node, grad, borrowed, ret_sum, err);

@@ -12,7 +12,7 @@
 #define TEQUIO_WORKER_LANE_REDUCER_H
 
 #include "common/parts/engine.h"
-#include "common/parts/tree.h"
+#include "common/parts/tree_reducer.h"
 
 typedef struct lane_reducer lane_reducer;
 

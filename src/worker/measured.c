@@ -39,5 +39,5 @@ status worker_take_reported(worker *w, const wire_head *h, error *err)
     if (h->era != w->identity.era || !w->has_view || w->unordered)
         return OK;
     int64_t held = sync_driver_step(w->sync_driver), until = h->step < held ? h->step : held;
-    return reports_booked(w->reports, h->step, until, say_report, w, err);
+    return reports_recorded(w->reports, h->step, until, say_report, w, err);
 }

@@ -4,7 +4,7 @@
  */
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
-#include "master/books/journal.h"
+#include "master/accounting/journal.h"
 
 #include <stdint.h>
 #include <stdio.h>

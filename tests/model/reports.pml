@@ -1,5 +1,5 @@
 /*
- * What slots report reaches the books, whoever dies: docs/PROTOCOL.md, "The books".
+ * What slots report reaches the accounts, whoever dies: docs/PROTOCOL.md, "The accounts".
  *
  * One part, the reporting part, on an acting server with a standby; one slot a step, computed by a worker that
  * is started again when it dies. Where nobody is left who holds the part, all go back to version 0.
@@ -22,8 +22,8 @@
 
 #define ALL ((1 << VERSIONS) - 1)
 #define bit(set, i) ((set) >> (i) & 1)
-/* of a set of reports, those of step `booked` and later */
-#define unbooked(set) ((set) & ~((1 << booked) - 1) & ALL)
+/* of a set of reports, those of step `recorded` and later */
+#define unrecorded(set) ((set) & ~((1 << recorded) - 1) & ALL)
 /* the version before which none is missing */
 #define complete(set) (((set) & 1) == 0 -> 0 : (((set) & 2) == 0 -> 1 : (((set) & 4) == 0 -> 2 : 3)))
 
@@ -33,10 +33,10 @@
 #define kept_with_the_part(set) (set)
 #endif
 
-#ifdef DEFECT_BACKED_BEFORE_THE_BOOKS
-#define is_booked(version) true
+#ifdef DEFECT_BACKED_BEFORE_THE_ACCOUNTS
+#define is_recorded(version) true
 #else
-#define is_booked(version) (booked >= version)
+#define is_recorded(version) (recorded >= version)
 #endif
 
 byte w_step, w_kept;            /* the step it computes next; reports it keeps */
@@ -50,7 +50,7 @@ bool holds;                     /* the standby is complete */
 bool backed;                    /* and may act */
 byte copied;                    /* the version it was sent */
 
-byte journal, booked;           /* on the disk; what REPORTED said last */
+byte journal, recorded;           /* on the disk; what REPORTED said last */
 byte workers, servers, masters;
 
 #define is_over (acting.version == VERSIONS && journal == ALL)
@@ -93,7 +93,7 @@ end:
     :: d_step { (acting.kept & ~journal) & ~on_its_way -> on_its_way = on_its_way | acting.kept }
     /* a copy brings no reports */
     :: d_step { !holds -> standby.version = acting.version; standby.kept = 0; copied = acting.version; holds = true }
-    :: d_step { holds && !backed && is_booked(copied) -> backed = true }
+    :: d_step { holds && !backed && is_recorded(copied) -> backed = true }
     :: d_step { servers < SERVERS ->                            /* the one that acts */
         servers++;
         pushed = 0;
@@ -103,7 +103,7 @@ end:
             acting.version = 0;
             acting.kept = 0;
             journal = 0;
-            booked = 0;
+            recorded = 0;
             on_its_way = 0;
             w_kept = 0
         fi;
@@ -128,11 +128,11 @@ active proctype master() {
 end:
     do
     :: d_step { on_its_way & ~journal -> journal = journal | on_its_way; on_its_way = 0 }
-    :: d_step { complete(journal) > booked ->
-        booked = complete(journal);
-        w_kept = unbooked(w_kept);
-        acting.kept = unbooked(acting.kept);
-        standby.kept = unbooked(standby.kept) }
+    :: d_step { complete(journal) > recorded ->
+        recorded = complete(journal);
+        w_kept = unrecorded(w_kept);
+        acting.kept = unrecorded(acting.kept);
+        standby.kept = unrecorded(standby.kept) }
     :: d_step { masters < MASTERS -> masters++; on_its_way = 0 }
     od
 }

@@ -91,7 +91,7 @@ byte told_version[2];           /* as READY had it */
 byte saved;                     /* newest checkpoint */
 byte cut;                       /* bit p: that shard of the checkpoint of version 1 is written */
 byte norms, norms_step, verdict_step;   /* verdict_step: one more than the last announced */
-bool is_taken_back;             /* all went back, and the books do not know yet */
+bool is_taken_back;             /* all went back, and the accounts do not know yet */
 byte kills, hangs, deaths;
 
 /* --- the worker --- */

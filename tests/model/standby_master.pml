@@ -129,7 +129,7 @@ inline turn() {
 
 #define acting_version(p) servers[now[p].acting].version[p]
 
-#ifdef DEFECT_BOOKS_BIND_WHO_WENT_BACK
+#ifdef DEFECT_ACCOUNTS_BIND_WHO_WENT_BACK
 #define is_old_news false
 #else
 #define is_old_news is_taken_back

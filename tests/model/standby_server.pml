@@ -47,7 +47,7 @@ inline copy_begin(s, e) {
     servers[s].copied[p] = 0
 }
 
-/* ps_take_setup, hold_on, mirror_begin */
+/* ps_take_setup, hold_on, replicator_begin */
 inline take_setup(s, e) {
     holds = servers[s].begun && servers[s].lineage == eras[e].lineage;
     lost = false;
@@ -150,7 +150,7 @@ inline die(s) {
 /* the standby has the sum of the step that is owed to it */
 #define has_taken(step) (its.version[x] != NONE && its.version[x] + its.root[x] > step)
 
-/* Part x on server s: src/ps/table.c, mirror.c. */
+/* Part x on server s: src/ps/table.c, replicator.c. */
 proctype part(byte s, x) {
 end:
     do

@@ -7,7 +7,7 @@
 #include "cli/line/size.h"
 #include "common/base/alloc.h"
 #include "common/base/json.h"
-#include "common/config/course.h"
+#include "common/config/training.h"
 #include "common/config/mode.h"
 #include "common/parts/placement.h"
 #include "exec/budget.h"
@@ -53,7 +53,7 @@ static status build(const devices *d, const shape *s, built *b, error *err)
 {
     const config *c = d->config;
     TRY(variants_build(c, &b->variants, err));
-    b->steps = course_steps(c, dataset_examples(b->variants.data), s->batches_per_step);
+    b->steps = training_steps(c, dataset_examples(b->variants.data), s->batches_per_step);
     backend_choice device;
     TRY(devices_of_lane(d, 0, &device, err));
     exec_options options = {
@@ -172,7 +172,7 @@ static json_t *report(const config *c, const shape *s, const built *b)
                                   (json_int_t)(st->batch_size * st->per_step), "per_epoch",
                                   (json_int_t)steps_per_epoch(st), "epochs",
                                   (json_int_t)config_int(c, "trainer.num_epochs"), "total",
-                                  (json_int_t)course_total(st, c)));
+                                  (json_int_t)training_total(st, c)));
     return r;
 }
 

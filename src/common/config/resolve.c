@@ -9,7 +9,7 @@
 #include "common/base/json.h"
 #include "common/config/config.h"
 #include "common/config/options.h"
-#include "common/config/together.h"
+#include "common/config/constraints.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -383,13 +383,13 @@ status config_resolve(const json_t *written, json_t **ret, error *err)
     json_t *tree = json_object();
     status st = fill_section(&r, "", "", written, tree);
     if (st == OK)
-        st = together_check(tree, err);
+        st = constraints_check(tree, err);
     arena_destroy(&r.memory);
     if (st != OK) {
         json_decref(tree);
         return st;
     }
-    together_derive(tree);
+    constraints_derive(tree);
     *ret = tree;
     return OK;
 }

@@ -117,14 +117,14 @@ status block_pool_take(block_pool *p, span **ret, error *err)
     return OK;
 }
 
-static status take_for_fold(void *owner, size_t n, span **ret, error *err)
+static status take_for_reducer(void *owner, size_t n, span **ret, error *err)
 {
     block_pool *p = owner;
     BUG_ON(n != p->n);
     return block_pool_take(p, ret, err);
 }
 
-fold_pool block_pool_for_fold(block_pool *p)
+tree_reducer_pool block_pool_for_reducer(block_pool *p)
 {
-    return (fold_pool){.take = take_for_fold, .owner = p, .engine = p->engine};
+    return (tree_reducer_pool){.take = take_for_reducer, .owner = p, .engine = p->engine};
 }

@@ -15,7 +15,7 @@
 
 #include "common/base/span.h"
 #include "common/parts/engine.h"
-#include "common/parts/tree.h"
+#include "common/parts/tree_reducer.h"
 
 typedef struct block block;
 
@@ -40,7 +40,7 @@ size_t block_pool_free(const block_pool *p);    /* how many are */
 /* A free block, held for the caller. */
 MUST_USE status block_pool_take(block_pool *p, span **ret, error *err);
 
-/* The pool as a fold wants it. */
-fold_pool block_pool_for_fold(block_pool *p);
+/* The pool as a tree reducer wants it. */
+tree_reducer_pool block_pool_for_reducer(block_pool *p);
 
 #endif

@@ -9,7 +9,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/hash.h"
-#include "common/config/course.h"
+#include "common/config/training.h"
 #include "common/config/mode.h"
 #include "common/store/checkpoint.h"
 
@@ -171,9 +171,9 @@ static status check_end(const jobdir *d, const jobdir_request *r, bool is_done, 
     int64_t k = jobdir_batches_per_step(d);
     if (examples < 1 || k < 1)
         return OK; /* it made no step yet */
-    steps s = course_steps(c, examples, k);
-    int64_t before = course_end(&s, json_object_get(d->job, "end"));
-    int64_t now = course_total(&s, c);
+    steps s = training_steps(c, examples, k);
+    int64_t before = training_end(&s, json_object_get(d->job, "end"));
+    int64_t now = training_total(&s, c);
     if (now < reached)
         return FAIL(err, E_CONFIG,
                     "the job in '%s' has reached step %lld, but with trainer.num_epochs and "

@@ -93,7 +93,7 @@ static void test_as_a_fold_wants_them(void **state)
     (void)state;
     block_pool p;
     block_pool_init(&p, N);
-    fold_pool f = block_pool_for_fold(&p);
+    tree_reducer_pool f = block_pool_for_reducer(&p);
     span *b = NULL;
     assert_int_equal(f.take(f.owner, N, &b, NULL), OK);
     assert_true(b->writable);

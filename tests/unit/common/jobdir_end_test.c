@@ -9,7 +9,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/json.h"
-#include "common/config/course.h"
+#include "common/config/training.h"
 #include "common/store/history.h"
 #include "support/folder.h"
 #include "unit/common/support_jobdir.h"
@@ -101,9 +101,9 @@ static void test_the_course(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         config *c = jobdir_config(cases[i].settings);
-        steps s = course_steps(c, 39, 2);
+        steps s = training_steps(c, 39, 2);
         assert_int_equal(steps_per_epoch(&s), cases[i].per_epoch);
-        assert_int_equal(course_total(&s, c), cases[i].end);
+        assert_int_equal(training_total(&s, c), cases[i].end);
         config_destroy(&c);
     }
 }

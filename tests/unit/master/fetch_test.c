@@ -11,7 +11,7 @@
 #include "common/base/fs.h"
 #include "common/base/hash.h"
 #include "master/cuts/fetch.h"
-#include "unit/master/support_books.h"
+#include "unit/master/support_accounts.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -40,9 +40,9 @@ static status take(fetches *f, size_t at, size_t end, bool *ret_done)
     return fetches_take(f, &piece, shard + at, end - at, &next, &offset, ret_done, &r, NULL);
 }
 
-static void check_place(const books *b)
+static void check_place(const accounts *b)
 {
-    char *text = books_text(b, PLACE);
+    char *text = accounts_text(b, PLACE);
     assert_string_equal(text, shard);
     free(text);
 }
@@ -51,7 +51,7 @@ static void check_place(const books *b)
 static void two_masters_fetch_one_shard(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     char digest[SHA256_HEX];
     sha256_hex(shard, sizeof shard, digest);
     shard_report r = report_of(digest);
@@ -62,7 +62,7 @@ static void two_masters_fetch_one_shard(void **state)
     must(take(next, 0, sizeof shard, &done), &err);
     must(fetches_begin(frozen, &r, FOLDER, &err), &err);
     must(take(frozen, 0, 3, &done), &err);
-    assert_false(books_has(&b, PLACE));
+    assert_false(accounts_has(&b, PLACE));
     must(take(next, sizeof shard, sizeof shard, &done), &err);
     assert_true(done);
     check_place(&b);
@@ -72,13 +72,13 @@ static void two_masters_fetch_one_shard(void **state)
     check_place(&b);
     fetches_destroy(&next);
     check_place(&b);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 static void what_comes_damaged_is_not_put_in_place(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     char digest[SHA256_HEX];
     sha256_hex(shard, sizeof shard, digest);
     digest[0] ^= 1;
@@ -89,12 +89,12 @@ static void what_comes_damaged_is_not_put_in_place(void **state)
     must(fetches_begin(f, &r, FOLDER, &err), &err);
     must(take(f, 0, sizeof shard, &done), &err);
     assert_int_equal(take(f, sizeof shard, sizeof shard, &done), E_DATA);
-    assert_false(books_has(&b, PLACE));
+    assert_false(accounts_has(&b, PLACE));
     fetches_destroy(&f);
     char *folder = jobdir_file(b.dir, FOLDER);
     assert_int_equal(rmdir(folder), 0); /* it is empty */
     free(folder);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 int main(void)

@@ -11,8 +11,8 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
-#include "master/books/journal.h"
-#include "unit/master/support_books.h"
+#include "master/accounting/journal.h"
+#include "unit/master/support_accounts.h"
 #include "unit/master/support_reports.h"
 
 #include <stdio.h>
@@ -21,13 +21,13 @@
 
 enum { MOST = 4096 };
 
-static void check_sums(const tally_sums *a, const tally_sums *b)
+static void check_sums(const completed_steps *a, const completed_steps *b)
 {
     assert_int_equal(a->step, b->step);
     assert_int_equal(a->examples, b->examples);
     check_metrics(&a->last_step, &b->last_step);
     check_metrics(&a->epoch, &b->epoch);
-    for (size_t i = 0; i < TALLY_EPOCHS; i++)
+    for (size_t i = 0; i < METRIC_SUMS_EPOCHS; i++)
         check_metrics(&a->epochs[i], &b->epochs[i]);
 }
 
@@ -68,7 +68,7 @@ static journal *open_at(const char *path, int64_t saved, int64_t until, bool exp
     error err = ERROR_INIT;
     journal *j = NULL;
     bool found = !expect_found;
-    tally_sums base = tally_sums_at(&job, saved);
+    completed_steps base = completed_steps_at(&job, saved);
     journal_place place = {.path = path, .job_id = 7, .saved = saved, .until = until};
     must(journal_open(&place, &base, &j, &found, &err), &err);
     assert_int_equal(found, expect_found);
@@ -78,21 +78,21 @@ static journal *open_at(const char *path, int64_t saved, int64_t until, bool exp
 /* `n` steps, a BASE with the sums after every fourth, and a step that is closed. */
 static void write_steps(journal *j, int64_t n)
 {
-    tally_sums zero = {.step = 0};
-    tally *t = tally_create(&job, &zero);
+    completed_steps zero = {.step = 0};
+    metric_sums *t = metric_sums_create(&job, &zero);
     for (int64_t step = 0; step < n; step++) {
         for (uint32_t slot = step == 5; slot < steps_slots(&job, step); slot++) {
             slot_report r = report_of(step, slot);
             journal_report(j, &r);
-            assert_true(tally_take(t, &r));
+            assert_true(metric_sums_take(t, &r));
         }
         if (step == 5)
             journal_closed(j, step);
-        assert_true(tally_advance(t, step == 5));
+        assert_true(metric_sums_advance(t, step == 5));
         if (step % 4 == 3)
-            journal_base(j, tally_sums_of(t));
+            journal_base(j, metric_sums_completed(t));
     }
-    tally_destroy(&t);
+    metric_sums_destroy(&t);
 }
 
 static void check_same_records(const seen *whole, const seen *part)
@@ -115,7 +115,7 @@ static void every_cut_is_a_clean_prefix(void **state)
 {
     (void)state;
     error err = ERROR_INIT;
-    books b = books_make();
+    accounts b = accounts_make();
     char *path = jobdir_file(b.dir, "journal"), *cut = jobdir_file(b.dir, "cut");
     journal *j = open_at(path, 0, 0, false);
     write_steps(j, 10);
@@ -140,14 +140,14 @@ static void every_cut_is_a_clean_prefix(void **state)
     free(part);
     free(cut);
     free(path);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 static void damage_ends_it(void **state)
 {
     (void)state;
     error err = ERROR_INIT;
-    books b = books_make();
+    accounts b = accounts_make();
     char *path = jobdir_file(b.dir, "journal"), *bad = jobdir_file(b.dir, "bad");
     journal *j = open_at(path, 0, 0, false);
     write_steps(j, 6);
@@ -178,14 +178,14 @@ static void damage_ends_it(void **state)
     free(part);
     free(bad);
     free(path);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 static void none_of_ours_begins_anew(void **state)
 {
     (void)state;
     error err = ERROR_INIT;
-    books b = books_make();
+    accounts b = accounts_make();
     char *path = jobdir_file(b.dir, "journal");
     seen *s = xcalloc(1, sizeof *s);
     const char *const texts[] = {"", "TQJ", "something else entirely", "TQJ\2\0\0\0\0\7\0\0\0\0\0"};
@@ -205,7 +205,7 @@ static void none_of_ours_begins_anew(void **state)
     assert_int_equal(s->n, 0);
     free(s);
     free(path);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 /* Taken back to a checkpoint and a version, it holds just what leads there. */
@@ -213,7 +213,7 @@ static void taken_back_it_tells_of_no_later_step(void **state)
 {
     (void)state;
     error err = ERROR_INIT;
-    books b = books_make();
+    accounts b = accounts_make();
     char *path = jobdir_file(b.dir, "journal");
     seen *s = xcalloc(1, sizeof *s);
     for (int64_t saved = 0; saved <= 13; saved += 1 + saved % 2) {
@@ -236,7 +236,7 @@ static void taken_back_it_tells_of_no_later_step(void **state)
     }
     free(s);
     free(path);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 /* Older checkpoints than the newest can be gone back to as well: what leads to them stays, if it is there. */
@@ -244,7 +244,7 @@ static void it_reaches_back_to_older_checkpoints(void **state)
 {
     (void)state;
     error err = ERROR_INIT;
-    books b = books_make();
+    accounts b = accounts_make();
     char *path = jobdir_file(b.dir, "journal");
     seen *s = xcalloc(1, sizeof *s);
     static const int64_t begins[][2] = {{0, 12}, {3, 8}, {8, 4}, {12, 0}, {13, 0}}; /* behind; of BASE */
@@ -254,7 +254,7 @@ static void it_reaches_back_to_older_checkpoints(void **state)
         journal *j = open_at(path, 0, 0, false);
         write_steps(j, 14);
         journal_close(&j);
-        tally_sums base = tally_sums_at(&job, 12);
+        completed_steps base = completed_steps_at(&job, 12);
         journal_place place = {
             .path = path, .job_id = 7, .saved = 12, .behind = begins[i][0], .until = 14};
         must(journal_open(&place, &base, &j, &found, &err), &err);
@@ -265,14 +265,14 @@ static void it_reaches_back_to_older_checkpoints(void **state)
     }
     free(s);
     free(path);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 static void a_checkpoint_trims_it(void **state)
 {
     (void)state;
     error err = ERROR_INIT;
-    books b = books_make();
+    accounts b = accounts_make();
     char *path = jobdir_file(b.dir, "journal");
     seen *before = xcalloc(1, sizeof *before), *after = xcalloc(1, sizeof *after);
     journal *j = open_at(path, 0, 0, false);
@@ -295,7 +295,7 @@ static void a_checkpoint_trims_it(void **state)
     free(before);
     free(after);
     free(path);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 int main(void)

@@ -8,8 +8,8 @@
 
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
-#include "master/books/results.h"
-#include "unit/master/support_books.h"
+#include "master/accounting/results.h"
+#include "unit/master/support_accounts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ typedef struct judging {
     int64_t patience;
 } judging;
 
-static results *results_at(const books *b, int64_t step, judging j)
+static results *results_at(const accounts *b, int64_t step, judging j)
 {
     error err = ERROR_INIT;
     results *r = NULL;
@@ -40,23 +40,23 @@ static results *results_at(const books *b, int64_t step, judging j)
 }
 
 /* The epoch's checkpoint, all of whose weights are its number, and what was trained. */
-static void end_epoch(const books *b, results *r, int epoch)
+static void end_epoch(const accounts *b, results *r, int epoch)
 {
     error err = ERROR_INIT;
     metric_set training = {.n = 0};
     metric_add(&training, "loss", 3.0, 4.0);
     metric_add(&training, "accuracy", 1.0, 4.0);
-    books_commit(b, (epoch + 1) * PER_EPOCH, (float)epoch);
+    accounts_commit(b, (epoch + 1) * PER_EPOCH, (float)epoch);
     must(results_epoch(r, (epoch + 1) * PER_EPOCH, &training, 1.5, &err), &err);
 }
 
-static void evaluate(const books *b, int epoch, const char *loss, const char *accuracy)
+static void evaluate(const accounts *b, int epoch, const char *loss, const char *accuracy)
 {
     char name[64];
     snprintf(name, sizeof name, "eval/step-%09d.json", (epoch + 1) * PER_EPOCH);
     char *text = xasprintf("{\"step\": %d, \"loss\": %s, \"accuracy\": %s}",
                            (epoch + 1) * PER_EPOCH, loss, accuracy);
-    books_write(b, name, text);
+    accounts_write(b, name, text);
     free(text);
 }
 
@@ -68,9 +68,9 @@ static bool poll_stops(results *r)
     return stop;
 }
 
-static double number_in(const books *b, const char *file, const char *key)
+static double number_in(const accounts *b, const char *file, const char *key)
 {
-    json_t *o = books_json(b, file);
+    json_t *o = accounts_json(b, file);
     assert_true(json_is_number(json_object_get(o, key)));
     double x = json_number_value(json_object_get(o, key));
     json_decref(o);
@@ -80,7 +80,7 @@ static double number_in(const books *b, const char *file, const char *key)
 static void finish(results *r, int64_t steps_done)
 {
     error err = ERROR_INIT;
-    ledger_totals totals = {.step = steps_done,
+    accounting_totals totals = {.step = steps_done,
                             .examples = 64,
                             .seen = 32,
                             .wall_s = 4,
@@ -100,7 +100,7 @@ static void finish(results *r, int64_t steps_done)
 static void the_best_is_kept(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"-loss", 0});
     assert_int_equal(results_best_step(r), -1);
     static const char *const losses[] = {"0.5", "0.25", "0.25", "0.3"};
@@ -112,7 +112,7 @@ static void the_best_is_kept(void **state)
         assert_false(results_waiting(r));
     }
     assert_int_equal(results_best_step(r), 2 * PER_EPOCH); /* the first that was as good */
-    assert_true(books_has(&b, "best/model.safetensors"));
+    assert_true(accounts_has(&b, "best/model.safetensors"));
     assert_true(number_in(&b, "best/metrics.json", "validation_loss") == 0.25);
     assert_true(number_in(&b, "best/metrics.json", "epoch") == 1);
     assert_true(number_in(&b, "metrics_epoch_3.json", "best_epoch") == 1);
@@ -120,13 +120,13 @@ static void the_best_is_kept(void **state)
     assert_true(number_in(&b, "metrics_epoch_0.json", "training_loss") == 0.75);
     results_close(&r);
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 static void more_is_better_behind_a_plus(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"+accuracy", 0});
     static const char *const accuracies[] = {"0.5", "0.75", "0.6"};
     for (int e = 0; e < 3; e++) {
@@ -136,13 +136,13 @@ static void more_is_better_behind_a_plus(void **state)
     }
     assert_int_equal(results_best_step(r), 2 * PER_EPOCH);
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 static void evaluations_out_of_order_wait(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"-loss", 2});
     for (int e = 0; e < 3; e++)
         end_epoch(&b, r, e);
@@ -156,13 +156,13 @@ static void evaluations_out_of_order_wait(void **state)
     assert_true(poll_stops(r)); /* the first was the best, two have passed since */
     assert_int_equal(results_best_step(r), PER_EPOCH);
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 static void patience_counts_epochs_without_a_better_one(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"-loss", 2});
     static const char *const losses[] = {"0.5", "0.6", "0.4", "null", "0.4"};
     for (int e = 0; e < 5; e++) {
@@ -172,13 +172,13 @@ static void patience_counts_epochs_without_a_better_one(void **state)
     }
     assert_int_equal(results_best_step(r), 3 * PER_EPOCH);
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 static void a_loss_that_is_not_finite_is_never_best(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"-loss", 0});
     end_epoch(&b, r, 0);
     evaluate(&b, 0, "null", "0");
@@ -189,13 +189,13 @@ static void a_loss_that_is_not_finite_is_never_best(void **state)
     poll_stops(r);
     assert_int_equal(results_best_step(r), 2 * PER_EPOCH);
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 static void a_restart_reads_back(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"-loss", 2});
     static const char *const losses[] = {"0.1", "0.2", "0.05"};
     for (int e = 0; e < 3; e++) {
@@ -206,22 +206,22 @@ static void a_restart_reads_back(void **state)
     results_close(&r);
 
     r = results_at(&b, 5, (judging){"-loss", 2}); /* the third epoch is undone */
-    assert_false(books_has(&b, "metrics_epoch_2.json"));
-    assert_true(books_has(&b, "metrics_epoch_1.json"));
+    assert_false(accounts_has(&b, "metrics_epoch_2.json"));
+    assert_true(accounts_has(&b, "metrics_epoch_1.json"));
     assert_int_equal(results_best_step(r), PER_EPOCH);
     assert_false(results_waiting(r));
     end_epoch(&b, r, 2);
     evaluate(&b, 2, "0.3", "0");
     assert_true(poll_stops(r)); /* the epoch before the restart counts */
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 /* The job was killed while an earlier epoch's evaluation was still missing. */
 static void a_restart_judges_in_order_too(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"-loss", 0});
     for (int e = 0; e < 2; e++)
         end_epoch(&b, r, e);
@@ -237,14 +237,14 @@ static void a_restart_judges_in_order_too(void **state)
     assert_int_equal(results_best_step(r), PER_EPOCH);
     assert_true(number_in(&b, "metrics_epoch_1.json", "validation_loss") == 0.2);
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 /* The job was killed while it removed a checkpoint: the folder is there, but holds none. */
 static void a_checkpoint_half_removed_is_none(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"-loss", 0});
     for (int e = 0; e < 3; e++)
         end_epoch(&b, r, e);
@@ -265,13 +265,13 @@ static void a_checkpoint_half_removed_is_none(void **state)
     finish(r, 3 * PER_EPOCH);
     assert_true(number_in(&b, "summary.json", "lost_evaluations") == 1);
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 static void a_metric_nobody_measures_is_refused(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"+f1", 0});
     error err = ERROR_INIT;
     bool stop = false;
@@ -280,7 +280,7 @@ static void a_metric_nobody_measures_is_refused(void **state)
     assert_int_equal(results_poll(r, &stop, &err), E_CONFIG);
     assert_string_equal(err.text, "trainer.validation_metric: the evaluation has no 'f1'");
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 static void check_number(const json_t *o, const char *key, double expected)
@@ -295,14 +295,14 @@ static void the_summary_is_what_is_promised(void **state)
         "steps",         "epochs",   "examples",        "wall_s",  "examples_per_s", "first_loss",
         "training_loss", "diverged", "validation",      "lanes",   "workers",        "ps",
         "restarts",      "batches_applied", "lost_reports", "lost_evaluations", "params_sha256", "files", "bits",    "tequio_version"};
-    books b = books_make();
+    accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"-loss", 0});
     end_epoch(&b, r, 0);
     evaluate(&b, 0, "0.5", "0.9");
     poll_stops(r);
-    books_commit(&b, 3, 7);
+    accounts_commit(&b, 3, 7);
     finish(r, 3);
-    json_t *s = books_json(&b, "summary.json");
+    json_t *s = accounts_json(&b, "summary.json");
     size_t n = 0;
     for (void *i = json_object_iter(s); i; i = json_object_iter_next(s, i), n++)
         assert_string_equal(json_object_iter_key(i), keys[n]);
@@ -333,13 +333,13 @@ static void the_summary_is_what_is_promised(void **state)
     free(weights);
     json_decref(s);
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 /* Of the last epoch and of the last step, each by itself the mean of n examples. */
 static bool diverges(double first, int64_t n, double epoch, double step)
 {
-    ledger_totals t = {.first_loss = first, .first_examples = n};
+    accounting_totals t = {.first_loss = first, .first_examples = n};
     metric_add(&t.last_epoch, "loss", epoch, 1.0);
     metric_add(&t.last_step, "loss", step, 1.0);
     return results_diverged(&t);
@@ -364,7 +364,7 @@ static void what_is_far_worse_than_untrained_has_diverged(void **state)
 static void the_last_evaluation_is_the_summarys(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"-loss", 0});
     for (int e = 0; e < 2; e++) {
         end_epoch(&b, r, e);
@@ -372,8 +372,8 @@ static void the_last_evaluation_is_the_summarys(void **state)
     }
     poll_stops(r);
     finish(r, 2 * PER_EPOCH);
-    assert_true(books_has(&b, "model.safetensors"));
-    json_t *s = books_json(&b, "summary.json");
+    assert_true(accounts_has(&b, "model.safetensors"));
+    json_t *s = accounts_json(&b, "summary.json");
     check_number(json_object_get(s, "validation"), "loss", 0.75);
     json_decref(s);
     assert_true(number_in(&b, "metrics.json", "best_validation_loss") == 0.5);
@@ -382,33 +382,33 @@ static void the_last_evaluation_is_the_summarys(void **state)
     assert_true(number_in(&b, "metrics.json", "training_loss") == 0.75);
     assert_true(number_in(&b, "metrics.json", "training_duration_s") == 4);
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 /* What cannot be read is not the best that is kept, and nothing ends for it. */
 static void a_damaged_best_leaves_the_one_before(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"-loss", 0});
     for (int e = 0; e < 2; e++) {
         end_epoch(&b, r, e);
         evaluate(&b, e, e ? "0.25" : "0.5", "0");
         if (e)
-            books_write(&b, "checkpoints/step-000000004/manifest.json", "{");
+            accounts_write(&b, "checkpoints/step-000000004/manifest.json", "{");
         assert_false(poll_stops(r));
     }
     assert_int_equal(results_best_step(r), 2 * PER_EPOCH);
     assert_true(number_in(&b, "best/metrics.json", "validation_loss") == 0.5);
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 /* What is computed again is evaluated again. */
 static void going_back_forgets_evaluations(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     error err = ERROR_INIT;
     results *r = results_at(&b, 0, (judging){"-loss", 0});
     for (int e = 0; e < 3; e++) {
@@ -426,22 +426,22 @@ static void going_back_forgets_evaluations(void **state)
     end_epoch(&b, r, 2);
     assert_true(results_waiting(r));
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 static void without_the_last_checkpoint_nothing_is_claimed(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     results *r = results_at(&b, 0, (judging){"-loss", 0});
     error err = ERROR_INIT;
-    ledger_totals totals = {.step = 5};
+    accounting_totals totals = {.step = 5};
     assert_int_not_equal(
         results_finish(r, &(results_end){.totals = &totals, .steps_done = 5}, &err), OK);
     assert_non_null(strstr(err.text, "step-000000005"));
-    assert_false(books_has(&b, "summary.json"));
+    assert_false(accounts_has(&b, "summary.json"));
     results_close(&r);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 int main(void)

@@ -15,7 +15,7 @@
 
 /* A cut every four steps, of which the first is open. */
 typedef struct chair {
-    books books;
+    accounts accounts;
     config *config;
     master_options options;
     master master;
@@ -24,20 +24,20 @@ typedef struct chair {
 
 static void chair_take(chair *c)
 {
-    *c = (chair){.books = books_make()};
+    *c = (chair){.accounts = accounts_make()};
     plan p = {.total = 16, .every_steps = 4, .per_epoch = 100};
     error err = ERROR_INIT;
-    ledger_options of = {.dir = c->books.dir,
+    accounting_options of = {.dir = c->accounts.dir,
                          .steps = {.examples = 200, .batch_size = 1, .per_step = 2},
                          .summary_steps = 1};
     config_source text = {.text = "{train_data_path: 'x', model: {type: 'mlp'}, "
                                   "data_loader: {batch_size: 1}, trainer: {num_epochs: 1}}"};
     must(config_load(&text, &c->config, &err), &err);
-    c->options = (master_options){.n_servers = SERVERS, .dir = c->books.dir, .config = c->config};
+    c->options = (master_options){.n_servers = SERVERS, .dir = c->accounts.dir, .config = c->config};
     c->master = (master){.o = &c->options, .phase = RUN, .steps = of.steps, .total = p.total};
-    must(ledger_open(&of, 0, 0, &c->master.ledger, &err), &err);
-    c->master.saver = saver_of(&c->books, &p);
-    c->master.fetches = fetches_create(c->books.dir);
+    must(accounting_open(&of, 0, 0, &c->master.accounting, &err), &err);
+    c->master.saver = saver_of(&c->accounts, &p);
+    c->master.fetches = fetches_create(c->accounts.dir);
     assert_true(saver_next_order(c->master.saver, clock_us(), 0, &c->first));
 }
 
@@ -45,12 +45,12 @@ static void chair_leave(chair *c)
 {
     fetches_destroy(&c->master.fetches);
     saver_destroy(&c->master.saver);
-    ledger_close(&c->master.ledger);
+    accounting_close(&c->master.accounting);
     config_destroy(&c->config);
-    books_fini(&c->books);
+    accounts_fini(&c->accounts);
 }
 
-static size_t files_in(const books *b, const char *folder)
+static size_t files_in(const accounts *b, const char *folder)
 {
     char **names = NULL, *path = jobdir_file(b->dir, "%s", folder);
     size_t n = 0;
@@ -68,7 +68,7 @@ static void a_shard_that_is_here_is_not_fetched_again(void **state)
     chair c;
     chair_take(&c);
     error err = ERROR_INIT;
-    shard_report r = books_shard(&c.books, &c.first, 1, SERVERS, 1);
+    shard_report r = accounts_shard(&c.accounts, &c.first, 1, SERVERS, 1);
     must(saver_shard(c.master.saver, &r, &err), &err);
     assert_true(saver_has_shard(c.master.saver, c.first.id, 1));
     assert_false(saver_has_shard(c.master.saver, c.first.id, 0));
@@ -82,7 +82,7 @@ static void a_shard_that_is_here_is_not_fetched_again(void **state)
     again.spooled = true;
     wire_head h = {.type = WIRE_CUT_DONE, .step = c.first.version};
     must(master_take_cut_done(&c.master, 1, &h, &again, &err), &err);
-    assert_int_equal(files_in(&c.books, c.first.dir), 1);
+    assert_int_equal(files_in(&c.accounts, c.first.dir), 1);
     chair_leave(&c);
 }
 

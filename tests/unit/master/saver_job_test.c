@@ -32,7 +32,7 @@ typedef struct told {
 } told;
 
 typedef struct job {
-    const books *books;
+    const accounts *accounts;
     plan plan;
     saver *saver;
     rng rng;
@@ -118,7 +118,7 @@ static void freeze_and_write(job *j)
             if (!t->frozen[s] || t->sent[s] || writes_before(j, s, t->order.version) || draw(j, 3))
                 continue;
             t->sent[s] = true;
-            shard_report r = books_shard(j->books, &t->order, s, SERVERS, 1);
+            shard_report r = accounts_shard(j->accounts, &t->order, s, SERVERS, 1);
             r.batches = 2 * t->order.version;
             int64_t step = -1;
             must(saver_take(j->saver, &r, &step, &err), &err);
@@ -168,9 +168,9 @@ static void planned_cuts_are_in_time_and_once(void **state)
 {
     (void)state;
     for (uint64_t c = 0; c < 16; c++) {
-        books b = books_make();
+        accounts b = accounts_make();
         job *j = xcalloc(1, sizeof *j);
-        j->books = &b;
+        j->accounts = &b;
         j->rng = rng_make(17, RNG_TEST, c);
         j->plan = random_plan(&j->rng);
         j->draws = 100;
@@ -189,7 +189,7 @@ static void planned_cuts_are_in_time_and_once(void **state)
         assert_int_equal(saver_batches(j->saver), 2 * end);
         saver_destroy(&j->saver);
         free(j);
-        books_fini(&b);
+        accounts_fini(&b);
     }
 }
 

@@ -12,13 +12,13 @@
 
 #include "common/base/fs.h"
 #include "master/cuts/scrubber.h"
-#include "unit/master/support_books.h"
+#include "unit/master/support_accounts.h"
 
 #include <sched.h>
 #include <string.h>
 
 /* What it says of the step's checkpoint. */
-static status found(scrubber *s, const books *b, int64_t step, error *why)
+static status found(scrubber *s, const accounts *b, int64_t step, error *why)
 {
     int64_t said = -1;
     status st = OK;
@@ -34,27 +34,27 @@ static status found(scrubber *s, const books *b, int64_t step, error *why)
 static void damage_is_found(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     error why = ERROR_INIT;
     scrubber *s = scrubber_create();
-    books_commit(&b, 3, 1.0f);
-    books_commit(&b, 4, 2.0f);
+    accounts_commit(&b, 3, 1.0f);
+    accounts_commit(&b, 4, 2.0f);
     assert_int_equal(found(s, &b, 3, &why), OK);
-    books_write(&b, "checkpoints/step-000000003/manifest.json", "{");
+    accounts_write(&b, "checkpoints/step-000000003/manifest.json", "{");
     assert_int_equal(found(s, &b, 3, &why), E_DATA);
     assert_non_null(strstr(why.text, "step-000000003/manifest.json"));
     error_clear(&why);
     assert_int_equal(found(s, &b, 4, &why), OK);
     assert_int_equal(found(s, &b, 5, &why), E_DATA); /* not there */
     scrubber_destroy(&s);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 static void it_is_left_at_any_moment(void **state)
 {
     (void)state;
-    books b = books_make();
-    books_commit(&b, 3, 1.0f);
+    accounts b = accounts_make();
+    accounts_commit(&b, 3, 1.0f);
     for (int i = 0; i < 50; i++) {
         scrubber *s = scrubber_create();
         scrubber_begin(s, b.dir, 3);
@@ -63,7 +63,7 @@ static void it_is_left_at_any_moment(void **state)
         scrubber_destroy(&s);
         assert_null(s);
     }
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 int main(void)

@@ -8,12 +8,12 @@
 
 #include <cmocka.h>
 
-#include "unit/master/support_books.h"
+#include "unit/master/support_accounts.h"
 
 static void test_orders(void **state)
 {
     (void)state;
-    books b = books_make();
+    accounts b = accounts_make();
     assign a;
     assign_init(&a, 2, false);
     summaries *s = summaries_create(b.flat, &a, 3);
@@ -31,7 +31,7 @@ static void test_orders(void **state)
     assert_int_equal(summaries_take(s, NULL, 6, &empty, NULL), OK); /* nobody waits for it */
     summaries_destroy(&s);
     assign_fini(&a);
-    books_fini(&b);
+    accounts_fini(&b);
 }
 
 int main(void)

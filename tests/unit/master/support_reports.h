@@ -1,11 +1,11 @@
 /*
- * The reports of a small job, for tests of the books: what each slot has to say, and comparisons to
+ * The reports of a small job, for tests of the accounts: what each slot has to say, and comparisons to
  * the last bit.
  */
 #ifndef TEQUIO_TESTS_UNIT_MASTER_SUPPORT_REPORTS_H
 #define TEQUIO_TESTS_UNIT_MASTER_SUPPORT_REPORTS_H
 
-#include "master/books/tally.h"
+#include "master/accounting/metric_sums.h"
 
 /* 37 examples in batches of 4, up to 4 a step: steps of 4, 4 and 2 slots, the last batch of 1 */
 extern const steps job;

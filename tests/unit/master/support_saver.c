@@ -1,6 +1,6 @@
 #include "unit/master/support_saver.h"
 
-saver *saver_of(const books *b, const plan *p)
+saver *saver_of(const accounts *b, const plan *p)
 {
     return saver_create(&(saver_options){
         .dir = b->dir,

@@ -2,7 +2,7 @@
 #ifndef TEQUIO_TESTS_UNIT_MASTER_SUPPORT_SAVER_H
 #define TEQUIO_TESTS_UNIT_MASTER_SUPPORT_SAVER_H
 
-#include "unit/master/support_books.h"
+#include "unit/master/support_accounts.h"
 
 enum { SERVERS = 2 };
 
@@ -12,7 +12,7 @@ typedef struct plan {
     double every_s;
 } plan;
 
-saver *saver_of(const books *b, const plan *p);
+saver *saver_of(const accounts *b, const plan *p);
 
 /* A shard comes in; the cut it completes is committed, and *ret_step is its version, else -1. */
 MUST_USE status saver_take(saver *s, const shard_report *r, int64_t *ret_step, error *err);

@@ -1,4 +1,4 @@
-/* Reports: said until they are booked, however the connections and eras come and go. */
+/* Reports: said until they are recorded, however the connections and eras come and go. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ static void check(const said *s, const int64_t *steps, size_t n)
         assert_int_equal(s->steps[i], steps[i]);
 }
 
-static void what_is_not_booked_is_said_again(void **state)
+static void what_is_not_recorded_is_said_again(void **state)
 {
     (void)state;
     reports *r = reports_create();
@@ -83,12 +83,12 @@ static void what_is_not_booked_is_said_again(void **state)
     assert_int_equal(s->slots[1], 1);
 
     s->n = 0;
-    assert_int_equal(reports_booked(r, 1, 1, hear, s, NULL), OK);
+    assert_int_equal(reports_recorded(r, 1, 1, hear, s, NULL), OK);
     assert_int_equal(count(r), 1);
     check(s, NULL, 0);
     assert_int_equal(reports_say_all(r, hear, s, NULL), OK);
     check(s, (int64_t[]){1}, 1);
-    assert_int_equal(reports_booked(r, 2, 2, hear, s, NULL), OK);
+    assert_int_equal(reports_recorded(r, 2, 2, hear, s, NULL), OK);
     assert_int_equal(count(r), 0);
     reports_destroy(&r);
     reports_destroy(&r);
@@ -105,7 +105,7 @@ static void what_got_lost_is_said_again(void **state)
     s->n = 0;
     const size_t expected[] = {0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5};
     for (size_t i = 0; i < COUNT_OF(expected); i++) {
-        assert_int_equal(reports_booked(r, 5, 5, hear, s, NULL), OK);
+        assert_int_equal(reports_recorded(r, 5, 5, hear, s, NULL), OK);
         assert_int_equal(s->n, expected[i]);
     }
     reports_destroy(&r);
@@ -142,8 +142,8 @@ static void all_are_kept(void **state)
     free(s);
 }
 
-/* What a push may still go out with is kept though it is booked, and not said again. */
-static void what_is_booked_may_be_kept(void **state)
+/* What a push may still go out with is kept though it is recorded, and not said again. */
+static void what_is_recorded_may_be_kept(void **state)
 {
     (void)state;
     reports *r = reports_create();
@@ -151,7 +151,7 @@ static void what_is_booked_may_be_kept(void **state)
     for (int64_t t = 0; t < 4; t++)
         add(r, t, 0, NULL);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(reports_booked(r, 3, 1, hear, s, NULL), OK);
+        assert_int_equal(reports_recorded(r, 3, 1, hear, s, NULL), OK);
     assert_int_equal(count(r), 3);
     check(s, (int64_t[]){3}, 1);
     reports_destroy(&r);
@@ -212,7 +212,7 @@ static void all_is_said_to_the_next_master(void **state)
     add(r, 0, 0, NULL);
     add(r, 1, 0, NULL);
     reports_renew(r);
-    assert_int_equal(reports_booked(r, 1, 1, hear, s, NULL), OK);
+    assert_int_equal(reports_recorded(r, 1, 1, hear, s, NULL), OK);
     check(s, (int64_t[]){1}, 1);
     reports_clear(r);
     assert_int_equal(count(r), 0);
@@ -223,11 +223,11 @@ static void all_is_said_to_the_next_master(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_booked_is_said_again),
+        cmocka_unit_test(what_is_not_recorded_is_said_again),
         cmocka_unit_test(what_got_lost_is_said_again),
         cmocka_unit_test(an_era_takes_back_what_is_computed_again),
         cmocka_unit_test(all_are_kept),
-        cmocka_unit_test(what_is_booked_may_be_kept),
+        cmocka_unit_test(what_is_recorded_may_be_kept),
         cmocka_unit_test(slots_of_a_node_are_found),
         cmocka_unit_test(a_step_goes_to_another_list),
         cmocka_unit_test(all_is_said_to_the_next_master),

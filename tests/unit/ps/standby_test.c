@@ -163,7 +163,7 @@ static void test_a_copy_is_sent(void **state)
     wire_head sum = f.head;
     f.head = last;
     fake_acknowledge(&f);
-    hear_nothing(&master); /* what the copied version was made of is not in the books */
+    hear_nothing(&master); /* what the copied version was made of is not in the accounts */
     say(&master, head_of(WIRE_REPORTED, 0, 1), NULL, 0);
     hear(&master, WIRE_BACKED);
     assert_int_equal(master.head.tag, 0);

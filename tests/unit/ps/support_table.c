@@ -268,7 +268,7 @@ servers servers_make_scaled(const shape *s, int32_t n, const table_hooks *hooks,
             .step = step,
             .seed = SEED,
             .restore = restore,
-            .helpers = s->helpers,
+            .thread_pool = s->thread_pool,
             .engine = s->engine,
         };
         error err = ERROR_INIT;

@@ -18,7 +18,7 @@ typedef struct shape {
     float factor; /* what is handed to tables is multiplied by it; 0: by 1 */
     bool unordered;
     int64_t total;    /* unordered: batches */
-    helpers *helpers; /* of the tables */
+    thread_pool *thread_pool; /* of the tables */
     part_engine *engine; /* likewise, and of what they are handed */
 } shape;
 

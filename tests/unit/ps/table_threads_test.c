@@ -29,7 +29,7 @@ static void play(int threads, optim_kind kind)
     shape s = shape_wide(2);
     s.votes = true;
     s.optim = (optim){.kind = kind, .momentum = 0.9, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
-    assert_int_equal(helpers_create(threads, "ps.0", &s.helpers, NULL), OK);
+    assert_int_equal(thread_pool_create(threads, "ps.0", &s.thread_pool, NULL), OK);
     table_hooks hooks = quiet_hooks;
     hooks.voted = note_norm;
     servers v = servers_make(&s, 1, &hooks, 0, NULL);
@@ -42,7 +42,7 @@ static void play(int threads, optim_kind kind)
     }
     whole_fini(&w);
     servers_fini(&v);
-    helpers_destroy(&s.helpers);
+    thread_pool_destroy(&s.thread_pool);
     shape_fini(&s);
     assert_int_equal(hands_out(), 0);
 }

@@ -1,0 +1,59 @@
+/*
+ * Results: what evaluations say, the best checkpoint, early stopping, and the files of the end.
+ *
+ * An evaluator (in another process or a thread beside the master) writes eval/step-N.json; the
+ * master only reads them. Best and early stopping are decided at epoch ends, in their order.
+ *
+ * Threads: belongs to the master's thread.
+ */
+#ifndef TEQUIO_MASTER_ACCOUNTING_RESULTS_H
+#define TEQUIO_MASTER_ACCOUNTING_RESULTS_H
+
+#include "common/base/json.h"
+#include "common/store/checkpoint.h"
+#include "master/accounting/accounting.h"
+
+typedef struct results results;
+
+typedef struct results_options {
+    const jobdir *dir;
+    const flat *flat;
+    steps steps;
+    const char *validation_metric;      /* "+accuracy", "-loss" */
+    int64_t patience;                   /* epochs without improvement; 0: never stop early */
+    bool evaluates;                     /* somebody will evaluate */
+    bool unordered;                     /* modes ssp and async: the bits are no function of the job */
+    bool taken_back;                    /* the job goes back to `step`: later evaluations count no more */
+} results_options;
+
+/* Reads back what epochs before `step` left (metrics_epoch_<n>.json). */
+MUST_USE status results_open(const results_options *options, int64_t step, results **ret, error *err);
+void results_close(results **r);
+
+/* The epoch that ends at `step` is trained, and its checkpoint is committed. */
+MUST_USE status results_epoch(results *r, int64_t step, const metric_set *training, double wall_s, error *err);
+
+/* Looks for evaluations; *ret_stop: patience is over. */
+MUST_USE status results_poll(results *r, bool *ret_stop, error *err);
+
+bool results_waiting(const results *r);             /* an epoch's evaluation is not here yet */
+int64_t results_next_judged(const results *r); /* the end of the next epoch to be judged; -1: none is */
+bool results_has(const results *r, int64_t step);   /* that step was evaluated */
+int64_t results_best_step(const results *r);        /* -1: none yet */
+
+typedef struct results_end {
+    const accounting_totals *totals;
+    int64_t steps_done, batches_applied;
+    int64_t lanes, workers, ps, restarts;
+} results_end;
+
+/* The mean loss of the last epoch, as far as it went. NaN: nothing was reported. */
+double results_training_loss(const accounting_totals *t);
+/* Is that of weights worse than untrained ones: both of the last epoch and of the last step at least
+ * twice the first step's? More than that where the first step had few examples to tell of. */
+bool results_diverged(const accounting_totals *t);
+
+/* model.safetensors from the last checkpoint, metrics.json, summary.json (last). */
+MUST_USE status results_finish(results *r, const results_end *end, error *err);
+
+#endif

@@ -1,0 +1,152 @@
+/*
+ * Workers that come: who fits the job is welcomed and declares what it trains, who does not is refused by
+ * name, and the job goes on with the others.
+ */
+#include "master/state.h"
+
+#include "common/base/clock.h"
+#include "common/wire/hello.h"
+
+#include <string.h>
+
+static void refuse(master *m, const net_peer *to, status st, const error *why)
+{
+    Wire__Refused r = WIRE__REFUSED__INIT;
+    r.status = st;
+    r.text = (char *)(uintptr_t)why->text;
+    unsigned others = 0;
+    bool speaks = log_pace_allows(&m->refused_pace, clock_us(), &others);
+    if (others)
+        LOG_W("REFUSED", "%u others since", others);
+    if (speaks)
+        LOG_W("REFUSED", "%s", why->text);
+    master_send(m->listener, to, master_head(m, WIRE_REFUSED, 0), &r.base);
+}
+
+void master_refuse_member(master *m, member *one, const error *why)
+{
+    refuse(m, &one->peer, why->code, why);
+    one->refused = true;
+    one->alive = one->whole = false;
+    m->view_due |= m->phase >= RUN;
+}
+
+/* --- hello --- */
+
+static status check_newcomer(const master *m, task who, const Wire__Hello *hello, error *err)
+{
+    if (who.role != ROLE_WORKER)
+        return FAIL(err, E_PROTOCOL, "%s says hello to a master", hello->role);
+    if (!hello->servers || hello->servers == (uint32_t)m->o->n_servers)
+        return OK;
+    return FAIL(err, E_CONFIG,
+                "worker.%u on host %s knows of %u parameter servers, the master of %d: name the same "
+                "cluster to every task",
+                hello->index, hello->host, hello->servers, (int)m->o->n_servers);
+}
+
+/* What it declares is heard once it is known whose files are the job's. */
+void master_welcome(master *m, const member *one)
+{
+    Wire__Welcome w = WIRE__WELCOME__INIT;
+    w.incarnation = one->incarnation;
+    w.declare = !one->declared && (m->files_settled || !one->files);
+    w.dir_token = (char *)(uintptr_t)jobdir_token(m->o->dir);
+    master_send(m->listener, &one->peer, master_head(m, WIRE_WELCOME, 0), &w.base);
+}
+
+/* Says whether it has become a member, or was one; *ret_waits: it has to ask again. */
+static status let_in(master *m, const net_message *message, const Wire__Hello *hello, member **ret,
+                     bool *ret_changed, bool *ret_waits, error *err)
+{
+    task who;
+    int64_t patience_us = (int64_t)(master_option(m, "distributed.heartbeat_timeout") * SECOND_US);
+    TRY(hello_check(hello, m->o->config, (task){.role = ROLE_MASTER}, &who, err));
+    TRY(check_newcomer(m, who, hello, err));
+    net_admit(m->listener, message->connection);
+    TRY(members_check_rival(&m->members, hello, message, clock_us(), patience_us, ret_waits, err));
+    if (*ret_waits)
+        return OK;
+    TRY(master_check_files(m, hello, err));
+    return members_hello(&m->members, hello, message, clock_us(), ret, ret_changed, err);
+}
+
+status master_take_hello(master *m, const net_message *message, const Wire__Hello *hello, error *err)
+{
+    error why = ERROR_INIT;
+    member *one = NULL;
+    bool changed = false, waits = false, was_settled = m->files_settled;
+    status st = let_in(m, message, hello, &one, &changed, &waits, &why);
+    if (st != OK)
+        refuse(m, &message->from, st, &why);
+    if (st != OK || waits)
+        return OK;
+    char name[TASK_NAME];
+    if (changed)
+        LOG_I("HELLO", "task=%s host=%s lanes=%u incarnation=%u", member_name(one, name), one->host,
+              one->lanes, one->incarnation);
+    TRY(master_settle_files(m, err));
+    if (one->refused)
+        return OK;
+    if (m->files_settled == was_settled) /* else all were welcomed */
+        master_welcome(m, one);
+    if (changed && m->deal)
+        deal_forget_worker(m->deal, &(view_lane){one->trainer, one->index, 0});
+    m->view_due |= changed && m->phase >= RUN;
+    master_lease_hello(m, one, changed);
+    if (!changed && m->phase >= RUN)
+        master_send_view(m, &message->from);
+    return master_try_setup(m, err);
+}
+
+/* --- declarations --- */
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static status check_declared(const master *m, const wire_declaration *d, error *err)
+{
+    if (!same_text(m->declaration.vocabulary, d->vocabulary))
+        return FAIL(err, E_DATA,
+                    "the training data have another vocabulary than on the first worker: every "
+                    "worker must see the same files");
+    char ours[65], theirs[65];
+    flat_digest(m->declaration.flat, ours);
+    flat_digest(d->flat, theirs);
+    if (strcmp(ours, theirs) == 0 && d->examples_per_epoch == m->declaration.examples_per_epoch)
+        return OK;
+    return FAIL(err, E_DATA,
+                "another model or other data is declared (%lld examples, %lld on the first worker): "
+                "every worker must see the same files",
+                (long long)d->examples_per_epoch, (long long)m->declaration.examples_per_epoch);
+}
+
+/* The first one is the job's. */
+status master_take_declare(master *m, member *from, const Wire__Declaration *d, error *err)
+{
+    char name[TASK_NAME];
+    wire_declaration declared;
+    error why = ERROR_INIT;
+    status st = wire_declaration_read(d, &declared, &why);
+    if (st == OK && !m->declaration.flat) {
+        m->declaration = declared;
+        from->declared = true;
+        from->sees_dir = d->sees_job_dir;
+        if (declared.vocabulary)
+            TRY(jobdir_keep_vocabulary(m->o->dir, declared.vocabulary, err));
+        return master_try_setup(m, err);
+    }
+    if (st == OK) {
+        st = check_declared(m, &declared, &why);
+        wire_declaration_fini(&declared);
+    }
+    from->declared = st == OK;
+    from->sees_dir = d->sees_job_dir;
+    if (st == OK)
+        return master_try_setup(m, err);
+    error_prepend(&why, "%s", member_name(from, name));
+    master_refuse_member(m, from, &why);
+    return OK;
+}

@@ -1,0 +1,352 @@
+/*
+ * What arrives: every message is decoded, checked against the grammar, the phase and the era, and
+ * handed to the file that knows what it means.
+ */
+#include "master/state.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- failures --- */
+
+static void fail_from(master *m, status st, const char *who, const char *text)
+{
+    if (m->failed != OK)
+        return;
+    m->failed = st;
+    error_clear(&m->failure);
+    error_set(&m->failure, st, "%s: %s", who, text);
+}
+
+/* Codes from 128 on say that the task may be started again: the job goes on without it till then. A
+ * member that does not fit the job, though it seemed to, is the end of that member. */
+static bool goes_on_without(const member *from, status st)
+{
+    bool may_come_back = st == E_LOST || st == E_DEVICE || st == E_PREEMPTED;
+    bool does_not_fit = st == E_CONFIG || st == E_PROTOCOL;
+    return may_come_back || (from && does_not_fit);
+}
+
+/* `from`: the worker that said it; NULL: a server, or nobody we know. */
+static void take_failed(master *m, member *from, const Wire__Stop *s)
+{
+    status st = s->status > OK && s->status < STATUS_COUNT ? (status)s->status : E_FAIL;
+    log_level level = m->o->n_endpoints == 1 ? LOG_DEBUG : LOG_ERROR; /* our own process says it */
+    log_line(level, "FAILED", "task=%s code=%d %s", s->task, status_exit_code(st), s->text);
+    if (from)
+        from->told = status_exit_code(st) < 128; /* who ends for good need not hear of ours */
+    if (!goes_on_without(from, st)) {
+        fail_from(m, st, s->task, s->text);
+    } else if (from) {
+        from->alive = from->whole = false;
+        m->view_due = m->phase >= RUN;
+    }
+}
+
+void master_preempt(master *m, const char *who)
+{
+    if (m->preempted)
+        return;
+    m->preempted = true;
+    m->preempt_us = clock_us();
+    LOG_W("PREEMPT", "%s is asked to leave: cutting a checkpoint, then the job stops (resumable)",
+          who);
+    if (m->saver)
+        saver_hurry(m->saver);
+}
+
+/* --- dispatch --- */
+
+/* Also the last words of a life that is over and has a successor: what it reports is in the
+ * weights. */
+static bool may_report(const master *m, const wire_head *h)
+{
+    bool is_known = h->incarnation > 0 && h->incarnation <= m->members.incarnations;
+    return h->type == WIRE_REPORT && is_known && (m->phase == RUN || m->phase == DRAIN) &&
+           h->job_id == m->identity.job_id && h->era == m->identity.era;
+}
+
+void master_note_failed(master *m, const Wire__Stop *s)
+{
+    unsigned index;
+    if (sscanf(s->task, "worker.%u", &index) == 1)
+        members_met(&m->members, false, index, -1);
+}
+
+static status take_worker_proto(master *m, const net_message *message, const wire_head *h,
+                                member *from, error *err)
+{
+    ProtobufCMessage *p = NULL;
+    if (wire_unpack(h->type, span_data(message->payload),
+                    span_bytes(message->payload), &p, NULL) != OK)
+        return OK;
+    status st = OK;
+    switch (h->type) {
+    case WIRE_HELLO:
+        st = master_take_hello(m, message, (const Wire__Hello *)p, err);
+        break;
+    case WIRE_DECLARE:
+        st = from ? master_take_declare(m, from, (const Wire__Declaration *)p, err) : OK;
+        break;
+    case WIRE_REPORT:
+        if (may_report(m, h))
+            st = master_take_report(m, from, h, (const Wire__Report *)p, err);
+        break;
+    case WIRE_DELIVERED:
+        if (from)
+            master_take_delivered(m, from, h, (const Wire__Delivered *)p);
+        break;
+    case WIRE_FAILED:
+        master_note_failed(m, (const Wire__Stop *)p);
+        take_failed(m, from, (const Wire__Stop *)p);
+        break;
+    default:
+        break;
+    }
+    wire_free(p);
+    return st;
+}
+
+/* A newer master leads the job: we leave, and nobody stops because of us. */
+static status check_term(master *m, const wire_head *h, error *err)
+{
+    if (h->job_id != m->identity.job_id || h->era <= m->identity.era)
+        return OK;
+    m->superseded = true;
+    return FAIL(err, E_LOST, "a newer master leads the job: its era is %u, ours was %u", h->era,
+                m->identity.era);
+}
+
+/* Who came in mid-run gets slots once it holds a version. */
+static void note_version(master *m, member *from, const wire_head *h)
+{
+    char name[TASK_NAME];
+    if (from->whole || m->phase != RUN || h->era != m->identity.era || !h->step)
+        return;
+    LOG_I("WHOLE", "task=%s holds version %lld: slots are dealt anew", member_name(from, name),
+          (long long)h->step - 1);
+    from->whole = true;
+    m->view_due = true;
+}
+
+/* A connection's number is used again: a loss may be told of the one that came after it. What a
+ * worker says on it a while later clears it of suspicion. */
+static void note_life(master *m, member *from, const wire_head *h)
+{
+    from->heard_us = clock_us();
+    from->hangs = false;
+    bool is_back = !from->alive || (from->suspect && from->heard_us - from->suspect_us > SECOND_US);
+    if (is_back) {
+        from->alive = true;
+        from->suspect = false;
+        m->view_due = m->phase >= RUN;
+    }
+    if (h->type != WIRE_HEARTBEAT)
+        return;
+    note_version(m, from, h);
+    from->computing = wire_heartbeat_computing(h);
+    from->computing_era = h->era;
+}
+
+static status take_worker(master *m, const net_message *message, error *err)
+{
+    wire_head h;
+    if (wire_head_decode(message->head, span_bytes(message->payload), &h, NULL) != OK ||
+        !wire_may_say(h.type, ROLE_WORKER, ROLE_MASTER))
+        return OK;
+    member *from = members_by_peer(&m->members, &message->from);
+    if (from && from->refused && h.type != WIRE_HELLO)
+        return OK;                  /* also that it failed: it was told to leave */
+    if (from) {
+        TRY(check_term(m, &h, err));
+        note_life(m, from, &h);
+    }
+    char name[TASK_NAME];
+    if (h.type == WIRE_HEARTBEAT) {
+        wire_head alive = master_head(m, WIRE_ALIVE, m->limit);
+        alive.tag = wire_alive_view_tag(!from ? WIRE_NO_VIEW : m->phase >= RUN ? m->view_id : 0);
+        master_send(m->listener, &message->from, alive, NULL);
+    }
+    if (h.type == WIRE_PREEMPT && from)
+        master_preempt(m, member_name(from, name));
+    if (h.type == WIRE_HEARTBEAT || h.type == WIRE_PREEMPT)
+        return OK;
+    /* nobody else's are worth unpacking; who fails before its hello is told of before the run */
+    bool may_fail = h.type == WIRE_FAILED && (m->phase < RUN || h.job_id == m->identity.job_id);
+    if (!from && h.type != WIRE_HELLO && !may_fail && !may_report(m, &h))
+        return OK;
+    return take_worker_proto(m, message, &h, from, err);
+}
+
+static status take_server_welcome(master *m, int32_t s, const wire_head *h, const Wire__Welcome *w,
+                                  error *err)
+{
+    server *one = &m->servers[s];
+    bool is_new = one->life && one->life != w->life;
+    bool is_back = m->assign.copies && !assign_needs(&m->assign, s);
+    one->life = w->life;
+    one->welcomed = true;
+    one->told = false;
+    one->refuses_us = 0;
+    one->lineage = h->job_id == m->identity.job_id ? w->lineage : 0;
+    master_note_shards(m, one, w);
+    if (!(is_new || is_back) || m->phase < SETUP || m->phase > RUN)
+        return master_try_setup(m, err);
+    return master_turn(m, s, is_back ? "is back" : "started anew without its parts", err);
+}
+
+/* One that does not fit the job is as good as none: it will leave, and another may come in its
+ * place. It may be us who are wrong, too (master_check_agreement). */
+static void take_server_refused(master *m, int32_t s, const Wire__Refused *r)
+{
+    char name[TASK_NAME];
+    bool does_not_fit = r->status == E_CONFIG || r->status == E_PROTOCOL;
+    unsigned others = 0;
+    if (r->status == OK)
+        return;
+    if (!m->servers[s].refuses_us)
+        m->servers[s].refuses_us = clock_us();
+    task_name((task){ROLE_PS, s}, name);
+    error_clear(&m->disagreement);
+    error_set(&m->disagreement, does_not_fit ? (status)r->status : E_CONFIG, "refused by %s: %s", name,
+              r->text);
+    if (!does_not_fit)
+        fail_from(m, r->status < STATUS_COUNT ? (status)r->status : E_FAIL, name, r->text);
+    else if (log_pace_allows(&m->refused_pace, clock_us(), &others))
+        LOG_W("REFUSED", "by %s: %s", name, r->text);
+}
+
+static status take_server_proto(master *m, int32_t s, const net_message *message,
+                                const wire_head *h, error *err)
+{
+    ProtobufCMessage *p = NULL;
+    if (wire_unpack(h->type, span_data(message->payload),
+                    span_bytes(message->payload), &p, NULL) != OK)
+        return OK;
+    bool current = h->era == m->identity.era && m->phase >= SETUP;
+    bool runs = current && m->phase >= RUN; /* before that there are no accounts; it is asked for again */
+    status st = OK;
+    if (h->type == WIRE_WELCOME) {
+        st = take_server_welcome(m, s, h, (const Wire__Welcome *)p, err);
+    } else if (h->type == WIRE_READY && current) {
+        st = master_take_ready(m, s, (const Wire__Ready *)p, err);
+    } else if (h->type == WIRE_REPORT && current && m->phase >= RUN) {
+        st = master_record(m, h, (const Wire__Report *)p, err);
+    } else if (h->type == WIRE_NORM && current) {
+        st = master_take_norm(m, s, h, (const Wire__Norm *)p, err);
+    } else if (h->type == WIRE_CUT_DONE && runs) {
+        st = master_take_cut_done(m, s, h, (const Wire__CutDone *)p, err);
+    } else if (h->type == WIRE_SHARD && runs) {
+        st = master_take_shard(m, s, (const Wire__Shard *)p, err);
+    } else if (h->type == WIRE_CUT_LATE && runs) {
+        st = master_take_cut_late(m, (const Wire__CutLate *)p, err);
+    } else if (h->type == WIRE_HISTOGRAM && runs) {
+        st = summaries_take(m->summaries, accounting_events(m->accounting), h->step,
+                            (const Wire__Histogram *)p, err);
+    } else if (h->type == WIRE_FAILED) {
+        m->servers[s].told = true;
+        take_failed(m, NULL, (const Wire__Stop *)p);
+    } else if (h->type == WIRE_REFUSED) {
+        take_server_refused(m, s, (const Wire__Refused *)p);
+    }
+    wire_free(p);
+    return st;
+}
+
+static status take_server(master *m, int32_t s, const net_message *message, error *err)
+{
+    wire_head h;
+    if (wire_head_decode(message->head, span_bytes(message->payload), &h, NULL) != OK ||
+        !wire_may_say(h.type, ROLE_PS, ROLE_MASTER))
+        return OK;
+    TRY(check_term(m, &h, err));
+    m->servers[s].heard_us = clock_us();
+    m->servers[s].unanswered = 0;
+    m->servers[s].hangs = false;
+    char name[TASK_NAME];
+    if (h.type == WIRE_PREEMPT)
+        master_preempt(m, task_name((task){ROLE_PS, s}, name));
+    if (h.type == WIRE_LOAD && h.era == m->identity.era)
+        return master_take_load(m, s, &h, err);
+    if (h.type == WIRE_BACKED && h.era == m->identity.era)
+        return master_take_backed(m, s, &h, err);
+    if (h.type == WIRE_ALIVE && wire_alive_view(&h) && m->servers[s].welcomed)
+        master_say_hello(m, &m->servers[s]);
+    if (h.type == WIRE_ALIVE || h.type == WIRE_PREEMPT || h.type == WIRE_LOAD || h.type == WIRE_BACKED)
+        return OK;
+    return take_server_proto(m, s, message, &h, err);
+}
+
+enum { TURN_US = 200 * 1000 };
+
+static status receive_server(master *m, int32_t i, int64_t until_us, error *err)
+{
+    net_message message;
+    while (clock_us() < until_us && net_receive(m->servers[i].socket, &message)) {
+        status st = take_server(m, i, &message, err);
+        span_drop(message.payload);
+        TRY(st);
+    }
+    return OK;
+}
+
+status master_redial(master *m, int32_t i, error *err)
+{
+    server *s = &m->servers[i];
+    net_close(&s->socket, 0);
+    s->left_us = s->welcomed ? clock_us() : s->left_us;
+    s->welcomed = false;
+    return net_dial(m->o->net, m->o->servers[i], &s->socket, err);
+}
+
+status master_serve_servers(master *m, error *err)
+{
+    for (int32_t i = 0; i < m->o->n_servers; i++) {
+        server *s = &m->servers[i];
+        net_event event;
+        while (net_next_event(s->socket, &event)) {
+            s->refused = event.why;
+            if (event.kind == NET_UP) {
+                master_say_hello(m, s);
+                continue;
+            }
+            /* what came before the loss counts: it may say why the server left */
+            TRY(receive_server(m, i, INT64_MAX, err));
+            TRY(master_redial(m, i, err));
+        }
+        /* servers that keep us busy, with cuts on a slow disk, do not keep us from all else */
+        TRY(receive_server(m, i, clock_us() + TURN_US, err));
+    }
+    return OK;
+}
+
+status master_serve_workers(master *m, error *err)
+{
+    net_event event;
+    while (net_next_event(m->listener, &event)) {
+        if (event.kind == NET_REFUSED) {
+            LOG_W("STRANGER", "not let in: %s; more like it are only counted", event.why);
+            continue;
+        }
+        member *lost = members_by_connection(&m->members, event.connection);
+        char name[TASK_NAME];
+        if (!lost)
+            continue;
+        lost->suspect = true;
+        lost->suspect_us = clock_us();
+        master_lease_suspect(m);
+        if (lost->alive && m->phase < OVER)
+            LOG_W("SUSPECT", "task=%s: its connection is gone", member_name(lost, name));
+    }
+    net_message message;
+    for (int i = 0; i < 256 && net_receive(m->listener, &message); i++) {
+        status st = take_worker(m, &message, err);
+        span_drop(message.payload);
+        TRY(st);
+    }
+    return OK;
+}

@@ -1,0 +1,131 @@
+/*
+ * The modes ssp and async: batches are leased to lanes. What is applied on every part, as the
+ * servers say when an era begins, is never leased again; a batch ends with its report.
+ */
+#include "master/state.h"
+
+#include "common/base/alloc.h"
+#include "common/base/clock.h"
+#include "common/base/log.h"
+
+#include <stdlib.h>
+
+void master_lease_gather(master *m)
+{
+    batch_set_fill(&m->applied, m->total);
+}
+
+status master_lease_ready(master *m, int32_t s, const Wire__Ready *r, error *err)
+{
+    batch_set its = BATCH_SET_INIT;
+    status st = batch_set_unpack(r->applied.data, r->applied.len, &its, err);
+    if (st == OK)
+        batch_set_intersect(&m->applied, &its);
+    else
+        error_prepend(err, "ps.%d", s);
+    batch_set_fini(&its);
+    return st;
+}
+
+/* Parts may have different batches, so that fewer than the checkpoint's version are on all of them. */
+int64_t master_lease_start(const master *m, int64_t saved)
+{
+    int64_t on_all = batch_set_count(&m->applied);
+    return on_all < saved ? saved : on_all;
+}
+
+void master_lease_report(master *m, int64_t batch)
+{
+    if (leases_report(m->leases, batch, clock_us()))
+        m->progress_us = clock_us();
+}
+
+void master_lease_begin(master *m)
+{
+    if (!m->leases)
+        m->leases = leases_create(
+            &(leases_options){.clock = m->clock, .staleness = m->mode.staleness});
+    leases_begin(m->leases, &m->applied);
+}
+
+void master_lease_lanes(master *m, const hedge_lane *lanes, size_t n)
+{
+    if (!m->leases)
+        return;
+    view_lane *names = xcalloc(n + 1, sizeof *names);
+    size_t n_sure = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!lanes[i].suspect)
+            names[n_sure++] = lanes[i].lane;
+    leases_lanes(m->leases, names, n_sure);
+    free(names);
+}
+
+void master_lease_suspect(master *m)
+{
+    m->view_due |= m->leases && m->phase >= RUN;
+}
+
+void master_lease_hello(master *m, member *one, bool is_new)
+{
+    if (!m->leases)
+        return;
+    one->whole = true;          /* it needs no version to begin with */
+    m->view_due |= m->phase >= RUN;
+    if (is_new)
+        leases_lost(m->leases, one->trainer, one->index);
+    else
+        leases_repeat(m->leases, one->trainer, one->index);
+}
+
+static const member *holder_of(const master *m, const lease *l)
+{
+    for (size_t i = 0; i < m->members.n; i++) {
+        const member *one = &m->members.at[i];
+        if (one->alive && one->trainer == l->lane.trainer && one->index == l->lane.worker)
+            return one;
+    }
+    return NULL;
+}
+
+/* The limit of all lanes, and the end of an epoch that is to be judged: its checkpoint holds all of
+ * it and nothing else. */
+static int64_t limit_of(const master *m)
+{
+    int64_t per_epoch = steps_per_epoch(&m->steps);
+    int64_t edge = (leases_floor(m->leases) / per_epoch + 1) * per_epoch;
+    return m->o->evaluates && edge < m->limit ? edge : m->limit;
+}
+
+void master_send_leases(master *m)
+{
+    lease l;
+    if (!m->leases || m->phase != RUN)
+        return;
+    int64_t patience_us = (int64_t)(master_option(m, "distributed.heartbeat_timeout") * SECOND_US);
+    leases_hedge(m->leases, clock_us(), patience_us);
+    while (leases_next(m->leases, limit_of(m), clock_us(), &l)) {
+        wire_head h = master_head(m, WIRE_LEASE, l.batch);
+        h.node.index = l.lane.lane;
+        h.tag = wire_lease_floor_tag(l.floor);
+        const member *to = holder_of(m, &l);
+        if (to)
+            master_send(m->listener, &to->peer, h, NULL);
+    }
+}
+
+void master_say_lease_wait(const master *m, double seconds)
+{
+    lease l;
+    if (!leases_lowest(m->leases, &l)) {
+        LOG_W("WAIT", "for=%s floor=%lld since=%.1fs",
+              members_alive(&m->members) ? "checkpoints" : "workers",
+              (long long)leases_floor(m->leases), seconds);
+        return;
+    }
+    const member *one = holder_of(m, &l);
+    char name[TASK_NAME];
+    LOG_W("WAIT", "for=reports batch=%lld task=%s lane=%u floor=%lld since=%.1fs",
+          (long long)l.batch, one ? member_name(one, name) : "?", l.lane.lane,
+          (long long)leases_floor(m->leases), seconds);
+}

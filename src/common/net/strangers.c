@@ -266,9 +266,12 @@ static void take_disconnected(strangers *s, int connection)
         drop(s, one);
 }
 
-static void take_events(strangers *s)
+/* false: nothing was told */
+static bool take_events(strangers *s)
 {
+    bool took_some = false;
     for (int event, value; monitor_read(s->monitor, &event, &value);) {
+        took_some = true;
         if (event != ZMQ_EVENT_DISCONNECTED)
             take_failed(s);
         if (event == ZMQ_EVENT_LISTENING) {
@@ -284,12 +287,23 @@ static void take_events(strangers *s)
             refuse(s, refusal_of(s->socket, event, value));
         }
     }
+    return took_some;
+}
+
+/* The thread of its own counts its time anew. */
+static void wake(strangers *s)
+{
+    uint64_t one = 1;
+    ssize_t n = write(s->wake, &one, sizeof one);
+    (void)n; /* full means it is awake already */
 }
 
 void strangers_admit(strangers *s, int connection)
 {
     pthread_mutex_lock(&s->lock);
-    take_events(s); /* that it was accepted may not have been read */
+    /* What is read here, newcomers too, the thread does not see; it may wait without a limit. */
+    if (take_events(s))
+        wake(s);
     stranger *one = find(s, connection);
     if (one && one->held >= 0) {
         byte_limit_lift(one->held);
@@ -307,13 +321,16 @@ static void *keep_watch(void *arg)
                            {.fd = s->wake, .events = POLLIN}};
     while (!atomic_load(&s->ends)) {
         pthread_mutex_lock(&s->lock);
-        take_events(s);
+        (void)take_events(s);
         int wait_ms = send_late_ones_away(s, clock_us());
         open_or_close(s);
         if (s->is_closed)
             wait_ms = TICK_MS;
         pthread_mutex_unlock(&s->lock);
         poll(fds, COUNT_OF(fds), wait_ms);
+        uint64_t count;
+        ssize_t n = read(s->wake, &count, sizeof count);
+        (void)n;
     }
     return NULL;
 }
@@ -354,7 +371,7 @@ status strangers_watch(net *n, net_socket *socket, strangers **ret, error *err)
     pthread_mutex_init(&s->lock, NULL);
     status st = take_monitor(n, s, err);
     if (st == OK) {
-        take_events(s); /* where it listens */
+        (void)take_events(s); /* where it listens */
         st = thread_start(&s->thread, "strangers", keep_watch, s, err);
     }
     s->has_thread = st == OK;
@@ -383,9 +400,7 @@ void strangers_end(strangers **of)
         return;
     atomic_store(&s->ends, true);
     if (s->has_thread) {
-        uint64_t one = 1;
-        ssize_t n = write(s->wake, &one, sizeof one);
-        (void)n;
+        wake(s);
         pthread_join(s->thread, NULL);
     }
     for (size_t i = 0; i < s->n; i++)

@@ -81,22 +81,9 @@ static void strangers_fini(strangers *s)
     net_destroy(&s->there);
 }
 
-static net_event next_event(net_socket *s)
-{
-    net_event event;
-    int64_t until = clock_us() + LIMIT_MS * 1000;
-    while (!net_next_event(s, &event)) {
-        assert_true(clock_us() < until);
-        assert_int_equal(net_poll(&s, 1, NULL, 1000, NULL), OK);
-    }
-    return event;
-}
-
 static void check_refused(net_socket *listener, const char *why)
 {
-    net_event event = next_event(listener);
-    assert_int_equal(event.kind, NET_REFUSED);
-    assert_string_equal(event.why, why);
+    assert_string_equal(wait_event(listener, NET_REFUSED).why, why);
 }
 
 static const char *never_up(net_socket *dial)

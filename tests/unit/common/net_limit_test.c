@@ -134,11 +134,8 @@ static void test_a_crowd_keeps_nobody_out(void **state)
         zmtp_greet(fds[i], NULL);
     }
     raw_wait_closed(fds[0]); /* and closes it */
-    net_event event;
-    while (!net_next_event(p.listener, &event))
-        assert_int_equal(net_poll(&p.listener, 1, NULL, LIMIT_MS, NULL), OK);
-    assert_int_equal(event.kind, NET_REFUSED);
-    assert_string_equal(event.why, "too many at once that have not said which task they are");
+    assert_string_equal(wait_event(p.listener, NET_REFUSED).why,
+                        "too many at once that have not said which task they are");
     net_socket *late = dial_to(p.net, net_endpoint(p.listener));
     net_message m;
     assert_int_equal(net_send(late, NULL, head_of('x'), NULL, NULL), OK);
@@ -156,6 +153,8 @@ static void test_a_crowd_keeps_nobody_out(void **state)
     pair_fini(&p);
 }
 
+static const char silent[] = "it did not say in ten seconds which task it is";
+
 static void test_who_says_nothing_has_its_time(void **state)
 {
     (void)state;
@@ -164,14 +163,35 @@ static void test_who_says_nothing_has_its_time(void **state)
     net_admit(p.listener, connection);
     zmtp_greet(fd, NULL);
     raw_wait_closed(fd);
-    net_event event;
-    while (!net_next_event(p.listener, &event))
-        assert_int_equal(net_poll(&p.listener, 1, NULL, LIMIT_MS, NULL), OK);
-    assert_int_equal(event.kind, NET_REFUSED);
-    assert_string_equal(event.why, "it did not say in ten seconds which task it is");
+    assert_string_equal(wait_event(p.listener, NET_REFUSED).why, silent);
     assert_int_equal(net_refused(p.listener), 1);
     assert_int_equal(take_hello(&p), connection); /* who was admitted stays */
     pair_fini(&p);
+}
+
+/* The owner, which admits somebody all the while, reads before the strangers' own thread that one
+ * has come; nothing more happens at that listener, so nothing else wakes the thread. */
+static void test_who_comes_while_another_is_admitted_has_its_time(void **state)
+{
+    (void)state;
+    enum { LISTENERS = 8, ADMITTING_US = 20 * 1000 };
+    pair pairs[LISTENERS] = {{.net = NULL}};
+    int fds[LISTENERS];
+    for (int i = 0; i < LISTENERS; i++) {
+        pair *p = &pairs[i];
+        assert_int_equal(net_create(&p->net, NULL), OK);
+        net_limit_strangers(p->net, 0);
+        p->listener = listen_on(p->net, "tcp://127.0.0.1:0");
+        fds[i] = raw_connect(net_endpoint(p->listener));
+        for (int64_t until = clock_us() + ADMITTING_US; clock_us() < until;)
+            net_admit(p->listener, -1);
+        zmtp_greet(fds[i], NULL);
+    }
+    for (int i = 0; i < LISTENERS; i++) {
+        raw_wait_closed(fds[i]);
+        assert_string_equal(wait_event(pairs[i].listener, NET_REFUSED).why, silent);
+        pair_fini(&pairs[i]);
+    }
 }
 
 static void test_a_large_cluster_has_more_room(void **state)
@@ -189,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_who_came_before_the_listener_gets_in),
         cmocka_unit_test(test_a_crowd_keeps_nobody_out),
         cmocka_unit_test(test_who_says_nothing_has_its_time),
+        cmocka_unit_test(test_who_comes_while_another_is_admitted_has_its_time),
         cmocka_unit_test(test_a_large_cluster_has_more_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

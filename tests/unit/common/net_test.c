@@ -236,11 +236,7 @@ static void test_a_vanished_peer(void **state)
     wait_message(p.listener, &m);
     span_drop(m.payload);
     net_close(&p.dial, 0);
-    net_event event;
-    while (!net_next_event(p.listener, &event))
-        assert_int_equal(net_poll(&p.listener, 1, NULL, LIMIT_MS, NULL), OK);
-    assert_int_equal(event.kind, NET_DOWN);
-    assert_int_equal(event.connection, m.connection);
+    assert_int_equal(wait_event(p.listener, NET_DOWN).connection, m.connection);
 
     loan *l = loan_make();
     span *b = lend(l, 1000);

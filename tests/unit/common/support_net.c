@@ -46,12 +46,22 @@ void pair_fini(pair *p)
     assert_null(p->net);
 }
 
-void wait_event(net_socket *s, net_event_kind kind)
+net_event next_event(net_socket *s)
 {
+    int64_t until = clock_us() + LIMIT_MS * 1000;
     net_event event;
-    while (!net_next_event(s, &event))
-        assert_int_equal(net_poll(&s, 1, NULL, LIMIT_MS, NULL), OK);
+    while (!net_next_event(s, &event)) {
+        assert_int_equal(net_poll(&s, 1, NULL, 1000, NULL), OK);
+        assert_true(clock_us() < until);
+    }
+    return event;
+}
+
+net_event wait_event(net_socket *s, net_event_kind kind)
+{
+    net_event event = next_event(s);
     assert_int_equal(event.kind, kind);
+    return event;
 }
 
 void wait_message(net_socket *s, net_message *ret)

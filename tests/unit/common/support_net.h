@@ -17,8 +17,9 @@ net_socket *dial_to(net *n, const char *endpoint);
 pair pair_make(const char *endpoint);
 void pair_fini(pair *p);
 
-/* The next event must be of that kind. */
-void wait_event(net_socket *s, net_event_kind kind);
+/* These fail after LIMIT_MS. The next event; and one that must be of that kind. */
+net_event next_event(net_socket *s);
+net_event wait_event(net_socket *s, net_event_kind kind);
 void wait_message(net_socket *s, net_message *ret);
 
 /* A head of nothing but `fill`; overwritten by the next. */

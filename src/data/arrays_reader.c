@@ -53,12 +53,12 @@ static status read_example(const dataset *d, int64_t example, void *const *ret, 
     return OK;
 }
 
-static void contents(const dataset *d, content_list *ret)
+static void contents(const dataset *d, content_digest *ret)
 {
     const arrays_reader *r = (const arrays_reader *)d;
     for (size_t i = 0; i < d->n_fields; i++) {
         size_t bytes = data_field_bytes(&d->fields[i]);
-        content_list_add(ret, r->data[i] + (size_t)d->first * bytes, (size_t)d->examples * bytes);
+        content_digest_add(ret, r->data[i] + (size_t)d->first * bytes, (size_t)d->examples * bytes);
     }
 }
 

@@ -61,14 +61,14 @@ static status read_bytes(const dataset *d, int64_t example, void *const *ret, er
     return OK;
 }
 
-static void contents(const dataset *d, content_list *ret)
+static void contents(const dataset *d, content_digest *ret)
 {
     const cifar10_reader *r = (const cifar10_reader *)d;
     int64_t first = d->first, end = d->first + d->examples;
     for (size_t i = 0; i < r->n_files; i++) {
         int64_t n = r->records[i], from = first > 0 ? first : 0, to = end < n ? end : n;
         if (from < to)
-            content_list_add(ret, r->files[i].data + from * RECORD, (size_t)(to - from) * RECORD);
+            content_digest_add(ret, r->files[i].data + from * RECORD, (size_t)(to - from) * RECORD);
         first -= n;
         end -= n;
     }

@@ -74,16 +74,16 @@ static bool label_word(const dataset *d, int64_t label, buf *to)
 }
 
 /* The columns that are read, as the numbers that they have become. */
-static void contents(const dataset *d, content_list *ret)
+static void contents(const dataset *d, content_digest *ret)
 {
     const csv_reader *r = (const csv_reader *)d;
     size_t rows = (size_t)d->examples;
     for (size_t i = 0; i < r->n; i++) {
         const column *c = &r->columns[i];
         if (c->kind == COLUMN_NUMBER)
-            content_list_add(ret, c->numbers + d->first, rows * sizeof *c->numbers);
+            content_digest_add(ret, c->numbers + d->first, rows * sizeof *c->numbers);
         else
-            content_list_add(ret, c->ids + d->first, rows * sizeof *c->ids);
+            content_digest_add(ret, c->ids + d->first, rows * sizeof *c->ids);
     }
 }
 

@@ -25,7 +25,7 @@ void dataset_facts(const dataset *d, const char *file, facts_check how, buf *ret
         return;
     char text[SHA256_HEX];
     buf fields = BUF_INIT;
-    content_list all = {.at = NULL};
+    content_digest all = {.at = NULL};
     const char *vocabulary = dataset_vocabulary(d);
     snprintf(text, sizeof text, "%" PRId64, d->examples);
     facts_add(ret, file, "examples", text);
@@ -37,6 +37,6 @@ void dataset_facts(const dataset *d, const char *file, facts_check how, buf *ret
     }
     d->ops->contents(d, &all);
     facts_add_contents(ret, file, how, &all);
-    content_list_fini(&all);
+    content_digest_fini(&all);
     buf_fini(&fields);
 }

@@ -70,13 +70,13 @@ static status read_bytes(const dataset *d, int64_t example, void *const *ret, er
     return OK;
 }
 
-static void add_items(const dataset *d, const idx *f, content_list *ret)
+static void add_items(const dataset *d, const idx *f, content_digest *ret)
 {
     size_t item = f->values_per_item * idx_type_bytes(f->type);
-    content_list_add(ret, f->values + (size_t)d->first * item, (size_t)d->examples * item);
+    content_digest_add(ret, f->values + (size_t)d->first * item, (size_t)d->examples * item);
 }
 
-static void contents(const dataset *d, content_list *ret)
+static void contents(const dataset *d, content_digest *ret)
 {
     const idx_reader *r = (const idx_reader *)d;
     add_items(d, &r->images, ret);

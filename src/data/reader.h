@@ -6,7 +6,7 @@
 #ifndef TEQUIO_DATA_READER_H
 #define TEQUIO_DATA_READER_H
 
-#include "common/base/content_list.h"
+#include "common/base/content_digest.h"
 #include "data/column.h"
 #include "data/data.h"
 #include "data/tokenizer.h"
@@ -35,7 +35,7 @@ typedef struct reader_ops {
     bool (*label_word)(const dataset *d, int64_t label, buf *to); /* likewise */
     /* Adds the memory that the dataset's examples are made from, and no more: what a file holds beside
      * them, and how it is packed, makes no difference. */
-    void (*contents)(const dataset *d, content_list *ret);
+    void (*contents)(const dataset *d, content_digest *ret);
 } reader_ops;
 
 /* First member of every reader's own struct. */

@@ -58,11 +58,11 @@ static bool label_word(const dataset *d, int64_t label, buf *to)
 }
 
 /* The tokens that are read, which are numbered by the vocabulary. */
-static void contents(const dataset *d, content_list *ret)
+static void contents(const dataset *d, content_digest *ret)
 {
     const text_reader *r = (const text_reader *)d;
     size_t tokens = (size_t)((d->examples - 1) * r->stride + r->context + 1);
-    content_list_add(ret, r->from, tokens * sizeof *r->from);
+    content_digest_add(ret, r->from, tokens * sizeof *r->from);
 }
 
 static const reader_ops text_ops = {.read = read_example,

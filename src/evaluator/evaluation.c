@@ -22,7 +22,7 @@ struct evaluation {
     bool has_perplexity;
     bool counted_classes;    /* the data said how many there are, not the configuration */
     steps batches;           /* a "step" is one batch */
-    answer says;             /* of predictions */
+    prediction says;             /* of predictions */
     graph *graphs[VARIANTS]; /* the last batch may be smaller; NULL if it is not */
     flat *flat;
     float *params;
@@ -94,7 +94,7 @@ static status build_graphs(evaluation *e, const evaluation_options *o, error *er
     TRY(request_of(e, o, e->batches.batch_size, &request, err));
     TRY(model_build(&request, &e->graphs[FULL_BATCH], err));
     if (o->predict)
-        TRY(answer_of(&request, e->graphs[FULL_BATCH], &e->says, err));
+        TRY(prediction_of(&request, e->graphs[FULL_BATCH], &e->says, err));
     e->has_perplexity =
         model_gives(e->graphs[FULL_BATCH], request.fields, request.n_fields, "perplexity");
     request.batch_size = last;
@@ -256,7 +256,7 @@ static void score(evaluation *e, size_t variant, const data_batch *batch, metric
         metric_add(into, "perplexity", (double)*loss * n, n);
 }
 
-static void gather_inputs(const data_batch *batch, evaluation_answer *a)
+static void gather_inputs(const data_batch *batch, evaluation_predictions *a)
 {
     _Static_assert((int)EVALUATION_INPUTS == (int)DATA_FIELDS, "room for every field");
     for (a->n_inputs = 0; a->n_inputs < batch->n_fields; a->n_inputs++) {
@@ -269,7 +269,7 @@ static void gather_inputs(const data_batch *batch, evaluation_answer *a)
     }
 }
 
-static void gather_outputs(evaluation *e, size_t variant, evaluation_answer *a)
+static void gather_outputs(evaluation *e, size_t variant, evaluation_predictions *a)
 {
     const char *names[EVALUATION_OUTPUTS];
     a->n_outputs = model_outputs(e->graphs[variant], a->examples, names, EVALUATION_OUTPUTS);
@@ -335,13 +335,13 @@ static status give_answer(evaluation *e, size_t variant, const data_batch *batch
                           error *err)
 {
     answering *to = user;
-    evaluation_answer a = {.data = e->data, .says = e->says, .examples = batch->slot.n};
+    evaluation_predictions a = {.data = e->data, .says = e->says, .examples = batch->slot.n};
     gather_inputs(batch, &a);
     gather_outputs(e, variant, &a);
     return to->take(to->user, &a, &to->is_enough, err);
 }
 
-status evaluation_answers(evaluation *e, evaluation_taker *take, void *user, error *err)
+status evaluation_predict(evaluation *e, evaluation_taker *take, void *user, error *err)
 {
     answering to = {.take = take, .user = user};
     int64_t n = steps_batches_per_epoch(&e->batches);

@@ -17,7 +17,7 @@
 #include "data/data.h"
 #include "graph/graph.h"
 #include "metric/metric.h"
-#include "model/answer.h"
+#include "model/prediction.h"
 
 #include <stdatomic.h>
 
@@ -34,7 +34,7 @@ typedef struct evaluation_options {
     const char *vocabulary;     /* the job's, if its data have one; NULL: none */
     backend_choice device;
     const weights *predict;     /* the model of these weights, without labels: only for
-                                 * evaluation_answers; NULL: with labels and loss */
+                                 * evaluation_predict; NULL: with labels and loss */
     const atomic_bool *stop;    /* ends a run between two nodes; NULL: never. Kept */
     bool (*is_over)(void *user); /* true ends a run between two batches; NULL: never */
     void *user;
@@ -64,17 +64,17 @@ typedef struct evaluation_array {
 } evaluation_array;
 
 /* A batch, field by field, and what the model says to it: model_outputs. */
-typedef struct evaluation_answer {
+typedef struct evaluation_predictions {
     const dataset *data;        /* whose words classes have (dataset_label_word) */
-    answer says;                /* what the output of that name says */
+    prediction says;                /* what the output of that name says */
     int64_t examples;
     size_t n_inputs, n_outputs;
     evaluation_array inputs[EVALUATION_INPUTS], outputs[EVALUATION_OUTPUTS];
-} evaluation_answer;
+} evaluation_predictions;
 
 /* Gives every answer, in the order of the examples, to `take`. It ends with the first failure of
  * `take`, or after the batch in which *ret_enough became true. */
-typedef status evaluation_taker(void *user, const evaluation_answer *a, bool *ret_enough, error *err);
-MUST_USE status evaluation_answers(evaluation *e, evaluation_taker *take, void *user, error *err);
+typedef status evaluation_taker(void *user, const evaluation_predictions *a, bool *ret_enough, error *err);
+MUST_USE status evaluation_predict(evaluation *e, evaluation_taker *take, void *user, error *err);
 
 #endif

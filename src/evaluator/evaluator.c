@@ -16,13 +16,13 @@
 #include "common/base/fs.h"
 #include "common/base/hash.h"
 #include "common/base/log.h"
-#include "common/base/wait.h"
+#include "common/base/wait_warning.h"
 #include "common/store/manifest.h"
-#include "evaluator/alive.h"
 #include "evaluator/evaluation.h"
 #include "evaluator/files.h"
+#include "evaluator/heartbeat.h"
+#include "evaluator/liveness.h"
 #include "evaluator/report.h"
-#include "evaluator/signs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,13 +47,13 @@ typedef struct evaluator {
     int64_t tried_us;
     error damage;           /* what is wrong with it */
     int64_t whole;          /* the one that was read last; NONE */
-    signs signs;
+    liveness liveness;
     double lost_s, start_s, warn_s; /* start_s: until the first sign of life */
     double disk_s;          /* how long a disk that takes no report is waited for */
     int64_t evaluated_us;   /* when the last evaluation ended, or we began */
     int64_t looked_us;      /* when we last looked for the job's end while evaluating */
     int64_t differs_us;     /* since the job is seen to be of another configuration; 0: it is ours */
-    wait checkpoint, master; /* what we wait for */
+    wait_warning checkpoint, master; /* what we wait for */
 } evaluator;
 
 /* --- which checkpoint --- */
@@ -165,7 +165,7 @@ static bool has_failed(void *user)
     if (now - e->looked_us < LOOK_US)
         return false;
     e->looked_us = now;
-    return signs_check(&e->signs, NULL) != OK;
+    return liveness_check(&e->liveness, NULL) != OK;
 }
 
 static void rest(void)
@@ -179,7 +179,7 @@ typedef status writing(evaluator *e, void *what, error *err);
 static status outlast_disk(evaluator *e, writing *writes, void *what, error *err)
 {
     int64_t since = clock_us();
-    wait spoken = {0};
+    wait_warning spoken = {0};
     for (;;) {
         error why = ERROR_INIT;
         status st = writes(e, what, &why);
@@ -190,7 +190,7 @@ static status outlast_disk(evaluator *e, writing *writes, void *what, error *err
             return st == OK ? OK : FAIL(err, st, "%s", why.text);
         if (is_stopped(e) || has_failed(e))
             return FAIL(err, E_LOST, "not written: %s", why.text);
-        if (wait_speaks(&spoken, now, since, 0, &waited))
+        if (wait_warning_due(&spoken, now, since, 0, &waited))
             LOG_W("WAIT", "for=disk since=%.1fs at_most=%.0fs: %s", waited, e->disk_s, why.text);
         for (int i = 0; i < TRY_MS / POLL_MS && !is_stopped(e); i++)
             rest();
@@ -307,21 +307,21 @@ static status evaluate_step(evaluator *e, int64_t step, error *err)
 static void warn_of_waits(evaluator *e, int64_t now, int64_t newest)
 {
     double waited;
-    if (wait_speaks(&e->master, now, e->signs.alive_us, wait_for_sign(e->warn_s), &waited))
+    if (wait_warning_due(&e->master, now, e->liveness.alive_us, wait_warning_of_heartbeat(e->warn_s), &waited))
         LOG_W("WAIT", "for=master newest=%lld since=%.1fs: no sign of life in '%s'",
               (long long)newest, waited, jobdir_path(e->dir));
-    if (wait_speaks(&e->checkpoint, now, e->evaluated_us, e->warn_s, &waited))
+    if (wait_warning_due(&e->checkpoint, now, e->evaluated_us, e->warn_s, &waited))
         LOG_I("WAIT", "for=checkpoint newest=%lld since=%.1fs", (long long)newest, waited);
 }
 
 static status watch_for_life(evaluator *e, int64_t newest, error *err)
 {
     int64_t now = clock_us();
-    double silent = (double)(now - e->signs.alive_us) * 1e-6;
+    double silent = (double)(now - e->liveness.alive_us) * 1e-6;
     char name[64] = "no checkpoint yet";
     if (newest != NONE)
         snprintf(name, sizeof name, "newest checkpoint step-%09lld", (long long)newest);
-    bool is_lost = silent >= (e->signs.has_lived ? e->lost_s : e->start_s);
+    bool is_lost = silent >= (e->liveness.has_lived ? e->lost_s : e->start_s);
     if (is_lost && newest != NONE && newest == e->damaged)
         return FAIL(err, E_DATA, "step %lld: %s", (long long)newest, e->damage.text);
     if (is_lost)
@@ -329,7 +329,7 @@ static status watch_for_life(evaluator *e, int64_t newest, error *err)
                     "no sign of life in '%s' for %.0f s (%s): the master is gone, or distributed.%s "
                     "is too short",
                     jobdir_path(e->dir), silent, name,
-                    e->signs.has_lived ? "lost_timeout" : "start_timeout");
+                    e->liveness.has_lived ? "lost_timeout" : "start_timeout");
     warn_of_waits(e, now, newest);
     return OK;
 }
@@ -363,8 +363,8 @@ static status check_config(evaluator *e, bool *ret_differs, error *err)
     int64_t now = clock_us();
     *ret_differs = st == E_CONFIG;
     e->differs_us = !*ret_differs ? 0 : e->differs_us ? e->differs_us : now;
-    bool is_due = e->signs.has_lived ? now - e->differs_us >= DIFFERS_US
-                                     : (double)(now - e->signs.alive_us) * 1e-6 >= e->start_s;
+    bool is_due = e->liveness.has_lived ? now - e->differs_us >= DIFFERS_US
+                                     : (double)(now - e->liveness.alive_us) * 1e-6 >= e->start_s;
     return *ret_differs && is_due ? FAIL(err, st, "%s", why.text) : OK;
 }
 
@@ -385,8 +385,8 @@ static size_t without_damaged(evaluator *e, int64_t *list, size_t n)
 /* One look and what follows from it. */
 static status look(evaluator *e, bool *ret_done, error *err)
 {
-    bool done = signs_done(&e->signs), final, differs;
-    TRY(signs_check(&e->signs, err));
+    bool done = liveness_done(&e->liveness), final, differs;
+    TRY(liveness_check(&e->liveness, err));
     TRY(check_config(e, &differs, err));
     if (differs)
         return go_on(e, NONE, NONE, false, ret_done, err);
@@ -413,7 +413,7 @@ status evaluator_run(const evaluator_options *options, error *err)
         .damaged = NONE,
         .damage = ERROR_INIT,
         .whole = NONE,
-        .signs = signs_begin(options->dir, c, config_f64(c, "distributed.start_timeout")),
+        .liveness = liveness_begin(options->dir, c, config_f64(c, "distributed.start_timeout")),
         .lost_s = options->lost_timeout_s > 0.0 ? options->lost_timeout_s
                                                 : config_f64(c, "distributed.lost_timeout"),
         .start_s = options->lost_timeout_s > 0.0 ? options->lost_timeout_s
@@ -428,8 +428,8 @@ status evaluator_run(const evaluator_options *options, error *err)
                                  .stop = options->stop,
                                  .is_over = has_failed,
                                  .user = &e};
-    alive *life = NULL;
-    status st = alive_begin(jobdir_path(options->dir), &life, err);
+    heartbeat *life = NULL;
+    status st = heartbeat_begin(jobdir_path(options->dir), &life, err);
     if (st == OK)
         st = open_evaluation(&e, true, err);
     bool done = false;
@@ -437,7 +437,7 @@ status evaluator_run(const evaluator_options *options, error *err)
         st = look(&e, &done, err);
     evaluation_close(&e.evaluation);
     events_close(&e.events);
-    alive_end(&life);
+    heartbeat_end(&life);
     buf_fini(&e.files);
     return st;
 }
@@ -482,7 +482,7 @@ status evaluator_predict(const evaluator_request *request, evaluation_taker *tak
 {
     evaluation *e = NULL;
     TRY(open_loaded(request, true, &e, err));
-    status st = evaluation_answers(e, take, user, err);
+    status st = evaluation_predict(e, take, user, err);
     evaluation_close(&e);
     return st;
 }

@@ -7,12 +7,12 @@
  * eval/step-<9 digits>.json last: that file says the checkpoint is done with, also to an evaluator
  * that is started again, and it is what a master waits for.
  *
- * It ends by itself, by the signs in the job dir (signs.h): with OK once the final checkpoint is
+ * It ends by itself, by the signs in the job dir (liveness.h): with OK once the final checkpoint is
  * evaluated, or the job is done and nothing is left to evaluate; with the master's own code as soon
  * as a start that it saw has failed or was preempted; with E_LOST when the master has shown no sign
  * of life for lost_timeout, or none at all within start_timeout.
  *
- * Threads: everything runs on the caller's, but for one that shows once a second that it lives (alive.h).
+ * Threads: everything runs on the caller's, but for one that shows once a second that it lives (heartbeat.h).
  */
 #ifndef TEQUIO_EVALUATOR_EVALUATOR_H
 #define TEQUIO_EVALUATOR_EVALUATOR_H
@@ -52,7 +52,7 @@ typedef struct evaluator_request {
 /* One model, once: "loss" and "accuracy". */
 MUST_USE status evaluator_evaluate(const evaluator_request *request, metric_set *ret, error *err);
 
-/* One model, once: its answers, as evaluation_answers gives them. The data need no labels. */
+/* One model, once: its answers, as evaluation_predict gives them. The data need no labels. */
 MUST_USE status evaluator_predict(const evaluator_request *request, evaluation_taker *take,
                                   void *user, error *err);
 

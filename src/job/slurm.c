@@ -1,7 +1,7 @@
 #include "job/slurm.h"
 
 #include "common/base/fs.h"
-#include "job/process/errand.h"
+#include "job/process/short_command.h"
 #include "job/process/signals.h"
 
 #include <errno.h>
@@ -180,7 +180,7 @@ static status submit(waiting *w, const char *script)
     argv[1] = "--parsable";
     memcpy(&argv[2], w->o->sbatch, (size_t)n * sizeof *argv);
     argv[2 + n] = script;
-    status st = errand_ask(argv, &w->id, w->err);
+    status st = short_command_ask(argv, &w->id, w->err);
     free(argv);
     if (st == OK)
         w->id[strcspn(w->id, ";\n")] = '\0'; /* "123;cluster" */
@@ -216,7 +216,7 @@ static void ask_to_stop(waiting *w)
     error why = ERROR_INIT;
     fprintf(stderr, "tequio: %s\n", w->asked ? "cancelling" : "stopping after a checkpoint; Ctrl-C again cancels");
     if (fs_write_atomic(w->stop, "", 0, &why) != OK ||
-        errand_ask(w->asked++ ? at_once : gently, NULL, &why) != OK)
+        short_command_ask(w->asked++ ? at_once : gently, NULL, &why) != OK)
         fprintf(stderr, "tequio: %s\n", why.text);
 }
 
@@ -230,7 +230,7 @@ static bool is_queued(const waiting *w)
 {
     const char *argv[] = {"squeue", "--noheader", "--jobs", w->id, "--format", "%T", NULL};
     char *said = NULL;
-    bool is_there = errand_ask(argv, &said, NULL) == OK && *said; /* one that is forgotten is an error */
+    bool is_there = short_command_ask(argv, &said, NULL) == OK && *said; /* one that is forgotten is an error */
     free(said);
     return is_there;
 }

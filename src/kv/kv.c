@@ -144,7 +144,7 @@ static status pull_send(kv *k, int32_t part, uint8_t flags, error *err)
 static status pull_ask(kv *k, int32_t part, pull what, error *err)
 {
     k->pulls[part] = what;
-    patience_begin(&k->pulls[part].patience, clock_us());
+    backoff_begin(&k->pulls[part].backoff, clock_us());
     return k->servers[k->placement[part]].welcomed ? pull_send(k, part, 0, err) : OK;
 }
 
@@ -287,7 +287,7 @@ static status say_again(kv *k, int64_t now, error *err)
     for (int32_t p = 0; k->flat && p < k->flat->n_parts; p++) {
         int32_t s = k->placement[p];
         if (k->pulls[p].version >= 0 && k->servers[s].welcomed &&
-            patience_ends(&k->pulls[p].patience, now))
+            backoff_expired(&k->pulls[p].backoff, now))
             TRY(pull_send(k, p, WIRE_AGAIN, err));
     }
     return OK;

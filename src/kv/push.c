@@ -65,7 +65,7 @@ static status push_send(kv *k, push *p, error *err)
     if (!to->in_flight)
         to->rate.seen_us = now;
     to->in_flight += p->sum->bytes;
-    patience_begin(&p->patience, now);
+    backoff_begin(&p->backoff, now);
     p->state = PUSH_SENT;
     return kv_send(k, p->server, &p->head, span_hold(p->sum), err);
 }
@@ -183,7 +183,7 @@ status pushes_say_again(kv *k, int64_t now_us, error *err)
 {
     for (size_t i = 0; i < k->n_pushes; i++) {
         push *p = &k->pushes[i];
-        if (p->state == PUSH_SENT && patience_ends(&p->patience, now_us))
+        if (p->state == PUSH_SENT && backoff_expired(&p->backoff, now_us))
             TRY(push_again(k, p, err));
     }
     return OK;

@@ -5,7 +5,7 @@
 #ifndef TEQUIO_KV_STATE_H
 #define TEQUIO_KV_STATE_H
 
-#include "common/base/patience.h"
+#include "common/base/backoff.h"
 #include "kv/kv.h"
 
 typedef enum push_state { PUSH_FREE, PUSH_QUEUED, PUSH_SENT } push_state;
@@ -16,14 +16,14 @@ typedef struct push {
     int32_t server;
     wire_head head;
     span *sum;                  /* held; NULL: PUSH_FREE */
-    patience patience;
+    backoff backoff;
 } push;
 
 typedef struct pull {
     int64_t version;            /* or batch, for the newest; -1: none under way */
     bool newest;
     int64_t floor;              /* that the newest must have */
-    patience patience;
+    backoff backoff;
 } pull;
 
 /* Bytes acknowledged in a second, counted while some are on their way. */

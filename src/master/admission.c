@@ -60,11 +60,11 @@ static status let_in(master *m, const net_message *message, const Wire__Hello *h
                      bool *ret_changed, bool *ret_waits, error *err)
 {
     task who;
-    int64_t patience_us = (int64_t)(master_option(m, "distributed.heartbeat_timeout") * SECOND_US);
+    int64_t timeout_us = (int64_t)(master_option(m, "distributed.heartbeat_timeout") * SECOND_US);
     TRY(hello_check(hello, m->o->config, (task){.role = ROLE_MASTER}, &who, err));
     TRY(check_newcomer(m, who, hello, err));
     net_admit(m->listener, message->connection);
-    TRY(members_check_rival(&m->members, hello, message, clock_us(), patience_us, ret_waits, err));
+    TRY(members_check_rival(&m->members, hello, message, clock_us(), timeout_us, ret_waits, err));
     if (*ret_waits)
         return OK;
     TRY(master_check_files(m, hello, err));

@@ -26,8 +26,8 @@ static void note(master *m, const char *why)
     if (d->since_us)
         return;
     d->since_us = clock_us();
-    d->spoken = (wait){0};
-    patience_begin(&d->again, d->since_us);
+    d->spoken = (wait_warning){0};
+    backoff_begin(&d->again, d->since_us);
     LOG_W("DISK", "%s: it is tried again, for %.0f s at most", why,
           master_option(m, "trainer.disk_timeout"));
 }
@@ -86,7 +86,7 @@ static void say(master *m, int64_t now_us)
 {
     double waited;
     size_t kept = m->accounting ? accounting_waiting(m->accounting) : 0;
-    if (wait_speaks(&m->disk.spoken, now_us, m->disk.since_us,
+    if (wait_warning_due(&m->disk.spoken, now_us, m->disk.since_us,
                     master_option(m, "distributed.wait_warning"), &waited))
         LOG_W("WAIT", "for=disk since=%.1fs at_most=%.0fs bytes_kept=%zu%s: %s", waited,
               master_option(m, "trainer.disk_timeout"), kept,
@@ -119,7 +119,7 @@ status master_watch_disk(master *m, int64_t now_us, error *err)
         return OK;
     hold_workers(m);
     say(m, now_us);
-    if (patience_ends(&d->again, now_us)) {
+    if (backoff_expired(&d->again, now_us)) {
         TRY(try_again(m, err));
         if (!d->failed && !owes_cut(m) && !d->owes_start) {
             note_well(m, now_us);

@@ -5,7 +5,7 @@
 #include "master/state.h"
 
 #include "common/base/log.h"
-#include "common/store/evalsign.h"
+#include "common/store/eval_heartbeat.h"
 
 static void say(const char *name, double silent_s)
 {
@@ -13,7 +13,7 @@ static void say(const char *name, double silent_s)
 }
 
 /* For how long nobody is said to hang who is silent; a server that loads has as long as a start has. */
-static double patience_s(const master *m)
+static double timeout_s(const master *m)
 {
     double running_s = master_option(m, "distributed.hang_timeout");
     double loading_s = master_option(m, "distributed.start_timeout");
@@ -52,7 +52,7 @@ static void tell_evaluator(master *m, int64_t now_us)
     char name[TASK_NAME];
     evaluator_life *e = &m->evaluator;
     bool is_awaited = m->o->evaluates && (m->phase == DRAIN || results_waiting(m->results));
-    uint64_t trace = is_awaited ? evalsign_trace(jobdir_path(m->o->dir)) : 0;
+    uint64_t trace = is_awaited ? eval_heartbeat_trace(jobdir_path(m->o->dir)) : 0;
     if (!is_awaited || trace != e->trace || !e->seen_us)
         *e = (evaluator_life){.trace = trace, .seen_us = is_awaited ? now_us : 0};
     double silent_s = (double)(now_us - e->seen_us) / SECOND_US;
@@ -65,8 +65,8 @@ static void tell_evaluator(master *m, int64_t now_us)
 void master_tell_hung(master *m, int64_t now_us)
 {
     if (m->phase == SETUP || m->phase == RUN) {
-        tell_servers(m, now_us, patience_s(m));
-        tell_members(m, now_us, patience_s(m));
+        tell_servers(m, now_us, timeout_s(m));
+        tell_members(m, now_us, timeout_s(m));
     }
     if (m->phase == RUN || m->phase == DRAIN)
         tell_evaluator(m, now_us);

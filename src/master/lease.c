@@ -102,8 +102,8 @@ void master_send_leases(master *m)
     lease l;
     if (!m->leases || m->phase != RUN)
         return;
-    int64_t patience_us = (int64_t)(master_option(m, "distributed.heartbeat_timeout") * SECOND_US);
-    leases_hedge(m->leases, clock_us(), patience_us);
+    int64_t timeout_us = (int64_t)(master_option(m, "distributed.heartbeat_timeout") * SECOND_US);
+    leases_hedge(m->leases, clock_us(), timeout_us);
     while (leases_next(m->leases, limit_of(m), clock_us(), &l)) {
         wire_head h = master_head(m, WIRE_LEASE, l.batch);
         h.node.index = l.lane.lane;

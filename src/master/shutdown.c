@@ -109,7 +109,7 @@ static bool all_have_heard(const master *m, status st, bool awaits_all)
     return everybody_left(m) && (!awaits_all || everybody_came(m)) && !misses_any(m, st);
 }
 
-static int64_t patience_us(const master *m, status st)
+static int64_t timeout_us(const master *m, status st)
 {
     return m->is_over_before || misses_any(m, st)
                ? (int64_t)(master_option(m, "distributed.end_timeout") * SECOND_US)
@@ -215,7 +215,7 @@ void master_shut_down(master *m, status st, const char *text)
     say_missed(m, st);
     int64_t now = clock_us(), next = now + SAY_US;
     net_socket **sockets = xcalloc((size_t)m->o->n_servers + 1, sizeof *sockets);
-    while (!all_have_heard(m, st, awaits_all) && clock_us() - now < patience_us(m, st) &&
+    while (!all_have_heard(m, st, awaits_all) && clock_us() - now < timeout_us(m, st) &&
            wait_a_little(m, sockets)) {
         for (int32_t i = 0; i < m->o->n_servers; i++)
             hear_server(m, &m->servers[i], &stop);

@@ -13,9 +13,9 @@
 #ifndef TEQUIO_MASTER_STATE_H
 #define TEQUIO_MASTER_STATE_H
 
+#include "common/base/backoff.h"
 #include "common/base/log.h"
-#include "common/base/patience.h"
-#include "common/base/wait.h"
+#include "common/base/wait_warning.h"
 #include "common/config/mode.h"
 #include "common/store/checkpoint.h"
 #include "common/wire/wire.h"
@@ -58,15 +58,15 @@ typedef struct server {
 /* Of the evaluator, while it is waited for. */
 typedef struct evaluator_life {
     uint64_t trace;                 /* its sign, as last seen */
-    int64_t seen_us;                /* when that changed, or the wait began; 0: nobody waits */
+    int64_t seen_us;                /* when that changed, or the wait_warning began; 0: nobody waits */
     bool hangs;                     /* said so */
 } evaluator_life;
 
 /* The job dir does not take what is to be written. */
 typedef struct disk_wait {
     int64_t since_us;               /* 0: all is well */
-    patience again;                 /* when it is tried next */
-    wait spoken;
+    backoff again;                 /* when it is tried next */
+    wait_warning spoken;
     bool failed;                    /* since that try began */
     bool owes_start;                /* this start could not be counted yet */
     bool pauses;                    /* too much waits in memory: workers are held */
@@ -129,7 +129,7 @@ typedef struct master {
     int64_t open_step, open_us;     /* the oldest step whose reports are not all here; since then */
     int64_t begun_us, tick_us, watch_us, progress_us, drain_us, preempt_us;
     phase spoken_of;                /* the one in which `waiting` was spoken of */
-    wait waiting;
+    wait_warning waiting;
     evaluator_life evaluator;
     bool preempted;
     int64_t verdict_step;           /* the last one announced; -1: none */

@@ -98,9 +98,9 @@ void master_warn_of_waits(master *m, int64_t now_us)
 {
     double waited;
     if (m->spoken_of != m->phase)
-        m->waiting = (wait){0};
+        m->waiting = (wait_warning){0};
     m->spoken_of = m->phase;
-    if (!wait_speaks(&m->waiting, now_us, wait_began(m),
+    if (!wait_warning_due(&m->waiting, now_us, wait_began(m),
                      master_option(m, "distributed.wait_warning"), &waited))
         return;
     if (m->phase == GATHER)

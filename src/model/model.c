@@ -2,8 +2,8 @@
 #include "model/model.h"
 
 #include "common/base/alloc.h"
-#include "model/answer.h"
 #include "model/builders.h"
+#include "model/prediction.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -154,7 +154,7 @@ static status fill_graph(graph *g, const model_request *r, error *err)
     if (r->mode != MODEL_PREDICT)
         TRY(loss_add(&n, &outputs, &loss, err));
     if (outputs.n)
-        TRY(graph_rename(g, outputs.at[0], answer_name(g, outputs.at[0], choice.kind), err));
+        TRY(graph_rename(g, outputs.at[0], prediction_name(g, outputs.at[0], choice.kind), err));
     TRY(graph_set_precision(g, r->precision, err));
     if (r->mode != MODEL_TRAIN)
         return OK;

@@ -6,7 +6,7 @@
  *
  *   "logits"            the model's first output: [batch, classes], [batch, tokens, classes], ...;
  *                       "prediction" if it is one of numbers, "probability" if a Sigmoid gives it
- *                       (answer.h). Further ones by names of their own. Not kept in training: the
+ *                       (prediction.h). Further ones by names of their own. Not kept in training: the
  *                       gradient of the loss takes their place; and of a file that gives its loss
  *                       only there are none
  *   "loss"              f32 [], unless MODEL_PREDICT

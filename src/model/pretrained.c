@@ -316,16 +316,16 @@ status pretrained_read(const config *section, const flat *f, float *out, buf *re
 status pretrained_facts(const config *section, const char *file, facts_check how, buf *ret, error *err)
 {
     reading r;
-    content_list all = {.at = NULL};
+    content_digest all = {.at = NULL};
     status st = begin(section, &r, err);
     for (size_t i = 0; st == OK && i < r.n_sources; i++) {
         const st_tensor *t = r.sources[i].tensor;
-        content_list_add(&all, t->name, strlen(t->name));
-        content_list_add(&all, t->data, t->bytes);
+        content_digest_add(&all, t->name, strlen(t->name));
+        content_digest_add(&all, t->data, t->bytes);
     }
     if (st == OK)
         facts_add_contents(ret, file, how, &all);
-    content_list_fini(&all);
+    content_digest_fini(&all);
     end(&r);
     return st;
 }

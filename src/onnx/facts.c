@@ -53,15 +53,15 @@ static void add_facts(const fs_map *file, const beside *b, const char *key, fact
     onnx_raw raw;
     char nodes[SHA256_HEX];
     buf rest = BUF_INIT;
-    content_list all = {.at = NULL};
+    content_digest all = {.at = NULL};
     bool is_less = raw_take_out(file->data, file->bytes, &raw, &rest);
     sha256_hex(is_less ? (const void *)rest.data : file->data, is_less ? rest.size : file->bytes, nodes);
     facts_add(ret, key, "nodes_sha256", nodes);
-    content_list_add(&all, file->data, file->bytes);
+    content_digest_add(&all, file->data, file->bytes);
     for (size_t i = 0; i < b->n; i++)
-        content_list_add(&all, b->maps[i].data, b->maps[i].bytes);
+        content_digest_add(&all, b->maps[i].data, b->maps[i].bytes);
     facts_add_contents(ret, key, how, &all);
-    content_list_fini(&all);
+    content_digest_fini(&all);
     raw_fini(&raw);
     buf_fini(&rest);
 }

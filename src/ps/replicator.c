@@ -1,9 +1,9 @@
 #include "ps/replicator.h"
 
 #include "common/base/alloc.h"
+#include "common/base/backoff.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/base/patience.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ typedef struct copy {
     int64_t version;    /* COPY_SENT: of its vectors */
     uint64_t missing;   /* of those, not acknowledged, as bits */
     owed_sum root;
-    patience patience;  /* with what was sent and is not acknowledged */
+    backoff backoff;  /* with what was sent and is not acknowledged */
 } copy;
 
 struct replicator {
@@ -125,7 +125,7 @@ static void copies_flow(replicator *m, int32_t server)
         if (standby_of(m, p) != server || !is_next ||
             (table_is_voting(m->era.table, p) && !c->root.sum))
             continue;
-        patience_begin(&m->copies[p].patience, clock_us());
+        backoff_begin(&m->copies[p].backoff, clock_us());
         send_copy(m, p);
         ahead++;
     }
@@ -141,7 +141,7 @@ void replicator_summed(replicator *m, int32_t part, int64_t step, uint32_t n_slo
     verdict v;
     if (table_last_verdict(m->era.table, step - 1, &v))
         c->root.verdict = verdict_pack(v);
-    patience_begin(&c->patience, clock_us());
+    backoff_begin(&c->backoff, clock_us());
     if (c->state == COPY_HELD || c->is_under_way)
         send_root(m, part);
 }
@@ -257,7 +257,7 @@ static void copy_begin(replicator *m, int32_t part, int32_t before)
         c->missing = 0;
         c->is_under_way = false;
     }
-    patience_begin(&c->patience, clock_us());
+    backoff_begin(&c->backoff, clock_us());
 }
 
 /* A standby that is trusted to hold a copy is waited for, whatever it was like before. */
@@ -330,7 +330,7 @@ static void link_open(replicator *m, int32_t server)
         if (standby_of(m, p) != server)
             continue;
         c->is_under_way = false;
-        patience_begin(&c->patience, clock_us());
+        backoff_begin(&c->backoff, clock_us());
         if (c->root.sum && c->state == COPY_HELD)
             send_root(m, p);
     }
@@ -456,7 +456,7 @@ static void say_again(replicator *m, int32_t part, int64_t now_us)
 {
     copy *c = &m->copies[part];
     bool is_owed = c->root.sum || c->is_under_way;
-    if (!is_owed || !patience_ends(&c->patience, now_us))
+    if (!is_owed || !backoff_expired(&c->backoff, now_us))
         return;
     if (c->is_under_way)
         send_copy(m, part);

@@ -6,8 +6,8 @@
 #define TEQUIO_PS_STATE_H
 
 #include "common/base/log.h"
+#include "common/base/wait_warning.h"
 #include "common/config/mode.h"
-#include "common/base/wait.h"
 #include "common/store/jobdir.h"
 #include "common/wire/wire.h"
 #include "metric/reports.h"
@@ -83,7 +83,7 @@ typedef struct ps {
     outbox *outbox;
     uint64_t pushes, seen_pushes;   /* that came; as of the last look at waits */
     int64_t began_us, pushed_us;    /* when the loop began; when pushes were last seen to come */
-    wait master_wait, setup_wait, pull_wait, push_wait;
+    wait_warning master_wait, setup_wait, pull_wait, push_wait;
     int64_t stop_us;
     int64_t preempt_us;             /* when PREEMPT was last said */
     int64_t looked_us; /* into the job dir, for its end */

@@ -38,14 +38,14 @@ static int32_t longest_pull(const ps *s)
 static void warn_of_master(ps *s, int64_t now_us, double limit_s)
 {
     double waited;
-    double silence_s = s->has_master ? wait_for_sign(limit_s) : limit_s;
-    if (wait_speaks(&s->master_wait, now_us, s->master_heard_us, silence_s, &waited))
+    double silence_s = s->has_master ? wait_warning_of_heartbeat(limit_s) : limit_s;
+    if (wait_warning_due(&s->master_wait, now_us, s->master_heard_us, silence_s, &waited))
         LOG_W("WAIT", "for=master since=%.1fs: %s", waited,
               s->set_up       ? "no word from it"
               : s->has_master ? "it has said hello, and nothing since"
                               : "it has not come yet");
     else if (!s->set_up && s->has_master && (double)(now_us - s->master_heard_us) < silence_s * 1e6 &&
-             wait_speaks(&s->setup_wait, now_us, s->began_us, limit_s, &waited))
+             wait_warning_due(&s->setup_wait, now_us, s->began_us, limit_s, &waited))
         LOG_I("WAIT", "for=setup since=%.1fs: the master waits for other tasks", waited);
 }
 
@@ -60,10 +60,10 @@ void ps_warn_of_waits(ps *s, int64_t now_us)
     s->seen_pushes = s->pushes;
     int32_t part = longest_pull(s);
     int64_t since_us = part < 0 ? now_us : s->pulls[part].at[0].since_us;
-    if (wait_speaks(&s->pull_wait, now_us, since_us, limit_s, &waited))
+    if (wait_warning_due(&s->pull_wait, now_us, since_us, limit_s, &waited))
         say_pull_wait(s, part, waited);
     bool has_parts = table_bytes(s->table) > 0;
-    if (part < 0 && has_parts && wait_speaks(&s->push_wait, now_us, s->pushed_us, limit_s, &waited))
+    if (part < 0 && has_parts && wait_warning_due(&s->push_wait, now_us, s->pushed_us, limit_s, &waited))
         LOG_I("WAIT", "for=pushes newest=%lld since=%.1fs: nobody asks for a version",
               (long long)table_newest(s->table), waited);
 }

@@ -2,7 +2,7 @@
 
 #include "common/base/alloc.h"
 #include "exec/nonfinite.h"
-#include "model/place.h"
+#include "model/onnx_node.h"
 #include "worker/inputs.h"
 
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static status find(const lane_options *o, const graph *g, const lane_next *what,
     status st = exec_find_nonfinite(a->exec, 0, &first, &operands, err);
     if (st == OK && first.node) {
         const char *name = first.node->name;
-        char *place = o->model ? model_place(o->model, name) : NULL;
+        char *place = o->model ? model_onnx_node(o->model, name) : NULL;
         buf_addf(ret, "the first %s is made by '%s' (%s)%s%s%s%s",
                  first.is_nan ? "NaN" : "infinite number", name, graph_op_of(first.node->op)->name,
                  place ? ", " : "", place ? place : "", operands.size ? ", of " : "",

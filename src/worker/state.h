@@ -6,7 +6,7 @@
 #define TEQUIO_WORKER_STATE_H
 
 #include "common/base/log.h"
-#include "common/base/wait.h"
+#include "common/base/wait_warning.h"
 #include "metric/reports.h"
 #include "worker/async_lanes.h"
 #include "worker/sync_driver.h"
@@ -53,8 +53,8 @@ typedef struct worker {
     error *err;
     log_pace refused_pace;          /* of what servers say */
 
-    wait master_wait;               /* its silence */
-    wait progress_wait;             /* since a version last became complete */
+    wait_warning master_wait;               /* its silence */
+    wait_warning progress_wait;             /* since a version last became complete */
     int64_t progress_us;            /* when that was */
     int64_t looked_us;              /* when waits were last looked at */
     int64_t seen_step;
@@ -76,7 +76,7 @@ const char *worker_master_trouble(const worker *w);
 void worker_warn_of_waits(worker *w, int64_t now);
 double worker_master_silence_s(const worker *w);
 /* How long it may be silent before we give up. */
-double worker_master_patience_s(const worker *w);
+double worker_master_timeout_s(const worker *w);
 bool worker_master_is_silent(const worker *w); /* for heartbeat_timeout */
 /* Both once a second. */
 void worker_tell_hung(worker *w);

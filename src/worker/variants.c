@@ -95,10 +95,10 @@ status variants_build(const config *c, variants *ret, error *err)
     return st;
 }
 
-status variants_moving(const config *c, const variants *v, moving *ret, error *err)
+status variants_moving(const config *c, const variants *v, trainable *ret, error *err)
 {
-    TRY(moving_of(c, v->graphs[0], ret, err));
-    char *guesses = moving_guesses(c, ret);
+    TRY(trainable_of(c, v->graphs[0], ret, err));
+    char *guesses = trainable_guesses(c, ret);
     if (guesses)
         LOG_W("GUESS", "%s", guesses);
     free(guesses);

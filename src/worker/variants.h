@@ -9,7 +9,7 @@
 #include "common/config/config.h"
 #include "data/data.h"
 #include "graph/graph.h"
-#include "model/moving.h"
+#include "model/trainable.h"
 
 enum { VARIANTS_MAX = 2 };
 
@@ -25,8 +25,8 @@ MUST_USE status variants_build(const config *config, variants *ret, error *err);
 void variants_fini(variants *v);
 /* Says in the log what of a configuration is probably not meant. */
 void variants_warn(const config *config, const variants *v);
-/* What moves and what does not, with a warning of what was guessed. moving_fini(). */
-MUST_USE status variants_moving(const config *config, const variants *v, moving *ret, error *err);
+/* What moves and what does not, with a warning of what was guessed. trainable_fini(). */
+MUST_USE status variants_moving(const config *config, const variants *v, trainable *ret, error *err);
 
 /* The model for batches of another size. */
 MUST_USE status variants_graph(const config *config, const variants *v, int64_t batch_size,

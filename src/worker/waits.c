@@ -35,7 +35,7 @@ static char *describe_server(const worker *w, int32_t part)
 static const char *unless_silent(const worker *w, const char *doing)
 {
     double limit_s = config_f64(w->o->config, "distributed.wait_warning");
-    return worker_master_silence_s(w) > wait_for_sign(limit_s) ? "there is no word from it" : doing;
+    return worker_master_silence_s(w) > wait_warning_of_heartbeat(limit_s) ? "there is no word from it" : doing;
 }
 
 static void say_follower_wait(const worker *w, double waited)
@@ -97,7 +97,7 @@ void worker_warn_of_waits(worker *w, int64_t now)
 {
     double silent, limit_s = config_f64(w->o->config, "distributed.wait_warning");
     if (w->identity.job_id &&
-        wait_speaks(&w->master_wait, now, w->master_heard_us, wait_for_sign(limit_s), &silent))
+        wait_warning_due(&w->master_wait, now, w->master_heard_us, wait_warning_of_heartbeat(limit_s), &silent))
         LOG_W("WAIT", "for=master endpoint=%s since=%.1fs: %s",
               w->master_endpoint ? w->master_endpoint : "?", silent,
               worker_master_trouble(w) ? worker_master_trouble(w) : "no word from it");
@@ -114,7 +114,7 @@ void worker_warn_of_waits(worker *w, int64_t now)
         w->progress_us = now;
     }
     double waited;
-    if (wait_speaks(&w->progress_wait, now, w->progress_us, limit_s, &waited))
+    if (wait_warning_due(&w->progress_wait, now, w->progress_us, limit_s, &waited))
         say_wait(w, waited);
 }
 
@@ -130,7 +130,7 @@ bool worker_master_is_silent(const worker *w)
     return worker_master_silence_s(w) > config_f64(w->o->config, "distributed.heartbeat_timeout");
 }
 
-double worker_master_patience_s(const worker *w)
+double worker_master_timeout_s(const worker *w)
 {
     bool has_begun = w->identity.job_id != 0; /* it was welcomed once, on whatever connection */
     return config_f64(w->o->config,
@@ -143,7 +143,7 @@ void worker_tell_hung(worker *w)
 {
     double silent = worker_master_silence_s(w);
     bool is_mute = w->master && !w->is_up && w->refused;
-    double limit = is_mute ? worker_master_patience_s(w)
+    double limit = is_mute ? worker_master_timeout_s(w)
                            : config_f64(w->o->config, "distributed.hang_timeout");
     if ((!w->is_up && !is_mute) || w->master_hangs || silent < limit)
         return;

@@ -347,7 +347,7 @@ static status say_alive(worker *w, error *err)
 static status check_master_lost(const worker *w, error *err)
 {
     double silent = worker_master_silence_s(w);
-    if (silent <= worker_master_patience_s(w))
+    if (silent <= worker_master_timeout_s(w))
         return OK;
     const char *trouble = worker_master_trouble(w);
     return FAIL(err, E_LOST, "no word from the master%s%s for %.0f s%s%s",

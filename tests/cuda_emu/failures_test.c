@@ -7,7 +7,7 @@
 #include "cuda_emu/machine.h"
 #include "exec/exec.h"
 #include "graph/attrs.h"
-#include "job/process/apart.h"
+#include "job/process/subprocess.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,7 +107,7 @@ static status attempt_it(void *user, error *err)
 static status try(const attempt *a, error *err)
 {
     *err = (error)ERROR_INIT;
-    return apart_run(attempt_it, (void *)(uintptr_t)a, NULL, 0, err);
+    return subprocess_run(attempt_it, (void *)(uintptr_t)a, NULL, 0, err);
 }
 
 static void expect(const attempt *a, status expected, const char *text)

@@ -19,15 +19,15 @@ enum { N = 100 };
 #define ok(call) assert_int_equal((call), cudaSuccess)
 
 /* The kernel tests' stream, another one, an event, and pinned memory. */
-typedef struct village {
+typedef struct inproc_cluster {
     cudaStream_t one, other;
     cudaEvent_t event;
     float *host, *x, *y;
-} village;
+} inproc_cluster;
 
-static village begin(void)
+static inproc_cluster begin(void)
 {
-    village v = {.one = kernel_test_stream()};
+    inproc_cluster v = {.one = kernel_test_stream()};
     ok(cudaStreamCreateWithFlags(&v.other, cudaStreamNonBlocking));
     ok(cudaEventCreateWithFlags(&v.event, cudaEventBlockingSync | cudaEventDisableTiming));
     ok(cudaHostAlloc((void **)&v.host, N * sizeof(float), cudaHostAllocPortable));
@@ -36,7 +36,7 @@ static village begin(void)
     return v;
 }
 
-static void end(village *v)
+static void end(inproc_cluster *v)
 {
     ok(cudaStreamDestroy(v->other));
     ok(cudaEventDestroy(v->event));
@@ -46,7 +46,7 @@ static void end(village *v)
 static void nothing_happens_unasked(void **state)
 {
     (void)state;
-    village v = begin();
+    inproc_cluster v = begin();
     scene_set(v.one, v.x, 3, N);
     ok(cudaMemcpyAsync(v.host, v.x, N * sizeof(float), cudaMemcpyDeviceToHost, v.one));
     ok(cudaEventRecord(v.event, v.one));
@@ -65,7 +65,7 @@ static void nothing_happens_unasked(void **state)
 static void a_wait_forces_no_more_than_it_needs(void **state)
 {
     (void)state;
-    village v = begin();
+    inproc_cluster v = begin();
     ok(cudaMemsetAsync(v.x, 0, N * sizeof(float), v.one));
     ok(cudaMemcpyAsync(v.host, v.x, N * sizeof(float), cudaMemcpyDeviceToHost, v.one));
     ok(cudaEventRecord(v.event, v.one));
@@ -81,7 +81,7 @@ static void a_wait_forces_no_more_than_it_needs(void **state)
 /* One stream makes y, the other reads it, then the first makes it anew. */
 static float read_between(bool after_made, bool before_anew)
 {
-    village v = begin();
+    inproc_cluster v = begin();
     cudaEvent_t read;
     ok(cudaEventCreateWithFlags(&read, cudaEventDisableTiming));
     scene_set(v.one, v.y, 1, N);
@@ -115,7 +115,7 @@ static void streams_need_events(void **state)
 static void copies_of_pageable_memory_wait(void **state)
 {
     (void)state;
-    village v = begin();
+    inproc_cluster v = begin();
     float pageable = 7;
     uint64_t before = emu_pageable_copies();
     ok(cudaMemcpyAsync(v.x, &pageable, sizeof pageable, cudaMemcpyHostToDevice, v.one));
@@ -162,7 +162,7 @@ static void expect_fault(const char *text)
 static void what_is_unpinned_too_early_is_a_fault(void **state)
 {
     (void)state;
-    village v = begin();
+    inproc_cluster v = begin();
     float host[N];
     ok(cudaHostRegister(host, sizeof host, cudaHostRegisterPortable));
     ok(cudaMemcpyAsync(v.x, host, sizeof host, cudaMemcpyHostToDevice, v.one));
@@ -178,7 +178,7 @@ static void what_is_unpinned_too_early_is_a_fault(void **state)
 static void what_leaves_its_memory_is_a_fault(void **state)
 {
     (void)state;
-    village v = begin();
+    inproc_cluster v = begin();
     scene_set(v.one, v.x, 1, N + 1);
     assert_int_equal(cudaStreamSynchronize(v.one), cudaErrorLaunchFailure);
     assert_int_equal(cudaMemsetAsync(v.x, 0, 4, v.one), cudaErrorLaunchFailure); /* it is broken */

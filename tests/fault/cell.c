@@ -3,7 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/rng.h"
-#include "fault/hamlet.h"
+#include "fault/process_cluster.h"
 #include "fault/scene.h"
 
 #include <ctype.h>
@@ -65,12 +65,12 @@ void cell_print(const cell *c, FILE *to)
 /* --- the job nobody disturbs --- */
 
 /* Of each configuration once; they are few. */
-static const hamlet_result *undisturbed(const char *dir, const char *overrides)
+static const process_cluster_result *undisturbed(const char *dir, const char *overrides)
 {
     enum { CONFIGURATIONS = 16 };
     static struct {
         const char *overrides;
-        hamlet_result result;
+        process_cluster_result result;
     } known[CONFIGURATIONS];
     size_t n = 0;
     for (; known[n].overrides; n++)
@@ -80,7 +80,7 @@ static const hamlet_result *undisturbed(const char *dir, const char *overrides)
         printf("FAILED: more than %d configurations\n", CONFIGURATIONS);
         exit(1);
     }
-    known[n].result = hamlet_undisturbed(dir, overrides, LIMIT_S);
+    known[n].result = process_cluster_undisturbed(dir, overrides, LIMIT_S);
     known[n].overrides = overrides;
     return &known[n].result;
 }
@@ -92,7 +92,7 @@ typedef struct play {
     scene_cell setting;
     const char *dir;
     char *kill, *spec;
-    hamlet hamlet;
+    process_cluster process_cluster;
 } play;
 
 static bool wrong(play *p, const char *what, long long a, long long b)
@@ -104,18 +104,18 @@ static bool wrong(play *p, const char *what, long long a, long long b)
         printf(": %lld, not %lld", a, b);
     printf("\n");
     if (p->setting.scene->is_own) {
-        hamlet_print_logs(&p->hamlet, LOG_LINES);
+        process_cluster_print_logs(&p->process_cluster, LOG_LINES);
     } else {
-        hamlet_print_log(p->dir, "said", 3 * LOG_LINES);
+        process_cluster_print_log(p->dir, "said", 3 * LOG_LINES);
     }
     return false;
 }
 
 static bool check_result(play *p)
 {
-    const hamlet_result *expected = undisturbed(p->dir, p->setting.scene->overrides);
-    hamlet_result got;
-    if (!hamlet_result_of(p->dir, "job", &got))
+    const process_cluster_result *expected = undisturbed(p->dir, p->setting.scene->overrides);
+    process_cluster_result got;
+    if (!process_cluster_result_of(p->dir, "job", &got))
         return wrong(p, "no summary", 0, 0);
     if (!p->setting.scene->any_weights && strcmp(got.sha256, expected->sha256) != 0)
         return wrong(p, "other weights than the undisturbed job's", 0, 0);
@@ -127,18 +127,18 @@ static bool check_result(play *p)
 /* By the launcher, which starts again who dies. */
 static bool play_launched(play *p)
 {
-    hamlet none = {.o = {.dir = p->dir}, .n = 1};
+    process_cluster none = {.o = {.dir = p->dir}, .n = 1};
     char *job = xasprintf("%s/job", p->dir), *log = xasprintf("%s/said.log", p->dir);
     const char *const arguments[] = {"-s",        job,     "--force",
                                      "--workers", "2",     "--ps",
                                      "2",         "-o",    p->setting.scene->overrides,
                                      "--fault",   p->spec, NULL};
     remove(log);
-    int code = hamlet_train(p->dir, "said", arguments, LIMIT_S);
+    int code = process_cluster_train(p->dir, "said", arguments, LIMIT_S);
     snprintf(none.tasks[0].name, sizeof none.tasks[0].name, "said");
     char *fires = xasprintf("FAULT %s fires", p->kill);
     char *dies = xasprintf("%s: killed by signal 9", p->setting.victim);
-    int n_fires = hamlet_says(&none, NULL, fires), n_dies = hamlet_says(&none, NULL, dies);
+    int n_fires = process_cluster_says(&none, NULL, fires), n_dies = process_cluster_says(&none, NULL, dies);
     free(fires);
     free(dies);
     free(job);
@@ -151,15 +151,15 @@ static bool play_launched(play *p)
 
 static bool is_left(play *p)
 {
-    return p->setting.scene->may_leave && hamlet_code(&p->hamlet.tasks[0]) == 143;
+    return p->setting.scene->may_leave && process_cluster_code(&p->process_cluster.tasks[0]) == 143;
 }
 
 static bool check_codes(play *p)
 {
-    for (int i = 0; i < p->hamlet.n; i++)
-        if (hamlet_code(&p->hamlet.tasks[i]) != 0 &&
-            !hamlet_was_killed(&p->hamlet.tasks[i], p->hamlet.tasks[i].n_lives))
-            return wrong(p, p->hamlet.tasks[i].name, hamlet_code(&p->hamlet.tasks[i]), 0);
+    for (int i = 0; i < p->process_cluster.n; i++)
+        if (process_cluster_code(&p->process_cluster.tasks[i]) != 0 &&
+            !process_cluster_was_killed(&p->process_cluster.tasks[i], p->process_cluster.tasks[i].n_lives))
+            return wrong(p, p->process_cluster.tasks[i].name, process_cluster_code(&p->process_cluster.tasks[i]), 0);
     return true;
 }
 
@@ -167,9 +167,9 @@ static bool check_codes(play *p)
 static void terminate(play *p, bool *done)
 {
     const char *who = p->setting.scene->terminate;
-    if (!who || *done || !hamlet_says(&p->hamlet, "master.0", " FIRST_STEP "))
+    if (!who || *done || !process_cluster_says(&p->process_cluster, "master.0", " FIRST_STEP "))
         return;
-    hamlet_signal(&p->hamlet, who, SIGTERM);
+    process_cluster_signal(&p->process_cluster, who, SIGTERM);
     *done = true;
 }
 
@@ -177,33 +177,33 @@ static bool has_fired(play *p)
 {
     const char *victim = p->setting.victim;
     char *fires = xasprintf("FAULT %s fires", p->kill);
-    int n_fires = hamlet_says(&p->hamlet, victim, fires);
+    int n_fires = process_cluster_says(&p->process_cluster, victim, fires);
     free(fires);
-    return n_fires == 1 && hamlet_was_killed(hamlet_task_of(&p->hamlet, victim), p->setting.life);
+    return n_fires == 1 && process_cluster_was_killed(process_cluster_task_of(&p->process_cluster, victim), p->setting.life);
 }
 
 static bool play_own(play *p)
 {
-    hamlet *h = &p->hamlet;
+    process_cluster *h = &p->process_cluster;
     const scene *s = p->setting.scene;
-    hamlet_options options = {.dir = p->dir,
+    process_cluster_options options = {.dir = p->dir,
                               .spec = p->spec,
                               .overrides = s->overrides,
                               .oddity = &s->oddity,
                               .servers = s->servers};
-    hamlet_start(h, &options);
+    process_cluster_start(h, &options);
     int64_t until = clock_us() + (int64_t)LIMIT_S * 1000000;
-    for (bool done = !s->terminate; !done && clock_us() < until && hamlet_turn(h);)
+    for (bool done = !s->terminate; !done && clock_us() < until && process_cluster_turn(h);)
         terminate(p, &done);
-    if (!hamlet_end(h, LIMIT_S))
+    if (!process_cluster_end(h, LIMIT_S))
         return wrong(p, "some did not end by themselves", 0, 0);
     if (!has_fired(p))
         return wrong(p, "the kill did not fire", 0, 0);
     if (is_left(p)) {
-        hamlet_fini(h);
-        options = (hamlet_options){.dir = p->dir, .overrides = s->overrides, .goes_on = true};
-        hamlet_start(h, &options);
-        if (!hamlet_end(h, LIMIT_S))
+        process_cluster_fini(h);
+        options = (process_cluster_options){.dir = p->dir, .overrides = s->overrides, .goes_on = true};
+        process_cluster_start(h, &options);
+        if (!process_cluster_end(h, LIMIT_S))
             return wrong(p, "some did not end by themselves after going on", 0, 0);
     }
     return check_codes(p) && check_result(p);
@@ -223,7 +223,7 @@ bool cell_play(const cell *c, int number, const char *dir)
                        number);
     p.spec = xasprintf("%s%s", p.kill, p.setting.scene->faults);
     bool is_right = p.setting.scene->is_own ? play_own(&p) : play_launched(&p);
-    hamlet_fini(&p.hamlet);
+    process_cluster_fini(&p.process_cluster);
     free(p.kill);
     free(p.spec);
     return is_right;

@@ -6,7 +6,7 @@
 #include "common/base/buf.h"
 #include "common/base/clock.h"
 #include "common/base/fs.h"
-#include "fault/hamlet.h"
+#include "fault/process_cluster.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -27,18 +27,18 @@ enum { LIMIT_S = 60, LOG_LINES = 30 };
 static const char *dir;
 static int n_wrong;
 
-static void wrong(const hamlet *h, const char *scene, const char *what)
+static void wrong(const process_cluster *h, const char *scene, const char *what)
 {
     printf("WRONG %s: %s\n", scene, what);
     if (h)
-        hamlet_print_logs(h, LOG_LINES);
+        process_cluster_print_logs(h, LOG_LINES);
     n_wrong++;
 }
 
-static void check_result(const hamlet *h, const char *scene, const hamlet_result *expected)
+static void check_result(const process_cluster *h, const char *scene, const process_cluster_result *expected)
 {
-    hamlet_result got;
-    if (!hamlet_result_of(dir, "job", &got))
+    process_cluster_result got;
+    if (!process_cluster_result_of(dir, "job", &got))
         wrong(h, scene, "no summary");
     else if (strcmp(got.sha256, expected->sha256) != 0)
         wrong(h, scene, "other weights than the undisturbed job's");
@@ -47,11 +47,11 @@ static void check_result(const hamlet *h, const char *scene, const hamlet_result
 }
 
 /* Until that task has said it so often; whoever dies meanwhile is started again. */
-static bool await_word(hamlet *h, const char *name, const char *text, int times)
+static bool await_word(process_cluster *h, const char *name, const char *text, int times)
 {
     int64_t until = clock_us() + LIMIT_S * INT64_C(1000000);
-    while (hamlet_says(h, name, text) < times)
-        if (!hamlet_turn(h) || clock_us() > until)
+    while (process_cluster_says(h, name, text) < times)
+        if (!process_cluster_turn(h) || clock_us() > until)
             return false;
     return true;
 }
@@ -59,26 +59,26 @@ static bool await_word(hamlet *h, const char *name, const char *text, int times)
 /* --- two at once --- */
 
 static void check_pair(const char *one, const char *other, const char *word,
-                       const hamlet_result *expected)
+                       const process_cluster_result *expected)
 {
     char scene[80];
     snprintf(scene, sizeof scene, "%s and %s after %s", one, other, word);
-    hamlet h;
-    hamlet_start(&h, &(hamlet_options){.dir = dir, .spec = SLOWLY, .overrides = LONG});
+    process_cluster h;
+    process_cluster_start(&h, &(process_cluster_options){.dir = dir, .spec = SLOWLY, .overrides = LONG});
     if (!await_word(&h, "master.0", word, 1))
         wrong(&h, scene, "the moment did not come");
-    hamlet_signal(&h, one, SIGKILL);
-    hamlet_signal(&h, other, SIGKILL);
-    if (!hamlet_end(&h, LIMIT_S))
+    process_cluster_signal(&h, one, SIGKILL);
+    process_cluster_signal(&h, other, SIGKILL);
+    if (!process_cluster_end(&h, LIMIT_S))
         wrong(&h, scene, "some did not end by themselves");
-    if (!hamlet_was_killed(hamlet_task_of(&h, one), 1) ||
-        !hamlet_was_killed(hamlet_task_of(&h, other), 1))
+    if (!process_cluster_was_killed(process_cluster_task_of(&h, one), 1) ||
+        !process_cluster_was_killed(process_cluster_task_of(&h, other), 1))
         wrong(&h, scene, "they ended before they were killed");
     for (int i = 0; i < h.n; i++)
-        if (hamlet_code(&h.tasks[i]) != 0)
+        if (process_cluster_code(&h.tasks[i]) != 0)
             wrong(&h, scene, h.tasks[i].name);
     check_result(&h, scene, expected);
-    hamlet_fini(&h);
+    process_cluster_fini(&h);
     printf("%s: done\n", scene);
 }
 
@@ -90,7 +90,7 @@ static void check_pairs(void)
                                            {"ps.0", "ps.1"},
                                            {"worker.0", "worker.1"}};
     static const char *const words[] = {" FIRST_STEP ", " CHECKPOINT "};
-    hamlet_result expected = hamlet_undisturbed(dir, LONG, LIMIT_S);
+    process_cluster_result expected = process_cluster_undisturbed(dir, LONG, LIMIT_S);
     for (size_t i = 0; i < COUNT_OF(pairs); i++)
         check_pair(pairs[i][0], pairs[i][1], words[i % COUNT_OF(words)], &expected);
 }
@@ -101,20 +101,20 @@ static void check_pairs(void)
 static void check_all_dead(bool as_it_was)
 {
     const char *scene = as_it_was ? "all, started again" : "all, started again as others";
-    hamlet_result expected = hamlet_undisturbed(dir, LONG, LIMIT_S);
-    hamlet h;
-    hamlet_start(&h, &(hamlet_options){.dir = dir, .spec = SLOWLY, .overrides = LONG});
+    process_cluster_result expected = process_cluster_undisturbed(dir, LONG, LIMIT_S);
+    process_cluster h;
+    process_cluster_start(&h, &(process_cluster_options){.dir = dir, .spec = SLOWLY, .overrides = LONG});
     if (!await_word(&h, "master.0", " CHECKPOINT ", 1))
         wrong(&h, scene, "the moment did not come");
-    hamlet_fini(&h); /* nobody is started again */
-    hamlet_result got;
-    if (hamlet_result_of(dir, "job", &got))
+    process_cluster_fini(&h); /* nobody is started again */
+    process_cluster_result got;
+    if (process_cluster_result_of(dir, "job", &got))
         wrong(&h, scene, "the job was done before all were killed");
     char *job = xasprintf("%s/job", dir);
     const char *const arguments[] = {
         "-s", job,  "--recover", "--workers", as_it_was ? "2" : "3", "--ps", as_it_was ? "2" : "1",
         "-o", LONG, NULL};
-    if (hamlet_train(dir, "again", arguments, LIMIT_S) != 0)
+    if (process_cluster_train(dir, "again", arguments, LIMIT_S) != 0)
         wrong(NULL, scene, "the second start failed");
     check_result(NULL, scene, &expected);
     free(job);
@@ -155,17 +155,17 @@ static void check_master(void)
                                                                                "worker.1"};
     static const char scene[] = "the master";
     enum { STEPS_BEFORE = 8 };
-    hamlet_result expected = hamlet_undisturbed(dir, BARE, LIMIT_S);
-    hamlet h;
-    hamlet_start(&h, &(hamlet_options){.dir = dir,
+    process_cluster_result expected = process_cluster_undisturbed(dir, BARE, LIMIT_S);
+    process_cluster h;
+    process_cluster_start(&h, &(process_cluster_options){.dir = dir,
                                        .spec = "kill=master.0@verdict>:22," SLOWLY,
                                        .overrides = BARE});
-    if (!hamlet_end(&h, LIMIT_S))
+    if (!process_cluster_end(&h, LIMIT_S))
         wrong(&h, scene, "some did not end by themselves");
-    if (!hamlet_was_killed(hamlet_task_of(&h, "master.0"), 1))
+    if (!process_cluster_was_killed(process_cluster_task_of(&h, "master.0"), 1))
         wrong(&h, scene, "it was not killed");
     for (int i = 1; i < h.n; i++)
-        if (h.tasks[i].n_lives != 1 || hamlet_code(&h.tasks[i]) != 0)
+        if (h.tasks[i].n_lives != 1 || process_cluster_code(&h.tasks[i]) != 0)
             wrong(&h, scene, "another task was started again, or failed");
     for (size_t i = 0; i < 2; i++) {
         long long last;
@@ -175,13 +175,13 @@ static void check_master(void)
             wrong(&h, scene, "a worker went back");
     }
     check_result(&h, scene, &expected);
-    hamlet_fini(&h);
+    process_cluster_fini(&h);
     printf("%s: done\n", scene);
 }
 
 int main(void)
 {
-    char *folder = hamlet_folder();
+    char *folder = process_cluster_folder();
     dir = folder;
     check_master();
     check_pairs();

@@ -12,7 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "fault/cell.h"
-#include "fault/hamlet.h"
+#include "fault/process_cluster.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         path = xasprintf("%s/%.*s", argv[2], (int)strcspn(share, "/"), share);
         shown = fopen(path, "we");
     }
-    char *dir = hamlet_folder();
+    char *dir = process_cluster_folder();
     size_t n_cells, n_wrong = 0;
     const cell *cells = cell_all(&n_cells);
     for (size_t i = 0; i < n_cells; i++)

@@ -13,7 +13,7 @@
 #include "common/base/buf.h"
 #include "common/base/fs.h"
 #include "common/base/json.h"
-#include "fault/hamlet.h"
+#include "fault/process_cluster.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static const char *const deaths[] = {
 
 static const char *dir;
 static char *expected[COUNT_OF(kinds)]; /* the lines of the job that nobody disturbed */
-static hamlet_result results[COUNT_OF(kinds)];
+static process_cluster_result results[COUNT_OF(kinds)];
 
 /* All lines without what a clock has put there. *ret_null: how many have no loss. */
 static char *lines_of(const char *job, int *ret_null)
@@ -84,7 +84,7 @@ static int count_lines(const char *text)
 /* NULL: all is well. */
 static const char *what_is_wrong(size_t kind, int code)
 {
-    hamlet_result got;
+    process_cluster_result got;
     int null;
     char *lines = lines_of("job", &null);
     bool same = kinds[kind].any_weights ? count_lines(lines) == STEPS * SLOTS && !null
@@ -99,7 +99,7 @@ static const char *what_is_wrong(size_t kind, int code)
     free(lines);
     if (code)
         return "the launcher's code";
-    if (!hamlet_result_of(dir, "job", &got) || got.batches != results[kind].batches)
+    if (!process_cluster_result_of(dir, "job", &got) || got.batches != results[kind].batches)
         return "batches applied";
     if (!kinds[kind].any_weights && strcmp(got.sha256, results[kind].sha256) != 0)
         return "other weights";
@@ -120,10 +120,10 @@ static bool play(long number)
     const char *const arguments[] = {"-s",   job,  "--force", "--workers",          "2",
                                      "--ps", "2",  "-o",      kinds[kind].overrides, "--fault",
                                      spec,   NULL};
-    const char *wrong = what_is_wrong(kind, hamlet_train(dir, "said", arguments, LIMIT_S));
+    const char *wrong = what_is_wrong(kind, process_cluster_train(dir, "said", arguments, LIMIT_S));
     if (wrong) {
         printf("WRONG job %ld (%s, --fault %s): %s\n", number, kinds[kind].name, spec, wrong);
-        hamlet_print_log(dir, "said", LOG_LINES);
+        process_cluster_print_log(dir, "said", LOG_LINES);
     }
     fflush(stdout);
     free(job);
@@ -142,13 +142,13 @@ static long suffices(long i)
 
 int main(int argc, char **argv)
 {
-    char *folder = hamlet_folder();
+    char *folder = process_cluster_folder();
     dir = folder;
     long from = argc > 2 ? atol(argv[1]) : 0, count = argc > 2 ? atol(argv[2]) : 0,
          stride = argc > 3 ? atol(argv[3]) : 1, n_wrong = 0;
     for (size_t k = 0; k < COUNT_OF(kinds); k++) {
         int null;
-        results[k] = hamlet_undisturbed(dir, kinds[k].overrides, LIMIT_S);
+        results[k] = process_cluster_undisturbed(dir, kinds[k].overrides, LIMIT_S);
         expected[k] = lines_of("undisturbed", &null);
         n_wrong += null;
     }

@@ -30,7 +30,7 @@ typedef enum scene_id {
 #define STANDBYS "{\"distributed.ps_replicas\": 1}"
 
 /* A task whose first life has another configuration. */
-#define STRANGE_SET "TEQUIO_SET=" HAMLET_SETTINGS "\ntrainer.grad_norm=2.0"
+#define STRANGE_SET "TEQUIO_SET=" PROCESS_CLUSTER_SETTINGS "\ntrainer.grad_norm=2.0"
 #define STRANGE_WORKER_1                                                                           \
     {                                                                                              \
         .task = "worker.1", .first_set = STRANGE_SET                                               \
@@ -94,7 +94,7 @@ static const scene scenes[] = {
                         .overrides = NOTHING,
                         .faults = "",
                         .oddity = {.task = "worker.1",
-                                   .first_set = "TEQUIO_SET=" HAMLET_SETTINGS
+                                   .first_set = "TEQUIO_SET=" PROCESS_CLUSTER_SETTINGS
                                                 "\ntrain_data_path=\"/nowhere\""},
                         .is_own = true},
     [FAILING_SERVER] = {.name = "failing server",

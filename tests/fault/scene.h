@@ -5,7 +5,7 @@
 #ifndef TEQUIO_TESTS_FAULT_SCENE_H
 #define TEQUIO_TESTS_FAULT_SCENE_H
 
-#include "fault/hamlet.h"
+#include "fault/process_cluster.h"
 
 #include "common/wire/wire.h"
 
@@ -13,12 +13,12 @@ typedef struct scene {
     const char *name;
     const char *overrides; /* of the configuration, as JSON */
     const char *faults;    /* that bring the message about; "" */
-    hamlet_oddity oddity;
+    process_cluster_oddity oddity;
     const char *terminate; /* a task that gets SIGTERM after the first step; NULL */
     bool is_own;           /* its tasks are started one by one, not by the launcher */
     bool may_leave;        /* the job may end with 143, and is then started again */
     bool any_weights;      /* its mode does not promise the same ones, only every batch once */
-    int servers;           /* 0: HAMLET_SERVERS */
+    int servers;           /* 0: PROCESS_CLUSTER_SERVERS */
 } scene;
 
 typedef struct scene_cell {

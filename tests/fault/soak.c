@@ -12,7 +12,7 @@
 #include "common/base/fs.h"
 #include "common/base/rng.h"
 #include "fault/cell.h"
-#include "fault/hamlet.h"
+#include "fault/process_cluster.h"
 #include "fault/scene.h"
 
 #include <ctype.h>
@@ -34,7 +34,7 @@ static const char *const victims[] = {"master.0", "worker.0", "worker.1", "ps.0"
 static struct {
     const char *name, *overrides;
     bool any_weights;
-    hamlet_result expected;
+    process_cluster_result expected;
 } kinds[] = {
     {"sync", "{\"trainer.num_epochs\": 6}", false, {.batches = 0}},
     {"standbys",
@@ -102,14 +102,14 @@ static void draw_clause(draws *d, int *lives, buf *spec)
 /* Counts the clauses that fired. */
 static void count_kills(const char *dir, const char *spec, tally *t)
 {
-    hamlet said = {.o = {.dir = dir}, .n = 1};
+    process_cluster said = {.o = {.dir = dir}, .n = 1};
     snprintf(said.tasks[0].name, sizeof said.tasks[0].name, "said");
     char *copy = xstrdup(spec), *rest = copy, *clause;
     while ((clause = strsep(&rest, ","))) {
         if (strncmp(clause, "kill=", strlen("kill=")) != 0)
             continue;
         char *fires = xasprintf("FAULT %s fires", clause);
-        long n = hamlet_says(&said, NULL, fires);
+        long n = process_cluster_says(&said, NULL, fires);
         free(fires);
         t->kills += n;
         t->of_role[role_of_victim(clause + strlen("kill="))] += n;
@@ -124,15 +124,15 @@ static void count_kills(const char *dir, const char *spec, tally *t)
     free(copy);
 }
 
-static bool is_right(const char *dir, int code, size_t kind, hamlet_result *ret)
+static bool is_right(const char *dir, int code, size_t kind, process_cluster_result *ret)
 {
-    const hamlet_result *expected = &kinds[kind].expected;
-    *ret = (hamlet_result){.batches = -1};
-    return code == 0 && hamlet_result_of(dir, "job", ret) && ret->batches == expected->batches &&
+    const process_cluster_result *expected = &kinds[kind].expected;
+    *ret = (process_cluster_result){.batches = -1};
+    return code == 0 && process_cluster_result_of(dir, "job", ret) && ret->batches == expected->batches &&
            (kinds[kind].any_weights || strcmp(ret->sha256, expected->sha256) == 0);
 }
 
-static void show_wrong(const char *log, int code, size_t kind, const hamlet_result *got)
+static void show_wrong(const char *log, int code, size_t kind, const process_cluster_result *got)
 {
     printf("WRONG: code %d, batches %lld of %lld\n", code, (long long)got->batches,
            (long long)kinds[kind].expected.batches);
@@ -172,9 +172,9 @@ static void play(const char *dir, uint64_t seed, tally *t)
     remove(log);
     int64_t begin = clock_us();
     long before = t->kills;
-    int code = hamlet_train(dir, "said", arguments, LIMIT_S);
+    int code = process_cluster_train(dir, "said", arguments, LIMIT_S);
     double seconds = (double)(clock_us() - begin) / 1e6;
-    hamlet_result got;
+    process_cluster_result got;
     bool right = is_right(dir, code, kind, &got);
     count_kills(dir, spec.data, t);
     printf("job %ld, %s: %ld kills, %.1f s, %s  --fault %s\n", t->jobs, kinds[kind].name,
@@ -205,9 +205,9 @@ int main(int argc, char **argv)
 {
     long wanted = argc > 1 ? atol(argv[1]) : 500;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    char *dir = hamlet_folder();
+    char *dir = process_cluster_folder();
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        kinds[i].expected = hamlet_undisturbed(dir, kinds[i].overrides, LIMIT_S);
+        kinds[i].expected = process_cluster_undisturbed(dir, kinds[i].overrides, LIMIT_S);
     tally t = {.jobs = 0};
     int64_t begin = clock_us();
     while (t.kills < wanted)

@@ -1,6 +1,6 @@
 /* Job files from a stranger: whatever the text, a job that holds together or a refusal with a
  * message. */
-#include "job/spec/form.h"
+#include "job/spec/job_file.h"
 
 #include <stdint.h>
 

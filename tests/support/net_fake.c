@@ -183,7 +183,7 @@ status net_create(net **ret, error *err)
     return OK;
 }
 
-void net_set_patience(net *n, int ms)
+void net_set_send_timeout(net *n, int ms)
 {
     (void)n;
     (void)ms;

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "common/base/alloc.h"
+#include "support/inproc_cluster.h"
 #include "support/net_fake.h"
-#include "support/village.h"
 
 static const char *const job =
     "model: {type: 'mlp', hidden: [300, 450], dropout: 0.3, batch_norm: true},"
@@ -37,10 +37,10 @@ static void cut_now(void *user, int64_t step)
 
 static void check_cut(const char *address, const char *endpoint, int64_t every)
 {
-    village v = village_make(job);
-    village_result alone = village_play(&v);
+    inproc_cluster v = inproc_cluster_make(job);
+    inproc_cluster_result alone = inproc_cluster_train_alone(&v);
     saw s = {.endpoint = endpoint, .every = every};
-    village_result r = village_train(&v, &(village_shape){
+    inproc_cluster_result r = inproc_cluster_train(&v, &(inproc_cluster_shape){
                                              .servers = 2,
                                              .workers = 2,
                                              .lanes = 2,
@@ -51,7 +51,7 @@ static void check_cut(const char *address, const char *endpoint, int64_t every)
     assert_true(s.cut > 0);
     assert_string_equal(r.params_sha256, alone.params_sha256);
     assert_int_equal(r.batches_applied, alone.batches_applied);
-    village_fini(&v);
+    inproc_cluster_fini(&v);
 }
 
 static void a_servers_connections_break(void **state)

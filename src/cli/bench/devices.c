@@ -6,7 +6,7 @@
 #include "common/base/alloc.h"
 #include "common/base/json.h"
 #include "common/base/thread.h"
-#include "job/process/apart.h"
+#include "job/process/subprocess.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +136,7 @@ static status measure_all(const config *c, const args *a, row *rows, size_t n, c
         r->samples = args_count(a, "samples", 10);
         backend_name(&r->on, r->name);
         if (r->error.code == OK)
-            (void)!apart_run(try_row, r, &r->result, sizeof r->result, &r->error);
+            (void)!subprocess_run(try_row, r, &r->result, sizeof r->result, &r->error);
         best = examples_per_s(r) > examples_per_s(best) ? r : best;
     }
     if (best->error.code != OK)

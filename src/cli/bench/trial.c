@@ -2,7 +2,7 @@
 
 #include "cli/bench/matmul.h"
 #include "cli/bench/spread.h"
-#include "cli/play/devices.h"
+#include "cli/run/devices.h"
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/config/mode.h"

@@ -4,7 +4,7 @@
  * own. Without the servers' updates, which are the same for all. Beside it what large products
  * reach there (matmul.h).
  *
- * Threads: a trial starts some; call it in a process that may be spoilt (job/process/apart.h).
+ * Threads: a trial starts some; call it in a process that may be spoilt (job/process/subprocess.h).
  */
 #ifndef TEQUIO_CLI_BENCH_TRIAL_H
 #define TEQUIO_CLI_BENCH_TRIAL_H

@@ -1,7 +1,7 @@
 #include "cli/host/gpus.h"
 
 #include "backend/cuda/cuda.h"
-#include "job/process/apart.h"
+#include "job/process/subprocess.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ void gpus_look(gpus *ret)
 {
     error err = ERROR_INIT;
     memset(ret, 0, sizeof *ret);
-    if (apart_run(look, ret, ret, sizeof *ret, &err) == OK)
+    if (subprocess_run(look, ret, ret, sizeof *ret, &err) == OK)
         return;
     ret->n = 0;
     ret->why[0] = err;

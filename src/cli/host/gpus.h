@@ -1,6 +1,6 @@
 /*
  * The GPUs of this machine, looked at by a process of its own: nothing of them stays in this one.
- * Threads: as job/process/apart.h.
+ * Threads: as job/process/subprocess.h.
  */
 #ifndef TEQUIO_CLI_HOST_GPUS_H
 #define TEQUIO_CLI_HOST_GPUS_H

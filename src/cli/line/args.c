@@ -1,7 +1,7 @@
 #include "cli/line/command.h"
 
 #include "common/base/alloc.h"
-#include "common/base/word.h"
+#include "common/base/enum_name.h"
 #include "common/config/config.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static bool parse_count(const char *text, int64_t *ret)
 static bool is_choice(const flag *f, const char *value)
 {
     size_t bytes;
-    return f->kind == FLAG_ENUM ? word_find(f->value, '|', value, &bytes) != NULL
+    return f->kind == FLAG_ENUM ? enum_name_find(f->value, '|', value, &bytes) != NULL
                                 : is_one_of(f->value, value);
 }
 

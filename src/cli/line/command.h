@@ -21,7 +21,7 @@ typedef enum flag_kind {
     FLAG_TEXT,
     FLAG_COUNT,  /* an integer in [min, max] */
     FLAG_CHOICE, /* one of the words in `value`, separated by '|' */
-    FLAG_ENUM,   /* likewise, in any spelling (common/base/word.h) */
+    FLAG_ENUM,   /* likewise, in any spelling (common/base/enum_name.h) */
     FLAG_PATH,   /* text that completion takes for a file */
 } flag_kind;
 

@@ -5,9 +5,9 @@
  * again, and the primary decides: with its end the others end, and its code is ours.
  */
 #include "cli/commands.h"
+#include "cli/run/oversubscription.h"
 #include "cli/submit/report.h"
 #include "cli/submit/target.h"
-#include "cli/train/oversubscription.h"
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/gcs.h"

@@ -1,6 +1,6 @@
 #include "cli/submit/report.h"
 
-#include "cli/submit/rows.h"
+#include "cli/submit/task_table.h"
 #include "common/base/json.h"
 
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static json_t *texts(const char *const *list, int n)
     return all;
 }
 
-static json_t *report(const order *o, roster *tasks)
+static json_t *report(const submit_request *o, roster *tasks)
 {
     const job *j = &o->job;
     json_t *r = json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "job", j->id, "target", o->target,
@@ -81,7 +81,7 @@ void report_tasks(roster *tasks)
     }
 }
 
-static void print_text(const order *o, const roster *tasks)
+static void print_text(const submit_request *o, const roster *tasks)
 {
     const job *j = &o->job;
     buf rows = BUF_INIT;
@@ -93,13 +93,13 @@ static void print_text(const order *o, const roster *tasks)
     printf("each runs  tequio");
     for (int i = 0; o->arguments[i]; i++)
         printf(" %s", o->arguments[i]);
-    rows_add(tasks, &rows);
+    task_table_add(tasks, &rows);
     printf("\nwhere they are; --json shows the TF_CONFIG of each:\n%s", rows.data);
     buf_fini(&rows);
 }
 
 
-void report_print(const order *o, roster *tasks, bool as_json)
+void report_print(const submit_request *o, roster *tasks, bool as_json)
 {
     if (!as_json) {
         print_text(o, tasks);

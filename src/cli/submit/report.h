@@ -3,13 +3,13 @@
 #ifndef TEQUIO_CLI_SUBMIT_REPORT_H
 #define TEQUIO_CLI_SUBMIT_REPORT_H
 
-#include "cli/submit/order.h"
+#include "cli/submit/request.h"
 #include "job/roster.h"
 
 /* On standard output, a line a task: its name and its TF_CONFIG. */
 void report_tasks(roster *tasks);
 
 /* On standard output, as text or as JSON. `tasks` tells addresses. */
-void report_print(const order *o, roster *tasks, bool as_json);
+void report_print(const submit_request *o, roster *tasks, bool as_json);
 
 #endif

@@ -2,10 +2,10 @@
  * one has. */
 #include "backend/cuda/cuda.h"
 #include "cli/commands.h"
+#include "cli/run/oversubscription.h"
+#include "cli/run/shape.h"
 #include "cli/submit/report.h"
 #include "cli/submit/target.h"
-#include "cli/train/oversubscription.h"
-#include "cli/train/shape.h"
 #include "common/base/fs.h"
 #include "job/process/restart.h"
 
@@ -83,7 +83,7 @@ static status dry_run(const launch *l, const target *t, error *err)
     TRY(t->plan(l, &tasks, err));
     status st = t->write && !as_json ? t->write(l, &text, err) : OK;
     if (st == OK)
-        report_print(l->order, &tasks, as_json);
+        report_print(l->request, &tasks, as_json);
     if (st == OK && text.size)
         printf("\n%s", text.data);
     buf_fini(&text);
@@ -91,7 +91,7 @@ static status dry_run(const launch *l, const target *t, error *err)
     return st;
 }
 
-static void warn_of_oversubscription(const order *o)
+static void warn_of_oversubscription(const submit_request *o)
 {
     int64_t training = o->job.pools[ROLE_WORKER].count + shape_master_trains(o->resolved);
     oversubscription_warn((int)job_tasks(&o->job), (int)training,
@@ -102,20 +102,20 @@ static void warn_of_oversubscription(const order *o)
 static status find_places(launch *l, char program[PATH_MAX], error *err)
 {
     char here[PATH_MAX];
-    const char *dir = l->order->job.job_dir;
+    const char *dir = l->request->job.job_dir;
     if (!realpath("/proc/self/exe", program) || !getcwd(here, sizeof here))
         return FAIL(err, E_IO, "find this program and this folder: %m");
     l->program = program;
-    l->logs = *dir == '/' ? arena_printf(l->order->memory, "%s/log", dir)
-                          : arena_printf(l->order->memory, "%s/%s/log", here, dir);
+    l->logs = *dir == '/' ? arena_printf(l->request->memory, "%s/log", dir)
+                          : arena_printf(l->request->memory, "%s/%s/log", here, dir);
     return OK;
 }
 
-static int launch_order(const order *o, const args *a, error *err)
+static int launch_request(const submit_request *o, const args *a, error *err)
 {
     const target *t = target_named(o->target);
     char program[PATH_MAX];
-    launch l = {.order = o, .args = a};
+    launch l = {.request = o, .args = a};
     status st = check_target(&l, t, err);
     if (st == OK)
         st = find_places(&l, program, err);
@@ -135,14 +135,14 @@ static int launch_order(const order *o, const args *a, error *err)
 
 static int run_submit(const args *a, error *err)
 {
-    order o;
+    submit_request o;
     status st = check_flags(a, err);
     if (st == OK)
-        st = order_read(a, &o, err);
+        st = submit_request_read(a, &o, err);
     if (st != OK)
         return status_exit_code(st);
-    int code = launch_order(&o, a, err);
-    order_fini(&o);
+    int code = launch_request(&o, a, err);
+    submit_request_fini(&o);
     return code;
 }
 

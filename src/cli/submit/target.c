@@ -7,28 +7,28 @@
 roster_shape target_shape(const launch *l, int default_port)
 {
     roster_shape tasks = {
-        .primary = l->order->primary,
+        .primary = l->request->primary,
         .start_port = (int)args_count(l->args, "start-port", default_port),
     };
     for (role r = 0; r < ROLE_COUNT; r++)
-        tasks.counts[r] = (int)l->order->job.pools[r].count;
+        tasks.counts[r] = (int)l->request->job.pools[r].count;
     return tasks;
 }
 
 restart_limit target_task_restarts(const launch *l)
 {
-    const order *o = l->order;
+    const submit_request *o = l->request;
     return o->job.is_tried_once ? (restart_limit){0} : restart_limit_of(o->resolved);
 }
 
 int target_job_restarts(const launch *l)
 {
-    return l->order->job.is_tried_once ? 0 : TARGET_JOB_RESTARTS;
+    return l->request->job.is_tried_once ? 0 : TARGET_JOB_RESTARTS;
 }
 
 const char *const *target_words(const launch *l, const char *text)
 {
-    arena *memory = l->order->memory;
+    arena *memory = l->request->memory;
     char *rest = arena_strdup(memory, text ? text : "");
     const char **words = arena_alloc(memory, (strlen(rest) / 2 + 2) * sizeof *words);
     size_t n = 0;
@@ -41,7 +41,7 @@ const char *const *target_words(const launch *l, const char *text)
 status target_choose_key(const launch *l, char text[JOBKEY_TEXT], error *err)
 {
     jobkey key;
-    status st = keys_choose(&l->given, l->order->resolved, l->order->job.job_dir, &key, err);
+    status st = keys_choose(&l->given, l->request->resolved, l->request->job.job_dir, &key, err);
     if (st == OK)
         jobkey_text(&key, text);
     jobkey_wipe(&key, sizeof key);

@@ -2,13 +2,13 @@
  * Where `tequio submit` runs a job: one file a target, all behind the same few functions.
  *
  * A flag of submit that only one target takes stands in the group of that target.
- * Ownership: what a target keeps for a launch lives in the order's arena. Main thread only.
+ * Ownership: what a target keeps for a launch lives in the request's arena. Main thread only.
  */
 #ifndef TEQUIO_CLI_SUBMIT_TARGET_H
 #define TEQUIO_CLI_SUBMIT_TARGET_H
 
-#include "cli/play/keys.h"
-#include "cli/submit/order.h"
+#include "cli/run/keys.h"
+#include "cli/submit/request.h"
 #include "job/process/restart.h"
 #include "job/roster.h"
 
@@ -21,7 +21,7 @@ enum { TARGET_FIRST_PORT = 27182 };
 #define TARGET_SSH "ssh -T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10"
 
 typedef struct launch {
-    const order *order;
+    const submit_request *request;
     const args *args;
     const char *logs;      /* JOB_DIR/log, absolute */
     const char *program;   /* this one, absolute */

@@ -1,14 +1,14 @@
 /* `tequio submit --target compose`: every task is a container that Docker runs on this machine. */
 #include "backend/cuda/cuda.h"
-#include "cli/submit/reads.h"
+#include "cli/run/input_files.h"
+#include "cli/run/shape.h"
 #include "cli/submit/target.h"
-#include "cli/train/shape.h"
 #include "common/base/fs.h"
 #include "common/base/thread.h"
 #include "job/docker/compose.h"
 #include "job/docker/containers.h"
 #include "job/docker/image.h"
-#include "job/process/apart.h"
+#include "job/process/subprocess.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -21,7 +21,7 @@
 
 typedef struct compose_target {
     image image;
-    reads reads;
+    input_files input;
     int gpus;
     const char *const *libraries;
     const char *const *environment;
@@ -65,21 +65,21 @@ static void say_fewer(int64_t asked, int there)
 /* Also where the configuration names devices: a container has those only that it is given. */
 static void find_gpus(const launch *l, compose_target *t)
 {
-    int64_t asked = job_gpus(&l->order->job);
+    int64_t asked = job_gpus(&l->request->job);
     cuda_gpus found = {.n = 0};
     if (asked && !args_has(l->args, "gpus") && cuda_has_driver() &&
-        apart_run(look, &found, &found, sizeof found, NULL) != OK)
+        subprocess_run(look, &found, &found, sizeof found, NULL) != OK)
         found.visible = 0;
     t->gpus = (int)args_count(l->args, "gpus", found.visible);
     if (t->gpus < asked)
         say_fewer(asked, t->gpus);
-    t->libraries = find_libraries(l->order->memory, t->gpus > 0);
+    t->libraries = find_libraries(l->request->memory, t->gpus > 0);
 }
 
 /* --- what tasks are told --- */
 
 /* They are on one machine, which the names of their hosts do not tell. */
-static int lanes_of(const order *o)
+static int lanes_of(const submit_request *o)
 {
     const config *c = o->resolved;
     if (config_has(c, "distributed.lanes") || config_has(c, "distributed.cuda_devices"))
@@ -104,7 +104,7 @@ static const char *const *environment_of(const launch *l, const compose_target *
 {
     extern char **environ;
     enum { OWN = 2 };
-    arena *memory = l->order->memory;
+    arena *memory = l->request->memory;
     size_t n = 0, n_all = 0;
     while (environ[n_all])
         n_all++;
@@ -112,15 +112,15 @@ static const char *const *environment_of(const launch *l, const compose_target *
     for (size_t i = 0; i < n_all; i++)
         if (is_for_tasks(environ[i]))
             e[n++] = environ[i];
-    if (!t->gpus && lanes_of(l->order))
-        e[n++] = arena_printf(memory, "TEQUIO_SET=distributed.lanes=%d", lanes_of(l->order));
+    if (!t->gpus && lanes_of(l->request))
+        e[n++] = arena_printf(memory, "TEQUIO_SET=distributed.lanes=%d", lanes_of(l->request));
     return e;
 }
 
 /* The image first: what is opened later does not belong into it. */
 static status prepare(launch *l, error *err)
 {
-    arena *memory = l->order->memory;
+    arena *memory = l->request->memory;
     compose_target *t = arena_alloc(memory, sizeof *t);
     char here[PATH_MAX];
     if (!getcwd(here, sizeof here))
@@ -130,27 +130,27 @@ static status prepare(launch *l, error *err)
     TRY(image_of_this_program(memory, &t->image, err));
     find_gpus(l, t);
     t->environment = environment_of(l, t);
-    reads_of(l->order->resolved, memory, &t->reads);
+    input_files_find(l->request->resolved, memory, &t->input);
     l->own = t;
     return OK;
 }
 
 static const char *in_logs(const launch *l, const char *name)
 {
-    return arena_printf(l->order->memory, "%s/%s", l->logs, name);
+    return arena_printf(l->request->memory, "%s/%s", l->logs, name);
 }
 
 static compose_options options_of(const launch *l, const char *key_file)
 {
-    const order *o = l->order;
+    const submit_request *o = l->request;
     const compose_target *t = l->own;
     return (compose_options){
         .job = &o->job,
         .shape = target_shape(l, TARGET_FIRST_PORT),
         .image = t->image.name,
-        .arguments = order_arguments_of(o, in_logs(l, "config.json"), false),
+        .arguments = submit_request_arguments(o, in_logs(l, "config.json"), false),
         .environment = t->environment,
-        .reads = t->reads.places,
+        .reads = t->input.paths,
         .libraries = t->libraries,
         .folder = t->folder,
         .job_dir = t->job_dir,
@@ -165,7 +165,7 @@ static status plan(const launch *l, roster *ret, error *err)
 {
     (void)err;
     compose_options o = options_of(l, NULL);
-    compose_plan(&o, l->order->memory, ret);
+    compose_plan(&o, l->request->memory, ret);
     return OK;
 }
 
@@ -173,7 +173,7 @@ static void write_text(const launch *l, const char *key_file, buf *ret)
 {
     roster tasks;
     compose_options o = options_of(l, key_file);
-    compose_plan(&o, l->order->memory, &tasks);
+    compose_plan(&o, l->request->memory, &tasks);
     compose_file(&o, &tasks, ret);
     roster_close(&tasks);
 }
@@ -183,8 +183,8 @@ static status write_file(const launch *l, buf *ret, error *err)
 {
     (void)err;
     const compose_target *t = l->own;
-    const char *key_file = arena_printf(l->order->memory, "%s/key", t->job_dir);
-    write_text(l, l->order->is_secured ? key_file : NULL, ret);
+    const char *key_file = arena_printf(l->request->memory, "%s/key", t->job_dir);
+    write_text(l, l->request->is_secured ? key_file : NULL, ret);
     return OK;
 }
 
@@ -203,12 +203,12 @@ static status find_key(const launch *l, const char **ret, error *err)
 {
     char *path = NULL, real[PATH_MAX];
     const compose_target *t = l->own;
-    if (!l->order->is_secured)
+    if (!l->request->is_secured)
         return OK;
-    TRY(keys_find_file(&l->given, l->order->resolved, t->job_dir, &path, err));
+    TRY(keys_find_file(&l->given, l->request->resolved, t->job_dir, &path, err));
     bool found = realpath(path, real);
     status st = found ? OK : FAIL(err, E_IO, "find '%s': %m", path);
-    *ret = arena_strdup(l->order->memory, found ? real : "");
+    *ret = arena_strdup(l->request->memory, found ? real : "");
     free(path);
     return st;
 }
@@ -219,7 +219,7 @@ static status write_files(const launch *l, const char *file, error *err)
     const compose_target *t = l->own;
     buf text = BUF_INIT;
     TRY(find_key(l, &key_file, err));
-    TRY(fs_write_atomic(in_logs(l, "config.json"), t->reads.config, strlen(t->reads.config), err));
+    TRY(fs_write_atomic(in_logs(l, "config.json"), t->input.config, strlen(t->input.config), err));
     write_text(l, key_file, &text);
     status st = fs_write_atomic(file, text.data, text.size, err);
     buf_fini(&text);
@@ -232,7 +232,7 @@ static const char *name_project(const launch *l)
     uint32_t unique;
     while (getrandom(&unique, sizeof unique, 0) != (ssize_t)sizeof unique)
         continue;
-    char *name = arena_printf(l->order->memory, "tequio-%s-%08" PRIx32, l->order->job.id, unique);
+    char *name = arena_printf(l->request->memory, "tequio-%s-%08" PRIx32, l->request->job.id, unique);
     for (char *c = name; *c; c++)
         *c = (char)tolower((unsigned char)*c);
     return name;
@@ -242,7 +242,7 @@ static status prepare_run(const launch *l, const char *file, error *err)
 {
     const compose_target *t = l->own;
     TRY(containers_check(err));
-    if (needs_image(&l->order->job))
+    if (needs_image(&l->request->job))
         TRY(image_make(&t->image, in_logs(l, "image"), err));
     return write_files(l, file, err);
 }
@@ -262,7 +262,7 @@ static int run(const launch *l, error *err)
         .project = name_project(l),
         .log_dir = l->logs,
         .restarts = target_task_restarts(l),
-        .limit_ms = (int64_t)(l->order->job.max_running_s * 1000),
+        .limit_ms = (int64_t)(l->request->job.max_running_s * 1000),
         .grace_ms = TARGET_GRACE_MS,
     };
     int code = containers_run(&options, err);

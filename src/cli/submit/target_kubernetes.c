@@ -1,5 +1,5 @@
 /* `tequio submit --target kubernetes`: every task is a pod of a cluster that kubectl reaches. */
-#include "cli/submit/reads.h"
+#include "cli/run/input_files.h"
 #include "cli/submit/target.h"
 #include "job/kubernetes/run.h"
 
@@ -20,7 +20,7 @@ typedef struct kubernetes_target {
 } kubernetes_target;
 
 /* A path of this machine is none of a pod's, unless it is whole. */
-static const char *dir_in_pods(const order *o)
+static const char *dir_in_pods(const submit_request *o)
 {
     return o->job.job_dir[0] == '/' ? o->job.job_dir : KUBERNETES_JOB_DIR;
 }
@@ -28,11 +28,11 @@ static const char *dir_in_pods(const order *o)
 /* What stands behind --job-dir, in the pods. */
 static const char *const *arguments_in_pods(const launch *l, const char *job_dir)
 {
-    const char *const *all = order_arguments_of(l->order, KUBERNETES_CONFIG, false);
+    const char *const *all = submit_request_arguments(l->request, KUBERNETES_CONFIG, false);
     size_t n = 0;
     while (all[n])
         n++;
-    const char **own = arena_alloc(l->order->memory, (n + 1) * sizeof *own);
+    const char **own = arena_alloc(l->request->memory, (n + 1) * sizeof *own);
     for (size_t i = 0; i <= n; i++)
         own[i] = i && all[i] && strcmp(all[i - 1], "--job-dir") == 0 ? job_dir : all[i];
     return own;
@@ -40,13 +40,13 @@ static const char *const *arguments_in_pods(const launch *l, const char *job_dir
 
 static status prepare(launch *l, error *err)
 {
-    arena *memory = l->order->memory;
+    arena *memory = l->request->memory;
     kubernetes_target *t = arena_alloc(memory, sizeof *t);
-    TRY(kubernetes_name(&l->order->job, t->name, err));
+    TRY(kubernetes_name(&l->request->job, t->name, err));
     TRY(kubernetes_claims(args_text(l->args, "claims"), memory, &t->claims, err));
-    t->job_dir = dir_in_pods(l->order);
+    t->job_dir = dir_in_pods(l->request);
     t->arguments = arguments_in_pods(l, t->job_dir);
-    char *resolved = config_dump(l->order->resolved);
+    char *resolved = config_dump(l->request->resolved);
     t->config = arena_strdup(memory, resolved);
     free(resolved);
     l->own = t;
@@ -55,7 +55,7 @@ static status prepare(launch *l, error *err)
 
 static kubernetes_options options_of(const launch *l)
 {
-    const order *o = l->order;
+    const submit_request *o = l->request;
     const kubernetes_target *t = l->own;
     return (kubernetes_options){
         .job = &o->job,
@@ -85,7 +85,7 @@ static status plan(const launch *l, roster *ret, error *err)
     for (int i = 0; i < ret->n; i++) {
         roster_task *t = &ret->tasks[i];
         t->port = KUBERNETES_PORT;
-        t->host = kubernetes_host(&o, t->task, l->order->memory);
+        t->host = kubernetes_host(&o, t->task, l->request->memory);
     }
     return OK;
 }
@@ -94,8 +94,8 @@ static status plan(const launch *l, roster *ret, error *err)
 static void warn_of_unclaimed(const launch *l)
 {
     const kubernetes_target *t = l->own;
-    arena *memory = l->order->memory;
-    for (const reads_name *r = reads_names(l->order->resolved, memory); r->key; r++) {
+    arena *memory = l->request->memory;
+    for (const input_file_name *r = input_files_names(l->request->resolved, memory); r->key; r++) {
         bool is_bucket = strncmp(r->path, "gs://", 5) == 0;
         const char *path = is_bucket ? arena_printf(memory, "/gcs/%s", r->path + 5) : r->path;
         if (kubernetes_is_claimed(t->claims, path))

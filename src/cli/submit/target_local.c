@@ -16,10 +16,10 @@ static status plan(const launch *l, roster *ret, error *err)
 /* On this machine alone nothing is encrypted unless that is asked for. */
 static status find_key_file(const launch *l, char **ret, error *err)
 {
-    const char *security = config_str(l->order->resolved, "distributed.security");
-    if (!l->order->is_secured || !security || strcmp(security, "curve") != 0)
+    const char *security = config_str(l->request->resolved, "distributed.security");
+    if (!l->request->is_secured || !security || strcmp(security, "curve") != 0)
         return OK;
-    return keys_find_file(&l->given, l->order->resolved, l->order->job.job_dir, ret, err);
+    return keys_find_file(&l->given, l->request->resolved, l->request->job.job_dir, ret, err);
 }
 
 /* The tasks have ours. */
@@ -31,7 +31,7 @@ static void take_environment(const job *j)
 
 static int run(const launch *l, error *err)
 {
-    const order *o = l->order;
+    const submit_request *o = l->request;
     char *key_file = NULL;
     status st = find_key_file(l, &key_file, err);
     take_environment(&o->job);

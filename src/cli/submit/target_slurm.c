@@ -6,7 +6,7 @@
 
 static slurm_options options_of(const launch *l)
 {
-    const order *o = l->order;
+    const submit_request *o = l->request;
     return (slurm_options){
         .job = &o->job,
         .program = l->program,
@@ -45,14 +45,14 @@ static status write_script(const launch *l, buf *ret, error *err)
 static status place_key(const launch *l, error *err)
 {
     char *path = NULL;
-    TRY(keys_find_file(&l->given, l->order->resolved, l->order->job.job_dir, &path, err));
+    TRY(keys_find_file(&l->given, l->request->resolved, l->request->job.job_dir, &path, err));
     free(path);
     return OK;
 }
 
 static int run(const launch *l, error *err)
 {
-    status st = l->order->is_secured ? place_key(l, err) : OK;
+    status st = l->request->is_secured ? place_key(l, err) : OK;
     slurm_options o = options_of(l);
     return st == OK ? slurm_run(&o, err) : status_exit_code(st);
 }

@@ -14,7 +14,7 @@ static status prepare(launch *l, error *err)
 {
     const char *list = args_text(l->args, "hosts"), *file = args_text(l->args, "hosts-file");
     const char *client = args_text(l->args, "ssh");
-    arena *memory = l->order->memory;
+    arena *memory = l->request->memory;
     ssh_target *t = arena_alloc(memory, sizeof *t);
     t->client = target_words(l, client ? client : TARGET_SSH);
     if (!t->client[0])
@@ -29,15 +29,15 @@ static status prepare(launch *l, error *err)
 
 static ssh_options options_of(const launch *l)
 {
-    const order *o = l->order;
+    const submit_request *o = l->request;
     ssh_target *t = l->own;
     return (ssh_options){
         .job = &o->job,
         .hosts = &t->hosts,
         .client = t->client,
         .shape = target_shape(l, TARGET_FIRST_PORT),
-        .arguments = order_arguments_of(o, REMOTE_CONFIG, false),
-        .arguments_again = order_arguments_of(o, REMOTE_CONFIG, true),
+        .arguments = submit_request_arguments(o, REMOTE_CONFIG, false),
+        .arguments_again = submit_request_arguments(o, REMOTE_CONFIG, true),
         .log_dir = l->logs,
         .restarts = target_task_restarts(l),
         .limit_ms = (int64_t)(o->job.max_running_s * 1000),
@@ -48,19 +48,19 @@ static ssh_options options_of(const launch *l)
 static status plan(const launch *l, roster *ret, error *err)
 {
     ssh_options o = options_of(l);
-    hosts_place *places = NULL;
-    TRY(ssh_plan(&o, ret, &places, err));
-    free(places);
+    hosts_place *paths = NULL;
+    TRY(ssh_plan(&o, ret, &paths, err));
+    free(paths);
     return OK;
 }
 
 static int run(const launch *l, error *err)
 {
-    char key[JOBKEY_TEXT], *resolved = config_dump(l->order->resolved);
-    status st = l->order->is_secured ? target_choose_key(l, key, err) : OK;
+    char key[JOBKEY_TEXT], *resolved = config_dump(l->request->resolved);
+    status st = l->request->is_secured ? target_choose_key(l, key, err) : OK;
     ssh_options o = options_of(l);
     o.config = resolved;
-    o.key = l->order->is_secured ? key : NULL;
+    o.key = l->request->is_secured ? key : NULL;
     int code = st == OK ? ssh_run(&o, err) : status_exit_code(st);
     jobkey_wipe(key, sizeof key);
     free(resolved);

@@ -22,7 +22,7 @@ enum { FLOAT = (int)sizeof(float) };
 
 typedef struct built {
     variants variants;
-    moving moving;
+    trainable moving;
     exec_memory memory;
     size_t needed;    /* of the host's memory */
     host_memory host; /* what it has left */
@@ -31,7 +31,7 @@ typedef struct built {
 
 static void built_fini(built *b)
 {
-    moving_fini(&b->moving);
+    trainable_fini(&b->moving);
     variants_fini(&b->variants);
 }
 
@@ -79,11 +79,11 @@ static json_t *parameters(const flat *f)
                      "total", (json_int_t)(n[0] + n[1] + n[2]), "tensors", f->n_tensors);
 }
 
-static json_t *moving_list(const moving *m)
+static json_t *moving_list(const trainable *m)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < m->n; i++) {
-        const moving_row *row = &m->rows[i];
+        const trainable_row *row = &m->rows[i];
         json_t *names = json_array();
         for (size_t k = 0; k < row->n_names; k++)
             json_array_append_new(names, json_string(row->names[k]));
@@ -181,12 +181,12 @@ static long long number(const json_t *r, const char *section, const char *key)
     return json_integer_value(json_object_get(json_object_get(r, section), key));
 }
 
-static void print_moving(const moving *m)
+static void print_moving(const trainable *m)
 {
     buf line = BUF_INIT;
     for (size_t i = 0; i < m->n; i++) {
         buf_clear(&line);
-        moving_row_text(&m->rows[i], &line);
+        trainable_row_text(&m->rows[i], &line);
         printf("  %-22s %s\n", m->rows[i].what, line.data);
     }
     buf_fini(&line);
@@ -236,7 +236,7 @@ static void print_servers(const json_t *r)
     }
 }
 
-static void print_report(const json_t *r, const moving *m)
+static void print_report(const json_t *r, const trainable *m)
 {
     printf("parameters               %12lld  (trainable %lld, state %lld, frozen %lld)\n",
            number(r, "parameters", "total"), number(r, "parameters", "trainable"),

@@ -2,8 +2,8 @@
 #ifndef TEQUIO_CLI_TRAIN_DRYRUN_H
 #define TEQUIO_CLI_TRAIN_DRYRUN_H
 
-#include "cli/play/devices.h"
-#include "cli/train/shape.h"
+#include "cli/run/devices.h"
+#include "cli/run/shape.h"
 
 #include <stdbool.h>
 

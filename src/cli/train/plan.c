@@ -51,14 +51,14 @@ static status make(const args *a, planned *p, error *err)
 
 static status print_moving(const planned *p, buf *out, error *err)
 {
-    moving m;
+    trainable m;
     TRY(variants_moving(p->config, &p->variants, &m, err));
     for (size_t i = 0; i < m.n; i++) {
         buf_addf(out, "%s ", m.rows[i].what);
-        moving_row_text(&m.rows[i], out);
+        trainable_row_text(&m.rows[i], out);
         buf_adds(out, "\n");
     }
-    moving_fini(&m);
+    trainable_fini(&m);
     return OK;
 }
 

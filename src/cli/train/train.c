@@ -9,20 +9,20 @@
  * The launcher applies the rule of the job dir before it starts anybody; its tasks then find an
  * unfinished job of equal configuration, which each may join.
  */
+#include "cli/cloud/folders.h"
+#include "cli/cloud/maintenance.h"
 #include "cli/commands.h"
-#include "cli/guest/folders.h"
-#include "cli/guest/maintenance.h"
-#include "cli/play/devices.h"
-#include "cli/play/keys.h"
-#include "cli/play/play.h"
-#include "cli/play/rehearsal.h"
-#include "cli/submit/reads.h"
+#include "cli/roles/faults.h"
+#include "cli/roles/process.h"
+#include "cli/run/devices.h"
+#include "cli/run/input_files.h"
+#include "cli/run/keys.h"
+#include "cli/run/oversubscription.h"
+#include "cli/run/progress.h"
+#include "cli/run/shape.h"
 #include "cli/train/dryrun.h"
 #include "cli/train/membership.h"
-#include "cli/train/oversubscription.h"
-#include "cli/train/progress.h"
 #include "cli/train/result.h"
-#include "cli/train/shape.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/clock.h"
@@ -73,7 +73,7 @@ static void catch_signals(void)
 typedef struct job {
     const args *args;
     const char *path, *job_dir;
-    guest_folders folders;
+    cloud_folders folders;
     jobdir_rule rule;
     progress_mode progress;
     cluster *cluster;
@@ -81,7 +81,7 @@ typedef struct job {
     devices devices;
     shape shape;
     keys_given given;
-    rehearsal rehearsal;
+    process_faults faults;
 } job;
 
 static status choose_dir(job *j, error *err)
@@ -99,7 +99,7 @@ static status choose_dir(job *j, error *err)
                     "train: the command line writes to '%s', but model_dir in TF_CONFIG is '%s': "
                     "give the same, or only one",
                     asked, named);
-    TRYF(guest_folders_find(asked, &j->folders, err), err, "train");
+    TRYF(cloud_folders_find(asked, &j->folders, err), err, "train");
     j->job_dir = j->folders.job;
     j->rule = allennlp ? JOBDIR_ALLENNLP : JOBDIR_ESTIMATOR;
     if (!j->job_dir)
@@ -185,7 +185,7 @@ static bool forces(const job *j)
 
 static status finish(const job *j, error *err)
 {
-    TRY(guest_hand_over(&j->folders, err));
+    TRY(cloud_hand_over(&j->folders, err));
     return result_print(j->job_dir, err);
 }
 
@@ -213,8 +213,8 @@ static status prepare_dir(const job *j, const char *logs, const char *resolved, 
         .force = forces(j),
         .config = j->config,
         .frozen_s = config_f64(j->config, "distributed.heartbeat_timeout"),
-        .watching = play_watching,
-        .check = reads_check,
+        .watching = process_watching,
+        .check = input_files_check,
     };
     TRY(jobdir_prepare(&request, ret, ret_done, err));
     jobdir_let_go(*ret); /* the master takes its lock */
@@ -253,7 +253,7 @@ static int run_tasks(const job *j, const char *logs, const char *resolved, const
             {
                 .settings = settings,
                 .key_file = key_file,
-                .fault = j->rehearsal.text,
+                .fault = j->faults.text,
                 .threads = j->shape.threads,
             },
         .arguments = arguments,
@@ -298,12 +298,12 @@ static int launch(const job *j, error *err)
     return code;
 }
 
-static int play(job *j, error *err)
+static int run(job *j, error *err)
 {
     catch_signals();
     int64_t step;
     bool chooses = choose_step(j->args, &step);
-    play_options options = {
+    process_options options = {
         .config = j->config,
         .cluster = j->cluster,
         .job_dir = j->job_dir,
@@ -319,14 +319,14 @@ static int play(job *j, error *err)
         .force = forces(j),
         .stop = &stop,
         .progress = j->progress,
-        .rehearsal = &j->rehearsal,
+        .faults = &j->faults,
     };
     maintenance *watch = NULL;
     status st = config_bool(j->config, "distributed.gce_maintenance")
                     ? maintenance_watch(&stop, &watch, err)
                     : OK;
     if (st == OK)
-        st = play_task(&options, err);
+        st = process_run(&options, err);
     maintenance_end(&watch);
     if (st == OK && j->cluster->is_chief)
         st = finish(j, err);
@@ -353,7 +353,7 @@ static status find_shape(job *j, error *err)
 {
     bool is_task = is_in_cluster(j->cluster), is_dry = args_has(j->args, "dry-run");
     j->devices = (devices){.config = j->config};
-    if (is_dry || play_computes(j->config, j->cluster))
+    if (is_dry || process_computes(j->config, j->cluster))
         TRY(devices_find(j->config, !is_task && !is_dry, &j->devices, err));
     shape_host host = {.cpus = thread_cpus(),
                        .gpus = j->devices.gpus.n,
@@ -364,7 +364,7 @@ static status find_shape(job *j, error *err)
     if (is_task)
         return OK;
     warn_of_oversubscription(j);
-    return rehearsal_check(&j->rehearsal, &j->shape, err);
+    return process_faults_check(&j->faults, &j->shape, err);
 }
 
 static int run_job(job *j, error *err)
@@ -376,14 +376,14 @@ static int run_job(job *j, error *err)
     if (args_has(j->args, "dry-run") && is_told_by_another)
         return status_exit_code(OK);
     if (args_has(j->args, "dry-run")) {
-        st = reads_check(j->config, err);
+        st = input_files_check(j->config, err);
         if (st == OK)
             st = dryrun_print(&j->devices, &j->shape, args_has(j->args, "json"), err);
         return status_exit_code(st);
     }
     if (!is_in_cluster(j->cluster) && j->shape.workers > 0)
         return launch(j, err);
-    return play(j, err);
+    return run(j, err);
 }
 
 static status read_job(const args *a, job *ret, error *err)
@@ -402,7 +402,7 @@ static status read_job(const args *a, job *ret, error *err)
     if (args_has(a, "json") && !args_has(a, "dry-run"))
         return FAIL(err, E_USAGE, "train: --json is the form of --dry-run's report; add --dry-run");
     ret->progress = choose_progress(a);
-    TRY(rehearsal_read(args_text(a, "fault"), &ret->rehearsal, err));
+    TRY(process_faults_read(args_text(a, "fault"), &ret->faults, err));
     TRY(membership_find(a, &ret->cluster, err));
     if (!args_has(a, "dry-run"))
         TRY(choose_dir(ret, err));
@@ -427,8 +427,8 @@ static int run_train(const args *a, error *err)
     status st = read_job(a, &j, err);
     int code = st == OK ? run_job(&j, err) : status_exit_code(st);
     jobkey_wipe(&j.given, sizeof j.given);
-    rehearsal_fini(&j.rehearsal);
-    guest_folders_fini(&j.folders);
+    process_faults_fini(&j.faults);
+    cloud_folders_fini(&j.folders);
     config_destroy(&j.config);
     cluster_destroy(&j.cluster);
     return code;

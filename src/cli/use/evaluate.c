@@ -3,7 +3,7 @@
  * the job that made the model, unless another is given.
  */
 #include "cli/commands.h"
-#include "cli/use/subject.h"
+#include "cli/use/trained_model.h"
 #include "common/base/json.h"
 #include "evaluator/evaluator.h"
 
@@ -29,10 +29,10 @@ static void print_result(const metric_set *m, const char *model, const char *dat
     json_decref(r);
 }
 
-static status evaluate(const args *a, subject *s, error *err)
+static status evaluate(const args *a, trained_model *s, error *err)
 {
-    TRY(subject_find(a->operands[0], s, err));
-    TRY(subject_configure(s, args_text(a, "config"), err));
+    TRY(trained_model_find(a->operands[0], s, err));
+    TRY(trained_model_configure(s, args_text(a, "config"), err));
     const char *data = args_text(a, "data");
     if (!data)
         data = config_str(s->config, "validation_data_path");
@@ -49,8 +49,8 @@ static status evaluate(const args *a, subject *s, error *err)
         .vocabulary = s->vocabulary,
     };
     dataset_part part;
-    TRY(subject_part(a, &part, &request.part, err));
-    TRY(subject_device(s, a, &request.device, err));
+    TRY(trained_model_part(a, &part, &request.part, err));
+    TRY(trained_model_device(s, a, &request.device, err));
     metric_set metrics;
     TRY(evaluator_evaluate(&request, &metrics, err));
     print_result(&metrics, s->model, data);
@@ -59,9 +59,9 @@ static status evaluate(const args *a, subject *s, error *err)
 
 static int run_evaluate(const args *a, error *err)
 {
-    subject s = {.model = NULL};
+    trained_model s = {.model = NULL};
     status st = evaluate(a, &s, err);
-    subject_fini(&s);
+    trained_model_fini(&s);
     return status_exit_code(st);
 }
 

@@ -2,8 +2,8 @@
  * `tequio export`: a trained model as one file that other programs read.
  */
 #include "cli/commands.h"
-#include "cli/use/onnx_file.h"
-#include "cli/use/subject.h"
+#include "cli/run/onnx_file.h"
+#include "cli/use/trained_model.h"
 #include "common/base/alloc.h"
 #include "common/store/weights.h"
 
@@ -19,7 +19,7 @@ static int64_t elements(const weights *w)
     return sum;
 }
 
-static status export_safetensors(const subject *s, const char *path, error *err)
+static status export_safetensors(const trained_model *s, const char *path, error *err)
 {
     weights *w = NULL;
     TRY(weights_open(s->model, &w, err));
@@ -31,9 +31,9 @@ static status export_safetensors(const subject *s, const char *path, error *err)
     return st;
 }
 
-static status export_onnx(const args *a, subject *s, const char *path, error *err)
+static status export_onnx(const args *a, trained_model *s, const char *path, error *err)
 {
-    TRY(subject_configure(s, args_text(a, "config"), err));
+    TRY(trained_model_configure(s, args_text(a, "config"), err));
     onnx_file_request request = {
         .config = s->config, .model = s->model, .data = args_text(a, "data"),
         .vocabulary = s->vocabulary, .path = path};
@@ -42,23 +42,23 @@ static status export_onnx(const args *a, subject *s, const char *path, error *er
     return OK;
 }
 
-static status export_model(const args *a, subject *s, error *err)
+static status export_model(const args *a, trained_model *s, error *err)
 {
     const char *format = args_text(a, "format"), *path = args_text(a, "output");
     if (!format || !path)
         return FAIL(err, E_USAGE, "export: --%s is missing; usage: tequio export JOB_DIR|MODEL "
                                   "--format onnx|safetensors -o FILE",
                     format ? "output" : "format");
-    TRY(subject_find(a->operands[0], s, err));
+    TRY(trained_model_find(a->operands[0], s, err));
     return strcmp(format, "onnx") == 0 ? export_onnx(a, s, path, err)
                                        : export_safetensors(s, path, err);
 }
 
 static int run_export(const args *a, error *err)
 {
-    subject s = {.model = NULL};
+    trained_model s = {.model = NULL};
     status st = export_model(a, &s, err);
-    subject_fini(&s);
+    trained_model_fini(&s);
     return status_exit_code(st);
 }
 

@@ -3,7 +3,7 @@
  * go to standard output as they come.
  */
 #include "cli/commands.h"
-#include "cli/use/subject.h"
+#include "cli/use/trained_model.h"
 #include "common/base/alloc.h"
 #include "common/base/utf8.h"
 #include "evaluator/generation.h"
@@ -46,7 +46,7 @@ static status read_temperature(const args *a, double *ret, error *err)
     return OK;
 }
 
-static status generate(const args *a, subject *s, weights **w, generation **g, error *err)
+static status generate(const args *a, trained_model *s, weights **w, generation **g, error *err)
 {
     const char *prompt = args_text(a, "prompt");
     if (!prompt || !prompt[0])
@@ -59,26 +59,26 @@ static status generate(const args *a, subject *s, weights **w, generation **g, e
         .seed = (uint64_t)args_count(a, "seed", 0),
     };
     TRY(read_temperature(a, &options.temperature, err));
-    TRY(subject_find(a->operands[0], s, err));
-    TRY(subject_configure(s, args_text(a, "config"), err));
+    TRY(trained_model_find(a->operands[0], s, err));
+    TRY(trained_model_configure(s, args_text(a, "config"), err));
     TRY(weights_open(s->model, w, err));
     options.config = s->config;
     options.vocabulary = s->vocabulary;
     options.weights = *w;
-    TRY(subject_device(s, a, &options.device, err));
+    TRY(trained_model_device(s, a, &options.device, err));
     TRY(generation_open(&options, g, err));
     return print_all(*g, prompt, args_count(a, "length", LENGTH), err);
 }
 
 static int run_generate(const args *a, error *err)
 {
-    subject s = {.model = NULL};
+    trained_model s = {.model = NULL};
     weights *w = NULL;
     generation *g = NULL;
     status st = generate(a, &s, &w, &g, err);
     generation_close(&g);
     weights_close(&w);
-    subject_fini(&s);
+    trained_model_fini(&s);
     return status_exit_code(st);
 }
 

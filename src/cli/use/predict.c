@@ -3,8 +3,8 @@
  * command of that name gives it.
  */
 #include "cli/commands.h"
-#include "cli/use/answer_line.h"
-#include "cli/use/subject.h"
+#include "cli/use/prediction_line.h"
+#include "cli/use/trained_model.h"
 #include "common/base/alloc.h"
 #include "common/base/buf.h"
 #include "common/base/fs.h"
@@ -24,12 +24,12 @@ typedef struct writer {
     buf line;
 } writer;
 
-static status take_answer(void *user, const evaluation_answer *a, bool *ret_enough, error *err)
+static status take_answer(void *user, const evaluation_predictions *a, bool *ret_enough, error *err)
 {
     writer *w = user;
     for (int64_t i = 0; i < a->examples && !*ret_enough; i++) {
         buf_clear(&w->line);
-        answer_line(a, i, w->done, w->with_inputs, &w->line);
+        prediction_line(a, i, w->done, w->with_inputs, &w->line);
         if (fwrite(w->line.data, 1, w->line.size, w->to) != w->line.size)
             return FAIL(err, E_IO, "write to '%s': %s", w->path, strerror(errno));
         *ret_enough = ++w->done == w->limit;
@@ -37,7 +37,7 @@ static status take_answer(void *user, const evaluation_answer *a, bool *ret_enou
     return OK;
 }
 
-static status predict_into(const args *a, const subject *s, writer *w, error *err)
+static status predict_into(const args *a, const trained_model *s, writer *w, error *err)
 {
     evaluator_request request = {
         .config = s->config,
@@ -48,15 +48,15 @@ static status predict_into(const args *a, const subject *s, writer *w, error *er
         .vocabulary = s->vocabulary,
     };
     dataset_part part;
-    TRY(subject_part(a, &part, &request.part, err));
-    TRY(subject_device(s, a, &request.device, err));
+    TRY(trained_model_part(a, &part, &request.part, err));
+    TRY(trained_model_device(s, a, &request.device, err));
     status st = evaluator_predict(&request, take_answer, w, err);
     buf_fini(&w->line);
     return st;
 }
 
 /* The file has its name once it is whole. */
-static status predict_to_file(const args *a, const subject *s, writer *w, error *err)
+static status predict_to_file(const args *a, const trained_model *s, writer *w, error *err)
 {
     char *beside = fs_beside(w->path);
     status st = OK;
@@ -75,12 +75,12 @@ static status predict_to_file(const args *a, const subject *s, writer *w, error 
     return st;
 }
 
-static status predict(const args *a, subject *s, error *err)
+static status predict(const args *a, trained_model *s, error *err)
 {
     if (!args_has(a, "data"))
         return FAIL(err, E_USAGE, "predict: --data is missing; it takes the examples");
-    TRY(subject_find(a->operands[0], s, err));
-    TRY(subject_configure(s, args_text(a, "config"), err));
+    TRY(trained_model_find(a->operands[0], s, err));
+    TRY(trained_model_configure(s, args_text(a, "config"), err));
     writer w = {.path = args_text(a, "output-file"),
                 .with_inputs = args_has(a, "with-inputs"),
                 .limit = args_count(a, "limit", 0)};
@@ -93,9 +93,9 @@ static status predict(const args *a, subject *s, error *err)
 
 static int run_predict(const args *a, error *err)
 {
-    subject s = {.model = NULL};
+    trained_model s = {.model = NULL};
     status st = predict(a, &s, err);
-    subject_fini(&s);
+    trained_model_fini(&s);
     return status_exit_code(st);
 }
 

@@ -7,7 +7,7 @@
  * its servers co-hosted in the workers. A sparse cluster (a list given as an object index ->
  * address) leaves the unknown addresses NULL. An evaluator's cluster is empty: it works from the
  * job dir alone. Ranks are workers, rank i is worker i, and learn each other's addresses when they
- * meet (cli/play/rendezvous/rendezvous.h); until then all are NULL.
+ * meet (cli/roles/rendezvous/rendezvous.h); until then all are NULL.
  *
  * Ownership: a cluster owns its strings. Immutable once made, so any thread may read.
  */

@@ -39,7 +39,7 @@ enum { NET_HEAD = 64, NET_PEER = 16, NET_PAYLOAD_MAX = 64 << 20, NET_POLL_MAX = 
 struct jobkey;
 /* Messages a listener keeps for one peer, either way; and how long a connection lives that takes
  * nothing of what is sent there. */
-enum { NET_QUEUE = 1024, NET_PATIENCE_MS = 20000 };
+enum { NET_QUEUE = 1024, NET_SEND_TIMEOUT_MS = 20000 };
 
 typedef struct net net;
 typedef struct net_socket net_socket;
@@ -73,7 +73,7 @@ typedef struct net_event {
 
 MUST_USE status net_create(net **ret, error *err);
 void net_destroy(net **n);          /* after all its sockets are closed */
-void net_set_patience(net *n, int ms);  /* of sockets opened from now on */
+void net_set_send_timeout(net *n, int ms);  /* of sockets opened from now on */
 
 /* Of sockets opened from now on: lent payloads to and from tasks on this host that share as well go
  * through memory that both map, where there is room in it, and over the connection else. Who sends,

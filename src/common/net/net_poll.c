@@ -84,14 +84,14 @@ static int sooner(int timeout_ms, int wait_ms)
 /* Sends what is due, and returns how long it may be waited for what else time brings. */
 static int wait_of_clock(net_socket *s, int timeout_ms)
 {
-    if (!s->held.n && !s->down_at_us)
+    if (!s->delayed.n && !s->down_at_us)
         return timeout_ms;
     int64_t now = clock_us();
-    net_send_held(s, now);
+    net_send_delayed(s, now);
     int64_t pause_us = s->down_at_us - now;
     if (s->down_at_us)
         timeout_ms = sooner(timeout_ms, pause_us > 0 ? (int)(pause_us / 1000) + 1 : 0);
-    return sooner(timeout_ms, held_wait_ms(&s->held, now));
+    return sooner(timeout_ms, delay_queue_wait_ms(&s->delayed, now));
 }
 
 status net_poll(net_socket *const *sockets, size_t n, net_waker *waker, int timeout_ms, error *err)

@@ -45,13 +45,13 @@ status net_create(net **ret, error *err)
         return FAIL(err, E_FAIL, "start ZeroMQ: %s", zmq_strerror(errno));
     *ret = xcalloc(1, sizeof **ret);
     (*ret)->context = context;
-    (*ret)->patience_ms = NET_PATIENCE_MS;
+    (*ret)->send_timeout_ms = NET_SEND_TIMEOUT_MS;
     return OK;
 }
 
-void net_set_patience(net *n, int ms)
+void net_set_send_timeout(net *n, int ms)
 {
-    n->patience_ms = ms;
+    n->send_timeout_ms = ms;
 }
 
 void net_share_memory(net *n)
@@ -119,7 +119,7 @@ status socket_open(net *n, int type, net_socket **ret, error *err)
     socket_set(s->socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS);
     socket_set(s->socket, ZMQ_TCP_KEEPALIVE_IDLE, KEEPALIVE_S);
     socket_set(s->socket, ZMQ_TCP_KEEPALIVE_INTVL, KEEPALIVE_S);
-    socket_set(s->socket, ZMQ_TCP_MAXRT, n->patience_ms);
+    socket_set(s->socket, ZMQ_TCP_MAXRT, n->send_timeout_ms);
     int64_t limit = NET_PAYLOAD_MAX;
     zmq_setsockopt(s->socket, ZMQ_MAXMSGSIZE, &limit, sizeof limit);
     status st = monitor_open(n, s, err);
@@ -163,8 +163,8 @@ void net_close(net_socket **s, int linger_ms)
     if (!s || !*s)
         return;
     if (linger_ms)
-        net_send_held(*s, INT64_MAX);
-    held_fini(&(*s)->held);
+        net_send_delayed(*s, INT64_MAX);
+    delay_queue_fini(&(*s)->delayed);
     shared_end(&(*s)->shared);
     zmq_socket_monitor((*s)->socket, NULL, 0);
     strangers_end(&(*s)->strangers);
@@ -276,10 +276,10 @@ static status send_now(net_socket *s, const net_peer *to, const void *head, span
     return st;
 }
 
-void net_send_held(net_socket *s, int64_t by_us)
+void net_send_delayed(net_socket *s, int64_t by_us)
 {
-    held_message m;
-    while (held_take(&s->held, by_us, &m))
+    delayed_message m;
+    while (delay_queue_take(&s->delayed, by_us, &m))
         (void)send_now(s, m.has_to ? &m.to : NULL, m.head, m.payload, NULL);
 }
 
@@ -294,7 +294,7 @@ status net_send(net_socket *s, const net_peer *to, const void *head, span *paylo
     int64_t delay_us = fault_delay_us(s->fault);
     if (!delay_us)
         return send_now(s, to, head, payload, err);
-    held_add(&s->held, to, head, payload, clock_us() + delay_us);
+    delay_queue_add(&s->delayed, to, head, payload, clock_us() + delay_us);
     return OK;
 }
 

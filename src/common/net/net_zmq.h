@@ -10,7 +10,7 @@
 #define TEQUIO_COMMON_NET_NET_ZMQ_H
 
 #include "common/fault/fault.h"
-#include "common/net/held.h"
+#include "common/net/delay_queue.h"
 #include "common/net/net.h"
 #include "common/net/shared.h"
 #include "common/net/strangers.h"
@@ -36,7 +36,7 @@ typedef enum refusal {
 struct net {
     void *context;
     curve *curve; /* NULL: in the clear */
-    int patience_ms;
+    int send_timeout_ms;
     bool shares;
     int strangers; /* of a listener at a time; 0: nobody is one */
 };
@@ -68,11 +68,11 @@ struct net_socket {
     bool may_sweep; /* shared_descriptor tells of something */
     char endpoint[256];
     fault *fault; /* of the task whose socket it is; NULL: nothing goes wrong on purpose */
-    held held;    /* what a fault delays */
+    delay_queue delayed;    /* what a fault delays */
 };
 
 /* Sends what is held and due by then; what was for a peer that is gone is lost. */
-void net_send_held(net_socket *s, int64_t by_us);
+void net_send_delayed(net_socket *s, int64_t by_us);
 
 void watch_begin(watch *w, void *socket);
 bool watch_spares_look(watch *w);

@@ -3,7 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/hash.h"
 #include "common/base/log.h"
-#include "common/net/door.h"
+#include "common/net/fd_pass.h"
 #include "common/net/net_zmq.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef enum word_kind { ASK = 1, DOOR, KNOCK, OPEN } word_kind;
 
 typedef struct word {
     unsigned char magic[4], kind, zero[3];
-    door_text name, token; /* of DOOR */
+    fd_pass_name name, token; /* of DOOR */
 } word;
 
 _Static_assert(sizeof(word) != (size_t)NET_HEAD, "nobody takes one for the other");
@@ -35,19 +35,19 @@ typedef struct tie {
 } tie;
 
 struct shared {
-    int door, watch; /* listeners; watch: on the connections of all ties */
-    door_text name;
+    int fd_listener, watch; /* listeners; watch: on the connections of all ties */
+    fd_pass_name name;
     unsigned char secret[SECRET];
     tie *ties; /* a dial has one at most */
     size_t n_ties, cap_ties;
-    door_guest guests[GUESTS]; /* came in, and did not KNOCK yet */
+    fd_pass_arrival guests[GUESTS]; /* came in, and did not KNOCK yet */
     size_t n_guests;
 };
 
 /* --- life --- */
 
-/* As good as random to who does not know the secret: the door's name, and a token for each peer. */
-static void derive(const shared *s, const net_peer *about, door_text *ret)
+/* As good as random to who does not know the secret: the socket's name, and a token for each peer. */
+static void derive(const shared *s, const net_peer *about, fd_pass_name *ret)
 {
     unsigned char from[SECRET + sizeof(net_peer)] = {0};
     char hex[SHA256_HEX];
@@ -55,13 +55,13 @@ static void derive(const shared *s, const net_peer *about, door_text *ret)
     from[SECRET] = about->size;
     memcpy(from + SECRET + 1, about->id, about->size);
     sha256_hex(from, sizeof from, hex);
-    memcpy(ret->text, hex, DOOR_TEXT);
+    memcpy(ret->text, hex, FD_PASS_NAME);
 }
 
 shared *shared_dial(void)
 {
     shared *s = xcalloc(1, sizeof *s);
-    s->door = s->watch = -1;
+    s->fd_listener = s->watch = -1;
     return s;
 }
 
@@ -70,10 +70,10 @@ shared *shared_listen(void)
     shared *s = shared_dial();
     if (getrandom(s->secret, SECRET, 0) == SECRET) {
         derive(s, &(net_peer){.size = 0}, &s->name);
-        s->door = door_open(&s->name);
+        s->fd_listener = fd_pass_listen(&s->name);
         s->watch = epoll_create1(EPOLL_CLOEXEC);
     }
-    if (s->door < 0 || s->watch < 0)
+    if (s->fd_listener < 0 || s->watch < 0)
         shared_end(&s);
     return s;
 }
@@ -84,7 +84,7 @@ static void tie_end(tie *t)
     segment_drop(&t->segment);
 }
 
-static void guest_send_away(door_guest *g)
+static void guest_send_away(fd_pass_arrival *g)
 {
     close(g->connection);
     close(g->brought);
@@ -98,8 +98,8 @@ void shared_end(shared **s)
         tie_end(&(*s)->ties[--(*s)->n_ties]);
     while ((*s)->n_guests)
         guest_send_away(&(*s)->guests[--(*s)->n_guests]);
-    if ((*s)->door >= 0)
-        close((*s)->door);
+    if ((*s)->fd_listener >= 0)
+        close((*s)->fd_listener);
     if ((*s)->watch >= 0)
         close((*s)->watch);
     free((*s)->ties);
@@ -110,7 +110,7 @@ void shared_end(shared **s)
 static tie *tie_with(shared *s, const net_peer *peer)
 {
     for (size_t i = 0; s && i < s->n_ties; i++)
-        if (s->door < 0 || net_peer_equal(&s->ties[i].peer, peer))
+        if (s->fd_listener < 0 || net_peer_equal(&s->ties[i].peer, peer))
             return &s->ties[i];
     return NULL;
 }
@@ -160,8 +160,8 @@ void shared_ask(net_socket *s)
         say(s, &(net_peer){.size = 0}, &ask);
 }
 
-/* ASK: where our door is, and what to bring. */
-static void show_door(net_socket *s, const net_peer *to)
+/* ASK: where our socket is, and what to bring. */
+static void show_listener(net_socket *s, const net_peer *to)
 {
     word answer = word_of(DOOR);
     answer.name = s->shared->name;
@@ -173,7 +173,7 @@ static void tie_to(shared *s, const net_peer *peer, int connection, segment **co
 {
     GROW(s->ties, s->cap_ties, s->n_ties + 1);
     s->ties[s->n_ties++] =
-        (tie){.peer = *peer, .connection = connection, .segment = *common, .is_open = s->door >= 0};
+        (tie){.peer = *peer, .connection = connection, .segment = *common, .is_open = s->fd_listener >= 0};
     *common = NULL;
 }
 
@@ -184,7 +184,7 @@ static void enter(net_socket *s, const net_peer *from, const word *w)
     int memory, connection = -1;
     error why = ERROR_INIT;
     if (segment_create(&made, &memory, &why) == OK) {
-        connection = door_enter(&w->name, &w->token, memory);
+        connection = fd_pass_send(&w->name, &w->token, memory);
         close(memory);
     }
     if (connection < 0) {
@@ -197,21 +197,21 @@ static void enter(net_socket *s, const net_peer *from, const word *w)
     say(s, from, &knock);
 }
 
-static bool is_same(const door_text *a, const door_text *b)
+static bool is_same(const fd_pass_name *a, const fd_pass_name *b)
 {
     unsigned char differs = 0;
-    for (int i = 0; i < DOOR_TEXT; i++)
+    for (int i = 0; i < FD_PASS_NAME; i++)
         differs |= (unsigned char)(a->text[i] ^ b->text[i]);
     return !differs;
 }
 
 /* Who came in with that token. Others are kept until they KNOCK too, the newest of them. */
-static bool find_guest(shared *s, const door_text *token, door_guest *ret)
+static bool find_guest(shared *s, const fd_pass_name *token, fd_pass_arrival *ret)
 {
     for (size_t i = 0;; i++) {
         if (i == s->n_guests) {
-            door_guest next;
-            if (!door_admit(s->door, &next))
+            fd_pass_arrival next;
+            if (!fd_pass_accept(s->fd_listener, &next))
                 return false;
             if (s->n_guests == GUESTS) {
                 guest_send_away(&s->guests[0]);
@@ -228,7 +228,7 @@ static bool find_guest(shared *s, const door_text *token, door_guest *ret)
     }
 }
 
-static bool admit(shared *s, const net_peer *from, const door_guest *g)
+static bool admit(shared *s, const net_peer *from, const fd_pass_arrival *g)
 {
     error why = ERROR_INIT;
     segment *joined = NULL;
@@ -246,8 +246,8 @@ static bool admit(shared *s, const net_peer *from, const door_guest *g)
 /* KNOCK */
 static void open_to(net_socket *s, const net_peer *from)
 {
-    door_text token;
-    door_guest guest;
+    fd_pass_name token;
+    fd_pass_arrival guest;
     derive(s->shared, from, &token);
     if (!find_guest(s->shared, &token, &guest))
         return;
@@ -280,7 +280,7 @@ bool shared_take_word(net_socket *s, const net_peer *from, const void *frame, si
     bool listens = s->shared && s->is_listener, dials = s->shared && !s->is_listener;
     tie *t = tie_with(s->shared, from); /* one a peer, and never another */
     if (listens && w.kind == ASK)
-        show_door(s, from);
+        show_listener(s, from);
     if (listens && w.kind == KNOCK && !t)
         open_to(s, from);
     if (dials && w.kind == DOOR && !t)

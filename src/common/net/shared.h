@@ -5,11 +5,11 @@
  *     dial                                listener
  *       │ ── ASK ───────────────────────────> │   over ZeroMQ, once the connection is up
  *       │ <─────────────── DOOR name, token ── │   over ZeroMQ
- *       │ == token, segment =================> │   through the door, a unix socket of that name
+ *       │ == token, segment =================> │   over a unix socket of that name (fd_pass.h)
  *       │ ── KNOCK ─────────────────────────> │   over ZeroMQ
  *       │ <──────────────────────────── OPEN ── │  over ZeroMQ
  *
- * The door is an abstract socket with a random name, so only who was told it finds it, and only on
+ * It is an abstract socket with a random name, so only who was told it finds it, and only on
  * this host and in this network namespace. The token stands for this one connection and is told
  * over nothing else: who is let in here is who was let in there, by CURVE where there is a key.
  * Both ends see to it besides that the other runs as the same user. Whatever does not come about,
@@ -30,7 +30,7 @@ enum { SHARED_BYTES_MIN = 4096 };
 
 typedef struct shared shared;
 
-/* Opens a listener's door; NULL for lack of something. */
+/* Opens that socket for a listener; NULL for lack of something. */
 shared *shared_listen(void);
 shared *shared_dial(void);
 void shared_end(shared **s);            /* of a dial also when it is down: a new one shares anew */

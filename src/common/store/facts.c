@@ -33,16 +33,16 @@ void facts_add(buf *to, const char *file, const char *what, const char *value)
     buf_adds(to, "\n");
 }
 
-void facts_add_contents(buf *to, const char *file, facts_check how, const content_list *s)
+void facts_add_contents(buf *to, const char *file, facts_check how, const content_digest *s)
 {
     char text[SHA256_HEX];
-    snprintf(text, sizeof text, "%zu", content_list_total(s));
+    snprintf(text, sizeof text, "%zu", content_digest_bytes(s));
     facts_add(to, file, "bytes", text);
-    content_list_sample(s, text);
+    content_digest_sampled(s, text);
     facts_add(to, file, "sampled_sha256", text);
     if (how != FACTS_FULL)
         return;
-    content_list_hash(s, text);
+    content_digest_whole(s, text);
     facts_add(to, file, "sha256", text);
 }
 

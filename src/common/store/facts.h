@@ -11,8 +11,8 @@
 #define TEQUIO_COMMON_STORE_FACTS_H
 
 #include "common/base/buf.h"
+#include "common/base/content_digest.h"
 #include "common/base/json.h"
-#include "common/base/content_list.h"
 #include "common/config/config.h"
 
 /* The option data_check. */
@@ -24,7 +24,7 @@ facts_check facts_check_of(const config *c);
  * small (PROTOCOL.md, "Strangers"). */
 void facts_add(buf *to, const char *file, const char *what, const char *value);
 /* Appends bytes, the sampled hash and, if that is asked for, the whole one. */
-void facts_add_contents(buf *to, const char *file, facts_check how, const content_list *s);
+void facts_add_contents(buf *to, const char *file, facts_check how, const content_digest *s);
 /* Appends the lines of `more` whose keys are not there yet; whether there were any. */
 bool facts_merge(buf *to, const char *more);
 

@@ -182,12 +182,12 @@ static void tell_watching(void *user, const char *holder)
 static status lock(jobdir *d, const jobdir_request *r, error *err)
 {
     char *path = jobdir_file(d, JOBDIR_LOCK);
-    lockfile_patience patience = {.us = (int64_t)(r->frozen_s * 1e6),
+    lockfile_takeover takeover = {.us = (int64_t)(r->frozen_s * 1e6),
                                   .watching = tell_watching,
                                   .user = (void *)(uintptr_t)r};
-    if (patience.us && patience.us < PATIENCE_MIN_US)
-        patience.us = PATIENCE_MIN_US;
-    status st = lockfile_take(path, &patience, &d->lock_fd, err);
+    if (takeover.us && takeover.us < PATIENCE_MIN_US)
+        takeover.us = PATIENCE_MIN_US;
+    status st = lockfile_take(path, &takeover, &d->lock_fd, err);
     if (st != OK)
         error_prepend(err, "job dir '%s'", d->path);
     free(path);

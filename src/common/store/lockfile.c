@@ -215,24 +215,24 @@ typedef struct watch {
     int64_t since_us;
 } watch;
 
-static void tell(watch *w, const char *path, const lockfile_patience *patience)
+static void tell(watch *w, const char *path, const lockfile_takeover *takeover)
 {
-    if (w->told || !patience->watching || clock_us() - w->since_us < TELL_US)
+    if (w->told || !takeover->watching || clock_us() - w->since_us < TELL_US)
         return;
     w->told = true;
     buf holder = BUF_INIT;
     if (fs_read(path, TEXT_MAX, &holder, NULL) == OK && holder.size)
-        patience->watching(patience->user, holder.data);
+        takeover->watching(takeover->user, holder.data);
     buf_fini(&holder);
 }
 
 /* OK with *ret_fd -1: look again. */
-static status wait_for_holder(watch *w, const char *path, const lockfile_patience *patience,
+static status wait_for_holder(watch *w, const char *path, const lockfile_takeover *takeover,
                               int *ret_fd, error *err)
 {
     trace now;
     *ret_fd = -1;
-    if (!patience || !patience->us)
+    if (!takeover || !takeover->us)
         return fail_held(path, err);
     if (!look(path, &now))
         return OK;
@@ -240,15 +240,15 @@ static status wait_for_holder(watch *w, const char *path, const lockfile_patienc
         *w = (watch){.begun = true, .first = now, .since_us = clock_us()};
     } else if (!is_untouched(&now, &w->first)) {
         return fail_held(path, err);
-    } else if (clock_us() - w->since_us >= patience->us) {
+    } else if (clock_us() - w->since_us >= takeover->us) {
         return replace(path, &w->first, ret_fd, err);
     }
-    tell(w, path, patience);
+    tell(w, path, takeover);
     nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
     return OK;
 }
 
-status lockfile_take(const char *path, const lockfile_patience *patience, int *ret_fd, error *err)
+status lockfile_take(const char *path, const lockfile_takeover *takeover, int *ret_fd, error *err)
 {
     watch w = {.begun = false};
     int fd = -1;
@@ -256,7 +256,7 @@ status lockfile_take(const char *path, const lockfile_patience *patience, int *r
         error why = ERROR_INIT;
         switch (try_lock(path, &fd, &why)) {
         case HELD:
-            TRY(wait_for_holder(&w, path, patience, &fd, err));
+            TRY(wait_for_holder(&w, path, takeover, &fd, err));
             continue;
         case FAILED:
             return FAIL(err, why.code, "%s", why.text);

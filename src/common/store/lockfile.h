@@ -22,16 +22,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct lockfile_patience {
+typedef struct lockfile_takeover {
     int64_t us; /* a holder that has not touched the file for so long is replaced; 0: never */
     /* The holder is being watched: said once, when it takes longer than a touch. NULL: nobody. */
     void (*watching)(void *user, const char *holder);
     void *user;
-} lockfile_patience;
+} lockfile_takeover;
 
 /* E_BUSY, naming process and host, when somebody else holds it and lives, or while yet another
  * one takes its place. */
-MUST_USE status lockfile_take(const char *path, const lockfile_patience *patience, int *ret_fd,
+MUST_USE status lockfile_take(const char *path, const lockfile_takeover *takeover, int *ret_fd,
                               error *err);
 void lockfile_release(int *fd, const char *path); /* -1: nothing held */
 

@@ -1,9 +1,9 @@
 #include "job/docker/containers.h"
 
 #include "common/base/alloc.h"
-#include "job/process/errand.h"
+#include "job/process/exit_hook.h"
+#include "job/process/short_command.h"
 #include "job/process/supervise.h"
-#include "job/process/will.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef struct composed {
 status containers_check(error *err)
 {
     const char *ask[] = {"docker", "version", "--format", "{{.Server.Version}}", NULL};
-    return errand_ask(ask, NULL, err);
+    return short_command_ask(ask, NULL, err);
 }
 
 /* `docker compose`, or its predecessor, which is a command of its own. */
@@ -31,9 +31,9 @@ static status find_compose(const char **ret, error *err)
     const char *newer[] = {"docker", "compose", "version", NULL};
     const char *older[] = {"sh", "-c", "command -v docker-compose", NULL};
     int n = 0;
-    if (errand_ask(newer, NULL, NULL) == OK)
+    if (short_command_ask(newer, NULL, NULL) == OK)
         ret[n++] = "docker", ret[n++] = "compose";
-    else if (errand_ask(older, NULL, NULL) == OK)
+    else if (short_command_ask(older, NULL, NULL) == OK)
         ret[n++] = "docker-compose";
     else
         return FAIL(err, E_FAIL, "neither `docker compose` nor docker-compose is here");
@@ -75,7 +75,7 @@ static status find_containers(composed *c, error *err)
     static const char format[] = "{{.Label \"com.docker.compose.service\"}} {{.ID}}";
     const char *ask[] = {"docker", "ps", "--all", "--filter", filter, "--format", format, NULL};
     char *said = NULL, *rest = NULL;
-    status st = errand_ask(ask, &said, err);
+    status st = short_command_ask(ask, &said, err);
     free(filter);
     for (char *line = st == OK ? strtok_r(said, "\n", &rest) : NULL; line;
          line = strtok_r(NULL, "\n", &rest))
@@ -134,7 +134,7 @@ static int play(composed *c, error *err)
                      err);
 }
 
-static status prepare(const containers_options *o, will *ret, error *err)
+static status prepare(const containers_options *o, exit_hook *ret, error *err)
 {
     static const char *const up[] = {"up", "--no-start", NULL};
     static const char *const down[] = {"down", "--volumes", "--timeout", "0", NULL};
@@ -142,19 +142,19 @@ static status prepare(const containers_options *o, will *ret, error *err)
     TRY(find_compose(compose, err));
     compose_line(o, compose, down, line);
     char *log = xasprintf("%s/compose.log", o->log_dir);
-    status st = will_make(line, log, ret, err);
+    status st = exit_hook_set(line, log, ret, err);
     free(log);
     compose_line(o, compose, up, line);
-    return st == OK ? errand_ask(line, NULL, err) : st;
+    return st == OK ? short_command_ask(line, NULL, err) : st;
 }
 
 int containers_run(const containers_options *o, error *err)
 {
     composed c = {.o = o, .ids = xcalloc((size_t)o->tasks->n, sizeof *c.ids)};
-    will all_end = {.keeper = 0};
+    exit_hook all_end = {.keeper = 0};
     status st = prepare(o, &all_end, err);
     int code = st == OK ? play(&c, err) : status_exit_code(st);
-    if (will_execute(&all_end))
+    if (exit_hook_run(&all_end))
         fprintf(stderr, "tequio: containers may be left; %s/compose.log tells why\n", o->log_dir);
     for (int i = 0; i < o->tasks->n; i++)
         free(c.ids[i]);

@@ -2,7 +2,7 @@
 
 #include "common/base/fs.h"
 #include "common/base/hash.h"
-#include "job/process/errand.h"
+#include "job/process/short_command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -174,7 +174,7 @@ static status build(const image *i, const char *folder, error *err)
     if (st == OK)
         st = place(i, root, err);
     if (st == OK)
-        st = errand_ask(argv, NULL, err);
+        st = short_command_ask(argv, NULL, err);
     status removed = fs_remove_tree(root, st == OK ? err : NULL);
     free(root);
     return st == OK ? removed : st;
@@ -185,7 +185,7 @@ status image_make(const image *i, const char *folder, error *err)
     const char *look[] = {"docker", "image", "inspect", "--format", "there", i->name, NULL};
     TRY(fs_mkdirs(folder, err));
     TRY(write_dockerfile(i, folder, err));
-    if (errand_ask(look, NULL, NULL) == OK)
+    if (short_command_ask(look, NULL, NULL) == OK)
         return OK;
     fprintf(stderr, "tequio: building the image %s\n", i->name);
     return build(i, folder, err);

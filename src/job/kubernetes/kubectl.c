@@ -1,7 +1,7 @@
 #include "job/kubernetes/kubectl.h"
 
 #include "common/base/fs.h"
-#include "job/process/errand.h"
+#include "job/process/short_command.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ enum { WORDS = 24 };
 
 /* --- one command --- */
 
-/* `words` end with NULL; *ret_said as errand_ask has it. */
+/* `words` end with NULL; *ret_said as short_command_ask has it. */
 static status call(const kubernetes_options *o, const char *const *words, char **ret_said, error *err)
 {
     const char *argv[WORDS + 4] = {"kubectl"};
@@ -25,7 +25,7 @@ static status call(const kubernetes_options *o, const char *const *words, char *
     }
     while (*words)
         argv[n++] = *words++;
-    return errand_ask(argv, ret_said, err);
+    return short_command_ask(argv, ret_said, err);
 }
 
 const char *kubectl_selector(const kubernetes_options *o, arena *memory)

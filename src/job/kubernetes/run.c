@@ -3,8 +3,8 @@
 #include "common/base/clock.h"
 #include "common/base/fs.h"
 #include "common/base/jobkey.h"
-#include "job/kubernetes/follow.h"
-#include "job/process/screen.h"
+#include "job/kubernetes/pod_logs.h"
+#include "job/process/log_mux.h"
 #include "job/process/signals.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ typedef struct running {
     const kubernetes_launch *l;
     const kubernetes_options *o;
     signals signals;
-    follow follow;
+    pod_logs logs;
     int asked;     /* how often we were asked to stop */
     int code;      /* of the pods that failed, the one that tells most; 0: none did */
     int gone;      /* for how many looks the job has not been there */
@@ -65,9 +65,9 @@ static status check_cluster(const running *r, const char *path)
 static void say_submitted(running *r, const char *path)
 {
     arena *memory = arena_create();
-    screen_say("the job %s is in the cluster; its manifest: %s", r->o->name, path);
+    log_mux_say("the job %s is in the cluster; its manifest: %s", r->o->name, path);
     if (!r->l->waits)
-        screen_say("`kubectl delete %s --selector %s` removes it", kubectl_kinds(r->o),
+        log_mux_say("`kubectl delete %s --selector %s` removes it", kubectl_kinds(r->o),
                    kubectl_selector(r->o, memory));
     arena_destroy(&memory);
 }
@@ -84,7 +84,7 @@ static status submit(running *r)
         if (st == OK)
             say_submitted(r, path);
         else if (kubectl_delete(r->o, false, NULL) != OK) /* what was made before the refusal */
-            screen_say("what was made of the job is left in the cluster");
+            log_mux_say("what was made of the job is left in the cluster");
     }
     jobkey_wipe(manifest.data, manifest.size);
     buf_fini(&manifest);
@@ -97,11 +97,11 @@ static status submit(running *r)
 static void ask_to_stop(running *r)
 {
     error why = ERROR_INIT;
-    screen_say("%s", r->asked ? "killing all pods"
+    log_mux_say("%s", r->asked ? "killing all pods"
                               : "stopping after a checkpoint; Ctrl-C again kills all pods");
     status st = r->asked++ ? kubectl_kill_pods(r->o, &why) : kubectl_delete(r->o, false, &why);
     if (st != OK)
-        screen_say("%s", why.text);
+        log_mux_say("%s", why.text);
 }
 
 /* A code that is for good tells more than one that may pass, or of a pod that was told to leave. */
@@ -152,11 +152,11 @@ static bool look(running *r, int *ret)
     bool is_over = false;
     if (st == OK) {
         note_codes(r, &v);
-        st = follow_pods(&r->follow, &v, &why);
+        st = pod_logs_follow(&r->logs, &v, &why);
         is_over = judge(r, &v, ret);
     }
     if (st != OK && !r->is_blind)
-        screen_say("%s", why.text);
+        log_mux_say("%s", why.text);
     r->is_blind = st != OK;
     arena_destroy(&memory);
     return is_over;
@@ -168,12 +168,12 @@ static int await_end(running *r)
     while (!look(r, &code)) {
         int64_t until = clock_us() + LOOK_MS * 1000;
         for (int64_t now = clock_us(); now < until; now = clock_us()) {
-            follow_turn(&r->follow, r->signals.fd, (int)((until - now) / 1000) + 1);
+            pod_logs_turn(&r->logs, r->signals.fd, (int)((until - now) / 1000) + 1);
             for (int number; signals_next(&r->signals, &number);)
                 ask_to_stop(r);
         }
     }
-    follow_drain(&r->follow, DRAIN_MS);
+    pod_logs_drain(&r->logs, DRAIN_MS);
     return code;
 }
 
@@ -182,7 +182,7 @@ static int wait_and_remove(running *r)
     int code = await_end(r);
     error why = ERROR_INIT;
     if (kubectl_delete(r->o, true, &why) != OK)
-        screen_say("%s", why.text);
+        log_mux_say("%s", why.text);
     return code;
 }
 
@@ -191,13 +191,13 @@ int kubernetes_run(const kubernetes_launch *l, error *err)
     running r = {.l = l,
                  .o = l->manifest,
                  .signals = SIGNALS_INIT,
-                 .follow = {.o = l->manifest, .log_dir = l->log_dir},
+                 .logs = {.o = l->manifest, .log_dir = l->log_dir},
                  .err = err};
     status st = l->waits ? signals_open(false, &r.signals, err) : OK;
     if (st == OK)
         st = submit(&r);
     int code = st == OK && l->waits ? wait_and_remove(&r) : status_exit_code(st);
-    follow_fini(&r.follow);
+    pod_logs_fini(&r.logs);
     signals_close(&r.signals);
     return code;
 }

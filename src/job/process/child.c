@@ -1,7 +1,7 @@
 #include "job/process/child.h"
 
 #include "common/base/alloc.h"
-#include "job/process/screen.h"
+#include "job/process/log_mux.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +72,7 @@ status child_run(child *ret, const child_start *start, error *err)
     task_name(start->task, ret->name);
     ret->log = fopen(start->log_path, "ae");
     if (!ret->log)
-        screen_say("%s: what it says is not kept: open '%s': %s", ret->name, start->log_path,
+        log_mux_say("%s: what it says is not kept: open '%s': %s", ret->name, start->log_path,
                    strerror(errno));
     TRY_OUT(st, open_input(ret, start, &input, err));
     TRY_OUT(st, open_pipes(ret, pipes, err));
@@ -130,7 +130,7 @@ static void log_line(child *c, const char *line)
 {
     bool fails = c->log && (fprintf(c->log, "%s\n", line) < 0 || fflush(c->log) != 0);
     if (fails && !c->log_fails)
-        screen_say("%s: its log lacks lines: %s", c->name, strerror(errno));
+        log_mux_say("%s: its log lacks lines: %s", c->name, strerror(errno));
     c->log_fails = fails;
 }
 

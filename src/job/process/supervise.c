@@ -3,7 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/descriptors.h"
-#include "job/process/screen.h"
+#include "job/process/log_mux.h"
 #include "job/process/supervision.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ static void note_hung(supervision *s, const char *line)
     child *c = find_named(s, line, HANGS);
     if (!c || c->has_ended)
         return;
-    screen_say("%s hangs: it is killed", c->name);
+    log_mux_say("%s hangs: it is killed", c->name);
     child_kill(c, SIGKILL);
 }
 
@@ -69,7 +69,7 @@ static void take_line(void *user, child *c, int stream, const char *line, bool i
     if (stream == 1)
         note_hung(s, line);
     if (stream == 0 || !is_told_later(c, line))
-        screen_show(c, stream, line, is_bar);
+        log_mux_show(c, stream, line, is_bar);
 }
 
 /* --- ends --- */
@@ -184,7 +184,7 @@ static bool plan_restart(supervision *s, const child *c)
         snprintf(when, sizeof when, " when the master has left");
     else if (pause_us)
         snprintf(when, sizeof when, " in %.1f s", (double)pause_us * 1e-6);
-    screen_say("%s: %s; it is started again%s (%d of %d)", c->name, end, when,
+    log_mux_say("%s: %s; it is started again%s (%d of %d)", c->name, end, when,
                r->counted, s->options->restarts.most);
     free(end);
     return true;
@@ -217,7 +217,7 @@ static void kill_hung(supervision *s)
         child *c = &s->children[i];
         if (c->has_ended || is_master(c) || s->restarts[i].began_us > s->hung_at_us - 2 * LEAVE_US)
             continue;
-        screen_say("%s has not left with the master: it is killed", c->name);
+        log_mux_say("%s has not left with the master: it is killed", c->name);
         child_kill(c, SIGKILL);
     }
     s->hung_at_us = INT64_MAX;
@@ -272,12 +272,12 @@ static void ask_to_stop(supervision *s, const char *why)
 {
     s->is_stop_asked = true;
     if (s->children[0].has_ended) {
-        screen_say("stopping without a checkpoint: the master is not running");
+        log_mux_say("stopping without a checkpoint: the master is not running");
         s->is_preempted = true;
         kill_all(s);
         return;
     }
-    screen_say("stopping after a checkpoint%s", why);
+    log_mux_say("stopping after a checkpoint%s", why);
     child_kill(&s->children[0], SIGTERM);
     s->kill_at_us = clock_us() + 2 * s->options->grace_ms * 1000;
 }

@@ -1,6 +1,6 @@
 #include "job/process/supervision.h"
 
-#include "job/process/screen.h"
+#include "job/process/log_mux.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ enum { STORY = 1500 };
 void supervision_say_end(const child *c)
 {
     char *end = child_describe_failure(c);
-    screen_say("%s: %s", c->name, end);
+    log_mux_say("%s: %s", c->name, end);
     free(end);
 }
 

@@ -1,7 +1,7 @@
 #include "job/spec/flags.h"
 
-#include "common/base/word.h"
-#include "job/spec/form.h"
+#include "common/base/enum_name.h"
+#include "job/spec/job_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static status check_together(const laying *l)
         return FAIL(l->err, E_USAGE,
                     "Only one of --master-image-uri, --runtime-version can be set.");
     const char *word = given(l, "scale-tier");
-    if (word && word_is(word, "custom") && !given(l, "master-machine-type"))
+    if (word && enum_name_is(word, "custom") && !given(l, "master-machine-type"))
         return FAIL(l->err, E_USAGE,
                     "--master-machine-type is required if scale-tier is set to `CUSTOM`.");
     static const char *const kms[] = {"kms-keyring", "kms-location", "kms-project"};
@@ -80,7 +80,7 @@ static doc_node *scalar(const laying *l, const row *r, const char *text)
 
 static doc_node *truth(const laying *l, const row *r, const char *text)
 {
-    bool is_true = word_is(text, "true") || word_is(text, "yes");
+    bool is_true = enum_name_is(text, "true") || enum_name_is(text, "yes");
     doc_node *n = scalar(l, r, is_true ? "true" : "false");
     n->is_quoted = false;
     return n;
@@ -227,7 +227,7 @@ status flags_job(doc_node *top, flags_value *value, const void *user, const char
         top = document_empty(memory, top->origin, DOC_MAP);
     laying l = {.value = value, .user = user, .memory = memory, .err = err};
     TRY(check_together(&l));
-    TRY(job_form(top, memory, &j, &l.top, err));
+    TRY(job_file_form(top, memory, &j, &l.top, err));
     if (id)
         document_set(memory, l.top, "jobId", document_scalar(memory, "the name of the job", id));
     for (size_t i = 0; i < COUNT_OF(rows); i++)
@@ -236,7 +236,7 @@ status flags_job(doc_node *top, flags_value *value, const void *user, const char
         drop_programs(&l, &j);
         lay_arguments(&l, user_args);
     }
-    TRY(job_read_form(l.top, &j, err));
+    TRY(job_file_read_form(l.top, &j, err));
     *ret = j;
     return OK;
 }

@@ -1,7 +1,7 @@
 #include "job/spec/machines.h"
 
 #include "common/base/alloc.h"
-#include "common/base/word.h"
+#include "common/base/enum_name.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static uint32_t count_bits(const char *cell)
 static int type_of(const machines *all, const char *name)
 {
     for (int i = 0; i < GPU_TYPES; i++)
-        if (all->gpu[i] && word_is(name, all->gpu[i]))
+        if (all->gpu[i] && enum_name_is(name, all->gpu[i]))
             return i;
     return -1;
 }
@@ -229,7 +229,7 @@ const machine *machine_find(const char *name)
 {
     const machines *all = machines_all();
     for (int i = 0; i < all->n_machines; i++)
-        if (word_is(name, all->machine[i].name))
+        if (enum_name_is(name, all->machine[i].name))
             return &all->machine[i];
     return NULL;
 }
@@ -238,7 +238,7 @@ const region *region_find(const char *name)
 {
     const machines *all = machines_all();
     for (int i = 0; i < all->n_regions; i++)
-        if (word_is(name, all->region[i].name))
+        if (enum_name_is(name, all->region[i].name))
             return &all->region[i];
     return NULL;
 }
@@ -247,7 +247,7 @@ const tier *tier_find(const char *name)
 {
     const machines *all = machines_all();
     for (int i = 0; i < all->n_tiers; i++)
-        if (word_is(name, all->tier[i].name))
+        if (enum_name_is(name, all->tier[i].name))
             return &all->tier[i];
     return NULL;
 }
@@ -256,7 +256,7 @@ const uint32_t *machines_no_zone(const char *name)
 {
     const machines *all = machines_all();
     for (int i = 0; i < all->n_mixes; i++)
-        if (word_is(name, all->mix[i].region))
+        if (enum_name_is(name, all->mix[i].region))
             return all->mix[i].types;
     return NULL;
 }

@@ -73,7 +73,7 @@ typedef struct machines {
 /* The tables; read when first asked for. */
 const machines *machines_all(void);
 
-/* By their names, in any spelling (common/base/word.h). */
+/* By their names, in any spelling (common/base/enum_name.h). */
 const machine *machine_find(const char *name);   /* NULL: there is none */
 const region *region_find(const char *name);
 const tier *tier_find(const char *name);

@@ -1,6 +1,6 @@
 #include "job/spec/pools.h"
 
-#include "common/base/word.h"
+#include "common/base/enum_name.h"
 #include "common/config/config.h"
 #include "job/spec/schema.h"
 
@@ -116,7 +116,7 @@ static bool is_other_machine(const char *type)
 /* "cloud_tpu", "ct5lp-hightpu-4t", "tpu7x-standard-4t" */
 static bool is_tpu(const char *type)
 {
-    return word_is(type, "cloud_tpu") || strncmp(type, "tpu", 3) == 0 ||
+    return enum_name_is(type, "cloud_tpu") || strncmp(type, "tpu", 3) == 0 ||
            (strncmp(type, "ct", 2) == 0 && isdigit((unsigned char)type[2]));
 }
 

@@ -1,6 +1,6 @@
 #include "job/spec/schema.h"
 
-#include "common/base/word.h"
+#include "common/base/enum_name.h"
 #include "common/config/config.h"
 
 #include <ctype.h>
@@ -134,7 +134,7 @@ static status check_choice(const checking *c, doc_node *node, const field *f)
 {
     size_t bytes = 0;
     const char *word =
-        node->kind == DOC_SCALAR ? word_find(f->detail, ' ', node->text, &bytes) : NULL;
+        node->kind == DOC_SCALAR ? enum_name_find(f->detail, ' ', node->text, &bytes) : NULL;
     if (word) {
         node->text = arena_strndup(c->memory, word, bytes);
         return OK;

@@ -40,7 +40,7 @@ extern const size_t field_count;
 typedef void schema_warn(void *user, const doc_node *node, const field *f);
 
 /* Checks the tree from `message` down; its keys get their names in camel case, and the words of
- * choices their spelling (common/base/word.h). A value that is null counts as absent. E_CONFIG with
+ * choices their spelling (common/base/enum_name.h). A value that is null counts as absent. E_CONFIG with
  * place and what would be right. */
 MUST_USE status schema_check(doc_node *top, const char *message, arena *memory, schema_warn *warn,
                              void *user, error *err);

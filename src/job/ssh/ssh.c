@@ -3,7 +3,7 @@
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
 #include "common/base/hash.h"
-#include "job/process/errand.h"
+#include "job/process/short_command.h"
 #include "job/process/supervise.h"
 #include "job/ssh/remote.h"
 
@@ -109,15 +109,15 @@ static const char *last_line(buf *output)
 
 /* The same command on all hosts that are to be asked; `reply` of each is its output. */
 static status ask(const ssh_job *s, const char *script, const char *input, const bool *asked,
-                  errand *replies, error *err)
+                  short_command *replies, error *err)
 {
     int n = s->o->hosts->n;
     for (int i = 0; i < n; i++)
-        replies[i] = (errand){.input = input};
+        replies[i] = (short_command){.input = input};
     for (int i = 0; i < n; i++)
         if (asked[i])
             replies[i].argv = (char *const *)(uintptr_t)command_for(s, s->o->hosts->at[i].name, script);
-    status st = errands_run(replies, n, AT_ONCE, err);
+    status st = short_commands_run(replies, n, AT_ONCE, err);
     for (int i = 0; i < n; i++) {
         if (st == OK && asked[i] && replies[i].code)
             st = FAIL(err, E_FAIL, "host %s: %s", s->o->hosts->at[i].name,
@@ -127,7 +127,7 @@ static status ask(const ssh_job *s, const char *script, const char *input, const
     return st;
 }
 
-static void drop(errand *replies, int n)
+static void drop(short_command *replies, int n)
 {
     for (int i = 0; i < n; i++)
         buf_fini(&replies[i].output);
@@ -138,7 +138,7 @@ static status place_program(const ssh_job *s, error *err)
 {
     int n = s->o->hosts->n, lacking = 0;
     bool *asked = xcalloc((size_t)n, sizeof *asked);
-    errand *replies = xcalloc((size_t)n, sizeof *replies);
+    short_command *replies = xcalloc((size_t)n, sizeof *replies);
     char *look = xasprintf("test -x \"%s/tequio\" && echo has-it || echo lacks-it", s->program);
     char *put = xasprintf("umask 077; mkdir -p \"%s\" && cat >\"%s/new.$$\" && chmod 700 \"%s/new.$$\" && "
                           "mv \"%s/new.$$\" \"%s/tequio\"",

@@ -198,20 +198,20 @@ static bool same_worker(const view_lane *a, const view_lane *b)
     return a->trainer == b->trainer && a->worker == b->worker;
 }
 
-void leases_hedge(leases *l, int64_t now_us, int64_t patience_us)
+void leases_hedge(leases *l, int64_t now_us, int64_t timeout_us)
 {
     lease lowest = {.batch = -1};
     if (!leases_lowest(l, &lowest))
         return;
-    if (patience_us < 2 * l->slowest_us)
-        patience_us = 2 * l->slowest_us;
+    if (timeout_us < 2 * l->slowest_us)
+        timeout_us = 2 * l->slowest_us;
     holder *other = NULL;
     size_t copies = 0;
     for (size_t i = 0; i < l->n_lanes; i++) {
         holder *h = &l->lanes[i];
         const held *one = holds(h, lowest.batch);
         copies += one != NULL;
-        if (one && (!one->given_us || now_us - one->given_us < patience_us))
+        if (one && (!one->given_us || now_us - one->given_us < timeout_us))
             return;
         if (!same_worker(&h->lane, &lowest.lane) && h->n < LEASES_MAX && (!other || h->n < other->n))
             other = h;

@@ -52,9 +52,9 @@ void leases_repeat(leases *l, bool trainer, uint32_t worker);
 bool leases_next(leases *l, int64_t limit, int64_t now_us, lease *ret);
 
 /* Its holder lives, but may have lost its way to a server: the lowest batch, once it is held for
- * `patience_us` and for twice as long as the slowest of late took, is given to a lane of another
+ * `timeout_us` and for twice as long as the slowest of late took, is given to a lane of another
  * worker too. Parts take the copy that comes first. */
-void leases_hedge(leases *l, int64_t now_us, int64_t patience_us);
+void leases_hedge(leases *l, int64_t now_us, int64_t timeout_us);
 
 /* A batch is reported; false: it was before, or it was never to be computed. */
 bool leases_report(leases *l, int64_t batch, int64_t now_us);

@@ -63,24 +63,24 @@ static status check_fingerprint(members *m, const Wire__Hello *hello, error *err
     return OK;
 }
 
-static bool is_at_work(const member *one, int64_t now_us, int64_t patience_us)
+static bool is_at_work(const member *one, int64_t now_us, int64_t timeout_us)
 {
-    return one->alive && !one->suspect && now_us - one->heard_us < patience_us;
+    return one->alive && !one->suspect && now_us - one->heard_us < timeout_us;
 }
 
 status members_check_rival(members *m, const Wire__Hello *hello, const net_message *message,
-                           int64_t now_us, int64_t patience_us, bool *ret_waits, error *err)
+                           int64_t now_us, int64_t timeout_us, bool *ret_waits, error *err)
 {
     member *one = find(m, hello->trainer, hello->index);
     *ret_waits = one && one->life != hello->life && one->connection != message->connection &&
-                 is_at_work(one, now_us, patience_us);
+                 is_at_work(one, now_us, timeout_us);
     if (!*ret_waits)
         return OK;
     if (one->rival != hello->life) {
         one->rival = hello->life;
         one->rival_us = now_us;
     }
-    if (now_us - one->rival_us < patience_us)
+    if (now_us - one->rival_us < timeout_us)
         return OK;
     char name[TASK_NAME];
     return FAIL(err, E_CONFIG,

@@ -58,9 +58,9 @@ void members_fini(members *m);
 
 /* Whether the task that says hello is at work already, in another life of it on another connection.
  * That one may be about to be lost, so the new one has to ask again; once both were heard for
- * patience_us they are two tasks of one name, and the new one is refused (E_CONFIG). */
+ * timeout_us they are two tasks of one name, and the new one is refused (E_CONFIG). */
 MUST_USE status members_check_rival(members *m, const Wire__Hello *hello, const net_message *message,
-                                    int64_t now_us, int64_t patience_us, bool *ret_waits,
+                                    int64_t now_us, int64_t timeout_us, bool *ret_waits,
                                     error *err);
 
 /* A hello: a new member, a new life of one, or the same one on a new connection. E_CONFIG when its

@@ -45,7 +45,7 @@ uint64_t fake_dnn_runs(void);
 uint64_t fake_dnn_plans(void);
 
 /* For how long NCCL waits for whoever is to receive or send; 20 s at first. */
-void fake_nccl_patience(int ms);
+void fake_nccl_timeout(int ms);
 /* Its sends from now on fail on that GPU; -1: on none. */
 void fake_nccl_fail(int device);
 /* From now on GPUs that have not met have no memory for it. */

@@ -45,7 +45,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static call *waiting;      /* the oldest first; all under the lock */
 static clique *cliques;
-static int patience_ms = 20000;
+static int timeout_ms = 20000;
 static uint64_t n_sent;
 
 static int failing = -1;
@@ -54,9 +54,9 @@ static bool is_poor;
 static _Thread_local call mine[CALLS_MOST];
 static _Thread_local int n_mine, depth;
 
-void fake_nccl_patience(int ms)
+void fake_nccl_timeout(int ms)
 {
-    patience_ms = ms;
+    timeout_ms = ms;
 }
 
 void fake_nccl_fail(int device)
@@ -233,8 +233,8 @@ static unsigned group_end(void)
     if (--depth)
         return result;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += patience_ms / 1000;
-    until.tv_nsec += patience_ms % 1000 * 1000000;
+    until.tv_sec += timeout_ms / 1000;
+    until.tv_nsec += timeout_ms % 1000 * 1000000;
     if (until.tv_nsec >= 1000000000) {
         until.tv_nsec -= 1000000000;
         until.tv_sec++;

@@ -111,7 +111,7 @@ static void test_what_does_not_fit_is_told(void **state)
 {
     (void)state;
     gpu gpus[GPUS];
-    fake_nccl_patience(50);
+    fake_nccl_timeout(50);
     begin(gpus);
     gpus[1].n_in = N - 1;
     run(gpus);
@@ -128,7 +128,7 @@ static void test_what_does_not_fit_is_told(void **state)
     run(gpus);
     expect_fault("NCCL, send: 6 elements are not all on GPU 1");
     end(gpus, false);
-    fake_nccl_patience(20000);
+    fake_nccl_timeout(20000);
 }
 
 static void test_an_abort_ends_all_waiting(void **state)

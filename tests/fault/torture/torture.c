@@ -13,8 +13,8 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/fs.h"
-#include "fault/torture/play.h"
 #include "fault/torture/reference.h"
+#include "fault/torture/run_job.h"
 #include "fault/torture/sandbox.h"
 
 #include <signal.h>

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "common/base/alloc.h"
-#include "support/village.h"
+#include "support/inproc_cluster.h"
 
 /* 37 examples in batches of 4, up to 4 batches a step: an epoch has 10 batches, the last one of a
  * single example, in steps of 4, 4 and 2; the weights fill three parts. */
@@ -24,23 +24,23 @@ static const char *const everything =
     "          save_summary_steps: 1,"
     "          optimizer: {type: 'sgd', lr: 0.05, momentum: 0.9}}";
 
-static void check_shapes(const char *text, const village_shape *shapes, size_t n)
+static void check_shapes(const char *text, const inproc_cluster_shape *shapes, size_t n)
 {
-    village v = village_make(text);
-    village_result alone = village_play(&v);
+    inproc_cluster v = inproc_cluster_make(text);
+    inproc_cluster_result alone = inproc_cluster_train_alone(&v);
     for (size_t i = 0; i < n; i++) {
-        village_result r = village_train(&v, &shapes[i]);
+        inproc_cluster_result r = inproc_cluster_train(&v, &shapes[i]);
         assert_string_equal(r.params_sha256, alone.params_sha256);
         assert_int_equal(r.steps, alone.steps);
         assert_int_equal(r.batches_applied, alone.batches_applied);
     }
-    village_fini(&v);
+    inproc_cluster_fini(&v);
 }
 
 static void no_shape_changes_the_weights(void **state)
 {
     (void)state;
-    static const village_shape shapes[] = {
+    static const inproc_cluster_shape shapes[] = {
         {.servers = 1, .workers = 1, .lanes = 1},
         {.servers = 2, .workers = 2, .lanes = 2},
         {.servers = 3, .workers = 1, .lanes = 3},
@@ -51,11 +51,11 @@ static void no_shape_changes_the_weights(void **state)
 static void every_batch_counts_once(void **state)
 {
     (void)state;
-    village v = village_make(everything);
-    village_result r = village_train(&v, &(village_shape){.servers = 2, .workers = 2, .lanes = 2});
+    inproc_cluster v = inproc_cluster_make(everything);
+    inproc_cluster_result r = inproc_cluster_train(&v, &(inproc_cluster_shape){.servers = 2, .workers = 2, .lanes = 2});
     assert_int_equal(r.steps, 9);
     assert_int_equal(r.batches_applied, 30);
-    village_fini(&v);
+    inproc_cluster_fini(&v);
 }
 
 /* More lanes than slots, whole epochs ending in the middle of what fits a step, and a stop short
@@ -63,7 +63,7 @@ static void every_batch_counts_once(void **state)
 static void idle_lanes_only_wait(void **state)
 {
     (void)state;
-    static const village_shape shape = {.servers = 2, .workers = 2, .lanes = 2};
+    static const inproc_cluster_shape shape = {.servers = 2, .workers = 2, .lanes = 2};
     check_shapes(
         "model: {type: 'mlp', hidden: [20], dropout: 0.5},"
         "data_loader: {batch_size: 10, drop_last: true},"
@@ -75,7 +75,7 @@ static void idle_lanes_only_wait(void **state)
 static void an_evaluator_beside_them_changes_nothing(void **state)
 {
     (void)state;
-    static const village_shape shape = {.servers = 2, .workers = 2, .lanes = 1, .evaluator = true};
+    static const inproc_cluster_shape shape = {.servers = 2, .workers = 2, .lanes = 1, .evaluator = true};
     check_shapes("validation_data_path: self.train_data_path,"
                  "model: {type: 'mlp', hidden: [20], batch_norm: true},"
                  "data_loader: {batch_size: 8},"
@@ -87,7 +87,7 @@ static void an_evaluator_beside_them_changes_nothing(void **state)
 static void a_worker_that_comes_late_changes_nothing(void **state)
 {
     (void)state;
-    static const village_shape shape = {.servers = 2, .workers = 2, .lanes = 2, .late = 1};
+    static const inproc_cluster_shape shape = {.servers = 2, .workers = 2, .lanes = 2, .late = 1};
     check_shapes("model: {type: 'mlp', hidden: [300, 450], dropout: 0.3},"
                  "data_loader: {batch_size: 4},"
                  "trainer: {num_epochs: 8, batches_per_step: 4, save_checkpoints_steps: 2}",
@@ -97,15 +97,15 @@ static void a_worker_that_comes_late_changes_nothing(void **state)
 static void a_job_told_to_leave_goes_on_in_another_shape(void **state)
 {
     (void)state;
-    village v = village_make(everything);
-    village_result alone = village_play(&v);
-    village_result r = village_train(
-        &v, &(village_shape){.servers = 2, .workers = 2, .lanes = 1, .preempt_at = 1});
+    inproc_cluster v = inproc_cluster_make(everything);
+    inproc_cluster_result alone = inproc_cluster_train_alone(&v);
+    inproc_cluster_result r = inproc_cluster_train(
+        &v, &(inproc_cluster_shape){.servers = 2, .workers = 2, .lanes = 1, .preempt_at = 1});
     assert_int_equal(r.steps, -1);
-    r = village_train(&v, &(village_shape){.servers = 3, .workers = 1, .lanes = 2});
+    r = inproc_cluster_train(&v, &(inproc_cluster_shape){.servers = 3, .workers = 1, .lanes = 2});
     assert_string_equal(r.params_sha256, alone.params_sha256);
     assert_int_equal(r.batches_applied, alone.batches_applied);
-    village_fini(&v);
+    inproc_cluster_fini(&v);
 }
 
 /* The same job in a mode in which 30 batches are 30 steps. */
@@ -126,17 +126,17 @@ static const char *const unordered[] = {
 static void batches_in_any_order_count_once(void **state)
 {
     (void)state;
-    static const village_shape shapes[] = {
+    static const inproc_cluster_shape shapes[] = {
         {.servers = 2, .workers = 2, .lanes = 2, .evaluator = true},
         {.servers = 3, .workers = 3, .lanes = 1, .late = 1},
         {.servers = 1, .workers = 2, .lanes = 1, .late = 1, .evaluator = true},
     };
     for (size_t i = 0; i < COUNT_OF(unordered); i++) {
-        village v = village_make(unordered[i]);
-        village_result r = village_train(&v, &shapes[i]);
+        inproc_cluster v = inproc_cluster_make(unordered[i]);
+        inproc_cluster_result r = inproc_cluster_train(&v, &shapes[i]);
         assert_int_equal(r.steps, 30);
         assert_int_equal(r.batches_applied, 30);
-        village_fini(&v);
+        inproc_cluster_fini(&v);
     }
 }
 
@@ -145,14 +145,14 @@ static void batches_in_any_order_count_once(void **state)
 static void one_lane_alone_is_as_in_sync(void **state)
 {
     (void)state;
-    village v = village_make(UNORDERED("mode: 'sync'", "1"));
-    village_result sync = village_play(&v);
-    village_fini(&v);
+    inproc_cluster v = inproc_cluster_make(UNORDERED("mode: 'sync'", "1"));
+    inproc_cluster_result sync = inproc_cluster_train_alone(&v);
+    inproc_cluster_fini(&v);
     for (size_t i = 0; i < COUNT_OF(unordered); i++) {
-        v = village_make(unordered[i]);
-        village_result r = village_train(&v, &(village_shape){.servers = 2, .workers = 1, .lanes = 1});
+        v = inproc_cluster_make(unordered[i]);
+        inproc_cluster_result r = inproc_cluster_train(&v, &(inproc_cluster_shape){.servers = 2, .workers = 1, .lanes = 1});
         assert_string_equal(r.params_sha256, sync.params_sha256);
-        village_fini(&v);
+        inproc_cluster_fini(&v);
     }
 }
 
@@ -160,14 +160,14 @@ static void it_goes_on_in_another_shape_with_what_each_part_has(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        village v = village_make(unordered[i]);
-        village_result r = village_train(
-            &v, &(village_shape){.servers = 2, .workers = 2, .lanes = 2, .preempt_at = 7});
+        inproc_cluster v = inproc_cluster_make(unordered[i]);
+        inproc_cluster_result r = inproc_cluster_train(
+            &v, &(inproc_cluster_shape){.servers = 2, .workers = 2, .lanes = 2, .preempt_at = 7});
         assert_int_equal(r.steps, -1);
-        r = village_train(&v, &(village_shape){.servers = 3, .workers = 1, .lanes = 2});
+        r = inproc_cluster_train(&v, &(inproc_cluster_shape){.servers = 3, .workers = 1, .lanes = 2});
         assert_int_equal(r.steps, 30);
         assert_int_equal(r.batches_applied, 30);
-        village_fini(&v);
+        inproc_cluster_fini(&v);
     }
 }
 

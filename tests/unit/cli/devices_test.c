@@ -1,8 +1,8 @@
 /* distributed.cuda_devices, and work in a process of its own. */
-#include "cli/play/devices.h"
+#include "cli/run/devices.h"
 
 #include "backend/cuda/cuda.h"
-#include "job/process/apart.h"
+#include "job/process/subprocess.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -160,10 +160,10 @@ static void test_what_is_done_apart_comes_back(void **state)
     (void)state;
     error err = ERROR_INIT;
     doubled t = {.number = 21};
-    assert_int_equal(apart_run(double_it, &t, &t, sizeof t, &err), OK);
+    assert_int_equal(subprocess_run(double_it, &t, &t, sizeof t, &err), OK);
     assert_int_equal(t.number, 42);
     assert_int_not_equal(t.pid, (int)getpid());
-    assert_int_equal(apart_run(double_it, &t, NULL, 0, &err), OK);
+    assert_int_equal(subprocess_run(double_it, &t, NULL, 0, &err), OK);
     assert_int_equal(t.number, 42);
 }
 
@@ -172,11 +172,11 @@ static void test_what_fails_apart_is_told(void **state)
     (void)state;
     error err = ERROR_INIT;
     doubled t = {.number = -1};
-    assert_int_equal(apart_run(double_it, &t, &t, sizeof t, &err), E_DATA);
+    assert_int_equal(subprocess_run(double_it, &t, &t, sizeof t, &err), E_DATA);
     assert_string_equal(err.text, "-1 is too small");
     error_clear(&err);
     t.number = 0;
-    assert_int_equal(apart_run(double_it, &t, &t, sizeof t, &err), E_FAIL);
+    assert_int_equal(subprocess_run(double_it, &t, &t, sizeof t, &err), E_FAIL);
     assert_string_equal(err.text, "the process died by signal 9 (Killed)");
 }
 

@@ -1,5 +1,5 @@
 /* Progress: when a line is due, and what it looks like. */
-#include "cli/train/progress.h"
+#include "cli/run/progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

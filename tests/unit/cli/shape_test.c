@@ -1,5 +1,5 @@
 /* The shape of a run: defaults that depend on the number of CPUs, and what does not fit. */
-#include "cli/train/shape.h"
+#include "cli/run/shape.h"
 #include "common/base/alloc.h"
 
 #include <setjmp.h>

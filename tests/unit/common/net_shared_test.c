@@ -14,7 +14,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "common/base/jobkey.h"
-#include "common/net/door.h"
+#include "common/net/fd_pass.h"
 #include "common/net/segment.h"
 #include "unit/common/support_net.h"
 #include "unit/common/support_zmtp.h"
@@ -405,9 +405,9 @@ static void extents_of_strangers_are_dropped(void **state)
     pair_fini(&p);
 }
 
-static door_text text_of(int fill)
+static fd_pass_name text_of(int fill)
 {
-    door_text t;
+    fd_pass_name t;
     memset(t.text, fill, sizeof t.text);
     return t;
 }
@@ -421,16 +421,16 @@ static int n_descriptors(void)
 }
 
 /* Somebody who finds the door and brings two descriptors, or none, is sent away with them. */
-static void bring(const door_text *name, int fd, size_t n)
+static void bring(const fd_pass_name *name, int fd, size_t n)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "\0tequio-"};
-    memcpy(address.sun_path + 8, name->text, DOOR_TEXT);
+    memcpy(address.sun_path + 8, name->text, FD_PASS_NAME);
     int in = socket(AF_UNIX, SOCK_SEQPACKET, 0);
     assert_int_equal(connect(in, (struct sockaddr *)&address,
-                             offsetof(struct sockaddr_un, sun_path) + 8 + DOOR_TEXT),
+                             offsetof(struct sockaddr_un, sun_path) + 8 + FD_PASS_NAME),
                      0);
     int fds[2] = {fd, fd};
-    door_text token = {.text = "t"};
+    fd_pass_name token = {.text = "t"};
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof fds)] = {0};
     struct iovec text = {&token, sizeof token};
     struct msghdr m = {.msg_iov = &text, .msg_iovlen = 1};
@@ -448,36 +448,36 @@ static void bring(const door_text *name, int fd, size_t n)
 static void only_our_user_comes_in(void **state)
 {
     (void)state;
-    char name[DOOR_TEXT + 1]; /* no two tests at once have the same */
+    char name[FD_PASS_NAME + 1]; /* no two tests at once have the same */
     snprintf(name, sizeof name, "test-%027d", (int)getpid());
-    door_text door_name, token = text_of('t');
-    memcpy(door_name.text, name, DOOR_TEXT);
-    int door = door_open(&door_name), brought = open("/dev/null", O_RDONLY);
+    fd_pass_name door_name, token = text_of('t');
+    memcpy(door_name.text, name, FD_PASS_NAME);
+    int door = fd_pass_listen(&door_name), brought = open("/dev/null", O_RDONLY);
     assert_true(door >= 0 && brought >= 0);
-    door_guest g;
-    assert_false(door_admit(door, &g));
-    door_text nowhere = text_of('n');
-    assert_int_equal(door_enter(&nowhere, &token, brought), -1);
-    int in = door_enter(&door_name, &token, brought);
+    fd_pass_arrival g;
+    assert_false(fd_pass_accept(door, &g));
+    fd_pass_name nowhere = text_of('n');
+    assert_int_equal(fd_pass_send(&nowhere, &token, brought), -1);
+    int in = fd_pass_send(&door_name, &token, brought);
     assert_true(in >= 0);
-    assert_true(door_admit(door, &g));
-    assert_memory_equal(g.token.text, token.text, DOOR_TEXT);
+    assert_true(fd_pass_accept(door, &g));
+    assert_memory_equal(g.token.text, token.text, FD_PASS_NAME);
     close(g.connection);
     close(g.brought);
     close(in);
     int before = n_descriptors();
     bring(&door_name, brought, 0);
     bring(&door_name, brought, 2);
-    assert_false(door_admit(door, &g));
+    assert_false(fd_pass_accept(door, &g));
     assert_int_equal(n_descriptors(), before);
     if (geteuid() == 0) { /* who may become another user does */
         pid_t pid = fork();
         if (pid == 0)
-            _exit(setuid(65534) == 0 && door_enter(&door_name, &token, brought) < 0 ? 0 : 1);
+            _exit(setuid(65534) == 0 && fd_pass_send(&door_name, &token, brought) < 0 ? 0 : 1);
         int how;
         assert_int_equal(waitpid(pid, &how, 0), pid);
         assert_int_equal(how, 0);
-        assert_false(door_admit(door, &g));
+        assert_false(fd_pass_accept(door, &g));
     }
     close(door);
     close(brought);

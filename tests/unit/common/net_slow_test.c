@@ -36,7 +36,7 @@ static void scene_make(scene *s)
 {
     *s = (scene){.block = xcalloc(1, BLOCK)};
     assert_int_equal(net_create(&s->net, NULL), OK);
-    net_set_patience(s->net, PATIENCE_MS);
+    net_set_send_timeout(s->net, PATIENCE_MS);
     s->listener = listen_on(s->net, "tcp://127.0.0.1:0");
     s->fd = raw_connect(net_endpoint(s->listener));
     zmtp_greet(s->fd, NULL);

@@ -8,7 +8,7 @@
 
 #include "common/base/alloc.h"
 #include "common/base/fs.h"
-#include "job/spec/form.h"
+#include "job/spec/job_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "common/base/alloc.h"
 #include "common/base/clock.h"
 #include "job/kubernetes/manifest.h"
-#include "job/spec/form.h"
+#include "job/spec/job_file.h"
 #include "job/yaml.h"
 
 #include <stdio.h>

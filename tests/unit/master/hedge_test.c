@@ -142,8 +142,8 @@ static void who_waits_is_patient_as_steps_are_long(void **state)
     for (int k = 0; k < SLOTS; k++)
         late += j.owners[k].worker == 2;
     assert_int_equal(j.open.n_in, SLOTS - late);
-    int64_t patience_us = open_step_patience_us(&j.open);
-    assert_true(patience_us <= LATE_TIMES * 200 * MS * SLOTS / (SLOTS - late) && patience_us < 1000 * MS);
+    int64_t timeout_us = open_step_patience_us(&j.open);
+    assert_true(timeout_us <= LATE_TIMES * 200 * MS * SLOTS / (SLOTS - late) && timeout_us < 1000 * MS);
     job_fini(&j);
 }
 

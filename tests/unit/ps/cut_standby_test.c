@@ -22,8 +22,8 @@ static void test_standing_by(void **state)
     (void)state;
     enum { ELSEWHERE = 7 };
     char *dir = folder_file("standing-by");
-    village v;
-    village_make(&v, shape_large(2), 1, 0, NULL);
+    server_set v;
+    server_set_make(&v, shape_large(2), 1, 0, NULL);
     holders h = {.acting = ELSEWHERE, .standby = 0, .is_backed = true};
     cuts_hold(v.cuts[0], &h);
     assert_false(announce(&v, 0, 2, 1, dir));
@@ -46,7 +46,7 @@ static void test_standing_by(void **state)
     }
     assert_true(announce(&v, 0, 3, 2, dir));
     assert_false(cuts_under_way(v.cuts[0]));
-    village_fini(&v);
+    server_set_fini(&v);
     free(dir);
 }
 
@@ -55,8 +55,8 @@ static void test_a_standby_lets_go(void **state)
 {
     (void)state;
     char *dir = folder_file("lets-go");
-    village v;
-    village_make(&v, shape_large(2), 1, 0, NULL);
+    server_set v;
+    server_set_make(&v, shape_large(2), 1, 0, NULL);
     holders h = {.acting = 7, .standby = 0, .is_backed = true};
     cuts_hold(v.cuts[0], &h);
     assert_false(announce(&v, 0, 2, 1, dir));
@@ -74,12 +74,12 @@ static void test_a_standby_lets_go(void **state)
     assert_false(announce(&v, 0, 4, 3, dir));
     cuts_hold(v.cuts[0], &h);
     assert_false(cuts_under_way(v.cuts[0]));
-    village_fini(&v);
+    server_set_fini(&v);
     free(dir);
 }
 
 /* All parts come as copies, as another server has them now. */
-static void take_copies(village *v, table *from)
+static void take_copies(server_set *v, table *from)
 {
     for (int32_t p = 0; p < v->shape.flat->n_parts; p++) {
         uint32_t n = table_vectors(from, p);
@@ -105,9 +105,9 @@ static void test_copies_past_a_cut(void **state)
 {
     (void)state;
     char *dir = folder_file("past");
-    village v, other;
-    village_make(&v, shape_large(2), 1, 0, NULL);
-    village_make(&other, shape_large(2), 1, 0, NULL);
+    server_set v, other;
+    server_set_make(&v, shape_large(2), 1, 0, NULL);
+    server_set_make(&other, shape_large(2), 1, 0, NULL);
     part_hold *parts = xcalloc((size_t)v.shape.flat->n_parts, sizeof *parts);
     for (int32_t p = 0; p < v.shape.flat->n_parts; p++)
         parts[p] = PART_AWAITED;
@@ -126,8 +126,8 @@ static void test_copies_past_a_cut(void **state)
     assert_false(cuts_under_way(v.cuts[0]));
     free(parts);
     free(dir);
-    village_fini(&v);
-    village_fini(&other);
+    server_set_fini(&v);
+    server_set_fini(&other);
 }
 
 int main(void)

@@ -27,8 +27,8 @@ static void check_goes_on(int32_t n, int32_t n_next)
     char *job = folder_file("job-%d-%d", n, n_next);
     char *dir = xasprintf("%s/checkpoints/step-%09d.tmp.1", job, AT);
     assert_int_equal(fs_mkdirs(job, NULL), OK);
-    village v, next;
-    village_make(&v, shape_large(3), n, 0, NULL);
+    server_set v, next;
+    server_set_make(&v, shape_large(3), n, 0, NULL);
     for (int64_t step = 0; step < END; step++) {
         for (int32_t i = 0; step == 1 && i < n; i++)
             assert_false(announce(&v, i, 5, AT, dir));
@@ -44,7 +44,7 @@ static void check_goes_on(int32_t n, int32_t n_next)
     }
     checkpoint *c = commit(&v, job, AT, results);
     shape s = shape_large(3);
-    village_make(&next, s, n_next, AT, c);
+    server_set_make(&next, s, n_next, AT, c);
     whole w = whole_make(&next.shape);
     for (int64_t step = 0; step < AT; step++)
         whole_step(&w, 1);
@@ -57,8 +57,8 @@ static void check_goes_on(int32_t n, int32_t n_next)
     servers_check(&v.servers, &w);
     whole_fini(&w);
     checkpoint_close(&c);
-    village_fini(&v);
-    village_fini(&next);
+    server_set_fini(&v);
+    server_set_fini(&next);
     free(dir);
     free(job);
 }
@@ -76,8 +76,8 @@ static void test_parts_freeze_alone(void **state)
 {
     (void)state;
     char *dir = folder_file("alone");
-    village v;
-    village_make(&v, shape_large(2), 1, 0, NULL);
+    server_set v;
+    server_set_make(&v, shape_large(2), 1, 0, NULL);
     assert_false(announce(&v, 0, 1, 1, dir));
     for (int64_t step = 0; step < 2; step++) {
         servers_push_step(&v.servers, 0, step);
@@ -99,15 +99,15 @@ static void test_parts_freeze_alone(void **state)
     assert_false(cuts_under_way(v.cuts[0]));
     free(path);
     free(dir);
-    village_fini(&v);
+    server_set_fini(&v);
 }
 
 static void test_late(void **state)
 {
     (void)state;
     char *dir = folder_file("late");
-    village v;
-    village_make(&v, shape_large(2), 1, 0, NULL);
+    server_set v;
+    server_set_make(&v, shape_large(2), 1, 0, NULL);
     servers_push_step(&v.servers, 1, 0);
     assert_true(announce(&v, 0, 1, 0, dir)); /* one part is past it */
     assert_false(cuts_under_way(v.cuts[0]));
@@ -115,7 +115,7 @@ static void test_late(void **state)
     assert_true(cuts_under_way(v.cuts[0]));
     assert_true(replace(&v, 0, 1, 0, dir, 2)); /* late, and the one before is off too */
     assert_false(cuts_under_way(v.cuts[0]));
-    village_fini(&v);
+    server_set_fini(&v);
     free(dir);
 }
 
@@ -123,8 +123,8 @@ static void test_announced_anew(void **state)
 {
     (void)state;
     char *dir = folder_file("anew");
-    village v;
-    village_make(&v, shape_large(2), 1, 0, NULL);
+    server_set v;
+    server_set_make(&v, shape_large(2), 1, 0, NULL);
     assert_false(announce(&v, 0, 6, 1, dir));
     servers_push_step(&v.servers, 0, 0);
     assert_false(replace(&v, 0, 7, 2, dir, 6));
@@ -137,7 +137,7 @@ static void test_announced_anew(void **state)
     assert_int_equal(r.id, 7);
     assert_false(cuts_next_result(v.cuts[0], &r));
     assert_false(cuts_under_way(v.cuts[0]));
-    village_fini(&v);
+    server_set_fini(&v);
     free(dir);
 }
 
@@ -146,8 +146,8 @@ static void test_said_again(void **state)
 {
     (void)state;
     char *dir = folder_file("again");
-    village v;
-    village_make(&v, shape_large(2), 1, 0, NULL);
+    server_set v;
+    server_set_make(&v, shape_large(2), 1, 0, NULL);
     assert_false(announce(&v, 0, 2, 1, dir));
     servers_push_step(&v.servers, 0, 0);
     assert_false(announce(&v, 0, 2, 1, dir)); /* a part is at 1, and frozen */
@@ -161,15 +161,15 @@ static void test_said_again(void **state)
     assert_int_equal(again.id, 2);
     assert_string_equal(again.sha256, first.sha256);
     assert_false(cuts_next_result(v.cuts[0], &again));
-    village_fini(&v);
+    server_set_fini(&v);
     free(dir);
 }
 
 static void test_several_at_once(void **state)
 {
     (void)state;
-    village v;
-    village_make(&v, shape_large(2), 1, 0, NULL);
+    server_set v;
+    server_set_make(&v, shape_large(2), 1, 0, NULL);
     for (uint32_t id = 1; id <= 3; id++) {
         char *dir = folder_file("several-%u", id);
         assert_false(announce(&v, 0, id, 4 - (int64_t)id, dir));
@@ -183,7 +183,7 @@ static void test_several_at_once(void **state)
         assert_int_equal(r.id, id);
         assert_int_equal(r.version, 4 - (int64_t)id);
     }
-    village_fini(&v);
+    server_set_fini(&v);
 }
 
 /* At the version it stands at: nothing has to move for it. */
@@ -191,14 +191,14 @@ static void test_here_and_now(void **state)
 {
     (void)state;
     char *dir = folder_file("now");
-    village v;
-    village_make(&v, shape_large(2), 2, 0, NULL);
+    server_set v;
+    server_set_make(&v, shape_large(2), 2, 0, NULL);
     servers_push_all(&v.servers, 0);
     for (int32_t i = 0; i < 2; i++) {
         assert_false(announce(&v, i, 1, 1, dir));
         assert_int_equal(wait_result(&v, i).batches, 2);
     }
-    village_fini(&v);
+    server_set_fini(&v);
     free(dir);
 }
 
@@ -207,8 +207,8 @@ static void test_a_shard_that_cannot_be_written(void **state)
     (void)state;
     char *file = folder_file("a-file"), *dir = xasprintf("%s/below", file);
     assert_int_equal(fs_write_atomic(file, "x", 1, NULL), OK);
-    village v;
-    village_make(&v, shape_small(2), 1, 0, NULL);
+    server_set v;
+    server_set_make(&v, shape_small(2), 1, 0, NULL);
     assert_false(announce(&v, 0, 1, 0, dir));
     cut_result r = wait_result(&v, 0);
     assert_int_equal(r.status, E_IO);
@@ -220,7 +220,7 @@ static void test_a_shard_that_cannot_be_written(void **state)
         assert_int_equal(net_poll(NULL, 0, v.waker, 10, NULL), OK);
         assert_false(cuts_next_result(v.cuts[0], &r));
     }
-    village_fini(&v);
+    server_set_fini(&v);
     free(file);
     free(dir);
 }
@@ -231,10 +231,10 @@ static void test_one_that_must_be_is_written_when_there_is_room(void **state)
     (void)state;
     char *file = folder_file("no-room"), *dir = xasprintf("%s/below", file);
     assert_int_equal(fs_write_atomic(file, "x", 1, NULL), OK);
-    village v;
+    server_set v;
     bool late;
     cut_call call = {.id = 1, .version = 1, .dir = dir, .must = true};
-    village_make(&v, shape_small(2), 1, 0, NULL);
+    server_set_make(&v, shape_small(2), 1, 0, NULL);
     cuts_announce(v.cuts[0], v.servers.tables[0], &call, &late);
     servers_push_all(&v.servers, 0);
     assert_int_equal(wait_result(&v, 0).status, E_IO);
@@ -252,7 +252,7 @@ static void test_one_that_must_be_is_written_when_there_is_room(void **state)
     assert_int_equal(r.version, 1);
     assert_int_equal(r.batches, 2);
     assert_false(cuts_under_way(v.cuts[0]));
-    village_fini(&v);
+    server_set_fini(&v);
     free(file);
     free(dir);
 }
@@ -262,11 +262,11 @@ static void test_left_in_the_midst(void **state)
 {
     (void)state;
     char *dir = folder_file("midst");
-    village v;
-    village_make(&v, shape_large(2), 1, 0, NULL);
+    server_set v;
+    server_set_make(&v, shape_large(2), 1, 0, NULL);
     assert_false(announce(&v, 0, 1, 0, dir));
     assert_false(announce(&v, 0, 2, 9, dir));
-    village_fini(&v);
+    server_set_fini(&v);
     char *path = xasprintf("%s/ps-0-of-1.safetensors", dir);
     struct stat st;
     assert_int_equal(stat(path, &st), 0);

@@ -17,14 +17,14 @@
 
 /* --- two real servers --- */
 
-typedef struct village {
+typedef struct server_set {
     server *servers[2];
     peer masters[2], workers[2];
     char endpoints[2][64]; /* where they listen, or did */
     int64_t answered;      /* the highest version of part 0 */
-} village;
+} server_set;
 
-static void village_turn(village *v, assignment *a, uint32_t era)
+static void server_set_turn(server_set *v, assignment *a, uint32_t era)
 {
     a->era = era_said = era;
     for (int i = 0; i < 2; i++) {
@@ -37,17 +37,17 @@ static void village_turn(village *v, assignment *a, uint32_t era)
     }
 }
 
-static void village_start(village *v, int i)
+static void server_set_start(server_set *v, int i)
 {
     v->servers[i] = server_start(NULL);
     memcpy(v->endpoints[i], v->servers[i]->tcp, sizeof v->endpoints[i]);
 }
 
-static void village_make(village *v, assignment *a)
+static void server_set_make(server_set *v, assignment *a)
 {
     memset(v, 0, sizeof *v);
     for (int i = 0; i < 2; i++)
-        village_start(v, i);
+        server_set_start(v, i);
     *a = dealt(v->endpoints[0], v->endpoints[1]);
     for (int i = 0; i < 2; i++) {
         a->place = i;
@@ -56,7 +56,7 @@ static void village_make(village *v, assignment *a)
 }
 
 /* One step of part 0 on server `i`. The answer to the pull is awaited where `pulls`. */
-static void village_step(village *v, int i, whole *w, bool pulls)
+static void server_set_step(server_set *v, int i, whole *w, bool pulls)
 {
     peer *worker = &v->workers[i];
     if (pulls)
@@ -82,7 +82,7 @@ static void village_step(village *v, int i, whole *w, bool pulls)
     }
 }
 
-static void village_kill(village *v, int i)
+static void server_set_kill(server_set *v, int i)
 {
     atomic_store(&v->servers[i]->abort, true);
     assert_int_equal(server_end(v->servers[i]), E_ABORTED);
@@ -99,25 +99,25 @@ static void test_promotion(void **state)
 {
     (void)state;
     for (int n_steps = 1; n_steps < 4; n_steps++) {
-        village v;
+        server_set v;
         assignment a;
-        village_make(&v, &a);
+        server_set_make(&v, &a);
         shape s = shape_small(LEAVES);
         s.optim = v.servers[0]->shape.optim;
         s.schedule = v.servers[0]->shape.schedule;
         whole w = whole_make(&s);
         for (int step = 0; step < n_steps; step++)
-            village_step(&v, 0, &w, true);
+            server_set_step(&v, 0, &w, true);
         assert_int_equal(v.answered, n_steps);
-        village_kill(&v, 0);
+        server_set_kill(&v, 0);
         a.keep = true;
         a.shards[0] = a.shards[1] = (holders){1, HOLDER_NONE, false};
-        village_turn(&v, &a, ERA + 1);
+        server_set_turn(&v, &a, ERA + 1);
         assert_int_equal(((Wire__Ready *)v.masters[1].message)->newest, v.answered);
         check_weights(&v.workers[1], &w);
-        village_step(&v, 1, &w, true);
+        server_set_step(&v, 1, &w, true);
 
-        village_start(&v, 0);
+        server_set_start(&v, 0);
         a.shards[0] = a.shards[1] = (holders){1, 0, false};
         a.era = ERA + 2;
         a.place = 0;
@@ -129,14 +129,14 @@ static void test_promotion(void **state)
         hear(&v.masters[1], WIRE_READY);
         say(&v.masters[1], head_of(WIRE_REPORTED, 0, w.version), NULL, 0);
         hear(&v.masters[1], WIRE_BACKED);
-        village_step(&v, 1, &w, true);
-        village_step(&v, 1, &w, true);
-        village_kill(&v, 1);
+        server_set_step(&v, 1, &w, true);
+        server_set_step(&v, 1, &w, true);
+        server_set_kill(&v, 1);
         a.shards[0] = a.shards[1] = (holders){0, HOLDER_NONE, false};
-        village_turn(&v, &a, ERA + 3);
+        server_set_turn(&v, &a, ERA + 3);
         assert_int_equal(((Wire__Ready *)v.masters[0].message)->newest, v.answered);
         check_weights(&v.workers[0], &w);
-        village_step(&v, 0, &w, true);
+        server_set_step(&v, 0, &w, true);
         whole_fini(&w);
         shape_fini(&s);
         end_well(v.servers[0], &v.masters[0], &v.workers[0]);

@@ -16,7 +16,7 @@ static const char *slot_names[OPTIM_SLOTS];
 static status tell_cuts(void *user, int32_t part, int64_t version, const float *grad, error *err)
 {
     (void)grad, (void)err;
-    village *v = user;
+    server_set *v = user;
     int32_t i = v->servers.placement[part];
     cuts_applied(v->cuts[i], v->servers.tables[i], part, version);
     return OK;
@@ -28,9 +28,9 @@ static status no_vote(void *user, int32_t part, int64_t step, double square_sum,
     return FAIL(err, E_FAIL, "nobody votes here");
 }
 
-void village_make(village *v, shape s, int32_t n, int64_t step, const checkpoint *restore)
+void server_set_make(server_set *v, shape s, int32_t n, int64_t step, const checkpoint *restore)
 {
-    *v = (village){.shape = s};
+    *v = (server_set){.shape = s};
     table_hooks hooks = {.applied = tell_cuts, .voted = no_vote, .user = v};
     v->servers = servers_make(&v->shape, n, &hooks, step, restore);
     assert_int_equal(net_waker_create(&v->waker, NULL), OK);
@@ -53,7 +53,7 @@ void village_make(village *v, shape s, int32_t n, int64_t step, const checkpoint
     }
 }
 
-void village_fini(village *v)
+void server_set_fini(server_set *v)
 {
     for (int32_t i = 0; i < v->servers.n; i++)
         cuts_destroy(&v->cuts[i]);
@@ -63,7 +63,7 @@ void village_fini(village *v)
     assert_int_equal(hands_out(), 0);
 }
 
-bool replace(village *v, int32_t i, uint32_t id, int64_t version, const char *dir,
+bool replace(server_set *v, int32_t i, uint32_t id, int64_t version, const char *dir,
              uint32_t replaces)
 {
     bool late = true;
@@ -72,12 +72,12 @@ bool replace(village *v, int32_t i, uint32_t id, int64_t version, const char *di
     return late;
 }
 
-bool announce(village *v, int32_t i, uint32_t id, int64_t version, const char *dir)
+bool announce(server_set *v, int32_t i, uint32_t id, int64_t version, const char *dir)
 {
     return replace(v, i, id, version, dir, 0);
 }
 
-cut_result wait_result(village *v, int32_t i)
+cut_result wait_result(server_set *v, int32_t i)
 {
     cut_result r;
     while (!cuts_next_result(v->cuts[i], &r))
@@ -85,7 +85,7 @@ cut_result wait_result(village *v, int32_t i)
     return r;
 }
 
-checkpoint *commit(village *v, const char *job, int64_t step, const cut_result *results)
+checkpoint *commit(server_set *v, const char *job, int64_t step, const cut_result *results)
 {
     const flat *f = v->shape.flat;
     manifest m = {.step = step,
@@ -120,7 +120,7 @@ checkpoint *commit(village *v, const char *job, int64_t step, const cut_result *
     return c;
 }
 
-bool holds_live(const village *v, int32_t server)
+bool holds_live(const server_set *v, int32_t server)
 {
     for (int32_t p = 0; p < v->shape.flat->n_live_parts; p++)
         if (v->servers.placement[p] == server)

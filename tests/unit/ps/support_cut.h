@@ -12,26 +12,26 @@
 /* Where a group of tests writes; its set-up and tear-down. */
 
 /* Servers whose every update is told to their cuts, as the server's loop does it. */
-typedef struct village {
+typedef struct server_set {
     shape shape;
     servers servers;
     cuts *cuts[SERVERS_MAX];
     holders holders[SERVERS_MAX];
     net_waker *waker;
-} village;
+} server_set;
 
 /* Takes the shape over. `restore` may be NULL. */
-void village_make(village *v, shape s, int32_t n, int64_t step, const checkpoint *restore);
-void village_fini(village *v);
+void server_set_make(server_set *v, shape s, int32_t n, int64_t step, const checkpoint *restore);
+void server_set_fini(server_set *v);
 
 /* Tells server i of a cut, in place of another one; whether it is too late for it. */
-bool replace(village *v, int32_t i, uint32_t id, int64_t version, const char *dir,
+bool replace(server_set *v, int32_t i, uint32_t id, int64_t version, const char *dir,
              uint32_t replaces);
-bool announce(village *v, int32_t i, uint32_t id, int64_t version, const char *dir);
-cut_result wait_result(village *v, int32_t i);
+bool announce(server_set *v, int32_t i, uint32_t id, int64_t version, const char *dir);
+cut_result wait_result(server_set *v, int32_t i);
 
 /* What the master does with the shards; the checkpoint is open. */
-checkpoint *commit(village *v, const char *job, int64_t step, const cut_result *results);
-bool holds_live(const village *v, int32_t server); /* parts that move */
+checkpoint *commit(server_set *v, const char *job, int64_t step, const cut_result *results);
+bool holds_live(const server_set *v, int32_t server); /* parts that move */
 
 #endif

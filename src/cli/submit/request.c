@@ -1,0 +1,183 @@
+#include "cli/submit/request.h"
+
+#include "cli/commands.h"
+#include "job/spec/flags.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the job --- */
+
+static const char *value_of(const void *user, const char *name)
+{
+    const args *a = user;
+    const char *text = args_text(a, name);
+    return text && !*text ? "true" : text; /* a switch */
+}
+
+static status read_file(const args *a, arena *memory, doc_node **ret, error *err)
+{
+    const char *path = args_text(a, "config");
+    if (path)
+        return document_read_file(path, memory, ret, err);
+    *ret = document_empty(memory, "no --config", DOC_MAP);
+    return OK;
+}
+
+static status read_job(const args *a, submit_request *o, error *err)
+{
+    doc_node *top = NULL;
+    TRY(read_file(a, o->memory, &top, err));
+    TRY(flags_job(top, value_of, a, a->operands[0], (const char *const *)a->rest, o->memory, &o->job,
+                  err));
+    const char *shape = args_text(a, "scale-down");
+    return shape ? job_scale_down(&o->job, shape, err) : OK;
+}
+
+/* --- what tasks are told --- */
+
+static int count(const char *const *list)
+{
+    int n = 0;
+    while (list[n])
+        n++;
+    return n;
+}
+
+/* Flags of `train` that the job itself decides. */
+static status check_task_flags(const args *train, error *err)
+{
+    static const char *const ours[] = {"workers", "ps", "evaluators", "start-port", "max-restarts"};
+    for (size_t i = 0; i < COUNT_OF(ours); i++)
+        if (args_has(train, ours[i]))
+            return FAIL(err, E_USAGE,
+                        "--%s among the tasks' arguments: the job says how many tasks there are",
+                        ours[i]);
+    if (args_has(train, "serialization-dir") || args_has(train, "job-dir"))
+        return FAIL(err, E_USAGE,
+                    "-s and --job-dir are not for the tasks' arguments: give --job-dir to submit, "
+                    "before the --");
+    return OK;
+}
+
+/* As `train` will read them. */
+static status parse_arguments(const char *const *list, args *ret, error *err)
+{
+    TRYF(args_parse(&command_train, count(list), (char *const *)(uintptr_t)list, ret, err), err,
+         "the tasks' arguments");
+    if (ret->n_operands == 0)
+        return FAIL(err, E_USAGE,
+                    "the tasks' arguments are missing: the config file of `tequio train` first, behind "
+                    "-- or as trainingInput.args");
+    return check_task_flags(ret, err);
+}
+
+static status resolve_config(const args *train, submit_request *o, error *err)
+{
+    config_source source = {.path = train->operands[0], .overrides = args_text(train, "overrides")};
+    TRY(config_load(&source, &o->resolved, err));
+    const char *security = config_str(o->resolved, "distributed.security");
+    o->is_secured = !args_has(train, "insecure") && !(security && strcmp(security, "off") == 0);
+    return OK;
+}
+
+static status check_same_arguments(const job *j, error *err)
+{
+    const char *const *all = j->pools[ROLE_MASTER].args;
+    for (role r = 0; r < ROLE_COUNT; r++) {
+        const char *const *own = j->pools[r].args;
+        bool is_same = count(own) == count(all);
+        for (int i = 0; is_same && own[i]; i++)
+            is_same = strcmp(own[i], all[i]) == 0;
+        if (j->pools[r].count && !is_same)
+            return FAIL(err, E_CONFIG,
+                        "the arguments of %s are others than the master's; all tasks of a job have the "
+                        "same",
+                        role_name(r));
+    }
+    return OK;
+}
+
+static const char *const *command_line(const submit_request *o, const char *const *list, bool again)
+{
+    int n = count(list), at = 0;
+    const char **line = arena_alloc(o->memory, ((size_t)n + 5) * sizeof *line);
+    line[at++] = "train";
+    for (int i = 0; i < n; i++)
+        line[at++] = list[i];
+    line[at++] = "--job-dir";
+    line[at++] = o->job.job_dir;
+    line[at++] = again ? "--recover" : NULL;
+    return line;
+}
+
+const char *const *submit_request_arguments(const submit_request *o, const char *path, bool again)
+{
+    args train;
+    if (parse_arguments(o->job.pools[ROLE_MASTER].args, &train, NULL) != OK)
+        BUG("arguments that were read before");
+    const char *list[2 * COMMAND_FLAGS + 2] = {path};
+    int n = 1;
+    for (size_t i = 0; i < command_train.n_flags; i++) {
+        const flag *f = &command_train.flags[i];
+        if (!train.values[i] || strcmp(f->name, "overrides") == 0)
+            continue;
+        bool is_one_word = f->kind == FLAG_OPTION && *train.values[i];
+        list[n++] = is_one_word ? arena_printf(o->memory, "--%s=%s", f->name, train.values[i])
+                                : arena_printf(o->memory, "--%s", f->name);
+        if (f->kind != FLAG_SWITCH && f->kind != FLAG_OPTION)
+            list[n++] = train.values[i];
+    }
+    return command_line(o, list, again);
+}
+
+static status read_arguments(submit_request *o, error *err)
+{
+    const char *const *list = o->job.pools[ROLE_MASTER].args;
+    args train;
+    TRY(check_same_arguments(&o->job, err));
+    TRY(parse_arguments(list, &train, err));
+    TRY(resolve_config(&train, o, err));
+    if (!o->job.job_dir)
+        return FAIL(err, E_USAGE,
+                    "where to write is missing: give --job-dir DIR, before the --, or "
+                    "trainingInput.jobDir");
+    if (strncmp(o->job.job_dir, "gs://", 5) == 0)
+        return FAIL(err, E_CONFIG,
+                    "the job dir %s is in Google's storage, which tasks here cannot write; give "
+                    "--job-dir with a directory",
+                    o->job.job_dir);
+    o->arguments = command_line(o, list, false);
+    o->arguments_again = command_line(o, list, true);
+    return OK;
+}
+
+static void say_warnings(const job *j)
+{
+    for (int i = 0; i < j->n_warnings; i++)
+        fprintf(stderr, "tequio: submit: %s\n", j->warnings[i]);
+}
+
+status submit_request_read(const args *a, submit_request *ret, error *err)
+{
+    const char *target = args_text(a, "target");
+    submit_request o = {.memory = arena_create(), .target = target ? target : "local"};
+    status st = read_job(a, &o, err);
+    if (st == OK)
+        st = read_arguments(&o, err);
+    if (st != OK) {
+        submit_request_fini(&o);
+        return st;
+    }
+    o.primary = o.job.calls_chief ? "chief" : "master";
+    say_warnings(&o.job);
+    *ret = o;
+    return OK;
+}
+
+void submit_request_fini(submit_request *o)
+{
+    config_destroy(&o->resolved);
+    arena_destroy(&o->memory);
+}

@@ -1,0 +1,30 @@
+/*
+ * What `tequio submit` was asked for: the job, where it is to run, and what its tasks are told.
+ * Ownership: everything lives in the request's arena. Main thread only.
+ */
+#ifndef TEQUIO_CLI_SUBMIT_REQUEST_H
+#define TEQUIO_CLI_SUBMIT_REQUEST_H
+
+#include "cli/line/command.h"
+#include "common/config/config.h"
+#include "job/spec/job.h"
+
+typedef struct submit_request {
+    arena *memory;
+    job job;
+    const char *target;                 /* "local" */
+    const char *primary;                /* what TF_CONFIG calls the master */
+    const char *const *arguments;       /* of every task: "train", CONFIG, ..., "--job-dir", DIR */
+    const char *const *arguments_again; /* of one that is started again */
+    config *resolved;                   /* what CONFIG and the overrides among the arguments come to */
+    bool is_secured;                    /* its connections between hosts are */
+} submit_request;
+
+/* The same line without the overrides, and with `path` in the place of CONFIG. In the arena. */
+const char *const *submit_request_arguments(const submit_request *o, const char *path, bool again);
+
+/* E_USAGE, E_CONFIG; says the job's warnings on standard error. */
+MUST_USE status submit_request_read(const args *a, submit_request *ret, error *err);
+void submit_request_fini(submit_request *o);
+
+#endif

@@ -1,0 +1,266 @@
+#include "cli/use/prediction_line.h"
+
+#include "common/base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- arrays, as nested lists --- */
+
+/* JSON knows no infinities and no NaN. */
+static void add_number(buf *b, double x)
+{
+    if (isfinite(x))
+        buf_addf(b, "%.9g", x);
+    else
+        buf_adds(b, "null");
+}
+
+static void add_element(buf *b, const evaluation_array *o, int64_t i)
+{
+    switch (o->dtype) {
+    case DT_F32:
+        add_number(b, (double)((const float *)o->data)[i]);
+        break;
+    case DT_I64:
+        buf_addf(b, "%" PRId64, ((const int64_t *)o->data)[i]);
+        break;
+    case DT_I32:
+        buf_addf(b, "%" PRId32, ((const int32_t *)o->data)[i]);
+        break;
+    case DT_BOOL:
+        buf_adds(b, ((const unsigned char *)o->data)[i] ? "true" : "false");
+        break;
+    default:
+        buf_addf(b, "%u", ((const unsigned char *)o->data)[i]);
+    }
+}
+
+typedef void element_fn(buf *b, const evaluation_array *o, int64_t i);
+
+/* The axes from `axis` on; *at is the next element. */
+static void add_nested(buf *b, const evaluation_array *o, int32_t axis, element_fn *add,
+                       int64_t *at)
+{
+    if (axis == o->shape.rank) {
+        add(b, o, (*at)++);
+        return;
+    }
+    buf_adds(b, "[");
+    for (int64_t i = 0; i < o->shape.dim[axis]; i++) {
+        buf_adds(b, i ? ", " : "");
+        add_nested(b, o, axis + 1, add, at);
+    }
+    buf_adds(b, "]");
+}
+
+static int64_t elements_of_example(const evaluation_array *o)
+{
+    return graph_shape_elements(&o->shape) / o->shape.dim[0];
+}
+
+static void add_array(buf *b, const evaluation_array *o, const char *name, element_fn *add,
+                      int64_t example)
+{
+    int64_t at = example * elements_of_example(o);
+    buf_addf(b, ", \"%s\": ", name);
+    add_nested(b, o, 1, add, &at);
+}
+
+/* --- labels --- */
+
+static void add_label(buf *b, const dataset *data, int64_t label)
+{
+    buf word = BUF_INIT;
+    json_t *quoted = dataset_label_word(data, label, &word) ? json_string(word.data) : NULL;
+    if (quoted) {
+        char *text = json_dumps(quoted, JSON_ENCODE_ANY);
+        buf_adds(b, text);
+        free(text);
+    } else {
+        buf_addf(b, "%" PRId64, label);
+    }
+    json_decref(quoted);
+    buf_fini(&word);
+}
+
+/* Of n scores that stand `stride` apart. */
+static int64_t largest(const float *scores, int64_t n, int64_t stride)
+{
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; i++)
+        best = scores[i * stride] > scores[best * stride] ? i : best;
+    return best;
+}
+
+static int64_t stride_of(const graph_shape *s, int32_t axis)
+{
+    int64_t n = 1;
+    while (++axis < s->rank)
+        n *= s->dim[axis];
+    return n;
+}
+
+/* Labels of all rows of scores, nested as the axes beside that of the classes, from `axis` on. */
+static void add_labels(buf *b, const evaluation_predictions *a, const graph_shape *s, int32_t axis,
+                       const float *scores)
+{
+    int32_t classes = a->says.axis;
+    axis += axis == classes;
+    if (axis >= s->rank) {
+        add_label(b, a->data, largest(scores, s->dim[classes], stride_of(s, classes)));
+        return;
+    }
+    buf_adds(b, "[");
+    for (int64_t i = 0; i < s->dim[axis]; i++) {
+        buf_adds(b, i ? ", " : "");
+        add_labels(b, a, s, axis + 1, scores + i * stride_of(s, axis));
+    }
+    buf_adds(b, "]");
+}
+
+static void add_softmax(buf *b, const float *scores, int64_t n)
+{
+    double top = (double)scores[largest(scores, n, 1)], sum = 0.0;
+    for (int64_t i = 0; i < n; i++)
+        sum += exp((double)scores[i] - top);
+    for (int64_t i = 0; i < n; i++) {
+        buf_adds(b, i ? ", " : "");
+        add_number(b, exp((double)scores[i] - top) / sum);
+    }
+}
+
+static void add_classes(buf *b, const evaluation_predictions *a, const evaluation_array *o,
+                        const float *scores)
+{
+    buf_adds(b, ", \"label\": ");
+    add_labels(b, a, &o->shape, 1, scores);
+    if (o->shape.rank > 2)
+        return;
+    buf_adds(b, ", \"probs\": [");
+    add_softmax(b, scores, o->shape.dim[1]);
+    buf_adds(b, "]");
+}
+
+/* --- yes or no --- */
+
+static double sigmoid(double x)
+{
+    return 1.0 / (1.0 + exp(-x));
+}
+
+static void add_sigmoid(buf *b, const evaluation_array *o, int64_t i)
+{
+    add_number(b, sigmoid((double)((const float *)o->data)[i]));
+}
+
+static void add_if_positive(buf *b, const evaluation_array *o, int64_t i)
+{
+    buf_adds(b, ((const float *)o->data)[i] > 0.0f ? "1" : "0");
+}
+
+static void add_if_likely(buf *b, const evaluation_array *o, int64_t i)
+{
+    buf_adds(b, ((const float *)o->data)[i] > 0.5f ? "1" : "0");
+}
+
+static void add_yes_or_no(buf *b, const evaluation_predictions *a, const evaluation_array *o,
+                          int64_t example)
+{
+    bool is_odds = a->says.kind == PREDICTION_ODDS;
+    if (elements_of_example(o) > 1) {
+        add_array(b, o, "label", is_odds ? add_if_positive : add_if_likely, example);
+        add_array(b, o, "probs", is_odds ? add_sigmoid : add_element, example);
+        return;
+    }
+    double x = (double)((const float *)o->data)[example];
+    buf_adds(b, ", \"label\": ");
+    add_label(b, a->data, is_odds ? x > 0.0 : x > 0.5);
+    buf_adds(b, ", \"probs\": [");
+    add_number(b, is_odds ? sigmoid(-x) : 1.0 - x);
+    buf_adds(b, ", ");
+    add_number(b, is_odds ? sigmoid(x) : x);
+    buf_adds(b, "]");
+}
+
+/* --- spans --- */
+
+/* Of scores of first positions and of last ones, which stand `stride` apart. */
+static void add_best_span(buf *b, const float *first, const float *last, int64_t n, int64_t stride)
+{
+    int64_t begin = 0, best[2] = {0, 0};
+    for (int64_t i = 0; i < n; i++) {
+        begin = first[i * stride] > first[begin * stride] ? i : begin;
+        if (first[begin * stride] + last[i * stride] >
+            first[best[0] * stride] + last[best[1] * stride]) {
+            best[0] = begin;
+            best[1] = i;
+        }
+    }
+    buf_addf(b, ", \"best_span\": [%" PRId64 ", %" PRId64 "]", best[0], best[1]);
+}
+
+static void add_span(buf *b, const evaluation_predictions *a, const evaluation_array *o,
+                     const float *scores)
+{
+    int64_t positions = o->shape.dim[1];
+    if (o->shape.rank == 3) {
+        add_best_span(b, scores, scores + 1, positions, 2);
+        return;
+    }
+    for (size_t i = 0; i < a->n_outputs; i++)
+        if (&a->outputs[i] != o && graph_shape_equal(&a->outputs[i].shape, &o->shape)) {
+            const float *last = a->outputs[i].data;
+            add_best_span(b, scores, last + (scores - (const float *)o->data), positions, 1);
+            return;
+        }
+}
+
+/* --- lines --- */
+
+/* What follows from the scores of an example. */
+static void add_conclusion(buf *b, const evaluation_predictions *a, const evaluation_array *o,
+                           int64_t example)
+{
+    const float *scores = (const float *)o->data + example * elements_of_example(o);
+    switch (a->says.kind) {
+    case PREDICTION_CLASSES:
+        add_classes(b, a, o, scores);
+        break;
+    case PREDICTION_ODDS:
+    case PREDICTION_CHANCES:
+        add_yes_or_no(b, a, o, example);
+        break;
+    case PREDICTION_SPAN:
+        add_span(b, a, o, scores);
+        break;
+    case PREDICTION_NUMBERS:
+        break;
+    }
+}
+
+static void add_inputs(buf *b, const evaluation_predictions *a, int64_t example)
+{
+    buf inputs = BUF_INIT;
+    for (size_t i = 0; i < a->n_inputs; i++)
+        add_array(&inputs, &a->inputs[i], a->inputs[i].name, add_element, example);
+    buf_addf(b, ", \"inputs\": {%s}", inputs.data + 2); /* without the first comma */
+    buf_fini(&inputs);
+}
+
+void prediction_line(const evaluation_predictions *a, int64_t example, int64_t number, bool with_inputs,
+                 buf *to)
+{
+    buf_addf(to, "{\"example\": %" PRId64, number);
+    for (size_t i = 0; i < a->n_outputs; i++) {
+        const evaluation_array *o = &a->outputs[i];
+        if (strcmp(o->name, a->says.name) == 0 && o->dtype == DT_F32)
+            add_conclusion(to, a, o, example);
+        add_array(to, o, o->name, add_element, example);
+    }
+    if (with_inputs)
+        add_inputs(to, a, example);
+    buf_adds(to, "}\n");
+}

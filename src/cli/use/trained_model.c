@@ -1,0 +1,141 @@
+#include "cli/use/trained_model.h"
+
+#include "cli/run/devices.h"
+#include "common/base/alloc.h"
+#include "common/base/fs.h"
+#include "common/store/checkpoint.h"
+
+#include <libgen.h>
+#include <stdlib.h>
+
+/* folder/name if that exists, else NULL */
+static char *existing(const char *folder, const char *name)
+{
+    char *path = xasprintf("%s/%s", folder, name);
+    if (fs_exists(path))
+        return path;
+    free(path);
+    return NULL;
+}
+
+/* The config.json of the job a file belongs to: beside it (model.safetensors), or one or two floors
+ * up (best/, checkpoints/step-N/). NULL if there is none. */
+static char *config_above(const char *path)
+{
+    char *copy = xstrdup(path), *folder = copy, *found = NULL;
+    for (int up = 0; up < 3 && !found; up++) {
+        folder = dirname(folder);
+        found = existing(folder, "config.json");
+    }
+    free(copy);
+    return found;
+}
+
+/* Of a job that goes on, again perhaps, the newest checkpoint tells more than the weights it ended
+ * with before. A folder without job.json is what somebody took out of one. */
+static status find_weights(const char *job_dir, char **ret, error *err)
+{
+    jobdir *dir = NULL;
+    int64_t *list = NULL;
+    size_t n = 0;
+    bool done = false;
+    char *final = existing(job_dir, "model.safetensors");
+    status st = jobdir_open(job_dir, &dir, err);
+    if (st == OK)
+        st = jobdir_is_done(dir, &done, err);
+    if (st == OK && !(final && (done || !jobdir_job_id(dir))))
+        st = checkpoint_list(dir, &list, &n, err);
+    if (st == OK && !final && !n)
+        st =
+            FAIL(err, E_DATA, "'%s' holds neither model.safetensors nor a checkpoint yet", job_dir);
+    if (st == OK)
+        *ret = n ? checkpoint_path(dir, list[n - 1]) : xstrdup(final);
+    free(list);
+    free(final);
+    jobdir_close(&dir);
+    return st;
+}
+
+status trained_model_find(const char *path, trained_model *s, error *err)
+{
+    if (!fs_exists(path))
+        return FAIL(err, E_DATA,
+                    "'%s' does not exist; give a job dir, a checkpoint or a .safetensors file",
+                    path);
+    s->config_path = existing(path, "config.json");
+    if (s->config_path)
+        return find_weights(path, &s->model, err);
+    s->model = existing(path, "model.safetensors");
+    if (!s->model)
+        s->model = xstrdup(path);
+    s->config_path = config_above(s->model);
+    return OK;
+}
+
+static status read_vocabulary(trained_model *s, error *err)
+{
+    char *folder = xstrdup(s->config_path);
+    jobdir *d = NULL;
+    status st = jobdir_open(dirname(folder), &d, err);
+    if (st == OK)
+        st = jobdir_read_vocabulary(d, &s->vocabulary, err);
+    jobdir_close(&d);
+    free(folder);
+    return st;
+}
+
+status trained_model_configure(trained_model *s, const char *given, error *err)
+{
+    if (!given && !s->config_path)
+        return FAIL(err, E_USAGE, "no config.json beside '%s': give --config", s->model);
+    config_source source = {.path = given ? given : s->config_path};
+    TRY(config_load(&source, &s->config, err));
+    return s->config_path ? read_vocabulary(s, err) : OK;
+}
+
+void trained_model_fini(trained_model *s)
+{
+    config_destroy(&s->config);
+    free(s->model);
+    free(s->config_path);
+    free(s->vocabulary);
+    *s = (trained_model){.model = NULL};
+}
+
+/* "0.9,1" */
+static bool read_shares(const char *text, double *ret_from, double *ret_to)
+{
+    char *end;
+    *ret_from = strtod(text, &end);
+    if (end == text || *end != ',')
+        return false;
+    text = end + 1;
+    *ret_to = strtod(text, &end);
+    return end != text && !*end && *ret_from >= 0.0 && *ret_from < *ret_to && *ret_to <= 1.0;
+}
+
+status trained_model_part(const args *a, dataset_part *part, const dataset_part **ret_part, error *err)
+{
+    const char *range = args_text(a, "range");
+    *part = (dataset_part){.to = 1.0};
+    if (range && !read_shares(range, &part->from, &part->to))
+        return FAIL(err, E_USAGE,
+                    "%s: --range '%s': must be two shares of the data from 0 to 1, the lower one "
+                    "first, as 0.9,1",
+                    a->command->name, range);
+    *ret_part = range || args_has(a, "data") ? part : NULL;
+    return OK;
+}
+
+status trained_model_device(const trained_model *s, const args *a, backend_choice *ret, error *err)
+{
+    int threads = (int)args_count(a, "threads", config_int(s->config, "trainer.threads"));
+    if (!args_has(a, "device")) {
+        *ret = devices_one(threads);
+        return OK;
+    }
+    if (backend_named(args_text(a, "device"), threads, ret, err) == OK)
+        return OK;
+    error_prepend(err, "%s: --device", a->command->name);
+    return E_USAGE;
+}

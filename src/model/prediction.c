@@ -1,0 +1,66 @@
+/* See prediction.h. */
+#include "model/prediction.h"
+
+#include "model/loss.h"
+
+#include <string.h>
+
+static const char logits[] = "logits", probability[] = "probability", numbers[] = "prediction";
+
+static bool is_sigmoid(const graph *g, graph_val v)
+{
+    int32_t def = graph_value_at(g, v)->def;
+    return def != GRAPH_NONE && graph_node_at(g, def)->op == OP_SIGMOID;
+}
+
+const char *prediction_name(const graph *g, graph_val scores, const char *loss)
+{
+    if (strcmp(loss, "mean_squared_error") == 0)
+        return numbers;
+    bool is_chance = strcmp(loss, "binary_cross_entropy") == 0 && is_sigmoid(g, scores);
+    return is_chance ? probability : logits;
+}
+
+/* The same, of a network that is built: a file's own values may be called so too. */
+static const char *given_name(const graph *g, const char *loss)
+{
+    graph_val chance = graph_find(g, probability);
+    if (chance != GRAPH_NONE && graph_value_at(g, chance)->keep)
+        return prediction_name(g, chance, loss);
+    return strcmp(loss, "mean_squared_error") == 0 ? numbers : logits;
+}
+
+/* Classes lie behind rows of tokens, but before the pixels of an image (loss.h). `classes` 0: their
+ * number is not known. */
+static int32_t axis_of_classes(const graph_shape *s, int64_t classes)
+{
+    int32_t last = s->rank - 1, favourite = s->rank > 3 ? 1 : last, other = s->rank > 3 ? last : 1;
+    return classes && s->dim[favourite] != classes && s->dim[other] == classes ? other : favourite;
+}
+
+static prediction_kind kind_of(const char *loss, const char *name)
+{
+    if (strcmp(loss, "cross_entropy") == 0)
+        return PREDICTION_CLASSES;
+    if (strcmp(loss, "span") == 0)
+        return PREDICTION_SPAN;
+    if (strcmp(loss, "binary_cross_entropy") == 0)
+        return name == logits ? PREDICTION_ODDS : PREDICTION_CHANCES;
+    return PREDICTION_NUMBERS;
+}
+
+status prediction_of(const model_request *request, const graph *g, prediction *ret, error *err)
+{
+    model_loss loss;
+    arena *a = arena_create();
+    status st = loss_choose(request, a, &loss, err);
+    arena_destroy(&a);
+    TRY(st);
+    prediction says = {.name = given_name(g, loss.kind)};
+    const graph_shape *shape = &graph_value_at(g, graph_find(g, says.name))->shape;
+    says.kind = shape->rank > 1 ? kind_of(loss.kind, says.name) : PREDICTION_NUMBERS;
+    if (says.kind == PREDICTION_CLASSES)
+        says.axis = axis_of_classes(shape, loss.features);
+    *ret = says;
+    return OK;
+}

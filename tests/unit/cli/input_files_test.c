@@ -1,0 +1,90 @@
+/* Which files of this machine a configuration names, and by which names tasks find them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli/run/input_files.h"
+#include "common/base/fs.h"
+#include "common/base/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct scene {
+    char folder[64];
+    arena *memory;
+} scene;
+
+static void write_empty(const char *name)
+{
+    assert_int_equal(fs_write_atomic(name, "", 0, NULL), OK);
+}
+
+/* data/train and data/link, which is elsewhere/far; we are in `here`. */
+static int build(void **state)
+{
+    static scene s;
+    strcpy(s.folder, "/tmp/tequio-input-XXXXXX");
+    s.memory = arena_create();
+    if (!mkdtemp(s.folder) || chdir(s.folder))
+        return -1;
+    static const char *const folders[] = {"data", "elsewhere", "here", "folder"};
+    for (size_t i = 0; i < COUNT_OF(folders); i++)
+        assert_int_equal(fs_mkdirs(folders[i], NULL), OK);
+    write_empty("data/train");
+    write_empty("elsewhere/far");
+    assert_int_equal(symlink("../elsewhere/far", "data/link"), 0);
+    *state = &s;
+    return chdir("here");
+}
+
+static int tear_down(void **state)
+{
+    scene *s = *state;
+    arena_destroy(&s->memory);
+    return chdir("/") || fs_remove_tree(s->folder, NULL) != OK;
+}
+
+static void paths_become_absolute(void **state)
+{
+    scene *s = *state;
+    const config_source source = {
+        .text = "{dataset_reader: {type: 'idx', labels: '../data/train'},"
+                " train_data_path: '../data/link', validation_data_path: '../none/x',"
+                " test_data_path: '../folder/', model: {type: 'mlp', hidden: [4]},"
+                " data_loader: {batch_size: 4}, trainer: {num_epochs: 1}}"};
+    config *c = NULL;
+    error err = ERROR_INIT;
+    if (config_load(&source, &c, &err) != OK)
+        fail_msg("%s", err.text);
+    input_files r;
+    input_files_find(c, s->memory, &r);
+    json_t *top = NULL;
+    assert_int_equal(json_parse(r.config, strlen(r.config), "it", E_CONFIG, &top, NULL), OK);
+    static const struct {
+        const char *key, *path;
+    } wanted[] = {{"train_data_path", "data/link"}, {"test_data_path", "folder"}};
+    for (size_t i = 0; i < COUNT_OF(wanted); i++)
+        assert_string_equal(json_string_value(json_object_get(top, wanted[i].key)),
+                            arena_printf(s->memory, "%s/%s", s->folder, wanted[i].path));
+    assert_string_equal(json_string_value(json_object_get(top, "validation_data_path")),
+                        "../none/x");
+    json_decref(top);
+    static const char *const paths[] = {"data", "elsewhere", "folder"};
+    for (size_t i = 0; i < COUNT_OF(paths); i++)
+        assert_string_equal(r.paths[i], arena_printf(s->memory, "%s/%s", s->folder, paths[i]));
+    assert_null(r.paths[COUNT_OF(paths)]);
+    config_destroy(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(paths_become_absolute, build, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -10,10 +10,10 @@
 #include "common/store/history.h"
 #include "optim/settings.h"
 
-static json_t *rates_at(const schedule *before, int64_t step, const schedule *since, int64_t then)
+static json_t *rates_at(const lr_schedule *before, int64_t step, const lr_schedule *since, int64_t then)
 {
-    return json_pack("[f, f]", (double)schedule_rate(before, step),
-                     (double)schedule_rate(since, then));
+    return json_pack("[f, f]", (double)lr_schedule_rate(before, step),
+                     (double)lr_schedule_rate(since, then));
 }
 
 static status tell(master *m, json_t *entry, error *err)
@@ -22,10 +22,10 @@ static status tell(master *m, json_t *entry, error *err)
     int64_t step = json_integer_value(json_object_get(entry, "step"));
     int64_t end[2] = {training_end(&m->steps, json_object_get(entry, "was")),
                       training_end(&m->steps, json_object_get(entry, "is"))};
-    schedule before = schedule_settings(c, end[0]), since = schedule_settings(c, end[1]);
-    bool is_other = !schedule_equal(&before, &since);
+    lr_schedule before = lr_schedule_settings(c, end[0]), since = lr_schedule_settings(c, end[1]);
+    bool is_other = !lr_schedule_equal(&before, &since);
     json_t *rates = json_pack(
-        "{s:s, s:b, s:o, s:o}", "schedule", schedule_name(since.kind), "changed", is_other,
+        "{s:s, s:b, s:o, s:o}", "schedule", lr_schedule_name(since.kind), "changed", is_other,
         "at_step", rates_at(&before, step, &since, step), "at_end",
         rates_at(&before, end[0] - 1, &since, end[1] - 1));
     TRY(history_complete(m->o->dir, entry, end, rates, err));

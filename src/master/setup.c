@@ -86,12 +86,12 @@ static status open_accounting(master *m, int64_t saved, int64_t step, error *err
     const config *c = m->o->config;
     int64_t oldest = saved;
     TRY(master_oldest_checkpoint(m, &oldest, err));
-    schedule rates = schedule_settings(c, m->total);
+    lr_schedule rates = lr_schedule_settings(c, m->total);
     return accounting_open(
         &(accounting_options){
             .dir = m->o->dir,
             .steps = m->steps,
-            .schedule = rates,
+            .rates = rates,
             .summary_steps = config_int(c, "trainer.save_summary_steps"),
             .total = m->total,
             .behind = saved - oldest,

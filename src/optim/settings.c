@@ -43,31 +43,31 @@ optim optim_settings(const config *c)
     return o;
 }
 
-schedule schedule_settings(const config *c, int64_t total_steps)
+lr_schedule lr_schedule_settings(const config *c, int64_t total_steps)
 {
     const config *s = config_section(c, "trainer.learning_rate_scheduler");
-    schedule r = {
+    lr_schedule r = {
         .base = config_f64(c, "trainer.optimizer.lr"),
         .warmup_steps = config_int(s, "warmup_steps"),
         .total_steps = total_steps,
     };
-    if (!schedule_kind_of(config_str(s, "type"), &r.kind))
-        BUG("the option table knows a schedule that schedule does not");
+    if (!lr_schedule_kind_of(config_str(s, "type"), &r.kind))
+        BUG("the option table knows a learning-rate schedule that lr_schedule does not");
     switch (r.kind) {
-    case SCHEDULE_CONSTANT:
+    case LR_SCHEDULE_CONSTANT:
         break;
-    case SCHEDULE_STEP:
+    case LR_SCHEDULE_STEP:
         r.step_size = config_int(s, "step_size");
         r.gamma = config_f64(s, "gamma");
         break;
-    case SCHEDULE_SLANTED_TRIANGULAR:
+    case LR_SCHEDULE_SLANTED_TRIANGULAR:
         r.cut_fraction = config_f64(s, "cut_frac");
         r.ratio = config_f64(s, "ratio");
         if (config_has(s, "total_steps"))
             r.total_steps = config_int(s, "total_steps");
         break;
-    case SCHEDULE_COSINE:
-    case SCHEDULE_LINEAR:
+    case LR_SCHEDULE_COSINE:
+    case LR_SCHEDULE_LINEAR:
         r.minimum = config_f64(s, "minimum");
         if (config_has(s, "total_steps"))
             r.total_steps = config_int(s, "total_steps");

@@ -7,11 +7,11 @@
 #include "common/config/config.h"
 #include "common/parts/loss_scale.h"
 #include "optim/optim.h"
-#include "optim/schedule.h"
+#include "optim/lr_schedule.h"
 
 /* `config` is the whole configuration; `total_steps` what a schedule without total_steps spans. */
 optim optim_settings(const config *config);
-schedule schedule_settings(const config *config, int64_t total_steps);
+lr_schedule lr_schedule_settings(const config *config, int64_t total_steps);
 loss_scale_rule loss_scale_settings(const config *config);
 /* A step is applied when the master has heard of all its parts. */
 bool vote_settings(const config *config);

@@ -186,7 +186,7 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
                   .per_step = m->batches_per_step,
                   .drop_last = m->drop_last},
         .optim = s->optim,
-        .schedule = schedule_settings(c, m->total_steps),
+        .rates = lr_schedule_settings(c, m->total_steps),
         .clip_value = config_has(c, "trainer.grad_clipping")
                           ? (float)config_f64(c, "trainer.grad_clipping")
                           : 0,

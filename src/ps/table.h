@@ -32,7 +32,7 @@
 #include "common/parts/verdict.h"
 #include "common/store/checkpoint.h"
 #include "optim/optim.h"
-#include "optim/schedule.h"
+#include "optim/lr_schedule.h"
 #include "ps/thread_pool.h"
 
 typedef struct table table;
@@ -48,7 +48,7 @@ typedef struct table_options {
     const part_hold *parts;         /* [n_parts] not kept */
     steps steps;
     optim optim;
-    schedule schedule;
+    lr_schedule rates;
     float clip_value;               /* 0: none */
     bool votes;                     /* apply only after table_verdict */
     loss_scale_rule scaling;

@@ -214,7 +214,7 @@ status entry_update(const table *t, int32_t part, float scale, const float *grad
         .t = t,
         .part = part,
         .call = {.step = e->version + 1 - now.skipped,
-                 .rate = schedule_rate(&t->o.schedule, e->version),
+                 .rate = lr_schedule_rate(&t->o.rates, e->version),
                  .scale = scale * loss_scale_inverse(now),
                  .clip_value = t->o.clip_value},
         .grad = grad,

@@ -51,8 +51,8 @@ static void training_init(training *t, const char *model, const char *optimizer)
     for (size_t i = 0; i < OPTIM_SLOTS; i++)
         t->slots[i] = xcalloc((size_t)t->net.flat->n_elements, sizeof *t->slots[i]);
     t->optim = optim_settings(t->net.config);
-    schedule rates = schedule_settings(t->net.config, STEPS);
-    t->call = (optim_call){.rate = schedule_rate(&rates, 0), .scale = 1.0f};
+    lr_schedule rates = lr_schedule_settings(t->net.config, STEPS);
+    t->call = (optim_call){.rate = lr_schedule_rate(&rates, 0), .scale = 1.0f};
 }
 
 static void training_fini(training *t)

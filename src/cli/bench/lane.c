@@ -146,8 +146,8 @@ static status make_weights(bench_lane *l, error *err)
 {
     size_t bytes = (size_t)l->flat->n_elements * sizeof(float);
     l->optim = optim_settings(l->config);
-    schedule rates = schedule_settings(l->config, 1);
-    l->call = (optim_call){.rate = schedule_rate(&rates, 0), .scale = 1.0f};
+    lr_schedule rates = lr_schedule_settings(l->config, 1);
+    l->call = (optim_call){.rate = lr_schedule_rate(&rates, 0), .scale = 1.0f};
     l->n_slots = optim_slots(&l->optim);
     TRY(mem_alloc(bytes, "weights", (void **)&l->weights, err));
     for (size_t i = 0; i < l->n_slots; i++)

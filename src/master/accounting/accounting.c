@@ -154,7 +154,7 @@ static bool is_told(const accounting *l, int64_t step)
 static void tell(accounting *l)
 {
     int64_t step = l->totals.step;
-    float rate = schedule_rate(&l->o.schedule, step - 1);
+    float rate = lr_schedule_rate(&l->o.rates, step - 1);
     if (is_told(l, step) && step > l->line_told)
         write_line(l, rate);
     if (is_told(l, step) && step > l->event_told)

@@ -19,14 +19,14 @@
 #include "common/store/events.h"
 #include "common/store/jobdir.h"
 #include "metric/reports.h"
-#include "optim/schedule.h"
+#include "optim/lr_schedule.h"
 
 typedef struct accounting accounting;
 
 typedef struct accounting_options {
     const jobdir *dir;
     steps steps;
-    schedule schedule;
+    lr_schedule rates;
     int64_t summary_steps; /* >= 1 */
     int64_t total;         /* the step after the last one */
     int64_t behind;        /* checkpoints so many steps before the newest are kept, and may be gone back to */

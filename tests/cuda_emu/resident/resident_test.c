@@ -281,7 +281,7 @@ static lane lane_of(size_t n_parts)
                        .parts = held,
                        .steps = {.examples = 100, .batch_size = 1, .per_step = 1},
                        .optim = {.kind = OPTIM_SGD},
-                       .schedule = {.kind = SCHEDULE_CONSTANT, .base = 0.0625},
+                       .rates = {.kind = LR_SCHEDULE_CONSTANT, .base = 0.0625},
                        .seed = SEED,
                        .engine = engine_if_open(resident_engine(l.r))};
     must(table_create(&t, &quiet_hooks, &l.server, &err), &err);

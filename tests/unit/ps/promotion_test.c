@@ -104,7 +104,7 @@ static void test_promotion(void **state)
         server_set_make(&v, &a);
         shape s = shape_small(LEAVES);
         s.optim = v.servers[0]->shape.optim;
-        s.schedule = v.servers[0]->shape.schedule;
+        s.rates = v.servers[0]->shape.rates;
         whole w = whole_make(&s);
         for (int step = 0; step < n_steps; step++)
             server_set_step(&v, 0, &w, true);

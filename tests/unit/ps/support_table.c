@@ -21,7 +21,7 @@ static shape shape_of(const tensor_decl *tensors, size_t n, int64_t per_step)
         .steps = {.examples = 20 * per_step - 2, .batch_size = 2, .per_step = per_step},
         .optim =
             {.kind = OPTIM_ADAM, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0.01},
-        .schedule = {.kind = SCHEDULE_STEP, .base = 0.01, .step_size = 3, .gamma = 0.9},
+        .rates = {.kind = LR_SCHEDULE_STEP, .base = 0.01, .step_size = 3, .gamma = 0.9},
     };
     error err = ERROR_INIT;
     if (flat_create(tensors, n, &s.flat, &err) != OK)
@@ -146,7 +146,7 @@ static void tensor_step(whole *w, int32_t tensor, float scale, const float *grad
     }
     optim_call call = {
         .step = w->version + 1 - w->skipped,
-        .rate = schedule_rate(&s->schedule, w->version),
+        .rate = lr_schedule_rate(&s->rates, w->version),
         .scale = scale,
         .clip_value = s->clip_value,
         .decay = d->decay,
@@ -258,7 +258,7 @@ servers servers_make_scaled(const shape *s, int32_t n, const table_hooks *hooks,
             .parts = parts,
             .steps = s->steps,
             .optim = s->optim,
-            .schedule = s->schedule,
+            .rates = s->rates,
             .clip_value = s->clip_value,
             .votes = s->votes,
             .scaling = s->scaling,

@@ -11,7 +11,7 @@ typedef struct shape {
     flat *flat;
     steps steps;
     optim optim;
-    schedule schedule;
+    lr_schedule rates;
     float clip_value;
     bool votes;
     loss_scale_rule scaling;

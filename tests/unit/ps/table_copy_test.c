@@ -51,7 +51,7 @@ static table *table_of(const shape *s, part_hold hold)
         .parts = parts,
         .steps = s->steps,
         .optim = s->optim,
-        .schedule = s->schedule,
+        .rates = s->rates,
         .votes = s->votes,
         .seed = SEED,
     };

@@ -147,7 +147,7 @@ static void test_load(void **state)
                              .parts = parts,
                              .steps = s.steps,
                              .optim = s.optim,
-                             .schedule = s.schedule,
+                             .rates = s.rates,
                              .unordered = true,
                              .total = TOTAL,
                              .step = 2,

@@ -13,34 +13,34 @@
  * base * (step + 1) / (warmup_steps + 1). `step` counts from 0. From step total_steps on the rate
  * stays what it is there. With nothing to fall over (n <= 0) it stays at base. Never negative.
  */
-#ifndef TEQUIO_OPTIM_SCHEDULE_H
-#define TEQUIO_OPTIM_SCHEDULE_H
+#ifndef TEQUIO_OPTIM_LR_SCHEDULE_H
+#define TEQUIO_OPTIM_LR_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum schedule_kind {
-    SCHEDULE_CONSTANT,
-    SCHEDULE_STEP,
-    SCHEDULE_COSINE,
-    SCHEDULE_LINEAR,
-    SCHEDULE_SLANTED_TRIANGULAR,
-} schedule_kind;
+typedef enum lr_schedule_kind {
+    LR_SCHEDULE_CONSTANT,
+    LR_SCHEDULE_STEP,
+    LR_SCHEDULE_COSINE,
+    LR_SCHEDULE_LINEAR,
+    LR_SCHEDULE_SLANTED_TRIANGULAR,
+} lr_schedule_kind;
 
-typedef struct schedule {
-    schedule_kind kind;
+typedef struct lr_schedule {
+    lr_schedule_kind kind;
     double base, minimum;
     int64_t warmup_steps, total_steps;
     int64_t step_size;          /* step */
     double gamma;               /* step */
     double cut_fraction, ratio; /* slanted_triangular */
-} schedule;
+} lr_schedule;
 
-bool schedule_kind_of(const char *name, schedule_kind *ret);
-const char *schedule_name(schedule_kind kind);
-float schedule_rate(const schedule *s, int64_t step);
+bool lr_schedule_kind_of(const char *name, lr_schedule_kind *ret);
+const char *lr_schedule_name(lr_schedule_kind kind);
+float lr_schedule_rate(const lr_schedule *s, int64_t step);
 
 /* Of schedules alike but for total_steps: have they the same rates, as long as training goes? */
-bool schedule_equal(const schedule *a, const schedule *b);
+bool lr_schedule_equal(const lr_schedule *a, const lr_schedule *b);
 
 #endif

@@ -1,4 +1,4 @@
-#include "optim/schedule.h"
+#include "optim/lr_schedule.h"
 
 #include "common/base/alloc.h"
 #include "common/base/detmath.h"
@@ -6,35 +6,35 @@
 #include <string.h>
 
 static const char *const names[] = {
-    [SCHEDULE_CONSTANT] = "constant",
-    [SCHEDULE_STEP] = "step",
-    [SCHEDULE_COSINE] = "cosine",
-    [SCHEDULE_LINEAR] = "linear",
-    [SCHEDULE_SLANTED_TRIANGULAR] = "slanted_triangular",
+    [LR_SCHEDULE_CONSTANT] = "constant",
+    [LR_SCHEDULE_STEP] = "step",
+    [LR_SCHEDULE_COSINE] = "cosine",
+    [LR_SCHEDULE_LINEAR] = "linear",
+    [LR_SCHEDULE_SLANTED_TRIANGULAR] = "slanted_triangular",
 };
 
-bool schedule_kind_of(const char *name, schedule_kind *ret)
+bool lr_schedule_kind_of(const char *name, lr_schedule_kind *ret)
 {
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(name, names[i]) == 0) {
-            *ret = (schedule_kind)i;
+            *ret = (lr_schedule_kind)i;
             return true;
         }
     return false;
 }
 
-const char *schedule_name(schedule_kind kind)
+const char *lr_schedule_name(lr_schedule_kind kind)
 {
     return names[kind];
 }
 
-bool schedule_equal(const schedule *a, const schedule *b)
+bool lr_schedule_equal(const lr_schedule *a, const lr_schedule *b)
 {
-    bool has_end = a->kind != SCHEDULE_CONSTANT && a->kind != SCHEDULE_STEP;
+    bool has_end = a->kind != LR_SCHEDULE_CONSTANT && a->kind != LR_SCHEDULE_STEP;
     return !has_end || a->total_steps == b->total_steps;
 }
 
-static double slanted_triangular(const schedule *s, int64_t at, int64_t n)
+static double slanted_triangular(const lr_schedule *s, int64_t at, int64_t n)
 {
     int64_t cut = (int64_t)((double)n * s->cut_fraction);
     double p = 1.0;
@@ -46,23 +46,23 @@ static double slanted_triangular(const schedule *s, int64_t at, int64_t n)
 }
 
 /* The rate after the warm-up, at = 0 .. n. */
-static double rate_at(const schedule *s, int64_t at, int64_t n)
+static double rate_at(const lr_schedule *s, int64_t at, int64_t n)
 {
     double share = (double)at / (double)n, rate;
     switch (s->kind) {
-    case SCHEDULE_COSINE:
+    case LR_SCHEDULE_COSINE:
         return s->minimum + (s->base - s->minimum) * (1.0 + det_cos_pi(share)) / 2.0;
-    case SCHEDULE_LINEAR:
+    case LR_SCHEDULE_LINEAR:
         rate = s->base * (1.0 - share);
         return rate > s->minimum ? rate : s->minimum;
-    case SCHEDULE_SLANTED_TRIANGULAR:
+    case LR_SCHEDULE_SLANTED_TRIANGULAR:
         return slanted_triangular(s, at, n);
     default:
         return s->base;
     }
 }
 
-float schedule_rate(const schedule *s, int64_t step)
+float lr_schedule_rate(const lr_schedule *s, int64_t step)
 {
     if (step < 0)
         step = 0;
@@ -72,7 +72,7 @@ float schedule_rate(const schedule *s, int64_t step)
     double rate = s->base;
     if (n > 0 && at > n)
         at = n;
-    if (s->kind == SCHEDULE_STEP)
+    if (s->kind == LR_SCHEDULE_STEP)
         rate = s->step_size > 0 ? s->base * det_pow(s->gamma, (double)(at / s->step_size)) : rate;
     else if (n > 0)
         rate = rate_at(s, at, n);

@@ -5,19 +5,19 @@
 
 #include <cmocka.h>
 
-#include "optim/schedule.h"
+#include "optim/lr_schedule.h"
 
 #include <math.h>
 #include <string.h>
 
-static void assert_rate(const schedule *s, int64_t step, double want)
+static void assert_rate(const lr_schedule *s, int64_t step, double want)
 {
-    double got = (double)schedule_rate(s, step);
+    double got = (double)lr_schedule_rate(s, step);
     if (!(fabs(got - want) <= 1e-7 * fabs(want) + 1e-12))
         fail_msg("schedule %d, step %lld: %.9g, want %.9g", (int)s->kind, (long long)step, got, want);
 }
 
-static double warm(const schedule *s, int64_t step)
+static double warm(const lr_schedule *s, int64_t step)
 {
     return s->base * (double)(step + 1) / (double)(s->warmup_steps + 1);
 }
@@ -25,7 +25,7 @@ static double warm(const schedule *s, int64_t step)
 static void constant_warms_up_and_stays(void **state)
 {
     (void)state;
-    schedule s = {.kind = SCHEDULE_CONSTANT, .base = 0.3, .warmup_steps = 4, .total_steps = 10};
+    lr_schedule s = {.kind = LR_SCHEDULE_CONSTANT, .base = 0.3, .warmup_steps = 4, .total_steps = 10};
     const double want[] = {0.06, 0.12, 0.18, 0.24, 0.3, 0.3, 0.3};
     for (int64_t step = 0; step < 7; step++)
         assert_rate(&s, step, want[step]);
@@ -38,8 +38,8 @@ static void constant_warms_up_and_stays(void **state)
 static void step_falls_by_gamma(void **state)
 {
     (void)state;
-    schedule s = {
-        .kind = SCHEDULE_STEP, .base = 0.1, .warmup_steps = 3, .step_size = 7, .gamma = 0.3};
+    lr_schedule s = {
+        .kind = LR_SCHEDULE_STEP, .base = 0.1, .warmup_steps = 3, .step_size = 7, .gamma = 0.3};
     for (int64_t step = 0; step < 100; step++)
         assert_rate(&s, step,
                     step < 3 ? warm(&s, step) : 0.1 * pow(0.3, floor((double)(step - 3) / 7)));
@@ -52,7 +52,7 @@ static void step_falls_by_gamma(void **state)
 static void cosine_falls_to_the_minimum(void **state)
 {
     (void)state;
-    schedule s = {.kind = SCHEDULE_COSINE,
+    lr_schedule s = {.kind = LR_SCHEDULE_COSINE,
                   .base = 0.1,
                   .minimum = 0.01,
                   .warmup_steps = 5,
@@ -68,7 +68,7 @@ static void cosine_falls_to_the_minimum(void **state)
 static void linear_stops_at_the_minimum(void **state)
 {
     (void)state;
-    schedule s = {.kind = SCHEDULE_LINEAR,
+    lr_schedule s = {.kind = LR_SCHEDULE_LINEAR,
                   .base = 0.1,
                   .minimum = 0.02,
                   .warmup_steps = 2,
@@ -84,7 +84,7 @@ static void linear_stops_at_the_minimum(void **state)
 static void slanted_triangular_rises_and_falls(void **state)
 {
     (void)state;
-    schedule s = {.kind = SCHEDULE_SLANTED_TRIANGULAR,
+    lr_schedule s = {.kind = LR_SCHEDULE_SLANTED_TRIANGULAR,
                   .base = 2e-5,
                   .total_steps = 1005,
                   .cut_fraction = 0.1,
@@ -109,9 +109,9 @@ static void nothing_to_fall_over_stays_at_base(void **state)
 {
     (void)state;
     const int64_t totals[] = {0, 5, 9, 10};
-    for (int kind = 0; kind <= SCHEDULE_SLANTED_TRIANGULAR; kind++)
+    for (int kind = 0; kind <= LR_SCHEDULE_SLANTED_TRIANGULAR; kind++)
         for (size_t t = 0; t < 4; t++) {
-            schedule s = {.kind = (schedule_kind)kind,
+            lr_schedule s = {.kind = (lr_schedule_kind)kind,
                           .base = 0.5,
                           .warmup_steps = 10,
                           .total_steps = totals[t],
@@ -130,11 +130,11 @@ static void every_rate_is_finite_and_not_negative(void **state)
 {
     (void)state;
     const int64_t steps[] = {0, 1, 2, 3, 9, 10, 11, 1000, INT64_MAX};
-    for (int kind = 0; kind <= SCHEDULE_SLANTED_TRIANGULAR; kind++)
+    for (int kind = 0; kind <= LR_SCHEDULE_SLANTED_TRIANGULAR; kind++)
         for (int64_t total = 0; total < 12; total++)
             for (int64_t warmup = 0; warmup < 12; warmup++)
                 for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-                    schedule s = {.kind = (schedule_kind)kind,
+                    lr_schedule s = {.kind = (lr_schedule_kind)kind,
                                   .base = 1,
                                   .total_steps = total,
                                   .warmup_steps = warmup,
@@ -142,7 +142,7 @@ static void every_rate_is_finite_and_not_negative(void **state)
                                   .gamma = 0.5,
                                   .cut_fraction = 0.3,
                                   .ratio = 32};
-                    float rate = schedule_rate(&s, steps[i]);
+                    float rate = lr_schedule_rate(&s, steps[i]);
                     assert_true(rate >= 0 && rate <= 1);
                 }
 }
@@ -151,30 +151,30 @@ static void kinds_have_names(void **state)
 {
     (void)state;
     static const char *const names[] = {"constant", "step", "cosine", "linear", "slanted_triangular"};
-    for (int kind = 0; kind <= SCHEDULE_SLANTED_TRIANGULAR; kind++) {
-        schedule_kind found;
-        assert_true(schedule_kind_of(names[kind], &found));
+    for (int kind = 0; kind <= LR_SCHEDULE_SLANTED_TRIANGULAR; kind++) {
+        lr_schedule_kind found;
+        assert_true(lr_schedule_kind_of(names[kind], &found));
         assert_int_equal(found, kind);
     }
-    schedule_kind untouched = SCHEDULE_STEP;
-    assert_false(schedule_kind_of("noam", &untouched));
-    assert_int_equal(untouched, SCHEDULE_STEP);
+    lr_schedule_kind untouched = LR_SCHEDULE_STEP;
+    assert_false(lr_schedule_kind_of("noam", &untouched));
+    assert_int_equal(untouched, LR_SCHEDULE_STEP);
 }
 
 static void the_end_matters_to_some(void **state)
 {
     (void)state;
-    for (schedule_kind kind = SCHEDULE_CONSTANT; kind <= SCHEDULE_SLANTED_TRIANGULAR; kind++) {
-        bool has_end = kind != SCHEDULE_CONSTANT && kind != SCHEDULE_STEP;
-        schedule a = {.kind = kind, .base = 0.1, .total_steps = 40, .step_size = 9, .gamma = 0.5,
+    for (lr_schedule_kind kind = LR_SCHEDULE_CONSTANT; kind <= LR_SCHEDULE_SLANTED_TRIANGULAR; kind++) {
+        bool has_end = kind != LR_SCHEDULE_CONSTANT && kind != LR_SCHEDULE_STEP;
+        lr_schedule a = {.kind = kind, .base = 0.1, .total_steps = 40, .step_size = 9, .gamma = 0.5,
                       .cut_fraction = 0.1, .ratio = 32};
-        schedule b = a;
-        assert_true(schedule_equal(&a, &b));
+        lr_schedule b = a;
+        assert_true(lr_schedule_equal(&a, &b));
         b.total_steps = 80;
-        assert_int_equal(schedule_equal(&a, &b), !has_end);
+        assert_int_equal(lr_schedule_equal(&a, &b), !has_end);
         bool same = true;
         for (int64_t step = 0; step < 40; step++)
-            same = same && !(schedule_rate(&a, step) != schedule_rate(&b, step));
+            same = same && !(lr_schedule_rate(&a, step) != lr_schedule_rate(&b, step));
         assert_int_equal(same, !has_end);
     }
 }

@@ -77,7 +77,7 @@ static status take_params(exec *e, error *err)
         return e->ops->alloc(e->device, SPACE_DEVICE, e->memory.param, "parameters", &e->queued->params,
                              err);
     TRY(resident_open(e->resident, e->flat, err));
-    e->queued->params = resident_engine(e->resident)->weights;
+    e->queued->params = resident_store(e->resident)->weights;
     return OK;
 }
 

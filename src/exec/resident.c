@@ -3,6 +3,7 @@
 #include "common/base/alloc.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@ typedef struct hands {
 } hands;
 
 struct resident {
-    part_engine engine;             /* the first member: who has it has this */
+    part_store store;               /* the first member: a pointer to it is one to this */
+    part_optimizer optimizer;       /* and a pointer to this is one to `resident` by its offset */
     backend_choice choice;
     backend *device;                /* NULL: not open */
     int32_t n_parts;
@@ -28,9 +30,14 @@ struct resident {
     pthread_mutex_t lock;
 };
 
-static resident *of(part_engine *e)
+static resident *of(part_store *s)
 {
-    return (resident *)e;
+    return (resident *)s;
+}
+
+static resident *of_optimizer(part_optimizer *o)
+{
+    return (resident *)((char *)o - offsetof(resident, optimizer));
 }
 
 static const backend_queue_ops *queue_of(const resident *r)
@@ -72,9 +79,9 @@ static status begin(resident *r, error *err)
 
 /* --- memory --- */
 
-static status alloc(part_engine *e, size_t n, const char *what, float **ret, error *err)
+static status alloc(part_store *s, size_t n, const char *what, float **ret, error *err)
 {
-    const resident *r = of(e);
+    const resident *r = of(s);
     void *p = NULL;
     TRY(enter(r, err));
     TRY(r->choice.ops->alloc(r->device, SPACE_DEVICE, n * sizeof(float), what, &p, err));
@@ -83,9 +90,9 @@ static status alloc(part_engine *e, size_t n, const char *what, float **ret, err
 }
 
 /* The device lets go of memory once it has done all that it was given. */
-static void release(part_engine *e, float *p)
+static void release(part_store *s, float *p)
 {
-    const resident *r = of(e);
+    const resident *r = of(s);
     if (enter(r, NULL) == OK)
         r->choice.ops->release(r->device, SPACE_DEVICE, p);
 }
@@ -96,10 +103,10 @@ static status copy_begin(resident *r, float *to, const float *from, size_t n, er
     return queue_of(r)->copy(r->device, QUEUE_COMPUTE, to, from, n * sizeof *to, err);
 }
 
-static void copy(part_engine *e, float *to, const float *from, size_t n)
+static void copy(part_store *s, float *to, const float *from, size_t n)
 {
     error why = ERROR_INIT;
-    keep(of(e), copy_begin(of(e), to, from, n, &why), &why);
+    keep(of(s), copy_begin(of(s), to, from, n, &why), &why);
 }
 
 static status sum_begin(resident *r, float *dst, const float *left, const float *right, size_t n,
@@ -109,10 +116,10 @@ static status sum_begin(resident *r, float *dst, const float *left, const float 
     return r->choice.ops->optimizer->sum(r->device, QUEUE_COMPUTE, dst, left, right, n, err);
 }
 
-static void sum(part_engine *e, float *dst, const float *left, const float *right, size_t n)
+static void sum(part_store *s, float *dst, const float *left, const float *right, size_t n)
 {
     error why = ERROR_INIT;
-    keep(of(e), sum_begin(of(e), dst, left, right, n, &why), &why);
+    keep(of(s), sum_begin(of(s), dst, left, right, n, &why), &why);
 }
 
 /* One way or the other, in pieces of the stage; behind what COMPUTE has. */
@@ -136,34 +143,36 @@ static status move(resident *r, float *there, float *here, size_t n, bool up, er
     return sound(r, err);
 }
 
-static status read_down(part_engine *e, float *host, const float *from, size_t n, error *err)
+static status read_down(part_store *s, const float *from, size_t n, float *room, const float **ret,
+                        error *err)
 {
-    pthread_mutex_lock(&of(e)->lock);
-    status st = move(of(e), (float *)(uintptr_t)from, host, n, false, err);
-    pthread_mutex_unlock(&of(e)->lock);
+    pthread_mutex_lock(&of(s)->lock);
+    status st = move(of(s), (float *)(uintptr_t)from, room, n, false, err);
+    pthread_mutex_unlock(&of(s)->lock);
+    *ret = room;
     return st;
 }
 
-static status write_up(part_engine *e, float *to, const float *host, size_t n, error *err)
+static status write_up(part_store *s, float *to, const float *host, size_t n, error *err)
 {
-    pthread_mutex_lock(&of(e)->lock);
-    status st = move(of(e), to, (float *)(uintptr_t)host, n, true, err);
-    pthread_mutex_unlock(&of(e)->lock);
+    pthread_mutex_lock(&of(s)->lock);
+    status st = move(of(s), to, (float *)(uintptr_t)host, n, true, err);
+    pthread_mutex_unlock(&of(s)->lock);
     return st;
 }
 
 /* --- from hand to hand --- */
 
-static status take(part_engine *e, int32_t part, error *err)
+static status take(part_store *s, int32_t part, error *err)
 {
-    const resident *r = of(e);
+    const resident *r = of(s);
     TRY(enter(r, err));
     return queue_of(r)->follow(r->device, QUEUE_COMPUTE, r->parts[part].made, err);
 }
 
-static status give(part_engine *e, int32_t part, error *err)
+static status give(part_store *s, int32_t part, error *err)
 {
-    const resident *r = of(e);
+    const resident *r = of(s);
     TRY(enter(r, err));
     return queue_of(r)->mark(r->device, QUEUE_COMPUTE, r->parts[part].moved, err);
 }
@@ -180,18 +189,21 @@ status resident_made(const resident *r, backend *lane, int32_t part, error *err)
 
 /* --- what the server makes of it --- */
 
-static status update(part_engine *e, const struct update_part *u, const float *grad, float *weight,
-                     float *const *state, error *err)
+static status update(part_optimizer *o, const struct update_part *u, const float *grad,
+                     const float *weight_in, float *weight_out, float *const *state_in,
+                     float *const *state_out, error *err)
 {
-    resident *r = of(e);
+    resident *r = of_optimizer(o);
+    (void)state_in; /* in place, like the weights: no cut holds any of it */
+    BUG_ON(weight_in != weight_out);
     TRY(begin(r, err));
-    return r->choice.ops->optimizer->update(r->device, QUEUE_COMPUTE, u, grad, weight, state, err);
+    return r->choice.ops->optimizer->update(r->device, QUEUE_COMPUTE, u, grad, weight_out, state_out, err);
 }
 
-static status square_sums(part_engine *e, int32_t part, const struct update_span *spans,
+static status square_sums(part_optimizer *o, int32_t part, const struct update_span *spans,
                           size_t n_spans, const float *x, size_t n, error *err)
 {
-    resident *r = of(e);
+    resident *r = of_optimizer(o);
     const hands *h = &r->parts[part];
     const backend_queue_ops *queue = queue_of(r);
     TRY(begin(r, err));
@@ -202,23 +214,23 @@ static status square_sums(part_engine *e, int32_t part, const struct update_span
     return queue->mark(r->device, QUEUE_COMPUTE, h->summed, err);
 }
 
-static status has_terms(part_engine *e, int32_t part, bool *ret, error *err)
+static status has_terms(part_optimizer *o, int32_t part, bool *ret, error *err)
 {
-    resident *r = of(e);
+    resident *r = of_optimizer(o);
     TRY(begin(r, err));
     return queue_of(r)->reached(r->device, r->parts[part].summed, ret, err);
 }
 
-static status terms(part_engine *e, int32_t part, size_t n, double *ret, error *err)
+static status terms(part_optimizer *o, int32_t part, size_t n, double *ret, error *err)
 {
-    resident *r = of(e);
+    resident *r = of_optimizer(o);
     TRY(begin(r, err));
     TRY(queue_of(r)->wait(r->device, r->parts[part].summed, err));
     memcpy(ret, r->terms_here + r->parts[part].terms, n * sizeof *ret);
     return OK;
 }
 
-static const part_engine_ops ops = {
+static const part_memory_ops memory = {
     .alloc = alloc,
     .release = release,
     .take = take,
@@ -227,6 +239,9 @@ static const part_engine_ops ops = {
     .sum = sum,
     .read = read_down,
     .write = write_up,
+};
+
+static const part_optimizer_ops optimizer = {
     .update = update,
     .square_sums = square_sums,
     .has_terms = has_terms,
@@ -238,7 +253,9 @@ static const part_engine_ops ops = {
 resident *resident_create(const backend_choice *device)
 {
     resident *r = xcalloc(1, sizeof *r);
-    r->engine.ops = &ops;
+    r->store.memory = &memory;
+    r->store.optimizer = &r->optimizer;
+    r->optimizer.ops = &optimizer;
     r->choice = *device;
     pthread_mutex_init(&r->lock, NULL);
     return r;
@@ -291,7 +308,7 @@ static status take_memory(resident *r, const flat *f, error *err)
     size_t weights = (size_t)f->n_elements * sizeof(float), terms = terms_bytes(f);
     void *there = NULL, *here = NULL, *stage = NULL, *flat_vector = NULL;
     TRY(b->alloc(r->device, SPACE_DEVICE, weights, "parameters", &flat_vector, err));
-    r->engine.weights = flat_vector;
+    r->store.weights = flat_vector;
     TRY(b->alloc(r->device, SPACE_DEVICE, terms, "sums of squares", &there, err));
     r->terms = there;
     TRY(b->alloc(r->device, SPACE_HOST, terms, "sums of squares on the host", &here, err));
@@ -308,7 +325,7 @@ status resident_open(resident *r, const flat *f, error *err)
     TRY(queue_of(r)->event_create(r->device, &r->computed, err));
     TRY(queue_of(r)->event_create(r->device, &r->read, err));
     TRY(open_parts(r, f, err));
-    atomic_store(&r->engine.is_open, true);
+    atomic_store(&r->store.is_open, true);
     return OK;
 }
 
@@ -327,22 +344,22 @@ static void close_parts(resident *r)
 void resident_close(resident *r)
 {
     const backend_ops *b = r->choice.ops;
-    atomic_store(&r->engine.is_open, false);
+    atomic_store(&r->store.is_open, false);
     if (!r->device || enter(r, NULL) != OK)
         return;
     close_parts(r);
     queue_of(r)->event_destroy(r->device, &r->computed);
     queue_of(r)->event_destroy(r->device, &r->read);
-    b->release(r->device, SPACE_DEVICE, r->engine.weights);
+    b->release(r->device, SPACE_DEVICE, r->store.weights);
     b->release(r->device, SPACE_DEVICE, r->terms);
     b->release(r->device, SPACE_HOST, r->terms_here);
     b->release(r->device, SPACE_HOST, r->stage);
     b->close(&r->device);
 }
 
-part_engine *resident_engine(resident *r)
+part_store *resident_store(resident *r)
 {
-    return &r->engine;
+    return &r->store;
 }
 
 size_t resident_bytes(const flat *f, size_t slots)

@@ -1,5 +1,5 @@
 /*
- * Resident parts: a device as the engine (common/parts/engine.h) of a server in the process of the one lane
+ * Resident parts: a device as the store (common/parts/part_store.h) of a server in the process of the one lane
  * that computes there. It has queues of its own beside the lane's:
  *
  *     COMPUTE  all that is made of parts, in the order of the calls
@@ -9,13 +9,13 @@
  * waits for neither: its threads have marked an event before they hand the part on, and follow it on the device.
  *
  * Threads: create, destroy and close the caller's, when nobody else has a block; open and what stands behind
- * it the lane's; the engine as its header says.
+ * it the lane's; the store as its header says.
  */
 #ifndef TEQUIO_EXEC_RESIDENT_H
 #define TEQUIO_EXEC_RESIDENT_H
 
 #include "backend/registry.h"
-#include "common/parts/engine.h"
+#include "common/parts/part_store.h"
 
 typedef struct resident resident;
 
@@ -23,11 +23,11 @@ typedef struct resident resident;
 resident *resident_create(const backend_choice *device);
 void resident_destroy(resident **r);
 
-/* Takes weights, as zeros, and what it computes with; from now on the engine is open. `f` is kept. E_DEVICE,
+/* Takes weights, as zeros, and what it computes with; from now on the store is open. `f` is kept. E_DEVICE,
  * E_NOMEM. */
 MUST_USE status resident_open(resident *r, const flat *f, error *err);
 void resident_close(resident *r);               /* as if it had not been opened */
-part_engine *resident_engine(resident *r);      /* open or not */
+part_store *resident_store(resident *r);        /* open or not */
 
 /* What `lane` computes from now on comes behind the server's last change of the part. */
 MUST_USE status resident_follow(const resident *r, backend *lane, int32_t part, error *err);

@@ -266,6 +266,41 @@ void optim_average(float momentum, float scale, size_t n, const float *value, co
     average(momentum, (1.0f - momentum) * scale, n, value, in, out);
 }
 
+static void update_span_by(const update *u, size_t at, size_t n, const float *grad, const float *weight_in,
+                           float *weight_out, float *const *state_in, float *const *state_out)
+{
+    const float *in[OPTIM_SLOTS] = {NULL};
+    float *out[OPTIM_SLOTS] = {NULL};
+    for (size_t i = 0; i < u->slots; i++) {
+        in[i] = state_in[i] + at;
+        out[i] = state_out[i] + at;
+    }
+    operands s = {.n = n,
+                  .grad = grad + at,
+                  .weight = weight_in + at,
+                  .weight_out = weight_out + at,
+                  .gradient = u->gradient};
+    apply(u, s, in, out);
+}
+
+void optim_update(const update_part *u, size_t begin, size_t end, const float *grad,
+                  const float *weight_in, float *weight_out, float *const *state_in,
+                  float *const *state_out)
+{
+    for (size_t i = 0; i < u->n_spans; i++) {
+        const update_span *s = &u->spans[i];
+        size_t from = s->first > begin ? s->first : begin, to = (size_t)s->first + s->n;
+        to = to < end ? to : end;
+        if (from >= to)
+            continue;
+        if (s->how == UPDATE_AVERAGE)
+            average(s->keep, s->take, to - from, grad + from, weight_in + from, weight_out + from);
+        else
+            update_span_by(&u->by[s->how], from, to - from, grad, weight_in, weight_out, state_in,
+                           state_out);
+    }
+}
+
 SIMD_CLONES
 static double square_sum(const float *x, size_t n)
 {

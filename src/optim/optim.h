@@ -78,6 +78,13 @@ void optim_apply(const optim *o, const optim_call *call, size_t n, const float *
 void optim_average(float momentum, float scale, size_t n, const float *value, const float *in,
                    float *out);
 
+/* What a step makes of elements [begin, end) of a part. Arrays begin with the part; of each output what no span
+ * of `u` covers stays as it is. */
+struct update_part;
+void optim_update(const struct update_part *u, size_t begin, size_t end, const float *grad,
+                  const float *weight_in, float *weight_out, float *const *state_in,
+                  float *const *state_out);
+
 /* Sum of squares of n <= 4096 elements in double, in a fixed order: one block of a norm. Element i
  * goes to lane i % 16; the lanes are then added pairwise. */
 double optim_square_sum(const float *x, size_t n);

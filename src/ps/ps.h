@@ -26,7 +26,7 @@ typedef struct ps_options {
     int listen_fd;                  /* -1, or a listening socket for the tcp endpoint */
     const char *job_dir;
     bool starts_over;               /* a job in there that is done is not ours */
-    struct part_engine *engine;     /* of the only worker, in this process: for the parts, if it is open when
+    struct part_store *store;       /* of the only worker, in this process: for the parts, if it is open when
                                      * they are loaded. NULL: none */
     const atomic_bool *stop;        /* SIGTERM: ask the master for a cut, leave when told */
     const atomic_bool *abort;       /* leave at once; NULL: never */

@@ -200,7 +200,7 @@ static status build_table(ps *s, const Wire__Setup *m, error *err)
         .restore = restore,
         .loads = restores && s->spool,
         .thread_pool = s->thread_pool,
-        .engine = engine_if_open(s->o->engine),
+        .store = s->o->store,
     };
     table_hooks hooks = {
         .summed = ps_on_summed, .applied = ps_on_applied, .voted = ps_on_voted, .user = s};

@@ -23,32 +23,35 @@ static status read_first(const table *t, int32_t part, float *weights, float *co
     return OK;
 }
 
-/* The same by way of the host's memory. */
+/* The same of its vectors, by way of the host's memory where they lie elsewhere. */
 static status write_first(const table *t, int32_t part, error *err)
 {
     const entry *e = &t->entries[part];
+    part_store *store = t->o.store;
+    size_t n_rows = 1 + (e->live ? t->n_slots : 0);
     void *memory = NULL;
-    float *row[1 + OPTIM_SLOTS];
-    TRY(mem_alloc((1 + t->n_slots) * e->pool.n * sizeof(float), "a part on the host", &memory, err));
-    for (size_t i = 0; i <= t->n_slots; i++)
-        row[i] = (float *)memory + i * e->pool.n;
-    status st = read_first(t, part, row[0], row + 1, err);
-    for (size_t i = 0; st == OK && i <= (e->live ? t->n_slots : 0); i++) {
-        const span *to = i ? e->slots[i - 1] : e->weights[e->version & 1];
-        st = engine_write(t->o.engine, to->floats, row[i], e->pool.n, err);
+    float *to[1 + OPTIM_SLOTS], *row[1 + OPTIM_SLOTS];
+    if (!store->is_host)
+        TRY(mem_alloc(n_rows * e->pool.n * sizeof(float), "a part on the host", &memory, err));
+    for (size_t i = 0; i < n_rows; i++) {
+        to[i] = (i ? e->slots[i - 1] : e->weights[e->version & 1])->floats;
+        row[i] = memory ? (float *)memory + i * e->pool.n : to[i];
     }
+    status st = read_first(t, part, row[0], row + 1, err);
+    for (size_t i = 0; memory && st == OK && i < n_rows; i++)
+        st = store->memory->write(store, to[i], row[i], e->pool.n, err);
     mem_free(memory);
     return st;
 }
 
-/* Where the weights lie: of an engine, where the lane reads them. */
+/* Where the weights lie: in place, where the lane reads them, or in a block. */
 static status take_home(table *t, int32_t part, span **ret, error *err)
 {
     entry *e = &t->entries[part];
-    part_engine *engine = t->o.engine;
-    if (!engine)
+    part_store *store = t->o.store;
+    if (!store->weights)
         return block_pool_take(&e->pool, ret, err);
-    *ret = block_over(engine, engine->weights + t->o.flat->parts[part].begin, e->pool.n);
+    *ret = block_over(store, store->weights + t->o.flat->parts[part].begin, e->pool.n);
     return OK;
 }
 
@@ -62,19 +65,14 @@ static status entry_create(table *t, int32_t part, error *err)
     e->scales[e->version & 1] = t->o.scale;
     e->batches = steps_batches_until(&t->o.steps, t->o.step);
     e->awaited = 0;
-    span **newest = &e->weights[e->version & 1];
-    TRY(take_home(t, part, newest, err));
-    float *slots[OPTIM_SLOTS] = {NULL};
-    for (size_t i = 0; e->live && i < t->n_slots; i++) {
+    TRY(take_home(t, part, &e->weights[e->version & 1], err));
+    for (size_t i = 0; e->live && i < t->n_slots; i++)
         TRY(block_pool_take(&e->pool, &e->slots[i], err));
-        slots[i] = e->slots[i]->floats;
-    }
     if (t->o.loads)
         return OK;
     if (t->o.restore && e->live && t->o.unordered)
         TRY(checkpoint_read_applied(t->o.restore, part, &e->applied, err));
-    return t->o.engine ? write_first(t, part, err)
-                       : read_first(t, part, (*newest)->floats, slots, err);
+    return write_first(t, part, err);
 }
 
 static size_t most_segments(const flat *f)
@@ -92,6 +90,7 @@ status table_create(const table_options *options, const table_hooks *hooks, tabl
 {
     table *t = xcalloc(1, sizeof *t);
     t->o = *options;
+    t->o.store = part_store_or_host(options->store);
     t->hooks = *hooks;
     t->verdict_step = -1;
     t->n_slots = optim_slots(&options->optim);
@@ -101,8 +100,11 @@ status table_create(const table_options *options, const table_hooks *hooks, tabl
         size_t n = entry_terms(options->flat, p, NULL);
         n_terms = n > n_terms ? n : n_terms;
     }
+    t->optimizer = t->o.store->optimizer;
+    if (!t->optimizer)
+        t->optimizer = t->own = host_optimizer_create(options->thread_pool, n_terms);
     t->terms = xcalloc(n_terms + 1, sizeof *t->terms);
-    t->sums = xcalloc(n_terms + 1, sizeof *t->sums);
+    t->tensors = xcalloc(n_terms + 1, sizeof *t->tensors);
     t->spans = xcalloc(most_segments(options->flat) + 1, sizeof *t->spans);
     t->summing = xcalloc((size_t)options->flat->n_live_parts + 1, sizeof *t->summing);
     status st = OK;
@@ -124,8 +126,9 @@ void table_destroy(table **t)
     for (int32_t p = 0; p < (*t)->o.flat->n_parts; p++)
         entry_close(&(*t)->entries[p]);
     free((*t)->entries);
+    host_optimizer_destroy(&(*t)->own);
     free((*t)->terms);
-    free((*t)->sums);
+    free((*t)->tensors);
     free((*t)->spans);
     free((*t)->summing);
     free(*t);
@@ -150,7 +153,7 @@ status table_load(table *t, int32_t part, uint64_t row, const void *data, size_t
     if (is_set)
         return batch_set_unpack(data, bytes, &e->applied, err);
     const span *to = row ? e->slots[row - 1] : e->weights[e->version & 1];
-    return engine_write(t->o.engine, to->floats, data, t->entries[part].pool.n, err);
+    return t->o.store->memory->write(t->o.store, to->floats, data, e->pool.n, err);
 }
 
 bool table_holds(const table *t, int32_t part)
@@ -234,18 +237,19 @@ void table_settle(table *t, int32_t part)
         if (!span_is_shared(e->slots[i]) || !block_pool_free(&e->pool) ||
             block_pool_take(&e->pool, &own, NULL) != OK)
             continue;
-        engine_copy(t->o.engine, own->floats, e->slots[i]->floats, e->pool.n);
+        t->o.store->memory->copy(t->o.store, own->floats, e->slots[i]->floats, e->pool.n);
         span_drop(e->slots[i]);
         e->slots[i] = own;
     }
 }
 
-/* *ret: the weights of the next version. An engine writes them in the place of the last one. */
+/* *ret: the weights of the next version; in the place of the last one, or in a block of their own. */
 static status move(table *t, int32_t part, float scale, const float *grad, span **ret, error *err)
 {
     entry *e = &t->entries[part];
     span *slots[OPTIM_SLOTS] = {NULL}, **before = &e->weights[e->version & 1];
-    if (t->o.engine)
+    part_store *store = t->o.store;
+    if (store->weights)
         *ret = span_hold(*before);
     else
         TRY(block_pool_take(&e->pool, ret, err));
@@ -256,11 +260,9 @@ static status move(table *t, int32_t part, float scale, const float *grad, span 
             span_drop(e->slots[i]);
         e->slots[i] = slots[i];
     }
-    if (!t->o.engine)
-        return OK;
-    span_drop(*before);
-    *before = NULL;
-    return engine_give(t->o.engine, part, err);
+    if (store->weights)
+        span_drop(span_move(before));
+    return store->memory->give(store, part, err);
 }
 
 /* Version t becomes t+1. The block of version t-1 goes first, so that its memory can serve. */
@@ -332,6 +334,7 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
 {
     if (t->o.unordered)
         return push_batch(t, part, step, sum, ret, err);
+    part_store *store = t->o.store;
     entry *e = table_holds(t, part) ? &t->entries[part] : NULL;
     *ret = PUSH_WRONG;
     if (!e || !e->live)
@@ -360,7 +363,7 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
     tree_reducer_pool pool = block_pool_for_reducer(&e->pool);
     tree_reduced result;
     bool computes = tree_reducer_held(e->reducer) > 0;
-    status st = engine_take(t->o.engine, part, err);
+    status st = store->memory->take(store, part, err);
     if (st == OK)
         st = tree_reducer_add(e->reducer, node, sum, root, &pool, &result, err);
     if (st != OK) {
@@ -368,7 +371,7 @@ status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_n
         return st;
     }
     if (computes)
-        TRY(engine_give(t->o.engine, part, err));
+        TRY(store->memory->give(store, part, err));
     return result == TREE_COMPLETE ? root_reached(t, part, tree_reducer_take(e->reducer, root), err) : OK;
 }
 
@@ -403,21 +406,19 @@ span *table_weights(table *t, int32_t part, int64_t version)
 status table_read(const table *t, const float *from, size_t n, float *room, const float **ret,
                   error *err)
 {
-    if (t->o.engine)
-        TRY(engine_read(t->o.engine, room, from, n, err));
-    *ret = t->o.engine ? room : from;
-    return OK;
+    return t->o.store->memory->read(t->o.store, from, n, room, ret, err);
 }
 
 /* `from` itself where it is on the host, else a copy. */
 static status freeze(table *t, entry *e, span *from, span **ret, error *err)
 {
-    if (!t->o.engine) {
+    const float *copied = NULL;
+    if (t->o.store->is_host) {
         *ret = span_hold(from);
         return OK;
     }
     TRY(block_pool_take(&e->copies, ret, err));
-    return engine_read(t->o.engine, (*ret)->floats, from->floats, e->pool.n, err);
+    return t->o.store->memory->read(t->o.store, from->floats, e->pool.n, (*ret)->floats, &copied, err);
 }
 
 status table_freeze(table *t, int32_t part, span **ret_weights, span *ret_slots[OPTIM_SLOTS],
@@ -437,7 +438,7 @@ status table_freeze(table *t, int32_t part, span **ret_weights, span *ret_slots[
 /* Where a cut takes blocks from, or makes updates take them from. */
 static block_pool *cut_pool(const table *t, entry *e)
 {
-    return t->o.engine ? &e->copies : &e->pool;
+    return t->o.store->is_host ? &e->pool : &e->copies;
 }
 
 size_t table_lacks(const table *t, int32_t part, size_t *ret_floats)

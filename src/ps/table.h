@@ -13,9 +13,9 @@
  * is applied as it comes, once: a part's version is the number of batches it has, and a set says
  * which.
  *
- * With an engine (common/parts/engine.h) all of that lies there, and is computed there: weights, state, sums
- * and what is pushed. What the host is to read, it gets a copy of. Weights change in place, where the lane
- * reads them: nobody else can ask for the version before.
+ * All of that lies in a store (common/parts/part_store.h) and is computed there: weights, state, sums and what
+ * is pushed. Where it is a device, the host gets a copy of what it is to read, and weights change in place,
+ * where the lane reads them: nobody else can ask for the version before.
  *
  * Threads: belongs to the server's thread, whose helpers compute; blocks that went out may be dropped
  * from any.
@@ -60,7 +60,7 @@ typedef struct table_options {
     const checkpoint *restore;      /* or where `step` is read from; NULL: draw */
     bool loads;                     /* or table_load brings every vector */
     thread_pool *thread_pool;               /* who compute too; kept. NULL: nobody */
-    part_engine *engine;            /* open; kept. NULL: the host */
+    part_store *store;              /* kept; NULL or not open: the host */
 } table_options;
 
 /* What happens in the table that others must hear of. Called from table_push and table_verdict. */
@@ -68,9 +68,9 @@ typedef struct table_hooks {
     /* The sum of a step is complete; nothing is applied yet. A hook that keeps it holds it. May be
      * NULL. */
     void (*summed)(void *user, int32_t part, int64_t step, uint32_t n_slots, span *root);
-    /* Version `version` of `part` exists now: answer pulls, freeze for cuts. `grad` is the engine's. */
+    /* Version `version` of `part` exists now: answer pulls, freeze for cuts. `grad` is the store's. */
     status (*applied)(void *user, int32_t part, int64_t version, const float *grad, error *err);
-    /* The root is there and waits for the verdict; with an engine, from table_say_summed. The sum is that of
+    /* The root is there and waits for the verdict; what a device sums, from table_say_summed too. The sum is that of
      * the gradient without its scale. */
     status (*voted)(void *user, int32_t part, int64_t step, double square_sum, error *err);
     void *user;
@@ -109,7 +109,7 @@ typedef enum push_result {
 MUST_USE status table_push(table *t, int32_t part, int64_t step, uint32_t n_slots, tree_node node,
                            span *sum, push_result *ret, error *err);
 
-/* With an engine hooks.voted is called from here, as soon as the device has summed: waits for the part that
+/* Where a device sums hooks.voted is called from here, as soon as it has: waits for the part that
  * has waited longest, and says it of all that are there by then. Not until nothing else is to be done. */
 MUST_USE status table_say_summed(table *t, error *err);
 bool table_is_summing(const table *t);                      /* of some part it is to be said; NULL is fine */
@@ -123,7 +123,7 @@ MUST_USE status table_say_votes(table *t, error *err);
 /* The vote on `step`: applies every part that waits for it. */
 MUST_USE status table_verdict(table *t, int64_t step, verdict v, error *err);
 
-/* The weights of exactly that version, held for the caller, the engine's; NULL if it is gone or not there
+/* The weights of exactly that version, held for the caller, the store's; NULL if it is gone or not there
  * yet. */
 span *table_weights(table *t, int32_t part, int64_t version);
 

@@ -16,9 +16,8 @@ status entry_open(table *t, int32_t part, error *err)
     entry *e = &t->entries[part];
     e->held = true;
     e->live = !t->o.flat->parts[part].frozen;
-    block_pool_init(&e->pool, (size_t)flat_part_elements(t->o.flat, part));
-    block_pool_init(&e->copies, e->pool.n);
-    e->pool.engine = t->o.engine;
+    block_pool_init(&e->pool, (size_t)flat_part_elements(t->o.flat, part), t->o.store);
+    block_pool_init(&e->copies, e->pool.n, part_store_host());
     entry_await(e);
     if (!e->live || t->o.unordered)
         return OK;
@@ -101,7 +100,7 @@ static status put_vector(table *t, entry *e, const table_row *row, error *err)
     span **to = row->at && row->at <= t->n_slots ? &e->slots[row->at - 1] : &e->weights[at];
     span *fresh = NULL;
     TRY(block_pool_take(&e->pool, &fresh, err));
-    status st = engine_write(t->o.engine, fresh->floats, row->data, e->pool.n, err);
+    status st = t->o.store->memory->write(t->o.store, fresh->floats, row->data, e->pool.n, err);
     if (st != OK) {
         span_drop(fresh);
         return st;

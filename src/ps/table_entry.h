@@ -23,18 +23,10 @@ typedef struct entry {
     batch_set applied;      /* unordered */
     uint32_t step_slots;    /* 0: no step under way */
     span *root;       /* complete, waiting for the verdict */
-    bool summing;           /* an engine is at its norm */
+    bool summing;           /* its norm is being computed */
     double norm, last_norm; /* square sums of the root, of the step before */
     int64_t norms_from;     /* the first step they are known of */
 } entry;
-
-/* Of a part's square sum: the elements of one tensor in one block of the flat vector's grid of
- * 4096. So it does not depend on who holds the part. */
-typedef struct norm_term {
-    size_t at, n; /* in the part */
-    int32_t tensor;
-    double sum;
-} norm_term;
 
 struct table {
     table_options o;
@@ -43,9 +35,13 @@ struct table {
     int64_t verdict_step; /* the last one heard; -1: none */
     verdict verdict;
     entry *entries;   /* [n_parts] */
-    norm_term *terms; /* [the most that a part has], of the vote at hand */
-    double *sums;     /* likewise, as an engine gives them */
-    update_span *spans; /* [the most that a part has], as an engine wants them; NULL: there is none */
+    part_optimizer *optimizer;  /* the store's, or... */
+    part_optimizer *own;        /* ...the server's threads; NULL: the store has one */
+    double *terms;              /* [the most that a part has] of a square sum: what the elements of one tensor
+                                 * in one block of the flat vector's grid of 4096 give, so that it does not
+                                 * depend on who holds the part */
+    int32_t *tensors;           /* likewise: which tensor */
+    update_span *spans;         /* [the most that a part has] */
     int32_t *summing, n_summing; /* [n_live_parts] parts whose norms are awaited, in their order */
 };
 
@@ -56,17 +52,19 @@ static inline loss_scale entry_scale(const entry *e)
 }
 
 /* table_update.c */
-/* How many a part has; they go into `ret` if that is not NULL. */
-size_t entry_terms(const flat *f, int32_t part, norm_term *ret);
-/* Squares of the trainable elements, without their scale, which double has room for. Statistics add
- * nothing, but what is not finite among them shows. */
-double entry_square_sum(const table *t, int32_t part, const float *grad);
-/* The same of an engine, begun; and what came of it, which is waited for. */
+/* How many terms a part has; their tensors go into `ret_tensors` if that is not NULL. */
+size_t entry_terms(const flat *f, int32_t part, int32_t *ret_tensors);
+/* Squares of the trainable elements, without their scale, which double has room for: begun; and what came of
+ * it, which is waited for. Statistics add nothing, but what is not finite among them shows. */
 MUST_USE status entry_square_sum_begin(const table *t, int32_t part, const float *grad, error *err);
 MUST_USE status entry_square_sum_end(const table *t, int32_t part, double *ret, error *err);
-/* The newest weights and state, a step further. slots_out may be the entry's own; and so is all of an engine. */
+/* The newest weights and state, a step further. What goes out may be the entry's own. */
 MUST_USE status entry_update(const table *t, int32_t part, float scale, const float *grad, span *out,
                              span *const *slots_out, error *err);
+
+/* table_host.c: the server's threads, which are kept; NULL: its own alone. For sums of so many terms. */
+part_optimizer *host_optimizer_create(thread_pool *threads, size_t most_terms);
+void host_optimizer_destroy(part_optimizer **o);
 
 /* table_vote.c: the sum of a step is there, and waits for the verdict. */
 MUST_USE status entry_vote(table *t, int32_t part, const float *grad, error *err);

@@ -1,6 +1,6 @@
 /*
- * What a table says of a part whose sum waits for the verdict: the norm of the gradient. On the host it is
- * computed at once; an engine is at it until the device gets there, and it is said when it is asked for.
+ * What a table says of a part whose sum waits for the verdict: the norm of the gradient. It is begun at
+ * once, and said when it is there: on the host before anything else, on a device when that gets there.
  */
 #include "ps/table_entry.h"
 
@@ -13,15 +13,38 @@ static status say(table *t, int32_t part, double norm, error *err)
     return t->hooks.voted(t->hooks.user, part, e->version, norm, err);
 }
 
+/* Of the part that has waited longest. Waits. */
+static status say_next(table *t, error *err)
+{
+    int32_t part = t->summing[0];
+    double norm;
+    TRY(entry_square_sum_end(t, part, &norm, err));
+    t->entries[part].summing = false;
+    memmove(t->summing, t->summing + 1, (size_t)--t->n_summing * sizeof *t->summing);
+    return say(t, part, norm, err);
+}
+
+/* Does not wait. */
+static status say_finished(table *t, error *err)
+{
+    while (t->n_summing) {
+        bool is_there;
+        TRY(t->optimizer->ops->has_terms(t->optimizer, t->summing[0], &is_there, err));
+        if (!is_there)
+            return OK;
+        TRY(say_next(t, err));
+    }
+    return OK;
+}
+
 status entry_vote(table *t, int32_t part, const float *grad, error *err)
 {
     entry *e = &t->entries[part];
     e->last_norm = e->norm;
-    if (!t->o.engine)
-        return say(t, part, entry_square_sum(t, part, grad), err);
     e->summing = true;
     t->summing[t->n_summing++] = part;
-    return entry_square_sum_begin(t, part, grad, err);
+    TRY(entry_square_sum_begin(t, part, grad, err));
+    return say_finished(t, err);
 }
 
 bool table_is_summing(const table *t)
@@ -31,18 +54,9 @@ bool table_is_summing(const table *t)
 
 status table_say_summed(table *t, error *err)
 {
-    for (bool is = table_is_summing(t); is;) {
-        int32_t part = t->summing[0];
-        double norm;
-        TRY(entry_square_sum_end(t, part, &norm, err));
-        t->entries[part].summing = false;
-        memmove(t->summing, t->summing + 1, (size_t)--t->n_summing * sizeof *t->summing);
-        TRY(say(t, part, norm, err));
-        is = t->n_summing > 0;
-        if (is)
-            TRY(t->o.engine->ops->has_terms(t->o.engine, t->summing[0], &is, err));
-    }
-    return OK;
+    if (table_is_summing(t))
+        TRY(say_next(t, err));
+    return say_finished(t, err);
 }
 
 status table_say_vote(table *t, int32_t part, error *err)

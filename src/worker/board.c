@@ -14,7 +14,7 @@ typedef struct queue {
 struct board {
     const flat *flat;
     net_waker *waker;
-    part_engine *engine;        /* whose the weights are; NULL: ours */
+    part_store *store;          /* whose the weights are; NULL: ours */
     float *weights;
     upload *upload;             /* to the lanes' devices; NULL: they are here */
     pthread_mutex_t lock;       /* versions, puts, queues, failure */
@@ -57,17 +57,17 @@ void board_destroy(board **b)
     free((*b)->versions);
     free((*b)->scales);
     free((*b)->puts);
-    if (!(*b)->engine)
+    if (!(*b)->store)
         mem_free((*b)->weights);
     free(*b);
     *b = NULL;
 }
 
-void board_lie_in(board *b, part_engine *e)
+void board_lie_in(board *b, part_store *s)
 {
     mem_free(b->weights);
-    b->engine = e;
-    b->weights = e->weights;
+    b->store = s;
+    b->weights = s->weights;
 }
 
 const float *board_weights(const board *b)
@@ -104,7 +104,7 @@ static status take(board *b, const kv_part *p, error *err)
 {
     if (b->upload)
         return upload_part(b->upload, p, err);
-    if (!b->engine)
+    if (!b->store)
         memcpy(b->weights + b->flat->parts[p->part].begin, p->weights->data, p->weights->bytes);
     return OK;
 }

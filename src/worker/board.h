@@ -2,7 +2,7 @@
  * The board: what a worker's lanes and its own thread share.
  *
  *   weights   the flat vector, each part with its version and the loss scale of that; lanes wait
- *             here for a version. On the host, where the only lane's engine has them, or on the devices
+ *             here for a version. On the host, where the only lane's store has them, or on the devices
  *             of the lanes
  *   notes     what lanes have to say (a part is ready, a slot is done), in order, one queue for even
  *             and one for odd steps: a lane may be a step ahead of another
@@ -14,7 +14,7 @@
 #ifndef TEQUIO_WORKER_BOARD_H
 #define TEQUIO_WORKER_BOARD_H
 
-#include "common/parts/engine.h"
+#include "common/parts/part_store.h"
 #include "common/parts/tree.h"
 #include "exec/exec.h"
 #include "kv/kv.h"
@@ -45,8 +45,8 @@ typedef struct board board;
 MUST_USE status board_create(const flat *f, net_waker *waker, board **ret, error *err);
 void board_destroy(board **b);
 
-/* Weights are e's from now on, whose server puts them there: before the first part. It is kept. */
-void board_lie_in(board *b, part_engine *e);
+/* Weights are the store's from now on, whose server puts them there: before the first part. It is kept. */
+void board_lie_in(board *b, part_store *s);
 
 /* Weights are no longer here but uploaded (upload.h) to e's device, and to those of all others that join;
  * before the first part is put. They leave before the first of them ends, and then nothing is put any more. */
@@ -56,7 +56,7 @@ net_memory board_memory(board *b);                          /* for the connectio
 
 const float *board_weights(const board *b);                 /* as long as they are here */
 
-/* Copies a part in, unless an engine has it there, or keeps what it lies in until the devices have done so;
+/* Copies a part in, unless a store has it there, or keeps what it lies in until the devices have done so;
  * wakes lanes that wait for it. No lane may be reading an older version of it. E_DEVICE. */
 MUST_USE status board_put_part(board *b, const kv_part *p, error *err);
 MUST_USE status board_settle(board *b, error *err);         /* nothing is kept any more */

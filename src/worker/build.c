@@ -128,15 +128,16 @@ static status build_hello(worker *w, error *err)
     return OK;
 }
 
-static part_engine *engine_of(const worker *w)
+static part_store *store_of(const worker *w)
 {
-    return w->o->resident ? engine_if_open(resident_engine(w->o->resident)) : NULL;
+    return part_store_or_host(w->o->resident ? resident_store(w->o->resident) : NULL);
 }
 
 /* On a device parts are updated in the order in which they are made, and nothing is kept on their way. */
 static size_t credit(const worker *w)
 {
-    return engine_of(w) ? SIZE_MAX : (size_t)config_int(w->o->config, "distributed.credit_bytes");
+    bool is_host = store_of(w)->is_host;
+    return is_host ? (size_t)config_int(w->o->config, "distributed.credit_bytes") : SIZE_MAX;
 }
 
 static status build_follower(worker *w, const kv_options *servers, error *err)
@@ -151,7 +152,7 @@ static status build_follower(worker *w, const kv_options *servers, error *err)
         .lanes = w->lanes,
         .n_lanes = w->o->n_lanes,
         .peers = w->peers,
-        .engine = engine_of(w),
+        .store = store_of(w),
     });
     return OK;
 }

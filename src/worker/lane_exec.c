@@ -49,12 +49,12 @@ status lane_exec_build(const lane_options *o, exec **ret, error *err)
 
 status lane_exec_begin(const lane_options *o, exec *e, error *err)
 {
-    part_engine *engine = o->resident ? engine_if_open(resident_engine(o->resident)) : NULL;
+    part_store *store = part_store_or_host(o->resident ? resident_store(o->resident) : NULL);
     exec_join(e, o->peers, o->index);
-    if (!engine && o->backend->queue)
+    if (store->is_host && o->backend->queue)
         return board_join(o->board, e, err);
-    if (engine)
-        board_lie_in(o->board, engine);
+    if (!store->is_host)
+        board_lie_in(o->board, store);
     else
         exec_bind_params(e, board_weights(o->board));
     return OK;

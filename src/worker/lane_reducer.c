@@ -25,10 +25,11 @@ struct lane_reducer {
     part_sum *parts;            /* [n_live_parts] */
 };
 
-status lane_reducer_create(const flat *f, uint32_t max_slots, part_engine *engine, lane_reducer **ret,
+status lane_reducer_create(const flat *f, uint32_t max_slots, part_store *store, lane_reducer **ret,
                            error *err)
 {
     lane_reducer *g = xcalloc(1, sizeof *g);
+    store = part_store_or_host(store);
     g->flat = f;
     g->parts = xcalloc((size_t)f->n_live_parts, sizeof *g->parts);
     for (int i = 0; i < 2; i++)
@@ -38,8 +39,7 @@ status lane_reducer_create(const flat *f, uint32_t max_slots, part_engine *engin
         part_sum *s = &g->parts[p];
         s->step = -1;
         pthread_mutex_init(&s->lock, NULL);
-        block_pool_init(&s->pool, (size_t)flat_part_elements(f, p));
-        s->pool.engine = engine;
+        block_pool_init(&s->pool, (size_t)flat_part_elements(f, p), store);
         if (st == OK)
             st = tree_reducer_create(max_slots, &s->reducer, err);
     }
@@ -108,7 +108,7 @@ static status leaf_of(part_sum *s, const float *grad, span *borrowed, span **ret
         return OK;
     }
     TRY(block_pool_take(&s->pool, ret, err));
-    engine_copy(s->pool.engine, (*ret)->floats, grad, span_n(*ret));
+    s->pool.store->memory->copy(s->pool.store, (*ret)->floats, grad, span_n(*ret));
     return OK;
 }
 
@@ -137,16 +137,17 @@ status lane_reducer_add(lane_reducer *g, int32_t part, int64_t step, tree_node n
                         span *borrowed, tree_node *ret_node, span **ret_sum, error *err)
 {
     part_sum *s = &g->parts[part];
+    part_store *store = s->pool.store;
     const step_plan *plan = &g->plans[step & 1];
     BUG_ON(plan->step != step);
     *ret_node = plan->target[tree_node_first(node)];
     pthread_mutex_lock(&s->lock);
     bool computes = !borrowed || (s->step == step && tree_reducer_held(s->reducer));
-    status st = computes ? engine_take(s->pool.engine, part, err) : OK;
+    status st = computes ? store->memory->take(store, part, err) : OK;
     if (st == OK)
         st = add_locked(s, plan, node, grad, borrowed, ret_sum, err);
     if (st == OK && computes)
-        st = engine_give(s->pool.engine, part, err);
+        st = store->memory->give(store, part, err);
     pthread_mutex_unlock(&s->lock);
     return st;
 }

@@ -11,13 +11,13 @@
 #ifndef TEQUIO_WORKER_LANE_REDUCER_H
 #define TEQUIO_WORKER_LANE_REDUCER_H
 
-#include "common/parts/engine.h"
+#include "common/parts/part_store.h"
 #include "common/parts/tree_reducer.h"
 
 typedef struct lane_reducer lane_reducer;
 
-/* engine: which has the gradients; NULL: the host. Kept, as `f`. */
-MUST_USE status lane_reducer_create(const flat *f, uint32_t max_slots, part_engine *engine,
+/* store: which has the gradients; NULL: the host. Kept, as `f`. */
+MUST_USE status lane_reducer_create(const flat *f, uint32_t max_slots, part_store *store,
                                     lane_reducer **ret, error *err);
 void lane_reducer_destroy(lane_reducer **g);
 

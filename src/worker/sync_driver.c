@@ -83,7 +83,7 @@ static status reserve(sync_driver *f, const steps *s, error *err)
         return OK;
     size_t k = (size_t)s->per_step;
     lane_reducer_destroy(&f->reducer);
-    TRY(lane_reducer_create(f->o.flat, (uint32_t)k, f->o.engine, &f->reducer, err));
+    TRY(lane_reducer_create(f->o.flat, (uint32_t)k, f->o.store, &f->reducer, err));
     for (int32_t i = 0; i < f->o.n_lanes; i++)
         lane_set_reducer(f->o.lanes[i], f->reducer);
     f->own = xrealloc(f->own, k * sizeof *f->own);

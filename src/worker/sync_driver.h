@@ -35,7 +35,7 @@ typedef struct sync_driver_options {
     lane **lanes;
     int32_t n_lanes;
     peers *peers;               /* of the lanes' engines; NULL: each gives what it has made */
-    part_engine *engine;        /* which has weights and gradients; NULL: the host */
+    part_store *store;          /* which has weights and gradients; NULL: the host */
 } sync_driver_options;
 
 sync_driver *sync_driver_create(const sync_driver_options *options);

@@ -117,7 +117,7 @@ status process_run_ps(process *p, error *err)
             .listen_fd = p->is_alone ? -1 : p->listen_fd,
             .job_dir = p->o->job_dir,
             .starts_over = p->is_master || p->o->force,
-            .engine = p->resident ? resident_engine(p->resident) : NULL,
+            .store = p->resident ? resident_store(p->resident) : NULL,
             .stop = stop_of(p),
             .abort = &p->abort,
         },

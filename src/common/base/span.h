@@ -4,7 +4,7 @@
  * the worker; between them both are what the transport sends and what it received.
  *
  * `data` are `bytes` bytes, aligned for floats; where they hold float32, `floats` are span_n() of
- * them. They are on the host, or a device's where a part_engine has them. The memory belongs to
+ * them. They are on the host, or a device's where a part_store has them. The memory belongs to
  * `owner`, of whom only `release` knows anything: it is called once, by the last drop, when nobody
  * needs the memory any more, and may end the span itself.
  *

@@ -7,13 +7,13 @@
 struct block {
     span span;
     atomic_int users;           /* its pool, and whoever holds the span: with the last of them it ends */
-    part_engine *engine;        /* where it lies; NULL: on the host */
+    part_store *store;          /* where it lies */
     bool is_over;               /* memory is somebody else's, who keeps it for longer */
 };
 
-void block_pool_init(block_pool *p, size_t n)
+void block_pool_init(block_pool *p, size_t n, part_store *store)
 {
-    *p = (block_pool){.n = n};
+    *p = (block_pool){.n = n, .store = store};
 }
 
 static void leave(block *b)
@@ -21,7 +21,7 @@ static void leave(block *b)
     if (atomic_fetch_sub(&b->users, 1) != 1)
         return;
     if (!b->is_over)
-        engine_release(b->engine, b->span.floats);
+        b->store->memory->release(b->store, b->span.floats);
     free(b);
 }
 
@@ -30,7 +30,7 @@ void block_pool_fini(block_pool *p)
     for (size_t i = 0; i < p->n_blocks; i++)
         leave(p->blocks[i]);
     free(p->blocks);
-    block_pool_init(p, 0);
+    block_pool_init(p, 0, p->store);
 }
 
 static void release(span *s)
@@ -38,10 +38,10 @@ static void release(span *s)
     leave(s->owner);
 }
 
-static block *make(part_engine *e, float *data, size_t n)
+static block *make(part_store *store, float *data, size_t n)
 {
     block *b = xcalloc(1, sizeof *b);
-    b->engine = e;
+    b->store = store;
     b->span = (span){.floats = data,
                      .bytes = n * sizeof *data,
                      .writable = true,
@@ -52,17 +52,17 @@ static block *make(part_engine *e, float *data, size_t n)
     return b;
 }
 
-static status create(part_engine *e, size_t n, block **ret, error *err)
+static status create(part_store *store, size_t n, block **ret, error *err)
 {
     float *data = NULL;
-    TRY(engine_alloc(e, n, "a part's block", &data, err));
-    *ret = make(e, data, n);
+    TRY(store->memory->alloc(store, n, "a part's block", &data, err));
+    *ret = make(store, data, n);
     return OK;
 }
 
-span *block_over(part_engine *e, float *data, size_t n)
+span *block_over(part_store *store, float *data, size_t n)
 {
-    block *b = make(e, data, n);
+    block *b = make(store, data, n);
     b->is_over = true;
     return &b->span;
 }
@@ -70,7 +70,7 @@ span *block_over(part_engine *e, float *data, size_t n)
 status block_create(size_t n, span **ret, error *err)
 {
     block *b = NULL;
-    TRY(create(NULL, n, &b, err));
+    TRY(create(part_store_host(), n, &b, err));
     *ret = &b->span;
     return OK;
 }
@@ -85,7 +85,7 @@ static void add(block_pool *p, block *b)
 void block_pool_add(block_pool *p, span **b)
 {
     block *added = (*b)->owner;
-    BUG_ON(span_n(*b) != p->n || added->engine != p->engine || span_is_shared(*b));
+    BUG_ON(span_n(*b) != p->n || added->store != p->store || span_is_shared(*b));
     add(p, added);
     *b = NULL;
 }
@@ -110,7 +110,7 @@ status block_pool_take(block_pool *p, span **ret, error *err)
         }
     }
     block *b = NULL;
-    TRY(create(p->engine, p->n, &b, err));
+    TRY(create(p->store, p->n, &b, err));
     atomic_store(&b->users, 2);
     add(p, b);
     *ret = &b->span;
@@ -126,5 +126,5 @@ static status take_for_reducer(void *owner, size_t n, span **ret, error *err)
 
 tree_reducer_pool block_pool_for_reducer(block_pool *p)
 {
-    return (tree_reducer_pool){.take = take_for_reducer, .owner = p, .engine = p->engine};
+    return (tree_reducer_pool){.take = take_for_reducer, .owner = p, .store = p->store};
 }

@@ -5,8 +5,8 @@
  * they read. So nothing is ever overwritten under a reader, and nothing is copied for one.
  *
  * A pool serves one part. It grows to what readers keep busy and then stays. Blocks start zeroed;
- * what nobody writes (the gaps between tensors) stays zero. They lie on the host, or where the pool's
- * engine has them (engine.h). The last drop of a block's span makes the block free.
+ * what nobody writes (the gaps between tensors) stays zero. They lie in the pool's
+ * store (part_store.h). The last drop of a block's span makes the block free.
  *
  * Threads: a pool belongs to one thread at a time (or one lock); the spans to whom span.h says.
  */
@@ -14,7 +14,7 @@
 #define TEQUIO_COMMON_PARTS_BLOCK_H
 
 #include "common/base/span.h"
-#include "common/parts/engine.h"
+#include "common/parts/part_store.h"
 #include "common/parts/tree_reducer.h"
 
 typedef struct block block;
@@ -22,17 +22,17 @@ typedef struct block block;
 typedef struct block_pool {
     block **blocks;
     size_t n_blocks, cap, n;    /* n: floats in each */
-    part_engine *engine;        /* of each; may be set once block_pool_init has made it NULL. Kept */
+    part_store *store;          /* where they lie */
 } block_pool;
 
-void block_pool_init(block_pool *p, size_t n);
+void block_pool_init(block_pool *p, size_t n, part_store *store);   /* kept */
 /* Blocks still held elsewhere (a message under way) outlive the pool and end with their last drop. */
 void block_pool_fini(block_pool *p);
 
 /* A block of `n` floats on the host that no pool has, held for the caller; any thread may make one. */
 MUST_USE status block_create(size_t n, span **ret, error *err);
-/* The same of the engine's, over memory that outlives it. */
-span *block_over(part_engine *e, float *data, size_t n);
+/* The same in that store, over memory of it that outlives the block. */
+span *block_over(part_store *store, float *data, size_t n);
 /* Such a block, which nobody else holds, moves into a pool of such blocks, there as here: free. */
 void block_pool_add(block_pool *p, span **b);
 size_t block_pool_free(const block_pool *p);    /* how many are */

@@ -4,7 +4,7 @@
  * two tops either nest or are apart: so one binary search finds whatever a node can meet.
  */
 #include "common/base/alloc.h"
-#include "common/parts/engine.h"
+#include "common/parts/part_store.h"
 #include "common/parts/tree_reducer.h"
 
 #include <inttypes.h>
@@ -132,10 +132,10 @@ static status take_fresh(const tree_reducer *r, tree_node node, const span *s, t
 }
 
 /* left + right into whichever may be written, else into *fresh, which is used up. */
-static span *sum(part_engine *engine, span *left, span *right, span **fresh)
+static span *sum(part_store *store, span *left, span *right, span **fresh)
 {
     span *into = left->writable ? left : right->writable ? right : *fresh;
-    engine_sum(engine, into->floats, left->floats, right->floats, span_n(into));
+    store->memory->sum(store, into->floats, left->floats, right->floats, span_n(into));
     if (into != left)
         span_drop(left);
     if (into != right)
@@ -146,15 +146,15 @@ static span *sum(part_engine *engine, span *left, span *right, span **fresh)
 }
 
 /* Sums upwards from `e`, taking siblings out, as far as they are there and the target allows. */
-static entry climb(tree_reducer *r, entry e, tree_node target, part_engine *engine, span *fresh)
+static entry climb(tree_reducer *r, entry e, tree_node target, part_store *store, span *fresh)
 {
     while (!same(e.node, target)) {
         entry *sibling = find(r, tree_node_sibling(e.node));
         if (!sibling)
             break;
         bool left = e.node.index % 2 == 0;
-        e.span = left ? sum(engine, e.span, sibling->span, &fresh)
-                      : sum(engine, sibling->span, e.span, &fresh);
+        e.span = left ? sum(store, e.span, sibling->span, &fresh)
+                      : sum(store, sibling->span, e.span, &fresh);
         splice(r, (size_t)(sibling - r->held), 1, NULL, 0);
         e.node = tree_node_top(tree_node_parent(e.node), r->n_slots);
     }
@@ -189,7 +189,7 @@ status tree_reducer_add(tree_reducer *r, tree_node node, span *s, tree_node targ
         span_drop(r->held[at + gone].span);
     splice(r, at, gone, NULL, 0);
     mark_arrived(r, node);
-    entry e = climb(r, (entry){node, s}, target, pool->engine, fresh);
+    entry e = climb(r, (entry){node, s}, target, pool->store, fresh);
     splice(r, place_of(r, tree_node_first(e.node)), 0, &e, 1);
     *ret = same(e.node, target) ? TREE_COMPLETE : TREE_HELD;
     return OK;

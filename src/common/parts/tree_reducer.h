@@ -22,7 +22,7 @@
 typedef struct tree_reducer_pool {
     MUST_USE status (*take)(void *owner, size_t n, span **ret, error *err);
     void *owner;
-    struct part_engine *engine; /* where these and all others lie, and are added up; NULL: on the host */
+    struct part_store *store; /* where these and all others lie, and are added up */
 } tree_reducer_pool;
 
 typedef struct tree_reducer tree_reducer;

@@ -31,9 +31,9 @@ static resident *opened(const flat *f)
 {
     error err = ERROR_INIT;
     resident *r = made();
-    assert_null(engine_if_open(resident_engine(r)));
+    assert_ptr_equal(part_store_or_host(resident_store(r)), part_store_host());
     must(resident_open(r, f, &err), &err);
-    assert_ptr_equal(engine_if_open(resident_engine(r)), resident_engine(r));
+    assert_ptr_equal(part_store_or_host(resident_store(r)), resident_store(r));
     return r;
 }
 
@@ -60,7 +60,7 @@ static void play(shape *s, resident *r, int64_t n_steps)
 {
     error err = ERROR_INIT;
     servers host = servers_of(s);
-    s->engine = resident_engine(r);
+    s->store = resident_store(r);
     servers there = servers_of(s);
     whole w = whole_make(s);
     for (int64_t step = 0; step < n_steps; step++) {
@@ -71,9 +71,9 @@ static void play(shape *s, resident *r, int64_t n_steps)
         while (table_is_summing(there.tables[0]))
             must(table_say_summed(there.tables[0], &err), &err);
         memcpy(expected, norms, sizeof norms);
-        s->engine = NULL;
+        s->store = NULL;
         servers_push_all(&host, step);
-        s->engine = resident_engine(r);
+        s->store = resident_store(r);
         if (s->votes) {
             assert_memory_equal(norms, expected, sizeof norms);
             must(table_verdict(there.tables[0], step, v, &err), &err);
@@ -87,7 +87,7 @@ static void play(shape *s, resident *r, int64_t n_steps)
     }
     servers_fini(&there);
     servers_fini(&host);
-    s->engine = NULL;
+    s->store = NULL;
     assert_int_equal(hands_out(), 0);
     whole_fini(&w);
 }
@@ -135,7 +135,7 @@ static void test_what_is_frozen_is_the_hosts(void **state)
     error err = ERROR_INIT;
     shape s = shape_small(1);
     resident *r = opened(s.flat), *other = opened(s.flat);
-    s.engine = resident_engine(r);
+    s.store = resident_store(r);
     servers v = servers_of(&s);
     whole w = whole_make(&s);
     servers_push_all(&v, 0);
@@ -146,7 +146,7 @@ static void test_what_is_frozen_is_the_hosts(void **state)
     servers_push_all(&v, 1);
     size_t bytes = weights->bytes;
     assert_memory_equal(weights->data, w.weights, bytes);
-    s.engine = resident_engine(other);
+    s.store = resident_store(other);
     servers next = servers_make(&s, 1, &quiet_hooks, 1, NULL);
     must(table_load(next.tables[0], 0, 0, weights->data, bytes, &err), &err);
     for (size_t i = 0; i < optim_slots(&s.optim); i++) {
@@ -159,7 +159,7 @@ static void test_what_is_frozen_is_the_hosts(void **state)
     whole_step(&w, 1);
     servers_check(&v, &w);
     servers_check(&next, &w);
-    s.engine = resident_engine(r);
+    s.store = resident_store(r);
     servers_push_all(&v, 2);
     servers_fini(&next);
     servers_fini(&v);
@@ -176,11 +176,11 @@ static void test_after_a_failure_nothing_is_updated(void **state)
     error err = ERROR_INIT;
     shape s = shape_small(1);
     resident *r = opened(s.flat);
-    part_engine *e = resident_engine(r);
-    s.engine = e;
+    part_store *e = resident_store(r);
+    s.store = e;
     servers v = servers_of(&s);
     span *grad = hand(&s, 0, 0, (tree_node){0}, false);
-    engine_copy(e, grad->floats, grad->floats, 2 * span_n(grad)); /* more than is there */
+    e->memory->copy(e, grad->floats, grad->floats, 2 * span_n(grad)); /* more than is there */
     emu_faults_forget();
     push_result result;
     assert_int_equal(table_push(v.tables[0], 0, 0, 1, (tree_node){0}, grad, &result, &err), E_DEVICE);
@@ -283,7 +283,7 @@ static lane lane_of(size_t n_parts)
                        .optim = {.kind = OPTIM_SGD},
                        .rates = {.kind = LR_SCHEDULE_CONSTANT, .base = 0.0625},
                        .seed = SEED,
-                       .engine = engine_if_open(resident_engine(l.r))};
+                       .store = resident_store(l.r)};
     must(table_create(&t, &quiet_hooks, &l.server, &err), &err);
     return l;
 }
@@ -339,10 +339,10 @@ static uint64_t kernels_of_the_model(lane *l)
     const float *w;
     float one;
     uint64_t before = emu_kernels_run();
-    part_engine *e = resident_engine(l->r);
+    part_store *e = resident_store(l->r);
     must(exec_run(l->e, 0, NULL, &err), &err);
     for (int32_t p = 0; p < l->flat->n_live_parts; p++)
-        must(engine_take(e, p, &err), &err);
+        must(e->memory->take(e, p, &err), &err);
     must(table_read(l->server, e->weights, 1, &one, &w, &err), &err);
     return emu_kernels_run() - before;
 }

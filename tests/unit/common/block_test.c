@@ -28,7 +28,7 @@ static void test_free_blocks_are_taken_again(void **state)
 {
     (void)state;
     block_pool p;
-    block_pool_init(&p, N);
+    block_pool_init(&p, N, part_store_host());
     span *a = take(&p), *b = take(&p);
     assert_ptr_not_equal(a, b);
     span_drop(a);
@@ -49,7 +49,7 @@ static void test_a_held_block_is_left_alone(void **state)
 {
     (void)state;
     block_pool p;
-    block_pool_init(&p, N);
+    block_pool_init(&p, N, part_store_host());
     span *a = take(&p);
     assert_false(span_is_shared(a));
     assert_ptr_equal(span_hold(a), a);
@@ -67,7 +67,7 @@ static void test_new_blocks_are_zero_and_aligned(void **state)
 {
     (void)state;
     block_pool p;
-    block_pool_init(&p, N);
+    block_pool_init(&p, N, part_store_host());
     span *b = take(&p);
     static const float zero[N];
     assert_memory_equal(b->data, zero, sizeof zero);
@@ -80,7 +80,7 @@ static void test_blocks_outlive_the_pool(void **state)
 {
     (void)state;
     block_pool p;
-    block_pool_init(&p, N);
+    block_pool_init(&p, N, part_store_host());
     span *a = take(&p), *b = take(&p);
     span_drop(b);
     block_pool_fini(&p);
@@ -92,7 +92,7 @@ static void test_as_a_fold_wants_them(void **state)
 {
     (void)state;
     block_pool p;
-    block_pool_init(&p, N);
+    block_pool_init(&p, N, part_store_host());
     tree_reducer_pool f = block_pool_for_reducer(&p);
     span *b = NULL;
     assert_int_equal(f.take(f.owner, N, &b, NULL), OK);
@@ -135,7 +135,7 @@ static void test_dropped_on_another_thread(void **state)
 {
     (void)state;
     block_pool p;
-    block_pool_init(&p, N);
+    block_pool_init(&p, N, part_store_host());
     handover h = {.slot = NULL};
     pthread_t thread;
     assert_int_equal(thread_start(&thread, "drop", drop_all, &h, NULL), OK);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/base/rng.h"
+#include "common/parts/part_store.h"
 #include "common/parts/tree_reducer.h"
 
 #include <stdlib.h>
@@ -112,7 +113,7 @@ static tree_reduced add(tree_reducer *f, ledger *l, tree_node node, uint32_t n_s
     reference(node, n_slots, value);
     tree_reduced result = TREE_HELD;
     error err = ERROR_INIT;
-    tree_reducer_pool pool = {.take = take, .owner = l};
+    tree_reducer_pool pool = {.take = take, .owner = l, .store = part_store_host()};
     if (tree_reducer_add(f, node, hand(l, value, writable), target, &pool, &result, &err) != OK)
         fail_msg("%s", err.text);
     return result;
@@ -320,7 +321,7 @@ static void failures_change_nothing(void **state)
     (void)state;
     tree_reducer *f = NULL;
     ledger l = {.n = 0};
-    tree_reducer_pool pool = {.take = take, .owner = &l};
+    tree_reducer_pool pool = {.take = take, .owner = &l, .store = part_store_host()};
     tree_reduced result = TREE_COVERED;
     error err = ERROR_INIT;
     assert_int_equal(tree_reducer_create(SLOTS, &f, NULL), OK);

@@ -26,7 +26,7 @@ typedef struct scene {
 static scene scene_make(void)
 {
     scene s = {.waker = NULL};
-    block_pool_init(&s.pool, FLOATS);
+    block_pool_init(&s.pool, FLOATS, part_store_host());
     assert_int_equal(net_waker_create(&s.waker, NULL), OK);
     s.outbox = outbox_create(LIMIT, s.waker);
     return s;

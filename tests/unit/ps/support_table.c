@@ -188,24 +188,25 @@ static void hand_back(span *b)
 {
     assert_true(out > 0);
     out--;
-    if (b->owner)
-        engine_release(b->owner, b->floats);
+    part_store *store = b->owner;
+    if (store)
+        store->memory->release(store, b->floats);
     else
         free(b->data);
     free(b);
 }
 
 /* Its values move to where the tables are. */
-static void move(span *b, part_engine *engine)
+static void move(span *b, part_store *store)
 {
     error err = ERROR_INIT;
     float *there = NULL;
-    if (engine_alloc(engine, span_n(b), "a gradient", &there, &err) != OK ||
-        engine_write(engine, there, b->floats, span_n(b), &err) != OK)
+    if (store->memory->alloc(store, span_n(b), "a gradient", &there, &err) != OK ||
+        store->memory->write(store, there, b->floats, span_n(b), &err) != OK)
         fail_msg("%s", err.text);
     free(b->data);
     b->data = there;
-    b->owner = engine;
+    b->owner = store;
 }
 
 span *hand_zeros(size_t n)
@@ -227,8 +228,8 @@ span *hand(const shape *s, int32_t part, int64_t step, tree_node node, bool writ
     shape_node(s, part, step, node, b->floats);
     for (size_t i = 0; s->factor != 0 && i < span_n(b); i++)
         b->floats[i] *= s->factor;
-    if (s->engine)
-        move(b, s->engine);
+    if (s->store)
+        move(b, s->store);
     return b;
 }
 
@@ -269,7 +270,7 @@ servers servers_make_scaled(const shape *s, int32_t n, const table_hooks *hooks,
             .seed = SEED,
             .restore = restore,
             .thread_pool = s->thread_pool,
-            .engine = s->engine,
+            .store = s->store,
         };
         error err = ERROR_INIT;
         if (table_create(&options, hooks, &v.tables[i], &err) != OK)

@@ -19,7 +19,7 @@ typedef struct shape {
     bool unordered;
     int64_t total;    /* unordered: batches */
     thread_pool *thread_pool; /* of the tables */
-    part_engine *engine; /* likewise, and of what they are handed */
+    part_store *store; /* NULL: the host; likewise, and of what they are handed */
 } shape;
 
 shape shape_small(int64_t per_step); /* one live part */

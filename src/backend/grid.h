@@ -39,7 +39,7 @@ typedef struct grid_plane {
 /* What a coordinate means along its axis. */
 typedef struct grid_axis {
     int64_t at[GRID_PER_AXIS]; /* -1: nothing */
-    float weight[GRID_PER_AXIS], slope[GRID_PER_AXIS];
+    float weight[GRID_PER_AXIS], derivative[GRID_PER_AXIS];
 } grid_axis;
 
 INLINE float grid_floor(float x)
@@ -48,8 +48,8 @@ INLINE float grid_floor(float x)
     return whole > x ? whole - 1.0f : whole;
 }
 
-/* x folded back into low .. high; *slope changes its sign with every fold. */
-INLINE float grid_folded(float x, float low, float high, float *slope)
+/* x folded back into low .. high; *derivative changes its sign with every fold. */
+INLINE float grid_folded(float x, float low, float high, float *derivative)
 {
     float range = high - low, over = x < low ? low - x : x - high;
     if (range <= 0.0f || over <= 0.0f)
@@ -57,20 +57,20 @@ INLINE float grid_folded(float x, float low, float high, float *slope)
     float folds = grid_floor(over / range), rest = over - folds * range;
     bool even = folds == 2.0f * grid_floor(folds / 2.0f);
     if (even)
-        *slope = -*slope;
+        *derivative = -*derivative;
     return (x < low) == even ? low + rest : high - rest;
 }
 
 /* Keys' cubic and its derivative at distance d, of either sign. */
-INLINE float grid_cubic(float d, float *ret_slope)
+INLINE float grid_cubic(float d, float *ret_derivative)
 {
     const float a = -0.75f;
     float t = d < 0 ? -d : d, sign = d < 0 ? -1.0f : 1.0f;
     if (t <= 1.0f) {
-        *ret_slope = sign * (3 * (a + 2) * t - 2 * (a + 3)) * t;
+        *ret_derivative = sign * (3 * (a + 2) * t - 2 * (a + 3)) * t;
         return ((a + 2) * t - (a + 3)) * t * t + 1;
     }
-    *ret_slope = t < 2.0f ? sign * a * ((3 * t - 10) * t + 8) : 0.0f;
+    *ret_derivative = t < 2.0f ? sign * a * ((3 * t - 10) * t + 8) : 0.0f;
     return t < 2.0f ? a * (((t - 5) * t + 8) * t - 4) : 0.0f;
 }
 
@@ -87,15 +87,15 @@ INLINE int64_t grid_index(const grid_plane *s, int64_t i, int64_t size)
     return i < 0 ? 0 : i >= size ? size - 1 : i;
 }
 
-/* The place on the axis that coordinate g names, and its slope. */
-INLINE float grid_unfold(const grid_plane *s, float g, int64_t size, float *slope)
+/* The place on the axis that coordinate g names, and its derivative. */
+INLINE float grid_unfold(const grid_plane *s, float g, int64_t size, float *derivative)
 {
     float n = (float)size, edge = s->align_corners ? 0.0f : 0.5f;
     float at = s->align_corners ? (g + 1) * 0.5f * (n - 1) : ((g + 1) * n - 1) * 0.5f;
-    *slope = s->align_corners ? 0.5f * (n - 1) : 0.5f * n;
+    *derivative = s->align_corners ? 0.5f * (n - 1) : 0.5f * n;
     if (s->pixels) {
         at = g;
-        *slope = 1.0f;
+        *derivative = 1.0f;
     }
     if (!(at > -GRID_FURTHEST && at < GRID_FURTHEST))
         return GRID_FURTHEST;
@@ -104,9 +104,9 @@ INLINE float grid_unfold(const grid_plane *s, float g, int64_t size, float *slop
     if (at >= -edge && at <= n - 1 + edge)
         return at;
     if (s->beyond == GRID_IS_MIRRORED)
-        return grid_folded(at, -edge, n - 1 + edge, slope);
+        return grid_folded(at, -edge, n - 1 + edge, derivative);
     if (s->beyond == GRID_IS_EDGE) {
-        *slope = 0.0f;
+        *derivative = 0.0f;
         return at < 0 ? 0.0f : n - 1;
     }
     return at;
@@ -114,20 +114,20 @@ INLINE float grid_unfold(const grid_plane *s, float g, int64_t size, float *slop
 
 INLINE void grid_find_axis(const grid_plane *s, float g, int64_t size, grid_axis *ret)
 {
-    float slope, at = grid_unfold(s, g, size, &slope);
+    float derivative, at = grid_unfold(s, g, size, &derivative);
     bool nowhere = at >= GRID_FURTHEST;
     int64_t low = (int64_t)grid_floor(at), first = s->filter == GRID_BY_FOUR ? low - 1 : low;
     for (int k = 0; k < (int)s->filter; k++) {
         float d = at - (float)(first + k);
         ret->at[k] = nowhere ? -1 : grid_index(s, first + k, size);
         ret->weight[k] = 1.0f;
-        ret->slope[k] = 0.0f;
+        ret->derivative[k] = 0.0f;
         if (s->filter == GRID_BY_TWO) {
             ret->weight[k] = k ? d + 1 : 1 - d;
-            ret->slope[k] = k ? slope : -slope;
+            ret->derivative[k] = k ? derivative : -derivative;
         } else if (s->filter == GRID_BY_FOUR) {
-            ret->weight[k] = grid_cubic(d, &ret->slope[k]);
-            ret->slope[k] *= slope;
+            ret->weight[k] = grid_cubic(d, &ret->derivative[k]);
+            ret->derivative[k] *= derivative;
         }
     }
 }
@@ -156,7 +156,7 @@ INLINE int64_t grid_element(const grid_plane *s, const grid_axis *axis, int k, f
 }
 
 /* What its weight changes with coordinate `by`; of an element that there is. */
-INLINE float grid_slope(const grid_plane *s, const grid_axis *axis, int k, int by)
+INLINE float grid_derivative(const grid_plane *s, const grid_axis *axis, int k, int by)
 {
     int which[GRID_AXES];
     for (int d = s->axes - 1; d >= 0; d--) {
@@ -165,10 +165,10 @@ INLINE float grid_slope(const grid_plane *s, const grid_axis *axis, int k, int b
         if (axis[d].at[which[d]] < 0)
             return 0.0f;
     }
-    float slope = 1.0f;
+    float derivative = 1.0f;
     for (int d = 0; d < s->axes; d++)
-        slope *= d == by ? axis[d].slope[which[d]] : axis[d].weight[which[d]];
-    return slope;
+        derivative *= d == by ? axis[d].derivative[which[d]] : axis[d].weight[which[d]];
+    return derivative;
 }
 
 #endif

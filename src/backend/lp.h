@@ -28,8 +28,8 @@ INLINE float lp_root(double sum, int64_t p)
 }
 
 /* What window y, whose gradient is dy, adds to the gradient of its element x: dy sign(x)
- * (|x| / y)^(p-1); zeros have no slope. */
-INLINE float lp_slope(float dy, float x, float y, int64_t p)
+ * (|x| / y)^(p-1); zeros have no gradient. */
+INLINE float lp_gradient(float dy, float x, float y, int64_t p)
 {
     if (x == 0.0f || y == 0.0f)
         return 0.0f;

@@ -33,13 +33,13 @@ INLINE lstm_gates lstm_backward(lstm_gates g, lstm_gates peep, float dh, float *
                                 float cell)
 {
     float th = vec_tanh(cell);
-    float slope_o = dh * th * (g.o * (1.0f - g.o));
-    float slope_c = *dc + dh * g.o * (1.0f - th * th) + slope_o * peep.o;
-    float slope_i = slope_c * g.candidate * (g.i * (1.0f - g.i));
-    float slope_f = slope_c * before * (g.f * (1.0f - g.f));
-    lstm_gates ret = {slope_i, slope_o, slope_f,
-                      slope_c * g.i * (1.0f - g.candidate * g.candidate)};
-    *dc = slope_c * g.f + slope_i * peep.i + slope_f * peep.f;
+    float gradient_o = dh * th * (g.o * (1.0f - g.o));
+    float gradient_c = *dc + dh * g.o * (1.0f - th * th) + gradient_o * peep.o;
+    float gradient_i = gradient_c * g.candidate * (g.i * (1.0f - g.i));
+    float gradient_f = gradient_c * before * (g.f * (1.0f - g.f));
+    lstm_gates ret = {gradient_i, gradient_o, gradient_f,
+                      gradient_c * g.i * (1.0f - g.candidate * g.candidate)};
+    *dc = gradient_c * g.f + gradient_i * peep.i + gradient_f * peep.f;
     return ret;
 }
 

@@ -23,7 +23,7 @@ INLINE float gelu_tanh(float x)
     return x * vec_sigmoid(2.0f * GELU_SCALE * (x + GELU_CUBIC * x * x * x));
 }
 
-INLINE float gelu_tanh_slope(float x)
+INLINE float gelu_tanh_gradient(float x)
 {
     float in = within(x, -20.0f, 20.0f); /* flat beyond; keeps infinity times zero away */
     float s = vec_sigmoid(2.0f * GELU_SCALE * (in + GELU_CUBIC * in * in * in));
@@ -31,7 +31,7 @@ INLINE float gelu_tanh_slope(float x)
     return s + in * s * (1.0f - s) * inner;
 }
 
-INLINE float gelu_erf_slope(float x)
+INLINE float gelu_erf_gradient(float x)
 {
     float in = within(x, -20.0f, 20.0f);
     float bell, tail = vec_normal_tail(in, &bell);
@@ -39,7 +39,7 @@ INLINE float gelu_erf_slope(float x)
     return cdf + in * 0x1.988454p-2f * bell; /* 1 / sqrt(2 pi) */
 }
 
-INLINE float swish_slope(float x, float alpha)
+INLINE float swish_gradient(float x, float alpha)
 {
     float in = within(x, -1e30f, 1e30f);
     float s = vec_sigmoid(alpha * in);
@@ -53,13 +53,13 @@ INLINE float mish_gate(float x)
     return n / (n + 2.0f);
 }
 
-INLINE float mish_slope(float x)
+INLINE float mish_gradient(float x)
 {
     float t = mish_gate(x), in = within(x, -1e30f, 1e30f);
     return t + in * (1.0f - t * t) * vec_sigmoid(x);
 }
 
-INLINE float softsign_slope(float x)
+INLINE float softsign_gradient(float x)
 {
     float t = 1.0f + vec_abs(x);
     return 1.0f / (t * t);

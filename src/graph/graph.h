@@ -31,16 +31,16 @@ enum { OP_MANY = INT32_MAX };   /* most inputs of an operator that takes any num
 
 /* traits of an operator, in ops.def */
 enum {
-    OP_INPLACE = 1,         /* output 0 may take the memory of input 0 when that dies here */
-    OP_BACKWARD = 2,        /* only in what graph_backward appends; has no gradient itself */
-    OP_ALIAS = 4,           /* output 0 has, or may have, the bytes of input 0 under another shape */
-    OP_ADDS = 8,            /* the last input, the base, may be absent; if it is there, output 0 is
-                             * base + what is made, and may take the memory of a base that dies; a
-                             * gradient rule sends such an output to one input and nowhere else */
-    OP_TOTAL = 16,          /* finite of what is finite, and so is its slope */
-    OP_PARTIAL = 32,        /* not so, as 1/x: a program branches to stay away from there, so it
-                             * must not be computed in a branch that is not taken */
-    OP_SAME_BITS = 64,      /* its results have the same bits on a CPU and on a GPU */
+    OP_INPLACE = 1,    /* output 0 may take the memory of input 0 when that dies here */
+    OP_BACKWARD = 2,   /* only in what graph_backward appends; has no gradient itself */
+    OP_ALIAS = 4,      /* output 0 has, or may have, the bytes of input 0 under another shape */
+    OP_ADDS = 8,       /* the last input, the base, may be absent; if it is there, output 0 is
+                        * base + what is made, and may take the memory of a base that dies; a
+                        * gradient rule sends such an output to one input and nowhere else */
+    OP_TOTAL = 16,     /* finite of what is finite, and so is its derivative */
+    OP_PARTIAL = 32,   /* not so, as 1/x: a program branches to stay away from there, so it
+                        * must not be computed in a branch that is not taken */
+    OP_SAME_BITS = 64, /* its results have the same bits on a CPU and on a GPU */
 };
 
 typedef int32_t graph_val;

@@ -218,7 +218,7 @@ void grow_layer_norm_written_out(sketch *s)
 
 /* --- attention --- */
 
-/* Along another axis a line may be masked as a whole: its slope is lost in the numbers. */
+/* Along another axis a line may be masked as a whole: its derivative is lost in the numbers. */
 static int32_t softmax(sketch *s, int32_t x, bool is_masked)
 {
     if (x == NO_TERM)

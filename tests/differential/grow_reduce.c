@@ -98,7 +98,7 @@ void grow_lp_normalization(sketch *s)
     sketch_end_1(s);
 }
 
-/* Of values that differ: a root at 0 has no slope. */
+/* Of values that differ: a root at 0 has no derivative. */
 void grow_mean_variance(sketch *s)
 {
     graph_shape shape = grow_shape(s, 2, 4);

@@ -20,14 +20,14 @@ const char *const verdict_names[VERDICTS] = {
 };
 
 /* How far off a result may be, in what the kernels' errors move it by, relative to itself, and for
- * slopes relative to their terms and to the loss's. */
+ * derivatives relative to their terms and to the loss's. */
 static const double SPREADS = 12, ITSELF = 4e-6, TERMS = 1e-6, LOSS = 1e-6;
 enum { MORE_NOISES = 40, MOST_BOUND = 64 };
 
-typedef struct slope {
+typedef struct derivative {
     bool measured;
     double value, spread; /* by how much the kernels' errors move it */
-} slope;
+} derivative;
 
 typedef struct attempt {
     view *v;
@@ -38,7 +38,7 @@ typedef struct attempt {
     onnx_imported imported;
     graph_val loss; /* GRAPH_NONE: nothing to differentiate */
     flat *flat;
-    slope slopes[SKETCH_TERMS]; /* of weights */
+    derivative derivatives[SKETCH_TERMS]; /* of weights */
     verdict *ret;
 } attempt;
 
@@ -240,48 +240,48 @@ static bool values_are_right(attempt *a, const lane *l)
 
 /* --- gradients --- */
 
-/* By how much the kernels' errors, in as many draws, move a slope. */
-static double slope_spread(view *v, int32_t w, double value, int first, int last)
+/* By how much the kernels' errors, in as many draws, move a derivative. */
+static double derivative_spread(view *v, int32_t w, double value, int first, int last)
 {
     double spread = 0;
     for (int noise = first; noise <= last; noise++)
-        spread = fmax(spread, fabs(view_slope(v, w, noise) - value));
+        spread = fmax(spread, fabs(view_derivative(v, w, noise) - value));
     return spread;
 }
 
 /* Measured once, for however many runs. */
-static slope *slope_of(attempt *a, int32_t w)
+static derivative *derivative_of(attempt *a, int32_t w)
 {
-    slope *s = &a->slopes[w];
+    derivative *s = &a->derivatives[w];
     if (!s->measured) {
         s->measured = true;
-        s->value = view_slope(a->v, w, 0);
-        s->spread = slope_spread(a->v, w, s->value, 1, NOISES);
+        s->value = view_derivative(a->v, w, 0);
+        s->spread = derivative_spread(a->v, w, s->value, 1, NOISES);
     }
     return s;
 }
 
-static bool is_slope(attempt *a, int32_t w, const float *grad)
+static bool is_derivative(attempt *a, int32_t w, const float *grad)
 {
     const term *t = &a->v->s->terms[w];
-    slope *s = slope_of(a, w);
+    derivative *s = derivative_of(a, w);
     double got = 0, size = 0, want = s->value;
     for (int64_t i = 0; i < t->n; i++) {
         double product = (double)grad[i] * (double)view_mix(w + SKETCH_TERMS, i);
         got += product;
         size += fabs(product);
     }
-    if (!isfinite(want)) /* of what a view cut out: there is no slope */
+    if (!isfinite(want)) /* of what a view cut out: there is no derivative */
         return true;
     double known = ITSELF * fabs(want) + TERMS * size + LOSS * view_loss_scale(a->v);
     if (fabs(got - want) <= known + SPREADS * s->spread)
         return true;
-    s->spread = fmax(s->spread, slope_spread(a->v, w, want, NOISES + 1, MORE_NOISES));
+    s->spread = fmax(s->spread, derivative_spread(a->v, w, want, NOISES + 1, MORE_NOISES));
     if (fabs(got - want) <= known + SPREADS * s->spread)
         return true;
     a->ret->kind = WRONG_GRADIENT;
     snprintf(a->ret->text, sizeof a->ret->text,
-             "of %s: slope %.9g, by differences %.9g, allowed %.2g", t->name, got, want,
+             "of %s: derivative %.9g, by differences %.9g, allowed %.2g", t->name, got, want,
              known + SPREADS * s->spread);
     return false;
 }
@@ -295,7 +295,7 @@ static bool gradients_are_right(attempt *a, const lane *l)
         if (value->grad == GRAPH_NONE || value->param->kind != TENSOR_TRAINABLE)
             continue;
         a->ret->n_gradients++;
-        if (!is_slope(a, w, exec_grad(l->exec) + a->flat->offset[i]))
+        if (!is_derivative(a, w, exec_grad(l->exec) + a->flat->offset[i]))
             return false;
     }
     return true;

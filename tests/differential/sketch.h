@@ -6,8 +6,8 @@
  * A value is known at several points: at the weights as they are, at weights a little to either
  * side along random directions, and with every node's result off by as much as a kernel may be. A
  * node is refused if between those points it has a kink, a tie or a step, or if what it gives is
- * too large, or says little about its inputs: what remains has a slope that central differences
- * find, and rounding that stays small.
+ * too large, or says little about its inputs: what remains has a derivative that central
+ * differences find, and rounding that stays small.
  *
  * Ownership: all of it is the sketch's. Threads: one at a time.
  */

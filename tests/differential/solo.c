@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double BEND = 0.05;   /* how much slopes before and behind may differ */
+static const double BEND = 0.05;   /* how much derivatives before and behind may differ */
 static const double SPREAD = 3e-4; /* how much the kernels' errors may move a value */
 static const double LARGEST = 50.0, SMALLEST = 1e-3; /* root mean square */
 static const double TINY = 1e-9, STEEPEST = 1e4;

@@ -121,7 +121,7 @@ static double loss_at(view *v, int32_t w, double step, int noise)
     return loss;
 }
 
-double view_slope(view *v, int32_t w, int noise)
+double view_derivative(view *v, int32_t w, int noise)
 {
     return (loss_at(v, w, STEP, noise) - loss_at(v, w, -STEP, noise)) / (2 * STEP);
 }

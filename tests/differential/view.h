@@ -32,9 +32,9 @@ bool view_counts(const view *v, int32_t t); /* whether it is in the loss */
 
 /* All live terms at POINT_WORK, with weight w moved by `step` along its direction. */
 void view_evaluate(view *v, int32_t w, double step, int noise);
-/* The slope of the loss along the direction of w, by a central difference, and how large the loss's
- * terms are. */
-double view_slope(view *v, int32_t w, int noise);
+/* The derivative of the loss along the direction of w, by a central difference, and how large the
+ * loss's terms are. */
+double view_derivative(view *v, int32_t w, int noise);
 double view_loss_scale(const view *v);
 
 #endif

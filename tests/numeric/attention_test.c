@@ -238,7 +238,7 @@ static double loss_of(const scene *s, result *room)
     return sum;
 }
 
-static void slopes_of(scene *s, operand o, result *room, double *ret)
+static void gradients_of(scene *s, operand o, result *room, double *ret)
 {
     const double step = 1e-4;
     for (int64_t i = 0; i < s->n[o]; i++) {
@@ -352,7 +352,7 @@ static bool compare(scene *s, lane *l, result *want)
 {
     bool close = true;
     char what[96];
-    double got[MOST], slopes[MOST];
+    double got[MOST], gradients[MOST];
     evaluate(s, want);
     for (int k = 0; k < OUTPUTS; k++) {
         if (!gives(s->r, k))
@@ -368,9 +368,9 @@ static bool compare(scene *s, lane *l, result *want)
         const float *grad = lane_grad(l, names[o]);
         for (int64_t i = 0; i < s->n[o]; i++)
             got[i] = (double)grad[i];
-        slopes_of(s, o, want, slopes);
+        gradients_of(s, o, want, gradients);
         snprintf(what, sizeof what, "%s: gradient of %s", s->r->name, names[o]);
-        close = is_close(what, got, slopes, s->n[o], TOLERANCE) && close;
+        close = is_close(what, got, gradients, s->n[o], TOLERANCE) && close;
     }
     return close;
 }

@@ -63,7 +63,7 @@ typedef struct operand {
     const char *labels;
     int32_t rank;
     int64_t dim[GRAPH_RANK], n;
-    double x[MOST], slope[MOST];
+    double x[MOST], gradient[MOST];
 } operand;
 
 typedef struct sums {
@@ -141,7 +141,7 @@ static void add_choice(sums *s)
         double others = weight;
         for (int j = 0; j < s->n_in; j++)
             others *= j == k ? 1 : s->in[j].x[place(s, &s->in[j])];
-        s->in[k].slope[place(s, &s->in[k])] += others;
+        s->in[k].gradient[place(s, &s->in[k])] += others;
     }
 }
 
@@ -205,7 +205,7 @@ static graph *build(const sums *s, const onnx_model *m)
     return g;
 }
 
-static bool check_slopes(const sums *s, const lane *l)
+static bool check_gradients(const sums *s, const lane *l)
 {
     bool close = true;
     char name[] = "x0", what[64];
@@ -216,7 +216,7 @@ static bool check_slopes(const sums *s, const lane *l)
         for (int64_t i = 0; i < s->in[k].n; i++)
             got[i] = (double)grad[i];
         snprintf(what, sizeof what, "the gradient of '%s'", s->in[k].labels);
-        close = is_close(what, got, s->in[k].slope, s->in[k].n, TOLERANCE) && close;
+        close = is_close(what, got, s->in[k].gradient, s->in[k].n, TOLERANCE) && close;
     }
     return close;
 }
@@ -239,7 +239,7 @@ static bool check_row(const row *r)
     lane_run(&l, 0, NULL);
     lane_get(&l, 0, "y", y);
     bool close = is_close(r->equation, y, s->y.x, s->y.n, TOLERANCE);
-    close = check_slopes(s, &l) && close;
+    close = check_gradients(s, &l) && close;
     lane_fini(&l);
     graph_destroy(&g);
     onnx_close(&m);

@@ -94,8 +94,8 @@ static double eighths(const rng *r, int64_t i)
     return (double)(int64_t)rng_below(r, (uint64_t)i, 17) / 8 - 1;
 }
 
-/* No element is zero, where Relu has no slope. The 1x1 convolution's own factors are rounded, so
- * that only what comes back through it is exact: sums of `behind` eighths. */
+/* No element is zero, where Relu has no derivative. The 1x1 convolution's own factors are rounded,
+ * so that only what comes back through it is exact: sums of `behind` eighths. */
 static graph_val relu_and_conv(graph *g, graph_val y, const conv_case *c)
 {
     error err = ERROR_INIT;
@@ -165,7 +165,7 @@ typedef struct expected {
     const conv_case *of;
     graph *plain;
     reference *r;
-    double slopes[PARAMS][ELEMENTS];
+    double derivatives[PARAMS][ELEMENTS];
 } expected;
 
 static int64_t elements_of(const expected *e, const char *name)
@@ -184,14 +184,14 @@ static int64_t looked_at(int64_t n)
     return n < ELEMENTS ? n : ELEMENTS;
 }
 
-/* A linear function's slope along one element is that element of its gradient. */
-static void find_slopes(expected *e, graph_val loss, const char *name, double *ret)
+/* A linear function's derivative along one element is that element of its gradient. */
+static void find_derivatives(expected *e, graph_val loss, const char *name, double *ret)
 {
     int64_t n = elements_of(e, name);
     double *direction = xcalloc((size_t)n, sizeof *direction);
     for (int64_t k = 0; k < looked_at(n); k++) {
         direction[spread(k, n)] = 1;
-        ret[k] = reference_slope(e->r, loss, graph_find(e->plain, name), direction);
+        ret[k] = reference_derivative(e->r, loss, graph_find(e->plain, name), direction);
         direction[spread(k, n)] = 0;
     }
     free(direction);
@@ -205,7 +205,7 @@ static void expect(const conv_case *c, expected *ret)
     fill(ret->plain, ret->r);
     reference_run(ret->r);
     for (int i = 0; i < PARAMS; i++)
-        find_slopes(ret, loss, params[i], ret->slopes[i]);
+        find_derivatives(ret, loss, params[i], ret->derivatives[i]);
 }
 
 static bool check_gradient(const expected *e, const char *what, const lane *l, int param)
@@ -214,7 +214,7 @@ static bool check_gradient(const expected *e, const char *what, const lane *l, i
     double got[ELEMENTS];
     for (int64_t k = 0; k < looked_at(n); k++)
         got[k] = (double)lane_grad(l, params[param])[spread(k, n)];
-    return is_close(what, got, e->slopes[param], looked_at(n), 1e-5);
+    return is_close(what, got, e->derivatives[param], looked_at(n), 1e-5);
 }
 
 static bool check_value(const expected *e, const char *what, lane *l)

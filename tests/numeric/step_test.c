@@ -68,7 +68,7 @@ static void expected_gradient(reference *r, const graph *forward, const char *na
     double *direction = xcalloc((size_t)n, sizeof *direction);
     for (int64_t i = 0; i < n; i++) {
         direction[i] = 1;
-        ret[i] = weight * reference_slope(r, loss, x, direction);
+        ret[i] = weight * reference_derivative(r, loss, x, direction);
         direction[i] = 0;
     }
     free(direction);

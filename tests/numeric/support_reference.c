@@ -155,7 +155,7 @@ static double loss_at(reference *r, graph_val loss, ref_tensor *x, const double 
 
 /* With h = 1e-5 truncation is about 1e-10 of the third derivative and rounding 1e-11 of the loss:
  * far below what float kernels show. */
-double reference_slope(reference *r, graph_val loss, graph_val x, const double *direction)
+double reference_derivative(reference *r, graph_val loss, graph_val x, const double *direction)
 {
     const double h = 1e-5;
     ref_tensor *t = &r->values[x];

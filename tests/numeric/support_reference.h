@@ -24,7 +24,8 @@ int64_t reference_elements(const reference *r, graph_val v);
 
 void reference_run(reference *r);
 
-/* The slope of `loss` along direction[] of x, an input or a parameter, by central differences. */
-double reference_slope(reference *r, graph_val loss, graph_val x, const double *direction);
+/* The derivative of `loss` along direction[] of x, an input or a parameter, by central differences.
+ */
+double reference_derivative(reference *r, graph_val loss, graph_val x, const double *direction);
 
 #endif

@@ -56,9 +56,9 @@ static const double TOLERANCE = 2e-5;
 
 enum { MANY = 4096, ELEMENTS = 7, ELEMENTS_OF_MANY = 2 }; /* single ones per operand */
 
-/* The lane's slope along a direction, held against the reference's. `size` is what the sum of the
- * terms would be if none cancelled. */
-static bool check_slope(const gradient *s, graph_val x, const double *direction)
+/* The lane's derivative along a direction, held against the reference's. `size` is what the sum of
+ * the terms would be if none cancelled. */
+static bool check_derivative(const gradient *s, graph_val x, const double *direction)
 {
     const graph_value *value = graph_value_at(s->forward, x);
     const float *grad = lane_grad(&s->lane, value->name);
@@ -69,13 +69,13 @@ static bool check_slope(const gradient *s, graph_val x, const double *direction)
         squares += (double)grad[i] * (double)grad[i];
         used += direction[i] * direction[i];
     }
-    double want = GRADIENT_WEIGHT * reference_slope(s->reference, s->loss, x, direction);
+    double want = GRADIENT_WEIGHT * reference_derivative(s->reference, s->loss, x, direction);
     double size = sqrt(squares / (double)n * used);
     bool close = fabs(got - want) <= TOLERANCE * (size + fabs(want)) + 1e-9;
     if (s->is_empty && want == 0 && used == (double)n)
         close = squares == 0;
     if (!close)
-        print_error("%s, %s: the slope along %g elements of '%s' is %.9g, the reference says "
+        print_error("%s, %s: the derivative along %g elements of '%s' is %.9g, the reference says "
                     "%.9g\n",
                     s->name, s->frame, used, value->name, got, want);
     return close;
@@ -90,13 +90,13 @@ static bool check_operand(const gradient *s, graph_val x)
     rng signs = rng_make(5, RNG_TEST, (uint64_t)x);
     for (int64_t i = 0; i < n; i++)
         direction[i] = rng_u32(&signs, (uint64_t)i) & 1 ? 1 : -1;
-    bool close = check_slope(s, x, direction);
+    bool close = check_derivative(s, x, direction);
     memset(direction, 0, (size_t)n * sizeof *direction);
     int64_t wanted = n < MANY ? ELEMENTS : ELEMENTS_OF_MANY, elements = n < wanted ? n : wanted;
     for (int64_t k = 0; k < elements; k++) {
         int64_t i = elements > 1 ? k * (n - 1) / (elements - 1) : 0;
         direction[i] = 1;
-        close = check_slope(s, x, direction) && close;
+        close = check_derivative(s, x, direction) && close;
         direction[i] = 0;
     }
     free(direction);

@@ -29,74 +29,75 @@ typedef struct attention_bwd_task {
 } attention_bwd_task;
 
 /* One head: where its own pieces of everything begin. */
-typedef struct slopes {
+typedef struct gradients {
     attention_head head;
     const float *dy, *y, *lse;
     float *dq, *dk, *dv, *dmask;
-    float *scores, *slope;      /* two tiles: probabilities; dp, then ds */
-    void *room, *slope_room, *dy_room; /* for those and for a block of dy in bfloat16 */
-} slopes;
+    float *scores, *gradient;             /* two tiles: probabilities; dp, then ds */
+    void *room, *gradient_room, *dy_room; /* for those and for a block of dy in bfloat16 */
+} gradients;
 
 SIMD_CLONES
-static void row_slopes(float *slope, const float *p, float dot, int64_t n)
+static void row_gradients(float *gradient, const float *p, float dot, int64_t n)
 {
     SIMD_LOOP
     for (int64_t i = 0; i < n; i++)
-        slope[i] = p[i] * (slope[i] - dot);
+        gradient[i] = p[i] * (gradient[i] - dot);
 }
 
 /* With dropout the probabilities that went on are others than those the softmax gave. */
 SIMD_CLONES
-static void row_slopes_dropped(float *slope, float *p, const uint8_t *keep, float scale, float dot,
-                               int64_t n)
+static void row_gradients_dropped(float *gradient, float *p, const uint8_t *keep, float scale,
+                                  float dot, int64_t n)
 {
     SIMD_LOOP
     for (int64_t i = 0; i < n; i++) {
         float by = keep[i] ? scale : 0.0f;
-        slope[i] = p[i] * (slope[i] * by - dot);
+        gradient[i] = p[i] * (gradient[i] * by - dot);
         p[i] *= by;
     }
 }
 
 /* Scores to probabilities, dp to ds. */
-static void differentiate_row(const slopes *d, const attention_tile *t, int64_t i, float dot)
+static void differentiate_row(const gradients *d, const attention_tile *t, int64_t i, float dot)
 {
     const attention_head *h = &d->head;
-    float *p = t->scores + i * t->n_keys, *slope = d->slope + i * t->n_keys;
+    float *p = t->scores + i * t->n_keys, *gradient = d->gradient + i * t->n_keys;
     int64_t n = attention_mask_row(h, t, i);
     row_exp_minus(p, p, d->lse[t->first_query + i], n);
     memset(p + n, 0, (size_t)(t->n_keys - n) * sizeof *p);
-    memset(slope + n, 0, (size_t)(t->n_keys - n) * sizeof *slope);
+    memset(gradient + n, 0, (size_t)(t->n_keys - n) * sizeof *gradient);
     if (!h->bits) {
-        row_slopes(slope, p, dot, n);
+        row_gradients(gradient, p, dot, n);
         return;
     }
     uint8_t keep[KEYS];
     attention_drop_row(h, t, i, keep);
-    row_slopes_dropped(slope, p, keep, h->bits->scale, dot, n);
+    row_gradients_dropped(gradient, p, keep, h->bits->scale, dot, n);
 }
 
 /* Probabilities and ds of a tile. `dy`: the block's rows of it */
-static void make_slopes(const slopes *d, const attention_tile *t, shim_matrix dy, const float *dot)
+static void make_gradients(const gradients *d, const attention_tile *t, shim_matrix dy,
+                           const float *dot)
 {
     const attention_head *h = &d->head;
     const attention_form *f = &h->s->form;
     shim_matrix v = attention_rows(h, h->v, &f->v, t->first_key);
     v.transposed = true;
     attention_scores(h, t);
-    attention_product(h, t->n_queries, t->n_keys, f->v_head, 1.0f, dy, v, 0.0f, d->slope,
+    attention_product(h, t->n_queries, t->n_keys, f->v_head, 1.0f, dy, v, 0.0f, d->gradient,
                       t->n_keys);
     for (int64_t i = 0; i < t->n_queries; i++)
         differentiate_row(d, t, i, dot[i]);
 }
 
-static void add_operands(const slopes *d, const attention_tile *t, shim_matrix dy)
+static void add_operands(const gradients *d, const attention_tile *t, shim_matrix dy)
 {
     const attention_head *h = &d->head;
     const attention_form *f = &h->s->form;
     int64_t q = t->first_query, k = t->first_key, nq = t->n_queries, nk = t->n_keys;
     shim_matrix p = attention_rounded(h, t->scores, nq, nk, nk, t->room);
-    shim_matrix ds = attention_rounded(h, d->slope, nq, nk, nk, d->slope_room);
+    shim_matrix ds = attention_rounded(h, d->gradient, nq, nk, nk, d->gradient_room);
     p.transposed = true;
     if (d->dv)
         attention_product(h, nk, f->v_head, nq, 1.0f, p, dy, 1.0f, d->dv + k * f->v.position,
@@ -118,21 +119,21 @@ static void row_add(float *sum, const float *x, int64_t n)
         sum[i] += x[i];
 }
 
-static void add_mask(const slopes *d, const attention_tile *t, shim_matrix dy)
+static void add_mask(const gradients *d, const attention_tile *t, shim_matrix dy)
 {
     (void)dy;
     const int64_t *by = d->head.s->mask_stride;
     for (int64_t i = 0; i < t->n_queries; i++) {
         float *to = d->dmask + (t->first_query + i) * by[2] + t->first_key;
-        row_add(to, d->slope + i * t->n_keys, t->n_keys);
+        row_add(to, d->gradient + i * t->n_keys, t->n_keys);
     }
 }
 
-/* What is done with the slopes of a tile. */
-typedef void add_fn(const slopes *d, const attention_tile *t, shim_matrix dy);
+/* What is done with the gradients of a tile. */
+typedef void add_fn(const gradients *d, const attention_tile *t, shim_matrix dy);
 
 /* Of the block of queries from q on. */
-static void differentiate_block(const slopes *d, int64_t q, add_fn *add)
+static void differentiate_block(const gradients *d, int64_t q, add_fn *add)
 {
     const attention_state *s = d->head.s;
     const attention_form *f = &s->form;
@@ -145,7 +146,7 @@ static void differentiate_block(const slopes *d, int64_t q, add_fn *add)
     shim_matrix factor = attention_rounded(&d->head, dy, n, row, f->v_head, d->dy_room);
     for (int64_t k = 0; k < limit; k += KEYS) {
         attention_tile t = {q, n, k, limit - k < KEYS ? limit - k : KEYS, d->scores, d->room};
-        make_slopes(d, &t, factor, dot);
+        make_gradients(d, &t, factor, dot);
         add(d, &t, factor);
     }
 }
@@ -155,7 +156,7 @@ static size_t member_bytes(const attention_state *s)
     return 2 * s->tile + 2 * s->rounded_tile + s->block;
 }
 
-static float *slope_at(float *base, const attention_lie *l, int64_t batch, int64_t head)
+static float *gradient_at(float *base, const attention_lie *l, int64_t batch, int64_t head)
 {
     return base ? base + l->offset + batch * l->batch + head * l->head : NULL;
 }
@@ -167,21 +168,21 @@ static void zero_rows(float *base, int64_t rows, int64_t stride, int64_t n)
 }
 
 /* One head of queries, with no gradient that is wanted. */
-static slopes slopes_of(attention_bwd_task *t, int64_t batch, int64_t head, int member)
+static gradients gradients_of(attention_bwd_task *t, int64_t batch, int64_t head, int member)
 {
     const attention_state *s = t->s;
     const attention_form *f = &s->form;
     char *tiles = t->scratch + (size_t)member * member_bytes(s), *room = tiles + 2 * s->tile;
     int64_t y_at = f->y.offset + batch * f->y.batch + head * f->y.head;
-    return (slopes){
+    return (gradients){
         .head = attention_head_at(s, t->q, t->k, t->v, t->mask, t->bits, batch, head, &t->failed),
         .dy = t->dy + y_at,
         .y = t->y + y_at,
         .lse = t->lse + (batch * f->q_heads + head) * f->q_length,
         .scores = (float *)(void *)tiles,
-        .slope = (float *)(void *)(tiles + s->tile),
+        .gradient = (float *)(void *)(tiles + s->tile),
         .room = room,
-        .slope_room = room + s->rounded_tile,
+        .gradient_room = room + s->rounded_tile,
         .dy_room = room + 2 * s->rounded_tile};
 }
 
@@ -192,13 +193,13 @@ static void differentiate_item(int64_t item, int member, void *arg)
     const attention_form *f = &t->s->form;
     int64_t batch = item / f->kv_heads, kv_head = item % f->kv_heads;
     int64_t group = f->q_heads / f->kv_heads;
-    float *dk = slope_at(t->dk, &f->k, batch, kv_head);
-    float *dv = slope_at(t->dv, &f->v, batch, kv_head);
+    float *dk = gradient_at(t->dk, &f->k, batch, kv_head);
+    float *dv = gradient_at(t->dv, &f->v, batch, kv_head);
     zero_rows(dk, f->k_length, f->k.position, f->head);
     zero_rows(dv, f->k_length, f->v.position, f->v_head);
     for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head++) {
-        slopes d = slopes_of(t, batch, head, member);
-        d.dq = slope_at(t->dq, &f->q, batch, head);
+        gradients d = gradients_of(t, batch, head, member);
+        d.dq = gradient_at(t->dq, &f->q, batch, head);
         d.dk = dk;
         d.dv = dv;
         for (int64_t q = 0; q < f->q_length; q += QUERIES)
@@ -235,7 +236,7 @@ static void differentiate_mask_item(int64_t item, int member, void *arg)
     zero_rows(plane + block * QUERIES * s->mask_stride[2], rows, f->k_length, f->k_length);
     for (int64_t b = batch; b < f->batch; b += deal.batches)
         for (int64_t h = head; h < f->q_heads; h += deal.heads) {
-            slopes d = slopes_of(t, b, h, member);
+            gradients d = gradients_of(t, b, h, member);
             d.dmask = plane;
             for (int64_t q = block; q * QUERIES < f->q_length; q += deal.blocks)
                 differentiate_block(&d, q * QUERIES, add_mask);

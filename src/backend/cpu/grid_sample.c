@@ -19,7 +19,7 @@ typedef struct grid_state {
 typedef struct block_taps {
     int64_t at[BLOCK][GRID_LONGEST];
     float weight[BLOCK][GRID_LONGEST];
-    float slope[GRID_AXES][BLOCK][GRID_LONGEST]; /* of the weight, by coordinate of the grid */
+    float derivative[GRID_AXES][BLOCK][GRID_LONGEST]; /* of the weight, by coordinate of the grid */
 } block_taps;
 
 typedef struct grid_task {
@@ -29,24 +29,25 @@ typedef struct grid_task {
     float *y, *dx, *dgrid;
 } grid_task;
 
-/* Elements and weights of place p of the block; of slopes too if they are asked for. */
-static void find_place(const grid_plane *s, const float *g, block_taps *b, int64_t p, bool slopes)
+/* Elements and weights of place p of the block; of derivatives too if they are asked for. */
+static void find_place(const grid_plane *s, const float *g, block_taps *b, int64_t p,
+                       bool derivatives)
 {
     grid_axis axis[GRID_AXES];
     grid_find(s, g, axis);
     for (int k = 0; k < s->per_place; k++) {
         b->at[p][k] = grid_element(s, axis, k, &b->weight[p][k]);
-        for (int e = 0; slopes && e < s->axes; e++)
-            b->slope[e][p][k] = grid_slope(s, axis, k, e);
+        for (int e = 0; derivatives && e < s->axes; e++)
+            b->derivative[e][p][k] = grid_derivative(s, axis, k, e);
     }
 }
 
 static void find_block(const grid_task *t, int64_t n, int64_t begin, int64_t end, block_taps *ret,
-                       bool slopes)
+                       bool derivatives)
 {
     const float *grid = t->grid + n * t->s->places * t->s->axes;
     for (int64_t p = begin; p < end; p++)
-        find_place(t->s, grid + p * t->s->axes, ret, p - begin, slopes);
+        find_place(t->s, grid + p * t->s->axes, ret, p - begin, derivatives);
 }
 
 static float read_plane(const float *x, const int64_t *at, const float *weight, int64_t n)
@@ -103,7 +104,7 @@ static void add_to_planes(int64_t first, int64_t last, void *arg)
     }
 }
 
-static void slope_blocks(int64_t first, int64_t last, void *arg)
+static void gradient_blocks(int64_t first, int64_t last, void *arg)
 {
     const grid_task *t = arg;
     const grid_plane *s = t->s;
@@ -117,7 +118,7 @@ static void slope_blocks(int64_t first, int64_t last, void *arg)
                 for (int64_t c = n * s->channels; c < (n + 1) * s->channels; c++)
                     sum += t->dy[c * s->places + p] *
                            read_plane(t->x + c * s->elements, b.at[p - begin],
-                                      b.slope[e][p - begin], s->per_place);
+                                      b.derivative[e][p - begin], s->per_place);
                 t->dgrid[(n * s->places + p) * s->axes + s->axes - 1 - e] = sum;
             }
     }
@@ -146,7 +147,7 @@ static status run_grid_sample_bwd(const cpu_node *n, const cpu_call *c, error *e
         team_for(s->n * t.groups, 1, add_to_planes, &t);
     }
     if (t.dgrid)
-        team_for(s->n * n_blocks(s), 1, slope_blocks, &t);
+        team_for(s->n * n_blocks(s), 1, gradient_blocks, &t);
     return OK;
 }
 

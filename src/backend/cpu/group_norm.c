@@ -93,7 +93,7 @@ static void normalise_samples(int64_t begin, int64_t end, void *arg)
 }
 
 /* dx = inverse (scale dy - mean of scale dy - normalised x * mean of scale dy normalised x) */
-static void find_slopes(const group_norm_task *t, int64_t n)
+static void find_gradients(const group_norm_task *t, int64_t n)
 {
     const group_norm_state *s = t->s;
     const double *dy = sums_of(t, n, 0), *product = sums_of(t, n, 1);
@@ -130,7 +130,7 @@ static void differentiate_samples(int64_t begin, int64_t end, void *arg)
                                 sums_of(t, n, 0) + k * p->block, sums_of(t, n, 1) + k * p->block);
         if (!t->dx)
             continue;
-        find_slopes(t, n);
+        find_gradients(t, n);
         for (int64_t k = 0; k < p->blocks; k++)
             planes_affine_2(t->dx + planes_offset(p, n, k), t->dy + planes_offset(p, n, k),
                             t->x + planes_offset(p, n, k), floats_of(t, n, 1) + k * p->block,

@@ -46,7 +46,7 @@ static void spread(const lp_state *s, const window_taps *w, const float *x, floa
         for (int64_t b = 0; b < w->count[1]; b++)
             for (int64_t c = 0; c < w->count[2]; c++) {
                 int64_t at = w->first + a * w->step[0] + b * w->step[1] + c * w->step[2];
-                dx[at] += lp_slope(dy, x[at], y, s->p);
+                dx[at] += lp_gradient(dy, x[at], y, s->p);
             }
 }
 

@@ -114,13 +114,13 @@ static void lstm_loop_bwd(float *dgates, float *dc, const float *dh, const float
     for (int64_t j = 0; j < n; j++) {
         lstm_gates g = {gi[j], go[j], gf[j], gc[j]};
         lstm_gates p = {peep[j], peep[n + j], peep[2 * n + j], 0.0f};
-        float slope = dc[j];
-        lstm_gates d = lstm_backward(g, p, dh[j], &slope, c[j], cell[j]);
+        float gradient = dc[j];
+        lstm_gates d = lstm_backward(g, p, dh[j], &gradient, c[j], cell[j]);
         di[j] = d.i;
         dout[j] = d.o;
         df[j] = d.f;
         dnew[j] = d.candidate;
-        dc[j] = slope;
+        dc[j] = gradient;
     }
 }
 

@@ -121,8 +121,8 @@ static void row_sums(const float *dy, const float *x, const float *scale, float 
 
 /* dx = inverse (dy scale - plain - normalised x times normal) */
 SIMD_CLONES
-static void row_slope(float *dx, const float *dy, const float *x, const float *scale, float mean,
-                      float inverse, float plain, float normal, int64_t n)
+static void row_gradient(float *dx, const float *dy, const float *x, const float *scale, float mean,
+                         float inverse, float plain, float normal, int64_t n)
 {
     SIMD_LOOP
     for (int64_t i = 0; i < n; i++) {
@@ -148,7 +148,7 @@ static void backward_blocks(int64_t begin, int64_t end, void *arg)
             plain = s->centred ? plain / (float)s->n : 0.0f;
             normal /= (float)s->n;
             if (t->dx)
-                row_slope(t->dx + r * s->n, dy, x, t->scale, mean, inverse, plain, normal, s->n);
+                row_gradient(t->dx + r * s->n, dy, x, t->scale, mean, inverse, plain, normal, s->n);
         }
     }
 }

@@ -170,8 +170,8 @@ static void columns_bwd(float *dx, const float *dy, const float *y, int64_t n, i
     for (int64_t i = 0; i < n; i++)
         for (int j = 0; j < width; j++) {
             int64_t k = i * step + j;
-            float slope = log ? dy[k] - vec_exp(y[k]) * sum[j] : y[k] * (dy[k] - sum[j]);
-            dx[k] = flows[j] ? slope : 0.0f;
+            float gradient = log ? dy[k] - vec_exp(y[k]) * sum[j] : y[k] * (dy[k] - sum[j]);
+            dx[k] = flows[j] ? gradient : 0.0f;
         }
 }
 

@@ -60,7 +60,7 @@ static bool cuda_can_run_inplace(const backend_program *p, int32_t node)
 {
     const graph_node *n = graph_node_at(p->g, node);
     const cuda_group *group = p->group[node];
-    bool takes = group ? group->slopes == node : p->nodes[node].takes_inplace;
+    bool takes = group ? group->gradients == node : p->nodes[node].takes_inplace;
     return takes && p->bytes[n->in[graph_node_inplace(n)]] == p->bytes[n->out[0]];
 }
 

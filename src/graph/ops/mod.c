@@ -1,6 +1,6 @@
 /*
  * Mod with broadcasting: what is left of the first operand. Floats need `fmod`, as in ONNX. Of
- * y = a - b trunc(a / b) a's slope is 1 and b's -trunc(a / b), which is (y - a) / b.
+ * y = a - b trunc(a / b) a's derivative is 1 and b's -trunc(a / b), which is (y - a) / b.
  */
 #include "graph/ops/emit.h"
 #include "graph/ops/rule.h"

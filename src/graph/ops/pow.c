@@ -29,31 +29,31 @@ static status grad_known(graph *g, const graph_node *n, float b, graph_val dy, g
 
 static status grad_base(graph *g, const graph_node *n, graph_val dy, graph_val *ret, error *err)
 {
-    graph_val one, power, slope;
+    graph_val one, power, derivative;
     TRY(emit_number(g, 1.0f, &one, err));
     TRY(emit_2(g, OP_SUB, n->in[1], one, NULL, &power, err));
-    TRY(emit_2(g, OP_POW, n->in[0], power, NULL, &slope, err));
-    TRY(emit_2(g, OP_MUL, slope, n->in[1], NULL, &slope, err));
+    TRY(emit_2(g, OP_POW, n->in[0], power, NULL, &derivative, err));
+    TRY(emit_2(g, OP_MUL, derivative, n->in[1], NULL, &derivative, err));
     graph_val nothing, is_flat;
     TRY(emit_number(g, 0.0f, &nothing, err));
     TRY(emit_2(g, OP_EQUAL, n->in[1], nothing, NULL, &is_flat, err));
-    const graph_val in[] = {is_flat, nothing, slope};
-    TRY(graph_add_1(g, OP_WHERE, NULL, in, 3, NULL, &slope, err));
-    return emit_2(g, OP_MUL, dy, slope, NULL, ret, err);
+    const graph_val in[] = {is_flat, nothing, derivative};
+    TRY(graph_add_1(g, OP_WHERE, NULL, in, 3, NULL, &derivative, err));
+    return emit_2(g, OP_MUL, dy, derivative, NULL, ret, err);
 }
 
 static status grad_exponent(graph *g, const graph_node *n, graph_val dy, graph_val *ret, error *err)
 {
-    graph_val slope, nothing, zero, counts, is_flat;
-    TRY(emit_1(g, OP_LOG, n->in[0], NULL, &slope, err));
-    TRY(emit_2(g, OP_MUL, n->out[0], slope, NULL, &slope, err));
+    graph_val derivative, nothing, zero, counts, is_flat;
+    TRY(emit_1(g, OP_LOG, n->in[0], NULL, &derivative, err));
+    TRY(emit_2(g, OP_MUL, n->out[0], derivative, NULL, &derivative, err));
     TRY(emit_number(g, 0.0f, &nothing, err));
     TRY(emit_2(g, OP_EQUAL, n->in[0], nothing, NULL, &zero, err));
     TRY(emit_2(g, OP_GREATER_OR_EQUAL, n->in[1], nothing, NULL, &counts, err));
     TRY(emit_2(g, OP_AND, zero, counts, NULL, &is_flat, err));
-    const graph_val in[] = {is_flat, nothing, slope};
-    TRY(graph_add_1(g, OP_WHERE, NULL, in, 3, NULL, &slope, err));
-    return emit_2(g, OP_MUL, dy, slope, NULL, ret, err);
+    const graph_val in[] = {is_flat, nothing, derivative};
+    TRY(graph_add_1(g, OP_WHERE, NULL, in, 3, NULL, &derivative, err));
+    return emit_2(g, OP_MUL, dy, derivative, NULL, ret, err);
 }
 
 static status grad(graph *g, int32_t node, const graph_val *dout, const bool *want_din,

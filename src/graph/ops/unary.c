@@ -9,10 +9,10 @@
 
 typedef enum saved { READS_NOTHING, READS_X, READS_Y, READS_SIGN_OF_Y } saved;
 
-static const struct slope {
+static const struct derivative {
     graph_op bwd;
     saved reads;
-} slopes[OP_COUNT] = {
+} derivatives[OP_COUNT] = {
 #define SMOOTH(ID, name, onnx, reads, ...) [OP_##ID] = {OP_##ID##_BWD, reads},
 #define STEP(ID, name, onnx)
 #include "graph/unary.def"
@@ -20,7 +20,7 @@ static const struct slope {
 
 bool unary_keeps_x(graph_op op)
 {
-    return slopes[op].reads == READS_X;
+    return derivatives[op].reads == READS_X;
 }
 
 /* What products read of v, if that is a rounded copy; otherwise v. */
@@ -39,7 +39,7 @@ static status smooth_grad(graph *g, int32_t node, const graph_val *dout, const b
 {
     (void)want_din;
     const graph_node *n = graph_node_at(g, node);
-    const struct slope *s = &slopes[n->op];
+    const struct derivative *s = &derivatives[n->op];
     graph_val kept = s->reads == READS_X ? n->in[0] : n->out[0];
     if (s->reads == READS_SIGN_OF_Y)
         kept = rounded_copy(g, kept);

@@ -157,7 +157,7 @@ static const scene norms[] = {
       ONE(SIN, OUT(1, 2))},
      6,
      1},
-    {"slopes of a Relu that others read too",
+    {"gradients of a Relu that others read too",
      {F32(50, 7), F32(50, 7), F32(7), F32(7)},
      {NORM_AND_RELU(0), TWO(RELU_BWD, 1, Y(1)), BATCH_BWD(0, Y(2)), ONE(SIN, Y(2))},
      5,
@@ -181,8 +181,8 @@ static const scene norms[] = {
      3},
     {"shares of mean and variance",
      {F32(50, 7), F32(50, 7), F32(7), F32(1)},
-     {WITH(BATCH_NORMALIZATION, 5, &of_batch, 0, 2, 2, 2, 2), BATCH_BWD(0, 1), TWO(MUL, OUT(0, 1), 3),
-      TWO(MUL, 3, OUT(0, 2)), ONE(SIN, Y(1))},
+     {WITH(BATCH_NORMALIZATION, 5, &of_batch, 0, 2, 2, 2, 2), BATCH_BWD(0, 1),
+      TWO(MUL, OUT(0, 1), 3), TWO(MUL, 3, OUT(0, 2)), ONE(SIN, Y(1))},
      5,
      2},
     {"shares of images behind a Relu",
@@ -193,8 +193,9 @@ static const scene norms[] = {
      3},
     {"products that are no shares",
      {F32(50, 7), F32(50, 7), F32(7), F32(1), F32(1)},
-     {WITH(BATCH_NORMALIZATION, 5, &of_batch, 0, 2, 2, 2, 2), BATCH_BWD(0, 1), TWO(MUL, OUT(0, 1), 3),
-      TWO(MUL, OUT(0, 2), 4), BATCH_BWD(0, 1), TWO(MUL, OUT(0, 1), 2), TWO(MUL, OUT(0, 2), 2)},
+     {WITH(BATCH_NORMALIZATION, 5, &of_batch, 0, 2, 2, 2, 2), BATCH_BWD(0, 1),
+      TWO(MUL, OUT(0, 1), 3), TWO(MUL, OUT(0, 2), 4), BATCH_BWD(0, 1), TWO(MUL, OUT(0, 1), 2),
+      TWO(MUL, OUT(0, 2), 2)},
      7,
      0},
     {"halves, whose rows have no chains",
@@ -294,7 +295,7 @@ static void test_losses_take_their_gradient_along(void **state)
         scene_check(&losses[i], 0.0);
 }
 
-static void test_slopes_of_relu_are_not_stored(void **state)
+static void test_gradients_of_relu_are_not_stored(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(relus); i++) {
@@ -309,7 +310,7 @@ int main(void)
         KERNEL_TEST(test_chains_are_found),
         KERNEL_TEST(test_norms_have_chains_around_them),
         KERNEL_TEST(test_losses_take_their_gradient_along),
-        KERNEL_TEST(test_slopes_of_relu_are_not_stored),
+        KERNEL_TEST(test_gradients_of_relu_are_not_stored),
     };
     return kernel_tests_run(tests, COUNT_OF(tests));
 }

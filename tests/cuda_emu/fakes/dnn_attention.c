@@ -73,7 +73,7 @@ static int forward_pattern(step *ret, bool causal)
 }
 
 /* y = x^T b by way of xt; where heads share keys, of all heads first. */
-static step *add_slope(step *to, bool shared, name x, name xt, name b, name every, name y)
+static step *add_gradient(step *to, bool shared, name x, name xt, name b, name every, name y)
 {
     to = add(to, DNN_OP_RESHAPE, 0, x, NONE, xt);
     to = add(to, DNN_OP_MATMUL, 0, xt, b, shared ? every : y);
@@ -91,12 +91,12 @@ static int backward_pattern(step *ret, bool causal, bool shared)
     to = add(to, DNN_OP_POINTWISE, DNN_SUB, SCALED, LSE, BELOW);
     to = add_mask(to, causal, BELOW, &below);
     to = add(to, DNN_OP_POINTWISE, DNN_EXP, below, NONE, PROBABLE);
-    to = add_slope(to, shared, PROBABLE, PT, DY, EVERY_DV, DV);
+    to = add_gradient(to, shared, PROBABLE, PT, DY, EVERY_DV, DV);
     to = add(to, DNN_OP_MATMUL, 0, DY, VT, DP);
     to = add(to, DNN_OP_POINTWISE, DNN_SUB, DP, DELTA, OVER);
     to = add(to, DNN_OP_POINTWISE, DNN_MUL, OVER, PROBABLE, PLAIN);
     to = add(to, DNN_OP_POINTWISE, DNN_MUL, PLAIN, SCALE, DS);
-    to = add_slope(to, shared, DS, DST, Q, EVERY_DK, DK);
+    to = add_gradient(to, shared, DS, DST, Q, EVERY_DK, DK);
     to = add(to, DNN_OP_RESHAPE, 0, KT, NONE, TURNED_BACK);
     to = add(to, DNN_OP_MATMUL, 0, DS, TURNED_BACK, DQ);
     return (int)(to - ret);

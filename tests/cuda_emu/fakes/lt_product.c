@@ -111,7 +111,7 @@ static float gelu(float x)
     return 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
 }
 
-static float gelu_slope(float x)
+static float gelu_derivative(float x)
 {
     float t = tanhf(0.79788456f * (x + 0.044715f * x * x * x));
     return 0.5f * (1.0f + t) +
@@ -125,7 +125,7 @@ static float end_of(const lt_call *c, float y, int64_t batch, int64_t column, in
     if (lt_has_bias(p))
         y += float_at(c->bias, p->type[RESULT], row);
     if (lt_is_gradient(p))
-        return y * gelu_slope(float_at(c->side, p->type[RESULT], at));
+        return y * gelu_derivative(float_at(c->side, p->type[RESULT], at));
     if (lt_has_side(p))
         put(c->side, p->type[RESULT], at, y);
     return has_gelu(p) ? gelu(y) : y;

@@ -263,20 +263,20 @@ static void attend_row(stage *g, int64_t batch, int64_t head, int64_t query, con
     for (int64_t i = 0; i < s->v_head; i++)
         delta += y[i] * (double)dy[i];
     for (int64_t key = 0; key < s->k_length; key++) {
-        double kept = kept_at(g, row, key), slope = 0.0;
+        double kept = kept_at(g, row, key), gradient = 0.0;
         for (int64_t i = 0; i < s->v_head; i++) {
             size_t v = at(&g->f.v, batch, kv, key, i);
-            slope += (double)dy[i] * (double)g->v.numbers[v];
+            gradient += (double)dy[i] * (double)g->v.numbers[v];
             g->dv[v] += p[key] * kept * (double)dy[i];
         }
-        slope = p[key] * (slope * kept - delta);
+        gradient = p[key] * (gradient * kept - delta);
         if (is_mask_learned(s))
-            g->dmask[mask_at(g, batch, head, query, key)] += slope;
-        slope /= sqrt((double)s->head);
+            g->dmask[mask_at(g, batch, head, query, key)] += gradient;
+        gradient /= sqrt((double)s->head);
         for (int64_t i = 0; i < s->head; i++) {
             size_t q = at(&g->f.q, batch, head, query, i), k = at(&g->f.k, batch, kv, key, i);
-            g->dq[q] += slope * (double)g->k.numbers[k];
-            g->dk[k] += slope * (double)g->q.numbers[q];
+            g->dq[q] += gradient * (double)g->k.numbers[k];
+            g->dk[k] += gradient * (double)g->q.numbers[q];
         }
     }
 }

@@ -122,7 +122,7 @@ static void reference_bwd(const shape *s, bool last, bool training)
     }
 }
 
-/* Where the slopes come from: as they are stored, through Relu, of a chain that doubles them. */
+/* Where the gradients come from: as they are stored, through Relu, of a chain that doubles them. */
 typedef enum origin { STORED, THROUGH_RELU, CHAINED } origin;
 
 /* dy becomes what comes through Relu. */
@@ -137,8 +137,8 @@ static void mask(const shape *s, bool last)
         }
 }
 
-/* The chain reads `half`, whose doubles go to slope. */
-static launch_chain_call doubles(launch_type type, int64_t n, const void *half, void *slope)
+/* The chain reads `half`, whose doubles go to gradient. */
+static launch_chain_call doubles(launch_type type, int64_t n, const void *half, void *gradient)
 {
     static const dtype of[] = {
         [LAUNCH_F32] = DT_F32, [LAUNCH_BF16] = DT_BF16, [LAUNCH_F16] = DT_F16};
@@ -147,7 +147,7 @@ static launch_chain_call doubles(launch_type type, int64_t n, const void *half, 
         .elements = n,
         .source = operand,
         .n = 1,
-        .step = {{.function = CHAIN_BINARY_add, .u = operand, .y = slope, .y_type = of[type]}}};
+        .step = {{.function = CHAIN_BINARY_add, .u = operand, .y = gradient, .y_type = of[type]}}};
 }
 
 static void check_backward(const shape *s, launch_type type, bool last, bool training,
@@ -156,7 +156,7 @@ static void check_backward(const shape *s, launch_type type, bool last, bool tra
     size_t n = (size_t)(s->n * s->channels * s->plane), channels = (size_t)s->channels;
     reference_bwd(s, last, training);
     char what[96];
-    describe(what, training ? "slopes in training" : "slopes", s, type, last);
+    describe(what, training ? "gradients in training" : "gradients", s, type, last);
     double size = 2e-7 * (double)(s->n * s->plane) + 1e-6;
     from_device(got, dscale, channels * sizeof *got);
     assert_floats_close(what, got, first, channels, size, 1e-5);
@@ -176,17 +176,17 @@ static void backward(const shape *s, launch_type type, bool last, bool training,
     numbers(x, n, (uint32_t)n, 1.0f, 1.0f);
     numbers(dy, n, (uint32_t)n + 1, 1.0f, 0.1f);
     const void *stored_x = stored_on_device(type, x, n);
-    void *stored_dy = stored_on_device(type, dy, n), *slope = stored_dy;
+    void *stored_dy = stored_on_device(type, dy, n), *gradient = stored_dy;
     if (from == CHAINED)
-        slope = stored_room(type, n);
-    launch_chain_call chain = doubles(type, (int64_t)n, stored_dy, slope);
-    void *dx = !want_dx ? NULL : from == CHAINED ? stored_room(type, n) : slope;
+        gradient = stored_room(type, n);
+    launch_chain_call chain = doubles(type, (int64_t)n, stored_dy, gradient);
+    void *dx = !want_dx ? NULL : from == CHAINED ? stored_room(type, n) : gradient;
     float *dscale = device_room(channels * sizeof *dscale),
           *dbias = device_room(channels * sizeof *dbias);
     const float *biases = vector(bias, s, 6, 0.5f, 0.0f);
     c.before = from == CHAINED ? &chain : NULL;
     c.relu_bias = from == THROUGH_RELU ? biases : NULL;
-    launch_batch_norm_bwd(kernel_test_stream(), &c, dx, dscale, dbias, slope, stored_x,
+    launch_batch_norm_bwd(kernel_test_stream(), &c, dx, dscale, dbias, gradient, stored_x,
                           vector(scale, s, 3, 0.5f, 1.0f), vector(mean, s, 4, 0.3f, 1.0f),
                           vector(variance, s, 5, 0.3f, 0.5f), training);
     if (from == THROUGH_RELU)
@@ -197,7 +197,7 @@ static void backward(const shape *s, launch_type type, bool last, bool training,
     device_clear();
 }
 
-static void slopes_of(origin from)
+static void gradients_of(origin from)
 {
     for (size_t i = 0; i < SHAPES; i++)
         for (int last = from == CHAINED; last < 2; last++)
@@ -205,22 +205,22 @@ static void slopes_of(origin from)
                      i != 3, from);
 }
 
-static void slopes(void **state)
+static void gradients(void **state)
 {
     (void)state;
-    slopes_of(STORED);
+    gradients_of(STORED);
 }
 
-static void slopes_through_relu(void **state)
+static void gradients_through_relu(void **state)
 {
     (void)state;
-    slopes_of(THROUGH_RELU);
+    gradients_of(THROUGH_RELU);
 }
 
-static void slopes_of_a_chain(void **state)
+static void gradients_of_a_chain(void **state)
 {
     (void)state;
-    slopes_of(CHAINED);
+    gradients_of(CHAINED);
 }
 
 /* A batch far from zero keeps its variance, within a piece and across pieces. */
@@ -250,8 +250,8 @@ static void far_from_zero(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(both_layouts),        KERNEL_TEST(slopes),
-        KERNEL_TEST(slopes_through_relu), KERNEL_TEST(slopes_of_a_chain),
+        KERNEL_TEST(both_layouts),           KERNEL_TEST(gradients),
+        KERNEL_TEST(gradients_through_relu), KERNEL_TEST(gradients_of_a_chain),
         KERNEL_TEST(far_from_zero),
     };
     return kernel_tests_run(tests, sizeof tests / sizeof *tests);

@@ -50,14 +50,14 @@ static void drop(launch_type type, size_t n, float ratio, bool in_place)
     from_device(mask, made, n);
     expect(type, &d, n);
 
-    const void *slope = stored_on_device(type, x, n);
+    const void *gradient = stored_on_device(type, x, n);
     void *dx = stored_room(type, n);
     launch_types same = {.y = type, .a = type}, wide = {.y = LAUNCH_F32, .a = type};
-    launch_drop_bwd(kernel_test_stream(), same, dx, slope, made, (int64_t)n, d.scale);
+    launch_drop_bwd(kernel_test_stream(), same, dx, gradient, made, (int64_t)n, d.scale);
     stored_from_device(y, type, dx, n);
     expect(type, &d, n);
     void *floats = stored_room(LAUNCH_F32, n);
-    launch_drop_bwd(kernel_test_stream(), wide, floats, slope, made, (int64_t)n, d.scale);
+    launch_drop_bwd(kernel_test_stream(), wide, floats, gradient, made, (int64_t)n, d.scale);
     from_device(y, floats, n * sizeof *y);
     expect(LAUNCH_F32, &d, n);
     device_clear();

@@ -92,7 +92,7 @@ static void places_mean_their_neighbours(void **state)
             from_device(got, dev_dx, planes * PLANE * sizeof *got);
             assert_floats_close("dx", got, dx, planes * PLANE, 1e-5, 1e-5);
         }
-        launch_grid_sample_slope(kernel_test_stream(), &s, dev_dgrid, dev_dy, dev_x, dev_grid);
+        launch_grid_sample_gradient(kernel_test_stream(), &s, dev_dgrid, dev_dy, dev_x, dev_grid);
         from_device(got, dev_dgrid, sizeof grid);
         assert_floats_close("dgrid", got, dgrid, COUNT_OF(grid), 1e-4, 1e-4);
     }
@@ -103,7 +103,7 @@ static void nothing_is_launched_for_nothing(void **state)
     (void)state;
     const grid_plane empty = {.filter = GRID_BY_TWO, .axes = 2};
     launch_grid_sample(kernel_test_stream(), &empty, NULL, NULL, NULL);
-    launch_grid_sample_slope(kernel_test_stream(), &empty, NULL, NULL, NULL, NULL);
+    launch_grid_sample_gradient(kernel_test_stream(), &empty, NULL, NULL, NULL, NULL);
     launch_grid_sample_spread(kernel_test_stream(), &empty, 1, NULL, NULL, NULL, NULL);
 }
 

@@ -116,14 +116,14 @@ static void reference_bwd(const shape *s)
             for (int64_t e = g * length; e < (g + 1) * length; e++) {
                 int64_t k = e / s->plane % channels;
                 double h = ((double)x[e] - (double)mean[g]) * by, d = (double)dy[e];
-                double slope = d * (double)scale[k];
+                double gradient = d * (double)scale[k];
                 if (pass == 0) {
                     first[k] += d * h;
                     second[k] += d;
-                    plain += slope / (double)length;
-                    normal += slope * h / (double)length;
+                    plain += gradient / (double)length;
+                    normal += gradient * h / (double)length;
                 } else {
-                    want[e] = by * (slope - plain - h * normal);
+                    want[e] = by * (gradient - plain - h * normal);
                 }
             }
     }
@@ -137,14 +137,15 @@ static void backward(const shape *s, launch_type type, bool in_place)
     numbers(x, n, (uint32_t)n, 1.0f, 1.0f);
     numbers(dy, n, (uint32_t)n + 1, 1.0f, 0.1f);
     const void *from = stored_on_device(type, x, n);
-    void *slope = stored_on_device(type, dy, n), *dx = in_place ? slope : stored_room(type, n);
+    void *gradient = stored_on_device(type, dy, n),
+         *dx = in_place ? gradient : stored_room(type, n);
     float *ds = device_room(channels * sizeof *ds), *db = device_room(channels * sizeof *db);
-    launch_group_norm_bwd(kernel_test_stream(), &c, dx, ds, db, slope, from,
+    launch_group_norm_bwd(kernel_test_stream(), &c, dx, ds, db, gradient, from,
                           vector(scale, channels, 3, 1, 1), vector(mean, groups, 4, 0.3f, 1),
                           vector(inverse, groups, 5, 0.3f, 1));
     reference_bwd(s);
     char what[96];
-    describe(what, "slopes", s, type);
+    describe(what, "gradients", s, type);
     double size = 2e-7 * (double)(s->batch * s->plane) + 2e-6;
     from_device(got, ds, channels * sizeof *got);
     assert_floats_close(what, got, first, channels, size, 1e-5);
@@ -155,7 +156,7 @@ static void backward(const shape *s, launch_type type, bool in_place)
     device_clear();
 }
 
-static void slopes(void **state)
+static void gradients(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SHAPES; i++)
@@ -179,7 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(groups_of_samples),
-        KERNEL_TEST(slopes),
+        KERNEL_TEST(gradients),
         KERNEL_TEST(nothing_is_wanted),
     };
     return kernel_tests_run(tests, sizeof tests / sizeof *tests);

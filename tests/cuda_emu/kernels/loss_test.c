@@ -124,8 +124,8 @@ static void describe(char ret[96], const char *what, const problem *p)
              (long)p->inner);
 }
 
-static void compare_slopes(const problem *p, const launch_loss_call *c, void *scores,
-                           const float *device_most, const float *device_log_sum, double total)
+static void compare_gradients(const problem *p, const launch_loss_call *c, void *scores,
+                              const float *device_most, const float *device_log_sum, double total)
 {
     size_t rows = (size_t)(p->n * p->inner), n = elements(p);
     size_t n_dloss = p->reduction == LAUNCH_LOSS_NONE ? rows : 1;
@@ -143,7 +143,7 @@ static void compare_slopes(const problem *p, const launch_loss_call *c, void *sc
             want[at] = (q - (k == labels[r])) * (p->reduction == LAUNCH_LOSS_MEAN ? d / total : d);
         }
     char what[96];
-    describe(what, "slopes", p);
+    describe(what, "gradients", p);
     assert_floats_close(what, got, want, n, 1e-6, 1e-5 + 1.01 * stored_grain(p->type));
 }
 
@@ -165,13 +165,13 @@ static void compare(const problem *p)
     if (p->reduction != LAUNCH_LOSS_NONE)
         row_want[0] = p->reduction == LAUNCH_LOSS_MEAN ? sum / total : sum;
     assert_floats_close(what, got, row_want, n_loss, 1e-5, 1e-6);
-    compare_slopes(p, &c, scores, m, l, total);
+    compare_gradients(p, &c, scores, m, l, total);
     from_device(&fault_host, fault, sizeof fault_host);
     assert_true(fault_host == UINT64_MAX);
     device_clear();
 }
 
-static void losses_and_slopes(void **state)
+static void losses_and_gradients(void **state)
 {
     (void)state;
     for (size_t i = 0; i < PROBLEMS; i++)
@@ -183,7 +183,7 @@ static void losses_and_slopes(void **state)
 typedef struct result {
     float *loss, *most, *log_sum;
     int64_t *counts; /* right, counted */
-    void *scores;    /* their slopes, in the end */
+    void *scores;    /* their gradients, in the end */
 } result;
 
 static result result_new(const problem *p, void *scores)
@@ -196,13 +196,13 @@ static result result_new(const problem *p, void *scores)
                     .scores = scores};
 }
 
-static void make_each_alone(const launch_loss_call *c, const result *r, const float *slope)
+static void make_each_alone(const launch_loss_call *c, const result *r, const float *gradient)
 {
     launch_loss_call judged = *c;
     judged.room = device_room((size_t)c->n);
     launch_accuracy(kernel_test_stream(), &judged, r->counts, r->counts + 1, r->scores);
     launch_loss(kernel_test_stream(), c, r->loss, r->most, r->log_sum, r->scores);
-    launch_loss_bwd(kernel_test_stream(), c, r->scores, r->scores, slope, r->most, r->log_sum);
+    launch_loss_bwd(kernel_test_stream(), c, r->scores, r->scores, gradient, r->most, r->log_sum);
 }
 
 static void expect_same(const char *what, const void *made, const void *expected, size_t bytes)
@@ -214,8 +214,8 @@ static void expect_same(const char *what, const void *made, const void *expected
         fail_msg("%s: not as alone", what);
 }
 
-/* `slopes`, `judges`: which are wanted beside the loss. */
-static void expect_same_bits(const problem *p, bool slopes, bool judges)
+/* `gradients`, `judges`: which are wanted beside the loss. */
+static void expect_same_bits(const problem *p, bool gradients, bool judges)
 {
     void *scores[2];
     uint64_t *fault;
@@ -224,27 +224,27 @@ static void expect_same_bits(const problem *p, bool slopes, bool judges)
     size_t rows = (size_t)p->n, n_loss = p->reduction == LAUNCH_LOSS_NONE ? rows : 1;
     scores[1] = stored_on_device(p->type, x, elements(p));
     numbers(dloss, n_loss, 9, 1.0f, 2.0f);
-    const float *slope = on_device(dloss, n_loss * sizeof *dloss);
+    const float *gradient = on_device(dloss, n_loss * sizeof *dloss);
     result made = result_new(p, scores[0]), alone = result_new(p, scores[1]);
     launch_loss_at_once(kernel_test_stream(), &c,
                         &(launch_loss_pass){.loss = made.loss,
                                             .most = made.most,
                                             .log_sum = made.log_sum,
-                                            .dscores = slopes ? scores[0] : NULL,
-                                            .dloss = slopes ? slope : NULL,
-                                            .own = slopes ? device_room(rows * 4) : NULL,
+                                            .dscores = gradients ? scores[0] : NULL,
+                                            .dloss = gradients ? gradient : NULL,
+                                            .own = gradients ? device_room(rows * 4) : NULL,
                                             .right = judges ? made.counts : NULL,
                                             .counted = judges ? made.counts + 1 : NULL,
                                             .verdict = judges ? device_room(rows) : NULL},
                         scores[0]);
-    make_each_alone(&c, &alone, slope);
+    make_each_alone(&c, &alone, gradient);
     describe(what, "at once", p);
     expect_same(what, made.loss, alone.loss, n_loss * sizeof(float));
     expect_same(what, made.most, alone.most, rows * sizeof(float));
     expect_same(what, made.log_sum, alone.log_sum, rows * sizeof(float));
     if (judges)
         expect_same(what, made.counts, alone.counts, 2 * sizeof(int64_t));
-    if (slopes)
+    if (gradients)
         expect_same(what, scores[0], scores[1], elements(p) * (p->type == LAUNCH_F32 ? 4 : 2));
     device_clear();
 }
@@ -341,7 +341,7 @@ static void accuracy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(losses_and_slopes),
+        KERNEL_TEST(losses_and_gradients),
         KERNEL_TEST(all_at_once),
         KERNEL_TEST(labels_that_are_no_class),
         KERNEL_TEST(a_mean_of_nothing),

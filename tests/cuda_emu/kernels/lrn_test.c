@@ -35,7 +35,7 @@ static void reference(const launch_lrn_call *c)
     }
 }
 
-/* The slope of the sum of dy y along each x. */
+/* The gradient of the sum of dy y along each x. */
 static void reference_bwd(const launch_lrn_call *c)
 {
     double power = (double)c->beta, by = 2.0 * (double)c->alpha * power;
@@ -58,10 +58,10 @@ static void windows(void **state)
         size_t n = elements(c), bytes = n * sizeof *x;
         numbers(x, n, (uint32_t)n, 2.0f, 0.5f);
         numbers(dy, n, (uint32_t)n + 1, 1.0f, 0.0f);
-        const float *from = on_device(x, bytes), *slope = on_device(dy, bytes);
+        const float *from = on_device(x, bytes), *gradient = on_device(dy, bytes);
         float *to = device_room(bytes), *seen = device_room(bytes), *dx = device_room(bytes);
         launch_lrn(kernel_test_stream(), c, to, seen, from);
-        launch_lrn_bwd(kernel_test_stream(), c, dx, slope, from, to, seen);
+        launch_lrn_bwd(kernel_test_stream(), c, dx, gradient, from, to, seen);
         from_device(y, to, bytes);
         from_device(sum, seen, bytes);
         from_device(got, dx, bytes);

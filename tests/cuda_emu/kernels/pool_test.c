@@ -253,7 +253,7 @@ static void play_max(const launch_pool *p, drawn d)
             assert_int_equal(indices_got[i], want_indices[i]);
     }
     launch_max_pool_bwd(kernel_test_stream(), p, dx, d.dy, taps);
-    expect("slopes of the largest", p, dx, want_dx, p->in);
+    expect("gradients of the largest", p, dx, want_dx, p->in);
 }
 
 static void play_average(const launch_pool *p, drawn d)
@@ -263,7 +263,7 @@ static void play_average(const launch_pool *p, drawn d)
     launch_average_pool_bwd(kernel_test_stream(), p, dx, d.dy);
     each_window(p, average_window);
     expect("averages", p, y, want, p->out);
-    expect("slopes of averages", p, dx, want_dx, p->in);
+    expect("gradients of averages", p, dx, want_dx, p->in);
 }
 
 static void play_norm(const launch_pool *p, drawn d)
@@ -273,7 +273,7 @@ static void play_norm(const launch_pool *p, drawn d)
     launch_lp_pool_bwd(kernel_test_stream(), p, dx, d.dy, d.x, y);
     each_window(p, lp_window);
     expect("norms", p, y, want, p->out);
-    expect("slopes of norms", p, dx, want_dx, p->in);
+    expect("gradients of norms", p, dx, want_dx, p->in);
 }
 
 /* --- tests: each of a scene --- */
@@ -332,7 +332,7 @@ static void norms(void **state)
     play_norm(&p, draw(&p));
 }
 
-/* Windows of zeros have no slope. */
+/* Windows of zeros have no gradient. */
 static void norms_of_zeros(void **state)
 {
     launch_pool p = scene_of(state, 0);

@@ -275,7 +275,7 @@ static void whole_numbers(void **state)
             whole(&some[i], kinds[k], (i + k) % 2);
 }
 
-static void product_slopes(const shape *s, int64_t zeros_every)
+static void product_gradients(const shape *s, int64_t zeros_every)
 {
     int64_t n = elements(s);
     reduce_space space = space_of(s);
@@ -299,14 +299,14 @@ static void product_slopes(const shape *s, int64_t zeros_every)
     device_clear();
 }
 
-static void slopes_of_a_product(void **state)
+static void gradients_of_a_product(void **state)
 {
     (void)state;
     const shape some[] = {{"r", {31}}, {"kr", {5, 40}}, {"rk", {33, 6}}, {"rkr", {3, 4, 5}}};
     for (size_t i = 0; i < 4; i++)
         for (int64_t every = 0; every < 60; every += 23)
-            product_slopes(&some[i], every);
-    product_slopes(&(shape){"r", {1100}}, 0);
+            product_gradients(&some[i], every);
+    product_gradients(&(shape){"r", {1100}}, 0);
 }
 
 int main(void)
@@ -314,7 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(all_axes),      KERNEL_TEST(all_kinds),
         KERNEL_TEST(many_results),  KERNEL_TEST(what_is_no_finite_number),
-        KERNEL_TEST(whole_numbers), KERNEL_TEST(slopes_of_a_product),
+        KERNEL_TEST(whole_numbers), KERNEL_TEST(gradients_of_a_product),
     };
     return kernel_tests_run(tests, sizeof tests / sizeof *tests);
 }

@@ -152,18 +152,18 @@ static void backward(const shape *s, types t, bool centred, int wanted)
     numbers(scale, width, 3, 0.5f, 1.0f);
     numbers(mean, rows, 4, 0.5f, 1.0f);
     numbers(inverse, rows, 5, 0.3f, 0.8f);
-    const void *from = stored_on_device(t.x, x, n), *slope = stored_on_device(t.y, dy, n);
+    const void *from = stored_on_device(t.x, x, n), *gradient = stored_on_device(t.y, dy, n);
     void *dx = wanted & 1 ? stored_room(t.x, n) : NULL;
     float *dscale = wanted & 2 ? device_room(width * sizeof *dscale) : NULL;
     float *dbias = wanted & 4 ? device_room(width * sizeof *dbias) : NULL;
     c.room = device_room((size_t)(2 * s->bands * s->n) * sizeof *c.room);
-    launch_row_norm_bwd(kernel_test_stream(), &c, dx, dscale, dbias, slope, from,
+    launch_row_norm_bwd(kernel_test_stream(), &c, dx, dscale, dbias, gradient, from,
                         on_device(scale, width * sizeof *scale),
                         centred ? on_device(mean, rows * sizeof *mean) : NULL,
                         on_device(inverse, rows * sizeof *inverse));
     reference_bwd(s, centred);
     char what[96];
-    describe(what, "slopes", s, t, centred);
+    describe(what, "gradients", s, t, centred);
     if (dx) {
         stored_from_device(got, t.x, dx, n);
         assert_floats_close(what, got, want, n, 1e-5, 1e-5 + 1.01 * stored_grain(t.x));
@@ -180,7 +180,7 @@ static void backward(const shape *s, types t, bool centred, int wanted)
     device_clear();
 }
 
-static void slopes(void **state)
+static void gradients(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SHAPES; i++)
@@ -221,7 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(rows_of_any_length),
-        KERNEL_TEST(slopes),
+        KERNEL_TEST(gradients),
         KERNEL_TEST(far_from_zero),
         KERNEL_TEST(no_rows),
     };

@@ -79,8 +79,9 @@ static void backward(const shape *s, launch_type type, bool log, bool in_place)
     for (size_t i = 0; i < n; i++)
         y[i] = (float)want[i];
     const void *of = stored_on_device(type, y, n);
-    void *slope = stored_on_device(type, dy, n), *dx = in_place ? slope : stored_room(type, n);
-    launch_softmax_bwd(kernel_test_stream(), &c, dx, slope, of);
+    void *gradient = stored_on_device(type, dy, n),
+         *dx = in_place ? gradient : stored_room(type, n);
+    launch_softmax_bwd(kernel_test_stream(), &c, dx, gradient, of);
     stored_from_device(got, type, dx, n);
     for (int64_t o = 0; o < s->outer; o++)
         for (int64_t i = 0; i < s->inner; i++) {
@@ -98,7 +99,7 @@ static void backward(const shape *s, launch_type type, bool log, bool in_place)
     device_clear();
 }
 
-static void slopes(void **state)
+static void gradients(void **state)
 {
     (void)state;
     for (size_t i = 0; i < SHAPES; i++)
@@ -132,7 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(probabilities),
-        KERNEL_TEST(slopes),
+        KERNEL_TEST(gradients),
         KERNEL_TEST(entries_of_minus_infinity),
     };
     return kernel_tests_run(tests, sizeof tests / sizeof *tests);

@@ -289,9 +289,9 @@ static float applied(tile_function f, float x, float side)
     case TILE_RELU_BWD:
         return side > 0.0f ? x : 0.0f;
     case TILE_GELU_BWD:
-        return x * gelu_erf_slope(side);
+        return x * gelu_erf_gradient(side);
     case TILE_GELU_BY_TANH_BWD:
-        return x * gelu_tanh_slope(side);
+        return x * gelu_tanh_gradient(side);
     default:
         return x;
     }

@@ -73,7 +73,7 @@ static void convolutions(void **state)
     expect_last(y, ROWS * 65536, 24);
 }
 
-/* Scores are all alike: each query has the mean of the values, each key the queries' slopes. */
+/* Scores are all alike: each query has the mean of the values, each key the queries' gradients. */
 static void attention(void **state)
 {
     (void)state;

@@ -112,7 +112,7 @@ static graph *graph_of(const form *f, graph_precision p)
     error err = ERROR_INIT;
     dtype type = p == PRECISION_BF16 ? DT_BF16 : p == PRECISION_F16 ? DT_F16 : DT_F32;
     graph *g = NULL;
-    graph_val y[2], slopes[4];
+    graph_val y[2], gradients[4];
     must(graph_create(&g, &err), &err);
     const graph_val in[OPERANDS] = {
         factor(g, f, Q, "q", type),
@@ -125,13 +125,14 @@ static graph *graph_of(const form *f, graph_precision p)
     must(graph_add(g, OP_ATTENTION, "y", in, OPERANDS, &f->attr, y, &err), &err);
     graph_val dy = f->inside ? y[0] : input(g, "dy", DT_F32, graph_value_at(g, y[0])->shape);
     const graph_val back[] = {dy, y[0], y[1], in[Q], in[K], in[V], in[MASK], in[BATCH_ID]};
-    must(graph_add(g, OP_ATTENTION_BWD, "slopes", back, COUNT_OF(back), &f->attr, slopes, &err),
+    must(graph_add(g, OP_ATTENTION_BWD, "gradients", back, COUNT_OF(back), &f->attr, gradients,
+                   &err),
          &err);
     static const char *const names[] = {"kept.q", "kept.k", "kept.v", "kept.mask"};
     keep(g, f, "kept.y", y[0]);
     for (int i = 0; i < 4; i++)
-        if (slopes[i] != GRAPH_NONE)
-            keep(g, f, names[i], slopes[i]);
+        if (gradients[i] != GRAPH_NONE)
+            keep(g, f, names[i], gradients[i]);
     if (p == PRECISION_TF32)
         must(graph_set_precision(g, p, &err), &err);
     return g;

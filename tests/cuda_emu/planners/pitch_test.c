@@ -70,9 +70,9 @@ static graph_val reshaped(graph *g, graph_val v, graph_shape to)
     return add(g, OP_RESHAPE, &v, 1, &(shape_attr){.shape = to});
 }
 
-/* The head of a model of language, and its gradients; *ret_scores and *ret_slopes as products know
- * them. */
-static graph *graph_of(const scene *s, graph_val *ret_scores, graph_val *ret_slopes)
+/* The head of a model of language, and its gradients; *ret_scores and *ret_gradients as products
+ * know them. */
+static graph *graph_of(const scene *s, graph_val *ret_scores, graph_val *ret_gradients)
 {
     error err = ERROR_INIT;
     static const sce_attr mean = {.reduction = SCE_MEAN};
@@ -90,17 +90,17 @@ static graph *graph_of(const scene *s, graph_val *ret_scores, graph_val *ret_slo
                    of_loss, &err),
          &err);
     keep(g, add(g, OP_ACCURACY, (graph_val[]){scores, label}, 2, &(accuracy_attr){0}), "right");
-    graph_val slopes = *ret_slopes =
+    graph_val gradients = *ret_gradients =
         add(g, OP_SOFTMAX_CROSS_ENTROPY_LOSS_BWD,
             (graph_val[]){scores, weight, label, of_loss[1], of_loss[2]}, 5, &mean);
-    graph_val half = factor(g, s, slopes);
+    graph_val half = factor(g, s, gradients);
     keep(g, of_loss[0], "loss");
     keep(g, product(g, half, x, true, false), "dw");
     keep(g, product(g, half, w, false, false), "dx");
     if (s->reader == KEPT)
         keep(g, *ret_scores, "scores");
     if (s->reader == SUMMED)
-        keep(g, add(g, OP_REDUCE_SUM, &slopes, 1, &(reduce_attr){.n_axes = 1, .axes = {0}}),
+        keep(g, add(g, OP_REDUCE_SUM, &gradients, 1, &(reduce_attr){.n_axes = 1, .axes = {0}}),
              "sums");
     if (s->precision == PRECISION_TF32)
         must(graph_set_precision(g, s->precision, &err), &err);
@@ -146,9 +146,10 @@ static void compare(const scene *s, const char *name, exec *gpu, exec *cpu)
 static void expect_the_cpus(const scene *s)
 {
     scene exact = *s;
-    graph_val scores, slopes;
+    graph_val scores, gradients;
     exact.precision = PRECISION_F32;
-    graph *on_gpu = graph_of(s, &scores, &slopes), *on_cpu = graph_of(&exact, &scores, &slopes);
+    graph *on_gpu = graph_of(s, &scores, &gradients),
+          *on_cpu = graph_of(&exact, &scores, &gradients);
     exec *cpu = engine(&backend_cpu, on_cpu), *gpu = engine(&backend_cuda, on_gpu);
     for (int turn = 0; turn < 2; turn++) {
         run(s, cpu);
@@ -166,8 +167,8 @@ static void expect_the_cpus(const scene *s)
 static void expect_pitch(const scene *s, int64_t pitch)
 {
     error err = ERROR_INIT;
-    graph_val scores, slopes;
-    graph *g = graph_of(s, &scores, &slopes);
+    graph_val scores, gradients;
+    graph *g = graph_of(s, &scores, &gradients);
     bool halves = s->precision == PRECISION_BF16 || s->precision == PRECISION_F16;
     size_t bytes = halves && s->reader == NOBODY ? sizeof(uint16_t) : sizeof(float);
     backend *b = NULL;
@@ -175,7 +176,7 @@ static void expect_pitch(const scene *s, int64_t pitch)
     must(backend_cuda.open(&(backend_options){0}, &b, &err), &err);
     must(backend_cuda.load(b, g, &p, &err), &err);
     assert_int_equal(backend_cuda.value_bytes(p, scores), (size_t)(ROWS * pitch) * bytes);
-    assert_int_equal(backend_cuda.value_bytes(p, slopes), (size_t)(ROWS * pitch) * bytes);
+    assert_int_equal(backend_cuda.value_bytes(p, gradients), (size_t)(ROWS * pitch) * bytes);
     backend_cuda.unload(&p);
     backend_cuda.close(&b);
     graph_destroy(&g);

@@ -53,12 +53,13 @@ static __device__ __forceinline__ attention_query query_of(const launch_attentio
 }
 
 /*
- * From scores and the slopes of their probabilities: s, the probabilities as they were multiplied
- * with values, and the scores' slopes. query(i, j): what is known of the query of s[i][j].
+ * From scores and the gradients of their probabilities: s, the probabilities as they were
+ * multiplied with values, and the scores' gradients. query(i, j): what is known of the query of
+ * s[i][j].
  */
 template <class E, bool TURNED, typename Q>
 static __device__ __forceinline__ void
-differentiate(float s[E::HELD][E::SPREAD], float slope[E::HELD][E::SPREAD],
+differentiate(float s[E::HELD][E::SPREAD], float gradient[E::HELD][E::SPREAD],
               const launch_attention &t, const drop_rule &drops, const philox &words, Q query)
 {
     typedef attention_tile<E, TURNED> numbers;
@@ -78,7 +79,7 @@ differentiate(float s[E::HELD][E::SPREAD], float slope[E::HELD][E::SPREAD],
             float p = s[i][j], kept = 1.0f;
             if (t.drop.batch)
                 kept = drop_factor(tile[0], drops, numbers::query(i, j), numbers::key(i, j));
-            slope[i][j] = p * fmaf(slope[i][j], kept, -query(i, j).delta);
+            gradient[i][j] = p * fmaf(gradient[i][j], kept, -query(i, j).delta);
             s[i][j] = p * kept;
         }
 }
@@ -86,8 +87,9 @@ differentiate(float s[E::HELD][E::SPREAD], float slope[E::HELD][E::SPREAD],
 /* A tile of a gradient that lies as `lie` says, times `by`. */
 template <class E>
 static __device__ __forceinline__ void
-write_slopes(const launch_attention &t, void *to, const launch_lie &lie, const attention_place &at,
-             int64_t length, int64_t width, float by, const float x[E::HELD][E::WIDE])
+write_gradients(const launch_attention &t, void *to, const launch_lie &lie,
+                const attention_place &at, int64_t length, int64_t width, float by,
+                const float x[E::HELD][E::WIDE])
 {
     int first_column = (int)blockIdx.z * E::WIDTH;
 #pragma unroll
@@ -133,21 +135,21 @@ static KERNEL_BLOCKS(E::THREADS, E::BLOCKS, attend_bwd_queries, launch_attention
                                       t.q_length, t.v_head));
     fetch_keys(0);
     for (int64_t key = 0; key < limit; key += E::COLUMNS) {
-        float s[E::HELD][E::SPREAD], slope[E::HELD][E::SPREAD];
+        float s[E::HELD][E::SPREAD], gradient[E::HELD][E::SPREAD];
         engine.template arrive<1>();
         engine.dot(s, STAYS, PASSES);
         engine.template arrive<0>();
-        engine.dot(slope, STAYS_TOO, PASSES_TOO);
+        engine.dot(gradient, STAYS_TOO, PASSES_TOO);
         attention_score<attention_tile<E, false>, E>(
             s, attention_rule_of(t, at.batch, at.head, at.first, key));
-        differentiate<E, false>(s, slope, t, drop_rule_of(t, at.batch, at.head, at.first, key),
+        differentiate<E, false>(s, gradient, t, drop_rule_of(t, at.batch, at.head, at.first, key),
                                 words, [&](int i, int) { return query[i]; });
-        engine.add(dq, slope, PASSES, (int)blockIdx.z * E::WIDTH);
+        engine.add(dq, gradient, PASSES, (int)blockIdx.z * E::WIDTH);
         engine.leave();
         if (key + E::COLUMNS < limit)
             fetch_keys(key + E::COLUMNS);
     }
-    write_slopes<E>(t, b.dq, t.q_lie, at, t.q_length, t.head, t.scale, dq);
+    write_gradients<E>(t, b.dq, t.q_lie, at, t.q_length, t.head, t.scale, dq);
 }
 
 /* grid: tiles of keys of every head of keys and batch, 1, tiles of the keys' or values' columns */
@@ -182,31 +184,31 @@ template <class E> static KERNEL_BLOCKS(E::THREADS, 2, attend_bwd_keys, launch_a
         fetch_queries(0);
     for (int n = 0; n < group * tiles; n++) {
         int head = first_head + n / tiles, first = first_query + n % tiles * E::COLUMNS;
-        float s[E::HELD][E::SPREAD], slope[E::HELD][E::SPREAD];
+        float s[E::HELD][E::SPREAD], gradient[E::HELD][E::SPREAD];
         engine.template arrive<1>();
         engine.dot(s, STAYS, PASSES);
         engine.template arrive<0>();
-        engine.dot(slope, STAYS_TOO, PASSES_TOO);
+        engine.dot(gradient, STAYS_TOO, PASSES_TOO);
         attention_query query[E::SPREAD];
 #pragma unroll
         for (int j = 0; j < E::SPREAD; j++)
             query[j] = query_of(b, at.batch, head, first + E::column(j));
         attention_score<attention_tile<E, true>, E>(
             s, attention_rule_of(t, at.batch, head, first, at.first));
-        differentiate<E, true>(s, slope, t, drop_rule_of(t, at.batch, head, first, at.first), words,
-                               [&](int, int j) { return query[j]; });
+        differentiate<E, true>(s, gradient, t, drop_rule_of(t, at.batch, head, first, at.first),
+                               words, [&](int, int j) { return query[j]; });
         if (from < t.v_head)
             engine.add(dv, s, PASSES_TOO, from);
         if (from < t.head)
-            engine.add(dk, slope, PASSES, from);
+            engine.add(dk, gradient, PASSES, from);
         engine.leave();
         if (n + 1 < group * tiles)
             fetch_queries(n + 1);
     }
     if (b.dk)
-        write_slopes<E>(t, b.dk, t.k_lie, at, t.k_length, t.head, t.scale, dk);
+        write_gradients<E>(t, b.dk, t.k_lie, at, t.k_length, t.head, t.scale, dk);
     if (b.dv)
-        write_slopes<E>(t, b.dv, t.v_lie, at, t.k_length, t.v_head, 1.0f, dv);
+        write_gradients<E>(t, b.dv, t.v_lie, at, t.k_length, t.v_head, 1.0f, dv);
 }
 
 /* Tiles of the mask along its axes, 1 where it is the same for all. */
@@ -276,7 +278,7 @@ static KERNEL_BLOCKS(E::THREADS, MASK_BLOCKS, attend_bwd_mask, launch_attention_
     E engine;
     float sums[E::HELD][E::SPREAD] = {};
     auto add = [&](int64_t batch, int64_t head, int64_t query) {
-        float s[E::HELD][E::SPREAD], slope[E::HELD][E::SPREAD];
+        float s[E::HELD][E::SPREAD], gradient[E::HELD][E::SPREAD];
         attention_query queries[E::HELD];
 #pragma unroll
         for (int i = 0; i < E::HELD; i++)
@@ -292,16 +294,16 @@ static KERNEL_BLOCKS(E::THREADS, MASK_BLOCKS, attend_bwd_mask, launch_attention_
         engine.commit();
         engine.template arrive<0>();
         engine.dot(s, STAYS, PASSES);
-        engine.dot(slope, STAYS_TOO, PASSES_TOO);
+        engine.dot(gradient, STAYS_TOO, PASSES_TOO);
         attention_score<attention_tile<E, false>, E>(
             s, attention_rule_of(t, batch, head, query, first_key));
-        differentiate<E, false>(s, slope, t, drop_rule_of(t, batch, head, query, first_key), words,
-                                [&](int i, int) { return queries[i]; });
+        differentiate<E, false>(s, gradient, t, drop_rule_of(t, batch, head, query, first_key),
+                                words, [&](int i, int) { return queries[i]; });
 #pragma unroll
         for (int i = 0; i < E::HELD; i++)
 #pragma unroll
             for (int j = 0; j < E::SPREAD; j++)
-                sums[i][j] += slope[i][j];
+                sums[i][j] += gradient[i][j];
         engine.leave();
     };
     for (int64_t batch = plane / n.heads; batch < t.batch; batch += n.batches)

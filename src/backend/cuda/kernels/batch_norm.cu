@@ -17,12 +17,12 @@ template <typename T> struct batch_moments : moments_fold<T> {
     }
 };
 
-template <typename X, typename D> struct batch_slopes : slopes_fold<X, D> {
+template <typename X, typename D> struct batch_gradients : gradients_fold<X, D> {
     float *dscale, *dbias;
     const float *variance;
     float epsilon;
 
-    __device__ __forceinline__ void put(int64_t k, slopes s) const
+    __device__ __forceinline__ void put(int64_t k, gradients s) const
     {
         dbias[k] = s.plain;
         dscale[k] = s.normal / sqrtf(variance[k] + epsilon);
@@ -188,35 +188,35 @@ struct both_lines {
     channel_line forward, backward;
 };
 
-/* The slope through Relu of what the norm has made of x, as that is stored. */
+/* The gradient through Relu of what the norm has made of x, as that is stored. */
 template <typename T>
-static __device__ __forceinline__ float slope_of_relu(const channel_line &l, float x, float dy)
+static __device__ __forceinline__ float gradient_of_relu(const channel_line &l, float x, float dy)
 {
     return relu_bwd_at::of(dy, to_float(stored<T>(normalised(l, x))), 0.0f, 0.0f);
 }
 
-/* As stored_slopes. */
-template <typename T> struct relu_slopes {
+/* As stored_gradients. */
+template <typename T> struct relu_gradients {
     const T *dy;
     const both_lines *lines;
     bool aligned;
 
     __device__ __forceinline__ float one(int64_t at, int64_t k, float x) const
     {
-        return slope_of_relu<T>(lines[k].forward, x, to_float(dy[at]));
+        return gradient_of_relu<T>(lines[k].forward, x, to_float(dy[at]));
     }
     __device__ __forceinline__ quad four(int64_t at, int64_t i, int64_t n, const quad &x) const
     {
         quad d = quad_load(dy + at, i, n, aligned);
         for (int j = 0; j < 4; j++)
             if (IN(i + j < n))
-                d.v[j] = slope_of_relu<T>(lines[i + j].forward, x.v[j], d.v[j]);
+                d.v[j] = gradient_of_relu<T>(lines[i + j].forward, x.v[j], d.v[j]);
         return d;
     }
 };
 
 /* ... that a chain makes; by fours only. */
-struct chained_slopes {
+struct chained_gradients {
     light_chain chain;
 
     __device__ __forceinline__ quad four(int64_t at, int64_t i, int64_t n, const quad &) const
@@ -238,8 +238,8 @@ template <typename T> struct relu_backward_map {
     {
         quad d = quad_load(dy + at, i, n, aligned), q = quad_load(x + at, i, n, aligned);
         for (int j = 0; j < 4; j++)
-            d.v[j] = slope_through(l[j].backward, q.v[j],
-                                   slope_of_relu<T>(l[j].forward, q.v[j], d.v[j]));
+            d.v[j] = gradient_through(l[j].backward, q.v[j],
+                                      gradient_of_relu<T>(l[j].forward, q.v[j], d.v[j]));
         quad_store(dx + at, i, n, aligned, d);
     }
 };
@@ -253,26 +253,26 @@ struct backward_of {
 };
 
 template <typename T>
-static void sum_slopes(cuda_stream stream, const launch_batch_norm_call *c, const backward_of &b,
-                       bool aligned)
+static void sum_gradients(cuda_stream stream, const launch_batch_norm_call *c, const backward_of &b,
+                          bool aligned)
 {
     reduce_space s = space_of(c);
     bool means_too = aligned && rows_aligned(b.mean, 4);
     auto fold_of = [&](auto d, auto x) {
-        return batch_slopes<decltype(x), decltype(d)>{
+        return batch_gradients<decltype(x), decltype(d)>{
             {d, x, b.mean, 1, means_too}, b.dscale, b.dbias, b.variance, c->epsilon};
     };
     const T *dy = (const T *)b.dy, *x = (const T *)b.x;
     if (c->before)
         fold_across(
             stream, &s, c->pieces, c->room,
-            fold_of(chained_slopes{{chain_code_of(c->before, c->channels % CHAIN_EACH == 0)}},
+            fold_of(chained_gradients{{chain_code_of(c->before, c->channels % CHAIN_EACH == 0)}},
                     any_floats_of(b.x, c->type)));
     else if (c->relu_bias)
         fold(stream, &s, c->pieces, c->room,
-             fold_of(relu_slopes<T>{dy, (const both_lines *)c->lines, aligned}, x));
+             fold_of(relu_gradients<T>{dy, (const both_lines *)c->lines, aligned}, x));
     else
-        fold(stream, &s, c->pieces, c->room, fold_of(stored_slopes<T>{dy, aligned}, x));
+        fold(stream, &s, c->pieces, c->room, fold_of(stored_gradients<T>{dy, aligned}, x));
 }
 
 template <typename T>
@@ -289,7 +289,7 @@ static void backward(cuda_stream stream, const launch_batch_norm_call *c, const 
     if (c->relu_bias)
         LAUNCH(forward_lines, grid, block, 0, stream, lines, apart, b.scale, c->relu_bias, b.mean,
                b.variance, c->channels, c->epsilon);
-    sum_slopes<T>(stream, c, b, aligned);
+    sum_gradients<T>(stream, c, b, aligned);
     LAUNCH(backward_lines, grid, block, 0, stream, *c, apart, b.scale, b.mean, b.variance,
            (const float *)b.dscale, (const float *)b.dbias, each);
     aligned = aligned && rows_aligned(dx, 4);

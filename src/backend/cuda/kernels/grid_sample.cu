@@ -42,7 +42,7 @@ void launch_grid_sample(cuda_stream stream, const grid_plane *s, float *y, const
 }
 
 /* A thread a place of the grid: for each coordinate a sum over channels. */
-static KERNEL(THREADS, slope, float *dgrid, const float *dy, const float *x, const float *grid,
+static KERNEL(THREADS, gradient, float *dgrid, const float *dy, const float *x, const float *grid,
               grid_plane s)
 {
     int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -57,7 +57,7 @@ static KERNEL(THREADS, slope, float *dgrid, const float *dy, const float *x, con
     for (int e = 0; e < s.axes; e++) {
         float sum = 0.0f;
         for (int k = 0; k < s.per_place; k++)
-            by[k] = grid_slope(&s, axis, k, e);
+            by[k] = grid_derivative(&s, axis, k, e);
         for (int64_t c = image * s.channels; c < (image + 1) * s.channels; c++)
             sum += dy[c * LD(s.places) + place] *
                    read_plane(x + c * LD(s.elements), at, by, s.per_place);
@@ -65,12 +65,12 @@ static KERNEL(THREADS, slope, float *dgrid, const float *dy, const float *x, con
     }
 }
 
-void launch_grid_sample_slope(cuda_stream stream, const grid_plane *s, float *dgrid,
-                              const float *dy, const float *x, const float *grid)
+void launch_grid_sample_gradient(cuda_stream stream, const grid_plane *s, float *dgrid,
+                                 const float *dy, const float *x, const float *grid)
 {
     if (s->n * s->places == 0)
         return;
-    LAUNCH(slope, blocks_of(s->n * s->places, THREADS), dim3(THREADS), 0, stream, dgrid, dy, x,
+    LAUNCH(gradient, blocks_of(s->n * s->places, THREADS), dim3(THREADS), 0, stream, dgrid, dy, x,
            grid, *s);
 }
 

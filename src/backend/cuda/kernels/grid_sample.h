@@ -13,8 +13,8 @@ void launch_grid_sample(cuda_stream stream, const grid_plane *s, float *y, const
                         const float *grid);
 
 /* The gradient of the grid. */
-void launch_grid_sample_slope(cuda_stream stream, const grid_plane *s, float *dgrid,
-                              const float *dy, const float *x, const float *grid);
+void launch_grid_sample_gradient(cuda_stream stream, const grid_plane *s, float *dgrid,
+                                 const float *dy, const float *x, const float *grid);
 
 /* The gradient of x, so many images at once: what places add to it is sorted by element, and each
  * element takes what is its own. All of dx is written. `room` has launch_grid_sample_room bytes. Of

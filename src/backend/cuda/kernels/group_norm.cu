@@ -19,10 +19,10 @@ template <typename T> struct group_moments : moments_fold<T> {
     }
 };
 
-template <typename T> struct group_slopes : slopes_fold<const T *, stored_slopes<T>> {
-    slopes *sums;
+template <typename T> struct group_gradients : gradients_fold<const T *, stored_gradients<T>> {
+    gradients *sums;
 
-    __device__ __forceinline__ void put(int64_t k, slopes s) const
+    __device__ __forceinline__ void put(int64_t k, gradients s) const
     {
         sums[k] = s;
     }
@@ -75,12 +75,12 @@ void launch_group_norm(cuda_stream stream, const launch_group_norm_call *c, void
 }
 
 /* A warp a group of a sample. */
-static KERNEL(32 * ROW_WARPS, backward_lines, channel_line *lines, const slopes *sums,
+static KERNEL(32 * ROW_WARPS, backward_lines, channel_line *lines, const gradients *sums,
               const float *scale, const float *mean, const float *inverse, int64_t groups,
               int64_t all, int64_t per_group, double each)
 {
     for (int64_t g = row_first(); g < all; g += row_step()) {
-        const slopes *own = sums + g * LD(per_group);
+        const gradients *own = sums + g * LD(per_group);
         const float *by = scale + g % groups * per_group;
         double plain = 0.0, normal = 0.0;
         for (int64_t c = threadIdx.x; c < per_group; c += 32) {
@@ -96,7 +96,7 @@ static KERNEL(32 * ROW_WARPS, backward_lines, channel_line *lines, const slopes 
     }
 }
 
-static KERNEL(SAMPLE_THREADS, sum_samples, float *dscale, float *dbias, const slopes *sums,
+static KERNEL(SAMPLE_THREADS, sum_samples, float *dscale, float *dbias, const gradients *sums,
               const float *inverse, int64_t batch, int64_t channels, int64_t per_group)
 {
     for (int64_t c = (int64_t)blockIdx.x * SAMPLE_THREADS + threadIdx.x; c < channels;
@@ -121,7 +121,7 @@ void launch_group_norm_bwd(cuda_stream stream, const launch_group_norm_call *c, 
     int64_t rows = c->batch * channels;
     reduce_space s = rows_of(rows, c->plane);
     channel_line *lines = (channel_line *)c->lines;
-    slopes *sums = (slopes *)c->sums;
+    gradients *sums = (gradients *)c->sums;
     if (rows * c->plane == 0)
         return;
     with_type(c->type, [&](auto t) {
@@ -129,15 +129,15 @@ void launch_group_norm_bwd(cuda_stream stream, const launch_group_norm_call *c, 
         const T *d = (const T *)dy, *from = (const T *)x;
         bool aligned = rows_aligned((T *)dx, c->plane) && rows_aligned(d, c->plane) &&
                        rows_aligned(from, c->plane);
-        group_slopes<T> f = {{{d, aligned}, from, mean, c->per_group, aligned}, sums};
+        group_gradients<T> f = {{{d, aligned}, from, mean, c->per_group, aligned}, sums};
         fold(stream, &s, c->pieces, c->room, f);
         LAUNCH(sum_samples, dim3(blocks_for(channels, SAMPLE_THREADS)), dim3(SAMPLE_THREADS), 0,
-               stream, dscale, dbias, (const slopes *)sums, inverse, c->batch, channels,
+               stream, dscale, dbias, (const gradients *)sums, inverse, c->batch, channels,
                c->per_group);
         if (!dx)
             return;
         LAUNCH(backward_lines, dim3(blocks_for(all, ROW_WARPS)), dim3(32, ROW_WARPS), 0, stream,
-               lines, (const slopes *)sums, scale, mean, inverse, c->groups, all, c->per_group,
+               lines, (const gradients *)sums, scale, mean, inverse, c->groups, all, c->per_group,
                1.0 / (double)(c->per_group * c->plane));
         map_rows(stream, backward_map<T>{(T *)dx, d, from, aligned}, lines, rows, c->plane, rows);
     });

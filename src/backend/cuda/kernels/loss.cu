@@ -146,7 +146,7 @@ void launch_loss(cuda_stream stream, const launch_loss_call *c, float *loss, flo
     });
 }
 
-/* What the slopes of a row are multiplied by. */
+/* What the gradients of a row are multiplied by. */
 static __device__ __forceinline__ float scale_of(const launch_loss_call *c, const float *dloss,
                                                  int64_t row)
 {
@@ -158,19 +158,19 @@ static __device__ __forceinline__ float scale_of(const launch_loss_call *c, cons
 }
 
 /* softmax, less 1 at the label, times the row's scale; of log-probabilities only the second */
-static __device__ __forceinline__ float slope_of(float x, float most, float log_sum, bool own,
-                                                 float scale, bool log_probs)
+static __device__ __forceinline__ float gradient_of(float x, float most, float log_sum, bool own,
+                                                    float scale, bool log_probs)
 {
     float p = log_probs ? 0.0f : vec_exp_below((x - most) - log_sum);
     return (own ? p - 1.0f : p) * scale;
 }
 
-/* The slopes of a row; `own` keeps what own_of() would find of its scores, which they may take the
- * place of. */
+/* The gradients of a row; `own` keeps what own_of() would find of its scores, which they may take
+ * the place of. */
 template <int THREADS, typename T>
-static __device__ __forceinline__ void slope_row(T *y, const T *x, const launch_loss_call *c,
-                                                 int64_t row, float scale, float most,
-                                                 float log_sum, float *own, bool aligned)
+static __device__ __forceinline__ void gradient_row(T *y, const T *x, const launch_loss_call *c,
+                                                    int64_t row, float scale, float most,
+                                                    float log_sum, float *own, bool aligned)
 {
     int64_t at = row_begin(c, row), label = label_of(c, row);
     for (int64_t i = 4 * (int64_t)threadIdx.x; i < c->classes; i += 4 * THREADS) {
@@ -178,7 +178,7 @@ static __device__ __forceinline__ void slope_row(T *y, const T *x, const launch_
         for (int j = 0; j < 4; j++) {
             if (own && i + j == label)
                 own[row] = (q.v[j] - most) - log_sum;
-            q.v[j] = slope_of(q.v[j], most, log_sum, i + j == label, scale, c->log_probs);
+            q.v[j] = gradient_of(q.v[j], most, log_sum, i + j == label, scale, c->log_probs);
         }
         quad_store(y + at, i, c->classes, aligned, q);
     }
@@ -190,7 +190,7 @@ static KERNEL(ROW_BLOCK<THREADS>, loss_bwd_rows, T *y, const T *x, const float *
 {
     for (int64_t r = row_first(); r < c.n; r += row_step()) {
         float m = c.log_probs ? 0.0f : most[r], l = c.log_probs ? 0.0f : log_sum[r];
-        slope_row<THREADS>(y, x, &c, r, scale_of(&c, dloss, r), m, l, NULL, aligned);
+        gradient_row<THREADS>(y, x, &c, r, scale_of(&c, dloss, r), m, l, NULL, aligned);
     }
 }
 
@@ -203,8 +203,8 @@ static KERNEL(LOSS_THREADS, loss_bwd_planes, T *y, const T *x, const float *dlos
          e += (int64_t)gridDim.x * LOSS_THREADS) {
         int64_t r = e / each * LD(c.inner) + e % c.inner, own = e % each / c.inner;
         float m = c.log_probs ? 0.0f : most[r], l = c.log_probs ? 0.0f : log_sum[r];
-        y[e] = stored<T>(slope_of(to_float(x[e]), m, l, own == label_of(&c, r),
-                                  scale_of(&c, dloss, r), c.log_probs));
+        y[e] = stored<T>(gradient_of(to_float(x[e]), m, l, own == label_of(&c, r),
+                                     scale_of(&c, dloss, r), c.log_probs));
     }
 }
 
@@ -321,7 +321,7 @@ void launch_accuracy(cuda_stream stream, const launch_loss_call *c, int64_t *rig
 
 /* --- all at once --- */
 
-/* A row is measured, judged, and replaced by its slopes while it is near. */
+/* A row is measured, judged, and replaced by its gradients while it is near. */
 template <typename T, int THREADS>
 static KERNEL(ROW_BLOCK<THREADS>, pass_rows, launch_loss_pass made, const T *x, launch_loss_call c,
               bool aligned)
@@ -346,8 +346,8 @@ static KERNEL(ROW_BLOCK<THREADS>, pass_rows, launch_loss_pass made, const T *x, 
         if (threadIdx.x == 0 && made.log_sum)
             made.log_sum[r] = log_sum;
         if (made.dscores)
-            slope_row<THREADS>((T *)made.dscores, x, &c, r, scale_of(&c, made.dloss, r), m.most,
-                               log_sum, made.own, aligned);
+            gradient_row<THREADS>((T *)made.dscores, x, &c, r, scale_of(&c, made.dloss, r), m.most,
+                                  log_sum, made.own, aligned);
     }
 }
 

@@ -67,8 +67,8 @@ template <typename T> struct moments_fold {
     }
 };
 
-/* The slopes of what a norm has made of x, as they are stored. */
-template <typename T> struct stored_slopes {
+/* The gradients of what a norm has made of x, as they are stored. */
+template <typename T> struct stored_gradients {
     const T *dy;
     bool aligned;
 
@@ -83,35 +83,35 @@ template <typename T> struct stored_slopes {
 };
 
 /* The sums of dy, and of dy (x - mean). */
-struct slopes {
+struct gradients {
     float plain, normal;
 };
 
-/* Likewise. `sharing` results in a row have one mean; 1 where columns are summed. X: a pointer; D: as
- * stored_slopes. */
-template <typename X, typename D> struct slopes_fold {
-    typedef slopes state;
+/* Likewise. `sharing` results in a row have one mean; 1 where columns are summed. X: a pointer; D:
+ * as stored_gradients. */
+template <typename X, typename D> struct gradients_fold {
+    typedef gradients state;
     D dy;
     X x;
     const float *mean;
     int64_t sharing;
     bool aligned;
 
-    static __device__ __forceinline__ slopes none()
+    static __device__ __forceinline__ gradients none()
     {
         return {0.0f, 0.0f};
     }
-    static __device__ __forceinline__ slopes join(slopes a, slopes b)
+    static __device__ __forceinline__ gradients join(gradients a, gradients b)
     {
         return {a.plain + b.plain, a.normal + b.normal};
     }
-    __device__ __forceinline__ void one(slopes *s, int64_t at, int64_t k) const
+    __device__ __forceinline__ void one(gradients *s, int64_t at, int64_t k) const
     {
         float h = to_float(x[at]), d = dy.one(at, k, h);
         s->plain += d;
         s->normal += d * (h - mean[k / sharing]);
     }
-    __device__ __forceinline__ void four(slopes s[4], int64_t at, int64_t i, int64_t n,
+    __device__ __forceinline__ void four(gradients s[4], int64_t at, int64_t i, int64_t n,
                                          int64_t) const
     {
         quad q = quad_load(x + at, i, n, aligned), d = dy.four(at, i, n, q);
@@ -133,7 +133,7 @@ static __device__ __forceinline__ float normalised(const channel_line &l, float 
 {
     return (x - l.mean) * l.by + l.level;
 }
-static __device__ __forceinline__ float slope_through(const channel_line &l, float x, float dy)
+static __device__ __forceinline__ float gradient_through(const channel_line &l, float x, float dy)
 {
     return dy * l.by - (x - l.mean) * l.tilt - l.level;
 }
@@ -171,7 +171,7 @@ template <typename T> struct backward_map {
     {
         quad d = quad_load(dy + at, i, n, aligned), q = quad_load(x + at, i, n, aligned);
         for (int j = 0; j < 4; j++)
-            d.v[j] = slope_through(l[j], q.v[j], d.v[j]);
+            d.v[j] = gradient_through(l[j], q.v[j], d.v[j]);
         quad_store(dx + at, i, n, aligned, d);
     }
 };

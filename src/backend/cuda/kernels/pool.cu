@@ -309,7 +309,7 @@ static KERNEL(THREADS, lp_pool_bwd, launch_pool p, int64_t total, T *dx, const T
         return;
     float own = to_float(x[at]);
     dx[at] = stored<T>(gather(p, place_of(p, at, p.in), [&](int64_t o, const int *, int) {
-        return lp_slope(to_float(dy[o]), own, to_float(y[o]), p.p);
+        return lp_gradient(to_float(dy[o]), own, to_float(y[o]), p.p);
     }));
 }
 

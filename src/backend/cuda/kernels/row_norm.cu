@@ -72,7 +72,7 @@ void launch_row_norm(cuda_stream stream, const launch_row_norm_call *c, void *y,
 }
 
 /* What backward sums of a row: dy scale, and dy scale times the normalised x. */
-struct slopes {
+struct gradients {
     float plain, normal;
 };
 
@@ -102,7 +102,7 @@ static KERNEL(THREADS, row_norm_bwd, X *dx, float *dscale, float *dbias, D dy, c
     dbias += blockIdx.x * LD(n);
     for (int64_t r = first; r < stop; r++) {
         float m = mean ? mean[r] : 0.0f, by = inverse[r];
-        slopes sum = {0.0f, 0.0f};
+        gradients sum = {0.0f, 0.0f};
         for (int64_t base = 4 * (int64_t)threadIdx.x; base < n; base += HELD * STEP) {
 #pragma unroll
             for (int k = 0; k < HELD; k++) {
@@ -125,7 +125,7 @@ static KERNEL(THREADS, row_norm_bwd, X *dx, float *dscale, float *dbias, D dy, c
                 }
             }
         }
-        sum = row_fold<THREADS>(sum, {0.0f, 0.0f}, [](slopes a, slopes b) -> slopes {
+        sum = row_fold<THREADS>(sum, {0.0f, 0.0f}, [](gradients a, gradients b) -> gradients {
             return {a.plain + b.plain, a.normal + b.normal};
         });
         sum.plain = mean ? sum.plain / (float)n : 0.0f;

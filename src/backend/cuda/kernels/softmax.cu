@@ -21,7 +21,7 @@ static __device__ __forceinline__ float share_of(float dy, float y, bool log)
 }
 
 /* `sum`: of the shares */
-static __device__ __forceinline__ float slope_of(float dy, float y, float sum, bool log)
+static __device__ __forceinline__ float gradient_of(float dy, float y, float sum, bool log)
 {
     float off = log ? sum : dy - sum;
     if (off == 0.0f)
@@ -66,18 +66,18 @@ static KERNEL(ROW_BLOCK<THREADS>, softmax_bwd_rows, T *dx, const T *dy, const T 
               int64_t n, bool log, bool aligned)
 {
     for (int64_t r = row_first(); r < rows; r += row_step()) {
-        const T *slope = dy + r * LD(n), *own = y + r * LD(n);
+        const T *gradient = dy + r * LD(n), *own = y + r * LD(n);
         float sum = 0.0f;
         for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
-            quad d = quad_load(slope, i, n, aligned), q = quad_load(own, i, n, aligned);
+            quad d = quad_load(gradient, i, n, aligned), q = quad_load(own, i, n, aligned);
             for (int j = 0; j < 4; j++)
                 sum += share_of(d.v[j], q.v[j], log);
         }
         sum = row_sum<THREADS>(sum);
         for (int64_t i = 4 * (int64_t)threadIdx.x; i < n; i += 4 * THREADS) {
-            quad d = quad_load(slope, i, n, aligned), q = quad_load(own, i, n, aligned);
+            quad d = quad_load(gradient, i, n, aligned), q = quad_load(own, i, n, aligned);
             for (int j = 0; j < 4; j++)
-                d.v[j] = slope_of(d.v[j], q.v[j], sum, log);
+                d.v[j] = gradient_of(d.v[j], q.v[j], sum, log);
             quad_store(dx + r * n, i, n, aligned, d);
         }
     }
@@ -95,7 +95,7 @@ static KERNEL(COLUMN_THREADS, softmax_bwd_columns, T *dx, const T *dy, const T *
             sum += share_of(to_float(dy[at + i * inner]), to_float(y[at + i * inner]), log);
         for (int64_t i = 0; i < n; i++)
             dx[at + i * inner] = stored<T>(
-                slope_of(to_float(dy[at + i * inner]), to_float(y[at + i * inner]), sum, log));
+                gradient_of(to_float(dy[at + i * inner]), to_float(y[at + i * inner]), sum, log));
     }
 }
 
@@ -127,17 +127,17 @@ void launch_softmax_bwd(cuda_stream stream, const launch_softmax_call *c, void *
     with_type(c->type, [&](auto t) {
         typedef decltype(t) T;
         T *to = (T *)dx;
-        const T *slope = (const T *)dy, *from = (const T *)y;
-        bool aligned = rows_aligned(to, c->axis) && rows_aligned(slope, c->axis) &&
+        const T *gradient = (const T *)dy, *from = (const T *)y;
+        bool aligned = rows_aligned(to, c->axis) && rows_aligned(gradient, c->axis) &&
                        rows_aligned(from, c->axis);
         if (c->inner == 1)
             with_rows(c->outer, c->axis, [&](auto threads, dim3 grid, dim3 block) {
                 LAUNCH((softmax_bwd_rows<T, decltype(threads)::value>), grid, block, 0, stream, to,
-                       slope, from, c->outer, c->axis, c->log, aligned);
+                       gradient, from, c->outer, c->axis, c->log, aligned);
             });
         else
             LAUNCH(softmax_bwd_columns<T>, dim3(blocks_for(c->outer * c->inner, COLUMN_THREADS)),
-                   dim3(COLUMN_THREADS), 0, stream, to, slope, from, c->outer, c->axis, c->inner,
+                   dim3(COLUMN_THREADS), 0, stream, to, gradient, from, c->outer, c->axis, c->inner,
                    c->log);
     });
 }

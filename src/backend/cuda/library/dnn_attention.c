@@ -249,7 +249,7 @@ static dnn_desc describe_probabilities(draft *d, dnn_desc q, dnn_desc turned_k)
 }
 
 /* y = x^T b; where heads share keys, of every head of queries and then added up. */
-static void describe_slope(draft *d, dnn_desc x, dnn_desc b, int number, dnn_form y)
+static void describe_gradient(draft *d, dnn_desc x, dnn_desc b, int number, dnn_form y)
 {
     const launch_attention *t = d->t;
     dnn_desc turned_x = reshape(d, x, between(d, turned(pairs(d, d->half))));
@@ -269,12 +269,12 @@ static void describe_backward(draft *d)
     dnn_form k = keys(d, t->k_lie), v = values(d, t->v_lie);
     dnn_desc dy = operand(d, DY, results(d, t->y_lie)), turned_k = operand(d, K, turned(k));
     dnn_desc delta = describe_delta(d, dy), p = describe_probabilities(d, q, turned_k);
-    describe_slope(d, p, dy, DV, v);
+    describe_gradient(d, p, dy, DV, v);
     dnn_desc dp = multiply(d, dy, operand(d, V, turned(v)), between(d, pairs(d, DNN_F32)));
     dnn_desc over = compute(d, DNN_SUB, dp, delta, between(d, pairs(d, DNN_F32)));
     dnn_desc plain = compute(d, DNN_MUL, over, p, between(d, pairs(d, DNN_F32)));
     dnn_desc ds = compute(d, DNN_MUL, plain, d->scale, between(d, pairs(d, DNN_F32)));
-    describe_slope(d, ds, q, DK, k);
+    describe_gradient(d, ds, q, DK, k);
     multiply(d, ds, reshape(d, turned_k, between(d, k)), operand(d, DQ, queries(d, t->q_lie)));
 }
 

@@ -15,7 +15,7 @@
 /* A group makes what it reads live until its end, and parts of the weights wait for it. */
 enum { MOST_APART = 24 };
 
-enum { SLOPES = 4 }; /* the input of a BATCH_NORMALIZATION_BWD */
+enum { GRADIENTS = 4 }; /* the input of a BATCH_NORMALIZATION_BWD */
 
 typedef struct fuser {
     backend_program *p;
@@ -120,7 +120,7 @@ static int32_t slot_before(const fuser *f, int32_t node)
     case OP_RMS_NORMALIZATION:
         return is_float(f, n->in[0]) ? 0 : GRAPH_NONE;
     case OP_BATCH_NORMALIZATION_BWD:
-        return SLOPES;
+        return GRADIENTS;
     default:
         return GRAPH_NONE;
     }
@@ -178,9 +178,9 @@ static int32_t relu_of(const fuser *f, const cuda_group *group, int32_t node)
 {
     const graph_node *bwd = graph_node_at(f->g, node);
     const graph_node *step = graph_node_at(f->g, group->before.at[0].node);
-    graph_val slopes = bwd->in[SLOPES];
-    if (group->before.n != 1 || step->op != OP_RELU_BWD || f->n_readers[slopes] != 1 ||
-        graph_value_at(f->g, slopes)->keep)
+    graph_val gradients = bwd->in[GRADIENTS];
+    if (group->before.n != 1 || step->op != OP_RELU_BWD || f->n_readers[gradients] != 1 ||
+        graph_value_at(f->g, gradients)->keep)
         return GRAPH_NONE;
     const graph_node *half = maker_of(f, step->in[1]);
     graph_val y = half && half->op == OP_TO_HALF ? half->in[0] : step->in[1];
@@ -188,7 +188,7 @@ static int32_t relu_of(const fuser *f, const cuda_group *group, int32_t node)
     const graph_node *norm = relu && relu->op == OP_RELU ? maker_of(f, relu->in[0]) : NULL;
     if (!norm || !is_gradient_of(bwd, norm) || norm->out[0] != relu->in[0])
         return GRAPH_NONE;
-    const graph_val alike[] = {bwd->in[0], relu->in[0], y, step->in[1], step->in[0], slopes};
+    const graph_val alike[] = {bwd->in[0], relu->in[0], y, step->in[1], step->in[0], gradients};
     return are_stored_alike(f, alike, COUNT_OF(alike)) ? graph_value_at(f->g, relu->in[0])->def
                                                        : GRAPH_NONE;
 }
@@ -212,8 +212,8 @@ static bool takes_as_step(const fuser *f, const cuda_group *group, int32_t node,
            (!is_end || product_takes(f, group, node, slot));
 }
 
-/* Slopes that others made are summed by fours of channels. */
-static bool finds_slopes(const fuser *f, const cuda_group *group, int32_t node)
+/* Gradients that others made are summed by fours of channels. */
+static bool finds_gradients(const fuser *f, const cuda_group *group, int32_t node)
 {
     return cuda_norm_lies_last(&f->p->nodes[node]) || relu_of(f, group, node) != GRAPH_NONE;
 }
@@ -223,7 +223,7 @@ static bool takes_as_spine(const fuser *f, const cuda_group *group, int32_t node
     const graph_node *n = graph_node_at(f->g, node);
     return slot == slot_before(f, node) && !storage_moves(&f->p->nodes[node]) &&
            group->spine == GRAPH_NONE && group->held == n->in[slot] &&
-           is_light(f, &group->before) && (slot != SLOPES || finds_slopes(f, group, node));
+           is_light(f, &group->before) && (slot != GRADIENTS || finds_gradients(f, group, node));
 }
 
 /* --- the walk --- */
@@ -241,7 +241,7 @@ cuda_group *cuda_group_new(backend_program *p, int32_t node)
     *group = (cuda_group){.first = node,
                           .spine = GRAPH_NONE,
                           .relu_of = GRAPH_NONE,
-                          .slopes = GRAPH_NONE,
+                          .gradients = GRAPH_NONE,
                           .accuracy = GRAPH_NONE,
                           .shares = {GRAPH_NONE, GRAPH_NONE},
                           .held = GRAPH_NONE};
@@ -270,7 +270,7 @@ static void add_step(const fuser *f, cuda_group *group, int32_t node, int32_t sl
 
 static void close_with(const fuser *f, cuda_group *group, int32_t spine)
 {
-    if (slot_before(f, spine) == SLOPES)
+    if (slot_before(f, spine) == GRADIENTS)
         group->relu_of = relu_of(f, group, spine);
     group->spine = spine;
     group->held = GRAPH_NONE;

@@ -2,23 +2,23 @@
  * Groups of nodes whose work one kernel does, found at load by pattern, before anything is planned:
  *
  *     chain       operators of one element each, one behind the other (kernels/chain.h)
- *     in front    a chain whose last value is what a row's normalisation reads: the residual's Add and
- *                 the dropout before it; or the slopes that a BatchNormalization's gradient reads: the
+ *     in front    a chain whose last value is what a row's normalisation reads: the residual's Add
+ * and the dropout before it; or the gradients that a BatchNormalization's gradient reads: the
  *                 gradients' Add and Relu's gradient
- *     Relu        whose gradient stands between it and that of the BatchNormalization before it: the
- *                 signs it looks at are made again of what the norm's gradient reads anyway
- *     averages    of a batch's mean and variance the shares that go into the moving ones, which backward
- *                 makes beside that norm's gradient
- *     behind      a chain that begins with what a normalisation makes: Add and Relu behind a
- *                 BatchNormalization, the gradients' Add behind that of a LayerNormalization
- *     an end      what a product puts its sums through: a bias, Relu, Gelu, or a gradient of those two,
- *                 where the way it is multiplied has that (product.h)
- *     a loss      its gradient, and who judges the same scores: one reading of them for all
+ *     Relu        whose gradient stands between it and that of the BatchNormalization before it:
+ * the signs it looks at are made again of what the norm's gradient reads anyway averages    of a
+ * batch's mean and variance the shares that go into the moving ones, which backward makes beside
+ * that norm's gradient behind      a chain that begins with what a normalisation makes: Add and
+ * Relu behind a BatchNormalization, the gradients' Add behind that of a LayerNormalization an end
+ * what a product puts its sums through: a bias, Relu, Gelu, or a gradient of those two, where the
+ * way it is multiplied has that (product.h) a loss      its gradient, and who judges the same
+ * scores: one reading of them for all
  *
- * A group runs at the turn of its last node, so nobody else may read before what it makes: every other
- * reader of its values stands behind that node. Values that only the group reads take no memory, the
- * others are stored as ever; what is computed has the bits of the kernels alone, but that a product's end
- * reads sums that were not rounded to halves before, and that cuBLASLt's Gelu has its own.
+ * A group runs at the turn of its last node, so nobody else may read before what it makes: every
+ * other reader of its values stands behind that node. Values that only the group reads take no
+ * memory, the others are stored as ever; what is computed has the bits of the kernels alone, but
+ * that a product's end reads sums that were not rounded to halves before, and that cuBLASLt's Gelu
+ * has its own.
  *
  * Threads: as backend.h says.
  */
@@ -43,7 +43,7 @@ struct cuda_group {
     int32_t n_nodes;            /* views among them too */
     int32_t spine;              /* the node they are around, a product perhaps; GRAPH_NONE: one chain, `before` */
     int32_t relu_of;            /* the norm of the Relu whose gradient alone is in front; or GRAPH_NONE */
-    int32_t slopes, accuracy;   /* of a loss: its gradient, who judges its scores; or GRAPH_NONE */
+    int32_t gradients, accuracy; /* of a loss: its gradient, who judges its scores; or GRAPH_NONE */
     int32_t shares[2];          /* of a norm's gradient: products of its mean, and of its variance; or GRAPH_NONE */
     fused_steps before, behind;
     graph_val held;             /* what it makes at its end; GRAPH_NONE: it takes no more */

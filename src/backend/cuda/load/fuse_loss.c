@@ -86,7 +86,7 @@ static void fuse_loss(backend_program *p, int32_t loss)
     group->spine = loss;
     for (int32_t i = begin; i < end; i++) {
         int32_t *as = is_accuracy_of(p, i, n)   ? &group->accuracy
-                      : is_gradient_of(p, i, n) ? &group->slopes
+                      : is_gradient_of(p, i, n) ? &group->gradients
                                                 : NULL;
         if (!as || *as != GRAPH_NONE || p->group[i])
             continue;

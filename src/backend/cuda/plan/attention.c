@@ -14,7 +14,7 @@
 
 #include <inttypes.h>
 
-enum { MOST_HEAD = 65536, SLOPES = 3, SCRATCH_ALIGN = 256 };
+enum { MOST_HEAD = 65536, GRADIENTS = 3, SCRATCH_ALIGN = 256 };
 
 /* cuDNN reads and writes halves: of a value that is stored otherwise a copy in the scratch. */
 typedef struct half_copy {
@@ -27,7 +27,7 @@ typedef struct attention_state {
     launch_attention launch; /* without addresses */
     launch_dropout drop;     /* likewise */
     dnn_graph *dnn;          /* NULL: our kernels */
-    half_copy y, dy, slopes[SLOPES];
+    half_copy y, dy, gradients[GRADIENTS];
     size_t dnn_scratch; /* where cuDNN's begins */
 } attention_state;
 
@@ -150,13 +150,13 @@ static status run_attention(const cuda_node *n, const cuda_call *c, error *err)
     return OK;
 }
 
-static void *slope_at(void *x, const attention_lie *l, size_t bytes)
+static void *gradient_at(void *x, const attention_lie *l, size_t bytes)
 {
     return x ? (char *)x + (size_t)l->offset * bytes : NULL;
 }
 
-/* slopes[i] is where the gradient of operand i begins, of elements of so many bytes. */
-static launch_attention_bwd bwd_of(const cuda_node *n, const cuda_call *c, void *const slopes[],
+/* gradients[i] is where the gradient of operand i begins, of elements of so many bytes. */
+static launch_attention_bwd bwd_of(const cuda_node *n, const cuda_call *c, void *const gradients[],
                                    size_t bytes)
 {
     const attention_state *s = n->state;
@@ -165,9 +165,9 @@ static launch_attention_bwd bwd_of(const cuda_node *n, const cuda_call *c, void 
         .of = launch_of(n, c, 3),
         .dy = c->in[0],
         .delta = c->scratch,
-        .dq = slope_at(slopes[0], &s->form.q, bytes),
-        .dk = slope_at(slopes[packed ? 0 : 1], &s->form.k, bytes),
-        .dv = slope_at(slopes[packed ? 0 : 2], &s->form.v, bytes),
+        .dq = gradient_at(gradients[0], &s->form.q, bytes),
+        .dk = gradient_at(gradients[packed ? 0 : 1], &s->form.k, bytes),
+        .dv = gradient_at(gradients[packed ? 0 : 2], &s->form.v, bytes),
         .dmask = c->out[3],
     };
     b.of.y = (void *)(uintptr_t)c->in[1];
@@ -222,15 +222,15 @@ static status run_by_dnn(const cuda_node *n, const cuda_call *c, error *err)
 static status run_bwd_by_dnn(const cuda_node *n, const cuda_call *c, error *err)
 {
     const attention_state *s = n->state;
-    void *slopes[SLOPES];
-    for (int i = 0; i < SLOPES; i++)
-        slopes[i] = half_at(c, &s->slopes[i], c->out[i]);
-    launch_attention_bwd b = bwd_of(n, c, slopes, sizeof(uint16_t));
+    void *gradients[GRADIENTS];
+    for (int i = 0; i < GRADIENTS; i++)
+        gradients[i] = half_at(c, &s->gradients[i], c->out[i]);
+    launch_attention_bwd b = bwd_of(n, c, gradients, sizeof(uint16_t));
     b.dy = rounded(s, c, &s->dy, b.dy);
     b.of.y = rounded(s, c, &s->y, b.of.y);
     TRY(dnn_attention_bwd_run(s->dnn, &b, (char *)c->scratch + s->dnn_scratch, err));
-    for (int i = 0; i < SLOPES; i++)
-        widen(s, c, &s->slopes[i], c->out[i]);
+    for (int i = 0; i < GRADIENTS; i++)
+        widen(s, c, &s->gradients[i], c->out[i]);
     return OK;
 }
 
@@ -291,9 +291,9 @@ static void plan_copies(cuda_node *n, attention_state *s)
         s->dy = copy_of(n, &s->form.y_shape);
     if (cuda_in_storage(n, 1).type != half)
         s->y = copy_of(n, &s->form.y_shape);
-    for (int i = 0; i < SLOPES && cuda_in(n, 3 + i); i++)
+    for (int i = 0; i < GRADIENTS && cuda_in(n, 3 + i); i++)
         if (!cuda_out(n, i) || cuda_out_storage(n, i).type != half)
-            s->slopes[i] = copy_of(n, &cuda_in(n, 3 + i)->shape);
+            s->gradients[i] = copy_of(n, &cuda_in(n, 3 + i)->shape);
 }
 
 status cuda_plan_attention_bwd(backend_program *p, cuda_node *n, error *err)

@@ -8,9 +8,9 @@
 #include "graph/axis_split.h"
 
 enum {
-    MOMENTS_BYTES = 16, /* of a piece and channel, forward */
-    SLOPES_BYTES = 8,   /* backward */
-    LINE_BYTES = 16,    /* of a channel */
+    MOMENTS_BYTES = 16,  /* of a piece and channel, forward */
+    GRADIENTS_BYTES = 8, /* backward */
+    LINE_BYTES = 16,     /* of a channel */
     ALIGN = 256,
 };
 
@@ -112,9 +112,9 @@ static status run_norm_bwd(const cuda_node *n, const cuda_call *c, error *err)
     return OK;
 }
 
-/* Reads the slopes of Relu's result instead, and the bias, which with the other operands tells what
- * that was made of. The bias is still the forward's: servers move it when they have its gradient,
- * made here. */
+/* Reads the gradients of Relu's result instead, and the bias, which with the other operands tells
+ * what that was made of. The bias is still the forward's: servers move it when they have its
+ * gradient, made here. */
 static void look_through_relu(backend_program *p, cuda_node *n, const cuda_group *group,
                               norm_state *s)
 {
@@ -138,7 +138,7 @@ static void take_shares(backend_program *p, cuda_node *n, const cuda_group *grou
 status cuda_plan_batch_norm_bwd(backend_program *p, cuda_node *n, error *err)
 {
     (void)err;
-    norm_state *s = state_new(p, n, SLOPES_BYTES);
+    norm_state *s = state_new(p, n, GRADIENTS_BYTES);
     const cuda_group *group = p->group[n - p->nodes];
     if (group && group->relu_of != GRAPH_NONE)
         look_through_relu(p, n, group, s);

@@ -28,7 +28,7 @@ static status run_grid_sample_bwd(const cuda_node *n, const cuda_call *c, error 
     if (c->out[0])
         launch_grid_sample_spread(c->stream, &s->plane, s->at_once, c->out[0], dy, grid, c->scratch);
     if (c->out[1])
-        launch_grid_sample_slope(c->stream, &s->plane, c->out[1], dy, x, grid);
+        launch_grid_sample_gradient(c->stream, &s->plane, c->out[1], dy, x, grid);
     return OK;
 }
 

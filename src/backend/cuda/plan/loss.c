@@ -114,10 +114,10 @@ static void plan_group(backend_program *p, cuda_node *n, const cuda_group *group
 {
     group_state *s = arena_alloc(p->arena, sizeof *s);
     *s = (group_state){.call = *(const launch_loss_call *)n->state, .dscores = -1, .right = -1};
-    if (group->slopes != GRAPH_NONE) {
-        const graph_node *slopes = graph_node_at(p->g, group->slopes);
-        s->dloss = add_read(n, slopes->in[1]);
-        s->dscores = add_write(n, slopes->out[0]);
+    if (group->gradients != GRAPH_NONE) {
+        const graph_node *gradients = graph_node_at(p->g, group->gradients);
+        s->dloss = add_read(n, gradients->in[1]);
+        s->dscores = add_write(n, gradients->out[0]);
         s->own = add_scratch(n, (size_t)s->call.n * sizeof(float));
     }
     if (group->accuracy != GRAPH_NONE) {

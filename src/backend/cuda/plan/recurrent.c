@@ -402,7 +402,7 @@ static status find_dbias(const pass *p, float *db, error *err)
 }
 
 /* The gradients of direction d, after its walk. */
-static status find_slopes(const pass *p, int64_t d, error *err)
+static status find_gradients(const pass *p, int64_t d, error *err)
 {
     const cuda_call *c = p->call;
     const launch_recurrent *r = &p->r;
@@ -429,7 +429,7 @@ static status run_recurrent_bwd(const cuda_node *n, const cuda_call *c, error *e
     for (int64_t d = 0; d < s->directions; d++) {
         pass p = pass_of(n, c, d, true);
         TRY(walk_back(&p, d, err));
-        TRY(find_slopes(&p, d, err));
+        TRY(find_gradients(&p, d, err));
     }
     return OK;
 }
